@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Command-line options by table: one list of rows serves parsing, `--help` and the test that holds
+ * the man page against it.
+ *
+ *     static const struct cli_option options[] = {
+ *         {.name = "output", .letter = 'o', .value = "FILE", .help = "write to FILE"},
+ *         {.name = "json", .help = "print JSON"},
+ *         {0},
+ *     };
+ *     const char *value;
+ *     for (int i; (i = cli_args_next(args, &value)) >= 0;)
+ *         switch (i) { case 0: output = value; break; case 1: json = true; break; }
+ *
+ * Words that are no option are operands, in order; `--` ends the options. `-h`/`--help` is handled
+ * by the table of commands. A wrong use is reported by cli_args_next() itself, which then returns
+ * CLI_ARGS_WRONG: the command returns CLI_USAGE.
+ */
+#ifndef CAIRN_CLI_ARGS_H
+#define CAIRN_CLI_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit status of the program. */
+enum {
+    CLI_OK = 0,     /* done */
+    CLI_FAILED = 1, /* could not */
+    CLI_USAGE = 2,  /* used wrongly */
+};
+
+struct cli_option {
+    const char *name;  /* long name without the dashes */
+    char letter;       /* 0: none */
+    const char *value; /* what --help calls the value; NULL: takes none */
+    const char *help;  /* one sentence without full stop; may be long, it is wrapped */
+};
+
+struct cli_args;
+
+struct cli_command {
+    const char *name;
+    const char *summary;              /* half a line, for `cairn --help` */
+    const char *const *usage;         /* forms without the program's name: "resolve IN [-o OUT]";
+                                         ends with NULL */
+    const struct cli_option *options; /* ends with a row without a name */
+    const char *notes;                /* paragraphs below the options; NULL: none */
+    int (*run)(struct cli_args *args);
+    bool options_first; /* the first operand ends the options (a command follows) */
+};
+
+enum { CLI_ARGS_END = -1, CLI_ARGS_WRONG = -2 };
+
+/* The index of the next option's row, with its value; CLI_ARGS_END when all are read. */
+int cli_args_next(struct cli_args *args, const char **ret_value);
+
+/* Operands, valid after CLI_ARGS_END. The array ends with NULL. */
+char **cli_args_operands(struct cli_args *args, size_t *ret_n);
+
+/* "cairn resolve: MESSAGE" and a pointer to --help on stderr; returns CLI_USAGE. */
+__attribute__((format(printf, 2, 3))) int cli_args_wrong(struct cli_args *args, const char *fmt,
+                                                         ...);
+
+/* Numbers as options give them; false after having said what is wrong. Sizes take k, M, G. */
+bool cli_args_u64(struct cli_args *args, const char *option, const char *text, uint64_t *ret_value);
+bool cli_args_real(struct cli_args *args, const char *option, const char *text, double *ret_value);
+bool cli_args_size(struct cli_args *args, const char *option, const char *text, uint64_t *ret_size);
+
+/* Every command is one file, cmd_NAME.c, with one of these, and one row in main.c. */
+extern const struct cli_command cli_cmd_symbolize, cli_cmd_resolve, cli_cmd_record, cli_cmd_flame,
+    cli_cmd_report, cli_cmd_convert, cli_cmd_version;
+
+#endif /* CAIRN_CLI_ARGS_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What the commands share: talking to the user on stderr, and files in and out. Results go to
+ * stdout, all else to stderr; names from a target never reach a terminal unescaped. */
+#ifndef CAIRN_CLI_TERM_H
+#define CAIRN_CLI_TERM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/error.h>
+#include <cairn/profile.h>
+
+/* "cairn: MESSAGE" and "  hint: HINT" on stderr; returns CLI_FAILED. */
+int cli_report(const struct cairn_err *err);
+
+/* "cairn: MESSAGE" on stderr. */
+__attribute__((format(printf, 1, 2))) void cli_say(const char *fmt, ...);
+
+/* Opens the library's log to stderr: warnings always, decisions and tables with -v (1) and -vv (2).
+ */
+void cli_log_open(int verbosity);
+
+/* A line that is rewritten in place, at most ten times a second, on a terminal only, and only once
+ * a second has passed. cli_progress_done() clears it; cli_say() and the log clear it too. */
+__attribute__((format(printf, 1, 2))) void cli_progress(const char *fmt, ...);
+void cli_progress_done(void);
+
+/* Reads a profile from a file or from stdin ("-"). */
+int cli_read_profile(const char *path, enum cairn_format format, struct cairn_profile **ret_profile,
+                     struct cairn_err *err);
+
+/*
+ * Output to a file that appears whole or not at all, or to stdout ("-"). Under sudo the file is
+ * given to the caller. An existing file is CAIRN_E_EXISTS without `force`, with --force in the
+ * hint.
+ */
+struct cli_output;
+int cli_output_open(const char *path, bool force, struct cli_output **ret_output,
+                    struct cairn_err *err);
+int cli_output_write(void *output, const void *bytes, size_t size); /* a cairn_write_fn */
+int cli_output_commit(struct cli_output *output,
+                      struct cairn_err *err);    /* frees, also on failure */
+void cli_output_drop(struct cli_output *output); /* accepts NULL */
+
+/* Why the last cli_output_write() failed; for the writer only knows that it did. */
+int cli_output_error(const struct cli_output *output, struct cairn_err *err);
+
+bool cli_stdout_is_terminal(void);
+bool cli_colour(void);    /* stdout is a terminal, NO_COLOR unset, TERM is not dumb */
+unsigned cli_width(void); /* columns of the terminal; 100 where stdout is none */
+
+#endif /* CAIRN_CLI_TERM_H */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profile: modules, frames, a tree of stacks, samples with values and labels. Every reader fills
+ * one, every writer drains one.
+ *
+ * Threads: one profile may be used by one thread at a time.
+ */
+#ifndef CAIRN_PROFILE_H
+#define CAIRN_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/api.h>
+#include <cairn/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_profile;
+
+/* How a frame was found: the letters of the pprof label `cairn.frames` (docs/formats/pprof.md). */
+enum cairn_frame_kind {
+    CAIRN_FRAME_UNKNOWN = '-', /* nobody said */
+    CAIRN_FRAME_KERNEL = 'k',
+    CAIRN_FRAME_CFI = 'c',
+    CAIRN_FRAME_POINTER = 'f',
+    CAIRN_FRAME_GUESSED = 'g',
+    CAIRN_FRAME_JIT = 'j',
+    CAIRN_FRAME_LUA = 'l',
+    CAIRN_FRAME_INLINED = 'i' /* a frame of its own in formats that know no call sites */
+};
+
+enum cairn_format {
+    CAIRN_FORMAT_AUTO,     /* reading: by the bytes; writing: by the name's ending */
+    CAIRN_FORMAT_PPROF,    /* pprof protobuf, gzip */
+    CAIRN_FORMAT_COLLAPSED /* frame;frame;frame COUNT */
+};
+
+CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);
+CAIRN_API void cairn_profile_free(struct cairn_profile *profile); /* accepts NULL */
+
+/*
+ * Gives the next piece of input: fills `buf`, returns the number of bytes, 0 at the end, negative
+ * for failure (the reader then returns CAIRN_E_IO).
+ */
+typedef long (*cairn_read_fn)(void *ctx, void *buf, size_t size);
+
+/* Takes the next piece of output; nonzero stops the writer with CAIRN_E_IO. */
+typedef int (*cairn_write_fn)(void *ctx, const void *bytes, size_t size);
+
+/* Reads a whole profile. CAIRN_E_FORMAT says where it stopped making sense, CAIRN_E_LIMIT which
+ * named limit was reached. */
+CAIRN_API int cairn_profile_read(cairn_read_fn read, void *ctx, enum cairn_format format,
+                                 struct cairn_profile **ret_profile, struct cairn_err *err);
+
+CAIRN_API int cairn_profile_write(const struct cairn_profile *profile, enum cairn_format format,
+                                  cairn_write_fn write, void *ctx, struct cairn_err *err);
+
+/* The format that a file name's ending asks for; CAIRN_FORMAT_AUTO where it asks for none. */
+CAIRN_API enum cairn_format cairn_format_of_name(const char *name);
+
+/* "pprof" for its number and back; NULL and CAIRN_FORMAT_AUTO for what is none. */
+CAIRN_API const char *cairn_format_name(enum cairn_format format);
+CAIRN_API enum cairn_format cairn_format_of(const char *name);
+
+/* What the values of each sample are. Borrowed until the profile changes. */
+struct cairn_value_type {
+    const char *type; /* "samples" */
+    const char *unit; /* "count" */
+};
+CAIRN_API size_t cairn_profile_value_types(const struct cairn_profile *profile,
+                                           const struct cairn_value_type **ret_types);
+
+/* The one to show first: what the file says, else the first. */
+CAIRN_API size_t cairn_profile_default_value(const struct cairn_profile *profile);
+
+/* Totals for a quality line. */
+struct cairn_profile_stats {
+    size_t size; /* set to sizeof(struct cairn_profile_stats) */
+    uint64_t n_samples, n_stacks, n_frames, n_modules, n_functions;
+    uint64_t n_unnamed;   /* frames without a function name */
+    uint64_t duration_ns; /* 0: unknown */
+    uint64_t n_cut;       /* samples whose stack ends early */
+};
+CAIRN_API void cairn_profile_stats(const struct cairn_profile *profile,
+                                   struct cairn_profile_stats *stats);
+
+/* Why stacks end early: reason and number of samples, largest first. Returns how many rows there
+ * are; fills at most `n`. Texts are borrowed until the profile changes. */
+struct cairn_cut_row {
+    const char *reason;
+    uint64_t n_samples;
+};
+CAIRN_API size_t cairn_profile_cuts(const struct cairn_profile *profile, struct cairn_cut_row *rows,
+                                    size_t n);
+
+/* One comment line (pprof's comment field). */
+CAIRN_API int cairn_profile_add_comment(struct cairn_profile *profile, const char *text);
+CAIRN_API size_t cairn_profile_comments(const struct cairn_profile *profile,
+                                        const char *const **ret_comments);
+
+/* Adds all of `from` to `into`: equal modules, frames, stacks and labels become one. Value types
+ * must agree by name and unit (CAIRN_E_ARG). */
+CAIRN_API int cairn_profile_merge(struct cairn_profile *into, const struct cairn_profile *from,
+                                  struct cairn_err *err);
+
+/* Which samples to keep; a zero field keeps all. */
+struct cairn_filter {
+    size_t size;             /* sizeof(struct cairn_filter) */
+    const char *label_key;   /* with label_value: samples that carry this label */
+    const char *label_value; /* text, or decimal for numeric labels */
+    const char *function;    /* samples with a frame whose function contains this text */
+};
+CAIRN_API int cairn_profile_filter(struct cairn_profile *profile, const struct cairn_filter *filter,
+                                   struct cairn_err *err);
+
+/* One line of the table: a function with what it did itself and with all it called. A function that
+ * is several times on one stack is counted once in `total`. */
+struct cairn_top_row {
+    const char *function; /* never NULL; "0x1234" or "module+0x10" for a frame without a name */
+    const char *file;     /* "" where unknown */
+    const char *module;   /* base name of the module; "" where unknown */
+    int64_t self, total;
+    enum cairn_frame_kind kind;
+};
+struct cairn_top;
+
+/* The table for one value type, sorted by self, then total, then name. */
+CAIRN_API int cairn_profile_top(const struct cairn_profile *profile, size_t value_type,
+                                struct cairn_top **ret_top, struct cairn_err *err);
+CAIRN_API size_t cairn_top_rows(const struct cairn_top *top, const struct cairn_top_row **ret_rows);
+CAIRN_API int64_t cairn_top_sum(const struct cairn_top *top); /* of all samples */
+CAIRN_API void cairn_top_free(struct cairn_top *top);         /* accepts NULL */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* CAIRN_PROFILE_H */

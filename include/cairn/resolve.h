@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Resolve: names for addresses that were caught elsewhere: collapsed stacks, or a raw profile.
+ * Threads: one resolver may be used by one thread at a time.
+ */
+#ifndef CAIRN_RESOLVE_H
+#define CAIRN_RESOLVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/api.h>
+#include <cairn/error.h>
+#include <cairn/maps.h>
+#include <cairn/profile.h>
+#include <cairn/symbolizer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_resolver;
+
+enum cairn_leaf {
+    CAIRN_LEAF_IP, /* the last frame of a collapsed stack is where the CPU was */
+    CAIRN_LEAF_RET /* it is a return address too, as in stacks of an allocation */
+};
+
+enum cairn_offsets {
+    CAIRN_OFFSETS_REL, /* module+0xoff counts from the load base, as dladdr() does */
+    CAIRN_OFFSETS_FILE /* it is an offset in the file */
+};
+
+/* Set .size to sizeof(struct cairn_resolve_opts); zero means the default. */
+struct cairn_resolve_opts {
+    size_t size;
+    struct cairn_symbolizer_opts symbols;
+    const struct cairn_maps *maps; /* for bare addresses; NULL: they stay as they are. Borrowed */
+    const char *build_ids;         /* text of lines "BUILD-ID PATH"; NULL: none. Copied */
+    enum cairn_leaf leaf;
+    enum cairn_offsets offsets;
+    int lines; /* nonzero: names in a text carry " (file:line)" */
+};
+
+/* Why a frame kept its text, in the order of the path that a look-up takes. */
+enum cairn_cause {
+    CAIRN_CAUSE_NO_MAPPING,     /* no line of the maps holds the address, or there are no maps */
+    CAIRN_CAUSE_NOT_A_FILE,     /* [vdso], [heap], anonymous memory */
+    CAIRN_CAUSE_BEFORE_SEGMENT, /* in the module's mappings, in none of its segments */
+    CAIRN_CAUSE_NO_BINARY,      /* the module's file was not found, or could not be read */
+    CAIRN_CAUSE_MISMATCH,       /* only files of another build were found */
+    CAIRN_CAUSE_NO_SYMBOL,      /* found and sound, but nothing covers the address */
+    CAIRN_N_CAUSES
+};
+CAIRN_API const char *cairn_cause_text(enum cairn_cause cause); /* "no mapping"; static */
+
+/* Counts of one resolver so far. */
+struct cairn_resolve_summary {
+    size_t size;
+    uint64_t n_lines, n_malformed; /* text: all lines, and those that passed through as no stack */
+    uint64_t n_samples;            /* profile */
+    uint64_t n_frames;             /* every frame read, names included */
+    uint64_t n_named;              /* frames that got a name */
+    uint64_t n_unique;             /* different addresses looked up */
+    uint64_t n_unique_named;
+    uint64_t n_modules_found, n_modules_missing, n_modules_unverified;
+    uint64_t frames_by_cause[CAIRN_N_CAUSES]; /* frames that kept their text */
+    uint64_t unique_by_cause[CAIRN_N_CAUSES];
+};
+
+/* `opts` may be NULL. CAIRN_E_FORMAT: `build_ids` has a line that is none (with its number). */
+CAIRN_API int cairn_resolver_new(const struct cairn_resolve_opts *opts,
+                                 struct cairn_resolver **ret_resolver, struct cairn_err *err);
+CAIRN_API void cairn_resolver_free(struct cairn_resolver *resolver); /* accepts NULL */
+
+/*
+ * Collapsed stacks in, the same lines in the same order out; only frames that got a name differ.
+ * Lines that are no stack pass through untouched. One pass; memory grows with unique addresses and
+ * names. A line longer than 16 MiB is CAIRN_E_LIMIT. Warns once per cause and module through
+ * cairn_log_set().
+ */
+CAIRN_API int cairn_resolve_text(struct cairn_resolver *resolver, cairn_read_fn read,
+                                 void *read_ctx, cairn_write_fn write, void *write_ctx,
+                                 struct cairn_err *err);
+
+/* Names the frames of a profile that have none, by the profile's own modules and, for frames that
+ * lie in none, by `maps`. Addresses of a profile are looked up as they are. */
+CAIRN_API int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
+                                    struct cairn_err *err);
+
+CAIRN_API void cairn_resolver_summary(const struct cairn_resolver *resolver,
+                                      struct cairn_resolve_summary *summary);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* CAIRN_RESOLVE_H */

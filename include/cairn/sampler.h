@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sampler: catches the stacks of a running process at a steady rate into a raw profile: addresses
+ * and modules, no names.
+ *
+ * Threads: one sampler may be used by one thread at a time. Needs perf_event_open(2); a child of
+ * our own can be sampled through ptrace(2) where that is forbidden.
+ */
+#ifndef CAIRN_SAMPLER_H
+#define CAIRN_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/api.h>
+#include <cairn/error.h>
+#include <cairn/profile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_sampler;
+
+enum cairn_sample_method {
+    CAIRN_SAMPLE_AUTO,  /* perf_event; ptrace for a child where perf_event is forbidden */
+    CAIRN_SAMPLE_PERF,  /* perf_event_open: the kernel interrupts, nothing is stopped */
+    CAIRN_SAMPLE_PTRACE /* stops each running thread for some microseconds; children only */
+};
+
+/* Set .size to sizeof(struct cairn_sampler_opts); zero means the default. Exactly one of `pid` and
+ * `argv` is set. */
+struct cairn_sampler_opts {
+    size_t size;
+    int pid;             /* all its threads, and those that it starts */
+    char *const *argv;   /* NULL-terminated: a command to start and sample, with its children */
+    double frequency_hz; /* 0: 99 */
+    int user_only;       /* nonzero: no kernel frames */
+    enum cairn_sample_method method;
+    uint32_t ring_pages; /* per CPU, a power of two; 0: 128, fewer where the limit is lower */
+    uint32_t max_frames; /* per stack, kernel and user each; 0: what the kernel allows */
+};
+
+/* What a capture was worth: the quality line. */
+struct cairn_sample_quality {
+    size_t size;
+    uint64_t n_samples;
+    uint64_t n_whole;     /* stacks that reach the start of the program or of the thread */
+    uint64_t n_cut;       /* the rest; cairn_profile_cuts() has the reasons */
+    uint64_t n_lost;      /* events that the kernel dropped */
+    uint64_t n_throttled; /* times that the kernel slowed us down */
+    uint64_t duration_ns;
+    uint64_t n_threads; /* seen in samples */
+    int method;         /* enum cairn_sample_method, as used */
+    int has_kernel;     /* 1: kernel frames were recorded */
+    int hardware_event; /* 1: CPU cycles; 0: the cpu-clock timer */
+    int exit_status;    /* of the command, as waitpid gives it; -1: still running or none */
+};
+
+/*
+ * Prepares everything (a command is started, but held until cairn_sampler_start()).
+ * CAIRN_E_ACCESS: forbidden; the hint names the setting and the command that changes it.
+ * CAIRN_E_MISSING: no such process or program. CAIRN_E_SUPPORT: the kernel lacks what is needed.
+ */
+CAIRN_API int cairn_sampler_new(const struct cairn_sampler_opts *opts,
+                                struct cairn_sampler **ret_sampler, struct cairn_err *err);
+CAIRN_API int cairn_sampler_start(struct cairn_sampler *sampler, struct cairn_err *err);
+
+/* Waits at most `timeout_ms` and takes in what has come. Returns 1 while the target lives, 0 when
+ * it has ended, or a negative code. A signal that interrupts the wait is no error: it returns 1. */
+CAIRN_API int cairn_sampler_poll(struct cairn_sampler *sampler, int timeout_ms,
+                                 struct cairn_err *err);
+
+/* Stops, takes in the rest and hands out the raw profile (pprof value types samples/count and
+ * cpu/nanoseconds); the caller frees it. */
+CAIRN_API int cairn_sampler_finish(struct cairn_sampler *sampler,
+                                   struct cairn_profile **ret_profile,
+                                   struct cairn_sample_quality *ret_quality, struct cairn_err *err);
+
+/* Accepts NULL. A command that still runs is left alone. */
+CAIRN_API void cairn_sampler_free(struct cairn_sampler *sampler);
+
+/* The pid that is sampled. */
+CAIRN_API int cairn_sampler_pid(const struct cairn_sampler *sampler);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* CAIRN_SAMPLER_H */

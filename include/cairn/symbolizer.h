@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Symbolizer: turns code addresses into function names, source lines and inline frames.
+ *
+ * It reads files, not processes. Open a module once, then ask for addresses as its ELF file says
+ * them (`vaddr`); for what a running process shows, the conversions below do the arithmetic from
+ * the program headers, never "address minus start plus offset".
+ *
+ * Addresses are looked up as they are given: the caller subtracts one from a return address
+ * (cairn_return_address()).
+ *
+ * Threads: one symbolizer may be used by one thread at a time; two symbolizers are independent.
+ */
+#ifndef CAIRN_SYMBOLIZER_H
+#define CAIRN_SYMBOLIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/api.h>
+#include <cairn/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_symbolizer;
+struct cairn_module;
+
+/* How function names are written. */
+enum cairn_names {
+    CAIRN_NAMES_FULL,   /* demangled: app::Table<int>::get(std::string const&) */
+    CAIRN_NAMES_SHORT,  /* demangled without parameters: app::Table<int>::get */
+    CAIRN_NAMES_MANGLED /* as the linker knows it: _ZN3app5TableIiE3getERKSs */
+};
+
+/* Set .size to sizeof(struct cairn_symbolizer_opts). Fields that a later version adds are then
+ * zero, and zero always means "the default". Texts are copied. */
+struct cairn_symbolizer_opts {
+    size_t size;
+    const char *const *symbol_dirs; /* folders (or globs of folders) with symbols, in order */
+    size_t n_symbol_dirs;
+    const char *debug_dir; /* the global folder of debug files; NULL: /usr/lib/debug */
+    size_t memory_bytes;   /* what caches may hold; 0: no bound. Least recently used modules go
+                              first, and come back when asked for again */
+    enum cairn_names names;
+    int no_inlines;     /* nonzero: only the outermost function of an address */
+    int allow_mismatch; /* nonzero: take files whose build ID differs, with a warning */
+    const char *root;   /* module paths are looked for below this folder first ("/proc/42/root");
+                           NULL: none */
+};
+
+/* Why an address has no name. */
+enum cairn_symbol_state {
+    CAIRN_SYMBOL_NAMED,     /* at least a function name was found */
+    CAIRN_SYMBOL_NO_SYMBOL, /* the module is sound, but nothing in it covers the address */
+    CAIRN_SYMBOL_OUTSIDE    /* no loadable segment of the module holds the address */
+};
+
+/* Where a name came from. */
+enum cairn_symbol_source {
+    CAIRN_SOURCE_NONE,
+    CAIRN_SOURCE_DWARF,
+    CAIRN_SOURCE_SYMTAB,
+    CAIRN_SOURCE_DYNSYM
+};
+
+/* One source-level frame. An address inside inlined code gives several, innermost first; all but
+ * the last of them are inlined into the one that follows. */
+struct cairn_symbol_frame {
+    const char *function; /* as `names` asks for; NULL: unknown */
+    const char *linkage;  /* mangled name where one is known, else equal to the plain name; NULL */
+    const char *file;     /* path as the compiler was given it, folder joined; NULL: unknown */
+    uint32_t line;        /* 0: unknown, or the compiler says "no line" */
+    uint32_t start_line;  /* where the function is declared; 0: unknown */
+    uint8_t inlined;      /* 1: a call site in the next frame */
+    uint8_t source;       /* enum cairn_symbol_source, of the function name */
+    uint8_t folded;       /* 1: other functions share these very bytes (identical code folding,
+                             aliases), the name is one of several */
+    uint8_t reserved;
+    const char *suffix; /* what the compiler made of the function: "cold", "part.0", "isra.0",
+                           "constprop.0.cold"; NULL: nothing */
+};
+
+/* The answer for one address; borrowed until the next call on the same symbolizer. */
+struct cairn_symbol {
+    enum cairn_symbol_state state;
+    uint32_t n_frames; /* 0 unless CAIRN_SYMBOL_NAMED or a line is known */
+    const struct cairn_symbol_frame *frames;
+};
+
+/* What is known of a module; borrowed until cairn_symbolizer_free(). */
+struct cairn_module_info {
+    const char *path;       /* the file whose program headers are used */
+    const char *debug_path; /* the file that names come from; NULL: the same */
+    const char *build_id;   /* lower-case hex; "" where the file has none */
+    const char *machine;    /* "x86-64" */
+    uint16_t elf_type;      /* ET_EXEC, ET_DYN */
+    uint8_t verified;       /* 1: its build ID equals the one that was asked for */
+    uint8_t mismatch;       /* 1: it differs, and allow_mismatch took it */
+    uint8_t has_lines;      /* 1: line tables are there */
+    uint8_t has_symtab;     /* 1: .symtab is there, not only .dynsym */
+};
+
+/* `opts` may be NULL. Free with cairn_symbolizer_free(). CAIRN_E_NOMEM, CAIRN_E_ARG. */
+CAIRN_API int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
+                                   struct cairn_symbolizer **ret_symbolizer, struct cairn_err *err);
+
+/* Accepts NULL. Every module, string and answer of this symbolizer dies here. */
+CAIRN_API void cairn_symbolizer_free(struct cairn_symbolizer *symbolizer);
+
+/*
+ * Finds the files of the module that a process knows as `path`. `build_id` is lower-case hex, or
+ * NULL where it is unknown. The same path and build ID give the same module again, and a failure is
+ * remembered as well, so that each is warned of once (through cairn_log_set()).
+ *
+ * Looked for, in this order, each verified by build ID or CRC: DIR/.build-id/xx/yyy.debug (in each
+ * symbol folder, then in the global debug folder); .gnu_debuglink beside the file, in .debug/ and
+ * in the global debug folder; then in each symbol folder: by file name directly in it, by the
+ * module's path below it, by file name anywhere below it (the first in sorted order).
+ *
+ * CAIRN_E_MISSING: no such file anywhere. CAIRN_E_FORMAT: damaged. CAIRN_E_ARG: only files of
+ * another build were found (the hint says how to take them all the same).
+ * The module belongs to the symbolizer.
+ */
+CAIRN_API int cairn_symbolizer_open(struct cairn_symbolizer *symbolizer, const char *path,
+                                    const char *build_id, struct cairn_module **ret_module,
+                                    struct cairn_err *err);
+
+/* The same for exactly this file and what it points to (debuglink, build ID): what `cairn symbolize
+ * FILE` does. */
+CAIRN_API int cairn_symbolizer_open_file(struct cairn_symbolizer *symbolizer, const char *file,
+                                         struct cairn_module **ret_module, struct cairn_err *err);
+
+/* A module out of bytes in memory, e.g. the vdso read from a process. Copied. `name` is what
+ * answers and messages call it. */
+CAIRN_API int cairn_symbolizer_open_bytes(struct cairn_symbolizer *symbolizer, const char *name,
+                                          const void *bytes, size_t size,
+                                          struct cairn_module **ret_module, struct cairn_err *err);
+
+CAIRN_API const struct cairn_module_info *cairn_module_info(const struct cairn_module *module);
+
+/* vaddr of a place `off` bytes into the module's file, by the PT_LOAD whose bytes hold it. False
+ * (0) where none does. */
+CAIRN_API int cairn_module_vaddr_of_offset(const struct cairn_module *module, uint64_t off,
+                                           uint64_t *ret_vaddr);
+
+/* vaddr of an address `rel` bytes above the load base, as dladdr() and backtrace_symbols() count
+ * it. For ET_EXEC files glibc's base is 0, so `rel` is the vaddr itself. Nonzero on success. */
+CAIRN_API int cairn_module_vaddr_of_rel(const struct cairn_module *module, uint64_t rel,
+                                        uint64_t *ret_vaddr);
+
+/*
+ * Looks one address up. The answer says in `state` why there is no name; only lack of memory and
+ * damage that loses the whole module are errors. Damaged debug information of one unit loses that
+ * unit: it is logged once and the symbol table answers.
+ */
+CAIRN_API int cairn_symbolize(struct cairn_symbolizer *symbolizer, struct cairn_module *module,
+                              uint64_t vaddr, struct cairn_symbol *ret_symbol,
+                              struct cairn_err *err);
+
+/* The address to look up for a return address: one byte before it, inside the call. */
+CAIRN_API uint64_t cairn_return_address(uint64_t ret);
+
+/* Text of `state`, for messages: "no symbol". Static. */
+CAIRN_API const char *cairn_symbol_state_text(enum cairn_symbol_state state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* CAIRN_SYMBOLIZER_H */

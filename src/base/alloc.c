@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cairn/error.h>
+
+static long fail_countdown = -1; /* tests only; negative: never fail */
+
+static int must_fail(void)
+{
+    if (fail_countdown < 0)
+        return 0;
+    if (fail_countdown == 0)
+        return 1;
+    fail_countdown--;
+    return 0;
+}
+
+void cairn_alloc_fail_after(long countdown)
+{
+    fail_countdown = countdown;
+}
+
+void *cairn_alloc(size_t n, size_t size)
+{
+    return must_fail() ? NULL : calloc(n ? n : 1, size ? size : 1);
+}
+
+void *cairn_realloc(void *old, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes) || must_fail())
+        return NULL;
+    return realloc(old, bytes ? bytes : 1);
+}
+
+void cairn_free(void *block)
+{
+    free(block);
+}
+
+char *cairn_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = cairn_alloc(size, 1);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+int cairn_grow(void **array, size_t *cap, size_t need, size_t size)
+{
+    if (need <= *cap)
+        return CAIRN_OK;
+    size_t wanted = *cap ? *cap : 16;
+    while (wanted < need) {
+        if (wanted > SIZE_MAX / 2)
+            return CAIRN_E_NOMEM;
+        wanted *= 2;
+    }
+    void *grown = cairn_realloc(*array, wanted, size);
+    if (!grown)
+        return CAIRN_E_NOMEM;
+    *array = grown;
+    *cap = wanted;
+    return CAIRN_OK;
+}

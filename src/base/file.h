@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Files: mapped to be read, replaced whole or not at all. */
+#ifndef CAIRN_BASE_FILE_H
+#define CAIRN_BASE_FILE_H
+
+#include <sys/types.h>
+
+#include <cairn/error.h>
+
+#include "base/buffer.h"
+
+/* A file mapped to be read. The mapping is registered with the guard below. */
+struct cairn_file {
+    struct cairn_span bytes;
+    uint64_t dev, inode, mtime_ns; /* identity, for whoever caches */
+};
+
+/* Regular files only; an empty file gives an empty span. CAIRN_E_MISSING, CAIRN_E_ACCESS,
+ * CAIRN_E_IO; a folder or a device is CAIRN_E_FORMAT. */
+int cairn_file_open(const char *path, struct cairn_file *ret_file, struct cairn_err *err);
+int cairn_file_open_fd(int fd, const char *who, struct cairn_file *ret_file, struct cairn_err *err);
+void cairn_file_close(struct cairn_file *file); /* all-zero is fine */
+
+/*
+ * A mapped file that someone else truncates raises SIGBUS on the next touch. Once a program (the
+ * command, never the library on its own) has called this, such a page reads as zeros instead, and
+ * cairn_file_was_cut() tells. A SIGBUS outside our mappings goes to whoever handled it before.
+ */
+int cairn_file_guard(struct cairn_err *err);
+bool cairn_file_was_cut(const struct cairn_file *file);
+
+/* The whole of a file or a pipe into memory, at most `limit` bytes (beyond: CAIRN_E_LIMIT). For
+ * small files and those in /proc, which have no size. */
+int cairn_file_slurp(const char *path, size_t limit, struct cairn_buffer *ret_bytes,
+                     struct cairn_err *err);
+
+/* All `size` bytes to `fd`, through short writes and EINTR. */
+int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, struct cairn_err *err);
+
+enum cairn_replace_mode {
+    CAIRN_REPLACE_NEVER,   /* the target must not exist: CAIRN_E_EXISTS, also at the commit */
+    CAIRN_REPLACE_FORCE,   /* an existing target is replaced */
+    CAIRN_REPLACE_IN_PLACE /* the target must exist; mode, and owner where allowed, are kept */
+};
+
+/*
+ * A file that appears whole or not at all: a temporary file in the target's own folder (a symlink
+ * is followed first), then fsync, rename, fsync of the folder. After an error the target is as it
+ * was; the temporary file stays and the error names it once anything was written, for it may be all
+ * that is left of hours of work; cairn_replace_drop() removes it.
+ */
+struct cairn_replace {
+    int fd;       /* write here */
+    char *target; /* symlinks resolved */
+    char *temp;
+    enum cairn_replace_mode mode;
+};
+
+int cairn_replace_open(const char *path, enum cairn_replace_mode mode,
+                       struct cairn_replace *ret_replace, struct cairn_err *err);
+int cairn_replace_commit(struct cairn_replace *r, struct cairn_err *err);
+
+/* Removes the temporary file and frees; after a commit it only frees. All-zero is fine. */
+void cairn_replace_drop(struct cairn_replace *r);
+
+/* Frees, but leaves the temporary file where it is. */
+void cairn_replace_keep(struct cairn_replace *r);
+
+/* Under sudo, the caller is the owner of what we write: chowns to SUDO_UID and SUDO_GID where
+ * geteuid() is 0 and both are set. */
+int cairn_file_give_to_caller(int fd, const char *who, struct cairn_err *err);
+
+#endif /* CAIRN_BASE_FILE_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAIRN_BASE_LOG_H
+#define CAIRN_BASE_LOG_H
+
+#include <stdbool.h>
+
+#include <cairn/error.h>
+#include <cairn/log.h>
+
+/* Is anyone listening at this level? For callers whose text costs something to make. */
+bool cairn_log_wants(enum cairn_log_level level);
+
+/* Formats one line and hands it to the sink; bytes that could fool a terminal are escaped here. */
+__attribute__((format(printf, 2, 3))) void cairn_log(enum cairn_log_level level, const char *fmt,
+                                                     ...);
+
+/* An error that loses a part but not the run: "message (hint)" as a warning. */
+void cairn_log_err(enum cairn_log_level level, const struct cairn_err *err);
+
+#endif /* CAIRN_BASE_LOG_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Compressed bytes, by zlib and libzstd. Every reader has a limit, for a kilobyte can claim to be a
+ * terabyte. */
+#ifndef CAIRN_BASE_ZIP_H
+#define CAIRN_BASE_ZIP_H
+
+#include <cairn/error.h>
+
+#include "base/buffer.h"
+
+/* Is this gzip (RFC 1952)? */
+bool cairn_zip_is_gzip(struct cairn_span bytes);
+
+/* gzip, all members, to `ret_bytes` (appended); more than `limit` bytes is CAIRN_E_LIMIT. */
+int cairn_zip_gunzip(struct cairn_span bytes, size_t limit, struct cairn_buffer *ret_bytes,
+                     struct cairn_err *err);
+
+/* One gzip member, appended; level 1 to 9; the header carries no time, so that equal input gives
+ * equal bytes. */
+int cairn_zip_gzip(struct cairn_span bytes, int level, struct cairn_buffer *ret_bytes,
+                   struct cairn_err *err);
+
+/* Raw deflate (RFC 1951), appended: what a browser's DecompressionStream("deflate-raw") reads. */
+int cairn_zip_deflate(struct cairn_span bytes, int level, struct cairn_buffer *ret_bytes,
+                      struct cairn_err *err);
+
+/* Exactly `out_size` bytes out of a zlib stream (RFC 1950) or a zstd frame: ELF's compressed
+ * sections say their size beforehand. `out` is the caller's. */
+int cairn_zip_inflate_exact(struct cairn_span bytes, uint8_t *out, size_t out_size,
+                            struct cairn_err *err);
+int cairn_zip_zstd_exact(struct cairn_span bytes, uint8_t *out, size_t out_size,
+                         struct cairn_err *err);
+
+#endif /* CAIRN_BASE_ZIP_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Function symbols of one image, sorted by address, for look-ups that never answer with the
+ * nearest symbol: what lies between two symbols is unknown.
+ */
+#ifndef CAIRN_ELF_SYMTAB_H
+#define CAIRN_ELF_SYMTAB_H
+
+#include "elf/compressed.h"
+
+struct cairn_elf_symbol {
+    uint64_t vaddr;   /* Thumb bit cleared */
+    uint64_t size;    /* 0: not said; such a symbol reaches up to the next one in its section */
+    const char *name; /* borrowed from the image */
+    uint8_t bind;     /* STB_GLOBAL, STB_WEAK, STB_LOCAL */
+    uint8_t type;     /* STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE (assembly) */
+    bool shared;      /* another symbol of another name covers the very same bytes (folded code,
+                         aliases) */
+};
+
+struct cairn_elf_symtab {
+    struct cairn_elf_symbol *symbols; /* sorted by vaddr; aliases side by side, the best first:
+                                         global before weak before local, then by name */
+    size_t n;
+    struct cairn_elf_data data, names; /* what the names borrow from, where it was compressed */
+};
+
+enum cairn_elf_symtab_kind {
+    CAIRN_ELF_SYMTAB, /* .symtab */
+    CAIRN_ELF_DYNSYM  /* .dynsym */
+};
+
+/* An absent table is an empty one. Mapping symbols ($x, $d, $a, $t), undefined ones, sections and
+ * files are left out; so are those outside executable sections. */
+int cairn_elf_symtab_read(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
+                          struct cairn_elf_symtab *ret_symtab, struct cairn_err *err);
+void cairn_elf_symtab_done(struct cairn_elf_symtab *symtab);
+
+/* The best symbol that covers `vaddr`, or NULL. */
+const struct cairn_elf_symbol *cairn_elf_symtab_find(const struct cairn_elf_symtab *symtab,
+                                                     uint64_t vaddr);
+
+#endif /* CAIRN_ELF_SYMTAB_H */

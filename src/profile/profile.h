@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model, as the rooms above see it. One file's worth of everything:
+ *
+ *     sample ─► stack ─► (parent, frame) ─► frame ─► module, address, lines[] ─► function ─►
+ * strings └────► values[n_types], label set
+ *
+ * A stack is a node in a tree: equal stacks are equal numbers, number 0 is the empty stack, and a
+ * parent's number is always smaller than its child's. A frame is one address (or one name, in
+ * formats that know no addresses) with the source lines that stand for it, innermost first: all but
+ * the last are inlined into the next. Text is a number in `strings`; 0 is "".
+ *
+ * Numbers are indices that only grow; nothing is removed except by filter, which makes a new list
+ * of samples. All arrays are owned by the profile.
+ */
+#ifndef CAIRN_PROFILE_PROFILE_H
+#define CAIRN_PROFILE_PROFILE_H
+
+#include <cairn/profile.h>
+
+#include "base/strings.h"
+#include "base/table.h"
+
+enum {
+    CAIRN_PROFILE_NO_MODULE = 0 /* module number 0 is "none"; real ones start at 1 */
+};
+
+struct cairn_profile_module {
+    uint64_t start, end, off; /* va range and file offset of the (first) mapping */
+    uint32_t path, build_id;  /* strings; build ID in lower-case hex */
+    bool has_functions, has_files, has_lines, has_inlines; /* what naming found; pprof's has_* */
+};
+
+struct cairn_profile_function {
+    uint32_t name;        /* as shown */
+    uint32_t system_name; /* mangled */
+    uint32_t file;
+    uint32_t start_line;
+};
+
+struct cairn_profile_line {
+    uint32_t function;
+    uint32_t line; /* 0: unknown */
+};
+
+struct cairn_profile_frame {
+    uint64_t address; /* va, already the address to look up (return address minus one); 0: none */
+    uint32_t module;
+    uint32_t lines;   /* index into `lines` */
+    uint32_t n_lines; /* 0: not named */
+    uint8_t kind;     /* enum cairn_frame_kind */
+    bool folded;      /* pprof's is_folded: the name is one of several */
+};
+
+struct cairn_profile_stack {
+    uint32_t parent; /* towards the root */
+    uint32_t frame;
+};
+
+struct cairn_profile_label {
+    uint32_t key;
+    uint32_t text; /* 0 where it is a number */
+    int64_t number;
+    uint32_t unit;
+};
+
+struct cairn_profile_sample {
+    uint32_t stack;
+    uint32_t labels; /* number of a label set; 0: none */
+};
+
+/* A span of `labels`. Sets are interned: equal sets are equal numbers. */
+struct cairn_profile_label_set {
+    uint32_t first, n;
+};
+
+struct cairn_profile_type {
+    uint32_t type, unit; /* strings */
+};
+
+struct cairn_profile_index; /* hash tables that make things unique; built when first needed */
+
+struct cairn_profile {
+    struct cairn_strings strings;
+    struct cairn_profile_type *types;
+    size_t n_types;
+    struct cairn_profile_module *modules; /* [0] is "none" */
+    size_t n_modules, cap_modules;
+    struct cairn_profile_function *functions; /* [0] is unused */
+    size_t n_functions, cap_functions;
+    struct cairn_profile_line *lines;
+    size_t n_lines, cap_lines;
+    struct cairn_profile_frame *frames; /* [0] is unused */
+    size_t n_frames, cap_frames;
+    struct cairn_profile_stack *stacks; /* [0] is the empty stack */
+    size_t n_stacks, cap_stacks;
+    struct cairn_profile_label *labels;
+    size_t n_labels, cap_labels;
+    struct cairn_profile_label_set *label_sets; /* [0] is the empty set */
+    size_t n_label_sets, cap_label_sets;
+    struct cairn_profile_sample *samples;
+    int64_t *values; /* n_samples rows of n_types */
+    size_t n_samples, cap_samples;
+    uint32_t *comments;
+    size_t n_comments, cap_comments;
+    uint32_t default_type; /* a string: name of the value type to show; 0: not said */
+    struct cairn_profile_type period_type;
+    int64_t period;
+    int64_t time_ns, duration_ns;
+    struct cairn_profile_index *index;
+    struct cairn_value_type *public_types; /* what cairn_profile_value_types() lends out */
+    const char **public_comments;
+};
+
+/* Each returns the number of the new or equal old thing, or UINT32_MAX where memory is gone or a
+ * limit (2^31 of a kind) is reached. */
+uint32_t cairn_profile_text(struct cairn_profile *p, const char *text, size_t size);
+uint32_t cairn_profile_add_type(struct cairn_profile *p, const char *type, const char *unit);
+uint32_t cairn_profile_add_module(struct cairn_profile *p,
+                                  const struct cairn_profile_module *module);
+uint32_t cairn_profile_add_function(struct cairn_profile *p,
+                                    const struct cairn_profile_function *function);
+/* `frame->lines` and `n_lines` are ignored: the lines are copied from `lines`. */
+uint32_t cairn_profile_add_frame(struct cairn_profile *p, const struct cairn_profile_frame *frame,
+                                 const struct cairn_profile_line *lines, uint32_t n_lines);
+uint32_t cairn_profile_add_stack(struct cairn_profile *p, uint32_t parent, uint32_t frame);
+/* The set is sorted by key here; the order given does not matter. */
+uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_profile_label *labels,
+                                  uint32_t n);
+/* `values` has n_types entries. Samples are not merged: equal ones may stand side by side. */
+uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
+                                  const int64_t *values);
+
+/* Sums the samples that have equal stack and labels into one. Labels that carry a time stay apart,
+ * as they differ. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_profile_sum_equal(struct cairn_profile *p);
+
+/* Frees the tables that make things unique: a profile that is only read from now on is smaller.
+ * They are built again when something is added. */
+void cairn_profile_drop_index(struct cairn_profile *p);
+
+/* The label of that key in a set, or NULL. */
+const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_profile *p,
+                                                           uint32_t label_set, const char *key);
+
+/* The text to show for a frame without a name: "libfoo.so+0x1234" (offset from the start of its
+ * file), "0x7f1234" without a module; written to `buf`. */
+const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t frame, char *buf,
+                                     size_t size);
+
+#endif /* CAIRN_PROFILE_PROFILE_H */
