@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run.sh [resolve|symbolize|flame]...: cairn beside its peers on the same input, in the same run. Prints
+# tables; bench/README.md keeps the ratios. CAIRN is the command (build/cairn), BENCH_WORK the folder for
+# inputs (bench/work), RUNS the number of counted runs (3).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cairn=${CAIRN:-$here/../build/cairn}
+work=${BENCH_WORK:-$here/work}
+runs=${RUNS:-3}
+mkdir -p "$work"
+[ -x "$cairn" ] || { echo "run.sh: $cairn is not there: ./run build" >&2; exit 1; }
+
+have() { command -v "$1" >/dev/null 2>&1; }
+measure() { python3 "$here/measure.py" "$@"; }
+
+# The process that the stacks come from: what it mapped, and where.
+modules() {
+    llvm=$(ls /usr/lib/*-linux-gnu/libLLVM-14.so.1 2>/dev/null || ls /usr/lib/llvm-14/lib/libLLVM-14.so.1)
+    libc=$(ls /lib/*-linux-gnu/libc.so.6)
+    printf '%s\t%s\t%s\t%s\n' \
+        /opt/app/bin/cpp200 "$work/cpp200" 555555554000 50 \
+        /opt/app/bin/cpp10-exec "$work/cpp10-exec" 0 12 \
+        /opt/app/bin/cpp10 "$work/cpp10" 563000000000 10 \
+        /opt/app/lib/libcpp10.so "$work/libcpp10.so" 7f1000000000 10 \
+        "$llvm" "$llvm" 7f2000000000 10 \
+        "$libc" "$libc" 7f3000000000 8
+}
+
+bench_resolve() {
+    "$here/programs.sh" "$work"
+    mkdir -p "$work/stacks" "$work/symbols"
+    modules >"$work/stacks/modules"
+    if [ ! -f "$work/stacks/stacks.10000" ]; then
+        python3 "$here/gen_stacks.py" "$work/stacks" "$work/stacks/modules" 10000 1000000
+    fi
+    cut -f2 "$work/stacks/modules" | while read -r file; do ln -sf "$file" "$work/symbols/"; done
+    echo "## resolve: 10,000 collapsed lines, depth 30 (beside addr2line in batches of 256, by shell)"
+    RUNS_HERE=$runs
+    measure "$RUNS_HERE" \
+        "shell + addr2line=$here/shell_resolver.sh --maps $work/stacks/maps --symdir $work/symbols --in $work/stacks/stacks.10000 --out $work/stacks/by_shell --chunk 256" \
+        "cairn resolve=$cairn resolve $work/stacks/stacks.10000 -o $work/stacks/by_cairn --force --maps $work/stacks/maps --symbols $work/symbols"
+    echo "## resolve: 1,000,000 lines"
+    measure "$RUNS_HERE" \
+        "cairn resolve=$cairn resolve $work/stacks/stacks.1000000 -o $work/stacks/by_cairn_1m --force --maps $work/stacks/maps --symbols $work/symbols"
+}
+
+bench_symbolize() {
+    "$here/programs.sh" "$work"
+    if [ ! -f "$work/cpp200.rand.100k" ]; then
+        python3 "$here/gen_addrs.py" "$work/cpp200" "$work/cpp200"
+    fi
+    head -n 1 "$work/cpp200.rand.1k" >"$work/cpp200.rand.1"
+    for count in 1 1k 100k; do
+        input=$work/cpp200.rand.$count
+        echo "## symbolize: $count random addresses of a 205 MB C++ program"
+        set -- "cairn symbolize=$cairn symbolize $work/cpp200 <$input"
+        for peer in llvm-addr2line-14 addr2line eu-addr2line; do
+            # The two slow ones need minutes for 100,000.
+            if have "$peer" && { [ "$count" != 100k ] || [ "$peer" = llvm-addr2line-14 ]; }; then
+                set -- "$peer=$peer -f -C -i -e $work/cpp200 <$input" "$@"
+            fi
+        done
+        measure "$runs" "$@"
+    done
+}
+
+bench_flame() {
+    [ -f "$work/million.collapsed" ] || python3 "$here/gen_flame.py" 1000000 "$work/million.collapsed"
+    echo "## flame: 1,000,000 distinct stacks (231 MB) to HTML, every frame kept"
+    set -- "cairn flame=$cairn flame $work/million.collapsed -o $work/million.html --force"
+    if [ -n "${FLAMEGRAPH_PL:-}" ]; then
+        set -- "flamegraph.pl=perl $FLAMEGRAPH_PL $work/million.collapsed" "$@"
+    fi
+    measure "$runs" "$@"
+}
+
+[ $# -gt 0 ] || set -- resolve symbolize flame
+for name in "$@"; do
+    case $name in
+    resolve | symbolize | flame) "bench_$name" ;;
+    *)
+        echo "run.sh: no such benchmark: $name (resolve, symbolize, flame)" >&2
+        exit 2
+        ;;
+    esac
+done
