@@ -66,6 +66,10 @@ void cairn_replace_drop(struct cairn_replace *r);
 /* Frees, but leaves the temporary file where it is. */
 void cairn_replace_keep(struct cairn_replace *r);
 
+/* What to do after a failure between open and commit, or of the commit: keeps the temporary file
+ * and names it in `err` where anything was written, else removes it. Frees; returns `code`. */
+int cairn_replace_fail(struct cairn_replace *r, int code, struct cairn_err *err);
+
 /* Under sudo, the caller is the owner of what we write: chowns to SUDO_UID and SUDO_GID where
  * geteuid() is 0 and both are set. */
 int cairn_file_give_to_caller(int fd, const char *who, struct cairn_err *err);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/guard.h"
+
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return "a folder";
+    case S_IFIFO:
+        return "a pipe";
+    case S_IFSOCK:
+        return "a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "a device";
+    default:
+        return "something else";
+    }
+}
+
+static int map_bytes(int fd, const char *who, uint64_t size, struct cairn_span *ret_bytes,
+                     struct cairn_err *err)
+{
+    *ret_bytes = (struct cairn_span){0};
+    if (size == 0)
+        return CAIRN_OK;
+    if (size > SIZE_MAX)
+        return cairn_fail(err, CAIRN_E_LIMIT, "%s: too large to map: %llu bytes", who,
+                          (unsigned long long)size);
+    void *mapped = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (mapped == MAP_FAILED)
+        return cairn_fail_os(err, errno, "%s: cannot map %llu bytes", who,
+                             (unsigned long long)size);
+    struct cairn_span bytes = {mapped, (size_t)size};
+    if (!cairn_guard_add(bytes)) {
+        munmap(mapped, bytes.size);
+        return cairn_fail_memory(err);
+    }
+    *ret_bytes = bytes;
+    return CAIRN_OK;
+}
+
+int cairn_file_open_fd(int fd, const char *who, struct cairn_file *ret_file, struct cairn_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return cairn_fail_os(err, errno, "%s: cannot read its size", who);
+    if (!S_ISREG(st.st_mode))
+        return cairn_fail(err, CAIRN_E_FORMAT, "%s: is %s, expected a regular file", who,
+                          kind_of(st.st_mode));
+    struct cairn_span bytes;
+    int result = map_bytes(fd, who, (uint64_t)st.st_size, &bytes, err);
+    if (result < 0)
+        return result;
+    *ret_file = (struct cairn_file){
+        .bytes = bytes,
+        .dev = st.st_dev,
+        .inode = st.st_ino,
+        .mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+    };
+    return CAIRN_OK;
+}
+
+int cairn_file_open(const char *path, struct cairn_file *ret_file, struct cairn_err *err)
+{
+    /* Without O_NONBLOCK a pipe would wait for its writer before we can refuse it. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return cairn_fail_os(err, errno, "%s", path);
+    int result = cairn_file_open_fd(fd, path, ret_file, err);
+    close(fd);
+    return result;
+}
+
+void cairn_file_close(struct cairn_file *file)
+{
+    if (file->bytes.size) {
+        cairn_guard_remove(file->bytes);
+        munmap((void *)(uintptr_t)file->bytes.data, file->bytes.size);
+    }
+    *file = (struct cairn_file){0};
+}
+
+static int slurp_fd(int fd, const char *path, size_t limit, struct cairn_buffer *out,
+                    struct cairn_err *err)
+{
+    enum { PIECE = 1 << 16 };
+    size_t start = out->size;
+    for (;;) {
+        if (!cairn_buffer_reserve(out, PIECE))
+            return cairn_fail_memory(err);
+        ssize_t got = read(fd, out->data + out->size, PIECE);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cairn_fail_os(err, errno, "%s: cannot read", path);
+        out->size += (size_t)got;
+        if (out->size - start > limit)
+            return cairn_fail(err, CAIRN_E_LIMIT, "%s: larger than %zu bytes", path, limit);
+        if (got == 0)
+            return CAIRN_OK;
+    }
+}
+
+int cairn_file_slurp(const char *path, size_t limit, struct cairn_buffer *ret_bytes,
+                     struct cairn_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return cairn_fail_os(err, errno, "%s", path);
+    size_t start = ret_bytes->size;
+    int result = slurp_fd(fd, path, limit, ret_bytes, err);
+    close(fd);
+    if (result < 0)
+        ret_bytes->size = start;
+    if (ret_bytes->data)
+        ret_bytes->data[ret_bytes->size] = 0;
+    return result;
+}
+
+/* A terminal or pipe that somebody set to O_NONBLOCK: wait until it takes more. */
+static bool wait_writable(int fd)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    return poll(&wait, 1, -1) >= 0 || errno == EINTR;
+}
+
+int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, struct cairn_err *err)
+{
+    const uint8_t *at = bytes;
+    while (size > 0) {
+        ssize_t put = write(fd, at, size);
+        if (put >= 0) {
+            at += put;
+            size -= (size_t)put;
+            continue;
+        }
+        if (errno == EINTR || (errno == EAGAIN && wait_writable(fd)))
+            continue;
+        int os_errno = errno;
+        int code = cairn_fail_os(err, os_errno, "%s: cannot write", who);
+        if (os_errno == ENOSPC || os_errno == EDQUOT)
+            cairn_hint(err, "make room there (df %s), or write elsewhere with -o", who);
+        return code;
+    }
+    return CAIRN_OK;
+}
+
+/* The value of an environment variable as an ID; false where it is none. */
+static bool id_of_env(const char *name, unsigned *ret_id)
+{
+    const char *text = getenv(name);
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (errno || *end || value >= UINT32_MAX)
+        return false;
+    *ret_id = (unsigned)value;
+    return true;
+}
+
+int cairn_file_give_to_caller(int fd, const char *who, struct cairn_err *err)
+{
+    unsigned uid, gid;
+    if (geteuid() != 0 || !id_of_env("SUDO_UID", &uid) || !id_of_env("SUDO_GID", &gid))
+        return CAIRN_OK;
+    if (fchown(fd, uid, gid) < 0)
+        return cairn_fail_os(err, errno, "%s: cannot give it to uid %u, who called sudo", who, uid);
+    return CAIRN_OK;
+}
