@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs one end-to-end script: e2e.sh COMMAND SCRIPT. The script finds CAIRN (the command), SRC (the
+# source root) and WORK (an empty folder of its own, also its current folder) in its environment;
+# exit status 77 means skipped, with the reason on stdout. KEEP=1 leaves the folder.
+set -eu
+CAIRN=$1
+script=$2
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/cairn-e2e.XXXXXX")
+export CAIRN WORK
+if [ "${KEEP:-0}" = 1 ]; then
+    echo "working in $WORK"
+else
+    trap 'chmod -R u+rwX "$WORK" 2>/dev/null || :; rm -rf "$WORK"' EXIT
+    trap 'exit 143' TERM INT HUP
+fi
+cd "$WORK"
+status=0
+case $(head -n 1 "$script") in
+*python3*) /usr/bin/python3 "$script" || status=$? ;;
+*bash*) bash "$script" || status=$? ;;
+*) sh "$script" || status=$? ;;
+esac
+exit "$status"
