@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mem: reads another process's memory while it runs: process_vm_readv(2), or /proc/PID/mem where
+ * that call is missing or refused. What is read may be half changed: the process goes on meanwhile.
+ * One object, one thread at a time.
+ */
+#ifndef CAIRN_PROC_MEM_H
+#define CAIRN_PROC_MEM_H
+
+#include <cairn/error.h>
+
+#include "base/span.h"
+
+struct cairn_mem {
+    int pid;
+    int fd;     /* of /proc/PID/mem, opened when first needed; -1: not yet */
+    bool by_fd; /* process_vm_readv() does not work here */
+};
+
+/* Tries one call, so that a lack of rights shows here. CAIRN_E_MISSING: no such process.
+ * CAIRN_E_ACCESS: the hint says what to do. */
+int cairn_mem_open(int pid, struct cairn_mem *ret_mem, struct cairn_err *err);
+void cairn_mem_close(struct cairn_mem *mem); /* all-zero is fine */
+
+/* Reads from the front until `size` bytes are there or a page cannot be read; returns how many. */
+size_t cairn_mem_read(struct cairn_mem *mem, uint64_t va, void *out, size_t size);
+
+/* All of it, or CAIRN_E_MISSING; `out` may then be half filled. */
+int cairn_mem_read_exact(struct cairn_mem *mem, uint64_t va, void *out, size_t size,
+                         struct cairn_err *err);
+
+#endif /* CAIRN_PROC_MEM_H */

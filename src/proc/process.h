@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Process: what /proc/PID says of a process besides its maps. Every call reads anew and may fail
+ * with CAIRN_E_MISSING at any time, for a process may end; CAIRN_E_ACCESS carries a hint.
+ */
+#ifndef CAIRN_PROC_PROCESS_H
+#define CAIRN_PROC_PROCESS_H
+
+#include <cairn/error.h>
+
+#include "base/buffer.h"
+
+enum {
+    CAIRN_COMM_SIZE = 64,      /* with NUL; 16 for programs, more for kernel workers */
+    CAIRN_PID_DEPTH_MAX = 32,  /* nested pid namespaces (MAX_PID_NS_LEVEL) */
+    CAIRN_AUXV_ENTRY_MAX = 256 /* the kernel gives about 25 */
+};
+
+struct cairn_process_status {
+    char name[CAIRN_COMM_SIZE]; /* as /proc has it: line breaks and backslashes escaped */
+    char state;                 /* R running, S sleeping, D disk, T stopped, t traced, Z zombie */
+    int tgid, ppid, tracer_pid;
+    uint32_t uid, euid;
+    uint32_t n_threads;
+    int seccomp;           /* 0 none, 1 strict, 2 filter; -1: the kernel does not say */
+    int ns_pid;            /* its pid as it sees it itself: the innermost of NSpid */
+    uint32_t n_namespaces; /* how deep: 1 in our own pid namespace */
+};
+int cairn_process_status(int pid, struct cairn_process_status *ret_status, struct cairn_err *err);
+
+/* The program's path as the process's mount namespace knows it, appended; " (deleted)" is cut off
+ * and told. Read it through /proc/PID/root or open /proc/PID/exe itself. */
+int cairn_process_exe(int pid, struct cairn_buffer *ret_path, bool *ret_deleted,
+                      struct cairn_err *err);
+
+/* The arguments with blanks between, appended; "" for a kernel thread. For people to read: what
+ * stood between quotes is not told. */
+int cairn_process_cmdline(int pid, struct cairn_buffer *ret_text, struct cairn_err *err);
+
+/* One value of the auxiliary vector (AT_ENTRY, AT_SYSINFO_EHDR, ...); CAIRN_E_MISSING where it has
+ * none. Knows that a 32-bit program has entries of half the size. */
+int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn_err *err);
+
+#endif /* CAIRN_PROC_PROCESS_H */
