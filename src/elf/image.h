@@ -64,17 +64,31 @@ bool cairn_elf_section_bytes(const struct cairn_elf *elf, const struct cairn_elf
 /* Is this vaddr inside an executable section (or, without sections, an executable segment)? */
 bool cairn_elf_is_code(const struct cairn_elf *elf, uint64_t vaddr);
 
+/* Has the file no code of its own, but room where the code was (objcopy --only-keep-debug)? The
+ * linker's p_offset and p_filesz are lost there; vaddrs are sound. */
+bool cairn_elf_is_debug_only(const struct cairn_elf *elf);
+
 /* vaddr of a file offset, by the PT_LOAD whose bytes in the file hold it (p_filesz, not p_memsz:
  * the page behind it is zeros), with both ends rounded to `page` as the loader maps them. False
  * where no segment holds it. An exact hit wins over one by rounding. */
 bool cairn_elf_vaddr_of_off(const struct cairn_elf *elf, uint64_t off, uint64_t page,
                             uint64_t *ret_vaddr);
 
+/*
+ * The same for an offset inside a mapping that is executable or not. Where two segments share a
+ * page of the file it is mapped twice, at two vaddrs, and the offset alone cannot tell which; so
+ * executable segments are asked first where `executable` is set, exactly and then by rounding.
+ * In a debug-only file the segments' places in the binary are reckoned as linkers lay them out:
+ * each at the next offset that is congruent to its vaddr. That is a guess; prefer the binary.
+ */
+bool cairn_elf_vaddr_of_mapping(const struct cairn_elf *elf, uint64_t off, uint64_t page,
+                                bool executable, uint64_t *ret_vaddr);
+
 /* The lowest p_vaddr of the PT_LOADs, rounded down to `page`: what the load base stands for. In
  * other words va = base + (vaddr - this), where base is the address of the first mapped page. */
 bool cairn_elf_first_vaddr(const struct cairn_elf *elf, uint64_t page, uint64_t *ret_vaddr);
 
-/* "x86-64", "aarch64", "arm", "machine 243" */
+/* "x86-64", "aarch64", "arm"; "machine 243" holds until the thread asks again. */
 const char *cairn_elf_machine_name(uint16_t machine);
 
 #endif /* CAIRN_ELF_IMAGE_H */
