@@ -58,14 +58,30 @@ int cli_args_next(struct cli_args *args, const char **ret_value);
 /* Operands, valid after CLI_ARGS_END. The array ends with NULL. */
 char **cli_args_operands(struct cli_args *args, size_t *ret_n);
 
-/* "cairn resolve: MESSAGE" and a pointer to --help on stderr; returns CLI_USAGE. */
+/* "cairn: resolve: MESSAGE (cairn resolve --help)" on stderr; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_args_wrong(struct cli_args *args, const char *fmt,
                                                          ...);
+
+/* For options given several times: adds `value` (borrowed) to a list that ends with NULL. */
+struct cli_list {
+    const char **items;
+    size_t n;
+};
+void cli_list_add(struct cli_list *list, const char *value);
+void cli_list_done(struct cli_list *list);
 
 /* Numbers as options give them; false after having said what is wrong. Sizes take k, M, G. */
 bool cli_args_u64(struct cli_args *args, const char *option, const char *text, uint64_t *ret_value);
 bool cli_args_real(struct cli_args *args, const char *option, const char *text, double *ret_value);
 bool cli_args_size(struct cli_args *args, const char *option, const char *text, uint64_t *ret_size);
+
+/* For the table of commands in main.c. `words` are those behind the command's name, NULL at their
+ * end, and outlive the object. */
+struct cli_args *cli_args_new(const struct cli_command *command, char **words);
+void cli_args_free(struct cli_args *args);                   /* accepts NULL */
+bool cli_args_ask_help(const struct cli_args *args);         /* is -h or --help among them? */
+void cli_args_print_help(const struct cli_command *command); /* to stdout */
+const char *cli_nearest(const char *word, const char *const *names); /* NULL: none is near */
 
 /* Every command is one file, cmd_NAME.c, with one of these, and one row in main.c. */
 extern const struct cli_command cli_cmd_symbolize, cli_cmd_resolve, cli_cmd_record, cli_cmd_flame,

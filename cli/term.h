@@ -43,8 +43,22 @@ int cli_output_commit(struct cli_output *output,
                       struct cairn_err *err);    /* frees, also on failure */
 void cli_output_drop(struct cli_output *output); /* accepts NULL */
 
-/* Why the last cli_output_write() failed; for the writer only knows that it did. */
+/* The same for a file that is there and is replaced by what is written: its mode, and its owner
+ * where allowed, are kept, a symlink is followed. */
+int cli_output_open_in_place(const char *path, struct cli_output **ret_output,
+                             struct cairn_err *err);
+
+/* Why the last cli_output_write() failed; for the writer only knows that it did. CAIRN_OK where it
+ * did not. */
 int cli_output_error(const struct cli_output *output, struct cairn_err *err);
+
+/* After a failure, instead of cli_output_drop(): keeps the temporary file and names it in `err`
+ * where it holds data that could be of use. Frees; returns `code`. */
+int cli_output_fail(struct cli_output *output, int code, struct cairn_err *err);
+
+/* Whoever read our stdout has gone: ends the program as SIGPIPE does, without a word, and removes
+ * what was begun. */
+__attribute__((noreturn)) void cli_end_quietly(void);
 
 bool cli_stdout_is_terminal(void);
 bool cli_colour(void);    /* stdout is a terminal, NO_COLOR unset, TERM is not dumb */

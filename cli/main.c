@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command: a table of subcommands, each in a file of its own. A new one is a file cmd_NAME.c, a
+ * row below, a man page docs/man/cairn-NAME.1 and its name in cli/args.h and cli/meson.build.
+ *
+ * Results go to stdout, all else to stderr. Exit status: 0 done, 1 could not, 2 used wrongly.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/args.h"
+#include "cli/term.h"
+
+static const struct cli_command *const commands[] = {
+    &cli_cmd_version,
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static const struct cli_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "usage: cairn COMMAND [OPTION...]\n\n"
+                 "Native call stacks: caught, named and shown.\n\ncommands:\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(out, "\n\"cairn COMMAND --help\" or \"man cairn-COMMAND\" tells more of each.\n");
+}
+
+static int wrong_command(const char *name)
+{
+    const char *names[N_COMMANDS + 2];
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i]->name;
+    names[N_COMMANDS] = "help";
+    names[N_COMMANDS + 1] = NULL;
+    const char *near = cli_nearest(name, names);
+    if (near)
+        cli_say("unknown command \"%s\", did you mean \"%s\"? (cairn --help)", name, near);
+    else
+        cli_say("unknown command \"%s\" (cairn --help)", name);
+    return CLI_USAGE;
+}
+
+static int run_help(char **words)
+{
+    if (!words[0]) {
+        print_help(stdout);
+        return CLI_OK;
+    }
+    const struct cli_command *command = find_command(words[0]);
+    if (!command)
+        return wrong_command(words[0]);
+    cli_args_print_help(command);
+    return CLI_OK;
+}
+
+static int run_command(const struct cli_command *command, char **words)
+{
+    struct cli_args *args = cli_args_new(command, words);
+    int status = CLI_OK;
+    if (cli_args_ask_help(args))
+        cli_args_print_help(command);
+    else
+        status = command->run(args);
+    cli_args_free(args);
+    return status;
+}
+
+static int dispatch(char **words)
+{
+    if (!words[0]) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(words[0], "--version") == 0 || strcmp(words[0], "-V") == 0)
+        return run_command(&cli_cmd_version, words + 1);
+    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0 ||
+        strcmp(words[0], "help") == 0)
+        return run_help(words + 1);
+    const struct cli_command *command = find_command(words[0]);
+    if (command)
+        return run_command(command, words + 1);
+    return wrong_command(words[0]);
+}
+
+/* A file opened on number 1 would receive what is printed. Opened the wrong way round, so that a
+ * use of a stream that the caller closed is still an error. */
+static void open_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            _exit(CLI_FAILED);
+}
+
+static void on_pipe(int number)
+{
+    (void)number;
+}
+
+/* A handler and not SIG_IGN, which a command that we start would inherit. */
+static void handle_pipe(void)
+{
+    struct sigaction old;
+    if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        sigaction(SIGPIPE, &(struct sigaction){.sa_handler = on_pipe, .sa_flags = SA_RESTART},
+                  NULL);
+}
+
+/* What was printed has arrived only when this says so: a full disk shows up here. */
+static int finish_stdout(int status)
+{
+    errno = 0;
+    bool failed = fflush(stdout) != 0 || ferror(stdout);
+    int os_errno = errno;
+    failed |= !failed && close(STDOUT_FILENO) < 0 && (os_errno = errno) != EINTR;
+    if (!failed)
+        return status;
+    if (os_errno == EPIPE)
+        cli_end_quietly();
+    struct cairn_err err = {0};
+    cairn_fail_os(&err, os_errno ? os_errno : EIO, "stdout: cannot write");
+    return cli_report(&err);
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_streams();
+    handle_pipe();
+    struct cairn_err err = {0};
+    if (cairn_file_guard(&err) < 0)
+        return cli_report(&err);
+    cli_log_open(0);
+    int status = dispatch(argv + (argc > 0));
+    cli_progress_done();
+    return finish_stdout(status);
+}

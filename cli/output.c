@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Output that appears whole or not at all. While a temporary file exists, SIGINT, SIGTERM and
+ * SIGHUP remove it before they end the program, unless the command handles them itself.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/term.h"
+
+enum { BUFFER_BYTES = 1 << 20 };
+
+struct cli_output {
+    struct cairn_replace replace; /* all-zero: written straight to `fd` */
+    int fd;
+    char *name; /* for messages */
+    bool is_stdout, give_away;
+    struct cairn_err err; /* of the first write that failed */
+    size_t used;
+    uint8_t buffer[BUFFER_BYTES];
+};
+
+static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_DEADLY = sizeof deadly / sizeof *deadly };
+
+/* The temporary file to remove when a signal ends us; one output at a time is enough for us. */
+static _Atomic(const char *) doomed;
+
+static void on_deadly(int number)
+{
+    const char *path = atomic_exchange(&doomed, NULL);
+    if (path)
+        unlink(path);
+    sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    raise(number);
+}
+
+static void watch_signals(const char *temp)
+{
+    atomic_store(&doomed, temp);
+    for (size_t i = 0; i < N_DEADLY; i++) {
+        struct sigaction old;
+        if (sigaction(deadly[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(deadly[i], &(struct sigaction){.sa_handler = on_deadly}, NULL);
+    }
+}
+
+static void unwatch_signals(void)
+{
+    atomic_store(&doomed, NULL);
+    for (size_t i = 0; i < N_DEADLY; i++) {
+        struct sigaction old;
+        if (sigaction(deadly[i], NULL, &old) == 0 && old.sa_handler == on_deadly)
+            sigaction(deadly[i], &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    }
+}
+
+void cli_end_quietly(void)
+{
+    const char *path = atomic_exchange(&doomed, NULL);
+    if (path)
+        unlink(path);
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    _exit(128 + SIGPIPE);
+}
+
+static struct cli_output *output_new(const char *name)
+{
+    struct cli_output *output = calloc(1, sizeof *output);
+    if (output)
+        output->name = strdup(name);
+    if (!output || !output->name) {
+        free(output);
+        return NULL;
+    }
+    output->fd = -1;
+    output->replace.fd = -1;
+    return output;
+}
+
+static void output_free(struct cli_output *output)
+{
+    unwatch_signals();
+    if (!output->is_stdout && output->fd >= 0 && !output->replace.target)
+        close(output->fd);
+    free(output->name);
+    free(output);
+}
+
+static int open_file(struct cli_output *output, const char *path, enum cairn_replace_mode mode,
+                     struct cairn_err *err)
+{
+    int result = cairn_replace_open(path, mode, &output->replace, err);
+    if (result < 0)
+        return result;
+    output->fd = output->replace.fd;
+    output->give_away = mode != CAIRN_REPLACE_IN_PLACE;
+    watch_signals(output->replace.temp);
+    return CAIRN_OK;
+}
+
+/* A device or a pipe has nothing that could be overwritten, and cannot be renamed over. */
+static int open_special(struct cli_output *output, const char *path, struct cairn_err *err)
+{
+    output->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    return output->fd < 0 ? cairn_fail_os(err, errno, "%s", path) : CAIRN_OK;
+}
+
+int cli_output_open(const char *path, bool force, struct cli_output **ret_output,
+                    struct cairn_err *err)
+{
+    struct stat st;
+    bool is_stdout = strcmp(path, "-") == 0;
+    struct cli_output *output = output_new(is_stdout ? "stdout" : path);
+    if (!output)
+        return cairn_fail_memory(err);
+    int result = CAIRN_OK;
+    if (is_stdout) {
+        output->is_stdout = true;
+        output->fd = STDOUT_FILENO;
+    } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        result = open_special(output, path, err);
+    } else {
+        result = open_file(output, path, force ? CAIRN_REPLACE_FORCE : CAIRN_REPLACE_NEVER, err);
+    }
+    if (result < 0)
+        output_free(output);
+    else
+        *ret_output = output;
+    return result;
+}
+
+int cli_output_open_in_place(const char *path, struct cli_output **ret_output,
+                             struct cairn_err *err)
+{
+    struct cli_output *output = output_new(path);
+    if (!output)
+        return cairn_fail_memory(err);
+    int result = open_file(output, path, CAIRN_REPLACE_IN_PLACE, err);
+    if (result < 0)
+        output_free(output);
+    else
+        *ret_output = output;
+    return result;
+}
+
+static int put(struct cli_output *output, const void *bytes, size_t size)
+{
+    int result = cairn_write_all(output->fd, bytes, size, output->name, &output->err);
+    if (result < 0 && output->is_stdout && output->err.os_errno == EPIPE)
+        cli_end_quietly();
+    return result;
+}
+
+static int flush(struct cli_output *output)
+{
+    size_t used = output->used;
+    output->used = 0;
+    return used ? put(output, output->buffer, used) : CAIRN_OK;
+}
+
+int cli_output_write(void *output_ctx, const void *bytes, size_t size)
+{
+    struct cli_output *output = output_ctx;
+    if (output->err.code)
+        return output->err.code;
+    if (size > BUFFER_BYTES - output->used && flush(output) < 0)
+        return output->err.code;
+    if (size >= BUFFER_BYTES)
+        return put(output, bytes, size);
+    memcpy(output->buffer + output->used, bytes, size);
+    output->used += size;
+    return CAIRN_OK;
+}
+
+int cli_output_error(const struct cli_output *output, struct cairn_err *err)
+{
+    if (output->err.code)
+        *err = output->err;
+    return output->err.code;
+}
+
+/* Closes what is not ours to rename; close() may be the first to tell of a full disk. */
+static int close_special(struct cli_output *output, struct cairn_err *err)
+{
+    int fd = output->fd;
+    output->fd = -1;
+    if (output->is_stdout || close(fd) == 0 || errno == EINTR)
+        return CAIRN_OK;
+    return cairn_fail_os(err, errno, "%s", output->name);
+}
+
+int cli_output_commit(struct cli_output *output, struct cairn_err *err)
+{
+    int result = output->err.code;
+    if (result == CAIRN_OK)
+        result = flush(output);
+    if (result < 0)
+        *err = output->err;
+    bool is_file = output->replace.target;
+    if (result == CAIRN_OK && !is_file)
+        result = close_special(output, err);
+    if (result == CAIRN_OK && is_file && output->give_away)
+        result = cairn_file_give_to_caller(output->fd, output->name, err);
+    if (result == CAIRN_OK && is_file)
+        result = cairn_replace_commit(&output->replace, err);
+    if (result < 0)
+        return cli_output_fail(output, result, err);
+    cairn_replace_drop(&output->replace);
+    output_free(output);
+    return CAIRN_OK;
+}
+
+int cli_output_fail(struct cli_output *output, int code, struct cairn_err *err)
+{
+    unwatch_signals();
+    if (output->replace.target)
+        code = cairn_replace_fail(&output->replace, code, err);
+    output->fd = output->is_stdout || output->replace.target ? -1 : output->fd;
+    output_free(output);
+    return code;
+}
+
+void cli_output_drop(struct cli_output *output)
+{
+    if (!output)
+        return;
+    unwatch_signals();
+    bool is_file = output->replace.target;
+    cairn_replace_drop(&output->replace);
+    output->fd = is_file || output->is_stdout ? -1 : output->fd;
+    output_free(output);
+}
