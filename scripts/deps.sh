@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages of the groups named: build, demo, test, bench, full, format.
+# Nothing is asked of the network or of root where nothing is missing.
+set -eu
+
+packages() {
+    case $1 in
+    build) echo gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libzstd-dev libiberty-dev ;;
+    demo) echo g++ ;;
+    # Compilers and linkers build the programs that are looked into; llvm, elfutils and binutils say
+    # what is in them; go reads our profiles; chromium opens our pictures.
+    test)
+        echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils \
+            dwz python3 mandoc shellcheck zstd golang-go chromium chromium-driver python3-selenium
+        ;;
+    bench) echo g++ python3 binutils time ;;
+    full) echo qemu-user gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf cppcheck clang-tidy ;;
+    format) echo clang-format ;;
+    *)
+        echo "deps.sh: there is no group $1" >&2
+        exit 2
+        ;;
+    esac
+}
+
+is_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+give_up() {
+    echo "run: $1" >&2
+    echo "hint: install these by hand, then run this again:$missing" >&2
+    echo "      CAIRN_DEPS=skip goes on without them" >&2
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif sudo -n true 2>/dev/null; then
+        sudo -n "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
+        -o Dpkg::Use-Pty=0 "$@"
+}
+
+# shellcheck disable=SC2086 # a list of package names
+install_missing() {
+    apt install -y --no-install-recommends $missing
+}
+
+[ "${CAIRN_DEPS:-}" != skip ] || exit 0
+missing=
+for group; do
+    for package in $(packages "$group"); do
+        command -v dpkg-query >/dev/null && is_installed "$package" && continue
+        case "$missing " in
+        *" $package "*) ;;
+        *) missing="$missing $package" ;;
+        esac
+    done
+done
+[ -n "$missing" ] || exit 0
+
+command -v apt-get >/dev/null || give_up "this system has no apt-get, so nothing was installed"
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || give_up "packages are missing, and there is no sudo"
+    if ! sudo -n true 2>/dev/null && [ ! -t 0 ]; then
+        give_up "packages are missing, and sudo wants a password that nobody is here to give"
+    fi
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+echo "run: installing$missing" >&2
+# The lists may be missing or old: they are fetched when an installation without that fails.
+if ! install_missing >"$log" 2>&1; then
+    if ! { apt update && install_missing; } >"$log" 2>&1; then
+        tail -n 15 "$log" >&2
+        give_up "apt-get could not install what is missing"
+    fi
+fi

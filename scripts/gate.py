@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The gate, `./run test`: builds the tree in each way that counts and runs every test in it.
+
+The plain gate has two builds: gcc as a user builds it, with every suite, and clang with
+AddressSanitizer and UndefinedBehaviorSanitizer. --full adds the other compilers and sanitizers, the
+guest CPUs, minutes of fuzzing and the reports of the static analysers. The last line counts the
+cases of all builds: N passed, N failed, N skipped.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHOWN_LINES = 60  # of a failed test's output
+FUZZ_SECONDS = 20  # a target, in --full
+
+TESTED = ["-Dtests=enabled", "-Dwerror=true"]
+ASAN = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
+TSAN = ["-Db_sanitize=thread", "-Db_lundef=false"]
+ALL = ["unit", "golden", "fuzz", "e2e", "style"]
+
+
+class Build:
+    """One way to build the tree, and the suites that run in it."""
+
+    def __init__(self, folder, title, suites, options=(), cc=None, cross=None, slower=1):
+        self.folder, self.title, self.suites, self.slower = ROOT / folder, title, suites, slower
+        self.cc, self.cross = cc, cross
+        self.options = TESTED + list(options)
+
+
+GATE = [
+    Build("build", "gcc", ALL, ["-Db_sanitize=none"], cc="gcc"),
+    Build("build-asan", "clang, ASan and UBSan", ["unit", "golden", "fuzz", "e2e"],
+          ASAN, cc="clang", slower=4),
+]
+FULL = [
+    Build("build-gcc-asan", "gcc, ASan and UBSan", ["unit", "golden", "fuzz"], ASAN, cc="gcc",
+          slower=4),
+    Build("build-clang", "clang", ["unit", "golden", "fuzz", "e2e"], cc="clang"),
+    Build("build-release", "gcc, release", ["unit", "golden", "fuzz", "e2e"],
+          ["--buildtype=release"], cc="gcc"),
+    Build("build-debug", "clang, not optimized", ["unit", "golden"], ["--buildtype=debug"],
+          cc="clang", slower=2),
+    Build("build-tsan", "clang, TSan", ["unit"], TSAN, cc="clang", slower=4),
+    Build("build-aarch64", "gcc for aarch64, run by qemu-user", ["unit", "fuzz"],
+          cross="cross/aarch64.ini", slower=10),
+    Build("build-arm", "gcc for arm, run by qemu-user", ["unit", "fuzz"], cross="cross/arm.ini",
+          slower=10),
+]
+
+
+class Sum:
+    """What passed, failed and was skipped, over all builds."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+        self.skips = []
+
+    def fail(self, title, output):
+        self.failed += 1
+        print(f"\n---- FAILED: {title}")
+        print("\n".join(output.splitlines()[-SHOWN_LINES:]), flush=True)
+
+    def take(self, build, row):
+        """Counts one line of meson's log: a program that counts its own cases says how many."""
+        output = row.get("stdout", "") + row.get("stderr", "")
+        counts = [sum(map(int, re.findall(r"^\[  %s  \] (\d+) test" % word, output, re.M)))
+                  for word in ("PASSED", "FAILED")]
+        title = f"{build.title}: {row['name']}"
+        if row["result"] == "SKIP":
+            reason = row.get("stdout", "").strip().splitlines() or ["it did not say why"]
+            self.skips.append(f"{title}: {reason[-1]}")
+        elif row["result"] in ("OK", "EXPECTEDFAIL"):
+            self.passed += max(counts[0], 1)
+        else:
+            self.passed += counts[0]
+            self.failed += max(counts[1], 1) - 1
+            self.fail(f"{title} ({row['result'].lower()})", output)
+
+    def close(self):
+        if self.skips:
+            print("\n---- skipped")
+        for line in self.skips:
+            print(line)
+        tail = f", {len(self.skips)} skipped" if self.skips else ""
+        print(f"{self.passed} passed, {self.failed} failed{tail}", flush=True)
+        return 1 if self.failed or not self.passed else 0
+
+
+def say(text):
+    print(f"\n==== {text}", flush=True)
+
+
+def run(command, **more):
+    """The exit status, and stdout and stderr together."""
+    done = subprocess.run([str(word) for word in command], cwd=ROOT, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", **more)
+    return done.returncode, done.stdout
+
+
+def configure(build):
+    if (build.folder / "build.ninja").exists():
+        return run(["meson", "configure", build.folder, *build.options])
+    shutil.rmtree(build.folder, ignore_errors=True)
+    env = dict(os.environ)
+    if build.cc:
+        env["CC"] = build.cc
+    cross = ["--cross-file", build.cross] if build.cross else []
+    return run(["meson", "setup", build.folder, *build.options, *cross], env=env)
+
+
+def run_build(build, total):
+    say(f"{build.title}: build")
+    start = time.monotonic()
+    for step in (lambda: configure(build), lambda: run(["ninja", "-C", build.folder, "--quiet"])):
+        status, output = step()
+        if status:
+            total.fail(f"{build.title}: build", output)
+            return
+    say(f"{build.title}: {', '.join(build.suites)} (built in {time.monotonic() - start:.0f} s)")
+    log = build.folder / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    suites = [word for suite in build.suites for word in ("--suite", suite)]
+    env = dict(os.environ, LC_ALL="C.UTF-8", CAIRN_BUILD=build.title)
+    subprocess.run(["meson", "test", "-C", build.folder, "--no-rebuild", "--timeout-multiplier",
+                    str(build.slower), *suites], cwd=ROOT, stdin=subprocess.DEVNULL, env=env)
+    if not log.exists():
+        total.fail(f"{build.title}: meson test", "it left no log: no test was run")
+        return
+    for line in log.read_text().splitlines():
+        total.take(build, json.loads(line))
+
+
+def fuzz_all(total):
+    for source in sorted((ROOT / "tests/fuzz").glob("*_fuzz.c")):
+        name = source.name[:-len("_fuzz.c")]
+        say(f"libFuzzer: {name}, {FUZZ_SECONDS} s")
+        status, output = run([ROOT / "run", "fuzz", name, str(FUZZ_SECONDS)])
+        if status:
+            total.fail(f"libFuzzer: {name}", output)
+        else:
+            total.passed += 1
+
+
+def analyse():
+    """Reports, no verdicts."""
+    say("cppcheck (a report)")
+    print(run(["cppcheck", "--quiet", "--enable=warning,portability", "--inline-suppr",
+               "--suppress=missingIncludeSystem", "-Iinclude", "-Isrc", "-I.", "-D_GNU_SOURCE",
+               "src", "cli"])[1])
+    say("clang-tidy (a report)")
+    sources = sorted(str(path.relative_to(ROOT)) for folder in ("src", "cli")
+                     for path in (ROOT / folder).rglob("*.c"))
+    output = run(["clang-tidy", "--quiet", "-p", "build-clang", *sources])[1]
+    found = re.findall(r"warning: .*\[([\w.,-]+)\]$", output, re.M)
+    for check in sorted(set(found)):
+        print(f"{found.count(check):5} {check}")
+    report = ROOT / "build-clang" / "clang-tidy.txt"
+    report.write_text(output)
+    print(f"all of it: {report}", flush=True)
+
+
+def main():
+    full = sys.argv[1:] == ["--full"]
+    if full:
+        os.environ["CAIRN_FULL"] = "1"
+    start = time.monotonic()
+    total = Sum()
+    for build in GATE + (FULL if full else []):
+        run_build(build, total)
+    if full:
+        fuzz_all(total)
+        analyse()
+    minutes, seconds = divmod(round(time.monotonic() - start), 60)
+    say(f"the gate took {minutes} min {seconds} s")
+    return total.close()
+
+
+sys.exit(main())

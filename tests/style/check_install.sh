@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What `meson install` leaves is whole: check_install.sh SOURCE_ROOT BUILD_FOLDER. Headers, both
+# libraries, the pkg-config file, the pages and the command are there; the examples compile against
+# them with what pkg-config says, linked to the one library and to the other, and run.
+set -eu
+src=$1
+build=$2
+work=$(mktemp -d "${TMPDIR:-/tmp}/cairn-install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+DESTDIR="$work/root" meson install -C "$build" --no-rebuild --quiet >"$work/log" 2>&1 || {
+    cat "$work/log"
+    exit 1
+}
+pc=$(find "$work/root" -name cairn.pc)
+prefix=$(sed -n 's/^prefix=//p' "$pc")
+[ -n "$prefix" ] || { echo "cairn.pc names no prefix"; exit 1; }
+lib=$(dirname "$(dirname "$pc")")
+failed=0
+complain() {
+    echo "$1"
+    failed=1
+}
+need() {
+    [ -e "$1" ] || complain "not installed: ${1#"$work/root"}"
+}
+for header in "$src"/include/cairn/*.h; do
+    need "$work/root$prefix/include/cairn/${header##*/}"
+done
+for page in "$src"/docs/man/*.1; do
+    need "$work/root$prefix/share/man/man1/${page##*/}"
+done
+need "$lib/libcairn.a"
+need "$lib/libcairn.so"
+need "$lib/libcairn.so.0"
+need "$work/root$prefix/bin/cairn"
+"$work/root$prefix/bin/cairn" version >/dev/null || complain "the installed command does not run"
+
+PKG_CONFIG_PATH="$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$work/root"
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+n=0
+for example in "$src"/examples/*.c; do
+    name=$(basename "$example" .c)
+    # shellcheck disable=SC2046 # lists of options
+    gcc -std=c99 -g -Wall -Wextra -Werror -o "$work/$name" "$example" \
+        $(pkg-config --cflags --libs cairn)
+    LD_LIBRARY_PATH="$lib" "$work/$name" >"$work/$name.out" || complain "$name fails"
+    # The archive by its name: -lcairn would find the shared library first.
+    # shellcheck disable=SC2046
+    gcc -std=c99 -g -Wall -Wextra -Werror -o "$work/$name-static" "$example" \
+        $(pkg-config --cflags cairn) "$lib/libcairn.a" \
+        $(pkg-config --static --libs cairn | sed 's/-lcairn\>//')
+    "$work/$name-static" >"$work/$name-static.out" || complain "$name fails, linked statically"
+    cat "$work/$name.out"
+    [ -s "$work/$name.out" ] || complain "$name prints nothing"
+    cmp "$work/$name.out" "$work/$name-static.out" || failed=1
+    [ "$(wc -l <"$example")" -le 40 ] || complain "$name: an example has at most 40 lines"
+    n=$((n + 1))
+done
+[ $n -gt 0 ] || complain "there is no example"
+exit $failed

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds man pages and --help against each other: check_man.py SOURCE_ROOT COMMAND.
+
+Every command that `cairn --help` lists has a page docs/man/cairn-NAME.1 that lists the same options
+as `cairn NAME --help`, with EXAMPLES and WHEN IT FAILS; every page belongs to a command; cairn(1)
+names them all; mandoc finds nothing to complain about; meson installs each page.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+
+def run(*words):
+    done = subprocess.run([str(word) for word in words], text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout
+
+
+def options_of_help(text):
+    """Rows such as "  -o, --output=FILE  write to FILE"."""
+    found = set()
+    for line in text.splitlines():
+        row = re.match(r"\s+((?:-\w(?:,? |, |$))?\s*(?:--[\w-]+)?)", line)
+        if row and row[1].strip().startswith("-"):
+            found.update(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", row[1]))
+    return found
+
+
+def options_of_page(text):
+    """Rows such as ".It Fl o Ar FILE , Fl -output Ns = Ns Ar FILE"."""
+    found = set()
+    for line in text.splitlines():
+        if line.startswith(".It Fl"):
+            line = line.replace("Fl Fl ", "Fl -")
+            found.update("-" + name for name in re.findall(r"Fl (-?[a-zA-Z][\w-]*)", line))
+    return found
+
+
+def commands_of(command):
+    status, text = run(command, "--help")
+    part = re.search(r"^commands:?\s*\n(.*?)(?:\n\s*\n|\Z)", text, re.S | re.M | re.I)
+    return status, re.findall(r"^\s+([a-z]+)\s\s", part[1], re.M) if part else []
+
+
+def check_page(root, name, wanted):
+    path = root / f"docs/man/{name}.1"
+    if not path.exists():
+        yield f"{name}: there is no docs/man/{name}.1"
+        return
+    text = path.read_text()
+    has = options_of_page(text)
+    yield from (f"{name}: --help has {o}, the page has not" for o in sorted(wanted - has))
+    yield from (f"{name}: the page has {o}, --help has not" for o in sorted(has - wanted))
+    for section in ("EXAMPLES", "WHEN IT FAILS"):
+        if not re.search(rf'^\.Sh "?{section}"?$', text, re.M):
+            yield f"{name}: the page has no section {section}"
+    if f"'{name}'" not in (root / "docs/meson.build").read_text():
+        yield f"{name}: docs/meson.build does not install the page"
+    if shutil.which("mandoc"):
+        status, complaints = run("mandoc", "-Tlint", "-Wwarning", path)
+        if status:
+            yield complaints
+
+
+def main():
+    root, command = pathlib.Path(sys.argv[1]), sys.argv[2]
+    status, commands = commands_of(command)
+    wrong = [] if status == 0 and commands else ["cairn --help lists no commands"]
+    for name in commands:
+        status, text = run(command, name, "--help")
+        if status:
+            wrong.append(f"cairn {name} --help: exit status {status}")
+        wrong += check_page(root, f"cairn-{name}", options_of_help(text) - {"-h", "--help"})
+    wrong += [text for text in check_page(root, "cairn", set()) if "the page has -" not in text]
+    main_page = root / "docs/man/cairn.1"
+    main_text = main_page.read_text() if main_page.exists() else ""
+    wrong += [f"cairn(1) does not name cairn-{name}" for name in commands
+              if f"cairn-{name}" not in main_text]
+    known = {"cairn", *(f"cairn-{name}" for name in commands)}
+    wrong += [f"{path.name}: there is no such command" for path in (root / "docs/man").glob("*.1")
+              if path.stem not in known]
+    print("\n".join(wrong))
+    print(f"{len(commands)} commands: {' '.join(commands)}")
+    return bool(wrong)
+
+
+sys.exit(main())

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds what every source says in its first line and in its messages: check_sources.py SOURCE_ROOT.
+
+The first line (the second one of a script) is the licence; no line ends in blanks, and none of C has
+more than 100 columns; a message starts in lower case, where its first word is no name such as DWARF,
+and ends without a full stop.
+"""
+import pathlib
+import re
+import sys
+
+FOLDERS = ("src", "cli", "include", "tests", "scripts", "bench", "demo", "examples", ".ci")
+SUFFIXES = {".c": "/* ", ".h": "/* ", ".sh": "# ", ".py": "# ", ".js": "/* ", ".css": "/* ",
+            ".cpp": "/* ", ".hpp": "/* "}
+LICENCE = "SPDX-License-Identifier: MIT"
+STRING = r'"(?:[^"\\]|\\.)*"'
+# cairn_fail(err, code, "...", cairn_fail_os(err, errno, "..., cairn_hint(err, "...
+CALLS = re.compile(r"\bcairn_(?:fail|fail_os|hint)\s*\(((?:[^\"';{}]|'[^']*')*?,)\s*"
+                   rf"((?:{STRING}\s*|PRI[a-zA-Z0-9]+\s*)+)")
+
+
+def sources(root):
+    yield root / "run"
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            below = path.relative_to(root).parts
+            if path.is_file() and not {"data", "work", "out", "__pycache__"} & set(below):
+                if path.suffix in SUFFIXES or below[0] == ".ci":
+                    yield path
+
+
+def check_lines(path, lines):
+    mark = SUFFIXES.get(path.suffix, "# ") + LICENCE
+    first = lines[1:2] if lines[:1] and lines[0].startswith("#!") else lines[:1]
+    if not first or not first[0].startswith(mark):
+        yield 1, f'the first line is not "{mark}"'
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            yield number, "blanks at the end of the line"
+        if len(line) > 100 and path.suffix in (".c", ".h"):
+            yield number, f"{len(line)} columns, at most 100"
+        if "\t" in line and path.suffix in (".c", ".h", ".py"):
+            yield number, "a tab"
+
+
+def check_messages(text):
+    for call in CALLS.finditer(text):
+        message = "".join(piece[1:-1] for piece in re.findall(STRING, call[2]))
+        word = re.match(r"[\w.]*", message)[0]
+        number = text.count("\n", 0, call.start()) + 1
+        if word[:1].isupper() and not re.search(r"[A-Z0-9_].*[A-Z0-9_]|^[A-Z]$", word):
+            yield number, f'a message starts in lower case: "{message}"'
+        if re.search(r"(?<!\.\.)\.$|[!\n]$|\\n$", message):
+            yield number, f'a message has no full stop: "{message}"'
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    wrong = n_messages = n_files = 0
+    for path in sources(root):
+        text = path.read_text()
+        found = list(check_lines(path, text.splitlines()))
+        if path.suffix == ".c" and path.relative_to(root).parts[0] in ("src", "cli"):
+            found += check_messages(text)
+            n_messages += len(CALLS.findall(text))
+        for number, what in found:
+            print(f"{path.relative_to(root)}:{number}: {what}")
+        wrong += len(found)
+        n_files += 1
+    print(f"{n_files} files, {n_messages} messages read")
+    return bool(wrong) or not n_messages
+
+
+sys.exit(main())
