@@ -41,4 +41,13 @@ int cairn_process_cmdline(int pid, struct cairn_buffer *ret_text, struct cairn_e
  * none. Knows that a 32-bit program has entries of half the size. */
 int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn_err *err);
 
+/* The whole of /proc/PID/NAME, appended. What is missing or refused is told in words about the
+ * process, not about the file. */
+int cairn_process_slurp(int pid, const char *name, size_t limit, struct cairn_buffer *ret_bytes,
+                        struct cairn_err *err);
+
+/* Says why the kernel may have refused to let us look into `pid`, and what to do: another user,
+ * another tracer, Yama, a container. For errors of code CAIRN_E_ACCESS. */
+void cairn_process_hint_access(int pid, struct cairn_err *err);
+
 #endif /* CAIRN_PROC_PROCESS_H */

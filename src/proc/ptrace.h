@@ -46,9 +46,9 @@ int cairn_tracer_new(int pid, unsigned flags, struct cairn_tracer **ret_tracer,
 /* Detaches from all that still runs; accepts NULL. */
 void cairn_tracer_free(struct cairn_tracer *tracer);
 
-/* Answers all that waits, without waiting itself: signals, new threads, ends. Returns 1 while a
- * thread lives, 0 when all have ended, or a negative code. */
-int cairn_tracer_serve(struct cairn_tracer *tracer, struct cairn_err *err);
+/* Answers all that waits, without waiting itself: signals, new threads, ends. False once all
+ * threads have ended. */
+bool cairn_tracer_serve(struct cairn_tracer *tracer);
 
 /* The threads that live, borrowed until the next call on the tracer. */
 size_t cairn_tracer_threads(const struct cairn_tracer *tracer,
