@@ -52,6 +52,8 @@ static inline struct cairn_span cairn_reader_take(struct cairn_reader *r, uint64
         r->failed = true;
         return (struct cairn_span){0};
     }
+    if (size == 0) /* the bytes may be NULL, to which C adds nothing, not even 0 */
+        return (struct cairn_span){0};
     struct cairn_span taken = {r->bytes.data + r->pos, (size_t)size};
     r->pos += (size_t)size;
     return taken;
@@ -166,10 +168,12 @@ static inline int64_t cairn_reader_sleb(struct cairn_reader *r)
 /* A NUL-terminated string, borrowed from the bytes; "" and `failed` where no NUL follows. */
 static inline const char *cairn_reader_str(struct cairn_reader *r)
 {
+    if (!cairn_reader_more(r)) {
+        r->failed = true;
+        return "";
+    }
     const uint8_t *start = r->bytes.data + r->pos;
-    const uint8_t *nul = r->failed || !cairn_reader_left(r)
-                             ? NULL
-                             : (const uint8_t *)memchr(start, 0, cairn_reader_left(r));
+    const uint8_t *nul = (const uint8_t *)memchr(start, 0, cairn_reader_left(r));
     if (!nul) {
         r->failed = true;
         return "";

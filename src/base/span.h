@@ -30,7 +30,7 @@ static inline bool cairn_span_slice(struct cairn_span bytes, uint64_t off, uint6
 {
     if (off > bytes.size || size > bytes.size - off)
         return false;
-    *ret_slice = (struct cairn_span){bytes.data + off, (size_t)size};
+    *ret_slice = (struct cairn_span){size ? bytes.data + off : bytes.data, (size_t)size};
     return true;
 }
 
