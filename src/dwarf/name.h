@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What a function is called: through origins and specifications, and with the namespaces and types
+ * around its declaration where the compiler gave no linkage name. */
+#ifndef CAIRN_DWARF_NAME_H
+#define CAIRN_DWARF_NAME_H
+
+#include "base/buffer.h"
+#include "dwarf/function.h"
+
+struct cairn_dwarf_name {
+    const char *linkage; /* NULL: the compiler gave none */
+    const char *name;    /* unqualified; NULL: none */
+    uint32_t decl_line;  /* 0: unknown */
+    uint64_t declared;   /* the last DIE of the chain: what is around it qualifies the name */
+};
+
+/* Follows at most 16 origins; damage gives what was found before it. CAIRN_E_NOMEM. */
+int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die,
+                              struct cairn_dwarf_name *ret_name, struct cairn_err *err);
+
+/*
+ * Appends "ns::Type::" (with "(anonymous namespace)::" where it has no name) for the DIE at `off`
+ * of `unit`, whose walk gave `functions`. A unit in C, or a DIE outside all scopes, appends
+ * nothing.
+ */
+int cairn_dwarf_qualify(struct cairn_dwarf_units *units, const struct cairn_dwarf_unit *unit,
+                        const struct cairn_dwarf_functions *functions, uint64_t off,
+                        struct cairn_buffer *out, struct cairn_err *err);
+
+#endif /* CAIRN_DWARF_NAME_H */

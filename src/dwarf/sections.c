@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Where code lies, and the one sort that tables of addresses need. */
+#include "dwarf/sections.h"
+
+#include "base/alloc.h"
+
+bool cairn_dwarf_is_code(const struct cairn_dwarf *d, uint64_t vaddr)
+{
+    size_t low = 0, high = d->n_code;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (vaddr < d->code[mid].low)
+            high = mid;
+        else if (vaddr >= d->code[mid].high)
+            low = mid + 1;
+        else
+            return true;
+    }
+    return false;
+}
+
+bool cairn_dwarf_place(const struct cairn_dwarf *d, uint64_t low, uint64_t high, uint32_t *ret_low,
+                       uint32_t *ret_high)
+{
+    if (high <= low || !cairn_dwarf_is_code(d, low))
+        return false;
+    uint64_t base = cairn_dwarf_base(d);
+    if (low - base >= UINT32_MAX)
+        return false;
+    *ret_low = (uint32_t)(low - base);
+    *ret_high = high - base < UINT32_MAX ? (uint32_t)(high - base) : UINT32_MAX;
+    return true;
+}
+
+/* Radix sort by digits of 11 bits: a unit's addresses are dense, so that mostly two of the three
+ * passes find more than one digit. */
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, RECORD_MAX = 32 };
+
+static uint32_t key_of(const uint8_t *record)
+{
+    uint32_t key;
+    memcpy(&key, record, sizeof key);
+    return key;
+}
+
+static bool is_sorted(const uint8_t *records, size_t n, size_t size)
+{
+    for (size_t i = 1; i < n; i++)
+        if (key_of(records + i * size) < key_of(records + (i - 1) * size))
+            return false;
+    return true;
+}
+
+static void insertion_sort(uint8_t *records, size_t n, size_t size)
+{
+    for (size_t i = 1; i < n; i++) {
+        uint8_t moved[RECORD_MAX];
+        memcpy(moved, records + i * size, size);
+        size_t at = i;
+        for (; at && key_of(records + (at - 1) * size) > key_of(moved); at--)
+            memcpy(records + at * size, records + (at - 1) * size, size);
+        memcpy(records + at * size, moved, size);
+    }
+}
+
+/* One stable pass; false where all records share the digit, and nothing was moved. */
+static bool sort_digit(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned shift)
+{
+    size_t start[DIGITS] = {0};
+    for (size_t i = 0; i < n; i++)
+        start[key_of(from + i * size) >> shift & (DIGITS - 1)]++;
+    if (start[key_of(from) >> shift & (DIGITS - 1)] == n)
+        return false;
+    for (size_t digit = 0, sum = 0; digit < DIGITS; digit++) {
+        size_t count = start[digit];
+        start[digit] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *record = from + i * size;
+        memcpy(to + start[key_of(record) >> shift & (DIGITS - 1)]++ * size, record, size);
+    }
+    return true;
+}
+
+int cairn_dwarf_sort(void *records, size_t n, size_t size)
+{
+    if (is_sorted(records, n, size))
+        return CAIRN_OK;
+    if (n <= 32) {
+        insertion_sort(records, n, size);
+        return CAIRN_OK;
+    }
+    uint8_t *spare = cairn_realloc(NULL, n, size);
+    if (!spare)
+        return CAIRN_E_NOMEM;
+    uint8_t *from = records, *to = spare;
+    for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
+        if (!sort_digit(from, to, n, size, shift))
+            continue;
+        uint8_t *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (from == spare)
+        memcpy(records, spare, n * size);
+    cairn_free(spare);
+    return CAIRN_OK;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit headers, root DIEs, and the cache of abbreviation tables. */
+#include "dwarf/unit.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "dwarf/constants.h"
+
+/* Tables of functions keep offsets into .debug_info in 32 bits. */
+static const uint64_t info_max_bytes = UINT32_MAX;
+
+/* What follows the length: version, sizes, type, abbreviations. False: of no version we know. */
+static bool read_header_rest(struct cairn_reader *r, struct cairn_dwarf_unit *u)
+{
+    u->sizes.version = cairn_reader_u16(r);
+    if (u->sizes.version < 2 || u->sizes.version > 5)
+        return false;
+    if (u->sizes.version >= 5) {
+        u->type = cairn_reader_u8(r);
+        u->sizes.address_size = cairn_reader_u8(r);
+        u->abbrev_off = cairn_reader_word(r, u->sizes.offset_size);
+        if (u->type == CAIRN_DW_UT_SKELETON || u->type == CAIRN_DW_UT_SPLIT_COMPILE)
+            cairn_reader_skip(r, 8); /* the .dwo's ID */
+        else if (u->type == CAIRN_DW_UT_TYPE || u->type == CAIRN_DW_UT_SPLIT_TYPE)
+            cairn_reader_skip(r, 8 + u->sizes.offset_size);
+    } else {
+        u->type = CAIRN_DW_UT_COMPILE;
+        u->abbrev_off = cairn_reader_word(r, u->sizes.offset_size);
+        u->sizes.address_size = cairn_reader_u8(r);
+    }
+    u->dies = r->pos;
+    unsigned size = u->sizes.address_size;
+    return !r->failed && (size == 2 || size == 4 || size == 8);
+}
+
+/* One header; the cursor moves to the next unit. False where the length makes no sense. */
+static bool read_header(struct cairn_reader *r, struct cairn_dwarf_unit *ret_unit)
+{
+    struct cairn_dwarf_unit u = {.off = r->pos, .line_off = UINT64_MAX};
+    uint64_t length = cairn_reader_u32(r);
+    u.sizes.offset_size = 4;
+    if (length == 0xffffffff) {
+        length = cairn_reader_u64(r);
+        u.sizes.offset_size = 8;
+    } else if (length >= 0xfffffff0) { /* reserved: DWARF 5, 7.2.2 */
+        return false;
+    }
+    if (r->failed || length > cairn_reader_left(r))
+        return false;
+    u.end = r->pos + length;
+    struct cairn_reader inside =
+        cairn_reader_of((struct cairn_span){r->bytes.data, u.end}, r->swap);
+    inside.pos = r->pos;
+    if (!read_header_rest(&inside, &u))
+        u.state = CAIRN_DWARF_UNIT_DAMAGED;
+    cairn_reader_seek(r, u.end);
+    *ret_unit = u;
+    return true;
+}
+
+int cairn_dwarf_units_read(const struct cairn_dwarf *d, struct cairn_dwarf_units *ret_units,
+                           struct cairn_err *err)
+{
+    if (d->info.size > info_max_bytes)
+        return cairn_fail(err, CAIRN_E_LIMIT, ".debug_info has %zu bytes, more than 4 GiB",
+                          d->info.size);
+    struct cairn_dwarf_units units = {.d = d};
+    struct cairn_reader r = cairn_reader_of(d->info, d->swap);
+    while (cairn_reader_more(&r)) {
+        struct cairn_dwarf_unit unit;
+        size_t at = r.pos;
+        if (!read_header(&r, &unit)) {
+            cairn_log(CAIRN_LOG_WARNING,
+                      ".debug_info at 0x%zx: unit runs past the end, what follows is ignored", at);
+            break;
+        }
+        if (unit.state == CAIRN_DWARF_UNIT_DAMAGED)
+            cairn_log(CAIRN_LOG_WARNING,
+                      ".debug_info at 0x%zx: unit of version %u with addresses of %u bytes, "
+                      "expected version 2 to 5 and 4 or 8 bytes",
+                      at, unit.sizes.version, unit.sizes.address_size);
+        if (cairn_grow((void **)&units.units, &units.cap, units.n + 1, sizeof *units.units) < 0) {
+            cairn_dwarf_units_done(&units);
+            return cairn_fail_memory(err);
+        }
+        units.units[units.n++] = unit;
+    }
+    *ret_units = units;
+    return CAIRN_OK;
+}
+
+void cairn_dwarf_units_done(struct cairn_dwarf_units *units)
+{
+    for (size_t i = 0; i < units->n_tables; i++)
+        cairn_dwarf_abbrevs_free(units->tables[i]);
+    cairn_free(units->tables);
+    cairn_table_done(&units->table_of);
+    cairn_free(units->units);
+    *units = (struct cairn_dwarf_units){0};
+}
+
+struct cairn_dwarf_unit *cairn_dwarf_units_find(const struct cairn_dwarf_units *units, uint64_t off)
+{
+    size_t low = 0, high = units->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (off < units->units[mid].off)
+            high = mid;
+        else if (off >= units->units[mid].end)
+            low = mid + 1;
+        else
+            return &units->units[mid];
+    }
+    return NULL;
+}
+
+static int open_abbrevs(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                        struct cairn_err *err)
+{
+    uint64_t key = unit->abbrev_off << 5 | (unit->sizes.version < 3) << 4 |
+                   (unit->sizes.offset_size == 8) << 3 | (unit->sizes.address_size >> 1);
+    uint32_t index;
+    if (cairn_table_find(&units->table_of, key, &index)) {
+        unit->abbrevs = units->tables[index];
+        return CAIRN_OK;
+    }
+    if (cairn_grow((void **)&units->tables, &units->cap_tables, units->n_tables + 1,
+                   sizeof *units->tables) < 0)
+        return cairn_fail_memory(err);
+    struct cairn_dwarf_abbrevs *table;
+    int code = cairn_dwarf_abbrevs_read(units->d, unit->abbrev_off, unit->sizes, &table, err);
+    if (code < 0)
+        return code;
+    if (cairn_table_set(&units->table_of, key, (uint32_t)units->n_tables) < 0) {
+        cairn_dwarf_abbrevs_free(table);
+        return cairn_fail_memory(err);
+    }
+    units->tables[units->n_tables++] = table;
+    unit->abbrevs = table;
+    return CAIRN_OK;
+}
+
+static void note_language(struct cairn_dwarf_unit *u, uint64_t language)
+{
+    switch (language) {
+    case CAIRN_DW_LANG_C89:
+    case CAIRN_DW_LANG_C:
+    case CAIRN_DW_LANG_C99:
+    case CAIRN_DW_LANG_C11:
+    case CAIRN_DW_LANG_C17:
+        u->is_c = true;
+        u->is_c_family = true;
+        break;
+    case CAIRN_DW_LANG_C_PLUS_PLUS:
+    case CAIRN_DW_LANG_C_PLUS_PLUS_03:
+    case CAIRN_DW_LANG_C_PLUS_PLUS_11:
+    case CAIRN_DW_LANG_C_PLUS_PLUS_14:
+    case CAIRN_DW_LANG_C_PLUS_PLUS_17:
+    case CAIRN_DW_LANG_C_PLUS_PLUS_20:
+        u->is_c_family = true;
+        break;
+    case CAIRN_DW_LANG_MIPS_ASSEMBLER:
+        u->is_assembler = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* The bases come first: other values of the same DIE are indices that count from them. */
+static void note_bases(struct cairn_dwarf_unit *u, const struct cairn_dwarf_die *root)
+{
+    /* Where no base is said (DWARF 5 leaves that to split units), tables begin behind their
+     * section's header. */
+    u->str_base = u->sizes.version >= 5 ? 2ull * u->sizes.offset_size : 0;
+    u->addr_base = u->sizes.version >= 5 ? 8 : 0;
+    if (cairn_dwarf_die_has(root, CAIRN_DWARF_STR_BASE))
+        u->str_base = root->value[CAIRN_DWARF_STR_BASE];
+    if (cairn_dwarf_die_has(root, CAIRN_DWARF_ADDR_BASE))
+        u->addr_base = root->value[CAIRN_DWARF_ADDR_BASE];
+    if (cairn_dwarf_die_has(root, CAIRN_DWARF_RNGLISTS_BASE))
+        u->rnglists_base = root->value[CAIRN_DWARF_RNGLISTS_BASE];
+}
+
+static void note_root(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
+                      const struct cairn_dwarf_die *root)
+{
+    note_bases(u, root);
+    if (cairn_dwarf_die_has(root, CAIRN_DWARF_STMT_LIST))
+        u->line_off = root->value[CAIRN_DWARF_STMT_LIST];
+    if (cairn_dwarf_die_has(root, CAIRN_DWARF_LANGUAGE))
+        note_language(u, root->value[CAIRN_DWARF_LANGUAGE]);
+    if (cairn_dwarf_die_has(root, CAIRN_DWARF_LOW))
+        u->has_low = cairn_dwarf_address(d, u, root->form[CAIRN_DWARF_LOW],
+                                         root->value[CAIRN_DWARF_LOW], &u->low_vaddr);
+    if (cairn_dwarf_die_has(root, CAIRN_DWARF_HIGH)) {
+        u->high = root->value[CAIRN_DWARF_HIGH];
+        u->high_form = root->form[CAIRN_DWARF_HIGH];
+    }
+    if (cairn_dwarf_die_has(root, CAIRN_DWARF_RANGES)) {
+        u->ranges = root->value[CAIRN_DWARF_RANGES];
+        u->ranges_form = root->form[CAIRN_DWARF_RANGES];
+    }
+    u->is_split =
+        u->type == CAIRN_DW_UT_SKELETON || cairn_dwarf_die_has(root, CAIRN_DWARF_DWO_NAME);
+    u->comp_dir = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_COMP_DIR);
+    u->name = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_NAME);
+}
+
+static int open_unit(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                     struct cairn_err *err)
+{
+    int code = open_abbrevs(units, unit, err);
+    if (code < 0)
+        return code;
+    struct cairn_dwarf_die root;
+    if (!cairn_dwarf_die_at(units->d, unit, unit->dies, &root))
+        return cairn_fail(err, CAIRN_E_FORMAT, "its first entry, at 0x%llx, is damaged",
+                          (unsigned long long)unit->dies);
+    note_root(units->d, unit, &root);
+    return CAIRN_OK;
+}
+
+int cairn_dwarf_unit_open(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                          struct cairn_err *err)
+{
+    if (unit->state == CAIRN_DWARF_UNIT_OPEN)
+        return CAIRN_OK;
+    if (unit->state == CAIRN_DWARF_UNIT_DAMAGED)
+        return cairn_fail(err, CAIRN_E_MISSING, "unit at 0x%llx of .debug_info is damaged",
+                          (unsigned long long)unit->off);
+    int code = open_unit(units, unit, err);
+    if (code == CAIRN_OK) {
+        unit->state = CAIRN_DWARF_UNIT_OPEN;
+    } else if (code != CAIRN_E_NOMEM) {
+        char who[64];
+        snprintf(who, sizeof who, ".debug_info: unit at 0x%llx", (unsigned long long)unit->off);
+        unit->state = CAIRN_DWARF_UNIT_DAMAGED;
+        cairn_fail_in(err, code, who);
+    }
+    return code;
+}
+
+int cairn_dwarf_unit_ranges(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                            struct cairn_dwarf_ranges *ranges, struct cairn_err *err)
+{
+    if (unit->ranges_form)
+        return cairn_dwarf_ranges_read(d, unit, unit->ranges_form, unit->ranges, ranges, err);
+    uint64_t high = unit->high;
+    if (!unit->has_low || !unit->high_form)
+        return CAIRN_OK;
+    if (!cairn_dwarf_form_is_address(unit->high_form))
+        high += unit->low_vaddr;
+    else if (!cairn_dwarf_address(d, unit, unit->high_form, high, &high))
+        return CAIRN_OK;
+    return cairn_dwarf_ranges_add(d, ranges, unit->low_vaddr, high, err);
+}
+
+struct cairn_reader cairn_dwarf_unit_reader(const struct cairn_dwarf *d,
+                                            const struct cairn_dwarf_unit *unit, uint64_t off)
+{
+    struct cairn_span bytes = {d->info.data, unit->end};
+    struct cairn_reader r = cairn_reader_of(bytes, d->swap);
+    cairn_reader_seek(&r, off);
+    return r;
+}
+
+bool cairn_dwarf_die_at(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                        uint64_t off, struct cairn_dwarf_die *ret_die)
+{
+    if (off < unit->dies || off >= unit->end)
+        return false;
+    struct cairn_reader r = cairn_dwarf_unit_reader(d, unit, off);
+    if (!cairn_dwarf_die_begin(&r, unit, ret_die) || !ret_die->abbrev)
+        return false;
+    cairn_dwarf_die_values(&r, unit, ret_die);
+    return !r.failed;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Units of .debug_info (DWARF 5, 7.5.1), all their headers in one sorted list; the root DIE and the
+ * abbreviations of a unit are read when it is first opened.
+ *
+ *     .debug_info:  | header | root DIE | children ...        | header | root DIE | ...
+ *                   ^ off             ^ dies                  ^ end
+ */
+#ifndef CAIRN_DWARF_UNIT_H
+#define CAIRN_DWARF_UNIT_H
+
+#include "dwarf/forms.h"
+#include "dwarf/ranges.h"
+
+enum cairn_dwarf_unit_state {
+    CAIRN_DWARF_UNIT_CLOSED,
+    CAIRN_DWARF_UNIT_OPEN,
+    CAIRN_DWARF_UNIT_DAMAGED /* said once; the unit is as good as absent */
+};
+
+struct cairn_dwarf_unit {
+    uint64_t off, end; /* in .debug_info, header included */
+    uint64_t dies;     /* of the root DIE */
+    uint64_t abbrev_off;
+    struct cairn_dwarf_sizes sizes;
+    uint8_t type; /* enum cairn_dw_ut */
+    uint8_t state;
+
+    /* Known once open: */
+    bool is_c;        /* plain C: a function's name is its linkage name, nothing is qualified */
+    bool is_c_family; /* C or C++: types outside functions hold no code */
+    bool is_assembler;
+    bool is_split; /* a skeleton: functions and inline frames are in a .dwo file */
+    bool has_low;
+    const struct cairn_dwarf_abbrevs *abbrevs;
+    uint64_t line_off;  /* in .debug_line; UINT64_MAX: none */
+    uint64_t low_vaddr; /* what range lists count from */
+    uint64_t str_base, addr_base, rnglists_base;
+    uint64_t high; /* of the root DIE, as it stands there */
+    uint64_t ranges;
+    uint16_t high_form, ranges_form; /* 0: absent */
+    const char *comp_dir, *name;     /* NULL: unknown */
+};
+
+struct cairn_dwarf_units {
+    const struct cairn_dwarf *d;
+    struct cairn_dwarf_unit *units; /* sorted by off */
+    size_t n, cap;
+
+    struct cairn_dwarf_abbrevs **tables; /* shared by units that point to the same */
+    size_t n_tables, cap_tables;
+    struct cairn_table table_of; /* offset and sizes -> index in tables */
+};
+
+/* Reads all headers. A unit that cannot be crossed ends the list, with a warning; the ones before
+ * it are sound. CAIRN_E_LIMIT: .debug_info above 4 GiB. CAIRN_E_NOMEM. */
+int cairn_dwarf_units_read(const struct cairn_dwarf *d, struct cairn_dwarf_units *ret_units,
+                           struct cairn_err *err);
+void cairn_dwarf_units_done(struct cairn_dwarf_units *units);
+
+/* The unit that holds this offset of .debug_info, or NULL. Not opened yet. */
+struct cairn_dwarf_unit *cairn_dwarf_units_find(const struct cairn_dwarf_units *units,
+                                                uint64_t off);
+
+/* Reads abbreviations and root DIE. CAIRN_E_FORMAT or CAIRN_E_LIMIT: damaged, said in `err` the
+ * first time and CAIRN_E_MISSING later. CAIRN_E_NOMEM. */
+int cairn_dwarf_unit_open(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                          struct cairn_err *err);
+
+/* The ranges that the root DIE claims, appended. CAIRN_E_FORMAT, CAIRN_E_NOMEM. */
+int cairn_dwarf_unit_ranges(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                            struct cairn_dwarf_ranges *ranges, struct cairn_err *err);
+
+/* A DIE, crossed once. Values that its abbreviation does not have are not touched: look at
+ * `present` first. */
+struct cairn_dwarf_die {
+    uint64_t off;
+    const struct cairn_dwarf_abbrev *abbrev; /* NULL: the end of a list of children */
+    uint32_t present;                        /* bits by enum cairn_dwarf_want */
+    uint16_t form[CAIRN_DWARF_N_WANTS];
+    uint64_t value[CAIRN_DWARF_N_WANTS];
+};
+
+static inline bool cairn_dwarf_die_has(const struct cairn_dwarf_die *die,
+                                       enum cairn_dwarf_want want)
+{
+    return die->present >> want & 1;
+}
+
+/* A cursor over the unit's DIEs, at `off` of .debug_info. */
+struct cairn_reader cairn_dwarf_unit_reader(const struct cairn_dwarf *d,
+                                            const struct cairn_dwarf_unit *unit, uint64_t off);
+
+/* Reads the code of the next DIE and sets `die->abbrev`; its values follow. False: damaged. */
+static inline bool cairn_dwarf_die_begin(struct cairn_reader *r,
+                                         const struct cairn_dwarf_unit *unit,
+                                         struct cairn_dwarf_die *die)
+{
+    die->off = r->pos;
+    die->abbrev = NULL;
+    uint64_t code = cairn_reader_uleb(r);
+    if (code)
+        die->abbrev = cairn_dwarf_abbrevs_find(unit->abbrevs, code);
+    return !r->failed && (die->abbrev || !code);
+}
+
+/* Crosses the values of the DIE that was begun and keeps the wanted ones. */
+static inline void cairn_dwarf_die_values(struct cairn_reader *r,
+                                          const struct cairn_dwarf_unit *unit,
+                                          struct cairn_dwarf_die *die)
+{
+    const struct cairn_dwarf_abbrev *a = die->abbrev;
+    const struct cairn_dwarf_step *step = unit->abbrevs->steps + a->first_step;
+    die->present = 0;
+    for (uint32_t i = 0; i < a->n_steps; i++, step++) {
+        cairn_reader_skip(r, step->skip);
+        uint16_t form = step->form;
+        uint64_t value = cairn_dwarf_form_read(r, &form, step->implicit, unit->sizes);
+        if (step->want == CAIRN_DWARF_NOTHING)
+            continue;
+        die->present |= 1u << step->want;
+        die->form[step->want] = form;
+        die->value[step->want] = value;
+    }
+    cairn_reader_skip(r, a->tail);
+}
+
+/* Crosses the values of the DIE that was begun and keeps none. */
+static inline void cairn_dwarf_die_cross(struct cairn_reader *r,
+                                         const struct cairn_dwarf_unit *unit,
+                                         const struct cairn_dwarf_die *die)
+{
+    const struct cairn_dwarf_abbrev *a = die->abbrev;
+    const struct cairn_dwarf_step *step = unit->abbrevs->steps + a->first_step;
+    for (uint32_t i = 0; i < a->n_steps; i++, step++) {
+        cairn_reader_skip(r, step->skip);
+        uint16_t form = step->form;
+        (void)cairn_dwarf_form_read(r, &form, 0, unit->sizes);
+    }
+    cairn_reader_skip(r, a->tail);
+}
+
+/* The one DIE at `off`, values and all. False where there is none. */
+bool cairn_dwarf_die_at(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                        uint64_t off, struct cairn_dwarf_die *ret_die);
+
+/* Where a DIE's sibling begins, and that this is ahead of `pos` and inside the unit. */
+static inline bool cairn_dwarf_die_sibling(const struct cairn_dwarf_unit *unit,
+                                           const struct cairn_dwarf_die *die, uint64_t pos,
+                                           uint64_t *ret_off)
+{
+    return cairn_dwarf_die_has(die, CAIRN_DWARF_SIBLING) &&
+           cairn_dwarf_reference(unit, die->form[CAIRN_DWARF_SIBLING],
+                                 die->value[CAIRN_DWARF_SIBLING], ret_off) &&
+           *ret_off >= pos && *ret_off < unit->end;
+}
+
+/* A string value of the DIE, or NULL. */
+static inline const char *cairn_dwarf_die_string(const struct cairn_dwarf *d,
+                                                 const struct cairn_dwarf_unit *unit,
+                                                 const struct cairn_dwarf_die *die,
+                                                 enum cairn_dwarf_want want)
+{
+    return cairn_dwarf_die_has(die, want)
+               ? cairn_dwarf_string(d, unit, d->info, die->form[want], die->value[want])
+               : NULL;
+}
+
+#endif /* CAIRN_DWARF_UNIT_H */
