@@ -50,9 +50,9 @@ FULL = [
           cc="clang", slower=2),
     Build("build-tsan", "clang, TSan", ["unit"], TSAN, cc="clang", slower=4),
     Build("build-aarch64", "gcc for aarch64, run by qemu-user", ["unit", "fuzz"],
-          cross="cross/aarch64.ini", slower=10),
-    Build("build-arm", "gcc for arm, run by qemu-user", ["unit", "fuzz"], cross="cross/arm.ini",
-          slower=10),
+          cross=("arm64", "cross/aarch64.ini"), slower=10),
+    Build("build-arm", "gcc for arm, run by qemu-user", ["unit", "fuzz"],
+          cross=("armhf", "cross/arm.ini"), slower=10),
 ]
 
 
@@ -113,7 +113,14 @@ def configure(build):
     env = dict(os.environ)
     if build.cc:
         env["CC"] = build.cc
-    cross = ["--cross-file", build.cross] if build.cross else []
+    cross = []
+    if build.cross:
+        arch, machine_file = build.cross
+        sysroot = ROOT / "build-sysroot" / arch
+        status, output = run([ROOT / "scripts/sysroot.sh", arch, sysroot])
+        if status:
+            return status, output
+        cross = ["--cross-file", f"{sysroot}.ini", "--cross-file", machine_file]
     return run(["meson", "setup", build.folder, *build.options, *cross], env=env)
 
 
