@@ -4,7 +4,10 @@
 # source root) and WORK (an empty folder of its own, also its current folder) in its environment;
 # exit status 77 means skipped, with the reason on stdout. KEEP=1 leaves the folder.
 set -eu
-CAIRN=$1
+case $1 in
+/*) CAIRN=$1 ;;
+*) CAIRN=$PWD/$1 ;;
+esac
 script=$2
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/cairn-e2e.XXXXXX")
 export CAIRN WORK
