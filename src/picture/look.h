@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looks: what frames look like. Frames of a profile are addresses; in a picture all addresses of a
+ * function are one thing, and a frame with inlined lines is several:
+ *
+ *     frame 0x4711: get() inlined into find() inlined into main()   ─►   main, find, get
+ *
+ * Two frames have the same look if name, file, module and kind are the same. Looks are numbered in
+ * the order of their names, so that to sort frames is to sort numbers.
+ */
+#ifndef CAIRN_PICTURE_LOOK_H
+#define CAIRN_PICTURE_LOOK_H
+
+#include <cairn/error.h>
+
+#include "base/strings.h"
+#include "picture/palette.h"
+#include "profile/profile.h"
+
+/* How the frames of a look were found: several ways may be true of one function. */
+enum cairn_look_found {
+    CAIRN_FOUND_CFI = 1,
+    CAIRN_FOUND_POINTER = 2,
+    CAIRN_FOUND_GUESSED = 4,
+    CAIRN_FOUND_JIT = 8,
+    CAIRN_FOUND_LUA = 16,
+    CAIRN_FOUND_KERNEL = 32,
+};
+
+struct cairn_look {
+    uint32_t name, file, module;  /* in `texts`; safe to show: see base/escape.h, terminal */
+    uint32_t line_low, line_high; /* the lines that were sampled; 0: unknown */
+    uint8_t kind;                 /* enum cairn_palette_kind */
+    uint8_t shade;
+    uint8_t found; /* enum cairn_look_found, or-ed */
+};
+
+struct cairn_looks {
+    struct cairn_strings texts;
+    struct cairn_look *rows;
+    size_t n, cap;
+    uint32_t *first;     /* n_frames + 1: where a frame's looks begin in `of_frames` */
+    uint32_t *of_frames; /* outermost first */
+    size_t n_unnamed;    /* looks without a function name */
+};
+
+/* CAIRN_E_NOMEM. */
+int cairn_looks_build(const struct cairn_profile *profile, struct cairn_looks *ret_looks,
+                      struct cairn_err *err);
+void cairn_looks_done(struct cairn_looks *looks); /* all-zero is fine */
+
+#endif /* CAIRN_PICTURE_LOOK_H */

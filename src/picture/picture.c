@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include <cairn/picture.h>
+
+#include "base/error.h"
+#include "picture/html.h"
+#include "picture/layout.h"
+#include "picture/svg.h"
+
+static const double default_min_percent = 0.05;
+enum { DEFAULT_WIDTH = 1200, WIDTH_MIN = 200, WIDTH_MAX = 100000 };
+
+/* "command: ./server --port 80" among the comments of a profile names what was recorded. */
+static void make_title(const struct cairn_profile *profile, char *ret_title, size_t size)
+{
+    static const char key[] = "command: ";
+    for (size_t i = 0; i < profile->n_comments; i++) {
+        const char *comment = cairn_strings_get(&profile->strings, profile->comments[i]);
+        if (strncmp(comment, key, sizeof key - 1) == 0) {
+            snprintf(ret_title, size, "cairn: %s", comment + sizeof key - 1);
+            return;
+        }
+    }
+    snprintf(ret_title, size, "cairn");
+}
+
+static int check(const struct cairn_profile *profile, const struct cairn_picture_opts *opts,
+                 struct cairn_err *err)
+{
+    if (opts->value_type >= profile->n_types && opts->value_type > 0)
+        return cairn_fail(err, CAIRN_E_ARG, "picture: value type %zu, the profile has %zu",
+                          opts->value_type, profile->n_types);
+    if (opts->svg_width && (opts->svg_width < WIDTH_MIN || opts->svg_width > WIDTH_MAX))
+        return cairn_fail(err, CAIRN_E_ARG, "picture: %u pixels wide, expected %d to %d",
+                          opts->svg_width, WIDTH_MIN, WIDTH_MAX);
+    if (!(opts->svg_min_percent >= 0 && opts->svg_min_percent <= 100))
+        return cairn_fail(err, CAIRN_E_ARG, "picture: smallest share %g, expected 0 to 100",
+                          opts->svg_min_percent);
+    return CAIRN_OK;
+}
+
+static int draw(const struct cairn_picture_view *view, enum cairn_picture_format format,
+                const struct cairn_picture_opts *opts, struct cairn_out *out, struct cairn_err *err)
+{
+    if (format == CAIRN_PICTURE_HTML)
+        return cairn_html_draw(view, out, err);
+    return cairn_svg_draw(view,
+                          opts->svg_min_percent > 0 ? opts->svg_min_percent : default_min_percent,
+                          opts->svg_width ? opts->svg_width : DEFAULT_WIDTH, out, err);
+}
+
+int cairn_picture_write(const struct cairn_profile *profile, enum cairn_picture_format format,
+                        const struct cairn_picture_opts *opts, cairn_write_fn write, void *ctx,
+                        struct cairn_err *err)
+{
+    struct cairn_picture_opts o = {0};
+    if (opts)
+        memcpy(&o, opts, opts->size < sizeof o ? opts->size : sizeof o);
+    int rc = check(profile, &o, err);
+    if (rc < 0)
+        return rc;
+
+    char title[512];
+    make_title(profile, title, sizeof title);
+    struct cairn_looks looks = {0};
+    struct cairn_layout layout = {0};
+    rc = cairn_looks_build(profile, &looks, err);
+    if (rc == CAIRN_OK)
+        rc = cairn_layout_build(profile, &looks, &layout, err);
+    if (rc == CAIRN_OK) {
+        struct cairn_picture_view view = {.profile = profile,
+                                          .looks = &looks,
+                                          .layout = &layout,
+                                          .title = o.title ? o.title : title,
+                                          .subtitle = o.subtitle ? o.subtitle : "",
+                                          .value_type = o.value_type};
+        struct cairn_out out = {.write = write, .ctx = ctx};
+        rc = draw(&view, format, &o, &out, err);
+        int finished = cairn_out_finish(&out, err);
+        rc = rc < 0 ? rc : finished;
+    }
+    cairn_layout_done(&layout);
+    cairn_looks_done(&looks);
+    return rc;
+}

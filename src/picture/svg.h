@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAIRN_PICTURE_SVG_H
+#define CAIRN_PICTURE_SVG_H
+
+#include <cairn/picture.h>
+
+#include "picture/layout.h"
+#include "picture/out.h"
+
+/* What both pictures are drawn from. */
+struct cairn_picture_view {
+    const struct cairn_profile *profile;
+    const struct cairn_looks *looks;
+    const struct cairn_layout *layout;
+    const char *title;    /* never NULL */
+    const char *subtitle; /* never NULL */
+    size_t value_type;    /* exists, unless the profile has no value types at all */
+};
+
+/* Draws to `out`; memory trouble shows when that is finished, too. CAIRN_E_NOMEM. */
+int cairn_svg_draw(const struct cairn_picture_view *view, double min_percent, uint32_t width,
+                   struct cairn_out *out, struct cairn_err *err);
+
+#endif /* CAIRN_PICTURE_SVG_H */
