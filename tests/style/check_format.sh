@@ -5,16 +5,21 @@
 set -eu
 cd "$1"
 failed=0
+c_folders=
+for folder in src cli include tests bench demo examples; do
+    [ ! -d "$folder" ] || c_folders="$c_folders $folder"
+done
 if command -v clang-format >/dev/null; then
-    find src cli include tests bench demo examples -name '*.[ch]' \
+    # shellcheck disable=SC2086 # a list
+    find $c_folders -name '*.[ch]' \
         -exec clang-format --dry-run -Werror {} + || failed=1
 else
     echo "clang-format is missing"
     failed=1
 fi
 if command -v shellcheck >/dev/null; then
-    find run .ci/run scripts tests bench demo \( -name '*.sh' -o -path run -o -path .ci/run \) \
-        -exec shellcheck -x {} + || failed=1
+    find . \( -path './build*' -o -path './bench/work' -o -path ./.git \) -prune -o \
+        -type f \( -name '*.sh' -o -name run \) -exec shellcheck -x {} + || failed=1
 else
     echo "shellcheck is missing"
     failed=1
