@@ -108,7 +108,9 @@ def run(command, **more):
 
 def configure(build):
     if (build.folder / "build.ninja").exists():
-        return run(["meson", "configure", build.folder, *build.options])
+        status, output = run(["meson", "configure", build.folder, *build.options])
+        if status == 0:
+            return status, output
     shutil.rmtree(build.folder, ignore_errors=True)
     env = dict(os.environ)
     if build.cc:
