@@ -39,9 +39,14 @@ APT_CONFIG=$apt_root/apt.conf
 export APT_CONFIG
 
 cd "$apt_root/cache"
-apt-get -qq -o APT::Sandbox::User="$(id -un)" -o APT::Get::List-Cleanup=false update
+# One list that a mirror is just replacing is no failure, as long as the packages can be had.
+apt-get -qq -o APT::Sandbox::User="$(id -un)" -o APT::Get::List-Cleanup=false update \
+    >"$apt_root/update.log" 2>&1 || :
 apt-get -qq -o APT::Sandbox::User="$(id -un)" download \
-    zlib1g zlib1g-dev libzstd1 libzstd-dev libiberty-dev libcmocka0 libcmocka-dev
+    zlib1g zlib1g-dev libzstd1 libzstd-dev libiberty-dev libcmocka0 libcmocka-dev || {
+    cat "$apt_root/update.log" >&2
+    exit 1
+}
 for package in ./*.deb; do
     dpkg -x "$package" "$root"
 done
