@@ -4,7 +4,9 @@
 
 Every command that `cairn --help` lists has a page docs/man/cairn-NAME.1 that lists the same options
 as `cairn NAME --help`, with EXAMPLES and WHEN IT FAILS; every page belongs to a command; cairn(1)
-names them all; mandoc finds nothing to complain about; meson installs each page.
+names them all; mandoc finds nothing to complain about; meson installs each page. Every line of
+README.md, of docs/ and of the pages that shows the command in use names commands and options that
+there are.
 """
 import pathlib
 import re
@@ -13,6 +15,7 @@ import subprocess
 import sys
 
 EVERYWHERE = {"-h", "--help"}
+SHOWN = re.compile(r"^(?:\s{4}|\.Dl |\$ )\s*(?:[$#] )?(?:sudo )?(?:\S*/)?cairn (.*)")
 
 
 def run(*words):
@@ -47,6 +50,26 @@ def commands_of(command):
     return status, re.findall(r"^\s+([a-z]+)\s\s", part[1], re.M) if part else []
 
 
+def check_examples(root, options):
+    """Lines such as "$ sudo cairn record -p 42 | less", in documents and pages."""
+    paths = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "docs").rglob("*.1")]
+    for path in sorted(paths):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            line = line.replace(r"\-", "-").replace(r"\&", "")
+            for use in SHOWN.findall(line):
+                use = re.split(r" [|&>#] | -- |`", use)[0]
+                name = re.match(r"[a-z]*", use)[0]
+                if not name or name == "help":
+                    continue
+                where = f"{path.relative_to(root)}:{number}"
+                if name not in options:
+                    yield f"{where}: there is no cairn {name}"
+                    continue
+                for option in re.findall(r"(?<=\s)--[a-z][\w-]*", use):
+                    if option not in options[name] | EVERYWHERE:
+                        yield f"{where}: cairn {name} has no {option}"
+
+
 def check_page(root, name, wanted):
     path = root / f"docs/man/{name}.1"
     if not path.exists():
@@ -71,11 +94,14 @@ def main():
     root, command = pathlib.Path(sys.argv[1]), sys.argv[2]
     status, commands = commands_of(command)
     wrong = [] if status == 0 and commands else ["cairn --help lists no commands"]
+    options = {}
     for name in commands:
         status, text = run(command, name, "--help")
+        options[name] = options_of_help(text)
         if status:
             wrong.append(f"cairn {name} --help: exit status {status}")
-        wrong += check_page(root, f"cairn-{name}", options_of_help(text) - EVERYWHERE)
+        wrong += check_page(root, f"cairn-{name}", options[name] - EVERYWHERE)
+    wrong += check_examples(root, options)
     wrong += [text for text in check_page(root, "cairn", set()) if "the page has -" not in text]
     main_page = root / "docs/man/cairn.1"
     main_text = main_page.read_text() if main_page.exists() else ""
