@@ -4,11 +4,14 @@
 # source root) and WORK (an empty folder of its own, also its current folder) in its environment;
 # exit status 77 means skipped, with the reason on stdout. KEEP=1 leaves the folder.
 set -eu
-case $1 in
-/*) CAIRN=$1 ;;
-*) CAIRN=$PWD/$1 ;;
-esac
-script=$2
+absolute() {
+    case $1 in
+    /*) echo "$1" ;;
+    *) echo "$PWD/$1" ;;
+    esac
+}
+CAIRN=$(absolute "$1")
+script=$(absolute "$2")
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/cairn-e2e.XXXXXX")
 export CAIRN WORK
 if [ "${KEEP:-0}" = 1 ]; then
