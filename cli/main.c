@@ -19,6 +19,7 @@
 #include "cli/term.h"
 
 static const struct cli_command *const commands[] = {
+    &cli_cmd_symbolize,
     &cli_cmd_version,
 };
 

@@ -116,9 +116,8 @@ static void find_path(const struct cairn_dwarf *d, const struct cairn_dwarf_unit
          scope = scope->parent ? &f->scopes[scope->parent - 1] : NULL)
         up[n++] = scope->off;
     *ret_function = inner->function;
-    if (inner->skipped)
-        n--; /* the descent begins with it */
-    while (n)
+    unsigned own = inner->skipped ? 1 : 0; /* the descent begins with it */
+    while (n > own)
         path->dies[path->n++] = up[--n];
     if (inner->skipped)
         descend(d, unit, inner->off, off, path);

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cairn symbolize FILE ADDR...: names, lines and inline frames of addresses, one answer each, in
+ * the order of the questions. With addresses on stdin each answer is written before the next line
+ * is waited for, so that another program can ask through a pair of pipes.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cairn/symbolizer.h>
+
+#include "base/escape.h"
+#include "base/json.h"
+#include "cli/args.h"
+#include "cli/term.h"
+
+enum {
+    SYMBOL_DIRS_MAX = 256,
+    ADDRESS_MAX_CHARS = 256, /* what of a malformed address is shown */
+    FLUSH_BYTES = 1 << 16
+};
+
+enum option_row {
+    OPT_SYMBOLS,
+    OPT_DEBUG_DIR,
+    OPT_NAMES,
+    OPT_NO_INLINES,
+    OPT_ALLOW_MISMATCH,
+    OPT_RET,
+    OPT_OFFSETS,
+    OPT_MAX_MEMORY,
+    OPT_JSON,
+    OPT_VERBOSE,
+};
+
+static const struct cli_option options[] = {
+    [OPT_SYMBOLS] = {.name = "symbols",
+                     .letter = 's',
+                     .value = "DIR",
+                     .help = "look for debug files in DIR too; may be given more than once, and "
+                             "may be a glob of folders"},
+    [OPT_DEBUG_DIR] = {.name = "debug-dir",
+                       .value = "DIR",
+                       .help = "the global folder of debug files; default: /usr/lib/debug"},
+    [OPT_NAMES] = {.name = "names",
+                   .value = "HOW",
+                   .help = "full (with parameters, the default), short (without) or mangled"},
+    [OPT_NO_INLINES] = {.name = "no-inlines", .help = "print only the outermost function"},
+    [OPT_ALLOW_MISMATCH] = {.name = "allow-mismatch",
+                            .help = "take debug files whose build ID or checksum differs"},
+    [OPT_RET] = {.name = "ret",
+                 .help = "the addresses are return addresses: look one byte before each"},
+    [OPT_OFFSETS] = {.name = "offsets",
+                     .value = "KIND",
+                     .help = "what the addresses are: vaddr (as the ELF file says them, the "
+                             "default), file (offsets in the file) or rel (from the load base)"},
+    [OPT_MAX_MEMORY] = {.name = "max-memory",
+                        .value = "SIZE",
+                        .help = "bound for what is kept of debug information; k, M, G"},
+    [OPT_JSON] = {.name = "json", .help = "print one JSON object per address, one a line"},
+    [OPT_VERBOSE] = {.name = "verbose",
+                     .letter = 'v',
+                     .help = "say on stderr which files were chosen; twice: more"},
+    {0},
+};
+
+enum offsets { OFFSETS_VADDR, OFFSETS_FILE, OFFSETS_REL };
+
+struct request {
+    struct cairn_symbolizer_opts symbols;
+    const char *symbol_dirs[SYMBOL_DIRS_MAX];
+    enum offsets offsets;
+    bool is_ret, as_json;
+    int verbosity;
+};
+
+struct session {
+    const struct request *request;
+    struct cairn_symbolizer *symbolizer;
+    struct cairn_module *module;
+    struct cairn_buffer out;
+    bool flush_each;
+    bool any_malformed;
+    bool cannot_write;
+};
+
+/* The index of `text` in `words`; -1 after having said what would be right. */
+static int choose(struct cli_args *args, const char *option, const char *text,
+                  const char *const words[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    cli_args_wrong(args, "--%s is \"%s\", expected %s, %s or %s", option, text, words[0], words[1],
+                   words[2]);
+    return -1;
+}
+
+/* One option; false where it was used wrongly. */
+static bool take_option(struct cli_args *args, enum option_row row, const char *value,
+                        struct request *r)
+{
+    static const char *const names[] = {"full", "short", "mangled"};
+    static const char *const kinds[] = {"vaddr", "file", "rel"};
+    uint64_t size;
+    int choice;
+    switch (row) {
+    case OPT_SYMBOLS:
+        if (r->symbols.n_symbol_dirs == SYMBOL_DIRS_MAX) {
+            cli_args_wrong(args, "--symbols more than %d times", SYMBOL_DIRS_MAX);
+            return false;
+        }
+        r->symbol_dirs[r->symbols.n_symbol_dirs++] = value;
+        return true;
+    case OPT_DEBUG_DIR:
+        r->symbols.debug_dir = value;
+        return true;
+    case OPT_NAMES:
+        choice = choose(args, "names", value, names);
+        r->symbols.names = (enum cairn_names)choice;
+        return choice >= 0;
+    case OPT_NO_INLINES:
+        r->symbols.no_inlines = 1;
+        return true;
+    case OPT_ALLOW_MISMATCH:
+        r->symbols.allow_mismatch = 1;
+        return true;
+    case OPT_RET:
+        r->is_ret = true;
+        return true;
+    case OPT_OFFSETS:
+        choice = choose(args, "offsets", value, kinds);
+        r->offsets = (enum offsets)choice;
+        return choice >= 0;
+    case OPT_MAX_MEMORY:
+        if (!cli_args_size(args, "max-memory", value, &size))
+            return false;
+        r->symbols.memory_bytes = (size_t)size;
+        return true;
+    case OPT_JSON:
+        r->as_json = true;
+        return true;
+    case OPT_VERBOSE:
+        r->verbosity++;
+        return true;
+    }
+    return false;
+}
+
+/* Hexadecimal digits with or without 0x, nothing else. */
+static bool parse_address(const char *text, uint64_t *ret_address)
+{
+    const char *digits = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? text + 2 : text;
+    size_t n = strspn(digits, "0123456789abcdefABCDEF");
+    if (!n || digits[n])
+        return false;
+    errno = 0;
+    *ret_address = strtoull(digits, NULL, 16);
+    return errno == 0;
+}
+
+/* The address to look up, as the ELF file says it. False: nothing of the file lies there. */
+static bool vaddr_of(const struct session *s, uint64_t address, uint64_t *ret_vaddr)
+{
+    if (s->request->is_ret)
+        address = cairn_return_address(address);
+    switch (s->request->offsets) {
+    case OFFSETS_FILE:
+        return cairn_module_vaddr_of_offset(s->module, address, ret_vaddr);
+    case OFFSETS_REL:
+        return cairn_module_vaddr_of_rel(s->module, address, ret_vaddr);
+    case OFFSETS_VADDR:
+        break;
+    }
+    *ret_vaddr = address;
+    return true;
+}
+
+static void put_escaped(struct cairn_buffer *out, const char *text)
+{
+    cairn_escape_terminal(out, text, strlen(text));
+}
+
+static void put_frame(struct cairn_buffer *out, const struct cairn_symbol_frame *frame)
+{
+    put_escaped(out, frame->function ? frame->function : "??");
+    if (frame->suffix) {
+        cairn_buffer_str(out, " [.");
+        put_escaped(out, frame->suffix);
+        cairn_buffer_char(out, ']');
+    }
+    if (frame->folded)
+        cairn_buffer_str(out, " [folded]");
+    if (!frame->file)
+        return;
+    cairn_buffer_str(out, " at ");
+    put_escaped(out, frame->file);
+    if (frame->line)
+        cairn_buffer_printf(out, ":%u", frame->line);
+    else
+        cairn_buffer_str(out, ":?");
+}
+
+/* 0x1234: leaf at a.c:3
+ *         inlined by main at a.c:9 */
+static void put_text(struct cairn_buffer *out, uint64_t address, const struct cairn_symbol *symbol)
+{
+    size_t start = out->size;
+    cairn_buffer_printf(out, "0x%llx: ", (unsigned long long)address);
+    size_t indent = out->size - start;
+    for (uint32_t i = 0; i < symbol->n_frames; i++) {
+        if (i)
+            cairn_buffer_printf(out, "%*sinlined by ", (int)indent, "");
+        put_frame(out, &symbol->frames[i]);
+        if (i + 1 < symbol->n_frames)
+            cairn_buffer_char(out, '\n');
+    }
+    if (symbol->state != CAIRN_SYMBOL_NAMED)
+        cairn_buffer_printf(out, symbol->n_frames ? " (%s)" : "%s",
+                            cairn_symbol_state_text(symbol->state));
+    cairn_buffer_char(out, '\n');
+}
+
+static void put_json_frame(struct cairn_json *json, const struct cairn_symbol_frame *frame)
+{
+    static const char *const sources[] = {
+        [CAIRN_SOURCE_DWARF] = "dwarf",
+        [CAIRN_SOURCE_SYMTAB] = "symtab",
+        [CAIRN_SOURCE_DYNSYM] = "dynsym",
+    };
+    cairn_json_open(json, NULL, '{');
+    cairn_json_str(json, "function", frame->function);
+    cairn_json_str(json, "linkage", frame->linkage);
+    cairn_json_str(json, "file", frame->file);
+    cairn_json_u64(json, "line", frame->line);
+    cairn_json_u64(json, "start_line", frame->start_line);
+    cairn_json_bool(json, "inlined", frame->inlined);
+    cairn_json_str(json, "source",
+                   frame->source <= CAIRN_SOURCE_DYNSYM ? sources[frame->source] : NULL);
+    cairn_json_str(json, "suffix", frame->suffix);
+    cairn_json_bool(json, "folded", frame->folded);
+    cairn_json_close(json, '}');
+}
+
+static void put_json(struct cairn_buffer *out, uint64_t address, bool has_vaddr, uint64_t vaddr,
+                     const struct cairn_symbol *symbol)
+{
+    static const char *const states[] = {
+        [CAIRN_SYMBOL_NAMED] = "named",
+        [CAIRN_SYMBOL_NO_SYMBOL] = "no-symbol",
+        [CAIRN_SYMBOL_OUTSIDE] = "outside",
+    };
+    struct cairn_json json = {.out = out, .compact = true};
+    cairn_json_open(&json, NULL, '{');
+    cairn_json_hex(&json, "address", address);
+    if (has_vaddr)
+        cairn_json_hex(&json, "vaddr", vaddr);
+    else
+        cairn_json_str(&json, "vaddr", NULL);
+    cairn_json_str(&json, "state", states[symbol->state]);
+    cairn_json_open(&json, "frames", '[');
+    for (uint32_t i = 0; i < symbol->n_frames; i++)
+        put_json_frame(&json, &symbol->frames[i]);
+    cairn_json_close(&json, ']');
+    cairn_json_close(&json, '}');
+}
+
+/* An answer for every question, so that whoever counts lines stays in step. */
+static void put_malformed(struct session *s, const char *text)
+{
+    struct cairn_buffer *out = &s->out;
+    int size = (int)strnlen(text, ADDRESS_MAX_CHARS);
+    s->any_malformed = true;
+    cli_say("not an address: \"%.*s\"", size, text);
+    if (!s->request->as_json) {
+        cairn_escape_terminal(out, text, (size_t)size);
+        cairn_buffer_str(out, ": not an address\n");
+        return;
+    }
+    struct cairn_buffer cut = {0};
+    cairn_buffer_add(&cut, text, (size_t)size);
+    struct cairn_json json = {.out = out, .compact = true};
+    cairn_json_open(&json, NULL, '{');
+    cairn_json_str(&json, "address", cairn_buffer_text(&cut));
+    cairn_json_str(&json, "vaddr", NULL);
+    cairn_json_str(&json, "state", "malformed");
+    cairn_json_open(&json, "frames", '[');
+    cairn_json_close(&json, ']');
+    cairn_json_close(&json, '}');
+    cairn_buffer_done(&cut);
+}
+
+static bool flush(struct session *s)
+{
+    if (fwrite(s->out.data, 1, s->out.size, stdout) != s->out.size || fflush(stdout) != 0) {
+        cli_say("stdout: cannot write: %s", strerror(errno));
+        s->cannot_write = true;
+    }
+    cairn_buffer_clear(&s->out);
+    return !s->cannot_write;
+}
+
+static int answer(struct session *s, const char *text)
+{
+    uint64_t address, vaddr = 0;
+    if (!parse_address(text, &address)) {
+        put_malformed(s, text);
+    } else {
+        struct cairn_symbol symbol = {.state = CAIRN_SYMBOL_OUTSIDE};
+        struct cairn_err err;
+        bool has_vaddr = vaddr_of(s, address, &vaddr);
+        if (has_vaddr && cairn_symbolize(s->symbolizer, s->module, vaddr, &symbol, &err) < 0)
+            return cli_report(&err);
+        if (s->request->as_json)
+            put_json(&s->out, address, has_vaddr, vaddr, &symbol);
+        else
+            put_text(&s->out, address, &symbol);
+    }
+    bool full = s->flush_each || s->out.size >= FLUSH_BYTES || s->out.failed;
+    return full && !flush(s) ? CLI_FAILED : CLI_OK;
+}
+
+static int answer_stdin(struct session *s)
+{
+    struct stat status;
+    char *line = NULL;
+    size_t cap = 0;
+    int code = CLI_OK;
+    s->flush_each = fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
+    while (code == CLI_OK && getline(&line, &cap, stdin) >= 0) {
+        char *text = line + strspn(line, " \t");
+        size_t size = strlen(text);
+        while (size && isspace((unsigned char)text[size - 1]))
+            text[--size] = '\0';
+        if (size)
+            code = answer(s, text);
+    }
+    if (ferror(stdin)) {
+        cli_say("stdin: cannot read: %s", strerror(errno));
+        code = CLI_FAILED;
+    }
+    free(line);
+    return code;
+}
+
+static void log_module(const struct cairn_module_info *info)
+{
+    cli_say("%s: %s, build ID %s, %s, %s", info->path, info->machine,
+            *info->build_id ? info->build_id : "none", info->has_lines ? "lines" : "no lines",
+            info->has_symtab ? ".symtab" : "no .symtab");
+    if (info->debug_path)
+        cli_say("%s: names and lines from %s", info->path, info->debug_path);
+}
+
+static int run_request(const struct request *request, const char *file, char **addresses)
+{
+    struct session s = {.request = request};
+    struct cairn_err err;
+    int code = CLI_OK;
+    if (cairn_symbolizer_new(&request->symbols, &s.symbolizer, &err) < 0 ||
+        cairn_symbolizer_open_file(s.symbolizer, file, &s.module, &err) < 0) {
+        code = cli_report(&err);
+    } else {
+        if (request->verbosity)
+            log_module(cairn_module_info(s.module));
+        if (!*addresses)
+            code = answer_stdin(&s);
+        for (; code == CLI_OK && *addresses; addresses++)
+            code = answer(&s, *addresses);
+        if (!s.cannot_write && !flush(&s))
+            code = CLI_FAILED;
+    }
+    cairn_buffer_done(&s.out);
+    cairn_symbolizer_free(s.symbolizer);
+    return code == CLI_OK && s.any_malformed ? CLI_FAILED : code;
+}
+
+static int run(struct cli_args *args)
+{
+    struct request request = {.symbols = {.size = sizeof request.symbols}};
+    const char *value;
+    int row;
+    while ((row = cli_args_next(args, &value)) >= 0)
+        if (!take_option(args, (enum option_row)row, value, &request))
+            return CLI_USAGE;
+    if (row == CLI_ARGS_WRONG)
+        return CLI_USAGE;
+    size_t n;
+    char **operands = cli_args_operands(args, &n);
+    if (!n)
+        return cli_args_wrong(args, "FILE is missing");
+    request.symbols.symbol_dirs = request.symbol_dirs;
+    cli_log_open(request.verbosity);
+    return run_request(&request, operands[0], operands + 1);
+}
+
+const struct cli_command cli_cmd_symbolize = {
+    .name = "symbolize",
+    .summary = "name addresses of one ELF file: function, file:line, inline frames",
+    .usage = (const char *const[]){"symbolize [OPTION]... FILE ADDR...",
+                                   "symbolize [OPTION]... FILE < ADDRESSES", NULL},
+    .options = options,
+    .notes = "Addresses are hexadecimal, with or without 0x. An address without a name is "
+             "answered with the reason.",
+    .run = run,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One module: its files, symbol tables and debug information, read as far as look-ups need them.
+ *
+ *     files ──► sections ──► unit map ──► unit table ──► record
+ *       └─────► symbol tables                             └──► names (policy: function_name.h)
+ *
+ * A module outlives its contents: they can be dropped to save memory and come back with the next
+ * look-up.
+ */
+#ifndef CAIRN_SYMBOL_MODULE_H
+#define CAIRN_SYMBOL_MODULE_H
+
+#include <cairn/symbolizer.h>
+
+#include "base/strings.h"
+#include "base/table.h"
+#include "dwarf/name.h"
+#include "elf/symtab.h"
+#include "symbol/debugfile.h"
+#include "symbol/unit_map.h"
+#include "symbol/unit_table.h"
+
+enum { CAIRN_MODULE_N_SECTIONS = 10 };
+
+/* What is known of the function whose name begins at one DIE. */
+struct cairn_function {
+    const char *linkage; /* NULL: none, or not yet taken from the symbol table */
+    const char *name;    /* as the DIE says it, unqualified */
+    const char *shown;   /* as the user asked for it; NULL: not made yet */
+    uint64_t declared;   /* the DIE whose surroundings qualify the name */
+    uint32_t decl_line;
+    bool is_c;        /* the plain name is the linkage name */
+    bool from_symtab; /* linkage came from there */
+};
+
+struct cairn_module_unit {
+    struct cairn_unit_table *table; /* NULL: not read, dropped, or damaged */
+    size_t bytes;                   /* of the table, as it was made */
+    uint64_t used;                  /* the clock's time of the last look-up */
+    bool failed;                    /* nothing could be read; said once */
+    bool told;                      /* a warning about this unit was given */
+};
+
+struct cairn_module {
+    struct cairn_module_info info; /* texts are owned below */
+    char *path, *debug_path, *build_id;
+    bool loaded;
+    uint64_t used;
+
+    struct cairn_debugfile_found found;
+    uint8_t *owned_bytes; /* of cairn_symbolizer_open_bytes(); such a module is never unloaded */
+    struct cairn_elf image, debug; /* the same file twice where there is only one */
+    bool has_image;                /* program headers with offsets that mean something */
+
+    bool has_symtabs;
+    struct cairn_elf_symtab symtab, dynsym;
+
+    bool has_dwarf; /* the rest is valid */
+    struct cairn_elf_data sections[CAIRN_MODULE_N_SECTIONS];
+    struct cairn_dwarf_range *code;
+    struct cairn_dwarf dwarf;
+    struct cairn_dwarf_units units;
+    struct cairn_module_unit *unit_states; /* by unit */
+    struct cairn_unit_map map, roots;
+    bool has_roots;
+    bool told_split;
+    size_t table_bytes; /* of all unit tables */
+
+    struct cairn_table function_of; /* DIE -> index in functions */
+    struct cairn_function *functions;
+    size_t n_functions, cap_functions;
+    struct cairn_arena names;       /* qualified names */
+    struct cairn_strings cut_names; /* symbols without their suffix */
+};
+
+/* Takes over `found`. CAIRN_E_FORMAT, CAIRN_E_NOMEM: then `found` is closed and nothing is kept. */
+int cairn_module_load(struct cairn_module *m, struct cairn_debugfile_found *found,
+                      struct cairn_err *err);
+
+/* The same for a copy of bytes in memory. */
+int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void *bytes,
+                            size_t size, struct cairn_err *err);
+
+/* Drops everything but `info` and the texts. */
+void cairn_module_unload(struct cairn_module *m);
+
+/* Drops what was remembered of names, because the texts that it points to are about to go. */
+void cairn_module_forget_names(struct cairn_module *m);
+
+/* Does a PT_LOAD hold this address? */
+bool cairn_module_holds(const struct cairn_module *m, uint64_t vaddr);
+
+/* What debug information knows of an address. */
+struct cairn_place {
+    struct cairn_dwarf_unit *unit;
+    struct cairn_unit_table *table;
+    const struct cairn_unit_record *record; /* NULL: nothing; the other two are unset then */
+};
+
+/* `now` is the clock of the caches. CAIRN_E_NOMEM; damage is logged once and gives no record. */
+int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now,
+                            struct cairn_place *ret_place, struct cairn_err *err);
+
+/* The symbol that covers an address, from the debug file's .symtab, else the image's .dynsym; NULL
+ * where none does. */
+int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
+                             const struct cairn_elf_symbol **ret_symbol,
+                             enum cairn_symbol_source *ret_source, struct cairn_err *err);
+
+/* The functions of the unit that holds a DIE, for qualified names; reads the unit if need be. NULL
+ * where it is damaged. */
+int cairn_module_functions_at(struct cairn_module *m, uint64_t die, uint64_t now,
+                              struct cairn_dwarf_unit **ret_unit,
+                              const struct cairn_dwarf_functions **ret_functions,
+                              struct cairn_err *err);
+
+/* What the module holds in memory, mapped files not counted. */
+size_t cairn_module_bytes(const struct cairn_module *m);
+
+/* Frees the unit table that was not used for longest, but none used at `now`. False: none left. */
+bool cairn_module_drop_oldest(struct cairn_module *m, uint64_t now);
+
+#endif /* CAIRN_SYMBOL_MODULE_H */

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* The public face: modules by name, look-ups, and the bound on memory. */
+#include <elf.h>
+
+#include <cairn/symbolizer.h>
+
+#include "base/address.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "symbol/frames.h"
+
+/* How a module was asked for. */
+enum kind { KIND_PATH, KIND_FILE, KIND_BYTES };
+
+/* One answer of open, good or bad. */
+struct entry {
+    struct cairn_module module; /* first: a module is its entry */
+    enum kind kind;
+    char *asked, *asked_id;   /* id: "" where none was given */
+    uint64_t hash;            /* of the three above */
+    struct cairn_err failure; /* code is CAIRN_OK where the module is sound */
+};
+
+struct cairn_symbolizer {
+    struct cairn_debugfile_finder *finder;
+    struct cairn_demangler demangler;
+    struct entry **entries;
+    size_t n, cap;
+    struct cairn_frames frames;
+    size_t memory_bytes; /* SIZE_MAX: no bound */
+    uint64_t now;        /* counts look-ups */
+    bool no_inlines;
+};
+
+int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
+                         struct cairn_symbolizer **ret_symbolizer, struct cairn_err *err)
+{
+    struct cairn_symbolizer_opts o = {0};
+    if (opts)
+        memcpy(&o, opts, opts->size < sizeof o ? opts->size : sizeof o);
+    if (opts && opts->size < offsetof(struct cairn_symbolizer_opts, names))
+        return cairn_fail(err, CAIRN_E_ARG, "options of the symbolizer have size %zu", opts->size);
+    struct cairn_symbolizer *s = cairn_alloc(1, sizeof *s);
+    if (!s)
+        return cairn_fail_memory(err);
+    struct cairn_debugfile_places places = {
+        .symbol_dirs = o.symbol_dirs,
+        .n_symbol_dirs = o.n_symbol_dirs,
+        .debug_dir = o.debug_dir,
+        .root = o.root,
+        .allow_mismatch = o.allow_mismatch != 0,
+    };
+    s->memory_bytes = o.memory_bytes ? o.memory_bytes : SIZE_MAX;
+    s->no_inlines = o.no_inlines != 0;
+    s->demangler.names = o.names;
+    int code = cairn_debugfile_finder_new(&places, &s->finder, err);
+    if (code < 0) {
+        cairn_free(s);
+        return code;
+    }
+    *ret_symbolizer = s;
+    return CAIRN_OK;
+}
+
+static void free_entry(struct entry *e)
+{
+    cairn_module_unload(&e->module);
+    cairn_free(e->module.owned_bytes);
+    cairn_free(e->module.path);
+    cairn_free(e->module.debug_path);
+    cairn_free(e->module.build_id);
+    cairn_free(e->asked);
+    cairn_free(e->asked_id);
+    cairn_free(e);
+}
+
+void cairn_symbolizer_free(struct cairn_symbolizer *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        free_entry(s->entries[i]);
+    cairn_free(s->entries);
+    cairn_frames_done(&s->frames);
+    cairn_demangler_done(&s->demangler);
+    cairn_debugfile_finder_free(s->finder);
+    cairn_free(s);
+}
+
+static uint64_t hash_of(enum kind kind, const char *asked, const char *id)
+{
+    return cairn_hash_bytes(asked, strlen(asked)) ^
+           cairn_hash_u64(cairn_hash_bytes(id, strlen(id)) + kind);
+}
+
+static struct entry *find_entry(const struct cairn_symbolizer *s, enum kind kind, const char *asked,
+                                const char *id)
+{
+    uint64_t hash = hash_of(kind, asked, id);
+    for (size_t i = 0; i < s->n; i++) {
+        struct entry *e = s->entries[i];
+        if (e->hash == hash && e->kind == kind && !strcmp(e->asked, asked) &&
+            !strcmp(e->asked_id, id))
+            return e;
+    }
+    return NULL;
+}
+
+static int add_entry(struct cairn_symbolizer *s, enum kind kind, const char *asked, const char *id,
+                     struct entry **ret_entry, struct cairn_err *err)
+{
+    if (cairn_grow((void **)&s->entries, &s->cap, s->n + 1, sizeof *s->entries) < 0)
+        return cairn_fail_memory(err);
+    struct entry *e = cairn_alloc(1, sizeof *e);
+    if (!e)
+        return cairn_fail_memory(err);
+    e->kind = kind;
+    e->asked = cairn_strdup(asked);
+    e->asked_id = cairn_strdup(id);
+    if (!e->asked || !e->asked_id) {
+        free_entry(e);
+        return cairn_fail_memory(err);
+    }
+    e->hash = hash_of(kind, asked, id);
+    s->entries[s->n++] = e;
+    *ret_entry = e;
+    return CAIRN_OK;
+}
+
+/* Finds and opens the files of an entry, the first time and after its contents were dropped. */
+static int load(struct cairn_symbolizer *s, struct entry *e, struct cairn_err *err)
+{
+    struct cairn_debugfile_found found = {0};
+    int code = e->kind == KIND_PATH
+                   ? cairn_debugfile_find(s->finder, e->asked, e->asked_id, &found, err)
+                   : cairn_debugfile_find_for(s->finder, e->asked, &found, err);
+    if (code == CAIRN_OK)
+        code = cairn_module_load(&e->module, &found, err);
+    if (code == CAIRN_OK)
+        cairn_log(CAIRN_LOG_INFO, "%s: names from %s%s", e->asked,
+                  e->module.debug_path ? e->module.debug_path : e->module.path,
+                  e->module.info.verified   ? ", build ID verified"
+                  : e->module.info.mismatch ? ", of another build"
+                                            : "");
+    return code;
+}
+
+static int open_module(struct cairn_symbolizer *s, enum kind kind, const char *asked,
+                       const char *id, struct cairn_module **ret_module, struct cairn_err *err)
+{
+    struct entry *e = find_entry(s, kind, asked, id);
+    int code = CAIRN_OK;
+    if (!e) {
+        code = add_entry(s, kind, asked, id, &e, err);
+        if (code == CAIRN_OK)
+            code = load(s, e, &e->failure);
+        else
+            return code;
+        if (code == CAIRN_OK)
+            e->failure.code = CAIRN_OK;
+    }
+    if (e->failure.code != CAIRN_OK) {
+        if (err)
+            *err = e->failure;
+        code = e->failure.code;
+        if (code == CAIRN_E_NOMEM) { /* may pass: to be tried again */
+            free_entry(e);
+            s->n--;
+        }
+        return code;
+    }
+    *ret_module = &e->module;
+    return CAIRN_OK;
+}
+
+int cairn_symbolizer_open(struct cairn_symbolizer *symbolizer, const char *path,
+                          const char *build_id, struct cairn_module **ret_module,
+                          struct cairn_err *err)
+{
+    return open_module(symbolizer, KIND_PATH, path, build_id ? build_id : "", ret_module, err);
+}
+
+int cairn_symbolizer_open_file(struct cairn_symbolizer *symbolizer, const char *file,
+                               struct cairn_module **ret_module, struct cairn_err *err)
+{
+    return open_module(symbolizer, KIND_FILE, file, "", ret_module, err);
+}
+
+int cairn_symbolizer_open_bytes(struct cairn_symbolizer *symbolizer, const char *name,
+                                const void *bytes, size_t size, struct cairn_module **ret_module,
+                                struct cairn_err *err)
+{
+    struct entry *e;
+    int code = add_entry(symbolizer, KIND_BYTES, name, "", &e, err);
+    if (code < 0)
+        return code;
+    code = cairn_module_load_bytes(&e->module, name, bytes, size, err);
+    if (code < 0) {
+        free_entry(e);
+        symbolizer->n--;
+        return code;
+    }
+    *ret_module = &e->module;
+    return CAIRN_OK;
+}
+
+const struct cairn_module_info *cairn_module_info(const struct cairn_module *module)
+{
+    return &module->info;
+}
+
+/* The granule in which a loader may map this machine's files; exact hits win over rounded ones, so
+ * that the largest one does no harm. */
+static uint64_t page_of(const struct cairn_module *m)
+{
+    return m->image.machine == EM_AARCH64 ? 65536 : 4096;
+}
+
+int cairn_module_vaddr_of_offset(const struct cairn_module *module, uint64_t off,
+                                 uint64_t *ret_vaddr)
+{
+    return module->has_image &&
+           cairn_elf_vaddr_of_off(&module->image, off, page_of(module), ret_vaddr);
+}
+
+int cairn_module_vaddr_of_rel(const struct cairn_module *module, uint64_t rel, uint64_t *ret_vaddr)
+{
+    uint64_t first = 0;
+    if (module->image.type != ET_EXEC && !cairn_elf_first_vaddr(&module->image, 4096, &first))
+        return 0;
+    if (rel + first < rel)
+        return 0;
+    *ret_vaddr = rel + first;
+    return 1;
+}
+
+static size_t bytes_held(const struct cairn_symbolizer *s)
+{
+    size_t bytes = s->demangler.mangled.arena.used_bytes + s->demangler.plain.arena.used_bytes +
+                   s->demangler.cap * sizeof *s->demangler.plain_of;
+    for (size_t i = 0; i < s->n; i++)
+        bytes += cairn_module_bytes(&s->entries[i]->module);
+    return bytes;
+}
+
+/* The loaded module that was not used for longest, but not the one in use. */
+static struct entry *find_oldest(const struct cairn_symbolizer *s)
+{
+    struct entry *oldest = NULL;
+    for (size_t i = 0; i < s->n; i++) {
+        struct entry *e = s->entries[i];
+        if (e->module.loaded && e->kind != KIND_BYTES && e->module.used != s->now &&
+            (!oldest || e->module.used < oldest->module.used))
+            oldest = e;
+    }
+    return oldest;
+}
+
+/* Before a look-up: what the last answer pointed to may go now. Least recently used modules first,
+ * then unit tables of the present one, then the demangled names. */
+static void keep_bound(struct cairn_symbolizer *s, struct cairn_module *in_use)
+{
+    while (bytes_held(s) > s->memory_bytes) {
+        struct entry *oldest = find_oldest(s);
+        if (oldest)
+            cairn_module_unload(&oldest->module);
+        else if (!cairn_module_drop_oldest(in_use, s->now))
+            break;
+    }
+    if (bytes_held(s) <= s->memory_bytes)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        cairn_module_forget_names(&s->entries[i]->module);
+    enum cairn_names names = s->demangler.names;
+    cairn_demangler_done(&s->demangler);
+    s->demangler = (struct cairn_demangler){.names = names};
+}
+
+int cairn_symbolize(struct cairn_symbolizer *symbolizer, struct cairn_module *module,
+                    uint64_t vaddr, struct cairn_symbol *ret_symbol, struct cairn_err *err)
+{
+    struct cairn_symbolizer *s = symbolizer;
+    module->used = ++s->now;
+    if (s->memory_bytes != SIZE_MAX)
+        keep_bound(s, module);
+    int code = module->loaded ? CAIRN_OK : load(s, (struct entry *)module, err);
+    if (code < 0)
+        return code;
+    struct cairn_symbol answer = {.state = CAIRN_SYMBOL_OUTSIDE};
+    if (cairn_module_holds(module, vaddr)) {
+        struct cairn_frames_request request = {.module = module,
+                                               .demangler = &s->demangler,
+                                               .vaddr = vaddr,
+                                               .now = s->now,
+                                               .no_inlines = s->no_inlines};
+        code = cairn_frames_find(&request, &s->frames, err);
+        if (code < 0)
+            return code;
+        answer.state = CAIRN_SYMBOL_NO_SYMBOL;
+        answer.frames = s->frames.frames;
+        answer.n_frames = (uint32_t)s->frames.n;
+        for (size_t i = 0; i < s->frames.n; i++)
+            if (s->frames.frames[i].function)
+                answer.state = CAIRN_SYMBOL_NAMED;
+    }
+    *ret_symbol = answer;
+    return CAIRN_OK;
+}
+
+uint64_t cairn_return_address(uint64_t ret)
+{
+    return cairn_lookup_address(ret, CAIRN_ADDRESS_RETURN);
+}
+
+const char *cairn_symbol_state_text(enum cairn_symbol_state state)
+{
+    switch (state) {
+    case CAIRN_SYMBOL_NAMED:
+        return "named";
+    case CAIRN_SYMBOL_NO_SYMBOL:
+        return "no symbol";
+    case CAIRN_SYMBOL_OUTSIDE:
+        return "outside the module";
+    }
+    return "unknown";
+}
