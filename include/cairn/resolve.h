@@ -34,7 +34,7 @@ enum cairn_offsets {
 /* Set .size to sizeof(struct cairn_resolve_opts); zero means the default. */
 struct cairn_resolve_opts {
     size_t size;
-    struct cairn_symbolizer_opts symbols;
+    struct cairn_symbolizer_opts symbols; /* a quarter of memory_bytes is for finished texts */
     const struct cairn_maps *maps; /* for bare addresses; NULL: they stay as they are. Borrowed */
     const char *build_ids;         /* text of lines "BUILD-ID PATH"; NULL: none. Copied */
     enum cairn_leaf leaf;
@@ -50,11 +50,14 @@ enum cairn_cause {
     CAIRN_CAUSE_NO_BINARY,      /* the module's file was not found, or could not be read */
     CAIRN_CAUSE_MISMATCH,       /* only files of another build were found */
     CAIRN_CAUSE_NO_SYMBOL,      /* found and sound, but nothing covers the address */
-    CAIRN_N_CAUSES
+    CAIRN_N_CAUSES,
+    CAIRN_CAUSE_NONE = CAIRN_N_CAUSES /* it has a name */
 };
 CAIRN_API const char *cairn_cause_text(enum cairn_cause cause); /* "no mapping"; static */
 
-/* Counts of one resolver so far. */
+/* Counts of one resolver so far. Addresses are different where one is a leaf's and the other a
+ * return address, for they are looked up at different places. In a profile, which holds each frame
+ * once, a frame counts once however many stacks it is on. */
 struct cairn_resolve_summary {
     size_t size;
     uint64_t n_lines, n_malformed; /* text: all lines, and those that passed through as no stack */
@@ -90,6 +93,25 @@ CAIRN_API int cairn_resolve_profile(struct cairn_resolver *resolver, struct cair
 
 CAIRN_API void cairn_resolver_summary(const struct cairn_resolver *resolver,
                                       struct cairn_resolve_summary *summary);
+
+/* What became of one module; texts are borrowed until cairn_resolver_free(). */
+struct cairn_resolved_module {
+    size_t size;
+    const char *path;         /* as the maps, the text or the profile call it */
+    const char *build_id;     /* that was asked for; "" where it is unknown */
+    const char *file;         /* that its addresses were looked up in; NULL: none was found */
+    const char *debug_file;   /* that its names come from; NULL: the same, or none */
+    enum cairn_cause missing; /* why there is no file; CAIRN_CAUSE_NONE: there is one */
+    int verified;             /* 1: the file has the build ID that was asked for */
+    int mismatch;             /* 1: it has another, and was taken all the same */
+    uint64_t n_unique, n_unique_named;
+    uint64_t unique_by_cause[CAIRN_N_CAUSES];
+};
+
+/* Modules in the order in which they were met; returns 0 where there is no module `index`. Memory
+ * that is no file of its own, as [vdso], counts as one. */
+CAIRN_API int cairn_resolver_module(const struct cairn_resolver *resolver, size_t index,
+                                    struct cairn_resolved_module *module);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolve/address_space.h"
+
+#include <elf.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+
+void cairn_address_space_done(struct cairn_address_space *space)
+{
+    cairn_free(space->regions);
+    *space = (struct cairn_address_space){0};
+}
+
+int cairn_address_space_add(struct cairn_address_space *space, const struct cairn_region *region,
+                            struct cairn_err *err)
+{
+    if (cairn_grow((void **)&space->regions, &space->cap, space->n + 1, sizeof *space->regions) < 0)
+        return cairn_fail_memory(err);
+    space->regions[space->n++] = *region;
+    return CAIRN_OK;
+}
+
+int cairn_address_space_of_maps(struct cairn_address_space *space, struct cairn_modules *modules,
+                                const struct cairn_maps *maps, struct cairn_err *err)
+{
+    for (size_t i = 0; i < cairn_maps_count(maps); i++) {
+        const struct cairn_map *map = cairn_maps_get(maps, i);
+        struct cairn_region region = {
+            .start = map->start,
+            .end = map->end,
+            .off = map->off,
+            .path = cairn_strings_add_str(&modules->strings, map->path),
+            .executable = map->flags & CAIRN_MAP_EXEC,
+            .deleted = map->flags & CAIRN_MAP_DELETED,
+        };
+        if (region.path == UINT32_MAX)
+            return cairn_fail_memory(err);
+        int result = cairn_address_space_add(space, &region, err);
+        if (result < 0)
+            return result;
+    }
+    return cairn_address_space_finish(space, modules, err);
+}
+
+static void free_numbers(uint32_t **numbers)
+{
+    cairn_free(*numbers);
+}
+
+/* A loader maps the segments of a file at growing offsets and addresses; where the offset falls
+ * back, the same file begins anew: a second load of it, with a base of its own. */
+int cairn_address_space_finish(struct cairn_address_space *space,
+                               const struct cairn_modules *modules, struct cairn_err *err)
+{
+    CAIRN_AUTO(free_numbers) uint32_t *last = cairn_alloc(modules->strings.n + 1, sizeof *last);
+    if (!last)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < space->n; i++) {
+        struct cairn_region *region = &space->regions[i];
+        region->base = region->start - region->off;
+        uint32_t before = last[region->path]; /* index + 1 */
+        last[region->path] = (uint32_t)(i + 1);
+        if (!before)
+            continue;
+        const struct cairn_region *previous = &space->regions[before - 1];
+        bool same_load = previous->off <= region->off && previous->start < region->start &&
+                         previous->build_id == region->build_id && region->off > 0;
+        if (same_load)
+            region->base = previous->base;
+    }
+    return CAIRN_OK;
+}
+
+struct cairn_region *cairn_address_space_find(const struct cairn_address_space *space, uint64_t va)
+{
+    size_t low = 0, high = space->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (space->regions[middle].end <= va)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < space->n && space->regions[low].start <= va ? &space->regions[low] : NULL;
+}
+
+uint32_t cairn_address_space_find_name(const struct cairn_address_space *space,
+                                       const struct cairn_modules *modules, const char *name)
+{
+    uint32_t found = 0;
+    for (size_t i = 0; i < space->n; i++) {
+        const struct cairn_region *region = &space->regions[i];
+        const char *path = cairn_strings_get(&modules->strings, region->path);
+        const char *slash = strrchr(path, '/');
+        if (!slash || strcmp(slash + 1, name) != 0)
+            continue;
+        if (region->executable)
+            return region->path;
+        if (!found)
+            found = region->path;
+    }
+    return found;
+}
+
+/* Where two segments share a page of the file, that page is mapped twice, and in each mapping only
+ * one segment's part of it is meant. Code is meant by the executable one. */
+static bool is_other_regions_code(const struct cairn_address_space *space,
+                                  const struct cairn_region *region, uint64_t off)
+{
+    if (region->executable)
+        return false;
+    const struct cairn_region *end = space->regions + space->n;
+    for (const struct cairn_region *next = region + 1; next < end && next <= region + 2; next++)
+        if (next->executable && next->path == region->path && off >= next->off &&
+            off - next->off < next->end - next->start)
+            return true;
+    return false;
+}
+
+static void log_region(struct cairn_region *region, uint64_t va, uint64_t vaddr)
+{
+    if (!region->logged)
+        cairn_log(CAIRN_LOG_INFO, "segment %#llx-%#llx%s, offset %#llx: %s at %#llx, vaddr %#llx",
+                  (unsigned long long)region->start, (unsigned long long)region->end,
+                  region->executable ? " r-x" : "", (unsigned long long)region->off,
+                  region->module->path, (unsigned long long)(va - vaddr),
+                  (unsigned long long)(region->start - (va - vaddr)));
+    region->logged = true;
+}
+
+/* False: none of the module's segments holds it. */
+static bool find_vaddr(const struct cairn_address_space *space, const struct cairn_region *region,
+                       uint64_t va, uint64_t *ret_vaddr)
+{
+    const struct cairn_module *module = region->module->module;
+    uint64_t off = va - region->start + region->off;
+    if (is_other_regions_code(space, region, off))
+        return false;
+    if (cairn_module_vaddr_of_offset(module, off, ret_vaddr))
+        return true;
+    bool fixed = cairn_module_info(module)->elf_type == ET_EXEC;
+    return cairn_module_vaddr_of_rel(module, fixed ? va : va - region->base, ret_vaddr);
+}
+
+int cairn_address_space_place(const struct cairn_address_space *space,
+                              struct cairn_modules *modules, struct cairn_region *region,
+                              uint64_t va, struct cairn_place *ret_place, struct cairn_err *err)
+{
+    if (!region->module) {
+        int result =
+            cairn_modules_get(modules, region->path, region->build_id, &region->module, err);
+        if (result < 0)
+            return result;
+        region->module->deleted |= region->deleted;
+    }
+    struct cairn_place place = {.module = region->module, .cause = region->module->missing};
+    if (place.cause == CAIRN_CAUSE_NONE) {
+        if (find_vaddr(space, region, va, &place.vaddr))
+            log_region(region, va, place.vaddr);
+        else
+            place.cause = CAIRN_CAUSE_BEFORE_SEGMENT;
+    }
+    *ret_place = place;
+    return CAIRN_OK;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolve/modules.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+
+enum { BUILD_ID_DIGITS_MIN = 2, BUILD_ID_DIGITS_MAX = 128 };
+
+void cairn_modules_done(struct cairn_modules *m)
+{
+    cairn_symbolizer_free(m->symbolizer);
+    cairn_strings_done(&m->strings);
+    cairn_arena_done(&m->arena);
+    cairn_table_done(&m->by_key);
+    cairn_free(m->list);
+    cairn_free(m->build_ids);
+    *m = (struct cairn_modules){0};
+}
+
+/* Lower-case hex of `text`; the number of digits, 0 where it is no build ID. */
+static size_t read_build_id(const char *text, size_t size, char ret_id[BUILD_ID_DIGITS_MAX])
+{
+    size_t n = 0;
+    for (; n < size && text[n] != ' ' && text[n] != '\t'; n++) {
+        char c = text[n];
+        if (c >= 'A' && c <= 'F')
+            c = (char)(c - 'A' + 'a');
+        if (n == BUILD_ID_DIGITS_MAX || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+            return 0;
+        ret_id[n] = c;
+    }
+    return n >= BUILD_ID_DIGITS_MIN && n % 2 == 0 ? n : 0;
+}
+
+static int add_build_id(struct cairn_modules *m, const char *line, size_t size, size_t number,
+                        struct cairn_err *err)
+{
+    char id[BUILD_ID_DIGITS_MAX];
+    size_t n = read_build_id(line, size, id), at = n;
+    while (at < size && (line[at] == ' ' || line[at] == '\t'))
+        at++;
+    if (!n || at == size)
+        return cairn_fail(err, CAIRN_E_FORMAT,
+                          "build IDs, line %zu: \"%.*s\", expected a build ID in hex, a blank and "
+                          "a path",
+                          number, (int)(size < 80 ? size : 80), line);
+    if (cairn_grow((void **)&m->build_ids, &m->cap_build_ids, m->n_build_ids + 1,
+                   sizeof *m->build_ids) < 0)
+        return cairn_fail_memory(err);
+    struct cairn_build_id *row = &m->build_ids[m->n_build_ids];
+    row->id = cairn_strings_add(&m->strings, id, n);
+    row->path = cairn_strings_add(&m->strings, line + at, size - at);
+    if (row->id == UINT32_MAX || row->path == UINT32_MAX)
+        return cairn_fail_memory(err);
+    m->n_build_ids++;
+    return CAIRN_OK;
+}
+
+int cairn_modules_read_build_ids(struct cairn_modules *m, const char *text, struct cairn_err *err)
+{
+    for (size_t number = 1; *text; number++) {
+        size_t size = strcspn(text, "\n"), kept = size;
+        const char *line = text;
+        text += size + (text[size] == '\n');
+        while (kept && strchr(" \t\r", line[kept - 1]))
+            kept--;
+        while (kept && strchr(" \t", *line)) {
+            line++;
+            kept--;
+        }
+        if (!kept || *line == '#')
+            continue;
+        int result = add_build_id(m, line, kept, number, err);
+        if (result < 0)
+            return result;
+    }
+    return CAIRN_OK;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The last line for this path wins; a line with a file name alone, or a text with a file name
+ * alone, is compared by name. */
+static uint32_t find_build_id(const struct cairn_modules *m, uint32_t path)
+{
+    const char *text = cairn_strings_get(&m->strings, path);
+    uint32_t by_name = 0;
+    for (size_t i = m->n_build_ids; i-- > 0;) {
+        const char *listed = cairn_strings_get(&m->strings, m->build_ids[i].path);
+        if (m->build_ids[i].path == path)
+            return m->build_ids[i].id;
+        bool names_only = !strchr(listed, '/') || !strchr(text, '/');
+        if (!by_name && names_only && strcmp(base_name(listed), base_name(text)) == 0)
+            by_name = m->build_ids[i].id;
+    }
+    return by_name;
+}
+
+bool cairn_modules_is_file(const char *path)
+{
+    return *path && *path != '[' && strncmp(path, "//anon", 6) != 0;
+}
+
+static void log_found(const struct cairn_known_module *known)
+{
+    const struct cairn_module_info *info = cairn_module_info(known->module);
+    cairn_log(CAIRN_LOG_INFO, "%s: %s%s%s, %s%s, build ID %s (%s)", known->path, info->path,
+              info->debug_path ? ", names from " : "", info->debug_path ? info->debug_path : "",
+              info->machine, info->has_lines ? "" : ", no line tables",
+              info->build_id[0] ? info->build_id : "none",
+              info->verified   ? "the one asked for"
+              : info->mismatch ? "not the one asked for"
+                               : "nobody said which was meant");
+}
+
+/* Whatever is wrong with one module loses that module and nothing else. */
+static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
+                      struct cairn_err *err)
+{
+    if (!cairn_modules_is_file(known->path)) {
+        known->missing = CAIRN_CAUSE_NOT_A_FILE;
+        return CAIRN_OK;
+    }
+    struct cairn_err why = {0};
+    int result =
+        cairn_symbolizer_open(m->symbolizer, known->path,
+                              known->build_id[0] ? known->build_id : NULL, &known->module, &why);
+    if (result == CAIRN_E_NOMEM)
+        return cairn_fail_memory(err);
+    known->missing = result == CAIRN_OK      ? CAIRN_CAUSE_NONE
+                     : result == CAIRN_E_ARG ? CAIRN_CAUSE_MISMATCH
+                                             : CAIRN_CAUSE_NO_BINARY;
+    if (result == CAIRN_OK)
+        log_found(known);
+    else
+        cairn_log_err(CAIRN_LOG_INFO, &why);
+    return CAIRN_OK;
+}
+
+static int add_module(struct cairn_modules *m, uint32_t path, uint32_t build_id,
+                      struct cairn_known_module **ret_module, struct cairn_err *err)
+{
+    if (m->n == CAIRN_MODULES_MAX)
+        return cairn_fail(err, CAIRN_E_LIMIT, "more than %d different modules", CAIRN_MODULES_MAX);
+    struct cairn_known_module *known = cairn_arena_alloc(&m->arena, sizeof *known);
+    if (!known || cairn_grow((void **)&m->list, &m->cap, m->n + 1, sizeof(void *)) < 0)
+        return cairn_fail_memory(err);
+    known->path = cairn_strings_get(&m->strings, path);
+    known->build_id = cairn_strings_get(&m->strings, build_id);
+    int result = find_files(m, known, err);
+    if (result < 0)
+        return result;
+    m->list[m->n++] = known;
+    *ret_module = known;
+    return CAIRN_OK;
+}
+
+int cairn_modules_get(struct cairn_modules *m, uint32_t path, uint32_t build_id,
+                      struct cairn_known_module **ret_module, struct cairn_err *err)
+{
+    if (!build_id)
+        build_id = find_build_id(m, path);
+    uint64_t key = (uint64_t)path << 32 | build_id;
+    uint32_t index;
+    if (cairn_table_find(&m->by_key, key, &index)) {
+        *ret_module = m->list[index];
+        return CAIRN_OK;
+    }
+    struct cairn_known_module *known = NULL;
+    int result = add_module(m, path, build_id, &known, err);
+    if (result < 0)
+        return result;
+    if (cairn_table_set(&m->by_key, key, (uint32_t)(m->n - 1)) < 0) {
+        m->n--;
+        return cairn_fail_memory(err);
+    }
+    *ret_module = known;
+    return CAIRN_OK;
+}
+
+void cairn_modules_count(struct cairn_known_module *module, enum cairn_cause cause)
+{
+    module->n_unique++;
+    if (cause == CAIRN_CAUSE_NONE)
+        module->n_unique_named++;
+    else
+        module->unique_by_cause[cause]++;
+}
+
+/* What a person can do about it; NULL: nothing. */
+static const char *advice(const struct cairn_known_module *known, enum cairn_cause cause)
+{
+    switch (cause) {
+    case CAIRN_CAUSE_NO_SYMBOL:
+        return cairn_module_info(known->module)->has_symtab
+                   ? NULL
+                   : "it is stripped; give its unstripped or debug file with --symbols DIR";
+    case CAIRN_CAUSE_NO_BINARY:
+        return "give the folder that holds it with --symbols DIR";
+    case CAIRN_CAUSE_MISMATCH:
+        return "--allow-mismatch takes it all the same";
+    case CAIRN_CAUSE_BEFORE_SEGMENT:
+        return "is it the file that was mapped?";
+    default:
+        return NULL;
+    }
+}
+
+static void warn(const struct cairn_known_module *known)
+{
+    const char *path = known->path[0] ? known->path : "anonymous memory";
+    for (int cause = 0; cause < CAIRN_N_CAUSES; cause++) {
+        unsigned long long n = known->unique_by_cause[cause];
+        if (!n)
+            continue;
+        const char *what = advice(known, (enum cairn_cause)cause);
+        cairn_log(CAIRN_LOG_WARNING, "%s: %s for %llu of %llu addresses%s%s%s", path,
+                  cairn_cause_text((enum cairn_cause)cause), n, (unsigned long long)known->n_unique,
+                  what ? " (" : "", what ? what : "", what ? ")" : "");
+    }
+    if (known->deleted && known->module && !cairn_module_info(known->module)->verified)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "%s: was removed or replaced while the process ran, so %s may be another build "
+                  "(say which with --build-ids FILE)",
+                  path, cairn_module_info(known->module)->path);
+}
+
+void cairn_modules_report(struct cairn_modules *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        struct cairn_known_module *known = m->list[i];
+        cairn_log(CAIRN_LOG_INFO, "%s: %llu addresses, %llu named",
+                  known->path[0] ? known->path : "anonymous memory",
+                  (unsigned long long)known->n_unique, (unsigned long long)known->n_unique_named);
+        if (!known->warned)
+            warn(known);
+        known->warned = true;
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The modules that addresses were looked up in, each found once and counted. A module is known by
+ * its path and its build ID; memory that is no file ("[vdso]", "") is a module without files.
+ */
+#ifndef CAIRN_RESOLVE_MODULES_H
+#define CAIRN_RESOLVE_MODULES_H
+
+#include <cairn/resolve.h>
+
+#include "base/strings.h"
+#include "base/table.h"
+
+enum {
+    CAIRN_MODULES_MAX = 1 << 20, /* what a text can make up; the rest is not looked for */
+};
+
+struct cairn_known_module {
+    const char *path, *build_id; /* borrowed from `strings`; "" where there is none */
+    struct cairn_module *module; /* NULL: `missing` says why */
+    enum cairn_cause missing;    /* CAIRN_CAUSE_NONE once it was found */
+    bool deleted;                /* the maps say that the file was removed or replaced */
+    bool warned;                 /* of the causes, once the input has ended */
+    uint64_t n_unique, n_unique_named, unique_by_cause[CAIRN_N_CAUSES];
+};
+
+struct cairn_build_id {
+    uint32_t path, id; /* strings */
+};
+
+struct cairn_modules {
+    struct cairn_symbolizer *symbolizer;
+    struct cairn_strings strings;
+    struct cairn_arena arena; /* the modules */
+    struct cairn_known_module **list;
+    size_t n, cap;
+    struct cairn_table by_key; /* path and build ID, as numbers of strings */
+    struct cairn_build_id *build_ids;
+    size_t n_build_ids, cap_build_ids;
+};
+
+/* All-zero with `symbolizer` set is an empty list. Frees the symbolizer too. */
+void cairn_modules_done(struct cairn_modules *m);
+
+/* Lines "BUILD-ID PATH"; empty ones and those that begin with '#' say nothing. CAIRN_E_FORMAT with
+ * the number of the line that is none of these. */
+int cairn_modules_read_build_ids(struct cairn_modules *m, const char *text, struct cairn_err *err);
+
+/* The module of that path; looks for its files the first time. `build_id` is a string, 0: what the
+ * list of build IDs says. Only lack of memory and a full list fail. */
+int cairn_modules_get(struct cairn_modules *m, uint32_t path, uint32_t build_id,
+                      struct cairn_known_module **ret_module, struct cairn_err *err);
+
+/* Is this path that of a file, and not "[vdso]" or nothing at all? */
+bool cairn_modules_is_file(const char *path);
+
+/* Counts one address; `cause` is CAIRN_CAUSE_NONE where it got a name. */
+void cairn_modules_count(struct cairn_known_module *module, enum cairn_cause cause);
+
+/* The input has ended: a warning a module and cause, and with INFO how each module fared. */
+void cairn_modules_report(struct cairn_modules *m);
+
+#endif /* CAIRN_RESOLVE_MODULES_H */

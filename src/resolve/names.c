@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each different address is looked up once; what comes after is one probe of a hash table.
+ *
+ *     slots: | value word+kind answer | free | ...      answers: | text size cause | ...
+ *                                                                    └► texts: equal ones once
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/escape.h"
+#include "base/log.h"
+#include "resolve/resolver.h"
+
+enum { SLOTS_FIRST = 4096, TEXT_MAX = 1 << 24 };
+
+struct cairn_name_slot {
+    uint64_t value;
+    uint32_t word_and_kind;
+    uint32_t answer; /* index + 1; 0: free */
+};
+
+void cairn_name_cache_done(struct cairn_name_cache *names)
+{
+    cairn_free(names->slots);
+    cairn_free(names->answers);
+    cairn_strings_done(&names->texts);
+    cairn_buffer_done(&names->buffer);
+    *names = (struct cairn_name_cache){0};
+}
+
+/* The slot of the key, or the free one where it belongs. */
+static struct cairn_name_slot *find_slot(const struct cairn_name_cache *names, uint64_t value,
+                                         uint32_t word_and_kind)
+{
+    size_t mask = names->n_slots - 1;
+    for (size_t i = cairn_hash_u64(value ^ (uint64_t)word_and_kind << 48) & mask;;
+         i = (i + 1) & mask) {
+        struct cairn_name_slot *slot = &names->slots[i];
+        if (!slot->answer || (slot->value == value && slot->word_and_kind == word_and_kind))
+            return slot;
+    }
+}
+
+static int grow_slots(struct cairn_name_cache *names, struct cairn_err *err)
+{
+    struct cairn_name_cache grown = {.n_slots = names->n_slots ? names->n_slots * 2 : SLOTS_FIRST};
+    grown.slots = cairn_alloc(grown.n_slots, sizeof *grown.slots);
+    if (!grown.slots)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < names->n_slots; i++) {
+        const struct cairn_name_slot *old = &names->slots[i];
+        if (old->answer)
+            *find_slot(&grown, old->value, old->word_and_kind) = *old;
+    }
+    cairn_free(names->slots);
+    names->slots = grown.slots;
+    names->n_slots = grown.n_slots;
+    return CAIRN_OK;
+}
+
+/* One frame: "name (file:line)_[i]". */
+static void add_frame(struct cairn_buffer *out, const struct cairn_symbol_frame *frame, bool lines)
+{
+    const char *function = frame->function ? frame->function : "??";
+    cairn_escape_collapsed(out, function, strlen(function));
+    if (lines && frame->file) {
+        cairn_buffer_str(out, " (");
+        cairn_escape_collapsed(out, frame->file, strlen(frame->file));
+        if (frame->line) {
+            cairn_buffer_char(out, ':');
+            cairn_buffer_u64(out, frame->line);
+        }
+        cairn_buffer_char(out, ')');
+    }
+    if (frame->inlined)
+        cairn_buffer_str(out, "_[i]");
+}
+
+/* The stack goes from the root to the leaf, the symbolizer's frames from the innermost outwards. */
+static int finish_text(struct cairn_name_cache *names, const struct cairn_symbol *symbol,
+                       bool lines, struct cairn_answer *answer, struct cairn_err *err)
+{
+    struct cairn_buffer *out = &names->buffer;
+    cairn_buffer_clear(out);
+    for (uint32_t i = symbol->n_frames; i-- > 0 && out->size < TEXT_MAX;) {
+        add_frame(out, &symbol->frames[i], lines);
+        if (i)
+            cairn_buffer_char(out, ';');
+    }
+    if (names->max_bytes && names->texts.arena.used_bytes > names->max_bytes) {
+        cairn_strings_done(&names->texts);
+        for (size_t i = 0; i < names->n; i++)
+            names->answers[i].text = NULL;
+        cairn_log(CAIRN_LOG_DEBUG, "the bound of memory is reached: finished texts are forgotten");
+    }
+    uint32_t number = out->failed
+                          ? UINT32_MAX
+                          : cairn_strings_add(&names->texts, cairn_buffer_text(out), out->size);
+    if (number == UINT32_MAX)
+        return cairn_fail_memory(err);
+    answer->text = cairn_strings_get(&names->texts, number);
+    answer->size = (uint32_t)cairn_strings_size(&names->texts, number);
+    return CAIRN_OK;
+}
+
+static int find_place(struct cairn_resolver *resolver, struct cairn_key key,
+                      struct cairn_place *ret_place, struct cairn_err *err)
+{
+    uint64_t value = cairn_lookup_address(key.value, key.kind);
+    if (!key.word) {
+        struct cairn_region *region = cairn_address_space_find(&resolver->space, value);
+        if (region)
+            return cairn_address_space_place(&resolver->space, &resolver->modules, region, value,
+                                             ret_place, err);
+        *ret_place = (struct cairn_place){.cause = CAIRN_CAUSE_NO_MAPPING};
+        return CAIRN_OK;
+    }
+    struct cairn_place place = {.module = resolver->by_word[key.word]};
+    place.cause = place.module->missing;
+    if (place.cause == CAIRN_CAUSE_NONE) {
+        const struct cairn_module *module = place.module->module;
+        int found = resolver->offsets == CAIRN_OFFSETS_FILE
+                        ? cairn_module_vaddr_of_offset(module, value, &place.vaddr)
+                        : cairn_module_vaddr_of_rel(module, value, &place.vaddr);
+        if (!found)
+            place.cause = CAIRN_CAUSE_BEFORE_SEGMENT;
+    }
+    *ret_place = place;
+    return CAIRN_OK;
+}
+
+static int look_up(struct cairn_resolver *resolver, struct cairn_key key, bool is_new,
+                   struct cairn_answer *ret_answer, struct cairn_err *err)
+{
+    struct cairn_place place;
+    struct cairn_symbol symbol = {0};
+    int result = find_place(resolver, key, &place, err);
+    if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
+        result = cairn_resolver_symbolize(resolver, &place, &symbol, err);
+    struct cairn_answer answer = {.cause = place.cause};
+    if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
+        result = finish_text(&resolver->names, &symbol, resolver->lines, &answer, err);
+    if (result < 0)
+        return result;
+    if (is_new)
+        cairn_resolver_count(resolver, &place);
+    *ret_answer = answer;
+    return CAIRN_OK;
+}
+
+static int add_answer(struct cairn_resolver *resolver, struct cairn_key key, uint32_t word_and_kind,
+                      struct cairn_answer *ret_answer, struct cairn_err *err)
+{
+    struct cairn_name_cache *names = &resolver->names;
+    if (names->n == UINT32_MAX - 1)
+        return cairn_fail(err, CAIRN_E_LIMIT, "more than 2^32 different addresses");
+    if (cairn_grow((void **)&names->answers, &names->cap, names->n + 1, sizeof *names->answers) < 0)
+        return cairn_fail_memory(err);
+    if (names->n * 2 >= names->n_slots) {
+        int result = grow_slots(names, err);
+        if (result < 0)
+            return result;
+    }
+    struct cairn_answer answer;
+    int result = look_up(resolver, key, true, &answer, err);
+    if (result < 0)
+        return result;
+    names->answers[names->n++] = answer;
+    *find_slot(names, key.value, word_and_kind) = (struct cairn_name_slot){
+        .value = key.value, .word_and_kind = word_and_kind, .answer = (uint32_t)names->n};
+    *ret_answer = answer;
+    return CAIRN_OK;
+}
+
+int cairn_resolver_name(struct cairn_resolver *resolver, struct cairn_key key,
+                        struct cairn_answer *ret_answer, struct cairn_err *err)
+{
+    struct cairn_name_cache *names = &resolver->names;
+    uint32_t word_and_kind = key.word << 1 | (key.kind == CAIRN_ADDRESS_RETURN);
+    struct cairn_name_slot *slot =
+        names->n_slots ? find_slot(names, key.value, word_and_kind) : NULL;
+    if (!slot || !slot->answer)
+        return add_answer(resolver, key, word_and_kind, ret_answer, err);
+    struct cairn_answer *answer = &names->answers[slot->answer - 1];
+    if (!answer->text && answer->cause == CAIRN_CAUSE_NONE) {
+        struct cairn_answer again;
+        int result = look_up(resolver, key, false, &again, err);
+        if (result < 0)
+            return result;
+        *answer = again;
+    }
+    *ret_answer = *answer;
+    return CAIRN_OK;
+}

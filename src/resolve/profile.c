@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names in place: a frame that has an address and no lines gets lines. Its module is the one that
+ * the profile says; a frame in none is looked for in the maps. Stacks and samples stay as they are.
+ */
+#include "profile/profile.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "resolve/resolver.h"
+
+struct naming {
+    struct cairn_resolver *resolver;
+    struct cairn_profile *profile;
+    struct cairn_address_space space; /* region i - 1 is module i of the profile */
+    struct cairn_err *err;
+};
+
+static int add_regions(struct naming *n)
+{
+    struct cairn_strings *strings = &n->resolver->modules.strings;
+    for (size_t i = 1; i < n->profile->n_modules; i++) {
+        const struct cairn_profile_module *module = &n->profile->modules[i];
+        struct cairn_region region = {
+            .start = module->start,
+            .end = module->end,
+            .off = module->off,
+            .executable = true,
+            .path = cairn_strings_add_str(strings,
+                                          cairn_strings_get(&n->profile->strings, module->path)),
+            .build_id = cairn_strings_add_str(
+                strings, cairn_strings_get(&n->profile->strings, module->build_id)),
+        };
+        if (region.path == UINT32_MAX || region.build_id == UINT32_MAX)
+            return cairn_fail_memory(n->err);
+        int result = cairn_address_space_add(&n->space, &region, n->err);
+        if (result < 0)
+            return result;
+    }
+    return cairn_address_space_finish(&n->space, &n->resolver->modules, n->err);
+}
+
+/* A profile whose mapping has no range counts its addresses from the module's load base. */
+static int place_in_rangeless(struct naming *n, struct cairn_region *region, uint64_t rel,
+                              struct cairn_place *ret_place)
+{
+    int result = cairn_modules_get(&n->resolver->modules, region->path, region->build_id,
+                                   &region->module, n->err);
+    if (result < 0)
+        return result;
+    struct cairn_place place = {.module = region->module, .cause = region->module->missing};
+    if (place.cause == CAIRN_CAUSE_NONE &&
+        !cairn_module_vaddr_of_rel(region->module->module, rel, &place.vaddr))
+        place.cause = CAIRN_CAUSE_BEFORE_SEGMENT;
+    *ret_place = place;
+    return CAIRN_OK;
+}
+
+static bool holds(const struct cairn_region *region, uint64_t va)
+{
+    return region->start <= va && va < region->end;
+}
+
+static int find_place(struct naming *n, const struct cairn_profile_frame *frame,
+                      struct cairn_place *ret_place)
+{
+    struct cairn_resolver *resolver = n->resolver;
+    struct cairn_region *region = NULL;
+    struct cairn_address_space *space = &n->space;
+    if (frame->module > 0 && frame->module <= space->n) {
+        region = &space->regions[frame->module - 1];
+        if (!region->start && !region->end)
+            return place_in_rangeless(n, region, frame->address, ret_place);
+        /* One mapping may stand for all of a module's segments. */
+        for (size_t i = 0; !holds(region, frame->address) && i < space->n; i++)
+            if (space->regions[i].path == region->path && holds(&space->regions[i], frame->address))
+                region = &space->regions[i];
+        if (!cairn_modules_is_file(cairn_strings_get(&resolver->modules.strings, region->path)) ||
+            holds(region, frame->address))
+            return cairn_address_space_place(space, &resolver->modules, region, frame->address,
+                                             ret_place, n->err);
+    }
+    space = &resolver->space;
+    region = cairn_address_space_find(space, frame->address);
+    if (region)
+        return cairn_address_space_place(space, &resolver->modules, region, frame->address,
+                                         ret_place, n->err);
+    *ret_place = (struct cairn_place){.cause = CAIRN_CAUSE_NO_MAPPING};
+    return CAIRN_OK;
+}
+
+static uint32_t text_number(struct cairn_profile *p, const char *text)
+{
+    return text ? cairn_profile_text(p, text, strlen(text)) : 0;
+}
+
+/* One line of the frame; innermost first, as the symbolizer has them. */
+static int add_line(struct naming *n, const struct cairn_symbol_frame *from)
+{
+    struct cairn_profile *p = n->profile;
+    struct cairn_profile_function function = {
+        .name = text_number(p, from->function ? from->function : "??"),
+        .system_name = text_number(p, from->linkage ? from->linkage : from->function),
+        .file = text_number(p, from->file),
+        .start_line = from->start_line,
+    };
+    if (function.name == UINT32_MAX || function.system_name == UINT32_MAX ||
+        function.file == UINT32_MAX)
+        return cairn_fail_memory(n->err);
+    uint32_t number = cairn_profile_add_function(p, &function);
+    if (number == UINT32_MAX || p->n_lines >= UINT32_MAX ||
+        cairn_grow((void **)&p->lines, &p->cap_lines, p->n_lines + 1, sizeof *p->lines) < 0)
+        return cairn_fail_memory(n->err);
+    p->lines[p->n_lines++] = (struct cairn_profile_line){number, from->line};
+    return CAIRN_OK;
+}
+
+static int add_lines(struct naming *n, struct cairn_profile_frame *frame,
+                     const struct cairn_symbol *symbol)
+{
+    struct cairn_profile_module *module = &n->profile->modules[frame->module];
+    size_t first = n->profile->n_lines;
+    bool files = false, lines = false, folded = false;
+    for (uint32_t i = 0; i < symbol->n_frames; i++) {
+        int result = add_line(n, &symbol->frames[i]);
+        if (result < 0) {
+            n->profile->n_lines = first;
+            return result;
+        }
+        files |= symbol->frames[i].file != NULL;
+        lines |= symbol->frames[i].line != 0;
+        folded |= symbol->frames[i].folded;
+    }
+    frame->lines = (uint32_t)first;
+    frame->n_lines = symbol->n_frames;
+    frame->folded |= folded;
+    if (frame->module != CAIRN_PROFILE_NO_MODULE) {
+        module->has_functions = true;
+        module->has_files |= files;
+        module->has_lines |= lines;
+        module->has_inlines |= lines; /* whoever knows lines knows what was inlined */
+    }
+    return CAIRN_OK;
+}
+
+static int name_frame(struct naming *n, struct cairn_profile_frame *frame)
+{
+    struct cairn_resolve_summary *summary = &n->resolver->summary;
+    struct cairn_place place;
+    struct cairn_symbol symbol = {0};
+    int result = find_place(n, frame, &place);
+    if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
+        result = cairn_resolver_symbolize(n->resolver, &place, &symbol, n->err);
+    if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
+        result = add_lines(n, frame, &symbol);
+    if (result < 0)
+        return result;
+    cairn_resolver_count(n->resolver, &place);
+    if (place.cause == CAIRN_CAUSE_NONE)
+        summary->n_named++;
+    else
+        summary->frames_by_cause[place.cause]++;
+    return CAIRN_OK;
+}
+
+static int name_frames(struct naming *n)
+{
+    struct cairn_profile *p = n->profile;
+    n->resolver->summary.n_samples += p->n_samples;
+    for (size_t i = 1; i < p->n_frames; i++) {
+        n->resolver->summary.n_frames++;
+        if (p->frames[i].n_lines || !p->frames[i].address)
+            continue;
+        int result = name_frame(n, &p->frames[i]);
+        if (result < 0)
+            return result;
+    }
+    return CAIRN_OK;
+}
+
+int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
+                          struct cairn_err *err)
+{
+    struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
+    int result = add_regions(&naming);
+    if (result == CAIRN_OK)
+        result = name_frames(&naming);
+    cairn_address_space_done(&naming.space);
+    /* Frames were made unique by what they held before. */
+    cairn_profile_drop_index(profile);
+    if (result == CAIRN_OK)
+        cairn_resolver_report(resolver);
+    return result;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resolver, as the files of this room share it.
+ *
+ *     token ──► key: where it counts from, value, kind ──► names ──► finished text
+ *                                                            │ the first time
+ *                                  address space or module ──┴──► vaddr ──► symbolizer
+ */
+#ifndef CAIRN_RESOLVE_RESOLVER_H
+#define CAIRN_RESOLVE_RESOLVER_H
+
+#include "base/address.h"
+#include "base/buffer.h"
+#include "resolve/address_space.h"
+#include "resolve/modules.h"
+
+/* What one frame of a text is. */
+struct cairn_key {
+    uint64_t value; /* as the text says it: va, rel or off */
+    uint32_t word;  /* 0: va; else the module that it counts from, see words */
+    enum cairn_address_kind kind;
+};
+
+/* The finished text of one key. */
+struct cairn_answer {
+    const char *text; /* NULL where there is no name, or it was forgotten */
+    uint32_t size;
+    uint32_t cause; /* enum cairn_cause; CAIRN_CAUSE_NONE: it has a name */
+};
+
+struct cairn_name_slot;
+
+/* Each key once. The texts are what `max_bytes` bounds: they are forgotten and made again. */
+struct cairn_name_cache {
+    struct cairn_name_slot *slots; /* open addressing, at most 1/2 full, a power of two */
+    size_t n_slots;
+    struct cairn_answer *answers;
+    size_t n, cap;
+    struct cairn_strings texts;
+    size_t max_bytes; /* 0: no bound */
+    struct cairn_buffer buffer;
+};
+
+struct cairn_resolver {
+    struct cairn_modules modules;
+    struct cairn_address_space space; /* of the maps; empty where there are none */
+    struct cairn_name_cache names;
+    struct cairn_table words; /* module of a token (a string) -> index + 1 of its module */
+    struct cairn_known_module **by_word; /* by word; [0] is unused */
+    size_t n_words, cap_words;
+    enum cairn_leaf leaf;
+    enum cairn_offsets offsets;
+    bool lines, warned_no_mapping;
+    struct cairn_resolve_summary summary;
+};
+
+void cairn_name_cache_done(struct cairn_name_cache *names);
+
+/* The answer for a key, looked up the first time; borrowed until the next call. */
+int cairn_resolver_name(struct cairn_resolver *resolver, struct cairn_key key,
+                        struct cairn_answer *ret_answer, struct cairn_err *err);
+
+/* The word for the module of "module+0xoff", which has no NUL; looks for its files the first
+ * time. */
+int cairn_resolver_word(struct cairn_resolver *resolver, const char *module, size_t size,
+                        uint32_t *ret_word, struct cairn_err *err);
+
+/* Asks the symbolizer. A module that turns out to be damaged as a whole is given up with a warning;
+ * `place->cause` then says so. The symbol is borrowed until the next call. */
+int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_place *place,
+                             struct cairn_symbol *ret_symbol, struct cairn_err *err);
+
+/* Counts a different address. */
+void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_place *place);
+
+/* The input has ended: what is to be warned of is said. */
+void cairn_resolver_report(struct cairn_resolver *resolver);
+
+#endif /* CAIRN_RESOLVE_RESOLVER_H */
