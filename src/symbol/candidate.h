@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A file that may belong to a module: opened, and looked at as far as the choice needs it. */
+#ifndef CAIRN_SYMBOL_CANDIDATE_H
+#define CAIRN_SYMBOL_CANDIDATE_H
+
+#include "base/file.h"
+#include "elf/image.h"
+
+enum { CAIRN_BUILD_ID_TEXT = 2 * 64 + 1 };
+
+/* How much a file can say, each more than the one before. */
+enum cairn_candidate_worth {
+    CAIRN_WORTH_EXPORTS, /* .dynsym at best */
+    CAIRN_WORTH_SYMTAB,  /* .symtab: names of all functions */
+    CAIRN_WORTH_DWARF    /* lines and inline frames */
+};
+
+struct cairn_candidate {
+    char *path; /* NULL: none */
+    struct cairn_file file;
+    struct cairn_elf elf;
+    char build_id[CAIRN_BUILD_ID_TEXT]; /* lower-case hex; "" where it has none */
+    enum cairn_candidate_worth worth;
+    bool has_code; /* a binary, not only a debug file */
+};
+
+/* CAIRN_E_MISSING where nothing is there, CAIRN_E_FORMAT for what is no sound ELF file. */
+int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate,
+                         struct cairn_err *err);
+void cairn_candidate_close(struct cairn_candidate *c); /* all-zero is fine */
+
+/* Could both be of one build? Where a build ID lacks, their code must at least lie alike. */
+bool cairn_candidate_fits(const struct cairn_candidate *a, const struct cairn_candidate *b);
+
+bool cairn_candidate_is_same_file(const struct cairn_candidate *a, const struct cairn_candidate *b);
+
+#endif /* CAIRN_SYMBOL_CANDIDATE_H */
