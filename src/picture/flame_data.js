@@ -52,21 +52,31 @@ const readTree = async (meta) => {
     size: new Uint32Array(n),
     total: new Float64Array(n),
     left: new Float64Array(n),
+    deepest: 0,
     self: null,
     shown: -1,
     selves,
   };
   tree.look[0] = -1;
 
-  // A step says how many levels to climb before going one down.
-  const { depth, size } = tree, open = [0];
-  for (let i = 1, d = 0; i < n; i++) {
-    d += 1 - depth[i];
-    depth[i] = d;
-    while (open.length > d) { const k = open.pop(); size[k] = i - k; }
-    open.push(i);
+  // A step says how many levels to climb before going one down; what is climbed out of is whole.
+  const { depth, size } = tree;
+  let open = new Uint32Array(256), d = 0;
+  for (let i = 1; i < n; i++) {
+    const up = depth[i];
+    for (let k = 0; k < up; k++, d--) size[open[d]] = i - open[d];
+    depth[i] = ++d;
+    if (d > tree.deepest) {
+      tree.deepest = d;
+      if (d === open.length) {
+        const longer = new Uint32Array(2 * d);
+        longer.set(open);
+        open = longer;
+      }
+    }
+    open[d] = i;
   }
-  while (open.length) { const k = open.pop(); size[k] = n - k; }
+  for (; d >= 0; d--) size[open[d]] = n - open[d];
 
   const names = new TextDecoder().decode(texts).split("\0");
   const rows = readVarints(frames, new Float64Array(meta.frames * 8), 0);
@@ -94,10 +104,7 @@ const showType = (tree, type, unit) => {
     const v = self[i];
     if (v) self[i] = (v % 2 ? -(v + 1) / 2 : v / 2) * unit; // zigzag
   }
-  let deepest = 0;
-  for (let i = 0; i < n; i++) if (depth[i] > deepest) deepest = depth[i];
-  tree.deepest = deepest;
-  const open = new Float64Array(deepest + 2);
+  const open = new Float64Array(tree.deepest + 2);
   for (let i = n - 1; i >= 0; i--) {
     const d = depth[i], sum = self[i] + open[d + 1];
     open[d + 1] = 0;

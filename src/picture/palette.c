@@ -10,10 +10,10 @@ struct tone {
 };
 
 static const struct tone tones[CAIRN_PALETTE_KINDS] = {
-    [CAIRN_PALETTE_NATIVE] = {"native", 14, 40, 82, 71, 46, 36},
-    [CAIRN_PALETTE_INLINED] = {"inlined", 43, 54, 80, 76, 38, 33},
+    [CAIRN_PALETTE_NATIVE] = {"native", 14, 40, 82, 71, 46, 34},
+    [CAIRN_PALETTE_INLINED] = {"inlined", 43, 54, 80, 76, 40, 30},
     [CAIRN_PALETTE_KERNEL] = {"kernel", 202, 222, 62, 76, 38, 38},
-    [CAIRN_PALETTE_LUA] = {"Lua", 258, 284, 58, 81, 32, 43},
+    [CAIRN_PALETTE_LUA] = {"Lua", 258, 284, 58, 81, 27, 42},
     [CAIRN_PALETTE_JIT] = {"JIT", 142, 166, 42, 70, 34, 32},
     [CAIRN_PALETTE_GUESSED] = {"guessed", 330, 346, 56, 82, 32, 40},
     [CAIRN_PALETTE_UNNAMED] = {"unnamed", 40, 40, 8, 80, 4, 34},
