@@ -113,6 +113,8 @@ static const char *take_fields(struct cairn_reader *r, struct cairn_map *row)
  * stays one), so nothing else is changed back. */
 static void unescape(struct cairn_buffer *b, struct cairn_span path)
 {
+    if (!path.size)
+        return;
     const uint8_t *end = path.data + path.size, *at = path.data, *found;
     while ((found = memmem(at, (size_t)(end - at), "\\012", 4))) {
         cairn_buffer_add(b, at, (size_t)(found - at));

@@ -12,14 +12,6 @@
 
 enum { PAGE = 4096, PAGES_AT_ONCE = 16 };
 
-static bool open_fd(struct cairn_mem *mem)
-{
-    char path[32];
-    snprintf(path, sizeof path, "/proc/%d/mem", mem->pid);
-    mem->fd = open(path, O_RDONLY | O_CLOEXEC);
-    return mem->fd >= 0;
-}
-
 static ssize_t read_once(struct cairn_mem *mem, uint64_t va, void *out, size_t size)
 {
     if (mem->by_fd)
@@ -37,23 +29,34 @@ static ssize_t read_once(struct cairn_mem *mem, uint64_t va, void *out, size_t s
     return process_vm_readv(mem->pid, &to, 1, from, n, 0);
 }
 
+static int fail_open(int pid, int os_errno, struct cairn_err *err)
+{
+    if (os_errno == ESRCH || os_errno == ENOENT)
+        return cairn_fail_os(err, ESRCH, "pid %d", pid);
+    int code = cairn_fail_os(err, os_errno, "pid %d: cannot read its memory", pid);
+    if (code == CAIRN_E_ACCESS)
+        cairn_process_hint_access(pid, err);
+    return code;
+}
+
+int cairn_mem_open_file(int pid, struct cairn_mem *ret_mem, struct cairn_err *err)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_open(pid, errno, err);
+    *ret_mem = (struct cairn_mem){.pid = pid, .fd = fd, .by_fd = true};
+    return CAIRN_OK;
+}
+
 int cairn_mem_open(int pid, struct cairn_mem *ret_mem, struct cairn_err *err)
 {
     struct cairn_mem mem = {.pid = pid, .fd = -1};
     uint8_t probe;
     /* Page zero is never mapped: EFAULT means that all else is in order. */
-    if (read_once(&mem, 0, &probe, 1) < 0 && errno != EFAULT) {
-        int os_errno = errno;
-        if (os_errno == ESRCH)
-            return cairn_fail_os(err, ESRCH, "pid %d", pid);
-        mem.by_fd = open_fd(&mem);
-        if (!mem.by_fd) {
-            int code = cairn_fail_os(err, os_errno, "pid %d: cannot read its memory", pid);
-            if (code == CAIRN_E_ACCESS)
-                cairn_process_hint_access(pid, err);
-            return code;
-        }
-    }
+    if (read_once(&mem, 0, &probe, 1) < 0 && errno != EFAULT)
+        return errno == ESRCH ? fail_open(pid, ESRCH, err) : cairn_mem_open_file(pid, ret_mem, err);
     *ret_mem = mem;
     return CAIRN_OK;
 }

@@ -13,13 +13,17 @@
 
 struct cairn_mem {
     int pid;
-    int fd;     /* of /proc/PID/mem, opened when first needed; -1: not yet */
+    int fd;     /* of /proc/PID/mem, where `by_fd`; else -1 */
     bool by_fd; /* process_vm_readv() does not work here */
 };
 
 /* Tries one call, so that a lack of rights shows here. CAIRN_E_MISSING: no such process.
  * CAIRN_E_ACCESS: the hint says what to do. */
 int cairn_mem_open(int pid, struct cairn_mem *ret_mem, struct cairn_err *err);
+
+/* The same by /proc/PID/mem at once: what cairn_mem_open() falls back to. */
+int cairn_mem_open_file(int pid, struct cairn_mem *ret_mem, struct cairn_err *err);
+
 void cairn_mem_close(struct cairn_mem *mem); /* all-zero is fine */
 
 /* Reads from the front until `size` bytes are there or a page cannot be read; returns how many. */
