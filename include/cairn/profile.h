@@ -76,19 +76,26 @@ CAIRN_API size_t cairn_profile_value_types(const struct cairn_profile *profile,
 /* The one to show first: what the file says, else the first. */
 CAIRN_API size_t cairn_profile_default_value(const struct cairn_profile *profile);
 
+/* Makes another one the first to show; formats that hold one value write that one. CAIRN_E_ARG
+ * where there is no such type. */
+CAIRN_API int cairn_profile_set_default_value(struct cairn_profile *profile, size_t value_type,
+                                              struct cairn_err *err);
+
 /* Totals for a quality line. */
 struct cairn_profile_stats {
-    size_t size; /* set to sizeof(struct cairn_profile_stats) */
-    uint64_t n_samples, n_stacks, n_frames, n_modules, n_functions;
-    uint64_t n_unnamed;   /* frames without a function name */
-    uint64_t duration_ns; /* 0: unknown */
-    uint64_t n_cut;       /* samples whose stack ends early */
+    size_t size;        /* set to sizeof(struct cairn_profile_stats) */
+    uint64_t n_samples; /* the sum of the values "samples" where there are such, else of rows */
+    uint64_t n_stacks, n_frames, n_modules, n_functions; /* different ones */
+    uint64_t n_unnamed;                                  /* frames without a function name */
+    uint64_t duration_ns;                                /* 0: unknown */
+    uint64_t n_cut; /* samples whose stack ends early, counted as in n_samples */
 };
 CAIRN_API void cairn_profile_stats(const struct cairn_profile *profile,
                                    struct cairn_profile_stats *stats);
 
 /* Why stacks end early: reason and number of samples, largest first. Returns how many rows there
- * are; fills at most `n`. Texts are borrowed until the profile changes. */
+ * are, 0 too where memory is gone; fills at most `n`. Texts are borrowed until the profile changes.
+ */
 struct cairn_cut_row {
     const char *reason;
     uint64_t n_samples;
@@ -101,8 +108,9 @@ CAIRN_API int cairn_profile_add_comment(struct cairn_profile *profile, const cha
 CAIRN_API size_t cairn_profile_comments(const struct cairn_profile *profile,
                                         const char *const **ret_comments);
 
-/* Adds all of `from` to `into`: equal modules, frames, stacks and labels become one. Value types
- * must agree by name and unit (CAIRN_E_ARG). */
+/* Adds all of `from` to `into`: equal modules, frames, stacks and labels become one, durations are
+ * summed. Value types must agree by name and unit (CAIRN_E_ARG), in any order; a profile without
+ * any takes those of the other. On failure no sample was added. */
 CAIRN_API int cairn_profile_merge(struct cairn_profile *into, const struct cairn_profile *from,
                                   struct cairn_err *err);
 
@@ -110,9 +118,10 @@ CAIRN_API int cairn_profile_merge(struct cairn_profile *into, const struct cairn
 struct cairn_filter {
     size_t size;             /* sizeof(struct cairn_filter) */
     const char *label_key;   /* with label_value: samples that carry this label */
-    const char *label_value; /* text, or decimal for numeric labels */
+    const char *label_value; /* text, or decimal for numeric labels; NULL: any */
     const char *function;    /* samples with a frame whose function contains this text */
 };
+/* CAIRN_E_ARG for a value without a key. */
 CAIRN_API int cairn_profile_filter(struct cairn_profile *profile, const struct cairn_filter *filter,
                                    struct cairn_err *err);
 

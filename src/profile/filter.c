@@ -1,72 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeping some of the samples. The rest of the model stays: numbers never change their meaning. */
+/* Keeping some samples and dropping others. What only the dropped ones used stays in the profile;
+ * writers leave it out. */
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "profile/profile.h"
 
-static bool label_matches(const struct cairn_profile *p, uint32_t label_set,
-                          const struct cairn_filter *filter)
+static bool has_label(const struct cairn_profile *p, uint32_t label_set,
+                      const struct cairn_filter *filter)
 {
-    const struct cairn_profile_label *label =
-        cairn_profile_find_label(p, label_set, filter->label_key);
-    if (!label || !filter->label_value)
-        return label != NULL;
-    if (label->text)
-        return strcmp(cairn_strings_get(&p->strings, label->text), filter->label_value) == 0;
-    char number[24];
-    snprintf(number, sizeof number, "%lld", (long long)label->number);
-    return strcmp(number, filter->label_value) == 0;
-}
-
-/* One byte a frame: has it a line whose function's name contains the text? */
-static uint8_t *mark_frames(const struct cairn_profile *p, const char *text)
-{
-    uint8_t *hits = cairn_alloc(p->n_frames, 1);
-    for (size_t i = 1; hits && i < p->n_frames; i++) {
-        const struct cairn_profile_frame *frame = &p->frames[i];
-        for (uint32_t k = 0; k < frame->n_lines && !hits[i]; k++) {
-            uint32_t function = p->lines[frame->lines + k].function;
-            const char *name = cairn_strings_get(&p->strings, p->functions[function].name);
-            hits[i] = strstr(name, text) != NULL;
-        }
+    const struct cairn_profile_label_set *set = &p->label_sets[label_set];
+    for (uint32_t i = 0; i < set->n; i++) {
+        const struct cairn_profile_label *label = &p->labels[set->first + i];
+        if (strcmp(cairn_strings_get(&p->strings, label->key), filter->label_key) != 0)
+            continue;
+        char number[24];
+        snprintf(number, sizeof number, "%" PRId64, label->number);
+        const char *value = label->text ? cairn_strings_get(&p->strings, label->text) : number;
+        if (!filter->label_value || strcmp(value, filter->label_value) == 0)
+            return true;
     }
-    return hits;
+    return false;
 }
 
-/* One byte a stack: does it or one of its callers hit? Parents come first, so one pass will do. */
-static uint8_t *mark_stacks(const struct cairn_profile *p, const char *text)
+static bool frame_contains(const struct cairn_profile *p, uint32_t frame, const char *part)
 {
-    uint8_t *frames = mark_frames(p, text);
-    uint8_t *hits = frames ? cairn_alloc(p->n_stacks, 1) : NULL;
-    for (size_t i = 1; hits && i < p->n_stacks; i++)
-        hits[i] = hits[p->stacks[i].parent] | frames[p->stacks[i].frame];
-    cairn_free(frames);
-    return hits;
+    const struct cairn_profile_frame *f = &p->frames[frame];
+    for (uint32_t i = 0; i < f->n_lines; i++) {
+        const struct cairn_profile_function *function =
+            &p->functions[p->lines[f->lines + i].function];
+        if (strstr(cairn_strings_get(&p->strings, function->name), part))
+            return true;
+    }
+    char text[512];
+    return !f->n_lines && strstr(cairn_profile_frame_text(p, frame, text, sizeof text), part);
+}
+
+/* By stack: does it or a caller hold such a frame? NULL where memory is gone. Each frame is asked
+ * once, and a stack has what its parent has. */
+static bool *find_stacks(const struct cairn_profile *p, const char *part)
+{
+    bool *by_frame = cairn_alloc(p->n_frames, sizeof *by_frame);
+    bool *by_stack = cairn_alloc(p->n_stacks, sizeof *by_stack);
+    if (by_frame && by_stack) {
+        for (uint32_t i = 1; i < p->n_frames; i++)
+            by_frame[i] = frame_contains(p, i, part);
+        for (uint32_t i = 1; i < p->n_stacks; i++)
+            by_stack[i] = by_stack[p->stacks[i].parent] || by_frame[p->stacks[i].frame];
+    } else {
+        cairn_free(by_stack);
+        by_stack = NULL;
+    }
+    cairn_free(by_frame);
+    return by_stack;
+}
+
+/* By label set, as above. */
+static bool *find_label_sets(const struct cairn_profile *p, const struct cairn_filter *filter)
+{
+    bool *found = cairn_alloc(p->n_label_sets, sizeof *found);
+    for (uint32_t i = 1; found && i < p->n_label_sets; i++)
+        found[i] = has_label(p, i, filter);
+    return found;
+}
+
+static void keep_samples(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
+{
+    size_t n_kept = 0;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        struct cairn_profile_sample sample = p->samples[i];
+        if ((stacks && !stacks[sample.stack]) || (label_sets && !label_sets[sample.labels]))
+            continue;
+        p->samples[n_kept] = sample;
+        memmove(p->values + n_kept * p->n_types, p->values + i * p->n_types,
+                p->n_types * sizeof *p->values);
+        n_kept++;
+    }
+    p->n_samples = n_kept;
 }
 
 int cairn_profile_filter(struct cairn_profile *p, const struct cairn_filter *filter,
                          struct cairn_err *err)
 {
-    if (filter->label_value && !filter->label_key)
-        return cairn_fail(err, CAIRN_E_ARG, "a filter has a label's value but not its key");
-    uint8_t *stacks = filter->function ? mark_stacks(p, filter->function) : NULL;
-    if (filter->function && !stacks)
-        return cairn_fail_memory(err);
-    size_t kept = 0, width = p->n_types;
-    for (size_t i = 0; i < p->n_samples; i++) {
-        struct cairn_profile_sample sample = p->samples[i];
-        if (filter->label_key && !label_matches(p, sample.labels, filter))
-            continue;
-        if (stacks && !stacks[sample.stack])
-            continue;
-        p->samples[kept] = sample;
-        memmove(p->values + kept * width, p->values + i * width, width * sizeof *p->values);
-        kept++;
-    }
-    p->n_samples = kept;
+    struct cairn_filter f = {0};
+    memcpy(&f, filter, filter->size < sizeof f ? filter->size : sizeof f);
+    if (f.label_value && !f.label_key)
+        return cairn_fail(err, CAIRN_E_ARG, "a filter by label value \"%s\" wants a label key",
+                          f.label_value);
+    bool *stacks = f.function ? find_stacks(p, f.function) : NULL;
+    bool *label_sets = f.label_key ? find_label_sets(p, &f) : NULL;
+    bool ok = (stacks || !f.function) && (label_sets || !f.label_key);
+    if (ok)
+        keep_samples(p, stacks, label_sets);
     cairn_free(stacks);
-    return CAIRN_OK;
+    cairn_free(label_sets);
+    return ok ? CAIRN_OK : cairn_fail_memory(err);
 }

@@ -3,125 +3,141 @@
 
 #include "base/alloc.h"
 
-enum { SLOTS_FIRST = 256 };
+enum { SLOTS_FIRST = 64, CHILDREN_MAX = 16, NUMBERS_MAX = INT32_MAX };
 
-uint64_t cairn_profile_hash_module(const struct cairn_profile *p, uint32_t number)
+static uint32_t *free_slot(const struct cairn_profile_slots *s, uint64_t hash)
 {
-    const struct cairn_profile_module *m = &p->modules[number];
-    uint64_t texts = (uint64_t)m->path << 32 | m->build_id;
-    return cairn_hash_u64(texts ^ cairn_hash_u64(m->start ^ cairn_hash_u64(m->end ^ m->off << 1)));
+    size_t at = (size_t)hash & (s->n_slots - 1);
+    while (s->slots[at])
+        at = (at + 1) & (s->n_slots - 1);
+    return &s->slots[at];
 }
 
-uint64_t cairn_profile_hash_function(const struct cairn_profile *p, uint32_t number)
+/* Room for `n` things at a load of at most 3/4; growing starts the indexing over. */
+static bool make_room(struct cairn_profile_slots *s, size_t n)
 {
-    return cairn_hash_bytes(&p->functions[number], sizeof p->functions[number]);
-}
-
-uint64_t cairn_profile_hash_frame(const struct cairn_profile *p, uint32_t number)
-{
-    const struct cairn_profile_frame *f = &p->frames[number];
-    uint64_t rest = (uint64_t)f->module << 16 | (uint64_t)f->kind << 8 | f->folded;
-    uint64_t lines =
-        f->n_lines ? cairn_hash_bytes(&p->lines[f->lines], f->n_lines * sizeof p->lines[f->lines])
-                   : 0;
-    return cairn_hash_u64(f->address ^ cairn_hash_u64(rest ^ lines));
-}
-
-uint64_t cairn_profile_hash_stack(const struct cairn_profile *p, uint32_t number)
-{
-    const struct cairn_profile_stack *s = &p->stacks[number];
-    return cairn_hash_u64((uint64_t)s->parent << 32 | s->frame);
-}
-
-uint64_t cairn_profile_hash_labels(const struct cairn_profile *p, uint32_t number)
-{
-    const struct cairn_profile_label_set *set = &p->label_sets[number];
-    uint64_t hash = set->n;
-    for (uint32_t i = 0; i < set->n; i++) {
-        const struct cairn_profile_label *label = &p->labels[set->first + i];
-        hash = cairn_hash_u64(hash ^ ((uint64_t)label->key << 32 | label->text));
-        hash = cairn_hash_u64(hash ^ (uint64_t)label->number ^ (uint64_t)label->unit << 40);
-    }
-    return hash;
-}
-
-uint32_t cairn_profile_set_find(const struct cairn_profile_set *set, const struct cairn_profile *p,
-                                uint64_t hash, cairn_profile_equal_fn equal, const void *wanted)
-{
-    if (!set->cap)
-        return UINT32_MAX;
-    size_t at = (size_t)hash & (set->cap - 1);
-    for (; set->slots[at]; at = (at + 1) & (set->cap - 1))
-        if (equal(p, set->slots[at] - 1, wanted))
-            return set->slots[at] - 1;
-    return UINT32_MAX;
-}
-
-void cairn_profile_set_put(struct cairn_profile_set *set, uint64_t hash, uint32_t number)
-{
-    size_t at = (size_t)hash & (set->cap - 1);
-    while (set->slots[at])
-        at = (at + 1) & (set->cap - 1);
-    set->slots[at] = number + 1;
-    set->n++;
-}
-
-bool cairn_profile_set_reserve(struct cairn_profile_set *set, const struct cairn_profile *p,
-                               cairn_profile_hash_fn hash_of)
-{
-    if (set->n + 1 <= set->cap / 4 * 3)
+    if (n < s->n_slots / 4 * 3)
         return true;
-    struct cairn_profile_set grown = {.cap = set->cap ? set->cap * 2 : SLOTS_FIRST};
-    grown.slots = cairn_alloc(grown.cap, sizeof *grown.slots);
-    if (!grown.slots)
+    size_t n_slots = SLOTS_FIRST;
+    while (n >= n_slots / 4 * 3)
+        n_slots *= 2;
+    uint32_t *slots = cairn_alloc(n_slots, sizeof *slots);
+    if (!slots)
         return false;
-    for (size_t i = 0; i < set->cap; i++)
-        if (set->slots[i])
-            cairn_profile_set_put(&grown, hash_of(p, set->slots[i] - 1), set->slots[i] - 1);
-    cairn_free(set->slots);
-    *set = grown;
+    cairn_free(s->slots);
+    *s = (struct cairn_profile_slots){.slots = slots, .n_slots = n_slots, .n_indexed = 1};
     return true;
 }
 
-/* Takes in numbers [first, n) of a kind. */
-static bool fill(struct cairn_profile_set *set, const struct cairn_profile *p,
-                 cairn_profile_hash_fn hash_of, size_t first, size_t n)
+uint32_t *cairn_profile_slot(const struct cairn_profile *p, struct cairn_profile_slots *s,
+                             const struct cairn_profile_rule *rule, size_t n, uint64_t hash,
+                             const void *thing)
 {
-    for (size_t number = first; number < n; number++) {
-        if (!cairn_profile_set_reserve(set, p, hash_of))
-            return false;
-        cairn_profile_set_put(set, hash_of(p, (uint32_t)number), (uint32_t)number);
-    }
-    return true;
+    if (n >= NUMBERS_MAX || !make_room(s, n))
+        return NULL;
+    for (; s->n_indexed < n; s->n_indexed++)
+        *free_slot(s, rule->hash_of(p, (uint32_t)s->n_indexed)) = (uint32_t)s->n_indexed;
+    size_t at = (size_t)hash & (s->n_slots - 1);
+    while (s->slots[at] && !rule->is(p, s->slots[at], thing))
+        at = (at + 1) & (s->n_slots - 1);
+    if (!s->slots[at])
+        s->n_indexed = n + 1; /* by the caller, at once */
+    return &s->slots[at];
 }
 
 struct cairn_profile_index *cairn_profile_need_index(struct cairn_profile *p)
 {
-    if (p->index)
-        return p->index;
-    p->index = cairn_alloc(1, sizeof *p->index);
     if (!p->index)
-        return NULL;
-    struct cairn_profile_index *x = p->index;
-    if (fill(&x->modules, p, cairn_profile_hash_module, 1, p->n_modules) &&
-        fill(&x->functions, p, cairn_profile_hash_function, 1, p->n_functions) &&
-        fill(&x->frames, p, cairn_profile_hash_frame, 1, p->n_frames) &&
-        fill(&x->stacks, p, cairn_profile_hash_stack, 1, p->n_stacks) &&
-        fill(&x->label_sets, p, cairn_profile_hash_labels, 1, p->n_label_sets))
-        return x;
-    cairn_profile_drop_index(p);
-    return NULL;
+        p->index = cairn_alloc(1, sizeof *p->index);
+    return p->index;
 }
 
 void cairn_profile_drop_index(struct cairn_profile *p)
 {
-    if (!p->index)
+    struct cairn_profile_index *index = p->index;
+    if (!index)
         return;
-    cairn_free(p->index->modules.slots);
-    cairn_free(p->index->functions.slots);
-    cairn_free(p->index->frames.slots);
-    cairn_free(p->index->stacks.slots);
-    cairn_free(p->index->label_sets.slots);
-    cairn_free(p->index);
+    cairn_free(index->modules.slots);
+    cairn_free(index->functions.slots);
+    cairn_free(index->frames.slots);
+    cairn_free(index->label_sets.slots);
+    cairn_free(index->links);
+    cairn_table_done(&index->crowd);
+    cairn_free(index);
     p->index = NULL;
+}
+
+static uint64_t child_key(uint32_t parent, uint32_t frame)
+{
+    return (uint64_t)parent << 32 | frame;
+}
+
+/* The child of that frame, or 0; `ret_full`: the parent's chain takes no more. */
+static uint32_t find_child(const struct cairn_profile *p, uint32_t parent, uint32_t frame,
+                           bool *ret_full)
+{
+    const struct cairn_profile_link *links = p->index->links;
+    unsigned n = 0;
+    for (uint32_t child = links[parent].first_child; child; child = links[child].next_sibling, n++)
+        if (p->stacks[child].frame == frame)
+            return child;
+    *ret_full = n >= CHILDREN_MAX;
+    uint32_t child = 0;
+    if (*ret_full)
+        cairn_table_find(&p->index->crowd, child_key(parent, frame), &child);
+    return child;
+}
+
+/* Makes an existing stack known to the index as a child of its parent. */
+static bool link_child(struct cairn_profile *p, uint32_t stack, bool crowded)
+{
+    struct cairn_profile_index *index = p->index;
+    const struct cairn_profile_stack *s = &p->stacks[stack];
+    index->links[stack] = (struct cairn_profile_link){0};
+    if (crowded)
+        return cairn_table_set(&index->crowd, child_key(s->parent, s->frame), stack) == CAIRN_OK;
+    index->links[stack].next_sibling = index->links[s->parent].first_child;
+    index->links[s->parent].first_child = stack;
+    return true;
+}
+
+/* Links the stacks that are not known yet, and makes room for one more. */
+static bool need_links(struct cairn_profile *p)
+{
+    struct cairn_profile_index *index = cairn_profile_need_index(p);
+    if (!index || cairn_grow((void **)&index->links, &index->cap_links, p->n_stacks + 1,
+                             sizeof *index->links) < 0)
+        return false;
+    if (index->n_links == 0)
+        index->links[index->n_links++] = (struct cairn_profile_link){0};
+    for (; index->n_links < p->n_stacks; index->n_links++) {
+        uint32_t stack = (uint32_t)index->n_links;
+        bool full = false;
+        find_child(p, p->stacks[stack].parent, p->stacks[stack].frame, &full);
+        if (!link_child(p, stack, full))
+            return false;
+    }
+    return true;
+}
+
+uint32_t cairn_profile_add_stack(struct cairn_profile *p, uint32_t parent, uint32_t frame)
+{
+    if (parent >= p->n_stacks || frame == 0 || frame >= p->n_frames || p->n_stacks >= NUMBERS_MAX)
+        return UINT32_MAX;
+    bool ready = p->index && p->index->n_links == p->n_stacks && p->n_stacks < p->index->cap_links;
+    if (__builtin_expect(!ready, 0) && !need_links(p))
+        return UINT32_MAX;
+    bool full = false;
+    uint32_t found = find_child(p, parent, frame, &full);
+    if (found)
+        return found;
+    if (cairn_grow((void **)&p->stacks, &p->cap_stacks, p->n_stacks + 1, sizeof *p->stacks) < 0)
+        return UINT32_MAX;
+    uint32_t number = (uint32_t)p->n_stacks;
+    p->stacks[number] = (struct cairn_profile_stack){.parent = parent, .frame = frame};
+    if (!link_child(p, number, full))
+        return UINT32_MAX;
+    p->n_stacks++;
+    p->index->n_links++;
+    return number;
 }

@@ -1,46 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What makes the things of a profile unique: one open-addressing set of numbers for each kind. A
- * slot holds a number + 1; what it stands for is compared in the profile's own arrays, so that a
- * set costs four bytes a slot and nothing is kept twice.
+ * Index: what makes the things of a profile unique. Two shapes:
+ *
+ *     modules, functions, frames, label sets      open addressing: slot ─► number, 0 = free
+ *     stacks                                      a chain of children below each parent
+ *
+ * A new stack below a new parent, the usual case while reading, touches only memory that was just
+ * written: no hash table that lies cold. A parent with many children has the first CHILDREN_MAX of
+ * them in its chain and all others in a table, so that no input makes a chain long.
+ *
+ * Everything here can be thrown away at any time; what is missing is indexed when next needed.
  */
 #ifndef CAIRN_PROFILE_INDEX_H
 #define CAIRN_PROFILE_INDEX_H
 
 #include "profile/profile.h"
 
-struct cairn_profile_set {
-    uint32_t *slots; /* number + 1; 0: free */
-    size_t cap, n;
+struct cairn_profile_slots {
+    uint32_t *slots;
+    size_t n_slots;
+    size_t n_indexed; /* numbers below this are in the slots; 0 is never looked for */
+};
+
+struct cairn_profile_link {
+    uint32_t first_child, next_sibling; /* 0: none */
 };
 
 struct cairn_profile_index {
-    struct cairn_profile_set modules, functions, frames, stacks, label_sets;
+    struct cairn_profile_slots modules, functions, frames, label_sets;
+    struct cairn_profile_link *links; /* by stack */
+    size_t n_links, cap_links;
+    struct cairn_table crowd; /* parent << 32 | frame, of the children that are in no chain */
 };
 
-/* Does the thing of this number equal the one that is looked for? */
-typedef bool (*cairn_profile_equal_fn)(const struct cairn_profile *p, uint32_t number,
-                                       const void *wanted);
-typedef uint64_t (*cairn_profile_hash_fn)(const struct cairn_profile *p, uint32_t number);
+/* How one kind of thing is told apart. */
+struct cairn_profile_rule {
+    uint64_t (*hash_of)(const struct cairn_profile *p, uint32_t number);
+    bool (*is)(const struct cairn_profile *p, uint32_t number, const void *thing);
+};
 
-/* The index, built out of what the profile holds where it was dropped; NULL where memory is gone.
- */
+/* The slot of `thing`, or the free one that becomes its slot once it is added as number `n`: write
+ * the number there. NULL where memory is gone. */
+uint32_t *cairn_profile_slot(const struct cairn_profile *p, struct cairn_profile_slots *slots,
+                             const struct cairn_profile_rule *rule, size_t n, uint64_t hash,
+                             const void *thing);
+
+/* The index of the profile, made where there is none; NULL where memory is gone. */
 struct cairn_profile_index *cairn_profile_need_index(struct cairn_profile *p);
-
-/* The number found, or UINT32_MAX. */
-uint32_t cairn_profile_set_find(const struct cairn_profile_set *set, const struct cairn_profile *p,
-                                uint64_t hash, cairn_profile_equal_fn equal, const void *wanted);
-
-/* Room for one more, so that cairn_profile_set_put() cannot fail. */
-bool cairn_profile_set_reserve(struct cairn_profile_set *set, const struct cairn_profile *p,
-                               cairn_profile_hash_fn hash_of);
-void cairn_profile_set_put(struct cairn_profile_set *set, uint64_t hash, uint32_t number);
-
-/* The hashes by which each kind is found. */
-uint64_t cairn_profile_hash_module(const struct cairn_profile *p, uint32_t number);
-uint64_t cairn_profile_hash_function(const struct cairn_profile *p, uint32_t number);
-uint64_t cairn_profile_hash_frame(const struct cairn_profile *p, uint32_t number);
-uint64_t cairn_profile_hash_stack(const struct cairn_profile *p, uint32_t number);
-uint64_t cairn_profile_hash_labels(const struct cairn_profile *p, uint32_t number);
 
 #endif /* CAIRN_PROFILE_INDEX_H */

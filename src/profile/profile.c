@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Adding to the model: every kind is looked for first, so that equal things are one number. */
+/* A profile from its birth to its end, and the small things that a whole profile has: value types,
+ * comments, the words for a frame. */
 #include "profile/profile.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "profile/index.h"
-#include "profile/value.h"
 
-/* Room for one more of a kind. Numbers stay below 2^31, so that a file cannot make them wrap. */
-#define ROOM_FOR(p, array, n, cap)                                                                 \
-    ((p)->n < INT32_MAX &&                                                                         \
-     cairn_grow((void **)&(p)->array, &(p)->cap, (p)->n + 1, sizeof *(p)->array) == CAIRN_OK)
-
-int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err)
+/* Number 0 of each kind means none, and is there from the start. */
+static bool add_zeros(struct cairn_profile *p)
 {
-    struct cairn_profile *p = cairn_alloc(1, sizeof *p);
-    if (!p)
-        return cairn_fail_memory(err);
-    if (!ROOM_FOR(p, modules, n_modules, cap_modules) ||
-        !ROOM_FOR(p, functions, n_functions, cap_functions) ||
-        !ROOM_FOR(p, frames, n_frames, cap_frames) || !ROOM_FOR(p, stacks, n_stacks, cap_stacks) ||
-        !ROOM_FOR(p, label_sets, n_label_sets, cap_label_sets)) {
-        cairn_profile_free(p);
-        return cairn_fail_memory(err);
-    }
-    /* Number 0 of each kind is "none", the empty stack, the empty set. */
+    if (cairn_grow((void **)&p->modules, &p->cap_modules, 1, sizeof *p->modules) < 0 ||
+        cairn_grow((void **)&p->functions, &p->cap_functions, 1, sizeof *p->functions) < 0 ||
+        cairn_grow((void **)&p->frames, &p->cap_frames, 1, sizeof *p->frames) < 0 ||
+        cairn_grow((void **)&p->stacks, &p->cap_stacks, 1, sizeof *p->stacks) < 0 ||
+        cairn_grow((void **)&p->label_sets, &p->cap_label_sets, 1, sizeof *p->label_sets) < 0)
+        return false;
     p->modules[p->n_modules++] = (struct cairn_profile_module){0};
     p->functions[p->n_functions++] = (struct cairn_profile_function){0};
     p->frames[p->n_frames++] = (struct cairn_profile_frame){.kind = CAIRN_FRAME_UNKNOWN};
     p->stacks[p->n_stacks++] = (struct cairn_profile_stack){0};
     p->label_sets[p->n_label_sets++] = (struct cairn_profile_label_set){0};
+    return true;
+}
+
+int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    struct cairn_profile *p = cairn_alloc(1, sizeof *p);
+    if (!p || !add_zeros(p)) {
+        cairn_profile_free(p);
+        return cairn_fail_memory(err);
+    }
     *ret_profile = p;
     return CAIRN_OK;
 }
@@ -54,7 +55,7 @@ void cairn_profile_free(struct cairn_profile *p)
     cairn_free(p->values);
     cairn_free(p->comments);
     cairn_free(p->public_types);
-    cairn_free((void *)p->public_comments);
+    cairn_free(p->public_comments);
     cairn_free(p);
 }
 
@@ -65,250 +66,115 @@ uint32_t cairn_profile_text(struct cairn_profile *p, const char *text, size_t si
 
 uint32_t cairn_profile_add_type(struct cairn_profile *p, const char *type, const char *unit)
 {
-    struct cairn_profile_type added = {cairn_strings_add_str(&p->strings, type),
-                                       cairn_strings_add_str(&p->strings, unit)};
-    /* Samples have a value for each type: none may be added under them. */
-    if (added.type == UINT32_MAX || added.unit == UINT32_MAX || p->n_samples)
+    if (p->n_samples || p->n_types >= CAIRN_PROFILE_TYPES_MAX)
+        return UINT32_MAX;
+    struct cairn_profile_type row = {cairn_strings_add_str(&p->strings, type),
+                                     cairn_strings_add_str(&p->strings, unit)};
+    if (row.type == UINT32_MAX || row.unit == UINT32_MAX)
         return UINT32_MAX;
     struct cairn_profile_type *types = cairn_realloc(p->types, p->n_types + 1, sizeof *types);
     if (!types)
         return UINT32_MAX;
     p->types = types;
-    p->types[p->n_types] = added;
-    cairn_free(p->public_types);
-    p->public_types = NULL;
+    struct cairn_value_type *lent = cairn_realloc(p->public_types, p->n_types + 1, sizeof *lent);
+    if (!lent)
+        return UINT32_MAX;
+    p->public_types = lent;
+    types[p->n_types] = row;
+    lent[p->n_types].type = cairn_strings_get(&p->strings, row.type);
+    lent[p->n_types].unit = cairn_strings_get(&p->strings, row.unit);
     return (uint32_t)p->n_types++;
 }
 
-/* Appends what was made unique. The thing itself is stored at arrays[n] already. */
-static uint32_t enter(struct cairn_profile *p, struct cairn_profile_set *set,
-                      cairn_profile_hash_fn hash_of, uint64_t hash, size_t *n)
+size_t cairn_profile_value_types(const struct cairn_profile *p,
+                                 const struct cairn_value_type **ret_types)
 {
-    if (!cairn_profile_set_reserve(set, p, hash_of))
-        return UINT32_MAX;
-    uint32_t number = (uint32_t)(*n)++;
-    cairn_profile_set_put(set, hash, number);
-    return number;
+    *ret_types = p->public_types;
+    return p->n_types;
 }
 
-static bool equal_module(const struct cairn_profile *p, uint32_t number, const void *wanted)
+size_t cairn_profile_default_value(const struct cairn_profile *p)
 {
-    const struct cairn_profile_module *a = &p->modules[number], *b = wanted;
-    return a->path == b->path && a->build_id == b->build_id && a->start == b->start &&
-           a->end == b->end && a->off == b->off;
+    for (size_t i = 0; p->default_type && i < p->n_types; i++)
+        if (p->types[i].type == p->default_type)
+            return i;
+    return 0;
 }
 
-uint32_t cairn_profile_add_module(struct cairn_profile *p,
-                                  const struct cairn_profile_module *module)
+int cairn_profile_set_default_value(struct cairn_profile *p, size_t value_type,
+                                    struct cairn_err *err)
 {
-    struct cairn_profile_index *x = cairn_profile_need_index(p);
-    if (!x || !ROOM_FOR(p, modules, n_modules, cap_modules))
-        return UINT32_MAX;
-    p->modules[p->n_modules] = *module;
-    uint64_t hash = cairn_profile_hash_module(p, (uint32_t)p->n_modules);
-    uint32_t old = cairn_profile_set_find(&x->modules, p, hash, equal_module, module);
-    if (old == UINT32_MAX)
-        return enter(p, &x->modules, cairn_profile_hash_module, hash, &p->n_modules);
-    struct cairn_profile_module *known = &p->modules[old];
-    known->has_functions |= module->has_functions;
-    known->has_files |= module->has_files;
-    known->has_lines |= module->has_lines;
-    known->has_inlines |= module->has_inlines;
-    return old;
-}
-
-static bool equal_function(const struct cairn_profile *p, uint32_t number, const void *wanted)
-{
-    return memcmp(&p->functions[number], wanted, sizeof p->functions[number]) == 0;
-}
-
-uint32_t cairn_profile_add_function(struct cairn_profile *p,
-                                    const struct cairn_profile_function *function)
-{
-    struct cairn_profile_index *x = cairn_profile_need_index(p);
-    if (!x || !ROOM_FOR(p, functions, n_functions, cap_functions))
-        return UINT32_MAX;
-    p->functions[p->n_functions] = *function;
-    uint64_t hash = cairn_profile_hash_function(p, (uint32_t)p->n_functions);
-    uint32_t old = cairn_profile_set_find(&x->functions, p, hash, equal_function, function);
-    if (old != UINT32_MAX)
-        return old;
-    return enter(p, &x->functions, cairn_profile_hash_function, hash, &p->n_functions);
-}
-
-static bool equal_frame(const struct cairn_profile *p, uint32_t number, const void *wanted)
-{
-    const struct cairn_profile_frame *a = &p->frames[number], *b = wanted;
-    return a->address == b->address && a->module == b->module && a->kind == b->kind &&
-           a->folded == b->folded && a->n_lines == b->n_lines &&
-           (a->n_lines == 0 ||
-            memcmp(&p->lines[a->lines], &p->lines[b->lines], a->n_lines * sizeof *p->lines) == 0);
-}
-
-uint32_t cairn_profile_add_frame(struct cairn_profile *p, const struct cairn_profile_frame *frame,
-                                 const struct cairn_profile_line *lines, uint32_t n_lines)
-{
-    struct cairn_profile_index *x = cairn_profile_need_index(p);
-    if (!x || !ROOM_FOR(p, frames, n_frames, cap_frames) || n_lines > INT32_MAX - p->n_lines ||
-        cairn_grow((void **)&p->lines, &p->cap_lines, p->n_lines + n_lines, sizeof *p->lines) < 0)
-        return UINT32_MAX;
-    if (n_lines)
-        memcpy(p->lines + p->n_lines, lines, n_lines * sizeof *lines);
-    struct cairn_profile_frame added = *frame;
-    added.lines = (uint32_t)p->n_lines;
-    added.n_lines = n_lines;
-    if (!added.kind)
-        added.kind = CAIRN_FRAME_UNKNOWN;
-    p->frames[p->n_frames] = added;
-    uint64_t hash = cairn_profile_hash_frame(p, (uint32_t)p->n_frames);
-    uint32_t number = cairn_profile_set_find(&x->frames, p, hash, equal_frame, &added);
-    if (number != UINT32_MAX)
-        return number;
-    number = enter(p, &x->frames, cairn_profile_hash_frame, hash, &p->n_frames);
-    if (number != UINT32_MAX)
-        p->n_lines += n_lines;
-    return number;
-}
-
-static bool equal_stack(const struct cairn_profile *p, uint32_t number, const void *wanted)
-{
-    const struct cairn_profile_stack *a = &p->stacks[number], *b = wanted;
-    return a->parent == b->parent && a->frame == b->frame;
-}
-
-uint32_t cairn_profile_add_stack(struct cairn_profile *p, uint32_t parent, uint32_t frame)
-{
-    struct cairn_profile_index *x = cairn_profile_need_index(p);
-    if (!x || !ROOM_FOR(p, stacks, n_stacks, cap_stacks))
-        return UINT32_MAX;
-    struct cairn_profile_stack added = {parent, frame};
-    uint64_t hash = cairn_hash_u64((uint64_t)parent << 32 | frame);
-    uint32_t old = cairn_profile_set_find(&x->stacks, p, hash, equal_stack, &added);
-    if (old != UINT32_MAX)
-        return old;
-    p->stacks[p->n_stacks] = added;
-    return enter(p, &x->stacks, cairn_profile_hash_stack, hash, &p->n_stacks);
-}
-
-struct label_span {
-    const struct cairn_profile_label *labels;
-    uint32_t n;
-};
-
-static bool equal_label(const struct cairn_profile_label *a, const struct cairn_profile_label *b)
-{
-    return a->key == b->key && a->text == b->text && a->number == b->number && a->unit == b->unit;
-}
-
-static bool equal_labels(const struct cairn_profile *p, uint32_t number, const void *wanted)
-{
-    const struct cairn_profile_label_set *set = &p->label_sets[number];
-    const struct label_span *other = wanted;
-    if (set->n != other->n)
-        return false;
-    for (uint32_t i = 0; i < set->n; i++)
-        if (!equal_label(&p->labels[set->first + i], &other->labels[i]))
-            return false;
-    return true;
-}
-
-static int compare_labels(const void *left, const void *right)
-{
-    const struct cairn_profile_label *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    if (a->text != b->text)
-        return a->text < b->text ? -1 : 1;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
-
-uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_profile_label *labels,
-                                  uint32_t n)
-{
-    if (n == 0)
-        return 0;
-    struct cairn_profile_index *x = cairn_profile_need_index(p);
-    if (!x || !ROOM_FOR(p, label_sets, n_label_sets, cap_label_sets) ||
-        n > INT32_MAX - p->n_labels ||
-        cairn_grow((void **)&p->labels, &p->cap_labels, p->n_labels + n, sizeof *labels) < 0)
-        return UINT32_MAX;
-    struct cairn_profile_label *added = p->labels + p->n_labels;
-    memcpy(added, labels, n * sizeof *labels);
-    qsort(added, n, sizeof *added, compare_labels);
-    p->label_sets[p->n_label_sets] = (struct cairn_profile_label_set){(uint32_t)p->n_labels, n};
-    uint64_t hash = cairn_profile_hash_labels(p, (uint32_t)p->n_label_sets);
-    struct label_span wanted = {added, n};
-    uint32_t number = cairn_profile_set_find(&x->label_sets, p, hash, equal_labels, &wanted);
-    if (number != UINT32_MAX)
-        return number;
-    number = enter(p, &x->label_sets, cairn_profile_hash_labels, hash, &p->n_label_sets);
-    if (number != UINT32_MAX)
-        p->n_labels += n;
-    return number;
-}
-
-uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
-                                  const int64_t *values)
-{
-    size_t old_cap = p->cap_samples;
-    if (p->n_types == 0 || !ROOM_FOR(p, samples, n_samples, cap_samples))
-        return UINT32_MAX;
-    if (p->cap_samples != old_cap || !p->values) {
-        size_t width = p->n_types * sizeof *p->values;
-        int64_t *grown = cairn_realloc(p->values, p->cap_samples, width);
-        if (!grown) {
-            p->cap_samples = old_cap; /* the longer array of samples does no harm */
-            return UINT32_MAX;
-        }
-        p->values = grown;
-    }
-    p->samples[p->n_samples] = (struct cairn_profile_sample){stack, labels};
-    memcpy(p->values + p->n_samples * p->n_types, values, p->n_types * sizeof *values);
-    return (uint32_t)p->n_samples++;
-}
-
-static bool equal_sample(const struct cairn_profile *p, uint32_t number, const void *wanted)
-{
-    const struct cairn_profile_sample *a = &p->samples[number], *b = wanted;
-    return a->stack == b->stack && a->labels == b->labels;
-}
-
-static uint64_t hash_sample(const struct cairn_profile *p, uint32_t number)
-{
-    const struct cairn_profile_sample *s = &p->samples[number];
-    return cairn_hash_u64((uint64_t)s->stack << 32 | s->labels);
-}
-
-int cairn_profile_sum_equal(struct cairn_profile *p)
-{
-    struct cairn_profile_set seen = {0};
-    size_t kept = 0, width = p->n_types;
-    for (size_t i = 0; i < p->n_samples; i++) {
-        struct cairn_profile_sample sample = p->samples[i];
-        uint64_t hash = hash_sample(p, (uint32_t)i);
-        uint32_t old = cairn_profile_set_find(&seen, p, hash, equal_sample, &sample);
-        if (old != UINT32_MAX) {
-            for (size_t k = 0; k < width; k++)
-                p->values[old * width + k] =
-                    cairn_value_add(p->values[old * width + k], p->values[i * width + k]);
-            continue;
-        }
-        if (!cairn_profile_set_reserve(&seen, p, hash_sample)) {
-            /* Samples [kept, i) are summed already: close the gap and keep the rest as it is. */
-            memmove(p->samples + kept, p->samples + i, (p->n_samples - i) * sizeof *p->samples);
-            memmove(p->values + kept * width, p->values + i * width,
-                    (p->n_samples - i) * width * sizeof *p->values);
-            p->n_samples -= i - kept;
-            cairn_free(seen.slots);
-            return CAIRN_E_NOMEM;
-        }
-        p->samples[kept] = sample;
-        memmove(p->values + kept * width, p->values + i * width, width * sizeof *p->values);
-        cairn_profile_set_put(&seen, hash, (uint32_t)kept++);
-    }
-    p->n_samples = kept;
-    cairn_free(seen.slots);
+    if (value_type >= p->n_types)
+        return cairn_fail(err, CAIRN_E_ARG, "value type %zu, the profile has %zu", value_type,
+                          p->n_types);
+    p->default_type = p->types[value_type].type;
     return CAIRN_OK;
+}
+
+int cairn_profile_add_comment(struct cairn_profile *p, const char *text)
+{
+    uint32_t string = cairn_strings_add_str(&p->strings, text);
+    if (string == UINT32_MAX || cairn_grow((void **)&p->comments, &p->cap_comments,
+                                           p->n_comments + 1, sizeof *p->comments) < 0)
+        return CAIRN_E_NOMEM;
+    const char **lent = cairn_realloc(p->public_comments, p->n_comments + 1, sizeof *lent);
+    if (!lent)
+        return CAIRN_E_NOMEM;
+    p->public_comments = lent;
+    lent[p->n_comments] = cairn_strings_get(&p->strings, string);
+    p->comments[p->n_comments++] = string;
+    return CAIRN_OK;
+}
+
+size_t cairn_profile_comments(const struct cairn_profile *p, const char *const **ret_comments)
+{
+    *ret_comments = p->public_comments;
+    return p->n_comments;
+}
+
+const char *cairn_profile_module_name(const struct cairn_profile *p, uint32_t module)
+{
+    if (module == CAIRN_PROFILE_NO_MODULE || module >= p->n_modules)
+        return "";
+    const char *path = cairn_strings_get(&p->strings, p->modules[module].path);
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t frame, char *buf,
+                                     size_t size)
+{
+    const struct cairn_profile_frame *f = &p->frames[frame];
+    const struct cairn_profile_module *module = &p->modules[f->module];
+    const char *name = cairn_profile_module_name(p, f->module);
+    if (!f->address)
+        snprintf(buf, size, "[unknown]");
+    else if (*name && f->address >= module->start)
+        snprintf(buf, size, "%s+0x%" PRIx64, name, f->address - module->start + module->off);
+    else
+        snprintf(buf, size, "0x%" PRIx64, f->address);
+    return buf;
+}
+
+static bool is_hex(const char *text)
+{
+    return text[0] == '0' && text[1] == 'x' && text[2] &&
+           text[2 + strspn(text + 2, "0123456789abcdefABCDEF")] == 0;
+}
+
+/* Formats without addresses write them where a name should be. */
+static bool is_name(const char *text)
+{
+    const char *plus = strrchr(text, '+');
+    return *text && !is_hex(text) && !(plus && is_hex(plus + 1)) && strcmp(text, "[unknown]") != 0;
+}
+
+bool cairn_profile_is_named(const struct cairn_profile *p, uint32_t frame)
+{
+    const struct cairn_profile_frame *f = &p->frames[frame];
+    if (f->n_lines == 0)
+        return false;
+    const struct cairn_profile_function *function = &p->functions[p->lines[f->lines].function];
+    return is_name(
+        cairn_strings_get(&p->strings, function->name ? function->name : function->system_name));
 }

@@ -2,8 +2,8 @@
 /*
  * The model, as the rooms above see it. One file's worth of everything:
  *
- *     sample ─► stack ─► (parent, frame) ─► frame ─► module, address, lines[] ─► function ─►
- * strings └────► values[n_types], label set
+ *     sample ─► stack ─► (parent, frame) ─► frame ─► module, address, lines[] ─► function
+ *        └────► values[n_types], label set
  *
  * A stack is a node in a tree: equal stacks are equal numbers, number 0 is the empty stack, and a
  * parent's number is always smaller than its child's. A frame is one address (or one name, in
@@ -21,8 +21,20 @@
 #include "base/strings.h"
 #include "base/table.h"
 
+/* Sums stop at the ends of the range: hostile files hold values whose sum is none. */
+static inline int64_t cairn_profile_add_clamped(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
 enum {
-    CAIRN_PROFILE_NO_MODULE = 0 /* module number 0 is "none"; real ones start at 1 */
+    CAIRN_PROFILE_NO_MODULE = 0, /* module number 0 is "none"; real ones start at 1 */
+    CAIRN_PROFILE_TYPES_MAX = 64,
+    CAIRN_PROFILE_LABELS_MAX = 1024,  /* of one sample */
+    CAIRN_PROFILE_DEPTH_MAX = 1 << 20 /* frames of one stack: every reader's limit */
 };
 
 struct cairn_profile_module {
@@ -115,6 +127,7 @@ struct cairn_profile {
 /* Each returns the number of the new or equal old thing, or UINT32_MAX where memory is gone or a
  * limit (2^31 of a kind) is reached. */
 uint32_t cairn_profile_text(struct cairn_profile *p, const char *text, size_t size);
+/* Only while there are no samples, for their values lie in rows of n_types. */
 uint32_t cairn_profile_add_type(struct cairn_profile *p, const char *type, const char *unit);
 uint32_t cairn_profile_add_module(struct cairn_profile *p,
                                   const struct cairn_profile_module *module);
@@ -143,8 +156,18 @@ void cairn_profile_drop_index(struct cairn_profile *p);
 const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_profile *p,
                                                            uint32_t label_set, const char *key);
 
+/* What a sample counts for where samples are counted: its value of the type "samples", else 1. */
+uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample);
+
+/* Has the frame a function name, and one that is no address in disguise ("0x12", "libfoo.so+0x12",
+ * "[unknown]")? */
+bool cairn_profile_is_named(const struct cairn_profile *p, uint32_t frame);
+
+/* Base name of a module's path; "" for none. Borrowed. */
+const char *cairn_profile_module_name(const struct cairn_profile *p, uint32_t module);
+
 /* The text to show for a frame without a name: "libfoo.so+0x1234" (offset from the start of its
- * file), "0x7f1234" without a module; written to `buf`. */
+ * file), "0x7f1234" without a module, "[unknown]" without an address; written to `buf`. */
 const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t frame, char *buf,
                                      size_t size);
 

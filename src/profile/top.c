@@ -1,235 +1,194 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of functions. Self is what samples end in a function; total is what passes through it,
- * counted once where it is several times on one stack.
- *
- * Stacks are a tree whose parents have smaller numbers, so one pass from the end sums the values of
- * all stacks below each node. A node adds its sum to its function's total unless a caller up the
- * same stack already has that function: then the caller's sum holds it.
+ * The top table. Frames become rows first (all addresses of a function are one row, an inlined call
+ * is a row too); then each stack that has samples is walked once, from leaf to root. A row is
+ * marked with the stack that it was last counted for, so recursion counts once.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/strings.h"
 #include "profile/profile.h"
-#include "profile/value.h"
 
 struct cairn_top {
+    struct cairn_strings texts;
     struct cairn_top_row *rows;
     size_t n, cap;
     int64_t sum;
-    struct cairn_strings texts; /* own copies: the table may outlive the profile */
 };
 
-/* A frame shown on its own: a source line of a profile's frame, or the frame itself where it has no
- * name. `row` is what it adds to. */
-struct reckoning {
-    const struct cairn_profile *p;
+/* What makes two lines the same row. No padding: it is hashed as bytes. */
+struct identity {
+    uint32_t function, file, module;
+};
+
+struct counting {
+    const struct cairn_profile *profile;
     struct cairn_top *top;
-    struct cairn_table rows; /* (function text, module text) -> row */
-    uint32_t *row_of_line;   /* by number of a line */
-    uint32_t *row_of_frame;  /* frames without lines */
-    int64_t *below;          /* by stack: values of it and of all it called */
-    uint32_t *seen;          /* by row: how often it is on the path being walked */
+    struct cairn_table known;    /* hash of the identity to row */
+    struct identity *identities; /* by row */
+    size_t cap_identities;
+    uint32_t *first; /* n_frames + 1: where a frame's rows begin in `rows_of` */
+    uint32_t *rows_of;
+    uint32_t *seen; /* by row: the stack it was last counted for */
 };
 
-static void done(struct reckoning *r)
+static uint32_t row_of(struct counting *c, const struct identity *id, uint8_t kind)
 {
-    cairn_table_done(&r->rows);
-    cairn_free(r->row_of_line);
-    cairn_free(r->row_of_frame);
-    cairn_free(r->below);
-    cairn_free(r->seen);
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-/* The row of a function in a module, new or old; UINT32_MAX where memory is gone. */
-static uint32_t need_row(struct reckoning *r, const char *function, const char *file,
-                         uint32_t module, uint8_t kind)
-{
-    struct cairn_top *top = r->top;
-    const char *path = cairn_strings_get(&r->p->strings, r->p->modules[module].path);
-    uint32_t name = cairn_strings_add_str(&top->texts, function);
-    uint32_t module_name = cairn_strings_add_str(&top->texts, base_name(path));
-    uint32_t file_name = cairn_strings_add_str(&top->texts, file);
-    if (name == UINT32_MAX || module_name == UINT32_MAX || file_name == UINT32_MAX)
-        return UINT32_MAX;
-    uint64_t key = (uint64_t)name << 32 | module_name;
-    uint32_t row;
-    if (cairn_table_find(&r->rows, key, &row))
-        return row;
-    row = (uint32_t)top->n;
+    struct cairn_top *top = c->top;
+    uint64_t key = cairn_hash_bytes(id, sizeof *id);
+    for (uint32_t row; cairn_table_find(&c->known, key, &row); key++)
+        if (memcmp(&c->identities[row], id, sizeof *id) == 0)
+            return row;
     if (cairn_grow((void **)&top->rows, &top->cap, top->n + 1, sizeof *top->rows) < 0 ||
-        cairn_table_set(&r->rows, key, row) < 0)
+        cairn_grow((void **)&c->identities, &c->cap_identities, top->n + 1, sizeof *c->identities) <
+            0 ||
+        cairn_table_set(&c->known, key, (uint32_t)top->n) < 0)
         return UINT32_MAX;
-    top->rows[top->n++] = (struct cairn_top_row){
-        .function = cairn_strings_get(&top->texts, name),
-        .file = cairn_strings_get(&top->texts, file_name),
-        .module = cairn_strings_get(&top->texts, module_name),
+    c->identities[top->n] = *id;
+    top->rows[top->n] = (struct cairn_top_row){
+        .function = cairn_strings_get(&top->texts, id->function),
+        .file = cairn_strings_get(&top->texts, id->file),
+        .module = cairn_strings_get(&top->texts, id->module),
         .kind = (enum cairn_frame_kind)kind,
     };
-    return row;
+    return (uint32_t)top->n++;
 }
 
-static bool name_frame(struct reckoning *r, uint32_t number)
+/* `line` is NULL for a frame that nobody named. */
+static uint32_t add_row(struct counting *c, uint32_t frame, const struct cairn_profile_line *line,
+                        bool inlined)
 {
-    const struct cairn_profile *p = r->p;
-    const struct cairn_profile_frame *frame = &p->frames[number];
+    const struct cairn_profile *p = c->profile;
+    const struct cairn_profile_frame *f = &p->frames[frame];
+    const struct cairn_profile_function *function = line ? &p->functions[line->function] : NULL;
+    const char *name = "", *file = "";
     char text[512];
-    for (uint32_t k = 0; k < frame->n_lines; k++) {
-        const struct cairn_profile_function *function =
-            &p->functions[p->lines[frame->lines + k].function];
-        uint32_t row =
-            need_row(r, cairn_strings_get(&p->strings, function->name),
-                     cairn_strings_get(&p->strings, function->file), frame->module, frame->kind);
-        if (row == UINT32_MAX)
-            return false;
-        r->row_of_line[frame->lines + k] = row;
+    if (function) {
+        name =
+            cairn_strings_get(&p->strings, function->name ? function->name : function->system_name);
+        file = cairn_strings_get(&p->strings, function->file);
     }
-    if (frame->n_lines)
-        return true;
-    cairn_profile_frame_text(p, number, text, sizeof text);
-    r->row_of_frame[number] = need_row(r, text, "", frame->module, frame->kind);
-    return r->row_of_frame[number] != UINT32_MAX;
+    if (!*name)
+        name = cairn_profile_frame_text(p, frame, text, sizeof text);
+    struct cairn_strings *texts = &c->top->texts;
+    struct identity id = {cairn_strings_add_str(texts, name), cairn_strings_add_str(texts, file),
+                          cairn_strings_add_str(texts, cairn_profile_module_name(p, f->module))};
+    if (id.function == UINT32_MAX || id.file == UINT32_MAX || id.module == UINT32_MAX)
+        return UINT32_MAX;
+    return row_of(c, &id, inlined ? (uint8_t)CAIRN_FRAME_INLINED : f->kind);
 }
 
-static bool name_all(struct reckoning *r)
+/* The rows of every frame, innermost line first. */
+static bool make_rows(struct counting *c)
 {
-    const struct cairn_profile *p = r->p;
-    r->row_of_line = cairn_alloc(p->n_lines, sizeof *r->row_of_line);
-    r->row_of_frame = cairn_alloc(p->n_frames, sizeof *r->row_of_frame);
-    r->below = cairn_alloc(p->n_stacks, sizeof *r->below);
-    if (!r->row_of_line || !r->row_of_frame || !r->below)
-        return false;
+    const struct cairn_profile *p = c->profile;
+    size_t n = 0, room = p->n_frames;
     for (uint32_t i = 1; i < p->n_frames; i++)
-        if (!name_frame(r, i))
-            return false;
-    r->seen = cairn_alloc(r->top->n, sizeof *r->seen);
-    return r->seen;
-}
-
-/* The rows of one stack node, outermost first: an inlined chain counts as the functions it is. */
-static uint32_t rows_of(const struct reckoning *r, uint32_t stack, uint32_t index, bool *ret_more)
-{
-    const struct cairn_profile_frame *frame = &r->p->frames[r->p->stacks[stack].frame];
-    *ret_more = index + 1 < frame->n_lines;
-    if (!frame->n_lines)
-        return r->row_of_frame[r->p->stacks[stack].frame];
-    return r->row_of_line[frame->lines + frame->n_lines - 1 - index];
-}
-
-static void enter_node(struct reckoning *r, uint32_t stack)
-{
-    bool more = true;
-    for (uint32_t i = 0; more; i++) {
-        uint32_t row = rows_of(r, stack, i, &more);
-        if (r->seen[row]++ == 0)
-            r->top->rows[row].total = cairn_value_add(r->top->rows[row].total, r->below[stack]);
-    }
-}
-
-static void leave_node(struct reckoning *r, uint32_t stack)
-{
-    bool more = true;
-    for (uint32_t i = 0; more; i++)
-        r->seen[rows_of(r, stack, i, &more)]--;
-}
-
-/* Every node once, callers before callees, by links to the first child and the next sibling. */
-static bool walk(struct reckoning *r)
-{
-    const struct cairn_profile *p = r->p;
-    uint32_t *child = cairn_alloc(p->n_stacks, sizeof *child);
-    uint32_t *sibling = cairn_alloc(p->n_stacks, sizeof *sibling);
-    bool sound = child && sibling;
-    for (size_t i = p->n_stacks; sound && i-- > 1;) {
-        sibling[i] = child[p->stacks[i].parent];
-        child[p->stacks[i].parent] = (uint32_t)i;
-    }
-    for (uint32_t at = sound ? child[0] : 0; at;) {
-        enter_node(r, at);
-        if (child[at]) {
-            at = child[at];
-            continue;
-        }
-        for (; at; at = p->stacks[at].parent) {
-            leave_node(r, at);
-            if (sibling[at]) {
-                at = sibling[at];
-                break;
-            }
+        room += p->frames[i].n_lines;
+    c->first = cairn_alloc(p->n_frames + 1, sizeof *c->first);
+    c->rows_of = room < UINT32_MAX ? cairn_alloc(room, sizeof *c->rows_of) : NULL;
+    if (!c->first || !c->rows_of)
+        return false;
+    for (uint32_t i = 1; i < p->n_frames; i++) {
+        const struct cairn_profile_frame *f = &p->frames[i];
+        c->first[i] = (uint32_t)n;
+        for (uint32_t at = 0; at < f->n_lines || at == 0; at++) {
+            const struct cairn_profile_line *line = f->n_lines ? &p->lines[f->lines + at] : NULL;
+            uint32_t row = add_row(c, i, line, at + 1 < f->n_lines);
+            if (row == UINT32_MAX)
+                return false;
+            c->rows_of[n++] = row;
         }
     }
-    cairn_free(child);
-    cairn_free(sibling);
-    return sound;
+    c->first[p->n_frames] = (uint32_t)n;
+    return true;
 }
 
-static void add_values(struct reckoning *r, size_t value_type)
+static void count_stack(struct counting *c, uint32_t stack, int64_t value)
 {
-    const struct cairn_profile *p = r->p;
-    for (size_t i = 0; i < p->n_samples; i++) {
+    const struct cairn_profile *p = c->profile;
+    struct cairn_top_row *rows = c->top->rows;
+    const uint32_t *leaf = &c->rows_of[c->first[p->stacks[stack].frame]];
+    rows[*leaf].self = cairn_profile_add_clamped(rows[*leaf].self, value);
+    for (uint32_t at = stack; at; at = p->stacks[at].parent) {
+        uint32_t frame = p->stacks[at].frame;
+        for (uint32_t i = c->first[frame]; i < c->first[frame + 1]; i++) {
+            uint32_t row = c->rows_of[i];
+            if (c->seen[row] == stack)
+                continue;
+            c->seen[row] = stack;
+            rows[row].total = cairn_profile_add_clamped(rows[row].total, value);
+        }
+    }
+}
+
+static bool count(struct counting *c, size_t value_type)
+{
+    const struct cairn_profile *p = c->profile;
+    int64_t *self = cairn_alloc(p->n_stacks, sizeof *self);
+    bool *used = cairn_alloc(p->n_stacks, sizeof *used);
+    c->seen = cairn_alloc(c->top->n, sizeof *c->seen);
+    bool ok = self && used && c->seen;
+    for (size_t i = 0; ok && i < p->n_samples; i++) {
         int64_t value = p->values[i * p->n_types + value_type];
         uint32_t stack = p->samples[i].stack;
-        bool more;
-        r->top->sum = cairn_value_add(r->top->sum, value);
-        r->below[stack] = cairn_value_add(r->below[stack], value);
-        if (!stack)
-            continue;
-        uint32_t last = p->frames[p->stacks[stack].frame].n_lines;
-        struct cairn_top_row *row = &r->top->rows[rows_of(r, stack, last ? last - 1 : 0, &more)];
-        row->self = cairn_value_add(row->self, value);
+        self[stack] = cairn_profile_add_clamped(self[stack], value);
+        used[stack] = true;
+        c->top->sum = cairn_profile_add_clamped(c->top->sum, value);
     }
-    for (size_t i = p->n_stacks; i-- > 1;) {
-        int64_t *parent = &r->below[p->stacks[i].parent];
-        *parent = cairn_value_add(*parent, r->below[i]);
-    }
+    for (uint32_t stack = 1; ok && stack < p->n_stacks; stack++)
+        if (used[stack])
+            count_stack(c, stack, self[stack]);
+    cairn_free(self);
+    cairn_free(used);
+    return ok;
 }
 
-static int compare_rows(const void *left, const void *right)
+/* What only dropped samples used has no place in the table. */
+static void drop_unseen(struct counting *c)
 {
-    const struct cairn_top_row *a = left, *b = right;
-    if (a->self != b->self)
-        return a->self > b->self ? -1 : 1;
-    if (a->total != b->total)
-        return a->total > b->total ? -1 : 1;
-    int order = strcmp(a->function, b->function);
-    return order ? order : strcmp(a->module, b->module);
+    struct cairn_top *top = c->top;
+    size_t n_kept = 0;
+    for (size_t i = 0; i < top->n; i++)
+        if (c->seen[i])
+            top->rows[n_kept++] = top->rows[i];
+    top->n = n_kept;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct cairn_top_row *x = a, *y = b;
+    if (x->self != y->self)
+        return x->self > y->self ? -1 : 1;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    int order = strcmp(x->function, y->function);
+    if (order == 0)
+        order = strcmp(x->module, y->module);
+    return order ? order : strcmp(x->file, y->file);
 }
 
 int cairn_profile_top(const struct cairn_profile *profile, size_t value_type,
                       struct cairn_top **ret_top, struct cairn_err *err)
 {
-    if (value_type >= profile->n_types && profile->n_types)
-        return cairn_fail(err, CAIRN_E_ARG, "the profile has %zu value types, not %zu",
-                          profile->n_types, value_type + 1);
+    if (value_type >= profile->n_types)
+        return cairn_fail(err, CAIRN_E_ARG, "value type %zu, the profile has %zu", value_type,
+                          profile->n_types);
     struct cairn_top *top = cairn_alloc(1, sizeof *top);
-    if (!top)
-        return cairn_fail_memory(err);
-    struct reckoning r = {.p = profile, .top = top};
-    bool sound = name_all(&r);
-    if (sound) {
-        add_values(&r, value_type);
-        sound = walk(&r);
-    }
-    done(&r);
-    if (!sound) {
+    struct counting c = {.profile = profile, .top = top};
+    bool ok = top && make_rows(&c) && count(&c, value_type);
+    if (ok)
+        drop_unseen(&c);
+    cairn_table_done(&c.known);
+    cairn_free(c.identities);
+    cairn_free(c.first);
+    cairn_free(c.rows_of);
+    cairn_free(c.seen);
+    if (!ok) {
         cairn_top_free(top);
         return cairn_fail_memory(err);
     }
-    /* Functions that no remaining sample touches are no news. */
-    size_t kept = 0;
-    for (size_t i = 0; i < top->n; i++)
-        if (top->rows[i].self || top->rows[i].total)
-            top->rows[kept++] = top->rows[i];
-    top->n = kept;
     if (top->n)
         qsort(top->rows, top->n, sizeof *top->rows, compare_rows);
     *ret_top = top;
