@@ -3,8 +3,9 @@
  * Sampler: catches the stacks of a running process at a steady rate into a raw profile: addresses
  * and modules, no names.
  *
- * Threads: one sampler may be used by one thread at a time. Needs perf_event_open(2); a child of
- * our own can be sampled through ptrace(2) where that is forbidden.
+ * Threads: one sampler may be used by one thread, always the same, for ptrace(2) knows its tracer.
+ * Needs perf_event_open(2); a child of our own can be sampled through ptrace(2) where that is
+ * forbidden.
  */
 #ifndef CAIRN_SAMPLER_H
 #define CAIRN_SAMPLER_H
@@ -35,10 +36,11 @@ struct cairn_sampler_opts {
     int pid;             /* all its threads, and those that it starts */
     char *const *argv;   /* NULL-terminated: a command to start and sample, with its children */
     double frequency_hz; /* 0: 99 */
-    int user_only;       /* nonzero: no kernel frames */
+    int user_only;       /* nonzero: no kernel frames; time in the kernel is not counted then */
     enum cairn_sample_method method;
     uint32_t ring_pages; /* per CPU, a power of two; 0: 128, fewer where the limit is lower */
-    uint32_t max_frames; /* per stack, kernel and user each; 0: what the kernel allows */
+    uint32_t max_frames; /* per stack, kernel and user together, at most 1024; 0: what the kernel
+                            allows (kernel.perf_event_max_stack) */
 };
 
 /* What a capture was worth: the quality line. */
@@ -47,7 +49,8 @@ struct cairn_sample_quality {
     uint64_t n_samples;
     uint64_t n_whole;     /* stacks that reach the start of the program or of the thread */
     uint64_t n_cut;       /* the rest; cairn_profile_cuts() has the reasons */
-    uint64_t n_lost;      /* events that the kernel dropped */
+    uint64_t n_lost;      /* records that the kernel dropped, or that made no sense; rounds that
+                             came too late, by ptrace */
     uint64_t n_throttled; /* times that the kernel slowed us down */
     uint64_t duration_ns;
     uint64_t n_threads; /* seen in samples */
@@ -71,11 +74,25 @@ CAIRN_API int cairn_sampler_start(struct cairn_sampler *sampler, struct cairn_er
 CAIRN_API int cairn_sampler_poll(struct cairn_sampler *sampler, int timeout_ms,
                                  struct cairn_err *err);
 
-/* Stops, takes in the rest and hands out the raw profile (pprof value types samples/count and
- * cpu/nanoseconds); the caller frees it. */
+/* Samples taken in so far. */
+CAIRN_API uint64_t cairn_sampler_count(const struct cairn_sampler *sampler);
+
+/*
+ * Stops, takes in the rest and hands out the raw profile (pprof value types samples/count and
+ * cpu/nanoseconds); the caller frees it. Set ret_quality->size before; it may be NULL. The profile
+ * has the comments "command: ..." and "quality: ...", and each sample the labels pid, tid, thread
+ * and, where its stack ends early, cairn.cut.
+ */
 CAIRN_API int cairn_sampler_finish(struct cairn_sampler *sampler,
                                    struct cairn_profile **ret_profile,
                                    struct cairn_sample_quality *ret_quality, struct cairn_err *err);
+
+/* "1234 samples in 5.0 s, 1200 whole (97.2 %), 34 cut: 30 no frame pointer in libc.so.6, 4 ...; 0
+ * lost"; the reasons are those of `profile`. Returns the length of the whole, as snprintf does. May
+ * hold names from the target: escape it for a terminal. */
+CAIRN_API int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
+                                        const struct cairn_profile *profile, char *buf,
+                                        size_t size);
 
 /* Accepts NULL. A command that still runs is left alone. */
 CAIRN_API void cairn_sampler_free(struct cairn_sampler *sampler);

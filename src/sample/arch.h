@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the walk must know of the CPU's code; arch_CPU.c is chosen by meson. A new CPU needs one
+ * more such file with these functions.
+ */
+#ifndef CAIRN_SAMPLE_ARCH_H
+#define CAIRN_SAMPLE_ARCH_H
+
+#include "base/span.h"
+
+enum { CAIRN_CALL_BYTES = 8 }; /* the longest call instruction, rounded up */
+
+struct cairn_call {
+    uint64_t target;  /* of a direct call; 0: not known */
+    uint64_t pointer; /* where memory holds the target; 0: not known */
+};
+
+/* Can cairn_arch_call() tell on this CPU? Where not, every address may be a return address. */
+bool cairn_arch_knows_calls(void);
+
+/* Does a call end right before `ret`? `code` is what lies before it, up to CAIRN_CALL_BYTES. */
+bool cairn_arch_call(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
+
+/* Where the jump at `va` fetches its target (a PLT entry); false where `code` is no such jump. */
+bool cairn_arch_jump(struct cairn_span code, uint64_t va, uint64_t *ret_pointer);
+
+/* Is this the code that ends a thread by exit(2)? That is what follows the call of a thread's first
+ * function. */
+bool cairn_arch_exits(struct cairn_span code);
+
+/* The stack pointer as a bit of attr.sample_regs_user; 0: not known. */
+uint64_t cairn_arch_perf_sp(void);
+
+#endif /* CAIRN_SAMPLE_ARCH_H */

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/collect.h"
+
+#include <stdio.h>
+
+#include "base/address.h"
+#include "base/error.h"
+
+enum { LABELS_MAX = 4, REASON_BYTES = 320 };
+
+static const char kernel_path[] = "[kernel.kallsyms]";
+
+/* The upper half of the address space: all of it is the kernel's, on every CPU that we know. */
+static const uint64_t kernel_start = 0x8000000000000000ull;
+
+int cairn_collect_init(struct cairn_collect *collect, int64_t period_ns, struct cairn_err *err)
+{
+    *collect = (struct cairn_collect){0};
+    int code = cairn_profile_new(&collect->profile, err);
+    if (code < 0)
+        return code;
+    struct cairn_profile *p = collect->profile;
+    collect->spaces.profile = p;
+    if (cairn_profile_add_type(p, "samples", "count") == UINT32_MAX ||
+        cairn_profile_add_type(p, "cpu", "nanoseconds") == UINT32_MAX)
+        return cairn_fail_memory(err);
+    p->period_type.type = cairn_profile_text(p, "cpu", 3);
+    p->period_type.unit = cairn_profile_text(p, "nanoseconds", 11);
+    p->period = period_ns;
+    return CAIRN_OK;
+}
+
+void cairn_collect_done(struct cairn_collect *collect)
+{
+    cairn_spaces_done(&collect->spaces);
+    cairn_starts_done(&collect->starts);
+    cairn_table_done(&collect->by_stack);
+    cairn_table_done(&collect->names);
+    cairn_table_done(&collect->threads);
+    cairn_profile_free(collect->profile);
+    *collect = (struct cairn_collect){0};
+}
+
+int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
+{
+    uint32_t text = cairn_profile_text(collect->profile, name, strlen(name));
+    if (text == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    return cairn_table_set(&collect->names, (uint64_t)tid, text);
+}
+
+int cairn_collect_inherit_name(struct cairn_collect *collect, int parent_tid, int tid)
+{
+    uint32_t text;
+    if (!cairn_table_find(&collect->names, (uint64_t)parent_tid, &text))
+        return CAIRN_OK;
+    return cairn_table_set(&collect->names, (uint64_t)tid, text);
+}
+
+int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *space)
+{
+    for (size_t i = 0; space->program && i < space->n; i++)
+        if (space->maps[i].path == space->program)
+            return cairn_space_module(&collect->spaces, &space->maps[i]) == UINT32_MAX
+                       ? CAIRN_E_NOMEM
+                       : CAIRN_OK;
+    return CAIRN_OK;
+}
+
+/* What the walk asks of one process. */
+struct code_of {
+    struct cairn_collect *collect;
+    struct cairn_space *space;
+};
+
+static bool is_code(void *ctx, uint64_t va)
+{
+    struct code_of *of = ctx;
+    /* Where nothing is known of the process, the kernel's word stands. */
+    return of->space->n == 0 || cairn_space_find(of->space, va);
+}
+
+static bool is_return(void *ctx, uint64_t va)
+{
+    struct code_of *of = ctx;
+    return cairn_space_is_return(&of->collect->spaces, of->space, va);
+}
+
+static bool is_start(void *ctx, uint64_t va)
+{
+    struct code_of *of = ctx;
+    return cairn_starts_hold(&of->collect->starts, of->space, va);
+}
+
+static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
+                      const struct cairn_caught *caught)
+{
+    struct code_of of = {collect, space};
+    const struct cairn_walk_code code = {&of, is_code, is_return, is_start};
+    cairn_starts_learn_program(&collect->starts, space, caught->now_ns);
+    cairn_user_walk(&caught->user, &code, &collect->walk);
+    if (collect->walk.end != CAIRN_WALK_WHOLE && caught->tid != caught->pid &&
+        cairn_starts_learn_thread(&collect->starts, space, caught->tid, caught->sp))
+        cairn_user_walk(&caught->user, &code, &collect->walk);
+    if (collect->walk.end == CAIRN_WALK_NOTHING && collect->frames_max &&
+        caught->n_kernel >= collect->frames_max)
+        collect->walk.end = CAIRN_WALK_DEEP;
+}
+
+/* Base name of the module that holds the outermost frame. */
+static const char *outermost_module(struct cairn_collect *collect, struct cairn_space *space)
+{
+    const struct cairn_user_walk *walk = &collect->walk;
+    const struct cairn_space_map *map =
+        walk->n ? cairn_space_find(space, walk->addresses[walk->n - 1]) : NULL;
+    if (!map || !map->path)
+        return "unknown code";
+    const char *path = cairn_strings_get(&collect->profile->strings, map->path);
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The words for why a stack ends early; false where it does not. */
+static bool cut_reason(struct cairn_collect *collect, struct cairn_space *space, char *out,
+                       size_t size)
+{
+    switch (collect->walk.end) {
+    case CAIRN_WALK_WHOLE:
+        return false;
+    case CAIRN_WALK_OUTSIDE:
+        snprintf(out, size, "frame pointer leads outside code");
+        break;
+    case CAIRN_WALK_DEEP:
+        snprintf(out, size, "deeper than %u frames",
+                 collect->frames_max ? collect->frames_max : CAIRN_WALK_FRAMES_MAX);
+        break;
+    case CAIRN_WALK_COPY:
+        snprintf(out, size, "stack larger than the copy");
+        break;
+    case CAIRN_WALK_NOTHING:
+        snprintf(out, size, "no user stack");
+        break;
+    case CAIRN_WALK_NO_POINTER:
+        snprintf(out, size, "no frame pointer in %s", outermost_module(collect, space));
+        break;
+    }
+    return true;
+}
+
+/* Puts one frame below `*stack`. */
+static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address, bool leaf,
+                uint32_t module, uint8_t kind)
+{
+    struct cairn_profile_frame frame = {
+        .address = cairn_lookup_address(address, leaf ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
+        .module = module,
+        .kind = kind,
+    };
+    uint32_t number = cairn_profile_add_frame(collect->profile, &frame, NULL, 0);
+    if (number == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    uint32_t child = cairn_profile_add_stack(collect->profile, *stack, number);
+    if (child == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    *stack = child;
+    return CAIRN_OK;
+}
+
+static int push_user(struct cairn_collect *collect, struct cairn_space *space, uint32_t *stack)
+{
+    const struct cairn_user_walk *walk = &collect->walk;
+    for (size_t i = walk->n; i-- > 0;) {
+        struct cairn_space_map *map = cairn_space_find(space, walk->addresses[i]);
+        uint32_t module = map ? cairn_space_module(&collect->spaces, map) : 0;
+        if (module == UINT32_MAX ||
+            push(collect, stack, walk->addresses[i], i == 0, module, walk->kinds[i]) < 0)
+            return CAIRN_E_NOMEM;
+    }
+    return CAIRN_OK;
+}
+
+static int push_kernel(struct cairn_collect *collect, const struct cairn_caught *caught,
+                       uint32_t *stack)
+{
+    if (caught->n_kernel && !collect->kernel_module) {
+        struct cairn_profile_module module = {.start = kernel_start, .end = UINT64_MAX};
+        module.path = cairn_profile_text(collect->profile, kernel_path, sizeof kernel_path - 1);
+        uint32_t number = cairn_profile_add_module(collect->profile, &module);
+        if (module.path == UINT32_MAX || number == UINT32_MAX)
+            return CAIRN_E_NOMEM;
+        collect->kernel_module = number;
+    }
+    for (size_t i = caught->n_kernel; i-- > 0;)
+        if (push(collect, stack, caught->kernel[i], i == 0, collect->kernel_module,
+                 CAIRN_FRAME_KERNEL) < 0)
+            return CAIRN_E_NOMEM;
+    return CAIRN_OK;
+}
+
+static bool set_text(struct cairn_collect *collect, struct cairn_profile_label *label,
+                     const char *key, const char *text)
+{
+    label->key = cairn_profile_text(collect->profile, key, strlen(key));
+    label->text = cairn_profile_text(collect->profile, text, strlen(text));
+    return label->key != UINT32_MAX && label->text != UINT32_MAX;
+}
+
+static bool set_number(struct cairn_collect *collect, struct cairn_profile_label *label,
+                       const char *key, int64_t number)
+{
+    label->key = cairn_profile_text(collect->profile, key, strlen(key));
+    label->number = number;
+    return label->key != UINT32_MAX;
+}
+
+static const char *name_of(struct cairn_collect *collect, const struct cairn_caught *caught)
+{
+    uint32_t text;
+    char name[CAIRN_COMM_SIZE];
+    if (!cairn_table_find(&collect->names, (uint64_t)caught->tid, &text)) {
+        cairn_thread_name(caught->pid, caught->tid, name);
+        if (cairn_collect_name(collect, caught->tid, name) < 0 ||
+            !cairn_table_find(&collect->names, (uint64_t)caught->tid, &text))
+            return "";
+    }
+    return cairn_strings_get(&collect->profile->strings, text);
+}
+
+static uint32_t label_set(struct cairn_collect *collect, const struct cairn_caught *caught,
+                          const char *reason)
+{
+    struct cairn_profile_label labels[LABELS_MAX] = {0};
+    uint32_t n = 0;
+    const char *name = name_of(collect, caught);
+    bool ok = set_number(collect, &labels[n++], "pid", caught->pid) &&
+              set_number(collect, &labels[n++], "tid", caught->tid);
+    if (*name)
+        ok = ok && set_text(collect, &labels[n++], "thread", name);
+    if (reason)
+        ok = ok && set_text(collect, &labels[n++], "cairn.cut", reason);
+    return ok ? cairn_profile_add_labels(collect->profile, labels, n) : UINT32_MAX;
+}
+
+/* Equal samples are summed at once, so that a long capture grows only with what is new in it. */
+static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t labels,
+                      int64_t cpu_ns)
+{
+    const int64_t values[2] = {1, cpu_ns};
+    uint64_t key = (uint64_t)stack << 32 | labels;
+    uint32_t number;
+    if (cairn_table_find(&collect->by_stack, key, &number)) {
+        collect->profile->values[2 * (size_t)number] += values[0];
+        collect->profile->values[2 * (size_t)number + 1] += values[1];
+        return CAIRN_OK;
+    }
+    number = cairn_profile_add_sample(collect->profile, stack, labels, values);
+    if (number == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    return cairn_table_set(&collect->by_stack, key, number);
+}
+
+int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught)
+{
+    char reason[REASON_BYTES];
+    struct cairn_space *space = cairn_spaces_get(&collect->spaces, caught->pid);
+    if (!space)
+        return CAIRN_E_NOMEM;
+    walk_user(collect, space, caught);
+    bool cut = cut_reason(collect, space, reason, sizeof reason);
+    uint32_t stack = 0;
+    if (collect->profile->n_modules <= 1 && cairn_collect_program(collect, space) < 0)
+        return CAIRN_E_NOMEM;
+    if (push_user(collect, space, &stack) < 0 || push_kernel(collect, caught, &stack) < 0)
+        return CAIRN_E_NOMEM;
+    uint32_t labels = label_set(collect, caught, cut ? reason : NULL);
+    if (labels == UINT32_MAX || add_sample(collect, stack, labels, caught->cpu_ns) < 0)
+        return CAIRN_E_NOMEM;
+    collect->n_samples++;
+    collect->n_whole += !cut;
+    collect->n_cut += cut;
+    return cairn_table_set(&collect->threads, (uint64_t)caught->tid, 1);
+}

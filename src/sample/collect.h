@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Collect: caught stacks become samples of a raw profile, and are counted. Both ways of sampling
+ * end here. */
+#ifndef CAIRN_SAMPLE_COLLECT_H
+#define CAIRN_SAMPLE_COLLECT_H
+
+#include <cairn/sampler.h>
+
+#include "proc/threads.h"
+#include "sample/space.h"
+#include "sample/start.h"
+#include "sample/user_walk.h"
+
+struct cairn_collect {
+    struct cairn_profile *profile;
+    struct cairn_spaces spaces;
+    struct cairn_starts starts;
+    struct cairn_table by_stack; /* stack and label set -> sample */
+    struct cairn_table names;    /* tid -> text of the profile: the thread's name */
+    struct cairn_table threads;  /* tids that samples came from */
+    uint32_t kernel_module;
+    uint32_t frames_max; /* of kernel and user side together; 0: unknown */
+    uint64_t n_samples, n_whole, n_cut;
+    struct cairn_user_walk walk; /* too large for a stack */
+};
+
+/* One caught thread. */
+struct cairn_caught {
+    int pid, tid;
+    const uint64_t *kernel; /* leaf first; NULL: none */
+    size_t n_kernel;
+    struct cairn_user_sample user;
+    uint64_t sp;     /* of the user side; 0: unknown */
+    uint64_t now_ns; /* any clock that goes on */
+    int64_t cpu_ns;  /* CPU time that the sample stands for */
+};
+
+int cairn_collect_init(struct cairn_collect *collect, int64_t period_ns, struct cairn_err *err);
+void cairn_collect_done(struct cairn_collect *collect); /* all-zero is fine */
+
+/* CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught);
+
+/* Remembers how a thread is called from now on. */
+int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name);
+
+/* A new thread or process is called as the one that began it. */
+int cairn_collect_inherit_name(struct cairn_collect *collect, int parent_tid, int tid);
+
+/* Puts the program's own module first in the profile, as pprof wants it. */
+int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *space);
+
+#endif /* CAIRN_SAMPLE_COLLECT_H */

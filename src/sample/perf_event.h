@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Perf events: perf_event_open(2) for all threads of a process, with one ring for each CPU.
+ *
+ * An event that is inherited by new threads can only write to a ring when it is bound to a CPU, so
+ * there is one event for each thread that exists and each CPU; what those threads start inherits.
+ * A thread that starts while we open may then have two: its own and an inherited one. Samples carry
+ * the number of the event that we opened, so the second is told apart and dropped.
+ */
+#ifndef CAIRN_SAMPLE_PERF_EVENT_H
+#define CAIRN_SAMPLE_PERF_EVENT_H
+
+#include <cairn/error.h>
+
+#include "base/table.h"
+#include "sample/perf_ring.h"
+
+struct cairn_perf_opts {
+    int pid;
+    bool is_child; /* held before exec: events begin with the program */
+    bool user_only;
+    double frequency_hz;
+    uint32_t ring_pages;
+    uint32_t max_frames; /* 0: what the kernel allows */
+};
+
+struct cairn_perf {
+    struct perf_event_attr attr;
+    int *fds;
+    size_t n_fds, cap_fds;
+    struct cairn_perf_ring *rings; /* by number in `cpus` */
+    int *ring_fds;                 /* what the ring was mapped from; to poll */
+    int *cpus;
+    size_t n_cpus;
+    struct cairn_table opened_for; /* event -> tid */
+    struct cairn_table has_own;    /* tid -> 1 */
+    size_t n_threads;              /* that events were opened for */
+    bool has_kernel, hardware;
+    uint32_t frames_max; /* of kernel and user side together */
+};
+
+int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_perf,
+                    struct cairn_err *err);
+void cairn_perf_close(struct cairn_perf *perf); /* all-zero is fine */
+
+void cairn_perf_enable(struct cairn_perf *perf);
+void cairn_perf_disable(struct cairn_perf *perf);
+
+/* Moves what all rings hold into the queue. */
+void cairn_perf_drain(struct cairn_perf *perf, struct cairn_perf_queue *queue);
+
+/* Is this sample the second one of a thread that has two events? */
+bool cairn_perf_is_double(const struct cairn_perf *perf, const struct cairn_perf_record *record);
+
+#endif /* CAIRN_SAMPLE_PERF_EVENT_H */

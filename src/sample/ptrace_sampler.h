@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ptrace sampler: the way where perf_event_open(2) is forbidden, for a child of our own. Threads
+ * that run are stopped one after the other for some microseconds; their stack is copied, and walked
+ * while they go on.
+ *
+ * It sees the user side only. A sample stands for the CPU time that its thread used since its last
+ * one, so that threads which wait for a CPU do not count too much.
+ */
+#ifndef CAIRN_SAMPLE_PTRACE_SAMPLER_H
+#define CAIRN_SAMPLE_PTRACE_SAMPLER_H
+
+#include "proc/ptrace.h"
+#include "sample/collect.h"
+
+struct cairn_ptrace_sampler {
+    struct cairn_tracer *tracer;
+    int64_t period_ns;
+    uint64_t next_ns;           /* when to look again */
+    struct cairn_table used_us; /* tid -> CPU time at its last sample, in microseconds, mod 2^31 */
+    uint64_t n_late;            /* times that a round came so late that one was left out */
+    uint8_t *stack;             /* the copy */
+};
+
+int cairn_ptrace_sampler_open(int pid, int64_t period_ns, struct cairn_ptrace_sampler *ret_sampler,
+                              struct cairn_err *err);
+void cairn_ptrace_sampler_close(struct cairn_ptrace_sampler *sampler); /* all-zero is fine */
+
+/* Samples and serves the threads until `until_ns` of CLOCK_MONOTONIC. 1 while a thread lives, 0
+ * when all have ended, or a negative code. */
+int cairn_ptrace_sampler_run(struct cairn_ptrace_sampler *sampler, struct cairn_collect *collect,
+                             uint64_t until_ns, struct cairn_err *err);
+
+#endif /* CAIRN_SAMPLE_PTRACE_SAMPLER_H */

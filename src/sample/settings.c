@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "proc/process.h"
+
+long cairn_setting(const char *name, long otherwise)
+{
+    struct cairn_buffer text = {0};
+    char path[128];
+    long value = otherwise;
+    snprintf(path, sizeof path, "/proc/sys/kernel/%s", name);
+    if (cairn_file_slurp(path, 256, &text, NULL) == CAIRN_OK) {
+        char *end;
+        long number = strtol(cairn_buffer_text(&text), &end, 10);
+        if (end != cairn_buffer_text(&text))
+            value = number;
+    }
+    cairn_buffer_done(&text);
+    return value;
+}
+
+/* What the level means to somebody without rights. Debian's and Ubuntu's kernels know levels above
+ * mainline's 2, which forbid perf_event_open altogether; mainline takes them for 2. */
+static const char *paranoid_text(long level)
+{
+    if (level >= 4)
+        return "everything is refused to ordinary users (Ubuntu's level)";
+    if (level == 3)
+        return "everything is refused to ordinary users (Debian's level; mainline takes it for 2)";
+    if (level == 2)
+        return "no kernel frames for ordinary users";
+    return "ordinary users may sample their own processes";
+}
+
+static bool is_foreign(int pid)
+{
+    struct cairn_process_status status;
+    return geteuid() != 0 && cairn_process_status(pid, &status, NULL) == CAIRN_OK &&
+           status.euid != geteuid();
+}
+
+static bool is_filtered(void)
+{
+    struct cairn_process_status status;
+    return cairn_process_status(getpid(), &status, NULL) == CAIRN_OK && status.seccomp == 2;
+}
+
+static int fail_forbidden(struct cairn_err *err, int os_errno, int pid)
+{
+    const char *why = os_errno == EPERM ? "EPERM" : "EACCES";
+    long level = cairn_setting("perf_event_paranoid", -2);
+    if (is_foreign(pid)) {
+        cairn_fail(err, CAIRN_E_ACCESS, "cannot sample pid %d: it belongs to another user (%s)",
+                   pid, why);
+        cairn_hint(err, "run with sudo, or once: sudo setcap "
+                        "cap_perfmon,cap_sys_ptrace,cap_syslog+ep \"$(command -v cairn)\"");
+    } else if (level > 2) {
+        cairn_fail(err, CAIRN_E_ACCESS,
+                   "cannot sample pid %d: kernel.perf_event_paranoid is %ld: %s (%s)", pid, level,
+                   paranoid_text(level), why);
+        cairn_hint(err, "sudo sysctl kernel.perf_event_paranoid=1, or run with sudo, or sudo "
+                        "setcap cap_perfmon,cap_sys_ptrace+ep \"$(command -v cairn)\"");
+    } else if (is_filtered()) {
+        cairn_fail(err, CAIRN_E_ACCESS,
+                   "cannot sample pid %d: perf_event_open is refused (%s) though "
+                   "kernel.perf_event_paranoid is %ld: a seccomp filter, as in a container",
+                   pid, why, level);
+        cairn_hint(err, "docker run --cap-add PERFMON --cap-add SYS_PTRACE "
+                        "--security-opt seccomp=unconfined, and --pid=host for other containers");
+    } else {
+        cairn_fail(err, CAIRN_E_ACCESS,
+                   "cannot sample pid %d: perf_event_open is refused (%s), "
+                   "kernel.perf_event_paranoid is %ld: %s",
+                   pid, why, level, paranoid_text(level));
+        cairn_hint(err, "run with sudo, or sudo sysctl kernel.perf_event_paranoid=1; a security "
+                        "module (SELinux, lockdown) may refuse as well: see dmesg");
+    }
+    if (err)
+        err->os_errno = os_errno;
+    return CAIRN_E_ACCESS;
+}
+
+int cairn_fail_perf(struct cairn_err *err, int os_errno, int pid)
+{
+    int code;
+    switch (os_errno) {
+    case EPERM:
+    case EACCES:
+        return fail_forbidden(err, os_errno, pid);
+    case ESRCH:
+        return cairn_fail(err, CAIRN_E_MISSING, "cannot sample pid %d: no such process", pid);
+    case ENOSYS:
+        code = cairn_fail(err, CAIRN_E_SUPPORT,
+                          "cannot sample pid %d: perf_event_open is not there (ENOSYS)", pid);
+        cairn_hint(err, "in a container: docker run --security-opt seccomp=unconfined --cap-add "
+                        "PERFMON; else the kernel needs CONFIG_PERF_EVENTS");
+        return code;
+    case EMFILE:
+    case ENFILE:
+        code = cairn_fail(err, CAIRN_E_LIMIT,
+                          "cannot sample pid %d: too many open files: one is needed for each "
+                          "thread and CPU",
+                          pid);
+        cairn_hint(err, "ulimit -n 1048576 (as root), then again");
+        return code;
+    case EOVERFLOW:
+        code = cairn_fail(err, CAIRN_E_LIMIT, "the kernel allows %ld frames a stack",
+                          cairn_setting("perf_event_max_stack", 127));
+        cairn_hint(err, "sudo sysctl kernel.perf_event_max_stack=1024");
+        return code;
+    default:
+        return cairn_fail_os(err, os_errno, "cannot sample pid %d: perf_event_open", pid);
+    }
+}
+
+void cairn_log_kernel_limits(int has_kernel, int asked_for_kernel)
+{
+    if (!asked_for_kernel)
+        return;
+    if (!has_kernel)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "no kernel frames: kernel.perf_event_paranoid is %ld (sudo sysctl "
+                  "kernel.perf_event_paranoid=1, or run with sudo); time in the kernel is not "
+                  "counted",
+                  cairn_setting("perf_event_paranoid", -2));
+    else if (cairn_setting("kptr_restrict", 0) > (geteuid() == 0 ? 1 : 0))
+        cairn_log(CAIRN_LOG_WARNING,
+                  "kernel frames stay without names: kernel.kptr_restrict is %ld (sudo sysctl "
+                  "kernel.kptr_restrict=0)",
+                  cairn_setting("kptr_restrict", 0));
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/space.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "sample/arch.h"
+#include "sample/build_ids.h"
+
+enum { KNOWN_RETURNS_MAX = 1 << 20, RETURN_NO = 0, RETURN_YES = 1 };
+
+static void close_memory(struct cairn_space *space)
+{
+    if (space->mem_state == 1)
+        cairn_mem_close(&space->mem);
+    space->mem_state = 0;
+}
+
+void cairn_space_exec(struct cairn_space *space)
+{
+    close_memory(space);
+    space->n = 0;
+    space->program = 0;
+    space->entry = 0;
+    space->n_searches = 0;
+    space->searched_ns = 0;
+}
+
+void cairn_spaces_done(struct cairn_spaces *spaces)
+{
+    for (size_t i = 0; i < spaces->n; i++) {
+        cairn_space_exec(spaces->items[i]);
+        cairn_free(spaces->items[i]->maps);
+        cairn_free(spaces->items[i]);
+    }
+    cairn_free(spaces->items);
+    cairn_table_done(&spaces->by_pid);
+    cairn_table_done(&spaces->returns);
+    *spaces = (struct cairn_spaces){0};
+}
+
+struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid)
+{
+    uint32_t index;
+    if (cairn_table_find(&spaces->by_pid, (uint64_t)pid, &index))
+        return spaces->items[index];
+    if (spaces->n == CAIRN_SPACES_MAX ||
+        cairn_grow((void **)&spaces->items, &spaces->cap, spaces->n + 1, sizeof *spaces->items) < 0)
+        return NULL;
+    struct cairn_space *space = cairn_alloc(1, sizeof *space);
+    if (!space || cairn_table_set(&spaces->by_pid, (uint64_t)pid, (uint32_t)spaces->n) < 0) {
+        cairn_free(space);
+        return NULL;
+    }
+    space->pid = pid;
+    spaces->items[spaces->n++] = space;
+    return space;
+}
+
+int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
+{
+    struct cairn_space *from = cairn_spaces_get(spaces, parent);
+    struct cairn_space *to = cairn_spaces_get(spaces, child);
+    if (!from || !to)
+        return CAIRN_E_NOMEM;
+    cairn_space_exec(to);
+    if (cairn_grow((void **)&to->maps, &to->cap, from->n, sizeof *to->maps) < 0)
+        return CAIRN_E_NOMEM;
+    if (from->n)
+        memcpy(to->maps, from->maps, from->n * sizeof *to->maps);
+    to->n = from->n;
+    to->program = from->program;
+    to->entry = from->entry;
+    return CAIRN_OK;
+}
+
+/* Index of the first mapping that ends above `va`. */
+static size_t lower_bound(const struct cairn_space *space, uint64_t va)
+{
+    size_t low = 0, high = space->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (space->maps[middle].end > va)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va)
+{
+    size_t i = lower_bound(space, va);
+    return i < space->n && space->maps[i].start <= va ? &space->maps[i] : NULL;
+}
+
+/*
+ *     before   [---a---)   [--b--)  [---c---)
+ *     new           [=============)
+ *     after    [-a-)[=============)   [-c---)     a and c keep what the new one leaves of them
+ */
+static int overlay(struct cairn_space *space, const struct cairn_space_map *map)
+{
+    size_t first = lower_bound(space, map->start), last = first;
+    struct cairn_space_map pieces[3];
+    size_t n = 0;
+    while (last < space->n && space->maps[last].start < map->end)
+        last++;
+    if (first < last && space->maps[first].start < map->start) {
+        pieces[n] = space->maps[first];
+        pieces[n++].end = map->start;
+    }
+    pieces[n++] = *map;
+    if (first < last && space->maps[last - 1].end > map->end) {
+        pieces[n] = space->maps[last - 1];
+        pieces[n].off += map->end - pieces[n].start;
+        pieces[n++].start = map->end;
+    }
+    size_t need = space->n - (last - first) + n;
+    if (need > CAIRN_SPACE_MAPPINGS_MAX)
+        return CAIRN_OK;
+    if (cairn_grow((void **)&space->maps, &space->cap, need, sizeof *space->maps) < 0)
+        return CAIRN_E_NOMEM;
+    memmove(space->maps + first + n, space->maps + last, (space->n - last) * sizeof *space->maps);
+    memcpy(space->maps + first, pieces, n * sizeof *pieces);
+    space->n = need;
+    return CAIRN_OK;
+}
+
+/* What the kernel appends to the path of a file that is gone, and its name for memory that is none,
+ * are no part of a name. */
+static size_t path_size(const char *path)
+{
+    static const char deleted[] = " (deleted)";
+    size_t size = strlen(path), tail = sizeof deleted - 1;
+    if (strcmp(path, "//anon") == 0)
+        return 0;
+    return size > tail && strcmp(path + size - tail, deleted) == 0 ? size - tail : size;
+}
+
+static uint64_t file_identity(const struct cairn_space_news *news)
+{
+    uint64_t numbers[2] = {news->dev, news->inode};
+    uint64_t hash = 0;
+    if (news->build_id.size)
+        hash = cairn_hash_bytes(news->build_id.data, news->build_id.size);
+    else if (news->inode)
+        hash = cairn_hash_bytes(numbers, sizeof numbers);
+    else
+        return 0;
+    return hash ? hash : 1;
+}
+
+int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
+                    const struct cairn_space_news *news)
+{
+    char hex[2 * CAIRN_BUILD_ID_BYTES_MAX + 1] = "";
+    struct cairn_space_map map = {.start = news->start, .off = news->off};
+    if (__builtin_add_overflow(news->start, news->size, &map.end) || map.end == map.start)
+        return CAIRN_OK;
+    for (size_t i = 0; i < news->build_id.size && i < CAIRN_BUILD_ID_BYTES_MAX; i++)
+        snprintf(hex + 2 * i, 3, "%02x", news->build_id.data[i]);
+    map.file = file_identity(news);
+    map.cxx_runtime = strstr(news->path, "/libstdc++.so") || strstr(news->path, "/libc++.so");
+    map.path = cairn_profile_text(spaces->profile, news->path, path_size(news->path));
+    map.build_id = cairn_profile_text(spaces->profile, hex, strlen(hex));
+    if (map.path == UINT32_MAX || map.build_id == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    if (!space->program && news->path[0] == '/' && news->path[1] != '/')
+        space->program = map.path; /* the kernel maps the program itself first */
+    return overlay(space, &map);
+}
+
+static void set_program(struct cairn_spaces *spaces, struct cairn_space *space)
+{
+    struct cairn_buffer path = {0};
+    bool deleted;
+    if (cairn_process_exe(space->pid, &path, &deleted, NULL) == CAIRN_OK) {
+        uint32_t text = cairn_profile_text(spaces->profile, cairn_buffer_text(&path), path.size);
+        space->program = text == UINT32_MAX ? 0 : text;
+    }
+    cairn_buffer_done(&path);
+}
+
+int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, struct cairn_err *err)
+{
+    struct cairn_maps *maps;
+    int code = cairn_maps_read_pid(space->pid, &maps, err);
+    if (code < 0)
+        return code;
+    struct cairn_build_ids ids;
+    cairn_build_ids_open(space->pid, &ids);
+    space->n = 0;
+    set_program(spaces, space);
+    for (size_t i = 0; i < cairn_maps_count(maps) && code >= 0; i++) {
+        const struct cairn_map *row = cairn_maps_get(maps, i);
+        if (!(row->flags & CAIRN_MAP_EXEC))
+            continue;
+        struct cairn_space_news news = {
+            .start = row->start,
+            .size = row->end - row->start,
+            .off = row->off,
+            .dev = (uint64_t)row->dev_major << 32 | row->dev_minor,
+            .inode = row->inode,
+            .path = row->path,
+        };
+        news.build_id = cairn_build_ids_find(&ids, row->start);
+        code = cairn_space_add(spaces, space, &news);
+    }
+    cairn_build_ids_close(&ids);
+    cairn_maps_free(maps);
+    return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map *map)
+{
+    if (map->module || !map->path)
+        return map->module;
+    struct cairn_profile_module module = {
+        .start = map->start,
+        .end = map->end,
+        .off = map->off,
+        .path = map->path,
+        .build_id = map->build_id,
+    };
+    uint32_t number = cairn_profile_add_module(spaces->profile, &module);
+    if (number != UINT32_MAX)
+        map->module = number;
+    return number;
+}
+
+size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size)
+{
+    if (space->mem_state == 0)
+        space->mem_state = cairn_mem_open(space->pid, &space->mem, NULL) < 0 ? -1 : 1;
+    return space->mem_state == 1 ? cairn_mem_read(&space->mem, va, out, size) : 0;
+}
+
+bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_place)
+{
+    const struct cairn_space_map *map = cairn_space_find(space, va);
+    if (!map || !map->file)
+        return false;
+    const uint64_t place[2] = {map->file, va - map->start + map->off};
+    *ret_place = cairn_hash_bytes(place, sizeof place);
+    return true;
+}
+
+bool cairn_space_is_return(struct cairn_spaces *spaces, struct cairn_space *space, uint64_t va)
+{
+    uint32_t known;
+    uint64_t place;
+    struct cairn_call call;
+    uint8_t code[CAIRN_CALL_BYTES];
+    if (!cairn_arch_knows_calls() || va < sizeof code)
+        return true;
+    bool in_file = cairn_space_place(space, va, &place);
+    if (in_file && cairn_table_find(&spaces->returns, place, &known))
+        return known == RETURN_YES;
+    if (cairn_space_peek(space, va - sizeof code, code, sizeof code) < sizeof code)
+        return true; /* gone, or not ours to read: the kernel's word stands */
+    bool is = cairn_arch_call((struct cairn_span){code, sizeof code}, va, &call);
+    if (in_file && spaces->returns.n < KNOWN_RETURNS_MAX)
+        (void)cairn_table_set(&spaces->returns, place, is ? RETURN_YES : RETURN_NO); /* a cache */
+    return is;
+}

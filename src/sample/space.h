@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Space: what code lies where in each process that is sampled, over time: /proc/PID/maps first,
+ * then what the kernel tells of mappings, forks and programs started. Executable memory only.
+ */
+#ifndef CAIRN_SAMPLE_SPACE_H
+#define CAIRN_SAMPLE_SPACE_H
+
+#include <cairn/maps.h>
+
+#include "base/table.h"
+#include "proc/mem.h"
+#include "proc/process.h"
+#include "profile/profile.h"
+
+enum {
+    CAIRN_SPACE_MAPPINGS_MAX = 1 << 17, /* of one process; more are not remembered */
+    CAIRN_SPACES_MAX = 1 << 16          /* processes of one capture */
+};
+
+/* One executable mapping. */
+struct cairn_space_map {
+    uint64_t start, end, off; /* va, [start, end), and where that is in the file */
+    uint64_t file;            /* a hash of the build ID, else of device and inode; 0: no file */
+    uint32_t path, build_id;  /* texts of the profile */
+    uint32_t module;          /* of the profile; 0: no sample lies there yet */
+    bool cxx_runtime;         /* libstdc++ or libc++ */
+};
+
+/* One process between two execve(2). */
+struct cairn_space {
+    int pid;
+    struct cairn_space_map *maps; /* sorted, apart */
+    size_t n, cap;
+    uint32_t program;     /* path of the main program; a text of the profile, 0: unknown */
+    struct cairn_mem mem; /* its memory, while it lives */
+    int8_t mem_state;     /* 0 not opened yet, 1 open, -1 cannot be read */
+    uint64_t entry;       /* AT_ENTRY; 0: unknown */
+    uint32_t n_searches;  /* for the start of the program (start.h) */
+    uint64_t searched_ns; /* the last one */
+};
+
+struct cairn_spaces {
+    struct cairn_profile *profile; /* takes texts and modules; borrowed */
+    struct cairn_table by_pid;
+    struct cairn_table returns; /* hash of file and offset -> is a call before it? */
+    struct cairn_space **items;
+    size_t n, cap;
+};
+
+void cairn_spaces_done(struct cairn_spaces *spaces);
+
+/* The space of `pid`, made empty where it is new; NULL where memory or CAIRN_SPACES_MAX ends. */
+struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid);
+
+/* A copy of the parent's for a child that begins as its twin. */
+int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child);
+
+/* Forgets everything: another program begins in this process. */
+void cairn_space_exec(struct cairn_space *space);
+
+/* Reads /proc/PID/maps anew, with build IDs where the kernel tells them (6.11 and later). */
+int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, struct cairn_err *err);
+
+/* A mapping as the kernel or /proc describes it. */
+struct cairn_space_news {
+    uint64_t start, size, off;
+    uint64_t dev, inode;
+    struct cairn_span build_id; /* empty: unknown */
+    const char *path;           /* "[vdso]", "//anon", "/bin/x (deleted)" */
+};
+
+/* Takes in a mapping; what it covers of others gives way. Impossible ranges are left out. */
+int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
+                    const struct cairn_space_news *news);
+
+/* The mapping that holds `va`, or NULL; borrowed until the space changes. */
+struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va);
+
+/* The profile's module for a mapping; UINT32_MAX where memory is gone. */
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map *map);
+
+/* Reads code or data of the process; returns how many bytes came. */
+size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size);
+
+/* A number for the place in a file that lies at `va`, the same in every process that maps the file;
+ * false where no file is mapped there. */
+bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_place);
+
+/* Does a call end right before `va`? True where that cannot be told. */
+bool cairn_space_is_return(struct cairn_spaces *spaces, struct cairn_space *space, uint64_t va);
+
+#endif /* CAIRN_SAMPLE_SPACE_H */

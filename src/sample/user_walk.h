@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * User walk: the one function that turns what was caught of a thread's user side into frames.
+ *
+ * Today the frames come by frame pointers: the kernel's walk where it made one, else our own over a
+ * copy of the stack. Tables will come behind the same function.
+ */
+#ifndef CAIRN_SAMPLE_USER_WALK_H
+#define CAIRN_SAMPLE_USER_WALK_H
+
+#include "base/span.h"
+#include "proc/regs.h"
+
+enum { CAIRN_WALK_FRAMES_MAX = 1024 };
+
+/* What was caught. */
+struct cairn_user_sample {
+    const uint64_t *chain; /* where the CPU was, then return addresses; NULL: walk yourself */
+    size_t n_chain;
+    size_t chain_max;        /* the kernel stops there */
+    struct cairn_regs regs;  /* without a chain: where the CPU was */
+    struct cairn_span stack; /* and a copy of the stack from regs.sp upwards */
+    bool stack_goes_on;      /* the copy ends before the stack does */
+};
+
+/* What is known of the process's code; answers may come from a cache. */
+struct cairn_walk_code {
+    void *ctx;
+    bool (*is_code)(void *ctx, uint64_t va);   /* executable memory? */
+    bool (*is_return)(void *ctx, uint64_t va); /* does a call end there? true where unknown */
+    bool (*is_start)(void *ctx, uint64_t va);  /* code that calls main() or a thread's function? */
+};
+
+/* Why a walk ends where it ends. */
+enum cairn_walk_end {
+    CAIRN_WALK_WHOLE,      /* at the start of the program or of the thread */
+    CAIRN_WALK_NO_POINTER, /* the outermost frame's code keeps no frame pointer */
+    CAIRN_WALK_OUTSIDE,    /* the frame pointer leads to what is no return address */
+    CAIRN_WALK_DEEP,       /* more frames than can be told */
+    CAIRN_WALK_COPY,       /* the stack goes on beyond the copy */
+    CAIRN_WALK_NOTHING,    /* the thread has no user side (any more) */
+};
+
+struct cairn_user_walk {
+    uint64_t addresses[CAIRN_WALK_FRAMES_MAX]; /* leaf first: exact, then return addresses */
+    uint8_t kinds[CAIRN_WALK_FRAMES_MAX];      /* enum cairn_frame_kind */
+    size_t n;
+    enum cairn_walk_end end;
+};
+
+void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_walk_code *code,
+                     struct cairn_user_walk *ret_walk);
+
+#endif /* CAIRN_SAMPLE_USER_WALK_H */
