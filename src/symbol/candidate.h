@@ -21,7 +21,8 @@ struct cairn_candidate {
     struct cairn_elf elf;
     char build_id[CAIRN_BUILD_ID_TEXT]; /* lower-case hex; "" where it has none */
     enum cairn_candidate_worth worth;
-    bool has_code; /* a binary, not only a debug file */
+    bool has_code;    /* a binary, not only a debug file */
+    bool other_build; /* than was asked for, but that is allowed */
 };
 
 /* CAIRN_E_MISSING where nothing is there, CAIRN_E_FORMAT for what is no sound ELF file. */

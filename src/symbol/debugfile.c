@@ -2,14 +2,13 @@
 #include "symbol/debugfile.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "elf/note.h"
-#include "symbol/candidate.h"
+#include "symbol/search.h"
 #include "symbol/symbol_dir.h"
 
 enum { NAMESAKES_MAX = 1024 }; /* files of one name below one folder that are opened */
@@ -19,26 +18,6 @@ struct cairn_debugfile_finder {
     char *debug_dir;
     char *root; /* NULL: none */
     bool allow_mismatch;
-};
-
-/* One search. It is over once there is a binary and lines were found in it or beside it; until then
- * the best so far is kept. */
-struct search {
-    struct cairn_debugfile_finder *finder;
-    const char *path;
-    char wanted[CAIRN_BUILD_ID_TEXT]; /* the build ID that was asked for, or "" */
-    struct cairn_candidate image, debug;
-    bool any_image;    /* the caller does not need one */
-    bool followed;     /* the image's own pointers to its debug file */
-    bool takes_others; /* second round: builds that differ are taken */
-    bool took_other;
-    struct cairn_buffer text; /* the path that is tried */
-
-    unsigned n_refused;       /* candidates of another build, */
-    struct cairn_err refusal; /* and the first of them */
-    struct cairn_err damage;  /* the first unreadable one; code 0: none */
-    struct cairn_err *err;
-    int code; /* lack of memory ends the search */
 };
 
 /* The part behind the last slash. */
@@ -54,148 +33,51 @@ static int folder_size(const char *path)
     return (int)(base_name(path) - path) - 1;
 }
 
-static bool has_lines(const struct search *s)
-{
-    return s->code < 0 || s->debug.path || s->image.worth == CAIRN_WORTH_DWARF;
-}
-
-static bool is_over(const struct search *s)
-{
-    return s->code < 0 || (has_lines(s) && (s->image.path || s->any_image));
-}
-
-static void note_damage(struct search *s, const struct cairn_err *why)
-{
-    if (why->code == CAIRN_E_NOMEM) {
-        s->code = cairn_fail_memory(s->err);
-        return;
-    }
-    if (s->takes_others || strcmp(s->damage.msg, why->msg) == 0)
-        return; /* said before */
-    cairn_log_err(CAIRN_LOG_WARNING, why);
-    if (!s->damage.code)
-        s->damage = *why;
-}
-
-/* Notes a build that differs from `wanted`; true where it is taken all the same. */
-static bool note_other_build(struct search *s, const struct cairn_candidate *c, const char *wanted)
-{
-    struct cairn_err why;
-    cairn_fail(&why, CAIRN_E_ARG, "%s: its build ID is %s, expected %s", c->path, c->build_id,
-               wanted);
-    cairn_hint(&why, "give the folder of that build with --symbols, or take this file with "
-                     "--allow-mismatch");
-    if (s->takes_others) {
-        cairn_log(CAIRN_LOG_WARNING, "%s (taken all the same)", why.msg);
-        s->took_other = true;
-        return true;
-    }
-    cairn_log(CAIRN_LOG_INFO, "%s", why.msg);
-    if (s->n_refused++ == 0)
-        s->refusal = why;
-    return false;
-}
-
-/* Is the candidate of the build that we look for, as far as that is known? */
-static bool is_right_build(struct search *s, const struct cairn_candidate *c)
-{
-    const struct cairn_candidate *kin = s->image.path ? &s->image : &s->debug;
-    const char *wanted = s->wanted[0] ? s->wanted : kin->build_id;
-    if (wanted[0] && c->build_id[0])
-        return strcmp(wanted, c->build_id) == 0 || note_other_build(s, c, wanted);
-    if (!kin->path || cairn_candidate_fits(kin, c))
-        return true;
-    cairn_log(CAIRN_LOG_WARNING, "%s: its code lies elsewhere than that of %s; passed over",
-              c->path, kin->path);
-    return false;
-}
-
-/* Opens what s->text names. False where there is nothing, or nothing that can be used. */
-static bool open_candidate(struct search *s, struct cairn_candidate *ret)
-{
-    if (s->text.failed) {
-        s->code = cairn_fail_memory(s->err);
-        return false;
-    }
-    struct stat st;
-    const char *path = cairn_buffer_text(&s->text);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return false; /* named like the module, as build folders are */
-    struct cairn_err why;
-    int code = cairn_candidate_open(path, ret, &why);
-    if (code < 0 && code != CAIRN_E_MISSING)
-        note_damage(s, &why);
-    return code == CAIRN_OK;
-}
-
-/* Takes a candidate of the right build for whatever it is good for, or closes it. */
-static void settle(struct search *s, struct cairn_candidate *c)
-{
-    if (c->has_code && !s->image.path)
-        s->image = *c;
-    else if (c->worth > (s->image.path ? s->image.worth : CAIRN_WORTH_EXPORTS) && !s->debug.path)
-        s->debug = *c;
-    else
-        cairn_candidate_close(c);
-}
-
-/* Tries s->text. True where the candidate was of the right build. */
-static bool try_candidate(struct search *s)
-{
-    struct cairn_candidate c;
-    if (!open_candidate(s, &c))
-        return false;
-    bool right =
-        (!s->image.path || !cairn_candidate_is_same_file(&c, &s->image)) && is_right_build(s, &c);
-    if (right)
-        settle(s, &c);
-    else
-        cairn_candidate_close(&c);
-    return right;
-}
-
-static void try_build_id_in(struct search *s, const char *dir, const char *id)
+static void try_build_id_in(struct cairn_search *s, const char *dir, const char *id)
 {
     cairn_buffer_clear(&s->text);
     cairn_buffer_printf(&s->text, "%s/.build-id/%.2s/%s.debug", dir, id, id + 2);
-    try_candidate(s);
+    cairn_search_try(s);
 }
 
-static void try_build_id(struct search *s, const char *id)
+static void try_build_id(struct cairn_search *s, const char *id)
 {
     if (strlen(id) < 3)
         return;
-    for (size_t i = 0; i < s->finder->dirs.n && !has_lines(s); i++)
+    for (size_t i = 0; i < s->finder->dirs.n && !cairn_search_has_lines(s); i++)
         try_build_id_in(s, s->finder->dirs.dirs[i].path, id);
-    if (!has_lines(s))
+    if (!cairn_search_has_lines(s))
         try_build_id_in(s, s->finder->debug_dir, id);
 }
 
-static bool crc_is_right(struct search *s, const struct cairn_candidate *c, uint32_t wanted)
+static bool crc_is_right(struct cairn_search *s, struct cairn_candidate *c, uint32_t wanted)
 {
     uint32_t crc = cairn_elf_debuglink_crc(c->file.bytes);
     if (crc == wanted)
         return true;
-    cairn_log(CAIRN_LOG_WARNING, "%s: its CRC is %08x, expected %08x as %s says; %s", c->path, crc,
-              wanted, s->image.path, s->takes_others ? "taken all the same" : "passed over");
-    s->took_other = s->took_other || s->takes_others;
-    s->n_refused += !s->takes_others;
-    return s->takes_others;
+    c->other_build = true;
+    if (s->takes_others)
+        return true;
+    cairn_log(CAIRN_LOG_WARNING, "%s: its CRC is %08x, expected %08x as %s says; passed over",
+              c->path, crc, wanted, s->image.path);
+    s->n_refused++;
+    return false;
 }
 
-static void try_debuglink_at(struct search *s, uint32_t crc)
+static void try_debuglink_at(struct cairn_search *s, uint32_t crc)
 {
     struct cairn_candidate c;
-    if (has_lines(s) || !open_candidate(s, &c))
+    if (cairn_search_has_lines(s) || !cairn_search_open(s, &c))
         return;
-    if (!cairn_candidate_is_same_file(&c, &s->image) && is_right_build(s, &c) &&
+    if (!cairn_candidate_is_same_file(&c, &s->image) && cairn_search_is_right_build(s, &c) &&
         crc_is_right(s, &c, crc))
-        settle(s, &c);
+        cairn_search_settle(s, &c);
     else
         cairn_candidate_close(&c);
 }
 
-static void try_debug_dir(struct search *s, const char *installed, const char *name, uint32_t crc)
+static void try_debug_dir(struct cairn_search *s, const char *installed, const char *name,
+                          uint32_t crc)
 {
     const char *const roots[] = {s->finder->root, ""};
     for (size_t i = 0; i < 2; i++) {
@@ -210,7 +92,7 @@ static void try_debug_dir(struct search *s, const char *installed, const char *n
 
 /* Beside the image, in .debug/ there, and in the debug folder below the path of the process, for an
  * image out of a symbol folder stands for the installed one; then below its own real path. */
-static void try_debuglink(struct search *s)
+static void try_debuglink(struct cairn_search *s)
 {
     const char *name, *image = s->image.path;
     uint32_t crc;
@@ -236,28 +118,28 @@ static void try_debuglink(struct search *s)
 }
 
 /* A binary without lines leads to its debug file by its own build ID and link. */
-static void follow(struct search *s)
+static void follow(struct cairn_search *s)
 {
-    if (has_lines(s) || !s->image.path || s->followed)
+    if (cairn_search_has_lines(s) || !s->image.path || s->followed)
         return;
     s->followed = true;
     if (!s->wanted[0])
         try_build_id(s, s->image.build_id);
-    if (!has_lines(s))
+    if (!cairn_search_has_lines(s))
         try_debuglink(s);
 }
 
-static void try_named(struct search *s)
+static void try_named(struct cairn_search *s)
 {
-    if (!is_over(s) && try_candidate(s))
+    if (!cairn_search_is_over(s) && cairn_search_try(s))
         follow(s);
 }
 
-static void try_anywhere(struct search *s, struct cairn_symbol_dir *dir, const char *name)
+static void try_anywhere(struct cairn_search *s, struct cairn_symbol_dir *dir, const char *name)
 {
     const struct cairn_symbol_file *files;
     size_t n;
-    if (is_over(s))
+    if (cairn_search_is_over(s))
         return;
     int code = cairn_symbol_dir_find(dir, name, &files, &n, s->err);
     if (code < 0) {
@@ -267,7 +149,7 @@ static void try_anywhere(struct search *s, struct cairn_symbol_dir *dir, const c
     if (n > NAMESAKES_MAX)
         cairn_log(CAIRN_LOG_WARNING, "%s: %zu files are called %s, only %d are looked at",
                   dir->path, n, name, NAMESAKES_MAX);
-    for (size_t i = 0; i < n && i < NAMESAKES_MAX && !is_over(s); i++) {
+    for (size_t i = 0; i < n && i < NAMESAKES_MAX && !cairn_search_is_over(s); i++) {
         cairn_buffer_clear(&s->text);
         cairn_buffer_str(&s->text, files[i].path);
         try_named(s);
@@ -280,7 +162,7 @@ static bool is_plain_path(const char *path)
     return path[0] == '/' && !strstr(path, "/../");
 }
 
-static void try_symbol_dir(struct search *s, struct cairn_symbol_dir *dir)
+static void try_symbol_dir(struct cairn_search *s, struct cairn_symbol_dir *dir)
 {
     static const char *const endings[] = {"", ".debug"};
     const char *name = base_name(s->path);
@@ -294,7 +176,7 @@ static void try_symbol_dir(struct search *s, struct cairn_symbol_dir *dir)
         cairn_buffer_printf(&s->text, "%s%s%s", dir->path, s->path, endings[i]);
         try_named(s);
     }
-    for (size_t i = 0; i < 2 && !is_over(s); i++) {
+    for (size_t i = 0; i < 2 && !cairn_search_is_over(s); i++) {
         struct cairn_buffer whole = {0};
         cairn_buffer_printf(&whole, "%s%s", name, endings[i]);
         if (whole.failed)
@@ -305,16 +187,16 @@ static void try_symbol_dir(struct search *s, struct cairn_symbol_dir *dir)
     }
 }
 
-static void try_symbol_dirs(struct search *s)
+static void try_symbol_dirs(struct cairn_search *s)
 {
     if (!*base_name(s->path) || strcmp(base_name(s->path), "..") == 0)
         return;
-    for (size_t i = 0; i < s->finder->dirs.n && !is_over(s); i++)
+    for (size_t i = 0; i < s->finder->dirs.n && !cairn_search_is_over(s); i++)
         try_symbol_dir(s, &s->finder->dirs.dirs[i]);
 }
 
 /* Below the root, then as it stands. `known`: only where its build ID is the one asked for. */
-static void try_local(struct search *s, bool known)
+static void try_local(struct cairn_search *s, bool known)
 {
     const char *const roots[] = {s->finder->root, ""};
     for (size_t i = 0; i < 2 && !s->image.path && s->code == CAIRN_OK; i++) {
@@ -323,24 +205,25 @@ static void try_local(struct search *s, bool known)
         cairn_buffer_clear(&s->text);
         cairn_buffer_printf(&s->text, "%s%s", roots[i], s->path);
         struct cairn_candidate c;
-        if (!open_candidate(s, &c))
+        if (!cairn_search_open(s, &c))
             continue;
-        bool right = known ? strcmp(c.build_id, s->wanted) == 0 : is_right_build(s, &c);
+        bool right =
+            known ? strcmp(c.build_id, s->wanted) == 0 : cairn_search_is_right_build(s, &c);
         if (right)
-            settle(s, &c);
+            cairn_search_settle(s, &c);
         else
             cairn_candidate_close(&c);
     }
 }
 
-static void search_once(struct search *s)
+static void search_once(struct cairn_search *s)
 {
     if (s->wanted[0]) {
         try_build_id(s, s->wanted);
         try_local(s, true);
         follow(s);
     }
-    if (!is_over(s))
+    if (!cairn_search_is_over(s))
         try_symbol_dirs(s);
     if (!s->image.path && s->code == CAIRN_OK) {
         try_local(s, false);
@@ -348,12 +231,12 @@ static void search_once(struct search *s)
     }
 }
 
-static enum cairn_candidate_worth best_worth(const struct search *s)
+static enum cairn_candidate_worth best_worth(const struct cairn_search *s)
 {
     return s->debug.path ? s->debug.worth : s->image.worth;
 }
 
-static int fail_search(struct search *s)
+static int fail_search(struct cairn_search *s)
 {
     if (s->code < 0)
         return s->code;
@@ -375,12 +258,12 @@ static int fail_search(struct search *s)
     return CAIRN_E_MISSING;
 }
 
-static bool is_id(const struct search *s, const struct cairn_candidate *c)
+static bool is_id(const struct cairn_search *s, const struct cairn_candidate *c)
 {
     return c->path && s->wanted[0] && strcmp(c->build_id, s->wanted) == 0;
 }
 
-static void hand_over(struct search *s, struct cairn_debugfile_found *ret_found)
+static void hand_over(struct cairn_search *s, struct cairn_debugfile_found *ret_found)
 {
     struct cairn_debugfile_found found = {
         .image_path = s->image.path,
@@ -401,7 +284,7 @@ static void hand_over(struct search *s, struct cairn_debugfile_found *ret_found)
     *ret_found = found;
 }
 
-static int end_search(struct search *s, struct cairn_debugfile_found *ret_found)
+static int end_search(struct cairn_search *s, struct cairn_debugfile_found *ret_found)
 {
     int code = CAIRN_OK;
     if (s->code < 0 || (!s->image.path && !s->debug.path))
@@ -418,7 +301,7 @@ int cairn_debugfile_find(struct cairn_debugfile_finder *finder, const char *path
                          const char *build_id, struct cairn_debugfile_found *ret_found,
                          struct cairn_err *err)
 {
-    struct search s = {.finder = finder, .path = path, .err = err};
+    struct cairn_search s = {.finder = finder, .path = path, .err = err};
     size_t size = build_id ? strlen(build_id) : 0;
     if (size >= sizeof s.wanted || strspn(size ? build_id : "", "0123456789abcdef") != size)
         return cairn_fail(err, CAIRN_E_ARG,
@@ -439,7 +322,7 @@ int cairn_debugfile_find(struct cairn_debugfile_finder *finder, const char *path
 int cairn_debugfile_find_for(struct cairn_debugfile_finder *finder, const char *file,
                              struct cairn_debugfile_found *ret_found, struct cairn_err *err)
 {
-    struct search s = {.finder = finder, .path = file, .any_image = true, .err = err};
+    struct cairn_search s = {.finder = finder, .path = file, .any_image = true, .err = err};
     struct cairn_candidate c;
     int code = cairn_candidate_open(file, &c, err);
     if (code < 0)
@@ -449,7 +332,7 @@ int cairn_debugfile_find_for(struct cairn_debugfile_finder *finder, const char *
     else
         s.debug = c;
     follow(&s);
-    if (!is_over(&s))
+    if (!cairn_search_is_over(&s))
         try_symbol_dirs(&s);
     return end_search(&s, ret_found);
 }
