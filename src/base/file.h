@@ -40,20 +40,23 @@ int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, str
 enum cairn_replace_mode {
     CAIRN_REPLACE_NEVER,   /* the target must not exist: CAIRN_E_EXISTS, also at the commit */
     CAIRN_REPLACE_FORCE,   /* an existing target is replaced */
-    CAIRN_REPLACE_IN_PLACE /* the target must exist; mode, and owner where allowed, are kept */
+    CAIRN_REPLACE_IN_PLACE /* the target must exist */
 };
 
 /*
  * A file that appears whole or not at all: a temporary file in the target's own folder (a symlink
- * is followed first), then fsync, rename, fsync of the folder. After an error the target is as it
- * was; the temporary file stays and the error names it once anything was written, for it may be all
- * that is left of hours of work; cairn_replace_drop() removes it.
+ * is followed first), then fsync, rename, fsync of the folder. Where there was a file, its mode
+ * and, if allowed, its owner are kept; a file that may not be written is not replaced either. After
+ * an error the target is as it was; the temporary file stays and the error names it once anything
+ * was written, for it may be all that is left of hours of work; cairn_replace_drop() removes it.
  */
 struct cairn_replace {
     int fd;       /* write here */
     char *target; /* symlinks resolved */
     char *temp;
     enum cairn_replace_mode mode;
+    bool has_old_mode; /* there was a file: the new one gets its mode at the commit */
+    mode_t old_mode;
 };
 
 int cairn_replace_open(const char *path, enum cairn_replace_mode mode,

@@ -169,8 +169,9 @@ static int make_temp(struct cairn_replace *r, mode_t mode, struct cairn_err *err
     return code;
 }
 
-/* Owner first: chown clears set-ID bits. Where the owner cannot be kept those bits must not be. */
-static int copy_mode(const struct cairn_replace *r, const struct stat *st, struct cairn_err *err)
+/* Takes over the owner where that is allowed, and notes the mode for the commit: the kernel takes
+ * set-ID bits away with every write. They must not outlive a change of owner either. */
+static void follow_old_file(struct cairn_replace *r, const struct stat *st)
 {
     bool owned = fchown(r->fd, st->st_uid, st->st_gid) == 0;
     if (!owned) {
@@ -178,12 +179,11 @@ static int copy_mode(const struct cairn_replace *r, const struct stat *st, struc
         cairn_log(CAIRN_LOG_INFO, "%s: the new file cannot keep owner %u%s", r->target, st->st_uid,
                   kept < 0 ? " and its group" : "");
     }
-    if (fchmod(r->fd, st->st_mode & (owned ? 07777 : 0777)) < 0)
-        return cairn_fail_os(err, errno, "%s: cannot set its mode", r->temp);
     if (st->st_nlink > 1)
         cairn_log(CAIRN_LOG_WARNING, "%s: has %lu hard links; the other names keep the old file",
                   r->target, (unsigned long)st->st_nlink);
-    return CAIRN_OK;
+    r->has_old_mode = true;
+    r->old_mode = st->st_mode & (owned ? 07777 : 0777);
 }
 
 int cairn_replace_open(const char *path, enum cairn_replace_mode mode,
@@ -197,13 +197,14 @@ int cairn_replace_open(const char *path, enum cairn_replace_mode mode,
         result = check_target(&r, &st, &exists, err);
     if (result == CAIRN_OK)
         result = make_temp(&r, exists ? 0600 : 0666, err);
-    if (result == CAIRN_OK && exists)
-        result = copy_mode(&r, &st, err);
-    if (result < 0)
+    if (result < 0) {
         cairn_replace_drop(&r);
-    else
-        *ret_replace = r;
-    return result;
+        return result;
+    }
+    if (exists)
+        follow_old_file(&r, &st);
+    *ret_replace = r;
+    return CAIRN_OK;
 }
 
 /* The name must still be free. Old kernels and some file systems know no RENAME_NOREPLACE; a second
@@ -251,7 +252,10 @@ static void sync_folder(const char *target)
 
 static int sync_and_close(struct cairn_replace *r, struct cairn_err *err)
 {
-    int os_errno = fsync(r->fd) < 0 && errno != EINVAL ? errno : 0;
+    int os_errno = 0;
+    if ((r->has_old_mode && fchmod(r->fd, r->old_mode) < 0) ||
+        (fsync(r->fd) < 0 && errno != EINVAL))
+        os_errno = errno;
     if (close(r->fd) < 0 && !os_errno && errno != EINTR)
         os_errno = errno;
     r->fd = -1;
