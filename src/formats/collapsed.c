@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collapsed stacks: one line each, root first, what flame graph scripts pass to each other.
+ *
+ *     frame;frame;frame COUNT
+ *     |-- text, any byte but ';' and line breaks --| the count follows the last blank
+ *
+ * A suffix tells a frame's kind: _[k] kernel, _[i] inlined, _[j] JIT. Addresses stay the text they
+ * are: a collapsed line does not say which of them are return addresses (`cairn resolve` is told).
+ */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/escape.h"
+#include "base/log.h"
+#include "formats/format.h"
+#include "profile/trie.h"
+
+enum {
+    LINE_MAX_BYTES = 16 << 20,
+    FRAMES_MAX = 65536, /* of one line */
+    OUT_CHUNK = 1 << 20,
+    SUFFIX_SIZE = 4, /* "_[k]" */
+};
+
+/* Where a frame of the line before ends, and the stack that it made. */
+struct step {
+    uint32_t end;
+    uint32_t stack;
+};
+
+struct reading {
+    struct cairn_profile *p;
+    struct cairn_profile_trie trie;
+    uint32_t *frame_of_text; /* by number of the text, suffix included; 0: not made yet */
+    size_t cap_frames;
+    struct step *steps; /* of the line before */
+    size_t n_steps, cap_steps;
+    struct cairn_buffer last; /* its stack, without the count */
+    uint64_t line;            /* from 1 */
+    bool rounded;
+};
+
+static void done(struct reading *r)
+{
+    cairn_profile_trie_done(&r->trie);
+    cairn_free(r->frame_of_text);
+    cairn_free(r->steps);
+    cairn_buffer_done(&r->last);
+}
+
+static enum cairn_frame_kind kind_of_suffix(struct cairn_span *io_text)
+{
+    const uint8_t *end = io_text->data + io_text->size;
+    if (io_text->size <= SUFFIX_SIZE || end[-4] != '_' || end[-3] != '[' || end[-1] != ']')
+        return CAIRN_FRAME_UNKNOWN;
+    switch (end[-2]) {
+    case 'k':
+    case 'i':
+    case 'j':
+        io_text->size -= SUFFIX_SIZE;
+        return (enum cairn_frame_kind)end[-2];
+    default:
+        return CAIRN_FRAME_UNKNOWN;
+    }
+}
+
+static const char *suffix_of_kind(uint8_t kind)
+{
+    switch (kind) {
+    case CAIRN_FRAME_KERNEL:
+        return "_[k]";
+    case CAIRN_FRAME_INLINED:
+        return "_[i]";
+    case CAIRN_FRAME_JIT:
+        return "_[j]";
+    default:
+        return "";
+    }
+}
+
+static uint32_t make_frame(struct reading *r, struct cairn_span text)
+{
+    enum cairn_frame_kind kind = kind_of_suffix(&text);
+    struct cairn_profile_function function = {
+        .name = cairn_profile_text(r->p, (const char *)text.data, text.size)};
+    if (function.name == UINT32_MAX)
+        return UINT32_MAX;
+    struct cairn_profile_line line = {.function = cairn_profile_add_function(r->p, &function)};
+    struct cairn_profile_frame frame = {.kind = (uint8_t)kind};
+    return line.function == UINT32_MAX ? UINT32_MAX
+                                       : cairn_profile_add_frame(r->p, &frame, &line, 1);
+}
+
+/* The frame of a text; the text with its suffix is the key. */
+static uint32_t frame_of(struct reading *r, struct cairn_span text)
+{
+    uint32_t number = cairn_profile_text(r->p, (const char *)text.data, text.size);
+    if (number == UINT32_MAX)
+        return UINT32_MAX;
+    size_t old = r->cap_frames;
+    if (number >= old) {
+        if (cairn_grow((void **)&r->frame_of_text, &r->cap_frames, number + 1,
+                       sizeof *r->frame_of_text) < 0)
+            return UINT32_MAX;
+        memset(r->frame_of_text + old, 0, (r->cap_frames - old) * sizeof *r->frame_of_text);
+    }
+    if (!r->frame_of_text[number])
+        r->frame_of_text[number] = make_frame(r, text);
+    return r->frame_of_text[number];
+}
+
+/* How many frames at the root this line shares with the one before. */
+static size_t shared_steps(const struct reading *r, struct cairn_span stack)
+{
+    size_t limit = stack.size < r->last.size ? stack.size : r->last.size, same = 0;
+    while (same + 8 <= limit && memcmp(stack.data + same, r->last.data + same, 8) == 0)
+        same += 8;
+    while (same < limit && stack.data[same] == r->last.data[same])
+        same++;
+    size_t n = r->n_steps;
+    while (n && (r->steps[n - 1].end > same ||
+                 (r->steps[n - 1].end < stack.size && stack.data[r->steps[n - 1].end] != ';')))
+        n--;
+    return n;
+}
+
+static int add_path(struct reading *r, struct cairn_span stack, struct cairn_err *err)
+{
+    size_t n = shared_steps(r, stack);
+    uint32_t at = n ? r->steps[n - 1].stack : 0;
+    size_t pos = n ? r->steps[n - 1].end + 1 : 0; /* behind the ';' */
+    bool fresh = false;
+    while (pos <= stack.size) {
+        const uint8_t *start = stack.data + pos;
+        const uint8_t *sep = memchr(start, ';', stack.size - pos);
+        size_t size = sep ? (size_t)(sep - start) : stack.size - pos;
+        if (n == FRAMES_MAX)
+            return cairn_fail(err, CAIRN_E_LIMIT, "line %llu: more than %d frames",
+                              (unsigned long long)r->line, FRAMES_MAX);
+        uint32_t frame = frame_of(r, (struct cairn_span){start, size});
+        at =
+            frame == UINT32_MAX ? frame : cairn_profile_trie_add(&r->trie, r->p, at, frame, &fresh);
+        if (at == UINT32_MAX ||
+            cairn_grow((void **)&r->steps, &r->cap_steps, n + 1, sizeof *r->steps) < 0)
+            return cairn_fail_memory(err);
+        pos += size;
+        r->steps[n++] = (struct step){(uint32_t)pos, at};
+        pos++;
+    }
+    r->n_steps = n;
+    cairn_buffer_clear(&r->last);
+    cairn_buffer_add(&r->last, stack.data, stack.size);
+    return r->last.failed ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+/* Digits, perhaps a sign before and a fraction behind, which is rounded. */
+static bool parse_count(struct reading *r, struct cairn_span text, int64_t *ret_count)
+{
+    size_t at = text.size && text.data[0] == '-';
+    size_t first = at;
+    int64_t count = 0;
+    for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++)
+        if (__builtin_mul_overflow(count, 10, &count) ||
+            __builtin_add_overflow(count, text.data[at] - '0', &count))
+            return false;
+    if (at == first)
+        return false;
+    if (at + 1 < text.size && text.data[at] == '.') {
+        size_t point = at++;
+        while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+            at++;
+        count += text.data[point + 1] >= '5' && count < INT64_MAX;
+        r->rounded = true;
+    }
+    *ret_count = first ? -count : count;
+    return at == text.size;
+}
+
+static int add_line(struct reading *r, struct cairn_span line, struct cairn_err *err)
+{
+    r->line++;
+    if (line.size && line.data[line.size - 1] == '\r')
+        line.size--;
+    if (line.size == 0)
+        return CAIRN_OK;
+    const uint8_t *blank = memrchr(line.data, ' ', line.size);
+    size_t at = blank ? (size_t)(blank - line.data) : line.size;
+    int64_t count;
+    if (!blank || !parse_count(r, (struct cairn_span){blank + 1, line.size - at - 1}, &count)) {
+        cairn_fail(err, CAIRN_E_FORMAT, "line %llu: no count behind the last blank",
+                   (unsigned long long)r->line);
+        cairn_hint(err, "collapsed stacks are lines of frame;frame;frame COUNT");
+        return CAIRN_E_FORMAT;
+    }
+    int result = add_path(r, (struct cairn_span){line.data, at}, err);
+    if (result < 0)
+        return result;
+    if (cairn_profile_add_sample(r->p, r->steps[r->n_steps - 1].stack, 0, &count) == UINT32_MAX)
+        return cairn_fail_memory(err);
+    return CAIRN_OK;
+}
+
+static int read_lines(struct reading *r, struct cairn_source *s, struct cairn_err *err)
+{
+    size_t searched = 0; /* of what lies ahead: no line break there */
+    for (;;) {
+        const uint8_t *start = s->ahead.data + s->pos;
+        size_t have = s->ahead.size - s->pos;
+        const uint8_t *end =
+            have > searched ? memchr(start + searched, '\n', have - searched) : NULL;
+        if (end || (s->at_end && have)) {
+            size_t size = end ? (size_t)(end - start) : have;
+            int result = add_line(r, (struct cairn_span){start, size}, err);
+            if (result < 0)
+                return result;
+            s->pos += size + (end != NULL);
+            searched = 0;
+            continue;
+        }
+        if (s->at_end)
+            return CAIRN_OK;
+        if (have > LINE_MAX_BYTES)
+            return cairn_fail(err, CAIRN_E_LIMIT, "line %llu: longer than %d bytes",
+                              (unsigned long long)r->line + 1, LINE_MAX_BYTES);
+        searched = have;
+        int result = cairn_source_fill(s, have + 1, err);
+        if (result < 0)
+            return result;
+    }
+}
+
+static int read_collapsed(struct cairn_source *source, struct cairn_profile *p,
+                          struct cairn_err *err)
+{
+    if (cairn_profile_add_type(p, "samples", "count") == UINT32_MAX)
+        return cairn_fail_memory(err);
+    struct reading r = {.p = p};
+    int result = read_lines(&r, source, err);
+    if (result == CAIRN_OK && r.rounded)
+        cairn_log(CAIRN_LOG_WARNING, "counts with a fraction were rounded to whole numbers");
+    done(&r);
+    return result;
+}
+
+/* Text of every frame as it stands in a line, made once. */
+struct writing {
+    const struct cairn_profile *p;
+    struct cairn_buffer texts;
+    size_t *text_of; /* by frame: start in `texts`; the next one's start is its end */
+    uint32_t *path;  /* of one stack, leaf first */
+    size_t cap_path;
+    struct cairn_buffer out;
+    cairn_write_fn write;
+    void *ctx;
+};
+
+static void add_frame_text(struct writing *w, uint32_t number)
+{
+    const struct cairn_profile *p = w->p;
+    const struct cairn_profile_frame *frame = &p->frames[number];
+    char buf[512];
+    for (uint32_t k = frame->n_lines; k-- > 0;) {
+        const struct cairn_profile_line *line = &p->lines[frame->lines + k];
+        uint32_t name = p->functions[line->function].name;
+        cairn_escape_collapsed(&w->texts, cairn_strings_get(&p->strings, name),
+                               cairn_strings_size(&p->strings, name));
+        /* All but the outermost line of a frame are inlined into the one before. */
+        bool inlined = k + 1 < frame->n_lines;
+        cairn_buffer_str(&w->texts, suffix_of_kind(inlined ? CAIRN_FRAME_INLINED : frame->kind));
+        if (k)
+            cairn_buffer_char(&w->texts, ';');
+    }
+    if (!frame->n_lines) {
+        cairn_profile_frame_text(p, number, buf, sizeof buf);
+        cairn_escape_collapsed(&w->texts, buf, strlen(buf));
+        cairn_buffer_str(&w->texts, suffix_of_kind(frame->kind));
+    }
+}
+
+static bool make_texts(struct writing *w)
+{
+    w->text_of = cairn_alloc(w->p->n_frames + 1, sizeof *w->text_of);
+    for (uint32_t i = 1; w->text_of && i < w->p->n_frames; i++) {
+        w->text_of[i] = w->texts.size;
+        add_frame_text(w, i);
+    }
+    if (w->text_of)
+        w->text_of[w->p->n_frames] = w->texts.size;
+    return w->text_of && !w->texts.failed;
+}
+
+static int flush(struct writing *w, struct cairn_err *err)
+{
+    if (w->out.failed)
+        return cairn_fail_memory(err);
+    if (w->out.size && w->write(w->ctx, w->out.data, w->out.size))
+        return cairn_fail(err, CAIRN_E_IO, "the output could not be written");
+    cairn_buffer_clear(&w->out);
+    return CAIRN_OK;
+}
+
+static int write_sample(struct writing *w, size_t sample, size_t value_type, struct cairn_err *err)
+{
+    const struct cairn_profile *p = w->p;
+    size_t n = 0;
+    for (uint32_t at = p->samples[sample].stack; at; at = p->stacks[at].parent) {
+        if (cairn_grow((void **)&w->path, &w->cap_path, n + 1, sizeof *w->path) < 0)
+            return cairn_fail_memory(err);
+        w->path[n++] = p->stacks[at].frame;
+    }
+    if (n == 0)
+        cairn_buffer_str(&w->out, "[no stack]");
+    while (n-- > 0) {
+        size_t start = w->text_of[w->path[n]], end = w->text_of[w->path[n] + 1];
+        cairn_buffer_add(&w->out, w->texts.data + start, end - start);
+        if (n)
+            cairn_buffer_char(&w->out, ';');
+    }
+    int64_t value = p->values[sample * p->n_types + value_type];
+    cairn_buffer_str(&w->out, value < 0 ? " -" : " ");
+    cairn_buffer_u64(&w->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    cairn_buffer_char(&w->out, '\n');
+    return w->out.size >= OUT_CHUNK ? flush(w, err) : CAIRN_OK;
+}
+
+static int write_collapsed(const struct cairn_profile *p, cairn_write_fn write, void *ctx,
+                           struct cairn_err *err)
+{
+    struct writing w = {.p = p, .write = write, .ctx = ctx};
+    int result = make_texts(&w) ? CAIRN_OK : cairn_fail_memory(err);
+    size_t value_type = cairn_profile_default_value(p);
+    for (size_t i = 0; result == CAIRN_OK && i < p->n_samples; i++)
+        result = write_sample(&w, i, value_type, err);
+    if (result == CAIRN_OK)
+        result = flush(&w, err);
+    cairn_buffer_done(&w.texts);
+    cairn_buffer_done(&w.out);
+    cairn_free(w.text_of);
+    cairn_free(w.path);
+    return result;
+}
+
+/* Text whose first line with anything on it ends in a blank and a number. */
+static bool sniff(struct cairn_span head)
+{
+    size_t start = 0;
+    while (start < head.size && (head.data[start] == '\n' || head.data[start] == '\r'))
+        start++;
+    const uint8_t *line = head.data + start;
+    size_t left = head.size - start;
+    const uint8_t *end = left ? memchr(line, '\n', left) : NULL;
+    if (!left || memchr(line, 0, end ? (size_t)(end - line) : left))
+        return false;
+    if (!end)
+        return true; /* a first line longer than the head: the reader will say */
+    struct reading ignored = {0};
+    struct cairn_span text = {line, (size_t)(end - line)};
+    if (text.size && text.data[text.size - 1] == '\r')
+        text.size--;
+    const uint8_t *blank = text.size ? memrchr(line, ' ', text.size) : NULL;
+    int64_t count;
+    return blank &&
+           parse_count(&ignored,
+                       (struct cairn_span){blank + 1, (size_t)(line + text.size - blank - 1)},
+                       &count);
+}
+
+static const char *const endings[] = {".collapsed", ".folded", ".txt", NULL};
+
+const struct cairn_format_row cairn_format_collapsed = {
+    .format = CAIRN_FORMAT_COLLAPSED,
+    .name = "collapsed",
+    .endings = endings,
+    .sniff = sniff,
+    .read = read_collapsed,
+    .write = write_collapsed,
+};

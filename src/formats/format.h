@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a format is to the rest of the house: a name, how its bytes begin, a reader that fills a
+ * profile and a writer that drains one.
+ *
+ * A new format needs: a value in enum cairn_format (include/cairn/profile.h), a file here with its
+ * reader and writer, a row in formats.c, a fuzz target with a corpus for the reader, golden files,
+ * and a page in docs/formats that says what is accepted and by which source.
+ */
+#ifndef CAIRN_FORMATS_FORMAT_H
+#define CAIRN_FORMATS_FORMAT_H
+
+#include <cairn/profile.h>
+
+#include "base/buffer.h"
+#include "profile/profile.h"
+
+enum { CAIRN_SOURCE_CHUNK = 1 << 20 };
+
+/* Input in pieces, with what was read ahead to recognise it. */
+struct cairn_source {
+    cairn_read_fn read;
+    void *ctx;
+    struct cairn_buffer ahead; /* bytes read and not yet consumed: [pos, ahead.size) */
+    size_t pos;
+    bool at_end;
+};
+
+/* Reads until at least `size` bytes lie ahead or the input ends. */
+int cairn_source_fill(struct cairn_source *source, size_t size, struct cairn_err *err);
+
+/* All that is left, into ahead[pos..]; more than `limit` bytes is CAIRN_E_LIMIT. */
+int cairn_source_slurp(struct cairn_source *source, size_t limit, struct cairn_span *ret_bytes,
+                       struct cairn_err *err);
+
+struct cairn_format_row {
+    enum cairn_format format;
+    const char *name;
+    const char *const *endings; /* of file names, NULL-terminated, the longest first */
+    bool (*sniff)(struct cairn_span head);
+    /* Fills an empty profile. */
+    int (*read)(struct cairn_source *source, struct cairn_profile *profile, struct cairn_err *err);
+    int (*write)(const struct cairn_profile *profile, cairn_write_fn write, void *ctx,
+                 struct cairn_err *err);
+};
+
+extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed;
+
+#endif /* CAIRN_FORMATS_FORMAT_H */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of formats, and the two doors that lead through it. */
+#include <string.h>
+
+#include "base/error.h"
+#include "formats/format.h"
+
+enum { HEAD_SIZE = 4096 };
+
+/* In the order of trust: collapsed text comes last, for it has no magic. */
+static const struct cairn_format_row *const rows[] = {&cairn_format_pprof, &cairn_format_collapsed};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
+{
+    while (!s->at_end && s->ahead.size - s->pos < size) {
+        if (s->pos) {
+            memmove(s->ahead.data, s->ahead.data + s->pos, s->ahead.size - s->pos);
+            s->ahead.size -= s->pos;
+            s->pos = 0;
+        }
+        if (!cairn_buffer_reserve(&s->ahead, CAIRN_SOURCE_CHUNK))
+            return cairn_fail_memory(err);
+        long got = s->read(s->ctx, s->ahead.data + s->ahead.size, CAIRN_SOURCE_CHUNK);
+        if (got < 0 || got > CAIRN_SOURCE_CHUNK)
+            return cairn_fail(err, CAIRN_E_IO, "the input could not be read to its end");
+        s->ahead.size += (size_t)got;
+        s->at_end = got == 0;
+    }
+    return CAIRN_OK;
+}
+
+int cairn_source_slurp(struct cairn_source *s, size_t limit, struct cairn_span *ret_bytes,
+                       struct cairn_err *err)
+{
+    while (!s->at_end) {
+        size_t have = s->ahead.size - s->pos;
+        if (have > limit)
+            return cairn_fail(err, CAIRN_E_LIMIT, "the input is larger than %zu bytes", limit);
+        int result = cairn_source_fill(s, have + 1, err);
+        if (result < 0)
+            return result;
+    }
+    *ret_bytes = (struct cairn_span){s->ahead.data + s->pos, s->ahead.size - s->pos};
+    return CAIRN_OK;
+}
+
+static const struct cairn_format_row *row_of(enum cairn_format format)
+{
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (rows[i]->format == format)
+            return rows[i];
+    return NULL;
+}
+
+static const struct cairn_format_row *row_of_head(struct cairn_span head)
+{
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (rows[i]->sniff(head))
+            return rows[i];
+    return NULL;
+}
+
+static int read_from(struct cairn_source *source, enum cairn_format format,
+                     struct cairn_profile *profile, struct cairn_err *err)
+{
+    int result = cairn_source_fill(source, HEAD_SIZE, err);
+    if (result < 0)
+        return result;
+    struct cairn_span head = {source->ahead.data + source->pos, source->ahead.size - source->pos};
+    const struct cairn_format_row *row =
+        format == CAIRN_FORMAT_AUTO ? row_of_head(head) : row_of(format);
+    if (!row && format != CAIRN_FORMAT_AUTO)
+        return cairn_fail(err, CAIRN_E_ARG, "there is no format number %d", (int)format);
+    if (!row) {
+        cairn_fail(err, CAIRN_E_FORMAT,
+                   head.size ? "neither a pprof profile nor collapsed stacks"
+                             : "the input is empty");
+        cairn_hint(err, "collapsed stacks are lines of frame;frame;frame COUNT");
+        return CAIRN_E_FORMAT;
+    }
+    return row->read(source, profile, err);
+}
+
+int cairn_profile_read(cairn_read_fn read, void *ctx, enum cairn_format format,
+                       struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    struct cairn_profile *profile;
+    int result = cairn_profile_new(&profile, err);
+    if (result < 0)
+        return result;
+    struct cairn_source source = {.read = read, .ctx = ctx};
+    result = read_from(&source, format, profile, err);
+    cairn_buffer_done(&source.ahead);
+    if (result < 0) {
+        cairn_profile_free(profile);
+        return result;
+    }
+    /* Readers add stacks past the index (profile/trie.h): whoever adds more has it built anew. */
+    cairn_profile_drop_index(profile);
+    *ret_profile = profile;
+    return CAIRN_OK;
+}
+
+int cairn_profile_write(const struct cairn_profile *profile, enum cairn_format format,
+                        cairn_write_fn write, void *ctx, struct cairn_err *err)
+{
+    const struct cairn_format_row *row = row_of(format);
+    if (!row)
+        return cairn_fail(err, CAIRN_E_ARG, "no format to write was named");
+    return row->write(profile, write, ctx, err);
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t size = strlen(name), tail = strlen(ending);
+    return size > tail && strcmp(name + size - tail, ending) == 0;
+}
+
+enum cairn_format cairn_format_of_name(const char *name)
+{
+    for (size_t i = 0; i < N_ROWS; i++)
+        for (const char *const *ending = rows[i]->endings; *ending; ending++)
+            if (ends_with(name, *ending))
+                return rows[i]->format;
+    return CAIRN_FORMAT_AUTO;
+}
+
+const char *cairn_format_name(enum cairn_format format)
+{
+    const struct cairn_format_row *row = row_of(format);
+    return row ? row->name : NULL;
+}
+
+enum cairn_format cairn_format_of(const char *name)
+{
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (strcmp(rows[i]->name, name) == 0)
+            return rows[i]->format;
+    return CAIRN_FORMAT_AUTO;
+}
