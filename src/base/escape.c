@@ -42,10 +42,20 @@ enum { NOT_UTF8 = 0x110000, REPLACEMENT_MAX = 16 };
  * a byte that belongs to no sequence; `byte` is the first of the unit. */
 typedef int (*replace_fn)(char out[REPLACEMENT_MAX], uint32_t rune, uint8_t byte);
 
+/* What nobody replaces, and names consist of. */
+static const bool is_plain[256] = {
+    ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['_'] = true, [':'] = true,
+    [' '] = true,         [','] = true,         ['.'] = true,         ['('] = true, [')'] = true,
+};
+
 static void escape(struct cairn_buffer *b, const char *text, size_t size, replace_fn replace)
 {
     size_t plain = 0; /* start of the run that is copied in one piece */
     for (size_t at = 0; at < size;) {
+        if (is_plain[(uint8_t)text[at]]) {
+            at++;
+            continue;
+        }
         uint32_t rune = NOT_UTF8;
         unsigned length = cairn_utf8_next(text + at, size - at, &rune);
         char out[REPLACEMENT_MAX];
