@@ -151,7 +151,7 @@ int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, str
         int os_errno = errno;
         int code = cairn_fail_os(err, os_errno, "%s: cannot write", who);
         if (os_errno == ENOSPC || os_errno == EDQUOT)
-            cairn_hint(err, "make room there (df %s), or write elsewhere with -o", who);
+            cairn_hint(err, "make room on that disk, or write elsewhere with -o");
         return code;
     }
     return CAIRN_OK;

@@ -263,7 +263,7 @@ static int sync_and_close(struct cairn_replace *r, struct cairn_err *err)
         return CAIRN_OK;
     int code = cairn_fail_os(err, os_errno, "%s: cannot write", r->target);
     if (os_errno == ENOSPC || os_errno == EDQUOT)
-        cairn_hint(err, "make room there (df %s), or write elsewhere with -o", r->target);
+        cairn_hint(err, "make room on that disk, or write elsewhere with -o");
     return code;
 }
 
