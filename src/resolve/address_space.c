@@ -50,8 +50,16 @@ static void free_numbers(uint32_t **numbers)
     cairn_free(*numbers);
 }
 
-/* A loader maps the segments of a file at growing offsets and addresses; where the offset falls
- * back, the same file begins anew: a second load of it, with a base of its own. */
+/* A loader maps the segments of a file at growing offsets; only two that share a page of it have
+ * the same one, side by side. Where the offset falls back the file begins anew: it was loaded
+ * twice. */
+static bool same_load(const struct cairn_region *before, const struct cairn_region *region)
+{
+    return before->build_id == region->build_id && before->start < region->start &&
+           (before->off < region->off ||
+            (before->off == region->off && before->end == region->start));
+}
+
 int cairn_address_space_finish(struct cairn_address_space *space,
                                const struct cairn_modules *modules, struct cairn_err *err)
 {
@@ -63,13 +71,8 @@ int cairn_address_space_finish(struct cairn_address_space *space,
         region->base = region->start - region->off;
         uint32_t before = last[region->path]; /* index + 1 */
         last[region->path] = (uint32_t)(i + 1);
-        if (!before)
-            continue;
-        const struct cairn_region *previous = &space->regions[before - 1];
-        bool same_load = previous->off <= region->off && previous->start < region->start &&
-                         previous->build_id == region->build_id && region->off > 0;
-        if (same_load)
-            region->base = previous->base;
+        if (before && same_load(&space->regions[before - 1], region))
+            region->base = space->regions[before - 1].base;
     }
     return CAIRN_OK;
 }
