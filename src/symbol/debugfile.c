@@ -58,7 +58,9 @@ static bool crc_is_right(struct cairn_search *s, struct cairn_candidate *c, uint
     c->other_build = true;
     if (s->takes_others)
         return true;
-    cairn_log(CAIRN_LOG_WARNING, "%s: its CRC is %08x, expected %08x as %s says; passed over",
+    cairn_log(CAIRN_LOG_WARNING,
+              "%s: its CRC is %08x, expected %08x as %s says; passed over "
+              "(--allow-mismatch takes it)",
               c->path, crc, wanted, s->image.path);
     s->n_refused++;
     return false;
@@ -225,10 +227,9 @@ static void search_once(struct cairn_search *s)
     }
     if (!cairn_search_is_over(s))
         try_symbol_dirs(s);
-    if (!s->image.path && s->code == CAIRN_OK) {
+    if (!s->image.path && s->code == CAIRN_OK)
         try_local(s, false);
-        follow(s);
-    }
+    follow(s);
 }
 
 static enum cairn_candidate_worth best_worth(const struct cairn_search *s)
@@ -241,6 +242,7 @@ static int fail_search(struct cairn_search *s)
     if (s->code < 0)
         return s->code;
     if (s->refusal.code) {
+        cairn_log_err(CAIRN_LOG_WARNING, &s->refusal);
         if (s->err)
             *s->err = s->refusal;
         return CAIRN_E_ARG;
