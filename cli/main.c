@@ -19,7 +19,9 @@
 #include "cli/term.h"
 
 static const struct cli_command *const commands[] = {
+    &cli_cmd_record,
     &cli_cmd_symbolize,
+    &cli_cmd_flame,
     &cli_cmd_version,
 };
 

@@ -180,7 +180,7 @@
 
   // Tooltip ------------------------------------------------------------------------------------
 
-  const found = ["by unwind tables", "by frame pointers", "guessed from the stack", "by the JIT's map", "by the Lua state", "by the kernel"];
+  const found = ["by unwind tables", "by frame pointers", "by a guess", "by the JIT's map", "by the Lua state", "by the kernel"];
 
   const tipRows = (node) => {
     const look = tree.look[node], { frames } = tree, whole = tree.total[0];
@@ -408,4 +408,7 @@
     globalThis.cairn = { tree, chart, state, drawnAt: performance.now(), isStill: () => !moving && !pending };
     dress();
   }));
-})();
+})().catch((error) => {
+  document.getElementById("status").textContent = `This page is damaged: ${error.message}`;
+  throw error;
+});

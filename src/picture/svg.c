@@ -27,8 +27,8 @@ struct drawing {
     struct cairn_out *out;
     const char *type, *unit;
     int64_t *totals;
-    double *next_x; /* by depth: where the next node begins, in values */
-    int64_t min_total;
+    double *next_x;   /* by depth: where the next node begins, in values */
+    double min_total; /* narrower ones are left out */
     uint32_t width, height;
     uint32_t depth_max; /* of what is wide enough */
     size_t n_drawn;
@@ -41,7 +41,7 @@ static double x_of(const struct drawing *d, double value)
 
 static bool is_drawn(const struct drawing *d, size_t node)
 {
-    return d->totals[node] > 0 && d->totals[node] >= d->min_total;
+    return d->totals[node] > 0 && (double)d->totals[node] >= d->min_total;
 }
 
 static void measure(struct drawing *d)
@@ -239,7 +239,7 @@ int cairn_svg_draw(const struct cairn_picture_view *view, double min_percent, ui
     if (rc == CAIRN_OK && d.totals[0] <= 0) {
         draw_empty(&d);
     } else if (rc == CAIRN_OK) {
-        d.min_total = (int64_t)((double)d.totals[0] * (min_percent / 100));
+        d.min_total = (double)d.totals[0] * (min_percent / 100);
         measure(&d);
         draw_head(&d);
         draw_nodes(&d);
