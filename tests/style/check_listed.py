@@ -16,7 +16,6 @@ PLACES = [  # files, what their meson.build calls them by
     ("tests/unit/*/*_test.c", lambda path: path.name.removesuffix("_test.c"), "."),
     ("tests/fuzz/*_fuzz.c", lambda path: path.name.removesuffix("_fuzz.c"), "."),
     ("tests/e2e/*.sh", lambda path: path.stem, "."),
-    ("tests/e2e/*.py", lambda path: path.stem, "."),
     ("tests/data/corpus/*", lambda path: path.name, "../../fuzz"),
     ("include/cairn/*.h", lambda path: path.name, "../.."),
     ("tests/style/check_*", lambda path: path.name, "."),
@@ -41,6 +40,10 @@ def main():
             read += 1
             if not named(name, text):
                 wrong.append(f"{path.relative_to(root)}: {listing.relative_to(root)} does not name it")
+    used = "".join(path.read_text() for path in (root / "tests/e2e").iterdir() if path.is_file())
+    wrong += [f"tests/e2e/{path.name}: neither meson.build nor a script names it"
+              for path in (root / "tests/e2e").glob("*.py")
+              if f"'{path.stem}'" not in used and path.name not in used]
     for folder in (root / "tests/data/corpus").glob("*"):
         if not any(folder.iterdir()):
             wrong.append(f"{folder.relative_to(root)}: an empty corpus")

@@ -18,6 +18,7 @@ NO_IO = re.compile(
     r"|v?f?printf_chk|stdin|stdout|stderr|unlink|rename|socket|ptrace|kill|signal|sigaction"
     r"|gettimeofday|clock_gettime|time|rand|srand)$")
 NO_END = re.compile(r"^(exit|_exit|_Exit|quick_exit|abort|err|errx|cplus_demangle)$")
+FORKS = {"sample"}  # its child ends by _exit when it cannot become the command
 
 
 def undefined(archive):
@@ -40,7 +41,7 @@ def main():
             if room in PURE and NO_IO.match(name):
                 print(f"{room}/: {where} calls {name}: this room opens nothing and prints nothing")
                 wrong += 1
-            if NO_END.match(name):
+            if NO_END.match(name) and not (room in FORKS and name == "_exit"):
                 print(f"{room}/: {where} calls {name}: a library does not end the process")
                 wrong += 1
     print(f"{read} undefined symbols read")

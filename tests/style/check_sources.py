@@ -11,8 +11,8 @@ import re
 import sys
 
 FOLDERS = ("src", "cli", "include", "tests", "scripts", "bench", "demo", "examples", ".ci")
-SUFFIXES = {".c": "/* ", ".h": "/* ", ".sh": "# ", ".py": "# ", ".js": "/* ", ".css": "/* ",
-            ".cpp": "/* ", ".hpp": "/* "}
+SUFFIXES = {".c": "/* ", ".h": "/* ", ".sh": "# ", ".py": "# ", ".js": "// ", ".css": "/* ",
+            ".cpp": "// "}
 LICENCE = "SPDX-License-Identifier: MIT"
 STRING = r'"(?:[^"\\]|\\.)*"'
 # cairn_fail(err, code, "...", cairn_fail_os(err, errno, "..., cairn_hint(err, "...
@@ -33,7 +33,7 @@ def sources(root):
 def check_lines(path, lines):
     mark = SUFFIXES.get(path.suffix, "# ") + LICENCE
     first = lines[1:2] if lines[:1] and lines[0].startswith("#!") else lines[:1]
-    if not first or not first[0].startswith(mark):
+    if not first or LICENCE not in first[0] or not first[0].startswith(("# ", "// ", "/* ")):
         yield 1, f'the first line is not "{mark}"'
     for number, line in enumerate(lines, 1):
         if line != line.rstrip():
