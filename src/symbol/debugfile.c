@@ -280,7 +280,8 @@ static void hand_over(struct cairn_search *s, struct cairn_debugfile_found *ret_
     cairn_log(CAIRN_LOG_INFO, "%s: binary %s, debug file %s (%s)", s->path,
               found.image_path ? found.image_path : "none",
               found.debug_path ? found.debug_path : "none", how);
-    if (!s->took_other && s->n_refused && best_worth(s) == CAIRN_WORTH_EXPORTS && s->refusal.code)
+    if (s->wanted[0] && !s->took_other && s->n_refused && best_worth(s) == CAIRN_WORTH_EXPORTS &&
+        s->refusal.code)
         cairn_log_err(CAIRN_LOG_WARNING, &s->refusal);
     s->image = s->debug = (struct cairn_candidate){0}; /* handed over */
     *ret_found = found;

@@ -50,6 +50,8 @@ bool cairn_search_is_right_build(struct cairn_search *s, struct cairn_candidate 
 {
     const struct cairn_candidate *kin = s->image.path ? &s->image : &s->debug;
     const char *wanted = s->wanted[0] ? s->wanted : kin->build_id;
+    if (kin->path && kin->elf.machine != c->elf.machine)
+        return false; /* a folder for several machines */
     if (wanted[0] && c->build_id[0])
         return strcmp(wanted, c->build_id) == 0 || note_other_build(s, c, wanted);
     if (!kin->path || cairn_candidate_fits(kin, c))
