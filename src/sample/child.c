@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,8 +72,8 @@ static void close_fd(int *fd)
 static int fail_exec(int os_errno, const char *name, struct cairn_err *err)
 {
     int code = cairn_fail_os(err, os_errno, "%s: cannot be started", name);
-    if (os_errno == ENOENT)
-        cairn_hint(err, "no such program in PATH; a path with a slash is taken as it is");
+    if (os_errno == ENOENT && !strchr(name, '/'))
+        cairn_hint(err, "no program of that name is in PATH; for one in this folder: ./%s", name);
     return code;
 }
 

@@ -183,7 +183,8 @@ static int push_kernel(struct cairn_collect *collect, const struct cairn_caught 
                        uint32_t *stack)
 {
     if (caught->n_kernel && !collect->kernel_module) {
-        struct cairn_profile_module module = {.start = kernel_start, .end = UINT64_MAX};
+        struct cairn_profile_module module = {
+            .start = kernel_start, .end = UINT64_MAX, .off = kernel_start};
         module.path = cairn_profile_text(collect->profile, kernel_path, sizeof kernel_path - 1);
         uint32_t number = cairn_profile_add_module(collect->profile, &module);
         if (module.path == UINT32_MAX || number == UINT32_MAX)

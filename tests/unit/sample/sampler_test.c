@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cairn/sampler.h>
+
+#include "sample/child.h"
+#include "sample/settings.h"
+#include "tests/support/test.h"
+
+static void a_child_waits_until_it_is_released(void **state)
+{
+    (void)state;
+    char *const argv[] = {"/bin/sh", "-c", "exit 5", NULL};
+    struct cairn_child child;
+    struct cairn_err err = {0};
+    int status;
+    assert_ok(cairn_child_start(argv, &child, &err), err);
+    assert_int_equal(waitpid(child.pid, &status, WNOHANG), 0);
+    assert_ok(cairn_child_release(&child, argv[0], NULL, NULL, &err), err);
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    assert_int_equal(WEXITSTATUS(status), 5);
+    cairn_child_drop(&child);
+}
+
+static void a_child_that_is_dropped_unreleased_is_gone(void **state)
+{
+    (void)state;
+    char *const argv[] = {"/bin/true", NULL};
+    struct cairn_child child;
+    struct cairn_err err = {0};
+    assert_ok(cairn_child_start(argv, &child, &err), err);
+    int pid = child.pid;
+    cairn_child_drop(&child);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(errno, ESRCH);
+}
+
+static void a_program_that_is_not_there_is_said_to_be_missing(void **state)
+{
+    (void)state;
+    char *const argv[] = {"no-such-program-cairn", NULL};
+    struct cairn_child child;
+    struct cairn_err err = {0};
+    assert_ok(cairn_child_start(argv, &child, &err), err);
+    assert_fails(cairn_child_release(&child, argv[0], NULL, NULL, &err), CAIRN_E_MISSING, err,
+                 "no-such-program-cairn: cannot be started");
+    cairn_child_drop(&child);
+    waitpid(-1, NULL, 0);
+}
+
+static void refusals_name_the_setting_and_the_command(void **state)
+{
+    (void)state;
+    struct cairn_err err = {0};
+    assert_fails(cairn_fail_perf(&err, EACCES, getpid()), CAIRN_E_ACCESS, err,
+                 "kernel.perf_event_paranoid is");
+    assert_contains(err.hint, "kernel.perf_event_paranoid=1");
+    assert_int_equal(err.os_errno, EACCES);
+    assert_fails(cairn_fail_perf(&err, ESRCH, 77), CAIRN_E_MISSING, err, "no such process");
+    assert_fails(cairn_fail_perf(&err, ENOSYS, 77), CAIRN_E_SUPPORT, err, "ENOSYS");
+    assert_contains(err.hint, "--cap-add PERFMON");
+    assert_fails(cairn_fail_perf(&err, EMFILE, 77), CAIRN_E_LIMIT, err, "too many open files");
+    assert_contains(err.hint, "ulimit -n");
+    assert_fails(cairn_fail_perf(&err, EOVERFLOW, 77), CAIRN_E_LIMIT, err, "frames a stack");
+    assert_contains(err.hint, "perf_event_max_stack");
+    assert_fails(cairn_fail_perf(&err, EIO, 77), CAIRN_E_IO, err, "perf_event_open");
+}
+
+static void a_setting_that_is_not_there_has_its_default(void **state)
+{
+    (void)state;
+    assert_int_equal(cairn_setting("no-such-setting", -7), -7);
+}
+
+static int try_opts(const struct cairn_sampler_opts *opts, struct cairn_err *err)
+{
+    struct cairn_sampler *sampler = NULL;
+    int code = cairn_sampler_new(opts, &sampler, err);
+    assert_null(sampler);
+    return code;
+}
+
+static void options_that_cannot_be_meant_are_refused(void **state)
+{
+    (void)state;
+    char *argv[] = {"true", NULL};
+    struct cairn_err err = {0};
+    struct cairn_sampler_opts opts = {.size = sizeof opts};
+    assert_fails(try_opts(NULL, &err), CAIRN_E_ARG, err, "size");
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either a pid or a command");
+    opts.pid = 1;
+    opts.argv = argv;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either a pid or a command");
+    opts.argv = NULL;
+    opts.method = CAIRN_SAMPLE_PTRACE;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "ptrace");
+    opts.method = CAIRN_SAMPLE_AUTO;
+    opts.frequency_hz = -1;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "samples a second");
+    opts.frequency_hz = 99;
+    opts.ring_pages = 3;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "power of two");
+    opts.ring_pages = 0;
+    opts.max_frames = 5000;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "5000 frames");
+}
+
+static void the_quality_line_counts_and_says_why(void **state)
+{
+    (void)state;
+    struct cairn_profile *profile;
+    struct cairn_err err = {0};
+    char line[200];
+    struct cairn_sample_quality quality = {.size = sizeof quality,
+                                           .n_samples = 1234,
+                                           .n_whole = 1200,
+                                           .n_cut = 34,
+                                           .n_lost = 5,
+                                           .n_throttled = 1,
+                                           .duration_ns = 5040000000,
+                                           .method = CAIRN_SAMPLE_PTRACE};
+    assert_ok(cairn_profile_new(&profile, &err), err);
+    int length = cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_string_equal(line, "1234 samples in 5.0 s by ptrace, 1200 whole (97.2 %), 34 cut; 5 "
+                              "lost, throttled 1 time");
+    assert_int_equal(length, strlen(line));
+    quality = (struct cairn_sample_quality){.size = sizeof quality, .method = CAIRN_SAMPLE_PERF};
+    cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_string_equal(line, "0 samples in 0.0 s, 0 whole (0.0 %), 0 cut; 0 lost");
+    cairn_profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_waits_until_it_is_released),
+        cmocka_unit_test(a_child_that_is_dropped_unreleased_is_gone),
+        cmocka_unit_test(a_program_that_is_not_there_is_said_to_be_missing),
+        cmocka_unit_test(refusals_name_the_setting_and_the_command),
+        cmocka_unit_test(a_setting_that_is_not_there_has_its_default),
+        cmocka_unit_test(options_that_cannot_be_meant_are_refused),
+        cmocka_unit_test(the_quality_line_counts_and_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

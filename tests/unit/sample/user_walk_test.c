@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/user_walk.h"
+
+#include <cairn/profile.h>
+
+#include "tests/support/test.h"
+
+/* A made-up process: code is 0x1000 to 0x2000, calls end at multiples of 16, 0x1f00 and up starts
+ * things. The stack begins at SP. */
+enum { SP = 0x7000 };
+
+static bool is_code(void *ctx, uint64_t va)
+{
+    (void)ctx;
+    return va >= 0x1000 && va < 0x2000;
+}
+
+static bool is_return(void *ctx, uint64_t va)
+{
+    (void)ctx;
+    return va % 16 == 0;
+}
+
+static bool is_start(void *ctx, uint64_t va)
+{
+    (void)ctx;
+    return va >= 0x1f00 && va < 0x2000;
+}
+
+static const struct cairn_walk_code code = {NULL, is_code, is_return, is_start};
+static struct cairn_user_walk walk;
+
+static void walk_chain(const uint64_t *chain, size_t n, size_t chain_max)
+{
+    const struct cairn_user_sample sample = {.chain = chain, .n_chain = n, .chain_max = chain_max};
+    cairn_user_walk(&sample, &code, &walk);
+}
+
+static void walk_stack(const uint64_t *words, size_t n, uint64_t fp, bool goes_on)
+{
+    const struct cairn_user_sample sample = {
+        .regs = {.ip = 0x1234, .sp = SP, .fp = fp, .width = 8},
+        .stack = {(const uint8_t *)words, n * sizeof *words},
+        .stack_goes_on = goes_on,
+    };
+    cairn_user_walk(&sample, &code, &walk);
+}
+
+static void a_chain_that_reaches_the_start_is_whole(void **state)
+{
+    (void)state;
+    const uint64_t chain[] = {0x1233, 0x1100, 0x1f10};
+    walk_chain(chain, 3, 127);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.n, 3);
+    assert_int_equal(walk.addresses[2], 0x1f10);
+    assert_int_equal(walk.kinds[0], CAIRN_FRAME_POINTER);
+}
+
+static void what_lies_beyond_the_start_does_not_matter(void **state)
+{
+    (void)state;
+    const uint64_t chain[] = {0x1233, 0x1f10, 0xdead};
+    walk_chain(chain, 3, 127);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.n, 2);
+}
+
+static void a_chain_that_leads_outside_code_is_cut_there(void **state)
+{
+    (void)state;
+    const uint64_t outside[] = {0x1233, 0x1100, 0xdead0000, 0x1f10};
+    walk_chain(outside, 4, 127);
+    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    assert_int_equal(walk.n, 2);
+    const uint64_t no_call[] = {0x1233, 0x1101, 0x1f10};
+    walk_chain(no_call, 3, 127);
+    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    assert_int_equal(walk.n, 1);
+}
+
+static void a_chain_that_just_ends_lacks_a_frame_pointer(void **state)
+{
+    (void)state;
+    const uint64_t chain[] = {0x1233, 0x1100};
+    walk_chain(chain, 2, 127);
+    assert_int_equal(walk.end, CAIRN_WALK_NO_POINTER);
+    assert_int_equal(walk.n, 2);
+}
+
+static void the_leaf_is_kept_wherever_it_is(void **state)
+{
+    (void)state;
+    const uint64_t chain[] = {0xdeadbeef};
+    walk_chain(chain, 1, 127);
+    assert_int_equal(walk.n, 1);
+    assert_int_equal(walk.end, CAIRN_WALK_NO_POINTER);
+}
+
+static void a_full_chain_is_deeper_than_told(void **state)
+{
+    (void)state;
+    const uint64_t chain[] = {0x1233, 0x1100, 0x1110};
+    walk_chain(chain, 3, 3);
+    assert_int_equal(walk.end, CAIRN_WALK_DEEP);
+    assert_int_equal(walk.n, 3);
+}
+
+static void more_frames_than_fit_are_cut(void **state)
+{
+    (void)state;
+    static uint64_t chain[CAIRN_WALK_FRAMES_MAX + 5];
+    for (size_t i = 0; i < sizeof chain / sizeof *chain; i++)
+        chain[i] = 0x1100;
+    walk_chain(chain, sizeof chain / sizeof *chain, 0);
+    assert_int_equal(walk.end, CAIRN_WALK_DEEP);
+    assert_int_equal(walk.n, CAIRN_WALK_FRAMES_MAX);
+}
+
+static void a_sample_without_a_user_side_has_nothing(void **state)
+{
+    (void)state;
+    const uint64_t chain[] = {0};
+    walk_chain(chain, 0, 127);
+    assert_int_equal(walk.end, CAIRN_WALK_NOTHING);
+    assert_int_equal(walk.n, 0);
+}
+
+static void frame_pointers_are_followed_up_the_stack(void **state)
+{
+    (void)state;
+    const uint64_t stack[] = {1, 2, SP + 40, 0x1100, 3, 1, 0x1f20};
+    walk_stack(stack, 7, SP + 16, false);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.n, 3);
+    assert_int_equal(walk.addresses[0], 0x1234);
+    assert_int_equal(walk.addresses[1], 0x1100);
+    assert_int_equal(walk.addresses[2], 0x1f20);
+}
+
+static void a_frame_pointer_that_goes_down_or_is_crooked_ends_the_walk(void **state)
+{
+    (void)state;
+    const uint64_t down[] = {SP, 0x1100, 3, 4};
+    walk_stack(down, 4, SP, false);
+    assert_int_equal(walk.end, CAIRN_WALK_NO_POINTER);
+    assert_int_equal(walk.n, 2);
+    const uint64_t crooked[] = {SP + 17, 0x1100, 3, 4, 5, 6};
+    walk_stack(crooked, 6, SP, false);
+    assert_int_equal(walk.n, 2);
+    walk_stack(crooked, 6, SP - 8, false);
+    assert_int_equal(walk.n, 1);
+}
+
+static void a_frame_beyond_the_copy_is_said_to_be_so(void **state)
+{
+    (void)state;
+    const uint64_t stack[] = {SP + 4096, 0x1100};
+    walk_stack(stack, 2, SP, true);
+    assert_int_equal(walk.end, CAIRN_WALK_COPY);
+    walk_stack(stack, 2, SP, false); /* the stack ends there: the pointer is none */
+    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    walk_stack(stack, 2, UINT64_MAX - 7, true);
+    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+}
+
+static void a_frame_half_in_the_copy_is_not_read(void **state)
+{
+    (void)state;
+    const uint64_t stack[] = {1, 2, SP + 4096};
+    for (size_t size = 0; size < sizeof stack; size++) {
+        uint8_t *copy = test_copy(stack, size);
+        const struct cairn_user_sample sample = {
+            .regs = {.ip = 0x1234, .sp = SP, .fp = SP + 16, .width = 8},
+            .stack = {copy, size},
+        };
+        cairn_user_walk(&sample, &code, &walk);
+        assert_int_equal(walk.n, 1);
+        free(copy);
+    }
+}
+
+static void narrow_programs_have_narrow_frames(void **state)
+{
+    (void)state;
+    const uint32_t stack[] = {SP + 8, 0x1100, 0, 0x1f20};
+    const struct cairn_user_sample sample = {
+        .regs = {.ip = 0x1234, .sp = SP, .fp = SP, .width = 4},
+        .stack = {(const uint8_t *)stack, sizeof stack},
+    };
+    cairn_user_walk(&sample, &code, &walk);
+    assert_int_equal(walk.n, 3);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_that_reaches_the_start_is_whole),
+        cmocka_unit_test(what_lies_beyond_the_start_does_not_matter),
+        cmocka_unit_test(a_chain_that_leads_outside_code_is_cut_there),
+        cmocka_unit_test(a_chain_that_just_ends_lacks_a_frame_pointer),
+        cmocka_unit_test(the_leaf_is_kept_wherever_it_is),
+        cmocka_unit_test(a_full_chain_is_deeper_than_told),
+        cmocka_unit_test(more_frames_than_fit_are_cut),
+        cmocka_unit_test(a_sample_without_a_user_side_has_nothing),
+        cmocka_unit_test(frame_pointers_are_followed_up_the_stack),
+        cmocka_unit_test(a_frame_pointer_that_goes_down_or_is_crooked_ends_the_walk),
+        cmocka_unit_test(a_frame_beyond_the_copy_is_said_to_be_so),
+        cmocka_unit_test(a_frame_half_in_the_copy_is_not_read),
+        cmocka_unit_test(narrow_programs_have_narrow_frames),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
