@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
-enum { BUILD_ID_DIGITS_MIN = 2, BUILD_ID_DIGITS_MAX = 128 };
+enum { BUILD_ID_DIGITS_MIN = 2, BUILD_ID_DIGITS_MAX = 128, WARNED_MAX = 256 };
 
 void cairn_modules_done(struct cairn_modules *m)
 {
@@ -145,8 +145,6 @@ static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
 static int add_module(struct cairn_modules *m, uint32_t path, uint32_t build_id,
                       struct cairn_known_module **ret_module, struct cairn_err *err)
 {
-    if (m->n == CAIRN_MODULES_MAX)
-        return cairn_fail(err, CAIRN_E_LIMIT, "more than %d different modules", CAIRN_MODULES_MAX);
     struct cairn_known_module *known = cairn_arena_alloc(&m->arena, sizeof *known);
     if (!known || cairn_grow((void **)&m->list, &m->cap, m->n + 1, sizeof(void *)) < 0)
         return cairn_fail_memory(err);
@@ -157,6 +155,24 @@ static int add_module(struct cairn_modules *m, uint32_t path, uint32_t build_id,
         return result;
     m->list[m->n++] = known;
     *ret_module = known;
+    return CAIRN_OK;
+}
+
+/* A hostile text may name a million modules; each look for files takes its time. */
+static int add_rest(struct cairn_modules *m, struct cairn_known_module **ret_module,
+                    struct cairn_err *err)
+{
+    if (!m->rest) {
+        m->rest = cairn_arena_alloc(&m->arena, sizeof *m->rest);
+        if (!m->rest)
+            return cairn_fail_memory(err);
+        m->rest->path = "further modules";
+        m->rest->build_id = "";
+        m->rest->missing = CAIRN_CAUSE_NO_BINARY;
+        cairn_log(CAIRN_LOG_WARNING, "more than %d different modules: the rest is not looked for",
+                  CAIRN_MODULES_MAX);
+    }
+    *ret_module = m->rest;
     return CAIRN_OK;
 }
 
@@ -171,6 +187,8 @@ int cairn_modules_get(struct cairn_modules *m, uint32_t path, uint32_t build_id,
         *ret_module = m->list[index];
         return CAIRN_OK;
     }
+    if (m->n == CAIRN_MODULES_MAX)
+        return add_rest(m, ret_module, err);
     struct cairn_known_module *known = NULL;
     int result = add_module(m, path, build_id, &known, err);
     if (result < 0)
@@ -211,9 +229,25 @@ static const char *advice(const struct cairn_known_module *known, enum cairn_cau
     }
 }
 
+static const char *shown_path(const struct cairn_known_module *known)
+{
+    return known->path[0] ? known->path : "anonymous memory";
+}
+
+/* A file that was replaced while it ran may be another build, unless a build ID vouches for it. */
+static bool may_be_another(const struct cairn_known_module *known)
+{
+    return known->deleted && known->module && !cairn_module_info(known->module)->verified;
+}
+
+static bool deserves_warning(const struct cairn_known_module *known)
+{
+    return known->n_unique > known->n_unique_named || may_be_another(known);
+}
+
 static void warn(const struct cairn_known_module *known)
 {
-    const char *path = known->path[0] ? known->path : "anonymous memory";
+    const char *path = shown_path(known);
     for (int cause = 0; cause < CAIRN_N_CAUSES; cause++) {
         unsigned long long n = known->unique_by_cause[cause];
         if (!n)
@@ -223,7 +257,7 @@ static void warn(const struct cairn_known_module *known)
                   cairn_cause_text((enum cairn_cause)cause), n, (unsigned long long)known->n_unique,
                   what ? " (" : "", what ? what : "", what ? ")" : "");
     }
-    if (known->deleted && known->module && !cairn_module_info(known->module)->verified)
+    if (may_be_another(known))
         cairn_log(CAIRN_LOG_WARNING,
                   "%s: was removed or replaced while the process ran, so %s may be another build "
                   "(say which with --build-ids FILE)",
@@ -232,13 +266,19 @@ static void warn(const struct cairn_known_module *known)
 
 void cairn_modules_report(struct cairn_modules *m)
 {
+    size_t n_silent = 0;
     for (size_t i = 0; i < m->n; i++) {
         struct cairn_known_module *known = m->list[i];
-        cairn_log(CAIRN_LOG_INFO, "%s: %llu addresses, %llu named",
-                  known->path[0] ? known->path : "anonymous memory",
+        cairn_log(CAIRN_LOG_INFO, "%s: %llu addresses, %llu named", shown_path(known),
                   (unsigned long long)known->n_unique, (unsigned long long)known->n_unique_named);
-        if (!known->warned)
-            warn(known);
+        if (known->warned || !deserves_warning(known))
+            continue;
         known->warned = true;
+        if (m->n_warned++ < WARNED_MAX)
+            warn(known);
+        else
+            n_silent++;
     }
+    if (n_silent)
+        cairn_log(CAIRN_LOG_WARNING, "addresses without a name in %zu further modules", n_silent);
 }

@@ -12,7 +12,7 @@
 #include "base/table.h"
 
 enum {
-    CAIRN_MODULES_MAX = 1 << 20, /* what a text can make up; the rest is not looked for */
+    CAIRN_MODULES_MAX = 16384, /* what a text can make up; the rest is not looked for */
 };
 
 struct cairn_known_module {
@@ -34,9 +34,11 @@ struct cairn_modules {
     struct cairn_arena arena; /* the modules */
     struct cairn_known_module **list;
     size_t n, cap;
-    struct cairn_table by_key; /* path and build ID, as numbers of strings */
+    struct cairn_table by_key;       /* path and build ID, as numbers of strings */
+    struct cairn_known_module *rest; /* stands for all beyond the limit; NULL: not reached */
     struct cairn_build_id *build_ids;
     size_t n_build_ids, cap_build_ids;
+    size_t n_warned;
 };
 
 /* All-zero with `symbolizer` set is an empty list. Frees the symbolizer too. */
@@ -47,7 +49,7 @@ void cairn_modules_done(struct cairn_modules *m);
 int cairn_modules_read_build_ids(struct cairn_modules *m, const char *text, struct cairn_err *err);
 
 /* The module of that path; looks for its files the first time. `build_id` is a string, 0: what the
- * list of build IDs says. Only lack of memory and a full list fail. */
+ * list of build IDs says. Only lack of memory fails. */
 int cairn_modules_get(struct cairn_modules *m, uint32_t path, uint32_t build_id,
                       struct cairn_known_module **ret_module, struct cairn_err *err);
 
