@@ -146,7 +146,8 @@ CAIRN_API int cairn_module_vaddr_of_offset(const struct cairn_module *module, ui
                                            uint64_t *ret_vaddr);
 
 /* vaddr of an address `rel` bytes above the load base, as dladdr() and backtrace_symbols() count
- * it. For ET_EXEC files glibc's base is 0, so `rel` is the vaddr itself. Nonzero on success. */
+ * it. For ET_EXEC files the base is 0 to backtrace_symbols(), the lowest mapped address to
+ * dladdr(): `rel` is taken for a vaddr where it can be one. Nonzero on success. */
 CAIRN_API int cairn_module_vaddr_of_rel(const struct cairn_module *module, uint64_t rel,
                                         uint64_t *ret_vaddr);
 

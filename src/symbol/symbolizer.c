@@ -226,9 +226,12 @@ int cairn_module_vaddr_of_offset(const struct cairn_module *module, uint64_t off
 
 int cairn_module_vaddr_of_rel(const struct cairn_module *module, uint64_t rel, uint64_t *ret_vaddr)
 {
-    uint64_t first = 0;
-    if (module->image.type != ET_EXEC && !cairn_elf_first_vaddr(&module->image, 4096, &first))
+    uint64_t first;
+    if (!cairn_elf_first_vaddr(&module->image, 4096, &first))
         return 0;
+    /* The base of these is 0 to backtrace_symbols(), but their first page to dladdr(). */
+    if (module->image.type == ET_EXEC && (rel >= first || cairn_module_holds(module, rel)))
+        first = 0;
     if (rel + first < rel)
         return 0;
     *ret_vaddr = rel + first;

@@ -19,9 +19,10 @@ static void the_leaf_is_exact_and_all_others_return(void **state)
 static void offsets_count_from_the_load_base(void **state)
 {
     (void)state;
-    fixture_names(fixture_opts(NULL),
-                  "lld.so+0x1c10;/opt/lib/lld.so+0x1c30;lld.so+0x1c20;fixed+0x401005 1\n",
-                  "first;second;first;start 1\n");
+    fixture_names(
+        fixture_opts(NULL),
+        "lld.so+0x1c10;/opt/lib/lld.so+0x1c30;lld.so+0x1c20;fixed+0x401005;fixed+0x1005 1\n",
+        "first;second;first;start;start 1\n");
 }
 
 static void offsets_may_be_those_of_the_file(void **state)
