@@ -203,9 +203,8 @@ static int set_apart(struct cairn_maps *maps, struct cairn_err *err)
         return cairn_fail_memory(err);
     maps->cap = maps->n;
     if (n_overlapping)
-        cairn_log(CAIRN_LOG_WARNING,
-                  "maps: %zu mappings are covered in part by later lines, which win",
-                  n_overlapping);
+        cairn_log(CAIRN_LOG_WARNING, "maps: later lines cover parts of %zu mapping%s, and win",
+                  n_overlapping, n_overlapping == 1 ? "" : "s");
     return CAIRN_OK;
 }
 
