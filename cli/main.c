@@ -19,10 +19,13 @@
 #include "cli/term.h"
 
 static const struct cli_command *const commands[] = {
+    /* clang-format off: one a line */
     &cli_cmd_record,
+    &cli_cmd_resolve,
     &cli_cmd_symbolize,
     &cli_cmd_flame,
     &cli_cmd_version,
+    /* clang-format on */
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
