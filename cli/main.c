@@ -19,7 +19,7 @@
 #include "cli/term.h"
 
 static const struct cli_command *const commands[] = {
-    /* clang-format off: one a line */
+    /* clang-format off */
     &cli_cmd_record,
     &cli_cmd_resolve,
     &cli_cmd_symbolize,
