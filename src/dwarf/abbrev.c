@@ -216,6 +216,8 @@ int cairn_dwarf_abbrevs_read(const struct cairn_dwarf *d, uint64_t off,
     if (!t)
         return cairn_fail_memory(err);
     t->sequential = true;
+    if (cairn_grow((void **)&t->steps, &t->cap_steps, 1, sizeof *t->steps) < 0)
+        return cairn_fail_memory(err); /* never NULL, so that a first step can be pointed to */
     for (uint64_t code; (code = cairn_reader_uleb(&r)) != 0;) {
         int failure = read_abbrev(&r, code, t, sizes, err);
         if (failure < 0)

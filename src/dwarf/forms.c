@@ -4,6 +4,8 @@
 
 #include "dwarf/unit.h"
 
+enum { STRING_MAX_BYTES = 1 << 16 };
+
 int cairn_dwarf_form_size(uint64_t form, struct cairn_dwarf_sizes sizes)
 {
     switch (form) {
@@ -106,16 +108,28 @@ static bool read_entry(const struct cairn_dwarf *d, struct cairn_span section, u
     return !r.failed;
 }
 
+/* The string at `off`; NULL where it has no end within the limit. Without one, a table of names
+ * that all point into one endless string would be searched to its end for each. */
+static const char *read_string(struct cairn_span section, uint64_t off)
+{
+    struct cairn_span rest;
+    if (off >= section.size || !cairn_span_slice(section, off, section.size - off, &rest))
+        return NULL;
+    if (rest.size > STRING_MAX_BYTES)
+        rest.size = STRING_MAX_BYTES;
+    return cairn_span_str(rest, 0);
+}
+
 const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                                struct cairn_span home, uint16_t form, uint64_t value)
 {
     switch (form) {
     case CAIRN_DW_FORM_STRING:
-        return cairn_span_str(home, value);
+        return read_string(home, value);
     case CAIRN_DW_FORM_STRP:
-        return cairn_span_str(d->str, value);
+        return read_string(d->str, value);
     case CAIRN_DW_FORM_LINE_STRP:
-        return cairn_span_str(d->line_str, value);
+        return read_string(d->line_str, value);
     case CAIRN_DW_FORM_STRX:
     case CAIRN_DW_FORM_STRX1:
     case CAIRN_DW_FORM_STRX2:
@@ -123,7 +137,7 @@ const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_d
     case CAIRN_DW_FORM_STRX4:
     case CAIRN_DW_FORM_GNU_STR_INDEX:
         return read_entry(d, d->str_offsets, unit->str_base, value, unit->sizes.offset_size, &value)
-                   ? cairn_span_str(d->str, value)
+                   ? read_string(d->str, value)
                    : NULL;
     default:
         return NULL;

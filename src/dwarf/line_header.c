@@ -109,10 +109,11 @@ static int read_new_table(const struct cairn_dwarf *d, struct cairn_reader *r,
     struct format formats[FORMATS_MAX];
     unsigned n_formats = read_formats(r, formats);
     uint64_t n = cairn_reader_uleb(r);
-    if (!n_formats && n)
-        r->failed = true; /* entries without bytes: any number of them would fit */
     for (uint64_t i = 0; i < n && !r->failed; i++) {
+        size_t start = r->pos;
         struct cairn_dwarf_file entry = read_entry(d, r, as_unit, formats, n_formats);
+        if (r->pos == start)
+            r->failed = true; /* an entry without bytes: any number of them would fit */
         int code = of_files ? cairn_dwarf_line_add_file(lines, entry.name, entry.dir, err)
                             : add_dir(lines, entry.name, err);
         if (code < 0)

@@ -69,6 +69,8 @@ int cairn_dwarf_units_read(const struct cairn_dwarf *d, struct cairn_dwarf_units
                           d->info.size);
     struct cairn_dwarf_units units = {.d = d};
     struct cairn_reader r = cairn_reader_of(d->info, d->swap);
+    struct cairn_dwarf_unit first_odd = {0};
+    size_t n_odd = 0;
     while (cairn_reader_more(&r)) {
         struct cairn_dwarf_unit unit;
         size_t at = r.pos;
@@ -77,17 +79,20 @@ int cairn_dwarf_units_read(const struct cairn_dwarf *d, struct cairn_dwarf_units
                       ".debug_info at 0x%zx: unit runs past the end, what follows is ignored", at);
             break;
         }
-        if (unit.state == CAIRN_DWARF_UNIT_DAMAGED)
-            cairn_log(CAIRN_LOG_WARNING,
-                      ".debug_info at 0x%zx: unit of version %u with addresses of %u bytes, "
-                      "expected version 2 to 5 and 4 or 8 bytes",
-                      at, unit.sizes.version, unit.sizes.address_size);
+        if (unit.state == CAIRN_DWARF_UNIT_DAMAGED && !n_odd++)
+            first_odd = unit;
         if (cairn_grow((void **)&units.units, &units.cap, units.n + 1, sizeof *units.units) < 0) {
             cairn_dwarf_units_done(&units);
             return cairn_fail_memory(err);
         }
         units.units[units.n++] = unit;
     }
+    if (n_odd)
+        cairn_log(CAIRN_LOG_WARNING,
+                  ".debug_info: %zu units cannot be read, the first, at 0x%llx, has version %u and "
+                  "addresses of %u bytes, expected version 2 to 5 and 4 or 8 bytes",
+                  n_odd, (unsigned long long)first_odd.off, first_odd.sizes.version,
+                  first_odd.sizes.address_size);
     *ret_units = units;
     return CAIRN_OK;
 }
@@ -127,6 +132,10 @@ static int open_abbrevs(struct cairn_dwarf_units *units, struct cairn_dwarf_unit
         unit->abbrevs = units->tables[index];
         return CAIRN_OK;
     }
+    /* Honest tables do not overlap; hostile ones could begin at each byte and go on to the end. */
+    if (units->abbrev_bytes / 4 > units->d->abbrev.size)
+        return cairn_fail(err, CAIRN_E_LIMIT,
+                          "abbreviations are 4 times as many as .debug_abbrev has bytes for");
     if (cairn_grow((void **)&units->tables, &units->cap_tables, units->n_tables + 1,
                    sizeof *units->tables) < 0)
         return cairn_fail_memory(err);
@@ -139,6 +148,7 @@ static int open_abbrevs(struct cairn_dwarf_units *units, struct cairn_dwarf_unit
         return cairn_fail_memory(err);
     }
     units->tables[units->n_tables++] = table;
+    units->abbrev_bytes += 5 * table->n; /* code, tag, children, and two zeros at least */
     unit->abbrevs = table;
     return CAIRN_OK;
 }

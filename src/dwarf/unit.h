@@ -50,6 +50,7 @@ struct cairn_dwarf_units {
     struct cairn_dwarf_abbrevs **tables; /* shared by units that point to the same */
     size_t n_tables, cap_tables;
     struct cairn_table table_of; /* offset and sizes -> index in tables */
+    uint64_t abbrev_bytes;       /* that all tables were read from, at least */
 };
 
 /* Reads all headers. A unit that cannot be crossed ends the list, with a warning; the ones before

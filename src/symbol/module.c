@@ -10,6 +10,11 @@
 #include "base/log.h"
 #include "elf/note.h"
 
+enum {
+    CANDIDATES_MAX = 32, /* units asked for one address; honest files have one or two */
+    WARNINGS_MAX = 8     /* about units of one module */
+};
+
 static char *hex_of(struct cairn_span bytes)
 {
     char *text = cairn_alloc(2 * bytes.size + 1, 1);
@@ -280,7 +285,8 @@ static void tell(struct cairn_module *m, size_t unit, struct cairn_err *why)
         return;
     m->unit_states[unit].told = true;
     cairn_fail_in(why, why->code, m->debug_path ? m->debug_path : m->path);
-    cairn_log_err(CAIRN_LOG_WARNING, why);
+    m->n_told++;
+    cairn_log_err(m->n_told <= WARNINGS_MAX ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO, why);
 }
 
 static void tell_split(struct cairn_module *m, const struct cairn_dwarf_unit *unit)
@@ -327,7 +333,7 @@ static int ask(struct cairn_module *m, const struct cairn_unit_map *map, uint32_
 {
     size_t cursor = SIZE_MAX;
     uint32_t index;
-    while (cairn_unit_map_next(map, at, &cursor, &index)) {
+    for (int i = 0; i < CANDIDATES_MAX && cairn_unit_map_next(map, at, &cursor, &index); i++) {
         struct cairn_unit_table *table;
         int code = need_table(m, index, now, &table, err);
         if (code < 0)

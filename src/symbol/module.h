@@ -65,6 +65,7 @@ struct cairn_module {
     struct cairn_unit_map map, roots;
     bool has_roots;
     bool told_split;
+    unsigned n_told;    /* warnings about units */
     size_t table_bytes; /* of all unit tables */
 
     struct cairn_table function_of; /* DIE -> index in functions */

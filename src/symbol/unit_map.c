@@ -11,7 +11,8 @@
 struct making {
     struct cairn_dwarf_units *units;
     struct cairn_unit_map map;
-    uint8_t *mapped; /* by unit: aranges speak of it */
+    uint8_t *mapped;                  /* by unit: aranges speak of it */
+    struct cairn_dwarf_ranges ranges; /* of one root DIE; counts the entries of all */
     struct cairn_err *err;
 };
 
@@ -39,21 +40,20 @@ static int add_arange(void *ctx, const struct cairn_dwarf_unit *unit,
 static int add_root(struct making *m, size_t index)
 {
     struct cairn_dwarf_unit *unit = &m->units->units[index];
-    struct cairn_dwarf_ranges ranges = {0};
     struct cairn_err why;
     if (unit->type != CAIRN_DW_UT_COMPILE && unit->type != CAIRN_DW_UT_SKELETON)
         return CAIRN_OK;
+    m->ranges.n = 0;
     int code = cairn_dwarf_unit_open(m->units, unit, &why);
     if (code == CAIRN_OK)
-        code = cairn_dwarf_unit_ranges(m->units->d, unit, &ranges, &why);
+        code = cairn_dwarf_unit_ranges(m->units->d, unit, &m->ranges, &why);
     if (code < 0 && code != CAIRN_E_NOMEM) {
         if (code != CAIRN_E_MISSING)
             cairn_log_err(CAIRN_LOG_WARNING, &why);
         code = CAIRN_OK; /* ranges in front of the damage are good */
     }
-    for (size_t i = 0; code == CAIRN_OK && i < ranges.n; i++)
-        code = add(m, index, ranges.ranges[i]);
-    cairn_dwarf_ranges_done(&ranges);
+    for (size_t i = 0; code == CAIRN_OK && i < m->ranges.n; i++)
+        code = add(m, index, m->ranges.ranges[i]);
     return code == CAIRN_OK ? code : cairn_fail_memory(m->err);
 }
 
@@ -89,6 +89,7 @@ static int make(struct cairn_dwarf_units *units, bool by_aranges, struct cairn_u
         code = finish(&m, ret_map);
     if (code < 0)
         cairn_free(m.map.spans);
+    cairn_dwarf_ranges_done(&m.ranges);
     cairn_free(m.mapped);
     return code;
 }

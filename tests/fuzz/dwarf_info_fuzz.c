@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit headers, abbreviations, DIEs, names and the scopes around them. */
+#include "dwarf/name.h"
+#include "support/dwarfpack.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t sink; /* what is read must be used, or the compiler reads nothing */
+
+static void name_nodes(struct cairn_dwarf_units *units, const struct cairn_dwarf_unit *unit,
+                       const struct cairn_dwarf_functions *f)
+{
+    size_t step = f->n_nodes / 64 + 1; /* a name can cost a walk through a type */
+    for (size_t i = 0; i < f->n_nodes; i += step) {
+        struct cairn_dwarf_name name;
+        struct cairn_buffer text = {0};
+        if (f->nodes[i].parent > i)
+            __builtin_trap(); /* callers stand before what they call */
+        if (cairn_dwarf_function_name(units, f->nodes[i].die, &name, NULL) < 0)
+            continue;
+        sink += name.decl_line + (name.name ? strlen(name.name) : 0) +
+                (name.linkage ? strlen(name.linkage) : 0);
+        if (cairn_dwarf_qualify(units, unit, f, name.declared, &text, NULL) == CAIRN_OK)
+            sink += text.size;
+        cairn_buffer_done(&text);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct cairn_dwarf d;
+    struct cairn_dwarf_units units;
+    struct cairn_err err;
+    if (!test_dwarf_unpack(data, size, &d) || cairn_dwarf_units_read(&d, &units, &err) < 0)
+        return 0;
+    for (size_t i = 0; i < units.n && i < 64; i++) {
+        struct cairn_dwarf_functions functions = {0};
+        struct cairn_dwarf_unit *unit = &units.units[i];
+        if (cairn_dwarf_unit_open(&units, unit, &err) < 0)
+            continue;
+        cairn_dwarf_functions_read(&d, unit, &functions, &err);
+        for (size_t k = 0; k < functions.n_intervals; k++)
+            if (functions.intervals[k].low >= functions.intervals[k].high ||
+                !functions.intervals[k].node || functions.intervals[k].node > functions.n_nodes)
+                __builtin_trap();
+        name_nodes(&units, unit, &functions);
+        cairn_dwarf_functions_done(&functions);
+    }
+    cairn_dwarf_units_done(&units);
+    return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Line programs of all versions: through the units that point to them, then as such. */
+#include "dwarf/line.h"
+#include "support/dwarfpack.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t sink; /* what is read must be used, or the compiler reads nothing */
+
+static void run(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit)
+{
+    struct cairn_dwarf_lines lines = {0};
+    struct cairn_err err;
+    cairn_dwarf_lines_read(d, unit, &lines, &err);
+    for (size_t i = 0; i < lines.n_rows; i++) {
+        if (i && lines.rows[i].low <= lines.rows[i - 1].low)
+            __builtin_trap(); /* sorted, and no two at one address */
+        sink += lines.rows[i].line;
+    }
+    for (size_t i = 0; i < lines.n_files; i++)
+        sink += lines.files[i].name ? strlen(lines.files[i].name) : 0;
+    cairn_dwarf_lines_done(&lines);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct cairn_dwarf d;
+    struct cairn_dwarf_units units;
+    struct cairn_err err;
+    if (!test_dwarf_unpack(data, size, &d))
+        return 0;
+    if (cairn_dwarf_units_read(&d, &units, &err) == CAIRN_OK) {
+        for (size_t i = 0; i < units.n && i < 64; i++)
+            if (cairn_dwarf_unit_open(&units, &units.units[i], &err) == CAIRN_OK)
+                run(&d, &units.units[i]);
+        cairn_dwarf_units_done(&units);
+    }
+    struct cairn_dwarf_unit alone = {.name = "a.c", .comp_dir = "/src"};
+    alone.sizes = (struct cairn_dwarf_sizes){4, 4, 8};
+    run(&d, &alone);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Which unit covers what: aranges, ranges, rnglists. */
+#include "support/dwarfpack.h"
+#include "symbol/unit_map.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_map(const struct cairn_unit_map *map, size_t n_units)
+{
+    for (size_t i = 0; i < map->n; i++) {
+        const struct cairn_unit_span *span = &map->spans[i];
+        if (span->low >= span->high || span->unit >= n_units || span->reach < span->high ||
+            (i && span->low < map->spans[i - 1].low))
+            __builtin_trap();
+    }
+    for (uint32_t at = 0; at < 0x4000; at += 61) {
+        size_t cursor = SIZE_MAX;
+        uint32_t unit;
+        for (int k = 0; k < 64 && cairn_unit_map_next(map, at, &cursor, &unit); k++)
+            if (map->spans[cursor].low > at || map->spans[cursor].high <= at)
+                __builtin_trap();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct cairn_dwarf d;
+    struct cairn_dwarf_units units;
+    struct cairn_err err;
+    if (!test_dwarf_unpack(data, size, &d) || cairn_dwarf_units_read(&d, &units, &err) < 0)
+        return 0;
+    struct cairn_unit_map map = {0}, roots = {0};
+    if (cairn_unit_map_read(&units, &map, &err) == CAIRN_OK)
+        check_map(&map, units.n);
+    if (cairn_unit_map_read_roots(&units, &roots, &err) == CAIRN_OK)
+        check_map(&roots, units.n);
+    cairn_unit_map_done(&map);
+    cairn_unit_map_done(&roots);
+    cairn_dwarf_units_done(&units);
+
+    struct cairn_dwarf_ranges ranges = {0};
+    struct cairn_dwarf_unit alone = {.low_vaddr = 0x1000, .addr_base = 8, .rnglists_base = 12};
+    for (uint16_t version = 4; version <= 5; version++)
+        for (uint8_t width = 4; width <= 8; width += 4) {
+            alone.sizes = (struct cairn_dwarf_sizes){version, width, width};
+            cairn_dwarf_ranges_read(&d, &alone, CAIRN_DW_FORM_RNGLISTX, 0, &ranges, &err);
+            cairn_dwarf_ranges_read(&d, &alone, CAIRN_DW_FORM_SEC_OFFSET, 0, &ranges, &err);
+        }
+    cairn_dwarf_ranges_done(&ranges);
+    return 0;
+}
