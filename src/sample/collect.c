@@ -92,11 +92,18 @@ static bool is_start(void *ctx, uint64_t va)
     return cairn_starts_hold(&of->collect->starts, of->space, va);
 }
 
+static uint64_t called(void *ctx, uint64_t ret)
+{
+    struct code_of *of = ctx;
+    struct cairn_call call;
+    return cairn_space_call(of->space, ret, &call) ? cairn_space_called(of->space, &call) : 0;
+}
+
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
                       const struct cairn_caught *caught)
 {
     struct code_of of = {collect, space};
-    const struct cairn_walk_code code = {&of, is_code, is_return, is_start};
+    const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called};
     cairn_starts_learn_program(&collect->starts, space, caught->now_ns);
     cairn_user_walk(&caught->user, &code, &collect->walk);
     if (collect->walk.end != CAIRN_WALK_WHOLE && caught->tid != caught->pid &&

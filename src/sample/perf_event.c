@@ -16,6 +16,7 @@
 #include "proc/threads.h"
 #include "sample/arch.h"
 #include "sample/settings.h"
+#include "sample/user_walk.h"
 
 enum {
     CPUS_MAX = 8192,
@@ -56,8 +57,10 @@ static void describe(const struct cairn_perf_opts *opts, struct perf_event_attr 
         .sample_max_stack = (uint16_t)opts->max_frames,
     };
     attr->sample_regs_user = cairn_arch_perf_sp();
-    if (attr->sample_regs_user)
-        attr->sample_type |= PERF_SAMPLE_REGS_USER;
+    if (attr->sample_regs_user) {
+        attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        attr->sample_stack_user = CAIRN_WALK_TOP_WORDS * sizeof(uint64_t);
+    }
 }
 
 /* Takes away what this machine or this kernel does not have or does not allow; false where there is

@@ -4,7 +4,8 @@
  *
  *     header  u32 type | u16 misc | u16 size (with the header)
  *     SAMPLE  u64 id | u64 ip | u32 pid, tid | u64 time | u64 n | u64 chain[n] |
- *             [u64 abi | u64 sp, unless abi is 0]
+ *             [u64 abi | u64 sp, unless abi is 0] |
+ *             [u64 size | stack[size] | u64 size of what is valid, unless size is 0]
  *     MMAP2   u32 pid, tid | u64 start, size, off | 24 bytes: device and inode, or build ID |
  *             u32 protection, flags | path, padded to 8 | trailer
  *     COMM    u32 pid, tid | name, padded to 8 | trailer
@@ -32,6 +33,15 @@ int cairn_perf_record_next(struct cairn_span bytes, size_t *pos, struct cairn_sp
     return 1;
 }
 
+static void read_stack(struct cairn_reader *r, struct cairn_perf_record *record)
+{
+    uint64_t size = cairn_reader_u64(r);
+    struct cairn_span bytes = cairn_reader_take(r, size);
+    uint64_t valid = size ? cairn_reader_u64(r) : 0;
+    if (!cairn_span_slice(bytes, 0, valid, &record->stack))
+        r->failed = true;
+}
+
 static void read_sample(struct cairn_reader *r, struct cairn_perf_record *record)
 {
     record->id = cairn_reader_u64(r);
@@ -46,6 +56,8 @@ static void read_sample(struct cairn_reader *r, struct cairn_perf_record *record
         record->chain = cairn_reader_take(r, n * sizeof(uint64_t));
     if (cairn_reader_more(r) && cairn_reader_u64(r) != PERF_SAMPLE_REGS_ABI_NONE)
         record->sp = cairn_reader_u64(r);
+    if (cairn_reader_more(r))
+        read_stack(r, record);
 }
 
 static void read_mapping(struct cairn_reader *r, struct cairn_perf_record *record)

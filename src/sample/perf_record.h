@@ -15,8 +15,9 @@ enum {
     CAIRN_PERF_CHAIN_MAX = 1 << 13, /* addresses; 64 KiB are the most that a record can hold */
 };
 
-/* What every sample carries; PERF_SAMPLE_REGS_USER with the stack pointer alone may be added. The
- * parser is written for exactly this, with attr.sample_id_all. */
+/* What every sample carries. PERF_SAMPLE_REGS_USER with the stack pointer alone may be added, and
+ * PERF_SAMPLE_STACK_USER behind it. The parser is written for exactly this, with
+ * attr.sample_id_all. */
 #define CAIRN_PERF_SAMPLE_TYPE                                                                     \
     ((uint64_t)(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |     \
                 PERF_SAMPLE_CALLCHAIN))
@@ -31,6 +32,7 @@ struct cairn_perf_record {
     uint64_t ip;                     /* SAMPLE */
     struct cairn_span chain;         /* SAMPLE: 64-bit addresses and context marks, unaligned */
     uint64_t sp;                     /* SAMPLE: of the user side; 0: not told */
+    struct cairn_span stack;         /* SAMPLE: what lies there; empty: not told */
     uint64_t start, size, off;       /* MMAP2: va, bytes, offset in the file */
     uint32_t protection;             /* MMAP2: PROT_EXEC ... */
     uint32_t dev_major, dev_minor;   /* MMAP2 without a build ID */

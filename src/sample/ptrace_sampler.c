@@ -93,6 +93,8 @@ static int catch_thread(struct cairn_ptrace_sampler *sampler, struct cairn_space
     if (code == CAIRN_OK) {
         user.stack.data = sampler->stack;
         user.stack.size = cairn_space_peek(space, user.regs.sp, sampler->stack, STACK_COPY_BYTES);
+        if (user.regs.width == sizeof *user.top && user.stack.size >= sizeof user.top)
+            memcpy(user.top, user.stack.data, sizeof user.top);
         user.stack_goes_on = user.stack.size == STACK_COPY_BYTES;
     }
     (void)cairn_tracer_resume(sampler->tracer, tid, NULL);

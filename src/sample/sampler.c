@@ -262,6 +262,8 @@ static int on_sample(struct cairn_sampler *s, const struct cairn_perf_record *re
     };
     if (s->perf.frames_max > caught.n_kernel)
         caught.user.chain_max = s->perf.frames_max - caught.n_kernel;
+    if (record->stack.size >= sizeof caught.user.top)
+        memcpy(caught.user.top, record->stack.data, sizeof caught.user.top);
     return cairn_collect_add(&s->collect, &caught);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "sample/arch.h"
 #include "sample/build_ids.h"
 
 enum { KNOWN_RETURNS_MAX = 1 << 20, RETURN_NO = 0, RETURN_YES = 1 };
@@ -264,4 +263,27 @@ bool cairn_space_is_return(struct cairn_spaces *spaces, struct cairn_space *spac
     if (in_file && spaces->returns.n < KNOWN_RETURNS_MAX)
         (void)cairn_table_set(&spaces->returns, place, is ? RETURN_YES : RETURN_NO); /* a cache */
     return is;
+}
+
+bool cairn_space_call(struct cairn_space *space, uint64_t ret, struct cairn_call *ret_call)
+{
+    uint8_t code[CAIRN_CALL_BYTES];
+    return ret > sizeof code && cairn_space_find(space, ret) &&
+           cairn_space_peek(space, ret - sizeof code, code, sizeof code) == sizeof code &&
+           cairn_arch_call((struct cairn_span){code, sizeof code}, ret, ret_call);
+}
+
+uint64_t cairn_space_called(struct cairn_space *space, const struct cairn_call *call)
+{
+    uint64_t target = call->target, pointer = call->pointer;
+    uint8_t code[16];
+    if (!target && !pointer)
+        return 0;
+    if (pointer && cairn_space_peek(space, pointer, &target, sizeof target) != sizeof target)
+        return 0;
+    size_t n = cairn_space_peek(space, target, code, sizeof code);
+    if (cairn_arch_jump((struct cairn_span){code, n}, target, &pointer) &&
+        cairn_space_peek(space, pointer, &target, sizeof target) != sizeof target)
+        return 0;
+    return target;
 }

@@ -12,6 +12,7 @@
 #include "proc/mem.h"
 #include "proc/process.h"
 #include "profile/profile.h"
+#include "sample/arch.h"
 
 enum {
     CAIRN_SPACE_MAPPINGS_MAX = 1 << 17, /* of one process; more are not remembered */
@@ -89,5 +90,11 @@ bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_pla
 
 /* Does a call end right before `va`? True where that cannot be told. */
 bool cairn_space_is_return(struct cairn_spaces *spaces, struct cairn_space *space, uint64_t va);
+
+/* The call that ends right before `ret`; false where none does, or that cannot be told. */
+bool cairn_space_call(struct cairn_space *space, uint64_t ret, struct cairn_call *ret_call);
+
+/* Where a call leads, through a PLT entry where it goes by one; 0: not known. */
+uint64_t cairn_space_called(struct cairn_space *space, const struct cairn_call *call);
 
 #endif /* CAIRN_SAMPLE_SPACE_H */

@@ -53,44 +53,19 @@ bool cairn_starts_hold(const struct cairn_starts *starts, struct cairn_space *sp
     return cairn_space_place(space, va, &key) && cairn_table_find(&starts->known, key, &one);
 }
 
-/* A return address, with the call before it. */
-static bool call_before(struct cairn_space *space, uint64_t ret, struct cairn_call *ret_call)
-{
-    uint8_t code[CAIRN_CALL_BYTES];
-    return ret > sizeof code && cairn_space_find(space, ret) &&
-           cairn_space_peek(space, ret - sizeof code, code, sizeof code) == sizeof code &&
-           cairn_arch_call((struct cairn_span){code, sizeof code}, ret, ret_call);
-}
-
-/* Where a call leads, through a PLT entry where it goes by one; 0: not known. */
-static uint64_t called(struct cairn_space *space, const struct cairn_call *call)
-{
-    uint64_t target = call->target, pointer = call->pointer;
-    uint8_t code[16];
-    if (!target && !pointer)
-        return 0;
-    if (pointer && cairn_space_peek(space, pointer, &target, sizeof target) != sizeof target)
-        return 0;
-    size_t n = cairn_space_peek(space, target, code, sizeof code);
-    if (cairn_arch_jump((struct cairn_span){code, n}, target, &pointer) &&
-        cairn_space_peek(space, pointer, &target, sizeof target) != sizeof target)
-        return 0;
-    return target;
-}
-
 /* Goes down the stack from the word at `at`: the return address into each next function. */
 static void follow_links(struct cairn_starts *starts, struct cairn_space *space,
                          const struct piece *stack, size_t at)
 {
     struct cairn_call call, next;
-    if (!call_before(space, stack->words[at], &call))
+    if (!cairn_space_call(space, stack->words[at], &call))
         return;
     for (unsigned link = 0; link < LINKS_MAX; link++) {
-        uint64_t function = called(space, &call);
+        uint64_t function = cairn_space_called(space, &call);
         bool found = false;
         while (function && at-- > 0) {
             uint64_t ret = stack->words[at];
-            found = ret - function < FUNCTION_BYTES && call_before(space, ret, &next);
+            found = ret - function < FUNCTION_BYTES && cairn_space_call(space, ret, &next);
             if (found)
                 break;
         }
@@ -153,7 +128,7 @@ static bool ends_thread(struct cairn_space *space, uint64_t ret)
 {
     struct cairn_call call;
     uint8_t code[24];
-    if (!call_before(space, ret, &call))
+    if (!cairn_space_call(space, ret, &call))
         return false;
     size_t n = cairn_space_peek(space, ret, code, sizeof code);
     return cairn_arch_exits((struct cairn_span){code, n});
@@ -170,15 +145,15 @@ static void learn_links(struct cairn_starts *starts, struct cairn_space *space,
     bool found = false;
     while (!found && at-- > 0) {
         const struct cairn_space_map *map = cairn_space_find(space, stack->words[at]);
-        found =
-            map && map->file == libc && call_before(space, stack->words[at], &call) && !call.target;
+        found = map && map->file == libc && cairn_space_call(space, stack->words[at], &call) &&
+                !call.target;
     }
     if (!found)
         return;
     remember(starts, space, stack->words[at]);
     for (size_t n = TRAMPOLINE_BYTES / sizeof *stack->words; n > 0 && at-- > 0; n--) {
         const struct cairn_space_map *map = cairn_space_find(space, stack->words[at]);
-        if (map && map->cxx_runtime && call_before(space, stack->words[at], &call)) {
+        if (map && map->cxx_runtime && cairn_space_call(space, stack->words[at], &call)) {
             remember(starts, space, stack->words[at]);
             return;
         }

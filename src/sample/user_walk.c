@@ -6,7 +6,16 @@
  *
  * Code without frame pointers uses the register for anything, so each step is held against what a
  * frame must be: aligned, above the one before, and a return address that lies in code behind a
- * call. What fails that is dropped and the walk says so; nothing is guessed.
+ * call. What fails that is dropped and the walk says so.
+ *
+ * A function that calls nothing needs no frame, and compilers give it none even when asked for
+ * frame pointers; nor has any function one before its first or after its last instructions. Then fp
+ * is still its caller's, and the walk would miss that caller:
+ *
+ *     sp ──► [ return address into the caller ]          the caller: found here, "guessed"
+ *     fp ──► [ fp of the caller's caller ][ return address into the caller's caller ]
+ *
+ * It is taken only where the call before it leads to the function that the CPU was in.
  */
 #include "sample/user_walk.h"
 
@@ -15,18 +24,21 @@
 /* A pointer that far above the stack pointer is none. */
 enum { STACK_BYTES_MAX = 8 << 20 };
 
+/* A function without a frame is not longer, and has pushed its caller's fp after so many bytes. */
+enum { FRAMELESS_BYTES_MAX = 1 << 14, PUSHED_BYTES_MAX = 5 };
+
 struct walker {
     const struct cairn_walk_code *code;
     struct cairn_user_walk *walk;
 };
 
-static bool add(struct walker *w, uint64_t va)
+static bool add(struct walker *w, uint64_t va, enum cairn_frame_kind kind)
 {
     if (w->walk->n == CAIRN_WALK_FRAMES_MAX) {
         w->walk->end = CAIRN_WALK_DEEP;
         return false;
     }
-    w->walk->kinds[w->walk->n] = CAIRN_FRAME_POINTER;
+    w->walk->kinds[w->walk->n] = (uint8_t)kind;
     w->walk->addresses[w->walk->n++] = va;
     return true;
 }
@@ -35,14 +47,45 @@ static bool add(struct walker *w, uint64_t va)
 static bool add_return(struct walker *w, uint64_t va)
 {
     if (va && w->code->is_code(w->code->ctx, va) && w->code->is_return(w->code->ctx, va))
-        return add(w, va);
+        return add(w, va, CAIRN_FRAME_POINTER);
     w->walk->end = va ? CAIRN_WALK_OUTSIDE : CAIRN_WALK_NO_POINTER;
     return false;
 }
 
+/* The return address of the function that the CPU was in, where it has no frame (yet, any more);
+ * else 0. `next` is the address that the frame pointer gives, 0 for none. */
+static uint64_t hidden_caller(const struct walker *w, const struct cairn_user_sample *sample,
+                              uint64_t ip, uint64_t next)
+{
+    const struct cairn_walk_code *code = w->code;
+    for (size_t i = 0; i < CAIRN_WALK_TOP_WORDS; i++) {
+        uint64_t ret = sample->top[i];
+        if (!ret || ret == next || !code->is_code(code->ctx, ret))
+            continue;
+        uint64_t entry = code->called(code->ctx, ret);
+        if (!entry || ip - entry >= (i ? PUSHED_BYTES_MAX + 1 : FRAMELESS_BYTES_MAX))
+            continue;
+        /* The frame pointer's own caller knows better, where it called a place nearer to here. */
+        uint64_t outer = next ? code->called(code->ctx, next) : 0;
+        if (!outer || ip - outer > ip - entry)
+            return ret;
+    }
+    return 0;
+}
+
+static bool add_leaf(struct walker *w, const struct cairn_user_sample *sample, uint64_t ip,
+                     uint64_t next)
+{
+    if (!add(w, ip, CAIRN_FRAME_POINTER))
+        return false;
+    uint64_t hidden = hidden_caller(w, sample, ip, next);
+    return !hidden || add(w, hidden, CAIRN_FRAME_GUESSED);
+}
+
 static void take_chain(struct walker *w, const struct cairn_user_sample *sample)
 {
-    if (!add(w, sample->chain[0]))
+    uint64_t next = sample->n_chain > 1 ? sample->chain[1] : 0;
+    if (!add_leaf(w, sample, sample->chain[0], next))
         return;
     for (size_t i = 1; i < sample->n_chain; i++)
         if (!add_return(w, sample->chain[i]))
@@ -68,7 +111,10 @@ static void follow_pointers(struct walker *w, const struct cairn_user_sample *sa
     unsigned width = sample->regs.width;
     uint64_t fp = sample->regs.fp, floor = sample->regs.sp;
     struct cairn_span frame;
-    if (!add(w, sample->regs.ip))
+    uint64_t next = 0;
+    if (fp >= floor && cairn_span_slice(sample->stack, fp - floor, 2 * width, &frame))
+        next = word_at(frame.data + width, width);
+    if (!add_leaf(w, sample, sample->regs.ip, next))
         return;
     while (fp >= floor && fp % width == 0) {
         if (!cairn_span_slice(sample->stack, fp - sample->regs.sp, 2 * width, &frame)) {

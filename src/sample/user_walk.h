@@ -13,14 +13,17 @@
 
 enum { CAIRN_WALK_FRAMES_MAX = 1024 };
 
+enum { CAIRN_WALK_TOP_WORDS = 2 };
+
 /* What was caught. */
 struct cairn_user_sample {
     const uint64_t *chain; /* where the CPU was, then return addresses; NULL: walk yourself */
     size_t n_chain;
-    size_t chain_max;        /* the kernel stops there */
-    struct cairn_regs regs;  /* without a chain: where the CPU was */
-    struct cairn_span stack; /* and a copy of the stack from regs.sp upwards */
-    bool stack_goes_on;      /* the copy ends before the stack does */
+    size_t chain_max;                   /* the kernel stops there */
+    struct cairn_regs regs;             /* without a chain: where the CPU was */
+    struct cairn_span stack;            /* and a copy of the stack from regs.sp upwards */
+    bool stack_goes_on;                 /* the copy ends before the stack does */
+    uint64_t top[CAIRN_WALK_TOP_WORDS]; /* what lies where the stack pointer points; 0: unknown */
 };
 
 /* What is known of the process's code; answers may come from a cache. */
@@ -29,6 +32,8 @@ struct cairn_walk_code {
     bool (*is_code)(void *ctx, uint64_t va);   /* executable memory? */
     bool (*is_return)(void *ctx, uint64_t va); /* does a call end there? true where unknown */
     bool (*is_start)(void *ctx, uint64_t va);  /* code that calls main() or a thread's function? */
+    uint64_t (*called)(void *ctx, uint64_t ret); /* the function that the call before `ret` leads
+                                                    to; 0: unknown */
 };
 
 /* Why a walk ends where it ends. */

@@ -52,6 +52,10 @@ static void add_sample(struct cairn_buffer *out, uint64_t time_ns, const uint64_
         add_u64(&body, chain[i]);
     add_u64(&body, PERF_SAMPLE_REGS_ABI_64);
     add_u64(&body, 0x7ffc1000);
+    add_u64(&body, 16); /* asked for, there, valid */
+    add_u64(&body, 0x401100);
+    add_u64(&body, 0);
+    add_u64(&body, 8);
     add_record(out, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, &body);
     cairn_buffer_done(&body);
 }
@@ -102,6 +106,7 @@ static void a_sample_tells_who_when_and_where(void **state)
     assert_int_equal(record.id, 7);
     assert_int_equal(record.ip, 0x401000);
     assert_int_equal(record.sp, 0x7ffc1000);
+    assert_int_equal(record.stack.size, 8);
     static struct cairn_perf_chain split;
     cairn_perf_chain_split(record.chain, &split);
     assert_int_equal(split.n_kernel, 2);
@@ -162,6 +167,23 @@ static void a_chain_longer_than_its_record_is_refused(void **state)
         struct cairn_perf_record record;
         add_sample(&bytes, 1, chain, 2);
         memcpy(bytes.data + 8 + 32, &sizes[i], sizeof sizes[i]);
+        assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), &record));
+        cairn_buffer_done(&bytes);
+    }
+}
+
+static void a_stack_larger_than_its_record_is_refused(void **state)
+{
+    (void)state;
+    const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_USER, 0x1000};
+    const uint64_t huge[] = {17, UINT64_MAX, UINT64_MAX - 7};
+    for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
+        struct cairn_buffer bytes = {0};
+        struct cairn_perf_record record;
+        add_sample(&bytes, 1, chain, 2);
+        memcpy(bytes.data + bytes.size - 8, &huge[i], sizeof huge[i]); /* more valid than there */
+        assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), &record));
+        memcpy(bytes.data + bytes.size - 32, &huge[i], sizeof huge[i]);
         assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), &record));
         cairn_buffer_done(&bytes);
     }
@@ -234,9 +256,9 @@ static void every_truncation_fails_or_stays_inside(void **state)
         for (size_t size = 0; size < bytes.size; size++) {
             uint8_t *copy = test_copy(bytes.data, size);
             bool ok = cairn_perf_record_parse((struct cairn_span){copy, size}, &record);
-            /* Without registers a sample is still one; a shorter one or a shorter path is not. */
+            /* Without stack, or registers too, a sample is still one. */
             if (ok && kind == 0)
-                assert_int_equal(size, bytes.size - 16);
+                assert_true(size == bytes.size - 32 || size == bytes.size - 48);
             free(copy);
         }
     }
@@ -358,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_mapping_has_a_build_id_or_a_device),
         cmocka_unit_test(a_build_id_longer_than_its_field_is_refused),
         cmocka_unit_test(a_chain_longer_than_its_record_is_refused),
+        cmocka_unit_test(a_stack_larger_than_its_record_is_refused),
         cmocka_unit_test(a_fork_speaks_of_the_child_not_of_the_writer),
         cmocka_unit_test(what_was_lost_is_counted),
         cmocka_unit_test(a_record_type_of_a_later_kernel_is_passed_over),

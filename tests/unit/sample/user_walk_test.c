@@ -27,7 +27,16 @@ static bool is_start(void *ctx, uint64_t va)
     return va >= 0x1f00 && va < 0x2000;
 }
 
-static const struct cairn_walk_code code = {NULL, is_code, is_return, is_start};
+/* What the calls at 0x1a00 and up lead to: 0x1200; those at 0x1b00: 0x1a00; others nobody knows. */
+static uint64_t called(void *ctx, uint64_t ret)
+{
+    (void)ctx;
+    if (ret >= 0x1c00 || ret < 0x1a00)
+        return 0;
+    return ret >= 0x1b00 ? 0x1a00 : 0x1200;
+}
+
+static const struct cairn_walk_code code = {NULL, is_code, is_return, is_start, called};
 static struct cairn_user_walk walk;
 
 static void walk_chain(const uint64_t *chain, size_t n, size_t chain_max)
@@ -117,6 +126,46 @@ static void more_frames_than_fit_are_cut(void **state)
     assert_int_equal(walk.n, CAIRN_WALK_FRAMES_MAX);
 }
 
+static void walk_top(uint64_t ip, uint64_t next, uint64_t top, uint64_t below)
+{
+    const uint64_t chain[] = {ip, next, 0x1f10};
+    const struct cairn_user_sample sample = {.chain = chain, .n_chain = 3, .top = {top, below}};
+    cairn_user_walk(&sample, &code, &walk);
+}
+
+static void the_caller_of_a_function_without_a_frame_is_found_and_called_guessed(void **state)
+{
+    (void)state;
+    walk_top(0x1234, 0x1b10, 0x1a10, 0); /* 0x1b10 called 0x1a00, which called 0x1200 */
+    assert_int_equal(walk.n, 4);
+    assert_int_equal(walk.addresses[1], 0x1a10);
+    assert_int_equal(walk.kinds[1], CAIRN_FRAME_GUESSED);
+    assert_int_equal(walk.addresses[2], 0x1b10);
+    assert_int_equal(walk.kinds[2], CAIRN_FRAME_POINTER);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    walk_top(0x1201, 0x1b10, 0x7ffc, 0x1a10); /* right after the push */
+    assert_int_equal(walk.n, 4);
+}
+
+static void no_caller_is_made_up(void **state)
+{
+    (void)state;
+    walk_top(0x1234, 0x1a10, 0x1a10, 0); /* it is there already */
+    assert_int_equal(walk.n, 3);
+    walk_top(0x1234, 0x1a10, 0x1a20, 0); /* the frame pointer's caller called here as well */
+    assert_int_equal(walk.n, 3);
+    walk_top(0x1234, 0x1b10, 0x1b20, 0); /* that call does not lead here */
+    assert_int_equal(walk.n, 3);
+    walk_top(0x1234, 0x1b10, 0x1d00, 0); /* nobody knows where that call leads */
+    assert_int_equal(walk.n, 3);
+    walk_top(0x1100, 0x1b10, 0x1a10, 0); /* before the function's first byte */
+    assert_int_equal(walk.n, 3);
+    walk_top(0x1234, 0x1b10, 0x7ffc, 0x1a10); /* long after the push: the frame is there */
+    assert_int_equal(walk.n, 3);
+    walk_top(0x1234, 0x1b10, 0xdead0, 0); /* no code */
+    assert_int_equal(walk.n, 3);
+}
+
 static void a_sample_without_a_user_side_has_nothing(void **state)
 {
     (void)state;
@@ -203,6 +252,8 @@ int main(void)
         cmocka_unit_test(the_leaf_is_kept_wherever_it_is),
         cmocka_unit_test(a_full_chain_is_deeper_than_told),
         cmocka_unit_test(more_frames_than_fit_are_cut),
+        cmocka_unit_test(the_caller_of_a_function_without_a_frame_is_found_and_called_guessed),
+        cmocka_unit_test(no_caller_is_made_up),
         cmocka_unit_test(a_sample_without_a_user_side_has_nothing),
         cmocka_unit_test(frame_pointers_are_followed_up_the_stack),
         cmocka_unit_test(a_frame_pointer_that_goes_down_or_is_crooked_ends_the_walk),

@@ -1,0 +1,209 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cairn record on real processes: what it finds, what it refuses and how it says so. Cases that this
+# machine cannot do are skipped one by one, with the reason.
+set -u
+
+failed=0
+done_cases=0
+
+fail() {
+    echo "FAIL: $1"
+    [ $# -lt 2 ] || sed 's/^/    /' "$2"
+    failed=1
+}
+
+skip() {
+    echo "skipped: $1: $2"
+}
+
+# has FILE TEXT CASE: the file holds the text.
+has() {
+    done_cases=$((done_cases + 1))
+    grep -qF -- "$2" "$1" || fail "$3: no \"$2\" in" "$1"
+}
+
+# share FILE PATTERN: percent of the samples of a collapsed file whose stack matches.
+share() {
+    awk -v pattern="$2" '{ n = $NF; sum += n; if ($0 ~ pattern) hit += n }
+        END { printf "%d\n", sum ? 100 * hit / sum : 0 }' "$1"
+}
+
+# at_least WANTED GOT CASE
+at_least() {
+    done_cases=$((done_cases + 1))
+    [ "$2" -ge "$1" ] || fail "$3: $2, expected at least $1"
+}
+
+cc=${CC:-gcc}
+"$cc" -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread \
+    -o prog "$SRC/tests/e2e/record_programs.c" -ldl || exit 1
+cat >library.c <<'TEXT'
+#include <time.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) static void spin_once(void)
+{
+    for (unsigned i = 0; i < 2000000; i++)
+        sink += i;
+}
+void library_spin(double seconds)
+{
+    const time_t end = time(NULL) + (time_t)seconds + 1;
+    while (time(NULL) < end)
+        spin_once();
+}
+TEXT
+"$cc" -O2 -g -fno-omit-frame-pointer -fPIC -shared -o libspin.so library.c || exit 1
+
+"$CAIRN" record -o probe.txt -- ./prog spin 0.1 >probe.log 2>&1 ||
+    { fail "the first recording" probe.log; exit 1; }
+if grep -q 'by ptrace' probe.log; then
+    echo "skipped: perf_event_open is refused here: $(head -1 probe.log)"
+    exit 77
+fi
+
+# A command, named: nearly all in spin(), nearly all whole.
+"$CAIRN" record -F 199 -o spin.txt -- ./prog spin 2 2>log || fail "a command" log
+at_least 90 "$(share spin.txt ';spin(;|$| )')" "share of spin"
+at_least 90 "$(share spin.txt 'main;spin;spin_once')" "share of main;spin;spin_once"
+whole=$(sed -n 's/.*whole (\([0-9]*\).*/\1/p' log)
+at_least 95 "${whole:-0}" "whole stacks of a program with frame pointers"
+n=$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)
+at_least 100 "${n:-0}" "samples in two seconds at 199 Hz"
+
+# A process that runs, its later threads, and a duration that is kept to.
+./prog late 6 &
+target=$!
+sleep 0.1
+start=$(date +%s%N)
+"$CAIRN" record -F 199 -d 2 -o late.txt -p $target 2>log || fail "a running process" log
+took=$((($(date +%s%N) - start) / 1000000))
+at_least 1900 "$took" "a duration of 2 s, in ms"
+at_least "$took" 4000 "a duration of 2 s, in ms, at most"
+at_least 90 "$(share late.txt 'late_spin;spin')" "share of a thread that started later"
+kill -0 $target 2>/dev/null || fail "the target did not survive"
+kill $target
+wait $target 2>/dev/null
+
+# A library that is opened later, a child, another program in the same process.
+"$CAIRN" record -F 199 -o load.txt -- ./prog load 1 "$WORK/libspin.so" 2>log || fail "load" log
+at_least 85 "$(share load.txt 'library_spin;spin_once')" "share of a library opened later"
+"$CAIRN" record -F 199 -o fork.txt -- ./prog fork 1 2>log || fail "fork" log
+at_least 85 "$(share fork.txt 'main;.*spin;spin_once')" "share of a forked child"
+cp prog other
+"$CAIRN" record -F 199 -o exec.pb.gz -- ./prog exec 1 "$WORK/other" 2>log || fail "exec" log
+"$CAIRN" resolve exec.pb.gz --force -o exec.named.pb.gz 2>log || fail "exec: resolve" log
+"$CAIRN" report exec.named.pb.gz >exec.top 2>&1 || fail "exec: report" exec.top
+has exec.top other "the program after exec"
+has exec.top prog "the program before exec"
+
+# Deeper than the kernel walks: said, not hidden.
+"$CAIRN" record -F 199 -o deep.txt -- ./prog deep 1 2>log || fail "deep" log
+has log "deeper than $(cat /proc/sys/kernel/perf_event_max_stack) frames" "a deep stack"
+
+# Ctrl-C ends cleanly with the data written.
+./prog spin 20 &
+target=$!
+"$CAIRN" record -F 199 -o stop.pb.gz -p $target 2>log &
+recorder=$!
+sleep 1.5
+kill -INT $recorder
+wait $recorder || fail "Ctrl-C: exit status" log
+[ -s stop.pb.gz ] || fail "Ctrl-C: nothing written" log
+has log "samples in" "Ctrl-C"
+kill -9 $target
+wait $target 2>/dev/null
+
+# A target that vanishes meanwhile is no failure.
+./prog spin 20 &
+target=$!
+"$CAIRN" record -F 199 -o gone.pb.gz -p $target 2>log &
+recorder=$!
+sleep 1
+kill -9 $target
+wait $target 2>/dev/null
+wait $recorder || fail "a target that vanishes" log
+has log "samples in" "a target that vanishes"
+"$CAIRN" record -p $target 2>log && fail "a target that is gone was recorded"
+has log "no such process" "a target that is gone"
+
+# How the command ended is told; a command that is not there is not recorded.
+"$CAIRN" record -o exit.pb.gz -- ./prog exit 3 2>log || fail "exit status" log
+has log "exit status 3" "exit status"
+"$CAIRN" record -o signal.pb.gz -- ./prog signal 2>log || fail "signal" log
+has log "signal 6" "a command that aborts"
+"$CAIRN" record -o none.pb.gz -- no-such-program-cairn 2>log && fail "no such command"
+has log "no-such-program-cairn: cannot be started" "no such command"
+[ ! -e none.pb.gz ] || fail "no such command: something was written"
+
+# Outputs: nothing is replaced unasked, endings choose the format, bad use is said.
+"$CAIRN" record -o exit.pb.gz -- true 2>log && fail "an existing file was replaced"
+has log "--force" "an existing file"
+for out in x.html x.svg x.pb.gz; do
+    "$CAIRN" record -o $out -- ./prog spin 0.3 2>log || fail "$out" log
+    [ -s $out ] || fail "$out is empty"
+done
+"$CAIRN" record -o x.pdf -- true 2>log && fail "an unknown ending"
+has log "the ending says nothing" "an unknown ending"
+"$CAIRN" record 2>log && fail "nothing to record"
+"$CAIRN" record -p 1 -- true 2>log && fail "a pid and a command"
+"$CAIRN" record -F 100000000 -- true 2>log && fail "too high a frequency"
+
+# By ptrace, on purpose: the same answer.
+"$CAIRN" record --method=ptrace -F 199 -o ptrace.txt -- ./prog spin 2 2>log || fail "ptrace" log
+has log "by ptrace" "ptrace"
+at_least 90 "$(share ptrace.txt 'main;spin;spin_once')" "share of spin by ptrace"
+"$CAIRN" record --method=ptrace -F 199 -o pl.txt -- ./prog late 1 2>log || fail "ptrace late" log
+at_least 80 "$(share pl.txt 'late_spin;spin')" "share of a later thread by ptrace"
+"$CAIRN" record --method=ptrace -o px.pb.gz -- ./prog exit 3 2>log || fail "ptrace exit" log
+has log "exit status 3" "exit status by ptrace"
+
+# Somebody without rights is refused with the setting's name, or falls back to ptrace.
+if [ "$(id -u)" != 0 ]; then
+    skip "a user without rights" "needs root to become one"
+elif ! command -v setpriv >/dev/null; then
+    skip "a user without rights" "setpriv is missing"
+else
+    mkdir nobody && chmod 777 nobody && chmod 755 . && cp "$CAIRN" prog nobody/
+    as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+    (cd nobody && $as_nobody ./cairn record -p 1) 2>log && fail "pid 1 was recorded by nobody"
+    has log "another user" "another user's process"
+    has log "setcap" "another user's process"
+    (cd nobody && $as_nobody ./cairn record -F 199 -o n.txt -- ./prog spin 1) 2>log ||
+        fail "nobody's own command" log
+    at_least 90 "$(share nobody/n.txt 'main;spin;spin_once')" "share of spin as nobody"
+fi
+
+# Real programs: frames from their own module, and a reason for every stack that is cut.
+real() {
+    name=$1
+    shift
+    if ! command -v "$1" >/dev/null; then
+        skip "$name" "not installed"
+        return
+    fi
+    "$CAIRN" record -F 499 -o "$name.txt" -- "$@" >/dev/null 2>log || fail "$name" log
+    has log "samples in" "$name"
+    n=$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)
+    at_least 50 "${n:-0}" "samples of $name"
+}
+real python3 /usr/bin/python3 -c 'print(sum(hash(str(i)) % 7 for i in range(2000000)))'
+real sqlite3 sqlite3 :memory: 'with recursive c(x) as (select 1 union all select x+1 from c
+    where x < 2000000) select sum(x % 7) from c;'
+if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
+    redis-server --port 0 --unixsocket "$WORK/redis.sock" --save '' >/dev/null &
+    target=$!
+    sleep 0.5
+    redis-benchmark -s "$WORK/redis.sock" -n 200000 -q >/dev/null 2>&1 &
+    "$CAIRN" record -F 499 -d 2 -o redis.txt -p $target 2>log || fail "redis-server" log
+    has log "samples in" "redis-server"
+    redis-cli -s "$WORK/redis.sock" ping >answer 2>&1
+    has answer PONG "redis-server answers afterwards"
+    kill $target
+    wait 2>/dev/null
+else
+    skip "redis-server" "not installed"
+fi
+
+[ $failed = 0 ] && echo "$done_cases checks hold"
+exit $failed
