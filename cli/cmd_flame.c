@@ -213,6 +213,17 @@ static int find_value(const struct flame *f, const struct cairn_profile *profile
     return CAIRN_E_ARG;
 }
 
+/* 1,234,567 */
+static void add_count(struct cairn_buffer *b, uint64_t n)
+{
+    if (n >= 1000) {
+        add_count(b, n / 1000);
+        cairn_buffer_printf(b, ",%03u", (unsigned)(n % 1000));
+    } else {
+        cairn_buffer_u64(b, n);
+    }
+}
+
 static void add_cuts(struct cairn_buffer *b, const struct cairn_profile *profile,
                      const struct cairn_profile_stats *stats)
 {
@@ -221,8 +232,11 @@ static void add_cuts(struct cairn_buffer *b, const struct cairn_profile *profile
     size_t n = cairn_profile_cuts(profile, rows, REASONS);
     if (stats->n_cut == 0)
         return;
-    cairn_buffer_printf(b, " · %" PRIu64 " of %" PRIu64 " stacks end early", stats->n_cut,
-                        stats->n_samples);
+    cairn_buffer_str(b, " · ");
+    add_count(b, stats->n_cut);
+    cairn_buffer_str(b, " of ");
+    add_count(b, stats->n_samples);
+    cairn_buffer_str(b, " stacks end early");
     for (size_t i = 0; i < n && i < REASONS; i++)
         cairn_buffer_printf(b, "%s%s %" PRIu64, i ? ", " : ": ", rows[i].reason, rows[i].n_samples);
 }
@@ -246,10 +260,13 @@ static void describe(const struct flame *f, const struct cairn_profile *profile,
     if (quality) {
         cairn_buffer_str(b, quality);
     } else {
-        cairn_buffer_printf(b, "%" PRIu64 " samples", stats->n_samples);
+        add_count(b, stats->n_samples);
+        cairn_buffer_str(b, " samples");
         if (stats->duration_ns)
             cairn_buffer_printf(b, " in %.1f s", (double)stats->duration_ns / 1e9);
-        cairn_buffer_printf(b, " · %" PRIu64 " functions", stats->n_functions);
+        cairn_buffer_str(b, " · ");
+        add_count(b, stats->n_functions);
+        cairn_buffer_str(b, " functions");
         if (stats->n_modules)
             cairn_buffer_printf(b, " in %" PRIu64 " modules", stats->n_modules);
         add_cuts(b, profile, stats);

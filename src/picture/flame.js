@@ -108,7 +108,9 @@
 
   const showCrumbs = () => {
     const path = pathTo(tree, state.zoom);
+    if (path.length > 60) path.splice(10, path.length - 50, -1); // nobody reads a thousand
     byId("crumbs").replaceChildren(...path.map((node) => {
+      if (node < 0) return make("span", "› …");
       const name = tree.frames.name(tree.look[node]).slice(0, 200);
       const crumb = make("button", name);
       crumb.type = "button";

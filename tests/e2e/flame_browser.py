@@ -385,7 +385,7 @@ def holds_every_frame(browser, page):
     check("count", browser.text("#count"), f"{len(wanted) - 1} frames · 1,000 samples")
     check("legend", browser.text("#legend").split("\n"),
           ["native 43.0%", "inlined 39.0%", "kernel 12.0%", "JIT 3.00%", "unnamed 3.00%"])
-    check_that("subtitle", browser.text("#subtitle").startswith("1000 samples"), browser.text("#subtitle"))
+    check_that("subtitle", browser.text("#subtitle").startswith("1,000 samples"), browser.text("#subtitle"))
     browser.check_quiet("page")
 
 
