@@ -129,7 +129,8 @@ def configure(build):
 def run_build(build, total):
     say(f"{build.title}: build")
     start = time.monotonic()
-    for step in (lambda: configure(build), lambda: run(["ninja", "-k0", "-C", build.folder, "--quiet"])):
+    ninja = ["ninja", "-k0", "-C", build.folder, "--quiet"]
+    for step in (lambda: configure(build), lambda: run(ninja)):
         status, output = step()
         if status:
             total.fail(f"{build.title}: build", output)
