@@ -8,20 +8,20 @@
  * A suffix tells a frame's kind: _[k] kernel, _[i] inlined, _[j] JIT. Addresses stay the text they
  * are: a collapsed line does not say which of them are return addresses (`cairn resolve` is told).
  */
+#include "formats/collapsed.h"
+
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/escape.h"
 #include "base/log.h"
 #include "formats/format.h"
 #include "profile/trie.h"
 
 enum {
     LINE_MAX_BYTES = 16 << 20,
-    FRAMES_MAX = 65536, /* of one line */
-    OUT_CHUNK = 1 << 20,
-    SUFFIX_SIZE = 4, /* "_[k]" */
+    FRAMES_MAX = CAIRN_PROFILE_DEPTH_MAX, /* of one line */
+    SUFFIX_SIZE = 4,                      /* "_[k]" */
 };
 
 /* Where a frame of the line before ends, and the stack that it made. */
@@ -63,20 +63,6 @@ static enum cairn_frame_kind kind_of_suffix(struct cairn_span *io_text)
         return (enum cairn_frame_kind)end[-2];
     default:
         return CAIRN_FRAME_UNKNOWN;
-    }
-}
-
-static const char *suffix_of_kind(uint8_t kind)
-{
-    switch (kind) {
-    case CAIRN_FRAME_KERNEL:
-        return "_[k]";
-    case CAIRN_FRAME_INLINED:
-        return "_[i]";
-    case CAIRN_FRAME_JIT:
-        return "_[j]";
-    default:
-        return "";
     }
 }
 
@@ -132,6 +118,9 @@ static int add_path(struct reading *r, struct cairn_span stack, struct cairn_err
     uint32_t at = n ? r->steps[n - 1].stack : 0;
     size_t pos = n ? r->steps[n - 1].end + 1 : 0; /* behind the ';' */
     bool fresh = false;
+    if (pos < stack.size && memchr(stack.data + pos, 0, stack.size - pos))
+        return cairn_fail(err, CAIRN_E_FORMAT, "line %llu: a NUL byte in a name",
+                          (unsigned long long)r->line);
     while (pos <= stack.size) {
         const uint8_t *start = stack.data + pos;
         const uint8_t *sep = memchr(start, ';', stack.size - pos);
@@ -181,7 +170,7 @@ static bool parse_count(struct reading *r, struct cairn_span text, int64_t *ret_
 static int add_line(struct reading *r, struct cairn_span line, struct cairn_err *err)
 {
     r->line++;
-    if (line.size && line.data[line.size - 1] == '\r')
+    while (line.size && strchr(" \t\r", line.data[line.size - 1]) && line.data[line.size - 1])
         line.size--;
     if (line.size == 0)
         return CAIRN_OK;
@@ -244,104 +233,6 @@ static int read_collapsed(struct cairn_source *source, struct cairn_profile *p,
     return result;
 }
 
-/* Text of every frame as it stands in a line, made once. */
-struct writing {
-    const struct cairn_profile *p;
-    struct cairn_buffer texts;
-    size_t *text_of; /* by frame: start in `texts`; the next one's start is its end */
-    uint32_t *path;  /* of one stack, leaf first */
-    size_t cap_path;
-    struct cairn_buffer out;
-    cairn_write_fn write;
-    void *ctx;
-};
-
-static void add_frame_text(struct writing *w, uint32_t number)
-{
-    const struct cairn_profile *p = w->p;
-    const struct cairn_profile_frame *frame = &p->frames[number];
-    char buf[512];
-    for (uint32_t k = frame->n_lines; k-- > 0;) {
-        const struct cairn_profile_line *line = &p->lines[frame->lines + k];
-        uint32_t name = p->functions[line->function].name;
-        cairn_escape_collapsed(&w->texts, cairn_strings_get(&p->strings, name),
-                               cairn_strings_size(&p->strings, name));
-        /* All but the outermost line of a frame are inlined into the one before. */
-        bool inlined = k + 1 < frame->n_lines;
-        cairn_buffer_str(&w->texts, suffix_of_kind(inlined ? CAIRN_FRAME_INLINED : frame->kind));
-        if (k)
-            cairn_buffer_char(&w->texts, ';');
-    }
-    if (!frame->n_lines) {
-        cairn_profile_frame_text(p, number, buf, sizeof buf);
-        cairn_escape_collapsed(&w->texts, buf, strlen(buf));
-        cairn_buffer_str(&w->texts, suffix_of_kind(frame->kind));
-    }
-}
-
-static bool make_texts(struct writing *w)
-{
-    w->text_of = cairn_alloc(w->p->n_frames + 1, sizeof *w->text_of);
-    for (uint32_t i = 1; w->text_of && i < w->p->n_frames; i++) {
-        w->text_of[i] = w->texts.size;
-        add_frame_text(w, i);
-    }
-    if (w->text_of)
-        w->text_of[w->p->n_frames] = w->texts.size;
-    return w->text_of && !w->texts.failed;
-}
-
-static int flush(struct writing *w, struct cairn_err *err)
-{
-    if (w->out.failed)
-        return cairn_fail_memory(err);
-    if (w->out.size && w->write(w->ctx, w->out.data, w->out.size))
-        return cairn_fail(err, CAIRN_E_IO, "the output could not be written");
-    cairn_buffer_clear(&w->out);
-    return CAIRN_OK;
-}
-
-static int write_sample(struct writing *w, size_t sample, size_t value_type, struct cairn_err *err)
-{
-    const struct cairn_profile *p = w->p;
-    size_t n = 0;
-    for (uint32_t at = p->samples[sample].stack; at; at = p->stacks[at].parent) {
-        if (cairn_grow((void **)&w->path, &w->cap_path, n + 1, sizeof *w->path) < 0)
-            return cairn_fail_memory(err);
-        w->path[n++] = p->stacks[at].frame;
-    }
-    if (n == 0)
-        cairn_buffer_str(&w->out, "[no stack]");
-    while (n-- > 0) {
-        size_t start = w->text_of[w->path[n]], end = w->text_of[w->path[n] + 1];
-        cairn_buffer_add(&w->out, w->texts.data + start, end - start);
-        if (n)
-            cairn_buffer_char(&w->out, ';');
-    }
-    int64_t value = p->values[sample * p->n_types + value_type];
-    cairn_buffer_str(&w->out, value < 0 ? " -" : " ");
-    cairn_buffer_u64(&w->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-    cairn_buffer_char(&w->out, '\n');
-    return w->out.size >= OUT_CHUNK ? flush(w, err) : CAIRN_OK;
-}
-
-static int write_collapsed(const struct cairn_profile *p, cairn_write_fn write, void *ctx,
-                           struct cairn_err *err)
-{
-    struct writing w = {.p = p, .write = write, .ctx = ctx};
-    int result = make_texts(&w) ? CAIRN_OK : cairn_fail_memory(err);
-    size_t value_type = cairn_profile_default_value(p);
-    for (size_t i = 0; result == CAIRN_OK && i < p->n_samples; i++)
-        result = write_sample(&w, i, value_type, err);
-    if (result == CAIRN_OK)
-        result = flush(&w, err);
-    cairn_buffer_done(&w.texts);
-    cairn_buffer_done(&w.out);
-    cairn_free(w.text_of);
-    cairn_free(w.path);
-    return result;
-}
-
 /* Text whose first line with anything on it ends in a blank and a number. */
 static bool sniff(struct cairn_span head)
 {
@@ -375,5 +266,5 @@ const struct cairn_format_row cairn_format_collapsed = {
     .endings = endings,
     .sniff = sniff,
     .read = read_collapsed,
-    .write = write_collapsed,
+    .write = cairn_collapsed_write,
 };

@@ -3,9 +3,15 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/zip.h"
 #include "formats/format.h"
 
 enum { HEAD_SIZE = 4096 };
+
+/* Profiles unpack to 5 to 20 times their size, a bomb to 1000 times; what is small may. */
+enum { UNZIPPED_RATIO_MAX = 256 };
+static const size_t ZIPPED_MAX = (size_t)4 << 30, UNZIPPED_MAX = (size_t)4 << 30,
+                    UNZIPPED_SMALL = (size_t)256 << 20;
 
 /* In the order of trust: collapsed text comes last, for it has no magic. */
 static const struct cairn_format_row *const rows[] = {&cairn_format_pprof, &cairn_format_collapsed};
@@ -45,6 +51,26 @@ int cairn_source_slurp(struct cairn_source *s, size_t limit, struct cairn_span *
     return CAIRN_OK;
 }
 
+/* Puts the unzipped bytes in place of the source's, so that no reader needs to know of gzip. */
+static int unzip(struct cairn_source *s, struct cairn_err *err)
+{
+    struct cairn_span zipped;
+    int result = cairn_source_slurp(s, ZIPPED_MAX, &zipped, err);
+    if (result < 0)
+        return result;
+    size_t limit = UNZIPPED_MAX;
+    if (zipped.size < UNZIPPED_MAX / UNZIPPED_RATIO_MAX)
+        limit = zipped.size * UNZIPPED_RATIO_MAX;
+    if (limit < UNZIPPED_SMALL)
+        limit = UNZIPPED_SMALL;
+    struct cairn_buffer unzipped = {0};
+    result = cairn_zip_gunzip(zipped, limit, &unzipped, err);
+    cairn_buffer_done(&s->ahead);
+    s->ahead = unzipped;
+    s->pos = 0;
+    return result;
+}
+
 static const struct cairn_format_row *row_of(enum cairn_format format)
 {
     for (size_t i = 0; i < N_ROWS; i++)
@@ -67,7 +93,11 @@ static int read_from(struct cairn_source *source, enum cairn_format format,
     int result = cairn_source_fill(source, HEAD_SIZE, err);
     if (result < 0)
         return result;
-    struct cairn_span head = {source->ahead.data + source->pos, source->ahead.size - source->pos};
+    if (cairn_zip_is_gzip(cairn_buffer_span(&source->ahead)))
+        result = unzip(source, err);
+    if (result < 0)
+        return result;
+    struct cairn_span head = cairn_buffer_span(&source->ahead);
     const struct cairn_format_row *row =
         format == CAIRN_FORMAT_AUTO ? row_of_head(head) : row_of(format);
     if (!row && format != CAIRN_FORMAT_AUTO)

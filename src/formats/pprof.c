@@ -12,18 +12,22 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/zip.h"
 #include "formats/format.h"
 #include "formats/pprof_write.h"
 #include "formats/protobuf.h"
 #include "profile/trie.h"
 
-static const uint64_t UNZIPPED_MAX = 4ull << 30;
+static const size_t FILE_BYTES_MAX = (size_t)4 << 30;
 enum {
-    FRAMES_MAX = 65536, /* of one sample */
-    LINES_MAX = 4096,   /* of one location */
-    LABELS_MAX = 256,   /* of one sample */
-    TYPES_MAX = 64,
+    LINES_MAX = 4096,      /* of one location */
+    COMMENTS_MAX = 65536,  /* of the profile */
+    STRINGS_MAX = 1 << 28, /* of the table */
+    ENTRIES_MAX = 1 << 24, /* mappings, functions, locations: of each kind */
+    FRAMES_MAX = CAIRN_PROFILE_DEPTH_MAX,
+    LABELS_MAX = CAIRN_PROFILE_LABELS_MAX,
+    TYPES_MAX = CAIRN_PROFILE_TYPES_MAX,
+    SAMPLES_MAX = CAIRN_PROFILE_NUMBERS_MAX,
+    N_COUNTED = PPROF_COMMENT + 1,
 };
 
 /* What a location of the file is until a sample says how it was found. */
@@ -36,8 +40,11 @@ struct reading {
     struct cairn_profile *p;
     struct cairn_span bytes;
     struct cairn_err *err;
+    size_t at;                  /* where the message of the profile begins that is being read */
     struct cairn_span *strings; /* the file's table */
     size_t n_strings, cap_strings;
+    size_t n_of[N_COUNTED]; /* fields of the profile, by number */
+    bool has_time;
     uint32_t *texts; /* numbers in the profile; UINT32_MAX: not asked for yet */
     struct cairn_table functions, modules, locations; /* by id of the file */
     struct location *found;
@@ -65,10 +72,14 @@ static void done(struct reading *r)
     cairn_free(r->ids);
 }
 
+/* Every failure names the message of the profile that it is in, by its place in the unzipped file.
+ */
+#define FAIL_AT(r, code, format, ...)                                                              \
+    cairn_fail((r)->err, (code), "pprof: byte 0x%zx: " format, (r)->at, ##__VA_ARGS__)
+
 static int damaged(struct reading *r, const char *what, size_t pos)
 {
-    return cairn_fail(r->err, CAIRN_E_FORMAT, "pprof: %s at byte 0x%zx is damaged or cut off", what,
-                      pos);
+    return FAIL_AT(r, CAIRN_E_FORMAT, "%s is damaged or cut off at byte 0x%zx", what, pos);
 }
 
 /* Offset in the (unzipped) file of a span that was taken out of it. */
@@ -81,9 +92,8 @@ static size_t pos_of(const struct reading *r, struct cairn_span bytes)
 static int text(struct reading *r, uint64_t index, uint32_t *ret_number)
 {
     if (index >= r->n_strings)
-        return cairn_fail(r->err, CAIRN_E_FORMAT,
-                          "pprof: text %llu is asked for, the table has %zu",
-                          (unsigned long long)index, r->n_strings);
+        return FAIL_AT(r, CAIRN_E_FORMAT, "text %llu is asked for, the table has %zu",
+                       (unsigned long long)index, r->n_strings);
     if (r->texts[index] == UINT32_MAX) {
         struct cairn_span bytes = r->strings[index];
         r->texts[index] = cairn_profile_text(r->p, (const char *)bytes.data, bytes.size);
@@ -97,23 +107,82 @@ static int text(struct reading *r, uint64_t index, uint32_t *ret_number)
 /* What is done with each field of one message; a negative code ends it. */
 typedef int (*field_fn)(struct reading *r, const struct cairn_pb_field *field, void *ctx);
 
-static int each_field(struct reading *r, struct cairn_span message, const char *what, field_fn fn,
-                      void *ctx)
+/* What the fields of one message must be: numbers, but for those in the masks. */
+struct shape {
+    const char *what;
+    uint32_t known, bytes, numbers; /* bit n: field n; `numbers` may be packed into bytes */
+};
+
+#define BIT(field) (1u << (field))
+
+/* Fields of later versions may be anything. */
+static bool fits(const struct cairn_pb_field *field, const struct shape *shape)
 {
+    enum { MASK_BITS = 32 };
+    uint32_t bit = field->number < MASK_BITS ? BIT(field->number) : 0;
+    if (!(shape->known & bit))
+        return true;
+    if (field->wire == CAIRN_PB_BYTES)
+        return (shape->bytes | shape->numbers) & bit;
+    return field->wire == CAIRN_PB_VARINT && !(shape->bytes & bit);
+}
+
+static int check_wire(struct reading *r, const struct cairn_pb_field *field,
+                      const struct shape *shape)
+{
+    if (fits(field, shape))
+        return CAIRN_OK;
+    return FAIL_AT(r, CAIRN_E_FORMAT, "field %u of %s has wire type %d, expected %d", field->number,
+                   shape->what, field->wire,
+                   field->wire == CAIRN_PB_BYTES ? CAIRN_PB_VARINT : CAIRN_PB_BYTES);
+}
+
+static int each_field(struct reading *r, struct cairn_span message, const struct shape *shape,
+                      field_fn fn, void *ctx)
+{
+    bool is_profile = message.data == r->bytes.data && message.size == r->bytes.size;
     struct cairn_reader reader = cairn_reader_of(message, false);
     struct cairn_pb_field field;
     while (cairn_pb_next(&reader, &field)) {
-        int result = fn(r, &field, ctx);
+        if (is_profile)
+            r->at = field.pos;
+        int result = check_wire(r, &field, shape);
+        if (result == CAIRN_OK)
+            result = fn(r, &field, ctx);
         if (result < 0)
             return result;
     }
-    return reader.failed ? damaged(r, what, pos_of(r, message) + reader.pos) : CAIRN_OK;
+    return reader.failed ? damaged(r, shape->what, pos_of(r, message) + reader.pos) : CAIRN_OK;
 }
+
+static const struct shape profile_shape = {
+    "a profile", 0x7ffe,
+    BIT(PPROF_SAMPLE_TYPE) | BIT(PPROF_SAMPLE) | BIT(PPROF_MAPPING) | BIT(PPROF_LOCATION) |
+        BIT(PPROF_FUNCTION) | BIT(PPROF_STRING) | BIT(PPROF_PERIOD_TYPE),
+    BIT(PPROF_COMMENT)};
+static const struct shape type_shape = {"a value type", 0x6, 0, 0};
+static const struct shape function_shape = {"a function", 0x3e, 0, 0};
+static const struct shape mapping_shape = {"a mapping", 0x7fe, 0, 0};
+static const struct shape line_shape = {"a line", 0x6, 0, 0};
+static const struct shape location_shape = {"a location", 0x3e, BIT(PPROF_LOCATION_LINE), 0};
+static const struct shape label_shape = {"a label", 0x1e, 0, 0};
+static const struct shape sample_shape = {"a sample", 0xe, BIT(PPROF_SAMPLE_LABEL),
+                                          BIT(PPROF_SAMPLE_LOCATION) | BIT(PPROF_SAMPLE_VALUE)};
 
 static int scan_field(struct reading *r, const struct cairn_pb_field *field, void *ctx)
 {
     (void)ctx;
-    if (field->number != PPROF_STRING || field->wire != CAIRN_PB_BYTES)
+    static const size_t max[] = {
+        [PPROF_SAMPLE] = SAMPLES_MAX,    [PPROF_MAPPING] = ENTRIES_MAX,
+        [PPROF_LOCATION] = ENTRIES_MAX,  [PPROF_FUNCTION] = ENTRIES_MAX,
+        [PPROF_STRING] = STRINGS_MAX,    [PPROF_COMMENT] = COMMENTS_MAX,
+        [PPROF_SAMPLE_TYPE] = TYPES_MAX,
+    };
+    if (field->number < N_COUNTED && max[field->number] &&
+        ++r->n_of[field->number] > max[field->number])
+        return FAIL_AT(r, CAIRN_E_LIMIT, "more than %zu of field %u", max[field->number],
+                       field->number);
+    if (field->number != PPROF_STRING)
         return CAIRN_OK;
     if (cairn_grow((void **)&r->strings, &r->cap_strings, r->n_strings + 1, sizeof *r->strings) < 0)
         return cairn_fail_memory(r->err);
@@ -123,14 +192,14 @@ static int scan_field(struct reading *r, const struct cairn_pb_field *field, voi
 
 static int scan(struct reading *r)
 {
-    int result = each_field(r, r->bytes, "a field", scan_field, NULL);
+    int result = each_field(r, r->bytes, &profile_shape, scan_field, NULL);
     if (result < 0)
         return result;
     if (r->n_strings == 0)
         return cairn_fail(r->err, CAIRN_E_FORMAT, "pprof: there is no string table");
     if (r->strings[0].size)
-        return cairn_fail(r->err, CAIRN_E_FORMAT, "pprof: text 0 has %zu bytes, it must be empty",
-                          r->strings[0].size);
+        return FAIL_AT(r, CAIRN_E_FORMAT, "text 0 has %zu bytes, it must be empty",
+                       r->strings[0].size);
     r->texts = cairn_alloc(r->n_strings, sizeof *r->texts);
     if (!r->texts)
         return cairn_fail_memory(r->err);
@@ -169,11 +238,9 @@ static int add_type(struct reading *r, const struct cairn_pb_field *field)
 {
     struct cairn_profile *p = r->p;
     struct cairn_profile_type type = {0};
-    int result = each_field(r, field->bytes, "a sample type", type_field, &type);
+    int result = each_field(r, field->bytes, &type_shape, type_field, &type);
     if (result < 0)
         return result;
-    if (p->n_types == TYPES_MAX)
-        return cairn_fail(r->err, CAIRN_E_LIMIT, "pprof: more than %d sample types", TYPES_MAX);
     if (cairn_profile_add_type(p, cairn_strings_get(&p->strings, type.type),
                                cairn_strings_get(&p->strings, type.unit)) == UINT32_MAX)
         return cairn_fail_memory(r->err);
@@ -184,15 +251,19 @@ static int head_field(struct reading *r, const struct cairn_pb_field *field, voi
 {
     (void)ctx;
     struct cairn_profile *p = r->p;
+    uint32_t ignored;
     switch (field->number) {
     case PPROF_SAMPLE_TYPE:
         return add_type(r, field);
     case PPROF_PERIOD_TYPE:
-        return each_field(r, field->bytes, "the period's type", type_field, &p->period_type);
+        return each_field(r, field->bytes, &type_shape, type_field, &p->period_type);
     case PPROF_PERIOD:
         p->period = (int64_t)field->value;
         return CAIRN_OK;
     case PPROF_TIME_NS:
+        if (r->has_time)
+            return FAIL_AT(r, CAIRN_E_FORMAT, "a second time: two profiles in one file");
+        r->has_time = field->value != 0;
         p->time_ns = (int64_t)field->value;
         return CAIRN_OK;
     case PPROF_DURATION_NS:
@@ -202,6 +273,9 @@ static int head_field(struct reading *r, const struct cairn_pb_field *field, voi
         return comments_field(r, field);
     case PPROF_DEFAULT_TYPE:
         return text(r, field->value, &p->default_type);
+    case PPROF_DROP_FRAMES:
+    case PPROF_KEEP_FRAMES: /* for those who name frames; not for us, but must be sound */
+        return text(r, field->value, &ignored);
     default:
         return CAIRN_OK;
     }
@@ -213,10 +287,10 @@ static int enter_id(struct reading *r, struct cairn_table *ids, const char *what
 {
     uint32_t old;
     if (id == 0)
-        return cairn_fail(r->err, CAIRN_E_FORMAT, "pprof: %s has id 0", what);
+        return FAIL_AT(r, CAIRN_E_FORMAT, "%s has id 0", what);
     if (cairn_table_find(ids, id, &old))
-        return cairn_fail(r->err, CAIRN_E_FORMAT, "pprof: %s id %llu is there twice", what,
-                          (unsigned long long)id);
+        return FAIL_AT(r, CAIRN_E_FORMAT, "%s id %llu is there twice", what,
+                       (unsigned long long)id);
     if (number == UINT32_MAX || cairn_table_set(ids, id, number) < 0)
         return cairn_fail_memory(r->err);
     return CAIRN_OK;
@@ -251,7 +325,7 @@ static int function_field(struct reading *r, const struct cairn_pb_field *field,
 static int add_function(struct reading *r, const struct cairn_pb_field *field)
 {
     struct function_parts parts = {0};
-    int result = each_field(r, field->bytes, "a function", function_field, &parts);
+    int result = each_field(r, field->bytes, &function_shape, function_field, &parts);
     if (result < 0)
         return result;
     if (!parts.function.name)
@@ -305,7 +379,7 @@ static int mapping_field(struct reading *r, const struct cairn_pb_field *field, 
 static int add_mapping(struct reading *r, const struct cairn_pb_field *field)
 {
     struct mapping_parts parts = {0};
-    int result = each_field(r, field->bytes, "a mapping", mapping_field, &parts);
+    int result = each_field(r, field->bytes, &mapping_shape, mapping_field, &parts);
     if (result < 0)
         return result;
     return enter_id(r, &r->modules, "a mapping", parts.id,
@@ -315,8 +389,6 @@ static int add_mapping(struct reading *r, const struct cairn_pb_field *field)
 static int table_field(struct reading *r, const struct cairn_pb_field *field, void *ctx)
 {
     (void)ctx;
-    if (field->wire != CAIRN_PB_BYTES)
-        return CAIRN_OK;
     if (field->number == PPROF_FUNCTION)
         return add_function(r, field);
     return field->number == PPROF_MAPPING ? add_mapping(r, field) : CAIRN_OK;
@@ -331,8 +403,8 @@ static int line_field(struct reading *r, const struct cairn_pb_field *field, voi
     }
     if (field->number == PPROF_LINE_FUNCTION &&
         !cairn_table_find(&r->functions, field->value, &line->function))
-        return cairn_fail(r->err, CAIRN_E_FORMAT, "pprof: a line has unknown function id %llu",
-                          (unsigned long long)field->value);
+        return FAIL_AT(r, CAIRN_E_FORMAT, "a line has unknown function id %llu",
+                       (unsigned long long)field->value);
     return CAIRN_OK;
 }
 
@@ -345,12 +417,13 @@ static int add_line(struct reading *r, const struct cairn_pb_field *field,
                     struct location *location)
 {
     struct cairn_profile_line line = {0};
-    int result = each_field(r, field->bytes, "a line", line_field, &line);
+    int result = each_field(r, field->bytes, &line_shape, line_field, &line);
     if (result < 0)
         return result;
+    if (line.function == 0)
+        return FAIL_AT(r, CAIRN_E_FORMAT, "a line has no function");
     if (location->n_lines == LINES_MAX)
-        return cairn_fail(r->err, CAIRN_E_LIMIT, "pprof: a location has more than %d lines",
-                          LINES_MAX);
+        return FAIL_AT(r, CAIRN_E_LIMIT, "a location has more than %d lines", LINES_MAX);
     if (cairn_grow((void **)&r->lines, &r->cap_lines, r->n_lines + 1, sizeof *r->lines) < 0)
         return cairn_fail_memory(r->err);
     r->lines[r->n_lines++] = line;
@@ -385,10 +458,10 @@ static int location_field(struct reading *r, const struct cairn_pb_field *field,
 static int add_location(struct reading *r, const struct cairn_pb_field *field, void *ctx)
 {
     (void)ctx;
-    if (field->number != PPROF_LOCATION || field->wire != CAIRN_PB_BYTES)
+    if (field->number != PPROF_LOCATION)
         return CAIRN_OK;
     struct location_parts parts = {.location.first_line = (uint32_t)r->n_lines};
-    int result = each_field(r, field->bytes, "a location", location_field, &parts);
+    int result = each_field(r, field->bytes, &location_shape, location_field, &parts);
     if (result < 0)
         return result;
     if (r->n_found >= UINT32_MAX >> 8 ||
@@ -444,7 +517,7 @@ static int add_label(struct reading *r, const struct cairn_pb_field *field,
                      struct sample_parts *parts)
 {
     struct cairn_profile_label label = {0};
-    int result = each_field(r, field->bytes, "a label", label_field, &label);
+    int result = each_field(r, field->bytes, &label_shape, label_field, &label);
     if (result < 0)
         return result;
     const struct cairn_strings *strings = &r->p->strings;
@@ -453,8 +526,7 @@ static int add_label(struct reading *r, const struct cairn_pb_field *field,
         return CAIRN_OK;
     }
     if (parts->n_labels == LABELS_MAX)
-        return cairn_fail(r->err, CAIRN_E_LIMIT, "pprof: a sample has more than %d labels",
-                          LABELS_MAX);
+        return FAIL_AT(r, CAIRN_E_LIMIT, "a sample has more than %d labels", LABELS_MAX);
     r->labels[parts->n_labels++] = label;
     return CAIRN_OK;
 }
@@ -462,8 +534,7 @@ static int add_label(struct reading *r, const struct cairn_pb_field *field,
 static int add_id(struct reading *r, struct sample_parts *parts, uint64_t id)
 {
     if (parts->n_ids == FRAMES_MAX)
-        return cairn_fail(r->err, CAIRN_E_LIMIT, "pprof: a sample has more than %d locations",
-                          FRAMES_MAX);
+        return FAIL_AT(r, CAIRN_E_LIMIT, "a sample has more than %d locations", FRAMES_MAX);
     if (cairn_grow((void **)&r->ids, &r->cap_ids, parts->n_ids + 1, sizeof *r->ids) < 0)
         return cairn_fail_memory(r->err);
     r->ids[parts->n_ids++] = id;
@@ -509,9 +580,8 @@ static int stack_of(struct reading *r, const struct sample_parts *parts, uint32_
     for (size_t i = parts->n_ids; i-- > 0;) {
         uint32_t location, frame;
         if (!cairn_table_find(&r->locations, r->ids[i], &location))
-            return cairn_fail(r->err, CAIRN_E_FORMAT,
-                              "pprof: a sample has unknown location id %llu",
-                              (unsigned long long)r->ids[i]);
+            return FAIL_AT(r, CAIRN_E_FORMAT, "a sample has unknown location id %llu",
+                           (unsigned long long)r->ids[i]);
         int result = frame_of(r, location, kind_of_letter(parts->letters, i, parts->n_ids), &frame);
         if (result < 0)
             return result;
@@ -526,16 +596,16 @@ static int stack_of(struct reading *r, const struct sample_parts *parts, uint32_
 static int add_sample(struct reading *r, const struct cairn_pb_field *field, void *ctx)
 {
     (void)ctx;
-    if (field->number != PPROF_SAMPLE || field->wire != CAIRN_PB_BYTES)
+    if (field->number != PPROF_SAMPLE)
         return CAIRN_OK;
     struct sample_parts parts = {0};
-    int result = each_field(r, field->bytes, "a sample", sample_field, &parts);
+    int result = each_field(r, field->bytes, &sample_shape, sample_field, &parts);
     if (result < 0)
         return result;
     if (parts.n_values != r->p->n_types)
         return cairn_fail(r->err, CAIRN_E_FORMAT,
-                          "pprof: the sample at byte 0x%zx has %zu values, expected %zu",
-                          pos_of(r, field->bytes), parts.n_values, r->p->n_types);
+                          "pprof: byte 0x%zx: a sample has %zu values, expected %zu", r->at,
+                          parts.n_values, r->p->n_types);
     uint32_t stack = 0;
     result = stack_of(r, &parts, &stack);
     if (result < 0)
@@ -547,66 +617,68 @@ static int add_sample(struct reading *r, const struct cairn_pb_field *field, voi
     return CAIRN_OK;
 }
 
+/* Where a file names none of its types, go tool pprof shows the last one. */
+static void choose_default_type(struct cairn_profile *p)
+{
+    for (size_t i = 0; i < p->n_types; i++)
+        if (p->types[i].type == p->default_type)
+            return;
+    p->default_type = p->types[p->n_types - 1].type;
+}
+
 static int build(struct reading *r)
 {
     int result = scan(r);
     if (result == CAIRN_OK)
-        result = each_field(r, r->bytes, "a field", head_field, NULL);
+        result = each_field(r, r->bytes, &profile_shape, head_field, NULL);
     if (result == CAIRN_OK && r->p->n_types == 0)
         result = cairn_fail(r->err, CAIRN_E_FORMAT, "pprof: there is no sample type");
     if (result == CAIRN_OK)
-        result = each_field(r, r->bytes, "a field", table_field, NULL);
+        result = each_field(r, r->bytes, &profile_shape, table_field, NULL);
     if (result == CAIRN_OK)
-        result = each_field(r, r->bytes, "a field", add_location, NULL);
+        result = each_field(r, r->bytes, &profile_shape, add_location, NULL);
     if (result == CAIRN_OK)
-        result = each_field(r, r->bytes, "a field", add_sample, NULL);
+        result = each_field(r, r->bytes, &profile_shape, add_sample, NULL);
+    if (result == CAIRN_OK)
+        choose_default_type(r->p);
     return result;
 }
 
 static int read_pprof(struct cairn_source *source, struct cairn_profile *p, struct cairn_err *err)
 {
-    struct cairn_buffer unzipped = {0};
     struct cairn_span bytes;
-    int result = cairn_source_slurp(source, UNZIPPED_MAX, &bytes, err);
-    if (result == CAIRN_OK && cairn_zip_is_gzip(bytes)) {
-        result = cairn_zip_gunzip(bytes, UNZIPPED_MAX, &unzipped, err);
-        bytes = cairn_buffer_span(&unzipped);
-        cairn_buffer_done(&source->ahead);
-        source->pos = 0;
-    }
-    if (result == CAIRN_OK) {
-        struct reading *r = cairn_alloc(1, sizeof *r);
-        if (r) {
-            *r = (struct reading){.p = p, .bytes = bytes, .err = err};
-            result = build(r);
-            done(r);
-        } else {
-            result = cairn_fail_memory(err);
-        }
-        cairn_free(r);
-    }
-    cairn_buffer_done(&unzipped);
+    int result = cairn_source_slurp(source, FILE_BYTES_MAX, &bytes, err);
+    if (result < 0)
+        return result;
+    struct reading *r = cairn_alloc(1, sizeof *r);
+    if (!r)
+        return cairn_fail_memory(err);
+    *r = (struct reading){.p = p, .bytes = bytes, .err = err};
+    result = build(r);
+    done(r);
+    cairn_free(r);
     return result;
 }
 
-/* gzip, or a message whose first field is one of a profile's first ones: sample_type, sample,
- * mapping, location, function or a text, all of them with a length. */
+/* The first field is one of a profile, and fields follow; and every message of a profile holds
+ * small numbers, which are bytes that no text has. */
 static bool sniff(struct cairn_span head)
 {
-    if (cairn_zip_is_gzip(head))
-        return true;
-    struct cairn_reader r = cairn_reader_of(head, false);
-    uint64_t key = cairn_reader_uleb(&r), size = cairn_reader_uleb(&r);
-    if (r.failed || (key & 7) != CAIRN_PB_BYTES || key >> 3 < 1 || key >> 3 > PPROF_STRING)
+    enum { FIELDS = 16, BYTES = 64, TAB = 9 };
+    bool binary = false;
+    for (size_t i = 0; i < head.size && i < BYTES; i++)
+        binary |= head.data[i] < TAB;
+    if (!binary || !(BIT(head.data[0] >> 3 & 31) & profile_shape.known))
         return false;
-    /* '\n' is the key of sample_type, and what an empty line begins with. */
-    if (key >> 3 != PPROF_SAMPLE_TYPE)
-        return size < UINT32_MAX;
-    if (size > 20 || !cairn_reader_left(&r))
-        return false;
-    uint64_t inner = cairn_reader_uleb(&r);
-    return !r.failed && (size == 0 || (inner & 7) == CAIRN_PB_VARINT) &&
-           (size == 0 || inner >> 3 <= 2);
+    struct cairn_reader reader = cairn_reader_of(head, false);
+    struct cairn_pb_field field;
+    unsigned n = 0;
+    while (n < FIELDS && cairn_pb_next(&reader, &field)) {
+        if (!fits(&field, &profile_shape))
+            return false;
+        n++;
+    }
+    return n > 0 || (head.data[0] & 7) == CAIRN_PB_BYTES; /* the head may end inside the first */
 }
 
 static const char *const endings[] = {".pb.gz", ".pprof", ".pb", NULL};

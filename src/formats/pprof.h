@@ -25,6 +25,8 @@ enum cairn_pprof_profile {
     PPROF_LOCATION = 4,
     PPROF_FUNCTION = 5,
     PPROF_STRING = 6,
+    PPROF_DROP_FRAMES = 7,
+    PPROF_KEEP_FRAMES = 8,
     PPROF_TIME_NS = 9,
     PPROF_DURATION_NS = 10,
     PPROF_PERIOD_TYPE = 11,

@@ -113,8 +113,8 @@ static void put_frame_letters(struct writing *w, uint32_t stack)
     bool known = false;
     for (uint32_t at = stack; at; at = p->stacks[at].parent) {
         uint8_t kind = p->frames[p->stacks[at].frame].kind;
-        known |= kind != CAIRN_FRAME_UNKNOWN;
-        cairn_buffer_char(&w->inner, (char)kind);
+        known |= kind && kind != CAIRN_FRAME_UNKNOWN;
+        cairn_buffer_char(&w->inner, kind ? (char)kind : (char)CAIRN_FRAME_UNKNOWN);
     }
     uint64_t letters = known ? text(w, cairn_buffer_text(&w->inner), w->inner.size) : 0;
     w->message.failed |= w->inner.failed;
@@ -176,14 +176,20 @@ static void put_location(struct writing *w, uint32_t number)
     put_message(w, PPROF_LOCATION);
 }
 
+static bool looks_demangled(const char *name)
+{
+    return strpbrk(name, "<( :") != NULL;
+}
+
 /* A system name equal to a demangled name would make pprof strip templates and parameters off it;
- * where no mangled name is known it stays empty, which pprof takes for "demangled already". */
+ * such a one stays away, which pprof takes for "demangled already". */
 static void put_function(struct writing *w, uint32_t number)
 {
     const struct cairn_profile_function *f = &w->p->functions[number];
     cairn_pb_uint(&w->message, PPROF_FUNCTION_ID, number);
     cairn_pb_uint(&w->message, PPROF_FUNCTION_NAME, own_text(w, f->name));
-    cairn_pb_uint(&w->message, PPROF_FUNCTION_SYSTEM_NAME, own_text(w, f->system_name));
+    if (f->system_name != f->name || !looks_demangled(cairn_strings_get(&w->p->strings, f->name)))
+        cairn_pb_uint(&w->message, PPROF_FUNCTION_SYSTEM_NAME, own_text(w, f->system_name));
     cairn_pb_uint(&w->message, PPROF_FUNCTION_FILE, own_text(w, f->file));
     cairn_pb_uint(&w->message, PPROF_FUNCTION_START_LINE, f->start_line);
     put_message(w, PPROF_FUNCTION);
@@ -201,7 +207,9 @@ static void put_rest(struct writing *w)
         cairn_pb_varint(&w->inner, own_text(w, p->comments[i]));
     if (p->n_comments)
         cairn_pb_bytes(&w->out, PPROF_COMMENT, cairn_buffer_span(&w->inner));
-    cairn_pb_uint(&w->out, PPROF_DEFAULT_TYPE, own_text(w, p->default_type));
+    /* Said even where the profile does not: readers differ in what they take without it. */
+    cairn_pb_uint(&w->out, PPROF_DEFAULT_TYPE,
+                  own_text(w, p->types[cairn_profile_default_value(p)].type));
     /* The table comes last: by then it holds all that was asked for. */
     for (uint32_t i = 0; i < (w->texts.n ? w->texts.n : 1); i++)
         cairn_pb_bytes(&w->out, PPROF_STRING,

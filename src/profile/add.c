@@ -274,7 +274,8 @@ const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_pr
 uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
                                   const int64_t *values)
 {
-    if (stack >= p->n_stacks || labels >= p->n_label_sets || p->n_samples >= INT32_MAX)
+    if (stack >= p->n_stacks || labels >= p->n_label_sets ||
+        p->n_samples >= CAIRN_PROFILE_NUMBERS_MAX)
         return UINT32_MAX;
     if (p->n_samples == p->cap_samples) { /* two arrays that grow together */
         size_t cap = p->cap_samples;

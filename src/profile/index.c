@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 
-enum { SLOTS_FIRST = 64, CHILDREN_MAX = 16, NUMBERS_MAX = INT32_MAX };
+enum { SLOTS_FIRST = 64, CHILDREN_MAX = 16 };
 
 static uint32_t *free_slot(const struct cairn_profile_slots *s, uint64_t hash)
 {
@@ -33,7 +33,7 @@ uint32_t *cairn_profile_slot(const struct cairn_profile *p, struct cairn_profile
                              const struct cairn_profile_rule *rule, size_t n, uint64_t hash,
                              const void *thing)
 {
-    if (n >= NUMBERS_MAX || !make_room(s, n))
+    if (n >= CAIRN_PROFILE_NUMBERS_MAX || !make_room(s, n))
         return NULL;
     for (; s->n_indexed < n; s->n_indexed++)
         *free_slot(s, rule->hash_of(p, (uint32_t)s->n_indexed)) = (uint32_t)s->n_indexed;
@@ -122,7 +122,8 @@ static bool need_links(struct cairn_profile *p)
 
 uint32_t cairn_profile_add_stack(struct cairn_profile *p, uint32_t parent, uint32_t frame)
 {
-    if (parent >= p->n_stacks || frame == 0 || frame >= p->n_frames || p->n_stacks >= NUMBERS_MAX)
+    if (parent >= p->n_stacks || frame == 0 || frame >= p->n_frames ||
+        p->n_stacks >= CAIRN_PROFILE_NUMBERS_MAX)
         return UINT32_MAX;
     bool ready = p->index && p->index->n_links == p->n_stacks && p->n_stacks < p->index->cap_links;
     if (__builtin_expect(!ready, 0) && !need_links(p))
