@@ -83,7 +83,7 @@ static bool is_code(void *ctx, uint64_t va)
 static bool is_return(void *ctx, uint64_t va)
 {
     struct code_of *of = ctx;
-    return cairn_space_is_return(&of->collect->spaces, of->space, va);
+    return cairn_calls_end(&of->collect->spaces.calls, of->space, va);
 }
 
 static bool is_start(void *ctx, uint64_t va)
@@ -95,8 +95,7 @@ static bool is_start(void *ctx, uint64_t va)
 static uint64_t called(void *ctx, uint64_t ret)
 {
     struct code_of *of = ctx;
-    struct cairn_call call;
-    return cairn_space_call(of->space, ret, &call) ? cairn_space_called(of->space, &call) : 0;
+    return cairn_calls_lead(&of->collect->spaces.calls, of->space, ret);
 }
 
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,

@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "sample/build_ids.h"
 
-enum { KNOWN_RETURNS_MAX = 1 << 20, RETURN_NO = 0, RETURN_YES = 1 };
-
 static void close_memory(struct cairn_space *space)
 {
     if (space->mem_state == 1)
@@ -35,7 +33,7 @@ void cairn_spaces_done(struct cairn_spaces *spaces)
     }
     cairn_free(spaces->items);
     cairn_table_done(&spaces->by_pid);
-    cairn_table_done(&spaces->returns);
+    cairn_calls_done(&spaces->calls);
     *spaces = (struct cairn_spaces){0};
 }
 
@@ -244,46 +242,4 @@ bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_pla
     const uint64_t place[2] = {map->file, va - map->start + map->off};
     *ret_place = cairn_hash_bytes(place, sizeof place);
     return true;
-}
-
-bool cairn_space_is_return(struct cairn_spaces *spaces, struct cairn_space *space, uint64_t va)
-{
-    uint32_t known;
-    uint64_t place;
-    struct cairn_call call;
-    uint8_t code[CAIRN_CALL_BYTES];
-    if (!cairn_arch_knows_calls() || va < sizeof code)
-        return true;
-    bool in_file = cairn_space_place(space, va, &place);
-    if (in_file && cairn_table_find(&spaces->returns, place, &known))
-        return known == RETURN_YES;
-    if (cairn_space_peek(space, va - sizeof code, code, sizeof code) < sizeof code)
-        return true; /* gone, or not ours to read: the kernel's word stands */
-    bool is = cairn_arch_call((struct cairn_span){code, sizeof code}, va, &call);
-    if (in_file && spaces->returns.n < KNOWN_RETURNS_MAX)
-        (void)cairn_table_set(&spaces->returns, place, is ? RETURN_YES : RETURN_NO); /* a cache */
-    return is;
-}
-
-bool cairn_space_call(struct cairn_space *space, uint64_t ret, struct cairn_call *ret_call)
-{
-    uint8_t code[CAIRN_CALL_BYTES];
-    return ret > sizeof code && cairn_space_find(space, ret) &&
-           cairn_space_peek(space, ret - sizeof code, code, sizeof code) == sizeof code &&
-           cairn_arch_call((struct cairn_span){code, sizeof code}, ret, ret_call);
-}
-
-uint64_t cairn_space_called(struct cairn_space *space, const struct cairn_call *call)
-{
-    uint64_t target = call->target, pointer = call->pointer;
-    uint8_t code[16];
-    if (!target && !pointer)
-        return 0;
-    if (pointer && cairn_space_peek(space, pointer, &target, sizeof target) != sizeof target)
-        return 0;
-    size_t n = cairn_space_peek(space, target, code, sizeof code);
-    if (cairn_arch_jump((struct cairn_span){code, n}, target, &pointer) &&
-        cairn_space_peek(space, pointer, &target, sizeof target) != sizeof target)
-        return 0;
-    return target;
 }

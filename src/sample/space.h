@@ -12,7 +12,7 @@
 #include "proc/mem.h"
 #include "proc/process.h"
 #include "profile/profile.h"
-#include "sample/arch.h"
+#include "sample/calls.h"
 
 enum {
     CAIRN_SPACE_MAPPINGS_MAX = 1 << 17, /* of one process; more are not remembered */
@@ -44,7 +44,7 @@ struct cairn_space {
 struct cairn_spaces {
     struct cairn_profile *profile; /* takes texts and modules; borrowed */
     struct cairn_table by_pid;
-    struct cairn_table returns; /* hash of file and offset -> is a call before it? */
+    struct cairn_calls calls;
     struct cairn_space **items;
     size_t n, cap;
 };
@@ -87,14 +87,5 @@ size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_
 /* A number for the place in a file that lies at `va`, the same in every process that maps the file;
  * false where no file is mapped there. */
 bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_place);
-
-/* Does a call end right before `va`? True where that cannot be told. */
-bool cairn_space_is_return(struct cairn_spaces *spaces, struct cairn_space *space, uint64_t va);
-
-/* The call that ends right before `ret`; false where none does, or that cannot be told. */
-bool cairn_space_call(struct cairn_space *space, uint64_t ret, struct cairn_call *ret_call);
-
-/* Where a call leads, through a PLT entry where it goes by one; 0: not known. */
-uint64_t cairn_space_called(struct cairn_space *space, const struct cairn_call *call);
 
 #endif /* CAIRN_SAMPLE_SPACE_H */

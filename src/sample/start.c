@@ -58,14 +58,15 @@ static void follow_links(struct cairn_starts *starts, struct cairn_space *space,
                          const struct piece *stack, size_t at)
 {
     struct cairn_call call, next;
-    if (!cairn_space_call(space, stack->words[at], &call))
+    bool final;
+    if (!cairn_call_read(space, stack->words[at], &call))
         return;
     for (unsigned link = 0; link < LINKS_MAX; link++) {
-        uint64_t function = cairn_space_called(space, &call);
+        uint64_t function = cairn_call_target(space, &call, &final);
         bool found = false;
         while (function && at-- > 0) {
             uint64_t ret = stack->words[at];
-            found = ret - function < FUNCTION_BYTES && cairn_space_call(space, ret, &next);
+            found = ret - function < FUNCTION_BYTES && cairn_call_read(space, ret, &next);
             if (found)
                 break;
         }
@@ -128,7 +129,7 @@ static bool ends_thread(struct cairn_space *space, uint64_t ret)
 {
     struct cairn_call call;
     uint8_t code[24];
-    if (!cairn_space_call(space, ret, &call))
+    if (!cairn_call_read(space, ret, &call))
         return false;
     size_t n = cairn_space_peek(space, ret, code, sizeof code);
     return cairn_arch_exits((struct cairn_span){code, n});
@@ -145,7 +146,7 @@ static void learn_links(struct cairn_starts *starts, struct cairn_space *space,
     bool found = false;
     while (!found && at-- > 0) {
         const struct cairn_space_map *map = cairn_space_find(space, stack->words[at]);
-        found = map && map->file == libc && cairn_space_call(space, stack->words[at], &call) &&
+        found = map && map->file == libc && cairn_call_read(space, stack->words[at], &call) &&
                 !call.target;
     }
     if (!found)
@@ -153,7 +154,7 @@ static void learn_links(struct cairn_starts *starts, struct cairn_space *space,
     remember(starts, space, stack->words[at]);
     for (size_t n = TRAMPOLINE_BYTES / sizeof *stack->words; n > 0 && at-- > 0; n--) {
         const struct cairn_space_map *map = cairn_space_find(space, stack->words[at]);
-        if (map && map->cxx_runtime && cairn_space_call(space, stack->words[at], &call)) {
+        if (map && map->cxx_runtime && cairn_call_read(space, stack->words[at], &call)) {
             remember(starts, space, stack->words[at]);
             return;
         }

@@ -171,7 +171,7 @@ static void our_own_maps_are_read_and_our_own_code_is_told_apart(void **state)
     assert_non_null(cairn_space_find(self, here));
     assert_null(cairn_space_find(self, (uint64_t)(uintptr_t)&here));
     uint64_t ret = (uint64_t)(uintptr_t)__builtin_return_address(0);
-    assert_true(cairn_space_is_return(&f.spaces, self, ret));
+    assert_true(cairn_calls_end(&f.spaces.calls, self, ret));
     drop(&f);
 }
 
