@@ -311,7 +311,7 @@ static int resolve(struct job *job, struct cairn_err *err)
     result = convert_to_output(job, &source, err);
     cli_source_close(&source);
     if (result == CAIRN_OK && source.replaced)
-        cli_say("%s: replaced in place", job->in);
+        cli_say("%s: replaced in place", job->out ? job->out : job->in);
     return result;
 }
 

@@ -114,17 +114,19 @@ static void open_standard_streams(void)
             _exit(CLI_FAILED);
 }
 
-static void on_pipe(int number)
+static void do_nothing(int number)
 {
     (void)number;
 }
 
-/* A handler and not SIG_IGN, which a command that we start would inherit. */
-static void handle_pipe(void)
+/* Makes a write that cannot be done an error instead of the end: nobody reads, or the file would
+ * grow beyond `ulimit -f`. A handler and not SIG_IGN, which a command that we start would inherit.
+ */
+static void make_error_of(int number)
 {
     struct sigaction old;
-    if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-        sigaction(SIGPIPE, &(struct sigaction){.sa_handler = on_pipe, .sa_flags = SA_RESTART},
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        sigaction(number, &(struct sigaction){.sa_handler = do_nothing, .sa_flags = SA_RESTART},
                   NULL);
 }
 
@@ -147,7 +149,8 @@ static int finish_stdout(int status)
 int main(int argc, char **argv)
 {
     open_standard_streams();
-    handle_pipe();
+    make_error_of(SIGPIPE);
+    make_error_of(SIGXFSZ);
     struct cairn_err err = {0};
     if (cairn_file_guard(&err) < 0)
         return cli_report(&err);
