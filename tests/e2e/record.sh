@@ -158,6 +158,26 @@ at_least 80 "$(share pl.txt 'late_spin;spin')" "share of a later thread by ptrac
 "$CAIRN" record --method=ptrace -o px.pb.gz -- ./prog exit 3 2>log || fail "ptrace exit" log
 has log "exit status 3" "exit status by ptrace"
 
+# Where perf_event_open is refused, as in a container: ptrace for a command, said aloud; for a
+# process that runs, or on demand, a refusal that names the way out.
+./prog deny 1 "$CAIRN" record -F 199 -o denied.txt -- ./prog spin 1 2>log
+case $? in
+77) skip "a refused perf_event_open" "seccomp filters are not allowed here" ;;
+0)
+    has log "seccomp" "refused by a filter"
+    has log "--cap-add PERFMON" "refused by a filter"
+    has log "sampling by ptrace instead" "refused by a filter"
+    at_least 90 "$(share denied.txt 'main;spin;spin_once')" "share of spin where perf is refused"
+    ./prog deny 1 "$CAIRN" record --method=perf -o d.pb.gz -- true 2>log &&
+        fail "perf was refused, and used"
+    ./prog deny 38 "$CAIRN" record -p $$ -o d.pb.gz 2>log && fail "ENOSYS was taken for success"
+    has log "ENOSYS" "a kernel without perf events"
+    ./prog deny 13 "$CAIRN" record -p $$ -o d.pb.gz 2>log && fail "EACCES was taken for success"
+    has log "kernel.perf_event_paranoid is" "EACCES"
+    ;;
+*) fail "the fall-back to ptrace" log ;;
+esac
+
 # Somebody without rights is refused with the setting's name, or falls back to ptrace.
 if [ "$(id -u)" != 0 ]; then
     skip "a user without rights" "needs root to become one"

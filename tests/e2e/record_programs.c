@@ -8,11 +8,17 @@
  *     load SECONDS LIBRARY    calls library_spin() of a library opened after half a second
  *     deep SECONDS            spin() at the bottom of 400 calls
  *     exit STATUS | signal    ends
+ *     deny ERRNO COMMAND...   COMMAND, with perf_event_open refused, as in a container
  */
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,6 +89,22 @@ __attribute__((noinline)) static void go_down(unsigned depth, double seconds)
     sink++;
 }
 
+static void deny(int os_errno, char **command)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)os_errno),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+        exit(77);
+    execv(command[0], command);
+    exit(127);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -99,6 +121,8 @@ int main(int argc, char **argv)
         load(seconds, argv[3]);
     else if (strcmp(what, "deep") == 0)
         go_down(400, seconds);
+    else if (strcmp(what, "deny") == 0 && argc > 3)
+        deny(atoi(argv[2]), argv + 3);
     else if (strcmp(what, "exit") == 0)
         return (int)seconds;
     else if (strcmp(what, "signal") == 0)
