@@ -32,7 +32,7 @@ static z_stream stream_over(struct cairn_span bytes)
 /* Bytes of the input that the stream has not eaten, and the next piece of them as its input. */
 static size_t refill(z_stream *z, struct cairn_span bytes)
 {
-    size_t left = (size_t)(bytes.data + bytes.size - z->next_in);
+    size_t left = bytes.size ? (size_t)(bytes.data + bytes.size - z->next_in) : 0;
     z->avail_in = left < PIECE_MAX ? (uInt)left : PIECE_MAX;
     return left;
 }
