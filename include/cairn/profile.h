@@ -85,10 +85,12 @@ CAIRN_API int cairn_profile_set_default_value(struct cairn_profile *profile, siz
 struct cairn_profile_stats {
     size_t size;        /* set to sizeof(struct cairn_profile_stats) */
     uint64_t n_samples; /* the sum of the values "samples" where there are such, else of rows */
-    uint64_t n_stacks, n_frames, n_modules, n_functions; /* different ones */
+    uint64_t n_stacks, n_frames, n_modules, n_functions; /* different ones that samples use */
     uint64_t n_unnamed;                                  /* frames without a function name */
     uint64_t duration_ns;                                /* 0: unknown */
-    uint64_t n_cut; /* samples whose stack ends early, counted as in n_samples */
+    uint64_t n_cut;    /* samples whose stack ends early, counted as in n_samples */
+    uint64_t n_judged; /* samples of which it is known: those that were cut, and those that the
+                          recorder found whole; of others nobody can say */
 };
 CAIRN_API void cairn_profile_stats(const struct cairn_profile *profile,
                                    struct cairn_profile_stats *stats);

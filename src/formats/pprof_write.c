@@ -18,7 +18,7 @@ struct writing {
     struct cairn_buffer out;
     struct cairn_buffer message, inner; /* of the message being made */
     struct cairn_strings texts;         /* the string table */
-    bool *frames, *functions, *modules; /* reached by a sample */
+    struct cairn_profile_reach reach;   /* what the samples need */
 };
 
 static void done(struct writing *w)
@@ -27,9 +27,7 @@ static void done(struct writing *w)
     cairn_buffer_done(&w->message);
     cairn_buffer_done(&w->inner);
     cairn_strings_done(&w->texts);
-    cairn_free(w->frames);
-    cairn_free(w->functions);
-    cairn_free(w->modules);
+    cairn_profile_reach_done(&w->reach);
 }
 
 /* The index of a text in the string table. */
@@ -60,34 +58,6 @@ static void put_inner(struct writing *w, uint32_t field)
     cairn_pb_bytes(&w->message, field, cairn_buffer_span(&w->inner));
     w->message.failed |= w->inner.failed;
     cairn_buffer_clear(&w->inner);
-}
-
-static bool mark_reached(struct writing *w)
-{
-    const struct cairn_profile *p = w->p;
-    bool *stacks = cairn_alloc(p->n_stacks, 1);
-    w->frames = cairn_alloc(p->n_frames, 1);
-    w->functions = cairn_alloc(p->n_functions, 1);
-    w->modules = cairn_alloc(p->n_modules, 1);
-    bool sound = stacks && w->frames && w->functions && w->modules;
-    for (size_t i = 0; sound && i < p->n_samples; i++)
-        stacks[p->samples[i].stack] = true;
-    for (size_t i = p->n_stacks; sound && i-- > 1;) {
-        if (!stacks[i])
-            continue;
-        stacks[p->stacks[i].parent] = true;
-        w->frames[p->stacks[i].frame] = true;
-    }
-    for (size_t i = 1; sound && i < p->n_frames; i++) {
-        const struct cairn_profile_frame *frame = &p->frames[i];
-        if (!w->frames[i])
-            continue;
-        w->modules[frame->module] = true;
-        for (uint32_t k = 0; k < frame->n_lines; k++)
-            w->functions[p->lines[frame->lines + k].function] = true;
-    }
-    cairn_free(stacks);
-    return sound;
 }
 
 static void put_value_type(struct writing *w, uint32_t field, struct cairn_profile_type type)
@@ -226,13 +196,13 @@ static void put_all(struct writing *w)
         put_sample(w, i);
     /* pprof takes the first mapping for the main program: modules stand in their own order. */
     for (uint32_t i = 1; i < p->n_modules; i++)
-        if (w->modules[i] || i == 1)
+        if (w->reach.modules[i] || i == 1)
             put_mapping(w, i);
     for (uint32_t i = 1; i < p->n_frames; i++)
-        if (w->frames[i])
+        if (w->reach.frames[i])
             put_location(w, i);
     for (uint32_t i = 1; i < p->n_functions; i++)
-        if (w->functions[i])
+        if (w->reach.functions[i])
             put_function(w, i);
     put_rest(w);
 }
@@ -245,7 +215,7 @@ int cairn_pprof_write(const struct cairn_profile *p, cairn_write_fn write, void 
     struct writing w = {.p = p};
     struct cairn_buffer zipped = {0};
     int result = CAIRN_OK;
-    bool marked = mark_reached(&w);
+    bool marked = cairn_profile_reach(p, &w.reach);
     if (marked)
         put_all(&w);
     if (!marked || w.out.failed || w.inner.failed)

@@ -160,6 +160,14 @@ const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_pr
 /* What a sample counts for where samples are counted: its value of the type "samples", else 1. */
 uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample);
 
+/* What the samples reach, by number; what only dropped samples used is left out. False where memory
+ * is gone. */
+struct cairn_profile_reach {
+    bool *stacks, *frames, *functions, *modules;
+};
+bool cairn_profile_reach(const struct cairn_profile *p, struct cairn_profile_reach *ret_reach);
+void cairn_profile_reach_done(struct cairn_profile_reach *reach); /* all-zero is fine */
+
 /* Has the frame a function name, and one that is no address in disguise ("0x12", "libfoo.so+0x12",
  * "[unknown]")? */
 bool cairn_profile_is_named(const struct cairn_profile *p, uint32_t frame);

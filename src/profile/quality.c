@@ -23,23 +23,69 @@ static bool is_cut(const struct cairn_profile *p, size_t sample)
     return label && label->text;
 }
 
+/* A walker told how it found this frame, as no reader of text can. */
+static bool is_walked(const struct cairn_profile *p, uint32_t frame)
+{
+    uint8_t kind = p->frames[frame].kind;
+    return kind == CAIRN_FRAME_CFI || kind == CAIRN_FRAME_POINTER || kind == CAIRN_FRAME_GUESSED ||
+           kind == CAIRN_FRAME_LUA;
+}
+
+/* By stack: is it known of every frame how it was found? */
+static bool *find_told(const struct cairn_profile *p)
+{
+    bool *told = cairn_alloc(p->n_stacks, sizeof *told);
+    for (uint32_t i = 1; told && i < p->n_stacks; i++) {
+        uint32_t parent = p->stacks[i].parent;
+        uint8_t kind = p->frames[p->stacks[i].frame].kind;
+        told[i] =
+            (!parent || told[parent]) && p->frames[p->stacks[i].frame].kind != CAIRN_FRAME_UNKNOWN;
+    }
+    return told;
+}
+
+/* Stacks of kernel frames alone tell nothing by themselves, for text knows those too: a profile
+ * that no walker left a trace in is not judged at all. */
+static void count_samples(const struct cairn_profile *p, struct cairn_profile_stats *s)
+{
+    bool walked = false, *told = find_told(p);
+    for (uint32_t i = 1; i < p->n_frames && !walked; i++)
+        walked = is_walked(p, i);
+    for (size_t i = 0; i < p->n_samples; i++) {
+        uint64_t weight = cairn_profile_weight(p, i);
+        bool cut = is_cut(p, i);
+        s->n_samples += weight;
+        s->n_cut += cut ? weight : 0;
+        s->n_judged += cut || (walked && told && told[p->samples[i].stack]) ? weight : 0;
+    }
+    cairn_free(told);
+}
+
+static uint64_t count_marks(const bool *marks, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 1; i < n; i++)
+        sum += !marks || marks[i];
+    return sum;
+}
+
+/* Where memory is gone, what no sample uses counts too. */
 void cairn_profile_stats(const struct cairn_profile *p, struct cairn_profile_stats *stats)
 {
+    struct cairn_profile_reach reach = {0};
+    (void)cairn_profile_reach(p, &reach);
     struct cairn_profile_stats s = {
         .size = stats->size,
-        .n_stacks = p->n_stacks - 1,
-        .n_frames = p->n_frames - 1,
-        .n_modules = p->n_modules - 1,
-        .n_functions = p->n_functions - 1,
+        .n_stacks = count_marks(reach.stacks, p->n_stacks),
+        .n_frames = count_marks(reach.frames, p->n_frames),
+        .n_modules = count_marks(reach.modules, p->n_modules),
+        .n_functions = count_marks(reach.functions, p->n_functions),
         .duration_ns = p->duration_ns > 0 ? (uint64_t)p->duration_ns : 0,
     };
     for (uint32_t i = 1; i < p->n_frames; i++)
-        s.n_unnamed += !cairn_profile_is_named(p, i);
-    for (size_t i = 0; i < p->n_samples; i++) {
-        uint64_t weight = cairn_profile_weight(p, i);
-        s.n_samples += weight;
-        s.n_cut += is_cut(p, i) ? weight : 0;
-    }
+        s.n_unnamed += (!reach.frames || reach.frames[i]) && !cairn_profile_is_named(p, i);
+    count_samples(p, &s);
+    cairn_profile_reach_done(&reach);
     memcpy(stats, &s, stats->size < sizeof s ? stats->size : sizeof s);
 }
 
