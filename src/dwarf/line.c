@@ -33,7 +33,8 @@ struct machine {
     uint32_t file, line;
 
     size_t first_row; /* of the sequence that runs */
-    bool dropped;     /* it began outside machine code */
+    bool begun;       /* it had a row */
+    bool dropped;     /* the first one was outside machine code */
     bool unsorted;
     bool no_memory;
 
@@ -48,6 +49,7 @@ static void begin_sequence(struct machine *m)
     m->file = 1;
     m->line = 1;
     m->first_row = m->lines->n_rows;
+    m->begun = false;
     m->dropped = false;
     m->unsorted = false;
 }
@@ -70,8 +72,10 @@ static void push_row(struct machine *m, struct cairn_dwarf_row row)
 static inline void add_row(struct machine *m)
 {
     struct cairn_dwarf_lines *lines = m->lines;
-    if (lines->n_rows == m->first_row)
+    if (!m->begun) {
+        m->begun = true;
         m->dropped = !cairn_dwarf_is_code(m->d, m->vaddr);
+    }
     uint64_t low = m->vaddr - m->base;
     if (m->dropped || low >= UINT32_MAX)
         return;
