@@ -51,20 +51,23 @@ static bool cpu_time_ns(const struct cairn_tracee *tracee, uint64_t *ret_ns)
     return told;
 }
 
-/* What a sample of this thread stands for. */
+/* What a sample of this thread stands for; 0: too little, it was but waiting for a CPU. Asked while
+ * the thread stands, for the kernel brings the number of a running one up to date only at ticks. */
 static int64_t cpu_since_last(struct cairn_ptrace_sampler *sampler,
                               const struct cairn_tracee *tracee)
 {
     enum { MASK = 0x7fffffff };
     uint64_t now_ns;
-    uint32_t then;
+    uint32_t then = 0;
     if (!cpu_time_ns(tracee, &now_ns))
         return sampler->period_ns;
     uint32_t now = (uint32_t)(now_ns / 1000) & MASK;
-    bool known = cairn_table_find(&sampler->used_us, (uint64_t)tracee->tid, &then);
-    if (cairn_table_set(&sampler->used_us, (uint64_t)tracee->tid, now) < 0)
-        return sampler->period_ns;
-    return known ? (int64_t)((now - then) & MASK) * 1000 : (int64_t)now_ns;
+    (void)cairn_table_find(&sampler->used_us, (uint64_t)tracee->tid, &then);
+    int64_t used_ns = (int64_t)((now - then) & MASK) * 1000;
+    if (used_ns < sampler->period_ns / 2 ||
+        cairn_table_set(&sampler->used_us, (uint64_t)tracee->tid, now) < 0)
+        return 0;
+    return used_ns;
 }
 
 /* Reads the maps where they are not known yet, or where the CPU is in code that is new to us. */
@@ -83,14 +86,17 @@ static int look_at_space(struct cairn_collect *collect, struct cairn_space *spac
 }
 
 /* The thread is stopped as short as can be: registers and a copy, no more. */
-static int catch_thread(struct cairn_ptrace_sampler *sampler, struct cairn_space *space, int tid,
-                        struct cairn_user_sample *ret_user)
+static int catch_thread(struct cairn_ptrace_sampler *sampler, struct cairn_space *space,
+                        const struct cairn_tracee *tracee, struct cairn_caught *ret_caught)
 {
     struct cairn_user_sample user = {0};
+    const int tid = tracee->tid;
     if (cairn_tracer_stop(sampler->tracer, tid, STOP_TIMEOUT_MS, NULL) < 0)
         return CAIRN_E_MISSING;
     int code = cairn_tracer_regs(sampler->tracer, tid, &user.regs, NULL);
-    if (code == CAIRN_OK) {
+    if (code == CAIRN_OK)
+        ret_caught->cpu_ns = cpu_since_last(sampler, tracee);
+    if (code == CAIRN_OK && ret_caught->cpu_ns) {
         user.stack.data = sampler->stack;
         user.stack.size = cairn_space_peek(space, user.regs.sp, sampler->stack, STACK_COPY_BYTES);
         if (user.regs.width == sizeof *user.top && user.stack.size >= sizeof user.top)
@@ -98,7 +104,7 @@ static int catch_thread(struct cairn_ptrace_sampler *sampler, struct cairn_space
         user.stack_goes_on = user.stack.size == STACK_COPY_BYTES;
     }
     (void)cairn_tracer_resume(sampler->tracer, tid, NULL);
-    *ret_user = user;
+    ret_caught->user = user;
     return code;
 }
 
@@ -111,9 +117,8 @@ static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_coll
     if (!space)
         return CAIRN_E_NOMEM;
     if (cairn_thread_stat(tracee->pid, tracee->tid, &stat, NULL) < 0 || stat.state != 'R' ||
-        catch_thread(sampler, space, tracee->tid, &caught.user) < 0)
-        return CAIRN_OK; /* it sleeps, or is gone */
-    caught.cpu_ns = cpu_since_last(sampler, tracee);
+        catch_thread(sampler, space, tracee, &caught) < 0 || caught.cpu_ns == 0)
+        return CAIRN_OK; /* it sleeps, waits, or is gone */
     caught.sp = caught.user.regs.sp;
     caught.now_ns = cairn_now_ns();
     if (look_at_space(collect, space, tracee->tid, caught.user.regs.ip) < 0)
