@@ -47,7 +47,8 @@ bench_resolve() {
         "shell, addr2line x 256=$here/shell_resolver.sh --maps $work/stacks/maps --symdir $work/symbols --in $small --out $out/by_shell --chunk 256" \
         "cairn, no inlines=$resolve $small -o $out/outer --no-inlines" \
         "cairn=$resolve $small -o $out/full"
-    ls -l "$out/by_shell" "$out/outer" "$out/full" | awk '{ print "bytes written:", $5, $9 }'
+    echo "bytes written:"
+    (cd "$out" && wc -c by_shell outer full)
     rm -f "$out"/*
     echo "## resolve: 1,000,000 lines, no inlines"
     measure "$runs" "cairn=$resolve $work/stacks/stacks.1000000 -o - --no-inlines"
