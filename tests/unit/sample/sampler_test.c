@@ -13,7 +13,7 @@
 static void a_child_waits_until_it_is_released(void **state)
 {
     (void)state;
-    char *const argv[] = {"/bin/sh", "-c", "exit 5", NULL};
+    char *const argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)"exit 5", NULL};
     struct cairn_child child;
     struct cairn_err err = {0};
     int status;
@@ -28,7 +28,7 @@ static void a_child_waits_until_it_is_released(void **state)
 static void a_child_that_is_dropped_unreleased_is_gone(void **state)
 {
     (void)state;
-    char *const argv[] = {"/bin/true", NULL};
+    char *const argv[] = {(char *)"/bin/true", NULL};
     struct cairn_child child;
     struct cairn_err err = {0};
     assert_ok(cairn_child_start(argv, &child, &err), err);
@@ -41,7 +41,7 @@ static void a_child_that_is_dropped_unreleased_is_gone(void **state)
 static void a_program_that_is_not_there_is_said_to_be_missing(void **state)
 {
     (void)state;
-    char *const argv[] = {"no-such-program-cairn", NULL};
+    char *const argv[] = {(char *)"no-such-program-cairn", NULL};
     struct cairn_child child;
     struct cairn_err err = {0};
     assert_ok(cairn_child_start(argv, &child, &err), err);
@@ -86,7 +86,7 @@ static int try_opts(const struct cairn_sampler_opts *opts, struct cairn_err *err
 static void options_that_cannot_be_meant_are_refused(void **state)
 {
     (void)state;
-    char *argv[] = {"true", NULL};
+    char *argv[] = {(char *)"true", NULL};
     struct cairn_err err = {0};
     struct cairn_sampler_opts opts = {.size = sizeof opts};
     assert_fails(try_opts(NULL, &err), CAIRN_E_ARG, err, "size");
