@@ -246,8 +246,12 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
 
 static int on_sample(struct cairn_sampler *s, const struct cairn_perf_record *record)
 {
-    if (record->pid == 0 || cairn_perf_is_double(&s->perf, record))
+    if (cairn_perf_is_double(&s->perf, record))
         return CAIRN_OK;
+    if (record->pid == 0 || record->pid == UINT32_MAX) { /* already without a pid: it is ending */
+        s->n_lost++;
+        return CAIRN_OK;
+    }
     cairn_perf_chain_split(record->chain, &s->chain);
     const uint64_t *kernel = s->chain.kernel;
     struct cairn_caught caught = {

@@ -149,6 +149,13 @@ has log "the ending says nothing" "an unknown ending"
 "$CAIRN" record -p 1 -- true 2>log && fail "a pid and a command"
 "$CAIRN" record -F 100000000 -- true 2>log && fail "too high a frequency"
 
+if [ "$(id -u)" = 0 ]; then
+    SUDO_UID=65534 SUDO_GID=65534 "$CAIRN" record -o sudo.pb.gz -- true 2>log || fail "sudo" log
+    [ "$(stat -c %u sudo.pb.gz)" = 65534 ] || fail "under sudo the file is not the caller's"
+else
+    skip "a file made under sudo" "needs root"
+fi
+
 # By ptrace, on purpose: the same answer.
 "$CAIRN" record --method=ptrace -F 199 -o ptrace.txt -- ./prog spin 2 2>log || fail "ptrace" log
 has log "by ptrace" "ptrace"
