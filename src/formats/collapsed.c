@@ -156,11 +156,11 @@ static bool parse_count(struct reading *r, struct cairn_span text, int64_t *ret_
             return false;
     if (at == first)
         return false;
-    if (at + 1 < text.size && text.data[at] == '.') {
-        size_t point = at++;
+    if (at < text.size && text.data[at] == '.') {
+        size_t tenth = ++at;
         while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
             at++;
-        count += text.data[point + 1] >= '5' && count < INT64_MAX;
+        count += at > tenth && text.data[tenth] >= '5' && count < INT64_MAX;
         r->rounded = true;
     }
     *ret_count = first ? -count : count;

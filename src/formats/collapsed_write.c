@@ -176,7 +176,7 @@ static bool put_line(struct writing *w, uint32_t node)
 static int flush(struct writing *w)
 {
     if (w->out.size && w->write(w->ctx, w->out.data, w->out.size) != 0)
-        return cairn_fail(w->err, CAIRN_E_IO, "cannot write");
+        return cairn_fail(w->err, CAIRN_E_IO, "the output could not be written");
     cairn_buffer_clear(&w->out);
     return CAIRN_OK;
 }

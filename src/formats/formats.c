@@ -138,6 +138,8 @@ int cairn_profile_write(const struct cairn_profile *profile, enum cairn_format f
     const struct cairn_format_row *row = row_of(format);
     if (!row)
         return cairn_fail(err, CAIRN_E_ARG, "no format to write was named");
+    if (profile->n_types == 0)
+        return cairn_fail(err, CAIRN_E_ARG, "a profile without value types cannot be written");
     return row->write(profile, write, ctx, err);
 }
 

@@ -210,8 +210,6 @@ static void put_all(struct writing *w)
 int cairn_pprof_write(const struct cairn_profile *p, cairn_write_fn write, void *ctx,
                       struct cairn_err *err)
 {
-    if (p->n_types == 0)
-        return cairn_fail(err, CAIRN_E_ARG, "a profile without value types cannot be pprof");
     struct writing w = {.p = p};
     struct cairn_buffer zipped = {0};
     int result = CAIRN_OK;
