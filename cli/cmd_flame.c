@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "cli/args.h"
+#include "cli/profiles.h"
 #include "cli/term.h"
 
 enum option {
@@ -166,64 +167,6 @@ static bool choose_output(struct flame *f, struct cairn_buffer *name)
     return false;
 }
 
-static int read_inputs(const struct flame *f, struct cairn_profile **ret_profile,
-                       struct cairn_err *err)
-{
-    struct cairn_profile *all = NULL;
-    for (char **input = f->inputs; *input; input++) {
-        struct cairn_profile *one = NULL;
-        int rc = cli_read_profile(*input, CAIRN_FORMAT_AUTO, &one, err);
-        if (rc == CAIRN_OK && all) {
-            rc = cairn_profile_merge(all, one, err);
-            if (rc < 0)
-                rc = cairn_fail_in(err, rc, *input);
-            cairn_profile_free(one);
-        } else if (rc == CAIRN_OK) {
-            all = one;
-        }
-        if (rc < 0) {
-            cairn_profile_free(all);
-            return rc;
-        }
-    }
-    *ret_profile = all;
-    return CAIRN_OK;
-}
-
-static int find_value(const struct flame *f, const struct cairn_profile *profile,
-                      size_t *ret_number, struct cairn_err *err)
-{
-    const struct cairn_value_type *types;
-    size_t n = cairn_profile_value_types(profile, &types);
-    *ret_number = n ? cairn_profile_default_value(profile) : 0;
-    if (!f->value)
-        return CAIRN_OK;
-    struct cairn_buffer names = {0};
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(types[i].type, f->value) == 0) {
-            *ret_number = i;
-            cairn_buffer_done(&names);
-            return CAIRN_OK;
-        }
-        cairn_buffer_printf(&names, "%s%s", i ? ", " : "", types[i].type);
-    }
-    cairn_fail(err, CAIRN_E_ARG, "%s: no values of type \"%s\"", f->inputs[0], f->value);
-    cairn_hint(err, "its types: %s", n ? cairn_buffer_text(&names) : "none, for it has no samples");
-    cairn_buffer_done(&names);
-    return CAIRN_E_ARG;
-}
-
-/* 1,234,567 */
-static void add_count(struct cairn_buffer *b, uint64_t n)
-{
-    if (n >= 1000) {
-        add_count(b, n / 1000);
-        cairn_buffer_printf(b, ",%03u", (unsigned)(n % 1000));
-    } else {
-        cairn_buffer_u64(b, n);
-    }
-}
-
 static void add_cuts(struct cairn_buffer *b, const struct cairn_profile *profile,
                      const struct cairn_profile_stats *stats)
 {
@@ -233,9 +176,9 @@ static void add_cuts(struct cairn_buffer *b, const struct cairn_profile *profile
     if (stats->n_cut == 0)
         return;
     cairn_buffer_str(b, " · ");
-    add_count(b, stats->n_cut);
+    cli_add_count(b, stats->n_cut);
     cairn_buffer_str(b, " of ");
-    add_count(b, stats->n_samples);
+    cli_add_count(b, stats->n_samples);
     cairn_buffer_str(b, " stacks end early");
     for (size_t i = 0; i < n && i < REASONS; i++)
         cairn_buffer_printf(b, "%s%s %" PRIu64, i ? ", " : ": ", rows[i].reason, rows[i].n_samples);
@@ -252,20 +195,28 @@ static const char *find_comment(const struct cairn_profile *profile, const char 
     return NULL;
 }
 
+/* What the recorder said of its own samples; NULL where they were joined or filtered since. */
+static const char *recorded_quality(const struct cairn_profile *profile,
+                                    const struct cairn_profile_stats *stats)
+{
+    const char *quality = find_comment(profile, "quality: ");
+    return quality && strtoull(quality, NULL, 10) == stats->n_samples ? quality : NULL;
+}
+
 /* How far the picture may be trusted, in one line: what the recorder said, or what can be seen. */
 static void describe(const struct flame *f, const struct cairn_profile *profile,
                      const struct cairn_profile_stats *stats, struct cairn_buffer *b)
 {
-    const char *quality = f->inputs[1] ? NULL : find_comment(profile, "quality: ");
+    const char *quality = f->inputs[1] ? NULL : recorded_quality(profile, stats);
     if (quality) {
         cairn_buffer_str(b, quality);
     } else {
-        add_count(b, stats->n_samples);
+        cli_add_count(b, stats->n_samples);
         cairn_buffer_str(b, " samples");
         if (stats->duration_ns)
             cairn_buffer_printf(b, " in %.1f s", (double)stats->duration_ns / 1e9);
         cairn_buffer_str(b, " · ");
-        add_count(b, stats->n_functions);
+        cli_add_count(b, stats->n_functions);
         cairn_buffer_str(b, " functions");
         if (stats->n_modules)
             cairn_buffer_printf(b, " in %" PRIu64 " modules", stats->n_modules);
@@ -315,15 +266,14 @@ static int draw(const struct flame *f, struct cairn_profile *profile, struct cai
                                          .subtitle = cairn_buffer_text(quality),
                                          .svg_min_percent = f->min_percent,
                                          .svg_width = (uint32_t)f->width};
-    int rc = find_value(f, profile, &picture.value_type, err);
+    int rc = cli_find_value(profile, f->inputs[0], f->value, &picture.value_type, err);
     if (rc == CAIRN_OK)
         rc = write_picture(f, profile, &picture, err);
     if (rc < 0)
         return rc;
     cli_say("%s: %s", strcmp(f->output, "-") == 0 ? "stdout" : f->output,
             cairn_buffer_text(quality));
-    if (stats.n_unnamed > stats.n_frames / 2)
-        cli_say("most frames have no name: \"cairn resolve %s\" looks them up", f->inputs[0]);
+    cli_say_unnamed(profile, f->inputs[0]);
     return CAIRN_OK;
 }
 
@@ -334,7 +284,7 @@ static int run_flame(struct flame *f)
     struct cairn_err err = {0};
     int status = CLI_USAGE;
     if (choose_output(f, &name)) {
-        int rc = read_inputs(f, &profile, &err);
+        int rc = cli_read_profiles(f->inputs, CAIRN_FORMAT_AUTO, &profile, &err);
         if (rc == CAIRN_OK)
             rc = draw(f, profile, &quality, &err);
         status = rc < 0 ? cli_report(&err) : CLI_OK;

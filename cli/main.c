@@ -24,6 +24,8 @@ static const struct cli_command *const commands[] = {
     &cli_cmd_resolve,
     &cli_cmd_symbolize,
     &cli_cmd_flame,
+    &cli_cmd_report,
+    &cli_cmd_convert,
     &cli_cmd_version,
     /* clang-format on */
 };

@@ -38,8 +38,7 @@ static bool *find_told(const struct cairn_profile *p)
     for (uint32_t i = 1; told && i < p->n_stacks; i++) {
         uint32_t parent = p->stacks[i].parent;
         uint8_t kind = p->frames[p->stacks[i].frame].kind;
-        told[i] =
-            (!parent || told[parent]) && p->frames[p->stacks[i].frame].kind != CAIRN_FRAME_UNKNOWN;
+        told[i] = (!parent || told[parent]) && kind && kind != CAIRN_FRAME_UNKNOWN;
     }
     return told;
 }

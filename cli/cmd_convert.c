@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn convert: profiles in, one profile out, in the format that its name or --to asks for. */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/args.h"
+#include "cli/profiles.h"
+#include "cli/term.h"
+
+enum option {
+    OPTION_OUTPUT,
+    OPTION_TO,
+    OPTION_FROM,
+    OPTION_VALUE,
+    OPTION_FUNCTION,
+    OPTION_LABEL,
+    OPTION_FORCE,
+    OPTION_VERBOSE
+};
+
+static const struct cli_option options[] = {
+    [OPTION_OUTPUT] = {.name = "output",
+                       .letter = 'o',
+                       .value = "OUT",
+                       .help = "write to OUT; its ending says in which format: .pb.gz, .pb or "
+                               ".pprof for pprof, .collapsed, .folded or .txt for collapsed "
+                               "stacks; - is stdout and wants --to"},
+    [OPTION_TO] = {.name = "to",
+                   .letter = 't',
+                   .value = "FORMAT",
+                   .help = "pprof or collapsed, whatever the name of OUT"},
+    [OPTION_FROM] = {.name = "from",
+                     .value = "FORMAT",
+                     .help = "what IN is, pprof or collapsed (default: what it looks like)"},
+    [OPTION_VALUE] = {.name = "value",
+                      .value = "TYPE",
+                      .help = "what is counted, such as cpu or samples: the only value that "
+                              "collapsed stacks hold, the one that pprof shows first (default: "
+                              "what the profile says)"},
+    [OPTION_FUNCTION] = {.name = "function",
+                         .value = "TEXT",
+                         .help = "only samples with a function on their stack whose name contains "
+                                 "TEXT; given several times, all must be there"},
+    [OPTION_LABEL] = {.name = "label",
+                      .value = "KEY=VALUE",
+                      .help = "only samples with this label, such as thread=main; given several "
+                              "times, all must be there"},
+    [OPTION_FORCE] = {.name = "force", .help = "replace OUT where it is there already"},
+    [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
+    {0},
+};
+
+struct convert {
+    struct cli_args *args;
+    const char *output, *value;
+    enum cairn_format from, to;
+    struct cli_selection selection;
+    bool force;
+    int verbosity;
+    char **inputs; /* of the command line; ends with NULL */
+};
+
+static bool take_option(struct convert *c, enum option option, const char *value)
+{
+    switch (option) {
+    case OPTION_OUTPUT:
+        c->output = value;
+        return true;
+    case OPTION_TO:
+        return cli_format_arg(c->args, "to", value, &c->to);
+    case OPTION_FROM:
+        return cli_format_arg(c->args, "from", value, &c->from);
+    case OPTION_VALUE:
+        c->value = value;
+        return true;
+    case OPTION_FUNCTION:
+        cli_list_add(&c->selection.functions, value);
+        return true;
+    case OPTION_LABEL:
+        return cli_select_label(&c->selection, c->args, value);
+    case OPTION_FORCE:
+        c->force = true;
+        return true;
+    case OPTION_VERBOSE:
+        c->verbosity++;
+        return true;
+    }
+    return false;
+}
+
+static int parse(struct convert *c)
+{
+    const char *value;
+    int option;
+    while ((option = cli_args_next(c->args, &value)) >= 0)
+        if (!take_option(c, (enum option)option, value))
+            return CLI_USAGE;
+    if (option == CLI_ARGS_WRONG)
+        return CLI_USAGE;
+    size_t n;
+    c->inputs = cli_args_operands(c->args, &n);
+    if (n == 0)
+        return cli_args_wrong(c->args, "IN is missing: a file, or - for stdin");
+    if (!c->output)
+        return cli_args_wrong(c->args, "OUT is missing: say -o OUT, - for stdout");
+    if (c->to == CAIRN_FORMAT_AUTO)
+        c->to = cairn_format_of_name(c->output);
+    if (c->to != CAIRN_FORMAT_AUTO)
+        return CLI_OK;
+    if (strcmp(c->output, "-") == 0)
+        return cli_args_wrong(c->args, "stdout has no ending: say --to pprof or --to collapsed");
+    return cli_args_wrong(c->args,
+                          "-o %s: the ending names no format, expected .pb.gz, .pb or .pprof "
+                          "(pprof), .collapsed, .folded or .txt (collapsed), or --to FORMAT",
+                          c->output);
+}
+
+/* What collapsed stacks have no place for is not dropped without a word. */
+static void say_dropped(const struct convert *c, const struct cairn_profile *profile)
+{
+    const struct cairn_value_type *types;
+    size_t n = cairn_profile_value_types(profile, &types);
+    size_t kept = cairn_profile_default_value(profile);
+    struct cairn_buffer names = {0};
+    if (c->to != CAIRN_FORMAT_COLLAPSED || n < 2)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (i != kept)
+            cairn_buffer_printf(&names, "%s%s", names.size ? ", " : "", types[i].type);
+    cli_say("collapsed stacks hold one type of values, here \"%s\"; left out: %s", types[kept].type,
+            cairn_buffer_text(&names));
+    cairn_buffer_done(&names);
+}
+
+static void say_done(const struct convert *c, const struct cairn_profile *profile)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    struct cairn_buffer count = {0};
+    cairn_profile_stats(profile, &stats);
+    cli_add_count(&count, stats.n_samples);
+    say_dropped(c, profile);
+    cli_say("%s: %s sample%s", strcmp(c->output, "-") == 0 ? "stdout" : c->output,
+            cairn_buffer_text(&count), stats.n_samples == 1 ? "" : "s");
+    cairn_buffer_done(&count);
+}
+
+static int load(const struct convert *c, struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    size_t value;
+    int result = cli_read_profiles(c->inputs, c->from, ret_profile, err);
+    if (result < 0)
+        return result;
+    result = cli_find_value(*ret_profile, c->inputs[0], c->value, &value, err);
+    if (result == CAIRN_OK && c->value)
+        result = cairn_profile_set_default_value(*ret_profile, value, err);
+    return result < 0 ? result : cli_select(&c->selection, *ret_profile, err);
+}
+
+/* OUT is opened before IN is read, so that hours of reading do not end at "is there already"; it is
+ * replaced after all was read, so it may be IN. */
+static int convert(const struct convert *c, struct cairn_err *err)
+{
+    struct cairn_profile *profile = NULL;
+    struct cli_output *output;
+    int result = cli_output_open(c->output, c->force, &output, err);
+    if (result < 0)
+        return result;
+    result = load(c, &profile, err);
+    if (result == CAIRN_OK) {
+        result = cairn_profile_write(profile, c->to, cli_output_write, output, err);
+        (void)cli_output_error(output, err);
+        if (result < 0)
+            result = err->code;
+    }
+    if (result == CAIRN_OK) {
+        result = cli_output_commit(output, err);
+        if (result == CAIRN_OK)
+            say_done(c, profile);
+    } else {
+        cli_output_drop(output);
+    }
+    cairn_profile_free(profile);
+    return result;
+}
+
+static int run(struct cli_args *args)
+{
+    struct convert c = {.args = args};
+    struct cairn_err err = {0};
+    int status = parse(&c);
+    if (status == CLI_OK) {
+        cli_log_open(c.verbosity);
+        status = convert(&c, &err) < 0 ? cli_report(&err) : CLI_OK;
+    }
+    cli_selection_done(&c.selection);
+    return status;
+}
+
+const struct cli_command cli_cmd_convert = {
+    .name = "convert",
+    .summary = "convert between formats of profiles",
+    .usage = (const char *const[]){"convert IN... -o OUT [OPTION...]", NULL},
+    .options = options,
+    .notes = "IN is a profile in pprof or collapsed form, - is stdin; several become one. "
+             "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
+             "stay behind.",
+    .run = run,
+};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/profiles.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/term.h"
+
+bool cli_format_arg(struct cli_args *args, const char *option, const char *text,
+                    enum cairn_format *ret_format)
+{
+    struct cairn_buffer names = {0};
+    enum cairn_format found = cairn_format_of(text);
+    for (int i = 1; found == CAIRN_FORMAT_AUTO && cairn_format_name((enum cairn_format)i); i++)
+        cairn_buffer_printf(&names, "%s%s", i > 1 ? " or " : "",
+                            cairn_format_name((enum cairn_format)i));
+    if (found == CAIRN_FORMAT_AUTO)
+        cli_args_wrong(args, "--%s: \"%s\", expected %s", option, text, cairn_buffer_text(&names));
+    else
+        *ret_format = found;
+    cairn_buffer_done(&names);
+    return found != CAIRN_FORMAT_AUTO;
+}
+
+static int read_one(const char *path, enum cairn_format format, struct cairn_profile **all,
+                    struct cairn_err *err)
+{
+    struct cairn_profile *one = NULL;
+    int result = cli_read_profile(path, format, &one, err);
+    if (result < 0)
+        return result;
+    if (!*all) {
+        *all = one;
+        return CAIRN_OK;
+    }
+    result = cairn_profile_merge(*all, one, err);
+    cairn_profile_free(one);
+    return result < 0 ? cairn_fail_in(err, result, path) : CAIRN_OK;
+}
+
+int cli_read_profiles(char *const *paths, enum cairn_format format,
+                      struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    struct cairn_profile *all = NULL;
+    int result = CAIRN_OK;
+    bool stdin_used = false;
+    for (; *paths && result == CAIRN_OK; paths++) {
+        bool is_stdin = strcmp(*paths, "-") == 0;
+        if (is_stdin && stdin_used)
+            result = cairn_fail(err, CAIRN_E_ARG, "stdin can be read once, it was named twice");
+        else
+            result = read_one(*paths, format, &all, err);
+        stdin_used |= is_stdin;
+    }
+    if (result < 0)
+        cairn_profile_free(all);
+    else
+        *ret_profile = all;
+    return result;
+}
+
+int cli_find_value(const struct cairn_profile *profile, const char *path, const char *type,
+                   size_t *ret_number, struct cairn_err *err)
+{
+    const struct cairn_value_type *types;
+    size_t n = cairn_profile_value_types(profile, &types), number = 0;
+    struct cairn_buffer names = {0};
+    if (!type) {
+        *ret_number = n ? cairn_profile_default_value(profile) : 0;
+        return CAIRN_OK;
+    }
+    while (number < n && strcmp(types[number].type, type) != 0) {
+        cairn_buffer_printf(&names, "%s%s", number ? ", " : "", types[number].type);
+        number++;
+    }
+    if (number == n) {
+        cairn_fail(err, CAIRN_E_ARG, "%s: no values of type \"%s\"",
+                   strcmp(path, "-") == 0 ? "stdin" : path, type);
+        cairn_hint(err, "its types: %s", n ? cairn_buffer_text(&names) : "none");
+    } else {
+        *ret_number = number;
+    }
+    cairn_buffer_done(&names);
+    return number == n ? CAIRN_E_ARG : CAIRN_OK;
+}
+
+bool cli_select_label(struct cli_selection *selection, struct cli_args *args, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text) {
+        cli_args_wrong(args, "--label: \"%s\", expected KEY=VALUE", text);
+        return false;
+    }
+    cli_list_add(&selection->labels, text);
+    return true;
+}
+
+static int select_label(const char *label, struct cairn_profile *profile, struct cairn_err *err)
+{
+    struct cairn_buffer key = {0};
+    const char *equals = strchr(label, '=');
+    cairn_buffer_add(&key, label, (size_t)(equals - label));
+    struct cairn_filter filter = {
+        .size = sizeof filter, .label_key = cairn_buffer_text(&key), .label_value = equals + 1};
+    int result = key.failed ? cairn_fail_memory(err) : cairn_profile_filter(profile, &filter, err);
+    cairn_buffer_done(&key);
+    return result;
+}
+
+int cli_select(const struct cli_selection *selection, struct cairn_profile *profile,
+               struct cairn_err *err)
+{
+    int result = CAIRN_OK;
+    for (size_t i = 0; i < selection->functions.n && result == CAIRN_OK; i++) {
+        struct cairn_filter filter = {.size = sizeof filter,
+                                      .function = selection->functions.items[i]};
+        result = cairn_profile_filter(profile, &filter, err);
+    }
+    for (size_t i = 0; i < selection->labels.n && result == CAIRN_OK; i++)
+        result = select_label(selection->labels.items[i], profile, err);
+    return result;
+}
+
+bool cli_selects(const struct cli_selection *selection)
+{
+    return selection->functions.n || selection->labels.n;
+}
+
+void cli_selection_done(struct cli_selection *selection)
+{
+    cli_list_done(&selection->functions);
+    cli_list_done(&selection->labels);
+}
+
+void cli_add_count(struct cairn_buffer *b, uint64_t n)
+{
+    if (n >= 1000) {
+        cli_add_count(b, n / 1000);
+        cairn_buffer_printf(b, ",%03u", (unsigned)(n % 1000));
+    } else {
+        cairn_buffer_u64(b, n);
+    }
+}
+
+static void add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
+                      const struct cairn_profile_stats *stats)
+{
+    enum { REASONS = 6 };
+    struct cairn_cut_row rows[REASONS];
+    uint64_t n_whole = stats->n_judged - stats->n_cut;
+    cairn_buffer_str(b, "; ");
+    if (stats->n_judged < stats->n_samples) {
+        cairn_buffer_str(b, "of ");
+        cli_add_count(b, stats->n_judged);
+        cairn_buffer_str(b, " it is known: ");
+    }
+    cli_add_count(b, n_whole);
+    cairn_buffer_printf(b, " whole (%.1f %%), ", 100.0 * (double)n_whole / (double)stats->n_judged);
+    cli_add_count(b, stats->n_cut);
+    cairn_buffer_str(b, " cut");
+    size_t n = cairn_profile_cuts(profile, rows, REASONS);
+    for (size_t i = 0; i < n && i < REASONS; i++) {
+        cairn_buffer_str(b, i ? ", " : ": ");
+        cli_add_count(b, rows[i].n_samples);
+        cairn_buffer_printf(b, " %s", rows[i].reason);
+    }
+    if (n > REASONS)
+        cairn_buffer_printf(b, ", and %zu more reasons", n - REASONS);
+}
+
+void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    cairn_profile_stats(profile, &stats);
+    cli_add_count(b, stats.n_samples);
+    cairn_buffer_str(b, stats.n_samples == 1 ? " sample" : " samples");
+    if (stats.duration_ns)
+        cairn_buffer_printf(b, " over %.1f s", (double)stats.duration_ns / 1e9);
+    if (stats.n_judged)
+        add_whole(b, profile, &stats);
+    cairn_buffer_str(b, "; ");
+    cli_add_count(b, stats.n_unnamed);
+    cairn_buffer_str(b, " of ");
+    cli_add_count(b, stats.n_frames);
+    cairn_buffer_str(b, " frames unnamed");
+}
+
+void cli_say_unnamed(const struct cairn_profile *profile, const char *path)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    cairn_profile_stats(profile, &stats);
+    if (stats.n_unnamed > stats.n_frames / 2)
+        cli_say("most frames have no name: \"cairn resolve %s\" looks them up", path);
+}
