@@ -10,7 +10,7 @@ namespace demo
 
 Scene::Scene(unsigned n_spheres)
 {
-    std::mt19937 random(42);
+    std::minstd_rand random(42);
     std::uniform_real_distribution<double> place(-4, 4), size(0.2, 0.9), mirror(0.1, 0.8);
     for (unsigned i = 0; i < n_spheres; i++)
         spheres.push_back(

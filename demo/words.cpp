@@ -11,7 +11,7 @@ namespace demo
 std::string make_text(unsigned seed, std::size_t n_words)
 {
     static const char *const syllables[] = {"ka", "ri", "to", "men", "sol", "va", "li", "pe"};
-    std::mt19937 random(seed);
+    std::minstd_rand random(seed);
     std::geometric_distribution<int> length(0.35);
     std::string text;
     for (std::size_t i = 0; i < n_words; i++) {
