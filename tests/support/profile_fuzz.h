@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* What is done with every profile that a fuzzed reader lets through: all that the commands do. */
+#ifndef CAIRN_TESTS_PROFILE_FUZZ_H
+#define CAIRN_TESTS_PROFILE_FUZZ_H
+
+#include "profile/profile.h"
+#include "support/memory_io.h"
+
+/* What was written must be read again, and written once more must be the same bytes. */
+static inline void fuzz_again(const struct cairn_profile *p, enum cairn_format format)
+{
+    struct cairn_buffer first = {0}, second = {0}, third = {0};
+    struct cairn_profile *q, *r;
+    struct cairn_err err;
+    if (cairn_profile_write(p, format, test_write, &first, &err) < 0 ||
+        test_read_profile(cairn_buffer_span(&first), format, &q, &err) < 0 ||
+        cairn_profile_write(q, format, test_write, &second, &err) < 0 ||
+        test_read_profile(cairn_buffer_span(&second), format, &r, &err) < 0 ||
+        cairn_profile_write(r, format, test_write, &third, &err) < 0)
+        __builtin_trap();
+    if (!cairn_span_equal(cairn_buffer_span(&second), cairn_buffer_span(&third)))
+        __builtin_trap();
+    cairn_profile_free(q);
+    cairn_profile_free(r);
+    cairn_buffer_done(&first);
+    cairn_buffer_done(&second);
+    cairn_buffer_done(&third);
+}
+
+static inline void fuzz_views(struct cairn_profile *p)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    cairn_profile_stats(p, &stats);
+    struct cairn_cut_row cuts[4];
+    cairn_profile_cuts(p, cuts, 4);
+    struct cairn_top *top;
+    if (cairn_profile_top(p, cairn_profile_default_value(p), &top, NULL) < 0)
+        __builtin_trap();
+    const struct cairn_top_row *rows;
+    size_t n = cairn_top_rows(top, &rows), named = 0;
+    for (size_t i = 0; i < n; i++)
+        named += rows[i].function[0] != 0;
+    if (named != n)
+        __builtin_trap(); /* a row always has something to call it by */
+    cairn_top_free(top);
+}
+
+/* Frees the profile. */
+static inline void fuzz_profile(struct cairn_profile *p)
+{
+    struct cairn_profile *merged;
+    fuzz_again(p, CAIRN_FORMAT_PPROF);
+    fuzz_again(p, CAIRN_FORMAT_COLLAPSED);
+    fuzz_views(p);
+    if (cairn_profile_new(&merged, NULL) < 0 || cairn_profile_merge(merged, p, NULL) < 0 ||
+        cairn_profile_merge(merged, p, NULL) < 0 || merged->n_samples != 2 * p->n_samples ||
+        cairn_profile_sum_equal(merged) < 0)
+        __builtin_trap();
+    cairn_profile_free(merged);
+    struct cairn_filter filter = {.size = sizeof filter, .function = "a", .label_key = "thread"};
+    if (cairn_profile_filter(p, &filter, NULL) < 0)
+        __builtin_trap();
+    cairn_profile_free(p);
+}
+
+#endif /* CAIRN_TESTS_PROFILE_FUZZ_H */
