@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/collect.h"
+
+#include "base/alloc.h"
+#include "tests/support/test.h"
+
+/* No such process: everything is known from what is told here. */
+enum { PID = 0x3ffffff0, PERIOD_NS = 1000000 };
+
+static const uint64_t chain[] = {0x1010, 0x1020, 0x1030};
+static const uint64_t kernel[] = {0xffffffff81000010, 0xffffffff81000020};
+
+static int fill(struct cairn_collect *collect)
+{
+    const struct cairn_space_news news = {
+        .start = 0x1000, .size = 0x1000, .dev = 1, .inode = 2, .path = "/bin/program"};
+    struct cairn_caught caught = {
+        .pid = PID, .tid = PID + 1, .user = {.chain = chain, .n_chain = 3}, .cpu_ns = PERIOD_NS};
+    struct cairn_space *space;
+    int code = cairn_collect_init(collect, PERIOD_NS, NULL);
+    if (code < 0)
+        return code;
+    if (!(space = cairn_spaces_get(&collect->spaces, PID)) ||
+        cairn_space_add(&collect->spaces, space, &news) < 0 ||
+        cairn_collect_name(collect, PID + 1, "worker") < 0 ||
+        cairn_collect_add(collect, &caught) < 0 || cairn_collect_add(collect, &caught) < 0)
+        return CAIRN_E_NOMEM;
+    caught.kernel = kernel;
+    caught.n_kernel = 2;
+    return cairn_collect_add(collect, &caught);
+}
+
+static const char *label_text(const struct cairn_profile *p, size_t sample, const char *key)
+{
+    const struct cairn_profile_label *label =
+        cairn_profile_find_label(p, p->samples[sample].labels, key);
+    return label ? cairn_strings_get(&p->strings, label->text) : NULL;
+}
+
+static const struct cairn_profile_frame *frame_of(const struct cairn_profile *p, uint32_t stack)
+{
+    return &p->frames[p->stacks[stack].frame];
+}
+
+static void equal_samples_are_summed(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    assert_int_equal(fill(&collect), CAIRN_OK);
+    const struct cairn_profile *p = collect.profile;
+    assert_int_equal(p->n_samples, 2);
+    assert_int_equal(p->values[0], 2);
+    assert_int_equal(p->values[1], 2 * PERIOD_NS);
+    assert_int_equal(p->values[2], 1);
+    assert_int_equal(collect.n_samples, 3);
+    assert_int_equal(collect.threads.n, 1);
+    cairn_collect_done(&collect);
+}
+
+static void the_leaf_is_exact_and_callers_point_into_their_calls(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    assert_int_equal(fill(&collect), CAIRN_OK);
+    const struct cairn_profile *p = collect.profile;
+    uint32_t stack = p->samples[0].stack;
+    assert_int_equal(frame_of(p, stack)->address, 0x1010);
+    stack = p->stacks[stack].parent;
+    assert_int_equal(frame_of(p, stack)->address, 0x1020 - 1);
+    stack = p->stacks[stack].parent;
+    assert_int_equal(frame_of(p, stack)->address, 0x1030 - 1);
+    assert_int_equal(p->stacks[stack].parent, 0);
+    assert_string_equal(cairn_strings_get(&p->strings, p->modules[frame_of(p, stack)->module].path),
+                        "/bin/program");
+    cairn_collect_done(&collect);
+}
+
+static void kernel_frames_lie_below_the_user_side_in_a_module_of_their_own(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    assert_int_equal(fill(&collect), CAIRN_OK);
+    const struct cairn_profile *p = collect.profile;
+    const struct cairn_profile_frame *leaf = frame_of(p, p->samples[1].stack);
+    assert_int_equal(leaf->address, kernel[0]);
+    assert_int_equal(leaf->kind, CAIRN_FRAME_KERNEL);
+    assert_string_equal(cairn_strings_get(&p->strings, p->modules[leaf->module].path),
+                        "[kernel.kallsyms]");
+    uint32_t above = p->stacks[p->samples[1].stack].parent;
+    assert_int_equal(frame_of(p, above)->address, kernel[1] - 1);
+    assert_int_equal(frame_of(p, p->stacks[above].parent)->address, 0x1010);
+    cairn_collect_done(&collect);
+}
+
+static void a_sample_tells_its_thread_and_why_it_is_cut(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    assert_int_equal(fill(&collect), CAIRN_OK);
+    const struct cairn_profile *p = collect.profile;
+    assert_string_equal(label_text(p, 0, "thread"), "worker");
+    assert_string_equal(label_text(p, 0, "cairn.cut"), "no frame pointer in program");
+    assert_int_equal(cairn_profile_find_label(p, p->samples[0].labels, "pid")->number, PID);
+    assert_int_equal(cairn_profile_find_label(p, p->samples[0].labels, "tid")->number, PID + 1);
+    assert_int_equal(collect.n_cut, 3);
+    assert_int_equal(collect.n_whole, 0);
+    cairn_collect_done(&collect);
+}
+
+static void the_program_is_the_first_module(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    struct cairn_err err = {0};
+    const struct cairn_space_news program = {
+        .start = 0x1000, .size = 0x1000, .inode = 2, .path = "/bin/program"};
+    const struct cairn_space_news library = {
+        .start = 0x5000, .size = 0x1000, .inode = 3, .path = "/lib/library"};
+    static const uint64_t there[] = {0x5010};
+    const struct cairn_caught caught = {
+        .pid = PID, .tid = PID, .user = {.chain = there, .n_chain = 1}};
+    assert_ok(cairn_collect_init(&collect, PERIOD_NS, &err), err);
+    struct cairn_space *space = cairn_spaces_get(&collect.spaces, PID);
+    cairn_space_add(&collect.spaces, space, &program);
+    cairn_space_add(&collect.spaces, space, &library);
+    assert_int_equal(cairn_collect_add(&collect, &caught), CAIRN_OK);
+    assert_string_equal(
+        cairn_strings_get(&collect.profile->strings, collect.profile->modules[1].path),
+        "/bin/program");
+    cairn_collect_done(&collect);
+}
+
+static void every_lack_of_memory_is_told(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (long n = 0; !done && n < 10000; n++) {
+        struct cairn_collect collect = {0};
+        cairn_alloc_fail_after(n);
+        int code = fill(&collect);
+        cairn_alloc_fail_after(-1);
+        done = code == CAIRN_OK && collect.n_samples == 3;
+        assert_true(code == CAIRN_OK || code == CAIRN_E_NOMEM);
+        cairn_collect_done(&collect);
+    }
+    assert_true(done);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_samples_are_summed),
+        cmocka_unit_test(the_leaf_is_exact_and_callers_point_into_their_calls),
+        cmocka_unit_test(kernel_frames_lie_below_the_user_side_in_a_module_of_their_own),
+        cmocka_unit_test(a_sample_tells_its_thread_and_why_it_is_cut),
+        cmocka_unit_test(the_program_is_the_first_module),
+        cmocka_unit_test(every_lack_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
