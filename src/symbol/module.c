@@ -223,7 +223,7 @@ int cairn_module_load(struct cairn_module *m, struct cairn_debugfile_found *foun
     else
         code = describe(m, path, m->found.image_path ? m->found.debug_path : NULL, err);
     if (code < 0)
-        cairn_module_unload(m);
+        cairn_module_close(m);
     else
         m->loaded = true;
     return code;
@@ -264,8 +264,14 @@ void cairn_module_unload(struct cairn_module *m)
     cairn_elf_symtab_done(&m->symtab);
     cairn_elf_symtab_done(&m->dynsym);
     m->has_symtabs = false;
-    cairn_debugfile_found_done(&m->found);
     m->loaded = false;
+}
+
+void cairn_module_close(struct cairn_module *m)
+{
+    cairn_module_unload(m);
+    cairn_debugfile_found_done(&m->found);
+    m->image = m->debug = (struct cairn_elf){0};
 }
 
 bool cairn_module_holds(const struct cairn_module *m, uint64_t vaddr)

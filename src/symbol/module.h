@@ -83,8 +83,12 @@ int cairn_module_load(struct cairn_module *m, struct cairn_debugfile_found *foun
 int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void *bytes,
                             size_t size, struct cairn_err *err);
 
-/* Drops everything but `info` and the texts. */
+/* Drops everything but `info`, the texts and the mapped files, which cost nothing that the system
+ * could not take back: the program headers are asked at any time. */
 void cairn_module_unload(struct cairn_module *m);
+
+/* Closes the files too. */
+void cairn_module_close(struct cairn_module *m);
 
 /* Drops what was remembered of names, because the texts that it points to are about to go. */
 void cairn_module_forget_names(struct cairn_module *m);

@@ -65,7 +65,7 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
 
 static void free_entry(struct entry *e)
 {
-    cairn_module_unload(&e->module);
+    cairn_module_close(&e->module);
     cairn_free(e->module.owned_bytes);
     cairn_free(e->module.path);
     cairn_free(e->module.debug_path);
@@ -128,9 +128,13 @@ static int add_entry(struct cairn_symbolizer *s, enum kind kind, const char *ask
     return CAIRN_OK;
 }
 
-/* Finds and opens the files of an entry, the first time and after its contents were dropped. */
+/* Finds and opens the files of an entry the first time; later its contents alone were dropped. */
 static int load(struct cairn_symbolizer *s, struct entry *e, struct cairn_err *err)
 {
+    if (e->module.image.bytes.size) {
+        e->module.loaded = true;
+        return CAIRN_OK;
+    }
     struct cairn_debugfile_found found = {0};
     int code = e->kind == KIND_PATH
                    ? cairn_debugfile_find(s->finder, e->asked, e->asked_id, &found, err)
