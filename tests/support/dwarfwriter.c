@@ -68,12 +68,12 @@ void test_dwarf_str(struct test_bytes *b, const char *text)
     while (*text++);
 }
 
-void test_dwarf_abbrev(struct test_dwarf *w, uint64_t number, unsigned tag, bool children, ...)
+void test_dwarf_abbrev(struct test_dwarf *w, uint64_t number, unsigned tag, int children, ...)
 {
     va_list args;
     test_dwarf_uleb(&w->abbrev, number);
     test_dwarf_uleb(&w->abbrev, tag);
-    put_byte(&w->abbrev, children);
+    put_byte(&w->abbrev, children != 0);
     va_start(args, children);
     for (int attribute; (attribute = va_arg(args, int)) != 0;) {
         int form = va_arg(args, int);

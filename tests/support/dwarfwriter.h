@@ -54,7 +54,7 @@ void test_dwarf_patch(const struct test_dwarf *w, struct test_bytes *b, size_t a
 
 /* Pairs of attribute and form as ints, ended by 0; DW_FORM_implicit_const is followed by its value.
  */
-void test_dwarf_abbrev(struct test_dwarf *w, uint64_t code, unsigned tag, bool children, ...);
+void test_dwarf_abbrev(struct test_dwarf *w, uint64_t code, unsigned tag, int children, ...);
 
 /* Header of a unit with its abbreviations at 0; the end sets the length and closes the table. */
 void test_dwarf_unit_begin(struct test_dwarf *w);
