@@ -77,7 +77,7 @@ static bool is_code(void *ctx, uint64_t va)
 {
     struct code_of *of = ctx;
     /* Where nothing is known of the process, the kernel's word stands. */
-    return of->space->n == 0 || cairn_space_find(of->space, va);
+    return of->space->n == 0 || of->space->is_partial || cairn_space_find(of->space, va);
 }
 
 static bool is_return(void *ctx, uint64_t va)

@@ -224,6 +224,7 @@ static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
     int code = cairn_space_read(&s->collect.spaces, space, &refusal);
     if (code == CAIRN_E_ACCESS) { /* samples will come all the same, only without modules */
         cairn_log_err(CAIRN_LOG_WARNING, &refusal);
+        space->is_partial = true;
         return CAIRN_OK;
     }
     if (code < 0 && err)

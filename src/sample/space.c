@@ -19,6 +19,7 @@ void cairn_space_exec(struct cairn_space *space)
     close_memory(space);
     space->n = 0;
     space->program = 0;
+    space->is_partial = false;
     space->entry = 0;
     space->n_searches = 0;
     space->searched_ns = 0;
@@ -68,6 +69,7 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
         memcpy(to->maps, from->maps, from->n * sizeof *to->maps);
     to->n = from->n;
     to->program = from->program;
+    to->is_partial = from->is_partial;
     to->entry = from->entry;
     return CAIRN_OK;
 }

@@ -33,6 +33,7 @@ struct cairn_space {
     int pid;
     struct cairn_space_map *maps; /* sorted, apart */
     size_t n, cap;
+    bool is_partial;      /* its maps may not be read: code may lie anywhere */
     uint32_t program;     /* path of the main program; a text of the profile, 0: unknown */
     struct cairn_mem mem; /* its memory, while it lives */
     int8_t mem_state;     /* 0 not opened yet, 1 open, -1 cannot be read */
