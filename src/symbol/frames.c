@@ -131,8 +131,10 @@ static void take_linkage(const struct cairn_frames_request *q, const struct cair
     uint64_t base = cairn_dwarf_base(&q->module->dwarf);
     uint32_t root = cairn_unit_table_outermost(place->table, place->record->node);
     if (f->linkage || f->shown || !is_mangled(bare) || symbol->vaddr < base ||
-        symbol->vaddr - base >= UINT32_MAX || (f->name && !speaks_of(bare, f->name)))
+        symbol->vaddr - base >= UINT32_MAX)
         return;
+    if (symbol->shared && f->name && !speaks_of(bare, f->name))
+        return; /* of folded functions the symbol may be another's */
     const struct cairn_unit_record *start =
         cairn_unit_table_find(place->table, (uint32_t)(symbol->vaddr - base));
     if (!start || cairn_unit_table_outermost(place->table, start->node) != root)
