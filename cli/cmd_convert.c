@@ -168,17 +168,12 @@ static int convert(const struct convert *c, struct cairn_err *err)
     result = load(c, &profile, err);
     if (result == CAIRN_OK) {
         result = cairn_profile_write(profile, c->to, cli_output_write, output, err);
-        (void)cli_output_error(output, err);
-        if (result < 0)
+        if (result < 0 && cli_output_error(output, err) < 0)
             result = err->code;
     }
-    if (result == CAIRN_OK) {
-        result = cli_output_commit(output, err);
-        if (result == CAIRN_OK)
-            say_done(c, profile);
-    } else {
-        cli_output_drop(output);
-    }
+    result = result < 0 ? cli_output_fail(output, result, err) : cli_output_commit(output, err);
+    if (result == CAIRN_OK)
+        say_done(c, profile);
     cairn_profile_free(profile);
     return result;
 }
