@@ -20,8 +20,9 @@ static inline long test_read(void *ctx, void *buf, size_t size)
     size_t n = size < input->left.size ? size : input->left.size;
     if (input->piece && n > input->piece)
         n = input->piece;
-    if (n)
-        memcpy(buf, input->left.data, n);
+    if (n == 0)
+        return 0;
+    memcpy(buf, input->left.data, n);
     input->left.data += n;
     input->left.size -= n;
     return (long)n;
