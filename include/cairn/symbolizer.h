@@ -41,8 +41,8 @@ struct cairn_symbolizer_opts {
     const char *const *symbol_dirs; /* folders (or globs of folders) with symbols, in order */
     size_t n_symbol_dirs;
     const char *debug_dir; /* the global folder of debug files; NULL: /usr/lib/debug */
-    size_t memory_bytes;   /* what caches may hold; 0: no bound. Least recently used modules go
-                              first, and come back when asked for again */
+    size_t memory_bytes;   /* what caches may hold, mapped files not counted; 0: no bound. What was
+                              not used for longest goes first, and comes back when asked for */
     enum cairn_names names;
     int no_inlines;     /* nonzero: only the outermost function of an address */
     int allow_mismatch; /* nonzero: take files whose build ID differs, with a warning */

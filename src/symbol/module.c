@@ -453,18 +453,29 @@ size_t cairn_module_bytes(const struct cairn_module *m)
     return bytes;
 }
 
-bool cairn_module_drop_oldest(struct cairn_module *m, uint64_t now)
+static struct cairn_module_unit *find_oldest(const struct cairn_module *m, uint64_t now)
 {
     struct cairn_module_unit *oldest = NULL;
-    for (size_t i = 0; m->unit_states && i < m->units.n; i++) {
+    for (size_t i = 0; m->table_bytes && m->unit_states && i < m->units.n; i++) {
         struct cairn_module_unit *state = &m->unit_states[i];
         if (state->table && state->used != now && (!oldest || state->used < oldest->used))
             oldest = state;
     }
+    return oldest;
+}
+
+uint64_t cairn_module_oldest_table(const struct cairn_module *m, uint64_t now)
+{
+    const struct cairn_module_unit *oldest = find_oldest(m, now);
+    return oldest ? oldest->used : UINT64_MAX;
+}
+
+void cairn_module_drop_oldest(struct cairn_module *m, uint64_t now)
+{
+    struct cairn_module_unit *oldest = find_oldest(m, now);
     if (!oldest)
-        return false;
+        return;
     m->table_bytes -= oldest->bytes;
     cairn_unit_table_free(oldest->table);
     oldest->table = NULL;
-    return true;
 }

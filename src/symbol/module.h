@@ -123,7 +123,11 @@ int cairn_module_functions_at(struct cairn_module *m, uint64_t die, uint64_t now
 /* What the module holds in memory, mapped files not counted. */
 size_t cairn_module_bytes(const struct cairn_module *m);
 
-/* Frees the unit table that was not used for longest, but none used at `now`. False: none left. */
-bool cairn_module_drop_oldest(struct cairn_module *m, uint64_t now);
+/* When the unit table that was not used for longest was used; UINT64_MAX: there is none but those
+ * used at `now`. */
+uint64_t cairn_module_oldest_table(const struct cairn_module *m, uint64_t now);
+
+/* Frees that table. */
+void cairn_module_drop_oldest(struct cairn_module *m, uint64_t now);
 
 #endif /* CAIRN_SYMBOL_MODULE_H */

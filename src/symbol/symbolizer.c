@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "symbol/frames.h"
 
+enum { RELOADS_TOLD = 1000 };
+
 /* How a module was asked for. */
 enum kind { KIND_PATH, KIND_FILE, KIND_BYTES };
 
@@ -30,6 +32,7 @@ struct cairn_symbolizer {
     struct cairn_frames frames;
     size_t memory_bytes; /* SIZE_MAX: no bound */
     uint64_t now;        /* counts look-ups */
+    unsigned n_reloads;  /* modules dropped for the bound */
     bool no_inlines;
 };
 
@@ -242,10 +245,15 @@ int cairn_module_vaddr_of_rel(const struct cairn_module *module, uint64_t rel, u
     return 1;
 }
 
+static size_t bytes_of_names(const struct cairn_symbolizer *s)
+{
+    return s->demangler.mangled.arena.used_bytes + s->demangler.plain.arena.used_bytes +
+           s->demangler.cap * sizeof *s->demangler.plain_of;
+}
+
 static size_t bytes_held(const struct cairn_symbolizer *s)
 {
-    size_t bytes = s->demangler.mangled.arena.used_bytes + s->demangler.plain.arena.used_bytes +
-                   s->demangler.cap * sizeof *s->demangler.plain_of;
+    size_t bytes = bytes_of_names(s);
     for (size_t i = 0; i < s->n; i++)
         bytes += cairn_module_bytes(&s->entries[i]->module);
     return bytes;
@@ -264,18 +272,49 @@ static struct entry *find_oldest(const struct cairn_symbolizer *s)
     return oldest;
 }
 
-/* Before a look-up: what the last answer pointed to may go now. Least recently used modules first,
- * then unit tables of the present one, then the demangled names. */
-static void keep_bound(struct cairn_symbolizer *s, struct cairn_module *in_use)
+/* Frees the unit table that was not used for longest in any module. False: there is none. */
+static bool drop_oldest_table(const struct cairn_symbolizer *s)
 {
-    while (bytes_held(s) > s->memory_bytes) {
-        struct entry *oldest = find_oldest(s);
-        if (oldest)
-            cairn_module_unload(&oldest->module);
-        else if (!cairn_module_drop_oldest(in_use, s->now))
-            break;
+    struct cairn_module *from = NULL;
+    uint64_t oldest = UINT64_MAX;
+    for (size_t i = 0; i < s->n; i++) {
+        struct cairn_module *m = &s->entries[i]->module;
+        uint64_t used = cairn_module_oldest_table(m, s->now);
+        if (used < oldest) {
+            oldest = used;
+            from = m;
+        }
     }
-    if (bytes_held(s) <= s->memory_bytes)
+    if (from)
+        cairn_module_drop_oldest(from, s->now);
+    return from != NULL;
+}
+
+/* A bound that is too small for what is asked costs time without end; whoever set it should know.
+ */
+static void count_reload(struct cairn_symbolizer *s)
+{
+    if (++s->n_reloads != RELOADS_TOLD)
+        return;
+    cairn_log(CAIRN_LOG_WARNING,
+              "the bound of %zu bytes is too small for these modules: contents were dropped and "
+              "read again %d times; a larger one is faster",
+              s->memory_bytes, RELOADS_TOLD);
+}
+
+/* Before a look-up: what the last answer pointed to may go now. First what is cheap to read again:
+ * unit tables; then whole modules, whose sections and symbols must be unpacked and sorted; then the
+ * demangled names. Least recently used ones first. */
+static void keep_bound(struct cairn_symbolizer *s)
+{
+    struct entry *oldest;
+    while (bytes_held(s) > s->memory_bytes && drop_oldest_table(s))
+        ;
+    while (bytes_held(s) > s->memory_bytes && (oldest = find_oldest(s)) != NULL) {
+        cairn_module_unload(&oldest->module);
+        count_reload(s);
+    }
+    if (bytes_held(s) <= s->memory_bytes || bytes_of_names(s) <= s->memory_bytes / 8)
         return;
     for (size_t i = 0; i < s->n; i++)
         cairn_module_forget_names(&s->entries[i]->module);
@@ -290,7 +329,7 @@ int cairn_symbolize(struct cairn_symbolizer *symbolizer, struct cairn_module *mo
     struct cairn_symbolizer *s = symbolizer;
     module->used = ++s->now;
     if (s->memory_bytes != SIZE_MAX)
-        keep_bound(s, module);
+        keep_bound(s);
     int code = module->loaded ? CAIRN_OK : load(s, (struct entry *)module, err);
     if (code < 0)
         return code;
