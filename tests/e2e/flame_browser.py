@@ -515,8 +515,8 @@ def shows_what_a_pprof_knows(browser):
 def tells_guesses_and_lua_apart(browser):
     names = ("main", "kern", "lua_f", "jitted", "maybe")
     frames = [[(name, "", 0)] for name in reversed(names)]
-    browser.open(flame("kinds", pprof([(frames, [1, 1], "gjlkc")], comment="quality: all is well")))
-    check("the recorder's word", browser.text("#subtitle"), "all is well")
+    browser.open(flame("kinds", pprof([(frames, [1, 1], "gjlkc")], comment="quality: 1 sample, whole")))
+    check("the recorder's word", browser.text("#subtitle"), "1 sample, whole")
     shown = {}
     for depth in range(1, 1 + len(names)):
         browser.point(depth)

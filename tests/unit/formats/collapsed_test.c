@@ -40,8 +40,8 @@ static void every_byte_comes_back(void **state)
         "operator new(unsigned long) 7\na  b;c  d 8\n",
         "app::Table<std::map<int, long> >::get(std::string const&);x 0\n",
         "a;b -4\nc 9223372036854775807\n",
-        "aaaaaaaaaaaaaaaa;b 1\naaaaaaaaaaaaaaaa;bb 2\naaaaaaaaaaaaaaaa;b;c 3\naaaaaaaaaaaaaaaab;b "
-        "4\n",
+        ("aaaaaaaaaaaaaaaa;b 1\naaaaaaaaaaaaaaaa;bb 2\naaaaaaaaaaaaaaaa;b;c 3\n"
+         "aaaaaaaaaaaaaaaab;b 4\n"),
         "\xc3\xa9;\xff\xfe;\x1b[31m 1\n",
         "2fast;\"quoted\";*star 1\n",
     };
