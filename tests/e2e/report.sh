@@ -96,7 +96,7 @@ same "frames of kept samples only" "$(tail -1 out)" \
     "90 samples over 2.5 s; 0 of 3 frames unnamed"
 report cpu.pb.gz --value samples --label thread=main
 same "by label" "$(row main)" "0 0.0 18 100.0 main prog"
-report cpu.pb.gz --value samples --label tid=1 --function hot --function small
+report cpu.pb.gz --value samples --label tid=1 --function main --function small
 same "by number and functions" "$(row main)" "0 0.0 5 100.0 main prog"
 report cpu.pb.gz --label tid=1 --label thread=worker
 same "nothing kept" "$(cat out)" "none of the 108 samples has what was asked for"
