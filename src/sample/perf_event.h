@@ -35,6 +35,8 @@ struct cairn_perf {
     struct cairn_table opened_for; /* event -> tid */
     struct cairn_table has_own;    /* tid -> 1 */
     size_t n_threads;              /* that events were opened for */
+    int *clock_fds;                /* a counter of CPU time for each of them */
+    size_t n_clocks, cap_clocks;
     bool has_kernel, hardware;
     uint32_t frames_max; /* of kernel and user side together */
 };
@@ -45,6 +47,9 @@ void cairn_perf_close(struct cairn_perf *perf); /* all-zero is fine */
 
 void cairn_perf_enable(struct cairn_perf *perf);
 void cairn_perf_disable(struct cairn_perf *perf);
+
+/* The CPU time of all that was sampled, of what has ended too; 0: not known. */
+uint64_t cairn_perf_cpu_ns(const struct cairn_perf *perf);
 
 /* Moves what all rings hold into the queue. */
 void cairn_perf_drain(struct cairn_perf *perf, struct cairn_perf_queue *queue);

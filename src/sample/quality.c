@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 
-enum { REASONS_MAX = 6 };
+enum { REASONS_MAX = 6, EXPECTED_MIN = 20 };
 
 static const char *plural(uint64_t n)
 {
@@ -22,6 +22,22 @@ static void add_reasons(struct cairn_buffer *line, const struct cairn_profile *p
                             (unsigned long long)rows[i].n_samples, rows[i].reason);
     if (n > REASONS_MAX)
         cairn_buffer_printf(line, ", and %zu more reasons", n - REASONS_MAX);
+}
+
+/* The kernel's timer begins anew with each thread, so that one which ends within a period is never
+ * seen: a program of such threads would look idle. Without kernel frames nobody knows how much of
+ * the CPU time could have been sampled; then only a very few are suspicious. */
+static void add_missed(struct cairn_buffer *line, const struct cairn_sample_quality *quality)
+{
+    uint64_t expected = quality->period_ns ? quality->cpu_ns / quality->period_ns : 0;
+    uint64_t seen = quality->n_samples + quality->n_lost;
+    if (expected < EXPECTED_MIN || seen * (quality->has_kernel ? 2 : 10) >= expected)
+        return;
+    cairn_buffer_printf(line,
+                        ", about %llu missed (%.1f s of CPU time were used): threads that end "
+                        "within %.3g ms are not seen, sample faster",
+                        (unsigned long long)(expected - seen), (double)quality->cpu_ns / 1e9,
+                        (double)quality->period_ns / 1e6);
 }
 
 int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
@@ -40,6 +56,7 @@ int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
     if (quality->n_throttled)
         cairn_buffer_printf(&line, ", throttled %llu time%s",
                             (unsigned long long)quality->n_throttled, plural(quality->n_throttled));
+    add_missed(&line, quality);
     int length = snprintf(buf, size, "%s", cairn_buffer_text(&line));
     cairn_buffer_done(&line);
     return length;

@@ -411,6 +411,8 @@ static void measure(struct cairn_sampler *s, struct cairn_sample_quality *ret_qu
         .has_kernel = s->perf.has_kernel,
         .hardware_event = s->perf.hardware,
         .exit_status = s->exit_status,
+        .cpu_ns = cairn_perf_cpu_ns(&s->perf),
+        .period_ns = (uint64_t)s->period_ns,
     };
     size_t size = ret_quality->size < sizeof quality ? ret_quality->size : sizeof quality;
     memcpy((char *)ret_quality + sizeof size, (const char *)&quality + sizeof size,

@@ -3,6 +3,7 @@
  * What record.sh samples: one program, told by its first word what to do.
  *     spin SECONDS            nearly all CPU time in spin()
  *     late SECONDS            a thread in late_spin() that starts after half a second
+ *     brief SECONDS           threads, one after the other, each much shorter than a period
  *     fork SECONDS            a child in spin(), while the parent waits
  *     exec SECONDS PROGRAM    becomes PROGRAM spin SECONDS after a moment of its own
  *     load SECONDS LIBRARY    calls library_spin() of a library opened after half a second
@@ -50,6 +51,21 @@ __attribute__((noinline)) static void *late_spin(void *seconds)
     spin(*(double *)seconds);
     sink++;
     return NULL;
+}
+
+static void *be_brief(void *nothing)
+{
+    for (unsigned i = 0; i < 200000; i++)
+        sink += i;
+    return nothing;
+}
+
+static void start_brief(double seconds)
+{
+    const double end = now() + seconds;
+    pthread_t thread;
+    while (now() < end && pthread_create(&thread, NULL, be_brief, NULL) == 0)
+        pthread_join(thread, NULL);
 }
 
 static void start_late(double seconds)
@@ -113,6 +129,8 @@ int main(int argc, char **argv)
         spin(seconds);
     else if (strcmp(what, "late") == 0)
         start_late(seconds);
+    else if (strcmp(what, "brief") == 0)
+        start_brief(seconds);
     else if (strcmp(what, "fork") == 0)
         fork_one(seconds);
     else if (strcmp(what, "exec") == 0 && argc > 3)

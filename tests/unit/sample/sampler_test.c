@@ -133,6 +133,41 @@ static void the_quality_line_counts_and_says_why(void **state)
     cairn_profile_free(profile);
 }
 
+static void the_quality_line_says_that_brief_threads_were_missed(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n_samples, cpu_ns;
+        int has_kernel;
+        bool told;
+    } cases[] = {
+        {100, 1000000000, 1, false},
+        {60, 1000000000, 1, false},
+        {40, 1000000000, 1, true},
+        {0, 100000000, 1, false},
+        {40, 1000000000, 0, false},
+        {5, 1000000000, 0, true},
+        {0, 0, 1, false},
+    };
+    struct cairn_profile *profile;
+    struct cairn_err err = {0};
+    char line[300];
+    assert_ok(cairn_profile_new(&profile, &err), err);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct cairn_sample_quality quality = {.size = sizeof quality,
+                                                     .n_samples = cases[i].n_samples,
+                                                     .n_cut = cases[i].n_samples,
+                                                     .method = CAIRN_SAMPLE_PERF,
+                                                     .has_kernel = cases[i].has_kernel,
+                                                     .cpu_ns = cases[i].cpu_ns,
+                                                     .period_ns = 10000000};
+        cairn_sample_quality_text(&quality, profile, line, sizeof line);
+        assert_int_equal(strstr(line, " missed (1.0 s of CPU time were used)") != NULL,
+                         cases[i].told);
+    }
+    cairn_profile_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_setting_that_is_not_there_has_its_default),
         cmocka_unit_test(options_that_cannot_be_meant_are_refused),
         cmocka_unit_test(the_quality_line_counts_and_says_why),
+        cmocka_unit_test(the_quality_line_says_that_brief_threads_were_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
