@@ -103,6 +103,7 @@ convert hostile.pb.gz -o hostile.txt
 same "a name with line breaks is one line" "$(wc -l <hostile.txt)" 2
 
 # Several inputs, stdin, stdout.
+# shellcheck disable=SC2094 # it is only read
 convert cpu.pb.gz - cut.pb.gz -o all.pb.gz <cpu.pb.gz
 same "three inputs" "$("$CAIRN" report --json all.pb.gz --value samples | grep '"sum"')" \
     '  "sum": 316,'

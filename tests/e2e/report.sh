@@ -107,6 +107,7 @@ same "nothing there, for a program" "$(ask 'j["sum"], j["functions"], j["values"
     "(0, [], ['samples', 'cpu'])"
 
 # Several profiles are one; stdin is one of them, once.
+# shellcheck disable=SC2094 # it is only read
 report --value samples cpu.pb.gz - cut.pb.gz <cpu.pb.gz
 same "three inputs" "$(row work)" "157 49.7 277 87.7 work prog"
 "$CAIRN" report - - <cpu.pb.gz >out 2>log && fail "stdin twice" out
