@@ -44,7 +44,7 @@ struct cairn_module_unit {
 
 struct cairn_module {
     struct cairn_module_info info; /* texts are owned below */
-    char *path, *debug_path, *build_id;
+    char *path, *debug_path, *build_id, *machine;
     bool loaded;
     uint64_t used;
 
@@ -86,6 +86,12 @@ int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void
 /* Drops everything but `info`, the texts and the mapped files, which cost nothing that the system
  * could not take back: the program headers are asked at any time. */
 void cairn_module_unload(struct cairn_module *m);
+
+/* The file that debug information is read from: the debug file, unless it has symbols only. */
+const struct cairn_elf *cairn_module_dwarf_elf(const struct cairn_module *m);
+
+/* Drops what was read of debug information. */
+void cairn_module_unload_dwarf(struct cairn_module *m);
 
 /* Closes the files too. */
 void cairn_module_close(struct cairn_module *m);

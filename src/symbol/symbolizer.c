@@ -73,6 +73,7 @@ static void free_entry(struct entry *e)
     cairn_free(e->module.path);
     cairn_free(e->module.debug_path);
     cairn_free(e->module.build_id);
+    cairn_free(e->module.machine);
     cairn_free(e->asked);
     cairn_free(e->asked_id);
     cairn_free(e);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* Debug information of a module: its sections, the map of its units, and their tables, each read
+ * when an address first needs it. */
+#include <elf.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "symbol/module.h"
+
+enum {
+    CANDIDATES_MAX = 32, /* units asked for one address; honest files have one or two */
+    WARNINGS_MAX = 8     /* about units of one module */
+};
+
+static bool has_dwarf(const struct cairn_elf *elf)
+{
+    struct cairn_elf_section section;
+    return (cairn_elf_find_section(elf, ".debug_info", &section) ||
+            cairn_elf_find_section(elf, ".zdebug_info", &section)) &&
+           section.type != SHT_NOBITS;
+}
+
+const struct cairn_elf *cairn_module_dwarf_elf(const struct cairn_module *m)
+{
+    return has_dwarf(&m->debug) || !has_dwarf(&m->image) ? &m->debug : &m->image;
+}
+
+/* Where machine code lies: the executable sections, else the executable segments. */
+static size_t list_code(const struct cairn_elf *elf, struct cairn_dwarf_range *code, size_t cap)
+{
+    size_t n = 0;
+    struct cairn_elf_section section;
+    for (uint32_t i = 0; i < elf->n_sections; i++)
+        if (cairn_elf_section(elf, i, &section) && section.size &&
+            (section.flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR) &&
+            section.vaddr + section.size > section.vaddr && n++ < cap)
+            code[n - 1] = (struct cairn_dwarf_range){section.vaddr, section.vaddr + section.size};
+    struct cairn_elf_segment segment;
+    for (uint32_t i = 0; !elf->n_sections && i < elf->n_segments; i++)
+        if (cairn_elf_segment(elf, i, &segment) && segment.type == PT_LOAD &&
+            (segment.flags & PF_X) && segment.vaddr + segment.mem_size > segment.vaddr && n++ < cap)
+            code[n - 1] =
+                (struct cairn_dwarf_range){segment.vaddr, segment.vaddr + segment.mem_size};
+    return n;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct cairn_dwarf_range *a = left, *b = right;
+    return (a->low > b->low) - (a->low < b->low);
+}
+
+static int read_code(struct cairn_module *m, struct cairn_err *err)
+{
+    const struct cairn_elf *elf = &m->debug;
+    size_t n = list_code(elf, NULL, 0), kept = 0;
+    if (!n) {
+        elf = &m->image;
+        n = list_code(elf, NULL, 0);
+    }
+    struct cairn_dwarf_range *code = cairn_alloc(n ? n : 1, sizeof *code);
+    if (!code)
+        return cairn_fail_memory(err);
+    list_code(elf, code, n);
+    qsort(code, n, sizeof *code, compare_ranges);
+    for (size_t i = 0; i < n; i++) {
+        if (kept && code[i].low <= code[kept - 1].high) {
+            if (code[i].high > code[kept - 1].high)
+                code[kept - 1].high = code[i].high;
+            continue;
+        }
+        code[kept++] = code[i];
+    }
+    m->code = code;
+    m->dwarf.code = code;
+    m->dwarf.n_code = kept;
+    return CAIRN_OK;
+}
+
+/* One damaged section loses what only it knows: the others are read all the same. */
+static int read_sections(struct cairn_module *m, struct cairn_err *err)
+{
+    const struct {
+        const char *name;
+        struct cairn_span *span;
+    } wanted[CAIRN_MODULE_N_SECTIONS] = {
+        {".debug_info", &m->dwarf.info},         {".debug_abbrev", &m->dwarf.abbrev},
+        {".debug_line", &m->dwarf.line},         {".debug_str", &m->dwarf.str},
+        {".debug_line_str", &m->dwarf.line_str}, {".debug_str_offsets", &m->dwarf.str_offsets},
+        {".debug_addr", &m->dwarf.addr},         {".debug_ranges", &m->dwarf.ranges},
+        {".debug_rnglists", &m->dwarf.rnglists}, {".debug_aranges", &m->dwarf.aranges},
+    };
+    const struct cairn_elf *elf = cairn_module_dwarf_elf(m);
+    for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++) {
+        struct cairn_err why;
+        int code = cairn_elf_read_section(elf, wanted[i].name, &m->sections[i], &why);
+        if (code == CAIRN_E_NOMEM)
+            return cairn_fail_memory(err);
+        if (code < 0) {
+            cairn_fail_in(&why, code, m->path);
+            cairn_log_err(CAIRN_LOG_WARNING, &why);
+            continue;
+        }
+        *wanted[i].span = m->sections[i].bytes;
+    }
+    return CAIRN_OK;
+}
+
+void cairn_module_unload_dwarf(struct cairn_module *m)
+{
+    for (size_t i = 0; m->unit_states && i < m->units.n; i++)
+        cairn_unit_table_free(m->unit_states[i].table);
+    cairn_free(m->unit_states);
+    m->unit_states = NULL;
+    m->table_bytes = 0;
+    cairn_unit_map_done(&m->map);
+    cairn_unit_map_done(&m->roots);
+    cairn_dwarf_units_done(&m->units);
+    cairn_free(m->code);
+    m->code = NULL;
+    m->dwarf = (struct cairn_dwarf){0};
+    for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++)
+        cairn_elf_data_done(&m->sections[i]);
+    m->has_dwarf = m->has_roots = false;
+}
+
+/* Headers of units, and the map of them. Damage that loses all is logged, and leaves a module
+ * without debug information. */
+static int read_units(struct cairn_module *m, struct cairn_err *err)
+{
+    struct cairn_err why;
+    int code = cairn_dwarf_units_read(&m->dwarf, &m->units, &why);
+    if (code == CAIRN_OK) {
+        m->unit_states = cairn_alloc(m->units.n ? m->units.n : 1, sizeof *m->unit_states);
+        code = m->unit_states ? cairn_unit_map_read(&m->units, &m->map, &why) : CAIRN_E_NOMEM;
+    }
+    if (code == CAIRN_E_NOMEM)
+        return cairn_fail_memory(err);
+    if (code < 0) {
+        cairn_fail_in(&why, code, m->path);
+        cairn_log_err(CAIRN_LOG_WARNING, &why);
+    }
+    return CAIRN_OK;
+}
+
+/* All that look-ups in debug information start from. */
+static int read_dwarf(struct cairn_module *m, struct cairn_err *err)
+{
+    struct cairn_elf_section section;
+    m->has_dwarf = true;
+    m->dwarf.swap = cairn_module_dwarf_elf(m)->swap;
+    int code = read_sections(m, err);
+    if (code == CAIRN_OK)
+        code = read_code(m, err);
+    if (code == CAIRN_OK &&
+        cairn_elf_find_section(cairn_module_dwarf_elf(m), ".gnu_debugaltlink", &section))
+        cairn_log(CAIRN_LOG_WARNING,
+                  "%s: some names are in a supplementary file (dwz -m), which is not read",
+                  m->debug_path ? m->debug_path : m->path);
+    if (code == CAIRN_OK)
+        code = read_units(m, err);
+    if (code < 0)
+        cairn_module_unload_dwarf(m);
+    return code;
+}
+
+/* Names the unit and the module in a warning, once per unit. */
+static void tell(struct cairn_module *m, size_t unit, struct cairn_err *why)
+{
+    if (m->unit_states[unit].told || why->code == CAIRN_E_MISSING)
+        return;
+    m->unit_states[unit].told = true;
+    cairn_fail_in(why, why->code, m->debug_path ? m->debug_path : m->path);
+    m->n_told++;
+    cairn_log_err(m->n_told <= WARNINGS_MAX ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO, why);
+}
+
+static void tell_split(struct cairn_module *m, const struct cairn_dwarf_unit *unit)
+{
+    if (!unit->is_split || m->told_split)
+        return;
+    m->told_split = true;
+    cairn_log(CAIRN_LOG_WARNING,
+              "%s: functions are described in .dwo files, which are not read: lines are complete, "
+              "inline frames are missing",
+              m->path);
+}
+
+/* The unit's table, read now if need be; NULL where nothing of it could be read. */
+static int need_table(struct cairn_module *m, size_t index, uint64_t now,
+                      struct cairn_unit_table **ret_table, struct cairn_err *err)
+{
+    struct cairn_module_unit *state = &m->unit_states[index];
+    struct cairn_dwarf_unit *unit = &m->units.units[index];
+    struct cairn_err why = {0};
+    state->used = now;
+    if (!state->table && !state->failed) {
+        int code = cairn_dwarf_unit_open(&m->units, unit, &why);
+        if (code == CAIRN_OK) {
+            tell_split(m, unit);
+            code = cairn_unit_table_new(&m->dwarf, unit, &state->table, &why);
+        }
+        if (code == CAIRN_E_NOMEM)
+            return cairn_fail_memory(err);
+        if (code < 0)
+            tell(m, index, &why);
+        state->bytes = state->table ? cairn_unit_table_bytes(state->table) : 0;
+        m->table_bytes += state->bytes;
+        state->failed = !state->table;
+    }
+    *ret_table = state->table;
+    return CAIRN_OK;
+}
+
+/* Asks the candidates of one map; the first that knows a function wins, else the first that knows
+ * a line is kept. */
+static int ask(struct cairn_module *m, const struct cairn_unit_map *map, uint32_t at, uint64_t now,
+               struct cairn_place *place, struct cairn_err *err)
+{
+    size_t cursor = SIZE_MAX;
+    uint32_t index;
+    for (int i = 0; i < CANDIDATES_MAX && cairn_unit_map_next(map, at, &cursor, &index); i++) {
+        struct cairn_unit_table *table;
+        int code = need_table(m, index, now, &table, err);
+        if (code < 0)
+            return code;
+        const struct cairn_unit_record *record = table ? cairn_unit_table_find(table, at) : NULL;
+        if (!record || (place->record && !record->node))
+            continue;
+        *place = (struct cairn_place){&m->units.units[index], table, record};
+        if (record->node)
+            break;
+    }
+    return CAIRN_OK;
+}
+
+int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now,
+                            struct cairn_place *ret_place, struct cairn_err *err)
+{
+    struct cairn_place place = {0};
+    uint32_t at, end;
+    int code = m->has_dwarf ? CAIRN_OK : read_dwarf(m, err);
+    if (code < 0)
+        return code;
+    if (!cairn_dwarf_place(&m->dwarf, vaddr, vaddr + 1, &at, &end) || !m->unit_states) {
+        *ret_place = place;
+        return CAIRN_OK;
+    }
+    code = ask(m, &m->map, at, now, &place, err);
+    if (code == CAIRN_OK && (!place.record || !place.record->node)) {
+        /* The aranges may have named a unit that lost its copy of the function. */
+        if (!m->has_roots)
+            code = cairn_unit_map_read_roots(&m->units, &m->roots, err);
+        if (code == CAIRN_OK) {
+            m->has_roots = true;
+            code = ask(m, &m->roots, at, now, &place, err);
+        }
+    }
+    if (code == CAIRN_OK)
+        *ret_place = place;
+    return code;
+}
+
+int cairn_module_functions_at(struct cairn_module *m, uint64_t die, uint64_t now,
+                              struct cairn_dwarf_unit **ret_unit,
+                              const struct cairn_dwarf_functions **ret_functions,
+                              struct cairn_err *err)
+{
+    struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(&m->units, die);
+    struct cairn_unit_table *table = NULL;
+    if (unit) {
+        int code = need_table(m, (size_t)(unit - m->units.units), now, &table, err);
+        if (code < 0)
+            return code;
+    }
+    *ret_unit = unit;
+    *ret_functions = table ? &table->functions : NULL;
+    return CAIRN_OK;
+}
+
+static struct cairn_module_unit *find_oldest(const struct cairn_module *m, uint64_t now)
+{
+    struct cairn_module_unit *oldest = NULL;
+    for (size_t i = 0; m->table_bytes && m->unit_states && i < m->units.n; i++) {
+        struct cairn_module_unit *state = &m->unit_states[i];
+        if (state->table && state->used != now && (!oldest || state->used < oldest->used))
+            oldest = state;
+    }
+    return oldest;
+}
+
+uint64_t cairn_module_oldest_table(const struct cairn_module *m, uint64_t now)
+{
+    const struct cairn_module_unit *oldest = find_oldest(m, now);
+    return oldest ? oldest->used : UINT64_MAX;
+}
+
+void cairn_module_drop_oldest(struct cairn_module *m, uint64_t now)
+{
+    struct cairn_module_unit *oldest = find_oldest(m, now);
+    if (!oldest)
+        return;
+    m->table_bytes -= oldest->bytes;
+    cairn_unit_table_free(oldest->table);
+    oldest->table = NULL;
+}
