@@ -34,7 +34,8 @@ enum cairn_offsets {
 /* Set .size to sizeof(struct cairn_resolve_opts); zero means the default. */
 struct cairn_resolve_opts {
     size_t size;
-    struct cairn_symbolizer_opts symbols; /* a quarter of memory_bytes is for finished texts */
+    struct cairn_symbolizer_opts symbols; /* half of memory_bytes, but never less than
+                                             16 MiB, is for finished texts */
     const struct cairn_maps *maps; /* for bare addresses; NULL: they stay as they are. Borrowed */
     const char *build_ids;         /* text of lines "BUILD-ID PATH"; NULL: none. Copied */
     enum cairn_leaf leaf;

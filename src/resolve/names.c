@@ -172,17 +172,39 @@ static int add_answer(struct cairn_resolver *resolver, struct cairn_key key, uin
     return CAIRN_OK;
 }
 
+/* What the key holds beside its value, for the slots. */
+static uint32_t pack(struct cairn_key key)
+{
+    return key.word << 1 | (key.kind == CAIRN_ADDRESS_RETURN);
+}
+
+/* The answer as it was kept; NULL where there is none yet. */
+static struct cairn_answer *find_answer(const struct cairn_name_cache *names, struct cairn_key key)
+{
+    if (!names->n_slots)
+        return NULL;
+    const struct cairn_name_slot *slot = find_slot(names, key.value, pack(key));
+    return slot->answer ? &names->answers[slot->answer - 1] : NULL;
+}
+
+static bool is_forgotten(const struct cairn_answer *answer)
+{
+    return !answer->text && answer->cause == CAIRN_CAUSE_NONE;
+}
+
+bool cairn_resolver_knows(const struct cairn_resolver *resolver, struct cairn_key key)
+{
+    const struct cairn_answer *answer = find_answer(&resolver->names, key);
+    return answer && !is_forgotten(answer);
+}
+
 int cairn_resolver_name(struct cairn_resolver *resolver, struct cairn_key key,
                         struct cairn_answer *ret_answer, struct cairn_err *err)
 {
-    struct cairn_name_cache *names = &resolver->names;
-    uint32_t word_and_kind = key.word << 1 | (key.kind == CAIRN_ADDRESS_RETURN);
-    struct cairn_name_slot *slot =
-        names->n_slots ? find_slot(names, key.value, word_and_kind) : NULL;
-    if (!slot || !slot->answer)
-        return add_answer(resolver, key, word_and_kind, ret_answer, err);
-    struct cairn_answer *answer = &names->answers[slot->answer - 1];
-    if (!answer->text && answer->cause == CAIRN_CAUSE_NONE) {
+    struct cairn_answer *answer = find_answer(&resolver->names, key);
+    if (!answer)
+        return add_answer(resolver, key, pack(key), ret_answer, err);
+    if (is_forgotten(answer)) {
         struct cairn_answer again;
         int result = look_up(resolver, key, false, &again, err);
         if (result < 0)

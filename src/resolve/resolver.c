@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
-enum { TEXTS_SHARE = 4, TEXTS_LEAST = 1 << 16 };
+enum { TEXTS_SHARE = 2, TEXTS_LEAST = 16 << 20 };
 
 const char *cairn_cause_text(enum cairn_cause cause)
 {
@@ -28,7 +28,7 @@ static int set_up(struct cairn_resolver *resolver, const struct cairn_resolve_op
     if (symbols.memory_bytes) {
         size_t share = symbols.memory_bytes / TEXTS_SHARE;
         resolver->names.max_bytes = share < TEXTS_LEAST ? TEXTS_LEAST : share;
-        symbols.memory_bytes -= share;
+        symbols.memory_bytes -= share; /* at least one byte, and 0 would mean no bound */
     }
     resolver->leaf = opts->leaf;
     resolver->offsets = opts->offsets;

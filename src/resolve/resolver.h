@@ -60,6 +60,9 @@ void cairn_name_cache_done(struct cairn_name_cache *names);
 int cairn_resolver_name(struct cairn_resolver *resolver, struct cairn_key key,
                         struct cairn_answer *ret_answer, struct cairn_err *err);
 
+/* Is there an answer for it that need not be made again? */
+bool cairn_resolver_knows(const struct cairn_resolver *resolver, struct cairn_key key);
+
 /* The word for the module of "module+0xoff", which has no NUL; looks for its files the first
  * time. */
 int cairn_resolver_word(struct cairn_resolver *resolver, const char *module, size_t size,

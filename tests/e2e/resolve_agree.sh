@@ -29,3 +29,8 @@ done >modules
 "$CAIRN" resolve stacks/stacks.3000 -o named --lines --names mangled --maps stacks/maps \
     --symbols symbols 2>said || { cat said; exit 1; }
 /usr/bin/python3 "$SRC/tests/e2e/resolve_compare.py" stacks/maps symbols stacks/stacks.3000 named
+
+# Whatever the bound of memory, the answers are the same.
+"$CAIRN" resolve stacks/stacks.3000 -o bounded --lines --names mangled --maps stacks/maps \
+    --symbols symbols --max-memory 1M 2>said || { cat said; exit 1; }
+cmp named bounded
