@@ -78,11 +78,14 @@ static int reserve_nodes(struct builder *b, struct cairn_err *err)
                           "picture: %llu frames with those inlined, at most 2^31 can be drawn",
                           (unsigned long long)n);
     struct cairn_layout *layout = b->layout;
-    layout->cap = n;
+    uint64_t n_values = n * (p->n_types ? p->n_types : 1);
+    if (n_values > SIZE_MAX) /* where pointers have 32 bits */
+        return cairn_fail_memory(err);
+    layout->cap = (size_t)n;
     layout->n_types = p->n_types;
-    layout->looks = cairn_alloc(n, sizeof *layout->looks);
-    layout->depths = cairn_alloc(n, sizeof *layout->depths);
-    layout->self = cairn_alloc(n * (p->n_types ? p->n_types : 1), sizeof *layout->self);
+    layout->looks = cairn_alloc(layout->cap, sizeof *layout->looks);
+    layout->depths = cairn_alloc(layout->cap, sizeof *layout->depths);
+    layout->self = cairn_alloc((size_t)n_values, sizeof *layout->self);
     if (!layout->looks || !layout->depths || !layout->self)
         return cairn_fail_memory(err);
     return CAIRN_OK;

@@ -77,7 +77,7 @@ uint32_t test_elf_section(struct test_elf *w, const char *name, uint32_t type, u
     section->off = contents_off(w) + w->n_contents;
     if (type != SHT_NOBITS) {
         assert(w->n_contents + size <= sizeof w->contents);
-        w->n_contents += size;
+        w->n_contents += (size_t)size;
     }
     return w->n_sections++;
 }

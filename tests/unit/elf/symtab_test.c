@@ -320,7 +320,7 @@ static void every_truncation_and_every_flip_answers_or_fails(void **state)
         free(copy);
     }
     uint8_t *copy = test_copy(file, size);
-    size_t text = w.sections[TEXT].off;
+    size_t text = (size_t)w.sections[TEXT].off;
     for (size_t at = 0; at < size; at++) {
         if (at == text + 16) /* the code itself is not read */
             at += 0xfe0;
