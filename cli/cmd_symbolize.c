@@ -298,6 +298,8 @@ static void put_malformed(struct session *s, const char *text)
 static bool flush(struct session *s)
 {
     if (fwrite(s->out.data, 1, s->out.size, stdout) != s->out.size || fflush(stdout) != 0) {
+        if (errno == EPIPE)
+            cli_end_quietly();
         cli_say("stdout: cannot write: %s", strerror(errno));
         s->cannot_write = true;
     }
