@@ -7,15 +7,23 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-/* Outermost frames may be named by the symbol table, inlined ones never: the two remember their
- * names apart, so that an answer does not depend on what was asked before. */
-static const uint64_t outermost_key = 1ull << 63;
+/*
+ * Outermost frames may be named by the symbol table, inlined ones never: the two remember their
+ * names apart, so that an answer does not depend on what was asked before. For the same reason each
+ * symbol has a name of its own: the destructors D0 and D1 of a class come from one DIE, and GCC
+ * leaves out the linkage names of what lies in an anonymous namespace.
+ *
+ *     bit 63  outermost   bits 62 to 32  address of the symbol   bits 31 to 0  the DIE
+ */
+static uint64_t outermost_key(uint32_t die, const struct cairn_elf_symbol *symbol)
+{
+    return 1ull << 63 | (symbol ? symbol->vaddr & INT32_MAX : 0) << 32 | die;
+}
 
-static int function_at(const struct cairn_frames_request *q, uint32_t die, bool outermost,
+static int function_at(const struct cairn_frames_request *q, uint32_t die, uint64_t key,
                        struct cairn_function **ret_function, struct cairn_err *err)
 {
     struct cairn_module *m = q->module;
-    uint64_t key = die | (outermost ? outermost_key : 0);
     uint32_t index;
     if (cairn_table_find(&m->function_of, key, &index)) {
         *ret_function = &m->functions[index];
@@ -152,8 +160,10 @@ static int name_outermost(const struct cairn_frames_request *q, const struct cai
     struct cairn_function *f = NULL;
     const char *suffix = NULL, *bare = NULL;
     int code = cairn_module_find_symbol(q->module, q->vaddr, &symbol, &source, err);
-    if (code == CAIRN_OK && node)
-        code = function_at(q, place->table->functions.nodes[node - 1].die, true, &f, err);
+    if (code == CAIRN_OK && node) {
+        uint32_t die = place->table->functions.nodes[node - 1].die;
+        code = function_at(q, die, outermost_key(die, symbol), &f, err);
+    }
     if (code < 0)
         return code;
     if (symbol && !(bare = bare_name(q->module, symbol, &suffix)))
@@ -183,7 +193,8 @@ static int name_inlined(const struct cairn_frames_request *q, const struct cairn
                         uint32_t node, struct cairn_symbol_frame *frame, struct cairn_err *err)
 {
     struct cairn_function *f;
-    int code = function_at(q, place->table->functions.nodes[node - 1].die, false, &f, err);
+    uint32_t die = place->table->functions.nodes[node - 1].die;
+    int code = function_at(q, die, die, &f, err);
     if (code == CAIRN_OK)
         code = shown_name(q, f, &frame->function, err);
     if (code < 0)

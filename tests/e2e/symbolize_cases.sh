@@ -257,6 +257,24 @@ for variant in C1 C2; do
     expect "case 8: constructor $variant" "Shape::Shape(int) work.cc:82" gcc5 \
         "$(at gcc5 _ZN5Shape${variant}Ei)"
 done
+# In an anonymous namespace GCC leaves the linkage names out; which destructor it is says the symbol
+# of each, whatever was asked before.
+cat >hidden.cc <<'TEXT'
+struct Base { virtual ~Base(); };
+Base::~Base() {}
+namespace {
+struct Hidden : Base { int *p = new int; __attribute__((noinline)) ~Hidden() { delete p; } };
+}
+Base *make() { return new Hidden; }
+int main() { delete make(); }
+TEXT
+g++ -O2 -g -fno-ipa-icf hidden.cc -o hidden || fail "hidden.cc does not compile"
+for order in "D0 D1" "D1 D0"; do
+    for variant in $order; do at hidden "_ZN12_GLOBAL__N_16Hidden${variant}Ev"; done >addrs
+    got=$("$CAIRN" symbolize --json --names=mangled hidden <addrs |
+        sed 's/.*"linkage":"_ZN12_GLOBAL__N_16Hidden\(D.\)Ev".*/\1/' | xargs)
+    [ "$got" = "$order" ] || fail "case 8: destructors $order: got $got"
+done
 
 # 9. A return address is looked up one byte before it: behind a call that does not return lies
 #    another function or nothing.
