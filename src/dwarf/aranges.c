@@ -57,7 +57,8 @@ int cairn_dwarf_aranges_each(const struct cairn_dwarf *d, const struct cairn_dwa
         }
         size_t body = r.pos - start;
         if (r.failed || length > cairn_reader_left(&r)) {
-            cairn_log(CAIRN_LOG_WARNING, ".debug_aranges at 0x%zx: set runs past the end", start);
+            cairn_log(CAIRN_LOG_WARNING, "%s: .debug_aranges at 0x%zx: set runs past the end",
+                      cairn_dwarf_path(d), start);
             return 0;
         }
         /* Ranges are aligned to twice their address size, counted from the start of the set. */

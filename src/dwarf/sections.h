@@ -17,6 +17,7 @@ struct cairn_dwarf_range {
 };
 
 struct cairn_dwarf {
+    const char *path; /* of the file, for messages; NULL: not known */
     struct cairn_span info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists,
         aranges; /* absent ones are empty */
     bool swap;   /* file and host differ in byte order */
@@ -28,6 +29,11 @@ struct cairn_dwarf {
     const struct cairn_dwarf_range *code;
     size_t n_code;
 };
+
+static inline const char *cairn_dwarf_path(const struct cairn_dwarf *d)
+{
+    return d->path ? d->path : "debug information";
+}
 
 /* Tables count addresses as 32-bit distances from the first byte of code; code beyond 4 GiB of it
  * is left unnamed. */

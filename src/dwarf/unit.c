@@ -76,7 +76,8 @@ int cairn_dwarf_units_read(const struct cairn_dwarf *d, struct cairn_dwarf_units
         size_t at = r.pos;
         if (!read_header(&r, &unit)) {
             cairn_log(CAIRN_LOG_WARNING,
-                      ".debug_info at 0x%zx: unit runs past the end, what follows is ignored", at);
+                      "%s: .debug_info at 0x%zx: unit runs past the end, what follows is ignored",
+                      cairn_dwarf_path(d), at);
             break;
         }
         if (unit.state == CAIRN_DWARF_UNIT_DAMAGED && !n_odd++)
@@ -89,10 +90,10 @@ int cairn_dwarf_units_read(const struct cairn_dwarf *d, struct cairn_dwarf_units
     }
     if (n_odd)
         cairn_log(CAIRN_LOG_WARNING,
-                  ".debug_info: %zu units cannot be read, the first, at 0x%llx, has version %u and "
-                  "addresses of %u bytes, expected version 2 to 5 and 4 or 8 bytes",
-                  n_odd, (unsigned long long)first_odd.off, first_odd.sizes.version,
-                  first_odd.sizes.address_size);
+                  "%s: .debug_info: %zu units cannot be read, the first, at 0x%llx, has version %u "
+                  "and addresses of %u bytes, expected version 2 to 5 and 4 or 8 bytes",
+                  cairn_dwarf_path(d), n_odd, (unsigned long long)first_odd.off,
+                  first_odd.sizes.version, first_odd.sizes.address_size);
     *ret_units = units;
     return CAIRN_OK;
 }

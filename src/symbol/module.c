@@ -70,6 +70,16 @@ static int open_elves(struct cairn_module *m, struct cairn_span image, struct ca
     return code;
 }
 
+/* Without its sections a file can name nothing; nobody would guess why. */
+static void tell_cut(const struct cairn_elf *elf, const char *path)
+{
+    if (elf->sections_off && !elf->n_sections)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "%s: its section table, at 0x%llx, is not within the file of 0x%zx bytes: it was "
+                  "cut short or damaged, and names nothing",
+                  path, (unsigned long long)elf->sections_off, elf->bytes.size);
+}
+
 int cairn_module_load(struct cairn_module *m, struct cairn_debugfile_found *found,
                       struct cairn_err *err)
 {
@@ -81,11 +91,15 @@ int cairn_module_load(struct cairn_module *m, struct cairn_debugfile_found *foun
         cairn_fail_in(err, code, path);
     else
         code = describe(m, path, m->found.image_path ? m->found.debug_path : NULL, err);
-    if (code < 0)
+    if (code < 0) {
         cairn_module_close(m);
-    else
-        m->loaded = true;
-    return code;
+        return code;
+    }
+    m->loaded = true;
+    tell_cut(&m->image, path);
+    if (m->found.debug_path && m->has_image)
+        tell_cut(&m->debug, m->found.debug_path);
+    return CAIRN_OK;
 }
 
 int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void *bytes,

@@ -151,6 +151,7 @@ static int read_dwarf(struct cairn_module *m, struct cairn_err *err)
     struct cairn_elf_section section;
     m->has_dwarf = true;
     m->dwarf.swap = cairn_module_dwarf_elf(m)->swap;
+    m->dwarf.path = m->debug_path ? m->debug_path : m->path;
     int code = read_sections(m, err);
     if (code == CAIRN_OK)
         code = read_code(m, err);

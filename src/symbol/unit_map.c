@@ -13,6 +13,8 @@ struct making {
     struct cairn_unit_map map;
     uint8_t *mapped;                  /* by unit: aranges speak of it */
     struct cairn_dwarf_ranges ranges; /* of one root DIE; counts the entries of all */
+    size_t n_damaged;                 /* root DIEs; the first one's fault is in `damage` */
+    struct cairn_err damage;
     struct cairn_err *err;
 };
 
@@ -48,8 +50,8 @@ static int add_root(struct making *m, size_t index)
     if (code == CAIRN_OK)
         code = cairn_dwarf_unit_ranges(m->units->d, unit, &m->ranges, &why);
     if (code < 0 && code != CAIRN_E_NOMEM) {
-        if (code != CAIRN_E_MISSING)
-            cairn_log_err(CAIRN_LOG_WARNING, &why);
+        if (code != CAIRN_E_MISSING && !m->n_damaged++)
+            m->damage = why;
         code = CAIRN_OK; /* ranges in front of the damage are good */
     }
     for (size_t i = 0; code == CAIRN_OK && i < m->ranges.n; i++)
@@ -72,6 +74,14 @@ static int finish(struct making *m, struct cairn_unit_map *ret_map)
     return CAIRN_OK;
 }
 
+/* A file that was cut short has thousands of such units: one line speaks for all. */
+static void tell_damage(const struct making *m)
+{
+    if (m->n_damaged)
+        cairn_log(CAIRN_LOG_WARNING, "%s: %s%s", cairn_dwarf_path(m->units->d), m->damage.msg,
+                  m->n_damaged > 1 ? ", and others too" : "");
+}
+
 static int make(struct cairn_dwarf_units *units, bool by_aranges, struct cairn_unit_map *ret_map,
                 struct cairn_err *err)
 {
@@ -85,6 +95,7 @@ static int make(struct cairn_dwarf_units *units, bool by_aranges, struct cairn_u
     for (size_t i = 0; code == CAIRN_OK && i < units->n; i++)
         if (!m.mapped[i])
             code = add_root(&m, i);
+    tell_damage(&m);
     if (code == CAIRN_OK)
         code = finish(&m, ret_map);
     if (code < 0)

@@ -81,6 +81,26 @@ grep -q 'full, short or mangled' err || fail "what --names takes: $(cat err)"
 "$CAIRN" symbolize prog "$mark" >/dev/full 2>err
 [ $? = 1 ] || fail "status where stdout is full"
 grep -q 'stdout' err || fail "a full stdout is told: $(cat err)"
+(seq 1 300000 | "$CAIRN" symbolize prog 2>err; echo $? >status) | head -1 >/dev/null
+[ "$(cat status)" = 141 ] || fail "status where the reader has gone: $(cat status)"
+[ ! -s err ] || fail "words where the reader has gone: $(cat err)"
+
+# A file that was cut short says so once, not for each unit, and not in silence.
+size=$(stat -c %s prog)
+head -c $((size / 2)) prog >half
+"$CAIRN" symbolize half "$mark" >out 2>err
+[ "$(grep -c 'half: its section table.*cut short' err)" = 1 ] || fail "half a file: $(cat err)"
+g++ -g -x c++ -c - -o one.o <<<'int one() { return 1; }'
+g++ -g -x c++ -c - -o two.o <<<'int two() { return 2; }'
+g++ -g -x c++ -c - -o three.o <<<'int one(); int two(); int main() { return one() + two(); }'
+g++ one.o two.o three.o -o units && objcopy --remove-section .debug_aranges units
+read -r offset bytes < <(readelf -SW units |
+    sed -n 's/.* \.debug_abbrev *PROGBITS *[0-9a-f]* \([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2/p')
+head -c $((16#$bytes)) /dev/zero | dd of=units bs=1 seek=$((16#$offset)) conv=notrunc 2>/dev/null
+"$CAIRN" symbolize units "0x$(nm units | awk '$3 == "_Z3twov" { print $1 }')" >out 2>err
+[ "$(grep -c '^cairn: warning: units: .debug_info: .*, and others too$' err)" = 1 ] &&
+    [ "$(wc -l <err)" = 1 ] || fail "a file without abbreviations: $(cat err)"
+grep -q 'two()' out || fail "the symbol's name of a file with damage: $(cat out)"
 
 # Names from a file are harmless on a terminal and in JSON.
 red=0x$(nm prog | awk '$3 == "red" { print $1 }')
