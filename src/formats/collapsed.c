@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/format.h"
-#include "profile/trie.h"
 
 enum {
     LINE_MAX_BYTES = 16 << 20,
@@ -32,7 +31,6 @@ struct step {
 
 struct reading {
     struct cairn_profile *p;
-    struct cairn_profile_trie trie;
     uint32_t *frame_of_text; /* by number of the text, suffix included; 0: not made yet */
     size_t cap_frames;
     struct step *steps; /* of the line before */
@@ -44,7 +42,6 @@ struct reading {
 
 static void done(struct reading *r)
 {
-    cairn_profile_trie_done(&r->trie);
     cairn_free(r->frame_of_text);
     cairn_free(r->steps);
     cairn_buffer_done(&r->last);
@@ -117,7 +114,6 @@ static int add_path(struct reading *r, struct cairn_span stack, struct cairn_err
     size_t n = shared_steps(r, stack);
     uint32_t at = n ? r->steps[n - 1].stack : 0;
     size_t pos = n ? r->steps[n - 1].end + 1 : 0; /* behind the ';' */
-    bool fresh = false;
     if (pos < stack.size && memchr(stack.data + pos, 0, stack.size - pos))
         return cairn_fail(err, CAIRN_E_FORMAT, "line %llu: a NUL byte in a name",
                           (unsigned long long)r->line);
@@ -129,8 +125,7 @@ static int add_path(struct reading *r, struct cairn_span stack, struct cairn_err
             return cairn_fail(err, CAIRN_E_LIMIT, "line %llu: more than %d frames",
                               (unsigned long long)r->line, FRAMES_MAX);
         uint32_t frame = frame_of(r, (struct cairn_span){start, size});
-        at =
-            frame == UINT32_MAX ? frame : cairn_profile_trie_add(&r->trie, r->p, at, frame, &fresh);
+        at = frame == UINT32_MAX ? frame : cairn_profile_add_stack(r->p, at, frame);
         if (at == UINT32_MAX ||
             cairn_grow((void **)&r->steps, &r->cap_steps, n + 1, sizeof *r->steps) < 0)
             return cairn_fail_memory(err);

@@ -126,7 +126,7 @@ int cairn_profile_read(cairn_read_fn read, void *ctx, enum cairn_format format,
         cairn_profile_free(profile);
         return result;
     }
-    /* Readers add stacks past the index (profile/trie.h): whoever adds more has it built anew. */
+    /* Most profiles are only looked at from here on; whoever adds more has it built anew. */
     cairn_profile_drop_index(profile);
     *ret_profile = profile;
     return CAIRN_OK;

@@ -15,7 +15,6 @@
 #include "formats/format.h"
 #include "formats/pprof_write.h"
 #include "formats/protobuf.h"
-#include "profile/trie.h"
 
 static const size_t FILE_BYTES_MAX = (size_t)4 << 30;
 enum {
@@ -52,8 +51,7 @@ struct reading {
     struct cairn_profile_line *lines;
     size_t n_lines, cap_lines;
     struct cairn_table frames; /* location index << 8 | kind -> frame */
-    struct cairn_profile_trie trie;
-    uint64_t *ids; /* of one sample, leaf first */
+    uint64_t *ids;             /* of one sample, leaf first */
     size_t cap_ids;
     struct cairn_profile_label labels[LABELS_MAX];
 };
@@ -68,7 +66,6 @@ static void done(struct reading *r)
     cairn_free(r->found);
     cairn_free(r->lines);
     cairn_table_done(&r->frames);
-    cairn_profile_trie_done(&r->trie);
     cairn_free(r->ids);
 }
 
@@ -576,7 +573,6 @@ static uint8_t kind_of_letter(struct cairn_span letters, size_t index, size_t n_
 static int stack_of(struct reading *r, const struct sample_parts *parts, uint32_t *ret_stack)
 {
     uint32_t at = 0;
-    bool fresh = false;
     for (size_t i = parts->n_ids; i-- > 0;) {
         uint32_t location, frame;
         if (!cairn_table_find(&r->locations, r->ids[i], &location))
@@ -585,7 +581,7 @@ static int stack_of(struct reading *r, const struct sample_parts *parts, uint32_
         int result = frame_of(r, location, kind_of_letter(parts->letters, i, parts->n_ids), &frame);
         if (result < 0)
             return result;
-        at = cairn_profile_trie_add(&r->trie, r->p, at, frame, &fresh);
+        at = cairn_profile_add_stack(r->p, at, frame);
         if (at == UINT32_MAX)
             return cairn_fail_memory(r->err);
     }
