@@ -189,6 +189,6 @@ int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile 
     /* Frames were made unique by what they held before. */
     cairn_profile_drop_index(profile);
     if (result == CAIRN_OK)
-        cairn_resolver_report(resolver);
+        cairn_resolver_report(resolver, profile->n_modules > 1);
     return result;
 }

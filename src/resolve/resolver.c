@@ -137,14 +137,19 @@ void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_pl
         cairn_modules_count(place->module, place->cause);
 }
 
-void cairn_resolver_report(struct cairn_resolver *resolver)
+void cairn_resolver_report(struct cairn_resolver *resolver, bool named_modules)
 {
     cairn_modules_report(&resolver->modules);
     uint64_t unmapped = resolver->summary.unique_by_cause[CAIRN_CAUSE_NO_MAPPING];
     if (!unmapped || resolver->warned_no_mapping)
         return;
     resolver->warned_no_mapping = true;
-    if (resolver->space.n)
+    if (named_modules)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "%llu addresses lie in no module: code made while the program ran, or a library "
+                  "closed since",
+                  (unsigned long long)unmapped);
+    else if (resolver->space.n)
         cairn_log(CAIRN_LOG_WARNING, "no mapping for %llu addresses: are they of this process?",
                   (unsigned long long)unmapped);
     else

@@ -76,7 +76,8 @@ int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_place
 /* Counts a different address. */
 void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_place *place);
 
-/* The input has ended: what is to be warned of is said. */
-void cairn_resolver_report(struct cairn_resolver *resolver);
+/* The input has ended: what is to be warned of is said. Where it named its own modules, what lies
+ * in none of them is no fault of the maps. */
+void cairn_resolver_report(struct cairn_resolver *resolver, bool named_modules);
 
 #endif /* CAIRN_RESOLVE_RESOLVER_H */

@@ -254,6 +254,6 @@ int cairn_resolve_text(struct cairn_resolver *resolver, cairn_read_fn read, void
     cairn_buffer_done(&text.out);
     cairn_free(text.keys);
     if (result == CAIRN_OK)
-        cairn_resolver_report(resolver);
+        cairn_resolver_report(resolver, false);
     return result;
 }

@@ -145,6 +145,18 @@ static void frames_without_module_are_looked_for_in_the_maps(void **state)
     cairn_profile_free(p);
 }
 
+static void generated_code_is_not_blamed_on_missing_maps(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = new_profile();
+    (void)add_module(p, "/opt/fixed", 0x401000, 0x1000);
+    (void)add_frame(p, CAIRN_PROFILE_NO_MODULE, 0x7f0012345678);
+    struct cairn_resolve_opts opts = fixture_opts(NULL);
+    resolve(p, &opts);
+    assert_contains(fixture_said, "1 addresses lie in no module");
+    cairn_profile_free(p);
+}
+
 static void a_build_id_of_the_profile_is_asked_for(void **state)
 {
     (void)state;
@@ -181,6 +193,8 @@ int main(void)
                                         fixture_enter, fixture_leave),
         cmocka_unit_test_setup_teardown(frames_without_module_are_looked_for_in_the_maps,
                                         fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(generated_code_is_not_blamed_on_missing_maps, fixture_enter,
+                                        fixture_leave),
         cmocka_unit_test_setup_teardown(a_build_id_of_the_profile_is_asked_for, fixture_enter,
                                         fixture_leave),
     };
