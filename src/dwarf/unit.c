@@ -52,7 +52,7 @@ static bool read_header(struct cairn_reader *r, struct cairn_dwarf_unit *ret_uni
         return false;
     u.end = r->pos + length;
     struct cairn_reader inside =
-        cairn_reader_of((struct cairn_span){r->bytes.data, u.end}, r->swap);
+        cairn_reader_of((struct cairn_span){r->bytes.data, (size_t)u.end}, r->swap);
     inside.pos = r->pos;
     if (!read_header_rest(&inside, &u))
         u.state = CAIRN_DWARF_UNIT_DAMAGED;
@@ -273,7 +273,7 @@ int cairn_dwarf_unit_ranges(const struct cairn_dwarf *d, const struct cairn_dwar
 struct cairn_reader cairn_dwarf_unit_reader(const struct cairn_dwarf *d,
                                             const struct cairn_dwarf_unit *unit, uint64_t off)
 {
-    struct cairn_span bytes = {d->info.data, unit->end};
+    struct cairn_span bytes = {d->info.data, (size_t)unit->end};
     struct cairn_reader r = cairn_reader_of(bytes, d->swap);
     cairn_reader_seek(&r, off);
     return r;

@@ -33,8 +33,8 @@ static struct cairn_name_slot *find_slot(const struct cairn_name_cache *names, u
                                          uint32_t word_and_kind)
 {
     size_t mask = names->n_slots - 1;
-    for (size_t i = cairn_hash_u64(value ^ (uint64_t)word_and_kind << 48) & mask;;
-         i = (i + 1) & mask) {
+    size_t first = (size_t)cairn_hash_u64(value ^ (uint64_t)word_and_kind << 48) & mask;
+    for (size_t i = first;; i = (i + 1) & mask) {
         struct cairn_name_slot *slot = &names->slots[i];
         if (!slot->answer || (slot->value == value && slot->word_and_kind == word_and_kind))
             return slot;
