@@ -308,8 +308,9 @@
       swatch.height = 1;
       const g = swatch.getContext("2d");
       colours[k].forEach((colour, i) => { g.fillStyle = colour; g.fillRect(i, 0, 1, 1); });
-      const item = make("li", "", swatch, `${name} ${percent(sums[k], tree.total[0])}`);
-      item.title = `self value in ${name} frames`;
+      const share = sums[k] ? ` ${percent(sums[k], tree.total[0])}` : "";
+      const item = make("li", "", swatch, name + share);
+      item.title = `${share ? "" : "no "}self value in ${name} frames`;
       return [item];
     }));
   };
