@@ -66,7 +66,8 @@ enum cairn_symbol_source {
 };
 
 /* One source-level frame. An address inside inlined code gives several, innermost first; all but
- * the last of them are inlined into the one that follows. */
+ * the last of them are inlined into the one that follows. One of several may have neither function
+ * nor file; one alone has at least one of them. */
 struct cairn_symbol_frame {
     const char *function; /* as `names` asks for; NULL: unknown */
     const char *linkage;  /* mangled name where one is known, else equal to the plain name; NULL */

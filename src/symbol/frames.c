@@ -229,7 +229,8 @@ static int find_frames(const struct cairn_frames_request *q, const struct cairn_
             code = name_inlined(q, place, node, &frame, err);
         if (code < 0)
             return code;
-        if ((frame.function || frame.file) && (!parent || !q->no_inlines)) {
+        bool known = node || frame.function || frame.file;
+        if (known && (!parent || !q->no_inlines)) {
             if (cairn_grow((void **)&frames->frames, &frames->cap, frames->n + 1,
                            sizeof *frames->frames) < 0)
                 return cairn_fail_memory(err);
@@ -239,6 +240,9 @@ static int find_frames(const struct cairn_frames_request *q, const struct cairn_
         line = at ? at->call_line : line;
         node = parent;
     } while (node && frames->n < CAIRN_FRAMES_MAX);
+    /* A function without a name stays where others were inlined into it; alone it says nothing. */
+    if (frames->n == 1 && !frames->frames[0].function && !frames->frames[0].file)
+        frames->n = 0;
     return CAIRN_OK;
 }
 

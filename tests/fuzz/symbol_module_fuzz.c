@@ -16,8 +16,9 @@ static void look_up(struct cairn_symbolizer *s, struct cairn_module *module, uin
         return;
     for (uint32_t i = 0; i < symbol.n_frames; i++) {
         const struct cairn_symbol_frame *f = &symbol.frames[i];
-        if ((i + 1 == symbol.n_frames) == (f->inlined != 0) || (!f->function && !f->file))
-            __builtin_trap(); /* all but the last are inlined, and none says nothing */
+        bool last = i + 1 == symbol.n_frames;
+        if (last == (f->inlined != 0) || (symbol.n_frames == 1 && !f->function && !f->file))
+            __builtin_trap(); /* all but the last are inlined, and one alone says something */
         sink += f->line + (f->function ? strlen(f->function) : 0) +
                 (f->file ? strlen(f->file) : 0) + (f->linkage ? strlen(f->linkage) : 0) +
                 (f->suffix ? strlen(f->suffix) : 0);
