@@ -173,7 +173,9 @@ static void open_clock(struct cairn_perf *perf, int tid)
         .exclude_hv = 1,
         .exclude_kernel = perf->attr.exclude_kernel,
     };
-    int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = -1;
+    if (!perf->no_clocks)
+        fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return;
     if (cairn_grow((void **)&perf->clock_fds, &perf->cap_clocks, perf->n_clocks + 1, sizeof fd) < 0)
@@ -182,12 +184,30 @@ static void open_clock(struct cairn_perf *perf, int tid)
         perf->clock_fds[perf->n_clocks++] = fd;
 }
 
+static void close_clocks(struct cairn_perf *perf)
+{
+    for (size_t i = 0; i < perf->n_clocks; i++)
+        close(perf->clock_fds[i]);
+    perf->n_clocks = 0;
+    perf->no_clocks = true;
+}
+
+/* Where files run out, samples come before the clocks. */
+static int open_event_or_make_room(struct cairn_perf *perf, int tid, int cpu)
+{
+    int fd = open_event(perf, tid, cpu);
+    if (fd >= 0 || errno != EMFILE || !perf->n_clocks)
+        return fd;
+    close_clocks(perf);
+    return open_event(perf, tid, cpu);
+}
+
 /* All CPUs for one thread. 0, or a negative errno; a thread or a CPU that is gone is no failure. */
 static int open_thread(struct cairn_perf *perf, int tid, uint32_t pages)
 {
     size_t before = perf->n_fds;
     for (size_t cpu = 0; cpu < perf->n_cpus; cpu++) {
-        int fd = open_event(perf, tid, perf->cpus[cpu]);
+        int fd = open_event_or_make_room(perf, tid, perf->cpus[cpu]);
         if (fd < 0 && (errno == ESRCH || errno == ENODEV))
             continue;
         if (fd < 0)
@@ -326,8 +346,7 @@ void cairn_perf_close(struct cairn_perf *perf)
         cairn_perf_ring_unmap(&perf->rings[i]);
     for (size_t i = 0; i < perf->n_fds; i++)
         close(perf->fds[i]);
-    for (size_t i = 0; i < perf->n_clocks; i++)
-        close(perf->clock_fds[i]);
+    close_clocks(perf);
     cairn_free(perf->rings);
     cairn_free(perf->ring_fds);
     cairn_free(perf->fds);

@@ -35,9 +35,9 @@ struct cairn_perf {
     struct cairn_table opened_for; /* event -> tid */
     struct cairn_table has_own;    /* tid -> 1 */
     size_t n_threads;              /* that events were opened for */
-    int *clock_fds;                /* a counter of CPU time for each of them */
+    int *clock_fds;                /* a counter of CPU time for each of them, where files suffice */
     size_t n_clocks, cap_clocks;
-    bool has_kernel, hardware;
+    bool has_kernel, hardware, no_clocks;
     uint32_t frames_max; /* of kernel and user side together */
 };
 

@@ -24,9 +24,9 @@ static void add_reasons(struct cairn_buffer *line, const struct cairn_profile *p
         cairn_buffer_printf(line, ", and %zu more reasons", n - REASONS_MAX);
 }
 
-/* The kernel's timer begins anew with each thread, so that one which ends within a period is never
- * seen: a program of such threads would look idle. Without kernel frames nobody knows how much of
- * the CPU time could have been sampled; then only a very few are suspicious. */
+/* The kernel's timer begins anew with each thread, so that one which uses less than a period is
+ * never seen: a program of such threads would look idle. Without kernel frames nobody knows how
+ * much of the CPU time could have been sampled; then only a very few are suspicious. */
 static void add_missed(struct cairn_buffer *line, const struct cairn_sample_quality *quality)
 {
     uint64_t expected = quality->period_ns ? quality->cpu_ns / quality->period_ns : 0;
@@ -34,8 +34,8 @@ static void add_missed(struct cairn_buffer *line, const struct cairn_sample_qual
     if (expected < EXPECTED_MIN || seen * (quality->has_kernel ? 2 : 10) >= expected)
         return;
     cairn_buffer_printf(line,
-                        ", about %llu missed (%.1f s of CPU time were used): threads that end "
-                        "within %.3g ms are not seen, sample faster",
+                        ", about %llu missed (%.1f s of CPU time were used): threads that use "
+                        "less than %.3g ms of it are not seen, sample faster",
                         (unsigned long long)(expected - seen), (double)quality->cpu_ns / 1e9,
                         (double)quality->period_ns / 1e6);
 }
