@@ -264,3 +264,18 @@ bool cli_args_size(struct cli_args *args, const char *option, const char *text, 
     *ret_size = value << shift;
     return true;
 }
+
+bool cli_args_word(struct cli_args *args, const char *option, const char *text,
+                   const char *const *words, int *ret_index)
+{
+    struct cairn_buffer all = {0};
+    int i = 0;
+    for (; words[i] && strcmp(words[i], text) != 0; i++)
+        cairn_buffer_printf(&all, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    if (words[i])
+        *ret_index = i;
+    else
+        cli_args_wrong(args, "--%s: \"%s\", expected %s", option, text, cairn_buffer_text(&all));
+    cairn_buffer_done(&all);
+    return words[i] != NULL;
+}

@@ -75,6 +75,10 @@ bool cli_args_u64(struct cli_args *args, const char *option, const char *text, u
 bool cli_args_real(struct cli_args *args, const char *option, const char *text, double *ret_value);
 bool cli_args_size(struct cli_args *args, const char *option, const char *text, uint64_t *ret_size);
 
+/* The same for one of some words: the index of `text` in `words`, which ends with NULL. */
+bool cli_args_word(struct cli_args *args, const char *option, const char *text,
+                   const char *const *words, int *ret_index);
+
 /* For the table of commands in main.c. `words` are those behind the command's name, NULL at their
  * end, and outlive the object. */
 struct cli_args *cli_args_new(const struct cli_command *command, char **words);

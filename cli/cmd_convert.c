@@ -10,11 +10,8 @@
 enum option {
     OPTION_OUTPUT,
     OPTION_TO,
-    OPTION_FROM,
-    OPTION_VALUE,
-    OPTION_FUNCTION,
-    OPTION_LABEL,
-    OPTION_FORCE,
+    OPTION_WANTED,
+    OPTION_FORCE = OPTION_WANTED + CLI_N_WANTED,
     OPTION_VERBOSE
 };
 
@@ -29,22 +26,9 @@ static const struct cli_option options[] = {
                    .letter = 't',
                    .value = "FORMAT",
                    .help = "pprof or collapsed, whatever the name of OUT"},
-    [OPTION_FROM] = {.name = "from",
-                     .value = "FORMAT",
-                     .help = "what IN is, pprof or collapsed (default: what it looks like)"},
-    [OPTION_VALUE] = {.name = "value",
-                      .value = "TYPE",
-                      .help = "what is counted, such as cpu or samples: the only value that "
-                              "collapsed stacks hold, the one that pprof shows first (default: "
-                              "what the profile says)"},
-    [OPTION_FUNCTION] = {.name = "function",
-                         .value = "TEXT",
-                         .help = "only samples with a function on their stack whose name contains "
-                                 "TEXT; given several times, all must be there"},
-    [OPTION_LABEL] = {.name = "label",
-                      .value = "KEY=VALUE",
-                      .help = "only samples with this label, such as thread=main; given several "
-                              "times, all must be there"},
+    CLI_WANTED_ROWS(OPTION_WANTED, "from", 0,
+                    "what is counted, such as cpu or samples: the only value that collapsed stacks "
+                    "hold, the one that pprof shows first (default: what the profile says)"),
     [OPTION_FORCE] = {.name = "force", .help = "replace OUT where it is there already"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
@@ -52,15 +36,14 @@ static const struct cli_option options[] = {
 
 struct convert {
     struct cli_args *args;
-    const char *output, *value;
-    enum cairn_format from, to;
-    struct cli_selection selection;
+    const char *output;
+    enum cairn_format to;
+    struct cli_wanted wanted;
     bool force;
     int verbosity;
-    char **inputs; /* of the command line; ends with NULL */
 };
 
-static bool take_option(struct convert *c, enum option option, const char *value)
+static bool take_option(struct convert *c, int option, const char *value)
 {
     switch (option) {
     case OPTION_OUTPUT:
@@ -68,24 +51,15 @@ static bool take_option(struct convert *c, enum option option, const char *value
         return true;
     case OPTION_TO:
         return cli_format_arg(c->args, "to", value, &c->to);
-    case OPTION_FROM:
-        return cli_format_arg(c->args, "from", value, &c->from);
-    case OPTION_VALUE:
-        c->value = value;
-        return true;
-    case OPTION_FUNCTION:
-        cli_list_add(&c->selection.functions, value);
-        return true;
-    case OPTION_LABEL:
-        return cli_select_label(&c->selection, c->args, value);
     case OPTION_FORCE:
         c->force = true;
         return true;
     case OPTION_VERBOSE:
         c->verbosity++;
         return true;
+    default:
+        return cli_wanted_take(&c->wanted, (enum cli_wanted_row)(option - OPTION_WANTED), value);
     }
-    return false;
 }
 
 static int parse(struct convert *c)
@@ -93,12 +67,12 @@ static int parse(struct convert *c)
     const char *value;
     int option;
     while ((option = cli_args_next(c->args, &value)) >= 0)
-        if (!take_option(c, (enum option)option, value))
+        if (!take_option(c, option, value))
             return CLI_USAGE;
     if (option == CLI_ARGS_WRONG)
         return CLI_USAGE;
     size_t n;
-    c->inputs = cli_args_operands(c->args, &n);
+    c->wanted.inputs = cli_args_operands(c->args, &n);
     if (n == 0)
         return cli_args_wrong(c->args, "IN is missing: a file, or - for stdin");
     if (!c->output)
@@ -147,13 +121,10 @@ static void say_done(const struct convert *c, const struct cairn_profile *profil
 static int load(const struct convert *c, struct cairn_profile **ret_profile, struct cairn_err *err)
 {
     size_t value;
-    int result = cli_read_profiles(c->inputs, c->from, ret_profile, err);
-    if (result < 0)
+    int result = cli_wanted_read(&c->wanted, ret_profile, &value, NULL, err);
+    if (result < 0 || !c->wanted.value)
         return result;
-    result = cli_find_value(*ret_profile, c->inputs[0], c->value, &value, err);
-    if (result == CAIRN_OK && c->value)
-        result = cairn_profile_set_default_value(*ret_profile, value, err);
-    return result < 0 ? result : cli_select(&c->selection, *ret_profile, err);
+    return cairn_profile_set_default_value(*ret_profile, value, err);
 }
 
 /* OUT is opened before IN is read, so that hours of reading do not end at "is there already"; it is
@@ -180,14 +151,14 @@ static int convert(const struct convert *c, struct cairn_err *err)
 
 static int run(struct cli_args *args)
 {
-    struct convert c = {.args = args};
+    struct convert c = {.args = args, .wanted = {.args = args, .rows = &options[OPTION_WANTED]}};
     struct cairn_err err = {0};
     int status = parse(&c);
     if (status == CLI_OK) {
         cli_log_open(c.verbosity);
         status = convert(&c, &err) < 0 ? cli_report(&err) : CLI_OK;
     }
-    cli_selection_done(&c.selection);
+    cli_wanted_done(&c.wanted);
     return status;
 }
 

@@ -17,11 +17,8 @@ enum { TOP_DEFAULT = 30 };
 enum option {
     OPTION_TOP,
     OPTION_SORT,
-    OPTION_VALUE,
-    OPTION_FUNCTION,
-    OPTION_LABEL,
-    OPTION_FORMAT,
-    OPTION_JSON,
+    OPTION_WANTED,
+    OPTION_JSON = OPTION_WANTED + CLI_N_WANTED,
     OPTION_VERBOSE
 };
 
@@ -34,23 +31,8 @@ static const struct cli_option options[] = {
                      .value = "COLUMN",
                      .help = "self (default), what functions cost themselves, or total, with all "
                              "that they called"},
-    [OPTION_VALUE] = {.name = "value",
-                      .value = "TYPE",
-                      .help = "what is counted, such as cpu or samples (default: what the profile "
-                              "says)"},
-    [OPTION_FUNCTION] = {.name = "function",
-                         .value = "TEXT",
-                         .help = "only samples with a function on their stack whose name contains "
-                                 "TEXT; given several times, all must be there"},
-    [OPTION_LABEL] = {.name = "label",
-                      .value = "KEY=VALUE",
-                      .help = "only samples with this label, such as thread=main; given several "
-                              "times, all must be there"},
-    [OPTION_FORMAT] = {.name = "format",
-                       .letter = 'f',
-                       .value = "FORMAT",
-                       .help = "what the profiles are, pprof or collapsed (default: what they look "
-                               "like)"},
+    CLI_WANTED_ROWS(OPTION_WANTED, "format", 'f',
+                    "what is counted, such as cpu or samples (default: what the profile says)"),
     [OPTION_JSON] = {.name = "json", .help = "print one JSON object, numbers and names uncut"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
@@ -60,11 +42,8 @@ struct report {
     struct cli_args *args;
     uint64_t n_shown; /* 0: all */
     bool by_total, json;
-    const char *value;
-    enum cairn_format format;
-    struct cli_selection selection;
+    struct cli_wanted wanted;
     int verbosity;
-    char **inputs; /* of the command line; ends with NULL */
     struct cairn_profile *profile;
     uint64_t n_read; /* samples before any were dropped */
     size_t value_type;
@@ -75,45 +54,30 @@ struct report {
 
 static bool set_sort(struct report *r, const char *text)
 {
-    r->by_total = strcmp(text, "total") == 0;
-    if (r->by_total || strcmp(text, "self") == 0)
-        return true;
-    cli_args_wrong(r->args, "--sort: \"%s\", expected self or total", text);
-    return false;
+    static const char *const columns[] = {"self", "total", NULL};
+    int column;
+    if (!cli_args_word(r->args, "sort", text, columns, &column))
+        return false;
+    r->by_total = column == 1;
+    return true;
 }
 
-static bool take_option(struct report *r, enum option option, const char *value)
+static bool take_option(struct report *r, int option, const char *value)
 {
     switch (option) {
     case OPTION_TOP:
         return cli_args_u64(r->args, "top", value, &r->n_shown);
     case OPTION_SORT:
         return set_sort(r, value);
-    case OPTION_VALUE:
-        r->value = value;
-        return true;
-    case OPTION_FUNCTION:
-        cli_list_add(&r->selection.functions, value);
-        return true;
-    case OPTION_LABEL:
-        return cli_select_label(&r->selection, r->args, value);
-    case OPTION_FORMAT:
-        return cli_format_arg(r->args, "format", value, &r->format);
     case OPTION_JSON:
         r->json = true;
         return true;
     case OPTION_VERBOSE:
         r->verbosity++;
         return true;
+    default:
+        return cli_wanted_take(&r->wanted, (enum cli_wanted_row)(option - OPTION_WANTED), value);
     }
-    return false;
-}
-
-static uint64_t count_samples(const struct cairn_profile *profile)
-{
-    struct cairn_profile_stats stats = {.size = sizeof stats};
-    cairn_profile_stats(profile, &stats);
-    return stats.n_samples;
 }
 
 /* Equal totals stay in the order of the library: by self, then by name. */
@@ -148,13 +112,7 @@ static int make_rows(struct report *r, struct cairn_err *err)
 static int load(struct report *r, struct cairn_err *err)
 {
     const struct cairn_value_type *types;
-    int result = cli_read_profiles(r->inputs, r->format, &r->profile, err);
-    if (result < 0)
-        return result;
-    r->n_read = count_samples(r->profile);
-    result = cli_find_value(r->profile, r->inputs[0], r->value, &r->value_type, err);
-    if (result == CAIRN_OK)
-        result = cli_select(&r->selection, r->profile, err);
+    int result = cli_wanted_read(&r->wanted, &r->profile, &r->value_type, &r->n_read, err);
     if (result < 0 || cairn_profile_value_types(r->profile, &types) == 0)
         return result;
     result = cairn_profile_top(r->profile, r->value_type, &r->top, err);
@@ -320,7 +278,7 @@ static int run_report(struct report *r)
     if (result < 0)
         return cli_report(&err);
     if (!r->json)
-        cli_say_unnamed(r->profile, r->inputs[0]);
+        cli_say_unnamed(r->profile, r->wanted.inputs[0]);
     return CLI_OK;
 }
 
@@ -329,18 +287,20 @@ static int parse(struct report *r)
     const char *value;
     int option;
     while ((option = cli_args_next(r->args, &value)) >= 0)
-        if (!take_option(r, (enum option)option, value))
+        if (!take_option(r, option, value))
             return CLI_USAGE;
     if (option == CLI_ARGS_WRONG)
         return CLI_USAGE;
     size_t n;
-    r->inputs = cli_args_operands(r->args, &n);
+    r->wanted.inputs = cli_args_operands(r->args, &n);
     return n ? CLI_OK : cli_args_wrong(r->args, "PROFILE is missing: a file, or - for stdin");
 }
 
 static int run(struct cli_args *args)
 {
-    struct report r = {.args = args, .n_shown = TOP_DEFAULT};
+    struct report r = {.args = args,
+                       .n_shown = TOP_DEFAULT,
+                       .wanted = {.args = args, .rows = &options[OPTION_WANTED]}};
     int status = parse(&r);
     if (status == CLI_OK) {
         cli_log_open(r.verbosity);
@@ -349,7 +309,7 @@ static int run(struct cli_args *args)
     free(r.rows);
     cairn_top_free(r.top);
     cairn_profile_free(r.profile);
-    cli_selection_done(&r.selection);
+    cli_wanted_done(&r.wanted);
     return status;
 }
 

@@ -88,24 +88,6 @@ static const struct cli_option options[] = {
     {0},
 };
 
-/* The index of `value` in `words`, which ends with NULL; says what is wrong where it is none. */
-static bool choose(struct cli_args *args, const char *option, const char *value,
-                   const char *const *words, int *ret_index)
-{
-    struct cairn_buffer all = {0};
-    for (int i = 0; words[i]; i++) {
-        if (strcmp(words[i], value) == 0) {
-            *ret_index = i;
-            cairn_buffer_done(&all);
-            return true;
-        }
-        cairn_buffer_printf(&all, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
-    }
-    cli_args_wrong(args, "--%s: \"%s\", expected %s", option, value, cairn_buffer_text(&all));
-    cairn_buffer_done(&all);
-    return false;
-}
-
 /* The options whose value is one of some words; in the order of the enums that they stand for. */
 static bool set_word(struct job *job, struct cli_args *args, int row, const char *value)
 {
@@ -118,7 +100,7 @@ static bool set_word(struct job *job, struct cli_args *args, int row, const char
                                : row == OPT_OFFSETS ? offsets
                                                     : formats;
     int index;
-    if (!choose(args, options[row].name, value, words, &index))
+    if (!cli_args_word(args, options[row].name, value, words, &index))
         return false;
     if (row == OPT_NAMES)
         job->opts.symbols.names = (enum cairn_names)index;

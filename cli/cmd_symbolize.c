@@ -89,26 +89,27 @@ struct session {
     bool cannot_write;
 };
 
-/* The index of `text` in `words`; -1 after having said what would be right. */
-static int choose(struct cli_args *args, const char *option, const char *text,
-                  const char *const words[3])
+/* The options whose value is one of some words, in the order of the enums that they stand for. */
+static bool set_word(struct request *r, struct cli_args *args, enum option_row row,
+                     const char *value)
 {
-    for (int i = 0; i < 3; i++)
-        if (strcmp(text, words[i]) == 0)
-            return i;
-    cli_args_wrong(args, "--%s is \"%s\", expected %s, %s or %s", option, text, words[0], words[1],
-                   words[2]);
-    return -1;
+    static const char *const names[] = {"full", "short", "mangled", NULL};
+    static const char *const kinds[] = {"vaddr", "file", "rel", NULL};
+    int index;
+    if (!cli_args_word(args, options[row].name, value, row == OPT_NAMES ? names : kinds, &index))
+        return false;
+    if (row == OPT_NAMES)
+        r->symbols.names = (enum cairn_names)index;
+    else
+        r->offsets = (enum offsets)index;
+    return true;
 }
 
 /* One option; false where it was used wrongly. */
 static bool take_option(struct cli_args *args, enum option_row row, const char *value,
                         struct request *r)
 {
-    static const char *const names[] = {"full", "short", "mangled"};
-    static const char *const kinds[] = {"vaddr", "file", "rel"};
     uint64_t size;
-    int choice;
     switch (row) {
     case OPT_SYMBOLS:
         if (r->symbols.n_symbol_dirs == SYMBOL_DIRS_MAX) {
@@ -121,9 +122,8 @@ static bool take_option(struct cli_args *args, enum option_row row, const char *
         r->symbols.debug_dir = value;
         return true;
     case OPT_NAMES:
-        choice = choose(args, "names", value, names);
-        r->symbols.names = (enum cairn_names)choice;
-        return choice >= 0;
+    case OPT_OFFSETS:
+        return set_word(r, args, row, value);
     case OPT_NO_INLINES:
         r->symbols.no_inlines = 1;
         return true;
@@ -133,10 +133,6 @@ static bool take_option(struct cli_args *args, enum option_row row, const char *
     case OPT_RET:
         r->is_ret = true;
         return true;
-    case OPT_OFFSETS:
-        choice = choose(args, "offsets", value, kinds);
-        r->offsets = (enum offsets)choice;
-        return choice >= 0;
     case OPT_MAX_MEMORY:
         if (!cli_args_size(args, "max-memory", value, &size))
             return false;

@@ -85,18 +85,37 @@ int cli_find_value(const struct cairn_profile *profile, const char *path, const 
     return number == n ? CAIRN_E_ARG : CAIRN_OK;
 }
 
-bool cli_select_label(struct cli_selection *selection, struct cli_args *args, const char *text)
+static bool take_label(struct cli_wanted *wanted, const char *text)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text) {
-        cli_args_wrong(args, "--label: \"%s\", expected KEY=VALUE", text);
+        cli_args_wrong(wanted->args, "--label: \"%s\", expected KEY=VALUE", text);
         return false;
     }
-    cli_list_add(&selection->labels, text);
+    cli_list_add(&wanted->labels, text);
     return true;
 }
 
-static int select_label(const char *label, struct cairn_profile *profile, struct cairn_err *err)
+bool cli_wanted_take(struct cli_wanted *wanted, enum cli_wanted_row row, const char *value)
+{
+    switch (row) {
+    case CLI_WANTED_FORMAT:
+        return cli_format_arg(wanted->args, wanted->rows[row].name, value, &wanted->format);
+    case CLI_WANTED_VALUE:
+        wanted->value = value;
+        return true;
+    case CLI_WANTED_FUNCTION:
+        cli_list_add(&wanted->functions, value);
+        return true;
+    case CLI_WANTED_LABEL:
+        return take_label(wanted, value);
+    case CLI_N_WANTED:
+        break;
+    }
+    return false;
+}
+
+static int keep_label(const char *label, struct cairn_profile *profile, struct cairn_err *err)
 {
     struct cairn_buffer key = {0};
     const char *equals = strchr(label, '=');
@@ -108,29 +127,49 @@ static int select_label(const char *label, struct cairn_profile *profile, struct
     return result;
 }
 
-int cli_select(const struct cli_selection *selection, struct cairn_profile *profile,
-               struct cairn_err *err)
+static int keep_wanted(const struct cli_wanted *wanted, struct cairn_profile *profile,
+                       struct cairn_err *err)
 {
     int result = CAIRN_OK;
-    for (size_t i = 0; i < selection->functions.n && result == CAIRN_OK; i++) {
+    for (size_t i = 0; i < wanted->functions.n && result == CAIRN_OK; i++) {
         struct cairn_filter filter = {.size = sizeof filter,
-                                      .function = selection->functions.items[i]};
+                                      .function = wanted->functions.items[i]};
         result = cairn_profile_filter(profile, &filter, err);
     }
-    for (size_t i = 0; i < selection->labels.n && result == CAIRN_OK; i++)
-        result = select_label(selection->labels.items[i], profile, err);
+    for (size_t i = 0; i < wanted->labels.n && result == CAIRN_OK; i++)
+        result = keep_label(wanted->labels.items[i], profile, err);
     return result;
 }
 
-bool cli_selects(const struct cli_selection *selection)
+int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_profile,
+                    size_t *ret_value, uint64_t *ret_n_read, struct cairn_err *err)
 {
-    return selection->functions.n || selection->labels.n;
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    struct cairn_profile *profile = NULL;
+    size_t value = 0;
+    int result = cli_read_profiles(wanted->inputs, wanted->format, &profile, err);
+    if (result < 0)
+        return result;
+    if (ret_n_read)
+        cairn_profile_stats(profile, &stats);
+    result = cli_find_value(profile, wanted->inputs[0], wanted->value, &value, err);
+    if (result == CAIRN_OK)
+        result = keep_wanted(wanted, profile, err);
+    if (result < 0) {
+        cairn_profile_free(profile);
+        return result;
+    }
+    *ret_profile = profile;
+    *ret_value = value;
+    if (ret_n_read)
+        *ret_n_read = stats.n_samples;
+    return CAIRN_OK;
 }
 
-void cli_selection_done(struct cli_selection *selection)
+void cli_wanted_done(struct cli_wanted *wanted)
 {
-    cli_list_done(&selection->functions);
-    cli_list_done(&selection->labels);
+    cli_list_done(&wanted->functions);
+    cli_list_done(&wanted->labels);
 }
 
 void cli_add_count(struct cairn_buffer *b, uint64_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands share that take profiles: several read as one, some of their samples kept, one
- * type of values chosen, and what is said about how far they may be trusted. */
+/* What the commands share that take profiles: their options, several read as one, some of their
+ * samples kept, one type of values chosen, and what is said about how far they may be trusted. */
 #ifndef CAIRN_CLI_PROFILES_H
 #define CAIRN_CLI_PROFILES_H
 
@@ -22,16 +22,49 @@ int cli_read_profiles(char *const *paths, enum cairn_format format,
 int cli_find_value(const struct cairn_profile *profile, const char *path, const char *type,
                    size_t *ret_number, struct cairn_err *err);
 
-/* Which samples to keep: those that hold all of the functions and carry all of the labels. */
-struct cli_selection {
-    struct cli_list functions; /* texts */
-    struct cli_list labels;    /* "KEY=VALUE" */
+/* What a command line wants of the profiles that it names. All but the first three is filled from
+ * options: those of CLI_WANTED_ROWS(). */
+struct cli_wanted {
+    struct cli_args *args;
+    const struct cli_option *rows; /* the first of them */
+    char *const *inputs;           /* ends with NULL */
+    enum cairn_format format;
+    const char *value;         /* a type; NULL: the one to show first */
+    struct cli_list functions; /* keep samples that hold all of these texts ... */
+    struct cli_list labels;    /* ... and carry all of these: "KEY=VALUE" */
 };
-bool cli_select_label(struct cli_selection *selection, struct cli_args *args, const char *text);
-int cli_select(const struct cli_selection *selection, struct cairn_profile *profile,
-               struct cairn_err *err);
-bool cli_selects(const struct cli_selection *selection); /* does it drop anything? */
-void cli_selection_done(struct cli_selection *selection);
+
+enum cli_wanted_row {
+    CLI_WANTED_FORMAT,
+    CLI_WANTED_VALUE,
+    CLI_WANTED_FUNCTION,
+    CLI_WANTED_LABEL,
+    CLI_N_WANTED
+};
+
+/* Their rows in a table of options, from number `first` on. */
+/* clang-format off */
+#define CLI_WANTED_ROWS(first, format_name, format_letter, value_help)                             \
+    [(first) + CLI_WANTED_FORMAT] = {format_name, format_letter, "FORMAT",                         \
+        "what the profiles are, pprof or collapsed (default: what they look like)"},               \
+    [(first) + CLI_WANTED_VALUE] = {"value", 0, "TYPE", value_help},                               \
+    [(first) + CLI_WANTED_FUNCTION] = {"function", 0, "TEXT",                                      \
+        "only samples with a function on their stack whose name contains TEXT; given several "     \
+        "times, all must be there"},                                                               \
+    [(first) + CLI_WANTED_LABEL] = {"label", 0, "KEY=VALUE",                                       \
+        "only samples with this label, such as thread=main; given several times, all must be "     \
+        "there"}
+/* clang-format on */
+
+/* One of these options; false after having said what is wrong. */
+bool cli_wanted_take(struct cli_wanted *wanted, enum cli_wanted_row row, const char *value);
+
+/* The inputs as one profile with the wanted samples alone. `ret_value` is the number of the wanted
+ * values, `ret_n_read` (or NULL) how many samples there were before any was dropped. */
+int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_profile,
+                    size_t *ret_value, uint64_t *ret_n_read, struct cairn_err *err);
+
+void cli_wanted_done(struct cli_wanted *wanted);
 
 /* 1,234,567 */
 void cli_add_count(struct cairn_buffer *b, uint64_t n);
