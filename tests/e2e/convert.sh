@@ -4,27 +4,9 @@
 # says about what it leaves out, and files that are never lost.
 set -u
 
-failed=0
-done_cases=0
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
 py=/usr/bin/python3
-
-fail() {
-    echo "FAIL: $1"
-    [ $# -lt 2 ] || sed 's/^/    /' "$2"
-    failed=1
-}
-
-# has FILE TEXT CASE: the file holds the text.
-has() {
-    done_cases=$((done_cases + 1))
-    grep -qF -- "$2" "$1" || fail "$3: no \"$2\" in" "$1"
-}
-
-# same CASE GOT WANTED
-same() {
-    done_cases=$((done_cases + 1))
-    [ "$2" = "$3" ] || fail "$1: \"$2\", expected \"$3\""
-}
 
 # convert ARGUMENT...: what it says is in `log`.
 convert() {
@@ -172,8 +154,7 @@ refused 2 '"=x", expected KEY=VALUE' big.txt -o x.txt --label =x
 # Every ending that the help names is known.
 for ending in $("$CAIRN" convert --help | tr ' ,;' '\n' | grep '^\.[a-z]' | sort -u); do
     convert big.txt -o "ending$ending"
-    done_cases=$((done_cases + 1))
+    n_checks=$((n_checks + 1))
 done
 
-[ $failed = 0 ] && echo "$done_cases checks hold"
-exit $failed
+finish "$n_checks checks hold"

@@ -4,9 +4,9 @@
 # Each case asks for a static function, which no table of the stripped library knows.
 set -eu
 
-for tool in gcc objcopy strip readelf nm; do
-    command -v "$tool" >/dev/null || { echo "no $tool"; exit 77; }
-done
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need gcc objcopy strip readelf nm
 
 cat >lib.c <<'C'
 __attribute__((noinline)) static int hidden_work(int n) { return n * VARIANT + 1; }

@@ -4,24 +4,8 @@
 # machine cannot do are skipped one by one, with the reason.
 set -u
 
-failed=0
-done_cases=0
-
-fail() {
-    echo "FAIL: $1"
-    [ $# -lt 2 ] || sed 's/^/    /' "$2"
-    failed=1
-}
-
-skip() {
-    echo "skipped: $1: $2"
-}
-
-# has FILE TEXT CASE: the file holds the text.
-has() {
-    done_cases=$((done_cases + 1))
-    grep -qF -- "$2" "$1" || fail "$3: no \"$2\" in" "$1"
-}
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
 
 # share FILE PATTERN: percent of the samples of a collapsed file whose stack matches.
 share() {
@@ -31,7 +15,7 @@ share() {
 
 # at_least WANTED GOT CASE
 at_least() {
-    done_cases=$((done_cases + 1))
+    n_checks=$((n_checks + 1))
     [ "$2" -ge "$1" ] || fail "$3: $2, expected at least $1"
 }
 
@@ -237,5 +221,4 @@ else
     skip "redis-server" "not installed"
 fi
 
-[ $failed = 0 ] && echo "$done_cases checks hold"
-exit $failed
+finish "$n_checks checks hold"

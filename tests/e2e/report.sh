@@ -4,37 +4,9 @@
 # names that want to be more than names. Numbers are held against those of go tool pprof.
 set -u
 
-failed=0
-done_cases=0
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
 py=/usr/bin/python3
-
-fail() {
-    echo "FAIL: $1"
-    [ $# -lt 2 ] || sed 's/^/    /' "$2"
-    failed=1
-}
-
-skip() {
-    echo "skipped: $1: $2"
-}
-
-# has FILE TEXT CASE: the file holds the text.
-has() {
-    done_cases=$((done_cases + 1))
-    grep -qF -- "$2" "$1" || fail "$3: no \"$2\" in" "$1"
-}
-
-# hasnt FILE TEXT CASE: the file does not hold the text.
-hasnt() {
-    done_cases=$((done_cases + 1))
-    ! grep -qF -- "$2" "$1" || fail "$3: \"$2\" in" "$1"
-}
-
-# same CASE GOT WANTED
-same() {
-    done_cases=$((done_cases + 1))
-    [ "$2" = "$3" ] || fail "$1: \"$2\", expected \"$3\""
-}
 
 # report ARGUMENT...: its table is in `out`, what it says in `log`.
 report() {
@@ -161,7 +133,7 @@ real = members(json.load(open("out")))
 print(real ^ documented, real - told)
 sys.exit(real != documented or not real <= told)
 TEXT
-done_cases=$((done_cases + 1))
+n_checks=$((n_checks + 1))
 report cpu.pb.gz --json --top 1 --sort total
 same "JSON: --top and --sort" "$(ask '[r["function"] for r in j["functions"]], j["n_functions"],
  j["sort"]' | tr -d '\n')" "(['main'], 8, 'total')"
@@ -268,7 +240,7 @@ for name in sorted(wrong):
 print(len(mine), "functions")
 sys.exit(bool(wrong) or not mine)
 TEXT
-        done_cases=$((done_cases + 1))
+        n_checks=$((n_checks + 1))
     }
     agree cpu.pb.gz samples count
     agree cpu.pb.gz cpu ns
@@ -293,5 +265,4 @@ TEXT
     fi
 fi
 
-[ $failed = 0 ] && echo "$done_cases checks hold"
-exit $failed
+finish "$n_checks checks hold"

@@ -4,9 +4,9 @@
 # frame that cairn resolve names against llvm-symbolizer, address by address.
 set -eu
 
-for tool in g++ clang++-14 ld.lld llvm-symbolizer-14 readelf; do
-    command -v "$tool" >/dev/null || { echo "skipped: $tool is missing"; exit 77; }
-done
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need g++ clang++-14 ld.lld llvm-symbolizer-14 readelf
 
 demo=$SRC/demo
 mkdir symbols stacks

@@ -4,9 +4,9 @@
 # agree, cairn agrees with them. symbolize_compare.py has the rules.
 set -u
 
-for tool in g++ clang++-14 ld.lld llvm-addr2line-14 addr2line eu-addr2line readelf; do
-    command -v "$tool" >/dev/null || { echo "skipped: $tool is missing"; exit 77; }
-done
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need g++ clang++-14 ld.lld llvm-addr2line-14 addr2line eu-addr2line readelf
 
 # A C++ program of some size: the standard library inlined, closures, variants, exceptions.
 python3 "$SRC/bench/gen_cpp.py" cpp 2 >/dev/null || exit 1

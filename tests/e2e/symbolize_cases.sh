@@ -5,15 +5,9 @@
 # Labels set by asm statements say where an answer is asked for.
 set -u
 
-for tool in gcc g++ clang-14 clang++-14 ld.lld objcopy strip nm readelf; do
-    command -v "$tool" >/dev/null || { echo "skipped: $tool is missing"; exit 77; }
-done
-
-failures=0
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need gcc g++ clang-14 clang++-14 ld.lld objcopy strip nm readelf
 
 # frames FILE [OPTION...] ADDR...: the compact form of symbolize_frames.py, addresses cut off
 frames() { # the status of cairn is not asked for: an unnamed address is an answer
@@ -391,5 +385,4 @@ printf '%s\n' "$start" 0x0 "$start" 0x7fffffffffff >questions
 printf '0x%x\n' "$start" 0 "$start" $((0x7fffffffffff)) | cmp - answers ||
     fail "case 21: answers are not in the order of the questions"
 
-[ $failures = 0 ] || { echo "$failures failures"; exit 1; }
-echo "all cases answered right"
+finish "all cases answered right"

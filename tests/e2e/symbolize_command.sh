@@ -3,15 +3,9 @@
 # cairn symbolize as a command: options, exit status, pipes, and names that would like to be more.
 set -u
 
-for tool in gcc objcopy nm; do
-    command -v "$tool" >/dev/null || { echo "skipped: $tool is missing"; exit 77; }
-done
-failures=0
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
-
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need gcc objcopy nm
 cat >prog.c <<'C'
 volatile int sink;
 static inline __attribute__((always_inline)) int leaf(int x)
@@ -120,5 +114,4 @@ name = json.loads(text)["frames"][0]["function"]
 assert name == "\033[31mred</script>\n;\ufffd\u202e", repr(name)
 PY
 
-[ $failures = 0 ] || { echo "$failures failures"; exit 1; }
-echo "the command behaves"
+finish "the command behaves"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+# What scripts of tests/e2e share: . "$SRC/tests/support/e2e_lib.sh". Checks say what is wrong and go
+# on; the last line of the script is `finish TEXT`.
+failed=0
+n_checks=0
+
+# need TOOL...: the whole script is skipped where one is missing.
+need() {
+    for tool; do
+        command -v "$tool" >/dev/null || { echo "skipped: $tool is missing"; exit 77; }
+    done
+}
+
+# skip CASE REASON: one case is left out.
+skip() {
+    echo "skipped: $1: $2"
+}
+
+# fail CASE [FILE]: with what the file says.
+fail() {
+    echo "FAIL: $1"
+    [ $# -lt 2 ] || sed 's/^/    /' "$2"
+    failed=$((failed + 1))
+}
+
+# has FILE TEXT CASE: the file holds the text.
+has() {
+    n_checks=$((n_checks + 1))
+    grep -qF -- "$2" "$1" || fail "$3: no \"$2\" in" "$1"
+}
+
+# hasnt FILE TEXT CASE: the file does not hold the text.
+hasnt() {
+    n_checks=$((n_checks + 1))
+    ! grep -qF -- "$2" "$1" || fail "$3: \"$2\" in" "$1"
+}
+
+# same CASE GOT WANTED
+same() {
+    n_checks=$((n_checks + 1))
+    [ "$2" = "$3" ] || fail "$1: \"$2\", expected \"$3\""
+}
+
+# finish TEXT: ends the script; the text says what holds.
+finish() {
+    [ "$failed" = 0 ] || { echo "$failed failures"; exit 1; }
+    echo "$1"
+    exit 0
+}
