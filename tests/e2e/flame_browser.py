@@ -15,6 +15,8 @@ import tempfile
 import time
 import zlib
 
+from pprof_encode import message, number, packed, text
+
 
 def skip(reason):
     print(f"skipped: {reason}")
@@ -99,57 +101,37 @@ def tree_of(text):
     return nodes
 
 
-def varint(value):
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out) + bytes([value])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
 def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment=""):
     """Samples are (frames leaf first, values, letters); a frame is a list of (function, file, line),
     innermost first, in one module of its own making."""
     strings, functions, locations, out = [""], {}, {}, b""
 
-    def text(value):
+    def index(value):
         if value not in strings:
             strings.append(value)
         return strings.index(value)
 
     for kind, unit in types:
-        out += field(1, field(1, text(kind)) + field(2, text(unit)))
-    body = b""
+        out += message(1, number(1, index(kind)), number(2, index(unit)))
     for frames, values, letters in samples:
         ids = [locations.setdefault(tuple(frame), len(locations) + 1) for frame in frames]
-        label = field(1, text("cairn.frames")) + field(2, text(letters))
-        body += field(2, field(1, b"".join(map(varint, ids))) + field(2, b"".join(map(varint, values)))
-                      + field(3, label))
-    body += field(3, field(1, 1) + field(2, 0x400000) + field(3, 0x500000)
-                  + field(5, text("/opt/app/bin/server")) + field(7, 1) + field(8, 1) + field(9, 1)
-                  + field(10, 1))
-    for frame, number in locations.items():
+        label = message(3, number(1, index("cairn.frames")), number(2, index(letters)))
+        out += message(2, packed(1, *ids), packed(2, *values), label)
+    out += message(3, number(1, 1), number(2, 0x400000), number(3, 0x500000),
+                   number(5, index("/opt/app/bin/server")), number(7, 1), number(8, 1),
+                   number(9, 1), number(10, 1))
+    for frame, own in locations.items():
         lines = b""
         for name, file, line in frame:
             known = functions.setdefault((name, file), len(functions) + 1)
-            lines += field(4, field(1, known) + field(2, line))
-        body += field(4, field(1, number) + field(2, 1) + field(3, 0x400000 + 16 * number) + lines)
-    for (name, file), number in functions.items():
-        body += field(5, field(1, number) + field(2, text(name)) + field(3, text(name))
-                      + field(4, text(file)))
+            lines += message(4, number(1, known), number(2, line))
+        out += message(4, number(1, own), number(2, 1), number(3, 0x400000 + 16 * own), lines)
+    for (name, file), own in functions.items():
+        out += message(5, number(1, own), number(2, index(name)), number(3, index(name)),
+                       number(4, index(file)))
     if comment:
-        body += field(13, text(comment))
-    out += body
-    for value in strings:
-        out += field(6, value.encode())
-    return gzip.compress(out)
+        out += number(13, index(comment))
+    return gzip.compress(out + b"".join(text(6, value) for value in strings))
 
 
 def flame(name, content, *options):

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 
+from pprof_encode import message, number, packed, text, varint
+
 CAIRN = os.environ["CAIRN"]
 NO_LIMITS = ["-nodecount=1000000", "-nodefraction=0", "-edgefraction=0"]
 TEMPLATE = "app::Table<std::map<int, long> >::get(std::string const&)"
@@ -28,29 +30,6 @@ def check(condition, what, done=None):
     if done:
         print(done.stdout, done.stderr)
     sys.exit(1)
-
-
-# The wire format, in the few shapes that are needed.
-def varint(value):
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out) + bytes([value])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def message(field, *parts):
-    body = b"".join(parts)
-    return varint(field << 3 | 2) + varint(len(body)) + body
-
-
-def packed(field, *values):
-    return message(field, *map(varint, values))
 
 
 STRINGS = ["", "cpu", "nanoseconds", "main", "leaf", "/bin/wl", "samples", "count", "thread"]
@@ -75,7 +54,7 @@ def locations(mapping=number(2, 1), address=True, line=True, function=2):
 
 def profile(head=TYPE + SAMPLE, mapping=MAPPING, places=None, functions=FUNCTIONS, strings=STRINGS,
             tail=PERIOD, more=b""):
-    table = b"".join(message(6, text.encode()) for text in strings)
+    table = b"".join(text(6, string) for string in strings)
     return head + mapping + (places or locations()) + functions + table + tail + more
 
 
@@ -231,7 +210,7 @@ def two_values_and_inlines():
              message(5, number(1, 2), number(2, at[TEMPLATE]), number(3, at["_ZN3app3getEv"])),
              message(5, number(1, 3), number(2, at["small"]), number(4, at["wl.cpp"]))]
     with open("theirs.pb", "wb") as file:
-        file.write(b"".join(parts) + b"".join(message(6, text.encode()) for text in texts))
+        file.write(b"".join(parts) + b"".join(text(6, string) for string in texts))
     convert("theirs.pb", "ours.pb.gz")
     for path in ("theirs.pb", "ours.pb.gz"):
         compare_tops(path, ["-sample_index=samples"], ["--value=samples"])

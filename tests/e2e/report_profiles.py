@@ -3,26 +3,10 @@
 """Writes the pprof profiles that report.sh and convert.sh read into the current folder."""
 import gzip
 
+from pprof_encode import message, number, packed
+
 ESC, BEL, C1, BIDI = "\x1b", "\x07", "\x9b", "\u202e"
 HOSTILE = f"evil{ESC}[31m{ESC}]0;title{BEL}{C1}2J{BIDI}</script><b>\"&'\n\r\tend"
-
-
-def varint(number):
-    number &= (1 << 64) - 1
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def message(field, body):
-    return varint(field << 3 | 2) + varint(len(body)) + body
 
 
 class Profile:
@@ -56,8 +40,7 @@ class Profile:
 
     def add(self, frames, values, **labels):
         """Frames from the root to the leaf."""
-        ids = b"".join(varint(self.location(frame)) for frame in reversed(frames))
-        body = message(1, ids) + message(2, b"".join(varint(value) for value in values))
+        body = packed(1, *map(self.location, reversed(frames))) + packed(2, *values)
         for key, value in labels.items():
             key = self.text(key.replace("__", "."))
             field = number(2, self.text(value)) if isinstance(value, str) else number(3, value)

@@ -14,6 +14,7 @@ CAIRN=$(absolute "$1")
 script=$(absolute "$2")
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/cairn-e2e.XXXXXX")
 export CAIRN WORK
+export PYTHONPATH="$SRC/tests/support" PYTHONDONTWRITEBYTECODE=1
 if [ "${KEEP:-0}" = 1 ]; then
     echo "working in $WORK"
 else
