@@ -53,10 +53,10 @@ FULL = [
     Build("build-tsan", "clang, TSan", ["unit"], TSAN, cc="clang", slower=4,
           skip={"unit-proc": WATCHED, "unit-sample": WATCHED}),
     Build("build-aarch64", "gcc for aarch64, run by qemu-user", ["unit", "fuzz"],
-          cross=("arm64", "cross/aarch64.ini"), slower=10,
+          cross=("arm64", "cross/aarch64.ini"), slower=3,
           skip={"unit-proc": GUEST, "unit-sample": GUEST}),
     Build("build-arm", "gcc for arm, run by qemu-user", ["unit", "fuzz"],
-          cross=("armhf", "cross/arm.ini"), slower=10,
+          cross=("armhf", "cross/arm.ini"), slower=3,
           skip={"unit-proc": GUEST, "unit-sample": GUEST}),
 ]
 
