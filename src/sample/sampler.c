@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public sampler: starts the command, chooses the method, takes in what is caught.
+ * The public sampler: starts the command, chooses the method, says what the capture was worth.
  *
- *     perf rings ─► queue by time ─► records ─► spaces, names ┐
- *                                        └────► samples ──────┼─► collect ─► profile
- *     ptrace stops ────────────────────────────► samples ─────┘
+ *     perf sampler ───┐
+ *     ptrace sampler ─┴─► collect ─► profile
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +20,7 @@
 #include "sample/child.h"
 #include "sample/clock.h"
 #include "sample/collect.h"
-#include "sample/perf_event.h"
+#include "sample/perf_sampler.h"
 #include "sample/ptrace_sampler.h"
 
 enum {
@@ -43,14 +41,11 @@ struct cairn_sampler {
     int exit_status;
     bool ended, started;
     enum cairn_sample_method method;
-    struct cairn_perf perf;
-    struct cairn_perf_queue queue;
-    struct cairn_perf_chain chain;
+    struct cairn_perf_sampler perf;
     struct cairn_ptrace_sampler ptrace;
     struct cairn_collect collect;
     int64_t period_ns;
-    uint64_t start_ns, end_ns, drained_ns;
-    uint64_t n_lost, n_throttled;
+    uint64_t start_ns, end_ns;
 };
 
 static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *err)
@@ -100,11 +95,11 @@ static int open_perf(struct cairn_sampler *s, struct cairn_err *err)
         .ring_pages = s->opts.ring_pages,
         .max_frames = s->opts.max_frames,
     };
-    int code = cairn_perf_open(&opts, &s->perf, err);
+    int code = cairn_perf_sampler_open(&opts, s->period_ns, &s->perf, err);
     if (code < 0)
         return code;
     s->method = CAIRN_SAMPLE_PERF;
-    s->collect.frames_max = s->perf.frames_max;
+    s->collect.frames_max = s->perf.events.frames_max;
     return CAIRN_OK;
 }
 
@@ -193,8 +188,7 @@ void cairn_sampler_free(struct cairn_sampler *s)
     if (!s)
         return;
     cairn_ptrace_sampler_close(&s->ptrace);
-    cairn_perf_close(&s->perf);
-    cairn_perf_queue_done(&s->queue);
+    cairn_perf_sampler_close(&s->perf);
     cairn_collect_done(&s->collect);
     cairn_child_drop(&s->child);
     cairn_buffer_done(&s->command);
@@ -219,7 +213,7 @@ static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
     struct cairn_space *space = cairn_spaces_get(&s->collect.spaces, s->pid);
     if (!space)
         return cairn_fail_memory(err);
-    cairn_perf_enable(&s->perf);
+    cairn_perf_enable(&s->perf.events);
     struct cairn_err refusal = {0};
     int code = cairn_space_read(&s->collect.spaces, space, &refusal);
     if (code == CAIRN_E_ACCESS) { /* samples will come all the same, only without modules */
@@ -237,112 +231,12 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     if (s->started)
         return cairn_fail(err, CAIRN_E_ARG, "the sampler was started before");
     s->started = true;
-    s->start_ns = s->drained_ns = cairn_now_ns();
+    s->start_ns = cairn_now_ns();
     s->collect.profile->time_ns = (int64_t)cairn_clock_ns(CLOCK_REALTIME);
     if (!s->child.pid)
         return start_attached(s, err);
     bool traced = s->method == CAIRN_SAMPLE_PTRACE;
     return cairn_child_release(&s->child, s->opts.argv[0], traced ? serve_tracer : NULL, s, err);
-}
-
-static int on_sample(struct cairn_sampler *s, const struct cairn_perf_record *record)
-{
-    if (cairn_perf_is_double(&s->perf, record))
-        return CAIRN_OK;
-    if (record->pid == 0 || record->pid == UINT32_MAX) { /* already without a pid: it is ending */
-        s->n_lost++;
-        return CAIRN_OK;
-    }
-    cairn_perf_chain_split(record->chain, &s->chain);
-    const uint64_t *kernel = s->chain.kernel;
-    struct cairn_caught caught = {
-        .pid = (int)record->pid,
-        .tid = (int)record->tid,
-        .kernel = kernel,
-        .n_kernel = s->chain.n_kernel,
-        .user = {.chain = s->chain.user, .n_chain = s->chain.n_user},
-        .sp = record->sp,
-        .now_ns = cairn_now_ns(),
-        .cpu_ns = s->period_ns,
-    };
-    if (s->perf.frames_max > caught.n_kernel)
-        caught.user.chain_max = s->perf.frames_max - caught.n_kernel;
-    if (record->stack.size >= sizeof caught.user.top)
-        memcpy(caught.user.top, record->stack.data, sizeof caught.user.top);
-    return cairn_collect_add(&s->collect, &caught);
-}
-
-static int on_mapping(struct cairn_sampler *s, const struct cairn_perf_record *record)
-{
-    const struct cairn_space_news news = {
-        .start = record->start,
-        .size = record->size,
-        .off = record->off,
-        .dev = (uint64_t)record->dev_major << 32 | record->dev_minor,
-        .inode = record->inode,
-        .build_id = record->build_id,
-        .path = record->text,
-    };
-    if (!(record->protection & PROT_EXEC) || record->pid == UINT32_MAX)
-        return CAIRN_OK;
-    struct cairn_space *space = cairn_spaces_get(&s->collect.spaces, (int)record->pid);
-    if (!space)
-        return CAIRN_E_NOMEM;
-    return cairn_space_add(&s->collect.spaces, space, &news);
-}
-
-static int on_name(struct cairn_sampler *s, const struct cairn_perf_record *record)
-{
-    if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
-        struct cairn_space *space = cairn_spaces_get(&s->collect.spaces, (int)record->pid);
-        if (!space)
-            return CAIRN_E_NOMEM;
-        cairn_space_exec(space);
-    }
-    return cairn_collect_name(&s->collect, (int)record->tid, record->text);
-}
-
-static int on_fork(struct cairn_sampler *s, const struct cairn_perf_record *record)
-{
-    if (record->pid != record->parent_pid &&
-        cairn_spaces_fork(&s->collect.spaces, (int)record->parent_pid, (int)record->pid) < 0)
-        return CAIRN_E_NOMEM;
-    return cairn_collect_inherit_name(&s->collect, (int)record->parent_tid, (int)record->tid);
-}
-
-static int on_record(void *ctx, const struct cairn_perf_record *record)
-{
-    struct cairn_sampler *s = ctx;
-    switch (record->type) {
-    case PERF_RECORD_SAMPLE:
-        return on_sample(s, record);
-    case PERF_RECORD_MMAP2:
-        return on_mapping(s, record);
-    case PERF_RECORD_COMM:
-        return on_name(s, record);
-    case PERF_RECORD_FORK:
-        return on_fork(s, record);
-    case PERF_RECORD_THROTTLE:
-        s->n_throttled++;
-        return CAIRN_OK;
-    case PERF_RECORD_LOST:
-    case PERF_RECORD_LOST_SAMPLES:
-        s->n_lost += record->n_lost;
-        return CAIRN_OK;
-    default:
-        return CAIRN_OK;
-    }
-}
-
-/* What was written before the last drain began is complete in the queue, whichever ring it came
- * through; younger records wait for their elders from other CPUs. */
-static int take_in(struct cairn_sampler *s, bool all)
-{
-    uint64_t before_ns = cairn_now_ns();
-    cairn_perf_drain(&s->perf, &s->queue);
-    uint64_t until_ns = all ? UINT64_MAX : s->drained_ns;
-    s->drained_ns = before_ns;
-    return cairn_perf_queue_flush(&s->queue, until_ns, on_record, s);
 }
 
 static bool process_lives(struct cairn_sampler *s)
@@ -368,7 +262,7 @@ static int poll_perf(struct cairn_sampler *s, int timeout_ms, struct cairn_err *
         timeout_ms = DRAIN_EVERY_MS;
     (void)poll(&ended, 1, timeout_ms);
     s->ended = !process_lives(s);
-    if (take_in(s, false) < 0)
+    if (cairn_perf_sampler_take(&s->perf, &s->collect, false) < 0)
         return cairn_fail_memory(err);
     return !s->ended;
 }
@@ -403,15 +297,15 @@ static void measure(struct cairn_sampler *s, struct cairn_sample_quality *ret_qu
         .n_samples = s->collect.n_samples,
         .n_whole = s->collect.n_whole,
         .n_cut = s->collect.n_cut,
-        .n_lost = s->n_lost + s->queue.n_bad + s->ptrace.n_late,
-        .n_throttled = s->n_throttled,
+        .n_lost = s->perf.n_lost + s->perf.queue.n_bad + s->ptrace.n_late,
+        .n_throttled = s->perf.n_throttled,
         .duration_ns = s->end_ns - s->start_ns,
         .n_threads = s->collect.threads.n,
         .method = s->method,
-        .has_kernel = s->perf.has_kernel,
-        .hardware_event = s->perf.hardware,
+        .has_kernel = s->perf.events.has_kernel,
+        .hardware_event = s->perf.events.hardware,
         .exit_status = s->exit_status,
-        .cpu_ns = cairn_perf_cpu_ns(&s->perf),
+        .cpu_ns = cairn_perf_cpu_ns(&s->perf.events),
         .period_ns = (uint64_t)s->period_ns,
     };
     size_t size = ret_quality->size < sizeof quality ? ret_quality->size : sizeof quality;
@@ -446,8 +340,8 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
         return cairn_fail(err, CAIRN_E_ARG, "the sampler does not run");
     s->end_ns = cairn_now_ns();
     if (s->method == CAIRN_SAMPLE_PERF) {
-        cairn_perf_disable(&s->perf);
-        if (take_in(s, true) < 0)
+        cairn_perf_disable(&s->perf.events);
+        if (cairn_perf_sampler_take(&s->perf, &s->collect, true) < 0)
             return cairn_fail_memory(err);
     }
     s->collect.profile->duration_ns = (int64_t)(s->end_ns - s->start_ns);

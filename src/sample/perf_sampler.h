@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Perf sampler: what the rings of all CPUs hold, in the order of time.
+ *
+ *     rings ─► queue ─┬─► samples ──────────────────┬─► collect
+ *                     └─► mappings, names, forks ───┘
+ */
+#ifndef CAIRN_SAMPLE_PERF_SAMPLER_H
+#define CAIRN_SAMPLE_PERF_SAMPLER_H
+
+#include "sample/collect.h"
+#include "sample/perf_event.h"
+
+struct cairn_perf_sampler {
+    struct cairn_perf events;
+    struct cairn_perf_queue queue;
+    struct cairn_perf_chain chain; /* of one sample: too large for a stack */
+    int64_t period_ns;
+    uint64_t drained_ns; /* when the last drain began */
+    uint64_t n_lost, n_throttled;
+};
+
+/* `ret_sampler` is all-zero before, and may be closed whatever comes back. */
+int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_ns,
+                            struct cairn_perf_sampler *ret_sampler, struct cairn_err *err);
+void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler); /* all-zero is fine */
+
+/* Empties the rings and hands over what was written before the last time that this was done: that
+ * is complete by now, whichever ring it came through, while younger records wait for their elders
+ * from other CPUs. With `all`, everything. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
+                            bool all);
+
+#endif /* CAIRN_SAMPLE_PERF_SAMPLER_H */
