@@ -157,19 +157,25 @@ bool cairn_module_holds(const struct cairn_module *m, uint64_t vaddr)
     return false;
 }
 
+int cairn_module_bear(const struct cairn_module *m, int code, struct cairn_err *why,
+                      struct cairn_err *err)
+{
+    if (code == CAIRN_E_NOMEM)
+        return cairn_fail_memory(err);
+    if (code < 0) {
+        cairn_fail_in(why, code, m->path);
+        cairn_log_err(CAIRN_LOG_WARNING, why);
+    }
+    return CAIRN_OK;
+}
+
 static int read_symtab(struct cairn_module *m, const struct cairn_elf *elf,
                        enum cairn_elf_symtab_kind kind, struct cairn_elf_symtab *symtab,
                        struct cairn_err *err)
 {
     struct cairn_err why;
     int code = cairn_elf_symtab_read(elf, kind, symtab, &why);
-    if (code == CAIRN_E_NOMEM)
-        return cairn_fail_memory(err);
-    if (code < 0) {
-        cairn_fail_in(&why, code, m->path);
-        cairn_log_err(CAIRN_LOG_WARNING, &why);
-    }
-    return CAIRN_OK;
+    return cairn_module_bear(m, code, &why, err);
 }
 
 static int read_symtabs(struct cairn_module *m, struct cairn_err *err)

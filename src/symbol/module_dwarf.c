@@ -96,14 +96,10 @@ static int read_sections(struct cairn_module *m, struct cairn_err *err)
     for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++) {
         struct cairn_err why;
         int code = cairn_elf_read_section(elf, wanted[i].name, &m->sections[i], &why);
-        if (code == CAIRN_E_NOMEM)
-            return cairn_fail_memory(err);
-        if (code < 0) {
-            cairn_fail_in(&why, code, m->path);
-            cairn_log_err(CAIRN_LOG_WARNING, &why);
-            continue;
-        }
-        *wanted[i].span = m->sections[i].bytes;
+        if (cairn_module_bear(m, code, &why, err) < 0)
+            return CAIRN_E_NOMEM;
+        if (code == CAIRN_OK)
+            *wanted[i].span = m->sections[i].bytes;
     }
     return CAIRN_OK;
 }
@@ -136,13 +132,7 @@ static int read_units(struct cairn_module *m, struct cairn_err *err)
         m->unit_states = cairn_alloc(m->units.n ? m->units.n : 1, sizeof *m->unit_states);
         code = m->unit_states ? cairn_unit_map_read(&m->units, &m->map, &why) : CAIRN_E_NOMEM;
     }
-    if (code == CAIRN_E_NOMEM)
-        return cairn_fail_memory(err);
-    if (code < 0) {
-        cairn_fail_in(&why, code, m->path);
-        cairn_log_err(CAIRN_LOG_WARNING, &why);
-    }
-    return CAIRN_OK;
+    return cairn_module_bear(m, code, &why, err);
 }
 
 /* All that look-ups in debug information start from. */
