@@ -6,7 +6,6 @@
  */
 #include "base/arena.h"
 
-#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -18,17 +17,21 @@ enum { ALIGN = 16, CHUNK_FIRST = 4096, CHUNK_LARGEST = 1 << 20 };
 struct cairn_arena_chunk {
     struct cairn_arena_chunk *next;
     size_t size, used; /* of `bytes` */
-    alignas(ALIGN) uint8_t bytes[];
+    uint8_t *bytes;    /* behind this header, aligned */
 };
 
+/* malloc aligns to two words, which is less than ALIGN where words have 32 bits. */
 static struct cairn_arena_chunk *new_chunk(size_t size)
 {
     size_t whole;
-    if (__builtin_add_overflow(size, sizeof(struct cairn_arena_chunk), &whole))
+    if (__builtin_add_overflow(size, sizeof(struct cairn_arena_chunk) + ALIGN, &whole))
         return NULL;
     struct cairn_arena_chunk *chunk = cairn_alloc(whole, 1);
-    if (chunk)
-        chunk->size = size;
+    if (!chunk)
+        return NULL;
+    uint8_t *behind = (uint8_t *)(chunk + 1);
+    chunk->bytes = behind + (-(uintptr_t)behind & (ALIGN - 1));
+    chunk->size = size;
     return chunk;
 }
 

@@ -3,7 +3,7 @@
  * The SIGBUS guard: knows our mappings, and gives a page of zeros where one lost its file.
  *
  *     newest block -> block -> ... -> first block (static)
- *        | start size cut | start size cut | ...
+ *        | start size n_mended | start size n_mended | ...
  *
  * The handler walks the blocks without a lock: a block is never freed, and a slot counts only once
  * its `start` is set, which happens last. Blocks are added by whoever maps a file, never by the
@@ -26,7 +26,7 @@ enum { SLOTS = 64, CLAIMED = 1 }; /* no mapping starts at 1 */
 struct slot {
     atomic_uintptr_t start; /* 0: free; CLAIMED: being filled */
     atomic_size_t size;
-    atomic_bool cut;
+    atomic_size_t n_mended; /* pages that lost their file */
 };
 
 struct block {
@@ -76,7 +76,7 @@ bool cairn_guard_add(struct cairn_span mapping)
     if (!slot)
         return false;
     atomic_store(&slot->size, mapping.size);
-    atomic_store(&slot->cut, false);
+    atomic_store(&slot->n_mended, 0);
     atomic_store(&slot->start, (uintptr_t)mapping.data);
     return true;
 }
@@ -103,22 +103,20 @@ void cairn_guard_remove(struct cairn_span mapping)
 bool cairn_file_was_cut(const struct cairn_file *file)
 {
     struct slot *slot = file->bytes.size ? slot_holding((uintptr_t)file->bytes.data) : NULL;
-    return slot && atomic_load(&slot->cut);
+    return slot && atomic_load(&slot->n_mended);
 }
 
 /* Puts a page of zeros where the file has none any more. */
 static bool mend_page(uintptr_t va)
 {
     struct slot *slot = slot_holding(va);
-    if (!slot)
+    /* A page that faults again though it was mended would fault for ever (qemu-arm 7.2 does so). */
+    if (!slot || atomic_fetch_add(&slot->n_mended, 1) > atomic_load(&slot->size) / page_bytes)
         return false;
     void *page = (void *)(va & ~(page_bytes - 1));
     void *mapped =
         mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    if (mapped == MAP_FAILED)
-        return false;
-    atomic_store(&slot->cut, true);
-    return true;
+    return mapped != MAP_FAILED;
 }
 
 static void hand_on(int number, siginfo_t *info, void *context)

@@ -17,6 +17,10 @@
 
 enum { CAIRN_SOURCE_CHUNK = 1 << 20 };
 
+/* What a reader that needs the whole file holds at most: 4 GiB, or a quarter of what pointers of 32
+ * bits reach. */
+#define CAIRN_FORMAT_BYTES_MAX ((size_t)(SIZE_MAX > UINT32_MAX ? 4ull << 30 : 1ull << 30))
+
 /* Input in pieces, with what was read ahead to recognise it. */
 struct cairn_source {
     cairn_read_fn read;

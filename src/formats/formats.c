@@ -10,8 +10,7 @@ enum { HEAD_SIZE = 4096 };
 
 /* Profiles unpack to 5 to 20 times their size, a bomb to 1000 times; what is small may. */
 enum { UNZIPPED_RATIO_MAX = 256 };
-static const size_t ZIPPED_MAX = (size_t)4 << 30, UNZIPPED_MAX = (size_t)4 << 30,
-                    UNZIPPED_SMALL = (size_t)256 << 20;
+static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 
 /* In the order of trust: collapsed text comes last, for it has no magic. */
 static const struct cairn_format_row *const rows[] = {&cairn_format_pprof, &cairn_format_collapsed};
@@ -55,11 +54,11 @@ int cairn_source_slurp(struct cairn_source *s, size_t limit, struct cairn_span *
 static int unzip(struct cairn_source *s, struct cairn_err *err)
 {
     struct cairn_span zipped;
-    int result = cairn_source_slurp(s, ZIPPED_MAX, &zipped, err);
+    int result = cairn_source_slurp(s, CAIRN_FORMAT_BYTES_MAX, &zipped, err);
     if (result < 0)
         return result;
-    size_t limit = UNZIPPED_MAX;
-    if (zipped.size < UNZIPPED_MAX / UNZIPPED_RATIO_MAX)
+    size_t limit = CAIRN_FORMAT_BYTES_MAX;
+    if (zipped.size < CAIRN_FORMAT_BYTES_MAX / UNZIPPED_RATIO_MAX)
         limit = zipped.size * UNZIPPED_RATIO_MAX;
     if (limit < UNZIPPED_SMALL)
         limit = UNZIPPED_SMALL;

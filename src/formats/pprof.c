@@ -13,7 +13,6 @@
 #include "formats/pprof_read.h"
 #include "formats/pprof_write.h"
 
-static const size_t FILE_BYTES_MAX = (size_t)4 << 30;
 enum {
     COMMENTS_MAX = 65536,  /* of the profile */
     STRINGS_MAX = 1 << 28, /* of the table */
@@ -189,7 +188,7 @@ static int build(struct cairn_pprof_reading *r)
 static int read_pprof(struct cairn_source *source, struct cairn_profile *p, struct cairn_err *err)
 {
     struct cairn_span bytes;
-    int result = cairn_source_slurp(source, FILE_BYTES_MAX, &bytes, err);
+    int result = cairn_source_slurp(source, CAIRN_FORMAT_BYTES_MAX, &bytes, err);
     if (result < 0)
         return result;
     struct cairn_pprof_reading *r = cairn_alloc(1, sizeof *r);
