@@ -14,13 +14,17 @@
 
 enum {
     MARGIN = 10,
-    TOP = 62,    /* title and subtitle */
-    BOTTOM = 44, /* details, and what was left out */
+    TOP = 62, /* title and one line of subtitle */
+    SUB_ROW = 16,
+    SUB_ROWS_MAX = 4, /* what is longer is cut */
+    SIDE = 90,        /* kept free for the buttons beside the title */
+    BOTTOM = 44,      /* details, and what was left out */
     ROW = 17,
     TEXT_DOWN = 12, /* from the top of a row to the base line */
 };
 
 static const double char_width = 6.9; /* of 12 px Verdana, about */
+static const double title_scale = 17.0 / 12;
 
 struct drawing {
     const struct cairn_picture_view *view;
@@ -30,7 +34,9 @@ struct drawing {
     double *next_x;   /* by depth: where the next node begins, in values */
     double min_total; /* narrower ones are left out */
     uint32_t width, height;
-    uint32_t depth_max; /* of what is wide enough */
+    uint32_t top;                 /* where the flames begin */
+    struct cairn_buffer subtitle; /* made safe to show */
+    uint32_t depth_max;           /* of what is wide enough */
     size_t n_drawn;
 };
 
@@ -52,7 +58,7 @@ static void measure(struct drawing *d)
             if (d->view->layout->depths[node] > d->depth_max)
                 d->depth_max = d->view->layout->depths[node];
         }
-    d->height = TOP + (d->depth_max + 1) * ROW + BOTTOM;
+    d->height = d->top + (d->depth_max + 1) * ROW + BOTTOM;
 }
 
 static void add_markup(struct cairn_buffer *b, const char *text)
@@ -60,14 +66,41 @@ static void add_markup(struct cairn_buffer *b, const char *text)
     cairn_escape_markup(b, text, strlen(text));
 }
 
-/* For text that was not made safe to show before. */
-static void add_foreign(struct cairn_buffer *b, const char *text)
+/* The next piece of a text that fits into a line: up to the last blank before `runes` code points,
+ * or just so many. Returns its size in bytes. */
+static size_t line_size(const char *text, size_t runes)
 {
-    struct cairn_buffer safe = {0};
-    cairn_escape_terminal(&safe, text, strlen(text));
-    b->failed |= safe.failed;
-    add_markup(b, cairn_buffer_text(&safe));
-    cairn_buffer_done(&safe);
+    size_t size = strlen(text), at = 0, blank = 0;
+    for (size_t n = 0; at < size && n < runes; n++) {
+        if (text[at] == ' ')
+            blank = at;
+        uint32_t rune;
+        unsigned step = cairn_utf8_next(text + at, size - at, &rune);
+        at += step ? step : 1;
+    }
+    return at < size && blank ? blank : at;
+}
+
+/* Draws the lines of the subtitle where `b` is given; gives their number. */
+static uint32_t add_subtitle(const struct drawing *d, struct cairn_buffer *b)
+{
+    const char *text = cairn_buffer_text(&d->subtitle);
+    double fitting = (d->width - 2.0 * MARGIN) / char_width;
+    size_t runes = fitting > 8 ? (size_t)fitting : 8;
+    uint32_t n = 0;
+    while (*text && n < SUB_ROWS_MAX) {
+        size_t size = line_size(text, runes);
+        if (b) {
+            cairn_buffer_printf(b, "<text class=\"subtitle\" x=\"%u\" y=\"%u\">", d->width / 2,
+                                46 + n * SUB_ROW);
+            cairn_escape_markup(b, text, size);
+            cairn_buffer_str(b, "</text>\n");
+        }
+        text += size;
+        text += *text == ' ';
+        n++;
+    }
+    return n;
 }
 
 static void add_colours(struct cairn_buffer *b, bool dark)
@@ -77,26 +110,6 @@ static void add_colours(struct cairn_buffer *b, bool dark)
             cairn_buffer_printf(b, ".k%d%c{fill:#%06x}%s", kind, 'a' + shade,
                                 cairn_palette_rgb((enum cairn_palette_kind)kind, shade, dark),
                                 shade % 4 == 3 ? "\n" : "");
-}
-
-static void draw_head(struct drawing *d)
-{
-    struct cairn_buffer *b = &d->out->text;
-    cairn_buffer_printf(b,
-                        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                        "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
-                        "height=\"%u\" viewBox=\"0 0 %u %u\">\n<style>\n",
-                        d->width, d->height, d->width, d->height);
-    cairn_buffer_add(b, cairn_asset_svg_style.text.data, cairn_asset_svg_style.text.size);
-    add_colours(b, false);
-    cairn_buffer_str(b, "@media (prefers-color-scheme: dark) {\n");
-    add_colours(b, true);
-    cairn_buffer_str(b, "}\n</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
-    cairn_buffer_printf(b, "<text class=\"title\" x=\"%u\" y=\"26\">", d->width / 2);
-    add_foreign(b, d->view->title);
-    cairn_buffer_printf(b, "</text>\n<text class=\"subtitle\" x=\"%u\" y=\"46\">", d->width / 2);
-    add_foreign(b, d->view->subtitle);
-    cairn_buffer_str(b, "</text>\n");
 }
 
 /* As much of a name as fits, in code points; "" where that would say nothing. */
@@ -118,6 +131,34 @@ static void add_fitting(struct cairn_buffer *b, const char *name, double width)
     cairn_escape_markup(b, name, at == size ? size : keep);
     if (at < size)
         cairn_buffer_str(b, "..");
+}
+
+static void add_title(const struct drawing *d, struct cairn_buffer *b)
+{
+    struct cairn_buffer safe = {0};
+    cairn_escape_terminal(&safe, d->view->title, strlen(d->view->title));
+    b->failed |= safe.failed;
+    add_fitting(b, cairn_buffer_text(&safe), ((double)d->width - 2 * SIDE) / title_scale);
+    cairn_buffer_done(&safe);
+}
+
+static void draw_head(struct drawing *d)
+{
+    struct cairn_buffer *b = &d->out->text;
+    cairn_buffer_printf(b,
+                        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                        "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
+                        "height=\"%u\" viewBox=\"0 0 %u %u\">\n<style>\n",
+                        d->width, d->height, d->width, d->height);
+    cairn_buffer_add(b, cairn_asset_svg_style.text.data, cairn_asset_svg_style.text.size);
+    add_colours(b, false);
+    cairn_buffer_str(b, "@media (prefers-color-scheme: dark) {\n");
+    add_colours(b, true);
+    cairn_buffer_str(b, "}\n</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
+    cairn_buffer_printf(b, "<text class=\"title\" x=\"%u\" y=\"26\">", d->width / 2);
+    add_title(d, b);
+    cairn_buffer_str(b, "</text>\n");
+    add_subtitle(d, b);
 }
 
 /* What a browser shows when the pointer rests: "name (12 samples, 1.23%)", then where it is. */
@@ -158,7 +199,7 @@ static void draw_node(struct drawing *d, size_t node, double begin)
     const char *name = look ? cairn_strings_get(&d->view->looks->texts, look->name) : "all";
     double x = x_of(d, begin);
     double width = x_of(d, begin + (double)d->totals[node]) - x;
-    uint32_t y = TOP + (d->depth_max - layout->depths[node]) * ROW;
+    uint32_t y = d->top + (d->depth_max - layout->depths[node]) * ROW;
 
     struct cairn_buffer *b = &d->out->text;
     cairn_buffer_str(b, "<g>");
@@ -216,12 +257,12 @@ static void draw_foot(struct drawing *d, double min_percent)
 
 static void draw_empty(struct drawing *d)
 {
-    d->height = TOP + 3 * ROW + BOTTOM;
+    d->height = d->top + 3 * ROW + BOTTOM;
     draw_head(d);
     cairn_buffer_printf(&d->out->text,
                         "<text class=\"subtitle\" x=\"%u\" y=\"%u\">no samples: there is nothing "
                         "to draw</text>\n</svg>\n",
-                        d->width / 2, TOP + 2 * ROW);
+                        d->width / 2, d->top + 2 * ROW);
 }
 
 int cairn_svg_draw(const struct cairn_picture_view *view, double min_percent, uint32_t width,
@@ -233,6 +274,10 @@ int cairn_svg_draw(const struct cairn_picture_view *view, double min_percent, ui
         d.type = cairn_strings_get(&p->strings, p->types[view->value_type].type);
         d.unit = cairn_strings_get(&p->strings, p->types[view->value_type].unit);
     }
+    cairn_escape_terminal(&d.subtitle, view->subtitle, strlen(view->subtitle));
+    out->text.failed |= d.subtitle.failed;
+    uint32_t rows = add_subtitle(&d, NULL);
+    d.top = TOP + (rows > 1 ? (rows - 1) * SUB_ROW : 0);
     d.totals = cairn_layout_totals(view->layout, view->value_type);
     d.next_x = cairn_alloc((size_t)view->layout->depth_max + 2, sizeof *d.next_x);
     int rc = d.totals && d.next_x ? CAIRN_OK : cairn_fail_memory(err);
@@ -245,6 +290,7 @@ int cairn_svg_draw(const struct cairn_picture_view *view, double min_percent, ui
         draw_nodes(&d);
         draw_foot(&d, min_percent);
     }
+    cairn_buffer_done(&d.subtitle);
     cairn_free(d.totals);
     cairn_free(d.next_x);
     return rc;

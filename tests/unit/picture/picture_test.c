@@ -111,6 +111,31 @@ static void what_is_too_narrow_is_counted_in_the_svg(void **state)
     cairn_profile_free(p);
 }
 
+/* 600 pixels hold about 84 characters of the subtitle, and 49 of the title between the buttons. */
+static void a_long_head_stays_inside_the_svg(void **state)
+{
+    (void)state;
+    const char *const lines[] = {"main 10", NULL};
+    struct cairn_profile *p = stacks_profile(lines);
+    char words[201], title[301];
+    memset(title, 't', 300);
+    title[300] = 0;
+    for (int i = 0; i < 200; i++)
+        words[i] = i % 10 == 9 ? ' ' : (char)('a' + i / 10);
+    words[200] = 0;
+    struct cairn_buffer svg =
+        draw(p, CAIRN_PICTURE_SVG,
+             (struct cairn_picture_opts){.title = title, .subtitle = words, .svg_width = 600});
+    const char *text = cairn_buffer_text(&svg);
+    assert_int_equal(count(text, "<text class=\"subtitle\""), 3);
+    assert_contains(text, "hhhhhhhhh</text>");
+    assert_contains(text, "y=\"62\">iiiiiiiii ");
+    assert_contains(text, "ttt..</text>");
+    assert_null(strstr(text, "tttttttttttttttttttttttttttttttttttttttttttttttttt")); /* 50 */
+    cairn_buffer_done(&svg);
+    cairn_profile_free(p);
+}
+
 static void the_title_is_the_command_that_was_recorded(void **state)
 {
     (void)state;
@@ -205,6 +230,7 @@ int main(void)
         cmocka_unit_test(names_never_stand_in_the_page_as_text),
         cmocka_unit_test(the_page_loads_nothing),
         cmocka_unit_test(what_is_too_narrow_is_counted_in_the_svg),
+        cmocka_unit_test(a_long_head_stays_inside_the_svg),
         cmocka_unit_test(the_title_is_the_command_that_was_recorded),
         cmocka_unit_test(a_profile_without_samples_says_so),
         cmocka_unit_test(what_cannot_be_meant_is_refused),
