@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -31,6 +32,10 @@ try:
     from selenium.webdriver.common.keys import Keys
 except ImportError:
     skip("python3-selenium is not installed")
+try:
+    socket.getaddrinfo("localhost", 80)
+except OSError:
+    skip("localhost has no address here, and chromedriver needs one (is there no /etc/hosts?)")
 DRIVER = shutil.which("chromedriver") or "/usr/bin/chromedriver"
 BROWSER = shutil.which("chromium") or "/usr/bin/chromium"
 if not os.path.exists(DRIVER) or not os.path.exists(BROWSER):
