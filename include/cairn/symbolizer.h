@@ -9,7 +9,15 @@
  * Addresses are looked up as they are given: the caller subtracts one from a return address
  * (cairn_return_address()).
  *
+ * A module is read in one of three ways, chosen as look-ups come: out of the cache, where an
+ * earlier run left an index of it; unit by unit, as few addresses need; or whole, on all cores,
+ * once the addresses asked for are so many that an index is cheaper. Answers are the same in each.
+ *
  * Threads: one symbolizer may be used by one thread at a time; two symbolizers are independent.
+ * Indexing starts threads of its own and ends them before the call returns.
+ *
+ * Files are mapped. Where another program shortens a file in place while it is mapped, touching
+ * what is gone raises SIGBUS: the cairn command catches it, a program that cares must do so itself.
  */
 #ifndef CAIRN_SYMBOLIZER_H
 #define CAIRN_SYMBOLIZER_H
@@ -34,6 +42,13 @@ enum cairn_names {
     CAIRN_NAMES_MANGLED /* as the linker knows it: _ZN3app5TableIiE3getERKSs */
 };
 
+/* When a module is read whole. */
+enum cairn_index_use {
+    CAIRN_INDEX_AUTO,  /* once its look-ups have cost about a quarter of that */
+    CAIRN_INDEX_NEVER, /* unit by unit, whatever is asked */
+    CAIRN_INDEX_ALWAYS /* at the first look-up */
+};
+
 /* Set .size to sizeof(struct cairn_symbolizer_opts). Fields that a later version adds are then
  * zero, and zero always means "the default". Texts are copied. */
 struct cairn_symbolizer_opts {
@@ -44,10 +59,15 @@ struct cairn_symbolizer_opts {
     size_t memory_bytes;   /* what caches may hold, mapped files not counted; 0: no bound. What was
                               not used for longest goes first, and comes back when asked for */
     enum cairn_names names;
-    int no_inlines;     /* nonzero: only the outermost function of an address */
-    int allow_mismatch; /* nonzero: take files whose build ID differs, with a warning */
-    const char *root;   /* module paths are looked for below this folder first ("/proc/42/root");
-                           NULL: none */
+    int no_inlines;        /* nonzero: only the outermost function of an address */
+    int allow_mismatch;    /* nonzero: take files whose build ID differs, with a warning */
+    const char *root;      /* module paths are looked for below this folder first ("/proc/42/root");
+                              NULL: none */
+    int use_cache;         /* nonzero: indexes are kept in the cache folder and taken from there */
+    const char *cache_dir; /* NULL: $XDG_CACHE_HOME/cairn, else $HOME/.cache/cairn */
+    uint64_t cache_max_bytes; /* what all entries together may take; 0: 4 GiB */
+    unsigned n_threads;       /* for an index; 0: one for each CPU that the process may use */
+    enum cairn_index_use index;
 };
 
 /* Why an address has no name. */
@@ -62,7 +82,21 @@ enum cairn_symbol_source {
     CAIRN_SOURCE_NONE,
     CAIRN_SOURCE_DWARF,
     CAIRN_SOURCE_SYMTAB,
-    CAIRN_SOURCE_DYNSYM
+    CAIRN_SOURCE_DYNSYM,
+    CAIRN_SOURCE_DEBUGDATA, /* .symtab inside .gnu_debugdata */
+    CAIRN_SOURCE_PLT,       /* a stub of the procedure linkage table: "memcpy@plt" */
+    CAIRN_SOURCE_KERNEL,    /* kallsyms or System.map */
+    CAIRN_SOURCE_JIT        /* a /tmp/perf-PID.map */
+};
+
+/* The way in which a module's names were read so far. */
+enum cairn_way {
+    CAIRN_WAY_NONE,      /* nothing was asked yet */
+    CAIRN_WAY_SYMBOLS,   /* there is no debug information: symbol tables alone */
+    CAIRN_WAY_UNITS,     /* unit by unit, found by .debug_aranges or root DIEs */
+    CAIRN_WAY_SAVED_MAP, /* unit by unit, found by a map of units out of the cache */
+    CAIRN_WAY_INDEX,     /* an index made by this symbolizer */
+    CAIRN_WAY_CACHE      /* an index out of the cache */
 };
 
 /* One source-level frame. An address inside inlined code gives several, innermost first; all but
@@ -101,6 +135,7 @@ struct cairn_module_info {
     uint8_t mismatch;       /* 1: it differs, and allow_mismatch took it */
     uint8_t has_lines;      /* 1: line tables are there */
     uint8_t has_symtab;     /* 1: .symtab is there, not only .dynsym */
+    uint8_t way;            /* enum cairn_way; changes as look-ups go on */
 };
 
 /* `opts` may be NULL. Free with cairn_symbolizer_free(). CAIRN_E_NOMEM, CAIRN_E_ARG. */
