@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gen_addrs.py ELF PREFIX: writes PREFIX.rand.1k, .100k and .1M: random vaddrs inside the functions of
-ELF, uniform over their bytes, in hex, one a line."""
+"""gen_addrs.py ELF PREFIX: writes PREFIX.rand.1, .1k, .100k and .1M: random vaddrs inside the functions of
+ELF, uniform over their bytes, in hex, one a line; and PREFIX.zipf.1M: 20,000 places, each asked for as
+often as samples of a program hit them (Zipf's law, exponent 1.1)."""
 import bisect, itertools, random, subprocess, sys
 
 
@@ -23,9 +24,13 @@ def main():
         index = bisect.bisect_right(ends, byte)
         vaddr, size = symbols[index]
         addresses.append("0x%x\n" % (vaddr + byte - (ends[index] - size)))
-    for name, count in (("1k", 1000), ("100k", 100000), ("1M", 1000000)):
+    for name, count in (("1", 1), ("1k", 1000), ("100k", 100000), ("1M", 1000000)):
         with open(f"{prefix}.rand.{name}", "w") as file:
             file.writelines(addresses[:count])
+    places = addresses[:20000]
+    weights = [1 / rank**1.1 for rank in range(1, len(places) + 1)]
+    with open(f"{prefix}.zipf.1M", "w") as file:
+        file.writelines(random.choices(places, weights, k=1000000))
 
 
 main()

@@ -1,20 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# programs.sh OUT: the made-up C++ programs that the benchmarks name, from gen_cpp.py. Same input, same
-# bytes. What is there already stays.
+# programs.sh OUT [cpp900]: the made-up C++ programs that the benchmarks name, from gen_cpp.py. Same
+# input, same bytes. What is there already stays.
 #
 #   cpp200       140 units by gcc, linked by lld as PIE: 205 MB, p_offset differs from p_vaddr
 #   cpp10        10 units by gcc, PIE by GNU ld
 #   cpp10-exec   the same objects as ET_EXEC at its own base
 #   libcpp10.so  10 units by clang, linked by lld: no .debug_aranges
+#   cpp900       five localised copies of cpp200's objects in one program: 921 MB; only when asked for
 #
 # UNITS (140) changes the size of the big ones, JOBS the number of parallel compilers. On two cores the
 # first run takes about eight minutes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -eq 1 ] || { sed -n '3,12s/^# *//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,13s/^# *//p' "$0" >&2; exit 2; }
 mkdir -p "$1"
 cd "$1"
+wanted=${2:-}
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)}
 units=${UNITS:-140}
 
@@ -49,4 +51,15 @@ fi
 if [ ! -f libcpp10.so ]; then
     compile clang10.d 10 clang++ -fPIC
     clang++ -fuse-ld=lld -shared -Wl,--build-id -o libcpp10.so clang10.d/u*.o clang10.d/all.o
+fi
+
+# One relocatable object without COMDAT groups, then copies of it in which only the entry point is global.
+if [ "$wanted" = cpp900 ] && [ ! -f cpp900 ]; then
+    compile gcc.d "$units" g++ -fno-gnu-unique
+    ld -r --force-group-allocation -o whole.o gcc.d/u*.o gcc.d/all.o
+    for copy in 0 1 2 3 4; do
+        objcopy --redefine-sym "gen_all=gen_all_$copy" --keep-global-symbol="gen_all_$copy" whole.o "copy$copy.o"
+    done
+    g++ -fuse-ld=lld -pie -Wl,--build-id -o cpp900 copy[0-4].o gcc.d/main5.o
+    rm -f whole.o copy[0-4].o
 fi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|symbolize|flame]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|flame]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -39,7 +39,7 @@ bench_resolve() {
         python3 "$here/gen_stacks.py" "$work/stacks" "$work/stacks/modules" 10000 1000000
     fi
     cut -f2 "$work/stacks/modules" | while read -r file; do ln -sf "$file" "$work/symbols/"; done
-    resolve="$cairn resolve --force --maps $work/stacks/maps --symbols $work/symbols"
+    resolve="$cairn resolve --no-cache --force --maps $work/stacks/maps --symbols $work/symbols"
     small=$work/stacks/stacks.10000
     echo "## resolve: 10,000 collapsed lines of depth 30"
     echo "The shell script gives no inline frames: the same answer as --no-inlines."
@@ -54,24 +54,87 @@ bench_resolve() {
     measure "$runs" "cairn=$resolve $work/stacks/stacks.1000000 -o - --no-inlines"
 }
 
-bench_symbolize() {
-    "$here/programs.sh" "$work"
-    if [ ! -f "$work/cpp200.rand.100k" ]; then
-        python3 "$here/gen_addrs.py" "$work/cpp200" "$work/cpp200"
-    fi
-    head -n 1 "$work/cpp200.rand.1k" >"$work/cpp200.rand.1"
-    for count in 1 1k 100k; do
-        input=$work/cpp200.rand.$count
-        echo "## symbolize: $count random addresses of a 205 MB C++ program"
-        set -- "cairn symbolize=$cairn symbolize $work/cpp200 <$input"
-        for peer in llvm-addr2line-14 addr2line eu-addr2line; do
-            # The two slow ones need minutes for 100,000.
-            if have "$peer" && { [ "$count" != 100k ] || [ "$peer" = llvm-addr2line-14 ]; }; then
-                set -- "$peer=$peer -f -C -i -e $work/cpp200 <$input" "$@"
-            fi
-        done
-        measure "$runs" "$@"
+# addresses NAME: random ones of the program $work/NAME, made once.
+addresses() {
+    [ -f "$work/$1.zipf.1M" ] || python3 "$here/gen_addrs.py" "$work/$1" "$work/$1"
+}
+
+# big_programs: the names of those that are here; cpp900 and vmlinux cost minutes or the network once.
+big_programs() {
+    "$here/programs.sh" "$work" cpp900 >&2
+    "$here/vmlinux.sh" "$work" >&2 || echo "run.sh: without vmlinux" >&2
+    for name in cpp200 cpp900 vmlinux; do
+        [ ! -f "$work/$name" ] || { addresses "$name" && echo "$name"; }
     done
+}
+
+# One address, with the debug information alone and out of the cache. The processes are short: many runs.
+bench_one() {
+    export XDG_CACHE_HOME="$out/cache"
+    for name in $(big_programs); do
+        program=$work/$name address=$(cat "$work/$name.rand.1")
+        "$cairn" symbolize --index always "$program" "$address" >/dev/null
+        set -- \
+            "cairn, from its cache=$cairn symbolize $program $address" \
+            "cairn=$cairn symbolize --no-cache $program $address"
+        for peer in addr2line eu-addr2line llvm-addr2line-14; do
+            ! have "$peer" || set -- "$peer=$peer -f -C -i -e $program $address" "$@"
+        done
+        echo "## one address of $name ($(wc -c <"$program") bytes)"
+        measure $((runs * 3)) "$@"
+        objcopy --remove-section .debug_aranges "$program" "$out/no-aranges"
+        echo "the same without .debug_aranges, as clang leaves it:"
+        measure $((runs * 3)) "cairn=$cairn symbolize --no-cache $out/no-aranges $address"
+        rm -f "$out/no-aranges"
+        echo "the file not in the page cache (one run each, wall seconds):"
+        for tool in "$cairn symbolize --no-cache $program" "llvm-addr2line-14 -f -C -i -e $program" \
+            "addr2line -f -C -i -e $program"; do
+            sync
+            dd of=/dev/null if="$program" iflag=nocache count=0 2>/dev/null
+            python3 "$here/measure.py" --once "${tool%% *}=$tool $address"
+        done
+    done
+    rm -rf "$out/cache"
+}
+
+bench_symbolize() {
+    export XDG_CACHE_HOME="$out/cache"
+    for name in $(big_programs); do
+        program=$work/$name
+        "$cairn" symbolize --index always "$program" 0 >/dev/null
+        for count in 1k 100k; do
+            input=$work/$name.rand.$count
+            echo "## symbolize: $count random addresses of $name"
+            set -- "cairn, from its cache=$cairn symbolize $program <$input" \
+                "cairn=$cairn symbolize --no-cache $program <$input"
+            for peer in llvm-addr2line-14 addr2line eu-addr2line; do
+                # The two slow ones need minutes for 100,000.
+                if have "$peer" && { [ "$count" != 100k ] || [ "$peer" = llvm-addr2line-14 ]; }; then
+                    set -- "$peer=$peer -f -C -i -e $program <$input" "$@"
+                fi
+            done
+            measure "$runs" "$@"
+        done
+        echo "## symbolize: 1M addresses of $name as a profile asks for them (20,000 places)"
+        measure "$runs" "cairn, from its cache=$cairn symbolize $program <$work/$name.zipf.1M" \
+            "cairn=$cairn symbolize --no-cache $program <$work/$name.zipf.1M"
+    done
+    rm -rf "$out/cache"
+}
+
+# The index of a whole program, and what it takes on disk.
+bench_index() {
+    export XDG_CACHE_HOME="$out/cache"
+    for name in $(big_programs); do
+        program=$work/$name
+        echo "## index of $name ($(wc -c <"$program") bytes)"
+        measure "$runs" \
+            "made and stored=rm -rf $out/cache; $cairn symbolize --index always $program 0" \
+            "made, one thread=$cairn symbolize --index always --no-cache --threads 1 $program 0" \
+            "made=$cairn symbolize --index always --no-cache $program 0"
+        "$cairn" cache
+    done
+    rm -rf "$out/cache"
 }
 
 bench_flame() {
@@ -88,12 +151,12 @@ bench_flame() {
     fi
 }
 
-[ $# -gt 0 ] || set -- resolve symbolize flame
+[ $# -gt 0 ] || set -- resolve one symbolize index flame
 for name in "$@"; do
     case $name in
-    resolve | symbolize | flame) "bench_$name" ;;
+    resolve | one | symbolize | index | flame) "bench_$name" ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, symbolize, flame)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, flame)" >&2
         exit 2
         ;;
     esac
