@@ -13,7 +13,7 @@ enum {
 int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die_off,
                               struct cairn_dwarf_name *ret_name, struct cairn_err *err)
 {
-    struct cairn_dwarf_name found = {.declared = die_off};
+    struct cairn_dwarf_name found = {.declared = die_off, .home = units};
     for (int i = 0; i < ORIGINS_MAX; i++) {
         struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(units, die_off);
         struct cairn_dwarf_die die;

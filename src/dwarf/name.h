@@ -12,6 +12,7 @@ struct cairn_dwarf_name {
     const char *name;    /* unqualified; NULL: none */
     uint32_t decl_line;  /* 0: unknown */
     uint64_t declared;   /* the last DIE of the chain: what is around it qualifies the name */
+    struct cairn_dwarf_units *home; /* where that DIE lives */
 };
 
 /* Follows at most 16 origins; damage gives what was found before it. CAIRN_E_NOMEM. */

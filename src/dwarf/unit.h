@@ -44,6 +44,7 @@ struct cairn_dwarf_unit {
 
 struct cairn_dwarf_units {
     const struct cairn_dwarf *d;
+    uint32_t number;                /* among the files of one module; 0: its own */
     struct cairn_dwarf_unit *units; /* sorted by off */
     size_t n, cap;
 

@@ -20,24 +20,43 @@ static uint64_t outermost_key(uint32_t die, const struct cairn_elf_symbol *symbo
     return 1ull << 63 | (symbol ? symbol->vaddr & INT32_MAX : 0) << 32 | die;
 }
 
-static int function_at(const struct cairn_frames_request *q, uint32_t die, uint64_t key,
-                       struct cairn_function **ret_function, struct cairn_err *err)
+/* Inlined ones have no symbol: there the number of the file stands in its place. */
+static uint64_t inlined_key(const struct cairn_dwarf_units *home, uint32_t die)
+{
+    return (uint64_t)(home->number & INT32_MAX) << 32 | die;
+}
+
+/* DIEs of two .dwo files may have one key: then each remembers the one before it. */
+static struct cairn_function *find_function(const struct cairn_module *m,
+                                            const struct cairn_dwarf_units *from, uint64_t key,
+                                            uint32_t *ret_first)
+{
+    uint32_t index;
+    *ret_first = cairn_table_find(&m->function_of, key, &index) ? index + 1 : 0;
+    for (uint32_t number = *ret_first; number; number = m->functions[number - 1].next)
+        if (m->functions[number - 1].from == from)
+            return &m->functions[number - 1];
+    return NULL;
+}
+
+static int function_at(const struct cairn_frames_request *q, struct cairn_dwarf_units *from,
+                       uint32_t die, uint64_t key, struct cairn_function **ret_function,
+                       struct cairn_err *err)
 {
     struct cairn_module *m = q->module;
-    uint32_t index;
-    if (cairn_table_find(&m->function_of, key, &index)) {
-        *ret_function = &m->functions[index];
+    uint32_t first;
+    *ret_function = find_function(m, from, key, &first);
+    if (*ret_function)
         return CAIRN_OK;
-    }
     struct cairn_dwarf_name name;
-    int code = cairn_dwarf_function_name(&m->units, die, &name, err);
+    int code = cairn_dwarf_function_name(from, die, &name, err);
     if (code < 0)
         return code;
     if (cairn_grow((void **)&m->functions, &m->cap_functions, m->n_functions + 1,
                    sizeof *m->functions) < 0 ||
         cairn_table_set(&m->function_of, key, (uint32_t)m->n_functions) < 0)
         return cairn_fail_memory(err);
-    const struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(&m->units, name.declared);
+    const struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(name.home, name.declared);
     bool is_c = unit && unit->is_c;
     *ret_function = &m->functions[m->n_functions++];
     **ret_function = (struct cairn_function){
@@ -46,6 +65,9 @@ static int function_at(const struct cairn_frames_request *q, uint32_t die, uint6
                                 : NULL,
         .name = name.name,
         .declared = name.declared,
+        .home = name.home,
+        .from = from,
+        .next = first,
         .decl_line = name.decl_line,
         .is_c = is_c,
     };
@@ -58,9 +80,10 @@ static int qualified_name(const struct cairn_frames_request *q, const struct cai
     struct cairn_dwarf_unit *unit;
     const struct cairn_dwarf_functions *functions;
     struct cairn_buffer text = {0};
-    int code = cairn_module_functions_at(q->module, f->declared, q->now, &unit, &functions, err);
+    int code =
+        cairn_module_functions_at(q->module, f->home, f->declared, q->now, &unit, &functions, err);
     if (code == CAIRN_OK && functions)
-        code = cairn_dwarf_qualify(&q->module->units, unit, functions, f->declared, &text, err);
+        code = cairn_dwarf_qualify(f->home, unit, functions, f->declared, &text, err);
     if (code == CAIRN_OK) {
         cairn_buffer_str(&text, f->name);
         *ret_name = text.failed
@@ -162,7 +185,7 @@ static int name_outermost(const struct cairn_frames_request *q, const struct cai
     int code = cairn_module_find_symbol(q->module, q->vaddr, &symbol, &source, err);
     if (code == CAIRN_OK && node) {
         uint32_t die = place->table->functions.nodes[node - 1].die;
-        code = function_at(q, die, outermost_key(die, symbol), &f, err);
+        code = function_at(q, place->table->home, die, outermost_key(die, symbol), &f, err);
     }
     if (code < 0)
         return code;
@@ -194,7 +217,8 @@ static int name_inlined(const struct cairn_frames_request *q, const struct cairn
 {
     struct cairn_function *f;
     uint32_t die = place->table->functions.nodes[node - 1].die;
-    int code = function_at(q, die, die, &f, err);
+    struct cairn_dwarf_units *home = place->table->home;
+    int code = function_at(q, home, die, inlined_key(home, die), &f, err);
     if (code == CAIRN_OK)
         code = shown_name(q, f, &frame->function, err);
     if (code < 0)

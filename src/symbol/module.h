@@ -25,10 +25,13 @@ enum { CAIRN_MODULE_N_SECTIONS = 10 };
 
 /* What is known of the function whose name begins at one DIE. */
 struct cairn_function {
-    const char *linkage; /* NULL: none, or not yet taken from the symbol table */
-    const char *name;    /* as the DIE says it, unqualified */
-    const char *shown;   /* as the user asked for it; NULL: not made yet */
-    uint64_t declared;   /* the DIE whose surroundings qualify the name */
+    const char *linkage;                  /* NULL: none, or not yet taken from the symbol table */
+    const char *name;                     /* as the DIE says it, unqualified */
+    const char *shown;                    /* as the user asked for it; NULL: not made yet */
+    uint64_t declared;                    /* the DIE whose surroundings qualify the name */
+    struct cairn_dwarf_units *home;       /* where that DIE lives */
+    const struct cairn_dwarf_units *from; /* where the DIE lives that the search began with */
+    uint32_t next; /* number (index + 1) of one with the same key from another file, or 0 */
     uint32_t decl_line;
     bool is_c;        /* the plain name is the linkage name */
     bool from_symtab; /* linkage came from there */
@@ -109,7 +112,7 @@ int cairn_module_bear(const struct cairn_module *m, int code, struct cairn_err *
 
 /* What debug information knows of an address. */
 struct cairn_place {
-    struct cairn_dwarf_unit *unit;
+    struct cairn_dwarf_unit *unit; /* of the module's own: lines count from its folder */
     struct cairn_unit_table *table;
     const struct cairn_unit_record *record; /* NULL: nothing; the other two are unset then */
 };
@@ -124,10 +127,16 @@ int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
                              const struct cairn_elf_symbol **ret_symbol,
                              enum cairn_symbol_source *ret_source, struct cairn_err *err);
 
-/* The functions of the unit that holds a DIE, for qualified names; reads the unit if need be. NULL
- * where it is damaged. */
-int cairn_module_functions_at(struct cairn_module *m, uint64_t die, uint64_t now,
-                              struct cairn_dwarf_unit **ret_unit,
+/* Where the functions of an open unit are described: `unit` itself, or what a skeleton stands for.
+ * Not for several threads at once. CAIRN_E_NOMEM. */
+int cairn_module_find_home(struct cairn_module *m, struct cairn_dwarf_unit *unit,
+                           struct cairn_dwarf_units **ret_home, struct cairn_dwarf_unit **ret_unit,
+                           struct cairn_err *err);
+
+/* The functions of the unit of `home` that holds a DIE, for qualified names; reads the unit if need
+ * be. NULL where it is damaged. */
+int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *home, uint64_t die,
+                              uint64_t now, struct cairn_dwarf_unit **ret_unit,
                               const struct cairn_dwarf_functions **ret_functions,
                               struct cairn_err *err);
 

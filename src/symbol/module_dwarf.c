@@ -179,6 +179,30 @@ static void tell_split(struct cairn_module *m, const struct cairn_dwarf_unit *un
               m->path);
 }
 
+int cairn_module_find_home(struct cairn_module *m, struct cairn_dwarf_unit *unit,
+                           struct cairn_dwarf_units **ret_home, struct cairn_dwarf_unit **ret_unit,
+                           struct cairn_err *err)
+{
+    (void)err;
+    tell_split(m, unit);
+    *ret_home = &m->units;
+    *ret_unit = unit;
+    return CAIRN_OK;
+}
+
+static int read_table(struct cairn_module *m, struct cairn_dwarf_unit *unit,
+                      struct cairn_unit_table **ret_table, struct cairn_err *err)
+{
+    struct cairn_dwarf_units *home;
+    struct cairn_dwarf_unit *functions;
+    int code = cairn_dwarf_unit_open(&m->units, unit, err);
+    if (code == CAIRN_OK)
+        code = cairn_module_find_home(m, unit, &home, &functions, err);
+    if (code == CAIRN_OK)
+        code = cairn_unit_table_new(&m->dwarf, unit, home, functions, ret_table, err);
+    return code;
+}
+
 /* The unit's table, read now if need be; NULL where nothing of it could be read. */
 static int need_table(struct cairn_module *m, size_t index, uint64_t now,
                       struct cairn_unit_table **ret_table, struct cairn_err *err)
@@ -188,11 +212,7 @@ static int need_table(struct cairn_module *m, size_t index, uint64_t now,
     struct cairn_err why = {0};
     state->used = now;
     if (!state->table && !state->failed) {
-        int code = cairn_dwarf_unit_open(&m->units, unit, &why);
-        if (code == CAIRN_OK) {
-            tell_split(m, unit);
-            code = cairn_unit_table_new(&m->dwarf, unit, &state->table, &why);
-        }
+        int code = read_table(m, unit, &state->table, &why);
         if (code == CAIRN_E_NOMEM)
             return cairn_fail_memory(err);
         if (code < 0)
@@ -254,14 +274,14 @@ int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now
     return code;
 }
 
-int cairn_module_functions_at(struct cairn_module *m, uint64_t die, uint64_t now,
-                              struct cairn_dwarf_unit **ret_unit,
+int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *home, uint64_t die,
+                              uint64_t now, struct cairn_dwarf_unit **ret_unit,
                               const struct cairn_dwarf_functions **ret_functions,
                               struct cairn_err *err)
 {
-    struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(&m->units, die);
+    struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(home, die);
     struct cairn_unit_table *table = NULL;
-    if (unit) {
+    if (unit && home == &m->units) {
         int code = need_table(m, (size_t)(unit - m->units.units), now, &table, err);
         if (code < 0)
             return code;

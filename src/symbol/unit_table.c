@@ -134,23 +134,26 @@ static void free_table(struct cairn_unit_table **table)
     cairn_unit_table_free(*table);
 }
 
-int cairn_unit_table_new(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+int cairn_unit_table_new(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *lines,
+                         struct cairn_dwarf_units *home, const struct cairn_dwarf_unit *unit,
                          struct cairn_unit_table **ret_table, struct cairn_err *err)
 {
     CAIRN_AUTO(free_table) struct cairn_unit_table *t = cairn_alloc(1, sizeof *t);
     if (!t)
         return cairn_fail_memory(err);
-    int lines = cairn_dwarf_lines_read(d, unit, &t->lines, err);
-    if (lines == CAIRN_E_NOMEM)
-        return lines;
-    int functions = cairn_dwarf_functions_read(d, unit, &t->functions, lines < 0 ? NULL : err);
+    t->home = home;
+    t->unit = unit;
+    int code = cairn_dwarf_lines_read(d, lines, &t->lines, err);
+    if (code == CAIRN_E_NOMEM)
+        return code;
+    int functions = cairn_dwarf_functions_read(home->d, unit, &t->functions, code < 0 ? NULL : err);
     if (functions == CAIRN_E_NOMEM || merge(t) < 0)
         return cairn_fail_memory(err);
     t->paths = cairn_alloc(t->lines.n_files ? t->lines.n_files : 1, sizeof *t->paths);
     if (!t->paths)
         return cairn_fail_memory(err);
     *ret_table = CAIRN_TAKE(t);
-    return lines < 0 ? lines : functions;
+    return code < 0 ? code : functions;
 }
 
 void cairn_unit_table_free(struct cairn_unit_table *table)

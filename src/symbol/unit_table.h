@@ -26,6 +26,10 @@ struct cairn_unit_record {
 };
 
 struct cairn_unit_table {
+    /* Where the DIEs of the nodes and scopes live: the module's own .debug_info, or that of a .dwo
+     * file. Lines and files are always those of the module's own unit. */
+    struct cairn_dwarf_units *home;
+    const struct cairn_dwarf_unit *unit;
     uint32_t *starts;                  /* sorted, apart from the records: dense to search */
     struct cairn_unit_record *records; /* records[i] begins at starts[i] */
     size_t n;
@@ -36,11 +40,14 @@ struct cairn_unit_table {
 };
 
 /*
- * Reads and merges what DWARF says of an open unit. Damage loses the part behind it and is told in
+ * Reads and merges what DWARF says of an open unit: lines as `lines` says them, an open unit of
+ * `d`, functions as `unit` says them, an open unit of `home` (the same one, but for split DWARF).
+ * Both are borrowed for as long as the table lives. Damage loses the part behind it and is told in
  * `err` with CAIRN_E_FORMAT or CAIRN_E_LIMIT, while `*ret_table` holds what could be read;
  * CAIRN_E_NOMEM gives no table.
  */
-int cairn_unit_table_new(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+int cairn_unit_table_new(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *lines,
+                         struct cairn_dwarf_units *home, const struct cairn_dwarf_unit *unit,
                          struct cairn_unit_table **ret_table, struct cairn_err *err);
 void cairn_unit_table_free(struct cairn_unit_table *table); /* accepts NULL */
 

@@ -55,7 +55,8 @@ static int finish(struct test_dwarf *w, struct read *t)
     t->table = NULL;
     assert_ok(cairn_dwarf_units_read(&t->d, &t->units, &t->err), t->err);
     assert_ok(cairn_dwarf_unit_open(&t->units, &t->units.units[0], &t->err), t->err);
-    return cairn_unit_table_new(&t->d, &t->units.units[0], &t->table, &t->err);
+    return cairn_unit_table_new(&t->d, &t->units.units[0], &t->units, &t->units.units[0], &t->table,
+                                &t->err);
 }
 
 static void done(struct read *t)
