@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and symbol tables of a module, read when look-ups need them. */
+/* Files of a module, and what they say about it. */
 #include "symbol/module.h"
 
 #include <elf.h>
@@ -134,9 +134,7 @@ void cairn_module_unload(struct cairn_module *m)
 {
     cairn_module_forget_names(m);
     cairn_module_unload_dwarf(m);
-    cairn_elf_symtab_done(&m->symtab);
-    cairn_elf_symtab_done(&m->dynsym);
-    m->has_symtabs = false;
+    cairn_module_symbols_done(&m->symbols);
     m->loaded = false;
 }
 
@@ -169,47 +167,10 @@ int cairn_module_bear(const struct cairn_module *m, int code, struct cairn_err *
     return CAIRN_OK;
 }
 
-static int read_symtab(struct cairn_module *m, const struct cairn_elf *elf,
-                       enum cairn_elf_symtab_kind kind, struct cairn_elf_symtab *symtab,
-                       struct cairn_err *err)
-{
-    struct cairn_err why;
-    int code = cairn_elf_symtab_read(elf, kind, symtab, &why);
-    return cairn_module_bear(m, code, &why, err);
-}
-
-static int read_symtabs(struct cairn_module *m, struct cairn_err *err)
-{
-    int code = read_symtab(m, &m->debug, CAIRN_ELF_SYMTAB, &m->symtab, err);
-    if (code == CAIRN_OK && !m->symtab.n && m->debug.bytes.data != m->image.bytes.data)
-        code = read_symtab(m, &m->image, CAIRN_ELF_SYMTAB, &m->symtab, err);
-    if (code == CAIRN_OK)
-        code = read_symtab(m, &m->image, CAIRN_ELF_DYNSYM, &m->dynsym, err);
-    m->has_symtabs = code == CAIRN_OK;
-    return code;
-}
-
-int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
-                             const struct cairn_elf_symbol **ret_symbol,
-                             enum cairn_symbol_source *ret_source, struct cairn_err *err)
-{
-    int code = m->has_symtabs ? CAIRN_OK : read_symtabs(m, err);
-    if (code < 0)
-        return code;
-    const struct cairn_elf_symbol *symbol = cairn_elf_symtab_find(&m->symtab, vaddr);
-    *ret_source = CAIRN_SOURCE_SYMTAB;
-    if (!symbol || !*symbol->name) {
-        symbol = cairn_elf_symtab_find(&m->dynsym, vaddr);
-        *ret_source = CAIRN_SOURCE_DYNSYM;
-    }
-    *ret_symbol = symbol && *symbol->name ? symbol : NULL;
-    return CAIRN_OK;
-}
-
 size_t cairn_module_bytes(const struct cairn_module *m)
 {
     size_t bytes = m->table_bytes + m->names.used_bytes + m->cap_functions * sizeof *m->functions +
-                   (m->symtab.n + m->dynsym.n) * sizeof *m->symtab.symbols +
+                   cairn_module_symbols_bytes(&m->symbols) +
                    (m->map.cap + m->roots.cap) * sizeof *m->map.spans +
                    m->units.cap * (sizeof *m->units.units + sizeof *m->unit_states);
     for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++)

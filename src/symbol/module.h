@@ -16,8 +16,8 @@
 #include "base/strings.h"
 #include "base/table.h"
 #include "dwarf/name.h"
-#include "elf/symtab.h"
 #include "symbol/debugfile.h"
+#include "symbol/module_symbols.h"
 #include "symbol/unit_map.h"
 #include "symbol/unit_table.h"
 
@@ -56,8 +56,7 @@ struct cairn_module {
     struct cairn_elf image, debug; /* the same file twice where there is only one */
     bool has_image;                /* program headers with offsets that mean something */
 
-    bool has_symtabs;
-    struct cairn_elf_symtab symtab, dynsym;
+    struct cairn_module_symbols symbols;
 
     bool has_dwarf; /* the rest is valid */
     struct cairn_elf_data sections[CAIRN_MODULE_N_SECTIONS];
@@ -120,12 +119,6 @@ struct cairn_place {
 /* `now` is the clock of the caches. CAIRN_E_NOMEM; damage is logged once and gives no record. */
 int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now,
                             struct cairn_place *ret_place, struct cairn_err *err);
-
-/* The symbol that covers an address, from the debug file's .symtab, else the image's .dynsym; NULL
- * where none does. */
-int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
-                             const struct cairn_elf_symbol **ret_symbol,
-                             enum cairn_symbol_source *ret_source, struct cairn_err *err);
 
 /* Where the functions of an open unit are described: `unit` itself, or what a skeleton stands for.
  * Not for several threads at once. CAIRN_E_NOMEM. */

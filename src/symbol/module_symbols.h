@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The symbol tables of a module, in the order in which they are asked for an address: the more a
+ * table knows, the earlier. They are read with the first look-up.
+ *
+ *     .symtab    of the debug file, else of the image
+ *     .dynsym    of the image
+ */
+#ifndef CAIRN_SYMBOL_MODULE_SYMBOLS_H
+#define CAIRN_SYMBOL_MODULE_SYMBOLS_H
+
+#include <cairn/symbolizer.h>
+
+#include "elf/symtab.h"
+
+enum { CAIRN_MODULE_SYMTABS_MAX = 4 };
+
+/* One table, and where it comes from. */
+struct cairn_module_symtab {
+    enum cairn_symbol_source source;
+    struct cairn_elf_symtab symtab;
+};
+
+struct cairn_module_symbols {
+    bool read; /* the rest is valid */
+    struct cairn_module_symtab tables[CAIRN_MODULE_SYMTABS_MAX];
+    size_t n;
+};
+
+/* The symbol that covers an address, of the first table that knows one, and that table's source;
+ * NULL where none does. Borrowed until the module is unloaded. Damage is logged and costs the
+ * damaged table. CAIRN_E_NOMEM. */
+int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
+                             const struct cairn_elf_symbol **ret_symbol,
+                             enum cairn_symbol_source *ret_source, struct cairn_err *err);
+
+/* All tables in their order, for whoever wants every symbol. Empty ones are left out. Errors and
+ * lifetime as above. */
+int cairn_module_symbol_tables(struct cairn_module *m,
+                               const struct cairn_module_symtab **ret_tables, size_t *ret_n,
+                               struct cairn_err *err);
+
+/* What the tables hold in memory, mapped files not counted. */
+size_t cairn_module_symbols_bytes(const struct cairn_module_symbols *symbols);
+
+/* Drops the tables; all-zero is fine. They come back with the next look-up. */
+void cairn_module_symbols_done(struct cairn_module_symbols *symbols);
+
+#endif /* CAIRN_SYMBOL_MODULE_SYMBOLS_H */
