@@ -8,22 +8,21 @@
 #include "base/log.h"
 
 struct set {
-    const struct cairn_dwarf_unit *unit;
+    uint64_t unit_off;
     unsigned address_size;
 };
 
 /* The header of one set; `r` holds exactly this set. False: damaged, or of another kind. */
-static bool read_set(struct cairn_reader *r, const struct cairn_dwarf_units *units,
-                     unsigned offset_size, struct set *ret_set)
+static bool read_set(struct cairn_reader *r, const struct cairn_dwarf *d, unsigned offset_size,
+                     struct set *ret_set)
 {
     unsigned version = cairn_reader_u16(r);
-    uint64_t unit_off = cairn_reader_word(r, offset_size);
+    ret_set->unit_off = cairn_reader_word(r, offset_size);
     unsigned address_size = cairn_reader_u8(r), segment_size = cairn_reader_u8(r);
     if (r->failed || version != 2 || segment_size != 0 || (address_size != 4 && address_size != 8))
         return false;
-    ret_set->unit = cairn_dwarf_units_find(units, unit_off);
     ret_set->address_size = address_size;
-    return ret_set->unit != NULL;
+    return ret_set->unit_off < d->info.size;
 }
 
 static int each_range(const struct cairn_dwarf *d, struct cairn_reader *r, const struct set *set,
@@ -36,15 +35,14 @@ static int each_range(const struct cairn_dwarf *d, struct cairn_reader *r, const
             break;
         if (!size || low + size < low || !cairn_dwarf_is_code(d, low))
             continue;
-        int stopped = each(ctx, set->unit, (struct cairn_dwarf_range){low, low + size});
+        int stopped = each(ctx, set->unit_off, (struct cairn_dwarf_range){low, low + size});
         if (stopped)
             return stopped;
     }
     return 0;
 }
 
-int cairn_dwarf_aranges_each(const struct cairn_dwarf *d, const struct cairn_dwarf_units *units,
-                             cairn_dwarf_arange_fn each, void *ctx)
+int cairn_dwarf_aranges_each(const struct cairn_dwarf *d, cairn_dwarf_arange_fn each, void *ctx)
 {
     struct cairn_reader r = cairn_reader_of(d->aranges, d->swap);
     while (cairn_reader_more(&r)) {
@@ -67,7 +65,7 @@ int cairn_dwarf_aranges_each(const struct cairn_dwarf *d, const struct cairn_dwa
         inside.pos = body;
         cairn_reader_skip(&r, length);
         struct set set;
-        if (!read_set(&inside, units, offset_size, &set))
+        if (!read_set(&inside, d, offset_size, &set))
             continue;
         cairn_reader_align(&inside, 2 * set.address_size);
         int stopped = each_range(d, &inside, &set, each, ctx);

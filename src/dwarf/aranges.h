@@ -7,16 +7,14 @@
 #ifndef CAIRN_DWARF_ARANGES_H
 #define CAIRN_DWARF_ARANGES_H
 
-#include "dwarf/unit.h"
+#include "dwarf/sections.h"
 
-/* Takes one range of machine code that belongs to the unit; nonzero stops. */
-typedef int (*cairn_dwarf_arange_fn)(void *ctx, const struct cairn_dwarf_unit *unit,
-                                     struct cairn_dwarf_range range);
+/* Takes one range of machine code that belongs to the unit whose header is said to be at `unit_off`
+ * of .debug_info, and lies inside it; nonzero stops. */
+typedef int (*cairn_dwarf_arange_fn)(void *ctx, uint64_t unit_off, struct cairn_dwarf_range range);
 
 /* Calls `each` for every range that begins in code. Damage ends the walk with a warning: what was
- * handed out before is sound, and units without ranges are looked at one by one. Returns what
- * `each` returned. */
-int cairn_dwarf_aranges_each(const struct cairn_dwarf *d, const struct cairn_dwarf_units *units,
-                             cairn_dwarf_arange_fn each, void *ctx);
+ * handed out before is sound. Returns what `each` returned. */
+int cairn_dwarf_aranges_each(const struct cairn_dwarf *d, cairn_dwarf_arange_fn each, void *ctx);
 
 #endif /* CAIRN_DWARF_ARANGES_H */

@@ -17,9 +17,10 @@ int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die_off,
     for (int i = 0; i < ORIGINS_MAX; i++) {
         struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(units, die_off);
         struct cairn_dwarf_die die;
-        if (!unit)
+        int code =
+            unit ? cairn_dwarf_unit_open(units, unit, err) : cairn_dwarf_units_failed(units, err);
+        if (!unit && code == CAIRN_OK)
             break;
-        int code = cairn_dwarf_unit_open(units, unit, err);
         if (code == CAIRN_E_NOMEM)
             return code;
         if (code < 0 || !cairn_dwarf_die_at(units->d, unit, die_off, &die) ||

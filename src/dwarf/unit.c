@@ -1,127 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Unit headers, root DIEs, and the cache of abbreviation tables. */
+/* Root DIEs, and the cache of abbreviation tables. */
 #include "dwarf/unit.h"
 
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/log.h"
 #include "dwarf/constants.h"
-
-/* Tables of functions keep offsets into .debug_info in 32 bits. */
-static const uint64_t info_max_bytes = UINT32_MAX;
-
-/* What follows the length: version, sizes, type, abbreviations. False: of no version we know. */
-static bool read_header_rest(struct cairn_reader *r, struct cairn_dwarf_unit *u)
-{
-    u->sizes.version = cairn_reader_u16(r);
-    if (u->sizes.version < 2 || u->sizes.version > 5)
-        return false;
-    if (u->sizes.version >= 5) {
-        u->type = cairn_reader_u8(r);
-        u->sizes.address_size = cairn_reader_u8(r);
-        u->abbrev_off = cairn_reader_word(r, u->sizes.offset_size);
-        if (u->type == CAIRN_DW_UT_SKELETON || u->type == CAIRN_DW_UT_SPLIT_COMPILE)
-            cairn_reader_skip(r, 8); /* the .dwo's ID */
-        else if (u->type == CAIRN_DW_UT_TYPE || u->type == CAIRN_DW_UT_SPLIT_TYPE)
-            cairn_reader_skip(r, 8 + u->sizes.offset_size);
-    } else {
-        u->type = CAIRN_DW_UT_COMPILE;
-        u->abbrev_off = cairn_reader_word(r, u->sizes.offset_size);
-        u->sizes.address_size = cairn_reader_u8(r);
-    }
-    u->dies = r->pos;
-    unsigned size = u->sizes.address_size;
-    return !r->failed && (size == 2 || size == 4 || size == 8);
-}
-
-/* One header; the cursor moves to the next unit. False where the length makes no sense. */
-static bool read_header(struct cairn_reader *r, struct cairn_dwarf_unit *ret_unit)
-{
-    struct cairn_dwarf_unit u = {.off = r->pos, .line_off = UINT64_MAX};
-    uint64_t length = cairn_reader_u32(r);
-    u.sizes.offset_size = 4;
-    if (length == 0xffffffff) {
-        length = cairn_reader_u64(r);
-        u.sizes.offset_size = 8;
-    } else if (length >= 0xfffffff0) { /* reserved: DWARF 5, 7.2.2 */
-        return false;
-    }
-    if (r->failed || length > cairn_reader_left(r))
-        return false;
-    u.end = r->pos + length;
-    struct cairn_reader inside =
-        cairn_reader_of((struct cairn_span){r->bytes.data, (size_t)u.end}, r->swap);
-    inside.pos = r->pos;
-    if (!read_header_rest(&inside, &u))
-        u.state = CAIRN_DWARF_UNIT_DAMAGED;
-    cairn_reader_seek(r, u.end);
-    *ret_unit = u;
-    return true;
-}
-
-int cairn_dwarf_units_read(const struct cairn_dwarf *d, struct cairn_dwarf_units *ret_units,
-                           struct cairn_err *err)
-{
-    if (d->info.size > info_max_bytes)
-        return cairn_fail(err, CAIRN_E_LIMIT, ".debug_info has %zu bytes, more than 4 GiB",
-                          d->info.size);
-    struct cairn_dwarf_units units = {.d = d};
-    struct cairn_reader r = cairn_reader_of(d->info, d->swap);
-    struct cairn_dwarf_unit first_odd = {0};
-    size_t n_odd = 0;
-    while (cairn_reader_more(&r)) {
-        struct cairn_dwarf_unit unit;
-        size_t at = r.pos;
-        if (!read_header(&r, &unit)) {
-            cairn_log(CAIRN_LOG_WARNING,
-                      "%s: .debug_info at 0x%zx: unit runs past the end, what follows is ignored",
-                      cairn_dwarf_path(d), at);
-            break;
-        }
-        if (unit.state == CAIRN_DWARF_UNIT_DAMAGED && !n_odd++)
-            first_odd = unit;
-        if (cairn_grow((void **)&units.units, &units.cap, units.n + 1, sizeof *units.units) < 0) {
-            cairn_dwarf_units_done(&units);
-            return cairn_fail_memory(err);
-        }
-        units.units[units.n++] = unit;
-    }
-    if (n_odd)
-        cairn_log(CAIRN_LOG_WARNING,
-                  "%s: .debug_info: %zu units cannot be read, the first, at 0x%llx, has version %u "
-                  "and addresses of %u bytes, expected version 2 to 5 and 4 or 8 bytes",
-                  cairn_dwarf_path(d), n_odd, (unsigned long long)first_odd.off,
-                  first_odd.sizes.version, first_odd.sizes.address_size);
-    *ret_units = units;
-    return CAIRN_OK;
-}
-
-void cairn_dwarf_units_done(struct cairn_dwarf_units *units)
-{
-    for (size_t i = 0; i < units->n_tables; i++)
-        cairn_dwarf_abbrevs_free(units->tables[i]);
-    cairn_free(units->tables);
-    cairn_table_done(&units->table_of);
-    cairn_free(units->units);
-    *units = (struct cairn_dwarf_units){0};
-}
-
-struct cairn_dwarf_unit *cairn_dwarf_units_find(const struct cairn_dwarf_units *units, uint64_t off)
-{
-    size_t low = 0, high = units->n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (off < units->units[mid].off)
-            high = mid;
-        else if (off >= units->units[mid].end)
-            low = mid + 1;
-        else
-            return &units->units[mid];
-    }
-    return NULL;
-}
 
 static int open_abbrevs(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                         struct cairn_err *err)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Units of .debug_info (DWARF 5, 7.5.1), all their headers in one sorted list; the root DIE and the
- * abbreviations of a unit are read when it is first opened.
+ * Units of .debug_info (DWARF 5, 7.5.1). A header is read when someone needs the unit, the root DIE
+ * and the abbreviations when it is first opened: of a file with thousands of units an address needs
+ * one or two.
  *
  *     .debug_info:  | header | root DIE | children ...        | header | root DIE | ...
- *                   ^ off             ^ dies                  ^ end
+ *                   ^ off    ^ dies                           ^ end
  */
 #ifndef CAIRN_DWARF_UNIT_H
 #define CAIRN_DWARF_UNIT_H
 
+#include "base/arena.h"
 #include "dwarf/forms.h"
 #include "dwarf/ranges.h"
 
@@ -22,6 +24,7 @@ struct cairn_dwarf_unit {
     uint64_t off, end; /* in .debug_info, header included */
     uint64_t dies;     /* of the root DIE */
     uint64_t abbrev_off;
+    uint32_t number; /* counted as units become known: for whoever keeps something for each */
     struct cairn_dwarf_sizes sizes;
     uint8_t type; /* enum cairn_dw_ut */
     uint8_t state;
@@ -44,9 +47,16 @@ struct cairn_dwarf_unit {
 
 struct cairn_dwarf_units {
     const struct cairn_dwarf *d;
-    uint32_t number;                /* among the files of one module; 0: its own */
-    struct cairn_dwarf_unit *units; /* sorted by off */
+    uint32_t number;                 /* among the files of one module; 0: its own */
+    struct cairn_arena memory;       /* what `units` points to: a unit never moves */
+    struct cairn_dwarf_unit **units; /* those known, by number */
     size_t n, cap;
+    struct cairn_dwarf_unit **sorted; /* the same by offset, for cairn_dwarf_units_find */
+    size_t n_sorted, cap_sorted;
+    struct cairn_table number_of; /* offset of a header -> number */
+    bool complete;                /* all are known that can be */
+    bool out_of_memory;           /* cairn_dwarf_units_at or _find could not remember a unit */
+    bool told_end, told_odd;
 
     struct cairn_dwarf_abbrevs **tables; /* shared by units that point to the same */
     size_t n_tables, cap_tables;
@@ -54,15 +64,31 @@ struct cairn_dwarf_units {
     uint64_t abbrev_bytes;       /* that all tables were read from, at least */
 };
 
-/* Reads all headers. A unit that cannot be crossed ends the list, with a warning; the ones before
- * it are sound. CAIRN_E_LIMIT: .debug_info above 4 GiB. CAIRN_E_NOMEM. */
-int cairn_dwarf_units_read(const struct cairn_dwarf *d, struct cairn_dwarf_units *ret_units,
+/* Knows no unit yet, reads nothing; `d` is borrowed until cairn_dwarf_units_done(). CAIRN_E_LIMIT:
+ * .debug_info above 4 GiB. */
+int cairn_dwarf_units_init(struct cairn_dwarf_units *ret_units, const struct cairn_dwarf *d,
                            struct cairn_err *err);
 void cairn_dwarf_units_done(struct cairn_dwarf_units *units);
 
-/* The unit that holds this offset of .debug_info, or NULL. Not opened yet. */
-struct cairn_dwarf_unit *cairn_dwarf_units_find(const struct cairn_dwarf_units *units,
-                                                uint64_t off);
+/* The unit whose header is at this offset, as .debug_aranges says it; where nobody vouches for the
+ * offset, cairn_dwarf_units_find() is the one to ask. NULL: no header is there, or memory is gone
+ * (cairn_dwarf_units_failed). Not opened yet, and it may be damaged. */
+struct cairn_dwarf_unit *cairn_dwarf_units_at(struct cairn_dwarf_units *units, uint64_t header_off);
+
+/* The unit that holds this offset of .debug_info, or NULL. Not opened yet. Crosses the units from
+ * the nearest known one on; one that cannot be crossed ends the way, with one warning. */
+struct cairn_dwarf_unit *cairn_dwarf_units_find(struct cairn_dwarf_units *units, uint64_t off);
+
+/*
+ * Reads the headers of all units up to the first that cannot be crossed, which gets a warning.
+ * `sorted` then lists them in the order of .debug_info. After this and once every unit was opened,
+ * nothing here changes any more: threads may share it. CAIRN_E_NOMEM.
+ */
+int cairn_dwarf_units_read_all(struct cairn_dwarf_units *units, struct cairn_err *err);
+
+/* CAIRN_E_NOMEM where cairn_dwarf_units_at() or _find() since the last call gave NULL for lack of
+ * memory. */
+int cairn_dwarf_units_failed(struct cairn_dwarf_units *units, struct cairn_err *err);
 
 /* Reads abbreviations and root DIE. CAIRN_E_FORMAT or CAIRN_E_LIMIT: damaged, said in `err` the
  * first time and CAIRN_E_MISSING later. CAIRN_E_NOMEM. */

@@ -57,6 +57,8 @@ static int function_at(const struct cairn_frames_request *q, struct cairn_dwarf_
         cairn_table_set(&m->function_of, key, (uint32_t)m->n_functions) < 0)
         return cairn_fail_memory(err);
     const struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(name.home, name.declared);
+    if (!unit && (code = cairn_dwarf_units_failed(name.home, err)) < 0)
+        return code;
     bool is_c = unit && unit->is_c;
     *ret_function = &m->functions[m->n_functions++];
     **ret_function = (struct cairn_function){

@@ -171,8 +171,10 @@ size_t cairn_module_bytes(const struct cairn_module *m)
 {
     size_t bytes = m->table_bytes + m->names.used_bytes + m->cap_functions * sizeof *m->functions +
                    cairn_module_symbols_bytes(&m->symbols) +
-                   (m->map.cap + m->roots.cap) * sizeof *m->map.spans +
-                   m->units.cap * (sizeof *m->units.units + sizeof *m->unit_states);
+                   (m->map.cap + m->roots.cap) * sizeof *m->map.spans + m->units.memory.used_bytes +
+                   m->units.cap * sizeof *m->units.units +
+                   m->units.cap_sorted * sizeof *m->units.sorted +
+                   m->cap_unit_states * sizeof *m->unit_states;
     for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++)
         if (m->sections[i].owned)
             bytes += m->sections[i].bytes.size;

@@ -63,7 +63,8 @@ struct cairn_module {
     struct cairn_dwarf_range *code;
     struct cairn_dwarf dwarf;
     struct cairn_dwarf_units units;
-    struct cairn_module_unit *unit_states; /* by unit */
+    struct cairn_module_unit *unit_states; /* by number of the unit */
+    size_t n_unit_states, cap_unit_states;
     struct cairn_unit_map map, roots;
     bool has_roots;
     bool told_split;

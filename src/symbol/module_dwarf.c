@@ -3,6 +3,7 @@
  * when an address first needs it. */
 #include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -106,10 +107,11 @@ static int read_sections(struct cairn_module *m, struct cairn_err *err)
 
 void cairn_module_unload_dwarf(struct cairn_module *m)
 {
-    for (size_t i = 0; m->unit_states && i < m->units.n; i++)
+    for (size_t i = 0; i < m->n_unit_states; i++)
         cairn_unit_table_free(m->unit_states[i].table);
     cairn_free(m->unit_states);
     m->unit_states = NULL;
+    m->n_unit_states = m->cap_unit_states = 0;
     m->table_bytes = 0;
     cairn_unit_map_done(&m->map);
     cairn_unit_map_done(&m->roots);
@@ -122,16 +124,14 @@ void cairn_module_unload_dwarf(struct cairn_module *m)
     m->has_dwarf = m->has_roots = false;
 }
 
-/* Headers of units, and the map of them. Damage that loses all is logged, and leaves a module
- * without debug information. */
+/* The map of units, as far as it costs nothing. Damage that loses all is logged, and leaves a
+ * module without debug information. */
 static int read_units(struct cairn_module *m, struct cairn_err *err)
 {
     struct cairn_err why;
-    int code = cairn_dwarf_units_read(&m->dwarf, &m->units, &why);
-    if (code == CAIRN_OK) {
-        m->unit_states = cairn_alloc(m->units.n ? m->units.n : 1, sizeof *m->unit_states);
-        code = m->unit_states ? cairn_unit_map_read(&m->units, &m->map, &why) : CAIRN_E_NOMEM;
-    }
+    int code = cairn_dwarf_units_init(&m->units, &m->dwarf, &why);
+    if (code == CAIRN_OK)
+        code = cairn_unit_map_read_aranges(&m->dwarf, &m->map, &why);
     return cairn_module_bear(m, code, &why, err);
 }
 
@@ -158,11 +158,11 @@ static int read_dwarf(struct cairn_module *m, struct cairn_err *err)
 }
 
 /* Names the unit and the module in a warning, once per unit. */
-static void tell(struct cairn_module *m, size_t unit, struct cairn_err *why)
+static void tell(struct cairn_module *m, struct cairn_module_unit *state, struct cairn_err *why)
 {
-    if (m->unit_states[unit].told || why->code == CAIRN_E_MISSING)
+    if (state->told || why->code == CAIRN_E_MISSING)
         return;
-    m->unit_states[unit].told = true;
+    state->told = true;
     cairn_fail_in(why, why->code, m->debug_path ? m->debug_path : m->path);
     m->n_told++;
     cairn_log_err(m->n_told <= WARNINGS_MAX ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO, why);
@@ -203,20 +203,37 @@ static int read_table(struct cairn_module *m, struct cairn_dwarf_unit *unit,
     return code;
 }
 
+/* What is kept for a unit; NULL: memory is gone. */
+static struct cairn_module_unit *state_of(struct cairn_module *m,
+                                          const struct cairn_dwarf_unit *unit)
+{
+    size_t need = (size_t)unit->number + 1;
+    if (need > m->n_unit_states) {
+        if (cairn_grow((void **)&m->unit_states, &m->cap_unit_states, need,
+                       sizeof *m->unit_states) < 0)
+            return NULL;
+        memset(m->unit_states + m->n_unit_states, 0,
+               (need - m->n_unit_states) * sizeof *m->unit_states);
+        m->n_unit_states = need;
+    }
+    return &m->unit_states[unit->number];
+}
+
 /* The unit's table, read now if need be; NULL where nothing of it could be read. */
-static int need_table(struct cairn_module *m, size_t index, uint64_t now,
+static int need_table(struct cairn_module *m, struct cairn_dwarf_unit *unit, uint64_t now,
                       struct cairn_unit_table **ret_table, struct cairn_err *err)
 {
-    struct cairn_module_unit *state = &m->unit_states[index];
-    struct cairn_dwarf_unit *unit = &m->units.units[index];
+    struct cairn_module_unit *state = state_of(m, unit);
     struct cairn_err why = {0};
+    if (!state)
+        return cairn_fail_memory(err);
     state->used = now;
     if (!state->table && !state->failed) {
         int code = read_table(m, unit, &state->table, &why);
         if (code == CAIRN_E_NOMEM)
             return cairn_fail_memory(err);
         if (code < 0)
-            tell(m, index, &why);
+            tell(m, state, &why);
         state->bytes = state->table ? cairn_unit_table_bytes(state->table) : 0;
         m->table_bytes += state->bytes;
         state->failed = !state->table;
@@ -225,22 +242,42 @@ static int need_table(struct cairn_module *m, size_t index, uint64_t now,
     return CAIRN_OK;
 }
 
-/* Asks the candidates of one map; the first that knows a function wins, else the first that knows
- * a line is kept. */
+/* Offsets of the units that claim an address, each once, the lowest first. */
+static unsigned list_candidates(const struct cairn_unit_map *map, uint32_t at, uint32_t *units)
+{
+    size_t cursor = SIZE_MAX;
+    uint32_t unit;
+    unsigned n = 0;
+    while (n < CANDIDATES_MAX && cairn_unit_map_next(map, at, &cursor, &unit)) {
+        unsigned i = n;
+        while (i && units[i - 1] > unit)
+            i--;
+        if (i && units[i - 1] == unit)
+            continue;
+        memmove(units + i + 1, units + i, (n++ - i) * sizeof *units);
+        units[i] = unit;
+    }
+    return n;
+}
+
+/* Asks the candidates of one map. Where ranges of units overlap, the one that comes first in
+ * .debug_info wins: the first that knows a function, else the first that knows a line. */
 static int ask(struct cairn_module *m, const struct cairn_unit_map *map, uint32_t at, uint64_t now,
                struct cairn_place *place, struct cairn_err *err)
 {
-    size_t cursor = SIZE_MAX;
-    uint32_t index;
-    for (int i = 0; i < CANDIDATES_MAX && cairn_unit_map_next(map, at, &cursor, &index); i++) {
-        struct cairn_unit_table *table;
-        int code = need_table(m, index, now, &table, err);
+    uint32_t candidates[CANDIDATES_MAX];
+    unsigned n = list_candidates(map, at, candidates);
+    for (unsigned i = 0; i < n; i++) {
+        struct cairn_unit_table *table = NULL;
+        struct cairn_dwarf_unit *unit = cairn_dwarf_units_at(&m->units, candidates[i]);
+        int code =
+            unit ? need_table(m, unit, now, &table, err) : cairn_dwarf_units_failed(&m->units, err);
         if (code < 0)
             return code;
         const struct cairn_unit_record *record = table ? cairn_unit_table_find(table, at) : NULL;
         if (!record || (place->record && !record->node))
             continue;
-        *place = (struct cairn_place){&m->units.units[index], table, record};
+        *place = (struct cairn_place){unit, table, record};
         if (record->node)
             break;
     }
@@ -255,13 +292,13 @@ int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now
     int code = m->has_dwarf ? CAIRN_OK : read_dwarf(m, err);
     if (code < 0)
         return code;
-    if (!cairn_dwarf_place(&m->dwarf, vaddr, vaddr + 1, &at, &end) || !m->unit_states) {
+    if (!cairn_dwarf_place(&m->dwarf, vaddr, vaddr + 1, &at, &end)) {
         *ret_place = place;
         return CAIRN_OK;
     }
     code = ask(m, &m->map, at, now, &place, err);
     if (code == CAIRN_OK && (!place.record || !place.record->node)) {
-        /* The aranges may have named a unit that lost its copy of the function. */
+        /* There may be no aranges; or they named a unit that lost its copy of the function. */
         if (!m->has_roots)
             code = cairn_unit_map_read_roots(&m->units, &m->roots, err);
         if (code == CAIRN_OK) {
@@ -281,11 +318,13 @@ int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *
 {
     struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(home, die);
     struct cairn_unit_table *table = NULL;
-    if (unit && home == &m->units) {
-        int code = need_table(m, (size_t)(unit - m->units.units), now, &table, err);
-        if (code < 0)
-            return code;
-    }
+    int code = CAIRN_OK;
+    if (!unit)
+        code = cairn_dwarf_units_failed(home, err);
+    else if (home == &m->units)
+        code = need_table(m, unit, now, &table, err);
+    if (code < 0)
+        return code;
     *ret_unit = unit;
     *ret_functions = table ? &table->functions : NULL;
     return CAIRN_OK;
@@ -294,7 +333,7 @@ int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *
 static struct cairn_module_unit *find_oldest(const struct cairn_module *m, uint64_t now)
 {
     struct cairn_module_unit *oldest = NULL;
-    for (size_t i = 0; m->table_bytes && m->unit_states && i < m->units.n; i++) {
+    for (size_t i = 0; m->table_bytes && i < m->n_unit_states; i++) {
         struct cairn_module_unit *state = &m->unit_states[i];
         if (state->table && state->used != now && (!oldest || state->used < oldest->used))
             oldest = state;

@@ -14,7 +14,7 @@
 
 struct cairn_unit_span {
     uint32_t low, high; /* distances from cairn_dwarf_base() */
-    uint32_t unit;      /* index in the list of units */
+    uint32_t unit;      /* offset of its header in .debug_info */
     uint32_t reach;
 };
 
@@ -23,19 +23,19 @@ struct cairn_unit_map {
     size_t n, cap;
 };
 
-/* By .debug_aranges where a unit is in it, else by the root DIE's own ranges (clang writes no
- * aranges). A damaged unit is left out, with a warning. CAIRN_E_NOMEM. */
-int cairn_unit_map_read(struct cairn_dwarf_units *units, struct cairn_unit_map *ret_map,
-                        struct cairn_err *err);
+/* By .debug_aranges: no unit is looked at. Empty where there are none (clang writes none), and not
+ * all units need be in it. CAIRN_E_NOMEM. */
+int cairn_unit_map_read_aranges(const struct cairn_dwarf *d, struct cairn_unit_map *ret_map,
+                                struct cairn_err *err);
 
-/* By the root DIEs of all units, aranges or not: slower to make, for addresses that the aranges
- * attribute to nobody or to the wrong unit. */
+/* By the root DIEs of all units: slower to make, for addresses that the aranges attribute to nobody
+ * or to the wrong unit. A damaged unit is left out, with a warning. CAIRN_E_NOMEM. */
 int cairn_unit_map_read_roots(struct cairn_dwarf_units *units, struct cairn_unit_map *ret_map,
                               struct cairn_err *err);
 void cairn_unit_map_done(struct cairn_unit_map *map);
 
-/* The next candidate for this distance from the base: start with `*cursor` = SIZE_MAX. False when
- * there are no more. */
+/* The next candidate for this distance from the base: start with `*cursor` = SIZE_MAX. `*ret_unit`
+ * is the offset of its header; a unit may come twice. False when there are no more. */
 bool cairn_unit_map_next(const struct cairn_unit_map *map, uint32_t at, size_t *cursor,
                          uint32_t *ret_unit);
 

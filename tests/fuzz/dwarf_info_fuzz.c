@@ -31,11 +31,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cairn_dwarf d;
     struct cairn_dwarf_units units;
     struct cairn_err err;
-    if (!test_dwarf_unpack(data, size, &d) || cairn_dwarf_units_read(&d, &units, &err) < 0)
+    if (!test_dwarf_unpack(data, size, &d) || cairn_dwarf_units_init(&units, &d, &err) < 0)
         return 0;
-    for (size_t i = 0; i < units.n && i < 64; i++) {
+    for (size_t off = size; off > 0;
+         off /= 2) /* from anywhere, backwards: runs have to be joined */
+        cairn_dwarf_units_find(&units, off);
+    cairn_dwarf_units_at(&units, size / 3); /* as damaged aranges would say it */
+    cairn_dwarf_units_read_all(&units, &err);
+    for (size_t i = 1; i < units.n_sorted; i++)
+        if (units.sorted[i]->off < units.sorted[i - 1]->end)
+            __builtin_trap();
+    for (size_t i = 0; i < units.n_sorted && i < 64; i++) {
         struct cairn_dwarf_functions functions = {0};
-        struct cairn_dwarf_unit *unit = &units.units[i];
+        struct cairn_dwarf_unit *unit = units.sorted[i];
         if (cairn_dwarf_unit_open(&units, unit, &err) < 0)
             continue;
         cairn_dwarf_functions_read(&d, unit, &functions, &err);

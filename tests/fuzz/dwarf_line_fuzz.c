@@ -29,10 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cairn_err err;
     if (!test_dwarf_unpack(data, size, &d))
         return 0;
-    if (cairn_dwarf_units_read(&d, &units, &err) == CAIRN_OK) {
-        for (size_t i = 0; i < units.n && i < 64; i++)
-            if (cairn_dwarf_unit_open(&units, &units.units[i], &err) == CAIRN_OK)
-                run(&d, &units.units[i]);
+    if (cairn_dwarf_units_init(&units, &d, &err) == CAIRN_OK) {
+        cairn_dwarf_units_read_all(&units, &err);
+        for (size_t i = 0; i < units.n_sorted && i < 64; i++)
+            if (cairn_dwarf_unit_open(&units, units.sorted[i], &err) == CAIRN_OK)
+                run(&d, units.sorted[i]);
         cairn_dwarf_units_done(&units);
     }
     struct cairn_dwarf_unit alone = {.name = "a.c", .comp_dir = "/src"};

@@ -5,11 +5,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_map(const struct cairn_unit_map *map, size_t n_units)
+static void check_map(const struct cairn_unit_map *map, size_t info_size)
 {
     for (size_t i = 0; i < map->n; i++) {
         const struct cairn_unit_span *span = &map->spans[i];
-        if (span->low >= span->high || span->unit >= n_units || span->reach < span->high ||
+        if (span->low >= span->high || span->unit >= info_size || span->reach < span->high ||
             (i && span->low < map->spans[i - 1].low))
             __builtin_trap();
     }
@@ -27,13 +27,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cairn_dwarf d;
     struct cairn_dwarf_units units;
     struct cairn_err err;
-    if (!test_dwarf_unpack(data, size, &d) || cairn_dwarf_units_read(&d, &units, &err) < 0)
+    if (!test_dwarf_unpack(data, size, &d) || cairn_dwarf_units_init(&units, &d, &err) < 0)
         return 0;
     struct cairn_unit_map map = {0}, roots = {0};
-    if (cairn_unit_map_read(&units, &map, &err) == CAIRN_OK)
-        check_map(&map, units.n);
+    if (cairn_unit_map_read_aranges(&d, &map, &err) == CAIRN_OK)
+        check_map(&map, d.info.size);
     if (cairn_unit_map_read_roots(&units, &roots, &err) == CAIRN_OK)
-        check_map(&roots, units.n);
+        check_map(&roots, d.info.size);
     cairn_unit_map_done(&map);
     cairn_unit_map_done(&roots);
     cairn_dwarf_units_done(&units);

@@ -117,11 +117,12 @@ static void walk(struct walked *t)
     test_dwarf_unit_end(&t->w);
     t->d = test_dwarf_sections(&t->w);
     t->f = (struct cairn_dwarf_functions){0};
-    assert_ok(cairn_dwarf_units_read(&t->d, &t->units, &t->err), t->err);
-    assert_true(t->units.n >= 1);
-    t->code = cairn_dwarf_unit_open(&t->units, &t->units.units[0], &t->err);
+    assert_ok(cairn_dwarf_units_init(&t->units, &t->d, &t->err), t->err);
+    assert_ok(cairn_dwarf_units_read_all(&t->units, &t->err), t->err);
+    assert_true(t->units.n_sorted >= 1);
+    t->code = cairn_dwarf_unit_open(&t->units, t->units.sorted[0], &t->err);
     if (t->code == CAIRN_OK)
-        t->code = cairn_dwarf_functions_read(&t->d, &t->units.units[0], &t->f, &t->err);
+        t->code = cairn_dwarf_functions_read(&t->d, t->units.sorted[0], &t->f, &t->err);
 }
 
 static void done(struct walked *t)
@@ -147,7 +148,7 @@ static void assert_named(struct walked *t, uint32_t number, const char *expected
     assert_ok(cairn_dwarf_function_name(&t->units, t->f.nodes[number - 1].die, &name, &t->err),
               t->err);
     assert_ok(
-        cairn_dwarf_qualify(&t->units, &t->units.units[0], &t->f, name.declared, &text, &t->err),
+        cairn_dwarf_qualify(&t->units, t->units.sorted[0], &t->f, name.declared, &text, &t->err),
         t->err);
     cairn_buffer_str(&text, name.name ? name.name : "(none)");
     assert_string_equal(cairn_buffer_text(&text), expected);

@@ -2,6 +2,7 @@
 /* Headers of units, abbreviations and forms. */
 #include "dwarf/unit.h"
 
+#include "base/alloc.h"
 #include "support/dwarfwriter.h"
 #include "support/test.h"
 
@@ -92,12 +93,13 @@ static void every_form_is_crossed_in_all_sizes_and_orders(void **state)
             struct cairn_dwarf d = test_dwarf_sections(&w);
             struct cairn_dwarf_units units;
             struct cairn_err err;
-            assert_ok(cairn_dwarf_units_read(&d, &units, &err), err);
-            assert_int_equal(units.n, 1);
-            assert_int_equal(units.units[0].sizes.version, version);
-            assert_ok(cairn_dwarf_unit_open(&units, &units.units[0], &err), err);
-            assert_int_equal(units.units[0].line_off, 0x1122);
-            assert_true(units.units[0].is_c);
+            assert_ok(cairn_dwarf_units_init(&units, &d, &err), err);
+            assert_ok(cairn_dwarf_units_read_all(&units, &err), err);
+            assert_int_equal(units.n_sorted, 1);
+            assert_int_equal(units.sorted[0]->sizes.version, version);
+            assert_ok(cairn_dwarf_unit_open(&units, units.sorted[0], &err), err);
+            assert_int_equal(units.sorted[0]->line_off, 0x1122);
+            assert_true(units.sorted[0]->is_c);
             cairn_dwarf_units_done(&units);
         }
 }
@@ -109,9 +111,10 @@ static int open_with(struct test_dwarf *w, struct cairn_dwarf_units *units, stru
     struct cairn_dwarf d = test_dwarf_sections(w);
     static struct cairn_dwarf kept;
     kept = d;
-    assert_ok(cairn_dwarf_units_read(&kept, units, err), *err);
-    assert_int_equal(units->n, 1);
-    return cairn_dwarf_unit_open(units, &units->units[0], err);
+    assert_ok(cairn_dwarf_units_init(units, &kept, err), *err);
+    assert_ok(cairn_dwarf_units_read_all(units, err), *err);
+    assert_int_equal(units->n_sorted, 1);
+    return cairn_dwarf_unit_open(units, units->sorted[0], err);
 }
 
 static void an_unknown_form_is_damage_and_told_once(void **state)
@@ -124,7 +127,7 @@ static void an_unknown_form_is_damage_and_told_once(void **state)
     test_dwarf_unit_begin(&w);
     test_dwarf_uleb(&w.info, 1);
     assert_fails(open_with(&w, &units, &err), CAIRN_E_FORMAT, err, "unit at 0x0");
-    assert_fails(cairn_dwarf_unit_open(&units, &units.units[0], &err), CAIRN_E_MISSING, err,
+    assert_fails(cairn_dwarf_unit_open(&units, units.sorted[0], &err), CAIRN_E_MISSING, err,
                  "is damaged");
     cairn_dwarf_units_done(&units);
 }
@@ -142,11 +145,11 @@ static void codes_in_any_order_are_found(void **state)
     test_dwarf_uleb(&w.info, 5);
     test_dwarf_str(&w.info, "a.c");
     assert_ok(open_with(&w, &units, &err), err);
-    assert_string_equal(units.units[0].name, "a.c");
-    assert_false(units.units[0].abbrevs->sequential);
-    assert_int_equal(cairn_dwarf_abbrevs_find(units.units[0].abbrevs, 70000)->tag,
+    assert_string_equal(units.sorted[0]->name, "a.c");
+    assert_false(units.sorted[0]->abbrevs->sequential);
+    assert_int_equal(cairn_dwarf_abbrevs_find(units.sorted[0]->abbrevs, 70000)->tag,
                      CAIRN_DW_TAG_SUBPROGRAM);
-    assert_null(cairn_dwarf_abbrevs_find(units.units[0].abbrevs, 1));
+    assert_null(cairn_dwarf_abbrevs_find(units.sorted[0]->abbrevs, 1));
     cairn_dwarf_units_done(&units);
 }
 
@@ -200,14 +203,138 @@ static void units_of_unknown_versions_are_passed_over(void **state)
     test_dwarf_uleb(&w.info, 1);
     test_dwarf_unit_end(&w);
     struct cairn_dwarf d = test_dwarf_sections(&w);
-    assert_ok(cairn_dwarf_units_read(&d, &units, &err), err);
-    assert_int_equal(units.n, 2);
-    assert_int_equal(cairn_dwarf_unit_open(&units, &units.units[0], &err), CAIRN_E_MISSING);
-    assert_ok(cairn_dwarf_unit_open(&units, &units.units[1], &err), err);
-    assert_ptr_equal(cairn_dwarf_units_find(&units, second), &units.units[1]);
-    assert_ptr_equal(cairn_dwarf_units_find(&units, second - 1), &units.units[0]);
+    assert_ok(cairn_dwarf_units_init(&units, &d, &err), err);
+    assert_ok(cairn_dwarf_units_read_all(&units, &err), err);
+    assert_int_equal(units.n_sorted, 2);
+    assert_int_equal(cairn_dwarf_unit_open(&units, units.sorted[0], &err), CAIRN_E_MISSING);
+    assert_ok(cairn_dwarf_unit_open(&units, units.sorted[1], &err), err);
+    assert_ptr_equal(cairn_dwarf_units_find(&units, second), units.sorted[1]);
+    assert_ptr_equal(cairn_dwarf_units_find(&units, second - 1), units.sorted[0]);
     assert_null(cairn_dwarf_units_find(&units, w.info.n));
     cairn_dwarf_units_done(&units);
+}
+
+/* Sizes of units, each with a root DIE and `n - 1` more. */
+static struct test_dwarf units_of(const unsigned *n, size_t n_units, uint64_t *offs)
+{
+    struct test_dwarf w = test_dwarf_of(4, false, 4, 8);
+    test_dwarf_abbrev(&w, 1, CAIRN_DW_TAG_COMPILE_UNIT, false, 0);
+    for (size_t i = 0; i < n_units; i++) {
+        offs[i] = w.info.n;
+        test_dwarf_unit_begin(&w);
+        for (unsigned k = 0; k < n[i]; k++)
+            test_dwarf_uleb(&w.info, 1);
+        test_dwarf_unit_end(&w);
+    }
+    offs[n_units] = w.info.n;
+    return w;
+}
+
+static void only_units_on_the_way_are_read_and_none_ever_moves(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {1, 9, 3, 700, 1, 40, 2};
+    enum { N = sizeof sizes / sizeof *sizes };
+    uint64_t offs[N + 1];
+    struct test_dwarf w = units_of(sizes, N, offs);
+    struct cairn_dwarf d = test_dwarf_sections(&w);
+    struct cairn_dwarf_units units;
+    struct cairn_err err;
+    assert_ok(cairn_dwarf_units_init(&units, &d, &err), err);
+    assert_int_equal(units.n, 0);
+    struct cairn_dwarf_unit *fifth = cairn_dwarf_units_at(&units, offs[5]);
+    assert_int_equal(fifth->end, offs[6]);
+    assert_int_equal(fifth->number, 0);
+    assert_ptr_equal(cairn_dwarf_units_find(&units, offs[5] + 20), fifth);
+    assert_int_equal(units.n, 1);
+    assert_int_equal(cairn_dwarf_units_find(&units, offs[6])->off, offs[6]);
+    assert_int_equal(units.n, 2); /* from the fifth on, not from the start */
+    assert_int_equal(cairn_dwarf_units_find(&units, offs[2] + 12)->off, offs[2]);
+    assert_int_equal(units.n, 5); /* up to this one */
+    struct cairn_dwarf_unit *third = cairn_dwarf_units_find(&units, offs[4] - 1);
+    assert_int_equal(third->off, offs[3]);
+    assert_ok(cairn_dwarf_units_read_all(&units, &err), err);
+    assert_int_equal(units.n, N);
+    assert_int_equal(units.n_sorted, N);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(units.sorted[i]->off, offs[i]);
+        assert_ptr_equal(units.units[units.sorted[i]->number], units.sorted[i]);
+    }
+    assert_ptr_equal(units.sorted[3], third);
+    assert_ptr_equal(units.sorted[5], fifth);
+    assert_null(cairn_dwarf_units_at(&units, offs[3] + 1));
+    assert_null(cairn_dwarf_units_find(&units, offs[N]));
+    cairn_dwarf_units_done(&units);
+}
+
+static void what_is_no_header_falls_out_when_all_are_read(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {1, 64, 1};
+    uint64_t offs[4];
+    struct test_dwarf w = units_of(sizes, 3, offs);
+    struct cairn_dwarf d = test_dwarf_sections(&w);
+    struct cairn_dwarf_units units;
+    struct cairn_err err;
+    memset(w.info.data + offs[1] + 20, 0, 8); /* a unit of no bytes, for who believes in it */
+    assert_ok(cairn_dwarf_units_init(&units, &d, &err), err);
+    assert_non_null(cairn_dwarf_units_at(&units, offs[1] + 20));
+    assert_int_equal(cairn_dwarf_unit_open(&units, units.units[0], &err), CAIRN_E_MISSING);
+    assert_null(cairn_dwarf_units_at(&units, d.info.size));
+    assert_null(cairn_dwarf_units_at(&units, UINT64_MAX));
+    assert_ok(cairn_dwarf_units_read_all(&units, &err), err);
+    assert_int_equal(units.n_sorted, 3);
+    for (uint64_t off = 0; off < offs[3]; off++) {
+        const struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(&units, off);
+        assert_true(unit->off <= off && off < unit->end);
+        assert_true(unit->off == offs[0] || unit->off == offs[1] || unit->off == offs[2]);
+    }
+    cairn_dwarf_units_done(&units);
+}
+
+static void a_unit_that_cannot_be_crossed_ends_the_way(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {5, 5, 5};
+    uint64_t offs[4];
+    struct test_dwarf w = units_of(sizes, 3, offs);
+    struct cairn_dwarf d = test_dwarf_sections(&w);
+    struct cairn_dwarf_units units;
+    struct cairn_err err;
+    w.info.data[offs[1] + 2] = 1; /* 64 kB long */
+    assert_ok(cairn_dwarf_units_init(&units, &d, &err), err);
+    assert_null(cairn_dwarf_units_find(&units, offs[2]));
+    assert_non_null(cairn_dwarf_units_find(&units, offs[0]));
+    assert_non_null(cairn_dwarf_units_at(&units, offs[2]));
+    assert_ok(cairn_dwarf_units_read_all(&units, &err), err);
+    assert_int_equal(units.n_sorted, 1);
+    cairn_dwarf_units_done(&units);
+}
+
+static void memory_that_is_gone_is_told_apart_from_no_unit(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {5, 5, 5};
+    uint64_t offs[4];
+    struct test_dwarf w = units_of(sizes, 3, offs);
+    struct cairn_dwarf d = test_dwarf_sections(&w);
+    struct cairn_err err;
+    for (long n = 0;; n++) {
+        struct cairn_dwarf_units units;
+        assert_ok(cairn_dwarf_units_init(&units, &d, &err), err);
+        cairn_alloc_fail_after(n);
+        const struct cairn_dwarf_unit *second = cairn_dwarf_units_at(&units, offs[1]);
+        const struct cairn_dwarf_unit *third = cairn_dwarf_units_find(&units, offs[2]);
+        int all = cairn_dwarf_units_read_all(&units, &err);
+        cairn_alloc_fail_after(-1);
+        int code = cairn_dwarf_units_failed(&units, &err);
+        assert_int_equal(code, second && third ? CAIRN_OK : CAIRN_E_NOMEM);
+        assert_int_equal(cairn_dwarf_units_find(&units, offs[2])->off, offs[2]);
+        cairn_dwarf_units_done(&units);
+        if (code == CAIRN_OK && all == CAIRN_OK)
+            break;
+        assert_true(n < 100);
+    }
 }
 
 int main(void)
@@ -218,6 +345,10 @@ int main(void)
         cmocka_unit_test(codes_in_any_order_are_found),
         cmocka_unit_test(runs_of_unwanted_values_longer_than_a_step_are_crossed),
         cmocka_unit_test(units_of_unknown_versions_are_passed_over),
+        cmocka_unit_test(only_units_on_the_way_are_read_and_none_ever_moves),
+        cmocka_unit_test(what_is_no_header_falls_out_when_all_are_read),
+        cmocka_unit_test(a_unit_that_cannot_be_crossed_ends_the_way),
+        cmocka_unit_test(memory_that_is_gone_is_told_apart_from_no_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,10 +53,11 @@ static int finish(struct test_dwarf *w, struct read *t)
     test_dwarf_unit_end(w);
     t->d = test_dwarf_sections(w);
     t->table = NULL;
-    assert_ok(cairn_dwarf_units_read(&t->d, &t->units, &t->err), t->err);
-    assert_ok(cairn_dwarf_unit_open(&t->units, &t->units.units[0], &t->err), t->err);
-    return cairn_unit_table_new(&t->d, &t->units.units[0], &t->units, &t->units.units[0], &t->table,
-                                &t->err);
+    assert_ok(cairn_dwarf_units_init(&t->units, &t->d, &t->err), t->err);
+    assert_ok(cairn_dwarf_units_read_all(&t->units, &t->err), t->err);
+    struct cairn_dwarf_unit *unit = t->units.sorted[0];
+    assert_ok(cairn_dwarf_unit_open(&t->units, unit, &t->err), t->err);
+    return cairn_unit_table_new(&t->d, unit, &t->units, unit, &t->table, &t->err);
 }
 
 static void done(struct read *t)
@@ -162,7 +163,7 @@ static void paths_are_joined_as_the_compiler_was_given_them(void **state)
         test_dwarf_line_begin(&w);
         test_dwarf_line_end(&w);
         assert_ok(finish(&w, &t), t.err);
-        const struct cairn_dwarf_unit *unit = &t.units.units[0];
+        const struct cairn_dwarf_unit *unit = t.units.sorted[0];
         assert_string_equal(cairn_unit_table_path(t.table, unit, 1), "/src/a.c");
         const char *path = cairn_unit_table_path(t.table, unit, 2);
         assert_string_equal(path, "/src/inc/b.h");
