@@ -115,6 +115,8 @@ struct cairn_symbol_frame {
     uint8_t reserved;
     const char *suffix; /* what the compiler made of the function: "cold", "part.0", "isra.0",
                            "constprop.0.cold"; NULL: nothing */
+    const char *module; /* the part of the kernel that was loaded later and holds the function:
+                           "nf_tables"; NULL: none */
 };
 
 /* The answer for one address; borrowed until the next call on the same symbolizer. */
@@ -173,6 +175,32 @@ CAIRN_API int cairn_symbolizer_open_file(struct cairn_symbolizer *symbolizer, co
 CAIRN_API int cairn_symbolizer_open_bytes(struct cairn_symbolizer *symbolizer, const char *name,
                                           const void *bytes, size_t size,
                                           struct cairn_module **ret_module, struct cairn_err *err);
+
+/*
+ * The kernel's functions out of `file`: /proc/kallsyms, a copy of it, or a System.map. Addresses
+ * are those of the file: what KASLR added to a System.map, or to a vmlinux, is for the caller to
+ * subtract. There are no lines. `modules` is a copy of /proc/modules, which says where kernel
+ * modules end; NULL: then the last function of each ends with its page. Each call makes a new
+ * module, which belongs to the symbolizer.
+ *
+ * CAIRN_E_ACCESS: the file cannot be read, or the kernel hides the addresses (the hint says how to
+ * see them). CAIRN_E_FORMAT: no line of it is a symbol. CAIRN_E_LIMIT: more than 10^7 lines.
+ */
+CAIRN_API int cairn_symbolizer_open_kallsyms(struct cairn_symbolizer *symbolizer, const char *file,
+                                             const char *modules, struct cairn_module **ret_module,
+                                             struct cairn_err *err);
+
+/*
+ * Code that a JIT compiler made, out of the text of a perf map: lines "START SIZE NAME", numbers in
+ * hex, in any order; where they overlap a later one wins. Look-ups take addresses of that process.
+ * `name` is what answers and messages call it. Whoever opens /tmp/perf-PID.map of another user must
+ * look at whose file it is: anybody can write there. Each call makes a new module, which belongs to
+ * the symbolizer. CAIRN_E_FORMAT: no line of it is one. CAIRN_E_LIMIT: more than 10^7 lines.
+ */
+CAIRN_API int cairn_symbolizer_open_jit_map(struct cairn_symbolizer *symbolizer, const char *name,
+                                            const void *text, size_t size,
+                                            struct cairn_module **ret_module,
+                                            struct cairn_err *err);
 
 CAIRN_API const struct cairn_module_info *cairn_module_info(const struct cairn_module *module);
 

@@ -18,6 +18,7 @@
 #include "dwarf/name.h"
 #include "symbol/debugfile.h"
 #include "symbol/module_symbols.h"
+#include "symbol/symbol_list.h"
 #include "symbol/unit_map.h"
 #include "symbol/unit_table.h"
 
@@ -52,6 +53,8 @@ struct cairn_module {
     uint64_t used;
 
     struct cairn_debugfile_found found;
+    bool is_listed;                /* names come from `list`, and there is no ELF file */
+    struct cairn_symbol_list list; /* of the kernel, or of a JIT compiler */
     uint8_t *owned_bytes; /* of cairn_symbolizer_open_bytes(); such a module is never unloaded */
     struct cairn_elf image, debug; /* the same file twice where there is only one */
     bool has_image;                /* program headers with offsets that mean something */

@@ -8,12 +8,12 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "symbol/frames.h"
+#include "symbol/listed.h"
 
 enum { RELOADS_TOLD = 1000 };
 
 /* How a module was asked for. */
-enum kind { KIND_PATH, KIND_FILE, KIND_BYTES };
+enum kind { KIND_PATH, KIND_FILE, KIND_BYTES, KIND_LIST };
 
 /* One answer of open, good or bad. */
 struct entry {
@@ -70,6 +70,7 @@ static void free_entry(struct entry *e)
 {
     cairn_module_close(&e->module);
     cairn_free(e->module.owned_bytes);
+    cairn_symbol_list_done(&e->module.list);
     cairn_free(e->module.path);
     cairn_free(e->module.debug_path);
     cairn_free(e->module.build_id);
@@ -213,6 +214,38 @@ int cairn_symbolizer_open_bytes(struct cairn_symbolizer *symbolizer, const char 
     return CAIRN_OK;
 }
 
+static int take_list(struct cairn_module *m, const char *name, struct cairn_symbol_list *list,
+                     struct cairn_err *err)
+{
+    m->is_listed = m->loaded = true;
+    m->list = *list;
+    *list = (struct cairn_symbol_list){0};
+    m->path = cairn_strdup(name);
+    m->info = (struct cairn_module_info){
+        .path = m->path, .build_id = "", .machine = "", .has_symtab = 1, .way = CAIRN_WAY_SYMBOLS};
+    return m->path ? CAIRN_OK : cairn_fail_memory(err);
+}
+
+int cairn_symbolizer_add_list(struct cairn_symbolizer *symbolizer, const char *name,
+                              struct cairn_symbol_list *list, struct cairn_module **ret_module,
+                              struct cairn_err *err)
+{
+    struct entry *e;
+    int code = add_entry(symbolizer, KIND_LIST, name, "", &e, err);
+    if (code < 0) {
+        cairn_symbol_list_done(list);
+        return code;
+    }
+    code = take_list(&e->module, name, list, err);
+    if (code < 0) {
+        free_entry(e);
+        symbolizer->n--;
+        return code;
+    }
+    *ret_module = &e->module;
+    return CAIRN_OK;
+}
+
 const struct cairn_module_info *cairn_module_info(const struct cairn_module *module)
 {
     return &module->info;
@@ -266,7 +299,7 @@ static struct entry *find_oldest(const struct cairn_symbolizer *s)
     struct entry *oldest = NULL;
     for (size_t i = 0; i < s->n; i++) {
         struct entry *e = s->entries[i];
-        if (e->module.loaded && e->kind != KIND_BYTES && e->module.used != s->now &&
+        if (e->module.loaded && e->kind < KIND_BYTES && e->module.used != s->now &&
             (!oldest || e->module.used < oldest->module.used))
             oldest = e;
     }
@@ -335,13 +368,14 @@ int cairn_symbolize(struct cairn_symbolizer *symbolizer, struct cairn_module *mo
     if (code < 0)
         return code;
     struct cairn_symbol answer = {.state = CAIRN_SYMBOL_OUTSIDE};
-    if (cairn_module_holds(module, vaddr)) {
+    if (module->is_listed || cairn_module_holds(module, vaddr)) {
         struct cairn_frames_request request = {.module = module,
                                                .demangler = &s->demangler,
                                                .vaddr = vaddr,
                                                .now = s->now,
                                                .no_inlines = s->no_inlines};
-        code = cairn_frames_find(&request, &s->frames, err);
+        code = module->is_listed ? cairn_listed_find(&request, &s->frames, err)
+                                 : cairn_frames_find(&request, &s->frames, err);
         if (code < 0)
             return code;
         answer.state = CAIRN_SYMBOL_NO_SYMBOL;
