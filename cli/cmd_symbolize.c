@@ -225,9 +225,10 @@ static void put_text(struct cairn_buffer *out, uint64_t address, const struct ca
 static void put_json_frame(struct cairn_json *json, const struct cairn_symbol_frame *frame)
 {
     static const char *const sources[] = {
-        [CAIRN_SOURCE_DWARF] = "dwarf",
-        [CAIRN_SOURCE_SYMTAB] = "symtab",
-        [CAIRN_SOURCE_DYNSYM] = "dynsym",
+        [CAIRN_SOURCE_DWARF] = "dwarf",   [CAIRN_SOURCE_SYMTAB] = "symtab",
+        [CAIRN_SOURCE_DYNSYM] = "dynsym", [CAIRN_SOURCE_DEBUGDATA] = "debugdata",
+        [CAIRN_SOURCE_PLT] = "plt",       [CAIRN_SOURCE_KERNEL] = "kernel",
+        [CAIRN_SOURCE_JIT] = "jit",
     };
     cairn_json_open(json, NULL, '{');
     cairn_json_str(json, "function", frame->function);
@@ -237,7 +238,7 @@ static void put_json_frame(struct cairn_json *json, const struct cairn_symbol_fr
     cairn_json_u64(json, "start_line", frame->start_line);
     cairn_json_bool(json, "inlined", frame->inlined);
     cairn_json_str(json, "source",
-                   frame->source <= CAIRN_SOURCE_DYNSYM ? sources[frame->source] : NULL);
+                   frame->source <= CAIRN_SOURCE_JIT ? sources[frame->source] : NULL);
     cairn_json_str(json, "suffix", frame->suffix);
     cairn_json_bool(json, "folded", frame->folded);
     cairn_json_close(json, '}');

@@ -6,13 +6,13 @@ set -eu
 
 packages() {
     case $1 in
-    build) echo gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libzstd-dev libiberty-dev ;;
+    build) echo gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libzstd-dev liblzma-dev libiberty-dev ;;
     demo) echo g++ ;;
     # Compilers and linkers build the programs that are looked into; llvm, elfutils and binutils say
     # what is in them; go reads our profiles; chromium opens our pictures.
     test)
         echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils \
-            dwz python3 mandoc shellcheck zstd golang-go chromium chromium-driver python3-selenium
+            dwz python3 mandoc shellcheck zstd xz-utils golang-go chromium chromium-driver python3-selenium
         ;;
     bench) echo g++ python3 binutils time ;;
     full) echo qemu-user gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf cppcheck clang-tidy ;;

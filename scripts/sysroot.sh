@@ -43,7 +43,7 @@ cd "$apt_root/cache"
 apt-get -qq -o APT::Sandbox::User="$(id -un)" -o APT::Get::List-Cleanup=false update \
     >"$apt_root/update.log" 2>&1 || :
 apt-get -qq -o APT::Sandbox::User="$(id -un)" download \
-    zlib1g zlib1g-dev libzstd1 libzstd-dev libiberty-dev libcmocka0 libcmocka-dev || {
+    zlib1g zlib1g-dev libzstd1 libzstd-dev liblzma5 liblzma-dev libiberty-dev libcmocka0 libcmocka-dev || {
     cat "$apt_root/update.log" >&2
     exit 1
 }

@@ -15,7 +15,7 @@ extern "C" {
 /* "0.1.0", of the library that is running. Static text. */
 CAIRN_API const char *cairn_version(void);
 
-/* What this build can do, words with a blank between: "zlib zstd libiberty perf_event ptrace".
+/* What this build can do, words with a blank between: "zlib zstd xz libiberty perf_event ptrace".
  * Static text. */
 CAIRN_API const char *cairn_features(void);
 

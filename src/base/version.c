@@ -33,7 +33,7 @@ const char *cairn_version(void)
 
 const char *cairn_features(void)
 {
-    return "zlib zstd libiberty perf_event ptrace";
+    return "zlib zstd xz libiberty perf_event ptrace";
 }
 
 const char *cairn_target(void)

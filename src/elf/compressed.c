@@ -55,6 +55,14 @@ static bool read_old_claim(struct cairn_span bytes, struct claim *ret)
     return !r.failed && memcmp(magic.data, "ZLIB", 4) == 0;
 }
 
+size_t cairn_elf_plain_bytes_max(size_t packed_bytes)
+{
+    uint64_t most =
+        packed_bytes < plain_bytes_max / ratio_max ? packed_bytes * ratio_max : plain_bytes_max;
+    most = most > modest_bytes_max ? most : modest_bytes_max;
+    return most < SIZE_MAX ? (size_t)most : SIZE_MAX;
+}
+
 static int check_claim(const struct claim *claim, const char *name, struct cairn_err *err)
 {
     if (claim->method != ELFCOMPRESS_ZLIB && claim->method != ELFCOMPRESS_ZSTD)

@@ -27,6 +27,9 @@ int cairn_elf_read_section(const struct cairn_elf *elf, const char *name,
 int cairn_elf_read_section_of(const struct cairn_elf *elf, const struct cairn_elf_section *section,
                               struct cairn_elf_data *ret_data, struct cairn_err *err);
 
+/* What so many compressed bytes may stand for at most, by the rule above. */
+size_t cairn_elf_plain_bytes_max(size_t packed_bytes);
+
 void cairn_elf_data_done(struct cairn_elf_data *data); /* all-zero is fine */
 
 #endif /* CAIRN_ELF_COMPRESSED_H */

@@ -33,6 +33,7 @@ struct cairn_elf_reach {
 /* What all symbols of a table are read with. */
 struct source {
     const struct cairn_elf *elf;
+    const struct cairn_elf *image; /* whose code the table speaks of */
     struct cairn_span table, names;
     struct cairn_span section_numbers; /* SHT_SYMTAB_SHNDX, or empty */
     struct code_section *code;         /* by number of the section */
@@ -53,8 +54,11 @@ static int source_read_code(struct source *source, struct cairn_err *err)
     struct cairn_elf_section section;
     for (uint32_t i = 1; cairn_elf_section(source->elf, i, &section); i++) {
         uint64_t high;
-        if (!(section.flags & SHF_EXECINSTR) ||
+        if (!(section.flags & SHF_EXECINSTR) || !section.size ||
             __builtin_add_overflow(section.vaddr, section.size, &high))
+            continue;
+        if (source->image != source->elf && !(cairn_elf_is_code(source->image, section.vaddr) &&
+                                              cairn_elf_is_code(source->image, high - 1)))
             continue;
         source->code[i] = (struct code_section){section.vaddr, high};
     }
@@ -331,7 +335,8 @@ static void find_section_numbers(struct source *source, uint32_t table_index)
 }
 
 static int read_table(const struct cairn_elf *elf, const struct cairn_elf_section *table,
-                      struct cairn_elf_symtab *symtab, struct cairn_err *err)
+                      const struct cairn_elf *image, struct cairn_elf_symtab *symtab,
+                      struct cairn_err *err)
 {
     size_t entry_min = elf->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     if (table->entry_size && (table->entry_size < entry_min || table->entry_size > 4096))
@@ -347,7 +352,8 @@ static int read_table(const struct cairn_elf *elf, const struct cairn_elf_sectio
     if (code < 0)
         return code;
 
-    struct source source = {.elf = elf, .table = symtab->data.bytes, .names = symtab->names.bytes};
+    struct source source = {
+        .elf = elf, .image = image, .table = symtab->data.bytes, .names = symtab->names.bytes};
     find_section_numbers(&source, table->index);
     code = source_read_code(&source, err);
     if (code == CAIRN_OK)
@@ -360,6 +366,13 @@ static int read_table(const struct cairn_elf *elf, const struct cairn_elf_sectio
 int cairn_elf_symtab_read(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
                           struct cairn_elf_symtab *ret_symtab, struct cairn_err *err)
 {
+    return cairn_elf_symtab_read_for(elf, kind, elf, ret_symtab, err);
+}
+
+int cairn_elf_symtab_read_for(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
+                              const struct cairn_elf *image, struct cairn_elf_symtab *ret_symtab,
+                              struct cairn_err *err)
+{
     struct cairn_elf_symtab symtab = {0};
     struct cairn_elf_section table;
     uint32_t type = kind == CAIRN_ELF_SYMTAB ? SHT_SYMTAB : SHT_DYNSYM;
@@ -367,7 +380,7 @@ int cairn_elf_symtab_read(const struct cairn_elf *elf, enum cairn_elf_symtab_kin
         *ret_symtab = symtab;
         return CAIRN_OK;
     }
-    int code = read_table(elf, &table, &symtab, err);
+    int code = read_table(elf, &table, image, &symtab, err);
     if (code == CAIRN_OK && symtab.n) {
         qsort(symtab.symbols, symtab.n, sizeof *symtab.symbols, compare_symbols);
         unique_symbols(&symtab);

@@ -44,6 +44,12 @@ enum cairn_elf_symtab_kind {
  */
 int cairn_elf_symtab_read(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
                           struct cairn_elf_symtab *ret_symtab, struct cairn_err *err);
+
+/* The same for a table that speaks of another file's code, as the one inside .gnu_debugdata does:
+ * symbols of a section that does not lie in code of `image` are left out. */
+int cairn_elf_symtab_read_for(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
+                              const struct cairn_elf *image, struct cairn_elf_symtab *ret_symtab,
+                              struct cairn_err *err);
 void cairn_elf_symtab_done(struct cairn_elf_symtab *symtab);
 
 /*

@@ -2,9 +2,26 @@
 #include "symbol/module_symbols.h"
 
 #include "base/error.h"
+#include "base/log.h"
+#include "elf/minidebug.h"
 #include "symbol/module.h"
 
-/* Reads one table and puts it behind the others, unless it names nothing. */
+static bool is_one_file(const struct cairn_module *m)
+{
+    return m->debug.bytes.data == m->image.bytes.data;
+}
+
+/* Puts a table behind the others, unless it could not be read or names nothing. */
+static int add_table(struct cairn_module *m, int code, struct cairn_module_symtab *table,
+                     struct cairn_err *why, struct cairn_err *err)
+{
+    if (code == CAIRN_OK && table->symtab.n)
+        m->symbols.tables[m->symbols.n++] = *table;
+    else if (code == CAIRN_OK)
+        cairn_elf_symtab_done(&table->symtab);
+    return cairn_module_bear(m, code, why, err);
+}
+
 static int add_symtab(struct cairn_module *m, const struct cairn_elf *elf,
                       enum cairn_elf_symtab_kind kind, enum cairn_symbol_source source,
                       struct cairn_err *err)
@@ -12,42 +29,87 @@ static int add_symtab(struct cairn_module *m, const struct cairn_elf *elf,
     struct cairn_module_symtab table = {.source = source};
     struct cairn_err why;
     int code = cairn_elf_symtab_read(elf, kind, &table.symtab, &why);
-    if (code == CAIRN_OK && table.symtab.n)
-        m->symbols.tables[m->symbols.n++] = table;
-    else
-        cairn_elf_symtab_done(&table.symtab);
-    return cairn_module_bear(m, code, &why, err);
+    return add_table(m, code, &table, &why, err);
 }
 
-static int read_symbols(struct cairn_module *m, struct cairn_err *err)
+static int read_symtab(struct cairn_module *m, struct cairn_err *err)
 {
-    struct cairn_module_symbols *symbols = &m->symbols;
     int code = add_symtab(m, &m->debug, CAIRN_ELF_SYMTAB, CAIRN_SOURCE_SYMTAB, err);
-    if (code == CAIRN_OK && !symbols->n && m->debug.bytes.data != m->image.bytes.data)
+    if (code == CAIRN_OK && !m->symbols.n && !is_one_file(m))
         code = add_symtab(m, &m->image, CAIRN_ELF_SYMTAB, CAIRN_SOURCE_SYMTAB, err);
+    return code;
+}
+
+/* Names that the packed file has for other code than the image's would be wrong ones. */
+static int read_packed_symtab(const struct cairn_module *m, struct cairn_span file,
+                              struct cairn_elf_symtab *ret_symtab, struct cairn_err *err)
+{
+    struct cairn_elf packed;
+    int code = cairn_elf_open(file, &packed, err);
+    if (code == CAIRN_OK && packed.machine != m->image.machine)
+        code = cairn_fail(err, CAIRN_E_FORMAT, "is of machine %u, its file of machine %u",
+                          packed.machine, m->image.machine);
     if (code == CAIRN_OK)
-        code = add_symtab(m, &m->image, CAIRN_ELF_DYNSYM, CAIRN_SOURCE_DYNSYM, err);
-    if (code < 0) {
-        cairn_module_symbols_done(symbols);
-        return code;
-    }
-    symbols->read = true;
-    return CAIRN_OK;
+        code = cairn_elf_symtab_read_for(&packed, CAIRN_ELF_SYMTAB, &m->image, ret_symtab, err);
+    return code < 0 ? cairn_fail_in(err, code, "the ELF file in .gnu_debugdata") : CAIRN_OK;
+}
+
+static int read_minidebug(struct cairn_module *m, struct cairn_err *err)
+{
+    struct cairn_module_symtab table = {.source = CAIRN_SOURCE_DEBUGDATA};
+    struct cairn_elf_data *file = &m->symbols.minidebug;
+    struct cairn_err why;
+    cairn_elf_data_done(file);
+    int code = cairn_elf_read_minidebug(&m->image, file, &why);
+    if (code == CAIRN_OK && !file->bytes.size && !is_one_file(m))
+        code = cairn_elf_read_minidebug(&m->debug, file, &why);
+    if (code == CAIRN_OK && !file->bytes.size)
+        return CAIRN_OK;
+    if (code == CAIRN_OK)
+        code = read_packed_symtab(m, file->bytes, &table.symtab, &why);
+    return add_table(m, code, &table, &why, err);
+}
+
+static int read_dynsym(struct cairn_module *m, struct cairn_err *err)
+{
+    return add_symtab(m, &m->image, CAIRN_ELF_DYNSYM, CAIRN_SOURCE_DYNSYM, err);
+}
+
+/* Each adds a table, or none, and is tried again after CAIRN_E_NOMEM. */
+static int (*const places[])(struct cairn_module *m, struct cairn_err *err) = {
+    read_symtab,
+    read_minidebug,
+    read_dynsym,
+};
+
+enum { N_PLACES = sizeof places / sizeof *places };
+
+static int ask_next_place(struct cairn_module *m, struct cairn_err *err)
+{
+    int code = places[m->symbols.n_asked](m, err);
+    if (code == CAIRN_OK)
+        m->symbols.n_asked++;
+    return code;
 }
 
 int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
                              const struct cairn_elf_symbol **ret_symbol,
                              enum cairn_symbol_source *ret_source, struct cairn_err *err)
 {
-    int code = m->symbols.read ? CAIRN_OK : read_symbols(m, err);
-    if (code < 0)
-        return code;
+    struct cairn_module_symbols *symbols = &m->symbols;
     *ret_symbol = NULL;
     *ret_source = CAIRN_SOURCE_NONE;
-    for (size_t i = 0; i < m->symbols.n && !*ret_symbol; i++) {
-        *ret_symbol = cairn_elf_symtab_find(&m->symbols.tables[i].symtab, vaddr);
+    for (size_t i = 0; !*ret_symbol; i++) {
+        while (i == symbols->n && symbols->n_asked < N_PLACES) {
+            int code = ask_next_place(m, err);
+            if (code < 0)
+                return code;
+        }
+        if (i == symbols->n)
+            break;
+        *ret_symbol = cairn_elf_symtab_find(&symbols->tables[i].symtab, vaddr);
         if (*ret_symbol)
-            *ret_source = m->symbols.tables[i].source;
+            *ret_source = symbols->tables[i].source;
     }
     return CAIRN_OK;
 }
@@ -56,9 +118,11 @@ int cairn_module_symbol_tables(struct cairn_module *m,
                                const struct cairn_module_symtab **ret_tables, size_t *ret_n,
                                struct cairn_err *err)
 {
-    int code = m->symbols.read ? CAIRN_OK : read_symbols(m, err);
-    if (code < 0)
-        return code;
+    while (m->symbols.n_asked < N_PLACES) {
+        int code = ask_next_place(m, err);
+        if (code < 0)
+            return code;
+    }
     *ret_tables = m->symbols.tables;
     *ret_n = m->symbols.n;
     return CAIRN_OK;
@@ -66,7 +130,7 @@ int cairn_module_symbol_tables(struct cairn_module *m,
 
 size_t cairn_module_symbols_bytes(const struct cairn_module_symbols *symbols)
 {
-    size_t bytes = 0;
+    size_t bytes = symbols->minidebug.bytes.size;
     for (size_t i = 0; i < symbols->n; i++)
         bytes += symbols->tables[i].symtab.n * sizeof *symbols->tables[i].symtab.symbols;
     return bytes;
@@ -76,5 +140,6 @@ void cairn_module_symbols_done(struct cairn_module_symbols *symbols)
 {
     for (size_t i = 0; i < symbols->n; i++)
         cairn_elf_symtab_done(&symbols->tables[i].symtab);
+    cairn_elf_data_done(&symbols->minidebug);
     *symbols = (struct cairn_module_symbols){0};
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The symbol tables of a module, in the order in which they are asked for an address: the more a
- * table knows, the earlier. They are read with the first look-up.
+ * table knows, the earlier. Each is read when those before it had no answer.
  *
- *     .symtab    of the debug file, else of the image
- *     .dynsym    of the image
+ *     .symtab          of the debug file, else of the image
+ *     .gnu_debugdata   of the image, else of the debug file: the .symtab packed into it
+ *     .dynsym          of the image
  */
 #ifndef CAIRN_SYMBOL_MODULE_SYMBOLS_H
 #define CAIRN_SYMBOL_MODULE_SYMBOLS_H
@@ -22,9 +23,10 @@ struct cairn_module_symtab {
 };
 
 struct cairn_module_symbols {
-    bool read; /* the rest is valid */
-    struct cairn_module_symtab tables[CAIRN_MODULE_SYMTABS_MAX];
+    struct cairn_module_symtab tables[CAIRN_MODULE_SYMTABS_MAX]; /* none is empty */
     size_t n;
+    unsigned n_asked; /* so many of the places above were read */
+    struct cairn_elf_data minidebug;
 };
 
 /* The symbol that covers an address, of the first table that knows one, and that table's source;
