@@ -24,7 +24,7 @@ static const uint32_t root_wants =
     BIT(CAIRN_DWARF_NAME) | BIT(CAIRN_DWARF_LOW) | BIT(CAIRN_DWARF_HIGH) | BIT(CAIRN_DWARF_RANGES) |
     BIT(CAIRN_DWARF_STMT_LIST) | BIT(CAIRN_DWARF_COMP_DIR) | BIT(CAIRN_DWARF_LANGUAGE) |
     BIT(CAIRN_DWARF_STR_BASE) | BIT(CAIRN_DWARF_ADDR_BASE) | BIT(CAIRN_DWARF_RNGLISTS_BASE) |
-    BIT(CAIRN_DWARF_DWO_NAME);
+    BIT(CAIRN_DWARF_DWO_NAME) | BIT(CAIRN_DWARF_DWO_ID) | BIT(CAIRN_DWARF_RANGES_BASE);
 
 /* What a DIE of this tag is to us, and which of its values are kept. */
 static uint8_t kind_of(uint16_t tag, uint32_t *ret_wants)
@@ -54,6 +54,7 @@ static uint8_t kind_of(uint16_t tag, uint32_t *ret_wants)
     case CAIRN_DW_TAG_COMPILE_UNIT:
     case CAIRN_DW_TAG_PARTIAL_UNIT:
     case CAIRN_DW_TAG_SKELETON_UNIT:
+    case CAIRN_DW_TAG_TYPE_UNIT:
         *ret_wants = root_wants;
         return CAIRN_DWARF_OTHER;
     default:
@@ -80,6 +81,7 @@ static enum cairn_dwarf_want want_of(uint64_t attribute)
         return CAIRN_DWARF_RANGES;
     case CAIRN_DW_AT_ABSTRACT_ORIGIN:
     case CAIRN_DW_AT_SPECIFICATION:
+    case CAIRN_DW_AT_SIGNATURE:
         return CAIRN_DWARF_ORIGIN;
     case CAIRN_DW_AT_DECL_LINE:
         return CAIRN_DWARF_DECL_LINE;
@@ -103,6 +105,10 @@ static enum cairn_dwarf_want want_of(uint64_t attribute)
     case CAIRN_DW_AT_DWO_NAME:
     case CAIRN_DW_AT_GNU_DWO_NAME:
         return CAIRN_DWARF_DWO_NAME;
+    case CAIRN_DW_AT_GNU_DWO_ID:
+        return CAIRN_DWARF_DWO_ID;
+    case CAIRN_DW_AT_GNU_RANGES_BASE:
+        return CAIRN_DWARF_RANGES_BASE;
     default:
         return CAIRN_DWARF_NOTHING;
     }

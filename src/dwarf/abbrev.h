@@ -22,7 +22,7 @@ enum cairn_dwarf_want {
     CAIRN_DWARF_LOW,
     CAIRN_DWARF_HIGH,
     CAIRN_DWARF_RANGES,
-    CAIRN_DWARF_ORIGIN, /* DW_AT_abstract_origin or DW_AT_specification */
+    CAIRN_DWARF_ORIGIN, /* DW_AT_abstract_origin, DW_AT_specification or DW_AT_signature */
     CAIRN_DWARF_DECL_LINE,
     CAIRN_DWARF_CALL_FILE,
     CAIRN_DWARF_CALL_LINE,
@@ -33,6 +33,8 @@ enum cairn_dwarf_want {
     CAIRN_DWARF_ADDR_BASE,
     CAIRN_DWARF_RNGLISTS_BASE,
     CAIRN_DWARF_DWO_NAME,
+    CAIRN_DWARF_DWO_ID,
+    CAIRN_DWARF_RANGES_BASE, /* GNU: for the .dwo's range lists */
     CAIRN_DWARF_N_WANTS,
     CAIRN_DWARF_NOTHING = CAIRN_DWARF_N_WANTS, /* cross the form, keep nothing */
 };

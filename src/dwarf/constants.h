@@ -20,6 +20,7 @@ enum cairn_dw_tag {
     CAIRN_DW_TAG_NAMESPACE = 0x39,
     CAIRN_DW_TAG_PARTIAL_UNIT = 0x3c,
     CAIRN_DW_TAG_CALL_SITE = 0x48,
+    CAIRN_DW_TAG_TYPE_UNIT = 0x41,
     CAIRN_DW_TAG_SKELETON_UNIT = 0x4a,
     CAIRN_DW_TAG_GNU_TEMPLATE_PARAMETER_PACK = 0x4107,
     CAIRN_DW_TAG_GNU_FORMAL_PARAMETER_PACK = 0x4108,
@@ -40,6 +41,7 @@ enum cairn_dw_at {
     CAIRN_DW_AT_RANGES = 0x55,
     CAIRN_DW_AT_CALL_FILE = 0x58,
     CAIRN_DW_AT_CALL_LINE = 0x59,
+    CAIRN_DW_AT_SIGNATURE = 0x69,
     CAIRN_DW_AT_LINKAGE_NAME = 0x6e,
     CAIRN_DW_AT_STR_OFFSETS_BASE = 0x72,
     CAIRN_DW_AT_ADDR_BASE = 0x73,
@@ -47,6 +49,8 @@ enum cairn_dw_at {
     CAIRN_DW_AT_DWO_NAME = 0x76,
     CAIRN_DW_AT_MIPS_LINKAGE_NAME = 0x2007,
     CAIRN_DW_AT_GNU_DWO_NAME = 0x2130,
+    CAIRN_DW_AT_GNU_DWO_ID = 0x2131,
+    CAIRN_DW_AT_GNU_RANGES_BASE = 0x2132,
     CAIRN_DW_AT_GNU_ADDR_BASE = 0x2133,
 };
 
@@ -108,6 +112,15 @@ enum cairn_dw_ut {
     CAIRN_DW_UT_SKELETON = 4,
     CAIRN_DW_UT_SPLIT_COMPILE = 5,
     CAIRN_DW_UT_SPLIT_TYPE = 6,
+};
+
+/* Columns of the index of a .dwp (DWARF 5, 7.3.5.3; 2 and another meaning of 8 in version 2). */
+enum cairn_dw_sect {
+    CAIRN_DW_SECT_INFO = 1,
+    CAIRN_DW_SECT_GNU_TYPES = 2,
+    CAIRN_DW_SECT_ABBREV = 3,
+    CAIRN_DW_SECT_STR_OFFSETS = 6,
+    CAIRN_DW_SECT_RNGLISTS = 8,
 };
 
 /* Languages that are asked for by name (DWARF 5, 7.12, and dwarfstd.org's later list). */

@@ -130,6 +130,9 @@ const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_d
         return read_string(d->str, value);
     case CAIRN_DW_FORM_LINE_STRP:
         return read_string(d->line_str, value);
+    case CAIRN_DW_FORM_STRP_SUP:
+    case CAIRN_DW_FORM_GNU_STRP_ALT:
+        return read_string(d->alt_str, value);
     case CAIRN_DW_FORM_STRX:
     case CAIRN_DW_FORM_STRX1:
     case CAIRN_DW_FORM_STRX2:

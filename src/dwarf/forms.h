@@ -85,7 +85,7 @@ static inline uint64_t cairn_dwarf_form_read(struct cairn_reader *r, uint16_t *f
 }
 
 /* A string in .debug_info, .debug_str, .debug_line_str or through .debug_str_offsets; `home` is the
- * section that a string in place stands in. NULL: elsewhere (a supplementary file), or damaged. */
+ * section that a string in place stands in; or in the supplementary file. NULL: damaged. */
 const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                                struct cairn_span home, uint16_t form, uint64_t value);
 
@@ -98,7 +98,8 @@ bool cairn_dwarf_address(const struct cairn_dwarf *d, const struct cairn_dwarf_u
 bool cairn_dwarf_indexed_address(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                                  uint64_t index, uint64_t *ret_vaddr);
 
-/* Where in .debug_info a reference points to; false for one to a type unit or to another file. */
+/* Where in .debug_info a reference points to; false for one to a type unit or to another file,
+ * which cairn_dwarf_follow() knows. */
 bool cairn_dwarf_reference(const struct cairn_dwarf_unit *unit, uint16_t form, uint64_t value,
                            uint64_t *ret_off);
 

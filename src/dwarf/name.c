@@ -10,33 +10,60 @@ enum {
     PATH_MAX_DEPTH = 64
 };
 
+/* What one DIE of the chain adds; false where it is none, or damaged. */
+static bool take(const struct cairn_dwarf_spot *at, struct cairn_dwarf_unit *unit,
+                 struct cairn_dwarf_die *die, struct cairn_dwarf_name *found)
+{
+    const struct cairn_dwarf *d = at->home->d;
+    if (!cairn_dwarf_die_at(d, unit, at->die, die) || die->abbrev->kind != CAIRN_DWARF_FUNCTION)
+        return false;
+    found->declared = at->die;
+    found->home = at->home;
+    if (unit->has_language)
+        found->is_c = unit->is_c;
+    if (!found->linkage)
+        found->linkage = cairn_dwarf_die_string(d, unit, die, CAIRN_DWARF_LINKAGE);
+    if (!found->name)
+        found->name = cairn_dwarf_die_string(d, unit, die, CAIRN_DWARF_NAME);
+    if (!found->decl_line && cairn_dwarf_die_has(die, CAIRN_DWARF_DECL_LINE))
+        found->decl_line = (uint32_t)die->value[CAIRN_DWARF_DECL_LINE];
+    return true;
+}
+
+/* The open unit around a DIE; NULL where it is damaged. CAIRN_E_NOMEM. */
+static int open_at(const struct cairn_dwarf_spot *at, struct cairn_dwarf_unit **ret_unit,
+                   struct cairn_err *err)
+{
+    struct cairn_err why;
+    *ret_unit = cairn_dwarf_units_find(at->home, at->die);
+    if (!*ret_unit)
+        return cairn_dwarf_units_failed(at->home, err);
+    int code = cairn_dwarf_unit_open(at->home, *ret_unit, &why);
+    if (code == CAIRN_E_NOMEM)
+        return cairn_fail_memory(err);
+    if (code < 0)
+        *ret_unit = NULL;
+    return CAIRN_OK;
+}
+
 int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die_off,
                               struct cairn_dwarf_name *ret_name, struct cairn_err *err)
 {
     struct cairn_dwarf_name found = {.declared = die_off, .home = units};
-    for (int i = 0; i < ORIGINS_MAX; i++) {
-        struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(units, die_off);
+    struct cairn_dwarf_spot at = {units, die_off};
+    for (int i = 0; i < ORIGINS_MAX && at.home; i++) {
+        struct cairn_dwarf_unit *unit;
         struct cairn_dwarf_die die;
-        int code =
-            unit ? cairn_dwarf_unit_open(units, unit, err) : cairn_dwarf_units_failed(units, err);
-        if (!unit && code == CAIRN_OK)
-            break;
-        if (code == CAIRN_E_NOMEM)
+        int code = open_at(&at, &unit, err);
+        if (code < 0)
             return code;
-        if (code < 0 || !cairn_dwarf_die_at(units->d, unit, die_off, &die) ||
-            die.abbrev->kind != CAIRN_DWARF_FUNCTION)
+        if (!unit || !take(&at, unit, &die, &found) ||
+            !cairn_dwarf_die_has(&die, CAIRN_DWARF_ORIGIN))
             break;
-        found.declared = die_off;
-        if (!found.linkage)
-            found.linkage = cairn_dwarf_die_string(units->d, unit, &die, CAIRN_DWARF_LINKAGE);
-        if (!found.name)
-            found.name = cairn_dwarf_die_string(units->d, unit, &die, CAIRN_DWARF_NAME);
-        if (!found.decl_line && cairn_dwarf_die_has(&die, CAIRN_DWARF_DECL_LINE))
-            found.decl_line = (uint32_t)die.value[CAIRN_DWARF_DECL_LINE];
-        if (!cairn_dwarf_die_has(&die, CAIRN_DWARF_ORIGIN) ||
-            !cairn_dwarf_reference(unit, die.form[CAIRN_DWARF_ORIGIN],
-                                   die.value[CAIRN_DWARF_ORIGIN], &die_off))
-            break;
+        code = cairn_dwarf_follow(at.home, unit, die.form[CAIRN_DWARF_ORIGIN],
+                                  die.value[CAIRN_DWARF_ORIGIN], &at, err);
+        if (code < 0)
+            return code;
     }
     *ret_name = found;
     return CAIRN_OK;
@@ -140,26 +167,53 @@ static const char *unnamed_scope(uint16_t tag)
     }
 }
 
-static void append_scope(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
-                         uint64_t off, struct cairn_buffer *out)
+/* Its own name, or that of the type that it stands for: one in a type unit, or in another file. */
+static int scope_name(struct cairn_dwarf_spot at, struct cairn_dwarf_unit *unit,
+                      const char **ret_name, uint16_t *ret_tag, struct cairn_err *err)
 {
     struct cairn_dwarf_die die;
-    if (!cairn_dwarf_die_at(d, unit, off, &die))
-        return;
-    const char *name = cairn_dwarf_die_string(d, unit, &die, CAIRN_DWARF_NAME);
-    uint64_t origin;
-    uint16_t tag = die.abbrev->tag;
-    if (!name && cairn_dwarf_die_has(&die, CAIRN_DWARF_ORIGIN) &&
-        cairn_dwarf_reference(unit, die.form[CAIRN_DWARF_ORIGIN], die.value[CAIRN_DWARF_ORIGIN],
-                              &origin) &&
-        cairn_dwarf_die_at(d, unit, origin, &die))
-        name = cairn_dwarf_die_string(d, unit, &die, CAIRN_DWARF_NAME);
-    cairn_buffer_str(out, name ? name : unnamed_scope(tag));
-    cairn_buffer_str(out, "::");
+    const char *name = NULL;
+    *ret_tag = 0;
+    for (int i = 0; i < ORIGINS_MAX && unit && !name; i++) {
+        if (!cairn_dwarf_die_at(at.home->d, unit, at.die, &die))
+            break;
+        if (!i)
+            *ret_tag = die.abbrev->tag;
+        name = cairn_dwarf_die_string(at.home->d, unit, &die, CAIRN_DWARF_NAME);
+        if (name || !cairn_dwarf_die_has(&die, CAIRN_DWARF_ORIGIN))
+            break;
+        int code = cairn_dwarf_follow(at.home, unit, die.form[CAIRN_DWARF_ORIGIN],
+                                      die.value[CAIRN_DWARF_ORIGIN], &at, err);
+        unit = NULL;
+        if (code == CAIRN_OK && at.home)
+            code = open_at(&at, &unit, err);
+        if (code < 0)
+            return code;
+    }
+    *ret_name = name;
+    return CAIRN_OK;
+}
+
+static int append_scopes(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                         const struct path *path, struct cairn_buffer *out, struct cairn_err *err)
+{
+    for (unsigned i = 0; i < path->n; i++) {
+        const char *name;
+        uint16_t tag;
+        int code =
+            scope_name((struct cairn_dwarf_spot){units, path->dies[i]}, unit, &name, &tag, err);
+        if (code < 0)
+            return code;
+        if (!tag)
+            continue; /* damaged */
+        cairn_buffer_str(out, name ? name : unnamed_scope(tag));
+        cairn_buffer_str(out, "::");
+    }
+    return CAIRN_OK;
 }
 
 /* "ns::outer::" for a type inside the function at `function`. */
-static int qualify_by_function(struct cairn_dwarf_units *units, const struct cairn_dwarf_unit *unit,
+static int qualify_by_function(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                                const struct cairn_dwarf_functions *functions, uint64_t function,
                                struct cairn_buffer *out, struct cairn_err *err)
 {
@@ -169,16 +223,24 @@ static int qualify_by_function(struct cairn_dwarf_units *units, const struct cai
         return code;
     struct path path = {0};
     uint32_t outer;
-    if (name.declared >= unit->off && name.declared < unit->end)
-        find_path(units->d, unit, functions, name.declared, &path, &outer);
-    for (unsigned i = 0; i < path.n; i++)
-        append_scope(units->d, unit, path.dies[i], out);
+    struct cairn_dwarf_spot at = {name.home, name.declared};
+    if (at.home == units && at.die >= unit->off && at.die < unit->end) {
+        find_path(units->d, unit, functions, at.die, &path, &outer);
+    } else { /* dwz moved the declaration: its scopes are not known, only where it is */
+        code = open_at(&at, &unit, err);
+        if (code == CAIRN_OK && unit)
+            descend(at.home->d, unit, unit->dies, at.die, &path);
+    }
+    if (code == CAIRN_OK && unit)
+        code = append_scopes(at.home, unit, &path, out, err);
+    if (code < 0)
+        return code;
     cairn_buffer_str(out, name.name);
     cairn_buffer_str(out, "::");
     return CAIRN_OK;
 }
 
-int cairn_dwarf_qualify(struct cairn_dwarf_units *units, const struct cairn_dwarf_unit *unit,
+int cairn_dwarf_qualify(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                         const struct cairn_dwarf_functions *functions, uint64_t off,
                         struct cairn_buffer *out, struct cairn_err *err)
 {
@@ -190,7 +252,8 @@ int cairn_dwarf_qualify(struct cairn_dwarf_units *units, const struct cairn_dwar
         if (code < 0)
             return code;
     }
-    for (unsigned i = 0; i < path.n; i++)
-        append_scope(units->d, unit, path.dies[i], out);
+    int code = append_scopes(units, unit, &path, out, err);
+    if (code < 0)
+        return code;
     return out->failed ? cairn_fail_memory(err) : CAIRN_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "dwarf/function.h"
+#include "dwarf/signature.h"
 
 struct cairn_dwarf_name {
     const char *linkage; /* NULL: the compiler gave none */
@@ -13,9 +14,12 @@ struct cairn_dwarf_name {
     uint32_t decl_line;  /* 0: unknown */
     uint64_t declared;   /* the last DIE of the chain: what is around it qualifies the name */
     struct cairn_dwarf_units *home; /* where that DIE lives */
+    bool is_c; /* as the last unit on the way says that has a language: parts that dwz moved away
+                  have none */
 };
 
-/* Follows at most 16 origins; damage gives what was found before it. CAIRN_E_NOMEM. */
+/* Follows at most 16 origins, into other files too; damage gives what was found before it.
+ * CAIRN_E_NOMEM. */
 int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die,
                               struct cairn_dwarf_name *ret_name, struct cairn_err *err);
 
@@ -24,7 +28,7 @@ int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die,
  * of `unit`, whose walk gave `functions`. A unit in C, or a DIE outside all scopes, appends
  * nothing.
  */
-int cairn_dwarf_qualify(struct cairn_dwarf_units *units, const struct cairn_dwarf_unit *unit,
+int cairn_dwarf_qualify(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                         const struct cairn_dwarf_functions *functions, uint64_t off,
                         struct cairn_buffer *out, struct cairn_err *err);
 

@@ -149,8 +149,8 @@ int cairn_dwarf_ranges_read(const struct cairn_dwarf *d, const struct cairn_dwar
                             struct cairn_err *err)
 {
     if (unit->sizes.version < 5)
-        return read_pairs(d, unit, value, ranges, err);
-    uint64_t off = value;
+        return read_pairs(d, unit, unit->ranges_start + value, ranges, err);
+    uint64_t off = unit->ranges_start + value;
     if (form == CAIRN_DW_FORM_RNGLISTX && !find_list(d, unit, value, &off))
         return cairn_fail(err, CAIRN_E_FORMAT, ".debug_rnglists: no list of number %llu",
                           (unsigned long long)value);

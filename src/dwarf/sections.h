@@ -19,7 +19,10 @@ struct cairn_dwarf_range {
 struct cairn_dwarf {
     const char *path; /* of the file, for messages; NULL: not known */
     struct cairn_span info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists,
-        aranges; /* absent ones are empty */
+        aranges;               /* absent ones are empty */
+    struct cairn_span alt_str; /* .debug_str of the supplementary file */
+    bool is_types;             /* `info` is a .debug_types, which DWARF 4 has for type units */
+    bool is_dwo; /* the sections of a .dwo or .dwp; `addr` and `ranges` are the module's */
     bool swap;   /* file and host differ in byte order */
 
     /*

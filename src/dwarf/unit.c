@@ -67,12 +67,15 @@ static void note_language(struct cairn_dwarf_unit *u, uint64_t language)
 }
 
 /* The bases come first: other values of the same DIE are indices that count from them. */
-static void note_bases(struct cairn_dwarf_unit *u, const struct cairn_dwarf_die *root)
+static void note_bases(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
+                       const struct cairn_dwarf_die *root)
 {
     /* Where no base is said (DWARF 5 leaves that to split units), tables begin behind their
      * section's header. */
-    u->str_base = u->sizes.version >= 5 ? 2ull * u->sizes.offset_size : 0;
+    u->str_base = u->str_start + (u->sizes.version >= 5 ? 2ull * u->sizes.offset_size : 0);
     u->addr_base = u->sizes.version >= 5 ? 8 : 0;
+    if (d->is_dwo && u->sizes.version >= 5)
+        u->rnglists_base = u->ranges_start + (u->sizes.offset_size == 8 ? 20 : 12);
     if (cairn_dwarf_die_has(root, CAIRN_DWARF_STR_BASE))
         u->str_base = root->value[CAIRN_DWARF_STR_BASE];
     if (cairn_dwarf_die_has(root, CAIRN_DWARF_ADDR_BASE))
@@ -81,14 +84,28 @@ static void note_bases(struct cairn_dwarf_unit *u, const struct cairn_dwarf_die 
         u->rnglists_base = root->value[CAIRN_DWARF_RNGLISTS_BASE];
 }
 
+/* Clang names the .dwo in the .dwo itself too. */
+static void note_split(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
+                       const struct cairn_dwarf_die *root)
+{
+    u->is_split = !d->is_dwo && (u->type == CAIRN_DW_UT_SKELETON ||
+                                 cairn_dwarf_die_has(root, CAIRN_DWARF_DWO_NAME));
+    u->dwo_name = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_DWO_NAME);
+    if (u->sizes.version < 5 && cairn_dwarf_die_has(root, CAIRN_DWARF_DWO_ID))
+        u->signature = root->value[CAIRN_DWARF_DWO_ID];
+    if (u->sizes.version < 5 && cairn_dwarf_die_has(root, CAIRN_DWARF_RANGES_BASE))
+        u->split_ranges = root->value[CAIRN_DWARF_RANGES_BASE];
+}
+
 static void note_root(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
                       const struct cairn_dwarf_die *root)
 {
-    note_bases(u, root);
+    note_bases(d, u, root);
     if (cairn_dwarf_die_has(root, CAIRN_DWARF_STMT_LIST))
         u->line_off = root->value[CAIRN_DWARF_STMT_LIST];
     if (cairn_dwarf_die_has(root, CAIRN_DWARF_LANGUAGE))
         note_language(u, root->value[CAIRN_DWARF_LANGUAGE]);
+    u->has_language = cairn_dwarf_die_has(root, CAIRN_DWARF_LANGUAGE);
     if (cairn_dwarf_die_has(root, CAIRN_DWARF_LOW))
         u->has_low = cairn_dwarf_address(d, u, root->form[CAIRN_DWARF_LOW],
                                          root->value[CAIRN_DWARF_LOW], &u->low_vaddr);
@@ -100,8 +117,7 @@ static void note_root(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
         u->ranges = root->value[CAIRN_DWARF_RANGES];
         u->ranges_form = root->form[CAIRN_DWARF_RANGES];
     }
-    u->is_split =
-        u->type == CAIRN_DW_UT_SKELETON || cairn_dwarf_die_has(root, CAIRN_DWARF_DWO_NAME);
+    note_split(d, u, root);
     u->comp_dir = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_COMP_DIR);
     u->name = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_NAME);
 }
@@ -109,6 +125,8 @@ static void note_root(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
 static int open_unit(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                      struct cairn_err *err)
 {
+    if (units->package && !unit->is_placed)
+        return cairn_fail(err, CAIRN_E_FORMAT, "the index of the .dwp does not know it");
     int code = open_abbrevs(units, unit, err);
     if (code < 0)
         return code;

@@ -28,12 +28,18 @@ struct cairn_dwarf_unit {
     struct cairn_dwarf_sizes sizes;
     uint8_t type; /* enum cairn_dw_ut */
     uint8_t state;
+    bool is_placed;     /* in a .dwp: the three starts are known (and `abbrev_off` counts them) */
+    uint64_t signature; /* of a type; or the ID of a skeleton and its .dwo, which version 4 has in
+                           the root DIE */
+    uint64_t type_off;  /* of a type unit: its type, counted from `off` */
+    uint64_t str_start, ranges_start; /* where the unit's part of a shared section begins */
 
     /* Known once open: */
     bool is_c;        /* plain C: a function's name is its linkage name, nothing is qualified */
     bool is_c_family; /* C or C++: types outside functions hold no code */
     bool is_assembler;
     bool is_split; /* a skeleton: functions and inline frames are in a .dwo file */
+    bool has_language;
     bool has_low;
     const struct cairn_dwarf_abbrevs *abbrevs;
     uint64_t line_off;  /* in .debug_line; UINT64_MAX: none */
@@ -43,10 +49,22 @@ struct cairn_dwarf_unit {
     uint64_t ranges;
     uint16_t high_form, ranges_form; /* 0: absent */
     const char *comp_dir, *name;     /* NULL: unknown */
+    const char *dwo_name;            /* of a skeleton; NULL: unknown */
+    uint64_t split_ranges;           /* of a skeleton in version 4: `ranges_start` for its .dwo */
+    const struct cairn_dwarf_unit *skeleton; /* of a unit in a .dwo; NULL: not known yet */
 };
+
+struct cairn_dwarf_package;
 
 struct cairn_dwarf_units {
     const struct cairn_dwarf *d;
+
+    /* Where references to elsewhere lead; NULL: nowhere. Set after cairn_dwarf_units_init(), all
+     * borrowed. */
+    struct cairn_dwarf_units *types; /* .debug_types of the same file; NULL: types are here */
+    struct cairn_dwarf_units *alt;   /* the supplementary file (dwz -m) */
+    const struct cairn_dwarf_package *package; /* the indexes of the .dwp that this is in */
+
     uint32_t number;                 /* among the files of one module; 0: its own */
     struct cairn_arena memory;       /* what `units` points to: a unit never moves */
     struct cairn_dwarf_unit **units; /* those known, by number */
@@ -57,6 +75,8 @@ struct cairn_dwarf_units {
     bool complete;                /* all are known that can be */
     bool out_of_memory;           /* cairn_dwarf_units_at or _find could not remember a unit */
     bool told_end, told_odd;
+    bool has_signatures;
+    struct cairn_table by_signature; /* -> number; of type units, and in a .dwo of the others */
 
     struct cairn_dwarf_abbrevs **tables; /* shared by units that point to the same */
     size_t n_tables, cap_tables;

@@ -12,7 +12,7 @@
 static const uint64_t info_max_bytes = UINT32_MAX;
 
 /* What follows the length: version, sizes, type, abbreviations. False: of no version we know. */
-static bool read_header_rest(struct cairn_reader *r, struct cairn_dwarf_unit *u)
+static bool read_header_rest(struct cairn_reader *r, bool is_types, struct cairn_dwarf_unit *u)
 {
     u->sizes.version = cairn_reader_u16(r);
     if (u->sizes.version < 2 || u->sizes.version > 5)
@@ -21,15 +21,16 @@ static bool read_header_rest(struct cairn_reader *r, struct cairn_dwarf_unit *u)
         u->type = cairn_reader_u8(r);
         u->sizes.address_size = cairn_reader_u8(r);
         u->abbrev_off = cairn_reader_word(r, u->sizes.offset_size);
-        if (u->type == CAIRN_DW_UT_SKELETON || u->type == CAIRN_DW_UT_SPLIT_COMPILE)
-            cairn_reader_skip(r, 8); /* the .dwo's ID */
-        else if (u->type == CAIRN_DW_UT_TYPE || u->type == CAIRN_DW_UT_SPLIT_TYPE)
-            cairn_reader_skip(r, 8 + u->sizes.offset_size);
     } else {
-        u->type = CAIRN_DW_UT_COMPILE;
+        u->type = is_types ? CAIRN_DW_UT_TYPE : CAIRN_DW_UT_COMPILE;
         u->abbrev_off = cairn_reader_word(r, u->sizes.offset_size);
         u->sizes.address_size = cairn_reader_u8(r);
     }
+    bool is_type = u->type == CAIRN_DW_UT_TYPE || u->type == CAIRN_DW_UT_SPLIT_TYPE;
+    if (is_type || u->type == CAIRN_DW_UT_SKELETON || u->type == CAIRN_DW_UT_SPLIT_COMPILE)
+        u->signature = cairn_reader_u64(r);
+    if (is_type)
+        u->type_off = cairn_reader_word(r, u->sizes.offset_size);
     u->dies = r->pos;
     unsigned size = u->sizes.address_size;
     return !r->failed && (size == 2 || size == 4 || size == 8);
@@ -56,7 +57,7 @@ static bool read_header(const struct cairn_dwarf *d, uint64_t off,
     struct cairn_reader inside =
         cairn_reader_of((struct cairn_span){r.bytes.data, (size_t)u.end}, r.swap);
     inside.pos = r.pos;
-    if (!read_header_rest(&inside, &u))
+    if (!read_header_rest(&inside, d->is_types, &u))
         u.state = CAIRN_DWARF_UNIT_DAMAGED;
     *ret_unit = u;
     return true;
@@ -79,6 +80,7 @@ void cairn_dwarf_units_done(struct cairn_dwarf_units *units)
     cairn_free(units->tables);
     cairn_table_done(&units->table_of);
     cairn_table_done(&units->number_of);
+    cairn_table_done(&units->by_signature);
     cairn_free(units->units);
     cairn_free(units->sorted);
     cairn_arena_done(&units->memory);

@@ -56,14 +56,10 @@ static int function_at(const struct cairn_frames_request *q, struct cairn_dwarf_
                    sizeof *m->functions) < 0 ||
         cairn_table_set(&m->function_of, key, (uint32_t)m->n_functions) < 0)
         return cairn_fail_memory(err);
-    const struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(name.home, name.declared);
-    if (!unit && (code = cairn_dwarf_units_failed(name.home, err)) < 0)
-        return code;
-    bool is_c = unit && unit->is_c;
     *ret_function = &m->functions[m->n_functions++];
     **ret_function = (struct cairn_function){
         .linkage = name.linkage ? name.linkage
-                   : is_c       ? name.name
+                   : name.is_c  ? name.name
                                 : NULL,
         .name = name.name,
         .declared = name.declared,
@@ -71,7 +67,7 @@ static int function_at(const struct cairn_frames_request *q, struct cairn_dwarf_
         .from = from,
         .next = first,
         .decl_line = name.decl_line,
-        .is_c = is_c,
+        .is_c = name.is_c,
     };
     return CAIRN_OK;
 }

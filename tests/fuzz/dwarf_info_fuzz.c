@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t sink; /* what is read must be used, or the compiler reads nothing */
 
-static void name_nodes(struct cairn_dwarf_units *units, const struct cairn_dwarf_unit *unit,
+static void name_nodes(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                        const struct cairn_dwarf_functions *f)
 {
     size_t step = f->n_nodes / 64 + 1; /* a name can cost a walk through a type */
