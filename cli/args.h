@@ -47,7 +47,9 @@ struct cli_command {
     const struct cli_option *options; /* ends with a row without a name */
     const char *notes;                /* paragraphs below the options; NULL: none */
     int (*run)(struct cli_args *args);
-    bool options_first; /* the first operand ends the options (a command follows) */
+    bool options_first;             /* the first operand ends the options (a command follows) */
+    int (*run_words)(char **words); /* instead of all that: takes the words behind the command's
+                                       name as they are, --help too; NULL: none */
 };
 
 enum { CLI_ARGS_END = -1, CLI_ARGS_WRONG = -2 };
@@ -89,6 +91,6 @@ const char *cli_nearest(const char *word, const char *const *names); /* NULL: no
 
 /* Every command is one file, cmd_NAME.c, with one of these, and one row in main.c. */
 extern const struct cli_command cli_cmd_symbolize, cli_cmd_resolve, cli_cmd_record, cli_cmd_flame,
-    cli_cmd_report, cli_cmd_convert, cli_cmd_version;
+    cli_cmd_report, cli_cmd_convert, cli_cmd_version, cli_cmd_addr2line;
 
 #endif /* CAIRN_CLI_ARGS_H */

@@ -4,6 +4,8 @@
  * row below, a man page docs/man/cairn-NAME.1 and its name in cli/args.h and cli/meson.build.
  *
  * Results go to stdout, all else to stderr. Exit status: 0 done, 1 could not, 2 used wrongly.
+ *
+ * Under the name addr2line the command is that program: the name it is called by decides.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/addr2line.h"
 #include "cli/args.h"
 #include "cli/term.h"
 
@@ -23,6 +26,7 @@ static const struct cli_command *const commands[] = {
     &cli_cmd_record,
     &cli_cmd_resolve,
     &cli_cmd_symbolize,
+    &cli_cmd_addr2line,
     &cli_cmd_flame,
     &cli_cmd_report,
     &cli_cmd_convert,
@@ -66,6 +70,7 @@ static int wrong_command(const char *name)
 
 static int run_help(char **words)
 {
+    static char help[] = "--help";
     if (!words[0]) {
         print_help(stdout);
         return CLI_OK;
@@ -73,12 +78,16 @@ static int run_help(char **words)
     const struct cli_command *command = find_command(words[0]);
     if (!command)
         return wrong_command(words[0]);
+    if (command->run_words)
+        return command->run_words((char *[]){help, NULL});
     cli_args_print_help(command);
     return CLI_OK;
 }
 
 static int run_command(const struct cli_command *command, char **words)
 {
+    if (command->run_words)
+        return command->run_words(words);
     struct cli_args *args = cli_args_new(command, words);
     int status = CLI_OK;
     if (cli_args_ask_help(args))
@@ -157,7 +166,8 @@ int main(int argc, char **argv)
     if (cairn_file_guard(&err) < 0)
         return cli_report(&err);
     cli_log_open(0);
-    int status = dispatch(argv + (argc > 0));
+    bool as_addr2line = cli_is_addr2line(argv[0]);
+    int status = as_addr2line ? cli_addr2line(argv) : dispatch(argv + (argc > 0));
     cli_progress_done();
     return finish_stdout(status);
 }

@@ -215,6 +215,17 @@ CAIRN_API int cairn_module_vaddr_of_offset(const struct cairn_module *module, ui
 CAIRN_API int cairn_module_vaddr_of_rel(const struct cairn_module *module, uint64_t rel,
                                         uint64_t *ret_vaddr);
 
+/* Where a section lies and how long it is, for addresses that count from its start. Nonzero on
+ * success. */
+CAIRN_API int cairn_module_find_section(const struct cairn_module *module, const char *name,
+                                        uint64_t *ret_vaddr, uint64_t *ret_size);
+
+/* The vaddr of the first symbol of that name in the symbol table (the dynamic one where there is no
+ * other): its linkage name, else its full name, demangled. The table is read through, which takes
+ * milliseconds for large ones. CAIRN_E_MISSING: there is none. CAIRN_E_FORMAT, CAIRN_E_NOMEM. */
+CAIRN_API int cairn_module_find_name(const struct cairn_module *module, const char *name,
+                                     uint64_t *ret_vaddr, struct cairn_err *err);
+
 /*
  * Looks one address up. The answer says in `state` why there is no name; only lack of memory and
  * damage that loses the whole module are errors. Damaged debug information of one unit loses that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything of the room elf that reads a file's bytes. */
 #include "elf/note.h"
-#include "elf/symtab.h"
+#include "elf/symbol_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -55,6 +55,15 @@ static void walk_symbols(const struct cairn_elf *elf, enum cairn_elf_symtab_kind
     cairn_elf_symtab_done(&symtab);
 }
 
+static int touch_name(void *ctx, const char *name, uint64_t vaddr)
+{
+    (void)ctx;
+    if (!*name)
+        __builtin_trap();
+    sink += strlen(name) + vaddr;
+    return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cairn_elf elf;
@@ -64,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     walk_tables(&elf);
     walk_symbols(&elf, CAIRN_ELF_SYMTAB);
     walk_symbols(&elf, CAIRN_ELF_DYNSYM);
+    (void)cairn_elf_symbols_each(&elf, CAIRN_ELF_SYMTAB, touch_name, NULL, NULL);
 
     struct cairn_span id;
     const char *link;

@@ -37,6 +37,15 @@ need "$lib/libcairn.so.0"
 need "$work/root$prefix/bin/cairn"
 "$work/root$prefix/bin/cairn" version >/dev/null || complain "the installed command does not run"
 
+# The links in place of addr2line, found by way of each other.
+need "$work/root$prefix/bin/cairn-addr2line"
+where=$("$work/root$prefix/bin/cairn-addr2line" --where) || complain "addr2line --where fails"
+case $where in
+"$(realpath "$work/root$prefix")"/*/cairn/addr2line) ;;
+*) complain "addr2line --where: $where" ;;
+esac
+PATH="$where:$PATH" addr2line --version | grep -q cairn || complain "in PATH is another addr2line"
+
 PKG_CONFIG_PATH="$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$work/root"
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 n=0

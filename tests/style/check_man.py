@@ -47,7 +47,7 @@ def options_of_page(text):
 def commands_of(command):
     status, text = run(command, "--help")
     part = re.search(r"^commands:?\s*\n(.*?)(?:\n\s*\n|\Z)", text, re.S | re.M | re.I)
-    return status, re.findall(r"^\s+([a-z]+)\s\s", part[1], re.M) if part else []
+    return status, re.findall(r"^\s+([a-z][a-z0-9]*)\s\s", part[1], re.M) if part else []
 
 
 def check_examples(root, options):
@@ -58,7 +58,7 @@ def check_examples(root, options):
             line = line.replace(r"\-", "-").replace(r"\&", "")
             for use in SHOWN.findall(line):
                 use = re.split(r" [|&>#] | -- |`", use)[0]
-                name = re.match(r"[a-z]*", use)[0]
+                name = re.match(r"[a-z0-9]*", use)[0]
                 if not name or name == "help":
                     continue
                 where = f"{path.relative_to(root)}:{number}"
