@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Function symbols. On disk (gABI "Symbol Table"):
- *
- *     Elf64_Sym: u32 name  u8 info  u8 other  u16 section  u64 value  u64 size
- *     Elf32_Sym: u32 name  u32 value  u32 size  u8 info  u8 other  u16 section
- *
- * For look-ups they are flattened, so that one binary search answers, however they nest:
+ * Look-ups by address. Sorted symbols are flattened, so that one binary search answers, however
+ * they nest:
  *
  *     symbols     |---- outer (sized) -----------|        label (no size)
  *                       |-- inner --|                     |........ next symbol or section end
@@ -18,11 +14,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "elf/symtab_scan.h"
 
 enum {
-    SYMBOLS_MAX = 1 << 28,       /* 6 GiB of table; numbers stay far from UINT32_MAX */
-    NOBODY = UINT32_MAX,         /* owner of a gap */
-    SECTION_NUMBERS_ARE_U32 = 4, /* entry size of SHT_SYMTAB_SHNDX */
+    NOBODY = UINT32_MAX, /* owner of a gap */
+    FEW_MAX = 256,       /* symbols that decide about an address; a table with more is sorted */
+    DIGIT_BITS = 11,
+    DIGITS = 1 << DIGIT_BITS
 };
 
 struct cairn_elf_reach {
@@ -30,121 +28,19 @@ struct cairn_elf_reach {
     uint32_t owner; /* number of the symbol, or NOBODY */
 };
 
-/* What all symbols of a table are read with. */
-struct source {
-    const struct cairn_elf *elf;
-    const struct cairn_elf *image; /* whose code the table speaks of */
-    struct cairn_span table, names;
-    struct cairn_span section_numbers; /* SHT_SYMTAB_SHNDX, or empty */
-    struct code_section *code;         /* by number of the section */
-    uint32_t n_code;
-};
-
-/* [low, high) is empty unless the section holds code. */
-struct code_section {
-    uint64_t low, high;
-};
-
-static int source_read_code(struct source *source, struct cairn_err *err)
+/* Counted first: a doubling array of ten million symbols would take as much again. */
+static int read_symbols(const struct cairn_elf_symbol_table *table, struct cairn_elf_symtab *symtab)
 {
-    source->n_code = source->elf->n_sections;
-    source->code = cairn_alloc(source->n_code, sizeof *source->code);
-    if (!source->code)
-        return cairn_fail_memory(err);
-    struct cairn_elf_section section;
-    for (uint32_t i = 1; cairn_elf_section(source->elf, i, &section); i++) {
-        uint64_t high;
-        if (!(section.flags & SHF_EXECINSTR) || !section.size ||
-            __builtin_add_overflow(section.vaddr, section.size, &high))
-            continue;
-        if (source->image != source->elf && !(cairn_elf_is_code(source->image, section.vaddr) &&
-                                              cairn_elf_is_code(source->image, high - 1)))
-            continue;
-        source->code[i] = (struct code_section){section.vaddr, high};
-    }
-    return CAIRN_OK;
-}
-
-/* $a, $d, $t, $x, alone or with ".anything": they mark code and data, and name nothing. */
-static bool is_mapping_symbol(const struct cairn_elf *elf, const char *name)
-{
-    bool has_them =
-        elf->machine == EM_ARM || elf->machine == EM_AARCH64 || elf->machine == EM_RISCV;
-    return has_them && name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
-           (!name[2] || name[2] == '.' || name[1] == 'x');
-}
-
-/* The section of symbol `index`, SHN_XINDEX followed. */
-static uint32_t section_of(const struct source *source, uint64_t index, uint16_t number)
-{
-    if (number != SHN_XINDEX)
-        return number < SHN_LORESERVE ? number : SHN_UNDEF;
-    struct cairn_reader r = cairn_reader_of(source->section_numbers, source->elf->swap);
-    cairn_reader_seek(&r, index * SECTION_NUMBERS_ARE_U32);
-    return cairn_reader_u32(&r);
-}
-
-/* False where entry `index` names no code. A size that was not said is 0 so far. */
-static bool read_symbol(const struct source *source, uint64_t index, size_t entry_size,
-                        struct cairn_elf_symbol *ret_symbol)
-{
-    const struct cairn_elf *elf = source->elf;
-    struct cairn_reader r = cairn_reader_of(source->table, elf->swap);
-    cairn_reader_seek(&r, index * entry_size);
-    struct cairn_elf_symbol symbol = {0};
-    uint32_t name = cairn_reader_u32(&r);
-    if (!elf->is64) {
-        symbol.vaddr = cairn_reader_u32(&r);
-        symbol.size = cairn_reader_u32(&r);
-    }
-    uint8_t info = cairn_reader_u8(&r);
-    cairn_reader_skip(&r, 1); /* st_other: visibility */
-    uint16_t number = cairn_reader_u16(&r);
-    if (elf->is64) {
-        symbol.vaddr = cairn_reader_u64(&r);
-        symbol.size = cairn_reader_u64(&r);
-    }
-    symbol.bind = ELF64_ST_BIND(info);
-    symbol.type = ELF64_ST_TYPE(info);
-    bool is_function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
-    if (r.failed || (!is_function && symbol.type != STT_NOTYPE))
-        return false;
-    if (elf->machine == EM_ARM && is_function)
-        symbol.vaddr &= ~1ull;
-
-    uint32_t section = section_of(source, index, number);
-    if (section >= source->n_code || symbol.vaddr < source->code[section].low ||
-        symbol.vaddr >= source->code[section].high)
-        return false;
-    uint64_t left = source->code[section].high - symbol.vaddr;
-    symbol.sized = symbol.size != 0;
-    if (!symbol.sized || symbol.size > left)
-        symbol.size = left;
-
-    const char *text = cairn_span_str(source->names, name);
-    symbol.name = text ? text : "";
-    if (!*symbol.name || is_mapping_symbol(elf, symbol.name))
-        return false;
-    *ret_symbol = symbol;
-    return true;
-}
-
-static int read_symbols(const struct source *source, size_t entry_size,
-                        struct cairn_elf_symtab *symtab, struct cairn_err *err)
-{
-    uint64_t n = source->table.size / entry_size;
-    if (n > SYMBOLS_MAX)
-        return cairn_fail(err, CAIRN_E_LIMIT, "symbol table has %llu entries, more than %d",
-                          (unsigned long long)n, SYMBOLS_MAX);
-    size_t cap = 0;
-    for (uint64_t i = 1; i < n; i++) {
-        struct cairn_elf_symbol symbol;
-        if (!read_symbol(source, i, entry_size, &symbol))
-            continue;
-        if (cairn_grow((void **)&symtab->symbols, &cap, symtab->n + 1, sizeof symbol) < 0)
-            return cairn_fail_memory(err);
-        symtab->symbols[symtab->n++] = symbol;
-    }
+    struct cairn_elf_symbol symbol;
+    size_t n = 0;
+    for (uint32_t i = 1; i < table->n; i++)
+        n += cairn_elf_symbol_table_get(table, i, &symbol);
+    symtab->symbols = cairn_realloc(NULL, n ? n : 1, sizeof *symtab->symbols);
+    if (!symtab->symbols)
+        return CAIRN_E_NOMEM;
+    for (uint32_t i = 1; i < table->n && symtab->n < n; i++)
+        if (cairn_elf_symbol_table_get(table, i, &symbol))
+            symtab->symbols[symtab->n++] = symbol;
     return CAIRN_OK;
 }
 
@@ -172,6 +68,52 @@ static int compare_symbols(const void *left, const void *right)
     if (!order)
         order = (a->type == STT_NOTYPE) - (b->type == STT_NOTYPE);
     return order ? order : strcmp(a->name, b->name);
+}
+
+/* One stable pass by a digit of the address; false where all have the same, and nothing moved. */
+static bool sort_digit(const struct cairn_elf_symbol *from, struct cairn_elf_symbol *to, size_t n,
+                       unsigned shift)
+{
+    size_t start[DIGITS] = {0};
+    for (size_t i = 0; i < n; i++)
+        start[from[i].vaddr >> shift & (DIGITS - 1)]++;
+    if (start[from->vaddr >> shift & (DIGITS - 1)] == n)
+        return false;
+    for (size_t digit = 0, sum = 0; digit < DIGITS; digit++) {
+        size_t count = start[digit];
+        start[digit] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[start[from[i].vaddr >> shift & (DIGITS - 1)]++] = from[i];
+    return true;
+}
+
+/* By address digit by digit, then each address by the rest: only a few symbols are compared, and
+ * the names of fewer. */
+static int sort_symbols(struct cairn_elf_symtab *symtab)
+{
+    size_t n = symtab->n;
+    struct cairn_elf_symbol *from = symtab->symbols;
+    struct cairn_elf_symbol *to = cairn_realloc(NULL, n, sizeof *to);
+    if (!to)
+        return CAIRN_E_NOMEM;
+    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
+        if (!sort_digit(from, to, n, shift))
+            continue;
+        struct cairn_elf_symbol *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    symtab->symbols = from;
+    cairn_free(to);
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && from[end].vaddr == from[first].vaddr;)
+            end++;
+        if (end - first > 1)
+            qsort(from + first, end - first, sizeof *from, compare_symbols);
+    }
+    return CAIRN_OK;
 }
 
 static bool same_bytes(const struct cairn_elf_symbol *a, const struct cairn_elf_symbol *b)
@@ -286,12 +228,12 @@ static void sweep_to(struct sweep *sweep, uint64_t vaddr)
     }
 }
 
-static int flatten(struct cairn_elf_symtab *symtab, struct cairn_err *err)
+static int flatten(struct cairn_elf_symtab *symtab)
 {
     struct sweep sweep = {.symtab = symtab, .label = NOBODY};
-    sweep.open = cairn_alloc(symtab->n, sizeof *sweep.open);
+    sweep.open = cairn_realloc(NULL, symtab->n, sizeof *sweep.open);
     if (!sweep.open)
-        return cairn_fail_memory(err);
+        return CAIRN_E_NOMEM;
     uint64_t end = 0;
     for (uint32_t i = 0; i < symtab->n; i++) {
         const struct cairn_elf_symbol *symbol = &symtab->symbols[i];
@@ -311,97 +253,83 @@ static int flatten(struct cairn_elf_symtab *symtab, struct cairn_err *err)
     sweep_to(&sweep, end);
     sweep_say(&sweep, NOBODY);
     cairn_free(sweep.open);
-    return sweep.failed ? cairn_fail_memory(err) : CAIRN_OK;
+    return sweep.failed ? CAIRN_E_NOMEM : CAIRN_OK;
 }
 
-/* The table's section, and beside it its names and, where there is one, its SHT_SYMTAB_SHNDX. */
-static bool find_table(const struct cairn_elf *elf, uint32_t type,
-                       struct cairn_elf_section *ret_table)
+/* From symbols in any order to answers. */
+static int arrange(struct cairn_elf_symtab *symtab)
 {
-    for (uint32_t i = 1; cairn_elf_section(elf, i, ret_table); i++) {
-        if (ret_table->type == type)
-            return true;
-    }
-    return false;
+    if (!symtab->n)
+        return CAIRN_OK;
+    if (sort_symbols(symtab) < 0)
+        return CAIRN_E_NOMEM;
+    unique_symbols(symtab);
+    mark_shared(symtab);
+    size_labels(symtab);
+    return flatten(symtab);
 }
 
-static void find_section_numbers(struct source *source, uint32_t table_index)
+int cairn_elf_symtab_open(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
+                          const struct cairn_elf *image, struct cairn_elf_symtab *ret_symtab,
+                          struct cairn_err *err)
 {
-    struct cairn_elf_section section;
-    for (uint32_t i = 1; cairn_elf_section(source->elf, i, &section); i++) {
-        if (section.type == SHT_SYMTAB_SHNDX && section.link == table_index)
-            cairn_elf_section_bytes(source->elf, &section, &source->section_numbers);
-    }
-}
-
-static int read_table(const struct cairn_elf *elf, const struct cairn_elf_section *table,
-                      const struct cairn_elf *image, struct cairn_elf_symtab *symtab,
-                      struct cairn_err *err)
-{
-    size_t entry_min = elf->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-    if (table->entry_size && (table->entry_size < entry_min || table->entry_size > 4096))
-        return cairn_fail(err, CAIRN_E_FORMAT, "section %s: entries of %llu bytes, expected %zu",
-                          table->name, (unsigned long long)table->entry_size, entry_min);
-    struct cairn_elf_section names;
-    if (!cairn_elf_section(elf, table->link, &names))
-        return cairn_fail(err, CAIRN_E_FORMAT, "section %s: its names are section %u of %u",
-                          table->name, table->link, elf->n_sections);
-    int code = cairn_elf_read_section_of(elf, table, &symtab->data, err);
+    struct cairn_elf_symtab symtab = {0};
+    int code = cairn_elf_symbol_table_open(elf, kind, image, &symtab.table, err);
     if (code == CAIRN_OK)
-        code = cairn_elf_read_section_of(elf, &names, &symtab->names, err);
-    if (code < 0)
-        return code;
-
-    struct source source = {
-        .elf = elf, .image = image, .table = symtab->data.bytes, .names = symtab->names.bytes};
-    find_section_numbers(&source, table->index);
-    code = source_read_code(&source, err);
-    if (code == CAIRN_OK)
-        code = read_symbols(&source, table->entry_size ? (size_t)table->entry_size : entry_min,
-                            symtab, err);
-    cairn_free(source.code);
+        *ret_symtab = symtab;
     return code;
+}
+
+bool cairn_elf_symtab_is_empty(const struct cairn_elf_symtab *symtab)
+{
+    struct cairn_elf_symbol symbol;
+    for (uint32_t i = 1; i < symtab->table.n; i++)
+        if (cairn_elf_symbol_table_get(&symtab->table, i, &symbol))
+            return false;
+    return true;
+}
+
+static void drop_sorted(struct cairn_elf_symtab *symtab)
+{
+    cairn_free(symtab->symbols);
+    cairn_free(symtab->reaches);
+    symtab->symbols = NULL;
+    symtab->reaches = NULL;
+    symtab->n = symtab->n_reaches = 0;
+    symtab->sorted = false;
+}
+
+int cairn_elf_symtab_sort(struct cairn_elf_symtab *symtab, struct cairn_err *err)
+{
+    if (symtab->sorted)
+        return CAIRN_OK;
+    if (read_symbols(&symtab->table, symtab) < 0 || arrange(symtab) < 0) {
+        drop_sorted(symtab);
+        return cairn_fail_memory(err);
+    }
+    symtab->sorted = true;
+    return CAIRN_OK;
 }
 
 int cairn_elf_symtab_read(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
                           struct cairn_elf_symtab *ret_symtab, struct cairn_err *err)
 {
-    return cairn_elf_symtab_read_for(elf, kind, elf, ret_symtab, err);
-}
-
-int cairn_elf_symtab_read_for(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
-                              const struct cairn_elf *image, struct cairn_elf_symtab *ret_symtab,
-                              struct cairn_err *err)
-{
-    struct cairn_elf_symtab symtab = {0};
-    struct cairn_elf_section table;
-    uint32_t type = kind == CAIRN_ELF_SYMTAB ? SHT_SYMTAB : SHT_DYNSYM;
-    if (elf->type == ET_REL || !find_table(elf, type, &table)) {
-        *ret_symtab = symtab;
-        return CAIRN_OK;
-    }
-    int code = read_table(elf, &table, image, &symtab, err);
-    if (code == CAIRN_OK && symtab.n) {
-        qsort(symtab.symbols, symtab.n, sizeof *symtab.symbols, compare_symbols);
-        unique_symbols(&symtab);
-        mark_shared(&symtab);
-        size_labels(&symtab);
-        code = flatten(&symtab, err);
-    }
-    if (code < 0) {
-        cairn_elf_symtab_done(&symtab);
+    struct cairn_elf_symtab symtab;
+    int code = cairn_elf_symtab_open(elf, kind, elf, &symtab, err);
+    if (code < 0)
         return code;
-    }
-    *ret_symtab = symtab;
-    return CAIRN_OK;
+    code = cairn_elf_symtab_sort(&symtab, err);
+    if (code < 0)
+        cairn_elf_symtab_done(&symtab);
+    else
+        *ret_symtab = symtab;
+    return code;
 }
 
 void cairn_elf_symtab_done(struct cairn_elf_symtab *symtab)
 {
-    cairn_free(symtab->symbols);
-    cairn_free(symtab->reaches);
-    cairn_elf_data_done(&symtab->data);
-    cairn_elf_data_done(&symtab->names);
+    drop_sorted(symtab);
+    cairn_elf_symbol_table_done(&symtab->table);
     *symtab = (struct cairn_elf_symtab){0};
 }
 
@@ -420,4 +348,45 @@ const struct cairn_elf_symbol *cairn_elf_symtab_find(const struct cairn_elf_symt
         return NULL;
     uint32_t owner = symtab->reaches[low].owner;
     return owner == NOBODY ? NULL : &symtab->symbols[owner];
+}
+
+/* Answers from the few symbols that matter, by the same rules as from all. CAIRN_E_LIMIT: they are
+ * too many; CAIRN_E_NOMEM. */
+static int answer_from_few(const struct cairn_elf_symbol_table *table, uint64_t vaddr,
+                           bool *ret_found, struct cairn_elf_symbol *ret_symbol)
+{
+    struct cairn_elf_symtab few = {0};
+    few.symbols = cairn_realloc(NULL, FEW_MAX, sizeof *few.symbols);
+    if (!few.symbols)
+        return CAIRN_E_NOMEM;
+    int code = cairn_elf_symtab_scan(table, vaddr, few.symbols, FEW_MAX, &few.n) ? arrange(&few)
+                                                                                 : CAIRN_E_LIMIT;
+    const struct cairn_elf_symbol *found =
+        code == CAIRN_OK ? cairn_elf_symtab_find(&few, vaddr) : NULL;
+    *ret_found = found != NULL;
+    if (found)
+        *ret_symbol = *found;
+    drop_sorted(&few);
+    return code;
+}
+
+int cairn_elf_symtab_ask(struct cairn_elf_symtab *symtab, uint64_t vaddr,
+                         const struct cairn_elf_symbol **ret_symbol, struct cairn_err *err)
+{
+    if (!symtab->sorted && symtab->n_scans < CAIRN_ELF_SYMTAB_SCANS) {
+        struct cairn_elf_symbol *answer = &symtab->scanned[symtab->n_scans];
+        bool found;
+        int code = answer_from_few(&symtab->table, vaddr, &found, answer);
+        if (code == CAIRN_E_NOMEM)
+            return cairn_fail_memory(err);
+        if (code == CAIRN_OK) {
+            symtab->n_scans++;
+            *ret_symbol = found ? answer : NULL;
+            return CAIRN_OK;
+        }
+    }
+    int code = cairn_elf_symtab_sort(symtab, err);
+    if (code == CAIRN_OK)
+        *ret_symbol = cairn_elf_symtab_find(symtab, vaddr);
+    return code;
 }

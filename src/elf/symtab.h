@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Function symbols of one image, sorted by address, for look-ups that never answer with the
- * nearest symbol: what lies between two symbols is unknown.
+ * Function symbols of one image, for look-ups that never answer with the nearest symbol: what lies
+ * between two symbols is unknown. The first look-ups go through the table as it stands in the file,
+ * because sorting it takes as long as dozens of them; then it is sorted after all.
  */
 #ifndef CAIRN_ELF_SYMTAB_H
 #define CAIRN_ELF_SYMTAB_H
 
-#include "elf/compressed.h"
+#include "elf/symbol_table.h"
 
-struct cairn_elf_symbol {
-    uint64_t vaddr;   /* Thumb bit cleared */
-    uint64_t size;    /* never 0, never past its section */
-    const char *name; /* borrowed from the image */
-    uint8_t bind;     /* STB_GLOBAL, STB_WEAK, STB_LOCAL */
-    uint8_t type;     /* STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE (assembly) */
-    bool sized;       /* the table said so; else it reaches up to the next symbol or section end */
-    bool shared;      /* another symbol of another name covers the very same bytes (folded code,
-                         aliases); the C1/C2 and D1/D2 of one class do not count */
-};
+enum { CAIRN_ELF_SYMTAB_SCANS = 4 };
 
 struct cairn_elf_reach;
 
@@ -28,35 +20,39 @@ struct cairn_elf_symtab {
     size_t n;
     struct cairn_elf_reach *reaches; /* who answers from a vaddr on, sorted */
     size_t n_reaches;
-    struct cairn_elf_data data, names; /* what the names borrow from, where it was compressed */
+    struct cairn_elf_symbol_table table;                     /* what the names borrow from */
+    bool sorted;                                             /* all of the above is valid */
+    struct cairn_elf_symbol scanned[CAIRN_ELF_SYMTAB_SCANS]; /* answers given before */
+    unsigned n_scans;
 };
 
-enum cairn_elf_symtab_kind {
-    CAIRN_ELF_SYMTAB, /* .symtab */
-    CAIRN_ELF_DYNSYM  /* .dynsym */
-};
+/* Finds the table and sorts nothing. `image` and errors: cairn_elf_symbol_table_open(). */
+int cairn_elf_symtab_open(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
+                          const struct cairn_elf *image, struct cairn_elf_symtab *ret_symtab,
+                          struct cairn_err *err);
 
-/*
- * An absent table is an empty one. Mapping symbols ($x, $d, $a, $t), undefined ones, data, sections
- * and files are left out; so are those outside executable sections (which in a debug file hold no
- * bytes, but are executable all the same), and all of a relocatable file, where a symbol's value is
- * no vaddr. Names out of the string table are "". CAIRN_E_FORMAT: the table runs past the file.
- */
+/* Does it name no code at all? */
+bool cairn_elf_symtab_is_empty(const struct cairn_elf_symtab *symtab);
+
+/* Sorts the table, once; whoever wants all symbols calls it, and look-ups read only from then on.
+ * CAIRN_E_NOMEM: nothing has changed. */
+int cairn_elf_symtab_sort(struct cairn_elf_symtab *symtab, struct cairn_err *err);
+
+/* Opened and sorted. */
 int cairn_elf_symtab_read(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
                           struct cairn_elf_symtab *ret_symtab, struct cairn_err *err);
-
-/* The same for a table that speaks of another file's code, as the one inside .gnu_debugdata does:
- * symbols of a section that does not lie in code of `image` are left out. */
-int cairn_elf_symtab_read_for(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
-                              const struct cairn_elf *image, struct cairn_elf_symtab *ret_symtab,
-                              struct cairn_err *err);
-void cairn_elf_symtab_done(struct cairn_elf_symtab *symtab);
+void cairn_elf_symtab_done(struct cairn_elf_symtab *symtab); /* all-zero is fine */
 
 /*
  * The best symbol that covers `vaddr`, or NULL: a sized one before a label without size, of nested
- * ones the innermost.
+ * ones the innermost. The table is sorted.
  */
 const struct cairn_elf_symbol *cairn_elf_symtab_find(const struct cairn_elf_symtab *symtab,
                                                      uint64_t vaddr);
+
+/* The same of any table: the first look-ups scan it, a later one sorts it. Borrowed until the table
+ * is done. CAIRN_E_NOMEM. */
+int cairn_elf_symtab_ask(struct cairn_elf_symtab *symtab, uint64_t vaddr,
+                         const struct cairn_elf_symbol **ret_symbol, struct cairn_err *err);
 
 #endif /* CAIRN_ELF_SYMTAB_H */

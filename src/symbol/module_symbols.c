@@ -15,7 +15,7 @@ static bool is_one_file(const struct cairn_module *m)
 static int add_table(struct cairn_module *m, int code, struct cairn_module_symtab *table,
                      struct cairn_err *why, struct cairn_err *err)
 {
-    if (code == CAIRN_OK && table->symtab.n)
+    if (code == CAIRN_OK && !cairn_elf_symtab_is_empty(&table->symtab))
         m->symbols.tables[m->symbols.n++] = *table;
     else if (code == CAIRN_OK)
         cairn_elf_symtab_done(&table->symtab);
@@ -28,7 +28,7 @@ static int add_symtab(struct cairn_module *m, const struct cairn_elf *elf,
 {
     struct cairn_module_symtab table = {.source = source};
     struct cairn_err why;
-    int code = cairn_elf_symtab_read(elf, kind, &table.symtab, &why);
+    int code = cairn_elf_symtab_open(elf, kind, elf, &table.symtab, &why);
     return add_table(m, code, &table, &why, err);
 }
 
@@ -50,7 +50,7 @@ static int read_packed_symtab(const struct cairn_module *m, struct cairn_span fi
         code = cairn_fail(err, CAIRN_E_FORMAT, "is of machine %u, its file of machine %u",
                           packed.machine, m->image.machine);
     if (code == CAIRN_OK)
-        code = cairn_elf_symtab_read_for(&packed, CAIRN_ELF_SYMTAB, &m->image, ret_symtab, err);
+        code = cairn_elf_symtab_open(&packed, CAIRN_ELF_SYMTAB, &m->image, ret_symtab, err);
     return code < 0 ? cairn_fail_in(err, code, "the ELF file in .gnu_debugdata") : CAIRN_OK;
 }
 
@@ -107,7 +107,9 @@ int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
         }
         if (i == symbols->n)
             break;
-        *ret_symbol = cairn_elf_symtab_find(&symbols->tables[i].symtab, vaddr);
+        int code = cairn_elf_symtab_ask(&symbols->tables[i].symtab, vaddr, ret_symbol, err);
+        if (code < 0)
+            return code;
         if (*ret_symbol)
             *ret_source = symbols->tables[i].source;
     }
@@ -120,6 +122,11 @@ int cairn_module_symbol_tables(struct cairn_module *m,
 {
     while (m->symbols.n_asked < N_PLACES) {
         int code = ask_next_place(m, err);
+        if (code < 0)
+            return code;
+    }
+    for (size_t i = 0; i < m->symbols.n; i++) {
+        int code = cairn_elf_symtab_sort(&m->symbols.tables[i].symtab, err);
         if (code < 0)
             return code;
     }

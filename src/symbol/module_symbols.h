@@ -36,8 +36,8 @@ int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
                              const struct cairn_elf_symbol **ret_symbol,
                              enum cairn_symbol_source *ret_source, struct cairn_err *err);
 
-/* All tables in their order, for whoever wants every symbol. Empty ones are left out. Errors and
- * lifetime as above. */
+/* All tables in their order, sorted, for whoever wants every symbol. Empty ones are left out.
+ * Errors and lifetime as above. */
 int cairn_module_symbol_tables(struct cairn_module *m,
                                const struct cairn_module_symtab **ret_tables, size_t *ret_n,
                                struct cairn_err *err);

@@ -52,6 +52,18 @@ static void walk_symbols(const struct cairn_elf *elf, enum cairn_elf_symtab_kind
             __builtin_trap(); /* whoever starts here is covered by someone */
         sink += strlen(symbol->name);
     }
+    struct cairn_elf_symtab fresh;
+    for (size_t i = 0; i < symtab.n && i < 8; i++) {
+        uint64_t vaddr = symtab.symbols[i].vaddr + symtab.symbols[i].size / 2;
+        const struct cairn_elf_symbol *scanned, *found = cairn_elf_symtab_find(&symtab, vaddr);
+        if (cairn_elf_symtab_open(elf, kind, elf, &fresh, NULL) < 0 ||
+            cairn_elf_symtab_ask(&fresh, vaddr, &scanned, NULL) < 0)
+            __builtin_trap();
+        if (!found != !scanned ||
+            (found && (found->vaddr != scanned->vaddr || strcmp(found->name, scanned->name) != 0)))
+            __builtin_trap();
+        cairn_elf_symtab_done(&fresh);
+    }
     cairn_elf_symtab_done(&symtab);
 }
 

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (file.size > (code == CAIRN_OK ? LIMIT : 0))
         __builtin_trap();
     if (code == CAIRN_OK && cairn_elf_open(cairn_buffer_span(&file), &elf, NULL) == CAIRN_OK &&
-        cairn_elf_symtab_read_for(&elf, CAIRN_ELF_SYMTAB, &elf, &symtab, NULL) == CAIRN_OK) {
+        cairn_elf_symtab_read(&elf, CAIRN_ELF_SYMTAB, &symtab, NULL) == CAIRN_OK) {
         for (size_t i = 0; i < symtab.n; i++)
             sink += strlen(symtab.symbols[i].name) + symtab.symbols[i].vaddr;
         cairn_elf_symtab_done(&symtab);

@@ -288,6 +288,128 @@ static const struct cairn_elf_symbol *find_slowly(const struct cairn_elf_symtab 
     return best;
 }
 
+static bool same_answer(const struct cairn_elf_symbol *a, const struct cairn_elf_symbol *b)
+{
+    return a && b ? a->vaddr == b->vaddr && a->size == b->size && a->bind == b->bind &&
+                        a->type == b->type && a->sized == b->sized && a->shared == b->shared &&
+                        strcmp(a->name, b->name) == 0
+                  : a == b;
+}
+
+/* Every address by a scan, and by the sorted table. */
+static void scans_equal_look_ups(const struct cairn_elf *elf, uint64_t low, uint64_t high)
+{
+    struct cairn_elf_symtab sorted, fresh;
+    struct cairn_err err;
+    if (cairn_elf_symtab_read(elf, CAIRN_ELF_SYMTAB, &sorted, &err) < 0)
+        return;
+    assert_ok(cairn_elf_symtab_open(elf, CAIRN_ELF_SYMTAB, elf, &fresh, &err), err);
+    assert_int_equal(cairn_elf_symtab_is_empty(&fresh), sorted.n == 0);
+    for (uint64_t vaddr = low; vaddr < high; vaddr++) {
+        const struct cairn_elf_symbol *scanned;
+        fresh.n_scans = 0;
+        assert_ok(cairn_elf_symtab_ask(&fresh, vaddr, &scanned, &err), err);
+        const struct cairn_elf_symbol *found = cairn_elf_symtab_find(&sorted, vaddr);
+        if (!same_answer(found, scanned))
+            fail_msg("0x%llx is %s, a scan says %s", (unsigned long long)vaddr,
+                     found ? found->name : "-", scanned ? scanned->name : "-");
+    }
+    assert_false(fresh.sorted);
+    cairn_elf_symtab_done(&fresh);
+    cairn_elf_symtab_done(&sorted);
+}
+
+/* Tables in which nearly everything overlaps, folds, nests and has no size; of both classes and
+ * byte orders, with Thumb bits and mapping symbols. */
+static void scans_of_random_tables_equal_look_ups(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"_ZN1AC1Ev", "_ZN1AC2Ev", "a",  "b",
+                                        "$t",        "$x.1",      "zz", "m"};
+    static const uint8_t types[] = {STT_FUNC,   STT_FUNC,      STT_FUNC,
+                                    STT_NOTYPE, STT_GNU_IFUNC, STT_OBJECT};
+    uint32_t seed = 1;
+    for (int round = 0; round < 64; round++) {
+        struct test_elf w =
+            sample_of(round & 1, round & 2, round & 4 ? EM_ARM : EM_X86_64, SHT_PROGBITS);
+        uint64_t spread = round & 8 ? 0x40 : 0xf00, largest = round & 16 ? 8 : 64;
+        int n = round & 32 ? 200 : 24;
+        for (int i = 0; i < n; i++) {
+            uint32_t r[6];
+            for (int k = 0; k < 6; k++)
+                r[k] = (seed = seed * 1664525 + 1013904223) >> 8;
+            test_elf_symbol(&w, names[r[0] % 8], (uint8_t)(r[1] % 3), types[r[2] % 6],
+                            r[3] % 16 ? TEXT : DATA, 0x1000 + r[4] % spread,
+                            r[5] % 4 ? r[5] / 4 % largest : 0);
+        }
+        size_t size;
+        test_elf_symtab(&w, false);
+        uint8_t *file = test_elf_finish(&w, &size);
+        struct cairn_elf elf;
+        struct cairn_err err;
+        assert_ok(cairn_elf_open((struct cairn_span){file, size}, &elf, &err), err);
+        scans_equal_look_ups(&elf, 0xff0, 0x1000 + spread + 0x80);
+        free(file);
+    }
+}
+
+static void look_ups_scan_a_few_times_and_then_sort(void **state)
+{
+    (void)state;
+    struct test_elf w = plain_sample();
+    test_elf_symbol(&w, "first", STB_GLOBAL, STT_FUNC, TEXT, 0x1000, 0x10);
+    test_elf_symbol(&w, "label", STB_LOCAL, STT_NOTYPE, TEXT, 0x1800, 0);
+    struct sample s = read_sample(&w);
+    struct cairn_elf elf;
+    struct cairn_err err;
+    struct cairn_elf_symtab t;
+    size_t size;
+    uint8_t *file = test_elf_finish(&w, &size);
+    assert_ok(cairn_elf_open((struct cairn_span){file, size}, &elf, &err), err);
+    assert_ok(cairn_elf_symtab_open(&elf, CAIRN_ELF_SYMTAB, &elf, &t, &err), err);
+    const struct cairn_elf_symbol *first, *symbol;
+    assert_ok(cairn_elf_symtab_ask(&t, 0x1008, &first, &err), err);
+    assert_string_equal(first->name, "first");
+    for (int i = 1; i < CAIRN_ELF_SYMTAB_SCANS; i++) {
+        assert_ok(cairn_elf_symtab_ask(&t, 0x1010, &symbol, &err), err);
+        assert_null(symbol);
+        assert_false(t.sorted);
+    }
+    assert_ok(cairn_elf_symtab_ask(&t, 0x1900, &symbol, &err), err);
+    assert_string_equal(symbol->name, "label");
+    assert_true(t.sorted);
+    assert_string_equal(first->name, "first"); /* older answers stay */
+    cairn_elf_symtab_done(&t);
+    free(file);
+    done_sample(&s);
+}
+
+/* More aliases than a scan keeps: the table is sorted at once. */
+static void crowds_are_sorted(void **state)
+{
+    (void)state;
+    struct test_elf w = plain_sample();
+    char name[16];
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof name, "f%03d", i);
+        test_elf_symbol(&w, name, STB_GLOBAL, STT_FUNC, TEXT, 0x1100, 0x20);
+    }
+    size_t size;
+    test_elf_symtab(&w, false);
+    uint8_t *file = test_elf_finish(&w, &size);
+    struct cairn_elf elf;
+    struct cairn_err err;
+    struct cairn_elf_symtab t;
+    const struct cairn_elf_symbol *symbol;
+    assert_ok(cairn_elf_open((struct cairn_span){file, size}, &elf, &err), err);
+    assert_ok(cairn_elf_symtab_open(&elf, CAIRN_ELF_SYMTAB, &elf, &t, &err), err);
+    assert_ok(cairn_elf_symtab_ask(&t, 0x1110, &symbol, &err), err);
+    assert_string_equal(symbol->name, "f000");
+    assert_true(symbol->shared && t.sorted);
+    cairn_elf_symtab_done(&t);
+    free(file);
+}
+
 static void the_flat_table_equals_a_search_through_all(void **state)
 {
     (void)state;
@@ -315,8 +437,10 @@ static void every_truncation_and_every_flip_answers_or_fails(void **state)
     for (size_t cut = 0; cut < size; cut += 7) {
         uint8_t *copy = test_copy(file, cut);
         struct cairn_elf elf;
-        if (cairn_elf_open((struct cairn_span){copy, cut}, &elf, NULL) == CAIRN_OK)
+        if (cairn_elf_open((struct cairn_span){copy, cut}, &elf, NULL) == CAIRN_OK) {
             check_answers(&elf);
+            scans_equal_look_ups(&elf, 0x1400, 0x1410);
+        }
         free(copy);
     }
     uint8_t *copy = test_copy(file, size);
@@ -326,8 +450,10 @@ static void every_truncation_and_every_flip_answers_or_fails(void **state)
             at += 0xfe0;
         copy[at] ^= (uint8_t)(1u << at % 8);
         struct cairn_elf elf;
-        if (cairn_elf_open((struct cairn_span){copy, size}, &elf, NULL) == CAIRN_OK)
+        if (cairn_elf_open((struct cairn_span){copy, size}, &elf, NULL) == CAIRN_OK) {
             check_answers(&elf);
+            scans_equal_look_ups(&elf, 0x1400, 0x1410);
+        }
         copy[at] = file[at];
     }
     free(copy);
@@ -347,7 +473,10 @@ static void memory_may_be_gone_at_any_time(void **state)
     for (long n = 0; code == CAIRN_E_NOMEM; n++) {
         struct cairn_elf_symtab symtab = {0};
         cairn_alloc_fail_after(n);
-        code = cairn_elf_symtab_read(&elf, CAIRN_ELF_SYMTAB, &symtab, &err);
+        const struct cairn_elf_symbol *symbol;
+        code = cairn_elf_symtab_open(&elf, CAIRN_ELF_SYMTAB, &elf, &symtab, &err);
+        for (int i = 0; code == CAIRN_OK && i <= CAIRN_ELF_SYMTAB_SCANS; i++)
+            code = cairn_elf_symtab_ask(&symtab, 0x1040, &symbol, &err);
         cairn_alloc_fail_after(-1);
         assert_true(code == CAIRN_OK || (!symtab.symbols && n < 50));
         cairn_elf_symtab_done(&symtab);
@@ -370,6 +499,9 @@ int main(void)
         cmocka_unit_test(relocatable_files_have_no_vaddrs),
         cmocka_unit_test(the_dynamic_table_is_another_one),
         cmocka_unit_test(the_flat_table_equals_a_search_through_all),
+        cmocka_unit_test(scans_of_random_tables_equal_look_ups),
+        cmocka_unit_test(look_ups_scan_a_few_times_and_then_sort),
+        cmocka_unit_test(crowds_are_sorted),
         cmocka_unit_test(every_truncation_and_every_flip_answers_or_fails),
         cmocka_unit_test(memory_may_be_gone_at_any_time),
     };
