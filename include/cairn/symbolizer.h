@@ -64,7 +64,7 @@ struct cairn_symbolizer_opts {
     const char *root;      /* module paths are looked for below this folder first ("/proc/42/root");
                               NULL: none */
     int use_cache;         /* nonzero: indexes are kept in the cache folder and taken from there */
-    const char *cache_dir; /* NULL: $XDG_CACHE_HOME/cairn, else $HOME/.cache/cairn */
+    const char *cache_dir; /* NULL: as cairn_cache_folder() says */
     uint64_t cache_max_bytes; /* what all entries together may take; 0: 4 GiB */
     unsigned n_threads;       /* for an index; 0: one for each CPU that the process may use */
     enum cairn_index_use index;
@@ -202,6 +202,16 @@ CAIRN_API int cairn_symbolizer_open_jit_map(struct cairn_symbolizer *symbolizer,
                                             struct cairn_module **ret_module,
                                             struct cairn_err *err);
 
+/*
+ * A module out of an open file, from its beginning, e.g. one that has no path any more; what
+ * belongs to it is looked for as for a file of that name. The file is mapped: the descriptor stays
+ * the caller's, its position where it was, and it may be closed afterwards. Each call makes a new
+ * module.
+ */
+CAIRN_API int cairn_symbolizer_open_fd(struct cairn_symbolizer *symbolizer, const char *name,
+                                       int fd, struct cairn_module **ret_module,
+                                       struct cairn_err *err);
+
 CAIRN_API const struct cairn_module_info *cairn_module_info(const struct cairn_module *module);
 
 /* vaddr of a place `off` bytes into the module's file, by the PT_LOAD whose bytes hold it. False
@@ -235,8 +245,24 @@ CAIRN_API int cairn_symbolize(struct cairn_symbolizer *symbolizer, struct cairn_
                               uint64_t vaddr, struct cairn_symbol *ret_symbol,
                               struct cairn_err *err);
 
+/* Takes the answer for vaddrs[index], borrowed until it returns. Nonzero stops. */
+typedef int (*cairn_symbol_fn)(void *ctx, size_t index, const struct cairn_symbol *symbol);
+
+/*
+ * Looks many addresses up, in any order, and hands the answers out in the order of the questions.
+ * How many there are decides the way in before the first is looked up. Returns what `each` returned
+ * where that was not 0; errors as cairn_symbolize().
+ */
+CAIRN_API int cairn_symbolize_batch(struct cairn_symbolizer *symbolizer,
+                                    struct cairn_module *module, const uint64_t *vaddrs,
+                                    size_t n_vaddrs, cairn_symbol_fn each, void *ctx,
+                                    struct cairn_err *err);
+
 /* The address to look up for a return address: one byte before it, inside the call. */
 CAIRN_API uint64_t cairn_return_address(uint64_t ret);
+
+/* Text of `way`, for messages: "index from the cache". Static. */
+CAIRN_API const char *cairn_way_text(enum cairn_way way);
 
 /* Text of `state`, for messages: "no symbol". Static. */
 CAIRN_API const char *cairn_symbol_state_text(enum cairn_symbol_state state);

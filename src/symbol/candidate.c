@@ -36,17 +36,12 @@ static void read_build_id(struct cairn_candidate *c)
     }
 }
 
-int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate,
-                         struct cairn_err *err)
+/* Looks at the file that was opened; takes it over. */
+static int look_at(struct cairn_file file, const char *path, struct cairn_candidate *ret_candidate,
+                   struct cairn_err *err)
 {
-    struct cairn_candidate c = {0};
-    struct stat st;
-    if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return cairn_fail(err, CAIRN_E_MISSING, "%s: no such file", path);
-    int code = cairn_file_open(path, &c.file, err);
-    if (code < 0)
-        return code;
-    code = cairn_elf_open(c.file.bytes, &c.elf, err);
+    struct cairn_candidate c = {.file = file};
+    int code = cairn_elf_open(c.file.bytes, &c.elf, err);
     if (code == CAIRN_OK && c.elf.type != ET_EXEC && c.elf.type != ET_DYN)
         code =
             cairn_fail(err, CAIRN_E_FORMAT,
@@ -65,6 +60,25 @@ int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate
     c.has_code = !cairn_elf_is_debug_only(&c.elf);
     *ret_candidate = c;
     return CAIRN_OK;
+}
+
+int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate,
+                         struct cairn_err *err)
+{
+    struct cairn_file file;
+    struct stat st;
+    if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return cairn_fail(err, CAIRN_E_MISSING, "%s: no such file", path);
+    int code = cairn_file_open(path, &file, err);
+    return code < 0 ? code : look_at(file, path, ret_candidate, err);
+}
+
+int cairn_candidate_open_fd(int fd, const char *name, struct cairn_candidate *ret_candidate,
+                            struct cairn_err *err)
+{
+    struct cairn_file file;
+    int code = cairn_file_open_fd(fd, name, &file, err);
+    return code < 0 ? code : look_at(file, name, ret_candidate, err);
 }
 
 void cairn_candidate_close(struct cairn_candidate *c)

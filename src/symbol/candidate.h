@@ -28,6 +28,10 @@ struct cairn_candidate {
 /* CAIRN_E_MISSING where nothing is there, CAIRN_E_FORMAT for what is no sound ELF file. */
 int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate,
                          struct cairn_err *err);
+
+/* The same for a file that is open already, and stays so; `name` takes its path's place. */
+int cairn_candidate_open_fd(int fd, const char *name, struct cairn_candidate *ret_candidate,
+                            struct cairn_err *err);
 void cairn_candidate_close(struct cairn_candidate *c); /* all-zero is fine */
 
 /* Could both be of one build? Where a build ID lacks, their code must at least lie alike. */

@@ -322,14 +322,12 @@ int cairn_debugfile_find(struct cairn_debugfile_finder *finder, const char *path
     return end_search(&s, ret_found);
 }
 
-int cairn_debugfile_find_for(struct cairn_debugfile_finder *finder, const char *file,
-                             struct cairn_debugfile_found *ret_found, struct cairn_err *err)
+/* What belongs to `file`, which is `c`; takes it over. */
+static int find_for(struct cairn_debugfile_finder *finder, const char *file,
+                    struct cairn_candidate c, struct cairn_debugfile_found *ret_found,
+                    struct cairn_err *err)
 {
     struct cairn_search s = {.finder = finder, .path = file, .any_image = true, .err = err};
-    struct cairn_candidate c;
-    int code = cairn_candidate_open(file, &c, err);
-    if (code < 0)
-        return code;
     if (c.has_code)
         s.image = c;
     else
@@ -338,6 +336,22 @@ int cairn_debugfile_find_for(struct cairn_debugfile_finder *finder, const char *
     if (!cairn_search_is_over(&s))
         try_symbol_dirs(&s);
     return end_search(&s, ret_found);
+}
+
+int cairn_debugfile_find_for(struct cairn_debugfile_finder *finder, const char *file,
+                             struct cairn_debugfile_found *ret_found, struct cairn_err *err)
+{
+    struct cairn_candidate c;
+    int code = cairn_candidate_open(file, &c, err);
+    return code < 0 ? code : find_for(finder, file, c, ret_found, err);
+}
+
+int cairn_debugfile_find_fd(struct cairn_debugfile_finder *finder, const char *name, int fd,
+                            struct cairn_debugfile_found *ret_found, struct cairn_err *err)
+{
+    struct cairn_candidate c;
+    int code = cairn_candidate_open_fd(fd, name, &c, err);
+    return code < 0 ? code : find_for(finder, name, c, ret_found, err);
 }
 
 void cairn_debugfile_found_done(struct cairn_debugfile_found *found)

@@ -66,6 +66,11 @@ int cairn_debugfile_find(struct cairn_debugfile_finder *finder, const char *path
 int cairn_debugfile_find_for(struct cairn_debugfile_finder *finder, const char *file,
                              struct cairn_debugfile_found *ret_found, struct cairn_err *err);
 
+/* The same for a file that is open already; `name` is what it is called, its path where it has one.
+ */
+int cairn_debugfile_find_fd(struct cairn_debugfile_finder *finder, const char *name, int fd,
+                            struct cairn_debugfile_found *ret_found, struct cairn_err *err);
+
 /* Closes both files and frees the paths; all-zero is fine. */
 void cairn_debugfile_found_done(struct cairn_debugfile_found *found);
 

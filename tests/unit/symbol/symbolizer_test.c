@@ -6,6 +6,7 @@
  *     0x1200  nothing
  */
 #include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -361,6 +362,93 @@ static void a_failure_is_remembered(void **state)
     unlink(path);
 }
 
+static void a_module_is_read_from_a_descriptor(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/cairn-symbolizer-XXXXXX";
+    struct cairn_symbolizer *s;
+    struct cairn_module *m, *again;
+    struct cairn_symbol symbol;
+    struct cairn_err err;
+    write_elf(path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    unlink(path); /* it has no path any more */
+    assert_int_equal(lseek(fd, 7, SEEK_SET), 7);
+    assert_ok(cairn_symbolizer_new(NULL, &s, &err), err);
+    assert_ok(cairn_symbolizer_open_fd(s, "(deleted)", fd, &m, &err), err);
+    assert_ok(cairn_symbolizer_open_fd(s, "(deleted)", fd, &again, &err), err);
+    assert_ptr_not_equal(m, again);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 7);
+    close(fd);
+    assert_string_equal(cairn_module_info(m)->path, "(deleted)");
+    assert_ok(cairn_symbolize(s, m, 0x1014, &symbol, &err), err);
+    assert_int_equal(symbol.n_frames, 2);
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    assert_fails(cairn_symbolizer_open_fd(s, "a pipe", pipes[0], &m, &err), CAIRN_E_FORMAT, err,
+                 "a pipe: is a pipe");
+    assert_fails(cairn_symbolizer_open_fd(s, "nothing", -1, &m, &err), CAIRN_E_IO, err, "nothing");
+    close(pipes[0]);
+    close(pipes[1]);
+    assert_ok(cairn_symbolize(s, again, 0x1014, &symbol, &err), err);
+    cairn_symbolizer_free(s);
+}
+
+struct batch {
+    size_t n, stop_at;
+    const uint64_t *vaddrs;
+    struct fixture *single; /* the same questions, one by one */
+};
+
+static int compare_with_single(void *ctx, size_t index, const struct cairn_symbol *symbol)
+{
+    struct batch *b = ctx;
+    assert_int_equal(index, b->n++);
+    if (index == b->stop_at)
+        return 42;
+    ask(b->single, b->vaddrs[index]);
+    const struct cairn_symbol *single = &b->single->symbol;
+    assert_int_equal(symbol->state, single->state);
+    assert_int_equal(symbol->n_frames, single->n_frames);
+    for (uint32_t i = 0; i < single->n_frames; i++) {
+        assert_int_equal(symbol->frames[i].line, single->frames[i].line);
+        assert_string_equal(symbol->frames[i].function ? symbol->frames[i].function : "",
+                            single->frames[i].function ? single->frames[i].function : "");
+    }
+    return 0;
+}
+
+static void a_batch_answers_as_single_questions_do_and_in_their_order(void **state)
+{
+    (void)state;
+    const uint64_t vaddrs[] = {0x1200, 0x1014, 0x10, UINT64_MAX, 0x1014, 0x1100, 0x1000, 0x1300};
+    enum { N = sizeof vaddrs / sizeof *vaddrs };
+    struct fixture many = open_elf(false, true, NULL), single = open_elf(false, true, NULL);
+    struct batch b = {.stop_at = SIZE_MAX, .vaddrs = vaddrs, .single = &single};
+    assert_ok(cairn_symbolize_batch(many.s, many.m, vaddrs, N, compare_with_single, &b, &many.err),
+              many.err);
+    assert_int_equal(b.n, N);
+    b.n = 0;
+    b.stop_at = 3;
+    assert_int_equal(
+        cairn_symbolize_batch(many.s, many.m, vaddrs, N, compare_with_single, &b, &many.err), 42);
+    assert_int_equal(b.n, 4);
+    assert_ok(cairn_symbolize_batch(many.s, many.m, NULL, 0, compare_with_single, &b, &many.err),
+              many.err);
+    cairn_symbolizer_free(many.s);
+    cairn_symbolizer_free(single.s);
+}
+
+static void every_way_has_a_text_of_its_own(void **state)
+{
+    (void)state;
+    for (int a = CAIRN_WAY_NONE; a <= CAIRN_WAY_CACHE + 1; a++)
+        for (int b = CAIRN_WAY_NONE; b < a; b++)
+            assert_string_not_equal(cairn_way_text((enum cairn_way)a),
+                                    cairn_way_text((enum cairn_way)b));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +461,9 @@ int main(void)
         cmocka_unit_test(lack_of_memory_is_an_error_like_others),
         cmocka_unit_test(dropped_contents_come_back),
         cmocka_unit_test(a_failure_is_remembered),
+        cmocka_unit_test(a_module_is_read_from_a_descriptor),
+        cmocka_unit_test(a_batch_answers_as_single_questions_do_and_in_their_order),
+        cmocka_unit_test(every_way_has_a_text_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
