@@ -19,6 +19,7 @@
 
 #include "cli/args.h"
 #include "cli/term.h"
+#include "cli/way_options.h"
 
 enum {
     QUESTION_BYTES = 100, /* fgets() in GNU's: what is longer is several questions */
@@ -109,6 +110,7 @@ static int open_module(struct session *s)
         .names = o->form.demangled ? CAIRN_NAMES_FULL : CAIRN_NAMES_MANGLED,
     };
     struct cairn_err err;
+    cli_way_init(&opts);
     if (look_at_file(s) != CLI_OK)
         return CLI_FAILED;
     if (cairn_symbolizer_new(&opts, &s->symbolizer, &err) < 0)

@@ -247,7 +247,7 @@ bool cli_args_real(struct cli_args *args, const char *option, const char *text, 
     return true;
 }
 
-bool cli_args_size(struct cli_args *args, const char *option, const char *text, uint64_t *ret_size)
+bool cli_parse_size(const char *text, uint64_t *ret_size)
 {
     static const char units[] = "kMGT";
     char *end = NULL;
@@ -256,13 +256,19 @@ bool cli_args_size(struct cli_args *args, const char *option, const char *text, 
     bool sound = isdigit((unsigned char)text[0]) && !errno;
     const char *unit = sound && *end ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
     unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (!sound || (*end && (!unit || end[1])) || value > UINT64_MAX >> shift) {
-        cli_args_wrong(args, "--%s: \"%s\" is no size, expected a number, or one with k, M or G",
-                       option, text);
+    if (!sound || (*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
         return false;
-    }
     *ret_size = value << shift;
     return true;
+}
+
+bool cli_args_size(struct cli_args *args, const char *option, const char *text, uint64_t *ret_size)
+{
+    if (cli_parse_size(text, ret_size))
+        return true;
+    cli_args_wrong(args, "--%s: \"%s\" is no size, expected a number, or one with k, M or G",
+                   option, text);
+    return false;
 }
 
 bool cli_args_word(struct cli_args *args, const char *option, const char *text,

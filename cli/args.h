@@ -77,6 +77,9 @@ bool cli_args_u64(struct cli_args *args, const char *option, const char *text, u
 bool cli_args_real(struct cli_args *args, const char *option, const char *text, double *ret_value);
 bool cli_args_size(struct cli_args *args, const char *option, const char *text, uint64_t *ret_size);
 
+/* The same without words, for where a size is no option. */
+bool cli_parse_size(const char *text, uint64_t *ret_size);
+
 /* The same for one of some words: the index of `text` in `words`, which ends with NULL. */
 bool cli_args_word(struct cli_args *args, const char *option, const char *text,
                    const char *const *words, int *ret_index);
@@ -90,7 +93,7 @@ void cli_args_print_help(const struct cli_command *command); /* to stdout */
 const char *cli_nearest(const char *word, const char *const *names); /* NULL: none is near */
 
 /* Every command is one file, cmd_NAME.c, with one of these, and one row in main.c. */
-extern const struct cli_command cli_cmd_symbolize, cli_cmd_resolve, cli_cmd_record, cli_cmd_flame,
-    cli_cmd_report, cli_cmd_convert, cli_cmd_version, cli_cmd_addr2line;
+extern const struct cli_command cli_cmd_cache, cli_cmd_symbolize, cli_cmd_resolve, cli_cmd_record,
+    cli_cmd_flame, cli_cmd_report, cli_cmd_convert, cli_cmd_version, cli_cmd_addr2line;
 
 #endif /* CAIRN_CLI_ARGS_H */

@@ -24,6 +24,7 @@
 #include "base/escape.h"
 #include "cli/args.h"
 #include "cli/term.h"
+#include "cli/way_options.h"
 
 enum { POLL_MS = 100, QUALITY_BYTES = 4096, PID_MAX = 1 << 30, PATH_BYTES = 64 };
 
@@ -38,6 +39,7 @@ struct job {
     struct cli_list symbol_dirs;
     bool force;
     int verbosity;
+    struct cairn_symbolizer_opts symbols; /* in which way names are read */
     struct cairn_sampler *sampler;
     struct cairn_profile *profile;
     struct cairn_sample_quality quality;
@@ -54,6 +56,7 @@ enum {
     OPT_SYMBOLS,
     OPT_FORCE,
     OPT_VERBOSE,
+    OPT_WAYS,
 };
 
 static const struct cli_option options[] = {
@@ -73,6 +76,7 @@ static const struct cli_option options[] = {
                      "be given several times"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
     [OPT_VERBOSE] = {"verbose", 'v', NULL, "say what was decided; twice: more of it"},
+    CLI_WAY_ROWS(OPT_WAYS),
     {0},
 };
 
@@ -116,6 +120,8 @@ static bool set_positive(struct cli_args *args, const char *option, const char *
 
 static bool set_option(struct job *job, struct cli_args *args, int row, const char *value)
 {
+    if (row >= OPT_WAYS)
+        return cli_way_take(args, (enum cli_way_row)(row - OPT_WAYS), value, &job->symbols);
     switch (row) {
     case OPT_PID:
         return set_pid(job, args, value);
@@ -274,7 +280,8 @@ static int name_frames(struct job *job, struct cairn_err *err)
 {
     char root[PATH_BYTES];
     struct cairn_resolver *resolver;
-    struct cairn_resolve_opts opts = {.size = sizeof opts, .symbols.size = sizeof opts.symbols};
+    struct cairn_resolve_opts opts = {.size = sizeof opts, .symbols = job->symbols};
+    opts.symbols.size = sizeof opts.symbols;
     snprintf(root, sizeof root, "/proc/%d/root", cairn_sampler_pid(job->sampler));
     opts.symbols.root = root;
     opts.symbols.symbol_dirs = job->symbol_dirs.items;
@@ -376,6 +383,7 @@ static int run(struct cli_args *args)
                       .quality.size = sizeof job.quality};
     struct cairn_err err = {0};
     int status = CLI_USAGE;
+    cli_way_init(&job.symbols);
     if (read_args(&job, args)) {
         cli_log_open(job.verbosity);
         status = work(&job, &err) < 0 ? cli_report(&err) : CLI_OK;

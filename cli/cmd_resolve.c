@@ -17,6 +17,7 @@
 #include "cli/resolve_summary.h"
 #include "cli/source.h"
 #include "cli/term.h"
+#include "cli/way_options.h"
 
 enum { BUILD_IDS_BYTES_MAX = 64 << 20 };
 
@@ -51,6 +52,7 @@ enum {
     OPT_MAX_MEMORY,
     OPT_JSON,
     OPT_VERBOSE,
+    OPT_WAYS,
 };
 
 static const struct cli_option options[] = {
@@ -85,6 +87,7 @@ static const struct cli_option options[] = {
     [OPT_VERBOSE] = {"verbose", 'v', NULL,
                      "say what was decided: segments, files chosen, addresses per module; twice: "
                      "more of it"},
+    CLI_WAY_ROWS(OPT_WAYS),
     {0},
 };
 
@@ -128,6 +131,8 @@ static bool set_memory(struct job *job, struct cli_args *args, const char *value
 
 static bool set_option(struct job *job, struct cli_args *args, int row, const char *value)
 {
+    if (row >= OPT_WAYS)
+        return cli_way_take(args, (enum cli_way_row)(row - OPT_WAYS), value, &job->opts.symbols);
     switch (row) {
     case OPT_OUTPUT:
         job->out = value;
@@ -309,6 +314,7 @@ static int run(struct cli_args *args)
 {
     struct job job = {0};
     struct cairn_err err = {0};
+    cli_way_init(&job.opts.symbols);
     int status = parse(&job, args);
     if (status == CLI_OK) {
         cli_log_open(job.verbosity);

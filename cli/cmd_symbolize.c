@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "cli/args.h"
 #include "cli/term.h"
+#include "cli/way_options.h"
 
 enum {
     SYMBOL_DIRS_MAX = 256,
@@ -36,6 +37,7 @@ enum option_row {
     OPT_MAX_MEMORY,
     OPT_JSON,
     OPT_VERBOSE,
+    OPT_WAYS,
 };
 
 static const struct cli_option options[] = {
@@ -65,7 +67,10 @@ static const struct cli_option options[] = {
     [OPT_JSON] = {.name = "json", .help = "print one JSON object per address, one a line"},
     [OPT_VERBOSE] = {.name = "verbose",
                      .letter = 'v',
-                     .help = "say on stderr which files were chosen; twice: more"},
+                     .help =
+                         "say on stderr which files were chosen, and how they were read; twice: "
+                         "more"},
+    CLI_WAY_ROWS(OPT_WAYS),
     {0},
 };
 
@@ -110,6 +115,8 @@ static bool take_option(struct cli_args *args, enum option_row row, const char *
                         struct request *r)
 {
     uint64_t size;
+    if (row >= OPT_WAYS)
+        return cli_way_take(args, (enum cli_way_row)(row - OPT_WAYS), value, &r->symbols);
     switch (row) {
     case OPT_SYMBOLS:
         if (r->symbols.n_symbol_dirs == SYMBOL_DIRS_MAX) {
@@ -144,6 +151,8 @@ static bool take_option(struct cli_args *args, enum option_row row, const char *
     case OPT_VERBOSE:
         r->verbosity++;
         return true;
+    case OPT_WAYS:
+        break;
     }
     return false;
 }
@@ -384,6 +393,7 @@ static int run(struct cli_args *args)
     struct request request = {.symbols = {.size = sizeof request.symbols}};
     const char *value;
     int row;
+    cli_way_init(&request.symbols);
     while ((row = cli_args_next(args, &value)) >= 0)
         if (!take_option(args, (enum option_row)row, value, &request))
             return CLI_USAGE;

@@ -150,6 +150,8 @@ int cairn_cache_store_open(const char *folder, bool make, struct cairn_cache_sto
     struct cairn_buffer path = {0};
     struct stat st;
     int top = open_top(folder, make);
+    if (top < 0 && errno == ENOTDIR)
+        return cairn_fail(err, CAIRN_E_ARG, "%s: is no folder", folder);
     if (top < 0)
         return cairn_fail_os(err, errno, "%s", folder);
     int code = is_ours(top, folder, &st, err);

@@ -17,7 +17,8 @@ import tempfile
 
 def run_case(case, command):
     with tempfile.TemporaryDirectory(prefix="cairn-golden.") as tmp:
-        env = dict(os.environ, CAIRN=command, TMP=tmp, LC_ALL="C.UTF-8", TZ="UTC")
+        env = dict(os.environ, CAIRN=command, TMP=tmp, LC_ALL="C.UTF-8", TZ="UTC",
+                   XDG_CACHE_HOME=tmp + "/.cache")
         env.pop("COLUMNS", None)
         done = subprocess.run(["sh", "-u", case.name], cwd=case.parent, env=env, timeout=60,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -14,6 +14,9 @@ CAIRN=$(absolute "$1")
 script=$(absolute "$2")
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/cairn-e2e.XXXXXX")
 export CAIRN WORK
+# What is kept between runs lies there too: no test sees another's, nor the user's.
+export XDG_CACHE_HOME="$WORK/.cache"
+unset CAIRN_CACHE_SIZE
 export PYTHONPATH="$SRC/tests/support" PYTHONDONTWRITEBYTECODE=1
 if [ "${KEEP:-0}" = 1 ]; then
     echo "working in $WORK"
