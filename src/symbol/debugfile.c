@@ -393,3 +393,18 @@ void cairn_debugfile_finder_free(struct cairn_debugfile_finder *finder)
     cairn_free(finder->root);
     cairn_free(finder);
 }
+
+struct cairn_symbol_dirs *cairn_debugfile_finder_dirs(struct cairn_debugfile_finder *finder)
+{
+    return &finder->dirs;
+}
+
+const char *cairn_debugfile_finder_debug_dir(const struct cairn_debugfile_finder *finder)
+{
+    return finder->debug_dir;
+}
+
+const char *cairn_debugfile_finder_root(const struct cairn_debugfile_finder *finder)
+{
+    return finder->root;
+}

@@ -37,6 +37,11 @@ int cairn_debugfile_finder_new(const struct cairn_debugfile_places *places,
                                struct cairn_debugfile_finder **ret_finder, struct cairn_err *err);
 void cairn_debugfile_finder_free(struct cairn_debugfile_finder *finder); /* NULL is fine */
 
+/* The places themselves, for whoever looks for other files there; the root may be NULL. */
+struct cairn_symbol_dirs *cairn_debugfile_finder_dirs(struct cairn_debugfile_finder *finder);
+const char *cairn_debugfile_finder_debug_dir(const struct cairn_debugfile_finder *finder);
+const char *cairn_debugfile_finder_root(const struct cairn_debugfile_finder *finder);
+
 /* At least one of the two paths is set. */
 struct cairn_debugfile_found {
     char *image_path; /* the binary itself; NULL: only a debug file was found. Offsets in the file

@@ -17,6 +17,7 @@
 #include "base/table.h"
 #include "dwarf/name.h"
 #include "symbol/debugfile.h"
+#include "symbol/dwarf_files.h"
 #include "symbol/module_symbols.h"
 #include "symbol/symbol_list.h"
 #include "symbol/unit_map.h"
@@ -53,8 +54,9 @@ struct cairn_module {
     uint64_t used;
 
     struct cairn_debugfile_found found;
-    bool is_listed;                /* names come from `list`, and there is no ELF file */
-    struct cairn_symbol_list list; /* of the kernel, or of a JIT compiler */
+    struct cairn_debugfile_finder *finder; /* where more files may be; NULL: nowhere */
+    bool is_listed;                        /* names come from `list`, and there is no ELF file */
+    struct cairn_symbol_list list;         /* of the kernel, or of a JIT compiler */
     uint8_t *owned_bytes; /* of cairn_symbolizer_open_bytes(); such a module is never unloaded */
     struct cairn_elf image, debug; /* the same file twice where there is only one */
     bool has_image;                /* program headers with offsets that mean something */
@@ -70,7 +72,7 @@ struct cairn_module {
     size_t n_unit_states, cap_unit_states;
     struct cairn_unit_map map, roots;
     bool has_roots;
-    bool told_split;
+    struct cairn_dwarf_files files;
     unsigned n_told;    /* warnings about units */
     size_t table_bytes; /* of all unit tables */
 

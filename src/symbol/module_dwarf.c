@@ -115,6 +115,7 @@ void cairn_module_unload_dwarf(struct cairn_module *m)
     m->table_bytes = 0;
     cairn_unit_map_done(&m->map);
     cairn_unit_map_done(&m->roots);
+    cairn_dwarf_files_done(&m->files);
     cairn_dwarf_units_done(&m->units);
     cairn_free(m->code);
     m->code = NULL;
@@ -135,23 +136,34 @@ static int read_units(struct cairn_module *m, struct cairn_err *err)
     return cairn_module_bear(m, code, &why, err);
 }
 
+static int open_files(struct cairn_module *m, struct cairn_err *err)
+{
+    struct cairn_dwarf_owner owner = {
+        .finder = m->finder,
+        .path = m->dwarf.path,
+        .image_path = m->found.image_path,
+        .debug_path = m->found.debug_path,
+        .image = &m->found.image,
+        .debug = &m->found.debug,
+        .dwarf = &m->dwarf,
+        .units = &m->units,
+    };
+    return cairn_dwarf_files_open(&m->files, &owner, cairn_module_dwarf_elf(m), err);
+}
+
 /* All that look-ups in debug information start from. */
 static int read_dwarf(struct cairn_module *m, struct cairn_err *err)
 {
-    struct cairn_elf_section section;
     m->has_dwarf = true;
     m->dwarf.swap = cairn_module_dwarf_elf(m)->swap;
     m->dwarf.path = m->debug_path ? m->debug_path : m->path;
     int code = read_sections(m, err);
     if (code == CAIRN_OK)
         code = read_code(m, err);
-    if (code == CAIRN_OK &&
-        cairn_elf_find_section(cairn_module_dwarf_elf(m), ".gnu_debugaltlink", &section))
-        cairn_log(CAIRN_LOG_WARNING,
-                  "%s: some names are in a supplementary file (dwz -m), which is not read",
-                  m->debug_path ? m->debug_path : m->path);
     if (code == CAIRN_OK)
         code = read_units(m, err);
+    if (code == CAIRN_OK)
+        code = open_files(m, err);
     if (code < 0)
         cairn_module_unload_dwarf(m);
     return code;
@@ -168,25 +180,16 @@ static void tell(struct cairn_module *m, struct cairn_module_unit *state, struct
     cairn_log_err(m->n_told <= WARNINGS_MAX ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO, why);
 }
 
-static void tell_split(struct cairn_module *m, const struct cairn_dwarf_unit *unit)
-{
-    if (!unit->is_split || m->told_split)
-        return;
-    m->told_split = true;
-    cairn_log(CAIRN_LOG_WARNING,
-              "%s: functions are described in .dwo files, which are not read: lines are complete, "
-              "inline frames are missing",
-              m->path);
-}
-
 int cairn_module_find_home(struct cairn_module *m, struct cairn_dwarf_unit *unit,
                            struct cairn_dwarf_units **ret_home, struct cairn_dwarf_unit **ret_unit,
                            struct cairn_err *err)
 {
-    (void)err;
-    tell_split(m, unit);
-    *ret_home = &m->units;
-    *ret_unit = unit;
+    struct cairn_dwarf_home home;
+    int code = cairn_dwarf_files_home(&m->files, unit, &home, err);
+    if (code < 0)
+        return code;
+    *ret_home = home.units;
+    *ret_unit = home.unit;
     return CAIRN_OK;
 }
 
@@ -319,14 +322,19 @@ int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *
     struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(home, die);
     struct cairn_unit_table *table = NULL;
     int code = CAIRN_OK;
+    *ret_unit = unit;
     if (!unit)
         code = cairn_dwarf_units_failed(home, err);
     else if (home == &m->units)
         code = need_table(m, unit, now, &table, err);
+    else if (unit->skeleton)
+        code =
+            need_table(m, cairn_dwarf_units_at(&m->units, unit->skeleton->off), now, &table, err);
+    else
+        return cairn_dwarf_files_functions(&m->files, home, unit, ret_functions, err);
     if (code < 0)
         return code;
-    *ret_unit = unit;
-    *ret_functions = table ? &table->functions : NULL;
+    *ret_functions = table && table->unit == unit ? &table->functions : NULL;
     return CAIRN_OK;
 }
 

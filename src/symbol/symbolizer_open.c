@@ -94,6 +94,7 @@ int cairn_symbolizer_load(struct cairn_symbolizer *s, struct cairn_symbolizer_en
                    : cairn_debugfile_find_for(s->finder, e->asked, &found, err);
     if (code == CAIRN_OK)
         code = cairn_module_load(&e->module, &found, err);
+    e->module.finder = s->finder;
     if (code == CAIRN_OK)
         tell_files(e);
     return code;
@@ -177,6 +178,7 @@ int cairn_symbolizer_open_fd(struct cairn_symbolizer *symbolizer, const char *na
     code = cairn_debugfile_find_fd(symbolizer->finder, name, fd, &found, err);
     if (code == CAIRN_OK)
         code = cairn_module_load(&e->module, &found, err);
+    e->module.finder = symbolizer->finder;
     if (code == CAIRN_OK)
         tell_files(e);
     return finish_unshared(symbolizer, e, code, ret_module);
