@@ -94,13 +94,18 @@ static bool is_rust_legacy(const char *name, size_t size)
            strspn(hash + 3, "0123456789abcdef") == 16;
 }
 
-static bool demangle_to(const char *name, size_t size, enum cairn_names names,
-                        struct cairn_buffer *out)
+static bool is_mangled(const char *name)
+{
+    return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+}
+
+bool cairn_demangle_to(const char *name, size_t size, enum cairn_names names,
+                       struct cairn_buffer *out)
 {
     struct request request = {.name = name, .out = out};
     request.options = DMGL_ANSI | (names == CAIRN_NAMES_FULL ? DMGL_PARAMS : 0);
     request.demangle = cplus_demangle_v3_callback;
-    if (size > NAME_MAX_BYTES)
+    if (!is_mangled(name) || size > NAME_MAX_BYTES)
         return false;
     if (strncmp(name, "_R", 2) == 0 || is_rust_legacy(name, size)) {
         request.demangle = rust_demangle_callback;
@@ -117,12 +122,11 @@ static bool demangle_to(const char *name, size_t size, enum cairn_names names,
 /* The number of the answer, SAME, or 0 where memory is gone. */
 static uint32_t demangle_new(struct cairn_demangler *d, const char *name, size_t size)
 {
-    bool is_mangled = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
-    if (!is_mangled || d->names == CAIRN_NAMES_MANGLED)
+    if (!is_mangled(name) || d->names == CAIRN_NAMES_MANGLED)
         return SAME;
     struct cairn_buffer out = {0};
     uint32_t answer = SAME;
-    if (demangle_to(name, size, d->names, &out))
+    if (cairn_demangle_to(name, size, d->names, &out))
         answer = cairn_strings_add(&d->plain, (const char *)out.data, out.size) + 1;
     else if (size > NAME_MAX_BYTES || out.size > OUTPUT_MAX_BYTES)
         cairn_log(CAIRN_LOG_DEBUG, "a name of %zu bytes stays mangled: %.60s...", size, name);
@@ -232,7 +236,7 @@ static bool is_all_suffixes(const char *dot, bool mangled, bool first)
 
 size_t cairn_symbol_split_suffix(const char *name, const char **ret_suffix)
 {
-    bool mangled = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+    bool mangled = is_mangled(name);
     *ret_suffix = name + strlen(name);
     const char *version = strchr(name, '@');
     if (version && version > name && strcmp(version, "@plt") != 0)

@@ -9,6 +9,7 @@
 
 #include <cairn/symbolizer.h>
 
+#include "base/buffer.h"
 #include "base/strings.h"
 
 /* An all-zero struct demangles to full names. */
@@ -28,6 +29,11 @@ void cairn_demangler_done(struct cairn_demangler *d);
  * Compiler suffixes are not understood here: split them off first.
  */
 const char *cairn_demangle(struct cairn_demangler *d, const char *name, size_t size);
+
+/* The same without memory: appends to the empty buffer `out`. False where `name` is no mangled one,
+ * is too long, or memory is gone (then out->failed). For any thread. */
+bool cairn_demangle_to(const char *name, size_t size, enum cairn_names names,
+                       struct cairn_buffer *out);
 
 /*
  * What a compiler hung behind a symbol's name:

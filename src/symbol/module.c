@@ -128,6 +128,8 @@ void cairn_module_forget_names(struct cairn_module *m)
     m->n_functions = m->cap_functions = 0;
     cairn_arena_done(&m->names);
     cairn_strings_done(&m->cut_names);
+    if (m->index)
+        cairn_index_forget(m->index);
 }
 
 void cairn_module_unload(struct cairn_module *m)
@@ -178,5 +180,5 @@ size_t cairn_module_bytes(const struct cairn_module *m)
     for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++)
         if (m->sections[i].owned)
             bytes += m->sections[i].bytes.size;
-    return bytes;
+    return m->index ? bytes + cairn_index_bytes(m->index) : bytes;
 }

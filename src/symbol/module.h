@@ -18,6 +18,7 @@
 #include "dwarf/name.h"
 #include "symbol/debugfile.h"
 #include "symbol/dwarf_files.h"
+#include "symbol/index.h"
 #include "symbol/module_symbols.h"
 #include "symbol/symbol_list.h"
 #include "symbol/unit_map.h"
@@ -27,7 +28,7 @@ enum { CAIRN_MODULE_N_SECTIONS = 10 };
 
 /* What is known of the function whose name begins at one DIE. */
 struct cairn_function {
-    const char *linkage;                  /* NULL: none, or not yet taken from the symbol table */
+    const char *linkage;                  /* NULL: none; in C the plain name */
     const char *name;                     /* as the DIE says it, unqualified */
     const char *shown;                    /* as the user asked for it; NULL: not made yet */
     uint64_t declared;                    /* the DIE whose surroundings qualify the name */
@@ -35,9 +36,12 @@ struct cairn_function {
     const struct cairn_dwarf_units *from; /* where the DIE lives that the search began with */
     uint32_t next; /* number (index + 1) of one with the same key from another file, or 0 */
     uint32_t decl_line;
-    bool is_c;        /* the plain name is the linkage name */
-    bool from_symtab; /* linkage came from there */
 };
+
+/* Fills what DWARF says of the function whose name begins at a DIE of `from`; `shown` is not made
+ * yet. CAIRN_E_NOMEM. */
+int cairn_function_read(struct cairn_dwarf_units *from, uint32_t die,
+                        struct cairn_function *ret_function, struct cairn_err *err);
 
 struct cairn_module_unit {
     struct cairn_unit_table *table; /* NULL: not read, dropped, or damaged */
@@ -75,6 +79,8 @@ struct cairn_module {
     struct cairn_dwarf_files files;
     unsigned n_told;    /* warnings about units */
     size_t table_bytes; /* of all unit tables */
+
+    struct cairn_index *index; /* where all answers come from; NULL: from units and symbols */
 
     struct cairn_table function_of; /* DIE -> index in functions */
     struct cairn_function *functions;
@@ -131,6 +137,18 @@ int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now
 int cairn_module_find_home(struct cairn_module *m, struct cairn_dwarf_unit *unit,
                            struct cairn_dwarf_units **ret_home, struct cairn_dwarf_unit **ret_unit,
                            struct cairn_err *err);
+
+/* Reads debug sections and aranges, where that is still to be done. Errors as below. */
+int cairn_module_need_dwarf(struct cairn_module *m, struct cairn_err *err);
+
+/* Reads both maps of units. Damage is logged; without debug information both are empty.
+ * CAIRN_E_NOMEM. */
+int cairn_module_need_roots(struct cairn_module *m, struct cairn_err *err);
+
+/* Logs what is wrong with a unit of the module, the first time. CAIRN_E_NOMEM: nobody can remember
+ * that it was. */
+int cairn_module_tell_damage(struct cairn_module *m, const struct cairn_dwarf_unit *unit,
+                             struct cairn_err *why, struct cairn_err *err);
 
 /* The functions of the unit of `home` that holds a DIE, for qualified names; reads the unit if need
  * be. NULL where it is damaged. */

@@ -287,12 +287,36 @@ static int ask(struct cairn_module *m, const struct cairn_unit_map *map, uint32_
     return CAIRN_OK;
 }
 
+int cairn_module_tell_damage(struct cairn_module *m, const struct cairn_dwarf_unit *unit,
+                             struct cairn_err *why, struct cairn_err *err)
+{
+    struct cairn_module_unit *state = state_of(m, unit);
+    if (!state)
+        return cairn_fail_memory(err);
+    tell(m, state, why);
+    return CAIRN_OK;
+}
+
+int cairn_module_need_dwarf(struct cairn_module *m, struct cairn_err *err)
+{
+    return m->has_dwarf ? CAIRN_OK : read_dwarf(m, err);
+}
+
+int cairn_module_need_roots(struct cairn_module *m, struct cairn_err *err)
+{
+    int code = cairn_module_need_dwarf(m, err);
+    if (code == CAIRN_OK && !m->has_roots)
+        code = cairn_unit_map_read_roots(&m->units, &m->roots, err);
+    m->has_roots = code == CAIRN_OK;
+    return code;
+}
+
 int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now,
                             struct cairn_place *ret_place, struct cairn_err *err)
 {
     struct cairn_place place = {0};
     uint32_t at, end;
-    int code = m->has_dwarf ? CAIRN_OK : read_dwarf(m, err);
+    int code = cairn_module_need_dwarf(m, err);
     if (code < 0)
         return code;
     if (!cairn_dwarf_place(&m->dwarf, vaddr, vaddr + 1, &at, &end)) {
@@ -302,12 +326,9 @@ int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now
     code = ask(m, &m->map, at, now, &place, err);
     if (code == CAIRN_OK && (!place.record || !place.record->node)) {
         /* There may be no aranges; or they named a unit that lost its copy of the function. */
-        if (!m->has_roots)
-            code = cairn_unit_map_read_roots(&m->units, &m->roots, err);
-        if (code == CAIRN_OK) {
-            m->has_roots = true;
+        code = cairn_module_need_roots(m, err);
+        if (code == CAIRN_OK)
             code = ask(m, &m->roots, at, now, &place, err);
-        }
     }
     if (code == CAIRN_OK)
         *ret_place = place;

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbol/index_strings.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/reader.h"
+#include "symbol/index_columns.h"
+
+enum { ENTRY_MIN_BYTES = 3 };
+
+bool cairn_texts_fit(const struct cairn_texts *t)
+{
+    size_t n = t->n / CAIRN_TEXT_BLOCK + (t->n % CAIRN_TEXT_BLOCK != 0);
+    return t->blocks.size == n * 4 && t->data.size / ENTRY_MIN_BYTES >= t->n;
+}
+
+/* Replaces what `text` does not share by what follows. False: damaged. */
+static bool read_text(struct cairn_reader *r, uint64_t shared, struct cairn_buffer *text)
+{
+    uint64_t rest = cairn_reader_uleb(r);
+    struct cairn_span bytes = cairn_reader_take(r, rest);
+    if (r->failed || shared > text->size || shared + rest > CAIRN_TEXT_MAX_BYTES)
+        return false;
+    text->size = (size_t)shared;
+    cairn_buffer_add(text, bytes.data, bytes.size);
+    return true;
+}
+
+/* Reads the block up to entry `entry` of it. */
+static bool read_entries(struct cairn_texts *t, struct cairn_reader *r, uint32_t entry)
+{
+    bool same = true;
+    cairn_buffer_clear(&t->text);
+    cairn_buffer_clear(&t->readable);
+    for (uint32_t i = 0; i <= entry; i++) {
+        if (!read_text(r, cairn_reader_uleb(r), &t->text))
+            return false;
+        uint64_t readable = cairn_reader_uleb(r);
+        same = readable == 0;
+        if (!same && !read_text(r, readable - 1, &t->readable))
+            return false;
+    }
+    if (same)
+        cairn_buffer_clear(&t->readable);
+    return true;
+}
+
+static int keep(struct cairn_texts *t, bool sound, struct cairn_text *ret_text,
+                struct cairn_err *err)
+{
+    struct cairn_text kept = {"", ""};
+    if (sound) {
+        kept.text = cairn_arena_text(&t->arena, (const char *)t->text.data, t->text.size);
+        kept.readable =
+            t->readable.size
+                ? cairn_arena_text(&t->arena, (const char *)t->readable.data, t->readable.size)
+                : kept.text;
+    }
+    if (!kept.text || !kept.readable)
+        return cairn_fail_memory(err);
+    *ret_text = kept;
+    return CAIRN_OK;
+}
+
+int cairn_texts_get(struct cairn_texts *t, uint32_t number, struct cairn_text *ret_text,
+                    struct cairn_err *err)
+{
+    if (number == 0 || number > t->n) {
+        *ret_text = (struct cairn_text){"", ""};
+        return CAIRN_OK;
+    }
+    if (!t->read)
+        t->read = cairn_alloc(t->n, sizeof *t->read);
+    if (!t->read)
+        return cairn_fail_memory(err);
+    struct cairn_text *read = &t->read[number - 1];
+    if (!read->text) {
+        struct cairn_reader r = cairn_reader_of(t->data, false);
+        uint32_t block = (number - 1) / CAIRN_TEXT_BLOCK;
+        cairn_reader_seek(&r, cairn_le32(t->blocks.data + (size_t)block * 4));
+        bool sound = read_entries(t, &r, (number - 1) % CAIRN_TEXT_BLOCK);
+        if (t->text.failed || t->readable.failed)
+            return cairn_fail_memory(err);
+        int code = keep(t, sound, read, err);
+        if (code < 0)
+            return code;
+    }
+    *ret_text = *read;
+    return CAIRN_OK;
+}
+
+void cairn_texts_forget(struct cairn_texts *t)
+{
+    cairn_free(t->read);
+    t->read = NULL;
+    cairn_arena_done(&t->arena);
+    cairn_buffer_done(&t->text);
+    cairn_buffer_done(&t->readable);
+}
+
+static void add_number(struct cairn_buffer *out, uint64_t value)
+{
+    uint8_t bytes[10];
+    unsigned n = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[n++] = (uint8_t)(value | 0x80);
+    bytes[n++] = (uint8_t)value;
+    cairn_buffer_add(out, bytes, n);
+}
+
+static size_t n_shared(struct cairn_span a, struct cairn_span b)
+{
+    size_t n = a.size < b.size ? a.size : b.size, i = 0;
+    while (i < n && a.data[i] == b.data[i])
+        i++;
+    return i;
+}
+
+static void add_rest(struct cairn_buffer *out, struct cairn_span text, size_t shared)
+{
+    add_number(out, text.size - shared);
+    if (text.size > shared)
+        cairn_buffer_add(out, text.data + shared, text.size - shared);
+}
+
+void cairn_texts_add(struct cairn_texts_writer *w, struct cairn_span text,
+                     struct cairn_span readable)
+{
+    if (w->n % CAIRN_TEXT_BLOCK == 0) {
+        cairn_le_add(&w->blocks, w->data.size, 4);
+        w->text = w->readable = (struct cairn_span){0};
+    }
+    if (text.size > CAIRN_TEXT_MAX_BYTES || readable.size > CAIRN_TEXT_MAX_BYTES)
+        w->too_long = true;
+    size_t shared = n_shared(w->text, text);
+    add_number(&w->data, shared);
+    add_rest(&w->data, text, shared);
+    w->text = text;
+    if (readable.size) {
+        shared = n_shared(w->readable, readable);
+        add_number(&w->data, 1 + shared);
+        add_rest(&w->data, readable, shared);
+        w->readable = readable;
+    } else {
+        add_number(&w->data, 0);
+    }
+    w->n++;
+}
+
+int cairn_texts_finish(struct cairn_texts_writer *w, struct cairn_err *err)
+{
+    if (w->blocks.failed || w->data.failed)
+        return cairn_fail_memory(err);
+    if (w->too_long || w->data.size > UINT32_MAX)
+        return cairn_fail(err, CAIRN_E_LIMIT,
+                          w->too_long ? "the index would hold a name of more than %zu bytes"
+                                      : "the names of the index are %zu bytes, more than 4 GiB",
+                          w->too_long ? (size_t)CAIRN_TEXT_MAX_BYTES : w->data.size);
+    return CAIRN_OK;
+}
+
+void cairn_texts_done(struct cairn_texts_writer *w)
+{
+    cairn_buffer_done(&w->blocks);
+    cairn_buffer_done(&w->data);
+}
