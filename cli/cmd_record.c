@@ -280,7 +280,7 @@ static int name_frames(struct job *job, struct cairn_err *err)
 {
     char root[PATH_BYTES];
     struct cairn_resolver *resolver;
-    struct cairn_resolve_opts opts = {.size = sizeof opts, .symbols = job->symbols};
+    struct cairn_resolve_opts opts = {.size = sizeof opts, .symbols = job->symbols, .live = 1};
     opts.symbols.size = sizeof opts.symbols;
     snprintf(root, sizeof root, "/proc/%d/root", cairn_sampler_pid(job->sampler));
     opts.symbols.root = root;

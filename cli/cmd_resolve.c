@@ -6,6 +6,8 @@
  *
  * Before the rename IN must still be the file that was read.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,7 +26,7 @@ enum { BUILD_IDS_BYTES_MAX = 64 << 20 };
 struct job {
     const char *in, *out; /* `out` is NULL where `in` is replaced */
     const char *maps_path, *build_ids_path;
-    struct cli_list symbol_dirs;
+    struct cli_list symbol_dirs, perf_maps;
     struct cairn_resolve_opts opts;
     enum cairn_format format;
     bool force, json;
@@ -41,6 +43,11 @@ enum {
     OPT_SYMBOLS,
     OPT_DEBUG_DIR,
     OPT_BUILD_IDS,
+    OPT_KALLSYMS,
+    OPT_KERNEL_MODULES,
+    OPT_VMLINUX,
+    OPT_KERNEL_SLIDE,
+    OPT_PERF_MAP,
     OPT_ALLOW_MISMATCH,
     OPT_NAMES,
     OPT_NO_INLINES,
@@ -67,6 +74,18 @@ static const struct cli_option options[] = {
     [OPT_DEBUG_DIR] = {"debug-dir", 0, "DIR", "the global folder of debug files (/usr/lib/debug)"},
     [OPT_BUILD_IDS] = {"build-ids", 0, "FILE",
                        "lines \"BUILD-ID PATH\" that say which build of a module was running"},
+    [OPT_KALLSYMS] = {"kallsyms", 0, "FILE",
+                      "names of the kernel: a copy of its /proc/kallsyms, or its System.map"},
+    [OPT_KERNEL_MODULES] = {"kernel-modules", 0, "FILE",
+                            "a copy of /proc/modules: where each kernel module of --kallsyms ends"},
+    [OPT_VMLINUX] = {"vmlinux", 0, "FILE",
+                     "the kernel's own ELF file, for lines and inlined functions"},
+    [OPT_KERNEL_SLIDE] = {"kernel-slide", 0, "HEX",
+                          "how far the kernel was moved from the addresses of System.map and "
+                          "vmlinux, where neither a profile nor --kallsyms tells"},
+    [OPT_PERF_MAP] = {"perf-map", 0, "FILE",
+                      "names of code made at run time: a /tmp/perf-PID.map, or a folder of them; "
+                      "may be given several times"},
     [OPT_ALLOW_MISMATCH] = {"allow-mismatch", 0, NULL,
                             "take files whose build ID differs, with a warning"},
     [OPT_NAMES] = {"names", 0, "HOW", "full (default), short (without parameters) or mangled"},
@@ -129,6 +148,18 @@ static bool set_memory(struct job *job, struct cli_args *args, const char *value
     return true;
 }
 
+static bool set_slide(struct job *job, struct cli_args *args, const char *value)
+{
+    char *end;
+    errno = 0;
+    job->opts.kernel_slide = strtoull(value, &end, 16);
+    job->opts.has_kernel_slide = 1;
+    if (!errno && *value != '-' && *value && !*end)
+        return true;
+    cli_args_wrong(args, "--kernel-slide: \"%s\", expected a number in hex", value);
+    return false;
+}
+
 static bool set_option(struct job *job, struct cli_args *args, int row, const char *value)
 {
     if (row >= OPT_WAYS)
@@ -148,6 +179,20 @@ static bool set_option(struct job *job, struct cli_args *args, int row, const ch
         break;
     case OPT_BUILD_IDS:
         job->build_ids_path = value;
+        break;
+    case OPT_KALLSYMS:
+        job->opts.kallsyms = value;
+        break;
+    case OPT_KERNEL_MODULES:
+        job->opts.kernel_modules = value;
+        break;
+    case OPT_VMLINUX:
+        job->opts.vmlinux = value;
+        break;
+    case OPT_KERNEL_SLIDE:
+        return set_slide(job, args, value);
+    case OPT_PERF_MAP:
+        cli_list_add(&job->perf_maps, value);
         break;
     case OPT_ALLOW_MISMATCH:
         job->opts.symbols.allow_mismatch = 1;
@@ -218,6 +263,8 @@ static int load(struct job *job, struct cairn_err *err)
     job->opts.symbols.size = sizeof job->opts.symbols;
     job->opts.symbols.symbol_dirs = job->symbol_dirs.items;
     job->opts.symbols.n_symbol_dirs = job->symbol_dirs.n;
+    job->opts.perf_maps = job->perf_maps.items;
+    job->opts.n_perf_maps = job->perf_maps.n;
     job->opts.maps = job->maps;
     job->opts.build_ids = job->build_ids_path ? cairn_buffer_text(&job->build_ids) : NULL;
     result = cairn_resolver_new(&job->opts, &job->resolver, err);
@@ -326,6 +373,7 @@ static int run(struct cli_args *args)
     cairn_maps_free(job.maps);
     cairn_buffer_done(&job.build_ids);
     cli_list_done(&job.symbol_dirs);
+    cli_list_done(&job.perf_maps);
     return status;
 }
 

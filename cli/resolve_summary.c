@@ -42,9 +42,15 @@ void cli_resolve_say_summary(const struct cairn_resolver *resolver)
 }
 
 static const char *const cause_keys[CAIRN_N_CAUSES] = {
-    [CAIRN_CAUSE_NO_MAPPING] = "no_mapping",        [CAIRN_CAUSE_NOT_A_FILE] = "not_a_file",
-    [CAIRN_CAUSE_BEFORE_SEGMENT] = "in_no_segment", [CAIRN_CAUSE_NO_BINARY] = "no_binary",
-    [CAIRN_CAUSE_MISMATCH] = "build_id_mismatch",   [CAIRN_CAUSE_NO_SYMBOL] = "no_symbol",
+    [CAIRN_CAUSE_NO_MAPPING] = "no_mapping",
+    [CAIRN_CAUSE_NOT_A_FILE] = "not_a_file",
+    [CAIRN_CAUSE_ANONYMOUS] = "anonymous_memory",
+    [CAIRN_CAUSE_NO_KERNEL] = "no_kernel_symbols",
+    [CAIRN_CAUSE_KERNEL_HIDDEN] = "kernel_symbols_hidden",
+    [CAIRN_CAUSE_BEFORE_SEGMENT] = "in_no_segment",
+    [CAIRN_CAUSE_NO_BINARY] = "no_binary",
+    [CAIRN_CAUSE_MISMATCH] = "build_id_mismatch",
+    [CAIRN_CAUSE_NO_SYMBOL] = "no_symbol",
 };
 
 static void put_causes(struct cairn_json *json, const char *name, const uint64_t *counts)

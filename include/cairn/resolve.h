@@ -41,12 +41,26 @@ struct cairn_resolve_opts {
     enum cairn_leaf leaf;
     enum cairn_offsets offsets;
     int lines; /* nonzero: names in a text carry " (file:line)" */
+    /* The kernel. Where nothing is given, profiles of the kernel that runs here are named by
+     * /proc/kallsyms, and a vmlinux is looked for by build ID. */
+    const char *kallsyms;       /* file: a copy of /proc/kallsyms, or a System.map */
+    const char *kernel_modules; /* file: a copy of /proc/modules, with kallsyms */
+    const char *vmlinux;        /* file: names with lines; a profile's build ID must be its */
+    uint64_t kernel_slide;      /* what KASLR added to the addresses of these files, */
+    int has_kernel_slide;       /* nonzero: if known. Else it is found by the addresses of _text */
+    const char *const *perf_maps; /* maps of JIT compilers: files, or folders with perf-PID.map */
+    size_t n_perf_maps;
+    int live; /* nonzero: addresses were caught just now on this machine: the running kernel names
+                 its own, and processes are asked for their perf maps */
 };
 
 /* Why a frame kept its text, in the order of the path that a look-up takes. */
 enum cairn_cause {
     CAIRN_CAUSE_NO_MAPPING,     /* no line of the maps holds the address, or there are no maps */
-    CAIRN_CAUSE_NOT_A_FILE,     /* [vdso], [heap], anonymous memory */
+    CAIRN_CAUSE_NOT_A_FILE,     /* [vdso] of another kernel, [heap] */
+    CAIRN_CAUSE_ANONYMOUS,      /* anonymous memory, and no perf map says what is there */
+    CAIRN_CAUSE_NO_KERNEL,      /* the kernel's, and nothing was found that has its names */
+    CAIRN_CAUSE_KERNEL_HIDDEN,  /* the kernel's, and it hides its names from this user */
     CAIRN_CAUSE_BEFORE_SEGMENT, /* in the module's mappings, in none of its segments */
     CAIRN_CAUSE_NO_BINARY,      /* the module's file was not found, or could not be read */
     CAIRN_CAUSE_MISMATCH,       /* only files of another build were found */

@@ -82,7 +82,8 @@ CAIRN_API uint64_t cairn_sampler_count(const struct cairn_sampler *sampler);
 /*
  * Stops, takes in the rest and hands out the raw profile (pprof value types samples/count and
  * cpu/nanoseconds); the caller frees it. Set ret_quality->size before; it may be NULL. The profile
- * has the comments "command: ..." and "quality: ...", and each sample the labels pid, tid, thread
+ * has the comments "command: ...", "kernel: RELEASE" where there are kernel frames, and
+ * "quality: ...", and each sample the labels pid, tid, thread
  * and, where its stack ends early, cairn.cut.
  */
 CAIRN_API int cairn_sampler_finish(struct cairn_sampler *sampler,

@@ -176,7 +176,8 @@ bool cairn_profile_is_named(const struct cairn_profile *p, uint32_t frame);
 const char *cairn_profile_module_name(const struct cairn_profile *p, uint32_t module);
 
 /* The text to show for a frame without a name: "libfoo.so+0x1234" (offset from the start of its
- * file), "0x7f1234" without a module, "[unknown]" without an address; written to `buf`. */
+ * file), "0x7f1234" without a module or in the kernel, "[unknown]" without an address; written to
+ * `buf`. */
 const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t frame, char *buf,
                                      size_t size);
 

@@ -148,19 +148,34 @@ static bool find_vaddr(const struct cairn_address_space *space, const struct cai
     return cairn_module_vaddr_of_rel(module, fixed ? va : va - region->base, ret_vaddr);
 }
 
+/* What a profile says of the kernel: in the upper half, and no file. Its offset is where _text
+ * lies.
+ */
+static bool is_kernel(const struct cairn_modules *modules, const struct cairn_region *region)
+{
+    const char *path = cairn_strings_get(&modules->strings, region->path);
+    return region->start >= cairn_upper_half && *path == '[' && strncmp(path, "[v", 2) != 0;
+}
+
 int cairn_address_space_place(const struct cairn_address_space *space,
                               struct cairn_modules *modules, struct cairn_region *region,
                               uint64_t va, struct cairn_place *ret_place, struct cairn_err *err)
 {
     if (!region->module) {
         int result =
-            cairn_modules_get(modules, region->path, region->build_id, &region->module, err);
+            is_kernel(modules, region)
+                ? cairn_modules_get_kernel(modules, region->path, region->build_id,
+                                           region->off > cairn_upper_half ? region->off : 0,
+                                           &region->module, err)
+                : cairn_modules_get(modules, region->path, region->build_id, &region->module, err);
         if (result < 0)
             return result;
         region->module->deleted |= region->deleted;
     }
     struct cairn_place place = {.module = region->module, .cause = region->module->missing};
-    if (place.cause == CAIRN_CAUSE_NONE) {
+    if (place.cause == CAIRN_CAUSE_NONE && place.module->kind != CAIRN_KNOWN_FILE) {
+        place.vaddr = va;
+    } else if (place.cause == CAIRN_CAUSE_NONE) {
         if (find_vaddr(space, region, va, &place.vaddr))
             log_region(region, va, place.vaddr);
         else

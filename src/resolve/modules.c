@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "resolve/vdso.h"
 
 enum { BUILD_ID_DIGITS_MIN = 2, BUILD_ID_DIGITS_MAX = 128, WARNED_MAX = 256 };
 
@@ -106,6 +107,18 @@ bool cairn_modules_is_file(const char *path)
     return *path && *path != '[' && strncmp(path, "//anon", 6) != 0;
 }
 
+bool cairn_modules_is_anonymous(const char *path)
+{
+    static const char *const names[] = {"//anon",  "[anon",     "[heap]", "[stack",
+                                        "/memfd:", "/dev/zero", "/SYSV"};
+    if (!*path)
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(path, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 static void log_found(const struct cairn_known_module *known)
 {
     const struct cairn_module_info *info = cairn_module_info(known->module);
@@ -122,11 +135,19 @@ static void log_found(const struct cairn_known_module *known)
 static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
                       struct cairn_err *err)
 {
+    struct cairn_err why = {0};
+    if (strcmp(known->path, "[vdso]") == 0)
+        return cairn_vdso_open(m, known, err);
+    if (strcmp(known->path, "[vsyscall]") == 0) {
+        known->kind = CAIRN_KNOWN_LIST;
+        known->missing = CAIRN_CAUSE_NONE;
+        return cairn_vsyscall_open(m->symbolizer, &known->module, err);
+    }
     if (!cairn_modules_is_file(known->path)) {
-        known->missing = CAIRN_CAUSE_NOT_A_FILE;
+        known->missing = cairn_modules_is_anonymous(known->path) ? CAIRN_CAUSE_ANONYMOUS
+                                                                 : CAIRN_CAUSE_NOT_A_FILE;
         return CAIRN_OK;
     }
-    struct cairn_err why = {0};
     int result =
         cairn_symbolizer_open(m->symbolizer, known->path,
                               known->build_id[0] ? known->build_id : NULL, &known->module, &why);
@@ -142,18 +163,32 @@ static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
     return CAIRN_OK;
 }
 
+/* A module without files, which is in the list once `m->n` counts it. */
+static struct cairn_known_module *new_module(struct cairn_modules *m, const char *path,
+                                             const char *build_id, struct cairn_err *err)
+{
+    struct cairn_known_module *known = cairn_arena_alloc(&m->arena, sizeof *known);
+    if (!known || cairn_grow((void **)&m->list, &m->cap, m->n + 1, sizeof(void *)) < 0) {
+        cairn_fail_memory(err);
+        return NULL;
+    }
+    known->path = path;
+    known->build_id = build_id;
+    m->list[m->n] = known;
+    return known;
+}
+
 static int add_module(struct cairn_modules *m, uint32_t path, uint32_t build_id,
                       struct cairn_known_module **ret_module, struct cairn_err *err)
 {
-    struct cairn_known_module *known = cairn_arena_alloc(&m->arena, sizeof *known);
-    if (!known || cairn_grow((void **)&m->list, &m->cap, m->n + 1, sizeof(void *)) < 0)
-        return cairn_fail_memory(err);
-    known->path = cairn_strings_get(&m->strings, path);
-    known->build_id = cairn_strings_get(&m->strings, build_id);
+    struct cairn_known_module *known = new_module(m, cairn_strings_get(&m->strings, path),
+                                                  cairn_strings_get(&m->strings, build_id), err);
+    if (!known)
+        return CAIRN_E_NOMEM;
     int result = find_files(m, known, err);
     if (result < 0)
         return result;
-    m->list[m->n++] = known;
+    m->n++;
     *ret_module = known;
     return CAIRN_OK;
 }
@@ -201,6 +236,56 @@ int cairn_modules_get(struct cairn_modules *m, uint32_t path, uint32_t build_id,
     return CAIRN_OK;
 }
 
+int cairn_modules_get_kernel(struct cairn_modules *m, uint32_t path, uint32_t build_id,
+                             uint64_t text, struct cairn_known_module **ret_module,
+                             struct cairn_err *err)
+{
+    const struct cairn_kernel_identity identity = {
+        .build_id = cairn_strings_get(&m->strings, build_id),
+        .release = m->kernel_release ? m->kernel_release : "",
+        .text = text,
+    };
+    for (size_t i = 0; i < m->n_kernels; i++)
+        if (m->kernels[i].path == path && m->kernels[i].build_id == build_id &&
+            m->kernels[i].text == text) {
+            *ret_module = m->kernels[i].known;
+            return CAIRN_OK;
+        }
+    if (m->n_kernels == CAIRN_KERNELS_MAX)
+        return add_rest(m, ret_module, err);
+    struct cairn_known_module *known =
+        new_module(m, cairn_strings_get(&m->strings, path), identity.build_id, err);
+    if (!known)
+        return CAIRN_E_NOMEM;
+    int result = cairn_kernel_open(&m->kernel, m->symbolizer, &identity, &known->kernel, err);
+    if (result < 0)
+        return result;
+    known->kind = CAIRN_KNOWN_KERNEL;
+    known->missing = known->kernel.missing;
+    known->module = known->kernel.vmlinux ? known->kernel.vmlinux : known->kernel.list;
+    m->n++;
+    m->kernels[m->n_kernels++] = (struct cairn_known_kernel){path, build_id, text, known};
+    *ret_module = known;
+    return CAIRN_OK;
+}
+
+int cairn_modules_add_list(struct cairn_modules *m, const char *path, struct cairn_module *module,
+                           struct cairn_known_module **ret_module, struct cairn_err *err)
+{
+    uint32_t text = cairn_strings_add_str(&m->strings, path);
+    if (text == UINT32_MAX)
+        return cairn_fail_memory(err);
+    struct cairn_known_module *known = new_module(m, cairn_strings_get(&m->strings, text), "", err);
+    if (!known)
+        return CAIRN_E_NOMEM;
+    known->kind = CAIRN_KNOWN_LIST;
+    known->missing = CAIRN_CAUSE_NONE;
+    known->module = module;
+    m->n++;
+    *ret_module = known;
+    return CAIRN_OK;
+}
+
 void cairn_modules_count(struct cairn_known_module *module, enum cairn_cause cause)
 {
     module->n_unique++;
@@ -222,6 +307,13 @@ static const char *advice(const struct cairn_known_module *known, enum cairn_cau
         return "give the folder that holds it with --symbols DIR";
     case CAIRN_CAUSE_MISMATCH:
         return "--allow-mismatch takes it all the same";
+    case CAIRN_CAUSE_ANONYMOUS:
+        return "of a JIT compiler? give its /tmp/perf-PID.map with --perf-map FILE";
+    case CAIRN_CAUSE_NO_KERNEL:
+        return "give a copy of its /proc/kallsyms with --kallsyms FILE";
+    case CAIRN_CAUSE_KERNEL_HIDDEN:
+        return "sudo sysctl kernel.kptr_restrict=0 (and kernel.perf_event_paranoid=1), "
+               "or run as root";
     case CAIRN_CAUSE_BEFORE_SEGMENT:
         return "is it the file that was mapped?";
     default:
@@ -231,7 +323,7 @@ static const char *advice(const struct cairn_known_module *known, enum cairn_cau
 
 static const char *shown_path(const struct cairn_known_module *known)
 {
-    return known->path[0] ? known->path : "anonymous memory";
+    return known->path[0] ? known->path : "a mapping without a name";
 }
 
 /* A file that was replaced while it ran may be another build, unless a build ID vouches for it. */

@@ -10,18 +10,35 @@
 
 #include "base/strings.h"
 #include "base/table.h"
+#include "resolve/kernel.h"
 
 enum {
     CAIRN_MODULES_MAX = 16384, /* what a text can make up; the rest is not looked for */
+    CAIRN_KERNELS_MAX = 16,    /* of one profile */
+};
+
+/* How an address in memory becomes one to look up. */
+enum cairn_known_kind {
+    CAIRN_KNOWN_FILE,  /* by program headers */
+    CAIRN_KNOWN_LIST,  /* it is one already */
+    CAIRN_KNOWN_KERNEL /* it is one already, of `kernel` */
 };
 
 struct cairn_known_module {
     const char *path, *build_id; /* borrowed from `strings`; "" where there is none */
     struct cairn_module *module; /* NULL: `missing` says why */
-    enum cairn_cause missing;    /* CAIRN_CAUSE_NONE once it was found */
-    bool deleted;                /* the maps say that the file was removed or replaced */
-    bool warned;                 /* of the causes, once the input has ended */
+    enum cairn_known_kind kind;
+    struct cairn_kernel kernel;
+    enum cairn_cause missing; /* CAIRN_CAUSE_NONE once it was found */
+    bool deleted;             /* the maps say that the file was removed or replaced */
+    bool warned;              /* of the causes, once the input has ended */
     uint64_t n_unique, n_unique_named, unique_by_cause[CAIRN_N_CAUSES];
+};
+
+struct cairn_known_kernel {
+    uint32_t path, build_id; /* strings */
+    uint64_t text;
+    struct cairn_known_module *known;
 };
 
 struct cairn_build_id {
@@ -30,6 +47,12 @@ struct cairn_build_id {
 
 struct cairn_modules {
     struct cairn_symbolizer *symbolizer;
+    struct cairn_kernel_sources kernel;
+    struct cairn_known_kernel kernels[CAIRN_KERNELS_MAX];
+    size_t n_kernels;
+    const char *kernel_release; /* as the profile says; NULL: unknown. Borrowed */
+    struct cairn_module *vdso;  /* of this machine; NULL: not asked for, or there is none */
+    bool asked_vdso;
     struct cairn_strings strings;
     struct cairn_arena arena; /* the modules */
     struct cairn_known_module **list;
@@ -52,6 +75,18 @@ int cairn_modules_read_build_ids(struct cairn_modules *m, const char *text, stru
  * list of build IDs says. Only lack of memory fails. */
 int cairn_modules_get(struct cairn_modules *m, uint32_t path, uint32_t build_id,
                       struct cairn_known_module **ret_module, struct cairn_err *err);
+
+/* The module of a kernel, known by its path, its build ID and where _text was (0: unknown). */
+int cairn_modules_get_kernel(struct cairn_modules *m, uint32_t path, uint32_t build_id,
+                             uint64_t text, struct cairn_known_module **ret_module,
+                             struct cairn_err *err);
+
+/* Adds a module whose names come from a list, as a perf map. `path` is copied. */
+int cairn_modules_add_list(struct cairn_modules *m, const char *path, struct cairn_module *module,
+                           struct cairn_known_module **ret_module, struct cairn_err *err);
+
+/* May code that was made at run time lie in a mapping of this name? */
+bool cairn_modules_is_anonymous(const char *path);
 
 /* Is this path that of a file, and not "[vdso]" or nothing at all? */
 bool cairn_modules_is_file(const char *path);

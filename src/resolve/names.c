@@ -58,8 +58,9 @@ static int grow_slots(struct cairn_name_cache *names, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-/* One frame: "name (file:line)_[i]". */
-static void add_frame(struct cairn_buffer *out, const struct cairn_symbol_frame *frame, bool lines)
+/* One frame: "name (file:line)_[i]". `suffix` is that of the function that was not inlined. */
+static void add_frame(struct cairn_buffer *out, const struct cairn_symbol_frame *frame, bool lines,
+                      const char *suffix)
 {
     const char *function = frame->function ? frame->function : "??";
     cairn_escape_collapsed(out, function, strlen(function));
@@ -72,18 +73,18 @@ static void add_frame(struct cairn_buffer *out, const struct cairn_symbol_frame 
         }
         cairn_buffer_char(out, ')');
     }
-    if (frame->inlined)
-        cairn_buffer_str(out, "_[i]");
+    cairn_buffer_str(out, frame->inlined ? "_[i]" : suffix);
 }
 
 /* The stack goes from the root to the leaf, the symbolizer's frames from the innermost outwards. */
 static int finish_text(struct cairn_name_cache *names, const struct cairn_symbol *symbol,
-                       bool lines, struct cairn_answer *answer, struct cairn_err *err)
+                       bool lines, const char *suffix, struct cairn_answer *answer,
+                       struct cairn_err *err)
 {
     struct cairn_buffer *out = &names->buffer;
     cairn_buffer_clear(out);
     for (uint32_t i = symbol->n_frames; i-- > 0 && out->size < TEXT_MAX;) {
-        add_frame(out, &symbol->frames[i], lines);
+        add_frame(out, &symbol->frames[i], lines, suffix);
         if (i)
             cairn_buffer_char(out, ';');
     }
@@ -107,14 +108,8 @@ static int find_place(struct cairn_resolver *resolver, struct cairn_key key,
                       struct cairn_place *ret_place, struct cairn_err *err)
 {
     uint64_t value = cairn_lookup_address(key.value, key.kind);
-    if (!key.word) {
-        struct cairn_region *region = cairn_address_space_find(&resolver->space, value);
-        if (region)
-            return cairn_address_space_place(&resolver->space, &resolver->modules, region, value,
-                                             ret_place, err);
-        *ret_place = (struct cairn_place){.cause = CAIRN_CAUSE_NO_MAPPING};
-        return CAIRN_OK;
-    }
+    if (!key.word)
+        return cairn_resolver_place(resolver, 0, value, ret_place, err);
     struct cairn_place place = {.module = resolver->by_word[key.word]};
     place.cause = place.module->missing;
     if (place.cause == CAIRN_CAUSE_NONE) {
@@ -129,6 +124,11 @@ static int find_place(struct cairn_resolver *resolver, struct cairn_key key,
     return CAIRN_OK;
 }
 
+static const char *suffix_of(enum cairn_frame_kind kind)
+{
+    return kind == CAIRN_FRAME_KERNEL ? "_[k]" : kind == CAIRN_FRAME_JIT ? "_[j]" : "";
+}
+
 static int look_up(struct cairn_resolver *resolver, struct cairn_key key, bool is_new,
                    struct cairn_answer *ret_answer, struct cairn_err *err)
 {
@@ -139,7 +139,8 @@ static int look_up(struct cairn_resolver *resolver, struct cairn_key key, bool i
         result = cairn_resolver_symbolize(resolver, &place, &symbol, err);
     struct cairn_answer answer = {.cause = place.cause};
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
-        result = finish_text(&resolver->names, &symbol, resolver->lines, &answer, err);
+        result = finish_text(&resolver->names, &symbol, resolver->lines,
+                             suffix_of(cairn_resolver_kind(&place, &symbol)), &answer, err);
     if (result < 0)
         return result;
     if (is_new)

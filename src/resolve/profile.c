@@ -5,14 +5,20 @@
  */
 #include "profile/profile.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
+#include "resolve/frame_pids.h"
 #include "resolve/resolver.h"
+
+enum { PATH_BYTES = 256 };
 
 struct naming {
     struct cairn_resolver *resolver;
     struct cairn_profile *profile;
     struct cairn_address_space space; /* region i - 1 is module i of the profile */
+    int32_t *pids;                    /* by frame; NULL: nothing depends on them */
     struct cairn_err *err;
 };
 
@@ -61,6 +67,14 @@ static bool holds(const struct cairn_region *region, uint64_t va)
     return region->start <= va && va < region->end;
 }
 
+/* What several processes have at one address may be other code in each of them: then no map of one
+ * of them is asked. */
+static int pid_of(const struct naming *n, const struct cairn_profile_frame *frame)
+{
+    int32_t pid = n->pids ? n->pids[frame - n->profile->frames] : CAIRN_FRAME_PID_NONE;
+    return pid == CAIRN_FRAME_PID_MANY ? CAIRN_FRAME_PID_NONE : pid;
+}
+
 static int find_place(struct naming *n, const struct cairn_profile_frame *frame,
                       struct cairn_place *ret_place)
 {
@@ -80,13 +94,7 @@ static int find_place(struct naming *n, const struct cairn_profile_frame *frame,
             return cairn_address_space_place(space, &resolver->modules, region, frame->address,
                                              ret_place, n->err);
     }
-    space = &resolver->space;
-    region = cairn_address_space_find(space, frame->address);
-    if (region)
-        return cairn_address_space_place(space, &resolver->modules, region, frame->address,
-                                         ret_place, n->err);
-    *ret_place = (struct cairn_place){.cause = CAIRN_CAUSE_NO_MAPPING};
-    return CAIRN_OK;
+    return cairn_resolver_place(resolver, pid_of(n, frame), frame->address, ret_place, n->err);
 }
 
 static uint32_t text_number(struct cairn_profile *p, const char *text)
@@ -143,6 +151,33 @@ static int add_lines(struct naming *n, struct cairn_profile_frame *frame,
     return CAIRN_OK;
 }
 
+/* A function of a kernel module lies in that, and not in the kernel at large. */
+static int move_to_kernel_module(struct naming *n, struct cairn_profile_frame *frame,
+                                 const char *name)
+{
+    char path[PATH_BYTES];
+    struct cairn_profile *p = n->profile;
+    struct cairn_profile_module module = p->modules[frame->module];
+    snprintf(path, sizeof path, "[%s]", name);
+    module.path = cairn_profile_text(p, path, strlen(path));
+    uint32_t number = module.path == UINT32_MAX ? UINT32_MAX : cairn_profile_add_module(p, &module);
+    if (number == UINT32_MAX)
+        return cairn_fail_memory(n->err);
+    frame->module = number;
+    return CAIRN_OK;
+}
+
+static int set_kind(struct naming *n, struct cairn_profile_frame *frame,
+                    const struct cairn_place *place, const struct cairn_symbol *symbol)
+{
+    enum cairn_frame_kind kind = cairn_resolver_kind(place, symbol);
+    if (kind != CAIRN_FRAME_UNKNOWN)
+        frame->kind = (uint8_t)kind;
+    if (kind == CAIRN_FRAME_KERNEL && symbol->frames[0].module && frame->module)
+        return move_to_kernel_module(n, frame, symbol->frames[0].module);
+    return CAIRN_OK;
+}
+
 static int name_frame(struct naming *n, struct cairn_profile_frame *frame)
 {
     struct cairn_resolve_summary *summary = &n->resolver->summary;
@@ -153,6 +188,8 @@ static int name_frame(struct naming *n, struct cairn_profile_frame *frame)
         result = cairn_resolver_symbolize(n->resolver, &place, &symbol, n->err);
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
         result = add_lines(n, frame, &symbol);
+    if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
+        result = set_kind(n, frame, &place, &symbol);
     if (result < 0)
         return result;
     cairn_resolver_count(n->resolver, &place);
@@ -178,14 +215,31 @@ static int name_frames(struct naming *n)
     return CAIRN_OK;
 }
 
+/* What the recorder wrote: "kernel: 6.1.0-47-amd64". */
+static const char *release_of(const struct cairn_profile *p)
+{
+    static const char mark[] = "kernel: ";
+    for (size_t i = p->n_comments; i-- > 0;) {
+        const char *comment = cairn_strings_get(&p->strings, p->comments[i]);
+        if (strncmp(comment, mark, sizeof mark - 1) == 0)
+            return comment + sizeof mark - 1;
+    }
+    return NULL;
+}
+
 int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
                           struct cairn_err *err)
 {
     struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
+    resolver->modules.kernel_release = release_of(profile);
     int result = add_regions(&naming);
+    if (result == CAIRN_OK && cairn_jit_knows_any(&resolver->jit))
+        result = cairn_frame_pids(profile, &naming.pids, err);
     if (result == CAIRN_OK)
         result = name_frames(&naming);
     cairn_address_space_done(&naming.space);
+    cairn_free(naming.pids);
+    resolver->modules.kernel_release = NULL;
     /* Frames were made unique by what they held before. */
     cairn_profile_drop_index(profile);
     if (result == CAIRN_OK)

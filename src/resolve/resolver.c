@@ -12,6 +12,9 @@ const char *cairn_cause_text(enum cairn_cause cause)
     static const char *const texts[CAIRN_N_CAUSES] = {
         [CAIRN_CAUSE_NO_MAPPING] = "no mapping",
         [CAIRN_CAUSE_NOT_A_FILE] = "mapping is no file",
+        [CAIRN_CAUSE_ANONYMOUS] = "anonymous memory",
+        [CAIRN_CAUSE_NO_KERNEL] = "no kernel symbols",
+        [CAIRN_CAUSE_KERNEL_HIDDEN] = "kernel symbols are hidden",
         [CAIRN_CAUSE_BEFORE_SEGMENT] = "in no segment",
         [CAIRN_CAUSE_NO_BINARY] = "no binary",
         [CAIRN_CAUSE_MISMATCH] = "build ID mismatch",
@@ -36,6 +39,11 @@ static int set_up(struct cairn_resolver *resolver, const struct cairn_resolve_op
     int result = cairn_symbolizer_new(&symbols, &resolver->modules.symbolizer, err);
     if (result == CAIRN_OK && opts->build_ids)
         result = cairn_modules_read_build_ids(&resolver->modules, opts->build_ids, err);
+    if (result == CAIRN_OK)
+        result = cairn_kernel_sources_open(&resolver->modules.kernel, resolver->modules.symbolizer,
+                                           opts, err);
+    if (result == CAIRN_OK)
+        result = cairn_jit_init(&resolver->jit, &resolver->modules, opts, err);
     if (result == CAIRN_OK && opts->maps)
         result = cairn_address_space_of_maps(&resolver->space, &resolver->modules, opts->maps, err);
     return result;
@@ -65,6 +73,7 @@ void cairn_resolver_free(struct cairn_resolver *resolver)
         return;
     cairn_name_cache_done(&resolver->names);
     cairn_address_space_done(&resolver->space);
+    cairn_jit_done(&resolver->jit);
     cairn_table_done(&resolver->words);
     cairn_free(resolver->by_word);
     cairn_modules_done(&resolver->modules);
@@ -109,8 +118,11 @@ int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_place
 {
     struct cairn_known_module *known = place->module;
     struct cairn_err why = {0};
-    int result = cairn_symbolize(resolver->modules.symbolizer, known->module, place->vaddr,
-                                 ret_symbol, &why);
+    struct cairn_symbolizer *symbolizer = resolver->modules.symbolizer;
+    int result =
+        known->kind == CAIRN_KNOWN_KERNEL
+            ? cairn_kernel_symbolize(&known->kernel, symbolizer, place->vaddr, ret_symbol, &why)
+            : cairn_symbolize(symbolizer, known->module, place->vaddr, ret_symbol, &why);
     if (result == CAIRN_E_NOMEM)
         return cairn_fail_memory(err);
     if (result < 0) {
@@ -123,6 +135,41 @@ int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_place
         place->cause = CAIRN_CAUSE_NO_SYMBOL;
     }
     return CAIRN_OK;
+}
+
+int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
+                         struct cairn_place *ret_place, struct cairn_err *err)
+{
+    struct cairn_modules *modules = &resolver->modules;
+    struct cairn_region *region = cairn_address_space_find(&resolver->space, va);
+    bool found = false;
+    int code = CAIRN_OK;
+    if (!region || cairn_modules_is_anonymous(cairn_strings_get(&modules->strings, region->path)))
+        code = cairn_jit_find(&resolver->jit, modules, pid, va, ret_place, &found, err);
+    if (found || code < 0)
+        return code;
+    struct cairn_region beyond = {.start = va, .end = va, .executable = true};
+    const char *name = cairn_kernel_owns(va) ? "[kernel.kallsyms]" : "[vsyscall]";
+    if (region || va < cairn_upper_half) {
+        if (region)
+            return cairn_address_space_place(&resolver->space, modules, region, va, ret_place, err);
+        *ret_place = (struct cairn_place){.cause = CAIRN_CAUSE_NO_MAPPING};
+        return CAIRN_OK;
+    }
+    beyond.path = cairn_strings_add_str(&modules->strings, name);
+    if (beyond.path == UINT32_MAX)
+        return cairn_fail_memory(err);
+    beyond.off = cairn_upper_half;
+    return cairn_address_space_place(&resolver->space, modules, &beyond, va, ret_place, err);
+}
+
+enum cairn_frame_kind cairn_resolver_kind(const struct cairn_place *place,
+                                          const struct cairn_symbol *symbol)
+{
+    if (place->module && place->module->kind == CAIRN_KNOWN_KERNEL)
+        return CAIRN_FRAME_KERNEL;
+    bool jit = symbol->n_frames && symbol->frames[0].source == CAIRN_SOURCE_JIT;
+    return jit ? CAIRN_FRAME_JIT : CAIRN_FRAME_UNKNOWN;
 }
 
 void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_place *place)
@@ -169,11 +216,12 @@ void cairn_resolver_summary(const struct cairn_resolver *resolver,
     struct cairn_resolve_summary full = resolver->summary;
     for (size_t i = 0; i < resolver->modules.n; i++) {
         const struct cairn_known_module *known = resolver->modules.list[i];
-        if (known->missing == CAIRN_CAUSE_NOT_A_FILE)
+        if (known->missing == CAIRN_CAUSE_NOT_A_FILE || known->missing == CAIRN_CAUSE_ANONYMOUS)
             continue;
         if (known->missing == CAIRN_CAUSE_NONE) {
             full.n_modules_found++;
-            full.n_modules_unverified += !cairn_module_info(known->module)->verified;
+            full.n_modules_unverified +=
+                known->kind == CAIRN_KNOWN_FILE && !cairn_module_info(known->module)->verified;
         } else {
             full.n_modules_missing++;
         }

@@ -12,6 +12,7 @@
 #include "base/address.h"
 #include "base/buffer.h"
 #include "resolve/address_space.h"
+#include "resolve/jit.h"
 #include "resolve/modules.h"
 
 /* What one frame of a text is. */
@@ -44,6 +45,7 @@ struct cairn_name_cache {
 struct cairn_resolver {
     struct cairn_modules modules;
     struct cairn_address_space space; /* of the maps; empty where there are none */
+    struct cairn_jit jit;
     struct cairn_name_cache names;
     struct cairn_table words; /* module of a token (a string) -> index + 1 of its module */
     struct cairn_known_module **by_word; /* by word; [0] is unused */
@@ -72,6 +74,15 @@ int cairn_resolver_word(struct cairn_resolver *resolver, const char *module, siz
  * `place->cause` then says so. The symbol is borrowed until the next call. */
 int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_place *place,
                              struct cairn_symbol *ret_symbol, struct cairn_err *err);
+
+/* Where an address in the memory of process `pid` (0: unknown) lies: in what the maps say, in the
+ * kernel, or in code made at run time. Only lack of memory fails. */
+int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
+                         struct cairn_place *ret_place, struct cairn_err *err);
+
+/* CAIRN_FRAME_KERNEL, CAIRN_FRAME_JIT, or CAIRN_FRAME_UNKNOWN: by what gave the name. */
+enum cairn_frame_kind cairn_resolver_kind(const struct cairn_place *place,
+                                          const struct cairn_symbol *symbol);
 
 /* Counts a different address. */
 void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_place *place);

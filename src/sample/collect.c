@@ -61,7 +61,7 @@ int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *spa
 {
     for (size_t i = 0; space->program && i < space->n; i++)
         if (space->maps[i].path == space->program)
-            return cairn_space_module(&collect->spaces, &space->maps[i]) == UINT32_MAX
+            return cairn_space_module(&collect->spaces, space, &space->maps[i]) == UINT32_MAX
                        ? CAIRN_E_NOMEM
                        : CAIRN_OK;
     return CAIRN_OK;
@@ -177,7 +177,7 @@ static int push_user(struct cairn_collect *collect, struct cairn_space *space, u
     const struct cairn_user_walk *walk = &collect->walk;
     for (size_t i = walk->n; i-- > 0;) {
         struct cairn_space_map *map = cairn_space_find(space, walk->addresses[i]);
-        uint32_t module = map ? cairn_space_module(&collect->spaces, map) : 0;
+        uint32_t module = map ? cairn_space_module(&collect->spaces, space, map) : 0;
         if (module == UINT32_MAX ||
             push(collect, stack, walk->addresses[i], i == 0, module, walk->kinds[i]) < 0)
             return CAIRN_E_NOMEM;
@@ -185,18 +185,33 @@ static int push_user(struct cairn_collect *collect, struct cairn_space *space, u
     return CAIRN_OK;
 }
 
+/* All of the kernel, its modules too. Its offset says where _text lies, by which its names can be
+ * found elsewhere. */
+static int add_kernel(struct cairn_collect *collect)
+{
+    cairn_running_kernel(&collect->kernel);
+    const char *id = collect->kernel.build_id;
+    struct cairn_profile_module module = {
+        .start = kernel_start,
+        .end = UINT64_MAX,
+        .off = collect->kernel.text > kernel_start ? collect->kernel.text : kernel_start,
+        .path = cairn_profile_text(collect->profile, kernel_path, sizeof kernel_path - 1),
+        .build_id = cairn_profile_text(collect->profile, id, strlen(id)),
+    };
+    if (module.path == UINT32_MAX || module.build_id == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    uint32_t number = cairn_profile_add_module(collect->profile, &module);
+    if (number == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    collect->kernel_module = number;
+    return CAIRN_OK;
+}
+
 static int push_kernel(struct cairn_collect *collect, const struct cairn_caught *caught,
                        uint32_t *stack)
 {
-    if (caught->n_kernel && !collect->kernel_module) {
-        struct cairn_profile_module module = {
-            .start = kernel_start, .end = UINT64_MAX, .off = kernel_start};
-        module.path = cairn_profile_text(collect->profile, kernel_path, sizeof kernel_path - 1);
-        uint32_t number = cairn_profile_add_module(collect->profile, &module);
-        if (module.path == UINT32_MAX || number == UINT32_MAX)
-            return CAIRN_E_NOMEM;
-        collect->kernel_module = number;
-    }
+    if (caught->n_kernel && !collect->kernel_module && add_kernel(collect) < 0)
+        return CAIRN_E_NOMEM;
     for (size_t i = caught->n_kernel; i-- > 0;)
         if (push(collect, stack, caught->kernel[i], i == 0, collect->kernel_module,
                  CAIRN_FRAME_KERNEL) < 0)

@@ -15,11 +15,12 @@ struct cairn_collect {
     struct cairn_profile *profile;
     struct cairn_spaces spaces;
     struct cairn_starts starts;
-    struct cairn_table by_stack; /* stack and label set -> sample */
-    struct cairn_table names;    /* tid -> text of the profile: the thread's name */
-    struct cairn_table threads;  /* tids that samples came from */
-    uint32_t kernel_module;
-    uint32_t frames_max; /* of kernel and user side together; 0: unknown */
+    struct cairn_table by_stack;        /* stack and label set -> sample */
+    struct cairn_table names;           /* tid -> text of the profile: the thread's name */
+    struct cairn_table threads;         /* tids that samples came from */
+    uint32_t kernel_module;             /* 0: no sample lies there yet */
+    struct cairn_running_kernel kernel; /* known once it has a module */
+    uint32_t frames_max;                /* of kernel and user side together; 0: unknown */
     uint64_t n_samples, n_whole, n_cut;
     struct cairn_user_walk walk; /* too large for a stack */
 };

@@ -323,6 +323,11 @@ static int add_comments(struct cairn_sampler *s)
         cairn_buffer_printf(&text, "command: %s", cairn_buffer_text(&s->command));
         code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
     }
+    if (code == CAIRN_OK && s->collect.kernel_module) {
+        cairn_buffer_clear(&text);
+        cairn_buffer_printf(&text, "kernel: %s", s->collect.kernel.release);
+        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
+    }
     measure(s, &quality);
     cairn_sample_quality_text(&quality, s->collect.profile, line, sizeof line);
     cairn_buffer_clear(&text);

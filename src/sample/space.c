@@ -212,10 +212,44 @@ int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, str
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
-uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map *map)
+/* The kernel tells no build ID of the vdso. It gives the same one to all processes of a machine
+ * word, so that it is known by its bytes. */
+static bool is_our_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
+                        const struct cairn_space_map *map)
+{
+    if (!spaces->vdso.size) {
+        spaces->vdso = cairn_vdso_of_self();
+        cairn_vdso_build_id(spaces->vdso_build_id);
+    }
+    size_t size = spaces->vdso.size;
+    if (!size || size != map->end - map->start || !spaces->vdso_build_id[0])
+        return false;
+    uint8_t *copy = cairn_alloc(size, 1);
+    bool same = copy && cairn_space_peek(space, map->start, copy, size) == size &&
+                memcmp(copy, spaces->vdso.data, size) == 0;
+    cairn_free(copy);
+    return same;
+}
+
+/* False: memory is gone. */
+static bool find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
+                      struct cairn_space_map *map)
+{
+    const char *path = cairn_strings_get(&spaces->profile->strings, map->path);
+    if (map->build_id || strcmp(path, "[vdso]") != 0 || !is_our_vdso(spaces, space, map))
+        return true;
+    const char *id = spaces->vdso_build_id;
+    map->build_id = cairn_profile_text(spaces->profile, id, strlen(id));
+    return map->build_id != UINT32_MAX;
+}
+
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
+                            struct cairn_space_map *map)
 {
     if (map->module || !map->path)
         return map->module;
+    if (!find_vdso(spaces, space, map))
+        return UINT32_MAX;
     struct cairn_profile_module module = {
         .start = map->start,
         .end = map->end,

@@ -9,6 +9,7 @@
 #include <cairn/maps.h>
 
 #include "base/table.h"
+#include "proc/kernel.h"
 #include "proc/mem.h"
 #include "proc/process.h"
 #include "profile/profile.h"
@@ -46,6 +47,8 @@ struct cairn_spaces {
     struct cairn_profile *profile; /* takes texts and modules; borrowed */
     struct cairn_table by_pid;
     struct cairn_calls calls;
+    struct cairn_span vdso; /* of this process; empty until asked for */
+    char vdso_build_id[CAIRN_KERNEL_BUILD_ID_SIZE];
     struct cairn_space **items;
     size_t n, cap;
 };
@@ -80,7 +83,8 @@ int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
 struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va);
 
 /* The profile's module for a mapping; UINT32_MAX where memory is gone. */
-uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map *map);
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
+                            struct cairn_space_map *map);
 
 /* Reads code or data of the process; returns how many bytes came. */
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size);

@@ -138,7 +138,8 @@ static int read_lines(struct reading *r, struct cairn_span text)
     if (r->n_symbols && r->n_zero == r->n_symbols) {
         cairn_fail(r->err, CAIRN_E_ACCESS,
                    "the kernel hides the addresses of its symbols: all are 0");
-        cairn_hint(r->err, "sudo sysctl kernel.kptr_restrict=0, or run as root");
+        cairn_hint(r->err, "sudo sysctl kernel.kptr_restrict=0 (and "
+                           "kernel.perf_event_paranoid=1), or run as root");
         return CAIRN_E_ACCESS;
     }
     if (!r->n_symbols)
@@ -191,13 +192,16 @@ static int read_extents(struct reading *r, struct cairn_span text)
     return CAIRN_OK;
 }
 
-/* Names of one address, the best first: by rank, then with fewer leading underscores, then in the
- * order of the alphabet. */
+/* Names of one address, the best first: by rank, then with fewer leading underscores, then the
+ * shorter one (memcpy before __pi_memcpy), then in the order of the alphabet. */
 static int compare_names(const char *a, const char *b)
 {
     size_t lead_a = strspn(a, "_"), lead_b = strspn(b, "_");
     if (lead_a != lead_b)
         return lead_a < lead_b ? -1 : 1;
+    size_t size_a = strlen(a), size_b = strlen(b);
+    if (size_a != size_b)
+        return size_a < size_b ? -1 : 1;
     return strcmp(a, b);
 }
 

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "symbol/frames.h"
 #include "symbol/jit_map.h"
 #include "symbol/kallsyms.h"
 
@@ -38,6 +39,16 @@ int cairn_listed_find(const struct cairn_frames_request *request, struct cairn_f
         .module = symbol->module ? cairn_strings_get(&m->list.modules, symbol->module) : NULL,
     };
     return CAIRN_OK;
+}
+
+size_t cairn_listed_count(const struct cairn_module *module)
+{
+    return module->list.n;
+}
+
+bool cairn_listed_covers(const struct cairn_module *module, uint64_t va)
+{
+    return cairn_symbol_list_find(&module->list, va) != NULL;
 }
 
 /* The first executable segment of a vmlinux begins with _text: on x86-64 its .text, on aarch64 the

@@ -5,6 +5,7 @@
 #include "base/address.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "symbol/frames.h"
 #include "symbol/listed.h"
 
 int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,

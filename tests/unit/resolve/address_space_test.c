@@ -60,7 +60,7 @@ static void gaps_between_mappings_are_no_mapping(void **state)
                                "7f0000005000-7f0000006000 r-xp 00003000 08:01 9 /opt/two.so\n"),
                   "0x7f0000003100;0xffffffffffffffff;0x0;0x7f0000000fff 1\n",
                   "0x7f0000003100;0xffffffffffffffff;0x0;0x7f0000000fff 1\n");
-    assert_contains(fixture_said, "no mapping for 4 addresses");
+    assert_contains(fixture_said, "no mapping for 3 addresses");
 }
 
 static void of_overlapping_lines_the_later_one_holds(void **state)
@@ -79,7 +79,7 @@ static void what_is_no_file_has_no_names(void **state)
                                "7000-8000 r-xp 00000000 00:00 0 [vdso]\n"),
                   "0x1100;0x7100 1\n", "0x1100;0x7100 1\n");
     assert_contains(fixture_said, "[vdso]: mapping is no file for 1 of 1 addresses");
-    assert_contains(fixture_said, "anonymous memory: mapping is no file");
+    assert_contains(fixture_said, "a mapping without a name: anonymous memory");
 }
 
 static void the_end_of_a_mapping_may_be_a_return_address(void **state)
