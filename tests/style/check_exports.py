@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds that the names agree: check_exports.py SOURCE_ROOT LIBCAIRN_SO LIBCAIRN_A COMMAND.
+"""Holds that the names agree: check_exports.py SOURCE_ROOT COMMAND (LIBRARY_SO LIBRARY_A)...
 
 What the shared library exports, what src/cairn.map lists and what include/cairn declares with
-CAIRN_API is the same set. Every name that others could see in the static library begins with
-cairn_, and in the command with cairn_ or cli_. Nothing is declared that is not defined.
+CAIRN_API is the same set. The smaller libraries export the part of it that they define, as their own
+lists say. Every name that others could see in the static library begins with cairn_, and in the
+command with cairn_ or cli_. Nothing is declared that is not defined.
 """
 import pathlib
 import re
@@ -36,25 +37,36 @@ def declared(folder):
     return names
 
 
+def check_library(root, shared, static, in_headers, whole):
+    """`whole`: the library has everything, and not only what it defines."""
+    name = shared.stem.split(".")[0].removeprefix("lib")
+    exported, in_list = defined(shared, "-D"), listed(root / f"src/{name}.map")
+    has = defined(static, "-g")
+    expected = in_headers if whole else in_headers & has
+    wrong = [f"{n}: exported, but not in {name}.map" for n in exported - set(in_list)]
+    wrong += [f"{n}: in {name}.map, but not exported" for n in set(in_list) - exported]
+    wrong += [f"{n}: has CAIRN_API, but lib{name} does not export it" for n in expected - exported]
+    wrong += [f"{n}: exported, but in no public header" for n in exported - in_headers]
+    wrong += [f"{n}: does not begin with cairn_" for n in
+              {n for n in exported | has if not n.startswith("cairn_")}]
+    if in_list != sorted(in_list):
+        first = next(n for n, right in zip(in_list, sorted(in_list)) if n != right)
+        wrong.append(f"{name}.map: not in alphabetical order, from {first} on")
+    print(f"lib{name}: {len(exported)} names exported")
+    return wrong + ([] if exported else [f"lib{name} exports nothing"])
+
+
 def main():
-    root, shared, static, command = map(pathlib.Path, sys.argv[1:])
-    exported, in_list = defined(shared, "-D"), listed(root / "src/cairn.map")
+    root, command, *libraries = map(pathlib.Path, sys.argv[1:])
     in_headers = declared(root / "include/cairn")
-    wrong = [f"{name}: exported, but not in cairn.map" for name in exported - set(in_list)]
-    wrong += [f"{name}: in cairn.map, but not exported" for name in set(in_list) - exported]
-    wrong += [f"{name}: has CAIRN_API, but is not exported" for name in in_headers - exported]
-    wrong += [f"{name}: exported, but in no public header" for name in exported - in_headers]
-    wrong += [f"{name}: does not begin with cairn_" for name in
-              {n for n in exported | defined(static, "-g") if not n.startswith("cairn_")}]
+    wrong = []
+    for shared, static in zip(libraries[::2], libraries[1::2]):
+        wrong += check_library(root, shared, static, in_headers, shared == libraries[0])
     objects = pathlib.Path(f"{command}.p").glob("*.o")
     own = {name for path in objects for name in defined(path, "-g")} - {"main"}
     wrong += [f"{name}: does not begin with cli_" for name in own if not name.startswith("cli_")]
-    if in_list != sorted(in_list):
-        first = next(name for name, right in zip(in_list, sorted(in_list)) if name != right)
-        wrong.append(f"cairn.map: not in alphabetical order, from {first} on")
     print("\n".join(sorted(wrong)))
-    print(f"{len(exported)} names exported")
-    return bool(wrong) or not exported or not own
+    return bool(wrong) or not libraries or not own
 
 
 sys.exit(main())

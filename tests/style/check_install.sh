@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What `meson install` leaves is whole: check_install.sh SOURCE_ROOT BUILD_FOLDER. Headers, both
-# libraries, the pkg-config file, the pages and the command are there; the examples compile against
-# them with what pkg-config says, linked to the one library and to the other, and run.
+# What `meson install` leaves is whole: check_install.sh SOURCE_ROOT BUILD_FOLDER. Headers, the
+# libraries, shared and static, their pkg-config files, the pages and the command are there; the
+# examples compile against them with what pkg-config says, linked to the one kind and to the other,
+# and run. What only names addresses is linked to libcairn-symbolize, which needs little.
 set -eu
 src=$1
 build=$2
@@ -31,9 +32,16 @@ done
 for page in "$src"/docs/man/*.1; do
     need "$work/root$prefix/share/man/man1/${page##*/}"
 done
-need "$lib/libcairn.a"
-need "$lib/libcairn.so"
-need "$lib/libcairn.so.0"
+for library in libcairn libcairn-symbolize; do
+    need "$lib/$library.a"
+    need "$lib/$library.so"
+    need "$lib/$library.so.0"
+    need "$lib/pkgconfig/${library#lib}.pc"
+done
+# Who symbolizes links nothing else: a new dependency of the rooms below is a decision.
+readelf -d "$lib/libcairn-symbolize.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' >"$work/needs"
+grep -v -E '^(libz|libzstd|liblzma|libc|libm|libpthread|ld-linux[-a-z0-9_]*)\.so' "$work/needs" &&
+    complain "libcairn-symbolize needs what it should not"
 need "$work/root$prefix/bin/cairn"
 "$work/root$prefix/bin/cairn" version >/dev/null || complain "the installed command does not run"
 
@@ -51,16 +59,27 @@ export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 n=0
 for example in "$src"/examples/*.c; do
     name=$(basename "$example" .c)
+    package=cairn
+    set --
+    if [ "$name" = symbolize ]; then
+        package=cairn-symbolize
+        set -- "$work/$name"
+    fi
     # shellcheck disable=SC2046 # lists of options
-    gcc -std=c99 -g -Wall -Wextra -Werror -o "$work/$name" "$example" \
-        $(pkg-config --cflags --libs cairn)
-    LD_LIBRARY_PATH="$lib" "$work/$name" >"$work/$name.out" || complain "$name fails"
+    gcc -std=c99 -g -no-pie -Wall -Wextra -Werror -o "$work/$name" "$example" \
+        $(pkg-config --cflags --libs $package)
+    # Its own functions are what it is asked for.
+    # shellcheck disable=SC2046
+    [ $# = 0 ] || set -- "$1" $(nm "$1" | awk '$3 == "main" || $3 == "print" { print $1 }') 1
+    LD_LIBRARY_PATH="$lib" XDG_CACHE_HOME="$work" "$work/$name" "$@" >"$work/$name.out" ||
+        complain "$name fails"
     # The archive by its name: -lcairn would find the shared library first.
     # shellcheck disable=SC2046
     gcc -std=c99 -g -Wall -Wextra -Werror -o "$work/$name-static" "$example" \
-        $(pkg-config --cflags cairn) "$lib/libcairn.a" \
-        $(pkg-config --static --libs cairn | sed 's/-lcairn\>//')
-    "$work/$name-static" >"$work/$name-static.out" || complain "$name fails, linked statically"
+        $(pkg-config --cflags $package) "$lib/lib$package.a" \
+        $(pkg-config --static --libs $package | sed "s/-l$package\>//")
+    XDG_CACHE_HOME="$work" "$work/$name-static" "$@" >"$work/$name-static.out" ||
+        complain "$name fails, linked statically"
     cat "$work/$name.out"
     [ -s "$work/$name.out" ] || complain "$name prints nothing"
     cmp "$work/$name.out" "$work/$name-static.out" || failed=1
@@ -68,4 +87,9 @@ for example in "$src"/examples/*.c; do
     n=$((n + 1))
 done
 [ $n -gt 0 ] || complain "there is no example"
+if [ "$(grep -c ' main at .*/symbolize.c:[1-9]' "$work/symbolize.out")" != 1 ] ||
+    [ "$(grep -c ' print at .*/symbolize.c:[1-9]' "$work/symbolize.out")" != 1 ] ||
+    ! grep -q '^1 outside the module$' "$work/symbolize.out"; then
+    complain "symbolize does not name its own functions"
+fi
 exit $failed
