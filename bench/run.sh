@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|flame]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|perf|flame]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -137,6 +137,27 @@ bench_index() {
     rm -rf "$out/cache"
 }
 
+# perf with our addr2line in front of PATH, and with GNU's. The CPU time is perf's own: it does not
+# wait for addr2line to end.
+bench_perf() {
+    if ! have perf || ! have addr2line; then
+        echo "run.sh: without perf" >&2
+        return
+    fi
+    "$here/programs.sh" "$work"
+    mkdir -p "$out/links"
+    ln -sf "$(realpath "$cairn")" "$out/links/addr2line"
+    export PERF_BUILDID_DIR="$out/buildid" XDG_CACHE_HOME="$out/cache"
+    [ -f "$work/cpp200.perf.data" ] || perf record -q -e cpu-clock:u -F 99 --call-graph dwarf,4096 \
+        -o "$work/cpp200.perf.data" "$work/cpp200" 5000 >/dev/null
+    script="perf script -i $work/cpp200.perf.data -F comm,ip,sym,srcline"
+    echo "## perf script, with lines and inline frames: $($script --no-inline -F comm 2>/dev/null | wc -l) samples of cpp200"
+    measure "$runs" "GNU addr2line=$script" \
+        "cairn, without its cache=env CAIRN_CACHE_SIZE=0 PATH=$out/links:$PATH $script" \
+        "cairn=env PATH=$out/links:$PATH $script"
+    rm -rf "$out/links" "$out/buildid" "$out/cache"
+}
+
 bench_flame() {
     [ -f "$work/million.collapsed" ] || python3 "$here/gen_flame.py" 1000000 "$work/million.collapsed"
     echo "## flame: 1,000,000 distinct stacks (231 MB) to HTML, every frame kept"
@@ -151,12 +172,12 @@ bench_flame() {
     fi
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index flame
+[ $# -gt 0 ] || set -- resolve one symbolize index perf flame
 for name in "$@"; do
     case $name in
-    resolve | one | symbolize | index | flame) "bench_$name" ;;
+    resolve | one | symbolize | index | perf | flame) "bench_$name" ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, flame)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame)" >&2
         exit 2
         ;;
     esac

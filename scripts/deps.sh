@@ -12,9 +12,9 @@ packages() {
     # what is in them; go reads our profiles; chromium opens our pictures.
     test)
         echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils \
-            dwz python3 mandoc shellcheck zstd xz-utils golang-go chromium chromium-driver python3-selenium
+            dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium
         ;;
-    bench) echo g++ python3 binutils time ;;
+    bench) echo g++ python3 binutils time linux-perf ;;
     full) echo qemu-user gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf cppcheck clang-tidy ;;
     format) echo clang-format ;;
     *)
