@@ -333,6 +333,22 @@ bool cairn_elf_vaddr_of_mapping(const struct cairn_elf *elf, uint64_t off, uint6
     return cairn_elf_vaddr_of_off(elf, off, page, ret_vaddr);
 }
 
+bool cairn_elf_bytes_at(const struct cairn_elf *elf, uint64_t vaddr, struct cairn_span *ret_bytes)
+{
+    struct cairn_elf_segment load;
+    for (uint32_t i = 0; cairn_elf_segment(elf, i, &load); i++) {
+        uint64_t skipped = vaddr - load.vaddr;
+        if (load.type != PT_LOAD || vaddr < load.vaddr || skipped >= load.file_size)
+            continue;
+        uint64_t off, left = load.file_size - skipped;
+        if (__builtin_add_overflow(load.off, skipped, &off) || off >= elf->bytes.size)
+            return false;
+        uint64_t there = elf->bytes.size - off;
+        return cairn_span_slice(elf->bytes, off, left < there ? left : there, ret_bytes);
+    }
+    return false;
+}
+
 bool cairn_elf_first_vaddr(const struct cairn_elf *elf, uint64_t page, uint64_t *ret_vaddr)
 {
     assert(page && !(page & (page - 1)));

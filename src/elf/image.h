@@ -84,6 +84,10 @@ bool cairn_elf_vaddr_of_off(const struct cairn_elf *elf, uint64_t off, uint64_t 
 bool cairn_elf_vaddr_of_mapping(const struct cairn_elf *elf, uint64_t off, uint64_t page,
                                 bool executable, uint64_t *ret_vaddr);
 
+/* The bytes of the file from a vaddr on, to the end of the PT_LOAD that holds it; false where none
+ * has bytes there. */
+bool cairn_elf_bytes_at(const struct cairn_elf *elf, uint64_t vaddr, struct cairn_span *ret_bytes);
+
 /* The lowest p_vaddr of the PT_LOADs, rounded down to `page`: what the load base stands for. In
  * other words va = base + (vaddr - this), where base is the address of the first mapped page. */
 bool cairn_elf_first_vaddr(const struct cairn_elf *elf, uint64_t page, uint64_t *ret_vaddr);

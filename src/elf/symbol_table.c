@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "elf/dynamic.h"
 
 enum {
     SYMBOLS_MAX = 1 << 28,       /* 6 GiB of table; numbers stay far from UINT32_MAX */
@@ -89,6 +90,31 @@ static int open_table(const struct cairn_elf *elf, const struct cairn_elf_sectio
     return CAIRN_OK;
 }
 
+/* As the loader finds it. A debug file has the addresses of these tables, but not their bytes. */
+static int open_dynamic(const struct cairn_elf *elf, struct cairn_elf_symbol_table *t,
+                        struct cairn_err *err)
+{
+    struct cairn_elf_dynamic dynamic;
+    if (cairn_elf_is_debug_only(elf))
+        return CAIRN_OK;
+    cairn_elf_read_dynamic(elf, &dynamic);
+    t->entry_size = dynamic.symbol_size;
+    t->n = dynamic.n_symbols < SYMBOLS_MAX ? (uint32_t)dynamic.n_symbols : SYMBOLS_MAX;
+    t->data.bytes = (struct cairn_span){dynamic.symbols.data, t->n * t->entry_size};
+    t->names.bytes = dynamic.names;
+    t->by_segments = true;
+    t->code = cairn_alloc(elf->n_segments ? elf->n_segments : 1, sizeof *t->code);
+    if (!t->code)
+        return cairn_fail_memory(err);
+    struct cairn_elf_segment load;
+    uint64_t high;
+    for (uint32_t i = 0; cairn_elf_segment(elf, i, &load); i++)
+        if (load.type == PT_LOAD && (load.flags & PF_X) &&
+            !__builtin_add_overflow(load.vaddr, load.mem_size, &high))
+            t->code[t->n_code++] = (struct cairn_elf_code_section){load.vaddr, high};
+    return CAIRN_OK;
+}
+
 int cairn_elf_symbol_table_open(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
                                 const struct cairn_elf *image,
                                 struct cairn_elf_symbol_table *ret_table, struct cairn_err *err)
@@ -102,6 +128,8 @@ int cairn_elf_symbol_table_open(const struct cairn_elf *elf, enum cairn_elf_symt
         code = open_table(elf, &section, &t, err);
         if (code == CAIRN_OK)
             code = read_code(elf, image, &t, err);
+    } else if (elf->type != ET_REL && kind == CAIRN_ELF_DYNSYM) {
+        code = open_dynamic(elf, &t, err);
     }
     if (code < 0)
         cairn_elf_symbol_table_done(&t);
@@ -147,6 +175,20 @@ static const char *name_at(const struct cairn_elf_symbol_table *t, uint32_t off)
     return name ? name : "";
 }
 
+/* The index in `code` of what may hold a symbol, `n_code` where nothing does. */
+static uint32_t code_of(const struct cairn_elf_symbol_table *t, uint32_t number, uint64_t vaddr,
+                        uint16_t section)
+{
+    if (!t->by_segments)
+        return section_of(t, number, section);
+    if (section == SHN_UNDEF || section >= SHN_LORESERVE)
+        return t->n_code;
+    for (uint32_t i = 0; i < t->n_code; i++)
+        if (vaddr - t->code[i].low < t->code[i].high - t->code[i].low)
+            return i;
+    return t->n_code;
+}
+
 bool cairn_elf_symbol_table_get(const struct cairn_elf_symbol_table *t, uint32_t number,
                                 struct cairn_elf_symbol *ret_symbol)
 {
@@ -175,7 +217,7 @@ bool cairn_elf_symbol_table_get(const struct cairn_elf_symbol_table *t, uint32_t
     if (t->machine == EM_ARM && is_function)
         symbol.vaddr &= ~1ull;
 
-    uint32_t section = section_of(t, number, section_number);
+    uint32_t section = code_of(t, number, symbol.vaddr, section_number);
     if (section >= t->n_code || symbol.vaddr < t->code[section].low ||
         symbol.vaddr >= t->code[section].high)
         return false;

@@ -37,15 +37,16 @@ struct cairn_elf_symbol_table {
     uint32_t n_code;
     uint32_t n; /* entries; number 0 names nothing */
     size_t entry_size;
+    bool by_segments; /* the section headers are gone: `code` is of executable segments */
     uint16_t machine;
     bool is64, swap;
     bool names_end; /* with a NUL, so that each of them does */
 };
 
-/* Finds the table; an absent one has no entries, and neither has that of a relocatable file, where
- * a symbol's value is no vaddr. `image`, if it is not `elf`: symbols of a section that does not lie
- * in its code are left out. Borrows the file's bytes. CAIRN_E_FORMAT, CAIRN_E_LIMIT,
- * CAIRN_E_NOMEM. */
+/* Finds the table, .dynsym by PT_DYNAMIC where no section header tells of it; an absent one has no
+ * entries, and neither has that of a relocatable file, where a symbol's value is no vaddr. `image`,
+ * if it is not `elf`: symbols of a section that does not lie in its code are left out. Borrows the
+ * file's bytes. CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_NOMEM. */
 int cairn_elf_symbol_table_open(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
                                 const struct cairn_elf *image,
                                 struct cairn_elf_symbol_table *ret_table, struct cairn_err *err);

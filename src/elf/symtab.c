@@ -326,6 +326,19 @@ int cairn_elf_symtab_read(const struct cairn_elf *elf, enum cairn_elf_symtab_kin
     return code;
 }
 
+int cairn_elf_symtab_of(struct cairn_elf_symbol *symbols, size_t n,
+                        struct cairn_elf_symtab *ret_symtab, struct cairn_err *err)
+{
+    struct cairn_elf_symtab symtab = {.symbols = symbols, .n = n};
+    if (arrange(&symtab) < 0) {
+        drop_sorted(&symtab);
+        return cairn_fail_memory(err);
+    }
+    symtab.sorted = true;
+    *ret_symtab = symtab;
+    return CAIRN_OK;
+}
+
 void cairn_elf_symtab_done(struct cairn_elf_symtab *symtab)
 {
     drop_sorted(symtab);

@@ -41,6 +41,12 @@ int cairn_elf_symtab_sort(struct cairn_elf_symtab *symtab, struct cairn_err *err
 /* Opened and sorted. */
 int cairn_elf_symtab_read(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
                           struct cairn_elf_symtab *ret_symtab, struct cairn_err *err);
+
+/* Makes a sorted table of symbols that were put together by hand: a heap block, which the table
+ * takes over. CAIRN_E_NOMEM: it is freed. */
+int cairn_elf_symtab_of(struct cairn_elf_symbol *symbols, size_t n,
+                        struct cairn_elf_symtab *ret_symtab, struct cairn_err *err);
+
 void cairn_elf_symtab_done(struct cairn_elf_symtab *symtab); /* all-zero is fine */
 
 /*

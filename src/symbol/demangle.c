@@ -99,6 +99,29 @@ static bool is_mangled(const char *name)
     return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
 }
 
+static const char stub_ending[] = "@plt";
+
+static bool is_stub(const char *name, size_t size)
+{
+    size_t ending = sizeof stub_ending - 1;
+    return size > ending && memcmp(name + size - ending, stub_ending, ending) == 0;
+}
+
+/* "_Z3runv@plt" is "run()@plt". */
+static bool demangle_stub(const char *name, size_t size, enum cairn_names names,
+                          struct cairn_buffer *out)
+{
+    struct cairn_buffer target = {0};
+    cairn_buffer_add(&target, name, size - (sizeof stub_ending - 1));
+    out->failed = target.failed;
+    bool done =
+        !target.failed && cairn_demangle_to((const char *)target.data, target.size, names, out);
+    if (done)
+        cairn_buffer_str(out, stub_ending);
+    cairn_buffer_done(&target);
+    return done && !out->failed;
+}
+
 bool cairn_demangle_to(const char *name, size_t size, enum cairn_names names,
                        struct cairn_buffer *out)
 {
@@ -107,6 +130,8 @@ bool cairn_demangle_to(const char *name, size_t size, enum cairn_names names,
     request.demangle = cplus_demangle_v3_callback;
     if (!is_mangled(name) || size > NAME_MAX_BYTES)
         return false;
+    if (is_stub(name, size))
+        return demangle_stub(name, size, names, out);
     if (strncmp(name, "_R", 2) == 0 || is_rust_legacy(name, size)) {
         request.demangle = rust_demangle_callback;
         run_request(&request); /* its guard counts levels, not characters */

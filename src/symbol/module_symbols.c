@@ -16,7 +16,7 @@ static int add_table(struct cairn_module *m, int code, struct cairn_module_symta
                      struct cairn_err *why, struct cairn_err *err)
 {
     if (code == CAIRN_OK && !cairn_elf_symtab_is_empty(&table->symtab))
-        m->symbols.tables[m->symbols.n++] = *table;
+        m->symbols.tables[m->symbols.n_listed++] = *table;
     else if (code == CAIRN_OK)
         cairn_elf_symtab_done(&table->symtab);
     return cairn_module_bear(m, code, why, err);
@@ -35,7 +35,7 @@ static int add_symtab(struct cairn_module *m, const struct cairn_elf *elf,
 static int read_symtab(struct cairn_module *m, struct cairn_err *err)
 {
     int code = add_symtab(m, &m->debug, CAIRN_ELF_SYMTAB, CAIRN_SOURCE_SYMTAB, err);
-    if (code == CAIRN_OK && !m->symbols.n && !is_one_file(m))
+    if (code == CAIRN_OK && !m->symbols.n_listed && !is_one_file(m))
         code = add_symtab(m, &m->image, CAIRN_ELF_SYMTAB, CAIRN_SOURCE_SYMTAB, err);
     return code;
 }
@@ -89,10 +89,11 @@ static int ask_next_place(struct cairn_module *m, struct cairn_err *err)
     int code = places[m->symbols.n_asked](m, err);
     if (code == CAIRN_OK)
         m->symbols.n_asked++;
+    m->symbols.n = m->symbols.n_listed;
     return code;
 }
 
-int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
+int cairn_module_find_listed(struct cairn_module *m, uint64_t vaddr,
                              const struct cairn_elf_symbol **ret_symbol,
                              enum cairn_symbol_source *ret_source, struct cairn_err *err)
 {
@@ -100,12 +101,12 @@ int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
     *ret_symbol = NULL;
     *ret_source = CAIRN_SOURCE_NONE;
     for (size_t i = 0; !*ret_symbol; i++) {
-        while (i == symbols->n && symbols->n_asked < N_PLACES) {
+        while (i == symbols->n_listed && symbols->n_asked < N_PLACES) {
             int code = ask_next_place(m, err);
             if (code < 0)
                 return code;
         }
-        if (i == symbols->n)
+        if (i == symbols->n_listed)
             break;
         int code = cairn_elf_symtab_ask(&symbols->tables[i].symtab, vaddr, ret_symbol, err);
         if (code < 0)
@@ -114,6 +115,43 @@ int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
             *ret_source = symbols->tables[i].source;
     }
     return CAIRN_OK;
+}
+
+int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
+                             const struct cairn_elf_symbol **ret_symbol,
+                             enum cairn_symbol_source *ret_source, struct cairn_err *err)
+{
+    struct cairn_module_symbols *symbols = &m->symbols;
+    const struct cairn_elf_symbol *stub;
+    int code = cairn_module_find_listed(m, vaddr, ret_symbol, ret_source, err);
+    if (code < 0 || (*ret_symbol && (*ret_symbol)->sized))
+        return code;
+    /* A label without size may stand for one stub, and reach over all behind it. */
+    if (symbols->n_listed < symbols->n)
+        code = cairn_elf_symtab_ask(&symbols->tables[symbols->n_listed].symtab, vaddr, &stub, err);
+    else if (!symbols->has_stub_table)
+        code = cairn_module_find_stub(m, vaddr, &stub, err);
+    else
+        return CAIRN_OK;
+    if (code == CAIRN_OK && stub) {
+        *ret_symbol = stub;
+        *ret_source = CAIRN_SOURCE_PLT;
+    }
+    return code;
+}
+
+static int add_stub_table(struct cairn_module *m, struct cairn_err *err)
+{
+    struct cairn_module_symtab table = {.source = CAIRN_SOURCE_PLT};
+    struct cairn_err why;
+    if (m->symbols.has_stub_table)
+        return CAIRN_OK;
+    int code = cairn_module_list_stubs(m, &table.symtab, &why);
+    if (code == CAIRN_OK && table.symtab.n)
+        m->symbols.tables[m->symbols.n++] = table;
+    code = cairn_module_bear(m, code, &why, err);
+    m->symbols.has_stub_table = code == CAIRN_OK;
+    return code;
 }
 
 int cairn_module_symbol_tables(struct cairn_module *m,
@@ -125,6 +163,9 @@ int cairn_module_symbol_tables(struct cairn_module *m,
         if (code < 0)
             return code;
     }
+    int added = add_stub_table(m, err);
+    if (added < 0)
+        return added;
     for (size_t i = 0; i < m->symbols.n; i++) {
         int code = cairn_elf_symtab_sort(&m->symbols.tables[i].symtab, err);
         if (code < 0)
@@ -137,7 +178,7 @@ int cairn_module_symbol_tables(struct cairn_module *m,
 
 size_t cairn_module_symbols_bytes(const struct cairn_module_symbols *symbols)
 {
-    size_t bytes = symbols->minidebug.bytes.size;
+    size_t bytes = symbols->minidebug.bytes.size + symbols->stubs.arena.used_bytes;
     for (size_t i = 0; i < symbols->n; i++)
         bytes += symbols->tables[i].symtab.n * sizeof *symbols->tables[i].symtab.symbols;
     return bytes;
@@ -148,5 +189,6 @@ void cairn_module_symbols_done(struct cairn_module_symbols *symbols)
     for (size_t i = 0; i < symbols->n; i++)
         cairn_elf_symtab_done(&symbols->tables[i].symtab);
     cairn_elf_data_done(&symbols->minidebug);
+    cairn_module_stubs_done(&symbols->stubs);
     *symbols = (struct cairn_module_symbols){0};
 }

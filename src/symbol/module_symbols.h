@@ -6,6 +6,7 @@
  *     .symtab          of the debug file, else of the image
  *     .gnu_debugdata   of the image, else of the debug file: the .symtab packed into it
  *     .dynsym          of the image
+ *     PLT stubs        of the image: module_stubs.h
  */
 #ifndef CAIRN_SYMBOL_MODULE_SYMBOLS_H
 #define CAIRN_SYMBOL_MODULE_SYMBOLS_H
@@ -13,6 +14,7 @@
 #include <cairn/symbolizer.h>
 
 #include "elf/symtab.h"
+#include "symbol/module_stubs.h"
 
 enum { CAIRN_MODULE_SYMTABS_MAX = 4 };
 
@@ -24,15 +26,22 @@ struct cairn_module_symtab {
 
 struct cairn_module_symbols {
     struct cairn_module_symtab tables[CAIRN_MODULE_SYMTABS_MAX]; /* none is empty */
-    size_t n;
-    unsigned n_asked; /* so many of the places above were read */
+    size_t n, n_listed; /* the last one may be of stubs, which no table of the file lists */
+    unsigned n_asked;   /* so many of the places above were read */
     struct cairn_elf_data minidebug;
+    struct cairn_module_stubs stubs;
+    bool has_stub_table; /* they are all known: they are the last table above, or there are none */
 };
 
 /* The symbol that covers an address, of the first table that knows one, and that table's source;
  * NULL where none does. Borrowed until the module is unloaded. Damage is logged and costs the
  * damaged table. CAIRN_E_NOMEM. */
 int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
+                             const struct cairn_elf_symbol **ret_symbol,
+                             enum cairn_symbol_source *ret_source, struct cairn_err *err);
+
+/* The same of symbols that stand in a table of the file, which stubs do not. */
+int cairn_module_find_listed(struct cairn_module *m, uint64_t vaddr,
                              const struct cairn_elf_symbol **ret_symbol,
                              enum cairn_symbol_source *ret_source, struct cairn_err *err);
 
