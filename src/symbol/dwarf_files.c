@@ -73,8 +73,8 @@ struct split_search {
     struct cairn_dwarf_files *files;
     struct cairn_dwarf_unit *skeleton;
     struct cairn_dwarf_home found; /* units NULL: nothing yet */
-    struct cairn_err other;        /* code 0: no .dwo of another build was found */
-    bool noted;                    /* the first path without a file is remembered */
+    struct cairn_err refused; /* why the first file that is there was not taken; code 0: none */
+    bool noted;               /* the first path without a file is remembered */
     struct cairn_err *err;
 };
 
@@ -88,7 +88,6 @@ static struct cairn_dwarf_places places_of(const struct cairn_dwarf_files *files
                                        .ctx = ctx};
 }
 
-/* A file that is there but of no use. */
 static int tell_damage(struct cairn_dwarf_files *files, const struct cairn_err *why,
                        struct cairn_err *err)
 {
@@ -96,6 +95,16 @@ static int tell_damage(struct cairn_dwarf_files *files, const struct cairn_err *
         return cairn_fail_memory(err);
     cairn_log_err(++files->n_told <= WARNINGS_MAX ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO, why);
     return CAIRN_OK;
+}
+
+/* A file that is there but of no use: the search goes on, and tells if nothing better comes. */
+static int refuse(struct split_search *s, const struct cairn_err *why)
+{
+    if (why->code == CAIRN_E_NOMEM)
+        return cairn_fail_memory(s->err);
+    if (!s->refused.code)
+        s->refused = *why;
+    return 0;
 }
 
 static int try_package(void *ctx, const char *path)
@@ -138,11 +147,7 @@ static int ask_file(struct split_search *s, struct cairn_side_file *file)
     if (code == CAIRN_E_MISSING)
         return 0;
     cairn_fail_in(&why, code, file->path);
-    if (code != CAIRN_E_ARG)
-        return tell_damage(s->files, &why, s->err);
-    if (!s->other.code)
-        s->other = why;
-    return 0;
+    return refuse(s, &why);
 }
 
 static int try_dwo(void *ctx, const char *path)
@@ -158,7 +163,7 @@ static int try_dwo(void *ctx, const char *path)
     if (code == CAIRN_E_MISSING)
         return 0;
     if (code < 0)
-        return tell_damage(s->files, &why, s->err);
+        return refuse(s, &why);
     return file ? ask_file(s, file) : 0;
 }
 
@@ -232,14 +237,17 @@ static int tell_missing(struct split_search *s)
     return CAIRN_OK;
 }
 
-static void tell_other(struct split_search *s)
+/* Another build is told of once for the module, like what is missing: mostly all are. */
+static void tell_refused(struct split_search *s)
 {
+    struct cairn_dwarf_files *files = s->files;
+    bool is_other = s->refused.code == CAIRN_E_ARG;
+    bool is_news = is_other ? !files->told_other : ++files->n_told <= WARNINGS_MAX;
     struct cairn_err why;
-    cairn_fail(&why, CAIRN_E_ARG, "%s: " LOST, s->other.msg);
-    cairn_hint(&why, "give the folder with the .dwo files of %s with --symbols",
-               s->files->owner.path);
-    cairn_log_err(s->files->told_other ? CAIRN_LOG_INFO : CAIRN_LOG_WARNING, &why);
-    s->files->told_other = true;
+    files->told_other |= is_other;
+    cairn_fail(&why, s->refused.code, "%s: " LOST, s->refused.msg);
+    cairn_hint(&why, "give the folder with the .dwo files of %s with --symbols", files->owner.path);
+    cairn_log_err(is_news ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO, &why);
 }
 
 static int search_split(struct split_search *s)
@@ -257,8 +265,8 @@ static int search_split(struct split_search *s)
     if (s->found.units)
         return CAIRN_OK;
     s->found = (struct cairn_dwarf_home){files->owner.units, s->skeleton};
-    if (s->other.code) {
-        tell_other(s);
+    if (s->refused.code) {
+        tell_refused(s);
         return CAIRN_OK;
     }
     return tell_missing(s);

@@ -117,8 +117,10 @@ int cairn_dwarf_places_dwo(const struct cairn_dwarf_places *places, const char *
         try_beside(&s, places->image_path, name);
         try_beside(&s, places->debug_path, name);
     }
-    try_beside(&s, places->image_path, base_name(name));
-    try_beside(&s, places->debug_path, base_name(name));
+    if (base_name(name) != name) {
+        try_beside(&s, places->image_path, base_name(name));
+        try_beside(&s, places->debug_path, base_name(name));
+    }
     struct cairn_symbol_dirs *dirs = cairn_debugfile_finder_dirs(places->finder);
     for (size_t i = 0; i < dirs->n && !is_absolute && path != name && !climbs(path); i++)
         try_path(&s, dirs->dirs[i].path, path[0] == '/' ? "" : "/", path);
