@@ -17,6 +17,8 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "cli/args.h"
+#include "cli/gnu_text.h"
+#include "cli/llvm_json.h"
 #include "cli/term.h"
 #include "cli/way_options.h"
 
@@ -36,6 +38,7 @@ enum option_row {
     OPT_OFFSETS,
     OPT_MAX_MEMORY,
     OPT_JSON,
+    OPT_STYLE,
     OPT_VERBOSE,
     OPT_WAYS,
 };
@@ -65,6 +68,11 @@ static const struct cli_option options[] = {
                         .value = "SIZE",
                         .help = "bound for what is kept of debug information; k, M, G"},
     [OPT_JSON] = {.name = "json", .help = "print one JSON object per address, one a line"},
+    [OPT_STYLE] = {.name = "output-style",
+                   .value = "STYLE",
+                   .help =
+                       "the form of answers: text, json (as --json), gnu (as addr2line -f -i) or "
+                       "llvm (as llvm-symbolizer --output-style=JSON)"},
     [OPT_VERBOSE] = {.name = "verbose",
                      .letter = 'v',
                      .help =
@@ -75,21 +83,26 @@ static const struct cli_option options[] = {
 };
 
 enum offsets { OFFSETS_VADDR, OFFSETS_FILE, OFFSETS_REL };
+enum style { STYLE_TEXT, STYLE_JSON, STYLE_GNU, STYLE_LLVM };
 
 struct request {
     struct cairn_symbolizer_opts symbols;
     const char *symbol_dirs[SYMBOL_DIRS_MAX];
     enum offsets offsets;
-    bool is_ret, as_json;
+    enum style style;
+    bool is_ret;
     int verbosity;
 };
 
 struct session {
     const struct request *request;
+    const char *file;
     struct cairn_symbolizer *symbolizer;
     struct cairn_module *module;
     struct cairn_buffer out;
     bool flush_each;
+    bool as_list; /* LLVM's answers to operands are one array */
+    size_t n_answers;
     bool any_malformed;
     bool cannot_write;
 };
@@ -100,13 +113,17 @@ static bool set_word(struct request *r, struct cli_args *args, enum option_row r
 {
     static const char *const names[] = {"full", "short", "mangled", NULL};
     static const char *const kinds[] = {"vaddr", "file", "rel", NULL};
+    static const char *const styles[] = {"text", "json", "gnu", "llvm", NULL};
+    const char *const *words = row == OPT_NAMES ? names : row == OPT_OFFSETS ? kinds : styles;
     int index;
-    if (!cli_args_word(args, options[row].name, value, row == OPT_NAMES ? names : kinds, &index))
+    if (!cli_args_word(args, options[row].name, value, words, &index))
         return false;
     if (row == OPT_NAMES)
         r->symbols.names = (enum cairn_names)index;
-    else
+    else if (row == OPT_OFFSETS)
         r->offsets = (enum offsets)index;
+    else
+        r->style = (enum style)index;
     return true;
 }
 
@@ -130,6 +147,7 @@ static bool take_option(struct cli_args *args, enum option_row row, const char *
         return true;
     case OPT_NAMES:
     case OPT_OFFSETS:
+    case OPT_STYLE:
         return set_word(r, args, row, value);
     case OPT_NO_INLINES:
         r->symbols.no_inlines = 1;
@@ -146,7 +164,7 @@ static bool take_option(struct cli_args *args, enum option_row row, const char *
         r->symbols.memory_bytes = (size_t)size;
         return true;
     case OPT_JSON:
-        r->as_json = true;
+        r->style = STYLE_JSON;
         return true;
     case OPT_VERBOSE:
         r->verbosity++;
@@ -276,6 +294,32 @@ static void put_json(struct cairn_buffer *out, uint64_t address, bool has_vaddr,
     cairn_json_close(&json, '}');
 }
 
+static void put_gnu(struct session *s, const struct cairn_symbol *symbol)
+{
+    struct cli_gnu_text form = {.functions = true, .inlines = true};
+    form.demangled = s->request->symbols.names != CAIRN_NAMES_MANGLED;
+    cli_gnu_text_put(&s->out, &form, symbol);
+}
+
+static void put_answer(struct session *s, uint64_t address, bool has_vaddr, uint64_t vaddr,
+                       const struct cairn_symbol *symbol)
+{
+    switch (s->request->style) {
+    case STYLE_TEXT:
+        put_text(&s->out, address, symbol);
+        return;
+    case STYLE_JSON:
+        put_json(&s->out, address, has_vaddr, vaddr, symbol);
+        return;
+    case STYLE_GNU:
+        put_gnu(s, symbol);
+        return;
+    case STYLE_LLVM:
+        cli_llvm_json_put(&s->out, s->file, address, symbol);
+        return;
+    }
+}
+
 /* An answer for every question, so that whoever counts lines stays in step. */
 static void put_malformed(struct session *s, const char *text)
 {
@@ -283,13 +327,22 @@ static void put_malformed(struct session *s, const char *text)
     int size = (int)strnlen(text, ADDRESS_MAX_CHARS);
     s->any_malformed = true;
     cli_say("not an address: \"%.*s\"", size, text);
-    if (!s->request->as_json) {
+    if (s->request->style == STYLE_TEXT) {
         cairn_escape_terminal(out, text, (size_t)size);
         cairn_buffer_str(out, ": not an address\n");
         return;
     }
+    if (s->request->style == STYLE_GNU) {
+        put_gnu(s, &(struct cairn_symbol){0});
+        return;
+    }
     struct cairn_buffer cut = {0};
     cairn_buffer_add(&cut, text, (size_t)size);
+    if (s->request->style == STYLE_LLVM) {
+        cli_llvm_json_put_malformed(out, s->file, cairn_buffer_text(&cut));
+        cairn_buffer_done(&cut);
+        return;
+    }
     struct cairn_json json = {.out = out, .compact = true};
     cairn_json_open(&json, NULL, '{');
     cairn_json_str(&json, "address", cairn_buffer_text(&cut));
@@ -316,6 +369,9 @@ static bool flush(struct session *s)
 static int answer(struct session *s, const char *text)
 {
     uint64_t address, vaddr = 0;
+    if (s->as_list)
+        cairn_buffer_char(&s->out, s->n_answers ? ',' : '[');
+    s->n_answers++;
     if (!parse_address(text, &address)) {
         put_malformed(s, text);
     } else {
@@ -324,11 +380,10 @@ static int answer(struct session *s, const char *text)
         bool has_vaddr = vaddr_of(s, address, &vaddr);
         if (has_vaddr && cairn_symbolize(s->symbolizer, s->module, vaddr, &symbol, &err) < 0)
             return cli_report(&err);
-        if (s->request->as_json)
-            put_json(&s->out, address, has_vaddr, vaddr, &symbol);
-        else
-            put_text(&s->out, address, &symbol);
+        put_answer(s, address, has_vaddr, vaddr, &symbol);
     }
+    if (s->request->style == STYLE_LLVM && !s->as_list)
+        cairn_buffer_char(&s->out, '\n');
     bool full = s->flush_each || s->out.size >= FLUSH_BYTES || s->out.failed;
     return full && !flush(s) ? CLI_FAILED : CLI_OK;
 }
@@ -367,7 +422,8 @@ static void log_module(const struct cairn_module_info *info)
 
 static int run_request(const struct request *request, const char *file, char **addresses)
 {
-    struct session s = {.request = request};
+    struct session s = {.request = request, .file = file};
+    s.as_list = request->style == STYLE_LLVM && *addresses;
     struct cairn_err err;
     int code = CLI_OK;
     if (cairn_symbolizer_new(&request->symbols, &s.symbolizer, &err) < 0 ||
@@ -380,6 +436,8 @@ static int run_request(const struct request *request, const char *file, char **a
             code = answer_stdin(&s);
         for (; code == CLI_OK && *addresses; addresses++)
             code = answer(&s, *addresses);
+        if (s.as_list)
+            cairn_buffer_str(&s.out, "]\n");
         if (!s.cannot_write && !flush(&s))
             code = CLI_FAILED;
     }
