@@ -7,9 +7,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char maps_text[] = "1000-3000 r-xp 00000000 08:01 7 /nonexistent/cairn/a.so\n"
-                                "3000-4000 r-xp 00000000 00:00 0 [vdso]\n"
-                                "7f0000000000-7f0000001000 r-xp 00001000 08:01 8 /nonexistent/b\n";
+/* The last row hides the one page that has names without any file. */
+static const char maps_text[] =
+    "1000-3000 r-xp 00000000 08:01 7 /nonexistent/cairn/a.so\n"
+    "3000-4000 r-xp 00000000 00:00 0 [vdso]\n"
+    "7f0000000000-7f0000001000 r-xp 00001000 08:01 8 /nonexistent/b\n"
+    "ffffffffff600000-ffffffffff601000 r-xp 00000000 08:01 9 /nonexistent/v\n";
 
 struct input {
     const uint8_t *data;

@@ -23,9 +23,11 @@ static void write_vmlinux(void)
     *w = test_elf_of(true, false, ET_EXEC, EM_X86_64);
     test_elf_load(w, PF_R | PF_W, 0x800, 0, 0x100, 0x100);
     test_elf_load(w, PF_R | PF_X, 0x1000, text_linked, 0x400, 0x400);
+    static const uint8_t id[] = {0xaa, 0xbb, 0xcc, 0xdd};
+    test_elf_build_id(w, id, sizeof id, true);
     uint16_t text = fixture_code(w, ".text", SHT_PROGBITS, text_linked, 0x400);
     fixture_function(w, "read_by_vmlinux", text, text_linked + 0x200, 0x80);
-    fixture_finish(w, "vmlinux");
+    fixture_finish(w, "vmlinux-1.2.3");
     free(w);
 }
 
@@ -82,13 +84,16 @@ static const char *name_of(const struct cairn_profile *p, uint32_t frame)
                : "-";
 }
 
-/* A profile of a kernel that lay at `text`, named; the caller frees it. */
-static struct cairn_profile *kernel_profile(const struct cairn_resolve_opts *opts, uint64_t text)
+/* A profile of a kernel of build `id` that lay at `text`, named; the caller frees it. */
+static struct cairn_profile *profile_of_build(const struct cairn_resolve_opts *opts, uint64_t text,
+                                              const char *id)
 {
     struct cairn_profile *p = new_profile();
     struct cairn_resolver *resolver;
     struct cairn_err err = {0};
+    assert_int_equal(cairn_profile_add_comment(p, "kernel: 1.2.3"), CAIRN_OK);
     uint32_t module = add_module(p, "[kernel.kallsyms]", 0x8000000000000000, UINT64_MAX, text);
+    p->modules[module].build_id = cairn_profile_text(p, id, strlen(id));
     add_sample(p, 1, text_linked + slide + 0x114, module);
     add_sample(p, 1, text_linked + slide + 0x210, module);
     add_sample(p, 1, 0xffffffffc0a01004, module);
@@ -96,6 +101,11 @@ static struct cairn_profile *kernel_profile(const struct cairn_resolve_opts *opt
     assert_ok(cairn_resolve_profile(resolver, p, &err), err);
     cairn_resolver_free(resolver);
     return p;
+}
+
+static struct cairn_profile *kernel_profile(const struct cairn_resolve_opts *opts, uint64_t text)
+{
+    return profile_of_build(opts, text, "");
 }
 
 static void a_list_of_the_same_boot_names_modules_too(void **state)
@@ -142,8 +152,9 @@ static void system_map_and_vmlinux_are_moved_by_the_address_of_text(void **state
 {
     (void)state;
     char path[256], elf[256];
-    const struct cairn_resolve_opts opts = {
-        .size = sizeof opts, .kallsyms = file(path, "System.map"), .vmlinux = file(elf, "vmlinux")};
+    const struct cairn_resolve_opts opts = {.size = sizeof opts,
+                                            .kallsyms = file(path, "System.map"),
+                                            .vmlinux = file(elf, "vmlinux-1.2.3")};
     struct cairn_profile *p = kernel_profile(&opts, text_linked + slide);
     assert_string_equal(name_of(p, 1), "do_syscall_64"); /* vmlinux has no symbol there */
     assert_string_equal(name_of(p, 2), "read_by_vmlinux");
@@ -166,12 +177,45 @@ static void a_list_in_memory_tells_how_far_vmlinux_was_moved(void **state)
 {
     (void)state;
     char path[256], elf[256];
-    const struct cairn_resolve_opts opts = {
-        .size = sizeof opts, .kallsyms = file(path, "kallsyms"), .vmlinux = file(elf, "vmlinux")};
+    const struct cairn_resolve_opts opts = {.size = sizeof opts,
+                                            .kallsyms = file(path, "kallsyms"),
+                                            .vmlinux = file(elf, "vmlinux-1.2.3")};
     struct cairn_profile *p = kernel_profile(&opts, 0x8000000000000000);
     assert_string_equal(name_of(p, 1), "do_syscall_64");
     assert_string_equal(name_of(p, 2), "read_by_vmlinux");
     assert_string_equal(name_of(p, 3), "nft_do_chain");
+    cairn_profile_free(p);
+}
+
+static void a_vmlinux_is_found_by_its_build(void **state)
+{
+    (void)state;
+    struct cairn_resolve_opts opts = fixture_opts(NULL);
+    struct cairn_profile *p = profile_of_build(&opts, text_linked + slide, "aabbccdd");
+    assert_string_equal(name_of(p, 2), "read_by_vmlinux");
+    assert_string_equal(name_of(p, 3), "-");
+    cairn_profile_free(p);
+    p = profile_of_build(&opts, 0x8000000000000000, "aabbccdd"); /* moved nobody knows how far */
+    assert_string_equal(name_of(p, 2), "-");
+    cairn_profile_free(p);
+    p = profile_of_build(&opts, text_linked + slide, "aabbccee");
+    assert_string_equal(name_of(p, 2), "-");
+    cairn_profile_free(p);
+}
+
+static void a_vmlinux_of_another_build_is_refused(void **state)
+{
+    (void)state;
+    char elf[256];
+    struct cairn_resolve_opts opts = {.size = sizeof opts, .vmlinux = file(elf, "vmlinux-1.2.3")};
+    struct cairn_profile *p = profile_of_build(&opts, text_linked + slide, "aabbccee");
+    assert_string_equal(name_of(p, 2), "-");
+    assert_contains(fixture_said, "build ID aabbccdd, that of the kernel is aabbccee");
+    assert_contains(fixture_said, "--allow-mismatch");
+    cairn_profile_free(p);
+    opts.symbols.allow_mismatch = 1;
+    p = profile_of_build(&opts, text_linked + slide, "aabbccee");
+    assert_string_equal(name_of(p, 2), "read_by_vmlinux");
     cairn_profile_free(p);
 }
 
@@ -304,6 +348,8 @@ int main(void)
         WITH_FILES(a_list_of_another_boot_is_moved_and_names_no_modules),
         WITH_FILES(system_map_and_vmlinux_are_moved_by_the_address_of_text),
         WITH_FILES(a_list_in_memory_tells_how_far_vmlinux_was_moved),
+        WITH_FILES(a_vmlinux_is_found_by_its_build),
+        WITH_FILES(a_vmlinux_of_another_build_is_refused),
         WITH_FILES(a_kernel_without_a_list_says_so),
         WITH_FILES(the_page_of_vsyscall_has_three_functions),
         WITH_FILES(the_vdso_of_this_build_is_named_and_no_other),
