@@ -135,6 +135,7 @@ void cairn_module_forget_names(struct cairn_module *m)
 void cairn_module_unload(struct cairn_module *m)
 {
     cairn_module_forget_names(m);
+    cairn_module_leave_way(m);
     cairn_module_unload_dwarf(m);
     cairn_module_symbols_done(&m->symbols);
     m->loaded = false;
@@ -180,5 +181,5 @@ size_t cairn_module_bytes(const struct cairn_module *m)
     for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++)
         if (m->sections[i].owned)
             bytes += m->sections[i].bytes.size;
-    return m->index ? bytes + cairn_index_bytes(m->index) : bytes;
+    return m->index ? bytes + cairn_index_bytes(m->index) + m->way.image.cap : bytes;
 }

@@ -18,8 +18,8 @@
 #include "dwarf/name.h"
 #include "symbol/debugfile.h"
 #include "symbol/dwarf_files.h"
-#include "symbol/index.h"
 #include "symbol/module_symbols.h"
+#include "symbol/module_way.h"
 #include "symbol/symbol_list.h"
 #include "symbol/unit_map.h"
 #include "symbol/unit_table.h"
@@ -81,6 +81,7 @@ struct cairn_module {
     size_t table_bytes; /* of all unit tables */
 
     struct cairn_index *index; /* where all answers come from; NULL: from units and symbols */
+    struct cairn_module_way way;
 
     struct cairn_table function_of; /* DIE -> index in functions */
     struct cairn_function *functions;

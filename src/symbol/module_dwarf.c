@@ -239,6 +239,8 @@ static int need_table(struct cairn_module *m, struct cairn_dwarf_unit *unit, uin
             tell(m, state, &why);
         state->bytes = state->table ? cairn_unit_table_bytes(state->table) : 0;
         m->table_bytes += state->bytes;
+        m->way.read_bytes += unit->end - unit->off;
+        m->way.held_bytes += unit->end - unit->off;
         state->failed = !state->table;
     }
     *ret_table = state->table;
@@ -381,7 +383,9 @@ void cairn_module_drop_oldest(struct cairn_module *m, uint64_t now)
     struct cairn_module_unit *oldest = find_oldest(m, now);
     if (!oldest)
         return;
+    const struct cairn_dwarf_unit *unit = m->units.units[oldest - m->unit_states];
     m->table_bytes -= oldest->bytes;
+    m->way.held_bytes -= unit->end - unit->off;
     cairn_unit_table_free(oldest->table);
     oldest->table = NULL;
 }

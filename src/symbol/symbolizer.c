@@ -29,9 +29,13 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
     s->memory_bytes = o.memory_bytes ? o.memory_bytes : SIZE_MAX;
     s->no_inlines = o.no_inlines != 0;
     s->demangler.names = o.names;
+    s->way = (struct cairn_way_settings){
+        .use = o.index, .n_threads = o.n_threads, .memory_bytes = s->memory_bytes};
     int code = cairn_debugfile_finder_new(&places, &s->finder, err);
+    if (code == CAIRN_OK && o.use_cache)
+        code = cairn_cache_new(o.cache_dir, o.cache_max_bytes, &s->way.cache, err);
     if (code < 0) {
-        cairn_free(s);
+        cairn_symbolizer_free(s);
         return code;
     }
     *ret_symbolizer = s;
@@ -43,6 +47,7 @@ void cairn_symbolizer_free(struct cairn_symbolizer *s)
     if (!s)
         return;
     cairn_symbolizer_close_all(s);
+    cairn_cache_free(s->way.cache);
     cairn_frames_done(&s->frames);
     cairn_demangler_done(&s->demangler);
     cairn_debugfile_finder_free(s->finder);
@@ -85,10 +90,17 @@ static int prepare(struct cairn_symbolizer *s, struct cairn_module *module, stru
                           : cairn_symbolizer_load(s, (struct cairn_symbolizer_entry *)module, err);
 }
 
+static bool has_choice(const struct cairn_module *module)
+{
+    return !module->way.settled && !module->is_listed;
+}
+
 int cairn_symbolize(struct cairn_symbolizer *symbolizer, struct cairn_module *module,
                     uint64_t vaddr, struct cairn_symbol *ret_symbol, struct cairn_err *err)
 {
     int code = prepare(symbolizer, module, err);
+    if (code == CAIRN_OK && has_choice(module))
+        code = cairn_module_choose_way(module, &symbolizer->way, err);
     return code < 0 ? code : look_up(symbolizer, module, vaddr, ret_symbol, err);
 }
 
@@ -96,7 +108,9 @@ int cairn_symbolize_batch(struct cairn_symbolizer *symbolizer, struct cairn_modu
                           const uint64_t *vaddrs, size_t n_vaddrs, cairn_symbol_fn each, void *ctx,
                           struct cairn_err *err)
 {
-    int code = CAIRN_OK;
+    int code = n_vaddrs ? prepare(symbolizer, module, err) : CAIRN_OK;
+    if (code == CAIRN_OK && n_vaddrs && has_choice(module))
+        code = cairn_module_choose_way_for(module, &symbolizer->way, vaddrs, n_vaddrs, err);
     for (size_t i = 0; i < n_vaddrs && code == CAIRN_OK; i++) {
         struct cairn_symbol symbol;
         code = cairn_symbolize(symbolizer, module, vaddrs[i], &symbol, err);

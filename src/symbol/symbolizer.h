@@ -30,6 +30,7 @@ struct cairn_symbolizer {
     struct cairn_symbolizer_entry **entries;
     size_t n, cap;
     struct cairn_frames frames;
+    struct cairn_way_settings way;
     size_t memory_bytes; /* SIZE_MAX: no bound */
     uint64_t now;        /* counts look-ups */
     unsigned n_reloads;  /* modules dropped for the bound */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include <elf.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "symbol/module.h"
+#include "symbol/module_files.h"
+
+enum {
+    /* Debug information of less than this is read faster than an index of it is written and found
+     * again, and fills the folder with small files. */
+    KEPT_BYTES_MIN = 1 << 20,
+    SHARE = 4,          /* an index is made once the look-ups have cost a quarter of it */
+    LOOKUP_BYTES = 512, /* what a look-up costs, in bytes of .debug_info that could be read */
+    BATCH_MIN = 64,     /* fewer addresses are not worth an estimate */
+    SAMPLED_MAX = 4096, /* addresses of a batch that are looked at for it */
+    INDEX_SHARE = 2,    /* of the debug information: what making an index may need in memory */
+};
+
+/* Bytes of debug information as they stand in the file; 0: there is none. */
+static uint64_t size_in_file(const struct cairn_module *m)
+{
+    static const char *const names[] = {".debug_info", ".zdebug_info", ".debug_line",
+                                        ".zdebug_line"};
+    uint64_t size = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct cairn_elf_section section;
+        if (cairn_elf_find_section(cairn_module_dwarf_elf(m), names[i], &section) &&
+            section.type != SHT_NOBITS)
+            size += section.size;
+    }
+    return size;
+}
+
+static bool has_aranges(const struct cairn_module *m)
+{
+    struct cairn_elf_section section;
+    return cairn_elf_find_section(cairn_module_dwarf_elf(m), ".debug_aranges", &section) &&
+           section.size > 0;
+}
+
+static void take_way(struct cairn_module *m, enum cairn_way way)
+{
+    m->info.way = (uint8_t)way;
+    m->way.settled = way == CAIRN_WAY_SYMBOLS || way == CAIRN_WAY_INDEX || way == CAIRN_WAY_CACHE;
+}
+
+void cairn_module_leave_way(struct cairn_module *m)
+{
+    struct cairn_module_way *way = &m->way;
+    if (m->index)
+        cairn_index_done(&way->index);
+    m->index = NULL;
+    cairn_file_close(&way->entry);
+    way->gave_up |= way->image.size > 0;
+    cairn_buffer_done(&way->image);
+    way->begun = way->settled = false;
+    way->held_bytes = 0;
+}
+
+/* An index in the cache. CAIRN_E_MISSING: there is none. */
+static int load_index(struct cairn_module *m, struct cairn_cache *cache, struct cairn_err *err)
+{
+    struct cairn_module_key key;
+    struct cairn_cache_hit hit;
+    struct cairn_err why;
+    int code = cairn_module_key_make(m, false, &key, err);
+    if (code < 0)
+        return code;
+    if (!cairn_cache_load(cache, &key.key, CAIRN_CACHE_INDEX, &hit)) {
+        code = CAIRN_E_MISSING;
+    } else if ((code = cairn_index_open(hit.payload, &m->way.index, &why)) < 0) {
+        cairn_cache_discard(cache, &key.key, CAIRN_CACHE_INDEX, &why);
+        cairn_file_close(&hit.file);
+        code = code == CAIRN_E_NOMEM ? cairn_fail_memory(err) : CAIRN_E_MISSING;
+    } else {
+        m->way.entry = hit.file;
+        m->index = &m->way.index;
+    }
+    cairn_module_key_done(&key);
+    return code;
+}
+
+/* Puts the image that was made in use: out of the cache if it could be kept there, since what is
+ * mapped costs none of the memory that is bounded. */
+static int use_image(struct cairn_module *m, const struct cairn_way_settings *settings,
+                     struct cairn_buffer *image, struct cairn_err *err)
+{
+    struct cairn_module_key key;
+    bool kept = false;
+    if (settings->cache && size_in_file(m) >= KEPT_BYTES_MIN) {
+        int code = cairn_module_key_make(m, true, &key, err);
+        if (code < 0)
+            return code;
+        kept = cairn_cache_store(settings->cache, &key.key, CAIRN_CACHE_INDEX,
+                                 cairn_buffer_span(image));
+        cairn_module_key_done(&key);
+    }
+    /* All that look-ups need is in the index. */
+    cairn_module_unload(m);
+    m->loaded = true;
+    if (kept && load_index(m, settings->cache, err) == CAIRN_OK)
+        return CAIRN_OK;
+    int code = cairn_index_open(cairn_buffer_span(image), &m->way.index, err);
+    if (code < 0)
+        return code;
+    m->way.image = *image;
+    *image = (struct cairn_buffer){0};
+    m->index = &m->way.index;
+    return CAIRN_OK;
+}
+
+static double seconds_since(struct timespec start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9;
+}
+
+/* Reads the module whole. Where that cannot be done, its units still can be read. */
+static void make_index(struct cairn_module *m, const struct cairn_way_settings *settings)
+{
+    struct cairn_buffer image = {0};
+    struct cairn_err why;
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    int code = cairn_index_build(m, settings->n_threads, &image, &why);
+    double seconds = seconds_since(start);
+    double megabytes = (double)image.size / 1e6;
+    if (code == CAIRN_OK)
+        code = use_image(m, settings, &image, &why);
+    cairn_buffer_done(&image);
+    m->way.begun = m->way.settled = true;
+    if (code < 0) {
+        m->way.gave_up = true;
+        cairn_log(CAIRN_LOG_INFO, "%s: cannot be indexed, and is read unit by unit: %s", m->path,
+                  why.msg);
+        return;
+    }
+    take_way(m, CAIRN_WAY_INDEX);
+    cairn_log(CAIRN_LOG_INFO, "%s: indexed whole in %.2f s (%.1f MB)", m->path, seconds, megabytes);
+}
+
+/* Nothing found is no failure. */
+static int begin(struct cairn_module *m, const struct cairn_way_settings *settings,
+                 struct cairn_err *err)
+{
+    uint64_t size = size_in_file(m);
+    m->way.begun = true;
+    if (settings->use != CAIRN_INDEX_NEVER && settings->cache && size >= KEPT_BYTES_MIN) {
+        int code = load_index(m, settings->cache, err);
+        if (code == CAIRN_OK) {
+            take_way(m, CAIRN_WAY_CACHE);
+            cairn_log(CAIRN_LOG_INFO, "%s: %s (%.1f MB)", m->path, cairn_way_text(CAIRN_WAY_CACHE),
+                      (double)m->index->image.size / 1e6);
+        }
+        if (code != CAIRN_E_MISSING)
+            return code;
+    }
+    if (settings->use == CAIRN_INDEX_ALWAYS) {
+        make_index(m, settings);
+        return CAIRN_OK;
+    }
+    take_way(m, size ? CAIRN_WAY_UNITS : CAIRN_WAY_SYMBOLS);
+    cairn_log(CAIRN_LOG_INFO, "%s: %s%s", m->path, cairn_way_text((enum cairn_way)m->info.way),
+              !size            ? ""
+              : has_aranges(m) ? ", found by .debug_aranges"
+                               : ", found by root DIEs");
+    m->way.settled |= settings->use == CAIRN_INDEX_NEVER || m->way.gave_up;
+    return CAIRN_OK;
+}
+
+/* May an index be made, and is it worth the while? `bytes` of .debug_info would be read for the
+ * look-ups that are known of, beside those that were. */
+static bool is_worth_it(struct cairn_module *m, const struct cairn_way_settings *settings,
+                        uint64_t bytes, uint64_t n_lookups)
+{
+    uint64_t all = m->dwarf.info.size;
+    if (!m->has_dwarf || all < KEPT_BYTES_MIN)
+        return false;
+    if (all / INDEX_SHARE > settings->memory_bytes) {
+        m->way.settled = true;
+        return false;
+    }
+    uint64_t left = all > m->way.held_bytes ? all - m->way.held_bytes : 0;
+    bool by_units = bytes >= all / SHARE && left >= all / SHARE;
+    return by_units || n_lookups >= all / SHARE / LOOKUP_BYTES;
+}
+
+int cairn_module_choose_way(struct cairn_module *m, const struct cairn_way_settings *settings,
+                            struct cairn_err *err)
+{
+    m->way.n_lookups++;
+    if (!m->way.begun) {
+        int code = begin(m, settings, err);
+        if (code < 0)
+            m->way.begun = false;
+        return code;
+    }
+    if (!m->way.settled && is_worth_it(m, settings, m->way.read_bytes, m->way.n_lookups))
+        make_index(m, settings);
+    return CAIRN_OK;
+}
+
+/* How much of .debug_info the units are that claim these addresses, by a sample of them. */
+static int estimate(struct cairn_module *m, const uint64_t *vaddrs, size_t n_vaddrs,
+                    uint64_t *ret_bytes, struct cairn_err *err)
+{
+    struct cairn_table seen = {0};
+    size_t step = n_vaddrs / SAMPLED_MAX + 1;
+    uint64_t bytes = 0;
+    int code = has_aranges(m) ? cairn_module_need_dwarf(m, err) : cairn_module_need_roots(m, err);
+    const struct cairn_unit_map *map = has_aranges(m) ? &m->map : &m->roots;
+    for (size_t i = 0; i < n_vaddrs && code == CAIRN_OK; i += step) {
+        uint32_t at, end, off, ignored;
+        size_t cursor = SIZE_MAX;
+        if (!cairn_dwarf_place(&m->dwarf, vaddrs[i], vaddrs[i] + 1, &at, &end))
+            continue;
+        while (code == CAIRN_OK && cairn_unit_map_next(map, at, &cursor, &off)) {
+            if (cairn_table_find(&seen, off, &ignored))
+                continue;
+            const struct cairn_dwarf_unit *unit = cairn_dwarf_units_at(&m->units, off);
+            bytes += unit ? unit->end - unit->off : 0;
+            if (cairn_table_set(&seen, off, 1) < 0)
+                code = cairn_fail_memory(err);
+        }
+    }
+    cairn_table_done(&seen);
+    *ret_bytes = bytes;
+    return code;
+}
+
+int cairn_module_choose_way_for(struct cairn_module *m, const struct cairn_way_settings *settings,
+                                const uint64_t *vaddrs, size_t n_vaddrs, struct cairn_err *err)
+{
+    uint64_t bytes = 0;
+    if (!m->way.begun) {
+        int code = cairn_module_choose_way(m, settings, err);
+        if (code < 0)
+            return code;
+    }
+    if (m->way.settled || n_vaddrs < BATCH_MIN || size_in_file(m) < KEPT_BYTES_MIN)
+        return CAIRN_OK;
+    int code = estimate(m, vaddrs, n_vaddrs, &bytes, err);
+    if (code < 0)
+        return code;
+    if (is_worth_it(m, settings, m->way.read_bytes + bytes, m->way.n_lookups + n_vaddrs))
+        make_index(m, settings);
+    return CAIRN_OK;
+}

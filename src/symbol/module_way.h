@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * In which way a module is read. Answers are the same in each; what differs is when the work is
+ * done.
+ *
+ *     first look-up    an index in the cache ──► that
+ *                      else unit by unit, with a map of units out of the cache where the compiler
+ *                      wrote none
+ *     later ones       once what was read unit by unit adds up to a quarter of the whole, or so
+ * many are asked that an index would have been cheaper ──► read whole, kept in the cache
+ */
+#ifndef CAIRN_SYMBOL_MODULE_WAY_H
+#define CAIRN_SYMBOL_MODULE_WAY_H
+
+#include <cairn/symbolizer.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "symbol/cache.h"
+#include "symbol/index.h"
+
+/* The same for all modules of a symbolizer. */
+struct cairn_way_settings {
+    enum cairn_index_use use;
+    unsigned n_threads;        /* 0: one for each CPU */
+    size_t memory_bytes;       /* SIZE_MAX: no bound */
+    struct cairn_cache *cache; /* NULL: none */
+};
+
+/* Of one module. */
+struct cairn_module_way {
+    bool begun;   /* the cache was asked */
+    bool settled; /* nothing is left to decide */
+    bool gave_up; /* an index could not be made, or had to go for the bound: never again */
+    uint64_t n_lookups;
+    uint64_t read_bytes; /* of .debug_info, unit by unit; also what was read twice */
+    uint64_t held_bytes; /* of .debug_info: units whose tables are there */
+
+    struct cairn_index index;  /* what module->index points to */
+    struct cairn_file entry;   /* the bytes that it is in, out of the cache */
+    struct cairn_buffer image; /* or of our own */
+};
+
+/* Before a look-up, while nobody holds an answer of the module: its contents may be dropped for an
+ * index. To be called until `settled`. CAIRN_E_NOMEM. */
+int cairn_module_choose_way(struct cairn_module *m, const struct cairn_way_settings *settings,
+                            struct cairn_err *err);
+
+/* The same before many. */
+int cairn_module_choose_way_for(struct cairn_module *m, const struct cairn_way_settings *settings,
+                                const uint64_t *vaddrs, size_t n_vaddrs, struct cairn_err *err);
+
+/* Drops the index, if there is one; the cache is asked again. */
+void cairn_module_leave_way(struct cairn_module *m);
+
+#endif /* CAIRN_SYMBOL_MODULE_WAY_H */
