@@ -92,7 +92,7 @@ def explain(program, address, gnu, ours, witness, options):
         known = program.in_a_function(address)
         return None if known or theirs[0][1].split(":")[-1] != "0" else "nearest symbol"
     if program.is_stub(address):
-        return "stub" if mine[0][0].endswith("@plt") else None
+        return "stub" if mine[0][0].endswith(("@plt", ".plt")) else None  # .plt: its first entry
     if len(mine) == len(theirs) == 1 and mine[0][0] == theirs[0][0] and mine[0][1] == "??:0":
         return "file of a symbol" if theirs[0][1].endswith(":0") else None
     names = [(a[0], b[0], (third[i][0] if i < len(third) else ""))

@@ -49,7 +49,7 @@ def explain(program, address, mine, other):
     frames, others = mine["Symbol"], other["Symbol"]
     if not frames[0]["FunctionName"] and not frames[0]["FileName"]:
         return None if program.in_a_function(address) else "nearest symbol"
-    if frames[0]["FunctionName"].endswith("@plt"):
+    if frames[0]["FunctionName"].endswith(("@plt", ".plt")):
         return "stub"
     places = [[(f["FileName"], f["Line"]) for f in side] for side in (frames, others)]
     if places[0] == [("", 0)] and places[1][0][1] == 0 and same_name(
