@@ -25,6 +25,7 @@ struct cairn_frame_place {
 struct cairn_frame_node {
     uint32_t parent; /* 0: a function of its own; else the lines below are where it was called */
     uint32_t call_file, call_line;
+    uint32_t function; /* as the source counts them */
 };
 
 /* What covers an address. */
@@ -47,7 +48,7 @@ struct cairn_frame_source {
     int (*path)(const struct cairn_frames_request *q, const struct cairn_frame_place *place,
                 uint32_t file, const char **ret_path, struct cairn_err *err);
     int (*function)(const struct cairn_frames_request *q, const struct cairn_frame_place *place,
-                    uint32_t node, struct cairn_function **ret_function, struct cairn_err *err);
+                    uint32_t function, struct cairn_function **ret_function, struct cairn_err *err);
     /* The plain name with what is around it. */
     int (*qualify)(const struct cairn_frames_request *q, const struct cairn_function *function,
                    const char **ret_name, struct cairn_err *err);

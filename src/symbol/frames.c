@@ -107,14 +107,15 @@ static int take_function(const struct walk *w, struct cairn_function *f,
 }
 
 /* Name, suffix and folding of the frame that is a function of its own. */
-static int name_outermost(const struct walk *w, uint32_t node, struct cairn_symbol_frame *frame,
+static int name_outermost(const struct walk *w, uint32_t number,
+                          const struct cairn_frame_node *node, struct cairn_symbol_frame *frame,
                           struct cairn_err *err)
 {
     struct cairn_frame_symbol symbol;
     struct cairn_function *f = NULL;
     int code = w->source->symbol(w->q, &symbol, err);
-    if (code == CAIRN_OK && node)
-        code = w->source->function(w->q, &w->place, node, &f, err);
+    if (code == CAIRN_OK && number)
+        code = w->source->function(w->q, &w->place, node->function, &f, err);
     if (code < 0)
         return code;
     if (f)
@@ -129,11 +130,11 @@ static int name_outermost(const struct walk *w, uint32_t node, struct cairn_symb
     return code;
 }
 
-static int name_inlined(const struct walk *w, uint32_t node, struct cairn_symbol_frame *frame,
-                        struct cairn_err *err)
+static int name_inlined(const struct walk *w, const struct cairn_frame_node *node,
+                        struct cairn_symbol_frame *frame, struct cairn_err *err)
 {
     struct cairn_function *f;
-    int code = w->source->function(w->q, &w->place, node, &f, err);
+    int code = w->source->function(w->q, &w->place, node->function, &f, err);
     if (code == CAIRN_OK)
         code = take_function(w, f, frame, err);
     if (code < 0)
@@ -172,9 +173,9 @@ static int find_frames(const struct walk *w, struct cairn_frames *frames, struct
         if (w->place.known && (!node.parent || !q->no_inlines))
             code = w->source->path(q, &w->place, file, &frame.file, err);
         if (code == CAIRN_OK && !node.parent)
-            code = name_outermost(w, number, &frame, err);
+            code = name_outermost(w, number, &node, &frame, err);
         else if (code == CAIRN_OK && !q->no_inlines)
-            code = name_inlined(w, number, &frame, err);
+            code = name_inlined(w, &node, &frame, err);
         if (code == CAIRN_OK && (!node.parent || !q->no_inlines))
             code = add_frame(&frame, number, frames, err);
         if (code < 0)

@@ -60,6 +60,7 @@ static void read_node(const struct cairn_frames_request *q, const struct cairn_f
     ret_node->parent = read_values(q->module->index, node, values);
     ret_node->call_file = values[CAIRN_NODE_CALL_FILE];
     ret_node->call_line = values[CAIRN_NODE_CALL_LINE];
+    ret_node->function = values[CAIRN_NODE_FUNCTION];
 }
 
 static int find_path(const struct cairn_frames_request *q, const struct cairn_frame_place *place,
@@ -102,14 +103,11 @@ static int read_function(const struct cairn_frames_request *q, uint32_t number,
 }
 
 static int find_function(const struct cairn_frames_request *q,
-                         const struct cairn_frame_place *place, uint32_t node,
+                         const struct cairn_frame_place *place, uint32_t number,
                          struct cairn_function **ret_function, struct cairn_err *err)
 {
     (void)place;
     struct cairn_index *index = q->module->index;
-    uint32_t values[CAIRN_COLUMNS_MAX];
-    read_values(index, node, values);
-    uint32_t number = values[CAIRN_NODE_FUNCTION];
     if (number == 0 || number > index->functions.n)
         number = 0; /* damaged: the place of a function that says nothing */
     if (!index->read)

@@ -29,7 +29,7 @@ static void read_node(const struct cairn_frames_request *q, const struct cairn_f
 {
     (void)q;
     const struct cairn_dwarf_node *n = &place->table->functions.nodes[node - 1];
-    *ret_node = (struct cairn_frame_node){n->parent, n->call_file, n->call_line};
+    *ret_node = (struct cairn_frame_node){n->parent, n->call_file, n->call_line, n->die};
 }
 
 static int find_path(const struct cairn_frames_request *q, const struct cairn_frame_place *place,
@@ -76,12 +76,12 @@ static struct cairn_function *find_function(const struct cairn_module *m,
 }
 
 static int find_function_of(const struct cairn_frames_request *q,
-                            const struct cairn_frame_place *place, uint32_t node,
+                            const struct cairn_frame_place *place, uint32_t die,
                             struct cairn_function **ret_function, struct cairn_err *err)
 {
     struct cairn_module *m = q->module;
     struct cairn_dwarf_units *from = place->table->home;
-    uint32_t die = place->table->functions.nodes[node - 1].die, first;
+    uint32_t first;
     uint64_t key = (uint64_t)from->number << 32 | die;
     *ret_function = find_function(m, from, key, &first);
     if (*ret_function)

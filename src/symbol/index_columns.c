@@ -5,38 +5,41 @@
 
 enum { HEAD_OF_COLUMN = 4 + 1, WIDTH_MAX = 32, KEY = 4 };
 
-/* One block, its place and widths known; `n` is 0 where it does not lie inside. */
+/* One block whose rows were found to lie inside. */
 struct block {
     const uint8_t *head;
     uint64_t bits; /* where the rows begin, in bits from the start of the data */
+    unsigned width[CAIRN_COLUMNS_MAX];
     unsigned row_bits;
-    unsigned n;
+    unsigned n; /* rows; 0: damaged */
 };
 
-static struct block block_at(const struct cairn_columns *c, uint32_t number)
+/* Everything here is called with a number of columns that the compiler knows. */
+static inline __attribute__((always_inline)) void
+open_block(const struct cairn_columns *c, unsigned n_columns, uint32_t number, struct block *block)
 {
-    struct block block = {0};
-    size_t head = (size_t)c->n_columns * HEAD_OF_COLUMN;
+    size_t head = (size_t)n_columns * HEAD_OF_COLUMN;
     uint32_t off = cairn_le32(c->blocks.data + (size_t)number * KEY);
+    unsigned widest = 0;
+    block->n = 0;
     if (off > c->data.size || head > c->data.size - off)
-        return block;
-    block.head = c->data.data + off;
-    block.bits = ((uint64_t)off + head) * 8;
-    const uint8_t *widths = block.head + (size_t)c->n_columns * 4;
-    for (unsigned i = 0; i < c->n_columns; i++) {
-        if (widths[i] > WIDTH_MAX)
-            return block;
-        block.row_bits += widths[i];
+        return;
+    block->head = c->data.data + off;
+    block->bits = ((uint64_t)off + head) * 8;
+    block->row_bits = 0;
+    for (unsigned i = 0; i < n_columns; i++) {
+        block->width[i] = block->head[n_columns * 4 + i];
+        block->row_bits += block->width[i];
+        widest |= block->width[i] > WIDTH_MAX;
     }
     uint32_t left = c->n - number * CAIRN_COLUMNS_BLOCK;
-    block.n = left < CAIRN_COLUMNS_BLOCK ? left : CAIRN_COLUMNS_BLOCK;
-    uint64_t end = (block.bits + (uint64_t)block.n * block.row_bits + 7) / 8;
-    if (end + CAIRN_COLUMNS_PADDING > c->data.size)
-        block.n = 0;
-    return block;
+    unsigned n = left < CAIRN_COLUMNS_BLOCK ? left : CAIRN_COLUMNS_BLOCK;
+    uint64_t end = (block->bits + (uint64_t)n * block->row_bits + 7) / 8;
+    if (!widest && end + CAIRN_COLUMNS_PADDING <= c->data.size)
+        block->n = n;
 }
 
-/* `width` bits at a place that block_at() found to lie inside. */
+/* `width` bits at a place inside the block. */
 static inline uint32_t load(const struct cairn_columns *c, uint64_t bit, unsigned width)
 {
     uint64_t bits = cairn_le64(c->data.data + bit / 8) >> bit % 8;
@@ -48,14 +51,15 @@ static inline uint32_t value_of(const struct block *block, unsigned column, uint
     return stored ? cairn_le32(block->head + (size_t)column * 4) + stored - 1 : 0;
 }
 
-static void read_row(const struct cairn_columns *c, const struct block *block, unsigned row,
-                     uint32_t *ret_values)
+static inline __attribute__((always_inline)) void read_row(const struct cairn_columns *c,
+                                                           unsigned n_columns,
+                                                           const struct block *block, unsigned row,
+                                                           uint32_t *ret_values)
 {
-    const uint8_t *widths = block->head + (size_t)c->n_columns * 4;
     uint64_t bit = block->bits + (uint64_t)row * block->row_bits;
-    for (unsigned i = 0; i < c->n_columns; i++) {
-        ret_values[i] = value_of(block, i, load(c, bit, widths[i]));
-        bit += widths[i];
+    for (unsigned i = 0; i < n_columns; i++) {
+        ret_values[i] = value_of(block, i, load(c, bit, block->width[i]));
+        bit += block->width[i];
     }
 }
 
@@ -65,48 +69,66 @@ bool cairn_columns_fit(const struct cairn_columns *c, bool has_keys)
     return c->blocks.size == n * KEY && c->keys.size == (has_keys ? n * KEY : 0);
 }
 
-void cairn_columns_row(const struct cairn_columns *c, uint32_t row, uint32_t *ret_values)
+static inline __attribute__((always_inline)) void
+row_of(const struct cairn_columns *c, unsigned n_columns, uint32_t row, uint32_t *ret_values)
 {
-    struct block block = {0};
+    struct block block;
+    block.n = 0;
     if (row < c->n)
-        block = block_at(c, row / CAIRN_COLUMNS_BLOCK);
+        open_block(c, n_columns, row / CAIRN_COLUMNS_BLOCK, &block);
     if (row % CAIRN_COLUMNS_BLOCK < block.n)
-        read_row(c, &block, row % CAIRN_COLUMNS_BLOCK, ret_values);
+        read_row(c, n_columns, &block, row % CAIRN_COLUMNS_BLOCK, ret_values);
     else
-        memset(ret_values, 0, c->n_columns * sizeof *ret_values);
+        memset(ret_values, 0, n_columns * sizeof *ret_values);
 }
 
-bool cairn_columns_find(const struct cairn_columns *c, uint32_t key, uint32_t *ret_values)
+void cairn_columns_row(const struct cairn_columns *c, uint32_t row, uint32_t *ret_values)
+{
+    if (c->n_columns == 4)
+        row_of(c, 4, row, ret_values);
+    else
+        row_of(c, c->n_columns, row, ret_values);
+}
+
+/* The number of rows of the block that do not begin above `key`. */
+static inline unsigned count_rows(const struct cairn_columns *c, const struct block *block,
+                                  uint32_t key)
+{
+    unsigned first = 0, rows = block->n;
+    while (rows) {
+        unsigned half = rows / 2;
+        uint64_t bit = block->bits + (uint64_t)(first + half) * block->row_bits;
+        bool below = value_of(block, 0, load(c, bit, block->width[0])) <= key;
+        first = below ? first + half + 1 : first;
+        rows = below ? rows - half - 1 : half;
+    }
+    return first;
+}
+
+static inline __attribute__((always_inline)) bool
+find_row(const struct cairn_columns *c, unsigned n_columns, uint32_t key, uint32_t *ret_values)
 {
     size_t low = 0, n = c->keys.size / KEY;
     while (n) { /* the number of blocks that begin at or below `key` */
         size_t half = n / 2;
-        if (cairn_le32(c->keys.data + (low + half) * KEY) <= key) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
+        bool below = cairn_le32(c->keys.data + (low + half) * KEY) <= key;
+        low = below ? low + half + 1 : low;
+        n = below ? n - half - 1 : half;
     }
     if (!low)
         return false;
-    struct block block = block_at(c, (uint32_t)(low - 1));
-    unsigned first = 0, rows = block.n;
-    unsigned width = rows ? block.head[c->n_columns * 4] : 0;
-    while (rows) {
-        unsigned half = rows / 2;
-        uint64_t bit = block.bits + (uint64_t)(first + half) * block.row_bits;
-        if (value_of(&block, 0, load(c, bit, width)) <= key) {
-            first += half + 1;
-            rows -= half + 1;
-        } else {
-            rows = half;
-        }
-    }
-    if (!first)
-        return false;
-    read_row(c, &block, first - 1, ret_values);
-    return true;
+    struct block block;
+    open_block(c, n_columns, (uint32_t)(low - 1), &block);
+    unsigned rows = count_rows(c, &block, key);
+    if (rows)
+        read_row(c, n_columns, &block, rows - 1, ret_values);
+    return rows != 0;
+}
+
+bool cairn_columns_find(const struct cairn_columns *c, uint32_t key, uint32_t *ret_values)
+{
+    return c->n_columns == 4 ? find_row(c, 4, key, ret_values)
+                             : find_row(c, c->n_columns, key, ret_values);
 }
 
 /* Bits on their way into bytes. */
@@ -122,8 +144,9 @@ static inline void put_bits(struct bits *b, uint32_t value, unsigned width)
     b->n_held += width;
     if (b->n_held < 32)
         return;
-    for (unsigned i = 0; i < 4; i++)
-        *b->at++ = (uint8_t)(b->held >> 8 * i);
+    uint32_t whole = cairn_le32((const uint8_t *)&(uint32_t){(uint32_t)b->held});
+    memcpy(b->at, &whole, sizeof whole);
+    b->at += sizeof whole;
     b->held >>= 32;
     b->n_held -= 32;
 }
@@ -139,40 +162,36 @@ static void flush_bits(struct bits *b)
 static void write_block(struct cairn_columns_writer *w)
 {
     uint32_t least[CAIRN_COLUMNS_MAX];
-    unsigned width[CAIRN_COLUMNS_MAX];
+    unsigned width[CAIRN_COLUMNS_MAX], n = w->n_waiting;
+    w->n_waiting = 0;
     cairn_le_add(&w->keys, w->waiting[0][0], KEY);
     cairn_le_add(&w->blocks, w->data.size, KEY);
     for (unsigned c = 0; c < w->n_columns; c++) {
-        uint32_t most = 0;
-        least[c] = UINT32_MAX; /* of 0 minus 1, what is not there comes last */
-        for (unsigned i = 0; i < w->n_waiting; i++) {
-            uint32_t value = w->waiting[i][c];
-            least[c] = value - 1 < least[c] ? value - 1 : least[c];
+        uint32_t most = 0, low = UINT32_MAX; /* of 0 minus 1, what is not there comes last */
+        for (unsigned i = 0; i < n; i++) {
+            uint32_t value = w->waiting[c][i];
+            low = value - 1 < low ? value - 1 : low;
             most = value > most ? value : most;
         }
-        width[c] = most > least[c] ? 32 - (unsigned)__builtin_clz(most - least[c]) : 0;
-        cairn_le_add(&w->data, most ? least[c] + 1 : 0, 4);
+        least[c] = low;
+        width[c] = most ? 32 - (unsigned)__builtin_clz(most - low) : 0;
+        cairn_le_add(&w->data, most ? low + 1 : 0, 4);
     }
     for (unsigned c = 0; c < w->n_columns; c++)
         cairn_le_add(&w->data, width[c], 1);
-    unsigned n = w->n_waiting;
-    w->n_waiting = 0;
-    if (!cairn_buffer_reserve(&w->data, sizeof w->waiting + 4))
+    if (!cairn_buffer_reserve(&w->data, sizeof w->waiting + 8))
         return;
     struct bits bits = {.at = w->data.data + w->data.size};
     for (unsigned i = 0; i < n; i++)
         for (unsigned c = 0; c < w->n_columns; c++)
-            put_bits(&bits, w->waiting[i][c] ? w->waiting[i][c] - least[c] : 0, width[c]);
+            put_bits(&bits, w->waiting[c][i] ? w->waiting[c][i] - least[c] : 0, width[c]);
     flush_bits(&bits);
     w->data.size = (size_t)(bits.at - w->data.data);
 }
 
-void cairn_columns_add(struct cairn_columns_writer *w, const uint32_t *values)
+void cairn_columns_flush(struct cairn_columns_writer *w)
 {
-    memcpy(w->waiting[w->n_waiting], values, w->n_columns * sizeof *values);
-    w->n++;
-    if (++w->n_waiting == CAIRN_COLUMNS_BLOCK)
-        write_block(w);
+    write_block(w);
 }
 
 int cairn_columns_finish(struct cairn_columns_writer *w, struct cairn_err *err)

@@ -48,10 +48,20 @@ struct cairn_columns_writer {
     uint32_t n;
     struct cairn_buffer keys, blocks, data;
     unsigned n_waiting; /* rows of the block in the making */
-    uint32_t waiting[CAIRN_COLUMNS_BLOCK][CAIRN_COLUMNS_MAX];
+    uint32_t waiting[CAIRN_COLUMNS_MAX][CAIRN_COLUMNS_BLOCK];
 };
 
-void cairn_columns_add(struct cairn_columns_writer *w, const uint32_t *values);
+void cairn_columns_flush(struct cairn_columns_writer *w); /* the block that is full */
+
+/* Appends a row; those that are not of the table are not looked at. */
+static inline void cairn_columns_add(struct cairn_columns_writer *w, const uint32_t *values)
+{
+    for (unsigned c = 0; c < w->n_columns; c++)
+        w->waiting[c][w->n_waiting] = values[c];
+    w->n++;
+    if (++w->n_waiting == CAIRN_COLUMNS_BLOCK)
+        cairn_columns_flush(w);
+}
 
 /* Writes what waits, and the padding. CAIRN_E_NOMEM; CAIRN_E_LIMIT: more than 4 GiB. */
 int cairn_columns_finish(struct cairn_columns_writer *w, struct cairn_err *err);

@@ -136,19 +136,25 @@ static void set_le(uint8_t *at, uint64_t value, unsigned width)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
-static void write_head(uint8_t *head, const struct cairn_index_parts *p, uint64_t image_bytes)
+void cairn_index_seal(uint8_t *image, size_t size)
+{
+    if (size < HEAD_BYTES)
+        return;
+    set_le(image + AT_IMAGE_BYTES, size, 8);
+    set_le(image + AT_CHECKSUM, checksum(image, AT_CHECKSUM), 8);
+}
+
+static void write_head(uint8_t *head, const struct cairn_index_parts *p)
 {
     const uint32_t counts[N_COUNTS] = {p->records.n, p->nodes.n, p->functions.n,
                                        p->symbols.n, p->texts.n, p->paths.n};
     memcpy(head, magic, sizeof magic);
     set_le(head + AT_VERSION, CAIRN_INDEX_VERSION, 4);
     set_le(head + AT_HEAD_BYTES, HEAD_BYTES, 4);
-    set_le(head + AT_IMAGE_BYTES, image_bytes, 8);
     set_le(head + AT_BASE, p->base, 8);
     set_le(head + AT_SYMBOL_BASE, p->symbol_base, 8);
     for (size_t i = 0; i < N_COUNTS; i++)
         set_le(head + AT_COUNTS + 4 * i, counts[i], 4);
-    set_le(head + AT_CHECKSUM, checksum(head, AT_CHECKSUM), 8);
 }
 
 int cairn_index_write(struct cairn_index_parts *p, struct cairn_buffer *out, struct cairn_err *err)
@@ -178,8 +184,9 @@ int cairn_index_write(struct cairn_index_parts *p, struct cairn_buffer *out, str
     }
     if (out->failed)
         return cairn_fail_memory(err);
-    write_head(head, p, out->size - start);
+    write_head(head, p);
     memcpy(out->data + start, head, HEAD_BYTES);
+    cairn_index_seal(out->data + start, out->size - start);
     return CAIRN_OK;
 }
 

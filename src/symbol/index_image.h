@@ -62,6 +62,9 @@ struct cairn_index_parts {
  * CAIRN_E_LIMIT. */
 int cairn_index_write(struct cairn_index_parts *parts, struct cairn_buffer *out,
                       struct cairn_err *err);
+
+/* Writes size and checksum into the head; an image shorter than a head is left as it is. */
+void cairn_index_seal(uint8_t *image, size_t size);
 void cairn_index_parts_done(struct cairn_index_parts *parts);
 
 #endif /* CAIRN_SYMBOL_INDEX_IMAGE_H */
