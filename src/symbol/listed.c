@@ -68,23 +68,46 @@ bool cairn_module_kernel_text(const struct cairn_module *module, uint64_t *ret_v
     return found;
 }
 
+/* The bytes of a list: mapped, or read where the file has no size, as in /proc. */
+struct text {
+    struct cairn_file file;
+    struct cairn_buffer copy;
+};
+
+static int open_text(const char *path, size_t limit, struct text *ret_text, struct cairn_err *err)
+{
+    if (cairn_file_open(path, &ret_text->file, NULL) == CAIRN_OK && ret_text->file.bytes.size)
+        return CAIRN_OK;
+    return cairn_file_slurp(path, limit, &ret_text->copy, err);
+}
+
+static struct cairn_span span_of(const struct text *text)
+{
+    return text->file.bytes.size ? text->file.bytes : cairn_buffer_span(&text->copy);
+}
+
+static void close_text(struct text *text)
+{
+    cairn_file_close(&text->file);
+    cairn_buffer_done(&text->copy);
+}
+
 int cairn_symbolizer_open_kallsyms(struct cairn_symbolizer *symbolizer, const char *file,
                                    const char *modules, struct cairn_module **ret_module,
                                    struct cairn_err *err)
 {
-    struct cairn_buffer text = {0}, extents = {0};
+    struct text names = {0}, extents = {0};
     struct cairn_symbol_list list = {0};
-    int code = cairn_file_slurp(file, LIST_BYTES_MAX, &text, err);
+    int code = open_text(file, LIST_BYTES_MAX, &names, err);
     if (code == CAIRN_OK && modules)
-        code = cairn_file_slurp(modules, MODULES_BYTES_MAX, &extents, err);
+        code = open_text(modules, MODULES_BYTES_MAX, &extents, err);
     if (code == CAIRN_OK) {
-        code =
-            cairn_kallsyms_read(cairn_buffer_span(&text), cairn_buffer_span(&extents), &list, err);
+        code = cairn_kallsyms_read(span_of(&names), span_of(&extents), &list, err);
         if (code < 0 && code != CAIRN_E_NOMEM)
             cairn_fail_in(err, code, file);
     }
-    cairn_buffer_done(&text);
-    cairn_buffer_done(&extents);
+    close_text(&names);
+    close_text(&extents);
     return code < 0 ? code : cairn_symbolizer_add_list(symbolizer, file, &list, ret_module, err);
 }
 
