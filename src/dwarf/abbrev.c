@@ -203,6 +203,63 @@ static int index_codes(struct cairn_dwarf_abbrevs *t, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* Crosses the attributes of an abbreviation that nobody asked for. A byte is mostly a whole number
+ * here, and tables are megabytes: this loop is a third of a walk over the roots of all units. */
+static void cross_attributes(struct cairn_reader *r)
+{
+    const uint8_t *bytes = r->bytes.data;
+    uint64_t attribute, form;
+    do {
+        size_t at = r->pos, size = r->bytes.size;
+        for (; size - at >= 2; at += 2) {
+            attribute = bytes[at];
+            form = bytes[at + 1];
+            if (((attribute | form) & 0x80) || form == CAIRN_DW_FORM_IMPLICIT_CONST ||
+                !(attribute | form))
+                break;
+        }
+        r->pos = at;
+        attribute = cairn_reader_uleb(r);
+        form = cairn_reader_uleb(r);
+        if (form == CAIRN_DW_FORM_IMPLICIT_CONST)
+            (void)cairn_reader_sleb(r);
+    } while (!r->failed && (attribute || form));
+}
+
+/* Moves behind the code that is asked for. */
+static bool find_code(struct cairn_reader *r, uint64_t wanted)
+{
+    for (uint64_t code; (code = cairn_reader_uleb(r)) != 0;) {
+        if (code == wanted)
+            return true;
+        (void)cairn_reader_uleb(r); /* the tag */
+        cairn_reader_skip(r, 1);
+        cross_attributes(r);
+    }
+    return false;
+}
+
+int cairn_dwarf_abbrevs_read_one(const struct cairn_dwarf *d, uint64_t off,
+                                 struct cairn_dwarf_sizes sizes, uint64_t code,
+                                 struct cairn_dwarf_abbrevs *one, uint64_t *ret_crossed,
+                                 struct cairn_err *err)
+{
+    struct cairn_reader r = cairn_reader_of(d->abbrev, d->swap);
+    cairn_reader_seek(&r, off);
+    one->n = one->n_steps = 0;
+    bool found = !r.failed && find_code(&r, code);
+    *ret_crossed = r.pos - (off < r.pos ? off : r.pos);
+    if (!found)
+        return cairn_fail(err, CAIRN_E_FORMAT, ".debug_abbrev at 0x%llx: no code %llu",
+                          (unsigned long long)off, (unsigned long long)code);
+    if (cairn_grow((void **)&one->steps, &one->cap_steps, 1, sizeof *one->steps) < 0)
+        return cairn_fail_memory(err);
+    int result = read_abbrev(&r, code, one, sizes, err);
+    if (result < 0)
+        one->n = 0;
+    return result;
+}
+
 static void free_abbrevs(struct cairn_dwarf_abbrevs **t)
 {
     cairn_dwarf_abbrevs_free(*t);
@@ -239,13 +296,19 @@ int cairn_dwarf_abbrevs_read(const struct cairn_dwarf *d, uint64_t off,
     return CAIRN_OK;
 }
 
+void cairn_dwarf_abbrevs_done(struct cairn_dwarf_abbrevs *t)
+{
+    cairn_free(t->abbrevs);
+    cairn_free(t->steps);
+    cairn_table_done(&t->find);
+    *t = (struct cairn_dwarf_abbrevs){0};
+}
+
 void cairn_dwarf_abbrevs_free(struct cairn_dwarf_abbrevs *t)
 {
     if (!t)
         return;
-    cairn_free(t->abbrevs);
-    cairn_free(t->steps);
-    cairn_table_done(&t->find);
+    cairn_dwarf_abbrevs_done(t);
     cairn_free(t);
 }
 

@@ -81,6 +81,15 @@ struct cairn_dwarf_sizes {
 int cairn_dwarf_abbrevs_read(const struct cairn_dwarf *d, uint64_t off,
                              struct cairn_dwarf_sizes sizes,
                              struct cairn_dwarf_abbrevs **ret_abbrevs, struct cairn_err *err);
+
+/* Crosses the table up to one code and compiles that abbreviation alone into `one`, which can be
+ * used again for the next; `*ret_crossed` counts the bytes. Errors as above, and CAIRN_E_FORMAT
+ * where there is no such code. Release it with cairn_dwarf_abbrevs_done(). */
+int cairn_dwarf_abbrevs_read_one(const struct cairn_dwarf *d, uint64_t off,
+                                 struct cairn_dwarf_sizes sizes, uint64_t code,
+                                 struct cairn_dwarf_abbrevs *one, uint64_t *ret_crossed,
+                                 struct cairn_err *err);
+void cairn_dwarf_abbrevs_done(struct cairn_dwarf_abbrevs *abbrevs);
 void cairn_dwarf_abbrevs_free(struct cairn_dwarf_abbrevs *abbrevs); /* accepts NULL */
 
 const struct cairn_dwarf_abbrev *

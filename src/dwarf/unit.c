@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "dwarf/constants.h"
 
-static int open_abbrevs(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
-                        struct cairn_err *err)
+int cairn_dwarf_unit_read_abbrevs(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                                  struct cairn_err *err)
 {
     uint64_t key = unit->abbrev_off << 5 | (unit->sizes.version < 3) << 4 |
                    (unit->sizes.offset_size == 8) << 3 | (unit->sizes.address_size >> 1);
@@ -90,15 +90,14 @@ static void note_split(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
 {
     u->is_split = !d->is_dwo && (u->type == CAIRN_DW_UT_SKELETON ||
                                  cairn_dwarf_die_has(root, CAIRN_DWARF_DWO_NAME));
-    u->dwo_name = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_DWO_NAME);
     if (u->sizes.version < 5 && cairn_dwarf_die_has(root, CAIRN_DWARF_DWO_ID))
         u->signature = root->value[CAIRN_DWARF_DWO_ID];
     if (u->sizes.version < 5 && cairn_dwarf_die_has(root, CAIRN_DWARF_RANGES_BASE))
         u->split_ranges = root->value[CAIRN_DWARF_RANGES_BASE];
 }
 
-static void note_root(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
-                      const struct cairn_dwarf_die *root)
+void cairn_dwarf_unit_note_numbers(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
+                                   const struct cairn_dwarf_die *root)
 {
     note_bases(d, u, root);
     if (cairn_dwarf_die_has(root, CAIRN_DWARF_STMT_LIST))
@@ -118,6 +117,12 @@ static void note_root(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
         u->ranges_form = root->form[CAIRN_DWARF_RANGES];
     }
     note_split(d, u, root);
+}
+
+static void note_texts(const struct cairn_dwarf *d, struct cairn_dwarf_unit *u,
+                       const struct cairn_dwarf_die *root)
+{
+    u->dwo_name = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_DWO_NAME);
     u->comp_dir = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_COMP_DIR);
     u->name = cairn_dwarf_die_string(d, u, root, CAIRN_DWARF_NAME);
 }
@@ -127,14 +132,15 @@ static int open_unit(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *u
 {
     if (units->package && !unit->is_placed)
         return cairn_fail(err, CAIRN_E_FORMAT, "the index of the .dwp does not know it");
-    int code = open_abbrevs(units, unit, err);
+    int code = cairn_dwarf_unit_read_abbrevs(units, unit, err);
     if (code < 0)
         return code;
     struct cairn_dwarf_die root;
     if (!cairn_dwarf_die_at(units->d, unit, unit->dies, &root))
         return cairn_fail(err, CAIRN_E_FORMAT, "its first entry, at 0x%llx, is damaged",
                           (unsigned long long)unit->dies);
-    note_root(units->d, unit, &root);
+    cairn_dwarf_unit_note_numbers(units->d, unit, &root);
+    note_texts(units->d, unit, &root);
     return CAIRN_OK;
 }
 

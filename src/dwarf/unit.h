@@ -55,6 +55,7 @@ struct cairn_dwarf_unit {
 };
 
 struct cairn_dwarf_package;
+struct cairn_dwarf_die;
 
 struct cairn_dwarf_units {
     const struct cairn_dwarf *d;
@@ -74,7 +75,7 @@ struct cairn_dwarf_units {
     struct cairn_table number_of; /* offset of a header -> number */
     bool complete;                /* all are known that can be */
     bool out_of_memory;           /* cairn_dwarf_units_at or _find could not remember a unit */
-    bool told_end, told_odd;
+    bool told_end, told_odd, told_roots;
     bool has_signatures;
     struct cairn_table by_signature; /* -> number; of type units, and in a .dwo of the others */
 
@@ -95,6 +96,11 @@ void cairn_dwarf_units_done(struct cairn_dwarf_units *units);
  * (cairn_dwarf_units_failed). Not opened yet, and it may be damaged. */
 struct cairn_dwarf_unit *cairn_dwarf_units_at(struct cairn_dwarf_units *units, uint64_t header_off);
 
+/* Reads the header at `off` without knowing the unit from then on: for walks over all. Says once
+ * what is wrong with it; false where it cannot be crossed. */
+bool cairn_dwarf_units_see(struct cairn_dwarf_units *units, uint64_t off,
+                           struct cairn_dwarf_unit *ret_unit);
+
 /* The unit that holds this offset of .debug_info, or NULL. Not opened yet. Crosses the units from
  * the nearest known one on; one that cannot be crossed ends the way, with one warning. */
 struct cairn_dwarf_unit *cairn_dwarf_units_find(struct cairn_dwarf_units *units, uint64_t off);
@@ -114,6 +120,20 @@ int cairn_dwarf_units_failed(struct cairn_dwarf_units *units, struct cairn_err *
  * first time and CAIRN_E_MISSING later. CAIRN_E_NOMEM. */
 int cairn_dwarf_unit_open(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                           struct cairn_err *err);
+
+/* The header at `off`. False where its length makes no sense; of an unknown version the unit is
+ * damaged from the start. */
+bool cairn_dwarf_unit_read_header(const struct cairn_dwarf *d, uint64_t off,
+                                  struct cairn_dwarf_unit *ret_unit);
+
+/* Compiles the unit's abbreviations, or takes the table of another unit that has the same. Errors
+ * of cairn_dwarf_abbrevs_read(), and CAIRN_E_LIMIT where tables overlap on purpose. */
+int cairn_dwarf_unit_read_abbrevs(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                                  struct cairn_err *err);
+
+/* What an open unit knows of its root DIE, but for texts. */
+void cairn_dwarf_unit_note_numbers(const struct cairn_dwarf *d, struct cairn_dwarf_unit *unit,
+                                   const struct cairn_dwarf_die *root);
 
 /* The ranges that the root DIE claims, appended. CAIRN_E_FORMAT, CAIRN_E_NOMEM. */
 int cairn_dwarf_unit_ranges(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,

@@ -36,9 +36,8 @@ static bool read_header_rest(struct cairn_reader *r, bool is_types, struct cairn
     return !r->failed && (size == 2 || size == 4 || size == 8);
 }
 
-/* The header at `off`. False where the length makes no sense. */
-static bool read_header(const struct cairn_dwarf *d, uint64_t off,
-                        struct cairn_dwarf_unit *ret_unit)
+bool cairn_dwarf_unit_read_header(const struct cairn_dwarf *d, uint64_t off,
+                                  struct cairn_dwarf_unit *ret_unit)
 {
     struct cairn_reader r = cairn_reader_of(d->info, d->swap);
     struct cairn_dwarf_unit u = {.off = off, .line_off = UINT64_MAX};
@@ -100,6 +99,27 @@ static void tell_odd(struct cairn_dwarf_units *units, const struct cairn_dwarf_u
               unit->sizes.address_size);
 }
 
+static void tell_end(struct cairn_dwarf_units *units, uint64_t off)
+{
+    if (!units->told_end)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "%s: .debug_info at 0x%llx: unit runs past the end, what follows is ignored",
+                  cairn_dwarf_path(units->d), (unsigned long long)off);
+    units->told_end = true;
+}
+
+bool cairn_dwarf_units_see(struct cairn_dwarf_units *units, uint64_t off,
+                           struct cairn_dwarf_unit *ret_unit)
+{
+    if (!cairn_dwarf_unit_read_header(units->d, off, ret_unit)) {
+        tell_end(units, off);
+        return false;
+    }
+    if (ret_unit->state == CAIRN_DWARF_UNIT_DAMAGED)
+        tell_odd(units, ret_unit);
+    return true;
+}
+
 /* The unit at `off`, known from now on. CAIRN_E_FORMAT: there is none; CAIRN_E_NOMEM. Not in
  * `sorted` yet where `*ret_new`. */
 static int know(struct cairn_dwarf_units *units, uint64_t off, struct cairn_dwarf_unit **ret_unit,
@@ -112,7 +132,7 @@ static int know(struct cairn_dwarf_units *units, uint64_t off, struct cairn_dwar
         *ret_unit = units->units[number];
         return CAIRN_OK;
     }
-    if (!read_header(units->d, off, &read))
+    if (!cairn_dwarf_unit_read_header(units->d, off, &read))
         return CAIRN_E_FORMAT;
     if (cairn_grow((void **)&units->units, &units->cap, units->n + 1, sizeof *units->units) < 0)
         return CAIRN_E_NOMEM;
@@ -155,15 +175,6 @@ static int insert(struct cairn_dwarf_units *units, size_t at, struct cairn_dwarf
     memcpy(place, run, n * sizeof *place);
     units->n_sorted += n;
     return CAIRN_OK;
-}
-
-static void tell_end(struct cairn_dwarf_units *units, uint64_t off)
-{
-    if (!units->told_end)
-        cairn_log(CAIRN_LOG_WARNING,
-                  "%s: .debug_info at 0x%llx: unit runs past the end, what follows is ignored",
-                  cairn_dwarf_path(units->d), (unsigned long long)off);
-    units->told_end = true;
 }
 
 /* Crosses units from the header at `off` on, up to and with the one that holds `last`, or to one

@@ -169,9 +169,9 @@ static int list_runs(struct merging *m, struct cairn_err *err)
 {
     struct claims aranges = {0}, roots = {0};
     size_t at = 0;
-    int code = list_claims(m->units, &m->units->module->map, &aranges, err);
+    int code = list_claims(m->units, &m->units->module->unit_finder.aranges, &aranges, err);
     if (code == CAIRN_OK)
-        code = list_claims(m->units, &m->units->module->roots, &roots, err);
+        code = list_claims(m->units, &m->units->module->unit_finder.roots, &roots, err);
     int added = code;
     for (size_t i = 0; added == CAIRN_OK && i < aranges.n; i++)
         added =

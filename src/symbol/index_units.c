@@ -24,12 +24,13 @@ static int compare_u32(const void *left, const void *right)
 static int list_offsets(const struct cairn_module *m, uint32_t **ret_offsets, size_t *ret_n,
                         struct cairn_err *err)
 {
-    size_t n = m->map.n + m->roots.n, kept = 0;
+    const struct cairn_unit_map *aranges = &m->unit_finder.aranges, *roots = &m->unit_finder.roots;
+    size_t n = aranges->n + roots->n, kept = 0;
     uint32_t *offsets = cairn_realloc(NULL, n ? n : 1, sizeof *offsets);
     if (!offsets)
         return cairn_fail_memory(err);
     for (size_t i = 0; i < n; i++) {
-        uint32_t off = i < m->map.n ? m->map.spans[i].unit : m->roots.spans[i - m->map.n].unit;
+        uint32_t off = i < aranges->n ? aranges->spans[i].unit : roots->spans[i - aranges->n].unit;
         if (!kept || offsets[kept - 1] != off)
             offsets[kept++] = off;
     }
@@ -83,7 +84,7 @@ int cairn_index_units_list(struct cairn_module *m, struct cairn_index_units *ret
     struct cairn_index_units units = {.module = m};
     uint32_t *offsets = NULL;
     size_t n = 0;
-    int code = cairn_module_need_roots(m, err);
+    int code = cairn_module_need_maps(m, err);
     if (code == CAIRN_OK)
         code = list_offsets(m, &offsets, &n, err);
     if (code < 0)

@@ -21,7 +21,7 @@
 #include "symbol/module_symbols.h"
 #include "symbol/module_way.h"
 #include "symbol/symbol_list.h"
-#include "symbol/unit_map.h"
+#include "symbol/unit_finder.h"
 #include "symbol/unit_table.h"
 
 enum { CAIRN_MODULE_N_SECTIONS = 10 };
@@ -74,8 +74,7 @@ struct cairn_module {
     struct cairn_dwarf_units units;
     struct cairn_module_unit *unit_states; /* by number of the unit */
     size_t n_unit_states, cap_unit_states;
-    struct cairn_unit_map map, roots;
-    bool has_roots;
+    struct cairn_unit_finder unit_finder;
     struct cairn_dwarf_files files;
     unsigned n_told;    /* warnings about units */
     size_t table_bytes; /* of all unit tables */
@@ -144,7 +143,7 @@ int cairn_module_need_dwarf(struct cairn_module *m, struct cairn_err *err);
 
 /* Reads both maps of units. Damage is logged; without debug information both are empty.
  * CAIRN_E_NOMEM. */
-int cairn_module_need_roots(struct cairn_module *m, struct cairn_err *err);
+int cairn_module_need_maps(struct cairn_module *m, struct cairn_err *err);
 
 /* Logs what is wrong with a unit of the module, the first time. CAIRN_E_NOMEM: nobody can remember
  * that it was. */

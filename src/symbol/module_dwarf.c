@@ -11,8 +11,7 @@
 #include "symbol/module.h"
 
 enum {
-    CANDIDATES_MAX = 32, /* units asked for one address; honest files have one or two */
-    WARNINGS_MAX = 8     /* about units of one module */
+    WARNINGS_MAX = 8 /* about units of one module */
 };
 
 static bool has_dwarf(const struct cairn_elf *elf)
@@ -113,8 +112,7 @@ void cairn_module_unload_dwarf(struct cairn_module *m)
     m->unit_states = NULL;
     m->n_unit_states = m->cap_unit_states = 0;
     m->table_bytes = 0;
-    cairn_unit_map_done(&m->map);
-    cairn_unit_map_done(&m->roots);
+    cairn_unit_finder_done(&m->unit_finder);
     cairn_dwarf_files_done(&m->files);
     cairn_dwarf_units_done(&m->units);
     cairn_free(m->code);
@@ -122,17 +120,17 @@ void cairn_module_unload_dwarf(struct cairn_module *m)
     m->dwarf = (struct cairn_dwarf){0};
     for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++)
         cairn_elf_data_done(&m->sections[i]);
-    m->has_dwarf = m->has_roots = false;
+    m->has_dwarf = false;
 }
 
-/* The map of units, as far as it costs nothing. Damage that loses all is logged, and leaves a
- * module without debug information. */
-static int read_units(struct cairn_module *m, struct cairn_err *err)
+/* Nothing of the units is read yet. Damage that loses all is logged, and leaves a module without
+ * debug information. */
+static int begin_units(struct cairn_module *m, struct cairn_err *err)
 {
     struct cairn_err why;
     int code = cairn_dwarf_units_init(&m->units, &m->dwarf, &why);
     if (code == CAIRN_OK)
-        code = cairn_unit_map_read_aranges(&m->dwarf, &m->map, &why);
+        cairn_unit_finder_init(&m->unit_finder, &m->units);
     return cairn_module_bear(m, code, &why, err);
 }
 
@@ -161,7 +159,7 @@ static int read_dwarf(struct cairn_module *m, struct cairn_err *err)
     if (code == CAIRN_OK)
         code = read_code(m, err);
     if (code == CAIRN_OK)
-        code = read_units(m, err);
+        code = begin_units(m, err);
     if (code == CAIRN_OK)
         code = open_files(m, err);
     if (code < 0)
@@ -247,46 +245,30 @@ static int need_table(struct cairn_module *m, struct cairn_dwarf_unit *unit, uin
     return CAIRN_OK;
 }
 
-/* Offsets of the units that claim an address, each once, the lowest first. */
-static unsigned list_candidates(const struct cairn_unit_map *map, uint32_t at, uint32_t *units)
-{
-    size_t cursor = SIZE_MAX;
-    uint32_t unit;
-    unsigned n = 0;
-    while (n < CANDIDATES_MAX && cairn_unit_map_next(map, at, &cursor, &unit)) {
-        unsigned i = n;
-        while (i && units[i - 1] > unit)
-            i--;
-        if (i && units[i - 1] == unit)
-            continue;
-        memmove(units + i + 1, units + i, (n++ - i) * sizeof *units);
-        units[i] = unit;
-    }
-    return n;
-}
+/* A search for who knows most of an address. */
+struct search {
+    struct cairn_module *m;
+    uint32_t at;
+    uint64_t now;
+    struct cairn_place place;
+};
 
-/* Asks the candidates of one map. Where ranges of units overlap, the one that comes first in
- * .debug_info wins: the first that knows a function, else the first that knows a line. */
-static int ask(struct cairn_module *m, const struct cairn_unit_map *map, uint32_t at, uint64_t now,
-               struct cairn_place *place, struct cairn_err *err)
+/* Asks one unit that claims the address. The first that knows a function wins and ends the search,
+ * else the first that knows a line is kept. */
+static int ask(void *ctx, uint64_t unit_off, struct cairn_err *err)
 {
-    uint32_t candidates[CANDIDATES_MAX];
-    unsigned n = list_candidates(map, at, candidates);
-    for (unsigned i = 0; i < n; i++) {
-        struct cairn_unit_table *table = NULL;
-        struct cairn_dwarf_unit *unit = cairn_dwarf_units_at(&m->units, candidates[i]);
-        int code =
-            unit ? need_table(m, unit, now, &table, err) : cairn_dwarf_units_failed(&m->units, err);
-        if (code < 0)
-            return code;
-        const struct cairn_unit_record *record = table ? cairn_unit_table_find(table, at) : NULL;
-        if (!record || (place->record && !record->node))
-            continue;
-        *place = (struct cairn_place){unit, table, record};
-        if (record->node)
-            break;
-    }
-    return CAIRN_OK;
+    struct search *s = ctx;
+    struct cairn_unit_table *table = NULL;
+    struct cairn_dwarf_unit *unit = cairn_dwarf_units_at(&s->m->units, unit_off);
+    int code = unit ? need_table(s->m, unit, s->now, &table, err)
+                    : cairn_dwarf_units_failed(&s->m->units, err);
+    if (code < 0)
+        return code;
+    const struct cairn_unit_record *record = table ? cairn_unit_table_find(table, s->at) : NULL;
+    if (!record || (s->place.record && !record->node))
+        return 0;
+    s->place = (struct cairn_place){unit, table, record};
+    return record->node != 0;
 }
 
 int cairn_module_tell_damage(struct cairn_module *m, const struct cairn_dwarf_unit *unit,
@@ -304,37 +286,32 @@ int cairn_module_need_dwarf(struct cairn_module *m, struct cairn_err *err)
     return m->has_dwarf ? CAIRN_OK : read_dwarf(m, err);
 }
 
-int cairn_module_need_roots(struct cairn_module *m, struct cairn_err *err)
+int cairn_module_need_maps(struct cairn_module *m, struct cairn_err *err)
 {
     int code = cairn_module_need_dwarf(m, err);
-    if (code == CAIRN_OK && !m->has_roots)
-        code = cairn_unit_map_read_roots(&m->units, &m->roots, err);
-    m->has_roots = code == CAIRN_OK;
+    if (code == CAIRN_OK && m->unit_finder.units)
+        code = cairn_unit_finder_need_maps(&m->unit_finder, err);
     return code;
 }
 
 int cairn_module_find_place(struct cairn_module *m, uint64_t vaddr, uint64_t now,
                             struct cairn_place *ret_place, struct cairn_err *err)
 {
-    struct cairn_place place = {0};
-    uint32_t at, end;
+    struct search search = {.m = m, .now = now};
+    uint32_t end;
     int code = cairn_module_need_dwarf(m, err);
     if (code < 0)
         return code;
-    if (!cairn_dwarf_place(&m->dwarf, vaddr, vaddr + 1, &at, &end)) {
-        *ret_place = place;
-        return CAIRN_OK;
-    }
-    code = ask(m, &m->map, at, now, &place, err);
-    if (code == CAIRN_OK && (!place.record || !place.record->node)) {
+    if (m->unit_finder.units && cairn_dwarf_place(&m->dwarf, vaddr, vaddr + 1, &search.at, &end)) {
+        code = cairn_unit_finder_ask_aranges(&m->unit_finder, vaddr, ask, &search, err);
         /* There may be no aranges; or they named a unit that lost its copy of the function. */
-        code = cairn_module_need_roots(m, err);
         if (code == CAIRN_OK)
-            code = ask(m, &m->roots, at, now, &place, err);
+            code = cairn_unit_finder_ask_roots(&m->unit_finder, vaddr, ask, &search, err);
     }
-    if (code == CAIRN_OK)
-        *ret_place = place;
-    return code;
+    if (code < 0)
+        return code;
+    *ret_place = search.place;
+    return CAIRN_OK;
 }
 
 int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *home, uint64_t die,

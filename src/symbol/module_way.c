@@ -210,8 +210,11 @@ static int estimate(struct cairn_module *m, const uint64_t *vaddrs, size_t n_vad
     struct cairn_table seen = {0};
     size_t step = n_vaddrs / SAMPLED_MAX + 1;
     uint64_t bytes = 0;
-    int code = has_aranges(m) ? cairn_module_need_dwarf(m, err) : cairn_module_need_roots(m, err);
-    const struct cairn_unit_map *map = has_aranges(m) ? &m->map : &m->roots;
+    const struct cairn_unit_map *map = NULL;
+    int code = cairn_module_need_dwarf(m, err);
+    if (code == CAIRN_OK && m->unit_finder.units)
+        code = cairn_unit_finder_need_map(&m->unit_finder, &map, err);
+    n_vaddrs = map ? n_vaddrs : 0;
     for (size_t i = 0; i < n_vaddrs && code == CAIRN_OK; i += step) {
         uint32_t at, end, off, ignored;
         size_t cursor = SIZE_MAX;

@@ -2,19 +2,18 @@
 /* Makes the map of units out of .debug_aranges and root DIEs. */
 #include "symbol/unit_map.h"
 
+#include <endian.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/log.h"
 #include "dwarf/aranges.h"
-#include "dwarf/constants.h"
+#include "dwarf/unit_roots.h"
+
+enum { SAVED_BYTES = 12 }; /* a span in a file */
 
 struct making {
     const struct cairn_dwarf *d;
-    struct cairn_dwarf_units *units;
     struct cairn_unit_map map;
-    struct cairn_dwarf_ranges ranges; /* of one root DIE; counts the entries of all */
-    size_t n_damaged;                 /* root DIEs; the first one's fault is in `damage` */
-    struct cairn_err damage;
     struct cairn_err *err;
 };
 
@@ -35,23 +34,15 @@ static int add_arange(void *ctx, uint64_t unit_off, struct cairn_dwarf_range ran
     return add(ctx, unit_off, range);
 }
 
-static int add_root(struct making *m, struct cairn_dwarf_unit *unit)
+/* Of sorted spans. */
+static void set_reaches(struct cairn_unit_map *map)
 {
-    struct cairn_err why;
-    if (unit->type != CAIRN_DW_UT_COMPILE && unit->type != CAIRN_DW_UT_SKELETON)
-        return CAIRN_OK;
-    m->ranges.n = 0;
-    int code = cairn_dwarf_unit_open(m->units, unit, &why);
-    if (code == CAIRN_OK)
-        code = cairn_dwarf_unit_ranges(m->d, unit, &m->ranges, &why);
-    if (code < 0 && code != CAIRN_E_NOMEM) {
-        if (code != CAIRN_E_MISSING && !m->n_damaged++)
-            m->damage = why;
-        code = CAIRN_OK; /* ranges in front of the damage are good */
+    uint32_t reach = 0;
+    for (size_t i = 0; i < map->n; i++) {
+        if (map->spans[i].high > reach)
+            reach = map->spans[i].high;
+        map->spans[i].reach = reach;
     }
-    for (size_t i = 0; code == CAIRN_OK && i < m->ranges.n; i++)
-        code = add(m, unit->off, m->ranges.ranges[i]);
-    return code == CAIRN_OK ? code : cairn_fail_memory(m->err);
 }
 
 static int finish(struct making *m, struct cairn_unit_map *ret_map)
@@ -59,22 +50,9 @@ static int finish(struct making *m, struct cairn_unit_map *ret_map)
     struct cairn_unit_map *map = &m->map;
     if (cairn_dwarf_sort(map->spans, map->n, sizeof *map->spans) < 0)
         return cairn_fail_memory(m->err);
-    uint32_t reach = 0;
-    for (size_t i = 0; i < map->n; i++) {
-        if (map->spans[i].high > reach)
-            reach = map->spans[i].high;
-        map->spans[i].reach = reach;
-    }
+    set_reaches(map);
     *ret_map = *map;
     return CAIRN_OK;
-}
-
-/* A file that was cut short has thousands of such units: one line speaks for all. */
-static void tell_damage(const struct making *m)
-{
-    if (m->n_damaged)
-        cairn_log(CAIRN_LOG_WARNING, "%s: %s%s", cairn_dwarf_path(m->d), m->damage.msg,
-                  m->n_damaged > 1 ? ", and others too" : "");
 }
 
 int cairn_unit_map_read_aranges(const struct cairn_dwarf *d, struct cairn_unit_map *ret_map,
@@ -92,17 +70,63 @@ int cairn_unit_map_read_aranges(const struct cairn_dwarf *d, struct cairn_unit_m
 int cairn_unit_map_read_roots(struct cairn_dwarf_units *units, struct cairn_unit_map *ret_map,
                               struct cairn_err *err)
 {
-    struct making m = {.d = units->d, .units = units, .err = err};
-    int code = cairn_dwarf_units_read_all(units, err);
-    for (size_t i = 0; code == CAIRN_OK && i < units->n_sorted; i++)
-        code = add_root(&m, units->sorted[i]);
-    tell_damage(&m);
+    struct making m = {.d = units->d, .err = err};
+    struct cairn_dwarf_roots roots;
+    int code;
+    cairn_dwarf_roots_begin(&roots, units);
+    while ((code = cairn_dwarf_roots_next(&roots, err)) == 1) {
+        for (size_t i = 0; code == 1 && i < roots.ranges.n; i++)
+            code = add(&m, roots.unit.off, roots.ranges.ranges[i]) < 0 ? CAIRN_E_NOMEM : 1;
+        if (code < 0)
+            break;
+    }
+    cairn_dwarf_roots_done(&roots);
     if (code == CAIRN_OK)
         code = finish(&m, ret_map);
     if (code < 0)
         cairn_free(m.map.spans);
-    cairn_dwarf_ranges_done(&m.ranges);
     return code;
+}
+
+void cairn_unit_map_save(const struct cairn_unit_map *map, struct cairn_buffer *out)
+{
+    if (!cairn_buffer_reserve(out, map->n * SAVED_BYTES))
+        return;
+    for (size_t i = 0; i < map->n; i++) {
+        const struct cairn_unit_span *span = &map->spans[i];
+        uint32_t words[3] = {htole32(span->low), htole32(span->high), htole32(span->unit)};
+        cairn_buffer_add(out, words, sizeof words);
+    }
+}
+
+int cairn_unit_map_load(struct cairn_span saved, const struct cairn_dwarf_units *units,
+                        struct cairn_unit_map *ret_map, struct cairn_err *err)
+{
+    struct cairn_unit_map map = {.n = saved.size / SAVED_BYTES, .cap = saved.size / SAVED_BYTES};
+    if (saved.size % SAVED_BYTES)
+        return cairn_fail(err, CAIRN_E_FORMAT, "unit map of %zu bytes, expected a multiple of %d",
+                          saved.size, SAVED_BYTES);
+    map.spans = cairn_realloc(NULL, map.n ? map.n : 1, sizeof *map.spans);
+    if (!map.spans)
+        return cairn_fail_memory(err);
+    struct cairn_reader r = cairn_reader_of(saved, __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
+    for (size_t i = 0; i < map.n; i++) {
+        struct cairn_unit_span *span = &map.spans[i];
+        span->low = cairn_reader_u32(&r);
+        span->high = cairn_reader_u32(&r);
+        span->unit = cairn_reader_u32(&r);
+        if (span->low >= span->high || (i && span->low < span[-1].low) ||
+            span->unit >= units->d->info.size) {
+            cairn_fail(err, CAIRN_E_FORMAT,
+                       "unit map: span %zu is [0x%x, 0x%x) of the unit at 0x%x", i, span->low,
+                       span->high, span->unit);
+            cairn_free(map.spans);
+            return CAIRN_E_FORMAT;
+        }
+    }
+    set_reaches(&map);
+    *ret_map = map;
+    return CAIRN_OK;
 }
 
 void cairn_unit_map_done(struct cairn_unit_map *map)

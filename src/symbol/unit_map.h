@@ -10,6 +10,7 @@
 #ifndef CAIRN_SYMBOL_UNIT_MAP_H
 #define CAIRN_SYMBOL_UNIT_MAP_H
 
+#include "base/buffer.h"
 #include "dwarf/unit.h"
 
 struct cairn_unit_span {
@@ -32,6 +33,19 @@ int cairn_unit_map_read_aranges(const struct cairn_dwarf *d, struct cairn_unit_m
  * or to the wrong unit. A damaged unit is left out, with a warning. CAIRN_E_NOMEM. */
 int cairn_unit_map_read_roots(struct cairn_dwarf_units *units, struct cairn_unit_map *ret_map,
                               struct cairn_err *err);
+
+/*
+ * For a file, little-endian, position-free:
+ *
+ *     | u32 low, high, unit | u32 low, high, unit | ...   sorted by low
+ */
+void cairn_unit_map_save(const struct cairn_unit_map *map, struct cairn_buffer *out);
+
+/* What was saved, checked as the foreign bytes that they are: against themselves, and that units
+ * lie in .debug_info. A map that names the wrong units costs names, never memory. CAIRN_E_FORMAT,
+ * CAIRN_E_NOMEM. */
+int cairn_unit_map_load(struct cairn_span saved, const struct cairn_dwarf_units *units,
+                        struct cairn_unit_map *ret_map, struct cairn_err *err);
 void cairn_unit_map_done(struct cairn_unit_map *map);
 
 /* The next candidate for this distance from the base: start with `*cursor` = SIZE_MAX. `*ret_unit`

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which unit covers what: aranges, ranges, rnglists. */
 #include "support/dwarfpack.h"
-#include "symbol/unit_map.h"
+#include "symbol/unit_finder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,6 +22,61 @@ static void check_map(const struct cairn_unit_map *map, size_t info_size)
     }
 }
 
+/* Which units were named, and in which order. */
+static int note(void *ctx, uint64_t unit_off, struct cairn_err *err)
+{
+    uint64_t *sum = ctx;
+    (void)err;
+    *sum = *sum * 31 + unit_off + 1;
+    return 0;
+}
+
+/* The first questions are answered by other code than later ones. */
+static void check_ways(struct cairn_dwarf_units *units)
+{
+    struct cairn_unit_finder f;
+    cairn_unit_finder_init(&f, units);
+    if (cairn_unit_finder_need_maps(&f, NULL) < 0)
+        __builtin_trap();
+    for (uint32_t at = 0x1000; at < 0x4000; at += 977) {
+        uint64_t scanned = 0, walked = 0, by_aranges = 0, by_roots = 0;
+        f.has_aranges = f.has_roots = false;
+        f.n_scans = f.n_walks = 0;
+        cairn_unit_finder_ask_aranges(&f, at, note, &scanned, NULL);
+        cairn_unit_finder_ask_roots(&f, at, note, &walked, NULL);
+        f.has_aranges = f.has_roots = true;
+        cairn_unit_finder_ask_aranges(&f, at, note, &by_aranges, NULL);
+        cairn_unit_finder_ask_roots(&f, at, note, &by_roots, NULL);
+        if (scanned != by_aranges || walked != by_roots)
+            __builtin_trap();
+    }
+    cairn_unit_finder_done(&f);
+}
+
+static void check_saved(const struct cairn_unit_map *map, const struct cairn_dwarf_units *units)
+{
+    struct cairn_buffer saved = {0};
+    struct cairn_unit_map loaded;
+    cairn_unit_map_save(map, &saved);
+    if (cairn_unit_map_load(cairn_buffer_span(&saved), units, &loaded, NULL) < 0 ||
+        loaded.n != map->n ||
+        (map->n && memcmp(loaded.spans, map->spans, map->n * sizeof *map->spans) != 0))
+        __builtin_trap();
+    cairn_unit_map_done(&loaded);
+    cairn_buffer_done(&saved);
+}
+
+static void check_load(const uint8_t *data, size_t size, const struct cairn_dwarf_units *units)
+{
+    struct cairn_unit_map loaded;
+    for (size_t at = 0; at < size; at += 1 + size / 16)
+        if (cairn_unit_map_load((struct cairn_span){data + at, (size - at) / 12 * 12}, units,
+                                &loaded, NULL) == CAIRN_OK) {
+            check_map(&loaded, units->d->info.size);
+            cairn_unit_map_done(&loaded);
+        }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cairn_dwarf d;
@@ -34,6 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_map(&map, d.info.size);
     if (cairn_unit_map_read_roots(&units, &roots, &err) == CAIRN_OK)
         check_map(&roots, d.info.size);
+    check_ways(&units);
+    check_saved(&roots, &units);
+    check_load(data, size, &units);
     cairn_unit_map_done(&map);
     cairn_unit_map_done(&roots);
     cairn_dwarf_units_done(&units);
