@@ -8,9 +8,6 @@
 #include "symbol/module_files.h"
 
 enum {
-    /* Debug information of less than this is read faster than an index of it is written and found
-     * again, and fills the folder with small files. */
-    KEPT_BYTES_MIN = 1 << 20,
     SHARE = 4,          /* an index is made once the look-ups have cost a quarter of it */
     LOOKUP_BYTES = 512, /* what a look-up costs, in bytes of .debug_info that could be read */
     BATCH_MIN = 64,     /* fewer addresses are not worth an estimate */
@@ -89,7 +86,7 @@ static int use_image(struct cairn_module *m, const struct cairn_way_settings *se
 {
     struct cairn_module_key key;
     bool kept = false;
-    if (settings->cache && size_in_file(m) >= KEPT_BYTES_MIN) {
+    if (settings->cache && size_in_file(m) >= settings->small_bytes) {
         int code = cairn_module_key_make(m, true, &key, err);
         if (code < 0)
             return code;
@@ -148,7 +145,7 @@ static int begin(struct cairn_module *m, const struct cairn_way_settings *settin
 {
     uint64_t size = size_in_file(m);
     m->way.begun = true;
-    if (settings->use != CAIRN_INDEX_NEVER && settings->cache && size >= KEPT_BYTES_MIN) {
+    if (settings->use != CAIRN_INDEX_NEVER && settings->cache && size >= settings->small_bytes) {
         int code = load_index(m, settings->cache, err);
         if (code == CAIRN_OK) {
             take_way(m, CAIRN_WAY_CACHE);
@@ -177,7 +174,7 @@ static bool is_worth_it(struct cairn_module *m, const struct cairn_way_settings 
                         uint64_t bytes, uint64_t n_lookups)
 {
     uint64_t all = m->dwarf.info.size;
-    if (!m->has_dwarf || all < KEPT_BYTES_MIN)
+    if (!m->has_dwarf || all < settings->small_bytes)
         return false;
     if (all / INDEX_SHARE > settings->memory_bytes) {
         m->way.settled = true;
@@ -243,7 +240,7 @@ int cairn_module_choose_way_for(struct cairn_module *m, const struct cairn_way_s
         if (code < 0)
             return code;
     }
-    if (m->way.settled || n_vaddrs < BATCH_MIN || size_in_file(m) < KEPT_BYTES_MIN)
+    if (m->way.settled || n_vaddrs < BATCH_MIN || size_in_file(m) < settings->small_bytes)
         return CAIRN_OK;
     int code = estimate(m, vaddrs, n_vaddrs, &bytes, err);
     if (code < 0)

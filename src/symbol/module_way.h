@@ -19,11 +19,16 @@
 #include "symbol/cache.h"
 #include "symbol/index.h"
 
+/* Debug information of less than this is read faster than an index of it is written and found
+ * again, and would fill the folder with small files. */
+enum { CAIRN_WAY_SMALL_BYTES = 1 << 20 };
+
 /* The same for all modules of a symbolizer. */
 struct cairn_way_settings {
     enum cairn_index_use use;
     unsigned n_threads;        /* 0: one for each CPU */
     size_t memory_bytes;       /* SIZE_MAX: no bound */
+    uint64_t small_bytes;      /* CAIRN_WAY_SMALL_BYTES; 0 in tests, which have small files */
     struct cairn_cache *cache; /* NULL: none */
 };
 

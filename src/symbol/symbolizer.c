@@ -29,8 +29,10 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
     s->memory_bytes = o.memory_bytes ? o.memory_bytes : SIZE_MAX;
     s->no_inlines = o.no_inlines != 0;
     s->demangler.names = o.names;
-    s->way = (struct cairn_way_settings){
-        .use = o.index, .n_threads = o.n_threads, .memory_bytes = s->memory_bytes};
+    s->way = (struct cairn_way_settings){.use = o.index,
+                                         .n_threads = o.n_threads,
+                                         .memory_bytes = s->memory_bytes,
+                                         .small_bytes = CAIRN_WAY_SMALL_BYTES};
     int code = cairn_debugfile_finder_new(&places, &s->finder, err);
     if (code == CAIRN_OK && o.use_cache)
         code = cairn_cache_new(o.cache_dir, o.cache_max_bytes, &s->way.cache, err);
