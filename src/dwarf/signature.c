@@ -53,18 +53,42 @@ static bool place(const struct cairn_dwarf *d, struct cairn_dwarf_unit *unit,
     uint64_t abbrev = c->part[CAIRN_DWARF_PART_ABBREV].off,
              str_offsets = c->part[CAIRN_DWARF_PART_STR_OFFSETS].off,
              rnglists = c->part[CAIRN_DWARF_PART_RNGLISTS].off;
-    if (unit->is_placed)
-        return true;
     if (!lies_in(abbrev, c->part[CAIRN_DWARF_PART_ABBREV].size, d->abbrev) ||
         !lies_in(str_offsets, c->part[CAIRN_DWARF_PART_STR_OFFSETS].size, d->str_offsets) ||
-        (unit->sizes.version >= 5 &&
-         !lies_in(rnglists, c->part[CAIRN_DWARF_PART_RNGLISTS].size, d->rnglists)))
+        !lies_in(rnglists, c->part[CAIRN_DWARF_PART_RNGLISTS].size, d->rnglists))
         return false;
     unit->abbrev_off += abbrev;
     unit->str_start = str_offsets;
-    unit->ranges_start = unit->sizes.version >= 5 ? rnglists : 0;
+    unit->ranges_start = rnglists;
     unit->is_placed = true;
     return true;
+}
+
+/* Is the unit the one that a row of the index speaks of? Then it is placed. The ID of version 4 can
+ * be seen only in a unit that was; where it is another one's, that row has no say. */
+static int take_unit(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                     uint64_t signature, bool of_type, const struct cairn_dwarf_contribution *c,
+                     bool *ret_taken, struct cairn_err *err)
+{
+    bool in_header = unit->sizes.version >= 5 || is_type_unit(unit);
+    uint64_t abbrev_off = unit->abbrev_off;
+    *ret_taken = false;
+    if (is_type_unit(unit) != of_type)
+        return CAIRN_OK;
+    if (unit->is_placed || in_header) {
+        *ret_taken = unit->signature == signature && (unit->is_placed || place(units->d, unit, c));
+        return CAIRN_OK;
+    }
+    if (unit->state != CAIRN_DWARF_UNIT_CLOSED || !place(units->d, unit, c))
+        return CAIRN_OK;
+    int code = need_signature(units, unit, err);
+    *ret_taken = unit->state == CAIRN_DWARF_UNIT_OPEN && unit->signature == signature;
+    if (!*ret_taken) {
+        unit->is_placed = false;
+        unit->abbrev_off = abbrev_off;
+        unit->state = CAIRN_DWARF_UNIT_CLOSED;
+    }
+    return code;
 }
 
 /* The first unit of the contribution that has the number: a .dwo can have brought several. */
@@ -81,12 +105,13 @@ static int find_packed(struct cairn_dwarf_units *units, uint64_t signature, bool
         return CAIRN_OK;
     for (int i = 0; off < end && i < CONTRIBUTED_MAX; i++) {
         struct cairn_dwarf_unit *unit = cairn_dwarf_units_at(units, off);
-        if (!unit || unit->end > end || !place(units->d, unit, &c))
+        bool taken;
+        if (!unit || unit->end > end)
             break;
-        int code = need_signature(units, unit, err);
+        int code = take_unit(units, unit, signature, of_type, &c, &taken, err);
         if (code < 0)
             return code;
-        if (unit->signature == signature && is_type_unit(unit) == of_type) {
+        if (taken) {
             *ret_unit = unit;
             return CAIRN_OK;
         }
@@ -110,29 +135,29 @@ int cairn_dwarf_find_signature(struct cairn_dwarf_units *units, uint64_t signatu
     return CAIRN_OK;
 }
 
-/* All units that an index names. */
-static int prepare_packed(struct cairn_dwarf_units *units,
-                          const struct cairn_dwarf_split_index *index, struct cairn_err *err)
+/* Places all units that an index names. */
+static int prepare_packed(struct cairn_dwarf_units *units, bool of_type, struct cairn_err *err)
 {
-    int part = units->d->is_types ? CAIRN_DWARF_PART_TYPES : CAIRN_DWARF_PART_INFO;
-    struct cairn_dwarf_contribution c;
-    for (uint32_t row = 0; cairn_dwarf_split_index_row(index, row, &c); row++) {
-        if (c.part[part].off + c.part[part].size > units->d->info.size)
-            continue;
-        struct cairn_dwarf_unit *unit = cairn_dwarf_units_at(units, c.part[part].off);
-        if (unit)
-            (void)place(units->d, unit, &c);
+    const struct cairn_dwarf_package *package = units->package;
+    uint32_t cursor = 0;
+    uint64_t signature;
+    int code = CAIRN_OK;
+    while (code == CAIRN_OK &&
+           cairn_dwarf_split_index_next(of_type ? &package->types : &package->units, &cursor,
+                                        &signature)) {
+        struct cairn_dwarf_unit *unit = NULL;
+        code = find_packed(units, signature, of_type, &unit, err);
     }
-    return cairn_dwarf_units_failed(units, err);
+    return code;
 }
 
 int cairn_dwarf_units_prepare(struct cairn_dwarf_units *units, struct cairn_err *err)
 {
     int code = cairn_dwarf_units_read_all(units, err);
     if (code == CAIRN_OK && units->package) {
-        code = prepare_packed(units, &units->package->units, err);
+        code = prepare_packed(units, false, err);
         if (code == CAIRN_OK)
-            code = prepare_packed(units, &units->package->types, err);
+            code = prepare_packed(units, true, err);
     }
     for (size_t i = 0; code == CAIRN_OK && i < units->n; i++) {
         struct cairn_err why;

@@ -105,18 +105,31 @@ int cairn_dwarf_split_index_read(struct cairn_span section, bool swap,
     return CAIRN_OK;
 }
 
-bool cairn_dwarf_split_index_row(const struct cairn_dwarf_split_index *index, uint32_t row,
-                                 struct cairn_dwarf_contribution *ret_contribution)
+/* The row in a slot, 1 to n_units; 0: the slot is free. */
+static uint32_t row_in(const struct cairn_dwarf_split_index *x, uint64_t slot)
+{
+    struct cairn_reader r = reader_at(x, rows_off(x) + 4 * slot);
+    return cairn_reader_u32(&r);
+}
+
+static uint64_t signature_in(const struct cairn_dwarf_split_index *x, uint64_t slot)
+{
+    struct cairn_reader r = reader_at(x, HEADER_BYTES + 8 * slot);
+    return cairn_reader_u64(&r);
+}
+
+static bool read_row(const struct cairn_dwarf_split_index *x, uint32_t row,
+                     struct cairn_dwarf_contribution *ret_contribution)
 {
     struct cairn_dwarf_contribution found = {0};
-    if (row >= index->n_units)
+    if (row > x->n_units)
         return false;
     for (int i = 0; i < CAIRN_DWARF_N_PARTS; i++) {
-        if (!index->column[i])
+        if (!x->column[i])
             continue;
-        uint64_t cell = 4 * ((uint64_t)row * index->n_columns + index->column[i] - 1);
-        struct cairn_reader off = reader_at(index, offsets_off(index) + cell);
-        struct cairn_reader size = reader_at(index, sizes_off(index) + cell);
+        uint64_t cell = 4 * ((row - 1ull) * x->n_columns + x->column[i] - 1);
+        struct cairn_reader off = reader_at(x, offsets_off(x) + cell);
+        struct cairn_reader size = reader_at(x, sizes_off(x) + cell);
         found.part[i].off = cairn_reader_u32(&off);
         found.part[i].size = cairn_reader_u32(&size);
     }
@@ -130,13 +143,24 @@ bool cairn_dwarf_split_index_find(const struct cairn_dwarf_split_index *index, u
     uint64_t mask = index->n_slots - 1u, slot = signature & mask;
     uint64_t step = (signature >> 32 & mask) | 1;
     for (uint32_t i = 0; i < index->n_slots && i < PROBES_MAX; i++, slot = (slot + step) & mask) {
-        struct cairn_reader r = reader_at(index, rows_off(index) + 4 * slot);
-        uint32_t row = cairn_reader_u32(&r);
+        uint32_t row = row_in(index, slot);
         if (!row)
             return false;
-        r = reader_at(index, HEADER_BYTES + 8 * slot);
-        if (cairn_reader_u64(&r) == signature)
-            return cairn_dwarf_split_index_row(index, row - 1, ret_contribution);
+        if (signature_in(index, slot) == signature)
+            return read_row(index, row, ret_contribution);
+    }
+    return false;
+}
+
+bool cairn_dwarf_split_index_next(const struct cairn_dwarf_split_index *index, uint32_t *cursor,
+                                  uint64_t *ret_signature)
+{
+    while (*cursor < index->n_slots) {
+        uint32_t slot = (*cursor)++;
+        if (row_in(index, slot)) {
+            *ret_signature = signature_in(index, slot);
+            return true;
+        }
     }
     return false;
 }

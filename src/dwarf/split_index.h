@@ -48,8 +48,8 @@ int cairn_dwarf_split_index_read(struct cairn_span section, bool swap,
 bool cairn_dwarf_split_index_find(const struct cairn_dwarf_split_index *index, uint64_t signature,
                                   struct cairn_dwarf_contribution *ret_contribution);
 
-/* Row 0 to n_units - 1, in no order. */
-bool cairn_dwarf_split_index_row(const struct cairn_dwarf_split_index *index, uint32_t row,
-                                 struct cairn_dwarf_contribution *ret_contribution);
+/* The signatures of all units, in no order, one a call; `*cursor` begins at 0. False: no more. */
+bool cairn_dwarf_split_index_next(const struct cairn_dwarf_split_index *index, uint32_t *cursor,
+                                  uint64_t *ret_signature);
 
 #endif /* CAIRN_DWARF_SPLIT_INDEX_H */

@@ -107,13 +107,18 @@ void test_dwarf_unit_begin(struct test_dwarf *w)
     w->unit_start = begin_length(w, &w->info);
     test_dwarf_u(w, &w->info, w->version, 2);
     if (w->version >= 5) {
-        put_byte(&w->info, CAIRN_DW_UT_COMPILE);
+        put_byte(&w->info, w->unit_type ? w->unit_type : CAIRN_DW_UT_COMPILE);
         put_byte(&w->info, (uint8_t)w->address_size);
         test_dwarf_off(w, &w->info, 0);
     } else {
         test_dwarf_off(w, &w->info, 0);
         put_byte(&w->info, (uint8_t)w->address_size);
     }
+    bool is_type = w->unit_type == CAIRN_DW_UT_TYPE || w->unit_type == CAIRN_DW_UT_SPLIT_TYPE;
+    if (is_type || (w->version >= 5 && w->unit_type > CAIRN_DW_UT_PARTIAL))
+        test_dwarf_u(w, &w->info, w->signature, 8);
+    if (is_type)
+        test_dwarf_off(w, &w->info, w->type_off);
 }
 
 void test_dwarf_unit_end(struct test_dwarf *w)

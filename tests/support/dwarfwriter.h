@@ -35,6 +35,9 @@ struct test_dwarf {
         aranges;
     size_t unit_start, line_start, line_header, line_header_length;
     uint8_t min_length, max_ops; /* of line programs; 0: 1 */
+    uint8_t unit_type;           /* enum cairn_dw_ut of the units to come; 0: a plain one */
+    uint64_t signature;          /* of those that have one */
+    uint64_t type_off;           /* of type units, which version 4 has in a section of their own */
 };
 
 struct test_dwarf test_dwarf_of(unsigned version, bool big, unsigned offset_size,
