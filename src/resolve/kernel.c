@@ -29,12 +29,14 @@ int cairn_kernel_sources_open(struct cairn_kernel_sources *sources,
     return code;
 }
 
-/* Whatever is wrong with one source is said, and costs no more than its names. */
+/* Whatever is wrong with the list costs no more than its names. That it is hidden is a cause of its
+ * own, which is told with the addresses that it costs. */
 static int bear(int code, struct cairn_err *why, struct cairn_err *err)
 {
+    bool usual = code == CAIRN_E_MISSING || code == CAIRN_E_ACCESS;
     if (code == CAIRN_E_NOMEM)
         return cairn_fail_memory(err);
-    cairn_log_err(code == CAIRN_E_MISSING ? CAIRN_LOG_INFO : CAIRN_LOG_WARNING, why);
+    cairn_log_err(usual ? CAIRN_LOG_INFO : CAIRN_LOG_WARNING, why);
     return CAIRN_OK;
 }
 

@@ -312,8 +312,7 @@ static const char *advice(const struct cairn_known_module *known, enum cairn_cau
     case CAIRN_CAUSE_NO_KERNEL:
         return "give a copy of its /proc/kallsyms with --kallsyms FILE";
     case CAIRN_CAUSE_KERNEL_HIDDEN:
-        return "sudo sysctl kernel.kptr_restrict=0 (and kernel.perf_event_paranoid=1), "
-               "or run as root";
+        return "sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1, or run as root";
     case CAIRN_CAUSE_BEFORE_SEGMENT:
         return "is it the file that was mapped?";
     default:

@@ -138,8 +138,9 @@ static int read_lines(struct reading *r, struct cairn_span text)
     if (r->n_symbols && r->n_zero == r->n_symbols) {
         cairn_fail(r->err, CAIRN_E_ACCESS,
                    "the kernel hides the addresses of its symbols: all are 0");
-        cairn_hint(r->err, "sudo sysctl kernel.kptr_restrict=0 (and "
-                           "kernel.perf_event_paranoid=1), or run as root");
+        cairn_hint(
+            r->err,
+            "sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1, or run as root");
         return CAIRN_E_ACCESS;
     }
     if (!r->n_symbols)

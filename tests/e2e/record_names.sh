@@ -93,6 +93,18 @@ TEXT
     cmp -s core.txt moved.txt || fail "a list of another boot names otherwise"
 fi
 
+# Who may not see the kernel's symbols is told why there are none.
+nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+if [ -f raw.pb.gz ] && [ "$(id -u)" = 0 ] && $nobody "$CAIRN" version >/dev/null 2>&1 &&
+    $nobody cat /proc/kallsyms 2>/dev/null | grep -q '^0* T _text$'; then
+    XDG_CACHE_HOME=/nonexistent $nobody "$CAIRN" resolve - <raw.pb.gz >hidden.pb.gz 2>log ||
+        fail "names for nobody" log
+    has log 'kernel symbols are hidden' "the cause of frames without a name"
+    has log 'sudo sysctl kernel.kptr_restrict=0' "what to do about it"
+else
+    skip "hidden symbols" "they are not hidden, or nobody may not run the command"
+fi
+
 # The vdso is named from itself, where clocks are read in it.
 if grep -q 'vdso\]+0x' reads.txt; then
     fail "addresses in the vdso stay" reads.txt
@@ -150,6 +162,28 @@ TEXT
     matches java.txt 'Hot\.(spin|main)\([^;]*\)_\[j\]' "a Java method by name"
 else
     skip java "no JDK that writes perf maps"
+fi
+
+# Node too.
+if command -v node >/dev/null && node --v8-options | grep -q perf-basic-prof; then
+    cat >hot.js <<'TEXT'
+function spinning(n) {
+    let sum = 0;
+    for (let i = 0; i < n; i++)
+        sum = (sum * 31 + i) | 0;
+    return sum;
+}
+const end = Date.now() + 2000;
+let sum = 0;
+while (Date.now() < end)
+    sum += spinning(100000);
+TEXT
+    "$CAIRN" record -F 199 -v -o node.txt -- node --perf-basic-prof hot.js 2>log ||
+        fail "recording node" log
+    keep_maps
+    matches node.txt 'spinning [^;]*_\[j\]' "a JavaScript function by name"
+else
+    skip node "not installed, or it writes no perf maps"
 fi
 
 finish "$n_checks checks hold"
