@@ -72,11 +72,16 @@ class Program:
         found = []
         for i in range(bisect.bisect_right(self.starts, address) - 1, -1, -1):
             start, size, name, _ = self.symbols[i]
-            if address < start + size or start == address:
+            if address < start + size:
                 found.append(name)
             if address - start > 1 << 20 or len(found) > 40:
                 break
         return found
+
+    def labels_before(self, address):
+        """Symbols without a size: labels, marks of the linker. Those a little before the address."""
+        i = bisect.bisect_right(self.starts, address) - 1
+        return [s[2] for s in self.symbols[max(0, i - 40):i + 1] if not s[1]]
 
     def nearest(self, address):
         """Names of the symbols at the greatest address that is not above."""
@@ -140,7 +145,7 @@ def addr2line_answers(path):
                 current, function = int(line, 16), None
                 answers[current] = []
             elif function is None:
-                function = line.split(" inlined at ")[0]
+                function = re.split(" inlined (?:at|from) ", line)[0]
             elif current is not None:
                 answers[current].append((("" if function == "??" else function), *location(line)))
                 function = None
@@ -200,7 +205,8 @@ def report(program, oracle, count, verbose):
     print("%-13s %-13s %7d %7d %7d %7d" % (program.name, oracle, count.n, count.differ["names"],
                                           count.differ["lines"], count.differ["chains"]))
     for kind, n in count.classes.most_common():
-        print("    %6.2f %% %7d  %s" % (100 * n / max(count.n, 1), n, kind or "NOT EXPLAINED"))
+        verdict = " (%s)" % classes.verdict(kind) if kind else ""
+        print("    %6.2f %% %7d  %s%s" % (100 * n / max(count.n, 1), n, kind or "NOT EXPLAINED", verdict))
         if verbose or kind is None:
             for address, mine, theirs in count.examples[kind]:
                 print("        %#x\n          cairn: %s\n          %s: %s" % (address, show(mine), oracle,
