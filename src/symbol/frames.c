@@ -16,6 +16,24 @@ struct walk {
     struct cairn_frame_place place;
 };
 
+/* Link-time optimisation writes linkage names as the symbols have them: "work.constprop.0". */
+static int cut_linkage(const struct walk *w, struct cairn_function *f, struct cairn_err *err)
+{
+    const char *suffix;
+    f->is_cut = true;
+    size_t size = f->linkage ? cairn_symbol_split_suffix(f->linkage, &suffix) : 0;
+    if (!f->linkage || !f->linkage[size])
+        return CAIRN_OK;
+    struct cairn_strings *names = &w->q->module->cut_names;
+    uint32_t number = cairn_strings_add(names, f->linkage, size);
+    if (number == UINT32_MAX)
+        return cairn_fail_memory(err);
+    f->linkage = cairn_strings_get(names, number);
+    f->suffix = *suffix ? suffix : NULL;
+    f->shown = NULL; /* an index has it with the suffix */
+    return CAIRN_OK;
+}
+
 /* What the user sees of a function; NULL where it has no name at all. */
 static int shown_name(const struct walk *w, struct cairn_function *f, const char **ret_name,
                       struct cairn_err *err)
@@ -98,10 +116,13 @@ static void take_symbol(const struct walk *w, const struct cairn_frame_symbol *s
 static int take_function(const struct walk *w, struct cairn_function *f,
                          struct cairn_symbol_frame *frame, struct cairn_err *err)
 {
-    int code = shown_name(w, f, &frame->function, err);
+    int code = f->is_cut ? CAIRN_OK : cut_linkage(w, f, err);
+    if (code == CAIRN_OK)
+        code = shown_name(w, f, &frame->function, err);
     if (code < 0)
         return code;
     frame->linkage = f->linkage ? f->linkage : f->name;
+    frame->suffix = f->suffix;
     frame->source = frame->function ? CAIRN_SOURCE_DWARF : CAIRN_SOURCE_NONE;
     return CAIRN_OK;
 }

@@ -29,6 +29,7 @@ enum { CAIRN_MODULE_N_SECTIONS = 10 };
 /* What is known of the function whose name begins at one DIE. */
 struct cairn_function {
     const char *linkage;                  /* NULL: none; in C the plain name */
+    const char *suffix;                   /* what the compiler hung behind it; NULL: nothing */
     const char *name;                     /* as the DIE says it, unqualified */
     const char *shown;                    /* as the user asked for it; NULL: not made yet */
     uint64_t declared;                    /* the DIE whose surroundings qualify the name */
@@ -36,6 +37,7 @@ struct cairn_function {
     const struct cairn_dwarf_units *from; /* where the DIE lives that the search began with */
     uint32_t next; /* number (index + 1) of one with the same key from another file, or 0 */
     uint32_t decl_line;
+    bool is_cut; /* the suffix was looked for, and is no part of `linkage` any more */
 };
 
 /* Fills what DWARF says of the function whose name begins at a DIE of `from`; `shown` is not made

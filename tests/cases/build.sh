@@ -71,6 +71,7 @@ by_gcc() {
     must gcc5-64 gxx -gdwarf64 -gdwarf-5 "$here/work.cc" -o gcc5-64
     must split5-gcc gxx -gdwarf-5 -gsplit-dwarf -c "$here/work.cc" -o split5-gcc.o
     must split5-gcc gxx split5-gcc.o -o split5-gcc
+    must lto gcc_ -flto=1 -flto-partition=max "$here/lto_a.c" "$here/lto_b.c" -o lto
     must types-gcc gxx -gdwarf-5 -fdebug-types-section "$here/work.cc" -o types-gcc
     for version in 4 5; do
         must comdat gxx -gdwarf-$version -ffunction-sections "$here/comdat_a.cc" "$here/comdat_b.cc" \

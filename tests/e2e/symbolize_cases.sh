@@ -142,6 +142,15 @@ case_8() { # .part, .cold, .isra, .constprop: one policy; constructors and destr
         n_suffixes=$((n_suffixes + 1))
     done < <(llvm-nm-14 gcc5 | grep -E ' [tT] _Z[0-9A-Za-z_]*\.(cold|part|constprop|isra)')
     [ "$n_suffixes" -ge 1 ] || fail "no function with a suffix in gcc5"
+    # Link-time optimisation writes the suffix into DWARF's linkage names too.
+    readelf --debug-dump=info lto 2>/dev/null | grep -q 'DW_AT_linkage_name.*same\.' ||
+        fail "no linkage name with a suffix in lto"
+    objcopy_ --strip-all --keep-section='.debug_*' lto lto-nosymtab
+    while read -r addr _ name; do
+        for f in lto lto-nosymtab; do
+            same "$f $name" "$(frames "$f" "0x$addr" | sed 's/ lto_.*\.c:[0-9]*//')" "same .${name#same.}"
+        done
+    done < <(llvm-nm-14 lto | grep ' same')
     for variant in C1 C2; do
         expect "constructor $variant" "Shape::Shape(int) work.cc:94" gcc5 "$(at gcc5 "_ZN5Shape${variant}Ei")"
     done
@@ -170,6 +179,17 @@ case_9() { # a return address is looked up one byte before it
     read -r start size < <(llvm-nm-14 -S gcc5 | awk '$4 == "_Z4worki.cold" { print "0x" $1, "0x" $2 }')
     [ -n "${start:-}" ] || { note "gcc made no work.cold"; return; }
     expect "--ret at the end of .cold" "work(int) work.cc:76 .cold" gcc5 --ret "$(plus "$start" "$size")"
+}
+
+case_10() { # a PLT stub has the name of what it calls
+    local n=0 addr name
+    for f in plt-lld $plt_bfd; do
+        while read -r addr name; do
+            expect "$f" "$name" "$f" "0x$addr"
+            n=$((n + 1))
+        done < <(objdump_ -d "$f" | sed -n 's/^0*\([0-9a-f]*\) <\(.*@plt\)>:/\1 \2/p')
+    done
+    [ "$n" -ge 2 ] || fail "only $n stubs found"
 }
 
 case_11() { # compressed sections: zlib, zstd, the old .zdebug_*
