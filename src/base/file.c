@@ -65,6 +65,7 @@ int cairn_file_open_fd(int fd, const char *who, struct cairn_file *ret_file, str
         return result;
     *ret_file = (struct cairn_file){
         .bytes = bytes,
+        .mapping = bytes,
         .dev = st.st_dev,
         .inode = st.st_ino,
         .mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
@@ -85,9 +86,9 @@ int cairn_file_open(const char *path, struct cairn_file *ret_file, struct cairn_
 
 void cairn_file_close(struct cairn_file *file)
 {
-    if (file->bytes.size) {
-        cairn_guard_remove(file->bytes);
-        munmap((void *)(uintptr_t)file->bytes.data, file->bytes.size);
+    if (file->mapping.size) {
+        cairn_guard_remove(file->mapping);
+        munmap((void *)(uintptr_t)file->mapping.data, file->mapping.size);
     }
     *file = (struct cairn_file){0};
 }

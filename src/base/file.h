@@ -12,6 +12,7 @@
 /* A file mapped to be read. The mapping is registered with the guard below. */
 struct cairn_file {
     struct cairn_span bytes;
+    struct cairn_span mapping;     /* all of the file, where `bytes` was narrowed to a part of it */
     uint64_t dev, inode, mtime_ns; /* identity, for whoever caches */
 };
 

@@ -102,7 +102,7 @@ void cairn_guard_remove(struct cairn_span mapping)
 
 bool cairn_file_was_cut(const struct cairn_file *file)
 {
-    struct slot *slot = file->bytes.size ? slot_holding((uintptr_t)file->bytes.data) : NULL;
+    struct slot *slot = file->mapping.size ? slot_holding((uintptr_t)file->mapping.data) : NULL;
     return slot && atomic_load(&slot->n_mended);
 }
 

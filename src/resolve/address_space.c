@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "resolve/archives.h"
 
 void cairn_address_space_done(struct cairn_address_space *space)
 {
@@ -60,9 +61,12 @@ static bool same_load(const struct cairn_region *before, const struct cairn_regi
             (before->off == region->off && before->end == region->start));
 }
 
-int cairn_address_space_finish(struct cairn_address_space *space,
-                               const struct cairn_modules *modules, struct cairn_err *err)
+int cairn_address_space_finish(struct cairn_address_space *space, struct cairn_modules *modules,
+                               struct cairn_err *err)
 {
+    int entered = cairn_archives_enter(space, modules, err);
+    if (entered < 0)
+        return entered;
     CAIRN_AUTO(free_numbers) uint32_t *last = cairn_alloc(modules->strings.n + 1, sizeof *last);
     if (!last)
         return cairn_fail_memory(err);

@@ -44,9 +44,9 @@ int cairn_address_space_of_maps(struct cairn_address_space *space, struct cairn_
 int cairn_address_space_add(struct cairn_address_space *space, const struct cairn_region *region,
                             struct cairn_err *err);
 
-/* Finds the load base of each region. */
-int cairn_address_space_finish(struct cairn_address_space *space,
-                               const struct cairn_modules *modules, struct cairn_err *err);
+/* Finds the load base of each region, and which file of an archive it is of. */
+int cairn_address_space_finish(struct cairn_address_space *space, struct cairn_modules *modules,
+                               struct cairn_err *err);
 
 /* The region that holds `va`, or NULL; only where the regions are those of maps. */
 struct cairn_region *cairn_address_space_find(const struct cairn_address_space *space, uint64_t va);

@@ -9,6 +9,7 @@
 #include <cairn/cache.h>
 
 #include "base/alloc.h"
+#include "base/archive.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "symbol/cache_store.h"
@@ -107,10 +108,23 @@ static bool name_of(const struct cairn_cache_key *key, enum cairn_cache_kind kin
     return key->path[0] != '\0';
 }
 
+/* A file that is stored in an archive is as old as the archive. */
+static int stat_archive(const char *path, struct stat *ret_st)
+{
+    const char *split = cairn_archive_split(path);
+    char *archive = split ? cairn_strdup(path) : NULL;
+    if (!archive)
+        return -1;
+    archive[split - path] = 0;
+    int result = stat(archive, ret_st);
+    cairn_free(archive);
+    return result;
+}
+
 void cairn_cache_file_stat(struct cairn_cache_file *file)
 {
     struct stat st;
-    file->absent = stat(file->path, &st) < 0;
+    file->absent = stat(file->path, &st) < 0 && stat_archive(file->path, &st) < 0;
     file->size = file->absent ? 0 : (uint64_t)st.st_size;
     file->mtime_ns =
         file->absent ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;

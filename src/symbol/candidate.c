@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/archive.h"
 #include "base/error.h"
 #include "elf/note.h"
 
@@ -36,12 +37,33 @@ static void read_build_id(struct cairn_candidate *c)
     }
 }
 
+/* Nobody can guess what is in an archive: one entry that can be looked at is named. */
+static void hint_entries(struct cairn_span bytes, const char *path, struct cairn_err *err)
+{
+    struct cairn_archive archive;
+    struct cairn_archive_entry entry;
+    struct cairn_span data;
+    if (!cairn_archive_is_one(bytes) || cairn_archive_open(bytes, &archive, NULL) < 0)
+        return;
+    for (size_t pos = 0; cairn_archive_next(&archive, &pos, &entry);) {
+        if (entry.name.size > 3 && !memcmp(entry.name.data + entry.name.size - 3, ".so", 3) &&
+            cairn_archive_data(&archive, &entry, &data, NULL) == CAIRN_OK) {
+            cairn_hint(err, "it is a zip archive: name a library in it, as %s!/%.*s", path,
+                       (int)entry.name.size, (const char *)entry.name.data);
+            return;
+        }
+    }
+    cairn_hint(err, "it is a zip archive without a stored (uncompressed) library");
+}
+
 /* Looks at the file that was opened; takes it over. */
 static int look_at(struct cairn_file file, const char *path, struct cairn_candidate *ret_candidate,
                    struct cairn_err *err)
 {
     struct cairn_candidate c = {.file = file};
     int code = cairn_elf_open(c.file.bytes, &c.elf, err);
+    if (code < 0)
+        hint_entries(c.file.bytes, path, err);
     if (code == CAIRN_OK && c.elf.type != ET_EXEC && c.elf.type != ET_DYN)
         code =
             cairn_fail(err, CAIRN_E_FORMAT,
@@ -62,14 +84,57 @@ static int look_at(struct cairn_file file, const char *path, struct cairn_candid
     return CAIRN_OK;
 }
 
+/* Narrows the file of an archive to one entry. */
+static int enter_archive(struct cairn_file *file, const char *entry_name, struct cairn_err *err)
+{
+    struct cairn_archive archive;
+    struct cairn_archive_entry entry;
+    struct cairn_span data;
+    int code = cairn_archive_open(file->bytes, &archive, err);
+    if (code == CAIRN_OK)
+        code = cairn_archive_find(&archive, entry_name, &entry, err);
+    if (code == CAIRN_OK)
+        code = cairn_archive_data(&archive, &entry, &data, err);
+    if (code == CAIRN_OK)
+        file->bytes = data;
+    return code;
+}
+
+static int open_entry(const char *path, const char *split, struct cairn_file *ret_file,
+                      struct cairn_err *err)
+{
+    struct cairn_file file;
+    struct stat st;
+    char *archive = cairn_strdup(path);
+    if (!archive)
+        return cairn_fail_memory(err);
+    archive[split - path] = 0;
+    int code = stat(archive, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)
+                   ? cairn_fail(err, CAIRN_E_MISSING, "%s: no such archive", archive)
+                   : cairn_file_open(archive, &file, err);
+    if (code == CAIRN_OK) {
+        code = enter_archive(&file, split + 2, err);
+        if (code < 0) {
+            cairn_file_close(&file);
+            cairn_fail_in(err, code, archive);
+        }
+    }
+    cairn_free(archive);
+    if (code == CAIRN_OK)
+        *ret_file = file;
+    return code;
+}
+
 int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate,
                          struct cairn_err *err)
 {
     struct cairn_file file;
     struct stat st;
-    if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+    const char *split = cairn_archive_split(path);
+    bool missing = stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+    if (missing && !split)
         return cairn_fail(err, CAIRN_E_MISSING, "%s: no such file", path);
-    int code = cairn_file_open(path, &file, err);
+    int code = missing ? open_entry(path, split, &file, err) : cairn_file_open(path, &file, err);
     return code < 0 ? code : look_at(file, path, ret_candidate, err);
 }
 
@@ -103,5 +168,6 @@ bool cairn_candidate_fits(const struct cairn_candidate *a, const struct cairn_ca
 
 bool cairn_candidate_is_same_file(const struct cairn_candidate *a, const struct cairn_candidate *b)
 {
-    return a->file.dev == b->file.dev && a->file.inode == b->file.inode;
+    return a->file.dev == b->file.dev && a->file.inode == b->file.inode &&
+           a->file.bytes.data - a->file.mapping.data == b->file.bytes.data - b->file.mapping.data;
 }

@@ -25,7 +25,9 @@ struct cairn_candidate {
     bool other_build; /* than was asked for, but that is allowed */
 };
 
-/* CAIRN_E_MISSING where nothing is there, CAIRN_E_FORMAT for what is no sound ELF file. */
+/* CAIRN_E_MISSING where nothing is there, CAIRN_E_FORMAT for what is no sound ELF file. A path like
+ * "base.apk!/lib/arm64-v8a/libx.so" is that of a file stored in a zip archive; CAIRN_E_SUPPORT
+ * where it is compressed there. */
 int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate,
                          struct cairn_err *err);
 

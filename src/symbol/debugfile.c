@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/archive.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -12,13 +13,6 @@
 #include "symbol/symbol_dir.h"
 
 enum { NAMESAKES_MAX = 1024 }; /* files of one name below one folder that are opened */
-
-struct cairn_debugfile_finder {
-    struct cairn_symbol_dirs dirs;
-    char *debug_dir;
-    char *root; /* NULL: none */
-    bool allow_mismatch;
-};
 
 /* The part behind the last slash. */
 static const char *base_name(const char *path)
@@ -189,12 +183,38 @@ static void try_symbol_dir(struct cairn_search *s, struct cairn_symbol_dir *dir)
     }
 }
 
+/* The entry of an archive of that name, in the folder or anywhere below. */
+static void try_archives(struct cairn_search *s, struct cairn_symbol_dir *dir, const char *split)
+{
+    const struct cairn_symbol_file *files;
+    size_t n = 0, size = (size_t)(split - s->path);
+    char *archive = cairn_strdup(s->path);
+    if (!archive) {
+        s->code = cairn_fail_memory(s->err);
+        return;
+    }
+    archive[size] = 0;
+    int code = cairn_symbol_dir_find(dir, base_name(archive), &files, &n, s->err);
+    if (code < 0)
+        s->code = code;
+    for (size_t i = 0; i < n && i < NAMESAKES_MAX && !cairn_search_is_over(s); i++) {
+        cairn_buffer_clear(&s->text);
+        cairn_buffer_printf(&s->text, "%s%s", files[i].path, split);
+        try_named(s);
+    }
+    cairn_free(archive);
+}
+
 static void try_symbol_dirs(struct cairn_search *s)
 {
     if (!*base_name(s->path) || strcmp(base_name(s->path), "..") == 0)
         return;
-    for (size_t i = 0; i < s->finder->dirs.n && !cairn_search_is_over(s); i++)
+    const char *split = cairn_archive_split(s->path);
+    for (size_t i = 0; i < s->finder->dirs.n && !cairn_search_is_over(s); i++) {
         try_symbol_dir(s, &s->finder->dirs.dirs[i]);
+        if (split && !cairn_search_is_over(s))
+            try_archives(s, &s->finder->dirs.dirs[i], split);
+    }
 }
 
 /* Below the root, then as it stands. `known`: only where its build ID is the one asked for. */

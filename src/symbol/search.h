@@ -6,8 +6,15 @@
 
 #include "base/buffer.h"
 #include "symbol/candidate.h"
+#include "symbol/symbol_dir.h"
 
-struct cairn_debugfile_finder;
+/* The places to search in, globs expanded. */
+struct cairn_debugfile_finder {
+    struct cairn_symbol_dirs dirs;
+    char *debug_dir;
+    char *root; /* NULL: none */
+    bool allow_mismatch;
+};
 
 /* One search. It is over once there is a binary and lines were found in it or beside it; until then
  * the best so far is kept. */
