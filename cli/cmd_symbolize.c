@@ -223,22 +223,26 @@ static void put_frame(struct cairn_buffer *out, const struct cairn_symbol_frame 
         return;
     cairn_buffer_str(out, " at ");
     put_escaped(out, frame->file);
+    cairn_buffer_char(out, ':');
     if (frame->line)
-        cairn_buffer_printf(out, ":%u", frame->line);
+        cairn_buffer_u64(out, frame->line);
     else
-        cairn_buffer_str(out, ":?");
+        cairn_buffer_char(out, '?');
 }
 
 /* 0x1234: leaf at a.c:3
  *         inlined by main at a.c:9 */
 static void put_text(struct cairn_buffer *out, uint64_t address, const struct cairn_symbol *symbol)
 {
+    static const char inlined[] = "                    inlined by "; /* behind 20 blanks */
     size_t start = out->size;
-    cairn_buffer_printf(out, "0x%llx: ", (unsigned long long)address);
+    cairn_buffer_str(out, "0x");
+    cairn_buffer_hex(out, address);
+    cairn_buffer_str(out, ": ");
     size_t indent = out->size - start;
     for (uint32_t i = 0; i < symbol->n_frames; i++) {
         if (i)
-            cairn_buffer_printf(out, "%*sinlined by ", (int)indent, "");
+            cairn_buffer_str(out, inlined + (20 - indent));
         put_frame(out, &symbol->frames[i]);
         if (i + 1 < symbol->n_frames)
             cairn_buffer_char(out, '\n');

@@ -23,6 +23,8 @@ void cairn_buffer_clear(struct cairn_buffer *b)
 bool cairn_buffer_reserve(struct cairn_buffer *b, size_t extra)
 {
     size_t need;
+    if (extra < b->cap - b->size && !b->failed)
+        return true;
     if (b->failed || __builtin_add_overflow(b->size, extra, &need) || need == SIZE_MAX ||
         cairn_grow((void **)&b->data, &b->cap, need + 1, 1) < 0) {
         b->failed = true;

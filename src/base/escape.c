@@ -2,6 +2,7 @@
 #include "base/escape.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { RUNE_MAX = 0x10ffff };
 
@@ -48,10 +49,45 @@ static const bool is_plain[256] = {
     [' '] = true,         [','] = true,         ['.'] = true,         ['('] = true, [')'] = true,
 };
 
-static void escape(struct cairn_buffer *b, const char *text, size_t size, replace_fn replace)
+/* Which bytes somebody may want replaced: controls, those listed, and those of long sequences. */
+struct suspects {
+    char bytes[6];
+    bool high;
+};
+
+static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+
+/* Nonzero where one of 8 bytes is zero. */
+static inline uint64_t any_zero(uint64_t bytes)
+{
+    return (bytes - ones) & ~bytes & tops;
+}
+
+/* How many bytes in front are beyond suspicion. Names are long and mostly all of them: 8 at a time.
+ */
+static inline size_t count_plain(const char *text, size_t size, const struct suspects *suspects)
+{
+    size_t at = 0;
+    for (; size - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t bytes;
+        memcpy(&bytes, text + at, sizeof bytes);
+        uint64_t found = (bytes - 0x20 * ones) & ~bytes & tops;
+        found |= suspects->high ? bytes & tops : 0;
+        for (const char *suspect = suspects->bytes; *suspect; suspect++)
+            found |= any_zero(bytes ^ (uint8_t)*suspect * ones);
+        if (found)
+            break;
+    }
+    return at;
+}
+
+static inline __attribute__((always_inline)) void escape(struct cairn_buffer *b, const char *text,
+                                                         size_t size,
+                                                         const struct suspects suspects,
+                                                         replace_fn replace)
 {
     size_t plain = 0; /* start of the run that is copied in one piece */
-    for (size_t at = 0; at < size;) {
+    for (size_t at = count_plain(text, size, &suspects); at < size;) {
         if (is_plain[(uint8_t)text[at]]) {
             at++;
             continue;
@@ -154,20 +190,20 @@ static int replace_for_collapsed(char out[REPLACEMENT_MAX], uint32_t rune, uint8
 
 void cairn_escape_terminal(struct cairn_buffer *b, const char *text, size_t size)
 {
-    escape(b, text, size, replace_for_terminal);
+    escape(b, text, size, (struct suspects){"\x7f", true}, replace_for_terminal);
 }
 
 void cairn_escape_markup(struct cairn_buffer *b, const char *text, size_t size)
 {
-    escape(b, text, size, replace_for_markup);
+    escape(b, text, size, (struct suspects){"&<>\"'", true}, replace_for_markup);
 }
 
 void cairn_escape_json(struct cairn_buffer *b, const char *text, size_t size)
 {
-    escape(b, text, size, replace_for_json);
+    escape(b, text, size, (struct suspects){"\"\\<>&", true}, replace_for_json);
 }
 
 void cairn_escape_collapsed(struct cairn_buffer *b, const char *text, size_t size)
 {
-    escape(b, text, size, replace_for_collapsed);
+    escape(b, text, size, (struct suspects){";", false}, replace_for_collapsed);
 }

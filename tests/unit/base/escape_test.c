@@ -149,6 +149,30 @@ static void lack_of_memory_latches(void **state)
     cairn_buffer_done(&b);
 }
 
+/* Eight bytes are looked at together: a byte must matter at any place among plain ones. */
+static void every_byte_is_escaped_wherever_it_stands(void **state)
+{
+    (void)state;
+    static void (*const escapes[])(struct cairn_buffer *, const char *, size_t) = {
+        cairn_escape_terminal, cairn_escape_markup, cairn_escape_json, cairn_escape_collapsed};
+    for (size_t form = 0; form < sizeof escapes / sizeof *escapes; form++)
+        for (int byte = 0; byte < 256; byte++)
+            for (size_t size = 1; size <= 19; size++)
+                for (size_t at = 0; at < size; at++) {
+                    struct cairn_buffer whole = {0}, parts = {0};
+                    char text[19];
+                    memset(text, 'a' + (char)(at % 3), sizeof text);
+                    text[at] = (char)byte;
+                    escapes[form](&whole, text, size);
+                    for (size_t i = 0; i < size; i++)
+                        escapes[form](&parts, text + i, 1);
+                    assert_string_equal(cairn_buffer_text(&whole), cairn_buffer_text(&parts));
+                    assert_int_equal(whole.size, parts.size);
+                    cairn_buffer_done(&whole);
+                    cairn_buffer_done(&parts);
+                }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_collapsed_frame_stays_one_frame_on_one_line),
         cmocka_unit_test(every_rune_is_read_as_it_was_written),
         cmocka_unit_test(lack_of_memory_latches),
+        cmocka_unit_test(every_byte_is_escaped_wherever_it_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
