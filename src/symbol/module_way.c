@@ -56,27 +56,72 @@ void cairn_module_leave_way(struct cairn_module *m)
     way->held_bytes = 0;
 }
 
-/* An index in the cache. CAIRN_E_MISSING: there is none. */
-static int load_index(struct cairn_module *m, struct cairn_cache *cache, struct cairn_err *err)
+/* Is what is found out about the module worth a file? */
+static bool is_kept(const struct cairn_module *m, const struct cairn_way_settings *settings)
+{
+    uint64_t size = size_in_file(m);
+    return settings->cache && size && size >= settings->small_bytes;
+}
+
+/* An entry of the cache, made from the module's files as they are. CAIRN_E_MISSING: there is none.
+ */
+static int load(const struct cairn_module *m, struct cairn_cache *cache, enum cairn_cache_kind kind,
+                struct cairn_cache_hit *ret_hit, struct cairn_err *err)
 {
     struct cairn_module_key key;
-    struct cairn_cache_hit hit;
-    struct cairn_err why;
     int code = cairn_module_key_make(m, false, &key, err);
-    if (code < 0)
-        return code;
-    if (!cairn_cache_load(cache, &key.key, CAIRN_CACHE_INDEX, &hit)) {
+    if (code == CAIRN_OK && !cairn_cache_load(cache, &key.key, kind, ret_hit))
         code = CAIRN_E_MISSING;
-    } else if ((code = cairn_index_open(hit.payload, &m->way.index, &why)) < 0) {
-        cairn_cache_discard(cache, &key.key, CAIRN_CACHE_INDEX, &why);
-        cairn_file_close(&hit.file);
-        code = code == CAIRN_E_NOMEM ? cairn_fail_memory(err) : CAIRN_E_MISSING;
-    } else {
-        m->way.entry = hit.file;
-        m->index = &m->way.index;
-    }
     cairn_module_key_done(&key);
     return code;
+}
+
+/* Its payload is damaged, or memory is gone: CAIRN_E_MISSING, or CAIRN_E_NOMEM. */
+static int refuse(const struct cairn_module *m, struct cairn_cache *cache,
+                  enum cairn_cache_kind kind, const struct cairn_err *why, struct cairn_err *err)
+{
+    struct cairn_module_key key;
+    if (why->code == CAIRN_E_NOMEM || cairn_module_key_make(m, false, &key, err) < 0)
+        return cairn_fail_memory(err);
+    cairn_cache_discard(cache, &key.key, kind, why);
+    cairn_module_key_done(&key);
+    return CAIRN_E_MISSING;
+}
+
+static int load_index(struct cairn_module *m, struct cairn_cache *cache, struct cairn_err *err)
+{
+    struct cairn_cache_hit hit;
+    struct cairn_err why;
+    int code = load(m, cache, CAIRN_CACHE_INDEX, &hit, err);
+    if (code < 0)
+        return code;
+    if (cairn_index_open(hit.payload, &m->way.index, &why) < 0) {
+        cairn_file_close(&hit.file);
+        return refuse(m, cache, CAIRN_CACHE_INDEX, &why, err);
+    }
+    m->way.entry = hit.file;
+    m->index = &m->way.index;
+    return CAIRN_OK;
+}
+
+/* The map of units, where the compiler wrote none. */
+static int load_map(struct cairn_module *m, struct cairn_cache *cache, struct cairn_err *err)
+{
+    struct cairn_cache_hit hit;
+    struct cairn_unit_map map;
+    struct cairn_err why;
+    int code = cairn_module_need_dwarf(m, err);
+    if (code == CAIRN_OK)
+        code = m->unit_finder.units ? load(m, cache, CAIRN_CACHE_UNIT_MAP, &hit, err)
+                                    : CAIRN_E_MISSING;
+    if (code < 0)
+        return code;
+    code = cairn_unit_map_load(hit.payload, &m->units, &map, &why);
+    cairn_file_close(&hit.file);
+    if (code < 0)
+        return refuse(m, cache, CAIRN_CACHE_UNIT_MAP, &why, err);
+    cairn_unit_finder_take_roots(&m->unit_finder, &map);
+    return CAIRN_OK;
 }
 
 /* Puts the image that was made in use: out of the cache if it could be kept there, since what is
@@ -86,7 +131,7 @@ static int use_image(struct cairn_module *m, const struct cairn_way_settings *se
 {
     struct cairn_module_key key;
     bool kept = false;
-    if (settings->cache && size_in_file(m) >= settings->small_bytes) {
+    if (is_kept(m, settings)) {
         int code = cairn_module_key_make(m, true, &key, err);
         if (code < 0)
             return code;
@@ -139,13 +184,34 @@ static void make_index(struct cairn_module *m, const struct cairn_way_settings *
     cairn_log(CAIRN_LOG_INFO, "%s: indexed whole in %.2f s (%.1f MB)", m->path, seconds, megabytes);
 }
 
+/* Unit by unit, or by symbols alone. */
+static int begin_units(struct cairn_module *m, const struct cairn_way_settings *settings,
+                       struct cairn_err *err)
+{
+    bool by_aranges = has_aranges(m);
+    enum cairn_way way = size_in_file(m) ? CAIRN_WAY_UNITS : CAIRN_WAY_SYMBOLS;
+    if (way == CAIRN_WAY_UNITS && !by_aranges && is_kept(m, settings)) {
+        int code = load_map(m, settings->cache, err);
+        if (code < 0 && code != CAIRN_E_MISSING)
+            return code;
+        if (code == CAIRN_OK)
+            way = CAIRN_WAY_SAVED_MAP;
+    }
+    take_way(m, way);
+    m->way.settled |= settings->use == CAIRN_INDEX_NEVER || m->way.gave_up;
+    cairn_log(CAIRN_LOG_INFO, "%s: %s%s", m->path, cairn_way_text(way),
+              way != CAIRN_WAY_UNITS ? ""
+              : by_aranges           ? ", found by .debug_aranges"
+                                     : ", found by root DIEs");
+    return CAIRN_OK;
+}
+
 /* Nothing found is no failure. */
 static int begin(struct cairn_module *m, const struct cairn_way_settings *settings,
                  struct cairn_err *err)
 {
-    uint64_t size = size_in_file(m);
     m->way.begun = true;
-    if (settings->use != CAIRN_INDEX_NEVER && settings->cache && size >= settings->small_bytes) {
+    if (settings->use != CAIRN_INDEX_NEVER && is_kept(m, settings)) {
         int code = load_index(m, settings->cache, err);
         if (code == CAIRN_OK) {
             take_way(m, CAIRN_WAY_CACHE);
@@ -155,17 +221,28 @@ static int begin(struct cairn_module *m, const struct cairn_way_settings *settin
         if (code != CAIRN_E_MISSING)
             return code;
     }
-    if (settings->use == CAIRN_INDEX_ALWAYS) {
-        make_index(m, settings);
-        return CAIRN_OK;
-    }
-    take_way(m, size ? CAIRN_WAY_UNITS : CAIRN_WAY_SYMBOLS);
-    cairn_log(CAIRN_LOG_INFO, "%s: %s%s", m->path, cairn_way_text((enum cairn_way)m->info.way),
-              !size            ? ""
-              : has_aranges(m) ? ", found by .debug_aranges"
-                               : ", found by root DIEs");
-    m->way.settled |= settings->use == CAIRN_INDEX_NEVER || m->way.gave_up;
+    if (settings->use != CAIRN_INDEX_ALWAYS)
+        return begin_units(m, settings, err);
+    make_index(m, settings);
     return CAIRN_OK;
+}
+
+void cairn_module_end_way(struct cairn_module *m, const struct cairn_way_settings *settings)
+{
+    const struct cairn_unit_finder *finder = &m->unit_finder;
+    struct cairn_module_key key;
+    struct cairn_buffer map = {0};
+    bool missed = m->info.way == CAIRN_WAY_UNITS && m->has_dwarf && finder->units &&
+                  (finder->has_roots || finder->n_walks);
+    if (!missed || has_aranges(m) || !is_kept(m, settings) ||
+        cairn_unit_finder_need_roots(&m->unit_finder, NULL) < 0 ||
+        cairn_module_key_make(m, false, &key, NULL) < 0)
+        return;
+    cairn_unit_map_save(&finder->roots, &map);
+    if (!map.failed)
+        cairn_cache_store(settings->cache, &key.key, CAIRN_CACHE_UNIT_MAP, cairn_buffer_span(&map));
+    cairn_buffer_done(&map);
+    cairn_module_key_done(&key);
 }
 
 /* May an index be made, and is it worth the while? `bytes` of .debug_info would be read for the

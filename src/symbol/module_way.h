@@ -58,4 +58,8 @@ int cairn_module_choose_way_for(struct cairn_module *m, const struct cairn_way_s
 /* Drops the index, if there is one; the cache is asked again. */
 void cairn_module_leave_way(struct cairn_module *m);
 
+/* Before the module is closed: keeps the map of its units for the next run, where that was missed.
+ */
+void cairn_module_end_way(struct cairn_module *m, const struct cairn_way_settings *settings);
+
 #endif /* CAIRN_SYMBOL_MODULE_WAY_H */

@@ -24,8 +24,10 @@ static void free_entry(struct cairn_symbolizer_entry *e)
 
 void cairn_symbolizer_close_all(struct cairn_symbolizer *s)
 {
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->n; i++) {
+        cairn_module_end_way(&s->entries[i]->module, &s->way);
         free_entry(s->entries[i]);
+    }
     cairn_free(s->entries);
 }
 

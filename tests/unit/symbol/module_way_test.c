@@ -153,21 +153,28 @@ static void same_answers(struct cairn_buffer got)
     cairn_buffer_done(&wanted);
 }
 
+struct wanted {
+    const char *kind;
+    char file[512];
+};
+
 static int keep_path(void *ctx, const struct cairn_cache_entry *entry)
 {
-    char *file = ctx;
-    assert_string_equal(file, ""); /* one entry alone */
-    snprintf(file, 512, "%s", entry->file);
+    struct wanted *wanted = ctx;
+    if (strcmp(entry->kind, wanted->kind) != 0)
+        return 0;
+    assert_string_equal(wanted->file, ""); /* one entry alone */
+    snprintf(wanted->file, sizeof wanted->file, "%s", entry->file);
     return 0;
 }
 
-/* The one entry of the cache, "" where there is none. */
-static const char *entry_path(void)
+/* The one entry of a kind, "" where there is none. */
+static const char *entry_path(const char *kind)
 {
-    static char file[512];
-    file[0] = '\0';
-    assert_int_equal(cairn_cache_each(folder, keep_path, file, NULL), 0);
-    return file;
+    static struct wanted wanted;
+    wanted = (struct wanted){.kind = kind};
+    assert_int_equal(cairn_cache_each(folder, keep_path, &wanted, NULL), 0);
+    return wanted.file;
 }
 
 static int way_at_first(struct opened o)
@@ -184,9 +191,9 @@ static void all_ways_give_the_same_answers(void **state)
 {
     (void)state;
     same_answers(ask_all(open_way(CAIRN_INDEX_ALWAYS, false)));
-    assert_string_equal(entry_path(), "");
+    assert_string_equal(entry_path("index"), "");
     same_answers(ask_all(open_way(CAIRN_INDEX_ALWAYS, true)));
-    assert_string_not_equal(entry_path(), "");
+    assert_string_not_equal(entry_path("index"), "");
     assert_contains(said, "indexed whole in ");
     said[0] = '\0';
     same_answers(ask_all(open_way(CAIRN_INDEX_ALWAYS, true)));
@@ -196,19 +203,25 @@ static void all_ways_give_the_same_answers(void **state)
     same_answers(ask_batch(open_way(CAIRN_INDEX_AUTO, false)));
     same_answers(ask_batch(open_way(CAIRN_INDEX_ALWAYS, true)));
     same_answers(ask_batch(open_way(CAIRN_INDEX_NEVER, true)));
+    said[0] = '\0';
+    same_answers(ask_batch(open_way(CAIRN_INDEX_NEVER, true)));
+    assert_contains(said, "found by a map from the cache");
 }
 
 static void the_way_is_told(void **state)
 {
     (void)state;
+    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_NEVER, false)), CAIRN_WAY_UNITS);
+    assert_string_equal(entry_path("index"), "");
     assert_int_equal(way_at_first(open_way(CAIRN_INDEX_NEVER, true)), CAIRN_WAY_UNITS);
-    assert_string_equal(entry_path(), "");
-    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_AUTO, true)), CAIRN_WAY_UNITS);
-    assert_contains(said, "unit by unit, found by ");
+    assert_contains(said, "unit by unit, found by root DIEs");
+    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_NEVER, true)), CAIRN_WAY_SAVED_MAP);
+    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_AUTO, true)), CAIRN_WAY_SAVED_MAP);
+    assert_contains(said, "unit by unit, found by a map from the cache");
     assert_int_equal(way_at_first(open_way(CAIRN_INDEX_ALWAYS, false)), CAIRN_WAY_INDEX);
     assert_int_equal(way_at_first(open_way(CAIRN_INDEX_ALWAYS, true)), CAIRN_WAY_INDEX);
     assert_int_equal(way_at_first(open_way(CAIRN_INDEX_AUTO, true)), CAIRN_WAY_CACHE);
-    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_NEVER, true)), CAIRN_WAY_UNITS);
+    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_NEVER, true)), CAIRN_WAY_SAVED_MAP);
     assert_int_equal(way_at_first(open_way(CAIRN_INDEX_AUTO, false)), CAIRN_WAY_UNITS);
 }
 
@@ -270,7 +283,7 @@ static void a_replaced_file_is_another_module(void **state)
     assert_contains(said, "/module has changed");
     assert_int_equal(way_at_first(open_way(CAIRN_INDEX_ALWAYS, true)), CAIRN_WAY_INDEX);
     assert_int_equal(way_at_first(open_way(CAIRN_INDEX_AUTO, true)), CAIRN_WAY_CACHE);
-    assert_string_not_equal(entry_path(), ""); /* the same entry, made anew */
+    assert_string_not_equal(entry_path("index"), ""); /* the same entry, made anew */
 }
 
 /* Bytes have no path, and this module has no build ID: nothing tells it from others. */
@@ -283,19 +296,17 @@ static void what_cannot_be_told_from_others_is_not_kept(void **state)
     assert_ok(cairn_symbolizer_open_bytes(o.s, path, bytes, size, &o.m, &o.err), o.err);
     free(bytes);
     assert_int_equal(way_at_first(o), CAIRN_WAY_INDEX);
-    assert_string_equal(entry_path(), "");
+    assert_string_equal(entry_path("index"), "");
 }
 
 /* Every byte of an entry in turn: what the header shows is made anew with one warning, what it does
  * not show is bounded. */
-static void a_damaged_entry_does_no_harm(void **state)
+static void damage_every_byte(enum cairn_index_use use, const char *kind)
 {
-    (void)state;
     struct cairn_symbol symbol;
-    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_ALWAYS, true)), CAIRN_WAY_INDEX);
-    char file[512];
-    snprintf(file, sizeof file, "%s", entry_path());
     struct stat st;
+    char file[512];
+    snprintf(file, sizeof file, "%s", entry_path(kind));
     assert_int_equal(stat(file, &st), 0);
     for (off_t at = 0; at < st.st_size; at++) {
         int fd = open(file, O_RDWR | O_CLOEXEC);
@@ -305,7 +316,7 @@ static void a_damaged_entry_does_no_harm(void **state)
         bad = byte ^ 0xff;
         assert_int_equal(pwrite(fd, &bad, 1, at), 1);
         said[0] = '\0';
-        struct opened o = open_way(CAIRN_INDEX_AUTO, true);
+        struct opened o = open_way(use, true);
         for (uint64_t vaddr = LOW; vaddr < HIGH; vaddr += 0x20)
             assert_ok(cairn_symbolize(o.s, o.m, vaddr, &symbol, &o.err), o.err);
         cairn_symbolizer_free(o.s);
@@ -318,7 +329,16 @@ static void a_damaged_entry_does_no_harm(void **state)
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
         close(fd);
     }
-    same_answers(ask_all(open_way(CAIRN_INDEX_AUTO, true)));
+    same_answers(ask_all(open_way(use, true)));
+}
+
+static void a_damaged_entry_does_no_harm(void **state)
+{
+    (void)state;
+    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_NEVER, true)), CAIRN_WAY_UNITS);
+    damage_every_byte(CAIRN_INDEX_NEVER, "unit map");
+    assert_int_equal(way_at_first(open_way(CAIRN_INDEX_ALWAYS, true)), CAIRN_WAY_INDEX);
+    damage_every_byte(CAIRN_INDEX_AUTO, "index");
 }
 
 /* Opening, single and many look-ups, with the allocation number `n` failing. False: it was not
@@ -367,6 +387,7 @@ static void lack_of_memory_loses_nothing_in_any_way(void **state)
         enum cairn_index_use use;
         bool cache, kept; /* kept: the entry stays from round to round */
     } ways[] = {{CAIRN_INDEX_NEVER, false, false},
+                {CAIRN_INDEX_NEVER, true, false},
                 {CAIRN_INDEX_ALWAYS, false, false},
                 {CAIRN_INDEX_ALWAYS, true, false},
                 {CAIRN_INDEX_AUTO, true, true}};
