@@ -244,22 +244,28 @@ static int run_session(struct session *s)
     return code;
 }
 
-int cli_addr2line(char **argv)
+static int run_with(const struct cli_addr2line_options *options)
 {
-    struct cli_addr2line_options options;
-    int status;
-    if (!cli_addr2line_parse(argv, &options, &status))
-        return status;
     struct session *s = calloc(1, sizeof *s);
     if (!s) {
         cli_say("out of memory");
         return CLI_FAILED;
     }
-    s->options = &options;
-    status = run_session(s);
+    s->options = options;
+    int status = run_session(s);
     cairn_buffer_done(&s->out);
     cairn_symbolizer_free(s->symbolizer);
     free(s);
+    return status;
+}
+
+int cli_addr2line(char **argv)
+{
+    struct cli_addr2line_options options;
+    int status;
+    if (cli_addr2line_parse(argv, &options, &status))
+        status = run_with(&options);
+    cli_addr2line_options_done(&options);
     return status;
 }
 

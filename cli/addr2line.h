@@ -28,10 +28,14 @@ struct cli_addr2line_options {
     bool addresses;      /* -a: print each address before its answer */
     struct cli_gnu_text form;
     char **operands; /* addresses; none: they come on stdin */
+    char **expanded; /* owns the words, where some came out of an @FILE; NULL: argv does */
 };
 
 /* True where there is something to look up. False where all is done or said: *ret_status is the
  * exit status. */
 bool cli_addr2line_parse(char **argv, struct cli_addr2line_options *ret_options, int *ret_status);
+
+/* After either answer; the texts of the options go with it. */
+void cli_addr2line_options_done(struct cli_addr2line_options *options);
 
 #endif /* CAIRN_CLI_ADDR2LINE_H */

@@ -160,11 +160,19 @@ bool cli_addr2line_parse(char **argv, struct cli_addr2line_options *ret_options,
     while (argv[argc])
         argc++;
     *ret_options = (struct cli_addr2line_options){.program = argv[0], .exe = "a.out"};
-    expandargv(&argc, &argv);
+    char **given = argv;
+    expandargv(&argc, &argv); /* libiberty's, for its rules of quoting */
+    ret_options->expanded = argv != given ? argv : NULL;
     int letter;
     while ((letter = getopt_long(argc, argv, "ab:Ce:rRfHhij:psVv", long_options, NULL)) != -1)
         if (!take_option(ret_options, letter, ret_status))
             return false;
     ret_options->operands = argv + optind;
     return true;
+}
+
+void cli_addr2line_options_done(struct cli_addr2line_options *options)
+{
+    if (options->expanded)
+        freeargv(options->expanded);
 }
