@@ -16,17 +16,19 @@ enum { PATH_SIZE = 64, PIECE_BYTES = 1 << 16 };
 struct home {
     char root[PATH_SIZE], name[PATH_SIZE];
     uint32_t uid, euid;
+    bool ended; /* the process: then nobody can say whose it was */
 };
 
 static struct home home_of(int pid)
 {
-    struct home home = {.root = "/", .uid = getuid(), .euid = geteuid()};
+    struct home home = {.root = "/", .uid = getuid(), .euid = geteuid(), .ended = true};
     struct cairn_process_status status;
     int ns_pid = pid;
     if (cairn_process_status(pid, &status, NULL) == CAIRN_OK && status.state != 'Z') {
         snprintf(home.root, sizeof home.root, "/proc/%d/root", pid);
         home.uid = status.uid;
         home.euid = status.euid;
+        home.ended = false;
         ns_pid = status.ns_pid;
     }
     snprintf(home.name, sizeof home.name, "perf-%d.map", ns_pid);
@@ -58,9 +60,16 @@ static int check(const struct home *home, int fd, const char *path, struct cairn
     if (!S_ISREG(st.st_mode))
         return cairn_fail(err, CAIRN_E_FORMAT, "%s: is no regular file", path);
     if (st.st_uid != home->uid && st.st_uid != home->euid && st.st_uid != 0) {
-        cairn_fail(err, CAIRN_E_ACCESS,
-                   "%s: belongs to uid %u, the process to uid %u: names from it could be anything",
-                   path, st.st_uid, home->euid);
+        if (home->ended)
+            cairn_fail(err, CAIRN_E_ACCESS,
+                       "%s: belongs to uid %u, and the process has ended, so that nobody knows "
+                       "whether it was that user's",
+                       path, st.st_uid);
+        else
+            cairn_fail(err, CAIRN_E_ACCESS,
+                       "%s: belongs to uid %u, the process to uid %u: names from it could be "
+                       "anything",
+                       path, st.st_uid, home->euid);
         cairn_hint(err, "give it with --perf-map where it is to be trusted");
         return CAIRN_E_ACCESS;
     }

@@ -244,7 +244,8 @@ static void join_rows(struct reading *r)
         bool near = next < list->n && rows[next].module == row.module;
         uint64_t limit = limit_of(r, &row, near);
         row.end = next < list->n && rows[next].start < limit ? rows[next].start : limit;
-        rows[n++] = row;
+        if (row.start < row.end) /* not the last address of all */
+            rows[n++] = row;
     }
     list->n = n;
 }
