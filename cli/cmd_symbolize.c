@@ -14,6 +14,7 @@
 
 #include <cairn/symbolizer.h>
 
+#include "base/alloc.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "cli/args.h"
@@ -25,7 +26,8 @@
 enum {
     SYMBOL_DIRS_MAX = 256,
     ADDRESS_MAX_CHARS = 256, /* what of a malformed address is shown */
-    FLUSH_BYTES = 1 << 16
+    FLUSH_BYTES = 1 << 16,
+    ASKED_MAX = 1 << 20 /* questions that are asked together */
 };
 
 enum option_row {
@@ -105,6 +107,10 @@ struct session {
     size_t n_answers;
     bool any_malformed;
     bool cannot_write;
+
+    /* Questions from a file, asked together: how many they are decides how the module is read. */
+    uint64_t *addresses, *vaddrs;
+    size_t n_asked, cap_addresses, cap_vaddrs;
 };
 
 /* The options whose value is one of some words, in the order of the enums that they stand for. */
@@ -370,6 +376,14 @@ static bool flush(struct session *s)
     return !s->cannot_write;
 }
 
+static int end_answer(struct session *s)
+{
+    if (s->request->style == STYLE_LLVM && !s->as_list)
+        cairn_buffer_char(&s->out, '\n');
+    bool full = s->flush_each || s->out.size >= FLUSH_BYTES || s->out.failed;
+    return full && !flush(s) ? CLI_FAILED : CLI_OK;
+}
+
 static int answer(struct session *s, const char *text)
 {
     uint64_t address, vaddr = 0;
@@ -386,10 +400,37 @@ static int answer(struct session *s, const char *text)
             return cli_report(&err);
         put_answer(s, address, has_vaddr, vaddr, &symbol);
     }
-    if (s->request->style == STYLE_LLVM && !s->as_list)
-        cairn_buffer_char(&s->out, '\n');
-    bool full = s->flush_each || s->out.size >= FLUSH_BYTES || s->out.failed;
-    return full && !flush(s) ? CLI_FAILED : CLI_OK;
+    return end_answer(s);
+}
+
+static int answer_one(void *ctx, size_t index, const struct cairn_symbol *symbol)
+{
+    struct session *s = ctx;
+    put_answer(s, s->addresses[index], true, s->vaddrs[index], symbol);
+    return end_answer(s);
+}
+
+static int answer_asked(struct session *s)
+{
+    struct cairn_err err;
+    int code =
+        cairn_symbolize_batch(s->symbolizer, s->module, s->vaddrs, s->n_asked, answer_one, s, &err);
+    s->n_asked = 0;
+    return code < 0 ? cli_report(&err) : code;
+}
+
+/* Keeps the question for later; false where it has to be answered by itself. */
+static bool ask_later(struct session *s, const char *text)
+{
+    uint64_t address, vaddr;
+    if (s->flush_each || !parse_address(text, &address) || !vaddr_of(s, address, &vaddr) ||
+        cairn_grow((void **)&s->addresses, &s->cap_addresses, s->n_asked + 1,
+                   sizeof *s->addresses) < 0 ||
+        cairn_grow((void **)&s->vaddrs, &s->cap_vaddrs, s->n_asked + 1, sizeof *s->vaddrs) < 0)
+        return false;
+    s->addresses[s->n_asked] = address;
+    s->vaddrs[s->n_asked++] = vaddr;
+    return true;
 }
 
 static int answer_stdin(struct session *s)
@@ -404,9 +445,18 @@ static int answer_stdin(struct session *s)
         size_t size = strlen(text);
         while (size && isspace((unsigned char)text[size - 1]))
             text[--size] = '\0';
-        if (size)
+        if (!size)
+            continue;
+        bool is_later = ask_later(s, text);
+        if (!is_later || s->n_asked == ASKED_MAX)
+            code = answer_asked(s);
+        if (!is_later && code == CLI_OK)
             code = answer(s, text);
     }
+    if (code == CLI_OK)
+        code = answer_asked(s);
+    cairn_free(s->addresses);
+    cairn_free(s->vaddrs);
     if (ferror(stdin)) {
         cli_say("stdin: cannot read: %s", strerror(errno));
         code = CLI_FAILED;
