@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbol/dwarf_places.h"
 
+#include <stdlib.h>
+
 #include "base/error.h"
 #include "symbol/symbol_dir.h"
 
@@ -56,16 +58,27 @@ static void try_absolute(struct search *s, const char *path)
     try_path(s, path, "", "");
 }
 
-/* `name` in the folder of the file at `beside`. */
+static void try_in_folder_of(struct search *s, const char *path, const char *name)
+{
+    if (s->code)
+        return;
+    cairn_buffer_clear(&s->text);
+    cairn_buffer_add(&s->text, path, (size_t)(base_name(path) - path));
+    cairn_buffer_str(&s->text, name);
+    try_text(s);
+}
+
+/* `name` in the folder of the file at `beside`; where that is a link, as those in .build-id are, in
+ * the folder of what it points to as well. */
 static void try_beside(struct search *s, const char *beside, const char *name)
 {
     if (!beside || s->code)
         return;
-    size_t size = (size_t)(base_name(beside) - beside);
-    cairn_buffer_clear(&s->text);
-    cairn_buffer_add(&s->text, beside, size);
-    cairn_buffer_str(&s->text, name);
-    try_text(s);
+    try_in_folder_of(s, beside, name);
+    char *real = s->code ? NULL : realpath(beside, NULL);
+    if (real && strcmp(real, beside) != 0)
+        try_in_folder_of(s, real, name);
+    free(real);
 }
 
 static void try_anywhere(struct search *s, struct cairn_symbol_dir *dir, const char *name)
@@ -150,15 +163,26 @@ static void try_packages(struct search *s, const char *path, bool in_dirs)
     cairn_buffer_done(&name);
 }
 
+/* The same for what a link points to. */
+static void try_real_packages(struct search *s, const char *path)
+{
+    char *real = path && !s->code ? realpath(path, NULL) : NULL;
+    if (real && strcmp(real, path) != 0)
+        try_packages(s, real, false);
+    free(real);
+}
+
 int cairn_dwarf_places_package(const struct cairn_dwarf_places *places)
 {
     struct search s = {.places = places};
     if (!places->finder)
         return 0;
-    for (int in_dirs = 0; in_dirs <= 1; in_dirs++) {
-        try_packages(&s, places->image_path, in_dirs);
-        try_packages(&s, places->debug_path, in_dirs);
-    }
+    try_packages(&s, places->image_path, false);
+    try_packages(&s, places->debug_path, false);
+    try_real_packages(&s, places->image_path);
+    try_real_packages(&s, places->debug_path);
+    try_packages(&s, places->image_path, true);
+    try_packages(&s, places->debug_path, true);
     return end(&s);
 }
 

@@ -147,6 +147,8 @@ int cairn_unit_table_new(const struct cairn_dwarf *d, const struct cairn_dwarf_u
     if (code == CAIRN_E_NOMEM)
         return code;
     int functions = cairn_dwarf_functions_read(home->d, unit, &t->functions, code < 0 ? NULL : err);
+    if (functions < 0 && code == CAIRN_OK && home->d != d)
+        cairn_fail_in(err, functions, cairn_dwarf_path(home->d));
     if (functions == CAIRN_E_NOMEM || merge(t) < 0)
         return cairn_fail_memory(err);
     t->paths = cairn_alloc(t->lines.n_files ? t->lines.n_files : 1, sizeof *t->paths);

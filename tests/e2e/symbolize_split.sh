@@ -263,6 +263,10 @@ for place in program.dwp program.debug.dwp ../symbols/program.dwp ../symbols/dee
     rm stripped/$place
 done
 
+mkdir links
+ln -s ../llvm/clang5-split links/program
+agree "the .dwp is beside what a link points to" clang5 links/program
+
 # .dwo files in other places.
 for at in gcc5 clang4; do
     name=$at-split
@@ -296,6 +300,8 @@ done
 
 # Alternate files in other places, and wrong ones.
 id=$(readelf -n gcc5-alt/common | awk '/Build ID/ { print $3 }')
+ln -s ../gcc5-alt/one links/one
+agree "an alternate file, from what a link points to" gcc5 links/one
 mv gcc5-alt/common common
 told "no alternate file" gcc5-alt/one "the supplementary file common (dwz -m) is missing"
 mkdir -p "ids/.build-id/${id%"${id#??}"}" named/.dwz
