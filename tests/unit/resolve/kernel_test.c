@@ -339,6 +339,45 @@ static void frames_know_their_process_through_their_stacks(void **state)
     cairn_profile_free(p);
 }
 
+/* Memory may end at any place; nothing is named then, and nothing is lost. */
+static void lack_of_memory_is_told_at_every_allocation(void **state)
+{
+    (void)state;
+    char path[256], elf[256], map[256];
+    static const char jit[] = "1000 100 made\n";
+    fixture_write("perf-1.map", jit, strlen(jit));
+    const char *const maps[] = {file(map, "perf-1.map"), fixture_dir};
+    struct cairn_resolve_opts opts = {.size = sizeof opts,
+                                      .kallsyms = file(path, "kallsyms"),
+                                      .vmlinux = file(elf, "vmlinux-1.2.3"),
+                                      .perf_maps = maps,
+                                      .n_perf_maps = 2};
+    int result = CAIRN_E_NOMEM;
+    long n = 0;
+    for (; result == CAIRN_E_NOMEM; n++) {
+        struct cairn_profile *p = new_profile();
+        struct cairn_resolver *resolver = NULL;
+        uint32_t module =
+            add_module(p, "[kernel.kallsyms]", 0x8000000000000000, UINT64_MAX, text_linked + slide);
+        add_sample(p, 1, text_linked + slide + 0x210, module);
+        add_sample(p, 1, 0xffffffffc0a01004, module);
+        add_sample(p, 1, 0x1010, 0);
+        add_sample(p, 1, 0xffffffffff600000, 0);
+        cairn_alloc_fail_after(n);
+        result = cairn_resolver_new(&opts, &resolver, NULL);
+        if (result == CAIRN_OK)
+            result = cairn_resolve_profile(resolver, p, NULL);
+        cairn_alloc_fail_after(-1);
+        if (result == CAIRN_OK)
+            for (uint32_t frame = 1; frame <= 4; frame++)
+                assert_string_not_equal(name_of(p, frame), "-");
+        cairn_resolver_free(resolver);
+        cairn_profile_free(p);
+    }
+    assert_int_equal(result, CAIRN_OK);
+    assert_in_range(n, 50, 5000);
+}
+
 #define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, enter, fixture_leave)
 
 int main(void)
@@ -354,6 +393,7 @@ int main(void)
         WITH_FILES(the_page_of_vsyscall_has_three_functions),
         WITH_FILES(the_vdso_of_this_build_is_named_and_no_other),
         WITH_FILES(each_process_has_a_perf_map_of_its_own),
+        WITH_FILES(lack_of_memory_is_told_at_every_allocation),
         WITH_FILES(frames_know_their_process_through_their_stacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
