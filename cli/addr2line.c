@@ -185,6 +185,7 @@ static int answer(struct session *s, const char *text)
     struct cairn_symbol symbol = {.state = CAIRN_SYMBOL_OUTSIDE};
     struct cairn_err err;
     uint64_t address, vaddr;
+    size_t whole = s->out.size;
     if (read_question(s, text, &address, &err) < 0)
         return cli_report(&err);
     if (s->is_32_bit)
@@ -193,8 +194,10 @@ static int answer(struct session *s, const char *text)
         cairn_buffer_printf(&s->out, "0x%0*llx%s", s->is_32_bit ? 8 : 16,
                             (unsigned long long)address, o->form.pretty ? ": " : "\n");
     if (vaddr_of(s, address, &vaddr) &&
-        cairn_symbolize(s->symbolizer, s->module, vaddr, &symbol, &err) < 0)
+        cairn_symbolize(s->symbolizer, s->module, vaddr, &symbol, &err) < 0) {
+        s->out.size = whole; /* no half of an answer */
         return cli_report(&err);
+    }
     cli_gnu_text_put(&s->out, &o->form, &symbol);
     return s->out.size >= FLUSH_BYTES && !flush(s) ? CLI_FAILED : CLI_OK;
 }

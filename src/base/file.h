@@ -29,6 +29,7 @@ void cairn_file_close(struct cairn_file *file); /* all-zero is fine */
  */
 int cairn_file_guard(struct cairn_err *err);
 bool cairn_file_was_cut(const struct cairn_file *file);
+bool cairn_file_any_cut(void); /* was any so far? One load, for those who ask at every turn */
 
 /* The whole of a file or a pipe into memory, at most `limit` bytes (beyond: CAIRN_E_LIMIT). For
  * small files and those in /proc, which have no size. */

@@ -39,6 +39,7 @@ static _Atomic(struct block *) blocks = &first_block;
 
 static struct sigaction previous; /* written once, before our handler can run */
 static uintptr_t page_bytes;
+static atomic_bool any_mended;
 static atomic_flag installed = ATOMIC_FLAG_INIT;
 
 static struct slot *claim_in(struct block *block)
@@ -100,6 +101,11 @@ void cairn_guard_remove(struct cairn_span mapping)
         atomic_store(&slot->start, 0);
 }
 
+bool cairn_file_any_cut(void)
+{
+    return atomic_load_explicit(&any_mended, memory_order_relaxed);
+}
+
 bool cairn_file_was_cut(const struct cairn_file *file)
 {
     struct slot *slot = file->mapping.size ? slot_holding((uintptr_t)file->mapping.data) : NULL;
@@ -113,6 +119,7 @@ static bool mend_page(uintptr_t va)
     /* A page that faults again though it was mended would fault for ever (qemu-arm 7.2 does so). */
     if (!slot || atomic_fetch_add(&slot->n_mended, 1) > atomic_load(&slot->size) / page_bytes)
         return false;
+    atomic_store(&any_mended, true);
     void *page = (void *)(va & ~(page_bytes - 1));
     void *mapped =
         mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

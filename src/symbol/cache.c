@@ -235,7 +235,8 @@ bool cairn_cache_store(struct cairn_cache *cache, const struct cairn_cache_key *
     char name[CAIRN_CACHE_NAME_MAX + 1];
     struct cairn_buffer head = {0};
     struct cairn_err why;
-    if (!cache->folder || !name_of(key, kind, name))
+    /* What was made of a file that read as zeros must not outlive this run. */
+    if (!cache->folder || cairn_file_any_cut() || !name_of(key, kind, name))
         return false;
     struct cairn_cache_entry_header header = {.kind = kind,
                                               .module = key->path,

@@ -56,6 +56,19 @@ void cairn_symbolizer_free(struct cairn_symbolizer *s)
     cairn_free(s);
 }
 
+/* What reads as zeros gives wrong answers, not none: the module is lost. */
+static int check_cut(const struct cairn_module *module, struct cairn_err *err)
+{
+    bool image = cairn_file_was_cut(&module->found.image);
+    if (!image && !cairn_file_was_cut(&module->found.debug))
+        return CAIRN_OK;
+    cairn_fail(err, CAIRN_E_IO, "%s: was shortened while it was read",
+               image || !module->debug_path ? module->path : module->debug_path);
+    cairn_hint(err, "run again when nobody writes to it; copy over it with install(1) or mv(1), "
+                    "which put a new file in its place");
+    return CAIRN_E_IO;
+}
+
 /* One address, of a module whose contents are there. */
 static int look_up(struct cairn_symbolizer *s, struct cairn_module *module, uint64_t vaddr,
                    struct cairn_symbol *ret_symbol, struct cairn_err *err)
@@ -77,6 +90,11 @@ static int look_up(struct cairn_symbolizer *s, struct cairn_module *module, uint
         for (size_t i = 0; i < s->frames.n; i++)
             if (s->frames.frames[i].function)
                 answer.state = CAIRN_SYMBOL_NAMED;
+    }
+    if (cairn_file_any_cut()) {
+        int code = check_cut(module, err);
+        if (code < 0)
+            return code;
     }
     *ret_symbol = answer;
     return CAIRN_OK;
