@@ -118,7 +118,7 @@ def is_part_of(few, many):
 
 def explain_unknown(program, address, theirs):
     """cairn says nothing."""
-    if len(theirs) > 1 or program.symbols_over(address):
+    if program.symbols_over(address):
         return None
     if theirs[0][0] in program.nearest(address) or theirs[0][0] in program.labels_before(address):
         return "nearest"
@@ -135,7 +135,7 @@ def explain(program, oracle, address, mine, theirs, others):
         return "silent" if agree else None
     if not mine:
         return explain_unknown(program, address, theirs)
-    if len(mine) == 1 and at[0] == ("", 0) and agree and mine[0].source != "dwarf":
+    if len(mine) == 1 and at[0] == ("", 0) and at != bt and agree and mine[0].source != "dwarf":
         return "run on"
     if len(mine) == len(theirs):
         if at == bt:

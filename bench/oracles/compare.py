@@ -105,6 +105,13 @@ class Program:
         return list(dict.fromkeys(chosen))
 
 
+def is_elf(path):
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
 def limit_cpu(seconds):
     return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
 
@@ -230,7 +237,7 @@ def main():
     args = arguments()
     folder = os.path.join(args.out, "work", "answers")
     os.makedirs(folder, exist_ok=True)
-    names = args.names or sorted(n for n in os.listdir(args.out) if os.path.isfile(os.path.join(args.out, n)))
+    names = args.names or sorted(n for n in os.listdir(args.out) if is_elf(os.path.join(args.out, n)))
     unexplained = 0
     print("program       tool          asked   names   lines  chains   differ")
     for name in names:

@@ -146,6 +146,6 @@ need clang make_clang
 need sqlite-gcc make_sqlite sqlite-gcc gcc
 need sqlite-clang make_sqlite sqlite-clang clang-14 -gdwarf-5 -fuse-ld=lld
 need cpp200 make_cpp200
-need fortran gfortran -O2 -g -static-libgfortran "$here/programs/fortran.f90" -o fortran
+need fortran gfortran -O2 -g -Jwork -static-libgfortran "$here/programs/fortran.f90" -o fortran
 need ada make_ada
 exit 0
