@@ -15,7 +15,7 @@ packages() {
             dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium
         ;;
     bench) echo g++ python3 binutils time linux-perf ;;
-    full) echo qemu-user gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf cppcheck clang-tidy ;;
+    full) echo qemu-user g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy ;;
     format) echo clang-format ;;
     *)
         echo "deps.sh: there is no group $1" >&2

@@ -21,6 +21,12 @@ expect() { # WHAT EXPECTED FILE [OPTION...] ADDR
   got:      $got"
 }
 
+# The names that `cairn resolve` gives to lines of one address, in one line: $named
+resolved() { # FILE OPTION...
+    "$CAIRN" resolve "$@" -o - 2>>warnings >named.txt
+    named=$(sed 's/ 1$//' named.txt | xargs)
+}
+
 differ() { # WHAT GOT UNWANTED
     n_checks=$((n_checks + 1))
     [ "$2" != "$3" ] || fail "$1 is $3, so the test shows nothing"

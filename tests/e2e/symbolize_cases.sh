@@ -316,6 +316,63 @@ case_18() { # Rust's manglings, closures, names with semicolons in collapsed sta
     expect "semicolon" "odd; name odd.c:6" odd "$odd"
 }
 
+case_19() { # a library stored in an APK: asked by its entry, and by maps that show the APK and an offset
+    local f=liblibrary.so addr off page size=from_library
+    addr=$(at "$f" from_library)
+    /usr/bin/python3 - <<'PY'
+import struct, zipfile
+name, body = "lib/cpu/liblibrary.so", open("liblibrary.so", "rb").read()
+with zipfile.ZipFile("base.apk", "w") as apk:
+    apk.writestr("classes.dex", b"x" * 5000)
+    info = zipfile.ZipInfo(name)
+    pad = -(apk.fp.tell() + 30 + len(name) + 4) % 65536
+    info.extra = struct.pack("<HH", 0xD935, pad) + bytes(pad)
+    apk.writestr(info, body)
+at = open("base.apk", "rb").read().index(body)
+open("apk.offset", "w").write(str(at))
+PY
+    same "by entry" "$(frames "base.apk!/lib/cpu/$f" "$addr")" "$(frames "$f" "$addr")"
+    page=$(($(cat apk.offset) + (addr - $(segment_shift "$f" "$addr")) / 4096 * 4096))
+    off=$((addr & 4095))
+    printf '70000000-70010000 r-xp %08x 00:00 0 %s\n' "$page" /data/app/base.apk >apk.maps
+    printf '0x%x 1\n' $((0x70000000 + off)) >apk.txt
+    "$CAIRN" resolve apk.txt -o - --maps apk.maps --symbols . 2>>warnings >apk.named
+    same "by maps" "$(cat apk.named)" "$size 1"
+    printf '70000000-70010000 r-xp %08x 00:00 0 %s\n' $((page - $(cat apk.offset))) \
+        "/data/app/base.apk!/lib/cpu/$f" >apk.maps
+    "$CAIRN" resolve apk.txt -o - --maps apk.maps --symbols . 2>>warnings >apk.named
+    same "by maps that name the entry" "$(cat apk.named)" "$size 1"
+}
+
+case_20() { # kallsyms and KASLR, kernel modules, perf maps, anonymous memory, deleted files
+    local f=clang5-lld mark shift_by off
+    cat >kallsyms <<'TEXT'
+ffffffff9a000000 T _text
+ffffffff9a000100 T do_work
+ffffffff9a000200 t helper
+ffffffffc0400000 t in_module	[some]
+ffffffffc0400080 t after_it	[some]
+TEXT
+    sed -n '1,3s/^ffffffff9a/ffffffff81/p' kallsyms >System.map
+    printf '%s 1\n' 0xffffffff9a000110 0xffffffff9a000204 0xffffffffc0400010 >kernel.txt
+    resolved kernel.txt --kallsyms kallsyms
+    same "kallsyms" "$named" "do_work_[k] helper_[k] in_module_[k]"
+    resolved kernel.txt --kallsyms System.map --kernel-slide 19000000
+    same "System.map and slide" "$named" "do_work_[k] helper_[k] 0xffffffffc0400010"
+    printf '%s\n' "1000 100 first" "1040 20 second" >perf.map
+    printf '%s 1\n' 0x1010 0x1050 0x1060 0x2000 >jit.txt
+    echo '00001000-00003000 rwxp 00000000 00:00 0' >jit.maps
+    resolved jit.txt --maps jit.maps --perf-map perf.map
+    same "perf map: later lines win" "$named" "first_[j] second_[j] first_[j] 0x2000"
+    mark=$(at "$f" mark_hidden)
+    shift_by=$(segment_shift "$f" "$mark")
+    off=$((mark - shift_by))
+    printf '40000000-40010000 r-xp %08x 00:00 0 /gone/%s (deleted)\n' "$((off / 4096 * 4096))" "$f" >deleted.maps
+    printf '0x%x 1\n' $((0x40000000 + off % 4096)) >deleted.txt
+    resolved deleted.txt --maps deleted.maps --symbols . --names short
+    same "a file deleted since" "$named" "app::(anonymous namespace)::hidden"
+}
+
 case_21() { # gaps between symbols are unknown; answers keep the order and number of the questions
     local start size f=clang5-lld
     objcopy_ --strip-debug "$f" nodebug
@@ -334,5 +391,5 @@ run_cases "p_offset differs from p_vaddr" "segments chosen by p_filesz" "clang D
     "no .debug_aranges" "closures in functions" "dwz and altlink" "no linkage name" \
     "suffixes and variants" "return address minus one" "PLT stubs" "compressed sections" \
     ".gnu_debugdata" "debuglink, build ID" "discarded COMDAT" "line table rules" "split DWARF" \
-    "folded code, assembly" "Rust, closures, odd names" "libraries in an APK" "kernel, JIT, vdso" \
+    "folded code, assembly" "Rust, closures, odd names" "libraries in an APK" "kernel, JIT, deleted files" \
     "gaps, order"
