@@ -74,7 +74,6 @@ struct split_search {
     struct cairn_dwarf_unit *skeleton;
     struct cairn_dwarf_home found; /* units NULL: nothing yet */
     struct cairn_err refused; /* why the first file that is there was not taken; code 0: none */
-    bool noted;               /* the first path without a file is remembered */
     struct cairn_err *err;
 };
 
@@ -156,10 +155,6 @@ static int try_dwo(void *ctx, const char *path)
     struct cairn_err why;
     struct cairn_side_file *file;
     int code = cairn_side_file_open(s->files, CAIRN_SIDE_DWO, path, &file, &why);
-    if (code == CAIRN_E_MISSING && !s->noted) {
-        s->noted = true;
-        return cairn_side_file_note_absent(s->files, CAIRN_SIDE_DWO, path, s->err);
-    }
     if (code == CAIRN_E_MISSING)
         return 0;
     if (code < 0)
@@ -265,6 +260,7 @@ static int search_split(struct split_search *s)
     if (s->found.units)
         return CAIRN_OK;
     s->found = (struct cairn_dwarf_home){files->owner.units, s->skeleton};
+    files->is_incomplete = true;
     if (s->refused.code) {
         tell_refused(s);
         return CAIRN_OK;

@@ -28,11 +28,10 @@ enum cairn_side_file_kind {
     CAIRN_SIDE_SUP      /* the supplementary file */
 };
 
-/* One file that was opened, or looked for in vain. Never moves. */
+/* One file that was opened. Never moves. */
 struct cairn_side_file {
     enum cairn_side_file_kind kind;
-    char *path;
-    bool is_absent;         /* nothing is there: that is all that is known */
+    char *path;             /* absolute */
     struct cairn_file file; /* its size and time, for whoever remembers what it was */
     struct cairn_elf elf;
     struct cairn_elf_data sections[CAIRN_SIDE_SECTIONS];
@@ -77,6 +76,8 @@ struct cairn_dwarf_files {
     struct cairn_dwarf_functions *functions;
     size_t n_functions, cap_functions;
 
+    bool is_incomplete; /* a file is missing, or is not the right one: what was made without it
+                           holds for this run, and may not be kept for another */
     bool told_missing, told_other;
     unsigned n_told;
 };
@@ -122,10 +123,6 @@ int cairn_side_file_open(struct cairn_dwarf_files *files, enum cairn_side_file_k
                          struct cairn_err *err);
 
 void cairn_side_file_free(struct cairn_side_file *file);
-
-/* Notes that nothing is at `path`. CAIRN_E_NOMEM. */
-int cairn_side_file_note_absent(struct cairn_dwarf_files *files, enum cairn_side_file_kind kind,
-                                const char *path, struct cairn_err *err);
 
 /* Opens the alternate file that `elf` names, if any. */
 int cairn_dwarf_files_open_sup(struct cairn_dwarf_files *files, const struct cairn_elf *elf,

@@ -137,8 +137,9 @@ int cairn_dwarf_files_open_sup(struct cairn_dwarf_files *files, const struct cai
     if (code < 0)
         return cairn_fail_memory(err);
     if (!s.found) {
+        files->is_incomplete = true;
         tell(&s);
-        return cairn_side_file_note_absent(files, CAIRN_SIDE_SUP, s.link.name, err);
+        return CAIRN_OK;
     }
     cairn_log(CAIRN_LOG_INFO, "%s: supplementary file %s", owner->path, s.found->path);
     owner->dwarf->alt_str = s.found->info.str;

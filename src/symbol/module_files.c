@@ -56,7 +56,6 @@ static size_t add_others(const struct cairn_dwarf_files *files, struct cairn_cac
     for (size_t i = 0; i < files->n; i++) {
         const struct cairn_side_file *side = files->files[i];
         out[i] = (struct cairn_cache_file){.role = CAIRN_CACHE_OTHER,
-                                           .absent = side->is_absent,
                                            .path = side->path,
                                            .build_id = "",
                                            .size = side->file.bytes.size,

@@ -131,7 +131,7 @@ static int use_image(struct cairn_module *m, const struct cairn_way_settings *se
 {
     struct cairn_module_key key;
     bool kept = false;
-    if (is_kept(m, settings)) {
+    if (is_kept(m, settings) && !m->files.is_incomplete) {
         int code = cairn_module_key_make(m, true, &key, err);
         if (code < 0)
             return code;

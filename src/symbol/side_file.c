@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* One file beside the module: opened, and its sections read as far as names need them. */
 #include <errno.h>
+#include <limits.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -213,46 +215,44 @@ static struct cairn_side_file *find_known(const struct cairn_dwarf_files *files,
     return files->files[index];
 }
 
+/* What a path means now: files are told apart by it, and may be remembered for longer than this
+ * process has its folder. NULL: memory is gone. */
+static char *absolute(const char *path)
+{
+    struct cairn_buffer text = {0};
+    char cwd[PATH_MAX];
+    if (path[0] != '/' && getcwd(cwd, sizeof cwd))
+        cairn_buffer_printf(&text, "%s/", cwd);
+    cairn_buffer_str(&text, path);
+    char *whole = text.failed ? NULL : cairn_strdup(cairn_buffer_text(&text));
+    cairn_buffer_done(&text);
+    return whole;
+}
+
 int cairn_side_file_open(struct cairn_dwarf_files *files, enum cairn_side_file_kind kind,
                          const char *path, struct cairn_side_file **ret_file, struct cairn_err *err)
 {
     struct stat st;
-    struct cairn_side_file *known = find_known(files, path);
-    if (known && !known->is_absent) {
-        *ret_file = known->kind == kind ? known : NULL;
-        return CAIRN_OK;
-    }
     if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
         return cairn_fail(err, CAIRN_E_MISSING, "%s: no such file", path);
     CAIRN_AUTO(free_file) struct cairn_side_file *f = cairn_alloc(1, sizeof *f);
-    if (!f || !(f->path = cairn_strdup(path)))
+    if (!f || !(f->path = absolute(path)))
         return cairn_fail_memory(err);
+    struct cairn_side_file *known = find_known(files, f->path);
+    if (known) {
+        *ret_file = known->kind == kind ? known : NULL;
+        return CAIRN_OK;
+    }
     f->kind = kind;
-    int code = cairn_file_open(path, &f->file, err);
+    int code = cairn_file_open(f->path, &f->file, err);
     if (code < 0)
         return code;
     code = read_file(files, f, err);
     if (code < 0)
-        return cairn_fail_in(err, code, path);
+        return cairn_fail_in(err, code, f->path);
     code = keep(files, f, err);
     if (code < 0)
         return code;
     *ret_file = CAIRN_TAKE(f);
     return CAIRN_OK;
-}
-
-int cairn_side_file_note_absent(struct cairn_dwarf_files *files, enum cairn_side_file_kind kind,
-                                const char *path, struct cairn_err *err)
-{
-    if (find_known(files, path))
-        return CAIRN_OK;
-    CAIRN_AUTO(free_file) struct cairn_side_file *f = cairn_alloc(1, sizeof *f);
-    if (!f || !(f->path = cairn_strdup(path)))
-        return cairn_fail_memory(err);
-    f->kind = kind;
-    f->is_absent = true;
-    int code = keep(files, f, err);
-    if (code == CAIRN_OK)
-        (void)CAIRN_TAKE(f);
-    return code;
 }
