@@ -8,6 +8,8 @@
 #include "symbol/module_files.h"
 
 enum {
+    SPLIT_SHARE = 4,    /* .debug_info is hardly less than the lines, unless it is elsewhere */
+    SPLIT_FACTOR = 8,   /* and in most programs so many times as much */
     SHARE = 4,          /* an index is made once the look-ups have cost a quarter of it */
     LOOKUP_BYTES = 512, /* what a look-up costs, in bytes of .debug_info that could be read */
     BATCH_MIN = 64,     /* fewer addresses are not worth an estimate */
@@ -15,19 +17,21 @@ enum {
     INDEX_SHARE = 2,    /* of the debug information: what making an index may need in memory */
 };
 
-/* Bytes of debug information as they stand in the file; 0: there is none. */
-static uint64_t size_in_file(const struct cairn_module *m)
+static uint64_t size_of(const struct cairn_elf *elf, const char *name)
 {
-    static const char *const names[] = {".debug_info", ".zdebug_info", ".debug_line",
-                                        ".zdebug_line"};
-    uint64_t size = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct cairn_elf_section section;
-        if (cairn_elf_find_section(cairn_module_dwarf_elf(m), names[i], &section) &&
-            section.type != SHT_NOBITS)
-            size += section.size;
-    }
-    return size;
+    struct cairn_elf_section section;
+    return cairn_elf_find_section(elf, name, &section) && section.type != SHT_NOBITS ? section.size
+                                                                                     : 0;
+}
+
+/* Bytes of debug information as they stand in the file; 0: there is none. Where functions are in
+ * .dwo files it is guessed from the lines, which stay in the program. */
+static uint64_t guess_size(const struct cairn_module *m)
+{
+    const struct cairn_elf *elf = cairn_module_dwarf_elf(m);
+    uint64_t info = size_of(elf, ".debug_info") + size_of(elf, ".zdebug_info");
+    uint64_t lines = size_of(elf, ".debug_line") + size_of(elf, ".zdebug_line");
+    return info < lines / SPLIT_SHARE ? lines * SPLIT_FACTOR : info + lines;
 }
 
 static bool has_aranges(const struct cairn_module *m)
@@ -59,8 +63,7 @@ void cairn_module_leave_way(struct cairn_module *m)
 /* Is what is found out about the module worth a file? */
 static bool is_kept(const struct cairn_module *m, const struct cairn_way_settings *settings)
 {
-    uint64_t size = size_in_file(m);
-    return settings->cache && size && size >= settings->small_bytes;
+    return settings->cache && m->way.size && m->way.size >= settings->small_bytes;
 }
 
 /* An entry of the cache, made from the module's files as they are. CAIRN_E_MISSING: there is none.
@@ -189,7 +192,7 @@ static int begin_units(struct cairn_module *m, const struct cairn_way_settings *
                        struct cairn_err *err)
 {
     bool by_aranges = has_aranges(m);
-    enum cairn_way way = size_in_file(m) ? CAIRN_WAY_UNITS : CAIRN_WAY_SYMBOLS;
+    enum cairn_way way = m->way.size ? CAIRN_WAY_UNITS : CAIRN_WAY_SYMBOLS;
     if (way == CAIRN_WAY_UNITS && !by_aranges && is_kept(m, settings)) {
         int code = load_map(m, settings->cache, err);
         if (code < 0 && code != CAIRN_E_MISSING)
@@ -211,6 +214,7 @@ static int begin(struct cairn_module *m, const struct cairn_way_settings *settin
                  struct cairn_err *err)
 {
     m->way.begun = true;
+    m->way.size = guess_size(m);
     if (settings->use != CAIRN_INDEX_NEVER && is_kept(m, settings)) {
         int code = load_index(m, settings->cache, err);
         if (code == CAIRN_OK) {
@@ -251,15 +255,15 @@ static bool is_worth_it(struct cairn_module *m, const struct cairn_way_settings 
                         uint64_t bytes, uint64_t n_lookups)
 {
     uint64_t all = m->dwarf.info.size;
-    if (!m->has_dwarf || all < settings->small_bytes)
+    if (!m->has_dwarf || m->way.size < settings->small_bytes)
         return false;
-    if (all / INDEX_SHARE > settings->memory_bytes) {
+    if (m->way.size / INDEX_SHARE > settings->memory_bytes) {
         m->way.settled = true;
         return false;
     }
     uint64_t left = all > m->way.held_bytes ? all - m->way.held_bytes : 0;
     bool by_units = bytes >= all / SHARE && left >= all / SHARE;
-    return by_units || n_lookups >= all / SHARE / LOOKUP_BYTES;
+    return by_units || n_lookups >= m->way.size / SHARE / LOOKUP_BYTES;
 }
 
 int cairn_module_choose_way(struct cairn_module *m, const struct cairn_way_settings *settings,
@@ -317,7 +321,7 @@ int cairn_module_choose_way_for(struct cairn_module *m, const struct cairn_way_s
         if (code < 0)
             return code;
     }
-    if (m->way.settled || n_vaddrs < BATCH_MIN || size_in_file(m) < settings->small_bytes)
+    if (m->way.settled || n_vaddrs < BATCH_MIN || m->way.size < settings->small_bytes)
         return CAIRN_OK;
     int code = estimate(m, vaddrs, n_vaddrs, &bytes, err);
     if (code < 0)

@@ -21,7 +21,7 @@
 
 /* Debug information of less than this is read faster than an index of it is written and found
  * again, and would fill the folder with small files. */
-enum { CAIRN_WAY_SMALL_BYTES = 1 << 20 };
+enum { CAIRN_WAY_SMALL_BYTES = 256 << 10 };
 
 /* The same for all modules of a symbolizer. */
 struct cairn_way_settings {
@@ -34,9 +34,10 @@ struct cairn_way_settings {
 
 /* Of one module. */
 struct cairn_module_way {
-    bool begun;   /* the cache was asked */
-    bool settled; /* nothing is left to decide */
-    bool gave_up; /* an index could not be made, or had to go for the bound: never again */
+    bool begun;    /* the cache was asked */
+    bool settled;  /* nothing is left to decide */
+    bool gave_up;  /* an index could not be made, or had to go for the bound: never again */
+    uint64_t size; /* of debug information, about */
     uint64_t n_lookups;
     uint64_t read_bytes; /* of .debug_info, unit by unit; also what was read twice */
     uint64_t held_bytes; /* of .debug_info: units whose tables are there */
