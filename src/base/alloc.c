@@ -4,8 +4,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cairn/error.h>
+
+enum { LARGE_PAGE = 2 << 20 };
 
 static long fail_countdown = -1; /* tests only; negative: never fail */
 
@@ -65,4 +68,12 @@ int cairn_grow(void **array, size_t *cap, size_t need, size_t size)
     *array = grown;
     *cap = wanted;
     return CAIRN_OK;
+}
+
+void cairn_advise_filled(void *block, size_t bytes)
+{
+    uintptr_t first = ((uintptr_t)block + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);
+    uintptr_t end = ((uintptr_t)block + bytes) & ~(uintptr_t)(LARGE_PAGE - 1);
+    if (bytes >= LARGE_PAGE && end > first) /* a refusal changes nothing */
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
 }

@@ -160,6 +160,7 @@ enum cairn_dw_lne {
     CAIRN_DW_LNE_END_SEQUENCE = 1,
     CAIRN_DW_LNE_SET_ADDRESS = 2,
     CAIRN_DW_LNE_DEFINE_FILE = 3,
+    CAIRN_DW_LNE_SET_DISCRIMINATOR = 4,
 };
 
 enum cairn_dw_lnct {

@@ -120,6 +120,19 @@ static const char *read_string(struct cairn_span section, uint64_t off)
     return cairn_span_str(rest, 0);
 }
 
+void cairn_dwarf_check_texts(struct cairn_dwarf *d)
+{
+    const uint8_t *at = d->str.data, *end = at + d->str.size;
+    while (at < end) {
+        size_t left = (size_t)(end - at);
+        at = (const uint8_t *)memchr(at, 0, left < STRING_MAX_BYTES ? left : STRING_MAX_BYTES);
+        if (!at)
+            return;
+        at++;
+    }
+    d->str_is_sound = true;
+}
+
 const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                                struct cairn_span home, uint16_t form, uint64_t value)
 {
@@ -127,6 +140,8 @@ const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_d
     case CAIRN_DW_FORM_STRING:
         return read_string(home, value);
     case CAIRN_DW_FORM_STRP:
+        if (d->str_is_sound && value < d->str.size)
+            return (const char *)d->str.data + value;
         return read_string(d->str, value);
     case CAIRN_DW_FORM_LINE_STRP:
         return read_string(d->line_str, value);

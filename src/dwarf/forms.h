@@ -89,6 +89,10 @@ static inline uint64_t cairn_dwarf_form_read(struct cairn_reader *r, uint16_t *f
 const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                                struct cairn_span home, uint16_t form, uint64_t value);
 
+/* Looks at all of .debug_str once, so that no text of it need be looked at when it is found: for
+ * whoever asks for very many. */
+void cairn_dwarf_check_texts(struct cairn_dwarf *d);
+
 /* Is the form one of an address (rather than of a number)? */
 bool cairn_dwarf_form_is_address(uint16_t form);
 

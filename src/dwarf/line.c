@@ -5,8 +5,8 @@
  *     program:  set_address A | special | special | ... | end_sequence | set_address B | ...
  *     rows:     \------------- a sequence --------------/
  *
- * Hot path: a special opcode moves address and line and adds a row; one division by the line range,
- * no call.
+ * Hot path: opcodes without operands or with one of a single byte, by a table of what each does, in
+ * registers, without a call.
  */
 #include "dwarf/line.h"
 
@@ -67,19 +67,19 @@ static void push_row(struct machine *m, struct cairn_dwarf_row row)
     lines->rows[lines->n_rows++] = row;
 }
 
-/* A row at the machine's present state: the last one at an address wins, and one that says the
- * same as the row before it is left out. */
-static inline void add_row(struct machine *m)
+/* A row: the last one at an address wins, and one that says the same as the row before it is left
+ * out. */
+static inline void add_row_at(struct machine *m, uint64_t vaddr, uint32_t file, uint32_t line)
 {
     struct cairn_dwarf_lines *lines = m->lines;
     if (!m->begun) {
         m->begun = true;
-        m->dropped = !cairn_dwarf_is_code(m->d, m->vaddr);
+        m->dropped = !cairn_dwarf_is_code(m->d, vaddr);
     }
-    uint64_t low = m->vaddr - m->base;
+    uint64_t low = vaddr - m->base;
     if (m->dropped || low >= UINT32_MAX)
         return;
-    struct cairn_dwarf_row row = {(uint32_t)low, m->file, m->line};
+    struct cairn_dwarf_row row = {(uint32_t)low, file, line};
     if (lines->n_rows > m->first_row) {
         struct cairn_dwarf_row *last = &lines->rows[lines->n_rows - 1];
         if (last->low == row.low) {
@@ -92,6 +92,12 @@ static inline void add_row(struct machine *m)
             return;
     }
     push_row(m, row);
+}
+
+/* A row at the machine's present state. */
+static void add_row(struct machine *m)
+{
+    add_row_at(m, m->vaddr, m->file, m->line);
 }
 
 /* Rows out of order: sorted, and of those at one address the last of the program is kept. */
@@ -222,22 +228,124 @@ static void run_standard(struct machine *m, uint8_t opcode)
     }
 }
 
-static void run(struct machine *m)
+/* One opcode, whatever it is. */
+static void run_one(struct machine *m)
 {
-    const unsigned opcode_base = m->h->opcode_base;
     const unsigned line_range = m->h->line_range ? m->h->line_range : 1;
-    const int line_base = m->h->line_base;
-    begin_sequence(m);
-    while (cairn_reader_more(&m->r)) {
-        uint8_t opcode = m->r.bytes.data[m->r.pos++];
-        if (opcode < opcode_base) {
-            run_standard(m, opcode);
+    uint8_t opcode = m->r.bytes.data[m->r.pos++];
+    if (opcode < m->h->opcode_base) {
+        run_standard(m, opcode);
+        return;
+    }
+    unsigned adjusted = opcode - m->h->opcode_base;
+    advance(m, adjusted / line_range);
+    m->line += (uint32_t)(m->h->line_base + (int)(adjusted % line_range));
+    add_row(m);
+}
+
+/* What an opcode does to address and line, where that is all it does. */
+struct step {
+    uint32_t vaddr;
+    int32_t line;
+    uint8_t kind;
+};
+
+enum {
+    STEP_OTHER,
+    STEP_ROW,
+    STEP_NOTHING,
+    STEP_SKIP,
+    STEP_PC,
+    STEP_LINE,
+    STEP_FILE,
+    STEP_EXTENDED
+};
+
+static void list_steps(const struct cairn_dwarf_line_header *h, struct step *steps)
+{
+    static const uint8_t standard[][2] = {
+        {CAIRN_DW_LNS_EXTENDED, STEP_EXTENDED}, {CAIRN_DW_LNS_COPY, STEP_ROW},
+        {CAIRN_DW_LNS_ADVANCE_PC, STEP_PC},     {CAIRN_DW_LNS_ADVANCE_LINE, STEP_LINE},
+        {CAIRN_DW_LNS_SET_FILE, STEP_FILE},     {CAIRN_DW_LNS_NEGATE_STMT, STEP_NOTHING}};
+    const unsigned line_range = h->line_range ? h->line_range : 1;
+    memset(steps, 0, 256 * sizeof *steps);
+    if (h->max_ops != 1)
+        return; /* an instruction is several operations: none is that simple */
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
+        steps[standard[i][0]].kind = standard[i][1];
+    if (CAIRN_DW_LNS_SET_COLUMN < h->opcode_base && h->lengths[CAIRN_DW_LNS_SET_COLUMN - 1] == 1)
+        steps[CAIRN_DW_LNS_SET_COLUMN].kind = STEP_SKIP;
+    for (unsigned opcode = h->opcode_base; opcode < 256; opcode++) {
+        unsigned adjusted = opcode - h->opcode_base;
+        steps[opcode] = (struct step){adjusted / line_range * h->min_length,
+                                      h->line_base + (int)(adjusted % line_range), STEP_ROW};
+    }
+}
+
+/* The bytes of set_discriminator, which changes nothing that is asked for; 0: it is another one, or
+ * runs past the end. */
+static size_t discriminator_bytes(const uint8_t *at, const uint8_t *end)
+{
+    bool is = end - at >= 3 && at[1] && at[1] < 0x80 && at[2] == CAIRN_DW_LNE_SET_DISCRIMINATOR;
+    return is && end - at >= 2 + at[1] ? 2u + at[1] : 0;
+}
+
+/* Runs on while opcodes are simple and their operands have at most two bytes; all that changes is
+ * held in registers. */
+static void run_simple(struct machine *m, const struct step *steps)
+{
+    const uint8_t *at = m->r.bytes.data + m->r.pos, *end = m->r.bytes.data + m->r.bytes.size;
+    const uint32_t min_length = m->h->min_length;
+    uint64_t vaddr = m->vaddr;
+    uint32_t line = m->line, file = m->file;
+    while (at < end && !m->no_memory) {
+        const struct step *step = &steps[*at];
+        if (step->kind == STEP_ROW) {
+            at++;
+            vaddr += step->vaddr;
+            line += (uint32_t)step->line;
+            add_row_at(m, vaddr, file, line);
             continue;
         }
-        unsigned adjusted = opcode - opcode_base;
-        advance(m, adjusted / line_range);
-        m->line += (uint32_t)(line_base + (int)(adjusted % line_range));
-        add_row(m);
+        if (step->kind == STEP_NOTHING) {
+            at++;
+            continue;
+        }
+        if (step->kind == STEP_EXTENDED) {
+            size_t size = discriminator_bytes(at, end);
+            at += size;
+            if (!size)
+                break;
+            continue;
+        }
+        if (step->kind == STEP_OTHER || end - at < 3 || (at[1] & at[2] & 0x80))
+            break;
+        bool two = at[1] & 0x80;
+        uint32_t operand = two ? (at[1] & 0x7fu) | (uint32_t)at[2] << 7 : at[1];
+        uint32_t sign = two ? 0x2000 : 0x40;
+        at += two ? 3 : 2;
+        if (step->kind == STEP_PC)
+            vaddr += (uint64_t)operand * min_length;
+        else if (step->kind == STEP_LINE)
+            line += operand - ((operand & sign) << 1);
+        else if (step->kind == STEP_FILE)
+            file = operand;
+    }
+    m->r.pos = (size_t)(at - m->r.bytes.data);
+    m->vaddr = vaddr;
+    m->line = line;
+    m->file = file;
+}
+
+static void run(struct machine *m)
+{
+    struct step steps[256];
+    list_steps(m->h, steps);
+    begin_sequence(m);
+    while (cairn_reader_more(&m->r)) {
+        run_simple(m, steps);
+        if (cairn_reader_more(&m->r))
+            run_one(m);
     }
     m->lines->n_rows = m->first_row; /* a sequence without an end says nothing about its last row */
 }

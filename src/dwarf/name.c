@@ -51,10 +51,14 @@ int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die_off,
 {
     struct cairn_dwarf_name found = {.declared = die_off, .home = units};
     struct cairn_dwarf_spot at = {units, die_off};
+    const struct cairn_dwarf_units *home = NULL; /* of `unit` */
+    struct cairn_dwarf_unit *unit = NULL;
     for (int i = 0; i < ORIGINS_MAX && at.home; i++) {
-        struct cairn_dwarf_unit *unit;
         struct cairn_dwarf_die die;
-        int code = open_at(&at, &unit, err);
+        int code = CAIRN_OK;
+        if (at.home != home || at.die < unit->off || at.die >= unit->end)
+            code = open_at(&at, &unit, err); /* else in the same unit, as mostly */
+        home = unit ? at.home : NULL;
         if (code < 0)
             return code;
         if (!unit || !take(&at, unit, &die, &found) ||

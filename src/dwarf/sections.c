@@ -63,8 +63,10 @@ static void insertion_sort(uint8_t *records, size_t n, size_t size)
     }
 }
 
-/* One stable pass; false where all records share the digit, and nothing was moved. */
-static bool sort_digit(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned shift)
+/* One stable pass; false where all records share the digit, and nothing was moved. Inlined, so that
+ * a record of a size that the compiler knows is moved without a call. */
+static inline __attribute__((always_inline)) bool
+sort_digit_of(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned shift)
 {
     size_t start[DIGITS] = {0};
     for (size_t i = 0; i < n; i++)
@@ -81,6 +83,18 @@ static bool sort_digit(const uint8_t *from, uint8_t *to, size_t n, size_t size, 
         memcpy(to + start[key_of(record) >> shift & (DIGITS - 1)]++ * size, record, size);
     }
     return true;
+}
+
+static bool sort_digit(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned shift)
+{
+    switch (size) {
+    case 12:
+        return sort_digit_of(from, to, n, 12, shift);
+    case 16:
+        return sort_digit_of(from, to, n, 16, shift);
+    default:
+        return sort_digit_of(from, to, n, size, shift);
+    }
 }
 
 int cairn_dwarf_sort(void *records, size_t n, size_t size)

@@ -27,10 +27,15 @@ static int take_units(struct cairn_index_units *units, struct cairn_index_names 
                       struct cairn_index_parts *parts, struct cairn_err *err)
 {
     int code = CAIRN_OK;
+    size_t n_records = 0, n_nodes = 0;
+    for (size_t i = 0; i < units->n; i++) {
+        n_records += units->units[i].n;
+        n_nodes += units->units[i].n_nodes;
+    }
+    cairn_index_expect(parts, n_records, n_nodes);
     for (size_t i = 0; code == CAIRN_OK && i < units->n; i++) {
-        if (units->units[i].table)
-            code = cairn_index_names_take(names, &units->units[i], parts, err);
-        cairn_index_unit_trim(&units->units[i]);
+        code = cairn_index_names_take(names, &units->units[i], parts, err);
+        cairn_arena_done(&units->units[i].texts);
     }
     return code;
 }

@@ -36,7 +36,8 @@ enum {
     AT_SECTIONS = AT_COUNTS + 4 * N_COUNTS,
     AT_CHECKSUM = AT_SECTIONS + 16 * N_SECTIONS,
     HEAD_BYTES = AT_CHECKSUM + 8,
-    ALIGN = 8
+    ALIGN = 8,
+    ROW_BYTES = 6 /* of large modules, about */
 };
 
 /* FNV-1a: against accidents, not against people. */
@@ -116,6 +117,24 @@ void cairn_index_done(struct cairn_index *index)
     *index = (struct cairn_index){0};
 }
 
+/* A buffer that will be filled. */
+static void expect(struct cairn_buffer *buffer, size_t bytes)
+{
+    if (cairn_buffer_reserve(buffer, bytes))
+        cairn_advise_filled(buffer->data, buffer->cap);
+}
+
+void cairn_index_expect(struct cairn_index_parts *parts, size_t n_records, size_t n_nodes)
+{
+    expect(&parts->records.data, n_records * ROW_BYTES);
+    expect(&parts->nodes.data, n_nodes * ROW_BYTES);
+}
+
+void cairn_index_expect_texts(struct cairn_index_parts *parts, size_t bytes)
+{
+    expect(&parts->texts.data, bytes);
+}
+
 static int finish_parts(struct cairn_index_parts *p, struct cairn_err *err)
 {
     int code = cairn_columns_finish(&p->records, err);
@@ -173,7 +192,7 @@ int cairn_index_write(struct cairn_index_parts *p, struct cairn_buffer *out, str
         return code;
     for (size_t i = 0; i < N_SECTIONS; i++)
         total += parts[i]->size + ALIGN;
-    cairn_buffer_reserve(out, total);
+    expect(out, total);
     cairn_buffer_add(out, zeros, HEAD_BYTES);
     for (size_t i = 0; i < N_SECTIONS && !out->failed; i++) {
         cairn_buffer_add(out, zeros, -(out->size - start) & (ALIGN - 1));

@@ -58,6 +58,10 @@ struct cairn_index_parts {
     struct cairn_texts_writer texts, paths;
 };
 
+/* Makes room for about this many rows and bytes of text; more may come. */
+void cairn_index_expect(struct cairn_index_parts *parts, size_t n_records, size_t n_nodes);
+void cairn_index_expect_texts(struct cairn_index_parts *parts, size_t bytes);
+
 /* Finishes the parts and appends the image; frees each part on the way. CAIRN_E_NOMEM,
  * CAIRN_E_LIMIT. */
 int cairn_index_write(struct cairn_index_parts *parts, struct cairn_buffer *out,

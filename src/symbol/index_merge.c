@@ -89,7 +89,7 @@ static int list_claims(const struct cairn_index_units *units, const struct cairn
 }
 
 /* The number of records that begin at or below `at`. */
-static size_t count_below(const struct cairn_unit_table *t, uint32_t at)
+static size_t count_below(const struct cairn_index_unit *t, uint32_t at)
 {
     size_t low = 0, high = t->n;
     while (low < high) {
@@ -105,7 +105,7 @@ static size_t count_below(const struct cairn_unit_table *t, uint32_t at)
 /* Adds the runs of a unit within [low, high). */
 static int add_runs(struct merging *m, uint32_t unit, uint32_t low, uint32_t high, uint32_t by_root)
 {
-    const struct cairn_unit_table *t = m->units->units[unit].table;
+    const struct cairn_index_unit *t = &m->units->units[unit];
     size_t i = count_below(t, low);
     i -= i > 0;
     while (i < t->n && t->starts[i] < high) {
@@ -131,8 +131,6 @@ static int add_code(struct merging *m, uint32_t unit, uint32_t low, uint32_t hig
     const struct cairn_dwarf *d = &m->units->module->dwarf;
     uint64_t base = cairn_dwarf_base(d);
     int code = CAIRN_OK;
-    if (!m->units->units[unit].table)
-        return CAIRN_OK;
     for (size_t i = 0; code == CAIRN_OK && i < d->n_code && d->code[i].low - base < high; i++) {
         uint64_t code_low = d->code[i].low - base, code_high = d->code[i].high - base;
         uint32_t begin = code_low > low ? (uint32_t)code_low : low;
@@ -209,7 +207,7 @@ static void put_gap(struct merging *m, uint32_t at)
 /* A run that no other touches. */
 static void put_run(struct merging *m, const struct run *run)
 {
-    const struct cairn_unit_table *t = m->units->units[run->unit].table;
+    const struct cairn_index_unit *t = &m->units->units[run->unit];
     put_gap(m, run->low);
     put(m, run->low, &t->records[run->first]);
     for (size_t i = (size_t)run->first + 1; i < t->n && t->starts[i] < run->high; i++)
@@ -226,8 +224,8 @@ struct open_runs {
 /* Before whom would `a` be asked? */
 static bool is_before(const struct merging *m, const struct run *a, const struct run *b)
 {
-    bool a_line = !m->units->units[a->unit].table->records[a->first].node;
-    bool b_line = !m->units->units[b->unit].table->records[b->first].node;
+    bool a_line = !m->units->units[a->unit].records[a->first].node;
+    bool b_line = !m->units->units[b->unit].records[b->first].node;
     if (a_line != b_line)
         return b_line;
     if (a->by_root != b->by_root)
@@ -249,7 +247,7 @@ static uint32_t put_best(struct merging *m, struct open_runs *open, uint32_t at)
     unsigned kept = 0;
     for (unsigned i = 0; i < open->n; i++) {
         struct run run = open->runs[i];
-        const struct cairn_unit_table *t = m->units->units[run.unit].table;
+        const struct cairn_index_unit *t = &m->units->units[run.unit];
         if (run.high <= at)
             continue;
         while ((size_t)run.first + 1 < t->n && t->starts[run.first + 1] <= at)
@@ -265,7 +263,7 @@ static uint32_t put_best(struct merging *m, struct open_runs *open, uint32_t at)
     open->n = kept;
     if (best) {
         put_gap(m, at);
-        put(m, at, &m->units->units[best->unit].table->records[best->first]);
+        put(m, at, &m->units->units[best->unit].records[best->first]);
         m->end = next;
     }
     return next;

@@ -45,7 +45,7 @@ static uint32_t number_of(struct cairn_table *table, uint64_t key, uint32_t *n, 
 }
 
 /* The image's number of a function. */
-static int take_function(struct cairn_index_names *names, const struct cairn_function *f,
+static int take_function(struct cairn_index_names *names, const struct cairn_index_said *f,
                          struct cairn_index_parts *parts, uint32_t *ret_number,
                          struct cairn_err *err)
 {
@@ -56,15 +56,14 @@ static int take_function(struct cairn_index_names *names, const struct cairn_fun
     uint32_t name = text;
     bool is_new = false;
     if (flags == CAIRN_FUNCTION_HAS_NAME) {
-        qualified = cairn_strings_add_str(&names->texts, f->shown);
+        qualified = cairn_strings_add_str(&names->texts, f->qualified);
         uint64_t pair = (uint64_t)text << 32 | qualified;
         name = number_of(&names->qualified, pair, &names->n_pairs, &is_new);
     }
     if (text == UINT32_MAX || qualified == UINT32_MAX || name == UINT32_MAX)
         return cairn_fail_memory(err);
-    if (name >> 30 || f->decl_line == UINT32_MAX)
-        return cairn_fail(err, CAIRN_E_LIMIT, "more than %d names, or a line that is no number",
-                          1 << 30);
+    if (name >> 30)
+        return cairn_fail(err, CAIRN_E_LIMIT, "more than %d names", 1 << 30);
     uint64_t key = (uint64_t)(name << 2 | flags) << 32 | f->decl_line;
     uint32_t n = parts->functions.n;
     *ret_number = number_of(&names->function_of, key, &n, &is_new);
@@ -76,78 +75,53 @@ static int take_function(struct cairn_index_names *names, const struct cairn_fun
     return CAIRN_OK;
 }
 
-/* The column's value for a file of the unit, remembered in `files`. UINT32_MAX: memory is gone. */
-static uint32_t take_path(struct cairn_index_names *names, struct cairn_index_unit *u,
-                          uint32_t *files, uint32_t file)
+static void take_nodes(const struct cairn_index_unit *u, const uint32_t *paths,
+                       const uint32_t *functions, struct cairn_index_parts *parts)
 {
-    if (file >= u->table->lines.n_files)
-        return 0;
-    if (files[file] == UINT32_MAX) {
-        const char *path = cairn_unit_table_path(u->table, u->unit, file);
-        uint32_t number = path ? cairn_strings_add_str(&names->paths, path) : 0;
-        if (number == UINT32_MAX)
-            return UINT32_MAX;
-        files[file] = path ? number + 1 : 0;
-    }
-    return files[file];
-}
-
-static int take_nodes(struct cairn_index_names *names, struct cairn_index_unit *u, uint32_t *files,
-                      const uint32_t *functions, struct cairn_index_parts *parts,
-                      struct cairn_err *err)
-{
-    const struct cairn_dwarf_functions *f = &u->table->functions;
-    if (f->n_nodes >= UINT32_MAX - parts->nodes.n)
-        return cairn_fail(err, CAIRN_E_LIMIT, "more than 4 billion functions and inlined calls");
-    for (uint32_t i = 0; i < f->n_nodes; i++) {
-        const struct cairn_dwarf_node *node = &f->nodes[i];
-        uint32_t row[CAIRN_NODE_COLUMNS] = {functions[u->function_of[i]]};
-        if (node->parent) {
-            row[CAIRN_NODE_UP] = i + 1 - node->parent;
-            row[CAIRN_NODE_CALL_FILE] = take_path(names, u, files, node->call_file);
-            row[CAIRN_NODE_CALL_LINE] = node->call_line;
-            if (row[CAIRN_NODE_CALL_FILE] == UINT32_MAX)
-                return cairn_fail_memory(err);
-        }
+    for (uint32_t i = 0; i < u->n_nodes; i++) {
+        const struct cairn_dwarf_node *node = &u->nodes[i];
+        const uint32_t row[CAIRN_NODE_COLUMNS] = {
+            [CAIRN_NODE_FUNCTION] = functions[node->die],
+            [CAIRN_NODE_UP] = node->parent ? i + 1 - node->parent : 0,
+            [CAIRN_NODE_CALL_FILE] = paths[node->call_file],
+            [CAIRN_NODE_CALL_LINE] = node->parent ? node->call_line : 0,
+        };
         cairn_columns_add(&parts->nodes, row);
     }
-    return CAIRN_OK;
 }
 
-static int change_records(struct cairn_index_names *names, struct cairn_index_unit *u,
-                          uint32_t *files, uint32_t first_node, struct cairn_err *err)
+static void change_records(struct cairn_index_unit *u, const uint32_t *paths, uint32_t first_node)
 {
-    for (size_t i = 0; i < u->table->n; i++) {
-        struct cairn_unit_record *record = &u->table->records[i];
+    for (size_t i = 0; i < u->n; i++) {
+        struct cairn_unit_record *record = &u->records[i];
         if (record->node)
             record->node += first_node;
-        if (record->file == (uint32_t)CAIRN_DWARF_NO_FILE)
-            continue;
-        record->file = take_path(names, u, files, record->file);
-        if (record->file == UINT32_MAX)
-            return cairn_fail_memory(err);
+        if (record->file != (uint32_t)CAIRN_DWARF_NO_FILE)
+            record->file = paths[record->file];
     }
-    return CAIRN_OK;
 }
 
 int cairn_index_names_take(struct cairn_index_names *names, struct cairn_index_unit *u,
                            struct cairn_index_parts *parts, struct cairn_err *err)
 {
-    size_t n_files = u->table->lines.n_files;
-    uint32_t *files = cairn_realloc(NULL, n_files ? n_files : 1, sizeof *files);
-    uint32_t *functions =
-        cairn_realloc(NULL, u->n_functions ? u->n_functions : 1, sizeof *functions);
+    uint32_t *paths = cairn_alloc((size_t)u->n_paths + 1, sizeof *paths); /* 0 stays "none" */
+    uint32_t *functions = cairn_alloc((size_t)u->n_said + 1, sizeof *functions);
     uint32_t first_node = parts->nodes.n;
-    int code = files && functions ? CAIRN_OK : cairn_fail_memory(err);
-    if (code == CAIRN_OK && n_files)
-        memset(files, 0xff, n_files * sizeof *files);
-    for (size_t i = 0; code == CAIRN_OK && i < u->n_functions; i++)
-        code = take_function(names, &u->functions[i], parts, &functions[i], err);
-    if (code == CAIRN_OK)
-        code = take_nodes(names, u, files, functions, parts, err);
-    if (code == CAIRN_OK)
-        code = change_records(names, u, files, first_node, err);
-    cairn_free(files);
+    int code = paths && functions ? CAIRN_OK : cairn_fail_memory(err);
+    if (code == CAIRN_OK && u->n_nodes >= UINT32_MAX - first_node)
+        code = cairn_fail(err, CAIRN_E_LIMIT, "more than 4 billion functions and inlined calls");
+    for (uint32_t i = 0; code == CAIRN_OK && i < u->n_said; i++)
+        code = take_function(names, &u->said[i], parts, &functions[i], err);
+    for (uint32_t i = 0; code == CAIRN_OK && i < u->n_paths; i++) {
+        paths[i + 1] = cairn_strings_add_str(&names->paths, u->paths[i]) + 1;
+        if (!paths[i + 1])
+            code = cairn_fail_memory(err);
+    }
+    if (code == CAIRN_OK) {
+        take_nodes(u, paths, functions, parts);
+        change_records(u, paths, first_node);
+    }
+    cairn_free(paths);
     cairn_free(functions);
     return code;
 }
@@ -160,8 +134,9 @@ struct demangling {
     bool *failed;                 /* likewise */
 };
 
-static void demangle_some(void *ctx, size_t piece)
+static void demangle_some(void *ctx, size_t piece, unsigned thread)
 {
+    (void)thread;
     struct demangling *d = ctx;
     const struct cairn_strings *texts = &d->names->texts;
     struct cairn_buffer out = {0};
@@ -189,6 +164,10 @@ static struct cairn_span text_span(const struct cairn_strings *s, uint32_t numbe
 static void write_texts(const struct cairn_index_names *names, const struct cairn_span *readable,
                         struct cairn_index_parts *parts)
 {
+    size_t bytes = names->texts.arena.used_bytes;
+    for (uint32_t i = 1; i < names->texts.n; i++)
+        bytes += readable[i].size;
+    cairn_index_expect_texts(parts, bytes);
     for (uint32_t i = 1; i < names->texts.n; i++)
         cairn_texts_add(&parts->texts, text_span(&names->texts, i), readable[i]);
     for (uint32_t i = 1; i < names->paths.n; i++)
