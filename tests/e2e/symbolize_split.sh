@@ -298,6 +298,30 @@ for at in gcc5 clang4; do
     rm $name-?.dwo
 done
 
+# What is kept between runs knows the .dwo files. Small modules are not kept, so this one gets larger.
+name=gcc5-split
+objcopy --dump-section .debug_line=lines $name
+truncate -s +1M lines
+objcopy --update-section .debug_line=lines $name kept
+code_of kept
+export XDG_CACHE_HOME=$PWD/cached
+kept() { # kept CASE WORDS: what a run says of the way in which it read
+    "$CAIRN" symbolize -v --index always kept <"$code" >got 2>err
+    has err "$2" "$1"
+}
+kept "missing .dwo files" "indexed whole"
+kept "missing .dwo files: nothing was kept" "indexed whole"
+has err "3 of 3 .dwo files are missing" "told in each run"
+cp aside/$name-?.dwo .
+kept "the .dwo files are back" "indexed whole"
+kept "an index is kept" "cache"
+diff gcc5.frames got >/dev/null || fail "frames out of the cache"
+touch -d 2001-01-01 $name-a.dwo
+kept "a .dwo was changed" "indexed whole"
+kept "and kept again" "cache"
+rm $name-?.dwo
+kept "a .dwo is gone" "indexed whole"
+
 # Alternate files in other places, and wrong ones.
 id=$(readelf -n gcc5-alt/common | awk '/Build ID/ { print $3 }')
 ln -s ../gcc5-alt/one links/one
