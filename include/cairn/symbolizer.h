@@ -44,7 +44,8 @@ enum cairn_names {
 
 /* When a module is read whole. */
 enum cairn_index_use {
-    CAIRN_INDEX_AUTO,  /* once its look-ups have cost about a quarter of that */
+    CAIRN_INDEX_AUTO,  /* once its look-ups cost so much that this is cheaper: with a cache about a
+                          quarter of it, for later runs have the rest */
     CAIRN_INDEX_NEVER, /* unit by unit, whatever is asked */
     CAIRN_INDEX_ALWAYS /* at the first look-up */
 };

@@ -8,13 +8,13 @@
 #include "symbol/module_files.h"
 
 enum {
-    SPLIT_SHARE = 4,    /* .debug_info is hardly less than the lines, unless it is elsewhere */
-    SPLIT_FACTOR = 8,   /* and in most programs so many times as much */
-    SHARE = 4,          /* an index is made once the look-ups have cost a quarter of it */
-    LOOKUP_BYTES = 512, /* what a look-up costs, in bytes of .debug_info that could be read */
-    BATCH_MIN = 64,     /* fewer addresses are not worth an estimate */
-    SAMPLED_MAX = 4096, /* addresses of a batch that are looked at for it */
-    INDEX_SHARE = 2,    /* of the debug information: what making an index may need in memory */
+    SPLIT_SHARE = 4,     /* .debug_info is hardly less than the lines, unless it is elsewhere */
+    SPLIT_FACTOR = 8,    /* and in most programs so many times as much */
+    SHARE = 4,           /* an index is made once the look-ups have cost a quarter of it */
+    LOOKUP_BYTES = 1024, /* what a look-up costs, in bytes of .debug_info that could be read */
+    BATCH_MIN = 64,      /* fewer addresses are not worth an estimate */
+    SAMPLED_MAX = 4096,  /* addresses of a batch that are looked at for it */
+    INDEX_SHARE = 2,     /* of the debug information: what making an index may need in memory */
 };
 
 static uint64_t size_of(const struct cairn_elf *elf, const char *name)
@@ -249,8 +249,11 @@ void cairn_module_end_way(struct cairn_module *m, const struct cairn_way_setting
     cairn_module_key_done(&key);
 }
 
-/* May an index be made, and is it worth the while? `bytes` of .debug_info would be read for the
- * look-ups that are known of, beside those that were. */
+/*
+ * May an index be made, and is it worth the while? `bytes` of .debug_info would be read for the
+ * look-ups that are known of, beside those that were. To make an index costs more than to read all
+ * units: where it is kept, later runs repay that; where it is not, the look-ups themselves must.
+ */
 static bool is_worth_it(struct cairn_module *m, const struct cairn_way_settings *settings,
                         uint64_t bytes, uint64_t n_lookups)
 {
@@ -261,9 +264,11 @@ static bool is_worth_it(struct cairn_module *m, const struct cairn_way_settings 
         m->way.settled = true;
         return false;
     }
+    if (!is_kept(m, settings))
+        return n_lookups >= m->way.size / LOOKUP_BYTES;
     uint64_t left = all > m->way.held_bytes ? all - m->way.held_bytes : 0;
     bool by_units = bytes >= all / SHARE && left >= all / SHARE;
-    return by_units || n_lookups >= m->way.size / SHARE / LOOKUP_BYTES;
+    return by_units || n_lookups >= m->way.size / LOOKUP_BYTES / SHARE;
 }
 
 int cairn_module_choose_way(struct cairn_module *m, const struct cairn_way_settings *settings,
