@@ -137,6 +137,18 @@ static bool wait_writable(int fd)
     return poll(&wait, 1, -1) >= 0 || errno == EINTR;
 }
 
+void cairn_file_will_need(struct cairn_span bytes, uint64_t off, uint64_t size)
+{
+    uintptr_t in_page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    if (!bytes.data || off >= bytes.size)
+        return;
+    uint64_t left = bytes.size - off;
+    uintptr_t start = (uintptr_t)bytes.data + (uintptr_t)off;
+    uintptr_t first = start & ~in_page;
+    size_t n = (size_t)(size < left ? size : left) + (size_t)(start - first);
+    (void)madvise((void *)first, n, MADV_WILLNEED); /* a hint: nothing depends on it */
+}
+
 int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, struct cairn_err *err)
 {
     const uint8_t *at = bytes;

@@ -36,6 +36,10 @@ bool cairn_file_any_cut(void); /* was any so far? One load, for those who ask at
 int cairn_file_slurp(const char *path, size_t limit, struct cairn_buffer *ret_bytes,
                      struct cairn_err *err);
 
+/* Says that bytes of a mapped file, [off, off + size) of them, will be read soon, so that the disk
+ * fetches what is not in memory yet while other things are done; what lies outside is cut off. */
+void cairn_file_will_need(struct cairn_span bytes, uint64_t off, uint64_t size);
+
 /* All `size` bytes to `fd`, through short writes and EINTR. */
 int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, struct cairn_err *err);
 

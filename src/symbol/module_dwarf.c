@@ -7,11 +7,14 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "symbol/module.h"
 
 enum {
-    WARNINGS_MAX = 8 /* about units of one module */
+    WARNINGS_MAX = 8,            /* about units of one module */
+    LINE_BYTES_SOON = 256 << 10, /* of .debug_line: most units have less */
+    SYMTAB_BYTES_SOON = 8 << 20  /* a table with more is read as the scan goes on */
 };
 
 static bool has_dwarf(const struct cairn_elf *elf)
@@ -149,6 +152,17 @@ static int open_files(struct cairn_module *m, struct cairn_err *err)
     return cairn_dwarf_files_open(&m->files, &owner, cairn_module_dwarf_elf(m), err);
 }
 
+/* What the first look-up goes through from end to end. */
+static void fetch_ahead(const struct cairn_module *m)
+{
+    struct cairn_elf_section section;
+    struct cairn_span bytes;
+    cairn_file_will_need(m->dwarf.aranges, 0, m->dwarf.aranges.size);
+    if (cairn_elf_find_section(&m->debug, ".symtab", &section) &&
+        cairn_elf_section_bytes(&m->debug, &section, &bytes))
+        cairn_file_will_need(bytes, 0, SYMTAB_BYTES_SOON);
+}
+
 /* All that look-ups in debug information start from. */
 static int read_dwarf(struct cairn_module *m, struct cairn_err *err)
 {
@@ -156,6 +170,8 @@ static int read_dwarf(struct cairn_module *m, struct cairn_err *err)
     m->dwarf.swap = cairn_module_dwarf_elf(m)->swap;
     m->dwarf.path = m->debug_path ? m->debug_path : m->path;
     int code = read_sections(m, err);
+    if (code == CAIRN_OK)
+        fetch_ahead(m);
     if (code == CAIRN_OK)
         code = read_code(m, err);
     if (code == CAIRN_OK)
@@ -196,7 +212,10 @@ static int read_table(struct cairn_module *m, struct cairn_dwarf_unit *unit,
 {
     struct cairn_dwarf_units *home;
     struct cairn_dwarf_unit *functions;
+    cairn_file_will_need(m->dwarf.info, unit->off, unit->end - unit->off);
     int code = cairn_dwarf_unit_open(&m->units, unit, err);
+    if (code == CAIRN_OK)
+        cairn_file_will_need(m->dwarf.line, unit->line_off, LINE_BYTES_SOON);
     if (code == CAIRN_OK)
         code = cairn_module_find_home(m, unit, &home, &functions, err);
     if (code == CAIRN_OK)

@@ -232,6 +232,20 @@ static void under_sudo_files_go_to_the_caller(void **state)
     close(fd);
 }
 
+/* Nothing to see but that no byte changes and nobody falls. */
+static void what_will_be_needed_is_a_hint(void **state)
+{
+    (void)state;
+    static uint8_t bytes[3 * 4096 + 5] = {7};
+    struct cairn_span span = {bytes, sizeof bytes};
+    cairn_file_will_need(span, 0, sizeof bytes);
+    cairn_file_will_need(span, 4097, UINT64_MAX);
+    cairn_file_will_need(span, sizeof bytes, 1);
+    cairn_file_will_need(span, UINT64_MAX, UINT64_MAX);
+    cairn_file_will_need((struct cairn_span){0}, 0, 10);
+    assert_int_equal(bytes[0], 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +259,7 @@ int main(void)
         cmocka_unit_test_teardown(a_full_disk_is_told_with_what_to_do, drop),
         cmocka_unit_test_teardown(short_writes_and_full_pipes_lose_nothing, drop),
         cmocka_unit_test_teardown(under_sudo_files_go_to_the_caller, drop),
+        cmocka_unit_test(what_will_be_needed_is_a_hint),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
