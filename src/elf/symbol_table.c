@@ -262,6 +262,8 @@ next_of(const struct cairn_elf_symbol_table *t, uint32_t number, uint64_t vaddr,
 uint32_t cairn_elf_symbol_table_next(const struct cairn_elf_symbol_table *t, uint32_t number,
                                      uint64_t vaddr)
 {
+    if (number >= t->n)
+        return number; /* an empty table has no bytes that a pointer could point to */
     if (t->is64)
         return t->swap ? next_of(t, number, vaddr, true, true)
                        : next_of(t, number, vaddr, true, false);
