@@ -12,16 +12,18 @@ Frame = collections.namedtuple("Frame", "name file line shown suffix folded sour
 SUFFIX = re.compile(
     r"(\.(cold|part|isra|constprop|llvm|localalias|lto_priv|abi0|abiinternal|[0-9]+)(\.\d+)*)+$")
 
-CAIRN, BOTH, OTHER = "cairn is right", "both are right", "the other is right"
+CAIRN, BOTH, NEITHER = "cairn is right", "both are right", "neither is right"
 CLASSES = {
     # names
     "suffix": (BOTH, "the symbol's suffix (.cold, .part.0, .123) in the name; cairn keeps it apart"),
     "alias": (BOTH, "another of several symbols that share these bytes (aliases, folded functions)"),
     "version": (BOTH, "the symbol's version in the name"),
+    "dot": (BOTH, "a dot, where DWARF has Go's middle dot"),
     "structor": (BOTH, "another variant of one constructor or destructor"),
     "plain": (CAIRN, "a bare name, where DWARF has no linkage name and the symbol table has"),
     "caller": (CAIRN, "an inlined function under the name of a function that it was inlined into"),
     "label": (CAIRN, "a label inside of the function, instead of the function"),
+    "mark": (NEITHER, "padding, which each names after another mark of the linker before it"),
     "nearest": (CAIRN, "the nearest symbol, though it does not reach so far"),
     "plt": (CAIRN, "nothing, or the nearest symbol, for a PLT stub"),
     "silent name": (CAIRN, "no name, where cairn has one"),
@@ -43,7 +45,7 @@ CLASSES = {
 def verdict(kind):
     """Who is right, of one class or several joined by "; "."""
     verdicts = {CLASSES[k][0] for k in kind.split("; ")}
-    return verdicts.pop() if len(verdicts) == 1 else CAIRN
+    return next(v for v in (NEITHER, CAIRN, BOTH) if v in verdicts)
 
 
 def place(frame):
@@ -86,12 +88,14 @@ def name_class(program, address, ours, theirs, callers):
         return "suffix"
     if a == b.split("@")[0]:
         return "version"
+    if a.replace("\u00b7", ".") == b:
+        return "dot"
     if not ours.inlined:
         over, sizeless = program.symbols_over(address), program.labels_before(address)
         if b in over and (a in over or ours.folded or any(SUFFIX.sub("", s) == a for s in over)):
             return "alias"
         if b in sizeless:
-            return "label"
+            return "mark" if not over and a in sizeless else "label"
         if b in program.nearest(address) and not over:
             return "nearest"
     if is_structor_variant(a, bare):

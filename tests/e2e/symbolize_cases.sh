@@ -147,8 +147,9 @@ case_8() { # .part, .cold, .isra, .constprop: one policy; constructors and destr
         fail "no linkage name with a suffix in lto"
     objcopy_ --strip-all --keep-section='.debug_*' lto lto-nosymtab
     while read -r addr _ name; do
-        for f in lto lto-nosymtab; do
-            same "$f $name" "$(frames "$f" "0x$addr" | sed 's/ lto_.*\.c:[0-9]*//')" "same .${name#same.}"
+        for f in "lto --index=always" "lto --index=never" lto-nosymtab; do
+            # shellcheck disable=SC2086 # a file and an option
+            same "$f $name" "$(frames $f "0x$addr" | sed 's/ lto_.*\.c:[0-9]*//')" "same .${name#same.}"
         done
     done < <(llvm-nm-14 lto | grep ' same')
     for variant in C1 C2; do
