@@ -127,6 +127,12 @@ static int load_map(struct cairn_module *m, struct cairn_cache *cache, struct ca
     return CAIRN_OK;
 }
 
+/* What is missing or damaged is told in every run, so that an index made without it is not kept. */
+static bool is_whole(const struct cairn_module *m)
+{
+    return !m->files.is_incomplete && !m->n_told && !m->files.n_told;
+}
+
 /* Puts the image that was made in use: out of the cache if it could be kept there, since what is
  * mapped costs none of the memory that is bounded. */
 static int use_image(struct cairn_module *m, const struct cairn_way_settings *settings,
@@ -134,7 +140,7 @@ static int use_image(struct cairn_module *m, const struct cairn_way_settings *se
 {
     struct cairn_module_key key;
     bool kept = false;
-    if (is_kept(m, settings) && !m->files.is_incomplete) {
+    if (is_kept(m, settings) && is_whole(m)) {
         int code = cairn_module_key_make(m, true, &key, err);
         if (code < 0)
             return code;

@@ -190,10 +190,13 @@ mv split-u001.dwo elsewhere
 ask never split --no-cache --index never
 ask gone split
 agree gone split "split-u001.dwo has changed"
+ask gone split # what is missing is told again: an index without it is not kept
+agree gone split "warning: "
+hasnt gone.err "from the cache" "a missing .dwo"
 mv elsewhere split-u001.dwo
 ask never split --no-cache --index never
 ask back split
-agree back split "indexed whole in "
+agree back split "index from the cache"
 
 # Two at once, each making the same entry, while a third clears it.
 ask never gcc --no-cache --index never
