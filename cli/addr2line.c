@@ -33,6 +33,7 @@ struct session {
     struct cairn_module *module;
     uint64_t section_vaddr, section_size; /* of -j */
     bool is_32_bit;
+    bool is_relocatable; /* addresses count from their section, whichever that is */
     struct cairn_buffer out;
     size_t next, end; /* what of `input` was not taken yet */
     char input[INPUT_BYTES];
@@ -122,6 +123,7 @@ static int open_module(struct session *s)
     }
     if (code < 0)
         return cli_report(&err);
+    s->is_relocatable = cairn_module_info(s->module)->elf_type == ET_REL;
     if (o->section &&
         !cairn_module_find_section(s->module, o->section, &s->section_vaddr, &s->section_size))
         return complain(s, "%s: cannot find section %s", o->exe, o->section);
@@ -144,17 +146,34 @@ static int find_name(struct session *s, const char *name, uint64_t *ret_address,
     return can_be ? cairn_module_find_name(s->module, name, ret_address, err) : CAIRN_E_MISSING;
 }
 
+/* In a relocatable file: what of `address` is the place of its section; 0 in others. */
+static uint64_t start_of(const struct session *s, uint64_t address)
+{
+    uint32_t number = 0;
+    uint64_t vaddr, size;
+    while (s->is_relocatable && cairn_module_next_section(s->module, &number, &vaddr, &size))
+        if (address - vaddr < size)
+            return vaddr;
+    return 0;
+}
+
+/* What is asked for: an address, which may count from a section that is known. */
+struct question {
+    uint64_t address, start;
+    bool is_name;
+};
+
 /* As GNU reads them: what is no number is one as far as it is, and 0 from there on; a name that the
  * file has not is 0 too. */
-static int read_question(struct session *s, const char *text, uint64_t *ret_address,
+static int read_question(struct session *s, const char *text, struct question *ret_question,
                          struct cairn_err *err)
 {
     char name[QUESTION_BYTES * 64];
     while (isspace((unsigned char)*text))
         text++;
-    *ret_address = 0;
+    *ret_question = (struct question){0};
     if (!is_name(text)) {
-        *ret_address = strtoull(text, NULL, 16);
+        ret_question->address = strtoull(text, NULL, 16);
         return CAIRN_OK;
     }
     size_t size = strcspn(text, "+ \t\n\v\f\r");
@@ -163,20 +182,48 @@ static int read_question(struct session *s, const char *text, uint64_t *ret_addr
         return CAIRN_OK;
     memcpy(name, text, size);
     name[size] = '\0';
-    int code = size ? find_name(s, name, ret_address, err) : CAIRN_OK;
+    int code = size ? find_name(s, name, &ret_question->address, err) : CAIRN_OK;
     if (code < 0)
         return code == CAIRN_E_MISSING ? CAIRN_OK : code;
+    ret_question->start = start_of(s, ret_question->address);
+    ret_question->address -= ret_question->start;
+    ret_question->is_name = size > 0;
     offset += strspn(offset, " \t\n\v\f\r");
     if (*offset == '+')
-        *ret_address += strtoull(offset + 1, NULL, 0);
+        ret_question->address += strtoull(offset + 1, NULL, 0);
     return CAIRN_OK;
 }
 
-/* False: nothing of the file lies there. */
+/* Of an address that counts from the section of -j. False: nothing of it lies there. */
 static bool vaddr_of(const struct session *s, uint64_t address, uint64_t *ret_vaddr)
 {
     *ret_vaddr = s->section_vaddr + address;
-    return !s->options->section || address < s->section_size;
+    return address < s->section_size;
+}
+
+/* As GNU asks them: in their order, until one knows the address. */
+static int ask_sections(struct session *s, uint64_t address, struct cairn_symbol *ret_symbol,
+                        struct cairn_err *err)
+{
+    uint32_t number = 0;
+    uint64_t vaddr, size;
+    int code = CAIRN_OK;
+    while (code == CAIRN_OK && !ret_symbol->n_frames &&
+           cairn_module_next_section(s->module, &number, &vaddr, &size))
+        if (address < size)
+            code = cairn_symbolize(s->symbolizer, s->module, vaddr + address, ret_symbol, err);
+    return code;
+}
+
+static int ask(struct session *s, const struct question *question, struct cairn_symbol *ret_symbol,
+               struct cairn_err *err)
+{
+    uint64_t vaddr = question->start + question->address;
+    if (s->is_relocatable && !s->options->section && !question->is_name)
+        return ask_sections(s, question->address, ret_symbol, err);
+    return !s->options->section || vaddr_of(s, question->address, &vaddr)
+               ? cairn_symbolize(s->symbolizer, s->module, vaddr, ret_symbol, err)
+               : CAIRN_OK;
 }
 
 static int answer(struct session *s, const char *text)
@@ -184,17 +231,16 @@ static int answer(struct session *s, const char *text)
     const struct cli_addr2line_options *o = s->options;
     struct cairn_symbol symbol = {.state = CAIRN_SYMBOL_OUTSIDE};
     struct cairn_err err;
-    uint64_t address, vaddr;
+    struct question question;
     size_t whole = s->out.size;
-    if (read_question(s, text, &address, &err) < 0)
+    if (read_question(s, text, &question, &err) < 0)
         return cli_report(&err);
     if (s->is_32_bit)
-        address &= UINT32_MAX;
+        question.address &= UINT32_MAX;
     if (o->addresses)
         cairn_buffer_printf(&s->out, "0x%0*llx%s", s->is_32_bit ? 8 : 16,
-                            (unsigned long long)address, o->form.pretty ? ": " : "\n");
-    if (vaddr_of(s, address, &vaddr) &&
-        cairn_symbolize(s->symbolizer, s->module, vaddr, &symbol, &err) < 0) {
+                            (unsigned long long)question.address, o->form.pretty ? ": " : "\n");
+    if (ask(s, &question, &symbol, &err) < 0) {
         s->out.size = whole; /* no half of an answer */
         return cli_report(&err);
     }

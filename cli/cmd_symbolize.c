@@ -38,6 +38,7 @@ enum option_row {
     OPT_ALLOW_MISMATCH,
     OPT_RET,
     OPT_OFFSETS,
+    OPT_SECTION,
     OPT_MAX_MEMORY,
     OPT_JSON,
     OPT_STYLE,
@@ -66,6 +67,9 @@ static const struct cli_option options[] = {
                      .value = "KIND",
                      .help = "what the addresses are: vaddr (as the ELF file says them, the "
                              "default), file (offsets in the file) or rel (from the load base)"},
+    [OPT_SECTION] = {.name = "section",
+                     .value = "NAME",
+                     .help = "the addresses count from the start of this section"},
     [OPT_MAX_MEMORY] = {.name = "max-memory",
                         .value = "SIZE",
                         .help = "bound for what is kept of debug information; k, M, G"},
@@ -92,6 +96,7 @@ struct request {
     const char *symbol_dirs[SYMBOL_DIRS_MAX];
     enum offsets offsets;
     enum style style;
+    const char *section; /* NULL: addresses do not count from one */
     bool is_ret;
     int verbosity;
 };
@@ -101,6 +106,7 @@ struct session {
     const char *file;
     struct cairn_symbolizer *symbolizer;
     struct cairn_module *module;
+    uint64_t section_vaddr, section_size;
     struct cairn_buffer out;
     bool flush_each;
     bool as_list; /* LLVM's answers to operands are one array */
@@ -155,6 +161,9 @@ static bool take_option(struct cli_args *args, enum option_row row, const char *
     case OPT_OFFSETS:
     case OPT_STYLE:
         return set_word(r, args, row, value);
+    case OPT_SECTION:
+        r->section = value;
+        return true;
     case OPT_NO_INLINES:
         r->symbols.no_inlines = 1;
         return true;
@@ -198,6 +207,10 @@ static bool vaddr_of(const struct session *s, uint64_t address, uint64_t *ret_va
 {
     if (s->request->is_ret)
         address = cairn_return_address(address);
+    if (s->request->section) {
+        *ret_vaddr = s->section_vaddr + address;
+        return address < s->section_size;
+    }
     switch (s->request->offsets) {
     case OFFSETS_FILE:
         return cairn_module_vaddr_of_offset(s->module, address, ret_vaddr);
@@ -474,6 +487,15 @@ static void log_module(const struct cairn_module_info *info)
         cli_say("%s: names and lines from %s", info->path, info->debug_path);
 }
 
+static int open_section(struct session *s)
+{
+    const char *name = s->request->section;
+    if (!name || cairn_module_find_section(s->module, name, &s->section_vaddr, &s->section_size))
+        return CLI_OK;
+    cli_say("%s: no section is named \"%s\"", s->file, name);
+    return CLI_FAILED;
+}
+
 static int run_request(const struct request *request, const char *file, char **addresses)
 {
     struct session s = {.request = request, .file = file};
@@ -486,7 +508,8 @@ static int run_request(const struct request *request, const char *file, char **a
     } else {
         if (request->verbosity)
             log_module(cairn_module_info(s.module));
-        if (!*addresses)
+        code = open_section(&s);
+        if (code == CLI_OK && !*addresses)
             code = answer_stdin(&s);
         for (; code == CLI_OK && *addresses; addresses++)
             code = answer(&s, *addresses);
@@ -515,6 +538,8 @@ static int run(struct cli_args *args)
     char **operands = cli_args_operands(args, &n);
     if (!n)
         return cli_args_wrong(args, "FILE is missing");
+    if (request.section && request.offsets != OFFSETS_VADDR)
+        return cli_args_wrong(args, "--section and --offsets: addresses count from one place");
     request.symbols.symbol_dirs = request.symbol_dirs;
     cli_log_open(request.verbosity);
     return run_request(&request, operands[0], operands + 1);

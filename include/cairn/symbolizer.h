@@ -133,7 +133,7 @@ struct cairn_module_info {
     const char *debug_path; /* the file that names come from; NULL: the same */
     const char *build_id;   /* lower-case hex; "" where the file has none */
     const char *machine;    /* "x86-64" */
-    uint16_t elf_type;      /* ET_EXEC, ET_DYN */
+    uint16_t elf_type;      /* ET_EXEC, ET_DYN; ET_REL: laid out, addresses of .text from 0 */
     uint8_t verified;       /* 1: its build ID equals the one that was asked for */
     uint8_t mismatch;       /* 1: it differs, and allow_mismatch took it */
     uint8_t has_lines;      /* 1: line tables are there */
@@ -229,6 +229,12 @@ CAIRN_API int cairn_module_vaddr_of_rel(const struct cairn_module *module, uint6
 /* Where a section lies and how long it is, for addresses that count from its start. Nonzero on
  * success. */
 CAIRN_API int cairn_module_find_section(const struct cairn_module *module, const char *name,
+                                        uint64_t *ret_vaddr, uint64_t *ret_size);
+
+/* The next section that is loaded, from number `*number` on, which then is that of the one behind
+ * it; begin with 0. In a relocatable file, where each has addresses from 0 on, `*ret_vaddr` is the
+ * place that it was given. Zero (0): there are no more. */
+CAIRN_API int cairn_module_next_section(const struct cairn_module *module, uint32_t *number,
                                         uint64_t *ret_vaddr, uint64_t *ret_size);
 
 /* The vaddr of the first symbol of that name in the symbol table (the dynamic one where there is no

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/guard.h"
 
@@ -90,6 +91,7 @@ void cairn_file_close(struct cairn_file *file)
         cairn_guard_remove(file->mapping);
         munmap((void *)(uintptr_t)file->mapping.data, file->mapping.size);
     }
+    cairn_free(file->owned);
     *file = (struct cairn_file){0};
 }
 

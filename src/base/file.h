@@ -13,6 +13,7 @@
 struct cairn_file {
     struct cairn_span bytes;
     struct cairn_span mapping;     /* all of the file, where `bytes` was narrowed to a part of it */
+    void *owned;                   /* `bytes`, where they were made out of those; NULL: mapped */
     uint64_t dev, inode, mtime_ns; /* identity, for whoever caches */
 };
 

@@ -98,3 +98,9 @@ int cairn_xz_unpack(struct cairn_span bytes, size_t limit, struct cairn_buffer *
         ret_bytes->data[ret_bytes->size] = 0;
     return code;
 }
+
+bool cairn_xz_is_xz(struct cairn_span bytes)
+{
+    static const uint8_t magic[] = {0xfd, '7', 'z', 'X', 'Z', 0};
+    return bytes.size >= sizeof magic && memcmp(bytes.data, magic, sizeof magic) == 0;
+}

@@ -7,6 +7,9 @@
 
 #include "base/buffer.h"
 
+/* Is this .xz? */
+bool cairn_xz_is_xz(struct cairn_span bytes);
+
 /*
  * Unpacks an .xz file (The .xz File Format, 1.1.0), appended to `ret_bytes`: its first stream, and
  * those that follow it, zero padding between them passed over. What comes behind them and is

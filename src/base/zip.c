@@ -231,3 +231,49 @@ int cairn_zip_zstd_exact(struct cairn_span bytes, uint8_t *out, size_t out_size,
                           out_size);
     return CAIRN_OK;
 }
+
+bool cairn_zip_is_zstd(struct cairn_span bytes)
+{
+    static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+    return bytes.size >= sizeof magic && memcmp(bytes.data, magic, sizeof magic) == 0;
+}
+
+static int unzstd_frames(ZSTD_DCtx *zstd, struct cairn_span bytes, size_t limit,
+                         struct cairn_buffer *out, struct cairn_err *err)
+{
+    ZSTD_inBuffer in = {bytes.data, bytes.size, 0};
+    size_t start = out->size, left = 1;
+    while (in.pos < in.size || left) {
+        if (!cairn_buffer_reserve(out, OUT_PIECE))
+            return cairn_fail_memory(err);
+        ZSTD_outBuffer piece = {out->data + out->size, OUT_PIECE, 0};
+        size_t before = in.pos;
+        left = ZSTD_decompressStream(zstd, &piece, &in);
+        if (ZSTD_isError(left))
+            return cairn_fail(err, CAIRN_E_FORMAT, "compressed data is damaged at 0x%zx: %s",
+                              in.pos, ZSTD_getErrorName(left));
+        out->size += piece.pos;
+        if (out->size - start > limit)
+            return cairn_fail(err, CAIRN_E_LIMIT, "unpacks to more than %zu bytes", limit);
+        if (left && !piece.pos && in.pos == before)
+            return cairn_fail(err, CAIRN_E_FORMAT, "compressed data ends early, after %zu bytes",
+                              bytes.size);
+    }
+    return CAIRN_OK;
+}
+
+int cairn_zip_unzstd(struct cairn_span bytes, size_t limit, struct cairn_buffer *ret_bytes,
+                     struct cairn_err *err)
+{
+    size_t start = ret_bytes->size;
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    if (!zstd)
+        return cairn_fail_memory(err);
+    int result = unzstd_frames(zstd, bytes, limit, ret_bytes, err);
+    ZSTD_freeDCtx(zstd);
+    if (result < 0)
+        ret_bytes->size = start;
+    if (ret_bytes->data)
+        ret_bytes->data[ret_bytes->size] = 0;
+    return result;
+}

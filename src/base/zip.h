@@ -15,6 +15,13 @@ bool cairn_zip_is_gzip(struct cairn_span bytes);
 int cairn_zip_gunzip(struct cairn_span bytes, size_t limit, struct cairn_buffer *ret_bytes,
                      struct cairn_err *err);
 
+/* Is this zstd (RFC 8878)? */
+bool cairn_zip_is_zstd(struct cairn_span bytes);
+
+/* zstd, all frames, appended; more than `limit` bytes is CAIRN_E_LIMIT. */
+int cairn_zip_unzstd(struct cairn_span bytes, size_t limit, struct cairn_buffer *ret_bytes,
+                     struct cairn_err *err);
+
 /* One gzip member, appended; level 1 to 9; the header carries no time, so that equal input gives
  * equal bytes. */
 int cairn_zip_gzip(struct cairn_span bytes, int level, struct cairn_buffer *ret_bytes,

@@ -8,6 +8,9 @@
 #include "base/alloc.h"
 #include "base/archive.h"
 #include "base/error.h"
+#include "base/xz.h"
+#include "base/zip.h"
+#include "elf/layout.h"
 #include "elf/note.h"
 
 static bool has_bytes(const struct cairn_elf *elf, const char *section_name)
@@ -56,18 +59,63 @@ static void hint_entries(struct cairn_span bytes, const char *path, struct cairn
     cairn_hint(err, "it is a zip archive without a stored (uncompressed) library");
 }
 
+/* The bytes of the file are from now on those that were made of them. */
+static void replace_bytes(struct cairn_file *file, struct cairn_span bytes, void *owned)
+{
+    cairn_free(file->owned);
+    file->owned = owned;
+    file->bytes = bytes;
+}
+
+/* Unpacks what is packed as a whole. */
+static int unpack(struct cairn_file *file, struct cairn_err *err)
+{
+    struct cairn_span packed = file->bytes;
+    size_t limit = cairn_elf_plain_bytes_max(packed.size);
+    struct cairn_buffer plain = {0};
+    int code = CAIRN_OK;
+    if (cairn_zip_is_gzip(packed))
+        code = cairn_zip_gunzip(packed, limit, &plain, err);
+    else if (cairn_xz_is_xz(packed))
+        code = cairn_xz_unpack(packed, limit, &plain, err);
+    else if (cairn_zip_is_zstd(packed))
+        code = cairn_zip_unzstd(packed, limit, &plain, err);
+    if (code == CAIRN_OK && plain.size)
+        replace_bytes(file, cairn_buffer_span(&plain), plain.data);
+    else
+        cairn_buffer_done(&plain);
+    return code;
+}
+
+static int lay_out(struct cairn_candidate *c, struct cairn_err *err)
+{
+    struct cairn_elf_data data;
+    int code = cairn_elf_lay_out(&c->elf, &data, err);
+    if (code < 0)
+        return code;
+    replace_bytes(&c->file, data.bytes, data.owned);
+    c->is_relocatable = true;
+    return cairn_elf_open(c->file.bytes, &c->elf, err);
+}
+
 /* Looks at the file that was opened; takes it over. */
 static int look_at(struct cairn_file file, const char *path, struct cairn_candidate *ret_candidate,
                    struct cairn_err *err)
 {
-    struct cairn_candidate c = {.file = file};
-    int code = cairn_elf_open(c.file.bytes, &c.elf, err);
-    if (code < 0)
-        hint_entries(c.file.bytes, path, err);
+    struct cairn_candidate c = {.file = file, .stored = file.bytes};
+    int code = unpack(&c.file, err);
+    if (code == CAIRN_OK) {
+        code = cairn_elf_open(c.file.bytes, &c.elf, err);
+        if (code < 0)
+            hint_entries(c.file.bytes, path, err);
+    }
+    if (code == CAIRN_OK && cairn_elf_is_relocatable(&c.elf))
+        code = lay_out(&c, err);
     if (code == CAIRN_OK && c.elf.type != ET_EXEC && c.elf.type != ET_DYN)
-        code =
-            cairn_fail(err, CAIRN_E_FORMAT,
-                       "ELF type is %u, expected 2 (executable) or 3 (shared object)", c.elf.type);
+        code = cairn_fail(err, CAIRN_E_FORMAT,
+                          "ELF type is %u, expected 1 (relocatable), 2 (executable) or 3 (shared "
+                          "object)",
+                          c.elf.type);
     if (code < 0) {
         cairn_candidate_close(&c);
         return cairn_fail_in(err, code, path);
@@ -169,5 +217,5 @@ bool cairn_candidate_fits(const struct cairn_candidate *a, const struct cairn_ca
 bool cairn_candidate_is_same_file(const struct cairn_candidate *a, const struct cairn_candidate *b)
 {
     return a->file.dev == b->file.dev && a->file.inode == b->file.inode &&
-           a->file.bytes.data - a->file.mapping.data == b->file.bytes.data - b->file.mapping.data;
+           a->stored.data - a->file.mapping.data == b->stored.data - b->file.mapping.data;
 }

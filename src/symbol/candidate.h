@@ -18,7 +18,10 @@ enum cairn_candidate_worth {
 struct cairn_candidate {
     char *path; /* NULL: none */
     struct cairn_file file;
+    struct cairn_span
+        stored; /* its bytes as they are in the file; `file.bytes` may be made of them */
     struct cairn_elf elf;
+    bool is_relocatable;                /* and was laid out: `elf` is of type ET_DYN */
     char build_id[CAIRN_BUILD_ID_TEXT]; /* lower-case hex; "" where it has none */
     enum cairn_candidate_worth worth;
     bool has_code;    /* a binary, not only a debug file */
@@ -27,7 +30,9 @@ struct cairn_candidate {
 
 /* CAIRN_E_MISSING where nothing is there, CAIRN_E_FORMAT for what is no sound ELF file. A path like
  * "base.apk!/lib/arm64-v8a/libx.so" is that of a file stored in a zip archive; CAIRN_E_SUPPORT
- * where it is compressed there. */
+ * where it is compressed there.
+ * A relocatable file is laid out (elf/layout.h), and one that is packed as a whole by gzip, xz or
+ * zstd, as kernel modules are, is unpacked; `file` owns what came of it. */
 int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate,
                          struct cairn_err *err);
 

@@ -46,7 +46,7 @@ static void try_build_id(struct cairn_search *s, const char *id)
 
 static bool crc_is_right(struct cairn_search *s, struct cairn_candidate *c, uint32_t wanted)
 {
-    uint32_t crc = cairn_elf_debuglink_crc(c->file.bytes);
+    uint32_t crc = cairn_elf_debuglink_crc(c->stored);
     if (crc == wanted)
         return true;
     c->other_build = true;
@@ -294,6 +294,7 @@ static void hand_over(struct cairn_search *s, struct cairn_debugfile_found *ret_
         .debug = s->debug.file,
         .verified = is_id(s, s->image.path ? &s->image : &s->debug),
         .mismatch = s->took_other,
+        .is_relocatable = s->image.path ? s->image.is_relocatable : s->debug.is_relocatable,
     };
     found.verified = found.verified && !found.mismatch;
     const char *how = found.verified ? "verified" : found.mismatch ? "another build" : "unverified";

@@ -50,8 +50,9 @@ struct cairn_debugfile_found {
     struct cairn_file image;
     char *debug_path; /* where names and lines are; NULL: in the image */
     struct cairn_file debug;
-    bool verified; /* the build ID that was asked for is theirs */
-    bool mismatch; /* it is not, and allow_mismatch took them; neither: unverified */
+    bool verified;       /* the build ID that was asked for is theirs */
+    bool mismatch;       /* it is not, and allow_mismatch took them; neither: unverified */
+    bool is_relocatable; /* laid out: the image, or the debug file where there is none */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "elf/layout.h"
 #include "elf/note.h"
 
 static char *hex_of(struct cairn_span bytes)
@@ -43,7 +44,7 @@ static int describe(struct cairn_module *m, const char *path, const char *debug_
         .debug_path = m->debug_path,
         .build_id = m->build_id,
         .machine = m->machine,
-        .elf_type = m->image.type,
+        .elf_type = m->found.is_relocatable ? ET_REL : m->image.type,
         .verified = m->found.verified,
         .mismatch = m->found.mismatch,
         .has_lines = has_lines && section.type != SHT_NOBITS,
@@ -102,6 +103,18 @@ int cairn_module_load(struct cairn_module *m, struct cairn_debugfile_found *foun
     return CAIRN_OK;
 }
 
+static int lay_out(struct cairn_module *m, struct cairn_err *err)
+{
+    struct cairn_elf_data data;
+    int code = cairn_elf_lay_out(&m->image, &data, err);
+    if (code < 0)
+        return code;
+    cairn_free(m->owned_bytes);
+    m->owned_bytes = data.owned;
+    m->found.is_relocatable = true;
+    return cairn_elf_open(data.bytes, &m->image, err);
+}
+
 int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void *bytes,
                             size_t size, struct cairn_err *err)
 {
@@ -112,6 +125,8 @@ int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void
         memcpy(m->owned_bytes, bytes, size);
     m->has_image = true;
     int code = cairn_elf_open((struct cairn_span){m->owned_bytes, size}, &m->image, err);
+    if (code == CAIRN_OK && cairn_elf_is_relocatable(&m->image))
+        code = lay_out(m, err);
     if (code < 0)
         return cairn_fail_in(err, code, name);
     m->debug = m->image;

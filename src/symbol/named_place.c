@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Places of a module by their names: sections and symbols. */
+#include <elf.h>
+
 #include <cairn/symbolizer.h>
 
 #include "base/error.h"
@@ -17,6 +19,21 @@ int cairn_module_find_section(const struct cairn_module *module, const char *nam
     *ret_vaddr = section.vaddr;
     *ret_size = section.size;
     return 1;
+}
+
+int cairn_module_next_section(const struct cairn_module *module, uint32_t *number,
+                              uint64_t *ret_vaddr, uint64_t *ret_size)
+{
+    struct cairn_elf_section section;
+    while (cairn_elf_section(&module->image, *number, &section)) {
+        ++*number;
+        if (!(section.flags & SHF_ALLOC) || section.type == SHT_NULL)
+            continue;
+        *ret_vaddr = section.vaddr;
+        *ret_size = section.size;
+        return 1;
+    }
+    return 0;
 }
 
 /* One search. What is looked for is a linkage name, or with a demangler a demangled one. */

@@ -35,6 +35,38 @@ static struct cairn_buffer packed(struct cairn_span bytes)
     return b;
 }
 
+static void zstd_frames_come_back(void **state)
+{
+    (void)state;
+    uint8_t *bytes = sample(SIZE);
+    size_t room = ZSTD_compressBound(SIZE);
+    uint8_t *zipped = malloc(2 * room);
+    assert_non_null(zipped);
+    size_t n = ZSTD_compress(zipped, room, bytes, SIZE, 3);
+    assert_false(ZSTD_isError(n));
+    memcpy(zipped + n, zipped, n);
+    struct cairn_buffer back = {0};
+    struct cairn_err err;
+    assert_true(cairn_zip_is_zstd(span(zipped, n)));
+    assert_false(cairn_zip_is_zstd(span(zipped, 3)) || cairn_zip_is_zstd(span(bytes, SIZE)));
+    assert_ok(cairn_zip_unzstd(span(zipped, 2 * n), 2 * SIZE, &back, &err), err);
+    assert_int_equal(back.size, 2 * SIZE);
+    assert_memory_equal(back.data, bytes, SIZE);
+    assert_memory_equal(back.data + SIZE, bytes, SIZE);
+    assert_fails(cairn_zip_unzstd(span(zipped, n), SIZE - 1, &back, &err), CAIRN_E_LIMIT, err,
+                 "more than");
+    for (size_t size = 0; size < n; size += 1 + n / 100)
+        assert_fails(cairn_zip_unzstd(span(zipped, size), NO_LIMIT, &back, &err), CAIRN_E_FORMAT,
+                     err, "ends early");
+    zipped[n / 2] ^= 0xff;
+    zipped[n / 3] ^= 0xff;
+    int code = cairn_zip_unzstd(span(zipped, n), SIZE, &back, &err);
+    assert_true(code == CAIRN_OK || code == CAIRN_E_FORMAT || code == CAIRN_E_LIMIT);
+    cairn_buffer_done(&back);
+    free(zipped);
+    free(bytes);
+}
+
 static void what_was_packed_comes_back(void **state)
 {
     (void)state;
@@ -279,6 +311,7 @@ static void lack_of_memory_at_any_place_leaves_the_output_as_it_was(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zstd_frames_come_back),
         cmocka_unit_test(what_was_packed_comes_back),
         cmocka_unit_test(equal_input_gives_equal_bytes_without_a_time),
         cmocka_unit_test(all_members_are_read_and_zero_padding_is_fine),
