@@ -96,7 +96,7 @@ def name_class(program, address, ours, theirs, callers):
             return "alias"
         if b in sizeless:
             return "mark" if not over and a in sizeless else "label"
-        if b in program.nearest(address) and not over:
+        if b in program.nearest(address) and b not in over:
             return "nearest"
     if is_structor_variant(a, bare):
         return "structor"
