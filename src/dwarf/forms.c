@@ -122,13 +122,14 @@ static const char *read_string(struct cairn_span section, uint64_t off)
 
 void cairn_dwarf_check_texts(struct cairn_dwarf *d)
 {
-    const uint8_t *at = d->str.data, *end = at + d->str.size;
-    while (at < end) {
-        size_t left = (size_t)(end - at);
-        at = (const uint8_t *)memchr(at, 0, left < STRING_MAX_BYTES ? left : STRING_MAX_BYTES);
-        if (!at)
+    size_t at = 0;
+    while (at < d->str.size) {
+        size_t left = d->str.size - at;
+        const void *end =
+            memchr(d->str.data + at, 0, left < STRING_MAX_BYTES ? left : STRING_MAX_BYTES);
+        if (!end)
             return;
-        at++;
+        at = (size_t)((const uint8_t *)end - d->str.data) + 1;
     }
     d->str_is_sound = true;
 }

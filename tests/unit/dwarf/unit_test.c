@@ -337,6 +337,22 @@ static void memory_that_is_gone_is_told_apart_from_no_unit(void **state)
     }
 }
 
+/* Texts are checked once, so that names can be taken without a search for their end. */
+static void texts_are_sound_where_each_ends_also_where_there_are_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        bool sound;
+    } rows[] = {{NULL, 0, true}, {"a\0bc", 5, true}, {"\0", 2, true}, {"a\0bc", 4, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cairn_dwarf d = {.str = {(const uint8_t *)rows[i].bytes, rows[i].size}};
+        cairn_dwarf_check_texts(&d);
+        assert_int_equal(d.str_is_sound, rows[i].sound);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +365,7 @@ int main(void)
         cmocka_unit_test(what_is_no_header_falls_out_when_all_are_read),
         cmocka_unit_test(a_unit_that_cannot_be_crossed_ends_the_way),
         cmocka_unit_test(memory_that_is_gone_is_told_apart_from_no_unit),
+        cmocka_unit_test(texts_are_sound_where_each_ends_also_where_there_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
