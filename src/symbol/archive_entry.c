@@ -6,7 +6,7 @@
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "symbol/search.h"
+#include "debugfile/search.h"
 #include "symbol/symbolizer.h"
 
 enum { NAMESAKES_MAX = 64 }; /* archives of one name that are opened */

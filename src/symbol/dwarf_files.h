@@ -14,10 +14,10 @@
 #define CAIRN_SYMBOL_DWARF_FILES_H
 
 #include "base/table.h"
+#include "debugfile/dwarf_places.h"
 #include "dwarf/function.h"
 #include "dwarf/signature.h"
 #include "elf/compressed.h"
-#include "symbol/dwarf_places.h"
 
 enum { CAIRN_SIDE_SECTIONS = 9 };
 

@@ -2,9 +2,9 @@
 /* The supplementary file of a module, as dwz -m makes it. */
 #include "base/error.h"
 #include "base/log.h"
+#include "debugfile/candidate.h"
 #include "dwarf/sup.h"
 #include "elf/note.h"
-#include "symbol/candidate.h"
 #include "symbol/dwarf_files.h"
 
 struct sup_search {

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "symbol/frames.h"
-#include "symbol/jit_map.h"
-#include "symbol/kallsyms.h"
+#include "symlist/jit_map.h"
+#include "symlist/kallsyms.h"
 
 enum { LIST_BYTES_MAX = 1 << 30, MODULES_BYTES_MAX = 16 << 20 };
 

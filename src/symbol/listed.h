@@ -3,7 +3,7 @@
 #ifndef CAIRN_SYMBOL_LISTED_H
 #define CAIRN_SYMBOL_LISTED_H
 
-#include "symbol/symbol_list.h"
+#include "symlist/list.h"
 
 struct cairn_frames;
 struct cairn_frames_request;

@@ -15,14 +15,14 @@
 
 #include "base/strings.h"
 #include "base/table.h"
+#include "debugfile/debugfile.h"
 #include "dwarf/name.h"
-#include "symbol/debugfile.h"
 #include "symbol/dwarf_files.h"
 #include "symbol/module_symbols.h"
 #include "symbol/module_way.h"
-#include "symbol/symbol_list.h"
 #include "symbol/unit_finder.h"
 #include "symbol/unit_table.h"
+#include "symlist/list.h"
 
 enum { CAIRN_MODULE_N_SECTIONS = 10 };
 

@@ -3,7 +3,7 @@
 #ifndef CAIRN_SYMBOL_MODULE_FILES_H
 #define CAIRN_SYMBOL_MODULE_FILES_H
 
-#include "symbol/cache.h"
+#include "cache/cache.h"
 
 struct cairn_module;
 

@@ -16,7 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "symbol/cache.h"
+#include "cache/cache.h"
 #include "symbol/index.h"
 
 /* Debug information of less than this is read faster than an index of it is written and found

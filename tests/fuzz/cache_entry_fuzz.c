@@ -3,7 +3,7 @@
  * set right first, or nothing behind it would ever be read. */
 #include <stdlib.h>
 
-#include "symbol/cache_entry.h"
+#include "cache/entry.h"
 
 enum { HEADER_SIZE_AT = 16, CHECKSUM_AT = 48, FIXED_SIZE = 56 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of the kernel's symbols and maps of JIT compilers: what comes out is sorted and apart. The
  * bytes are both texts, and those of a list behind a NUL say where modules end. */
-#include "symbol/jit_map.h"
-#include "symbol/kallsyms.h"
+#include "symlist/jit_map.h"
+#include "symlist/kallsyms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,13 +7,16 @@ import sys
 
 MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "base": "",
+    "cache": "base",
+    "symlist": "base",
     "elf": "base",
     "proc": "base",
     "profile": "base",
     "dwarf": "base elf",
     "formats": "base profile",
     "picture": "base profile",
-    "symbol": "base elf dwarf",
+    "debugfile": "base elf",
+    "symbol": "base cache symlist elf dwarf debugfile",
     "resolve": "base elf proc symbol profile formats",
     "sample": "base proc profile",
     "cli": "base",  # one writer of JSON, one set of escapes, one atomic file, instead of two

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens the folder, and reads, writes and deletes single entries. */
+#include "cache/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum {
+    FOLDER_MODE = 0700,
+    ENTRY_MODE = 0600,
+    USE_NOTED_S = 3600, /* a use is noted where the last one is older than this */
+    TEMP_TRIES = 16
+};
+
+/* Root hands what it made to whoever owns the folder around it. Only what is still root's own: a
+ * name may have been given to something else meanwhile. */
+static int give(int fd, uid_t owner, gid_t group)
+{
+    struct stat st;
+    if (geteuid() != 0 || owner == 0)
+        return 0;
+    if (fstat(fd, &st) < 0)
+        return -1;
+    return st.st_uid != 0 || fchown(fd, owner, group) == 0 ? 0 : -1;
+}
+
+/* Length of the folder part of a path, slashes behind it left out; 0 where it has none. */
+static size_t parent_size(const char *path)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    while (size && path[size - 1] != '/')
+        size--;
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return size;
+}
+
+/* One folder by its path; it becomes its parent's owner's. -1 and errno. */
+static int make_folder(const char *path)
+{
+    char parent[PATH_MAX];
+    size_t size = parent_size(path);
+    struct stat st;
+    if (size >= sizeof parent || strlen(path) >= sizeof parent) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(parent, size ? path : ".", size ? size : 1);
+    parent[size ? size : 1] = '\0';
+    if (stat(parent, &st) < 0 || mkdir(path, FOLDER_MODE) < 0)
+        return -1;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int result = fd < 0 ? -1 : give(fd, st.st_uid, st.st_gid);
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+/* FOLDER itself and the one it is in, such as ~/.cache; where more is missing, the path is wrong,
+ * or there is no home. */
+static int make_top(const char *folder)
+{
+    char parent[PATH_MAX];
+    size_t size = parent_size(folder);
+    if (make_folder(folder) == 0 || errno == EEXIST)
+        return 0;
+    if (errno != ENOENT || size < 2 || size >= sizeof parent)
+        return -1;
+    memcpy(parent, folder, size);
+    parent[size] = '\0';
+    if (make_folder(parent) < 0 && errno != EEXIST)
+        return -1;
+    return make_folder(folder) == 0 || errno == EEXIST ? 0 : -1;
+}
+
+/* A symlink in FOLDER's place is followed where we made it; for root, where it belongs to the owner
+ * of what it leads to. */
+static int open_link(const char *folder)
+{
+    struct stat link, st;
+    if (lstat(folder, &link) < 0 || !S_ISLNK(link.st_mode)) {
+        errno = ENOTDIR;
+        return -1;
+    }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    bool fine = fstat(fd, &st) == 0 &&
+                (link.st_uid == geteuid() || (geteuid() == 0 && link.st_uid == st.st_uid));
+    if (fine)
+        return fd;
+    close(fd);
+    errno = EPERM;
+    return -1;
+}
+
+static int open_top(const char *folder, bool make)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = open(folder, flags);
+    if (fd < 0 && errno == ENOENT && make && make_top(folder) == 0)
+        fd = open(folder, flags);
+    return fd < 0 && (errno == ELOOP || errno == ENOTDIR) ? open_link(folder) : fd;
+}
+
+/* A folder below FOLDER. -1 and errno. */
+static int open_below(int parent, const char *name, bool make, uid_t owner, gid_t group)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(parent, name, flags);
+    if (fd >= 0 || errno != ENOENT || !make)
+        return fd;
+    if (mkdirat(parent, name, FOLDER_MODE) < 0 && errno != EEXIST)
+        return -1;
+    fd = openat(parent, name, flags);
+    if (fd >= 0 && give(fd, owner, group) < 0) {
+        int os_errno = errno;
+        close(fd);
+        errno = os_errno;
+        return -1;
+    }
+    return fd;
+}
+
+static int is_ours(int fd, const char *folder, struct stat *ret_st, struct cairn_err *err)
+{
+    if (fstat(fd, ret_st) < 0)
+        return cairn_fail_os(err, errno, "%s", folder);
+    if (ret_st->st_uid != geteuid() && geteuid() != 0)
+        return cairn_fail(err, CAIRN_E_ACCESS, "%s: belongs to uid %u, expected %u", folder,
+                          ret_st->st_uid, geteuid());
+    return CAIRN_OK;
+}
+
+int cairn_cache_store_open(const char *folder, bool make, struct cairn_cache_store *ret_store,
+                           struct cairn_err *err)
+{
+    struct cairn_buffer path = {0};
+    struct stat st;
+    int top = open_top(folder, make);
+    if (top < 0 && errno == ENOTDIR)
+        return cairn_fail(err, CAIRN_E_ARG, "%s: is no folder", folder);
+    if (top < 0)
+        return cairn_fail_os(err, errno, "%s", folder);
+    int code = is_ours(top, folder, &st, err);
+    int fd = -1;
+    if (code == CAIRN_OK) {
+        int symbols = open_below(top, "symbols", make, st.st_uid, st.st_gid);
+        fd = symbols < 0 ? -1 : open_below(symbols, "v1", make, st.st_uid, st.st_gid);
+        if (fd < 0)
+            code = cairn_fail_os(err, errno, "%s/symbols/v1", folder);
+        if (symbols >= 0)
+            close(symbols);
+    }
+    close(top);
+    if (code < 0)
+        return code;
+    cairn_buffer_printf(&path, "%s/symbols/v1", folder);
+    if (path.failed) {
+        cairn_buffer_done(&path);
+        close(fd);
+        return cairn_fail_memory(err);
+    }
+    *ret_store = (struct cairn_cache_store){
+        .fd = fd, .owner = st.st_uid, .group = st.st_gid, .path = (char *)path.data};
+    return CAIRN_OK;
+}
+
+void cairn_cache_store_close(struct cairn_cache_store *store)
+{
+    if (store->fd >= 0)
+        close(store->fd);
+    cairn_free(store->path);
+    *store = (struct cairn_cache_store){.fd = -1};
+}
+
+/* The folder of an entry. -1 and errno. */
+static int open_folder_of(const struct cairn_cache_store *store, const char *name, bool make)
+{
+    const char folder[3] = {name[0], name[1], '\0'};
+    return open_below(store->fd, folder, make, store->owner, store->group);
+}
+
+/* A use is noted in the time of change, which says what goes first when the folder is full. */
+static void note_use(int fd, const struct stat *st)
+{
+    time_t now = time(NULL);
+    if (now - st->st_mtime > USE_NOTED_S || st->st_mtime - now > USE_NOTED_S)
+        (void)futimens(fd, NULL); /* on a read-only disk nothing goes anyway */
+}
+
+static int map_fd(const struct cairn_cache_store *store, const char *who, int fd, bool use,
+                  struct cairn_file *ret_file, struct cairn_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return cairn_fail_os(err, errno, "%s", who);
+    bool ours = st.st_uid == geteuid() || (geteuid() == 0 && st.st_uid == store->owner);
+    if (!S_ISREG(st.st_mode) || !ours || (st.st_mode & (S_IWGRP | S_IWOTH)))
+        return cairn_fail(err, CAIRN_E_ACCESS,
+                          "%s: uid %u, mode %04o: not trusted, expected a file that only uid %u "
+                          "can write",
+                          who, st.st_uid, st.st_mode & 07777, geteuid());
+    int code = cairn_file_open_fd(fd, who, ret_file, err);
+    if (code == CAIRN_OK && use)
+        note_use(fd, &st);
+    return code;
+}
+
+/* STORE/ab/NAME, for messages. */
+static const char *who_of(const struct cairn_cache_store *store, const char *name,
+                          char who[PATH_MAX])
+{
+    snprintf(who, PATH_MAX, "%s/%.2s/%s", store->path, name, name);
+    return who;
+}
+
+int cairn_cache_store_map(const struct cairn_cache_store *store, const char *name, bool use,
+                          struct cairn_file *ret_file, struct cairn_err *err)
+{
+    char who[PATH_MAX];
+    who_of(store, name, who);
+    int folder = open_folder_of(store, name, false);
+    int fd = folder < 0
+                 ? -1
+                 : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int os_errno = errno;
+    if (folder >= 0)
+        close(folder);
+    if (fd < 0)
+        return cairn_fail_os(err, os_errno == ELOOP ? EPERM : os_errno, "%s", who);
+    int code = map_fd(store, who, fd, use, ret_file, err);
+    close(fd);
+    return code;
+}
+
+/* The lock tells whoever cleans up that the writer is alive. False: one that cleaned up was faster,
+ * and the file has lost its name, or is about to. */
+static bool claim_temp(int fd)
+{
+    struct stat st;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return false;
+    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+/* A file of our own beside the entry's place. -1 and errno. */
+static int open_temp(const struct cairn_cache_store *store, int folder, char ret_name[32])
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    for (int tries = 0; tries < TEMP_TRIES; tries++) {
+        uint64_t random;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        snprintf(ret_name, 32, ".tmp-%012llx", (unsigned long long)(random >> 16));
+        int fd = openat(folder, ret_name, flags, ENTRY_MODE);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+        if (fd >= 0 && claim_temp(fd)) {
+            (void)give(fd, store->owner, store->group);
+            return fd;
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    errno = EBUSY;
+    return -1;
+}
+
+/* Nothing is synced, on purpose: it would make the user wait for a disk, and who loses power loses
+ * what can be made again. Bytes are written in order and the size is theirs alone, so that what is
+ * left then is a file too short, which its header tells. */
+static int write_temp(int fd, const char *who, struct cairn_span head, struct cairn_span body,
+                      struct cairn_err *err)
+{
+    int code = cairn_write_all(fd, head.data, head.size, who, err);
+    if (code == CAIRN_OK)
+        code = cairn_write_all(fd, body.data, body.size, who, err);
+    return code;
+}
+
+int cairn_cache_store_put(const struct cairn_cache_store *store, const char *name,
+                          struct cairn_span head, struct cairn_span body, struct cairn_err *err)
+{
+    char who[PATH_MAX], temp[32];
+    who_of(store, name, who);
+    int folder = open_folder_of(store, name, true);
+    if (folder < 0)
+        return cairn_fail_os(err, errno, "%s", who);
+    int fd = open_temp(store, folder, temp);
+    int code = fd < 0 ? cairn_fail_os(err, errno, "%s", who) : write_temp(fd, who, head, body, err);
+    if (code == CAIRN_OK && renameat(folder, temp, folder, name) < 0)
+        code = cairn_fail_os(err, errno, "%s: cannot be put in place", who);
+    if (code < 0 && fd >= 0)
+        unlinkat(folder, temp, 0);
+    if (fd >= 0)
+        close(fd);
+    close(folder);
+    return code;
+}
+
+int cairn_cache_store_remove(const struct cairn_cache_store *store, const char *name,
+                             struct cairn_err *err)
+{
+    char who[PATH_MAX];
+    int folder = open_folder_of(store, name, false);
+    int result = folder < 0 ? -1 : unlinkat(folder, name, 0), os_errno = errno;
+    if (folder >= 0)
+        close(folder);
+    if (result < 0 && os_errno != ENOENT)
+        return cairn_fail_os(err, os_errno, "%s", who_of(store, name, who));
+    return CAIRN_OK;
+}
