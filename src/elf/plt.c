@@ -251,8 +251,11 @@ int cairn_elf_plt_find(struct cairn_elf_plt *plt, uint64_t vaddr, struct cairn_e
 bool cairn_elf_plt_next(struct cairn_elf_plt *plt, struct cairn_elf_plt_walk *walk,
                         struct cairn_elf_stub *ret_stub, int *ret_code, struct cairn_err *err)
 {
+    *ret_code = CAIRN_OK;
+    if (!plt->n_regions)
+        return false;
     unsigned step = cairn_elf_stub_step(plt->elf);
-    *ret_code = plt->n_regions ? read_slots(plt, err) : CAIRN_OK;
+    *ret_code = read_slots(plt, err);
     for (; *ret_code == CAIRN_OK && walk->region < plt->n_regions; walk->region++) {
         const struct cairn_elf_plt_region *region = &plt->regions[walk->region];
         size_t first = (size_t)(first_place(region) - region->code.vaddr) & (step - 1);

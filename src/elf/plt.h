@@ -30,6 +30,7 @@ struct cairn_elf_plt_region {
     bool has_header; /* .plt itself */
 };
 
+/* All-zero it has no stubs: that of a module whose image is not at hand, as a debug file alone. */
 struct cairn_elf_plt {
     const struct cairn_elf *elf;
     struct cairn_elf_plt_region regions[CAIRN_ELF_PLT_REGIONS_MAX];

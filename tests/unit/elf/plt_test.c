@@ -245,6 +245,22 @@ static void every_changed_byte_is_survived(void **state)
     }
 }
 
+static void a_table_that_was_never_opened_has_no_stubs(void **state)
+{
+    (void)state;
+    struct cairn_elf_plt plt = {0};
+    struct cairn_elf_plt_walk walk = {0};
+    struct cairn_elf_stub stub;
+    struct cairn_err err;
+    bool found;
+    int code;
+    assert_false(cairn_elf_plt_next(&plt, &walk, &stub, &code, &err));
+    assert_int_equal(code, CAIRN_OK);
+    assert_ok(cairn_elf_plt_find(&plt, 0x1000, &stub, &found, &err), err);
+    assert_false(found);
+    cairn_elf_plt_close(&plt);
+}
+
 static void memory_that_is_gone_is_an_error(void **state)
 {
     (void)state;
@@ -279,6 +295,7 @@ int main(void)
         cmocka_unit_test(all_stubs_come_in_order),
         cmocka_unit_test(exported_symbols_are_found_by_each_hash_table_and_by_none),
         cmocka_unit_test(every_changed_byte_is_survived),
+        cmocka_unit_test(a_table_that_was_never_opened_has_no_stubs),
         cmocka_unit_test(memory_that_is_gone_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, free_file);
