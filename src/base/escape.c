@@ -51,7 +51,7 @@ static const bool is_plain[256] = {
 
 /* Which bytes somebody may want replaced: controls, those listed, and those of long sequences. */
 struct suspects {
-    char bytes[6];
+    char bytes[8];
     bool high;
 };
 
@@ -175,7 +175,8 @@ static int replace_for_json(char out[REPLACEMENT_MAX], uint32_t rune, uint8_t by
         return put(out, "\xef\xbf\xbd");
     }
     bool for_script = rune == '<' || rune == '>' || rune == '&' || breaks_line(rune);
-    if (rune < 0x20 || for_script)
+    bool for_terminal = rune >= 0x7f && rune <= 0x9f; /* which JSON itself would let pass */
+    if (rune < 0x20 || for_script || for_terminal)
         return snprintf(out, REPLACEMENT_MAX, "\\u%04x", rune);
     return 0;
 }
@@ -200,7 +201,7 @@ void cairn_escape_markup(struct cairn_buffer *b, const char *text, size_t size)
 
 void cairn_escape_json(struct cairn_buffer *b, const char *text, size_t size)
 {
-    escape(b, text, size, (struct suspects){"\"\\<>&", true}, replace_for_json);
+    escape(b, text, size, (struct suspects){"\"\\<>&\x7f", true}, replace_for_json);
 }
 
 void cairn_escape_collapsed(struct cairn_buffer *b, const char *text, size_t size)

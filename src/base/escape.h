@@ -6,8 +6,8 @@
  * Terminal: C0 and C1 controls, DEL, bidirectional overrides (U+202A..2E, U+2066..69), line and
  * paragraph separators and bytes that are no UTF-8 come out as \xHH or \u{HHHH}.
  * Markup: & < > " ' as entities; what XML 1.0 forbids as U+FFFD.
- * JSON: RFC 8259; also < > & and U+2028/9 as \uHHHH, so that it may stand inside <script>; bytes
- * that are no UTF-8 as U+FFFD.
+ * JSON: RFC 8259; also < > & and U+2028/9 as \uHHHH, so that it may stand inside <script>, DEL and
+ * C1 controls, so that it may be looked at; bytes that are no UTF-8 as U+FFFD.
  */
 #ifndef CAIRN_BASE_ESCAPE_H
 #define CAIRN_BASE_ESCAPE_H

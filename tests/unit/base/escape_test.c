@@ -104,7 +104,11 @@ static void json_may_stand_inside_a_script(void **state)
         ROW("\xe2\x80\xa8\xe2\x80\xa9", "\\u2028\\u2029"),
         ROW("\xffx\xc3", "\xef\xbf\xbdx\xef\xbf\xbd"),
         ROW("\0", "\\u0000"),
-        ROW("\x7f/", "\x7f/"),
+        ROW("\x7f/", "\\u007f/"),
+        ROW("std::vector\x7f", "std::vector\\u007f"), /* also behind eight plain bytes */
+        ROW("\xc2\x9b"
+            "31m\xc2\xa0",
+            "\\u009b31m\xc2\xa0"), /* C1 CSI, and what is no control any more */
     };
     hold_rows(cairn_escape_json, rows, sizeof rows / sizeof *rows);
 }
