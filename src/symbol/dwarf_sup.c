@@ -118,6 +118,8 @@ int cairn_dwarf_files_open_sup(struct cairn_dwarf_files *files, const struct cai
 {
     struct sup_search s = {.files = files, .err = err};
     const struct cairn_dwarf_owner *owner = &files->owner;
+    if (!owner->dwarf->info.size) /* strip leaves the link in programs: nothing follows it then */
+        return CAIRN_OK;
     int code = read_link(elf, &s.link, &s.by_checksum, &s.refusal);
     if (code == CAIRN_E_MISSING || (code == CAIRN_OK && s.link.is_sup))
         return CAIRN_OK;

@@ -328,6 +328,12 @@ ln -s ../gcc5-alt/one links/one
 agree "an alternate file, from what a link points to" gcc5 links/one
 mv gcc5-alt/common common
 told "no alternate file" gcc5-alt/one "the supplementary file common (dwz -m) is missing"
+# strip takes the debug information and leaves the link, as in Debian's programs: it is no loss.
+objcopy --strip-debug gcc5-alt/one bare
+readelf -SW bare >sections
+has sections gnu_debugaltlink "a stripped program keeps its link"
+"$CAIRN" symbolize bare 0x1000 >got 2>err
+hasnt err "supplementary" "a link in a stripped program"
 mkdir -p "ids/.build-id/${id%"${id#??}"}" named/.dwz
 cp common "ids/.build-id/${id%"${id#??}"}/${id#??}.debug"
 agree "an alternate file by its build ID, in a symbol folder" gcc5 gcc5-alt/one --symbols ids
