@@ -45,6 +45,7 @@ enum {
     OPT_BUILD_IDS,
     OPT_KALLSYMS,
     OPT_KERNEL_MODULES,
+    OPT_KERNEL_SECTIONS,
     OPT_VMLINUX,
     OPT_KERNEL_SLIDE,
     OPT_PERF_MAP,
@@ -78,6 +79,10 @@ static const struct cli_option options[] = {
                       "names of the kernel: a copy of its /proc/kallsyms, or its System.map"},
     [OPT_KERNEL_MODULES] = {"kernel-modules", 0, "FILE",
                             "a copy of /proc/modules: where each kernel module of --kallsyms ends"},
+    [OPT_KERNEL_SECTIONS] = {"kernel-sections", 0, "DIR",
+                             "a copy of /sys/module: where the sections of kernel modules lie, for "
+                             "lines out of their files; without it that is reckoned from "
+                             "--kallsyms"},
     [OPT_VMLINUX] = {"vmlinux", 0, "FILE",
                      "the kernel's own ELF file, for lines and inlined functions"},
     [OPT_KERNEL_SLIDE] = {"kernel-slide", 0, "HEX",
@@ -185,6 +190,9 @@ static bool set_option(struct job *job, struct cli_args *args, int row, const ch
         break;
     case OPT_KERNEL_MODULES:
         job->opts.kernel_modules = value;
+        break;
+    case OPT_KERNEL_SECTIONS:
+        job->opts.kernel_sections = value;
         break;
     case OPT_VMLINUX:
         job->opts.vmlinux = value;

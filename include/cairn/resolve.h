@@ -52,6 +52,11 @@ struct cairn_resolve_opts {
     size_t n_perf_maps;
     int live; /* nonzero: addresses were caught just now on this machine: the running kernel names
                  its own, and processes are asked for their perf maps */
+    const char
+        *kernel_sections; /* folder: a copy of /sys/module, or of NAME/sections and NAME/notes
+                             in it, which only root can read. Where there is none, where kernel
+                             modules lie is reckoned from kallsyms. Their files are looked for
+                             in symbol_dirs and, for this release, in /lib/modules */
 };
 
 /* Why a frame kept its text, in the order of the path that a look-up takes. */

@@ -46,6 +46,12 @@ static bool find_build_id(struct cairn_span notes, char ret_hex[CAIRN_KERNEL_BUI
     return false;
 }
 
+void cairn_kernel_note_build_id(struct cairn_span notes, char ret_hex[CAIRN_KERNEL_BUILD_ID_SIZE])
+{
+    ret_hex[0] = 0;
+    (void)find_build_id(notes, ret_hex);
+}
+
 static void read_build_id(char ret_hex[CAIRN_KERNEL_BUILD_ID_SIZE])
 {
     struct cairn_buffer notes = {0};

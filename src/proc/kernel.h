@@ -23,6 +23,10 @@ struct cairn_running_kernel {
 
 void cairn_running_kernel(struct cairn_running_kernel *ret_kernel);
 
+/* The build ID that notes aligned to 4 bytes hold, as the kernel keeps its own and those of its
+ * modules; "" where they hold none. */
+void cairn_kernel_note_build_id(struct cairn_span notes, char ret_hex[CAIRN_KERNEL_BUILD_ID_SIZE]);
+
 /* The vdso of this very process, which is that of every process of the same machine word. Empty
  * where there is none. Holds as long as the process lives. */
 struct cairn_span cairn_vdso_of_self(void);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "proc/kernel.h"
@@ -20,6 +21,8 @@ int cairn_kernel_sources_open(struct cairn_kernel_sources *sources,
     sources->has_slide = opts->has_kernel_slide != 0;
     sources->live = opts->live != 0;
     sources->allow_mismatch = opts->symbols.allow_mismatch != 0;
+    if (opts->kernel_sections && !(sources->module_folder = cairn_strdup(opts->kernel_sections)))
+        return cairn_fail_memory(err);
     int code = CAIRN_OK;
     if (opts->kallsyms)
         code = cairn_symbolizer_open_kallsyms(symbolizer, opts->kallsyms, opts->kernel_modules,
@@ -139,6 +142,32 @@ static void set_slides(const struct cairn_kernel_sources *sources, uint64_t text
                    kernel->vmlinux_slide);
 }
 
+/* Modules do not move with the kernel: what a list of another boot says of them is void. */
+static int open_modules(const struct cairn_kernel_sources *sources,
+                        const struct cairn_kernel_identity *identity, struct cairn_kernel *kernel,
+                        struct cairn_err *err)
+{
+    struct cairn_running_kernel running;
+    struct cairn_kernel_module_places places = {
+        .release = identity->release,
+        .folder = sources->module_folder,
+        .is_live = sources->live && !sources->list,
+    };
+    if (!kernel->list || kernel->list_slide)
+        return CAIRN_OK;
+    if (places.is_live && !places.release[0]) {
+        cairn_running_kernel(&running);
+        places.release = running.release;
+    }
+    return cairn_kernel_modules_new(&places, &kernel->modules, err);
+}
+
+void cairn_kernel_done(struct cairn_kernel *kernel)
+{
+    cairn_kernel_modules_free(kernel->modules);
+    *kernel = (struct cairn_kernel){0};
+}
+
 int cairn_kernel_open(const struct cairn_kernel_sources *sources,
                       struct cairn_symbolizer *symbolizer,
                       const struct cairn_kernel_identity *identity, struct cairn_kernel *ret_kernel,
@@ -155,10 +184,25 @@ int cairn_kernel_open(const struct cairn_kernel_sources *sources,
     if (code < 0)
         return code;
     set_slides(sources, identity->text, &kernel);
+    code = open_modules(sources, identity, &kernel, err);
+    if (code < 0)
+        return code;
     if (kernel.list || kernel.vmlinux)
         kernel.missing = CAIRN_CAUSE_NONE;
     *ret_kernel = kernel;
     return CAIRN_OK;
+}
+
+/* What a module's own file says is put in the place of the list's answer. */
+static int ask_module(const struct cairn_kernel *kernel, struct cairn_symbolizer *symbolizer,
+                      uint64_t va, struct cairn_symbol *symbol, struct cairn_err *err)
+{
+    bool found = false;
+    if (!kernel->modules || !symbol->n_frames || !symbol->frames[0].module)
+        return CAIRN_OK;
+    int code = cairn_kernel_modules_symbolize(kernel->modules, symbolizer, symbol->frames[0].module,
+                                              kernel->list, va, &found, symbol, err);
+    return code < 0 || found ? code : cairn_symbolize(symbolizer, kernel->list, va, symbol, err);
 }
 
 int cairn_kernel_symbolize(const struct cairn_kernel *kernel, struct cairn_symbolizer *symbolizer,
@@ -171,9 +215,10 @@ int cairn_kernel_symbolize(const struct cairn_kernel *kernel, struct cairn_symbo
             cairn_symbolize(symbolizer, kernel->vmlinux, va - kernel->vmlinux_slide, &symbol, err);
     if (code == CAIRN_OK && kernel->list && symbol.state != CAIRN_SYMBOL_NAMED) {
         code = cairn_symbolize(symbolizer, kernel->list, va - kernel->list_slide, &symbol, err);
-        /* Modules do not move with the kernel: what a list of another boot says of them is void. */
         if (code == CAIRN_OK && kernel->list_slide && symbol.n_frames && symbol.frames[0].module)
             symbol = (struct cairn_symbol){.state = CAIRN_SYMBOL_NO_SYMBOL};
+        if (code == CAIRN_OK)
+            code = ask_module(kernel, symbolizer, va, &symbol, err);
     }
     if (code == CAIRN_OK && symbol.state != CAIRN_SYMBOL_NAMED)
         symbol.state = CAIRN_SYMBOL_NO_SYMBOL;

@@ -4,6 +4,7 @@
  *
  *     va ── less vmlinux_slide ──► vmlinux    functions, lines, inline frames; of no kernel module
  *        └─ less list_slide ─────► kallsyms   functions of all that was loaded
+ *                                     └─────► NAME.ko, lines, inline frames: kernel_modules.h
  *
  * KASLR moves the kernel as a whole. How far is the difference between two addresses of _text: the
  * one in memory, which the profile or kallsyms knows, and the one that was linked.
@@ -15,6 +16,8 @@
 
 #include <cairn/resolve.h>
 
+#include "resolve/kernel_modules.h"
+
 /* What the caller of the resolver said of the kernel; texts are borrowed only while they are read.
  */
 struct cairn_kernel_sources {
@@ -23,6 +26,7 @@ struct cairn_kernel_sources {
     bool has_slide;
     bool live; /* addresses are of the running kernel, whatever a profile says */
     bool allow_mismatch;
+    char *module_folder; /* like /sys/module; NULL: none. Owned */
 };
 
 /* What is known of the kernel whose addresses are to be named. */
@@ -35,7 +39,8 @@ struct cairn_kernel_identity {
 struct cairn_kernel {
     struct cairn_module *list, *vmlinux; /* NULL: none */
     uint64_t list_slide, vmlinux_slide;
-    enum cairn_cause missing; /* why neither is there; CAIRN_CAUSE_NONE */
+    struct cairn_kernel_modules *modules; /* of the list; NULL: none. Owned, see _done */
+    enum cairn_cause missing;             /* why neither is there; CAIRN_CAUSE_NONE */
 };
 
 /* Opens the files that the caller named; they must be there. */
@@ -52,6 +57,8 @@ int cairn_kernel_open(const struct cairn_kernel_sources *sources,
                       struct cairn_symbolizer *symbolizer,
                       const struct cairn_kernel_identity *identity, struct cairn_kernel *ret_kernel,
                       struct cairn_err *err);
+
+void cairn_kernel_done(struct cairn_kernel *kernel); /* all-zero is fine */
 
 /* As cairn_symbolize() for an address in memory. */
 int cairn_kernel_symbolize(const struct cairn_kernel *kernel, struct cairn_symbolizer *symbolizer,

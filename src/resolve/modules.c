@@ -10,6 +10,9 @@ enum { BUILD_ID_DIGITS_MIN = 2, BUILD_ID_DIGITS_MAX = 128, WARNED_MAX = 256 };
 
 void cairn_modules_done(struct cairn_modules *m)
 {
+    for (size_t i = 0; i < m->n_kernels; i++)
+        cairn_kernel_done(&m->kernels[i].known->kernel);
+    cairn_free(m->kernel.module_folder);
     cairn_symbolizer_free(m->symbolizer);
     cairn_strings_done(&m->strings);
     cairn_arena_done(&m->arena);

@@ -76,6 +76,23 @@ static void sections_are_found_by_name(void **state)
     }
 }
 
+static void sections_are_listed_in_their_order(void **state)
+{
+    (void)state;
+    struct sample s = open_sample(true, false, false);
+    uint64_t vaddr, size;
+    uint32_t number = 0;
+    assert_int_not_equal(cairn_module_next_section(s.module, &number, &vaddr, &size), 0);
+    assert_int_equal(vaddr, 0x1000);
+    assert_int_not_equal(cairn_module_next_section(s.module, &number, &vaddr, &size), 0);
+    assert_int_equal(vaddr, 0x3000);
+    assert_int_equal(size, 0x100);
+    assert_int_equal(cairn_module_next_section(s.module, &number, &vaddr, &size), 0);
+    number = UINT32_MAX;
+    assert_int_equal(cairn_module_next_section(s.module, &number, &vaddr, &size), 0);
+    close_sample(&s);
+}
+
 static void symbols_are_found_by_their_linkage_names(void **state)
 {
     (void)state;
@@ -116,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_are_found_by_name),
+        cmocka_unit_test(sections_are_listed_in_their_order),
         cmocka_unit_test(symbols_are_found_by_their_linkage_names),
         cmocka_unit_test(demangled_names_are_found_too),
         cmocka_unit_test(what_is_no_place_is_missing),

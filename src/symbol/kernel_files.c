@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbol/kernel_files.h"
+
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "debugfile/debugfile.h"
+#include "debugfile/symbol_dir.h"
+#include "symbol/symbolizer.h"
+
+struct cairn_kernel_files {
+    struct cairn_symbol_dirs installed;
+};
+
+int cairn_kernel_files_new(const char *installed, struct cairn_kernel_files **ret_files,
+                           struct cairn_err *err)
+{
+    struct stat st;
+    struct cairn_kernel_files *files = cairn_alloc(1, sizeof *files);
+    if (!files)
+        return cairn_fail_memory(err);
+    int code = installed && stat(installed, &st) == 0 && S_ISDIR(st.st_mode)
+                   ? cairn_symbol_dirs_open(&installed, 1, &files->installed, err)
+                   : CAIRN_OK;
+    if (code < 0)
+        cairn_kernel_files_free(files);
+    else
+        *ret_files = files;
+    return code;
+}
+
+void cairn_kernel_files_free(struct cairn_kernel_files *files)
+{
+    if (!files)
+        return;
+    cairn_symbol_dirs_done(&files->installed);
+    cairn_free(files);
+}
+
+/* Is this the file of that module: its name, .ko, and how it is packed? */
+static bool is_file_of(const char *file, const char *name)
+{
+    static const char *const endings[] = {".ko", ".ko.xz", ".ko.zst", ".ko.gz"};
+    for (; *name; file++, name++)
+        if (*file != *name && !(*file == '-' && *name == '_') && !(*file == '_' && *name == '-'))
+            return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(file, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static int find_in(struct cairn_symbol_dirs *dirs, const char *name, struct cairn_buffer *ret_path,
+                   struct cairn_err *err)
+{
+    for (size_t i = 0; i < dirs->n; i++) {
+        struct cairn_symbol_dir *dir = &dirs->dirs[i];
+        const struct cairn_symbol_file *files;
+        size_t n;
+        int code = cairn_symbol_dir_find(dir, name, &files, &n, err); /* so that it was walked */
+        if (code < 0)
+            return code;
+        for (size_t k = 0; k < dir->n_files; k++) {
+            if (!is_file_of(dir->files[k].name, name))
+                continue;
+            cairn_buffer_clear(ret_path);
+            cairn_buffer_str(ret_path, dir->files[k].path);
+            return ret_path->failed ? cairn_fail_memory(err) : CAIRN_OK;
+        }
+    }
+    return CAIRN_OK;
+}
+
+int cairn_kernel_files_find(struct cairn_kernel_files *files, struct cairn_symbolizer *symbolizer,
+                            const char *name, struct cairn_buffer *ret_path, struct cairn_err *err)
+{
+    int code = find_in(cairn_debugfile_finder_dirs(symbolizer->finder), name, ret_path, err);
+    return code < 0 || ret_path->size ? code : find_in(&files->installed, name, ret_path, err);
+}
