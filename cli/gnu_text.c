@@ -42,8 +42,9 @@ static void put_function(struct cairn_buffer *out, const struct cli_gnu_text *fo
     }
 }
 
+/* GNU knows the discriminator of the innermost frame, and prints it behind all of them. */
 static void put_place(struct cairn_buffer *out, const struct cli_gnu_text *form,
-                      const struct cairn_symbol_frame *frame)
+                      const struct cairn_symbol_frame *frame, uint32_t discriminator)
 {
     const char *file = frame->file ? frame->file : "??";
     const char *slash = form->basenames ? strrchr(file, '/') : NULL;
@@ -53,6 +54,8 @@ static void put_place(struct cairn_buffer *out, const struct cli_gnu_text *form,
         cairn_buffer_u64(out, frame->line);
     else
         cairn_buffer_char(out, '?');
+    if (frame->line && discriminator)
+        cairn_buffer_printf(out, " (discriminator %u)", (unsigned)discriminator);
     cairn_buffer_char(out, '\n');
 }
 
@@ -73,6 +76,6 @@ void cli_gnu_text_put(struct cairn_buffer *out, const struct cli_gnu_text *form,
             put_function(out, form, &symbol->frames[i]);
             cairn_buffer_str(out, form->pretty ? " at " : "\n");
         }
-        put_place(out, form, &symbol->frames[i]);
+        put_place(out, form, &symbol->frames[i], symbol->frames->discriminator);
     }
 }

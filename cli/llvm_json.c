@@ -12,7 +12,7 @@ static void put_frame(struct cairn_json *json, const struct cairn_symbol_frame *
 {
     cairn_json_open(json, NULL, '{');
     cairn_json_u64(json, "Column", 0);
-    cairn_json_u64(json, "Discriminator", 0);
+    cairn_json_u64(json, "Discriminator", frame->discriminator);
     cairn_json_str(json, "FileName", text_of(frame->file));
     cairn_json_str(json, "FunctionName", text_of(frame->function));
     cairn_json_u64(json, "Line", frame->line);

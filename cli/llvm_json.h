@@ -2,7 +2,7 @@
 /*
  * Answers with the keys of `llvm-symbolizer --output-style=JSON` (LLVM 14), for programs that read
  * those; docs/formats/symbolize-json.md has both forms. What cairn does not keep is there and
- * empty: Column and Discriminator are 0, StartAddress and StartFileName are "".
+ * empty: Column is 0, StartAddress and StartFileName are "".
  */
 #ifndef CAIRN_CLI_LLVM_JSON_H
 #define CAIRN_CLI_LLVM_JSON_H

@@ -69,6 +69,8 @@ struct cairn_symbolizer_opts {
     uint64_t cache_max_bytes; /* what all entries together may take; 0: 4 GiB */
     unsigned n_threads;       /* for an index; 0: one for each CPU that the process may use */
     enum cairn_index_use index;
+    int discriminators; /* nonzero: frames tell theirs; costs one more pass over the line program of
+                           each unit that is asked for */
 };
 
 /* Why an address has no name. */
@@ -114,10 +116,13 @@ struct cairn_symbol_frame {
     uint8_t folded;       /* 1: other functions share these very bytes (identical code folding,
                              aliases), the name is one of several */
     uint8_t reserved;
-    const char *suffix; /* what the compiler made of the function: "cold", "part.0", "isra.0",
-                           "constprop.0.cold"; NULL: nothing */
-    const char *module; /* the part of the kernel that was loaded later and holds the function:
-                           "nf_tables"; NULL: none */
+    const char *suffix;     /* what the compiler made of the function: "cold", "part.0", "isra.0",
+                               "constprop.0.cold"; NULL: nothing */
+    const char *module;     /* the part of the kernel that was loaded later and holds the function:
+                               "nf_tables"; NULL: none */
+    uint32_t discriminator; /* which of several pieces of code that its line gave holds the address;
+                               0: none, or not asked for. Of the innermost frame alone, and only
+                               where inlined ones are told */
 };
 
 /* The answer for one address; borrowed until the next call on the same symbolizer. */

@@ -187,12 +187,14 @@ int cairn_module_bear(const struct cairn_module *m, int code, struct cairn_err *
 
 size_t cairn_module_bytes(const struct cairn_module *m)
 {
-    size_t bytes =
-        cairn_dwarf_files_bytes(&m->files) + m->table_bytes + m->names.used_bytes +
-        m->cap_functions * sizeof *m->functions + cairn_module_symbols_bytes(&m->symbols) +
-        cairn_symbol_list_bytes(&m->list) + cairn_unit_finder_bytes(&m->unit_finder) +
-        m->units.memory.used_bytes + m->units.cap * sizeof *m->units.units +
-        m->units.cap_sorted * sizeof *m->units.sorted + m->cap_unit_states * sizeof *m->unit_states;
+    size_t bytes = cairn_dwarf_files_bytes(&m->files) + m->table_bytes + m->names.used_bytes +
+                   m->cap_functions * sizeof *m->functions +
+                   cairn_module_symbols_bytes(&m->symbols) + cairn_symbol_list_bytes(&m->list) +
+                   cairn_unit_finder_bytes(&m->unit_finder) + m->units.memory.used_bytes +
+                   m->units.cap * sizeof *m->units.units +
+                   m->units.cap_sorted * sizeof *m->units.sorted +
+                   m->cap_unit_states * sizeof *m->unit_states + m->discriminator_bytes +
+                   m->cap_discriminators * sizeof *m->discriminators;
     for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++)
         if (m->sections[i].owned)
             bytes += m->sections[i].bytes.size;

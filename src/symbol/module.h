@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "base/table.h"
 #include "debugfile/debugfile.h"
+#include "dwarf/discriminator.h"
 #include "dwarf/name.h"
 #include "symbol/dwarf_files.h"
 #include "symbol/module_symbols.h"
@@ -53,6 +54,11 @@ struct cairn_module_unit {
     bool told;                      /* a warning about this unit was given */
 };
 
+struct cairn_module_discriminators {
+    struct cairn_dwarf_discriminators of;
+    bool read;
+};
+
 struct cairn_module {
     struct cairn_module_info info; /* texts are owned below */
     char *path, *debug_path, *build_id, *machine;
@@ -78,8 +84,10 @@ struct cairn_module {
     size_t n_unit_states, cap_unit_states;
     struct cairn_unit_finder unit_finder;
     struct cairn_dwarf_files files;
-    unsigned n_told;    /* warnings about units */
-    size_t table_bytes; /* of all unit tables */
+    unsigned n_told;                                    /* warnings about units */
+    size_t table_bytes;                                 /* of all unit tables */
+    struct cairn_module_discriminators *discriminators; /* by number of the unit */
+    size_t n_discriminators, cap_discriminators, discriminator_bytes;
 
     struct cairn_index *index; /* where all answers come from; NULL: from units and symbols */
     struct cairn_module_way way;
@@ -158,6 +166,13 @@ int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *
                               uint64_t now, struct cairn_dwarf_unit **ret_unit,
                               const struct cairn_dwarf_functions **ret_functions,
                               struct cairn_err *err);
+
+/* The discriminator of an address, whatever way its frames came; reads the unit's line program the
+ * first time. 0: it has none, nobody knows, or there is no memory to find out. */
+uint32_t cairn_module_find_discriminator(struct cairn_module *m, uint64_t vaddr);
+
+/* Forgets them: they are read again when asked for. */
+void cairn_module_drop_discriminators(struct cairn_module *m);
 
 /* What the module holds in memory, mapped files not counted. */
 size_t cairn_module_bytes(const struct cairn_module *m);

@@ -115,6 +115,7 @@ void cairn_module_unload_dwarf(struct cairn_module *m)
     m->unit_states = NULL;
     m->n_unit_states = m->cap_unit_states = 0;
     m->table_bytes = 0;
+    cairn_module_drop_discriminators(m);
     cairn_unit_finder_done(&m->unit_finder);
     cairn_dwarf_files_done(&m->files);
     cairn_dwarf_units_done(&m->units);

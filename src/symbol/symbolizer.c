@@ -28,6 +28,7 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
     };
     s->memory_bytes = o.memory_bytes ? o.memory_bytes : SIZE_MAX;
     s->no_inlines = o.no_inlines != 0;
+    s->discriminators = o.discriminators != 0;
     s->demangler.names = o.names;
     s->way = (struct cairn_way_settings){.use = o.index,
                                          .n_threads = o.n_threads,
@@ -69,6 +70,13 @@ static int check_cut(const struct cairn_module *module, struct cairn_err *err)
     return CAIRN_E_IO;
 }
 
+/* The first frame that was found has a line of its own, and not that of a call. */
+static bool tells_discriminator(const struct cairn_symbolizer *s, const struct cairn_module *module)
+{
+    return s->discriminators && !s->no_inlines && !module->is_listed && s->frames.n &&
+           s->frames.frames[0].file;
+}
+
 /* One address, of a module whose contents are there. */
 static int look_up(struct cairn_symbolizer *s, struct cairn_module *module, uint64_t vaddr,
                    struct cairn_symbol *ret_symbol, struct cairn_err *err)
@@ -87,6 +95,8 @@ static int look_up(struct cairn_symbolizer *s, struct cairn_module *module, uint
         answer.state = CAIRN_SYMBOL_NO_SYMBOL;
         answer.frames = s->frames.frames;
         answer.n_frames = (uint32_t)s->frames.n;
+        if (tells_discriminator(s, module))
+            s->frames.frames[0].discriminator = cairn_module_find_discriminator(module, vaddr);
         for (size_t i = 0; i < s->frames.n; i++)
             if (s->frames.frames[i].function)
                 answer.state = CAIRN_SYMBOL_NAMED;

@@ -63,13 +63,16 @@ static void count_reload(struct cairn_symbolizer *s)
 }
 
 /* What the last answer pointed to may go now. First what is cheap to read again:
- * unit tables; then whole modules, whose sections and symbols must be unpacked and sorted; then the
- * demangled names. Least recently used ones first. */
+ * unit tables and discriminators; then whole modules, whose sections and symbols must be unpacked
+ * and sorted; then the demangled names. Least recently used ones first. */
 void cairn_symbolizer_keep_bound(struct cairn_symbolizer *s)
 {
     struct cairn_symbolizer_entry *oldest;
     while (bytes_held(s) > s->memory_bytes && drop_oldest_table(s))
         ;
+    if (bytes_held(s) > s->memory_bytes)
+        for (size_t i = 0; i < s->n; i++)
+            cairn_module_drop_discriminators(&s->entries[i]->module);
     while (bytes_held(s) > s->memory_bytes && (oldest = find_oldest(s)) != NULL) {
         cairn_module_unload(&oldest->module);
         count_reload(s);

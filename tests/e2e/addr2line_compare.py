@@ -8,7 +8,6 @@ import random
 import re
 import subprocess
 
-DISCRIMINATOR = re.compile(r" \(discriminator \d+\)")
 ADDRESS = re.compile(r"(?m)^0x[0-9a-f]+(?:: |\n)")
 
 
@@ -84,10 +83,7 @@ def explain(program, address, gnu, ours, witness, options):
     """The rule by which ours may differ, or None."""
     if gnu == ours:
         return "same"
-    bare = DISCRIMINATOR.sub("", gnu)
-    if bare == ours:
-        return "(discriminator N)"
-    theirs, mine, third = frames(bare), frames(ours), frames(witness)
+    theirs, mine, third = frames(gnu), frames(ours), frames(witness)
     if mine == [("??", "??:0")]:
         known = program.in_a_function(address)
         return None if known or theirs[0][1].split(":")[-1] != "0" else "nearest symbol"
@@ -136,6 +132,7 @@ def sweep(ours, program, count, expected):
         for address, *three in zip(asked, *replies):
             rule = explain(program, address, *three, options)
             seen[rule] += 1
+            seen["discriminator"] += "(discriminator " in three[0] and rule == "same"
             if rule != "same":
                 equal.discard(address)
             if rule is None:

@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Line programs of all versions: through the units that point to them, then as such. */
+/* Line programs of all versions: through the units that point to them, then as such; once for
+ * lines, once for discriminators. */
+#include "dwarf/discriminator.h"
 #include "dwarf/line.h"
 #include "support/dwarfpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t sink; /* what is read must be used, or the compiler reads nothing */
+
+static void run_discriminators(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit)
+{
+    struct cairn_dwarf_discriminators found = {0};
+    struct cairn_err err;
+    uint32_t value;
+    cairn_dwarf_discriminators_read(d, unit, &found, &err);
+    for (size_t i = 0; i < found.n; i++) {
+        if (i && found.list[i].low <= found.list[i - 1].low)
+            __builtin_trap();
+        if (cairn_dwarf_discriminators_find(&found, found.list[i].low, &value))
+            sink += value;
+    }
+    cairn_dwarf_discriminators_done(&found);
+}
 
 static void run(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit)
 {
@@ -20,6 +37,7 @@ static void run(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit
     for (size_t i = 0; i < lines.n_files; i++)
         sink += lines.files[i].name ? strlen(lines.files[i].name) : 0;
     cairn_dwarf_lines_done(&lines);
+    run_discriminators(d, unit);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

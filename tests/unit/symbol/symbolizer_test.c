@@ -67,6 +67,9 @@ static void put_dwarf(struct test_dwarf *w)
     test_dwarf_line_begin(w);
     test_dwarf_line_at(w, 0x1000);
     test_dwarf_line_row(w, 0, 9);
+    static const uint8_t discriminator[] = {0, 2, CAIRN_DW_LNE_SET_DISCRIMINATOR, 7};
+    for (size_t i = 0; i < sizeof discriminator; i++)
+        test_dwarf_u(w, &w->line, discriminator[i], 1);
     test_dwarf_line_row(w, 0x10, -7);
     test_dwarf_line_row(w, 0x10, 8);
     test_dwarf_line_sequence_end(w, 0x60);
@@ -212,6 +215,38 @@ static void without_inlines_the_outermost_function_answers(void **state)
     assert_string_equal(f.symbol.frames[0].function, "outer");
     assert_int_equal(f.symbol.frames[0].line, 12);
     assert_int_equal(f.symbol.frames[0].inlined, 0);
+    cairn_symbolizer_free(f.s);
+}
+
+static void discriminators_are_told_whoever_asks_and_in_all_ways(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t vaddr;
+        uint32_t value;
+    } wanted[] = {{0x1000, 0}, {0x100f, 0}, {0x1010, 7}, {0x101f, 7}, {0x1020, 0}, {0x1100, 0}};
+    for (int variant = 0; variant < 8; variant++) {
+        struct cairn_symbolizer_opts opts = {
+            .size = sizeof opts,
+            .discriminators = variant & 1,
+            .index = variant & 2 ? CAIRN_INDEX_ALWAYS : CAIRN_INDEX_NEVER,
+            .memory_bytes = variant & 4 ? 1 : 0, /* forgotten each time */
+        };
+        struct fixture f = open_elf(false, true, &opts);
+        for (size_t i = 0; i < 2 * (sizeof wanted / sizeof *wanted); i++) {
+            ask(&f, wanted[i / 2].vaddr);
+            assert_int_equal(f.symbol.frames[0].discriminator,
+                             opts.discriminators ? wanted[i / 2].value : 0);
+            for (uint32_t k = 1; k < f.symbol.n_frames; k++)
+                assert_int_equal(f.symbol.frames[k].discriminator, 0);
+        }
+        cairn_symbolizer_free(f.s);
+    }
+    struct cairn_symbolizer_opts outermost = {
+        .size = sizeof outermost, .discriminators = 1, .no_inlines = 1};
+    struct fixture f = open_elf(false, true, &outermost);
+    ask(&f, 0x1014);
+    assert_int_equal(f.symbol.frames[0].discriminator, 0); /* its line is that of a call */
     cairn_symbolizer_free(f.s);
 }
 
@@ -457,6 +492,7 @@ int main(void)
         cmocka_unit_test(symbols_alone_give_name_suffix_and_folding),
         cmocka_unit_test(offsets_go_through_the_segment_that_holds_them_in_the_file),
         cmocka_unit_test(without_inlines_the_outermost_function_answers),
+        cmocka_unit_test(discriminators_are_told_whoever_asks_and_in_all_ways),
         cmocka_unit_test(damage_fails_cleanly_or_answers),
         cmocka_unit_test(lack_of_memory_is_an_error_like_others),
         cmocka_unit_test(dropped_contents_come_back),
