@@ -88,6 +88,8 @@ sort_digit_of(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned 
 static bool sort_digit(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned shift)
 {
     switch (size) {
+    case 8:
+        return sort_digit_of(from, to, n, 8, shift);
     case 12:
         return sort_digit_of(from, to, n, 12, shift);
     case 16:

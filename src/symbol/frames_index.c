@@ -9,6 +9,7 @@
 
 enum {
     FUNCTIONS_BLOCK = 64,
+    NODES_REMEMBERED = 4096,         /* a power of two */
     REMEMBERED_MIN_BYTES = 64 << 20, /* what may be remembered of texts in any case; */
     REMEMBERED_PER_BYTE = 16         /* a sound image of n bytes has less than n times this */
 };
@@ -16,6 +17,12 @@ enum {
 struct cairn_index_function {
     struct cairn_function function;
     bool read;
+};
+
+/* Callers are shared by what is close by. */
+struct cairn_index_node {
+    uint32_t number; /* 0: none */
+    struct cairn_frame_node node;
 };
 
 static void keep_bound(struct cairn_index *index)
@@ -36,7 +43,8 @@ static int find_place(const struct cairn_frames_request *q, struct cairn_frame_p
     *ret_place = (struct cairn_frame_place){0};
     keep_bound(index);
     if (q->vaddr < index->base || q->vaddr - index->base >= UINT32_MAX ||
-        !cairn_columns_find(&index->records, (uint32_t)(q->vaddr - index->base), values))
+        !cairn_columns_find_near(&index->records, &index->record_at,
+                                 (uint32_t)(q->vaddr - index->base), values))
         return CAIRN_OK;
     ret_place->node = values[CAIRN_RECORD_NODE];
     ret_place->file = values[CAIRN_RECORD_FILE];
@@ -56,11 +64,22 @@ static void read_node(const struct cairn_frames_request *q, const struct cairn_f
                       uint32_t node, struct cairn_frame_node *ret_node)
 {
     (void)place;
+    struct cairn_index *index = q->module->index;
     uint32_t values[CAIRN_COLUMNS_MAX];
-    ret_node->parent = read_values(q->module->index, node, values);
+    if (!index->nodes_read) /* without memory, none is remembered */
+        index->nodes_read = cairn_alloc(NODES_REMEMBERED, sizeof *index->nodes_read);
+    struct cairn_index_node *read =
+        index->nodes_read ? &index->nodes_read[node % NODES_REMEMBERED] : NULL;
+    if (read && read->number == node) {
+        *ret_node = read->node;
+        return;
+    }
+    ret_node->parent = read_values(index, node, values);
     ret_node->call_file = values[CAIRN_NODE_CALL_FILE];
     ret_node->call_line = values[CAIRN_NODE_CALL_LINE];
     ret_node->function = values[CAIRN_NODE_FUNCTION];
+    if (read)
+        *read = (struct cairn_index_node){node, *ret_node};
 }
 
 static int find_path(const struct cairn_frames_request *q, const struct cairn_frame_place *place,
@@ -149,7 +168,8 @@ static int find_symbol(const struct cairn_frames_request *q, struct cairn_frame_
     struct cairn_text name = {0}, suffix = {0};
     *ret_symbol = (struct cairn_frame_symbol){0};
     if (q->vaddr < index->symbol_base || q->vaddr - index->symbol_base > UINT32_MAX ||
-        !cairn_columns_find(&index->symbols, (uint32_t)(q->vaddr - index->symbol_base), values) ||
+        !cairn_columns_find_near(&index->symbols, &index->symbol_at,
+                                 (uint32_t)(q->vaddr - index->symbol_base), values) ||
         !values[CAIRN_SYMBOL_FLAGS])
         return CAIRN_OK;
     int code = cairn_texts_get(&index->texts, values[CAIRN_SYMBOL_TEXT], &name, err);
@@ -200,6 +220,9 @@ void cairn_index_forget(struct cairn_index *index)
     cairn_free(index->read);
     index->read = NULL;
     index->read_bytes = 0;
+    cairn_free(index->nodes_read);
+    index->nodes_read = NULL;
+    index->n_forgotten++;
     cairn_texts_forget(&index->texts);
     cairn_texts_forget(&index->paths);
 }

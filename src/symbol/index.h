@@ -15,6 +15,7 @@
 
 struct cairn_module;
 struct cairn_index_function;
+struct cairn_index_node;
 
 /* Changes with the layout and with what the builder puts in: an image of another version is made
  * anew. */
@@ -26,8 +27,11 @@ struct cairn_index {
     uint64_t symbol_base;    /* and symbols */
     struct cairn_columns records, nodes, functions, symbols;
     struct cairn_texts texts, paths;
-    struct cairn_index_function **read; /* functions that were asked for, in blocks */
+    struct cairn_columns_cursor record_at, symbol_at;
+    struct cairn_index_node *nodes_read; /* that were asked for last */
+    struct cairn_index_function **read;  /* functions that were asked for, in blocks */
     size_t read_bytes;
+    size_t n_forgotten; /* how often cairn_index_forget() was called */
 };
 
 /*

@@ -105,20 +105,32 @@ static inline unsigned count_rows(const struct cairn_columns *c, const struct bl
     return first;
 }
 
-static inline __attribute__((always_inline)) bool
-find_row(const struct cairn_columns *c, unsigned n_columns, uint32_t key, uint32_t *ret_values)
+static inline uint32_t key_of(const struct cairn_columns *c, size_t block)
+{
+    return cairn_le32(c->keys.data + block * KEY);
+}
+
+/* The number of blocks that begin at or below `key`. */
+static size_t count_blocks(const struct cairn_columns *c, uint32_t key)
 {
     size_t low = 0, n = c->keys.size / KEY;
-    while (n) { /* the number of blocks that begin at or below `key` */
+    while (n) {
         size_t half = n / 2;
-        bool below = cairn_le32(c->keys.data + (low + half) * KEY) <= key;
+        bool below = key_of(c, low + half) <= key;
         low = below ? low + half + 1 : low;
         n = below ? n - half - 1 : half;
     }
-    if (!low)
+    return low;
+}
+
+static inline __attribute__((always_inline)) bool
+find_row(const struct cairn_columns *c, unsigned n_columns, uint32_t key, uint32_t *ret_values)
+{
+    size_t blocks = count_blocks(c, key);
+    if (!blocks)
         return false;
     struct block block;
-    open_block(c, n_columns, (uint32_t)(low - 1), &block);
+    open_block(c, n_columns, (uint32_t)(blocks - 1), &block);
     unsigned rows = count_rows(c, &block, key);
     if (rows)
         read_row(c, n_columns, &block, rows - 1, ret_values);
@@ -129,6 +141,54 @@ bool cairn_columns_find(const struct cairn_columns *c, uint32_t key, uint32_t *r
 {
     return c->n_columns == 4 ? find_row(c, 4, key, ret_values)
                              : find_row(c, c->n_columns, key, ret_values);
+}
+
+/* Does `key` belong to this block? */
+static bool is_in_block(const struct cairn_columns *c, size_t block, uint32_t key)
+{
+    size_t n = c->keys.size / KEY;
+    return block < n && key_of(c, block) <= key && (block + 1 == n || key < key_of(c, block + 1));
+}
+
+/* Moves the cursor to the row for `key` in block number `number`. */
+static inline __attribute__((always_inline)) bool move_cursor(const struct cairn_columns *c,
+                                                              unsigned n_columns, size_t number,
+                                                              uint32_t key,
+                                                              struct cairn_columns_cursor *cursor)
+{
+    struct block block;
+    open_block(c, n_columns, (uint32_t)number, &block);
+    unsigned rows = count_rows(c, &block, key);
+    if (!rows)
+        return false;
+    read_row(c, n_columns, &block, rows - 1, cursor->values);
+    cursor->block = (uint32_t)number;
+    cursor->low = cursor->values[0];
+    if (rows < block.n)
+        cursor->high = value_of(
+            &block, 0, load(c, block.bits + (uint64_t)rows * block.row_bits, block.width[0]));
+    else
+        cursor->high = number + 1 < c->keys.size / KEY ? key_of(c, number + 1) : UINT32_MAX;
+    return true;
+}
+
+bool cairn_columns_find_near(const struct cairn_columns *c, struct cairn_columns_cursor *cursor,
+                             uint32_t key, uint32_t *ret_values)
+{
+    if (key < cursor->low || key >= cursor->high) {
+        size_t number = cursor->block;
+        if (!is_in_block(c, number, key) && !is_in_block(c, ++number, key)) {
+            number = count_blocks(c, key);
+            if (!number--)
+                return false;
+        }
+        bool found = c->n_columns == 4 ? move_cursor(c, 4, number, key, cursor)
+                                       : move_cursor(c, c->n_columns, number, key, cursor);
+        if (!found)
+            return false;
+    }
+    memcpy(ret_values, cursor->values, c->n_columns * sizeof *ret_values);
+    return true;
 }
 
 /* Bits on their way into bytes. */

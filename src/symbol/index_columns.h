@@ -42,6 +42,18 @@ void cairn_columns_row(const struct cairn_columns *c, uint32_t row, uint32_t *re
 /* The last row whose first value is not above `key`; false where there is none. */
 bool cairn_columns_find(const struct cairn_columns *c, uint32_t key, uint32_t *ret_values);
 
+/* The row that a look-up ended at: questions that come sorted mostly end there, or close behind.
+ * All-zero to begin. */
+struct cairn_columns_cursor {
+    uint32_t low, high; /* keys whose answer it is: [low, high) */
+    uint32_t block;     /* that it is in */
+    uint32_t values[CAIRN_COLUMNS_MAX];
+};
+
+/* As cairn_columns_find(), beginning at the cursor. */
+bool cairn_columns_find_near(const struct cairn_columns *c, struct cairn_columns_cursor *cursor,
+                             uint32_t key, uint32_t *ret_values);
+
 /* A table in the making; all-zero but for n_columns. Lack of memory latches in the buffers. */
 struct cairn_columns_writer {
     unsigned n_columns;

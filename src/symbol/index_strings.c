@@ -14,52 +14,53 @@ bool cairn_texts_fit(const struct cairn_texts *t)
     return t->blocks.size == n * 4 && t->data.size / ENTRY_MIN_BYTES >= t->n;
 }
 
-/* Replaces what `text` does not share by what follows. False: damaged. */
-static bool read_text(struct cairn_reader *r, uint64_t shared, struct cairn_buffer *text)
+/* What the next text of a block may begin with. */
+struct before {
+    const char *text;
+    size_t size;
+};
+
+/* Reads what a text does not share with the one before it, and keeps the whole. False: damaged, or
+ * `*failed`, memory is gone. */
+static bool read_text(struct cairn_texts *t, struct cairn_reader *r, uint64_t shared,
+                      struct before *before, bool *failed)
 {
     uint64_t rest = cairn_reader_uleb(r);
     struct cairn_span bytes = cairn_reader_take(r, rest);
-    if (r->failed || shared > text->size || shared + rest > CAIRN_TEXT_MAX_BYTES)
+    if (r->failed || shared > before->size || shared + rest > CAIRN_TEXT_MAX_BYTES)
         return false;
-    text->size = (size_t)shared;
-    cairn_buffer_add(text, bytes.data, bytes.size);
+    size_t size = (size_t)(shared + rest);
+    char *text = cairn_arena_alloc(&t->arena, size + 1);
+    if (!text) {
+        *failed = true;
+        return false;
+    }
+    if (shared)
+        memcpy(text, before->text, (size_t)shared);
+    if (rest)
+        memcpy(text + shared, bytes.data, bytes.size);
+    text[size] = '\0';
+    *before = (struct before){text, size};
     return true;
 }
 
-/* Reads the block up to entry `entry` of it. */
-static bool read_entries(struct cairn_texts *t, struct cairn_reader *r, uint32_t entry)
+/* Reads `n` texts of a block; those from the first damaged one on are "". False: memory is gone. */
+static bool read_block(struct cairn_texts *t, struct cairn_reader *r, unsigned n,
+                       struct cairn_text *ret_texts)
 {
-    bool same = true;
-    cairn_buffer_clear(&t->text);
-    cairn_buffer_clear(&t->readable);
-    for (uint32_t i = 0; i <= entry; i++) {
-        if (!read_text(r, cairn_reader_uleb(r), &t->text))
-            return false;
-        uint64_t readable = cairn_reader_uleb(r);
-        same = readable == 0;
-        if (!same && !read_text(r, readable - 1, &t->readable))
-            return false;
+    struct before text = {"", 0}, readable = {"", 0};
+    bool failed = false, sound = true;
+    for (unsigned i = 0; i < n && !failed; i++) {
+        struct cairn_text read = {"", ""};
+        sound = sound && read_text(t, r, cairn_reader_uleb(r), &text, &failed);
+        uint64_t shared = sound ? cairn_reader_uleb(r) : 0;
+        sound = sound && (!shared || read_text(t, r, shared - 1, &readable, &failed));
+        if (sound)
+            read =
+                (struct cairn_text){text.text, shared && readable.size ? readable.text : text.text};
+        ret_texts[i] = read;
     }
-    if (same)
-        cairn_buffer_clear(&t->readable);
-    return true;
-}
-
-static int keep(struct cairn_texts *t, bool sound, struct cairn_text *ret_text,
-                struct cairn_err *err)
-{
-    struct cairn_text kept = {"", ""};
-    if (sound) {
-        kept.text = cairn_arena_text(&t->arena, (const char *)t->text.data, t->text.size);
-        kept.readable =
-            t->readable.size
-                ? cairn_arena_text(&t->arena, (const char *)t->readable.data, t->readable.size)
-                : kept.text;
-    }
-    if (!kept.text || !kept.readable)
-        return cairn_fail_memory(err);
-    *ret_text = kept;
-    return CAIRN_OK;
+    return !failed;
 }
 
 int cairn_texts_get(struct cairn_texts *t, uint32_t number, struct cairn_text *ret_text,
@@ -73,19 +74,17 @@ int cairn_texts_get(struct cairn_texts *t, uint32_t number, struct cairn_text *r
         t->read = cairn_alloc(t->n, sizeof *t->read);
     if (!t->read)
         return cairn_fail_memory(err);
-    struct cairn_text *read = &t->read[number - 1];
-    if (!read->text) {
+    if (!t->read[number - 1].text) {
+        struct cairn_text texts[CAIRN_TEXT_BLOCK];
+        uint32_t block = (number - 1) / CAIRN_TEXT_BLOCK, first = block * CAIRN_TEXT_BLOCK;
+        unsigned n = t->n - first < CAIRN_TEXT_BLOCK ? t->n - first : CAIRN_TEXT_BLOCK;
         struct cairn_reader r = cairn_reader_of(t->data, false);
-        uint32_t block = (number - 1) / CAIRN_TEXT_BLOCK;
         cairn_reader_seek(&r, cairn_le32(t->blocks.data + (size_t)block * 4));
-        bool sound = read_entries(t, &r, (number - 1) % CAIRN_TEXT_BLOCK);
-        if (t->text.failed || t->readable.failed)
+        if (!read_block(t, &r, n, texts))
             return cairn_fail_memory(err);
-        int code = keep(t, sound, read, err);
-        if (code < 0)
-            return code;
+        memcpy(t->read + first, texts, n * sizeof *texts);
     }
-    *ret_text = *read;
+    *ret_text = t->read[number - 1];
     return CAIRN_OK;
 }
 
@@ -94,8 +93,6 @@ void cairn_texts_forget(struct cairn_texts *t)
     cairn_free(t->read);
     t->read = NULL;
     cairn_arena_done(&t->arena);
-    cairn_buffer_done(&t->text);
-    cairn_buffer_done(&t->readable);
 }
 
 static void add_number(struct cairn_buffer *out, uint64_t value)

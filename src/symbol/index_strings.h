@@ -22,7 +22,8 @@
 
 enum { CAIRN_TEXT_BLOCK = 16, CAIRN_TEXT_MAX_BYTES = 512 * 1024 };
 
-/* A text that was read, kept for the next time. */
+/* A text that was read, kept for the next time; with it those of its block, which had to be read
+ * for it, or will be for the next. */
 struct cairn_text {
     const char *text; /* NULL: not read yet */
     const char *readable;
@@ -33,7 +34,6 @@ struct cairn_texts {
     uint32_t n;
     struct cairn_text *read; /* by number - 1; NULL: none was read */
     struct cairn_arena arena;
-    struct cairn_buffer text, readable; /* of the entry at hand */
 };
 
 bool cairn_texts_fit(const struct cairn_texts *t);

@@ -58,7 +58,7 @@ void cairn_symbolizer_free(struct cairn_symbolizer *s)
 }
 
 /* What reads as zeros gives wrong answers, not none: the module is lost. */
-static int check_cut(const struct cairn_module *module, struct cairn_err *err)
+int cairn_symbolizer_check_cut(const struct cairn_module *module, struct cairn_err *err)
 {
     bool image = cairn_file_was_cut(&module->found.image);
     if (!image && !cairn_file_was_cut(&module->found.debug))
@@ -102,7 +102,7 @@ static int look_up(struct cairn_symbolizer *s, struct cairn_module *module, uint
                 answer.state = CAIRN_SYMBOL_NAMED;
     }
     if (cairn_file_any_cut()) {
-        int code = check_cut(module, err);
+        int code = cairn_symbolizer_check_cut(module, err);
         if (code < 0)
             return code;
     }
@@ -141,6 +141,8 @@ int cairn_symbolize_batch(struct cairn_symbolizer *symbolizer, struct cairn_modu
     int code = n_vaddrs ? prepare(symbolizer, module, err) : CAIRN_OK;
     if (code == CAIRN_OK && n_vaddrs && has_choice(module))
         code = cairn_module_choose_way_for(module, &symbolizer->way, vaddrs, n_vaddrs, err);
+    if (code == CAIRN_OK && module->index && symbolizer->memory_bytes == SIZE_MAX)
+        return cairn_symbolize_sorted(symbolizer, module, vaddrs, n_vaddrs, each, ctx, err);
     for (size_t i = 0; i < n_vaddrs && code == CAIRN_OK; i++) {
         struct cairn_symbol symbol;
         code = cairn_symbolize(symbolizer, module, vaddrs[i], &symbol, err);

@@ -45,6 +45,14 @@ int cairn_symbolizer_load(struct cairn_symbolizer *s, struct cairn_symbolizer_en
 /* Frees the modules. */
 void cairn_symbolizer_close_all(struct cairn_symbolizer *s);
 
+/* Takes a module's contents as those of no file that was shortened, or fails with CAIRN_E_IO. */
+int cairn_symbolizer_check_cut(const struct cairn_module *module, struct cairn_err *err);
+
+/* cairn_symbolize_batch() of a module that has its index; nobody drops anything for a bound. */
+int cairn_symbolize_sorted(struct cairn_symbolizer *s, struct cairn_module *module,
+                           const uint64_t *vaddrs, size_t n_vaddrs, cairn_symbol_fn each, void *ctx,
+                           struct cairn_err *err);
+
 /* Before a look-up, while nobody holds an answer: drops what was not used for longest until the
  * bound is kept. */
 void cairn_symbolizer_keep_bound(struct cairn_symbolizer *s);

@@ -56,11 +56,8 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static void same_answers(struct pair *p, uint64_t vaddr)
+static void compare_answers(const struct cairn_symbol *answers, uint64_t vaddr)
 {
-    struct cairn_symbol answers[2];
-    for (int i = 0; i < 2; i++)
-        assert_ok(cairn_symbolize(p->s[i], p->m[i], vaddr, &answers[i], &p->err), p->err);
     bool same = answers[0].state == answers[1].state && answers[0].n_frames == answers[1].n_frames;
     for (uint32_t i = 0; same && i < answers[0].n_frames; i++) {
         const struct cairn_symbol_frame *a = &answers[0].frames[i], *b = &answers[1].frames[i];
@@ -76,6 +73,14 @@ static void same_answers(struct pair *p, uint64_t vaddr)
         fail_msg("0x%llx: answers differ", (unsigned long long)vaddr);
 }
 
+static void same_answers(struct pair *p, uint64_t vaddr)
+{
+    struct cairn_symbol answers[2];
+    for (int i = 0; i < 2; i++)
+        assert_ok(cairn_symbolize(p->s[i], p->m[i], vaddr, &answers[i], &p->err), p->err);
+    compare_answers(answers, vaddr);
+}
+
 static void a_made_module_has_the_same_answers_in_all_forms(void **state)
 {
     (void)state;
@@ -87,6 +92,51 @@ static void a_made_module_has_the_same_answers_in_all_forms(void **state)
         build(p, 1);
         for (uint64_t vaddr = 0xff0; vaddr < 0x1810; vaddr++)
             same_answers(p, vaddr);
+        close_pair(p);
+    }
+}
+
+/* Questions to a batch, and what else happens between two answers. */
+struct asked {
+    struct pair *pair;
+    uint64_t *vaddrs;
+    size_t n;
+    size_t forgets_at; /* the texts of the index; SIZE_MAX: never */
+};
+
+static int compare_one(void *ctx, size_t index, const struct cairn_symbol *symbol)
+{
+    struct asked *asked = ctx;
+    struct pair *p = asked->pair;
+    struct cairn_symbol answers[2] = {{0}, *symbol};
+    assert_int_equal(index, asked->n++);
+    assert_ok(cairn_symbolize(p->s[0], p->m[0], asked->vaddrs[index], &answers[0], &p->err),
+              p->err);
+    compare_answers(answers, asked->vaddrs[index]);
+    if (index == asked->forgets_at)
+        cairn_index_forget(p->m[1]->index);
+    return 0;
+}
+
+/* In no order, each more than once, more than are answered together. */
+static void many_questions_are_answered_in_their_order(void **state)
+{
+    (void)state;
+    enum { N = 300000, LOW = 0xff0, HIGH = 0x1810 };
+    static const size_t forgets_at[] = {SIZE_MAX, 3, N / 2};
+    for (size_t i = 0; i < sizeof forgets_at / sizeof *forgets_at; i++) {
+        struct pair *p = open_made(&by_units);
+        struct asked asked = {.pair = p, .forgets_at = forgets_at[i]};
+        asked.vaddrs = calloc(N, sizeof *asked.vaddrs);
+        assert_non_null(asked.vaddrs);
+        for (size_t n = 0; n < N; n++)
+            asked.vaddrs[n] = n % 1000 ? LOW + n * 7919 % (HIGH - LOW) : n * 0x100000000;
+        build(p, 1);
+        assert_ok(
+            cairn_symbolize_batch(p->s[1], p->m[1], asked.vaddrs, N, compare_one, &asked, &p->err),
+            p->err);
+        assert_int_equal(asked.n, N);
+        free(asked.vaddrs);
         close_pair(p);
     }
 }
@@ -252,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_made_module_has_the_same_answers_in_all_forms),
+        cmocka_unit_test(many_questions_are_answered_in_their_order),
         cmocka_unit_test(what_overlaps_is_answered_by_the_first_unit_that_knows_a_function),
         cmocka_unit_test(a_real_program_has_the_same_answers_and_one_image),
         cmocka_unit_test(a_cut_or_changed_image_is_refused_or_answers_within_bounds),
