@@ -144,6 +144,7 @@ static void set_slides(const struct cairn_kernel_sources *sources, uint64_t text
 
 /* Modules do not move with the kernel: what a list of another boot says of them is void. */
 static int open_modules(const struct cairn_kernel_sources *sources,
+                        struct cairn_symbolizer *symbolizer,
                         const struct cairn_kernel_identity *identity, struct cairn_kernel *kernel,
                         struct cairn_err *err)
 {
@@ -159,7 +160,7 @@ static int open_modules(const struct cairn_kernel_sources *sources,
         cairn_running_kernel(&running);
         places.release = running.release;
     }
-    return cairn_kernel_modules_new(&places, &kernel->modules, err);
+    return cairn_kernel_modules_new(symbolizer, &places, &kernel->modules, err);
 }
 
 void cairn_kernel_done(struct cairn_kernel *kernel)
@@ -184,7 +185,7 @@ int cairn_kernel_open(const struct cairn_kernel_sources *sources,
     if (code < 0)
         return code;
     set_slides(sources, identity->text, &kernel);
-    code = open_modules(sources, identity, &kernel, err);
+    code = open_modules(sources, symbolizer, identity, &kernel, err);
     if (code < 0)
         return code;
     if (kernel.list || kernel.vmlinux)

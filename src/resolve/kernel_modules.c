@@ -34,22 +34,18 @@ struct cairn_kernel_modules {
     size_t cap_frames;
 };
 
-int cairn_kernel_modules_new(const struct cairn_kernel_module_places *places,
+int cairn_kernel_modules_new(struct cairn_symbolizer *symbolizer,
+                             const struct cairn_kernel_module_places *places,
                              struct cairn_kernel_modules **ret_modules, struct cairn_err *err)
 {
     struct cairn_kernel_modules *m = cairn_alloc(1, sizeof *m);
-    struct cairn_buffer path = {0};
     const char *folder = places->folder ? places->folder : places->is_live ? "/sys/module" : NULL;
     if (!m)
         return cairn_fail_memory(err);
     m->folder = folder ? cairn_strdup(folder) : NULL;
-    cairn_buffer_printf(&path, "/lib/modules/%s", places->release);
-    int code = path.failed || (folder && !m->folder) ? cairn_fail_memory(err) : CAIRN_OK;
-    bool has_release = places->release[0] && !strchr(places->release, '/');
-    if (code == CAIRN_OK)
-        code =
-            cairn_kernel_files_new(has_release ? cairn_buffer_text(&path) : NULL, &m->files, err);
-    cairn_buffer_done(&path);
+    int code = folder && !m->folder
+                   ? cairn_fail_memory(err)
+                   : cairn_kernel_files_new(symbolizer, places->release, &m->files, err);
     if (code < 0)
         cairn_kernel_modules_free(m);
     else

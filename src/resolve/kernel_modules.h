@@ -15,13 +15,15 @@
 struct cairn_kernel_modules;
 
 struct cairn_kernel_module_places {
-    const char *release; /* files are in /lib/modules/RELEASE too; "": unknown */
+    const char *release; /* files are in /lib/modules/RELEASE too, here and in the debug folder; "":
+                            unknown */
     const char *folder;  /* like /sys/module; NULL: none */
     bool is_live;        /* else /sys/module is that of another machine */
 };
 
 /* Texts are copied. CAIRN_E_NOMEM. */
-int cairn_kernel_modules_new(const struct cairn_kernel_module_places *places,
+int cairn_kernel_modules_new(struct cairn_symbolizer *symbolizer,
+                             const struct cairn_kernel_module_places *places,
                              struct cairn_kernel_modules **ret_modules, struct cairn_err *err);
 void cairn_kernel_modules_free(struct cairn_kernel_modules *modules); /* NULL is fine */
 

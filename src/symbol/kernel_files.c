@@ -10,19 +10,37 @@
 #include "symbol/symbolizer.h"
 
 struct cairn_kernel_files {
-    struct cairn_symbol_dirs installed;
+    struct cairn_symbol_dirs debug, installed;
 };
 
-int cairn_kernel_files_new(const char *installed, struct cairn_kernel_files **ret_files,
-                           struct cairn_err *err)
+/* Adds a folder, if it is there. */
+static int add_dir(struct cairn_symbol_dirs *dirs, const char *below, const char *release,
+                   struct cairn_err *err)
 {
     struct stat st;
+    struct cairn_buffer path = {0};
+    cairn_buffer_printf(&path, "%s/lib/modules/%s", below, release);
+    const char *text = cairn_buffer_text(&path);
+    int code = path.failed ? cairn_fail_memory(err) : CAIRN_OK;
+    if (code == CAIRN_OK && stat(text, &st) == 0 && S_ISDIR(st.st_mode))
+        code = cairn_symbol_dirs_open(&text, 1, dirs, err);
+    cairn_buffer_done(&path);
+    return code;
+}
+
+int cairn_kernel_files_new(struct cairn_symbolizer *symbolizer, const char *release,
+                           struct cairn_kernel_files **ret_files, struct cairn_err *err)
+{
     struct cairn_kernel_files *files = cairn_alloc(1, sizeof *files);
+    const char *debug_dir = cairn_debugfile_finder_debug_dir(symbolizer->finder);
+    int code = CAIRN_OK;
     if (!files)
         return cairn_fail_memory(err);
-    int code = installed && stat(installed, &st) == 0 && S_ISDIR(st.st_mode)
-                   ? cairn_symbol_dirs_open(&installed, 1, &files->installed, err)
-                   : CAIRN_OK;
+    if (*release && !strchr(release, '/') && strcmp(release, "..") != 0) {
+        code = add_dir(&files->debug, debug_dir, release, err);
+        if (code == CAIRN_OK)
+            code = add_dir(&files->installed, "", release, err);
+    }
     if (code < 0)
         cairn_kernel_files_free(files);
     else
@@ -34,6 +52,7 @@ void cairn_kernel_files_free(struct cairn_kernel_files *files)
 {
     if (!files)
         return;
+    cairn_symbol_dirs_done(&files->debug);
     cairn_symbol_dirs_done(&files->installed);
     cairn_free(files);
 }
@@ -76,5 +95,9 @@ int cairn_kernel_files_find(struct cairn_kernel_files *files, struct cairn_symbo
                             const char *name, struct cairn_buffer *ret_path, struct cairn_err *err)
 {
     int code = find_in(cairn_debugfile_finder_dirs(symbolizer->finder), name, ret_path, err);
-    return code < 0 || ret_path->size ? code : find_in(&files->installed, name, ret_path, err);
+    if (code == CAIRN_OK && !ret_path->size)
+        code = find_in(&files->debug, name, ret_path, err);
+    if (code == CAIRN_OK && !ret_path->size)
+        code = find_in(&files->installed, name, ret_path, err);
+    return code;
 }

@@ -10,12 +10,13 @@
 /* The folders, and what a walk through them found. */
 struct cairn_kernel_files;
 
-/* `installed` is /lib/modules/RELEASE, or NULL; it need not be there. CAIRN_E_NOMEM. */
-int cairn_kernel_files_new(const char *installed, struct cairn_kernel_files **ret_files,
-                           struct cairn_err *err);
+/* `release` says below which folder of /lib/modules, in the debug folder and in the root, modules
+ * are installed; "": unknown. CAIRN_E_NOMEM. */
+int cairn_kernel_files_new(struct cairn_symbolizer *symbolizer, const char *release,
+                           struct cairn_kernel_files **ret_files, struct cairn_err *err);
 void cairn_kernel_files_free(struct cairn_kernel_files *files); /* NULL is fine */
 
-/* The file of the module `name` anywhere below the symbol folders, else below the one of installed
+/* The file of the module `name` anywhere below the symbol folders, else below those of installed
  * modules: NAME.ko, which may be packed (.xz, .zst, .gz), with '-' or '_' alike, as modprobe(8) has
  * it. `ret_path` stays empty where there is none. CAIRN_E_NOMEM. */
 int cairn_kernel_files_find(struct cairn_kernel_files *files, struct cairn_symbolizer *symbolizer,

@@ -228,7 +228,10 @@ const char *cairn_unit_table_path(struct cairn_unit_table *table,
             path = join(&table->arena, l->dirs[f->dir], path);
         if (path && path[0] != '/' && f->dir && l->n_dirs)
             path = join(&table->arena, l->dirs[0], path);
-        if (path && path[0] != '/' && (!l->n_dirs || l->dirs[0] != unit->comp_dir))
+        /* In version 5 it is the folder of compilation, which itself may be relative. */
+        bool is_joined =
+            l->n_dirs && unit->comp_dir && l->dirs[0] && strcmp(l->dirs[0], unit->comp_dir) == 0;
+        if (path && path[0] != '/' && !is_joined)
             path = join(&table->arena, unit->comp_dir, path);
         table->paths[file] = path;
     }

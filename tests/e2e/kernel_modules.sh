@@ -34,7 +34,8 @@ __attribute__((section(".text.slow"))) int slower(int x)
     return helper(x) - inner(x);
 }
 C
-gcc -O2 -g -c my_mod.c -o my-mod.ko || fail "cannot build the module"
+# As distributions build them: the folder of compilation is relative.
+gcc -O2 -g -ffile-prefix-map="$PWD"=build/kernel -c my_mod.c -o my-mod.ko || fail "cannot build the module"
 
 # place SYMBOL: its offset in its section
 place() { nm my-mod.ko | awk -v name="$1" '$3 == name { print "0x" $1 }'; }

@@ -177,8 +177,13 @@ static void files_are_found_by_modprobes_names(void **state)
 {
     (void)state;
     struct sample s = sample_of(whole);
+    struct cairn_symbolizer *debug = NULL;
+    char modules[128];
+    const struct cairn_symbolizer_opts opts = {.size = sizeof opts, .debug_dir = s.folder};
+    snprintf(modules, sizeof modules, "mkdir -p %s/lib/modules/1.2.3", s.folder);
+    assert_int_equal(system(modules), 0);
     struct cairn_kernel_files *files = NULL;
-    const char *folder = s.folder;
+    const char *folder = modules + strlen("mkdir -p ");
     struct cairn_err err;
     static const struct {
         const char *file, *name;
@@ -194,15 +199,17 @@ static void files_are_found_by_modprobes_names(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         write_text(folder, rows[i].file, "");
-    assert_ok(cairn_kernel_files_new(folder, &files, &err), err);
+    assert_ok(cairn_symbolizer_new(&opts, &debug, &err), err);
+    assert_ok(cairn_kernel_files_new(debug, "1.2.3", &files, &err), err);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cairn_buffer path = {0};
-        assert_ok(cairn_kernel_files_find(files, s.symbolizer, rows[i].name, &path, &err), err);
+        assert_ok(cairn_kernel_files_find(files, debug, rows[i].name, &path, &err), err);
         const char *slash = strrchr(cairn_buffer_text(&path), '/');
         assert_string_equal(slash ? slash + 1 : "", rows[i].found ? rows[i].file : "");
         cairn_buffer_done(&path);
     }
     cairn_kernel_files_free(files);
+    cairn_symbolizer_free(debug);
     done(&s);
 }
 
