@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +143,13 @@ static void make_error_of(int number)
                   NULL);
 }
 
+/* Is stdout a pipe whose reader has gone? Streams forget why an earlier write failed. */
+static bool nobody_reads(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 /* What was printed has arrived only when this says so: a full disk shows up here. */
 static int finish_stdout(int status)
 {
@@ -151,7 +159,7 @@ static int finish_stdout(int status)
     failed |= !failed && close(STDOUT_FILENO) < 0 && (os_errno = errno) != EINTR;
     if (!failed)
         return status;
-    if (os_errno == EPIPE)
+    if (os_errno == EPIPE || (!os_errno && nobody_reads()))
         cli_end_quietly();
     struct cairn_err err = {0};
     cairn_fail_os(&err, os_errno ? os_errno : EIO, "stdout: cannot write");

@@ -265,4 +265,13 @@ TEXT
     fi
 fi
 
+# Whoever reads stdout goes away in the midst of more than a pipe holds: no word, and the status of
+# SIGPIPE.
+for n in $(seq 6000); do echo "a_function_that_is_called_$n 1"; done >many.txt
+for form in "" --json; do
+    # shellcheck disable=SC2086
+    "$CAIRN" report many.txt --top 0 $form 2>log | head -c 1 >/dev/null
+    same "a reader that goes away $form" "${PIPESTATUS[0]} $(cat log)" "141 "
+done
+
 finish "$n_checks checks hold"
