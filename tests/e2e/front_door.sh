@@ -12,6 +12,8 @@ fail() {
 
 # stub NAME BODY: a program of that name, first in PATH.
 mkdir "$WORK/bin"
+unset CAIRN_DEPS # the gate itself may run with it
+
 stub() {
     printf '#!/bin/sh\n%s\n' "$2" >"$WORK/bin/$1"
     chmod +x "$WORK/bin/$1"
