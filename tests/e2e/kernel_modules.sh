@@ -34,7 +34,7 @@ __attribute__((section(".text.slow"))) int slower(int x)
     return helper(x) - inner(x);
 }
 C
-# As distributions build them: the folder of compilation is relative.
+# As distributions build them: the folder of compilation is relative. GNU at times joins it to itself.
 gcc -O2 -g -ffile-prefix-map="$PWD"=build/kernel -c my_mod.c -o my-mod.ko || fail "cannot build the module"
 
 # place SYMBOL: its offset in its section
@@ -69,7 +69,7 @@ for f in helper chain slow slower; do
             awk 'NR % 2 { name = $0; next } { sub(/ \(disc.*/, ""); all[++n] = name " (" $0 ")" }
                 END { for (i = n; i; i--)
                     printf "%s%s", all[i], i == n ? "_[k]" : "_[i]"; print "" }' |
-            sed 's/_\[\([ki]\)\]\([a-z]\)/_[\1];\2/g' >>want
+            sed 's/_\[\([ki]\)\]\([a-z]\)/_[\1];\2/g; s|build/kernel/build/kernel/|build/kernel/|g' >>want
     done
 done
 
