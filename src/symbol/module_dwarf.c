@@ -339,19 +339,16 @@ int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *
                               const struct cairn_dwarf_functions **ret_functions,
                               struct cairn_err *err)
 {
-    struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(home, die);
+    struct cairn_dwarf_unit *unit = cairn_dwarf_units_find(home, die), *own = unit;
     struct cairn_unit_table *table = NULL;
-    int code = CAIRN_OK;
     *ret_unit = unit;
-    if (!unit)
-        code = cairn_dwarf_units_failed(home, err);
-    else if (home == &m->units)
-        code = need_table(m, unit, now, &table, err);
-    else if (unit->skeleton)
-        code =
-            need_table(m, cairn_dwarf_units_at(&m->units, unit->skeleton->off), now, &table, err);
-    else
+    if (unit && home != &m->units && !unit->skeleton)
         return cairn_dwarf_files_functions(&m->files, home, unit, ret_functions, err);
+    if (unit && home != &m->units) {
+        home = &m->units;
+        own = cairn_dwarf_units_at(home, unit->skeleton->off);
+    }
+    int code = own ? need_table(m, own, now, &table, err) : cairn_dwarf_units_failed(home, err);
     if (code < 0)
         return code;
     *ret_functions = table && table->unit == unit ? &table->functions : NULL;

@@ -319,6 +319,15 @@ diff gcc5.frames got >/dev/null || fail "frames out of the cache"
 touch -d 2001-01-01 $name-a.dwo
 kept "a .dwo was changed" "indexed whole"
 kept "and kept again" "cache"
+export XDG_CACHE_HOME=$PWD/cached-by-itself
+by_itself() { # by_itself CASE WORDS: the same, as nobody says how to read
+    "$CAIRN" symbolize -v kept <"$code" >got 2>err
+    has err "$2" "$1"
+}
+by_itself "a split program is as large as its lines tell, not as its own .debug_info" "indexed whole"
+by_itself "and its index is kept" "index from the cache"
+diff gcc5.frames got >/dev/null || fail "frames out of the cache of a program read by itself"
+export XDG_CACHE_HOME=$PWD/cached
 rm $name-?.dwo
 kept "a .dwo is gone" "indexed whole"
 
