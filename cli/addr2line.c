@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "cli/args.h"
 #include "cli/term.h"
 #include "cli/way_options.h"
@@ -54,12 +56,17 @@ bool cli_is_addr2line(const char *argv0)
 __attribute__((format(printf, 2, 3))) static int complain(const struct session *s, const char *fmt,
                                                           ...)
 {
+    char text[PATH_MAX + 256]; /* a path that GNU's would name too, and words around it */
+    struct cairn_buffer line = {0};
     va_list values;
     va_start(values, fmt);
-    fprintf(stderr, "%s: ", s->options->program);
-    vfprintf(stderr, fmt, values);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, fmt, values);
     va_end(values);
+    cairn_buffer_printf(&line, "%s: ", s->options->program);
+    cairn_escape_terminal(&line, text, strlen(text));
+    cairn_buffer_char(&line, '\n');
+    fwrite(cairn_buffer_text(&line), 1, line.size, stderr);
+    cairn_buffer_done(&line);
     return CLI_FAILED;
 }
 
