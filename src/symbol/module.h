@@ -184,4 +184,10 @@ uint64_t cairn_module_oldest_table(const struct cairn_module *m, uint64_t now);
 /* Frees that table. */
 void cairn_module_drop_oldest(struct cairn_module *m, uint64_t now);
 
+/* May a look-up still change how the module is read? */
+static inline bool cairn_module_has_choice(const struct cairn_module *m)
+{
+    return !m->way.settled && !m->is_listed;
+}
+
 #endif /* CAIRN_SYMBOL_MODULE_H */

@@ -58,7 +58,7 @@ void cairn_symbolizer_free(struct cairn_symbolizer *s)
 }
 
 /* What reads as zeros gives wrong answers, not none: the module is lost. */
-int cairn_symbolizer_check_cut(const struct cairn_module *module, struct cairn_err *err)
+static int check_cut(const struct cairn_module *module, struct cairn_err *err)
 {
     bool image = cairn_file_was_cut(&module->found.image);
     if (!image && !cairn_file_was_cut(&module->found.debug))
@@ -77,9 +77,8 @@ static bool tells_discriminator(const struct cairn_symbolizer *s, const struct c
            s->frames.frames[0].file;
 }
 
-/* One address, of a module whose contents are there. */
-static int look_up(struct cairn_symbolizer *s, struct cairn_module *module, uint64_t vaddr,
-                   struct cairn_symbol *ret_symbol, struct cairn_err *err)
+int cairn_symbolizer_look_up(struct cairn_symbolizer *s, struct cairn_module *module,
+                             uint64_t vaddr, struct cairn_symbol *ret_symbol, struct cairn_err *err)
 {
     struct cairn_symbol answer = {.state = CAIRN_SYMBOL_OUTSIDE};
     struct cairn_frames_request request = {.module = module,
@@ -102,7 +101,7 @@ static int look_up(struct cairn_symbolizer *s, struct cairn_module *module, uint
                 answer.state = CAIRN_SYMBOL_NAMED;
     }
     if (cairn_file_any_cut()) {
-        int code = cairn_symbolizer_check_cut(module, err);
+        int code = check_cut(module, err);
         if (code < 0)
             return code;
     }
@@ -110,8 +109,8 @@ static int look_up(struct cairn_symbolizer *s, struct cairn_module *module, uint
     return CAIRN_OK;
 }
 
-/* Makes room, and what the look-up needs. */
-static int prepare(struct cairn_symbolizer *s, struct cairn_module *module, struct cairn_err *err)
+int cairn_symbolizer_prepare(struct cairn_symbolizer *s, struct cairn_module *module,
+                             struct cairn_err *err)
 {
     module->used = ++s->now;
     if (s->memory_bytes != SIZE_MAX)
@@ -120,36 +119,13 @@ static int prepare(struct cairn_symbolizer *s, struct cairn_module *module, stru
                           : cairn_symbolizer_load(s, (struct cairn_symbolizer_entry *)module, err);
 }
 
-static bool has_choice(const struct cairn_module *module)
-{
-    return !module->way.settled && !module->is_listed;
-}
-
 int cairn_symbolize(struct cairn_symbolizer *symbolizer, struct cairn_module *module,
                     uint64_t vaddr, struct cairn_symbol *ret_symbol, struct cairn_err *err)
 {
-    int code = prepare(symbolizer, module, err);
-    if (code == CAIRN_OK && has_choice(module))
+    int code = cairn_symbolizer_prepare(symbolizer, module, err);
+    if (code == CAIRN_OK && cairn_module_has_choice(module))
         code = cairn_module_choose_way(module, &symbolizer->way, err);
-    return code < 0 ? code : look_up(symbolizer, module, vaddr, ret_symbol, err);
-}
-
-int cairn_symbolize_batch(struct cairn_symbolizer *symbolizer, struct cairn_module *module,
-                          const uint64_t *vaddrs, size_t n_vaddrs, cairn_symbol_fn each, void *ctx,
-                          struct cairn_err *err)
-{
-    int code = n_vaddrs ? prepare(symbolizer, module, err) : CAIRN_OK;
-    if (code == CAIRN_OK && n_vaddrs && has_choice(module))
-        code = cairn_module_choose_way_for(module, &symbolizer->way, vaddrs, n_vaddrs, err);
-    if (code == CAIRN_OK && module->index && symbolizer->memory_bytes == SIZE_MAX)
-        return cairn_symbolize_sorted(symbolizer, module, vaddrs, n_vaddrs, each, ctx, err);
-    for (size_t i = 0; i < n_vaddrs && code == CAIRN_OK; i++) {
-        struct cairn_symbol symbol;
-        code = cairn_symbolize(symbolizer, module, vaddrs[i], &symbol, err);
-        if (code == CAIRN_OK)
-            code = each(ctx, i, &symbol);
-    }
-    return code;
+    return code < 0 ? code : cairn_symbolizer_look_up(symbolizer, module, vaddr, ret_symbol, err);
 }
 
 uint64_t cairn_return_address(uint64_t ret)

@@ -45,13 +45,16 @@ int cairn_symbolizer_load(struct cairn_symbolizer *s, struct cairn_symbolizer_en
 /* Frees the modules. */
 void cairn_symbolizer_close_all(struct cairn_symbolizer *s);
 
-/* Takes a module's contents as those of no file that was shortened, or fails with CAIRN_E_IO. */
-int cairn_symbolizer_check_cut(const struct cairn_module *module, struct cairn_err *err);
+/* Before a look-up: makes room, and reads what the module lost. */
+int cairn_symbolizer_prepare(struct cairn_symbolizer *s, struct cairn_module *module,
+                             struct cairn_err *err);
 
-/* cairn_symbolize_batch() of a module that has its index; nobody drops anything for a bound. */
-int cairn_symbolize_sorted(struct cairn_symbolizer *s, struct cairn_module *module,
-                           const uint64_t *vaddrs, size_t n_vaddrs, cairn_symbol_fn each, void *ctx,
-                           struct cairn_err *err);
+/* One address of a module that is prepared, by the way that was chosen. The frames are the
+ * symbolizer's, until the next look-up; their texts hold until the module is read in another way or
+ * the bound of memory is kept. */
+int cairn_symbolizer_look_up(struct cairn_symbolizer *s, struct cairn_module *module,
+                             uint64_t vaddr, struct cairn_symbol *ret_symbol,
+                             struct cairn_err *err);
 
 /* Before a look-up, while nobody holds an answer: drops what was not used for longest until the
  * bound is kept. */

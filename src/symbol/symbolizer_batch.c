@@ -1,152 +1,193 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many look-ups in an index, in the order of the addresses: what one needs the next mostly needs
- * too, while a large index asked at random waits for memory at each step. Some thousand questions
- * are answered together and then handed out as they were asked:
+ * Many addresses at once. They are looked up in the order of the addresses, so that each table is
+ * gone through once, from its start to its end, while it is in the CPU's cache; the answers are
+ * kept and handed out in the order of the questions.
  *
- *     questions  7 2 9 2 ...   ─► sorted  2 2 7 9 ...  ─► frames  |2   |7  |9 |
- *     handed out 7 2 9 2 ...   ◄─────────────────────────────'
+ *     questions:   q0: 0x90   q1: 0x10   q2: 0x50      (a piece)
+ *     looked up:      0x10, 0x50, 0x90
+ *     kept:        frames | of q1 | of q2 | of q0 |    answers: where those of q0, q1, q2 begin
  */
 #include "base/alloc.h"
-#include "base/error.h"
+#include "base/file.h"
 #include "symbol/symbolizer.h"
 
 enum {
-    TOGETHER = 1 << 17,
-    FRAMES_TOGETHER = 1 << 20, /* more are looked up one by one */
-    CACHE_LINE = 64,
-    AHEAD = 8 /* answers that are fetched into the processor before their turn */
+    PIECE_MIN = 64,       /* fewer have nothing in common */
+    PIECE_MAX = 1 << 17,  /* addresses looked up before the first answer is handed out */
+    FRAMES_MAX = 1 << 20, /* kept for a piece: 64 MB; honest programs have some 5 an address */
+    AHEAD = 4             /* answers that are fetched into the CPU's cache before their turn */
 };
 
-/* For the sort; addresses that no index holds come last. */
+/* One question of a piece, for the sort; distances beyond 32 bits are all the same to it. */
 struct question {
-    uint32_t place;
-    uint32_t number;
+    uint32_t distance;
+    uint32_t index;
 };
 
-struct answer {
-    uint32_t first, n; /* frames */
-    bool known, holds; /* known: else it is to be looked up when its turn comes */
+struct kept_answer {
+    uint32_t first_frame, n_frames;
+    enum cairn_symbol_state state;
 };
 
 struct batch {
     struct cairn_symbolizer *s;
     struct cairn_module *module;
-    const uint64_t *vaddrs; /* of this part */
-    size_t n;
+    const uint64_t *vaddrs;
+    cairn_symbol_fn each;
+    void *ctx;
+    struct cairn_err *err;
+
     struct question *questions;
-    struct answer *answers;
-    struct cairn_frames frames;
-    size_t n_forgotten; /* of the index, when the frames were found */
+    struct kept_answer *answers;
+    struct cairn_symbol_frame *frames;
+    size_t n_frames, cap_frames;
 };
 
-static int sort_questions(struct batch *b)
-{
-    const struct cairn_index *index = b->module->index;
-    uint64_t low = index->base < index->symbol_base ? index->base : index->symbol_base;
-    for (size_t i = 0; i < b->n; i++) {
-        uint64_t place = b->vaddrs[i] - low;
-        b->questions[i] =
-            (struct question){place < UINT32_MAX ? (uint32_t)place : UINT32_MAX, (uint32_t)i};
-    }
-    return cairn_dwarf_sort(b->questions, b->n, sizeof *b->questions);
-}
-
-static int find_answer(struct batch *b, uint64_t vaddr, struct answer *ret_answer,
-                       struct cairn_err *err)
-{
-    struct cairn_frames_request request = {.module = b->module,
-                                           .demangler = &b->s->demangler,
-                                           .vaddr = vaddr,
-                                           .now = b->s->now,
-                                           .no_inlines = b->s->no_inlines};
-    struct answer answer = {.first = (uint32_t)b->frames.n, .known = true};
-    int code = CAIRN_OK;
-    answer.holds = cairn_module_holds(b->module, vaddr);
-    if (answer.holds)
-        code = cairn_frames_add(&request, &b->frames, err);
-    answer.n = (uint32_t)b->frames.n - answer.first;
-    *ret_answer = answer;
-    return code;
-}
-
-/* Finds the frames of all questions, each address once. */
-static int find_answers(struct batch *b, struct cairn_err *err)
+/* The way may change with each look-up. */
+static int answer_one_by_one(struct batch *b, size_t from, size_t to)
 {
     int code = CAIRN_OK;
-    b->frames.n = 0;
-    memset(b->answers, 0, b->n * sizeof *b->answers);
-    if (sort_questions(b) < 0)
-        return cairn_fail_memory(err);
-    b->n_forgotten = b->module->index->n_forgotten;
-    for (size_t i = 0; code == CAIRN_OK && i < b->n && b->frames.n < FRAMES_TOGETHER; i++) {
-        uint32_t number = b->questions[i].number, last = i ? b->questions[i - 1].number : 0;
-        if (i && b->vaddrs[number] == b->vaddrs[last])
-            b->answers[number] = b->answers[last];
-        else
-            code = find_answer(b, b->vaddrs[number], &b->answers[number], err);
+    for (size_t i = from; i < to && code == CAIRN_OK; i++) {
+        struct cairn_symbol symbol;
+        code = cairn_symbolize(b->s, b->module, b->vaddrs[i], &symbol, b->err);
+        if (code == CAIRN_OK)
+            code = b->each(b->ctx, i, &symbol);
     }
     return code;
 }
 
-/* What the answer `number` points to will be read soon; `near`: it itself was fetched before. */
-static void fetch_ahead(const struct batch *b, size_t number, bool near)
+static bool sort_questions(struct batch *b, size_t from, size_t n)
 {
-    const struct answer *answer = number < b->n ? &b->answers[number] : NULL;
-    for (uint32_t i = 0; answer && i < answer->n; i++) {
-        const struct cairn_symbol_frame *frame = &b->frames.frames[answer->first + i];
-        if (!near) {
-            __builtin_prefetch(frame);
-        } else if (frame->function) {
-            __builtin_prefetch(frame->function);
-            __builtin_prefetch((const void *)((uintptr_t)frame->function + CACHE_LINE));
+    uint64_t lowest = UINT64_MAX;
+    for (size_t i = 0; i < n; i++)
+        lowest = b->vaddrs[from + i] < lowest ? b->vaddrs[from + i] : lowest;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t distance = b->vaddrs[from + i] - lowest;
+        b->questions[i].distance = distance < UINT32_MAX ? (uint32_t)distance : UINT32_MAX;
+        b->questions[i].index = (uint32_t)i;
+    }
+    return cairn_dwarf_sort(b->questions, n, sizeof *b->questions) == CAIRN_OK;
+}
+
+static bool keep_answer(struct batch *b, uint32_t index, const struct cairn_symbol *symbol)
+{
+    size_t n = b->n_frames + symbol->n_frames;
+    if (n > FRAMES_MAX || cairn_grow((void **)&b->frames, &b->cap_frames, n, sizeof *b->frames) < 0)
+        return false;
+    if (symbol->n_frames)
+        memcpy(b->frames + b->n_frames, symbol->frames, symbol->n_frames * sizeof *b->frames);
+    b->answers[index] =
+        (struct kept_answer){(uint32_t)b->n_frames, symbol->n_frames, symbol->state};
+    b->n_frames = n;
+    return true;
+}
+
+/* False where anything is in the way: then the questions are asked one by one, and who fails tells
+ * of it in its turn. */
+static bool look_up_piece(struct batch *b, size_t from, size_t n)
+{
+    struct cairn_err why;
+    b->n_frames = 0;
+    if (cairn_symbolizer_prepare(b->s, b->module, &why) < 0 ||
+        (cairn_module_has_choice(b->module) &&
+         cairn_module_choose_way(b->module, &b->s->way, &why) < 0) ||
+        !sort_questions(b, from, n))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct cairn_symbol symbol;
+        uint32_t index = b->questions[i].index, last = i ? b->questions[i - 1].index : 0;
+        if (i && b->vaddrs[from + index] == b->vaddrs[from + last]) {
+            b->answers[index] = b->answers[last];
+            continue;
         }
+        b->module->used = ++b->s->now;
+        if (cairn_symbolizer_look_up(b->s, b->module, b->vaddrs[from + index], &symbol, &why) < 0 ||
+            !keep_answer(b, index, &symbol))
+            return false;
+    }
+    b->module->way.n_lookups += n - 1; /* one was counted above */
+    return true;
+}
+
+/* The frames of `answer` will be read soon. */
+static void fetch_frames(const struct batch *b, const struct kept_answer *answer)
+{
+    for (uint32_t i = 0; i < answer->n_frames; i++)
+        __builtin_prefetch(&b->frames[answer->first_frame + i]);
+}
+
+/* What they point to will be: the texts of random addresses lie anywhere. */
+static void fetch_texts(const struct batch *b, const struct kept_answer *answer)
+{
+    enum { LINE_BYTES = 64, NAME_LINES = 3 };
+    for (uint32_t i = 0; i < answer->n_frames; i++) {
+        const struct cairn_symbol_frame *frame = &b->frames[answer->first_frame + i];
+        for (uintptr_t line = 0; frame->function && line < NAME_LINES; line++)
+            __builtin_prefetch((const void *)((uintptr_t)frame->function + line * LINE_BYTES));
+        __builtin_prefetch(frame->file);
     }
 }
 
-static int hand_out(struct batch *b, size_t number, size_t first, cairn_symbol_fn each, void *ctx,
-                    struct cairn_err *err)
+/* `*ret_n` answers were handed out. Fewer than all, without failure: `each` looked something up
+ * itself, and what is kept may be gone; or a file was shortened, and what is kept is wrong. */
+static int hand_out(struct batch *b, size_t from, size_t n, size_t *ret_n)
 {
-    const struct answer *answer = &b->answers[number];
-    struct cairn_symbol symbol = {.state = CAIRN_SYMBOL_OUTSIDE};
+    uint64_t now = b->s->now;
     int code = CAIRN_OK;
-    /* Texts that were found are gone where `each`, or a question alone, had them forgotten. */
-    if (!answer->known || !b->module->index || b->module->index->n_forgotten != b->n_forgotten) {
-        code = cairn_symbolize(b->s, b->module, b->vaddrs[number], &symbol, err);
-    } else if (answer->holds) {
-        symbol.state = CAIRN_SYMBOL_NO_SYMBOL;
-        symbol.frames = b->frames.frames + answer->first;
-        symbol.n_frames = answer->n;
-        for (uint32_t i = 0; i < answer->n; i++)
-            if (symbol.frames[i].function)
-                symbol.state = CAIRN_SYMBOL_NAMED;
+    size_t i = 0;
+    for (; i < n && code == CAIRN_OK && b->s->now == now && !cairn_file_any_cut(); i++) {
+        const struct kept_answer *answer = &b->answers[i];
+        if (n - i > 2 * AHEAD)
+            fetch_frames(b, answer + 2 * AHEAD);
+        if (n - i > AHEAD)
+            fetch_texts(b, answer + AHEAD);
+        struct cairn_symbol symbol = {.frames =
+                                          answer->n_frames ? b->frames + answer->first_frame : NULL,
+                                      .n_frames = answer->n_frames,
+                                      .state = answer->state};
+        code = b->each(b->ctx, from + i, &symbol);
     }
-    if (code == CAIRN_OK && cairn_file_any_cut())
-        code = cairn_symbolizer_check_cut(b->module, err);
-    return code < 0 ? code : each(ctx, first + number, &symbol);
+    *ret_n = i;
+    return code;
 }
 
-int cairn_symbolize_sorted(struct cairn_symbolizer *s, struct cairn_module *module,
-                           const uint64_t *vaddrs, size_t n_vaddrs, cairn_symbol_fn each, void *ctx,
-                           struct cairn_err *err)
+static bool make_room(struct batch *b, size_t n)
 {
-    struct batch b = {.s = s, .module = module};
-    size_t room = n_vaddrs < TOGETHER ? n_vaddrs : TOGETHER;
-    b.questions = cairn_realloc(NULL, room, sizeof *b.questions);
-    b.answers = cairn_realloc(NULL, room, sizeof *b.answers);
-    int code = b.questions && b.answers ? CAIRN_OK : cairn_fail_memory(err);
-    for (size_t first = 0; code == CAIRN_OK && first < n_vaddrs; first += b.n) {
-        b.vaddrs = vaddrs + first;
-        b.n = n_vaddrs - first < room ? n_vaddrs - first : room;
-        code = find_answers(&b, err);
-        for (size_t i = 0; code == CAIRN_OK && i < b.n; i++) {
-            fetch_ahead(&b, i + 2 * AHEAD, false);
-            fetch_ahead(&b, i + AHEAD / 2, true);
-            code = hand_out(&b, i, first, each, ctx, err);
-        }
+    b->questions = cairn_realloc(NULL, n, sizeof *b->questions);
+    b->answers = cairn_realloc(NULL, n, sizeof *b->answers);
+    return b->questions && b->answers;
+}
+
+static int answer_all(struct batch *b, size_t n_vaddrs)
+{
+    size_t room = n_vaddrs < PIECE_MAX ? n_vaddrs : PIECE_MAX;
+    bool in_pieces = n_vaddrs >= PIECE_MIN && b->s->memory_bytes == SIZE_MAX && make_room(b, room);
+    int code = CAIRN_OK;
+    for (size_t at = 0, n, handed; at < n_vaddrs && code == CAIRN_OK; at += n) {
+        n = n_vaddrs - at < PIECE_MAX ? n_vaddrs - at : PIECE_MAX;
+        handed = 0;
+        if (in_pieces && look_up_piece(b, at, n))
+            code = hand_out(b, at, n, &handed);
+        if (code == CAIRN_OK)
+            code = answer_one_by_one(b, at + handed, at + n);
     }
+    return code;
+}
+
+int cairn_symbolize_batch(struct cairn_symbolizer *symbolizer, struct cairn_module *module,
+                          const uint64_t *vaddrs, size_t n_vaddrs, cairn_symbol_fn each, void *ctx,
+                          struct cairn_err *err)
+{
+    struct batch b = {
+        .s = symbolizer, .module = module, .vaddrs = vaddrs, .each = each, .ctx = ctx, .err = err};
+    int code = n_vaddrs ? cairn_symbolizer_prepare(symbolizer, module, err) : CAIRN_OK;
+    if (code == CAIRN_OK && n_vaddrs && cairn_module_has_choice(module))
+        code = cairn_module_choose_way_for(module, &symbolizer->way, vaddrs, n_vaddrs, err);
+    if (code == CAIRN_OK)
+        code = answer_all(&b, n_vaddrs);
     cairn_free(b.questions);
     cairn_free(b.answers);
-    cairn_frames_done(&b.frames);
+    cairn_free(b.frames);
     return code;
 }

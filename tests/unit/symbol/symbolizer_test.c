@@ -475,6 +475,38 @@ static void a_batch_answers_as_single_questions_do_and_in_their_order(void **sta
     cairn_symbolizer_free(single.s);
 }
 
+enum { N_MANY = 3000 }; /* more than are asked one by one */
+
+static void a_long_batch_answers_as_single_questions_do(void **state)
+{
+    (void)state;
+    struct fixture many = open_elf(false, true, NULL), single = open_elf(false, true, NULL);
+    uint64_t vaddrs[N_MANY];
+    for (uint64_t i = 0; i < N_MANY; i++)
+        vaddrs[i] = 0xf00 + i * 7919 % 0x500;
+    vaddrs[7] = UINT64_MAX;
+    vaddrs[8] = 0;
+    struct batch b = {.stop_at = SIZE_MAX, .vaddrs = vaddrs, .single = &single};
+    assert_ok(
+        cairn_symbolize_batch(many.s, many.m, vaddrs, N_MANY, compare_with_single, &b, &many.err),
+        many.err);
+    assert_int_equal(b.n, N_MANY);
+    b.n = 0;
+    b.stop_at = 2000;
+    assert_int_equal(
+        cairn_symbolize_batch(many.s, many.m, vaddrs, N_MANY, compare_with_single, &b, &many.err),
+        42);
+    assert_int_equal(b.n, 2001);
+    /* The very symbolizer that the batch goes through is asked between its answers. */
+    b = (struct batch){.stop_at = SIZE_MAX, .vaddrs = vaddrs, .single = &many};
+    assert_ok(
+        cairn_symbolize_batch(many.s, many.m, vaddrs, N_MANY, compare_with_single, &b, &many.err),
+        many.err);
+    assert_int_equal(b.n, N_MANY);
+    cairn_symbolizer_free(many.s);
+    cairn_symbolizer_free(single.s);
+}
+
 static void every_way_has_a_text_of_its_own(void **state)
 {
     (void)state;
@@ -499,6 +531,7 @@ int main(void)
         cmocka_unit_test(a_failure_is_remembered),
         cmocka_unit_test(a_module_is_read_from_a_descriptor),
         cmocka_unit_test(a_batch_answers_as_single_questions_do_and_in_their_order),
+        cmocka_unit_test(a_long_batch_answers_as_single_questions_do),
         cmocka_unit_test(every_way_has_a_text_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
