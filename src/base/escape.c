@@ -55,30 +55,61 @@ struct suspects {
     bool high;
 };
 
-static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+/* 16 bytes at once: two registers on x86-64 and aarch64 are one of these, elsewhere the compiler
+ * makes do. */
+typedef int8_t block __attribute__((vector_size(16)));
+typedef uint64_t halves __attribute__((vector_size(16)));
 
-/* Nonzero where one of 8 bytes is zero. */
-static inline uint64_t any_zero(uint64_t bytes)
+static inline bool any(block mask)
 {
-    return (bytes - ones) & ~bytes & tops;
+    halves both = (halves)mask;
+    return (both[0] | both[1]) != 0;
 }
 
-/* How many bytes in front are beyond suspicion. Names are long and mostly all of them: 8 at a time.
- */
-static inline size_t count_plain(const char *text, size_t size, const struct suspects *suspects)
+/* Nonzero bytes where `bytes` has one that somebody may want replaced. As numbers with a sign,
+ * those of long sequences are below all others. */
+static inline block find_suspects(block bytes, const struct suspects *suspects)
+{
+    block found = suspects->high ? bytes < 0x20 : (bytes & -0x20) == 0;
+    for (const char *suspect = suspects->bytes; *suspect; suspect++)
+        found |= bytes == (int8_t)*suspect;
+    return found;
+}
+
+/* Copies as much as is beyond suspicion, a block at a time: names are long and mostly all of them,
+ * so that one pass does it all. There is room for all of `text` behind `out`. */
+static inline size_t copy_plain(uint8_t *out, const char *text, size_t size,
+                                const struct suspects *suspects)
 {
     size_t at = 0;
-    for (; size - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
-        uint64_t bytes;
+    block bytes;
+    for (; size - at >= sizeof bytes; at += sizeof bytes) {
         memcpy(&bytes, text + at, sizeof bytes);
-        uint64_t found = (bytes - 0x20 * ones) & ~bytes & tops;
-        found |= suspects->high ? bytes & tops : 0;
-        for (const char *suspect = suspects->bytes; *suspect; suspect++)
-            found |= any_zero(bytes ^ (uint8_t)*suspect * ones);
-        if (found)
-            break;
+        if (any(find_suspects(bytes, suspects)))
+            return at;
+        memcpy(out + at, &bytes, sizeof bytes);
+    }
+    if (at && at < size) { /* once more what came before, to have a whole block */
+        size_t last = size - sizeof bytes;
+        memcpy(&bytes, text + last, sizeof bytes);
+        if (any(find_suspects(bytes, suspects)))
+            return at;
+        memcpy(out + last, &bytes, sizeof bytes);
+        at = size;
     }
     return at;
+}
+
+/* Appends what copy_plain() takes. */
+static inline size_t add_plain(struct cairn_buffer *b, const char *text, size_t size,
+                               const struct suspects *suspects)
+{
+    if (!size || !cairn_buffer_reserve(b, size))
+        return 0;
+    size_t plain = copy_plain(b->data + b->size, text, size, suspects);
+    b->size += plain;
+    b->data[b->size] = 0;
+    return plain;
 }
 
 static inline __attribute__((always_inline)) void escape(struct cairn_buffer *b, const char *text,
@@ -86,8 +117,11 @@ static inline __attribute__((always_inline)) void escape(struct cairn_buffer *b,
                                                          const struct suspects suspects,
                                                          replace_fn replace)
 {
-    size_t plain = 0; /* start of the run that is copied in one piece */
-    for (size_t at = count_plain(text, size, &suspects); at < size;) {
+    size_t at = add_plain(b, text, size, &suspects);
+    size_t plain = at; /* start of the run that is copied in one piece */
+    if (at == size)
+        return;
+    while (at < size) {
         if (is_plain[(uint8_t)text[at]]) {
             at++;
             continue;
