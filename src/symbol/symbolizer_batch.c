@@ -42,6 +42,7 @@ struct batch {
     struct kept_answer *answers;
     struct cairn_symbol_frame *frames;
     size_t n_frames, cap_frames;
+    size_t n_forgotten; /* of the index, when the frames were found */
 };
 
 /* The way may change with each look-up. */
@@ -83,6 +84,18 @@ static bool keep_answer(struct batch *b, uint32_t index, const struct cairn_symb
     return true;
 }
 
+static size_t count_forgotten(const struct cairn_module *module)
+{
+    return module->index ? module->index->n_forgotten : 0;
+}
+
+/* Are the texts still there, and right? An index forgets its own now and then, to keep a bound; a
+ * file may have been shortened. */
+static bool holds(const struct batch *b)
+{
+    return count_forgotten(b->module) == b->n_forgotten && !cairn_file_any_cut();
+}
+
 /* False where anything is in the way: then the questions are asked one by one, and who fails tells
  * of it in its turn. */
 static bool look_up_piece(struct batch *b, size_t from, size_t n)
@@ -94,6 +107,7 @@ static bool look_up_piece(struct batch *b, size_t from, size_t n)
          cairn_module_choose_way(b->module, &b->s->way, &why) < 0) ||
         !sort_questions(b, from, n))
         return false;
+    b->n_forgotten = count_forgotten(b->module);
     for (size_t i = 0; i < n; i++) {
         struct cairn_symbol symbol;
         uint32_t index = b->questions[i].index, last = i ? b->questions[i - 1].index : 0;
@@ -107,7 +121,7 @@ static bool look_up_piece(struct batch *b, size_t from, size_t n)
             return false;
     }
     b->module->way.n_lookups += n - 1; /* one was counted above */
-    return true;
+    return holds(b);
 }
 
 /* The frames of `answer` will be read soon. */
@@ -129,14 +143,14 @@ static void fetch_texts(const struct batch *b, const struct kept_answer *answer)
     }
 }
 
-/* `*ret_n` answers were handed out. Fewer than all, without failure: `each` looked something up
- * itself, and what is kept may be gone; or a file was shortened, and what is kept is wrong. */
+/* `*ret_n` answers were handed out. Fewer than all, without failure: what is kept may be gone,
+ * because `each` looked something up itself, or is so. */
 static int hand_out(struct batch *b, size_t from, size_t n, size_t *ret_n)
 {
     uint64_t now = b->s->now;
     int code = CAIRN_OK;
     size_t i = 0;
-    for (; i < n && code == CAIRN_OK && b->s->now == now && !cairn_file_any_cut(); i++) {
+    for (; i < n && code == CAIRN_OK && b->s->now == now && holds(b); i++) {
         const struct kept_answer *answer = &b->answers[i];
         if (n - i > 2 * AHEAD)
             fetch_frames(b, answer + 2 * AHEAD);
