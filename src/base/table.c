@@ -138,6 +138,12 @@ bool cairn_table_find(const struct cairn_table *t, uint64_t key, uint32_t *ret_v
     return true;
 }
 
+void cairn_table_fetch(const struct cairn_table *t, uint64_t key)
+{
+    if (t->n)
+        __builtin_prefetch(&t->slots[(size_t)hash_seeded(key) & (t->cap - 1)]);
+}
+
 static int grow(struct cairn_table *t)
 {
     need_seeds();

@@ -26,6 +26,9 @@ void cairn_table_done(struct cairn_table *t);
 /* False where the key is absent. */
 bool cairn_table_find(const struct cairn_table *t, uint64_t key, uint32_t *ret_value);
 
+/* Lets the processor fetch what cairn_table_find() will look at. */
+void cairn_table_fetch(const struct cairn_table *t, uint64_t key);
+
 /* Sets or replaces; `value` < UINT32_MAX. CAIRN_OK or CAIRN_E_NOMEM, then nothing changed. */
 int cairn_table_set(struct cairn_table *t, uint64_t key, uint32_t value);
 

@@ -193,60 +193,102 @@ bool cairn_columns_find_near(const struct cairn_columns *c, struct cairn_columns
 
 /* Bits on their way into bytes. */
 struct bits {
-    uint8_t *at;
-    uint64_t held;
-    unsigned n_held; /* below 32 between two values */
+    uint8_t *at;   /* behind it there is room for 8 bytes */
+    uint64_t held; /* below 8 bits between two calls */
+    unsigned n_held;
 };
 
-static inline void put_bits(struct bits *b, uint32_t value, unsigned width)
+enum { BITS_AT_ONCE = 56 };
+
+/* At most BITS_AT_ONCE. */
+static inline void put_bits(struct bits *b, uint64_t value, unsigned width)
 {
-    b->held |= (uint64_t)value << b->n_held;
-    b->n_held += width;
-    if (b->n_held < 32)
-        return;
-    uint32_t whole = cairn_le32((const uint8_t *)&(uint32_t){(uint32_t)b->held});
-    memcpy(b->at, &whole, sizeof whole);
-    b->at += sizeof whole;
-    b->held >>= 32;
-    b->n_held -= 32;
+    uint64_t bits = b->held | value << b->n_held;
+    unsigned n = b->n_held + width;
+    uint64_t stored = cairn_le64((const uint8_t *)&bits);
+    memcpy(b->at, &stored, sizeof stored);
+    b->at += n / 8;
+    b->held = bits >> (n & ~7u);
+    b->n_held = n % 8;
 }
 
-static void flush_bits(struct bits *b)
-{
-    for (; b->n_held; b->n_held = b->n_held > 8 ? b->n_held - 8 : 0) {
-        *b->at++ = (uint8_t)b->held;
-        b->held >>= 8;
-    }
-}
-
-static void write_block(struct cairn_columns_writer *w)
-{
+/* What all values of a column are counted from, and how wide they are then. */
+struct packing {
     uint32_t least[CAIRN_COLUMNS_MAX];
-    unsigned width[CAIRN_COLUMNS_MAX], n = w->n_waiting;
-    w->n_waiting = 0;
-    cairn_le_add(&w->keys, w->waiting[0][0], KEY);
-    cairn_le_add(&w->blocks, w->data.size, KEY);
-    for (unsigned c = 0; c < w->n_columns; c++) {
+    unsigned width[CAIRN_COLUMNS_MAX];
+    unsigned row_bits;
+};
+
+static inline __attribute__((always_inline)) struct packing
+choose_packing(const struct cairn_columns_writer *w, unsigned n_columns, unsigned n)
+{
+    struct packing p = {.row_bits = 0};
+    for (unsigned c = 0; c < n_columns; c++) {
         uint32_t most = 0, low = UINT32_MAX; /* of 0 minus 1, what is not there comes last */
         for (unsigned i = 0; i < n; i++) {
             uint32_t value = w->waiting[c][i];
             low = value - 1 < low ? value - 1 : low;
             most = value > most ? value : most;
         }
-        least[c] = low;
-        width[c] = most ? 32 - (unsigned)__builtin_clz(most - low) : 0;
-        cairn_le_add(&w->data, most ? low + 1 : 0, 4);
+        p.least[c] = low;
+        p.width[c] = most ? 32 - (unsigned)__builtin_clz(most - low) : 0;
+        p.row_bits += p.width[c];
     }
-    for (unsigned c = 0; c < w->n_columns; c++)
-        cairn_le_add(&w->data, width[c], 1);
+    return p;
+}
+
+static inline __attribute__((always_inline)) void put_rows(const struct cairn_columns_writer *w,
+                                                           unsigned n_columns, unsigned n,
+                                                           const struct packing *p,
+                                                           struct bits *bits)
+{
+    bool whole = p->row_bits <= BITS_AT_ONCE;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t row = 0;
+        unsigned filled = 0;
+        for (unsigned c = 0; c < n_columns; c++) {
+            uint32_t value = w->waiting[c][i];
+            uint64_t stored = value ? value - p->least[c] : 0;
+            if (whole)
+                row |= stored << filled;
+            else
+                put_bits(bits, stored, p->width[c]);
+            filled += p->width[c];
+        }
+        if (whole)
+            put_bits(bits, row, filled);
+    }
+}
+
+static inline __attribute__((always_inline)) void pack_block(struct cairn_columns_writer *w,
+                                                             unsigned n_columns, unsigned n)
+{
+    struct packing p = choose_packing(w, n_columns, n);
+    uint8_t head[CAIRN_COLUMNS_MAX * HEAD_OF_COLUMN];
+    for (unsigned c = 0; c < n_columns; c++) {
+        uint32_t first = p.width[c] ? p.least[c] + 1 : 0;
+        first = cairn_le32((const uint8_t *)&first);
+        memcpy(head + (size_t)c * 4, &first, sizeof first);
+        head[n_columns * 4 + c] = (uint8_t)p.width[c];
+    }
+    cairn_buffer_add(&w->data, head, (size_t)n_columns * HEAD_OF_COLUMN);
     if (!cairn_buffer_reserve(&w->data, sizeof w->waiting + 8))
         return;
     struct bits bits = {.at = w->data.data + w->data.size};
-    for (unsigned i = 0; i < n; i++)
-        for (unsigned c = 0; c < w->n_columns; c++)
-            put_bits(&bits, w->waiting[c][i] ? w->waiting[c][i] - least[c] : 0, width[c]);
-    flush_bits(&bits);
-    w->data.size = (size_t)(bits.at - w->data.data);
+    put_rows(w, n_columns, n, &p, &bits);
+    w->data.size = (size_t)(bits.at - w->data.data) + (bits.n_held != 0);
+}
+
+static void write_block(struct cairn_columns_writer *w)
+{
+    unsigned n = w->n_waiting;
+    w->n_waiting = 0;
+    cairn_le_add(&w->keys, w->waiting[0][0], KEY);
+    cairn_le_add(&w->blocks, w->data.size, KEY);
+    if (w->n_columns == 4 && n == CAIRN_COLUMNS_BLOCK)
+        pack_block(w, 4, CAIRN_COLUMNS_BLOCK);
+    else
+        pack_block(w, w->n_columns, n);
 }
 
 void cairn_columns_flush(struct cairn_columns_writer *w)

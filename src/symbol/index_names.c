@@ -10,7 +10,10 @@
 #include "base/error.h"
 #include "symbol/demangle.h"
 
-enum { NAMES_AT_ONCE = 256 }; /* for one thread */
+enum {
+    NAMES_AT_ONCE = 256, /* for one thread */
+    AHEAD = 12           /* what is looked up that much later is fetched into the processor */
+};
 
 uint32_t cairn_index_names_text(struct cairn_index_names *names, const char *text, size_t size)
 {
@@ -44,35 +47,76 @@ static uint32_t number_of(struct cairn_table *table, uint64_t key, uint32_t *n, 
     return ++*n;
 }
 
+/* Not qualified. */
+static const char *text_of(const struct cairn_index_said *f)
+{
+    return f->linkage ? f->linkage : f->name;
+}
+
+/* Numbers of the texts of all functions of a unit. */
+static int take_texts(struct cairn_index_names *names, const struct cairn_index_unit *u,
+                      uint32_t *ret_texts, struct cairn_err *err)
+{
+    for (uint32_t i = 0; i < u->n_said; i++) {
+        if (i + AHEAD < u->n_said)
+            cairn_table_fetch(&names->text_at, (uintptr_t)text_of(&u->said[i + AHEAD]));
+        ret_texts[i] = lasting_text(names, text_of(&u->said[i]));
+        if (ret_texts[i] == UINT32_MAX)
+            return cairn_fail_memory(err);
+    }
+    return CAIRN_OK;
+}
+
+static uint32_t flags_of(const struct cairn_index_said *f)
+{
+    return f->linkage ? CAIRN_FUNCTION_HAS_LINKAGE : f->name ? CAIRN_FUNCTION_HAS_NAME : 0;
+}
+
+static uint64_t key_of(uint32_t name, const struct cairn_index_said *f)
+{
+    return (uint64_t)(name << 2 | flags_of(f)) << 32 | f->decl_line;
+}
+
 /* The image's number of a function. */
 static int take_function(struct cairn_index_names *names, const struct cairn_index_said *f,
-                         struct cairn_index_parts *parts, uint32_t *ret_number,
+                         uint32_t text, struct cairn_index_parts *parts, uint32_t *ret_number,
                          struct cairn_err *err)
 {
-    uint32_t flags = f->linkage ? CAIRN_FUNCTION_HAS_LINKAGE
-                     : f->name  ? CAIRN_FUNCTION_HAS_NAME
-                                : 0;
-    uint32_t text = lasting_text(names, f->linkage ? f->linkage : f->name), qualified = 0;
-    uint32_t name = text;
+    uint32_t flags = flags_of(f), name = text, qualified = 0;
     bool is_new = false;
     if (flags == CAIRN_FUNCTION_HAS_NAME) {
         qualified = cairn_strings_add_str(&names->texts, f->qualified);
         uint64_t pair = (uint64_t)text << 32 | qualified;
         name = number_of(&names->qualified, pair, &names->n_pairs, &is_new);
     }
-    if (text == UINT32_MAX || qualified == UINT32_MAX || name == UINT32_MAX)
+    if (qualified == UINT32_MAX || name == UINT32_MAX)
         return cairn_fail_memory(err);
     if (name >> 30)
         return cairn_fail(err, CAIRN_E_LIMIT, "more than %d names", 1 << 30);
-    uint64_t key = (uint64_t)(name << 2 | flags) << 32 | f->decl_line;
     uint32_t n = parts->functions.n;
-    *ret_number = number_of(&names->function_of, key, &n, &is_new);
+    *ret_number = number_of(&names->function_of, key_of(name, f), &n, &is_new);
     if (*ret_number == UINT32_MAX)
         return cairn_fail_memory(err);
     if (is_new)
         cairn_columns_add(&parts->functions,
                           (const uint32_t[]){text, qualified, f->decl_line, flags});
     return CAIRN_OK;
+}
+
+/* Numbers of all functions of a unit. */
+static int take_functions(struct cairn_index_names *names, const struct cairn_index_unit *u,
+                          struct cairn_index_parts *parts, uint32_t *ret_numbers,
+                          struct cairn_err *err)
+{
+    uint32_t *texts = cairn_realloc(NULL, u->n_said, sizeof *texts);
+    int code = texts ? take_texts(names, u, texts, err) : cairn_fail_memory(err);
+    for (uint32_t i = 0; code == CAIRN_OK && i < u->n_said; i++) {
+        if (i + AHEAD < u->n_said)
+            cairn_table_fetch(&names->function_of, key_of(texts[i + AHEAD], &u->said[i + AHEAD]));
+        code = take_function(names, &u->said[i], texts[i], parts, &ret_numbers[i], err);
+    }
+    cairn_free(texts);
+    return code;
 }
 
 static void take_nodes(const struct cairn_index_unit *u, const uint32_t *paths,
@@ -110,8 +154,8 @@ int cairn_index_names_take(struct cairn_index_names *names, struct cairn_index_u
     int code = paths && functions ? CAIRN_OK : cairn_fail_memory(err);
     if (code == CAIRN_OK && u->n_nodes >= UINT32_MAX - first_node)
         code = cairn_fail(err, CAIRN_E_LIMIT, "more than 4 billion functions and inlined calls");
-    for (uint32_t i = 0; code == CAIRN_OK && i < u->n_said; i++)
-        code = take_function(names, &u->said[i], parts, &functions[i], err);
+    if (code == CAIRN_OK)
+        code = take_functions(names, u, parts, functions, err);
     for (uint32_t i = 0; code == CAIRN_OK && i < u->n_paths; i++) {
         paths[i + 1] = cairn_strings_add_str(&names->paths, u->paths[i]) + 1;
         if (!paths[i + 1])

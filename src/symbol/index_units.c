@@ -128,15 +128,15 @@ static int qualify(struct cairn_index_unit *u, struct cairn_function *f,
                    struct cairn_dwarf_unit *unit, const struct cairn_dwarf_functions *scopes,
                    struct cairn_err *err)
 {
-    struct cairn_buffer text = {0};
+    struct cairn_buffer *text = &u->text;
     int code = CAIRN_OK;
+    cairn_buffer_clear(text);
     if (scopes)
-        code = cairn_dwarf_qualify(f->home, unit, scopes, f->declared, &text, err);
-    cairn_buffer_str(&text, f->name);
+        code = cairn_dwarf_qualify(f->home, unit, scopes, f->declared, text, err);
+    cairn_buffer_str(text, f->name);
     if (code == CAIRN_OK)
         f->shown =
-            text.failed ? NULL : cairn_arena_text(&u->texts, (const char *)text.data, text.size);
-    cairn_buffer_done(&text);
+            text->failed ? NULL : cairn_arena_text(&u->texts, (const char *)text->data, text->size);
     return code < 0 || f->shown ? code : cairn_fail_memory(err);
 }
 
@@ -249,6 +249,7 @@ static int settle(struct cairn_index_unit *u, struct cairn_index_memory *memory)
     cairn_free(files.paths);
     cairn_free(u->functions);
     u->functions = NULL;
+    cairn_buffer_done(&u->text);
     cairn_unit_table_free(u->table);
     u->table = NULL;
     bool sound = u->starts && u->records && u->nodes && u->said && u->paths && !files.failed;
@@ -333,6 +334,7 @@ void cairn_index_units_done(struct cairn_index_units *units)
     for (size_t i = 0; i < units->n; i++) {
         struct cairn_index_unit *u = &units->units[i];
         cairn_free(u->functions);
+        cairn_buffer_done(&u->text);
         cairn_free(u->damage);
         cairn_arena_done(&u->texts);
         cairn_unit_table_free(u->table);

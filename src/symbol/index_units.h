@@ -24,6 +24,7 @@ struct cairn_index_unit {
     struct cairn_unit_table *table;     /* while it is being read */
     struct cairn_function *functions;   /* likewise; `shown` is the qualified name */
     size_t n_functions, cap_functions;
+    struct cairn_buffer text; /* likewise; the qualified name in the making */
 
     /* Once it is read; all but the texts of `said` in the memory of a thread. Files are numbers in
      * `paths`, counted from 1, or 0, or CAIRN_DWARF_NO_FILE; nodes have a number in `said` where
