@@ -117,6 +117,7 @@ static int open_module(struct session *s)
         .size = sizeof opts,
         .names = o->form.demangled ? CAIRN_NAMES_FULL : CAIRN_NAMES_MANGLED,
         .discriminators = 1,
+        .symbol_files = 1,
     };
     struct cairn_err err;
     cli_way_init(&opts);

@@ -542,6 +542,7 @@ static int run(struct cli_args *args)
         return cli_args_wrong(args, "--section and --offsets: addresses count from one place");
     request.symbols.symbol_dirs = request.symbol_dirs;
     request.symbols.discriminators = request.style == STYLE_GNU || request.style == STYLE_LLVM;
+    request.symbols.symbol_files = request.symbols.discriminators;
     cli_log_open(request.verbosity);
     return run_request(&request, operands[0], operands + 1);
 }

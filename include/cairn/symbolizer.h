@@ -71,6 +71,9 @@ struct cairn_symbolizer_opts {
     enum cairn_index_use index;
     int discriminators; /* nonzero: frames tell theirs; costs one more pass over the line program of
                            each unit that is asked for */
+    int symbol_files;   /* nonzero: a local function without line information has the file that the
+                           symbol table says it came from: "crtstuff.c"; costs a pass over the table
+                           when the first one is asked for */
 };
 
 /* Why an address has no name. */

@@ -232,6 +232,17 @@ bool cairn_elf_symbol_table_get(const struct cairn_elf_symbol_table *t, uint32_t
     return true;
 }
 
+const char *cairn_elf_symbol_table_file(const struct cairn_elf_symbol_table *t, uint32_t number)
+{
+    struct cairn_reader r = cairn_reader_of(t->data.bytes, t->swap);
+    cairn_reader_seek(&r, (uint64_t)number * t->entry_size);
+    uint32_t name = cairn_reader_u32(&r);
+    if (!t->is64)
+        cairn_reader_skip(&r, 8); /* value and size */
+    uint8_t info = cairn_reader_u8(&r);
+    return !r.failed && ELF64_ST_TYPE(info) == STT_FILE ? name_at(t, name) : NULL;
+}
+
 /* Of the wanted class and byte order alone, so that the compiler makes a tight loop of each. Both
  * bounds have a byte to spare for the Thumb bit. */
 static inline __attribute__((always_inline)) uint32_t

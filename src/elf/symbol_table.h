@@ -61,6 +61,10 @@ void cairn_elf_symbol_table_done(struct cairn_elf_symbol_table *table); /* all-z
 bool cairn_elf_symbol_table_get(const struct cairn_elf_symbol_table *table, uint32_t number,
                                 struct cairn_elf_symbol *ret_symbol);
 
+/* What the compiler was called with, where entry `number` is that of a file; else NULL. */
+const char *cairn_elf_symbol_table_file(const struct cairn_elf_symbol_table *table,
+                                        uint32_t number);
+
 /* The next entry from `number` on that may hold `vaddr`, by value and size alone; `n` where there
  * is none. Two loads and a comparison for each entry: tables of a million are searched so. */
 uint32_t cairn_elf_symbol_table_next(const struct cairn_elf_symbol_table *table, uint32_t number,

@@ -176,9 +176,22 @@ int cairn_module_symbol_tables(struct cairn_module *m,
     return CAIRN_OK;
 }
 
+const char *cairn_module_file_of_symbol(struct cairn_module *m, uint64_t vaddr, const char *name)
+{
+    struct cairn_elf_symbol_files *files = &m->symbols.files;
+    if (!m->symbols.has_files) {
+        int code = cairn_elf_symbol_files_read(&m->debug, files, NULL);
+        if (code != CAIRN_E_NOMEM && !files->n && !is_one_file(m))
+            code = cairn_elf_symbol_files_read(&m->image, files, NULL);
+        m->symbols.has_files = code != CAIRN_E_NOMEM; /* what is damaged names no symbol either */
+    }
+    return cairn_elf_symbol_files_find(files, vaddr, name);
+}
+
 size_t cairn_module_symbols_bytes(const struct cairn_module_symbols *symbols)
 {
-    size_t bytes = symbols->minidebug.bytes.size + symbols->stubs.arena.used_bytes;
+    size_t bytes = symbols->minidebug.bytes.size + symbols->stubs.arena.used_bytes +
+                   symbols->files.cap * sizeof *symbols->files.locals;
     for (size_t i = 0; i < symbols->n; i++)
         bytes += symbols->tables[i].symtab.n * sizeof *symbols->tables[i].symtab.symbols;
     return bytes;
@@ -190,5 +203,6 @@ void cairn_module_symbols_done(struct cairn_module_symbols *symbols)
         cairn_elf_symtab_done(&symbols->tables[i].symtab);
     cairn_elf_data_done(&symbols->minidebug);
     cairn_module_stubs_done(&symbols->stubs);
+    cairn_elf_symbol_files_done(&symbols->files);
     *symbols = (struct cairn_module_symbols){0};
 }

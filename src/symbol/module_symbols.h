@@ -13,6 +13,7 @@
 
 #include <cairn/symbolizer.h>
 
+#include "elf/symbol_files.h"
 #include "elf/symtab.h"
 #include "symbol/module_stubs.h"
 
@@ -30,6 +31,8 @@ struct cairn_module_symbols {
     unsigned n_asked;   /* so many of the places above were read */
     struct cairn_elf_data minidebug;
     struct cairn_module_stubs stubs;
+    struct cairn_elf_symbol_files files;
+    bool has_files;      /* they were read */
     bool has_stub_table; /* they are all known: they are the last table above, or there are none */
 };
 
@@ -44,6 +47,10 @@ int cairn_module_find_symbol(struct cairn_module *m, uint64_t vaddr,
 int cairn_module_find_listed(struct cairn_module *m, uint64_t vaddr,
                              const struct cairn_elf_symbol **ret_symbol,
                              enum cairn_symbol_source *ret_source, struct cairn_err *err);
+
+/* The source file of the local symbol of .symtab that is called `name` (without suffix) and covers
+ * `vaddr`; NULL where nobody knows. Borrowed until the module is unloaded. */
+const char *cairn_module_file_of_symbol(struct cairn_module *m, uint64_t vaddr, const char *name);
 
 /* All tables in their order, sorted, for whoever wants every symbol. Empty ones are left out.
  * Errors and lifetime as above. */

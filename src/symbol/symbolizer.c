@@ -29,6 +29,7 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
     s->memory_bytes = o.memory_bytes ? o.memory_bytes : SIZE_MAX;
     s->no_inlines = o.no_inlines != 0;
     s->discriminators = o.discriminators != 0;
+    s->symbol_files = o.symbol_files != 0;
     s->demangler.names = o.names;
     s->way = (struct cairn_way_settings){.use = o.index,
                                          .n_threads = o.n_threads,
@@ -77,6 +78,14 @@ static bool tells_discriminator(const struct cairn_symbolizer *s, const struct c
            s->frames.frames[0].file;
 }
 
+/* A frame that came out of the symbol table alone. */
+static bool wants_symbol_file(const struct cairn_symbolizer *s, const struct cairn_module *module)
+{
+    const struct cairn_symbol_frame *frame = s->frames.frames;
+    return s->symbol_files && !module->is_listed && s->frames.n == 1 && !frame->file &&
+           frame->source == CAIRN_SOURCE_SYMTAB;
+}
+
 int cairn_symbolizer_look_up(struct cairn_symbolizer *s, struct cairn_module *module,
                              uint64_t vaddr, struct cairn_symbol *ret_symbol, struct cairn_err *err)
 {
@@ -96,6 +105,9 @@ int cairn_symbolizer_look_up(struct cairn_symbolizer *s, struct cairn_module *mo
         answer.n_frames = (uint32_t)s->frames.n;
         if (tells_discriminator(s, module))
             s->frames.frames[0].discriminator = cairn_module_find_discriminator(module, vaddr);
+        if (wants_symbol_file(s, module))
+            s->frames.frames[0].file =
+                cairn_module_file_of_symbol(module, vaddr, s->frames.frames[0].linkage);
         for (size_t i = 0; i < s->frames.n; i++)
             if (s->frames.frames[i].function)
                 answer.state = CAIRN_SYMBOL_NAMED;

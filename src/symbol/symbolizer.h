@@ -35,7 +35,7 @@ struct cairn_symbolizer {
     uint64_t now;        /* counts look-ups */
     unsigned n_reloads;  /* modules dropped for the bound */
     bool no_inlines;
-    bool discriminators;
+    bool discriminators, symbol_files;
 };
 
 /* Finds and opens the files of a module the first time; later its contents alone were dropped. */

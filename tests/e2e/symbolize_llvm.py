@@ -52,9 +52,6 @@ def explain(program, address, mine, other):
     if frames[0]["FunctionName"].endswith(("@plt", ".plt")):
         return "stub"
     places = [[(f["FileName"], f["Line"]) for f in side] for side in (frames, others)]
-    if places[0] == [("", 0)] and places[1][0][1] == 0 and same_name(
-            frames[0]["FunctionName"], others[0]["FunctionName"]):
-        return "same" if places[1][0][0] == "" else "file of a symbol"
     if places[0] != places[1]:
         return None
     if all(a["FunctionName"] == b["FunctionName"] for a, b in zip(frames, others)):

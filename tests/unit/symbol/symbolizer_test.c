@@ -89,6 +89,7 @@ static uint8_t *make_elf(bool big, bool is64, size_t *ret_size)
     uint32_t text =
         test_elf_section(&elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 0x800);
     test_dwarf_to_elf(&w, &elf);
+    test_elf_symbol(&elf, "part.c", STB_LOCAL, STT_FILE, 0xfff1, 0, 0);
     test_elf_symbol(&elf, "outer", STB_GLOBAL, STT_FUNC, (uint16_t)text, 0x1000, 0x80);
     test_elf_symbol(&elf, "only_symbol.cold", STB_LOCAL, STT_FUNC, (uint16_t)text, 0x1100, 0x10);
     test_elf_symbol(&elf, "alias_a", STB_GLOBAL, STT_FUNC, (uint16_t)text, 0x1300, 0x10);
@@ -248,6 +249,31 @@ static void discriminators_are_told_whoever_asks_and_in_all_ways(void **state)
     ask(&f, 0x1014);
     assert_int_equal(f.symbol.frames[0].discriminator, 0); /* its line is that of a call */
     cairn_symbolizer_free(f.s);
+}
+
+static void a_local_symbol_without_lines_has_the_file_that_its_table_tells(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 4; variant++) {
+        struct cairn_symbolizer_opts opts = {
+            .size = sizeof opts,
+            .symbol_files = variant & 1,
+            .index = variant & 2 ? CAIRN_INDEX_ALWAYS : CAIRN_INDEX_NEVER,
+        };
+        struct fixture f = open_elf(false, true, &opts);
+        ask(&f, 0x1100);
+        assert_string_equal(f.symbol.frames[0].function, "only_symbol");
+        if (opts.symbol_files)
+            assert_string_equal(f.symbol.frames[0].file, "part.c");
+        else
+            assert_null(f.symbol.frames[0].file);
+        assert_int_equal(f.symbol.frames[0].line, 0);
+        ask(&f, 0x1300); /* a global one: nobody knows */
+        assert_null(f.symbol.frames[0].file);
+        ask(&f, 0x1014);
+        assert_string_equal(f.symbol.frames[0].file, "/src/a.c");
+        cairn_symbolizer_free(f.s);
+    }
 }
 
 static void look_everywhere(struct cairn_symbolizer *s, struct cairn_module *m)
@@ -525,6 +551,7 @@ int main(void)
         cmocka_unit_test(offsets_go_through_the_segment_that_holds_them_in_the_file),
         cmocka_unit_test(without_inlines_the_outermost_function_answers),
         cmocka_unit_test(discriminators_are_told_whoever_asks_and_in_all_ways),
+        cmocka_unit_test(a_local_symbol_without_lines_has_the_file_that_its_table_tells),
         cmocka_unit_test(damage_fails_cleanly_or_answers),
         cmocka_unit_test(lack_of_memory_is_an_error_like_others),
         cmocka_unit_test(dropped_contents_come_back),
