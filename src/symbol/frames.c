@@ -184,7 +184,6 @@ static int find_frames(const struct walk *w, struct cairn_frames *frames, struct
     const struct cairn_frames_request *q = w->q;
     uint32_t file = w->place.file, line = w->place.line, number = w->place.node;
     struct cairn_frame_node node;
-    size_t first = frames->n;
     int n = 0;
     do {
         struct cairn_symbol_frame frame = {.line = line};
@@ -207,26 +206,20 @@ static int find_frames(const struct walk *w, struct cairn_frames *frames, struct
         number = node.parent;
     } while (number && ++n < CAIRN_FRAMES_MAX);
     /* A function without a name stays where others were inlined into it; alone it says nothing. */
-    if (frames->n == first + 1 && !frames->frames[first].function && !frames->frames[first].file)
-        frames->n = first;
+    if (frames->n == 1 && !frames->frames[0].function && !frames->frames[0].file)
+        frames->n = 0;
     return CAIRN_OK;
-}
-
-int cairn_frames_add(const struct cairn_frames_request *request, struct cairn_frames *frames,
-                     struct cairn_err *err)
-{
-    struct walk w = {.q = request,
-                     .source =
-                         request->module->index ? &cairn_frames_of_index : &cairn_frames_of_units};
-    int code = w.source->find(request, &w.place, err);
-    return code < 0 ? code : find_frames(&w, frames, err);
 }
 
 int cairn_frames_find(const struct cairn_frames_request *request, struct cairn_frames *frames,
                       struct cairn_err *err)
 {
+    struct walk w = {.q = request,
+                     .source =
+                         request->module->index ? &cairn_frames_of_index : &cairn_frames_of_units};
     frames->n = 0;
-    return cairn_frames_add(request, frames, err);
+    int code = w.source->find(request, &w.place, err);
+    return code < 0 ? code : find_frames(&w, frames, err);
 }
 
 void cairn_frames_done(struct cairn_frames *frames)

@@ -33,9 +33,6 @@ struct cairn_frames_request {
 /* Replaces the contents of `frames`; none where nothing is known. CAIRN_E_NOMEM. */
 int cairn_frames_find(const struct cairn_frames_request *request, struct cairn_frames *frames,
                       struct cairn_err *err);
-/* The same, but appends to `frames`. */
-int cairn_frames_add(const struct cairn_frames_request *request, struct cairn_frames *frames,
-                     struct cairn_err *err);
 void cairn_frames_done(struct cairn_frames *frames);
 
 #endif /* CAIRN_SYMBOL_FRAMES_H */
