@@ -15,11 +15,8 @@
 #include <cairn/symbolizer.h>
 
 #include "base/alloc.h"
-#include "base/escape.h"
-#include "base/json.h"
+#include "cli/answer.h"
 #include "cli/args.h"
-#include "cli/gnu_text.h"
-#include "cli/llvm_json.h"
 #include "cli/term.h"
 #include "cli/way_options.h"
 
@@ -89,13 +86,12 @@ static const struct cli_option options[] = {
 };
 
 enum offsets { OFFSETS_VADDR, OFFSETS_FILE, OFFSETS_REL };
-enum style { STYLE_TEXT, STYLE_JSON, STYLE_GNU, STYLE_LLVM };
 
 struct request {
     struct cairn_symbolizer_opts symbols;
     const char *symbol_dirs[SYMBOL_DIRS_MAX];
     enum offsets offsets;
-    enum style style;
+    enum cli_answer_style style;
     const char *section; /* NULL: addresses do not count from one */
     bool is_ret;
     int verbosity;
@@ -135,7 +131,7 @@ static bool set_word(struct request *r, struct cli_args *args, enum option_row r
     else if (row == OPT_OFFSETS)
         r->offsets = (enum offsets)index;
     else
-        r->style = (enum style)index;
+        r->style = (enum cli_answer_style)index;
     return true;
 }
 
@@ -179,7 +175,7 @@ static bool take_option(struct cli_args *args, enum option_row row, const char *
         r->symbols.memory_bytes = (size_t)size;
         return true;
     case OPT_JSON:
-        r->style = STYLE_JSON;
+        r->style = CLI_ANSWER_JSON;
         return true;
     case OPT_VERBOSE:
         r->verbosity++;
@@ -223,158 +219,30 @@ static bool vaddr_of(const struct session *s, uint64_t address, uint64_t *ret_va
     return true;
 }
 
-static void put_escaped(struct cairn_buffer *out, const char *text)
+static struct cli_answer_form form_of(const struct session *s)
 {
-    cairn_escape_terminal(out, text, strlen(text));
-}
-
-static void put_frame(struct cairn_buffer *out, const struct cairn_symbol_frame *frame)
-{
-    put_escaped(out, frame->function ? frame->function : "??");
-    if (frame->suffix) {
-        cairn_buffer_str(out, " [.");
-        put_escaped(out, frame->suffix);
-        cairn_buffer_char(out, ']');
-    }
-    if (frame->folded)
-        cairn_buffer_str(out, " [folded]");
-    if (!frame->file)
-        return;
-    cairn_buffer_str(out, " at ");
-    put_escaped(out, frame->file);
-    cairn_buffer_char(out, ':');
-    if (frame->line)
-        cairn_buffer_u64(out, frame->line);
-    else
-        cairn_buffer_char(out, '?');
-}
-
-/* 0x1234: leaf at a.c:3
- *         inlined by main at a.c:9 */
-static void put_text(struct cairn_buffer *out, uint64_t address, const struct cairn_symbol *symbol)
-{
-    static const char inlined[] = "                    inlined by "; /* behind 20 blanks */
-    size_t start = out->size;
-    cairn_buffer_str(out, "0x");
-    cairn_buffer_hex(out, address);
-    cairn_buffer_str(out, ": ");
-    size_t indent = out->size - start;
-    for (uint32_t i = 0; i < symbol->n_frames; i++) {
-        if (i)
-            cairn_buffer_str(out, inlined + (20 - indent));
-        put_frame(out, &symbol->frames[i]);
-        if (i + 1 < symbol->n_frames)
-            cairn_buffer_char(out, '\n');
-    }
-    if (symbol->state != CAIRN_SYMBOL_NAMED)
-        cairn_buffer_printf(out, symbol->n_frames ? " (%s)" : "%s",
-                            cairn_symbol_state_text(symbol->state));
-    cairn_buffer_char(out, '\n');
-}
-
-static void put_json_frame(struct cairn_json *json, const struct cairn_symbol_frame *frame)
-{
-    static const char *const sources[] = {
-        [CAIRN_SOURCE_DWARF] = "dwarf",   [CAIRN_SOURCE_SYMTAB] = "symtab",
-        [CAIRN_SOURCE_DYNSYM] = "dynsym", [CAIRN_SOURCE_DEBUGDATA] = "debugdata",
-        [CAIRN_SOURCE_PLT] = "plt",       [CAIRN_SOURCE_KERNEL] = "kernel",
-        [CAIRN_SOURCE_JIT] = "jit",
+    return (struct cli_answer_form){
+        .style = s->request->style,
+        .file = s->file,
+        .demangled = s->request->symbols.names != CAIRN_NAMES_MANGLED,
     };
-    cairn_json_open(json, NULL, '{');
-    cairn_json_str(json, "function", frame->function);
-    cairn_json_str(json, "linkage", frame->linkage);
-    cairn_json_str(json, "file", frame->file);
-    cairn_json_u64(json, "line", frame->line);
-    cairn_json_u64(json, "start_line", frame->start_line);
-    cairn_json_bool(json, "inlined", frame->inlined);
-    cairn_json_str(json, "source",
-                   frame->source <= CAIRN_SOURCE_JIT ? sources[frame->source] : NULL);
-    cairn_json_str(json, "suffix", frame->suffix);
-    cairn_json_bool(json, "folded", frame->folded);
-    cairn_json_close(json, '}');
-}
-
-static void put_json(struct cairn_buffer *out, uint64_t address, bool has_vaddr, uint64_t vaddr,
-                     const struct cairn_symbol *symbol)
-{
-    static const char *const states[] = {
-        [CAIRN_SYMBOL_NAMED] = "named",
-        [CAIRN_SYMBOL_NO_SYMBOL] = "no-symbol",
-        [CAIRN_SYMBOL_OUTSIDE] = "outside",
-    };
-    struct cairn_json json = {.out = out, .compact = true};
-    cairn_json_open(&json, NULL, '{');
-    cairn_json_hex(&json, "address", address);
-    if (has_vaddr)
-        cairn_json_hex(&json, "vaddr", vaddr);
-    else
-        cairn_json_str(&json, "vaddr", NULL);
-    cairn_json_str(&json, "state", states[symbol->state]);
-    cairn_json_open(&json, "frames", '[');
-    for (uint32_t i = 0; i < symbol->n_frames; i++)
-        put_json_frame(&json, &symbol->frames[i]);
-    cairn_json_close(&json, ']');
-    cairn_json_close(&json, '}');
-}
-
-static void put_gnu(struct session *s, const struct cairn_symbol *symbol)
-{
-    struct cli_gnu_text form = {.functions = true, .inlines = true};
-    form.demangled = s->request->symbols.names != CAIRN_NAMES_MANGLED;
-    cli_gnu_text_put(&s->out, &form, symbol);
 }
 
 static void put_answer(struct session *s, uint64_t address, bool has_vaddr, uint64_t vaddr,
                        const struct cairn_symbol *symbol)
 {
-    switch (s->request->style) {
-    case STYLE_TEXT:
-        put_text(&s->out, address, symbol);
-        return;
-    case STYLE_JSON:
-        put_json(&s->out, address, has_vaddr, vaddr, symbol);
-        return;
-    case STYLE_GNU:
-        put_gnu(s, symbol);
-        return;
-    case STYLE_LLVM:
-        cli_llvm_json_put(&s->out, s->file, address, symbol);
-        return;
-    }
+    struct cli_answer_form form = form_of(s);
+    cli_answer_put(&s->out, &form, address, has_vaddr ? &vaddr : NULL, symbol);
 }
 
 /* An answer for every question, so that whoever counts lines stays in step. */
 static void put_malformed(struct session *s, const char *text)
 {
-    struct cairn_buffer *out = &s->out;
+    struct cli_answer_form form = form_of(s);
     int size = (int)strnlen(text, ADDRESS_MAX_CHARS);
     s->any_malformed = true;
     cli_say("not an address: \"%.*s\"", size, text);
-    if (s->request->style == STYLE_TEXT) {
-        cairn_escape_terminal(out, text, (size_t)size);
-        cairn_buffer_str(out, ": not an address\n");
-        return;
-    }
-    if (s->request->style == STYLE_GNU) {
-        put_gnu(s, &(struct cairn_symbol){0});
-        return;
-    }
-    struct cairn_buffer cut = {0};
-    cairn_buffer_add(&cut, text, (size_t)size);
-    if (s->request->style == STYLE_LLVM) {
-        cli_llvm_json_put_malformed(out, s->file, cairn_buffer_text(&cut));
-        cairn_buffer_done(&cut);
-        return;
-    }
-    struct cairn_json json = {.out = out, .compact = true};
-    cairn_json_open(&json, NULL, '{');
-    cairn_json_str(&json, "address", cairn_buffer_text(&cut));
-    cairn_json_str(&json, "vaddr", NULL);
-    cairn_json_str(&json, "state", "malformed");
-    cairn_json_open(&json, "frames", '[');
-    cairn_json_close(&json, ']');
-    cairn_json_close(&json, '}');
-    cairn_buffer_done(&cut);
+    cli_answer_put_malformed(&s->out, &form, text, (size_t)size);
 }
 
 static bool flush(struct session *s)
@@ -391,7 +259,7 @@ static bool flush(struct session *s)
 
 static int end_answer(struct session *s)
 {
-    if (s->request->style == STYLE_LLVM && !s->as_list)
+    if (s->request->style == CLI_ANSWER_LLVM && !s->as_list)
         cairn_buffer_char(&s->out, '\n');
     bool full = s->flush_each || s->out.size >= FLUSH_BYTES || s->out.failed;
     return full && !flush(s) ? CLI_FAILED : CLI_OK;
@@ -499,7 +367,7 @@ static int open_section(struct session *s)
 static int run_request(const struct request *request, const char *file, char **addresses)
 {
     struct session s = {.request = request, .file = file};
-    s.as_list = request->style == STYLE_LLVM && *addresses;
+    s.as_list = request->style == CLI_ANSWER_LLVM && *addresses;
     struct cairn_err err;
     int code = CLI_OK;
     if (cairn_symbolizer_new(&request->symbols, &s.symbolizer, &err) < 0 ||
@@ -541,7 +409,8 @@ static int run(struct cli_args *args)
     if (request.section && request.offsets != OFFSETS_VADDR)
         return cli_args_wrong(args, "--section and --offsets: addresses count from one place");
     request.symbols.symbol_dirs = request.symbol_dirs;
-    request.symbols.discriminators = request.style == STYLE_GNU || request.style == STYLE_LLVM;
+    request.symbols.discriminators =
+        request.style == CLI_ANSWER_GNU || request.style == CLI_ANSWER_LLVM;
     request.symbols.symbol_files = request.symbols.discriminators;
     cli_log_open(request.verbosity);
     return run_request(&request, operands[0], operands + 1);

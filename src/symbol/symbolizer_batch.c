@@ -143,8 +143,8 @@ static void fetch_texts(const struct batch *b, const struct kept_answer *answer)
     }
 }
 
-/* `*ret_n` answers were handed out. Fewer than all, without failure: what is kept may be gone,
- * because `each` looked something up itself, or is so. */
+/* `*ret_n` answers were handed out. Fewer than all, without failure: what is kept is gone, or
+ * may be because `each` looked something up itself. */
 static int hand_out(struct batch *b, size_t from, size_t n, size_t *ret_n)
 {
     uint64_t now = b->s->now;
