@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh [resolve|one|symbolize|index|perf|flame]...: cairn beside its peers on the same input, in the same run. Prints
-# tables; bench/README.md keeps the ratios. CAIRN is the command (build/cairn), BENCH_WORK the folder for
+# tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-cairn=${CAIRN:-$here/../build/cairn}
+cairn=${CAIRN:-$here/../build-bench/cairn}
 work=${BENCH_WORK:-$here/work}
 runs=${RUNS:-3}
 mkdir -p "$work"
@@ -13,7 +13,7 @@ mkdir -p "$work"
 out=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo "$work")")
 trap 'rm -rf "$out"' EXIT
 export TMPDIR="$out"
-[ -x "$cairn" ] || { echo "run.sh: $cairn is not there: ./run build" >&2; exit 1; }
+[ -x "$cairn" ] || { echo "run.sh: $cairn is not there: ./run bench" >&2; exit 1; }
 
 have() { command -v "$1" >/dev/null 2>&1; }
 measure() { python3 "$here/measure.py" "$@"; }
@@ -39,19 +39,23 @@ bench_resolve() {
         python3 "$here/gen_stacks.py" "$work/stacks" "$work/stacks/modules" 10000 1000000
     fi
     cut -f2 "$work/stacks/modules" | while read -r file; do ln -sf "$file" "$work/symbols/"; done
-    resolve="$cairn resolve --no-cache --force --maps $work/stacks/maps --symbols $work/symbols"
+    export XDG_CACHE_HOME="$out/cache"
+    resolve="$cairn resolve --force --maps $work/stacks/maps --symbols $work/symbols"
     small=$work/stacks/stacks.10000
     echo "## resolve: 10,000 collapsed lines of depth 30"
     echo "The shell script gives no inline frames: the same answer as --no-inlines."
     measure "$runs" \
         "shell, addr2line x 256=$here/shell_resolver.sh --maps $work/stacks/maps --symdir $work/symbols --in $small --out $out/by_shell --chunk 256" \
-        "cairn, no inlines=$resolve $small -o $out/outer --no-inlines" \
-        "cairn=$resolve $small -o $out/full"
+        "cairn, no inlines=$resolve --no-cache $small -o $out/outer --no-inlines" \
+        "cairn, from its cache=$resolve $small -o $out/full" \
+        "cairn=$resolve --no-cache $small -o $out/full"
     echo "bytes written:"
     (cd "$out" && wc -c by_shell outer full)
-    rm -f "$out"/*
+    rm -f "$out"/by_shell "$out"/outer "$out"/full
     echo "## resolve: 1,000,000 lines, no inlines"
-    measure "$runs" "cairn=$resolve $work/stacks/stacks.1000000 -o - --no-inlines"
+    measure "$runs" "cairn, from its cache=$resolve $work/stacks/stacks.1000000 -o - --no-inlines" \
+        "cairn=$resolve --no-cache $work/stacks/stacks.1000000 -o - --no-inlines"
+    rm -rf "$out/cache"
 }
 
 # addresses NAME: random ones of the program $work/NAME, made once.
