@@ -9,8 +9,10 @@
 #include "dwarf/forms.h"
 
 enum {
-    ABBREVS_MAX = 1 << 20,   /* in one table; big programs of today have some 2,000 */
-    ATTRIBUTES_MAX = 1 << 12 /* of one abbreviation */
+    ABBREVS_MAX = 1 << 20,    /* in one table; big programs of today have some 2,000 */
+    ATTRIBUTES_MAX = 1 << 12, /* of one abbreviation */
+    USUAL_ABBREVS = 128,      /* of a unit in C; more are made room for */
+    USUAL_STEPS = 256
 };
 
 #define BIT(want) (1u << (want))
@@ -136,14 +138,29 @@ static int add_attribute(struct cairn_dwarf_abbrevs *t, struct cairn_dwarf_sizes
     return add_step(t, step);
 }
 
+/* An attribute and its form: mostly a byte each. */
+static void read_pair(struct cairn_reader *r, uint64_t *ret_attribute, uint64_t *ret_form)
+{
+    const uint8_t *bytes = r->bytes.data;
+    size_t at = r->pos;
+    if (r->bytes.size - at >= 2 && !((bytes[at] | bytes[at + 1]) & 0x80)) {
+        *ret_attribute = bytes[at];
+        *ret_form = bytes[at + 1];
+        r->pos = at + 2;
+        return;
+    }
+    *ret_attribute = cairn_reader_uleb(r);
+    *ret_form = cairn_reader_uleb(r);
+}
+
 static int read_attributes(struct cairn_reader *r, struct cairn_dwarf_abbrevs *t,
                            struct cairn_dwarf_sizes sizes, uint32_t wants, uint32_t *ret_tail,
                            struct cairn_err *err)
 {
     uint32_t skip = 0;
     for (unsigned n = 0;; n++) {
-        uint64_t at = r->pos;
-        uint64_t attribute = cairn_reader_uleb(r), form = cairn_reader_uleb(r);
+        uint64_t at = r->pos, attribute, form;
+        read_pair(r, &attribute, &form);
         int64_t implicit = form == CAIRN_DW_FORM_IMPLICIT_CONST ? cairn_reader_sleb(r) : 0;
         if (r->failed)
             return cairn_fail(err, CAIRN_E_FORMAT, ".debug_abbrev at 0x%llx: cut off",
@@ -158,7 +175,7 @@ static int read_attributes(struct cairn_reader *r, struct cairn_dwarf_abbrevs *t
         if (form > UINT16_MAX)
             return cairn_fail(err, CAIRN_E_FORMAT, ".debug_abbrev at 0x%llx: form 0x%llx, unknown",
                               (unsigned long long)at, (unsigned long long)form);
-        enum cairn_dwarf_want want = want_of(attribute);
+        enum cairn_dwarf_want want = wants ? want_of(attribute) : CAIRN_DWARF_NOTHING;
         if (want != CAIRN_DWARF_NOTHING && !(wants & BIT(want)))
             want = CAIRN_DWARF_NOTHING;
         struct cairn_dwarf_step step = {.form = (uint16_t)form, .want = want, .implicit = implicit};
@@ -279,7 +296,8 @@ int cairn_dwarf_abbrevs_read(const struct cairn_dwarf *d, uint64_t off,
     if (!t)
         return cairn_fail_memory(err);
     t->sequential = true;
-    if (cairn_grow((void **)&t->steps, &t->cap_steps, 1, sizeof *t->steps) < 0)
+    if (cairn_grow((void **)&t->abbrevs, &t->cap, USUAL_ABBREVS, sizeof *t->abbrevs) < 0 ||
+        cairn_grow((void **)&t->steps, &t->cap_steps, USUAL_STEPS, sizeof *t->steps) < 0)
         return cairn_fail_memory(err); /* never NULL, so that a first step can be pointed to */
     for (uint64_t code; (code = cairn_reader_uleb(&r)) != 0;) {
         int failure = read_abbrev(&r, code, t, sizes, err);
