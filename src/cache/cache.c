@@ -12,6 +12,7 @@
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cache/seal.h"
 #include "cache/store.h"
 
 enum {
@@ -174,10 +175,20 @@ static void discard(struct cairn_cache *cache, const char *name, const struct ca
     (void)cairn_cache_store_remove(&cache->store, name, &ignored);
 }
 
+static int check_payload(const struct cairn_cache_entry_read *entry, struct cairn_err *err)
+{
+    uint64_t sum = cairn_cache_sum(entry->payload);
+    if (sum == entry->payload_sum)
+        return CAIRN_OK;
+    return cairn_fail(err, CAIRN_E_FORMAT,
+                      "sum of its payload is %016" PRIx64 ", its header says %016" PRIx64, sum,
+                      entry->payload_sum);
+}
+
 /* The entry in a mapped file; false where it serves nobody. */
 static bool read_entry(struct cairn_cache *cache, const struct cairn_cache_key *key,
                        enum cairn_cache_kind kind, const char *name, struct cairn_span bytes,
-                       struct cairn_span *ret_payload)
+                       bool sealed, struct cairn_span *ret_payload)
 {
     struct cairn_cache_entry_read entry = {0};
     struct cairn_err why;
@@ -185,9 +196,15 @@ static bool read_entry(struct cairn_cache *cache, const struct cairn_cache_key *
     if (code == CAIRN_OK && entry.header.kind != kind)
         code = cairn_fail(&why, CAIRN_E_FORMAT, "kind is %d, expected %d", (int)entry.header.kind,
                           (int)kind);
+    bool good = code == CAIRN_OK && files_are_right(key, &entry.header, name);
+    if (good && !sealed) {
+        code = check_payload(&entry, &why);
+        good = code == CAIRN_OK;
+        if (good)
+            cairn_cache_store_vouch(&cache->store, name);
+    }
     if (code == CAIRN_E_FORMAT)
         discard(cache, name, &why);
-    bool good = code == CAIRN_OK && files_are_right(key, &entry.header, name);
     *ret_payload = entry.payload;
     cairn_cache_entry_done(&entry);
     return good;
@@ -199,15 +216,16 @@ bool cairn_cache_load(struct cairn_cache *cache, const struct cairn_cache_key *k
     char name[CAIRN_CACHE_NAME_MAX + 1];
     struct cairn_cache_hit hit;
     struct cairn_err why;
+    bool sealed;
     if (cache->store.fd < 0 || !name_of(key, kind, name))
         return false;
-    int code = cairn_cache_store_map(&cache->store, name, true, &hit.file, &why);
+    int code = cairn_cache_store_map(&cache->store, name, true, &hit.file, &sealed, &why);
     if (code < 0) {
         if (code != CAIRN_E_MISSING)
             tell(cache, &why);
         return false;
     }
-    bool good = read_entry(cache, key, kind, name, hit.file.bytes, &hit.payload);
+    bool good = read_entry(cache, key, kind, name, hit.file.bytes, sealed, &hit.payload);
     if (good)
         *ret_hit = hit;
     else
@@ -243,7 +261,7 @@ bool cairn_cache_store(struct cairn_cache *cache, const struct cairn_cache_key *
                                               .build_id = key->build_id,
                                               .files = key->files,
                                               .n_files = key->n_files};
-    cairn_cache_entry_write(&header, payload.size, &head);
+    cairn_cache_entry_write(&header, payload, &head);
     int code = head.failed ? cairn_fail_memory(&why)
                            : put(cache, name, cairn_buffer_span(&head), payload, &why);
     if (code < 0)

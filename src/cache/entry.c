@@ -6,11 +6,12 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/reader.h"
+#include "cache/seal.h"
 
 enum {
-    VERSION = 1,     /* of what is laid out here; payloads have their own */
+    VERSION = 2,     /* of what is laid out here; payloads have their own */
     ALIGN = 64,      /* of the payload: a cache line, and any number */
-    FIXED_SIZE = 56, /* up to the first text */
+    FIXED_SIZE = 64, /* up to the first text */
     CHECKSUM_AT = 48,
     FILES_MAX = 1 << 20,    /* .dwo files of one module; big browsers have 40,000 */
     FILE_BYTES_MIN = 2 + 26 /* of one dependency: two empty texts, and numbers */
@@ -62,8 +63,8 @@ static uint64_t payload_at(uint64_t header_size)
     return (header_size + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
 }
 
-void cairn_cache_entry_write(const struct cairn_cache_entry_header *header, size_t payload_size,
-                             struct cairn_buffer *out)
+void cairn_cache_entry_write(const struct cairn_cache_entry_header *header,
+                             struct cairn_span payload, struct cairn_buffer *out)
 {
     static const uint8_t zeros[ALIGN];
     size_t start = out->size;
@@ -72,9 +73,10 @@ void cairn_cache_entry_write(const struct cairn_cache_entry_header *header, size
     put(out, header->kind, 4);
     put(out, 0, 8); /* header size */
     put(out, 0, 8); /* size of the entry */
-    put(out, payload_size, 8);
+    put(out, payload.size, 8);
     put(out, header->n_files, 8);
     put(out, 0, 8); /* checksum */
+    put(out, cairn_cache_sum(payload), 8);
     put_text(out, cairn_version());
     put_text(out, header->module);
     put_text(out, header->build_id);
@@ -82,7 +84,7 @@ void cairn_cache_entry_write(const struct cairn_cache_entry_header *header, size
         put_file(out, &header->files[i]);
     size_t size = out->size - start;
     put_at(out, start + 16, size, 8);
-    put_at(out, start + 24, payload_at(size) + payload_size, 8);
+    put_at(out, start + 24, payload_at(size) + payload.size, 8);
     if (!out->failed)
         put_at(out, start + CHECKSUM_AT,
                cairn_cache_hash((struct cairn_span){out->data + start, size}), 8);
@@ -155,6 +157,8 @@ int cairn_cache_entry_read(struct cairn_span bytes, struct cairn_cache_entry_rea
     uint32_t version = cairn_reader_u32(&r), kind = cairn_reader_u32(&r);
     uint64_t header_size = cairn_reader_u64(&r), size = cairn_reader_u64(&r);
     uint64_t payload_size = cairn_reader_u64(&r), n_files = cairn_reader_u64(&r);
+    cairn_reader_skip(&r, 8); /* checksum of the header */
+    uint64_t payload_sum = cairn_reader_u64(&r);
     if (!r.failed && version != VERSION)
         return cairn_fail(err, CAIRN_E_SUPPORT, "version %u, expected %d", version, VERSION);
     if (r.failed || size != bytes.size || header_size < FIXED_SIZE || header_size > size ||
@@ -166,7 +170,8 @@ int cairn_cache_entry_read(struct cairn_span bytes, struct cairn_cache_entry_rea
         return cairn_fail(err, CAIRN_E_FORMAT, "checksum of its header is wrong");
     r = cairn_reader_of(header, big);
     cairn_reader_seek(&r, FIXED_SIZE);
-    struct cairn_cache_entry_read entry = {.header.kind = (enum cairn_cache_kind)kind};
+    struct cairn_cache_entry_read entry = {.header.kind = (enum cairn_cache_kind)kind,
+                                           .payload_sum = payload_sum};
     int code = read_texts(&r, n_files, &entry, err);
     if (code < 0) {
         cairn_cache_entry_done(&entry);

@@ -46,16 +46,17 @@ struct cairn_cache_entry_header {
     size_t n_files;
 };
 
-/* Appends the header and what pads it; the payload of `payload_size` bytes goes behind it. The
- * buffer's `failed` says whether there was memory. */
-void cairn_cache_entry_write(const struct cairn_cache_entry_header *header, size_t payload_size,
-                             struct cairn_buffer *out);
+/* Appends the header and what pads it; the payload goes behind it. The buffer's `failed` says
+ * whether there was memory. */
+void cairn_cache_entry_write(const struct cairn_cache_entry_header *header,
+                             struct cairn_span payload, struct cairn_buffer *out);
 
 /* An entry that was read: texts and payload point into its bytes. */
 struct cairn_cache_entry_read {
     struct cairn_cache_entry_header header; /* `files` is on the heap */
     struct cairn_cache_file *files;         /* the same */
     struct cairn_span payload;
+    uint64_t payload_sum; /* what cairn_cache_sum() must say of it */
 };
 
 /*

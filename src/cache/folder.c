@@ -60,6 +60,7 @@ static int show(const struct cairn_cache_store *store, const struct cairn_cache_
     struct cairn_file file = {0};
     struct cairn_cache_entry_read read = {0};
     struct cairn_err ignored;
+    bool sealed;
     snprintf(path, sizeof path, "%s/%.2s/%s", store->path, found->name, found->name);
     struct cairn_cache_entry entry = {.size = sizeof entry,
                                       .file = path,
@@ -68,7 +69,7 @@ static int show(const struct cairn_cache_store *store, const struct cairn_cache_
                                       .kind = "damaged",
                                       .bytes = found->bytes,
                                       .used_ns = found->used_ns};
-    int code = cairn_cache_store_map(store, found->name, false, &file, &ignored);
+    int code = cairn_cache_store_map(store, found->name, false, &file, &sealed, &ignored);
     if (code == CAIRN_OK)
         code = cairn_cache_entry_read(file.bytes, &read, &ignored);
     if (code == CAIRN_OK) {

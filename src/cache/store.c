@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "cache/seal.h"
 
 enum {
     FOLDER_MODE = 0700,
@@ -173,8 +174,11 @@ int cairn_cache_store_open(const char *folder, bool make, struct cairn_cache_sto
         close(fd);
         return cairn_fail_memory(err);
     }
-    *ret_store = (struct cairn_cache_store){
-        .fd = fd, .owner = st.st_uid, .group = st.st_gid, .path = (char *)path.data};
+    *ret_store = (struct cairn_cache_store){.fd = fd,
+                                            .owner = st.st_uid,
+                                            .group = st.st_gid,
+                                            .path = (char *)path.data,
+                                            .mark = cairn_cache_mark()};
     return CAIRN_OK;
 }
 
@@ -193,16 +197,24 @@ static int open_folder_of(const struct cairn_cache_store *store, const char *nam
     return open_below(store->fd, folder, make, store->owner, store->group);
 }
 
-/* A use is noted in the time of change, which says what goes first when the folder is full. */
+/* Sets the time of change: its seconds say what goes first when the folder is full, its nanoseconds
+ * whether somebody else changed the file since. */
+static void set_time(int fd, long nanoseconds)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                      {.tv_sec = time(NULL), .tv_nsec = nanoseconds}};
+    (void)futimens(fd, times); /* on a read-only disk nothing goes anyway */
+}
+
 static void note_use(int fd, const struct stat *st)
 {
     time_t now = time(NULL);
     if (now - st->st_mtime > USE_NOTED_S || st->st_mtime - now > USE_NOTED_S)
-        (void)futimens(fd, NULL); /* on a read-only disk nothing goes anyway */
+        set_time(fd, st->st_mtim.tv_nsec);
 }
 
 static int map_fd(const struct cairn_cache_store *store, const char *who, int fd, bool use,
-                  struct cairn_file *ret_file, struct cairn_err *err)
+                  struct cairn_file *ret_file, bool *ret_sealed, struct cairn_err *err)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -216,6 +228,7 @@ static int map_fd(const struct cairn_cache_store *store, const char *who, int fd
     int code = cairn_file_open_fd(fd, who, ret_file, err);
     if (code == CAIRN_OK && use)
         note_use(fd, &st);
+    *ret_sealed = store->mark && st.st_mtim.tv_nsec == store->mark;
     return code;
 }
 
@@ -227,23 +240,39 @@ static const char *who_of(const struct cairn_cache_store *store, const char *nam
     return who;
 }
 
+/* -1 and errno. */
+static int open_entry(const struct cairn_cache_store *store, const char *name)
+{
+    int folder = open_folder_of(store, name, false);
+    if (folder < 0)
+        return -1;
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int os_errno = errno;
+    close(folder);
+    errno = os_errno;
+    return fd;
+}
+
 int cairn_cache_store_map(const struct cairn_cache_store *store, const char *name, bool use,
-                          struct cairn_file *ret_file, struct cairn_err *err)
+                          struct cairn_file *ret_file, bool *ret_sealed, struct cairn_err *err)
 {
     char who[PATH_MAX];
     who_of(store, name, who);
-    int folder = open_folder_of(store, name, false);
-    int fd = folder < 0
-                 ? -1
-                 : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    int os_errno = errno;
-    if (folder >= 0)
-        close(folder);
+    int fd = open_entry(store, name);
     if (fd < 0)
-        return cairn_fail_os(err, os_errno == ELOOP ? EPERM : os_errno, "%s", who);
-    int code = map_fd(store, who, fd, use, ret_file, err);
+        return cairn_fail_os(err, errno == ELOOP ? EPERM : errno, "%s", who);
+    int code = map_fd(store, who, fd, use, ret_file, ret_sealed, err);
     close(fd);
     return code;
+}
+
+void cairn_cache_store_vouch(const struct cairn_cache_store *store, const char *name)
+{
+    int fd = store->mark ? open_entry(store, name) : -1;
+    if (fd < 0)
+        return;
+    set_time(fd, store->mark);
+    close(fd);
 }
 
 /* The lock tells whoever cleans up that the writer is alive. False: one that cleaned up was faster,
@@ -280,8 +309,7 @@ static int open_temp(const struct cairn_cache_store *store, int folder, char ret
 }
 
 /* Nothing is synced, on purpose: it would make the user wait for a disk, and who loses power loses
- * what can be made again. Bytes are written in order and the size is theirs alone, so that what is
- * left then is a file too short, which its header tells. */
+ * what can be made again. What is left then is told by its size or its sum. */
 static int write_temp(int fd, const char *who, struct cairn_span head, struct cairn_span body,
                       struct cairn_err *err)
 {
@@ -301,6 +329,8 @@ int cairn_cache_store_put(const struct cairn_cache_store *store, const char *nam
         return cairn_fail_os(err, errno, "%s", who);
     int fd = open_temp(store, folder, temp);
     int code = fd < 0 ? cairn_fail_os(err, errno, "%s", who) : write_temp(fd, who, head, body, err);
+    if (code == CAIRN_OK && store->mark)
+        set_time(fd, store->mark);
     if (code == CAIRN_OK && renameat(folder, temp, folder, name) < 0)
         code = cairn_fail_os(err, errno, "%s: cannot be put in place", who);
     if (code < 0 && fd >= 0)

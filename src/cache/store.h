@@ -25,6 +25,7 @@ struct cairn_cache_store {
     uid_t owner; /* of FOLDER */
     gid_t group;
     char *path; /* FOLDER/symbols/v1 */
+    long mark;  /* of this boot: seal.h */
 };
 
 /*
@@ -36,10 +37,15 @@ int cairn_cache_store_open(const char *folder, bool make, struct cairn_cache_sto
                            struct cairn_err *err);
 void cairn_cache_store_close(struct cairn_cache_store *store);
 
-/* Maps an entry, and notes that it was used where `use` says so. CAIRN_E_MISSING: there is none.
+/* Maps an entry, and notes that it was used where `use` says so. `*ret_sealed`: it is as it was
+ * written or vouched for in this boot. CAIRN_E_MISSING: there is none.
  * CAIRN_E_ACCESS: it is not to be trusted. CAIRN_E_IO, CAIRN_E_NOMEM. */
 int cairn_cache_store_map(const struct cairn_cache_store *store, const char *name, bool use,
-                          struct cairn_file *ret_file, struct cairn_err *err);
+                          struct cairn_file *ret_file, bool *ret_sealed, struct cairn_err *err);
+
+/* Notes that an entry was found to be sound; where that cannot be, it is checked again next time.
+ */
+void cairn_cache_store_vouch(const struct cairn_cache_store *store, const char *name);
 
 /* Writes an entry, head and body, and puts it in place. Whatever fails, an entry of that name stays
  * as it was, and nothing else is left behind. */

@@ -123,8 +123,17 @@ for length in 0 1 63 200 4096 $((size / 2)) $((size - 1)); do
     agree damaged gcc "indexed whole in "
     same "cut to $length: warnings" "$(grep -c 'warning: .*damaged' damaged.err)" 1
 done
-# The payload is not summed up; it must be bounded.
+# The payload is summed up where the file was changed since it was written, or in an earlier boot.
+printf '\377' | dd of="$file" bs=1 seek=$((size - 100)) conv=notrunc 2>/dev/null
+ask damaged gcc --index always
+agree damaged gcc "indexed whole in "
+same "a changed payload: warnings" "$(grep -c 'warning: .*damaged, and made anew: sum' damaged.err)" 1
+touch "$file"
+ask again gcc
+agree again gcc "index from the cache"
+# It is bounded even where the time says that nothing was changed.
 cp "$file" whole
+touch -r "$file" time
 for step in 1 2 3 4 5 6 7 8; do
     python3 - "$file" "$step" <<'PY'
 import random, sys
@@ -134,11 +143,13 @@ for _ in range(len(data) // 200):
     data[random.randrange(4096, len(data))] = random.randrange(256)
 open(sys.argv[1], "wb").write(data)
 PY
+    touch -r time "$file"
     "$CAIRN" symbolize --json gcc <addresses.gcc >out 2>err
     status=$?
     [ $status -le 1 ] || fail "payload full of noise, $step: status $status" err
     [ $status = 0 ] && same "noise $step: an answer each" "$(wc -l <out)" 3000
     cp whole "$file"
+    touch -r time "$file"
 done
 
 # Not ours, or not only ours.

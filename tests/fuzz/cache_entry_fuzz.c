@@ -5,7 +5,7 @@
 
 #include "cache/entry.h"
 
-enum { HEADER_SIZE_AT = 16, CHECKSUM_AT = 48, FIXED_SIZE = 56 };
+enum { HEADER_SIZE_AT = 16, CHECKSUM_AT = 48, FIXED_SIZE = 64 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -18,6 +18,7 @@
 #include <cairn/log.h>
 
 #include "base/alloc.h"
+#include "cache/seal.h"
 #include "support/test.h"
 
 #define ID "0123456789abcdef0123"
@@ -245,6 +246,49 @@ static void a_damaged_entry_is_told_once_and_made_anew(void **state)
     cairn_cache_free(cache);
     assert_contains(said, "made anew: record 7 points nowhere");
     assert_true(access(entry_path("index"), F_OK) < 0);
+}
+
+/* Changes the last byte of the entry, which is the payload's. */
+static void change_payload(void)
+{
+    FILE *file = fopen(entry_path("index"), "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -1, SEEK_END), 0);
+    fputc('!', file);
+    fclose(file);
+}
+
+static void a_payload_that_was_changed_is_made_anew(void **state)
+{
+    (void)state;
+    assert_true(store("one"));
+    change_payload();
+    assert_false(loads(&key, CAIRN_CACHE_INDEX, "on!"));
+    assert_contains(said, "W ");
+    assert_contains(said, "damaged, and made anew: sum of its payload is ");
+    assert_true(access(entry_path("index"), F_OK) < 0);
+    said[0] = '\0';
+    assert_true(store("two"));
+    assert_true(loads(&key, CAIRN_CACHE_INDEX, "two"));
+    assert_string_equal(said, "");
+}
+
+static void an_entry_of_another_boot_is_checked_once(void **state)
+{
+    (void)state;
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL)}};
+    struct stat st;
+    assert_true(store("one"));
+    assert_int_equal(stat(entry_path("index"), &st), 0);
+    assert_int_equal(st.st_mtim.tv_nsec, cairn_cache_mark());
+    assert_int_equal(utimensat(AT_FDCWD, entry_path("index"), times, 0), 0);
+    assert_true(loads(&key, CAIRN_CACHE_INDEX, "one"));
+    assert_int_equal(stat(entry_path("index"), &st), 0);
+    assert_int_equal(st.st_mtim.tv_nsec, cairn_cache_mark());
+    change_payload();
+    assert_int_equal(utimensat(AT_FDCWD, entry_path("index"), times, 0), 0);
+    assert_false(loads(&key, CAIRN_CACHE_INDEX, "on!"));
+    assert_contains(said, "sum of its payload is ");
 }
 
 static void another_version_is_made_anew_in_silence(void **state)
@@ -603,6 +647,8 @@ int main(void)
         ROW(a_changed_set_of_files_is_another_module),
         ROW(files_opened_on_the_way_are_looked_at),
         ROW(a_damaged_entry_is_told_once_and_made_anew),
+        ROW(a_payload_that_was_changed_is_made_anew),
+        ROW(an_entry_of_another_boot_is_checked_once),
         ROW(another_version_is_made_anew_in_silence),
         ROW(what_others_could_write_is_not_trusted),
         ROW(no_symlink_leads_out_of_the_folder),

@@ -2,6 +2,7 @@
 #include "cache/entry.h"
 
 #include "base/alloc.h"
+#include "cache/seal.h"
 #include "support/test.h"
 
 static const struct cairn_cache_file files[] = {
@@ -15,7 +16,7 @@ static struct cairn_buffer make(enum cairn_cache_kind kind, size_t n_files, cons
     struct cairn_buffer out = {0};
     struct cairn_cache_entry_header header = {kind, "/bin/prog", "0123456789abcdef", files,
                                               n_files};
-    cairn_cache_entry_write(&header, strlen(payload), &out);
+    cairn_cache_entry_write(&header, cairn_span_of(payload), &out);
     cairn_buffer_str(&out, payload);
     assert_false(out.failed);
     return out;
@@ -123,6 +124,25 @@ static void files_are_told_apart(void **state)
     assert_false(cairn_cache_file_equal(&by_path, &other));
 }
 
+static void a_sum_notices_what_changes(void **state)
+{
+    (void)state;
+    uint8_t bytes[100];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(7 * i);
+    for (size_t size = 0; size <= sizeof bytes; size++) {
+        uint64_t sum = cairn_cache_sum((struct cairn_span){bytes, size});
+        for (size_t i = 0; i < size; i++) {
+            bytes[i] ^= 0x10;
+            assert_true(cairn_cache_sum((struct cairn_span){bytes, size}) != sum);
+            bytes[i] ^= 0x10;
+        }
+        assert_true(!size || cairn_cache_sum((struct cairn_span){bytes, size - 1}) != sum);
+    }
+    /* Equal on every machine: entries may lie on a shared disk. */
+    assert_true(cairn_cache_sum(cairn_span_of("payload")) == 0x9955ebf9ba31bde2);
+}
+
 static void lack_of_memory_is_told(void **state)
 {
     (void)state;
@@ -133,7 +153,7 @@ static void lack_of_memory_is_told(void **state)
     int code = cairn_cache_entry_read(cairn_buffer_span(&bytes), &entry, &err);
     struct cairn_buffer out = {0};
     struct cairn_cache_entry_header header = {CAIRN_CACHE_INDEX, "", "", files, 3};
-    cairn_cache_entry_write(&header, 0, &out);
+    cairn_cache_entry_write(&header, (struct cairn_span){0}, &out);
     cairn_alloc_fail_after(-1);
     assert_int_equal(code, CAIRN_E_NOMEM);
     assert_true(out.failed);
@@ -149,6 +169,7 @@ int main(void)
         cmocka_unit_test(every_truncation_and_every_bit_of_the_header_is_noticed),
         cmocka_unit_test(counts_of_dependencies_are_not_believed),
         cmocka_unit_test(files_are_told_apart),
+        cmocka_unit_test(a_sum_notices_what_changes),
         cmocka_unit_test(lack_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

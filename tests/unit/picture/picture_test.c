@@ -121,7 +121,7 @@ static void a_long_head_stays_inside_the_svg(void **state)
     memset(title, 't', 300);
     title[300] = 0;
     for (int i = 0; i < 200; i++)
-        words[i] = i % 10 == 9 ? ' ' : (char)('a' + i / 10);
+        words[i] = (char)(i % 10 == 9 ? ' ' : 'a' + i / 10);
     words[200] = 0;
     struct cairn_buffer svg =
         draw(p, CAIRN_PICTURE_SVG,
