@@ -25,12 +25,19 @@ done
 
 "${CC:-gcc}" -pthread -o deny "$SRC/tests/e2e/record_programs.c" -ldl
 rm demo/flame.html
-status=0
-DEMO_SECONDS=2 ./deny deny 13 "$WORK/demo/run.sh" >log 2>&1 || status=$?
-if [ $status = 77 ]; then
-    echo "not tried: seccomp filters are not allowed here"
-    exit 0
-fi
-[ $status = 0 ] || { cat log; echo "FAIL: without perf events"; exit 1; }
-grep -q 'by ptrace' log || { cat log; echo "FAIL: nothing was said of ptrace"; exit 1; }
-check "without perf events"
+# Few samples come of two seconds by ptrace where others want the CPUs: then longer ones must do.
+for seconds in 2 8 30; do
+    status=0
+    DEMO_SECONDS=$seconds ./deny deny 13 "$WORK/demo/run.sh" >log 2>&1 || status=$?
+    if [ $status = 77 ]; then
+        echo "not tried: seccomp filters are not allowed here"
+        exit 0
+    fi
+    [ $status = 0 ] || { cat log; echo "FAIL: without perf events"; exit 1; }
+    grep -q 'by ptrace' log || { cat log; echo "FAIL: nothing was said of ptrace"; exit 1; }
+    if (check "without perf events") >checked 2>&1; then
+        exit 0
+    fi
+done
+cat checked
+exit 1
