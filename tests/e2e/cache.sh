@@ -106,8 +106,14 @@ ask written gcc --index always
 file=$(entry index)
 size=$(stat -c %s "$file")
 same "the entry is private" "$(stat -c %a "$file")" 600
+# flip PLACE: changes every bit of a byte.
+flip() {
+    byte=$(od -An -tu1 -j "$1" -N 1 "$file")
+    # shellcheck disable=SC2059 # the format is the byte
+    printf "\\$(printf %03o $((255 - byte)))" | dd of="$file" bs=1 seek="$1" conv=notrunc 2>/dev/null
+}
 for place in 0 9 20 50 60 100 140; do
-    printf '\377' | dd of="$file" bs=1 seek=$place conv=notrunc 2>/dev/null
+    flip $place
     ask damaged gcc --index always
     agree damaged gcc "indexed whole in "
     warnings=$(grep -c 'warning: .*damaged, and made anew' damaged.err)
@@ -124,7 +130,7 @@ for length in 0 1 63 200 4096 $((size / 2)) $((size - 1)); do
     same "cut to $length: warnings" "$(grep -c 'warning: .*damaged' damaged.err)" 1
 done
 # The payload is summed up where the file was changed since it was written, or in an earlier boot.
-printf '\377' | dd of="$file" bs=1 seek=$((size - 100)) conv=notrunc 2>/dev/null
+flip $((size - 100))
 ask damaged gcc --index always
 agree damaged gcc "indexed whole in "
 same "a changed payload: warnings" "$(grep -c 'warning: .*damaged, and made anew: sum' damaged.err)" 1
