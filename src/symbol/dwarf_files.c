@@ -321,21 +321,6 @@ int cairn_dwarf_files_functions(struct cairn_dwarf_files *files, struct cairn_dw
     return CAIRN_OK;
 }
 
-int cairn_dwarf_files_prepare(struct cairn_dwarf_files *files, struct cairn_err *err)
-{
-    int code = cairn_dwarf_units_prepare(files->owner.units, err);
-    if (code == CAIRN_OK && files->type_units.d)
-        code = cairn_dwarf_units_prepare(&files->type_units, err);
-    for (size_t i = 0; code == CAIRN_OK && i < files->n; i++) {
-        struct cairn_side_file *f = files->files[i];
-        if (f->units.d)
-            code = cairn_dwarf_units_prepare(&f->units, err);
-        if (code == CAIRN_OK && f->type_units.d)
-            code = cairn_dwarf_units_prepare(&f->type_units, err);
-    }
-    return code;
-}
-
 static size_t units_bytes(const struct cairn_dwarf_units *units)
 {
     return units->n * (sizeof **units->units + 2 * sizeof *units->units);

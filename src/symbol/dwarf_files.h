@@ -104,13 +104,6 @@ int cairn_dwarf_files_functions(struct cairn_dwarf_files *files, struct cairn_dw
                                 const struct cairn_dwarf_functions **ret_functions,
                                 struct cairn_err *err);
 
-/*
- * Opens all that names could need: afterwards, and once every unit of the module was asked for its
- * home, names can be read by several threads (cairn_dwarf_function_name(); not the function above).
- * CAIRN_E_NOMEM.
- */
-int cairn_dwarf_files_prepare(struct cairn_dwarf_files *files, struct cairn_err *err);
-
 /* Memory held, mapped files not counted. */
 size_t cairn_dwarf_files_bytes(const struct cairn_dwarf_files *files);
 

@@ -43,9 +43,6 @@ struct cairn_index {
 int cairn_index_build(struct cairn_module *m, unsigned n_threads, struct cairn_buffer *ret_image,
                       struct cairn_err *err);
 
-/* What cairn_index_build() has to read: bytes of debug information and lines, unpacked. */
-int cairn_index_debug_bytes(struct cairn_module *m, uint64_t *ret_bytes, struct cairn_err *err);
-
 /* Looks at the head alone, however large the image is; borrows it until cairn_index_done(). The
  * image may be anybody's bytes: answers out of a damaged one are wrong, but bounded.
  * CAIRN_E_FORMAT: no image, one that was cut short, or of another version. */

@@ -78,11 +78,3 @@ int cairn_index_build(struct cairn_module *m, unsigned n_threads, struct cairn_b
     cairn_free(parts);
     return code;
 }
-
-int cairn_index_debug_bytes(struct cairn_module *m, uint64_t *ret_bytes, struct cairn_err *err)
-{
-    int code = cairn_module_need_dwarf(m, err);
-    if (code == CAIRN_OK)
-        *ret_bytes = (uint64_t)m->dwarf.info.size + m->dwarf.line.size;
-    return code;
-}
