@@ -7,6 +7,7 @@ import sys
 
 MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "base": "",
+    "rt": "base",
     "cache": "base",
     "symlist": "base",
     "elf": "base",
@@ -17,6 +18,8 @@ MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "picture": "base profile",
     "debugfile": "base elf",
     "symbol": "base cache symlist elf dwarf debugfile",
+    "unwind": "base rt elf dwarf",
+    "target": "base elf proc dwarf debugfile unwind",
     "resolve": "base elf proc symbol profile formats",
     "sample": "base proc profile",
     "cli": "base",  # one writer of JSON, one set of escapes, one atomic file, instead of two
