@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * What the unwinder must know of a CPU. All CPUs are always compiled, for a core file of another
+ * machine is walked like one of this; the walker of the own thread takes its CPU's rule_CPU.h
+ * alone.
+ *
+ * A new CPU needs: rule_CPU.h (its kinds, with their payload), arch_CPU.c (a struct
+ * cairn_unwind_arch, made of the functions below), its line in arch.c and in meson.build; for the
+ * walk of the own thread its registers (src/unwind/local_CPU.c). Tests hold that rules and rows of
+ * CFI give the same frames.
+ */
+#ifndef CAIRN_UNWIND_ARCH_H
+#define CAIRN_UNWIND_ARCH_H
+
+#include "base/memory.h"
+#include "dwarf/cfi.h"
+#include "unwind/rule.h"
+
+/* The registers of one frame, by DWARF's numbers; those whose bit `known` lacks hold nothing. */
+struct cairn_unwind_regs {
+    uint64_t ip; /* exact in the innermost frame and in one that a signal interrupted; else `ret` */
+    uint64_t regs[CAIRN_CFI_REGS]; /* the psABI's; that of the return address is not `ip` */
+    uint64_t known;                /* a bit a register; of an int more than 32 are needed */
+};
+
+enum cairn_arch_step {
+    CAIRN_STEP_OK,
+    CAIRN_STEP_OUTERMOST, /* the rule says so */
+    CAIRN_STEP_SIDE,      /* not to be had from the rule alone: ask the rows of CFI */
+    CAIRN_STEP_NO_RULE,   /* NONE, or a number that is no rule of this CPU */
+    CAIRN_STEP_UNKNOWN,   /* a register that the rule needs is not known */
+    CAIRN_STEP_BAD_CFA,   /* the caller's stack pointer would not lie above this one's, or is odd */
+    CAIRN_STEP_UNREADABLE, /* a word of the stack could not be read */
+    CAIRN_STEP_LEAF        /* the return address would be in a register, and this is no leaf */
+};
+
+struct cairn_unwind_arch {
+    uint16_t machine; /* EM_X86_64, ... of elf.h */
+    uint8_t word;     /* bytes of a register on the stack: 4 or 8 */
+    uint8_t n_regs;   /* DWARF's numbers are below */
+    uint8_t sp, fp;   /* DWARF's numbers */
+    uint8_t ra;     /* the column that a CIE names for the return address; on CPUs that have a link
+                       register that one */
+    bool ra_in_reg; /* a leaf's return address is in register `ra` */
+
+    uint64_t kept;       /* a bit a register: kept over calls (psABI), so that a row which says
+                            nothing of it means that it is unchanged */
+    uint64_t table_regs; /* a bit a register: whose rules encode() looks at, beside the CFA's */
+
+    /* The rule for a row. CAIRN_RULE_SIDE with payload 0 where none is exact: a rule may never say
+     * something else than the row. `cie` is that of its FDE, `cfi` has the bytes of expressions. */
+    uint32_t (*encode)(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
+                       const struct cairn_cfi_row *row);
+
+    /* Replaces `regs` by those of the caller; on anything but OK they are untouched. `is_leaf`: the
+     * innermost frame, or one that a signal interrupted. Registers that the rule does not speak of
+     * are not known afterwards, unless the rule tells them apart (arm's masks do). */
+    enum cairn_arch_step (*step)(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
+                                 bool swap, struct cairn_unwind_regs *regs);
+
+    /* The address of code that a stored return address or pc stands for: without pointer
+     * authentication (aarch64), without the Thumb bit (arm). */
+    uint64_t (*code_address)(uint64_t stored);
+};
+
+extern const struct cairn_unwind_arch cairn_unwind_x86_64;
+extern const struct cairn_unwind_arch cairn_unwind_aarch64;
+extern const struct cairn_unwind_arch cairn_unwind_arm;
+
+/* By EM_*; NULL: a CPU that the unwinder does not know. */
+const struct cairn_unwind_arch *cairn_unwind_arch_of(uint16_t machine);
+
+static inline bool cairn_unwind_known(const struct cairn_unwind_regs *regs, unsigned reg)
+{
+    return reg < CAIRN_CFI_REGS && (regs->known >> reg & 1);
+}
+
+static inline void cairn_unwind_set(struct cairn_unwind_regs *regs, unsigned reg, uint64_t value)
+{
+    if (reg < CAIRN_CFI_REGS) {
+        regs->regs[reg] = value;
+        regs->known |= UINT64_C(1) << reg;
+    }
+}
+
+#endif /* CAIRN_UNWIND_ARCH_H */
