@@ -20,15 +20,18 @@
 enum { CAIRN_CFI_REGS = 35 };
 
 enum cairn_cfi_where {
-    CAIRN_CFI_SAME, /* the callee left it alone (also where nothing is said) */
-    CAIRN_CFI_UNDEFINED,
-    CAIRN_CFI_AT_CFA,  /* saved at CFA + value */
-    CAIRN_CFI_IS_CFA,  /* is CFA + value */
-    CAIRN_CFI_IN_REG,  /* in register `reg`; as the rule of the CFA: reg + value */
-    CAIRN_CFI_AT_EXPR, /* saved where the expression says */
-    CAIRN_CFI_IS_EXPR  /* is what the expression says; also a CFA's */
+    CAIRN_CFI_SAME,      /* the callee left it alone (also where nothing is said) */
+    CAIRN_CFI_UNDEFINED, /* also a CFA that nothing was said of, or that hangs on a register beyond
+                          */
+    CAIRN_CFI_AT_CFA,    /* saved at CFA + value */
+    CAIRN_CFI_IS_CFA,    /* is CFA + value */
+    CAIRN_CFI_IN_REG,    /* in register `reg`; as the rule of the CFA: reg + value */
+    CAIRN_CFI_AT_EXPR,   /* saved where the expression says */
+    CAIRN_CFI_IS_EXPR    /* is what the expression says; also a CFA's */
 };
 
+/* Of RA_SIGN_STATE (aarch64, register 34) `where` stays CAIRN_CFI_SAME and `value` is the state:
+ * 1: the return address is signed, 2 beside it: with the pc that signed it, too. */
 struct cairn_cfi_rule {
     uint8_t where; /* enum cairn_cfi_where */
     uint8_t reg;
@@ -60,7 +63,7 @@ struct cairn_cie {
     uint64_t code_align;
     int64_t data_align;
     uint32_t ra_reg;
-    uint8_t version, address_size, pointer_encoding, lsda_encoding;
+    uint8_t version, address_size, segment_size, pointer_encoding, lsda_encoding;
     bool has_z, is_signal_frame, b_key; /* augmentations z, S, B */
     struct cairn_span program;
 };
@@ -71,5 +74,59 @@ struct cairn_fde {
     struct cairn_span program;
     struct cairn_cie cie;
 };
+
+/* Why an entry cannot be used. */
+enum cairn_cfi_damage {
+    CAIRN_CFI_SOUND,
+    CAIRN_CFI_CUT,          /* it or one of its numbers does not end inside */
+    CAIRN_CFI_NO_CIE,       /* no CIE where the FDE says */
+    CAIRN_CFI_VERSION,      /* neither 1, 3 nor 4 */
+    CAIRN_CFI_EH_DATA,      /* augmentation "eh" of GCC 2 */
+    CAIRN_CFI_AUGMENTATION, /* a letter beyond z R P L S B G */
+    CAIRN_CFI_ENCODING,     /* of a pointer: none of LSB's, or counted from what is not known */
+    CAIRN_CFI_INDIRECT,     /* of a pointer: to be read from the memory of the program */
+    CAIRN_CFI_ADDRESS_SIZE, /* neither 2, 4 nor 8 */
+    CAIRN_CFI_RANGE,        /* the function ends beyond the address space */
+    CAIRN_CFI_LIMIT,        /* a CIE so long that each of its FDEs would cost too much */
+};
+
+/* In words, for messages: "augmentation of GCC 2". */
+const char *cairn_cfi_damage_text(enum cairn_cfi_damage damage);
+
+/* `cie`s that were met lately: entries of one object file share a few. */
+enum { CAIRN_CFI_ITER_CIES = 4 };
+
+/* Begins as {.cfi = cfi}; `off` may be set to any entry of the section. */
+struct cairn_cfi_iter {
+    const struct cairn_cfi *cfi;
+    uint64_t off; /* of the entry that comes next */
+    uint64_t n_damaged;
+    enum cairn_cfi_damage last_damage;
+    unsigned n_cies, last_cie;
+    struct cairn_cie cies[CAIRN_CFI_ITER_CIES];
+};
+
+/* The next FDE in the order of the section; false at the end. A damaged one is counted and read
+ * over, as far as its length allows; one for no address at all (a function that the linker threw
+ * away) is read over and not counted. */
+bool cairn_cfi_next(struct cairn_cfi_iter *iter, struct cairn_fde *ret_fde);
+
+/* The FDE at `off` of the section, as cairn_cfi_next gave it; false where there is none or a
+ * damaged one. */
+bool cairn_cfi_fde_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_fde *ret_fde);
+
+/* The FDE that covers `vaddr`. By .eh_frame_hdr's table where there is one; what it says is held
+ * against the section, and where they differ it is not believed and all entries are gone through.
+ * Where the table's own neighbours leave a gap, there is none. */
+bool cairn_cfi_find(const struct cairn_cfi *cfi, uint64_t vaddr, struct cairn_fde *ret_fde);
+
+/* Runs the program of an FDE: each(ctx, row) for each row in order, up to the first that says
+ * false. False where the program is damaged: the rows before the damage were given. */
+bool cairn_cfi_run(const struct cairn_cfi *cfi, const struct cairn_fde *fde,
+                   bool (*each)(void *ctx, const struct cairn_cfi_row *row), void *ctx);
+
+/* The row for `vaddr`; false where the FDE does not cover it, or its program is damaged before. */
+bool cairn_cfi_row_at(const struct cairn_cfi *cfi, const struct cairn_fde *fde, uint64_t vaddr,
+                      struct cairn_cfi_row *ret_row);
 
 #endif /* CAIRN_DWARF_CFI_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of call frame information: instructions (DWARF 5, 7.24, and what GNU, MIPS and Arm
+ * added), encodings of pointers (LSB Core 5.0, 10.5), operations of expressions (DWARF 5, 7.7.1).
+ */
+#ifndef CAIRN_DWARF_CFI_CONSTANTS_H
+#define CAIRN_DWARF_CFI_CONSTANTS_H
+
+enum cairn_dw_cfa {
+    /* The upper two bits; the lower six are the operand. */
+    CAIRN_DW_CFA_ADVANCE_LOC = 0x40,
+    CAIRN_DW_CFA_OFFSET = 0x80,
+    CAIRN_DW_CFA_RESTORE = 0xc0,
+
+    CAIRN_DW_CFA_NOP = 0x00,
+    CAIRN_DW_CFA_SET_LOC = 0x01,
+    CAIRN_DW_CFA_ADVANCE_LOC1 = 0x02,
+    CAIRN_DW_CFA_ADVANCE_LOC2 = 0x03,
+    CAIRN_DW_CFA_ADVANCE_LOC4 = 0x04,
+    CAIRN_DW_CFA_OFFSET_EXTENDED = 0x05,
+    CAIRN_DW_CFA_RESTORE_EXTENDED = 0x06,
+    CAIRN_DW_CFA_UNDEFINED = 0x07,
+    CAIRN_DW_CFA_SAME_VALUE = 0x08,
+    CAIRN_DW_CFA_REGISTER = 0x09,
+    CAIRN_DW_CFA_REMEMBER_STATE = 0x0a,
+    CAIRN_DW_CFA_RESTORE_STATE = 0x0b,
+    CAIRN_DW_CFA_DEF_CFA = 0x0c,
+    CAIRN_DW_CFA_DEF_CFA_REGISTER = 0x0d,
+    CAIRN_DW_CFA_DEF_CFA_OFFSET = 0x0e,
+    CAIRN_DW_CFA_DEF_CFA_EXPRESSION = 0x0f,
+    CAIRN_DW_CFA_EXPRESSION = 0x10,
+    CAIRN_DW_CFA_OFFSET_EXTENDED_SF = 0x11,
+    CAIRN_DW_CFA_DEF_CFA_SF = 0x12,
+    CAIRN_DW_CFA_DEF_CFA_OFFSET_SF = 0x13,
+    CAIRN_DW_CFA_VAL_OFFSET = 0x14,
+    CAIRN_DW_CFA_VAL_OFFSET_SF = 0x15,
+    CAIRN_DW_CFA_VAL_EXPRESSION = 0x16,
+    CAIRN_DW_CFA_MIPS_ADVANCE_LOC8 = 0x1d,
+    CAIRN_DW_CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+    CAIRN_DW_CFA_GNU_WINDOW_SAVE = 0x2d, /* on aarch64: AARCH64_negate_ra_state */
+    CAIRN_DW_CFA_GNU_ARGS_SIZE = 0x2e,
+    CAIRN_DW_CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+};
+
+/* The lower four bits are the format, the next three what it counts from. */
+enum cairn_dw_eh_pe {
+    CAIRN_DW_EH_PE_ABSPTR = 0x00,
+    CAIRN_DW_EH_PE_ULEB128 = 0x01,
+    CAIRN_DW_EH_PE_UDATA2 = 0x02,
+    CAIRN_DW_EH_PE_UDATA4 = 0x03,
+    CAIRN_DW_EH_PE_UDATA8 = 0x04,
+    CAIRN_DW_EH_PE_SIGNED = 0x08,
+    CAIRN_DW_EH_PE_SLEB128 = 0x09,
+    CAIRN_DW_EH_PE_SDATA2 = 0x0a,
+    CAIRN_DW_EH_PE_SDATA4 = 0x0b,
+    CAIRN_DW_EH_PE_SDATA8 = 0x0c,
+    CAIRN_DW_EH_PE_FORMAT = 0x0f,
+
+    CAIRN_DW_EH_PE_PCREL = 0x10,
+    CAIRN_DW_EH_PE_TEXTREL = 0x20,
+    CAIRN_DW_EH_PE_DATAREL = 0x30,
+    CAIRN_DW_EH_PE_FUNCREL = 0x40,
+    CAIRN_DW_EH_PE_ALIGNED = 0x50,
+    CAIRN_DW_EH_PE_BASE = 0x70,
+    CAIRN_DW_EH_PE_INDIRECT = 0x80,
+    CAIRN_DW_EH_PE_OMIT = 0xff,
+};
+
+#endif /* CAIRN_DWARF_CFI_CONSTANTS_H */
