@@ -271,12 +271,12 @@ static inline __attribute__((always_inline)) void pack_block(struct cairn_column
         memcpy(head + (size_t)c * 4, &first, sizeof first);
         head[n_columns * 4 + c] = (uint8_t)p.width[c];
     }
-    cairn_buffer_add(&w->data, head, (size_t)n_columns * HEAD_OF_COLUMN);
-    if (!cairn_buffer_reserve(&w->data, sizeof w->waiting + 8))
+    cairn_buffer_add(w->data, head, (size_t)n_columns * HEAD_OF_COLUMN);
+    if (!cairn_buffer_reserve(w->data, sizeof w->waiting + 8))
         return;
-    struct bits bits = {.at = w->data.data + w->data.size};
+    struct bits bits = {.at = w->data->data + w->data->size};
     put_rows(w, n_columns, n, &p, &bits);
-    w->data.size = (size_t)(bits.at - w->data.data) + (bits.n_held != 0);
+    w->data->size = (size_t)(bits.at - w->data->data) + (bits.n_held != 0);
 }
 
 static void write_block(struct cairn_columns_writer *w)
@@ -284,7 +284,7 @@ static void write_block(struct cairn_columns_writer *w)
     unsigned n = w->n_waiting;
     w->n_waiting = 0;
     cairn_le_add(&w->keys, w->waiting[0][0], KEY);
-    cairn_le_add(&w->blocks, w->data.size, KEY);
+    cairn_le_add(&w->blocks, w->data->size - w->start, KEY);
     if (w->n_columns == 4 && n == CAIRN_COLUMNS_BLOCK)
         pack_block(w, 4, CAIRN_COLUMNS_BLOCK);
     else
@@ -296,16 +296,23 @@ void cairn_columns_flush(struct cairn_columns_writer *w)
     write_block(w);
 }
 
+void cairn_columns_begin(struct cairn_columns_writer *w, struct cairn_buffer *data)
+{
+    w->data = data;
+    w->start = data->size;
+}
+
 int cairn_columns_finish(struct cairn_columns_writer *w, struct cairn_err *err)
 {
     if (w->n_waiting)
         write_block(w);
-    cairn_le_add(&w->data, 0, CAIRN_COLUMNS_PADDING);
-    if (w->keys.failed || w->blocks.failed || w->data.failed)
+    cairn_le_add(w->data, 0, CAIRN_COLUMNS_PADDING);
+    if (w->keys.failed || w->blocks.failed || w->data->failed)
         return cairn_fail_memory(err);
-    if (w->data.size > UINT32_MAX)
+    w->size = w->data->size - w->start;
+    if (w->size > UINT32_MAX)
         return cairn_fail(err, CAIRN_E_LIMIT, "a table of the index has %zu bytes, more than 4 GiB",
-                          w->data.size);
+                          w->size);
     return CAIRN_OK;
 }
 
@@ -313,5 +320,4 @@ void cairn_columns_done(struct cairn_columns_writer *w)
 {
     cairn_buffer_done(&w->keys);
     cairn_buffer_done(&w->blocks);
-    cairn_buffer_done(&w->data);
 }

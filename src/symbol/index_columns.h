@@ -58,10 +58,15 @@ bool cairn_columns_find_near(const struct cairn_columns *c, struct cairn_columns
 struct cairn_columns_writer {
     unsigned n_columns;
     uint32_t n;
-    struct cairn_buffer keys, blocks, data;
-    unsigned n_waiting; /* rows of the block in the making */
+    struct cairn_buffer keys, blocks;
+    struct cairn_buffer *data; /* where blocks go, behind what is there; borrowed */
+    size_t start, size;        /* of what was appended; the size is known once it is finished */
+    unsigned n_waiting;        /* rows of the block in the making */
     uint32_t waiting[CAIRN_COLUMNS_MAX][CAIRN_COLUMNS_BLOCK];
 };
+
+/* Before the first row: nobody else may append to `data` until cairn_columns_finish(). */
+void cairn_columns_begin(struct cairn_columns_writer *w, struct cairn_buffer *data);
 
 void cairn_columns_flush(struct cairn_columns_writer *w); /* the block that is full */
 
@@ -77,7 +82,7 @@ static inline void cairn_columns_add(struct cairn_columns_writer *w, const uint3
 
 /* Writes what waits, and the padding. CAIRN_E_NOMEM; CAIRN_E_LIMIT: more than 4 GiB. */
 int cairn_columns_finish(struct cairn_columns_writer *w, struct cairn_err *err);
-void cairn_columns_done(struct cairn_columns_writer *w);
+void cairn_columns_done(struct cairn_columns_writer *w); /* `data` stays */
 
 /* Little-endian numbers, as all images keep them. */
 static inline uint64_t cairn_le64(const uint8_t *at)

@@ -117,35 +117,65 @@ void cairn_index_done(struct cairn_index *index)
     *index = (struct cairn_index){0};
 }
 
-/* A buffer that will be filled. */
-static void expect(struct cairn_buffer *buffer, size_t bytes)
+static const uint8_t zeros[HEAD_BYTES];
+
+/* Makes room in the image. Not all of it may be used; where there is not that much it grows step by
+ * step. */
+static void expect(struct cairn_buffer *image, size_t bytes)
 {
-    if (cairn_buffer_reserve(buffer, bytes))
-        cairn_advise_filled(buffer->data, buffer->cap);
+    bool failed = image->failed;
+    if (cairn_buffer_reserve(image, bytes))
+        cairn_advise_filled(image->data, image->cap);
+    image->failed = failed;
 }
 
-void cairn_index_expect(struct cairn_index_parts *parts, size_t n_records, size_t n_nodes)
+static void align(const struct cairn_index_parts *p)
 {
-    expect(&parts->records.data, n_records * ROW_BYTES);
-    expect(&parts->nodes.data, n_nodes * ROW_BYTES);
+    cairn_buffer_add(p->image, zeros, -(p->image->size - p->start) & (ALIGN - 1));
 }
 
-void cairn_index_expect_texts(struct cairn_index_parts *parts, size_t bytes)
+void cairn_index_begin(struct cairn_index_parts *p, struct cairn_buffer *image,
+                       size_t expected_bytes)
 {
-    expect(&parts->texts.data, bytes);
+    p->records.n_columns = CAIRN_RECORD_COLUMNS;
+    p->nodes.n_columns = CAIRN_NODE_COLUMNS;
+    p->functions.n_columns = CAIRN_FUNCTION_COLUMNS;
+    p->symbols.n_columns = CAIRN_SYMBOL_COLUMNS;
+    p->image = image;
+    p->start = image->size;
+    expect(image, expected_bytes);
+    cairn_buffer_add(image, zeros, HEAD_BYTES);
+    cairn_columns_begin(&p->nodes, image);
+    cairn_columns_begin(&p->functions, &p->function_data);
+    cairn_columns_begin(&p->symbols, &p->symbol_data);
+    cairn_texts_begin(&p->paths, &p->path_data);
+}
+
+int cairn_index_begin_records(struct cairn_index_parts *p, size_t n_records, struct cairn_err *err)
+{
+    int code = cairn_columns_finish(&p->nodes, err);
+    align(p);
+    expect(p->image, n_records * ROW_BYTES);
+    cairn_columns_begin(&p->records, p->image);
+    return code;
+}
+
+int cairn_index_begin_texts(struct cairn_index_parts *p, size_t bytes, struct cairn_err *err)
+{
+    int code = cairn_columns_finish(&p->records, err);
+    align(p);
+    expect(p->image, bytes);
+    cairn_texts_begin(&p->texts, p->image);
+    return code;
 }
 
 static int finish_parts(struct cairn_index_parts *p, struct cairn_err *err)
 {
-    int code = cairn_columns_finish(&p->records, err);
-    if (code == CAIRN_OK)
-        code = cairn_columns_finish(&p->nodes, err);
+    int code = cairn_texts_finish(&p->texts, err);
     if (code == CAIRN_OK)
         code = cairn_columns_finish(&p->functions, err);
     if (code == CAIRN_OK)
         code = cairn_columns_finish(&p->symbols, err);
-    if (code == CAIRN_OK)
-        code = cairn_texts_finish(&p->texts, err);
     return code == CAIRN_OK ? cairn_texts_finish(&p->paths, err) : code;
 }
 
@@ -176,36 +206,53 @@ static void write_head(uint8_t *head, const struct cairn_index_parts *p)
         set_le(head + AT_COUNTS + 4 * i, counts[i], 4);
 }
 
-int cairn_index_write(struct cairn_index_parts *p, struct cairn_buffer *out, struct cairn_err *err)
+/* A section whose bytes are in the image, or are appended now. */
+static void place_section(const struct cairn_index_parts *p, uint8_t *head, unsigned section,
+                          const struct cairn_buffer *bytes, size_t start, size_t size)
 {
-    struct cairn_buffer *parts[N_SECTIONS] = {
-        &p->records.keys,   &p->records.blocks,   &p->records.data,   &p->nodes.blocks,
-        &p->nodes.data,     &p->functions.blocks, &p->functions.data, &p->symbols.keys,
-        &p->symbols.blocks, &p->symbols.data,     &p->texts.blocks,   &p->texts.data,
-        &p->paths.blocks,   &p->paths.data,
-    };
-    static const uint8_t zeros[HEAD_BYTES];
+    if (bytes != p->image) {
+        align(p);
+        start = p->image->size;
+        size = bytes->size;
+        cairn_buffer_add(p->image, bytes->data, bytes->size);
+    }
+    set_le(head + AT_SECTIONS + 16 * (size_t)section, start - p->start, 8);
+    set_le(head + AT_SECTIONS + 16 * (size_t)section + 8, size, 8);
+}
+
+static void place_columns(const struct cairn_index_parts *p, uint8_t *head, unsigned first_section,
+                          const struct cairn_columns_writer *w, bool has_keys)
+{
+    if (has_keys)
+        place_section(p, head, first_section++, &w->keys, 0, 0);
+    place_section(p, head, first_section++, &w->blocks, 0, 0);
+    place_section(p, head, first_section, w->data, w->start, w->size);
+}
+
+static void place_texts(const struct cairn_index_parts *p, uint8_t *head, unsigned first_section,
+                        const struct cairn_texts_writer *w)
+{
+    place_section(p, head, first_section, &w->blocks, 0, 0);
+    place_section(p, head, first_section + 1, w->data, w->start, w->size);
+}
+
+int cairn_index_end(struct cairn_index_parts *p, struct cairn_err *err)
+{
     uint8_t head[HEAD_BYTES] = {0};
-    size_t start = out->size, total = HEAD_BYTES;
     int code = finish_parts(p, err);
     if (code < 0)
         return code;
-    for (size_t i = 0; i < N_SECTIONS; i++)
-        total += parts[i]->size + ALIGN;
-    expect(out, total);
-    cairn_buffer_add(out, zeros, HEAD_BYTES);
-    for (size_t i = 0; i < N_SECTIONS && !out->failed; i++) {
-        cairn_buffer_add(out, zeros, -(out->size - start) & (ALIGN - 1));
-        set_le(head + AT_SECTIONS + 16 * i, out->size - start, 8);
-        set_le(head + AT_SECTIONS + 16 * i + 8, parts[i]->size, 8);
-        cairn_buffer_add(out, parts[i]->data, parts[i]->size);
-        cairn_buffer_done(parts[i]);
-    }
-    if (out->failed)
+    place_columns(p, head, RECORD_KEYS, &p->records, true);
+    place_columns(p, head, NODE_BLOCKS, &p->nodes, false);
+    place_columns(p, head, FUNCTION_BLOCKS, &p->functions, false);
+    place_columns(p, head, SYMBOL_KEYS, &p->symbols, true);
+    place_texts(p, head, TEXT_BLOCKS, &p->texts);
+    place_texts(p, head, PATH_BLOCKS, &p->paths);
+    if (p->image->failed)
         return cairn_fail_memory(err);
     write_head(head, p);
-    memcpy(out->data + start, head, HEAD_BYTES);
-    cairn_index_seal(out->data + start, out->size - start);
+    memcpy(p->image->data + p->start, head, HEAD_BYTES);
+    cairn_index_seal(p->image->data + p->start, p->image->size - p->start);
     return CAIRN_OK;
 }
 
@@ -217,4 +264,7 @@ void cairn_index_parts_done(struct cairn_index_parts *p)
     cairn_columns_done(&p->symbols);
     cairn_texts_done(&p->texts);
     cairn_texts_done(&p->paths);
+    cairn_buffer_done(&p->function_data);
+    cairn_buffer_done(&p->symbol_data);
+    cairn_buffer_done(&p->path_data);
 }

@@ -51,24 +51,38 @@ enum {
     CAIRN_SYMBOL_SOURCE_MASK = 15
 };
 
-/* What the image is made of. */
+/*
+ * What the image is made of. The large tables are written where they stay, one after the other; all
+ * others follow in the end:
+ *
+ *     | head | nodes | records | texts | keys, blocks, functions, symbols, paths |
+ */
 struct cairn_index_parts {
     uint64_t base, symbol_base;
     struct cairn_columns_writer records, nodes, functions, symbols;
     struct cairn_texts_writer texts, paths;
+    struct cairn_buffer *image; /* borrowed */
+    size_t start;               /* of the head in it */
+    struct cairn_buffer function_data, symbol_data, path_data;
 };
 
-/* Makes room for about this many rows and bytes of text; more may come. */
-void cairn_index_expect(struct cairn_index_parts *parts, size_t n_records, size_t n_nodes);
-void cairn_index_expect_texts(struct cairn_index_parts *parts, size_t bytes);
+/* Begins an image at the end of `image`, of about that many bytes; all tables but records and texts
+ * can be filled. The parts are all-zero before. */
+void cairn_index_begin(struct cairn_index_parts *parts, struct cairn_buffer *image,
+                       size_t expected_bytes);
 
-/* Finishes the parts and appends the image; frees each part on the way. CAIRN_E_NOMEM,
- * CAIRN_E_LIMIT. */
-int cairn_index_write(struct cairn_index_parts *parts, struct cairn_buffer *out,
-                      struct cairn_err *err);
+/* Nodes are complete, about so many records come. CAIRN_E_NOMEM, CAIRN_E_LIMIT. */
+int cairn_index_begin_records(struct cairn_index_parts *parts, size_t n_records,
+                              struct cairn_err *err);
+
+/* Records are complete, about so many bytes of texts come. CAIRN_E_NOMEM, CAIRN_E_LIMIT. */
+int cairn_index_begin_texts(struct cairn_index_parts *parts, size_t bytes, struct cairn_err *err);
+
+/* Finishes the other parts and appends them. CAIRN_E_NOMEM, CAIRN_E_LIMIT. */
+int cairn_index_end(struct cairn_index_parts *parts, struct cairn_err *err);
 
 /* Writes size and checksum into the head; an image shorter than a head is left as it is. */
 void cairn_index_seal(uint8_t *image, size_t size);
-void cairn_index_parts_done(struct cairn_index_parts *parts);
+void cairn_index_parts_done(struct cairn_index_parts *parts); /* the image stays */
 
 #endif /* CAIRN_SYMBOL_INDEX_IMAGE_H */

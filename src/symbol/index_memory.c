@@ -34,8 +34,7 @@ static struct cairn_index_chunk *add_chunk(struct cairn_index_memory *memory, si
     return chunk;
 }
 
-void *cairn_index_memory_copy(struct cairn_index_memory *memory, const void *from, size_t n,
-                              size_t size)
+void *cairn_index_memory_take(struct cairn_index_memory *memory, size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - ALIGN)
@@ -46,9 +45,16 @@ void *cairn_index_memory_copy(struct cairn_index_memory *memory, const void *fro
         chunk = add_chunk(memory, whole);
     if (!chunk)
         return NULL;
-    uint8_t *to = (uint8_t *)(chunk + 1) + chunk->used;
+    uint8_t *block = (uint8_t *)(chunk + 1) + chunk->used;
     chunk->used += whole;
-    return bytes ? memcpy(to, from, bytes) : to;
+    return block;
+}
+
+void *cairn_index_memory_copy(struct cairn_index_memory *memory, const void *from, size_t n,
+                              size_t size)
+{
+    void *to = cairn_index_memory_take(memory, n, size);
+    return to && n > 0 ? memcpy(to, from, n * size) : to;
 }
 
 void cairn_index_memory_warm(void)

@@ -12,8 +12,11 @@ struct cairn_index_memory {
     struct cairn_index_chunk *chunks; /* the newest first */
 };
 
-/* A copy of n * size bytes, aligned to 8, that lives as long as the memory; NULL where there is no
+/* n * size bytes, aligned to 8, that live as long as the memory; not zeroed. NULL where there is no
  * more. Of nothing, something that is not NULL. */
+void *cairn_index_memory_take(struct cairn_index_memory *memory, size_t n, size_t size);
+
+/* The same, filled. */
 void *cairn_index_memory_copy(struct cairn_index_memory *memory, const void *from, size_t n,
                               size_t size);
 /* glibc gives what is freed at the end of the heap back to the system, and gets it again page by

@@ -41,8 +41,8 @@ struct merging {
     struct cairn_index_parts *parts;
     struct run *runs;
     size_t n_runs, cap_runs;
-    struct cairn_unit_record last; /* in the image */
-    uint32_t end;                  /* of what is in the image */
+    uint32_t last[CAIRN_RECORD_COLUMNS]; /* in the image */
+    uint32_t end;                        /* of what is in the image */
 };
 
 static const struct cairn_unit_record nothing = {UINT32_MAX, 0, 0};
@@ -185,23 +185,33 @@ static int list_runs(struct merging *m, struct cairn_err *err)
                : CAIRN_OK;
 }
 
-/* From `at` on, `record` answers. */
-static void put(struct merging *m, uint32_t at, const struct cairn_unit_record *record)
+/* From `at` on, this answers. */
+static void put(struct merging *m, uint32_t at, uint32_t node, uint32_t file, uint32_t line)
 {
-    const struct cairn_unit_record *last = &m->last;
-    if (last->file == record->file && last->line == record->line && last->node == record->node)
+    uint32_t *last = m->last;
+    if (last[CAIRN_RECORD_NODE] == node && last[CAIRN_RECORD_LINE] == line &&
+        last[CAIRN_RECORD_FILE] == file)
         return;
-    m->last = *record;
-    uint32_t file = record->file == nothing.file ? 0 : record->file;
-    uint32_t line = is_nothing(record) ? 0 : record->line;
-    cairn_columns_add(&m->parts->records, (const uint32_t[]){at, record->node, file, line});
+    last[CAIRN_RECORD_START] = at;
+    last[CAIRN_RECORD_NODE] = node;
+    last[CAIRN_RECORD_FILE] = file;
+    last[CAIRN_RECORD_LINE] = line;
+    cairn_columns_add(&m->parts->records, last);
+}
+
+/* From `at` on, a record of `u` answers. */
+static void put_record(struct merging *m, uint32_t at, const struct cairn_index_unit *u,
+                       const struct cairn_unit_record *record)
+{
+    put(m, at, record->node ? record->node + u->first_node : 0,
+        cairn_index_unit_file(u, record->file), is_nothing(record) ? 0 : record->line);
 }
 
 /* The gap up to `at` says nothing. */
 static void put_gap(struct merging *m, uint32_t at)
 {
     if (m->parts->records.n && m->end < at)
-        put(m, m->end, &nothing);
+        put(m, m->end, 0, 0, 0);
 }
 
 /* A run that no other touches. */
@@ -209,9 +219,9 @@ static void put_run(struct merging *m, const struct run *run)
 {
     const struct cairn_index_unit *t = &m->units->units[run->unit];
     put_gap(m, run->low);
-    put(m, run->low, &t->records[run->first]);
+    put_record(m, run->low, t, &t->records[run->first]);
     for (size_t i = (size_t)run->first + 1; i < t->n && t->starts[i] < run->high; i++)
-        put(m, t->starts[i], &t->records[i]);
+        put_record(m, t->starts[i], t, &t->records[i]);
     m->end = run->high;
 }
 
@@ -263,7 +273,8 @@ static uint32_t put_best(struct merging *m, struct open_runs *open, uint32_t at)
     open->n = kept;
     if (best) {
         put_gap(m, at);
-        put(m, at, &m->units->units[best->unit].records[best->first]);
+        const struct cairn_index_unit *u = &m->units->units[best->unit];
+        put_record(m, at, u, &u->records[best->first]);
         m->end = next;
     }
     return next;
@@ -291,7 +302,7 @@ static void put_overlapping(struct merging *m, size_t first, size_t end)
 int cairn_index_merge(const struct cairn_index_units *units, struct cairn_index_parts *parts,
                       struct cairn_err *err)
 {
-    struct merging m = {.units = units, .parts = parts, .last = nothing};
+    struct merging m = {.units = units, .parts = parts};
     int code = list_runs(&m, err);
     for (size_t i = 0, end; code == CAIRN_OK && i < m.n_runs; i = end) {
         uint32_t high = m.runs[i].high;

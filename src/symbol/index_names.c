@@ -57,7 +57,7 @@ static const char *text_of(const struct cairn_index_said *f)
 static int take_texts(struct cairn_index_names *names, const struct cairn_index_unit *u,
                       uint32_t *ret_texts, struct cairn_err *err)
 {
-    for (uint32_t i = 0; i < u->n_said; i++) {
+    for (size_t i = 0; i < u->n_said; i++) {
         if (i + AHEAD < u->n_said)
             cairn_table_fetch(&names->text_at, (uintptr_t)text_of(&u->said[i + AHEAD]));
         ret_texts[i] = lasting_text(names, text_of(&u->said[i]));
@@ -110,7 +110,7 @@ static int take_functions(struct cairn_index_names *names, const struct cairn_in
 {
     uint32_t *texts = cairn_realloc(NULL, u->n_said, sizeof *texts);
     int code = texts ? take_texts(names, u, texts, err) : cairn_fail_memory(err);
-    for (uint32_t i = 0; code == CAIRN_OK && i < u->n_said; i++) {
+    for (size_t i = 0; code == CAIRN_OK && i < u->n_said; i++) {
         if (i + AHEAD < u->n_said)
             cairn_table_fetch(&names->function_of, key_of(texts[i + AHEAD], &u->said[i + AHEAD]));
         code = take_function(names, &u->said[i], texts[i], parts, &ret_numbers[i], err);
@@ -119,53 +119,47 @@ static int take_functions(struct cairn_index_names *names, const struct cairn_in
     return code;
 }
 
-static void take_nodes(const struct cairn_index_unit *u, const uint32_t *paths,
-                       const uint32_t *functions, struct cairn_index_parts *parts)
+/* Numbers of the paths that the unit speaks of. */
+static int take_paths(struct cairn_index_names *names, struct cairn_index_unit *u,
+                      struct cairn_err *err)
+{
+    for (uint32_t i = 0; i < u->n_files; i++) {
+        if (!u->paths[i])
+            continue;
+        u->files[i] = cairn_strings_add_str(&names->paths, u->paths[i]) + 1;
+        if (!u->files[i])
+            return cairn_fail_memory(err);
+    }
+    return CAIRN_OK;
+}
+
+static void take_nodes(const struct cairn_index_unit *u, const uint32_t *functions,
+                       struct cairn_index_parts *parts)
 {
     for (uint32_t i = 0; i < u->n_nodes; i++) {
         const struct cairn_dwarf_node *node = &u->nodes[i];
         const uint32_t row[CAIRN_NODE_COLUMNS] = {
             [CAIRN_NODE_FUNCTION] = functions[node->die],
             [CAIRN_NODE_UP] = node->parent ? i + 1 - node->parent : 0,
-            [CAIRN_NODE_CALL_FILE] = paths[node->call_file],
+            [CAIRN_NODE_CALL_FILE] = node->parent ? cairn_index_unit_file(u, node->call_file) : 0,
             [CAIRN_NODE_CALL_LINE] = node->parent ? node->call_line : 0,
         };
         cairn_columns_add(&parts->nodes, row);
     }
 }
 
-static void change_records(struct cairn_index_unit *u, const uint32_t *paths, uint32_t first_node)
-{
-    for (size_t i = 0; i < u->n; i++) {
-        struct cairn_unit_record *record = &u->records[i];
-        if (record->node)
-            record->node += first_node;
-        if (record->file != (uint32_t)CAIRN_DWARF_NO_FILE)
-            record->file = paths[record->file];
-    }
-}
-
 int cairn_index_names_take(struct cairn_index_names *names, struct cairn_index_unit *u,
                            struct cairn_index_parts *parts, struct cairn_err *err)
 {
-    uint32_t *paths = cairn_alloc((size_t)u->n_paths + 1, sizeof *paths); /* 0 stays "none" */
-    uint32_t *functions = cairn_alloc((size_t)u->n_said + 1, sizeof *functions);
-    uint32_t first_node = parts->nodes.n;
-    int code = paths && functions ? CAIRN_OK : cairn_fail_memory(err);
-    if (code == CAIRN_OK && u->n_nodes >= UINT32_MAX - first_node)
+    uint32_t *functions = cairn_realloc(NULL, u->n_said + 1, sizeof *functions);
+    int code = functions ? take_functions(names, u, parts, functions, err) : cairn_fail_memory(err);
+    u->first_node = parts->nodes.n;
+    if (code == CAIRN_OK && u->n_nodes >= UINT32_MAX - u->first_node)
         code = cairn_fail(err, CAIRN_E_LIMIT, "more than 4 billion functions and inlined calls");
     if (code == CAIRN_OK)
-        code = take_functions(names, u, parts, functions, err);
-    for (uint32_t i = 0; code == CAIRN_OK && i < u->n_paths; i++) {
-        paths[i + 1] = cairn_strings_add_str(&names->paths, u->paths[i]) + 1;
-        if (!paths[i + 1])
-            code = cairn_fail_memory(err);
-    }
-    if (code == CAIRN_OK) {
-        take_nodes(u, paths, functions, parts);
-        change_records(u, paths, first_node);
-    }
-    cairn_free(paths);
+        code = take_paths(names, u, err);
+    if (code == CAIRN_OK)
+        take_nodes(u, functions, parts);
     cairn_free(functions);
     return code;
 }
@@ -205,17 +199,20 @@ static struct cairn_span text_span(const struct cairn_strings *s, uint32_t numbe
                                cairn_strings_size(s, number)};
 }
 
-static void write_texts(const struct cairn_index_names *names, const struct cairn_span *readable,
-                        struct cairn_index_parts *parts)
+static int write_texts(const struct cairn_index_names *names, const struct cairn_span *readable,
+                       struct cairn_index_parts *parts, struct cairn_err *err)
 {
     size_t bytes = names->texts.arena.used_bytes;
     for (uint32_t i = 1; i < names->texts.n; i++)
         bytes += readable[i].size;
-    cairn_index_expect_texts(parts, bytes);
+    int code = cairn_index_begin_texts(parts, bytes, err);
+    if (code < 0)
+        return code;
     for (uint32_t i = 1; i < names->texts.n; i++)
         cairn_texts_add(&parts->texts, text_span(&names->texts, i), readable[i]);
     for (uint32_t i = 1; i < names->paths.n; i++)
         cairn_texts_add(&parts->paths, text_span(&names->paths, i), (struct cairn_span){0});
+    return CAIRN_OK;
 }
 
 int cairn_index_names_write(struct cairn_index_names *names, unsigned n_threads,
@@ -232,14 +229,13 @@ int cairn_index_names_write(struct cairn_index_names *names, unsigned n_threads,
         cairn_index_share_out(n_threads, n, demangle_some, &d);
     for (size_t i = 0; i < n && !failed; i++)
         failed = d.failed[i];
-    if (!failed)
-        write_texts(names, d.readable, parts);
+    int code = failed ? cairn_fail_memory(err) : write_texts(names, d.readable, parts, err);
     for (size_t i = 0; d.memories && i < n; i++)
         cairn_arena_done(&d.memories[i]);
     cairn_free(d.readable);
     cairn_free(d.memories);
     cairn_free(d.failed);
-    return failed ? cairn_fail_memory(err) : CAIRN_OK;
+    return code;
 }
 
 void cairn_index_names_done(struct cairn_index_names *names)

@@ -14,9 +14,8 @@ struct cairn_index_names {
     uint32_t n_pairs;
 };
 
-/* Adds the functions, nodes and paths of a unit to `parts`, and changes its records: their nodes
- * and files are then those of the image (UINT32_MAX stays "no file"). CAIRN_E_NOMEM, CAIRN_E_LIMIT.
- */
+/* Adds the functions, nodes and paths of a unit to `parts`, and tells the unit their numbers.
+ * CAIRN_E_NOMEM, CAIRN_E_LIMIT. */
 int cairn_index_names_take(struct cairn_index_names *names, struct cairn_index_unit *unit,
                            struct cairn_index_parts *parts, struct cairn_err *err);
 

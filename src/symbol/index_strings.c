@@ -120,44 +120,50 @@ static void add_rest(struct cairn_buffer *out, struct cairn_span text, size_t sh
         cairn_buffer_add(out, text.data + shared, text.size - shared);
 }
 
+void cairn_texts_begin(struct cairn_texts_writer *w, struct cairn_buffer *data)
+{
+    w->data = data;
+    w->start = data->size;
+}
+
 void cairn_texts_add(struct cairn_texts_writer *w, struct cairn_span text,
                      struct cairn_span readable)
 {
     if (w->n % CAIRN_TEXT_BLOCK == 0) {
-        cairn_le_add(&w->blocks, w->data.size, 4);
+        cairn_le_add(&w->blocks, w->data->size - w->start, 4);
         w->text = w->readable = (struct cairn_span){0};
     }
     if (text.size > CAIRN_TEXT_MAX_BYTES || readable.size > CAIRN_TEXT_MAX_BYTES)
         w->too_long = true;
     size_t shared = n_shared(w->text, text);
-    add_number(&w->data, shared);
-    add_rest(&w->data, text, shared);
+    add_number(w->data, shared);
+    add_rest(w->data, text, shared);
     w->text = text;
     if (readable.size) {
         shared = n_shared(w->readable, readable);
-        add_number(&w->data, 1 + shared);
-        add_rest(&w->data, readable, shared);
+        add_number(w->data, 1 + shared);
+        add_rest(w->data, readable, shared);
         w->readable = readable;
     } else {
-        add_number(&w->data, 0);
+        add_number(w->data, 0);
     }
     w->n++;
 }
 
 int cairn_texts_finish(struct cairn_texts_writer *w, struct cairn_err *err)
 {
-    if (w->blocks.failed || w->data.failed)
+    if (w->blocks.failed || w->data->failed)
         return cairn_fail_memory(err);
-    if (w->too_long || w->data.size > UINT32_MAX)
+    w->size = w->data->size - w->start;
+    if (w->too_long || w->size > UINT32_MAX)
         return cairn_fail(err, CAIRN_E_LIMIT,
                           w->too_long ? "the index would hold a name of more than %zu bytes"
                                       : "the names of the index are %zu bytes, more than 4 GiB",
-                          w->too_long ? (size_t)CAIRN_TEXT_MAX_BYTES : w->data.size);
+                          w->too_long ? (size_t)CAIRN_TEXT_MAX_BYTES : w->size);
     return CAIRN_OK;
 }
 
 void cairn_texts_done(struct cairn_texts_writer *w)
 {
     cairn_buffer_done(&w->blocks);
-    cairn_buffer_done(&w->data);
 }

@@ -49,10 +49,15 @@ void cairn_texts_forget(struct cairn_texts *t);
 /* A list in the making; all-zero to begin. */
 struct cairn_texts_writer {
     uint32_t n;
-    struct cairn_buffer blocks, data;
+    struct cairn_buffer blocks;
+    struct cairn_buffer *data;        /* where entries go, behind what is there; borrowed */
+    size_t start, size;               /* of what was appended; the size is known at the end */
     struct cairn_span text, readable; /* the last ones; borrowed */
     bool too_long;
 };
+
+/* Before the first text: nobody else may append to `data` until cairn_texts_finish(). */
+void cairn_texts_begin(struct cairn_texts_writer *w, struct cairn_buffer *data);
 
 /* Both are borrowed until the next one. An empty `readable` is "the same". */
 void cairn_texts_add(struct cairn_texts_writer *w, struct cairn_span text,
@@ -60,6 +65,6 @@ void cairn_texts_add(struct cairn_texts_writer *w, struct cairn_span text,
 
 /* CAIRN_E_NOMEM; CAIRN_E_LIMIT: a text is too long, or all are more than 4 GiB. */
 int cairn_texts_finish(struct cairn_texts_writer *w, struct cairn_err *err);
-void cairn_texts_done(struct cairn_texts_writer *w);
+void cairn_texts_done(struct cairn_texts_writer *w); /* `data` stays */
 
 #endif /* CAIRN_SYMBOL_INDEX_STRINGS_H */

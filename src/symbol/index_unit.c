@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbol/index_unit.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* Fills in the qualified name of a function without linkage name, as frames of units do. `scopes`
+ * are those of the unit that holds its declaration. */
+static int qualify(struct cairn_index_unit *u, const struct cairn_function *f,
+                   struct cairn_dwarf_unit *unit, const struct cairn_dwarf_functions *scopes,
+                   struct cairn_index_said *said, struct cairn_err *err)
+{
+    struct cairn_buffer *text = &u->text;
+    int code = CAIRN_OK;
+    cairn_buffer_clear(text);
+    if (scopes)
+        code = cairn_dwarf_qualify(f->home, unit, scopes, f->declared, text, err);
+    cairn_buffer_str(text, f->name);
+    if (code == CAIRN_OK && !text->failed)
+        said->qualified = cairn_arena_text(&u->texts, (const char *)text->data, text->size);
+    return code < 0 || said->qualified ? code : cairn_fail_memory(err);
+}
+
+static int add_function(struct cairn_index_unit *u, uint32_t die, struct cairn_err *err)
+{
+    struct cairn_function f;
+    int code = cairn_function_read(u->home, die, &f, err);
+    if (code < 0)
+        return code;
+    struct cairn_index_said said = {f.linkage, f.name, NULL, f.decl_line, die};
+    bool own =
+        f.home == u->home && f.declared >= u->described->off && f.declared < u->described->end;
+    if (!f.linkage && f.name && own)
+        code = qualify(u, &f, u->described, &u->table->functions, &said, err);
+    if (code < 0)
+        return code;
+    if (cairn_grow((void **)&u->said, &u->cap_said, u->n_said + 1, sizeof *u->said) < 0)
+        return cairn_fail_memory(err);
+    u->said[u->n_said++] = said;
+    return CAIRN_OK;
+}
+
+/* Which DIEs were seen: base/table for keys of 32 bits, of which not more come than there is room
+ * for. */
+struct seen {
+    struct {
+        uint32_t die;
+        uint32_t number; /* plus 1; 0: free */
+    } * slots;
+    size_t mask;
+};
+
+static int seen_begin(struct seen *seen, size_t n)
+{
+    size_t cap = 16;
+    while (cap / 2 < n)
+        cap *= 2;
+    seen->slots = cairn_alloc(cap, sizeof *seen->slots);
+    seen->mask = cap - 1;
+    return seen->slots ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
+/* The number of a DIE; that of a new one is `next`. */
+static uint32_t seen_number(struct seen *seen, uint32_t die, uint32_t next)
+{
+    size_t at = (size_t)cairn_hash_u64(die) & seen->mask;
+    while (seen->slots[at].number && seen->slots[at].die != die)
+        at = (at + 1) & seen->mask;
+    if (!seen->slots[at].number) {
+        seen->slots[at].die = die;
+        seen->slots[at].number = next + 1;
+    }
+    return seen->slots[at].number - 1;
+}
+
+int cairn_index_unit_name(struct cairn_index_unit *u, struct cairn_err *err)
+{
+    struct cairn_dwarf_functions *f = &u->table->functions;
+    struct seen seen;
+    int code = CAIRN_OK;
+    if (seen_begin(&seen, f->n_nodes) < 0)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; code == CAIRN_OK && i < f->n_nodes; i++) {
+        uint32_t die = f->nodes[i].die;
+        f->nodes[i].die = seen_number(&seen, die, (uint32_t)u->n_said);
+        if (f->nodes[i].die == u->n_said)
+            code = add_function(u, die, err);
+    }
+    cairn_free(seen.slots);
+    return code;
+}
+
+static bool is_left(const struct cairn_index_said *said)
+{
+    return !said->linkage && said->name && !said->qualified;
+}
+
+bool cairn_index_unit_is_named(const struct cairn_index_unit *u)
+{
+    for (size_t i = 0; i < u->n_said; i++)
+        if (is_left(&u->said[i]))
+            return false;
+    return true;
+}
+
+int cairn_index_unit_name_rest(struct cairn_index_unit *u, struct cairn_module *m,
+                               struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    for (size_t i = 0; code == CAIRN_OK && i < u->n_said; i++) {
+        struct cairn_function f;
+        struct cairn_dwarf_unit *unit;
+        const struct cairn_dwarf_functions *scopes;
+        if (!is_left(&u->said[i]))
+            continue;
+        code = cairn_function_read(u->home, u->said[i].die, &f, err);
+        if (code == CAIRN_OK)
+            code = cairn_module_functions_at(m, f.home, f.declared, 0, &unit, &scopes, err);
+        if (code == CAIRN_OK)
+            code = qualify(u, &f, unit, scopes, &u->said[i], err);
+    }
+    return code;
+}
+
+/* Copies the records, and notes in `spoken_of` which files they, and calls, speak of. */
+static void take_records(struct cairn_index_unit *u, struct cairn_unit_record *copy,
+                         bool *spoken_of)
+{
+    const struct cairn_unit_table *t = u->table;
+    const struct cairn_dwarf_functions *f = &t->functions;
+    size_t n = u->n_files;
+    for (size_t i = 0; i < t->n; i++) {
+        copy[i] = t->records[i];
+        spoken_of[copy[i].file < n ? copy[i].file : n] = true;
+    }
+    for (size_t i = 0; i < f->n_nodes; i++)
+        if (f->nodes[i].parent)
+            spoken_of[f->nodes[i].call_file < n ? f->nodes[i].call_file : n] = true;
+}
+
+static int take_paths(struct cairn_index_unit *u, const bool *spoken_of)
+{
+    for (uint32_t file = 0; file < u->n_files; file++) {
+        const char *path = spoken_of[file] ? cairn_unit_table_path(u->table, u->unit, file) : NULL;
+        if (path && !(u->paths[file] = cairn_arena_text(&u->texts, path, strlen(path))))
+            return CAIRN_E_NOMEM;
+    }
+    return CAIRN_OK;
+}
+
+int cairn_index_unit_settle(struct cairn_index_unit *u, struct cairn_index_memory *memory)
+{
+    struct cairn_unit_table *t = u->table;
+    int code = CAIRN_E_NOMEM;
+    u->n = t->n;
+    u->n_files = (uint32_t)t->lines.n_files;
+    u->starts = cairn_index_memory_copy(memory, t->starts, t->n, sizeof *t->starts);
+    u->files = cairn_index_memory_take(memory, t->lines.n_files + 1, sizeof *u->files);
+    u->paths = cairn_alloc(t->lines.n_files + 1, sizeof *u->paths);
+    struct cairn_unit_record *records = cairn_index_memory_take(memory, t->n, sizeof *t->records);
+    bool *spoken_of = cairn_alloc(t->lines.n_files + 1, sizeof *spoken_of);
+    if (u->starts && u->files && u->paths && records && spoken_of) {
+        memset(u->files, 0, (t->lines.n_files + 1) * sizeof *u->files);
+        take_records(u, records, spoken_of);
+        code = take_paths(u, spoken_of);
+        u->records = records;
+        u->nodes = t->functions.nodes;
+        u->n_nodes = (uint32_t)t->functions.n_nodes;
+        t->functions.nodes = NULL;
+    }
+    cairn_free(spoken_of);
+    cairn_buffer_done(&u->text);
+    cairn_unit_table_free(t);
+    u->table = NULL;
+    return code;
+}
+
+void cairn_index_unit_drop(struct cairn_index_unit *u)
+{
+    cairn_free(u->damage);
+    cairn_free(u->nodes);
+    cairn_free(u->said);
+    cairn_free(u->paths);
+    cairn_buffer_done(&u->text);
+    cairn_arena_done(&u->texts);
+    cairn_unit_table_free(u->table);
+    u->damage = NULL;
+    u->nodes = NULL;
+    u->said = NULL;
+    u->paths = NULL;
+    u->table = NULL;
+}
