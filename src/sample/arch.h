@@ -6,19 +6,12 @@
 #ifndef CAIRN_SAMPLE_ARCH_H
 #define CAIRN_SAMPLE_ARCH_H
 
-#include "base/span.h"
-
-enum { CAIRN_CALL_BYTES = 8 }; /* the longest call instruction, rounded up */
-
-struct cairn_call {
-    uint64_t target;  /* of a direct call; 0: not known */
-    uint64_t pointer; /* where memory holds the target; 0: not known */
-};
+#include "unwind/call.h"
 
 /* Can cairn_arch_call() tell on this CPU? Where not, every address may be a return address. */
 bool cairn_arch_knows_calls(void);
 
-/* Does a call end right before `ret`? `code` is what lies before it, up to CAIRN_CALL_BYTES. */
+/* Does a call end right before `ret`? unwind/call.h of this CPU. */
 bool cairn_arch_call(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
 
 /* Where the jump at `va` fetches its target (a PLT entry); false where `code` is no such jump. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of aarch64: bl, blr and the blraa family are one word each. */
+/* What the walk must know of aarch64's code. */
 #include <asm/perf_regs.h>
 
 #include "sample/arch.h"
@@ -18,16 +18,7 @@ bool cairn_arch_knows_calls(void)
 
 bool cairn_arch_call(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call)
 {
-    *ret_call = (struct cairn_call){0};
-    if (code.size < 4 || ret % 4)
-        return false;
-    uint32_t word = read_word(code.data + code.size - 4);
-    if ((word & 0xfc000000) == 0x94000000) { /* bl: 26 bits of words, signed */
-        int64_t words = (int32_t)(word << 6) >> 6;
-        ret_call->target = ret - 4 + (uint64_t)(words * 4);
-        return true;
-    }
-    return (word & 0xfefff000) == 0xd63f0000; /* blr, blraa, blrab and their z forms */
+    return cairn_call_aarch64(code, ret, ret_call);
 }
 
 /* A PLT entry is adrp, ldr, add, br: nothing needs it, for here libc keeps frame pointers and the

@@ -17,7 +17,11 @@
 #include "dwarf/cfi.h"
 #include "unwind/rule.h"
 
-/* The registers of one frame, by DWARF's numbers; those whose bit `known` lacks hold nothing. */
+struct cairn_call;
+struct cairn_fp_layout;
+
+/* The registers of one frame, by DWARF's numbers; those whose bit `known` lacks hold nothing, but
+ * for sp: what it holds is a floor even then, below which nothing of the caller lies. */
 struct cairn_unwind_regs {
     uint64_t ip; /* exact in the innermost frame and in one that a signal interrupted; else `ret` */
     uint64_t regs[CAIRN_CFI_REGS]; /* the psABI's; that of the return address is not `ip` */
@@ -62,6 +66,22 @@ struct cairn_unwind_arch {
     /* The address of code that a stored return address or pc stands for: without pointer
      * authentication (aarch64), without the Thumb bit (arm). */
     uint64_t (*code_address)(uint64_t stored);
+
+    /* Is `code`, what lies at an ip (16 bytes of it are enough), the return from a signal handler?
+     * Some of those trampolines have no CFI at all: where the rule of an exact or returned-to ip is
+     * NONE, this makes it CAIRN_RULE_SIGNAL. */
+    bool (*is_sigreturn)(struct cairn_span code);
+
+    /* Does a call end right before `ret`? See unwind/call.h. */
+    bool (*call)(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
+
+    /* Frame pointers, for unwind/fp_step.h: the registers that code uses for it (twice the same
+     * where there is one), how it lays out the record, and whether a rule is one of code that keeps
+     * them. */
+    uint8_t fp_regs[2];
+    uint8_t n_fp_layouts;
+    const struct cairn_fp_layout *fp_layouts;
+    bool (*keeps_fp)(uint32_t rule);
 };
 
 extern const struct cairn_unwind_arch cairn_unwind_x86_64;

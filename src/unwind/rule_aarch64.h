@@ -10,9 +10,11 @@
  *     | kind | n: /16  12   | slot: words 13   |     PAIR   x29 at CFA - 8 slot, x30 one word above
  *                                                    RA     x30 at CFA - 8 slot, x29 untouched
  *                                                    LEAF   return address in x30; x29 at
- *                                                           CFA - 8 slot, or untouched where it is
- * 0 28  25 24     16 15      8 7         0 | kind | n: /16  |  fp  8   |   ra  8  |       SPLIT x29
- * at CFA - 8 fp, x30 at CFA - 8 ra
+ *                                                           CFA - 8 slot, or untouched where it
+ *                                                           is 0
+ *
+ *      28  25 24     16 15      8 7         0
+ *     | kind | n: /16 9 |  fp 8  |  ra: words 8 |    SPLIT  x29 at CFA - 8 fp, x30 at CFA - 8 ra
  *
  * LEAF holds for the innermost frame, or behind a signal frame, alone: a caller's x30 is the
  * return address into it, and a walk that believed it would never end.

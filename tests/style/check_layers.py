@@ -21,7 +21,7 @@ MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "unwind": "base rt elf dwarf",
     "target": "base elf proc dwarf debugfile unwind",
     "resolve": "base elf proc symbol profile formats",
-    "sample": "base proc profile",
+    "sample": "base proc profile unwind",
     "cli": "base",  # one writer of JSON, one set of escapes, one atomic file, instead of two
 }
 BANNED = {"internal.h", "common.h", "util.c", "util.h", "utils.c", "utils.h", "misc.c", "misc.h"}

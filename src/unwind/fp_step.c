@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "unwind/fp_step.h"
+
+#include "unwind/call.h"
+#include "unwind/table.h"
+
+enum {
+    LEAF_BYTES_MAX = 4096, /* from a function's start to where it runs without a record */
+    ROWS_LOOKED_AT = 256,
+    ONE_ROW_IN = 16 /* of code that keeps frame pointers; of other code it is one in hundreds */
+};
+
+static bool read_word(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                      uint64_t va, uint64_t *ret_word)
+{
+    uint32_t narrow;
+    uint64_t wide;
+    if (arch->word == 4) {
+        if (!space->memory->read(space->memory->ctx, va, &narrow, sizeof narrow))
+            return false;
+        *ret_word = space->swap ? __builtin_bswap32(narrow) : narrow;
+        return true;
+    }
+    if (!space->memory->read(space->memory->ctx, va, &wide, sizeof wide))
+        return false;
+    *ret_word = space->swap ? __builtin_bswap64(wide) : wide;
+    return true;
+}
+
+/* A return address as it was stored: does it point behind a call, and where does that lead? */
+static bool is_return(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                      uint64_t stored, struct cairn_call *ret_call)
+{
+    uint64_t ret = arch->code_address(stored);
+    uint8_t code[CAIRN_CALL_BYTES];
+    if (ret < sizeof code || !space->is_code(space->ctx, ret - 1) ||
+        !space->memory->read(space->memory->ctx, ret - sizeof code, code, sizeof code))
+        return false;
+    return arch->call((struct cairn_span){code, sizeof code}, ret | (stored & 1), ret_call);
+}
+
+/* A record where `reg` points, in this layout. */
+static bool read_record(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                        const struct cairn_unwind_regs *regs, unsigned reg,
+                        const struct cairn_fp_layout *layout, uint64_t *ret_fp, uint64_t *ret_ra)
+{
+    struct cairn_call call;
+    if (!cairn_unwind_known(regs, reg))
+        return false;
+    uint64_t fp = regs->regs[reg], sp = regs->regs[arch->sp];
+    int low = layout->fp < layout->ra ? layout->fp : layout->ra;
+    uint64_t from = fp + (uint64_t)(int64_t)low, end = fp + (uint64_t)layout->end;
+    uint64_t limit = space->stack_end ? space->stack_end : sp + CAIRN_FP_FRAME_MAX;
+    if (fp % arch->word || from < sp || end <= from || end > limit || limit < sp)
+        return false;
+    return read_word(arch, space, fp + (uint64_t)(int64_t)layout->ra, ret_ra) &&
+           read_word(arch, space, fp + (uint64_t)(int64_t)layout->fp, ret_fp) &&
+           is_return(arch, space, *ret_ra, &call);
+}
+
+static bool step_record(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                        struct cairn_unwind_regs *regs)
+{
+    uint64_t fp, ra;
+    for (unsigned r = 0; r < 2 && (r == 0 || arch->fp_regs[r] != arch->fp_regs[0]); r++)
+        for (unsigned i = 0; i < arch->n_fp_layouts; i++) {
+            const struct cairn_fp_layout *layout = &arch->fp_layouts[i];
+            unsigned reg = arch->fp_regs[r];
+            if (!read_record(arch, space, regs, reg, layout, &fp, &ra))
+                continue;
+            uint64_t end = regs->regs[reg] + (uint64_t)layout->end;
+            regs->known = 0;
+            cairn_unwind_set(regs, reg, fp);
+            cairn_unwind_set(regs, arch->sp, end);
+            if (!layout->end_is_sp)
+                regs->known &= ~(UINT64_C(1) << arch->sp);
+            regs->ip = arch->code_address(ra);
+            return true;
+        }
+    return false;
+}
+
+/* The word that is the return address as long as a function has touched nothing. */
+static bool leaf_word(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                      const struct cairn_unwind_regs *regs, uint64_t *ret_word)
+{
+    if (arch->ra_in_reg) {
+        *ret_word = regs->regs[arch->ra];
+        return cairn_unwind_known(regs, arch->ra);
+    }
+    return cairn_unwind_known(regs, arch->sp) &&
+           read_word(arch, space, regs->regs[arch->sp], ret_word);
+}
+
+/* The link register keeps its value when a function has saved it, and after its own calls it holds
+ * something else: it counts where the call before it led to just here, and no record says the same.
+ */
+static bool step_leaf(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                      struct cairn_unwind_regs *regs)
+{
+    struct cairn_unwind_regs by_record = *regs;
+    struct cairn_call call;
+    uint64_t word;
+    if (!leaf_word(arch, space, regs, &word) || !is_return(arch, space, word, &call))
+        return false;
+    uint64_t target = arch->code_address(call.target), ret = arch->code_address(word);
+    if (!call.target || target > regs->ip || regs->ip - target >= LEAF_BYTES_MAX)
+        return false;
+    if (arch->ra_in_reg && step_record(arch, space, &by_record) && by_record.ip == ret)
+        return false;
+    regs->known &= arch->kept | UINT64_C(1) << arch->fp | UINT64_C(1) << arch->sp;
+    if (arch->ra_in_reg) /* it may have pushed other registers already: sp is but a floor */
+        regs->known &= ~(UINT64_C(1) << arch->sp);
+    else
+        cairn_unwind_set(regs, arch->sp, regs->regs[arch->sp] + arch->word);
+    regs->ip = ret;
+    return true;
+}
+
+enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
+                                   const struct cairn_fp_space *space, bool is_leaf,
+                                   struct cairn_unwind_regs *regs)
+{
+    if (is_leaf && step_leaf(arch, space, regs))
+        return CAIRN_FP_LEAF;
+    return step_record(arch, space, regs) ? CAIRN_FP_FRAME : CAIRN_FP_NONE;
+}
+
+size_t cairn_fp_walk(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                     struct cairn_unwind_regs *regs, uint64_t *addresses, size_t max)
+{
+    size_t n = 0;
+    if (max)
+        addresses[n++] = regs->ip;
+    while (n < max && step_record(arch, space, regs))
+        addresses[n++] = regs->ip;
+    return n;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* A stack and a piece of code in arrays, as a step reads them; whatever else is not readable. */
+#ifndef CAIRN_TESTS_UNWIND_STACK_H
+#define CAIRN_TESTS_UNWIND_STACK_H
+
+#include "base/memory.h"
+#include "support/test.h"
+#include "unwind/arch.h"
+
+enum { STACK = 0x70000000, STACK_BYTES = 4096, CODE = 0x400000, CODE_BYTES = 256 };
+
+struct test_stack {
+    uint8_t stack[STACK_BYTES], code[CODE_BYTES];
+};
+
+static inline bool test_stack_read(void *ctx, uint64_t va, void *to, size_t size)
+{
+    struct test_stack *t = ctx;
+    if (va >= STACK && va - STACK <= STACK_BYTES && size <= STACK_BYTES - (va - STACK))
+        memcpy(to, t->stack + (va - STACK), size);
+    else if (va >= CODE && va - CODE <= CODE_BYTES && size <= CODE_BYTES - (va - CODE))
+        memcpy(to, t->code + (va - CODE), size);
+    else
+        return false;
+    return true;
+}
+
+static inline void test_stack_put(struct test_stack *t, uint64_t va, uint64_t word, size_t size)
+{
+    assert_true(va >= STACK && va - STACK + size <= STACK_BYTES);
+    memcpy(t->stack + (va - STACK), &word, size);
+}
+
+static inline struct cairn_cfi_rule test_at_cfa(int64_t value)
+{
+    return (struct cairn_cfi_rule){.where = CAIRN_CFI_AT_CFA, .value = value};
+}
+
+static inline struct cairn_cfi_rule test_cfa(unsigned reg, int64_t value)
+{
+    return (struct cairn_cfi_rule){.where = CAIRN_CFI_IN_REG, .reg = (uint8_t)reg, .value = value};
+}
+
+#endif /* CAIRN_TESTS_UNWIND_STACK_H */
