@@ -287,6 +287,20 @@ bool cairn_cfi_next(struct cairn_cfi_iter *iter, struct cairn_fde *ret_fde)
     return false;
 }
 
+void cairn_cfi_count(const struct cairn_cfi *cfi, uint64_t *ret_n, uint64_t *ret_bytes)
+{
+    struct cairn_reader r = {0};
+    uint64_t off = 0, n = 0, bytes = 0;
+    bool dwarf64;
+    while (read_length(cfi, &off, &r, &dwarf64)) {
+        n++;
+        bytes += r.bytes.size - off;
+        off = r.bytes.size;
+    }
+    *ret_n = n;
+    *ret_bytes = bytes;
+}
+
 bool cairn_cfi_fde_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_fde *ret_fde)
 {
     struct cairn_fde fde = {.off = off};

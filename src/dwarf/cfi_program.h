@@ -12,6 +12,8 @@
 #ifndef CAIRN_DWARF_CFI_PROGRAM_H
 #define CAIRN_DWARF_CFI_PROGRAM_H
 
+#include <elf.h>
+
 #include "dwarf/cfi.h"
 #include "dwarf/cfi_constants.h"
 
@@ -140,7 +142,7 @@ static inline void cairn_cfi_set(const struct cairn_cfi_sink *sink, void *ctx, u
 static inline void cairn_cfi_toggle_signed(const struct cairn_cfi_program *program,
                                            const struct cairn_cfi_sink *sink, void *ctx, int bits)
 {
-    enum { EM_AARCH64 = 183, RA_SIGN_STATE = 34 };
+    enum { RA_SIGN_STATE = 34 };
     struct cairn_cfi_rule *at =
         program->cfi->machine == EM_AARCH64 ? sink->reg(ctx, RA_SIGN_STATE) : NULL;
     if (at)

@@ -14,7 +14,7 @@
 #define CAIRN_UNWIND_ARCH_H
 
 #include "base/memory.h"
-#include "dwarf/cfi.h"
+#include "dwarf/cfi_program.h"
 #include "unwind/rule.h"
 
 struct cairn_call;
@@ -24,7 +24,7 @@ struct cairn_fp_layout;
  * for sp: what it holds is a floor even then, below which nothing of the caller lies. */
 struct cairn_unwind_regs {
     uint64_t ip; /* exact in the innermost frame and in one that a signal interrupted; else `ret` */
-    uint64_t regs[CAIRN_CFI_REGS]; /* the psABI's; that of the return address is not `ip` */
+    uint64_t regs[CAIRN_CFI_REGS]; /* the psABI's; x86-64's 16 is kept equal to `ip` */
     uint64_t known;                /* a bit a register; of an int more than 32 are needed */
 };
 
@@ -39,6 +39,12 @@ enum cairn_arch_step {
     CAIRN_STEP_LEAF        /* the return address would be in a register, and this is no leaf */
 };
 
+/* The rule for a row. CAIRN_RULE_SIDE with payload 0 where none is exact: a rule may never say
+ * something else than the row. `cie` is that of its FDE, `cfi` has the bytes of expressions. Of a
+ * row's registers only those of `table_regs` are looked at, and not where it ends. */
+typedef uint32_t (*cairn_unwind_encode_fn)(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
+                                           const struct cairn_cfi_row *row);
+
 struct cairn_unwind_arch {
     uint16_t machine; /* EM_X86_64, ... of elf.h */
     uint8_t word;     /* bytes of a register on the stack: 4 or 8 */
@@ -52,10 +58,10 @@ struct cairn_unwind_arch {
                             nothing of it means that it is unchanged */
     uint64_t table_regs; /* a bit a register: whose rules encode() looks at, beside the CFA's */
 
-    /* The rule for a row. CAIRN_RULE_SIDE with payload 0 where none is exact: a rule may never say
-     * something else than the row. `cie` is that of its FDE, `cfi` has the bytes of expressions. */
-    uint32_t (*encode)(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
-                       const struct cairn_cfi_row *row);
+    cairn_unwind_encode_fn encode;
+    /* Runs a program into a writer of rows (table_writer.h); NULL: nothing faster than what the
+     * writer does itself. */
+    enum cairn_cfi_end (*run)(const struct cairn_cfi_program *program, void *writer);
 
     /* Replaces `regs` by those of the caller; on anything but OK they are untouched. `is_leaf`: the
      * innermost frame, or one that a signal interrupted. Registers that the rule does not speak of

@@ -17,7 +17,7 @@
 
 #include "unwind/arch.h"
 
-struct cairn_table;
+struct cairn_unwind_table;
 
 /* One way in which code lays out the record: bytes from where the register points. */
 struct cairn_fp_layout {
@@ -55,7 +55,7 @@ enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
 /* Do the functions of the module with this table keep frame pointers? Where not, the register
  * means something else in it, and no step may be made from its gaps. A sample of its rows, to be
  * asked once a module. */
-bool cairn_fp_kept(const struct cairn_unwind_arch *arch, const struct cairn_table *table);
+bool cairn_fp_kept(const struct cairn_unwind_arch *arch, const struct cairn_unwind_table *table);
 
 /* The whole stack by frame pointers: regs->ip, then return addresses, at most `max`. No other check
  * than those of a step. */

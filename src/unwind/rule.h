@@ -19,14 +19,14 @@
 
 #include <stdint.h>
 
-enum { CAIRN_RULE_BITS = 29, CAIRN_RULE_PAYLOAD_BITS = 25 };
+enum { CAIRN_RULE_BITS = 29, CAIRN_RULE_PAYLOAD_BITS = 25, CAIRN_RULE_MASK = 0x1fffffff };
 
 enum cairn_rule_kind {
     CAIRN_RULE_NONE,      /* nothing covers the pc: the gap behind a function's end, or no CFI */
     CAIRN_RULE_OUTERMOST, /* the return address is undefined: here the stack begins */
-    CAIRN_RULE_SIDE,      /* payload: index of the table's side entry; see cairn_table_side() */
-    CAIRN_RULE_SIGNAL,    /* the kernel's signal frame lies at the stack pointer */
-    CAIRN_RULE_OF_CPU,    /* 4..15 are each CPU's own */
+    CAIRN_RULE_SIDE,   /* payload: index of the table's side entry; see cairn_unwind_table_side() */
+    CAIRN_RULE_SIGNAL, /* the kernel's signal frame lies at the stack pointer */
+    CAIRN_RULE_OF_CPU, /* 4..15 are each CPU's own */
     CAIRN_RULE_KINDS = 16
 };
 

@@ -30,7 +30,7 @@ enum {
 };
 
 /* As in the image, at its first byte. */
-struct cairn_table_header {
+struct cairn_unwind_table_header {
     char magic[4]; /* "CUT\n" */
     uint16_t version;
     uint16_t machine;  /* EM_*: whose rules they are */
@@ -42,7 +42,7 @@ struct cairn_table_header {
 };
 
 /* An image that was opened: borrows its bytes. */
-struct cairn_table {
+struct cairn_unwind_table {
     uint64_t base;
     uint32_t n_pages, n_rows;
     const uint32_t *pages; /* n_pages + 1 */
@@ -54,35 +54,35 @@ struct cairn_table {
     uint64_t from, to;
 };
 
-enum cairn_table_source { CAIRN_TABLE_EH_FRAME, CAIRN_TABLE_DEBUG_FRAME, CAIRN_TABLE_EXIDX };
+enum cairn_unwind_table_source { CAIRN_TABLE_EH_FRAME, CAIRN_TABLE_DEBUG_FRAME, CAIRN_TABLE_EXIDX };
 
 /* What a rule of kind SIDE refers to. */
-struct cairn_table_side {
-    enum cairn_table_source source;
+struct cairn_unwind_table_side {
+    enum cairn_unwind_table_source source;
     uint64_t off; /* bytes: the FDE's in its section, the entry's in .ARM.exidx */
 };
 
 /* False: no image, another version, another byte order, or it does not fit into its bytes. The
  * bytes must be aligned to 8 and outlive the table. Constant time. */
-bool cairn_table_open(struct cairn_span image, struct cairn_table *ret_table);
+bool cairn_unwind_table_open(struct cairn_span image, struct cairn_unwind_table *ret_table);
 
 /* The rule for the instruction at `vaddr` (a return address is looked up one byte before, see
  * base/address.h); NONE where the table has none. Any thread, signal-safe, no locks: three loads
  * that depend on each other, about 25 instructions. */
-uint32_t cairn_table_find(const struct cairn_table *table, uint64_t vaddr);
+uint32_t cairn_unwind_table_find(const struct cairn_unwind_table *table, uint64_t vaddr);
 
 /* False: `rule` is not SIDE, or its entry is not there. */
-bool cairn_table_side(const struct cairn_table *table, uint32_t rule,
-                      struct cairn_table_side *ret_side);
+bool cairn_unwind_table_side(const struct cairn_unwind_table *table, uint32_t rule,
+                             struct cairn_unwind_table_side *ret_side);
 
 /* Row `i`: where it begins, and its rule; rows end where the next one begins, the last one never.
  * For tests, tools and who writes tables in another form; not fast. False: no such row. */
-bool cairn_table_row(const struct cairn_table *table, uint32_t i, uint64_t *ret_vaddr,
-                     uint32_t *ret_rule);
+bool cairn_unwind_table_row(const struct cairn_unwind_table *table, uint32_t i, uint64_t *ret_vaddr,
+                            uint32_t *ret_rule);
 
 /* What a table is made of: each NULL where a module has it not. Where several speak of a pc, the
  * first of them is believed. */
-struct cairn_table_input {
+struct cairn_unwind_table_input {
     const struct cairn_unwind_arch *arch;
     const struct cairn_cfi *eh_frame;
     const struct cairn_cfi *debug_frame;
@@ -90,28 +90,31 @@ struct cairn_table_input {
     uint64_t text_from, text_to;     /* vaddrs: what lies outside of [from, to) is left out */
 };
 
-struct cairn_table_need {
-    uint64_t work_bytes; /* that cairn_table_build() is to be given: the image, and what it needs to
-                            make it; most of it is never touched */
-    uint32_t n_fdes;
-    uint32_t n_damaged; /* entries that were skipped */
+/* How a table was made. */
+struct cairn_unwind_table_built {
+    struct cairn_span image; /* the first bytes of `work` */
+    uint32_t n_fdes;         /* inside of the text; entries of exidx are not counted */
+    uint32_t n_damaged;      /* entries that were read over */
 };
 
-enum cairn_table_end {
+enum cairn_unwind_table_end {
     CAIRN_TABLE_OK,
     CAIRN_TABLE_NOTHING, /* no entry inside of the text */
-    CAIRN_TABLE_TOO_BIG, /* more than 4 GiB of text or rows, or 2 GiB of a section */
-    CAIRN_TABLE_NO_ROOM  /* `work` is smaller than what was measured */
+    CAIRN_TABLE_TOO_BIG, /* 4 GiB of text or of a section, or more */
+    CAIRN_TABLE_NO_ROOM  /* `work` is smaller than was measured, or the bytes changed since */
 };
 
-/* One pass over the entries, without their programs. Calls nothing but what is here and in dwarf/:
- * both run inside an interposed malloc and in a signal handler. */
-enum cairn_table_end cairn_table_measure(const struct cairn_table_input *input,
-                                         struct cairn_table_need *ret_need);
+/* How many bytes cairn_unwind_table_build() is to be given: for the image, and for what it needs to
+ * make it. Most of them are never touched, so fresh pages of mmap cost little more than the image.
+ * A quick pass over the lengths of the entries; like build it calls nothing but what is here and in
+ * dwarf/: both run inside an interposed malloc and in a signal handler. */
+enum cairn_unwind_table_end cairn_unwind_table_measure(const struct cairn_unwind_table_input *input,
+                                                       uint64_t *ret_work_bytes);
 
-/* Makes the image at the start of `work`, which is aligned to 8 and zero (fresh pages of mmap are)
- * or not; what lies behind `ret_image` may be given back. The same input makes the same image. */
-enum cairn_table_end cairn_table_build(const struct cairn_table_input *input, void *work,
-                                       uint64_t work_bytes, struct cairn_span *ret_image);
+/* Makes the image at the start of `work`, which is aligned to 8; what lies behind the image may be
+ * given back. The same input makes the same image. */
+enum cairn_unwind_table_end cairn_unwind_table_build(const struct cairn_unwind_table_input *input,
+                                                     void *work, uint64_t work_bytes,
+                                                     struct cairn_unwind_table_built *ret_built);
 
 #endif /* CAIRN_UNWIND_TABLE_H */

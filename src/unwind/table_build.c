@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * From CFI to a table. All entries are noted and sorted by where they begin; then their programs
+ * are run in that order, and every row is written to its place at once. Nothing is sorted but one
+ * note an entry, and that only where the linker did not.
+ *
+ *     work: | header | pages | rules ...      | low ...      | side ...      | notes, notes, writer
+ * | image: | header | pages | rules | low | side |                      moved together at the end
+ *
+ * Entries of one section may overlap in a damaged file: one ends where the next one begins, which
+ * is also how .eh_frame_hdr sees them. Where .eh_frame says nothing, .debug_frame is asked, then
+ * .ARM.exidx.
+ */
+#include "unwind/exidx.h"
+#include "unwind/table_writer.h"
+
+enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, MAX_LAYERS = 3 };
+
+/* An entry of a section: where it begins, in bytes from the start of the text, and where it lies.
+ */
+struct note {
+    uint32_t at, off;
+};
+
+/* One section. Its entries are taken from the first to the last, once. */
+struct layer {
+    const struct cairn_cfi *cfi; /* NULL: the layer is exidx */
+    enum cairn_unwind_table_source source;
+    struct note *notes;
+    size_t n, next;
+    struct cairn_cfi_iter iter; /* its CIEs are the latest ones */
+    bool have;                  /* entry `next` was read: */
+    uint64_t from, to;          /* vaddrs; `to` is where the next one begins, or before */
+    struct cairn_fde fde;
+};
+
+struct build {
+    const struct cairn_unwind_table_input *input;
+    struct cairn_unwind_table_writer w;
+    unsigned n_layers;
+    struct layer layers[MAX_LAYERS];
+    uint64_t from, to; /* vaddrs: of all entries */
+    uint32_t counts[RADIX];
+};
+
+/* What the sections can give at most. */
+struct bounds {
+    uint64_t n_entries, n_rows, n_pages;
+};
+
+/* A row needs an instruction that moves on and one that changes something, of a byte each; an entry
+ * has 12 bytes before its program, gives a row without any, and one behind its end; and it may cut
+ * another section's row in two. */
+static void add_bounds(const struct cairn_cfi *cfi, struct bounds *bounds)
+{
+    uint64_t n, bytes;
+    if (!cfi)
+        return;
+    cairn_cfi_count(cfi, &n, &bytes);
+    bounds->n_entries += n;
+    bounds->n_rows += (bytes > 12 * n ? bytes - 12 * n : 0) / 2 + 3 * n;
+}
+
+static enum cairn_unwind_table_end measure(const struct cairn_unwind_table_input *input,
+                                           struct bounds *ret_bounds)
+{
+    const uint64_t limit = UINT32_MAX;
+    struct bounds bounds = {0};
+    if (input->text_from >= input->text_to)
+        return CAIRN_TABLE_NOTHING;
+    if (input->text_to - input->text_from > limit - CAIRN_TABLE_PAGE ||
+        (input->eh_frame && input->eh_frame->bytes.size > limit) ||
+        (input->debug_frame && input->debug_frame->bytes.size > limit))
+        return CAIRN_TABLE_TOO_BIG;
+    add_bounds(input->eh_frame, &bounds);
+    add_bounds(input->debug_frame, &bounds);
+    uint64_t n_exidx = input->exidx ? cairn_exidx_count(input->exidx) : 0;
+    bounds.n_entries += n_exidx;
+    bounds.n_rows += 2 * n_exidx + 4;
+    bounds.n_pages = (input->text_to - input->text_from) / CAIRN_TABLE_PAGE + 2;
+    if (bounds.n_rows > limit)
+        return CAIRN_TABLE_TOO_BIG;
+    *ret_bounds = bounds;
+    return bounds.n_entries ? CAIRN_TABLE_OK : CAIRN_TABLE_NOTHING;
+}
+
+static struct cairn_unwind_table_layout widest(const struct bounds *bounds)
+{
+    return cairn_unwind_table_layout((uint32_t)bounds->n_pages, (uint32_t)bounds->n_rows,
+                                     (uint32_t)bounds->n_entries);
+}
+
+static uint64_t work_of(const struct bounds *bounds)
+{
+    return widest(bounds).end + sizeof(struct build) + 2 * bounds->n_entries * sizeof(struct note);
+}
+
+enum cairn_unwind_table_end cairn_unwind_table_measure(const struct cairn_unwind_table_input *input,
+                                                       uint64_t *ret_work_bytes)
+{
+    struct bounds bounds;
+    enum cairn_unwind_table_end end = measure(input, &bounds);
+    if (end == CAIRN_TABLE_OK)
+        *ret_work_bytes = work_of(&bounds);
+    return end;
+}
+
+/* By digits of 11 bits from the lowest on; of equal ones the order stays. */
+static void sort_notes(struct note *notes, struct note *spare, size_t n, uint32_t counts[])
+{
+    struct note *from = notes, *to = spare;
+    bool sorted = true;
+    uint32_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        sorted &= !i || notes[i - 1].at <= notes[i].at;
+        all |= notes[i].at;
+    }
+    for (unsigned shift = 0; !sorted && shift < 32 && all >> shift; shift += RADIX_BITS) {
+        uint32_t sum = 0;
+        memset(counts, 0, RADIX * sizeof *counts);
+        for (size_t i = 0; i < n; i++)
+            counts[from[i].at >> shift & (RADIX - 1)]++;
+        for (unsigned i = 0; i < RADIX; i++) {
+            uint32_t here = counts[i];
+            counts[i] = sum;
+            sum += here;
+        }
+        for (size_t i = 0; i < n; i++)
+            to[counts[from[i].at >> shift & (RADIX - 1)]++] = from[i];
+        struct note *done = to;
+        to = from;
+        from = done;
+    }
+    if (from != notes)
+        memcpy(notes, from, n * sizeof *notes);
+}
+
+/* Notes the entries of a section that begin inside of the text, behind those of the sections
+ * before. `notes` has twice as much room as `n_entries` need; the second half is the sort's. */
+static void note_section(struct build *b, const struct cairn_cfi *cfi,
+                         enum cairn_unwind_table_source source, struct note *notes,
+                         uint64_t n_entries, struct cairn_unwind_table_built *built)
+{
+    const struct cairn_unwind_table_input *input = b->input;
+    struct layer *layer = &b->layers[b->n_layers];
+    struct cairn_fde fde;
+    if (!cfi)
+        return;
+    *layer = (struct layer){.cfi = cfi, .source = source, .notes = notes + built->n_fdes};
+    layer->iter.cfi = cfi;
+    while (built->n_fdes + layer->n < n_entries && cairn_cfi_next(&layer->iter, &fde)) {
+        if (fde.from < input->text_from || fde.from >= input->text_to)
+            continue;
+        layer->notes[layer->n++] =
+            (struct note){(uint32_t)(fde.from - input->text_from), (uint32_t)fde.off};
+        b->to = fde.to > b->to ? fde.to : b->to;
+    }
+    built->n_damaged += (uint32_t)layer->iter.n_damaged;
+    built->n_fdes += (uint32_t)layer->n;
+    sort_notes(layer->notes, notes + n_entries, layer->n, b->counts);
+    if (!layer->n)
+        return;
+    uint64_t first = input->text_from + layer->notes[0].at;
+    b->from = first < b->from ? first : b->from;
+    b->n_layers++;
+}
+
+static void note_exidx(struct build *b)
+{
+    const struct cairn_unwind_table_input *input = b->input;
+    size_t n = input->exidx ? cairn_exidx_count(input->exidx) : 0;
+    if (!n)
+        return;
+    uint64_t first = cairn_exidx_start(input->exidx, 0);
+    first = first > input->text_from ? first : input->text_from;
+    b->layers[b->n_layers++] = (struct layer){.source = CAIRN_TABLE_EXIDX, .n = n};
+    b->from = first < b->from ? first : b->from;
+    b->to = input->text_to; /* the last entry has no end */
+}
+
+/* Where entry `i` of a section begins; behind the last one: where the text ends. */
+static uint64_t start_of(const struct build *b, const struct layer *layer, size_t i)
+{
+    if (i >= layer->n)
+        return b->to;
+    return layer->cfi ? b->input->text_from + layer->notes[i].at
+                      : cairn_exidx_start(b->input->exidx, i);
+}
+
+/* Reads layer->next, if it has not been. False: it is not there any more. */
+static bool load(struct build *b, struct layer *layer)
+{
+    if (layer->have)
+        return true;
+    layer->from = start_of(b, layer, layer->next);
+    layer->to = start_of(b, layer, layer->next + 1);
+    if (layer->cfi) {
+        layer->iter.off = layer->notes[layer->next].off;
+        if (!cairn_cfi_next(&layer->iter, &layer->fde) || layer->fde.from != layer->from)
+            return false;
+        layer->to = layer->fde.to < layer->to ? layer->fde.to : layer->to;
+    }
+    layer->have = true;
+    return true;
+}
+
+/* The first entry that ends behind `at`; false: none does. */
+static bool find_next(struct build *b, struct layer *layer, uint64_t at)
+{
+    for (; layer->next < layer->n; layer->next++, layer->have = false)
+        if (load(b, layer) && layer->to > at)
+            return true;
+    return false;
+}
+
+/* Writes [from, to) by the first section of those from `k` on that speaks of it. */
+static void fill(struct build *b, unsigned k, uint64_t from, uint64_t to)
+{
+    struct layer *layer = &b->layers[k];
+    if (k == b->n_layers) {
+        cairn_unwind_table_put(&b->w, from, CAIRN_RULE_NONE);
+        return;
+    }
+    while (from < to && find_next(b, layer, from) && layer->from < to) {
+        if (layer->from > from)
+            fill(b, k + 1, from, layer->from);
+        b->w.from = layer->from > from ? layer->from : from;
+        b->w.to = layer->to < to ? layer->to : to;
+        from = b->w.to;
+        if (layer->cfi)
+            cairn_unwind_table_write_fde(&b->w, layer->cfi, layer->source, &layer->fde);
+        else
+            cairn_unwind_table_write_exidx(&b->w, b->input->exidx, layer->next);
+    }
+    if (from < to)
+        fill(b, k + 1, from, to);
+}
+
+/* Every part to its place behind the one before, and the header. */
+static struct cairn_span finish(const struct build *b, uint8_t *work)
+{
+    const struct cairn_unwind_table_writer *w = &b->w;
+    struct cairn_unwind_table_layout l =
+        cairn_unwind_table_layout(w->cap_pages, w->n_rows, w->n_side);
+    struct cairn_unwind_table_header h = {
+        .magic = CAIRN_TABLE_MAGIC,
+        .version = CAIRN_TABLE_VERSION,
+        .machine = b->input->arch->machine,
+        .base = w->base,
+        .from = b->from,
+        .to = b->to,
+        .bytes = l.end,
+        .n_pages = w->cap_pages,
+        .n_rows = w->n_rows,
+        .n_side = w->n_side,
+        .order = CAIRN_TABLE_ORDER,
+    };
+    for (uint32_t i = w->n_pages; i <= w->cap_pages; i++)
+        w->pages[i] = w->n_rows;
+    memmove(work + l.low, w->low, w->n_rows);
+    memset(work + l.low + w->n_rows, 0, l.side - l.low - w->n_rows);
+    memmove(work + l.side, w->side, w->n_side * sizeof *w->side);
+    memcpy(work, &h, sizeof h);
+    return (struct cairn_span){work, (size_t)l.end};
+}
+
+static void start_writer(struct build *b, const struct bounds *bounds, uint8_t *work)
+{
+    struct cairn_unwind_table_writer *w = &b->w;
+    uint64_t base = b->from & ~(uint64_t)(CAIRN_TABLE_PAGE - 1);
+    uint32_t n_pages = (uint32_t)((b->to - 1 - base) / CAIRN_TABLE_PAGE + 1);
+    struct cairn_unwind_table_layout l =
+        cairn_unwind_table_layout(n_pages, (uint32_t)bounds->n_rows, (uint32_t)bounds->n_entries);
+    void *pages = work + l.pages, *rules = work + l.rules, *side = work + l.side;
+    memset(w, 0, sizeof *w);
+    w->arch = b->input->arch;
+    w->regs = w->arch->table_regs;
+    w->base = base;
+    w->pages = pages;
+    w->rules = rules;
+    w->low = work + l.low;
+    w->side = side;
+    w->cap_pages = n_pages;
+    w->cap_rows = (uint32_t)bounds->n_rows;
+    w->cap_side = (uint32_t)bounds->n_entries;
+    w->last = UINT32_MAX;
+}
+
+enum cairn_unwind_table_end cairn_unwind_table_build(const struct cairn_unwind_table_input *input,
+                                                     void *work, uint64_t work_bytes,
+                                                     struct cairn_unwind_table_built *ret_built)
+{
+    struct bounds bounds;
+    enum cairn_unwind_table_end end = measure(input, &bounds);
+    if (end != CAIRN_TABLE_OK)
+        return end;
+    if (work_bytes < work_of(&bounds))
+        return CAIRN_TABLE_NO_ROOM;
+    uint8_t *bytes = work;
+    void *place = bytes + widest(&bounds).end;
+    struct build *b = place;
+    void *notes = b + 1;
+    struct cairn_unwind_table_built built = {0};
+    b->input = input;
+    b->n_layers = 0;
+    b->from = UINT64_MAX;
+    b->to = 0;
+    note_section(b, input->eh_frame, CAIRN_TABLE_EH_FRAME, notes, bounds.n_entries, &built);
+    note_section(b, input->debug_frame, CAIRN_TABLE_DEBUG_FRAME, notes, bounds.n_entries, &built);
+    note_exidx(b);
+    b->to = b->to < input->text_to ? b->to : input->text_to;
+    if (b->from >= b->to)
+        return CAIRN_TABLE_NOTHING;
+    start_writer(b, &bounds, bytes);
+    fill(b, 0, b->w.base, b->to);
+    if (b->to < b->w.base + (uint64_t)b->w.cap_pages * CAIRN_TABLE_PAGE)
+        cairn_unwind_table_put(&b->w, b->to, CAIRN_RULE_NONE);
+    if (b->w.full)
+        return CAIRN_TABLE_NO_ROOM;
+    built.image = finish(b, bytes);
+    *ret_built = built;
+    return CAIRN_TABLE_OK;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * What a table is written with: rows come in the order of their addresses and go to their places
+ * at once. The program of an FDE is run over as much of a row as encode() looks at; a CPU that has
+ * many of them compiles the loop together with its encode():
+ *
+ *     static bool advance(void *ctx, uint64_t vaddr)
+ *     {
+ *         return cairn_unwind_table_advance(ctx, vaddr, encode);
+ *     }
+ *     static enum cairn_cfi_end run(const struct cairn_cfi_program *program, void *writer)
+ *     {
+ *         return cairn_unwind_table_run(program, writer, advance);
+ *     }
+ */
+#ifndef CAIRN_UNWIND_TABLE_WRITER_H
+#define CAIRN_UNWIND_TABLE_WRITER_H
+
+#include "dwarf/cfi_program.h"
+#include "unwind/table_layout.h"
+
+enum {
+    CAIRN_TABLE_MAX_DEPTH = 16, /* of DW_CFA_remember_state; gcc and clang write 1 */
+    CAIRN_TABLE_MAX_REGS = 16   /* bits of arch->table_regs */
+};
+
+struct cairn_unwind_table_writer {
+    const struct cairn_unwind_arch *arch;
+    uint32_t *pages, *rules;
+    uint8_t *low;
+    uint64_t *side;
+    uint32_t n_pages, cap_pages; /* n_pages: those whose first row is known */
+    uint32_t n_rows, cap_rows;
+    uint32_t n_side, cap_side;
+    uint32_t last; /* the rule of the last row */
+    uint64_t base;
+    bool full; /* more came than was measured: the bytes changed meanwhile */
+
+    /* Of the entry that is written now. */
+    const struct cairn_cfi *cfi;
+    const struct cairn_cie *cie;
+    enum cairn_unwind_table_source source;
+    uint64_t off;      /* in its section */
+    uint64_t from, to; /* vaddrs: the part of its range that is wanted */
+    uint32_t own_side; /* its rule of kind SIDE; NONE: not yet made */
+
+    /* Of the program that runs. */
+    uint64_t regs;            /* arch->table_regs */
+    struct cairn_cfi_row row; /* `to` is not set; registers that are not wanted stay SAME */
+    unsigned depth;
+    struct cairn_cfi_rule saved[CAIRN_TABLE_MAX_DEPTH][1 + CAIRN_TABLE_MAX_REGS];
+
+    /* What the CIE at `initial_off` of `initial_cfi` says; NULL: nothing yet. */
+    const struct cairn_cfi *initial_cfi;
+    uint64_t initial_off;
+    bool initial_sound;
+    struct cairn_cfi_rule initial_cfa, initial[CAIRN_CFI_REGS];
+};
+
+/* From `vaddr` on `rule` holds. Addresses rise. */
+static inline void cairn_unwind_table_put(struct cairn_unwind_table_writer *w, uint64_t vaddr,
+                                          uint32_t rule)
+{
+    uint64_t at = vaddr - w->base, page = at / CAIRN_TABLE_PAGE;
+    if (rule == w->last)
+        return;
+    if (__builtin_expect(w->n_rows == w->cap_rows || page >= w->cap_pages, 0)) {
+        w->full = true;
+        return;
+    }
+    while (w->n_pages <= page)
+        w->pages[w->n_pages++] = w->n_rows;
+    w->rules[w->n_rows] = w->last = rule;
+    w->low[w->n_rows++] = (uint8_t)at;
+}
+
+/* The rule that refers to the entry that is written now: one for all of its rows. */
+uint32_t cairn_unwind_table_own_side(struct cairn_unwind_table_writer *w);
+
+/* w->row holds up to `vaddr`; puts what is wanted of it. */
+static inline __attribute__((always_inline)) bool
+cairn_unwind_table_advance(struct cairn_unwind_table_writer *w, uint64_t vaddr,
+                           cairn_unwind_encode_fn encode)
+{
+    uint64_t from = w->row.from > w->from ? w->row.from : w->from;
+    w->row.from = vaddr;
+    if (__builtin_expect(from < vaddr && from < w->to, 1)) {
+        uint32_t rule = encode(w->cfi, w->cie, &w->row);
+        if (__builtin_expect(cairn_rule_kind(rule) == CAIRN_RULE_SIDE, 0))
+            rule = cairn_unwind_table_own_side(w);
+        cairn_unwind_table_put(w, from, rule);
+    }
+    return vaddr < w->to;
+}
+
+static inline struct cairn_cfi_rule *cairn_unwind_table_cfa(void *ctx)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    return &w->row.cfa;
+}
+
+static inline struct cairn_cfi_rule *cairn_unwind_table_reg(void *ctx, uint64_t reg)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    return reg < CAIRN_CFI_REGS && (w->regs >> reg & 1) ? &w->row.regs[reg] : NULL;
+}
+
+static inline void cairn_unwind_table_restore(void *ctx, uint64_t reg)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    if (cairn_unwind_table_reg(w, reg))
+        w->row.regs[reg] = w->initial[reg];
+}
+
+static inline bool cairn_unwind_table_remember(void *ctx)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    if (w->depth == CAIRN_TABLE_MAX_DEPTH)
+        return false;
+    struct cairn_cfi_rule *to = w->saved[w->depth++];
+    *to++ = w->row.cfa;
+    for (uint64_t left = w->regs; left; left &= left - 1)
+        *to++ = w->row.regs[__builtin_ctzll(left)];
+    return true;
+}
+
+static inline bool cairn_unwind_table_recall(void *ctx)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    if (!w->depth)
+        return false;
+    const struct cairn_cfi_rule *from = w->saved[--w->depth];
+    w->row.cfa = *from++;
+    for (uint64_t left = w->regs; left; left &= left - 1)
+        w->row.regs[__builtin_ctzll(left)] = *from++;
+    return true;
+}
+
+static inline __attribute__((always_inline)) enum cairn_cfi_end
+cairn_unwind_table_run(const struct cairn_cfi_program *program, void *writer,
+                       bool (*advance)(void *writer, uint64_t vaddr))
+{
+    const struct cairn_cfi_sink sink = {advance,
+                                        cairn_unwind_table_cfa,
+                                        cairn_unwind_table_reg,
+                                        cairn_unwind_table_restore,
+                                        cairn_unwind_table_remember,
+                                        cairn_unwind_table_recall};
+    return cairn_cfi_program_run(program, &sink, writer);
+}
+
+/* Puts the rows of an FDE for [w->from, w->to), and NONE where its program is damaged. */
+void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w, const struct cairn_cfi *cfi,
+                                  enum cairn_unwind_table_source source,
+                                  const struct cairn_fde *fde);
+
+/* Puts the one row of entry `i` for [w->from, w->to). */
+void cairn_unwind_table_write_exidx(struct cairn_unwind_table_writer *w,
+                                    const struct cairn_exidx *exidx, size_t i);
+
+#endif /* CAIRN_UNWIND_TABLE_WRITER_H */
