@@ -127,6 +127,18 @@ enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
     return step_record(arch, space, regs) ? CAIRN_FP_FRAME : CAIRN_FP_NONE;
 }
 
+bool cairn_fp_kept(const struct cairn_unwind_arch *arch, const struct cairn_unwind_table *table)
+{
+    uint32_t step = table->n_rows / ROWS_LOOKED_AT + 1, n = 0, kept = 0, rule;
+    uint64_t vaddr;
+    for (uint32_t i = 0; i < table->n_rows && cairn_unwind_table_row(table, i, &vaddr, &rule);
+         i += step) {
+        n += cairn_rule_kind(rule) >= CAIRN_RULE_OF_CPU;
+        kept += arch->keeps_fp(rule);
+    }
+    return kept > 0 && n / kept <= ONE_ROW_IN;
+}
+
 size_t cairn_fp_walk(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
                      struct cairn_unwind_regs *regs, uint64_t *addresses, size_t max)
 {

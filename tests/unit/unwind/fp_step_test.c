@@ -2,6 +2,8 @@
 #include "unwind/fp_step.h"
 
 #include "stack.h"
+#include "unwind/exidx.h"
+#include "unwind/table.h"
 
 /* Code where a call ends at CODE + 0x10 (A32 and A64: bl CODE), at CODE + 0x20 (Thumb: bl), and,
  * as x86-64 has it, at CODE + 0x30 (call CODE). */
@@ -50,6 +52,7 @@ static const struct way {
     uint64_t ret;
     bool exact;
 } ways[] = {
+    {&cairn_unwind_x86_64, 6, 0, 8, 16, X86_RET, true},
     {&cairn_unwind_aarch64, 29, 0, 8, 16, RET, false},
     {&cairn_unwind_aarch64, 29, 0, 8, 16, RET | UINT64_C(0x7f) << 48, false}, /* authenticated */
     {&cairn_unwind_arm, 11, 0, 4, 8, RET, true},                              /* clang */
@@ -175,12 +178,45 @@ static void a_chain_is_walked_to_its_end_and_never_in_a_circle(void **state)
     }
 }
 
+/* A table of 64 functions, `n_kept` of which find their caller by r11. */
+static bool kept_of(unsigned n_kept)
+{
+    static uint64_t work[8192];
+    uint32_t index[2 * 64];
+    for (uint32_t i = 0; i < 64; i++) {
+        index[2 * i] = (CODE + 0x100 * i - (CODE - 0x1000 + 8 * i)) & 0x7fffffff;
+        /* vsp = r11; pop r4-r11, lr | pop r4, lr | +8; pop r4, r5, lr */
+        index[2 * i + 1] = n_kept && i % (64 / n_kept) == 0 ? 0x809bafb0
+                           : i % 2                          ? 0x80a8b0b0
+                                                            : 0x8001a9b0;
+    }
+    const struct cairn_exidx exidx = {.index = {(const uint8_t *)index, sizeof index},
+                                      .index_vaddr = CODE - 0x1000};
+    const struct cairn_unwind_table_input input = {
+        .arch = &cairn_unwind_arm, .exidx = &exidx, .text_from = CODE, .text_to = CODE + 0x4000};
+    struct cairn_unwind_table_built built;
+    struct cairn_unwind_table table;
+    assert_int_equal(cairn_unwind_table_build(&input, work, sizeof work, &built), CAIRN_TABLE_OK);
+    assert_true(cairn_unwind_table_open(built.image, &table));
+    return cairn_fp_kept(&cairn_unwind_arm, &table);
+}
+
+static void a_module_keeps_frame_pointers_where_its_rules_use_them(void **state)
+{
+    (void)state;
+    assert_false(kept_of(0));
+    assert_false(kept_of(1));
+    assert_true(kept_of(8));
+    assert_true(kept_of(64));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_of_a_record_is_read),
         cmocka_unit_test(a_record_that_cannot_be_is_refused),
         cmocka_unit_test(a_leaf_s_link_register_counts_where_the_call_led_here),
+        cmocka_unit_test(a_module_keeps_frame_pointers_where_its_rules_use_them),
         cmocka_unit_test(a_chain_is_walked_to_its_end_and_never_in_a_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
