@@ -127,10 +127,11 @@ int cairn_tracer_new(int pid, unsigned flags, struct cairn_tracer **ret_tracer,
         return cairn_fail_memory(err);
     tracer->pid = pid;
     tracer->exit_status = -1;
-    tracer->options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+    if (!(flags & CAIRN_TRACER_ONE_THREAD))
+        tracer->options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
     if (flags & CAIRN_TRACER_CHILDREN)
         tracer->options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-    int result = seize_all(tracer, err);
+    int result = flags & CAIRN_TRACER_ONE_THREAD ? seize(tracer, pid, err) : seize_all(tracer, err);
     if (result == CAIRN_OK && !tracer->n)
         result = cairn_fail_os(err, ESRCH, "pid %d: has ended", pid);
     if (result < 0)
@@ -279,22 +280,30 @@ int cairn_tracer_stop(struct cairn_tracer *tracer, int tid, int timeout_ms, stru
     return CAIRN_OK;
 }
 
-int cairn_tracer_regs(struct cairn_tracer *tracer, int tid, struct cairn_regs *ret_regs,
-                      struct cairn_err *err)
+int cairn_tracer_prstatus(struct cairn_tracer *tracer, int tid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX],
+                          size_t *ret_size, struct cairn_err *err)
 {
     const struct cairn_tracee *tracee = find_tracee(tracer, tid);
     if (!tracee || !tracee->stopped)
         return cairn_fail(err, CAIRN_E_ARG, "thread %d: is not stopped", tid);
-    uint8_t raw[CAIRN_PRSTATUS_MAX];
-    struct iovec io = {raw, sizeof raw};
+    struct iovec io = {ret_raw, CAIRN_PRSTATUS_MAX};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) < 0)
         return cairn_fail_os(err, errno, "thread %d: cannot read its registers", tid);
-    if (!cairn_regs_read((struct cairn_span){raw, io.iov_len}, ret_regs))
-        return cairn_fail(err, CAIRN_E_SUPPORT,
-                          "thread %d: %zu bytes of registers, of no CPU that "
-                          "is known here",
-                          tid, io.iov_len);
+    *ret_size = io.iov_len;
     return CAIRN_OK;
+}
+
+int cairn_tracer_regs(struct cairn_tracer *tracer, int tid, struct cairn_regs *ret_regs,
+                      struct cairn_err *err)
+{
+    uint8_t raw[CAIRN_PRSTATUS_MAX];
+    size_t size;
+    int code = cairn_tracer_prstatus(tracer, tid, raw, &size, err);
+    if (code == CAIRN_OK && !cairn_regs_read((struct cairn_span){raw, size}, ret_regs))
+        code = cairn_fail(err, CAIRN_E_SUPPORT,
+                          "thread %d: %zu bytes of registers, of no CPU that is known here", tid,
+                          size);
+    return code;
 }
 
 int cairn_tracer_resume(struct cairn_tracer *tracer, int tid, struct cairn_err *err)

@@ -26,7 +26,8 @@ enum { CAIRN_TRACEES_MAX = 1 << 16 };
 struct cairn_tracer;
 
 enum cairn_tracer_flag {
-    CAIRN_TRACER_CHILDREN = 1 /* processes that it forks are traced as well */
+    CAIRN_TRACER_CHILDREN = 1,  /* processes that it forks are traced as well */
+    CAIRN_TRACER_ONE_THREAD = 2 /* `pid` is a tid, and no other thread is traced */
 };
 
 /* One traced thread. */
@@ -62,6 +63,10 @@ int cairn_tracer_stop(struct cairn_tracer *tracer, int tid, int timeout_ms, stru
 /* Of a stopped thread. */
 int cairn_tracer_regs(struct cairn_tracer *tracer, int tid, struct cairn_regs *ret_regs,
                       struct cairn_err *err);
+
+/* The same as the kernel gives it for NT_PRSTATUS: the registers of any CPU, in its own layout. */
+int cairn_tracer_prstatus(struct cairn_tracer *tracer, int tid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX],
+                          size_t *ret_size, struct cairn_err *err);
 
 /* Lets a stopped thread go on. CAIRN_E_MISSING: it was killed meanwhile. */
 int cairn_tracer_resume(struct cairn_tracer *tracer, int tid, struct cairn_err *err);
