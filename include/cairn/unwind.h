@@ -20,6 +20,8 @@
 #include <stdint.h>
 
 #include <cairn/api.h>
+#include <cairn/error.h>
+#include <cairn/maps.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,6 +80,185 @@ struct cairn_unwind_info {
     uint32_t n_guessed;  /* frames found as CAIRN_HOW_FP_GUESS */
     uint64_t generation; /* of the list of modules; another one: modules were unloaded since */
 };
+
+/*
+ * ---- Any stack: the cursor ----
+ *
+ * Walks a stack in any address space: another process's, a core file's, a copy's, or one that the
+ * caller reads. All registers that the rules (DWARF 5, 6.4; ARM IHI 0038) recover are recovered, so
+ * this is slower than the walk of the own thread: about a microsecond a frame.
+ *
+ *     struct cairn_unwind_space *space;
+ *     struct cairn_cursor_regs regs;
+ *     struct cairn_cursor cursor;
+ *     cairn_unwind_space_open_pid(pid, NULL, &space, &err);
+ *     cairn_unwind_hold(space, pid, 1000, &err);
+ *     cairn_unwind_thread_regs(space, pid, &regs, &err);
+ *     cairn_cursor_init(&cursor, space, &regs, &err);
+ *     do
+ *         cairn_cursor_frame(&cursor, &frame);
+ *     while (cairn_cursor_step(&cursor));
+ *     cairn_unwind_space_free(space);
+ *
+ * Threads: a space and its cursors belong to one thread at a time; two spaces are independent. That
+ * of a pid belongs to one OS thread as long as it holds a thread of the process (ptrace(2)). None
+ * of this may be called in a signal handler.
+ */
+
+/* DWARF's register numbers, as the psABI of each CPU gives them: x86-64 0..15 (rax rdx rcx rbx rsi
+ * rdi rbp rsp r8..r15), i386 0..7 (eax ecx edx ebx esp ebp esi edi), aarch64 0..31 (x0..x30, sp),
+ * arm 0..15 (r0..r15). */
+enum { CAIRN_UNWIND_REGS = 40 };
+
+/* The same registers of any CPU, for cairn_cursor_get_reg(). */
+enum cairn_unwind_reg {
+    CAIRN_REG_IP = 256,
+    CAIRN_REG_SP,
+    CAIRN_REG_FP /* rbp, ebp, x29, r11 */
+};
+
+/* What a walk starts from. */
+struct cairn_cursor_regs {
+    uint32_t machine; /* as ELF numbers them: 3 i386, 40 arm, 62 x86-64, 183 aarch64 */
+    uint32_t reserved;
+    uint64_t ip;    /* without arm's Thumb bit */
+    uint64_t known; /* bit n: reg[n] holds DWARF's register n */
+    uint64_t reg[CAIRN_UNWIND_REGS];
+};
+
+/* What lies at an address. A file's bytes stay valid until the space is freed or refreshed. */
+struct cairn_unwind_region {
+    uint64_t start, end; /* va [start, end) */
+    uint64_t off;        /* of `start` in the file */
+    uint32_t flags;      /* enum cairn_map_flag; CAIRN_MAP_EXEC is what counts */
+    uint32_t reserved;
+    const char *path; /* NULL or "": none; "[vdso]" */
+    const void *file; /* the ELF file that is mapped here, whole; NULL: none, or not at hand */
+    size_t file_size;
+    const void *debug_file; /* its separate debug file; NULL: none */
+    size_t debug_file_size;
+};
+
+/* Memory and modules as the caller knows them. Both are called while a cursor steps, and may get
+ * any address. */
+struct cairn_unwind_accessors {
+    size_t size; /* of this struct */
+    void *ctx;
+    /* All of [va, va + size) into `to`: 0, or nonzero where not all can be read. */
+    int (*read)(void *ctx, uint64_t va, void *to, size_t size);
+    /* What lies at `va`: 0, or nonzero where nothing does. */
+    int (*find)(void *ctx, uint64_t va, struct cairn_unwind_region *ret_region);
+};
+
+/* All-zero, and NULL, is fine. */
+struct cairn_unwind_opts {
+    size_t size;                    /* of this struct */
+    const char *root;               /* paths of modules are looked for below it; NULL: /, or for a
+                                       process its own root */
+    const char *const *symbol_dirs; /* folders with files of modules, by build ID or name */
+    size_t n_symbol_dirs;
+    const char *debug_dir; /* of separate debug files; NULL: /usr/lib/debug */
+};
+
+/* A copy of the top of a stack. The bytes are borrowed until the space is freed. */
+struct cairn_unwind_stack {
+    uint64_t va;
+    const void *bytes;
+    size_t size;
+};
+
+struct cairn_unwind_space;
+
+/* CAIRN_E_ARG, CAIRN_E_NOMEM. `accessors` is copied. */
+CAIRN_API int cairn_unwind_space_new(const struct cairn_unwind_accessors *accessors,
+                                     struct cairn_unwind_space **ret_space, struct cairn_err *err);
+
+/* Of a process. Files that were deleted or replaced since are read through /proc/PID/map_files, or
+ * made again out of the process's memory. CAIRN_E_MISSING, CAIRN_E_ACCESS. */
+CAIRN_API int cairn_unwind_space_open_pid(int pid, const struct cairn_unwind_opts *opts,
+                                          struct cairn_unwind_space **ret_space,
+                                          struct cairn_err *err);
+
+/* Of a core file (core(5), gcore). Modules are those of its NT_FILE note; a file whose build ID is
+ * not that in the core is not taken. CAIRN_E_FORMAT: no core file, or one without threads. */
+CAIRN_API int cairn_unwind_space_open_core(const char *path, const struct cairn_unwind_opts *opts,
+                                           struct cairn_unwind_space **ret_space,
+                                           struct cairn_err *err);
+
+/* Of a copy of a stack; `maps` says which file was mapped where, and may be freed afterwards. What
+ * is not in the copy is read from the files where it cannot be written. */
+CAIRN_API int cairn_unwind_space_open_stack(const struct cairn_unwind_stack *stack,
+                                            const struct cairn_maps *maps,
+                                            const struct cairn_unwind_opts *opts,
+                                            struct cairn_unwind_space **ret_space,
+                                            struct cairn_err *err);
+
+/* Forgets what lies where, for a process that went on and may have loaded or unloaded modules;
+ * cursors of the space end. */
+CAIRN_API void cairn_unwind_space_refresh(struct cairn_unwind_space *space);
+
+/* Lets go all threads that are held; accepts NULL. */
+CAIRN_API void cairn_unwind_space_free(struct cairn_unwind_space *space);
+
+/* The threads of a process (as they are now) or a core file (the one that got the signal first). At
+ * most `cap` tids are written, `*ret_n` says how many there are. CAIRN_E_SUPPORT: the space knows
+ * no threads. */
+CAIRN_API int cairn_unwind_threads(struct cairn_unwind_space *space, int *ret_tids, size_t cap,
+                                   size_t *ret_n, struct cairn_err *err);
+
+/* Stops a thread of a process by ptrace(2), waiting at most `timeout_ms`; it goes on at
+ * cairn_unwind_release(). A system call in which it slept may return EINTR. Nothing happens where
+ * the calling thread traces it already, or in a core file. CAIRN_E_MISSING, CAIRN_E_ACCESS,
+ * CAIRN_E_LIMIT: it did not stop in time. */
+CAIRN_API int cairn_unwind_hold(struct cairn_unwind_space *space, int tid, int timeout_ms,
+                                struct cairn_err *err);
+CAIRN_API void cairn_unwind_release(struct cairn_unwind_space *space, int tid);
+
+/* The registers of a thread that is held, or that the caller traces and has stopped; of a core
+ * file's thread. CAIRN_E_MISSING, CAIRN_E_ARG: it is not stopped. */
+CAIRN_API int cairn_unwind_thread_regs(struct cairn_unwind_space *space, int tid,
+                                       struct cairn_cursor_regs *ret_regs, struct cairn_err *err);
+
+/* On the caller's stack; nothing to free. Its contents are nobody's business. */
+struct cairn_cursor {
+    uint64_t words[128];
+};
+
+struct cairn_cursor_frame {
+    uint64_t ip, sp;
+    enum cairn_frame_how how;
+    int exact;        /* ip is where the CPU was: the first frame, or one that a signal interrupted;
+                         else it lies behind a call */
+    int signal;       /* the kernel's frame of a signal handler */
+    const char *path; /* of the module; NULL: none. Until the space is freed or refreshed */
+    uint64_t mapping; /* va where the mapping that holds ip begins, */
+    uint64_t file_off; /* and what ip is in the file */
+};
+
+/* Stands at the first frame then. `space` must outlive the cursor. CAIRN_E_SUPPORT: the machine of
+ * the registers is not known here. CAIRN_E_ARG: ip or sp is not known. */
+CAIRN_API int cairn_cursor_init(struct cairn_cursor *ret_cursor, struct cairn_unwind_space *space,
+                                const struct cairn_cursor_regs *regs, struct cairn_err *err);
+
+/* Goes to the caller's frame: 1; or stays, for cairn_cursor_end() tells why: 0. Allocates only in
+ * the first step into a module. At most
+ * CAIRN_MAX_FRAMES, whatever the memory holds. */
+CAIRN_API int cairn_cursor_step(struct cairn_cursor *cursor);
+CAIRN_API enum cairn_unwind_end cairn_cursor_end(const struct cairn_cursor *cursor);
+
+CAIRN_API void cairn_cursor_frame(const struct cairn_cursor *cursor,
+                                  struct cairn_cursor_frame *ret_frame);
+
+/* A register in this frame: enum cairn_unwind_reg or DWARF's number. CAIRN_E_MISSING: not known
+ * here, as registers that a call may change. CAIRN_E_ARG: no such register. */
+CAIRN_API int cairn_cursor_get_reg(const struct cairn_cursor *cursor, unsigned reg,
+                                   uint64_t *ret_value);
+
+/* The ELF symbol that holds the frame's address, as the linker knows it, NUL-terminated and cut to
+ * `size`, and how far into it ip is. From .symtab, the debug file's, .gnu_debugdata or .dynsym;
+ * never the nearest one. CAIRN_E_MISSING: none. May allocate and read files. */
+CAIRN_API int cairn_cursor_proc_name(struct cairn_cursor *cursor, char *ret_name, size_t size,
+                                     uint64_t *ret_offset);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cursor: the loop that goes from frame to frame, and what decides how. It believes nobody:
+ * memory may change or lie, rules may be damaged, so that each step must rise, and so many are
+ * taken at most.
+ *
+ *     look    which module holds the address, and what covers it there
+ *     step    a signal's frame │ a row of CFI or exidx │ a checked guess by the frame pointer
+ */
+#include <elf.h>
+#include <stdio.h>
+
+#include <cairn/maps.h>
+
+#include "base/address.h"
+#include "base/error.h"
+#include "unwind/cursor_guess.h"
+#include "unwind/cursor_row.h"
+#include "unwind/sigframe.h"
+#include "unwind/space.h"
+
+struct cursor {
+    struct cairn_unwind_space *space;
+    const struct cairn_unwind_arch *arch;
+    const struct cairn_space_place *place; /* that holds the address; NULL: none is known */
+    struct cairn_unwind_regs regs;
+    struct cairn_module_entry entry; /* what covers the address */
+    uint64_t vaddr;                  /* the address to look up, in the module */
+    uint32_t generation;             /* of the space; another one: all of the above is stale */
+    uint32_t n_frames;
+    uint8_t how;      /* enum cairn_frame_how of this frame */
+    uint8_t sigframe; /* enum cairn_sigframe: the kernel's own instructions */
+    bool is_signal;   /* this frame is the kernel's */
+    bool ended;
+    uint8_t end; /* enum cairn_unwind_end, where `ended` */
+    bool swap;
+};
+
+_Static_assert(sizeof(struct cursor) <= sizeof(struct cairn_cursor), "it must fit");
+
+static struct cursor *of(struct cairn_cursor *cursor)
+{
+    return (struct cursor *)(void *)cursor;
+}
+
+static const struct cursor *of_const(const struct cairn_cursor *cursor)
+{
+    return (const struct cursor *)(const void *)cursor;
+}
+
+static bool is_exact(const struct cursor *c)
+{
+    return cairn_frame_is_exact(c->how);
+}
+
+static uint64_t lookup_address(const struct cursor *c)
+{
+    return cairn_lookup_address(c->regs.ip,
+                                is_exact(c) ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
+}
+
+/* After a refresh of its space a cursor knows no more than its registers. */
+static bool is_stale(const struct cursor *c)
+{
+    return c->generation != c->space->generation;
+}
+
+static bool has_code(const struct cursor *c)
+{
+    return !is_stale(c) && c->place && c->place->module &&
+           c->place->module->elf.machine == c->arch->machine;
+}
+
+/*
+ * Finds out what is known of the frame's address. A handler returns to the first of the kernel's
+ * instructions, behind no call, so that the byte before them belongs to them only where their CFI
+ * was made for it; where it ends just there, or there is none, the instructions tell.
+ */
+static void look(struct cursor *c)
+{
+    uint64_t at = lookup_address(c);
+    c->entry.kind = CAIRN_ENTRY_NONE;
+    c->sigframe = CAIRN_SIGFRAME_NONE;
+    c->is_signal = false;
+    c->place = cairn_space_at(c->space, at);
+    if (!c->place)
+        c->place = cairn_space_at(c->space, c->regs.ip);
+    if (has_code(c)) {
+        c->vaddr = at - c->place->bias;
+        c->swap = c->place->module->elf.swap;
+        cairn_space_module_find(c->place->module, c->vaddr, &c->entry);
+    }
+    bool is_fde = c->entry.kind == CAIRN_ENTRY_FDE;
+    bool is_at_end = is_fde && c->vaddr + 1 >= c->entry.fde.to;
+    if (is_fde && c->entry.fde.cie.is_signal_frame)
+        c->is_signal = true;
+    if (c->is_signal || !is_fde || is_at_end)
+        c->sigframe = cairn_sigframe_at(c->arch, &c->space->memory, c->regs.ip);
+    if (c->sigframe != CAIRN_SIGFRAME_NONE)
+        c->is_signal = true;
+}
+
+int cairn_cursor_init(struct cairn_cursor *ret_cursor, struct cairn_unwind_space *space,
+                      const struct cairn_cursor_regs *regs, struct cairn_err *err)
+{
+    struct cursor *c = of(ret_cursor);
+    const struct cairn_unwind_arch *arch =
+        regs->machine <= UINT16_MAX ? cairn_row_arch_of((uint16_t)regs->machine) : NULL;
+    if (!arch)
+        return cairn_fail(err, CAIRN_E_SUPPORT, "registers of machine %u, which is not known here",
+                          (unsigned)regs->machine);
+    if (!(regs->known >> arch->sp & 1))
+        return cairn_fail(err, CAIRN_E_ARG, "registers without a stack pointer");
+    memset(ret_cursor, 0, sizeof *ret_cursor);
+    c->space = space;
+    c->arch = arch;
+    c->generation = space->generation;
+    c->regs.ip = arch->code_address(regs->ip);
+    for (unsigned i = 0; i < arch->n_regs && i < CAIRN_UNWIND_REGS; i++)
+        if (regs->known >> i & 1)
+            cairn_unwind_set(&c->regs, i, regs->reg[i]);
+    c->how = CAIRN_HOW_START;
+    c->n_frames = 1;
+    if (space->kind->begin)
+        space->kind->begin(space->accessors.ctx);
+    look(c);
+    return CAIRN_OK;
+}
+
+static enum cairn_unwind_end end_of(enum cairn_arch_step result)
+{
+    switch (result) {
+    case CAIRN_STEP_OUTERMOST:
+        return CAIRN_END_OUTERMOST;
+    case CAIRN_STEP_UNKNOWN:
+        return CAIRN_END_NO_REGISTER;
+    case CAIRN_STEP_BAD_CFA:
+        return CAIRN_END_BAD_CFA;
+    case CAIRN_STEP_UNREADABLE:
+        return CAIRN_END_UNREADABLE;
+    case CAIRN_STEP_LEAF:
+        return CAIRN_END_LOOP;
+    default:
+        return CAIRN_END_NO_RULE;
+    }
+}
+
+static int finish(struct cursor *c, enum cairn_unwind_end end)
+{
+    c->ended = true;
+    c->end = (uint8_t)end;
+    return 0;
+}
+
+/* The row that covers the address; false where it is damaged or there is none. */
+static bool find_row(const struct cursor *c, struct cairn_cfi_row *ret_row, bool *ret_is_sound)
+{
+    *ret_is_sound = true;
+    if (c->entry.kind == CAIRN_ENTRY_FDE) {
+        *ret_is_sound = cairn_cfi_row_at(c->entry.cfi, &c->entry.fde, c->vaddr, ret_row);
+        return *ret_is_sound;
+    }
+    if (c->entry.kind != CAIRN_ENTRY_EXIDX)
+        return false;
+    enum cairn_exidx_result result =
+        cairn_exidx_row(&c->place->module->exidx, c->entry.exidx, ret_row);
+    *ret_is_sound = result != CAIRN_EXIDX_DAMAGED;
+    return result == CAIRN_EXIDX_ROW;
+}
+
+static enum cairn_arch_step step_row(const struct cursor *c, const struct cairn_cfi_row *row,
+                                     struct cairn_unwind_regs *next)
+{
+    bool is_fde = c->entry.kind == CAIRN_ENTRY_FDE;
+    const struct cairn_row_input input = {
+        .arch = c->arch,
+        .memory = &c->space->memory,
+        .expressions = is_fde ? c->entry.cfi->bytes : (struct cairn_span){0},
+        .row = row,
+        .ra_reg = is_fde ? c->entry.fde.cie.ra_reg : c->arch->ra,
+        .swap = c->swap,
+        .is_leaf = is_exact(c),
+        .is_signal = c->is_signal,
+    };
+    return cairn_row_step(&input, next);
+}
+
+/* The ways, the surest first. NO_RULE: none covers the address. */
+static enum cairn_arch_step step_by_rule(const struct cursor *c, struct cairn_unwind_regs *next,
+                                         enum cairn_frame_how *ret_how, bool *ret_is_sound)
+{
+    struct cairn_cfi_row row;
+    *ret_is_sound = true;
+    if (c->is_signal) {
+        *ret_how = CAIRN_HOW_SIGNAL;
+        enum cairn_arch_step result = cairn_sigframe_step(c->arch, (enum cairn_sigframe)c->sigframe,
+                                                          &c->space->memory, c->swap, next);
+        if (result == CAIRN_STEP_OK)
+            return result;
+    } else {
+        *ret_how = c->entry.kind == CAIRN_ENTRY_EXIDX ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
+    }
+    return find_row(c, &row, ret_is_sound) ? step_row(c, &row, next) : CAIRN_STEP_NO_RULE;
+}
+
+static enum cairn_unwind_end end_without_rule(const struct cursor *c, bool is_sound)
+{
+    if (!is_sound)
+        return CAIRN_END_DAMAGED;
+    return has_code(c) ? CAIRN_END_NO_RULE : CAIRN_END_NO_MODULE;
+}
+
+int cairn_cursor_step(struct cairn_cursor *cursor)
+{
+    struct cursor *c = of(cursor);
+    struct cairn_unwind_regs next = c->regs;
+    enum cairn_frame_how how;
+    bool is_sound;
+    if (c->ended)
+        return 0;
+    if (is_stale(c))
+        return finish(c, CAIRN_END_NO_MODULE);
+    if (c->n_frames == CAIRN_MAX_FRAMES)
+        return finish(c, CAIRN_END_MAX_FRAMES);
+    enum cairn_arch_step result = step_by_rule(c, &next, &how, &is_sound);
+    if (result == CAIRN_STEP_NO_RULE) {
+        result = cairn_cursor_guess(c->space, c->arch, c->place, is_exact(c), &next, &how);
+        if (result == CAIRN_STEP_NO_RULE)
+            return finish(c, end_without_rule(c, is_sound));
+    }
+    if (result != CAIRN_STEP_OK)
+        return finish(c, end_of(result));
+    if (next.ip == 0)
+        return finish(c, CAIRN_END_OUTERMOST);
+    if (next.ip == c->regs.ip && next.regs[c->arch->sp] == c->regs.regs[c->arch->sp])
+        return finish(c, CAIRN_END_LOOP);
+    c->regs = next;
+    c->how = (uint8_t)how;
+    c->n_frames++;
+    look(c);
+    return 1;
+}
+
+enum cairn_unwind_end cairn_cursor_end(const struct cairn_cursor *cursor)
+{
+    return (enum cairn_unwind_end)of_const(cursor)->end;
+}
+
+void cairn_cursor_frame(const struct cairn_cursor *cursor, struct cairn_cursor_frame *ret_frame)
+{
+    const struct cursor *c = of_const(cursor);
+    const struct cairn_unwind_region *region = c->place && !is_stale(c) ? &c->place->region : NULL;
+    *ret_frame = (struct cairn_cursor_frame){
+        .ip = c->regs.ip,
+        .sp = c->regs.regs[c->arch->sp],
+        .how = (enum cairn_frame_how)c->how,
+        .exact = is_exact(c),
+        .signal = c->is_signal,
+        .path = region && region->path && *region->path ? region->path : NULL,
+        .mapping = region ? region->start : 0,
+        .file_off = region ? region->off + (c->regs.ip - region->start) : 0,
+    };
+}
+
+int cairn_cursor_get_reg(const struct cairn_cursor *cursor, unsigned reg, uint64_t *ret_value)
+{
+    const struct cursor *c = of_const(cursor);
+    if (reg == CAIRN_REG_IP) {
+        *ret_value = c->regs.ip;
+        return CAIRN_OK;
+    }
+    if (reg == CAIRN_REG_SP)
+        reg = c->arch->sp;
+    else if (reg == CAIRN_REG_FP)
+        reg = c->arch->fp;
+    if (reg >= c->arch->n_regs)
+        return CAIRN_E_ARG;
+    if (!cairn_unwind_known(&c->regs, reg))
+        return CAIRN_E_MISSING;
+    *ret_value = c->regs.regs[reg];
+    return CAIRN_OK;
+}
+
+int cairn_cursor_proc_name(struct cairn_cursor *cursor, char *ret_name, size_t size,
+                           uint64_t *ret_offset)
+{
+    struct cursor *c = of(cursor);
+    if (!size)
+        return CAIRN_E_ARG;
+    if (!has_code(c))
+        return CAIRN_E_MISSING;
+    uint64_t vaddr = c->is_signal ? c->regs.ip - c->place->bias : c->vaddr;
+    const struct cairn_elf_symbol *symbol = cairn_space_module_symbol(c->place->module, vaddr);
+    if (!symbol)
+        return CAIRN_E_MISSING;
+    snprintf(ret_name, size, "%s", symbol->name);
+    *ret_offset = c->regs.ip - c->place->bias - symbol->vaddr;
+    return CAIRN_OK;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Module of a space: what one ELF file says of unwinding, wherever it is mapped.
+ *
+ *     vaddr ──► .eh_frame ──► .debug_frame ──► .ARM.exidx ──► nothing covers it
+ *               (by .eh_frame_hdr, or by an index made here)
+ *
+ * And the names of its functions, opened when the first is asked for.
+ */
+#ifndef CAIRN_UNWIND_SPACE_MODULE_H
+#define CAIRN_UNWIND_SPACE_MODULE_H
+
+#include "dwarf/cfi.h"
+#include "elf/compressed.h"
+#include "elf/symtab.h"
+#include "unwind/arch.h"
+#include "unwind/exidx.h"
+
+/* Sorted by `from`; none overlaps the next. */
+struct cairn_fde_place {
+    uint64_t from, to; /* vaddrs */
+    uint64_t off;      /* of the FDE in its section */
+};
+
+/* One section of CFI. */
+struct cairn_module_cfi {
+    struct cairn_cfi cfi; /* cfi.bytes.size == 0: none */
+    struct cairn_elf_data data;
+    struct cairn_fde_place *index; /* where the section has no table of its own */
+    size_t n_index, cap_index;
+};
+
+enum { CAIRN_SPACE_SYMTABS_MAX = 4 };
+
+struct cairn_space_module {
+    const void *file, *debug_file; /* what it was made of; borrowed */
+    struct cairn_elf elf, debug;   /* the same where there is no debug file */
+    bool usable;                   /* else only `file` is set */
+    struct cairn_module_cfi eh_frame, debug_frame;
+    struct cairn_exidx exidx;
+    bool asked_fp, keeps_fp;
+    bool asked_names;
+    struct cairn_elf_symtab symtabs[CAIRN_SPACE_SYMTABS_MAX];
+    size_t n_symtabs;
+    struct cairn_elf_data minidebug;
+};
+
+/* What covers a vaddr. */
+struct cairn_module_entry {
+    enum { CAIRN_ENTRY_NONE, CAIRN_ENTRY_FDE, CAIRN_ENTRY_EXIDX } kind;
+    const struct cairn_cfi *cfi;
+    struct cairn_fde fde;
+    size_t exidx; /* number of the entry */
+};
+
+/* A file that is none, or damaged, makes a module that knows nothing; the log says why.
+ * CAIRN_E_NOMEM. */
+int cairn_space_module_new(struct cairn_span file, struct cairn_span debug_file,
+                           struct cairn_space_module **ret_module, struct cairn_err *err);
+void cairn_space_module_free(struct cairn_space_module *module); /* NULL is fine */
+
+void cairn_space_module_find(const struct cairn_space_module *module, uint64_t vaddr,
+                             struct cairn_module_entry *ret_entry);
+
+/* Do its functions keep frame pointers? Asked of its rules, once; where it has none, who knows. */
+bool cairn_space_module_keeps_fp(struct cairn_space_module *module,
+                                 const struct cairn_unwind_arch *arch);
+
+/* The function that holds the vaddr, or NULL; borrowed from the module. */
+const struct cairn_elf_symbol *cairn_space_module_symbol(struct cairn_space_module *module,
+                                                         uint64_t vaddr);
+
+#endif /* CAIRN_UNWIND_SPACE_MODULE_H */
