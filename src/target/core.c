@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A core file as the space of a cursor. Memory that the kernel did not write (code, usually) is
+ * read from the files that were mapped, as far as they are those of the core's builds.
+ */
+#include "target/core.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "target/core_notes.h"
+#include "target/regs.h"
+#include "target/target.h"
+#include "unwind/space.h"
+
+/* Memory that is in the file. */
+struct part {
+    uint64_t va;
+    struct cairn_span bytes;
+};
+
+struct core_target {
+    struct cairn_target target; /* first: the accessors cast */
+    struct cairn_file file;
+    struct cairn_elf elf;
+    struct cairn_core_notes notes;
+    struct part *parts; /* sorted by va */
+    size_t n_parts, cap_parts;
+};
+
+static const struct part *part_at(const struct core_target *c, uint64_t va)
+{
+    size_t low = 0, high = c->n_parts;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->parts[middle].va <= va)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && va - c->parts[low - 1].va < c->parts[low - 1].bytes.size ? &c->parts[low - 1]
+                                                                           : NULL;
+}
+
+/* What the core itself holds. */
+static bool read_core(void *ctx, uint64_t va, void *to, size_t size)
+{
+    struct core_target *c = ctx;
+    for (size_t done = 0, step; done < size; done += step) {
+        const struct part *part = part_at(c, va + done);
+        if (!part)
+            return false;
+        size_t skip = (size_t)(va + done - part->va);
+        step = part->bytes.size - skip < size - done ? part->bytes.size - skip : size - done;
+        memcpy((uint8_t *)to + done, part->bytes.data + skip, step);
+    }
+    return true;
+}
+
+static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
+{
+    struct core_target *c = ctx;
+    return !read_core(ctx, va, to, size) && !cairn_target_read_file(&c->target, va, to, size);
+}
+
+static int accessor_find(void *ctx, uint64_t va, struct cairn_unwind_region *ret_region)
+{
+    struct core_target *c = ctx;
+    return cairn_target_find(&c->target, va, ret_region);
+}
+
+static int threads(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err)
+{
+    const struct core_target *c = ctx;
+    (void)err;
+    for (size_t i = 0; i < c->notes.n_threads && i < cap; i++)
+        ret_tids[i] = c->notes.threads[i].tid;
+    *ret_n = c->notes.n_threads;
+    return CAIRN_OK;
+}
+
+static int regs(void *ctx, int tid, struct cairn_cursor_regs *ret_regs, struct cairn_err *err)
+{
+    const struct core_target *c = ctx;
+    for (size_t i = 0; i < c->notes.n_threads; i++)
+        if (c->notes.threads[i].tid == tid &&
+            cairn_target_regs(c->notes.threads[i].regs, c->elf.swap, ret_regs))
+            return CAIRN_OK;
+    return cairn_fail(err, CAIRN_E_MISSING, "thread %d: is not in the core file", tid);
+}
+
+static void done(void *ctx)
+{
+    struct core_target *c = ctx;
+    cairn_target_done(&c->target);
+    cairn_core_notes_done(&c->notes);
+    cairn_free(c->parts);
+    cairn_file_close(&c->file);
+    cairn_free(c);
+}
+
+/* The path without what the kernel appends to that of a deleted file. */
+static uint32_t add_path(struct core_target *c, const char *path, uint32_t *flags)
+{
+    static const char deleted[] = " (deleted)";
+    size_t size = strlen(path), tail = sizeof deleted - 1;
+    if (size > tail && strcmp(path + size - tail, deleted) == 0) {
+        *flags |= CAIRN_MAP_DELETED;
+        size -= tail;
+    }
+    return cairn_strings_add(&c->target.texts, path, size);
+}
+
+static int add_map(struct core_target *c, struct cairn_target_map map, struct cairn_err *err)
+{
+    const struct cairn_core_file *file = cairn_core_notes_file(&c->notes, map.start);
+    if (file) {
+        map.off = file->off + (map.start - file->start);
+        map.path = add_path(c, file->path, &map.flags);
+    } else if (c->notes.vdso && map.start == c->notes.vdso) {
+        map.path = cairn_strings_add_str(&c->target.texts, "[vdso]");
+    }
+    return cairn_target_add(&c->target, &map, err);
+}
+
+static int add_segment(struct core_target *c, const struct cairn_elf_segment *segment,
+                       struct cairn_err *err)
+{
+    struct cairn_target_map map = {
+        .start = segment->vaddr,
+        .flags = (segment->flags & PF_R ? CAIRN_MAP_READ : 0u) |
+                 (segment->flags & PF_W ? CAIRN_MAP_WRITE : 0u) |
+                 (segment->flags & PF_X ? CAIRN_MAP_EXEC : 0u),
+    };
+    if (__builtin_add_overflow(segment->vaddr, segment->mem_size, &map.end))
+        return CAIRN_OK;
+    struct part part = {.va = segment->vaddr};
+    uint64_t left = segment->off < c->elf.bytes.size ? c->elf.bytes.size - segment->off : 0;
+    uint64_t size = segment->file_size < segment->mem_size ? segment->file_size : segment->mem_size;
+    if (left && size &&
+        cairn_span_slice(c->elf.bytes, segment->off, size < left ? size : left, &part.bytes)) {
+        if (cairn_grow((void **)&c->parts, &c->cap_parts, c->n_parts + 1, sizeof *c->parts) < 0)
+            return cairn_fail_memory(err);
+        c->parts[c->n_parts++] = part;
+    }
+    return add_map(c, map, err);
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct part *left = a, *right = b;
+    return left->va < right->va ? -1 : left->va > right->va;
+}
+
+/* Files that no segment stands for: gcore(1) leaves out what is not written. */
+static int add_files(struct core_target *c, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < c->notes.n_files && code == CAIRN_OK; i++) {
+        const struct cairn_core_file *file = &c->notes.files[i];
+        if (!cairn_target_find_map(&c->target, file->start))
+            code = add_map(c,
+                           (struct cairn_target_map){.start = file->start,
+                                                     .end = file->end,
+                                                     .flags = CAIRN_MAP_READ | CAIRN_MAP_EXEC},
+                           err);
+    }
+    cairn_target_sort(&c->target);
+    return code;
+}
+
+static int read_core_file(struct core_target *c, struct cairn_err *err)
+{
+    struct cairn_elf_segment segment;
+    int code = cairn_elf_open(c->elf.bytes, &c->elf, err);
+    if (code < 0)
+        return code;
+    if (c->elf.type != ET_CORE)
+        return cairn_fail(err, CAIRN_E_FORMAT, "is an ELF file of type %u, expected %d (a core)",
+                          c->elf.type, ET_CORE);
+    code = cairn_core_notes_read(&c->elf, &c->notes, err);
+    if (code == CAIRN_OK && !c->notes.n_threads)
+        code = cairn_fail(err, CAIRN_E_FORMAT, "a core file without threads");
+    for (uint32_t i = 0; code == CAIRN_OK && cairn_elf_segment(&c->elf, i, &segment); i++)
+        if (segment.type == PT_LOAD)
+            code = add_segment(c, &segment, err);
+    if (code < 0)
+        return code;
+    if (c->n_parts)
+        qsort(c->parts, c->n_parts, sizeof *c->parts, compare_parts);
+    cairn_target_sort(&c->target);
+    return add_files(c, err);
+}
+
+static int open_space(struct core_target *c, const struct cairn_unwind_opts *opts,
+                      struct cairn_unwind_space **ret_space, struct cairn_err *err)
+{
+    static const struct cairn_space_kind kind = {.done = done, .threads = threads, .regs = regs};
+    const struct cairn_unwind_accessors accessors = {
+        .size = sizeof accessors,
+        .ctx = c,
+        .read = accessor_read,
+        .find = accessor_find,
+    };
+    c->target.memory = (struct cairn_memory){.read = read_core, .ctx = c};
+    int code = cairn_target_init(&c->target, opts, NULL, err);
+    if (code == CAIRN_OK)
+        code = read_core_file(c, err);
+    return code == CAIRN_OK ? cairn_space_make(&accessors, &kind, ret_space, err) : code;
+}
+
+int cairn_target_open_core(struct cairn_span bytes, const struct cairn_unwind_opts *opts,
+                           struct cairn_unwind_space **ret_space, struct cairn_err *err)
+{
+    struct core_target *c = cairn_alloc(1, sizeof *c);
+    if (!c)
+        return cairn_fail_memory(err);
+    c->elf.bytes = bytes;
+    int code = open_space(c, opts, ret_space, err);
+    if (code < 0)
+        done(c);
+    return code;
+}
+
+int cairn_unwind_space_open_core(const char *path, const struct cairn_unwind_opts *opts,
+                                 struct cairn_unwind_space **ret_space, struct cairn_err *err)
+{
+    struct core_target *c = cairn_alloc(1, sizeof *c);
+    if (!c)
+        return cairn_fail_memory(err);
+    int code = cairn_file_open(path, &c->file, err);
+    if (code == CAIRN_OK) {
+        c->elf.bytes = c->file.bytes;
+        code = open_space(c, opts, ret_space, err);
+        if (code < 0)
+            code = cairn_fail_in(err, code, path);
+    }
+    if (code < 0)
+        done(c);
+    return code;
+}

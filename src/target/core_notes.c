@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "target/core_notes.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "target/regs.h"
+
+/* Where pr_pid and pr_reg lie in struct elf_prstatus. */
+enum { PID_64 = 32, REGS_64 = 112, PID_32 = 24, REGS_32 = 72 };
+
+static int add_thread(const struct cairn_elf *elf, struct cairn_span note,
+                      struct cairn_core_notes *notes)
+{
+    size_t size = cairn_target_regs_bytes(elf->machine);
+    struct cairn_span regs;
+    struct cairn_reader r = cairn_reader_of(note, elf->swap);
+    cairn_reader_seek(&r, elf->is64 ? PID_64 : PID_32);
+    uint32_t tid = cairn_reader_u32(&r);
+    if (!size || r.failed || notes->n_threads == CAIRN_CORE_THREADS_MAX ||
+        !cairn_span_slice(note, elf->is64 ? REGS_64 : REGS_32, size, &regs)) {
+        cairn_log(CAIRN_LOG_WARNING, "NT_PRSTATUS of %zu bytes, of %s: left out", note.size,
+                  cairn_elf_machine_name(elf->machine));
+        return CAIRN_OK;
+    }
+    if (cairn_grow((void **)&notes->threads, &notes->cap_threads, notes->n_threads + 1,
+                   sizeof *notes->threads) < 0)
+        return CAIRN_E_NOMEM;
+    notes->threads[notes->n_threads++] = (struct cairn_core_thread){(int)tid, regs};
+    return CAIRN_OK;
+}
+
+static int read_files(const struct cairn_elf *elf, struct cairn_span note,
+                      struct cairn_core_notes *notes)
+{
+    unsigned width = elf->is64 ? 8 : 4;
+    struct cairn_reader rows = cairn_reader_of(note, elf->swap), names = rows;
+    uint64_t count = cairn_reader_word(&rows, width), page = cairn_reader_word(&rows, width);
+    if (count > CAIRN_CORE_FILES_MAX || notes->n_files) /* a second one would say the same */
+        return CAIRN_OK;
+    cairn_reader_seek(&names, rows.pos + count * 3 * width);
+    for (uint64_t i = 0; i < count; i++) {
+        struct cairn_core_file file;
+        file.start = cairn_reader_word(&rows, width);
+        file.end = cairn_reader_word(&rows, width);
+        uint64_t off = cairn_reader_word(&rows, width);
+        file.path = cairn_reader_str(&names);
+        if (rows.failed || names.failed || __builtin_mul_overflow(off, page, &file.off)) {
+            cairn_log(CAIRN_LOG_WARNING, "NT_FILE: damaged at file %llu", (unsigned long long)i);
+            break;
+        }
+        if (file.start >= file.end)
+            continue;
+        if (cairn_grow((void **)&notes->files, &notes->cap_files, notes->n_files + 1,
+                       sizeof *notes->files) < 0)
+            return CAIRN_E_NOMEM;
+        notes->files[notes->n_files++] = file;
+    }
+    return CAIRN_OK;
+}
+
+static void read_auxv(const struct cairn_elf *elf, struct cairn_span note,
+                      struct cairn_core_notes *notes)
+{
+    unsigned width = elf->is64 ? 8 : 4;
+    struct cairn_reader r = cairn_reader_of(note, elf->swap);
+    while (cairn_reader_more(&r)) {
+        uint64_t type = cairn_reader_word(&r, width), value = cairn_reader_word(&r, width);
+        if (!r.failed && type == AT_SYSINFO_EHDR)
+            notes->vdso = value;
+    }
+}
+
+static int read_note(const struct cairn_elf *elf, uint32_t type, struct cairn_span note,
+                     struct cairn_core_notes *notes)
+{
+    switch (type) {
+    case NT_PRSTATUS:
+        return add_thread(elf, note, notes);
+    case NT_FILE:
+        return read_files(elf, note, notes);
+    case NT_AUXV:
+        read_auxv(elf, note, notes);
+        return CAIRN_OK;
+    default:
+        return CAIRN_OK;
+    }
+}
+
+static int read_segment(const struct cairn_elf *elf, struct cairn_span bytes,
+                        struct cairn_core_notes *notes)
+{
+    struct cairn_reader r = cairn_reader_of(bytes, elf->swap);
+    int code = CAIRN_OK;
+    while (code == CAIRN_OK && cairn_reader_more(&r)) {
+        uint32_t name_size = cairn_reader_u32(&r), note_size = cairn_reader_u32(&r);
+        uint32_t type = cairn_reader_u32(&r);
+        struct cairn_span name = cairn_reader_take(&r, name_size);
+        cairn_reader_align(&r, 4);
+        struct cairn_span note = cairn_reader_take(&r, note_size);
+        cairn_reader_align(&r, 4);
+        if (r.failed)
+            cairn_log(CAIRN_LOG_WARNING, "notes of a core file: one runs past their end");
+        else if (name.size == 5 && memcmp(name.data, "CORE", 5) == 0)
+            code = read_note(elf, type, note, notes);
+    }
+    return code;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const struct cairn_core_file *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+int cairn_core_notes_read(const struct cairn_elf *elf, struct cairn_core_notes *ret_notes,
+                          struct cairn_err *err)
+{
+    struct cairn_core_notes notes = {0};
+    struct cairn_elf_segment segment;
+    int code = CAIRN_OK;
+    for (uint32_t i = 0; code == CAIRN_OK && cairn_elf_segment(elf, i, &segment); i++) {
+        struct cairn_span bytes;
+        if (segment.type != PT_NOTE || segment.off > elf->bytes.size)
+            continue;
+        uint64_t left = elf->bytes.size - segment.off;
+        if (cairn_span_slice(elf->bytes, segment.off,
+                             segment.file_size < left ? segment.file_size : left, &bytes))
+            code = read_segment(elf, bytes, &notes);
+    }
+    if (code < 0) {
+        cairn_core_notes_done(&notes);
+        return cairn_fail_memory(err);
+    }
+    if (notes.n_files)
+        qsort(notes.files, notes.n_files, sizeof *notes.files, compare_files);
+    *ret_notes = notes;
+    return CAIRN_OK;
+}
+
+void cairn_core_notes_done(struct cairn_core_notes *notes)
+{
+    cairn_free(notes->threads);
+    cairn_free(notes->files);
+    *notes = (struct cairn_core_notes){0};
+}
+
+const struct cairn_core_file *cairn_core_notes_file(const struct cairn_core_notes *notes,
+                                                    uint64_t va)
+{
+    size_t low = 0, high = notes->n_files;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (notes->files[middle].start <= va)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && va < notes->files[low - 1].end ? &notes->files[low - 1] : NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the notes of a core file tell (core(5); Linux fs/binfmt_elf.c), each in the word size and
+ * byte order of the process:
+ *
+ *     NT_PRSTATUS   one a thread, that which got the signal first: ... pid ... registers ...
+ *     NT_FILE       count | page size | { start, end, offset in pages } ... | names ...
+ *     NT_AUXV       { type, value } ...            AT_SYSINFO_EHDR: where the vdso lies
+ */
+#ifndef CAIRN_TARGET_CORE_NOTES_H
+#define CAIRN_TARGET_CORE_NOTES_H
+
+#include "elf/image.h"
+
+enum { CAIRN_CORE_THREADS_MAX = 1 << 16, CAIRN_CORE_FILES_MAX = 1 << 20 };
+
+struct cairn_core_thread {
+    int tid;
+    struct cairn_span regs; /* pr_reg; borrowed from the file */
+};
+
+struct cairn_core_file {
+    uint64_t start, end, off;
+    const char *path; /* borrowed; ends with " (deleted)" where it was */
+};
+
+struct cairn_core_notes {
+    struct cairn_core_thread *threads;
+    size_t n_threads, cap_threads;
+    struct cairn_core_file *files; /* sorted by start */
+    size_t n_files, cap_files;
+    uint64_t vdso; /* va; 0: not told */
+};
+
+/* What is damaged is left out, and logged once. CAIRN_E_NOMEM. */
+int cairn_core_notes_read(const struct cairn_elf *elf, struct cairn_core_notes *ret_notes,
+                          struct cairn_err *err);
+void cairn_core_notes_done(struct cairn_core_notes *notes); /* all-zero is fine */
+
+/* The file that is mapped at `va`, or NULL. */
+const struct cairn_core_file *cairn_core_notes_file(const struct cairn_core_notes *notes,
+                                                    uint64_t va);
+
+#endif /* CAIRN_TARGET_CORE_NOTES_H */

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process as the space of a cursor. Its memory is read page by page, for a stack is read word by
+ * word and each system call costs as much as a whole page; pages are read anew for each cursor.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "proc/mem.h"
+#include "proc/process.h"
+#include "proc/ptrace.h"
+#include "proc/threads.h"
+#include "target/regs.h"
+#include "target/target.h"
+#include "unwind/space.h"
+
+enum { PAGE = 4096, PAGES = 32, HELD_MAX = 1 << 16 };
+
+struct page {
+    uint64_t va;
+    bool valid;
+    uint8_t bytes[PAGE];
+};
+
+struct held {
+    int tid;
+    struct cairn_tracer *tracer;
+};
+
+struct pid_target {
+    struct cairn_target target; /* first: the accessors cast */
+    int pid;
+    struct cairn_mem mem;
+    struct held *held;
+    size_t n_held, cap_held;
+    bool asked_again; /* the maps were read for this cursor already */
+    struct page pages[PAGES];
+};
+
+static struct pid_target *of(void *ctx)
+{
+    return ctx;
+}
+
+static const struct page *page_at(struct pid_target *p, uint64_t va)
+{
+    struct page *page = &p->pages[va / PAGE % PAGES];
+    if (page->valid && page->va == va)
+        return page;
+    page->va = va;
+    page->valid = cairn_mem_read(&p->mem, va, page->bytes, PAGE) == PAGE;
+    return page->valid ? page : NULL;
+}
+
+static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
+{
+    struct pid_target *p = of(ctx);
+    if (size > PAGE)
+        return cairn_mem_read(&p->mem, va, to, size) == size;
+    for (size_t done = 0, part; done < size; done += part) {
+        uint64_t at = va + done, start = at - at % PAGE;
+        part = (size_t)(start + PAGE - at);
+        if (part > size - done)
+            part = size - done;
+        const struct page *page = page_at(p, start);
+        if (!page)
+            return false;
+        memcpy((uint8_t *)to + done, page->bytes + (at - start), part);
+    }
+    return true;
+}
+
+static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
+{
+    return !read_memory(ctx, va, to, size);
+}
+
+/* The second time it adds what is new: what is known stays, for cursors use it. */
+static int read_maps(struct pid_target *p, struct cairn_err *err)
+{
+    struct cairn_maps *maps;
+    int code = cairn_maps_read_pid(p->pid, &maps, err);
+    if (code < 0)
+        return code;
+    code = cairn_target_add_maps(&p->target, maps, err);
+    cairn_target_sort(&p->target);
+    cairn_maps_free(maps);
+    return code;
+}
+
+static int accessor_find(void *ctx, uint64_t va, struct cairn_unwind_region *ret_region)
+{
+    struct pid_target *p = of(ctx);
+    if (cairn_target_find(&p->target, va, ret_region) == 0)
+        return 0;
+    if (p->asked_again)
+        return 1;
+    p->asked_again = true;
+    (void)read_maps(p, NULL);
+    return cairn_target_find(&p->target, va, ret_region);
+}
+
+static void begin(void *ctx)
+{
+    struct pid_target *p = of(ctx);
+    p->asked_again = false;
+    for (size_t i = 0; i < PAGES; i++)
+        p->pages[i].valid = false;
+}
+
+static void refresh(void *ctx)
+{
+    struct pid_target *p = of(ctx);
+    cairn_target_forget(&p->target);
+    (void)read_maps(p, NULL);
+    begin(p);
+}
+
+/* The file behind a mapping whatever became of its path; a capability is needed for that
+ * (CAP_CHECKPOINT_RESTORE, proc(5)). */
+static bool open_mapped(struct cairn_target *target, const struct cairn_target_map *map,
+                        struct cairn_debugfile_found *ret_found)
+{
+    const struct pid_target *p = of(target);
+    const char *path = cairn_strings_get(&target->texts, map->path);
+    char link[96];
+    struct stat st;
+    snprintf(link, sizeof link, "/proc/%d/map_files/%llx-%llx", p->pid,
+             (unsigned long long)map->start, (unsigned long long)map->end);
+    if (path[0] != '/' || stat(link, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    int code = cairn_debugfile_find_fd(target->finder, path, fd, ret_found, NULL);
+    close(fd);
+    if (code == CAIRN_OK && ret_found->image.bytes.size)
+        return true;
+    if (code == CAIRN_OK)
+        cairn_debugfile_found_done(ret_found);
+    *ret_found = (struct cairn_debugfile_found){0};
+    return false;
+}
+
+static int threads(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err)
+{
+    struct cairn_threads list = {0};
+    int code = cairn_threads_read(of(ctx)->pid, &list, err);
+    if (code < 0)
+        return code;
+    for (size_t i = 0; i < list.n && i < cap; i++)
+        ret_tids[i] = list.tids[i];
+    *ret_n = list.n;
+    cairn_threads_done(&list);
+    return CAIRN_OK;
+}
+
+static struct held *find_held(struct pid_target *p, int tid)
+{
+    for (size_t i = 0; i < p->n_held; i++)
+        if (p->held[i].tid == tid)
+            return &p->held[i];
+    return NULL;
+}
+
+static bool is_traced_by_us(int tid)
+{
+    struct cairn_process_status status;
+    return cairn_process_status(tid, &status, NULL) == CAIRN_OK && status.tracer_pid == gettid();
+}
+
+static int hold(void *ctx, int tid, int timeout_ms, struct cairn_err *err)
+{
+    struct pid_target *p = of(ctx);
+    struct cairn_tracer *tracer;
+    if (find_held(p, tid) || is_traced_by_us(tid))
+        return CAIRN_OK;
+    if (p->n_held == HELD_MAX)
+        return cairn_fail(err, CAIRN_E_LIMIT, "more than %d threads are held", HELD_MAX);
+    if (cairn_grow((void **)&p->held, &p->cap_held, p->n_held + 1, sizeof *p->held) < 0)
+        return cairn_fail_memory(err);
+    int code = cairn_tracer_new(tid, CAIRN_TRACER_ONE_THREAD, &tracer, err);
+    if (code < 0)
+        return code;
+    code = cairn_tracer_stop(tracer, tid, timeout_ms, err);
+    if (code < 0)
+        cairn_tracer_free(tracer);
+    else
+        p->held[p->n_held++] = (struct held){.tid = tid, .tracer = tracer};
+    return code;
+}
+
+static void release(void *ctx, int tid)
+{
+    struct pid_target *p = of(ctx);
+    struct held *held = find_held(p, tid);
+    if (!held)
+        return;
+    cairn_tracer_free(held->tracer);
+    *held = p->held[--p->n_held];
+}
+
+/* Of a thread that the caller traces. */
+static int read_regs(int tid, uint8_t raw[CAIRN_PRSTATUS_MAX], size_t *ret_size,
+                     struct cairn_err *err)
+{
+    struct iovec io = {raw, CAIRN_PRSTATUS_MAX};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) < 0) {
+        if (errno != ESRCH)
+            return cairn_fail_os(err, errno, "thread %d: cannot read its registers", tid);
+        cairn_fail(err, CAIRN_E_ARG, "thread %d: is not stopped by the calling thread", tid);
+        cairn_hint(err, "call cairn_unwind_hold() first");
+        return CAIRN_E_ARG;
+    }
+    *ret_size = io.iov_len;
+    return CAIRN_OK;
+}
+
+static int regs(void *ctx, int tid, struct cairn_cursor_regs *ret_regs, struct cairn_err *err)
+{
+    const struct held *held = find_held(of(ctx), tid);
+    uint8_t raw[CAIRN_PRSTATUS_MAX];
+    size_t size = 0;
+    int code = held ? cairn_tracer_prstatus(held->tracer, tid, raw, &size, err)
+                    : read_regs(tid, raw, &size, err);
+    if (code == CAIRN_OK && !cairn_target_regs((struct cairn_span){raw, size}, false, ret_regs))
+        code = cairn_fail(err, CAIRN_E_SUPPORT,
+                          "thread %d: %zu bytes of registers, of no CPU that is known here", tid,
+                          size);
+    return code;
+}
+
+static void done(void *ctx)
+{
+    struct pid_target *p = of(ctx);
+    while (p->n_held)
+        release(p, p->held[p->n_held - 1].tid);
+    cairn_free(p->held);
+    cairn_mem_close(&p->mem);
+    cairn_target_done(&p->target);
+    cairn_free(p);
+}
+
+static int open_parts(struct pid_target *p, const struct cairn_unwind_opts *opts,
+                      struct cairn_err *err)
+{
+    char root[32];
+    snprintf(root, sizeof root, "/proc/%d/root", p->pid);
+    int code = cairn_mem_open(p->pid, &p->mem, err);
+    if (code == CAIRN_OK)
+        code = cairn_target_init(&p->target, opts, root, err);
+    return code == CAIRN_OK ? read_maps(p, err) : code;
+}
+
+int cairn_unwind_space_open_pid(int pid, const struct cairn_unwind_opts *opts,
+                                struct cairn_unwind_space **ret_space, struct cairn_err *err)
+{
+    static const struct cairn_space_kind kind = {
+        .done = done,
+        .refresh = refresh,
+        .begin = begin,
+        .threads = threads,
+        .hold = hold,
+        .release = release,
+        .regs = regs,
+    };
+    struct pid_target *p = cairn_alloc(1, sizeof *p);
+    if (!p)
+        return cairn_fail_memory(err);
+    p->pid = pid;
+    p->mem.fd = -1;
+    p->target.memory = (struct cairn_memory){.read = read_memory, .ctx = p};
+    p->target.open_mapped = open_mapped;
+    const struct cairn_unwind_accessors accessors = {
+        .size = sizeof accessors,
+        .ctx = p,
+        .read = accessor_read,
+        .find = accessor_find,
+    };
+    int code = open_parts(p, opts, err);
+    if (code == CAIRN_OK)
+        code = cairn_space_make(&accessors, &kind, ret_space, err);
+    if (code < 0)
+        done(p);
+    return code;
+}

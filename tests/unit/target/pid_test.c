@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Children that stand where a test wants them to, and this process's own files. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cairn/unwind.h>
+
+#include "support/test.h"
+
+enum { TIMEOUT_MS = 5000, DEEP = 30 };
+
+static volatile int sink;
+
+__attribute__((noinline)) void test_deepest(void);
+__attribute__((noinline)) int test_deep(int n);
+
+void test_deepest(void)
+{
+    while (sink >= 0)
+        pause();
+}
+
+int test_deep(int n)
+{
+    if (n == 0)
+        test_deepest();
+    else
+        sink += test_deep(n - 1);
+    return sink + n;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    sink = test_deep(3);
+}
+
+static void be_deep(void)
+{
+    sink = test_deep(DEEP);
+}
+
+static void be_in_a_handler(void)
+{
+    static uint8_t stack[65536];
+    const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_flags = SA_ONSTACK};
+    action.sa_handler = on_signal;
+    sigaltstack(&other, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    raise(SIGUSR1);
+}
+
+/* The child has gone as far as it goes when it sleeps. */
+static void wait_asleep(pid_t child)
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+    for (int i = 0; i < TIMEOUT_MS && !strstr(text, ") S "); i++) {
+        FILE *f = fopen(path, "re");
+        assert_non_null(f);
+        assert_non_null(fgets(text, sizeof text, f));
+        fclose(f);
+        usleep(1000);
+    }
+    assert_contains(text, ") S ");
+}
+
+static pid_t start(void (*fn)(void))
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        fn();
+        _exit(0);
+    }
+    wait_asleep(child);
+    return child;
+}
+
+static void finish(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+struct found {
+    int n_frames, n_deep, n_signal, n_exact;
+    bool deepest, main_seen;
+    enum cairn_unwind_end end;
+};
+
+static struct found walk(struct cairn_unwind_space *space, int tid)
+{
+    struct cairn_cursor_regs regs;
+    struct cairn_cursor cursor;
+    struct cairn_err err;
+    struct found found = {0};
+    assert_ok(cairn_unwind_thread_regs(space, tid, &regs, &err), err);
+    assert_ok(cairn_cursor_init(&cursor, space, &regs, &err), err);
+    do {
+        struct cairn_cursor_frame frame;
+        char name[64] = "";
+        uint64_t offset;
+        cairn_cursor_frame(&cursor, &frame);
+        (void)cairn_cursor_proc_name(&cursor, name, sizeof name, &offset);
+        found.n_frames++;
+        found.n_signal += frame.signal;
+        found.n_exact += frame.exact;
+        found.n_deep += strcmp(name, "test_deep") == 0;
+        found.deepest |= strcmp(name, "test_deepest") == 0;
+        found.main_seen |= strcmp(name, "main") == 0;
+    } while (cairn_cursor_step(&cursor));
+    found.end = cairn_cursor_end(&cursor);
+    return found;
+}
+
+static struct cairn_unwind_space *open_pid(pid_t child)
+{
+    struct cairn_unwind_space *space;
+    struct cairn_err err;
+    assert_ok(cairn_unwind_space_open_pid(child, NULL, &space, &err), err);
+    return space;
+}
+
+static void every_frame_of_a_child_is_found(void **state)
+{
+    (void)state;
+    pid_t child = start(be_deep);
+    struct cairn_unwind_space *space = open_pid(child);
+    struct cairn_cursor_regs regs;
+    struct cairn_err err;
+    size_t n = 0;
+    int tid = 0;
+    assert_ok(cairn_unwind_threads(space, &tid, 1, &n, &err), err);
+    assert_int_equal(n, 1);
+    assert_int_equal(tid, child);
+    assert_fails(cairn_unwind_thread_regs(space, child, &regs, &err), CAIRN_E_ARG, err,
+                 "is not stopped");
+    for (int round = 0; round < 3; round++) {
+        assert_ok(cairn_unwind_hold(space, child, TIMEOUT_MS, &err), err);
+        assert_ok(cairn_unwind_hold(space, child, TIMEOUT_MS, &err), err); /* twice is once */
+        struct found found = walk(space, child);
+        assert_int_equal(found.n_deep, DEEP + 1);
+        assert_true(found.deepest);
+        assert_true(found.main_seen);
+        assert_int_equal(found.end, CAIRN_END_OUTERMOST);
+        cairn_unwind_release(space, child);
+        wait_asleep(child);
+        if (round == 1)
+            cairn_unwind_space_refresh(space);
+    }
+    cairn_unwind_space_free(space);
+    finish(child);
+}
+
+static void a_handler_on_a_stack_of_its_own_is_walked_through(void **state)
+{
+    (void)state;
+    pid_t child = start(be_in_a_handler);
+    struct cairn_unwind_space *space = open_pid(child);
+    struct cairn_err err;
+    assert_ok(cairn_unwind_hold(space, child, TIMEOUT_MS, &err), err);
+    struct found found = walk(space, child);
+    assert_int_equal(found.n_deep, 4);
+    assert_int_equal(found.n_signal, 1);
+    assert_int_equal(found.n_exact, 2); /* where the CPU is, and where the signal struck */
+    assert_true(found.main_seen);
+    assert_int_equal(found.end, CAIRN_END_OUTERMOST);
+    cairn_unwind_space_free(space); /* lets it go, too */
+    wait_asleep(child);
+    finish(child);
+}
+
+static void a_thread_that_the_caller_traces_needs_no_holding(void **state)
+{
+    (void)state;
+    pid_t child = start(be_deep);
+    struct cairn_unwind_space *space = open_pid(child);
+    struct cairn_err err;
+    int status;
+    assert_int_equal(ptrace(PTRACE_ATTACH, child, NULL, NULL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_ok(cairn_unwind_hold(space, child, TIMEOUT_MS, &err), err);
+    assert_int_equal(walk(space, child).n_deep, DEEP + 1);
+    cairn_unwind_release(space, child); /* it is not ours */
+    assert_int_equal(walk(space, child).n_deep, DEEP + 1);
+    cairn_unwind_space_free(space);
+    assert_int_equal(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
+    finish(child);
+}
+
+static void a_process_that_is_gone_is_missing(void **state)
+{
+    (void)state;
+    pid_t child = start(be_deep);
+    struct cairn_unwind_space *space = open_pid(child), *other;
+    struct cairn_err err;
+    finish(child);
+    assert_fails(cairn_unwind_hold(space, child, TIMEOUT_MS, &err), CAIRN_E_MISSING, err, "");
+    assert_fails(cairn_unwind_space_open_pid(child, NULL, &other, &err), CAIRN_E_MISSING, err,
+                 "pid");
+    cairn_unwind_space_free(space);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_frame_of_a_child_is_found),
+        cmocka_unit_test(a_handler_on_a_stack_of_its_own_is_walked_through),
+        cmocka_unit_test(a_thread_that_the_caller_traces_needs_no_holding),
+        cmocka_unit_test(a_process_that_is_gone_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
