@@ -159,14 +159,15 @@ int cairn_index_unit_settle(struct cairn_index_unit *u, struct cairn_index_memor
     u->paths = cairn_alloc(t->lines.n_files + 1, sizeof *u->paths);
     struct cairn_unit_record *records = cairn_index_memory_take(memory, t->n, sizeof *t->records);
     bool *spoken_of = cairn_alloc(t->lines.n_files + 1, sizeof *spoken_of);
-    if (u->starts && u->files && u->paths && records && spoken_of) {
+    u->nodes = cairn_realloc(NULL, t->functions.n_nodes, sizeof *u->nodes);
+    if (u->starts && u->files && u->paths && records && spoken_of && u->nodes) {
         memset(u->files, 0, (t->lines.n_files + 1) * sizeof *u->files);
         take_records(u, records, spoken_of);
         code = take_paths(u, spoken_of);
         u->records = records;
-        u->nodes = t->functions.nodes;
         u->n_nodes = (uint32_t)t->functions.n_nodes;
-        t->functions.nodes = NULL;
+        if (u->n_nodes)
+            memcpy(u->nodes, t->functions.nodes, u->n_nodes * sizeof *u->nodes);
     }
     cairn_free(spoken_of);
     cairn_buffer_done(&u->text);

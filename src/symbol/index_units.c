@@ -140,8 +140,8 @@ static void read_unit(void *ctx, size_t i, unsigned thread)
     struct cairn_err why = {0};
     if (!u->described)
         return;
-    int code = cairn_unit_table_new(&units->module->dwarf, u->unit, u->home, u->described,
-                                    &u->table, &why);
+    int code = cairn_unit_table_new_in(&units->module->dwarf, u->unit, u->home, u->described,
+                                       &units->scratches[thread], &u->table, &why);
     if (code < 0 && code != CAIRN_E_NOMEM) {
         u->damage = cairn_alloc(1, sizeof *u->damage);
         if (u->damage)
@@ -207,8 +207,10 @@ void cairn_index_units_done(struct cairn_index_units *units)
 {
     for (size_t i = 0; i < units->n; i++)
         cairn_index_unit_drop(&units->units[i]);
-    for (unsigned i = 0; i < CAIRN_INDEX_THREADS_MAX; i++)
+    for (unsigned i = 0; i < CAIRN_INDEX_THREADS_MAX; i++) {
         cairn_index_memory_done(&units->memories[i]);
+        cairn_unit_scratch_done(&units->scratches[i]);
+    }
     cairn_free(units->units);
     *units = (struct cairn_index_units){0};
 }

@@ -12,6 +12,7 @@ struct cairn_index_units {
     struct cairn_index_unit *units; /* in the order of .debug_info */
     size_t n;
     struct cairn_index_memory memories[CAIRN_INDEX_THREADS_MAX];
+    struct cairn_unit_scratch scratches[CAIRN_INDEX_THREADS_MAX];
 };
 
 /* Lists the units that aranges or root DIEs say something of, and opens all that threads will look
