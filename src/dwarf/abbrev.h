@@ -14,7 +14,7 @@
 #include "base/table.h"
 #include "dwarf/sections.h"
 
-/* The values of a DIE that someone asks for; which tags keep which: abbrev.c. */
+/* The values of a DIE that someone asks for; which tags keep which: abbrev_wants.c. */
 enum cairn_dwarf_want {
     CAIRN_DWARF_SIBLING,
     CAIRN_DWARF_NAME,
@@ -39,11 +39,20 @@ enum cairn_dwarf_want {
     CAIRN_DWARF_NOTHING = CAIRN_DWARF_N_WANTS, /* cross the form, keep nothing */
 };
 
+/* How far a form reaches: its bytes where their number is fixed, up to 16, else one of these. */
+enum cairn_dwarf_shape {
+    CAIRN_DWARF_SHAPE_LEB = 32, /* up to a byte below 0x80 */
+    CAIRN_DWARF_SHAPE_STRING,   /* up to a NUL */
+    CAIRN_DWARF_SHAPE_BLOCK,    /* a LEB128 length, and as many bytes */
+    CAIRN_DWARF_SHAPE_RARE
+};
+
 struct cairn_dwarf_step {
     uint16_t skip; /* bytes before the form */
     uint16_t form;
-    uint32_t want;
-    int64_t implicit; /* the value itself, for DW_FORM_implicit_const */
+    uint8_t want;
+    uint8_t shape;
+    uint32_t implicit; /* index of the value itself, for DW_FORM_implicit_const */
 };
 
 enum cairn_dwarf_abbrev_kind {
@@ -54,18 +63,21 @@ enum cairn_dwarf_abbrev_kind {
 };
 
 struct cairn_dwarf_abbrev {
-    uint64_t code;
-    uint32_t first_step, n_steps;
-    uint32_t tail; /* bytes behind the last step */
+    uint32_t first_step;
+    uint16_t n_steps;
+    uint16_t tail; /* bytes behind the last step */
     uint16_t tag;
     uint8_t children; /* bool */
     uint8_t kind;     /* enum cairn_dwarf_abbrev_kind */
 };
 
+/* Of one table; the arrays lie behind it in one piece of memory, since there are thousands of them.
+ */
 struct cairn_dwarf_abbrevs {
     struct cairn_dwarf_abbrev *abbrevs;
     struct cairn_dwarf_step *steps;
-    size_t n, cap, n_steps, cap_steps;
+    int64_t *implicit; /* the first is 0, for steps without one */
+    size_t n, n_steps, n_implicit;
     bool sequential;         /* codes are 1, 2, 3, ... as every compiler writes them */
     struct cairn_table find; /* code -> index, where they are not */
 };
@@ -77,19 +89,29 @@ struct cairn_dwarf_sizes {
     uint8_t address_size; /* 2, 4 or 8 */
 };
 
+/* Where tables are made, one after the other; zeros to begin with. */
+struct cairn_dwarf_abbrev_maker {
+    struct cairn_dwarf_abbrevs made;
+    uint64_t *codes;
+    size_t cap, cap_steps, cap_implicit, cap_codes;
+    struct cairn_dwarf_sizes sizes;
+    uint8_t form_bytes[128]; /* with these sizes; UINT8_MAX: that stands in the data */
+};
+
+void cairn_dwarf_abbrev_maker_done(struct cairn_dwarf_abbrev_maker *maker);
+
 /* Compiles the table at `off` of .debug_abbrev. CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_NOMEM. */
 int cairn_dwarf_abbrevs_read(const struct cairn_dwarf *d, uint64_t off,
-                             struct cairn_dwarf_sizes sizes,
+                             struct cairn_dwarf_sizes sizes, struct cairn_dwarf_abbrev_maker *maker,
                              struct cairn_dwarf_abbrevs **ret_abbrevs, struct cairn_err *err);
 
-/* Crosses the table up to one code and compiles that abbreviation alone into `one`, which can be
- * used again for the next; `*ret_crossed` counts the bytes. Errors as above, and CAIRN_E_FORMAT
- * where there is no such code. Release it with cairn_dwarf_abbrevs_done(). */
+/* Crosses the table up to one code and compiles that abbreviation alone, the first of
+ * `maker->made`; `*ret_crossed` counts the bytes. Errors as above, and CAIRN_E_FORMAT where there
+ * is no such code. */
 int cairn_dwarf_abbrevs_read_one(const struct cairn_dwarf *d, uint64_t off,
                                  struct cairn_dwarf_sizes sizes, uint64_t code,
-                                 struct cairn_dwarf_abbrevs *one, uint64_t *ret_crossed,
+                                 struct cairn_dwarf_abbrev_maker *maker, uint64_t *ret_crossed,
                                  struct cairn_err *err);
-void cairn_dwarf_abbrevs_done(struct cairn_dwarf_abbrevs *abbrevs);
 void cairn_dwarf_abbrevs_free(struct cairn_dwarf_abbrevs *abbrevs); /* accepts NULL */
 
 const struct cairn_dwarf_abbrev *

@@ -206,11 +206,30 @@ static enum cairn_cfi_damage read_cie(const struct cairn_cfi *cfi, uint64_t off,
     return CAIRN_CFI_SOUND;
 }
 
-/* The function's range. Nearly always two numbers of 4 bytes, the first counted from itself. */
+/* What compilers write: two numbers of 4 bytes, the first counted from itself. */
+static bool read_usual_range(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
+                             struct cairn_reader *r, struct cairn_fde *fde)
+{
+    if (cie->pointer_encoding != (CAIRN_DW_EH_PE_PCREL | CAIRN_DW_EH_PE_SDATA4) ||
+        cie->address_size != 8 || cie->segment_size || cairn_reader_left(r) < 8)
+        return false;
+    uint64_t at = cfi->vaddr + r->pos;
+    int32_t distance = (int32_t)cairn_reader_u32(r);
+    uint32_t size = cairn_reader_u32(r);
+    fde->from = at + (uint64_t)(int64_t)distance;
+    fde->to = fde->from + size;
+    if (distance && size <= INT32_MAX && fde->to >= fde->from)
+        return true;
+    r->pos -= 8; /* for the long way to judge */
+    return false;
+}
+
 static enum cairn_cfi_damage read_range(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
                                         struct cairn_reader *r, struct cairn_fde *fde)
 {
     uint64_t size = 0;
+    if (read_usual_range(cfi, cie, r, fde))
+        return CAIRN_CFI_SOUND;
     cairn_reader_skip(r, cie->segment_size);
     struct cairn_cfi_bases bases = bases_of(cfi, cie);
     enum cairn_cfi_damage damage =

@@ -316,6 +316,14 @@ cairn_cfi_program_run(const struct cairn_cfi_program *program, const struct cair
             return CAIRN_CFI_DAMAGED;
         if (delta && !sink->advance(ctx, vaddr))
             return CAIRN_CFI_STOPPED;
+        /* What nearly always follows, in two bytes. */
+        if (o.end - o.p >= 2 && o.p[0] == CAIRN_DW_CFA_DEF_CFA_OFFSET && o.p[1] < 0x80) {
+            struct cairn_cfi_rule *cfa = sink->cfa(ctx);
+            if (cfa->where != CAIRN_CFI_IN_REG)
+                return CAIRN_CFI_DAMAGED;
+            cfa->value = o.p[1];
+            o.p += 2;
+        }
     }
     return CAIRN_CFI_DONE;
 }

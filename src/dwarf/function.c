@@ -114,6 +114,13 @@ static int add_scope(struct walk *w, const struct cairn_dwarf_die *die, struct l
     return CAIRN_OK;
 }
 
+/* A type that holds declarations only, where it stands outside of functions. */
+static inline bool is_type_of_c(const struct cairn_dwarf_abbrev *a)
+{
+    return a->kind == CAIRN_DWARF_SCOPE && a->tag != CAIRN_DW_TAG_NAMESPACE &&
+           a->tag != CAIRN_DW_TAG_MODULE;
+}
+
 /* May the whole subtree be left out, and does the DIE say where it ends? */
 static bool skip_children(struct walk *w, const struct cairn_dwarf_die *die,
                           const struct level *below)
@@ -121,8 +128,7 @@ static bool skip_children(struct walk *w, const struct cairn_dwarf_die *die,
     const struct cairn_dwarf_abbrev *a = die->abbrev;
     uint64_t sibling;
     bool no_code = a->kind == CAIRN_DWARF_NO_CODE || a->tag == CAIRN_DW_TAG_ENUMERATION_TYPE ||
-                   (a->kind == CAIRN_DWARF_SCOPE && a->tag != CAIRN_DW_TAG_NAMESPACE &&
-                    a->tag != CAIRN_DW_TAG_MODULE && w->unit->is_c_family && !below->function);
+                   (is_type_of_c(a) && w->unit->is_c_family && !below->function);
     if (!no_code || !a->children || !cairn_dwarf_die_sibling(w->unit, die, w->r.pos, &sibling))
         return false;
     w->r.pos = (size_t)sibling;
@@ -166,13 +172,140 @@ static int fail_damaged(struct walk *w, uint64_t off)
                       (unsigned long long)off);
 }
 
-/* Budget: a DIE that nobody wants costs its code, one look at its abbreviation, and an addition per
- * run of fixed-size values. */
+/* What a DIE's sibling is where only that is asked for: a number of 4 bytes as every compiler
+ * writes it; 0: none. */
+struct crossed {
+    const uint8_t *at; /* behind the DIE; NULL: not as simple as all that, or damaged */
+    uint32_t sibling;
+};
+
+/* The bytes of a form at `at`, or SIZE_MAX where they are not all there or not simple. */
+static inline size_t shape_bytes(uint8_t shape, const uint8_t *at, const uint8_t *end)
+{
+    size_t left = (size_t)(end - at), n = 0;
+    switch (shape) {
+    case CAIRN_DWARF_SHAPE_LEB:
+        while (n < left && n < 4 && at[n] & 0x80)
+            n++;
+        return n < left && n < 4 ? n + 1 : SIZE_MAX;
+    case CAIRN_DWARF_SHAPE_STRING:
+        while (n < left && at[n])
+            n++;
+        return n < left ? n + 1 : SIZE_MAX;
+    case CAIRN_DWARF_SHAPE_BLOCK:
+        return left && at[0] < 0x80 && left > at[0] ? 1u + at[0] : SIZE_MAX;
+    case CAIRN_DWARF_SHAPE_RARE:
+        return SIZE_MAX;
+    default:
+        return shape <= left ? shape : SIZE_MAX;
+    }
+}
+
+/* Crosses the values of a DIE of which nothing is wanted but where its sibling is. */
+static inline struct crossed cross(const struct cairn_dwarf_abbrevs *t,
+                                   const struct cairn_dwarf_abbrev *a, const uint8_t *at,
+                                   const uint8_t *end)
+{
+    struct crossed crossed = {NULL, 0};
+    const struct cairn_dwarf_step *step = t->steps + a->first_step;
+    for (uint32_t i = 0; i < a->n_steps; i++, step++) {
+        if ((size_t)(end - at) < step->skip)
+            return crossed;
+        at += step->skip;
+        size_t n = shape_bytes(step->shape, at, end);
+        if (n == SIZE_MAX)
+            return crossed;
+        if (step->want == CAIRN_DWARF_SIBLING && step->form == CAIRN_DW_FORM_REF4)
+            memcpy(&crossed.sibling, at, sizeof crossed.sibling);
+        at += n;
+    }
+    if ((size_t)(end - at) >= a->tail)
+        crossed.at = at + a->tail;
+    return crossed;
+}
+
+/* Is there nothing to keep of the DIE? `*ret_skip`: nor of what is below it. */
+static inline bool is_plain(const struct walk *w, const struct cairn_dwarf_abbrev *a,
+                            bool *ret_skip)
+{
+    *ret_skip = a->children && a->kind != CAIRN_DWARF_OTHER;
+    if (a->kind != CAIRN_DWARF_SCOPE || !a->children)
+        return a->kind != CAIRN_DWARF_FUNCTION;
+    return w->unit->is_c && !w->levels[w->depth].function && is_type_of_c(a);
+}
+
+/* The code at `*at`, which moves behind it; SIZE_MAX: cut off, or of more than two bytes. */
+static inline size_t take_code(const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *p = *at;
+    size_t code = *p++;
+    if (code & 0x80) {
+        if (p == end || *p & 0x80)
+            return SIZE_MAX;
+        code = (code & 0x7f) | (size_t)*p++ << 7;
+    }
+    *at = p;
+    return code;
+}
+
+/*
+ * Crosses DIEs while they are plain; all that changes is held in registers. It stops before the
+ * first that is not, and before whatever is odd: walk_dies() then says what is wrong with it.
+ *
+ * Budget: a DIE costs its code, one look at its abbreviation, and an addition per run of fixed-size
+ * values.
+ */
+static void walk_plain(struct walk *w)
+{
+    const struct cairn_dwarf_unit *unit = w->unit;
+    const struct cairn_dwarf_abbrevs *t = unit->abbrevs;
+    const uint8_t *data = w->r.bytes.data, *at = data + w->r.pos, *end = data + w->r.bytes.size;
+    unsigned depth = w->depth;
+    while (at < end) {
+        const uint8_t *next = at;
+        size_t code = take_code(&next, end);
+        if (!code && depth > 1 && !w->levels[depth].own) {
+            depth--;
+            at = next;
+            continue;
+        }
+        if (code - 1 >= t->n)
+            break;
+        const struct cairn_dwarf_abbrev *a = &t->abbrevs[code - 1];
+        bool skip;
+        w->depth = depth;
+        if (!is_plain(w, a, &skip))
+            break;
+        struct crossed crossed = cross(t, a, next, end);
+        if (!crossed.at)
+            break;
+        if (skip) {
+            if (crossed.sibling >= unit->end - unit->off ||
+                data + unit->off + crossed.sibling < crossed.at)
+                break;
+            crossed.at = data + unit->off + crossed.sibling;
+        } else if (a->children) {
+            if (depth >= DEPTH_MAX)
+                break;
+            w->levels[depth + 1] = w->levels[depth];
+            w->levels[++depth].own = 0;
+        }
+        at = crossed.at;
+    }
+    w->depth = depth;
+    w->r.pos = (size_t)(at - data);
+}
+
 static int walk_dies(struct walk *w)
 {
     struct cairn_dwarf_die die;
     const struct cairn_dwarf_unit *unit = w->unit;
+    const bool simple = unit->abbrevs->sequential && !w->r.swap;
     while (cairn_reader_more(&w->r)) {
+        if (simple && w->depth)
+            walk_plain(w);
+        if (!cairn_reader_more(&w->r))
+            break;
         if (!cairn_dwarf_die_begin(&w->r, unit, &die))
             return fail_damaged(w, die.off);
         if (!die.abbrev) {
@@ -209,29 +342,37 @@ static void close_scopes(struct walk *w)
         leave(w);
 }
 
-int cairn_dwarf_functions_read(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
-                               struct cairn_dwarf_functions *ret_functions, struct cairn_err *err)
+int cairn_dwarf_functions_read_again(const struct cairn_dwarf *d,
+                                     const struct cairn_dwarf_unit *unit,
+                                     struct cairn_dwarf_functions *functions, struct cairn_err *err)
 {
-    struct cairn_dwarf_functions functions = {0};
     struct walk w;
     w.d = d;
     w.unit = unit;
-    w.out = &functions;
+    w.out = functions;
     w.ranges = (struct cairn_dwarf_ranges){0};
     w.r = cairn_dwarf_unit_reader(d, unit, unit->dies);
     w.err = err;
     w.ranges_code = CAIRN_OK;
     w.depth = 0;
     w.levels[0] = (struct level){0};
+    functions->n_nodes = functions->n_intervals = functions->n_scopes = 0;
     int code = walk_dies(&w);
     close_scopes(&w);
     cairn_dwarf_ranges_done(&w.ranges);
-    if (code == CAIRN_E_NOMEM) {
-        cairn_dwarf_functions_done(&functions);
-        return code;
-    }
-    *ret_functions = functions;
     return code < 0 ? code : w.ranges_code;
+}
+
+int cairn_dwarf_functions_read(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                               struct cairn_dwarf_functions *ret_functions, struct cairn_err *err)
+{
+    struct cairn_dwarf_functions functions = {0};
+    int code = cairn_dwarf_functions_read_again(d, unit, &functions, err);
+    if (code == CAIRN_E_NOMEM)
+        cairn_dwarf_functions_done(&functions);
+    else
+        *ret_functions = functions;
+    return code;
 }
 
 void cairn_dwarf_functions_done(struct cairn_dwarf_functions *functions)

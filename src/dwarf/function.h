@@ -53,6 +53,12 @@ struct cairn_dwarf_functions {
  */
 int cairn_dwarf_functions_read(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                                struct cairn_dwarf_functions *ret_functions, struct cairn_err *err);
+
+/* The same, in memory that `functions` has from the unit before it. */
+int cairn_dwarf_functions_read_again(const struct cairn_dwarf *d,
+                                     const struct cairn_dwarf_unit *unit,
+                                     struct cairn_dwarf_functions *functions,
+                                     struct cairn_err *err);
 void cairn_dwarf_functions_done(struct cairn_dwarf_functions *functions);
 
 #endif /* CAIRN_DWARF_FUNCTION_H */

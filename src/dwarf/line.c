@@ -115,18 +115,25 @@ static void run(struct cairn_dwarf_line_machine *m)
     }
 }
 
+int cairn_dwarf_lines_read_again(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                                 struct cairn_dwarf_lines *lines, struct cairn_err *err)
+{
+    struct cairn_dwarf_line_machine m;
+    lines->n_rows = lines->n_files = lines->n_dirs = 0;
+    if (unit->line_off == UINT64_MAX)
+        return CAIRN_OK;
+    int code = cairn_dwarf_line_machine_begin(&m, d, unit, lines, err);
+    if (code < 0)
+        return code;
+    run(&m);
+    return cairn_dwarf_line_machine_end(&m, err);
+}
+
 int cairn_dwarf_lines_read(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                            struct cairn_dwarf_lines *ret_lines, struct cairn_err *err)
 {
     struct cairn_dwarf_lines lines = {0};
-    struct cairn_dwarf_line_machine m;
-    int code = CAIRN_OK;
-    if (unit->line_off != UINT64_MAX)
-        code = cairn_dwarf_line_machine_begin(&m, d, unit, &lines, err);
-    if (unit->line_off != UINT64_MAX && code == CAIRN_OK) {
-        run(&m);
-        code = cairn_dwarf_line_machine_end(&m, err);
-    }
+    int code = cairn_dwarf_lines_read_again(d, unit, &lines, err);
     if (code == CAIRN_E_NOMEM)
         cairn_dwarf_lines_done(&lines);
     else

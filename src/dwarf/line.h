@@ -40,6 +40,10 @@ struct cairn_dwarf_lines {
  */
 int cairn_dwarf_lines_read(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                            struct cairn_dwarf_lines *ret_lines, struct cairn_err *err);
+
+/* The same, in memory that `lines` has from the unit before it. */
+int cairn_dwarf_lines_read_again(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                                 struct cairn_dwarf_lines *lines, struct cairn_err *err);
 void cairn_dwarf_lines_done(struct cairn_dwarf_lines *lines);
 
 #endif /* CAIRN_DWARF_LINE_H */

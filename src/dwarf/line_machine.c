@@ -61,6 +61,8 @@ static void end_sequence(struct cairn_dwarf_line_machine *m)
     } else {
         m->sequences[m->n_sequences++] = (struct cairn_dwarf_sequence){
             m->lines->rows[first].low, (uint32_t)high, (uint32_t)first, (uint32_t)n};
+        /* Its end will stand behind its rows: where sequences are in order, nothing moves up. */
+        cairn_dwarf_line_push(m, (struct cairn_dwarf_row){0});
     }
     begin_sequence(m);
 }
@@ -196,16 +198,27 @@ static size_t append_sequence(struct cairn_dwarf_row *rows, size_t n,
     return n;
 }
 
+static bool are_in_order(const struct cairn_dwarf_line_machine *m)
+{
+    for (size_t i = 1; i < m->n_sequences; i++)
+        if (m->sequences[i].low < m->sequences[i - 1].low)
+            return false;
+    return true;
+}
+
 /* All rows of the whole sequences, in order of address. */
 static int flatten(struct cairn_dwarf_line_machine *m)
 {
     struct cairn_dwarf_lines *lines = m->lines;
-    if (cairn_dwarf_sort(m->sequences, m->n_sequences, sizeof *m->sequences) < 0)
-        return CAIRN_E_NOMEM;
-    size_t cap = lines->n_rows + m->n_sequences, n = 0;
-    struct cairn_dwarf_row *rows = cairn_realloc(NULL, cap ? cap : 1, sizeof *rows);
-    if (!rows)
-        return CAIRN_E_NOMEM;
+    struct cairn_dwarf_row *rows = lines->rows;
+    size_t n = 0;
+    if (!are_in_order(m)) {
+        rows = cairn_realloc(NULL, lines->n_rows, sizeof *rows);
+        if (!rows || cairn_dwarf_sort(m->sequences, m->n_sequences, sizeof *m->sequences) < 0) {
+            cairn_free(rows);
+            return CAIRN_E_NOMEM;
+        }
+    }
     uint32_t reached = 0;
     for (size_t i = 0; i < m->n_sequences; i++) {
         const struct cairn_dwarf_sequence *s = &m->sequences[i];
@@ -214,10 +227,12 @@ static int flatten(struct cairn_dwarf_line_machine *m)
         n = append_sequence(rows, n, lines->rows, s, s->low > reached ? s->low : reached);
         reached = s->high;
     }
-    cairn_free(lines->rows);
-    lines->rows = rows;
+    if (rows != lines->rows) {
+        cairn_free(lines->rows);
+        lines->rows = rows;
+        lines->cap_rows = lines->n_rows;
+    }
     lines->n_rows = n;
-    lines->cap_rows = cap;
     return CAIRN_OK;
 }
 

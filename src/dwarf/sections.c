@@ -32,9 +32,9 @@ bool cairn_dwarf_place(const struct cairn_dwarf *d, uint64_t low, uint64_t high,
     return true;
 }
 
-/* Radix sort by digits of 11 bits: a unit's addresses are dense, so that mostly two of the three
- * passes find more than one digit. */
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, RECORD_MAX = 32 };
+/* Radix sort: a unit's addresses are dense, so that mostly two of three passes find more than one
+ * digit. A few records are not worth the counters of many digits. */
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, FEW = 1024, FEW_BITS = 8, RECORD_MAX = 32 };
 
 static uint32_t key_of(const uint8_t *record)
 {
@@ -63,40 +63,54 @@ static void insertion_sort(uint8_t *records, size_t n, size_t size)
     }
 }
 
-/* One stable pass; false where all records share the digit, and nothing was moved. Inlined, so that
- * a record of a size that the compiler knows is moved without a call. */
-static inline __attribute__((always_inline)) bool
-sort_digit_of(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned shift)
+/* One stable pass by `bits` bits. Inlined, so that a record of a size that the compiler knows is
+ * moved without a call. */
+static inline __attribute__((always_inline)) void sort_digit_of(const uint8_t *from, uint8_t *to,
+                                                                size_t n, size_t size,
+                                                                unsigned shift, unsigned bits)
 {
-    size_t start[DIGITS] = {0};
+    uint32_t start[DIGITS];
+    const uint32_t n_digits = 1u << bits;
+    memset(start, 0, n_digits * sizeof *start);
     for (size_t i = 0; i < n; i++)
-        start[key_of(from + i * size) >> shift & (DIGITS - 1)]++;
-    if (start[key_of(from) >> shift & (DIGITS - 1)] == n)
-        return false;
-    for (size_t digit = 0, sum = 0; digit < DIGITS; digit++) {
-        size_t count = start[digit];
+        start[key_of(from + i * size) >> shift & (n_digits - 1)]++;
+    for (uint32_t digit = 0, sum = 0; digit < n_digits; digit++) {
+        uint32_t count = start[digit];
         start[digit] = sum;
         sum += count;
     }
     for (size_t i = 0; i < n; i++) {
         const uint8_t *record = from + i * size;
-        memcpy(to + start[key_of(record) >> shift & (DIGITS - 1)]++ * size, record, size);
+        memcpy(to + (size_t)start[key_of(record) >> shift & (n_digits - 1)]++ * size, record, size);
     }
-    return true;
 }
 
-static bool sort_digit(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned shift)
+static void sort_digit(const uint8_t *from, uint8_t *to, size_t n, size_t size, unsigned shift,
+                       unsigned bits)
 {
     switch (size) {
     case 8:
-        return sort_digit_of(from, to, n, 8, shift);
+        sort_digit_of(from, to, n, 8, shift, bits);
+        break;
     case 12:
-        return sort_digit_of(from, to, n, 12, shift);
+        sort_digit_of(from, to, n, 12, shift, bits);
+        break;
     case 16:
-        return sort_digit_of(from, to, n, 16, shift);
+        sort_digit_of(from, to, n, 16, shift, bits);
+        break;
     default:
-        return sort_digit_of(from, to, n, size, shift);
+        sort_digit_of(from, to, n, size, shift, bits);
+        break;
     }
+}
+
+/* The bits in which not all keys are the same. */
+static uint32_t differing_bits(const uint8_t *records, size_t n, size_t size)
+{
+    uint32_t first = key_of(records), differing = 0;
+    for (size_t i = 1; i < n; i++)
+        differing |= key_of(records + i * size) ^ first;
+    return differing;
 }
 
 int cairn_dwarf_sort(void *records, size_t n, size_t size)
@@ -107,13 +121,16 @@ int cairn_dwarf_sort(void *records, size_t n, size_t size)
         insertion_sort(records, n, size);
         return CAIRN_OK;
     }
-    uint8_t *spare = cairn_realloc(NULL, n, size);
+    uint8_t *spare = n < UINT32_MAX ? cairn_realloc(NULL, n, size) : NULL;
     if (!spare)
         return CAIRN_E_NOMEM;
     uint8_t *from = records, *to = spare;
-    for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
-        if (!sort_digit(from, to, n, size, shift))
+    const unsigned bits = n < FEW ? FEW_BITS : DIGIT_BITS;
+    const uint32_t differing = differing_bits(records, n, size);
+    for (unsigned shift = 0; shift < 32; shift += bits) {
+        if (!(differing >> shift & ((1u << bits) - 1)))
             continue;
+        sort_digit(from, to, n, size, shift, bits);
         uint8_t *swapped = from;
         from = to;
         to = swapped;

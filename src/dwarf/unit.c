@@ -26,7 +26,8 @@ int cairn_dwarf_unit_read_abbrevs(struct cairn_dwarf_units *units, struct cairn_
                    sizeof *units->tables) < 0)
         return cairn_fail_memory(err);
     struct cairn_dwarf_abbrevs *table;
-    int code = cairn_dwarf_abbrevs_read(units->d, unit->abbrev_off, unit->sizes, &table, err);
+    int code = cairn_dwarf_abbrevs_read(units->d, unit->abbrev_off, unit->sizes, &units->maker,
+                                        &table, err);
     if (code < 0)
         return code;
     if (cairn_table_set(&units->table_of, key, (uint32_t)units->n_tables) < 0) {

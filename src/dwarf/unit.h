@@ -81,8 +81,9 @@ struct cairn_dwarf_units {
 
     struct cairn_dwarf_abbrevs **tables; /* shared by units that point to the same */
     size_t n_tables, cap_tables;
-    struct cairn_table table_of; /* offset and sizes -> index in tables */
-    uint64_t abbrev_bytes;       /* that all tables were read from, at least */
+    struct cairn_dwarf_abbrev_maker maker; /* what they were made in */
+    struct cairn_table table_of;           /* offset and sizes -> index in tables */
+    uint64_t abbrev_bytes;                 /* that all tables were read from, at least */
 };
 
 /* Knows no unit yet, reads nothing; `d` is borrowed until cairn_dwarf_units_done(). CAIRN_E_LIMIT:
@@ -172,6 +173,25 @@ static inline bool cairn_dwarf_die_begin(struct cairn_reader *r,
     return !r->failed && (die->abbrev || !code);
 }
 
+/* The raw value of a step; `*form` as cairn_dwarf_form_read() has it. */
+static inline uint64_t cairn_dwarf_step_read(struct cairn_reader *r,
+                                             const struct cairn_dwarf_unit *unit,
+                                             const struct cairn_dwarf_step *step, uint16_t *form)
+{
+    switch (step->shape) { /* without a look at the form, most values are read */
+    case 1:
+        return cairn_reader_u8(r);
+    case 2:
+        return cairn_reader_u16(r);
+    case 4:
+        return cairn_reader_u32(r);
+    case 8:
+        return cairn_reader_u64(r);
+    default:
+        return cairn_dwarf_form_read(r, form, unit->abbrevs->implicit[step->implicit], unit->sizes);
+    }
+}
+
 /* Crosses the values of the DIE that was begun and keeps the wanted ones. */
 static inline void cairn_dwarf_die_values(struct cairn_reader *r,
                                           const struct cairn_dwarf_unit *unit,
@@ -183,7 +203,7 @@ static inline void cairn_dwarf_die_values(struct cairn_reader *r,
     for (uint32_t i = 0; i < a->n_steps; i++, step++) {
         cairn_reader_skip(r, step->skip);
         uint16_t form = step->form;
-        uint64_t value = cairn_dwarf_form_read(r, &form, step->implicit, unit->sizes);
+        uint64_t value = cairn_dwarf_step_read(r, unit, step, &form);
         if (step->want == CAIRN_DWARF_NOTHING)
             continue;
         die->present |= 1u << step->want;

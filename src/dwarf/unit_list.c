@@ -77,6 +77,7 @@ void cairn_dwarf_units_done(struct cairn_dwarf_units *units)
     for (size_t i = 0; i < units->n_tables; i++)
         cairn_dwarf_abbrevs_free(units->tables[i]);
     cairn_free(units->tables);
+    cairn_dwarf_abbrev_maker_done(&units->maker);
     cairn_table_done(&units->table_of);
     cairn_table_done(&units->number_of);
     cairn_table_done(&units->by_signature);

@@ -16,7 +16,7 @@ void cairn_dwarf_roots_begin(struct cairn_dwarf_roots *roots, struct cairn_dwarf
 static bool is_remembered(const struct cairn_dwarf_roots *roots, uint64_t code)
 {
     const struct cairn_dwarf_unit *unit = &roots->unit;
-    return roots->one.n && roots->one_off == unit->abbrev_off && roots->one_code == code &&
+    return roots->one.made.n && roots->one_off == unit->abbrev_off && roots->one_code == code &&
            roots->one_sizes.version == unit->sizes.version &&
            roots->one_sizes.offset_size == unit->sizes.offset_size &&
            roots->one_sizes.address_size == unit->sizes.address_size;
@@ -31,9 +31,9 @@ static int find_abbrev(struct cairn_dwarf_roots *roots, uint64_t code,
     const struct cairn_dwarf *d = roots->units->d;
     struct cairn_dwarf_unit *unit = &roots->unit;
     int result = CAIRN_OK;
-    unit->abbrevs = &roots->one;
+    unit->abbrevs = &roots->one.made;
     if (is_remembered(roots, code)) {
-        *ret_abbrev = roots->one.abbrevs;
+        *ret_abbrev = roots->one.made.abbrevs;
     } else if (roots->crossed > d->abbrev.size) {
         result = cairn_dwarf_unit_read_abbrevs(roots->units, unit, err);
         *ret_abbrev = result < 0 ? NULL : cairn_dwarf_abbrevs_find(unit->abbrevs, code);
@@ -45,7 +45,7 @@ static int find_abbrev(struct cairn_dwarf_roots *roots, uint64_t code,
         roots->one_off = unit->abbrev_off;
         roots->one_code = code;
         roots->one_sizes = unit->sizes;
-        *ret_abbrev = roots->one.abbrevs;
+        *ret_abbrev = roots->one.made.abbrevs;
     }
     return result;
 }
@@ -120,6 +120,6 @@ void cairn_dwarf_roots_done(struct cairn_dwarf_roots *roots)
         cairn_log(CAIRN_LOG_WARNING, "%s: %s%s", cairn_dwarf_path(roots->units->d),
                   roots->damage.msg, roots->n_damaged > 1 ? ", and others too" : "");
     }
-    cairn_dwarf_abbrevs_done(&roots->one);
+    cairn_dwarf_abbrev_maker_done(&roots->one);
     cairn_dwarf_ranges_done(&roots->ranges);
 }

@@ -17,7 +17,7 @@ struct cairn_dwarf_roots {
     struct cairn_dwarf_unit unit;
     struct cairn_dwarf_ranges ranges;
 
-    struct cairn_dwarf_abbrevs one; /* the root's abbreviation, and where it was found */
+    struct cairn_dwarf_abbrev_maker one; /* the root's abbreviation, and where it was found */
     uint64_t one_off, one_code;
     struct cairn_dwarf_sizes one_sizes;
     uint64_t crossed; /* bytes of .debug_abbrev, of all units so far */

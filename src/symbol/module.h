@@ -82,6 +82,7 @@ struct cairn_module {
     struct cairn_dwarf_units units;
     struct cairn_module_unit *unit_states; /* by number of the unit */
     size_t n_unit_states, cap_unit_states;
+    struct cairn_unit_scratch scratch;
     struct cairn_unit_finder unit_finder;
     struct cairn_dwarf_files files;
     unsigned n_told;                                    /* warnings about units */

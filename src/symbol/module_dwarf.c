@@ -115,6 +115,7 @@ void cairn_module_unload_dwarf(struct cairn_module *m)
     m->unit_states = NULL;
     m->n_unit_states = m->cap_unit_states = 0;
     m->table_bytes = 0;
+    cairn_unit_scratch_done(&m->scratch);
     cairn_module_drop_discriminators(m);
     cairn_unit_finder_done(&m->unit_finder);
     cairn_dwarf_files_done(&m->files);
@@ -220,7 +221,8 @@ static int read_table(struct cairn_module *m, struct cairn_dwarf_unit *unit,
     if (code == CAIRN_OK)
         code = cairn_module_find_home(m, unit, &home, &functions, err);
     if (code == CAIRN_OK)
-        code = cairn_unit_table_new(&m->dwarf, unit, home, functions, ret_table, err);
+        code =
+            cairn_unit_table_new_in(&m->dwarf, unit, home, functions, &m->scratch, ret_table, err);
     return code;
 }
 

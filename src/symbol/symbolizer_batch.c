@@ -16,6 +16,7 @@ enum {
     PIECE_MIN = 64,       /* fewer have nothing in common */
     PIECE_MAX = 1 << 17,  /* addresses looked up before the first answer is handed out */
     FRAMES_MAX = 1 << 20, /* kept for a piece: 64 MB; honest programs have some 5 an address */
+    USUAL_FRAMES = 3,     /* of an address, on average */
     AHEAD = 4             /* answers that are fetched into the CPU's cache before their turn */
 };
 
@@ -166,8 +167,17 @@ static int hand_out(struct batch *b, size_t from, size_t n, size_t *ret_n)
     return code;
 }
 
+/* Room for the frames of most programs, in large pages where there are some. */
+static void expect_frames(struct batch *b, size_t n)
+{
+    if (cairn_grow((void **)&b->frames, &b->cap_frames, n * USUAL_FRAMES, sizeof *b->frames) ==
+        CAIRN_OK)
+        cairn_advise_filled(b->frames, b->cap_frames * sizeof *b->frames);
+}
+
 static bool make_room(struct batch *b, size_t n)
 {
+    expect_frames(b, n);
     b->questions = cairn_realloc(NULL, n, sizeof *b->questions);
     b->answers = cairn_realloc(NULL, n, sizeof *b->answers);
     return b->questions && b->answers;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Merges line rows and inline intervals in one sweep over the addresses. */
+/* Merges line rows and inline intervals in one sweep over the addresses. Tables are made in memory
+ * that is used again and again, and kept in one piece of their size, without the files that nothing
+ * speaks of: memory that is new to the process costs more than all the copying. */
 #include "symbol/unit_table.h"
 
 #include "base/alloc.h"
@@ -15,24 +17,27 @@ struct open_interval {
 };
 
 struct sweep {
-    struct cairn_unit_table *table;
+    struct cairn_unit_scratch *scratch; /* has rows and intervals, and gets starts and records */
+    size_t n;
     const uint32_t *roots; /* by node number: the function it ends up in */
     struct open_interval open[OPEN_MAX];
     unsigned n_open;
     uint32_t file, line; /* in force */
 };
 
-static uint32_t *find_roots(const struct cairn_dwarf_functions *f)
+static int find_roots(struct cairn_unit_scratch *scratch)
 {
-    uint32_t *roots = cairn_realloc(NULL, f->n_nodes + 1, sizeof *roots);
-    if (!roots)
-        return NULL;
+    const struct cairn_dwarf_functions *f = &scratch->functions;
+    if (cairn_grow((void **)&scratch->roots, &scratch->cap_roots, f->n_nodes + 1,
+                   sizeof *scratch->roots) < 0)
+        return CAIRN_E_NOMEM;
+    uint32_t *roots = scratch->roots;
     roots[0] = 0;
     for (uint32_t number = 1; number <= f->n_nodes; number++) {
         uint32_t parent = f->nodes[number - 1].parent; /* parents have lower numbers */
         roots[number] = parent ? roots[parent] : number;
     }
-    return roots;
+    return CAIRN_OK;
 }
 
 /* An interval begins. Two functions at one place are folded code: the first keeps it, whole, so
@@ -53,20 +58,20 @@ static void open_interval(struct sweep *s, const struct cairn_dwarf_interval *in
 
 static void add_record(struct sweep *s, uint32_t at)
 {
-    struct cairn_unit_table *t = s->table;
+    struct cairn_unit_record *records = s->scratch->records;
     struct cairn_unit_record record = {s->file, s->line,
                                        s->n_open ? s->open[s->n_open - 1].node : 0};
-    const struct cairn_unit_record *last = t->n ? &t->records[t->n - 1] : &nothing;
+    const struct cairn_unit_record *last = s->n ? &records[s->n - 1] : &nothing;
     if (last->file == record.file && last->line == record.line && last->node == record.node)
         return;
-    t->starts[t->n] = at;
-    t->records[t->n++] = record;
+    s->scratch->starts[s->n] = at;
+    records[s->n++] = record;
 }
 
 static void run_sweep(struct sweep *s)
 {
-    const struct cairn_dwarf_functions *f = &s->table->functions;
-    const struct cairn_dwarf_lines *l = &s->table->lines;
+    const struct cairn_dwarf_functions *f = &s->scratch->functions;
+    const struct cairn_dwarf_lines *l = &s->scratch->lines;
     size_t row = 0, interval = 0;
     while (row < l->n_rows || interval < f->n_intervals || s->n_open) {
         uint32_t at = UINT32_MAX;
@@ -88,44 +93,121 @@ static void run_sweep(struct sweep *s)
     }
 }
 
-/* Gives back what a doubling array, or a bound from above, has too much of. */
-static void shrink(void **array, size_t n, size_t size)
+/* The new number of a file, which is kept; what is no file stays none. */
+static uint32_t keep_file(struct cairn_unit_scratch *scratch, uint32_t file, uint32_t *n_kept)
 {
-    void *smaller = cairn_realloc(*array, n ? n : 1, size);
-    if (smaller)
-        *array = smaller;
+    if (file >= scratch->lines.n_files)
+        return file == (uint32_t)CAIRN_DWARF_NO_FILE ? file : (uint32_t)CAIRN_DWARF_NO_FILE - 1;
+    if (!scratch->number[file])
+        scratch->number[file] = ++*n_kept;
+    return scratch->number[file] - 1;
 }
 
-static int merge(struct cairn_unit_table *t)
+/* Numbers the files anew that records and nodes speak of, and lists those alone. */
+static int keep_files(struct cairn_unit_scratch *scratch, size_t n, uint32_t *ret_n)
 {
-    struct cairn_dwarf_functions *f = &t->functions;
+    struct cairn_dwarf_functions *f = &scratch->functions;
+    struct cairn_dwarf_lines *l = &scratch->lines;
+    uint32_t n_kept = 0;
+    if (cairn_grow((void **)&scratch->number, &scratch->cap_number, l->n_files,
+                   sizeof *scratch->number) < 0)
+        return CAIRN_E_NOMEM;
+    if (l->n_files)
+        memset(scratch->number, 0, l->n_files * sizeof *scratch->number);
+    for (size_t i = 0; i < n; i++)
+        scratch->records[i].file = keep_file(scratch, scratch->records[i].file, &n_kept);
+    for (size_t i = 0; i < f->n_nodes; i++)
+        f->nodes[i].call_file = keep_file(scratch, f->nodes[i].call_file, &n_kept);
+    *ret_n = n_kept;
+    return CAIRN_OK;
+}
+
+/* Gives the number of records. */
+static int merge(struct cairn_unit_scratch *scratch, size_t *ret_n)
+{
+    struct cairn_dwarf_functions *f = &scratch->functions;
     if (cairn_dwarf_sort(f->intervals, f->n_intervals, sizeof *f->intervals) < 0)
         return CAIRN_E_NOMEM;
     /* Every row and both ends of every interval begin at most one record. */
-    size_t cap = t->lines.n_rows + 2 * f->n_intervals + 1;
-    uint32_t *roots = find_roots(f);
-    t->starts = cairn_realloc(NULL, cap, sizeof *t->starts);
-    t->records = cairn_realloc(NULL, cap, sizeof *t->records);
-    if (!roots || !t->starts || !t->records) {
-        cairn_free(roots);
+    size_t most = scratch->lines.n_rows + 2 * f->n_intervals + 1;
+    if (find_roots(scratch) < 0 ||
+        cairn_grow((void **)&scratch->starts, &scratch->cap_starts, most, sizeof *scratch->starts) <
+            0 ||
+        cairn_grow((void **)&scratch->records, &scratch->cap_records, most,
+                   sizeof *scratch->records) < 0)
         return CAIRN_E_NOMEM;
-    }
     struct sweep s;
-    s.table = t;
-    s.roots = roots;
+    s.scratch = scratch;
+    s.n = 0;
+    s.roots = scratch->roots;
     s.n_open = 0;
     s.file = nothing.file;
     s.line = 0;
     run_sweep(&s);
-    cairn_free(roots);
-    shrink((void **)&t->starts, t->n, sizeof *t->starts);
-    shrink((void **)&t->records, t->n, sizeof *t->records);
-    cairn_free(f->intervals);
-    f->intervals = NULL;
-    f->n_intervals = f->cap_intervals = 0;
-    cairn_free(t->lines.rows);
-    t->lines.rows = NULL;
-    t->lines.n_rows = t->lines.cap_rows = 0;
+    *ret_n = s.n;
+    return CAIRN_OK;
+}
+
+void cairn_unit_scratch_done(struct cairn_unit_scratch *scratch)
+{
+    cairn_dwarf_functions_done(&scratch->functions);
+    cairn_dwarf_lines_done(&scratch->lines);
+    cairn_free(scratch->starts);
+    cairn_free(scratch->roots);
+    cairn_free(scratch->records);
+    cairn_free(scratch->number);
+    *scratch = (struct cairn_unit_scratch){0};
+}
+
+/* An array of the table, from the scratch memory (or NULL: zeros) to its place in the block. */
+struct part {
+    void **array;
+    const void *from;
+    size_t n, size;
+};
+
+/* Keeps what was made. */
+static int keep(struct cairn_unit_table *t, struct cairn_unit_scratch *scratch, size_t n)
+{
+    const struct cairn_dwarf_functions *f = &scratch->functions;
+    const struct cairn_dwarf_lines *l = &scratch->lines;
+    uint32_t n_files;
+    if (keep_files(scratch, n, &n_files) < 0)
+        return CAIRN_E_NOMEM;
+    const struct part parts[] = {
+        /* those that are aligned to 8 bytes come first */
+        {(void **)&t->lines.files, NULL, n_files, sizeof *l->files},
+        {(void **)&t->lines.dirs, l->dirs, l->n_dirs, sizeof *l->dirs},
+        {(void **)&t->paths, NULL, n_files, sizeof *t->paths},
+        {(void **)&t->functions.nodes, f->nodes, f->n_nodes, sizeof *f->nodes},
+        {(void **)&t->starts, scratch->starts, n, sizeof *t->starts},
+        {(void **)&t->records, scratch->records, n, sizeof *t->records},
+        {(void **)&t->functions.scopes, f->scopes, f->n_scopes, sizeof *f->scopes},
+    };
+    enum { N_PARTS = sizeof parts / sizeof *parts };
+    for (size_t i = 0; i < N_PARTS; i++)
+        t->block_bytes += parts[i].n * parts[i].size;
+    t->block = cairn_realloc(NULL, t->block_bytes, 1);
+    if (!t->block)
+        return CAIRN_E_NOMEM;
+    uint8_t *at = t->block;
+    for (size_t i = 0; i < N_PARTS; i++) {
+        size_t bytes = parts[i].n * parts[i].size;
+        *parts[i].array = at;
+        if (bytes && parts[i].from)
+            memcpy(at, parts[i].from, bytes);
+        else if (bytes)
+            memset(at, 0, bytes);
+        at += bytes;
+    }
+    for (size_t i = 0; i < l->n_files; i++)
+        if (scratch->number[i])
+            t->lines.files[scratch->number[i] - 1] = l->files[i];
+    t->n = n;
+    t->functions.n_nodes = f->n_nodes;
+    t->functions.n_scopes = f->n_scopes;
+    t->lines.n_files = n_files;
+    t->lines.n_dirs = l->n_dirs;
     return CAIRN_OK;
 }
 
@@ -134,39 +216,57 @@ static void free_table(struct cairn_unit_table **table)
     cairn_unit_table_free(*table);
 }
 
-int cairn_unit_table_new(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *lines,
-                         struct cairn_dwarf_units *home, const struct cairn_dwarf_unit *unit,
-                         struct cairn_unit_table **ret_table, struct cairn_err *err)
+/* Reads into the scratch memory, and gives the number of records. */
+static int read_unit(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *lines,
+                     const struct cairn_dwarf_units *home, const struct cairn_dwarf_unit *unit,
+                     struct cairn_unit_scratch *scratch, size_t *ret_n, struct cairn_err *err)
+{
+    int code = cairn_dwarf_lines_read_again(d, lines, &scratch->lines, err);
+    if (code == CAIRN_E_NOMEM)
+        return code;
+    int functions =
+        cairn_dwarf_functions_read_again(home->d, unit, &scratch->functions, code < 0 ? NULL : err);
+    if (functions < 0 && code == CAIRN_OK && home->d != d)
+        cairn_fail_in(err, functions, cairn_dwarf_path(home->d));
+    if (functions == CAIRN_E_NOMEM || merge(scratch, ret_n) < 0)
+        return cairn_fail_memory(err);
+    return code < 0 ? code : functions;
+}
+
+int cairn_unit_table_new_in(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *lines,
+                            struct cairn_dwarf_units *home, const struct cairn_dwarf_unit *unit,
+                            struct cairn_unit_scratch *scratch, struct cairn_unit_table **ret_table,
+                            struct cairn_err *err)
 {
     CAIRN_AUTO(free_table) struct cairn_unit_table *t = cairn_alloc(1, sizeof *t);
+    size_t n = 0;
     if (!t)
         return cairn_fail_memory(err);
     t->home = home;
     t->unit = unit;
-    int code = cairn_dwarf_lines_read(d, lines, &t->lines, err);
-    if (code == CAIRN_E_NOMEM)
-        return code;
-    int functions = cairn_dwarf_functions_read(home->d, unit, &t->functions, code < 0 ? NULL : err);
-    if (functions < 0 && code == CAIRN_OK && home->d != d)
-        cairn_fail_in(err, functions, cairn_dwarf_path(home->d));
-    if (functions == CAIRN_E_NOMEM || merge(t) < 0)
-        return cairn_fail_memory(err);
-    t->paths = cairn_alloc(t->lines.n_files ? t->lines.n_files : 1, sizeof *t->paths);
-    if (!t->paths)
-        return cairn_fail_memory(err);
-    *ret_table = CAIRN_TAKE(t);
-    return code < 0 ? code : functions;
+    int code = read_unit(d, lines, home, unit, scratch, &n, err);
+    if (code != CAIRN_E_NOMEM && keep(t, scratch, n) < 0)
+        code = cairn_fail_memory(err);
+    if (code != CAIRN_E_NOMEM)
+        *ret_table = CAIRN_TAKE(t);
+    return code;
+}
+
+int cairn_unit_table_new(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *lines,
+                         struct cairn_dwarf_units *home, const struct cairn_dwarf_unit *unit,
+                         struct cairn_unit_table **ret_table, struct cairn_err *err)
+{
+    struct cairn_unit_scratch scratch = {0};
+    int code = cairn_unit_table_new_in(d, lines, home, unit, &scratch, ret_table, err);
+    cairn_unit_scratch_done(&scratch);
+    return code;
 }
 
 void cairn_unit_table_free(struct cairn_unit_table *table)
 {
     if (!table)
         return;
-    cairn_free(table->starts);
-    cairn_free(table->records);
-    cairn_free(table->paths);
-    cairn_dwarf_functions_done(&table->functions);
-    cairn_dwarf_lines_done(&table->lines);
+    cairn_free(table->block);
     cairn_arena_done(&table->arena);
     cairn_free(table);
 }
@@ -240,9 +340,5 @@ const char *cairn_unit_table_path(struct cairn_unit_table *table,
 
 size_t cairn_unit_table_bytes(const struct cairn_unit_table *table)
 {
-    return sizeof *table + table->n * (sizeof *table->starts + sizeof *table->records) +
-           table->functions.cap_nodes * sizeof *table->functions.nodes +
-           table->functions.cap_scopes * sizeof *table->functions.scopes +
-           table->lines.cap_files * (sizeof *table->lines.files + sizeof *table->paths) +
-           table->lines.cap_dirs * sizeof *table->lines.dirs + table->arena.used_bytes;
+    return sizeof *table + table->block_bytes + table->arena.used_bytes;
 }

@@ -34,10 +34,24 @@ struct cairn_unit_table {
     struct cairn_unit_record *records; /* records[i] begins at starts[i] */
     size_t n;
     struct cairn_dwarf_functions functions; /* nodes and scopes; intervals are merged already */
-    struct cairn_dwarf_lines lines;         /* files and folders; rows are merged already */
+    struct cairn_dwarf_lines lines;         /* folders, and the files that records and nodes name */
     const char **paths;                     /* of files, made when asked for */
     struct cairn_arena arena;               /* what `paths` points to */
+    void *block;                            /* all the arrays above, one behind the other */
+    size_t block_bytes;
 };
+
+/* What tables are made in, one after the other; zeros to begin with. */
+struct cairn_unit_scratch {
+    struct cairn_dwarf_functions functions;
+    struct cairn_dwarf_lines lines;
+    uint32_t *starts, *roots;
+    struct cairn_unit_record *records;
+    uint32_t *number; /* by file of the program: its number in the table, from 1; 0: not used yet */
+    size_t cap_starts, cap_roots, cap_records, cap_number;
+};
+
+void cairn_unit_scratch_done(struct cairn_unit_scratch *scratch);
 
 /*
  * Reads and merges what DWARF says of an open unit: lines as `lines` says them, an open unit of
@@ -49,6 +63,12 @@ struct cairn_unit_table {
 int cairn_unit_table_new(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *lines,
                          struct cairn_dwarf_units *home, const struct cairn_dwarf_unit *unit,
                          struct cairn_unit_table **ret_table, struct cairn_err *err);
+
+/* The same, made in `scratch`, which may be used again for the next. */
+int cairn_unit_table_new_in(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *lines,
+                            struct cairn_dwarf_units *home, const struct cairn_dwarf_unit *unit,
+                            struct cairn_unit_scratch *scratch, struct cairn_unit_table **ret_table,
+                            struct cairn_err *err);
 void cairn_unit_table_free(struct cairn_unit_table *table); /* accepts NULL */
 
 /* What holds at this distance from the base, or NULL. */

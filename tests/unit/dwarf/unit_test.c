@@ -157,6 +157,7 @@ static void runs_of_unwanted_values_longer_than_a_step_are_crossed(void **state)
 {
     (void)state;
     struct test_dwarf w = test_dwarf_of(4, false, 4, 8);
+    struct cairn_dwarf_abbrev_maker maker = {0};
     struct cairn_dwarf_abbrevs *abbrevs;
     struct cairn_err err;
     test_dwarf_uleb(&w.abbrev, 1);
@@ -170,7 +171,7 @@ static void runs_of_unwanted_values_longer_than_a_step_are_crossed(void **state)
     test_dwarf_u(&w, &w.abbrev, 0, 3);
     struct cairn_dwarf d = test_dwarf_sections(&w);
     struct cairn_dwarf_sizes sizes = {4, 4, 8};
-    assert_ok(cairn_dwarf_abbrevs_read(&d, 0, sizes, &abbrevs, &err), err);
+    assert_ok(cairn_dwarf_abbrevs_read(&d, 0, sizes, &maker, &abbrevs, &err), err);
     uint64_t bytes = abbrevs->abbrevs[0].tail;
     for (size_t i = 0; i < abbrevs->n_steps; i++)
         bytes +=
@@ -183,8 +184,9 @@ static void runs_of_unwanted_values_longer_than_a_step_are_crossed(void **state)
     test_dwarf_uleb(&w.abbrev, CAIRN_DW_FORM_DATA1);
     test_dwarf_u(&w, &w.abbrev, 0, 3);
     d = test_dwarf_sections(&w);
-    assert_fails(cairn_dwarf_abbrevs_read(&d, 0, sizes, &abbrevs, &err), CAIRN_E_LIMIT, err,
+    assert_fails(cairn_dwarf_abbrevs_read(&d, 0, sizes, &maker, &abbrevs, &err), CAIRN_E_LIMIT, err,
                  "more than 4096 attributes");
+    cairn_dwarf_abbrev_maker_done(&maker);
 }
 
 static void units_of_unknown_versions_are_passed_over(void **state)

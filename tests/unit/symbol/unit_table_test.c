@@ -154,6 +154,20 @@ static void inlined_code_may_reach_past_its_sibling_and_its_caller(void **state)
     done(&t);
 }
 
+/* The next row is of this file. */
+static void set_file(struct test_dwarf *w, unsigned file)
+{
+    test_dwarf_u(w, &w->line, CAIRN_DW_LNS_SET_FILE, 1);
+    test_dwarf_uleb(&w->line, file);
+}
+
+static const char *path_at(const struct read *t, uint32_t at)
+{
+    const struct cairn_unit_record *record = cairn_unit_table_find(t->table, at);
+    assert_non_null(record);
+    return cairn_unit_table_path(t->table, t->units.sorted[0], record->file);
+}
+
 static void paths_are_joined_as_the_compiler_was_given_them(void **state)
 {
     (void)state;
@@ -161,15 +175,22 @@ static void paths_are_joined_as_the_compiler_was_given_them(void **state)
         struct test_dwarf w = begin(version);
         struct read t;
         test_dwarf_line_begin(&w);
+        test_dwarf_line_at(&w, 0x1010);
+        for (unsigned file = 3; file; file--) { /* there is no third one */
+            set_file(&w, file);
+            test_dwarf_line_row(&w, file < 3 ? 0x10 : 0, 1);
+        }
+        test_dwarf_line_sequence_end(&w, 0x10);
         test_dwarf_line_end(&w);
         assert_ok(finish(&w, &t), t.err);
-        const struct cairn_dwarf_unit *unit = t.units.sorted[0];
-        assert_string_equal(cairn_unit_table_path(t.table, unit, 1), "/src/a.c");
-        const char *path = cairn_unit_table_path(t.table, unit, 2);
+        assert_string_equal(path_at(&t, 0x30), "/src/a.c");
+        const char *path = path_at(&t, 0x20);
         assert_string_equal(path, "/src/inc/b.h");
-        assert_ptr_equal(cairn_unit_table_path(t.table, unit, 2), path);
-        assert_null(cairn_unit_table_path(t.table, unit, 3));
-        assert_null(cairn_unit_table_path(t.table, unit, UINT32_MAX));
+        assert_ptr_equal(path_at(&t, 0x20), path);
+        assert_null(path_at(&t, 0x10));
+        assert_int_equal(t.table->lines.n_files, 2); /* file 0 is that of no record */
+        assert_null(cairn_unit_table_path(t.table, t.units.sorted[0], 2));
+        assert_null(cairn_unit_table_path(t.table, t.units.sorted[0], UINT32_MAX));
         done(&t);
     }
 }
