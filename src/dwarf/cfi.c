@@ -5,7 +5,7 @@
 #include "base/reader.h"
 #include "dwarf/cfi_pointer.h"
 
-/* Compilers write up to 5 letters and 20 bytes. All FDEs of a section may name one CIE, so that its
+/* Whole CIEs of compilers have up to 40 bytes. All FDEs of a section may name one CIE, so that its
  * size times their number is what a hostile section can cost. */
 enum { MAX_LETTERS = 16, MAX_CIE_PROGRAM = 1024 };
 

@@ -75,25 +75,35 @@ static bool read_fde(const struct cairn_cfi *cfi, const struct table *t, uint64_
            cairn_cfi_fde_at(cfi, fde_vaddr - cfi->vaddr, ret_fde) && ret_fde->from == from;
 }
 
+/* Rows n - 1 and n lie around `vaddr`; `before` is where the first of them begins. Is the second
+ * one true, too, and do the outermost rows lie around both? No more can be known without reading
+ * all. */
+static bool is_gap(const struct cairn_cfi *cfi, const struct table *t, uint64_t n, uint64_t vaddr,
+                   uint64_t before)
+{
+    struct cairn_fde fde;
+    uint64_t first, last, at;
+    if (!t->n || !read_row(t, 0, &first, &at) || !read_row(t, t->n - 1, &last, &at) ||
+        (n && first > before))
+        return false;
+    return n == t->n || (read_fde(cfi, t, n, &fde) && fde.from > vaddr && fde.from <= last);
+}
+
 static enum verdict ask_table(const struct cairn_cfi *cfi, uint64_t vaddr,
                               struct cairn_fde *ret_fde)
 {
     struct table t;
-    struct cairn_fde fde;
+    struct cairn_fde fde = {0};
     if (!cfi->hdr.size || !open_table(cfi, &t))
         return LIES;
     uint64_t n = count_before(&t, vaddr);
-    if (n) {
-        if (!read_fde(cfi, &t, n - 1, &fde) || fde.from > vaddr)
-            return LIES;
-        if (vaddr < fde.to) {
-            *ret_fde = fde;
-            return COVERED;
-        }
-    }
-    if (n < t.n && (!read_fde(cfi, &t, n, &fde) || fde.from <= vaddr))
+    if (n && (!read_fde(cfi, &t, n - 1, &fde) || fde.from > vaddr))
         return LIES;
-    return t.n ? GAP : LIES;
+    if (n && vaddr < fde.to) {
+        *ret_fde = fde;
+        return COVERED;
+    }
+    return is_gap(cfi, &t, n, vaddr, fde.from) ? GAP : LIES;
 }
 
 bool cairn_cfi_find(const struct cairn_cfi *cfi, uint64_t vaddr, struct cairn_fde *ret_fde)

@@ -20,6 +20,8 @@ FILES = [  # a file, its section, at least so many rows
     ("/lib/x86_64-linux-gnu/libc.so.6", ".eh_frame", 20000),
     ("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", ".eh_frame", 20000),
     ("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", ".eh_frame", 50000),
+    # has a CFA by expression, and then another register with the offset of before
+    ("/usr/lib/x86_64-linux-gnu/libgcrypt.so.*", ".eh_frame", 1000),
     ("/lib64/ld-linux-x86-64.so.2", ".eh_frame", 1000),
     ("/usr/bin/python3", ".eh_frame", 10000),
     ("/usr/aarch64-linux-gnu/lib/libc.so.6", ".eh_frame", 10000),

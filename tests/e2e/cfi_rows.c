@@ -53,14 +53,27 @@ static void print_rule(const struct cairn_cfi_rule *rule)
     }
 }
 
+static bool same_rule(const struct cairn_cfi_rule *a, const struct cairn_cfi_rule *b)
+{
+    return a->where == b->where && a->reg == b->reg && a->expr_size == b->expr_size &&
+           a->value == b->value;
+}
+
+static bool same_row(const struct cairn_cfi_row *a, const struct cairn_cfi_row *b)
+{
+    bool same = a->from == b->from && a->to == b->to && same_rule(&a->cfa, &b->cfa);
+    for (unsigned reg = 0; reg < CAIRN_CFI_REGS; reg++)
+        same = same && same_rule(&a->regs[reg], &b->regs[reg]);
+    return same;
+}
+
 static bool print_row(void *ctx, const struct cairn_cfi_row *row)
 {
     struct printer *p = ctx;
     struct cairn_cfi_row again;
     if (row->from != p->reached || row->to <= row->from)
         die("rows leave a gap", row->from);
-    if (!cairn_cfi_row_at(p->cfi, p->fde, row->to - 1, &again) ||
-        memcmp(&again, row, sizeof again) != 0)
+    if (!cairn_cfi_row_at(p->cfi, p->fde, row->to - 1, &again) || !same_row(&again, row))
         die("row_at differs", row->to - 1);
     p->reached = row->to;
     printf("R %" PRIx64 " %" PRIx64 " ", row->from, row->to);
