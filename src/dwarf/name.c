@@ -46,31 +46,53 @@ static int open_at(const struct cairn_dwarf_spot *at, struct cairn_dwarf_unit **
     return CAIRN_OK;
 }
 
-int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die_off,
+/* Where the search goes on; what is there is fetched. */
+static void go_to(struct cairn_dwarf_name_search *search, struct cairn_dwarf_spot at)
+{
+    search->at = at;
+    if (at.home && at.die < at.home->d->info.size)
+        __builtin_prefetch(at.home->d->info.data + at.die);
+}
+
+void cairn_dwarf_name_begin(struct cairn_dwarf_name_search *search, struct cairn_dwarf_units *units,
+                            struct cairn_dwarf_unit *unit, uint64_t die)
+{
+    search->found = (struct cairn_dwarf_name){.declared = die, .home = units};
+    search->unit = unit;
+    search->home = unit ? units : NULL;
+    search->n_read = 0;
+    go_to(search, (struct cairn_dwarf_spot){units, die});
+}
+
+int cairn_dwarf_name_step(struct cairn_dwarf_name_search *s, struct cairn_err *err)
+{
+    struct cairn_dwarf_spot at = s->at, next = {0};
+    struct cairn_dwarf_die die;
+    int code = CAIRN_OK;
+    s->at.home = NULL;
+    if (at.home != s->home || at.die < s->unit->off || at.die >= s->unit->end)
+        code = open_at(&at, &s->unit, err); /* else in the same unit, as mostly */
+    s->home = s->unit ? at.home : NULL;
+    if (code < 0 || !s->unit || !take(&at, s->unit, &die, &s->found) ||
+        !cairn_dwarf_die_has(&die, CAIRN_DWARF_ORIGIN) || ++s->n_read >= ORIGINS_MAX)
+        return code;
+    code = cairn_dwarf_follow(at.home, s->unit, die.form[CAIRN_DWARF_ORIGIN],
+                              die.value[CAIRN_DWARF_ORIGIN], &next, err);
+    if (code == CAIRN_OK)
+        go_to(s, next);
+    return code;
+}
+
+int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die,
                               struct cairn_dwarf_name *ret_name, struct cairn_err *err)
 {
-    struct cairn_dwarf_name found = {.declared = die_off, .home = units};
-    struct cairn_dwarf_spot at = {units, die_off};
-    const struct cairn_dwarf_units *home = NULL; /* of `unit` */
-    struct cairn_dwarf_unit *unit = NULL;
-    for (int i = 0; i < ORIGINS_MAX && at.home; i++) {
-        struct cairn_dwarf_die die;
-        int code = CAIRN_OK;
-        if (at.home != home || at.die < unit->off || at.die >= unit->end)
-            code = open_at(&at, &unit, err); /* else in the same unit, as mostly */
-        home = unit ? at.home : NULL;
-        if (code < 0)
-            return code;
-        if (!unit || !take(&at, unit, &die, &found) ||
-            !cairn_dwarf_die_has(&die, CAIRN_DWARF_ORIGIN))
-            break;
-        code = cairn_dwarf_follow(at.home, unit, die.form[CAIRN_DWARF_ORIGIN],
-                                  die.value[CAIRN_DWARF_ORIGIN], &at, err);
-        if (code < 0)
-            return code;
-    }
-    *ret_name = found;
-    return CAIRN_OK;
+    struct cairn_dwarf_name_search search;
+    int code = CAIRN_OK;
+    cairn_dwarf_name_begin(&search, units, NULL, die);
+    while (code == CAIRN_OK && search.at.home)
+        code = cairn_dwarf_name_step(&search, err);
+    *ret_name = search.found;
+    return code;
 }
 
 /* DIEs from the outermost scope to the innermost. */

@@ -23,6 +23,23 @@ struct cairn_dwarf_name {
 int cairn_dwarf_function_name(struct cairn_dwarf_units *units, uint64_t die,
                               struct cairn_dwarf_name *ret_name, struct cairn_err *err);
 
+/* The same DIE by DIE: where many names are asked for, searches take turns, and what one reads next
+ * is on its way into the CPU's cache meanwhile. */
+struct cairn_dwarf_name_search {
+    struct cairn_dwarf_name found;
+    struct cairn_dwarf_spot at;           /* to be read next; `home` is NULL at the end */
+    struct cairn_dwarf_unit *unit;        /* where the last one was, or is expected; or NULL */
+    const struct cairn_dwarf_units *home; /* of `unit` */
+    unsigned n_read;
+};
+
+/* `unit` is an open one of `units` that the DIE may be in, or NULL. */
+void cairn_dwarf_name_begin(struct cairn_dwarf_name_search *search, struct cairn_dwarf_units *units,
+                            struct cairn_dwarf_unit *unit, uint64_t die);
+
+/* Reads one DIE of a search that has not ended. CAIRN_E_NOMEM. */
+int cairn_dwarf_name_step(struct cairn_dwarf_name_search *search, struct cairn_err *err);
+
 /*
  * Appends "ns::Type::" (with "(anonymous namespace)::" where it has no name) for the DIE at `off`
  * of `unit`, whose walk gave `functions`. A unit in C, or a DIE outside all scopes, appends

@@ -41,24 +41,30 @@ static int find_path(const struct cairn_frames_request *q, const struct cairn_fr
     return CAIRN_OK;
 }
 
+void cairn_function_of_name(const struct cairn_dwarf_units *from,
+                            const struct cairn_dwarf_name *name,
+                            struct cairn_function *ret_function)
+{
+    *ret_function = (struct cairn_function){
+        .linkage = name->linkage ? name->linkage
+                   : name->is_c  ? name->name
+                                 : NULL,
+        .name = name->name,
+        .declared = name->declared,
+        .home = name->home,
+        .from = from,
+        .decl_line = name->decl_line,
+    };
+}
+
 int cairn_function_read(struct cairn_dwarf_units *from, uint32_t die,
                         struct cairn_function *ret_function, struct cairn_err *err)
 {
     struct cairn_dwarf_name name;
     int code = cairn_dwarf_function_name(from, die, &name, err);
-    if (code < 0)
-        return code;
-    *ret_function = (struct cairn_function){
-        .linkage = name.linkage ? name.linkage
-                   : name.is_c  ? name.name
-                                : NULL,
-        .name = name.name,
-        .declared = name.declared,
-        .home = name.home,
-        .from = from,
-        .decl_line = name.decl_line,
-    };
-    return CAIRN_OK;
+    if (code == CAIRN_OK)
+        cairn_function_of_name(from, &name, ret_function);
+    return code;
 }
 
 /* DIEs of two files have one key where the numbers of the files are the same in 32 bits: then each

@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+enum { SEARCHES = 16 }; /* for names, at once */
+
 /* Fills in the qualified name of a function without linkage name, as frames of units do. `scopes`
  * are those of the unit that holds its declaration. */
 static int qualify(struct cairn_index_unit *u, const struct cairn_function *f,
@@ -21,23 +23,44 @@ static int qualify(struct cairn_index_unit *u, const struct cairn_function *f,
     return code < 0 || said->qualified ? code : cairn_fail_memory(err);
 }
 
-static int add_function(struct cairn_index_unit *u, uint32_t die, struct cairn_err *err)
+/* What was read of number `i` of `said`. */
+static int say(struct cairn_index_unit *u, size_t i, const struct cairn_dwarf_name *name,
+               struct cairn_err *err)
 {
     struct cairn_function f;
-    int code = cairn_function_read(u->home, die, &f, err);
-    if (code < 0)
-        return code;
-    struct cairn_index_said said = {f.linkage, f.name, NULL, f.decl_line, die};
+    struct cairn_index_said *said = &u->said[i];
+    cairn_function_of_name(u->home, name, &f);
+    said->linkage = f.linkage;
+    said->name = f.name;
+    said->decl_line = f.decl_line;
     bool own =
         f.home == u->home && f.declared >= u->described->off && f.declared < u->described->end;
-    if (!f.linkage && f.name && own)
-        code = qualify(u, &f, u->described, &u->table->functions, &said, err);
-    if (code < 0)
-        return code;
-    if (cairn_grow((void **)&u->said, &u->cap_said, u->n_said + 1, sizeof *u->said) < 0)
-        return cairn_fail_memory(err);
-    u->said[u->n_said++] = said;
-    return CAIRN_OK;
+    return !f.linkage && f.name && own
+               ? qualify(u, &f, u->described, &u->table->functions, said, err)
+               : CAIRN_OK;
+}
+
+/* Reads the names of all that is in `said`, some at once. */
+static int read_names(struct cairn_index_unit *u, struct cairn_err *err)
+{
+    struct cairn_dwarf_name_search searches[SEARCHES];
+    int code = CAIRN_OK;
+    for (size_t first = 0; code == CAIRN_OK && first < u->n_said; first += SEARCHES) {
+        size_t n = u->n_said - first < SEARCHES ? u->n_said - first : SEARCHES, n_searching = n;
+        for (size_t i = 0; i < n; i++)
+            cairn_dwarf_name_begin(&searches[i], u->home, u->described, u->said[first + i].die);
+        while (n_searching && code == CAIRN_OK) {
+            n_searching = 0;
+            for (size_t i = 0; i < n && code == CAIRN_OK; i++) {
+                if (searches[i].at.home)
+                    code = cairn_dwarf_name_step(&searches[i], err);
+                n_searching += searches[i].at.home != NULL;
+            }
+        }
+        for (size_t i = 0; i < n && code == CAIRN_OK; i++)
+            code = say(u, first + i, &searches[i].found, err);
+    }
+    return code;
 }
 
 /* Which DIEs were seen: base/table for keys of 32 bits, of which not more come than there is room
@@ -73,21 +96,28 @@ static uint32_t seen_number(struct seen *seen, uint32_t die, uint32_t next)
     return seen->slots[at].number - 1;
 }
 
-int cairn_index_unit_name(struct cairn_index_unit *u, struct cairn_err *err)
+/* Lists the DIEs of all nodes, each once; nodes then have its number. */
+static int list_functions(struct cairn_index_unit *u)
 {
     struct cairn_dwarf_functions *f = &u->table->functions;
     struct seen seen;
-    int code = CAIRN_OK;
-    if (seen_begin(&seen, f->n_nodes) < 0)
-        return cairn_fail_memory(err);
+    int code = seen_begin(&seen, f->n_nodes);
     for (size_t i = 0; code == CAIRN_OK && i < f->n_nodes; i++) {
         uint32_t die = f->nodes[i].die;
         f->nodes[i].die = seen_number(&seen, die, (uint32_t)u->n_said);
-        if (f->nodes[i].die == u->n_said)
-            code = add_function(u, die, err);
+        if (f->nodes[i].die < u->n_said)
+            continue;
+        code = cairn_grow((void **)&u->said, &u->cap_said, u->n_said + 1, sizeof *u->said);
+        if (code == CAIRN_OK)
+            u->said[u->n_said++] = (struct cairn_index_said){.die = die};
     }
     cairn_free(seen.slots);
     return code;
+}
+
+int cairn_index_unit_name(struct cairn_index_unit *u, struct cairn_err *err)
+{
+    return list_functions(u) < 0 ? cairn_fail_memory(err) : read_names(u, err);
 }
 
 static bool is_left(const struct cairn_index_said *said)

@@ -46,6 +46,11 @@ struct cairn_function {
 int cairn_function_read(struct cairn_dwarf_units *from, uint32_t die,
                         struct cairn_function *ret_function, struct cairn_err *err);
 
+/* The same where the name was read already. */
+void cairn_function_of_name(const struct cairn_dwarf_units *from,
+                            const struct cairn_dwarf_name *name,
+                            struct cairn_function *ret_function);
+
 struct cairn_module_unit {
     struct cairn_unit_table *table; /* NULL: not read, dropped, or damaged */
     size_t bytes;                   /* of the table, as it was made */
