@@ -7,7 +7,7 @@
 
 enum {
     ORIGINS_MAX = 16, /* abstract origin, specification, and some for the road */
-    PATH_MAX_DEPTH = 64
+    PATH_MAX_DEPTH = (CAIRN_DWARF_AROUND_MAX - 1) / 2
 };
 
 /* What one DIE of the chain adds; false where it is none, or damaged. */
@@ -193,18 +193,19 @@ static const char *unnamed_scope(uint16_t tag)
     }
 }
 
-/* Its own name, or that of the type that it stands for: one in a type unit, or in another file. */
+/* Its own name, or that of the type that it stands for: one in a type unit, or in another file.
+ * NULL where it is damaged. */
 static int scope_name(struct cairn_dwarf_spot at, struct cairn_dwarf_unit *unit,
-                      const char **ret_name, uint16_t *ret_tag, struct cairn_err *err)
+                      const char **ret_name, struct cairn_err *err)
 {
     struct cairn_dwarf_die die;
     const char *name = NULL;
-    *ret_tag = 0;
+    uint16_t tag = 0;
     for (int i = 0; i < ORIGINS_MAX && unit && !name; i++) {
         if (!cairn_dwarf_die_at(at.home->d, unit, at.die, &die))
             break;
         if (!i)
-            *ret_tag = die.abbrev->tag;
+            tag = die.abbrev->tag;
         name = cairn_dwarf_die_string(at.home->d, unit, &die, CAIRN_DWARF_NAME);
         if (name || !cairn_dwarf_die_has(&die, CAIRN_DWARF_ORIGIN))
             break;
@@ -216,32 +217,40 @@ static int scope_name(struct cairn_dwarf_spot at, struct cairn_dwarf_unit *unit,
         if (code < 0)
             return code;
     }
-    *ret_name = name;
+    *ret_name = name || !tag ? name : unnamed_scope(tag);
     return CAIRN_OK;
 }
 
-static int append_scopes(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
-                         const struct path *path, struct cairn_buffer *out, struct cairn_err *err)
+static int add_scopes(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                      const struct path *path, struct cairn_dwarf_known_scopes *known,
+                      struct cairn_dwarf_around *around, struct cairn_err *err)
 {
     for (unsigned i = 0; i < path->n; i++) {
+        uint64_t die = path->dies[i];
+        size_t slot = (size_t)(die ^ die >> 6) % CAIRN_DWARF_KNOWN_SCOPES;
         const char *name;
-        uint16_t tag;
-        int code =
-            scope_name((struct cairn_dwarf_spot){units, path->dies[i]}, unit, &name, &tag, err);
-        if (code < 0)
-            return code;
-        if (!tag)
-            continue; /* damaged */
-        cairn_buffer_str(out, name ? name : unnamed_scope(tag));
-        cairn_buffer_str(out, "::");
+        if (known && known->scopes[slot].die == die) {
+            name = known->scopes[slot].name;
+        } else {
+            int code = scope_name((struct cairn_dwarf_spot){units, die}, unit, &name, err);
+            if (code < 0)
+                return code;
+        }
+        if (known) {
+            known->scopes[slot].die = die;
+            known->scopes[slot].name = name;
+        }
+        if (name && around->n < CAIRN_DWARF_AROUND_MAX)
+            around->names[around->n++] = name;
     }
     return CAIRN_OK;
 }
 
-/* "ns::outer::" for a type inside the function at `function`. */
-static int qualify_by_function(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
-                               const struct cairn_dwarf_functions *functions, uint64_t function,
-                               struct cairn_buffer *out, struct cairn_err *err)
+/* For a type inside the function at `function`. */
+static int add_function(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                        const struct cairn_dwarf_functions *functions, uint64_t function,
+                        struct cairn_dwarf_known_scopes *known, struct cairn_dwarf_around *around,
+                        struct cairn_err *err)
 {
     struct cairn_dwarf_name name;
     int code = cairn_dwarf_function_name(units, function, &name, err);
@@ -253,33 +262,44 @@ static int qualify_by_function(struct cairn_dwarf_units *units, struct cairn_dwa
     if (at.home == units && at.die >= unit->off && at.die < unit->end) {
         find_path(units->d, unit, functions, at.die, &path, &outer);
     } else { /* dwz moved the declaration: its scopes are not known, only where it is */
+        known = NULL;
         code = open_at(&at, &unit, err);
         if (code == CAIRN_OK && unit)
             descend(at.home->d, unit, unit->dies, at.die, &path);
     }
     if (code == CAIRN_OK && unit)
-        code = append_scopes(at.home, unit, &path, out, err);
-    if (code < 0)
-        return code;
-    cairn_buffer_str(out, name.name);
-    cairn_buffer_str(out, "::");
-    return CAIRN_OK;
+        code = add_scopes(at.home, unit, &path, known, around, err);
+    if (code == CAIRN_OK && around->n < CAIRN_DWARF_AROUND_MAX)
+        around->names[around->n++] = name.name;
+    return code;
+}
+
+int cairn_dwarf_around(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                       const struct cairn_dwarf_functions *functions, uint64_t off,
+                       struct cairn_dwarf_known_scopes *known,
+                       struct cairn_dwarf_around *ret_around, struct cairn_err *err)
+{
+    struct path path;
+    uint32_t function;
+    int code = CAIRN_OK;
+    ret_around->n = path.n = 0;
+    find_path(units->d, unit, functions, off, &path, &function);
+    if (function)
+        code = add_function(units, unit, functions, function, known, ret_around, err);
+    return code < 0 ? code : add_scopes(units, unit, &path, known, ret_around, err);
 }
 
 int cairn_dwarf_qualify(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                         const struct cairn_dwarf_functions *functions, uint64_t off,
                         struct cairn_buffer *out, struct cairn_err *err)
 {
-    struct path path = {0};
-    uint32_t function;
-    find_path(units->d, unit, functions, off, &path, &function);
-    if (function) {
-        int code = qualify_by_function(units, unit, functions, function, out, err);
-        if (code < 0)
-            return code;
-    }
-    int code = append_scopes(units, unit, &path, out, err);
+    struct cairn_dwarf_around around;
+    int code = cairn_dwarf_around(units, unit, functions, off, NULL, &around, err);
     if (code < 0)
         return code;
+    for (unsigned i = 0; i < around.n; i++) {
+        cairn_buffer_str(out, around.names[i]);
+        cairn_buffer_str(out, "::");
+    }
     return out->failed ? cairn_fail_memory(err) : CAIRN_OK;
 }

@@ -40,11 +40,34 @@ void cairn_dwarf_name_begin(struct cairn_dwarf_name_search *search, struct cairn
 /* Reads one DIE of a search that has not ended. CAIRN_E_NOMEM. */
 int cairn_dwarf_name_step(struct cairn_dwarf_name_search *search, struct cairn_err *err);
 
+enum { CAIRN_DWARF_AROUND_MAX = 2 * 64 + 1, CAIRN_DWARF_KNOWN_SCOPES = 64 };
+
+/* What is around a declaration, from the outermost scope to the innermost: names of namespaces,
+ * types and functions, of sections or for good. What has no name is "(anonymous namespace)" and the
+ * like. */
+struct cairn_dwarf_around {
+    const char *names[CAIRN_DWARF_AROUND_MAX];
+    unsigned n;
+};
+
+/* Names of scopes of one unit that were read last; all-zero to begin. */
+struct cairn_dwarf_known_scopes {
+    struct {
+        uint64_t die;     /* 0: none */
+        const char *name; /* NULL: damaged */
+    } scopes[CAIRN_DWARF_KNOWN_SCOPES];
+};
+
 /*
- * Appends "ns::Type::" (with "(anonymous namespace)::" where it has no name) for the DIE at `off`
- * of `unit`, whose walk gave `functions`. A unit in C, or a DIE outside all scopes, appends
- * nothing.
+ * What is around the DIE at `off` of `unit`, whose walk gave `functions`: nothing in a unit in C,
+ * or outside all scopes. `known` is that of the unit, or NULL. CAIRN_E_NOMEM.
  */
+int cairn_dwarf_around(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
+                       const struct cairn_dwarf_functions *functions, uint64_t off,
+                       struct cairn_dwarf_known_scopes *known,
+                       struct cairn_dwarf_around *ret_around, struct cairn_err *err);
+
+/* Appends it as "ns::Type::". CAIRN_E_NOMEM. */
 int cairn_dwarf_qualify(struct cairn_dwarf_units *units, struct cairn_dwarf_unit *unit,
                         const struct cairn_dwarf_functions *functions, uint64_t off,
                         struct cairn_buffer *out, struct cairn_err *err);

@@ -61,6 +61,7 @@ static int build(struct cairn_module *m, unsigned n_threads, struct cairn_index_
     struct taking taking = {.parts = parts};
     int code = cairn_index_units_list(m, &units, err);
     cairn_index_begin(parts, image, expected_bytes(m)); /* that the module has DWARF is known now */
+    taking.names.str = m->has_dwarf ? m->dwarf.str : (struct cairn_span){0};
     if (code == CAIRN_OK)
         code = cairn_index_units_read(&units, n_threads, take_unit, &taking, err);
     if (code == CAIRN_OK)

@@ -12,8 +12,12 @@
 
 enum {
     NAMES_AT_ONCE = 256, /* for one thread */
-    AHEAD = 12           /* what is looked up that much later is fetched into the processor */
+    AHEAD = 12,          /* what is looked up that much later is fetched into the processor */
+    LINE_MAX = (1 << 30) - 1,
+    NAME_MAX = INT32_MAX
 };
+
+static const uint32_t ODD = 1u << 30; /* texts above: see place_of() */
 
 uint32_t cairn_index_names_text(struct cairn_index_names *names, const char *text, size_t size)
 {
@@ -47,54 +51,46 @@ static uint32_t number_of(struct cairn_table *table, uint64_t key, uint32_t *n, 
     return ++*n;
 }
 
-/* Not qualified. */
-static const char *text_of(const struct cairn_index_said *f)
-{
-    return f->linkage ? f->linkage : f->name;
-}
-
-/* Numbers of the texts of all functions of a unit. */
-static int take_texts(struct cairn_index_names *names, const struct cairn_index_unit *u,
-                      uint32_t *ret_texts, struct cairn_err *err)
-{
-    for (size_t i = 0; i < u->n_said; i++) {
-        if (i + AHEAD < u->n_said)
-            cairn_table_fetch(&names->text_at, (uintptr_t)text_of(&u->said[i + AHEAD]));
-        ret_texts[i] = lasting_text(names, text_of(&u->said[i]));
-        if (ret_texts[i] == UINT32_MAX)
-            return cairn_fail_memory(err);
-    }
-    return CAIRN_OK;
-}
-
 static uint32_t flags_of(const struct cairn_index_said *f)
 {
     return f->linkage ? CAIRN_FUNCTION_HAS_LINKAGE : f->name ? CAIRN_FUNCTION_HAS_NAME : 0;
 }
 
-static uint64_t key_of(uint32_t name, const struct cairn_index_said *f)
+/* Number of the qualified name. */
+static uint32_t qualified_text(struct cairn_index_names *names, const struct cairn_index_unit *u,
+                               const struct cairn_index_said *f)
 {
-    return (uint64_t)(name << 2 | flags_of(f)) << 32 | f->decl_line;
+    struct cairn_buffer *text = &names->text;
+    cairn_buffer_clear(text);
+    for (uint32_t i = 0; i < f->n_around; i++) {
+        cairn_buffer_str(text, u->around[f->around + i]);
+        cairn_buffer_str(text, "::");
+    }
+    cairn_buffer_str(text, f->name);
+    return text->failed ? UINT32_MAX
+                        : cairn_strings_add(&names->texts, (const char *)text->data, text->size);
 }
 
-/* The image's number of a function. */
-static int take_function(struct cairn_index_names *names, const struct cairn_index_said *f,
-                         uint32_t text, struct cairn_index_parts *parts, uint32_t *ret_number,
-                         struct cairn_err *err)
+/* The image's number of a function, the long way. */
+static int take_function(struct cairn_index_names *names, const struct cairn_index_unit *u,
+                         const struct cairn_index_said *f, struct cairn_index_parts *parts,
+                         uint32_t *ret_number, struct cairn_err *err)
 {
-    uint32_t flags = flags_of(f), name = text, qualified = 0;
+    uint32_t flags = flags_of(f), qualified = 0;
+    uint32_t text = lasting_text(names, f->linkage ? f->linkage : f->name), name = text;
     bool is_new = false;
-    if (flags == CAIRN_FUNCTION_HAS_NAME) {
-        qualified = cairn_strings_add_str(&names->texts, f->qualified);
+    if (flags == CAIRN_FUNCTION_HAS_NAME && text != UINT32_MAX) {
+        qualified = qualified_text(names, u, f);
         uint64_t pair = (uint64_t)text << 32 | qualified;
         name = number_of(&names->qualified, pair, &names->n_pairs, &is_new);
     }
-    if (qualified == UINT32_MAX || name == UINT32_MAX)
+    if (text == UINT32_MAX || qualified == UINT32_MAX || name == UINT32_MAX)
         return cairn_fail_memory(err);
     if (name >> 30)
         return cairn_fail(err, CAIRN_E_LIMIT, "more than %d names", 1 << 30);
+    uint64_t key = (uint64_t)(name << 2 | flags) << 32 | f->decl_line;
     uint32_t n = parts->functions.n;
-    *ret_number = number_of(&names->function_of, key_of(name, f), &n, &is_new);
+    *ret_number = number_of(&names->function_of, key, &n, &is_new);
     if (*ret_number == UINT32_MAX)
         return cairn_fail_memory(err);
     if (is_new)
@@ -103,19 +99,79 @@ static int take_function(struct cairn_index_names *names, const struct cairn_ind
     return CAIRN_OK;
 }
 
+/* A text by its place alone, for linkers leave one copy of each in .debug_str; compilers write
+ * those of a few bytes elsewhere. UINT32_MAX: memory is gone. */
+static uint32_t place_of(struct cairn_index_names *names, const char *text)
+{
+    uint64_t off = (uintptr_t)text - (uintptr_t)names->str.data;
+    if (off < names->str.size && off < ODD)
+        return (uint32_t)off;
+    uint32_t number = cairn_strings_add_str(&names->odd, text);
+    return number < ODD ? ODD + number : UINT32_MAX;
+}
+
+/* A number for what is around a name and the name, both. UINT32_MAX: memory is gone, or was for
+ * what is around. */
+static uint32_t number_inside(struct cairn_index_names *names, uint32_t around, const char *text)
+{
+    bool is_new;
+    uint32_t place = place_of(names, text);
+    if (place == UINT32_MAX || around == UINT32_MAX)
+        return UINT32_MAX;
+    return number_of(&names->around, (uint64_t)around << 32 | place, &names->n_around, &is_new);
+}
+
+/* The number of a qualified name. `known` has those of what is around, by the first of its names;
+ * functions share these. */
+static uint32_t number_qualified(struct cairn_index_names *names, const struct cairn_index_unit *u,
+                                 const struct cairn_index_said *f, uint32_t *known)
+{
+    uint32_t around = f->n_around ? known[f->around] : 0;
+    if (f->n_around && !around) {
+        for (uint32_t i = 0; i < f->n_around; i++)
+            around = number_inside(names, around, u->around[f->around + i]);
+        known[f->around] = around;
+    }
+    return number_inside(names, around, f->name);
+}
+
+/* What a function is known by at once: the place of its linkage name, or the number of its
+ * qualified one, and its line. 0: nothing. */
+static uint64_t key_of(struct cairn_index_names *names, const struct cairn_index_unit *u,
+                       const struct cairn_index_said *f, uint32_t *known)
+{
+    uint32_t name = f->linkage ? place_of(names, f->linkage)
+                    : f->name  ? number_qualified(names, u, f, known)
+                               : 0;
+    if (name > NAME_MAX || f->decl_line > LINE_MAX)
+        return 0;
+    return 1ull << 63 | (uint64_t)name << 32 | (uint64_t)f->decl_line << 2 | flags_of(f);
+}
+
 /* Numbers of all functions of a unit. */
 static int take_functions(struct cairn_index_names *names, const struct cairn_index_unit *u,
                           struct cairn_index_parts *parts, uint32_t *ret_numbers,
                           struct cairn_err *err)
 {
-    uint32_t *texts = cairn_realloc(NULL, u->n_said, sizeof *texts);
-    int code = texts ? take_texts(names, u, texts, err) : cairn_fail_memory(err);
-    for (size_t i = 0; code == CAIRN_OK && i < u->n_said; i++) {
-        if (i + AHEAD < u->n_said)
-            cairn_table_fetch(&names->function_of, key_of(texts[i + AHEAD], &u->said[i + AHEAD]));
-        code = take_function(names, &u->said[i], texts[i], parts, &ret_numbers[i], err);
+    uint64_t ahead[AHEAD] = {0}; /* keys of the next ones */
+    uint32_t *known = cairn_alloc(u->n_around + 1, sizeof *known);
+    int code = known ? CAIRN_OK : cairn_fail_memory(err);
+    for (size_t i = 0; code == CAIRN_OK && i < u->n_said + AHEAD; i++) {
+        uint64_t key = ahead[i % AHEAD];
+        if (i < u->n_said) {
+            ahead[i % AHEAD] = key_of(names, u, &u->said[i], known);
+            cairn_table_fetch(&names->said, ahead[i % AHEAD]);
+        }
+        if (i < AHEAD)
+            continue;
+        size_t at = i - AHEAD;
+        if (key && cairn_table_find(&names->said, key, &ret_numbers[at]))
+            continue;
+        code = take_function(names, u, &u->said[at], parts, &ret_numbers[at], err);
+        if (code == CAIRN_OK && key && cairn_table_set(&names->said, key, ret_numbers[at]) < 0)
+            code = cairn_fail_memory(err);
     }
-    cairn_free(texts);
+    cairn_free(known);
     return code;
 }
 
@@ -242,6 +298,10 @@ void cairn_index_names_done(struct cairn_index_names *names)
 {
     cairn_strings_done(&names->texts);
     cairn_strings_done(&names->paths);
+    cairn_table_done(&names->said);
+    cairn_table_done(&names->around);
+    cairn_strings_done(&names->odd);
+    cairn_buffer_done(&names->text);
     cairn_table_done(&names->text_at);
     cairn_table_done(&names->qualified);
     cairn_table_done(&names->function_of);

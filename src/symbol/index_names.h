@@ -7,7 +7,13 @@
 #include "symbol/index_units.h"
 
 struct cairn_index_names {
+    struct cairn_span str; /* .debug_str, borrowed; may be empty */
     struct cairn_strings texts, paths;
+    struct cairn_table said;   /* what a function is known by at once -> its number */
+    struct cairn_table around; /* what is around, and a name in it -> both as a number */
+    struct cairn_strings odd;  /* texts that are not in `str` */
+    struct cairn_buffer text;  /* a qualified name in the making */
+    uint32_t n_around;
     struct cairn_table text_at;     /* address of a text that stays -> number */
     struct cairn_table qualified;   /* number of the plain name and of the qualified one -> pair */
     struct cairn_table function_of; /* name and declared line -> number of the function */

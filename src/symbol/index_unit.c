@@ -4,28 +4,64 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum { SEARCHES = 16 }; /* for names, at once */
+enum {
+    SEARCHES = 16, /* for names, at once */
+    RECENT = 64
+};
 
-/* Fills in the qualified name of a function without linkage name, as frames of units do. `scopes`
- * are those of the unit that holds its declaration. */
+/* What is around the functions that were read last: much is said of the members of one class. */
+struct recent {
+    struct cairn_dwarf_known_scopes scopes;
+    struct {
+        uint32_t at, n; /* in `around` of the unit */
+    } around[RECENT];
+};
+
+/* Puts the names into `around` of the unit, or finds them there. */
+static int keep_around(struct cairn_index_unit *u, const struct cairn_dwarf_around *around,
+                       struct recent *recent, struct cairn_index_said *said)
+{
+    const void *innermost = around->n ? around->names[around->n - 1] : NULL;
+    size_t slot = ((uintptr_t)innermost ^ (uintptr_t)innermost >> 6) % RECENT;
+    uint32_t n = around->n, at = recent->around[slot].at;
+    size_t bytes = n * sizeof *u->around;
+    if (!n || recent->around[slot].n != n || memcmp(u->around + at, around->names, bytes) != 0) {
+        if (u->n_around >= UINT32_MAX - n ||
+            cairn_grow((void **)&u->around, &u->cap_around, u->n_around + n, sizeof *u->around) < 0)
+            return CAIRN_E_NOMEM;
+        at = (uint32_t)u->n_around;
+        if (n)
+            memcpy(u->around + at, around->names, bytes);
+        u->n_around += n;
+        recent->around[slot].at = at;
+        recent->around[slot].n = n;
+    }
+    said->around = at;
+    said->n_around = n;
+    said->is_qualified = true;
+    return CAIRN_OK;
+}
+
+/* Notes what is around a function without linkage name. `scopes` are those of the unit that holds
+ * its declaration; NULL: none. */
 static int qualify(struct cairn_index_unit *u, const struct cairn_function *f,
                    struct cairn_dwarf_unit *unit, const struct cairn_dwarf_functions *scopes,
-                   struct cairn_index_said *said, struct cairn_err *err)
+                   struct recent *recent, struct cairn_index_said *said, struct cairn_err *err)
 {
-    struct cairn_buffer *text = &u->text;
+    struct cairn_dwarf_known_scopes *known = unit == u->described ? &recent->scopes : NULL;
+    struct cairn_dwarf_around around;
     int code = CAIRN_OK;
-    cairn_buffer_clear(text);
+    around.n = 0;
     if (scopes)
-        code = cairn_dwarf_qualify(f->home, unit, scopes, f->declared, text, err);
-    cairn_buffer_str(text, f->name);
-    if (code == CAIRN_OK && !text->failed)
-        said->qualified = cairn_arena_text(&u->texts, (const char *)text->data, text->size);
-    return code < 0 || said->qualified ? code : cairn_fail_memory(err);
+        code = cairn_dwarf_around(f->home, unit, scopes, f->declared, known, &around, err);
+    if (code == CAIRN_OK && keep_around(u, &around, recent, said) < 0)
+        code = cairn_fail_memory(err);
+    return code;
 }
 
 /* What was read of number `i` of `said`. */
 static int say(struct cairn_index_unit *u, size_t i, const struct cairn_dwarf_name *name,
-               struct cairn_err *err)
+               struct recent *recent, struct cairn_err *err)
 {
     struct cairn_function f;
     struct cairn_index_said *said = &u->said[i];
@@ -36,7 +72,7 @@ static int say(struct cairn_index_unit *u, size_t i, const struct cairn_dwarf_na
     bool own =
         f.home == u->home && f.declared >= u->described->off && f.declared < u->described->end;
     return !f.linkage && f.name && own
-               ? qualify(u, &f, u->described, &u->table->functions, said, err)
+               ? qualify(u, &f, u->described, &u->table->functions, recent, said, err)
                : CAIRN_OK;
 }
 
@@ -44,6 +80,7 @@ static int say(struct cairn_index_unit *u, size_t i, const struct cairn_dwarf_na
 static int read_names(struct cairn_index_unit *u, struct cairn_err *err)
 {
     struct cairn_dwarf_name_search searches[SEARCHES];
+    struct recent recent = {0};
     int code = CAIRN_OK;
     for (size_t first = 0; code == CAIRN_OK && first < u->n_said; first += SEARCHES) {
         size_t n = u->n_said - first < SEARCHES ? u->n_said - first : SEARCHES, n_searching = n;
@@ -58,7 +95,7 @@ static int read_names(struct cairn_index_unit *u, struct cairn_err *err)
             }
         }
         for (size_t i = 0; i < n && code == CAIRN_OK; i++)
-            code = say(u, first + i, &searches[i].found, err);
+            code = say(u, first + i, &searches[i].found, &recent, err);
     }
     return code;
 }
@@ -122,7 +159,7 @@ int cairn_index_unit_name(struct cairn_index_unit *u, struct cairn_err *err)
 
 static bool is_left(const struct cairn_index_said *said)
 {
-    return !said->linkage && said->name && !said->qualified;
+    return !said->linkage && said->name && !said->is_qualified;
 }
 
 bool cairn_index_unit_is_named(const struct cairn_index_unit *u)
@@ -136,6 +173,7 @@ bool cairn_index_unit_is_named(const struct cairn_index_unit *u)
 int cairn_index_unit_name_rest(struct cairn_index_unit *u, struct cairn_module *m,
                                struct cairn_err *err)
 {
+    struct recent recent = {0};
     int code = CAIRN_OK;
     for (size_t i = 0; code == CAIRN_OK && i < u->n_said; i++) {
         struct cairn_function f;
@@ -147,7 +185,7 @@ int cairn_index_unit_name_rest(struct cairn_index_unit *u, struct cairn_module *
         if (code == CAIRN_OK)
             code = cairn_module_functions_at(m, f.home, f.declared, 0, &unit, &scopes, err);
         if (code == CAIRN_OK)
-            code = qualify(u, &f, unit, scopes, &u->said[i], err);
+            code = qualify(u, &f, unit, scopes, &recent, &u->said[i], err);
     }
     return code;
 }
@@ -200,7 +238,6 @@ int cairn_index_unit_settle(struct cairn_index_unit *u, struct cairn_index_memor
             memcpy(u->nodes, t->functions.nodes, u->n_nodes * sizeof *u->nodes);
     }
     cairn_free(spoken_of);
-    cairn_buffer_done(&u->text);
     cairn_unit_table_free(t);
     u->table = NULL;
     return code;
@@ -211,13 +248,14 @@ void cairn_index_unit_drop(struct cairn_index_unit *u)
     cairn_free(u->damage);
     cairn_free(u->nodes);
     cairn_free(u->said);
+    cairn_free(u->around);
     cairn_free(u->paths);
-    cairn_buffer_done(&u->text);
     cairn_arena_done(&u->texts);
     cairn_unit_table_free(u->table);
     u->damage = NULL;
     u->nodes = NULL;
     u->said = NULL;
+    u->around = NULL;
     u->paths = NULL;
     u->table = NULL;
 }

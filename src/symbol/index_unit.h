@@ -6,12 +6,14 @@
 #include "symbol/index_memory.h"
 #include "symbol/module.h"
 
-/* A function of a unit; texts are borrowed from sections and from `texts` of the unit. */
+/* A function of a unit; texts are borrowed from sections. */
 struct cairn_index_said {
     const char *linkage, *name; /* NULL: none */
-    const char *qualified;      /* where there is a name and no linkage name */
     uint32_t decl_line;
-    uint32_t die; /* where the search for the names began */
+    uint32_t die;    /* where the search for the names began */
+    uint32_t around; /* what is around it, of `around` of the unit; where there is a name and no */
+    uint32_t n_around; /* linkage name */
+    bool is_qualified; /* that is known */
 };
 
 struct cairn_index_unit {
@@ -21,15 +23,16 @@ struct cairn_index_unit {
     struct cairn_err *damage;           /* the first; NULL: none */
     int code;                           /* CAIRN_E_NOMEM, or CAIRN_OK */
     struct cairn_unit_table *table;     /* until it is settled */
-    struct cairn_buffer text;           /* likewise: the qualified name in the making */
 
     /* From then on until it is taken. Nodes have a number in `said` where their DIE was. */
     struct cairn_dwarf_node *nodes;
     uint32_t n_nodes;
     struct cairn_index_said *said;
     size_t n_said, cap_said;
+    const char **around; /* names of scopes */
+    size_t n_around, cap_around;
     const char **paths;       /* by file; NULL: nobody speaks of it, or it is unknown */
-    struct cairn_arena texts; /* qualified names and paths */
+    struct cairn_arena texts; /* paths */
 
     /* For good, in the memory of a thread; nodes and files are numbers of the table. */
     const uint32_t *starts;
