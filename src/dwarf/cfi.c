@@ -306,18 +306,9 @@ bool cairn_cfi_next(struct cairn_cfi_iter *iter, struct cairn_fde *ret_fde)
     return false;
 }
 
-void cairn_cfi_count(const struct cairn_cfi *cfi, uint64_t *ret_n, uint64_t *ret_bytes)
+bool cairn_cfi_cie_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_cie *ret_cie)
 {
-    struct cairn_reader r = {0};
-    uint64_t off = 0, n = 0, bytes = 0;
-    bool dwarf64;
-    while (read_length(cfi, &off, &r, &dwarf64)) {
-        n++;
-        bytes += r.bytes.size - off;
-        off = r.bytes.size;
-    }
-    *ret_n = n;
-    *ret_bytes = bytes;
+    return read_cie(cfi, off, ret_cie) == CAIRN_CFI_SOUND;
 }
 
 bool cairn_cfi_fde_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_fde *ret_fde)

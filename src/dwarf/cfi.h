@@ -111,9 +111,8 @@ struct cairn_cfi_iter {
  * away) is read over and not counted. */
 bool cairn_cfi_next(struct cairn_cfi_iter *iter, struct cairn_fde *ret_fde);
 
-/* How many entries the section has, CIEs too, and how many bytes they are together: a look at their
- * lengths, no more. */
-void cairn_cfi_count(const struct cairn_cfi *cfi, uint64_t *ret_n, uint64_t *ret_bytes);
+/* The CIE at `off` of the section; false where there is none or a damaged one. */
+bool cairn_cfi_cie_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_cie *ret_cie);
 
 /* The FDE at `off` of the section, as cairn_cfi_next gave it; false where there is none or a
  * damaged one. */

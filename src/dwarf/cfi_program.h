@@ -267,7 +267,9 @@ cairn_cfi_program_run(const struct cairn_cfi_program *program, const struct cair
         case CAIRN_DW_CFA_RESTORE:
             sink->restore(ctx, op & 0x3f);
             break;
-        case CAIRN_DW_CFA_NOP:
+        case CAIRN_DW_CFA_NOP: /* mostly padding at the end */
+            while (o.p < o.end && *o.p == CAIRN_DW_CFA_NOP)
+                o.p++;
             break;
         case CAIRN_DW_CFA_ADVANCE_LOC1:
             delta = cairn_cfi_take_fixed(&o, 1, swap);

@@ -17,26 +17,33 @@
 
 enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, MAX_LAYERS = 3 };
 
-/* An entry of a section: where it begins, in bytes from the start of the text, and where it lies.
- */
+/* What is kept of an FDE; offsets are those in the section. */
 struct note {
-    uint32_t at, off;
+    uint32_t at, size; /* bytes of text; `at` from where the text begins */
+    uint32_t off, cie_off, program_off, program_size;
+};
+
+/* What is sorted. */
+struct key {
+    uint32_t at, i; /* of notes[i] */
 };
 
 /* One section. Its entries are taken from the first to the last, once. */
 struct layer {
     const struct cairn_cfi *cfi; /* NULL: the layer is exidx */
     enum cairn_unwind_table_source source;
-    struct note *notes;
+    const struct note *notes;
+    const struct key *keys; /* by `at` */
     size_t n, next;
-    struct cairn_cfi_iter iter; /* its CIEs are the latest ones */
-    bool have;                  /* entry `next` was read: */
-    uint64_t from, to;          /* vaddrs; `to` is where the next one begins, or before */
-    struct cairn_fde fde;
+    bool have;         /* entry `next` was looked at: */
+    uint64_t from, to; /* vaddrs; `to` is where the next one begins, or before */
 };
 
 struct build {
     const struct cairn_unwind_table_input *input;
+    struct note *notes;
+    struct key *keys, *spare;
+    size_t n_notes; /* that there is room for; as many keys, twice */
     struct cairn_unwind_table_writer w;
     unsigned n_layers;
     struct layer layers[MAX_LAYERS];
@@ -46,54 +53,46 @@ struct build {
 
 /* What the sections can give at most. */
 struct bounds {
-    uint64_t n_entries, n_rows, n_pages;
+    uint64_t n_notes, n_side, n_rows, n_pages;
 };
 
-/* A row needs an instruction that moves on and one that changes something, of a byte each; an entry
- * has 12 bytes before its program, gives a row without any, and one behind its end; and it may cut
- * another section's row in two. */
-static void add_bounds(const struct cairn_cfi *cfi, struct bounds *bounds)
-{
-    uint64_t n, bytes;
-    if (!cfi)
-        return;
-    cairn_cfi_count(cfi, &n, &bytes);
-    bounds->n_entries += n;
-    bounds->n_rows += (bytes > 12 * n ? bytes - 12 * n : 0) / 2 + 3 * n;
-}
-
+/* No more than the sizes can hold. An entry has at least 10 bytes before its program; a row needs
+ * an instruction that moves on and one that changes something, of a byte each, but for the first
+ * one of an entry, the gap behind it, and rows of .debug_frame that one of .eh_frame cuts in two.
+ */
 static enum cairn_unwind_table_end measure(const struct cairn_unwind_table_input *input,
                                            struct bounds *ret_bounds)
 {
     const uint64_t limit = UINT32_MAX;
-    struct bounds bounds = {0};
-    if (input->text_from >= input->text_to)
-        return CAIRN_TABLE_NOTHING;
-    if (input->text_to - input->text_from > limit - CAIRN_TABLE_PAGE ||
-        (input->eh_frame && input->eh_frame->bytes.size > limit) ||
-        (input->debug_frame && input->debug_frame->bytes.size > limit))
-        return CAIRN_TABLE_TOO_BIG;
-    add_bounds(input->eh_frame, &bounds);
-    add_bounds(input->debug_frame, &bounds);
+    uint64_t eh = input->eh_frame ? input->eh_frame->bytes.size : 0;
+    uint64_t debug = input->debug_frame ? input->debug_frame->bytes.size : 0;
     uint64_t n_exidx = input->exidx ? cairn_exidx_count(input->exidx) : 0;
-    bounds.n_entries += n_exidx;
-    bounds.n_rows += 2 * n_exidx + 4;
+    struct bounds bounds = {0};
+    if (input->text_from >= input->text_to || !(eh | debug | n_exidx))
+        return CAIRN_TABLE_NOTHING;
+    if (eh > limit || debug > limit || n_exidx > limit ||
+        input->text_to - input->text_from > limit - CAIRN_TABLE_PAGE)
+        return CAIRN_TABLE_TOO_BIG;
+    bounds.n_notes = (eh + debug) / 10 + 1;
+    bounds.n_side = bounds.n_notes + n_exidx;
+    bounds.n_rows = (eh + debug) / 4 * 3 + 2 * n_exidx + 8;
     bounds.n_pages = (input->text_to - input->text_from) / CAIRN_TABLE_PAGE + 2;
     if (bounds.n_rows > limit)
         return CAIRN_TABLE_TOO_BIG;
     *ret_bounds = bounds;
-    return bounds.n_entries ? CAIRN_TABLE_OK : CAIRN_TABLE_NOTHING;
+    return CAIRN_TABLE_OK;
 }
 
 static struct cairn_unwind_table_layout widest(const struct bounds *bounds)
 {
     return cairn_unwind_table_layout((uint32_t)bounds->n_pages, (uint32_t)bounds->n_rows,
-                                     (uint32_t)bounds->n_entries);
+                                     (uint32_t)bounds->n_side);
 }
 
 static uint64_t work_of(const struct bounds *bounds)
 {
-    return widest(bounds).end + sizeof(struct build) + 2 * bounds->n_entries * sizeof(struct note);
+    return widest(bounds).end + sizeof(struct build) +
+           bounds->n_notes * (sizeof(struct note) + 2 * sizeof(struct key));
 }
 
 enum cairn_unwind_table_end cairn_unwind_table_measure(const struct cairn_unwind_table_input *input,
@@ -107,14 +106,14 @@ enum cairn_unwind_table_end cairn_unwind_table_measure(const struct cairn_unwind
 }
 
 /* By digits of 11 bits from the lowest on; of equal ones the order stays. */
-static void sort_notes(struct note *notes, struct note *spare, size_t n, uint32_t counts[])
+static void sort_keys(struct key *keys, struct key *spare, size_t n, uint32_t counts[])
 {
-    struct note *from = notes, *to = spare;
+    struct key *from = keys, *to = spare;
     bool sorted = true;
     uint32_t all = 0;
     for (size_t i = 0; i < n; i++) {
-        sorted &= !i || notes[i - 1].at <= notes[i].at;
-        all |= notes[i].at;
+        sorted &= !i || keys[i - 1].at <= keys[i].at;
+        all |= keys[i].at;
     }
     for (unsigned shift = 0; !sorted && shift < 32 && all >> shift; shift += RADIX_BITS) {
         uint32_t sum = 0;
@@ -128,42 +127,48 @@ static void sort_notes(struct note *notes, struct note *spare, size_t n, uint32_
         }
         for (size_t i = 0; i < n; i++)
             to[counts[from[i].at >> shift & (RADIX - 1)]++] = from[i];
-        struct note *done = to;
+        struct key *done = to;
         to = from;
         from = done;
     }
-    if (from != notes)
-        memcpy(notes, from, n * sizeof *notes);
+    if (from != keys)
+        memcpy(keys, from, n * sizeof *keys);
 }
 
-/* Notes the entries of a section that begin inside of the text, behind those of the sections
- * before. `notes` has twice as much room as `n_entries` need; the second half is the sort's. */
+/* Notes the entries of a section that begin inside of the text, behind those of the section before.
+ */
 static void note_section(struct build *b, const struct cairn_cfi *cfi,
-                         enum cairn_unwind_table_source source, struct note *notes,
-                         uint64_t n_entries, struct cairn_unwind_table_built *built)
+                         enum cairn_unwind_table_source source,
+                         struct cairn_unwind_table_built *built)
 {
     const struct cairn_unwind_table_input *input = b->input;
-    struct layer *layer = &b->layers[b->n_layers];
+    struct note *notes = b->notes + built->n_fdes;
+    struct key *keys = b->keys + built->n_fdes;
+    size_t room = b->n_notes - built->n_fdes, n = 0;
+    struct cairn_cfi_iter iter = {.cfi = cfi};
     struct cairn_fde fde;
-    if (!cfi)
-        return;
-    *layer = (struct layer){.cfi = cfi, .source = source, .notes = notes + built->n_fdes};
-    layer->iter.cfi = cfi;
-    while (built->n_fdes + layer->n < n_entries && cairn_cfi_next(&layer->iter, &fde)) {
+    while (cfi && n < room && cairn_cfi_next(&iter, &fde)) {
         if (fde.from < input->text_from || fde.from >= input->text_to)
             continue;
-        layer->notes[layer->n++] =
-            (struct note){(uint32_t)(fde.from - input->text_from), (uint32_t)fde.off};
         b->to = fde.to > b->to ? fde.to : b->to;
+        fde.to = fde.to < input->text_to ? fde.to : input->text_to;
+        notes[n] = (struct note){(uint32_t)(fde.from - input->text_from),
+                                 (uint32_t)(fde.to - fde.from),
+                                 (uint32_t)fde.off,
+                                 (uint32_t)fde.cie.off,
+                                 (uint32_t)(fde.program.data - cfi->bytes.data),
+                                 (uint32_t)fde.program.size};
+        keys[n] = (struct key){notes[n].at, (uint32_t)n};
+        n++;
     }
-    built->n_damaged += (uint32_t)layer->iter.n_damaged;
-    built->n_fdes += (uint32_t)layer->n;
-    sort_notes(layer->notes, notes + n_entries, layer->n, b->counts);
-    if (!layer->n)
+    built->n_damaged += (uint32_t)iter.n_damaged;
+    built->n_fdes += (uint32_t)n;
+    if (!n)
         return;
-    uint64_t first = input->text_from + layer->notes[0].at;
-    b->from = first < b->from ? first : b->from;
-    b->n_layers++;
+    sort_keys(keys, b->spare, n, b->counts);
+    b->from = input->text_from + keys[0].at < b->from ? input->text_from + keys[0].at : b->from;
+    b->layers[b->n_layers++] =
+        (struct layer){.cfi = cfi, .source = source, .notes = notes, .keys = keys, .n = n};
 }
 
 static void note_exidx(struct build *b)
@@ -184,34 +189,50 @@ static uint64_t start_of(const struct build *b, const struct layer *layer, size_
 {
     if (i >= layer->n)
         return b->to;
-    return layer->cfi ? b->input->text_from + layer->notes[i].at
+    return layer->cfi ? b->input->text_from + layer->keys[i].at
                       : cairn_exidx_start(b->input->exidx, i);
 }
 
-/* Reads layer->next, if it has not been. False: it is not there any more. */
-static bool load(struct build *b, struct layer *layer)
+static void look_at_next(const struct build *b, struct layer *layer)
 {
     if (layer->have)
-        return true;
+        return;
+    layer->have = true;
     layer->from = start_of(b, layer, layer->next);
     layer->to = start_of(b, layer, layer->next + 1);
     if (layer->cfi) {
-        layer->iter.off = layer->notes[layer->next].off;
-        if (!cairn_cfi_next(&layer->iter, &layer->fde) || layer->fde.from != layer->from)
-            return false;
-        layer->to = layer->fde.to < layer->to ? layer->fde.to : layer->to;
+        uint64_t to = layer->from + layer->notes[layer->keys[layer->next].i].size;
+        layer->to = to < layer->to ? to : layer->to;
     }
-    layer->have = true;
-    return true;
 }
 
 /* The first entry that ends behind `at`; false: none does. */
-static bool find_next(struct build *b, struct layer *layer, uint64_t at)
+static bool find_next(const struct build *b, struct layer *layer, uint64_t at)
 {
-    for (; layer->next < layer->n; layer->next++, layer->have = false)
-        if (load(b, layer) && layer->to > at)
+    for (; layer->next < layer->n; layer->next++, layer->have = false) {
+        look_at_next(b, layer);
+        if (layer->to > at)
             return true;
+    }
     return false;
+}
+
+/* Writes layer->next for [w.from, w.to). */
+static void write_next(struct build *b, const struct layer *layer)
+{
+    if (!layer->cfi) {
+        cairn_unwind_table_write_exidx(&b->w, b->input->exidx, layer->next);
+        return;
+    }
+    const struct note *note = &layer->notes[layer->keys[layer->next].i];
+    const struct cairn_unwind_table_entry entry = {
+        .cfi = layer->cfi,
+        .source = layer->source,
+        .off = note->off,
+        .cie_off = note->cie_off,
+        .from = layer->from,
+        .program = {layer->cfi->bytes.data + note->program_off, note->program_size}};
+    cairn_unwind_table_write_fde(&b->w, &entry);
 }
 
 /* Writes [from, to) by the first section of those from `k` on that speaks of it. */
@@ -228,10 +249,7 @@ static void fill(struct build *b, unsigned k, uint64_t from, uint64_t to)
         b->w.from = layer->from > from ? layer->from : from;
         b->w.to = layer->to < to ? layer->to : to;
         from = b->w.to;
-        if (layer->cfi)
-            cairn_unwind_table_write_fde(&b->w, layer->cfi, layer->source, &layer->fde);
-        else
-            cairn_unwind_table_write_exidx(&b->w, b->input->exidx, layer->next);
+        write_next(b, layer);
     }
     if (from < to)
         fill(b, k + 1, from, to);
@@ -271,11 +289,9 @@ static void start_writer(struct build *b, const struct bounds *bounds, uint8_t *
     uint64_t base = b->from & ~(uint64_t)(CAIRN_TABLE_PAGE - 1);
     uint32_t n_pages = (uint32_t)((b->to - 1 - base) / CAIRN_TABLE_PAGE + 1);
     struct cairn_unwind_table_layout l =
-        cairn_unwind_table_layout(n_pages, (uint32_t)bounds->n_rows, (uint32_t)bounds->n_entries);
+        cairn_unwind_table_layout(n_pages, (uint32_t)bounds->n_rows, (uint32_t)bounds->n_side);
     void *pages = work + l.pages, *rules = work + l.rules, *side = work + l.side;
-    memset(w, 0, sizeof *w);
-    w->arch = b->input->arch;
-    w->regs = w->arch->table_regs;
+    cairn_unwind_table_start(w, b->input->arch);
     w->base = base;
     w->pages = pages;
     w->rules = rules;
@@ -283,8 +299,22 @@ static void start_writer(struct build *b, const struct bounds *bounds, uint8_t *
     w->side = side;
     w->cap_pages = n_pages;
     w->cap_rows = (uint32_t)bounds->n_rows;
-    w->cap_side = (uint32_t)bounds->n_entries;
-    w->last = UINT32_MAX;
+    w->cap_side = (uint32_t)bounds->n_side;
+}
+
+static void start_build(struct build *b, const struct cairn_unwind_table_input *input,
+                        const struct bounds *bounds)
+{
+    void *keys = b + 1;
+    b->input = input;
+    b->n_notes = (size_t)bounds->n_notes;
+    b->keys = keys;
+    b->spare = b->keys + b->n_notes;
+    void *notes = b->spare + b->n_notes;
+    b->notes = notes;
+    b->n_layers = 0;
+    b->from = UINT64_MAX;
+    b->to = 0;
 }
 
 enum cairn_unwind_table_end cairn_unwind_table_build(const struct cairn_unwind_table_input *input,
@@ -300,14 +330,10 @@ enum cairn_unwind_table_end cairn_unwind_table_build(const struct cairn_unwind_t
     uint8_t *bytes = work;
     void *place = bytes + widest(&bounds).end;
     struct build *b = place;
-    void *notes = b + 1;
     struct cairn_unwind_table_built built = {0};
-    b->input = input;
-    b->n_layers = 0;
-    b->from = UINT64_MAX;
-    b->to = 0;
-    note_section(b, input->eh_frame, CAIRN_TABLE_EH_FRAME, notes, bounds.n_entries, &built);
-    note_section(b, input->debug_frame, CAIRN_TABLE_DEBUG_FRAME, notes, bounds.n_entries, &built);
+    start_build(b, input, &bounds);
+    note_section(b, input->eh_frame, CAIRN_TABLE_EH_FRAME, &built);
+    note_section(b, input->debug_frame, CAIRN_TABLE_DEBUG_FRAME, &built);
     note_exidx(b);
     b->to = b->to < input->text_to ? b->to : input->text_to;
     if (b->from >= b->to)

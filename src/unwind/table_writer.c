@@ -26,7 +26,8 @@ static bool advance(void *ctx, uint64_t vaddr)
 
 static enum cairn_cfi_end run_any(const struct cairn_cfi_program *program, void *writer)
 {
-    return cairn_unwind_table_run(program, writer, advance);
+    static const struct cairn_cfi_sink sink = CAIRN_UNWIND_TABLE_SINK(advance);
+    return cairn_unwind_table_end(cairn_cfi_program_run(program, &sink, writer), writer, advance);
 }
 
 /* A CIE has no place, and so no rows. */
@@ -37,54 +38,62 @@ static bool stay(void *ctx, uint64_t vaddr)
     return true;
 }
 
-static void forget_row(struct cairn_unwind_table_writer *w)
+static enum cairn_cfi_end run_cie(const struct cairn_cfi_program *program, void *writer)
 {
-    w->row.cfa = (struct cairn_cfi_rule){.where = CAIRN_CFI_UNDEFINED};
-    for (uint64_t left = w->regs; left; left &= left - 1)
-        w->row.regs[__builtin_ctzll(left)] = (struct cairn_cfi_rule){0};
+    static const struct cairn_cfi_sink sink = CAIRN_UNWIND_TABLE_SINK(stay);
+    return cairn_cfi_program_run(program, &sink, writer);
 }
 
-/* Runs the program of a CIE, where it is another one than that of the FDE before. */
-static bool set_initial(struct cairn_unwind_table_writer *w, const struct cairn_cfi *cfi,
-                        const struct cairn_cie *cie)
+void cairn_unwind_table_start(struct cairn_unwind_table_writer *w,
+                              const struct cairn_unwind_arch *arch)
 {
-    if (w->initial_cfi == cfi && w->initial_off == cie->off)
-        return w->initial_sound;
-    const struct cairn_cfi_program program = {cfi, cie, cie->program, 0};
-    forget_row(w);
-    memset(w->initial, 0, sizeof w->initial);
+    memset(w, 0, sizeof *w);
+    w->arch = arch;
+    w->regs = arch->table_regs;
+    w->last = UINT32_MAX;
+}
+
+/* The CIE at `off`: one of those that were met lately, or read now. */
+static const struct cairn_unwind_table_cie *find_cie(struct cairn_unwind_table_writer *w,
+                                                     const struct cairn_cfi *cfi, uint64_t off)
+{
+    static const struct cairn_unwind_table_state nothing = {.rules[0] = {CAIRN_CFI_UNDEFINED}};
+    struct cairn_unwind_table_cie *c = &w->cies[off / 8 % CAIRN_TABLE_CIES];
+    if (c->cfi == cfi && c->off == off)
+        return c;
+    c->cfi = cfi;
+    c->off = off;
+    c->initial = nothing;
+    c->sound = cairn_cfi_cie_at(cfi, off, &c->cie);
+    if (!c->sound)
+        return c;
+    const struct cairn_cfi_program program = {cfi, &c->cie, c->cie.program, 0};
+    w->cie = c;
     w->depth = 0;
-    w->initial_sound = cairn_unwind_table_run(&program, w, stay) == CAIRN_CFI_DONE;
-    w->initial_cfi = cfi;
-    w->initial_off = cie->off;
-    w->initial_cfa = w->row.cfa;
-    memcpy(w->initial, w->row.regs, sizeof w->initial);
-    return w->initial_sound;
+    cairn_unwind_table_load(w, &nothing);
+    c->sound = run_cie(&program, w) == CAIRN_CFI_DONE;
+    cairn_unwind_table_save(w, &c->initial);
+    return c;
 }
 
-void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w, const struct cairn_cfi *cfi,
-                                  enum cairn_unwind_table_source source,
-                                  const struct cairn_fde *fde)
+void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w,
+                                  const struct cairn_unwind_table_entry *entry)
 {
-    const struct cairn_cfi_program program = {cfi, &fde->cie, fde->program, fde->from};
     enum cairn_cfi_end end = CAIRN_CFI_DAMAGED;
-    w->cfi = cfi;
-    w->cie = &fde->cie;
-    w->source = source;
-    w->off = fde->off;
+    w->cie = find_cie(w, entry->cfi, entry->cie_off);
+    const struct cairn_cfi_program program = {entry->cfi, &w->cie->cie, entry->program,
+                                              entry->from};
+    w->cfi = entry->cfi;
+    w->source = entry->source;
+    w->off = entry->off;
     w->own_side = CAIRN_RULE_NONE;
-    w->row.from = fde->from;
-    if (set_initial(w, cfi, &fde->cie)) {
-        w->row.from = fde->from;
-        w->row.cfa = w->initial_cfa;
-        for (uint64_t left = w->regs; left; left &= left - 1)
-            w->row.regs[__builtin_ctzll(left)] = w->initial[__builtin_ctzll(left)];
-        w->depth = 0;
+    w->row.from = entry->from;
+    w->depth = 0;
+    if (w->cie->sound) {
+        cairn_unwind_table_load(w, &w->cie->initial);
         end = w->arch->run ? w->arch->run(&program, w) : run_any(&program, w);
     }
-    if (end == CAIRN_CFI_DONE)
-        cairn_unwind_table_advance(w, w->to, w->arch->encode);
-    else if (end == CAIRN_CFI_DAMAGED && w->row.from < w->to)
+    if (end == CAIRN_CFI_DAMAGED && w->row.from < w->to)
         cairn_unwind_table_put(w, w->row.from > w->from ? w->row.from : w->from, CAIRN_RULE_NONE);
 }
 

@@ -9,9 +9,12 @@
  *     {
  *         return cairn_unwind_table_advance(ctx, vaddr, encode);
  *     }
+ *     static const struct cairn_cfi_sink sink = CAIRN_UNWIND_TABLE_SINK(advance);
+ *
  *     static enum cairn_cfi_end run(const struct cairn_cfi_program *program, void *writer)
  *     {
- *         return cairn_unwind_table_run(program, writer, advance);
+ *         enum cairn_cfi_end end = cairn_cfi_program_run(program, &sink, writer);
+ *         return cairn_unwind_table_end(end, writer, advance);
  *     }
  */
 #ifndef CAIRN_UNWIND_TABLE_WRITER_H
@@ -22,7 +25,33 @@
 
 enum {
     CAIRN_TABLE_MAX_DEPTH = 16, /* of DW_CFA_remember_state; gcc and clang write 1 */
-    CAIRN_TABLE_MAX_REGS = 16   /* bits of arch->table_regs */
+    CAIRN_TABLE_MAX_REGS = 16,  /* bits of arch->table_regs */
+    CAIRN_TABLE_CIES = 64
+};
+
+/* The rules that encode() looks at: the CFA's, then those of arch->table_regs from the lowest on.
+ */
+struct cairn_unwind_table_state {
+    struct cairn_cfi_rule rules[1 + CAIRN_TABLE_MAX_REGS];
+};
+
+/* A CIE that was met, and what its program says. */
+struct cairn_unwind_table_cie {
+    const struct cairn_cfi *cfi; /* NULL: none yet */
+    uint64_t off;
+    bool sound;
+    struct cairn_cie cie;
+    struct cairn_unwind_table_state initial;
+};
+
+/* An entry whose rows are to be written. */
+struct cairn_unwind_table_entry {
+    const struct cairn_cfi *cfi;
+    enum cairn_unwind_table_source source;
+    uint64_t off;     /* of the FDE */
+    uint64_t cie_off; /* of its CIE */
+    uint64_t from;    /* vaddr of its function */
+    struct cairn_span program;
 };
 
 struct cairn_unwind_table_writer {
@@ -39,7 +68,7 @@ struct cairn_unwind_table_writer {
 
     /* Of the entry that is written now. */
     const struct cairn_cfi *cfi;
-    const struct cairn_cie *cie;
+    const struct cairn_unwind_table_cie *cie;
     enum cairn_unwind_table_source source;
     uint64_t off;      /* in its section */
     uint64_t from, to; /* vaddrs: the part of its range that is wanted */
@@ -49,13 +78,8 @@ struct cairn_unwind_table_writer {
     uint64_t regs;            /* arch->table_regs */
     struct cairn_cfi_row row; /* `to` is not set; registers that are not wanted stay SAME */
     unsigned depth;
-    struct cairn_cfi_rule saved[CAIRN_TABLE_MAX_DEPTH][1 + CAIRN_TABLE_MAX_REGS];
-
-    /* What the CIE at `initial_off` of `initial_cfi` says; NULL: nothing yet. */
-    const struct cairn_cfi *initial_cfi;
-    uint64_t initial_off;
-    bool initial_sound;
-    struct cairn_cfi_rule initial_cfa, initial[CAIRN_CFI_REGS];
+    struct cairn_unwind_table_state saved[CAIRN_TABLE_MAX_DEPTH];
+    struct cairn_unwind_table_cie cies[CAIRN_TABLE_CIES]; /* by their offsets */
 };
 
 /* From `vaddr` on `rule` holds. Addresses rise. */
@@ -86,7 +110,7 @@ cairn_unwind_table_advance(struct cairn_unwind_table_writer *w, uint64_t vaddr,
     uint64_t from = w->row.from > w->from ? w->row.from : w->from;
     w->row.from = vaddr;
     if (__builtin_expect(from < vaddr && from < w->to, 1)) {
-        uint32_t rule = encode(w->cfi, w->cie, &w->row);
+        uint32_t rule = encode(w->cfi, &w->cie->cie, &w->row);
         if (__builtin_expect(cairn_rule_kind(rule) == CAIRN_RULE_SIDE, 0))
             rule = cairn_unwind_table_own_side(w);
         cairn_unwind_table_put(w, from, rule);
@@ -94,23 +118,47 @@ cairn_unwind_table_advance(struct cairn_unwind_table_writer *w, uint64_t vaddr,
     return vaddr < w->to;
 }
 
-static inline struct cairn_cfi_rule *cairn_unwind_table_cfa(void *ctx)
+static inline __attribute__((always_inline)) struct cairn_cfi_rule *
+cairn_unwind_table_cfa(void *ctx)
 {
     struct cairn_unwind_table_writer *w = ctx;
     return &w->row.cfa;
 }
 
-static inline struct cairn_cfi_rule *cairn_unwind_table_reg(void *ctx, uint64_t reg)
+static inline __attribute__((always_inline)) struct cairn_cfi_rule *
+cairn_unwind_table_reg(void *ctx, uint64_t reg)
 {
     struct cairn_unwind_table_writer *w = ctx;
     return reg < CAIRN_CFI_REGS && (w->regs >> reg & 1) ? &w->row.regs[reg] : NULL;
 }
 
+static inline void cairn_unwind_table_save(const struct cairn_unwind_table_writer *w,
+                                           struct cairn_unwind_table_state *to)
+{
+    struct cairn_cfi_rule *rule = to->rules;
+    *rule++ = w->row.cfa;
+    for (uint64_t left = w->regs; left; left &= left - 1)
+        *rule++ = w->row.regs[__builtin_ctzll(left)];
+}
+
+static inline void cairn_unwind_table_load(struct cairn_unwind_table_writer *w,
+                                           const struct cairn_unwind_table_state *from)
+{
+    const struct cairn_cfi_rule *rule = from->rules;
+    w->row.cfa = *rule++;
+    for (uint64_t left = w->regs; left; left &= left - 1)
+        w->row.regs[__builtin_ctzll(left)] = *rule++;
+}
+
 static inline void cairn_unwind_table_restore(void *ctx, uint64_t reg)
 {
     struct cairn_unwind_table_writer *w = ctx;
-    if (cairn_unwind_table_reg(w, reg))
-        w->row.regs[reg] = w->initial[reg];
+    const struct cairn_cfi_rule *rule = w->cie->initial.rules + 1;
+    if (!cairn_unwind_table_reg(w, reg))
+        return;
+    for (uint64_t left = w->regs; (unsigned)__builtin_ctzll(left) != reg; left &= left - 1)
+        rule++;
+    w->row.regs[reg] = *rule;
 }
 
 static inline bool cairn_unwind_table_remember(void *ctx)
@@ -118,10 +166,7 @@ static inline bool cairn_unwind_table_remember(void *ctx)
     struct cairn_unwind_table_writer *w = ctx;
     if (w->depth == CAIRN_TABLE_MAX_DEPTH)
         return false;
-    struct cairn_cfi_rule *to = w->saved[w->depth++];
-    *to++ = w->row.cfa;
-    for (uint64_t left = w->regs; left; left &= left - 1)
-        *to++ = w->row.regs[__builtin_ctzll(left)];
+    cairn_unwind_table_save(w, &w->saved[w->depth++]);
     return true;
 }
 
@@ -130,30 +175,33 @@ static inline bool cairn_unwind_table_recall(void *ctx)
     struct cairn_unwind_table_writer *w = ctx;
     if (!w->depth)
         return false;
-    const struct cairn_cfi_rule *from = w->saved[--w->depth];
-    w->row.cfa = *from++;
-    for (uint64_t left = w->regs; left; left &= left - 1)
-        w->row.regs[__builtin_ctzll(left)] = *from++;
+    cairn_unwind_table_load(w, &w->saved[--w->depth]);
     return true;
 }
 
+/* Static and constant, so that the loop and `advance` become one function. */
+#define CAIRN_UNWIND_TABLE_SINK(advance)                                                           \
+    {                                                                                              \
+        advance, cairn_unwind_table_cfa, cairn_unwind_table_reg, cairn_unwind_table_restore,       \
+            cairn_unwind_table_remember, cairn_unwind_table_recall                                 \
+    }
+
+/* Behind the last instruction: what it left holds up to the end. */
 static inline __attribute__((always_inline)) enum cairn_cfi_end
-cairn_unwind_table_run(const struct cairn_cfi_program *program, void *writer,
-                       bool (*advance)(void *writer, uint64_t vaddr))
+cairn_unwind_table_end(enum cairn_cfi_end end, struct cairn_unwind_table_writer *w,
+                       bool (*advance)(void *ctx, uint64_t vaddr))
 {
-    const struct cairn_cfi_sink sink = {advance,
-                                        cairn_unwind_table_cfa,
-                                        cairn_unwind_table_reg,
-                                        cairn_unwind_table_restore,
-                                        cairn_unwind_table_remember,
-                                        cairn_unwind_table_recall};
-    return cairn_cfi_program_run(program, &sink, writer);
+    if (end == CAIRN_CFI_DONE)
+        advance(w, w->to);
+    return end;
 }
 
+void cairn_unwind_table_start(struct cairn_unwind_table_writer *w,
+                              const struct cairn_unwind_arch *arch);
+
 /* Puts the rows of an FDE for [w->from, w->to), and NONE where its program is damaged. */
-void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w, const struct cairn_cfi *cfi,
-                                  enum cairn_unwind_table_source source,
-                                  const struct cairn_fde *fde);
+void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w,
+                                  const struct cairn_unwind_table_entry *entry);
 
 /* Puts the one row of entry `i` for [w->from, w->to). */
 void cairn_unwind_table_write_exidx(struct cairn_unwind_table_writer *w,
