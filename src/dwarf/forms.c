@@ -120,18 +120,29 @@ static const char *read_string(struct cairn_span section, uint64_t off)
     return cairn_span_str(rest, 0);
 }
 
+/* Does every text of the section end, and within the limit? */
+static bool are_sound(struct cairn_span section)
+{
+    for (size_t at = 0; at < section.size;) {
+        size_t left = section.size - at;
+        const void *end =
+            memchr(section.data + at, 0, left < STRING_MAX_BYTES ? left : STRING_MAX_BYTES);
+        if (!end)
+            return false;
+        at = (size_t)((const uint8_t *)end - section.data) + 1;
+    }
+    return true;
+}
+
 void cairn_dwarf_check_texts(struct cairn_dwarf *d)
 {
-    size_t at = 0;
-    while (at < d->str.size) {
-        size_t left = d->str.size - at;
-        const void *end =
-            memchr(d->str.data + at, 0, left < STRING_MAX_BYTES ? left : STRING_MAX_BYTES);
-        if (!end)
-            return;
-        at = (size_t)((const uint8_t *)end - d->str.data) + 1;
-    }
-    d->str_is_sound = true;
+    d->str_is_sound = are_sound(d->str);
+    cairn_dwarf_check_line_texts(d);
+}
+
+void cairn_dwarf_check_line_texts(struct cairn_dwarf *d)
+{
+    d->line_str_is_sound = are_sound(d->line_str);
 }
 
 const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
@@ -145,6 +156,8 @@ const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_d
             return (const char *)d->str.data + value;
         return read_string(d->str, value);
     case CAIRN_DW_FORM_LINE_STRP:
+        if (d->line_str_is_sound && value < d->line_str.size)
+            return (const char *)d->line_str.data + value;
         return read_string(d->line_str, value);
     case CAIRN_DW_FORM_STRP_SUP:
     case CAIRN_DW_FORM_GNU_STRP_ALT:

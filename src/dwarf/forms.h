@@ -93,6 +93,9 @@ const char *cairn_dwarf_string(const struct cairn_dwarf *d, const struct cairn_d
  * whoever asks for very many. */
 void cairn_dwarf_check_texts(struct cairn_dwarf *d);
 
+/* The same for .debug_line_str, which is small, and holds the few names that every unit repeats. */
+void cairn_dwarf_check_line_texts(struct cairn_dwarf *d);
+
 /* Is the form one of an address (rather than of a number)? */
 bool cairn_dwarf_form_is_address(uint16_t form);
 

@@ -23,9 +23,10 @@ struct cairn_dwarf {
     struct cairn_span alt_str; /* .debug_str of the supplementary file */
     bool str_is_sound; /* every text of `str` ends, and none is too long: cairn_dwarf_check_texts()
                         */
-    bool is_types;     /* `info` is a .debug_types, which DWARF 4 has for type units */
-    bool is_dwo;       /* the sections of a .dwo or .dwp; `addr` and `ranges` are the module's */
-    bool swap;         /* file and host differ in byte order */
+    bool line_str_is_sound; /* likewise */
+    bool is_types;          /* `info` is a .debug_types, which DWARF 4 has for type units */
+    bool is_dwo; /* the sections of a .dwo or .dwp; `addr` and `ranges` are the module's */
+    bool swap;   /* file and host differ in byte order */
 
     /*
      * The executable sections, sorted and disjoint. Ranges and line sequences that do not begin in

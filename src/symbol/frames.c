@@ -34,13 +34,24 @@ static int cut_linkage(const struct walk *w, struct cairn_function *f, struct ca
     return CAIRN_OK;
 }
 
+static bool is_mangled(const char *name)
+{
+    return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+}
+
+/* A name of C's is shown as it is, and there are too many of them to remember that for each. */
+static const char *readable(const struct walk *w, const char *name)
+{
+    return is_mangled(name) ? cairn_demangle(w->q->demangler, name, strlen(name)) : name;
+}
+
 /* What the user sees of a function; NULL where it has no name at all. */
 static int shown_name(const struct walk *w, struct cairn_function *f, const char **ret_name,
                       struct cairn_err *err)
 {
     int code = CAIRN_OK;
     if (!f->shown && f->linkage)
-        f->shown = cairn_demangle(w->q->demangler, f->linkage, strlen(f->linkage));
+        f->shown = readable(w, f->linkage);
     else if (!f->shown && f->name)
         code = w->source->qualify(w->q, f, &f->shown, err);
     if (code == CAIRN_OK)
@@ -52,7 +63,7 @@ static const char *shown_symbol(const struct walk *w, const struct cairn_frame_s
 {
     if (symbol->readable && w->q->demangler->names == CAIRN_NAMES_FULL)
         return symbol->readable;
-    return cairn_demangle(w->q->demangler, symbol->bare, strlen(symbol->bare));
+    return readable(w, symbol->bare);
 }
 
 /* Equal, or the constructors (destructors) of one class: ...C1E... and ...C2E... */
@@ -67,11 +78,6 @@ static bool same_name(const char *a, const char *b)
         return true;
     return i && isdigit((unsigned char)a[i]) && isdigit((unsigned char)b[i]) &&
            (a[i - 1] == 'C' || a[i - 1] == 'D') && strcmp(a + i + 1, b + i + 1) == 0;
-}
-
-static bool is_mangled(const char *name)
-{
-    return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
 }
 
 /* Does a mangled name speak of an identifier? Operators and closures have none: then yes. */

@@ -67,14 +67,26 @@ int cairn_function_read(struct cairn_dwarf_units *from, uint32_t die,
     return code;
 }
 
+static struct cairn_recent *recent_of(struct cairn_module *m, uint64_t key)
+{
+    uint32_t mixed = (uint32_t)key * 0x9e3779b1u; /* DIEs lie at any offset: a few bits do */
+    return &m->recent[mixed >> 16 & (CAIRN_MODULE_N_RECENT - 1)];
+}
+
 /* DIEs of two files have one key where the numbers of the files are the same in 32 bits: then each
  * remembers the one before it. */
-static struct cairn_function *find_function(const struct cairn_module *m,
+static struct cairn_function *find_function(struct cairn_module *m,
                                             const struct cairn_dwarf_units *from, uint64_t key,
                                             uint32_t *ret_first)
 {
+    struct cairn_recent *recent = recent_of(m, key);
     uint32_t index;
-    *ret_first = cairn_table_find(&m->function_of, key, &index) ? index + 1 : 0;
+    if (!recent->first || recent->key != key) {
+        *recent = (struct cairn_recent){key, 0};
+        if (cairn_table_find(&m->function_of, key, &index))
+            recent->first = index + 1;
+    }
+    *ret_first = recent->first;
     for (uint32_t number = *ret_first; number; number = m->functions[number - 1].next)
         if (m->functions[number - 1].from == from)
             return &m->functions[number - 1];
@@ -103,6 +115,7 @@ static int find_function_of(const struct cairn_frames_request *q,
         return cairn_fail_memory(err);
     *ret_function = &m->functions[m->n_functions++];
     **ret_function = function;
+    *recent_of(m, key) = (struct cairn_recent){key, (uint32_t)m->n_functions};
     return CAIRN_OK;
 }
 

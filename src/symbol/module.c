@@ -138,6 +138,7 @@ int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void
 void cairn_module_forget_names(struct cairn_module *m)
 {
     cairn_table_done(&m->function_of);
+    memset(m->recent, 0, sizeof m->recent);
     cairn_free(m->functions);
     m->functions = NULL;
     m->n_functions = m->cap_functions = 0;

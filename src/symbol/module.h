@@ -64,6 +64,19 @@ struct cairn_module_discriminators {
     bool read;
 };
 
+enum { CAIRN_MODULE_N_RECENT = 512 }; /* a power of two */
+
+/* An answer of a table that is larger than the CPU's cache. */
+struct cairn_recent {
+    uint64_t key;
+    uint32_t first; /* as the table has it, plus 1; 0: no answer */
+};
+
+/* The part of a section that was last said to be needed soon. */
+struct cairn_soon {
+    uint64_t from, to;
+};
+
 struct cairn_module {
     struct cairn_module_info info; /* texts are owned below */
     char *path, *debug_path, *build_id, *machine;
@@ -88,6 +101,8 @@ struct cairn_module {
     struct cairn_module_unit *unit_states; /* by number of the unit */
     size_t n_unit_states, cap_unit_states;
     struct cairn_unit_scratch scratch;
+    size_t n_tables_read;
+    struct cairn_soon info_soon, line_soon;
     struct cairn_unit_finder unit_finder;
     struct cairn_dwarf_files files;
     unsigned n_told;                                    /* warnings about units */
@@ -101,8 +116,9 @@ struct cairn_module {
     struct cairn_table function_of; /* DIE -> index in functions */
     struct cairn_function *functions;
     size_t n_functions, cap_functions;
-    struct cairn_arena names;       /* qualified names */
-    struct cairn_strings cut_names; /* symbols without their suffix */
+    struct cairn_recent recent[CAIRN_MODULE_N_RECENT]; /* of `function_of`: a unit repeats itself */
+    struct cairn_arena names;                          /* qualified names */
+    struct cairn_strings cut_names;                    /* symbols without their suffix */
 };
 
 /* Takes over `found`. CAIRN_E_FORMAT, CAIRN_E_NOMEM: then `found` is closed and nothing is kept. */

@@ -14,6 +14,8 @@
 enum {
     WARNINGS_MAX = 8,            /* about units of one module */
     LINE_BYTES_SOON = 256 << 10, /* of .debug_line: most units have less */
+    INFO_BYTES_SOON = 2 << 20,   /* of .debug_info, where units are read one after the other */
+    FEW_TABLES = 16,             /* who reads more goes through the same names again and again */
     SYMTAB_BYTES_SOON = 8 << 20  /* a table with more is read as the scan goes on */
 };
 
@@ -116,6 +118,8 @@ void cairn_module_unload_dwarf(struct cairn_module *m)
     m->n_unit_states = m->cap_unit_states = 0;
     m->table_bytes = 0;
     cairn_unit_scratch_done(&m->scratch);
+    m->n_tables_read = 0;
+    m->info_soon = m->line_soon = (struct cairn_soon){0};
     cairn_module_drop_discriminators(m);
     cairn_unit_finder_done(&m->unit_finder);
     cairn_dwarf_files_done(&m->files);
@@ -209,15 +213,31 @@ int cairn_module_find_home(struct cairn_module *m, struct cairn_dwarf_unit *unit
     return CAIRN_OK;
 }
 
+/* Says that [off, off + size) is needed, and that `ahead` bytes will be if the last time was just
+ * before. To say so costs the kernel a look at each page. */
+static void say_soon(struct cairn_span section, struct cairn_soon *soon, uint64_t off,
+                     uint64_t size, uint64_t ahead)
+{
+    bool follows = off >= soon->from && off <= soon->to;
+    if (follows && size <= soon->to - off)
+        return;
+    size = follows && size < ahead ? ahead : size;
+    *soon = (struct cairn_soon){off, off < UINT64_MAX - size ? off + size : UINT64_MAX};
+    cairn_file_will_need(section, off, size);
+}
+
 static int read_table(struct cairn_module *m, struct cairn_dwarf_unit *unit,
                       struct cairn_unit_table **ret_table, struct cairn_err *err)
 {
     struct cairn_dwarf_units *home;
     struct cairn_dwarf_unit *functions;
-    cairn_file_will_need(m->dwarf.info, unit->off, unit->end - unit->off);
+    say_soon(m->dwarf.info, &m->info_soon, unit->off, unit->end - unit->off, INFO_BYTES_SOON);
+    if (++m->n_tables_read == FEW_TABLES)
+        cairn_dwarf_check_line_texts(&m->dwarf);
     int code = cairn_dwarf_unit_open(&m->units, unit, err);
     if (code == CAIRN_OK)
-        cairn_file_will_need(m->dwarf.line, unit->line_off, LINE_BYTES_SOON);
+        say_soon(m->dwarf.line, &m->line_soon, unit->line_off, LINE_BYTES_SOON / 2,
+                 LINE_BYTES_SOON);
     if (code == CAIRN_OK)
         code = cairn_module_find_home(m, unit, &home, &functions, err);
     if (code == CAIRN_OK)

@@ -301,6 +301,7 @@ static int estimate(struct cairn_module *m, const uint64_t *vaddrs, size_t n_vad
     uint64_t bytes = 0;
     const struct cairn_unit_map *map = NULL;
     int code = cairn_module_need_dwarf(m, err);
+    m->unit_finder.expects_many = true;
     if (code == CAIRN_OK && m->unit_finder.units)
         code = cairn_unit_finder_need_map(&m->unit_finder, &map, err);
     n_vaddrs = map ? n_vaddrs : 0;

@@ -174,7 +174,7 @@ int cairn_unit_finder_ask_roots(struct cairn_unit_finder *f, uint64_t vaddr, cai
     claims.n = 0;
     if (!place(f->units->d, vaddr, &at))
         return CAIRN_OK;
-    if (!f->has_roots && f->n_walks < WALKS_MAX) {
+    if (!f->has_roots && !f->expects_many && f->n_walks < WALKS_MAX) {
         f->n_walks++;
         return walk_roots(f, vaddr, ask, ctx, err);
     }

@@ -20,6 +20,7 @@ struct cairn_unit_finder {
     struct cairn_unit_map aranges, roots;
     bool has_aranges, has_roots; /* that map was made */
     unsigned n_scans, n_walks;   /* questions answered without it */
+    bool expects_many;           /* there will be so many that none need be */
 };
 
 /* Asked of each unit that claims the address: 0 goes on, 1 ends the search, an error does too. */
