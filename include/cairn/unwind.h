@@ -82,6 +82,39 @@ struct cairn_unwind_info {
 };
 
 /*
+ * The calling thread's stack: the first address is behind the call of this function, as
+ * backtrace(3) has it. Returns the number of frames stored, at most `max`; `ret_info` may be NULL.
+ *
+ * Signal-safe and thread-safe, also while another capture of the same thread is interrupted. The
+ * first call of a thread maps some pages of its own, which a later thread reuses; if there is no
+ * memory for that, it walks without remembering. Costs about a nanosecond a frame where the outer
+ * frames are those of the thread's last capture.
+ */
+CAIRN_API size_t cairn_unwind_here(uintptr_t *ret_ips, size_t max,
+                                   struct cairn_unwind_info *ret_info);
+
+/*
+ * The stack of the code that a signal interrupted: `ucontext` is the third argument of a handler
+ * installed with SA_SIGINFO (or what getcontext(3) filled), of the calling thread. The first
+ * address is where that code was, exact. Otherwise as cairn_unwind_here().
+ */
+CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, size_t max,
+                                      struct cairn_unwind_info *ret_info);
+
+/*
+ * Takes the list of modules anew and forgets every rule that was looked up. Not signal-safe: it
+ * asks the loader, and may wait for it. Thread-safe.
+ *
+ * Nobody needs it where the C library has _dl_find_object (glibc 2.35): modules are found as they
+ * come, and dlclose(3) is noticed as long as this library's dlclose is the one that is called.
+ * Elsewhere call it after dlopen(3); cairn_unwind_wants_refresh() is nonzero once a walk has met an
+ * address of no known module. Returns the new generation.
+ */
+CAIRN_API uint64_t cairn_unwind_refresh(void);
+/* Signal-safe, thread-safe. */
+CAIRN_API int cairn_unwind_wants_refresh(void);
+
+/*
  * ---- Any stack: the cursor ----
  *
  * Walks a stack in any address space: another process's, a core file's, a copy's, or one that the

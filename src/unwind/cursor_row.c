@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
 #include "unwind/cursor_row.h"
 
 #include <elf.h>

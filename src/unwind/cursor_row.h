@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
 /*
  * From one frame to its caller by a row of CFI: every register that the row speaks of. The compact
  * rules (rule.h) do the same for what a stack is made of, and faster.

@@ -32,7 +32,7 @@ done
 for page in "$src"/docs/man/*.1; do
     need "$work/root$prefix/share/man/man1/${page##*/}"
 done
-for library in libcairn libcairn-symbolize; do
+for library in libcairn libcairn-symbolize libcairn-unwind; do
     need "$lib/$library.a"
     need "$lib/$library.so"
     need "$lib/$library.so.0"
@@ -42,6 +42,10 @@ done
 readelf -d "$lib/libcairn-symbolize.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' >"$work/needs"
 grep -v -E '^(libz|libzstd|liblzma|libc|libm|libpthread|ld-linux[-a-z0-9_]*)\.so' "$work/needs" &&
     complain "libcairn-symbolize needs what it should not"
+# Who walks its own stack links libc.
+readelf -d "$lib/libcairn-unwind.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' >"$work/needs"
+grep -v -E '^(libc|ld-linux[-a-z0-9_]*)\.so' "$work/needs" &&
+    complain "libcairn-unwind needs what it should not"
 need "$work/root$prefix/bin/cairn"
 "$work/root$prefix/bin/cairn" version >/dev/null || complain "the installed command does not run"
 

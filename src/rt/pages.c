@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "rt/pages.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+/* 32-bit CPUs have mmap2, which counts in 4096 bytes; without a file it is all the same. */
+#ifdef SYS_mmap2
+    MAP_CALL = SYS_mmap2,
+#else
+    MAP_CALL = SYS_mmap,
+#endif
+    WIPE_ON_FORK = 18 /* MADV_WIPEONFORK of Linux 4.14, which older headers lack */
+};
+
+size_t cairn_pages_size(void)
+{
+    int saved = errno;
+    size_t size = getauxval(AT_PAGESZ);
+    errno = saved;
+    return size ? size : 4096;
+}
+
+void *cairn_pages_map(size_t bytes)
+{
+    int saved = errno;
+    long got = syscall(MAP_CALL, NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    errno = saved;
+    return got == -1 ? NULL : (void *)(uintptr_t)got;
+}
+
+void cairn_pages_unmap(void *pages, size_t bytes)
+{
+    int saved = errno;
+    if (pages)
+        syscall(SYS_munmap, pages, bytes);
+    errno = saved;
+}
+
+static bool advise(void *pages, size_t bytes, int what)
+{
+    int saved = errno;
+    bool done = syscall(SYS_madvise, pages, bytes, what) == 0;
+    errno = saved;
+    return done;
+}
+
+void cairn_pages_drop(void *pages, size_t bytes)
+{
+    advise(pages, bytes, MADV_DONTNEED);
+}
+
+bool cairn_pages_wipe_on_fork(void *pages, size_t bytes)
+{
+    return advise(pages, bytes, WIPE_ON_FORK);
+}

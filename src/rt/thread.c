@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "rt/thread.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rt/pages.h"
+
+enum { LOOKS = 16 /* at other blocks, before a new one is made */ };
+
+static long call(long number, long a, long b, long c)
+{
+    int saved = errno;
+    long got = syscall(number, a, b, c);
+    long failed = -errno;
+    errno = saved;
+    return got < 0 ? failed : got;
+}
+
+static bool is_dead(uint32_t tid, uint32_t self)
+{
+    /* Of those that live one has our number: a block that says so is left from one before us. */
+    return tid == 0 || tid == self || call(SYS_tgkill, getpid(), tid, 0) == -ESRCH;
+}
+
+static _Atomic(uintptr_t) *table_of(struct cairn_thread_blocks *blocks)
+{
+    _Atomic(uintptr_t) *table = atomic_load_explicit(&blocks->table, memory_order_acquire);
+    if (table)
+        return table;
+    _Atomic(uintptr_t) *fresh = cairn_pages_map(CAIRN_THREAD_MAX * sizeof(*fresh));
+    if (!fresh)
+        return NULL;
+    if (atomic_compare_exchange_strong(&blocks->table, &table, fresh))
+        return fresh;
+    cairn_pages_unmap(fresh, CAIRN_THREAD_MAX * sizeof(*fresh));
+    return table;
+}
+
+/* The count in the upper half makes sure that who found the owner dead, and slept, takes it from
+ * nobody who came in between. */
+static bool take(struct cairn_thread_head *head, uint32_t self, size_t bytes)
+{
+    uint64_t owner = atomic_load(&head->owner);
+    uint64_t mine = ((owner >> 32) + 1) << 32 | self;
+    if (!is_dead((uint32_t)owner, self) ||
+        !atomic_compare_exchange_strong(&head->owner, &owner, mine))
+        return false;
+    /* Its first page holds the owner, and must not be nobody's for a moment. */
+    size_t first = cairn_pages_size();
+    volatile uint64_t *word = (volatile uint64_t *)(void *)head;
+    for (size_t i = sizeof(*head) / sizeof(*word); i < first / sizeof(*word); i++)
+        word[i] = 0;
+    if (bytes > first)
+        cairn_pages_drop((char *)head + first, bytes - first);
+    return true;
+}
+
+static void *take_dead(struct cairn_thread_blocks *blocks, _Atomic(uintptr_t) *table, uint32_t self)
+{
+    uint32_t n = atomic_load(&blocks->n);
+    if (n > CAIRN_THREAD_MAX)
+        n = CAIRN_THREAD_MAX;
+    uint32_t looks = n < LOOKS ? n : LOOKS;
+    uint32_t hand = atomic_fetch_add(&blocks->hand, looks);
+    for (uint32_t i = 0; i < looks; i++) {
+        struct cairn_thread_head *head =
+            (struct cairn_thread_head *)atomic_load(&table[(hand + i) % n]);
+        if (head && take(head, self, blocks->bytes))
+            return head;
+    }
+    return NULL;
+}
+
+void *cairn_thread_claim(struct cairn_thread_blocks *blocks)
+{
+    _Atomic(uintptr_t) *table = table_of(blocks);
+    uint32_t self = (uint32_t)call(SYS_gettid, 0, 0, 0);
+    if (!table)
+        return NULL;
+    void *dead = take_dead(blocks, table, self);
+    if (dead)
+        return dead;
+    struct cairn_thread_head *head = cairn_pages_map(blocks->bytes);
+    if (!head)
+        return NULL;
+    bool wiped = cairn_pages_wipe_on_fork(head, blocks->bytes);
+    atomic_store(&head->owner, UINT64_C(1) << 32 | self);
+    uint32_t at = atomic_fetch_add(&blocks->n, 1);
+    if (at >= CAIRN_THREAD_MAX) {
+        atomic_store(&blocks->n, CAIRN_THREAD_MAX);
+        cairn_pages_unmap(head, blocks->bytes);
+        return NULL;
+    }
+    /* A child that has a copy could not tell the parent's threads from its own: such a block is in
+     * no table, and never taken again. */
+    if (wiped)
+        atomic_store(&table[at], (uintptr_t)head);
+    return head;
+}
+
+uint32_t cairn_thread_count(const struct cairn_thread_blocks *blocks)
+{
+    uint32_t n = atomic_load(&blocks->n);
+    return n < CAIRN_THREAD_MAX ? n : CAIRN_THREAD_MAX;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE, but for cairn_unwind_refresh */
+#include "unwind/local.h"
+
+#include <string.h>
+
+#include <cairn/unwind.h>
+
+#include "unwind/local_cpu.h"
+#include "unwind/local_fast.h"
+#include "unwind/local_slow.h"
+#include "unwind/modules.h"
+#include "unwind/unload.h"
+
+enum { N = CAIRN_LOCAL_FRAMES };
+
+static void start_at(const struct cairn_local_regs *at, struct cairn_local_start *ret_start)
+{
+    *ret_start = (struct cairn_local_start){.is_ours = true};
+    ret_start->regs.ip = cairn_local_arch->code_address(at->ret);
+    cairn_local_here_regs(at->sp, at->fp, &ret_start->regs);
+}
+
+static void set_info(const struct cairn_local_out *out, struct cairn_unwind_info *ret_info)
+{
+    struct cairn_unwind_info info = {
+        .size = ret_info->size,
+        .how = ret_info->how,
+        .end = out->end,
+        .n_guessed = out->n_guessed,
+        .generation = atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed),
+    };
+    memcpy(ret_info, &info, info.size < sizeof(info) ? info.size : sizeof(info));
+}
+
+static uint8_t *how_of(const struct cairn_unwind_info *info)
+{
+    return info && info->size >= offsetof(struct cairn_unwind_info, end) ? info->how : NULL;
+}
+
+/* What the fast walk found, into the caller's room. */
+static void copy_out(const struct cairn_local_state *state, const struct cairn_local_result *result,
+                     struct cairn_local_out *out)
+{
+    size_t n = N - state->top;
+    out->end = result->end;
+    if (n > out->max) {
+        n = out->max;
+        out->end = CAIRN_END_MAX_FRAMES;
+    }
+    const uintptr_t *rets = state->rets + state->top;
+    for (size_t i = 0; i < n; i++)
+        out->ips[i] = rets[i];
+    if (out->how)
+        memset(out->how, CAIRN_HOW_CFI, n);
+    out->n = n;
+}
+
+/* Kept apart, for its frame is large. */
+__attribute__((noinline, cold)) static void here_slowly(const struct cairn_local_regs *at,
+                                                        struct cairn_local_out *out)
+{
+    struct cairn_local_start start;
+    start_at(at, &start);
+    cairn_local_slow_walk(&start, out);
+}
+
+size_t cairn_local_here(uintptr_t *ret_ips, size_t max, void *ret_info, uintptr_t ret, uintptr_t sp,
+                        uintptr_t fp)
+{
+    struct cairn_local_regs at = {ret, sp, fp};
+    struct cairn_local_out out = {.ips = ret_ips, .how = how_of(ret_info), .max = max};
+    struct cairn_local_result result;
+    struct cairn_local_state *state = cairn_local_state_enter(sp);
+    if (__builtin_expect(state && cairn_local_fast_walk(state, &at, &result), 1))
+        copy_out(state, &result, &out);
+    else
+        here_slowly(&at, &out);
+    if (state)
+        cairn_local_state_leave(state);
+    if (ret_info)
+        set_info(&out, ret_info);
+    return out.n;
+}
+
+CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, size_t max,
+                                      struct cairn_unwind_info *ret_info)
+{
+    struct cairn_local_start start = {.is_exact = true};
+    struct cairn_local_out out = {.ips = ret_ips, .how = how_of(ret_info), .max = max};
+    cairn_local_context_regs(ucontext, &start.regs);
+    cairn_local_slow_walk(&start, &out);
+    if (ret_info)
+        set_info(&out, ret_info);
+    return out.n;
+}
+
+bool cairn_local_capture(const struct cairn_local_frame_at *at,
+                         struct cairn_local_capture *ret_capture)
+{
+    struct cairn_local_regs regs = {at->ret, at->sp, at->fp};
+    struct cairn_local_result result = {0};
+    struct cairn_local_state *state = cairn_local_state_enter(at->sp);
+    if (!state)
+        return false;
+    if (__builtin_expect(!cairn_local_fast_walk(state, &regs, &result), 0)) {
+        struct cairn_local_out out = {.ips = state->rets, .max = N};
+        here_slowly(&regs, &out);
+        *ret_capture =
+            (struct cairn_local_capture){.rets = state->rets, .n = (uint32_t)out.n, .end = out.end};
+    } else {
+        *ret_capture = (struct cairn_local_capture){
+            .rets = state->rets + state->top,
+            .n = N - state->top,
+            .n_shared = result.n_shared,
+            .end = result.end,
+        };
+    }
+    cairn_local_state_leave(state);
+    return true;
+}
+
+CAIRN_API uint64_t cairn_unwind_refresh(void)
+{
+    cairn_unload_begin();
+    cairn_modules_refresh();
+    cairn_unload_end();
+    return atomic_load(&cairn_unload_generation);
+}
+
+CAIRN_API int cairn_unwind_wants_refresh(void)
+{
+    return cairn_modules_wanted();
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "unwind/local_cache.h"
+
+#include "rt/pages.h"
+#include "unwind/local_rule.h"
+#include "unwind/unload.h"
+
+enum { LARGEST_PAGE = 1 << 16, TAG_BITS = 64 - CAIRN_RULE_BITS };
+
+/* Whole pages, so that they can be given back. */
+__attribute__((
+    aligned(LARGEST_PAGE))) _Atomic(uint64_t) cairn_local_cache[1 << CAIRN_LOCAL_CACHE_BITS];
+
+/* A rule whose module went while it was made must not stay; who unloads changes the generation
+ * before it clears the cache, so that either sees the other. */
+static void remember(uintptr_t va, uint32_t rule, uint64_t generation)
+{
+    /* 51 bits of address; more has only who asks mmap(2) for them (5-level page tables). */
+    if ((uint64_t)va >> CAIRN_LOCAL_CACHE_BITS >> TAG_BITS != 0)
+        return;
+    _Atomic(uint64_t) *place = &cairn_local_cache[va & ((1 << CAIRN_LOCAL_CACHE_BITS) - 1)];
+    atomic_store(place, cairn_local_cache_entry(va, rule));
+    if (atomic_load(&cairn_unload_generation) != generation)
+        atomic_store(place, 0);
+}
+
+uint32_t cairn_local_cache_miss(uintptr_t va)
+{
+    uint32_t rule = 0;
+    uint64_t generation = atomic_load(&cairn_unload_generation);
+    enum cairn_local_found found = cairn_local_rule_make(va, &rule);
+    if (found == CAIRN_LOCAL_RULE || found == CAIRN_LOCAL_GAP)
+        remember(va, rule, generation);
+    return rule;
+}
+
+void cairn_local_cache_clear(void)
+{
+    cairn_pages_drop(cairn_local_cache, sizeof(cairn_local_cache));
+}

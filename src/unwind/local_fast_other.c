@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/* CPUs whose stacks are always walked frame by frame. */
+#include "unwind/local_fast.h"
+
+bool cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
+                           struct cairn_local_result *ret_result)
+{
+    (void)state;
+    (void)regs;
+    (void)ret_result;
+    return false;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "unwind/local_rule.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include "rt/pages.h"
+#include "rt/self.h"
+#include "unwind/exidx.h"
+#include "unwind/local_cpu.h"
+#include "unwind/modules.h"
+#include "unwind/unload.h"
+
+enum {
+    HDR_BYTES = 12, /* version, three encodings, pointer, count */
+    ROW_BYTES = 8,
+    /* What every linker writes: DW_EH_PE_pcrel | sdata4, udata4, datarel | sdata4. */
+    POINTER_ENCODING = 0x1b,
+    COUNT_ENCODING = 0x03,
+    TABLE_ENCODING = 0x3b,
+    MAX_ENTRY_BYTES = 1 << 24,
+    MAX_SEGMENTS = 64
+};
+
+/* Where unwind information is read from: in place within one segment, or by way of the kernel. */
+struct source {
+    uintptr_t from, to; /* vas; equal: by way of the kernel */
+};
+
+__attribute__((no_sanitize("address", "thread"))) static bool
+fetch(const struct source *source, uintptr_t va, void *to, size_t size)
+{
+    if (source->from == source->to)
+        return cairn_self_read(va, to, size);
+    if (va < source->from || va > source->to || size > source->to - va)
+        return false;
+    memcpy(to, (const void *)va, size);
+    return true;
+}
+
+static bool fetch_u32(const struct source *source, uintptr_t va, uint32_t *ret_value)
+{
+    return fetch(source, va, ret_value, sizeof(*ret_value));
+}
+
+/* The segment that `frames` lies in, by the program headers behind the ELF header at the start of
+ * the module; without those there, by way of the kernel. */
+static struct source source_of(const struct cairn_local_module *module, bool in_place)
+{
+    struct source by_kernel = {0, 0}, start = {module->from, module->to};
+    ElfW(Ehdr) head;
+    ElfW(Phdr) segments[MAX_SEGMENTS / 4];
+    if (!in_place || module->to - module->from < sizeof(head))
+        return by_kernel;
+    memcpy(&head, (const void *)module->from, sizeof(head));
+    size_t bytes = (size_t)head.e_phnum * sizeof(*segments);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(*segments) ||
+        bytes > sizeof(segments) || head.e_phoff > 4096 - bytes ||
+        !fetch(&start, module->from + head.e_phoff, segments, bytes))
+        return by_kernel;
+    uintptr_t base = UINTPTR_MAX;
+    for (size_t i = 0; i < head.e_phnum && base == UINTPTR_MAX; i++)
+        if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0)
+            base = module->from - segments[i].p_vaddr;
+    for (size_t i = 0; i < head.e_phnum; i++) {
+        uintptr_t from = base + segments[i].p_vaddr;
+        if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_R && module->frames >= from &&
+            module->frames - from < segments[i].p_filesz)
+            return (struct source){from, from + segments[i].p_filesz};
+    }
+    return by_kernel;
+}
+
+/* The va of the FDE that may cover `va`: that of the last function which begins at or before it. */
+static bool find_fde(const struct source *source, uintptr_t hdr, uintptr_t va, uintptr_t *ret_fde)
+{
+    uint8_t head[HDR_BYTES];
+    uint32_t n;
+    if (!fetch(source, hdr, head, sizeof(head)) || head[0] != 1 || head[1] != POINTER_ENCODING ||
+        head[2] != COUNT_ENCODING || head[3] != TABLE_ENCODING)
+        return false;
+    memcpy(&n, head + 8, sizeof(n));
+    int64_t wanted = (int64_t)(va - hdr);
+    uint32_t low = 0, high = n, word;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (!fetch_u32(source, hdr + HDR_BYTES + (uintptr_t)middle * ROW_BYTES, &word))
+            return false;
+        if ((int32_t)word <= wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 ||
+        !fetch_u32(source, hdr + HDR_BYTES + (uintptr_t)(low - 1) * ROW_BYTES + 4, &word))
+        return false;
+    *ret_fde = hdr + (uintptr_t)(intptr_t)(int32_t)word;
+    return true;
+}
+
+/* Both entries, one behind the other: a section of its own, in which only the distance between them
+ * is another. Addresses that count from where they stand do so in the FDE alone. */
+static bool copy_entries(const struct source *source, uintptr_t fde, struct cairn_local_row *row,
+                         uint32_t *ret_fde_off)
+{
+    uint32_t fde_bytes, cie_bytes, distance;
+    if (!fetch_u32(source, fde, &fde_bytes) || !fetch_u32(source, fde + 4, &distance))
+        return false;
+    uintptr_t cie = fde + 4 - distance;
+    if (distance == 0 || !fetch_u32(source, cie, &cie_bytes) || cie_bytes > MAX_ENTRY_BYTES ||
+        fde_bytes > MAX_ENTRY_BYTES)
+        return false;
+    uint32_t fde_off = (4 + cie_bytes + 7) & ~7u;
+    size_t all = (size_t)fde_off + 4 + fde_bytes;
+    uint8_t *to = row->bytes;
+    if (all > sizeof(row->bytes)) {
+        to = row->pages = cairn_pages_map(all);
+        row->pages_bytes = all;
+    }
+    if (!to || !fetch(source, cie, to, 4 + cie_bytes) ||
+        !fetch(source, fde, to + fde_off, 4 + fde_bytes))
+        return false;
+    uint32_t back = fde_off + 4;
+    memcpy(to + fde_off + 4, &back, sizeof(back));
+    row->cfi.bytes = (struct cairn_span){to, all};
+    row->cfi.vaddr = fde - fde_off;
+    *ret_fde_off = fde_off;
+    return true;
+}
+
+static enum cairn_local_found find_in_cfi(const struct source *source, uintptr_t hdr, uintptr_t va,
+                                          struct cairn_local_row *row)
+{
+    uintptr_t fde_va;
+    uint32_t off;
+    struct cairn_fde fde;
+    row->cfi =
+        (struct cairn_cfi){.machine = cairn_local_arch->machine, .address_size = sizeof(uintptr_t)};
+    if (!find_fde(source, hdr, va, &fde_va))
+        return CAIRN_LOCAL_GAP;
+    if (!copy_entries(source, fde_va, row, &off) || !cairn_cfi_fde_at(&row->cfi, off, &fde))
+        return CAIRN_LOCAL_DAMAGED;
+    if (va < fde.from || va >= fde.to)
+        return CAIRN_LOCAL_GAP;
+    row->cie = fde.cie;
+    return cairn_cfi_row_at(&row->cfi, &fde, va, &row->row) ? CAIRN_LOCAL_RULE
+                                                            : CAIRN_LOCAL_DAMAGED;
+}
+
+/* In place or not at all: what arm's loader says of its index. */
+static enum cairn_local_found find_in_exidx(const struct source *source,
+                                            const struct cairn_local_module *module, uintptr_t va,
+                                            struct cairn_local_row *row)
+{
+    size_t i, bytes = module->n_exidx * CAIRN_EXIDX_ENTRY_BYTES;
+    if (module->frames < source->from || source->to - module->frames < bytes)
+        return CAIRN_LOCAL_GAP;
+    const struct cairn_exidx exidx = {
+        .index = {(const uint8_t *)module->frames, bytes},
+        .index_vaddr = (uint32_t)module->frames,
+        .extab = {(const uint8_t *)source->from, source->to - source->from},
+        .extab_vaddr = (uint32_t)source->from,
+    };
+    row->cfi = (struct cairn_cfi){.machine = EM_ARM, .address_size = 4};
+    row->cie = (struct cairn_cie){.ra_reg = cairn_local_arch->ra};
+    if (!cairn_exidx_find(&exidx, (uint32_t)va, &i))
+        return CAIRN_LOCAL_GAP;
+    switch (cairn_exidx_row(&exidx, i, &row->row)) {
+    case CAIRN_EXIDX_ROW:
+        return CAIRN_LOCAL_RULE;
+    case CAIRN_EXIDX_CANTUNWIND:
+        return CAIRN_LOCAL_GAP;
+    default:
+        return CAIRN_LOCAL_DAMAGED;
+    }
+}
+
+enum cairn_local_found cairn_local_row_find(uintptr_t va, struct cairn_local_row *ret_row)
+{
+    struct cairn_local_module module;
+    ret_row->pages = NULL;
+    bool in_place = cairn_unload_enter();
+    enum cairn_local_found found = CAIRN_LOCAL_NO_MODULE;
+    if (cairn_modules_find(va, &module)) {
+        found = CAIRN_LOCAL_GAP;
+        struct source source = source_of(&module, in_place);
+        if (module.n_exidx)
+            found = find_in_exidx(&source, &module, va, ret_row);
+        else if (module.frames)
+            found = find_in_cfi(&source, module.frames, va, ret_row);
+    }
+    cairn_unload_leave();
+    if (found != CAIRN_LOCAL_RULE)
+        cairn_local_row_done(ret_row);
+    return found;
+}
+
+void cairn_local_row_done(struct cairn_local_row *row)
+{
+    cairn_pages_unmap(row->pages, row->pages_bytes);
+    row->pages = NULL;
+}
+
+enum cairn_local_found cairn_local_rule_make(uintptr_t va, uint32_t *ret_rule)
+{
+    struct cairn_local_row row;
+    *ret_rule = cairn_rule_make(CAIRN_RULE_NONE, 0);
+    enum cairn_local_found found = cairn_local_row_find(va, &row);
+    if (found != CAIRN_LOCAL_RULE)
+        return found;
+    *ret_rule = cairn_local_arch->encode(&row.cfi, &row.cie, &row.row);
+    cairn_local_row_done(&row);
+    return found;
+}

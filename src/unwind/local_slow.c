@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "unwind/local_slow.h"
+
+#include <elf.h>
+
+#include <cairn/unwind.h>
+
+#include "rt/self.h"
+#include "unwind/cursor_row.h"
+#include "unwind/fp_step.h"
+#include "unwind/local_cache.h"
+#include "unwind/local_cpu.h"
+#include "unwind/local_rule.h"
+#include "unwind/local_stack.h"
+#include "unwind/modules.h"
+
+enum {
+    NEAR_BYTES = 1 << 20, /* above what is known: the same stack, page by page */
+    CODE_BYTES = 16,      /* that tell a signal trampoline */
+    OWN_FRAMES = 32       /* of this library between the caller and a walk, at most */
+};
+
+struct walk {
+    struct cairn_unwind_regs regs;
+    bool is_exact; /* ip is not a return address */
+    bool is_whole; /* all registers are followed, by rows instead of rules */
+    int how;       /* the frame at `regs` was found */
+    int end;
+    struct cairn_local_stack stack;
+};
+
+/* Others' frames: see local_fast_x86_64.c. */
+__attribute__((no_sanitize("address", "thread"))) static void copy(uintptr_t from, uint8_t *to,
+                                                                   size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        to[i] = ((const volatile uint8_t *)from)[i];
+}
+
+static bool read_stack(void *ctx, uint64_t va, void *to, size_t size)
+{
+    struct cairn_local_stack *stack = ctx;
+    uintptr_t from = (uintptr_t)va, end = from + size;
+    if (va > UINTPTR_MAX || end < from)
+        return false;
+    if ((from < stack->low || end > stack->high + NEAR_BYTES) &&
+        !cairn_local_stack_enter(stack, from))
+        stack->high = stack->low;
+    if (!cairn_local_stack_reach(stack, end))
+        return false;
+    copy(from, to, size);
+    return true;
+}
+
+static uintptr_t lookup_va(const struct walk *w)
+{
+    return (uintptr_t)w->regs.ip - !w->is_exact;
+}
+
+static bool is_code(void *ctx, uint64_t va)
+{
+    (void)ctx;
+    struct cairn_local_module module;
+    return va <= UINTPTR_MAX &&
+           (cairn_modules_find((uintptr_t)va, &module) || cairn_self_readable((uintptr_t)va));
+}
+
+static int end_of(enum cairn_arch_step step)
+{
+    switch (step) {
+    case CAIRN_STEP_OUTERMOST:
+        return CAIRN_END_OUTERMOST;
+    case CAIRN_STEP_UNKNOWN:
+    case CAIRN_STEP_SIDE:
+        return CAIRN_END_NO_REGISTER;
+    case CAIRN_STEP_BAD_CFA:
+        return CAIRN_END_BAD_CFA;
+    case CAIRN_STEP_UNREADABLE:
+        return CAIRN_END_UNREADABLE;
+    default:
+        return CAIRN_END_NO_RULE;
+    }
+}
+
+/* On arm what the loader knows of is the exception index. */
+static int how_of(unsigned kind)
+{
+    if (kind == CAIRN_RULE_SIGNAL)
+        return CAIRN_HOW_SIGNAL;
+    return cairn_local_arch->machine == EM_ARM ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
+}
+
+/* Code without a rule: the trampoline of a libc that describes it not, or a frame pointer. */
+static enum cairn_arch_step step_unruled(struct walk *w)
+{
+    const struct cairn_unwind_arch *arch = cairn_local_arch;
+    const struct cairn_memory memory = {read_stack, &w->stack};
+    uint8_t code[CODE_BYTES];
+    if (cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
+        arch->is_sigreturn((struct cairn_span){code, sizeof(code)})) {
+        w->how = CAIRN_HOW_SIGNAL;
+        return arch->step(cairn_rule_make(CAIRN_RULE_SIGNAL, 0), w->is_exact, &memory, false,
+                          &w->regs);
+    }
+    const struct cairn_fp_space space = {.memory = &cairn_self_memory, .is_code = is_code};
+    w->how = CAIRN_HOW_FP_GUESS;
+    return cairn_fp_step(arch, &space, w->is_exact, &w->regs) == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE
+                                                                               : CAIRN_STEP_OK;
+}
+
+/* By all that CFI says: every register. */
+static enum cairn_arch_step step_by_row(struct walk *w)
+{
+    const struct cairn_memory memory = {read_stack, &w->stack};
+    struct cairn_local_row found;
+    if (cairn_local_row_find(lookup_va(w), &found) != CAIRN_LOCAL_RULE)
+        return step_unruled(w);
+    const struct cairn_row_input input = {
+        .arch = cairn_local_arch,
+        .memory = &memory,
+        .expressions = found.cfi.bytes,
+        .row = &found.row,
+        .ra_reg = found.cie.ra_reg,
+        .is_leaf = w->is_exact,
+        .is_signal = found.cie.is_signal_frame,
+    };
+    enum cairn_arch_step done = cairn_row_step(&input, &w->regs);
+    w->how = how_of(found.cie.is_signal_frame ? CAIRN_RULE_SIGNAL : CAIRN_RULE_SIDE);
+    cairn_local_row_done(&found);
+    return done;
+}
+
+static enum cairn_arch_step step(struct walk *w)
+{
+    if (w->is_whole)
+        return step_by_row(w);
+    const struct cairn_memory memory = {read_stack, &w->stack};
+    uint32_t rule = cairn_local_cache_rule(lookup_va(w));
+    unsigned kind = cairn_rule_kind(rule);
+    if (kind == CAIRN_RULE_NONE)
+        return step_unruled(w);
+    w->how = how_of(kind);
+    return cairn_local_arch->step(rule, w->is_exact, &memory, false, &w->regs);
+}
+
+static void put_frame(const struct walk *w, struct cairn_local_out *out)
+{
+    out->ips[out->n] = (uintptr_t)w->regs.ip;
+    if (out->how)
+        out->how[out->n] = (uint8_t)w->how;
+    out->n_guessed += w->how == CAIRN_HOW_FP_GUESS;
+    out->n++;
+}
+
+static void walk(struct walk *w, struct cairn_local_out *out)
+{
+    out->n = 0;
+    out->n_guessed = 0;
+    out->end = CAIRN_END_MAX_FRAMES;
+    w->how = w->is_exact ? CAIRN_HOW_START : CAIRN_HOW_CFI;
+    unsigned sp = cairn_local_arch->sp;
+    while (out->n < out->max) {
+        if (w->regs.ip == 0) {
+            out->end = CAIRN_END_OUTERMOST;
+            return;
+        }
+        put_frame(w, out);
+        uint64_t old_ip = w->regs.ip, old_sp = w->regs.regs[sp];
+        enum cairn_arch_step done = step(w);
+        if (done != CAIRN_STEP_OK) {
+            out->end = end_of(done);
+            return;
+        }
+        if (w->regs.ip == old_ip && w->regs.regs[sp] == old_sp) {
+            out->end = CAIRN_END_LOOP;
+            return;
+        }
+        w->is_exact = cairn_frame_is_exact(w->how);
+    }
+}
+
+/* The registers of the frame that called this library, all that it must find again: by walking out
+ * of here, through our own frames. */
+static bool find_caller(const struct cairn_local_start *start, struct walk *w)
+{
+    unsigned sp = cairn_local_arch->sp;
+    *w = (struct walk){.is_whole = true, .stack = {0}};
+    cairn_local_save_regs(w->regs.regs);
+    w->regs.known = cairn_local_saved;
+    w->regs.ip = w->regs.regs[CAIRN_LOCAL_SAVED_PC];
+    for (int i = 0; i < OWN_FRAMES; i++) {
+        if (w->regs.ip == start->regs.ip && w->regs.regs[sp] == start->regs.regs[sp])
+            return true;
+        if (w->regs.regs[sp] > start->regs.regs[sp] || step_by_row(w) != CAIRN_STEP_OK)
+            return false;
+    }
+    return false;
+}
+
+/* Rules know three registers. Where one needs another, or CFI itself must be asked, the walk begins
+ * anew and follows all of them. */
+void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_local_out *out)
+{
+    struct walk w = {.regs = start->regs, .is_exact = start->is_exact};
+    if (out->max > CAIRN_MAX_FRAMES)
+        out->max = CAIRN_MAX_FRAMES;
+    walk(&w, out);
+    if (out->end != CAIRN_END_NO_REGISTER)
+        return;
+    if (start->is_ours) {
+        if (!find_caller(start, &w))
+            return;
+    } else {
+        w = (struct walk){.regs = start->regs, .is_exact = start->is_exact, .is_whole = true};
+    }
+    walk(&w, out);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Local slow: the walk that can do everything and remembers nothing: signal frames, alternate
+ * stacks, rules that need all registers, code without rules. It needs no state, so that it also
+ * serves in a signal handler that interrupted a capture.
+ */
+#ifndef CAIRN_UNWIND_LOCAL_SLOW_H
+#define CAIRN_UNWIND_LOCAL_SLOW_H
+
+#include <stddef.h>
+
+#include "unwind/arch.h"
+
+/* Where it begins. */
+struct cairn_local_start {
+    struct cairn_unwind_regs regs;
+    bool is_exact; /* ip is the instruction itself, and not a return address */
+    bool is_ours;  /* the frame is one that called this library: what `regs` lacks can be had by
+                      walking through our own frames */
+};
+
+struct cairn_local_out {
+    uintptr_t *ips;
+    uint8_t *how; /* or NULL */
+    size_t max;
+    size_t n;
+    int end; /* enum cairn_unwind_end */
+    uint32_t n_guessed;
+};
+
+void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_local_out *out);
+
+#endif /* CAIRN_UNWIND_LOCAL_SLOW_H */

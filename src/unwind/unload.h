@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE, but for what says otherwise */
+/*
+ * Unload: what happens to rules when modules go away. Another module may be loaded at the same
+ * place later, so that all that was remembered of addresses is void: rules, and the threads' last
+ * walks.
+ *
+ * The dlclose of this library comes before libc's one (interposing it is safe; interposing dlopen
+ * would change what the caller's RUNPATH is worth, and is not needed). What libc unloads by itself
+ * (converters of iconv, name services) is not seen: cairn_unwind_refresh() is for who needs that.
+ */
+#ifndef CAIRN_UNWIND_UNLOAD_H
+#define CAIRN_UNWIND_UNLOAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Changes whenever modules may have been unloaded; never 0. */
+extern _Atomic(uint64_t) cairn_unload_generation;
+
+/* Between these two modules may go. The first waits until nobody reads unwind information in place,
+ * but not for ever: a walk that was left by longjmp(3) never says that it is done. Not signal-safe.
+ */
+void cairn_unload_begin(void);
+void cairn_unload_end(void);
+
+/* May unwind information be read in place until cairn_unload_leave()? False: modules go away just
+ * now; then it is read by way of the kernel, and nothing of it may be remembered. Either way leave
+ * is to be called. */
+bool cairn_unload_enter(void);
+void cairn_unload_leave(void);
+
+#endif /* CAIRN_UNWIND_UNLOAD_H */
