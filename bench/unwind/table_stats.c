@@ -3,8 +3,8 @@
  * What tables of unwind rules are made of, and how fast: table_stats FILE...
  *
  * A line a file: text, .eh_frame (and .debug_frame, .ARM.exidx), rows, bytes of the table, what
- * share of the text that has an entry each kind of rule covers, and the CPU time to build it (best of
- * 15, the file in the page cache, fresh pages each time, measured and built).
+ * share of the text that has an entry each kind of rule covers, and the CPU time to build it (best
+ * of 15, the file in the page cache, fresh pages each time, measured and built).
  */
 #include <inttypes.h>
 #include <stdio.h>
