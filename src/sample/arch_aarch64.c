@@ -3,13 +3,7 @@
 #include <asm/perf_regs.h>
 
 #include "sample/arch.h"
-
-static uint32_t read_word(const uint8_t *bytes)
-{
-    uint32_t word;
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
+#include "unwind/arch.h"
 
 bool cairn_arch_knows_calls(void)
 {
@@ -31,17 +25,9 @@ bool cairn_arch_jump(struct cairn_span code, uint64_t va, uint64_t *ret_pointer)
     return false;
 }
 
-/* mov x8, #93 (exit), then svc #0, at once. */
 bool cairn_arch_exits(struct cairn_span code)
 {
-    bool number = false;
-    for (size_t i = 0; i + 4 <= code.size && i < 16; i += 4) {
-        uint32_t word = read_word(code.data + i);
-        number |= word == 0xd2800ba8;
-        if (number && word == 0xd4000001)
-            return true;
-    }
-    return false;
+    return cairn_unwind_aarch64.ends_thread(code);
 }
 
 uint64_t cairn_arch_perf_sp(void)

@@ -4,6 +4,7 @@
 #include <asm/perf_regs.h>
 
 #include "sample/arch.h"
+#include "unwind/arch.h"
 
 bool cairn_arch_knows_calls(void)
 {
@@ -36,17 +37,9 @@ bool cairn_arch_jump(struct cairn_span code, uint64_t va, uint64_t *ret_pointer)
     return true;
 }
 
-/* mov $60 (exit) into eax or al, then syscall, at once (glibc, musl). */
 bool cairn_arch_exits(struct cairn_span code)
 {
-    bool number = false;
-    for (size_t i = 0; i + 1 < code.size && i < 16; i++) {
-        if ((code.data[i] == 0xb8 || code.data[i] == 0xb0) && code.data[i + 1] == 60)
-            number = true;
-        if (number && code.data[i] == 0x0f && code.data[i + 1] == 0x05)
-            return true;
-    }
-    return false;
+    return cairn_unwind_x86_64.ends_thread(code);
 }
 
 uint64_t cairn_arch_perf_sp(void)

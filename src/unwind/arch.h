@@ -78,6 +78,11 @@ struct cairn_unwind_arch {
      * NONE, this makes it CAIRN_RULE_SIGNAL. */
     bool (*is_sigreturn)(struct cairn_span code);
 
+    /* Does `code`, what lies at a return address (16 bytes of it are enough), end the thread by
+     * exit(2)? That is where a thread's first function returns to: a frame without a rule there is
+     * the outermost one. */
+    bool (*ends_thread)(struct cairn_span code);
+
     /* Does a call end right before `ret`? See unwind/call.h. */
     bool (*call)(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
 

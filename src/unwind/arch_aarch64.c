@@ -182,6 +182,18 @@ static bool is_sigreturn(struct cairn_span code)
     return code.size >= sizeof trampoline && memcmp(code.data, trampoline, sizeof trampoline) == 0;
 }
 
+/* mov x8, #93 (exit); svc #0, with the status between them or before. */
+static bool ends_thread(struct cairn_span code)
+{
+    bool number = false;
+    for (size_t i = 0; i + 4 <= code.size && i < 16; i += 4) {
+        number |= memcmp(code.data + i, "\xa8\x0b\x80\xd2", 4) == 0;
+        if (number && memcmp(code.data + i, "\x01\x00\x00\xd4", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* AAPCS64, 6.4.6: one layout for all. The record lies anywhere in its frame: where the frame ends,
  * and so the caller's sp, it does not say. */
 static const struct cairn_fp_layout layouts[] = {{.fp = 0, .ra = 8, .end = 16}};
@@ -205,6 +217,7 @@ const struct cairn_unwind_arch cairn_unwind_aarch64 = {
     .step = step,
     .code_address = code_address,
     .is_sigreturn = is_sigreturn,
+    .ends_thread = ends_thread,
     .call = cairn_call_aarch64,
     .fp_regs = {FP, FP},
     .fp_layouts = layouts,

@@ -15,7 +15,7 @@
 #include "unwind/rule_arm.h"
 
 enum { R4 = 4, R7 = 7, R11 = 11, SP = 13, LR = 14, PC = 15 };
-enum { SIGINFO = 128, SIGNAL_REGS = 20 + 12, SIGRETURN = 119, RT_SIGRETURN = 173 };
+enum { SIGINFO = 128, SIGNAL_REGS = 20 + 12, SIGRETURN = 119, RT_SIGRETURN = 173, EXIT = 1 };
 
 /* What the kernel writes into the flags of a frame without siginfo; no signal has that number. */
 static const uint32_t NO_SIGINFO = 0x5ac3c35a;
@@ -101,16 +101,23 @@ static bool read_words(const struct cairn_memory *memory, uint64_t va, size_t n,
     return true;
 }
 
-/* The system call that the trampoline at the start of `code` makes; 0: it is none. Either is
- * mov r7, #number; svc, and code is little-endian but on machines that are long gone. */
+/* The system call that `code` makes at once; 0: none. That is mov r7, #number; svc, and code is
+ * little-endian but on machines that are long gone. */
 static unsigned trampoline_call(struct cairn_span code)
 {
     const uint8_t *c = code.data;
     if (code.size >= 8 && c[1] == 0x70 && c[2] == 0xa0 && c[3] == 0xe3 && c[7] == 0xef)
         return c[0];
-    if (code.size >= 4 && c[1] == 0x27 && c[2] == 0x00 && c[3] == 0xdf) /* Thumb */
+    if (code.size >= 4 && c[1] == 0x27 && c[2] == 0x00 && c[3] == 0xdf) /* Thumb, short and long */
         return c[0];
+    if (code.size >= 6 && c[0] == 0x4f && c[1] == 0xf0 && c[3] == 0x07 && c[5] == 0xdf)
+        return c[2];
     return 0;
+}
+
+static bool ends_thread(struct cairn_span code)
+{
+    return trampoline_call(code) == EXIT;
 }
 
 static bool is_sigreturn(struct cairn_span code)
@@ -232,6 +239,7 @@ const struct cairn_unwind_arch cairn_unwind_arm = {
     .step = step,
     .code_address = code_address,
     .is_sigreturn = is_sigreturn,
+    .ends_thread = ends_thread,
     .call = cairn_call_arm,
     .fp_regs = {R11, R7}, /* Thumb's is r7 */
     .fp_layouts = layouts,

@@ -294,6 +294,19 @@ static bool is_sigreturn(struct cairn_span code)
     return code.size >= sizeof trampoline && memcmp(code.data, trampoline, sizeof trampoline) == 0;
 }
 
+/* mov $60 (exit) into eax or al, then syscall, at once (glibc, musl). */
+static bool ends_thread(struct cairn_span code)
+{
+    bool number = false;
+    for (size_t i = 0; i + 1 < code.size && i < 16; i++) {
+        if ((code.data[i] == 0xb8 || code.data[i] == 0xb0) && code.data[i + 1] == 60)
+            number = true;
+        if (number && code.data[i] == 0x0f && code.data[i + 1] == 0x05)
+            return true;
+    }
+    return false;
+}
+
 /* push %rbp; mov %rsp, %rbp, right behind the call (psABI, 3.2.2). */
 static const struct cairn_fp_layout layouts[] = {{.fp = 0, .ra = 8, .end = 16, .end_is_sp = true}};
 
@@ -318,6 +331,7 @@ const struct cairn_unwind_arch cairn_unwind_x86_64 = {
     .step = step,
     .code_address = code_address,
     .is_sigreturn = is_sigreturn,
+    .ends_thread = ends_thread,
     .call = cairn_call_x86_64,
     .fp_regs = {RBP, RBP},
     .fp_layouts = layouts,

@@ -203,10 +203,21 @@ static enum cairn_arch_step step_by_rule(const struct cursor *c, struct cairn_un
     return find_row(c, &row, ret_is_sound) ? step_row(c, &row, next) : CAIRN_STEP_NO_RULE;
 }
 
+/* Code without a rule that ends the thread when it is returned to. */
+static bool is_thread_start(const struct cursor *c)
+{
+    uint8_t code[16];
+    return !is_exact(c) && c->arch->ends_thread &&
+           c->space->memory.read(c->space->memory.ctx, c->regs.ip, code, sizeof code) &&
+           c->arch->ends_thread((struct cairn_span){code, sizeof code});
+}
+
 static enum cairn_unwind_end end_without_rule(const struct cursor *c, bool is_sound)
 {
     if (!is_sound)
         return CAIRN_END_DAMAGED;
+    if (is_thread_start(c))
+        return CAIRN_END_OUTERMOST;
     return has_code(c) ? CAIRN_END_NO_RULE : CAIRN_END_NO_MODULE;
 }
 

@@ -172,6 +172,21 @@ static void a_signal_frame_gives_all_registers(void **state)
     }
 }
 
+static void the_end_of_a_thread_is_known_by_its_code(void **state)
+{
+    (void)state;
+    static const uint8_t codes[][8] = {
+        {0x4f, 0xf0, 0x01, 0x07, 0x00, 0xdf},       /* mov.w r7, #1; svc 0 (glibc's clone) */
+        {0x01, 0x27, 0x00, 0xdf},                   /* movs r7, #1; svc 0 */
+        {0x01, 0x70, 0xa0, 0xe3, 0x00, 0, 0, 0xef}, /* A32 */
+        {0x4f, 0xf0, 0xad, 0x07, 0x00, 0xdf},       /* rt_sigreturn */
+    };
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(arch->ends_thread((struct cairn_span){codes[i], 8}), i < 3);
+        assert_int_equal(arch->is_sigreturn((struct cairn_span){codes[i], 8}), i == 3);
+    }
+}
+
 static void the_trampoline_is_not_read_beyond_its_bytes(void **state)
 {
     (void)state;
@@ -192,6 +207,7 @@ int main(void)
         cmocka_unit_test(what_fits_no_kind_goes_to_the_side),
         cmocka_unit_test(every_number_is_safe_to_step_by),
         cmocka_unit_test(a_signal_frame_gives_all_registers),
+        cmocka_unit_test(the_end_of_a_thread_is_known_by_its_code),
         cmocka_unit_test(the_trampoline_is_not_read_beyond_its_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
