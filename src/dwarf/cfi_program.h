@@ -244,11 +244,13 @@ cairn_cfi_program_run(const struct cairn_cfi_program *program, const struct cair
     const bool swap = program->cfi->swap;
     const uint64_t code_align = program->cie->code_align;
     const int64_t data_align = program->cie->data_align;
-    struct cairn_cfi_operands o = {program->bytes.data, program->bytes.data + program->bytes.size,
-                                   false};
+    struct cairn_cfi_operands o = {program->bytes.data, program->bytes.data, false};
     uint64_t vaddr = program->vaddr;
     int64_t before = 0; /* the CFA's offset, while it is an expression */
     bool sound = true;
+    if (!program->bytes.size) /* then they may be at NULL */
+        return CAIRN_CFI_DONE;
+    o.end += program->bytes.size;
     while (o.p < o.end) {
         uint8_t op = *o.p++;
         uint64_t delta = 0, reg;
