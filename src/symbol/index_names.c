@@ -220,32 +220,53 @@ int cairn_index_names_take(struct cairn_index_names *names, struct cairn_index_u
     return code;
 }
 
-/* Readable forms of all texts, in the making. */
-struct demangling {
-    struct cairn_index_names *names;
-    struct cairn_span *readable;  /* by number of the text; empty: the same */
-    struct cairn_arena *memories; /* of each piece of work */
-    bool *failed;                 /* likewise */
+/* Readable forms of some texts, from when they were made until they are written. */
+struct piece {
+    struct cairn_span *readable; /* empty: the same */
+    struct cairn_arena memory;
 };
+
+struct demangling {
+    const struct cairn_index_names *names;
+    struct cairn_index_parts *parts;
+    struct piece *pieces;
+};
+
+/* The numbers of a piece, which begins with a block of the list. */
+static size_t first_of(size_t piece)
+{
+    return 1 + piece * NAMES_AT_ONCE;
+}
+
+static size_t end_of(const struct cairn_strings *texts, size_t piece)
+{
+    size_t end = first_of(piece + 1);
+    return end < texts->n ? end : texts->n;
+}
 
 static void demangle_some(void *ctx, size_t piece, unsigned thread)
 {
     (void)thread;
     struct demangling *d = ctx;
     const struct cairn_strings *texts = &d->names->texts;
+    struct piece *p = &d->pieces[piece];
     struct cairn_buffer out = {0};
-    for (size_t i = piece * NAMES_AT_ONCE; i < (piece + 1) * NAMES_AT_ONCE && i < texts->n; i++) {
+    p->readable = cairn_alloc(NAMES_AT_ONCE, sizeof *p->readable);
+    bool failed = !p->readable;
+    for (size_t i = first_of(piece); !failed && i < end_of(texts, piece); i++) {
         uint32_t number = (uint32_t)i;
         const char *text = cairn_strings_get(texts, number);
         cairn_buffer_clear(&out);
         if (!cairn_demangle_to(text, cairn_strings_size(texts, number), CAIRN_NAMES_FULL, &out))
             continue;
-        char *copy = cairn_arena_text(&d->memories[piece], (const char *)out.data, out.size);
-        d->failed[piece] |= !copy;
-        if (copy)
-            d->readable[i] = (struct cairn_span){(const uint8_t *)copy, out.size};
+        char *copy = cairn_arena_text(&p->memory, (const char *)out.data, out.size);
+        failed = !copy;
+        p->readable[i - first_of(piece)] = (struct cairn_span){(const uint8_t *)copy, out.size};
     }
-    d->failed[piece] |= out.failed;
+    if (failed || out.failed) {
+        cairn_free(p->readable);
+        p->readable = NULL;
+    }
     cairn_buffer_done(&out);
 }
 
@@ -255,42 +276,41 @@ static struct cairn_span text_span(const struct cairn_strings *s, uint32_t numbe
                                cairn_strings_size(s, number)};
 }
 
-static int write_texts(const struct cairn_index_names *names, const struct cairn_span *readable,
-                       struct cairn_index_parts *parts, struct cairn_err *err)
+/* False: memory was gone. */
+static bool write_some(void *ctx, size_t piece)
 {
-    size_t bytes = names->texts.arena.used_bytes;
-    for (uint32_t i = 1; i < names->texts.n; i++)
-        bytes += readable[i].size;
-    int code = cairn_index_begin_texts(parts, bytes, err);
-    if (code < 0)
-        return code;
-    for (uint32_t i = 1; i < names->texts.n; i++)
-        cairn_texts_add(&parts->texts, text_span(&names->texts, i), readable[i]);
-    for (uint32_t i = 1; i < names->paths.n; i++)
-        cairn_texts_add(&parts->paths, text_span(&names->paths, i), (struct cairn_span){0});
-    return CAIRN_OK;
+    struct demangling *d = ctx;
+    const struct cairn_strings *texts = &d->names->texts;
+    struct piece *p = &d->pieces[piece];
+    if (!p->readable)
+        return false;
+    for (size_t i = first_of(piece); i < end_of(texts, piece); i++)
+        cairn_texts_add(&d->parts->texts, text_span(texts, (uint32_t)i),
+                        p->readable[i - first_of(piece)]);
+    cairn_free(p->readable);
+    cairn_arena_done(&p->memory);
+    p->readable = NULL;
+    return true;
 }
 
 int cairn_index_names_write(struct cairn_index_names *names, unsigned n_threads,
                             struct cairn_index_parts *parts, struct cairn_err *err)
 {
-    struct demangling d = {.names = names};
-    size_t n = names->texts.n / NAMES_AT_ONCE + 1;
-    bool failed;
-    d.readable = cairn_alloc(names->texts.n + 1, sizeof *d.readable);
-    d.memories = cairn_alloc(n, sizeof *d.memories);
-    d.failed = cairn_alloc(n, sizeof *d.failed);
-    failed = !d.readable || !d.memories || !d.failed;
-    if (!failed)
-        cairn_index_share_out(n_threads, n, demangle_some, &d);
-    for (size_t i = 0; i < n && !failed; i++)
-        failed = d.failed[i];
-    int code = failed ? cairn_fail_memory(err) : write_texts(names, d.readable, parts, err);
-    for (size_t i = 0; d.memories && i < n; i++)
-        cairn_arena_done(&d.memories[i]);
-    cairn_free(d.readable);
-    cairn_free(d.memories);
-    cairn_free(d.failed);
+    struct demangling d = {.names = names, .parts = parts};
+    size_t n = names->texts.n / NAMES_AT_ONCE + 1, n_written = 0;
+    int code = cairn_index_begin_texts(parts, names->texts.arena.used_bytes, err);
+    d.pieces = cairn_alloc(n, sizeof *d.pieces);
+    if (code == CAIRN_OK && d.pieces)
+        n_written = cairn_index_share_out_in_order(n_threads, n, demangle_some, write_some, &d);
+    if (code == CAIRN_OK && n_written < n)
+        code = cairn_fail_memory(err);
+    for (size_t i = n_written; d.pieces && i < n; i++) {
+        cairn_free(d.pieces[i].readable);
+        cairn_arena_done(&d.pieces[i].memory);
+    }
+    cairn_free(d.pieces);
+    for (uint32_t i = 1; i < names->paths.n; i++)
+        cairn_texts_add(&parts->paths, text_span(&names->paths, i), (struct cairn_span){0});
     return code;
 }
 
