@@ -68,8 +68,8 @@ static int add_intervals(struct walk *w, uint32_t node)
         return cairn_fail_memory(w->err);
     for (size_t i = 0; i < w->ranges.n; i++) {
         struct cairn_dwarf_interval interval = {.node = node};
-        if (cairn_dwarf_place(w->d, w->ranges.ranges[i].low, w->ranges.ranges[i].high,
-                              &interval.low, &interval.high))
+        if (cairn_dwarf_place_code(w->d, w->ranges.ranges[i].low, w->ranges.ranges[i].high,
+                                   &interval.low, &interval.high))
             f->intervals[f->n_intervals++] = interval;
     }
     return CAIRN_OK;

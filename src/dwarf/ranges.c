@@ -65,9 +65,12 @@ static int read_pairs(const struct cairn_dwarf *d, const struct cairn_dwarf_unit
 }
 
 /* The two numbers of an entry, as addresses. False at the end of the list or where it is damaged;
- * an entry that only sets the base gives an empty range. */
-static bool read_entry(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
-                       struct cairn_reader *r, uint64_t *base, struct cairn_dwarf_range *ret_range)
+ * an entry that only sets the base gives an empty range. Inlined, so that the reader stays in
+ * registers. */
+static inline __attribute__((always_inline)) bool read_entry(const struct cairn_dwarf *d,
+                                                             const struct cairn_dwarf_unit *unit,
+                                                             struct cairn_reader *r, uint64_t *base,
+                                                             struct cairn_dwarf_range *ret_range)
 {
     uint64_t low = 0, high = 0;
     unsigned width = unit->sizes.address_size;

@@ -22,8 +22,13 @@ bool cairn_dwarf_is_code(const struct cairn_dwarf *d, uint64_t vaddr)
 bool cairn_dwarf_place(const struct cairn_dwarf *d, uint64_t low, uint64_t high, uint32_t *ret_low,
                        uint32_t *ret_high)
 {
-    if (high <= low || !cairn_dwarf_is_code(d, low))
-        return false;
+    return high > low && cairn_dwarf_is_code(d, low) &&
+           cairn_dwarf_place_code(d, low, high, ret_low, ret_high);
+}
+
+bool cairn_dwarf_place_code(const struct cairn_dwarf *d, uint64_t low, uint64_t high,
+                            uint32_t *ret_low, uint32_t *ret_high)
+{
     uint64_t base = cairn_dwarf_base(d);
     if (low - base >= UINT32_MAX)
         return false;

@@ -54,6 +54,9 @@ bool cairn_dwarf_is_code(const struct cairn_dwarf *d, uint64_t vaddr);
 /* [low, high) as distances from the base; false where it is empty, no code, or too far away. */
 bool cairn_dwarf_place(const struct cairn_dwarf *d, uint64_t low, uint64_t high, uint32_t *ret_low,
                        uint32_t *ret_high);
+/* The same for what is not empty and begins in code, as ranges do. */
+bool cairn_dwarf_place_code(const struct cairn_dwarf *d, uint64_t low, uint64_t high,
+                            uint32_t *ret_low, uint32_t *ret_high);
 
 /* Sorts `n` records of `size` bytes (at most 32) by the uint32_t that each begins with; records
  * with equal keys keep their order. CAIRN_OK or CAIRN_E_NOMEM, then nothing has changed. */
