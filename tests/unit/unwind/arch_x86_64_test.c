@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include <elf.h>
+
+#include "stack.h"
+#include "unwind/rule_x86_64.h"
+
+enum { RBX = 3, RBP = 6, RSP = 7, R8 = 8, R10 = 10, RIP = 16, RET = CODE + 0x40 };
+
+static const struct cairn_unwind_arch *arch = &cairn_unwind_x86_64;
+static const struct cairn_cie cie = {.ra_reg = RIP};
+static struct test_stack t;
+static const struct cairn_memory memory = {test_stack_read, &t};
+
+static uint32_t encode(const struct cairn_cfi_row *row)
+{
+    return arch->encode(NULL, &cie, row);
+}
+
+static struct cairn_cfi_row row_of(unsigned base, int64_t up, int64_t fp_at)
+{
+    struct cairn_cfi_row row = {.cfa = test_cfa(base, up)};
+    row.regs[RIP] = test_at_cfa(-8);
+    if (fp_at)
+        row.regs[RBP] = test_at_cfa(fp_at);
+    return row;
+}
+
+static struct cairn_unwind_regs regs_at(uint64_t sp, uint64_t fp)
+{
+    struct cairn_unwind_regs regs = {.ip = CODE};
+    cairn_unwind_set(&regs, RSP, sp);
+    cairn_unwind_set(&regs, RBP, fp);
+    cairn_unwind_set(&regs, RBX, 7);
+    return regs;
+}
+
+static void assert_stepped(uint32_t rule, struct cairn_unwind_regs regs, uint64_t sp, uint64_t fp)
+{
+    assert_int_equal(arch->step(rule, false, &memory, false, &regs), CAIRN_STEP_OK);
+    assert_int_equal(regs.ip, RET);
+    assert_int_equal(regs.regs[RIP], RET);
+    assert_int_equal(regs.regs[RSP], sp);
+    assert_int_equal(regs.regs[RBP], fp);
+    assert_int_equal(regs.known, 1 << RSP | 1 << RBP | 1 << RIP);
+}
+
+static void row_is_stepped(unsigned base, int64_t up, int64_t fp_at)
+{
+    struct cairn_cfi_row row = row_of(base, up, fp_at);
+    uint64_t cfa = STACK + 0xf00, from = cfa - (uint64_t)up;
+    uint32_t rule = encode(&row);
+    assert_true(cairn_x86_64_is_plain(rule));
+    assert_true(rule < 1u << CAIRN_RULE_BITS);
+    memset(&t, 0, sizeof t);
+    test_stack_put(&t, cfa - 8, RET, 8);
+    if (fp_at)
+        test_stack_put(&t, cfa + (uint64_t)fp_at, 0xabcdef, 8);
+    assert_stepped(rule, regs_at(base == RSP ? from : STACK, from), cfa, fp_at ? 0xabcdef : from);
+}
+
+static void every_kind_of_row_is_stepped_as_it_says(void **state)
+{
+    (void)state;
+    row_is_stepped(RSP, 8, 0);
+    row_is_stepped(RSP, 16, -16);
+    row_is_stepped(RSP, 0xe00, -48);
+    row_is_stepped(RBP, 16, -16);
+    row_is_stepped(RBP, 16, 0);
+    row_is_stepped(RBP, 48, -0xe00);
+}
+
+/* What a stub pushes depends on how far it is. */
+static void a_plt_stub_is_stepped_by_where_it_is(void **state)
+{
+    (void)state;
+    uint32_t rule = cairn_x86_64_rule(CAIRN_X86_64_PLT, 1, 11);
+    for (uint64_t at = 0; at < 16; at++) {
+        struct cairn_unwind_regs regs = regs_at(STACK, 5);
+        memset(&t, 0, sizeof t);
+        regs.ip = CODE + at;
+        test_stack_put(&t, STACK + (at >= 11 ? 8 : 0), RET, 8);
+        assert_stepped(rule, regs, STACK + (at >= 11 ? 16 : 8), 5);
+    }
+}
+
+static void a_cfa_in_memory_is_read(void **state)
+{
+    (void)state;
+    memset(&t, 0, sizeof t);
+    test_stack_put(&t, STACK + 0x100 - 8, STACK + 0x200, 8); /* *(rbp - 8) */
+    test_stack_put(&t, STACK + 0x100, 0xabcdef, 8);          /* *rbp */
+    test_stack_put(&t, STACK + 0x200 - 8, RET, 8);
+    assert_stepped(cairn_x86_64_rule(CAIRN_X86_64_FP_DEREF, 1, CAIRN_X86_64_FP_AT_FP),
+                   regs_at(STACK, STACK + 0x100), STACK + 0x200, 0xabcdef);
+    test_stack_put(&t, STACK + 0x40, STACK + 0x1f8, 8); /* *(rsp + 64) + 8 */
+    assert_stepped(cairn_x86_64_rule(CAIRN_X86_64_SP_DEREF, 8, CAIRN_X86_64_FP_SAME),
+                   regs_at(STACK, 9), STACK + 0x200, 9);
+    test_stack_put(&t, STACK + 0x200 - 24, 0x77, 8);
+    assert_stepped(cairn_x86_64_rule(CAIRN_X86_64_SP_DEREF, 8, 3), regs_at(STACK, 9), STACK + 0x200,
+                   0x77);
+}
+
+static void a_signal_frame_gives_every_register(void **state)
+{
+    (void)state;
+    uint32_t rule = cairn_rule_make(CAIRN_RULE_SIGNAL, 0);
+    struct cairn_unwind_regs regs = regs_at(STACK + 0x100, 0);
+    memset(&t, 0, sizeof t);
+    for (unsigned i = 0; i < 17; i++)
+        test_stack_put(&t, STACK + 0x100 + CAIRN_X86_64_SIGNAL_GREGS + 8 * i, 100 + i, 8);
+    assert_int_equal(arch->step(rule, false, &memory, false, &regs), CAIRN_STEP_OK);
+    assert_int_equal(regs.known, (1 << 17) - 1);
+    assert_int_equal(regs.regs[R8], 100);
+    assert_int_equal(regs.regs[RBP], 110);
+    assert_int_equal(regs.regs[RBX], 111);
+    assert_int_equal(regs.regs[RSP], 115); /* anywhere: another stack */
+    assert_int_equal(regs.ip, 116);
+    regs = regs_at(STACK + STACK_BYTES - 64, 0);
+    assert_int_equal(arch->step(rule, false, &memory, false, &regs), CAIRN_STEP_UNREADABLE);
+}
+
+static void assert_refused(uint32_t rule, struct cairn_unwind_regs regs, enum cairn_arch_step why)
+{
+    struct cairn_unwind_regs before = regs;
+    assert_int_equal(arch->step(rule, true, &memory, false, &regs), why);
+    assert_memory_equal(&regs, &before, sizeof regs);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    uint32_t sp = cairn_x86_64_rule(CAIRN_X86_64_SP, 1, 0);
+    uint32_t fp = cairn_x86_64_rule(CAIRN_X86_64_FP, 2, 2);
+    struct cairn_unwind_regs regs = regs_at(STACK + 0x80, STACK + 0x80);
+    memset(&t, 0, sizeof t);
+    assert_refused(cairn_rule_make(CAIRN_RULE_NONE, 0), regs, CAIRN_STEP_NO_RULE);
+    assert_refused(cairn_rule_make(CAIRN_RULE_OUTERMOST, 0), regs, CAIRN_STEP_OUTERMOST);
+    assert_refused(cairn_rule_make(CAIRN_RULE_SIDE, 3), regs, CAIRN_STEP_SIDE);
+    assert_refused(cairn_rule_make(15, 3), regs, CAIRN_STEP_NO_RULE);
+    assert_refused(cairn_x86_64_rule(CAIRN_X86_64_SP, 0, 0), regs, CAIRN_STEP_BAD_CFA);
+    assert_refused(fp, regs_at(STACK + 0x80, STACK + 0x70), CAIRN_STEP_BAD_CFA); /* falls */
+    assert_refused(fp, regs_at(STACK, STACK + 0x71), CAIRN_STEP_BAD_CFA);        /* is odd */
+    assert_refused(fp, regs_at(STACK, STACK + STACK_BYTES), CAIRN_STEP_UNREADABLE);
+    assert_refused(fp, regs_at(STACK, UINT64_MAX - 15), CAIRN_STEP_BAD_CFA); /* wraps */
+    regs.known = 1 << RSP;
+    assert_refused(fp, regs, CAIRN_STEP_UNKNOWN);
+    assert_refused(cairn_x86_64_rule(CAIRN_X86_64_SP, 1, CAIRN_X86_64_FP_AT_FP), regs,
+                   CAIRN_STEP_UNKNOWN);
+    assert_int_equal(arch->step(sp, true, &memory, false, &regs), CAIRN_STEP_OK);
+    assert_int_equal(regs.known, 1 << RSP | 1 << RIP); /* rbp was not known before */
+    regs.known = 0;
+    assert_refused(sp, regs, CAIRN_STEP_UNKNOWN);
+}
+
+static void what_fits_no_kind_goes_to_the_side(void **state)
+{
+    (void)state;
+    const uint32_t side = cairn_rule_make(CAIRN_RULE_SIDE, 0);
+    const struct cairn_cie other = {.ra_reg = 15};
+    struct cairn_cfi_row good = row_of(RSP, 32, -16), row = good;
+    assert_int_equal(arch->encode(NULL, &other, &row), side);
+    row.cfa.reg = R10;
+    assert_int_equal(encode(&row), side);
+    row = good, row.cfa.value = 12;
+    assert_int_equal(encode(&row), side);
+    row = good, row.cfa.value = -8;
+    assert_int_equal(encode(&row), side);
+    row = good, row.cfa.value = 8 * (CAIRN_X86_64_CFA_MAX + 1);
+    assert_int_equal(encode(&row), side);
+    row = good, row.cfa.where = CAIRN_CFI_UNDEFINED;
+    assert_int_equal(encode(&row), side);
+    row = good, row.regs[RIP].value = -16;
+    assert_int_equal(encode(&row), side);
+    row = good, row.regs[RIP].where = CAIRN_CFI_SAME;
+    assert_int_equal(encode(&row), side);
+    row = good, row.regs[RSP] = test_at_cfa(-24);
+    assert_int_equal(encode(&row), side);
+    row = good, row.regs[RBP].value = 8;
+    assert_int_equal(encode(&row), side);
+    row = good, row.regs[RBP].value = -12;
+    assert_int_equal(encode(&row), side);
+    row = good, row.regs[RBP].value = -8 * (CAIRN_X86_64_FP_MAX + 1);
+    assert_int_equal(encode(&row), side);
+    row = good, row.regs[RBP].where = CAIRN_CFI_UNDEFINED;
+    assert_int_equal(encode(&row), side);
+    row = good, row.regs[RBP].value = -8 * CAIRN_X86_64_FP_MAX;
+    assert_int_equal(encode(&row), cairn_x86_64_rule(CAIRN_X86_64_SP, 4, CAIRN_X86_64_FP_MAX));
+}
+
+static void the_return_from_a_handler_is_known_by_its_code(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    for (size_t size = 0; size < sizeof code; size++)
+        assert_false(arch->is_sigreturn((struct cairn_span){code, size}));
+    assert_true(arch->is_sigreturn((struct cairn_span){code, sizeof code}));
+    assert_ptr_equal(cairn_unwind_arch_of(EM_X86_64), arch);
+    assert_null(cairn_unwind_arch_of(EM_RISCV));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_of_row_is_stepped_as_it_says),
+        cmocka_unit_test(a_plt_stub_is_stepped_by_where_it_is),
+        cmocka_unit_test(a_cfa_in_memory_is_read),
+        cmocka_unit_test(a_signal_frame_gives_every_register),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(what_fits_no_kind_goes_to_the_side),
+        cmocka_unit_test(the_return_from_a_handler_is_known_by_its_code),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
