@@ -212,11 +212,20 @@ static bool is_thread_start(const struct cursor *c)
            c->arch->ends_thread((struct cairn_span){code, sizeof code});
 }
 
+/* The program's first function is not called by anybody: where its author gave it no rule (arm's
+ * libraries say that it cannot be unwound), the stack is whole all the same. */
+static bool is_entry(const struct cursor *c)
+{
+    enum { ENTRY_BYTES = 64 };
+    return has_code(c) && c->place->module->elf.entry &&
+           c->vaddr - (c->place->module->elf.entry & ~UINT64_C(1)) < ENTRY_BYTES;
+}
+
 static enum cairn_unwind_end end_without_rule(const struct cursor *c, bool is_sound)
 {
     if (!is_sound)
         return CAIRN_END_DAMAGED;
-    if (is_thread_start(c))
+    if (is_thread_start(c) || is_entry(c))
         return CAIRN_END_OUTERMOST;
     return has_code(c) ? CAIRN_END_NO_RULE : CAIRN_END_NO_MODULE;
 }

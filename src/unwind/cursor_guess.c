@@ -11,6 +11,14 @@ static bool is_code(void *ctx, uint64_t va)
     return place && place->region.flags & CAIRN_MAP_EXEC;
 }
 
+/* HotSpot's interpreter pushes the address of a piece of its own, and jumps. */
+static bool is_made_at_run_time(void *ctx, uint64_t va)
+{
+    const struct cairn_space_place *place = cairn_space_at(ctx, va);
+    return place && place->region.flags & CAIRN_MAP_EXEC && !place->region.file &&
+           !(place->region.path && place->region.path[0] == '/');
+}
+
 /* The mapping that the stack pointer is in; what lies behind it is another's. */
 static uint64_t stack_end(struct cairn_unwind_space *space, uint64_t sp)
 {
@@ -27,6 +35,7 @@ enum cairn_arch_step cairn_cursor_guess(struct cairn_unwind_space *space,
     const struct cairn_fp_space fp_space = {
         .memory = &space->memory,
         .is_code = is_code,
+        .pushes = place && is_made_at_run_time(space, regs->ip) ? is_made_at_run_time : NULL,
         .ctx = space,
         .stack_end = stack_end(space, regs->regs[arch->sp]),
         .swap = place && place->module && place->module->elf.swap,

@@ -54,9 +54,12 @@ static bool read_record(const struct cairn_unwind_arch *arch, const struct cairn
     uint64_t limit = space->stack_end ? space->stack_end : sp + CAIRN_FP_FRAME_MAX;
     if (fp % arch->word || from < sp || end <= from || end > limit || limit < sp)
         return false;
-    return read_word(arch, space, fp + (uint64_t)(int64_t)layout->ra, ret_ra) &&
-           read_word(arch, space, fp + (uint64_t)(int64_t)layout->fp, ret_fp) &&
-           is_return(arch, space, *ret_ra, &call);
+    if (!read_word(arch, space, fp + (uint64_t)(int64_t)layout->ra, ret_ra) ||
+        !read_word(arch, space, fp + (uint64_t)(int64_t)layout->fp, ret_fp))
+        return false;
+    return is_return(arch, space, *ret_ra, &call) ||
+           (space->pushes && *ret_fp > fp && *ret_fp < limit &&
+            space->pushes(space->ctx, arch->code_address(*ret_ra)));
 }
 
 static bool step_record(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,

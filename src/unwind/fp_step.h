@@ -34,6 +34,10 @@ enum {
 struct cairn_fp_space {
     const struct cairn_memory *memory;       /* the stack, and the code before return addresses */
     bool (*is_code)(void *ctx, uint64_t va); /* in executable memory? */
+    /* Code that pushes return addresses where no call is, as an interpreter that was made at run
+     * time does? Then a record counts whose caller's lies above it, inside the stack. NULL: none
+     * does. */
+    bool (*pushes)(void *ctx, uint64_t va);
     void *ctx;
     uint64_t stack_end; /* the first byte behind the stack; 0: not known */
     bool swap;
