@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Stacks of living processes beside eu-stack's, address by address: own programs built in many
+ways, and what people run. Each process is stopped, so that both see the same."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import stacks
+
+SRC = os.environ["SRC"] + "/tests/e2e/stack_programs.c"
+CC = os.environ.get("CC", "cc").split()
+WAYS = {
+    "O2": ["-O2", "-fomit-frame-pointer"],
+    "O0": ["-O0"],
+    "no-pie": ["-O2", "-no-pie"],
+    "static": ["-O2", "-static"],
+    "stripped": ["-O2", "-s"],
+    "frame pointers": ["-O2", "-fno-omit-frame-pointer"],
+}
+SCRIPTS = {
+    "deep.py": "import time\ndef f(n): return time.sleep(1000) if n == 0 else f(n - 1)\nf(40)\n",
+    "deep.js": """function f(n) {
+    if (n > 0) return 1 + f(n - 1);
+    return Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1e9);
+}
+f(30);
+""",
+    "Deep.java": """public class Deep {
+    static int f(int n) throws Exception {
+        if (n > 0) return 1 + f(n - 1);
+        Thread.sleep(1000000);
+        return 0;
+    }
+    public static void main(String[] a) throws Exception { f(30); }
+}
+""",
+}
+ENDLESS = ("with recursive c(x) as (select 1 union all select x + 1 from c where x < 1e18) "
+           "select count(*) from c;")
+failed = []
+
+
+def compare(name, pid):
+    """Both walks of a process; the threads are those that it has when it stands still."""
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.2)
+    mine, theirs = stacks.ours(pid), stacks.eu_stack(pid)
+    os.kill(pid, signal.SIGCONT)
+    if not theirs:
+        failed.append(f"{name}: eu-stack gives nothing")
+    for tid, stack in mine.items():
+        if stack.addresses != theirs.get(tid) or stack.end != "outermost":
+            failed.append(f"{name}: thread {tid}: {stack.end}\n" + "\n".join(
+                f"    {a} {t}" for a, t in zip(
+                    [f"{a:x} {h} {n}" for a, h, n in
+                     zip(stack.addresses, stack.how, stack.names)] + ["-"] * 99,
+                    [f"{t:x}" for t in theirs.get(tid, [])])))
+    return len(mine), sum(len(s.addresses) for s in mine.values())
+
+
+def run(name, command, **options):
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               stdin=options.pop("stdin", subprocess.DEVNULL))
+    try:
+        if options.get("busy"):
+            time.sleep(1)
+        elif not stacks.wait_asleep(process.pid):
+            print(f"skipped: {name}: it does not come to rest")
+            return
+        threads, frames = compare(name, process.pid)
+        print(f"{name}: {threads} threads, {frames} frames")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def own_programs():
+    for way, options in WAYS.items():
+        if subprocess.run([*CC, *options, "-pthread", "-o", "prog", SRC], check=False,
+                          stderr=subprocess.DEVNULL).returncode:
+            print(f"skipped: {way}: cannot be built here")
+            continue
+        for what in "deep", "threads", "handler":
+            run(f"{way} {what}", ["./prog", what])
+
+
+def others():
+    for name, text in SCRIPTS.items():
+        with open(name, "w", encoding="ascii") as f:
+            f.write(text)
+    rows = [("python3", ["/usr/bin/python3", "deep.py"]), ("node", ["node", "deep.js"]),
+            ("java", ["java", "Deep.java"]),
+            ("redis-server", ["redis-server", "--port", "0", "--save", "",
+                              "--unixsocket", os.getcwd() + "/redis.socket"])]
+    for name, command in rows:
+        if shutil.which(command[0]):
+            run(name, command)
+        else:
+            print(f"skipped: {name}: is missing")
+    if shutil.which("sqlite3"):
+        with open("endless.sql", "w+", encoding="ascii") as f:
+            f.write(ENDLESS)
+            f.seek(0)
+            run("sqlite3", ["sqlite3", ":memory:"], stdin=f, busy=True)
+    else:
+        print("skipped: sqlite3: is missing")
+
+
+def main():
+    if not shutil.which("eu-stack"):
+        print("skipped: eu-stack is missing")
+        sys.exit(77)
+    if not stacks.may_trace():
+        print("skipped: kernel.yama.ptrace_scope forbids to trace")
+        sys.exit(77)
+    own_programs()
+    others()
+    print("\n".join(failed))
+    sys.exit(bool(failed))
+
+
+main()
