@@ -2,6 +2,7 @@
 /*
  * Holds a table against the sections that it was made of: every row of every entry at its first and
  * last byte and between, and any addresses, gaps too, against a search in the sections themselves.
+ * And a step by each rule against one by the row itself.
  */
 #ifndef CAIRN_TESTS_TABLECHECK_H
 #define CAIRN_TESTS_TABLECHECK_H
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "unwind/cursor_row.h"
 #include "unwind/sections.h"
 
 struct test_table {
@@ -49,7 +51,63 @@ struct test_table_check {
     enum cairn_unwind_table_source source;
     uint64_t off; /* of the entry in its section */
     uint64_t n_checked, n_wrong;
+    uint64_t n_stepped;     /* rows that rule and row were both stepped by */
+    uint64_t covered_bytes; /* of text that has a row, */
+    uint64_t side_bytes;    /* a side entry for it, */
+    uint64_t blind_bytes;   /* and one that cannot be evaluated */
 };
+
+enum { TEST_TABLE_STACK = 0x70000000 };
+
+/* A stack where each word is another address further up. */
+static inline bool test_table_read(void *ctx, uint64_t va, void *to, size_t size)
+{
+    const struct cairn_unwind_arch *arch = ctx;
+    for (size_t at = 0; at + arch->word <= size; at += arch->word) {
+        uint64_t word = TEST_TABLE_STACK + 0x100000 + ((va + at) * 0x9e3779b1 & 0xffff0);
+        memcpy((uint8_t *)to + at, &word, arch->word);
+    }
+    return size % arch->word == 0;
+}
+
+static inline struct cairn_unwind_regs test_table_regs(const struct cairn_unwind_arch *arch,
+                                                       uint64_t ip)
+{
+    struct cairn_unwind_regs regs = {.ip = ip};
+    for (unsigned i = 0; i < arch->n_regs && i < CAIRN_CFI_REGS; i++)
+        cairn_unwind_set(&regs, i, TEST_TABLE_STACK + 0x1000 + 0x200 * i);
+    cairn_unwind_set(&regs, arch->sp, TEST_TABLE_STACK);
+    if (!arch->ra_in_reg)
+        cairn_unwind_set(&regs, arch->ra, ip);
+    return regs;
+}
+
+/* Both ways to the caller, in the innermost frame, where all registers are known. */
+static inline bool test_table_step(struct test_table_check *c, const struct cairn_cfi_row *row,
+                                   uint32_t rule)
+{
+    const struct cairn_unwind_arch *arch = c->sections->arch;
+    const struct cairn_memory memory = {test_table_read, (void *)arch};
+    const struct cairn_row_input input = {.arch = arch,
+                                          .memory = &memory,
+                                          .expressions = c->cfi->bytes,
+                                          .row = row,
+                                          .ra_reg = c->fde->cie.ra_reg,
+                                          .is_leaf = true,
+                                          .is_signal = c->fde->cie.is_signal_frame};
+    struct cairn_unwind_regs by_rule = test_table_regs(arch, row->from), by_row = by_rule;
+    enum cairn_arch_step stepped = cairn_row_step(&input, &by_row);
+    if (cairn_rule_kind(rule) == CAIRN_RULE_SIDE) {
+        c->side_bytes += row->to - row->from;
+        c->blind_bytes += stepped == CAIRN_STEP_OK ? 0 : row->to - row->from;
+        return true;
+    }
+    c->n_stepped++;
+    return arch->step(rule, true, &memory, false, &by_rule) == stepped &&
+           (stepped != CAIRN_STEP_OK ||
+            (by_rule.ip == by_row.ip && by_rule.regs[arch->sp] == by_row.regs[arch->sp] &&
+             by_rule.regs[arch->fp] == by_row.regs[arch->fp]));
+}
 
 static inline void test_table_wrong(struct test_table_check *c, uint64_t vaddr, uint32_t rule,
                                     uint32_t expected)
@@ -81,6 +139,9 @@ static inline bool test_table_row(void *ctx, const struct cairn_cfi_row *row)
     c->off = c->fde->off;
     if (row->from < text_from || row->to > text_to)
         return true;
+    c->covered_bytes += row->to - row->from;
+    if (!test_table_step(c, row, rule))
+        test_table_wrong(c, row->from, rule, rule);
     test_table_at(c, row->from, rule);
     test_table_at(c, row->to - 1, rule);
     test_table_at(c, row->from + (row->to - row->from) / 2, rule);
@@ -129,9 +190,9 @@ static inline void test_table_any(struct test_table_check *c, uint64_t vaddr)
 }
 
 /* Where .debug_frame speaks of what .eh_frame does, only the latter's rows are there. */
-static inline uint64_t test_table_check(const struct cairn_unwind_sections *sections,
-                                        const struct cairn_unwind_table *table, size_t n_any,
-                                        uint64_t *ret_checked)
+static inline struct test_table_check test_table_check(const struct cairn_unwind_sections *sections,
+                                                       const struct cairn_unwind_table *table,
+                                                       size_t n_any)
 {
     struct test_table_check c = {.sections = sections, .table = table};
     uint64_t seed = 88172645463325252u;
@@ -149,8 +210,7 @@ static inline uint64_t test_table_check(const struct cairn_unwind_sections *sect
         seed ^= seed << 17;
         test_table_any(&c, sections->text_from + seed % (sections->text_to - sections->text_from));
     }
-    *ret_checked = c.n_checked;
-    return c.n_wrong;
+    return c;
 }
 
 #endif /* CAIRN_TESTS_TABLECHECK_H */
