@@ -104,8 +104,8 @@ static int finish_text(struct cairn_name_cache *names, const struct cairn_symbol
     return CAIRN_OK;
 }
 
-static int find_place(struct cairn_resolver *resolver, struct cairn_key key,
-                      struct cairn_place *ret_place, struct cairn_err *err)
+int cairn_resolver_find(struct cairn_resolver *resolver, struct cairn_key key,
+                        struct cairn_place *ret_place, struct cairn_err *err)
 {
     uint64_t value = cairn_lookup_address(key.value, key.kind);
     if (!key.word)
@@ -134,7 +134,7 @@ static int look_up(struct cairn_resolver *resolver, struct cairn_key key, bool i
 {
     struct cairn_place place;
     struct cairn_symbol symbol = {0};
-    int result = find_place(resolver, key, &place, err);
+    int result = cairn_resolver_find(resolver, key, &place, err);
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
         result = cairn_resolver_symbolize(resolver, &place, &symbol, err);
     struct cairn_answer answer = {.cause = place.cause};

@@ -58,6 +58,10 @@ struct cairn_resolver {
 
 void cairn_name_cache_done(struct cairn_name_cache *names);
 
+/* Where the address of a key lies. Only lack of memory fails. */
+int cairn_resolver_find(struct cairn_resolver *resolver, struct cairn_key key,
+                        struct cairn_place *ret_place, struct cairn_err *err);
+
 /* The answer for a key, looked up the first time; borrowed until the next call. */
 int cairn_resolver_name(struct cairn_resolver *resolver, struct cairn_key key,
                         struct cairn_answer *ret_answer, struct cairn_err *err);

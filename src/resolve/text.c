@@ -5,16 +5,23 @@
  *
  * Where memory is bound, the addresses of each piece of the input are looked up in order before the
  * piece is written: neighbours share debug information, which so is read once and not once for each
- * time that the stacks come back to it.
+ * time that the stacks come back to it. Where it is not, the modules hear of the addresses of the
+ * first pieces before they are looked up.
  */
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "resolve/expected.h"
 #include "resolve/resolver.h"
 #include "resolve/stack_line.h"
 
-enum { LINE_BYTES_MAX = 16 << 20, PIECE_BYTES = 1 << 20 };
+enum {
+    LINE_BYTES_MAX = 16 << 20,
+    PIECE_BYTES = 1 << 20,
+    EXPECTED_MIN =
+        64 /* new addresses of a piece; where there are fewer there will be hardly more */
+};
 
 struct text {
     struct cairn_resolver *resolver;
@@ -23,6 +30,8 @@ struct text {
     struct cairn_buffer out;
     struct cairn_key *keys; /* to be looked up; of the present piece */
     size_t n_keys, cap_keys;
+    struct cairn_expected expected;
+    bool expects_no_more;
     const char *last_module; /* in the present line; of the token before */
     size_t last_module_size;
     uint32_t last_word;
@@ -149,6 +158,12 @@ static int collect_line(struct text *text, const char *line, size_t size)
         int result = find_key(text, &frame, &key);
         if (result < 0)
             return result;
+        if (!text->resolver->names.max_bytes) {
+            result = cairn_expected_add(&text->expected, text->resolver, key, text->err);
+            if (result < 0)
+                return result;
+            continue;
+        }
         if (cairn_resolver_knows(text->resolver, key))
             continue;
         if (cairn_grow((void **)&text->keys, &text->cap_keys, text->n_keys + 1, sizeof key) < 0)
@@ -210,12 +225,16 @@ static int each_line(struct text *text, const struct cairn_buffer *in, bool at_e
 /* The lines that `in` holds; what is left moves to the front. */
 static int put_piece(struct text *text, struct cairn_buffer *in, bool at_end)
 {
+    bool bounded = text->resolver->names.max_bytes;
     size_t left;
     int result = CAIRN_OK;
-    if (text->resolver->names.max_bytes) {
+    if (bounded || !text->expects_no_more)
         result = each_line(text, in, at_end, collect_line, &left);
-        if (result == CAIRN_OK)
-            result = look_up_keys(text);
+    if (result == CAIRN_OK && bounded) {
+        result = look_up_keys(text);
+    } else if (result == CAIRN_OK) {
+        text->expects_no_more |= text->expected.n < EXPECTED_MIN;
+        result = cairn_expected_tell(&text->expected, text->resolver, text->err);
     }
     if (result == CAIRN_OK)
         result = each_line(text, in, at_end, put_line, &left);
@@ -253,6 +272,7 @@ int cairn_resolve_text(struct cairn_resolver *resolver, cairn_read_fn read, void
     cairn_buffer_done(&in);
     cairn_buffer_done(&text.out);
     cairn_free(text.keys);
+    cairn_expected_done(&text.expected);
     if (result == CAIRN_OK)
         cairn_resolver_report(resolver, false);
     return result;

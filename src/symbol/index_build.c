@@ -8,21 +8,10 @@
  *
  * The image is the same however many threads make it.
  */
-#include <sched.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "symbol/index_merge.h"
 #include "symbol/index_symbols.h"
-
-static unsigned count_cpus(void)
-{
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
-        return 1;
-    int n = CPU_COUNT(&cpus);
-    return n > 0 ? (unsigned)n : 1;
-}
 
 /* Where units go. */
 struct taking {
@@ -82,7 +71,7 @@ int cairn_index_build(struct cairn_module *m, unsigned n_threads, struct cairn_b
     size_t start = ret_image->size;
     if (!parts)
         return cairn_fail_memory(err);
-    int code = build(m, n_threads ? n_threads : count_cpus(), parts, ret_image, err);
+    int code = build(m, cairn_index_threads_of(n_threads), parts, ret_image, err);
     if (code == CAIRN_OK)
         code = cairn_index_end(parts, err);
     if (code < 0)

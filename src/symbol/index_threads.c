@@ -3,6 +3,7 @@
 #include "symbol/index_threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "base/alloc.h"
@@ -97,4 +98,15 @@ size_t cairn_index_share_out_in_order(unsigned n_threads, size_t n, cairn_index_
     pthread_mutex_destroy(&share.lock);
     cairn_free(share.done);
     return share.n_taken;
+}
+
+unsigned cairn_index_threads_of(unsigned asked)
+{
+    cpu_set_t cpus;
+    if (asked)
+        return asked;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
+        return 1;
+    int n = CPU_COUNT(&cpus);
+    return n > 0 ? (unsigned)n : 1;
 }

@@ -7,6 +7,9 @@
 
 enum { CAIRN_INDEX_THREADS_MAX = 64 };
 
+/* `asked`, or for 0 the number of CPUs that the process may use. */
+unsigned cairn_index_threads_of(unsigned asked);
+
 /* Does piece `i` of the work, in thread number `thread`. */
 typedef void (*cairn_index_work)(void *ctx, size_t i, unsigned thread);
 

@@ -10,14 +10,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "symbol/module.h"
+#include "symbol/module_tables.h"
 
-enum {
-    WARNINGS_MAX = 8,            /* about units of one module */
-    LINE_BYTES_SOON = 256 << 10, /* of .debug_line: most units have less */
-    INFO_BYTES_SOON = 2 << 20,   /* of .debug_info, where units are read one after the other */
-    FEW_TABLES = 16,             /* who reads more goes through the same names again and again */
-    SYMTAB_BYTES_SOON = 8 << 20  /* a table with more is read as the scan goes on */
-};
+enum { SYMTAB_BYTES_SOON = 8 << 20 /* a table with more is read as the scan goes on */ };
 
 static bool has_dwarf(const struct cairn_elf *elf)
 {
@@ -189,17 +184,6 @@ static int read_dwarf(struct cairn_module *m, struct cairn_err *err)
     return code;
 }
 
-/* Names the unit and the module in a warning, once per unit. */
-static void tell(struct cairn_module *m, struct cairn_module_unit *state, struct cairn_err *why)
-{
-    if (state->told || why->code == CAIRN_E_MISSING)
-        return;
-    state->told = true;
-    cairn_fail_in(why, why->code, m->debug_path ? m->debug_path : m->path);
-    m->n_told++;
-    cairn_log_err(m->n_told <= WARNINGS_MAX ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO, why);
-}
-
 int cairn_module_find_home(struct cairn_module *m, struct cairn_dwarf_unit *unit,
                            struct cairn_dwarf_units **ret_home, struct cairn_dwarf_unit **ret_unit,
                            struct cairn_err *err)
@@ -210,80 +194,6 @@ int cairn_module_find_home(struct cairn_module *m, struct cairn_dwarf_unit *unit
         return code;
     *ret_home = home.units;
     *ret_unit = home.unit;
-    return CAIRN_OK;
-}
-
-/* Says that [off, off + size) is needed, and that `ahead` bytes will be if the last time was just
- * before. To say so costs the kernel a look at each page. */
-static void say_soon(struct cairn_span section, struct cairn_soon *soon, uint64_t off,
-                     uint64_t size, uint64_t ahead)
-{
-    bool follows = off >= soon->from && off <= soon->to;
-    if (follows && size <= soon->to - off)
-        return;
-    size = follows && size < ahead ? ahead : size;
-    *soon = (struct cairn_soon){off, off < UINT64_MAX - size ? off + size : UINT64_MAX};
-    cairn_file_will_need(section, off, size);
-}
-
-static int read_table(struct cairn_module *m, struct cairn_dwarf_unit *unit,
-                      struct cairn_unit_table **ret_table, struct cairn_err *err)
-{
-    struct cairn_dwarf_units *home;
-    struct cairn_dwarf_unit *functions;
-    say_soon(m->dwarf.info, &m->info_soon, unit->off, unit->end - unit->off, INFO_BYTES_SOON);
-    if (++m->n_tables_read == FEW_TABLES)
-        cairn_dwarf_check_line_texts(&m->dwarf);
-    int code = cairn_dwarf_unit_open(&m->units, unit, err);
-    if (code == CAIRN_OK)
-        say_soon(m->dwarf.line, &m->line_soon, unit->line_off, LINE_BYTES_SOON / 2,
-                 LINE_BYTES_SOON);
-    if (code == CAIRN_OK)
-        code = cairn_module_find_home(m, unit, &home, &functions, err);
-    if (code == CAIRN_OK)
-        code =
-            cairn_unit_table_new_in(&m->dwarf, unit, home, functions, &m->scratch, ret_table, err);
-    return code;
-}
-
-/* What is kept for a unit; NULL: memory is gone. */
-static struct cairn_module_unit *state_of(struct cairn_module *m,
-                                          const struct cairn_dwarf_unit *unit)
-{
-    size_t need = (size_t)unit->number + 1;
-    if (need > m->n_unit_states) {
-        if (cairn_grow((void **)&m->unit_states, &m->cap_unit_states, need,
-                       sizeof *m->unit_states) < 0)
-            return NULL;
-        memset(m->unit_states + m->n_unit_states, 0,
-               (need - m->n_unit_states) * sizeof *m->unit_states);
-        m->n_unit_states = need;
-    }
-    return &m->unit_states[unit->number];
-}
-
-/* The unit's table, read now if need be; NULL where nothing of it could be read. */
-static int need_table(struct cairn_module *m, struct cairn_dwarf_unit *unit, uint64_t now,
-                      struct cairn_unit_table **ret_table, struct cairn_err *err)
-{
-    struct cairn_module_unit *state = state_of(m, unit);
-    struct cairn_err why = {0};
-    if (!state)
-        return cairn_fail_memory(err);
-    state->used = now;
-    if (!state->table && !state->failed) {
-        int code = read_table(m, unit, &state->table, &why);
-        if (code == CAIRN_E_NOMEM)
-            return cairn_fail_memory(err);
-        if (code < 0)
-            tell(m, state, &why);
-        state->bytes = state->table ? cairn_unit_table_bytes(state->table) : 0;
-        m->table_bytes += state->bytes;
-        m->way.read_bytes += unit->end - unit->off;
-        m->way.held_bytes += unit->end - unit->off;
-        state->failed = !state->table;
-    }
-    *ret_table = state->table;
     return CAIRN_OK;
 }
 
@@ -302,7 +212,7 @@ static int ask(void *ctx, uint64_t unit_off, struct cairn_err *err)
     struct search *s = ctx;
     struct cairn_unit_table *table = NULL;
     struct cairn_dwarf_unit *unit = cairn_dwarf_units_at(&s->m->units, unit_off);
-    int code = unit ? need_table(s->m, unit, s->now, &table, err)
+    int code = unit ? cairn_module_need_table(s->m, unit, s->now, &table, err)
                     : cairn_dwarf_units_failed(&s->m->units, err);
     if (code < 0)
         return code;
@@ -311,16 +221,6 @@ static int ask(void *ctx, uint64_t unit_off, struct cairn_err *err)
         return 0;
     s->place = (struct cairn_place){unit, table, record};
     return record->node != 0;
-}
-
-int cairn_module_tell_damage(struct cairn_module *m, const struct cairn_dwarf_unit *unit,
-                             struct cairn_err *why, struct cairn_err *err)
-{
-    struct cairn_module_unit *state = state_of(m, unit);
-    if (!state)
-        return cairn_fail_memory(err);
-    tell(m, state, why);
-    return CAIRN_OK;
 }
 
 int cairn_module_need_dwarf(struct cairn_module *m, struct cairn_err *err)
@@ -370,38 +270,10 @@ int cairn_module_functions_at(struct cairn_module *m, struct cairn_dwarf_units *
         home = &m->units;
         own = cairn_dwarf_units_at(home, unit->skeleton->off);
     }
-    int code = own ? need_table(m, own, now, &table, err) : cairn_dwarf_units_failed(home, err);
+    int code = own ? cairn_module_need_table(m, own, now, &table, err)
+                   : cairn_dwarf_units_failed(home, err);
     if (code < 0)
         return code;
     *ret_functions = table && table->unit == unit ? &table->functions : NULL;
     return CAIRN_OK;
-}
-
-static struct cairn_module_unit *find_oldest(const struct cairn_module *m, uint64_t now)
-{
-    struct cairn_module_unit *oldest = NULL;
-    for (size_t i = 0; m->table_bytes && i < m->n_unit_states; i++) {
-        struct cairn_module_unit *state = &m->unit_states[i];
-        if (state->table && state->used != now && (!oldest || state->used < oldest->used))
-            oldest = state;
-    }
-    return oldest;
-}
-
-uint64_t cairn_module_oldest_table(const struct cairn_module *m, uint64_t now)
-{
-    const struct cairn_module_unit *oldest = find_oldest(m, now);
-    return oldest ? oldest->used : UINT64_MAX;
-}
-
-void cairn_module_drop_oldest(struct cairn_module *m, uint64_t now)
-{
-    struct cairn_module_unit *oldest = find_oldest(m, now);
-    if (!oldest)
-        return;
-    const struct cairn_dwarf_unit *unit = m->units.units[oldest - m->unit_states];
-    m->table_bytes -= oldest->bytes;
-    m->way.held_bytes -= unit->end - unit->off;
-    cairn_unit_table_free(oldest->table);
-    oldest->table = NULL;
 }

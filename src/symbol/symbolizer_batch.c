@@ -10,6 +10,8 @@
  */
 #include "base/alloc.h"
 #include "base/file.h"
+#include "symbol/expect.h"
+#include "symbol/module_tables.h"
 #include "symbol/symbolizer.h"
 
 enum {
@@ -199,15 +201,32 @@ static int answer_all(struct batch *b, size_t n_vaddrs)
     return code;
 }
 
+/* Are there units to be read, which then may stay? */
+static bool reads_units(const struct cairn_symbolizer *s, const struct cairn_module *module)
+{
+    bool by_units = module->info.way == CAIRN_WAY_UNITS || module->info.way == CAIRN_WAY_SAVED_MAP;
+    return by_units && !module->index && s->memory_bytes == SIZE_MAX;
+}
+
+int cairn_symbolizer_expect(struct cairn_symbolizer *s, struct cairn_module *module,
+                            const uint64_t *vaddrs, size_t n_vaddrs, struct cairn_err *err)
+{
+    int code = cairn_symbolizer_prepare(s, module, err);
+    if (code == CAIRN_OK && cairn_module_has_choice(module))
+        code = cairn_module_choose_way_for(module, &s->way, vaddrs, n_vaddrs, err);
+    if (code == CAIRN_OK && n_vaddrs >= PIECE_MIN && reads_units(s, module))
+        code = cairn_module_read_tables(module, vaddrs, n_vaddrs, s->way.n_threads, s->now, err);
+    return code;
+}
+
 int cairn_symbolize_batch(struct cairn_symbolizer *symbolizer, struct cairn_module *module,
                           const uint64_t *vaddrs, size_t n_vaddrs, cairn_symbol_fn each, void *ctx,
                           struct cairn_err *err)
 {
     struct batch b = {
         .s = symbolizer, .module = module, .vaddrs = vaddrs, .each = each, .ctx = ctx, .err = err};
-    int code = n_vaddrs ? cairn_symbolizer_prepare(symbolizer, module, err) : CAIRN_OK;
-    if (code == CAIRN_OK && n_vaddrs && cairn_module_has_choice(module))
-        code = cairn_module_choose_way_for(module, &symbolizer->way, vaddrs, n_vaddrs, err);
+    int code =
+        n_vaddrs ? cairn_symbolizer_expect(symbolizer, module, vaddrs, n_vaddrs, err) : CAIRN_OK;
     if (code == CAIRN_OK)
         code = answer_all(&b, n_vaddrs);
     cairn_free(b.questions);
