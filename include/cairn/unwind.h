@@ -51,12 +51,13 @@ enum cairn_unwind_end {
                             no frame pointer that could be believed */
     CAIRN_END_NO_RULE,   /* in a module, but nothing covers the address, and the same */
     CAIRN_END_BAD_CFA,   /* the frame's end would not lie outside of it, or not be aligned */
-    CAIRN_END_UNREADABLE, /* memory that the rule points to cannot be read */
-    CAIRN_END_LOOP,       /* the same frame again */
-    CAIRN_END_DAMAGED,    /* the rule, or the information it is made from, makes no sense */
-    CAIRN_END_BUSY,       /* no memory or no turn to walk: try again */
-    CAIRN_END_TIMEOUT,    /* another thread did not answer in time */
-    CAIRN_END_NO_REGISTER /* the rule needs a register whose value is not known */
+    CAIRN_END_UNREADABLE,  /* memory that the rule points to cannot be read */
+    CAIRN_END_LOOP,        /* the same frame again */
+    CAIRN_END_DAMAGED,     /* the rule, or the information it is made from, makes no sense */
+    CAIRN_END_BUSY,        /* no memory or no turn to walk: try again */
+    CAIRN_END_TIMEOUT,     /* another thread did not answer in time */
+    CAIRN_END_NO_REGISTER, /* the rule needs a register whose value is not known */
+    CAIRN_END_NO_THREAD    /* there is no such thread, or not any more */
 };
 
 /* "outermost", "no rule", ...; "?" for a value that is none. Static strings; signal-safe. */
@@ -113,6 +114,39 @@ CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, 
 CAIRN_API uint64_t cairn_unwind_refresh(void);
 /* Signal-safe, thread-safe. */
 CAIRN_API int cairn_unwind_wants_refresh(void);
+
+/*
+ * The stack of another thread of this process, `tid` as gettid(2) has it. The thread is sent SIGURG
+ * and walks itself in the handler; the first address is where it was, exact. Waits at most
+ * `timeout_ns` (nanoseconds of CLOCK_MONOTONIC) and never longer, whatever the thread does. Returns
+ * the number of frames; where it is 0, ret_info->end says why: CAIRN_END_TIMEOUT (it blocks the
+ * signal, is stopped, or waits for a CPU), CAIRN_END_NO_THREAD, CAIRN_END_BUSY (32 others ask, no
+ * memory, or the program has put a handler of its own in place of this one).
+ *
+ * Signal-safe, and any number of threads may ask, also for the same one. The first call installs
+ * the handler (SA_RESTART, SA_ONSTACK) for good; one that was there before is called for every
+ * SIGURG that is not from here, but one that comes while ours is pending is lost, as signals are. A
+ * system call of the thread may fail with EINTR where signal(7) says so.
+ */
+CAIRN_API size_t cairn_unwind_thread(int tid, uint64_t timeout_ns, uintptr_t *ret_ips, size_t max,
+                                     struct cairn_unwind_info *ret_info);
+
+/*
+ * Writes the calling thread's stack to `fd` as text, a line a frame: its number from the innermost
+ * on, the address, symbol and offset where there is one, the module and the address from its load
+ * base on; then why the stack ends, if that is not its beginning. Names are as the linker has them,
+ * not demangled; in them and in paths all but printable ASCII is escaped as \xHH. The first line is
+ * the caller. Returns the number of frames, 0 where there is no memory.
+ *
+ *     #0   0x00005581d5a3f1c4 _ZN3foo3barEv+0x24 (/usr/bin/foo+0x11c4)
+ *
+ * For crash handlers: signal-safe, with about 4 KiB of stack, no malloc, no lock, no stdio. Symbols
+ * come from the modules' files (.symtab, .dynsym), which are opened and read; a file that was
+ * replaced since has none. errno is left alone; what `fd` does not take is lost.
+ */
+CAIRN_API size_t cairn_unwind_print(int fd);
+/* The same for the code that a signal interrupted; see cairn_unwind_context(). */
+CAIRN_API size_t cairn_unwind_print_context(int fd, const void *ucontext);
 
 /*
  * ---- Any stack: the cursor ----

@@ -39,11 +39,11 @@ enum cairn_arch_step cairn_cursor_guess(struct cairn_unwind_space *space,
         .ctx = space,
         .stack_end = stack_end(space, regs->regs[arch->sp]),
         .swap = place && place->module && place->module->elf.swap,
+        .no_records = place && place->module && !cairn_space_module_keeps_fp(place->module, arch),
     };
     /* A wild jump went nowhere: only what called it can be told. */
     bool is_wild = !place || !(place->region.flags & CAIRN_MAP_EXEC);
-    if ((is_wild && !is_leaf) ||
-        (place && place->module && !cairn_space_module_keeps_fp(place->module, arch)))
+    if (is_wild && !is_leaf)
         return CAIRN_STEP_NO_RULE;
     switch (cairn_fp_step(arch, &fp_space, is_leaf, regs)) {
     case CAIRN_FP_FRAME:

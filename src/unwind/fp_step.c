@@ -110,7 +110,8 @@ static bool step_leaf(const struct cairn_unwind_arch *arch, const struct cairn_f
     uint64_t target = arch->code_address(call.target), ret = arch->code_address(word);
     if (!call.target || target > regs->ip || regs->ip - target >= LEAF_BYTES_MAX)
         return false;
-    if (arch->ra_in_reg && step_record(arch, space, &by_record) && by_record.ip == ret)
+    if (arch->ra_in_reg && !space->no_records && step_record(arch, space, &by_record) &&
+        by_record.ip == ret)
         return false;
     regs->known &= arch->kept | UINT64_C(1) << arch->fp | UINT64_C(1) << arch->sp;
     if (arch->ra_in_reg) /* it may have pushed other registers already: sp is but a floor */
@@ -127,7 +128,7 @@ enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
 {
     if (is_leaf && step_leaf(arch, space, regs))
         return CAIRN_FP_LEAF;
-    return step_record(arch, space, regs) ? CAIRN_FP_FRAME : CAIRN_FP_NONE;
+    return !space->no_records && step_record(arch, space, regs) ? CAIRN_FP_FRAME : CAIRN_FP_NONE;
 }
 
 bool cairn_fp_kept(const struct cairn_unwind_arch *arch, const struct cairn_unwind_table *table)

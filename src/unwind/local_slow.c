@@ -11,6 +11,7 @@
 #include "unwind/fp_step.h"
 #include "unwind/local_cache.h"
 #include "unwind/local_cpu.h"
+#include "unwind/local_kept.h"
 #include "unwind/local_rule.h"
 #include "unwind/local_stack.h"
 #include "unwind/modules.h"
@@ -91,22 +92,30 @@ static int how_of(unsigned kind)
     return cairn_local_arch->machine == EM_ARM ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
 }
 
-/* Code without a rule: the trampoline of a libc that describes it not, or a frame pointer. */
+/* Code without a rule: where threads begin, the trampoline of a libc that describes it not, or a
+ * frame pointer. */
 static enum cairn_arch_step step_unruled(struct walk *w)
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
     const struct cairn_memory memory = {read_stack, &w->stack};
+    struct cairn_local_module module;
     uint8_t code[CODE_BYTES];
-    if (cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
-        arch->is_sigreturn((struct cairn_span){code, sizeof(code)})) {
+    bool has_code = cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code));
+    if (has_code && !w->is_exact && arch->ends_thread((struct cairn_span){code, sizeof(code)}))
+        return CAIRN_STEP_OUTERMOST;
+    if (has_code && arch->is_sigreturn((struct cairn_span){code, sizeof(code)})) {
         w->how = CAIRN_HOW_SIGNAL;
         return arch->step(cairn_rule_make(CAIRN_RULE_SIGNAL, 0), w->is_exact, &memory, false,
                           &w->regs);
     }
-    const struct cairn_fp_space space = {.memory = &cairn_self_memory, .is_code = is_code};
-    w->how = CAIRN_HOW_FP_GUESS;
-    return cairn_fp_step(arch, &space, w->is_exact, &w->regs) == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE
-                                                                               : CAIRN_STEP_OK;
+    const struct cairn_fp_space space = {
+        .memory = &cairn_self_memory,
+        .is_code = is_code,
+        .no_records = cairn_modules_find(lookup_va(w), &module) && !cairn_local_fp_kept(&module),
+    };
+    enum cairn_fp_result found = cairn_fp_step(arch, &space, w->is_exact, &w->regs);
+    w->how = found == CAIRN_FP_LEAF && arch->ra_in_reg ? CAIRN_HOW_LINK : CAIRN_HOW_FP_GUESS;
+    return found == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE : CAIRN_STEP_OK;
 }
 
 /* By all that CFI says: every register. */

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Other threads of this process by signal: parked, running, deaf, gone, many at once. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/unwind.h>
+
+#include "support/test.h"
+
+enum { SECOND_NS = 1000000000, DEPTH = 8, MANY = 12 };
+
+struct parked {
+    pthread_t thread;
+    atomic_int tid;
+    atomic_bool stop, deaf;
+    int ends[2]; /* the thread reads until the other end is closed */
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+__attribute__((noinline)) static int park_deep(struct parked *p, int depth)
+{
+    char byte;
+    volatile int kept = depth;
+    if (depth > 0)
+        return park_deep(p, depth - 1) + kept;
+    atomic_store(&p->tid, (int)syscall(SYS_gettid));
+    while (read(p->ends[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    return kept;
+}
+
+static void *park(void *arg)
+{
+    struct parked *p = arg;
+    if (p->deaf) {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, NULL);
+    }
+    park_deep(p, DEPTH);
+    return NULL;
+}
+
+static void start(struct parked *p, void *(*run)(void *), bool deaf)
+{
+    *p = (struct parked){.deaf = deaf};
+    assert_int_equal(pipe(p->ends), 0);
+    assert_int_equal(pthread_create(&p->thread, NULL, run, p), 0);
+    while (!atomic_load(&p->tid))
+        sched_yield();
+}
+
+static void finish(struct parked *p)
+{
+    atomic_store(&p->stop, true);
+    close(p->ends[1]);
+    pthread_join(p->thread, NULL);
+    close(p->ends[0]);
+}
+
+/* Of `n` addresses, those that return into park_deep(), all of which return to one or two places.
+ */
+static unsigned in_park_deep(const uintptr_t *ips, size_t n)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned same = 0;
+        for (size_t k = 0; k < n; k++)
+            same += ips[k] == ips[i];
+        most = same > most ? same : most;
+    }
+    return most;
+}
+
+static void a_parked_thread_is_walked_to_its_start(void **state)
+{
+    (void)state;
+    struct parked p;
+    uint8_t how[64];
+    uintptr_t ips[64], again[64];
+    struct cairn_unwind_info info = {.size = sizeof info, .how = how};
+    start(&p, park, false);
+    errno = ENOENT;
+    size_t n = cairn_unwind_thread(p.tid, SECOND_NS, ips, 64, &info);
+    assert_int_equal(errno, ENOENT);
+    assert_true(n >= DEPTH + 2);
+    assert_int_equal(info.end, CAIRN_END_OUTERMOST);
+    assert_int_equal(how[0], CAIRN_HOW_START);
+    assert_int_equal(in_park_deep(ips, n), DEPTH);
+    for (int i = 0; i < 100; i++) { /* it goes back to where it was */
+        assert_int_equal(cairn_unwind_thread(p.tid, SECOND_NS, again, 64, NULL), n);
+        assert_memory_equal(again + 1, ips + 1, (n - 1) * sizeof *ips);
+    }
+    assert_int_equal(cairn_unwind_thread(p.tid, SECOND_NS, again, 3, &info), 3);
+    assert_memory_equal(again, ips, 3 * sizeof *ips);
+    assert_int_equal(info.end, CAIRN_END_MAX_FRAMES);
+    finish(&p);
+}
+
+static void a_thread_that_blocks_the_signal_costs_the_timeout(void **state)
+{
+    (void)state;
+    struct parked p;
+    uintptr_t ips[64];
+    struct cairn_unwind_info info = {.size = sizeof info};
+    start(&p, park, true);
+    int64_t before = now_ns();
+    for (int i = 0; i < 40; i++) { /* more often than there are places for requests */
+        assert_int_equal(cairn_unwind_thread(p.tid, 10 * 1000 * 1000, ips, 64, &info), 0);
+        assert_int_equal(info.end, CAIRN_END_TIMEOUT);
+    }
+    int64_t took = now_ns() - before;
+    assert_true(took >= 40 * 10 * 1000 * 1000);
+    assert_true(took < 30LL * SECOND_NS);
+    assert_int_equal(cairn_unwind_thread(p.tid, 0, ips, 64, &info), 0);
+    finish(&p);
+}
+
+static void a_thread_that_is_gone_is_told_at_once(void **state)
+{
+    (void)state;
+    struct parked p;
+    uintptr_t ips[64];
+    struct cairn_unwind_info info = {.size = sizeof info};
+    start(&p, park, false);
+    finish(&p);
+    for (int i = 0; i < 1000 && kill(p.tid, 0) == 0; i++) /* the kernel may take its time */
+        usleep(1000);
+    int64_t before = now_ns();
+    assert_int_equal(cairn_unwind_thread(p.tid, 20LL * SECOND_NS, ips, 64, &info), 0);
+    assert_int_equal(info.end, CAIRN_END_NO_THREAD);
+    assert_int_equal(cairn_unwind_thread(0, SECOND_NS, ips, 64, &info), 0);
+    assert_int_equal(info.end, CAIRN_END_NO_THREAD);
+    assert_int_equal(cairn_unwind_thread(-1, SECOND_NS, ips, 64, &info), 0);
+    assert_int_equal(info.end, CAIRN_END_NO_THREAD);
+    assert_true(now_ns() - before < 10LL * SECOND_NS);
+}
+
+static void *end_soon(void *arg)
+{
+    struct parked *p = arg;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    atomic_store(&p->tid, (int)syscall(SYS_gettid));
+    usleep(30 * 1000);
+    return NULL;
+}
+
+static void a_thread_that_ends_meanwhile_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct parked p;
+    uintptr_t ips[64];
+    struct cairn_unwind_info info = {.size = sizeof info};
+    start(&p, end_soon, false);
+    int64_t before = now_ns();
+    assert_int_equal(cairn_unwind_thread(p.tid, 30LL * SECOND_NS, ips, 64, &info), 0);
+    assert_int_equal(info.end, CAIRN_END_NO_THREAD);
+    assert_true(now_ns() - before < 20LL * SECOND_NS);
+    finish(&p);
+}
+
+/* Threads that come and go, capture and are captured, by each other. */
+static void *capture_all(void *arg)
+{
+    struct parked *all = arg;
+    uintptr_t ips[128];
+    unsigned answers = 0;
+    for (int round = 0; round < 30; round++)
+        for (int i = 0; i < MANY; i++)
+            answers += cairn_unwind_thread(all[i].tid, 5LL * SECOND_NS, ips, 128, NULL) > DEPTH;
+    return (void *)(uintptr_t)answers;
+}
+
+static void many_ask_at_once(void **state)
+{
+    (void)state;
+    static struct parked parked[MANY];
+    pthread_t askers[4];
+    for (int i = 0; i < MANY; i++)
+        start(&parked[i], park, false);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&askers[i], NULL, capture_all, parked), 0);
+    for (int i = 0; i < 4; i++) {
+        void *answers;
+        pthread_join(askers[i], &answers);
+        assert_int_equal((uintptr_t)answers, 30 * MANY);
+    }
+    for (int i = 0; i < MANY; i++)
+        finish(&parked[i]);
+}
+
+static void *spin(void *arg)
+{
+    struct parked *p = arg;
+    uintptr_t ips[32];
+    atomic_store(&p->tid, (int)syscall(SYS_gettid));
+    while (!atomic_load(&p->stop))
+        cairn_unwind_here(ips, 32, NULL); /* often interrupted within a capture */
+    return NULL;
+}
+
+static void a_running_thread_is_walked_wherever_it_is(void **state)
+{
+    (void)state;
+    struct parked p;
+    uintptr_t ips[64];
+    unsigned n = 0;
+    start(&p, spin, false);
+    for (int i = 0; i < 300; i++)
+        n += cairn_unwind_thread(p.tid, 5LL * SECOND_NS, ips, 64, NULL) > 0;
+    assert_int_equal(n, 300);
+    assert_true(cairn_unwind_thread((int)syscall(SYS_gettid), SECOND_NS, ips, 64, NULL) > 0);
+    finish(&p);
+}
+
+static void a_child_of_fork_may_ask_too(void **state)
+{
+    (void)state;
+    uintptr_t ips[64];
+    struct parked p;
+    start(&p, park, true);
+    assert_int_equal(cairn_unwind_thread(p.tid, 1000, ips, 64, NULL), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(cairn_unwind_thread((int)syscall(SYS_gettid), SECOND_NS, ips, 64, NULL) > 0 ? 0 : 1);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    finish(&p);
+}
+
+static volatile sig_atomic_t n_others;
+
+static void other_handler(int number)
+{
+    (void)number;
+    n_others++;
+}
+
+/* In a child, for a process has one handler and it stays. */
+static void signals_of_others_still_reach_them(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        uintptr_t ips[64];
+        struct cairn_unwind_info info = {.size = sizeof info};
+        int tid = (int)syscall(SYS_gettid);
+        signal(SIGURG, other_handler); /* in place of this library's: it does not fight for it */
+        size_t n = cairn_unwind_thread(tid, 1000 * 1000, ips, 64, &info);
+        raise(SIGURG);
+        _exit(n == 0 && info.end == CAIRN_END_BUSY && n_others == 1 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* Must be the first: nobody has asked yet. */
+static void a_handler_that_was_there_before_is_called(void **state)
+{
+    (void)state;
+    uintptr_t ips[64];
+    signal(SIGURG, other_handler);
+    assert_true(cairn_unwind_thread((int)syscall(SYS_gettid), SECOND_NS, ips, 64, NULL) > 0);
+    assert_int_equal(n_others, 0);
+    raise(SIGURG);
+    assert_int_equal(n_others, 1);
+    n_others = 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_handler_that_was_there_before_is_called),
+        cmocka_unit_test(a_parked_thread_is_walked_to_its_start),
+        cmocka_unit_test(a_thread_that_blocks_the_signal_costs_the_timeout),
+        cmocka_unit_test(a_thread_that_is_gone_is_told_at_once),
+        cmocka_unit_test(a_thread_that_ends_meanwhile_is_not_waited_for),
+        cmocka_unit_test(many_ask_at_once),
+        cmocka_unit_test(a_running_thread_is_walked_wherever_it_is),
+        cmocka_unit_test(a_child_of_fork_may_ask_too),
+        cmocka_unit_test(signals_of_others_still_reach_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
