@@ -54,8 +54,10 @@ static struct cairn_cfi_bases bases_of(const struct cairn_cfi *cfi, const struct
 /* Where the entry at `off` ends and its contents begin; false where the section does. In .eh_frame
  * a length of 0 ends the section (in memory, something else follows); in .debug_frame it is
  * padding. */
-static bool read_length(const struct cairn_cfi *cfi, uint64_t *off, struct cairn_reader *ret_r,
-                        bool *ret_dwarf64)
+static inline __attribute__((always_inline)) bool read_length(const struct cairn_cfi *cfi,
+                                                              uint64_t *off,
+                                                              struct cairn_reader *ret_r,
+                                                              bool *ret_dwarf64)
 {
     struct cairn_reader r = cairn_reader_of(cfi->bytes, cfi->swap);
     uint64_t size;
@@ -82,7 +84,8 @@ static bool read_length(const struct cairn_cfi *cfi, uint64_t *off, struct cairn
 
 /* The id says whether it is a CIE, or where an FDE's CIE lies: in .debug_frame by its offset, in
  * .eh_frame by the distance back from the id itself, which has 4 bytes in either format there. */
-static enum cairn_cfi_damage read_id(const struct cairn_cfi *cfi, struct entry *e, bool dwarf64)
+static inline __attribute__((always_inline)) enum cairn_cfi_damage
+read_id(const struct cairn_cfi *cfi, struct entry *e, bool dwarf64)
 {
     uint64_t at = e->r.pos;
     if (e->r.failed)
