@@ -156,8 +156,11 @@ static bool rises(const struct cairn_row_input *in, uint64_t sp, uint64_t next_s
         return true;
     if (next_sp % in->arch->word)
         return false;
-    /* A leaf that pushed nothing has its caller's stack pointer, where the call pushes nothing. */
-    return next_sp > sp || (next_sp == sp && in->is_leaf && in->arch->ra_in_reg);
+    /* A leaf that pushed nothing has its caller's stack pointer, where the call pushes nothing; so
+     * has longjmp before its last jump, of every CPU. */
+    bool is_in_reg = in->arch->ra_in_reg || (in->ra_reg < CAIRN_CFI_REGS &&
+                                             in->row->regs[in->ra_reg].where == CAIRN_CFI_IN_REG);
+    return next_sp > sp || (next_sp == sp && in->is_leaf && is_in_reg);
 }
 
 enum cairn_arch_step cairn_row_step(const struct cairn_row_input *in,

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Captures of programs at instructions that nobody chose, each walked by cairn and by libunwind's
+# unw_step and compared frame by frame (unwind/compare.c); differences must be those that
+# unwind_report.py explains. 1000 captures a program; 10000 with CAIRN_FULL.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need g++ timeout /usr/bin/python3
+
+compare=$BUILD/tests/e2e/unwind/libunwind_compare.so
+[ -e "$compare" ] || { echo "skipped: a library with a sanitizer cannot be preloaded"; exit 77; }
+/sbin/ldconfig -p | grep -q libunwind.so.8 || { echo "skipped: libunwind.so.8 is missing"; exit 77; }
+captures=1000
+slower=1
+[ -z "${CAIRN_FULL:-}" ] || { captures=10000; slower=8; }
+export UNWIND_CAPTURES=$captures
+
+# prove NAME SECONDS COMMAND...: the program with both libraries preloaded; it must live.
+prove() {
+    local name=$1 seconds=$2 status=0
+    shift 2
+    command -v "$1" >/dev/null || { skip "$name" "$1 is missing"; return; }
+    UNWIND_OUT="$WORK/$name" timeout -s KILL "$seconds" env \
+        LD_PRELOAD="$BUILD/libcairn-unwind.so:$compare" "$@" >"$name.log" 2>&1 || status=$?
+    [ $status = 0 ] || fail "$name: exit status $status" "$name.log"
+    n_checks=$((n_checks + 1))
+}
+
+work_seconds=$((2 * slower))
+g++ -O2 -pthread "$SRC/tests/e2e/unwind/storm.cc" -o storm || exit 1
+prove storm 60 ./storm $work_seconds
+UNWIND_NS=0 UNWIND_CAPTURES=1000000 ODD_LIBRARY=$BUILD/tests/e2e/unwind/odd_library.so \
+    prove odd 120 "$BUILD/tests/e2e/unwind/unwind_odd" --captures $((captures * 3 / 10))
+
+cat >load.py <<'PY'
+import hashlib, json, re, sys, time
+end = time.time() + float(sys.argv[1])
+while time.time() < end:
+    json.loads(json.dumps([{"a": i, "b": [1, 2, 3]} for i in range(1000)]))
+    re.findall(r"(a|b)+c", "abababab" * 50)
+    sorted(range(1000), key=lambda x: -x)
+    hashlib.sha256(b"x" * 10000).hexdigest()
+PY
+prove python3 60 /usr/bin/python3 load.py $work_seconds
+prove openssl 60 openssl speed -seconds 1 -bytes 1024 aes-128-cbc sha256
+prove openssl_rsa 60 openssl speed -seconds $slower rsa2048 ecdsap256
+prove sqlite3 60 sqlite3 :memory: "
+    with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000000 * $slower)
+        select count(*), sum(x % 7), max(hex(x)) from c;
+    create table t(a, b);
+    with recursive c(x) as (select 1 union all select x + 1 from c where x < 100000)
+        insert into t select x, hex(x * 7) from c;
+    create index i on t(b);
+    select count(*) from t a join t b on a.b = b.b;"
+
+cat >load.js <<'JS'
+const end = Date.now() + 1000 * Number(process.argv[2]);
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+while (Date.now() < end) {
+    JSON.parse(JSON.stringify([...Array(500).keys()].map(i => ({a: i, s: 'x'.repeat(i % 30)}))));
+    fib(18);
+    require('crypto').createHash('sha256').update('x'.repeat(10000)).digest('hex');
+    'abc'.repeat(50).replace(/b+/g, 'q');
+}
+JS
+prove node 90 node load.js $work_seconds
+
+cat >Load.java <<'JAVA'
+import java.util.*;
+public class Load {
+    static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+    public static void main(String[] args) throws Exception {
+        long end = System.currentTimeMillis() + 1000 * Long.parseLong(args[0]);
+        Map<String, Integer> map = new HashMap<>();
+        var digest = java.security.MessageDigest.getInstance("SHA-256");
+        for (int n = 0; System.currentTimeMillis() < end; n++) {
+            fib(15);
+            for (int i = 0; i < 1000; i++) map.merge("k" + (i * 7 % 501), 1, Integer::sum);
+            digest.update(new byte[5000]);
+            if (n % 50 == 0) map = new HashMap<>();
+            try { if (n % 3 == 0) throw new Exception("x"); } catch (Exception e) { }
+        }
+    }
+}
+JAVA
+if [ -n "${CAIRN_FULL:-}" ] && command -v javac >/dev/null; then
+    javac Load.java || fail "javac"
+    prove java 120 java -Xmx256m Load $((2 * work_seconds))
+else
+    skip java "it starts slowly: ./run test --full"
+fi
+
+# redis-server under redis-benchmark, on a socket in our own folder.
+redis() {
+    for tool in redis-server redis-benchmark redis-cli; do
+        command -v $tool >/dev/null || { skip redis "$tool is missing"; return; }
+    done
+    prove redis 90 redis-server --port 0 --unixsocket "$WORK/sock" --save "" --daemonize no &
+    local server=$! tries=0
+    while [ ! -S sock ] && [ $((tries += 1)) -lt 100 ]; do sleep 0.1; done
+    timeout 60 redis-benchmark -s sock -n $((5000 * slower)) -q -t set,get,lpush,lrange_100,zadd,mset >bench.log 2>&1
+    redis-cli -s sock shutdown nosave >>bench.log 2>&1
+    wait $server
+}
+redis
+
+/usr/bin/python3 "$SRC/tests/e2e/unwind_report.py" "$WORK" $((captures / 2)) >report 2>&1 ||
+    fail "differences that nothing explains" report
+cat report
+finish "$n_checks programs walked as libunwind walks them, or better"
