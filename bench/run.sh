@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|perf|flame]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|perf|flame|tables]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -176,12 +176,30 @@ bench_flame() {
     fi
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index perf flame
+# Tables of unwind rules: of libraries that are here, and of all modules of a process.
+bench_tables() {
+    stats=$(dirname "$cairn")/bench/unwind/table_stats
+    set --
+    for file in /lib/*-linux-gnu/libc.so.6 /usr/lib/*-linux-gnu/libstdc++.so.6 \
+        /usr/lib/*-linux-gnu/libLLVM-14.so.1 /usr/lib/postgresql/*/bin/postgres /usr/bin/redis-server \
+        /usr/bin/python3.11 /usr/bin/node /usr/lib/*-linux-gnu/libcrypto.so.3 \
+        /usr/lib/jvm/java-17-openjdk-*/lib/server/libjvm.so; do
+        [ ! -f "$file" ] || set -- "$@" "$file"
+    done
+    echo "## tables of unwind rules, one CPU"
+    taskset -c 1 "$stats" "$@"
+    program=$(command -v redis-server || command -v python3)
+    echo "the modules of a process of $program:"
+    # shellcheck disable=SC2046
+    taskset -c 1 "$stats" "$program" $(ldd "$program" | grep -o '/[^ ]*')
+}
+
+[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables
 for name in "$@"; do
     case $name in
-    resolve | one | symbolize | index | perf | flame) "bench_$name" ;;
+    resolve | one | symbolize | index | perf | flame | tables) "bench_$name" ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables)" >&2
         exit 2
         ;;
     esac

@@ -26,7 +26,7 @@
 enum {
     CAIRN_TABLE_MAX_DEPTH = 16, /* of DW_CFA_remember_state; gcc and clang write 1 */
     CAIRN_TABLE_MAX_REGS = 16,  /* bits of arch->table_regs */
-    CAIRN_TABLE_CIES = 64
+    CAIRN_TABLE_CIES = 16
 };
 
 /* The rules that encode() looks at: the CFA's, then those of arch->table_regs from the lowest on.
