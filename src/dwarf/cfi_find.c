@@ -52,10 +52,30 @@ static bool read_row(const struct table *t, uint64_t i, uint64_t *ret_from, uint
            !cairn_cfi_read_pointer(&r, t->encoding, &t->bases, ret_fde);
 }
 
+/* The same of the table that linkers write: numbers of 4 bytes, counted from the header. */
+static uint64_t count_before_usual(const struct table *t, uint64_t vaddr)
+{
+    uint64_t low = 0, high = t->n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        uint32_t raw;
+        memcpy(&raw, t->rows.data + middle * 8, sizeof raw);
+        int32_t distance = (int32_t)(t->swap ? __builtin_bswap32(raw) : raw);
+        uint64_t from = t->bases.data_vaddr + (uint64_t)(int64_t)distance;
+        if (cairn_cfi_address(from, t->bases.address_size) <= vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* The number of rows whose function begins at or before `vaddr`. */
 static uint64_t count_before(const struct table *t, uint64_t vaddr)
 {
     uint64_t low = 0, high = t->n, from, fde;
+    if (t->encoding == (CAIRN_DW_EH_PE_DATAREL | CAIRN_DW_EH_PE_SDATA4))
+        return count_before_usual(t, vaddr);
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (read_row(t, middle, &from, &fde) && from <= vaddr)
