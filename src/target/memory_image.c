@@ -39,7 +39,7 @@ static int read_head(const struct cairn_memory *memory, uint64_t base, struct he
     return CAIRN_OK;
 }
 
-/* Pages that cannot be read are left as they are. */
+/* Pages that cannot be read stay zeros, and untouched: a damaged header may claim many. */
 static void read_what_can_be(const struct cairn_memory *memory, uint64_t va, uint8_t *to,
                              uint64_t size)
 {
@@ -51,8 +51,7 @@ static void read_what_can_be(const struct cairn_memory *memory, uint64_t va, uin
             part = PAGE - (va + done + page) % PAGE;
             if (part > step - page)
                 part = step - page;
-            if (!memory->read(memory->ctx, va + done + page, to + done + page, part))
-                memset(to + done + page, 0, part);
+            (void)memory->read(memory->ctx, va + done + page, to + done + page, part);
         }
     }
 }

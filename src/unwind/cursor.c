@@ -163,7 +163,7 @@ static bool find_row(const struct cursor *c, struct cairn_cfi_row *ret_row, bool
     if (c->entry.kind != CAIRN_ENTRY_EXIDX)
         return false;
     enum cairn_exidx_result result =
-        cairn_exidx_row(&c->place->module->exidx, c->entry.exidx, ret_row);
+        cairn_exidx_row(&c->place->module->sections.exidx, c->entry.exidx, ret_row);
     *ret_is_sound = result != CAIRN_EXIDX_DAMAGED;
     return result == CAIRN_EXIDX_ROW;
 }

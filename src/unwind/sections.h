@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGNAL-SAFE, but for cairn_unwind_sections_of_file */
+/* SIGNAL-SAFE, but for cairn_unwind_sections_of_file and cairn_unwind_sections_for */
 /*
  * Sections: what one module has to say of unwinding, as a table is made of it. What is loaded has
  * program headers alone:
@@ -30,6 +30,10 @@ struct cairn_unwind_sections {
  * lies in a debug file is the caller's to add. */
 bool cairn_unwind_sections_of_file(const struct cairn_elf *elf,
                                    struct cairn_unwind_sections *ret_sections);
+
+/* The same for a CPU that has rows alone, and no tables. */
+bool cairn_unwind_sections_for(const struct cairn_unwind_arch *arch, const struct cairn_elf *elf,
+                               struct cairn_unwind_sections *ret_sections);
 
 /* Of a module of this process, by what dl_iterate_phdr(3) or getauxval(3) say of it, while it stays
  * loaded; vaddrs are those of its file. False: no code. */

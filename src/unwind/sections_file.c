@@ -29,7 +29,12 @@ static bool find_section(const struct cairn_elf *elf, const char *name, uint64_t
 bool cairn_unwind_sections_of_file(const struct cairn_elf *elf,
                                    struct cairn_unwind_sections *ret_sections)
 {
-    const struct cairn_unwind_arch *arch = cairn_unwind_arch_of(elf->machine);
+    return cairn_unwind_sections_for(cairn_unwind_arch_of(elf->machine), elf, ret_sections);
+}
+
+bool cairn_unwind_sections_for(const struct cairn_unwind_arch *arch, const struct cairn_elf *elf,
+                               struct cairn_unwind_sections *ret_sections)
+{
     const struct cairn_unwind_image image = {file_segment, file_bytes_at, elf, elf->swap};
     struct cairn_unwind_sections s;
     uint64_t vaddr;

@@ -13,8 +13,7 @@
 #include "dwarf/cfi.h"
 #include "elf/compressed.h"
 #include "elf/symtab.h"
-#include "unwind/arch.h"
-#include "unwind/exidx.h"
+#include "unwind/sections.h"
 
 /* Sorted by `from`; none overlaps the next. */
 struct cairn_fde_place {
@@ -22,12 +21,10 @@ struct cairn_fde_place {
     uint64_t off;      /* of the FDE in its section */
 };
 
-/* One section of CFI. */
-struct cairn_module_cfi {
-    struct cairn_cfi cfi; /* cfi.bytes.size == 0: none */
-    struct cairn_elf_data data;
-    struct cairn_fde_place *index; /* where the section has no table of its own */
-    size_t n_index, cap_index;
+/* Of a section of CFI that has no table of its own. */
+struct cairn_fde_index {
+    struct cairn_fde_place *places;
+    size_t n, cap;
 };
 
 enum { CAIRN_SPACE_SYMTABS_MAX = 4 };
@@ -36,8 +33,9 @@ struct cairn_space_module {
     const void *file, *debug_file; /* what it was made of; borrowed */
     struct cairn_elf elf, debug;   /* the same where there is no debug file */
     bool usable;                   /* else only `file` is set */
-    struct cairn_module_cfi eh_frame, debug_frame;
-    struct cairn_exidx exidx;
+    struct cairn_unwind_sections sections;
+    struct cairn_elf_data debug_frame; /* its bytes, where they were packed or another file's */
+    struct cairn_fde_index eh_index, debug_index;
     bool asked_fp, keeps_fp;
     bool asked_names;
     struct cairn_elf_symtab symtabs[CAIRN_SPACE_SYMTABS_MAX];
@@ -62,7 +60,8 @@ void cairn_space_module_free(struct cairn_space_module *module); /* NULL is fine
 void cairn_space_module_find(const struct cairn_space_module *module, uint64_t vaddr,
                              struct cairn_module_entry *ret_entry);
 
-/* Do its functions keep frame pointers? Asked of its rules, once; where it has none, who knows. */
+/* Do its functions keep frame pointers? Asked of its rules, once; where it has none, or they are
+ * of another CPU, who knows. */
 bool cairn_space_module_keeps_fp(struct cairn_space_module *module,
                                  const struct cairn_unwind_arch *arch);
 
