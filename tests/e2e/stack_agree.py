@@ -88,6 +88,20 @@ def own_programs():
             run(f"{way} {what}", ["./prog", what])
 
 
+def of_32_bits():
+    options = ["-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie", "-O2", "-fomit-frame-pointer",
+               "-fno-stack-protector", "-fasynchronous-unwind-tables"]
+    source = os.path.dirname(SRC) + "/stack_i386.c"
+    if subprocess.run([*CC, *options, "-o", "prog", source], check=False,
+                      stderr=subprocess.DEVNULL).returncode:
+        print("skipped: i386: cannot be built here")
+        return
+    try:
+        run("i386", ["./prog"])
+    except OSError as error:
+        print(f"skipped: i386: this kernel runs no such program: {error}")
+
+
 def others():
     for name, text in SCRIPTS.items():
         with open(name, "w", encoding="ascii") as f:
@@ -118,6 +132,7 @@ def main():
         print("skipped: kernel.yama.ptrace_scope forbids to trace")
         sys.exit(77)
     own_programs()
+    of_32_bits()
     others()
     print("\n".join(failed))
     sys.exit(bool(failed))

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* A 32-bit program that needs no libc, for machines without one of that kind: 20 calls, pause(2).
+ */
+static volatile int sink;
+
+__attribute__((noinline)) int deep(int n);
+__attribute__((noinline)) int start_c(void);
+
+static void sleep_for_ever(void)
+{
+    int result;
+    do
+        __asm__ volatile("int $0x80" : "=a"(result) : "0"(29) : "memory");
+    while (!sink);
+}
+
+int deep(int n)
+{
+    if (n == 0)
+        sleep_for_ever();
+    int r = n ? deep(n - 1) : 0;
+    return r + sink + n;
+}
+
+int start_c(void)
+{
+    int r = deep(20);
+    return r + sink;
+}
+
+__asm__(".globl _start\n_start:\n.cfi_startproc\n.cfi_undefined eip\n"
+        "xor %ebp,%ebp\ncall start_c\nhlt\n.cfi_endproc\n");
