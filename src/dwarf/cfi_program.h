@@ -7,7 +7,7 @@
  *     static const struct cairn_cfi_sink sink = {.reg = my_reg, ...};   // all constant
  *     end = cairn_cfi_program_run(&program, &sink, &my_state);
  *
- * Budget: 2 ns for an instruction; bench/unwind/cfi.c measures.
+ * Budget: 2 ns for an instruction; bench/unwind/cfi_speed.c measures.
  */
 #ifndef CAIRN_DWARF_CFI_PROGRAM_H
 #define CAIRN_DWARF_CFI_PROGRAM_H
