@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# examples/crash_handler.c as its user has it: it says where it crashed, and dies of the same signal;
+# with its symbols, without, as a file that is gone, and under a name that is none for a terminal.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need gcc strip
+
+[ -e "$BUILD/libcairn.a" ] || { echo "skipped: no libcairn.a in $BUILD"; exit 77; }
+case ${CAIRN_BUILD:-} in
+*San*) echo "skipped: the library wants its sanitizer's compiler and runtime"; exit 77 ;;
+esac
+gcc -std=c99 -O1 -g -I"$SRC/include" -o crash "$SRC/examples/crash_handler.c" \
+    "$BUILD/libcairn.a" -pthread || { fail "it does not compile"; finish "crash_handler"; }
+
+# crash HOW COMMAND WANTED_STATUS: its stack is in the file `out`.
+crash() {
+    { (ulimit -c 0; ulimit -s 1024; exec "$2" "$1") >/dev/null 2>out; } 2>shell
+    same "$2 $1: status" "$?" "$3"
+}
+
+crash abort ./crash 134
+has out ' main+0x' "abort: its own function"
+has out '/crash+0x' "abort: its module"
+has out ' abort+0x' "abort: a function of libc"
+hasnt out 'the stack ends here' "abort: the stack is whole"
+
+crash overflow ./crash 139
+has out ' overflow+0x' "overflow: the function"
+has out '#1023 ' "overflow: the last frame"
+has out 'the stack ends here: frame limit' "overflow: why it ends"
+
+# Stripped, its static function has no name, and takes no neighbour's either.
+strip -o bare crash
+crash overflow ./bare 139
+hasnt out 'overflow+0x' "stripped: no name"
+has out '/bare+0x' "stripped: the module all the same"
+
+# A name with an escape sequence, a line break and a backslash.
+odd=$(printf 'a\033[31m\\b\nc')
+cp crash "$odd"
+crash abort "./$odd" 134
+hasnt out "$(printf '\033')" "an odd name: no escape sequence"
+has out 'a\x1b[31m\\b\\012c+0x' "an odd name: escaped"
+
+finish "crash_handler"
