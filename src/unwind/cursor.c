@@ -95,7 +95,7 @@ static void look(struct cursor *c)
     if (is_fde && c->entry.fde.cie.is_signal_frame)
         c->is_signal = true;
     if (c->is_signal || !is_fde || is_at_end)
-        c->sigframe = cairn_sigframe_at(c->arch, &c->space->memory, c->regs.ip);
+        c->sigframe = (uint8_t)cairn_sigframe_at(c->arch, &c->space->memory, c->regs.ip);
     if (c->sigframe != CAIRN_SIGFRAME_NONE)
         c->is_signal = true;
 }

@@ -18,7 +18,7 @@ enum {
     ROW_BYTES = 8
 };
 
-/* By where their frames lie, which is aligned to 4: bit 0 says yes. */
+/* By where their frames lie, which is aligned to 4: the two bits below say the rest. */
 static _Atomic(uintptr_t) remembered[REMEMBERED];
 
 /* The first address of function `i` of `n`, by the sorted index that the module has: rows of two
@@ -35,32 +35,33 @@ static uintptr_t function_at(const struct cairn_local_module *module, size_t i)
     return module->frames + (uintptr_t)(intptr_t)(int32_t)word;
 }
 
-static bool look(const struct cairn_local_module *module)
+static unsigned look(const struct cairn_local_module *module)
 {
     uint32_t n = (uint32_t)module->n_exidx, rule;
     if (!n && !cairn_self_read(module->frames + TABLE_OFF - 4, &n, sizeof n))
-        return true;
-    unsigned kept = 0, ruled = 0;
+        return CAIRN_LOCAL_KEEPS_FP;
+    unsigned kept = 0, ruled = 0, looked = 0;
     size_t step = n / FUNCTIONS + 1;
-    for (size_t i = 0; i < n; i += step) {
+    for (size_t i = 0; i < n; i += step, looked++) {
         uintptr_t function = function_at(module, i);
         if (!function || cairn_local_rule_make(function + PROLOGUE, &rule) != CAIRN_LOCAL_RULE)
             continue;
         ruled++;
         kept += cairn_local_arch->keeps_fp(rule);
     }
-    return ruled == 0 || (kept > 0 && ruled / kept <= ONE_IN);
+    bool keeps_fp = ruled == 0 || (kept > 0 && ruled / kept <= ONE_IN);
+    return (keeps_fp ? CAIRN_LOCAL_KEEPS_FP : 0) | (2 * ruled > looked ? CAIRN_LOCAL_HAS_RULES : 0);
 }
 
-bool cairn_local_fp_kept(const struct cairn_local_module *module)
+unsigned cairn_local_kept(const struct cairn_local_module *module)
 {
     if (!module->frames)
-        return true;
+        return CAIRN_LOCAL_KEEPS_FP;
     _Atomic(uintptr_t) *place = &remembered[module->frames / 4 % REMEMBERED];
     uintptr_t known = atomic_load_explicit(place, memory_order_relaxed);
-    if ((known & ~(uintptr_t)1) == module->frames)
-        return known & 1;
-    bool kept = look(module);
+    if ((known & ~(uintptr_t)3) == module->frames)
+        return known & 3;
+    unsigned kept = look(module);
     if (module->frames % 4 == 0)
         atomic_store_explicit(place, module->frames | kept, memory_order_relaxed);
     return kept;

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /*
- * Do the functions of one of this process's modules keep frame pointers? Their rules say: some of
- * its functions are looked at once, and the answer is remembered. Where they do not, the register
- * holds something else, and no guess is made from a gap of the module (fp_step.h).
+ * What the functions of one of this process's modules are like, as their rules say: some are looked
+ * at once, and the answer is remembered. Where they keep no frame pointers the register holds
+ * something else, and no guess is made from a gap of the module (fp_step.h). Where most of them
+ * have rules, one that arm's index says not to unwind is a thread's or the program's first one;
+ * where none has, it was compiled without.
  */
 #ifndef CAIRN_UNWIND_LOCAL_KEPT_H
 #define CAIRN_UNWIND_LOCAL_KEPT_H
 
 #include "unwind/modules.h"
 
-/* True as well of a module without any tables. Some ten microseconds the first time. */
-bool cairn_local_fp_kept(const struct cairn_local_module *module);
+enum { CAIRN_LOCAL_KEEPS_FP = 1, CAIRN_LOCAL_HAS_RULES = 2 };
+
+/* The bits that hold; of a module without any tables CAIRN_LOCAL_KEEPS_FP. Some ten microseconds
+ * the first time. */
+unsigned cairn_local_kept(const struct cairn_local_module *module);
 
 #endif /* CAIRN_UNWIND_LOCAL_KEPT_H */

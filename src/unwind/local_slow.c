@@ -3,6 +3,7 @@
 #include "unwind/local_slow.h"
 
 #include <elf.h>
+#include <sys/auxv.h>
 
 #include <cairn/unwind.h>
 
@@ -19,6 +20,7 @@
 enum {
     NEAR_BYTES = 1 << 20, /* above what is known: the same stack, page by page */
     CODE_BYTES = 16,      /* that tell a signal trampoline */
+    ENTRY_BYTES = 128,    /* of a program's first instructions, up to behind their call */
     OWN_FRAMES = 32       /* of this library between the caller and a walk, at most */
 };
 
@@ -92,26 +94,52 @@ static int how_of(unsigned kind)
     return cairn_local_arch->machine == EM_ARM ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
 }
 
-/* Code without a rule: where threads begin, the trampoline of a libc that describes it not, or a
- * frame pointer. */
+/* The trampoline that a handler returns to, where the C library describes it not. */
+static bool is_trampoline(const struct walk *w)
+{
+    uint8_t code[CODE_BYTES];
+    return cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
+           cairn_local_arch->is_sigreturn((struct cairn_span){code, sizeof(code)});
+}
+
+static enum cairn_arch_step step_signal(struct walk *w)
+{
+    const struct cairn_memory memory = {read_stack, &w->stack};
+    w->how = CAIRN_HOW_SIGNAL;
+    return cairn_local_arch->step(cairn_rule_make(CAIRN_RULE_SIGNAL, 0), w->is_exact, &memory,
+                                  false, &w->regs);
+}
+
+/* The first function of a program or of a thread, by what follows its call, where the program
+ * begins, or, on arm, because its index says so. */
+static bool is_first(const struct walk *w, unsigned module_bits)
+{
+    uint8_t code[CODE_BYTES];
+    if (w->is_exact)
+        return false;
+    if (cairn_local_arch->machine == EM_ARM && module_bits & CAIRN_LOCAL_HAS_RULES)
+        return true;
+    return w->regs.ip - getauxval(AT_ENTRY) < ENTRY_BYTES ||
+           (cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
+            cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)}));
+}
+
+/* Code without a rule: a trampoline, a frame pointer, or nobody called it. */
 static enum cairn_arch_step step_unruled(struct walk *w)
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
-    const struct cairn_memory memory = {read_stack, &w->stack};
     struct cairn_local_module module;
-    uint8_t code[CODE_BYTES];
-    bool has_code = cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code));
-    if (has_code && !w->is_exact && arch->ends_thread((struct cairn_span){code, sizeof(code)}))
+    unsigned bits = CAIRN_LOCAL_KEEPS_FP;
+    if (is_trampoline(w))
+        return step_signal(w);
+    if (cairn_modules_find(lookup_va(w), &module))
+        bits = cairn_local_kept(&module);
+    if (is_first(w, bits))
         return CAIRN_STEP_OUTERMOST;
-    if (has_code && arch->is_sigreturn((struct cairn_span){code, sizeof(code)})) {
-        w->how = CAIRN_HOW_SIGNAL;
-        return arch->step(cairn_rule_make(CAIRN_RULE_SIGNAL, 0), w->is_exact, &memory, false,
-                          &w->regs);
-    }
     const struct cairn_fp_space space = {
         .memory = &cairn_self_memory,
         .is_code = is_code,
-        .no_records = cairn_modules_find(lookup_va(w), &module) && !cairn_local_fp_kept(&module),
+        .no_records = !(bits & CAIRN_LOCAL_KEEPS_FP),
     };
     enum cairn_fp_result found = cairn_fp_step(arch, &space, w->is_exact, &w->regs);
     w->how = found == CAIRN_FP_LEAF && arch->ra_in_reg ? CAIRN_HOW_LINK : CAIRN_HOW_FP_GUESS;
@@ -149,6 +177,11 @@ static enum cairn_arch_step step(struct walk *w)
     unsigned kind = cairn_rule_kind(rule);
     if (kind == CAIRN_RULE_NONE)
         return step_unruled(w);
+    /* A handler returns to the trampoline's first instruction: the byte before is another's. */
+    if (!w->is_exact &&
+        cairn_rule_kind(cairn_local_cache_rule((uintptr_t)w->regs.ip)) == CAIRN_RULE_NONE &&
+        is_trampoline(w))
+        return step_signal(w);
     w->how = how_of(kind);
     return cairn_local_arch->step(rule, w->is_exact, &memory, false, &w->regs);
 }

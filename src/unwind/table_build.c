@@ -277,7 +277,7 @@ static struct cairn_span finish(const struct build *b, uint8_t *work)
     for (uint32_t i = w->n_pages; i <= w->cap_pages; i++)
         w->pages[i] = w->n_rows;
     memmove(work + l.low, w->low, w->n_rows);
-    memset(work + l.low + w->n_rows, 0, l.side - l.low - w->n_rows);
+    memset(work + l.low + w->n_rows, 0, (size_t)(l.side - l.low) - w->n_rows);
     memmove(work + l.side, w->side, w->n_side * sizeof *w->side);
     memcpy(work, &h, sizeof h);
     return (struct cairn_span){work, (size_t)l.end};

@@ -27,7 +27,7 @@ test_table_build(const struct cairn_unwind_table_input *input, struct test_table
     enum cairn_unwind_table_end end = cairn_unwind_table_measure(input, &ret->work_bytes);
     if (end != CAIRN_TABLE_OK)
         return end;
-    ret->work = mmap(NULL, ret->work_bytes, PROT_READ | PROT_WRITE,
+    ret->work = mmap(NULL, (size_t)ret->work_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (ret->work == MAP_FAILED)
         return CAIRN_TABLE_NO_ROOM;
@@ -40,7 +40,7 @@ test_table_build(const struct cairn_unwind_table_input *input, struct test_table
 static inline void test_table_done(struct test_table *t)
 {
     if (t->work)
-        munmap(t->work, t->work_bytes);
+        munmap(t->work, (size_t)t->work_bytes);
 }
 
 struct test_table_check {

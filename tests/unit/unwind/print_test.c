@@ -54,6 +54,9 @@ static void the_caller_is_the_first_line_with_its_static_name(void **state)
     *end = 0;
     assert_contains(text, " print_from_here+0x");
     assert_contains(text, "unwind_print_test+0x");
+    assert_contains(end + 1, " the_caller_is_the_first_line_with_its_static_name+0x");
+    if (sizeof(void *) == 4 && strstr(end + 1, "libcmocka"))
+        return; /* Debian's for arm has no tables, and the stack ends there */
     assert_contains(end + 1, " main+0x");
     assert_contains(end + 1, "libc.so");
     assert_null(strstr(end + 1, "the stack ends here"));

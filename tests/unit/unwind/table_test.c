@@ -338,9 +338,9 @@ static void images_are_the_same_every_time_and_wherever_they_lie(void **state)
     make(&m, &eh, NULL);
     struct cairn_span image = m.t.built.image;
     assert_int_equal(cairn_unwind_table_measure(&m.input, &again.t.work_bytes), CAIRN_TABLE_OK);
-    uint8_t *work = malloc(again.t.work_bytes);
+    uint8_t *work = malloc((size_t)again.t.work_bytes);
     assert_non_null(work);
-    memset(work, 0xa5, again.t.work_bytes);
+    memset(work, 0xa5, (size_t)again.t.work_bytes);
     struct cairn_unwind_table_built built;
     assert_int_equal(cairn_unwind_table_build(&m.input, work, again.t.work_bytes - 1, &built),
                      CAIRN_TABLE_NO_ROOM);
