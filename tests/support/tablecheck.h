@@ -183,8 +183,13 @@ static inline void test_table_any(struct test_table_check *c, uint64_t vaddr)
     } else if (!found && s->exidx.index.size && cairn_exidx_find(&s->exidx, (uint32_t)vaddr, &i) &&
                cairn_exidx_row(&s->exidx, i, &row) == CAIRN_EXIDX_ROW) {
         expected = s->arch->encode(&no_section, &exidx_cie, &row);
+        const struct cairn_fde entry = {.cie = exidx_cie};
         c->source = CAIRN_TABLE_EXIDX;
         c->off = i * CAIRN_EXIDX_ENTRY_BYTES;
+        c->cfi = &no_section;
+        c->fde = &entry;
+        if (!test_table_step(c, &row, expected))
+            test_table_wrong(c, vaddr, expected, expected);
     }
     test_table_at(c, vaddr, expected);
 }

@@ -104,6 +104,10 @@ static int check_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
     assert_true(cairn_unwind_sections_loaded(loaded->arch, info->dlpi_addr, info->dlpi_phdr,
                                              info->dlpi_phnum, &memory));
     struct cairn_unwind_table_input input = cairn_unwind_table_input_of(&memory);
+    if (!input.eh_frame && !input.exidx) {
+        printf("skipped: %s has no unwind information in memory\n", info->dlpi_name);
+        return 0;
+    }
     assert_int_equal(test_table_build(&input, &from_memory), CAIRN_TABLE_OK);
     assert_int_equal(test_table_check(&memory, &from_memory.table, ANY_ADDRESSES).n_wrong, 0);
     loaded->n_modules++;
