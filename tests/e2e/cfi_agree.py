@@ -17,6 +17,7 @@ import sys
 ROWS = os.environ["BUILD"] + "/tests/e2e/cfi_rows"
 X86 = "rax rdx rcx rbx rsi rdi rbp rsp".split()
 FILES = [  # a file, its section, at least so many rows
+    ("odd.so", ".eh_frame", 12),  # made of cfi_odd.s
     ("/lib/x86_64-linux-gnu/libc.so.6", ".eh_frame", 20000),
     ("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", ".eh_frame", 20000),
     ("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", ".eh_frame", 50000),
@@ -131,6 +132,9 @@ def compare_fde(path, mine, other):
 
 def main():
     wrong = 0
+    if os.uname().machine == "x86_64":
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-o", "odd.so",
+                        os.environ["SRC"] + "/tests/e2e/cfi_odd.s"], check=True)
     for pattern, section, least in FILES:
         path = next(iter(sorted(glob.glob(pattern))), None)
         if not path:

@@ -95,6 +95,7 @@ static const struct row sound[] = {
     {"bra back: 5 + 4 + 3 + 2 + 1", EXPR("\x30\x35\x12\x17\x22\x16\x31\x1c\x12\x28\xf6\xff\x13"),
      15},
     {"nop", EXPR("\x35\x96"), 5},
+    {"libcrypto's CFA: *rsp + 8", EXPR("\x77\x00\x06\x23\x08"), 0x8807060504030209},
     /* A PLT's entry: rsp + 8 + ((rip & 15) >= 11) * 8; rip ends in f. */
     {"PLT", EXPR("\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"), MEMORY_VA + 16},
 };
