@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|perf|flame|tables]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|perf|flame|tables|unwind]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -194,12 +194,21 @@ bench_tables() {
     taskset -c 1 "$stats" "$program" $(ldd "$program" | grep -o '/[^ ]*')
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables
+# Stacks of the own thread, beside glibc's, libunwind's and frame pointers; each is held against unw_step.
+bench_unwind() {
+    if [ ! -f /usr/include/libunwind.h ]; then
+        echo "run.sh: without libunwind: apt-get install libunwind-dev" >&2
+        return
+    fi
+    "$here/unwind/local.sh" "$(dirname "$cairn")/libcairn-unwind.a" "$work"
+}
+
+[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables unwind
 for name in "$@"; do
     case $name in
-    resolve | one | symbolize | index | perf | flame | tables) "bench_$name" ;;
+    resolve | one | symbolize | index | perf | flame | tables | unwind) "bench_$name" ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables, unwind)" >&2
         exit 2
         ;;
     esac

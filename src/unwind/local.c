@@ -39,19 +39,20 @@ static uint8_t *how_of(const struct cairn_unwind_info *info)
 }
 
 /* What the fast walk found, into the caller's room. */
-static void copy_out(const struct cairn_local_state *state, const struct cairn_local_result *result,
-                     struct cairn_local_out *out)
+static inline void copy_out(const struct cairn_local_state *state,
+                            const struct cairn_local_result *result, struct cairn_local_out *out)
 {
-    size_t n = N - state->top;
+    size_t n = N - state->hot.top;
     out->end = result->end;
     if (n > out->max) {
         n = out->max;
         out->end = CAIRN_END_MAX_FRAMES;
     }
-    const uintptr_t *rets = state->rets + state->top;
-    for (size_t i = 0; i < n; i++)
-        out->ips[i] = rets[i];
-    if (out->how)
+    const struct cairn_local_frame *frames = state->frames + state->hot.top;
+    uintptr_t *ips = out->ips;
+    for (size_t i = 0, end = n - result->n_copied; i < end; i++)
+        ips[i] = frames[i].ret;
+    if (__builtin_expect(out->how != NULL, 0))
         memset(out->how, CAIRN_HOW_CFI, n);
     out->n = n;
 }
@@ -65,14 +66,14 @@ __attribute__((noinline, cold)) static void here_slowly(const struct cairn_local
     cairn_local_slow_walk(&start, out);
 }
 
-size_t cairn_local_here(uintptr_t *ret_ips, size_t max, void *ret_info, uintptr_t ret, uintptr_t sp,
-                        uintptr_t fp)
+__attribute__((hot)) size_t cairn_local_here(uintptr_t *ret_ips, size_t max, void *ret_info,
+                                             uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
     struct cairn_local_regs at = {ret, sp, fp};
     struct cairn_local_out out = {.ips = ret_ips, .how = how_of(ret_info), .max = max};
     struct cairn_local_result result;
     struct cairn_local_state *state = cairn_local_state_enter(sp);
-    if (__builtin_expect(state && cairn_local_fast_walk(state, &at, &result), 1))
+    if (__builtin_expect(state && cairn_local_fast_walk(state, &at, ret_ips, max, &result), 1))
         copy_out(state, &result, &out);
     else
         here_slowly(&at, &out);
@@ -95,6 +96,19 @@ CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, 
     return out.n;
 }
 
+/* The frames go where they would be remembered, but nothing is: the state stays void. */
+__attribute__((noinline, cold)) static void capture_slowly(struct cairn_local_state *state,
+                                                           const struct cairn_local_regs *at,
+                                                           struct cairn_local_capture *ret_capture)
+{
+    struct cairn_local_out out = {.ips = (uintptr_t *)(void *)state->news, .max = N};
+    here_slowly(at, &out);
+    for (size_t i = 0; i < out.n; i++)
+        state->frames[i].ret = out.ips[i];
+    *ret_capture =
+        (struct cairn_local_capture){.frames = state->frames, .n = (uint32_t)out.n, .end = out.end};
+}
+
 bool cairn_local_capture(const struct cairn_local_frame_at *at,
                          struct cairn_local_capture *ret_capture)
 {
@@ -103,19 +117,15 @@ bool cairn_local_capture(const struct cairn_local_frame_at *at,
     struct cairn_local_state *state = cairn_local_state_enter(at->sp);
     if (!state)
         return false;
-    if (__builtin_expect(!cairn_local_fast_walk(state, &regs, &result), 0)) {
-        struct cairn_local_out out = {.ips = state->rets, .max = N};
-        here_slowly(&regs, &out);
-        *ret_capture =
-            (struct cairn_local_capture){.rets = state->rets, .n = (uint32_t)out.n, .end = out.end};
-    } else {
+    if (__builtin_expect(cairn_local_fast_walk(state, &regs, NULL, 0, &result), 1))
         *ret_capture = (struct cairn_local_capture){
-            .rets = state->rets + state->top,
-            .n = N - state->top,
+            .frames = state->frames + state->hot.top,
+            .n = N - state->hot.top,
             .n_shared = result.n_shared,
             .end = result.end,
         };
-    }
+    else
+        capture_slowly(state, &regs, ret_capture);
     cairn_local_state_leave(state);
     return true;
 }

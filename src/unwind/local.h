@@ -4,8 +4,8 @@
  * Local: a capture for who keeps stacks and wants to know what is new since the thread's last one:
  * the heap tracker. The addresses are not copied: they lie where the walk remembers them.
  *
- *     rets:  [0] innermost ... [n_new) | [n_new) ... [n) outermost
- *                  new or changed      |  n_shared: as in the capture before, word for word
+ *     frames: [0] innermost ... [n - n_shared) | [n - n_shared) ... [n) outermost
+ *                     new or changed           | as in the capture before, word for word
  *
  * Frame k from the outermost on is the same one as at the last capture if k < n_shared: what was
  * reckoned of it then (a hash of the frames up to it, the number of a stack) still holds.
@@ -17,8 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cairn_local_frame {
+    uintptr_t ret, sp; /* what its callee returns to, and the stack pointer there */
+    uintptr_t fp;      /* the frame pointer there; only where needs_fp */
+    uint32_t rule;
+    uint16_t n_words; /* of the state's words[]: those read from this frame on outwards */
+    bool needs_fp;    /* the way outwards depends on the frame pointer that this frame has */
+};
+
 struct cairn_local_capture {
-    const uintptr_t *rets; /* until the thread's next capture; return addresses all of them */
+    const struct cairn_local_frame *frames; /* until the thread's next capture; `ret` counts */
     uint32_t n, n_shared;
     int end; /* enum cairn_unwind_end */
 };

@@ -9,20 +9,23 @@
 enum { LARGEST_PAGE = 1 << 16, TAG_BITS = 64 - CAIRN_RULE_BITS };
 
 /* Whole pages, so that they can be given back. */
-__attribute__((
-    aligned(LARGEST_PAGE))) _Atomic(uint64_t) cairn_local_cache[1 << CAIRN_LOCAL_CACHE_BITS];
+__attribute__((aligned(
+    LARGEST_PAGE))) struct cairn_local_cache_set cairn_local_cache[1 << CAIRN_LOCAL_CACHE_BITS];
 
 /* A rule whose module went while it was made must not stay; who unloads changes the generation
  * before it clears the cache, so that either sees the other. */
 static void remember(uintptr_t va, uint32_t rule, uint64_t generation)
 {
-    /* 51 bits of address; more has only who asks mmap(2) for them (5-level page tables). */
+    /* 49 bits of address; more has only who asks mmap(2) for them (5-level page tables). */
     if ((uint64_t)va >> CAIRN_LOCAL_CACHE_BITS >> TAG_BITS != 0)
         return;
-    _Atomic(uint64_t) *place = &cairn_local_cache[va & ((1 << CAIRN_LOCAL_CACHE_BITS) - 1)];
-    atomic_store(place, cairn_local_cache_entry(va, rule));
+    _Atomic(uint64_t) *entries = cairn_local_cache_set_of(va)->entries;
+    for (unsigned i = CAIRN_LOCAL_CACHE_WAYS - 1; i > 0; i--)
+        atomic_store(&entries[i], atomic_load(&entries[i - 1]));
+    atomic_store(&entries[0], cairn_local_cache_entry(va, rule));
     if (atomic_load(&cairn_unload_generation) != generation)
-        atomic_store(place, 0);
+        for (unsigned i = 0; i < CAIRN_LOCAL_CACHE_WAYS; i++)
+            atomic_store(&entries[i], 0);
 }
 
 uint32_t cairn_local_cache_miss(uintptr_t va)

@@ -22,13 +22,16 @@ struct cairn_local_regs {
 };
 
 struct cairn_local_result {
+    uint32_t n_copied; /* of the outer frames' addresses: they are in the caller's room already */
     uint32_t n_shared; /* outer frames that are those of the capture before */
     uint8_t end;       /* enum cairn_unwind_end */
 };
 
 /* False: not one of the walks that it can do; the state is void then. Else the stack is
- * state->rets from state->top on. About 2.5 ns a new frame, half a nanosecond an old one. */
+ * state->frames from state->hot.top on. Addresses that are compared are copied on the way, into the
+ * caller's `ips`, room for `max`, where they will be; NULL: not. About 2.5 ns a new frame, half a
+ * nanosecond an old one. */
 bool cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
-                           struct cairn_local_result *ret_result);
+                           uintptr_t *ips, size_t max, struct cairn_local_result *ret_result);
 
 #endif /* CAIRN_UNWIND_LOCAL_FAST_H */

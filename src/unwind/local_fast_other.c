@@ -4,8 +4,10 @@
 #include "unwind/local_fast.h"
 
 bool cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
-                           struct cairn_local_result *ret_result)
+                           uintptr_t *ips, size_t max, struct cairn_local_result *ret_result)
 {
+    (void)ips;
+    (void)max;
     (void)state;
     (void)regs;
     (void)ret_result;

@@ -21,6 +21,9 @@ struct walk {
     uintptr_t fp_slot; /* va where the frame pointer is saved; 0: it is `fp` */
     uintptr_t fp;
     uint32_t n;     /* news */
+    uintptr_t *ips; /* the caller's room, for `max` addresses; or NULL */
+    size_t max;
+    uintptr_t *to;  /* where the addresses go that are compared, from w->place on; NULL */
     uint32_t place; /* of the last walk: the innermost frame that may still be met */
     uint32_t kept;  /* of the last walk: from here on outwards no address was changed */
 };
@@ -35,7 +38,8 @@ READS_FRAMES uintptr_t word_at(uintptr_t va)
 /* Is the word at `va` one that may be read? What the walk has reached lies below stack.high. */
 READS_FRAMES bool may_read(const struct cairn_local_state *state, uintptr_t va)
 {
-    return va - state->stack.low < state->stack.high - state->stack.low - 7 && va % 8 == 0;
+    return va - state->hot.stack.low < state->hot.stack.high - state->hot.stack.low - 7 &&
+           va % 8 == 0;
 }
 
 READS_FRAMES bool frame_pointer(const struct walk *w, uintptr_t *ret_fp)
@@ -52,47 +56,66 @@ READS_FRAMES bool frame_pointer(const struct walk *w, uintptr_t *ret_fp)
 /* The frame at `place`, which is proven, is the one that `slot`'s word returns to now. */
 READS_FRAMES bool has_rule(uintptr_t ret, uint32_t rule)
 {
-    return cairn_x86_64_is_plain(rule) &&
-           cairn_local_cache_at(ret - 1) == cairn_local_cache_entry(ret - 1, rule);
+    return cairn_x86_64_is_plain(rule) && cairn_local_cache_has(ret - 1, rule);
 }
 
-/* The words behind the frame at `place`, which is proven, from there outwards. Returns the first
- * place whose frame is not proven (N: all are). */
+/* The first frame of [frame, end) to which its callee returns no more; `end`: none. What is found
+ * goes to `copies`, unless NULL. A loop of its own, for its four variables live in registers then:
+ * a load, a load and a compare a frame. */
+__attribute__((noinline, hot)) WALKS_FRAMES static struct cairn_local_frame *
+find_changed(struct cairn_local_frame *frame, const struct cairn_local_frame *end,
+             uintptr_t *copies)
+{
+    if (!copies) {
+        while (frame < end && word_at(frame->sp - 8) == frame->ret)
+            frame++;
+        return frame;
+    }
+    for (; frame < end; frame++) {
+        uintptr_t ret = word_at(frame->sp - 8);
+        *copies++ = ret;
+        if (ret != frame->ret)
+            break;
+    }
+    return frame;
+}
+
+/* The return addresses of the frames (from, to]; `from` is proven. Returns the first place whose
+ * frame is not (to + 1: all are). */
+READS_FRAMES uint32_t compare_rets(struct walk *w, uint32_t from, uint32_t to)
+{
+    struct cairn_local_frame *frames = w->state->frames, *end = frames + to + 1;
+    struct cairn_local_frame *frame = frames + from + 1;
+    for (;;) {
+        uintptr_t *copies = w->to ? w->to + (frame - frames) - w->place : NULL;
+        frame = find_changed(frame, end, copies);
+        if (frame == end)
+            return to + 1;
+        uintptr_t ret = word_at(frame->sp - 8);
+        if (!has_rule(ret, frame->rule))
+            return (uint32_t)(frame - frames);
+        frame->ret = ret;
+        w->kept = (uint32_t)(frame - frames) + 1;
+        frame++;
+    }
+}
+
+/* All words that the walk read from the frame at `place` on, which is proven. Returns the first
+ * place whose frame is not, or from where the step to its caller is not (N: all are). */
 READS_FRAMES uint32_t compare(struct walk *w, uint32_t place)
 {
-    struct cairn_local_state *s = w->state;
-    const struct cairn_local_word *word = s->words + s->frames[place].n_words;
-    for (uint32_t i = place; i < N; i++) {
-        for (; word > s->words && word[-1].place == i; word--)
-            if (word_at(word[-1].slot) != word[-1].value)
-                return i;
-        if (i + 1 == N)
-            break;
-        uintptr_t ret = word_at(s->sps[i + 1] - 8);
-        if (__builtin_expect(ret != s->rets[i + 1], 0)) {
-            if (!has_rule(ret, s->frames[i + 1].rule))
-                return i + 1;
-            s->rets[i + 1] = ret;
-            w->kept = i + 2;
-        }
+    const struct cairn_local_state *s = w->state;
+    uint32_t proven;
+    for (uint32_t n = s->frames[place].n_words; n-- > 0;) {
+        const struct cairn_local_word *word = &s->words[n];
+        proven = compare_rets(w, place, (uint32_t)word->place);
+        if (proven <= word->place)
+            return proven;
+        place = (uint32_t)word->place;
+        if (word_at(word->slot) != word->value)
+            return place;
     }
-    return N;
-}
-
-/* The same where nothing but return addresses was read: what a steady loop does. */
-READS_FRAMES uint32_t compare_plain(struct walk *w, uint32_t place)
-{
-    struct cairn_local_state *s = w->state;
-    for (uint32_t i = place + 1; i < N; i++) {
-        uintptr_t ret = word_at(s->sps[i] - 8);
-        if (__builtin_expect(ret != s->rets[i], 0)) {
-            if (!has_rule(ret, s->frames[i].rule))
-                return i;
-            s->rets[i] = ret;
-            w->kept = i + 1;
-        }
-    }
-    return N;
+    return compare_rets(w, place, N - 1);
 }
 
 /* Takes the frames [from, to) of the last walk, which are proven, for new ones, and stands at `to`.
@@ -105,16 +128,17 @@ WALKS_FRAMES static enum verdict take_over(struct walk *w, uint32_t from, uint32
         return CANNOT;
     for (uint32_t i = from; i < to; i++) {
         uint32_t rule = s->frames[i].rule, saved = cairn_x86_64_fp(rule);
-        s->news[w->n++] = (struct cairn_local_new){s->rets[i], s->sps[i], w->fp_slot, rule};
+        s->news[w->n++] = (struct cairn_local_frame){
+            .ret = s->frames[i].ret, .sp = s->frames[i].sp, .fp = w->fp_slot, .rule = rule};
         if (saved == CAIRN_X86_64_FP_AT_FP) {
             if (!frame_pointer(w, &w->fp_slot))
                 return CANNOT;
         } else if (saved != CAIRN_X86_64_FP_SAME) {
-            w->fp_slot = s->sps[i + 1] - 8 * (uintptr_t)saved;
+            w->fp_slot = s->frames[i + 1].sp - 8 * (uintptr_t)saved;
         }
     }
     if (to > from) {
-        w->sp = s->sps[to];
+        w->sp = s->frames[to].sp;
         w->ret = word_at(w->sp - 8);
     }
     return MOVED;
@@ -124,25 +148,30 @@ WALKS_FRAMES static enum verdict take_over(struct walk *w, uint32_t from, uint32
 READS_FRAMES enum verdict meet(struct walk *w, uint32_t rule)
 {
     struct cairn_local_state *s = w->state;
-    while (w->place < N && s->sps[w->place] < w->sp)
+    while (w->place < N && s->frames[w->place].sp < w->sp)
         w->place++;
     uint32_t place = w->place;
     uintptr_t fp;
-    if (place >= N || s->sps[place] != w->sp)
+    if (place >= N || s->frames[place].sp != w->sp)
         return GOES_ON;
     const struct cairn_local_frame *frame = &s->frames[place];
-    if (s->rets[place] != w->ret && (rule != frame->rule || !cairn_x86_64_is_plain(rule)))
+    if (s->frames[place].ret != w->ret && (rule != frame->rule || !cairn_x86_64_is_plain(rule)))
         return GOES_ON;
     if (frame->needs_fp && (!frame_pointer(w, &fp) || fp != frame->fp))
         return GOES_ON;
-    if (s->rets[place] != w->ret) {
-        s->rets[place] = w->ret;
+    if (s->frames[place].ret != w->ret) {
+        s->frames[place].ret = w->ret;
         w->kept = place + 1 > w->kept ? place + 1 : w->kept;
     }
-    uint32_t proven = frame->n_words ? compare(w, place) : compare_plain(w, place);
+    w->to = w->ips && N - place + w->n <= w->max ? w->ips + w->n : NULL;
+    uint32_t proven = compare(w, place);
     if (__builtin_expect(proven == N, 1))
         return JOINS;
-    return take_over(w, place, proven);
+    /* A copy, so that the walk itself stays in registers. */
+    struct walk moved = *w;
+    enum verdict verdict = take_over(&moved, place, proven);
+    *w = moved;
+    return verdict;
 }
 
 /* CFAs that are not a register plus a number; the memory they are in. */
@@ -186,12 +215,13 @@ READS_FRAMES enum verdict step(struct walk *w, uint32_t rule)
     uintptr_t cfa, fp_slot = w->fp_slot;
     if (__builtin_expect(w->n == N, 0))
         return CANNOT;
-    s->news[w->n++] = (struct cairn_local_new){w->ret, w->sp, w->fp_slot, rule};
+    s->news[w->n++] =
+        (struct cairn_local_frame){.ret = w->ret, .sp = w->sp, .fp = w->fp_slot, .rule = rule};
     if (__builtin_expect(!find_cfa(w, rule, &cfa), 0))
         return rule == cairn_rule_make(CAIRN_RULE_OUTERMOST, 0) ? ENDS : CANNOT;
     /* cfa > sp, and what lies between is readable. */
-    if (__builtin_expect(cfa - w->sp - 1 >= s->stack.high - w->sp, 0) &&
-        (cfa <= w->sp || !cairn_local_stack_reach(&s->stack, cfa)))
+    if (__builtin_expect(cfa - w->sp - 1 >= s->hot.stack.high - w->sp, 0) &&
+        (cfa <= w->sp || !cairn_local_stack_reach(&s->hot.stack, cfa)))
         return CANNOT;
     if (__builtin_expect(cfa % 8, 0))
         return CANNOT;
@@ -211,16 +241,16 @@ READS_FRAMES enum verdict step(struct walk *w, uint32_t rule)
 /* One word more that the step from `place` read. */
 static bool add_word(struct cairn_local_state *s, uint32_t place, uintptr_t slot)
 {
-    if (s->n_words == CAIRN_LOCAL_WORDS || !may_read(s, slot))
+    if (s->hot.n_words == CAIRN_LOCAL_WORDS || !may_read(s, slot))
         return false;
-    s->words[s->n_words++] = (struct cairn_local_word){slot, word_at(slot), place};
+    s->words[s->hot.n_words++] = (struct cairn_local_word){slot, word_at(slot), place};
     return true;
 }
 
 /* What it takes to prove the frame at `place` next time; its callers have theirs. `end_sp`: where
  * the walk stood when it ended. */
-WALKS_FRAMES static bool note_needs(const struct walk *w, const struct cairn_local_new *new,
-                                    uint32_t place)
+__attribute__((noinline)) WALKS_FRAMES static bool
+note_needs(const struct walk *w, const struct cairn_local_frame *new, uint32_t place)
 {
     struct cairn_local_state *s = w->state;
     struct cairn_local_frame *frame = &s->frames[place];
@@ -231,14 +261,14 @@ WALKS_FRAMES static bool note_needs(const struct walk *w, const struct cairn_loc
     if (kind == CAIRN_RULE_OUTERMOST)
         return true;
     bool at_fp = saved == CAIRN_X86_64_FP_AT_FP;
-    struct walk there = {.state = s, .sp = new->sp, .fp_slot = new->fp_slot, .fp = w->fp};
+    struct walk there = {.state = s, .sp = new->sp, .fp_slot = new->fp, .fp = w->fp};
     if (kind == CAIRN_X86_64_FP || kind == CAIRN_X86_64_FP_DEREF ||
         (caller_needs && (saved == CAIRN_X86_64_FP_SAME || at_fp))) {
         frame->needs_fp = true;
         if (!frame_pointer(&there, &frame->fp))
             return false;
     }
-    uintptr_t cfa = is_last ? w->sp : s->sps[place + 1], slot;
+    uintptr_t cfa = is_last ? w->sp : s->frames[place + 1].sp, slot;
     if (is_last && !add_word(s, place, cfa - 8)) /* the zero that ended the walk */
         return false;
     if (caller_needs && saved != CAIRN_X86_64_FP_SAME &&
@@ -253,40 +283,43 @@ WALKS_FRAMES static bool put(struct walk *w)
     struct cairn_local_state *s = w->state;
     uint32_t place = w->place, n = w->n;
     /* The anchor keeps the walk from seeing that it met the last one earlier. */
-    while (n > 0 && place > s->top && s->news[n - 1].sp == s->sps[place - 1] &&
-           s->news[n - 1].ret == s->rets[place - 1]) {
+    while (n > 0 && place > s->hot.top && s->news[n - 1].sp == s->frames[place - 1].sp &&
+           s->news[n - 1].ret == s->frames[place - 1].ret) {
         n--;
         place--;
     }
     if (n > place)
         return false;
     w->place = place;
-    s->anchor = place < N ? place : N - 1;
-    s->n_words = place < N ? s->frames[place].n_words : 0;
-    s->top = place - n;
+    s->hot.anchor = place < N ? place : N - 1;
+    s->hot.n_words = place < N ? s->frames[place].n_words : 0;
+    s->hot.top = place - n;
     while (n > 0) {
-        const struct cairn_local_new *new = &s->news[--n];
+        const struct cairn_local_frame *new = &s->news[--n];
         place--;
-        s->rets[place] = new->ret;
-        s->sps[place] = new->sp;
-        s->frames[place].rule = new->rule;
-        if (!note_needs(w, new, place))
+        s->frames[place] = *new;
+        /* Most frames: counted from sp, and nobody farther out wants the frame pointer. */
+        if ((cairn_rule_kind(new->rule) != CAIRN_X86_64_SP || place + 1 == N ||
+             s->frames[place + 1].needs_fp) &&
+            !note_needs(w, new, place))
             return false;
-        s->frames[place].n_words = (uint16_t)s->n_words;
+        s->frames[place].n_words = (uint16_t)s->hot.n_words;
     }
     return true;
 }
 
-/* Walks until the last walk is met, or the stack ends. */
+/* Walks until the last walk is met, or the stack ends. About 2.5 ns a new frame: the next one's
+ * address is loaded from the stack, its rule from the cache, and so on in a chain. */
 READS_FRAMES enum verdict walk(struct walk *w)
 {
     struct cairn_local_state *s = w->state;
     uintptr_t compare_from = 0;
     uint32_t rule = cairn_local_cache_rule(w->ret - 1);
-    if (s->top < N && (s->sps[s->top] != w->sp ||
-                       (s->rets[s->top] != w->ret && s->frames[s->top].rule != rule))) {
-        w->place = s->anchor;
-        compare_from = s->sps[s->anchor];
+    if (s->hot.top < N &&
+        (s->frames[s->hot.top].sp != w->sp ||
+         (s->frames[s->hot.top].ret != w->ret && s->frames[s->hot.top].rule != rule))) {
+        w->place = s->hot.anchor;
+        compare_from = s->frames[s->hot.anchor].sp;
     }
     for (;;) {
         enum verdict verdict = GOES_ON;
@@ -302,26 +335,32 @@ READS_FRAMES enum verdict walk(struct walk *w)
     }
 }
 
-WALKS_FRAMES bool cairn_local_fast_walk(struct cairn_local_state *state,
-                                        const struct cairn_local_regs *regs,
-                                        struct cairn_local_result *ret_result)
+__attribute__((hot)) WALKS_FRAMES bool cairn_local_fast_walk(struct cairn_local_state *state,
+                                                             const struct cairn_local_regs *regs,
+                                                             uintptr_t *ips, size_t max,
+                                                             struct cairn_local_result *ret_result)
 {
     struct walk w = {
-        .state = state, .ret = regs->ret, .sp = regs->sp, .fp = regs->fp, .place = state->top};
+        .state = state, .ret = regs->ret, .sp = regs->sp, .fp = regs->fp, .ips = ips, .max = max};
     enum verdict verdict = CANNOT;
     /* What a call pushed lies below sp, and is mapped for sure. */
-    if (!cairn_local_stack_enter(&state->stack, w.sp - 8))
+    if (w.sp - 8 - state->hot.stack.low >= state->hot.stack.high - state->hot.stack.low &&
+        !cairn_local_stack_enter(&state->hot.stack, w.sp - 8))
         cairn_local_state_void(state);
-    w.place = state->top;
-    if (cairn_local_stack_reach(&state->stack, w.sp))
+    w.place = state->hot.top;
+    if (w.sp <= state->hot.stack.high || cairn_local_stack_reach(&state->hot.stack, w.sp))
         verdict = walk(&w);
     if (verdict == ENDS)
         w.place = N;
-    if (verdict == CANNOT || !put(&w)) {
+    struct walk done = w;
+    if (verdict == JOINS && w.n == 0)
+        state->hot.top = w.place;
+    else if (verdict == CANNOT || !put(&done)) {
         cairn_local_state_void(state);
         return false;
     }
-    ret_result->n_shared = N - (w.place > w.kept ? w.place : w.kept);
+    ret_result->n_shared = N - (done.place > done.kept ? done.place : done.kept);
+    ret_result->n_copied = verdict == JOINS && w.to ? N - w.place - 1 : 0;
     ret_result->end = CAIRN_END_OUTERMOST;
     return true;
 }

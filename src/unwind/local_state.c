@@ -2,16 +2,9 @@
 /* SIGNAL-SAFE */
 #include "unwind/local_state.h"
 
-#include "unwind/unload.h"
-
-/* Initial-exec, for the general way calls malloc at a thread's first access; and small, so that a
- * library which is loaded late still finds room in the static block. */
-struct mine {
-    struct cairn_local_state *state;
-    uint64_t owner; /* what its head says while it is ours */
-};
-static _Thread_local struct mine mine __attribute__((tls_model("initial-exec")));
-_Static_assert(sizeof(struct mine) <= 64, "room in the static TLS block is scarce");
+_Thread_local struct cairn_local_mine cairn_local_mine
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+_Static_assert(sizeof(struct cairn_local_mine) <= 64, "room in the static TLS block is scarce");
 
 static struct cairn_thread_blocks blocks = {.bytes = sizeof(struct cairn_local_state)};
 
@@ -22,9 +15,9 @@ __attribute__((noinline, cold)) static struct cairn_local_state *claim(void)
     if (!state)
         return NULL;
     cairn_local_state_void(state);
-    mine.owner = atomic_load_explicit(&state->head.owner, memory_order_relaxed);
+    cairn_local_mine.owner = atomic_load_explicit(&state->head.owner, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    mine.state = state;
+    cairn_local_mine.state = state;
     return state;
 }
 
@@ -32,31 +25,22 @@ __attribute__((noinline, cold)) static struct cairn_local_state *claim(void)
  * handler: then this one's frame lies outside of it, on the same stack. */
 static bool was_left(const struct cairn_local_state *state, uintptr_t sp)
 {
-    return sp > state->busy && sp - state->stack.low < state->stack.high - state->stack.low;
+    const struct cairn_local_stack *stack = &state->hot.stack;
+    return sp > state->hot.busy && sp - stack->low < stack->high - stack->low;
 }
 
-struct cairn_local_state *cairn_local_state_enter(uintptr_t sp)
+struct cairn_local_state *cairn_local_state_enter_slowly(uintptr_t sp)
 {
-    struct cairn_local_state *state = mine.state;
-    if (__builtin_expect(!state, 0) ||
-        __builtin_expect(
-            atomic_load_explicit(&state->head.owner, memory_order_relaxed) != mine.owner, 0)) {
+    struct cairn_local_state *state = cairn_local_mine.state;
+    if (!state ||
+        atomic_load_explicit(&state->head.owner, memory_order_relaxed) != cairn_local_mine.owner)
         state = claim();
-        if (!state)
-            return NULL;
-    }
-    if (__builtin_expect(state->busy != 0, 0)) {
-        if (!was_left(state, sp))
-            return NULL;
-        cairn_local_state_void(state);
-    }
-    state->busy = sp;
+    if (!state || (state->hot.busy && !was_left(state, sp)))
+        return NULL;
+    state->hot.busy = sp;
     atomic_signal_fence(memory_order_seq_cst);
-    uint64_t generation = atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed);
-    if (__builtin_expect(state->generation != generation, 0)) {
-        cairn_local_state_void(state);
-        state->generation = generation;
-    }
+    cairn_local_state_void(state);
+    state->hot.generation = atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed);
     return state;
 }
 

@@ -30,10 +30,10 @@ static void *use_a_block(void *arg)
     for (size_t i = 0; i < WORDS; i++)
         n_dirty += block->words[i] != 0;
     for (size_t i = 0; i < WORDS; i += 7)
-        block->words[i] = (uintptr_t)&i;
+        block->words[i] = (uintptr_t)&block;
     sched_yield();
     for (size_t i = 0; i < WORDS; i += 7)
-        n_shared += block->words[i] != (uintptr_t)&i;
+        n_shared += block->words[i] != (uintptr_t)&block;
     return NULL;
 }
 
