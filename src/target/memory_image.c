@@ -41,14 +41,14 @@ static int read_head(const struct cairn_memory *memory, uint64_t base, struct he
 
 /* Pages that cannot be read stay zeros, and untouched: a damaged header may claim many. */
 static void read_what_can_be(const struct cairn_memory *memory, uint64_t va, uint8_t *to,
-                             uint64_t size)
+                             size_t size)
 {
-    for (uint64_t done = 0, step; done < size; done += step) {
+    for (size_t done = 0, step; done < size; done += step) {
         step = size - done < CHUNK ? size - done : CHUNK;
         if (memory->read(memory->ctx, va + done, to + done, step))
             continue;
-        for (uint64_t page = 0, part; page < step; page += part) {
-            part = PAGE - (va + done + page) % PAGE;
+        for (size_t page = 0, part; page < step; page += part) {
+            part = PAGE - (size_t)((va + done + page) % PAGE);
             if (part > step - page)
                 part = step - page;
             (void)memory->read(memory->ctx, va + done + page, to + done + page, part);
@@ -74,7 +74,7 @@ static void put_word(uint8_t *at, uint64_t value, bool is64, bool swap)
 }
 
 /* Takes the load base out of what the dynamic linker relocated. */
-static void restore_dynamic(const struct head *h, uint8_t *image, uint64_t size,
+static void restore_dynamic(const struct head *h, uint8_t *image, size_t size,
                             const struct cairn_elf_segment *segment)
 {
     unsigned width = h->elf.is64 ? 8 : 4;
@@ -93,7 +93,7 @@ static void restore_dynamic(const struct head *h, uint8_t *image, uint64_t size,
     }
 }
 
-static int image_size(const struct head *h, uint64_t *ret_size, struct cairn_err *err)
+static int image_size(const struct head *h, size_t *ret_size, struct cairn_err *err)
 {
     struct cairn_elf_segment segment;
     *ret_size = PAGE;
@@ -108,7 +108,7 @@ static int image_size(const struct head *h, uint64_t *ret_size, struct cairn_err
                               (unsigned long long)(segment.off + segment.file_size),
                               (unsigned)CAIRN_IMAGE_MODULE_MAX);
         if (segment.off + segment.file_size > *ret_size)
-            *ret_size = segment.off + segment.file_size;
+            *ret_size = (size_t)(segment.off + segment.file_size);
     }
     return CAIRN_OK;
 }
@@ -118,7 +118,7 @@ int cairn_memory_image(const struct cairn_memory *memory, uint64_t base,
 {
     struct head head;
     struct cairn_elf_segment segment;
-    uint64_t size = 0;
+    size_t size = 0;
     int code = read_head(memory, base, &head, err);
     if (code == CAIRN_OK)
         code = image_size(&head, &size, err);
@@ -130,7 +130,7 @@ int cairn_memory_image(const struct cairn_memory *memory, uint64_t base,
     for (uint32_t i = 0; cairn_elf_segment(&head.elf, i, &segment); i++)
         if (segment.type == PT_LOAD)
             read_what_can_be(memory, head.bias + segment.vaddr, image + segment.off,
-                             segment.file_size);
+                             (size_t)segment.file_size);
     memcpy(image, head.page, PAGE);
     for (uint32_t i = 0; cairn_elf_segment(&head.elf, i, &segment); i++)
         if (segment.type == PT_DYNAMIC)

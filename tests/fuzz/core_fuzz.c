@@ -10,7 +10,7 @@ enum { THREADS = 4 };
 
 static void walk(struct cairn_unwind_space *space, int tid)
 {
-    static uint64_t sink; /* what is read must be used, or the compiler reads nothing */
+    static volatile uint64_t sink; /* what is read must be used, or the compiler reads nothing */
     struct cairn_cursor_regs regs;
     struct cairn_cursor cursor;
     uint64_t offset = 0;

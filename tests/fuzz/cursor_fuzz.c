@@ -55,7 +55,7 @@ static int find(void *ctx, uint64_t va, struct cairn_unwind_region *ret)
 
 static void walk(struct cairn_unwind_space *space, const struct cairn_cursor_regs *regs)
 {
-    static uint64_t sink; /* what is read must be used, or the compiler reads nothing */
+    static volatile uint64_t sink; /* what is read must be used, or the compiler reads nothing */
     struct cairn_cursor cursor;
     struct cairn_cursor_frame frame;
     uint64_t offset = 0, value = 0;

@@ -11,6 +11,7 @@
 #include <cairn/unwind.h>
 
 #include "support/test.h"
+#include "unit/target/may_hold.h"
 
 enum { TIMEOUT_MS = 5000, DEEP = 30 };
 
@@ -132,6 +133,7 @@ static struct cairn_unwind_space *open_pid(pid_t child)
 static void every_frame_of_a_child_is_found(void **state)
 {
     (void)state;
+    test_may_hold();
     pid_t child = start(be_deep);
     struct cairn_unwind_space *space = open_pid(child);
     struct cairn_cursor_regs regs;
@@ -163,6 +165,7 @@ static void every_frame_of_a_child_is_found(void **state)
 static void a_handler_on_a_stack_of_its_own_is_walked_through(void **state)
 {
     (void)state;
+    test_may_hold();
     pid_t child = start(be_in_a_handler);
     struct cairn_unwind_space *space = open_pid(child);
     struct cairn_err err;
@@ -181,6 +184,7 @@ static void a_handler_on_a_stack_of_its_own_is_walked_through(void **state)
 static void a_thread_that_the_caller_traces_needs_no_holding(void **state)
 {
     (void)state;
+    test_may_hold();
     pid_t child = start(be_deep);
     struct cairn_unwind_space *space = open_pid(child);
     struct cairn_err err;
@@ -199,6 +203,7 @@ static void a_thread_that_the_caller_traces_needs_no_holding(void **state)
 static void a_process_that_is_gone_is_missing(void **state)
 {
     (void)state;
+    test_may_hold();
     pid_t child = start(be_deep);
     struct cairn_unwind_space *space = open_pid(child), *other;
     struct cairn_err err;

@@ -10,6 +10,7 @@
 #include <cairn/unwind.h>
 
 #include "support/test.h"
+#include "unit/target/may_hold.h"
 
 enum { DEEP = 12, COPY_BYTES = 1 << 16, TIMEOUT_MS = 5000 };
 
@@ -79,6 +80,7 @@ static void a_copy_is_walked_like_the_stack(void **state)
     (void)state;
     static struct copy copy;
     enum cairn_unwind_end end;
+    test_may_hold();
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
