@@ -25,12 +25,6 @@ void walk_single_step(ucontext_t *at, bool on)
         at->uc_mcontext.gregs[REG_EFL] |= flag;
 }
 #else
-#if defined(__aarch64__)
-static uint64_t pc_of(const ucontext_t *at)
-{
-    return at->uc_mcontext.pc;
-}
-#endif
 bool walk_can_step(void)
 {
     return false;
@@ -63,7 +57,7 @@ void walk_libgcc(const ucontext_t *from, struct walk *ret)
 {
     ret->n = 0;
     ret->why = "its end";
-#if !defined(__arm__)
+#if defined(__x86_64__)
     struct state state = {pc_of(from), false, ret};
     _Unwind_Backtrace(each, &state);
 #else

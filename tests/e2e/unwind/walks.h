@@ -23,7 +23,8 @@ void walk_init(void);
 
 void walk_ours(const ucontext_t *from, struct walk *ret);
 
-/* Only in the handler that got `from`; empty where libgcc cannot walk through a signal (arm). */
+/* Only in the handler that got `from`; x86-64 alone: on arm libgcc cannot walk through a signal, on
+ * aarch64 it reads the code at whatever it takes for a return address. */
 void walk_libgcc(const ucontext_t *from, struct walk *ret);
 
 /* Whether the first frames of `walk` are all those of `with`. */
