@@ -12,10 +12,12 @@ packages() {
     # what is in them; go reads our profiles; chromium opens our pictures.
     test)
         echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils \
-            dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium
+            dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium \
+            libunwind8 sqlite3 openssl
         ;;
     bench) echo g++ python3 binutils time linux-perf ;;
-    full) echo qemu-user g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy ;;
+    full) echo qemu-user g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy \
+        redis nodejs default-jdk-headless ;;
     format) echo clang-format ;;
     *)
         echo "deps.sh: there is no group $1" >&2

@@ -86,6 +86,10 @@ struct cairn_unwind_arch {
     /* Does a call end right before `ret`? See unwind/call.h. */
     bool (*call)(struct cairn_span code, uint64_t ret, struct cairn_call *ret_call);
 
+    /* Does `code`, whole instructions, leave the stack pointer alone? May say no where it does.
+     * NULL: not to be told. */
+    bool (*keeps_sp)(struct cairn_span code);
+
     /* Frame pointers, for unwind/fp_step.h: the registers that code uses for it (twice the same
      * where there is one), how it lays out the record, and whether a rule is one of code that keeps
      * them. */

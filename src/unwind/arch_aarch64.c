@@ -194,6 +194,25 @@ static bool ends_thread(struct cairn_span code)
     return false;
 }
 
+/* What can write to sp, register 31 (Arm ARM, C4.1): additions of a number or an extended register,
+ * logic with a number, and loads and stores that write their base back, for which any by way of sp
+ * is taken. */
+static bool keeps_sp(struct cairn_span code)
+{
+    for (size_t i = 0; i + 4 <= code.size; i += 4) {
+        const uint8_t *b = code.data + i;
+        uint32_t insn = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+        bool adds = (insn & 0x1f800000) == 0x11000000 || (insn & 0x1fe00000) == 0x0b200000;
+        bool masks = (insn & 0x1f800000) == 0x12000000;
+        bool stores = (insn & 0x0a000000) == 0x08000000;
+        if ((adds || masks) && (insn & 31) == SP)
+            return false;
+        if (stores && (insn >> 5 & 31) == SP)
+            return false;
+    }
+    return true;
+}
+
 /* AAPCS64, 6.4.6: one layout for all. The record lies anywhere in its frame: where the frame ends,
  * and so the caller's sp, it does not say. */
 static const struct cairn_fp_layout layouts[] = {{.fp = 0, .ra = 8, .end = 16}};
@@ -219,6 +238,7 @@ const struct cairn_unwind_arch cairn_unwind_aarch64 = {
     .is_sigreturn = is_sigreturn,
     .ends_thread = ends_thread,
     .call = cairn_call_aarch64,
+    .keeps_sp = keeps_sp,
     .fp_regs = {FP, FP},
     .fp_layouts = layouts,
     .n_fp_layouts = 1,

@@ -7,6 +7,7 @@
 
 enum {
     LEAF_BYTES_MAX = 4096, /* from a function's start to where it runs without a record */
+    KEPT_BYTES = 64,       /* of a leaf that are looked through: more than a stub of the PLT has */
     ROWS_LOOKED_AT = 256,
     ONE_ROW_IN = 16 /* of code that keeps frame pointers; of other code it is one in hundreds */
 };
@@ -96,6 +97,17 @@ static bool leaf_word(const struct cairn_unwind_arch *arch, const struct cairn_f
            read_word(arch, space, regs->regs[arch->sp], ret_word);
 }
 
+/* Has a leaf that began at `from` and is at `to` pushed nothing so far? */
+static bool is_sp_kept(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                       uint64_t from, uint64_t to)
+{
+    uint8_t code[KEPT_BYTES];
+    size_t size = to - from;
+    return arch->keeps_sp && size <= sizeof code &&
+           (size == 0 || space->memory->read(space->memory->ctx, from, code, size)) &&
+           arch->keeps_sp((struct cairn_span){code, size});
+}
+
 /* The link register keeps its value when a function has saved it, and after its own calls it holds
  * something else: it counts where the call before it led to just here, and no record says the same.
  */
@@ -114,10 +126,10 @@ static bool step_leaf(const struct cairn_unwind_arch *arch, const struct cairn_f
         by_record.ip == ret)
         return false;
     regs->known &= arch->kept | UINT64_C(1) << arch->fp | UINT64_C(1) << arch->sp;
-    if (arch->ra_in_reg) /* it may have pushed other registers already: sp is but a floor */
-        regs->known &= ~(UINT64_C(1) << arch->sp);
-    else
+    if (!arch->ra_in_reg)
         cairn_unwind_set(regs, arch->sp, regs->regs[arch->sp] + arch->word);
+    else if (!is_sp_kept(arch, space, target, regs->ip)) /* sp is but a floor */
+        regs->known &= ~(UINT64_C(1) << arch->sp);
     regs->ip = ret;
     return true;
 }

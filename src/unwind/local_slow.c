@@ -94,12 +94,16 @@ static int how_of(unsigned kind)
     return cairn_local_arch->machine == EM_ARM ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
 }
 
-/* The trampoline that a handler returns to, where the C library describes it not. */
+/* The trampoline that a handler returns to, where the C library describes it not; or the system call
+ * that is its second instruction. */
 static bool is_trampoline(const struct walk *w)
 {
     uint8_t code[CODE_BYTES];
-    return cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
-           cairn_local_arch->is_sigreturn((struct cairn_span){code, sizeof(code)});
+    for (uintptr_t before = 0; before <= (w->is_exact ? 4 : 0); before += 2)
+        if (cairn_self_read((uintptr_t)w->regs.ip - before, code, sizeof(code)) &&
+            cairn_local_arch->is_sigreturn((struct cairn_span){code, sizeof(code)}))
+            return true;
+    return false;
 }
 
 static enum cairn_arch_step step_signal(struct walk *w)

@@ -44,7 +44,7 @@ while time.time() < end:
     hashlib.sha256(b"x" * 10000).hexdigest()
 PY
 prove python3 60 /usr/bin/python3 load.py $work_seconds
-prove openssl 60 openssl speed -seconds 1 -bytes 1024 aes-128-cbc sha256
+prove openssl 90 openssl speed -seconds $(((slower + 1) / 2)) -bytes 1024 aes-128-cbc sha256
 prove openssl_rsa 60 openssl speed -seconds $slower rsa2048 ecdsap256
 prove sqlite3 60 sqlite3 :memory: "
     with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000000 * $slower)
@@ -100,7 +100,7 @@ redis() {
     prove redis 90 redis-server --port 0 --unixsocket "$WORK/sock" --save "" --daemonize no &
     local server=$! tries=0
     while [ ! -S sock ] && [ $((tries += 1)) -lt 100 ]; do sleep 0.1; done
-    timeout 60 redis-benchmark -s sock -n $((5000 * slower)) -q -t set,get,lpush,lrange_100,zadd,mset >bench.log 2>&1
+    timeout 60 redis-benchmark -s sock -n $((8000 * slower)) -q -t set,get,lpush,lrange_100,zadd,mset >bench.log 2>&1
     redis-cli -s sock shutdown nosave >>bench.log 2>&1
     wait $server
 }

@@ -16,6 +16,10 @@ EXPLAINED = [
      "no information for a frame: both guess, we check the guess"),
     (r".", r"^not covered: cairn (ends \(outermost\)|goes on by (cfi|signal)) .*",
      "further out than a frame without information, where the two had guessed differently"),
+    (r"^odd$", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind goes on to .*"
+     r" \| leaf libc\.so\.6\+0x[0-9a-f]+$",
+     "longjmp's end, where CFI has the return address in rdx: libunwind 1.6 reads it from the "
+     "jmp_buf; ours is what the program itself holds right"),
 ]
 
 

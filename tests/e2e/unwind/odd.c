@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_odd [--timer] [--captures N] [CASE...]: runs the cases of odd_cases.c, each captured up to
- * N times, and holds every walk against the tail (odd.h) and, where libgcc can walk through a
- * signal, against libgcc's, frame by frame. Prints a line a case; exit status 1 where a walk is
- * wrong.
+ * unwind_odd [--timer|--calls] [--captures N] [CASE...]: runs the cases of odd_cases.c, each
+ * captured up to N times, and holds every walk against the tail (odd.h) and, where libgcc can walk
+ * through a signal, against libgcc's, frame by frame. Prints a line a case; exit status 1 where a
+ * walk is wrong.
  */
 #include "odd.h"
 
@@ -45,12 +45,17 @@ static struct walk tails[MAX_TAILS]; /* each with the reason for its end */
 static atomic_int n_tails;
 static pthread_mutex_t tails_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Arm's .ARM.exidx is right where a function calls and nowhere else: there each call of odd_spin()
+ * is a capture. */
+enum way { BY_STEP, BY_TIMER, BY_CALL };
+static const char *const way_names[] = {"step", "timer", "call"};
+
 static timer_t timers[MAX_TIMERS];
 static atomic_uint n_timers;
 
 static struct {
     const struct odd_case *what;
-    bool by_timer;
+    enum way way;
     atomic_bool on;
     atomic_flag busy; /* one capture at a time */
     unsigned wanted, n, n_whole, n_ended, n_deep, n_wrong, n_longer, n_guessed;
@@ -184,13 +189,13 @@ static void on_capture(int number, siginfo_t *info, void *context)
 
 void odd_step(void)
 {
-    if (!now.by_timer && atomic_load(&now.on))
+    if (now.way == BY_STEP && atomic_load(&now.on))
         raise(SIGTRAP);
 }
 
 void odd_timer_start(void)
 {
-    if (!now.by_timer || !atomic_load(&now.on))
+    if (now.way != BY_TIMER || !atomic_load(&now.on))
         return;
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
@@ -198,6 +203,17 @@ void odd_timer_start(void)
     event.sigev_value.sival_int = (int)i;
     if (i < MAX_TIMERS && timer_create(CLOCK_MONOTONIC, &event, &timers[i]) == 0)
         start_timer(i);
+}
+
+void odd_call(void)
+{
+    if (now.way != BY_CALL || !atomic_load(&now.on) || atomic_flag_test_and_set(&now.busy))
+        return;
+    ucontext_t here;
+    getcontext(&here);
+    if (now.n < now.wanted)
+        judge(&here);
+    atomic_flag_clear(&now.busy);
 }
 
 static void stop_timers(void)
@@ -218,7 +234,7 @@ ODD_ANCHOR static void run_steps(const struct odd_case *row)
     atomic_store(&now.on, false);
 }
 
-ODD_ANCHOR static void run_timer(const struct odd_case *row)
+ODD_ANCHOR static void run_again(const struct odd_case *row)
 {
     odd_anchor();
     row->run();
@@ -238,20 +254,20 @@ static void say(unsigned n, const char *what)
 }
 
 /* Whether every capture of the case was right. */
-static bool run_case(const struct odd_case *row, unsigned wanted, bool by_timer)
+static bool run_case(const struct odd_case *row, unsigned wanted, enum way way)
 {
     now.what = row;
     now.wanted = wanted;
-    now.by_timer = by_timer;
+    now.way = way;
     now.n = now.n_whole = now.n_ended = now.n_deep = now.n_wrong = now.n_shown = 0;
     now.n_longer = now.n_guessed = now.n_steps = 0;
-    if (by_timer)
-        run_timer(row);
-    else
+    if (way == BY_STEP)
         run_steps(row);
+    else
+        run_again(row);
     const bool failed = now.n == 0 || now.n_wrong || now.n_whole * 100 < now.n * row->whole_pct;
-    printf("%s%s: by %s: %u captures, %u whole", failed ? "FAIL: " : "", row->name,
-           by_timer ? "timer" : "step", now.n, now.n_whole);
+    printf("%s%s: by %s: %u captures, %u whole", failed ? "FAIL: " : "", row->name, way_names[way],
+           now.n, now.n_whole);
     say(now.n_deep, "at the limit of frames");
     say(now.n_ended, "ended with a reason where nothing is described");
     say(now.n_guessed, "with a guess");
@@ -294,12 +310,14 @@ static bool is_asked(const char *name, char **names)
 
 int main(int argc, char **argv)
 {
-    bool timer_alone = !walk_can_step();
+    enum way way = walk_can_step() ? BY_STEP : walk_is_async() ? BY_TIMER : BY_CALL;
     unsigned wanted = 1000;
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (!strcmp(argv[i], "--timer"))
-            timer_alone = true;
+            way = BY_TIMER;
+        else if (!strcmp(argv[i], "--calls"))
+            way = BY_CALL;
         else if (!strcmp(argv[i], "--captures") && i + 1 < argc)
             wanted = (unsigned)atoi(argv[++i]);
         else
@@ -312,10 +330,12 @@ int main(int argc, char **argv)
     for (const struct odd_case *row = odd_cases; row->name; row++) {
         if (!is_asked(row->name, argv + i) || (row->run == NULL))
             continue;
-        const bool by_timer = timer_alone || !(row->flags & ODD_STEP);
-        if (by_timer && !(row->flags & ODD_TIMER))
+        const enum way this_way = way == BY_STEP && !(row->flags & ODD_STEP) ? BY_TIMER : way;
+        if (!(row->flags & (this_way == BY_STEP    ? ODD_STEP
+                            : this_way == BY_TIMER ? ODD_TIMER
+                                                   : ODD_CALLS)))
             continue;
-        n_failed += !run_case(row, wanted, by_timer);
+        n_failed += !run_case(row, wanted, this_way);
         n_run++;
     }
     printf("%u cases, %u failed\n", n_run, n_failed);

@@ -15,13 +15,14 @@
 #include <stdint.h>
 
 enum {
-    ODD_STEP = 1,   /* may be single-stepped: blocks no signals */
-    ODD_TIMER = 2,  /* by the timer, over and over */
-    ODD_DEEP = 4,   /* deeper than a walk goes: it ends at its limit */
-    ODD_LOOSE = 8,  /* has code that nothing describes: a walk may end early, with its reason, or
-                     * go on by the frame pointer where libgcc ends */
-    ODD_ENDS = 16,  /* has stacks that are seen begin and end: the anchor need not be there yet */
-    ODD_LOADER = 32 /* inside the loader's lock, where libunwind would wait for itself */
+    ODD_STEP = 1,    /* may be single-stepped: blocks no signals */
+    ODD_TIMER = 2,   /* by the timer, over and over */
+    ODD_DEEP = 4,    /* deeper than a walk goes: it ends at its limit */
+    ODD_LOOSE = 8,   /* has code that nothing describes: a walk may end early, with its reason, or
+                      * go on by the frame pointer where libgcc ends */
+    ODD_ENDS = 16,   /* has stacks that are seen begin and end: the anchor need not be there yet */
+    ODD_LOADER = 32, /* inside the loader's lock, where libunwind would wait for itself */
+    ODD_CALLS = 64   /* calls odd_spin() */
 };
 
 struct odd_case {
@@ -44,6 +45,9 @@ void odd_anchor_at(const void *inside);
 /* Single-steps the thread from here on, if the case is being stepped: a signal handler begins
  * without. */
 void odd_step(void);
+
+/* A capture from just here, where the case runs by calls. */
+void odd_call(void);
 
 /* A timer of this thread, where the case runs by timer. */
 void odd_timer_start(void);

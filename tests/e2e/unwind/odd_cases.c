@@ -22,6 +22,7 @@ __attribute__((noinline)) void odd_spin(void)
 {
     for (int i = 0; i < 40; i++)
         odd_sink += i;
+    odd_call();
 }
 
 /* ---- what compilers make ---- */
@@ -473,33 +474,35 @@ enum { JUMP = ODD_LOOSE, JUMP_PCT = 60 };
 #endif
 
 const struct odd_case odd_cases[] = {
-    {"prologue and epilogue", prologue_epilogue, ODD_STEP | ODD_TIMER},
-    {"tail-merged code", tail_merged, ODD_STEP | ODD_TIMER},
-    {"frames over 64 KB", large_frames, ODD_STEP | ODD_TIMER},
-    {"a frame over 1 MB", huge_frame, ODD_STEP | ODD_TIMER},
-    {"alloca", dynamic_frames, ODD_STEP | ODD_TIMER},
-    {"realigned frames", realigned, ODD_STEP | ODD_TIMER},
-    {"recursion", recursion, ODD_STEP | ODD_TIMER},
-    {"recursion beyond the limit", deep_recursion, ODD_STEP | ODD_TIMER | ODD_DEEP, 19},
-    {"assembly", by_hand, ODD_STEP | ODD_TIMER},
-    {"assembly over other code", one_over_the_other, ODD_STEP | ODD_TIMER},
-    {"assembly with a frame pointer alone", kept_frame_pointer, ODD_STEP | ODD_TIMER | ODD_LOOSE, 0,
-     0},
-    {"assembly without anything", none_described, ODD_STEP | ODD_TIMER | ODD_LOOSE},
+    {"prologue and epilogue", prologue_epilogue, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"tail-merged code", tail_merged, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"frames over 64 KB", large_frames, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"a frame over 1 MB", huge_frame, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"alloca", dynamic_frames, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"realigned frames", realigned, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"recursion", recursion, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"recursion beyond the limit", deep_recursion, ODD_STEP | ODD_TIMER | ODD_CALLS | ODD_DEEP, 19},
+    {"assembly", by_hand, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"assembly over other code", one_over_the_other, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"assembly with a frame pointer alone", kept_frame_pointer,
+     ODD_STEP | ODD_TIMER | ODD_CALLS | ODD_LOOSE, 0, 0},
+    {"assembly without anything", none_described, ODD_STEP | ODD_TIMER | ODD_CALLS | ODD_LOOSE},
     {"libc's string functions", strings, ODD_STEP | ODD_TIMER},
-    {"callbacks", called_back, ODD_STEP | ODD_TIMER},
+    {"callbacks", called_back, ODD_STEP | ODD_TIMER | ODD_CALLS},
     {"lazy binding", lazy_binding, ODD_STEP, 7},
     {"vdso", vdso, ODD_STEP | ODD_TIMER},
     {"system calls", system_calls, ODD_STEP | ODD_TIMER},
-    {"signal handler", in_handler, ODD_STEP | ODD_TIMER},
-    {"signal handler at a fault", at_a_fault, ODD_STEP | ODD_TIMER},
-    {"sigaltstack", on_other_stack, ODD_STEP | ODD_TIMER},
-    {"handler in a handler", nested_handlers, ODD_STEP | ODD_TIMER},
-    {"another stack below", below_another_stack, ODD_STEP | ODD_TIMER},
-    {"after a call that never returns", after_no_return, ODD_STEP | ODD_TIMER | JUMP, 0, JUMP_PCT},
-    {"longjmp", long_jumps, ODD_STEP | ODD_TIMER | JUMP, 0, JUMP_PCT},
-    {"coroutines", coroutines, ODD_STEP | ODD_TIMER | ODD_LOOSE | ODD_ENDS, 3, 95},
-    {"threads that end", threads, ODD_TIMER | ODD_ENDS},
-    {"dlopen and dlclose", open_and_close, ODD_STEP | ODD_TIMER | ODD_LOOSE | ODD_LOADER, 41, 90},
+    {"signal handler", in_handler, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"signal handler at a fault", at_a_fault, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"sigaltstack", on_other_stack, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"handler in a handler", nested_handlers, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"another stack below", below_another_stack, ODD_STEP | ODD_TIMER | ODD_CALLS},
+    {"after a call that never returns", after_no_return, ODD_STEP | ODD_TIMER | ODD_CALLS | JUMP, 0,
+     JUMP_PCT},
+    {"longjmp", long_jumps, ODD_STEP | ODD_TIMER | ODD_CALLS | JUMP, 0, JUMP_PCT},
+    {"coroutines", coroutines, ODD_STEP | ODD_TIMER | ODD_CALLS | ODD_LOOSE | ODD_ENDS, 3, 95},
+    {"threads that end", threads, ODD_TIMER | ODD_CALLS | ODD_ENDS},
+    {"dlopen and dlclose", open_and_close,
+     ODD_STEP | ODD_TIMER | ODD_CALLS | ODD_LOOSE | ODD_LOADER, 41, 90},
     {0},
 };
