@@ -94,8 +94,8 @@ static int how_of(unsigned kind)
     return cairn_local_arch->machine == EM_ARM ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
 }
 
-/* The trampoline that a handler returns to, where the C library describes it not; or the system call
- * that is its second instruction. */
+/* The trampoline that a handler returns to, where the C library describes it not; or the system
+ * call that is its second instruction. */
 static bool is_trampoline(const struct walk *w)
 {
     uint8_t code[CODE_BYTES];
