@@ -51,6 +51,12 @@ void cairn_unwind_table_start(struct cairn_unwind_table_writer *w,
     w->arch = arch;
     w->regs = arch->table_regs;
     w->last = UINT32_MAX;
+    unsigned n = 0;
+    for (uint64_t left = w->regs; left; left &= left - 1, n++)
+        if (n < 3)
+            w->three[n] = (uint8_t)__builtin_ctzll(left);
+    if (n != 3)
+        w->three[0] = 0;
 }
 
 /* The CIE at `off`: one of those that were met lately, or read now. */

@@ -76,6 +76,7 @@ struct cairn_unwind_table_writer {
 
     /* Of the program that runs. */
     uint64_t regs;            /* arch->table_regs */
+    uint8_t three[3];         /* the same where they are three, as on 64-bit CPUs; else zeros */
     struct cairn_cfi_row row; /* `to` is not set; registers that are not wanted stay SAME */
     unsigned depth;
     struct cairn_unwind_table_state saved[CAIRN_TABLE_MAX_DEPTH];
@@ -136,7 +137,14 @@ static inline void cairn_unwind_table_save(const struct cairn_unwind_table_write
                                            struct cairn_unwind_table_state *to)
 {
     struct cairn_cfi_rule *rule = to->rules;
+    const uint8_t *three = w->three;
     *rule++ = w->row.cfa;
+    if (__builtin_expect(three[0], 1)) { /* every function comes by here: no loop */
+        rule[0] = w->row.regs[three[0]];
+        rule[1] = w->row.regs[three[1]];
+        rule[2] = w->row.regs[three[2]];
+        return;
+    }
     for (uint64_t left = w->regs; left; left &= left - 1)
         *rule++ = w->row.regs[__builtin_ctzll(left)];
 }
@@ -145,7 +153,14 @@ static inline void cairn_unwind_table_load(struct cairn_unwind_table_writer *w,
                                            const struct cairn_unwind_table_state *from)
 {
     const struct cairn_cfi_rule *rule = from->rules;
+    const uint8_t *three = w->three;
     w->row.cfa = *rule++;
+    if (__builtin_expect(three[0], 1)) {
+        w->row.regs[three[0]] = rule[0];
+        w->row.regs[three[1]] = rule[1];
+        w->row.regs[three[2]] = rule[2];
+        return;
+    }
     for (uint64_t left = w->regs; left; left &= left - 1)
         w->row.regs[__builtin_ctzll(left)] = *rule++;
 }
