@@ -45,13 +45,13 @@ static void read_what_can_be(const struct cairn_memory *memory, uint64_t va, uin
 {
     for (size_t done = 0, step; done < size; done += step) {
         step = size - done < CHUNK ? size - done : CHUNK;
-        if (memory->read(memory->ctx, va + done, to + done, step))
+        if (memory->read(memory->ctx, va + done, to + done, (size_t)step))
             continue;
         for (size_t page = 0, part; page < step; page += part) {
             part = PAGE - (size_t)((va + done + page) % PAGE);
             if (part > step - page)
                 part = step - page;
-            (void)memory->read(memory->ctx, va + done + page, to + done + page, part);
+            (void)memory->read(memory->ctx, va + done + page, to + done + page, (size_t)part);
         }
     }
 }
@@ -124,7 +124,7 @@ int cairn_memory_image(const struct cairn_memory *memory, uint64_t base,
         code = image_size(&head, &size, err);
     if (code < 0)
         return code;
-    uint8_t *image = cairn_alloc(size, 1);
+    uint8_t *image = cairn_alloc((size_t)size, 1);
     if (!image)
         return cairn_fail_memory(err);
     for (uint32_t i = 0; cairn_elf_segment(&head.elf, i, &segment); i++)
@@ -134,8 +134,8 @@ int cairn_memory_image(const struct cairn_memory *memory, uint64_t base,
     memcpy(image, head.page, PAGE);
     for (uint32_t i = 0; cairn_elf_segment(&head.elf, i, &segment); i++)
         if (segment.type == PT_DYNAMIC)
-            restore_dynamic(&head, image, size, &segment);
-    *ret_image = (struct cairn_span){image, size};
+            restore_dynamic(&head, image, (size_t)size, &segment);
+    *ret_image = (struct cairn_span){image, (size_t)size};
     return CAIRN_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <cairn/unwind.h>
 
 #include "rt/self.h"
+#include "unwind/call.h"
 #include "unwind/cursor_row.h"
 #include "unwind/fp_step.h"
 #include "unwind/local_cache.h"
@@ -16,10 +17,12 @@
 #include "unwind/local_rule.h"
 #include "unwind/local_stack.h"
 #include "unwind/modules.h"
+#include "unwind/rule_arm.h"
 
 enum {
     NEAR_BYTES = 1 << 20, /* above what is known: the same stack, page by page */
     CODE_BYTES = 16,      /* that tell a signal trampoline */
+    THREAD_BYTES = 4096,  /* from a thread's first frame to its thread pointer, at most */
     ENTRY_BYTES = 128,    /* of a program's first instructions, up to behind their call */
     OWN_FRAMES = 32       /* of this library between the caller and a walk, at most */
 };
@@ -114,14 +117,42 @@ static enum cairn_arch_step step_signal(struct walk *w)
                                   false, &w->regs);
 }
 
-/* The first function of a program or of a thread, by what follows its call, where the program
- * begins, or, on arm, because its index says so. */
+/* `stored`: a return address as it lies in memory, or in the link register. */
+static bool is_behind_call(uint64_t stored)
+{
+    uint64_t ret = cairn_local_arch->code_address(stored);
+    uint8_t code[CAIRN_CALL_BYTES];
+    struct cairn_call call;
+    return cairn_self_read((uintptr_t)ret - sizeof(code), code, sizeof(code)) &&
+           cairn_local_arch->call((struct cairn_span){code, sizeof(code)}, stored, &call);
+}
+
+/* arm's index says of the C library's first function of a thread that it cannot be unwound, as it
+ * does of many others. That one calls by a register, and its frame lies right below the thread's
+ * own data, to which the thread pointer points. */
+static bool is_arm_thread_start(const struct walk *w, unsigned module_bits)
+{
+    const struct cairn_unwind_arch *arch = cairn_local_arch;
+    uint64_t pointer = (uintptr_t)__builtin_thread_pointer(), sp = w->regs.regs[arch->sp];
+    uint64_t ret = w->regs.ip;
+    uint8_t code[CAIRN_CALL_BYTES];
+    struct cairn_call call;
+    if (arch->machine != EM_ARM || !(module_bits & CAIRN_LOCAL_HAS_RULES) ||
+        pointer - sp > THREAD_BYTES ||
+        !cairn_self_read((uintptr_t)ret - sizeof(code), code, sizeof(code)))
+        return false;
+    const struct cairn_span before = {code, sizeof(code)};
+    return (arch->call(before, ret | 1, &call) || arch->call(before, ret, &call)) && !call.target;
+}
+
+/* The first function of a program or of a thread, by what follows its call, or where the program
+ * begins. */
 static bool is_first(const struct walk *w, unsigned module_bits)
 {
     uint8_t code[CODE_BYTES];
     if (w->is_exact)
         return false;
-    if (cairn_local_arch->machine == EM_ARM && module_bits & CAIRN_LOCAL_HAS_RULES)
+    if (is_arm_thread_start(w, module_bits))
         return true;
     return w->regs.ip - getauxval(AT_ENTRY) < ENTRY_BYTES ||
            (cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
@@ -172,6 +203,41 @@ static enum cairn_arch_step step_by_row(struct walk *w)
     return done;
 }
 
+/*
+ * arm's index holds where a function calls others. The innermost one may be in its prologue, or
+ * behind its last pop: as long as its link register leads out of it, that is the return address,
+ * and what was pushed is all, the registers alone, or nothing.
+ */
+static enum cairn_arch_step step_arm_leaf(struct walk *w, uint32_t rule)
+{
+    const struct cairn_unwind_arch *arch = cairn_local_arch;
+    const struct cairn_memory memory = {read_stack, &w->stack};
+    struct cairn_unwind_regs all = w->regs, pushed = w->regs;
+    enum cairn_arch_step done = arch->step(rule, true, &memory, false, &all);
+    uint64_t ret = arch->code_address(w->regs.regs[arch->ra]);
+    struct cairn_local_row found;
+    if (cairn_local_row_find(lookup_va(w), &found) != CAIRN_LOCAL_RULE)
+        return CAIRN_STEP_NO_RULE;
+    bool is_inside = ret >= found.row.from && ret < found.row.to;
+    cairn_local_row_done(&found);
+    if (is_inside || !cairn_unwind_known(&w->regs, arch->ra) ||
+        !is_behind_call(w->regs.regs[arch->ra]) || (done == CAIRN_STEP_OK && all.ip == ret)) {
+        if (done == CAIRN_STEP_OK)
+            w->regs = all;
+        return done;
+    }
+    uint32_t pops = cairn_arm_rule(CAIRN_ARM_SP, 0, cairn_arm_mask(rule), 0);
+    if (arch->step(pops, true, &memory, false, &pushed) == CAIRN_STEP_OK && pushed.ip == ret &&
+        cairn_arm_mask(rule)) {
+        w->regs = pushed;
+        return CAIRN_STEP_OK;
+    }
+    w->how = CAIRN_HOW_LINK;
+    w->regs.ip = ret;
+    w->regs.known &= arch->kept | UINT64_C(1) << arch->sp;
+    return CAIRN_STEP_OK;
+}
+
 static enum cairn_arch_step step(struct walk *w)
 {
     if (w->is_whole)
@@ -187,6 +253,8 @@ static enum cairn_arch_step step(struct walk *w)
         is_trampoline(w))
         return step_signal(w);
     w->how = how_of(kind);
+    if (cairn_local_arch->machine == EM_ARM && w->is_exact && kind >= CAIRN_RULE_OF_CPU)
+        return step_arm_leaf(w, rule);
     return cairn_local_arch->step(rule, w->is_exact, &memory, false, &w->regs);
 }
 
