@@ -153,7 +153,7 @@ CAIRN_API size_t cairn_unwind_print_context(int fd, const void *ucontext);
  *
  * Walks a stack in any address space: another process's, a core file's, a copy's, or one that the
  * caller reads. All registers that the rules (DWARF 5, 6.4; ARM IHI 0038) recover are recovered, so
- * this is slower than the walk of the own thread: about a microsecond a frame.
+ * this is slower than the walk of the own thread: half a microsecond a frame.
  *
  *     struct cairn_unwind_space *space;
  *     struct cairn_cursor_regs regs;

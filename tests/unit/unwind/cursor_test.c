@@ -30,6 +30,7 @@ static struct {
     size_t file_size;
     uint8_t stack[STACK_BYTES];
     uint64_t endless; /* nonzero: every word of memory is this one */
+    bool calls;       /* all code of the module can be read, and is call instructions */
     bool lies;        /* find() tells of a region that holds something else */
     size_t n_reads;
 } world;
@@ -46,6 +47,10 @@ static int read_memory(void *ctx, uint64_t va, void *to, size_t size)
     if (world.endless) {
         for (size_t i = 0; i < size; i++)
             ((uint8_t *)to)[i] = (uint8_t)(world.endless >> 8 * (i % 8));
+        return 0;
+    }
+    if (world.calls && va >= BIAS && va < BIAS + 0x2000) {
+        memset(to, 0xe8, size);
         return 0;
     }
     if (va < STACK || va - STACK > STACK_BYTES || size > STACK_BYTES - (va - STACK))
@@ -128,7 +133,7 @@ static int clear(void **state)
     (void)state;
     memset(world.stack, 0, sizeof world.stack);
     world.endless = 0;
-    world.lies = false;
+    world.lies = world.calls = false;
     world.n_reads = 0;
     return 0;
 }
@@ -328,6 +333,28 @@ static void code_without_rules_is_guessed_by_a_record_behind_a_call(void **state
     cairn_unwind_space_free(space);
 }
 
+static void a_call_through_a_wild_pointer_is_followed_back(void **state)
+{
+    (void)state;
+    struct cairn_unwind_space *space = new_space();
+    struct cairn_cursor cursor = start(space, 0, STACK, 0x77);
+    world.calls = true;
+    put(STACK, BIAS + BODY + 9);
+    put(STACK + 16, BIAS + MAIN + 9);
+    assert_int_equal(cairn_cursor_step(&cursor), 1);
+    assert_int_equal(reg(&cursor, CAIRN_REG_IP), BIAS + BODY + 9);
+    assert_int_equal(reg(&cursor, CAIRN_REG_SP), STACK + 8);
+    assert_int_equal(reg(&cursor, RBP), 0x77);
+    assert_int_equal(walk(&cursor), 2);
+    assert_int_equal(cairn_cursor_end(&cursor), CAIRN_END_OUTERMOST);
+
+    world.calls = false; /* behind no call: not believed */
+    cursor = start(space, 0, STACK, 0x77);
+    assert_int_equal(walk(&cursor), 1);
+    assert_int_equal(cairn_cursor_end(&cursor), CAIRN_END_NO_MODULE);
+    cairn_unwind_space_free(space);
+}
+
 static void what_find_says_must_hold_the_address(void **state)
 {
     (void)state;
@@ -419,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup(a_stack_without_end_ends, clear),
         cmocka_unit_test_setup(signal_frames_cannot_go_in_circles_for_ever, clear),
         cmocka_unit_test_setup(code_without_rules_is_guessed_by_a_record_behind_a_call, clear),
+        cmocka_unit_test_setup(a_call_through_a_wild_pointer_is_followed_back, clear),
         cmocka_unit_test_setup(what_find_says_must_hold_the_address, clear),
         cmocka_unit_test_setup(a_refresh_ends_the_cursors, clear),
         cmocka_unit_test_setup(a_module_of_another_machine_has_no_rules, clear),
