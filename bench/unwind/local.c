@@ -93,8 +93,7 @@ static int by_cairn(uintptr_t *ips, int max)
 }
 
 /* As the heap tracker does it: the frames stay where they are. */
-__attribute__((optimize("no-omit-frame-pointer"))) static int by_cairn_in_place(uintptr_t *ips,
-                                                                                int max)
+static int by_cairn_in_place(uintptr_t *ips, int max)
 {
     (void)ips;
     (void)max;

@@ -41,7 +41,8 @@ static _Atomic(uintptr_t) *table_of(struct cairn_thread_blocks *blocks)
 
 /* The count in the upper half makes sure that who found the owner dead, and slept, takes it from
  * nobody who came in between. */
-static bool take(struct cairn_thread_head *head, uint32_t self, size_t bytes)
+CAIRN_THREAD_BLOCK_ACCESS static bool take(struct cairn_thread_head *head, uint32_t self,
+                                           size_t bytes)
 {
     uint64_t owner = atomic_load(&head->owner);
     uint64_t mine = ((owner >> 32) + 1) << 32 | self;

@@ -26,6 +26,10 @@ struct cairn_thread_blocks {
     _Atomic(uint32_t) hand;              /* where the next one begins to look for dead owners */
 };
 
+/* TSan does not know that a thread which the kernel says is gone did all that it did before: what
+ * reads and writes blocks says so. */
+#define CAIRN_THREAD_BLOCK_ACCESS __attribute__((no_sanitize("thread")))
+
 /* What every block begins with; the rest belongs to whoever asked. */
 struct cairn_thread_head {
     _Atomic(uint64_t) owner; /* how often it was taken << 32 | the thread's number; 0: nobody's,

@@ -39,8 +39,9 @@ static uint8_t *how_of(const struct cairn_unwind_info *info)
 }
 
 /* What the fast walk found, into the caller's room. */
-static inline void copy_out(const struct cairn_local_state *state,
-                            const struct cairn_local_result *result, struct cairn_local_out *out)
+CAIRN_THREAD_BLOCK_ACCESS static inline void copy_out(const struct cairn_local_state *state,
+                                                      const struct cairn_local_result *result,
+                                                      struct cairn_local_out *out)
 {
     size_t n = N - state->hot.top;
     out->end = result->end;
@@ -97,9 +98,9 @@ CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, 
 }
 
 /* The frames go where they would be remembered, but nothing is: the state stays void. */
-__attribute__((noinline, cold)) static void capture_slowly(struct cairn_local_state *state,
-                                                           const struct cairn_local_regs *at,
-                                                           struct cairn_local_capture *ret_capture)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline, cold)) static void
+capture_slowly(struct cairn_local_state *state, const struct cairn_local_regs *at,
+               struct cairn_local_capture *ret_capture)
 {
     struct cairn_local_out out = {.ips = (uintptr_t *)(void *)state->news, .max = N};
     here_slowly(at, &out);
@@ -109,8 +110,8 @@ __attribute__((noinline, cold)) static void capture_slowly(struct cairn_local_st
         (struct cairn_local_capture){.frames = state->frames, .n = (uint32_t)out.n, .end = out.end};
 }
 
-bool cairn_local_capture(const struct cairn_local_frame_at *at,
-                         struct cairn_local_capture *ret_capture)
+CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_capture(const struct cairn_local_frame_at *at,
+                                                   struct cairn_local_capture *ret_capture)
 {
     struct cairn_local_regs regs = {at->ret, at->sp, at->fp};
     struct cairn_local_result result = {0};

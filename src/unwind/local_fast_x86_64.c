@@ -239,7 +239,7 @@ READS_FRAMES enum verdict step(struct walk *w, uint32_t rule)
 }
 
 /* One word more that the step from `place` read. */
-static bool add_word(struct cairn_local_state *s, uint32_t place, uintptr_t slot)
+WALKS_FRAMES static bool add_word(struct cairn_local_state *s, uint32_t place, uintptr_t slot)
 {
     if (s->hot.n_words == CAIRN_LOCAL_WORDS || !may_read(s, slot))
         return false;

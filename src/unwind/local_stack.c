@@ -3,6 +3,7 @@
 #include "unwind/local_stack.h"
 
 #include "rt/self.h"
+#include "rt/thread.h"
 
 static uintptr_t page_of(uintptr_t va)
 {
@@ -18,7 +19,8 @@ static bool is_readable(uintptr_t from, uintptr_t to)
     return true;
 }
 
-bool cairn_local_stack_enter(struct cairn_local_stack *stack, uintptr_t sp)
+CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_stack_enter(struct cairn_local_stack *stack,
+                                                       uintptr_t sp)
 {
     if (sp - stack->low < stack->high - stack->low)
         return true;
@@ -33,7 +35,8 @@ bool cairn_local_stack_enter(struct cairn_local_stack *stack, uintptr_t sp)
     return false;
 }
 
-bool cairn_local_stack_reach(struct cairn_local_stack *stack, uintptr_t end)
+CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_stack_reach(struct cairn_local_stack *stack,
+                                                       uintptr_t end)
 {
     while (stack->high < end) {
         if (end - stack->high > (uintptr_t)CAIRN_LOCAL_REACH_PAGES * CAIRN_LOCAL_PAGE ||

@@ -9,7 +9,8 @@ _Static_assert(sizeof(struct cairn_local_mine) <= 64, "room in the static TLS bl
 static struct cairn_thread_blocks blocks = {.bytes = sizeof(struct cairn_local_state)};
 
 /* A signal's capture within this may run in between: it sees the old state or the new one. */
-__attribute__((noinline, cold)) static struct cairn_local_state *claim(void)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline, cold)) static struct cairn_local_state *
+claim(void)
 {
     struct cairn_local_state *state = cairn_thread_claim(&blocks);
     if (!state)
@@ -23,13 +24,13 @@ __attribute__((noinline, cold)) static struct cairn_local_state *claim(void)
 
 /* A capture is being interrupted by this one, unless it was left by longjmp(3) out of a signal
  * handler: then this one's frame lies outside of it, on the same stack. */
-static bool was_left(const struct cairn_local_state *state, uintptr_t sp)
+CAIRN_THREAD_BLOCK_ACCESS static bool was_left(const struct cairn_local_state *state, uintptr_t sp)
 {
     const struct cairn_local_stack *stack = &state->hot.stack;
     return sp > state->hot.busy && sp - stack->low < stack->high - stack->low;
 }
 
-struct cairn_local_state *cairn_local_state_enter_slowly(uintptr_t sp)
+CAIRN_THREAD_BLOCK_ACCESS struct cairn_local_state *cairn_local_state_enter_slowly(uintptr_t sp)
 {
     struct cairn_local_state *state = cairn_local_mine.state;
     if (!state ||

@@ -66,7 +66,7 @@ extern _Thread_local struct cairn_local_mine cairn_local_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Forgets the last walk. */
-static inline void cairn_local_state_void(struct cairn_local_state *state)
+CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_void(struct cairn_local_state *state)
 {
     state->hot.top = state->hot.anchor = CAIRN_LOCAL_FRAMES;
     state->hot.n_words = 0;
@@ -78,7 +78,8 @@ struct cairn_local_state *cairn_local_state_enter_slowly(uintptr_t sp);
 /* The calling thread's state, marked as busy since a capture whose caller has the stack pointer
  * `sp`; to be given back by cairn_local_state_leave(). NULL: it is busy already (a signal came
  * within a capture), or there is no memory. */
-static inline struct cairn_local_state *cairn_local_state_enter(uintptr_t sp)
+CAIRN_THREAD_BLOCK_ACCESS static inline struct cairn_local_state *
+cairn_local_state_enter(uintptr_t sp)
 {
     struct cairn_local_state *state = cairn_local_mine.state;
     if (__builtin_expect(!state || state->hot.busy ||
@@ -91,7 +92,8 @@ static inline struct cairn_local_state *cairn_local_state_enter(uintptr_t sp)
     return state;
 }
 
-static inline void cairn_local_state_leave(struct cairn_local_state *state)
+CAIRN_THREAD_BLOCK_ACCESS static inline void
+cairn_local_state_leave(struct cairn_local_state *state)
 {
     atomic_signal_fence(memory_order_seq_cst);
     state->hot.busy = 0;

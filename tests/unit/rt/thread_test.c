@@ -19,7 +19,7 @@ static struct cairn_thread_blocks blocks = {.bytes = sizeof(struct block)};
 static atomic_uint n_dirty, n_shared, n_missing;
 
 /* A fresh block is zero, and nobody else has it while its owner lives. */
-static void *use_a_block(void *arg)
+CAIRN_THREAD_BLOCK_ACCESS static void *use_a_block(void *arg)
 {
     (void)arg;
     struct block *block = cairn_thread_claim(&blocks);

@@ -238,6 +238,57 @@ static void a_stack_grows_and_shrinks(void **state)
     assert_equal_captures();
 }
 
+#ifdef __x86_64__
+/* What is new: of a caller's stack, captured twice in the same function, only the last frame may
+ * be; deeper frames are new each time. */
+static uint32_t n_before, n_shared_at_most;
+
+__attribute__((noinline)) static struct cairn_local_capture capture_in_place(void)
+{
+    const uintptr_t *frame = __builtin_frame_address(0);
+    const struct cairn_local_frame_at at = {frame[1], (uintptr_t)(frame + 2), frame[0]};
+    struct cairn_local_capture got;
+    assert_true(cairn_local_capture(&at, &got));
+    assert_int_equal(got.end, CAIRN_END_OUTERMOST);
+    return got;
+}
+
+APART static struct cairn_local_capture deeper(int depth)
+{
+    struct cairn_local_capture got = depth > 0 ? deeper(depth - 1) : capture_in_place();
+    n_before = got.n > n_before ? got.n : n_before;
+    return got;
+}
+
+static void only_what_is_new_is_called_new(void **state)
+{
+    (void)state;
+    struct cairn_local_capture first = capture_in_place(), got = {0};
+    n_shared_at_most = first.n - 1; /* this function returns to another place */
+    for (int depth = 0; depth < 40; depth++) {
+        got = deeper(depth);
+        assert_int_equal(got.n, first.n + 1 + (uint32_t)depth);
+        assert_in_range(got.n_shared, first.n - 1, n_shared_at_most + (uint32_t)depth);
+    }
+    volatile int times = 3; /* so that the calls are one and the same */
+    for (int i = 0; i < times; i++) {
+        got = capture_in_place();
+        assert_int_equal(got.n, first.n);
+        /* The second and third time from the same line: nothing is new. */
+        assert_int_equal(got.n_shared, i > 0 ? got.n : got.n - 1);
+    }
+    cairn_unwind_refresh();
+    assert_int_equal(capture_in_place().n_shared, 0);
+}
+#else
+static void only_what_is_new_is_called_new(void **state)
+{
+    (void)state;
+    print_message("skipped: this CPU walks every frame each time\n");
+    skip();
+}
+#endif
+
 static void fewer_frames_than_there_are_is_said(void **state)
 {
     (void)state;
@@ -505,6 +556,7 @@ int main(void)
         cmocka_unit_test(random_calls_are_as_libgcc_has_them),
         cmocka_unit_test(rules_of_other_registers_are_exact),
         cmocka_unit_test(a_stack_grows_and_shrinks),
+        cmocka_unit_test(only_what_is_new_is_called_new),
         cmocka_unit_test(fewer_frames_than_there_are_is_said),
         cmocka_unit_test(how_and_errno),
         cmocka_unit_test(a_handler_sees_what_it_interrupted),
