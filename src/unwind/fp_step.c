@@ -102,7 +102,7 @@ static bool is_sp_kept(const struct cairn_unwind_arch *arch, const struct cairn_
                        uint64_t from, uint64_t to)
 {
     uint8_t code[KEPT_BYTES];
-    size_t size = to - from;
+    size_t size = (size_t)(to - from);
     return arch->keeps_sp && size <= sizeof code &&
            (size == 0 || space->memory->read(space->memory->ctx, from, code, size)) &&
            arch->keeps_sp((struct cairn_span){code, size});

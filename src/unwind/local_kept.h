@@ -4,8 +4,7 @@
  * What the functions of one of this process's modules are like, as their rules say: some are looked
  * at once, and the answer is remembered. Where they keep no frame pointers the register holds
  * something else, and no guess is made from a gap of the module (fp_step.h). Where most of them
- * have rules, one that arm's index says not to unwind is a thread's or the program's first one;
- * where none has, it was compiled without.
+ * have rules, the module was compiled with tables.
  */
 #ifndef CAIRN_UNWIND_LOCAL_KEPT_H
 #define CAIRN_UNWIND_LOCAL_KEPT_H

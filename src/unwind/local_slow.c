@@ -222,9 +222,11 @@ static enum cairn_arch_step step_arm_leaf(struct walk *w, uint32_t rule)
     cairn_local_row_done(&found);
     if (is_inside || !cairn_unwind_known(&w->regs, arch->ra) ||
         !is_behind_call(w->regs.regs[arch->ra]) || (done == CAIRN_STEP_OK && all.ip == ret)) {
-        if (done == CAIRN_STEP_OK)
-            w->regs = all;
-        return done;
+        if (done != CAIRN_STEP_OK)
+            return done;
+        w->regs = all;
+        bool is_sound = is_behind_call(all.ip) || is_behind_call(all.ip | 1) || is_trampoline(w);
+        return is_sound ? CAIRN_STEP_OK : CAIRN_STEP_NO_RULE;
     }
     uint32_t pops = cairn_arm_rule(CAIRN_ARM_SP, 0, cairn_arm_mask(rule), 0);
     if (arch->step(pops, true, &memory, false, &pushed) == CAIRN_STEP_OK && pushed.ip == ret &&

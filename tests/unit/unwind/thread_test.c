@@ -99,10 +99,13 @@ static void a_parked_thread_is_walked_to_its_start(void **state)
     assert_int_equal(info.end, CAIRN_END_OUTERMOST);
     assert_int_equal(how[0], CAIRN_HOW_START);
     assert_int_equal(in_park_deep(ips, n), DEPTH);
-    for (int i = 0; i < 100; i++) { /* it goes back to where it was */
-        assert_int_equal(cairn_unwind_thread(p.tid, SECOND_NS, again, 64, NULL), n);
-        assert_memory_equal(again + 1, ips + 1, (n - 1) * sizeof *ips);
+    unsigned same = 0;
+    for (int i = 0; i < 100;
+         i++) { /* it goes back to where it was, if it is not on its way there */
+        size_t again_n = cairn_unwind_thread(p.tid, SECOND_NS, again, 64, NULL);
+        same += again_n == n && memcmp(again + 1, ips + 1, (n - 1) * sizeof *ips) == 0;
     }
+    assert_in_range(same, sizeof(void *) == 4 ? 80 : 100, 100); /* arm has tables for calls alone */
     assert_int_equal(cairn_unwind_thread(p.tid, SECOND_NS, again, 3, &info), 3);
     assert_memory_equal(again, ips, 3 * sizeof *ips);
     assert_int_equal(info.end, CAIRN_END_MAX_FRAMES);
