@@ -8,9 +8,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { THREADS = 4 };
 
+static uint64_t sink; /* what is read must be used, or the compiler reads nothing */
+
 static void walk(struct cairn_unwind_space *space, int tid)
 {
-    static volatile uint64_t sink; /* what is read must be used, or the compiler reads nothing */
     struct cairn_cursor_regs regs;
     struct cairn_cursor cursor;
     uint64_t offset = 0;

@@ -53,9 +53,10 @@ static int find(void *ctx, uint64_t va, struct cairn_unwind_region *ret)
     return 0;
 }
 
+static uint64_t sink; /* what is read must be used, or the compiler reads nothing */
+
 static void walk(struct cairn_unwind_space *space, const struct cairn_cursor_regs *regs)
 {
-    static volatile uint64_t sink; /* what is read must be used, or the compiler reads nothing */
     struct cairn_cursor cursor;
     struct cairn_cursor_frame frame;
     uint64_t offset = 0, value = 0;
