@@ -30,9 +30,8 @@ enum {
     TIMER_NS = 100 * 1000,
     MAX_SECONDS = 4, /* for a case by timer */
     MAX_TIMERS = 4096,
-    MAX_NEW = 2, /* frames of a stack that begins */
-    STUBS_PCT =
-        90, /* aarch64: stubs of the PLT, which nothing describes, hide a tail call's caller */
+    MAX_NEW = 2,    /* frames of a stack that begins */
+    STUBS_PCT = 90, /* aarch64: stubs of the PLT hide who made a tail call to them */
 };
 
 extern const char __start_odd_run[], __stop_odd_run[]; /* made by the linker */

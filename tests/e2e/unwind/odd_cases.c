@@ -165,10 +165,12 @@ static void by_hand(void)
     odd_pushes(odd_spin);
 }
 
+/* Not a realigned frame below one whose CFA is in rbx: GCC 12 says to the end of such a frame that
+ * rbx lies where rbp points, which it no longer does after `leave`; libgcc dies of it. */
 static void one_over_the_other(void)
 {
     odd_by_register(prologue_epilogue);
-    odd_by_register(realigned);
+    odd_separate(realigned);
     odd_separate(by_hand);
     odd_pushes(by_hand);
 }

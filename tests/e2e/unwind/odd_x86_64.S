@@ -71,9 +71,11 @@
     .cfi_offset %r12, -24
     movq %r11, %r12
     .cfi_def_cfa %r12, 24
+    subq $8, %rsp
     callq *%rdi
     leaq 24(%r12), %rcx
     .cfi_def_cfa %rcx, 0
+    movq %r12, %rsp
     popq %r12
     .cfi_restore %r12
     popq %rbp

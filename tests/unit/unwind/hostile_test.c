@@ -116,10 +116,11 @@ static int set_up(void **state)
 {
     (void)state;
     dl_iterate_phdr(add_code, NULL);
-    char *pages = mmap(NULL, STACK + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED || mprotect(pages + PAGE, STACK, PROT_READ | PROT_WRITE))
+    void *pages = mmap(NULL, STACK + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *inside = (char *)pages + PAGE;
+    if (pages == MAP_FAILED || mprotect(inside, STACK, PROT_READ | PROT_WRITE))
         return -1;
-    stack = (uintptr_t *)(pages + PAGE);
+    stack = inside;
     return code.n == 0;
 }
 
