@@ -86,6 +86,14 @@ READS_FRAMES uint32_t compare_rets(struct walk *w, uint32_t from, uint32_t to)
 {
     struct cairn_local_frame *frames = w->state->frames, *end = frames + to + 1;
     struct cairn_local_frame *frame = frames + from + 1;
+    if (frame == end)
+        return to + 1;
+    /* Code with frame pointers has a word between any two return addresses: no call for each. */
+    if (frame + 1 == end && word_at(frame->sp - 8) == frame->ret) {
+        if (w->to)
+            w->to[frame - frames - w->place] = frame->ret;
+        return to + 1;
+    }
     for (;;) {
         uintptr_t *copies = w->to ? w->to + (frame - frames) - w->place : NULL;
         frame = find_changed(frame, end, copies);
