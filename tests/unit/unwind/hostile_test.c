@@ -24,6 +24,14 @@ enum {
     SLOWEST_MS = 500, /* one walk, on a busy machine, under a sanitizer, emulated */
 };
 
+/* What compilers make for arm has no .ARM.exidx unless they are asked for it: the walk of this
+ * program's own stack ends in its first function, and fewer lies are believed. */
+#if defined(__arm__)
+enum { DESCRIBED = 0, LEAST_REASONS = 2 };
+#else
+enum { DESCRIBED = 1, LEAST_REASONS = 4 };
+#endif
+
 #if defined(__x86_64__)
 static void set_registers(ucontext_t *at, uintptr_t ip, uintptr_t sp, uintptr_t fp, uintptr_t any)
 {
@@ -176,7 +184,7 @@ static void registers_and_words_that_point_anywhere_end_the_walk(void **state)
     unsigned n_reasons = 0;
     for (int i = 0; i < 32; i++)
         n_reasons += n_ended[i] != 0;
-    assert_true(n_reasons > 3);
+    assert_true(n_reasons >= LEAST_REASONS);
 }
 
 static void a_frame_that_is_its_own_caller_ends_the_walk(void **state)
@@ -280,7 +288,7 @@ __attribute__((noinline)) static size_t own_stack(uintptr_t *ips)
 {
     struct cairn_unwind_info info = {.size = sizeof info};
     const size_t n = cairn_unwind_here(ips, OWN_FRAMES, &info);
-    assert_int_equal(info.end, CAIRN_END_OUTERMOST);
+    assert_true(!DESCRIBED || info.end == CAIRN_END_OUTERMOST);
     return n;
 }
 
@@ -294,9 +302,10 @@ static void lies_are_not_remembered(void **state)
         walk(random_code(), (uintptr_t)stack + (uintptr_t)(random_word() % STACK), random_value(),
              random_value(), NULL);
     assert_int_equal(own_stack(after), n);
-    assert_true(n > 2);
-    assert_true(before[0] == after[0]); /* [1]: two places of this function */
-    assert_memory_equal(before + 2, after + 2, (n - 2) * sizeof before[0]);
+    assert_true(n > (DESCRIBED ? 2 : 0));
+    assert_true(before[0] == after[0]);
+    for (size_t i = 2; i < n; i++) /* [1]: two places of this function */
+        assert_true(before[i] == after[i]);
 }
 
 int main(void)
