@@ -20,6 +20,10 @@ EXPLAINED = [
      r" \| leaf libc\.so\.6\+0x[0-9a-f]+$",
      "longjmp's end, where CFI has the return address in rdx: libunwind 1.6 reads it from the "
      "jmp_buf; ours is what the program itself holds right"),
+    (r"^odd$", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind ends \(0\)"
+     r" \| at (unwind_odd\+\S+)( \(\w+\))? \| leaf \2",
+     "the end of a realigned frame, where GCC 12 names places by an rbp that is gone: libunwind "
+     "ends; ours is what the program itself holds right"),
 ]
 
 
