@@ -15,17 +15,20 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/term.h"
+#include "cli/writer.h"
 
-enum { BUFFER_BYTES = 1 << 20 };
+enum { BUFFER_BYTES = 1 << 20, N_BUFFERS = 2 };
 
 struct cli_output {
     struct cairn_replace replace; /* all-zero: written straight to `fd` */
     int fd;
     char *name; /* for messages */
-    bool is_stdout, give_away;
-    struct cairn_err err; /* of the first write that failed */
-    size_t used;
-    uint8_t buffer[BUFFER_BYTES];
+    bool is_stdout, give_away, failed;
+    struct cairn_err err;      /* of the first write that failed */
+    struct cli_writer *writer; /* from the first full buffer on, where there can be one */
+    size_t used;               /* of the buffer that is being filled */
+    unsigned filling;
+    uint8_t buffers[N_BUFFERS][BUFFER_BYTES];
 };
 
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
@@ -89,6 +92,7 @@ static struct cli_output *output_new(const char *name)
 
 static void output_free(struct cli_output *output)
 {
+    cli_writer_end(output->writer);
     unwatch_signals();
     if (!output->is_stdout && output->fd >= 0 && !output->replace.target)
         close(output->fd);
@@ -153,8 +157,10 @@ int cli_output_open_in_place(const char *path, struct cli_output **ret_output,
     return result;
 }
 
-static int put(struct cli_output *output, const void *bytes, size_t size)
+/* Runs in the writer's thread; the error is read once that has said that it failed. */
+static int put(void *output_ctx, const void *bytes, size_t size)
 {
+    struct cli_output *output = output_ctx;
     int result = cairn_write_all(output->fd, bytes, size, output->name, &output->err);
     /* Lets the disk begin now, so that the fsync at the end has little left to wait for. */
     if (output->replace.target)
@@ -164,32 +170,52 @@ static int put(struct cli_output *output, const void *bytes, size_t size)
     return result;
 }
 
-static int flush(struct cli_output *output)
+/* The buffer is full: it is written while the other one is filled. */
+static int hand_over(struct cli_output *output)
 {
+    const uint8_t *bytes = output->buffers[output->filling];
     size_t used = output->used;
     output->used = 0;
-    return used ? put(output, output->buffer, used) : CAIRN_OK;
+    if (!output->writer)
+        output->writer = cli_writer_start(put, output);
+    if (!output->writer)
+        return put(output, bytes, used);
+    output->filling = (output->filling + 1) % N_BUFFERS;
+    return cli_writer_give(output->writer, bytes, used);
 }
 
 int cli_output_write(void *output_ctx, const void *bytes, size_t size)
 {
     struct cli_output *output = output_ctx;
-    if (output->err.code)
-        return output->err.code;
-    if (size > BUFFER_BYTES - output->used && flush(output) < 0)
-        return output->err.code;
-    if (size >= BUFFER_BYTES)
-        return put(output, bytes, size);
-    memcpy(output->buffer + output->used, bytes, size);
-    output->used += size;
-    return CAIRN_OK;
+    const uint8_t *from = bytes;
+    while (size && !output->failed) {
+        size_t room = BUFFER_BYTES - output->used, part = size < room ? size : room;
+        memcpy(output->buffers[output->filling] + output->used, from, part);
+        output->used += part;
+        from += part;
+        size -= part;
+        output->failed = output->used == BUFFER_BYTES && hand_over(output) < 0;
+    }
+    return output->failed ? (int)output->err.code : CAIRN_OK;
+}
+
+/* Waits for the thread, after which `err` may be read, and writes the rest. */
+static int flush(struct cli_output *output)
+{
+    int result = cli_writer_end(output->writer);
+    output->writer = NULL;
+    output->failed |= result < 0;
+    if (!output->failed && output->used)
+        output->failed = put(output, output->buffers[output->filling], output->used) < 0;
+    output->used = 0;
+    return output->failed ? (int)output->err.code : CAIRN_OK;
 }
 
 int cli_output_error(const struct cli_output *output, struct cairn_err *err)
 {
-    if (output->err.code)
+    if (output->failed)
         *err = output->err;
-    return output->err.code;
+    return output->failed ? (int)output->err.code : CAIRN_OK;
 }
 
 /* Closes what is not ours to rename; close() may be the first to tell of a full disk. */
@@ -204,9 +230,7 @@ static int close_special(struct cli_output *output, struct cairn_err *err)
 
 int cli_output_commit(struct cli_output *output, struct cairn_err *err)
 {
-    int result = output->err.code;
-    if (result == CAIRN_OK)
-        result = flush(output);
+    int result = flush(output);
     if (result < 0)
         *err = output->err;
     bool is_file = output->replace.target;
@@ -225,6 +249,8 @@ int cli_output_commit(struct cli_output *output, struct cairn_err *err)
 
 int cli_output_fail(struct cli_output *output, int code, struct cairn_err *err)
 {
+    cli_writer_end(output->writer);
+    output->writer = NULL;
     unwatch_signals();
     if (output->replace.target)
         code = cairn_replace_fail(&output->replace, code, err);
@@ -237,6 +263,8 @@ void cli_output_drop(struct cli_output *output)
 {
     if (!output)
         return;
+    cli_writer_end(output->writer);
+    output->writer = NULL;
     unwatch_signals();
     bool is_file = output->replace.target;
     cairn_replace_drop(&output->replace);

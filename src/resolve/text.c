@@ -19,6 +19,7 @@
 enum {
     LINE_BYTES_MAX = 16 << 20,
     PIECE_BYTES = 1 << 20,
+    OUT_BYTES = 1 << 16, /* handed on while they are in the CPU's cache */
     EXPECTED_MIN =
         64 /* new addresses of a piece; where there are fewer there will be hardly more */
 };
@@ -110,7 +111,7 @@ static int put_frames(struct text *text, struct cairn_stack_line *line)
             result = put_address(text, &frame);
         const char *end = frame.text + frame.size, *next = line->next ? line->next : line->end;
         cairn_buffer_add(&text->out, end, (size_t)(next - end));
-        if (result == CAIRN_OK && text->out.size >= PIECE_BYTES)
+        if (result == CAIRN_OK && text->out.size >= OUT_BYTES)
             result = flush(text);
     }
     return result;
@@ -215,7 +216,7 @@ static int each_line(struct text *text, const struct cairn_buffer *in, bool at_e
         size_t size = newline ? (size_t)(newline + 1 - p) : (size_t)(end - p);
         result = size > LINE_BYTES_MAX ? too_long(text) : fn(text, p, size);
         p += size;
-        if (result == CAIRN_OK && text->out.size >= PIECE_BYTES)
+        if (result == CAIRN_OK && text->out.size >= OUT_BYTES)
             result = flush(text);
     }
     *ret_left = (size_t)(end - p);
@@ -246,20 +247,34 @@ static int put_piece(struct text *text, struct cairn_buffer *in, bool at_end)
     return left > LINE_BYTES_MAX ? too_long(text) : CAIRN_OK;
 }
 
-static int copy_lines(struct text *text, struct cairn_buffer *in, cairn_read_fn read,
-                      void *read_ctx)
+/* Reads until a piece is full or the input ends: from a piece of a few lines the modules would
+ * learn little of what will be looked up. `ret_at_end` tells which. */
+static int read_piece(struct text *text, struct cairn_buffer *in, cairn_read_fn read,
+                      void *read_ctx, bool *ret_at_end)
 {
-    long got;
-    int result;
-    do {
-        if (!cairn_buffer_reserve(in, PIECE_BYTES))
-            return cairn_fail_memory(text->err);
-        got = read(read_ctx, in->data + in->size, PIECE_BYTES);
+    long got = 1;
+    if (!cairn_buffer_reserve(in, PIECE_BYTES))
+        return cairn_fail_memory(text->err);
+    for (size_t room = PIECE_BYTES; room && got > 0; room -= (size_t)got) {
+        got = read(read_ctx, in->data + in->size, room);
         if (got < 0)
             return cairn_fail(text->err, CAIRN_E_IO, "cannot read the stacks");
         in->size += (size_t)got;
-        result = put_piece(text, in, got == 0);
-    } while (got > 0 && result == CAIRN_OK);
+    }
+    *ret_at_end = got == 0;
+    return CAIRN_OK;
+}
+
+static int copy_lines(struct text *text, struct cairn_buffer *in, cairn_read_fn read,
+                      void *read_ctx)
+{
+    bool at_end = false;
+    int result = CAIRN_OK;
+    while (!at_end && result == CAIRN_OK) {
+        result = read_piece(text, in, read, read_ctx, &at_end);
+        if (result == CAIRN_OK)
+            result = put_piece(text, in, at_end);
+    }
     return result == CAIRN_OK ? flush(text) : result;
 }
 
