@@ -135,7 +135,9 @@ static void judge(ucontext_t *context)
         unwind_compare(context);
     static struct walk ours, theirs;
     walk_ours(context, &ours);
-    walk_libgcc(context, &theirs);
+    theirs.n = 0;
+    if (!(now.what->flags & ODD_ALONE))
+        walk_libgcc(context, &theirs);
     now.n++;
     now.n_guessed += ours.n_guessed != 0;
     const unsigned flags =

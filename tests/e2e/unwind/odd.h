@@ -22,7 +22,8 @@ enum {
                       * go on by the frame pointer where libgcc ends */
     ODD_ENDS = 16,   /* has stacks that are seen begin and end: the anchor need not be there yet */
     ODD_LOADER = 32, /* inside the loader's lock, where libunwind would wait for itself */
-    ODD_CALLS = 64   /* calls odd_spin() */
+    ODD_CALLS = 64,  /* calls odd_spin() */
+    ODD_ALONE = 128  /* has instructions at which libgcc dies */
 };
 
 struct odd_case {
