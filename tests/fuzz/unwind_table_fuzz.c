@@ -99,7 +99,7 @@ static void build(const struct cairn_unwind_table_input *input)
     uint64_t work_bytes;
     if (cairn_unwind_table_measure(input, &work_bytes) != CAIRN_TABLE_OK)
         return;
-    void *work = malloc(work_bytes);
+    void *work = malloc((size_t)work_bytes);
     if (!work)
         return;
     enum cairn_unwind_table_end end = cairn_unwind_table_build(input, work, work_bytes, &built);
