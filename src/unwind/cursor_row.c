@@ -6,10 +6,11 @@
 
 #include "base/reader.h"
 #include "dwarf/expr.h"
+#include "unwind/call.h"
 
 static uint64_t code_address(uint64_t stored)
 {
-    return stored;
+    return (uint32_t)stored;
 }
 
 /* System V ABI, Intel386 Supplement 1.1, table 2.14 for the numbers, 2.2 for what is kept: ebx,
@@ -23,6 +24,7 @@ static const struct cairn_unwind_arch i386 = {
     .ra = 8,
     .kept = 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7,
     .code_address = code_address,
+    .call = cairn_call_x86_64, /* the same bytes; a call through memory names another place */
 };
 
 const struct cairn_unwind_arch *cairn_row_arch_of(uint16_t machine)
