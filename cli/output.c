@@ -92,7 +92,6 @@ static struct cli_output *output_new(const char *name)
 
 static void output_free(struct cli_output *output)
 {
-    cli_writer_end(output->writer);
     unwatch_signals();
     if (!output->is_stdout && output->fd >= 0 && !output->replace.target)
         close(output->fd);
@@ -199,12 +198,18 @@ int cli_output_write(void *output_ctx, const void *bytes, size_t size)
     return output->failed ? (int)output->err.code : CAIRN_OK;
 }
 
-/* Waits for the thread, after which `err` may be read, and writes the rest. */
-static int flush(struct cli_output *output)
+/* Waits for the thread, after which `err` may be read. The first failure. */
+static int end_writer(struct cli_output *output)
 {
     int result = cli_writer_end(output->writer);
     output->writer = NULL;
-    output->failed |= result < 0;
+    return result;
+}
+
+/* Writes the rest. */
+static int flush(struct cli_output *output)
+{
+    output->failed |= end_writer(output) < 0;
     if (!output->failed && output->used)
         output->failed = put(output, output->buffers[output->filling], output->used) < 0;
     output->used = 0;
@@ -249,8 +254,7 @@ int cli_output_commit(struct cli_output *output, struct cairn_err *err)
 
 int cli_output_fail(struct cli_output *output, int code, struct cairn_err *err)
 {
-    cli_writer_end(output->writer);
-    output->writer = NULL;
+    end_writer(output);
     unwatch_signals();
     if (output->replace.target)
         code = cairn_replace_fail(&output->replace, code, err);
@@ -263,8 +267,7 @@ void cli_output_drop(struct cli_output *output)
 {
     if (!output)
         return;
-    cli_writer_end(output->writer);
-    output->writer = NULL;
+    end_writer(output);
     unwatch_signals();
     bool is_file = output->replace.target;
     cairn_replace_drop(&output->replace);
