@@ -14,7 +14,7 @@ MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "proc": "base",
     "profile": "base",
     "dwarf": "base elf",
-    "formats": "base profile",
+    "formats": "base profile rt",  # of rt the layout of the shared state alone
     "picture": "base profile",
     "debugfile": "base elf",
     "symbol": "base cache symlist elf dwarf debugfile",
@@ -22,6 +22,8 @@ MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "target": "base elf proc dwarf debugfile unwind",
     "resolve": "base elf proc symbol profile formats",
     "sample": "base proc profile unwind",
+    "heap": "base rt unwind",
+    "watch": "base rt proc profile formats resolve",
     "cli": "base",  # one writer of JSON, one set of escapes, one atomic file, instead of two
 }
 BANNED = {"internal.h", "common.h", "util.c", "util.h", "utils.c", "utils.h", "misc.c", "misc.h"}

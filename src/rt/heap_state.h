@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Heap state: what the tracker inside a process writes, and who reads it from outside, while the
+ * process runs or when it is gone: one file, mapped shared, in chunks of 64 KiB. It grows at its
+ * end; a chunk is allocated on the disk before it is used, and never changes its purpose but for
+ * leaves that emptied. What each chunk is for says the table of chunks, whose parts have places of
+ * their own:
+ *
+ *     chunk   0         1 ...           CAIRN_HEAP_TABLE_AT ... + CAIRN_HEAP_TABLE_ROWS ...
+ *             header,   leaves, stacks, table: the next                       table: the next
+ *             table     logs, threads   4,096 chunks
+ *
+ * Numbers are the machine's own, aligned to their size. Whoever reads believes nothing: the process
+ * may have scribbled over it, may be writing at this moment, and may be hostile.
+ */
+#ifndef CAIRN_RT_HEAP_STATE_H
+#define CAIRN_RT_HEAP_STATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CAIRN_HEAP_MAGIC "cairnheap" /* and a zero: ten bytes, then the version */
+
+enum {
+    CAIRN_HEAP_VERSION = 1,
+    CAIRN_HEAP_CHUNK_BITS = 16,
+    CAIRN_HEAP_CHUNK = 1 << CAIRN_HEAP_CHUNK_BITS,
+    CAIRN_HEAP_HEADER_BYTES = 4096,
+    CAIRN_HEAP_TABLE_ROWS = 4096, /* of 16 bytes: what a chunk holds of them */
+    CAIRN_HEAP_TABLE_AT = 3840,   /* rows that chunk 0 holds; also the first table's chunk */
+    CAIRN_HEAP_MAX_CHUNKS = 1 << 20
+};
+
+/* What a chunk is for. */
+enum cairn_heap_chunk_kind {
+    CAIRN_HEAP_FREE,    /* not used yet, or no more */
+    CAIRN_HEAP_TABLE,   /* rows of the table of chunks */
+    CAIRN_HEAP_LEAF,    /* of the shadow table: `arg` is the va that its first entry stands for */
+    CAIRN_HEAP_STACKS,  /* cairn_heap_stack[]: `arg` counts these chunks from 0 */
+    CAIRN_HEAP_LOG,     /* stacks as differences: `arg` counts these chunks from 0 */
+    CAIRN_HEAP_DELTAS,  /* of one thread: the first of `n` chunks; a cairn_heap_thread */
+    CAIRN_HEAP_REST,    /* another of such chunks */
+    CAIRN_HEAP_EPOCHS,  /* cairn_heap_epoch[]: `arg` counts these chunks from 0 */
+    CAIRN_HEAP_MODULES, /* records of mappings: `arg` counts these chunks from 0 */
+    CAIRN_HEAP_LARGE    /* cairn_heap_large[]: `arg` counts these chunks from 0 */
+};
+
+struct cairn_heap_row {
+    _Atomic(uint16_t) kind; /* written last */
+    uint16_t granule_bits;  /* of a leaf: an entry stands for 1 << granule_bits bytes */
+    uint32_t n;             /* chunks of a run, 1 for most */
+    _Atomic(uint64_t) arg;
+};
+
+/*
+ * A live block, by its address: the entry of the leaf at (va - first) >> granule_bits; 0: none.
+ *
+ *     63      50 49   46 45            24 23        0
+ *     |  epoch  | kind  |     size       |  stack   |
+ */
+enum {
+    CAIRN_HEAP_STACK_BITS = 24,
+    CAIRN_HEAP_SIZE_BITS = 22,
+    CAIRN_HEAP_KIND_BITS = 4,
+    CAIRN_HEAP_EPOCH_BITS = 14,
+    CAIRN_HEAP_MAX_STACKS = (1 << CAIRN_HEAP_STACK_BITS) - 1,
+    CAIRN_HEAP_SIZE_ASIDE = (1 << CAIRN_HEAP_SIZE_BITS) - 1, /* the size is in a cairn_heap_large */
+    CAIRN_HEAP_MAX_EPOCHS = 1 << CAIRN_HEAP_EPOCH_BITS
+};
+
+/* By what a block came to be; what frees it is held against that. */
+enum cairn_heap_kind {
+    CAIRN_HEAP_KIND_NONE, /* no live block has it: no entry is 0 */
+    CAIRN_HEAP_KIND_MALLOC,
+    CAIRN_HEAP_KIND_NEW,
+    CAIRN_HEAP_KIND_NEW_ARRAY,
+    CAIRN_HEAP_KIND_MMAP
+};
+
+static inline uint64_t cairn_heap_entry(uint32_t stack, uint32_t size, unsigned kind,
+                                        uint32_t epoch)
+{
+    return (uint64_t)epoch << (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS +
+                               CAIRN_HEAP_KIND_BITS) |
+           (uint64_t)kind << (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS) |
+           (uint64_t)size << CAIRN_HEAP_STACK_BITS | stack;
+}
+
+static inline uint32_t cairn_heap_entry_stack(uint64_t entry)
+{
+    return (uint32_t)entry & CAIRN_HEAP_MAX_STACKS;
+}
+
+static inline uint32_t cairn_heap_entry_size(uint64_t entry)
+{
+    return (uint32_t)(entry >> CAIRN_HEAP_STACK_BITS) & CAIRN_HEAP_SIZE_ASIDE;
+}
+
+static inline unsigned cairn_heap_entry_kind(uint64_t entry)
+{
+    return (unsigned)(entry >> (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS)) &
+           ((1 << CAIRN_HEAP_KIND_BITS) - 1);
+}
+
+static inline uint32_t cairn_heap_entry_epoch(uint64_t entry)
+{
+    return (uint32_t)(entry >> (64 - CAIRN_HEAP_EPOCH_BITS));
+}
+
+/* A block whose size does not fit into its entry. va 0: unused. */
+struct cairn_heap_large {
+    _Atomic(uint64_t) va, size;
+};
+
+/* A stack, by its number; number 0 is that of blocks which have none. What threads have not handed
+ * in yet is in their deltas. */
+struct cairn_heap_stack {
+    _Atomic(uint64_t)
+        log; /* where in the log: chunk << 16 | offset; written last, 0 for number 0 */
+    _Atomic(uint64_t) n_allocs, alloc_bytes;
+    _Atomic(uint64_t) n_frees, free_bytes;
+    _Atomic(uint32_t) n_temporary; /* freed before the thread's next allocation */
+    _Atomic(uint32_t)
+        peak; /* the number of the high-water mark that the two below are of; an older
+                 one than the header's: since then nothing changed, and live is peak */
+    _Atomic(int64_t) peak_blocks, peak_bytes;
+};
+
+/* A record of the log, aligned to 8; none goes over the end of a chunk. The stack's frames from the
+ * outermost on are the first n_shared of stack `base`, then rets[0 .. n). */
+struct cairn_heap_log {
+    uint32_t base; /* 0 if n_shared is */
+    uint16_t n_shared, n;
+    uint8_t end;    /* enum cairn_unwind_end: why there is none farther out */
+    uint8_t flags;  /* enum cairn_heap_log_flag */
+    uint16_t n_cut; /* frames that --depth cut off at the outer end, at most 65,535 */
+    uint32_t unused;
+    uint64_t rets[]; /* outermost first */
+};
+
+enum cairn_heap_log_flag {
+    CAIRN_HEAP_LOG_GUESSED = 1 /* there is a guessed frame among them */
+};
+
+/* What a thread has not handed in: a table by the low bits of the stack's number. */
+struct cairn_heap_delta {
+    uint32_t stack, n_temporary;
+    uint32_t n_allocs, n_frees;
+    uint64_t alloc_bytes, free_bytes;
+};
+
+struct cairn_heap_thread {
+    _Atomic(uint32_t) tid;       /* 0: nobody's at present; what is in it still counts */
+    uint32_t n_deltas;           /* a power of two */
+    _Atomic(int64_t) live_bytes; /* not yet in the header's */
+    uint64_t unused[6];
+    struct cairn_heap_delta deltas[];
+};
+
+/* The line of time; a block carries the number of the epoch that it was born in. Epochs last a
+ * second at first, longer the more there were, and end early where somebody sets a mark. */
+struct cairn_heap_epoch {
+    _Atomic(uint64_t) begin_ns;             /* CLOCK_MONOTONIC; written last */
+    _Atomic(int64_t) live_bytes, rss_bytes; /* when it began; -1: not known */
+    _Atomic(uint32_t) mark;                 /* the number of the mark that began it; 0: time did */
+    uint32_t unused;
+};
+
+/* A mapping of code that a stack went through: appended when it is first met, and again when
+ * another one lies there. Aligned to 8; none goes over the end of a chunk. */
+struct cairn_heap_module {
+    uint32_t bytes;         /* of the record; 0: there are no more in this chunk. Written last */
+    uint32_t epoch;         /* in which it was met */
+    uint64_t from, to, off; /* as /proc/PID/maps has it */
+    uint64_t inode;
+    uint32_t dev_major, dev_minor;
+    uint64_t generation;         /* modules that were unloaded before */
+    uint32_t n_build_id, n_path; /* bytes, behind the record: the build ID, then the path */
+};
+
+enum cairn_heap_flag {                       /* of the header */
+                       CAIRN_HEAP_LIVE = 1,  /* the process runs, as far as it says itself */
+                       CAIRN_HEAP_ENDED = 2, /* exit(3) was reached */
+                       CAIRN_HEAP_EXECED =
+                           4, /* it became another program, which has a file of its own */
+                       CAIRN_HEAP_FULL = 8, /* recording stopped: no room, see n_unrecorded */
+                       CAIRN_HEAP_STACKS_ON = 16,
+                       CAIRN_HEAP_MAPPINGS = 32 /* mmap(2) and its kin are recorded too */
+};
+
+/* What went wrong, counted; blocks and bytes of each are told at the end of every report. */
+enum cairn_heap_loss {
+    CAIRN_HEAP_LOSS_FULL,        /* blocks not recorded: --max-memory, the disk or a limit */
+    CAIRN_HEAP_LOSS_ADDRESS,     /* blocks above the table's width */
+    CAIRN_HEAP_LOSS_NO_STACK,    /* blocks recorded without their stack: a capture was under way */
+    CAIRN_HEAP_LOSS_STACKS_FULL, /* the same: there was no room for a new stack */
+    CAIRN_HEAP_LOSS_UNKNOWN,     /* frees of blocks that are not in the table: born before it */
+    CAIRN_HEAP_LOSS_INHERITED,   /* the same, in a child of fork: the parent's */
+    CAIRN_HEAP_LOSS_MISMATCHED,  /* new freed by free, malloc by delete, new[] by delete */
+    CAIRN_HEAP_LOSS_OVERLAP,     /* a block where another one is live: two in one granule */
+    CAIRN_HEAP_LOSSES = 16
+};
+
+struct cairn_heap_header {
+    char magic[10];
+    uint16_t version;
+    uint16_t machine; /* EM_* */
+    uint8_t word;     /* bytes of an address */
+    uint8_t granule_bits;
+    _Atomic(uint32_t) flags; /* enum cairn_heap_flag */
+    uint32_t pid, parent;    /* parent: whose state a fork left behind, 0: none */
+    uint64_t start_ticks;    /* field 22 of /proc/PID/stat (proc(5)): tells pids apart */
+    uint64_t begin_ns;       /* CLOCK_REALTIME when epoch 0 began */
+    uint64_t sample_bytes;   /* one block in so many bytes is recorded; 0: all */
+    uint32_t depth;          /* frames that are kept of a stack */
+    _Atomic(uint32_t) n_chunks;
+    uint32_t max_chunks;
+    _Atomic(uint32_t) n_stacks; /* numbers given out, 0 counted too */
+    _Atomic(uint32_t) epoch;    /* the present one */
+    _Atomic(uint32_t) n_marks;
+    _Atomic(uint32_t) peak;      /* the number of the high-water mark */
+    _Atomic(uint32_t) n_threads; /* that ever were */
+    _Atomic(int64_t) live_bytes, peak_bytes;
+    _Atomic(uint64_t) peak_ns; /* CLOCK_MONOTONIC */
+    _Atomic(uint64_t) loss_blocks[CAIRN_HEAP_LOSSES], loss_bytes[CAIRN_HEAP_LOSSES];
+    char command[256]; /* as /proc/PID/cmdline, cut */
+};
+
+_Static_assert(sizeof(struct cairn_heap_header) <= CAIRN_HEAP_HEADER_BYTES, "it has a page");
+_Static_assert(sizeof(struct cairn_heap_row) == 16, "as the table counts");
+_Static_assert(sizeof(struct cairn_heap_stack) == 64, "a cache line");
+_Static_assert(sizeof(struct cairn_heap_delta) == 32, "two of them a cache line");
+
+#endif /* CAIRN_RT_HEAP_STATE_H */
