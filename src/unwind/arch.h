@@ -63,20 +63,13 @@ struct cairn_unwind_arch {
      * writer does itself. */
     enum cairn_cfi_end (*run)(const struct cairn_cfi_program *program, void *writer);
 
-    /* Replaces `regs` by those of the caller; on anything but OK they are untouched. `is_leaf`: the
-     * innermost frame, or one that a signal interrupted. Registers that the rule does not speak of
-     * are not known afterwards, unless the rule tells them apart (arm's masks do). */
+    /* cairn_unwind_step() by a kind of the CPU's own. */
     enum cairn_arch_step (*step)(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
                                  bool swap, struct cairn_unwind_regs *regs);
 
     /* The address of code that a stored return address or pc stands for: without pointer
      * authentication (aarch64), without the Thumb bit (arm). */
     uint64_t (*code_address)(uint64_t stored);
-
-    /* Is `code`, what lies at an ip (16 bytes of it are enough), the return from a signal handler?
-     * Some of those trampolines have no CFI at all: where the rule of an exact or returned-to ip is
-     * NONE, this makes it CAIRN_RULE_SIGNAL. */
-    bool (*is_sigreturn)(struct cairn_span code);
 
     /* Does `code`, what lies at a return address (16 bytes of it are enough), end the thread by
      * exit(2)? That is where a thread's first function returns to: a frame without a rule there is
@@ -105,6 +98,13 @@ extern const struct cairn_unwind_arch cairn_unwind_arm;
 
 /* By EM_*; NULL: a CPU that the unwinder does not know. */
 const struct cairn_unwind_arch *cairn_unwind_arch_of(uint16_t machine);
+
+/* Replaces `regs` by those of the caller; on anything but OK they are untouched. `is_leaf`: the
+ * innermost frame, or one that a signal interrupted. Registers that the rule does not speak of are
+ * not known afterwards, unless the rule tells them apart (arm's masks do). */
+enum cairn_arch_step cairn_unwind_step(const struct cairn_unwind_arch *arch, uint32_t rule,
+                                       bool is_leaf, const struct cairn_memory *memory, bool swap,
+                                       struct cairn_unwind_regs *regs);
 
 static inline bool cairn_unwind_known(const struct cairn_unwind_regs *regs, unsigned reg)
 {

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
-/*
- * aarch64: AAPCS64, and DWARF for the Arm 64-bit Architecture (IHI 0057). The kernel's signal frame
- * (arch/arm64/kernel/signal.c, unchanged since Linux 3.7):
- *
- *     sp -> siginfo 128 | ucontext: flags, link, stack 40; sigmask 128; pad 8 | fault address 8
- *           | x0 .. x30 | sp | pc | pstate ...
- */
+/* aarch64: AAPCS64, and DWARF for the Arm 64-bit Architecture (IHI 0057). */
 #include <elf.h>
 
 #include "unwind/arch.h"
@@ -15,7 +9,6 @@
 #include "unwind/rule_aarch64.h"
 
 enum { FP = 29, LR = 30, SP = 31 };
-enum { SIGNAL_REGS = 128 + 40 + 128 + 8 + 8, SIGNAL_WORDS = 33 };
 
 /* Four levels of tables: what lies above is pointer authentication or a tag. Addresses of 52 bits
  * are only given to programs that ask for them (Linux, Documentation/arch/arm64/memory.rst). */
@@ -83,20 +76,6 @@ static bool read_words(const struct cairn_memory *memory, uint64_t va, size_t n,
     return true;
 }
 
-static enum cairn_arch_step step_signal(const struct cairn_memory *memory, bool swap,
-                                        struct cairn_unwind_regs *regs)
-{
-    uint64_t words[SIGNAL_WORDS];
-    if (!cairn_unwind_known(regs, SP))
-        return CAIRN_STEP_UNKNOWN;
-    if (!read_words(memory, regs->regs[SP] + SIGNAL_REGS, SIGNAL_WORDS, swap, words))
-        return CAIRN_STEP_UNREADABLE;
-    memcpy(regs->regs, words, (SP + 1) * sizeof *words); /* DWARF counts them as the kernel does */
-    regs->known = (UINT64_C(1) << (SP + 1)) - 1;
-    regs->ip = code_address(words[SP + 1]);
-    return CAIRN_STEP_OK;
-}
-
 /* Where the caller's x29 and return address lie, as bytes below the CFA; 0: in their registers. */
 struct places {
     uint64_t cfa, fp, ra;
@@ -128,9 +107,8 @@ static bool decode(uint32_t rule, struct places *ret)
     }
 }
 
-static enum cairn_arch_step step_frame(uint32_t rule, bool is_leaf,
-                                       const struct cairn_memory *memory, bool swap,
-                                       struct cairn_unwind_regs *regs)
+static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
+                                 bool swap, struct cairn_unwind_regs *regs)
 {
     struct places at;
     if (!decode(rule, &at))
@@ -155,31 +133,6 @@ static enum cairn_arch_step step_frame(uint32_t rule, bool is_leaf,
         cairn_unwind_set(regs, FP, fp);
     regs->ip = code_address(ra);
     return CAIRN_STEP_OK;
-}
-
-static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
-                                 bool swap, struct cairn_unwind_regs *regs)
-{
-    switch (cairn_rule_kind(rule)) {
-    case CAIRN_RULE_NONE:
-        return CAIRN_STEP_NO_RULE;
-    case CAIRN_RULE_OUTERMOST:
-        return CAIRN_STEP_OUTERMOST;
-    case CAIRN_RULE_SIDE:
-        return CAIRN_STEP_SIDE;
-    case CAIRN_RULE_SIGNAL:
-        return step_signal(memory, swap, regs);
-    default:
-        return step_frame(rule, is_leaf, memory, swap, regs);
-    }
-}
-
-/* mov x8, #139 (rt_sigreturn); svc #0: the vdso's and the C libraries', mostly without CFI (the
- * kernel's lost it in Linux 5.8). Code is little-endian on every aarch64. */
-static bool is_sigreturn(struct cairn_span code)
-{
-    static const uint8_t trampoline[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
-    return code.size >= sizeof trampoline && memcmp(code.data, trampoline, sizeof trampoline) == 0;
 }
 
 /* mov x8, #93 (exit); svc #0, with the status between them or before. */
@@ -235,7 +188,6 @@ const struct cairn_unwind_arch cairn_unwind_aarch64 = {
     .encode = encode,
     .step = step,
     .code_address = code_address,
-    .is_sigreturn = is_sigreturn,
     .ends_thread = ends_thread,
     .call = cairn_call_aarch64,
     .keeps_sp = keeps_sp,

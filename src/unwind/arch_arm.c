@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
-/*
- * 32-bit arm: AAPCS32, and DWARF for the Arm Architecture (IHI 0040). The kernel's signal frame
- * (arch/arm/kernel/signal.c, since Linux 2.6.18), of a handler with SA_SIGINFO and of one without:
- *
- *     sp -> [siginfo 128] | ucontext: flags, link, stack 20 | trap, error, oldmask 12
- *           | r0 .. r15 | cpsr ...
- */
+/* 32-bit arm: AAPCS32, and DWARF for the Arm Architecture (IHI 0040). */
 #include <elf.h>
 
 #include "unwind/arch.h"
@@ -15,11 +9,6 @@
 #include "unwind/rule_arm.h"
 
 enum { R4 = 4, R7 = 7, R11 = 11, SP = 13, LR = 14, PC = 15 };
-enum { SIGINFO = 128, SIGNAL_REGS = 20 + 12, SIGRETURN = 119, RT_SIGRETURN = 173, EXIT = 1 };
-
-/* What the kernel writes into the flags of a frame without siginfo; no signal has that number. */
-static const uint32_t NO_SIGINFO = 0x5ac3c35a;
-
 enum { R4_TO_R11 = 0xff0, KEPT = R4_TO_R11, POPPED = R4_TO_R11 | 1 << LR };
 
 static uint64_t code_address(uint64_t stored)
@@ -101,70 +90,14 @@ static bool read_words(const struct cairn_memory *memory, uint64_t va, size_t n,
     return true;
 }
 
-/* The system call that `code` makes at once; 0: none. That is mov r7, #number; svc, and code is
- * little-endian but on machines that are long gone. */
-static unsigned trampoline_call(struct cairn_span code)
-{
-    const uint8_t *c = code.data;
-    if (code.size >= 8 && c[1] == 0x70 && c[2] == 0xa0 && c[3] == 0xe3 && c[7] == 0xef)
-        return c[0];
-    if (code.size >= 4 && c[1] == 0x27 && c[2] == 0x00 && c[3] == 0xdf) /* Thumb, short and long */
-        return c[0];
-    if (code.size >= 6 && c[0] == 0x4f && c[1] == 0xf0 && c[3] == 0x07 && c[5] == 0xdf)
-        return c[2];
-    return 0;
-}
-
-static bool ends_thread(struct cairn_span code)
-{
-    return trampoline_call(code) == EXIT;
-}
-
-static bool is_sigreturn(struct cairn_span code)
-{
-    unsigned number = trampoline_call(code);
-    return number == SIGRETURN || number == RT_SIGRETURN;
-}
-
-/* Which of its two frames did the kernel make? */
-static bool has_siginfo(const struct cairn_memory *memory, bool swap,
-                        const struct cairn_unwind_regs *regs)
-{
-    uint8_t code[8];
-    uint32_t flags;
-    if (memory->read(memory->ctx, regs->ip, code, sizeof code)) {
-        unsigned number = trampoline_call((struct cairn_span){code, sizeof code});
-        if (number == SIGRETURN || number == RT_SIGRETURN)
-            return number == RT_SIGRETURN;
-    }
-    return !read_words(memory, regs->regs[SP], 1, swap, &flags) || flags != NO_SIGINFO;
-}
-
-static enum cairn_arch_step step_signal(const struct cairn_memory *memory, bool swap,
-                                        struct cairn_unwind_regs *regs)
-{
-    uint32_t words[PC + 1];
-    if (!cairn_unwind_known(regs, SP))
-        return CAIRN_STEP_UNKNOWN;
-    uint64_t at = regs->regs[SP] + SIGNAL_REGS + (has_siginfo(memory, swap, regs) ? SIGINFO : 0);
-    if (!read_words(memory, at, PC + 1, swap, words))
-        return CAIRN_STEP_UNREADABLE;
-    regs->known = 0;
-    for (unsigned reg = 0; reg < PC; reg++)
-        cairn_unwind_set(regs, reg, words[reg]);
-    regs->ip = code_address(words[PC]);
-    return CAIRN_STEP_OK;
-}
-
 static unsigned base_of(uint32_t rule)
 {
     unsigned kind = cairn_rule_kind(rule);
     return kind == CAIRN_ARM_R7 ? R7 : kind == CAIRN_ARM_R11 ? R11 : SP;
 }
 
-static enum cairn_arch_step step_frame(uint32_t rule, bool is_leaf,
-                                       const struct cairn_memory *memory, bool swap,
-                                       struct cairn_unwind_regs *regs)
+static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
+                                 bool swap, struct cairn_unwind_regs *regs)
 {
     if (cairn_rule_kind(rule) > CAIRN_ARM_SP_FAR)
         return CAIRN_STEP_NO_RULE;
@@ -196,21 +129,19 @@ static enum cairn_arch_step step_frame(uint32_t rule, bool is_leaf,
     return CAIRN_STEP_OK;
 }
 
-static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
-                                 bool swap, struct cairn_unwind_regs *regs)
+/* mov r7, #1 (exit); svc #0: A32, T32 short and long. */
+static bool ends_thread(struct cairn_span code)
 {
-    switch (cairn_rule_kind(rule)) {
-    case CAIRN_RULE_NONE:
-        return CAIRN_STEP_NO_RULE;
-    case CAIRN_RULE_OUTERMOST:
-        return CAIRN_STEP_OUTERMOST;
-    case CAIRN_RULE_SIDE:
-        return CAIRN_STEP_SIDE;
-    case CAIRN_RULE_SIGNAL:
-        return step_signal(memory, swap, regs);
-    default:
-        return step_frame(rule, is_leaf, memory, swap, regs);
-    }
+    static const uint8_t codes[][8] = {
+        {0x01, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef},
+        {0x01, 0x27, 0x00, 0xdf},
+        {0x4f, 0xf0, 0x01, 0x07, 0x00, 0xdf},
+    };
+    static const size_t sizes[] = {8, 4, 6};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (code.size >= sizes[i] && memcmp(code.data, codes[i], sizes[i]) == 0)
+            return true;
+    return false;
 }
 
 /* clang's (AAPCS32, 6.2.1.4) has the record where the register points; GCC's, in A32, a word below.
@@ -238,7 +169,6 @@ const struct cairn_unwind_arch cairn_unwind_arm = {
     .encode = encode,
     .step = step,
     .code_address = code_address,
-    .is_sigreturn = is_sigreturn,
     .ends_thread = ends_thread,
     .call = cairn_call_arm,
     .fp_regs = {R11, R7}, /* Thumb's is r7 */

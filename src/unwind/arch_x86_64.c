@@ -190,22 +190,6 @@ static bool read_word(const struct cairn_memory *memory, bool swap, uint64_t va,
     return true;
 }
 
-/* Every register, out of struct rt_sigframe. */
-static enum cairn_arch_step step_signal(const struct cairn_memory *memory, bool swap,
-                                        struct cairn_unwind_regs *regs)
-{
-    static const uint8_t order[] = {R8,  R8 + 1, R8 + 2, R8 + 3, R12, R12 + 1, R12 + 2, R15, RDI,
-                                    RSI, RBP,    RBX,    RDX,    RAX, RCX,     RSP,     RIP};
-    uint64_t saved[sizeof order];
-    if (!memory->read(memory->ctx, regs->regs[RSP] + CAIRN_X86_64_SIGNAL_GREGS, saved,
-                      sizeof saved))
-        return CAIRN_STEP_UNREADABLE;
-    for (unsigned i = 0; i < sizeof order; i++)
-        cairn_unwind_set(regs, order[i], swap ? __builtin_bswap64(saved[i]) : saved[i]);
-    regs->ip = regs->regs[RIP];
-    return CAIRN_STEP_OK;
-}
-
 static enum cairn_arch_step find_cfa(uint32_t rule, const struct cairn_memory *memory, bool swap,
                                      const struct cairn_unwind_regs *regs, uint64_t *ret_cfa)
 {
@@ -236,16 +220,19 @@ static enum cairn_arch_step find_cfa(uint32_t rule, const struct cairn_memory *m
     }
 }
 
-static enum cairn_arch_step step_frame(uint32_t rule, const struct cairn_memory *memory, bool swap,
-                                       struct cairn_unwind_regs *regs)
+static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
+                                 bool swap, struct cairn_unwind_regs *regs)
 {
+    (void)is_leaf; /* a call pushes the return address: it lies in memory at once */
     bool fp_known = cairn_unwind_known(regs, RBP);
     uint64_t cfa, ip, fp = regs->regs[RBP];
     uint32_t slot =
         cairn_rule_kind(rule) == CAIRN_X86_64_PLT ? CAIRN_X86_64_FP_SAME : cairn_x86_64_fp(rule);
-    enum cairn_arch_step step = find_cfa(rule, memory, swap, regs, &cfa);
-    if (step != CAIRN_STEP_OK)
-        return step;
+    if (!cairn_unwind_known(regs, RSP))
+        return CAIRN_STEP_UNKNOWN;
+    enum cairn_arch_step result = find_cfa(rule, memory, swap, regs, &cfa);
+    if (result != CAIRN_STEP_OK)
+        return result;
     if (cfa <= regs->regs[RSP] || cfa % 8)
         return CAIRN_STEP_BAD_CFA;
     if (!read_word(memory, swap, cfa - 8, &ip))
@@ -265,33 +252,9 @@ static enum cairn_arch_step step_frame(uint32_t rule, const struct cairn_memory 
     return CAIRN_STEP_OK;
 }
 
-static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
-                                 bool swap, struct cairn_unwind_regs *regs)
-{
-    (void)is_leaf; /* a call pushes the return address: it lies in memory at once */
-    unsigned kind = cairn_rule_kind(rule);
-    if (kind == CAIRN_RULE_OUTERMOST)
-        return CAIRN_STEP_OUTERMOST;
-    if (kind == CAIRN_RULE_SIDE)
-        return CAIRN_STEP_SIDE;
-    if (kind == CAIRN_RULE_NONE)
-        return CAIRN_STEP_NO_RULE;
-    if (!cairn_unwind_known(regs, RSP))
-        return CAIRN_STEP_UNKNOWN;
-    return kind == CAIRN_RULE_SIGNAL ? step_signal(memory, swap, regs)
-                                     : step_frame(rule, memory, swap, regs);
-}
-
 static uint64_t code_address(uint64_t stored)
 {
     return stored;
-}
-
-/* mov $15, %rax (rt_sigreturn); syscall: glibc's and musl's. */
-static bool is_sigreturn(struct cairn_span code)
-{
-    static const uint8_t trampoline[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    return code.size >= sizeof trampoline && memcmp(code.data, trampoline, sizeof trampoline) == 0;
 }
 
 /* mov $60 (exit) into eax or al, then syscall, at once (glibc, musl). */
@@ -330,7 +293,6 @@ const struct cairn_unwind_arch cairn_unwind_x86_64 = {
     .run = run,
     .step = step,
     .code_address = code_address,
-    .is_sigreturn = is_sigreturn,
     .ends_thread = ends_thread,
     .call = cairn_call_x86_64,
     .fp_regs = {RBP, RBP},

@@ -18,6 +18,7 @@
 #include "unwind/local_stack.h"
 #include "unwind/modules.h"
 #include "unwind/rule_arm.h"
+#include "unwind/sigframe.h"
 
 enum {
     NEAR_BYTES = 1 << 20, /* above what is known: the same stack, page by page */
@@ -99,22 +100,20 @@ static int how_of(unsigned kind)
 
 /* The trampoline that a handler returns to, where the C library describes it not; or the system
  * call that is its second instruction. */
-static bool is_trampoline(const struct walk *w)
+static enum cairn_sigframe trampoline(const struct walk *w)
 {
-    uint8_t code[CODE_BYTES];
-    for (uintptr_t before = 0; before <= (w->is_exact ? 4 : 0); before += 2)
-        if (cairn_self_read((uintptr_t)w->regs.ip - before, code, sizeof(code)) &&
-            cairn_local_arch->is_sigreturn((struct cairn_span){code, sizeof(code)}))
-            return true;
-    return false;
+    enum cairn_sigframe kind = CAIRN_SIGFRAME_NONE;
+    for (uintptr_t before = 0; kind == CAIRN_SIGFRAME_NONE && before <= (w->is_exact ? 4 : 0);
+         before += 2)
+        kind = cairn_sigframe_at(cairn_local_arch, &cairn_self_memory, w->regs.ip - before);
+    return kind;
 }
 
-static enum cairn_arch_step step_signal(struct walk *w)
+static enum cairn_arch_step step_signal(struct walk *w, enum cairn_sigframe kind)
 {
     const struct cairn_memory memory = {read_stack, &w->stack};
     w->how = CAIRN_HOW_SIGNAL;
-    return cairn_local_arch->step(cairn_rule_make(CAIRN_RULE_SIGNAL, 0), w->is_exact, &memory,
-                                  false, &w->regs);
+    return cairn_sigframe_step(cairn_local_arch, kind, &memory, false, &w->regs);
 }
 
 /* `stored`: a return address as it lies in memory, or in the link register. */
@@ -165,8 +164,9 @@ static enum cairn_arch_step step_unruled(struct walk *w)
     const struct cairn_unwind_arch *arch = cairn_local_arch;
     struct cairn_local_module module;
     unsigned bits = CAIRN_LOCAL_KEEPS_FP;
-    if (is_trampoline(w))
-        return step_signal(w);
+    enum cairn_sigframe kind = trampoline(w);
+    if (kind != CAIRN_SIGFRAME_NONE)
+        return step_signal(w, kind);
     if (cairn_modules_find(lookup_va(w), &module))
         bits = cairn_local_kept(&module);
     if (is_first(w, bits))
@@ -213,7 +213,7 @@ static enum cairn_arch_step step_arm_leaf(struct walk *w, uint32_t rule)
     const struct cairn_unwind_arch *arch = cairn_local_arch;
     const struct cairn_memory memory = {read_stack, &w->stack};
     struct cairn_unwind_regs all = w->regs, pushed = w->regs;
-    enum cairn_arch_step done = arch->step(rule, true, &memory, false, &all);
+    enum cairn_arch_step done = cairn_unwind_step(arch, rule, true, &memory, false, &all);
     uint64_t ret = arch->code_address(w->regs.regs[arch->ra]);
     struct cairn_local_row found;
     if (cairn_local_row_find(lookup_va(w), &found) != CAIRN_LOCAL_RULE)
@@ -225,12 +225,13 @@ static enum cairn_arch_step step_arm_leaf(struct walk *w, uint32_t rule)
         if (done != CAIRN_STEP_OK)
             return done;
         w->regs = all;
-        bool is_sound = is_behind_call(all.ip) || is_behind_call(all.ip | 1) || is_trampoline(w);
+        bool is_sound = is_behind_call(all.ip) || is_behind_call(all.ip | 1) ||
+                        trampoline(w) != CAIRN_SIGFRAME_NONE;
         return is_sound ? CAIRN_STEP_OK : CAIRN_STEP_NO_RULE;
     }
     uint32_t pops = cairn_arm_rule(CAIRN_ARM_SP, 0, cairn_arm_mask(rule), 0);
-    if (arch->step(pops, true, &memory, false, &pushed) == CAIRN_STEP_OK && pushed.ip == ret &&
-        cairn_arm_mask(rule)) {
+    if (cairn_unwind_step(arch, pops, true, &memory, false, &pushed) == CAIRN_STEP_OK &&
+        pushed.ip == ret && cairn_arm_mask(rule)) {
         w->regs = pushed;
         return CAIRN_STEP_OK;
     }
@@ -251,13 +252,15 @@ static enum cairn_arch_step step(struct walk *w)
         return step_unruled(w);
     /* A handler returns to the trampoline's first instruction: the byte before is another's. */
     if (!w->is_exact &&
-        cairn_rule_kind(cairn_local_cache_rule((uintptr_t)w->regs.ip)) == CAIRN_RULE_NONE &&
-        is_trampoline(w))
-        return step_signal(w);
+        cairn_rule_kind(cairn_local_cache_rule((uintptr_t)w->regs.ip)) == CAIRN_RULE_NONE) {
+        enum cairn_sigframe sigframe = trampoline(w);
+        if (sigframe != CAIRN_SIGFRAME_NONE)
+            return step_signal(w, sigframe);
+    }
     w->how = how_of(kind);
     if (cairn_local_arch->machine == EM_ARM && w->is_exact && kind >= CAIRN_RULE_OF_CPU)
         return step_arm_leaf(w, rule);
-    return cairn_local_arch->step(rule, w->is_exact, &memory, false, &w->regs);
+    return cairn_unwind_step(cairn_local_arch, rule, w->is_exact, &memory, false, &w->regs);
 }
 
 static void put_frame(const struct walk *w, struct cairn_local_out *out)

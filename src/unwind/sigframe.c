@@ -8,6 +8,10 @@
 
 enum { CODE_MAX = 12, WORDS_MAX = 34 };
 
+/* What arm's kernel writes into the flags of a frame without siginfo (arch/arm/kernel/signal.c,
+ * since Linux 2.6.18); no signal has that number. */
+static const uint32_t NO_SIGINFO = 0x5ac3c35a;
+
 struct pattern {
     uint16_t machine;
     uint8_t kind, size; /* enum cairn_sigframe; bytes of code */
@@ -26,6 +30,10 @@ static const struct pattern patterns[] = {
     /* mov r7,#119 or #173; svc #0: A32, T32 short and long */
     {EM_ARM, CAIRN_SIGFRAME_PLAIN, 8, {0x77, 0x70, 0xa0, 0xe3, 0, 0, 0, 0xef}},
     {EM_ARM, CAIRN_SIGFRAME_RT, 8, {0xad, 0x70, 0xa0, 0xe3, 0, 0, 0, 0xef}},
+    /* with svc 0x900000 + the number: the kernel's own, which serve the ABI of before 2005 as well
+     */
+    {EM_ARM, CAIRN_SIGFRAME_PLAIN, 8, {0x77, 0x70, 0xa0, 0xe3, 0x77, 0, 0x90, 0xef}},
+    {EM_ARM, CAIRN_SIGFRAME_RT, 8, {0xad, 0x70, 0xa0, 0xe3, 0xad, 0, 0x90, 0xef}},
     {EM_ARM, CAIRN_SIGFRAME_PLAIN, 4, {0x77, 0x27, 0, 0xdf}},
     {EM_ARM, CAIRN_SIGFRAME_RT, 4, {0xad, 0x27, 0, 0xdf}},
     {EM_ARM, CAIRN_SIGFRAME_PLAIN, 6, {0x4f, 0xf0, 0x77, 0x07, 0, 0xdf}},
@@ -96,6 +104,22 @@ static const struct layout *layout_of(uint16_t machine)
     }
 }
 
+enum cairn_sigframe cairn_sigframe_which(const struct cairn_unwind_arch *arch,
+                                         const struct cairn_memory *memory, bool swap,
+                                         const struct cairn_unwind_regs *regs)
+{
+    const struct layout *layout = layout_of(arch->machine);
+    uint8_t raw[4];
+    if (!layout || layout->off[CAIRN_SIGFRAME_PLAIN] == layout->off[CAIRN_SIGFRAME_RT])
+        return CAIRN_SIGFRAME_RT;
+    enum cairn_sigframe kind = cairn_sigframe_at(arch, memory, regs->ip);
+    if (kind != CAIRN_SIGFRAME_NONE || arch->machine != EM_ARM ||
+        !memory->read(memory->ctx, regs->regs[arch->sp], raw, sizeof raw))
+        return kind != CAIRN_SIGFRAME_NONE ? kind : CAIRN_SIGFRAME_RT;
+    struct cairn_reader r = cairn_reader_of((struct cairn_span){raw, sizeof raw}, swap);
+    return cairn_reader_u32(&r) == NO_SIGINFO ? CAIRN_SIGFRAME_PLAIN : CAIRN_SIGFRAME_RT;
+}
+
 enum cairn_arch_step cairn_sigframe_step(const struct cairn_unwind_arch *arch,
                                          enum cairn_sigframe kind,
                                          const struct cairn_memory *memory, bool swap,
@@ -126,6 +150,8 @@ enum cairn_arch_step cairn_sigframe_step(const struct cairn_unwind_arch *arch,
         else if (layout->regs[i] != SKIP)
             cairn_unwind_set(&next, layout->regs[i], value);
     }
+    if (!arch->ra_in_reg) /* the column of the return address is the pc's own */
+        cairn_unwind_set(&next, arch->ra, next.ip);
     *regs = next;
     return CAIRN_STEP_OK;
 }

@@ -36,7 +36,7 @@ static void step(const struct cairn_unwind_arch *arch, uint32_t rule)
         for (unsigned i = 0; i < CAIRN_CFI_REGS; i++)
             regs.regs[i] = sp + 8 * i;
         before = regs;
-        if (arch->step(rule, sp & 1, &memory, false, &regs) != CAIRN_STEP_OK &&
+        if (cairn_unwind_step(arch, rule, sp & 1, &memory, false, &regs) != CAIRN_STEP_OK &&
             memcmp(&regs, &before, sizeof regs) != 0)
             __builtin_trap();
     }

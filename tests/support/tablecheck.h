@@ -103,7 +103,7 @@ static inline bool test_table_step(struct test_table_check *c, const struct cair
         return true;
     }
     c->n_stepped++;
-    return arch->step(rule, true, &memory, false, &by_rule) == stepped &&
+    return cairn_unwind_step(arch, rule, true, &memory, false, &by_rule) == stepped &&
            (stepped != CAIRN_STEP_OK ||
             (by_rule.ip == by_row.ip && by_rule.regs[arch->sp] == by_row.regs[arch->sp] &&
              by_rule.regs[arch->fp] == by_row.regs[arch->fp]));

@@ -96,13 +96,13 @@ static void x86_64(void **state)
                                        .cx = 102,
                                        .sp = 107,
                                        .ip = 999};
-    const uint64_t expected[] = {100, 101, 102, 103, 104, 105, 106, 107,
-                                 108, 109, 110, 111, 112, 113, 114, 115};
+    const uint64_t expected[] = {100, 101, 102, 103, 104, 105, 106, 107, 108,
+                                 109, 110, 111, 112, 113, 114, 115, 999};
     memcpy(t.stack, &frame, sizeof frame);
     struct cairn_unwind_regs regs =
         step(EM_X86_64, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9, CAIRN_SIGFRAME_RT);
     assert_int_equal(regs.ip, 999);
-    assert_regs(&regs, expected, 16);
+    assert_regs(&regs, expected, 17); /* the pc's column too: stubs of the PLT count from it */
     (void)step(EM_X86_64, "\xb8\x0f\0\0\0\x0f\x05", 7, CAIRN_SIGFRAME_RT);
 }
 
@@ -164,11 +164,13 @@ static void arm(void **state)
     assert_int_equal(regs.ip, 998);
     assert_regs(&regs, expected, 15);
     (void)step(EM_ARM, "\x77\x27\0\xdf", 4, CAIRN_SIGFRAME_PLAIN);
+    (void)step(EM_ARM, "\x77\x70\xa0\xe3\x77\0\x90\xef", 8, CAIRN_SIGFRAME_PLAIN);
     memcpy(t.stack, &rt, sizeof rt);
     regs = step(EM_ARM, "\xad\x70\xa0\xe3\0\0\0\xef", 8, CAIRN_SIGFRAME_RT);
     assert_int_equal(regs.ip, 998);
     assert_regs(&regs, expected, 15);
     (void)step(EM_ARM, "\xad\x27\0\xdf", 4, CAIRN_SIGFRAME_RT);
+    (void)step(EM_ARM, "\xad\x70\xa0\xe3\xad\0\x90\xef", 8, CAIRN_SIGFRAME_RT);
     (void)step(EM_ARM, "\x4f\xf0\xad\x07\0\xdf", 6, CAIRN_SIGFRAME_RT);
 }
 
