@@ -129,7 +129,9 @@ struct cairn_heap_stack {
 };
 
 /* A record of the log, aligned to 8; none goes over the end of a chunk. The stack's frames from the
- * outermost on are the first n_shared of stack `base`, then rets[0 .. n). */
+ * outermost on are the first n_shared of stack `base`, then rets[0 .. n). The base is the stack in
+ * whose own record the last of these shared frames lies: base < this number, and the base's
+ * n_shared is less than this one's; so no chain of bases is longer than a stack is deep. */
 struct cairn_heap_log {
     uint32_t base; /* 0 if n_shared is */
     uint16_t n_shared, n;
@@ -169,14 +171,16 @@ struct cairn_heap_epoch {
 };
 
 /* A mapping of code that a stack went through: appended when it is first met, and again when
- * another one lies there. Aligned to 8; none goes over the end of a chunk. */
+ * another one lies there. An address of stack s is in the last record that covers it and has
+ * first_stack <= s; so what was unloaded keeps its names, if stacks from before are not equal to
+ * those from after (their hash holds the generation). Aligned to 8; none goes over the end of a
+ * chunk. */
 struct cairn_heap_module {
     uint32_t bytes;         /* of the record; 0: there are no more in this chunk. Written last */
-    uint32_t epoch;         /* in which it was met */
+    uint32_t first_stack;   /* n_stacks when it was appended */
     uint64_t from, to, off; /* as /proc/PID/maps has it */
     uint64_t inode;
     uint32_t dev_major, dev_minor;
-    uint64_t generation;         /* modules that were unloaded before */
     uint32_t n_build_id, n_path; /* bytes, behind the record: the build ID, then the path */
 };
 
