@@ -92,6 +92,11 @@ static int by_cairn(uintptr_t *ips, int max)
     return (int)cairn_unwind_here(ips, (size_t)max, NULL);
 }
 
+static int by_cairn_frame_pointers(uintptr_t *ips, int max)
+{
+    return (int)cairn_unwind_frame_pointers(ips, (size_t)max, NULL);
+}
+
 /* As the heap tracker does it: the frames stay where they are. */
 static int by_cairn_in_place(uintptr_t *ips, int max)
 {
@@ -113,6 +118,7 @@ static const struct way {
     {"unw_step", by_unw_step, 20, true},
     {"unw_backtrace", by_libunwind, 1, true},
     {"frame pointers", by_frame_pointers, 1, false},
+    {"cairn, checked fp", by_cairn_frame_pointers, 10, false},
     {"cairn", by_cairn, 1, true},
     {"cairn, in place", by_cairn_in_place, 1, false},
 };

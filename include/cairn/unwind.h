@@ -103,6 +103,22 @@ CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, 
                                       struct cairn_unwind_info *ret_info);
 
 /*
+ * The same two by frame pointers alone, as profilers without tables walk: for comparison, and where
+ * everything is built with -fno-omit-frame-pointer. Every record is checked: aligned, above the one
+ * before, within 8 MiB of it, readable, its return address in memory of code and behind a call. A
+ * function that keeps no frame pointer hides its caller or ends the walk; one that was interrupted
+ * in its prologue or epilogue hides its caller, too. CAIRN_END_OUTERMOST where the chain ends with
+ * 0, as the ABIs say; CAIRN_END_NO_RULE where a record is not to be believed.
+ *
+ * Signal-safe, thread-safe, remembers nothing; some system calls a frame, about a microsecond.
+ */
+CAIRN_API size_t cairn_unwind_frame_pointers(uintptr_t *ret_ips, size_t max,
+                                             struct cairn_unwind_info *ret_info);
+CAIRN_API size_t cairn_unwind_frame_pointers_context(const void *ucontext, uintptr_t *ret_ips,
+                                                     size_t max,
+                                                     struct cairn_unwind_info *ret_info);
+
+/*
  * Takes the list of modules anew and forgets every rule that was looked up. Not signal-safe: it
  * asks the loader, and may wait for it. Thread-safe.
  *

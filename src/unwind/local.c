@@ -21,19 +21,19 @@ static void start_at(const struct cairn_local_regs *at, struct cairn_local_start
     cairn_local_here_regs(at->sp, at->fp, &ret_start->regs);
 }
 
-static void set_info(const struct cairn_local_out *out, struct cairn_unwind_info *ret_info)
+void cairn_local_set_info(int end, uint32_t n_guessed, struct cairn_unwind_info *ret_info)
 {
     struct cairn_unwind_info info = {
         .size = ret_info->size,
         .how = ret_info->how,
-        .end = out->end,
-        .n_guessed = out->n_guessed,
+        .end = end,
+        .n_guessed = n_guessed,
         .generation = atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed),
     };
     memcpy(ret_info, &info, info.size < sizeof(info) ? info.size : sizeof(info));
 }
 
-static uint8_t *how_of(const struct cairn_unwind_info *info)
+uint8_t *cairn_local_how_of(const struct cairn_unwind_info *info)
 {
     return info && info->size >= offsetof(struct cairn_unwind_info, end) ? info->how : NULL;
 }
@@ -71,7 +71,7 @@ __attribute__((hot)) size_t cairn_local_here(uintptr_t *ret_ips, size_t max, voi
                                              uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
     struct cairn_local_regs at = {ret, sp, fp};
-    struct cairn_local_out out = {.ips = ret_ips, .how = how_of(ret_info), .max = max};
+    struct cairn_local_out out = {.ips = ret_ips, .how = cairn_local_how_of(ret_info), .max = max};
     struct cairn_local_result result;
     struct cairn_local_state *state = cairn_local_state_enter(sp);
     if (__builtin_expect(state && cairn_local_fast_walk(state, &at, ret_ips, max, &result), 1))
@@ -81,7 +81,7 @@ __attribute__((hot)) size_t cairn_local_here(uintptr_t *ret_ips, size_t max, voi
     if (state)
         cairn_local_state_leave(state);
     if (ret_info)
-        set_info(&out, ret_info);
+        cairn_local_set_info(out.end, out.n_guessed, ret_info);
     return out.n;
 }
 
@@ -89,11 +89,11 @@ CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, 
                                       struct cairn_unwind_info *ret_info)
 {
     struct cairn_local_start start = {.is_exact = true};
-    struct cairn_local_out out = {.ips = ret_ips, .how = how_of(ret_info), .max = max};
+    struct cairn_local_out out = {.ips = ret_ips, .how = cairn_local_how_of(ret_info), .max = max};
     cairn_local_context_regs(ucontext, &start.regs);
     cairn_local_slow_walk(&start, &out);
     if (ret_info)
-        set_info(&out, ret_info);
+        cairn_local_set_info(out.end, out.n_guessed, ret_info);
     return out.n;
 }
 

@@ -46,8 +46,17 @@ struct cairn_local_frame_at {
 bool cairn_local_capture(const struct cairn_local_frame_at *at,
                          struct cairn_local_capture *ret_capture);
 
-/* cairn_unwind_here() by the name that its entry in assembly jumps to. */
+struct cairn_unwind_info;
+/* Where the caller wants to know how its frames were found; NULL: nowhere. Accepts NULL. */
+uint8_t *cairn_local_how_of(const struct cairn_unwind_info *info);
+/* As much as its .size has room for. */
+void cairn_local_set_info(int end, uint32_t n_guessed, struct cairn_unwind_info *ret_info);
+
+/* cairn_unwind_here() and cairn_unwind_frame_pointers() by the names that their entries in assembly
+ * jump to. */
 size_t cairn_local_here(uintptr_t *ret_ips, size_t max, void *ret_info, uintptr_t ret, uintptr_t sp,
                         uintptr_t fp);
+size_t cairn_local_frame_pointers(uintptr_t *ret_ips, size_t max, void *ret_info, uintptr_t ret,
+                                  uintptr_t sp, uintptr_t fp);
 
 #endif /* CAIRN_UNWIND_LOCAL_H */

@@ -6,19 +6,23 @@
  */
     .text
 
-/* size_t cairn_unwind_here(ips, max, info): the caller's pc, sp and x29 go along. */
-    .globl cairn_unwind_here
-    .type cairn_unwind_here, %function
+/* size_t name(ips, max, info): the caller's pc, sp and x29 go along. */
+    .macro entry name, to
+    .globl \name
+    .type \name, %function
     .p2align 4
-cairn_unwind_here:
+\name:
     .cfi_startproc
     hint #34
     mov x3, x30
     mov x4, sp
     mov x5, x29
-    b cairn_local_here
+    b \to
     .cfi_endproc
-    .size cairn_unwind_here, . - cairn_unwind_here
+    .size \name, . - \name
+    .endm
+    entry cairn_unwind_here, cairn_local_here
+    entry cairn_unwind_frame_pointers, cairn_local_frame_pointers
 
 /* void cairn_local_save_regs(uint64_t *): DWARF's numbers are the places; pc at 34. */
     .globl cairn_local_save_regs

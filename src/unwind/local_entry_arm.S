@@ -7,12 +7,12 @@
     .arm
     .text
 
-/* size_t cairn_unwind_here(ips, max, info): the caller's pc and sp go along, and where its r4 to
- * r11 are. */
-    .globl cairn_unwind_here
-    .type cairn_unwind_here, %function
+/* size_t name(ips, max, info): the caller's pc and sp go along, and where its r4 to r11 are. */
+    .macro entry name, to
+    .globl \name
+    .type \name, %function
     .p2align 2
-cairn_unwind_here:
+\name:
     .fnstart
     .save {r4-r11, lr}
     push {r4-r11, lr}
@@ -23,11 +23,14 @@ cairn_unwind_here:
     add r12, sp, #12
     str r12, [sp, #4]
     mov r3, lr
-    bl cairn_local_here
+    bl \to
     add sp, sp, #12
     pop {r4-r11, pc}
     .fnend
-    .size cairn_unwind_here, . - cairn_unwind_here
+    .size \name, . - \name
+    .endm
+    entry cairn_unwind_here, cairn_local_here
+    entry cairn_unwind_frame_pointers, cairn_local_frame_pointers
 
 /* void cairn_local_save_regs(uint64_t *): DWARF's numbers are the places. */
     .globl cairn_local_save_regs

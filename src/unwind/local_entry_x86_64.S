@@ -5,19 +5,23 @@
  */
     .text
 
-/* size_t cairn_unwind_here(ips, max, info): the caller's pc, rsp and rbp go along. */
-    .globl cairn_unwind_here
-    .type cairn_unwind_here, @function
+/* size_t name(ips, max, info): the caller's pc, rsp and rbp go along. */
+    .macro entry name, to
+    .globl \name
+    .type \name, @function
     .p2align 4
-cairn_unwind_here:
+\name:
     .cfi_startproc
     endbr64
     movq (%rsp), %rcx
     leaq 8(%rsp), %r8
     movq %rbp, %r9
-    jmp cairn_local_here
+    jmp \to
     .cfi_endproc
-    .size cairn_unwind_here, . - cairn_unwind_here
+    .size \name, . - \name
+    .endm
+    entry cairn_unwind_here, cairn_local_here
+    entry cairn_unwind_frame_pointers, cairn_local_frame_pointers
 
 /* void cairn_local_save_regs(uint64_t *): DWARF's numbers are the places. */
     .globl cairn_local_save_regs
