@@ -37,7 +37,7 @@ struct walk {
     struct cairn_local_stack stack;
 };
 
-/* Others' frames: see local_fast_x86_64.c. */
+/* Others' frames: see local_fast.c. */
 __attribute__((no_sanitize("address", "thread"))) static void copy(uintptr_t from, uint8_t *to,
                                                                    size_t size)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
+#include "unwind/local_fast.h"
+
 #include <cairn/unwind.h>
 
 #include "unwind/local_cache.h"
-#include "unwind/local_fast.h"
-#include "unwind/rule_x86_64.h"
+#include "unwind/local_fast_cpu.h"
 
 /* A walker reads the frames of others: their padding, which ASan has poisoned, and words that other
  * threads write through pointers they were given, which TSan would call a race. What it reads
@@ -12,7 +13,7 @@
 #define READS_FRAMES __attribute__((no_sanitize("address", "thread"), always_inline)) static inline
 #define WALKS_FRAMES __attribute__((no_sanitize("address", "thread")))
 
-enum { N = CAIRN_LOCAL_FRAMES };
+enum { N = CAIRN_LOCAL_FRAMES, WORD = sizeof(uintptr_t) };
 
 /* A walk on its way. */
 struct walk {
@@ -38,8 +39,8 @@ READS_FRAMES uintptr_t word_at(uintptr_t va)
 /* Is the word at `va` one that may be read? What the walk has reached lies below stack.high. */
 READS_FRAMES bool may_read(const struct cairn_local_state *state, uintptr_t va)
 {
-    return va - state->hot.stack.low < state->hot.stack.high - state->hot.stack.low - 7 &&
-           va % 8 == 0;
+    return va - state->hot.stack.low < state->hot.stack.high - state->hot.stack.low - (WORD - 1) &&
+           va % WORD == 0;
 }
 
 READS_FRAMES bool frame_pointer(const struct walk *w, uintptr_t *ret_fp)
@@ -56,7 +57,13 @@ READS_FRAMES bool frame_pointer(const struct walk *w, uintptr_t *ret_fp)
 /* The frame at `place`, which is proven, is the one that `slot`'s word returns to now. */
 READS_FRAMES bool has_rule(uintptr_t ret, uint32_t rule)
 {
-    return cairn_x86_64_is_plain(rule) && cairn_local_cache_has(ret - 1, rule);
+    return cairn_fast_is_plain(rule) && cairn_local_cache_has(cairn_fast_lookup_va(ret), rule);
+}
+
+/* Where the return address into a frame lies: kept where it is not the same distance everywhere. */
+READS_FRAMES uintptr_t slot_of(const struct cairn_local_frame *frame)
+{
+    return frame->sp - CAIRN_FAST_RA;
 }
 
 /* The first frame of [frame, end) to which its callee returns no more; `end`: none. What is found
@@ -67,12 +74,12 @@ find_changed(struct cairn_local_frame *frame, const struct cairn_local_frame *en
              uintptr_t *copies)
 {
     if (!copies) {
-        while (frame < end && word_at(frame->sp - 8) == frame->ret)
+        while (frame < end && word_at(slot_of(frame)) == frame->ret)
             frame++;
         return frame;
     }
     for (; frame < end; frame++) {
-        uintptr_t ret = word_at(frame->sp - 8);
+        uintptr_t ret = word_at(slot_of(frame));
         *copies++ = ret;
         if (ret != frame->ret)
             break;
@@ -89,7 +96,7 @@ READS_FRAMES uint32_t compare_rets(struct walk *w, uint32_t from, uint32_t to)
     if (frame == end)
         return to + 1;
     /* Code with frame pointers has a word between any two return addresses: no call for each. */
-    if (frame + 1 == end && word_at(frame->sp - 8) == frame->ret) {
+    if (frame + 1 == end && word_at(slot_of(frame)) == frame->ret) {
         if (w->to)
             w->to[frame - frames - w->place] = frame->ret;
         return to + 1;
@@ -99,7 +106,7 @@ READS_FRAMES uint32_t compare_rets(struct walk *w, uint32_t from, uint32_t to)
         frame = find_changed(frame, end, copies);
         if (frame == end)
             return to + 1;
-        uintptr_t ret = word_at(frame->sp - 8);
+        uintptr_t ret = word_at(slot_of(frame));
         if (!has_rule(ret, frame->rule))
             return (uint32_t)(frame - frames);
         frame->ret = ret;
@@ -126,6 +133,17 @@ READS_FRAMES uint32_t compare(struct walk *w, uint32_t place)
     return compare_rets(w, place, N - 1);
 }
 
+/* Where the caller's frame pointer is, beyond a frame of `rule` with this CFA. */
+READS_FRAMES bool follow_fp(struct walk *w, uint32_t rule, uintptr_t cfa)
+{
+    uintptr_t below = cairn_fast_fp(rule);
+    if (cairn_fast_fp_is_at_fp(rule))
+        return frame_pointer(w, &w->fp_slot);
+    if (below)
+        w->fp_slot = cfa - below;
+    return true;
+}
+
 /* Takes the frames [from, to) of the last walk, which are proven, for new ones, and stands at `to`.
  */
 WALKS_FRAMES static enum verdict take_over(struct walk *w, uint32_t from, uint32_t to)
@@ -135,19 +153,15 @@ WALKS_FRAMES static enum verdict take_over(struct walk *w, uint32_t from, uint32
     if (w->n + (to - from) > N)
         return CANNOT;
     for (uint32_t i = from; i < to; i++) {
-        uint32_t rule = s->frames[i].rule, saved = cairn_x86_64_fp(rule);
+        uint32_t rule = s->frames[i].rule;
         s->news[w->n++] = (struct cairn_local_frame){
             .ret = s->frames[i].ret, .sp = s->frames[i].sp, .fp = w->fp_slot, .rule = rule};
-        if (saved == CAIRN_X86_64_FP_AT_FP) {
-            if (!frame_pointer(w, &w->fp_slot))
-                return CANNOT;
-        } else if (saved != CAIRN_X86_64_FP_SAME) {
-            w->fp_slot = s->frames[i + 1].sp - 8 * (uintptr_t)saved;
-        }
+        if (!follow_fp(w, rule, s->frames[i + 1].sp))
+            return CANNOT;
     }
     if (to > from) {
         w->sp = s->frames[to].sp;
-        w->ret = word_at(w->sp - 8);
+        w->ret = word_at(slot_of(&s->frames[to]));
     }
     return MOVED;
 }
@@ -163,7 +177,7 @@ READS_FRAMES enum verdict meet(struct walk *w, uint32_t rule)
     if (place >= N || s->frames[place].sp != w->sp)
         return GOES_ON;
     const struct cairn_local_frame *frame = &s->frames[place];
-    if (s->frames[place].ret != w->ret && (rule != frame->rule || !cairn_x86_64_is_plain(rule)))
+    if (s->frames[place].ret != w->ret && (rule != frame->rule || !cairn_fast_is_plain(rule)))
         return GOES_ON;
     if (frame->needs_fp && (!frame_pointer(w, &fp) || fp != frame->fp))
         return GOES_ON;
@@ -185,34 +199,26 @@ READS_FRAMES enum verdict meet(struct walk *w, uint32_t rule)
 /* CFAs that are not a register plus a number; the memory they are in. */
 READS_FRAMES bool deref(const struct walk *w, uint32_t rule, uintptr_t *ret_slot)
 {
-    uintptr_t fp;
-    switch (cairn_rule_kind(rule)) {
-    case CAIRN_X86_64_FP_DEREF:
-        if (!frame_pointer(w, &fp))
-            return false;
-        *ret_slot = fp - (uintptr_t)cairn_x86_64_cfa(rule);
-        break;
-    case CAIRN_X86_64_SP_DEREF:
-        *ret_slot = w->sp + (uintptr_t)cairn_x86_64_cfa(rule);
-        break;
-    default:
+    enum cairn_fast_deref by = cairn_fast_deref(rule);
+    uintptr_t base = w->sp;
+    if (by == CAIRN_FAST_NO_DEREF || (by == CAIRN_FAST_BY_FP && !frame_pointer(w, &base)))
         return false;
-    }
+    *ret_slot = cairn_fast_deref_slot(rule, base);
     return may_read(w->state, *ret_slot);
 }
 
 READS_FRAMES bool find_cfa(const struct walk *w, uint32_t rule, uintptr_t *ret_cfa)
 {
     uintptr_t base = w->sp, slot;
-    if (__builtin_expect(cairn_x86_64_is_plain(rule), 1)) {
-        if (cairn_x86_64_is_fp(rule) && !frame_pointer(w, &base))
+    if (__builtin_expect(cairn_fast_is_plain(rule), 1)) {
+        if (cairn_fast_is_fp(rule) && !frame_pointer(w, &base))
             return false;
-        *ret_cfa = base + (uintptr_t)cairn_x86_64_cfa(rule);
+        *ret_cfa = base + cairn_fast_cfa(rule);
         return true;
     }
     if (!deref(w, rule, &slot))
         return false;
-    *ret_cfa = word_at(slot) + (cairn_rule_kind(rule) == CAIRN_X86_64_SP_DEREF ? 8 : 0);
+    *ret_cfa = cairn_fast_deref_cfa(rule, word_at(slot));
     return true;
 }
 
@@ -220,7 +226,7 @@ READS_FRAMES bool find_cfa(const struct walk *w, uint32_t rule, uintptr_t *ret_c
 READS_FRAMES enum verdict step(struct walk *w, uint32_t rule)
 {
     struct cairn_local_state *s = w->state;
-    uintptr_t cfa, fp_slot = w->fp_slot;
+    uintptr_t cfa;
     if (__builtin_expect(w->n == N, 0))
         return CANNOT;
     s->news[w->n++] =
@@ -231,17 +237,9 @@ READS_FRAMES enum verdict step(struct walk *w, uint32_t rule)
     if (__builtin_expect(cfa - w->sp - 1 >= s->hot.stack.high - w->sp, 0) &&
         (cfa <= w->sp || !cairn_local_stack_reach(&s->hot.stack, cfa)))
         return CANNOT;
-    if (__builtin_expect(cfa % 8, 0))
+    if (__builtin_expect(cfa % CAIRN_FAST_CFA_ALIGN, 0) || !follow_fp(w, rule, cfa))
         return CANNOT;
-    uint32_t saved = cairn_x86_64_fp(rule);
-    if (saved == CAIRN_X86_64_FP_AT_FP) {
-        if (!frame_pointer(w, &fp_slot))
-            return CANNOT;
-    } else if (saved) {
-        fp_slot = cfa - 8 * (uintptr_t)saved;
-    }
-    w->fp_slot = fp_slot;
-    w->ret = word_at(cfa - 8);
+    w->ret = word_at(cfa - cairn_fast_ra(rule));
     w->sp = cfa;
     return GOES_ON;
 }
@@ -264,25 +262,26 @@ note_needs(const struct walk *w, const struct cairn_local_frame *new, uint32_t p
     struct cairn_local_frame *frame = &s->frames[place];
     bool is_last = place + 1 == N;
     bool caller_needs = !is_last && frame[1].needs_fp;
-    uint32_t rule = new->rule, kind = cairn_rule_kind(rule), saved = cairn_x86_64_fp(rule);
+    uint32_t rule = new->rule;
     frame->needs_fp = false;
-    if (kind == CAIRN_RULE_OUTERMOST)
+    if (cairn_rule_kind(rule) == CAIRN_RULE_OUTERMOST)
         return true;
-    bool at_fp = saved == CAIRN_X86_64_FP_AT_FP;
+    uintptr_t saved = cairn_fast_fp(rule);
+    bool at_fp = cairn_fast_fp_is_at_fp(rule), is_plain = cairn_fast_is_plain(rule);
     struct walk there = {.state = s, .sp = new->sp, .fp_slot = new->fp, .fp = w->fp};
-    if (kind == CAIRN_X86_64_FP || kind == CAIRN_X86_64_FP_DEREF ||
-        (caller_needs && (saved == CAIRN_X86_64_FP_SAME || at_fp))) {
+    if ((is_plain ? cairn_fast_is_fp(rule) : cairn_fast_deref(rule) == CAIRN_FAST_BY_FP) ||
+        (caller_needs && (!saved || at_fp))) {
         frame->needs_fp = true;
         if (!frame_pointer(&there, &frame->fp))
             return false;
     }
     uintptr_t cfa = is_last ? w->sp : s->frames[place + 1].sp, slot;
-    if (is_last && !add_word(s, place, cfa - 8)) /* the zero that ended the walk */
+    if (is_last &&
+        !add_word(s, place, cfa - cairn_fast_ra(rule))) /* the zero that ended the walk */
         return false;
-    if (caller_needs && saved != CAIRN_X86_64_FP_SAME &&
-        !add_word(s, place, at_fp ? frame->fp : cfa - 8 * (uintptr_t)saved))
+    if (caller_needs && saved && !add_word(s, place, at_fp ? frame->fp : cfa - saved))
         return false;
-    return cairn_x86_64_is_plain(rule) || (deref(&there, rule, &slot) && add_word(s, place, slot));
+    return is_plain || (deref(&there, rule, &slot) && add_word(s, place, slot));
 }
 
 /* Puts the news before the frame at w->place, where the walk met the last one (N: nowhere). */
@@ -307,7 +306,7 @@ WALKS_FRAMES static bool put(struct walk *w)
         place--;
         s->frames[place] = *new;
         /* Most frames: counted from sp, and nobody farther out wants the frame pointer. */
-        if ((cairn_rule_kind(new->rule) != CAIRN_X86_64_SP || place + 1 == N ||
+        if ((!cairn_fast_is_plain(new->rule) || cairn_fast_is_fp(new->rule) || place + 1 == N ||
              s->frames[place + 1].needs_fp) &&
             !note_needs(w, new, place))
             return false;
@@ -322,7 +321,7 @@ READS_FRAMES enum verdict walk(struct walk *w)
 {
     struct cairn_local_state *s = w->state;
     uintptr_t compare_from = 0;
-    uint32_t rule = cairn_local_cache_rule(w->ret - 1);
+    uint32_t rule = cairn_local_cache_rule(cairn_fast_lookup_va(w->ret));
     if (s->hot.top < N &&
         (s->frames[s->hot.top].sp != w->sp ||
          (s->frames[s->hot.top].ret != w->ret && s->frames[s->hot.top].rule != rule))) {
@@ -339,7 +338,7 @@ READS_FRAMES enum verdict walk(struct walk *w)
             return verdict;
         if (__builtin_expect(w->ret == 0, 0))
             return ENDS;
-        rule = cairn_local_cache_rule(w->ret - 1);
+        rule = cairn_local_cache_rule(cairn_fast_lookup_va(w->ret));
     }
 }
 
