@@ -7,11 +7,13 @@
 #include <stdatomic.h>
 
 #include "rt/pages.h"
+#include "unwind/loader.h"
 
 #ifndef PT_ARM_EXIDX
 #define PT_ARM_EXIDX 0x70000001
 #endif
 
+enum { NO_FUNCTION = 1 };
 enum { FRAMES_SEGMENT = sizeof(void *) == 4 ? PT_ARM_EXIDX : PT_GNU_EH_FRAME, FIRST_ROOM = 64 };
 
 /* What glibc's <dlfcn.h> calls struct dl_find_object: older ones lack it, and other libcs. Room for
@@ -24,8 +26,7 @@ struct found_object {
     int exidx_count; /* arm alone */
     unsigned long long reserved[12];
 };
-extern int find_object(void *address, struct found_object *ret_object) __asm__("_dl_find_object")
-    __attribute__((weak));
+typedef int find_object_fn(void *address, struct found_object *ret_object);
 
 /* Sorted by `from`. Replaced whole. */
 struct list {
@@ -38,12 +39,27 @@ struct list {
 static _Atomic(struct list *) current;
 static atomic_uint n_readers; /* of the list; each for some hundred instructions */
 static atomic_bool wanted, use_list;
+static _Atomic(uintptr_t) find_object; /* 0: not looked for yet; NO_FUNCTION */
 static atomic_flag refreshing = ATOMIC_FLAG_INIT;
 
-static bool ask_loader(uintptr_t va, struct cairn_local_module *ret_module)
+/* NULL: the list is to be asked. */
+static find_object_fn *loader(void)
+{
+    uintptr_t va = atomic_load_explicit(&find_object, memory_order_relaxed);
+    if (va == 0) {
+        va = cairn_loader_libc("_dl_find_object");
+        va = va ? va : NO_FUNCTION;
+        atomic_store_explicit(&find_object, va, memory_order_relaxed);
+    }
+    if (va == NO_FUNCTION || atomic_load_explicit(&use_list, memory_order_relaxed))
+        return NULL;
+    return (find_object_fn *)va;
+}
+
+static bool ask_loader(find_object_fn *ask, uintptr_t va, struct cairn_local_module *ret_module)
 {
     struct found_object object;
-    if (find_object((void *)va, &object) != 0)
+    if (ask((void *)va, &object) != 0)
         return false;
     *ret_module = (struct cairn_local_module){
         .from = (uintptr_t)object.map_start,
@@ -74,8 +90,9 @@ static bool search(const struct list *list, uintptr_t va, struct cairn_local_mod
 
 bool cairn_modules_find(uintptr_t va, struct cairn_local_module *ret_module)
 {
-    if (find_object && !atomic_load_explicit(&use_list, memory_order_relaxed))
-        return ask_loader(va, ret_module);
+    find_object_fn *ask = loader();
+    if (ask)
+        return ask_loader(ask, va, ret_module);
     atomic_fetch_add(&n_readers, 1);
     bool found = search(atomic_load(&current), va, ret_module);
     atomic_fetch_sub(&n_readers, 1);
@@ -142,7 +159,7 @@ static void drop_older(struct list *list)
 
 void cairn_modules_refresh(void)
 {
-    if (find_object && !atomic_load(&use_list))
+    if (loader())
         return;
     while (atomic_flag_test_and_set_explicit(&refreshing, memory_order_acquire))
         sched_yield();

@@ -4,7 +4,7 @@
  * Modules: which module of this process an address is in, and where its unwind information lies.
  *
  * The loader is asked where it answers without a lock (_dl_find_object, glibc 2.35, looked up
- * weakly: a libc without it is no error). Elsewhere a list that was taken before is asked: an
+ * by loader.h: a libc without it is no error). Elsewhere a list that was taken before is asked: an
  * address that is in none of its modules leaves the wish for a new list, which is taken outside of
  * any capture.
  */

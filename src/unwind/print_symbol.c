@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "rt/inode.h"
 #include "rt/self.h"
 
 enum { HEADERS_MAX = 4096 }; /* program or section headers that are looked at */
@@ -149,9 +149,9 @@ static void find(const struct source *from, uint64_t off, uintptr_t back,
  * compared, for btrfs and overlayfs tell another one in /proc/self/maps than stat(2) does. */
 static int open_mapped(const char *path, const struct cairn_print_map *map)
 {
-    struct stat st;
+    uint64_t inode;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == map->inode)
+    if (fd >= 0 && cairn_inode_of(fd, &inode) && inode == map->inode)
         return fd;
     if (fd >= 0)
         close(fd);

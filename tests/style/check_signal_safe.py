@@ -16,12 +16,12 @@ import sys
 ALLOWED = re.compile(
     r"^(__)?(memcpy|memmove|memset|memcmp|memchr|strlen|strnlen)(_chk)?$"
     r"|^(syscall|getpid|getauxval|__errno_location)$"
-    r"|^_dl_find_object$|^__stack_chk_(fail|guard)$|^_GLOBAL_OFFSET_TABLE_$"
+    r"|^_r_debug$|^_DYNAMIC$|^__stack_chk_(fail|guard)$|^_GLOBAL_OFFSET_TABLE_$"
     r"|^__popcount[sd]i2$|^__aeabi_\w+$|^__sync_\w+$|^__aarch64_\w+$|^__[au]?(div|mod)[sdt]i3$"
     r"|^__(asan|ubsan|tsan|sanitizer|sancov|gcov|llvm)_\w+$")
 # Signal-safe by signal-safety(7), or a bare system call (pread), but nothing for inside of malloc.
-FILES = {"open", "open64", "close", "read", "pread", "pread64", "write", "fstat", "fstat64", "strcmp",
-         "strcspn", "strspn"}
+FILES = {"open", "open64", "close", "read", "pread", "pread64", "write", "strcmp", "strcspn",
+         "strspn"}
 BUT_FOR = {  # of functions that say that they are not signal-safe
     "unwind/modules.c": {"dl_iterate_phdr", "sched_yield"},
     "unwind/unload.c": {"nanosleep"},

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "unwind/loader.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* <link.h> of other C libraries has no such thing. */
+extern const struct r_debug loader_debug __asm__("_r_debug") __attribute__((weak));
+extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC")
+    __attribute__((weak, visibility("hidden")));
+
+enum { HIDDEN_VERSION = 0x8000, MAX_MODULES = 1 << 16 };
+
+/* A module's dynamic symbols. */
+struct symbols {
+    uintptr_t base;
+    const ElfW(Sym) * table;
+    const ElfW(Half) * versions; /* NULL: they have none */
+    const char *names;
+    size_t names_bytes;
+    const uint32_t *hash; /* DT_GNU_HASH */
+};
+
+/* glibc puts addresses into the section in place of vaddrs, but not into the vdso's. */
+static const void *pointer_of(uintptr_t base, const ElfW(Dyn) * entry)
+{
+    uintptr_t va = entry->d_un.d_ptr;
+    return (const void *)(va < base ? base + va : va);
+}
+
+static bool open_symbols(const struct link_map *map, struct symbols *ret)
+{
+    *ret = (struct symbols){.base = map->l_addr};
+    for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_SYMTAB)
+            ret->table = pointer_of(ret->base, entry);
+        else if (entry->d_tag == DT_STRTAB)
+            ret->names = pointer_of(ret->base, entry);
+        else if (entry->d_tag == DT_STRSZ)
+            ret->names_bytes = entry->d_un.d_val;
+        else if (entry->d_tag == DT_VERSYM)
+            ret->versions = pointer_of(ret->base, entry);
+        else if (entry->d_tag == DT_GNU_HASH)
+            ret->hash = pointer_of(ret->base, entry);
+    }
+    return ret->table && ret->names && ret->hash;
+}
+
+static bool is_function(const struct symbols *in, uint32_t i, const char *name, size_t name_bytes)
+{
+    const ElfW(Sym) *symbol = &in->table[i];
+    return symbol->st_shndx != SHN_UNDEF && (symbol->st_info & 15) == STT_FUNC &&
+           !(in->versions && in->versions[i] & HIDDEN_VERSION) &&
+           symbol->st_name < in->names_bytes && name_bytes <= in->names_bytes - symbol->st_name &&
+           memcmp(in->names + symbol->st_name, name, name_bytes) == 0;
+}
+
+/* Buckets, number of the first symbol that is in one, words of the filter, its shift; the filter;
+ * the buckets; a word of hash for each symbol, bit 0 of which ends a bucket. */
+static uintptr_t find_in(const struct symbols *in, const char *name)
+{
+    uint32_t wanted = 5381;
+    size_t bytes = strlen(name) + 1;
+    for (const char *at = name; *at; at++)
+        wanted = wanted * 33 + (uint8_t)*at;
+    uint32_t n_buckets = in->hash[0], first = in->hash[1];
+    const uint32_t *buckets = in->hash + 4 + in->hash[2] * (sizeof(uintptr_t) / sizeof(uint32_t));
+    const uint32_t *hashes = buckets + n_buckets;
+    uint32_t i = n_buckets ? buckets[wanted % n_buckets] : 0;
+    for (; i >= first && i != 0; i++) {
+        uint32_t hash = hashes[i - first];
+        if ((hash | 1) == (wanted | 1) && is_function(in, i, name, bytes))
+            return in->base + (uintptr_t)in->table[i].st_value;
+        if (hash & 1)
+            break;
+    }
+    return 0;
+}
+
+static uintptr_t find(const struct link_map *map, const char *name)
+{
+    struct symbols symbols;
+    return open_symbols(map, &symbols) ? find_in(&symbols, name) : 0;
+}
+
+static const struct link_map *first_map(void)
+{
+    return &loader_debug ? loader_debug.r_map : NULL;
+}
+
+uintptr_t cairn_loader_libc(const char *name)
+{
+    const struct link_map *map = first_map();
+    for (unsigned i = 0; map && i < MAX_MODULES; i++, map = map->l_next)
+        if (find(map, "gnu_get_libc_version"))
+            return find(map, name);
+    return 0;
+}
+
+static uintptr_t first_of(const struct link_map *map, const char *name)
+{
+    uintptr_t va = 0;
+    for (unsigned i = 0; map && !va && i < MAX_MODULES; i++, map = map->l_next)
+        va = map->l_ld == own_dynamic ? 0 : find(map, name);
+    return va;
+}
+
+uintptr_t cairn_loader_next(const char *name)
+{
+    const struct link_map *own = first_map();
+    while (own && own->l_ld != own_dynamic)
+        own = own->l_next;
+    uintptr_t va = own ? first_of(own->l_next, name) : 0;
+    return va ? va : first_of(first_map(), name);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Loader: functions of other modules by their names, found as the loader finds them, in the tables
+ * that it has mapped. For names that a reference would tie to the newest version which the build
+ * machine knows: this library must load wherever GLIBC_2.17 is (the style test `glibc` holds it),
+ * and dlsym(3) itself moved from libdl to libc in 2.34.
+ *
+ * The modules are those of glibc's list of link_map, which the loader keeps for debuggers
+ * (_r_debug, <link.h>). Other C libraries have none of that name, nor has a static program: there
+ * nothing is found.
+ */
+#ifndef CAIRN_UNWIND_LOADER_H
+#define CAIRN_UNWIND_LOADER_H
+
+#include <stdint.h>
+
+/* The va of a function of libc; 0: this libc has none. Looks at no module behind libc, so that none
+ * is among them that another thread just now unloads. */
+uintptr_t cairn_loader_libc(const char *name);
+
+/* The va of the first one behind this module: what RTLD_NEXT of dlsym(3) means; else the first of
+ * another module. 0: there is none. Not beside a dlclose(3) of another thread. */
+uintptr_t cairn_loader_next(const char *name);
+
+#endif /* CAIRN_UNWIND_LOADER_H */
