@@ -211,7 +211,7 @@ static enum cairn_cfi_damage read_cie(const struct cairn_cfi *cfi, uint64_t off,
 
 /* What compilers write: two numbers of 4 bytes, the first counted from itself. */
 static bool read_usual_range(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
-                             struct cairn_reader *r, struct cairn_fde *fde)
+                             struct cairn_reader *r, struct cairn_cfi_entry *fde)
 {
     if (cie->pointer_encoding != (CAIRN_DW_EH_PE_PCREL | CAIRN_DW_EH_PE_SDATA4) ||
         cie->address_size != 8 || cie->segment_size || cairn_reader_left(r) < 8)
@@ -228,7 +228,7 @@ static bool read_usual_range(const struct cairn_cfi *cfi, const struct cairn_cie
 }
 
 static enum cairn_cfi_damage read_range(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
-                                        struct cairn_reader *r, struct cairn_fde *fde)
+                                        struct cairn_reader *r, struct cairn_cfi_entry *fde)
 {
     uint64_t size = 0;
     if (read_usual_range(cfi, cie, r, fde))
@@ -253,12 +253,12 @@ static enum cairn_cfi_damage read_range(const struct cairn_cfi *cfi, const struc
 
 /* What follows the id of an FDE; fde->cie is there. */
 static enum cairn_cfi_damage read_fde(const struct cairn_cfi *cfi, struct cairn_reader *r,
-                                      struct cairn_fde *fde)
+                                      struct cairn_cfi_entry *fde)
 {
-    enum cairn_cfi_damage damage = read_range(cfi, &fde->cie, r, fde);
+    enum cairn_cfi_damage damage = read_range(cfi, fde->cie, r, fde);
     if (damage)
         return damage;
-    if (fde->cie.has_z)
+    if (fde->cie->has_z)
         cairn_reader_skip(r, cairn_reader_uleb(r));
     fde->program = cairn_reader_take(r, cairn_reader_left(r));
     return r->failed ? CAIRN_CFI_CUT : CAIRN_CFI_SOUND;
@@ -284,12 +284,53 @@ static enum cairn_cfi_damage find_cie(struct cairn_cfi_iter *iter, uint64_t off)
     return CAIRN_CFI_SOUND;
 }
 
-bool cairn_cfi_next(struct cairn_cfi_iter *iter, struct cairn_fde *ret_fde)
+/* An FDE as compilers write nearly all, of a CIE that was met lately: numbers of 4 bytes, and what
+ * is counted from itself. False: none of these, or damaged; the long way tells. */
+static inline __attribute__((always_inline)) bool next_usual(struct cairn_cfi_iter *iter,
+                                                             struct cairn_cfi_entry *ret)
+{
+    enum { ID = 4, FROM = 8, SIZE = 12, AUGMENTATION = 16, SMALLEST = 17 };
+    const struct cairn_cfi *cfi = iter->cfi;
+    uint64_t off = iter->off, left = cfi->bytes.size - off;
+    uint32_t size, id, n;
+    int32_t distance;
+    if (cfi->swap || cfi->debug_frame || off > cfi->bytes.size || left < SMALLEST)
+        return false;
+    const uint8_t *at = cfi->bytes.data + off;
+    memcpy(&size, at, sizeof size);
+    memcpy(&id, at + ID, sizeof id);
+    memcpy(&distance, at + FROM, sizeof distance);
+    memcpy(&n, at + SIZE, sizeof n);
+    if (size > left - ID || size < SMALLEST - ID || size == UINT32_MAX || !id || !distance || !n ||
+        n > INT32_MAX)
+        return false;
+    uint64_t cie_off = off + ID - (uint64_t)(int32_t)id;
+    unsigned k = 0;
+    while (k < iter->n_cies && iter->cies[k].off != cie_off)
+        k++;
+    const struct cairn_cie *cie = &iter->cies[k < iter->n_cies ? k : 0];
+    uint64_t program = AUGMENTATION + 1u + at[AUGMENTATION], end = size + ID;
+    uint64_t from = cfi->vaddr + off + FROM + (uint64_t)(int64_t)distance;
+    if (k == iter->n_cies || !cie->has_z || cie->segment_size || cie->address_size != 8 ||
+        cie->pointer_encoding != (CAIRN_DW_EH_PE_PCREL | CAIRN_DW_EH_PE_SDATA4) ||
+        at[AUGMENTATION] >= 0x80 || program > end || from + n < from)
+        return false;
+    iter->last_cie = k;
+    iter->off = off + end;
+    ret->off = off;
+    ret->from = from;
+    ret->to = from + n;
+    ret->program = (struct cairn_span){at + program, (size_t)(end - program)};
+    ret->cie = cie;
+    return true;
+}
+
+static bool next_any(struct cairn_cfi_iter *iter, struct cairn_cfi_entry *ret)
 {
     struct entry e = {0};
     bool dwarf64;
     while (read_length(iter->cfi, &iter->off, &e.r, &dwarf64)) {
-        uint64_t off = iter->off;
+        ret->off = iter->off;
         iter->off = e.r.bytes.size;
         enum cairn_cfi_damage damage = read_id(iter->cfi, &e, dwarf64);
         if (!damage && e.is_cie)
@@ -297,16 +338,29 @@ bool cairn_cfi_next(struct cairn_cfi_iter *iter, struct cairn_fde *ret_fde)
         if (!damage)
             damage = find_cie(iter, e.cie_off);
         if (!damage) {
-            ret_fde->off = off;
-            ret_fde->cie = iter->cies[iter->last_cie];
-            damage = read_fde(iter->cfi, &e.r, ret_fde);
+            ret->cie = &iter->cies[iter->last_cie];
+            damage = read_fde(iter->cfi, &e.r, ret);
         }
-        if (!damage && ret_fde->from < ret_fde->to)
+        if (!damage && ret->from < ret->to)
             return true;
         iter->n_damaged += damage != CAIRN_CFI_SOUND;
         iter->last_damage = damage ? damage : iter->last_damage;
     }
     return false;
+}
+
+bool cairn_cfi_next_entry(struct cairn_cfi_iter *iter, struct cairn_cfi_entry *ret_entry)
+{
+    return next_usual(iter, ret_entry) || next_any(iter, ret_entry);
+}
+
+bool cairn_cfi_next(struct cairn_cfi_iter *iter, struct cairn_fde *ret_fde)
+{
+    struct cairn_cfi_entry e;
+    if (!cairn_cfi_next_entry(iter, &e))
+        return false;
+    *ret_fde = (struct cairn_fde){e.off, e.from, e.to, e.program, *e.cie};
+    return true;
 }
 
 bool cairn_cfi_cie_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_cie *ret_cie)
@@ -316,13 +370,14 @@ bool cairn_cfi_cie_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_ci
 
 bool cairn_cfi_fde_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_fde *ret_fde)
 {
-    struct cairn_fde fde = {.off = off};
+    struct cairn_cie cie;
+    struct cairn_cfi_entry fde = {.off = off, .cie = &cie};
     struct entry e = {0};
     bool dwarf64;
     if (off >= cfi->bytes.size || !read_length(cfi, &off, &e.r, &dwarf64) || off != fde.off ||
-        read_id(cfi, &e, dwarf64) || e.is_cie || read_cie(cfi, e.cie_off, &fde.cie) ||
+        read_id(cfi, &e, dwarf64) || e.is_cie || read_cie(cfi, e.cie_off, &cie) ||
         read_fde(cfi, &e.r, &fde) || fde.from >= fde.to)
         return false;
-    *ret_fde = fde;
+    *ret_fde = (struct cairn_fde){fde.off, fde.from, fde.to, fde.program, cie};
     return true;
 }

@@ -148,39 +148,6 @@ static uint32_t encode(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
     return cairn_x86_64_rule(cfa->reg == RBP ? CAIRN_X86_64_FP : CAIRN_X86_64_SP, n, fp);
 }
 
-/* What nearly all rows are, in a few compares; encode() says the same of them. */
-static inline __attribute__((always_inline)) uint32_t encode_fast(const struct cairn_cfi *cfi,
-                                                                  const struct cairn_cie *cie,
-                                                                  const struct cairn_cfi_row *row)
-{
-    const struct cairn_cfi_rule *ra = &row->regs[RIP], *fp = &row->regs[RBP], *cfa = &row->cfa;
-    bool fp_saved = fp->where == CAIRN_CFI_AT_CFA;
-    uint64_t fp_bytes = fp_saved ? -(uint64_t)fp->value : 0;
-    uint64_t up = (uint64_t)cfa->value;
-    bool usual =
-        (cfa->where == CAIRN_CFI_IN_REG) & ((cfa->reg | 1) == RSP) &
-        (ra->where == CAIRN_CFI_AT_CFA) & (ra->value == -8) &
-        (row->regs[RSP].where == CAIRN_CFI_SAME) &
-        (fp_saved ? fp_bytes - 8 <= 8 * CAIRN_X86_64_FP_MAX - 8 : fp->where == CAIRN_CFI_SAME) &
-        (up <= 8 * CAIRN_X86_64_CFA_MAX) & !((up | fp_bytes) & 7) & (cie->ra_reg == RIP) &
-        !cie->is_signal_frame;
-    if (__builtin_expect(!usual, 0))
-        return encode(cfi, cie, row);
-    return cairn_x86_64_rule(cfa->reg == RBP ? CAIRN_X86_64_FP : CAIRN_X86_64_SP, (uint32_t)up / 8,
-                             (uint32_t)fp_bytes / 8);
-}
-
-static inline __attribute__((always_inline)) bool advance(void *writer, uint64_t vaddr)
-{
-    return cairn_unwind_table_advance(writer, vaddr, encode_fast);
-}
-
-static enum cairn_cfi_end run(const struct cairn_cfi_program *program, void *writer)
-{
-    static const struct cairn_cfi_sink sink = CAIRN_UNWIND_TABLE_SINK(advance);
-    return cairn_unwind_table_end(cairn_cfi_program_run(program, &sink, writer), writer, advance);
-}
-
 static bool read_word(const struct cairn_memory *memory, bool swap, uint64_t va, uint64_t *ret_word)
 {
     uint64_t word;
@@ -290,7 +257,7 @@ const struct cairn_unwind_arch cairn_unwind_x86_64 = {
     .kept = BIT(RBX) | BIT(RBP) | BIT(R12) | BIT(R12 + 1) | BIT(R12 + 2) | BIT(R15),
     .table_regs = BIT(RBP) | BIT(RSP) | BIT(RIP),
     .encode = encode,
-    .run = run,
+    .run = cairn_unwind_table_run_x86_64,
     .step = step,
     .code_address = code_address,
     .ends_thread = ends_thread,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /*
- * From CFI to a table. All entries are noted and sorted by where they begin; then their programs
- * are run in that order, and every row is written to its place at once. Nothing is sorted but one
- * note an entry, and that only where the linker did not.
+ * From CFI to a table. All entries are noted and sorted by where they begin; then they are read
+ * again and their programs run in that order, and every row is written to its place at once.
+ * Nothing is sorted but one note an entry, and that only where the linker did not.
  *
- *     work: | header | pages | rules ...      | low ...      | side ...      | notes, notes, writer
- * | image: | header | pages | rules | low | side |                      moved together at the end
+ *     work:  | header | pages | rules ... | low ... | side ... | writer | notes | notes to sort |
+ *     image: | header | pages | rules | low | side |      moved together at the end
  *
  * Entries of one section may overlap in a damaged file: one ends where the next one begins, which
  * is also how .eh_frame_hdr sees them. Where .eh_frame says nothing, .debug_frame is asked, then
@@ -17,33 +17,27 @@
 
 enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, MAX_LAYERS = 3 };
 
-/* What is kept of an FDE; offsets are those in the section. */
+/* What is kept of an FDE: where it begins in the text, and where it lies in its section. */
 struct note {
-    uint32_t at, size; /* bytes of text; `at` from where the text begins */
-    uint32_t off, cie_off, program_off, program_size;
-};
-
-/* What is sorted. */
-struct key {
-    uint32_t at, i; /* of notes[i] */
+    uint32_t at, off;
 };
 
 /* One section. Its entries are taken from the first to the last, once. */
 struct layer {
     const struct cairn_cfi *cfi; /* NULL: the layer is exidx */
     enum cairn_unwind_table_source source;
-    const struct note *notes;
-    const struct key *keys; /* by `at` */
+    const struct note *notes; /* by `at` */
     size_t n, next;
     bool have;         /* entry `next` was looked at: */
     uint64_t from, to; /* vaddrs; `to` is where the next one begins, or before */
+    struct cairn_cfi_entry entry;
+    struct cairn_cfi_iter iter;
 };
 
 struct build {
     const struct cairn_unwind_table_input *input;
-    struct note *notes;
-    struct key *keys, *spare;
-    size_t n_notes; /* that there is room for; as many keys, twice */
+    struct note *notes, *spare;
+    size_t n_notes; /* that there is room for, twice */
     struct cairn_unwind_table_writer w;
     unsigned n_layers;
     struct layer layers[MAX_LAYERS];
@@ -91,8 +85,7 @@ static struct cairn_unwind_table_layout widest(const struct bounds *bounds)
 
 static uint64_t work_of(const struct bounds *bounds)
 {
-    return widest(bounds).end + sizeof(struct build) +
-           bounds->n_notes * (sizeof(struct note) + 2 * sizeof(struct key));
+    return widest(bounds).end + sizeof(struct build) + bounds->n_notes * 2 * sizeof(struct note);
 }
 
 enum cairn_unwind_table_end cairn_unwind_table_measure(const struct cairn_unwind_table_input *input,
@@ -106,14 +99,14 @@ enum cairn_unwind_table_end cairn_unwind_table_measure(const struct cairn_unwind
 }
 
 /* By digits of 11 bits from the lowest on; of equal ones the order stays. */
-static void sort_keys(struct key *keys, struct key *spare, size_t n, uint32_t counts[])
+static void sort_notes(struct note *notes, struct note *spare, size_t n, uint32_t counts[])
 {
-    struct key *from = keys, *to = spare;
+    struct note *from = notes, *to = spare;
     bool sorted = true;
     uint32_t all = 0;
     for (size_t i = 0; i < n; i++) {
-        sorted &= !i || keys[i - 1].at <= keys[i].at;
-        all |= keys[i].at;
+        sorted &= !i || notes[i - 1].at <= notes[i].at;
+        all |= notes[i].at;
     }
     for (unsigned shift = 0; !sorted && shift < 32 && all >> shift; shift += RADIX_BITS) {
         uint32_t sum = 0;
@@ -127,12 +120,12 @@ static void sort_keys(struct key *keys, struct key *spare, size_t n, uint32_t co
         }
         for (size_t i = 0; i < n; i++)
             to[counts[from[i].at >> shift & (RADIX - 1)]++] = from[i];
-        struct key *done = to;
+        struct note *done = to;
         to = from;
         from = done;
     }
-    if (from != keys)
-        memcpy(keys, from, n * sizeof *keys);
+    if (from != notes)
+        memcpy(notes, from, n * sizeof *notes);
 }
 
 /* Notes the entries of a section that begin inside of the text, behind those of the section before.
@@ -141,34 +134,26 @@ static void note_section(struct build *b, const struct cairn_cfi *cfi,
                          enum cairn_unwind_table_source source,
                          struct cairn_unwind_table_built *built)
 {
-    const struct cairn_unwind_table_input *input = b->input;
+    const uint64_t text_from = b->input->text_from, text_to = b->input->text_to;
     struct note *notes = b->notes + built->n_fdes;
-    struct key *keys = b->keys + built->n_fdes;
     size_t room = b->n_notes - built->n_fdes, n = 0;
-    struct cairn_cfi_iter iter = {.cfi = cfi};
-    struct cairn_fde fde;
-    while (cfi && n < room && cairn_cfi_next(&iter, &fde)) {
-        if (fde.from < input->text_from || fde.from >= input->text_to)
+    struct layer *layer = &b->layers[b->n_layers];
+    struct cairn_cfi_entry e;
+    *layer = (struct layer){.cfi = cfi, .source = source, .notes = notes, .iter = {.cfi = cfi}};
+    while (cfi && n < room && cairn_cfi_next_entry(&layer->iter, &e)) {
+        if (e.from < text_from || e.from >= text_to)
             continue;
-        b->to = fde.to > b->to ? fde.to : b->to;
-        fde.to = fde.to < input->text_to ? fde.to : input->text_to;
-        notes[n] = (struct note){(uint32_t)(fde.from - input->text_from),
-                                 (uint32_t)(fde.to - fde.from),
-                                 (uint32_t)fde.off,
-                                 (uint32_t)fde.cie.off,
-                                 (uint32_t)(fde.program.data - cfi->bytes.data),
-                                 (uint32_t)fde.program.size};
-        keys[n] = (struct key){notes[n].at, (uint32_t)n};
-        n++;
+        b->to = e.to > b->to ? e.to : b->to;
+        notes[n++] = (struct note){(uint32_t)(e.from - text_from), (uint32_t)e.off};
     }
-    built->n_damaged += (uint32_t)iter.n_damaged;
+    built->n_damaged += (uint32_t)layer->iter.n_damaged;
     built->n_fdes += (uint32_t)n;
     if (!n)
         return;
-    sort_keys(keys, b->spare, n, b->counts);
-    b->from = input->text_from + keys[0].at < b->from ? input->text_from + keys[0].at : b->from;
-    b->layers[b->n_layers++] =
-        (struct layer){.cfi = cfi, .source = source, .notes = notes, .keys = keys, .n = n};
+    sort_notes(notes, b->spare, n, b->counts);
+    b->from = text_from + notes[0].at < b->from ? text_from + notes[0].at : b->from;
+    layer->n = n;
+    b->n_layers++;
 }
 
 static void note_exidx(struct build *b)
@@ -189,8 +174,24 @@ static uint64_t start_of(const struct build *b, const struct layer *layer, size_
 {
     if (i >= layer->n)
         return b->to;
-    return layer->cfi ? b->input->text_from + layer->keys[i].at
+    return layer->cfi ? b->input->text_from + layer->notes[i].at
                       : cairn_exidx_start(b->input->exidx, i);
+}
+
+/* Reads the next entry again. What it lies in may be written to meanwhile: then it has no text. */
+static void read_next(struct layer *layer)
+{
+    enum { AHEAD = 4 };
+    uint64_t off = layer->notes[layer->next].off;
+    if (layer->next + AHEAD < layer->n)
+        __builtin_prefetch(layer->cfi->bytes.data + layer->notes[layer->next + AHEAD].off);
+    layer->iter.off = off;
+    bool is_same = cairn_cfi_next_entry(&layer->iter, &layer->entry) && layer->entry.off == off &&
+                   layer->entry.from == layer->from;
+    if (!is_same)
+        layer->to = layer->from;
+    else if (layer->entry.to < layer->to)
+        layer->to = layer->entry.to;
 }
 
 static void look_at_next(const struct build *b, struct layer *layer)
@@ -200,10 +201,8 @@ static void look_at_next(const struct build *b, struct layer *layer)
     layer->have = true;
     layer->from = start_of(b, layer, layer->next);
     layer->to = start_of(b, layer, layer->next + 1);
-    if (layer->cfi) {
-        uint64_t to = layer->from + layer->notes[layer->keys[layer->next].i].size;
-        layer->to = to < layer->to ? to : layer->to;
-    }
+    if (layer->cfi)
+        read_next(layer);
 }
 
 /* The first entry that ends behind `at`; false: none does. */
@@ -220,19 +219,10 @@ static bool find_next(const struct build *b, struct layer *layer, uint64_t at)
 /* Writes layer->next for [w.from, w.to). */
 static void write_next(struct build *b, const struct layer *layer)
 {
-    if (!layer->cfi) {
+    if (layer->cfi)
+        cairn_unwind_table_write_fde(&b->w, layer->cfi, layer->source, &layer->entry);
+    else
         cairn_unwind_table_write_exidx(&b->w, b->input->exidx, layer->next);
-        return;
-    }
-    const struct note *note = &layer->notes[layer->keys[layer->next].i];
-    const struct cairn_unwind_table_entry entry = {
-        .cfi = layer->cfi,
-        .source = layer->source,
-        .off = note->off,
-        .cie_off = note->cie_off,
-        .from = layer->from,
-        .program = {layer->cfi->bytes.data + note->program_off, note->program_size}};
-    cairn_unwind_table_write_fde(&b->w, &entry);
 }
 
 /* Writes [from, to) by the first section of those from `k` on that speaks of it. */
@@ -249,7 +239,8 @@ static void fill(struct build *b, unsigned k, uint64_t from, uint64_t to)
         b->w.from = layer->from > from ? layer->from : from;
         b->w.to = layer->to < to ? layer->to : to;
         from = b->w.to;
-        write_next(b, layer);
+        if (b->w.from < b->w.to) /* two may begin at one place */
+            write_next(b, layer);
     }
     if (from < to)
         fill(b, k + 1, from, to);
@@ -305,13 +296,11 @@ static void start_writer(struct build *b, const struct bounds *bounds, uint8_t *
 static void start_build(struct build *b, const struct cairn_unwind_table_input *input,
                         const struct bounds *bounds)
 {
-    void *keys = b + 1;
+    void *notes = b + 1;
     b->input = input;
     b->n_notes = (size_t)bounds->n_notes;
-    b->keys = keys;
-    b->spare = b->keys + b->n_notes;
-    void *notes = b->spare + b->n_notes;
     b->notes = notes;
+    b->spare = b->notes + b->n_notes;
     b->n_layers = 0;
     b->from = UINT64_MAX;
     b->to = 0;

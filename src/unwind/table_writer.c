@@ -17,17 +17,79 @@ uint32_t cairn_unwind_table_own_side(struct cairn_unwind_table_writer *w)
     return w->own_side;
 }
 
-/* For CPUs that do not compile it into themselves. */
-static bool advance(void *ctx, uint64_t vaddr)
+/* w->row holds up to `vaddr`; puts what is wanted of it. */
+static inline bool advance(void *ctx, uint64_t vaddr)
 {
     struct cairn_unwind_table_writer *w = ctx;
-    return cairn_unwind_table_advance(w, vaddr, w->arch->encode);
+    uint64_t from = w->row.from > w->from ? w->row.from : w->from;
+    w->row.from = vaddr;
+    if (from < vaddr && from < w->to) {
+        uint32_t rule = w->arch->encode(w->cfi, &w->cie->cie, &w->row);
+        if (cairn_rule_kind(rule) == CAIRN_RULE_SIDE)
+            rule = cairn_unwind_table_own_side(w);
+        cairn_unwind_table_put(w, from, rule);
+    }
+    return vaddr < w->to;
 }
 
-static enum cairn_cfi_end run_any(const struct cairn_cfi_program *program, void *writer)
+static inline struct cairn_cfi_rule *cfa(void *ctx)
 {
-    static const struct cairn_cfi_sink sink = CAIRN_UNWIND_TABLE_SINK(advance);
-    return cairn_unwind_table_end(cairn_cfi_program_run(program, &sink, writer), writer, advance);
+    struct cairn_unwind_table_writer *w = ctx;
+    return &w->row.cfa;
+}
+
+static inline struct cairn_cfi_rule *reg(void *ctx, uint64_t number)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    return number < CAIRN_CFI_REGS && (w->regs >> number & 1) ? &w->row.regs[number] : NULL;
+}
+
+static inline void restore(void *ctx, uint64_t number)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    const struct cairn_cfi_rule *rule = w->cie->initial.rules + 1;
+    if (!reg(w, number))
+        return;
+    for (uint64_t left = w->regs; (unsigned)__builtin_ctzll(left) != number; left &= left - 1)
+        rule++;
+    w->row.regs[number] = *rule;
+}
+
+static inline bool remember(void *ctx)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    if (w->depth == CAIRN_TABLE_MAX_DEPTH)
+        return false;
+    cairn_unwind_table_save(w, &w->saved[w->depth++]);
+    return true;
+}
+
+static inline bool recall(void *ctx)
+{
+    struct cairn_unwind_table_writer *w = ctx;
+    if (!w->depth)
+        return false;
+    cairn_unwind_table_load(w, &w->saved[--w->depth]);
+    return true;
+}
+
+enum cairn_cfi_end cairn_unwind_table_run_rest(const struct cairn_cfi_program *program,
+                                               struct cairn_unwind_table_writer *w)
+{
+    static const struct cairn_cfi_sink sink = {advance, cfa, reg, restore, remember, recall};
+    enum cairn_cfi_end end = cairn_cfi_program_run(program, &sink, w);
+    if (end == CAIRN_CFI_DONE) /* what the last instruction left holds up to the end */
+        advance(w, w->to);
+    return end;
+}
+
+enum cairn_cfi_end cairn_unwind_table_run_all(const struct cairn_cfi_program *program,
+                                              struct cairn_unwind_table_writer *w)
+{
+    cairn_unwind_table_load(w, &w->cie->initial);
+    w->row.from = program->vaddr;
+    w->depth = 0;
+    return cairn_unwind_table_run_rest(program, w);
 }
 
 /* A CIE has no place, and so no rows. */
@@ -40,7 +102,7 @@ static bool stay(void *ctx, uint64_t vaddr)
 
 static enum cairn_cfi_end run_cie(const struct cairn_cfi_program *program, void *writer)
 {
-    static const struct cairn_cfi_sink sink = CAIRN_UNWIND_TABLE_SINK(stay);
+    static const struct cairn_cfi_sink sink = {stay, cfa, reg, restore, remember, recall};
     return cairn_cfi_program_run(program, &sink, writer);
 }
 
@@ -79,26 +141,26 @@ static const struct cairn_unwind_table_cie *find_cie(struct cairn_unwind_table_w
     cairn_unwind_table_load(w, &nothing);
     c->sound = run_cie(&program, w) == CAIRN_CFI_DONE;
     cairn_unwind_table_save(w, &c->initial);
+    c->rule = w->arch->encode(cfi, &c->cie, &w->row);
     return c;
 }
 
-void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w,
-                                  const struct cairn_unwind_table_entry *entry)
+void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w, const struct cairn_cfi *cfi,
+                                  enum cairn_unwind_table_source source,
+                                  const struct cairn_cfi_entry *entry)
 {
     enum cairn_cfi_end end = CAIRN_CFI_DAMAGED;
-    w->cie = find_cie(w, entry->cfi, entry->cie_off);
-    const struct cairn_cfi_program program = {entry->cfi, &w->cie->cie, entry->program,
-                                              entry->from};
-    w->cfi = entry->cfi;
-    w->source = entry->source;
+    w->cie = find_cie(w, cfi, entry->cie->off);
+    const struct cairn_cfi_program program = {cfi, &w->cie->cie, entry->program, entry->from};
+    w->cfi = cfi;
+    w->source = source;
     w->off = entry->off;
     w->own_side = CAIRN_RULE_NONE;
     w->row.from = entry->from;
-    w->depth = 0;
-    if (w->cie->sound) {
-        cairn_unwind_table_load(w, &w->cie->initial);
-        end = w->arch->run ? w->arch->run(&program, w) : run_any(&program, w);
-    }
+    if (w->cie->sound && w->arch->run)
+        end = w->arch->run(&program, w);
+    else if (w->cie->sound)
+        end = cairn_unwind_table_run_all(&program, w);
     if (end == CAIRN_CFI_DAMAGED && w->row.from < w->to)
         cairn_unwind_table_put(w, w->row.from > w->from ? w->row.from : w->from, CAIRN_RULE_NONE);
 }

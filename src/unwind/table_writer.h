@@ -3,19 +3,8 @@
 /*
  * What a table is written with: rows come in the order of their addresses and go to their places
  * at once. The program of an FDE is run over as much of a row as encode() looks at; a CPU that has
- * many of them compiles the loop together with its encode():
- *
- *     static bool advance(void *ctx, uint64_t vaddr)
- *     {
- *         return cairn_unwind_table_advance(ctx, vaddr, encode);
- *     }
- *     static const struct cairn_cfi_sink sink = CAIRN_UNWIND_TABLE_SINK(advance);
- *
- *     static enum cairn_cfi_end run(const struct cairn_cfi_program *program, void *writer)
- *     {
- *         enum cairn_cfi_end end = cairn_cfi_program_run(program, &sink, writer);
- *         return cairn_unwind_table_end(end, writer, advance);
- *     }
+ * many of them runs it over rules, and leaves to cairn_unwind_table_run_rest() what those cannot
+ * say.
  */
 #ifndef CAIRN_UNWIND_TABLE_WRITER_H
 #define CAIRN_UNWIND_TABLE_WRITER_H
@@ -42,16 +31,7 @@ struct cairn_unwind_table_cie {
     bool sound;
     struct cairn_cie cie;
     struct cairn_unwind_table_state initial;
-};
-
-/* An entry whose rows are to be written. */
-struct cairn_unwind_table_entry {
-    const struct cairn_cfi *cfi;
-    enum cairn_unwind_table_source source;
-    uint64_t off;     /* of the FDE */
-    uint64_t cie_off; /* of its CIE */
-    uint64_t from;    /* vaddr of its function */
-    struct cairn_span program;
+    uint32_t rule; /* what encode() makes of it */
 };
 
 struct cairn_unwind_table_writer {
@@ -80,6 +60,7 @@ struct cairn_unwind_table_writer {
     struct cairn_cfi_row row; /* `to` is not set; registers that are not wanted stay SAME */
     unsigned depth;
     struct cairn_unwind_table_state saved[CAIRN_TABLE_MAX_DEPTH];
+    uint32_t saved_rules[CAIRN_TABLE_MAX_DEPTH];          /* of a program that is run over rules */
     struct cairn_unwind_table_cie cies[CAIRN_TABLE_CIES]; /* by their offsets */
 };
 
@@ -102,36 +83,6 @@ static inline void cairn_unwind_table_put(struct cairn_unwind_table_writer *w, u
 
 /* The rule that refers to the entry that is written now: one for all of its rows. */
 uint32_t cairn_unwind_table_own_side(struct cairn_unwind_table_writer *w);
-
-/* w->row holds up to `vaddr`; puts what is wanted of it. */
-static inline __attribute__((always_inline)) bool
-cairn_unwind_table_advance(struct cairn_unwind_table_writer *w, uint64_t vaddr,
-                           cairn_unwind_encode_fn encode)
-{
-    uint64_t from = w->row.from > w->from ? w->row.from : w->from;
-    w->row.from = vaddr;
-    if (__builtin_expect(from < vaddr && from < w->to, 1)) {
-        uint32_t rule = encode(w->cfi, &w->cie->cie, &w->row);
-        if (__builtin_expect(cairn_rule_kind(rule) == CAIRN_RULE_SIDE, 0))
-            rule = cairn_unwind_table_own_side(w);
-        cairn_unwind_table_put(w, from, rule);
-    }
-    return vaddr < w->to;
-}
-
-static inline __attribute__((always_inline)) struct cairn_cfi_rule *
-cairn_unwind_table_cfa(void *ctx)
-{
-    struct cairn_unwind_table_writer *w = ctx;
-    return &w->row.cfa;
-}
-
-static inline __attribute__((always_inline)) struct cairn_cfi_rule *
-cairn_unwind_table_reg(void *ctx, uint64_t reg)
-{
-    struct cairn_unwind_table_writer *w = ctx;
-    return reg < CAIRN_CFI_REGS && (w->regs >> reg & 1) ? &w->row.regs[reg] : NULL;
-}
 
 static inline void cairn_unwind_table_save(const struct cairn_unwind_table_writer *w,
                                            struct cairn_unwind_table_state *to)
@@ -165,61 +116,26 @@ static inline void cairn_unwind_table_load(struct cairn_unwind_table_writer *w,
         w->row.regs[__builtin_ctzll(left)] = *rule++;
 }
 
-static inline void cairn_unwind_table_restore(void *ctx, uint64_t reg)
-{
-    struct cairn_unwind_table_writer *w = ctx;
-    const struct cairn_cfi_rule *rule = w->cie->initial.rules + 1;
-    if (!cairn_unwind_table_reg(w, reg))
-        return;
-    for (uint64_t left = w->regs; (unsigned)__builtin_ctzll(left) != reg; left &= left - 1)
-        rule++;
-    w->row.regs[reg] = *rule;
-}
-
-static inline bool cairn_unwind_table_remember(void *ctx)
-{
-    struct cairn_unwind_table_writer *w = ctx;
-    if (w->depth == CAIRN_TABLE_MAX_DEPTH)
-        return false;
-    cairn_unwind_table_save(w, &w->saved[w->depth++]);
-    return true;
-}
-
-static inline bool cairn_unwind_table_recall(void *ctx)
-{
-    struct cairn_unwind_table_writer *w = ctx;
-    if (!w->depth)
-        return false;
-    cairn_unwind_table_load(w, &w->saved[--w->depth]);
-    return true;
-}
-
-/* Static and constant, so that the loop and `advance` become one function. */
-#define CAIRN_UNWIND_TABLE_SINK(advance)                                                           \
-    {                                                                                              \
-        advance, cairn_unwind_table_cfa, cairn_unwind_table_reg, cairn_unwind_table_restore,       \
-            cairn_unwind_table_remember, cairn_unwind_table_recall                                 \
-    }
-
-/* Behind the last instruction: what it left holds up to the end. */
-static inline __attribute__((always_inline)) enum cairn_cfi_end
-cairn_unwind_table_end(enum cairn_cfi_end end, struct cairn_unwind_table_writer *w,
-                       bool (*advance)(void *ctx, uint64_t vaddr))
-{
-    if (end == CAIRN_CFI_DONE)
-        advance(w, w->to);
-    return end;
-}
-
 void cairn_unwind_table_start(struct cairn_unwind_table_writer *w,
                               const struct cairn_unwind_arch *arch);
 
 /* Puts the rows of an FDE for [w->from, w->to), and NONE where its program is damaged. */
-void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w,
-                                  const struct cairn_unwind_table_entry *entry);
+void cairn_unwind_table_write_fde(struct cairn_unwind_table_writer *w, const struct cairn_cfi *cfi,
+                                  enum cairn_unwind_table_source source,
+                                  const struct cairn_cfi_entry *entry);
 
 /* Puts the one row of entry `i` for [w->from, w->to). */
 void cairn_unwind_table_write_exidx(struct cairn_unwind_table_writer *w,
                                     const struct cairn_exidx *exidx, size_t i);
+
+/* The FDE's program; or what is left of it, from w->row and w->depth on. */
+enum cairn_cfi_end cairn_unwind_table_run_all(const struct cairn_cfi_program *program,
+                                              struct cairn_unwind_table_writer *w);
+enum cairn_cfi_end cairn_unwind_table_run_rest(const struct cairn_cfi_program *program,
+                                               struct cairn_unwind_table_writer *w);
+
+/* arch->run of x86-64: some 3 ns an instruction. `program` is that of the FDE, from its begin. */
+enum cairn_cfi_end cairn_unwind_table_run_x86_64(const struct cairn_cfi_program *program,
+                                                 void *writer);
 
 #endif /* CAIRN_UNWIND_TABLE_WRITER_H */

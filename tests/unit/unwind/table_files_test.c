@@ -38,6 +38,14 @@ static void check_file(const char *path)
     struct cairn_unwind_table_input input = cairn_unwind_table_input_of(&sections);
     assert_int_equal(test_table_build(&input, &t), CAIRN_TABLE_OK);
     assert_int_equal(t.built.n_damaged, 0);
+    struct test_table rows;
+    struct cairn_unwind_arch by_rows = *sections.arch;
+    by_rows.run = NULL;
+    input.arch = &by_rows;
+    assert_int_equal(test_table_build(&input, &rows), CAIRN_TABLE_OK);
+    assert_int_equal(rows.built.image.size, t.built.image.size);
+    assert_memory_equal(rows.built.image.data, t.built.image.data, t.built.image.size);
+    test_table_done(&rows);
     struct test_table_check c = test_table_check(&sections, &t.table, ANY_ADDRESSES);
     if (c.n_wrong)
         fail_msg("%s: %" PRIu64 " of %" PRIu64 " addresses", path, c.n_wrong, c.n_checked);

@@ -221,6 +221,48 @@ static void a_damaged_program_loses_its_function_alone(void **state)
     test_table_done(&m.t);
 }
 
+/* Instructions that rules can say, ones that they cannot, and bytes that are none. */
+static size_t put_any(uint8_t *program, size_t size, uint32_t *seed)
+{
+    static const uint8_t usual[] = {0x41, 0x44, 0x42, 0x0e, 0x10, 0x0e, 0x20, 0x86, 0x02, 0x83,
+                                    0x03, 0x0d, 0x06, 0x0a, 0x0b, 0xc6, 0x0c, 0x07, 0x08, 0x02,
+                                    0x30, 0x03, 0x01, 0x00, 0x2e, 0x05, 0x90, 0x07, 0xd0, 0x87};
+    size_t n = 0;
+    while (n < size) {
+        *seed = *seed * 1664525 + 1013904223;
+        uint32_t pick = *seed >> 16;
+        program[n++] = pick % 7 ? usual[pick % sizeof usual] : (uint8_t)(pick >> 7);
+    }
+    return n;
+}
+
+static void a_run_over_rules_gives_what_one_over_rows_gives(void **state)
+{
+    enum { TIMES = 3000, FUNCTIONS = 4, SIZE = 24 };
+    (void)state;
+    struct cairn_unwind_arch by_rows = cairn_unwind_x86_64;
+    uint32_t seed = 1;
+    by_rows.run = NULL;
+    assert_non_null(cairn_unwind_x86_64.run);
+    for (unsigned i = 0; i < TIMES; i++) {
+        struct test_cfi eh = start(&plain);
+        struct test_table rows;
+        struct made m;
+        for (unsigned k = 0; k < FUNCTIONS; k++) {
+            uint8_t program[SIZE];
+            size_t n = put_any(program, seed >> 16 & (SIZE - 1), &seed);
+            put(&eh, 0x1000 + 0x20 * k, i & 1 ? 0x20 : 0x28, (const char *)program, n);
+        }
+        make(&m, &eh, NULL);
+        m.input.arch = &by_rows;
+        assert_int_equal(test_table_build(&m.input, &rows), CAIRN_TABLE_OK);
+        assert_int_equal(rows.built.image.size, m.t.built.image.size);
+        assert_memory_equal(rows.built.image.data, m.t.built.image.data, rows.built.image.size);
+        test_table_done(&rows);
+        test_table_done(&m.t);
+    }
+}
+
 /* Every CFI that rules have a kind for, and what goes to the side. */
 static void kinds_are_told_from_rows(void **state)
 {
@@ -400,6 +442,7 @@ int main(void)
         cmocka_unit_test(debug_frame_fills_the_gaps),
         cmocka_unit_test(what_is_not_text_is_left_out),
         cmocka_unit_test(a_damaged_program_loses_its_function_alone),
+        cmocka_unit_test(a_run_over_rules_gives_what_one_over_rows_gives),
         cmocka_unit_test(kinds_are_told_from_rows),
         cmocka_unit_test(only_the_kernels_signal_frame_is_one),
         cmocka_unit_test(pages_may_be_full),
