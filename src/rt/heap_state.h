@@ -2,10 +2,11 @@
 /* SIGNAL-SAFE */
 /*
  * Heap state: what the tracker inside a process writes, and who reads it from outside, while the
- * process runs or when it is gone: one file, mapped shared, in chunks of 64 KiB. It grows at its
- * end; a chunk is allocated on the disk before it is used, and never changes its purpose but for
- * leaves that emptied. What each chunk is for says the table of chunks, whose parts have places of
- * their own:
+ * process runs or when it is gone: one file, mapped shared, in chunks of 64 KiB. Its name is
+ * PID-STARTTICKS.heap; that of the program which the process became by exec, whose pid and start
+ * are the same, PID-STARTTICKS.1.heap, and so on. It grows at its end; a chunk is allocated on the
+ * disk before it is used, and never changes its purpose but for leaves that emptied. What each
+ * chunk is for says the table of chunks, whose parts have places of their own:
  *
  *     chunk   0         1 ...           CAIRN_HEAP_TABLE_AT ... + CAIRN_HEAP_TABLE_ROWS ...
  *             header,   leaves, stacks, table: the next                       table: the next
@@ -135,22 +136,26 @@ struct cairn_heap_stack {
 struct cairn_heap_log {
     uint32_t base; /* 0 if n_shared is */
     uint16_t n_shared, n;
-    uint8_t end;    /* enum cairn_unwind_end: why there is none farther out */
-    uint8_t flags;  /* enum cairn_heap_log_flag */
-    uint16_t n_cut; /* frames that --depth cut off at the outer end, at most 65,535 */
-    uint32_t unused;
-    uint64_t rets[]; /* outermost first */
+    uint8_t end;        /* enum cairn_unwind_end: why there is none farther out */
+    uint8_t flags;      /* enum cairn_heap_log_flag */
+    uint16_t n_cut;     /* frames that --depth cut off at the outer end, at most 65,535 */
+    uint32_t n_modules; /* records of mappings that there were: of these the last one that has an
+                           address of `rets` is its module */
+    uint64_t rets[];    /* outermost first */
 };
 
 enum cairn_heap_log_flag {
     CAIRN_HEAP_LOG_GUESSED = 1 /* there is a guessed frame among them */
 };
 
-/* What a thread has not handed in: a table by the low bits of the stack's number. */
+/* What a thread has not handed in: a table by the low bits of the stack's number. Of the stack's
+ * composition at the high-water mark it is a part if `peak` is older than the header's: then it is
+ * from before. Counts are one word with their bytes, so that they are read together. */
 struct cairn_heap_delta {
-    uint32_t stack, n_temporary;
-    uint32_t n_allocs, n_frees;
-    uint64_t alloc_bytes, free_bytes;
+    _Atomic(uint64_t) key;           /* peak << 32 | stack */
+    _Atomic(uint64_t) allocs, frees; /* bytes << 32 | how many, each below 1 << 31 */
+    _Atomic(uint32_t) n_temporary;
+    uint32_t unused;
 };
 
 struct cairn_heap_thread {
@@ -162,7 +167,12 @@ struct cairn_heap_thread {
 };
 
 /* The line of time; a block carries the number of the epoch that it was born in. Epochs last a
- * second at first, longer the more there were, and end early where somebody sets a mark. */
+ * second at first, longer the more there were, and end early where somebody sets a mark.
+ *
+ * Who begins one, the tracker or who sets a mark from outside, makes sure that the chunk of epoch
+ * e + 1 is there (the tracker makes it when half of the one before is used), adds one to the
+ * header's n_marks if it is a mark, exchanges the header's epoch e for e + 1, and if that was still
+ * e fills in the new one, begin_ns last. The last epoch, CAIRN_HEAP_MAX_EPOCHS - 1, never ends. */
 struct cairn_heap_epoch {
     _Atomic(uint64_t) begin_ns;             /* CLOCK_MONOTONIC; written last */
     _Atomic(int64_t) live_bytes, rss_bytes; /* when it began; -1: not known */
@@ -191,7 +201,9 @@ enum cairn_heap_flag {                       /* of the header */
                            4, /* it became another program, which has a file of its own */
                        CAIRN_HEAP_FULL = 8, /* recording stopped: no room, see n_unrecorded */
                        CAIRN_HEAP_STACKS_ON = 16,
-                       CAIRN_HEAP_MAPPINGS = 32 /* mmap(2) and its kin are recorded too */
+                       CAIRN_HEAP_MAPPINGS = 32, /* mmap(2) and its kin are recorded too */
+                       CAIRN_HEAP_NOT_ASKED =
+                           64 /* the program has a malloc of its own, which comes before ours */
 };
 
 /* What went wrong, counted; blocks and bytes of each are told at the end of every report. */
@@ -224,7 +236,8 @@ struct cairn_heap_header {
     _Atomic(uint32_t) n_stacks; /* numbers given out, 0 counted too */
     _Atomic(uint32_t) epoch;    /* the present one */
     _Atomic(uint32_t) n_marks;
-    _Atomic(uint32_t) peak;      /* the number of the high-water mark */
+    _Atomic(uint32_t) peak;      /* the number of the high-water mark: a new one with each step
+                                    of max(4 KiB, peak_bytes / 128) */
     _Atomic(uint32_t) n_threads; /* that ever were */
     _Atomic(int64_t) live_bytes, peak_bytes;
     _Atomic(uint64_t) peak_ns; /* CLOCK_MONOTONIC */
