@@ -5,39 +5,24 @@
  * cairn_cfi_program_run a sink of their own.
  */
 #include "base/reader.h"
+#include "dwarf/cfi_machine.h"
 #include "dwarf/cfi_pointer.h"
 #include "dwarf/cfi_program.h"
 
-/* DW_CFA_remember_state within another; gcc and clang write 1. What it takes to go back is noted as
- * rules are changed, instead of a copy of all at once: the stack may be a signal handler's. */
-enum { MAX_DEPTH = 16, MAX_CHANGES = 64, SLOT_CFA = CAIRN_CFI_REGS };
+enum { SLOT_CFA = CAIRN_CFI_REGS };
 
-struct machine {
-    struct cairn_cfi_row row;
-    struct cairn_cfi_rule initial[CAIRN_CFI_REGS];
-    uint64_t end; /* of the function */
-    bool (*each)(void *ctx, const struct cairn_cfi_row *row);
-    void *ctx;
-    unsigned depth, n_changes;
-    bool overflow;
-    uint8_t n_changes_before[MAX_DEPTH];
-    uint64_t changed[MAX_DEPTH]; /* bit per slot: noted since this remember_state */
-    uint8_t slots[MAX_CHANGES];
-    struct cairn_cfi_rule old[MAX_CHANGES];
-};
-
-static struct cairn_cfi_rule *slot_rule(struct machine *m, unsigned slot)
+static struct cairn_cfi_rule *slot_rule(struct cairn_cfi_machine *m, unsigned slot)
 {
     return slot == SLOT_CFA ? &m->row.cfa : &m->row.regs[slot];
 }
 
 /* The slot's rule, noted if it is the first change since the last remember_state. */
-static struct cairn_cfi_rule *change(struct machine *m, unsigned slot)
+static struct cairn_cfi_rule *change(struct cairn_cfi_machine *m, unsigned slot)
 {
     struct cairn_cfi_rule *rule = slot_rule(m, slot);
     if (!m->depth || m->changed[m->depth - 1] >> slot & 1)
         return rule;
-    if (m->n_changes == MAX_CHANGES) {
+    if (m->n_changes == CAIRN_CFI_MAX_CHANGES) {
         m->overflow = true;
         return rule;
     }
@@ -59,15 +44,15 @@ static struct cairn_cfi_rule *change_reg(void *ctx, uint64_t reg)
 
 static void restore(void *ctx, uint64_t reg)
 {
-    struct machine *m = ctx;
+    struct cairn_cfi_machine *m = ctx;
     if (reg < CAIRN_CFI_REGS)
         *change(m, (unsigned)reg) = m->initial[reg];
 }
 
 static bool remember(void *ctx)
 {
-    struct machine *m = ctx;
-    if (m->depth == MAX_DEPTH)
+    struct cairn_cfi_machine *m = ctx;
+    if (m->depth == CAIRN_CFI_MAX_DEPTH)
         return false;
     m->n_changes_before[m->depth] = (uint8_t)m->n_changes;
     m->changed[m->depth++] = 0;
@@ -76,7 +61,7 @@ static bool remember(void *ctx)
 
 static bool recall(void *ctx)
 {
-    struct machine *m = ctx;
+    struct cairn_cfi_machine *m = ctx;
     if (!m->depth || m->overflow)
         return false;
     m->depth--;
@@ -90,7 +75,7 @@ static bool recall(void *ctx)
 /* Gives the row that ends at `vaddr`, if it is inside of the function. */
 static bool advance(void *ctx, uint64_t vaddr)
 {
-    struct machine *m = ctx;
+    struct cairn_cfi_machine *m = ctx;
     m->row.to = vaddr < m->end ? vaddr : m->end;
     if (m->row.to > m->row.from && !m->each(m->ctx, &m->row))
         return false;
@@ -106,7 +91,7 @@ static bool stay(void *ctx, uint64_t vaddr)
     return true;
 }
 
-static enum cairn_cfi_end run_cie(struct machine *m, const struct cairn_cfi *cfi,
+static enum cairn_cfi_end run_cie(struct cairn_cfi_machine *m, const struct cairn_cfi *cfi,
                                   const struct cairn_cie *cie)
 {
     static const struct cairn_cfi_sink sink = {stay,    change_cfa, change_reg,
@@ -115,7 +100,7 @@ static enum cairn_cfi_end run_cie(struct machine *m, const struct cairn_cfi *cfi
     return cairn_cfi_program_run(&program, &sink, m);
 }
 
-static enum cairn_cfi_end run_fde(struct machine *m, const struct cairn_cfi *cfi,
+static enum cairn_cfi_end run_fde(struct cairn_cfi_machine *m, const struct cairn_cfi *cfi,
                                   const struct cairn_fde *fde)
 {
     static const struct cairn_cfi_sink sink = {advance, change_cfa, change_reg,
@@ -124,26 +109,23 @@ static enum cairn_cfi_end run_fde(struct machine *m, const struct cairn_cfi *cfi
     return cairn_cfi_program_run(&program, &sink, m);
 }
 
-bool cairn_cfi_run(const struct cairn_cfi *cfi, const struct cairn_fde *fde,
-                   bool (*each)(void *ctx, const struct cairn_cfi_row *row), void *ctx)
+static bool run(struct cairn_cfi_machine *m, const struct cairn_cfi *cfi,
+                const struct cairn_fde *fde)
 {
-    struct machine m;
-    memset(&m.row, 0, sizeof m.row);
-    memset(m.initial, 0, sizeof m.initial);
-    m.row.cfa.where = CAIRN_CFI_UNDEFINED;
-    m.row.from = fde->from;
-    m.end = fde->to;
-    m.each = each;
-    m.ctx = ctx;
-    m.depth = m.n_changes = 0;
-    m.overflow = false;
-    if (run_cie(&m, cfi, &fde->cie) != CAIRN_CFI_DONE)
+    memset(&m->row, 0, sizeof m->row);
+    memset(m->initial, 0, sizeof m->initial);
+    m->row.cfa.where = CAIRN_CFI_UNDEFINED;
+    m->row.from = fde->from;
+    m->end = fde->to;
+    m->depth = m->n_changes = 0;
+    m->overflow = false;
+    if (run_cie(m, cfi, &fde->cie) != CAIRN_CFI_DONE)
         return false;
-    memcpy(m.initial, m.row.regs, sizeof m.initial);
-    m.depth = m.n_changes = 0;
-    switch (run_fde(&m, cfi, fde)) {
+    memcpy(m->initial, m->row.regs, sizeof m->initial);
+    m->depth = m->n_changes = 0;
+    switch (run_fde(m, cfi, fde)) {
     case CAIRN_CFI_DONE:
-        advance(&m, fde->to);
+        advance(m, fde->to);
         return true;
     case CAIRN_CFI_STOPPED:
         return true;
@@ -153,28 +135,41 @@ bool cairn_cfi_run(const struct cairn_cfi *cfi, const struct cairn_fde *fde,
     return false;
 }
 
-struct search {
-    uint64_t vaddr;
-    struct cairn_cfi_row *ret_row;
-    bool found;
-};
+bool cairn_cfi_run(const struct cairn_cfi *cfi, const struct cairn_fde *fde,
+                   bool (*each)(void *ctx, const struct cairn_cfi_row *row), void *ctx)
+{
+    struct cairn_cfi_machine m;
+    m.each = each;
+    m.ctx = ctx;
+    return run(&m, cfi, fde);
+}
 
 static bool is_there(void *ctx, const struct cairn_cfi_row *row)
 {
-    struct search *s = ctx;
-    if (s->vaddr >= row->to)
-        return true;
-    *s->ret_row = *row;
-    s->found = true;
-    return false;
+    struct cairn_cfi_machine *m = ctx;
+    m->found = m->wanted < row->to;
+    return !m->found;
+}
+
+bool cairn_cfi_machine_row_at(struct cairn_cfi_machine *machine, const struct cairn_cfi *cfi,
+                              const struct cairn_fde *fde, uint64_t vaddr)
+{
+    if (vaddr < fde->from || vaddr >= fde->to)
+        return false;
+    machine->wanted = vaddr;
+    machine->found = false;
+    machine->each = is_there;
+    machine->ctx = machine;
+    run(machine, cfi, fde);
+    return machine->found;
 }
 
 bool cairn_cfi_row_at(const struct cairn_cfi *cfi, const struct cairn_fde *fde, uint64_t vaddr,
                       struct cairn_cfi_row *ret_row)
 {
-    struct search s = {vaddr, ret_row, false};
-    if (vaddr < fde->from || vaddr >= fde->to)
-        return false;
-    cairn_cfi_run(cfi, fde, is_there, &s);
-    return s.found;
+    struct cairn_cfi_machine m;
+    bool found = cairn_cfi_machine_row_at(&m, cfi, fde, vaddr);
+    if (found)
+        *ret_row = m.row;
+    return found;
 }

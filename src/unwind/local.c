@@ -14,13 +14,6 @@
 
 enum { N = CAIRN_LOCAL_FRAMES };
 
-static void start_at(const struct cairn_local_regs *at, struct cairn_local_start *ret_start)
-{
-    *ret_start = (struct cairn_local_start){.is_ours = true};
-    ret_start->regs.ip = cairn_local_arch->code_address(at->ret);
-    cairn_local_here_regs(at->sp, at->fp, &ret_start->regs);
-}
-
 void cairn_local_set_info(int end, uint32_t n_guessed, struct cairn_unwind_info *ret_info)
 {
     struct cairn_unwind_info info = {
@@ -62,8 +55,7 @@ CAIRN_THREAD_BLOCK_ACCESS static inline void copy_out(const struct cairn_local_s
 __attribute__((noinline, cold)) static void here_slowly(const struct cairn_local_regs *at,
                                                         struct cairn_local_out *out)
 {
-    struct cairn_local_start start;
-    start_at(at, &start);
+    const struct cairn_local_start start = {NULL, at->ret, at->sp, at->fp};
     cairn_local_slow_walk(&start, out);
 }
 
@@ -88,9 +80,8 @@ __attribute__((hot)) size_t cairn_local_here(uintptr_t *ret_ips, size_t max, voi
 CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, size_t max,
                                       struct cairn_unwind_info *ret_info)
 {
-    struct cairn_local_start start = {.is_exact = true};
+    const struct cairn_local_start start = {.ucontext = ucontext};
     struct cairn_local_out out = {.ips = ret_ips, .how = cairn_local_how_of(ret_info), .max = max};
-    cairn_local_context_regs(ucontext, &start.regs);
     cairn_local_slow_walk(&start, &out);
     if (ret_info)
         cairn_local_set_info(out.end, out.n_guessed, ret_info);

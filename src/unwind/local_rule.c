@@ -9,6 +9,7 @@
 #include "rt/self.h"
 #include "unwind/exidx.h"
 #include "unwind/local_cpu.h"
+#include "unwind/local_rows.h"
 #include "unwind/modules.h"
 #include "unwind/unload.h"
 
@@ -20,7 +21,8 @@ enum {
     COUNT_ENCODING = 0x03,
     TABLE_ENCODING = 0x3b,
     MAX_ENTRY_BYTES = 1 << 24,
-    MAX_SEGMENTS = 64
+    SMALLEST_PAGE = 4096,
+    HEADERS_BYTES = 1024 /* of program headers: there are a dozen */
 };
 
 /* Where unwind information is read from: in place within one segment, or by way of the kernel. */
@@ -50,24 +52,28 @@ static struct source source_of(const struct cairn_local_module *module, bool in_
 {
     struct source by_kernel = {0, 0}, start = {module->from, module->to};
     ElfW(Ehdr) head;
-    ElfW(Phdr) segments[MAX_SEGMENTS / 4];
+    ElfW(Phdr) segment;
     if (!in_place || module->to - module->from < sizeof(head))
         return by_kernel;
     memcpy(&head, (const void *)module->from, sizeof(head));
-    size_t bytes = (size_t)head.e_phnum * sizeof(*segments);
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(*segments) ||
-        bytes > sizeof(segments) || head.e_phoff > 4096 - bytes ||
-        !fetch(&start, module->from + head.e_phoff, segments, bytes))
+    size_t bytes = (size_t)head.e_phnum * sizeof(segment);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(segment) ||
+        bytes > HEADERS_BYTES || head.e_phoff > SMALLEST_PAGE - bytes)
         return by_kernel;
-    uintptr_t base = UINTPTR_MAX;
-    for (size_t i = 0; i < head.e_phnum && base == UINTPTR_MAX; i++)
-        if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0)
-            base = module->from - segments[i].p_vaddr;
-    for (size_t i = 0; i < head.e_phnum; i++) {
-        uintptr_t from = base + segments[i].p_vaddr;
-        if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_R && module->frames >= from &&
-            module->frames - from < segments[i].p_filesz)
-            return (struct source){from, from + segments[i].p_filesz};
+    bool has_base = false;
+    uintptr_t base = 0, at = module->from + head.e_phoff, end = at + bytes;
+    for (; at < end && fetch(&start, at, &segment, sizeof(segment)); at += sizeof(segment)) {
+        if (segment.p_type != PT_LOAD)
+            continue;
+        if (!has_base && segment.p_offset != 0) /* the first one holds the header */
+            return by_kernel;
+        if (!has_base)
+            base = module->from - segment.p_vaddr;
+        has_base = true;
+        uintptr_t from = base + segment.p_vaddr;
+        if (segment.p_flags & PF_R && module->frames >= from &&
+            module->frames - from < segment.p_filesz)
+            return (struct source){from, from + segment.p_filesz};
     }
     return by_kernel;
 }
@@ -134,18 +140,16 @@ static enum cairn_local_found find_in_cfi(const struct source *source, uintptr_t
 {
     uintptr_t fde_va;
     uint32_t off;
-    struct cairn_fde fde;
     row->cfi =
         (struct cairn_cfi){.machine = cairn_local_arch->machine, .address_size = sizeof(uintptr_t)};
     if (!find_fde(source, hdr, va, &fde_va))
         return CAIRN_LOCAL_GAP;
-    if (!copy_entries(source, fde_va, row, &off) || !cairn_cfi_fde_at(&row->cfi, off, &fde))
+    if (!copy_entries(source, fde_va, row, &off) || !cairn_cfi_fde_at(&row->cfi, off, &row->fde))
         return CAIRN_LOCAL_DAMAGED;
-    if (va < fde.from || va >= fde.to)
+    if (va < row->fde.from || va >= row->fde.to)
         return CAIRN_LOCAL_GAP;
-    row->cie = fde.cie;
-    return cairn_cfi_row_at(&row->cfi, &fde, va, &row->row) ? CAIRN_LOCAL_RULE
-                                                            : CAIRN_LOCAL_DAMAGED;
+    return cairn_cfi_machine_row_at(&row->machine, &row->cfi, &row->fde, va) ? CAIRN_LOCAL_RULE
+                                                                             : CAIRN_LOCAL_DAMAGED;
 }
 
 /* In place or not at all: what arm's loader says of its index. */
@@ -163,10 +167,10 @@ static enum cairn_local_found find_in_exidx(const struct source *source,
         .extab_vaddr = (uint32_t)source->from,
     };
     row->cfi = (struct cairn_cfi){.machine = EM_ARM, .address_size = 4};
-    row->cie = (struct cairn_cie){.ra_reg = cairn_local_arch->ra};
+    row->fde.cie = (struct cairn_cie){.ra_reg = cairn_local_arch->ra};
     if (!cairn_exidx_find(&exidx, (uint32_t)va, &i))
         return CAIRN_LOCAL_GAP;
-    switch (cairn_exidx_row(&exidx, i, &row->row)) {
+    switch (cairn_exidx_row(&exidx, i, &row->machine.row)) {
     case CAIRN_EXIDX_ROW:
         return CAIRN_LOCAL_RULE;
     case CAIRN_EXIDX_CANTUNWIND:
@@ -176,40 +180,51 @@ static enum cairn_local_found find_in_exidx(const struct source *source,
     }
 }
 
-enum cairn_local_found cairn_local_row_find(uintptr_t va, struct cairn_local_row *ret_row)
+static enum cairn_local_found find_in(const struct cairn_local_module *module, bool in_place,
+                                      uintptr_t va, struct cairn_local_row *row)
+{
+    struct source source = source_of(module, in_place);
+    if (module->n_exidx)
+        return find_in_exidx(&source, module, va, row);
+    return module->frames ? find_in_cfi(&source, module->frames, va, row) : CAIRN_LOCAL_GAP;
+}
+
+struct cairn_local_row *cairn_local_row_find(uintptr_t va, enum cairn_local_found *ret_found)
 {
     struct cairn_local_module module;
-    ret_row->pages = NULL;
+    struct cairn_local_row *row = NULL;
     bool in_place = cairn_unload_enter();
-    enum cairn_local_found found = CAIRN_LOCAL_NO_MODULE;
+    *ret_found = CAIRN_LOCAL_NO_MODULE;
     if (cairn_modules_find(va, &module)) {
-        found = CAIRN_LOCAL_GAP;
-        struct source source = source_of(&module, in_place);
-        if (module.n_exidx)
-            found = find_in_exidx(&source, &module, va, ret_row);
-        else if (module.frames)
-            found = find_in_cfi(&source, module.frames, va, ret_row);
+        row = cairn_local_rows_take();
+        *ret_found = CAIRN_LOCAL_NO_MEMORY;
+    }
+    if (row) {
+        row->pages = NULL;
+        *ret_found = find_in(&module, in_place, va, row);
     }
     cairn_unload_leave();
-    if (found != CAIRN_LOCAL_RULE)
-        cairn_local_row_done(ret_row);
-    return found;
+    if (row && *ret_found != CAIRN_LOCAL_RULE) {
+        cairn_local_row_done(row);
+        return NULL;
+    }
+    return row;
 }
 
 void cairn_local_row_done(struct cairn_local_row *row)
 {
     cairn_pages_unmap(row->pages, row->pages_bytes);
-    row->pages = NULL;
+    cairn_local_rows_give(row);
 }
 
 enum cairn_local_found cairn_local_rule_make(uintptr_t va, uint32_t *ret_rule)
 {
-    struct cairn_local_row row;
+    enum cairn_local_found found;
+    struct cairn_local_row *row = cairn_local_row_find(va, &found);
     *ret_rule = cairn_rule_make(CAIRN_RULE_NONE, 0);
-    enum cairn_local_found found = cairn_local_row_find(va, &row);
-    if (found != CAIRN_LOCAL_RULE)
+    if (!row)
         return found;
-    *ret_rule = cairn_local_arch->encode(&row.cfi, &row.cie, &row.row);
-    cairn_local_row_done(&row);
+    *ret_rule = cairn_local_arch->encode(&row->cfi, &row->fde.cie, &row->machine.row);
+    cairn_local_row_done(row);
     return found;
 }

@@ -9,30 +9,33 @@
 #ifndef CAIRN_UNWIND_LOCAL_RULE_H
 #define CAIRN_UNWIND_LOCAL_RULE_H
 
-#include "dwarf/cfi.h"
+#include "dwarf/cfi_machine.h"
 #include "unwind/arch.h"
 
 enum cairn_local_found {
     CAIRN_LOCAL_RULE,
     CAIRN_LOCAL_GAP,       /* in a module, but nothing covers it */
     CAIRN_LOCAL_NO_MODULE, /* in none that is known */
-    CAIRN_LOCAL_DAMAGED
+    CAIRN_LOCAL_DAMAGED,
+    CAIRN_LOCAL_NO_MEMORY
 };
 
-enum { CAIRN_LOCAL_ENTRY_BYTES = 1024 /* longer entries get pages of their own */ };
+/* Longer entries get pages of their own. So large that a row is a page of 4 KiB, or less. */
+enum { CAIRN_LOCAL_ENTRY_BYTES = 1024 };
 
-/* A row, and what its expressions need. */
+/* A row, which is machine.row, and what its expressions need. */
 struct cairn_local_row {
     struct cairn_cfi cfi;
-    struct cairn_cie cie;
-    struct cairn_cfi_row row;
+    struct cairn_fde fde;
+    struct cairn_cfi_machine machine;
     uint8_t *pages; /* NULL, or where the entries are */
     size_t pages_bytes;
     uint8_t bytes[CAIRN_LOCAL_ENTRY_BYTES];
 };
 
-/* The row for the instruction at `va`; on RULE to be given back. Some microseconds. */
-enum cairn_local_found cairn_local_row_find(uintptr_t va, struct cairn_local_row *ret_row);
+/* The row for the instruction at `va`, to be given back; NULL, and why, where there is none. It
+ * lies on pages of our own, for the stack may be a signal handler's. Some microseconds. */
+struct cairn_local_row *cairn_local_row_find(uintptr_t va, enum cairn_local_found *ret_found);
 void cairn_local_row_done(struct cairn_local_row *row);
 
 /* The rule for the instruction at `va`. NONE unless it says RULE. */

@@ -185,41 +185,43 @@ static enum cairn_arch_step step_unruled(struct walk *w)
 static enum cairn_arch_step step_by_row(struct walk *w)
 {
     const struct cairn_memory memory = {read_stack, &w->stack};
-    struct cairn_local_row found;
-    if (cairn_local_row_find(lookup_va(w), &found) != CAIRN_LOCAL_RULE)
+    enum cairn_local_found why;
+    struct cairn_local_row *found = cairn_local_row_find(lookup_va(w), &why);
+    if (!found)
         return step_unruled(w);
     const struct cairn_row_input input = {
         .arch = cairn_local_arch,
         .memory = &memory,
-        .expressions = found.cfi.bytes,
-        .row = &found.row,
-        .ra_reg = found.cie.ra_reg,
+        .expressions = found->cfi.bytes,
+        .row = &found->machine.row,
+        .ra_reg = found->fde.cie.ra_reg,
         .is_leaf = w->is_exact,
-        .is_signal = found.cie.is_signal_frame,
+        .is_signal = found->fde.cie.is_signal_frame,
     };
     enum cairn_arch_step done = cairn_row_step(&input, &w->regs);
-    w->how = how_of(found.cie.is_signal_frame ? CAIRN_RULE_SIGNAL : CAIRN_RULE_SIDE);
-    cairn_local_row_done(&found);
+    w->how = how_of(found->fde.cie.is_signal_frame ? CAIRN_RULE_SIGNAL : CAIRN_RULE_SIDE);
+    cairn_local_row_done(found);
     return done;
 }
 
 /*
  * arm's index holds where a function calls others. The innermost one may be in its prologue, or
  * behind its last pop: as long as its link register leads out of it, that is the return address,
- * and what was pushed is all, the registers alone, or nothing.
+ * and what was pushed is all, the registers alone, or nothing. Kept apart, for its frame is large.
  */
-static enum cairn_arch_step step_arm_leaf(struct walk *w, uint32_t rule)
+__attribute__((noinline)) static enum cairn_arch_step step_arm_leaf(struct walk *w, uint32_t rule)
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
     const struct cairn_memory memory = {read_stack, &w->stack};
     struct cairn_unwind_regs all = w->regs, pushed = w->regs;
     enum cairn_arch_step done = cairn_unwind_step(arch, rule, true, &memory, false, &all);
     uint64_t ret = arch->code_address(w->regs.regs[arch->ra]);
-    struct cairn_local_row found;
-    if (cairn_local_row_find(lookup_va(w), &found) != CAIRN_LOCAL_RULE)
+    enum cairn_local_found why;
+    struct cairn_local_row *found = cairn_local_row_find(lookup_va(w), &why);
+    if (!found)
         return CAIRN_STEP_NO_RULE;
-    bool is_inside = ret >= found.row.from && ret < found.row.to;
-    cairn_local_row_done(&found);
+    bool is_inside = ret >= found->machine.row.from && ret < found->machine.row.to;
+    cairn_local_row_done(found);
     if (is_inside || !cairn_unwind_known(&w->regs, arch->ra) ||
         !is_behind_call(w->regs.regs[arch->ra]) || (done == CAIRN_STEP_OK && all.ip == ret)) {
         if (done != CAIRN_STEP_OK)
@@ -304,34 +306,46 @@ static void walk(struct walk *w, struct cairn_local_out *out)
 static bool find_caller(const struct cairn_local_start *start, struct walk *w)
 {
     unsigned sp = cairn_local_arch->sp;
-    *w = (struct walk){.is_whole = true, .stack = {0}};
+    uint64_t ip = cairn_local_arch->code_address(start->ret);
+    *w = (struct walk){.is_whole = true};
     cairn_local_save_regs(w->regs.regs);
     w->regs.known = cairn_local_saved;
     w->regs.ip = w->regs.regs[CAIRN_LOCAL_SAVED_PC];
     for (int i = 0; i < OWN_FRAMES; i++) {
-        if (w->regs.ip == start->regs.ip && w->regs.regs[sp] == start->regs.regs[sp])
+        if (w->regs.ip == ip && w->regs.regs[sp] == start->sp)
             return true;
-        if (w->regs.regs[sp] > start->regs.regs[sp] || step_by_row(w) != CAIRN_STEP_OK)
+        if (w->regs.regs[sp] > start->sp || step_by_row(w) != CAIRN_STEP_OK)
             return false;
     }
     return false;
+}
+
+static void begin(const struct cairn_local_start *start, struct walk *w)
+{
+    *w = (struct walk){.is_exact = start->ucontext};
+    if (start->ucontext) {
+        cairn_local_context_regs(start->ucontext, &w->regs);
+    } else {
+        w->regs.ip = cairn_local_arch->code_address(start->ret);
+        cairn_local_here_regs(start->sp, start->fp, &w->regs);
+    }
 }
 
 /* Rules know three registers. Where one needs another, or CFI itself must be asked, the walk begins
  * anew and follows all of them. */
 void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_local_out *out)
 {
-    struct walk w = {.regs = start->regs, .is_exact = start->is_exact};
+    struct walk w;
     if (out->max > CAIRN_MAX_FRAMES)
         out->max = CAIRN_MAX_FRAMES;
+    begin(start, &w);
     walk(&w, out);
     if (out->end != CAIRN_END_NO_REGISTER)
         return;
-    if (start->is_ours) {
-        if (!find_caller(start, &w))
-            return;
-    } else {
-        w = (struct walk){.regs = start->regs, .is_exact = start->is_exact, .is_whole = true};
-    }
+    if (start->ucontext)
+        begin(start, &w);
+    else if (!find_caller(start, &w))
+        return;
+    w.is_whole = true;
     walk(&w, out);
 }

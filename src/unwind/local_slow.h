@@ -12,12 +12,12 @@
 
 #include "unwind/arch.h"
 
-/* Where it begins. */
+/* Where it begins: with all registers of a signal's context, or, where that is NULL, with a frame
+ * that called this library. What other registers it had is found by walking through our own frames.
+ */
 struct cairn_local_start {
-    struct cairn_unwind_regs regs;
-    bool is_exact; /* ip is the instruction itself, and not a return address */
-    bool is_ours;  /* the frame is one that called this library: what `regs` lacks can be had by
-                      walking through our own frames */
+    const void *ucontext;
+    uintptr_t ret, sp, fp; /* as cairn_local_here() has them */
 };
 
 struct cairn_local_out {

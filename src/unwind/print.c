@@ -70,16 +70,22 @@ static void print_stack(struct print *p, size_t n)
     cairn_text_flush(&p->out);
 }
 
+/* Kept apart, for its frame is large. */
+__attribute__((noinline, cold)) static void say_why_not(int fd)
+{
+    struct cairn_text text;
+    text.fd = fd;
+    text.failed = false;
+    text.n = 0;
+    cairn_text_put(&text, "no memory for a stack\n");
+    cairn_text_flush(&text);
+}
+
 static struct print *open_print(int fd)
 {
     struct print *p = cairn_pages_map(sizeof *p);
     if (!p) {
-        struct cairn_text text;
-        text.fd = fd;
-        text.failed = false;
-        text.n = 0;
-        cairn_text_put(&text, "no memory for a stack\n");
-        cairn_text_flush(&text);
+        say_why_not(fd);
         return NULL;
     }
     p->out.fd = fd;
