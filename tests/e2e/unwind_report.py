@@ -1,68 +1,136 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Sums up what unwind/compare.c wrote: unwind_report.py FOLDER LEAST. A table of programs; exit
-status 1 where a difference is none of EXPLAINED, or a program has fewer captures than LEAST.
+status 1 where a difference is none of EXPLAINED or its proof fails, or a program has fewer captures
+than LEAST.
 """
 import collections
 import pathlib
 import re
 import sys
 
-# Which lines (of which program), and why the two walks may differ there.
+# Whose next frame must the program have come back to, where it could be asked?
+OURS = "ours"    # to ours, and never to libunwind's
+THEIRS = "theirs"  # to libunwind's: what we do not find, said openly
+NOBODY = "nobody"  # to neither: the stack itself is lost
+ITSELF = "itself"  # it is not asked: its own test holds our walk against what it knows
+
+# Of which program, which lines, whose proof, and why the two walks differ there.
 EXPLAINED = [
-    (r".", r"^not covered: cairn ends \((no rule|no module|bad cfa|unreadable|loop)\)",
-     "no information for a frame: libunwind follows rbp unchecked, we end"),
-    (r".", r"^not covered: cairn goes on by (fp guess|plt)",
-     "no information for a frame: both guess, we check the guess"),
-    (r".", r"^not covered: cairn (ends \(outermost\)|goes on by (cfi|signal)) .*",
-     "further out than a frame without information, where the two had guessed differently"),
-    (r"^odd$", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind goes on to .*"
+    (r"node|java",
+     r"^not covered in code made at run time: cairn goes on by fp guess to .* own 1 \d",
+     OURS, "compiled code before or behind its frame: the caller is on top of the stack; libunwind "
+     "follows rbp and leaves it out, or ends"),
+    (r"node", r"^not covered in node: cairn goes on by fp guess to .* own 1 0",
+     OURS, "V8's built-in code, which lies in node's text without CFI: the same"),
+    (r"java", r"^not covered in libjvm.so: cairn goes on by fp guess to .* own 1 0",
+     OURS, "HotSpot's assembly without CFI (SpinPause): the same"),
+    (r"java", r"^not covered in code made at run time: cairn ends \(no rule\)",
+     THEIRS, "HotSpot's interpreter pushes return addresses of no call; libunwind follows rbp "
+     "unchecked"),
+    (r"storm",
+     r"^not covered in (nothing|data): cairn ends \(no rule\) .* leaf libgcc_s\.so\.1\+",
+     NOBODY, "libgcc puts the registers of the catching frame over its own saved ones: what CFI "
+     "leads to is wild; libunwind follows rbp unchecked"),
+    (r"odd", r"^not covered in unwind_odd: cairn ends \(no rule\)",
+     ITSELF, "code without CFI in a module that keeps no frame pointers: libunwind follows rbp"),
+    (r"odd", r"^not covered in unwind_odd: cairn goes on by fp guess to unwind_odd\+",
+     ITSELF, "a leaf without CFI: its caller is on top of the stack; libunwind follows rbp"),
+    (r"odd", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind goes on to .*"
      r" \| leaf libc\.so\.6\+0x[0-9a-f]+$",
-     "longjmp's end, where CFI has the return address in rdx: libunwind 1.6 reads it from the "
-     "jmp_buf; ours is what the program itself holds right"),
-    (r"^odd$", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind ends \(0\)"
-     r" \| at (unwind_odd\+\S+)( \(\w+\))? \| leaf \2",
-     "the end of a realigned frame, where GCC 12 names places by an rbp that is gone: libunwind "
-     "ends; ours is what the program itself holds right"),
+     ITSELF, "longjmp's end, where CFI has the return address in rdx: libunwind 1.6 reads it from "
+     "the jmp_buf"),
+    (r"odd", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind ends \(0\)"
+     r" .*\| at (unwind_odd\+\S+)( \(\w+\))? \| leaf \2",
+     ITSELF, "the end of a realigned frame, where GCC 12 names places by an rbp that is gone: "
+     "libunwind ends"),
 ]
+FEW = 3  # answers that prove nothing yet
 
 
-def why(program, text):
-    return next((reason for name, pattern, reason in EXPLAINED
-                 if re.search(name, program) and re.search(pattern, text)), None)
+def holds(proof, ours, theirs):
+    if proof == OURS:
+        return theirs == 0
+    if proof == THEIRS:
+        return ours == 0
+    return proof == ITSELF or ours + theirs == 0
 
 
-def read(path, sums):
-    program = path.name.split(".")[0]
-    lines = path.read_text(errors="replace").splitlines()
-    found = re.match(r"captures (\d+) identical (\d+) frames (\d+) lost (\d+)", lines[0])
-    mine = sums.setdefault(program, collections.Counter())
-    for name, value in zip(("captures", "identical", "frames", "lost"), found.groups()):
-        mine[name] += int(value)
-    for line in lines[1:]:
-        count, text = line.split(" ", 1)
-        reason = why(program, text)
-        mine["explained" if reason else "unexplained"] += int(count)
-        mine[("why", reason or f"UNEXPLAINED {text}")] += int(count)
+class Reason:
+    """Lines with one explanation, and what the program said of them: [ours, theirs, neither, not
+    asked]."""
+
+    def __init__(self, proof, text):
+        self.proof, self.text, self.n, self.back, self.lines = proof, text, 0, [0] * 4, []
+
+    def add(self, n, line):
+        found = re.search(r" \| back (\d+) (\d+) (\d+) (\d+) \| ", line)
+        self.n += n
+        self.back = [sum(pair) for pair in zip(self.back, map(int, found.groups()))]
+        self.lines.append(line)
+
+    def is_sound(self):
+        ours, theirs, neither, _ = self.back
+        right = {OURS: ours, THEIRS: theirs}.get(self.proof)
+        enough = right is None or right + neither < FEW or right >= neither
+        return self.proof is not None and enough and holds(self.proof, ours, theirs)
+
+    def show(self):
+        ours, theirs, neither, not_asked = self.back
+        print(f"    {self.n} {self.text}")
+        if self.proof != ITSELF:
+            print(f"        came back to ours: {ours}, to libunwind's: {theirs}, to neither in "
+                  f"time: {neither}, not asked: {not_asked}")
+        if not self.is_sound():
+            print("        NOT EXPLAINED, or refuted:")
+            for line in self.lines:
+                print(f"            {line}")
+
+
+class Program:
+    def __init__(self):
+        self.sums, self.reasons = collections.Counter(), {}
+
+    def read(self, name, path):
+        head, proofs, *lines = path.read_text(errors="replace").splitlines()
+        found = re.match(r"captures (\d+) identical (\d+) frames (\d+) lost (\d+)", head)
+        asked = re.match(r"proved (\d+) refuted (\d+) open (\d+)", proofs)
+        for key, value in zip(("captures", "identical", "frames", "lost", "proved", "refuted",
+                               "open"), found.groups() + asked.groups()):
+            self.sums[key] += int(value)
+        for line in lines:
+            count, text = line.split(" ", 1)
+            proof, why = next(((proof, why) for program, pattern, proof, why in EXPLAINED
+                               if re.fullmatch(program, name) and re.search(pattern, text)),
+                              (None, "differ"))
+            self.reasons.setdefault((proof, why), Reason(proof, why)).add(int(count), text)
+
+    def show(self, name, least):
+        """Whether all is well."""
+        sums = self.sums
+        print(f"{name}: {sums['captures']} captures, {sums['identical']} identical; "
+              f"{sums['frames'] / sums['captures']:.1f} frames; of the same frames, "
+              f"{sums['proved']} came back, {sums['refuted']} did not, {sums['open']} not in time")
+        reasons = sorted(self.reasons.values(), key=lambda r: -r.n)
+        for reason in reasons:
+            reason.show()
+        few = sums["captures"] < least
+        if few:
+            print(f"    too few captures: at least {least}")
+        if sums["refuted"] > max(FEW, sums["proved"]):
+            print("    the program does not return as both say")
+            return False
+        return not few and not sums["lost"] and all(reason.is_sound() for reason in reasons)
 
 
 def main():
     folder, least = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-    sums, failed = {}, False
+    programs = {}
     for path in sorted(folder.iterdir()):
-        if re.fullmatch(r"\w+\.\d+", path.name):
-            read(path, sums)
-    for program, mine in sums.items():
-        print(f"{program}: {mine['captures']} captures, {mine['identical']} identical, "
-              f"{mine['explained']} explained, {mine['unexplained']} not; "
-              f"{mine['frames'] / mine['captures']:.1f} frames")
-        for key in sorted((key for key in mine if isinstance(key, tuple)), key=lambda k: -mine[k]):
-            print(f"    {mine[key]} {key[1]}")
-        few = mine["captures"] < least
-        if few:
-            print(f"    too few captures: at least {least}")
-        failed |= few or mine["unexplained"] > 0 or mine["lost"] > 0
-    return failed or not sums
+        if found := re.fullmatch(r"(\w+)\.\d+", path.name):
+            programs.setdefault(found[1], Program()).read(found[1], path)
+    fine = [program.show(name, least) for name, program in programs.items()]
+    return not fine or not all(fine)
 
 
 sys.exit(main())

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "libunwind.h"
+
+#include <dlfcn.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    CURSOR_WORDS = 127, /* of an unw_cursor_t */
+    SIGNAL_FRAME = 1,   /* UNW_INIT_SIGNAL_FRAME */
+    UNW_FP = 6,         /* UNW_X86_64_RBP */
+    UNW_SP = 7,         /* UNW_REG_SP */
+    UNW_IP = 16,        /* UNW_REG_IP */
+};
+
+static int (*unw_init)(uint64_t *cursor, void *context, int flags);
+static int (*unw_step)(uint64_t *cursor);
+static int (*unw_get)(uint64_t *cursor, int reg, uint64_t *ret);
+
+bool libunwind_find(void)
+{
+    void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return false;
+    *(void **)&unw_init = dlsym(library, "_ULx86_64_init_local2");
+    *(void **)&unw_step = dlsym(library, "_ULx86_64_step");
+    *(void **)&unw_get = dlsym(library, "_ULx86_64_get_reg");
+    return unw_init && unw_step && unw_get;
+}
+
+void libunwind_walk(void *context, struct libunwind_stack *ret)
+{
+    uint64_t cursor[CURSOR_WORDS];
+    ret->n = 0;
+    ret->status = unw_init(cursor, context, SIGNAL_FRAME);
+    for (int more = ret->status == 0; more && ret->n < CAIRN_MAX_FRAMES;) {
+        uint64_t pc = 0;
+        if (unw_get(cursor, UNW_IP, &pc) < 0 || pc == 0)
+            break;
+        unw_get(cursor, UNW_SP, &ret->sp[ret->n]);
+        unw_get(cursor, UNW_FP, &ret->fp[ret->n]);
+        ret->pc[ret->n++] = pc;
+        ret->status = unw_step(cursor);
+        more = ret->status > 0;
+    }
+}
+
+static bool holds(uint64_t va, uint64_t word)
+{
+    uint64_t found;
+    const struct iovec to = {&found, sizeof found}, from = {(void *)(uintptr_t)va, sizeof found};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof found && found == word;
+}
+
+/* Behind a guess libunwind's own is wrong. */
+uint64_t libunwind_sp(const struct libunwind_stack *stack, size_t i)
+{
+    if (i == 0 || holds(stack->sp[i] - 8, stack->pc[i]))
+        return stack->sp[i];
+    return holds(stack->fp[i - 1] + 8, stack->pc[i]) ? stack->fp[i - 1] + 16 : 0;
+}
