@@ -132,17 +132,20 @@ CAIRN_API uint64_t cairn_unwind_refresh(void);
 CAIRN_API int cairn_unwind_wants_refresh(void);
 
 /*
- * The stack of another thread of this process, `tid` as gettid(2) has it. The thread is sent SIGURG
- * and walks itself in the handler; the first address is where it was, exact. Waits at most
+ * The stack of another thread of this process, `tid` as gettid(2) has it. The thread is sent a
+ * signal and walks itself in the handler; the first address is where it was, exact. Waits at most
  * `timeout_ns` (nanoseconds of CLOCK_MONOTONIC) and never longer, whatever the thread does. Returns
  * the number of frames; where it is 0, ret_info->end says why: CAIRN_END_TIMEOUT (it blocks the
  * signal, is stopped, or waits for a CPU), CAIRN_END_NO_THREAD, CAIRN_END_BUSY (32 others ask, no
- * memory, or the program has put a handler of its own in place of this one).
+ * memory, or the program handles all signals itself).
  *
- * Signal-safe, and any number of threads may ask, also for the same one. The first call installs
- * the handler (SA_RESTART, SA_ONSTACK) for good; one that was there before is called for every
- * SIGURG that is not from here, but one that comes while ours is pending is lost, as signals are. A
- * system call of the thread may fail with EINTR where signal(7) says so.
+ * Signal-safe, and any number of threads may ask, also for the same one. The signal is one that the
+ * program has no handler for, so that none of its own is ever lost: SIGURG, else the last real-time
+ * signal that is free. The first call installs a handler (SA_RESTART, SA_ONSTACK) for good; where
+ * the program then installs one of its own for the same signal, the next call takes another signal.
+ * A program that waits for SIGURG without a handler, by sigwait(3) or signalfd(2), will see these
+ * too; with a real-time signal, a thread that calls execve(2) while it is asked may find the new
+ * program ended by it. A system call of the thread may fail with EINTR where signal(7) says so.
  */
 CAIRN_API size_t cairn_unwind_thread(int tid, uint64_t timeout_ns, uintptr_t *ret_ips, size_t max,
                                      struct cairn_unwind_info *ret_info);

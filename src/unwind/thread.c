@@ -13,9 +13,7 @@
  *      |<----------------------------------------------------------------+
  *
  * Beside it stands how often the place was taken, so that a handler which comes late meets no other
- * request than its own thread's. The signal is SIGURG, which nobody misses: where a handler is
- * gone, after execve(2) for one, it is ignored. A handler that was there before is called for
- * signals that are not ours.
+ * request than its own thread's. Which signal: thread_signal.h.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -29,10 +27,11 @@
 #include <cairn/unwind.h>
 
 #include "rt/pages.h"
+#include "unwind/thread_signal.h"
 
 enum {
-    SIGNAL = SIGURG,
     REQUESTS = 32,
+    TEXT_BYTES = 4096,
     SLICE_NS = 5 * 1000 * 1000 /* how often it is asked whether the thread still lives */
 };
 
@@ -46,13 +45,10 @@ struct request {
     struct cairn_unwind_info info;
     uint8_t how[CAIRN_MAX_FRAMES];
     uintptr_t ips[CAIRN_MAX_FRAMES];
+    char text[TEXT_BYTES]; /* of /proc, for who asks */
 };
 
-enum { NOT_INSTALLED, INSTALLING, INSTALLED };
-
 static _Atomic(struct request *) requests; /* REQUESTS of them; NULL until somebody asks */
-static atomic_int installed;
-static struct sigaction before; /* set before `installed` is */
 
 static enum phase phase_of(uint32_t state)
 {
@@ -94,47 +90,20 @@ static void answer(struct request *request, uint32_t state, const void *ucontext
         move(request, in_phase(state, LEFT), FREE);
 }
 
-/* Called for what is not ours. */
-static void pass_on(int number, siginfo_t *info, void *ucontext)
-{
-    if (before.sa_flags & SA_SIGINFO)
-        before.sa_sigaction(number, info, ucontext);
-    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
-        before.sa_handler(number);
-}
-
 static void on_signal(int number, siginfo_t *info, void *ucontext)
 {
     int saved = errno;
     struct request *list = atomic_load(&requests);
     int tid = (int)syscall(SYS_gettid);
+    (void)number;
+    (void)info;
     for (unsigned i = 0; list && i < REQUESTS; i++) {
         uint32_t state = atomic_load(&list[i].state);
         if (phase_of(state) == WANTED && atomic_load(&list[i].tid) == tid &&
             move(&list[i], state, WALKING))
             answer(&list[i], state, ucontext);
     }
-    bool ours = info->si_code == SI_QUEUE && info->si_value.sival_ptr == (void *)&requests;
-    if (!ours && atomic_load(&installed) == INSTALLED)
-        pass_on(number, info, ucontext);
     errno = saved;
-}
-
-/* False: another thread is about to, or somebody put a handler of their own in its place. */
-static bool install(void)
-{
-    struct sigaction there;
-    int state = NOT_INSTALLED;
-    if (atomic_compare_exchange_strong(&installed, &state, INSTALLING)) {
-        struct sigaction ours = {.sa_sigaction = on_signal,
-                                 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-        sigemptyset(&ours.sa_mask);
-        bool done = sigaction(SIGNAL, NULL, &before) == 0 && sigaction(SIGNAL, &ours, NULL) == 0;
-        atomic_store(&installed, done ? INSTALLED : NOT_INSTALLED);
-        return done;
-    }
-    return state == INSTALLED && sigaction(SIGNAL, NULL, &there) == 0 &&
-           (there.sa_flags & SA_SIGINFO) && there.sa_sigaction == on_signal;
 }
 
 static struct request *get_requests(void)
@@ -168,12 +137,13 @@ static struct request *take_free(struct request *list, uint32_t *ret_state)
 }
 
 /* Waits for a free place and for the handler: both are only ever held for a moment. */
-static struct request *take(int64_t deadline, uint32_t *ret_state)
+static struct request *take(int64_t deadline, uint32_t *ret_state, int *ret_signal)
 {
     static _Atomic(uint32_t) never;
     struct request *list = get_requests(), *request = NULL;
     while (list) {
-        if (install())
+        *ret_signal = cairn_thread_signal_get(on_signal);
+        if (*ret_signal)
             request = take_free(list, ret_state);
         if (request || now_ns() >= deadline)
             break;
@@ -183,16 +153,16 @@ static struct request *take(int64_t deadline, uint32_t *ret_state)
 }
 
 /* 0, or what errno would be. */
-static int send(int tid)
+static int send(int number, int tid)
 {
     siginfo_t info;
     memset(&info, 0, sizeof info);
-    info.si_signo = SIGNAL;
+    info.si_signo = number;
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_ptr = (void *)&requests;
-    return syscall(SYS_rt_tgsigqueueinfo, (long)getpid(), (long)tid, (long)SIGNAL, &info) == 0
+    return syscall(SYS_rt_tgsigqueueinfo, (long)getpid(), (long)tid, (long)number, &info) == 0
                ? 0
                : errno;
 }
@@ -252,19 +222,24 @@ static size_t ask(int tid, int64_t deadline, uintptr_t *ret_ips, size_t max,
                   struct cairn_unwind_info *ret_info)
 {
     uint32_t state;
-    struct request *request = take(deadline, &state);
+    int number;
+    struct request *request = take(deadline, &state, &number);
     if (!request)
         return fail(CAIRN_END_BUSY, ret_info);
     atomic_store(&request->tid, tid);
     request->max = max < CAIRN_MAX_FRAMES ? max : CAIRN_MAX_FRAMES;
     atomic_store(&request->state, in_phase(state, WANTED));
-    int error = send(tid);
+    /* One that is left from before runs the handler after this, and serves this request too. */
+    bool is_left = cairn_thread_signal_is_left(number, tid, request->text, sizeof request->text);
+    int error = is_left ? 0 : send(number, tid);
     if (error && move(request, in_phase(state, WANTED), FREE))
         return fail(error == ESRCH || error == EINVAL ? CAIRN_END_NO_THREAD : CAIRN_END_BUSY,
                     ret_info);
     enum cairn_unwind_end end = await(request, state, tid, deadline);
-    if (end != CAIRN_END_OUTERMOST)
+    if (end != CAIRN_END_OUTERMOST) {
+        cairn_thread_signal_leave(number, tid);
         return fail(end, ret_info);
+    }
     size_t n = copy_out(request, ret_ips, ret_info);
     move(request, in_phase(state, DONE), FREE);
     return n;

@@ -28,7 +28,8 @@ BUT_FOR = {  # of functions that say that they are not signal-safe
     "rt/text.c": FILES,
     "unwind/print_maps.c": FILES,
     "unwind/print_symbol.c": FILES,
-    "unwind/thread.c": {"clock_gettime", "sigaction", "sigemptyset", "getuid"},
+    "unwind/thread.c": {"clock_gettime", "getuid"},
+    "unwind/thread_signal.c": FILES | {"sigaction", "sigemptyset", "strncmp"},
 }
 
 

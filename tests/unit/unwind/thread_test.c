@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include <cairn/unwind.h>
 
 #include "support/test.h"
+#include "unwind/thread_signal.h"
 
 enum { SECOND_NS = 1000000000, DEPTH = 8, MANY = 12 };
 
@@ -92,6 +94,7 @@ static void a_parked_thread_is_walked_to_its_start(void **state)
     uintptr_t ips[64], again[64];
     struct cairn_unwind_info info = {.size = sizeof info, .how = how};
     start(&p, park, false);
+    usleep(50 * 1000); /* until it reads */
     errno = ENOENT;
     size_t n = cairn_unwind_thread(p.tid, SECOND_NS, ips, 64, &info);
     assert_int_equal(errno, ENOENT);
@@ -246,6 +249,25 @@ static void a_child_of_fork_may_ask_too(void **state)
     finish(&p);
 }
 
+/* Of a child, in which the signals are as they were at the beginning: it is 0. */
+static void assert_in_child(int (*run)(void))
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(run());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static int ask_myself(void)
+{
+    uintptr_t ips[64];
+    struct cairn_unwind_info info = {.size = sizeof info};
+    size_t n = cairn_unwind_thread((int)syscall(SYS_gettid), SECOND_NS, ips, 64, &info);
+    return n > 0 ? 0 : 1 + info.end;
+}
+
 static volatile sig_atomic_t n_others;
 
 static void other_handler(int number)
@@ -254,42 +276,123 @@ static void other_handler(int number)
     n_others++;
 }
 
-/* In a child, for a process has one handler and it stays. */
-static void signals_of_others_still_reach_them(void **state)
+static bool has_other_handler(int number)
 {
-    (void)state;
-    pid_t child = fork();
-    if (child == 0) {
-        uintptr_t ips[64];
-        struct cairn_unwind_info info = {.size = sizeof info};
-        int tid = (int)syscall(SYS_gettid);
-        signal(SIGURG, other_handler); /* in place of this library's: it does not fight for it */
-        size_t n = cairn_unwind_thread(tid, 1000 * 1000, ips, 64, &info);
-        raise(SIGURG);
-        _exit(n == 0 && info.end == CAIRN_END_BUSY && n_others == 1 ? 0 : 1);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    struct sigaction there;
+    return sigaction(number, NULL, &there) == 0 && there.sa_handler == other_handler;
 }
 
-/* Must be the first: nobody has asked yet. */
-static void a_handler_that_was_there_before_is_called(void **state)
+static int with_a_handler_before(void)
+{
+    signal(SIGURG, other_handler);
+    if (ask_myself() != 0 || !has_other_handler(SIGURG) || n_others != 0)
+        return 1;
+    raise(SIGURG);
+    return n_others == 1 ? 0 : 3;
+}
+
+static int with_a_handler_behind(void)
+{
+    if (ask_myself() != 0)
+        return 1;
+    signal(SIGURG, other_handler);
+    if (ask_myself() != 0 || !has_other_handler(SIGURG) || n_others != 0)
+        return 2;
+    raise(SIGURG);
+    return n_others == 1 ? 0 : 3;
+}
+
+static int with_all_signals_taken(void)
+{
+    signal(SIGURG, other_handler);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        signal(number, other_handler);
+    uintptr_t ips[64];
+    struct cairn_unwind_info info = {.size = sizeof info};
+    size_t n = cairn_unwind_thread((int)syscall(SYS_gettid), 1000 * 1000, ips, 64, &info);
+    return n != 0 ? 10 : info.end != CAIRN_END_BUSY ? 20 + info.end : n_others;
+}
+
+static void handlers_of_the_program_stay_and_are_called_for_their_own(void **state)
 {
     (void)state;
+    assert_in_child(with_a_handler_before);
+    assert_in_child(with_a_handler_behind);
+    assert_in_child(with_all_signals_taken);
+}
+
+static void *open_ears(void *arg)
+{
+    struct parked *p = arg;
+    sigset_t all;
+    char byte;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    atomic_store(&p->tid, (int)syscall(SYS_gettid));
+    while (read(p->ends[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+    return NULL;
+}
+
+/* Ours is pending there when the program's comes. */
+static int with_ours_pending(void)
+{
+    struct parked p;
     uintptr_t ips[64];
     signal(SIGURG, other_handler);
-    assert_true(cairn_unwind_thread((int)syscall(SYS_gettid), SECOND_NS, ips, 64, NULL) > 0);
-    assert_int_equal(n_others, 0);
-    raise(SIGURG);
-    assert_int_equal(n_others, 1);
-    n_others = 0;
+    start(&p, open_ears, false);
+    for (int i = 0; i < 20; i++)
+        if (cairn_unwind_thread(p.tid, 100 * 1000, ips, 64, NULL) != 0)
+            return 1;
+    pthread_kill(p.thread, SIGURG);
+    finish(&p);
+    return n_others == 1 ? 0 : 3;
+}
+
+static void a_signal_of_the_program_is_not_lost_behind_ours(void **state)
+{
+    (void)state;
+    assert_in_child(with_ours_pending);
+}
+
+/* Of a real-time signal each that is sent is queued: none is sent where one is left. */
+static void a_signal_that_is_left_is_told(void **state)
+{
+    (void)state;
+    const int number = SIGRTMIN + 5, tid = (int)syscall(SYS_gettid);
+    static char room[4096];
+    const struct timespec no_time = {0, 0};
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+    cairn_thread_signal_leave(number, tid);
+    assert_false(cairn_thread_signal_is_left(number, tid, room, sizeof room)); /* it was taken */
+    pthread_kill(pthread_self(), number);
+    assert_false(cairn_thread_signal_is_left(number, tid, room, sizeof room)); /* it is not ours */
+    cairn_thread_signal_leave(number, tid);
+    bool is_left = cairn_thread_signal_is_left(number, tid, room, sizeof room);
+#ifdef __x86_64__
+    assert_true(is_left);
+#endif
+    if (!is_left)
+        print_message("skipped: qemu-user keeps its guest's signals to itself\n");
+    assert_false(cairn_thread_signal_is_left(number + 1, tid, room, sizeof room));
+    assert_int_equal(sigtimedwait(&one, NULL, &no_time), number);
+    cairn_thread_signal_leave(number, tid);
+    assert_false(cairn_thread_signal_is_left(number, tid, room, sizeof room));
+    cairn_thread_signal_leave(number, 1 << 22); /* no such thread */
+    assert_false(cairn_thread_signal_is_left(number, 1 << 22, room, sizeof room));
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_handler_that_was_there_before_is_called),
+        cmocka_unit_test(handlers_of_the_program_stay_and_are_called_for_their_own),
+        cmocka_unit_test(a_signal_of_the_program_is_not_lost_behind_ours),
+        cmocka_unit_test(a_signal_that_is_left_is_told),
         cmocka_unit_test(a_parked_thread_is_walked_to_its_start),
         cmocka_unit_test(a_thread_that_blocks_the_signal_costs_the_timeout),
         cmocka_unit_test(a_thread_that_is_gone_is_told_at_once),
@@ -297,7 +400,6 @@ int main(void)
         cmocka_unit_test(many_ask_at_once),
         cmocka_unit_test(a_running_thread_is_walked_wherever_it_is),
         cmocka_unit_test(a_child_of_fork_may_ask_too),
-        cmocka_unit_test(signals_of_others_still_reach_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
