@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Stacks of living processes beside eu-stack's, address by address: own programs built in many
 ways, and what people run. Each process is stopped, so that both see the same."""
+import contextlib
+import glob
 import os
 import shutil
 import signal
@@ -22,7 +24,11 @@ WAYS = {
     "frame pointers": ["-O2", "-fno-omit-frame-pointer"],
 }
 SCRIPTS = {
-    "deep.py": "import time\ndef f(n): return time.sleep(1000) if n == 0 else f(n - 1)\nf(40)\n",
+    # Through map() each call has C frames of its own.
+    "deep.py": """import sys, time
+def f(n): return time.sleep(1000) if n == 0 else list(map(f, [n - 1]))
+f(int(sys.argv[1]))
+""",
     "deep.js": """function f(n) {
     if (n > 0) return 1 + f(n - 1);
     return Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1e9);
@@ -44,6 +50,9 @@ ENDLESS = ("with recursive c(x) as (select 1 union all select x + 1 from c where
 failed = []
 
 
+LIMIT = 1024  # CAIRN_MAX_FRAMES
+
+
 def compare(name, pid):
     """Both walks of a process; the threads are those that it has when it stands still."""
     os.kill(pid, signal.SIGSTOP)
@@ -53,7 +62,10 @@ def compare(name, pid):
     if not theirs:
         failed.append(f"{name}: eu-stack gives nothing")
     for tid, stack in mine.items():
-        if stack.addresses != theirs.get(tid) or stack.end != "outermost":
+        wanted = (theirs.get(tid), "outermost")
+        if len(wanted[0] or []) > LIMIT:
+            wanted = (wanted[0][:LIMIT], "frame limit")
+        if (stack.addresses, stack.end) != wanted:
             failed.append(f"{name}: thread {tid}: {stack.end}\n" + "\n".join(
                 f"    {a} {t}" for a, t in zip(
                     [f"{a:x} {h} {n}" for a, h, n in
@@ -106,7 +118,8 @@ def others():
     for name, text in SCRIPTS.items():
         with open(name, "w", encoding="ascii") as f:
             f.write(text)
-    rows = [("python3", ["/usr/bin/python3", "deep.py"]), ("node", ["node", "deep.js"]),
+    rows = [("python3", ["/usr/bin/python3", "deep.py", "150"]),
+            ("python3, deeper than we go", ["/usr/bin/python3", "deep.py", "400"]), ("node", ["node", "deep.js"]),
             ("java", ["java", "Deep.java"]),
             ("redis-server", ["redis-server", "--port", "0", "--save", "",
                               "--unixsocket", os.getcwd() + "/redis.socket"])]
@@ -124,6 +137,74 @@ def others():
         print("skipped: sqlite3: is missing")
 
 
+@contextlib.contextmanager
+def running(command, how):
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.send_signal(how)
+
+
+def family(pid):
+    """A process and its children."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return [pid, *map(int, f.read().split())]
+
+
+def compare_family(name, pid, least):
+    """A server of several processes, once it has so many and they rest."""
+    for _ in range(100):
+        if len(family(pid)) >= least:
+            break
+        time.sleep(0.1)
+    if len(family(pid)) < least or not all(map(stacks.wait_asleep, family(pid))):
+        failed.append(f"{name}: it does not come to rest")
+        return
+    counts = [compare(name, member) for member in family(pid)]
+    print(f"{name}: {len(counts)} processes, {sum(frames for _, frames in counts)} frames")
+
+
+def nginx():
+    if not shutil.which("nginx"):
+        print("skipped: nginx: is missing")
+        return
+    with open("nginx.conf", "w", encoding="ascii") as f:
+        f.write(f"daemon off; pid nginx.pid; error_log stderr; worker_processes 2; events {{}}\n"
+                f"http {{ access_log off; server {{ listen unix:{os.getcwd()}/nginx.socket; }}\n"
+                + "".join(f"    {what}_temp_path temp;\n" for what in
+                          ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")) + "}\n")
+    with running(["nginx", "-p", os.getcwd(), "-c", "nginx.conf"], signal.SIGTERM) as server:
+        compare_family("nginx", server.pid, 3)
+
+
+def postgres():
+    """The server, what it starts, and a backend that sleeps within a query; it refuses root."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+    if not found or not shutil.which("psql"):
+        print("skipped: postgres: is missing")
+        return
+    here, folder, way = os.getcwd(), os.path.dirname(found[-1]), []
+    os.mkdir("postgres")
+    if os.geteuid() == 0:
+        try:
+            shutil.chown("postgres", "postgres")
+        except LookupError:
+            print("skipped: postgres: it refuses root, and there is no user postgres")
+            return
+        os.chmod(here, 0o711)
+        way = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    subprocess.run([*way, found[-1], "-D", here + "/postgres/data", "-N", "-A", "trust"], check=True,
+                   stdout=subprocess.DEVNULL)
+    with running([*way, folder + "/postgres", "-D", here + "/postgres/data", "-k",
+                  here + "/postgres", "-c", "listen_addresses="], signal.SIGQUIT) as server:
+        while not os.path.exists("postgres/.s.PGSQL.5432") and server.poll() is None:
+            time.sleep(0.1)
+        with running([*way, "psql", "-h", here + "/postgres", "-d", "postgres", "-c",
+                      "do $$ begin perform pg_sleep(1000); end $$"], signal.SIGKILL):
+            compare_family("postgres", server.pid, 7)
+
+
 def main():
     if not shutil.which("eu-stack"):
         print("skipped: eu-stack is missing")
@@ -134,6 +215,8 @@ def main():
     own_programs()
     of_32_bits()
     others()
+    nginx()
+    postgres()
     print("\n".join(failed))
     sys.exit(bool(failed))
 
