@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "cli/args.h"
+#include "cli/numbers.h"
 #include "cli/term.h"
 
 enum {
@@ -44,25 +45,10 @@ struct job {
     struct cairn_json json;
 };
 
-/* "512 B", "1.5 kB", "26.9 MB", as file managers count. */
-static void put_size(struct cairn_buffer *out, uint64_t bytes)
-{
-    static const char *const units[] = {"kB", "MB", "GB", "TB"};
-    double value = (double)bytes / 1000;
-    size_t unit = 0;
-    if (bytes < 1000) {
-        cairn_buffer_printf(out, "%" PRIu64 " B", bytes);
-        return;
-    }
-    for (; value >= 999.95 && unit + 1 < sizeof units / sizeof *units; unit++)
-        value /= 1000;
-    cairn_buffer_printf(out, "%.1f %s", value, units[unit]);
-}
-
 static void put_padded_size(struct cairn_buffer *out, uint64_t bytes)
 {
     struct cairn_buffer size = {0};
-    put_size(&size, bytes);
+    cli_add_size(&size, bytes);
     cairn_buffer_printf(out, "%8s", cairn_buffer_text(&size));
     cairn_buffer_done(&size);
 }
@@ -115,7 +101,7 @@ static void put_sum(struct job *job, const char *verb)
 {
     struct cairn_buffer *out = &job->out;
     cairn_buffer_printf(out, "%zu %s%s, ", job->n, job->n == 1 ? "entry" : "entries", verb);
-    put_size(out, job->bytes);
+    cli_add_size(out, job->bytes);
     cairn_buffer_str(out, ", in ");
     cairn_escape_terminal(out, job->folder, strlen(job->folder));
     cairn_buffer_char(out, '\n');

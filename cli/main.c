@@ -3,7 +3,8 @@
  * The command: a table of subcommands, each in a file of its own. A new one is a file cmd_NAME.c, a
  * row below, a man page docs/man/cairn-NAME.1 and its name in cli/args.h and cli/meson.build.
  *
- * Results go to stdout, all else to stderr. Exit status: 0 done, 1 could not, 2 used wrongly.
+ * Results go to stdout, all else to stderr. Exit status: 0 done, 1 could not, 2 used wrongly, 3
+ * a gate closed.
  *
  * Under the name addr2line the command is that program: the name it is called by decides.
  */
@@ -25,6 +26,7 @@
 static const struct cli_command *const commands[] = {
     /* clang-format off */
     &cli_cmd_record,
+    &cli_cmd_heap,
     &cli_cmd_resolve,
     &cli_cmd_symbolize,
     &cli_cmd_addr2line,

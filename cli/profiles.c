@@ -172,16 +172,6 @@ void cli_wanted_done(struct cli_wanted *wanted)
     cli_list_done(&wanted->labels);
 }
 
-void cli_add_count(struct cairn_buffer *b, uint64_t n)
-{
-    if (n >= 1000) {
-        cli_add_count(b, n / 1000);
-        cairn_buffer_printf(b, ",%03u", (unsigned)(n % 1000));
-    } else {
-        cairn_buffer_u64(b, n);
-    }
-}
-
 static void add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
                       const struct cairn_profile_stats *stats)
 {

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "cli/args.h"
+#include "cli/numbers.h"
 
 /* "pprof" or "collapsed" as the value of an option; false after having said what is wrong. */
 bool cli_format_arg(struct cli_args *args, const char *option, const char *text,
@@ -65,9 +66,6 @@ int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_
                     size_t *ret_value, uint64_t *ret_n_read, struct cairn_err *err);
 
 void cli_wanted_done(struct cli_wanted *wanted);
-
-/* 1,234,567 */
-void cli_add_count(struct cairn_buffer *b, uint64_t n);
 
 /* "99 samples over 2.0 s; 90 whole (90.9 %), 9 cut: 9 no rule; 2 of 40 frames unnamed": what the
  * profile tells, and nothing about whole stacks where it tells nothing. */

@@ -33,9 +33,10 @@ enum cairn_frame_kind {
 };
 
 enum cairn_format {
-    CAIRN_FORMAT_AUTO,     /* reading: by the bytes; writing: by the name's ending */
-    CAIRN_FORMAT_PPROF,    /* pprof protobuf, gzip */
-    CAIRN_FORMAT_COLLAPSED /* frame;frame;frame COUNT */
+    CAIRN_FORMAT_AUTO,      /* reading: by the bytes; writing: by the name's ending */
+    CAIRN_FORMAT_PPROF,     /* pprof protobuf, gzip */
+    CAIRN_FORMAT_COLLAPSED, /* frame;frame;frame COUNT */
+    CAIRN_FORMAT_HEAP       /* what a heap tracker writes (cairn/heap.h); cannot be written */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);
@@ -144,6 +145,32 @@ CAIRN_API int cairn_profile_top(const struct cairn_profile *profile, size_t valu
 CAIRN_API size_t cairn_top_rows(const struct cairn_top *top, const struct cairn_top_row **ret_rows);
 CAIRN_API int64_t cairn_top_sum(const struct cairn_top *top); /* of all samples */
 CAIRN_API void cairn_top_free(struct cairn_top *top);         /* accepts NULL */
+
+/* A frame as it stands in a profile. Texts are borrowed until the profile changes. Set .size. */
+struct cairn_frame_info {
+    size_t size;
+    uint64_t address; /* va to look up: of a return address one byte less; 0: unknown */
+    enum cairn_frame_kind kind;
+    const char *module;                /* path; "" where it is unknown */
+    const char *build_id;              /* lower-case hex; "" */
+    uint64_t module_start, module_off; /* its mapping's va and offset in the file */
+    uint32_t n_lines; /* source frames: all but the last are inlined into the next. 0: unnamed */
+};
+struct cairn_frame_line {
+    const char *function, *file; /* "" where unknown */
+    uint32_t line;               /* 0: unknown */
+};
+
+/* The frames of a stack, the leaf first, by number: fills at most `n`, returns how many there are.
+ * Stack numbers are what other calls give. */
+CAIRN_API size_t cairn_profile_stack(const struct cairn_profile *profile, uint32_t stack,
+                                     uint32_t *frames, size_t n);
+/* CAIRN_E_ARG: there is no such frame. */
+CAIRN_API int cairn_profile_frame(const struct cairn_profile *profile, uint32_t frame,
+                                  struct cairn_frame_info *ret_info);
+/* The innermost source frame is number 0; CAIRN_E_ARG: there is no such one. */
+CAIRN_API int cairn_profile_frame_line(const struct cairn_profile *profile, uint32_t frame,
+                                       uint32_t index, struct cairn_frame_line *ret_line);
 
 #ifdef __cplusplus
 }

@@ -44,10 +44,11 @@ struct cairn_format_row {
     bool (*sniff)(struct cairn_span head);
     /* Fills an empty profile. */
     int (*read)(struct cairn_source *source, struct cairn_profile *profile, struct cairn_err *err);
+    /* NULL: none but its own program writes it. */
     int (*write)(const struct cairn_profile *profile, cairn_write_fn write, void *ctx,
                  struct cairn_err *err);
 };
 
-extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed;
+extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed, cairn_format_heap;
 
 #endif /* CAIRN_FORMATS_FORMAT_H */

@@ -13,7 +13,8 @@ enum { UNZIPPED_RATIO_MAX = 256 };
 static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 
 /* In the order of trust: collapsed text comes last, for it has no magic. */
-static const struct cairn_format_row *const rows[] = {&cairn_format_pprof, &cairn_format_collapsed};
+static const struct cairn_format_row *const rows[] = {&cairn_format_heap, &cairn_format_pprof,
+                                                      &cairn_format_collapsed};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
@@ -137,6 +138,8 @@ int cairn_profile_write(const struct cairn_profile *profile, enum cairn_format f
     const struct cairn_format_row *row = row_of(format);
     if (!row)
         return cairn_fail(err, CAIRN_E_ARG, "no format to write was named");
+    if (!row->write)
+        return cairn_fail(err, CAIRN_E_ARG, "the format %s can be read, not written", row->name);
     if (profile->n_types == 0)
         return cairn_fail(err, CAIRN_E_ARG, "a profile without value types cannot be written");
     return row->write(profile, write, ctx, err);

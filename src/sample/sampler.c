@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "sample/child.h"
+#include "proc/child.h"
 #include "sample/clock.h"
 #include "sample/collect.h"
 #include "sample/perf_sampler.h"
@@ -148,7 +148,7 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
     cairn_starts_learn_self(&s->collect.starts);
     s->pid = s->opts.pid;
     if (!s->pid) {
-        code = cairn_child_start(s->opts.argv, &s->child, err);
+        code = cairn_child_start(s->opts.argv, NULL, &s->child, err);
         if (code < 0)
             return code;
         s->pid = s->child.pid;

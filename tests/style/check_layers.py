@@ -23,7 +23,7 @@ MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "resolve": "base elf proc symbol profile formats",
     "sample": "base proc profile unwind",
     "heap": "base rt unwind",
-    "watch": "base rt proc profile formats resolve",
+    "watch": "base rt elf proc profile formats",
     "cli": "base",  # one writer of JSON, one set of escapes, one atomic file, instead of two
 }
 BANNED = {"internal.h", "common.h", "util.c", "util.h", "utils.c", "utils.h", "misc.c", "misc.h"}

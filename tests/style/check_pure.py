@@ -18,7 +18,7 @@ NO_IO = re.compile(
     r"|v?f?printf_chk|stdin|stdout|stderr|unlink|rename|socket|ptrace|kill|signal|sigaction"
     r"|gettimeofday|clock_gettime|time|rand|srand)$")
 NO_END = re.compile(r"^(exit|_exit|_Exit|quick_exit|abort|err|errx|cplus_demangle)$")
-FORKS = {"sample"}  # its child ends by _exit when it cannot become the command
+FORKS = {"proc"}  # its child ends by _exit when it cannot become the command
 
 
 def undefined(archive):

@@ -7,7 +7,7 @@
 
 #include <cairn/sampler.h>
 
-#include "sample/child.h"
+#include "proc/child.h"
 #include "sample/settings.h"
 #include "tests/support/test.h"
 
@@ -18,7 +18,7 @@ static void a_child_waits_until_it_is_released(void **state)
     struct cairn_child child;
     struct cairn_err err = {0};
     int status;
-    assert_ok(cairn_child_start(argv, &child, &err), err);
+    assert_ok(cairn_child_start(argv, NULL, &child, &err), err);
     assert_int_equal(waitpid(child.pid, &status, WNOHANG), 0);
     assert_ok(cairn_child_release(&child, argv[0], NULL, NULL, &err), err);
     assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
@@ -32,7 +32,7 @@ static void a_child_that_is_dropped_unreleased_is_gone(void **state)
     char *const argv[] = {(char *)"/bin/true", NULL};
     struct cairn_child child;
     struct cairn_err err = {0};
-    assert_ok(cairn_child_start(argv, &child, &err), err);
+    assert_ok(cairn_child_start(argv, NULL, &child, &err), err);
     int pid = child.pid;
     cairn_child_drop(&child);
     assert_int_equal(kill(pid, 0), -1);
@@ -45,7 +45,7 @@ static void a_program_that_is_not_there_is_said_to_be_missing(void **state)
     char *const argv[] = {(char *)"no-such-program-cairn", NULL};
     struct cairn_child child;
     struct cairn_err err = {0};
-    assert_ok(cairn_child_start(argv, &child, &err), err);
+    assert_ok(cairn_child_start(argv, NULL, &child, &err), err);
     assert_fails(cairn_child_release(&child, argv[0], NULL, NULL, &err), CAIRN_E_MISSING, err,
                  "no-such-program-cairn: cannot be started");
     cairn_child_drop(&child);

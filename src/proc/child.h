@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Child: a command that is started, but held before its first instruction until we are ready. */
-#ifndef CAIRN_SAMPLE_CHILD_H
-#define CAIRN_SAMPLE_CHILD_H
+#ifndef CAIRN_PROC_CHILD_H
+#define CAIRN_PROC_CHILD_H
 
 #include <cairn/error.h>
 
@@ -11,7 +11,9 @@ struct cairn_child {
     int fail_fd; /* what exec refused comes from here; -1: read */
 };
 
-int cairn_child_start(char *const *argv, struct cairn_child *ret_child, struct cairn_err *err);
+/* `env` ends with NULL; NULL: ours. */
+int cairn_child_start(char *const *argv, char *const *env, struct cairn_child *ret_child,
+                      struct cairn_err *err);
 
 /* Lets it run and waits until the program runs or could not: then CAIRN_E_MISSING or
  * CAIRN_E_ACCESS. `serve`, where not NULL, is called every few milliseconds meanwhile. */
@@ -21,4 +23,4 @@ int cairn_child_release(struct cairn_child *child, const char *name, void (*serv
 /* Ends a child that was never released, and waits for it; otherwise leaves it alone. */
 void cairn_child_drop(struct cairn_child *child);
 
-#endif /* CAIRN_SAMPLE_CHILD_H */
+#endif /* CAIRN_PROC_CHILD_H */

@@ -5,7 +5,7 @@
  *     write(go, 1 byte)        ──►  execvp()
  *     read(fail)               ◄──  closed by a successful exec, errno by a failed one
  */
-#include "sample/child.h"
+#include "proc/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 enum { SERVE_EVERY_MS = 2, NOT_STARTED = 127 };
 
-static void run_child(char *const *argv, int go_fd, int fail_fd)
+static void run_child(char *const *argv, char *const *env, int go_fd, int fail_fd)
 {
     char byte;
     ssize_t n;
@@ -28,14 +28,15 @@ static void run_child(char *const *argv, int go_fd, int fail_fd)
         n = read(go_fd, &byte, 1);
     while (n < 0 && errno == EINTR);
     if (n == 1) {
-        execvp(argv[0], argv);
+        execvpe(argv[0], argv, env ? env : environ);
         int os_errno = errno;
         (void)!write(fail_fd, &os_errno, sizeof os_errno);
     }
     _exit(NOT_STARTED);
 }
 
-int cairn_child_start(char *const *argv, struct cairn_child *ret_child, struct cairn_err *err)
+int cairn_child_start(char *const *argv, char *const *env, struct cairn_child *ret_child,
+                      struct cairn_err *err)
 {
     int go[2], fail[2];
     if (pipe2(go, O_CLOEXEC) < 0)
@@ -50,7 +51,7 @@ int cairn_child_start(char *const *argv, struct cairn_child *ret_child, struct c
     int os_errno = errno;
     if (pid == 0) {
         close(go[1]);
-        run_child(argv, go[0], fail[1]);
+        run_child(argv, env, go[0], fail[1]);
     }
     close(go[0]);
     close(fail[1]);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cairn heap: its parts share what a PID or a file stands for, how stacks get their names, and how
+ * they are printed.
+ */
+#ifndef CAIRN_CLI_HEAP_H
+#define CAIRN_CLI_HEAP_H
+
+#include <cairn/heap.h>
+#include <cairn/symbolizer.h>
+
+#include "base/buffer.h"
+#include "cli/args.h"
+
+/* "PID", a file, or a folder of states. `ret_pid`: 0 where it is none of a running process. */
+int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
+                  struct cairn_err *err);
+
+/* Names the frames of a profile: those of a running process by its own files. */
+struct cli_heap_names {
+    struct cli_list symbol_dirs;
+    struct cairn_symbolizer_opts symbols; /* in which way they are read */
+};
+int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_profile *profile,
+                  struct cairn_err *err);
+
+/* The frames of a stack, a line each, as cairn prints them. */
+void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *profile,
+                        uint32_t stack);
+
+/* The name of the innermost frame that has one, for a line of a table: "make_buffer (buf.c:12)". */
+void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *profile,
+                        uint32_t stack);
+
+/* What each subcommand is. */
+extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_report, cli_heap_mark,
+    cli_heap_env;
+
+/* "peak 12.3 MB, 4 kB in 3 blocks live at exit; ..." and the largest stacks, on stderr. */
+int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *names,
+                         struct cairn_err *err);
+
+#endif /* CAIRN_CLI_HEAP_H */

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cairn/resolve.h>
+
+#include "base/error.h"
+#include "base/escape.h"
+#include "cli/heap.h"
+#include "cli/term.h"
+
+enum { FRAMES_MAX = 1024, PATH_BYTES = 64, PID_MAX = 1 << 30 };
+
+static int pid_of(const char *input)
+{
+    char *end;
+    unsigned long pid = strtoul(input, &end, 10);
+    return *input && !*end && pid > 0 && pid < PID_MAX ? (int)pid : 0;
+}
+
+int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
+                  struct cairn_err *err)
+{
+    struct stat st;
+    *ret_pid = 0;
+    if (stat(input, &st) < 0 && pid_of(input)) {
+        *ret_pid = pid_of(input);
+        return cairn_heap_read_pid(*ret_pid, ret_heap, err);
+    }
+    if (stat(input, &st) == 0 && S_ISDIR(st.st_mode))
+        return cairn_heap_read_folder(input, ret_heap, err);
+    return cairn_heap_read_file(input, ret_heap, err);
+}
+
+int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_profile *profile,
+                  struct cairn_err *err)
+{
+    char root[PATH_BYTES];
+    struct cairn_resolver *resolver;
+    struct cairn_resolve_opts opts = {
+        .size = sizeof opts, .symbols = names->symbols, .live = pid != 0};
+    opts.symbols.size = sizeof opts.symbols;
+    snprintf(root, sizeof root, "/proc/%d/root", pid);
+    opts.symbols.root = pid ? root : NULL;
+    opts.symbols.symbol_dirs = names->symbol_dirs.items;
+    opts.symbols.n_symbol_dirs = names->symbol_dirs.n;
+    int result = cairn_resolver_new(&opts, &resolver, err);
+    if (result < 0)
+        return result;
+    result = cairn_resolve_profile(resolver, profile, err);
+    cairn_resolver_free(resolver);
+    return result;
+}
+
+static void add_safe(struct cairn_buffer *out, const char *text)
+{
+    cairn_escape_terminal(out, text, strlen(text));
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Where a frame without a name is: "libfoo.so+0x12", counted in the file as it was mapped. */
+static void add_address(struct cairn_buffer *out, const struct cairn_frame_info *frame)
+{
+    if (*frame->module) {
+        add_safe(out, base_name(frame->module));
+        cairn_buffer_printf(
+            out, "+0x%llx",
+            (unsigned long long)(frame->address - frame->module_start + frame->module_off));
+    } else {
+        cairn_buffer_printf(out, "0x%llx", (unsigned long long)frame->address);
+    }
+}
+
+static void add_line(struct cairn_buffer *out, const struct cairn_frame_line *line)
+{
+    add_safe(out, line->function);
+    if (!*line->file)
+        return;
+    cairn_buffer_str(out, " (");
+    add_safe(out, base_name(line->file));
+    if (line->line)
+        cairn_buffer_printf(out, ":%u", line->line);
+    cairn_buffer_str(out, ")");
+}
+
+static void add_frame(struct cairn_buffer *out, const struct cairn_profile *profile,
+                      uint32_t number)
+{
+    struct cairn_frame_info frame = {.size = sizeof frame};
+    struct cairn_frame_line line;
+    if (cairn_profile_frame(profile, number, &frame) < 0)
+        return;
+    for (uint32_t i = 0; i < frame.n_lines; i++) {
+        bool is_last = i + 1 == frame.n_lines;
+        if (cairn_profile_frame_line(profile, number, i, &line) < 0)
+            break;
+        cairn_buffer_str(out, "    ");
+        add_line(out, &line);
+        if (!is_last)
+            cairn_buffer_str(out, " [inlined]");
+        else if (*frame.module) {
+            cairn_buffer_str(out, "  ");
+            add_safe(out, base_name(frame.module));
+        }
+        if (is_last && frame.kind == CAIRN_FRAME_GUESSED)
+            cairn_buffer_str(out, " [guessed]");
+        cairn_buffer_char(out, '\n');
+    }
+    if (frame.n_lines == 0) {
+        cairn_buffer_str(out, "    ");
+        add_address(out, &frame);
+        cairn_buffer_char(out, '\n');
+    }
+}
+
+void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *profile,
+                        uint32_t stack)
+{
+    uint32_t frames[FRAMES_MAX];
+    size_t n = cairn_profile_stack(profile, stack, frames, FRAMES_MAX);
+    for (size_t i = 0; i < n && i < FRAMES_MAX; i++)
+        add_frame(out, profile, frames[i]);
+    if (n == 0)
+        cairn_buffer_str(out, "    (no stack)\n");
+}
+
+void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *profile,
+                        uint32_t stack)
+{
+    uint32_t frames[FRAMES_MAX];
+    struct cairn_frame_info frame = {.size = sizeof frame};
+    struct cairn_frame_line line;
+    size_t n = cairn_profile_stack(profile, stack, frames, FRAMES_MAX);
+    for (size_t i = 0; i < n && i < FRAMES_MAX; i++)
+        if (cairn_profile_frame(profile, frames[i], &frame) == CAIRN_OK && frame.n_lines &&
+            cairn_profile_frame_line(profile, frames[i], 0, &line) == CAIRN_OK) {
+            add_line(out, &line);
+            return;
+        }
+    if (n && cairn_profile_frame(profile, frames[0], &frame) == CAIRN_OK)
+        add_address(out, &frame);
+    else
+        cairn_buffer_str(out, "(no stack)");
+}

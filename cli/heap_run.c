@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cairn heap run: a command under the tracker; its output and exit status pass through.
+ *
+ *     cairn ── a folder, the environment ──► command, and what it starts
+ *           ◄── a state file each ──────────
+ *           ──► summary on stderr, all states in one file
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "base/escape.h"
+#include "cli/heap.h"
+#include "cli/term.h"
+#include "cli/way_options.h"
+
+enum { PATH_BYTES = 64, DEPTH_MAX = 1024, SIGNAL_STATUS = 128 };
+
+enum option {
+    OPTION_OUTPUT,
+    OPTION_FORCE,
+    OPTION_DEPTH,
+    OPTION_NO_STACKS,
+    OPTION_SAMPLE,
+    OPTION_MAX_MEMORY,
+    OPTION_MMAP,
+    OPTION_NO_FOLLOW,
+    OPTION_FAIL_OVER,
+    OPTION_LIBRARY,
+    OPTION_SYMBOLS,
+    OPTION_VERBOSE,
+    OPTION_WAYS
+};
+
+static const struct cli_option options[] = {
+    [OPTION_OUTPUT] = {"output", 'o', "FILE", "write what was recorded to FILE (cairn.PID.heap)"},
+    [OPTION_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
+    [OPTION_DEPTH] = {"depth", 0, "N", "keep the innermost N frames of a stack (1024)"},
+    [OPTION_NO_STACKS] = {"no-stacks", 0, NULL, "count blocks and bytes alone"},
+    [OPTION_SAMPLE] = {"sample", 0, "BYTES",
+                       "record one block in so many bytes, at random; sums are scaled up"},
+    [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE",
+                           "memory for what is recorded (a tenth of the machine's)"},
+    [OPTION_MMAP] = {"mmap", 0, NULL, "record mmap, munmap, mremap and brk too"},
+    [OPTION_NO_FOLLOW] = {"no-follow", 0, NULL,
+                          "track the command alone, not what it starts or becomes"},
+    [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
+                          "exit status 3 if more than SIZE lives at the end"},
+    [OPTION_LIBRARY] = {"library", 0, "FILE", "the tracker (libcairn-heap.so)"},
+    [OPTION_SYMBOLS] = {"symbols", 's', "DIR",
+                        "look for binaries and debug files in DIR too; may be given several times"},
+    [OPTION_VERBOSE] = {"verbose", 'v', NULL, "say what is done; twice: more"},
+    CLI_WAY_ROWS(OPTION_WAYS),
+    {0},
+};
+
+struct job {
+    struct cli_args *args;
+    char **argv;
+    const char *out;
+    bool force, has_limit;
+    uint64_t limit;
+    int verbosity;
+    struct cairn_heap_opts opts;
+    struct cli_heap_names names;
+    struct cairn_heap_session *session;
+    struct cairn_heap *heap;
+};
+
+static bool set_depth(struct job *job, const char *value)
+{
+    uint64_t depth;
+    if (!cli_args_u64(job->args, "depth", value, &depth))
+        return false;
+    if (depth == 0 || depth > DEPTH_MAX) {
+        cli_args_wrong(job->args, "--depth: %s, expected 1 to %d", value, DEPTH_MAX);
+        return false;
+    }
+    job->opts.depth = (uint32_t)depth;
+    return true;
+}
+
+static bool take_option(struct job *job, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_OUTPUT:
+        job->out = value;
+        return true;
+    case OPTION_FORCE:
+        job->force = true;
+        return true;
+    case OPTION_DEPTH:
+        return set_depth(job, value);
+    case OPTION_NO_STACKS:
+        job->opts.no_stacks = 1;
+        return true;
+    case OPTION_SAMPLE:
+        return cli_args_size(job->args, "sample", value, &job->opts.sample_bytes);
+    case OPTION_MAX_MEMORY:
+        return cli_args_size(job->args, "max-memory", value, &job->opts.max_memory);
+    case OPTION_MMAP:
+        job->opts.mappings = 1;
+        return true;
+    case OPTION_NO_FOLLOW:
+        job->opts.no_follow = 1;
+        return true;
+    case OPTION_FAIL_OVER:
+        job->has_limit = true;
+        return cli_args_size(job->args, "fail-over", value, &job->limit);
+    case OPTION_LIBRARY:
+        job->opts.library = value;
+        return true;
+    case OPTION_SYMBOLS:
+        cli_list_add(&job->names.symbol_dirs, value);
+        return true;
+    case OPTION_VERBOSE:
+        job->verbosity++;
+        return true;
+    default:
+        return cli_way_take(job->args, (enum cli_way_row)(option - OPTION_WAYS), value,
+                            &job->names.symbols);
+    }
+}
+
+static bool parse(struct job *job)
+{
+    const char *value;
+    size_t n;
+    int option;
+    while ((option = cli_args_next(job->args, &value)) >= 0)
+        if (!take_option(job, option, value))
+            return false;
+    if (option == CLI_ARGS_WRONG)
+        return false;
+    job->argv = cli_args_operands(job->args, &n);
+    if (n)
+        return true;
+    cli_args_wrong(job->args, "COMMAND is missing");
+    return false;
+}
+
+/* What a terminal sends goes to the command as well, and it decides. */
+static int wait_for(int pid)
+{
+    struct sigaction old_int, old_quit;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    int status = 0;
+    sigaction(SIGINT, &ignore, &old_int);
+    sigaction(SIGQUIT, &ignore, &old_quit);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    sigaction(SIGINT, &old_int, NULL);
+    sigaction(SIGQUIT, &old_quit, NULL);
+    return status;
+}
+
+static int write_states(struct job *job, int pid, struct cairn_err *err)
+{
+    char own[PATH_BYTES];
+    struct cli_output *output;
+    snprintf(own, sizeof own, "cairn.%d.heap", pid);
+    const char *path = job->out ? job->out : own;
+    int result = cli_output_open(path, job->force, &output, err);
+    if (result < 0)
+        return result;
+    result = cairn_heap_save(job->heap, cli_output_write, output, err);
+    if (result < 0) {
+        (void)cli_output_error(output, err);
+        return cli_output_fail(output, result, err);
+    }
+    result = cli_output_commit(output, err);
+    if (result == CAIRN_OK)
+        cli_say("wrote %s: cairn heap leaks %s", path, path);
+    return result;
+}
+
+/* There is nothing to read: why? */
+static int fail_unreached(const struct job *job, struct cairn_err *err)
+{
+    const char *reason = cairn_heap_unreachable(job->argv[0]);
+    cairn_fail(err, CAIRN_E_MISSING, "%s was not tracked%s%s", job->argv[0], *reason ? ": " : "",
+               reason);
+    cairn_hint(err, "the tracker is preloaded into programs that the loader starts and that take "
+                    "malloc from a library");
+    return CAIRN_E_MISSING;
+}
+
+static int read_states(struct job *job, struct cairn_err *err)
+{
+    int result = cairn_heap_read_folder(cairn_heap_session_folder(job->session), &job->heap, err);
+    return result == CAIRN_E_MISSING ? fail_unreached(job, err) : result;
+}
+
+static int finish(struct job *job, int pid, struct cairn_err *err)
+{
+    int result = read_states(job, err);
+    if (result == CAIRN_OK)
+        result = cli_heap_say_summary(job->heap, &job->names, err);
+    return result == CAIRN_OK ? write_states(job, pid, err) : result;
+}
+
+static bool is_over(const struct job *job)
+{
+    struct cairn_heap_totals totals = {.size = sizeof totals};
+    if (!job->has_limit)
+        return false;
+    cairn_heap_totals(job->heap, &totals);
+    if (totals.live_bytes <= job->limit)
+        return false;
+    cli_say("%llu bytes live at the end, more than the %llu of --fail-over",
+            (unsigned long long)totals.live_bytes, (unsigned long long)job->limit);
+    return true;
+}
+
+/* The exit status is the command's own, as shells have it, unless a gate closed. */
+static int status_of(const struct job *job, int status)
+{
+    if (is_over(job))
+        return CLI_GATE;
+    if (WIFSIGNALED(status))
+        return SIGNAL_STATUS + WTERMSIG(status);
+    return WEXITSTATUS(status);
+}
+
+static int work(struct job *job, struct cairn_err *err)
+{
+    int pid;
+    const char *reason = cairn_heap_unreachable(job->argv[0]);
+    if (*reason)
+        cli_say("%s cannot be tracked, only what it starts: %s", job->argv[0], reason);
+    int result = cairn_heap_session_new(&job->opts, &job->session, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_session_start(job->session, job->argv, &pid, err);
+    if (result < 0)
+        return cli_report(err);
+    int status = wait_for(pid);
+    if (finish(job, pid, err) < 0) {
+        (void)cli_report(err);
+        return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_FAILED;
+    }
+    return status_of(job, status);
+}
+
+static int run(struct cli_args *args)
+{
+    struct job job = {.args = args, .opts = {.size = sizeof job.opts}};
+    struct cairn_err err = {0};
+    int status = CLI_USAGE;
+    cli_way_init(&job.names.symbols);
+    if (parse(&job)) {
+        cli_log_open(job.verbosity);
+        status = work(&job, &err);
+    }
+    cairn_heap_free(job.heap);
+    cairn_heap_session_free(job.session);
+    cli_list_done(&job.names.symbol_dirs);
+    return status;
+}
+
+const struct cli_command cli_heap_run = {
+    .name = "heap run",
+    .summary = "run a command and record each of its live blocks",
+    .usage = (const char *const[]){"heap run [OPTION...] [--] COMMAND [ARGUMENT...]", NULL},
+    .options = options,
+    .notes = "The exit status is that of COMMAND; 3 where --fail-over closed the gate.",
+    .run = run,
+    .options_first = true,
+};

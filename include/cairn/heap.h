@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Heap: what the allocation tracker (libcairn-heap.so, preloaded or linked) knows of a process,
+ * read from outside: while the process runs, which is never stopped for it, or from what it left.
+ *
+ * Threads: one object may be used by one thread at a time.
+ */
+#ifndef CAIRN_HEAP_H
+#define CAIRN_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/api.h>
+#include <cairn/error.h>
+#include <cairn/profile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The states of one process or of several, as they were when they were read. */
+struct cairn_heap;
+
+/* Of a running process, `pid` as we see it. CAIRN_E_MISSING: there is no such process, or no
+ * tracker in it. CAIRN_E_ACCESS: it is another's. */
+CAIRN_API int cairn_heap_read_pid(int pid, struct cairn_heap **ret_heap, struct cairn_err *err);
+
+/* What cairn_heap_save() wrote, or a state file as a tracker left it. */
+CAIRN_API int cairn_heap_read_file(const char *path, struct cairn_heap **ret_heap,
+                                   struct cairn_err *err);
+
+/* Every state file of a folder (CAIRN_HEAP_DIR). CAIRN_E_MISSING: there is none in it. A damaged
+ * one is passed over, with a warning. */
+CAIRN_API int cairn_heap_read_folder(const char *path, struct cairn_heap **ret_heap,
+                                     struct cairn_err *err);
+
+CAIRN_API void cairn_heap_free(struct cairn_heap *heap); /* accepts NULL */
+
+/* All of it, compressed: one file that can be read anywhere. */
+CAIRN_API int cairn_heap_save(const struct cairn_heap *heap, cairn_write_fn write, void *ctx,
+                              struct cairn_err *err);
+
+/* Sums over all processes. Set .size to sizeof(struct cairn_heap_totals). */
+struct cairn_heap_totals {
+    size_t size;
+    uint64_t n_processes, n_threads, n_stacks;
+    uint64_t n_allocs, alloc_bytes;
+    uint64_t n_frees, free_bytes; /* allocations that do not live any more */
+    uint64_t n_live, live_bytes;
+    uint64_t peak_bytes;  /* the highest live bytes, of each process by itself */
+    uint64_t n_temporary; /* blocks freed before their thread's next allocation */
+    uint64_t duration_ns; /* of the process that ran longest */
+    /* What the numbers above do not know of. */
+    uint64_t n_unrecorded,
+        unrecorded_bytes;       /* blocks that found no room: memory limit, full disk */
+    uint64_t n_without_stack;   /* recorded without their stack */
+    uint64_t n_unknown_frees;   /* of blocks from before the tracker, or of another allocator */
+    uint64_t n_inherited_frees; /* in a child of fork(2), of blocks of its parent's */
+    uint64_t n_mismatched;      /* freed by another function than belongs to what allocated them */
+    uint64_t n_damaged;         /* entries of the state that make no sense */
+};
+CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
+
+/* A line on how far the numbers can be trusted: "1,204 stacks, 1,204 whole; every block recorded".
+ * `profile` is that of cairn_heap_profile(). Returns the length of the whole, as snprintf does. */
+CAIRN_API int cairn_heap_quality_text(const struct cairn_heap *heap,
+                                      const struct cairn_profile *profile, char *buf, size_t size);
+
+/* One process of them. Texts are borrowed until cairn_heap_free(). Returns 0 where there is no
+ * number `index`. Set .size. */
+struct cairn_heap_process {
+    size_t size;
+    int pid, parent;     /* parent: of a child of fork(2) that was tracked too, else 0 */
+    const char *command; /* blanks between its words */
+    uint64_t start_ns;   /* CLOCK_REALTIME */
+    uint64_t n_live, live_bytes, peak_bytes, n_allocs;
+    int n_marks;
+    int has_ended; /* as far as it could say so itself */
+};
+CAIRN_API int cairn_heap_process(const struct cairn_heap *heap, size_t index,
+                                 struct cairn_heap_process *process);
+
+/* Which live blocks count. All-zero: all of them. Set .size. */
+struct cairn_heap_filter {
+    size_t size;
+    uint64_t older_than_ns; /* born at least so long before the state was read, or ended */
+    uint32_t since_mark;    /* born after mark number N of cairn_heap_mark(); 0: at any time */
+    uint32_t before_mark;   /* the same, born before it */
+    uint64_t min_bytes;     /* stacks whose live blocks have fewer together are left out */
+};
+
+/*
+ * A raw profile (no names): for each stack inuse_objects, inuse_space, alloc_objects, alloc_space,
+ * peak_objects, peak_space (what it had when the process's live bytes were highest) and
+ * temporary_objects. `filter` (or NULL) is for the first two; with one, stacks without such blocks
+ * are left out. CAIRN_E_ARG: there is no such mark.
+ */
+CAIRN_API int cairn_heap_profile(struct cairn_heap *heap, const struct cairn_heap_filter *filter,
+                                 struct cairn_profile **ret_profile, struct cairn_err *err);
+
+/* The live blocks of one stack. */
+struct cairn_heap_leak {
+    uint32_t process, stack; /* stack: of cairn_heap_leaks()'s profile, for cairn_profile_stack() */
+    uint64_t n_blocks, bytes;
+    uint64_t oldest_ns, youngest_ns; /* how long ago the first and the last of them were born */
+    const char *cut;                 /* why the stack ends early; NULL: it is whole */
+};
+
+/* Live blocks by stack, the most bytes first. The profile has what the filter keeps; name it before
+ * its frames are asked for. `ret_leaks` is freed by cairn_heap_leaks_free(). */
+CAIRN_API int cairn_heap_leaks(struct cairn_heap *heap, const struct cairn_heap_filter *filter,
+                               struct cairn_profile **ret_profile,
+                               struct cairn_heap_leak **ret_leaks, size_t *ret_n,
+                               struct cairn_err *err);
+CAIRN_API void cairn_heap_leaks_free(struct cairn_heap_leak *leaks); /* accepts NULL */
+
+/* The line over time: what lived when each epoch began, the first process's. */
+struct cairn_heap_moment {
+    uint64_t time_ns;              /* since it began */
+    int64_t live_bytes, rss_bytes; /* -1: not known */
+    uint32_t mark;                 /* the number of the mark that was set then; 0: none */
+};
+/* Fills at most `n`; returns how many there are. */
+CAIRN_API size_t cairn_heap_moments(const struct cairn_heap *heap, size_t process,
+                                    struct cairn_heap_moment *moments, size_t n);
+
+/* Sets a mark in a running process, from outside: blocks born later can be told from those born
+ * before. The process is not stopped. */
+CAIRN_API int cairn_heap_mark(int pid, uint32_t *ret_mark, struct cairn_err *err);
+
+/*
+ * How a program is tracked from its start. Set .size; zero means the default.
+ */
+struct cairn_heap_opts {
+    size_t size;
+    const char *library; /* libcairn-heap.so; NULL: beside this program, or where it is installed */
+    uint32_t depth;      /* frames that are kept of a stack; 0: 1,024 */
+    int no_stacks, mappings, no_follow;
+    uint64_t sample_bytes; /* record one block in so many bytes; 0: all */
+    uint64_t max_memory;   /* bytes of the state; 0: a tenth of the machine's memory */
+};
+
+/* A folder for states, private and of this user, and the environment that makes a program use it.
+ */
+struct cairn_heap_session;
+CAIRN_API int cairn_heap_session_new(const struct cairn_heap_opts *opts,
+                                     struct cairn_heap_session **ret_session,
+                                     struct cairn_err *err);
+/* Removes the folder and what is in it, and frees. Accepts NULL. */
+CAIRN_API void cairn_heap_session_free(struct cairn_heap_session *session);
+CAIRN_API const char *cairn_heap_session_folder(const struct cairn_heap_session *session);
+/* "NAME=VALUE", in the order of `index` from 0; NULL behind the last. */
+CAIRN_API const char *cairn_heap_session_env(const struct cairn_heap_session *session,
+                                             size_t index);
+/* Starts argv[0] (by PATH) under it. CAIRN_E_MISSING, CAIRN_E_ACCESS: it cannot be started.
+ * Afterwards waitpid(2) belongs to the caller. */
+CAIRN_API int cairn_heap_session_start(struct cairn_heap_session *session, char *const *argv,
+                                       int *ret_pid, struct cairn_err *err);
+/* Why a program would leave no state: it is static, or has a malloc of its own, or runs as another
+ * user. "" where nothing speaks against it. Static texts. */
+CAIRN_API const char *cairn_heap_unreachable(const char *program);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* CAIRN_HEAP_H */

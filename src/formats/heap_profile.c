@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/heap_profile.h"
+
+#include <stdlib.h>
+
+#include <cairn/unwind.h>
+
+#include "base/address.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "formats/format.h"
+#include "formats/pprof.h"
+
+enum { REASON_BYTES = 64, HEX_BYTES = 2 * 64 + 1 };
+
+static const struct {
+    const char *type, *unit;
+} types[CAIRN_HEAP_VALUES] = {
+    [CAIRN_HEAP_INUSE_OBJECTS] = {"inuse_objects", "count"},
+    [CAIRN_HEAP_INUSE_SPACE] = {"inuse_space", "bytes"},
+    [CAIRN_HEAP_ALLOC_OBJECTS] = {"alloc_objects", "count"},
+    [CAIRN_HEAP_ALLOC_SPACE] = {"alloc_space", "bytes"},
+    [CAIRN_HEAP_PEAK_OBJECTS] = {"peak_objects", "count"},
+    [CAIRN_HEAP_PEAK_SPACE] = {"peak_space", "bytes"},
+    [CAIRN_HEAP_TEMPORARY_OBJECTS] = {"temporary_objects", "count"},
+};
+
+/* A mapping and the module that it became. */
+struct place {
+    uint64_t from, to;
+    uint32_t order; /* number of its record */
+    uint32_t module;
+};
+
+struct adding {
+    struct cairn_heap_view *view;
+    struct cairn_profile *p;
+    struct place *places; /* by `from`, then in the order of their records */
+    size_t n_places, cap_places;
+    uint32_t *stacks; /* by number: the profile's; UINT32_MAX: none */
+    uint16_t *depths;
+    bool failed; /* memory is gone, or a limit of the profile is reached */
+};
+
+int cairn_heap_profile_types(struct cairn_profile *profile, struct cairn_err *err)
+{
+    for (size_t i = 0; i < CAIRN_HEAP_VALUES; i++)
+        if (cairn_profile_add_type(profile, types[i].type, types[i].unit) == UINT32_MAX)
+            return cairn_fail_memory(err);
+    return cairn_profile_set_default_value(profile, CAIRN_HEAP_INUSE_SPACE, err);
+}
+
+static uint32_t text(struct adding *a, const char *text, size_t size)
+{
+    uint32_t number = cairn_profile_text(a->p, text, size);
+    a->failed |= number == UINT32_MAX;
+    return number;
+}
+
+static uint32_t build_id_text(struct adding *a, struct cairn_span id)
+{
+    static const char digits[] = "0123456789abcdef";
+    char hex[HEX_BYTES];
+    size_t n = id.size < HEX_BYTES / 2 ? id.size : HEX_BYTES / 2;
+    for (size_t i = 0; i < n; i++) {
+        hex[2 * i] = digits[id.data[i] >> 4];
+        hex[2 * i + 1] = digits[id.data[i] & 15];
+    }
+    return text(a, hex, 2 * n);
+}
+
+static void add_mapping(void *ctx, const struct cairn_heap_mapping *mapping)
+{
+    struct adding *a = ctx;
+    const struct cairn_heap_module *head = &mapping->head;
+    struct cairn_profile_module module = {.start = head->from, .end = head->to, .off = head->off};
+    module.path = text(a, (const char *)mapping->path.data, mapping->path.size);
+    module.build_id = build_id_text(a, mapping->build_id);
+    if (a->failed ||
+        cairn_grow((void **)&a->places, &a->cap_places, a->n_places + 1, sizeof *a->places) < 0) {
+        a->failed = true;
+        return;
+    }
+    uint32_t number =
+        mapping->path.size ? cairn_profile_add_module(a->p, &module) : CAIRN_PROFILE_NO_MODULE;
+    a->failed |= number == UINT32_MAX;
+    a->places[a->n_places] = (struct place){
+        .from = head->from, .to = head->to, .order = (uint32_t)a->n_places, .module = number};
+    a->n_places++;
+}
+
+static int compare_places(const void *x, const void *y)
+{
+    const struct place *a = x, *b = y;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* The module that lay at `address` when the stack was new: of those that cover it the last of the
+ * `n_records` that there were. Mappings of one place follow each other, and hardly any overlap
+ * others. */
+static uint32_t module_at(const struct adding *a, uint64_t address, uint32_t n_records)
+{
+    enum { LOOK_BACK = 64 };
+    size_t low = 0, high = a->n_places;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->places[middle].from <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct place *best = NULL;
+    for (size_t i = low; i > 0 && low - i < LOOK_BACK; i--) {
+        const struct place *place = &a->places[i - 1];
+        if (address < place->to && place->order < n_records &&
+            (!best || place->order > best->order))
+            best = place;
+    }
+    return best ? best->module : CAIRN_PROFILE_NO_MODULE;
+}
+
+static uint32_t add_frame(struct adding *a, uint32_t parent, uint64_t ret, uint32_t n_records,
+                          enum cairn_frame_kind kind)
+{
+    struct cairn_profile_frame frame = {.address = cairn_lookup_address(ret, CAIRN_ADDRESS_RETURN),
+                                        .kind = (uint8_t)kind};
+    frame.module = module_at(a, frame.address, n_records);
+    uint32_t number = cairn_profile_add_frame(a->p, &frame, NULL, 0);
+    uint32_t child =
+        number == UINT32_MAX ? UINT32_MAX : cairn_profile_add_stack(a->p, parent, number);
+    a->failed |= child == UINT32_MAX;
+    return child;
+}
+
+/* The profile's stack of the outermost `n` frames of stack `base`. */
+static bool shared_part(const struct adding *a, uint32_t base, uint32_t n, uint32_t *ret_stack)
+{
+    uint32_t stack = n ? a->stacks[base] : 0;
+    if (n && (stack == UINT32_MAX || a->depths[base] < n))
+        return false;
+    for (uint32_t depth = n ? a->depths[base] : 0; depth > n; depth--)
+        stack = a->p->stacks[stack].parent;
+    *ret_stack = stack;
+    return true;
+}
+
+static void add_stack(struct adding *a, uint32_t stack)
+{
+    struct cairn_heap_record record;
+    uint32_t at;
+    a->stacks[stack] = UINT32_MAX;
+    if (!cairn_heap_view_record(a->view, stack, &record) ||
+        !shared_part(a, record.head.base, record.head.n_shared, &at)) {
+        a->view->n_damaged += stack != 0;
+        return;
+    }
+    enum cairn_frame_kind kind =
+        record.head.flags & CAIRN_HEAP_LOG_GUESSED ? CAIRN_FRAME_GUESSED : CAIRN_FRAME_CFI;
+    for (uint32_t i = 0; i < record.head.n && !a->failed; i++)
+        at = add_frame(a, at, cairn_heap_record_ret(&record, i), record.head.n_modules, kind);
+    a->stacks[stack] = at;
+    a->depths[stack] = (uint16_t)(record.head.n_shared + record.head.n);
+}
+
+/* Why the stack ends where it does; NULL: it is whole. */
+static const char *cut_reason(const struct adding *a, uint32_t stack)
+{
+    struct cairn_heap_record record;
+    if (stack == 0)
+        return "no stack was taken";
+    if (a->stacks[stack] == UINT32_MAX || !cairn_heap_view_record(a->view, stack, &record))
+        return "its record is damaged";
+    if (record.head.n_cut)
+        return "depth limit";
+    return record.head.end == CAIRN_END_OUTERMOST ? NULL : cairn_unwind_end_text(record.head.end);
+}
+
+static void add_sample(struct adding *a, uint32_t stack, const int64_t *values)
+{
+    const char *reason = cut_reason(a, stack);
+    struct cairn_profile_label label = {0};
+    uint32_t at = a->stacks[stack], labels = 0;
+    if (reason) {
+        label.key = text(a, CAIRN_PPROF_CUT_LABEL, strlen(CAIRN_PPROF_CUT_LABEL));
+        label.text = text(a, reason, strlen(reason));
+        labels = a->failed ? 0 : cairn_profile_add_labels(a->p, &label, 1);
+    }
+    a->failed |= labels == UINT32_MAX || cairn_profile_add_sample(a->p, at == UINT32_MAX ? 0 : at,
+                                                                  labels, values) == UINT32_MAX;
+}
+
+static bool is_zero(const int64_t *values)
+{
+    for (size_t i = 0; i < CAIRN_HEAP_VALUES; i++)
+        if (values[i])
+            return false;
+    return true;
+}
+
+static void add_all(struct adding *a, const struct cairn_heap_sums *sums)
+{
+    cairn_heap_view_mappings(a->view, add_mapping, a);
+    if (a->n_places)
+        qsort(a->places, a->n_places, sizeof *a->places, compare_places);
+    for (uint32_t stack = 0; stack < sums->n && !a->failed; stack++) {
+        add_stack(a, stack);
+        if (!a->failed && !is_zero(sums->values[stack]))
+            add_sample(a, stack, sums->values[stack]);
+    }
+}
+
+int cairn_heap_profile_add(struct cairn_heap_view *view, const struct cairn_heap_sums *sums,
+                           struct cairn_profile *profile, uint32_t *ret_stacks,
+                           struct cairn_err *err)
+{
+    struct adding a = {.view = view, .p = profile};
+    a.stacks = ret_stacks ? ret_stacks : cairn_alloc(sums->n + 1, sizeof *a.stacks);
+    a.depths = cairn_alloc(sums->n + 1, sizeof *a.depths);
+    a.failed = !a.stacks || !a.depths;
+    if (!a.failed)
+        add_all(&a, sums);
+    if (!ret_stacks)
+        cairn_free(a.stacks);
+    cairn_free(a.depths);
+    cairn_free(a.places);
+    return a.failed ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+/* A file may hold the states of several processes, one behind another. */
+static int read_states(struct cairn_span bytes, struct cairn_profile *profile,
+                       uint64_t *ret_damaged, struct cairn_err *err)
+{
+    struct cairn_heap_view view;
+    struct cairn_heap_sums sums = {0};
+    size_t size;
+    do {
+        int result = cairn_heap_view_open(bytes, &view, &size, err);
+        if (result < 0)
+            return result;
+        if (!profile->time_ns)
+            profile->time_ns = (int64_t)view.header.begin_ns;
+        result = cairn_heap_sums_make(&view, &CAIRN_HEAP_ALL, &sums, err);
+        if (result == CAIRN_OK)
+            result = cairn_heap_profile_add(&view, &sums, profile, NULL, err);
+        *ret_damaged += view.n_damaged;
+        cairn_heap_sums_done(&sums);
+        cairn_heap_view_close(&view);
+        if (result < 0)
+            return result;
+        bytes = (struct cairn_span){bytes.data + size, bytes.size - size};
+    } while (cairn_heap_view_sniff(bytes));
+    return CAIRN_OK;
+}
+
+static int read_heap(struct cairn_source *source, struct cairn_profile *profile,
+                     struct cairn_err *err)
+{
+    struct cairn_span bytes;
+    uint64_t n_damaged = 0;
+    int result = cairn_source_slurp(source, CAIRN_FORMAT_BYTES_MAX, &bytes, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_profile_types(profile, err);
+    if (result == CAIRN_OK)
+        result = read_states(bytes, profile, &n_damaged, err);
+    if (result == CAIRN_OK && n_damaged)
+        cairn_log(CAIRN_LOG_WARNING, "heap state: %llu entries make no sense and were passed over",
+                  (unsigned long long)n_damaged);
+    return result;
+}
+
+const struct cairn_format_row cairn_format_heap = {
+    .format = CAIRN_FORMAT_HEAP,
+    .name = "heap",
+    .endings = (const char *const[]){".heap", NULL},
+    .sniff = cairn_heap_view_sniff,
+    .read = read_heap,
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A mark is an epoch that begins because somebody said so. The process that is marked goes on: the
+ * next epoch's row is written first, then its number. Should the process begin that epoch itself at
+ * the same moment, it may write over the row; then it is tried again with the one after.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "watch/heap.h"
+
+enum { TRIES = 5, PER_CHUNK = CAIRN_HEAP_CHUNK / sizeof(struct cairn_heap_epoch) };
+
+static bool write_at(int fd, const void *bytes, size_t size, uint64_t off)
+{
+    return pwrite(fd, bytes, size, (off_t)off) == (ssize_t)size;
+}
+
+static bool read_at(int fd, void *bytes, size_t size, uint64_t off)
+{
+    return pread(fd, bytes, size, (off_t)off) == (ssize_t)size;
+}
+
+/* Where the row of an epoch lies in the file; 0: its chunk is not there yet. */
+static uint64_t off_of_epoch(const struct cairn_heap_view *view, uint32_t epoch)
+{
+    uint32_t part = epoch / PER_CHUNK;
+    uint32_t chunk = part < view->epochs.n ? view->epochs.chunks[part] : 0;
+    return chunk ? (uint64_t)chunk * CAIRN_HEAP_CHUNK +
+                       epoch % PER_CHUNK * sizeof(struct cairn_heap_epoch)
+                 : 0;
+}
+
+/* False: the process was faster, or the file is gone. */
+static bool set_mark(int fd, const struct cairn_heap_view *view, uint32_t *ret_mark)
+{
+    const uint64_t epoch_at = offsetof(struct cairn_heap_header, epoch);
+    const uint64_t marks_at = offsetof(struct cairn_heap_header, n_marks);
+    const uint64_t live_at = offsetof(struct cairn_heap_header, live_bytes);
+    uint32_t epoch, mark;
+    int64_t live = -1;
+    if (!read_at(fd, &epoch, sizeof epoch, epoch_at) || !read_at(fd, &mark, sizeof mark, marks_at))
+        return false;
+    epoch++;
+    mark++;
+    (void)read_at(fd, &live, sizeof live, live_at);
+    uint64_t off = off_of_epoch(view, epoch);
+    if (epoch >= CAIRN_HEAP_MAX_EPOCHS || !off)
+        return false;
+    struct cairn_heap_epoch row = {
+        .begin_ns = cairn_heap_now(), .live_bytes = live, .rss_bytes = -1, .mark = mark};
+    if (!write_at(fd, &row, sizeof row, off) || !write_at(fd, &epoch, sizeof epoch, epoch_at) ||
+        !write_at(fd, &mark, sizeof mark, marks_at) || !read_at(fd, &row, sizeof row, off))
+        return false;
+    *ret_mark = mark;
+    return row.mark == mark;
+}
+
+static int mark_fd(int fd, int pid, const struct cairn_heap *heap, uint32_t *ret_mark,
+                   struct cairn_err *err)
+{
+    for (int i = 0; i < TRIES; i++)
+        if (set_mark(fd, &heap->states[0].view, ret_mark))
+            return CAIRN_OK;
+    cairn_fail(err, CAIRN_E_IO, "process %d: no mark could be set", pid);
+    cairn_hint(err, "its line of time is full, or it ended; look with cairn heap report %d", pid);
+    return CAIRN_E_IO;
+}
+
+int cairn_heap_mark(int pid, uint32_t *ret_mark, struct cairn_err *err)
+{
+    struct cairn_buffer path = {0};
+    struct cairn_heap *heap = NULL;
+    int result = cairn_heap_read_pid(pid, &heap, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_path_of(pid, &path, err);
+    if (result == CAIRN_OK) {
+        int fd = open(cairn_buffer_text(&path), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        result = fd < 0 ? cairn_fail_os(err, errno, "%s", cairn_buffer_text(&path))
+                        : mark_fd(fd, pid, heap, ret_mark, err);
+        if (fd >= 0)
+            close(fd);
+    }
+    cairn_buffer_done(&path);
+    cairn_heap_free(heap);
+    return result;
+}

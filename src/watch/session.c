@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* A program under the tracker, from its start: a folder for the states, and the environment. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cairn/heap.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "proc/child.h"
+
+#define LIBRARY "libcairn-heap.so"
+#define PRELOAD "LD_PRELOAD="
+
+enum { VARIABLES_MAX = 8, LINE_BYTES = 2 * PATH_MAX };
+
+struct cairn_heap_session {
+    char folder[PATH_MAX];
+    char *env[VARIABLES_MAX + 1]; /* ends with NULL */
+    size_t n_env;
+};
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Beside this program, as in a build folder; or where an installation has it. */
+static int find_library(char *ret_path, size_t size, struct cairn_err *err)
+{
+    static const char *const places[] = {"/" LIBRARY, "/../lib/" LIBRARY,
+                                         "/../" CAIRN_LIBDIR "/" LIBRARY, "/../lib64/" LIBRARY};
+    char exe[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(exe, '/');
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        char path[PATH_MAX + 64];
+        snprintf(path, sizeof path, "%.*s%s", (int)(slash - exe), exe, places[i]);
+        if (is_file(path) && realpath(path, exe) && strlen(exe) < size) {
+            memcpy(ret_path, exe, strlen(exe) + 1);
+            return CAIRN_OK;
+        }
+    }
+    cairn_fail(err, CAIRN_E_MISSING, LIBRARY " is neither beside %s nor where it is installed",
+               slash ? exe : "this program");
+    cairn_hint(err, "--library FILE says where it is");
+    return CAIRN_E_MISSING;
+}
+
+static int use_library(const char *given, char *ret_path, size_t size, struct cairn_err *err)
+{
+    char path[PATH_MAX];
+    if (!given)
+        return find_library(ret_path, size, err);
+    if (!realpath(given, path))
+        return cairn_fail_os(err, errno, "%s", given);
+    if (strpbrk(path, ": \t")) { /* ld.so(8): what separates the entries of LD_PRELOAD */
+        cairn_fail(err, CAIRN_E_ARG, "%s: the loader takes no path with blanks or colons", path);
+        cairn_hint(err, "copy it to another place");
+        return CAIRN_E_ARG;
+    }
+    snprintf(ret_path, size, "%s", path);
+    return CAIRN_OK;
+}
+
+/* In memory where there is such a place: what is recorded is gone with the machine anyway. */
+static int make_folder(char *ret_path, size_t size, struct cairn_err *err)
+{
+    const char *places[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", getenv("TMPDIR"), "/tmp"};
+    int os_errno = ENOENT;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (!places[i] || places[i][0] != '/')
+            continue;
+        int n = snprintf(ret_path, size, "%s/cairn-heap.XXXXXX", places[i]);
+        if (n > 0 && (size_t)n < size && mkdtemp(ret_path))
+            return CAIRN_OK;
+        os_errno = errno;
+    }
+    cairn_fail_os(err, os_errno, "no folder could be made for what is recorded");
+    cairn_hint(err, "TMPDIR names a folder that may be written");
+    return CAIRN_E_IO;
+}
+
+__attribute__((format(printf, 2, 3))) static bool set(struct cairn_heap_session *s, const char *fmt,
+                                                      ...)
+{
+    char line[LINE_BYTES];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof line || s->n_env == VARIABLES_MAX)
+        return false;
+    s->env[s->n_env] = cairn_strdup(line);
+    return s->env[s->n_env] && ++s->n_env;
+}
+
+static bool set_all(struct cairn_heap_session *s, const struct cairn_heap_opts *o,
+                    const char *library)
+{
+    const char *old = getenv("LD_PRELOAD");
+    bool done = old && *old ? set(s, PRELOAD "%s:%s", library, old) : set(s, PRELOAD "%s", library);
+    done = done && set(s, "CAIRN_HEAP_DIR=%s", s->folder);
+    done = done && (!o->depth || set(s, "CAIRN_HEAP_DEPTH=%u", o->depth));
+    done = done && (!o->no_stacks || set(s, "CAIRN_HEAP_STACKS=0"));
+    done = done && (!o->mappings || set(s, "CAIRN_HEAP_MMAP=1"));
+    done = done && (!o->no_follow || set(s, "CAIRN_HEAP_FOLLOW=0"));
+    done = done && (!o->sample_bytes ||
+                    set(s, "CAIRN_HEAP_SAMPLE=%llu", (unsigned long long)o->sample_bytes));
+    return done && (!o->max_memory ||
+                    set(s, "CAIRN_HEAP_MAX_MEMORY=%llu", (unsigned long long)o->max_memory));
+}
+
+int cairn_heap_session_new(const struct cairn_heap_opts *opts,
+                           struct cairn_heap_session **ret_session, struct cairn_err *err)
+{
+    struct cairn_heap_opts o = {0};
+    char library[PATH_MAX];
+    memcpy(&o, opts, opts->size < sizeof o ? opts->size : sizeof o);
+    int result = use_library(o.library, library, sizeof library, err);
+    if (result < 0)
+        return result;
+    struct cairn_heap_session *s = cairn_alloc(1, sizeof *s);
+    if (!s)
+        return cairn_fail_memory(err);
+    result = make_folder(s->folder, sizeof s->folder, err);
+    if (result < 0) {
+        cairn_free(s);
+        return result;
+    }
+    if (!set_all(s, &o, library)) {
+        cairn_heap_session_free(s);
+        return cairn_fail(err, CAIRN_E_LIMIT, "LD_PRELOAD is too long");
+    }
+    *ret_session = s;
+    return CAIRN_OK;
+}
+
+static void remove_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder && fd >= 0)
+        close(fd);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
+void cairn_heap_session_free(struct cairn_heap_session *s)
+{
+    if (!s)
+        return;
+    remove_folder(s->folder);
+    for (size_t i = 0; i < s->n_env; i++)
+        cairn_free(s->env[i]);
+    cairn_free(s);
+}
+
+const char *cairn_heap_session_folder(const struct cairn_heap_session *s)
+{
+    return s->folder;
+}
+
+const char *cairn_heap_session_env(const struct cairn_heap_session *s, size_t index)
+{
+    return index < s->n_env ? s->env[index] : NULL;
+}
+
+static bool is_replaced(const struct cairn_heap_session *s, const char *line)
+{
+    size_t name = strcspn(line, "=") + 1;
+    for (size_t i = 0; i < s->n_env; i++)
+        if (strncmp(s->env[i], line, name) == 0)
+            return true;
+    return false;
+}
+
+int cairn_heap_session_start(struct cairn_heap_session *s, char *const *argv, int *ret_pid,
+                             struct cairn_err *err)
+{
+    struct cairn_child child;
+    size_t n = 0, old = 0;
+    while (environ && environ[old])
+        old++;
+    char **env = cairn_alloc(old + s->n_env + 1, sizeof *env);
+    if (!env)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < old; i++)
+        if (!is_replaced(s, environ[i]))
+            env[n++] = environ[i];
+    memcpy(env + n, s->env, s->n_env * sizeof *env);
+    int result = cairn_child_start(argv, env, &child, err);
+    cairn_free(env);
+    if (result == CAIRN_OK)
+        result = cairn_child_release(&child, argv[0], NULL, NULL, err);
+    if (result == CAIRN_OK)
+        *ret_pid = child.pid;
+    return result;
+}

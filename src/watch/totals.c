@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums over all processes, and how far they can be trusted. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "watch/heap.h"
+
+static uint64_t sum_of(const struct cairn_heap_state *state, enum cairn_heap_value value)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < state->sums.n; i++)
+        sum = cairn_profile_add_clamped(sum, state->sums.values[i][value]);
+    return (uint64_t)sum;
+}
+
+static uint64_t count_stacks(const struct cairn_heap_state *state)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 1; i < state->sums.n; i++)
+        n += state->sums.values[i][CAIRN_HEAP_ALLOC_OBJECTS] != 0;
+    return n;
+}
+
+/* No process has more live than it was at its highest; what threads hold back says less. */
+static uint64_t peak_of(const struct cairn_heap_state *state, uint64_t live)
+{
+    int64_t peak = state->view.header.peak_bytes;
+    return peak > 0 && (uint64_t)peak > live ? (uint64_t)peak : live;
+}
+
+static uint64_t duration_of(const struct cairn_heap_state *state)
+{
+    struct cairn_heap_epoch first;
+    uint64_t end = cairn_heap_end_ns(state);
+    return cairn_heap_view_epoch(&state->view, 0, &first) && end > first.begin_ns
+               ? end - first.begin_ns
+               : 0;
+}
+
+static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state *state)
+{
+    const struct cairn_heap_header *h = &state->view.header;
+    uint64_t live = sum_of(state, CAIRN_HEAP_INUSE_SPACE), duration = duration_of(state);
+    t->n_processes++;
+    t->n_threads += h->n_threads;
+    t->n_stacks += count_stacks(state);
+    t->n_allocs += sum_of(state, CAIRN_HEAP_ALLOC_OBJECTS);
+    t->alloc_bytes += sum_of(state, CAIRN_HEAP_ALLOC_SPACE);
+    t->n_live += sum_of(state, CAIRN_HEAP_INUSE_OBJECTS);
+    t->live_bytes += live;
+    t->peak_bytes += peak_of(state, live);
+    t->n_temporary += sum_of(state, CAIRN_HEAP_TEMPORARY_OBJECTS);
+    t->duration_ns = duration > t->duration_ns ? duration : t->duration_ns;
+    t->n_unrecorded += h->loss_blocks[CAIRN_HEAP_LOSS_FULL] +
+                       h->loss_blocks[CAIRN_HEAP_LOSS_ADDRESS] +
+                       h->loss_blocks[CAIRN_HEAP_LOSS_OVERLAP];
+    t->unrecorded_bytes += h->loss_bytes[CAIRN_HEAP_LOSS_FULL] +
+                           h->loss_bytes[CAIRN_HEAP_LOSS_ADDRESS] +
+                           h->loss_bytes[CAIRN_HEAP_LOSS_OVERLAP];
+    t->n_without_stack +=
+        h->loss_blocks[CAIRN_HEAP_LOSS_NO_STACK] + h->loss_blocks[CAIRN_HEAP_LOSS_STACKS_FULL];
+    t->n_unknown_frees += h->loss_blocks[CAIRN_HEAP_LOSS_UNKNOWN];
+    t->n_inherited_frees += h->loss_blocks[CAIRN_HEAP_LOSS_INHERITED];
+    t->n_mismatched += h->loss_blocks[CAIRN_HEAP_LOSS_MISMATCHED];
+    t->n_damaged += state->view.n_damaged;
+}
+
+void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals)
+{
+    struct cairn_heap_totals t = {.size = totals->size};
+    for (size_t i = 0; i < heap->n; i++)
+        add_state(&t, &heap->states[i]);
+    t.n_frees = t.n_allocs > t.n_live ? t.n_allocs - t.n_live : 0;
+    t.free_bytes = t.alloc_bytes > t.live_bytes ? t.alloc_bytes - t.live_bytes : 0;
+    memcpy(totals, &t, t.size < sizeof t ? t.size : sizeof t);
+}
+
+int cairn_heap_process(const struct cairn_heap *heap, size_t index,
+                       struct cairn_heap_process *process)
+{
+    if (index >= heap->n)
+        return 0;
+    const struct cairn_heap_state *state = &heap->states[index];
+    const struct cairn_heap_header *h = &state->view.header;
+    uint64_t live = sum_of(state, CAIRN_HEAP_INUSE_SPACE);
+    /* The view's copy of the header ends with a zero, whatever the file's has. */
+    struct cairn_heap_process p = {
+        .size = process->size,
+        .pid = (int)h->pid,
+        .parent = (int)h->parent,
+        .command = h->command,
+        .start_ns = h->begin_ns,
+        .n_live = sum_of(state, CAIRN_HEAP_INUSE_OBJECTS),
+        .live_bytes = live,
+        .peak_bytes = peak_of(state, live),
+        .n_allocs = sum_of(state, CAIRN_HEAP_ALLOC_OBJECTS),
+        .n_marks = (int)h->n_marks,
+        .has_ended = (h->flags & CAIRN_HEAP_ENDED) != 0,
+    };
+    memcpy(process, &p, p.size < sizeof p ? p.size : sizeof p);
+    return 1;
+}
+
+size_t cairn_heap_moments(const struct cairn_heap *heap, size_t process,
+                          struct cairn_heap_moment *moments, size_t n)
+{
+    size_t found = 0;
+    uint64_t begin = 0;
+    if (process >= heap->n)
+        return 0;
+    const struct cairn_heap_view *view = &heap->states[process].view;
+    for (uint32_t i = 0; i <= view->header.epoch && i < CAIRN_HEAP_MAX_EPOCHS; i++) {
+        struct cairn_heap_epoch epoch;
+        if (!cairn_heap_view_epoch(view, i, &epoch))
+            continue;
+        begin = found ? begin : epoch.begin_ns;
+        if (found < n)
+            moments[found] = (struct cairn_heap_moment){
+                .time_ns = epoch.begin_ns > begin ? epoch.begin_ns - begin : 0,
+                .live_bytes = epoch.live_bytes,
+                .rss_bytes = epoch.rss_bytes,
+                .mark = epoch.mark,
+            };
+        found++;
+    }
+    return found;
+}
+
+struct line {
+    char *buf;
+    size_t size, n;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *fmt, ...)
+{
+    va_list args;
+    size_t at = line->n < line->size ? line->n : line->size;
+    va_start(args, fmt);
+    int n = vsnprintf(line->buf ? line->buf + at : NULL, line->size - at, fmt, args);
+    va_end(args);
+    line->n += n > 0 ? (size_t)n : 0;
+}
+
+static void add_loss(struct line *line, uint64_t n, const char *what)
+{
+    if (n)
+        add(line, "; %llu %s", (unsigned long long)n, what);
+}
+
+int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_profile *profile,
+                            char *buf, size_t size)
+{
+    struct line line = {buf, size, 0};
+    struct cairn_heap_totals t = {.size = sizeof t};
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    struct cairn_cut_row cuts[8];
+    cairn_heap_totals(heap, &t);
+    cairn_profile_stats(profile, &stats);
+    size_t n_cuts = cairn_profile_cuts(profile, cuts, sizeof cuts / sizeof *cuts);
+    add(&line, "%llu stacks, %llu whole", (unsigned long long)stats.n_samples,
+        (unsigned long long)(stats.n_samples - stats.n_cut));
+    if (stats.n_cut)
+        add(&line, ", %llu cut", (unsigned long long)stats.n_cut);
+    for (size_t i = 0; i < n_cuts && i < sizeof cuts / sizeof *cuts; i++)
+        add(&line, "%s %llu %s", i ? "," : ":", (unsigned long long)cuts[i].n_samples,
+            cuts[i].reason);
+    if (t.n_unrecorded)
+        add(&line, "; %llu blocks of %llu bytes NOT RECORDED", (unsigned long long)t.n_unrecorded,
+            (unsigned long long)t.unrecorded_bytes);
+    else
+        add(&line, "; every block recorded");
+    add_loss(&line, t.n_without_stack, "blocks without their stack");
+    add_loss(&line, t.n_unknown_frees, "frees of blocks from before the tracker");
+    add_loss(&line, t.n_inherited_frees, "frees of blocks of the parent process");
+    add_loss(&line, t.n_mismatched, "blocks freed by another function than belongs to them");
+    add_loss(&line, t.n_damaged, "damaged entries passed over");
+    return (int)line.n;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/heap_profile.h"
+#include "support/heapwriter.h"
+#include "support/memory_io.h"
+#include "support/test.h"
+
+enum { KIND = CAIRN_HEAP_KIND_MALLOC };
+
+static struct cairn_profile *read_as(struct cairn_span bytes)
+{
+    struct cairn_profile *profile;
+    struct cairn_err err;
+    assert_ok(test_read_profile(bytes, CAIRN_FORMAT_AUTO, &profile, &err), err);
+    return profile;
+}
+
+static void assert_collapsed(const struct cairn_profile *profile, const char *expected)
+{
+    struct cairn_buffer out = {0};
+    struct cairn_err err;
+    assert_ok(cairn_profile_write(profile, CAIRN_FORMAT_COLLAPSED, test_write, &out, &err), err);
+    assert_string_equal(cairn_buffer_text(&out), expected);
+    cairn_buffer_done(&out);
+}
+
+static int64_t sum_of(const struct cairn_profile *p, enum cairn_heap_value value)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->n_samples; i++)
+        sum += p->values[i * p->n_types + value];
+    return sum;
+}
+
+static void stacks_grow_out_of_each_other(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 32);
+    test_heap_module(&h, 0x400000, 0x500000, 0x1000, "/bin/app");
+    uint32_t one = test_heap_stack(&h, 0, 0, (uint64_t[]){0x400101, 0x400201, 0x400301}, 3);
+    uint32_t two = test_heap_stack(&h, one, 2, (uint64_t[]){0x400401}, 1);
+    uint32_t three = test_heap_stack(&h, two, 3, (uint64_t[]){0x400501}, 1);
+    uint32_t four = test_heap_stack(&h, one, 1, NULL, 0);
+    test_heap_block(&h, 0x100000, cairn_heap_entry(one, 10, KIND, 0));
+    test_heap_block(&h, 0x100020, cairn_heap_entry(two, 20, KIND, 0));
+    test_heap_block(&h, 0x100040, cairn_heap_entry(three, 30, KIND, 0));
+    test_heap_block(&h, 0x7ffff0000000, cairn_heap_entry(four, 40, KIND, 0));
+    struct cairn_profile *p = read_as(test_heap_span(&h));
+    assert_collapsed(p, "app+0x1100;app+0x1200;app+0x1300 10\n"
+                        "app+0x1100;app+0x1200;app+0x1400 20\n"
+                        "app+0x1100;app+0x1200;app+0x1400;app+0x1500 30\n"
+                        "app+0x1100 40\n");
+    assert_int_equal(sum_of(p, CAIRN_HEAP_INUSE_OBJECTS), 4);
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
+static void what_is_handed_in_and_what_is_not_count_once(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 32);
+    uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    struct cairn_heap_stack *counts = test_heap_counts(&h, stack);
+    counts->n_allocs = 10;
+    counts->alloc_bytes = 1000;
+    counts->n_frees = 4;
+    counts->free_bytes = 400;
+    counts->n_temporary = 3;
+    counts->peak = 6;
+    counts->peak_blocks = 8;
+    counts->peak_bytes = 800;
+    test_heap_delta(&h, stack, 7, UINT64_C(50) << 32 | 2, UINT64_C(25) << 32 | 1);
+    test_heap_delta(&h, stack, 6, UINT64_C(7) << 32 | 1, 0);
+    test_heap_header(&h)->peak = 7;
+    struct cairn_profile *p = read_as(test_heap_span(&h));
+    assert_int_equal(sum_of(p, CAIRN_HEAP_ALLOC_OBJECTS), 13);
+    assert_int_equal(sum_of(p, CAIRN_HEAP_ALLOC_SPACE), 1057);
+    assert_int_equal(sum_of(p, CAIRN_HEAP_TEMPORARY_OBJECTS), 3);
+    /* Nothing that was handed in changed since the mark was passed: what lives is what lived then,
+     * and a delta of before. */
+    assert_int_equal(sum_of(p, CAIRN_HEAP_PEAK_OBJECTS), 7);
+    assert_int_equal(sum_of(p, CAIRN_HEAP_PEAK_SPACE), 607);
+    cairn_profile_free(p);
+    test_heap_counts(&h, stack)->peak = 7;
+    p = read_as(test_heap_span(&h));
+    assert_int_equal(sum_of(p, CAIRN_HEAP_PEAK_SPACE), 807);
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
+static void an_address_is_its_module_s_of_that_time(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 32);
+    test_heap_module(&h, 0x400000, 0x500000, 0, "/lib/old.so");
+    uint32_t before = test_heap_stack(&h, 0, 0, (uint64_t[]){0x400101}, 1);
+    test_heap_module(&h, 0x3f0000, 0x410000, 0, "/lib/new.so");
+    uint32_t after = test_heap_stack(&h, 0, 0, (uint64_t[]){0x400101}, 1);
+    test_heap_block(&h, 0x100000, cairn_heap_entry(before, 1, KIND, 0));
+    test_heap_block(&h, 0x100020, cairn_heap_entry(after, 2, KIND, 0));
+    struct cairn_profile *p = read_as(test_heap_span(&h));
+    assert_collapsed(p, "old.so+0x100 1\nnew.so+0x10100 2\n");
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
+static void a_size_may_lie_aside(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 16);
+    uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    test_heap_block(&h, 0x100000, cairn_heap_entry(stack, CAIRN_HEAP_SIZE_ASIDE, KIND, 0));
+    test_heap_large(&h, 0x200000, 5);
+    test_heap_large(&h, 0x100000, UINT64_C(1) << 33);
+    struct cairn_profile *p = read_as(test_heap_span(&h));
+    assert_int_equal(sum_of(p, CAIRN_HEAP_INUSE_SPACE), INT64_C(1) << 33);
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
+static void a_cut_stack_says_why(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    struct cairn_cut_row cuts[4];
+    test_heap_begin(&h, 16);
+    uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    uint32_t deep = test_heap_stack(&h, 0, 0, (uint64_t[]){0x2001}, 1);
+    test_heap_log(&h, stack)->end = 3; /* no rule */
+    test_heap_log(&h, deep)->n_cut = 12;
+    test_heap_block(&h, 0x100000, cairn_heap_entry(stack, 1, KIND, 0));
+    test_heap_block(&h, 0x100010, cairn_heap_entry(deep, 1, KIND, 0));
+    test_heap_block(&h, 0x100020, cairn_heap_entry(0, 1, KIND, 0));
+    struct cairn_profile *p = read_as(test_heap_span(&h));
+    assert_int_equal(cairn_profile_cuts(p, cuts, 4), 3);
+    assert_string_equal(cuts[0].reason, "depth limit");
+    assert_string_equal(cuts[1].reason, "no rule");
+    assert_string_equal(cuts[2].reason, "no stack was taken");
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
+static void states_of_several_processes_are_one_profile(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    struct cairn_buffer both = {0};
+    test_heap_begin(&h, 16);
+    uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    test_heap_block(&h, 0x100000, cairn_heap_entry(stack, 5, KIND, 0));
+    cairn_buffer_add(&both, h.bytes.data, h.bytes.size);
+    cairn_buffer_add(&both, h.bytes.data, h.bytes.size);
+    struct cairn_profile *p = read_as(cairn_buffer_span(&both));
+    assert_int_equal(sum_of(p, CAIRN_HEAP_INUSE_SPACE), 10);
+    cairn_profile_free(p);
+    cairn_buffer_done(&both);
+    test_heap_done(&h);
+}
+
+static void assert_refused(struct cairn_span bytes, const char *part)
+{
+    struct cairn_profile *profile = NULL;
+    struct cairn_err err;
+    assert_fails(test_read_profile(bytes, CAIRN_FORMAT_HEAP, &profile, &err), CAIRN_E_FORMAT, err,
+                 part);
+    assert_null(profile);
+}
+
+static void what_is_no_state_is_refused(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 16);
+    struct cairn_span all = test_heap_span(&h);
+    assert_refused((struct cairn_span){all.data, 9}, "no heap state");
+    assert_refused((struct cairn_span){all.data, 65535}, "cut off");
+    test_heap_header(&h)->version = 9;
+    assert_refused(all, "version 9");
+    test_heap_header(&h)->version = 0x100;
+    assert_refused(all, "byte order");
+    test_heap_header(&h)->version = 1;
+    test_heap_header(&h)->word = 3;
+    assert_refused(all, "damaged");
+    test_heap_done(&h);
+}
+
+/* Each stack lies about another thing; none of them may be followed, or be lost without a word. */
+static void what_makes_no_sense_is_counted(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    struct cairn_heap_view view;
+    struct cairn_heap_record record;
+    struct cairn_err err;
+    size_t size;
+    test_heap_begin(&h, 16);
+    uint32_t loop = test_heap_stack(&h, 1, 1, (uint64_t[]){0x1001}, 1);
+    uint32_t later = test_heap_stack(&h, 9, 1, (uint64_t[]){0x1001}, 1);
+    uint32_t shallow = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    uint32_t deeper = test_heap_stack(&h, shallow, 2, (uint64_t[]){0x1001}, 1);
+    uint32_t far = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    uint32_t long_one = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    test_heap_log(&h, long_one)->n = 60000;
+    test_heap_counts(&h, far)->log = UINT64_MAX;
+    test_heap_block(&h, 0x100000, cairn_heap_entry(12345, 1, KIND, 0));
+    test_heap_block(&h, 0x100010, cairn_heap_entry(shallow, CAIRN_HEAP_SIZE_ASIDE, KIND, 0));
+    test_heap_add_chunk(&h, 77, 0);
+    test_heap_add_chunk(&h, CAIRN_HEAP_LOG, UINT64_MAX);
+    test_heap_header(&h)->n_chunks += 2;
+    assert_ok(cairn_heap_view_open(test_heap_span(&h), &view, &size, &err), err);
+    assert_int_equal(view.n_damaged, 4); /* two chunks that are not there, two of no kind */
+    assert_false(cairn_heap_view_record(&view, loop, &record));
+    assert_false(cairn_heap_view_record(&view, later, &record));
+    assert_true(cairn_heap_view_record(&view, deeper, &record));
+    assert_false(cairn_heap_view_record(&view, far, &record));
+    assert_false(cairn_heap_view_record(&view, long_one, &record));
+    assert_false(cairn_heap_view_record(&view, 0, &record));
+    assert_false(cairn_heap_view_record(&view, UINT32_MAX, &record));
+    cairn_heap_view_close(&view);
+    struct cairn_profile *p = read_as(test_heap_span(&h));
+    assert_int_equal(sum_of(p, CAIRN_HEAP_INUSE_OBJECTS), 2);
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_grow_out_of_each_other),
+        cmocka_unit_test(what_is_handed_in_and_what_is_not_count_once),
+        cmocka_unit_test(an_address_is_its_module_s_of_that_time),
+        cmocka_unit_test(a_size_may_lie_aside),
+        cmocka_unit_test(a_cut_stack_says_why),
+        cmocka_unit_test(states_of_several_processes_are_one_profile),
+        cmocka_unit_test(what_is_no_state_is_refused),
+        cmocka_unit_test(what_makes_no_sense_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
