@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|perf|flame|tables|unwind]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|perf|flame|tables|cursor|unwind]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -194,6 +194,23 @@ bench_tables() {
     taskset -c 1 "$stats" "$program" $(ldd "$program" | grep -o '/[^ ]*')
 }
 
+# A frame of another process's stack, by rows of CFI and by tables: python3, 100 functions deep in sorted().
+bench_cursor() {
+    speed=$(dirname "$cairn")/bench/unwind/cursor_speed
+    echo "## stacks of another process"
+    /usr/bin/python3 -c 'import sys, time
+def f(n):
+    if n == 0:
+        print("deep", flush=True)
+        time.sleep(60)
+    return sorted([n], key=lambda x: f(n - 1))
+f(100)' >"$work/deep" &
+    deep=$!
+    while [ ! -s "$work/deep" ] && kill -0 "$deep"; do sleep 0.1; done
+    taskset -c 1 "$speed" "$deep"
+    kill "$deep"
+}
+
 # Stacks of the own thread, beside glibc's, libunwind's and frame pointers; each is held against unw_step.
 bench_unwind() {
     if [ ! -f /usr/include/libunwind.h ]; then
@@ -203,12 +220,12 @@ bench_unwind() {
     "$here/unwind/local.sh" "$(dirname "$cairn")/libcairn-unwind.a" "$work"
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables unwind
+[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables cursor unwind
 for name in "$@"; do
     case $name in
-    resolve | one | symbolize | index | perf | flame | tables | unwind) "bench_$name" ;;
+    resolve | one | symbolize | index | perf | flame | tables | cursor | unwind) "bench_$name" ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables, unwind)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables, cursor, unwind)" >&2
         exit 2
         ;;
     esac

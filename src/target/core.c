@@ -72,6 +72,12 @@ static int accessor_find(void *ctx, uint64_t va, struct cairn_unwind_region *ret
     return cairn_target_find(&c->target, va, ret_region);
 }
 
+static bool next_code(void *ctx, uint64_t va, uint64_t *ret_va)
+{
+    const struct core_target *t = ctx;
+    return cairn_target_next_code(&t->target, va, ret_va);
+}
+
 static int threads(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err)
 {
     const struct core_target *c = ctx;
@@ -198,7 +204,8 @@ static int read_core_file(struct core_target *c, struct cairn_err *err)
 static int open_space(struct core_target *c, const struct cairn_unwind_opts *opts,
                       struct cairn_unwind_space **ret_space, struct cairn_err *err)
 {
-    static const struct cairn_space_kind kind = {.done = done, .threads = threads, .regs = regs};
+    static const struct cairn_space_kind kind = {
+        .done = done, .next_code = next_code, .threads = threads, .regs = regs};
     const struct cairn_unwind_accessors accessors = {
         .size = sizeof accessors,
         .ctx = c,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process as the space of a cursor. Its memory is read page by page, for a stack is read word by
- * word and each system call costs as much as a whole page; pages are read anew for each cursor.
+ * A process as the space of a cursor. Its memory is read by pages, for a stack is read word by word
+ * and each system call costs more than a whole page; the more the further a walk goes outwards, as
+ * stacks are walked. Pages are read anew for each cursor.
  */
 #include <elf.h>
 #include <errno.h>
@@ -22,12 +23,16 @@
 #include "target/target.h"
 #include "unwind/space.h"
 
-enum { PAGE = 4096, PAGES = 32, HELD_MAX = 1 << 16 };
+enum { PAGE = 4096, PAGES = 32, PAGES_AT_ONCE = 16, HELD_MAX = 1 << 16 };
 
-struct page {
-    uint64_t va;
-    bool valid;
-    uint8_t bytes[PAGE];
+/* A page lies in the slot that its va gives, so that pages that follow each other are read at once.
+ */
+struct pages {
+    uint64_t va[PAGES];
+    bool valid[PAGES];
+    uint64_t next;   /* va behind what was read last, */
+    size_t n_before; /* and how many pages that were */
+    uint8_t bytes[PAGES][PAGE];
 };
 
 struct held {
@@ -42,7 +47,7 @@ struct pid_target {
     struct held *held;
     size_t n_held, cap_held;
     bool asked_again; /* the maps were read for this cursor already */
-    struct page pages[PAGES];
+    struct pages pages;
 };
 
 static struct pid_target *of(void *ctx)
@@ -50,14 +55,24 @@ static struct pid_target *of(void *ctx)
     return ctx;
 }
 
-static const struct page *page_at(struct pid_target *p, uint64_t va)
+/* The page at `va`; NULL: it cannot be read. */
+static const uint8_t *page_at(struct pid_target *p, uint64_t va)
 {
-    struct page *page = &p->pages[va / PAGE % PAGES];
-    if (page->valid && page->va == va)
-        return page;
-    page->va = va;
-    page->valid = cairn_mem_read(&p->mem, va, page->bytes, PAGE) == PAGE;
-    return page->valid ? page : NULL;
+    struct pages *pages = &p->pages;
+    size_t slot = va / PAGE % PAGES;
+    if (pages->valid[slot] && pages->va[slot] == va)
+        return pages->bytes[slot];
+    size_t n = va == pages->next ? 2 * pages->n_before : 1;
+    n = n < PAGES_AT_ONCE ? n : PAGES_AT_ONCE;
+    n = n < PAGES - slot ? n : PAGES - slot;
+    size_t got = cairn_mem_read(&p->mem, va, pages->bytes[slot], n * PAGE) / PAGE;
+    for (size_t i = 0; i < n; i++) {
+        pages->va[slot + i] = va + i * PAGE;
+        pages->valid[slot + i] = i < got;
+    }
+    pages->next = va + got * PAGE;
+    pages->n_before = n;
+    return got ? pages->bytes[slot] : NULL;
 }
 
 static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
@@ -70,10 +85,10 @@ static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
         part = (size_t)(start + PAGE - at);
         if (part > size - done)
             part = size - done;
-        const struct page *page = page_at(p, start);
+        const uint8_t *page = page_at(p, start);
         if (!page)
             return false;
-        memcpy((uint8_t *)to + done, page->bytes + (at - start), part);
+        memcpy((uint8_t *)to + done, page + (at - start), part);
     }
     return true;
 }
@@ -108,12 +123,18 @@ static int accessor_find(void *ctx, uint64_t va, struct cairn_unwind_region *ret
     return cairn_target_find(&p->target, va, ret_region);
 }
 
+static bool next_code(void *ctx, uint64_t va, uint64_t *ret_va)
+{
+    const struct pid_target *t = ctx;
+    return cairn_target_next_code(&t->target, va, ret_va);
+}
+
 static void begin(void *ctx)
 {
     struct pid_target *p = of(ctx);
     p->asked_again = false;
-    for (size_t i = 0; i < PAGES; i++)
-        p->pages[i].valid = false;
+    memset(p->pages.valid, 0, sizeof p->pages.valid);
+    p->pages.next = UINT64_MAX;
 }
 
 static void refresh(void *ctx)
@@ -265,6 +286,7 @@ int cairn_unwind_space_open_pid(int pid, const struct cairn_unwind_opts *opts,
 {
     static const struct cairn_space_kind kind = {
         .done = done,
+        .next_code = next_code,
         .refresh = refresh,
         .begin = begin,
         .threads = threads,

@@ -28,6 +28,12 @@ static int accessor_find(void *ctx, uint64_t va, struct cairn_unwind_region *ret
     return cairn_target_find(&s->target, va, ret_region);
 }
 
+static bool next_code(void *ctx, uint64_t va, uint64_t *ret_va)
+{
+    const struct stack_target *t = ctx;
+    return cairn_target_next_code(&t->target, va, ret_va);
+}
+
 static void done(void *ctx)
 {
     struct stack_target *s = ctx;
@@ -40,7 +46,7 @@ int cairn_unwind_space_open_stack(const struct cairn_unwind_stack *stack,
                                   const struct cairn_unwind_opts *opts,
                                   struct cairn_unwind_space **ret_space, struct cairn_err *err)
 {
-    static const struct cairn_space_kind kind = {.done = done};
+    static const struct cairn_space_kind kind = {.done = done, .next_code = next_code};
     if (stack->size > UINT64_MAX - stack->va)
         return cairn_fail(err, CAIRN_E_ARG, "a stack that ends beyond the address space");
     struct stack_target *s = cairn_alloc(1, sizeof *s);

@@ -121,6 +121,18 @@ struct cairn_target_map *cairn_target_find_map(struct cairn_target *target, uint
     return n && va < target->maps[n - 1].end ? &target->maps[n - 1] : NULL;
 }
 
+bool cairn_target_next_code(const struct cairn_target *target, uint64_t va, uint64_t *ret_va)
+{
+    for (size_t i = 0; i < target->n_maps; i++) {
+        const struct cairn_target_map *map = &target->maps[i];
+        if (map->end > va && map->flags & CAIRN_MAP_EXEC) {
+            *ret_va = map->start;
+            return true;
+        }
+    }
+    return false;
+}
+
 int cairn_target_find(struct cairn_target *target, uint64_t va,
                       struct cairn_unwind_region *ret_region)
 {

@@ -72,6 +72,9 @@ int cairn_target_add_maps(struct cairn_target *target, const struct cairn_maps *
 
 struct cairn_target_map *cairn_target_find_map(struct cairn_target *target, uint64_t va);
 
+/* As struct cairn_space_kind wants it. */
+bool cairn_target_next_code(const struct cairn_target *target, uint64_t va, uint64_t *ret_va);
+
 /* As struct cairn_unwind_accessors wants it. */
 int cairn_target_find(struct cairn_target *target, uint64_t va,
                       struct cairn_unwind_region *ret_region);

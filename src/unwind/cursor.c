@@ -7,36 +7,15 @@
  *     look    which module holds the address, and what covers it there
  *     step    a signal's frame │ a row of CFI or exidx │ a checked guess by the frame pointer
  */
-#include <elf.h>
 #include <stdio.h>
 
 #include <cairn/maps.h>
 
-#include "base/address.h"
 #include "base/error.h"
 #include "unwind/cursor_guess.h"
 #include "unwind/cursor_row.h"
+#include "unwind/cursor_state.h"
 #include "unwind/sigframe.h"
-#include "unwind/space.h"
-
-struct cursor {
-    struct cairn_unwind_space *space;
-    const struct cairn_unwind_arch *arch;
-    const struct cairn_space_place *place; /* that holds the address; NULL: none is known */
-    struct cairn_unwind_regs regs;
-    struct cairn_module_entry entry; /* what covers the address */
-    uint64_t vaddr;                  /* the address to look up, in the module */
-    uint32_t generation;             /* of the space; another one: all of the above is stale */
-    uint32_t n_frames;
-    uint8_t how;      /* enum cairn_frame_how of this frame */
-    uint8_t sigframe; /* enum cairn_sigframe: the kernel's own instructions */
-    bool is_signal;   /* this frame is the kernel's */
-    bool ended;
-    uint8_t end; /* enum cairn_unwind_end, where `ended` */
-    bool swap;
-};
-
-_Static_assert(sizeof(struct cursor) <= sizeof(struct cairn_cursor), "it must fit");
 
 static struct cursor *of(struct cairn_cursor *cursor)
 {
@@ -48,44 +27,21 @@ static const struct cursor *of_const(const struct cairn_cursor *cursor)
     return (const struct cursor *)(const void *)cursor;
 }
 
-static bool is_exact(const struct cursor *c)
-{
-    return cairn_frame_is_exact(c->how);
-}
-
-static uint64_t lookup_address(const struct cursor *c)
-{
-    return cairn_lookup_address(c->regs.ip,
-                                is_exact(c) ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
-}
-
-/* After a refresh of its space a cursor knows no more than its registers. */
-static bool is_stale(const struct cursor *c)
-{
-    return c->generation != c->space->generation;
-}
-
-static bool has_code(const struct cursor *c)
-{
-    return !is_stale(c) && c->place && c->place->module &&
-           c->place->module->elf.machine == c->arch->machine;
-}
-
 /*
  * Finds out what is known of the frame's address. A handler returns to the first of the kernel's
  * instructions, behind no call, so that the byte before them belongs to them only where their CFI
  * was made for it; where it ends just there, or there is none, the instructions tell.
  */
-static void look(struct cursor *c)
+static void look_by_rows(struct cursor *c)
 {
-    uint64_t at = lookup_address(c);
+    uint64_t at = cairn_cursor_lookup_address(c);
     c->entry.kind = CAIRN_ENTRY_NONE;
     c->sigframe = CAIRN_SIGFRAME_NONE;
     c->is_signal = false;
     c->place = cairn_space_at(c->space, at);
     if (!c->place)
         c->place = cairn_space_at(c->space, c->regs.ip);
-    if (has_code(c)) {
+    if (cairn_cursor_has_code(c)) {
         c->vaddr = at - c->place->bias;
         c->swap = c->place->module->elf.swap;
         cairn_space_module_find(c->place->module, c->vaddr, &c->entry);
@@ -98,6 +54,12 @@ static void look(struct cursor *c)
         c->sigframe = (uint8_t)cairn_sigframe_at(c->arch, &c->space->memory, c->regs.ip);
     if (c->sigframe != CAIRN_SIGFRAME_NONE)
         c->is_signal = true;
+}
+
+static void look(struct cursor *c)
+{
+    if (!cairn_cursor_look_quickly(c))
+        look_by_rows(c);
 }
 
 int cairn_cursor_init(struct cairn_cursor *ret_cursor, struct cairn_unwind_space *space,
@@ -179,7 +141,7 @@ static enum cairn_arch_step step_row(const struct cursor *c, const struct cairn_
         .row = row,
         .ra_reg = is_fde ? c->entry.fde.cie.ra_reg : c->arch->ra,
         .swap = c->swap,
-        .is_leaf = is_exact(c),
+        .is_leaf = cairn_cursor_is_exact(c),
         .is_signal = c->is_signal,
     };
     return cairn_row_step(&input, next);
@@ -207,7 +169,7 @@ static enum cairn_arch_step step_by_rule(const struct cursor *c, struct cairn_un
 static bool is_thread_start(const struct cursor *c)
 {
     uint8_t code[16];
-    return !is_exact(c) && c->arch->ends_thread &&
+    return !cairn_cursor_is_exact(c) && c->arch->ends_thread &&
            c->space->memory.read(c->space->memory.ctx, c->regs.ip, code, sizeof code) &&
            c->arch->ends_thread((struct cairn_span){code, sizeof code});
 }
@@ -217,7 +179,7 @@ static bool is_thread_start(const struct cursor *c)
 static bool is_entry(const struct cursor *c)
 {
     enum { ENTRY_BYTES = 64 };
-    return has_code(c) && c->place->module->elf.entry &&
+    return cairn_cursor_has_code(c) && c->place->module->elf.entry &&
            c->vaddr - (c->place->module->elf.entry & ~UINT64_C(1)) < ENTRY_BYTES;
 }
 
@@ -227,24 +189,46 @@ static enum cairn_unwind_end end_without_rule(const struct cursor *c, bool is_so
         return CAIRN_END_DAMAGED;
     if (is_thread_start(c) || is_entry(c))
         return CAIRN_END_OUTERMOST;
-    return has_code(c) ? CAIRN_END_NO_RULE : CAIRN_END_NO_MODULE;
+    return cairn_cursor_has_code(c) ? CAIRN_END_NO_RULE : CAIRN_END_NO_MODULE;
 }
 
-int cairn_cursor_step(struct cairn_cursor *cursor)
+/* Could a register that a lean cursor does not have have changed what came out? */
+static bool is_in_doubt(const struct cursor *c, enum cairn_arch_step result,
+                        const struct cairn_unwind_regs *next, enum cairn_frame_how how)
 {
-    struct cursor *c = of(cursor);
+    uint8_t fp = c->arch->fp;
+    if (!c->is_lean)
+        return false;
+    switch (result) {
+    case CAIRN_STEP_OUTERMOST:
+        return false;
+    case CAIRN_STEP_NO_RULE: /* then a frame pointer is believed, or none */
+        return !cairn_unwind_known(&c->regs, fp) || c->arch->fp_regs[0] != fp ||
+               c->arch->fp_regs[1] != fp;
+    case CAIRN_STEP_OK:
+        if (!next->ip)
+            return false;
+        return how == CAIRN_HOW_SIGNAL ? c->sigframe == CAIRN_SIGFRAME_NONE
+                                       : !cairn_unwind_known(next, fp);
+    default:
+        return true;
+    }
+}
+
+/* 1 or 0 as cairn_cursor_step(), or IN_DOUBT, for which nothing was done. */
+enum { IN_DOUBT = -1 };
+
+static int step_by_rows(struct cursor *c)
+{
     struct cairn_unwind_regs next = c->regs;
     enum cairn_frame_how how;
     bool is_sound;
-    if (c->ended)
-        return 0;
-    if (is_stale(c))
-        return finish(c, CAIRN_END_NO_MODULE);
-    if (c->n_frames == CAIRN_MAX_FRAMES)
-        return finish(c, CAIRN_END_MAX_FRAMES);
     enum cairn_arch_step result = step_by_rule(c, &next, &how, &is_sound);
+    if (is_in_doubt(c, result, &next, how))
+        return IN_DOUBT;
     if (result == CAIRN_STEP_NO_RULE) {
-        result = cairn_cursor_guess(c->space, c->arch, c->place, is_exact(c), &next, &how);
+        result =
+            cairn_cursor_guess(c->space, c->arch, c->place, cairn_cursor_is_exact(c), &next, &how);
         if (result == CAIRN_STEP_NO_RULE)
             return finish(c, end_without_rule(c, is_sound));
     }
@@ -254,11 +238,57 @@ int cairn_cursor_step(struct cairn_cursor *cursor)
         return finish(c, CAIRN_END_OUTERMOST);
     if (next.ip == c->regs.ip && next.regs[c->arch->sp] == c->regs.regs[c->arch->sp])
         return finish(c, CAIRN_END_LOOP);
+    if (how == CAIRN_HOW_SIGNAL)
+        c->is_lean = false; /* the kernel kept all registers */
     c->regs = next;
     c->how = (uint8_t)how;
     c->n_frames++;
     look(c);
     return 1;
+}
+
+/* Walks again from where all registers were known, by rows. Where memory has changed meanwhile and
+ * that leads elsewhere, they are not known. */
+static void catch_up(struct cursor *c)
+{
+    struct cursor again = *c;
+    if (!c->is_lean || cairn_cursor_is_stale(c))
+        return;
+    c->is_lean = again.is_lean = false;
+    again.in_full = true;
+    again.regs = c->full;
+    again.how = c->full_how;
+    again.n_frames = c->full_n_frames;
+    look(&again);
+    while (again.n_frames < c->n_frames && step_by_rows(&again) == 1)
+        ;
+    if (again.n_frames == c->n_frames && again.regs.ip == c->regs.ip &&
+        again.regs.regs[c->arch->sp] == c->regs.regs[c->arch->sp])
+        c->regs = again.regs;
+}
+
+int cairn_cursor_step(struct cairn_cursor *cursor)
+{
+    struct cursor *c = of(cursor);
+    if (c->ended)
+        return 0;
+    if (cairn_cursor_is_stale(c))
+        return finish(c, CAIRN_END_NO_MODULE);
+    if (c->n_frames == CAIRN_MAX_FRAMES)
+        return finish(c, CAIRN_END_MAX_FRAMES);
+    if (c->entry.kind == CAIRN_ENTRY_RULE) {
+        if (cairn_cursor_step_quickly(c)) {
+            look(c);
+            return 1;
+        }
+        look_by_rows(c);
+    }
+    int result = step_by_rows(c);
+    if (result == IN_DOUBT) {
+        catch_up(c);
+        result = step_by_rows(c);
+    }
+    return result;
 }
 
 enum cairn_unwind_end cairn_cursor_end(const struct cairn_cursor *cursor)
@@ -269,12 +299,13 @@ enum cairn_unwind_end cairn_cursor_end(const struct cairn_cursor *cursor)
 void cairn_cursor_frame(const struct cairn_cursor *cursor, struct cairn_cursor_frame *ret_frame)
 {
     const struct cursor *c = of_const(cursor);
-    const struct cairn_unwind_region *region = c->place && !is_stale(c) ? &c->place->region : NULL;
+    const struct cairn_unwind_region *region =
+        c->place && !cairn_cursor_is_stale(c) ? &c->place->region : NULL;
     *ret_frame = (struct cairn_cursor_frame){
         .ip = c->regs.ip,
         .sp = c->regs.regs[c->arch->sp],
         .how = (enum cairn_frame_how)c->how,
-        .exact = is_exact(c),
+        .exact = cairn_cursor_is_exact(c),
         .signal = c->is_signal,
         .path = region && region->path && *region->path ? region->path : NULL,
         .mapping = region ? region->start : 0,
@@ -282,9 +313,9 @@ void cairn_cursor_frame(const struct cairn_cursor *cursor, struct cairn_cursor_f
     };
 }
 
-int cairn_cursor_get_reg(const struct cairn_cursor *cursor, unsigned reg, uint64_t *ret_value)
+int cairn_cursor_get_reg(struct cairn_cursor *cursor, unsigned reg, uint64_t *ret_value)
 {
-    const struct cursor *c = of_const(cursor);
+    struct cursor *c = of(cursor);
     if (reg == CAIRN_REG_IP) {
         *ret_value = c->regs.ip;
         return CAIRN_OK;
@@ -295,6 +326,8 @@ int cairn_cursor_get_reg(const struct cairn_cursor *cursor, unsigned reg, uint64
         reg = c->arch->fp;
     if (reg >= c->arch->n_regs)
         return CAIRN_E_ARG;
+    if (reg != c->arch->sp && reg != c->arch->fp)
+        catch_up(c);
     if (!cairn_unwind_known(&c->regs, reg))
         return CAIRN_E_MISSING;
     *ret_value = c->regs.regs[reg];
@@ -307,7 +340,7 @@ int cairn_cursor_proc_name(struct cairn_cursor *cursor, char *ret_name, size_t s
     struct cursor *c = of(cursor);
     if (!size)
         return CAIRN_E_ARG;
-    if (!has_code(c))
+    if (!cairn_cursor_has_code(c))
         return CAIRN_E_MISSING;
     uint64_t vaddr = c->is_signal ? c->regs.ip - c->place->bias : c->vaddr;
     const struct cairn_elf_symbol *symbol = cairn_space_module_symbol(c->place->module, vaddr);

@@ -169,6 +169,31 @@ const struct cairn_space_place *cairn_space_at(struct cairn_unwind_space *space,
     return ask(space, va, at);
 }
 
+static void meet_all(struct cairn_unwind_space *space)
+{
+    uint64_t va = 0;
+    while (space->kind->next_code && space->kind->next_code(space->accessors.ctx, va, &va)) {
+        const struct cairn_space_place *place = cairn_space_at(space, va);
+        if (!place || place->region.end <= va)
+            return;
+        va = place->region.end;
+    }
+}
+
+int cairn_unwind_space_load(struct cairn_unwind_space *space, struct cairn_err *err)
+{
+    meet_all(space);
+    for (size_t i = 0; i < space->n_modules; i++) {
+        struct cairn_space_module *m = space->modules[i];
+        if (!m->usable)
+            continue;
+        (void)cairn_space_module_table(m, m->sections.arch, CAIRN_TABLE_NOW);
+        if (m->table_end == CAIRN_TABLE_NO_ROOM)
+            return cairn_fail_memory(err);
+    }
+    return CAIRN_OK;
+}
+
 int cairn_unwind_threads(struct cairn_unwind_space *space, int *ret_tids, size_t cap, size_t *ret_n,
                          struct cairn_err *err)
 {

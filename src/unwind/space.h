@@ -26,6 +26,8 @@ struct cairn_space_place {
 struct cairn_space_kind {
     void (*done)(void *ctx);
     void (*refresh)(void *ctx);
+    /* Where the first mapping with code begins that ends behind `va`; false: there is none. */
+    bool (*next_code)(void *ctx, uint64_t va, uint64_t *ret_va);
     /* Memory may have changed since it was last read: a cursor starts. */
     void (*begin)(void *ctx);
     int (*threads)(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err);

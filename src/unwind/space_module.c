@@ -10,7 +10,8 @@
 #include "unwind/cursor_row.h"
 #include "unwind/fp_step.h"
 
-enum { FDES_MAX = 1 << 24 };
+/* BYTES_A_STEP: of CFI that are made into rows in the time that a row saves, some 0.3 us. */
+enum { FDES_MAX = 1 << 24, BYTES_A_STEP = 100 };
 
 /* The file's own was found if it is not packed. */
 static void open_debug_frame(struct cairn_space_module *m, const struct cairn_elf *elf)
@@ -101,6 +102,7 @@ void cairn_space_module_free(struct cairn_space_module *m)
         cairn_elf_symtab_done(&m->symtabs[i]);
     cairn_elf_data_done(&m->minidebug);
     cairn_elf_data_done(&m->debug_frame);
+    cairn_free(m->image);
     cairn_free(m->eh_index.places);
     cairn_free(m->debug_index.places);
     cairn_free(m);
@@ -147,30 +149,60 @@ void cairn_space_module_find(const struct cairn_space_module *m, uint64_t vaddr,
         ret->kind = CAIRN_ENTRY_EXIDX;
 }
 
-static bool ask_keeps_fp(const struct cairn_space_module *m, const struct cairn_unwind_arch *arch)
+/* Gives back what the image does not need. */
+static void keep_table(struct cairn_space_module *m, void *work, size_t image_bytes)
+{
+    void *image = cairn_realloc(work, image_bytes, 1);
+    m->image = image ? image : work;
+    if (cairn_unwind_table_open((struct cairn_span){m->image, image_bytes}, &m->table))
+        return;
+    cairn_free(m->image);
+    m->image = NULL;
+}
+
+static void make_table(struct cairn_space_module *m)
 {
     struct cairn_unwind_table_input input = cairn_unwind_table_input_of(&m->sections);
     struct cairn_unwind_table_built built;
-    struct cairn_unwind_table table;
     uint64_t work_bytes;
-    if (m->sections.arch != arch || !arch->encode ||
+    m->asked_table = true;
+    m->table_end = CAIRN_TABLE_NOTHING;
+    m->has_exidx = input.exidx && !input.eh_frame && !input.debug_frame;
+    if (!m->usable || !m->sections.arch->encode ||
         cairn_unwind_table_measure(&input, &work_bytes) != CAIRN_TABLE_OK || work_bytes > SIZE_MAX)
-        return true;
+        return;
     void *work = cairn_alloc((size_t)work_bytes, 1);
-    enum cairn_unwind_table_end end =
+    m->table_end =
         work ? cairn_unwind_table_build(&input, work, work_bytes, &built) : CAIRN_TABLE_NO_ROOM;
-    bool keeps = end == CAIRN_TABLE_NOTHING ||
-                 (end == CAIRN_TABLE_OK && cairn_unwind_table_open(built.image, &table) &&
-                  cairn_fp_kept(arch, &table));
-    cairn_free(work);
-    return keeps;
+    if (m->table_end == CAIRN_TABLE_OK)
+        keep_table(m, work, built.image.size);
+    else
+        cairn_free(work);
+}
+
+const struct cairn_unwind_table *cairn_space_module_table(struct cairn_space_module *m,
+                                                          const struct cairn_unwind_arch *arch,
+                                                          enum cairn_table_when when)
+{
+    const struct cairn_unwind_sections *s = &m->sections;
+    bool has_cfi = s->eh_frame.bytes.size || s->debug_frame.bytes.size;
+    uint64_t bytes = s->eh_frame.bytes.size + s->debug_frame.bytes.size + s->exidx.index.size;
+    if (s->arch != arch || (has_cfi && s->exidx.index.size)) /* which of both it was is wanted */
+        return NULL;
+    if (!m->asked_table && (when == CAIRN_TABLE_NOW || m->n_asked++ >= bytes / BYTES_A_STEP))
+        make_table(m);
+    return m->image ? &m->table : NULL;
 }
 
 bool cairn_space_module_keeps_fp(struct cairn_space_module *m, const struct cairn_unwind_arch *arch)
 {
-    if (!m->asked_fp)
-        m->keeps_fp = ask_keeps_fp(m, arch);
+    if (m->asked_fp)
+        return m->keeps_fp;
+    if (!m->asked_table)
+        make_table(m);
     m->asked_fp = true;
+    m->keeps_fp = m->sections.arch != arch || m->table_end == CAIRN_TABLE_NOTHING ||
+                  (m->image && cairn_fp_kept(arch, &m->table));
     return m->keeps_fp;
 }
 

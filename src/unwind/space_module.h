@@ -36,7 +36,13 @@ struct cairn_space_module {
     struct cairn_unwind_sections sections;
     struct cairn_elf_data debug_frame; /* its bytes, where they were packed or another file's */
     struct cairn_fde_index eh_index, debug_index;
+    bool has_exidx; /* and nothing else */
     bool asked_fp, keeps_fp;
+    bool asked_table; /* `table` is all that will be */
+    uint32_t n_asked; /* how often it was, before */
+    enum cairn_unwind_table_end table_end;
+    void *image; /* owned; NULL: no table */
+    struct cairn_unwind_table table;
     bool asked_names;
     struct cairn_elf_symtab symtabs[CAIRN_SPACE_SYMTABS_MAX];
     size_t n_symtabs;
@@ -45,10 +51,11 @@ struct cairn_space_module {
 
 /* What covers a vaddr. */
 struct cairn_module_entry {
-    enum { CAIRN_ENTRY_NONE, CAIRN_ENTRY_FDE, CAIRN_ENTRY_EXIDX } kind;
+    enum { CAIRN_ENTRY_NONE, CAIRN_ENTRY_FDE, CAIRN_ENTRY_EXIDX, CAIRN_ENTRY_RULE } kind;
     const struct cairn_cfi *cfi;
     struct cairn_fde fde;
-    size_t exidx; /* number of the entry */
+    size_t exidx;  /* number of the entry */
+    uint32_t rule; /* of the module's table; cairn_space_module_find() does not ask that */
 };
 
 /* A file that is none, or damaged, makes a module that knows nothing; the log says why.
@@ -59,6 +66,15 @@ void cairn_space_module_free(struct cairn_space_module *module); /* NULL is fine
 
 void cairn_space_module_find(const struct cairn_space_module *module, uint64_t vaddr,
                              struct cairn_module_entry *ret_entry);
+
+enum cairn_table_when { CAIRN_TABLE_WHEN_IT_PAYS, CAIRN_TABLE_NOW };
+
+/* All rules of the module as a table, for walks that want no more; NULL: not yet, or it has none
+ * that say the same as the above. Made once it was asked for so often that it would have paid: in
+ * the end that is at most twice what knowing before would have cost. */
+const struct cairn_unwind_table *cairn_space_module_table(struct cairn_space_module *module,
+                                                          const struct cairn_unwind_arch *arch,
+                                                          enum cairn_table_when when);
 
 /* Do its functions keep frame pointers? Asked of its rules, once; where it has none, or they are
  * of another CPU, who knows. */

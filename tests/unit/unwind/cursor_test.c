@@ -20,6 +20,7 @@ enum {
     BY_RBP = 0x1200, /* CFA = rbp + 16 */
     BY_RDX = 0x1300, /* CFA = rdx + 8 */
     BROKEN = 0x1400, /* an operation that does not exist */
+    BY_RBX = 0x1500, /* CFA = rbx + 16 */
     NOTHING = 0x1800 /* no CFI */
 };
 static const uint64_t BIAS = 0x555500000000, STACK = 0x7ffe00001000, JIT = 0x7f0000000000;
@@ -33,6 +34,7 @@ static struct {
     bool calls;       /* all code of the module can be read, and is call instructions */
     bool lies;        /* find() tells of a region that holds something else */
     size_t n_reads;
+    bool loads; /* all tables are made when a walk starts */
 } world;
 
 static void put(uint64_t va, uint64_t word)
@@ -108,6 +110,7 @@ static int make_file(void **state)
     add_function(&t, BY_RBP, "\x0c\x06\x10\x86\x02", 5);
     add_function(&t, BY_RDX, "\x0c\x01\x08", 3);
     add_function(&t, BROKEN, "\x3f\x3f", 2);
+    add_function(&t, BY_RBX, "\x0c\x03\x10", 3);
     w = test_elf_of(true, false, ET_DYN, EM_X86_64);
     test_elf_load(&w, PF_R | PF_X, 0x1000, 0x1000, 0x1000, 0x1000);
     uint32_t text =
@@ -160,10 +163,12 @@ static struct cairn_cursor start(struct cairn_unwind_space *space, uint64_t ip, 
     regs.reg[RBX] = 33;
     regs.known = 1u << RSP | 1u << RBP | 1u << RAX | 1u << RBX;
     assert_ok(cairn_cursor_init(&cursor, space, &regs, &err), err);
+    if (world.loads)
+        (void)cairn_unwind_space_load(space, NULL);
     return cursor;
 }
 
-static uint64_t reg(const struct cairn_cursor *cursor, unsigned number)
+static uint64_t reg(struct cairn_cursor *cursor, unsigned number)
 {
     uint64_t value = 0;
     assert_int_equal(cairn_cursor_get_reg(cursor, number, &value), CAIRN_OK);
@@ -253,6 +258,84 @@ static void a_return_address_is_looked_up_inside_of_its_call(void **state)
     assert_int_equal(cairn_cursor_step(&cursor), 1);
     assert_int_equal(walk(&cursor), 1);
     assert_int_equal(cairn_cursor_end(&cursor), CAIRN_END_OUTERMOST);
+    cairn_unwind_space_free(space);
+}
+
+/* From a frame by rbp to one by rsp that kept rbx, and so on; the last one is main's. */
+enum { PAIRS = 30, PAIR_BYTES = 32 };
+
+static void put_pairs(void)
+{
+    for (unsigned i = 0; i < PAIRS; i++) {
+        uint64_t at = STACK + PAIR_BYTES * i;
+        put(at, 0x1000 + i); /* rbx */
+        put(at + 8, BIAS + BY_RBP + 0x20);
+        put(at + 16, at + PAIR_BYTES + 16); /* rbp, which points to its like */
+        put(at + 24, BIAS + (i + 1 < PAIRS ? BODY + 0x20 : MAIN + 5));
+    }
+}
+
+static void registers_of_frames_that_went_by_tables_are_found_when_asked_for(void **state)
+{
+    (void)state;
+    struct cairn_unwind_space *space = new_space();
+    struct cairn_err err;
+    put_pairs();
+    /* by_rows: asks every frame; later: asks one of them */
+    struct cairn_cursor by_rows = start(space, BIAS + BODY + 0x10, STACK, STACK + 16);
+    assert_ok(cairn_unwind_space_load(space, &err), err);
+    for (unsigned n = 0; n <= 2 * PAIRS; n += 7) {
+        struct cairn_cursor later = start(space, BIAS + BODY + 0x10, STACK, STACK + 16);
+        size_t reads = world.n_reads;
+        for (unsigned i = 0; i < n && i < 2 * PAIRS; i++)
+            assert_int_equal(cairn_cursor_step(&later), 1);
+        assert_true(n < 7 || world.n_reads - reads <= 3 * n); /* no other words were looked at */
+        assert_int_equal(reg(&later, RBX), n < 2 ? (n ? 0x1000 : 33) : 0x1000 + (n - 1) / 2);
+        assert_int_equal(reg(&later, CAIRN_REG_FP), STACK + 16 + n / 2 * PAIR_BYTES);
+    }
+    for (unsigned i = 0; i < 2 * PAIRS; i++) {
+        assert_int_equal(cairn_cursor_step(&by_rows), 1);
+        assert_int_equal(reg(&by_rows, RBX), 0x1000 + i / 2);
+    }
+    assert_int_equal(walk(&by_rows), 1);
+    assert_int_equal(cairn_cursor_end(&by_rows), CAIRN_END_OUTERMOST);
+    cairn_unwind_space_free(space);
+}
+
+static void a_stack_that_changed_meanwhile_has_no_registers_of_another(void **state)
+{
+    (void)state;
+    struct cairn_unwind_space *space = new_space();
+    struct cairn_err err;
+    uint64_t value;
+    put_pairs();
+    (void)start(space, BIAS + BODY, STACK, 0);
+    assert_ok(cairn_unwind_space_load(space, &err), err);
+    struct cairn_cursor cursor = start(space, BIAS + BODY + 0x10, STACK, STACK + 16);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(cairn_cursor_step(&cursor), 1);
+    put(STACK + 2 * PAIR_BYTES + 8, BIAS + MAIN + 5);
+    assert_int_equal(cairn_cursor_get_reg(&cursor, RBX, &value), CAIRN_E_MISSING);
+    assert_int_equal(reg(&cursor, CAIRN_REG_FP), STACK + 16 + 5 * PAIR_BYTES);
+    assert_int_equal(cairn_cursor_step(&cursor), 1);
+    cairn_unwind_space_free(space);
+}
+
+static void a_row_by_another_register_is_stepped_in_full(void **state)
+{
+    (void)state;
+    struct cairn_unwind_space *space = new_space();
+    struct cairn_err err;
+    put_pairs();
+    put(STACK + 3 * PAIR_BYTES + 24, BIAS + BY_RBX + 0x20); /* the caller's: CFA = rbx + 16 */
+    put(STACK + 3 * PAIR_BYTES, STACK + 0x800 - 16);
+    put(STACK + 0x800 - 8, BIAS + MAIN + 5);
+    (void)start(space, BIAS + BODY, STACK, 0);
+    assert_ok(cairn_unwind_space_load(space, &err), err);
+    struct cairn_cursor cursor = start(space, BIAS + BODY + 0x10, STACK, STACK + 16);
+    assert_int_equal(walk(&cursor), 10);
+    assert_int_equal(cairn_cursor_end(&cursor), CAIRN_END_OUTERMOST);
+    assert_int_equal(reg(&cursor, CAIRN_REG_SP), STACK + 0x800);
     cairn_unwind_space_free(space);
 }
 
@@ -442,6 +525,10 @@ int main(void)
         cmocka_unit_test_setup(a_name_is_cut_to_the_room_it_has, clear),
         cmocka_unit_test_setup(the_prologue_has_a_row_of_its_own, clear),
         cmocka_unit_test_setup(a_return_address_is_looked_up_inside_of_its_call, clear),
+        cmocka_unit_test_setup(registers_of_frames_that_went_by_tables_are_found_when_asked_for,
+                               clear),
+        cmocka_unit_test_setup(a_stack_that_changed_meanwhile_has_no_registers_of_another, clear),
+        cmocka_unit_test_setup(a_row_by_another_register_is_stepped_in_full, clear),
         cmocka_unit_test_setup(each_lie_ends_with_its_reason, clear),
         cmocka_unit_test_setup(a_stack_without_end_ends, clear),
         cmocka_unit_test_setup(signal_frames_cannot_go_in_circles_for_ever, clear),
@@ -453,5 +540,7 @@ int main(void)
         cmocka_unit_test_setup(what_cannot_be_meant_is_refused, clear),
         cmocka_unit_test_setup(a_lack_of_memory_ends_a_walk_and_no_more, clear),
     };
-    return cmocka_run_group_tests(tests, make_file, drop_file);
+    int failed = cmocka_run_group_tests_name("by rows", tests, make_file, drop_file);
+    world.loads = true;
+    return failed + cmocka_run_group_tests_name("by tables", tests, make_file, drop_file);
 }
