@@ -160,8 +160,9 @@ CAIRN_API size_t cairn_unwind_thread(int tid, uint64_t timeout_ns, uintptr_t *re
  *     #0   0x00005581d5a3f1c4 _ZN3foo3barEv+0x24 (/usr/bin/foo+0x11c4)
  *
  * For crash handlers: signal-safe, in 2 KiB of stack, no malloc, no lock, no stdio. Symbols
- * come from the modules' files (.symtab, .dynsym), which are opened and read; a file that was
- * replaced since has none. errno is left alone; what `fd` does not take is lost.
+ * come from the modules' files (.symtab, .dynsym), which are opened and read; of a file that was
+ * deleted or replaced since from what the kernel or the memory still has of it. errno is left
+ * alone; what `fd` does not take is lost.
  */
 CAIRN_API size_t cairn_unwind_print(int fd);
 /* The same for the code that a signal interrupted; see cairn_unwind_context(). */

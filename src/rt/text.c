@@ -63,6 +63,15 @@ void cairn_text_put_decimal(struct cairn_text *text, uint64_t value, unsigned wi
         put_char(text, ' ');
 }
 
+size_t cairn_text_hex(uint64_t value, char *ret_digits)
+{
+    size_t n = 0;
+    for (unsigned shift = 64; shift > 0; shift -= 4)
+        if (n > 0 || value >> (shift - 4) || shift == 4)
+            ret_digits[n++] = digit_of[value >> (shift - 4) & 15];
+    return n;
+}
+
 void cairn_text_put_hex(struct cairn_text *text, uint64_t value, unsigned digits)
 {
     cairn_text_put(text, "0x");

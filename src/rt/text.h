@@ -29,6 +29,9 @@ void cairn_text_put_name(struct cairn_text *text, const char *name);
 void cairn_text_put_decimal(struct cairn_text *text, uint64_t value, unsigned width);
 /* "0x", and at least `digits` digits. */
 void cairn_text_put_hex(struct cairn_text *text, uint64_t value, unsigned digits);
+enum { CAIRN_TEXT_HEX_BYTES = 16 };
+/* The digits alone, without a NUL: how many there are. */
+size_t cairn_text_hex(uint64_t value, char *ret_digits);
 /* Writes out what there is: all of it, or `failed`. */
 void cairn_text_flush(struct cairn_text *text);
 

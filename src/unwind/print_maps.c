@@ -39,8 +39,7 @@ void cairn_print_maps_add(struct cairn_print_maps *maps, const char *line, const
                           size_t n_vas)
 {
     uint64_t from, to, off, major, minor, inode;
-    if (!take_number(&line, 16, '-', &from) || !take_number(&line, 16, ' ', &to) ||
-        !holds_any((uintptr_t)from, (uintptr_t)to, vas, n_vas) || maps->n == CAIRN_PRINT_MAPS)
+    if (!take_number(&line, 16, '-', &from) || !take_number(&line, 16, ' ', &to))
         return;
     line += strcspn(line, " ");
     line += strspn(line, " ");
@@ -50,6 +49,12 @@ void cairn_print_maps_add(struct cairn_print_maps *maps, const char *line, const
     inode = 0;
     for (; *line >= '0' && *line <= '9'; line++)
         inode = inode * 10 + (uint64_t)(*line - '0');
+    if (off == 0) {
+        maps->image = (uintptr_t)from;
+        maps->inode = inode;
+    }
+    if (!holds_any((uintptr_t)from, (uintptr_t)to, vas, n_vas) || maps->n == CAIRN_PRINT_MAPS)
+        return;
     line += strspn(line, " ");
     size_t size = strlen(line) + 1;
     if (size > sizeof maps->paths - maps->n_paths)
@@ -60,6 +65,7 @@ void cairn_print_maps_add(struct cairn_print_maps *maps, const char *line, const
         .to = (uintptr_t)to,
         .off = off,
         .inode = inode,
+        .image = inode && inode == maps->inode ? maps->image : 0,
         .path = (uint32_t)maps->n_paths,
     };
     maps->n_paths += size;

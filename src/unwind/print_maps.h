@@ -21,12 +21,15 @@ struct cairn_print_map {
     uintptr_t from, to;
     uint64_t off; /* in the file */
     uint64_t inode;
-    uint32_t path; /* where in paths[]; "" of memory without a file */
+    uintptr_t image; /* where the same file's first byte is mapped, if right before; 0: nowhere */
+    uint32_t path;   /* where in paths[]; "" of memory without a file */
 };
 
 struct cairn_print_maps {
     size_t n;
-    size_t n_paths; /* bytes */
+    size_t n_paths;  /* bytes */
+    uintptr_t image; /* of the last line that began a file, */
+    uint64_t inode;  /* and which one */
     struct cairn_print_map maps[CAIRN_PRINT_MAPS];
     char paths[CAIRN_PRINT_PATH_BYTES];
     char line[CAIRN_PRINT_LINE_BYTES];

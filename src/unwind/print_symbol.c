@@ -9,42 +9,19 @@
 #include <unistd.h>
 
 #include "rt/inode.h"
-#include "rt/self.h"
+#include "rt/text.h"
+#include "unwind/print_dynamic.h"
+#include "unwind/print_source.h"
 
 enum { HEADERS_MAX = 4096 }; /* program or section headers that are looked at */
 
-/* Where bytes come from: a file, or an image in memory. */
-struct source {
-    int fd; /* -1: memory */
-    uintptr_t image;
-    size_t image_bytes;
-};
-
-static bool read_at(const struct source *from, uint64_t off, void *to, size_t size)
-{
-    if (from->fd < 0)
-        return off <= from->image_bytes && size <= from->image_bytes - off &&
-               cairn_self_read(from->image + (uintptr_t)off, to, size);
-    if (off > (uint64_t)INT64_MAX - size)
-        return false;
-    for (size_t done = 0; done < size;) {
-        ssize_t got = pread(from->fd, (char *)to + done, size - done, (off_t)(off + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
 /* The vaddr of what lies at `off` of the file. */
-static bool vaddr_of(const struct source *from, const ElfW(Ehdr) * head, uint64_t off,
+static bool vaddr_of(const struct cairn_print_source *from, const ElfW(Ehdr) * head, uint64_t off,
                      uintptr_t *ret_vaddr)
 {
     for (unsigned i = 0; i < head->e_phnum && i < HEADERS_MAX; i++) {
         ElfW(Phdr) p;
-        if (!read_at(from, head->e_phoff + (uint64_t)i * sizeof p, &p, sizeof p))
+        if (!cairn_print_source_read(from, head->e_phoff + (uint64_t)i * sizeof p, &p, sizeof p))
             return false;
         if (p.p_type == PT_LOAD && off >= p.p_offset && off - p.p_offset < p.p_filesz) {
             *ret_vaddr = (uintptr_t)(p.p_vaddr + (off - p.p_offset));
@@ -70,8 +47,9 @@ static bool covers(const ElfW(Ehdr) * head, const ElfW(Sym) * symbol, uintptr_t 
 }
 
 /* The innermost symbol of a table that covers `vaddr`. */
-static bool find_in(const struct source *from, const ElfW(Ehdr) * head, const ElfW(Shdr) * table,
-                    uintptr_t vaddr, struct cairn_print_symbol *scratch, ElfW(Sym) * ret_symbol)
+static bool find_in(const struct cairn_print_source *from, const ElfW(Ehdr) * head,
+                    const ElfW(Shdr) * table, uintptr_t vaddr, struct cairn_print_symbol *scratch,
+                    ElfW(Sym) * ret_symbol)
 {
     const size_t in_block = sizeof scratch->block / (sizeof(ElfW(Sym)));
     uint64_t n = table->sh_size / sizeof(ElfW(Sym));
@@ -79,8 +57,8 @@ static bool find_in(const struct source *from, const ElfW(Ehdr) * head, const El
     bool found = false;
     for (uint64_t at = 0; at < n; at += in_block) {
         size_t now = n - at < in_block ? (size_t)(n - at) : in_block;
-        if (!read_at(from, table->sh_offset + at * sizeof *symbols, scratch->block,
-                     now * sizeof *symbols))
+        if (!cairn_print_source_read(from, table->sh_offset + at * sizeof *symbols, scratch->block,
+                                     now * sizeof *symbols))
             return found;
         for (size_t i = 0; i < now; i++)
             if (covers(head, &symbols[i], vaddr) &&
@@ -92,27 +70,27 @@ static bool find_in(const struct source *from, const ElfW(Ehdr) * head, const El
     return found;
 }
 
-static bool read_section(const struct source *from, const ElfW(Ehdr) * head, uint64_t i,
+static bool read_section(const struct cairn_print_source *from, const ElfW(Ehdr) * head, uint64_t i,
                          ElfW(Shdr) * ret)
 {
     return i < head->e_shnum && head->e_shentsize == sizeof *ret &&
-           read_at(from, head->e_shoff + i * sizeof *ret, ret, sizeof *ret);
+           cairn_print_source_read(from, head->e_shoff + i * sizeof *ret, ret, sizeof *ret);
 }
 
 /* What is there of the name: the string table may end with it, or before. */
-static void read_name(const struct source *from, const ElfW(Shdr) * strings, uint64_t at,
-                      char *ret_name)
+static void read_name(const struct cairn_print_source *from, const ElfW(Shdr) * strings,
+                      uint64_t at, char *ret_name)
 {
     size_t n = 0;
     uint64_t left = at < strings->sh_size ? strings->sh_size - at : 0;
     size_t size = left < CAIRN_PRINT_NAME_BYTES ? (size_t)left : CAIRN_PRINT_NAME_BYTES;
-    if (read_at(from, strings->sh_offset + at, ret_name, size))
+    if (cairn_print_source_read(from, strings->sh_offset + at, ret_name, size))
         n = strnlen(ret_name, size);
     ret_name[n < CAIRN_PRINT_NAME_BYTES ? n : CAIRN_PRINT_NAME_BYTES - 1] = 0;
 }
 
-static void find_name(const struct source *from, const ElfW(Ehdr) * head, uintptr_t vaddr,
-                      uintptr_t back, struct cairn_print_symbol *ret)
+static void find_name(const struct cairn_print_source *from, const ElfW(Ehdr) * head,
+                      uintptr_t vaddr, uintptr_t back, struct cairn_print_symbol *ret)
 {
     static const uint32_t kinds[] = {SHT_SYMTAB, SHT_DYNSYM};
     for (unsigned k = 0; k < 2; k++)
@@ -131,12 +109,13 @@ static void find_name(const struct source *from, const ElfW(Ehdr) * head, uintpt
         }
 }
 
-static void find(const struct source *from, uint64_t off, uintptr_t back,
+static void find(const struct cairn_print_source *from, uint64_t off, uintptr_t back,
                  struct cairn_print_symbol *ret)
 {
     ElfW(Ehdr) head;
     uintptr_t vaddr;
-    if (!read_at(from, 0, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+    if (!cairn_print_source_read(from, 0, &head, sizeof head) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
         head.e_phentsize != sizeof(ElfW(Phdr)) || !vaddr_of(from, &head, off, &vaddr))
         return;
@@ -158,22 +137,67 @@ static int open_mapped(const char *path, const struct cairn_print_map *map)
     return -1;
 }
 
+/* What is mapped, also where its file was deleted or replaced (proc(5); wants CAP_SYS_ADMIN, or
+ * CAP_CHECKPOINT_RESTORE since Linux 5.9). */
+static int open_map_file(const struct cairn_print_map *map)
+{
+    static const char folder[] = "/proc/self/map_files/";
+    char path[sizeof folder + 2 * CAIRN_TEXT_HEX_BYTES];
+    memcpy(path, folder, sizeof folder - 1);
+    size_t n = sizeof folder - 1;
+    n += cairn_text_hex(map->from, path + n);
+    path[n++] = '-';
+    n += cairn_text_hex(map->to, path + n);
+    path[n] = 0;
+    return open_mapped(path, map);
+}
+
+static int open_any(const char *path, const struct cairn_print_map *map)
+{
+    int fd = open_mapped(path, map);
+    if (fd < 0)
+        fd = open_map_file(map);
+    return fd < 0 ? open_mapped("/proc/self/exe", map) : fd; /* a program that was replaced */
+}
+
+void cairn_print_symbol_in_memory(uintptr_t image, uintptr_t va, uintptr_t lookup_va,
+                                  struct cairn_print_symbol *ret_symbol)
+{
+    const struct cairn_print_source from = {-1, image, UINTPTR_MAX - image};
+    struct cairn_print_dynamic dynamic;
+    ElfW(Ehdr) head;
+    ElfW(Sym) symbol;
+    ret_symbol->has_rel = false;
+    ret_symbol->name[0] = 0;
+    if (!cairn_print_source_read(&from, 0, &head, sizeof head) ||
+        !cairn_print_dynamic_read(&from, ret_symbol->block, sizeof ret_symbol->block, &dynamic))
+        return;
+    uintptr_t vaddr = lookup_va - dynamic.bias, back = va - lookup_va;
+    ret_symbol->has_rel = true;
+    ret_symbol->rel = vaddr + back;
+    if (!find_in(&from, &head, &dynamic.table, vaddr, ret_symbol, &symbol))
+        return;
+    read_name(&from, &dynamic.names, symbol.st_name, ret_symbol->name);
+    ret_symbol->off = vaddr + back - start_of(&head, &symbol);
+}
+
 void cairn_print_symbol_find(const struct cairn_print_maps *maps, const struct cairn_print_map *map,
                              uintptr_t va, uintptr_t lookup_va,
                              struct cairn_print_symbol *ret_symbol)
 {
     int saved = errno;
     const char *path = maps->paths + map->path;
-    struct source from = {.fd = -1, .image = map->from, .image_bytes = map->to - map->from};
+    struct cairn_print_source from = {
+        .fd = -1, .image = map->from, .image_bytes = map->to - map->from};
     uint64_t off = map->off + (lookup_va - map->from);
     ret_symbol->has_rel = false;
     ret_symbol->name[0] = 0;
     if (path[0] == '/') {
-        from.fd = open_mapped(path, map);
-        if (from.fd < 0)
-            from.fd = open_mapped("/proc/self/exe", map); /* a program that was replaced */
+        from.fd = open_any(path, map);
         if (from.fd >= 0)
             find(&from, off, va - lookup_va, ret_symbol);
+        else if (map->image)
+            cairn_print_symbol_in_memory(map->image, va, lookup_va, ret_symbol);
     } else if (strcmp(path, "[vdso]") == 0) {
         find(&from, lookup_va - map->from, va - lookup_va, ret_symbol);
     }

@@ -2,9 +2,8 @@
 /* SIGNAL-SAFE */
 /*
  * The symbol of an address of this process, out of the file of its module: .symtab, and .dynsym
- * where that was stripped. Read by pread(2) in blocks, for a mapped file that somebody cuts short
- * is a SIGBUS, and this is called where one signal is enough already. The vdso has no file: its
- * image is read where it lies.
+ * where that was stripped. The vdso has no file: its image is read where it lies. Of a file that
+ * was deleted or replaced, and cannot be had from the kernel, what it exports is read in memory.
  */
 #ifndef CAIRN_UNWIND_PRINT_SYMBOL_H
 #define CAIRN_UNWIND_PRINT_SYMBOL_H
@@ -26,5 +25,9 @@ struct cairn_print_symbol {
 void cairn_print_symbol_find(const struct cairn_print_maps *maps, const struct cairn_print_map *map,
                              uintptr_t va, uintptr_t lookup_va,
                              struct cairn_print_symbol *ret_symbol);
+
+/* The same by what the module whose ELF header is mapped at `image` exports. */
+void cairn_print_symbol_in_memory(uintptr_t image, uintptr_t va, uintptr_t lookup_va,
+                                  struct cairn_print_symbol *ret_symbol);
 
 #endif /* CAIRN_UNWIND_PRINT_SYMBOL_H */

@@ -27,6 +27,7 @@ BUT_FOR = {  # of functions that say that they are not signal-safe
     "unwind/unload.c": {"nanosleep"},
     "rt/text.c": FILES,
     "unwind/print_maps.c": FILES,
+    "unwind/print_source.c": FILES,
     "unwind/print_symbol.c": FILES,
     "unwind/thread.c": {"clock_gettime", "getuid"},
     "unwind/thread_signal.c": FILES | {"sigaction", "sigemptyset", "strncmp"},
