@@ -40,7 +40,8 @@ enum cairn_frame_how {
     CAIRN_HOW_SIGNAL,   /* registers that the kernel saved for a signal: the address is exact */
     CAIRN_HOW_LINK,     /* arm, aarch64: the link register of a leaf function */
     CAIRN_HOW_FP_GUESS, /* a frame pointer, checked but a guess: no rule covers the callee */
-    CAIRN_HOW_FP        /* a frame pointer, because the caller asked for that way */
+    CAIRN_HOW_FP,       /* a frame pointer, because the caller asked for that way */
+    CAIRN_HOW_CODE      /* the callee's instructions, followed to its return: a guess, too */
 };
 
 /* Why a walk ended. Later versions add values at the end. */
@@ -78,7 +79,7 @@ struct cairn_unwind_info {
     size_t size;
     uint8_t *how;        /* room for an enum cairn_frame_how of each frame, or NULL */
     int end;             /* enum cairn_unwind_end */
-    uint32_t n_guessed;  /* frames found as CAIRN_HOW_FP_GUESS */
+    uint32_t n_guessed;  /* frames found as CAIRN_HOW_FP_GUESS or CAIRN_HOW_CODE */
     uint64_t generation; /* of the list of modules; another one: modules were unloaded since */
 };
 

@@ -18,6 +18,7 @@
 #include "unwind/rule.h"
 
 struct cairn_call;
+struct cairn_follow;
 struct cairn_fp_layout;
 
 /* The registers of one frame, by DWARF's numbers; those whose bit `known` lacks hold nothing, but
@@ -26,6 +27,13 @@ struct cairn_unwind_regs {
     uint64_t ip; /* exact in the innermost frame and in one that a signal interrupted; else `ret` */
     uint64_t regs[CAIRN_CFI_REGS]; /* the psABI's; x86-64's 16 is kept equal to `ip` */
     uint64_t known;                /* a bit a register; of an int more than 32 are needed */
+};
+
+enum cairn_follow_step {
+    CAIRN_FOLLOW_STOP,  /* no way on that could be told */
+    CAIRN_FOLLOW_ON,    /* regs.ip is the next one */
+    CAIRN_FOLLOW_JUMP,  /* it was a jump to what a register holds */
+    CAIRN_FOLLOW_RETURN /* it was the return */
 };
 
 enum cairn_arch_step {
@@ -72,8 +80,8 @@ struct cairn_unwind_arch {
     uint64_t (*code_address)(uint64_t stored);
 
     /* Does `code`, what lies at a return address (16 bytes of it are enough), end the thread by
-     * exit(2)? That is where a thread's first function returns to: a frame without a rule there is
-     * the outermost one. */
+     * exit(2), or what makecontext(3) began? That is where a stack's first function returns to: a
+     * frame there which no rule or no call explains is the outermost one. */
     bool (*ends_thread)(struct cairn_span code);
 
     /* Does a call end right before `ret`? See unwind/call.h. */
@@ -82,6 +90,9 @@ struct cairn_unwind_arch {
     /* Does `code`, whole instructions, leave the stack pointer alone? May say no where it does.
      * NULL: not to be told. */
     bool (*keeps_sp)(struct cairn_span code);
+
+    /* Follows one instruction of code without a rule: see unwind/follow.h. NULL: none is known. */
+    enum cairn_follow_step (*follow)(struct cairn_follow *f, struct cairn_span code);
 
     /* Frame pointers, for unwind/fp_step.h: the registers that code uses for it (twice the same
      * where there is one), how it lays out the record, and whether a rule is one of code that keeps

@@ -5,6 +5,7 @@
 
 #include "unwind/arch.h"
 #include "unwind/call.h"
+#include "unwind/follow.h"
 #include "unwind/fp_step.h"
 #include "unwind/rule_aarch64.h"
 
@@ -135,10 +136,23 @@ static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn
     return CAIRN_STEP_OK;
 }
 
+/* glibc's __start_context: nop or bti c; mov x0, x19; cbnz x0, setcontext; b exit. */
+static bool is_start_context(struct cairn_span code)
+{
+    static const uint8_t mov_x0_x19[] = {0xe0, 0x03, 0x13, 0xaa};
+    for (size_t i = 0; i <= 4 && i + 12 <= code.size; i += 4)
+        if (memcmp(code.data + i, mov_x0_x19, sizeof mov_x0_x19) == 0)
+            return code.data[i + 7] == 0xb5 && (code.data[i + 4] & 31) == 0 &&
+                   code.data[i + 11] >> 2 == 5;
+    return false;
+}
+
 /* mov x8, #93 (exit); svc #0, with the status between them or before. */
 static bool ends_thread(struct cairn_span code)
 {
     bool number = false;
+    if (is_start_context(code))
+        return true;
     for (size_t i = 0; i + 4 <= code.size && i < 16; i += 4) {
         number |= memcmp(code.data + i, "\xa8\x0b\x80\xd2", 4) == 0;
         if (number && memcmp(code.data + i, "\x01\x00\x00\xd4", 4) == 0)
@@ -191,6 +205,7 @@ const struct cairn_unwind_arch cairn_unwind_aarch64 = {
     .ends_thread = ends_thread,
     .call = cairn_call_aarch64,
     .keeps_sp = keeps_sp,
+    .follow = cairn_follow_aarch64,
     .fp_regs = {FP, FP},
     .fp_layouts = layouts,
     .n_fp_layouts = 1,

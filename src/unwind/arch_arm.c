@@ -138,6 +138,10 @@ static bool ends_thread(struct cairn_span code)
         {0x4f, 0xf0, 0x01, 0x07, 0x00, 0xdf},
     };
     static const size_t sizes[] = {8, 4, 6};
+    /* glibc's __startcontext: movs r0, r4; bne setcontext; b exit, in A32 */
+    if (code.size >= 12 && memcmp(code.data, "\x04\x00\xb0\xe1", 4) == 0 && code.data[7] == 0x1a &&
+        code.data[11] == 0xea)
+        return true;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (code.size >= sizes[i] && memcmp(code.data, codes[i], sizes[i]) == 0)
             return true;

@@ -227,6 +227,14 @@ static uint64_t code_address(uint64_t stored)
 /* mov $60 (exit) into eax or al, then syscall, at once (glibc, musl). */
 static bool ends_thread(struct cairn_span code)
 {
+    /* glibc's __start_context: mov %rbx, %rsp; mov (%rsp), %rdi; test %rdi, %rdi */
+    static const uint8_t start_context[] = {0x48, 0x89, 0xdc, 0x48, 0x8b,
+                                            0x3c, 0x24, 0x48, 0x85, 0xff};
+    if (code.size >= 16) {
+        size_t endbr = memcmp(code.data, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
+        if (memcmp(code.data + endbr, start_context, sizeof start_context) == 0)
+            return true;
+    }
     bool number = false;
     for (size_t i = 0; i + 1 < code.size && i < 16; i++) {
         if ((code.data[i] == 0xb8 || code.data[i] == 0xb0) && code.data[i + 1] == 60)

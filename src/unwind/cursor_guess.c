@@ -78,6 +78,9 @@ enum cairn_arch_step cairn_cursor_guess(struct cairn_unwind_space *space,
     case CAIRN_FP_FRAME:
         *ret_how = CAIRN_HOW_FP_GUESS;
         return CAIRN_STEP_OK;
+    case CAIRN_FP_CODE:
+        *ret_how = CAIRN_HOW_CODE;
+        return CAIRN_STEP_OK;
     case CAIRN_FP_LEAF:
         *ret_how = arch->ra_in_reg ? CAIRN_HOW_LINK : CAIRN_HOW_FP_GUESS;
         return CAIRN_STEP_OK;

@@ -109,6 +109,19 @@ static enum cairn_arch_step recover(const struct cairn_row_input *in,
     }
 }
 
+/* Of the stub that leads to _dl_runtime_resolve, aarch64's glibc describes the return address, and
+ * not that its two words are part of the frame (sysdeps/aarch64/dl-trampoline.S): which ends above
+ * where the return address was saved, always. */
+static uint64_t frame_end(const struct cairn_row_input *in, uint64_t cfa)
+{
+    if (!in->arch->ra_in_reg || in->ra_reg >= CAIRN_CFI_REGS)
+        return cfa;
+    const struct cairn_cfi_rule *ra = &in->row->regs[in->ra_reg], *sp = &in->row->cfa;
+    bool is_above = ra->where == CAIRN_CFI_AT_CFA && ra->value >= 0 &&
+                    sp->where == CAIRN_CFI_IN_REG && sp->reg == in->arch->sp;
+    return is_above ? (cfa + (uint64_t)ra->value + 16) & ~UINT64_C(15) : cfa;
+}
+
 static enum cairn_arch_step find_ip(const struct cairn_row_input *in,
                                     const struct cairn_unwind_regs *regs, uint64_t cfa,
                                     uint64_t *ret_ip)
@@ -149,7 +162,7 @@ static void recover_all(const struct cairn_row_input *in, const struct cairn_unw
         }
     }
     if (in->row->regs[in->arch->sp].where == CAIRN_CFI_SAME)
-        cairn_unwind_set(next, in->arch->sp, cfa);
+        cairn_unwind_set(next, in->arch->sp, frame_end(in, cfa));
 }
 
 static bool rises(const struct cairn_row_input *in, uint64_t sp, uint64_t next_sp)

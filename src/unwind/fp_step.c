@@ -3,6 +3,7 @@
 #include "unwind/fp_step.h"
 
 #include "unwind/call.h"
+#include "unwind/follow.h"
 #include "unwind/table.h"
 
 enum {
@@ -134,13 +135,21 @@ static bool step_leaf(const struct cairn_unwind_arch *arch, const struct cairn_f
     return true;
 }
 
+/* The innermost frame may be where no record is yet; further out a record is cheaper, but on CPUs
+ * whose records say nothing of the caller's sp, which callers that have rules need. */
 enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
                                    const struct cairn_fp_space *space, bool is_leaf,
                                    struct cairn_unwind_regs *regs)
 {
+    const bool code_first = is_leaf || arch->ra_in_reg;
+    enum cairn_fp_result by_code = code_first ? cairn_follow(arch, space, regs) : CAIRN_FP_NONE;
+    if (by_code != CAIRN_FP_NONE)
+        return by_code;
     if (is_leaf && step_leaf(arch, space, regs))
         return CAIRN_FP_LEAF;
-    return !space->no_records && step_record(arch, space, regs) ? CAIRN_FP_FRAME : CAIRN_FP_NONE;
+    if (!space->no_records && step_record(arch, space, regs))
+        return CAIRN_FP_FRAME;
+    return code_first ? CAIRN_FP_NONE : cairn_follow(arch, space, regs);
 }
 
 bool cairn_fp_kept(const struct cairn_unwind_arch *arch, const struct cairn_unwind_table *table)

@@ -48,6 +48,7 @@ struct cairn_fp_space {
 enum cairn_fp_result {
     CAIRN_FP_NONE,  /* nothing to be believed; the registers are untouched */
     CAIRN_FP_FRAME, /* a record; sp is known where the layout says so, else a floor, not `known` */
+    CAIRN_FP_CODE,  /* the code, followed to its return: see unwind/follow.h */
     CAIRN_FP_LEAF   /* the innermost function has no record yet, or never: the return address was in
                        the link register, or on top of the stack, behind a call of just that code */
 };

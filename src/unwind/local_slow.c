@@ -10,6 +10,7 @@
 #include "rt/self.h"
 #include "unwind/call.h"
 #include "unwind/cursor_row.h"
+#include "unwind/follow.h"
 #include "unwind/fp_step.h"
 #include "unwind/local_cache.h"
 #include "unwind/local_cpu.h"
@@ -25,7 +26,10 @@ enum {
     CODE_BYTES = 16,      /* that tell a signal trampoline */
     THREAD_BYTES = 4096,  /* from a thread's first frame to its thread pointer, at most */
     ENTRY_BYTES = 128,    /* of a program's first instructions, up to behind their call */
-    OWN_FRAMES = 32       /* of this library between the caller and a walk, at most */
+    OWN_FRAMES = 32,      /* of this library between the caller and a walk, at most */
+    FUNCTION_ALIGN = 16,  /* of a function that is a return address */
+    DESCENTS_MAX = 4,     /* to a stack that lies below the one before it */
+    LEFT_FRAMES = 2       /* behind an exact frame where its rule is found to be wrong */
 };
 
 struct walk {
@@ -33,7 +37,9 @@ struct walk {
     bool is_exact; /* ip is not a return address */
     bool is_whole; /* all registers are followed, by rows instead of rules */
     int how;       /* the frame at `regs` was found */
-    int end;
+    uint8_t n_descents;
+    size_t n_exact;  /* the last exact frame, counted from 1; 0: none */
+    size_t followed; /* the one whose rule is not asked */
     struct cairn_local_stack stack;
 };
 
@@ -177,7 +183,9 @@ static enum cairn_arch_step step_unruled(struct walk *w)
         .no_records = !(bits & CAIRN_LOCAL_KEEPS_FP),
     };
     enum cairn_fp_result found = cairn_fp_step(arch, &space, w->is_exact, &w->regs);
-    w->how = found == CAIRN_FP_LEAF && arch->ra_in_reg ? CAIRN_HOW_LINK : CAIRN_HOW_FP_GUESS;
+    w->how = found == CAIRN_FP_CODE                      ? CAIRN_HOW_CODE
+             : found == CAIRN_FP_LEAF && arch->ra_in_reg ? CAIRN_HOW_LINK
+                                                         : CAIRN_HOW_FP_GUESS;
     return found == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE : CAIRN_STEP_OK;
 }
 
@@ -243,7 +251,27 @@ __attribute__((noinline)) static enum cairn_arch_step step_arm_leaf(struct walk 
     return CAIRN_STEP_OK;
 }
 
-static enum cairn_arch_step step(struct walk *w)
+/* By its code, where an exact frame's rule was seen to lead nowhere: what the C library's functions
+ * that change stacks are described as holds for no more than some of their instructions. */
+static enum cairn_arch_step step_followed(struct walk *w)
+{
+    const struct cairn_fp_space space = {.memory = &cairn_self_memory, .is_code = is_code};
+    w->how = CAIRN_HOW_CODE;
+    return cairn_follow(cairn_local_arch, &space, &w->regs) == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE
+                                                                             : CAIRN_STEP_OK;
+}
+
+/* What makecontext(3) put where the return address of a stack's first function is: a function.
+ * Rules would be asked for the one that lies before it. */
+static bool is_stack_start(const struct walk *w)
+{
+    uint8_t code[CODE_BYTES];
+    return !w->is_exact && w->regs.ip % FUNCTION_ALIGN == 0 &&
+           cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
+           cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)});
+}
+
+static enum cairn_arch_step step_by_rule(struct walk *w)
 {
     if (w->is_whole)
         return step_by_row(w);
@@ -265,12 +293,36 @@ static enum cairn_arch_step step(struct walk *w)
     return cairn_unwind_step(cairn_local_arch, rule, w->is_exact, &memory, false, &w->regs);
 }
 
+/* A caller's frame lies above, unless the function changed stacks and the other one happens to lie
+ * below. Then the frame's end is in another register than sp, and a call led here. */
+static enum cairn_arch_step step_down(struct walk *w)
+{
+    uint64_t *sp = &w->regs.regs[cairn_local_arch->sp];
+    if (w->n_descents++ == DESCENTS_MAX)
+        return CAIRN_STEP_BAD_CFA;
+    *sp = 0;
+    w->regs.known &= ~(UINT64_C(1) << cairn_local_arch->sp);
+    bool is_sound = step_by_rule(w) == CAIRN_STEP_OK && *sp % cairn_local_arch->word == 0 &&
+                    is_behind_call(w->regs.ip);
+    return is_sound ? CAIRN_STEP_OK : CAIRN_STEP_BAD_CFA;
+}
+
+static enum cairn_arch_step step(struct walk *w, size_t n)
+{
+    if (w->is_exact && n == w->followed)
+        return step_followed(w);
+    if (is_stack_start(w))
+        return CAIRN_STEP_OUTERMOST;
+    enum cairn_arch_step done = step_by_rule(w);
+    return done == CAIRN_STEP_BAD_CFA ? step_down(w) : done;
+}
+
 static void put_frame(const struct walk *w, struct cairn_local_out *out)
 {
     out->ips[out->n] = (uintptr_t)w->regs.ip;
     if (out->how)
         out->how[out->n] = (uint8_t)w->how;
-    out->n_guessed += w->how == CAIRN_HOW_FP_GUESS;
+    out->n_guessed += w->how == CAIRN_HOW_FP_GUESS || w->how == CAIRN_HOW_CODE;
     out->n++;
 }
 
@@ -288,7 +340,8 @@ static void walk(struct walk *w, struct cairn_local_out *out)
         }
         put_frame(w, out);
         uint64_t old_ip = w->regs.ip, old_sp = w->regs.regs[sp];
-        enum cairn_arch_step done = step(w);
+        w->n_exact = w->is_exact ? out->n : w->n_exact;
+        enum cairn_arch_step done = step(w, out->n);
         if (done != CAIRN_STEP_OK) {
             out->end = end_of(done);
             return;
@@ -320,15 +373,25 @@ static bool find_caller(const struct cairn_local_start *start, struct walk *w)
     return false;
 }
 
-static void begin(const struct cairn_local_start *start, struct walk *w)
+static bool begin(const struct cairn_local_start *start, bool is_whole, struct walk *w)
 {
-    *w = (struct walk){.is_exact = start->ucontext};
+    if (is_whole && !start->ucontext)
+        return find_caller(start, w);
+    *w = (struct walk){.is_exact = start->ucontext, .is_whole = is_whole};
     if (start->ucontext) {
         cairn_local_context_regs(start->ucontext, &w->regs);
     } else {
         w->regs.ip = cairn_local_arch->code_address(start->ret);
         cairn_local_here_regs(start->sp, start->fp, &w->regs);
     }
+    return true;
+}
+
+/* Did the walk end soon behind an exact frame, so that this one's rule may be what was wrong? */
+static bool is_left(const struct walk *w, const struct cairn_local_out *out)
+{
+    return out->end != CAIRN_END_OUTERMOST && out->end != CAIRN_END_MAX_FRAMES && w->n_exact &&
+           out->n - w->n_exact <= LEFT_FRAMES && cairn_local_arch->follow;
 }
 
 /* Rules know three registers. Where one needs another, or CFI itself must be asked, the walk begins
@@ -338,14 +401,18 @@ void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_l
     struct walk w;
     if (out->max > CAIRN_MAX_FRAMES)
         out->max = CAIRN_MAX_FRAMES;
-    begin(start, &w);
+    begin(start, false, &w);
     walk(&w, out);
-    if (out->end != CAIRN_END_NO_REGISTER)
-        return;
-    if (start->ucontext)
-        begin(start, &w);
-    else if (!find_caller(start, &w))
-        return;
-    w.is_whole = true;
-    walk(&w, out);
+    if (out->end == CAIRN_END_NO_REGISTER && begin(start, true, &w))
+        walk(&w, out);
+    if (is_left(&w, out)) {
+        const struct cairn_local_out before = *out; /* its frames are not written over in vain */
+        const size_t followed = w.n_exact;
+        if (begin(start, true, &w)) {
+            w.followed = followed;
+            walk(&w, out);
+        }
+        if (out->n == followed)
+            *out = before;
+    }
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_odd [--timer|--calls] [--captures N] [CASE...]: runs the cases of odd_cases.c, each
- * captured up to N times, and holds every walk against the tail (odd.h) and, where libgcc can walk
- * through a signal, against libgcc's, frame by frame. Prints a line a case; exit status 1 where a
- * walk is wrong.
+ * unwind_odd [--timer|--calls] [--captures N] [--ended] [CASE...]: runs the cases of odd_cases.c,
+ * each captured up to N times, and holds every walk against the tail (odd.h) and, where libgcc can
+ * walk through a signal, against libgcc's, frame by frame. Prints a line a case, with --ended the
+ * walks that were cut, too; exit status 1 where a walk is wrong.
  */
 #include "odd.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -25,7 +26,7 @@
 
 enum {
     MAX_TAILS = 8,
-    MAX_SHOWN = 2, /* wrong walks a case that are printed */
+    MAX_SHOWN = 8, /* wrong walks a case that are printed */
     SHOWN_FRAMES = 24,
     TIMER_NS = 100 * 1000,
     MAX_SECONDS = 4, /* for a case by timer */
@@ -91,9 +92,7 @@ void odd_anchor_at(const void *inside)
         is_new = is_new && (tails[i].n != tail.n ||
                             memcmp(tails[i].pc, tail.pc, tail.n * sizeof tail.pc[0]) != 0);
     if (is_new) {
-        /* a coroutine's first frame is entered by no call: its end is that nothing is known */
-        const bool ends = found.whole || now.what->flags & ODD_ENDS;
-        if (n_tails == MAX_TAILS || !ends || first == found.n) {
+        if (n_tails == MAX_TAILS || !found.whole || first == found.n) {
             printf("the stack of a case itself cannot be walked: %u frames, %s\n", found.n,
                    found.why);
             walk_print(&found, SHOWN_FRAMES);
@@ -121,6 +120,32 @@ static bool has_tail(const struct walk *walk)
     return false;
 }
 
+static bool show_ended;
+
+/* The C library's functions that change stacks, begin and end. */
+static struct {
+    uint64_t from, to;
+} swaps[2];
+
+static bool in_swap(uint64_t pc)
+{
+    return (pc >= swaps[0].from && pc < swaps[0].to) || (pc >= swaps[1].from && pc < swaps[1].to);
+}
+
+static void find_swaps(void)
+{
+    static const char *const names[] = {"swapcontext", "setcontext"};
+    for (unsigned i = 0; i < 2; i++) {
+        Dl_info info;
+        const ElfW(Sym) *symbol = NULL;
+        void *at = dlsym(RTLD_DEFAULT, names[i]);
+        if (!at || !dladdr1(at, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+            continue;
+        swaps[i].from = (uintptr_t)at & ~(uintptr_t)1;
+        swaps[i].to = swaps[i].from + symbol->st_size;
+    }
+}
+
 static void show(const struct walk *ours, const struct walk *theirs)
 {
     if (now.n_shown == MAX_SHOWN)
@@ -139,9 +164,10 @@ static void judge(ucontext_t *context)
     if (!(now.what->flags & ODD_ALONE))
         walk_libgcc(context, &theirs);
     now.n++;
+    const unsigned ended_before = now.n_ended;
     now.n_guessed += ours.n_guessed != 0;
     const unsigned flags =
-        now.what->flags | (now.way == BY_TIMER && !walk_can_step() ? ODD_LOOSE : 0);
+        now.what->flags | (now.way == BY_TIMER && !walk_is_async() ? ODD_LOOSE : 0);
     bool right = true;
     if (has_tail(&ours))
         now.n_whole++;
@@ -151,6 +177,8 @@ static void judge(ucontext_t *context)
         now.n_ended++; /* a guess in a prologue misses the caller, as all do who go by it */
     else if (flags & ODD_ENDS && ours.n <= MAX_NEW) /* the stack has no frames yet */
         now.n_ended++;
+    else if (flags & ODD_SWAPS && ours.n <= MAX_NEW && in_swap(ours.pc[0]))
+        now.n_ended++;
     else
         right = false;
     /* libgcc ends at code without information, where we have other ways, and checks nothing */
@@ -158,8 +186,15 @@ static void judge(ucontext_t *context)
     const bool same = theirs.n == 0 || is_cut || walk_begins(&ours, &theirs);
     if (same && !is_cut && theirs.n && ours.n > theirs.n)
         now.n_longer++;
-    if (right && same)
+    if (right && same && !(show_ended && now.n_ended != ended_before))
         return;
+    if (right && same) {
+        for (unsigned i = 0; i < now.n_shown; i++)
+            if (now.shown[i].pc[now.shown[i].n - 1] == ours.pc[ours.n - 1])
+                return;
+        show(&ours, &theirs);
+        return;
+    }
     now.n_wrong++;
     show(&ours, &theirs);
 }
@@ -273,7 +308,7 @@ static bool run_case(const struct odd_case *row, unsigned wanted, enum way way)
     printf("%s%s: by %s: %u captures, %u whole", failed ? "FAIL: " : "", row->name, way_names[way],
            now.n, now.n_whole);
     say(now.n_deep, "at the limit of frames");
-    say(now.n_ended, "ended with a reason, or guessed, where nothing is described");
+    say(now.n_ended, "ended early where the case may");
     say(now.n_guessed, "with a guess");
     say(now.n_longer, "longer than libgcc's");
     say(now.n_wrong, "wrong");
@@ -300,6 +335,7 @@ static void prepare(void)
     stack.ss_sp = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     sigaltstack(&stack, NULL);
     walk_init();
+    find_swaps();
 }
 
 static bool is_asked(const char *name, char **names)
@@ -320,6 +356,8 @@ int main(int argc, char **argv)
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (!strcmp(argv[i], "--timer"))
             way = BY_TIMER;
+        else if (!strcmp(argv[i], "--ended"))
+            show_ended = true;
         else if (!strcmp(argv[i], "--calls"))
             way = BY_CALL;
         else if (!strcmp(argv[i], "--captures") && i + 1 < argc)

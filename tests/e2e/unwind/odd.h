@@ -23,7 +23,9 @@ enum {
     ODD_ENDS = 16,   /* has stacks that are seen begin and end: the anchor need not be there yet */
     ODD_LOADER = 32, /* inside the loader's lock, where libunwind would wait for itself */
     ODD_CALLS = 64,  /* calls odd_spin() */
-    ODD_ALONE = 128  /* has instructions at which libgcc dies */
+    ODD_ALONE = 128, /* has instructions at which libgcc dies */
+    ODD_SWAPS = 256  /* changes stacks by swapcontext(3): where that has taken over some of the
+                      * other stack's registers, a walk from it may end */
 };
 
 struct odd_case {
