@@ -180,6 +180,8 @@ static int run(struct cli_args *args)
                 return CLI_USAGE;
             break;
         case OPTION_DIR:
+            if (!*value)
+                return cli_args_wrong(args, "--dir: a folder without a name");
             job.folder = value;
             break;
         case OPTION_JSON:

@@ -260,6 +260,9 @@ CAIRN_CACHE_SIZE=0 ask off clang
 hasnt off.err "from the cache" "CAIRN_CACHE_SIZE=0"
 CAIRN_CACHE_SIZE=much "$CAIRN" symbolize clang 0x1 >/dev/null 2>err
 has err 'CAIRN_CACHE_SIZE: "much" is no size' "a size that is none"
+"$CAIRN" cache --dir '' >out 2>err
+same "no folder: exit status" $? 2
+has err "--dir: a folder without a name" "no folder"
 
 # Under sudo with the caller's home, all that is made is the caller's.
 if [ "$(id -u)" = 0 ]; then
