@@ -32,6 +32,17 @@ void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *pr
 void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *profile,
                         uint32_t stack);
 
+/* Live blocks one by one, for texts that list them so. */
+struct cli_heap_blocks {
+    const struct cairn_heap_block_info *items;
+    size_t n;
+    const struct cairn_profile *profile; /* named */
+};
+void cli_heap_add_tracker(struct cairn_buffer *out, struct cairn_heap *heap,
+                          const struct cli_heap_blocks *blocks, int pid);
+void cli_heap_add_ndk(struct cairn_buffer *out, struct cairn_heap *heap,
+                      const struct cli_heap_blocks *blocks, int pid);
+
 /* What each subcommand is. */
 extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_report, cli_heap_mark,
     cli_heap_env;

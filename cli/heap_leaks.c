@@ -21,6 +21,7 @@ enum option {
     OPTION_SINCE,
     OPTION_MODULE,
     OPTION_SYMBOLS,
+    OPTION_FORMAT,
     OPTION_JSON,
     OPTION_VERBOSE,
     OPTION_WAYS
@@ -36,17 +37,23 @@ static const struct cli_option options[] = {
                        "several times, in any of them"},
     [OPTION_SYMBOLS] = {"symbols", 's', "DIR",
                         "look for binaries and debug files in DIR too; may be given several times"},
+    [OPTION_FORMAT] = {"format", 0, "FORM",
+                       "text (default); tracker or ndk: every live block by itself, as small "
+                       "trackers print it, or as ndk-stack reads it"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object, numbers and names uncut"},
     [OPTION_VERBOSE] = {"verbose", 'v', NULL, "say what is done; twice: more"},
     CLI_WAY_ROWS(OPTION_WAYS),
     {0},
 };
 
+enum form { FORM_TEXT, FORM_TRACKER, FORM_NDK };
+
 struct job {
     struct cli_args *args;
     const char *input;
     uint64_t n_shown; /* 0: all */
     bool json;
+    int form; /* enum form */
     int verbosity;
     struct cairn_heap_filter filter;
     struct cli_list modules;
@@ -101,6 +108,9 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_SYMBOLS:
         cli_list_add(&job->names.symbol_dirs, value);
         return true;
+    case OPTION_FORMAT:
+        return cli_args_word(job->args, "format", value,
+                             (const char *const[]){"text", "tracker", "ndk", NULL}, &job->form);
     case OPTION_JSON:
         job->json = true;
         return true;

@@ -115,6 +115,26 @@ CAIRN_API int cairn_heap_leaks(struct cairn_heap *heap, const struct cairn_heap_
                                struct cairn_err *err);
 CAIRN_API void cairn_heap_leaks_free(struct cairn_heap_leak *leaks); /* accepts NULL */
 
+/* One live block. */
+struct cairn_heap_block_info {
+    uint64_t va, size, age_ns;
+    uint32_t process, stack; /* as in struct cairn_heap_leak */
+    int has_stack;           /* 0: born while stacks were off, or none could be taken */
+};
+
+/* Every live block that the filter keeps, by process and address; its min_bytes is that of a block
+ * here. `ret_blocks` is freed by cairn_heap_blocks_free(). */
+CAIRN_API int cairn_heap_blocks(struct cairn_heap *heap, const struct cairn_heap_filter *filter,
+                                struct cairn_profile **ret_profile,
+                                struct cairn_heap_block_info **ret_blocks, size_t *ret_n,
+                                struct cairn_err *err);
+CAIRN_API void cairn_heap_blocks_free(struct cairn_heap_block_info *blocks); /* accepts NULL */
+
+/* The address of a frame as its ELF file counts it, which is also its distance from the load base.
+ * `root`: the folder that module paths are below (/proc/PID/root of a running process), NULL: /. */
+CAIRN_API uint64_t cairn_heap_rel(struct cairn_heap *heap, const char *root,
+                                  const struct cairn_frame_info *frame);
+
 /* The line over time: what lived when each epoch began, the first process's. */
 struct cairn_heap_moment {
     uint64_t time_ns;              /* since it began */

@@ -4,7 +4,8 @@
  *
  *     file, folder, pid ──states.c──► bytes ──► view ──┬─totals.c──► sums over all, quality
  *                                                      ├─leaks.c───► profile, live blocks by stack
- *                                                      └─save.c────► one compressed file
+ *                                                      ├─blocks.c──► profile, live blocks one by
+ * one └─save.c────► one compressed file
  */
 #ifndef CAIRN_WATCH_HEAP_H
 #define CAIRN_WATCH_HEAP_H
@@ -17,13 +18,22 @@
 struct cairn_heap_state {
     struct cairn_buffer bytes; /* a copy */
     struct cairn_heap_view view;
-    struct cairn_heap_sums sums; /* of all live blocks */
-    uint64_t read_ns;            /* CLOCK_MONOTONIC up to which it tells; 0: unknown */
+    struct cairn_heap_sums sums;          /* of all live blocks */
+    uint64_t n_damaged, n_damaged_stacks; /* passed over: on reading, and when stacks were made */
+    uint64_t read_ns;                     /* CLOCK_MONOTONIC up to which it tells; 0: unknown */
+};
+
+/* A mapping whose file was looked into. */
+struct cairn_heap_place {
+    char *path;
+    uint64_t from, vaddr;
 };
 
 struct cairn_heap {
     struct cairn_heap_state *states;
     size_t n, cap;
+    struct cairn_heap_place *places;
+    size_t n_places, cap_places;
 };
 
 /* Takes over `bytes`, which hold one state or several, and those after it. `read_ns`: of a running
@@ -39,5 +49,21 @@ uint64_t cairn_heap_now(void);
 
 /* When the state was read or ended, by its own epochs where nothing else is known. */
 uint64_t cairn_heap_end_ns(const struct cairn_heap_state *state);
+
+/* cairn_heap_profile_add() of a state's view, whose damage is counted once however often. */
+int cairn_heap_add_to(struct cairn_heap_state *state, const struct cairn_heap_sums *sums,
+                      struct cairn_profile *profile, uint32_t *ret_stacks, struct cairn_err *err);
+
+/* How long before that an epoch began, ns. */
+uint64_t cairn_heap_age(const struct cairn_heap_state *state, uint32_t epoch);
+
+/* The epochs whose blocks a filter keeps. CAIRN_E_ARG: there is no such mark. */
+int cairn_heap_select_epochs(const struct cairn_heap_state *state,
+                             const struct cairn_heap_filter *filter,
+                             struct cairn_heap_select *ret_select, struct cairn_err *err);
+
+/* A caller's filter, of any size; NULL: all. */
+struct cairn_heap_filter cairn_heap_filter_of(const struct cairn_heap_filter *filter);
+bool cairn_heap_filter_is_all(const struct cairn_heap_filter *filter);
 
 #endif /* CAIRN_WATCH_HEAP_H */

@@ -43,8 +43,20 @@ void cairn_heap_free(struct cairn_heap *heap)
         cairn_heap_view_close(&heap->states[i].view);
         cairn_buffer_done(&heap->states[i].bytes);
     }
+    for (size_t i = 0; i < heap->n_places; i++)
+        cairn_free(heap->places[i].path);
+    cairn_free(heap->places);
     cairn_free(heap->states);
     cairn_free(heap);
+}
+
+int cairn_heap_add_to(struct cairn_heap_state *state, const struct cairn_heap_sums *sums,
+                      struct cairn_profile *profile, uint32_t *ret_stacks, struct cairn_err *err)
+{
+    state->view.n_damaged = 0;
+    int result = cairn_heap_profile_add(&state->view, sums, profile, ret_stacks, err);
+    state->n_damaged_stacks = state->view.n_damaged;
+    return result;
 }
 
 /* One state at the start of `bytes`, which stay whose they are. */
@@ -64,6 +76,7 @@ static int add_state(struct cairn_heap *heap, struct cairn_span bytes, uint64_t 
         cairn_heap_view_close(&state.view);
         return result;
     }
+    state.n_damaged = state.view.n_damaged;
     heap->states[heap->n++] = state;
     return CAIRN_OK;
 }

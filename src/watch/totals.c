@@ -63,7 +63,7 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
     t->n_unknown_frees += h->loss_blocks[CAIRN_HEAP_LOSS_UNKNOWN];
     t->n_inherited_frees += h->loss_blocks[CAIRN_HEAP_LOSS_INHERITED];
     t->n_mismatched += h->loss_blocks[CAIRN_HEAP_LOSS_MISMATCHED];
-    t->n_damaged += state->view.n_damaged;
+    t->n_damaged += state->n_damaged + state->n_damaged_stacks;
 }
 
 void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals)
