@@ -111,7 +111,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *ctx)
         uintptr_t from = (uintptr_t)(info->dlpi_addr + segment->p_vaddr);
         if (segment->p_type == FRAMES_SEGMENT) {
             module.frames = from;
-            module.n_exidx = segment->p_memsz / 8;
+            module.n_exidx = FRAMES_SEGMENT == PT_ARM_EXIDX ? segment->p_memsz / 8 : 0;
         } else if (segment->p_type == PT_LOAD) {
             module.from = from < module.from ? from : module.from;
             module.to = from + segment->p_memsz > module.to ? from + segment->p_memsz : module.to;

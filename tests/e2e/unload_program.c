@@ -4,7 +4,8 @@
  * while other threads do the same with their own stacks. The loader puts them at the same place, so
  * that a rule which was kept over dlclose(3) is that of another frame. Held against libgcc's
  * unwinder. Linked to libcairn-unwind, whose dlclose comes before libc's, for the program and for a
- * library of others.
+ * library of others. UNLOAD_REFRESH=1: for a libc whose modules are known from a list, which is to
+ * be taken anew after each dlopen(3).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -70,6 +71,8 @@ static void *once(const char *path)
         fprintf(stderr, "%s\n", dlerror());
         exit(2);
     }
+    if (getenv("UNLOAD_REFRESH"))
+        cairn_unwind_refresh();
     void *function = dlsym(module, "call_through");
     long (*call_through)(long (*)(long), long) = (long (*)(long (*)(long), long))function;
     for (int i = 0; i < 3; i++)

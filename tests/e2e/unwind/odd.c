@@ -3,7 +3,8 @@
  * unwind_odd [--timer|--calls] [--captures N] [--ended] [CASE...]: runs the cases of odd_cases.c,
  * each captured up to N times, and holds every walk against the tail (odd.h) and, where libgcc can
  * walk through a signal, against libgcc's, frame by frame. Prints a line a case, with --ended the
- * walks that were cut, too; exit status 1 where a walk is wrong.
+ * walks that were cut, too; exit status 1 where a walk is wrong. ODD_REFRESH=1: this libc's
+ * modules are known from a list, to be taken anew after each dlopen(3).
  */
 #include "odd.h"
 
@@ -41,6 +42,7 @@ extern const char __start_odd_run[], __stop_odd_run[]; /* made by the linker */
 static void (*unwind_compare)(void *context);
 
 const char *odd_library_path;
+bool odd_refreshes;
 
 /* Grows only; an entry is whole before it is counted. */
 static struct walk tails[MAX_TAILS]; /* each with the reason for its end */
@@ -161,7 +163,9 @@ static void judge(ucontext_t *context)
     static struct walk ours, theirs;
     walk_ours(context, &ours);
     theirs.n = 0;
-    if (!(now.what->flags & ODD_ALONE))
+    /* which waits for the loader's lock, where there is no _dl_find_object */
+    const unsigned alone = odd_refreshes ? ODD_ALONE | ODD_LOADER | ODD_ENDS : ODD_ALONE;
+    if (!(now.what->flags & alone))
         walk_libgcc(context, &theirs);
     now.n++;
     const unsigned ended_before = now.n_ended;
@@ -366,6 +370,7 @@ int main(int argc, char **argv)
             return 2;
     }
     odd_library_path = getenv("ODD_LIBRARY");
+    odd_refreshes = getenv("ODD_REFRESH") != NULL;
     *(void **)&unwind_compare = dlsym(RTLD_DEFAULT, "unwind_compare");
     prepare();
     unsigned n_failed = 0, n_run = 0;

@@ -58,6 +58,7 @@ void odd_timer_start(void);
 /* What the compiler cannot foresee. */
 extern volatile int odd_sink;
 extern const char *odd_library_path;
+extern bool odd_refreshes; /* the library's list of modules, after each dlopen(3) */
 
 /* Code that takes a while without calls. */
 void odd_spin(void);

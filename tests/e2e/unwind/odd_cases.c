@@ -11,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include <cairn/unwind.h>
 
 #include "odd.h"
 
@@ -307,10 +310,16 @@ static void handle(int number, void (*handler)(int), int flags)
     sigaction(number, &action, NULL);
 }
 
+/* raise(3) of before glibc 2.34 blocks all signals meanwhile, which ends who is single-stepped. */
+static void send(int number)
+{
+    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
+}
+
 static void in_handler(void)
 {
     handle(SIGUSR1, on_user, 0);
-    raise(SIGUSR1);
+    send(SIGUSR1);
 }
 
 /* The interrupted function has not built its frame, or has taken it down. */
@@ -357,7 +366,7 @@ static void on_other_stack(void)
     mine.ss_sp = malloc(mine.ss_size);
     sigaltstack(&mine, &before);
     handle(SIGUSR2, on_user, SA_ONSTACK);
-    raise(SIGUSR2);
+    send(SIGUSR2);
     if (before.ss_flags & SS_DISABLE)
         before.ss_size = 0;
     sigaltstack(&before, NULL);
@@ -370,7 +379,7 @@ static void on_nested(int number)
     odd_step();
     odd_spin();
     if (number == SIGUSR1)
-        raise(SIGUSR2);
+        send(SIGUSR2);
     n_handled++;
 }
 
@@ -378,7 +387,7 @@ static void nested_handlers(void)
 {
     handle(SIGUSR1, on_nested, 0);
     handle(SIGUSR2, on_nested, 0);
-    raise(SIGUSR1);
+    send(SIGUSR1);
 }
 
 static void below_another_stack(void)
@@ -516,6 +525,8 @@ static void open_and_close(void)
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
     }
+    if (odd_refreshes)
+        cairn_unwind_refresh();
     void (*call)(odd_fn *) = NULL;
     *(void **)&call = dlsym(library, "odd_library_call");
     if (call)
