@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 
 static int compare_locals(const void *left, const void *right)
@@ -66,15 +67,8 @@ void cairn_elf_symbol_files_done(struct cairn_elf_symbol_files *files)
 const char *cairn_elf_symbol_files_find(const struct cairn_elf_symbol_files *files, uint64_t vaddr,
                                         const char *name)
 {
-    size_t low = 0, high = files->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (files->locals[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i && files->locals[i - 1].vaddr == files->locals[low - 1].vaddr; i--)
+    size_t n = CAIRN_COUNT_BELOW(files->locals, files->n, vaddr, vaddr);
+    for (size_t i = n; i && files->locals[i - 1].vaddr == files->locals[n - 1].vaddr; i--)
         if (strncmp(files->locals[i - 1].name, name, strlen(name)) == 0)
             return files->locals[i - 1].file;
     return NULL;

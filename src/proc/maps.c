@@ -13,6 +13,7 @@
 #include <cairn/maps.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -269,13 +270,6 @@ const struct cairn_map *cairn_maps_get(const struct cairn_maps *maps, size_t ind
 
 const struct cairn_map *cairn_maps_find(const struct cairn_maps *maps, uint64_t va)
 {
-    size_t low = 0, high = maps->n; /* the first row that ends behind `va` lies in [low, high] */
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (maps->rows[mid].end > va)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return low < maps->n && maps->rows[low].start <= va ? &maps->rows[low] : NULL;
+    size_t i = CAIRN_COUNT_BELOW(maps->rows, maps->n, end, va); /* the first that ends behind it */
+    return i < maps->n && maps->rows[i].start <= va ? &maps->rows[i] : NULL;
 }

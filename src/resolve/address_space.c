@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -83,15 +84,8 @@ int cairn_address_space_finish(struct cairn_address_space *space, struct cairn_m
 
 struct cairn_region *cairn_address_space_find(const struct cairn_address_space *space, uint64_t va)
 {
-    size_t low = 0, high = space->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->regions[middle].end <= va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < space->n && space->regions[low].start <= va ? &space->regions[low] : NULL;
+    size_t i = CAIRN_COUNT_BELOW(space->regions, space->n, end, va);
+    return i < space->n && space->regions[i].start <= va ? &space->regions[i] : NULL;
 }
 
 uint32_t cairn_address_space_find_name(const struct cairn_address_space *space,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "sample/build_ids.h"
 
@@ -77,15 +78,7 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
 /* Index of the first mapping that ends above `va`. */
 static size_t lower_bound(const struct cairn_space *space, uint64_t va)
 {
-    size_t low = 0, high = space->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->maps[middle].end > va)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return CAIRN_COUNT_BELOW(space->maps, space->n, end, va);
 }
 
 struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va)

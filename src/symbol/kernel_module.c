@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "elf/symbol_names.h"
@@ -161,16 +162,9 @@ static int list_symbols(struct reckoning *r, const struct cairn_symbol_list *lis
 /* The section that holds a vaddr; `n` where none does. */
 static size_t section_of(const struct cairn_kernel_sections *sections, uint64_t vaddr)
 {
-    size_t low = 0, high = sections->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sections->sections[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool held = low && vaddr - sections->sections[low - 1].vaddr < sections->sections[low - 1].size;
-    return held ? low - 1 : sections->n;
+    size_t n = CAIRN_COUNT_BELOW(sections->sections, sections->n, vaddr, vaddr);
+    bool held = n && vaddr - sections->sections[n - 1].vaddr < sections->sections[n - 1].size;
+    return held ? n - 1 : sections->n;
 }
 
 /* Each symbol of the file that the list has too says where its section would start. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 
 void cairn_symbol_list_done(struct cairn_symbol_list *list)
@@ -151,15 +152,8 @@ int cairn_symbol_list_paint(struct cairn_symbol_list *list, struct cairn_err *er
 const struct cairn_listed_symbol *cairn_symbol_list_find(const struct cairn_symbol_list *list,
                                                          uint64_t va)
 {
-    size_t low = 0, high = list->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->symbols[middle].end <= va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < list->n && list->symbols[low].start <= va ? &list->symbols[low] : NULL;
+    size_t i = CAIRN_COUNT_BELOW(list->symbols, list->n, end, va);
+    return i < list->n && list->symbols[i].start <= va ? &list->symbols[i] : NULL;
 }
 
 size_t cairn_symbol_list_bytes(const struct cairn_symbol_list *list)

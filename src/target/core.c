@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "target/core_notes.h"
@@ -33,16 +34,8 @@ struct core_target {
 
 static const struct part *part_at(const struct core_target *c, uint64_t va)
 {
-    size_t low = 0, high = c->n_parts;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->parts[middle].va <= va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && va - c->parts[low - 1].va < c->parts[low - 1].bytes.size ? &c->parts[low - 1]
-                                                                           : NULL;
+    size_t n = CAIRN_COUNT_BELOW(c->parts, c->n_parts, va, va);
+    return n && va - c->parts[n - 1].va < c->parts[n - 1].bytes.size ? &c->parts[n - 1] : NULL;
 }
 
 /* What the core itself holds. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "target/regs.h"
@@ -151,13 +152,6 @@ void cairn_core_notes_done(struct cairn_core_notes *notes)
 const struct cairn_core_file *cairn_core_notes_file(const struct cairn_core_notes *notes,
                                                     uint64_t va)
 {
-    size_t low = 0, high = notes->n_files;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (notes->files[middle].start <= va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && va < notes->files[low - 1].end ? &notes->files[low - 1] : NULL;
+    size_t n = CAIRN_COUNT_BELOW(notes->files, notes->n_files, start, va);
+    return n && va < notes->files[n - 1].end ? &notes->files[n - 1] : NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "elf/minidebug.h"
@@ -111,15 +112,8 @@ void cairn_space_module_free(struct cairn_space_module *m)
 /* The last place that begins at or before the vaddr. */
 static const struct cairn_fde_place *find_place(const struct cairn_fde_index *index, uint64_t vaddr)
 {
-    size_t low = 0, high = index->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->places[middle].from <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && vaddr < index->places[low - 1].to ? &index->places[low - 1] : NULL;
+    size_t n = CAIRN_COUNT_BELOW(index->places, index->n, from, vaddr);
+    return n && vaddr < index->places[n - 1].to ? &index->places[n - 1] : NULL;
 }
 
 static bool find_fde(const struct cairn_cfi *cfi, const struct cairn_fde_index *index,
