@@ -23,6 +23,14 @@ static void put_functions(struct test_cfi *t, size_t ret_off[2])
     test_cfi_end(t);
 }
 
+static struct test_cfi plain_functions(size_t ret_off[2])
+{
+    struct test_cfi t = test_cfi_of(false, 8);
+    put_cie(&t, &plain);
+    put_functions(&t, ret_off);
+    return t;
+}
+
 static void assert_functions(const struct cairn_cfi *cfi, const size_t off[2])
 {
     struct cairn_cfi_iter iter = {.cfi = cfi};
@@ -232,10 +240,8 @@ static void an_fde_needs_a_cie_where_it_says(void **state)
 {
     (void)state;
     for (int cie = 0; cie < 3; cie++) {
-        struct test_cfi t = test_cfi_of(false, 8);
         size_t off[2];
-        put_cie(&t, &plain);
-        put_functions(&t, off);
+        struct test_cfi t = plain_functions(off);
         /* In the middle of the CIE, itself, beyond the section. */
         size_t to = (size_t[]){4, off[0], 1u << 20}[cie];
         for (int i = 0; i < 2; i++)
@@ -361,10 +367,8 @@ static void fdes_find_their_cie_among_many(void **state)
 static void a_header_that_is_right_is_asked(void **state)
 {
     (void)state;
-    struct test_cfi t = test_cfi_of(false, 8);
     size_t off[2];
-    put_cie(&t, &plain);
-    put_functions(&t, off);
+    struct test_cfi t = plain_functions(off);
     test_cfi_hdr(&t, (uint64_t[][2]){{0x1000, off[0]}, {0x1100, off[1]}}, 2);
     struct cairn_cfi cfi = test_cfi_section(&t);
     assert_functions(&cfi, off);
@@ -375,10 +379,8 @@ static void a_header_that_lies_is_not_believed(void **state)
 {
     (void)state;
     for (int lie = 0; lie < 9; lie++) {
-        struct test_cfi t = test_cfi_of(false, 8);
         size_t off[2];
-        put_cie(&t, &plain);
-        put_functions(&t, off);
+        struct test_cfi t = plain_functions(off);
         uint64_t rows[2][2] = {{0x1000, off[0]}, {0x1100, off[1]}};
         if (lie == 0)
             rows[0][1] = off[1]; /* another function's FDE */
@@ -405,10 +407,8 @@ static void a_header_that_lies_is_not_believed(void **state)
 static void every_truncation_of_a_header_falls_back(void **state)
 {
     (void)state;
-    struct test_cfi t = test_cfi_of(false, 8);
     size_t off[2];
-    put_cie(&t, &plain);
-    put_functions(&t, off);
+    struct test_cfi t = plain_functions(off);
     test_cfi_hdr(&t, (uint64_t[][2]){{0x1000, off[0]}, {0x1100, off[1]}}, 2);
     for (size_t size = 0; size < t.hdr.n; size++) {
         struct cairn_cfi cfi = test_cfi_section(&t);

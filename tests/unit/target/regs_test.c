@@ -21,14 +21,19 @@ struct user_arm {
     uint32_t regs[16], cpsr, orig;
 };
 
-static struct cairn_cursor_regs read_regs(const void *raw, size_t size)
+/* The raw structures hold 100 + n for DWARF's register n, and ip. */
+static void assert_regs(const void *raw, size_t size, uint32_t machine, uint64_t ip, unsigned n)
 {
     struct cairn_cursor_regs regs;
     uint8_t *copy = test_copy(raw, size);
     assert_true(cairn_target_regs((struct cairn_span){copy, size}, false, &regs));
-    assert_int_equal(cairn_target_regs_bytes((uint16_t)regs.machine), size);
     free(copy);
-    return regs;
+    assert_int_equal(cairn_target_regs_bytes((uint16_t)machine), size);
+    assert_int_equal(regs.machine, machine);
+    assert_int_equal(regs.ip, ip);
+    assert_int_equal(regs.known, (UINT64_C(1) << n) - 1);
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(regs.reg[i], 100 + i);
 }
 
 static void x86_64(void **state)
@@ -36,12 +41,7 @@ static void x86_64(void **state)
     (void)state;
     const struct user_x86_64 raw = {115, 114, 113, 112, 106, 103, 111, 110, 109, 108,
                                     100, 102, 101, 104, 105, 0,   999, 0,   0,   107};
-    struct cairn_cursor_regs regs = read_regs(&raw, sizeof raw);
-    assert_int_equal(regs.machine, EM_X86_64);
-    assert_int_equal(regs.ip, 999);
-    assert_int_equal(regs.known, 0xffff);
-    for (unsigned i = 0; i < 16; i++)
-        assert_int_equal(regs.reg[i], 100 + i);
+    assert_regs(&raw, sizeof raw, EM_X86_64, 999, 16);
 }
 
 static void i386(void **state)
@@ -49,12 +49,7 @@ static void i386(void **state)
     (void)state;
     const struct user_386 raw = {103, 101, 102, 106, 107, 105, 100, 0, 0,
                                  0,   0,   0,   999, 0,   0,   104, 0};
-    struct cairn_cursor_regs regs = read_regs(&raw, sizeof raw);
-    assert_int_equal(regs.machine, EM_386);
-    assert_int_equal(regs.ip, 999);
-    assert_int_equal(regs.known, 0xff);
-    for (unsigned i = 0; i < 8; i++)
-        assert_int_equal(regs.reg[i], 100 + i);
+    assert_regs(&raw, sizeof raw, EM_386, 999, 8);
 }
 
 static void aarch64(void **state)
@@ -63,12 +58,7 @@ static void aarch64(void **state)
     struct user_aarch64 raw = {.sp = 131, .pc = 999};
     for (unsigned i = 0; i < 31; i++)
         raw.regs[i] = 100 + i;
-    struct cairn_cursor_regs regs = read_regs(&raw, sizeof raw);
-    assert_int_equal(regs.machine, EM_AARCH64);
-    assert_int_equal(regs.ip, 999);
-    assert_int_equal(regs.known, 0xffffffff);
-    for (unsigned i = 0; i < 32; i++)
-        assert_int_equal(regs.reg[i], 100 + i);
+    assert_regs(&raw, sizeof raw, EM_AARCH64, 999, 32);
 }
 
 static void arm(void **state)
@@ -77,12 +67,7 @@ static void arm(void **state)
     struct user_arm raw = {.orig = 1};
     for (unsigned i = 0; i < 16; i++)
         raw.regs[i] = 100 + i;
-    struct cairn_cursor_regs regs = read_regs(&raw, sizeof raw);
-    assert_int_equal(regs.machine, EM_ARM);
-    assert_int_equal(regs.ip, 115);
-    assert_int_equal(regs.known, 0x7fff);
-    for (unsigned i = 0; i < 15; i++)
-        assert_int_equal(regs.reg[i], 100 + i);
+    assert_regs(&raw, sizeof raw, EM_ARM, 115, 15);
 }
 
 static void other_sizes_are_of_no_machine(void **state)

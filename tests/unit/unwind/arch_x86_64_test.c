@@ -153,6 +153,13 @@ static void what_cannot_be_is_refused(void **state)
     assert_refused(sp, regs, CAIRN_STEP_UNKNOWN);
 }
 
+static void every_number_is_safe_to_step_by(void **state)
+{
+    (void)state;
+    struct cairn_unwind_regs regs = regs_at(STACK + 512, STACK + 1024);
+    test_every_number_is_safe(arch, &regs);
+}
+
 static void what_fits_no_kind_goes_to_the_side(void **state)
 {
     (void)state;
@@ -203,6 +210,7 @@ int main(void)
         cmocka_unit_test(a_cfa_in_memory_is_read),
         cmocka_unit_test(a_signal_frame_gives_every_register),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(every_number_is_safe_to_step_by),
         cmocka_unit_test(what_fits_no_kind_goes_to_the_side),
         cmocka_unit_test(each_cpu_is_known_by_its_number),
     };

@@ -41,4 +41,24 @@ static inline struct cairn_cfi_rule test_cfa(unsigned reg, int64_t value)
     return (struct cairn_cfi_rule){.where = CAIRN_CFI_IN_REG, .reg = (uint8_t)reg, .value = value};
 }
 
+/* Whatever a rule's number is: no crash, sp does not fall, and what is not OK leaves the registers
+ * alone. */
+static inline void test_every_number_is_safe(const struct cairn_unwind_arch *arch,
+                                             const struct cairn_unwind_regs *from)
+{
+    struct test_stack t;
+    const struct cairn_memory memory = {test_stack_read, &t};
+    memset(&t, 0x5a, sizeof t);
+    for (uint64_t rule = 0; rule < UINT64_C(1) << 31; rule += 4099) {
+        struct cairn_unwind_regs regs = *from;
+        bool is_leaf = rule & 1;
+        enum cairn_arch_step step =
+            cairn_unwind_step(arch, (uint32_t)rule, is_leaf, &memory, false, &regs);
+        if (step != CAIRN_STEP_OK)
+            assert_memory_equal(&regs, from, sizeof regs);
+        else if (cairn_rule_kind((uint32_t)rule) != CAIRN_RULE_SIGNAL)
+            assert_true(regs.regs[arch->sp] >= from->regs[arch->sp] + !is_leaf);
+    }
+}
+
 #endif /* CAIRN_TESTS_UNWIND_STACK_H */
