@@ -198,7 +198,7 @@ bench_tables() {
 bench_cursor() {
     speed=$(dirname "$cairn")/bench/unwind/cursor_speed
     echo "## stacks of another process"
-    /usr/bin/python3 -c 'import sys, time
+    /usr/bin/python3 -c 'import time
 def f(n):
     if n == 0:
         print("deep", flush=True)
@@ -218,6 +218,7 @@ bench_unwind() {
         return
     fi
     "$here/unwind/local.sh" "$(dirname "$cairn")/libcairn-unwind.a" "$work"
+    "$here/unwind/misses.sh" "$(dirname "$cairn")/libcairn.a" "$work"
 }
 
 [ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables cursor unwind

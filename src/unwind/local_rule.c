@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 #include "rt/pages.h"
 #include "rt/self.h"
@@ -46,36 +47,81 @@ static bool fetch_u32(const struct source *source, uintptr_t va, uint32_t *ret_v
     return fetch(source, va, ret_value, sizeof(*ret_value));
 }
 
-/* The segment that `frames` lies in, by the program headers behind the ELF header at the start of
- * the module; without those there, by way of the kernel. */
-static struct source source_of(const struct cairn_local_module *module, bool in_place)
+/* Program headers, at va [from, to), of what was loaded at `base`. */
+struct headers {
+    struct source source;
+    uintptr_t base;
+};
+
+static bool next_header(const struct headers *h, uintptr_t *at, ElfW(Phdr) * ret_segment)
 {
-    struct source by_kernel = {0, 0}, start = {module->from, module->to};
+    uintptr_t here = *at;
+    *at += sizeof(*ret_segment);
+    return here < h->source.to && fetch(&h->source, here, ret_segment, sizeof(*ret_segment));
+}
+
+/* Those behind the ELF header at the start of the module. */
+static bool headers_of(const struct cairn_local_module *module, struct headers *ret)
+{
     ElfW(Ehdr) head;
-    ElfW(Phdr) segment;
-    if (!in_place || module->to - module->from < sizeof(head))
-        return by_kernel;
+    ElfW(Phdr) segment = {.p_type = PT_NULL};
+    if (module->to - module->from < SMALLEST_PAGE)
+        return false;
     memcpy(&head, (const void *)module->from, sizeof(head));
     size_t bytes = (size_t)head.e_phnum * sizeof(segment);
     if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(segment) ||
         bytes > HEADERS_BYTES || head.e_phoff > SMALLEST_PAGE - bytes)
-        return by_kernel;
-    bool has_base = false;
-    uintptr_t base = 0, at = module->from + head.e_phoff, end = at + bytes;
-    for (; at < end && fetch(&start, at, &segment, sizeof(segment)); at += sizeof(segment)) {
-        if (segment.p_type != PT_LOAD)
+        return false;
+    uintptr_t at = module->from + head.e_phoff;
+    ret->source = (struct source){at, at + bytes};
+    while (segment.p_type != PT_LOAD)
+        if (!next_header(ret, &at, &segment))
+            return false;
+    ret->base = module->from - segment.p_vaddr;
+    return segment.p_offset == 0; /* the first one holds the header */
+}
+
+/* Those of the program, of which glibc may say that it begins with its text (2.36, where the kernel
+ * loaded it and its segments do not follow each other closely). They always stay. */
+static bool headers_of_program(struct headers *ret)
+{
+    ElfW(Phdr) segment = {.p_type = PT_NULL};
+    uintptr_t start = getauxval(AT_PHDR), at = start;
+    if (!start || getauxval(AT_PHENT) != sizeof(segment))
+        return false;
+    ret->source = (struct source){start, start + getauxval(AT_PHNUM) * sizeof(segment)};
+    while (segment.p_type != PT_PHDR)
+        if (!next_header(ret, &at, &segment))
+            return false;
+    ret->base = start - segment.p_vaddr;
+    return true;
+}
+
+/* The readable segment that `va` lies in. */
+static bool find_segment(const struct headers *h, uintptr_t va, struct source *ret_source)
+{
+    ElfW(Phdr) segment;
+    for (uintptr_t at = h->source.from; next_header(h, &at, &segment);) {
+        uintptr_t from = h->base + segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_R) || va < from ||
+            va - from >= segment.p_filesz)
             continue;
-        if (!has_base && segment.p_offset != 0) /* the first one holds the header */
-            return by_kernel;
-        if (!has_base)
-            base = module->from - segment.p_vaddr;
-        has_base = true;
-        uintptr_t from = base + segment.p_vaddr;
-        if (segment.p_flags & PF_R && module->frames >= from &&
-            module->frames - from < segment.p_filesz)
-            return (struct source){from, from + segment.p_filesz};
+        *ret_source = (struct source){from, from + segment.p_filesz};
+        return true;
     }
-    return by_kernel;
+    return false;
+}
+
+/* The segment that `frames` lies in; by way of the kernel where no headers tell. */
+static struct source source_of(const struct cairn_local_module *module, bool in_place)
+{
+    struct source source = {0, 0};
+    struct headers headers;
+    if (in_place && headers_of(module, &headers) && find_segment(&headers, module->frames, &source))
+        return source;
+    if (in_place && headers_of_program(&headers))
+        (void)find_segment(&headers, module->frames, &source);
+    return source;
 }
 
 /* The va of the FDE that may cover `va`: that of the last function which begins at or before it. */
