@@ -22,7 +22,7 @@
 #include "unwind/sigframe.h"
 
 enum {
-    NEAR_BYTES = 1 << 20, /* above what is known: the same stack, page by page */
+    NEAR_BYTES = 1 << 15, /* above what is known: page by page; beyond: that page alone */
     CODE_BYTES = 16,      /* that tell a signal trampoline */
     THREAD_BYTES = 4096,  /* from a thread's first frame to its thread pointer, at most */
     ENTRY_BYTES = 128,    /* of a program's first instructions, up to behind their call */

@@ -39,7 +39,7 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_stack_reach(struct cairn_local_stack 
                                                        uintptr_t end)
 {
     while (stack->high < end) {
-        if (end - stack->high > (uintptr_t)CAIRN_LOCAL_REACH_PAGES * CAIRN_LOCAL_PAGE ||
+        if (end - stack->low > (uintptr_t)CAIRN_LOCAL_REACH_PAGES * CAIRN_LOCAL_PAGE ||
             stack->high > UINTPTR_MAX - CAIRN_LOCAL_PAGE || !cairn_self_readable(stack->high))
             return false;
         stack->high += CAIRN_LOCAL_PAGE;

@@ -13,7 +13,9 @@
 
 enum {
     CAIRN_LOCAL_PAGE = 4096,         /* the smallest there is: what is asked for at once */
-    CAIRN_LOCAL_REACH_PAGES = 16384, /* 64 MiB: a frame that is larger is none */
+    CAIRN_LOCAL_REACH_PAGES = 16384, /* 64 MiB, of all frames: each page costs a system call, and
+                                        a stack that lies may lead from one end of memory to the
+                                        other */
     CAIRN_LOCAL_GROW_PAGES = 256 /* 1 MiB: that the stack grows between two captures, at most, to
                                     be known for the same one without a new beginning */
 };

@@ -308,6 +308,114 @@ static void lies_are_not_remembered(void **state)
         assert_true(before[i] == after[i]);
 }
 
+/*
+ * A function whose caller's frame is where its frame pointer says, and behind whose call each of a
+ * chain of records leads: {frame pointer, return address}. It calls run(its own record).
+ */
+extern const char far_return[] __attribute__((visibility("hidden")));
+void far_call(void (*run)(uintptr_t *record)) __attribute__((visibility("hidden")));
+#if defined(__x86_64__)
+__asm__(".text\n.type far_call, @function\nfar_call:\n.cfi_startproc\n"
+        "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_offset %rbp, -16\n"
+        "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\nmov %rdi, %rax\nmov %rsp, %rdi\ncall *%rax\n"
+        "far_return:\npop %rbp\n.cfi_def_cfa %rsp, 8\n.cfi_restore %rbp\nret\n"
+        ".cfi_endproc\n.size far_call, . - far_call\n");
+#elif defined(__aarch64__)
+__asm__(".text\n.type far_call, %function\nfar_call:\n.cfi_startproc\n"
+        "stp x29, x30, [sp, #-16]!\n.cfi_adjust_cfa_offset 16\n.cfi_offset x29, -16\n"
+        ".cfi_offset x30, -8\nmov x29, sp\n.cfi_def_cfa_register x29\nmov x1, x0\nmov x0, sp\n"
+        "blr x1\nfar_return:\nldp x29, x30, [sp], #16\n.cfi_def_cfa sp, 0\n.cfi_restore x29\n"
+        ".cfi_restore x30\nret\n.cfi_endproc\n.size far_call, . - far_call\n");
+#else
+__asm__(".text\n.arm\n.type far_call, %function\nfar_call:\n.fnstart\n"
+        ".save {r11, lr}\npush {r11, lr}\n.setfp r11, sp\nmov r11, sp\nmov r1, r0\nmov r0, sp\n"
+        "blx r1\nfar_return:\npop {r11, pc}\n.fnend\n.size far_call, . - far_call\n");
+#endif
+
+enum { FAR_STACK = 256 << 10 };
+
+static struct {
+    char *low; /* a thread's stack, and above it the records */
+    size_t stride;
+    uint64_t ms;
+    size_t n;
+    int end;
+} far;
+
+static uintptr_t *far_record(size_t k)
+{
+    return (uintptr_t *)(void *)(far.low + FAR_STACK + k * far.stride);
+}
+
+static void capture_far(uintptr_t *record)
+{
+    static uintptr_t ips[CAIRN_MAX_FRAMES];
+    struct cairn_unwind_info info = {.size = sizeof info};
+    const uintptr_t kept[2] = {record[0], record[1]};
+    *(volatile uintptr_t *)&record[0] = (uintptr_t)far_record(0);
+    *(volatile uintptr_t *)&record[1] = (uintptr_t)far_return;
+    for (int i = 0; i < 2; i++) { /* the second one with what the first one knows */
+        const uint64_t start = now_ms();
+        far.n = cairn_unwind_here(ips, CAIRN_MAX_FRAMES, &info);
+        const uint64_t ms = now_ms() - start;
+        far.ms = ms > far.ms ? ms : far.ms;
+    }
+    far.end = info.end;
+    *(volatile uintptr_t *)&record[0] = kept[0];
+    *(volatile uintptr_t *)&record[1] = kept[1];
+}
+
+static void *lie_far(void *unused)
+{
+    far_call(capture_far);
+    return unused;
+}
+
+static void walk_far(size_t stride)
+{
+    const size_t n = CAIRN_MAX_FRAMES + 1, bytes = FAR_STACK + n * stride;
+    pthread_t thread;
+    pthread_attr_t attr;
+    far.low = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (far.low == MAP_FAILED) {
+        print_message("skipped: no room for frames of %zu bytes\n", stride);
+        return;
+    }
+    far.stride = stride;
+    far.ms = 0;
+    for (size_t k = 0; k < n; k++) {
+        far_record(k)[0] = (uintptr_t)far_record(k + 1);
+        far_record(k)[1] = (uintptr_t)far_return;
+    }
+    pthread_attr_init(&attr);
+    pthread_attr_setstack(&attr, far.low, FAR_STACK);
+    assert_int_equal(pthread_create(&thread, &attr, lie_far, NULL), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    int end;
+    size_t by_context = walk((uintptr_t)far_return, (uintptr_t)far_record(0) - 64,
+                             (uintptr_t)far_record(0), 0, &end);
+    print_message("frames of %9zu bytes: %zu in %u ms, by context %zu\n", stride, far.n,
+                  (unsigned)far.ms, by_context);
+    assert_true(far.ms < SLOWEST_MS);
+    assert_true(far.n == CAIRN_MAX_FRAMES || far.end != CAIRN_END_MAX_FRAMES);
+    munmap(far.low, bytes);
+}
+
+/* All memory between the frames can be read, and none of it need be. */
+static void frames_that_are_far_apart_cost_no_more_time(void **state)
+{
+    (void)state;
+    walk_far(4096);
+    walk_far(255 << 10);
+    if (sizeof(void *) == 8) {
+        walk_far(1000 << 10);
+        walk_far(10 << 20);
+        walk_far(60 << 20);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_stack_pointer_at_every_edge_ends_the_walk),
         cmocka_unit_test(a_stack_without_end_stops_at_the_limit),
         cmocka_unit_test(a_walk_over_words_that_change_meanwhile_ends),
+        cmocka_unit_test(frames_that_are_far_apart_cost_no_more_time),
         cmocka_unit_test(lies_are_not_remembered),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
