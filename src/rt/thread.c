@@ -42,7 +42,7 @@ static _Atomic(uintptr_t) *table_of(struct cairn_thread_blocks *blocks)
 /* The count in the upper half makes sure that who found the owner dead, and slept, takes it from
  * nobody who came in between. */
 CAIRN_THREAD_BLOCK_ACCESS static bool take(struct cairn_thread_head *head, uint32_t self,
-                                           size_t bytes)
+                                           const struct cairn_thread_blocks *blocks)
 {
     uint64_t owner = atomic_load(&head->owner);
     uint64_t mine = ((owner >> 32) + 1) << 32 | self;
@@ -52,10 +52,10 @@ CAIRN_THREAD_BLOCK_ACCESS static bool take(struct cairn_thread_head *head, uint3
     /* Its first page holds the owner, and must not be nobody's for a moment. */
     size_t first = cairn_pages_size();
     volatile uint64_t *word = (volatile uint64_t *)(void *)head;
-    for (size_t i = sizeof(*head) / sizeof(*word); i < first / sizeof(*word); i++)
+    for (size_t i = (sizeof(*head) + blocks->kept) / sizeof(*word); i < first / sizeof(*word); i++)
         word[i] = 0;
-    if (bytes > first)
-        cairn_pages_drop((char *)head + first, bytes - first);
+    if (blocks->bytes > first)
+        cairn_pages_drop((char *)head + first, blocks->bytes - first);
     return true;
 }
 
@@ -69,7 +69,7 @@ static void *take_dead(struct cairn_thread_blocks *blocks, _Atomic(uintptr_t) *t
     for (uint32_t i = 0; i < looks; i++) {
         struct cairn_thread_head *head =
             (struct cairn_thread_head *)atomic_load(&table[(hand + i) % n]);
-        if (head && take(head, self, blocks->bytes))
+        if (head && take(head, self, blocks))
             return head;
     }
     return NULL;

@@ -18,9 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A kind of blocks; all zero but `bytes` at first. */
+/* A kind of blocks; all zero but `bytes` and `kept` at first. */
 struct cairn_thread_blocks {
     size_t bytes; /* of a block, its head included: whole pages of 64 KiB at most */
+    size_t kept;  /* bytes behind the head that the next owner gets as they were; some hundred */
     _Atomic(_Atomic(uintptr_t) *) table; /* their addresses */
     _Atomic(uint32_t) n;                 /* used places of the table */
     _Atomic(uint32_t) hand;              /* where the next one begins to look for dead owners */
@@ -38,9 +39,9 @@ struct cairn_thread_head {
 
 enum { CAIRN_THREAD_MAX = 1 << 19 /* blocks */ };
 
-/* A block for the calling thread, zero behind its head. NULL: no memory, or more threads than
- * CAIRN_THREAD_MAX. The caller keeps it in a thread-local pointer, and asks again once `owner`
- * reads 0. About a microsecond, no lock. */
+/* A block for the calling thread, zero behind its head, but for what is kept. NULL: no memory, or
+ * more threads than CAIRN_THREAD_MAX. The caller keeps it in a thread-local pointer, and asks again
+ * once `owner` reads 0. About a microsecond, no lock. */
 void *cairn_thread_claim(struct cairn_thread_blocks *blocks);
 
 /* Blocks that there are, dead owners' included. */

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "heap/count.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "heap/epoch.h"
+
+static uint32_t load32(_Atomic(uint32_t) *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static uint64_t load64(_Atomic(uint64_t) *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void add64(_Atomic(uint64_t) *word, uint64_t n)
+{
+    if (n)
+        atomic_fetch_add_explicit(word, n, memory_order_relaxed);
+}
+
+/* The stack's own counts are as they were at the mark: nothing was handed in since. */
+static void copy_to_peak(struct cairn_heap_stack *stack, uint32_t peak)
+{
+    int64_t blocks = (int64_t)(load64(&stack->n_allocs) - load64(&stack->n_frees));
+    int64_t bytes = (int64_t)(load64(&stack->alloc_bytes) - load64(&stack->free_bytes));
+    atomic_store_explicit(&stack->peak_blocks, blocks, memory_order_relaxed);
+    atomic_store_explicit(&stack->peak_bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&stack->peak, peak, memory_order_release);
+}
+
+/* A stack's number out of an entry or a delta, which may have been scribbled over. */
+static struct cairn_heap_stack *stack_at(struct cairn_heap *heap, uint32_t stack)
+{
+    return cairn_heap_stacks_at(&heap->stacks, stack < load32(&heap->state.header->n_stacks) &&
+                                                       stack / CAIRN_HEAP_STACKS_A_CHUNK <
+                                                           heap->stacks.n_stack_chunks
+                                                   ? stack
+                                                   : 0);
+}
+
+/* What happened to a stack's blocks while the high-water mark was `peak`. */
+struct change {
+    uint32_t stack, peak;
+    uint64_t allocs, frees; /* bytes << 32 | how many */
+    uint32_t n_temporary;
+};
+
+static void add_to_peak(struct cairn_heap_stack *stack, const struct change *change)
+{
+    int64_t blocks = (int64_t)(uint32_t)change->allocs - (uint32_t)change->frees;
+    int64_t bytes = (int64_t)(change->allocs >> 32) - (int64_t)(change->frees >> 32);
+    atomic_fetch_add_explicit(&stack->peak_blocks, blocks, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stack->peak_bytes, bytes, memory_order_relaxed);
+}
+
+/* By atomic additions, for a signal handler may count directly meanwhile. */
+static void add_change(struct cairn_heap *heap, const struct change *change)
+{
+    struct cairn_heap_stack *stack = stack_at(heap, change->stack);
+    struct cairn_lock *stripe = &heap->stripes[change->stack % CAIRN_HEAP_STRIPES];
+    cairn_lock_take(stripe);
+    uint32_t peak = load32(&heap->state.header->peak);
+    if (load32(&stack->peak) != peak)
+        copy_to_peak(stack, peak);
+    if (change->peak != peak)
+        add_to_peak(stack, change);
+    add64(&stack->n_allocs, (uint32_t)change->allocs);
+    add64(&stack->alloc_bytes, change->allocs >> 32);
+    add64(&stack->n_frees, (uint32_t)change->frees);
+    add64(&stack->free_bytes, change->frees >> 32);
+    if (change->n_temporary)
+        atomic_fetch_add_explicit(&stack->n_temporary, change->n_temporary, memory_order_relaxed);
+    cairn_lock_give(stripe);
+}
+
+void cairn_heap_count_hand_in(struct cairn_heap *heap, struct cairn_heap_delta *delta)
+{
+    uint64_t key = load64(&delta->key);
+    struct change change = {(uint32_t)key, (uint32_t)(key >> 32), load64(&delta->allocs),
+                            load64(&delta->frees), load32(&delta->n_temporary)};
+    if (!(change.allocs | change.frees))
+        return;
+    add_change(heap, &change);
+    atomic_store_explicit(&delta->allocs, 0, memory_order_relaxed);
+    atomic_store_explicit(&delta->frees, 0, memory_order_relaxed);
+    atomic_store_explicit(&delta->n_temporary, 0, memory_order_relaxed);
+}
+
+/* Its bytes are not in a delta's half word. */
+void cairn_heap_count_large(struct cairn_heap *heap, uint32_t number, uint64_t bytes, bool is_free)
+{
+    struct cairn_heap_stack *stack = stack_at(heap, number);
+    struct cairn_lock *stripe = &heap->stripes[number % CAIRN_HEAP_STRIPES];
+    cairn_lock_take(stripe);
+    uint32_t peak = load32(&heap->state.header->peak);
+    if (load32(&stack->peak) != peak)
+        copy_to_peak(stack, peak);
+    cairn_heap_count_directly(heap, number, bytes, is_free);
+    cairn_lock_give(stripe);
+}
+
+void cairn_heap_count_directly(struct cairn_heap *heap, uint32_t number, uint64_t bytes,
+                               bool is_free)
+{
+    struct cairn_heap_stack *stack = stack_at(heap, number);
+    add64(is_free ? &stack->n_frees : &stack->n_allocs, 1);
+    add64(is_free ? &stack->free_bytes : &stack->alloc_bytes, bytes);
+    atomic_fetch_add_explicit(&heap->state.header->live_bytes,
+                              is_free ? -(int64_t)bytes : (int64_t)bytes, memory_order_relaxed);
+}
+
+void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t number, uint64_t bytes)
+{
+    struct cairn_heap_stack *stack = stack_at(heap, number);
+    atomic_fetch_sub_explicit(&stack->n_frees, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&stack->free_bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&heap->state.header->live_bytes, (int64_t)bytes,
+                              memory_order_relaxed);
+}
+
+static uint32_t chunks_of(uint32_t n_deltas)
+{
+    size_t bytes =
+        sizeof(struct cairn_heap_thread) + (size_t)n_deltas * sizeof(struct cairn_heap_delta);
+    return (uint32_t)((bytes + CAIRN_HEAP_CHUNK - 1) >> CAIRN_HEAP_CHUNK_BITS);
+}
+
+static struct cairn_heap_thread *new_deltas(struct cairn_heap *heap, uint32_t n)
+{
+    uint64_t number = atomic_fetch_add(&heap->state.header->n_threads, 1);
+    struct cairn_heap_thread *shared =
+        cairn_heap_state_take(&heap->state, CAIRN_HEAP_DELTAS, chunks_of(n), 0, number);
+    if (shared)
+        shared->n_deltas = n;
+    return shared;
+}
+
+CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
+                                                      struct cairn_heap_own *own)
+{
+    if (!own->shared) {
+        own->shared = new_deltas(heap, CAIRN_HEAP_FIRST_DELTAS);
+        own->mask = CAIRN_HEAP_FIRST_DELTAS - 1;
+    }
+    own->live_step = CAIRN_HEAP_LEAST_STEP;
+    if (own->shared)
+        atomic_store(&own->shared->tid, (uint32_t)syscall(SYS_gettid));
+    return own->shared != NULL;
+}
+
+/* All are handed in first: so nobody sees one twice. */
+CAIRN_THREAD_BLOCK_ACCESS static void grow(struct cairn_heap *heap, struct cairn_heap_own *own)
+{
+    uint32_t n = (own->mask + 1) * 2;
+    struct cairn_heap_thread *old = own->shared, *larger = new_deltas(heap, n);
+    own->n_conflicts = 0;
+    if (!larger)
+        return;
+    for (uint32_t i = 0; i <= own->mask; i++)
+        cairn_heap_count_hand_in(heap, &old->deltas[i]);
+    atomic_store(&larger->tid, load32(&old->tid));
+    atomic_store(&larger->live_bytes, atomic_exchange(&old->live_bytes, 0));
+    own->shared = larger;
+    own->mask = n - 1;
+    cairn_heap_state_give(&heap->state, old, chunks_of(n / 2));
+}
+
+CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_delta *
+cairn_heap_count_switch(struct cairn_heap *heap, struct cairn_heap_own *own, uint64_t key)
+{
+    struct cairn_heap_delta *delta = &own->shared->deltas[(uint32_t)key & own->mask];
+    uint64_t was = load64(&delta->key);
+    if ((uint32_t)was != (uint32_t)key && (uint32_t)was != 0 &&
+        ++own->n_conflicts > own->mask / 2 && own->mask + 1 < CAIRN_HEAP_MOST_DELTAS) {
+        grow(heap, own);
+        delta = &own->shared->deltas[(uint32_t)key & own->mask];
+    }
+    cairn_heap_count_hand_in(heap, delta);
+    atomic_store_explicit(&delta->key, key, memory_order_relaxed);
+    return delta;
+}
+
+static int64_t step_of(int64_t peak_bytes)
+{
+    int64_t step = peak_bytes >> CAIRN_HEAP_STEP_BITS;
+    return step > CAIRN_HEAP_LEAST_STEP ? step : CAIRN_HEAP_LEAST_STEP;
+}
+
+/* Who raises the bytes first makes the mark. */
+static void raise_peak(struct cairn_heap_header *header, int64_t live)
+{
+    int64_t peak = atomic_load_explicit(&header->peak_bytes, memory_order_relaxed);
+    while (live >= peak + step_of(peak))
+        if (atomic_compare_exchange_weak(&header->peak_bytes, &peak, live)) {
+            atomic_fetch_add(&header->peak, 1);
+            atomic_store_explicit(&header->peak_ns, cairn_heap_epoch_now_ns(),
+                                  memory_order_relaxed);
+            return;
+        }
+}
+
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_hand_in_live(struct cairn_heap *heap,
+                                                             struct cairn_heap_own *own)
+{
+    struct cairn_heap_header *header = heap->state.header;
+    int64_t more = atomic_exchange_explicit(&own->shared->live_bytes, 0, memory_order_relaxed);
+    int64_t live =
+        atomic_fetch_add_explicit(&header->live_bytes, more, memory_order_relaxed) + more;
+    raise_peak(header, live);
+    own->live_step = step_of(atomic_load_explicit(&header->peak_bytes, memory_order_relaxed)) / 2;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Count: what happened to the blocks of a stack. Threads count for themselves, in their deltas, and
+ * hand in what they have of a stack when another one needs the place, or when since then there has
+ * been a new high-water mark: so the composition at the mark is known without looking at every
+ * stack when there is one (copy-on-write, rt/heap_state.h). Live bytes are handed in by steps: the
+ * mark is exact to CAIRN_HEAP_LEAST_STEP or 1/128 of it, and half of that for each thread beside.
+ */
+#ifndef CAIRN_HEAP_COUNT_H
+#define CAIRN_HEAP_COUNT_H
+
+#include "heap/heap.h"
+
+enum {
+    CAIRN_HEAP_LEAST_STEP = 4096,
+    CAIRN_HEAP_STEP_BITS = 7, /* a step is so much of the high-water mark */
+    CAIRN_HEAP_FIRST_DELTAS = 1024,
+    CAIRN_HEAP_MOST_DELTAS = 1 << 16
+};
+#define CAIRN_HEAP_DELTA_FULL UINT64_C(0x8000000080000000)
+
+/* Deltas for a thread that has none. False: no room; then it counts without. */
+bool cairn_heap_count_begin(struct cairn_heap *heap, struct cairn_heap_own *own);
+
+/* Hands in what is at the place of `key` (peak << 32 | stack), and makes it that of `key`. */
+struct cairn_heap_delta *cairn_heap_count_switch(struct cairn_heap *heap,
+                                                 struct cairn_heap_own *own, uint64_t key);
+void cairn_heap_count_hand_in(struct cairn_heap *heap, struct cairn_heap_delta *delta);
+/* The thread's live bytes into the header's, and perhaps a new high-water mark. */
+void cairn_heap_count_hand_in_live(struct cairn_heap *heap, struct cairn_heap_own *own);
+
+/* A large block's birth or death, which no delta has room for. */
+void cairn_heap_count_large(struct cairn_heap *heap, uint32_t stack, uint64_t bytes, bool is_free);
+
+/* Without deltas or a lock: in a signal handler, and of a thread for which there is no room. The
+ * composition at the high-water mark may be wrong by as much. */
+void cairn_heap_count_directly(struct cairn_heap *heap, uint32_t stack, uint64_t bytes,
+                               bool is_free);
+/* A block that was counted as freed was not. */
+void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t stack, uint64_t bytes);
+
+static inline uint64_t cairn_heap_count_one(uint64_t bytes)
+{
+    return bytes << 32 | 1;
+}
+
+/* The thread's place for `stack`. */
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((always_inline)) static inline struct cairn_heap_delta *
+cairn_heap_count_delta(struct cairn_heap *heap, struct cairn_heap_own *own, uint32_t stack)
+{
+    uint64_t peak = atomic_load_explicit(&heap->state.header->peak, memory_order_relaxed);
+    uint64_t key = peak << 32 | stack;
+    struct cairn_heap_delta *delta = &own->shared->deltas[stack & own->mask];
+    if (__builtin_expect(atomic_load_explicit(&delta->key, memory_order_relaxed) != key, 0))
+        delta = cairn_heap_count_switch(heap, own, key);
+    return delta;
+}
+
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((always_inline)) static inline void
+cairn_heap_count_add(struct cairn_heap *heap, struct cairn_heap_delta *delta,
+                     _Atomic(uint64_t) *counts, uint32_t bytes)
+{
+    uint64_t sum = atomic_load_explicit(counts, memory_order_relaxed) + cairn_heap_count_one(bytes);
+    atomic_store_explicit(counts, sum, memory_order_relaxed);
+    if (__builtin_expect((sum & CAIRN_HEAP_DELTA_FULL) != 0, 0))
+        cairn_heap_count_hand_in(heap, delta);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((always_inline)) static inline void
+cairn_heap_count_live(struct cairn_heap *heap, struct cairn_heap_own *own, int64_t bytes)
+{
+    int64_t live = atomic_load_explicit(&own->shared->live_bytes, memory_order_relaxed) + bytes;
+    atomic_store_explicit(&own->shared->live_bytes, live, memory_order_relaxed);
+    if (__builtin_expect((uint64_t)(live + own->live_step) > (uint64_t)own->live_step * 2, 0))
+        cairn_heap_count_hand_in_live(heap, own);
+}
+
+#endif /* CAIRN_HEAP_COUNT_H */

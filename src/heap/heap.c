@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "heap/heap.h"
+
+#include <string.h>
+
+#include "heap/epoch.h"
+#include "rt/pages.h"
+#include "rt/sys.h"
+#include "unwind/local_cpu.h"
+
+/* Of whole pages, whatever their size, for it is wiped by itself. */
+__attribute__((aligned(CAIRN_HEAP_LARGEST_PAGE))) struct cairn_heap_root cairn_heap_root;
+_Static_assert(sizeof(struct cairn_heap_root) == CAIRN_HEAP_LARGEST_PAGE, "whole pages");
+
+static void describe(struct cairn_heap *heap)
+{
+    const struct cairn_heap_settings *settings = &heap->settings;
+    struct cairn_heap_header *header = heap->state.header;
+    header->machine = cairn_local_arch->machine;
+    header->granule_bits = (uint8_t)settings->granule_bits;
+    header->parent = settings->parent;
+    header->sample_bytes = settings->sample_bytes;
+    header->depth = settings->depth;
+    long n = cairn_sys_read_file("/proc/self/cmdline", header->command, sizeof(header->command));
+    if (n < 0)
+        header->command[0] = 0;
+    unsigned flags = CAIRN_HEAP_LIVE | (settings->no_stacks ? 0 : CAIRN_HEAP_STACKS_ON) |
+                     (settings->mappings ? CAIRN_HEAP_MAPPINGS : 0);
+    atomic_fetch_or(&header->flags, flags);
+    /* Last, for a file without it is none. */
+    atomic_thread_fence(memory_order_release);
+    memcpy(header->magic, CAIRN_HEAP_MAGIC, sizeof(header->magic));
+}
+
+struct cairn_heap *cairn_heap_new(const struct cairn_heap_settings *settings)
+{
+    struct cairn_heap *heap = cairn_pages_map(sizeof(*heap));
+    if (!heap)
+        return NULL;
+    memcpy(&heap->settings, settings, sizeof(*settings));
+    heap->shadow.granule_bits = settings->granule_bits;
+    if (!cairn_heap_state_make(&heap->state, settings->dir, settings->max_bytes)) {
+        cairn_pages_unmap(heap, sizeof(*heap));
+        return NULL;
+    }
+    if (!cairn_heap_epoch_init(heap) || !cairn_heap_stacks_init(&heap->stacks, &heap->state)) {
+        cairn_heap_state_remove(&heap->state);
+        cairn_heap_leave(heap);
+        return NULL;
+    }
+    describe(heap);
+    return heap;
+}
+
+/* Tables of pages that were made on the way stay, untouched: what a child has of them costs it
+ * addresses alone. */
+void cairn_heap_leave(struct cairn_heap *heap)
+{
+    cairn_heap_state_leave(&heap->state);
+    cairn_pages_unmap(heap, sizeof(*heap));
+}

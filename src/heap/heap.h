@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Heap: all that the tracker has of this process, and where it is found: by a pointer that reads
+ * NULL in a child of fork, however that was made, so that the child makes a state of its own
+ * instead of writing into its parent's.
+ */
+#ifndef CAIRN_HEAP_HEAP_H
+#define CAIRN_HEAP_HEAP_H
+
+#include "heap/large.h"
+#include "heap/own.h"
+#include "heap/shadow.h"
+#include "heap/stacks.h"
+
+enum {
+    CAIRN_HEAP_STRIPES = 64,
+    CAIRN_HEAP_LARGEST_PAGE = 1 << 16,
+    CAIRN_HEAP_EPOCHS_A_CHUNK = CAIRN_HEAP_CHUNK / (int)sizeof(struct cairn_heap_epoch),
+    CAIRN_HEAP_EPOCH_CHUNKS = CAIRN_HEAP_MAX_EPOCHS / CAIRN_HEAP_EPOCHS_A_CHUNK
+};
+
+/* What was asked for. */
+struct cairn_heap_settings {
+    char dir[CAIRN_HEAP_PATH];
+    uint64_t max_bytes, sample_bytes;
+    uint32_t depth;
+    unsigned granule_bits;
+    bool no_stacks, mappings;
+    uint32_t parent; /* whose child this is, by fork; 0 */
+};
+
+struct cairn_heap {
+    struct cairn_heap_settings settings;
+    struct cairn_heap_state state;
+    struct cairn_heap_stacks stacks;
+    struct cairn_heap_modules modules;
+    struct cairn_heap_large_table large;
+    struct cairn_lock stripes[CAIRN_HEAP_STRIPES]; /* of stacks' counts, by their numbers */
+    _Atomic(struct cairn_heap_epoch *) epochs[CAIRN_HEAP_EPOCH_CHUNKS];
+    struct cairn_lock epoch_lock; /* of who makes chunks of epochs */
+    struct cairn_heap_shadow shadow;
+};
+
+/* Makes a state as `settings` ask, on pages of its own. NULL: it cannot be. */
+struct cairn_heap *cairn_heap_new(const struct cairn_heap_settings *settings);
+/* Forgets one, in a child of fork, and gives its pages back. The file stays. */
+void cairn_heap_leave(struct cairn_heap *heap);
+
+/* Where it is found; a page of its own. */
+struct cairn_heap_root {
+    _Atomic(struct cairn_heap *) heap;
+    uint8_t unused[CAIRN_HEAP_LARGEST_PAGE - sizeof(void *)];
+};
+extern struct cairn_heap_root cairn_heap_root __attribute__((visibility("hidden")));
+
+#endif /* CAIRN_HEAP_HEAP_H */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "heap/modules.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "heap/build_id.h"
+#include "rt/pages.h"
+#include "rt/sys.h"
+#include "unwind/unload.h"
+
+enum {
+    FIRST_ROOM = 128,
+    MOST_RECORDS = 1 << 16, /* of a JIT's mappings, which come and go */
+    PAGE_BITS = 12
+};
+
+/* A look at /proc/self/maps. */
+struct look {
+    struct cairn_heap_modules *modules;
+    struct cairn_heap_state *state;
+    uint32_t first_stack;
+    struct cairn_heap_mapping first; /* of the file whose mappings come now: its header is there */
+    bool replaced;
+};
+
+static bool read_number(const char **at, unsigned base, uint64_t *ret)
+{
+    uint64_t value = 0;
+    const char *begin = *at;
+    for (;; (*at)++) {
+        unsigned digit = (unsigned)**at - '0';
+        if (digit > 9)
+            digit = base == 16 && **at >= 'a' && **at <= 'f' ? (unsigned)(**at - 'a') + 10 : base;
+        if (digit >= base)
+            break;
+        value = value * base + digit;
+    }
+    *ret = value;
+    return *at > begin && *at - begin <= 20;
+}
+
+static bool skip(const char **at, char c)
+{
+    if (**at != c)
+        return false;
+    (*at)++;
+    return true;
+}
+
+bool cairn_heap_mapping_read(const char *line, struct cairn_heap_mapping *ret, bool *ret_is_code,
+                             const char **ret_path)
+{
+    const char *at = line;
+    uint64_t major, minor;
+    if (!read_number(&at, 16, &ret->from) || !skip(&at, '-') || !read_number(&at, 16, &ret->to) ||
+        !skip(&at, ' ') || strnlen(at, 5) < 5)
+        return false;
+    *ret_is_code = at[2] == 'x';
+    at += 4;
+    if (!skip(&at, ' ') || !read_number(&at, 16, &ret->off) || !skip(&at, ' ') ||
+        !read_number(&at, 16, &major) || !skip(&at, ':') || !read_number(&at, 16, &minor) ||
+        !skip(&at, ' ') || !read_number(&at, 10, &ret->inode))
+        return false;
+    ret->dev_major = (uint32_t)major;
+    ret->dev_minor = (uint32_t)minor;
+    while (skip(&at, ' '))
+        ;
+    *ret_path = at;
+    return ret->from < ret->to;
+}
+
+static bool is_same_file(const struct cairn_heap_mapping *a, const struct cairn_heap_mapping *b)
+{
+    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/* Would an address of both be named alike? */
+static bool is_same_code(const struct cairn_heap_mapping *a, const struct cairn_heap_mapping *b)
+{
+    return is_same_file(a, b) && (a->inode == 0 || a->from - a->off == b->from - b->off);
+}
+
+/* The first known mapping that ends above `va`. */
+static uint32_t first_above(const struct cairn_heap_modules *modules, uint64_t va)
+{
+    uint32_t low = 0, high = modules->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (modules->known[middle].to > va)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool is_known(struct cairn_heap_modules *modules, uint64_t va)
+{
+    const struct cairn_heap_mapping *last = modules->known + modules->last;
+    if (modules->last < modules->n && va >= last->from && va < last->to)
+        return true;
+    modules->last = first_above(modules, va);
+    return modules->last < modules->n && va >= modules->known[modules->last].from;
+}
+
+static bool have_room(struct cairn_heap_modules *modules)
+{
+    if (modules->n < modules->room)
+        return true;
+    uint32_t room = modules->room ? modules->room * 2 : FIRST_ROOM;
+    struct cairn_heap_mapping *known = cairn_pages_map(room * sizeof(*known));
+    if (!known)
+        return false;
+    if (modules->n > 0)
+        memcpy(known, modules->known, modules->n * sizeof(*known));
+    cairn_pages_unmap(modules->known, modules->room * sizeof(*known));
+    modules->known = known;
+    modules->room = room;
+    return true;
+}
+
+/* Puts it in the place of all that it covers a part of. */
+static void replace(struct look *look, const struct cairn_heap_mapping *mapping)
+{
+    struct cairn_heap_modules *modules = look->modules;
+    if (!have_room(modules))
+        return;
+    uint32_t begin = first_above(modules, mapping->from), end = begin;
+    for (; end < modules->n && modules->known[end].from < mapping->to; end++)
+        look->replaced |=
+            modules->known[end].inode != 0 && !is_same_code(&modules->known[end], mapping);
+    memmove(modules->known + begin + 1, modules->known + end,
+            (modules->n - end) * sizeof(*mapping));
+    modules->known[begin] = *mapping;
+    modules->n = modules->n - (end - begin) + 1;
+}
+
+static void *record_room(struct look *look, uint32_t bytes)
+{
+    struct cairn_heap_modules *modules = look->modules;
+    if (!modules->chunk || CAIRN_HEAP_CHUNK - modules->chunk_used < bytes) {
+        uint8_t *chunk =
+            cairn_heap_state_take(look->state, CAIRN_HEAP_MODULES, 1, 0, modules->n_chunks);
+        if (!chunk)
+            return NULL;
+        modules->chunk = chunk;
+        modules->chunk_used = 0;
+        modules->n_chunks++;
+    }
+    void *room = modules->chunk + modules->chunk_used;
+    modules->chunk_used += bytes;
+    return room;
+}
+
+static void write_record(struct look *look, const struct cairn_heap_mapping *mapping,
+                         const char *path)
+{
+    struct cairn_heap_modules *modules = look->modules;
+    uint8_t id[CAIRN_HEAP_BUILD_ID];
+    size_t n_id = 0, n_path = strlen(path);
+    if (modules->n_records >= MOST_RECORDS)
+        return;
+    if (mapping->off == 0)
+        n_id = cairn_heap_build_id(mapping->from, id);
+    else if (mapping->inode != 0 && is_same_file(&look->first, mapping))
+        n_id = cairn_heap_build_id(look->first.from, id);
+    struct cairn_heap_module *record;
+    uint32_t bytes = (uint32_t)(sizeof(*record) + n_id + n_path + 7) & ~7u;
+    record = record_room(look, bytes);
+    if (!record)
+        return;
+    *record = (struct cairn_heap_module){
+        .first_stack = look->first_stack,
+        .from = mapping->from,
+        .to = mapping->to,
+        .off = mapping->off,
+        .inode = mapping->inode,
+        .dev_major = mapping->dev_major,
+        .dev_minor = mapping->dev_minor,
+        .n_build_id = (uint32_t)n_id,
+        .n_path = (uint32_t)n_path,
+    };
+    memcpy(record + 1, id, n_id);
+    memcpy((uint8_t *)(record + 1) + n_id, path, n_path);
+    atomic_thread_fence(memory_order_release);
+    record->bytes = bytes;
+    modules->n_records++;
+}
+
+static void take_line(struct look *look, const char *line)
+{
+    struct cairn_heap_modules *modules = look->modules;
+    struct cairn_heap_mapping mapping;
+    const char *path;
+    bool is_code;
+    if (!cairn_heap_mapping_read(line, &mapping, &is_code, &path))
+        return;
+    if (mapping.off == 0)
+        look->first = mapping;
+    if (!is_code)
+        return;
+    uint32_t at = first_above(modules, mapping.from);
+    const struct cairn_heap_mapping *known = modules->known + at;
+    if (at < modules->n && known->from <= mapping.from && known->to >= mapping.to &&
+        is_same_code(known, &mapping))
+        return;
+    replace(look, &mapping);
+    write_record(look, &mapping, path);
+}
+
+static void read_maps(struct look *look)
+{
+    struct cairn_heap_modules *modules = look->modules;
+    int fd = cairn_sys_open("/proc/self/maps", O_RDONLY, 0);
+    uint32_t used = 0;
+    long got;
+    if (fd < 0)
+        return;
+    while ((got = cairn_sys_read(fd, modules->buffer, sizeof(modules->buffer))) > 0)
+        for (long i = 0; i < got; i++) {
+            char c = modules->buffer[i];
+            if (c != '\n' && used < CAIRN_HEAP_LINE - 1)
+                modules->line[used++] = c;
+            if (c != '\n')
+                continue;
+            modules->line[used] = 0;
+            take_line(look, modules->line);
+            used = 0;
+        }
+    cairn_sys_close(fd);
+}
+
+void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
+                             uint64_t va, uint32_t first_stack)
+{
+    /* A return address may be the first one behind its module. */
+    va--;
+    if (is_known(modules, va) || va >> PAGE_BITS == modules->unknown)
+        return;
+    struct look look = {.modules = modules, .state = state, .first_stack = first_stack};
+    read_maps(&look);
+    if (!is_known(modules, va))
+        modules->unknown = va >> PAGE_BITS;
+}
+
+bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
+                                uint32_t first_stack)
+{
+    struct look look = {.modules = modules, .state = state, .first_stack = first_stack};
+    uint64_t generation = atomic_load(&cairn_unload_generation);
+    if (generation == modules->generation)
+        return false;
+    modules->generation = generation;
+    modules->unknown = 0;
+    if (modules->n > 0)
+        read_maps(&look);
+    return look.replaced;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Modules: which mappings the addresses of stacks are in, noted while they are there, so that
+ * stacks can be named when they are gone. /proc/self/maps is read when a new stack has an address
+ * in no mapping that is known, and when modules may have been unloaded.
+ */
+#ifndef CAIRN_HEAP_MODULES_H
+#define CAIRN_HEAP_MODULES_H
+
+#include "heap/state.h"
+
+enum { CAIRN_HEAP_LINE = 1024 /* of /proc/self/maps: the rest of a longer one is lost */ };
+
+/* A mapping of code. */
+struct cairn_heap_mapping {
+    uint64_t from, to, off, inode;
+    uint32_t dev_major, dev_minor;
+};
+
+/* All guarded by the lock of stacks. */
+struct cairn_heap_modules {
+    struct cairn_heap_mapping *known; /* sorted by `from`, apart */
+    uint32_t n, room;
+    uint32_t last;      /* the one that was found last */
+    uint32_t n_records; /* written */
+    uint32_t n_chunks;
+    uint8_t *chunk; /* the present one */
+    uint32_t chunk_used;
+    uint64_t generation; /* cairn_unload_generation at the last look */
+    uint64_t unknown;    /* the page of an address that is in no mapping: not looked for again */
+    char buffer[4096];
+    char line[CAIRN_HEAP_LINE];
+};
+
+/* Makes sure that the mapping of an address is noted, if there is one. `first_stack` is the number
+ * that the next stack gets. */
+void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
+                             uint64_t va, uint32_t first_stack);
+
+/* Looks anew, since modules may have been unloaded. True: at addresses of one that was known there
+ * is another one now. */
+bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
+                                uint32_t first_stack);
+
+/* One line of /proc/PID/maps. False: it is none. The path is what `line` has from *ret_path on, up
+ * to its end. */
+bool cairn_heap_mapping_read(const char *line, struct cairn_heap_mapping *ret, bool *ret_is_code,
+                             const char **ret_path);
+
+#endif /* CAIRN_HEAP_MODULES_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Own: what a thread keeps for itself between two calls of malloc: its deltas, and what it knows of
+ * the frames of its last capture (unwind/local.h), by their place counted from the outermost.
+ */
+#ifndef CAIRN_HEAP_OWN_H
+#define CAIRN_HEAP_OWN_H
+
+#include "rt/heap_state.h"
+#include "rt/thread.h"
+
+enum { CAIRN_HEAP_FRAMES = 1024 };
+
+struct cairn_heap;
+
+struct cairn_heap_own {
+    struct cairn_thread_head head;
+    /* What the next thread takes over with the block. */
+    struct cairn_heap *heap; /* whose `shared` is */
+    struct cairn_heap_thread *shared;
+    uint32_t mask;        /* of shared->deltas */
+    uint32_t n_conflicts; /* since they last grew */
+
+    /* 1: ready, and nothing is under way in this thread. 0: something is, and this is a signal
+     * handler; or the block is not set up; or a fork wiped it. */
+    uint32_t idle;
+    uint32_t until_tick; /* allocations until the next look at the clock */
+    uint64_t last_va;    /* the last block that was born here, until the next one is; 0: gone */
+    int64_t live_step;   /* shared->live_bytes is handed in beyond this, either way */
+    uint64_t generation; /* cairn_unload_generation that modules were looked at for */
+    int64_t until_sample;
+    uint64_t random;
+    uint64_t hashes[CAIRN_HEAP_FRAMES];
+    uint32_t numbers[CAIRN_HEAP_FRAMES]; /* of the stack up to that frame; 0: not known, or none */
+    uint32_t bases[CAIRN_HEAP_FRAMES];   /* of a stack that is the same up to that frame, in whose
+                                            own record the frame lies; 0: not known */
+};
+
+enum {
+    CAIRN_HEAP_OWN_KEPT = offsetof(struct cairn_heap_own, idle) - sizeof(struct cairn_thread_head)
+};
+
+extern _Thread_local struct cairn_heap_own *cairn_heap_own
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#endif /* CAIRN_HEAP_OWN_H */

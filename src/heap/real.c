@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "heap/real.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "heap/start.h"
+#include "rt/pages.h"
+#include "unwind/loader.h"
+
+enum {
+    GLIBC_GRANULE_BITS = sizeof(void *) == 8 ? 5 : 4, /* its smallest chunk: four words */
+    OTHER_GRANULE_BITS = 3
+};
+
+static void find_all(void);
+
+static void *first_malloc(size_t size)
+{
+    find_all();
+    return cairn_heap_real.malloc(size);
+}
+
+static void first_free(void *block)
+{
+    find_all();
+    cairn_heap_real.free(block);
+}
+
+static void *first_calloc(size_t n, size_t size)
+{
+    find_all();
+    return cairn_heap_real.calloc(n, size);
+}
+
+static void *first_realloc(void *block, size_t size)
+{
+    find_all();
+    return cairn_heap_real.realloc(block, size);
+}
+
+static int first_posix_memalign(void **ret, size_t alignment, size_t size)
+{
+    find_all();
+    return cairn_heap_real.posix_memalign(ret, alignment, size);
+}
+
+static void *first_aligned_alloc(size_t alignment, size_t size)
+{
+    find_all();
+    return cairn_heap_real.aligned_alloc(alignment, size);
+}
+
+static void *first_memalign(size_t alignment, size_t size)
+{
+    find_all();
+    return cairn_heap_real.memalign(alignment, size);
+}
+
+static void *first_valloc(size_t size)
+{
+    find_all();
+    return cairn_heap_real.valloc(size);
+}
+
+static void *first_pvalloc(size_t size)
+{
+    find_all();
+    return cairn_heap_real.pvalloc(size);
+}
+
+struct cairn_heap_real cairn_heap_real = {
+    first_malloc,        first_free,     first_calloc, first_realloc, first_posix_memalign,
+    first_aligned_alloc, first_memalign, first_valloc, first_pvalloc,
+};
+
+/* For what an allocator lacks. */
+static void *by_posix_memalign(size_t alignment, size_t size)
+{
+    void *block = NULL;
+    int code = cairn_heap_real.posix_memalign(
+        &block, alignment < sizeof(void *) ? sizeof(void *) : alignment, size);
+    if (code != 0)
+        errno = code;
+    return code == 0 ? block : NULL;
+}
+
+static void *page_aligned(size_t size)
+{
+    return by_posix_memalign(cairn_pages_size(), size);
+}
+
+static void *whole_pages(size_t size)
+{
+    size_t page = cairn_pages_size();
+    if (size > SIZE_MAX - page) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return by_posix_memalign(page, (size + page - 1) / page * page);
+}
+
+static void *nothing(size_t size)
+{
+    (void)size;
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* Whoever has malloc has free. Two threads that come here at once find the same. */
+#define FIND(name, otherwise)                                                                      \
+    do {                                                                                           \
+        uintptr_t va_ = cairn_loader_next(#name);                                                  \
+        cairn_heap_real.name = va_ ? (__typeof__(cairn_heap_real.name))va_ : (otherwise);          \
+    } while (0)
+
+__attribute__((cold, noinline)) static void find_all(void)
+{
+    FIND(posix_memalign, NULL);
+    FIND(aligned_alloc, by_posix_memalign);
+    FIND(memalign, by_posix_memalign);
+    FIND(valloc, page_aligned);
+    FIND(pvalloc, whole_pages);
+    FIND(realloc, NULL);
+    FIND(calloc, NULL);
+    FIND(free, NULL);
+    uintptr_t of_libc = cairn_loader_libc("malloc");
+    cairn_heap_granule_bits =
+        of_libc && of_libc == cairn_loader_next("malloc") ? GLIBC_GRANULE_BITS : OTHER_GRANULE_BITS;
+    FIND(malloc, nothing);
+}

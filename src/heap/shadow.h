@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Shadow: the live blocks by their addresses. No lock: a block has one owner, who writes its entry
+ * between the real malloc and the real free. Two loads find it.
+ *
+ *     va   63 .. 48 | 47 .. 34 | 33 .. 16 | 15 ......... 0
+ *            none       top       piece     granule
+ *
+ * top[] has a table for 16 GiB each, and that a word for each piece of 64 KiB: where the entry of
+ * the piece's first granule is, in a leaf of the state; its low bits are the granule's. So a region
+ * may have a granule of its own.
+ */
+#ifndef CAIRN_HEAP_SHADOW_H
+#define CAIRN_HEAP_SHADOW_H
+
+#include "heap/state.h"
+
+enum {
+    CAIRN_HEAP_VA_BITS = 48,
+    CAIRN_HEAP_PIECE_BITS = 16,
+    CAIRN_HEAP_TOP_BITS = 14,
+    CAIRN_HEAP_MIDDLE_BITS = CAIRN_HEAP_VA_BITS - CAIRN_HEAP_TOP_BITS - CAIRN_HEAP_PIECE_BITS,
+    CAIRN_HEAP_LEAF_BITS = CAIRN_HEAP_CHUNK_BITS - 3, /* entries of a leaf */
+    CAIRN_HEAP_GRANULE_MASK = 7
+};
+
+struct cairn_heap_shadow {
+    _Atomic(_Atomic(uintptr_t) *) top[1 << CAIRN_HEAP_TOP_BITS];
+    struct cairn_lock lock; /* of who makes tables and leaves */
+    unsigned granule_bits;  /* of leaves made from now on: 3 to 7 */
+};
+
+/* An address without its tag (the CPU ignores the uppermost byte where there are such). */
+static inline uint64_t cairn_heap_va(const void *block)
+{
+    uint64_t va = (uintptr_t)block;
+#ifdef __aarch64__
+    va &= (UINT64_C(1) << 56) - 1;
+#endif
+    return va;
+}
+
+/* Where the entry of `va` is; NULL: there is no leaf for it. */
+static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_shadow *shadow,
+                                                        uint64_t va)
+{
+    uint64_t top = va >> (CAIRN_HEAP_PIECE_BITS + CAIRN_HEAP_MIDDLE_BITS);
+    if (__builtin_expect(top >> CAIRN_HEAP_TOP_BITS, 0))
+        return NULL;
+    _Atomic(uintptr_t) *middle = atomic_load_explicit(&shadow->top[top], memory_order_acquire);
+    if (__builtin_expect(!middle, 0))
+        return NULL;
+    uintptr_t piece = atomic_load_explicit(
+        &middle[(va >> CAIRN_HEAP_PIECE_BITS) & ((1u << CAIRN_HEAP_MIDDLE_BITS) - 1)],
+        memory_order_acquire);
+    if (__builtin_expect(!piece, 0))
+        return NULL;
+    uintptr_t granule =
+        (uintptr_t)(va & ((1u << CAIRN_HEAP_PIECE_BITS) - 1)) >> (piece & CAIRN_HEAP_GRANULE_MASK);
+    return (_Atomic(uint64_t) *)(piece & ~(uintptr_t)CAIRN_HEAP_GRANULE_MASK) + granule;
+}
+
+/* The same; where there is none, one is made. NULL: there is no room, or `va` is too high. */
+_Atomic(uint64_t) *cairn_heap_shadow_make(struct cairn_heap_shadow *shadow,
+                                          struct cairn_heap_state *state, uint64_t va);
+
+#endif /* CAIRN_HEAP_SHADOW_H */

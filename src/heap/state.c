@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "heap/state.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rt/pages.h"
+#include "rt/sys.h"
+
+enum {
+#ifdef SYS_mmap2
+    MAP_CALL = SYS_mmap2,
+#else
+    MAP_CALL = SYS_mmap,
+#endif
+    DONT_DUMP = 16, /* MADV_DONTDUMP, which older headers lack */
+    LEAST_CHUNKS = 16,
+    SHARE_OF_ADDRESSES = 16, /* of RLIMIT_AS: one part of so many */
+    MOST_CHUNKS_32 = 1 << 12 /* 256 MiB, where addresses are few */
+};
+
+static uint32_t chunks_wanted(uint64_t max_bytes)
+{
+    uint64_t most = sizeof(void *) == 4 ? MOST_CHUNKS_32 : CAIRN_HEAP_MAX_CHUNKS;
+    uint64_t limit = cairn_sys_limit(RLIMIT_AS);
+    if (limit != UINT64_MAX && limit / SHARE_OF_ADDRESSES < max_bytes)
+        max_bytes = limit / SHARE_OF_ADDRESSES;
+    uint64_t chunks = max_bytes >> CAIRN_HEAP_CHUNK_BITS;
+    if (chunks > most)
+        chunks = most;
+    return (uint32_t)(chunks < LEAST_CHUNKS ? LEAST_CHUNKS : chunks);
+}
+
+/* As many chunks as wanted or fewer; 0: not even the least. */
+static uint32_t reserve(struct cairn_heap_state *state, uint32_t chunks)
+{
+    int saved = errno;
+    long got = -1;
+    for (; chunks >= LEAST_CHUNKS; chunks /= 2) {
+        got = syscall(MAP_CALL, NULL, (size_t)chunks << CAIRN_HEAP_CHUNK_BITS,
+                      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, state->file.fd, 0L);
+        if (got != -1)
+            break;
+    }
+    if (got != -1) {
+        state->header = (struct cairn_heap_header *)(uintptr_t)got;
+        state->reserved_bytes = (size_t)chunks << CAIRN_HEAP_CHUNK_BITS;
+        syscall(SYS_madvise, got, state->reserved_bytes, DONT_DUMP);
+    }
+    errno = saved;
+    return got == -1 ? 0 : chunks;
+}
+
+void cairn_heap_state_remove(struct cairn_heap_state *state)
+{
+    int saved = errno;
+    syscall(SYS_unlinkat, -100 /* AT_FDCWD */, state->file.path, 0);
+    errno = saved;
+}
+
+static struct cairn_heap_row *row_of(const struct cairn_heap_state *state, uint32_t chunk)
+{
+    if (chunk < CAIRN_HEAP_TABLE_AT)
+        return (struct cairn_heap_row *)(void *)((char *)state->header + CAIRN_HEAP_HEADER_BYTES) +
+               chunk;
+    uint32_t in_table = (chunk - CAIRN_HEAP_TABLE_AT) % CAIRN_HEAP_TABLE_ROWS;
+    return (struct cairn_heap_row *)cairn_heap_state_at(state, chunk - in_table) + in_table;
+}
+
+static void set_row(struct cairn_heap_state *state, uint32_t chunk, enum cairn_heap_chunk_kind kind,
+                    uint32_t n, unsigned granule_bits, uint64_t arg)
+{
+    struct cairn_heap_row *row = row_of(state, chunk);
+    row->n = n;
+    row->granule_bits = (uint16_t)granule_bits;
+    atomic_store_explicit(&row->arg, arg, memory_order_relaxed);
+    atomic_store_explicit(&row->kind, (uint16_t)kind, memory_order_release);
+}
+
+bool cairn_heap_state_make(struct cairn_heap_state *state, const char *dir, uint64_t max_bytes)
+{
+    uint32_t n_before;
+    uint64_t ticks = cairn_heap_file_start_ticks();
+    if (!cairn_heap_file_make(&state->file, dir, ticks, &n_before))
+        return false;
+    uint32_t chunks = cairn_heap_file_grow(&state->file, 0, CAIRN_HEAP_CHUNK)
+                          ? reserve(state, chunks_wanted(max_bytes))
+                          : 0;
+    if (chunks == 0) {
+        cairn_heap_state_remove(state);
+        cairn_sys_close(state->file.fd);
+        return false;
+    }
+    struct cairn_heap_header *header = state->header;
+    header->version = CAIRN_HEAP_VERSION;
+    header->word = sizeof(void *);
+    header->pid = (uint32_t)getpid();
+    header->start_ticks = ticks;
+    header->max_chunks = chunks;
+    atomic_store(&header->n_chunks, 1);
+    set_row(state, 0, CAIRN_HEAP_TABLE, 1, 0, 0);
+    return true;
+}
+
+void cairn_heap_state_leave(struct cairn_heap_state *state)
+{
+    int fd = cairn_heap_file_fd(&state->file);
+    if (fd >= 0)
+        cairn_sys_close(fd);
+    cairn_pages_unmap(state->header, state->reserved_bytes);
+    state->header = NULL;
+}
+
+/* Allocated on the disk, at the end of the file; the table has a row for each. 0: no room. */
+static uint32_t append(struct cairn_heap_state *state, uint32_t n)
+{
+    uint32_t first = atomic_load(&state->header->n_chunks);
+    uint32_t to_table = (CAIRN_HEAP_TABLE_AT - first) % CAIRN_HEAP_TABLE_ROWS;
+    bool needs_table = to_table < n;
+    uint32_t table = first + to_table;
+    uint64_t end = (uint64_t)(needs_table ? table + 1 : first) + n;
+    if (end > state->header->max_chunks)
+        return 0;
+    if (needs_table) {
+        /* A run does not go around a table: the few chunks before it stay holes. */
+        if (!cairn_heap_file_grow(&state->file, (uint64_t)table << CAIRN_HEAP_CHUNK_BITS,
+                                  CAIRN_HEAP_CHUNK))
+            return 0;
+        set_row(state, table, CAIRN_HEAP_TABLE, 1, 0, 0);
+        first = table + 1;
+    }
+    if (!cairn_heap_file_grow(&state->file, (uint64_t)first << CAIRN_HEAP_CHUNK_BITS,
+                              (uint64_t)n << CAIRN_HEAP_CHUNK_BITS))
+        return 0;
+    atomic_store(&state->header->n_chunks, first + n);
+    return first;
+}
+
+static uint32_t take_locked(struct cairn_heap_state *state, uint32_t n)
+{
+    if (n == 1 && state->n_spare > 0)
+        return state->spare[--state->n_spare];
+    if (cairn_heap_state_has(state, CAIRN_HEAP_FULL))
+        return 0;
+    uint32_t first = append(state, n);
+    if (first == 0)
+        atomic_fetch_or(&state->header->flags, CAIRN_HEAP_FULL);
+    return first;
+}
+
+void *cairn_heap_state_take(struct cairn_heap_state *state, enum cairn_heap_chunk_kind kind,
+                            uint32_t n, unsigned granule_bits, uint64_t arg)
+{
+    cairn_lock_take(&state->lock);
+    uint32_t first = take_locked(state, n);
+    if (first != 0) {
+        for (uint32_t i = 1; i < n; i++)
+            set_row(state, first + i, CAIRN_HEAP_REST, 1, 0, 0);
+        set_row(state, first, kind, n, granule_bits, arg);
+    }
+    cairn_lock_give(&state->lock);
+    return first == 0 ? NULL : cairn_heap_state_at(state, first);
+}
+
+void cairn_heap_state_give(struct cairn_heap_state *state, void *chunks, uint32_t n)
+{
+    uint32_t first = cairn_heap_state_chunk(state, chunks);
+    cairn_lock_take(&state->lock);
+    for (uint32_t i = 0; i < n; i++)
+        set_row(state, first + i, CAIRN_HEAP_FREE, 1, 0, 0);
+    memset(chunks, 0, (size_t)n << CAIRN_HEAP_CHUNK_BITS);
+    for (uint32_t i = 0; i < n && state->n_spare < CAIRN_HEAP_SPARE_CHUNKS; i++)
+        state->spare[state->n_spare++] = first + i;
+    cairn_lock_give(&state->lock);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * State: the state file (rt/heap_state.h) as the tracker that writes it has it: one reservation of
+ * addresses, of which what lies behind the file's end is never touched, and chunks handed out of
+ * it. Chunks stay where they are until the process ends.
+ */
+#ifndef CAIRN_HEAP_STATE_H
+#define CAIRN_HEAP_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap/file.h"
+#include "rt/heap_state.h"
+#include "rt/lock.h"
+
+enum { CAIRN_HEAP_SPARE_CHUNKS = 256 };
+
+struct cairn_heap_state {
+    struct cairn_heap_header *header; /* where chunk 0 is mapped */
+    size_t reserved_bytes;
+    struct cairn_heap_file file;
+    struct cairn_lock lock;                  /* guards what follows, and the file's size */
+    uint32_t spare[CAIRN_HEAP_SPARE_CHUNKS]; /* chunks that were given back, allocated still */
+    uint32_t n_spare;
+};
+
+/* Makes the file in `dir` (heap/file.h) and chunk 0. At most `max_bytes`, fewer where RLIMIT_AS
+ * asks for that. False: it cannot be; nothing is left behind. */
+bool cairn_heap_state_make(struct cairn_heap_state *state, const char *dir, uint64_t max_bytes);
+/* Unmaps it and closes the descriptor: in a child of fork, whose parent goes on with it. */
+void cairn_heap_state_leave(struct cairn_heap_state *state);
+
+/* Takes the file's name away. */
+void cairn_heap_state_remove(struct cairn_heap_state *state);
+
+/* `n` chunks in a row, zero; their row says `kind` when they are returned. NULL: there is no room,
+ * and from now on no more is looked for. */
+void *cairn_heap_state_take(struct cairn_heap_state *state, enum cairn_heap_chunk_kind kind,
+                            uint32_t n, unsigned granule_bits, uint64_t arg);
+/* They become zero, and somebody else's. Nobody may be about to touch them. */
+void cairn_heap_state_give(struct cairn_heap_state *state, void *chunks, uint32_t n);
+
+static inline uint32_t cairn_heap_state_chunk(const struct cairn_heap_state *state,
+                                              const void *pointer)
+{
+    return (uint32_t)((size_t)((const char *)pointer - (const char *)state->header) >>
+                      CAIRN_HEAP_CHUNK_BITS);
+}
+
+static inline void *cairn_heap_state_at(const struct cairn_heap_state *state, uint32_t chunk)
+{
+    return (char *)state->header + ((size_t)chunk << CAIRN_HEAP_CHUNK_BITS);
+}
+
+static inline bool cairn_heap_state_has(const struct cairn_heap_state *state, unsigned flag)
+{
+    return atomic_load_explicit(&state->header->flags, memory_order_relaxed) & flag;
+}
+
+/* One block that went wrong in that way. */
+static inline void cairn_heap_state_lose(const struct cairn_heap_state *state,
+                                         enum cairn_heap_loss loss, uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&state->header->loss_blocks[loss], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&state->header->loss_bytes[loss], bytes, memory_order_relaxed);
+}
+
+#endif /* CAIRN_HEAP_STATE_H */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+#include "rt/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* `call` as long as it is interrupted; its result or a negative errno. */
+#define UNTIL_DONE(call)                                                                           \
+    ({                                                                                             \
+        int saved_ = errno;                                                                        \
+        long got_;                                                                                 \
+        do                                                                                         \
+            got_ = (call);                                                                         \
+        while (got_ < 0 && errno == EINTR);                                                        \
+        if (got_ < 0)                                                                              \
+            got_ = -errno;                                                                         \
+        errno = saved_;                                                                            \
+        got_;                                                                                      \
+    })
+
+int cairn_sys_open(const char *path, int flags, unsigned mode)
+{
+    return (int)UNTIL_DONE(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode));
+}
+
+void cairn_sys_close(int fd)
+{
+    int saved = errno;
+    syscall(SYS_close, fd);
+    errno = saved;
+}
+
+int cairn_sys_move(int fd, int at_least)
+{
+    int saved = errno;
+    long moved = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, at_least);
+    if (moved >= 0)
+        syscall(SYS_close, fd);
+    errno = saved;
+    return moved >= 0 ? (int)moved : fd;
+}
+
+long cairn_sys_read(int fd, void *to, size_t size)
+{
+    return UNTIL_DONE(syscall(SYS_read, fd, to, size));
+}
+
+long cairn_sys_read_file(const char *path, char *to, size_t size)
+{
+    int fd = cairn_sys_open(path, O_RDONLY, 0);
+    if (fd < 0)
+        return fd;
+    size_t n = 0;
+    while (n + 1 < size) {
+        long got = cairn_sys_read(fd, to + n, size - 1 - n);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    cairn_sys_close(fd);
+    to[n] = 0;
+    return (long)n;
+}
+
+enum { WORD_BITS = 8 * sizeof(long) };
+
+long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes)
+{
+    if (WORD_BITS == 64)
+        return UNTIL_DONE(syscall(SYS_fallocate, fd, mode, off, bytes));
+    return UNTIL_DONE(syscall(SYS_fallocate, fd, mode, (long)off, (long)(off >> 32), (long)bytes,
+                              (long)(bytes >> 32)));
+}
+
+static long write_at(int fd, const void *from, size_t size, uint64_t off)
+{
+    if (WORD_BITS == 64)
+        return UNTIL_DONE(syscall(SYS_pwrite64, fd, from, size, off));
+    return UNTIL_DONE(syscall(SYS_pwrite64, fd, from, size, 0L, (long)off, (long)(off >> 32)));
+}
+
+long cairn_sys_write_zeros(int fd, uint64_t off, uint64_t bytes)
+{
+    static const char zeros[4096];
+    while (bytes > 0) {
+        long got = write_at(fd, zeros, bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros), off);
+        if (got <= 0)
+            return got < 0 ? got : -ENOSPC;
+        off += (uint64_t)got;
+        bytes -= (uint64_t)got;
+    }
+    return 0;
+}
+
+/* By statx(2), whose layout is that of all CPUs. */
+static int stat_at(int fd, const char *path, int flags, struct cairn_sys_stat *ret)
+{
+    struct statx found;
+    long got = UNTIL_DONE(syscall(SYS_statx, fd, path, flags, STATX_BASIC_STATS, &found));
+    if (got == 0)
+        *ret = (struct cairn_sys_stat){makedev(found.stx_dev_major, found.stx_dev_minor),
+                                       found.stx_ino, found.stx_uid, found.stx_mode};
+    return (int)got;
+}
+
+int cairn_sys_stat_fd(int fd, struct cairn_sys_stat *ret)
+{
+    return stat_at(fd, "", AT_EMPTY_PATH, ret);
+}
+
+int cairn_sys_stat_path(const char *path, struct cairn_sys_stat *ret)
+{
+    return stat_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, ret);
+}
+
+int cairn_sys_mkdir(const char *path, unsigned mode)
+{
+    return (int)UNTIL_DONE(syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+uint32_t cairn_sys_uid(void)
+{
+    return (uint32_t)syscall(SYS_geteuid);
+}
+
+uint64_t cairn_sys_limit(int resource)
+{
+    struct { /* of 64 bits each, whatever the word */
+        uint64_t soft, hard;
+    } limit;
+    long got = UNTIL_DONE(syscall(SYS_prlimit64, 0, resource, NULL, &limit));
+    return got == 0 ? limit.soft : UINT64_MAX;
+}
+
+uint64_t cairn_sys_ram_bytes(void)
+{
+    struct sysinfo info;
+    long got = UNTIL_DONE(syscall(SYS_sysinfo, &info));
+    return got == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Sys: system calls on files, bare: not cancellation points, not interposed, and errno stays. What
+ * fails is a negative errno. Repeated where a signal came in between.
+ */
+#ifndef CAIRN_RT_SYS_H
+#define CAIRN_RT_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of an open(2) without a mode where nothing is made. */
+int cairn_sys_open(const char *path, int flags, unsigned mode);
+void cairn_sys_close(int fd);
+/* The same descriptor at `at_least` or above, closed on exec. */
+int cairn_sys_move(int fd, int at_least);
+long cairn_sys_read(int fd, void *to, size_t size);
+/* All that `size` has room for, from a file of /proc or another one. A zero is put behind it. */
+long cairn_sys_read_file(const char *path, char *to, size_t size);
+long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes);
+long cairn_sys_write_zeros(int fd, uint64_t off, uint64_t bytes);
+/* A file's device and number, whose owner, and what it is (st_mode). `follow`: a link's target. */
+struct cairn_sys_stat {
+    uint64_t dev, ino;
+    uint32_t uid, mode;
+};
+int cairn_sys_stat_fd(int fd, struct cairn_sys_stat *ret);
+int cairn_sys_stat_path(const char *path, struct cairn_sys_stat *ret);
+int cairn_sys_mkdir(const char *path, unsigned mode);
+uint32_t cairn_sys_uid(void);
+/* The soft limit; UINT64_MAX: none. `resource` as for getrlimit(2). */
+uint64_t cairn_sys_limit(int resource);
+uint64_t cairn_sys_ram_bytes(void);
+
+#endif /* CAIRN_RT_SYS_H */

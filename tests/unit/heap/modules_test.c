@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/modules.h"
+
+#include <dlfcn.h>
+
+#include "heap/build_id.h"
+#include "unit/heap/temporary.h"
+#include "unwind/unload.h"
+
+static void a_line_of_maps_is_read(void **state)
+{
+    (void)state;
+    struct cairn_heap_mapping mapping;
+    const char *path;
+    bool is_code;
+    assert_true(cairn_heap_mapping_read(
+        "7f00a000-7f00c000 r-xp 00026000 fd:01 123456                     /usr/lib/a b.so",
+        &mapping, &is_code, &path));
+    assert_int_equal(mapping.from, 0x7f00a000);
+    assert_int_equal(mapping.to, 0x7f00c000);
+    assert_int_equal(mapping.off, 0x26000);
+    assert_int_equal(mapping.dev_major, 0xfd);
+    assert_int_equal(mapping.dev_minor, 1);
+    assert_int_equal(mapping.inode, 123456);
+    assert_true(is_code);
+    assert_string_equal(path, "/usr/lib/a b.so");
+    assert_true(
+        cairn_heap_mapping_read("1000-2000 rw-p 00000000 00:00 0 ", &mapping, &is_code, &path));
+    assert_false(is_code);
+    assert_string_equal(path, "");
+}
+
+static void what_is_no_line_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",
+        "1000",
+        "1000-",
+        "1000-2000",
+        "2000-1000 r-xp 0 0:0 0 ",
+        "1000-2000 r-xp",
+        "1000-2000 r-xp 0 0:0",
+        "11111111111111111111111-2 r-xp 0 0:0 0 ",
+        "x-2000 r-xp 0 0:0 0 ",
+    };
+    struct cairn_heap_mapping mapping;
+    const char *path;
+    bool is_code;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        if (cairn_heap_mapping_read(wrong[i], &mapping, &is_code, &path))
+            fail_msg("\"%s\" was taken for a line", wrong[i]);
+}
+
+static struct cairn_heap_state made;
+static struct cairn_heap_modules modules;
+
+static int make(void **state)
+{
+    (void)state;
+    memset(&made, 0, sizeof(made));
+    memset(&modules, 0, sizeof(modules));
+    return cairn_heap_state_make(&made, temporary_settings.dir, 1 << 22) ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    cairn_heap_state_remove(&made);
+    cairn_heap_state_leave(&made);
+    return 0;
+}
+
+static const struct cairn_heap_module *record_of(uint64_t va)
+{
+    for (uint32_t at = 0; at < modules.chunk_used;) {
+        const struct cairn_heap_module *record = (const void *)(modules.chunk + at);
+        if (record->from <= va && va < record->to)
+            return record;
+        at += record->bytes;
+    }
+    return NULL;
+}
+
+static void the_mapping_of_an_address_is_noted_once(void **state)
+{
+    (void)state;
+    uint64_t va = (uintptr_t)&the_mapping_of_an_address_is_noted_once + 1;
+    cairn_heap_modules_meet(&modules, &made, va, 5);
+    const struct cairn_heap_module *record = record_of(va);
+    assert_non_null(record);
+    assert_int_equal(record->first_stack, 5);
+    assert_true(record->n_path > 0);
+    assert_non_null(strstr((const char *)(record + 1) + record->n_build_id, "heap_modules_test"));
+    uint32_t used = modules.chunk_used, n = modules.n_records;
+    cairn_heap_modules_meet(&modules, &made, va, 6);
+    assert_int_equal(modules.chunk_used, used);
+    cairn_heap_modules_meet(&modules, &made, 0x10, 6); /* in none */
+    assert_int_equal(modules.n_records, n);
+    assert_null(record_of(0x10));
+}
+
+static void build_ids_are_those_of_the_files(void **state)
+{
+    (void)state;
+    Dl_info info;
+    uint8_t id[CAIRN_HEAP_BUILD_ID];
+    assert_int_not_equal(dladdr((void *)(uintptr_t)&malloc, &info), 0);
+    size_t n = cairn_heap_build_id((uintptr_t)info.dli_fbase, id);
+    if (n == 0) {
+        print_message("skipped: this libc has no build ID\n");
+        skip();
+    }
+    assert_in_range(n, 8, 64);
+    assert_int_equal(cairn_heap_build_id(0x10, id), 0);
+    static const uint8_t zeros[4096];
+    assert_int_equal(cairn_heap_build_id((uintptr_t)zeros, id), 0);
+}
+
+static void a_look_without_an_unload_is_none(void **state)
+{
+    (void)state;
+    assert_false(cairn_heap_modules_refresh(&modules, &made, 1));
+    assert_false(cairn_heap_modules_refresh(&modules, &made, 1));
+    assert_int_equal(modules.n_records, 0);
+}
+
+/* As if another file's code had been there before. */
+static void a_file_in_the_place_of_another_is_told(void **state)
+{
+    (void)state;
+    uint64_t va = (uintptr_t)&a_file_in_the_place_of_another_is_told + 1;
+    cairn_heap_modules_meet(&modules, &made, va, 1);
+    uint32_t n = modules.n_records;
+    cairn_unload_begin();
+    cairn_unload_end();
+    assert_false(cairn_heap_modules_refresh(&modules, &made, 2));
+    assert_int_equal(modules.n_records, n);
+    for (uint32_t i = 0; i < modules.n; i++)
+        if (modules.known[i].from <= va && va < modules.known[i].to)
+            modules.known[i].inode++;
+    cairn_unload_begin();
+    cairn_unload_end();
+    assert_true(cairn_heap_modules_refresh(&modules, &made, 3));
+    assert_int_equal(modules.n_records, n + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_of_maps_is_read),
+        cmocka_unit_test(what_is_no_line_is_refused),
+        cmocka_unit_test_setup_teardown(the_mapping_of_an_address_is_noted_once, make, leave),
+        cmocka_unit_test(build_ids_are_those_of_the_files),
+        cmocka_unit_test_setup_teardown(a_look_without_an_unload_is_none, make, leave),
+        cmocka_unit_test_setup_teardown(a_file_in_the_place_of_another_is_told, make, leave),
+    };
+    return cmocka_run_group_tests(tests, make_temporary, remove_temporary);
+}
