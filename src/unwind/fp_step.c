@@ -141,7 +141,7 @@ enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
                                    const struct cairn_fp_space *space, bool is_leaf,
                                    struct cairn_unwind_regs *regs)
 {
-    const bool code_first = is_leaf || arch->ra_in_reg;
+    const bool code_first = (is_leaf || arch->ra_in_reg) && !space->no_code;
     enum cairn_fp_result by_code = code_first ? cairn_follow(arch, space, regs) : CAIRN_FP_NONE;
     if (by_code != CAIRN_FP_NONE)
         return by_code;
@@ -149,7 +149,7 @@ enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
         return CAIRN_FP_LEAF;
     if (!space->no_records && step_record(arch, space, regs))
         return CAIRN_FP_FRAME;
-    return code_first ? CAIRN_FP_NONE : cairn_follow(arch, space, regs);
+    return code_first || space->no_code ? CAIRN_FP_NONE : cairn_follow(arch, space, regs);
 }
 
 bool cairn_fp_kept(const struct cairn_unwind_arch *arch, const struct cairn_unwind_table *table)

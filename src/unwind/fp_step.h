@@ -41,6 +41,7 @@ struct cairn_fp_space {
     void *ctx;
     uint64_t stack_end; /* the first byte behind the stack; 0: not known */
     bool swap;
+    bool no_code;    /* records alone count: no instructions are followed */
     bool no_records; /* the module keeps no frame pointers: a leaf's return address is all there is
                       */
 };

@@ -8,11 +8,11 @@
  */
 #include <cairn/unwind.h>
 
+#include "rt/executable.h"
 #include "rt/self.h"
 #include "unwind/fp_step.h"
 #include "unwind/local.h"
 #include "unwind/local_cpu.h"
-#include "unwind/modules.h"
 
 struct frames {
     uintptr_t *ips;
@@ -23,9 +23,7 @@ struct frames {
 static bool is_code(void *ctx, uint64_t va)
 {
     (void)ctx;
-    struct cairn_local_module module;
-    return va <= UINTPTR_MAX &&
-           (cairn_modules_find((uintptr_t)va, &module) || cairn_self_readable((uintptr_t)va));
+    return va <= UINTPTR_MAX && cairn_executable((uintptr_t)va);
 }
 
 /* The chain's end is a pointer of 0 (System V ABI AMD64 1.0, 3.4.1; AAPCS64, 6.4.6): in the
@@ -49,7 +47,8 @@ static void put(struct frames *frames, const struct cairn_unwind_regs *regs, uns
 
 static int walk(struct cairn_unwind_regs *regs, unsigned how, struct frames *frames)
 {
-    const struct cairn_fp_space space = {.memory = &cairn_self_memory, .is_code = is_code};
+    const struct cairn_fp_space space = {
+        .memory = &cairn_self_memory, .is_code = is_code, .no_code = true};
     while (frames->n < frames->max) {
         put(frames, regs, how);
         if (is_chain_end(regs))

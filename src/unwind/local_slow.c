@@ -7,6 +7,7 @@
 
 #include <cairn/unwind.h>
 
+#include "rt/executable.h"
 #include "rt/self.h"
 #include "unwind/call.h"
 #include "unwind/cursor_row.h"
@@ -29,8 +30,11 @@ enum {
     OWN_FRAMES = 32,      /* of this library between the caller and a walk, at most */
     FUNCTION_ALIGN = 16,  /* of a function that is a return address */
     DESCENTS_MAX = 4,     /* to a stack that lies below the one before it */
-    LEFT_FRAMES = 2       /* behind an exact frame where its rule is found to be wrong */
+    LEFT_FRAMES = 8       /* behind an exact frame where its rule is found to be wrong */
 };
+
+/* Not inlined: what it needs of the stack is not there while others run. */
+#define APART __attribute__((noinline))
 
 struct walk {
     struct cairn_unwind_regs regs;
@@ -74,9 +78,7 @@ static uintptr_t lookup_va(const struct walk *w)
 static bool is_code(void *ctx, uint64_t va)
 {
     (void)ctx;
-    struct cairn_local_module module;
-    return va <= UINTPTR_MAX &&
-           (cairn_modules_find((uintptr_t)va, &module) || cairn_self_readable((uintptr_t)va));
+    return va <= UINTPTR_MAX && cairn_executable((uintptr_t)va);
 }
 
 static int end_of(enum cairn_arch_step step)
@@ -253,7 +255,7 @@ __attribute__((noinline)) static enum cairn_arch_step step_arm_leaf(struct walk 
 
 /* By its code, where an exact frame's rule was seen to lead nowhere: what the C library's functions
  * that change stacks are described as holds for no more than some of their instructions. */
-static enum cairn_arch_step step_followed(struct walk *w)
+APART static enum cairn_arch_step step_followed(struct walk *w)
 {
     const struct cairn_fp_space space = {.memory = &cairn_self_memory, .is_code = is_code};
     w->how = CAIRN_HOW_CODE;
@@ -263,7 +265,7 @@ static enum cairn_arch_step step_followed(struct walk *w)
 
 /* What makecontext(3) put where the return address of a stack's first function is: a function.
  * Rules would be asked for the one that lies before it. */
-static bool is_stack_start(const struct walk *w)
+APART static bool is_stack_start(const struct walk *w)
 {
     uint8_t code[CODE_BYTES];
     return !w->is_exact && w->regs.ip % FUNCTION_ALIGN == 0 &&
@@ -295,7 +297,7 @@ static enum cairn_arch_step step_by_rule(struct walk *w)
 
 /* A caller's frame lies above, unless the function changed stacks and the other one happens to lie
  * below. Then the frame's end is in another register than sp, and a call led here. */
-static enum cairn_arch_step step_down(struct walk *w)
+APART static enum cairn_arch_step step_down(struct walk *w)
 {
     uint64_t *sp = &w->regs.regs[cairn_local_arch->sp];
     if (w->n_descents++ == DESCENTS_MAX)
@@ -394,6 +396,24 @@ static bool is_left(const struct walk *w, const struct cairn_local_out *out)
            out->n - w->n_exact <= LEFT_FRAMES && cairn_local_arch->follow;
 }
 
+/* In vain, it leaves what was found: those frames are not written over. */
+static void walk_again(const struct cairn_local_start *start, struct walk *w,
+                       struct cairn_local_out *out)
+{
+    const size_t followed = w->n_exact, n = out->n;
+    const int end = out->end;
+    const uint32_t n_guessed = out->n_guessed;
+    if (!begin(start, true, w))
+        return;
+    w->followed = followed;
+    walk(w, out);
+    if (out->n > followed)
+        return;
+    out->n = n;
+    out->end = end;
+    out->n_guessed = n_guessed;
+}
+
 /* Rules know three registers. Where one needs another, or CFI itself must be asked, the walk begins
  * anew and follows all of them. */
 void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_local_out *out)
@@ -405,14 +425,6 @@ void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_l
     walk(&w, out);
     if (out->end == CAIRN_END_NO_REGISTER && begin(start, true, &w))
         walk(&w, out);
-    if (is_left(&w, out)) {
-        const struct cairn_local_out before = *out; /* its frames are not written over in vain */
-        const size_t followed = w.n_exact;
-        if (begin(start, true, &w)) {
-            w.followed = followed;
-            walk(&w, out);
-        }
-        if (out->n == followed)
-            *out = before;
-    }
+    if (is_left(&w, out))
+        walk_again(start, &w, out);
 }

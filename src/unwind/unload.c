@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "rt/executable.h"
 #include "unwind/local_cache.h"
 
 enum { WAIT_ROUNDS = 100, WAIT_NS = 100 * 1000 };
@@ -28,6 +29,7 @@ static void forget(void)
 {
     atomic_fetch_add(&cairn_unload_generation, 1);
     cairn_local_cache_clear();
+    cairn_executable_forget();
 }
 
 void cairn_unload_begin(void)
