@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "support/tablecheck.h"
+#include "unwind/page_search.h"
 
 enum { RUNS = 15 };
 
@@ -36,14 +37,14 @@ static double now_ms(void)
 static void count_rows(struct cairn_span image, struct result *r)
 {
     struct cairn_unwind_table t;
-    uint32_t page = 0, kind = CAIRN_RULE_NONE;
+    uint32_t page = 0, first, next = 0, kind = CAIRN_RULE_NONE;
     if (!cairn_unwind_table_open(image, &t))
         return;
     uint64_t last = t.from;
     for (uint32_t i = 0; i < t.n_rows; i++) {
-        while (t.pages[page + 1] <= i)
+        while (next <= i && cairn_unwind_table_page(&t, page, &first, &next))
             page++;
-        uint64_t vaddr = t.base + (uint64_t)page * CAIRN_TABLE_PAGE + t.low[i];
+        uint64_t vaddr = t.base + (uint64_t)(page - 1) * CAIRN_TABLE_PAGE + t.low[i];
         if (vaddr > last) {
             r->covered[kind] += vaddr - last;
             last = vaddr;

@@ -2,7 +2,7 @@
 /* SIGNAL-SAFE */
 #include "unwind/table.h"
 
-#include "unwind/table_layout.h"
+#include "unwind/page_search.h"
 
 bool cairn_unwind_table_open(struct cairn_span image, struct cairn_unwind_table *ret_table)
 {
@@ -13,14 +13,21 @@ bool cairn_unwind_table_open(struct cairn_span image, struct cairn_unwind_table 
     if (memcmp(h.magic, CAIRN_TABLE_MAGIC, sizeof h.magic) != 0 || h.order != CAIRN_TABLE_ORDER ||
         h.version != CAIRN_TABLE_VERSION)
         return false;
-    struct cairn_unwind_table_layout l = cairn_unwind_table_layout(h.n_pages, h.n_rows, h.n_side);
+    struct cairn_unwind_table_layout l = cairn_unwind_table_layout(
+        (struct cairn_unwind_table_counts){h.n_blocks, h.n_kept, h.n_rows, h.n_side});
     if (l.end > h.bytes || h.bytes > image.size)
         return false;
-    const void *pages = image.data + l.pages, *rules = image.data + l.rules;
+    if (h.n_blocks ? h.n_blocks < cairn_unwind_table_blocks(h.n_pages) : h.n_kept < h.n_pages)
+        return false;
+    const void *blocks = image.data + l.blocks, *pages = image.data + l.pages;
+    const void *rules = image.data + l.rules;
     const void *side = image.data + l.side;
     *ret_table = (struct cairn_unwind_table){.base = h.base,
                                              .n_pages = h.n_pages,
                                              .n_rows = h.n_rows,
+                                             .n_blocks = h.n_blocks,
+                                             .n_kept = h.n_kept,
+                                             .blocks = blocks,
                                              .pages = pages,
                                              .rules = rules,
                                              .low = image.data + l.low,
@@ -47,10 +54,10 @@ bool cairn_unwind_table_side(const struct cairn_unwind_table *table, uint32_t ru
 /* The page that row `i` begins in: the last one whose first row is not behind it. */
 static uint32_t page_of_row(const struct cairn_unwind_table *t, uint32_t i)
 {
-    uint32_t low = 0, high = t->n_pages;
+    uint32_t low = 0, high = t->n_pages, first, next;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (t->pages[middle] <= i)
+        if (cairn_unwind_table_page(t, middle, &first, &next) && first <= i)
             low = middle;
         else
             high = middle;

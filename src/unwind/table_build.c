@@ -5,8 +5,8 @@
  * again and their programs run in that order, and every row is written to its place at once.
  * Nothing is sorted but one note an entry, and that only where the linker did not.
  *
- *     work:  | header | pages | rules ... | low ... | side ... | writer | notes | notes to sort |
- *     image: | header | pages | rules | low | side |      moved together at the end
+ *     work:  | header | pages | rules ... | low ... | side ... | writer | notes, twice | blocks |
+ *     image: | header | blocks, pages | rules | low | side |      moved together at the end
  *
  * Entries of one section may overlap in a damaged file: one ends where the next one begins, which
  * is also how .eh_frame_hdr sees them. Where .eh_frame says nothing, .debug_frame is asked, then
@@ -37,7 +37,8 @@ struct layer {
 struct build {
     const struct cairn_unwind_table_input *input;
     struct note *notes, *spare;
-    size_t n_notes; /* that there is room for, twice */
+    size_t n_notes;   /* that there is room for, twice */
+    uint32_t *blocks; /* room for those of all pages */
     struct cairn_unwind_table_writer w;
     unsigned n_layers;
     struct layer layers[MAX_LAYERS];
@@ -79,13 +80,18 @@ static enum cairn_unwind_table_end measure(const struct cairn_unwind_table_input
 
 static struct cairn_unwind_table_layout widest(const struct bounds *bounds)
 {
-    return cairn_unwind_table_layout((uint32_t)bounds->n_pages, (uint32_t)bounds->n_rows,
-                                     (uint32_t)bounds->n_side);
+    return cairn_unwind_table_layout((struct cairn_unwind_table_counts){
+        .n_kept = (uint32_t)bounds->n_pages,
+        .n_rows = (uint32_t)bounds->n_rows,
+        .n_side = (uint32_t)bounds->n_side,
+    });
 }
 
 static uint64_t work_of(const struct bounds *bounds)
 {
-    return widest(bounds).end + sizeof(struct build) + bounds->n_notes * 2 * sizeof(struct note);
+    uint64_t n_blocks = cairn_unwind_table_blocks((uint32_t)bounds->n_pages);
+    return widest(bounds).end + sizeof(struct build) + bounds->n_notes * 2 * sizeof(struct note) +
+           n_blocks * sizeof(uint32_t);
 }
 
 enum cairn_unwind_table_end cairn_unwind_table_measure(const struct cairn_unwind_table_input *input,
@@ -246,12 +252,41 @@ static void fill(struct build *b, unsigned k, uint64_t from, uint64_t to)
         fill(b, k + 1, from, to);
 }
 
+/* What blocks[] says, where that takes less than three quarters of all pages; n_blocks 0: it does
+ * not. The pages that are kept are moved to the front. */
+static struct cairn_unwind_table_counts leave_out_pages(const struct build *b)
+{
+    const struct cairn_unwind_table_writer *w = &b->w;
+    uint32_t n_pages = w->cap_pages, n_blocks = cairn_unwind_table_blocks(n_pages), n_kept = 0;
+    struct cairn_unwind_table_counts all = {0, n_pages, w->n_rows, w->n_side};
+    if (w->n_rows >= CAIRN_TABLE_EMPTY)
+        return all;
+    for (uint32_t k = 0, page = 0; k < n_blocks; k++, page += CAIRN_TABLE_BLOCK) {
+        uint32_t end = n_pages - page < CAIRN_TABLE_BLOCK ? n_pages : page + CAIRN_TABLE_BLOCK;
+        bool is_empty = w->pages[page] == w->pages[end];
+        b->blocks[k] = is_empty ? CAIRN_TABLE_EMPTY | w->pages[page] : n_kept;
+        n_kept += is_empty ? 0 : end - page;
+    }
+    if ((uint64_t)n_blocks + n_kept >= (uint64_t)n_pages / 4 * 3)
+        return all;
+    for (uint32_t k = 0; k < n_blocks; k++) {
+        uint32_t page = k * CAIRN_TABLE_BLOCK, left = n_pages - page;
+        if (!(b->blocks[k] & CAIRN_TABLE_EMPTY))
+            memmove(w->pages + b->blocks[k], w->pages + page,
+                    (left < CAIRN_TABLE_BLOCK ? left : CAIRN_TABLE_BLOCK) * sizeof *w->pages);
+    }
+    w->pages[n_kept] = w->n_rows;
+    return (struct cairn_unwind_table_counts){n_blocks, n_kept, w->n_rows, w->n_side};
+}
+
 /* Every part to its place behind the one before, and the header. */
 static struct cairn_span finish(const struct build *b, uint8_t *work)
 {
     const struct cairn_unwind_table_writer *w = &b->w;
-    struct cairn_unwind_table_layout l =
-        cairn_unwind_table_layout(w->cap_pages, w->n_rows, w->n_side);
+    for (uint32_t i = w->n_pages; i <= w->cap_pages; i++)
+        w->pages[i] = w->n_rows;
+    struct cairn_unwind_table_counts n = leave_out_pages(b);
+    struct cairn_unwind_table_layout l = cairn_unwind_table_layout(n);
     struct cairn_unwind_table_header h = {
         .magic = CAIRN_TABLE_MAGIC,
         .version = CAIRN_TABLE_VERSION,
@@ -264,9 +299,14 @@ static struct cairn_span finish(const struct build *b, uint8_t *work)
         .n_rows = w->n_rows,
         .n_side = w->n_side,
         .order = CAIRN_TABLE_ORDER,
+        .n_blocks = n.n_blocks,
+        .n_kept = n.n_kept,
     };
-    for (uint32_t i = w->n_pages; i <= w->cap_pages; i++)
-        w->pages[i] = w->n_rows;
+    if (n.n_blocks) { /* else all of that lies where it was written */
+        memmove(work + l.pages, w->pages, ((size_t)n.n_kept + 1) * sizeof *w->pages);
+        memcpy(work + l.blocks, b->blocks, n.n_blocks * sizeof *b->blocks);
+        memmove(work + l.rules, w->rules, w->n_rows * sizeof *w->rules);
+    }
     memmove(work + l.low, w->low, w->n_rows);
     memset(work + l.low + w->n_rows, 0, (size_t)(l.side - l.low) - w->n_rows);
     memmove(work + l.side, w->side, w->n_side * sizeof *w->side);
@@ -280,7 +320,8 @@ static void start_writer(struct build *b, const struct bounds *bounds, uint8_t *
     uint64_t base = b->from & ~(uint64_t)(CAIRN_TABLE_PAGE - 1);
     uint32_t n_pages = (uint32_t)((b->to - 1 - base) / CAIRN_TABLE_PAGE + 1);
     struct cairn_unwind_table_layout l =
-        cairn_unwind_table_layout(n_pages, (uint32_t)bounds->n_rows, (uint32_t)bounds->n_side);
+        cairn_unwind_table_layout((struct cairn_unwind_table_counts){
+            0, n_pages, (uint32_t)bounds->n_rows, (uint32_t)bounds->n_side});
     void *pages = work + l.pages, *rules = work + l.rules, *side = work + l.side;
     cairn_unwind_table_start(w, b->input->arch);
     w->base = base;
@@ -301,6 +342,8 @@ static void start_build(struct build *b, const struct cairn_unwind_table_input *
     b->n_notes = (size_t)bounds->n_notes;
     b->notes = notes;
     b->spare = b->notes + b->n_notes;
+    void *blocks = b->spare + b->n_notes;
+    b->blocks = blocks;
     b->n_layers = 0;
     b->from = UINT64_MAX;
     b->to = 0;

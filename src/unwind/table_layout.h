@@ -10,21 +10,35 @@
 
 enum { CAIRN_TABLE_ORDER = 0x01020304 };
 
+/* In blocks[]: no row begins in this block. */
+static const uint32_t CAIRN_TABLE_EMPTY = 1u << 31;
+
 /* Bytes from the image's first one. */
 struct cairn_unwind_table_layout {
-    uint64_t pages, rules, low, side, end;
+    uint64_t blocks, pages, rules, low, side, end;
+};
+
+struct cairn_unwind_table_counts {
+    uint32_t n_blocks, n_kept, n_rows, n_side;
 };
 
 /* No sum can overflow: the counts have 32 bits. */
 static inline struct cairn_unwind_table_layout
-cairn_unwind_table_layout(uint32_t n_pages, uint32_t n_rows, uint32_t n_side)
+cairn_unwind_table_layout(struct cairn_unwind_table_counts n)
 {
-    struct cairn_unwind_table_layout l = {.pages = sizeof(struct cairn_unwind_table_header)};
-    l.rules = l.pages + ((uint64_t)n_pages + 1) * sizeof(uint32_t);
-    l.low = l.rules + (uint64_t)n_rows * sizeof(uint32_t);
-    l.side = (l.low + n_rows + CAIRN_TABLE_PAD + 7) & ~UINT64_C(7);
-    l.end = l.side + (uint64_t)n_side * sizeof(uint64_t);
+    struct cairn_unwind_table_layout l = {.blocks = sizeof(struct cairn_unwind_table_header)};
+    l.pages = l.blocks + (uint64_t)n.n_blocks * sizeof(uint32_t);
+    l.rules = l.pages + ((uint64_t)n.n_kept + 1) * sizeof(uint32_t);
+    l.low = l.rules + (uint64_t)n.n_rows * sizeof(uint32_t);
+    l.side = (l.low + n.n_rows + CAIRN_TABLE_PAD + 7) & ~UINT64_C(7);
+    l.end = l.side + (uint64_t)n.n_side * sizeof(uint64_t);
     return l;
+}
+
+/* How many blocks so many pages are. */
+static inline uint32_t cairn_unwind_table_blocks(uint32_t n_pages)
+{
+    return (uint32_t)(((uint64_t)n_pages + CAIRN_TABLE_BLOCK - 1) / CAIRN_TABLE_BLOCK);
 }
 
 /* A side entry: its source in the two top bits, its offset below. */

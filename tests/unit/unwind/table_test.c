@@ -394,17 +394,56 @@ static void images_are_the_same_every_time_and_wherever_they_lie(void **state)
     test_table_done(&m.t);
 }
 
+/* Text without rows does not cost an index: four functions in a megabyte, at the edges of blocks.
+ */
+static void pages_without_rows_are_left_out(void **state)
+{
+    enum { BLOCK = CAIRN_TABLE_BLOCK * CAIRN_TABLE_PAGE, FAR = 0x1000 + 60 * BLOCK };
+    (void)state;
+    struct test_cfi eh = start(&plain);
+    struct made m;
+    PUT(&eh, 0x1080, 0x50, "\x41\x0e\x10\x44\x0e\x28");
+    PUT(&eh, 0x1000 + 7 * BLOCK - 2, 4, "\x0e\x18\x42\x0e\x20"); /* over an edge */
+    PUT(&eh, 0x1000 + 20 * BLOCK, 3 * BLOCK, "\x0e\x30");        /* over whole blocks */
+    PUT(&eh, FAR + 5, 1, "\x0e\x38");
+    make(&m, &eh, NULL);
+    assert_true(m.t.table.n_blocks > 60);
+    assert_true(m.t.table.n_kept <= 6 * CAIRN_TABLE_BLOCK);
+    assert_true(m.t.built.image.size < 3000);
+    assert_rule(&m, 0x107f, CAIRN_RULE_NONE);
+    assert_rule(&m, 0x1080, ENTRY);
+    assert_rule(&m, 0x1085, sp(5));
+    assert_rule(&m, 0x10d0, CAIRN_RULE_NONE);
+    assert_rule(&m, 0x1000 + 7 * BLOCK - 3, CAIRN_RULE_NONE);
+    assert_rule(&m, 0x1000 + 7 * BLOCK - 1, sp(3));
+    assert_rule(&m, 0x1000 + 7 * BLOCK, sp(4));
+    assert_rule(&m, 0x1000 + 7 * BLOCK + 2, CAIRN_RULE_NONE);
+    assert_rule(&m, 0x1000 + 20 * BLOCK - 1, CAIRN_RULE_NONE);
+    for (unsigned i = 0; i < 6; i++)
+        assert_rule(&m, 0x1000 + 20 * BLOCK + i * BLOCK / 2, sp(6));
+    assert_rule(&m, 0x1000 + 23 * BLOCK, CAIRN_RULE_NONE);
+    assert_rule(&m, FAR + 5, sp(7));
+    assert_rule(&m, FAR + 6, CAIRN_RULE_NONE);
+    for (uint32_t i = 0; i < m.t.table.n_rows; i++) {
+        uint64_t vaddr;
+        uint32_t rule;
+        assert_true(cairn_unwind_table_row(&m.t.table, i, &vaddr, &rule));
+        assert_rule(&m, vaddr, rule);
+    }
+    test_table_done(&m.t);
+}
+
 /* Every truncation, and a change of each byte: open refuses, or every look-up stays inside, which
  * is the sanitizer's to see. */
-static void damaged_images_give_wrong_rules_at_most(void **state)
+static void damage(uint64_t second, bool has_blocks)
 {
-    (void)state;
     struct test_cfi eh = start(&plain);
     struct made m;
     struct cairn_unwind_table t;
     PUT(&eh, 0x1080, 0x50, "\x41\x0e\x10\x44\x0e\x28\x02\x30\x0e\x10\x41\x0e\x08");
-    PUT(&eh, 0x1240, 0x10, "\x16\x06\x00");
+    PUT(&eh, second, 0x10, "\x16\x06\x00");
     make(&m, &eh, NULL);
+    assert_int_equal(m.t.table.n_blocks != 0, has_blocks);
     struct cairn_span image = m.t.built.image;
     for (size_t size = 0; size < image.size; size++) {
         uint8_t *copy = test_copy(image.data, size);
@@ -423,6 +462,8 @@ static void damaged_images_give_wrong_rules_at_most(void **state)
                 n_opened++;
                 for (uint64_t at = 0xf00; at < 0x1400; at += 5)
                     cairn_unwind_table_side(&t, cairn_unwind_table_find(&t, at), &entry);
+                for (uint64_t at = second & ~UINT64_C(0xffff); at < second + 64; at += 0x91)
+                    cairn_unwind_table_find(&t, at);
                 for (uint32_t row = 0; row < 20; row++)
                     cairn_unwind_table_row(&t, row, &vaddr, &rule);
             }
@@ -432,6 +473,13 @@ static void damaged_images_give_wrong_rules_at_most(void **state)
     assert_true(n_opened > image.size);
     free(copy);
     test_table_done(&m.t);
+}
+
+static void damaged_images_give_wrong_rules_at_most(void **state)
+{
+    (void)state;
+    damage(0x1240, false);
+    damage(0x1240 + 40 * CAIRN_TABLE_BLOCK * CAIRN_TABLE_PAGE, true);
 }
 
 int main(void)
@@ -448,6 +496,7 @@ int main(void)
         cmocka_unit_test(pages_may_be_full),
         cmocka_unit_test(every_way_to_count_counts_the_same),
         cmocka_unit_test(images_are_the_same_every_time_and_wherever_they_lie),
+        cmocka_unit_test(pages_without_rows_are_left_out),
         cmocka_unit_test(damaged_images_give_wrong_rules_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
