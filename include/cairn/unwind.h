@@ -4,7 +4,9 @@
  *
  * The local part walks the calling thread's own stack. It may be used in a signal handler and
  * inside malloc: it takes no lock, calls no malloc, asks the loader nothing that could wait, and
- * leaves errno alone. Threads need not be prepared for it.
+ * leaves errno alone. Threads need not be prepared for it. The shared libraries stay in the process
+ * once they are loaded (DF_1_NODELETE), for a handler or a capture would outlive them; a module
+ * that has the archive in it and is unloaded must be linked with -z nodelete itself.
  *
  * What a frame's address is: that of the instruction to which it returns, so that who looks it up
  * takes one byte less; where the frame was found as CAIRN_HOW_START or CAIRN_HOW_SIGNAL, the
