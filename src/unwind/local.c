@@ -12,7 +12,10 @@
 #include "unwind/modules.h"
 #include "unwind/unload.h"
 
-enum { N = CAIRN_LOCAL_FRAMES };
+enum {
+    N = CAIRN_LOCAL_FRAMES,
+    HOW_FAST = sizeof(void *) == 4 ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI /* as local_slow.c has it */
+};
 
 void cairn_local_set_info(int end, uint32_t n_guessed, struct cairn_unwind_info *ret_info)
 {
@@ -31,24 +34,20 @@ uint8_t *cairn_local_how_of(const struct cairn_unwind_info *info)
     return info && info->size >= offsetof(struct cairn_unwind_info, end) ? info->how : NULL;
 }
 
-/* What the fast walk found, into the caller's room. */
+/* What the fast walk says, beside the addresses. */
 CAIRN_THREAD_BLOCK_ACCESS static inline void copy_out(const struct cairn_local_state *state,
                                                       const struct cairn_local_result *result,
                                                       struct cairn_local_out *out)
 {
-    size_t n = N - state->hot.top;
-    out->end = result->end;
-    if (n > out->max) {
-        n = out->max;
-        out->end = CAIRN_END_MAX_FRAMES;
-    }
-    const struct cairn_local_frame *frames = state->frames + state->hot.top;
-    uintptr_t *ips = out->ips;
-    for (size_t i = 0, end = n - result->n_copied; i < end; i++)
-        ips[i] = frames[i].ret;
-    if (__builtin_expect(out->how != NULL, 0))
-        memset(out->how, CAIRN_HOW_CFI, n);
+    size_t n = result->n, n_all = N - state->hot.top, n_fast = n_all - result->n_rest;
     out->n = n;
+    out->end = result->end;
+    out->n_guessed = result->n_guessed;
+    if (__builtin_expect(!out->how, 1))
+        return;
+    memset(out->how, HOW_FAST, n < n_fast ? n : n_fast);
+    if (n > n_fast)
+        memcpy(out->how + n_fast, state->rest_how + 1, n - n_fast);
 }
 
 /* Kept apart, for its frame is large. */
@@ -59,14 +58,37 @@ __attribute__((noinline, cold)) static void here_slowly(const struct cairn_local
     cairn_local_slow_walk(&start, out);
 }
 
+/* What the fast walk did not get to; false: all of it is to be walked slowly. */
+__attribute__((noinline, cold)) static bool
+walk_rest(struct cairn_local_state *state, uintptr_t *ips, struct cairn_local_result *result)
+{
+    if (!cairn_local_fast_rest(state))
+        return false;
+    cairn_local_slow_walk(&state->rest_start, &state->rest);
+    return cairn_local_fast_finish(state, ips, result) == CAIRN_LOCAL_FAST_DONE;
+}
+
+__attribute__((always_inline)) static inline bool walk_fast(struct cairn_local_state *state,
+                                                            const struct cairn_local_regs *at,
+                                                            uintptr_t *ips, size_t max,
+                                                            struct cairn_local_result *result)
+{
+    enum cairn_local_fast done = cairn_local_fast_walk(state, at, ips, max, result);
+    return __builtin_expect(done == CAIRN_LOCAL_FAST_DONE, 1) ||
+           (done == CAIRN_LOCAL_FAST_REST &&
+            (walk_rest(state, ips, result) ||
+             /* Nothing is remembered now: what was cut off may have been in the way. */
+             cairn_local_fast_walk(state, at, ips, max, result) == CAIRN_LOCAL_FAST_DONE));
+}
+
 __attribute__((hot)) size_t cairn_local_here(uintptr_t *ret_ips, size_t max, void *ret_info,
                                              uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
     struct cairn_local_regs at = {ret, sp, fp};
     struct cairn_local_out out = {.ips = ret_ips, .how = cairn_local_how_of(ret_info), .max = max};
-    struct cairn_local_result result;
+    struct cairn_local_result result = {0};
     struct cairn_local_state *state = cairn_local_state_enter(sp);
-    if (__builtin_expect(state && cairn_local_fast_walk(state, &at, ret_ips, max, &result), 1))
+    if (__builtin_expect(state && walk_fast(state, &at, ret_ips, max, &result), 1))
         copy_out(state, &result, &out);
     else
         here_slowly(&at, &out);
@@ -93,12 +115,12 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline, cold)) static void
 capture_slowly(struct cairn_local_state *state, const struct cairn_local_regs *at,
                struct cairn_local_capture *ret_capture)
 {
-    struct cairn_local_out out = {.ips = (uintptr_t *)(void *)state->news, .max = N};
+    struct cairn_local_out out = {.ips = state->rest_ips, .max = CAIRN_MAX_FRAMES};
     here_slowly(at, &out);
     for (size_t i = 0; i < out.n; i++)
-        state->frames[i].ret = out.ips[i];
-    *ret_capture =
-        (struct cairn_local_capture){.frames = state->frames, .n = (uint32_t)out.n, .end = out.end};
+        state->frames[i] = (struct cairn_local_frame){.ret = out.ips[i]};
+    *ret_capture = (struct cairn_local_capture){
+        .frames = state->frames, .kept = state->kept, .n = (uint32_t)out.n, .end = out.end};
 }
 
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_capture(const struct cairn_local_frame_at *at,
@@ -109,15 +131,22 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_capture(const struct cairn_local_fram
     struct cairn_local_state *state = cairn_local_state_enter(at->sp);
     if (!state)
         return false;
-    if (__builtin_expect(cairn_local_fast_walk(state, &regs, NULL, 0, &result), 1))
+    if (__builtin_expect(walk_fast(state, &regs, NULL, 0, &result), 1)) {
+        struct cairn_local_hot *hot = &state->hot;
+        uint32_t end = hot->top + result.n;
+        uint32_t from = end == hot->kept_end ? hot->kept_from : end;
         *ret_capture = (struct cairn_local_capture){
-            .frames = state->frames + state->hot.top,
-            .n = N - state->hot.top,
-            .n_shared = result.n_shared,
+            .frames = state->frames + hot->top,
+            .kept = state->kept + hot->top,
+            .n = result.n,
+            .n_shared = from < end ? end - from : 0,
             .end = result.end,
         };
-    else
+        hot->kept_from = hot->top; /* once the caller has looked at what is new */
+        hot->kept_end = end;
+    } else {
         capture_slowly(state, &regs, ret_capture);
+    }
     cairn_local_state_leave(state);
     return true;
 }

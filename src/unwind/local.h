@@ -5,10 +5,11 @@
  * the heap tracker. The addresses are not copied: they lie where the walk remembers them.
  *
  *     frames: [0] innermost ... [n - n_shared) | [n - n_shared) ... [n) outermost
- *                     new or changed           | as in the capture before, word for word
+ *     kept:             new or changed         | as in the capture before
  *
  * Frame k from the outermost on is the same one as at the last capture if k < n_shared: what was
- * reckoned of it then (a hash of the frames up to it, the number of a stack) still holds.
+ * reckoned of it then (a hash of the frames up to it, the number of a stack) still holds, and lies
+ * in `kept` where the caller put it.
  */
 #ifndef CAIRN_UNWIND_LOCAL_H
 #define CAIRN_UNWIND_LOCAL_H
@@ -17,16 +18,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A frame of the last walk. 16 bytes, four to a cache line: a capture in a program that has better
+ * things in its caches is as slow as the lines that it touches are many. */
 struct cairn_local_frame {
-    uintptr_t ret, sp; /* what its callee returns to, and the stack pointer there */
-    uintptr_t fp;      /* the frame pointer there; only where needs_fp */
-    uint32_t rule;
-    uint16_t n_words; /* of the state's words[]: those read from this frame on outwards */
-    bool needs_fp;    /* the way outwards depends on the frame pointer that this frame has */
+    uintptr_t ret; /* what its callee returns to, as it lies on the stack: the frame's address, but
+                      for pointer authentication on aarch64 and the Thumb bit on arm */
+    uint32_t slot; /* where that lies: bytes from the state's base; enum cairn_local_asks */
+    uint32_t rule; /* and above it CAIRN_LOCAL_NEEDS_FP */
 };
 
 struct cairn_local_capture {
     const struct cairn_local_frame *frames; /* until the thread's next capture; `ret` counts */
+    uint64_t *kept; /* a word of the caller's for each of them. Those of shared frames hold what was
+                       put there, the others anything */
     uint32_t n, n_shared;
     int end; /* enum cairn_unwind_end */
 };
@@ -37,12 +41,13 @@ struct cairn_local_frame_at {
     uintptr_t ret, sp, fp;
 };
 
-/* The stack of the calling thread from `at` on outwards. False: nothing was captured, because a
- * capture of this thread is interrupted by this one, or there is no memory. The caller may hold its
- * own data of a capture in the thread, but not between two threads. Signal-safe.
+/* The stack of the calling thread from `at` on outwards, at most CAIRN_MAX_FRAMES. False: nothing
+ * was captured, because a capture of this thread is interrupted by this one, or there is no memory.
+ * Signal-safe.
  *
- * Stacks that only the other walk can do (local_slow.h), and those of more than CAIRN_MAX_FRAMES,
- * come with n_shared = 0. */
+ * Whose frame is shared is counted from the last capture of this kind, whatever the other walks of
+ * the thread did in between. n_shared is 0 where only the walk of local_slow.h can do the stack,
+ * and where it was cut at CAIRN_MAX_FRAMES at another frame than last time. */
 bool cairn_local_capture(const struct cairn_local_frame_at *at,
                          struct cairn_local_capture *ret_capture);
 

@@ -2,7 +2,7 @@
 /* SIGNAL-SAFE */
 /*
  * Local fast: the walk that remembers. What it cannot do (signal frames, rules that need more
- * registers than two, gaps) it leaves to local_slow.h, and forgets.
+ * registers than two, gaps) it leaves to local_slow.h, from the frame on where it stopped.
  *
  *  1. Where the last walk has a frame with the same sp, pc and, if it matters, fp, the words that
  * the rest of it read are compared, from the inner frame outwards; all equal: it is the same stack.
@@ -10,6 +10,7 @@
  *     and the next word is where it was: all that changes is the address.
  *  3. Else the walk goes on from there, frame by frame, until it meets the last one again. At the
  *     next capture it is compared only from where it met it.
+ *  4. Where it can go no farther, the slow walk finds the rest, each time anew.
  */
 #ifndef CAIRN_UNWIND_LOCAL_FAST_H
 #define CAIRN_UNWIND_LOCAL_FAST_H
@@ -22,16 +23,30 @@ struct cairn_local_regs {
 };
 
 struct cairn_local_result {
-    uint32_t n_copied; /* of the outer frames' addresses: they are in the caller's room already */
-    uint32_t n_shared; /* outer frames that are those of the capture before */
-    uint8_t end;       /* enum cairn_unwind_end */
+    uint32_t n;         /* frames, as many as there are, or as there is room for */
+    uint32_t n_rest;    /* the outermost of them, that the slow walk found: state->rest_how[1]... */
+    uint32_t n_guessed; /* of these */
+    uint8_t end;        /* enum cairn_unwind_end */
 };
 
-/* False: not one of the walks that it can do; the state is void then. Else the stack is
- * state->frames from state->hot.top on. Addresses that are compared are copied on the way, into the
- * caller's `ips`, room for `max`, where they will be; NULL: not. About 2.5 ns a new frame, half a
- * nanosecond an old one. */
-bool cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
-                           uintptr_t *ips, size_t max, struct cairn_local_result *ret_result);
+enum cairn_local_fast {
+    CAIRN_LOCAL_FAST_NOT,  /* not one of the walks that it can do; the state is void */
+    CAIRN_LOCAL_FAST_DONE, /* the stack is state->frames from state->hot.top on */
+    CAIRN_LOCAL_FAST_REST  /* the slow walk is to go on: see below */
+};
+
+/* `ret_result`, which was zero, says how many frames there are; their addresses are in the caller's
+ * `ips`, room for `max`; NULL: not. About 2.5 ns a new frame, half a nanosecond an old one. */
+enum cairn_local_fast cairn_local_fast_walk(struct cairn_local_state *state,
+                                            const struct cairn_local_regs *regs, uintptr_t *ips,
+                                            size_t max, struct cairn_local_result *ret_result);
+
+/* Fills state->rest_start and ->rest for the slow walk. False: it must begin where the fast one
+ * did; the state is void. */
+bool cairn_local_fast_rest(struct cairn_local_state *state);
+
+/* Puts state->rest to it. */
+enum cairn_local_fast cairn_local_fast_finish(struct cairn_local_state *state, uintptr_t *ips,
+                                              struct cairn_local_result *ret_result);
 
 #endif /* CAIRN_UNWIND_LOCAL_FAST_H */

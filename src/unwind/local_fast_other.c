@@ -3,13 +3,29 @@
 /* CPUs whose stacks are always walked frame by frame. */
 #include "unwind/local_fast.h"
 
-bool cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
-                           uintptr_t *ips, size_t max, struct cairn_local_result *ret_result)
+enum cairn_local_fast cairn_local_fast_walk(struct cairn_local_state *state,
+                                            const struct cairn_local_regs *regs, uintptr_t *ips,
+                                            size_t max, struct cairn_local_result *ret_result)
 {
     (void)ips;
     (void)max;
     (void)state;
     (void)regs;
     (void)ret_result;
+    return CAIRN_LOCAL_FAST_NOT;
+}
+
+bool cairn_local_fast_rest(struct cairn_local_state *state)
+{
+    (void)state;
     return false;
+}
+
+enum cairn_local_fast cairn_local_fast_finish(struct cairn_local_state *state, uintptr_t *ips,
+                                              struct cairn_local_result *ret_result)
+{
+    (void)state;
+    (void)ips;
+    (void)ret_result;
+    return CAIRN_LOCAL_FAST_NOT;
 }

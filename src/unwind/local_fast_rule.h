@@ -12,6 +12,8 @@
  *     uintptr_t cairn_fast_lookup_va(ret)   of a return address as it lies on the stack: the va to
  *                                           look up, within the call
  *
+ *     uintptr_t cairn_fast_address(ret)     and the address of code that it stands for
+ *
  *     bool cairn_fast_is_plain(rule)   the CFA is sp or fp plus a number, and the return address
  *                                      lies below it; of such rules:
  *     bool cairn_fast_is_fp(rule)        plus a number: fp

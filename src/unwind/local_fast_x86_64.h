@@ -19,6 +19,11 @@ static inline uintptr_t cairn_fast_lookup_va(uintptr_t ret)
     return ret - 1;
 }
 
+static inline uintptr_t cairn_fast_address(uintptr_t ret)
+{
+    return ret;
+}
+
 static inline bool cairn_fast_is_plain(uint32_t rule)
 {
     return cairn_x86_64_is_plain(rule);

@@ -12,6 +12,7 @@
 #include "unwind/local_cpu.h"
 #include "unwind/local_rows.h"
 #include "unwind/modules.h"
+#include "unwind/sigframe.h"
 #include "unwind/unload.h"
 
 enum {
@@ -23,7 +24,8 @@ enum {
     TABLE_ENCODING = 0x3b,
     MAX_ENTRY_BYTES = 1 << 24,
     SMALLEST_PAGE = 4096,
-    HEADERS_BYTES = 1024 /* of program headers: there are a dozen */
+    HEADERS_BYTES = 1024, /* of program headers: there are a dozen */
+    CODE_BYTES = 16 /* that tell where a signal handler or a thread's first function returns */
 };
 
 /* Where unwind information is read from: in place within one segment, or by way of the kernel. */
@@ -263,6 +265,16 @@ void cairn_local_row_done(struct cairn_local_row *row)
     cairn_local_rows_give(row);
 }
 
+/* A return address that is the end of the function before it, where no call is what led there: a
+ * signal handler's, or that of a coroutine's first function. Whoever goes by rules must look. */
+static bool is_start(uintptr_t va)
+{
+    uint8_t code[CODE_BYTES];
+    return cairn_sigframe_at(cairn_local_arch, &cairn_self_memory, va) != CAIRN_SIGFRAME_NONE ||
+           (cairn_self_read(va, code, sizeof(code)) &&
+            cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)}));
+}
+
 enum cairn_local_found cairn_local_rule_make(uintptr_t va, uint32_t *ret_rule)
 {
     enum cairn_local_found found;
@@ -270,7 +282,9 @@ enum cairn_local_found cairn_local_rule_make(uintptr_t va, uint32_t *ret_rule)
     *ret_rule = cairn_rule_make(CAIRN_RULE_NONE, 0);
     if (!row)
         return found;
-    *ret_rule = cairn_local_arch->encode(&row->cfi, &row->fde.cie, &row->machine.row);
+    *ret_rule = row->fde.to == va + 1 && is_start(va + 1)
+                    ? cairn_rule_make(CAIRN_RULE_SIDE, 0)
+                    : cairn_local_arch->encode(&row->cfi, &row->fde.cie, &row->machine.row);
     cairn_local_row_done(row);
     return found;
 }

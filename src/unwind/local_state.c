@@ -10,12 +10,12 @@ static struct cairn_thread_blocks blocks = {.bytes = sizeof(struct cairn_local_s
 
 /* A signal's capture within this may run in between: it sees the old state or the new one. */
 CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline, cold)) static struct cairn_local_state *
-claim(void)
+claim(uintptr_t sp)
 {
     struct cairn_local_state *state = cairn_thread_claim(&blocks);
     if (!state)
         return NULL;
-    cairn_local_state_void(state);
+    cairn_local_state_void(state, sp);
     cairn_local_mine.owner = atomic_load_explicit(&state->head.owner, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     cairn_local_mine.state = state;
@@ -35,12 +35,12 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_local_state *cairn_local_state_enter_slow
     struct cairn_local_state *state = cairn_local_mine.state;
     if (!state ||
         atomic_load_explicit(&state->head.owner, memory_order_relaxed) != cairn_local_mine.owner)
-        state = claim();
+        state = claim(sp);
     if (!state || (state->hot.busy && !was_left(state, sp)))
         return NULL;
     state->hot.busy = sp;
     atomic_signal_fence(memory_order_seq_cst);
-    cairn_local_state_void(state);
+    cairn_local_state_void(state, sp);
     state->hot.generation = atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed);
     return state;
 }

@@ -3,30 +3,87 @@
 /*
  * Local state: what a thread keeps between its captures, on pages of its own: the last walk.
  *
- *     place      0 ........ top .................. CAIRN_LOCAL_FRAMES
- *                  free     | innermost ... outermost |
+ *     place      0 ........ top .......................... rest ......... CAIRN_LOCAL_FRAMES
+ *                  free     | innermost: can be proven again | walked anew |
  *
  * The outermost frame is always at the last place, so that new frames are put before the old ones,
  * and a frame that stays keeps its place. An unwind is a function of the words of the stack that it
  * reads: while those are the same, so is the rest of the walk. Which words these are:
  *
- *     of each frame but the innermost: the return address, where its callee's frame says
- *     words[]: what else was read on the way from frame to frame: the frame pointer that was saved,
- *              where a frame farther out needs it; the CFA that a realigned frame kept
+ *     of each frame but the innermost: the return address, at the frame's slot
+ *     where the frame is CHAINED: the frame pointer that lies below it
+ *     words[]: what else was read on the way from frame to frame: frame pointers that were saved
+ *              elsewhere and that a frame farther out needs; the CFA that a realigned frame kept
+ *
+ * The rest begins behind a frame that only the walk of local_slow.h gets beyond: a signal frame, a
+ * row of CFI, a gap, another stack. It begins nowhere (rest: CAIRN_LOCAL_FRAMES) if there is none.
  */
 #ifndef CAIRN_UNWIND_LOCAL_STATE_H
 #define CAIRN_UNWIND_LOCAL_STATE_H
 
+#include <cairn/unwind.h>
+
 #include "rt/thread.h"
 #include "unwind/local.h"
+#include "unwind/local_slow.h"
 #include "unwind/local_stack.h"
+#include "unwind/rule.h"
 #include "unwind/unload.h"
 
-enum { CAIRN_LOCAL_FRAMES = 1024, CAIRN_LOCAL_WORDS = 1024 };
+enum {
+    CAIRN_LOCAL_SPARE = 128, /* so that a stack that grows beyond does not move at each capture */
+    CAIRN_LOCAL_FRAMES = CAIRN_MAX_FRAMES + CAIRN_LOCAL_SPARE,
+    CAIRN_LOCAL_WORDS = 1024
+};
+
+/* What else the way outwards hangs on. In the low bits of a frame's slot: */
+enum cairn_local_asks {
+    CAIRN_LOCAL_CHAINED = 1,   /* its frame pointer is saved in the word right below its return
+                                  address, and points right below that of the next frame */
+    CAIRN_LOCAL_HAS_WORDS = 2, /* the step from it to its caller read what is in words[] */
+    CAIRN_LOCAL_ASKS = 3
+};
+/* Above a frame's rule: its frame pointer. */
+enum { CAIRN_LOCAL_NEEDS_FP = 1 << CAIRN_RULE_BITS };
+
+/* Is anything to be walked behind the frame before `rest`? */
+enum cairn_local_open {
+    CAIRN_LOCAL_CLOSED,  /* no: it is the outermost one */
+    CAIRN_LOCAL_STOPPED, /* yes, by the slow walk */
+    CAIRN_LOCAL_CUT      /* yes, if it were not too far out */
+};
+
+/* What is seldom asked of a frame. */
+struct cairn_local_aside {
+    uintptr_t
+        fp; /* its frame pointer, where it is NEEDS_FP; of a new one, where the rule is rare */
+    uintptr_t sp; /* its stack pointer, on CPUs where the slot does not tell it */
+};
 
 struct cairn_local_word {
     uintptr_t slot, value;
     uintptr_t place; /* of the frame whose step to its caller read it */
+};
+
+/* A walk on its way; see local_walk.h. */
+struct cairn_local_walk {
+    struct cairn_local_state *state;
+    uintptr_t ret, sp; /* where it stands */
+    uintptr_t slot;    /* where `ret` lies, on CPUs where `sp` does not tell it */
+    uintptr_t fp_slot; /* va where the frame pointer is saved; 0: it is `fp` */
+    uintptr_t fp;
+    uint32_t n;       /* news */
+    uint32_t has_odd; /* one of them needs more than its return address */
+    uint32_t ends;    /* with a return address of 0, which its last frame read */
+    uint32_t place;   /* of the last walk: the innermost frame that may still be met */
+    uint32_t rest;    /* of the last walk: as in the state */
+    uint32_t kept;    /* of the last walk: from here on outwards no address was changed */
+    uint32_t n_words; /* of the last walk: still to be compared */
+    uint32_t limit;   /* of news: then `ips` is full, or they are as many as a walk may have */
+    uint32_t max;     /* addresses that there is room for at `ips` */
+    uintptr_t *ips;   /* the caller's room, with all addresses up to where it stands; or NULL */
+    uint32_t joins;   /* it met the last walk, at `place` */
+    enum cairn_local_open open; /* behind its last frame, or the last walk's */
 };
 
 /* What every capture looks at: at the end of the block, so that it shares a page with the outermost
@@ -35,22 +92,41 @@ struct cairn_local_hot {
     uintptr_t busy;      /* the stack pointer of the capture that runs; 0: none */
     uint64_t generation; /* of the last walk; 0 in a block that was wiped by fork(2) */
     struct cairn_local_stack stack;
-    uint32_t top, anchor, n_words;
+    uintptr_t base; /* what slots are counted from; all that is known of the stack lies behind it,
+                       less than 4 GiB */
+    uint32_t top, anchor, rest, n_words;
+    uint32_t is_open;   /* enum cairn_local_open */
+    uint32_t kept_from; /* from here on outwards the caller's words hold */
+    uint32_t kept_end;  /* the place behind the outermost frame that the caller was given */
 };
 
 enum {
-    CAIRN_LOCAL_LARGE = CAIRN_LOCAL_FRAMES * 2 * sizeof(struct cairn_local_frame) +
-                        CAIRN_LOCAL_WORDS * sizeof(struct cairn_local_word),
+    CAIRN_LOCAL_LARGE = CAIRN_MAX_FRAMES * (sizeof(struct cairn_local_frame) +
+                                            sizeof(struct cairn_local_aside) + sizeof(uintptr_t)) +
+                        CAIRN_LOCAL_FRAMES * (sizeof(struct cairn_local_frame) +
+                                              sizeof(struct cairn_local_aside) + sizeof(uint64_t)) +
+                        CAIRN_LOCAL_WORDS * sizeof(struct cairn_local_word) + CAIRN_MAX_FRAMES +
+                        sizeof(struct cairn_local_walk) + sizeof(struct cairn_local_start) +
+                        sizeof(struct cairn_local_out),
     CAIRN_LOCAL_SMALL = sizeof(struct cairn_thread_head) + sizeof(struct cairn_local_hot)
 };
 
 struct cairn_local_state {
     struct cairn_thread_head head;
     uint8_t unused[CAIRN_LOCAL_PAGE - (CAIRN_LOCAL_LARGE + CAIRN_LOCAL_SMALL) % CAIRN_LOCAL_PAGE];
-    /* Frames that were walked just now, innermost first; their `fp` is the va where the frame
-     * pointer is saved, 0: it is in the register still. */
-    struct cairn_local_frame news[CAIRN_LOCAL_FRAMES];
+    /* Frames that were walked just now, innermost first; and of the rest, which begins with the
+     * frame before it. */
+    struct cairn_local_frame news[CAIRN_MAX_FRAMES];
+    struct cairn_local_aside new_asides[CAIRN_MAX_FRAMES];
+    uintptr_t rest_ips[CAIRN_MAX_FRAMES];
+    uint8_t rest_how[CAIRN_MAX_FRAMES];
+    /* To be finished, here because a signal handler's stack is small. */
+    struct cairn_local_walk walk;
+    struct cairn_local_start rest_start;
+    struct cairn_local_out rest;
     struct cairn_local_word words[CAIRN_LOCAL_WORDS]; /* outermost first */
+    uint64_t kept[CAIRN_LOCAL_FRAMES];
+    struct cairn_local_aside asides[CAIRN_LOCAL_FRAMES];
     struct cairn_local_frame frames[CAIRN_LOCAL_FRAMES];
     struct cairn_local_hot hot;
 };
@@ -65,11 +141,14 @@ struct cairn_local_mine {
 extern _Thread_local struct cairn_local_mine cairn_local_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Forgets the last walk. */
-CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_void(struct cairn_local_state *state)
+/* Forgets the last walk. The next one is near `sp`. */
+CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_void(struct cairn_local_state *state,
+                                                                    uintptr_t sp)
 {
-    state->hot.top = state->hot.anchor = CAIRN_LOCAL_FRAMES;
-    state->hot.n_words = 0;
+    struct cairn_local_hot *hot = &state->hot;
+    hot->top = hot->anchor = hot->rest = hot->kept_from = hot->kept_end = CAIRN_LOCAL_FRAMES;
+    hot->n_words = hot->is_open = 0;
+    hot->base = (sp - ((uintptr_t)1 << 31)) & ~(uintptr_t)15;
 }
 
 /* As below, where anything is out of the ordinary. */

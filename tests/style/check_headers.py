@@ -6,6 +6,7 @@ A public header must be C99 and C++17 to both compilers without a warning, and n
 its user; a header of ours is gnu17.
 """
 import concurrent.futures
+import os
 import pathlib
 import shutil
 import subprocess
@@ -37,7 +38,8 @@ def main():
     for path in sorted((root / "include/cairn").glob("*.h")):
         jobs += [(compiler, f"<cairn/{path.name}>", [f"-I{root}/include"]) for compiler in PUBLIC
                  if shutil.which(compiler[0])]
-    folders = [f"-I{root}/include", f"-I{root}/src", f"-I{root}"]
+    made = os.environ.get("BUILD", "")  # headers that meson writes
+    folders = [f"-I{root}/include", f"-I{root}/src", f"-I{root}", f"-I{made}/src"]
     for path in sorted([*(root / "src").rglob("*.h"), *(root / "cli").rglob("*.h")]):
         base = root / "src" if path.is_relative_to(root / "src") else root
         jobs += [(compiler, f'"{path.relative_to(base)}"', folders) for compiler in HIDDEN]
