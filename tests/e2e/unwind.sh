@@ -33,6 +33,9 @@ prove() {
 work_seconds=$((2 * slower))
 g++ -O2 -pthread "$SRC/tests/e2e/unwind/storm.cc" -o storm || exit 1
 prove storm 60 ./storm $work_seconds
+g++ -O2 -pthread -rdynamic -I"$SRC/include" "$SRC/tests/e2e/unwind/exceptions.cc" -o exceptions \
+    -L"$BUILD" -lcairn-unwind -Wl,-rpath,"$BUILD" || exit 1
+UNWIND_NS=0 UNWIND_CAPTURES=1000000 prove exceptions 60 ./exceptions $((60 * slower))
 UNWIND_NS=0 UNWIND_CAPTURES=1000000 ODD_LIBRARY=$BUILD/tests/e2e/unwind/odd_library.so \
     prove odd 120 "$BUILD/tests/e2e/unwind/unwind_odd" --captures $((captures * 3 / 10))
 
