@@ -15,7 +15,8 @@
 #include "heap/real.h"
 #include "heap/track.h"
 
-#define REAL cairn_heap_real
+#define REAL   cairn_heap_real
+#define CALLER (&(struct cairn_local_frame_at)CAIRN_HEAP_CALLER)
 
 /* C23's, which no C library's headers have yet. */
 void free_sized(void *block, size_t size);
@@ -25,16 +26,23 @@ CAIRN_API void *malloc(size_t size)
 {
     void *block = REAL.malloc(size);
     if (__builtin_expect(block != NULL, 1))
-        cairn_heap_born(
-            &(struct cairn_heap_birth){block, size, CAIRN_HEAP_KIND_MALLOC, CAIRN_HEAP_CALLER});
+        cairn_heap_born(block, size, CAIRN_HEAP_KIND_MALLOC, CALLER);
     return block;
+}
+
+__attribute__((noinline)) static void free_oddly(void *block)
+{
+    if (block)
+        cairn_heap_died_fully(block, CAIRN_HEAP_KIND_MALLOC);
+    REAL.free(block);
 }
 
 CAIRN_API void free(void *block)
 {
-    if (__builtin_expect(block != NULL, 1))
-        cairn_heap_died(block, CAIRN_HEAP_KIND_MALLOC);
-    REAL.free(block);
+    if (__builtin_expect(cairn_heap_died_plainly(block, CAIRN_HEAP_KIND_MALLOC), 1))
+        REAL.free(block);
+    else
+        free_oddly(block);
 }
 
 CAIRN_API void free_sized(void *block, size_t size)
@@ -54,8 +62,7 @@ CAIRN_API void *calloc(size_t n, size_t size)
 {
     void *block = REAL.calloc(n, size);
     if (__builtin_expect(block != NULL, 1))
-        cairn_heap_born(
-            &(struct cairn_heap_birth){block, n * size, CAIRN_HEAP_KIND_MALLOC, CAIRN_HEAP_CALLER});
+        cairn_heap_born(block, n * size, CAIRN_HEAP_KIND_MALLOC, CALLER);
     return block;
 }
 
@@ -66,10 +73,10 @@ reallocate(void *block, size_t size, const struct cairn_local_frame_at *caller)
 {
     struct cairn_heap_death death = {0};
     if (block)
-        death = cairn_heap_died(block, CAIRN_HEAP_KIND_MALLOC);
+        death = cairn_heap_died_fully(block, CAIRN_HEAP_KIND_MALLOC);
     void *moved = REAL.realloc(block, size);
     if (__builtin_expect(moved != NULL, 1))
-        cairn_heap_born(&(struct cairn_heap_birth){moved, size, CAIRN_HEAP_KIND_MALLOC, *caller});
+        cairn_heap_born(moved, size, CAIRN_HEAP_KIND_MALLOC, caller);
     else if (size != 0 && death.entry != 0)
         cairn_heap_put_back(block, &death);
     return moved;
@@ -77,7 +84,7 @@ reallocate(void *block, size_t size, const struct cairn_local_frame_at *caller)
 
 CAIRN_API void *realloc(void *block, size_t size)
 {
-    return reallocate(block, size, &(struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
+    return reallocate(block, size, CALLER);
 }
 
 CAIRN_API void *reallocarray(void *block, size_t n, size_t size)
@@ -87,38 +94,43 @@ CAIRN_API void *reallocarray(void *block, size_t n, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    return reallocate(block, bytes, &(struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
+    return reallocate(block, bytes, CALLER);
+}
+
+/* The rarer ones. */
+__attribute__((noinline)) static void *born(void *block, size_t size,
+                                            const struct cairn_local_frame_at *caller)
+{
+    if (block)
+        cairn_heap_born_fully(
+            &(struct cairn_heap_birth){block, size, CAIRN_HEAP_KIND_MALLOC, *caller});
+    return block;
 }
 
 CAIRN_API int posix_memalign(void **ret_block, size_t alignment, size_t size)
 {
     int code = REAL.posix_memalign(ret_block, alignment, size);
-    if (code == 0 && *ret_block)
-        cairn_heap_born(&(struct cairn_heap_birth){*ret_block, size, CAIRN_HEAP_KIND_MALLOC,
-                                                   CAIRN_HEAP_CALLER});
+    if (code == 0)
+        born(*ret_block, size, CALLER);
     return code;
 }
 
-#define ALIGNED(name)                                                                              \
-    CAIRN_API void *name(size_t alignment, size_t size)                                            \
-    {                                                                                              \
-        void *block = REAL.name(alignment, size);                                                  \
-        if (block)                                                                                 \
-            cairn_heap_born(&(struct cairn_heap_birth){block, size, CAIRN_HEAP_KIND_MALLOC,        \
-                                                       CAIRN_HEAP_CALLER});                        \
-        return block;                                                                              \
-    }
-ALIGNED(aligned_alloc)
-ALIGNED(memalign)
+CAIRN_API void *aligned_alloc(size_t alignment, size_t size)
+{
+    return born(REAL.aligned_alloc(alignment, size), size, CALLER);
+}
 
-#define PAGES(name)                                                                                \
-    CAIRN_API void *name(size_t size)                                                              \
-    {                                                                                              \
-        void *block = REAL.name(size);                                                             \
-        if (block)                                                                                 \
-            cairn_heap_born(&(struct cairn_heap_birth){block, size, CAIRN_HEAP_KIND_MALLOC,        \
-                                                       CAIRN_HEAP_CALLER});                        \
-        return block;                                                                              \
-    }
-PAGES(valloc)
-PAGES(pvalloc)
+CAIRN_API void *memalign(size_t alignment, size_t size)
+{
+    return born(REAL.memalign(alignment, size), size, CALLER);
+}
+
+CAIRN_API void *valloc(size_t size)
+{
+    return born(REAL.valloc(size), size, CALLER);
+}
+
+CAIRN_API void *pvalloc(size_t size)
+{
+    return born(REAL.pvalloc(size), size, CALLER);
+}

@@ -19,8 +19,10 @@ struct cairn_heap_own {
     /* What the next thread takes over with the block. */
     struct cairn_heap *heap; /* whose `shared` is */
     struct cairn_heap_thread *shared;
-    uint32_t mask;        /* of shared->deltas */
-    uint32_t n_conflicts; /* since they last grew */
+    struct cairn_heap_delta *deltas;  /* shared->deltas */
+    struct cairn_heap_header *header; /* the heap's */
+    uint32_t mask;                    /* of deltas */
+    uint32_t n_conflicts;             /* since they last grew */
 
     /* 1: ready, and nothing is under way in this thread. 0: something is, and this is a signal
      * handler; or the block is not set up; or a fork wiped it. */

@@ -15,59 +15,57 @@ enum {
     OTHER_GRANULE_BITS = 3
 };
 
-static void find_all(void);
-
 static void *first_malloc(size_t size)
 {
-    find_all();
+    cairn_heap_real_find();
     return cairn_heap_real.malloc(size);
 }
 
 static void first_free(void *block)
 {
-    find_all();
+    cairn_heap_real_find();
     cairn_heap_real.free(block);
 }
 
 static void *first_calloc(size_t n, size_t size)
 {
-    find_all();
+    cairn_heap_real_find();
     return cairn_heap_real.calloc(n, size);
 }
 
 static void *first_realloc(void *block, size_t size)
 {
-    find_all();
+    cairn_heap_real_find();
     return cairn_heap_real.realloc(block, size);
 }
 
 static int first_posix_memalign(void **ret, size_t alignment, size_t size)
 {
-    find_all();
+    cairn_heap_real_find();
     return cairn_heap_real.posix_memalign(ret, alignment, size);
 }
 
 static void *first_aligned_alloc(size_t alignment, size_t size)
 {
-    find_all();
+    cairn_heap_real_find();
     return cairn_heap_real.aligned_alloc(alignment, size);
 }
 
 static void *first_memalign(size_t alignment, size_t size)
 {
-    find_all();
+    cairn_heap_real_find();
     return cairn_heap_real.memalign(alignment, size);
 }
 
 static void *first_valloc(size_t size)
 {
-    find_all();
+    cairn_heap_real_find();
     return cairn_heap_real.valloc(size);
 }
 
 static void *first_pvalloc(size_t size)
 {
-    find_all();
+    cairn_heap_real_find();
     return cairn_heap_real.pvalloc(size);
 }
 
@@ -116,7 +114,7 @@ static void *nothing(size_t size)
         cairn_heap_real.name = va_ ? (__typeof__(cairn_heap_real.name))va_ : (otherwise);          \
     } while (0)
 
-__attribute__((cold, noinline)) static void find_all(void)
+__attribute__((cold, noinline)) void cairn_heap_real_find(void)
 {
     FIND(posix_memalign, NULL);
     FIND(aligned_alloc, by_posix_memalign);

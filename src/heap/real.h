@@ -23,4 +23,7 @@ struct cairn_heap_real {
 };
 extern struct cairn_heap_real cairn_heap_real __attribute__((visibility("hidden")));
 
+/* Done by the first call of one of them. */
+void cairn_heap_real_find(void);
+
 #endif /* CAIRN_HEAP_REAL_H */

@@ -59,8 +59,9 @@ CAIRN_THREAD_BLOCK_ACCESS static void look_at_modules(struct cairn_heap *heap,
 
 CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
 cairn_heap_new_stack(struct cairn_heap *heap, struct cairn_heap_own *own,
-                     const struct cairn_local_capture *capture, uint32_t n_shared)
+                     const struct cairn_local_capture *capture)
 {
+    uint32_t n_shared = capture->n_shared;
     if (__builtin_expect(own->generation !=
                              atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed),
                          0)) {
@@ -89,14 +90,18 @@ cairn_heap_new_stack(struct cairn_heap *heap, struct cairn_heap_own *own,
     return number;
 }
 
-/* An entry that says no more than can be said without a lock. */
-static uint64_t entry_of(struct cairn_heap *heap, const struct cairn_heap_birth *birth,
-                         uint32_t stack)
+uint32_t cairn_heap_no_stack(struct cairn_heap *heap)
+{
+    cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, 0);
+    return 0;
+}
+
+static uint64_t entry_of(struct cairn_heap *heap, uint64_t bytes, unsigned kind, uint32_t stack)
 {
     uint32_t epoch = atomic_load_explicit(&heap->state.header->epoch, memory_order_relaxed);
-    uint32_t bytes = birth->bytes < CAIRN_HEAP_SIZE_ASIDE ? (uint32_t)birth->bytes
-                                                          : (uint32_t)CAIRN_HEAP_SIZE_ASIDE;
-    return cairn_heap_entry(stack, bytes, birth->kind, epoch);
+    uint32_t size =
+        bytes < CAIRN_HEAP_SIZE_ASIDE ? (uint32_t)bytes : (uint32_t)CAIRN_HEAP_SIZE_ASIDE;
+    return cairn_heap_entry(stack, size, kind, epoch);
 }
 
 /* A block that was never freed as far as we saw, and must be gone: another one is there. */
@@ -109,59 +114,121 @@ static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
     cairn_heap_count_large(heap, cairn_heap_entry_stack(entry), bytes, true);
 }
 
-CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_oddly(struct cairn_heap *heap,
-                                                     struct cairn_heap_own *own,
-                                                     const struct cairn_heap_birth *birth,
-                                                     uint32_t stack)
+/* Where it has to go; NULL: it cannot be recorded. */
+static _Atomic(uint64_t) *place_for(struct cairn_heap *heap, uint64_t va, uint64_t bytes)
 {
-    uint64_t va = cairn_heap_va(birth->block);
     _Atomic(uint64_t) *place = cairn_heap_shadow_make(&heap->shadow, &heap->state, va);
     if (!place) {
         cairn_heap_state_lose(
             &heap->state, va >> CAIRN_HEAP_VA_BITS ? CAIRN_HEAP_LOSS_ADDRESS : CAIRN_HEAP_LOSS_FULL,
-            birth->bytes);
-        own->last_va = 0;
-        return;
+            bytes);
+        return NULL;
     }
     uint64_t before = atomic_load_explicit(place, memory_order_relaxed);
     if (before)
         bury(heap, va, before);
-    uint64_t entry = entry_of(heap, birth, stack);
-    if (birth->bytes < CAIRN_HEAP_SIZE_ASIDE) {
-        atomic_store_explicit(place, entry, memory_order_relaxed);
-        struct cairn_heap_delta *delta = cairn_heap_count_delta(heap, own, stack);
-        cairn_heap_count_add(heap, delta, &delta->allocs, (uint32_t)birth->bytes);
-        cairn_heap_count_live(heap, own, (int64_t)birth->bytes);
-        return;
-    }
-    if (!cairn_heap_large_put(&heap->large, &heap->state, va, birth->bytes)) {
-        cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, birth->bytes);
-        return;
-    }
-    atomic_store_explicit(place, entry, memory_order_relaxed);
-    cairn_heap_count_large(heap, stack, birth->bytes, false);
-    cairn_heap_count_hand_in_live(heap, own);
+    return place;
 }
 
-struct cairn_heap_death cairn_heap_died_oddly(struct cairn_heap *heap, const void *block,
-                                              uint64_t entry, unsigned kind)
+CAIRN_THREAD_BLOCK_ACCESS static void
+count_birth(struct cairn_heap *heap, struct cairn_heap_own *own, uint64_t bytes, uint32_t stack)
 {
-    uint64_t va = cairn_heap_va(block), bytes = cairn_heap_entry_size(entry);
-    if (entry == 0) {
-        if (heap->settings.sample_bytes == 0)
-            cairn_heap_state_lose(
-                &heap->state,
-                heap->settings.parent ? CAIRN_HEAP_LOSS_INHERITED : CAIRN_HEAP_LOSS_UNKNOWN, 0);
-        return (struct cairn_heap_death){0};
+    if (bytes >= CAIRN_HEAP_SIZE_ASIDE) {
+        cairn_heap_count_large(heap, stack, bytes, false);
+        cairn_heap_count_hand_in_live(heap, own);
+        return;
     }
-    if (bytes == CAIRN_HEAP_SIZE_ASIDE) {
-        atomic_store_explicit(cairn_heap_shadow_find(&heap->shadow, va), 0, memory_order_relaxed);
+    struct cairn_heap_delta *delta = cairn_heap_count_delta(heap, own, stack);
+    cairn_heap_count_add(heap, delta, &delta->allocs, (uint32_t)bytes);
+    cairn_heap_count_live(heap, own, (int64_t)bytes);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_oddly(struct cairn_heap_own *own, const void *block,
+                                                     uint64_t bytes, unsigned kind, uint32_t stack)
+{
+    struct cairn_heap *heap = own->heap;
+    uint64_t va = cairn_heap_va(block);
+    if (own->until_tick == 0 || own->until_tick > CAIRN_HEAP_TICK) {
+        own->until_tick = CAIRN_HEAP_TICK;
+        cairn_heap_epoch_tick(heap);
+    }
+    own->last_va = 0;
+    _Atomic(uint64_t) *place = place_for(heap, va, bytes);
+    if (!place)
+        return;
+    if (bytes >= CAIRN_HEAP_SIZE_ASIDE &&
+        !cairn_heap_large_put(&heap->large, &heap->state, va, bytes)) {
+        cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, bytes);
+        return;
+    }
+    own->last_va = va;
+    atomic_store_explicit(place, entry_of(heap, bytes, kind, stack), memory_order_relaxed);
+    count_birth(heap, own, bytes, stack);
+}
+
+static struct cairn_heap_death death_of_unknown(struct cairn_heap *heap)
+{
+    if (heap->settings.sample_bytes == 0)
+        cairn_heap_state_lose(
+            &heap->state,
+            heap->settings.parent ? CAIRN_HEAP_LOSS_INHERITED : CAIRN_HEAP_LOSS_UNKNOWN, 0);
+    return (struct cairn_heap_death){0};
+}
+
+CAIRN_THREAD_BLOCK_ACCESS static void count_death(struct cairn_heap *heap,
+                                                  struct cairn_heap_own *own, uint32_t stack,
+                                                  uint64_t bytes, bool is_temporary)
+{
+    if (bytes >= CAIRN_HEAP_SIZE_ASIDE) {
+        cairn_heap_count_large(heap, stack, bytes, true);
+        return;
+    }
+    struct cairn_heap_delta *delta = cairn_heap_count_delta(heap, own, stack);
+    if (is_temporary)
+        atomic_store_explicit(&delta->n_temporary,
+                              atomic_load_explicit(&delta->n_temporary, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    cairn_heap_count_add(heap, delta, &delta->frees, (uint32_t)bytes);
+    cairn_heap_count_live(heap, own, -(int64_t)bytes);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death
+note_death(struct cairn_heap *heap, struct cairn_heap_own *own, const void *block, unsigned kind)
+{
+    uint64_t va = cairn_heap_va(block);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
+    uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
+    uint64_t bytes = cairn_heap_entry_size(entry);
+    bool is_temporary = own->last_va == va;
+    if (is_temporary)
+        own->last_va = 0;
+    if (entry == 0)
+        return death_of_unknown(heap);
+    atomic_store_explicit(place, 0, memory_order_relaxed);
+    if (bytes == CAIRN_HEAP_SIZE_ASIDE)
         bytes = cairn_heap_large_take(&heap->large, va);
-        cairn_heap_count_large(heap, cairn_heap_entry_stack(entry), bytes, true);
-    }
     if (cairn_heap_entry_kind(entry) != kind)
         cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_MISMATCHED, bytes);
+    count_death(heap, own, cairn_heap_entry_stack(entry), bytes, is_temporary);
     return (struct cairn_heap_death){entry, bytes};
+}
+
+/* The thread's own, not idle any more; NULL: it has none, or is within a call. */
+CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *enter(struct cairn_heap **ret_heap)
+{
+    struct cairn_heap_own *own = cairn_heap_own;
+    if (!own || !own->idle)
+        return cairn_heap_start_thread(ret_heap);
+    own->idle = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    *ret_heap = own->heap;
+    return own;
+}
+
+CAIRN_THREAD_BLOCK_ACCESS static void leave(struct cairn_heap_own *own)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    own->idle = 1;
 }
 
 static void put_back(struct cairn_heap *heap, const void *block,
@@ -186,8 +253,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
     own->idle = 0;
     atomic_signal_fence(memory_order_seq_cst);
     put_back(own->heap, block, death);
-    atomic_signal_fence(memory_order_seq_cst);
-    own->idle = 1;
+    leave(own);
 }
 
 /* Within a call of this thread: no lock may be taken, and nothing captured. */
@@ -199,7 +265,8 @@ static void born_within(struct cairn_heap *heap, const struct cairn_heap_birth *
         cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, birth->bytes);
         return;
     }
-    atomic_store_explicit(place, entry_of(heap, birth, 0), memory_order_relaxed);
+    atomic_store_explicit(place, entry_of(heap, birth->bytes, birth->kind, 0),
+                          memory_order_relaxed);
     cairn_heap_count_directly(heap, 0, birth->bytes, false);
     cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, birth->bytes);
 }
@@ -217,32 +284,31 @@ static struct cairn_heap_death died_within(struct cairn_heap *heap, const void *
     return (struct cairn_heap_death){entry, bytes};
 }
 
-CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_slowly(const struct cairn_heap_birth *birth)
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const struct cairn_heap_birth *birth)
 {
     int saved = errno;
     struct cairn_heap *heap;
-    struct cairn_heap_own *own = cairn_heap_start_thread(&heap);
+    struct cairn_heap_own *own = enter(&heap);
     if (own) {
-        cairn_heap_note_birth(heap, own, birth);
-        atomic_signal_fence(memory_order_seq_cst);
-        own->idle = 1;
+        uint32_t stack = cairn_heap_stack_of(own, &birth->at);
+        cairn_heap_note_birth(own, birth->block, birth->bytes, birth->kind, stack);
+        leave(own);
     } else if (heap) {
         born_within(heap, birth);
     }
     errno = saved;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_slowly(const void *block,
-                                                                         unsigned kind)
+CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const void *block,
+                                                                        unsigned kind)
 {
     int saved = errno;
     struct cairn_heap_death death = {0};
     struct cairn_heap *heap;
-    struct cairn_heap_own *own = cairn_heap_start_thread(&heap);
+    struct cairn_heap_own *own = enter(&heap);
     if (own) {
-        death = cairn_heap_note_death(heap, own, block, kind);
-        atomic_signal_fence(memory_order_seq_cst);
-        own->idle = 1;
+        death = note_death(heap, own, block, kind);
+        leave(own);
     } else if (heap) {
         death = died_within(heap, block);
     }

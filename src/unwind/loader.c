@@ -108,6 +108,12 @@ static uintptr_t first_of(const struct link_map *map, const char *name)
     return va;
 }
 
+uintptr_t cairn_loader_program(const char *name)
+{
+    const struct link_map *map = first_map();
+    return map ? find(map, name) : 0;
+}
+
 uintptr_t cairn_loader_next(const char *name)
 {
     const struct link_map *own = first_map();

@@ -19,6 +19,9 @@
  * is among them that another thread just now unloads. */
 uintptr_t cairn_loader_libc(const char *name);
 
+/* The va of one that the program itself has, for others to see; 0: it has none. */
+uintptr_t cairn_loader_program(const char *name);
+
 /* The va of the first one behind this module: what RTLD_NEXT of dlsym(3) means; else the first of
  * another module. 0: there is none. Not beside a dlclose(3) of another thread. */
 uintptr_t cairn_loader_next(const char *name);

@@ -91,8 +91,8 @@ static int stop(void **state)
 
 __attribute__((noinline)) static void born(void *block, size_t bytes)
 {
-    cairn_heap_born(
-        &(struct cairn_heap_birth){block, bytes, CAIRN_HEAP_KIND_MALLOC, CAIRN_HEAP_CALLER});
+    cairn_heap_born(block, bytes, CAIRN_HEAP_KIND_MALLOC,
+                    &(struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
 }
 
 static void died(void *block)
@@ -167,7 +167,7 @@ static void what_a_failed_realloc_took_is_put_back(void **state)
     for (int i = 0; i < 2; i++) {
         born(a, sizes[i]);
         born(b, 1);
-        struct cairn_heap_death death = cairn_heap_died(a, CAIRN_HEAP_KIND_MALLOC);
+        struct cairn_heap_death death = cairn_heap_died_fully(a, CAIRN_HEAP_KIND_MALLOC);
         assert_int_equal(death.bytes, sizes[i]);
         cairn_heap_put_back(a, &death);
         agree(&totals);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE, but for its constructor and destructor */
+/*
+ * Lifetime: what is done when the program is loaded and when it leaves by exit(3), for what needs
+ * no first block: a program that asks for no memory has a state all the same. In libcairn-heap
+ * alone.
+ */
+#include "heap/real.h"
+#include "heap/settings.h"
+#include "heap/start.h"
+#include "unwind/loader.h"
+
+extern char **environ;
+
+static bool names_us(const char *text, size_t n)
+{
+    static const char ours[] = "libcairn-heap.so";
+    for (size_t i = 0; i + sizeof(ours) - 1 <= n; i++) {
+        size_t k = 0;
+        while (k < sizeof(ours) - 1 && text[i + k] == ours[k])
+            k++;
+        if (k == sizeof(ours) - 1)
+            return true;
+    }
+    return false;
+}
+
+/* Takes this library out of a list of libraries, in place (ld.so(8): by spaces or colons). */
+static void take_out(char *list)
+{
+    char *to = list;
+    for (char *from = list; *from;) {
+        size_t n = 0;
+        while (from[n] && from[n] != ' ' && from[n] != ':')
+            n++;
+        bool keeps = !names_us(from, n);
+        if (from[n])
+            n++;
+        for (size_t i = 0; keeps && i < n; i++)
+            *to++ = from[i];
+        from += n;
+    }
+    *to = 0;
+}
+
+/* Programs that this one starts are not to be recorded. */
+static void stay_alone(void)
+{
+    const char *const *list = (const char *const *)environ;
+    const char *follow = cairn_heap_settings_find(list, "CAIRN_HEAP_FOLLOW");
+    char *preload = (char *)cairn_heap_settings_find(list, "LD_PRELOAD");
+    uint64_t value;
+    if (follow && preload && cairn_heap_settings_number(follow, &value) && value == 0)
+        take_out(preload);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((constructor)) static void begin(void)
+{
+    struct cairn_heap *heap;
+    cairn_heap_real_find();
+    struct cairn_heap_own *own = cairn_heap_start_thread(&heap);
+    if (own)
+        own->idle = 1;
+    /* Its own malloc comes before ours. */
+    if (heap && cairn_loader_program("malloc"))
+        atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_NOT_ASKED);
+    if (heap)
+        stay_alone();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    struct cairn_heap *heap = cairn_heap_present();
+    if (!heap)
+        return;
+    atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_ENDED);
+    atomic_fetch_and(&heap->state.header->flags, ~(unsigned)CAIRN_HEAP_LIVE);
+}
