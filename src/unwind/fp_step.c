@@ -10,6 +10,7 @@ enum {
     LEAF_BYTES_MAX = 4096, /* from a function's start to where it runs without a record */
     KEPT_BYTES = 64,       /* of a leaf that are looked through: more than a stub of the PLT has */
     ROWS_LOOKED_AT = 256,
+    FEW_ROWS = 8,   /* say nothing: those of crt1.o and linkers */
     ONE_ROW_IN = 16 /* of code that keeps frame pointers; of other code it is one in hundreds */
 };
 
@@ -161,7 +162,7 @@ bool cairn_fp_kept(const struct cairn_unwind_arch *arch, const struct cairn_unwi
         n += cairn_rule_kind(rule) >= CAIRN_RULE_OF_CPU;
         kept += arch->keeps_fp(rule);
     }
-    return kept > 0 && n / kept <= ONE_ROW_IN;
+    return n < FEW_ROWS || (kept > 0 && n / kept <= ONE_ROW_IN);
 }
 
 size_t cairn_fp_walk(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,

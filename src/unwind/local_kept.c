@@ -12,6 +12,7 @@
 enum {
     FUNCTIONS = 32,  /* that are looked at */
     PROLOGUE = 12,   /* bytes: behind these a function that keeps one has set it up */
+    FEW = 4,         /* rows of code of compilers that say nothing: those of crt1.o and linkers */
     ONE_IN = 4,      /* of code that keeps them most do; of other code, those with alloca() */
     REMEMBERED = 64, /* modules */
     TABLE_OFF = 12,  /* of .eh_frame_hdr: version, encodings, pointer, count */
@@ -40,16 +41,17 @@ static unsigned look(const struct cairn_local_module *module)
     uint32_t n = (uint32_t)module->n_exidx, rule;
     if (!n && !cairn_self_read(module->frames + TABLE_OFF - 4, &n, sizeof n))
         return CAIRN_LOCAL_KEEPS_FP;
-    unsigned kept = 0, ruled = 0, looked = 0;
+    unsigned kept = 0, ruled = 0, looked = 0, compiled = 0;
     size_t step = n / FUNCTIONS + 1;
     for (size_t i = 0; i < n; i += step, looked++) {
         uintptr_t function = function_at(module, i);
         if (!function || cairn_local_rule_make(function + PROLOGUE, &rule) != CAIRN_LOCAL_RULE)
             continue;
         ruled++;
+        compiled += cairn_rule_kind(rule) >= CAIRN_RULE_OF_CPU;
         kept += cairn_local_arch->keeps_fp(rule);
     }
-    bool keeps_fp = ruled == 0 || (kept > 0 && ruled / kept <= ONE_IN);
+    bool keeps_fp = compiled < FEW || (kept > 0 && compiled / kept <= ONE_IN);
     return (keeps_fp ? CAIRN_LOCAL_KEEPS_FP : 0) | (2 * ruled > looked ? CAIRN_LOCAL_HAS_RULES : 0);
 }
 

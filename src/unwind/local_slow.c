@@ -81,8 +81,16 @@ static bool is_code(void *ctx, uint64_t va)
     return va <= UINTPTR_MAX && cairn_executable((uintptr_t)va);
 }
 
-static int end_of(enum cairn_arch_step step)
+/* HotSpot's interpreter pushes the address of a piece of its own, and jumps. */
+static bool is_made_at_run_time(void *ctx, uint64_t va)
 {
+    struct cairn_local_module module;
+    return is_code(ctx, va) && !cairn_modules_find((uintptr_t)va, &module);
+}
+
+static int end_of(const struct walk *w, enum cairn_arch_step step)
+{
+    struct cairn_local_module module;
     switch (step) {
     case CAIRN_STEP_OUTERMOST:
         return CAIRN_END_OUTERMOST;
@@ -94,7 +102,7 @@ static int end_of(enum cairn_arch_step step)
     case CAIRN_STEP_UNREADABLE:
         return CAIRN_END_UNREADABLE;
     default:
-        return CAIRN_END_NO_RULE;
+        return cairn_modules_find(lookup_va(w), &module) ? CAIRN_END_NO_RULE : CAIRN_END_NO_MODULE;
     }
 }
 
@@ -175,13 +183,15 @@ static enum cairn_arch_step step_unruled(struct walk *w)
     enum cairn_sigframe kind = trampoline(w);
     if (kind != CAIRN_SIGFRAME_NONE)
         return step_signal(w, kind);
-    if (cairn_modules_find(lookup_va(w), &module))
+    bool is_module = cairn_modules_find(lookup_va(w), &module);
+    if (is_module)
         bits = cairn_local_kept(&module);
     if (is_first(w, bits))
         return CAIRN_STEP_OUTERMOST;
     const struct cairn_fp_space space = {
         .memory = &cairn_self_memory,
         .is_code = is_code,
+        .pushes = is_module ? NULL : is_made_at_run_time,
         .no_records = !(bits & CAIRN_LOCAL_KEEPS_FP),
     };
     enum cairn_fp_result found = cairn_fp_step(arch, &space, w->is_exact, &w->regs);
@@ -345,7 +355,7 @@ static void walk(struct walk *w, struct cairn_local_out *out)
         w->n_exact = w->is_exact ? out->n : w->n_exact;
         enum cairn_arch_step done = step(w, out->n);
         if (done != CAIRN_STEP_OK) {
-            out->end = end_of(done);
+            out->end = end_of(w, done);
             return;
         }
         if (w->regs.ip == old_ip && w->regs.regs[sp] == old_sp) {

@@ -60,11 +60,11 @@ static char *make_area(int second)
     return area;
 }
 
-static size_t walk_to(char *area, uintptr_t ret)
+static size_t walk_by(char *area, uintptr_t fp, uintptr_t ret)
 {
     uintptr_t ips[8];
     struct cairn_unwind_info info = {.size = sizeof info};
-    stack[8] = 0;
+    stack[8] = fp;
     stack[9] = ret;
     ucontext_t context = context_at((uintptr_t)area);
     size_t n = cairn_unwind_context(&context, ips, 8, &info);
@@ -72,7 +72,13 @@ static size_t walk_to(char *area, uintptr_t ret)
     assert_int_equal(ips[0], (uintptr_t)area);
     if (n > 1)
         assert_int_equal(ips[1], ret);
+    assert_int_equal(info.end, CAIRN_END_NO_MODULE);
     return n;
+}
+
+static size_t walk_to(char *area, uintptr_t ret)
+{
+    return walk_by(area, 0, ret);
 }
 
 static void a_return_address_lies_in_memory_that_may_be_executed(void **state)
@@ -88,10 +94,26 @@ static void a_return_address_lies_in_memory_that_may_be_executed(void **state)
     munmap(area, 2 * AREA);
 }
 
+/* As HotSpot's interpreter does; the next record must lie above. */
+static void made_code_may_push_what_no_call_did(void **state)
+{
+    (void)state;
+    char *area = make_area(PROT_READ | PROT_WRITE);
+    uintptr_t pushed = (uintptr_t)area + 3 * AT;
+    cairn_unwind_refresh(); /* another test's memory may have been here */
+    assert_int_equal(walk_by(area, (uintptr_t)(stack + 20), pushed), 2);
+    assert_int_equal(walk_by(area, (uintptr_t)(stack + 4), pushed), 1);
+    assert_int_equal(walk_by(area, (uintptr_t)(stack + 20), pushed + AREA), 1);
+    uintptr_t in_module = (uintptr_t)printf + 1; /* there code has calls */
+    assert_int_equal(walk_by(area, (uintptr_t)(stack + 20), in_module), 1);
+    munmap(area, 2 * AREA);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_return_address_lies_in_memory_that_may_be_executed),
+        cmocka_unit_test(made_code_may_push_what_no_call_did),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
