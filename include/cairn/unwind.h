@@ -249,6 +249,8 @@ struct cairn_unwind_opts {
     const char *const *symbol_dirs; /* folders with files of modules, by build ID or name */
     size_t n_symbol_dirs;
     const char *debug_dir; /* of separate debug files; NULL: /usr/lib/debug */
+    const char *program;   /* its path, for a core file that does not tell (no NT_FILE note); NULL:
+                              as it was started */
 };
 
 /* A copy of the top of a stack. The bytes are borrowed until the space is freed. */
@@ -270,8 +272,9 @@ CAIRN_API int cairn_unwind_space_open_pid(int pid, const struct cairn_unwind_opt
                                           struct cairn_unwind_space **ret_space,
                                           struct cairn_err *err);
 
-/* Of a core file (core(5), gcore). Modules are those of its NT_FILE note; a file whose build ID is
- * not that in the core is not taken. CAIRN_E_FORMAT: no core file, or one without threads. */
+/* Of a core file (core(5), gcore). Modules are those of its NT_FILE note; without one, the program
+ * and what the dynamic linker's own list names. A file whose build ID is not that in the core is
+ * not taken. CAIRN_E_FORMAT: no core file, or one without threads. */
 CAIRN_API int cairn_unwind_space_open_core(const char *path, const struct cairn_unwind_opts *opts,
                                            struct cairn_unwind_space **ret_space,
                                            struct cairn_err *err);

@@ -12,7 +12,7 @@
 #include "base/below.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "target/core_notes.h"
+#include "target/core_modules.h"
 #include "target/regs.h"
 #include "target/target.h"
 #include "unwind/space.h"
@@ -125,6 +125,21 @@ static int add_map(struct core_target *c, struct cairn_target_map map, struct ca
     return cairn_target_add(&c->target, &map, err);
 }
 
+/* What the file holds of a segment; it may end before its end. */
+static int add_part(struct core_target *c, const struct cairn_elf_segment *segment)
+{
+    struct part part = {.va = segment->vaddr};
+    uint64_t left = segment->off < c->elf.bytes.size ? c->elf.bytes.size - segment->off : 0;
+    uint64_t size = segment->file_size < segment->mem_size ? segment->file_size : segment->mem_size;
+    if (segment->mem_size > UINT64_MAX - segment->vaddr || !left || !size ||
+        !cairn_span_slice(c->elf.bytes, segment->off, size < left ? size : left, &part.bytes))
+        return CAIRN_OK;
+    if (cairn_grow((void **)&c->parts, &c->cap_parts, c->n_parts + 1, sizeof *c->parts) < 0)
+        return CAIRN_E_NOMEM;
+    c->parts[c->n_parts++] = part;
+    return CAIRN_OK;
+}
+
 static int add_segment(struct core_target *c, const struct cairn_elf_segment *segment,
                        struct cairn_err *err)
 {
@@ -136,15 +151,6 @@ static int add_segment(struct core_target *c, const struct cairn_elf_segment *se
     };
     if (__builtin_add_overflow(segment->vaddr, segment->mem_size, &map.end))
         return CAIRN_OK;
-    struct part part = {.va = segment->vaddr};
-    uint64_t left = segment->off < c->elf.bytes.size ? c->elf.bytes.size - segment->off : 0;
-    uint64_t size = segment->file_size < segment->mem_size ? segment->file_size : segment->mem_size;
-    if (left && size &&
-        cairn_span_slice(c->elf.bytes, segment->off, size < left ? size : left, &part.bytes)) {
-        if (cairn_grow((void **)&c->parts, &c->cap_parts, c->n_parts + 1, sizeof *c->parts) < 0)
-            return cairn_fail_memory(err);
-        c->parts[c->n_parts++] = part;
-    }
     return add_map(c, map, err);
 }
 
@@ -171,9 +177,46 @@ static int add_files(struct core_target *c, struct cairn_err *err)
     return code;
 }
 
-static int read_core_file(struct core_target *c, struct cairn_err *err)
+/* Memory first: without NT_FILE it is what tells of files. */
+static int read_memory_of(struct core_target *c, struct cairn_err *err)
 {
     struct cairn_elf_segment segment;
+    for (uint32_t i = 0; cairn_elf_segment(&c->elf, i, &segment); i++)
+        if (segment.type == PT_LOAD && add_part(c, &segment) < 0)
+            return cairn_fail_memory(err);
+    if (c->n_parts)
+        qsort(c->parts, c->n_parts, sizeof *c->parts, compare_parts);
+    return CAIRN_OK;
+}
+
+static int read_maps(struct core_target *c, struct cairn_err *err)
+{
+    struct cairn_elf_segment segment;
+    int code = CAIRN_OK;
+    for (uint32_t i = 0; code == CAIRN_OK && cairn_elf_segment(&c->elf, i, &segment); i++)
+        if (segment.type == PT_LOAD)
+            code = add_segment(c, &segment, err);
+    cairn_target_sort(&c->target);
+    return code == CAIRN_OK ? add_files(c, err) : code;
+}
+
+static bool read_head(void *ctx, const char *path, uint8_t *to, size_t size)
+{
+    struct core_target *c = ctx;
+    struct cairn_debugfile_found found = {0};
+    struct cairn_span head;
+    if (cairn_debugfile_find(c->target.finder, path, NULL, &found, NULL) < 0)
+        return false;
+    bool is_there = cairn_span_slice(found.image.bytes, 0, size, &head);
+    if (is_there)
+        memcpy(to, head.data, size);
+    cairn_debugfile_found_done(&found);
+    return is_there;
+}
+
+static int read_core_file(struct core_target *c, const struct cairn_unwind_opts *opts,
+                          struct cairn_err *err)
+{
     int code = cairn_elf_open(c->elf.bytes, &c->elf, err);
     if (code < 0)
         return code;
@@ -183,15 +226,13 @@ static int read_core_file(struct core_target *c, struct cairn_err *err)
     code = cairn_core_notes_read(&c->elf, &c->notes, err);
     if (code == CAIRN_OK && !c->notes.n_threads)
         code = cairn_fail(err, CAIRN_E_FORMAT, "a core file without threads");
-    for (uint32_t i = 0; code == CAIRN_OK && cairn_elf_segment(&c->elf, i, &segment); i++)
-        if (segment.type == PT_LOAD)
-            code = add_segment(c, &segment, err);
-    if (code < 0)
-        return code;
-    if (c->n_parts)
-        qsort(c->parts, c->n_parts, sizeof *c->parts, compare_parts);
-    cairn_target_sort(&c->target);
-    return add_files(c, err);
+    if (code == CAIRN_OK)
+        code = read_memory_of(c, err);
+    const struct cairn_core_access access = {&c->target.memory, read_head, c,
+                                             opts ? opts->program : NULL};
+    if (code == CAIRN_OK && !c->notes.n_files)
+        code = cairn_core_modules_read(&c->elf, &access, &c->notes, err);
+    return code == CAIRN_OK ? read_maps(c, err) : code;
 }
 
 static int open_space(struct core_target *c, const struct cairn_unwind_opts *opts,
@@ -208,7 +249,7 @@ static int open_space(struct core_target *c, const struct cairn_unwind_opts *opt
     c->target.memory = (struct cairn_memory){.read = read_core, .ctx = c};
     int code = cairn_target_init(&c->target, opts, NULL, err);
     if (code == CAIRN_OK)
-        code = read_core_file(c, err);
+        code = read_core_file(c, opts, err);
     return code == CAIRN_OK ? cairn_space_make(&accessors, &kind, ret_space, err) : code;
 }
 

@@ -70,8 +70,14 @@ static void read_auxv(const struct cairn_elf *elf, struct cairn_span note,
     struct cairn_reader r = cairn_reader_of(note, elf->swap);
     while (cairn_reader_more(&r)) {
         uint64_t type = cairn_reader_word(&r, width), value = cairn_reader_word(&r, width);
-        if (!r.failed && type == AT_SYSINFO_EHDR)
+        if (r.failed)
+            return;
+        if (type == AT_SYSINFO_EHDR)
             notes->vdso = value;
+        else if (type == AT_PHDR)
+            notes->phdr = value;
+        else if (type == AT_EXECFN)
+            notes->execfn = value;
     }
 }
 
@@ -136,16 +142,35 @@ int cairn_core_notes_read(const struct cairn_elf *elf, struct cairn_core_notes *
         cairn_core_notes_done(&notes);
         return cairn_fail_memory(err);
     }
-    if (notes.n_files)
-        qsort(notes.files, notes.n_files, sizeof *notes.files, compare_files);
+    cairn_core_notes_sort(&notes);
     *ret_notes = notes;
     return CAIRN_OK;
+}
+
+int cairn_core_notes_add(struct cairn_core_notes *notes, struct cairn_core_file file,
+                         const char *path)
+{
+    if (file.start >= file.end || notes->n_files == CAIRN_CORE_FILES_MAX)
+        return CAIRN_OK;
+    file.path = cairn_arena_text(&notes->paths, path, strlen(path));
+    if (!file.path || cairn_grow((void **)&notes->files, &notes->cap_files, notes->n_files + 1,
+                                 sizeof *notes->files) < 0)
+        return CAIRN_E_NOMEM;
+    notes->files[notes->n_files++] = file;
+    return CAIRN_OK;
+}
+
+void cairn_core_notes_sort(struct cairn_core_notes *notes)
+{
+    if (notes->n_files)
+        qsort(notes->files, notes->n_files, sizeof *notes->files, compare_files);
 }
 
 void cairn_core_notes_done(struct cairn_core_notes *notes)
 {
     cairn_free(notes->threads);
     cairn_free(notes->files);
+    cairn_arena_done(&notes->paths);
     *notes = (struct cairn_core_notes){0};
 }
 

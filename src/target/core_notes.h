@@ -5,11 +5,12 @@
  *
  *     NT_PRSTATUS   one a thread, that which got the signal first: ... pid ... registers ...
  *     NT_FILE       count | page size | { start, end, offset in pages } ... | names ...
- *     NT_AUXV       { type, value } ...            AT_SYSINFO_EHDR: where the vdso lies
+ *     NT_AUXV       { type, value } ...            AT_SYSINFO_EHDR: where the vdso lies, ...
  */
 #ifndef CAIRN_TARGET_CORE_NOTES_H
 #define CAIRN_TARGET_CORE_NOTES_H
 
+#include "base/arena.h"
 #include "elf/image.h"
 
 enum { CAIRN_CORE_THREADS_MAX = 1 << 16, CAIRN_CORE_FILES_MAX = 1 << 20 };
@@ -21,7 +22,7 @@ struct cairn_core_thread {
 
 struct cairn_core_file {
     uint64_t start, end, off;
-    const char *path; /* borrowed; ends with " (deleted)" where it was */
+    const char *path; /* borrowed from the file or `paths`; ends with " (deleted)" where it was */
 };
 
 struct cairn_core_notes {
@@ -29,13 +30,21 @@ struct cairn_core_notes {
     size_t n_threads, cap_threads;
     struct cairn_core_file *files; /* sorted by start */
     size_t n_files, cap_files;
-    uint64_t vdso; /* va; 0: not told */
+    uint64_t vdso;            /* va; 0: not told. So are */
+    uint64_t phdr;            /* of the program's headers, */
+    uint64_t execfn;          /* and of the path by which it was started */
+    struct cairn_arena paths; /* of files that were added */
 };
 
 /* What is damaged is left out, and logged once. CAIRN_E_NOMEM. */
 int cairn_core_notes_read(const struct cairn_elf *elf, struct cairn_core_notes *ret_notes,
                           struct cairn_err *err);
 void cairn_core_notes_done(struct cairn_core_notes *notes); /* all-zero is fine */
+
+/* A file that no note tells of; its path is copied. Sort them when all are there. CAIRN_E_NOMEM. */
+int cairn_core_notes_add(struct cairn_core_notes *notes, struct cairn_core_file file,
+                         const char *path);
+void cairn_core_notes_sort(struct cairn_core_notes *notes);
 
 /* The file that is mapped at `va`, or NULL. */
 const struct cairn_core_file *cairn_core_notes_file(const struct cairn_core_notes *notes,

@@ -17,6 +17,18 @@ struct head {
     uint64_t bias; /* va - vaddr */
 };
 
+int cairn_memory_open_head(uint8_t *page, size_t size, struct cairn_elf *ret_elf,
+                           struct cairn_err *err)
+{
+    enum { HEADER_BYTES = 0x40 };
+    if (size < HEADER_BYTES)
+        return cairn_fail(err, CAIRN_E_FORMAT, "%zu bytes are no ELF header", size);
+    bool is64 = page[EI_CLASS] == ELFCLASS64;
+    memset(page + (is64 ? 0x28 : 0x20), 0, is64 ? 8 : 4); /* e_shoff */
+    memset(page + (is64 ? 0x3a : 0x2e), 0, 6);            /* e_shentsize, e_shnum, e_shstrndx */
+    return cairn_elf_open((struct cairn_span){page, size}, ret_elf, err);
+}
+
 static int read_head(const struct cairn_memory *memory, uint64_t base, struct head *ret_head,
                      struct cairn_err *err)
 {
@@ -25,11 +37,7 @@ static int read_head(const struct cairn_memory *memory, uint64_t base, struct he
     if (!memory->read(memory->ctx, base, h->page, sizeof h->page))
         return cairn_fail(err, CAIRN_E_MISSING, "memory at 0x%llx cannot be read",
                           (unsigned long long)base);
-    /* The sections are not in memory, or not where the header says: it has none for us. */
-    bool is64 = h->page[EI_CLASS] == ELFCLASS64;
-    memset(h->page + (is64 ? 0x28 : 0x20), 0, is64 ? 8 : 4); /* e_shoff */
-    memset(h->page + (is64 ? 0x3a : 0x2e), 0, 6);            /* e_shentsize, e_shnum, e_shstrndx */
-    int code = cairn_elf_open((struct cairn_span){h->page, sizeof h->page}, &h->elf, err);
+    int code = cairn_memory_open_head(h->page, sizeof h->page, &h->elf, err);
     if (code < 0)
         return code;
     if (!cairn_elf_first_vaddr(&h->elf, PAGE, &first))

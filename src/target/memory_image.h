@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "base/span.h"
+#include "elf/image.h"
 
 /* MODULE_MAX: bytes of what is read for one module; no real library has more. */
 enum { CAIRN_IMAGE_BUILD_ID_MAX = 2 * 64 + 1, CAIRN_IMAGE_MODULE_MAX = 1 << 29 };
@@ -25,6 +26,11 @@ enum { CAIRN_IMAGE_BUILD_ID_MAX = 2 * 64 + 1, CAIRN_IMAGE_MODULE_MAX = 1 << 29 }
  * CAIRN_E_FORMAT: no ELF header there, CAIRN_E_LIMIT, CAIRN_E_NOMEM. */
 int cairn_memory_image(const struct cairn_memory *memory, uint64_t base,
                        struct cairn_span *ret_image, struct cairn_err *err);
+
+/* Opens the headers on a module's first page, `size` bytes of which are at `page`, without the
+ * sections: those are not in memory, and what the header says of them is overwritten. */
+int cairn_memory_open_head(uint8_t *page, size_t size, struct cairn_elf *ret_elf,
+                           struct cairn_err *err);
 
 /* The build ID in hex of the module whose header is at `base`; "" where it has none, or none that
  * can be read. */

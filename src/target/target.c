@@ -10,7 +10,7 @@
 int cairn_target_init(struct cairn_target *target, const struct cairn_unwind_opts *opts,
                       const char *default_root, struct cairn_err *err)
 {
-    static const struct cairn_unwind_opts none = {sizeof none, NULL, NULL, 0, NULL};
+    static const struct cairn_unwind_opts none = {.size = sizeof none};
     if (opts && opts->size < sizeof *opts)
         return cairn_fail(err, CAIRN_E_ARG, "options of %zu bytes, expected %zu", opts->size,
                           sizeof *opts);

@@ -2,7 +2,7 @@
 /*
  * For the scripts beside it: all stacks of a process or a core file, one line a frame:
  *
- *     stack_walk PID|CORE [ROOT]
+ *     stack_walk PID|CORE [ROOT [PROGRAM]]
  *     thread TID
  *     NUMBER ADDRESS HOW NAME+OFFSET PATH
  *     end REASON
@@ -129,9 +129,11 @@ static int print_thread(struct cairn_unwind_space *space, int tid)
 
 int main(int argc, char **argv)
 {
-    struct cairn_unwind_opts opts = {sizeof opts, argc > 2 ? argv[2] : NULL, NULL, 0, NULL};
+    struct cairn_unwind_opts opts = {.size = sizeof opts,
+                                     .root = argc > 2 ? argv[2] : NULL,
+                                     .program = argc > 3 ? argv[3] : NULL};
     struct cairn_unwind_space *space = NULL;
-    struct cairn_err err = {CAIRN_E_ARG, 0, "usage: stack_walk PID|CORE [ROOT]", ""};
+    struct cairn_err err = {CAIRN_E_ARG, 0, "usage: stack_walk PID|CORE [ROOT [PROGRAM]]", ""};
     static int tids[THREADS_MAX];
     size_t n = 0;
     int code = CAIRN_E_ARG, failed = 0;

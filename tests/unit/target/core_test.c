@@ -14,9 +14,10 @@
 #include "support/test.h"
 #include "target/core_notes.h"
 
-enum { BODY = 0x9000, MAIN = 0x9100, MODULE_BYTES = 0xa000, STACK_BYTES = 64 };
+enum { BODY = 0x9000, MAIN = 0x9100, MODULE_BYTES = 0xa000, STACK_BYTES = 128 };
 static const uint64_t BASE = 0x7f0000000000, STACK = 0x7ffe00001000;
 static char path[64];
+static bool tells_files = true; /* else where the program's headers are, and its path */
 
 static void add_function(struct test_cfi *t, uint64_t from, const char *program, size_t size)
 {
@@ -77,6 +78,9 @@ static size_t put_notes(uint8_t *notes, bool with_thread)
     memcpy(files, row, sizeof row);
     snprintf((char *)files + sizeof row, sizeof files - sizeof row, "%s", path);
     size_t n = with_thread ? put_note(notes, 0, NT_PRSTATUS, status, sizeof status) : 0;
+    const uint64_t auxv[] = {AT_PHDR, BASE + sizeof(Elf64_Ehdr), AT_EXECFN, STACK + 16, AT_NULL, 0};
+    if (!tells_files)
+        return put_note(notes, n, NT_AUXV, auxv, sizeof auxv);
     return put_note(notes, n, NT_FILE, files, (uint32_t)(sizeof row + strlen(path) + 1));
 }
 
@@ -87,6 +91,7 @@ static uint8_t *make_core(const uint8_t *page, bool with_thread, size_t *ret_siz
     uint8_t notes[1024] = {0}, stack[STACK_BYTES] = {0};
     const uint64_t ret = BASE + MAIN + 5;
     memcpy(stack + 8, &ret, 8);
+    memcpy(stack + 16, path, sizeof path);
     w = test_elf_of(true, false, ET_CORE, EM_X86_64);
     w.segments[w.n_segments++] =
         (struct test_elf_segment){.type = PT_NOTE,
@@ -187,6 +192,21 @@ static void a_file_is_taken_where_the_core_tells_no_build(void **state)
     assert_string_equal(name, "body");
 }
 
+static void without_its_note_files_are_found_by_the_programs_headers(void **state)
+{
+    (void)state;
+    enum cairn_unwind_end end;
+    char name[16];
+    tells_files = false;
+    assert_int_equal(walk_builds("AAAA", "AAAA", name, &end), 2);
+    assert_string_equal(name, "body");
+    assert_int_equal(end, CAIRN_END_OUTERMOST);
+    assert_int_equal(walk_builds("AAAA", "BBBB", name, &end), 1); /* of another build */
+    assert_int_equal(walk_builds(NULL, "AAAA", name, &end), 2);   /* by the file's headers */
+    assert_string_equal(name, "body");
+    tells_files = true;
+}
+
 static void threads_and_their_registers_are_listed(void **state)
 {
     (void)state;
@@ -258,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_file_of_the_same_build_is_taken),
         cmocka_unit_test(a_file_of_another_build_is_not),
         cmocka_unit_test(a_file_is_taken_where_the_core_tells_no_build),
+        cmocka_unit_test(without_its_note_files_are_found_by_the_programs_headers),
         cmocka_unit_test(threads_and_their_registers_are_listed),
         cmocka_unit_test(what_is_no_core_file_is_refused),
         cmocka_unit_test(every_truncation_fails_or_gives_what_is_left),
