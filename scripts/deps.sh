@@ -16,7 +16,7 @@ packages() {
             libunwind8 sqlite3 openssl
         ;;
     bench) echo g++ python3 binutils time linux-perf ;;
-    full) echo qemu-user g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy \
+    full) echo qemu-user qemu-system-arm g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy \
         redis nodejs default-jdk-headless ;;
     format) echo clang-format ;;
     *)

@@ -57,7 +57,7 @@ FULL = [
     Build("build-tsan", "clang, TSan", ["unit"], TSAN, cc="clang", slower=4,
           skip={"unit-proc": WATCHED, "unit-sample": WATCHED, "unit-target-pid": WATCHED,
                 "unit-unwind-thread": HELD, "unit-unwind-print": INSIDE}),
-    Build("build-aarch64", "gcc for aarch64, run by qemu-user", ["unit", "fuzz"],
+    Build("build-aarch64", "gcc for aarch64, run by qemu-user and in a guest", ["unit", "fuzz", "guest"],
           cross=("arm64", "cross/aarch64.ini"), slower=3,
           skip={"unit-proc": GUEST, "unit-sample": GUEST}),
     Build("build-arm", "gcc for arm, run by qemu-user", ["unit", "fuzz"],

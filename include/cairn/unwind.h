@@ -126,9 +126,12 @@ CAIRN_API size_t cairn_unwind_frame_pointers_context(const void *ucontext, uintp
  * asks the loader, and may wait for it. Thread-safe.
  *
  * Nobody needs it where the C library has _dl_find_object (glibc 2.35): modules are found as they
- * come, and dlclose(3) is noticed as long as this library's dlclose is the one that is called.
- * Elsewhere call it after dlopen(3); cairn_unwind_wants_refresh() is nonzero once a walk has met an
- * address of no known module. Returns the new generation.
+ * come, and noticed when they go, by dlclose(3) or by libc itself (converters of iconv), as long as
+ * this shared library comes before libc: linked to the program, or preloaded. Not noticed are
+ * modules without a compiler's start files that are closed past this library's dlclose, and all of
+ * them where the program has the archive in it. Elsewhere call it after dlopen(3) too (musl's
+ * dlclose unloads nothing); cairn_unwind_wants_refresh() is nonzero once a walk has met an address
+ * of no known module. Returns the new generation.
  */
 CAIRN_API uint64_t cairn_unwind_refresh(void);
 /* Signal-safe, thread-safe. */

@@ -68,3 +68,9 @@ unsigned cairn_local_kept(const struct cairn_local_module *module)
         atomic_store_explicit(place, module->frames | kept, memory_order_relaxed);
     return kept;
 }
+
+void cairn_local_kept_clear(void)
+{
+    for (size_t i = 0; i < REMEMBERED; i++)
+        atomic_store_explicit(&remembered[i], 0, memory_order_relaxed);
+}

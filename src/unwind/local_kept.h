@@ -17,4 +17,7 @@ enum { CAIRN_LOCAL_KEEPS_FP = 1, CAIRN_LOCAL_HAS_RULES = 2 };
  * the first time. */
 unsigned cairn_local_kept(const struct cairn_local_module *module);
 
+/* Another module may come to lie where one was. */
+void cairn_local_kept_clear(void);
+
 #endif /* CAIRN_UNWIND_LOCAL_KEPT_H */

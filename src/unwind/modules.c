@@ -28,12 +28,17 @@ struct found_object {
 };
 typedef int find_object_fn(void *address, struct found_object *ret_object);
 
+struct entry {
+    struct cairn_local_module module;
+    atomic_bool is_gone;
+};
+
 /* Sorted by `from`. Replaced whole. */
 struct list {
     struct list *older; /* to be given back once nobody reads */
     size_t bytes;
     size_t n, room;
-    struct cairn_local_module modules[];
+    struct entry entries[];
 };
 
 static _Atomic(struct list *) current;
@@ -70,22 +75,20 @@ static bool ask_loader(find_object_fn *ask, uintptr_t va, struct cairn_local_mod
     return true;
 }
 
-static bool search(const struct list *list, uintptr_t va, struct cairn_local_module *ret_module)
+static struct entry *search(struct list *list, uintptr_t va)
 {
     size_t low = 0, high = list ? list->n : 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct cairn_local_module *module = &list->modules[middle];
-        if (va < module->from)
+        struct entry *entry = &list->entries[middle];
+        if (va < entry->module.from)
             high = middle;
-        else if (va >= module->to)
+        else if (va >= entry->module.to)
             low = middle + 1;
-        else {
-            *ret_module = *module;
-            return true;
-        }
+        else
+            return entry;
     }
-    return false;
+    return NULL;
 }
 
 bool cairn_modules_find(uintptr_t va, struct cairn_local_module *ret_module)
@@ -94,11 +97,23 @@ bool cairn_modules_find(uintptr_t va, struct cairn_local_module *ret_module)
     if (ask)
         return ask_loader(ask, va, ret_module);
     atomic_fetch_add(&n_readers, 1);
-    bool found = search(atomic_load(&current), va, ret_module);
+    struct entry *entry = search(atomic_load(&current), va);
+    bool found = entry && !atomic_load(&entry->is_gone);
+    if (found)
+        *ret_module = entry->module;
     atomic_fetch_sub(&n_readers, 1);
     if (!found)
         atomic_store_explicit(&wanted, true, memory_order_relaxed);
     return found;
+}
+
+void cairn_modules_drop(uintptr_t va)
+{
+    atomic_fetch_add(&n_readers, 1);
+    struct entry *entry = search(atomic_load(&current), va);
+    if (entry)
+        atomic_store(&entry->is_gone, true);
+    atomic_fetch_sub(&n_readers, 1);
 }
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -122,16 +137,16 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *ctx)
     if (list->n == list->room)
         return 1;
     size_t at = list->n++;
-    for (; at > 0 && list->modules[at - 1].from > module.from; at--)
-        list->modules[at] = list->modules[at - 1];
-    list->modules[at] = module;
+    for (; at > 0 && list->entries[at - 1].module.from > module.from; at--)
+        list->entries[at].module = list->entries[at - 1].module;
+    list->entries[at].module = module;
     return 0;
 }
 
 static struct list *take_list(void)
 {
     for (size_t room = FIRST_ROOM;; room *= 2) {
-        size_t bytes = sizeof(struct list) + room * sizeof(struct cairn_local_module);
+        size_t bytes = sizeof(struct list) + room * sizeof(struct entry);
         struct list *list = cairn_pages_map(bytes);
         if (!list)
             return NULL;

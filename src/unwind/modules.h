@@ -30,6 +30,9 @@ void cairn_modules_refresh(void);
 /* An address was met that the list does not have. */
 bool cairn_modules_wanted(void);
 
+/* The list knows the module at `va` no longer. */
+void cairn_modules_drop(uintptr_t va);
+
 /* For tests and measurements: the list instead of the loader, also where that could be asked. */
 void cairn_modules_use_list(bool use);
 

@@ -6,6 +6,8 @@
 
 #include "rt/executable.h"
 #include "unwind/local_cache.h"
+#include "unwind/local_kept.h"
+#include "unwind/modules.h"
 
 enum { WAIT_ROUNDS = 100, WAIT_NS = 100 * 1000 };
 
@@ -30,6 +32,13 @@ static void forget(void)
     atomic_fetch_add(&cairn_unload_generation, 1);
     cairn_local_cache_clear();
     cairn_executable_forget();
+    cairn_local_kept_clear();
+}
+
+void cairn_unload_of(uintptr_t va)
+{
+    cairn_modules_drop(va);
+    forget();
 }
 
 void cairn_unload_begin(void)

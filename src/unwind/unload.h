@@ -7,7 +7,9 @@
  *
  * The dlclose of this library comes before libc's one (interposing it is safe; interposing dlopen
  * would change what the caller's RUNPATH is worth, and is not needed). What libc unloads by itself
- * (converters of iconv, name services) is not seen: cairn_unwind_refresh() is for who needs that.
+ * (converters of iconv, name services), or who calls libc's dlclose past this one, is noticed when
+ * the module's last destructor calls __cxa_finalize, as all do that a compiler links. Not seen are
+ * modules without that which are unloaded so: cairn_unwind_refresh() is for who has such.
  */
 #ifndef CAIRN_UNWIND_UNLOAD_H
 #define CAIRN_UNWIND_UNLOAD_H
@@ -24,6 +26,9 @@ extern _Atomic(uint64_t) cairn_unload_generation;
  */
 void cairn_unload_begin(void);
 void cairn_unload_end(void);
+
+/* The module at `va` goes away behind this: no frame of it is on any stack. Signal-safe. */
+void cairn_unload_of(uintptr_t va);
 
 /* May unwind information be read in place until cairn_unload_leave()? False: modules go away just
  * now; then it is read by way of the kernel, and nothing of it may be remembered. Either way leave

@@ -53,7 +53,7 @@ build -fomit-frame-pointer "$e2e/unwind/odd.c" "$e2e/unwind/odd_cases.c" "$e2e/u
 runs "odd frames" env ODD_REFRESH=1 ODD_LIBRARY=./odd_library.so ./odd --captures 1000
 
 for test in rt/inode rt/pages rt/self rt/text rt/thread unwind/fp_step unwind/hostile unwind/loader \
-    unwind/local unwind/local_fp unwind/print unwind/thread; do
+    unwind/local unwind/local_fp unwind/thread; do
     name=${test/\//_}_test
     build -fno-omit-frame-pointer -fno-optimize-sibling-calls "$SRC/tests/unit/${test}_test.c" -o "$name" \
         "$BUILD/libcairn-unwind.a" -lcmocka -ldl -lpthread -lrt -lm

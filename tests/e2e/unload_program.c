@@ -4,19 +4,21 @@
  * while other threads do the same with their own stacks. The loader puts them at the same place, so
  * that a rule which was kept over dlclose(3) is that of another frame. Held against libgcc's
  * unwinder. Linked to libcairn-unwind, whose dlclose comes before libc's, for the program and for a
- * library of others. UNLOAD_REFRESH=1: for a libc whose modules are known from a list, which is to
- * be taken anew after each dlopen(3).
+ * library of others, and which hears of what libc unloads by itself. UNLOAD_REFRESH=1: for a libc
+ * whose modules are known from a list, which is to be taken anew after each dlopen(3).
  */
 #include <dlfcn.h>
+#include <iconv.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unwind.h>
 
 #include <cairn/unwind.h>
 
-enum { ROOM = 128, ROUNDS = 300, THREADS = 3 };
+enum { ROOM = 128, ROUNDS = 300, THREADS = 3, WAYS = 3 };
 
 int unload_close(void *module); /* of unload_close.c */
 
@@ -63,6 +65,41 @@ static void *captures(void *arg)
     return NULL;
 }
 
+/* As the program does, as a library does that does not know of us, and as libc does by itself. */
+static int (*ways[WAYS])(void *) = {dlclose, unload_close, NULL};
+
+static void find_libc_close(void)
+{
+    void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+    void *found = libc ? dlsym(libc, "dlclose") : NULL;
+    if (!found && (libc = dlopen("libdl.so.2", RTLD_NOW | RTLD_NOLOAD))) /* before glibc 2.34 */
+        found = dlsym(libc, "dlclose");
+    if (!found)
+        exit(2);
+    ways[WAYS - 1] = (int (*)(void *))found;
+}
+
+/* Converters that libc loads, and unloads once it has not used them for a while. False: none was
+ * unloaded, or one was and nobody noticed. */
+static bool converters_are_noticed(void)
+{
+    static const char *const names[] = {"ISO-2022-KR", "EUC-KR", "BIG5", "SJIS", "KOI8-R", "CP932"};
+    uint64_t before = cairn_unwind_refresh();
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        iconv_t converter = iconv_open(names[i], "UTF-8");
+        if (converter == (iconv_t)-1) {
+            printf("no converter for %s here\n", names[i]);
+            return true;
+        }
+        iconv_close(converter);
+    }
+    uintptr_t ips[ROOM];
+    struct cairn_unwind_info info = {.size = sizeof info};
+    cairn_unwind_here(ips, ROOM, &info);
+    printf("%llu converters noticed\n", (unsigned long long)(info.generation - before));
+    return info.generation != before;
+}
+
 /* Returns where the module's function was. */
 static void *once(const char *path)
 {
@@ -79,7 +116,7 @@ static void *once(const char *path)
         call_through(capture, i);
     call_through(recurse, 5);
     static unsigned n_closed;
-    if ((n_closed++ / 2 % 2 ? dlclose(module) : unload_close(module)) != 0)
+    if (ways[n_closed++ / 2 % WAYS](module) != 0)
         exit(2);
     return function;
 }
@@ -90,6 +127,7 @@ int main(int argc, char **argv)
     unsigned n_same = 0;
     if (argc != 3)
         return 2;
+    find_libc_close();
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, captures, NULL) != 0)
             return 2;
@@ -104,5 +142,5 @@ int main(int argc, char **argv)
            ROUNDS);
     if (n_same == 0)
         printf("which tests nothing\n");
-    return n_wrong != 0 || n_same == 0;
+    return n_wrong != 0 || n_same == 0 || !converters_are_noticed();
 }

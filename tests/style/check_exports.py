@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 
-INTERPOSED = {"dlclose"}  # comes before libc's in the shared libraries: src/unwind/unload.h
+INTERPOSED = {"dlclose", "__cxa_finalize"}  # come before libc's in the shared libraries: src/unwind/unload.h
 
 
 def defined(path, *options):

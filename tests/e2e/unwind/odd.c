@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -156,6 +157,21 @@ static void show(const struct walk *ours, const struct walk *theirs)
     now.theirs[now.n_shown++] = *theirs;
 }
 
+/* arm64's kernel strips its vdso of CFI. */
+static bool in_bare_vdso(uint64_t pc)
+{
+    const ElfW(Ehdr) *head = (const void *)getauxval(AT_SYSINFO_EHDR);
+    const ElfW(Phdr) *segments = (const void *)((const char *)head + (head ? head->e_phoff : 0));
+    bool is_inside = false;
+    for (unsigned i = 0; head && i < head->e_phnum; i++) {
+        if (segments[i].p_type == PT_GNU_EH_FRAME)
+            return false;
+        if (segments[i].p_type == PT_LOAD)
+            is_inside = is_inside || pc - (uintptr_t)head < segments[i].p_memsz;
+    }
+    return is_inside;
+}
+
 static void judge(ucontext_t *context)
 {
     if (unwind_compare && !(now.what->flags & ODD_LOADER))
@@ -170,8 +186,9 @@ static void judge(ucontext_t *context)
     now.n++;
     const unsigned ended_before = now.n_ended;
     now.n_guessed += ours.n_guessed != 0;
-    const unsigned flags =
-        now.what->flags | (now.way == BY_TIMER && !walk_is_async() ? ODD_LOOSE : 0);
+    const bool is_loose =
+        (now.way == BY_TIMER && !walk_is_async()) || (ours.n && in_bare_vdso(ours.pc[0]));
+    const unsigned flags = now.what->flags | (is_loose ? ODD_LOOSE : 0);
     bool right = true;
     if (has_tail(&ours))
         now.n_whole++;
