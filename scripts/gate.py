@@ -30,9 +30,10 @@ ALL = ["unit", "golden", "fuzz", "e2e", "style"]
 class Build:
     """One way to build the tree, the suites that run in it, and those that cannot, with reasons."""
 
-    def __init__(self, folder, title, suites, options=(), cc=None, cross=None, slower=1, skip=None):
+    def __init__(self, folder, title, suites, options=(), cc=None, cross=None, slower=1, skip=None,
+                 musl=False):
         self.folder, self.title, self.suites, self.slower = ROOT / folder, title, suites, slower
-        self.cc, self.cross, self.skip = cc, cross, skip or {}
+        self.cc, self.cross, self.skip, self.musl = cc, cross, skip or {}, musl
         self.options = TESTED + list(options)
 
 
@@ -40,6 +41,7 @@ GATE = [
     Build("build", "gcc", ALL, ["-Db_sanitize=none"], cc="gcc"),
     Build("build-asan", "clang, ASan and UBSan", ["unit", "golden", "fuzz", "e2e"],
           ASAN, cc="clang", slower=4),
+    Build("build-musl", "musl-gcc, the unwinder alone", ["unit"], ["-Dunwind_only=true"], musl=True),
 ]
 GUEST = "qemu-user has no ptrace, and /proc shows qemu instead of the guest"
 BUS = "qemu-arm 7.2 keeps raising SIGBUS at a page that was replaced"
@@ -133,6 +135,12 @@ def configure(build):
         if status:
             return status, output
         cross = ["--cross-file", f"{sysroot}.ini", "--cross-file", machine_file]
+    if build.musl:
+        folder = ROOT / "build-sysroot/musl"
+        status, output = run([ROOT / "scripts/musl.sh", folder])
+        if status:
+            return status, output
+        cross = ["--native-file", f"{folder}.ini", "--native-file", "cross/musl.ini"]
     return run(["meson", "setup", build.folder, *build.options, *cross], env=env)
 
 

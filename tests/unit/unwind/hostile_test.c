@@ -25,8 +25,8 @@ enum {
 };
 
 /* What compilers make for arm has no .ARM.exidx unless they are asked for it: the walk of this
- * program's own stack ends in its first function, and fewer lies are believed. */
-#if defined(__arm__)
+ * program's own stack ends in its first function, and fewer lies are believed. musl has none. */
+#if defined(__arm__) || !defined(__GLIBC__)
 enum { DESCRIBED = 0, LEAST_REASONS = 2 };
 #else
 enum { DESCRIBED = 1, LEAST_REASONS = 4 };
