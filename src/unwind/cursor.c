@@ -234,7 +234,7 @@ static int step_by_rows(struct cursor *c)
     }
     if (result != CAIRN_STEP_OK)
         return finish(c, end_of(result));
-    if (next.ip == 0)
+    if (next.ip == 0 && how != CAIRN_HOW_SIGNAL) /* interrupted there, it was called */
         return finish(c, CAIRN_END_OUTERMOST);
     if (next.ip == c->regs.ip && next.regs[c->arch->sp] == c->regs.regs[c->arch->sp])
         return finish(c, CAIRN_END_LOOP);

@@ -3,7 +3,6 @@
 
 #include <cairn/maps.h>
 
-#include "unwind/call.h"
 #include "unwind/fp_step.h"
 
 static bool is_code(void *ctx, uint64_t va)
@@ -27,31 +26,6 @@ static uint64_t stack_end(struct cairn_unwind_space *space, uint64_t sp)
     return place ? place->region.end : 0;
 }
 
-/* Who called through a wild pointer: nothing has run there yet, so that the return address is where
- * the call put it, behind a call. */
-static bool step_out_of_nowhere(struct cairn_unwind_space *space,
-                                const struct cairn_unwind_arch *arch,
-                                struct cairn_unwind_regs *regs)
-{
-    uint64_t word = regs->regs[arch->ra];
-    uint8_t code[CAIRN_CALL_BYTES];
-    struct cairn_call call;
-    if (!arch->call || (arch->ra_in_reg && !cairn_unwind_known(regs, arch->ra)) ||
-        (!arch->ra_in_reg &&
-         !cairn_space_word(space, regs->regs[arch->sp], arch->word, false, &word)))
-        return false;
-    uint64_t ret = arch->code_address(word);
-    if (ret < sizeof code || !is_code(space, ret - 1) ||
-        !cairn_space_bytes(space, ret - sizeof code, code, sizeof code) ||
-        !arch->call((struct cairn_span){code, sizeof code}, ret | (word & 1), &call))
-        return false;
-    regs->known &= arch->kept | UINT64_C(1) << arch->sp;
-    if (!arch->ra_in_reg)
-        cairn_unwind_set(regs, arch->sp, regs->regs[arch->sp] + arch->word);
-    regs->ip = ret;
-    return true;
-}
-
 enum cairn_arch_step cairn_cursor_guess(struct cairn_unwind_space *space,
                                         const struct cairn_unwind_arch *arch,
                                         const struct cairn_space_place *place, bool is_leaf,
@@ -67,12 +41,8 @@ enum cairn_arch_step cairn_cursor_guess(struct cairn_unwind_space *space,
         .swap = place && place->module && place->module->elf.swap,
         .no_records = place && place->module && !cairn_space_module_keeps_fp(place->module, arch),
     };
-    if (!place || !(place->region.flags & CAIRN_MAP_EXEC)) {
-        *ret_how = arch->ra_in_reg ? CAIRN_HOW_LINK : CAIRN_HOW_FP_GUESS;
-        return is_leaf && step_out_of_nowhere(space, arch, regs) ? CAIRN_STEP_OK
-                                                                 : CAIRN_STEP_NO_RULE;
-    }
-    if (place->module && !cairn_space_module_keeps_fp(place->module, arch))
+    const bool is_nowhere = !place || !(place->region.flags & CAIRN_MAP_EXEC);
+    if (!is_nowhere && place->module && !cairn_space_module_keeps_fp(place->module, arch))
         return CAIRN_STEP_NO_RULE;
     switch (cairn_fp_step(arch, &fp_space, is_leaf, regs)) {
     case CAIRN_FP_FRAME:

@@ -136,12 +136,30 @@ static bool step_leaf(const struct cairn_unwind_arch *arch, const struct cairn_f
     return true;
 }
 
+/* Who called through a wild pointer: nothing has run there yet, so that the return address is where
+ * the call put it, behind a call. */
+static bool step_out_of_nowhere(const struct cairn_unwind_arch *arch,
+                                const struct cairn_fp_space *space, struct cairn_unwind_regs *regs)
+{
+    struct cairn_call call;
+    uint64_t word;
+    if (!leaf_word(arch, space, regs, &word) || !is_return(arch, space, word, &call))
+        return false;
+    regs->known &= arch->kept | UINT64_C(1) << arch->fp | UINT64_C(1) << arch->sp;
+    if (!arch->ra_in_reg)
+        cairn_unwind_set(regs, arch->sp, regs->regs[arch->sp] + arch->word);
+    regs->ip = arch->code_address(word);
+    return true;
+}
+
 /* The innermost frame may be where no record is yet; further out a record is cheaper, but on CPUs
  * whose records say nothing of the caller's sp, which callers that have rules need. */
 enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
                                    const struct cairn_fp_space *space, bool is_leaf,
                                    struct cairn_unwind_regs *regs)
 {
+    if (!space->is_code(space->ctx, regs->ip - !is_leaf))
+        return is_leaf && step_out_of_nowhere(arch, space, regs) ? CAIRN_FP_LEAF : CAIRN_FP_NONE;
     const bool code_first = (is_leaf || arch->ra_in_reg) && !space->no_code;
     enum cairn_fp_result by_code = code_first ? cairn_follow(arch, space, regs) : CAIRN_FP_NONE;
     if (by_code != CAIRN_FP_NONE)

@@ -346,7 +346,7 @@ static void walk(struct walk *w, struct cairn_local_out *out)
     w->how = w->is_exact ? CAIRN_HOW_START : CAIRN_HOW_CFI;
     unsigned sp = cairn_local_arch->sp;
     while (out->n < out->max) {
-        if (w->regs.ip == 0) {
+        if (w->regs.ip == 0 && !w->is_exact) { /* exact, it was called */
             out->end = CAIRN_END_OUTERMOST;
             return;
         }

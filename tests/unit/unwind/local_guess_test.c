@@ -94,6 +94,40 @@ static void a_return_address_lies_in_memory_that_may_be_executed(void **state)
     munmap(area, 2 * AREA);
 }
 
+/* A function pointer that was NULL, or led to data. */
+static size_t walk_out_of(uintptr_t pc, uintptr_t ret)
+{
+    uintptr_t ips[8];
+    ucontext_t context = context_at(pc);
+    stack[0] = ret;
+#if defined(__aarch64__)
+    context.uc_mcontext.regs[30] = ret;
+#elif defined(__arm__)
+    context.uc_mcontext.arm_lr = ret;
+#endif
+    size_t n = cairn_unwind_context(&context, ips, 8, NULL);
+    assert_true(n >= 1);
+    assert_int_equal(ips[0], pc);
+    if (n > 1)
+        assert_int_equal(ips[1], ret);
+    return n;
+}
+
+static void who_called_what_is_no_code_is_found(void **state)
+{
+    (void)state;
+    char *area = make_area(PROT_READ | PROT_WRITE);
+    uintptr_t ret = (uintptr_t)area + AT + sizeof call;
+    cairn_unwind_refresh(); /* another test's memory may have been here */
+    assert_int_equal(walk_out_of(0, ret), 2);
+    assert_int_equal(walk_out_of(64, ret), 2);
+    assert_int_equal(walk_out_of((uintptr_t)stack, ret), 2);
+    assert_int_equal(walk_out_of(0, ret + 8), 1); /* behind no call */
+    assert_int_equal(walk_out_of(0, ret + AREA), 1);
+    assert_int_equal(walk_out_of(0, 0), 1);
+    munmap(area, 2 * AREA);
+}
+
 /* As HotSpot's interpreter does; the next record must lie above. */
 static void made_code_may_push_what_no_call_did(void **state)
 {
@@ -113,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_return_address_lies_in_memory_that_may_be_executed),
+        cmocka_unit_test(who_called_what_is_no_code_is_found),
         cmocka_unit_test(made_code_may_push_what_no_call_did),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
