@@ -328,7 +328,10 @@ struct cairn_cursor {
 };
 
 struct cairn_cursor_frame {
-    uint64_t ip, sp;
+    uint64_t ip;
+    uint64_t
+        sp; /* behind a frame pointer that was believed, on aarch64 and arm, it is at least this:
+               the record does not lie at the frame's end. CAIRN_REG_SP is missing then */
     enum cairn_frame_how how;
     int exact;        /* ip is where the CPU was: the first frame, or one that a signal interrupted;
                          else it lies behind a call */
