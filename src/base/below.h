@@ -12,12 +12,12 @@
 static inline size_t cairn_count_below(const void *rows, size_t n, size_t row_bytes, size_t offset,
                                        uint64_t at)
 {
-    const uint8_t *numbers = (const uint8_t *)rows + offset;
+    const uint8_t *bytes = rows; /* NULL where there are none */
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         uint64_t number;
-        memcpy(&number, numbers + middle * row_bytes, sizeof number);
+        memcpy(&number, bytes + middle * row_bytes + offset, sizeof number);
         if (number <= at)
             low = middle + 1;
         else

@@ -58,7 +58,8 @@ static inline bool cairn_unwind_table_page(const struct cairn_unwind_table *t, u
     }
     *ret_first = __atomic_load_n(&t->pages[page], __ATOMIC_RELAXED);
     *ret_next = __atomic_load_n(&t->pages[page + 1], __ATOMIC_RELAXED);
-    return *ret_next - *ret_first <= CAIRN_TABLE_PAGE && *ret_next <= t->n_rows;
+    return *ret_first <= *ret_next && *ret_next - *ret_first <= CAIRN_TABLE_PAGE &&
+           *ret_next <= t->n_rows;
 }
 
 /* Inlined with the CPU's `count`. The image may have changed since it was opened: what is read out
