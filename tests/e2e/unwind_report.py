@@ -25,6 +25,8 @@ EXPLAINED = [
      OURS, "V8's built-in code, which lies in node's text without CFI: the same"),
     (r"java", r"^not covered in libjvm.so: cairn goes on by fp guess to .* own 1 0",
      OURS, "HotSpot's assembly without CFI (SpinPause): the same"),
+    (r".*", r"^not covered in libcrypto.so.3: cairn goes on by fp guess to ",
+     OURS, "libcrypto's assembly without CFI: the same"),
     (r".*", r"^not covered in libc.so.6: cairn ends \(no rule\) .* leaf libc\.so\.6\+",
      LOST, "padding between glibc's string functions, which one falls through into the next"),
     (r"storm",
