@@ -60,8 +60,6 @@ static struct cairn_heap_parts *parts_of(struct cairn_heap_view *view, unsigned 
     switch (kind) {
     case CAIRN_HEAP_STACKS:
         return &view->stacks;
-    case CAIRN_HEAP_LOG:
-        return &view->log;
     case CAIRN_HEAP_EPOCHS:
         return &view->epochs;
     case CAIRN_HEAP_MODULES:
@@ -165,8 +163,8 @@ int cairn_heap_view_open(struct cairn_span bytes, struct cairn_heap_view *ret_vi
 
 void cairn_heap_view_close(struct cairn_heap_view *view)
 {
-    struct cairn_heap_parts *const all[] = {&view->stacks, &view->log, &view->epochs,
-                                            &view->modules, &view->large};
+    struct cairn_heap_parts *const all[] = {&view->stacks, &view->epochs, &view->modules,
+                                            &view->large};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         cairn_free(all[i]->chunks);
     cairn_table_done(&view->large_of);
@@ -187,11 +185,12 @@ bool cairn_heap_view_record(const struct cairn_heap_view *view, uint32_t stack,
     struct cairn_heap_record record;
     if (stack == 0 || !cairn_heap_view_stack(view, stack, &counts))
         return false;
-    uint64_t at = counts.log, part = at / CHUNK, off = at % CHUNK;
-    if (part >= view->log.n || !view->log.chunks[part] || off % 8 ||
+    uint64_t chunk = counts.log / CAIRN_HEAP_CHUNK, off = counts.log % CAIRN_HEAP_CHUNK;
+    if (chunk == 0 || chunk >= view->n_chunks ||
+        row_of(view, (uint32_t)chunk).kind != CAIRN_HEAP_LOG || off % 8 ||
         off + sizeof record.head > CHUNK)
         return false;
-    const uint8_t *from = chunk_at(view, view->log.chunks[part]) + off;
+    const uint8_t *from = chunk_at(view, (uint32_t)chunk) + off;
     memcpy(&record.head, from, sizeof record.head);
     record.rets = from + sizeof record.head;
     if (record.head.n * UINT64_C(8) > CHUNK - off - sizeof record.head ||

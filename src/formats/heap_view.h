@@ -26,7 +26,7 @@ struct cairn_heap_view {
     struct cairn_heap_header header;
     uint32_t n_chunks; /* that there are */
     uint32_t n_stacks; /* numbers below it can be asked for */
-    struct cairn_heap_parts stacks, log, epochs, modules, large;
+    struct cairn_heap_parts stacks, epochs, modules, large;
     struct cairn_table large_of; /* va -> where in `large` */
     uint64_t n_damaged;          /* rows, records and entries that make no sense */
 };

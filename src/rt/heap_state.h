@@ -118,8 +118,8 @@ struct cairn_heap_large {
 /* A stack, by its number; number 0 is that of blocks which have none. What threads have not handed
  * in yet is in their deltas. */
 struct cairn_heap_stack {
-    _Atomic(uint64_t)
-        log; /* where in the log: chunk << 16 | offset; written last, 0 for number 0 */
+    _Atomic(uint64_t) log; /* where its record is in the file: chunk << 16 | offset; written last, 0
+                              for number 0 */
     _Atomic(uint64_t) n_allocs, alloc_bytes;
     _Atomic(uint64_t) n_frees, free_bytes;
     _Atomic(uint32_t) n_temporary; /* freed before the thread's next allocation */

@@ -85,7 +85,7 @@ struct cairn_heap_stack *test_heap_counts(struct test_heap *h, uint32_t stack)
 
 struct cairn_heap_log *test_heap_log(struct test_heap *h, uint32_t stack)
 {
-    return (void *)(test_heap_chunk(h, h->log) + test_heap_counts(h, stack)->log);
+    return (void *)(h->bytes.data + test_heap_counts(h, stack)->log);
 }
 
 uint32_t test_heap_stack(struct test_heap *h, uint32_t base, uint16_t n_shared,
@@ -101,7 +101,7 @@ uint32_t test_heap_stack(struct test_heap *h, uint32_t base, uint16_t n_shared,
                                    .n_modules = h->n_modules};
     memcpy(log->rets, rets, n * sizeof *rets);
     h->log_used += (uint32_t)sizeof *log + n * 8u;
-    test_heap_counts(h, stack)->log = at;
+    test_heap_counts(h, stack)->log = (uint64_t)h->log << CAIRN_HEAP_CHUNK_BITS | at;
     return stack;
 }
 

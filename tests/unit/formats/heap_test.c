@@ -208,7 +208,7 @@ static void what_makes_no_sense_is_counted(void **state)
     test_heap_block(&h, 0x100000, cairn_heap_entry(12345, 1, KIND, 0));
     test_heap_block(&h, 0x100010, cairn_heap_entry(shallow, CAIRN_HEAP_SIZE_ASIDE, KIND, 0));
     test_heap_add_chunk(&h, 77, 0);
-    test_heap_add_chunk(&h, CAIRN_HEAP_LOG, UINT64_MAX);
+    test_heap_add_chunk(&h, CAIRN_HEAP_EPOCHS, UINT64_MAX);
     test_heap_header(&h)->n_chunks += 2;
     assert_ok(cairn_heap_view_open(test_heap_span(&h), &view, &size, &err), err);
     assert_int_equal(view.n_damaged, 4); /* two chunks that are not there, two of no kind */
