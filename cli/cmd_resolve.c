@@ -21,7 +21,9 @@
 #include "cli/term.h"
 #include "cli/way_options.h"
 
-enum { BUILD_IDS_BYTES_MAX = 64 << 20 };
+#define HEAP_HEAD "cairnheap" /* docs/formats/heap.md */
+
+enum { BUILD_IDS_BYTES_MAX = 64 << 20, HEAD_BYTES = sizeof HEAP_HEAD - 1 };
 
 struct job {
     const char *in, *out; /* `out` is NULL where `in` is replaced */
@@ -281,10 +283,12 @@ static int load(struct job *job, struct cairn_err *err)
                : result;
 }
 
-/* gzip, or a message whose first field is a sample type: a text could begin with the same line
- * break, but not go on with a control character. */
-static bool looks_like_pprof(const uint8_t *head, size_t size)
+/* gzip, the state of a heap tracker, or a message whose first field is a sample type: a text could
+ * begin with the same line break, but not go on with a control character. */
+static bool looks_like_profile(const uint8_t *head, size_t size)
 {
+    if (size >= HEAD_BYTES && memcmp(head, HEAP_HEAD, HEAD_BYTES) == 0)
+        return true;
     if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
         return true;
     return size >= 3 && head[0] == 0x0a && (head[2] == 0x08 || head[2] == 0x10);
@@ -305,7 +309,7 @@ static int refine(int result, const struct cli_source *source, const struct job 
 static int convert_profile(struct job *job, struct cli_source *source, struct cairn_err *err)
 {
     struct cairn_profile *profile = NULL;
-    int result = cairn_profile_read(cli_source_read, source, CAIRN_FORMAT_PPROF, &profile, err);
+    int result = cairn_profile_read(cli_source_read, source, job->format, &profile, err);
     if (result == CAIRN_OK)
         result = cairn_resolve_profile(job->resolver, profile, err);
     if (result == CAIRN_OK)
@@ -318,10 +322,10 @@ static int convert_profile(struct job *job, struct cli_source *source, struct ca
 static int convert(struct job *job, struct cli_source *source, struct cairn_err *err)
 {
     const uint8_t *head;
-    size_t size = cli_source_peek(source, 3, &head);
-    bool is_pprof = job->format == CAIRN_FORMAT_AUTO ? looks_like_pprof(head, size)
-                                                     : job->format == CAIRN_FORMAT_PPROF;
-    if (is_pprof)
+    size_t size = cli_source_peek(source, HEAD_BYTES, &head);
+    bool is_profile = job->format == CAIRN_FORMAT_AUTO ? looks_like_profile(head, size)
+                                                       : job->format != CAIRN_FORMAT_COLLAPSED;
+    if (is_profile)
         return convert_profile(job, source, err);
     int result = cairn_resolve_text(job->resolver, cli_source_read, source, cli_output_write,
                                     job->output, err);
@@ -347,6 +351,12 @@ static int convert_to_output(struct job *job, struct cli_source *source, struct 
 static int resolve(struct job *job, struct cairn_err *err)
 {
     struct cli_source source;
+    if (replaces_input(job) && cairn_format_of_name(job->in) == CAIRN_FORMAT_HEAP) {
+        cairn_fail(err, CAIRN_E_ARG, "%s: a heap file holds more than a profile with names",
+                   job->in);
+        cairn_hint(err, "-o FILE.pb.gz keeps it, and writes the profile");
+        return CAIRN_E_ARG;
+    }
     int result = cli_source_open(job->in, replaces_input(job), &source, err);
     if (result < 0)
         return result;

@@ -28,7 +28,8 @@ int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_prof
 void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *profile,
                         uint32_t stack);
 
-/* The name of the innermost frame that has one, for a line of a table: "make_buffer (buf.c:12)". */
+/* The innermost frames, for a line of a table: "zmalloc < createObject < initServer (server.c:9)".
+ */
 void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *profile,
                         uint32_t stack);
 

@@ -134,18 +134,21 @@ void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *pr
 void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *profile,
                         uint32_t stack)
 {
-    uint32_t frames[FRAMES_MAX];
-    struct cairn_frame_info frame = {.size = sizeof frame};
-    struct cairn_frame_line line;
-    size_t n = cairn_profile_stack(profile, stack, frames, FRAMES_MAX);
-    for (size_t i = 0; i < n && i < FRAMES_MAX; i++)
-        if (cairn_profile_frame(profile, frames[i], &frame) == CAIRN_OK && frame.n_lines &&
-            cairn_profile_frame_line(profile, frames[i], 0, &line) == CAIRN_OK) {
+    enum { SHOWN = 3 };
+    uint32_t frames[SHOWN];
+    size_t n = cairn_profile_stack(profile, stack, frames, SHOWN);
+    for (size_t i = 0; i < n && i < SHOWN; i++) {
+        struct cairn_frame_info frame = {.size = sizeof frame};
+        struct cairn_frame_line line;
+        if (cairn_profile_frame(profile, frames[i], &frame) < 0)
+            continue;
+        if (i)
+            cairn_buffer_str(out, " < ");
+        if (frame.n_lines && cairn_profile_frame_line(profile, frames[i], 0, &line) == CAIRN_OK)
             add_line(out, &line);
-            return;
-        }
-    if (n && cairn_profile_frame(profile, frames[0], &frame) == CAIRN_OK)
-        add_address(out, &frame);
-    else
+        else
+            add_address(out, &frame);
+    }
+    if (n == 0)
         cairn_buffer_str(out, "(no stack)");
 }

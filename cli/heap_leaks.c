@@ -320,9 +320,41 @@ static int print(struct job *job, struct cairn_err *err)
     return result;
 }
 
+static int print_blocks(struct job *job, const struct cairn_heap_block_info *blocks, size_t n,
+                        struct cairn_err *err)
+{
+    const struct cli_heap_blocks list = {blocks, n, job->profile};
+    struct cairn_buffer out = {0};
+    if (job->form == FORM_TRACKER)
+        cli_heap_add_tracker(&out, job->heap, &list, job->pid);
+    else
+        cli_heap_add_ndk(&out, job->heap, &list, job->pid);
+    int result = out.failed ? cairn_fail_memory(err) : CAIRN_OK;
+    if (result == CAIRN_OK)
+        fwrite(out.data, 1, out.size, stdout);
+    cairn_buffer_done(&out);
+    return result;
+}
+
+/* The filters hold, but for those that speak of stacks. */
+static int work_blocks(struct job *job, struct cairn_err *err)
+{
+    struct cairn_heap_block_info *blocks = NULL;
+    size_t n = 0;
+    int result = cairn_heap_blocks(job->heap, &job->filter, &job->profile, &blocks, &n, err);
+    if (result == CAIRN_OK)
+        result = cli_heap_name(&job->names, job->pid, job->profile, err);
+    if (result == CAIRN_OK)
+        result = print_blocks(job, blocks, n, err);
+    cairn_heap_blocks_free(blocks);
+    return result;
+}
+
 static int work(struct job *job, struct cairn_err *err)
 {
     int result = cli_heap_read(job->input, &job->heap, &job->pid, err);
+    if (result == CAIRN_OK && job->form != FORM_TEXT)
+        return work_blocks(job, err);
     if (result == CAIRN_OK)
         result =
             cairn_heap_leaks(job->heap, &job->filter, &job->profile, &job->leaks, &job->n, err);

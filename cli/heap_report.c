@@ -144,26 +144,52 @@ static void say_quality(const struct cairn_heap *heap, const struct cairn_profil
     cli_say("%s", quality);
 }
 
-static int add_largest(struct cairn_buffer *out, struct cairn_heap *heap,
-                       const struct cli_heap_names *names, struct cairn_profile **ret_profile,
-                       struct cairn_err *err)
+/* What the last stack that is shown has; 0: nothing lives. */
+static int find_least(struct cairn_heap *heap, uint64_t *ret_bytes, struct cairn_err *err)
 {
+    struct cairn_profile *profile;
     struct cairn_heap_leak *leaks;
     size_t n;
-    int result = cairn_heap_leaks(heap, NULL, ret_profile, &leaks, &n, err);
+    int result = cairn_heap_leaks(heap, NULL, &profile, &leaks, &n, err);
     if (result < 0)
         return result;
-    result = cli_heap_name(names, 0, *ret_profile, err);
-    for (size_t i = 0; result == CAIRN_OK && i < n && i < SUMMARY_TOP; i++) {
-        cairn_buffer_str(out, "  ");
-        cli_add_size(out, leaks[i].bytes);
-        cairn_buffer_str(out, " in ");
-        cli_add_counted(out, leaks[i].n_blocks, "block");
-        cairn_buffer_str(out, ": ");
-        cli_heap_add_place(out, *ret_profile, leaks[i].stack);
-        cairn_buffer_char(out, '\n');
-    }
+    *ret_bytes = n ? leaks[n < SUMMARY_TOP ? n - 1 : SUMMARY_TOP - 1].bytes : 0;
     cairn_heap_leaks_free(leaks);
+    cairn_profile_free(profile);
+    return CAIRN_OK;
+}
+
+static void add_largest_row(struct cairn_buffer *out, const struct cairn_profile *profile,
+                            const struct cairn_heap_leak *leak)
+{
+    cairn_buffer_str(out, "  ");
+    cli_add_size(out, leak->bytes);
+    cairn_buffer_str(out, " in ");
+    cli_add_counted(out, leak->n_blocks, "block");
+    cairn_buffer_str(out, ": ");
+    cli_heap_add_place(out, profile, leak->stack);
+    cairn_buffer_char(out, '\n');
+}
+
+/* Only what is shown is named: the command has just ended, and somebody waits. */
+static int add_largest(struct cairn_buffer *out, struct cairn_heap *heap,
+                       const struct cli_heap_names *names, struct cairn_err *err)
+{
+    struct cairn_heap_filter filter = {.size = sizeof filter};
+    struct cairn_profile *profile;
+    struct cairn_heap_leak *leaks;
+    size_t n;
+    int result = find_least(heap, &filter.min_bytes, err);
+    if (result < 0 || filter.min_bytes == 0)
+        return result;
+    result = cairn_heap_leaks(heap, &filter, &profile, &leaks, &n, err);
+    if (result < 0)
+        return result;
+    result = cli_heap_name(names, 0, profile, err);
+    for (size_t i = 0; result == CAIRN_OK && i < n && i < SUMMARY_TOP; i++)
+        add_largest_row(out, profile, &leaks[i]);
+    cairn_heap_leaks_free(leaks);
+    cairn_profile_free(profile);
     return result;
 }
 
@@ -189,7 +215,9 @@ int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *n
     }
     cli_say("%s", cairn_buffer_text(&out));
     cairn_buffer_clear(&out);
-    int result = add_largest(&out, heap, names, &profile, err);
+    int result = add_largest(&out, heap, names, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_profile(heap, NULL, &profile, err);
     if (result == CAIRN_OK)
         fputs(cairn_buffer_text(&out), stderr);
     if (result == CAIRN_OK)

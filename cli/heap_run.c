@@ -179,26 +179,26 @@ static int write_states(struct job *job, int pid, struct cairn_err *err)
     return result;
 }
 
-/* There is nothing to read: why? */
-static int fail_unreached(const struct job *job, struct cairn_err *err)
+/* There is nothing to read: why? A program that allocates nothing has no state. */
+static int say_nothing(const struct job *job, struct cairn_err *err)
 {
     const char *reason = cairn_heap_unreachable(job->argv[0]);
-    cairn_fail(err, CAIRN_E_MISSING, "%s was not tracked%s%s", job->argv[0], *reason ? ": " : "",
-               reason);
+    if (!*reason) {
+        cli_say("%s allocated nothing, or was not reached (it was started by another loader?)",
+                job->argv[0]);
+        return CAIRN_OK;
+    }
+    cairn_fail(err, CAIRN_E_MISSING, "%s was not tracked: %s", job->argv[0], reason);
     cairn_hint(err, "the tracker is preloaded into programs that the loader starts and that take "
                     "malloc from a library");
     return CAIRN_E_MISSING;
 }
 
-static int read_states(struct job *job, struct cairn_err *err)
-{
-    int result = cairn_heap_read_folder(cairn_heap_session_folder(job->session), &job->heap, err);
-    return result == CAIRN_E_MISSING ? fail_unreached(job, err) : result;
-}
-
 static int finish(struct job *job, int pid, struct cairn_err *err)
 {
-    int result = read_states(job, err);
+    int result = cairn_heap_read_folder(cairn_heap_session_folder(job->session), &job->heap, err);
+    if (result == CAIRN_E_MISSING)
+        return say_nothing(job, err);
     if (result == CAIRN_OK)
         result = cli_heap_say_summary(job->heap, &job->names, err);
     return result == CAIRN_OK ? write_states(job, pid, err) : result;
@@ -207,7 +207,7 @@ static int finish(struct job *job, int pid, struct cairn_err *err)
 static bool is_over(const struct job *job)
 {
     struct cairn_heap_totals totals = {.size = sizeof totals};
-    if (!job->has_limit)
+    if (!job->has_limit || !job->heap)
         return false;
     cairn_heap_totals(job->heap, &totals);
     if (totals.live_bytes <= job->limit)

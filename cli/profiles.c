@@ -219,6 +219,8 @@ void cli_say_unnamed(const struct cairn_profile *profile, const char *path)
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
     cairn_profile_stats(profile, &stats);
+    bool is_heap = cairn_format_of_name(path) == CAIRN_FORMAT_HEAP;
     if (stats.n_unnamed > stats.n_frames / 2)
-        cli_say("most frames have no name: \"cairn resolve %s\" looks them up", path);
+        cli_say("most frames have no name: \"cairn resolve %s%s\" looks them up", path,
+                is_heap ? " -o named.pb.gz" : "");
 }
