@@ -229,7 +229,8 @@ static void leaf_blocks(struct cairn_heap_view *view, uint32_t chunk,
         if (!entry)
             continue;
         struct cairn_heap_block block = {
-            .va = row->arg + ((uint64_t)i << row->granule_bits),
+            .va = cairn_heap_entry_va(entry, row->arg + ((uint64_t)i << row->granule_bits),
+                                      row->granule_bits),
             .size = cairn_heap_entry_size(entry),
             .stack = cairn_heap_entry_stack(entry),
             .epoch = cairn_heap_entry_epoch(entry),

@@ -96,12 +96,13 @@ uint32_t cairn_heap_no_stack(struct cairn_heap *heap)
     return 0;
 }
 
-static uint64_t entry_of(struct cairn_heap *heap, uint64_t bytes, unsigned kind, uint32_t stack)
+static uint64_t entry_of(struct cairn_heap *heap, uint64_t va, uint64_t bytes, unsigned kind,
+                         uint32_t stack)
 {
     uint32_t epoch = atomic_load_explicit(&heap->state.header->epoch, memory_order_relaxed);
     uint32_t size =
         bytes < CAIRN_HEAP_SIZE_ASIDE ? (uint32_t)bytes : (uint32_t)CAIRN_HEAP_SIZE_ASIDE;
-    return cairn_heap_entry(stack, size, kind, epoch);
+    return cairn_heap_entry(va, stack, size, kind, epoch);
 }
 
 /* A block that was never freed as far as we saw, and must be gone: another one is there. */
@@ -162,7 +163,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_oddly(struct cairn_heap_own *own,
         return;
     }
     own->last_va = va;
-    atomic_store_explicit(place, entry_of(heap, bytes, kind, stack), memory_order_relaxed);
+    atomic_store_explicit(place, entry_of(heap, va, bytes, kind, stack), memory_order_relaxed);
     count_birth(heap, own, bytes, stack);
 }
 
@@ -265,7 +266,7 @@ static void born_within(struct cairn_heap *heap, const struct cairn_heap_birth *
         cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, birth->bytes);
         return;
     }
-    atomic_store_explicit(place, entry_of(heap, birth->bytes, birth->kind, 0),
+    atomic_store_explicit(place, entry_of(heap, va, birth->bytes, birth->kind, 0),
                           memory_order_relaxed);
     cairn_heap_count_directly(heap, 0, birth->bytes, false);
     cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, birth->bytes);

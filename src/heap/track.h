@@ -100,7 +100,7 @@ CAIRN_HEAP_HOT void cairn_heap_note_birth(struct cairn_heap_own *own, const void
     }
     uint32_t epoch = atomic_load_explicit(&own->header->epoch, memory_order_relaxed);
     own->last_va = va;
-    atomic_store_explicit(place, cairn_heap_entry(stack, (uint32_t)bytes, kind, epoch),
+    atomic_store_explicit(place, cairn_heap_entry(va, stack, (uint32_t)bytes, kind, epoch),
                           memory_order_relaxed);
     atomic_store_explicit(&delta->allocs, allocs, memory_order_relaxed);
     atomic_store_explicit(&own->shared->live_bytes, live, memory_order_relaxed);

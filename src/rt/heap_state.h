@@ -58,13 +58,17 @@ struct cairn_heap_row {
 /*
  * A live block, by its address: the entry of the leaf at (va - first) >> granule_bits; 0: none.
  *
- *     63      50 49   46 45            24 23        0
- *     |  epoch  | kind  |     size       |  stack   |
+ *     63      50  49   48   46 45            24 23        0
+ *     |  epoch  | half | kind |     size       |  stack   |
+ *
+ * half: bit 4 of the address, which an entry's place does not tell where granules are larger.
  */
 enum {
     CAIRN_HEAP_STACK_BITS = 24,
     CAIRN_HEAP_SIZE_BITS = 22,
-    CAIRN_HEAP_KIND_BITS = 4,
+    CAIRN_HEAP_KIND_BITS = 4, /* half among them */
+    CAIRN_HEAP_HALF_BIT = 3,
+    CAIRN_HEAP_HALF = 1 << 4, /* bytes */
     CAIRN_HEAP_EPOCH_BITS = 14,
     CAIRN_HEAP_MAX_STACKS = (1 << CAIRN_HEAP_STACK_BITS) - 1,
     CAIRN_HEAP_SIZE_ASIDE = (1 << CAIRN_HEAP_SIZE_BITS) - 1, /* the size is in a cairn_heap_large */
@@ -80,13 +84,21 @@ enum cairn_heap_kind {
     CAIRN_HEAP_KIND_MMAP
 };
 
-static inline uint64_t cairn_heap_entry(uint32_t stack, uint32_t size, unsigned kind,
+static inline uint64_t cairn_heap_entry(uint64_t va, uint32_t stack, uint32_t size, unsigned kind,
                                         uint32_t epoch)
 {
-    return (uint64_t)epoch << (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS +
-                               CAIRN_HEAP_KIND_BITS) |
-           (uint64_t)kind << (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS) |
+    uint64_t half = (va & CAIRN_HEAP_HALF) / CAIRN_HEAP_HALF << CAIRN_HEAP_HALF_BIT;
+    return (uint64_t)epoch << (64 - CAIRN_HEAP_EPOCH_BITS) |
+           (kind | half) << (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS) |
            (uint64_t)size << CAIRN_HEAP_STACK_BITS | stack;
+}
+
+/* Of the entry for the granule that begins at `va`. */
+static inline uint64_t cairn_heap_entry_va(uint64_t entry, uint64_t va, unsigned granule_bits)
+{
+    uint64_t half =
+        entry >> (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS + CAIRN_HEAP_HALF_BIT) & 1;
+    return granule_bits > 4 ? va + half * CAIRN_HEAP_HALF : va;
 }
 
 static inline uint32_t cairn_heap_entry_stack(uint64_t entry)
@@ -102,7 +114,7 @@ static inline uint32_t cairn_heap_entry_size(uint64_t entry)
 static inline unsigned cairn_heap_entry_kind(uint64_t entry)
 {
     return (unsigned)(entry >> (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS)) &
-           ((1 << CAIRN_HEAP_KIND_BITS) - 1);
+           ((1 << CAIRN_HEAP_HALF_BIT) - 1);
 }
 
 static inline uint32_t cairn_heap_entry_epoch(uint64_t entry)

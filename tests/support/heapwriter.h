@@ -6,7 +6,8 @@
  *     test_heap_begin(&h, 16);
  *     test_heap_module(&h, 0x400000, 0x500000, 0, "/bin/app");
  *     uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x400100, 0x400200}, 2);
- *     test_heap_block(&h, 0x10000, cairn_heap_entry(stack, 64, CAIRN_HEAP_KIND_MALLOC, 0));
+ *     uint64_t va = 0x10000;
+ *     test_heap_block(&h, va, cairn_heap_entry(va, stack, 64, CAIRN_HEAP_KIND_MALLOC, 0));
  *     ... test_heap_span(&h) ...
  *     test_heap_done(&h);
  */

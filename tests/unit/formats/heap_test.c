@@ -41,10 +41,10 @@ static void stacks_grow_out_of_each_other(void **state)
     uint32_t two = test_heap_stack(&h, one, 2, (uint64_t[]){0x400401}, 1);
     uint32_t three = test_heap_stack(&h, two, 3, (uint64_t[]){0x400501}, 1);
     uint32_t four = test_heap_stack(&h, one, 1, NULL, 0);
-    test_heap_block(&h, 0x100000, cairn_heap_entry(one, 10, KIND, 0));
-    test_heap_block(&h, 0x100020, cairn_heap_entry(two, 20, KIND, 0));
-    test_heap_block(&h, 0x100040, cairn_heap_entry(three, 30, KIND, 0));
-    test_heap_block(&h, 0x7ffff0000000, cairn_heap_entry(four, 40, KIND, 0));
+    test_heap_block(&h, 0x100000, cairn_heap_entry(0x100000, one, 10, KIND, 0));
+    test_heap_block(&h, 0x100020, cairn_heap_entry(0x100020, two, 20, KIND, 0));
+    test_heap_block(&h, 0x100040, cairn_heap_entry(0x100040, three, 30, KIND, 0));
+    test_heap_block(&h, 0x7ffff0000000, cairn_heap_entry(0x7ffff0000000, four, 40, KIND, 0));
     struct cairn_profile *p = read_as(test_heap_span(&h));
     assert_collapsed(p, "app+0x1100;app+0x1200;app+0x1300 10\n"
                         "app+0x1100;app+0x1200;app+0x1400 20\n"
@@ -98,8 +98,8 @@ static void an_address_is_its_module_s_of_that_time(void **state)
     uint32_t before = test_heap_stack(&h, 0, 0, (uint64_t[]){0x400101}, 1);
     test_heap_module(&h, 0x3f0000, 0x410000, 0, "/lib/new.so");
     uint32_t after = test_heap_stack(&h, 0, 0, (uint64_t[]){0x400101}, 1);
-    test_heap_block(&h, 0x100000, cairn_heap_entry(before, 1, KIND, 0));
-    test_heap_block(&h, 0x100020, cairn_heap_entry(after, 2, KIND, 0));
+    test_heap_block(&h, 0x100000, cairn_heap_entry(0x100000, before, 1, KIND, 0));
+    test_heap_block(&h, 0x100020, cairn_heap_entry(0x100020, after, 2, KIND, 0));
     struct cairn_profile *p = read_as(test_heap_span(&h));
     assert_collapsed(p, "old.so+0x100 1\nnew.so+0x10100 2\n");
     cairn_profile_free(p);
@@ -112,7 +112,8 @@ static void a_size_may_lie_aside(void **state)
     struct test_heap h;
     test_heap_begin(&h, 16);
     uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
-    test_heap_block(&h, 0x100000, cairn_heap_entry(stack, CAIRN_HEAP_SIZE_ASIDE, KIND, 0));
+    test_heap_block(&h, 0x100000,
+                    cairn_heap_entry(0x100000, stack, CAIRN_HEAP_SIZE_ASIDE, KIND, 0));
     test_heap_large(&h, 0x200000, 5);
     test_heap_large(&h, 0x100000, UINT64_C(1) << 33);
     struct cairn_profile *p = read_as(test_heap_span(&h));
@@ -131,9 +132,9 @@ static void a_cut_stack_says_why(void **state)
     uint32_t deep = test_heap_stack(&h, 0, 0, (uint64_t[]){0x2001}, 1);
     test_heap_log(&h, stack)->end = 3; /* no rule */
     test_heap_log(&h, deep)->n_cut = 12;
-    test_heap_block(&h, 0x100000, cairn_heap_entry(stack, 1, KIND, 0));
-    test_heap_block(&h, 0x100010, cairn_heap_entry(deep, 1, KIND, 0));
-    test_heap_block(&h, 0x100020, cairn_heap_entry(0, 1, KIND, 0));
+    test_heap_block(&h, 0x100000, cairn_heap_entry(0x100000, stack, 1, KIND, 0));
+    test_heap_block(&h, 0x100010, cairn_heap_entry(0x100010, deep, 1, KIND, 0));
+    test_heap_block(&h, 0x100020, cairn_heap_entry(0x100020, 0, 1, KIND, 0));
     struct cairn_profile *p = read_as(test_heap_span(&h));
     assert_int_equal(cairn_profile_cuts(p, cuts, 4), 3);
     assert_string_equal(cuts[0].reason, "depth limit");
@@ -150,7 +151,7 @@ static void states_of_several_processes_are_one_profile(void **state)
     struct cairn_buffer both = {0};
     test_heap_begin(&h, 16);
     uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
-    test_heap_block(&h, 0x100000, cairn_heap_entry(stack, 5, KIND, 0));
+    test_heap_block(&h, 0x100000, cairn_heap_entry(0x100000, stack, 5, KIND, 0));
     cairn_buffer_add(&both, h.bytes.data, h.bytes.size);
     cairn_buffer_add(&both, h.bytes.data, h.bytes.size);
     struct cairn_profile *p = read_as(cairn_buffer_span(&both));
@@ -205,8 +206,9 @@ static void what_makes_no_sense_is_counted(void **state)
     uint32_t long_one = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
     test_heap_log(&h, long_one)->n = 60000;
     test_heap_counts(&h, far)->log = UINT64_MAX;
-    test_heap_block(&h, 0x100000, cairn_heap_entry(12345, 1, KIND, 0));
-    test_heap_block(&h, 0x100010, cairn_heap_entry(shallow, CAIRN_HEAP_SIZE_ASIDE, KIND, 0));
+    test_heap_block(&h, 0x100000, cairn_heap_entry(0x100000, 12345, 1, KIND, 0));
+    test_heap_block(&h, 0x100010,
+                    cairn_heap_entry(0x100010, shallow, CAIRN_HEAP_SIZE_ASIDE, KIND, 0));
     test_heap_add_chunk(&h, 77, 0);
     test_heap_add_chunk(&h, CAIRN_HEAP_EPOCHS, UINT64_MAX);
     test_heap_header(&h)->n_chunks += 2;

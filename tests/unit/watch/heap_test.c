@@ -30,9 +30,9 @@ static int set_up(void **state)
     test_heap_epoch(&t.h, 0, 10 * SECOND, 0, 0);
     test_heap_epoch(&t.h, 1, 20 * SECOND, 100, 1);
     test_heap_epoch(&t.h, 2, 30 * SECOND, 300, 0);
-    test_heap_block(&t.h, 0x100000, cairn_heap_entry(t.one, 100, KIND, 0));
-    test_heap_block(&t.h, 0x100020, cairn_heap_entry(t.two, 50, KIND, 1));
-    test_heap_block(&t.h, 0x100040, cairn_heap_entry(t.two, 150, KIND, 2));
+    test_heap_block(&t.h, 0x100000, cairn_heap_entry(0x100000, t.one, 100, KIND, 0));
+    test_heap_block(&t.h, 0x100020, cairn_heap_entry(0x100020, t.two, 50, KIND, 1));
+    test_heap_block(&t.h, 0x100050, cairn_heap_entry(0x100050, t.two, 150, KIND, 2));
     test_heap_counts(&t.h, t.one)->n_allocs = 4;
     test_heap_counts(&t.h, t.one)->alloc_bytes = 400;
     test_heap_counts(&t.h, t.two)->n_allocs = 2;
@@ -187,7 +187,7 @@ static void damage_is_counted_once(void **state)
 {
     (void)state;
     test_heap_log(&t.h, t.two)->base = 77;
-    test_heap_block(&t.h, 0x100060, cairn_heap_entry(999, 1, KIND, 0));
+    test_heap_block(&t.h, 0x100060, cairn_heap_entry(0x100060, 999, 1, KIND, 0));
     struct cairn_heap *heap = read_it();
     struct cairn_heap_totals totals = {.size = sizeof totals};
     struct cairn_profile *profile;

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cairn heap: run, leaks, report, mark, env, and what the other commands make of its file.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+py=/usr/bin/python3
+[ -f "$(dirname "$CAIRN")/libcairn-heap.so" ] || { echo "skipped: there is no libcairn-heap.so"; exit 77; }
+gcc -g -O1 -fno-builtin -fno-inline -o program "$SRC/tests/e2e/heap_program.c" || exit 1
+
+# run OUT ARGUMENT...: the program under the tracker; its status is checked by the caller.
+run() {
+    out=$1
+    shift
+    "$CAIRN" heap run --force -o "$out" -- ./program "$@" >stdout 2>log
+}
+
+# leaks ARGUMENT...: its JSON is in `out`.
+leaks() {
+    "$CAIRN" heap leaks --json "$@" >out 2>log || fail "cairn heap leaks $*" log
+}
+
+# found FUNCTION: "BYTES/BLOCKS" of the stacks whose innermost named function it is, summed.
+found() {
+    $py -c 'import json, sys
+rows = [(l["bytes"], l["blocks"]) for l in json.load(open("out"))["leaks"]
+        if any(f["lines"] and f["lines"][-1]["function"] == sys.argv[1] for f in l["frames"][:1])]
+print("%d/%d" % (sum(r[0] for r in rows), sum(r[1] for r in rows)))' "$1"
+}
+
+# What is live at the end is what the program left, by stack, and nothing else of its functions.
+run plain.heap || fail "cairn heap run: exit status $?" log
+has log "live at the end" "the summary"
+has log "every block recorded" "the quality line"
+leaks --top 0 plain.heap
+same "three that were lost" "$(found lose)" "3003/3"
+same "a large one" "$(found keep)" "5000000/1"
+same "what was freed" "$(found churn)" "0/0"
+same "whole stacks" "$(grep -c '"cut": null' out)" "$(grep -c '"cut"' out)"
+"$CAIRN" heap leaks plain.heap >out 2>log
+has out "5.0 MB in 1 block" "leaks as text"
+has out "keep (heap_program.c:" "a frame with its line"
+has out "_start" "the whole stack"
+
+# What the program did at all.
+"$CAIRN" heap report plain.heap >out 2>log || fail "cairn heap report" log
+has out "temporary blocks" "the report"
+"$CAIRN" heap report --json plain.heap >out 2>log
+same "allocations" "$($py -c 'import json; print(json.load(open("out"))["allocations"] >= 2004)')" True
+
+# An end that nobody could prepare for loses nothing; the status passes through.
+run exit.heap exit
+same "the status of _exit" $? 5
+leaks --top 0 exit.heap
+same "after _exit" "$(found lose)" "3003/3"
+run kill.heap kill
+same "the status of SIGKILL" $? 137
+leaks --top 0 kill.heap
+same "after SIGKILL" "$(found lose)" "3003/3"
+
+# A child of fork has its own state: only what it allocated itself.
+run fork.heap fork || fail "fork: exit status $?" log
+leaks --top 0 fork.heap
+same "the parent's and the child's" "$(found lose)" "3336/4"
+
+# The gate.
+"$CAIRN" heap run --force --fail-over 6M -o gate.heap -- ./program 2>log
+same "below the limit" $? 0
+"$CAIRN" heap run --force --fail-over 4M -o gate.heap -- ./program 2>log
+same "above the limit" $? 3
+
+# A process that runs: it is asked, marked, asked for what came later.
+mkfifo lines
+"$CAIRN" heap run --force -o wait.heap -- ./program wait <lines >/dev/null 2>log &
+exec 3>lines
+for _ in $(seq 100); do
+    pid=$(pgrep -x -n program) && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && grep -q keep out && break
+    sleep 0.05
+done
+leaks --top 0 "$pid"
+same "of a running process" "$(found lose)" "3003/3"
+"$CAIRN" heap mark "$pid" >number 2>log || fail "cairn heap mark" log
+same "the first mark" "$(cat number)" 1
+echo >&3
+for _ in $(seq 100); do
+    leaks --top 0 --since-mark 1 "$pid"
+    [ "$(found grow)" = 0/0 ] || break
+    sleep 0.05
+done
+same "born after the mark" "$(found grow)" "7700/100"
+same "born before it" "$(found lose)" "0/0"
+"$CAIRN" heap leaks --since-mark 2 "$pid" >out 2>log && fail "a mark that is none"
+has log "there is no mark 2" "a mark that is none"
+exec 3>&-
+wait
+leaks --top 0 --since-mark 1 wait.heap
+same "marks are in the file" "$(found grow)" "7700/100"
+
+# The forms that other programs read.
+"$CAIRN" heap leaks --format tracker --min 1000 plain.heap >out 2>log
+same "the first line" "$(head -1 out)" "=== Memory Leak Report ==="
+same "a block each" "$(grep -c ', size=1001, so=program$' out)" 3
+has out "(lose)" "a frame of it"
+"$CAIRN" heap leaks --format ndk --min 1000 plain.heap >out 2>log
+same "a backtrace each" "$(grep -cE '^      #00 pc 0000[0-9a-f]{12}  /.*/program \(lose\) \(BuildId: [0-9a-f]{40}\)$' out)" 3
+
+# The other commands.
+"$CAIRN" resolve plain.heap -o named.pb.gz 2>log || fail "cairn resolve" log
+"$CAIRN" report --value alloc_space named.pb.gz >out 2>log
+has out "keep" "cairn report"
+"$CAIRN" flame named.pb.gz -o flame.html 2>log || fail "cairn flame" log
+"$CAIRN" resolve plain.heap 2>log && fail "resolve in place"
+has log "-o FILE.pb.gz" "resolve in place"
+
+# What cannot be.
+"$CAIRN" heap leaks $$ >out 2>log && fail "a process that is not tracked"
+has log "is not tracked" "a process that is not tracked"
+head -c 100000 /dev/urandom >bad.heap
+"$CAIRN" heap leaks bad.heap >out 2>log && fail "no heap file"
+has log "bad.heap: no heap state" "no heap file"
+gcc -static -o static "$SRC/tests/e2e/heap_program.c" 2>/dev/null && {
+    "$CAIRN" heap run -o static.heap -- ./static >/dev/null 2>log
+    has log "linked statically" "a static program"
+}
+"$CAIRN" heap run -- ./nothing-there 2>log
+same "no such program" $? 1
+has log "cannot be started" "no such program"
+"$CAIRN" heap env systemd >out 2>log
+has out 'Environment="LD_PRELOAD=' "the environment of a service"
+
+finish "cairn heap: $n_checks checks"
