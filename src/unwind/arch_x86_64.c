@@ -5,6 +5,7 @@
 #include "base/reader.h"
 #include "unwind/arch.h"
 #include "unwind/call.h"
+#include "unwind/follow.h"
 #include "unwind/fp_step.h"
 #include "unwind/rule_x86_64.h"
 #include "unwind/table_writer.h"
@@ -269,6 +270,7 @@ const struct cairn_unwind_arch cairn_unwind_x86_64 = {
     .step = step,
     .code_address = code_address,
     .ends_thread = ends_thread,
+    .follow = cairn_follow_x86_64,
     .call = cairn_call_x86_64,
     .fp_regs = {RBP, RBP},
     .fp_layouts = layouts,

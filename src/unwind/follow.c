@@ -74,13 +74,24 @@ static bool is_return(const struct cairn_unwind_arch *arch, const struct cairn_f
     return cairn_sigframe_at(arch, memory, ret) != CAIRN_SIGFRAME_NONE;
 }
 
+/* What a function that has nothing on the stack returns to. */
+static bool link_of(const struct cairn_unwind_arch *arch, const struct cairn_follow *f,
+                    uint64_t *ret_link)
+{
+    *ret_link = f->regs.regs[arch->ra];
+    if (arch->ra_in_reg)
+        return cairn_unwind_known(&f->regs, arch->ra);
+    return cairn_unwind_known(&f->regs, arch->sp) &&
+           cairn_follow_load(f, f->regs.regs[arch->sp], ret_link);
+}
+
 /* A jump out of here leads to a function whose return address is where calls put it; to a return
  * address, as longjmp's; or, as setcontext's, to where a function was left on its own account: then
  * that one goes on. Behind a change of stacks the jump itself counts first. */
 static enum cairn_follow_step jump(const struct cairn_unwind_arch *arch, struct cairn_follow *f)
 {
-    uint64_t link = f->regs.regs[arch->ra];
-    bool has_link = cairn_unwind_known(&f->regs, arch->ra) && is_return(arch, f->space, link);
+    uint64_t link;
+    bool has_link = link_of(arch, f, &link) && is_return(arch, f->space, link);
     if (f->knows_ret && (f->moved || !has_link)) {
         if (is_return(arch, f->space, f->ret))
             return CAIRN_FOLLOW_RETURN;
@@ -91,6 +102,7 @@ static enum cairn_follow_step jump(const struct cairn_unwind_arch *arch, struct 
         }
     }
     f->ret = link;
+    f->regs.regs[arch->sp] += arch->ra_in_reg ? 0 : arch->word;
     return has_link ? CAIRN_FOLLOW_RETURN : CAIRN_FOLLOW_STOP;
 }
 
@@ -105,7 +117,9 @@ static bool run(const struct cairn_unwind_arch *arch, struct cairn_follow *f)
         else if (next == CAIRN_FOLLOW_RETURN && !is_return(arch, f->space, f->ret))
             next = CAIRN_FOLLOW_STOP;
     }
+    /* A frame pointer that went lost is needed further out. */
     return next == CAIRN_FOLLOW_RETURN && cairn_unwind_known(&f->regs, arch->sp) &&
+           (cairn_unwind_known(&f->regs, arch->fp) || !f->had_fp) &&
            (f->moved || f->regs.regs[arch->sp] >= f->low);
 }
 
@@ -133,6 +147,7 @@ enum cairn_fp_result cairn_follow(const struct cairn_unwind_arch *arch,
         f->space = space;
         f->regs = *regs;
         f->low = regs->regs[arch->sp];
+        f->had_fp = cairn_unwind_known(regs, arch->fp);
         f->takes = takes;
         f->moved = false;
         f->n_words = 0;

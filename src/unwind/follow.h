@@ -24,7 +24,7 @@ struct cairn_follow {
     struct cairn_unwind_regs regs; /* ip: the next instruction */
     uint64_t low; /* sp at first: on the same stack the caller's does not lie below */
     uint64_t ret; /* on CAIRN_FOLLOW_RETURN as it was stored; on CAIRN_FOLLOW_JUMP where to */
-    bool knows_ret;
+    bool knows_ret, had_fp;
     bool takes; /* jumps forward, with a condition, are taken */
     bool moved; /* sp was loaded, not moved by a number: this code changes stacks */
     uint8_t n_words, code_size;
@@ -45,6 +45,7 @@ enum cairn_fp_result cairn_follow(const struct cairn_unwind_arch *arch,
 
 /* For the CPUs' files: one instruction, the first of `code`. */
 enum cairn_follow_step cairn_follow_aarch64(struct cairn_follow *f, struct cairn_span code);
+enum cairn_follow_step cairn_follow_x86_64(struct cairn_follow *f, struct cairn_span code);
 
 /* A word of 8 bytes as the code would read or store it. */
 bool cairn_follow_load(const struct cairn_follow *f, uint64_t va, uint64_t *ret_word);

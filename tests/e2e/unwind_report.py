@@ -18,12 +18,12 @@ ITSELF = "itself"  # it is not asked: its own test holds our walk against what i
 # Of which program, which lines, whose proof, and why the two walks differ there.
 EXPLAINED = [
     (r"node|java",
-     r"^not covered in code made at run time: cairn goes on by fp guess to .* own 1 \d",
+     r"^not covered in code made at run time: cairn goes on by (fp|code) guess to .* own 1 \d",
      OURS, "compiled code before or behind its frame: the caller is on top of the stack; libunwind "
      "follows rbp and leaves it out, or ends"),
-    (r"node", r"^not covered in node: cairn goes on by fp guess to .* own 1 0",
+    (r"node", r"^not covered in node: cairn goes on by (fp|code) guess to .* own 1 0",
      OURS, "V8's built-in code, which lies in node's text without CFI: the same"),
-    (r"java", r"^not covered in libjvm.so: cairn goes on by fp guess to .* own 1 0",
+    (r"java", r"^not covered in libjvm.so: cairn goes on by (fp|code) guess to .* own 1 0",
      OURS, "HotSpot's assembly without CFI (SpinPause): the same"),
     (r".*", r"^not covered in libcrypto.so.3: cairn goes on by fp guess to ",
      OURS, "libcrypto's assembly without CFI: the same"),
@@ -33,10 +33,8 @@ EXPLAINED = [
      r"^not covered in (nothing|data): cairn ends \(no (rule|module)\) .* leaf libgcc_s\.so\.1\+",
      NOBODY, "libgcc puts the registers of the catching frame over its own saved ones: what CFI "
      "leads to is wild; libunwind follows rbp unchecked"),
-    (r"odd", r"^not covered in unwind_odd: cairn ends \(no rule\)",
-     ITSELF, "code without CFI in a module that keeps no frame pointers: libunwind follows rbp"),
-    (r"odd", r"^not covered in unwind_odd: cairn goes on by fp guess to unwind_odd\+",
-     ITSELF, "a leaf without CFI: its caller is on top of the stack; libunwind follows rbp"),
+    (r"odd", r"^not covered in unwind_odd: cairn goes on by (cfi|code guess) to \S+",
+     ITSELF, "code without CFI, followed to its return; libunwind follows rbp, or ends"),
     (r"odd", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind goes on to .*"
      r" \| leaf libc\.so\.6\+0x[0-9a-f]+$",
      ITSELF, "longjmp's end, where CFI has the return address in rdx: libunwind 1.6 reads it from "

@@ -535,11 +535,9 @@ static void open_and_close(void)
     odd_spin();
 }
 
-/* Code that nothing describes is followed to its return on aarch64 alone. */
-#if defined(__aarch64__)
+/* Code that nothing describes is followed to its return, but on arm. */
+#if !defined(__arm__)
 enum { UNDESCRIBED = 0, LAZY_TIMER = ODD_TIMER };
-#elif defined(__x86_64__)
-enum { UNDESCRIBED = ODD_LOOSE, LAZY_TIMER = ODD_TIMER };
 #else
 enum { UNDESCRIBED = ODD_LOOSE, LAZY_TIMER = 0 };
 #endif

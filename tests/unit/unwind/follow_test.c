@@ -217,6 +217,66 @@ static void what_is_not_to_be_told_is_no_caller(void **state)
     expect_none(&w);
 }
 
+/* x86-64: at each of `n` instructions, which lie `at` bytes from the start, with sp `pushed` bytes
+ * below where the return address is. */
+struct x86_step {
+    unsigned at, pushed;
+    bool fp_is_set;
+};
+
+static void expect_x86(const char *code, size_t size, const struct x86_step *steps, size_t n,
+                       const char *what)
+{
+    enum { RBP = 6, RSP = 7 };
+    struct world w;
+    memset(&w, 0, sizeof w);
+    w.memory = (struct cairn_memory){test_stack_read, &w.t};
+    w.space = (struct cairn_fp_space){.memory = &w.memory, .is_code = is_code};
+    memcpy(w.t.code, code, size);
+    memcpy(w.t.code + (RET - 2 - CODE), "\xff\xd0", 2); /* call *%rax */
+    test_stack_put(&w.t, SP_AT, RET, 8);
+    test_stack_put(&w.t, SP_AT - 8, FP_AT, 8);
+    for (size_t i = 0; i < n; i++) {
+        w.regs = (struct cairn_unwind_regs){.ip = CODE + steps[i].at};
+        cairn_unwind_set(&w.regs, RSP, SP_AT - steps[i].pushed);
+        cairn_unwind_set(&w.regs, RBP, steps[i].fp_is_set ? SP_AT - 8 : FP_AT);
+        if (cairn_follow(&cairn_unwind_x86_64, &w.space, &w.regs) != CAIRN_FP_CODE ||
+            w.regs.ip != RET || w.regs.regs[RSP] != SP_AT + 8 || w.regs.regs[RBP] != FP_AT)
+            fail_msg("%s: wrong at byte %u", what, steps[i].at);
+    }
+}
+
+static void x86_64_s_functions_are_left_from_each_of_their_instructions(void **state)
+{
+    (void)state;
+    /* __do_global_dtors_aux: endbr64; cmpb $0, x(%rip); jne out; push %rbp; mov %rsp, %rbp;
+     * call; movb $1, x(%rip); pop %rbp; ret; nopl; out: ret */
+    static const char dtors[] = "\xf3\x0f\x1e\xfa\x80\x3d\x05\x2f\x00\x00\x00\x75\x15\x55\x48\x89"
+                                "\xe5\xe8\x10\x00\x00\x00\xc6\x05\xe5\x2e\x00\x00\x01\x5d\xc3\x0f"
+                                "\x1f\x00\xc3";
+    static const struct x86_step dtors_steps[] = {
+        {0, 0, false}, {4, 0, false}, {11, 0, false}, {13, 0, false}, {14, 8, false}, {17, 8, true},
+        {22, 8, true}, {29, 8, true}, {30, 0, false}, {31, 0, false}, {34, 0, false}};
+    expect_x86(dtors, sizeof dtors - 1, dtors_steps, 11, "dtors");
+    /* push %rbp; mov %rsp, %rbp; sub $64, %rsp; vmovdqu %ymm0, (%rsp); vzeroupper; leave; ret */
+    static const char frame[] = "\x55\x48\x89\xe5\x48\x83\xec\x40\xc5\xfe\x7f\x04\x24\xc5\xf8"
+                                "\x77\xc9\xc3";
+    static const struct x86_step frame_steps[] = {{0, 0, false}, {1, 8, false},  {4, 8, true},
+                                                  {8, 72, true}, {13, 72, true}, {16, 72, true},
+                                                  {17, 0, false}};
+    expect_x86(frame, sizeof frame - 1, frame_steps, 7, "frame");
+    /* A tail call: mov 8(%rdi), %rax; pop %rbp; jmp *%rax. */
+    static const char tail[] = "\x48\x8b\x47\x08\x5d\xff\xe0";
+    static const struct x86_step tail_steps[] = {{0, 8, false}, {4, 8, false}, {5, 0, false}};
+    expect_x86(tail, sizeof tail - 1, tail_steps, 3, "tail");
+    /* add $16, %rsp; mov %rbx, %rcx; imul $1000, %rcx, %rdx; movabs; lock inc; shl; ret */
+    static const char various[] =
+        "\x48\x83\xc4\x10\x48\x89\xd9\x48\x69\xd1\xe8\x03\x00\x00\x48\xb8\x01\x02\x03\x04\x05"
+        "\x06\x07\x08\xf0\x48\xff\x47\x10\x48\xc1\xe2\x04\x66\x0f\x3a\x0f\xc1\x08\xc3";
+    static const struct x86_step various_steps[] = {{0, 16, false}};
+    expect_x86(various, sizeof various - 1, various_steps, 1, "various");
+}
+
 static void a_stored_word_is_read_back(void **state)
 {
     (void)state;
@@ -250,6 +310,7 @@ int main(void)
         cmocka_unit_test(conditional_jumps_are_passed_by_or_taken),
         cmocka_unit_test(a_jump_to_another_stack_is_followed),
         cmocka_unit_test(what_is_not_to_be_told_is_no_caller),
+        cmocka_unit_test(x86_64_s_functions_are_left_from_each_of_their_instructions),
         cmocka_unit_test(a_stored_word_is_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
