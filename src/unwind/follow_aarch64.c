@@ -134,9 +134,9 @@ static bool compute(struct cairn_follow *f, uint32_t insn)
     uint64_t a, b;
     bool is_move = (insn & 0xffe0ffe0) == 0xaa0003e0, is_eor = (insn & 0xffe0fc00) == 0xca000000;
     if (is_move || is_eor) {
-        bool known = get(f, bits(insn, 16, 5), &b) & get(f, bits(insn, 5, 5), &a);
+        bool has_b = get(f, bits(insn, 16, 5), &b), has_a = get(f, bits(insn, 5, 5), &a);
         if (to != SP)
-            set(f, to, known, is_move ? b : a ^ b);
+            set(f, to, has_a && has_b, is_move ? b : a ^ b);
         return true;
     }
     if ((insn & 0x1f000000) != 0x10000000)
