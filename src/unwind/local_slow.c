@@ -40,10 +40,10 @@ struct walk {
     struct cairn_unwind_regs regs;
     bool is_exact; /* ip is not a return address */
     bool is_whole; /* all registers are followed, by rows instead of rules */
-    int how;       /* the frame at `regs` was found */
     uint8_t n_descents;
-    size_t n_exact;  /* the last exact frame, counted from 1; 0: none */
-    size_t followed; /* the one whose rule is not asked */
+    uint8_t how;       /* the frame at `regs` was found */
+    uint16_t n_exact;  /* the last exact frame, counted from 1; 0: none */
+    uint16_t followed; /* the one whose rule is not asked */
     struct cairn_local_stack stack;
 };
 
@@ -107,7 +107,7 @@ static int end_of(const struct walk *w, enum cairn_arch_step step)
 }
 
 /* On arm what the loader knows of is the exception index. */
-static int how_of(unsigned kind)
+static uint8_t how_of(unsigned kind)
 {
     if (kind == CAIRN_RULE_SIGNAL)
         return CAIRN_HOW_SIGNAL;
@@ -352,7 +352,7 @@ static void walk(struct walk *w, struct cairn_local_out *out)
         }
         put_frame(w, out);
         uint64_t old_ip = w->regs.ip, old_sp = w->regs.regs[sp];
-        w->n_exact = w->is_exact ? out->n : w->n_exact;
+        w->n_exact = w->is_exact ? (uint16_t)out->n : w->n_exact;
         enum cairn_arch_step done = step(w, out->n);
         if (done != CAIRN_STEP_OK) {
             out->end = end_of(w, done);
@@ -410,7 +410,8 @@ static bool is_left(const struct walk *w, const struct cairn_local_out *out)
 static void walk_again(const struct cairn_local_start *start, struct walk *w,
                        struct cairn_local_out *out)
 {
-    const size_t followed = w->n_exact, n = out->n;
+    const uint16_t followed = w->n_exact;
+    const size_t n = out->n;
     const int end = out->end;
     const uint32_t n_guessed = out->n_guessed;
     if (!begin(start, true, w))
