@@ -7,12 +7,18 @@
 #ifndef CAIRN_HEAP_OWN_H
 #define CAIRN_HEAP_OWN_H
 
+#include "heap/sample.h"
 #include "rt/heap_state.h"
 #include "rt/thread.h"
 
 enum { CAIRN_HEAP_FRAMES = 1024 };
 
 struct cairn_heap;
+
+enum cairn_heap_idle {
+    CAIRN_HEAP_IDLE = 1,
+    CAIRN_HEAP_IDLE_SAMPLES = 2 /* and only some blocks are recorded: track.c sees to that */
+};
 
 struct cairn_heap_own {
     struct cairn_thread_head head;
@@ -24,15 +30,14 @@ struct cairn_heap_own {
     uint32_t mask;                    /* of deltas */
     uint32_t n_conflicts;             /* since they last grew */
 
-    /* 1: ready, and nothing is under way in this thread. 0: something is, and this is a signal
-     * handler; or the block is not set up; or a fork wiped it. */
-    uint32_t idle;
-    uint32_t until_tick; /* allocations until the next look at the clock */
-    uint64_t last_va;    /* the last block that was born here, until the next one is; 0: gone */
-    int64_t live_step;   /* shared->live_bytes is handed in beyond this, either way */
-    uint64_t generation; /* cairn_unload_generation that modules were looked at for */
-    int64_t until_sample;
-    uint64_t random;
+    /* Of enum cairn_heap_idle: nothing is under way in this thread. 0: something is, and this is a
+     * signal handler; or the block is not set up; or a fork wiped it. */
+    uint32_t idle, ready; /* ready: what idle is between two calls */
+    uint32_t until_tick;  /* allocations until the next look at the clock */
+    uint64_t last_va;     /* the last block that was born here, until the next one is; 0: gone */
+    int64_t live_step;    /* shared->live_bytes is handed in beyond this, either way */
+    uint64_t generation;  /* cairn_unload_generation that modules were looked at for */
+    struct cairn_heap_sampler sampler;
     uint64_t hashes[CAIRN_HEAP_FRAMES];
     uint32_t numbers[CAIRN_HEAP_FRAMES]; /* of the stack up to that frame; 0: not known, or none */
     uint32_t bases[CAIRN_HEAP_FRAMES];   /* of a stack that is the same up to that frame, in whose

@@ -103,6 +103,10 @@ CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cai
     own->heap = heap;
     own->until_tick = CAIRN_HEAP_TICK;
     own->n_conflicts = 0;
+    own->ready = heap->settings.sample_bytes ? CAIRN_HEAP_IDLE_SAMPLES : CAIRN_HEAP_IDLE;
+    if (heap->settings.sample_bytes)
+        cairn_heap_sample_begin(&own->sampler, heap->settings.sample_bytes,
+                                cairn_heap_epoch_now_ns() ^ (uint64_t)this_thread() << 40);
     return cairn_heap_count_begin(heap, own);
 }
 

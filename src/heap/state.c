@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -83,6 +84,24 @@ static void set_row(struct cairn_heap_state *state, uint32_t chunk, enum cairn_h
     atomic_store_explicit(&row->kind, (uint16_t)kind, memory_order_release);
 }
 
+/* The program that this process was before ended by becoming this one. */
+static void mark_execed(const char *dir, uint64_t ticks, uint32_t number)
+{
+    char path[CAIRN_HEAP_PATH];
+    struct cairn_heap_header before;
+    int fd = cairn_heap_file_name(path, dir, ticks, number)
+                 ? cairn_sys_open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0)
+                 : -1;
+    if (fd < 0)
+        return;
+    if (cairn_sys_read(fd, &before, sizeof(before)) == (long)sizeof(before) &&
+        memcmp(before.magic, CAIRN_HEAP_MAGIC, sizeof(before.magic)) == 0) {
+        uint32_t flags = (before.flags | CAIRN_HEAP_EXECED) & ~(uint32_t)CAIRN_HEAP_LIVE;
+        cairn_sys_write_at(fd, &flags, sizeof(flags), offsetof(struct cairn_heap_header, flags));
+    }
+    cairn_sys_close(fd);
+}
+
 bool cairn_heap_state_make(struct cairn_heap_state *state, const char *dir, uint64_t max_bytes)
 {
     uint32_t n_before;
@@ -97,6 +116,8 @@ bool cairn_heap_state_make(struct cairn_heap_state *state, const char *dir, uint
         cairn_sys_close(state->file.fd);
         return false;
     }
+    if (n_before > 0)
+        mark_execed(dir, ticks, n_before - 1);
     struct cairn_heap_header *header = state->header;
     header->version = CAIRN_HEAP_VERSION;
     header->word = sizeof(void *);
@@ -149,7 +170,8 @@ static uint32_t take_locked(struct cairn_heap_state *state, uint32_t n)
     if (cairn_heap_state_has(state, CAIRN_HEAP_FULL))
         return 0;
     uint32_t first = append(state, n);
-    if (first == 0)
+    /* What wants several can do without. */
+    if (first == 0 && n == 1)
         atomic_fetch_or(&state->header->flags, CAIRN_HEAP_FULL);
     return first;
 }

@@ -229,7 +229,7 @@ CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *enter(struct cairn_heap 
 CAIRN_THREAD_BLOCK_ACCESS static void leave(struct cairn_heap_own *own)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    own->idle = 1;
+    own->idle = own->ready;
 }
 
 static void put_back(struct cairn_heap *heap, const void *block,
@@ -290,7 +290,10 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const struct cairn_heap_bir
     int saved = errno;
     struct cairn_heap *heap;
     struct cairn_heap_own *own = enter(&heap);
-    if (own) {
+    uint64_t mean = own ? heap->settings.sample_bytes : 0;
+    if (mean && !cairn_heap_sample_takes(&own->sampler, mean, birth->bytes)) {
+        leave(own);
+    } else if (own) {
         uint32_t stack = cairn_heap_stack_of(own, &birth->at);
         cairn_heap_note_birth(own, birth->block, birth->bytes, birth->kind, stack);
         leave(own);

@@ -110,7 +110,7 @@ CAIRN_HEAP_HOT void cairn_heap_born(const void *block, uint64_t bytes, unsigned 
                                     const struct cairn_local_frame_at *at)
 {
     struct cairn_heap_own *own = cairn_heap_own;
-    if (__builtin_expect(!own || !own->idle, 0)) {
+    if (__builtin_expect(!own || own->idle != CAIRN_HEAP_IDLE, 0)) {
         cairn_heap_born_fully(&(struct cairn_heap_birth){block, bytes, kind, *at});
         return;
     }
@@ -119,14 +119,14 @@ CAIRN_HEAP_HOT void cairn_heap_born(const void *block, uint64_t bytes, unsigned 
     uint32_t stack = cairn_heap_stack_of(own, at);
     cairn_heap_note_birth(own, block, bytes, kind, stack);
     atomic_signal_fence(memory_order_seq_cst);
-    own->idle = 1;
+    own->idle = CAIRN_HEAP_IDLE;
 }
 
 /* False: nothing was done, and cairn_heap_died_fully() is to be called. */
 CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind)
 {
     struct cairn_heap_own *own = cairn_heap_own;
-    if (__builtin_expect(!own || !own->idle, 0))
+    if (__builtin_expect(!own || own->idle != CAIRN_HEAP_IDLE, 0))
         return false;
     uint64_t va = cairn_heap_va(block), key;
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, va);
@@ -156,7 +156,7 @@ CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind)
         }
     }
     atomic_signal_fence(memory_order_seq_cst);
-    own->idle = 1;
+    own->idle = CAIRN_HEAP_IDLE;
     return plain;
 }
 

@@ -79,7 +79,7 @@ long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes)
                               (long)(bytes >> 32)));
 }
 
-static long write_at(int fd, const void *from, size_t size, uint64_t off)
+long cairn_sys_write_at(int fd, const void *from, size_t size, uint64_t off)
 {
     if (WORD_BITS == 64)
         return UNTIL_DONE(syscall(SYS_pwrite64, fd, from, size, off));
@@ -90,7 +90,8 @@ long cairn_sys_write_zeros(int fd, uint64_t off, uint64_t bytes)
 {
     static const char zeros[4096];
     while (bytes > 0) {
-        long got = write_at(fd, zeros, bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros), off);
+        long got = cairn_sys_write_at(fd, zeros,
+                                      bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros), off);
         if (got <= 0)
             return got < 0 ? got : -ENOSPC;
         off += (uint64_t)got;

@@ -20,6 +20,7 @@ long cairn_sys_read(int fd, void *to, size_t size);
 /* All that `size` has room for, from a file of /proc or another one. A zero is put behind it. */
 long cairn_sys_read_file(const char *path, char *to, size_t size);
 long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes);
+long cairn_sys_write_at(int fd, const void *from, size_t size, uint64_t off);
 long cairn_sys_write_zeros(int fd, uint64_t off, uint64_t bytes);
 /* A file's device and number, whose owner, and what it is (st_mode). `follow`: a link's target. */
 struct cairn_sys_stat {

@@ -49,6 +49,12 @@ static void a_program_after_exec_gets_a_name_of_its_own(void **state)
     struct cairn_heap_state second = {0};
     assert_true(cairn_heap_state_make(&second, temporary_settings.dir, 1 << 20));
     assert_non_null(strstr(second.file.path, ".1.heap"));
+    assert_false(made.header->flags & CAIRN_HEAP_EXECED); /* it is no state yet */
+    memcpy(made.header->magic, CAIRN_HEAP_MAGIC, sizeof(made.header->magic));
+    cairn_heap_state_remove(&second);
+    cairn_heap_state_leave(&second);
+    assert_true(cairn_heap_state_make(&second, temporary_settings.dir, 1 << 20));
+    assert_true(made.header->flags & CAIRN_HEAP_EXECED);
     cairn_heap_state_remove(&second);
     cairn_heap_state_leave(&second);
 }
