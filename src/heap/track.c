@@ -232,16 +232,21 @@ CAIRN_THREAD_BLOCK_ACCESS static void leave(struct cairn_heap_own *own)
     own->idle = own->ready;
 }
 
-static void put_back(struct cairn_heap *heap, const void *block,
-                     const struct cairn_heap_death *death)
+/* The free is handed in first, so that there is one to be taken back. */
+CAIRN_THREAD_BLOCK_ACCESS static void put_back(struct cairn_heap *heap, struct cairn_heap_own *own,
+                                               const void *block,
+                                               const struct cairn_heap_death *death)
 {
     uint64_t va = cairn_heap_va(block);
+    uint32_t stack = cairn_heap_entry_stack(death->entry);
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
     if (!place)
         return;
     if (cairn_heap_entry_size(death->entry) == CAIRN_HEAP_SIZE_ASIDE)
         cairn_heap_large_put(&heap->large, &heap->state, va, death->bytes);
-    cairn_heap_count_undo_free(heap, cairn_heap_entry_stack(death->entry), death->bytes);
+    else
+        cairn_heap_count_hand_in(heap, cairn_heap_count_delta(heap, own, stack));
+    cairn_heap_count_undo_free(heap, stack, death->bytes);
     atomic_store_explicit(place, death->entry, memory_order_relaxed);
 }
 
@@ -253,7 +258,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
         return;
     own->idle = 0;
     atomic_signal_fence(memory_order_seq_cst);
-    put_back(own->heap, block, death);
+    put_back(own->heap, own, block, death);
     leave(own);
 }
 

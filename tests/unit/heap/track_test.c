@@ -125,6 +125,21 @@ static void blocks_live_until_they_die(void **state)
     assert_int_equal(totals.temporary, 0);
 }
 
+static void an_entry_tells_the_whole_address(void **state)
+{
+    (void)state;
+    static char blocks[64] __attribute__((aligned(64)));
+    for (int i = 0; i < 64; i += 16) {
+        uint64_t va = cairn_heap_va(blocks + i), entry;
+        born(blocks + i, 8);
+        entry = *cairn_heap_shadow_find(&cairn_heap_present()->shadow, va);
+        assert_int_equal(cairn_heap_entry_va(entry, va & ~UINT64_C(31), 5), va);
+        assert_int_equal(cairn_heap_entry_va(entry, va, 4), va);
+        assert_int_equal(cairn_heap_entry_kind(entry), CAIRN_HEAP_KIND_MALLOC);
+        assert_int_equal(cairn_heap_entry_size(entry), 8);
+    }
+}
+
 static void a_block_that_dies_before_the_next_is_temporary(void **state)
 {
     (void)state;
@@ -359,6 +374,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(blocks_live_until_they_die),
+        TEST(an_entry_tells_the_whole_address),
         TEST(a_block_that_dies_before_the_next_is_temporary),
         TEST(large_blocks_have_their_sizes_aside),
         TEST(what_a_failed_realloc_took_is_put_back),

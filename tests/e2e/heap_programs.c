@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the heap tracker is held against: heap_programs CASE. A size tells which block it is.
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The compiler knows malloc, and would take out what leads to nothing. */
+static void *volatile kept[16];
+
+static void keep(unsigned at, void *block)
+{
+    kept[at] = block;
+}
+
+static void leak_each_way(void)
+{
+    void *aligned = NULL;
+    for (int i = 0; i < 5; i++)
+        keep(0, malloc(1001));
+    keep(1, calloc(3, 334));
+    keep(2, realloc(malloc(10), 1003));
+    keep(3, memalign(64, 1004));
+    if (posix_memalign(&aligned, 64, 1005) == 0)
+        keep(4, aligned);
+    keep(5, aligned_alloc(32, 1024));
+    keep(6, reallocarray(NULL, 7, 149));
+    keep(7, valloc(1007));
+    keep(8, pvalloc(1008));
+    keep(9, malloc(5 << 20));
+    keep(10, realloc(realloc(malloc(6 << 20), 7 << 20), 1011));
+    free(malloc(2001));
+    void *none = realloc(malloc(2002), 0);
+    if (none)
+        free(none);
+    keep(11, malloc(1012));
+    /* One that fails leaves the block as it was. */
+    void *volatile big = realloc(kept[11], SIZE_MAX / 4);
+    if (big)
+        _exit(9);
+}
+
+/* Leak-free: whoever tells a free behind the call takes it for one of the next owner's. */
+static void *race(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; i < 100000; i++) {
+        void *a = realloc(malloc(24 + i % 8), 2000 + i % 512);
+        void *b = malloc(2000 + i % 512);
+        free(a);
+        free(b);
+    }
+    return NULL;
+}
+
+static void in_threads(void *(*function)(void *), unsigned n)
+{
+    pthread_t threads[16];
+    for (unsigned i = 0; i < n; i++)
+        pthread_create(&threads[i], NULL, function, NULL);
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static pthread_key_t key;
+
+static void at_end_of_thread(void *block)
+{
+    free(block);
+    keep(0, malloc(3001));
+}
+
+static void *with_destructor(void *arg)
+{
+    (void)arg;
+    pthread_setspecific(key, malloc(50));
+    return NULL;
+}
+
+static void thousands_of_threads(void)
+{
+    pthread_key_create(&key, at_end_of_thread);
+    for (int i = 0; i < 200; i++)
+        in_threads(with_destructor, 8);
+}
+
+static void fork_once(void)
+{
+    keep(0, malloc(1001));
+    pid_t child = fork();
+    if (child == 0) {
+        free(kept[0]);
+        keep(1, malloc(2001));
+        exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static volatile sig_atomic_t n_signals;
+
+static void on_signal(int number)
+{
+    (void)number;
+    n_signals++;
+}
+
+/* The handler does not allocate: malloc(3) is not for handlers. But it interrupts. */
+static void interrupted(void)
+{
+    signal(SIGALRM, on_signal);
+    ualarm(100, 100);
+    for (int i = 0; n_signals < 200 && i < 100000000; i++)
+        free(malloc(64));
+    ualarm(0, 0);
+    keep(0, malloc(1001));
+}
+
+__attribute__((noinline)) static int deep(int n)
+{
+    char room[16];
+    memset(room, n, sizeof(room));
+    if (n == 0)
+        keep(0, malloc(1001));
+    else if (deep(n - 1) < 0)
+        return -1;
+    return room[n % 16];
+}
+
+static void many(void)
+{
+    static void *blocks[20000];
+    unsigned n = sizeof(blocks) / sizeof(blocks[0]);
+    for (unsigned i = 0; i < n; i++)
+        blocks[i] = malloc(1000);
+    for (unsigned i = 0; i < n; i++)
+        if (i % 2)
+            free(blocks[i]);
+    keep(0, blocks);
+    printf("%u\n", n);
+}
+
+__attribute__((constructor)) static void before_main(void)
+{
+    keep(15, malloc(4001));
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "leaks") == 0 || strcmp(name, "exit") == 0 || strcmp(name, "kill") == 0)
+        leak_each_way();
+    else if (strcmp(name, "race") == 0)
+        in_threads(race, 4);
+    else if (strcmp(name, "threads") == 0)
+        thousands_of_threads();
+    else if (strcmp(name, "fork") == 0)
+        fork_once();
+    else if (strcmp(name, "signals") == 0)
+        interrupted();
+    else if (strcmp(name, "many") == 0)
+        many();
+    else if (strcmp(name, "deep") == 0)
+        deep(2000);
+    else
+        return 2;
+    if (strcmp(name, "exit") == 0)
+        _exit(0);
+    if (strcmp(name, "kill") == 0)
+        raise(SIGKILL);
+    return 0;
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a state file of the heap tracker says, by a reader of its own (src/rt/heap_state.h):
+heap_state.py FILE...
+
+    flags live|ended|execed|full|...
+    loss NAME BLOCKS BYTES             for each that is not 0
+    live BLOCKS BYTES                  by a scan of the table
+    size BYTES COUNT                   of the live blocks
+    counts agree | counts differ: ...  the stacks' counts and the scan
+    peak BYTES                         of the composition at the high-water mark
+    stacks N depth MAX                 with the number of frames of the deepest
+"""
+import collections
+import struct
+import sys
+
+CHUNK, TABLE_AT, ROWS = 1 << 16, 3840, 4096
+LEAF, STACKS, DELTAS, LARGE = 2, 3, 5, 9
+ASIDE = (1 << 22) - 1
+FLAGS = {1: "live", 2: "ended", 4: "execed", 8: "full", 16: "stacks", 32: "mappings", 64: "not_asked"}
+LOSSES = ["full", "address", "no_stack", "stacks_full", "unknown", "inherited", "mismatched",
+          "overlap"]
+
+
+class State:
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = file.read()
+        (magic, _, _, _, _, self.flags, self.pid, self.parent) = self.at("<10sHHBBIII", 0)
+        assert magic == b"cairnheap\0", magic
+        self.n_chunks, _, self.n_stacks, _, _, self.peak, _ = self.at("<7I", 60)
+        self.losses = list(zip(LOSSES, self.at("<16Q", 112), self.at("<16Q", 240)))
+        self.rows = [(i, *self.row(i)) for i in range(self.n_chunks)]
+        self.stacks = [list(self.at("<5Q2I2q", self.stack_at(i))) for i in range(self.n_stacks)]
+        self.add_deltas()
+
+    def at(self, form, offset):
+        return struct.unpack_from(form, self.data, offset)
+
+    def row(self, chunk):
+        if chunk < TABLE_AT:
+            return self.at("<HHIQ", 4096 + 16 * chunk)
+        part = (chunk - TABLE_AT) % ROWS
+        return self.at("<HHIQ", (chunk - part) * CHUNK + 16 * part)
+
+    def of(self, kind):
+        return [(i, bits, arg) for i, row_kind, bits, _, arg in self.rows if row_kind == kind]
+
+    def stack_at(self, number):
+        chunk = next(i for i, _, arg in self.of(STACKS) if arg == number // 1024)
+        return chunk * CHUNK + number % 1024 * 64
+
+    def add_deltas(self):
+        for chunk, _, _ in self.of(DELTAS):
+            for i in range(self.at("<I", chunk * CHUNK + 4)[0]):
+                key, allocs, frees, temporary = self.at("<3QI", chunk * CHUNK + 64 + 32 * i)
+                stack = self.stacks[key & 0xffffffff]
+                old = key >> 32 != self.peak
+                blocks = (allocs & 0xffffffff) - (frees & 0xffffffff)
+                size = (allocs >> 32) - (frees >> 32)
+                stack[1] += allocs & 0xffffffff
+                stack[2] += allocs >> 32
+                stack[3] += frees & 0xffffffff
+                stack[4] += frees >> 32
+                stack[5] += temporary
+                if stack[6] == self.peak and old:
+                    stack[7] += blocks
+                    stack[8] += size
+                elif stack[6] != self.peak and not old:
+                    # Nothing was handed in since the mark; this is from behind it.
+                    stack[7], stack[8] = stack[1] - stack[3] - blocks, stack[2] - stack[4] - size
+                    stack[6] = self.peak
+
+    def frames(self, number):
+        log = self.stacks[number][0]
+        if not log:
+            return []
+        offset = (log >> 16) * CHUNK + (log & 0xffff)
+        base, n_shared, n = self.at("<IHH", offset)
+        shared = self.frames(base)[:n_shared] if n_shared else []
+        assert len(shared) == n_shared
+        return shared + list(self.at(f"<{n}Q", offset + 16))
+
+    def live(self):
+        large = {va: size for i, _, _ in self.of(LARGE)
+                 for va, size in struct.iter_unpack("<QQ", self.data[i * CHUNK:(i + 1) * CHUNK])}
+        for chunk, bits, first in self.of(LEAF):
+            for i, entry in enumerate(self.at("<8192Q", chunk * CHUNK)):
+                if entry:
+                    va = first + (i << bits) + (16 * (entry >> 49 & 1) if bits > 4 else 0)
+                    size = entry >> 24 & ASIDE
+                    yield va, large[va] if size == ASIDE else size, entry & 0xffffff
+
+
+def main():
+    sys.setrecursionlimit(100000)
+    for path in sys.argv[1:]:
+        state = State(path)
+        print("flags", *(name for bit, name in FLAGS.items() if state.flags & bit))
+        for name, blocks, size in state.losses:
+            if blocks or size:
+                print("loss", name, blocks, size)
+        blocks = list(state.live())
+        print("live", len(blocks), sum(size for _, size, _ in blocks))
+        for size, count in sorted(collections.Counter(size for _, size, _ in blocks).items()):
+            print("size", size, count)
+        scan = collections.defaultdict(lambda: [0, 0])
+        for _, size, stack in blocks:
+            scan[stack][0] += 1
+            scan[stack][1] += size
+        differ = [i for i, s in enumerate(state.stacks) if [s[1] - s[3], s[2] - s[4]] != scan[i]]
+        print(f"counts differ: stacks {differ[:10]}" if differ else "counts agree")
+        print("peak", sum(s[8] if s[6] == state.peak else s[2] - s[4] for s in state.stacks))
+        print("stacks", state.n_stacks, "depth",
+              max(len(state.frames(i)) for i in range(state.n_stacks)))
+
+
+if __name__ == "__main__":
+    main()
