@@ -52,7 +52,7 @@ static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_
     if (__builtin_expect(!middle, 0))
         return NULL;
     uintptr_t piece = atomic_load_explicit(
-        &middle[(va >> CAIRN_HEAP_PIECE_BITS) & ((1u << CAIRN_HEAP_MIDDLE_BITS) - 1)],
+        &middle[(uint32_t)(va >> CAIRN_HEAP_PIECE_BITS) & ((1u << CAIRN_HEAP_MIDDLE_BITS) - 1)],
         memory_order_acquire);
     if (__builtin_expect(!piece, 0))
         return NULL;

@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct cairn_heap_log) + MOST_FRAMES * sizeof(uint64_t) < 
 static struct cairn_heap_stack_table *new_table(uint64_t words)
 {
     struct cairn_heap_stack_table *table =
-        cairn_pages_map(sizeof(*table) + words * sizeof(table->words[0]));
+        cairn_pages_map(sizeof(*table) + (size_t)words * sizeof(table->words[0]));
     if (table)
         table->mask = words - 1;
     return table;

@@ -182,6 +182,7 @@ program sqlite3 sqlite3 :memory: 'with recursive n(i) as (select 1 union all sel
     where i < 20000) select count(*), sum(length(hex(i))) from n group by i % 7 order by 1;'
 program python3 env PYTHONMALLOC=malloc python3 -c 'import json, re
 print(len(json.dumps([re.sub("a", str(i), "banana") for i in range(5000)])))'
+# shellcheck disable=SC2016 # its own shell expands them
 program bash bash -c 'for i in 1 2 3; do (echo $i); a=$(echo x); done; echo $a'
 
 finish "the tracker counts exactly, whatever the program does ($n_checks checks)"
