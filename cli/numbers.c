@@ -35,7 +35,7 @@ void cli_add_duration(struct cairn_buffer *b, uint64_t ns)
     } units[] = {{120, 1, "s"}, {7200, 60, "min"}, {172800, 3600, "h"}, {0, 86400, "d"}};
     double seconds = (double)ns / 1e9;
     size_t i = 0;
-    while (units[i].up_to && seconds >= units[i].up_to)
+    while (units[i].up_to > 0 && seconds >= units[i].up_to)
         i++;
     double value = seconds / units[i].by;
     cairn_buffer_printf(b, value < 9.95 ? "%.1f %s" : "%.0f %s", value, units[i].unit);

@@ -186,9 +186,10 @@ bool cairn_heap_view_record(const struct cairn_heap_view *view, uint32_t stack,
     if (stack == 0 || !cairn_heap_view_stack(view, stack, &counts))
         return false;
     uint64_t chunk = counts.log / CAIRN_HEAP_CHUNK, off = counts.log % CAIRN_HEAP_CHUNK;
-    if (chunk == 0 || chunk >= view->n_chunks ||
-        row_of(view, (uint32_t)chunk).kind != CAIRN_HEAP_LOG || off % 8 ||
-        off + sizeof record.head > CHUNK)
+    if (chunk == 0 || chunk >= view->n_chunks || off % 8 || off + sizeof record.head > CHUNK)
+        return false;
+    const struct cairn_heap_row row = row_of(view, (uint32_t)chunk);
+    if (row.kind != CAIRN_HEAP_LOG)
         return false;
     const uint8_t *from = chunk_at(view, (uint32_t)chunk) + off;
     memcpy(&record.head, from, sizeof record.head);

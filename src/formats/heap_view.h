@@ -46,8 +46,8 @@ bool cairn_heap_view_stack(const struct cairn_heap_view *view, uint32_t stack,
 
 /* A stack's own record, its return addresses outermost first, borrowed. False: none, or damaged. */
 struct cairn_heap_record {
-    struct cairn_heap_log head;
     const uint8_t *rets; /* head.n words of 8 bytes, unaligned perhaps */
+    struct cairn_heap_log head;
 };
 bool cairn_heap_view_record(const struct cairn_heap_view *view, uint32_t stack,
                             struct cairn_heap_record *ret_record);

@@ -25,7 +25,8 @@
 #define ENDING ".heap"
 
 enum { PATH_BYTES = PATH_MAX + 64 };
-static const size_t STATES_MAX = (size_t)1 << 36; /* bytes */
+static const size_t STATES_MAX = SIZE_MAX / 2 > UINT32_MAX ? (size_t)(UINT64_C(1) << 36)
+                                                           : SIZE_MAX / 4; /* bytes */
 
 uint64_t cairn_heap_now(void)
 {
