@@ -59,7 +59,7 @@ __attribute__((noinline, cold)) static void here_slowly(const struct cairn_local
 }
 
 /* What the fast walk did not get to; false: all of it is to be walked slowly. */
-__attribute__((noinline, cold)) static bool
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline, cold)) static bool
 walk_rest(struct cairn_local_state *state, uintptr_t *ips, struct cairn_local_result *result)
 {
     if (!cairn_local_fast_rest(state))
@@ -68,10 +68,9 @@ walk_rest(struct cairn_local_state *state, uintptr_t *ips, struct cairn_local_re
     return cairn_local_fast_finish(state, ips, result) == CAIRN_LOCAL_FAST_DONE;
 }
 
-__attribute__((always_inline)) static inline bool walk_fast(struct cairn_local_state *state,
-                                                            const struct cairn_local_regs *at,
-                                                            uintptr_t *ips, size_t max,
-                                                            struct cairn_local_result *result)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((always_inline)) static inline bool
+walk_fast(struct cairn_local_state *state, const struct cairn_local_regs *at, uintptr_t *ips,
+          size_t max, struct cairn_local_result *result)
 {
     enum cairn_local_fast done = cairn_local_fast_walk(state, at, ips, max, result);
     return __builtin_expect(done == CAIRN_LOCAL_FAST_DONE, 1) ||
@@ -99,12 +98,46 @@ __attribute__((hot)) size_t cairn_local_here(uintptr_t *ret_ips, size_t max, voi
     return out.n;
 }
 
+/* By the rule of the instruction itself to the caller, and from there on as from a call. False: the
+ * slow walk is to do it, also where the stack is not whole: it tries more. */
+CAIRN_THREAD_BLOCK_ACCESS static bool
+context_fast(struct cairn_local_state *state, const void *ucontext, struct cairn_local_out *out)
+{
+    struct cairn_local_start caller;
+    struct cairn_local_result result = {0};
+    size_t max = out->max;
+    if (max < 2 || !cairn_local_slow_leaf(ucontext, out->ips, &caller))
+        return false;
+    const struct cairn_local_regs at = {caller.ret, caller.sp, caller.fp};
+    if ((at.sp - state->hot.base) >> 31 >> 1) /* made void by who runs on another stack */
+        cairn_local_state_void(state, at.sp);
+    out->ips++;
+    out->how += out->how ? 1 : 0;
+    out->max = (max < CAIRN_MAX_FRAMES ? max : CAIRN_MAX_FRAMES) - 1;
+    bool can = at.ret && walk_fast(state, &at, out->ips, out->max, &result) &&
+               (result.end == CAIRN_END_OUTERMOST || result.end == CAIRN_END_MAX_FRAMES);
+    if (can)
+        copy_out(state, &result, out);
+    out->ips--;
+    out->how -= out->how ? 1 : 0;
+    out->max = max;
+    out->n++;
+    if (can && out->how)
+        out->how[0] = CAIRN_HOW_START;
+    return can;
+}
+
 CAIRN_API size_t cairn_unwind_context(const void *ucontext, uintptr_t *ret_ips, size_t max,
                                       struct cairn_unwind_info *ret_info)
 {
     const struct cairn_local_start start = {.ucontext = ucontext};
     struct cairn_local_out out = {.ips = ret_ips, .how = cairn_local_how_of(ret_info), .max = max};
-    cairn_local_slow_walk(&start, &out);
+    struct cairn_local_state *state =
+        cairn_local_state_enter((uintptr_t)__builtin_frame_address(0));
+    if (!state || !context_fast(state, ucontext, &out))
+        cairn_local_slow_walk(&start, &out);
+    if (state)
+        cairn_local_state_leave(state);
     if (ret_info)
         cairn_local_set_info(out.end, out.n_guessed, ret_info);
     return out.n;

@@ -19,10 +19,11 @@ static void remember(uintptr_t va, uint32_t rule, uint64_t generation)
     /* 49 bits of address; more has only who asks mmap(2) for them (5-level page tables). */
     if ((uint64_t)va >> CAIRN_LOCAL_CACHE_BITS >> TAG_BITS != 0)
         return;
+    unsigned home = cairn_local_cache_home(va);
     _Atomic(uint64_t) *entries = cairn_local_cache_set_of(va)->entries;
     for (unsigned i = CAIRN_LOCAL_CACHE_WAYS - 1; i > 0; i--)
-        atomic_store(&entries[i], atomic_load(&entries[i - 1]));
-    atomic_store(&entries[0], cairn_local_cache_entry(va, rule));
+        atomic_store(&entries[home ^ i], atomic_load(&entries[home ^ (i - 1)]));
+    atomic_store(&entries[home], cairn_local_cache_entry(va, rule));
     if (atomic_load(&cairn_unload_generation) != generation)
         for (unsigned i = 0; i < CAIRN_LOCAL_CACHE_WAYS; i++)
             atomic_store(&entries[i], 0);

@@ -2,11 +2,15 @@
 /* SIGNAL-SAFE */
 /*
  * Local cache: the rules of this process's code that were asked for, for all threads. An entry is
- * exact: the low bits of the address are its set, the others are in it, and it is read and written
- * as one word; so there is no lock, and no entry is ever half of one and half of another.
+ * exact: the bits of the address that are not its set are in it, and it is read and written as one
+ * word; so there is no lock, and no entry is ever half of one and half of another.
  *
- *     63            29 28        0
- *     | address >> 14 |   rule    |     in set (address & 0x3fff), which has four places
+ *     63                      34 33        29 28        0
+ *     | address >> 19, ^ 1 << 29 | address & 31 |   rule    |   in set (address >> 5 & 0x3fff)
+ *
+ * A set has four places, of which each 8 bytes of code have one that is looked at first: calls are
+ * rarely nearer to each other, so that the others are hardly ever needed. Neighbours in the code
+ * are neighbours here, a cache line for 64 bytes of code.
  */
 #ifndef CAIRN_UNWIND_LOCAL_CACHE_H
 #define CAIRN_UNWIND_LOCAL_CACHE_H
@@ -17,7 +21,12 @@
 
 #include "unwind/rule.h"
 
-enum { CAIRN_LOCAL_CACHE_BITS = 14, CAIRN_LOCAL_CACHE_WAYS = 4 };
+enum {
+    CAIRN_LOCAL_CACHE_BITS = 14,
+    CAIRN_LOCAL_CACHE_WAYS = 4,
+    CAIRN_LOCAL_CACHE_LOW = 5, /* below the set's bits */
+    CAIRN_LOCAL_CACHE_HIGH = CAIRN_LOCAL_CACHE_LOW + CAIRN_LOCAL_CACHE_BITS /* above them */
+};
 
 /* Addresses that share a place drive each other out, and each time it costs a microsecond: with two
  * places a set, one stack in ten of a program with 4,000 call sites still met such a one. */
@@ -30,25 +39,41 @@ extern struct cairn_local_cache_set cairn_local_cache[1 << CAIRN_LOCAL_CACHE_BIT
 
 static inline struct cairn_local_cache_set *cairn_local_cache_set_of(uintptr_t va)
 {
-    return &cairn_local_cache[va & ((1 << CAIRN_LOCAL_CACHE_BITS) - 1)];
+    return &cairn_local_cache[va >> CAIRN_LOCAL_CACHE_LOW & ((1 << CAIRN_LOCAL_CACHE_BITS) - 1)];
+}
+
+/* The place in its set that is looked at first; the i-th one is that ^ i. */
+static inline unsigned cairn_local_cache_home(uintptr_t va)
+{
+    return va >> 3 & (CAIRN_LOCAL_CACHE_WAYS - 1);
+}
+
+/* What an entry has above its rule. Where nobody's entries are zeros, that is the tag of an address
+ * which no program has; and what is above 49 bits has a tag that no entry has. */
+static inline uint64_t cairn_local_cache_tag(uintptr_t va)
+{
+    const unsigned low = CAIRN_LOCAL_CACHE_LOW;
+    return ((uint64_t)(va >> CAIRN_LOCAL_CACHE_HIGH) << low | (va & ((1u << low) - 1))) ^
+           (UINT64_C(1) << (63 - CAIRN_RULE_BITS));
 }
 
 static inline uint64_t cairn_local_cache_entry(uintptr_t va, uint32_t rule)
 {
-    return (uint64_t)(va >> CAIRN_LOCAL_CACHE_BITS) << CAIRN_RULE_BITS | rule;
+    return cairn_local_cache_tag(va) << CAIRN_RULE_BITS | rule;
 }
 
 /* The rule for the instruction at `va`, which is not in the cache: made, and remembered where that
  * may be. About a microsecond. NONE where there is none. */
 uint32_t cairn_local_cache_miss(uintptr_t va);
 
-/* No code lies in the first pages, so that the entries of nobody, zeros, are taken for nobody's. */
 static inline uint32_t cairn_local_cache_rule(uintptr_t va)
 {
     struct cairn_local_cache_set *set = cairn_local_cache_set_of(va);
+    unsigned home = cairn_local_cache_home(va);
+    uint64_t tag = cairn_local_cache_tag(va);
     for (unsigned i = 0; i < CAIRN_LOCAL_CACHE_WAYS; i++) {
-        uint64_t entry = atomic_load_explicit(&set->entries[i], memory_order_relaxed);
-        if (__builtin_expect(entry >> CAIRN_RULE_BITS == va >> CAIRN_LOCAL_CACHE_BITS, 1))
+        uint64_t entry = atomic_load_explicit(&set->entries[home ^ i], memory_order_relaxed);
+        if (__builtin_expect(entry >> CAIRN_RULE_BITS == tag, 1))
             return (uint32_t)entry & ((1u << CAIRN_RULE_BITS) - 1);
     }
     return cairn_local_cache_miss(va);
@@ -59,8 +84,9 @@ static inline bool cairn_local_cache_has(uintptr_t va, uint32_t rule)
 {
     struct cairn_local_cache_set *set = cairn_local_cache_set_of(va);
     uint64_t wanted = cairn_local_cache_entry(va, rule);
+    unsigned home = cairn_local_cache_home(va);
     for (unsigned i = 0; i < CAIRN_LOCAL_CACHE_WAYS; i++)
-        if (atomic_load_explicit(&set->entries[i], memory_order_relaxed) == wanted)
+        if (atomic_load_explicit(&set->entries[home ^ i], memory_order_relaxed) == wanted)
             return true;
     return false;
 }

@@ -264,7 +264,7 @@ cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_
     return CAIRN_LOCAL_FAST_DONE;
 }
 
-bool cairn_local_fast_rest(struct cairn_local_state *state)
+CAIRN_WALKS_FRAMES bool cairn_local_fast_rest(struct cairn_local_state *state)
 {
     bool can = cairn_local_rest_from(&state->walk);
     if (!can)
@@ -272,8 +272,9 @@ bool cairn_local_fast_rest(struct cairn_local_state *state)
     return can;
 }
 
-enum cairn_local_fast cairn_local_fast_finish(struct cairn_local_state *state, uintptr_t *ips,
-                                              struct cairn_local_result *ret_result)
+CAIRN_WALKS_FRAMES enum cairn_local_fast
+cairn_local_fast_finish(struct cairn_local_state *state, uintptr_t *ips,
+                        struct cairn_local_result *ret_result)
 {
     return cairn_local_settle(&state->walk, ips, ret_result);
 }

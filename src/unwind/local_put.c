@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
-#include <string.h>
-
 #include "unwind/local_walk.h"
 
 enum { N = CAIRN_LOCAL_FRAMES };
+
+/* Whole frames, to another place, which may overlap. Not memmove(3), of which TSan sees that a dead
+ * thread used the same block. */
+CAIRN_WALKS_FRAMES static void put_frames(struct cairn_local_frame *to,
+                                          const struct cairn_local_frame *from, uint32_t n)
+{
+    bool is_down = to < from;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = is_down ? i : n - 1 - i;
+        to[at] = from[at];
+        atomic_signal_fence(memory_order_seq_cst); /* or GCC makes a call of the loop */
+    }
+}
+
+CAIRN_WALKS_FRAMES static void put_asides(struct cairn_local_aside *to,
+                                          const struct cairn_local_aside *from, uint32_t n)
+{
+    bool is_down = to < from;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = is_down ? i : n - 1 - i;
+        to[at] = from[at];
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+}
 
 /* One word more that the step from `place` read. */
 CAIRN_WALKS_FRAMES static bool add_word(struct cairn_local_state *s, uint32_t place, uintptr_t slot)
@@ -17,8 +39,8 @@ CAIRN_WALKS_FRAMES static bool add_word(struct cairn_local_state *s, uint32_t pl
 }
 
 /* The frame pointer that the frame at `place` has. */
-static uintptr_t fp_of(const struct cairn_local_state *s, uint32_t place,
-                       const struct cairn_local_aside *new, uintptr_t cfa)
+CAIRN_WALKS_FRAMES static uintptr_t fp_of(const struct cairn_local_state *s, uint32_t place,
+                                          const struct cairn_local_aside *new, uintptr_t cfa)
 {
     uint32_t rule = cairn_local_rule(&s->frames[place]);
     if (cairn_local_is_rare(rule))
@@ -71,7 +93,7 @@ CAIRN_WALKS_FRAMES static bool note_needs(const struct cairn_local_walk *w, uint
 }
 
 /* A walk without comparing does not see that it met the last one earlier than it thought. */
-static void leave_out_old(struct cairn_local_walk *w)
+CAIRN_WALKS_FRAMES static void leave_out_old(struct cairn_local_walk *w)
 {
     const struct cairn_local_state *s = w->state;
     while (w->n > 0 && w->place > s->hot.top) {
@@ -93,9 +115,9 @@ CAIRN_WALKS_FRAMES bool cairn_local_put(struct cairn_local_walk *w)
     while (s->hot.n_words > 0 && s->words[s->hot.n_words - 1].place < place)
         s->hot.n_words--;
     s->hot.top = top;
-    memcpy(s->frames + top, s->news, n * sizeof(*s->frames));
+    put_frames(s->frames + top, s->news, n);
     if (!CAIRN_FAST_RA)
-        memcpy(s->asides + top, s->new_asides, n * sizeof(*s->asides));
+        put_asides(s->asides + top, s->new_asides, n);
     if (n == 0)
         return true;
     bool needs_fp = false;
@@ -112,7 +134,7 @@ CAIRN_WALKS_FRAMES bool cairn_local_put(struct cairn_local_walk *w)
 }
 
 /* Words that are counted to places from `from` on; those of frames that fell off are let go. */
-static void move_words(struct cairn_local_state *s, uint32_t from, int32_t by)
+CAIRN_WALKS_FRAMES static void move_words(struct cairn_local_state *s, uint32_t from, int32_t by)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->hot.n_words; i++) {
@@ -125,14 +147,14 @@ static void move_words(struct cairn_local_state *s, uint32_t from, int32_t by)
     s->hot.n_words = n;
 }
 
-void cairn_local_move(struct cairn_local_walk *w, int32_t by)
+CAIRN_WALKS_FRAMES void cairn_local_move(struct cairn_local_walk *w, int32_t by)
 {
     struct cairn_local_state *s = w->state;
     uint32_t from = w->place, to = from + (uint32_t)by, rest = w->rest + (uint32_t)by;
     rest = rest < N ? rest : N;
     if (to < rest) {
-        memmove(s->frames + to, s->frames + from, (rest - to) * sizeof(*s->frames));
-        memmove(s->asides + to, s->asides + from, (rest - to) * sizeof(*s->asides));
+        put_frames(s->frames + to, s->frames + from, rest - to);
+        put_asides(s->asides + to, s->asides + from, rest - to);
         s->frames[rest - 1].slot &= ~(uint32_t)CAIRN_LOCAL_CHAINED;
     }
     move_words(s, from, by);

@@ -26,7 +26,7 @@ CAIRN_WALKS_FRAMES static bool find_last_fp(const struct cairn_local_walk *w, ui
 
 /* The slow walk may have ended because it began without all registers: it asks rows of CFI, which
  * want more of them, also where it finds that the rule of an exact frame was wrong. */
-static bool needs_registers(const struct cairn_local_out *out)
+CAIRN_WALKS_FRAMES static bool needs_registers(const struct cairn_local_out *out)
 {
     bool has_exact = false;
     for (size_t i = 1; i < out->n; i++)
@@ -64,7 +64,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void put_rest(struct cairn_local_state *s)
 }
 
 /* Makes the remembered frames end before `rest`; what was between them and the end is no more. */
-static void end_at(struct cairn_local_walk *w, uint32_t n_rest)
+CAIRN_WALKS_FRAMES static void end_at(struct cairn_local_walk *w, uint32_t n_rest)
 {
     struct cairn_local_state *s = w->state;
     uint32_t total = w->n + (w->rest - w->place);
@@ -82,8 +82,9 @@ static void end_at(struct cairn_local_walk *w, uint32_t n_rest)
     s->hot.rest = w->rest;
 }
 
-enum cairn_local_fast cairn_local_settle(struct cairn_local_walk *w, uintptr_t *ips,
-                                         struct cairn_local_result *ret_result)
+CAIRN_WALKS_FRAMES enum cairn_local_fast cairn_local_settle(struct cairn_local_walk *w,
+                                                            uintptr_t *ips,
+                                                            struct cairn_local_result *ret_result)
 {
     struct cairn_local_state *s = w->state;
     const struct cairn_local_out *rest = &s->rest;

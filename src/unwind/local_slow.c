@@ -9,6 +9,7 @@
 
 #include "rt/executable.h"
 #include "rt/self.h"
+#include "rt/thread.h"
 #include "unwind/call.h"
 #include "unwind/cursor_row.h"
 #include "unwind/follow.h"
@@ -329,7 +330,7 @@ static enum cairn_arch_step step(struct walk *w, size_t n)
     return done == CAIRN_STEP_BAD_CFA ? step_down(w) : done;
 }
 
-static void put_frame(const struct walk *w, struct cairn_local_out *out)
+CAIRN_THREAD_BLOCK_ACCESS static void put_frame(const struct walk *w, struct cairn_local_out *out)
 {
     out->ips[out->n] = (uintptr_t)w->regs.ip;
     if (out->how)
@@ -338,7 +339,7 @@ static void put_frame(const struct walk *w, struct cairn_local_out *out)
     out->n++;
 }
 
-static void walk(struct walk *w, struct cairn_local_out *out)
+CAIRN_THREAD_BLOCK_ACCESS static void walk(struct walk *w, struct cairn_local_out *out)
 {
     out->n = 0;
     out->n_guessed = 0;
@@ -368,7 +369,8 @@ static void walk(struct walk *w, struct cairn_local_out *out)
 
 /* The registers of the frame that called this library, all that it must find again: by walking out
  * of here, through our own frames. */
-static bool find_caller(const struct cairn_local_start *start, struct walk *w)
+CAIRN_THREAD_BLOCK_ACCESS static bool find_caller(const struct cairn_local_start *start,
+                                                  struct walk *w)
 {
     unsigned sp = cairn_local_arch->sp;
     uint64_t ip = cairn_local_arch->code_address(start->ret);
@@ -385,7 +387,8 @@ static bool find_caller(const struct cairn_local_start *start, struct walk *w)
     return false;
 }
 
-static bool begin(const struct cairn_local_start *start, bool is_whole, struct walk *w)
+CAIRN_THREAD_BLOCK_ACCESS static bool begin(const struct cairn_local_start *start, bool is_whole,
+                                            struct walk *w)
 {
     if (is_whole && !start->ucontext)
         return find_caller(start, w);
@@ -400,7 +403,8 @@ static bool begin(const struct cairn_local_start *start, bool is_whole, struct w
 }
 
 /* Did the walk end soon behind an exact frame, so that this one's rule may be what was wrong? */
-static bool is_left(const struct walk *w, const struct cairn_local_out *out)
+CAIRN_THREAD_BLOCK_ACCESS static bool is_left(const struct walk *w,
+                                              const struct cairn_local_out *out)
 {
     return out->end != CAIRN_END_OUTERMOST && out->end != CAIRN_END_MAX_FRAMES && w->n_exact &&
            out->n - w->n_exact <= LEFT_FRAMES && cairn_local_arch->follow;
@@ -427,7 +431,8 @@ static void walk_again(const struct cairn_local_start *start, struct walk *w,
 
 /* Rules know three registers. Where one needs another, or CFI itself must be asked, the walk begins
  * anew and follows all of them. */
-void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_local_out *out)
+CAIRN_THREAD_BLOCK_ACCESS void cairn_local_slow_walk(const struct cairn_local_start *start,
+                                                     struct cairn_local_out *out)
 {
     struct walk w;
     if (out->max > CAIRN_MAX_FRAMES)
@@ -438,4 +443,21 @@ void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_l
         walk(&w, out);
     if (is_left(&w, out))
         walk_again(start, &w, out);
+}
+
+bool cairn_local_slow_leaf(const void *ucontext, uintptr_t *ret_ip,
+                           struct cairn_local_start *ret_caller)
+{
+    const struct cairn_unwind_arch *arch = cairn_local_arch;
+    const struct cairn_local_start start = {.ucontext = ucontext};
+    struct walk w;
+    begin(&start, false, &w);
+    *ret_ip = (uintptr_t)w.regs.ip;
+    if (w.regs.ip == 0 || arch->machine == EM_ARM || step_by_rule(&w) != CAIRN_STEP_OK ||
+        w.how != how_of(CAIRN_RULE_OF_CPU) || !cairn_unwind_known(&w.regs, arch->fp))
+        return false;
+    *ret_caller = (struct cairn_local_start){.ret = (uintptr_t)w.regs.ip,
+                                             .sp = (uintptr_t)w.regs.regs[arch->sp],
+                                             .fp = (uintptr_t)w.regs.regs[arch->fp]};
+    return true;
 }

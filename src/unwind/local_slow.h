@@ -29,6 +29,11 @@ struct cairn_local_out {
     uint32_t n_guessed;
 };
 
+/* The caller of the frame that a context is of, for who goes on by another walk: `ret_caller`, and
+ * the address of that frame itself. False: it was not found by a rule alone. */
+bool cairn_local_slow_leaf(const void *ucontext, uintptr_t *ret_ip,
+                           struct cairn_local_start *ret_caller);
+
 void cairn_local_slow_walk(const struct cairn_local_start *start, struct cairn_local_out *out);
 
 #endif /* CAIRN_UNWIND_LOCAL_SLOW_H */
