@@ -5,7 +5,7 @@
 
 #include "base/reader.h"
 
-enum { IP = 100, SKIP = 101, WORDS_MAX = 34 };
+enum { IP = 100, SKIP = 101, CPSR = 102, WORDS_MAX = 34, ARM_PC = 15, CPSR_THUMB = 5 };
 
 struct layout {
     uint16_t machine;
@@ -20,7 +20,7 @@ static const struct layout layouts[] = {
     {EM_386, 4, 17, 16, {3, 1, 2, 6, 7, 5, 0, SKIP, SKIP, SKIP, SKIP, SKIP, IP, SKIP, SKIP, 4}},
     {EM_AARCH64, 8, 34, 33, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
                              17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, IP}},
-    {EM_ARM, 4, 18, 16, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, IP}},
+    {EM_ARM, 4, 18, 17, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, IP, CPSR}},
 };
 
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
@@ -47,6 +47,9 @@ bool cairn_target_regs(struct cairn_span raw, bool swap, struct cairn_cursor_reg
         uint64_t value = cairn_reader_word(&r, layout->width);
         if (layout->regs[i] == IP) {
             regs.ip = value;
+        } else if (layout->regs[i] == CPSR) { /* pc as arm's code stores it, with Thumb's bit */
+            regs.reg[ARM_PC] = regs.ip | (value >> CPSR_THUMB & 1);
+            regs.known |= UINT64_C(1) << ARM_PC;
         } else if (layout->regs[i] != SKIP) {
             regs.reg[layout->regs[i]] = value;
             regs.known |= UINT64_C(1) << layout->regs[i];

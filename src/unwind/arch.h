@@ -53,6 +53,18 @@ enum cairn_arch_step {
 typedef uint32_t (*cairn_unwind_encode_fn)(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
                                            const struct cairn_cfi_row *row);
 
+/* For a step by the code itself. */
+struct cairn_code_input {
+    const struct cairn_memory *stack, *code;
+    const struct cairn_cfi_row *row; /* what holds where the code calls; NULL: nothing is known */
+    uint64_t bias;                   /* from the row's vaddrs to vas */
+    bool is_leaf, swap;
+    void
+        *room; /* CAIRN_CODE_ROOM bytes, aligned as malloc's: too much for the stack of a handler */
+};
+
+enum { CAIRN_CODE_ROOM = 3072 };
+
 struct cairn_unwind_arch {
     uint16_t machine; /* EM_X86_64, ... of elf.h */
     uint8_t word;     /* bytes of a register on the stack: 4 or 8 */
@@ -60,6 +72,8 @@ struct cairn_unwind_arch {
     uint8_t sp, fp;   /* DWARF's numbers */
     uint8_t ra;     /* the column that a CIE names for the return address; on CPUs that have a link
                        register that one */
+    uint8_t pc;     /* the column where the pc is as code stores it: with Thumb's bit on arm;
+                       CAIRN_CFI_REGS: there is none */
     bool ra_in_reg; /* a leaf's return address is in register `ra` */
 
     uint64_t kept;       /* a bit a register: kept over calls (psABI), so that a row which says
@@ -74,6 +88,11 @@ struct cairn_unwind_arch {
     /* cairn_unwind_step() by a kind of the CPU's own. */
     enum cairn_arch_step (*step)(uint32_t rule, bool is_leaf, const struct cairn_memory *memory,
                                  bool swap, struct cairn_unwind_regs *regs);
+
+    /* By what the instructions at regs->ip are going to do, where rules hold at calls alone, or
+     * there is none. NULL: not on this CPU. */
+    enum cairn_arch_step (*step_by_code)(const struct cairn_code_input *input,
+                                         struct cairn_unwind_regs *regs);
 
     /* The address of code that a stored return address or pc stands for: without pointer
      * authentication (aarch64), without the Thumb bit (arm). */

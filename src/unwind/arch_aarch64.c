@@ -196,6 +196,7 @@ const struct cairn_unwind_arch cairn_unwind_aarch64 = {
     .sp = SP,
     .fp = FP,
     .ra = LR,
+    .pc = CAIRN_CFI_REGS,
     .ra_in_reg = true,
     .kept = UINT64_C(0x7ff) << 19, /* x19..x29 */
     .table_regs = UINT64_C(7) << FP,

@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "unwind/arch.h"
+#include "unwind/arm_step.h"
 #include "unwind/call.h"
 #include "unwind/fp_step.h"
 #include "unwind/rule_arm.h"
@@ -125,6 +126,7 @@ static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn
                 cairn_unwind_set(regs, reg, word);
         }
     cairn_unwind_set(regs, SP, cfa);
+    cairn_unwind_set(regs, PC, ra);
     regs->ip = code_address(ra);
     return CAIRN_STEP_OK;
 }
@@ -167,11 +169,13 @@ const struct cairn_unwind_arch cairn_unwind_arm = {
     .sp = SP,
     .fp = R11,
     .ra = LR,
+    .pc = PC,
     .ra_in_reg = true,
     .kept = KEPT,
     .table_regs = POPPED | 1 << SP,
     .encode = encode,
     .step = step,
+    .step_by_code = cairn_arm_step_by_code,
     .code_address = code_address,
     .ends_thread = ends_thread,
     .call = cairn_call_arm,

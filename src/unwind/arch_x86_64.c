@@ -263,6 +263,7 @@ const struct cairn_unwind_arch cairn_unwind_x86_64 = {
     .sp = RSP,
     .fp = RBP,
     .ra = RIP,
+    .pc = RIP,
     .kept = BIT(RBX) | BIT(RBP) | BIT(R12) | BIT(R12 + 1) | BIT(R12 + 2) | BIT(R15),
     .table_regs = BIT(RBP) | BIT(RSP) | BIT(RIP),
     .encode = encode,

@@ -147,6 +147,22 @@ static enum cairn_arch_step step_row(const struct cursor *c, const struct cairn_
     return cairn_row_step(&input, next);
 }
 
+/* By what the instructions do to return. `row`: what holds where they call, or NULL. */
+static enum cairn_arch_step step_by_code(const struct cursor *c, const struct cairn_cfi_row *row,
+                                         struct cairn_unwind_regs *next)
+{
+    _Alignas(16) uint8_t room[CAIRN_CODE_ROOM];
+    const struct cairn_code_input input = {.stack = &c->space->memory,
+                                           .code = &c->space->memory,
+                                           .row = row,
+                                           .bias = row ? c->place->bias : 0,
+                                           .is_leaf = cairn_cursor_is_exact(c),
+                                           .swap = c->swap,
+                                           .room = room};
+    return c->arch->step_by_code && c->place ? c->arch->step_by_code(&input, next)
+                                             : CAIRN_STEP_NO_RULE;
+}
+
 /* The ways, the surest first. NO_RULE: none covers the address. */
 static enum cairn_arch_step step_by_rule(const struct cursor *c, struct cairn_unwind_regs *next,
                                          enum cairn_frame_how *ret_how, bool *ret_is_sound)
@@ -162,7 +178,17 @@ static enum cairn_arch_step step_by_rule(const struct cursor *c, struct cairn_un
     } else {
         *ret_how = c->entry.kind == CAIRN_ENTRY_EXIDX ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
     }
-    return find_row(c, &row, ret_is_sound) ? step_row(c, &row, next) : CAIRN_STEP_NO_RULE;
+    bool is_found = find_row(c, &row, ret_is_sound);
+    /* exidx holds at calls alone, and of much code it knows nothing */
+    if ((cairn_cursor_is_exact(c) || !is_found) && c->entry.kind != CAIRN_ENTRY_FDE &&
+        !c->is_signal) {
+        enum cairn_arch_step result = step_by_code(c, is_found ? &row : NULL, next);
+        if (!is_found)
+            *ret_how = CAIRN_HOW_CODE;
+        if (result != CAIRN_STEP_NO_RULE)
+            return result;
+    }
+    return is_found ? step_row(c, &row, next) : CAIRN_STEP_NO_RULE;
 }
 
 /* Code without a rule that ends the thread when it is returned to. */

@@ -22,6 +22,7 @@ static const struct cairn_unwind_arch i386 = {
     .sp = 4,
     .fp = 5,
     .ra = 8,
+    .pc = 8,
     .kept = 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7,
     .code_address = code_address,
     .call = cairn_call_x86_64, /* the same bytes; a call through memory names another place */
@@ -122,6 +123,7 @@ static uint64_t frame_end(const struct cairn_row_input *in, uint64_t cfa)
     return is_above ? (cfa + (uint64_t)ra->value + 16) & ~UINT64_C(15) : cfa;
 }
 
+/* As it is stored: code_address() makes the address of it. */
 static enum cairn_arch_step find_ip(const struct cairn_row_input *in,
                                     const struct cairn_unwind_regs *regs, uint64_t cfa,
                                     uint64_t *ret_ip)
@@ -131,18 +133,15 @@ static enum cairn_arch_step find_ip(const struct cairn_row_input *in,
     const struct cairn_cfi_rule *rule = &in->row->regs[in->ra_reg];
     if (rule->where == CAIRN_CFI_UNDEFINED)
         return CAIRN_STEP_OUTERMOST;
-    if (rule->where != CAIRN_CFI_SAME) {
-        enum cairn_arch_step result = recover(in, regs, rule, cfa, ret_ip);
-        *ret_ip = in->arch->code_address(*ret_ip);
-        return result;
-    }
+    if (rule->where != CAIRN_CFI_SAME)
+        return recover(in, regs, rule, cfa, ret_ip);
     if (!in->arch->ra_in_reg)
         return CAIRN_STEP_NO_RULE;
     if (!in->is_leaf && !in->is_signal)
         return CAIRN_STEP_LEAF;
     if (!cairn_unwind_known(regs, in->ra_reg))
         return CAIRN_STEP_UNKNOWN;
-    *ret_ip = in->arch->code_address(regs->regs[in->ra_reg]);
+    *ret_ip = regs->regs[in->ra_reg];
     return CAIRN_STEP_OK;
 }
 
@@ -193,6 +192,9 @@ enum cairn_arch_step cairn_row_step(const struct cairn_row_input *in,
     if (result != CAIRN_STEP_OK)
         return result;
     recover_all(in, regs, cfa, &next);
+    if (!in->is_signal)
+        cairn_unwind_set(&next, in->arch->pc, next.ip);
+    next.ip = in->arch->code_address(next.ip);
     if (!cairn_unwind_known(&next, in->arch->sp))
         return CAIRN_STEP_UNKNOWN;
     /* Where this frame's is not known, a step by frame pointer left what it is at least. */

@@ -27,18 +27,11 @@ static uint32_t word_at(struct cairn_span bytes, size_t off, bool swap)
     return swap ? __builtin_bswap32(word) : word;
 }
 
-/* What the low 31 bits of a word point to, relative to where the word lies (IHI 0038B, 4.4.2:
- * R_ARM_PREL31). */
-static uint32_t prel31(uint32_t word, uint32_t vaddr)
-{
-    return vaddr + (uint32_t)((int32_t)(word << 1) >> 1);
-}
-
 uint32_t cairn_exidx_start(const struct cairn_exidx *exidx, size_t i)
 {
     size_t off = i * CAIRN_EXIDX_ENTRY_BYTES;
     uint32_t word = word_at(exidx->index, off, exidx->swap);
-    return prel31(word, exidx->index_vaddr + (uint32_t)off) & ~1u;
+    return cairn_exidx_target(word, exidx->index_vaddr + (uint32_t)off) & ~1u;
 }
 
 bool cairn_exidx_find(const struct cairn_exidx *exidx, uint32_t vaddr, size_t *ret_i)
@@ -237,7 +230,8 @@ enum cairn_exidx_result cairn_exidx_row(const struct cairn_exidx *exidx, size_t 
         m.pos = 1;
         if (what >> 24 != 0x80) /* only the short form fits */
             return CAIRN_EXIDX_DAMAGED;
-    } else if (!open_extab(exidx, prel31(what, exidx->index_vaddr + (uint32_t)off), &m)) {
+    } else if (!open_extab(exidx, cairn_exidx_target(what, exidx->index_vaddr + (uint32_t)off),
+                           &m)) {
         return CAIRN_EXIDX_DAMAGED;
     }
     while (more(&m) && !m.finished && m.result == CAIRN_EXIDX_ROW)

@@ -39,6 +39,13 @@ enum cairn_exidx_result {
     CAIRN_EXIDX_DAMAGED     /* outside the bytes, or an instruction that nobody defined */
 };
 
+/* What the low 31 bits of a word point to, relative to where the word lies (IHI 0038B, 4.4.2:
+ * R_ARM_PREL31). */
+static inline uint32_t cairn_exidx_target(uint32_t word, uint32_t vaddr)
+{
+    return vaddr + (uint32_t)((int32_t)(word << 1) >> 1);
+}
+
 static inline size_t cairn_exidx_count(const struct cairn_exidx *exidx)
 {
     return exidx->index.size / CAIRN_EXIDX_ENTRY_BYTES;

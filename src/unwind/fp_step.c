@@ -81,6 +81,7 @@ static bool step_record(const struct cairn_unwind_arch *arch, const struct cairn
             cairn_unwind_set(regs, arch->sp, end);
             if (!layout->end_is_sp)
                 regs->known &= ~(UINT64_C(1) << arch->sp);
+            cairn_unwind_set(regs, arch->pc, ra);
             regs->ip = arch->code_address(ra);
             return true;
         }
@@ -132,6 +133,7 @@ static bool step_leaf(const struct cairn_unwind_arch *arch, const struct cairn_f
         cairn_unwind_set(regs, arch->sp, regs->regs[arch->sp] + arch->word);
     else if (!is_sp_kept(arch, space, target, regs->ip)) /* sp is but a floor */
         regs->known &= ~(UINT64_C(1) << arch->sp);
+    cairn_unwind_set(regs, arch->pc, word);
     regs->ip = ret;
     return true;
 }

@@ -6,7 +6,7 @@
 
 const struct cairn_unwind_arch *const cairn_local_arch = &cairn_unwind_arm;
 
-enum { R4 = 4, R12 = 12, SP = 13, PC = 15, N_REGS = 16 };
+enum { R4 = 4, R12 = 12, SP = 13, PC = 15, N_REGS = 16, CPSR_THUMB = 5 };
 
 /* r4 to r11, and sp. */
 const uint64_t cairn_local_saved = ((1u << R12) - (1u << R4)) | 1u << SP;
@@ -19,6 +19,8 @@ void cairn_local_context_regs(const void *ucontext, struct cairn_unwind_regs *re
     for (unsigned i = 0; i < N_REGS; i++)
         cairn_unwind_set(ret_regs, i, (uint32_t)r0[i]);
     ret_regs->ip = cairn_local_arch->code_address(ret_regs->regs[PC]);
+    cairn_unwind_set(ret_regs, PC,
+                     ret_regs->ip | (context->uc_mcontext.arm_cpsr >> CPSR_THUMB & 1));
 }
 
 void cairn_local_here_regs(uintptr_t sp, uintptr_t fp, struct cairn_unwind_regs *ret_regs)

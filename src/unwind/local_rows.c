@@ -6,7 +6,7 @@
 
 #include "rt/pages.h"
 
-enum { ROWS = 32, ROW_BYTES = 4096 };
+enum { ROWS = 32, ROW_BYTES = CAIRN_LOCAL_ROW_BYTES };
 _Static_assert(sizeof(struct cairn_local_row) <= ROW_BYTES, "a row is a page");
 
 static _Atomic(char *) pool;    /* ROWS rows; NULL until one is asked for */

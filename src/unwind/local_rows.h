@@ -11,7 +11,9 @@
 
 #include "unwind/local_rule.h"
 
-/* What it holds is anything. NULL: there is no memory. */
+enum { CAIRN_LOCAL_ROW_BYTES = 4096 };
+
+/* CAIRN_LOCAL_ROW_BYTES; what they hold is anything. NULL: there is no memory. */
 struct cairn_local_row *cairn_local_rows_take(void);
 void cairn_local_rows_give(struct cairn_local_row *row);
 

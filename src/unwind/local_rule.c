@@ -25,7 +25,8 @@ enum {
     MAX_ENTRY_BYTES = 1 << 24,
     SMALLEST_PAGE = 4096,
     HEADERS_BYTES = 1024, /* of program headers: there are a dozen */
-    CODE_BYTES = 16 /* that tell where a signal handler or a thread's first function returns */
+    CODE_BYTES = 16,  /* that tell where a signal handler or a thread's first function returns */
+    EXTAB_BYTES = 512 /* of an entry's instructions; compilers write a dozen */
 };
 
 /* Where unwind information is read from: in place within one segment, or by way of the kernel. */
@@ -200,25 +201,49 @@ static enum cairn_local_found find_in_cfi(const struct source *source, uintptr_t
                                                                              : CAIRN_LOCAL_DAMAGED;
 }
 
-/* In place or not at all: what arm's loader says of its index. */
+/* The entry of arm's index for `va` and the one behind it, and what .ARM.extab has of it: copies,
+ * as if that were all that there is. */
+static bool copy_exidx(const struct source *source, const struct cairn_local_module *module,
+                       uintptr_t va, struct cairn_local_row *row, struct cairn_exidx *ret)
+{
+    size_t low = 0, high = module->n_exidx;
+    uint32_t word, extab;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        uintptr_t entry = module->frames + middle * CAIRN_EXIDX_ENTRY_BYTES;
+        if (!fetch_u32(source, entry, &word))
+            return false;
+        if (cairn_exidx_target(word, (uint32_t)entry) <= (uint32_t)(va | 1))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return false;
+    uintptr_t entry = module->frames + (low - 1) * CAIRN_EXIDX_ENTRY_BYTES;
+    size_t bytes = (low < module->n_exidx ? 2 : 1) * CAIRN_EXIDX_ENTRY_BYTES, size = EXTAB_BYTES;
+    if (!fetch(source, entry, row->bytes, bytes) || !fetch_u32(source, entry + 4, &word))
+        return false;
+    extab = cairn_exidx_target(word, (uint32_t)entry + 4);
+    while (size > 0 && !fetch(source, extab, row->bytes + bytes, size))
+        size /= 2;
+    *ret = (struct cairn_exidx){.index = {row->bytes, bytes},
+                                .index_vaddr = (uint32_t)entry,
+                                .extab = {row->bytes + bytes, size},
+                                .extab_vaddr = extab};
+    return true;
+}
+
 static enum cairn_local_found find_in_exidx(const struct source *source,
                                             const struct cairn_local_module *module, uintptr_t va,
                                             struct cairn_local_row *row)
 {
-    size_t i, bytes = module->n_exidx * CAIRN_EXIDX_ENTRY_BYTES;
-    if (module->frames < source->from || source->to - module->frames < bytes)
-        return CAIRN_LOCAL_GAP;
-    const struct cairn_exidx exidx = {
-        .index = {(const uint8_t *)module->frames, bytes},
-        .index_vaddr = (uint32_t)module->frames,
-        .extab = {(const uint8_t *)source->from, source->to - source->from},
-        .extab_vaddr = (uint32_t)source->from,
-    };
+    struct cairn_exidx exidx;
     row->cfi = (struct cairn_cfi){.machine = EM_ARM, .address_size = 4};
     row->fde.cie = (struct cairn_cie){.ra_reg = cairn_local_arch->ra};
-    if (!cairn_exidx_find(&exidx, (uint32_t)va, &i))
+    if (!copy_exidx(source, module, va, row, &exidx))
         return CAIRN_LOCAL_GAP;
-    switch (cairn_exidx_row(&exidx, i, &row->machine.row)) {
+    switch (cairn_exidx_row(&exidx, 0, &row->machine.row)) {
     case CAIRN_EXIDX_ROW:
         return CAIRN_LOCAL_RULE;
     case CAIRN_EXIDX_CANTUNWIND:

@@ -17,10 +17,9 @@
 #include "unwind/local_cache.h"
 #include "unwind/local_cpu.h"
 #include "unwind/local_kept.h"
-#include "unwind/local_rule.h"
+#include "unwind/local_rows.h"
 #include "unwind/local_stack.h"
 #include "unwind/modules.h"
-#include "unwind/rule_arm.h"
 #include "unwind/sigframe.h"
 
 enum {
@@ -143,6 +142,13 @@ static bool is_behind_call(uint64_t stored)
            cairn_local_arch->call((struct cairn_span){code, sizeof(code)}, stored, &call);
 }
 
+/* The address as the return address of a frame's callee had it: with Thumb's bit. */
+static uint64_t stored_ip(const struct walk *w)
+{
+    unsigned pc = cairn_local_arch->pc;
+    return cairn_unwind_known(&w->regs, pc) ? w->regs.regs[pc] : w->regs.ip;
+}
+
 /* arm's index says of the C library's first function of a thread that it cannot be unwound, as it
  * does of many others. That one calls by a register, and its frame lies right below the thread's
  * own data, to which the thread pointer points. */
@@ -175,6 +181,24 @@ static bool is_first(const struct walk *w, unsigned module_bits)
             cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)}));
 }
 
+/* By what the instructions do to return. `row`: what holds where they call, or NULL. */
+static enum cairn_arch_step step_by_code(struct walk *w, const struct cairn_cfi_row *row)
+{
+    const struct cairn_unwind_arch *arch = cairn_local_arch;
+    const struct cairn_memory stack = {read_stack, &w->stack};
+    struct cairn_local_row *room = arch->step_by_code ? cairn_local_rows_take() : NULL;
+    const struct cairn_code_input input = {.stack = &stack,
+                                           .code = &cairn_self_memory,
+                                           .row = row,
+                                           .is_leaf = w->is_exact,
+                                           .room = room};
+    if (!room)
+        return CAIRN_STEP_NO_RULE;
+    enum cairn_arch_step done = arch->step_by_code(&input, &w->regs);
+    cairn_local_rows_give(room);
+    return done;
+}
+
 /* Code without a rule: a trampoline, a frame pointer, or nobody called it. */
 static enum cairn_arch_step step_unruled(struct walk *w)
 {
@@ -189,6 +213,10 @@ static enum cairn_arch_step step_unruled(struct walk *w)
         bits = cairn_local_kept(&module);
     if (is_first(w, bits))
         return CAIRN_STEP_OUTERMOST;
+    enum cairn_arch_step by_code = step_by_code(w, NULL);
+    w->how = CAIRN_HOW_CODE;
+    if (by_code != CAIRN_STEP_NO_RULE)
+        return by_code;
     const struct cairn_fp_space space = {
         .memory = &cairn_self_memory,
         .is_code = is_code,
@@ -202,14 +230,9 @@ static enum cairn_arch_step step_unruled(struct walk *w)
     return found == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE : CAIRN_STEP_OK;
 }
 
-/* By all that CFI says: every register. */
-static enum cairn_arch_step step_by_row(struct walk *w)
+static enum cairn_arch_step step_row(struct walk *w, const struct cairn_local_row *found)
 {
     const struct cairn_memory memory = {read_stack, &w->stack};
-    enum cairn_local_found why;
-    struct cairn_local_row *found = cairn_local_row_find(lookup_va(w), &why);
-    if (!found)
-        return step_unruled(w);
     const struct cairn_row_input input = {
         .arch = cairn_local_arch,
         .memory = &memory,
@@ -219,49 +242,43 @@ static enum cairn_arch_step step_by_row(struct walk *w)
         .is_leaf = w->is_exact,
         .is_signal = found->fde.cie.is_signal_frame,
     };
-    enum cairn_arch_step done = cairn_row_step(&input, &w->regs);
     w->how = how_of(found->fde.cie.is_signal_frame ? CAIRN_RULE_SIGNAL : CAIRN_RULE_SIDE);
-    cairn_local_row_done(found);
-    return done;
+    return cairn_row_step(&input, &w->regs);
 }
 
 /*
- * arm's index holds where a function calls others. The innermost one may be in its prologue, or
- * behind its last pop: as long as its link register leads out of it, that is the return address,
- * and what was pushed is all, the registers alone, or nothing. Kept apart, for its frame is large.
+ * The innermost function, where rules hold at calls alone (arm): it may be in its prologue or in
+ * its epilogue, and its code is asked. Where that is silent the rule is believed if it leads behind
+ * a call.
  */
-__attribute__((noinline)) static enum cairn_arch_step step_arm_leaf(struct walk *w, uint32_t rule)
+static enum cairn_arch_step step_leaf_row(struct walk *w, const struct cairn_local_row *found)
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
-    const struct cairn_memory memory = {read_stack, &w->stack};
-    struct cairn_unwind_regs all = w->regs, pushed = w->regs;
-    enum cairn_arch_step done = cairn_unwind_step(arch, rule, true, &memory, false, &all);
-    uint64_t ret = arch->code_address(w->regs.regs[arch->ra]);
+    uint64_t sp = w->regs.regs[arch->sp];
+    enum cairn_arch_step done = step_by_code(w, &found->machine.row);
+    w->how = how_of(CAIRN_RULE_SIDE);
+    if (done != CAIRN_STEP_NO_RULE) {
+        if (w->regs.regs[arch->sp] == sp)
+            w->how = CAIRN_HOW_LINK;
+        return done;
+    }
+    done = step_row(w, found);
+    bool is_sound = done != CAIRN_STEP_OK || is_behind_call(stored_ip(w)) ||
+                    trampoline(w) != CAIRN_SIGFRAME_NONE;
+    return is_sound ? done : CAIRN_STEP_NO_RULE;
+}
+
+/* By all that CFI says: every register. */
+static enum cairn_arch_step step_by_row(struct walk *w)
+{
     enum cairn_local_found why;
     struct cairn_local_row *found = cairn_local_row_find(lookup_va(w), &why);
     if (!found)
-        return CAIRN_STEP_NO_RULE;
-    bool is_inside = ret >= found->machine.row.from && ret < found->machine.row.to;
+        return step_unruled(w);
+    bool is_leaf = w->is_exact && cairn_local_arch->step_by_code;
+    enum cairn_arch_step done = is_leaf ? step_leaf_row(w, found) : step_row(w, found);
     cairn_local_row_done(found);
-    if (is_inside || !cairn_unwind_known(&w->regs, arch->ra) ||
-        !is_behind_call(w->regs.regs[arch->ra]) || (done == CAIRN_STEP_OK && all.ip == ret)) {
-        if (done != CAIRN_STEP_OK)
-            return done;
-        w->regs = all;
-        bool is_sound = is_behind_call(all.ip) || is_behind_call(all.ip | 1) ||
-                        trampoline(w) != CAIRN_SIGFRAME_NONE;
-        return is_sound ? CAIRN_STEP_OK : CAIRN_STEP_NO_RULE;
-    }
-    uint32_t pops = cairn_arm_rule(CAIRN_ARM_SP, 0, cairn_arm_mask(rule), 0);
-    if (cairn_unwind_step(arch, pops, true, &memory, false, &pushed) == CAIRN_STEP_OK &&
-        pushed.ip == ret && cairn_arm_mask(rule)) {
-        w->regs = pushed;
-        return CAIRN_STEP_OK;
-    }
-    w->how = CAIRN_HOW_LINK;
-    w->regs.ip = ret;
-    w->regs.known &= arch->kept | UINT64_C(1) << arch->sp;
-    return CAIRN_STEP_OK;
+    return done;
 }
 
 /* By its code, where an exact frame's rule was seen to lead nowhere: what the C library's functions
@@ -286,7 +303,7 @@ APART static bool is_stack_start(const struct walk *w)
 
 static enum cairn_arch_step step_by_rule(struct walk *w)
 {
-    if (w->is_whole)
+    if (w->is_whole || (w->is_exact && cairn_local_arch->step_by_code))
         return step_by_row(w);
     const struct cairn_memory memory = {read_stack, &w->stack};
     uint32_t rule = cairn_local_cache_rule(lookup_va(w));
@@ -301,8 +318,6 @@ static enum cairn_arch_step step_by_rule(struct walk *w)
             return step_signal(w, sigframe);
     }
     w->how = how_of(kind);
-    if (cairn_local_arch->machine == EM_ARM && w->is_exact && kind >= CAIRN_RULE_OF_CPU)
-        return step_arm_leaf(w, rule);
     return cairn_unwind_step(cairn_local_arch, rule, w->is_exact, &memory, false, &w->regs);
 }
 
@@ -316,7 +331,7 @@ APART static enum cairn_arch_step step_down(struct walk *w)
     *sp = 0;
     w->regs.known &= ~(UINT64_C(1) << cairn_local_arch->sp);
     bool is_sound = step_by_rule(w) == CAIRN_STEP_OK && *sp % cairn_local_arch->word == 0 &&
-                    is_behind_call(w->regs.ip);
+                    is_behind_call(stored_ip(w));
     return is_sound ? CAIRN_STEP_OK : CAIRN_STEP_BAD_CFA;
 }
 

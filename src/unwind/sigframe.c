@@ -53,8 +53,9 @@ enum cairn_sigframe cairn_sigframe_at(const struct cairn_unwind_arch *arch,
     return CAIRN_SIGFRAME_NONE;
 }
 
-/* Where the words of the registers begin, and which register (DWARF's number) each is. */
-enum { IP = 100, SKIP = 101 };
+/* Where the words of the registers begin, and which register (DWARF's number) each is. Bit 5 of
+ * arm's cpsr is Thumb's (DDI 0406C, B1.3.3). */
+enum { IP = 100, SKIP = 101, CPSR = 102, CPSR_THUMB = 5 };
 
 struct layout {
     uint32_t off[3]; /* from the stack pointer, by enum cairn_sigframe */
@@ -84,8 +85,8 @@ static const struct layout layout_aarch64 = {
 
 static const struct layout layout_arm = {
     .off = {0, 32, 128 + 32},
-    .n = 16,
-    .regs = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, IP},
+    .n = 17,
+    .regs = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, IP, CPSR},
 };
 
 static const struct layout *layout_of(uint16_t machine)
@@ -127,6 +128,7 @@ enum cairn_arch_step cairn_sigframe_step(const struct cairn_unwind_arch *arch,
 {
     const struct layout *layout = layout_of(arch->machine);
     struct cairn_unwind_regs next = {0};
+    uint64_t thumb = 0;
     uint8_t raw[8 * WORDS_MAX];
     if (!layout || kind == CAIRN_SIGFRAME_NONE)
         return CAIRN_STEP_NO_RULE;
@@ -147,11 +149,12 @@ enum cairn_arch_step cairn_sigframe_step(const struct cairn_unwind_arch *arch,
         uint64_t value = cairn_reader_word(&r, arch->word);
         if (layout->regs[i] == IP)
             next.ip = arch->code_address(value);
+        else if (layout->regs[i] == CPSR)
+            thumb = value >> CPSR_THUMB & 1;
         else if (layout->regs[i] != SKIP)
             cairn_unwind_set(&next, layout->regs[i], value);
     }
-    if (!arch->ra_in_reg) /* the column of the return address is the pc's own */
-        cairn_unwind_set(&next, arch->ra, next.ip);
+    cairn_unwind_set(&next, arch->pc, next.ip | thumb);
     *regs = next;
     return CAIRN_STEP_OK;
 }

@@ -186,8 +186,7 @@ static void judge(ucontext_t *context)
     now.n++;
     const unsigned ended_before = now.n_ended;
     now.n_guessed += ours.n_guessed != 0;
-    const bool is_loose =
-        (now.way == BY_TIMER && !walk_is_async()) || (ours.n && in_bare_vdso(ours.pc[0]));
+    const bool is_loose = ours.n && in_bare_vdso(ours.pc[0]);
     const unsigned flags = now.what->flags | (is_loose ? ODD_LOOSE : 0);
     bool right = true;
     if (has_tail(&ours))
@@ -371,7 +370,7 @@ static bool is_asked(const char *name, char **names)
 
 int main(int argc, char **argv)
 {
-    enum way way = walk_can_step() ? BY_STEP : walk_is_async() ? BY_TIMER : BY_CALL;
+    enum way way = walk_can_step() ? BY_STEP : BY_TIMER;
     unsigned wanted = 1000;
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {

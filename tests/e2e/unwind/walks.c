@@ -36,16 +36,6 @@ void walk_single_step(ucontext_t *at, bool on)
 }
 #endif
 
-#if defined(__arm__)
-enum { ASYNC = 0 };
-#else
-enum { ASYNC = 1 };
-#endif
-bool walk_is_async(void)
-{
-    return ASYNC;
-}
-
 struct state {
     uint64_t from;
     bool begun;

@@ -31,9 +31,6 @@ void walk_libgcc(const ucontext_t *from, struct walk *ret);
 bool walk_begins(const struct walk *walk, const struct walk *with);
 void walk_print(const struct walk *walk, unsigned n);
 
-/* Whether this CPU's information holds at every instruction. */
-bool walk_is_async(void);
-
 /* Whether this CPU has a single-step flag that a program may set; sets or clears it for when the
  * handler returns. */
 bool walk_can_step(void);

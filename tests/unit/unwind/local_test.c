@@ -62,10 +62,11 @@ APART static size_t capture(const char *what)
     _Unwind_Backtrace(add_frame, &theirs);
     ours.n = cairn_unwind_here(ours.ips, ROOM, NULL);
     n_captures++;
-    /* libgcc does not tell of a frame that arm's index says not to unwind: the last one. */
-    theirs.n += IS_ARM && ours.n == theirs.n + 1;
-    if (IS_ARM && ours.n == theirs.n)
-        theirs.ips[theirs.n - 1] = ours.ips[theirs.n - 1];
+    /* libgcc does not tell of a frame that arm's index says not to unwind, and ends there. */
+    while (IS_ARM && theirs.n > 1 && theirs.n < ours.n) {
+        theirs.ips[theirs.n] = ours.ips[theirs.n];
+        theirs.n++;
+    }
     size_t expected = theirs.n < ROOM ? theirs.n : ROOM;
     size_t i = 1;
     while (i < ours.n && i < expected && ours.ips[i] == theirs.ips[i])
