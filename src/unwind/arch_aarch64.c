@@ -11,13 +11,9 @@
 
 enum { FP = 29, LR = 30, SP = 31 };
 
-/* Four levels of tables: what lies above is pointer authentication or a tag. Addresses of 52 bits
- * are only given to programs that ask for them (Linux, Documentation/arch/arm64/memory.rst). */
-static const uint64_t ADDRESS_BITS = (UINT64_C(1) << 48) - 1;
-
 static uint64_t code_address(uint64_t stored)
 {
-    return stored & ADDRESS_BITS;
+    return stored & CAIRN_AARCH64_ADDRESS_BITS;
 }
 
 /* Saved below the CFA, in whole words, at most `max` of them. */

@@ -83,6 +83,12 @@ CAIRN_READS_FRAMES enum verdict meet(struct cairn_local_walk *w)
     return __builtin_expect(proven == w->rest, 1) ? JOINS : take_over(w, place, proven);
 }
 
+/* Does the return address lie within the frame, where the rule says where? */
+CAIRN_READS_FRAMES bool is_inside(uint32_t rule, uintptr_t sp, uintptr_t cfa)
+{
+    return CAIRN_FAST_RA || cairn_fast_ra(rule) - CAIRN_LOCAL_WORD < cfa - sp;
+}
+
 CAIRN_READS_FRAMES bool find_cfa(const struct cairn_local_walk *w, uint32_t rule,
                                  uintptr_t *ret_cfa)
 {
@@ -127,7 +133,8 @@ step_oddly(struct cairn_local_walk *w)
         return rule == cairn_rule_make(CAIRN_RULE_OUTERMOST, 0) ? ENDS : STOPS;
     /* cfa > sp, and what lies between is readable. */
     if (cfa <= w->sp || (cfa > high && !reach(s, cfa)) || cfa % CAIRN_FAST_CFA_ALIGN ||
-        (cairn_local_is_rare(rule) && !has_fp) || !cairn_local_follow_fp(w, rule, cfa))
+        !is_inside(rule, w->sp, cfa) || (cairn_local_is_rare(rule) && !has_fp) ||
+        !cairn_local_follow_fp(w, rule, cfa))
         return STOPS;
     w->slot = cfa - cairn_fast_ra(rule);
     w->ret = cairn_local_word_at(w->slot);
@@ -160,6 +167,8 @@ CAIRN_READS_FRAMES enum verdict run(struct cairn_local_walk *w, uintptr_t until)
             break;
         if (here.ips)
             here.ips[here.n] = cairn_fast_address(here.ret);
+        if (!is_inside(rule, here.sp, cfa))
+            break;
         cairn_local_note(&here, rule);
         uintptr_t below = cairn_fast_fp(rule);
         here.fp_slot = below ? cfa - below : here.fp_slot;

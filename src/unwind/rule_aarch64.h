@@ -44,6 +44,10 @@ enum {
     CAIRN_AARCH64_SPLIT_SLOT_MAX = 0xff  /* words */
 };
 
+/* Four levels of tables: what lies above is pointer authentication or a tag. Addresses of 52 bits
+ * are only given to programs that ask for them (Linux, Documentation/arch/arm64/memory.rst). */
+static const uint64_t CAIRN_AARCH64_ADDRESS_BITS = (UINT64_C(1) << 48) - 1;
+
 /* PAIR, RA, LEAF (each + FROM_FP): `cfa` of 16 bytes, `slot` in words, within the bounds above. */
 static inline uint32_t cairn_aarch64_rule(unsigned kind, uint32_t cfa, uint32_t slot)
 {
