@@ -7,11 +7,12 @@
 enum { R3 = 3, R4 = 4, R7 = 7, R11 = 11, R12 = 12, SP = 13, LR = 14, PC = 15, N_REGS = 16 };
 enum { CALL_EXIT = 1, CALL_EXIT_GROUP = 248 };
 enum {
-    TURNS = 256,  /* places of conditional branches, by their low bits */
-    PATHS = 32,   /* that are tried */
-    STEPS = 1024, /* instructions of a path */
-    KEPT = 32,    /* places on the stack */
-    WINDOW = 64   /* bytes of code that are read at once */
+    TURNS = 256,         /* places of conditional branches, by their low bits */
+    PATHS = 32,          /* that are tried */
+    STEPS = 512,         /* instructions of a path, at most, */
+    STEPS_OF_ALL = 4096, /* and of all of them */
+    KEPT = 32,           /* places on the stack */
+    WINDOW = 64          /* bytes of code that are read at once */
 };
 
 /* What a register or a place on the stack holds, counted from how it was at the first instruction.
@@ -44,7 +45,8 @@ struct path {
     bool is_thumb, has_window, has_choice;
     uint8_t n_conditional; /* instructions of an IT block that follow */
     uint8_t n_kept;
-    uint8_t choice; /* at the branch that comes next, where an instruction before it had to know */
+    uint16_t n_left; /* steps, on all paths */
+    uint8_t choice;  /* at the branch that comes next, where an instruction before it had to know */
     uint8_t turns[TURNS]; /* the other way at the next time? */
     struct value regs[N_REGS];
     struct kept kept[KEPT];
@@ -426,7 +428,7 @@ static enum outcome run_one(struct path *p, const struct cairn_arm_insn *insn, b
 
 static enum outcome run(struct path *p)
 {
-    for (unsigned n = 0; n < STEPS; n++) {
+    for (unsigned n = 0; n < STEPS && p->n_left > 0; n++, p->n_left--) {
         struct cairn_arm_insn insn;
         if (p->ip == p->literal || !next_insn(p, &insn))
             return DIES;
@@ -470,7 +472,7 @@ enum cairn_arm_way cairn_arm_code_row(const struct cairn_arm_code *code,
     bool exits = true;
     if (code->ip % (code->is_thumb ? 2 : 4))
         return CAIRN_ARM_WAY_NONE;
-    *p = (struct path){.code = code, .row = ret_row};
+    *p = (struct path){.code = code, .row = ret_row, .n_left = STEPS_OF_ALL};
     for (unsigned n = 0; n < PATHS; n++) {
         begin(p);
         enum outcome outcome = run(p);

@@ -150,6 +150,7 @@ static bool step_out_of_nowhere(const struct cairn_unwind_arch *arch,
     regs->known &= arch->kept | UINT64_C(1) << arch->fp | UINT64_C(1) << arch->sp;
     if (!arch->ra_in_reg)
         cairn_unwind_set(regs, arch->sp, regs->regs[arch->sp] + arch->word);
+    cairn_unwind_set(regs, arch->pc, word);
     regs->ip = arch->code_address(word);
     return true;
 }

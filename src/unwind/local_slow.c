@@ -30,6 +30,7 @@ enum {
     OWN_FRAMES = 32,      /* of this library between the caller and a walk, at most */
     FUNCTION_ALIGN = 16,  /* of a function that is a return address */
     DESCENTS_MAX = 4,     /* to a stack that lies below the one before it */
+    BY_CODE_MAX = 16,     /* frames whose code is followed: each may cost some microseconds */
     LEFT_FRAMES = 8       /* behind an exact frame where its rule is found to be wrong */
 };
 
@@ -41,6 +42,7 @@ struct walk {
     bool is_exact; /* ip is not a return address */
     bool is_whole; /* all registers are followed, by rows instead of rules */
     uint8_t n_descents;
+    uint8_t n_by_code;
     uint8_t how;       /* the frame at `regs` was found */
     uint16_t n_exact;  /* the last exact frame, counted from 1; 0: none */
     uint16_t followed; /* the one whose rule is not asked */
@@ -186,7 +188,10 @@ static enum cairn_arch_step step_by_code(struct walk *w, const struct cairn_cfi_
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
     const struct cairn_memory stack = {read_stack, &w->stack};
-    struct cairn_local_row *room = arch->step_by_code ? cairn_local_rows_take() : NULL;
+    if (!arch->step_by_code || w->n_by_code == BY_CODE_MAX)
+        return CAIRN_STEP_NO_RULE;
+    w->n_by_code++;
+    struct cairn_local_row *room = cairn_local_rows_take();
     const struct cairn_code_input input = {.stack = &stack,
                                            .code = &cairn_self_memory,
                                            .row = row,
