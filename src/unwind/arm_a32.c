@@ -63,7 +63,7 @@ static struct cairn_arm_insn immediate(uint32_t word)
     case 4:
         return add(d, n, (int32_t)value);
     case 2:
-        return add(d, n, -(int32_t)value);
+        return add(d, n, (int32_t)-value);
     case 13:
         return constant(d, value);
     case 15:

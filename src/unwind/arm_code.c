@@ -252,7 +252,8 @@ static bool load_literal(struct path *p, const struct cairn_arm_insn *insn)
     uint8_t word[4];
     uint32_t ip = p->ip - insn->size, va = p->is_thumb ? (ip + 4) & ~3u : ip + 8;
     va += (uint32_t)insn->off;
-    if (insn->base != PC || !read_code(p, va, word, sizeof word))
+    if (insn->base != PC || __builtin_popcount(insn->mask) != 1 ||
+        !read_code(p, va, word, sizeof word))
         return false;
     if (va > ip && (va < p->literal || p->literal <= ip))
         p->literal = va;

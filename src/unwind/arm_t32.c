@@ -218,7 +218,7 @@ static struct cairn_arm_insn decode_immediate(uint32_t first, uint32_t second)
     if (op == 8)
         return add(d, n, (int32_t)expand(imm));
     if (op == 13)
-        return add(d, n, -(int32_t)expand(imm));
+        return add(d, n, (int32_t)-expand(imm));
     if (n == PC && (op == 2 || op == 3))
         return constant(d, op == 2 ? expand(imm) : ~expand(imm));
     return other(1u << d);

@@ -579,7 +579,7 @@ const struct odd_case odd_cases[] = {
     {"longjmp", long_jumps, ODD_STEP | ODD_TIMER | ODD_CALLS | LEAVES, 0, LEAVES_PCT},
     {"coroutines", coroutines,
      ODD_STEP | ODD_TIMER | ODD_CALLS | ODD_SWAPS | ODD_ENDS | ODD_ALONE | LEAVES, 3, 70},
-    {"threads that end", threads, ODD_TIMER | ODD_CALLS | ODD_ENDS},
+    {"threads that end", threads, ODD_TIMER | ODD_CALLS | ODD_ENDS | LEAVES, 0, LEAVES_PCT},
     {"dlopen and dlclose", open_and_close,
      ODD_STEP | ODD_TIMER | ODD_CALLS | UNDESCRIBED | ODD_LOADER, 41, 90},
     {0},
