@@ -92,7 +92,8 @@ CAIRN_READS_FRAMES const struct cairn_local_frame *skip_plain(const struct cairn
     while (frame + 1 < end && !((frame[0].slot | frame[1].slot) & CAIRN_LOCAL_ASKS) &&
            both_return(frame, base, to, copy)) {
         frame += 2;
-        to += copy ? 2 : 0;
+        if (copy)
+            to += 2;
     }
     return frame;
 }
