@@ -86,7 +86,7 @@ CAIRN_READS_FRAMES enum verdict meet(struct cairn_local_walk *w)
 /* Does the return address lie within the frame, where the rule says where? */
 CAIRN_READS_FRAMES bool is_inside(uint32_t rule, uintptr_t sp, uintptr_t cfa)
 {
-    return CAIRN_FAST_RA || cairn_fast_ra(rule) - CAIRN_LOCAL_WORD < cfa - sp;
+    return CAIRN_FAST_RA != 0 || cairn_fast_ra(rule) - CAIRN_LOCAL_WORD < cfa - sp;
 }
 
 CAIRN_READS_FRAMES bool find_cfa(const struct cairn_local_walk *w, uint32_t rule,
@@ -246,11 +246,13 @@ finish(struct cairn_local_walk *w, enum verdict verdict, uintptr_t *ips,
     return cairn_local_settle(w, ips, ret_result);
 }
 
-__attribute__((hot)) CAIRN_WALKS_FRAMES enum cairn_local_fast
-cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
-                      uintptr_t *ips, size_t max, struct cairn_local_result *ret_result)
+/* `kept`: of the last walk, from there on outwards no address was changed as yet. */
+__attribute__((hot, noinline)) CAIRN_WALKS_FRAMES static enum cairn_local_fast
+walk_fully(struct cairn_local_state *state, const struct cairn_local_regs *regs, uintptr_t *ips,
+           size_t max, uint32_t kept, struct cairn_local_result *ret_result)
 {
-    struct cairn_local_walk w = {.state = state, .ret = regs->ret, .sp = regs->sp, .fp = regs->fp};
+    struct cairn_local_walk w = {
+        .state = state, .ret = regs->ret, .sp = regs->sp, .fp = regs->fp, .kept = kept};
     w.max = max < CAIRN_MAX_FRAMES ? (uint32_t)max : CAIRN_MAX_FRAMES;
     w.limit = ips ? w.max : CAIRN_MAX_FRAMES;
     w.ips = ips;
@@ -267,6 +269,45 @@ cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_
     if (__builtin_expect(verdict != JOINS || w.n > 0 || state->hot.is_open, 0))
         return finish(&w, verdict, ips, ret_result);
     state->hot.top = w.place;
+    cairn_local_keep_from(state, w.kept > w.place ? w.kept : w.place);
+    ret_result->end = CAIRN_END_OUTERMOST;
+    cairn_local_give(&w, ips, ret_result);
+    return CAIRN_LOCAL_FAST_DONE;
+}
+
+/* The very stack of last time, the usual case, by little code: with cold caches it is the lines of
+ * code that cost, one after the other. False: it is another one, or must be walked to be told. */
+CAIRN_READS_FRAMES bool is_again(struct cairn_local_walk *w, const struct cairn_local_regs *regs)
+{
+    struct cairn_local_state *s = w->state;
+    const struct cairn_local_stack *stack = &s->hot.stack;
+    uint32_t top = s->hot.top;
+    const struct cairn_local_frame *frame = &s->frames[top];
+    if (top == w->rest || s->hot.is_open ||
+        w->sp - CAIRN_LOCAL_WORD - stack->low >= stack->high - stack->low || w->sp > stack->high ||
+        frame->ret != w->ret || cairn_local_sp_at(s, top) != w->sp ||
+        (!CAIRN_FAST_RA && cairn_local_slot_va(s, frame) != w->slot) ||
+        (frame->rule & CAIRN_LOCAL_NEEDS_FP && s->asides[top].fp != regs->fp))
+        return false;
+    w->place = top;
+    return cairn_local_compare(w, top) == w->rest;
+}
+
+__attribute__((hot)) CAIRN_WALKS_FRAMES enum cairn_local_fast
+cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
+                      uintptr_t *ips, size_t max, struct cairn_local_result *ret_result)
+{
+    struct cairn_local_walk w;
+    w.state = state;
+    w.ret = regs->ret;
+    w.sp = regs->sp;
+    w.slot = w.sp - CAIRN_FAST_RA;
+    w.n = w.kept = 0;
+    w.rest = state->hot.rest;
+    w.max = max < CAIRN_MAX_FRAMES ? (uint32_t)max : CAIRN_MAX_FRAMES;
+    w.ips = ips;
+    if (__builtin_expect(!is_again(&w, regs), 0))
+        return walk_fully(state, regs, ips, max, w.kept, ret_result);
     cairn_local_keep_from(state, w.kept > w.place ? w.kept : w.place);
     ret_result->end = CAIRN_END_OUTERMOST;
     cairn_local_give(&w, ips, ret_result);
