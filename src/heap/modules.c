@@ -98,8 +98,8 @@ static uint32_t first_above(const struct cairn_heap_modules *modules, uint64_t v
 
 static bool is_known(struct cairn_heap_modules *modules, uint64_t va)
 {
-    const struct cairn_heap_mapping *last = modules->known + modules->last;
-    if (modules->last < modules->n && va >= last->from && va < last->to)
+    if (modules->last < modules->n && va >= modules->known[modules->last].from &&
+        va < modules->known[modules->last].to)
         return true;
     modules->last = first_above(modules, va);
     return modules->last < modules->n && va >= modules->known[modules->last].from;
@@ -202,8 +202,8 @@ static void take_line(struct look *look, const char *line)
     if (!is_code)
         return;
     uint32_t at = first_above(modules, mapping.from);
-    const struct cairn_heap_mapping *known = modules->known + at;
-    if (at < modules->n && known->from <= mapping.from && known->to >= mapping.to &&
+    const struct cairn_heap_mapping *known = at < modules->n ? &modules->known[at] : NULL;
+    if (known && known->from <= mapping.from && known->to >= mapping.to &&
         is_same_code(known, &mapping))
         return;
     replace(look, &mapping);

@@ -19,6 +19,24 @@ enum {
     WIPE_ON_FORK = 18 /* MADV_WIPEONFORK of Linux 4.14, which older headers lack */
 };
 
+/* TSan must see who maps what, or it takes what the next one who has the same pages writes for a
+ * race. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MAP_BY_LIBC
+#endif
+#endif
+
+static long map(size_t bytes)
+{
+    const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#ifdef MAP_BY_LIBC
+    return (long)mmap(NULL, bytes, prot, flags, -1, 0);
+#else
+    return syscall(MAP_CALL, NULL, bytes, prot, flags, -1, 0L);
+#endif
+}
+
 size_t cairn_pages_size(void)
 {
     int saved = errno;
@@ -30,8 +48,7 @@ size_t cairn_pages_size(void)
 void *cairn_pages_map(size_t bytes)
 {
     int saved = errno;
-    long got = syscall(MAP_CALL, NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    long got = map(bytes);
     errno = saved;
     return got == -1 ? NULL : (void *)(uintptr_t)got;
 }

@@ -39,7 +39,7 @@ static unsigned dwarf_reg(unsigned number)
 static int64_t take(struct insn *i, size_t n)
 {
     uint64_t value = 0;
-    if ((size_t)(i->end - i->at) < n) {
+    if (!i->at || (size_t)(i->end - i->at) < n) {
         i->at = NULL;
         i->end = NULL;
         return 0;

@@ -127,14 +127,16 @@ context_fast(struct cairn_local_state *state, const void *ucontext, struct cairn
     if ((at.sp - state->hot.base) >> 31 >> 1) /* made void by who runs on another stack */
         cairn_local_state_void(state, at.sp);
     out->ips++;
-    out->how += out->how ? 1 : 0;
+    uint8_t *how = out->how;
+    if (how)
+        out->how++;
     out->max = (max < CAIRN_MAX_FRAMES ? max : CAIRN_MAX_FRAMES) - 1;
     bool can = at.ret && walk_fast(state, &at, out->ips, out->max, &result) &&
                (result.end == CAIRN_END_OUTERMOST || result.end == CAIRN_END_MAX_FRAMES);
     if (can)
         copy_out(state, &result, out);
     out->ips--;
-    out->how -= out->how ? 1 : 0;
+    out->how = how;
     out->max = max;
     out->n++;
     if (can && out->how)

@@ -99,7 +99,8 @@ uint32_t test_heap_stack(struct test_heap *h, uint32_t base, uint16_t n_shared,
                                    .n = n,
                                    .end = CAIRN_END_OUTERMOST,
                                    .n_modules = h->n_modules};
-    memcpy(log->rets, rets, n * sizeof *rets);
+    if (n)
+        memcpy(log->rets, rets, n * sizeof *rets);
     h->log_used += (uint32_t)sizeof *log + n * 8u;
     test_heap_counts(h, stack)->log = (uint64_t)h->log << CAIRN_HEAP_CHUNK_BITS | at;
     return stack;
