@@ -261,7 +261,7 @@ walk_fully(struct cairn_local_state *state, const struct cairn_local_regs *regs,
         cairn_local_state_void(state, w.sp);
     w.place = state->hot.top;
     w.rest = state->hot.rest;
-    if (w.sp > state->hot.stack.high && !reach(state, w.sp)) {
+    if (w.sp < CAIRN_LOCAL_WORD || (w.sp > state->hot.stack.high && !reach(state, w.sp))) {
         cairn_local_state_void(state, w.sp);
         return CAIRN_LOCAL_FAST_NOT;
     }
