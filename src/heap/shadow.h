@@ -46,9 +46,10 @@ static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_
                                                         uint64_t va)
 {
     uint64_t top = va >> (CAIRN_HEAP_PIECE_BITS + CAIRN_HEAP_MIDDLE_BITS);
-    if (__builtin_expect(top >> CAIRN_HEAP_TOP_BITS, 0))
+    if (__builtin_expect(top >> CAIRN_HEAP_TOP_BITS != 0, 0))
         return NULL;
-    _Atomic(uintptr_t) *middle = atomic_load_explicit(&shadow->top[top], memory_order_acquire);
+    _Atomic(uintptr_t) *middle =
+        atomic_load_explicit(&shadow->top[(size_t)top], memory_order_acquire);
     if (__builtin_expect(!middle, 0))
         return NULL;
     uintptr_t piece = atomic_load_explicit(

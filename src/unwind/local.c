@@ -9,7 +9,6 @@
 #include "unwind/local_cpu.h"
 #include "unwind/local_fast.h"
 #include "unwind/local_slow.h"
-#include "unwind/local_walk.h"
 #include "unwind/modules.h"
 #include "unwind/unload.h"
 
@@ -81,23 +80,10 @@ walk_fast(struct cairn_local_state *state, const struct cairn_local_regs *at, ui
              cairn_local_fast_walk(state, at, ips, max, result) == CAIRN_LOCAL_FAST_DONE));
 }
 
-/* The code that the usual case runs through: fetched at once, where it is not in the caches,
- * instead of line by line as it comes to it. */
-static inline void fetch_code(void)
-{
-    enum { LINE = 64, WALK_LINES = 8, COMPARE_LINES = 10 };
-    const char *walk = (const char *)(uintptr_t)cairn_local_fast_walk;
-    const char *compare = (const char *)(uintptr_t)cairn_local_compare;
-    for (int i = 0; i < WALK_LINES; i++)
-        __builtin_prefetch(walk + i * LINE);
-    for (int i = 0; i < COMPARE_LINES; i++)
-        __builtin_prefetch(compare + i * LINE);
-}
-
 __attribute__((hot)) size_t cairn_local_here(uintptr_t *ret_ips, size_t max, void *ret_info,
                                              uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
-    fetch_code();
+    cairn_local_fetch_code((uintptr_t)cairn_local_fast_walk);
     struct cairn_local_regs at = {ret, sp, fp};
     struct cairn_local_out out = {.ips = ret_ips, .how = cairn_local_how_of(ret_info), .max = max};
     struct cairn_local_result result = {0};

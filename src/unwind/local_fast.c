@@ -298,6 +298,7 @@ cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_
                       uintptr_t *ips, size_t max, struct cairn_local_result *ret_result)
 {
     struct cairn_local_walk w;
+    cairn_local_fetch_code((uintptr_t)cairn_local_compare);
     w.state = state;
     w.ret = regs->ret;
     w.sp = regs->sp;

@@ -287,7 +287,7 @@ static void *churn(void *arg)
             died(kept[k]);
             free(kept[k]);
         }
-        size_t bytes = 16 + (random >> 50) % 200;
+        size_t bytes = 16 + (size_t)((random >> 50) % 200);
         kept[k] = malloc(bytes);
         born(kept[k], bytes);
     }
