@@ -25,6 +25,8 @@ EXPLAINED = [
      OURS, "V8's built-in code, which lies in node's text without CFI: the same"),
     (r"java", r"^not covered in libjvm.so: cairn goes on by (fp|code) guess to .* own 1 0",
      OURS, "HotSpot's assembly without CFI (SpinPause): the same"),
+    (r"(?!odd).*", r"^not covered in \S+: cairn goes on by code guess to ",
+     OURS, "code without CFI (_init, PLT), followed to its return; libunwind follows rbp, or ends"),
     (r".*", r"^not covered in libcrypto.so.3: cairn goes on by fp guess to ",
      OURS, "libcrypto's assembly without CFI: the same"),
     (r".*", r"^not covered in libc.so.6: cairn ends \(no rule\) .* leaf libc\.so\.6\+",
@@ -33,6 +35,8 @@ EXPLAINED = [
      r"^not covered in (nothing|data): cairn ends \(no (rule|module)\) .* leaf libgcc_s\.so\.1\+",
      NOBODY, "libgcc puts the registers of the catching frame over its own saved ones: what CFI "
      "leads to is wild; libunwind follows rbp unchecked"),
+    (r"storm", r"^covered: cairn goes on by code guess .* \| at libgcc_s\.so\.1\+",
+     NOBODY, "the same, where libgcc's own code was followed for it"),
     (r"odd", r"^not covered in unwind_odd: cairn goes on by (cfi|code guess) to \S+",
      ITSELF, "code without CFI, followed to its return; libunwind follows rbp, or ends"),
     (r"odd", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind goes on to .*"
