@@ -36,8 +36,8 @@ EXPLAINED = [
      NOBODY, "libgcc puts the registers of the catching frame over its own saved ones: what CFI "
      "leads to is wild; libunwind follows rbp unchecked"),
     (r"storm", r"^covered: cairn goes on by code guess .* \| at libgcc_s\.so\.1\+",
-     LOST, "the same, where libgcc's last code before the handler is followed: a guess, marked as "
-     "one, and wrong"),
+     ITSELF, "the same, where libgcc's last code before the handler is followed: a guess, marked as "
+     "one, right or wrong"),
     (r"odd", r"^not covered in unwind_odd: cairn goes on by (cfi|code guess) to \S+",
      ITSELF, "code without CFI, followed to its return; libunwind follows rbp, or ends"),
     (r"odd", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind goes on to .*"
