@@ -34,6 +34,31 @@ int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
     return cairn_heap_read_file(input, ret_heap, err);
 }
 
+bool cli_heap_take_name(struct cli_args *args, int row, const char *value,
+                        struct cli_heap_names *names)
+{
+    switch (row) {
+    case CLI_HEAP_SYMBOLS:
+        cli_list_add(&names->symbol_dirs, value);
+        return true;
+    case CLI_HEAP_VERBOSE:
+        names->verbosity++;
+        return true;
+    default:
+        return cli_way_take(args, (enum cli_way_row)(row - CLI_HEAP_WAYS), value, &names->symbols);
+    }
+}
+
+const char *cli_heap_input(struct cli_args *args)
+{
+    size_t n;
+    char **operands = cli_args_operands(args, &n);
+    if (n == 1)
+        return operands[0];
+    cli_args_wrong(args, n ? "one PID or FILE at a time" : "PID or FILE is missing");
+    return NULL;
+}
+
 int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_profile *profile,
                   struct cairn_err *err)
 {
@@ -59,17 +84,17 @@ static void add_safe(struct cairn_buffer *out, const char *text)
     cairn_escape_terminal(out, text, strlen(text));
 }
 
-static const char *base_name(const char *path)
+void cli_heap_add_base(struct cairn_buffer *out, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    add_safe(out, slash ? slash + 1 : path);
 }
 
 /* Where a frame without a name is: "libfoo.so+0x12", counted in the file as it was mapped. */
 static void add_address(struct cairn_buffer *out, const struct cairn_frame_info *frame)
 {
     if (*frame->module) {
-        add_safe(out, base_name(frame->module));
+        cli_heap_add_base(out, frame->module);
         cairn_buffer_printf(
             out, "+0x%llx",
             (unsigned long long)(frame->address - frame->module_start + frame->module_off));
@@ -84,7 +109,7 @@ static void add_line(struct cairn_buffer *out, const struct cairn_frame_line *li
     if (!*line->file)
         return;
     cairn_buffer_str(out, " (");
-    add_safe(out, base_name(line->file));
+    cli_heap_add_base(out, line->file);
     if (line->line)
         cairn_buffer_printf(out, ":%u", line->line);
     cairn_buffer_str(out, ")");
@@ -107,7 +132,7 @@ static void add_frame(struct cairn_buffer *out, const struct cairn_profile *prof
             cairn_buffer_str(out, " [inlined]");
         else if (*frame.module) {
             cairn_buffer_str(out, "  ");
-            add_safe(out, base_name(frame.module));
+            cli_heap_add_base(out, frame.module);
         }
         if (is_last && frame.kind == CAIRN_FRAME_GUESSED)
             cairn_buffer_str(out, " [guessed]");

@@ -10,7 +10,6 @@
 #include "cli/heap.h"
 #include "cli/numbers.h"
 #include "cli/term.h"
-#include "cli/way_options.h"
 
 enum { QUALITY_BYTES = 4096, TOP_DEFAULT = 20, FRAMES_MAX = 1024 };
 
@@ -20,11 +19,9 @@ enum option {
     OPTION_OLDER,
     OPTION_SINCE,
     OPTION_MODULE,
-    OPTION_SYMBOLS,
     OPTION_FORMAT,
     OPTION_JSON,
-    OPTION_VERBOSE,
-    OPTION_WAYS
+    OPTION_NAMES
 };
 
 static const struct cli_option options[] = {
@@ -35,14 +32,11 @@ static const struct cli_option options[] = {
     [OPTION_MODULE] = {"module", 0, "NAME",
                        "only stacks with a frame in a module whose file name contains NAME; given "
                        "several times, in any of them"},
-    [OPTION_SYMBOLS] = {"symbols", 's', "DIR",
-                        "look for binaries and debug files in DIR too; may be given several times"},
     [OPTION_FORMAT] = {"format", 0, "FORM",
                        "text (default); tracker or ndk: every live block by itself, as small "
                        "trackers print it, or as ndk-stack reads it"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object, numbers and names uncut"},
-    [OPTION_VERBOSE] = {"verbose", 'v', NULL, "say what is done; twice: more"},
-    CLI_WAY_ROWS(OPTION_WAYS),
+    CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
 };
 
@@ -54,7 +48,6 @@ struct job {
     uint64_t n_shown; /* 0: all */
     bool json;
     int form; /* enum form */
-    int verbosity;
     struct cairn_heap_filter filter;
     struct cli_list modules;
     struct cli_heap_names names;
@@ -105,41 +98,26 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_MODULE:
         cli_list_add(&job->modules, value);
         return true;
-    case OPTION_SYMBOLS:
-        cli_list_add(&job->names.symbol_dirs, value);
-        return true;
     case OPTION_FORMAT:
         return cli_args_word(job->args, "format", value,
                              (const char *const[]){"text", "tracker", "ndk", NULL}, &job->form);
     case OPTION_JSON:
         job->json = true;
         return true;
-    case OPTION_VERBOSE:
-        job->verbosity++;
-        return true;
     default:
-        return cli_way_take(job->args, (enum cli_way_row)(option - OPTION_WAYS), value,
-                            &job->names.symbols);
+        return cli_heap_take_name(job->args, option - OPTION_NAMES, value, &job->names);
     }
 }
 
 static bool parse(struct job *job)
 {
     const char *value;
-    size_t n;
     int option;
     while ((option = cli_args_next(job->args, &value)) >= 0)
         if (!take_option(job, option, value))
             return false;
-    if (option == CLI_ARGS_WRONG)
-        return false;
-    char **operands = cli_args_operands(job->args, &n);
-    if (n != 1) {
-        cli_args_wrong(job->args, n ? "one PID or FILE at a time" : "PID or FILE is missing");
-        return false;
-    }
-    job->input = operands[0];
-    return true;
+    job->input = option == CLI_ARGS_WRONG ? NULL : cli_heap_input(job->args);
+    return job->input != NULL;
 }
 
 static bool is_in_module(const struct job *job, uint32_t stack)
@@ -205,13 +183,19 @@ static void add_leak(const struct job *job, const struct cairn_heap_leak *leak,
     cairn_buffer_char(out, '\n');
 }
 
+static void sum_up(const struct job *job, uint64_t *ret_bytes, uint64_t *ret_blocks)
+{
+    *ret_bytes = *ret_blocks = 0;
+    for (size_t i = 0; i < job->n; i++) {
+        *ret_bytes += job->leaks[i].bytes;
+        *ret_blocks += job->leaks[i].n_blocks;
+    }
+}
+
 static void add_sum(const struct job *job, struct cairn_buffer *out)
 {
-    uint64_t bytes = 0, blocks = 0;
-    for (size_t i = 0; i < job->n; i++) {
-        bytes += job->leaks[i].bytes;
-        blocks += job->leaks[i].n_blocks;
-    }
+    uint64_t bytes, blocks;
+    sum_up(job, &bytes, &blocks);
     cli_add_size(out, bytes);
     cairn_buffer_str(out, " in ");
     cli_add_counted(out, blocks, "block");
@@ -282,11 +266,8 @@ static void put_leak(const struct job *job, const struct cairn_heap_leak *leak,
 static void add_json(const struct job *job, const char *quality, struct cairn_buffer *out)
 {
     struct cairn_json json = {.out = out};
-    uint64_t bytes = 0, blocks = 0;
-    for (size_t i = 0; i < job->n; i++) {
-        bytes += job->leaks[i].bytes;
-        blocks += job->leaks[i].n_blocks;
-    }
+    uint64_t bytes, blocks;
+    sum_up(job, &bytes, &blocks);
     cairn_json_open(&json, NULL, '{');
     cairn_json_u64(&json, "bytes", bytes);
     cairn_json_u64(&json, "blocks", blocks);
@@ -372,7 +353,7 @@ static int run(struct cli_args *args)
     int status = CLI_USAGE;
     cli_way_init(&job.names.symbols);
     if (parse(&job)) {
-        cli_log_open(job.verbosity);
+        cli_log_open(job.names.verbosity);
         status = work(&job, &err) < 0 ? cli_report(&err) : CLI_OK;
     }
     cairn_heap_leaks_free(job.leaks);

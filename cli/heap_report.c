@@ -10,19 +10,15 @@
 #include "cli/heap.h"
 #include "cli/numbers.h"
 #include "cli/term.h"
-#include "cli/way_options.h"
 
 enum { QUALITY_BYTES = 4096, TOP_DEFAULT = 10, SUMMARY_TOP = 3 };
 
-enum option { OPTION_TOP, OPTION_SYMBOLS, OPTION_JSON, OPTION_VERBOSE, OPTION_WAYS };
+enum option { OPTION_TOP, OPTION_JSON, OPTION_NAMES };
 
 static const struct cli_option options[] = {
     [OPTION_TOP] = {"top", 'n', "N", "print at most N functions of each table (default: 10)"},
-    [OPTION_SYMBOLS] = {"symbols", 's', "DIR",
-                        "look for binaries and debug files in DIR too; may be given several times"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object, numbers uncut"},
-    [OPTION_VERBOSE] = {"verbose", 'v', NULL, "say what is done; twice: more"},
-    CLI_WAY_ROWS(OPTION_WAYS),
+    CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
 };
 
@@ -232,7 +228,7 @@ struct job {
     const char *input;
     uint64_t n_shown;
     bool json;
-    int verbosity, pid;
+    int pid;
     struct cli_heap_names names;
     struct cairn_heap *heap;
     struct cairn_profile *profile;
@@ -243,37 +239,23 @@ static bool take_option(struct job *job, int option, const char *value)
     switch (option) {
     case OPTION_TOP:
         return cli_args_u64(job->args, "top", value, &job->n_shown);
-    case OPTION_SYMBOLS:
-        cli_list_add(&job->names.symbol_dirs, value);
-        return true;
     case OPTION_JSON:
         job->json = true;
         return true;
-    case OPTION_VERBOSE:
-        job->verbosity++;
-        return true;
     default:
-        return cli_way_take(job->args, (enum cli_way_row)(option - OPTION_WAYS), value,
-                            &job->names.symbols);
+        return cli_heap_take_name(job->args, option - OPTION_NAMES, value, &job->names);
     }
 }
 
 static bool parse(struct job *job)
 {
     const char *value;
-    size_t n;
     int option;
     while ((option = cli_args_next(job->args, &value)) >= 0)
         if (!take_option(job, option, value))
             return false;
-    if (option == CLI_ARGS_WRONG)
-        return false;
-    char **operands = cli_args_operands(job->args, &n);
-    job->input = operands[0];
-    if (n == 1)
-        return true;
-    cli_args_wrong(job->args, n ? "one PID or FILE at a time" : "PID or FILE is missing");
-    return false;
+    job->input = option == CLI_ARGS_WRONG ? NULL : cli_heap_input(job->args);
+    return job->input != NULL;
 }
 
 static void add_json(struct job *job, struct cairn_buffer *out)
@@ -358,7 +340,7 @@ static int run(struct cli_args *args)
     int status = CLI_USAGE;
     cli_way_init(&job.names.symbols);
     if (parse(&job)) {
-        cli_log_open(job.verbosity);
+        cli_log_open(job.names.verbosity);
         status = work(&job, &err) < 0 ? cli_report(&err) : CLI_OK;
     }
     cairn_profile_free(job.profile);

@@ -17,7 +17,6 @@
 #include "base/escape.h"
 #include "cli/heap.h"
 #include "cli/term.h"
-#include "cli/way_options.h"
 
 enum { PATH_BYTES = 64, DEPTH_MAX = 1024, SIGNAL_STATUS = 128 };
 
@@ -32,9 +31,7 @@ enum option {
     OPTION_NO_FOLLOW,
     OPTION_FAIL_OVER,
     OPTION_LIBRARY,
-    OPTION_SYMBOLS,
-    OPTION_VERBOSE,
-    OPTION_WAYS
+    OPTION_NAMES
 };
 
 static const struct cli_option options[] = {
@@ -52,10 +49,7 @@ static const struct cli_option options[] = {
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
                           "exit status 3 if more than SIZE lives at the end"},
     [OPTION_LIBRARY] = {"library", 0, "FILE", "the tracker (libcairn-heap.so)"},
-    [OPTION_SYMBOLS] = {"symbols", 's', "DIR",
-                        "look for binaries and debug files in DIR too; may be given several times"},
-    [OPTION_VERBOSE] = {"verbose", 'v', NULL, "say what is done; twice: more"},
-    CLI_WAY_ROWS(OPTION_WAYS),
+    CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
 };
 
@@ -65,7 +59,6 @@ struct job {
     const char *out;
     bool force, has_limit;
     uint64_t limit;
-    int verbosity;
     struct cairn_heap_opts opts;
     struct cli_heap_names names;
     struct cairn_heap_session *session;
@@ -115,15 +108,8 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_LIBRARY:
         job->opts.library = value;
         return true;
-    case OPTION_SYMBOLS:
-        cli_list_add(&job->names.symbol_dirs, value);
-        return true;
-    case OPTION_VERBOSE:
-        job->verbosity++;
-        return true;
     default:
-        return cli_way_take(job->args, (enum cli_way_row)(option - OPTION_WAYS), value,
-                            &job->names.symbols);
+        return cli_heap_take_name(job->args, option - OPTION_NAMES, value, &job->names);
     }
 }
 
@@ -253,7 +239,7 @@ static int run(struct cli_args *args)
     int status = CLI_USAGE;
     cli_way_init(&job.names.symbols);
     if (parse(&job)) {
-        cli_log_open(job.verbosity);
+        cli_log_open(job.names.verbosity);
         status = work(&job, &err);
     }
     cairn_heap_free(job.heap);

@@ -28,12 +28,6 @@ static void add_safe(struct cairn_buffer *out, const char *text)
     cairn_escape_terminal(out, text, strlen(text));
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The outermost source frame is the function that the address is in; "" where it has no name. */
 static const char *function_of(const struct cairn_profile *profile, uint32_t number,
                                const struct cairn_frame_info *frame)
@@ -55,7 +49,7 @@ static void add_tracker_frame(const struct printing *p, size_t i, uint32_t numbe
     cairn_buffer_printf(p->out, "    #%zu: 0x%" PRIx64, i, frame.address + 1);
     if (*frame.module) {
         cairn_buffer_char(p->out, ' ');
-        add_safe(p->out, base_name(frame.module));
+        cli_heap_add_base(p->out, frame.module);
         cairn_buffer_printf(p->out, "+0x%" PRIx64,
                             cairn_heap_rel(p->heap, p->root_or_none, &frame) + 1);
     }
@@ -95,7 +89,7 @@ static const char *module_of(const struct cairn_profile *profile, uint32_t frame
     struct cairn_frame_info frame = {.size = sizeof frame};
     if (cairn_profile_frame(profile, frame_number, &frame) < 0 || !*frame.module)
         return "unknown";
-    return base_name(frame.module);
+    return frame.module;
 }
 
 static void add_tracker_block(const struct printing *p, size_t number,
@@ -106,7 +100,7 @@ static void add_tracker_block(const struct printing *p, size_t number,
     n = n < FRAMES_MAX ? n : FRAMES_MAX;
     cairn_buffer_printf(p->out, "Leak #%zu: ptr=0x%" PRIx64 ", size=%" PRIu64 ", so=", number,
                         block->va, block->size);
-    add_safe(p->out, block->has_stack && n ? module_of(p->profile, frames[0]) : "unknown");
+    cli_heap_add_base(p->out, block->has_stack && n ? module_of(p->profile, frames[0]) : "unknown");
     cairn_buffer_char(p->out, '\n');
     if (block->has_stack) {
         cairn_buffer_printf(p->out, "  Backtrace (%zu frames):\n", n);
