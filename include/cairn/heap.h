@@ -157,7 +157,7 @@ struct cairn_heap_opts {
     const char *library; /* libcairn-heap.so; NULL: beside this program, or where it is installed */
     uint32_t depth;      /* frames that are kept of a stack; 0: 1,024 */
     int no_stacks, mappings, no_follow;
-    uint64_t sample_bytes; /* record one block in so many bytes; 0: all */
+    uint64_t sample_bytes; /* record one block in so many bytes, and sum up those alone; 0: all */
     uint64_t max_memory;   /* bytes of the state; 0: a tenth of the machine's memory */
 };
 
