@@ -48,4 +48,31 @@ struct cairn_arm_insn cairn_arm_decode_t32(const uint8_t bytes[CAIRN_ARM_INSN_BY
  * between coprocessors' and these. */
 struct cairn_arm_insn cairn_arm_decode_coprocessor(uint32_t word);
 
+/* For both decoders: some bits of a word, and what the commonest instructions do. */
+static inline unsigned cairn_arm_bits(uint32_t word, unsigned low, unsigned n)
+{
+    return word >> low & ((1u << n) - 1);
+}
+
+static inline struct cairn_arm_insn cairn_arm_other(uint32_t mask)
+{
+    return (struct cairn_arm_insn){.op = CAIRN_ARM_OTHER, .mask = (uint16_t)mask};
+}
+
+static inline struct cairn_arm_insn cairn_arm_add(unsigned d, unsigned base, int32_t off)
+{
+    return (struct cairn_arm_insn){
+        .op = CAIRN_ARM_ADD, .d = (uint8_t)d, .base = (uint8_t)base, .off = off};
+}
+
+static inline struct cairn_arm_insn cairn_arm_constant(unsigned d, uint32_t value)
+{
+    return (struct cairn_arm_insn){.op = CAIRN_ARM_CONST, .d = (uint8_t)d, .off = (int32_t)value};
+}
+
+static inline struct cairn_arm_insn cairn_arm_to_register(unsigned reg)
+{
+    return (struct cairn_arm_insn){.op = CAIRN_ARM_BRANCH_REG, .base = (uint8_t)reg};
+}
+
 #endif /* CAIRN_UNWIND_ARM_INSN_H */
