@@ -140,21 +140,6 @@ static void say_quality(const struct cairn_heap *heap, const struct cairn_profil
     cli_say("%s", quality);
 }
 
-/* What the last stack that is shown has; 0: nothing lives. */
-static int find_least(struct cairn_heap *heap, uint64_t *ret_bytes, struct cairn_err *err)
-{
-    struct cairn_profile *profile;
-    struct cairn_heap_leak *leaks;
-    size_t n;
-    int result = cairn_heap_leaks(heap, NULL, &profile, &leaks, &n, err);
-    if (result < 0)
-        return result;
-    *ret_bytes = n ? leaks[n < SUMMARY_TOP ? n - 1 : SUMMARY_TOP - 1].bytes : 0;
-    cairn_heap_leaks_free(leaks);
-    cairn_profile_free(profile);
-    return CAIRN_OK;
-}
-
 static void add_largest_row(struct cairn_buffer *out, const struct cairn_profile *profile,
                             const struct cairn_heap_leak *leak)
 {
@@ -167,18 +152,16 @@ static void add_largest_row(struct cairn_buffer *out, const struct cairn_profile
     cairn_buffer_char(out, '\n');
 }
 
-/* Only what is shown is named: the command has just ended, and somebody waits. */
+/* Only what is shown is named: the command has just ended, and somebody waits. `least`: what the
+ * last stack that is shown has. */
 static int add_largest(struct cairn_buffer *out, struct cairn_heap *heap,
-                       const struct cli_heap_names *names, struct cairn_err *err)
+                       const struct cli_heap_names *names, uint64_t least, struct cairn_err *err)
 {
-    struct cairn_heap_filter filter = {.size = sizeof filter};
+    const struct cairn_heap_filter filter = {.size = sizeof filter, .min_bytes = least};
     struct cairn_profile *profile;
     struct cairn_heap_leak *leaks;
     size_t n;
-    int result = find_least(heap, &filter.min_bytes, err);
-    if (result < 0 || filter.min_bytes == 0)
-        return result;
-    result = cairn_heap_leaks(heap, &filter, &profile, &leaks, &n, err);
+    int result = cairn_heap_leaks(heap, &filter, &profile, &leaks, &n, err);
     if (result < 0)
         return result;
     result = cli_heap_name(names, 0, profile, err);
@@ -194,6 +177,8 @@ int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *n
 {
     struct cairn_heap_totals t = {.size = sizeof t};
     struct cairn_profile *profile = NULL;
+    struct cairn_heap_leak *leaks = NULL;
+    size_t n = 0;
     struct cairn_buffer out = {0};
     cairn_heap_totals(heap, &t);
     cairn_buffer_str(&out, "peak ");
@@ -211,13 +196,15 @@ int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *n
     }
     cli_say("%s", cairn_buffer_text(&out));
     cairn_buffer_clear(&out);
-    int result = add_largest(&out, heap, names, err);
-    if (result == CAIRN_OK)
-        result = cairn_heap_profile(heap, NULL, &profile, err);
+    int result = cairn_heap_leaks(heap, NULL, &profile, &leaks, &n, err);
+    uint64_t least = n ? leaks[n < SUMMARY_TOP ? n - 1 : SUMMARY_TOP - 1].bytes : 0;
+    if (result == CAIRN_OK && least)
+        result = add_largest(&out, heap, names, least, err);
     if (result == CAIRN_OK)
         fputs(cairn_buffer_text(&out), stderr);
     if (result == CAIRN_OK)
         say_quality(heap, profile);
+    cairn_heap_leaks_free(leaks);
     cairn_profile_free(profile);
     cairn_buffer_done(&out);
     return result;
