@@ -76,7 +76,7 @@ static bool index_chunks(struct cairn_heap_view *view)
     for (uint32_t i = 1; i < view->n_chunks; i++) {
         const struct cairn_heap_row row = row_of(view, i);
         struct cairn_heap_parts *parts = parts_of(view, row.kind);
-        if (row.kind > CAIRN_HEAP_LARGE || (parts && row.arg >= view->n_chunks))
+        if (row.kind > CAIRN_HEAP_MAPS || (parts && row.arg >= view->n_chunks))
             view->n_damaged++;
         else if (parts && !parts_put(parts, row.arg, i))
             return false;

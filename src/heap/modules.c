@@ -20,7 +20,6 @@ enum {
 struct look {
     struct cairn_heap_modules *modules;
     struct cairn_heap_state *state;
-    uint32_t first_stack;
     struct cairn_heap_mapping first; /* of the file whose mappings come now: its header is there */
     bool replaced;
 };
@@ -172,15 +171,14 @@ static void write_record(struct look *look, const struct cairn_heap_mapping *map
     if (!record)
         return;
     *record = (struct cairn_heap_module){
-        .first_stack = look->first_stack,
         .from = mapping->from,
         .to = mapping->to,
         .off = mapping->off,
         .inode = mapping->inode,
         .dev_major = mapping->dev_major,
         .dev_minor = mapping->dev_minor,
-        .n_build_id = (uint32_t)n_id,
-        .n_path = (uint32_t)n_path,
+        .n_build_id = (uint16_t)n_id,
+        .n_path = (uint16_t)n_path,
     };
     memcpy(record + 1, id, n_id);
     memcpy((uint8_t *)(record + 1) + n_id, path, n_path);
@@ -233,22 +231,21 @@ static void read_maps(struct look *look)
 }
 
 void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
-                             uint64_t va, uint32_t first_stack)
+                             uint64_t va)
 {
     /* A return address may be the first one behind its module. */
     va--;
     if (is_known(modules, va) || va >> PAGE_BITS == modules->unknown)
         return;
-    struct look look = {.modules = modules, .state = state, .first_stack = first_stack};
+    struct look look = {.modules = modules, .state = state};
     read_maps(&look);
     if (!is_known(modules, va))
         modules->unknown = va >> PAGE_BITS;
 }
 
-bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
-                                uint32_t first_stack)
+bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state)
 {
-    struct look look = {.modules = modules, .state = state, .first_stack = first_stack};
+    struct look look = {.modules = modules, .state = state};
     uint64_t generation = atomic_load(&cairn_unload_generation);
     if (generation == modules->generation)
         return false;

@@ -33,15 +33,13 @@ struct cairn_heap_modules {
     char line[CAIRN_HEAP_LINE];
 };
 
-/* Makes sure that the mapping of an address is noted, if there is one. `first_stack` is the number
- * that the next stack gets. */
+/* Makes sure that the mapping of an address is noted, if there is one. */
 void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
-                             uint64_t va, uint32_t first_stack);
+                             uint64_t va);
 
 /* Looks anew, since modules may have been unloaded. True: at addresses of one that was known there
  * is another one now. */
-bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
-                                uint32_t first_stack);
+bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state);
 
 /* One line of /proc/PID/maps. False: it is none. The path is what `line` has from *ret_path on, up
  * to its end. */

@@ -30,13 +30,15 @@ struct cairn_heap_own {
     uint32_t mask;                    /* of deltas */
     uint32_t n_conflicts;             /* since they last grew */
 
-    /* Of enum cairn_heap_idle: nothing is under way in this thread. 0: something is, and this is a
-     * signal handler; or the block is not set up; or a fork wiped it. */
-    uint32_t idle, ready; /* ready: what idle is between two calls */
-    uint32_t until_tick;  /* allocations until the next look at the clock */
-    uint64_t last_va;     /* the last block that was born here, until the next one is; 0: gone */
-    int64_t live_step;    /* shared->live_bytes is handed in beyond this, either way */
-    uint64_t generation;  /* cairn_unload_generation that modules were looked at for */
+    /* Of enum cairn_heap_idle: nothing is under way in this thread. Greater: the stack pointer of
+     * what is, and this is a signal handler, or that was left by longjmp(3) out of one. 0: the
+     * block is not set up, or a fork wiped it. */
+    uintptr_t idle;
+    uint32_t ready;      /* what idle is between two calls */
+    uint32_t until_tick; /* allocations until the next look at the clock */
+    uint64_t last_va;    /* the last block that was born here, until the next one is; 0: gone */
+    int64_t live_step;   /* shared->live_bytes is handed in beyond this, either way */
+    uint64_t generation; /* cairn_unload_generation that modules were looked at for */
     struct cairn_heap_sampler sampler;
     uint64_t hashes[CAIRN_HEAP_FRAMES];
     uint32_t numbers[CAIRN_HEAP_FRAMES]; /* of the stack up to that frame; 0: not known, or none */
@@ -47,6 +49,25 @@ struct cairn_heap_own {
 enum {
     CAIRN_HEAP_OWN_KEPT = offsetof(struct cairn_heap_own, idle) - sizeof(struct cairn_thread_head)
 };
+
+CAIRN_THREAD_BLOCK_ACCESS static inline bool cairn_heap_is_idle(const struct cairn_heap_own *own)
+{
+    return own->idle == CAIRN_HEAP_IDLE || own->idle == CAIRN_HEAP_IDLE_SAMPLES;
+}
+
+/* About where the calling function's frame is; none is below it. */
+__attribute__((always_inline)) static inline uintptr_t cairn_heap_sp(void)
+{
+    uintptr_t sp;
+#if defined(__x86_64__)
+    __asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ volatile("mov %0, sp" : "=r"(sp));
+#else
+    sp = (uintptr_t)__builtin_frame_address(0);
+#endif
+    return sp;
+}
 
 extern _Thread_local struct cairn_heap_own *cairn_heap_own
     __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -125,7 +125,7 @@ static uint32_t add_locked(struct cairn_heap_stacks *stacks, struct cairn_heap_s
         !have_counts(stacks, state))
         return 0;
     for (uint32_t i = 0; i < new->n - new->n_shared; i++)
-        cairn_heap_modules_meet(modules, state, new->frames[i].ret, stacks->n);
+        cairn_heap_modules_meet(modules, state, new->frames[i].ret);
     uint64_t log = write_log(stacks, state, modules->n_records, new);
     if (log == 0)
         return 0;

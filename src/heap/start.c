@@ -2,6 +2,8 @@
 /* SIGNAL-SAFE */
 #include "heap/start.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -95,6 +97,17 @@ static struct cairn_heap *start_process(void)
     return heap;
 }
 
+/* What a call that was left behind may hold. */
+static void break_locks(struct cairn_heap *heap)
+{
+    struct cairn_lock *const locks[] = {&heap->state.lock, &heap->stacks.lock, &heap->large.lock,
+                                        &heap->shadow.lock, &heap->epoch_lock};
+    for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
+        cairn_lock_break(locks[i]);
+    for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)
+        cairn_lock_break(&heap->stripes[i]);
+}
+
 /* A block of another state, before a fork or a test's, has deltas that are not ours. */
 CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cairn_heap_own *own)
 {
@@ -110,6 +123,23 @@ CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cai
     return cairn_heap_count_begin(heap, own);
 }
 
+/* The call under way was left by longjmp(3) out of a signal handler, if none that it could be
+ * interrupted by is: a handler's frames are below a signal's, which takes more than so much, or on
+ * the stack that is kept for handlers. */
+static bool was_left(uintptr_t call, uintptr_t sp)
+{
+    enum { LESS_THAN_SIGNAL_FRAME = 512 };
+    stack_t other;
+    int saved = errno;
+    bool knows = syscall(SYS_sigaltstack, NULL, &other) == 0;
+    errno = saved;
+    if (!knows || other.ss_flags & SS_ONSTACK)
+        return false;
+    bool was_on_other =
+        !(other.ss_flags & SS_DISABLE) && call - (uintptr_t)other.ss_sp < other.ss_size;
+    return was_on_other || sp + LESS_THAN_SIGNAL_FRAME > call;
+}
+
 /* A block whose head reads zero was wiped by a fork. */
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_own *
 cairn_heap_start_thread(struct cairn_heap **ret_heap)
@@ -120,14 +150,23 @@ cairn_heap_start_thread(struct cairn_heap **ret_heap)
     if (!*ret_heap)
         return NULL;
     if (own && atomic_load_explicit(&own->head.owner, memory_order_relaxed) != 0 &&
-        own->heap == *ret_heap)
-        return NULL;
+        own->heap == *ret_heap) {
+        uintptr_t sp = cairn_heap_sp();
+        if (own->idle <= CAIRN_HEAP_IDLE_SAMPLES || !was_left(own->idle, sp))
+            return NULL;
+        own->idle = sp;
+        break_locks(*ret_heap);
+        return own;
+    }
     own = cairn_thread_claim(&blocks);
     if (!own)
         return NULL;
+    cairn_lock_number = this_thread();
     bool done = set_up(*ret_heap, own);
+    if (done) /* never idle if it has no deltas */
+        own->idle = cairn_heap_sp();
     atomic_signal_fence(memory_order_seq_cst);
-    cairn_heap_own = own; /* never idle if it has no deltas */
+    cairn_heap_own = own;
     return done ? own : NULL;
 }
 

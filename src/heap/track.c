@@ -52,7 +52,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void look_at_modules(struct cairn_heap *heap,
 {
     own->generation = atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed);
     cairn_lock_take(&heap->stacks.lock);
-    if (cairn_heap_modules_refresh(&heap->modules, &heap->state, heap->stacks.n))
+    if (cairn_heap_modules_refresh(&heap->modules, &heap->state))
         atomic_fetch_add(&heap->stacks.seed, 1);
     cairn_lock_give(&heap->stacks.lock);
 }
@@ -218,9 +218,9 @@ note_death(struct cairn_heap *heap, struct cairn_heap_own *own, const void *bloc
 CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *enter(struct cairn_heap **ret_heap)
 {
     struct cairn_heap_own *own = cairn_heap_own;
-    if (!own || !own->idle)
+    if (!own || !cairn_heap_is_idle(own))
         return cairn_heap_start_thread(ret_heap);
-    own->idle = 0;
+    own->idle = cairn_heap_sp();
     atomic_signal_fence(memory_order_seq_cst);
     *ret_heap = own->heap;
     return own;
@@ -254,9 +254,9 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
                                                    const struct cairn_heap_death *death)
 {
     struct cairn_heap_own *own = cairn_heap_own;
-    if (!own || !own->idle || !death->entry)
+    if (!own || !cairn_heap_is_idle(own) || !death->entry)
         return;
-    own->idle = 0;
+    own->idle = cairn_heap_sp();
     atomic_signal_fence(memory_order_seq_cst);
     put_back(own->heap, own, block, death);
     leave(own);

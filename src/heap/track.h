@@ -114,7 +114,7 @@ CAIRN_HEAP_HOT void cairn_heap_born(const void *block, uint64_t bytes, unsigned 
         cairn_heap_born_fully(&(struct cairn_heap_birth){block, bytes, kind, *at});
         return;
     }
-    own->idle = 0;
+    own->idle = at->sp;
     atomic_signal_fence(memory_order_seq_cst);
     uint32_t stack = cairn_heap_stack_of(own, at);
     cairn_heap_note_birth(own, block, bytes, kind, stack);
@@ -132,7 +132,7 @@ CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind)
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, va);
     if (__builtin_expect(!place, 0))
         return false;
-    own->idle = 0;
+    own->idle = cairn_heap_sp();
     atomic_signal_fence(memory_order_seq_cst);
     uint64_t entry = atomic_load_explicit(place, memory_order_relaxed);
     uint32_t bytes = cairn_heap_entry_size(entry);

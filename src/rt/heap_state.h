@@ -25,7 +25,7 @@
 #define CAIRN_HEAP_MAGIC "cairnheap" /* and a zero: ten bytes, then the version */
 
 enum {
-    CAIRN_HEAP_VERSION = 1,
+    CAIRN_HEAP_VERSION = 2,
     CAIRN_HEAP_CHUNK_BITS = 16,
     CAIRN_HEAP_CHUNK = 1 << CAIRN_HEAP_CHUNK_BITS,
     CAIRN_HEAP_HEADER_BYTES = 4096,
@@ -45,7 +45,8 @@ enum cairn_heap_chunk_kind {
     CAIRN_HEAP_REST,    /* another of such chunks */
     CAIRN_HEAP_EPOCHS,  /* cairn_heap_epoch[]: `arg` counts these chunks from 0 */
     CAIRN_HEAP_MODULES, /* records of mappings: `arg` counts these chunks from 0 */
-    CAIRN_HEAP_LARGE    /* cairn_heap_large[]: `arg` counts these chunks from 0 */
+    CAIRN_HEAP_LARGE,   /* cairn_heap_large[]: `arg` counts these chunks from 0 */
+    CAIRN_HEAP_MAPS     /* cairn_heap_map[]: `arg` counts these chunks from 0 */
 };
 
 struct cairn_heap_row {
@@ -193,17 +194,33 @@ struct cairn_heap_epoch {
 };
 
 /* A mapping of code that a stack went through: appended when it is first met, and again when
- * another one lies there. An address of stack s is in the last record that covers it and has
- * first_stack <= s; so what was unloaded keeps its names, if stacks from before are not equal to
- * those from after (their hash holds the generation). Aligned to 8; none goes over the end of a
- * chunk. */
+ * another one lies there. An address of a stack is in the last record that covers it among the
+ * first n_modules (cairn_heap_log); so what was unloaded keeps its names, if stacks from before are
+ * not equal to those from after (their hash holds the generation). Aligned to 8; none goes over the
+ * end of a chunk. */
 struct cairn_heap_module {
-    uint32_t bytes;         /* of the record; 0: there are no more in this chunk. Written last */
-    uint32_t first_stack;   /* n_stacks when it was appended */
-    uint64_t from, to, off; /* as /proc/PID/maps has it */
+    uint32_t bytes; /* of the record; 0: there are no more in this chunk. Written last */
+    uint16_t n_build_id, n_path; /* bytes, behind the record: the build ID, then the path */
+    uint64_t from, to, off;      /* as /proc/PID/maps has it */
     uint64_t inode;
     uint32_t dev_major, dev_minor;
-    uint32_t n_build_id, n_path; /* bytes, behind the record: the build ID, then the path */
+};
+
+/* Who asked for a mapping that lives: whole pages. */
+enum cairn_heap_map_kind {
+    CAIRN_HEAP_MAP_MEMORY,   /* the program, by mmap(2), with nothing behind it */
+    CAIRN_HEAP_MAP_FILE,     /* the same, a file's bytes */
+    CAIRN_HEAP_MAP_BREAK,    /* the program, by brk(2) or sbrk(3) */
+    CAIRN_HEAP_MAP_ALLOCATOR /* what malloc is: the blocks in it are recorded by themselves */
+};
+
+/* A mapping, in no order; none overlaps another one. from 0: unused. What is left of one of which a
+ * part was unmapped is a mapping of the same birth. Counts of stacks do not have them. */
+struct cairn_heap_map {
+    _Atomic(uint64_t) from, to; /* from is written last, and is 0 while others change */
+    uint32_t stack, epoch;
+    uint32_t kind; /* enum cairn_heap_map_kind */
+    uint32_t unused;
 };
 
 enum cairn_heap_flag {                       /* of the header */
@@ -228,6 +245,7 @@ enum cairn_heap_loss {
     CAIRN_HEAP_LOSS_INHERITED,   /* the same, in a child of fork: the parent's */
     CAIRN_HEAP_LOSS_MISMATCHED,  /* new freed by free, malloc by delete, new[] by delete */
     CAIRN_HEAP_LOSS_OVERLAP,     /* a block where another one is live: two in one granule */
+    CAIRN_HEAP_LOSS_MAPPING,     /* a mapping made or unmade that could not be recorded */
     CAIRN_HEAP_LOSSES = 16
 };
 
@@ -254,12 +272,17 @@ struct cairn_heap_header {
     _Atomic(int64_t) live_bytes, peak_bytes;
     _Atomic(uint64_t) peak_ns; /* CLOCK_MONOTONIC */
     _Atomic(uint64_t) loss_blocks[CAIRN_HEAP_LOSSES], loss_bytes[CAIRN_HEAP_LOSSES];
+    /* All mappings that ever were made, those that live, and their highest bytes. The allocator's
+     * are not among them. */
+    _Atomic(uint64_t) n_mapped, mapped_bytes;
+    _Atomic(uint64_t) live_maps, live_map_bytes, peak_map_bytes;
     char command[256]; /* as /proc/PID/cmdline, cut */
 };
 
 _Static_assert(sizeof(struct cairn_heap_header) <= CAIRN_HEAP_HEADER_BYTES, "it has a page");
 _Static_assert(sizeof(struct cairn_heap_row) == 16, "as the table counts");
 _Static_assert(sizeof(struct cairn_heap_stack) == 64, "a cache line");
+_Static_assert(sizeof(struct cairn_heap_map) == 32, "no holes");
 _Static_assert(sizeof(struct cairn_heap_delta) == 32, "two of them a cache line");
 
 #endif /* CAIRN_RT_HEAP_STATE_H */

@@ -27,7 +27,7 @@ claim(uintptr_t sp)
 CAIRN_THREAD_BLOCK_ACCESS static bool was_left(const struct cairn_local_state *state, uintptr_t sp)
 {
     const struct cairn_local_stack *stack = &state->hot.stack;
-    return sp > state->hot.busy && sp - stack->low < stack->high - stack->low;
+    return sp >= state->hot.busy && sp - stack->low < stack->high - stack->low;
 }
 
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_local_state *cairn_local_state_enter_slowly(uintptr_t sp)

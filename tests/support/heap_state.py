@@ -20,7 +20,7 @@ LEAF, STACKS, DELTAS, LARGE = 2, 3, 5, 9
 ASIDE = (1 << 22) - 1
 FLAGS = {1: "live", 2: "ended", 4: "execed", 8: "full", 16: "stacks", 32: "mappings", 64: "not_asked"}
 LOSSES = ["full", "address", "no_stack", "stacks_full", "unknown", "inherited", "mismatched",
-          "overlap"]
+          "overlap", "mapping"]
 
 
 class State:

@@ -165,7 +165,7 @@ void test_heap_module(struct test_heap *h, uint64_t from, uint64_t to, uint64_t 
                                        .to = to,
                                        .off = off,
                                        .n_build_id = sizeof build_id,
-                                       .n_path = (uint32_t)n_path};
+                                       .n_path = (uint16_t)n_path};
     memcpy(at, &module, sizeof module);
     memcpy(at + sizeof module, build_id, sizeof build_id);
     memcpy(at + sizeof module + sizeof build_id, path, n_path);

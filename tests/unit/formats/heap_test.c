@@ -180,9 +180,9 @@ static void what_is_no_state_is_refused(void **state)
     assert_refused((struct cairn_span){all.data, 65535}, "cut off");
     test_heap_header(&h)->version = 9;
     assert_refused(all, "version 9");
-    test_heap_header(&h)->version = 0x100;
+    test_heap_header(&h)->version = CAIRN_HEAP_VERSION << 8;
     assert_refused(all, "byte order");
-    test_heap_header(&h)->version = 1;
+    test_heap_header(&h)->version = CAIRN_HEAP_VERSION;
     test_heap_header(&h)->word = 3;
     assert_refused(all, "damaged");
     test_heap_done(&h);

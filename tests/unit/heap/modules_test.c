@@ -86,16 +86,15 @@ static void the_mapping_of_an_address_is_noted_once(void **state)
 {
     (void)state;
     uint64_t va = (uintptr_t)&the_mapping_of_an_address_is_noted_once + 1;
-    cairn_heap_modules_meet(&modules, &made, va, 5);
+    cairn_heap_modules_meet(&modules, &made, va);
     const struct cairn_heap_module *record = record_of(va);
     assert_non_null(record);
-    assert_int_equal(record->first_stack, 5);
     assert_true(record->n_path > 0);
     assert_non_null(strstr((const char *)(record + 1) + record->n_build_id, "heap_modules_test"));
     uint32_t used = modules.chunk_used, n = modules.n_records;
-    cairn_heap_modules_meet(&modules, &made, va, 6);
+    cairn_heap_modules_meet(&modules, &made, va);
     assert_int_equal(modules.chunk_used, used);
-    cairn_heap_modules_meet(&modules, &made, 0x10, 6); /* in none */
+    cairn_heap_modules_meet(&modules, &made, 0x10); /* in none */
     assert_int_equal(modules.n_records, n);
     assert_null(record_of(0x10));
 }
@@ -120,8 +119,8 @@ static void build_ids_are_those_of_the_files(void **state)
 static void a_look_without_an_unload_is_none(void **state)
 {
     (void)state;
-    assert_false(cairn_heap_modules_refresh(&modules, &made, 1));
-    assert_false(cairn_heap_modules_refresh(&modules, &made, 1));
+    assert_false(cairn_heap_modules_refresh(&modules, &made));
+    assert_false(cairn_heap_modules_refresh(&modules, &made));
     assert_int_equal(modules.n_records, 0);
 }
 
@@ -130,18 +129,18 @@ static void a_file_in_the_place_of_another_is_told(void **state)
 {
     (void)state;
     uint64_t va = (uintptr_t)&a_file_in_the_place_of_another_is_told + 1;
-    cairn_heap_modules_meet(&modules, &made, va, 1);
+    cairn_heap_modules_meet(&modules, &made, va);
     uint32_t n = modules.n_records;
     cairn_unload_begin();
     cairn_unload_end();
-    assert_false(cairn_heap_modules_refresh(&modules, &made, 2));
+    assert_false(cairn_heap_modules_refresh(&modules, &made));
     assert_int_equal(modules.n_records, n);
     for (uint32_t i = 0; i < modules.n; i++)
         if (modules.known[i].from <= va && va < modules.known[i].to)
             modules.known[i].inode++;
     cairn_unload_begin();
     cairn_unload_end();
-    assert_true(cairn_heap_modules_refresh(&modules, &made, 3));
+    assert_true(cairn_heap_modules_refresh(&modules, &made));
     assert_int_equal(modules.n_records, n + 1);
 }
 

@@ -37,8 +37,40 @@ static void one_at_a_time(void **state)
     assert_int_equal(lock.word, 0);
 }
 
+static void *take_and_give(void *arg)
+{
+    (void)arg;
+    cairn_lock_take(&lock);
+    cairn_lock_give(&lock);
+    return NULL;
+}
+
+static void who_left_it_behind_may_break_it_and_nobody_else(void **state)
+{
+    (void)state;
+    pthread_t waits;
+    cairn_lock_take(&lock);
+    cairn_lock_number = 7;
+    cairn_lock_break(&lock); /* taken by a thread without a number */
+    assert_int_not_equal(lock.word, 0);
+    cairn_lock_give(&lock);
+    cairn_lock_take(&lock);
+    cairn_lock_number = 8;
+    cairn_lock_break(&lock);
+    assert_int_not_equal(lock.word, 0);
+    assert_int_equal(pthread_create(&waits, NULL, take_and_give, NULL), 0);
+    cairn_lock_number = 7;
+    cairn_lock_break(&lock);
+    assert_int_equal(pthread_join(waits, NULL), 0);
+    assert_int_equal(lock.word, 0);
+    cairn_lock_number = 0;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_at_a_time)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(who_left_it_behind_may_break_it_and_nobody_else),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
