@@ -98,6 +98,7 @@ static enum cairn_follow_step jump(const struct cairn_unwind_arch *arch, struct 
         if (!has_link) {
             f->regs.ip = arch->code_address(f->ret);
             f->low = f->moved ? 0 : f->low;
+            f->moved = false; /* what jumps from there on is another function */
             return CAIRN_FOLLOW_ON;
         }
     }

@@ -24,8 +24,8 @@ struct insn {
     bool has_modrm, is_narrow, is_vector;
     unsigned mod, reg, rm; /* DWARF's numbers, but `digit`, what a ModRM.reg without REX says */
     unsigned digit;
-    bool knows_place; /* `rm` is memory, at base + disp: base NO_REG is rip */
-    unsigned base;
+    bool knows_place; /* `rm` is memory, at base + index << scale + disp: base NO_REG is rip */
+    unsigned base, index, scale; /* index RSP: none */
     int64_t disp, imm;
 };
 
@@ -70,7 +70,8 @@ static void take_modrm(struct insn *i)
     if (low == 4) {
         uint8_t sib = take_byte(i);
         base = sib & 7;
-        i->knows_place = (sib >> 3 & 7) == 4 && !(i->rex & REX_X);
+        i->index = dwarf_reg((sib >> 3 & 7) | (i->rex & REX_X ? 8 : 0));
+        i->scale = sib >> 6;
     }
     i->base = dwarf_reg(base | (i->rex & REX_B ? 8 : 0));
     if (i->mod == 0 && base == 5) {
@@ -173,7 +174,7 @@ static size_t two_immediate(const struct insn *i)
 /* The whole instruction; its length, or 0. */
 static size_t take_insn(struct insn *i, struct cairn_span code)
 {
-    *i = (struct insn){.at = code.data, .end = code.data + code.size, .base = NO_REG};
+    *i = (struct insn){.at = code.data, .end = code.data + code.size, .base = NO_REG, .index = RSP};
     take_opcode(i);
     if (!i->is_vector &&
         (i->map == MAP_ONE ? one_has_modrm(i->op) : i->map != MAP_0F || two_has_modrm(i->op)))
@@ -203,9 +204,10 @@ static void set(struct cairn_follow *f, unsigned reg, bool is_known, uint64_t va
 static bool place_of(const struct cairn_follow *f, const struct insn *i, uint64_t next,
                      uint64_t *ret_va)
 {
-    bool is_rip = i->base == NO_REG;
-    *ret_va = (is_rip ? next : f->regs.regs[i->base]) + (uint64_t)i->disp;
-    return i->knows_place && (is_rip || known(f, i->base));
+    bool is_rip = i->base == NO_REG, has_index = i->index != RSP;
+    *ret_va = (is_rip ? next : f->regs.regs[i->base]) + (uint64_t)i->disp +
+              (has_index ? f->regs.regs[i->index] << i->scale : 0);
+    return i->knows_place && (is_rip || known(f, i->base)) && (!has_index || known(f, i->index));
 }
 
 static bool load_rm(const struct cairn_follow *f, const struct insn *i, uint64_t next,

@@ -422,47 +422,42 @@ CAIRN_THREAD_BLOCK_ACCESS static bool begin(const struct cairn_local_start *star
     return true;
 }
 
-/* Did the walk end soon behind an exact frame, so that this one's rule may be what was wrong? */
-CAIRN_THREAD_BLOCK_ACCESS static bool is_left(const struct walk *w,
-                                              const struct cairn_local_out *out)
+/* Did the walk end soon behind its frame `n`, counted from 1, which is exact? */
+static bool is_lost_behind(size_t n, const struct cairn_local_out *out)
 {
-    return out->end != CAIRN_END_OUTERMOST && out->end != CAIRN_END_MAX_FRAMES && w->n_exact &&
-           out->n - w->n_exact <= LEFT_FRAMES && cairn_local_arch->follow;
-}
-
-/* In vain, it leaves what was found: those frames are not written over. */
-static void walk_again(const struct cairn_local_start *start, struct walk *w,
-                       struct cairn_local_out *out)
-{
-    const uint16_t followed = w->n_exact;
-    const size_t n = out->n;
-    const int end = out->end;
-    const uint32_t n_guessed = out->n_guessed;
-    if (!begin(start, true, w))
-        return;
-    w->followed = followed;
-    walk(w, out);
-    if (out->n > followed)
-        return;
-    out->n = n;
-    out->end = end;
-    out->n_guessed = n_guessed;
+    return n != 0 && out->end != CAIRN_END_OUTERMOST && out->end != CAIRN_END_MAX_FRAMES &&
+           out->n <= n + LEFT_FRAMES;
 }
 
 /* Rules know three registers. Where one needs another, or CFI itself must be asked, the walk begins
  * anew and follows all of them. */
+CAIRN_THREAD_BLOCK_ACCESS static void walk_by_rules(const struct cairn_local_start *start,
+                                                    struct walk *w, struct cairn_local_out *out)
+{
+    begin(start, false, w);
+    walk(w, out);
+    if (out->end == CAIRN_END_NO_REGISTER && begin(start, true, w))
+        walk(w, out);
+}
+
+/* Where the walk is lost soon behind an exact frame, this one's rule may be what was wrong, and its
+ * code is asked. That proves itself by leading far, or is not believed: a rule may be right and
+ * registers farther out be lost all the same, as while libgcc puts those of a handler's frame where
+ * its own function saved its caller's. */
 CAIRN_THREAD_BLOCK_ACCESS void cairn_local_slow_walk(const struct cairn_local_start *start,
                                                      struct cairn_local_out *out)
 {
     struct walk w;
     if (out->max > CAIRN_MAX_FRAMES)
         out->max = CAIRN_MAX_FRAMES;
-    begin(start, false, &w);
+    walk_by_rules(start, &w, out);
+    const uint16_t followed = w.n_exact;
+    if (!is_lost_behind(followed, out) || !cairn_local_arch->follow || !begin(start, true, &w))
+        return;
+    w.followed = followed;
     walk(&w, out);
-    if (out->end == CAIRN_END_NO_REGISTER && begin(start, true, &w))
-        walk(&w, out);
-    if (is_left(&w, out))
-        walk_again(start, &w, out);
+    if (is_lost_behind(followed, out))
+        walk_by_rules(start, &w, out);
 }
 
 bool cairn_local_slow_leaf(const void *ucontext, uintptr_t *ret_ip,

@@ -277,6 +277,38 @@ static void x86_64_s_functions_are_left_from_each_of_their_instructions(void **s
     expect_x86(various, sizeof various - 1, various_steps, 1, "various");
 }
 
+/* The end of a function with __builtin_eh_return: it puts the handler's address on the stack that
+ * it changes to, rax bytes above, and jumps there; the handler makes a tail call. */
+static void x86_64_s_jump_to_a_handler_is_followed(void **state)
+{
+    (void)state;
+    enum { RAX = 0, RDX = 1, RSI = 4, RBP = 6, RSP = 7, HANDLER = 0x80, DECOY = 0xe0 };
+    /* mov %rsi, 8(%rbp,%rax); lea 8(%rbp,%rax), %rcx; mov (%rbp), %rbp; mov %rcx, %rsp;
+     * pop %rcx; jmp *%rcx */
+    static const char ends[] = "\x48\x89\x74\x05\x08\x48\x8d\x4c\x05\x08\x48\x8b\x6d"
+                               "\x00\x48\x89\xcc\x59\xff\xe1";
+    struct world w;
+    memset(&w, 0, sizeof w);
+    w.memory = (struct cairn_memory){test_stack_read, &w.t};
+    w.space = (struct cairn_fp_space){.memory = &w.memory, .is_code = is_code};
+    memcpy(w.t.code, ends, sizeof ends - 1);
+    memcpy(w.t.code + HANDLER, "\x48\x83\xc4\x08\xff\xe2", 6); /* add $8, %rsp; jmp *%rdx */
+    memcpy(w.t.code + DECOY - 2, "\xff\xd0", 2); /* where it jumps looks like a return address */
+    memcpy(w.t.code + (RET - 2 - CODE), "\xff\xd0", 2);
+    test_stack_put(&w.t, SP_AT, RET, 8);
+    test_stack_put(&w.t, SP_AT - 0x40, FP_AT, 8);
+    w.regs = (struct cairn_unwind_regs){.ip = CODE};
+    cairn_unwind_set(&w.regs, RSP, SP_AT - 0x80);
+    cairn_unwind_set(&w.regs, RBP, SP_AT - 0x40);
+    cairn_unwind_set(&w.regs, RAX, 0x28);
+    cairn_unwind_set(&w.regs, RSI, CODE + HANDLER);
+    cairn_unwind_set(&w.regs, RDX, CODE + DECOY);
+    assert_int_equal(cairn_follow(&cairn_unwind_x86_64, &w.space, &w.regs), CAIRN_FP_CODE);
+    assert_int_equal(w.regs.ip, RET);
+    assert_int_equal(w.regs.regs[RSP], SP_AT + 8);
+    assert_int_equal(w.regs.regs[RBP], FP_AT);
+}
+
 static void a_stored_word_is_read_back(void **state)
 {
     (void)state;
@@ -311,6 +343,7 @@ int main(void)
         cmocka_unit_test(a_jump_to_another_stack_is_followed),
         cmocka_unit_test(what_is_not_to_be_told_is_no_caller),
         cmocka_unit_test(x86_64_s_functions_are_left_from_each_of_their_instructions),
+        cmocka_unit_test(x86_64_s_jump_to_a_handler_is_followed),
         cmocka_unit_test(a_stored_word_is_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
