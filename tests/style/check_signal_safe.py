@@ -29,6 +29,7 @@ BUT_FOR = {  # of functions that say that they are not signal-safe
     "heap/settings.c": {"environ"},
     "rt/text.c": FILES,
     "unwind/print_maps.c": FILES,
+    "unwind/print_file.c": FILES,
     "unwind/print_source.c": FILES,
     "unwind/print_symbol.c": FILES,
     "unwind/thread.c": {"clock_gettime", "getuid"},
