@@ -24,7 +24,7 @@ enum {
 struct cairn_heap_settings {
     char dir[CAIRN_HEAP_PATH];
     uint64_t max_bytes, sample_bytes;
-    uint32_t depth;
+    _Atomic(uint32_t) depth; /* may be changed while it records: track.h */
     unsigned granule_bits;
     bool no_stacks, mappings;
     uint32_t parent; /* whose child this is, by fork; 0 */

@@ -65,19 +65,10 @@ void cairn_heap_state_remove(struct cairn_heap_state *state)
     errno = saved;
 }
 
-static struct cairn_heap_row *row_of(const struct cairn_heap_state *state, uint32_t chunk)
-{
-    if (chunk < CAIRN_HEAP_TABLE_AT)
-        return (struct cairn_heap_row *)(void *)((char *)state->header + CAIRN_HEAP_HEADER_BYTES) +
-               chunk;
-    uint32_t in_table = (chunk - CAIRN_HEAP_TABLE_AT) % CAIRN_HEAP_TABLE_ROWS;
-    return (struct cairn_heap_row *)cairn_heap_state_at(state, chunk - in_table) + in_table;
-}
-
 static void set_row(struct cairn_heap_state *state, uint32_t chunk, enum cairn_heap_chunk_kind kind,
                     uint32_t n, unsigned granule_bits, uint64_t arg)
 {
-    struct cairn_heap_row *row = row_of(state, chunk);
+    struct cairn_heap_row *row = cairn_heap_state_row(state, chunk);
     row->n = n;
     row->granule_bits = (uint16_t)granule_bits;
     atomic_store_explicit(&row->arg, arg, memory_order_relaxed);

@@ -55,6 +55,17 @@ static inline void *cairn_heap_state_at(const struct cairn_heap_state *state, ui
     return (char *)state->header + ((size_t)chunk << CAIRN_HEAP_CHUNK_BITS);
 }
 
+/* What the table of chunks says of one. */
+static inline struct cairn_heap_row *cairn_heap_state_row(const struct cairn_heap_state *state,
+                                                          uint32_t chunk)
+{
+    if (chunk < CAIRN_HEAP_TABLE_AT)
+        return (struct cairn_heap_row *)(void *)((char *)state->header + CAIRN_HEAP_HEADER_BYTES) +
+               chunk;
+    uint32_t in_table = (chunk - CAIRN_HEAP_TABLE_AT) % CAIRN_HEAP_TABLE_ROWS;
+    return (struct cairn_heap_row *)cairn_heap_state_at(state, chunk - in_table) + in_table;
+}
+
 static inline bool cairn_heap_state_has(const struct cairn_heap_state *state, unsigned flag)
 {
     return atomic_load_explicit(&state->header->flags, memory_order_relaxed) & flag;

@@ -7,9 +7,9 @@
 #include "heap/start.h"
 
 /* The frames that --depth keeps are the innermost ones: a hash of its own. */
-static uint32_t number_of_cut(struct cairn_heap *heap, const struct cairn_local_capture *capture)
+static uint32_t number_of_cut(struct cairn_heap *heap, const struct cairn_local_capture *capture,
+                              uint32_t depth)
 {
-    uint32_t depth = heap->settings.depth;
     uint64_t hash = atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
     for (uint32_t i = depth; i-- > 0;)
         hash = cairn_heap_hash_step(hash, capture->frames[i].ret);
@@ -76,9 +76,9 @@ cairn_heap_new_stack(struct cairn_heap *heap, struct cairn_heap_own *own,
         own->hashes[i] = hash;
         own->numbers[i] = own->bases[i] = 0;
     }
-    uint32_t number;
-    if (__builtin_expect(n > heap->settings.depth, 0)) {
-        number = number_of_cut(heap, capture);
+    uint32_t number, depth = atomic_load_explicit(&heap->settings.depth, memory_order_relaxed);
+    if (__builtin_expect(n > depth, 0)) {
+        number = number_of_cut(heap, capture, depth);
     } else {
         number = cairn_heap_stacks_find(&heap->stacks, hash);
         if (__builtin_expect(number == 0, 0))

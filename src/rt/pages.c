@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -59,6 +60,16 @@ void cairn_pages_unmap(void *pages, size_t bytes)
     if (pages)
         syscall(SYS_munmap, pages, bytes);
     errno = saved;
+}
+
+void *cairn_pages_grow(void *pages, size_t bytes, size_t more)
+{
+    void *larger = cairn_pages_map(more);
+    if (!larger || !pages)
+        return larger;
+    memcpy(larger, pages, bytes);
+    cairn_pages_unmap(pages, bytes);
+    return larger;
 }
 
 static bool advise(void *pages, size_t bytes, int what)

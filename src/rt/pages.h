@@ -17,6 +17,9 @@ size_t cairn_pages_size(void);
 void *cairn_pages_map(size_t bytes);
 /* Accepts NULL. */
 void cairn_pages_unmap(void *pages, size_t bytes);
+/* The same contents in `more` bytes, perhaps elsewhere; NULL: there is no memory, and all is as it
+ * was. Accepts NULL with 0 bytes. */
+void *cairn_pages_grow(void *pages, size_t bytes, size_t more);
 /* They stay mapped, read as zero, and cost nothing until they are touched again. */
 void cairn_pages_drop(void *pages, size_t bytes);
 /* In a child of fork(2), or of any clone without CLONE_VM, they read as zero. False: the kernel is
