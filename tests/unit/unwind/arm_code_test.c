@@ -220,6 +220,7 @@ static void stubs_are_left_to_their_target(void **state)
     put_arm(veneer, sizeof veneer / sizeof *veneer);
     assert_row(0, true, SP, 0, IN_LR);
     assert_row(4, false, SP, 0, IN_LR);
+    assert_row(8, false, SP, 0, IN_LR); /* the constant is in ip already */
 }
 
 static void a_table_of_places_leads_to_one_of_them(void **state)
