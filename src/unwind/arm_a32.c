@@ -125,6 +125,15 @@ static struct cairn_arm_insn single(uint32_t word)
     return cairn_arm_other((loads ? 1u << d : 0) | (writes_back ? 1u << n : 0));
 }
 
+/* A5.4: multiplications and divisions, which have their register elsewhere, lie between the others.
+ */
+static struct cairn_arm_insn media(uint32_t word)
+{
+    uint32_t d = 1u << cairn_arm_bits(word, 12, 4), n = 1u << cairn_arm_bits(word, 16, 4);
+    unsigned op = cairn_arm_bits(word, 20, 5);
+    return cairn_arm_other(op < 0x10 || op > 0x18 ? d : op == 0x14 ? d | n : n);
+}
+
 static struct cairn_arm_insn multiple(uint32_t word)
 {
     uint32_t mask = cairn_arm_bits(word, 0, 16);
@@ -188,8 +197,7 @@ static struct cairn_arm_insn decode(uint32_t word, uint32_t ip)
             return single(word);
         if ((word & 0x0ff000f0) == 0x07f000f0)
             return stop(); /* udf */
-        return cairn_arm_other(1u << cairn_arm_bits(word, 12, 4) |
-                               1u << cairn_arm_bits(word, 16, 4)); /* media */
+        return media(word);
     case 4:
         return multiple(word);
     case 5:

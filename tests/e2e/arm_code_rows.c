@@ -60,10 +60,9 @@ int main(int argc, char **argv)
     if (argc < 2 || cairn_file_open(argv[1], &file, &err) < 0 ||
         cairn_elf_open(file.bytes, &elf, &err) < 0 ||
         !cairn_unwind_sections_of_file(&elf, &sections)) {
-        fprintf(stderr, "arm_code_rows FILE [-n]\n");
+        fprintf(stderr, "arm_code_rows FILE\n");
         return 2;
     }
-    bool without_index = argc > 2;
     while (scanf("%x %c", &address, &set) == 2) {
         struct cairn_cfi_row index, expected, row;
         struct cairn_fde fde;
@@ -75,7 +74,7 @@ int main(int argc, char **argv)
                                             .ip = address,
                                             .is_thumb = set == 't',
                                             .is_leaf = true,
-                                            .row = has_index && !without_index ? &index : NULL};
+                                            .row = has_index ? &index : NULL};
         n++;
         enum cairn_arm_way way = cairn_arm_code_row(&code, &room, &row);
         bool has_rows = cairn_cfi_find(&sections.debug_frame, address, &fde) &&
@@ -84,7 +83,7 @@ int main(int argc, char **argv)
         n_exits += way == CAIRN_ARM_WAY_EXIT;
         if (way != CAIRN_ARM_WAY_ROW) {
             n_silent++;
-            if (has_rows || argc > 3)
+            if (has_rows)
                 printf("%x: silent\n", address);
         } else if (has_rows && !is_equal(&row, &expected)) {
             n_other++;

@@ -201,6 +201,58 @@ static void ways_out_are_known(void **state)
     assert_row(12, false, SP, 4, -4);
 }
 
+/* As the last thing a function is called whose address lies in memory: in the link register is our
+ * caller, whatever was loaded. */
+static void what_was_loaded_is_called_and_not_returned_to(void **state)
+{
+    (void)state;
+    static const uint16_t code[] = {
+        0x681b, /*  0: ldr r3, [r3] */
+        0x4718, /*  2: bx r3 */
+        0x9b02, /*  4: ldr r3, [sp, #8], an argument */
+        0x4718, /*  6: bx r3 */
+        0xbc08, /*  8: pop {r3} */
+        0x4718  /* 10: bx r3, which returns */
+    };
+    put_thumb(code, sizeof code / sizeof *code);
+    assert_row(0, true, SP, 0, IN_LR);
+    assert_row(4, true, SP, 0, IN_LR);
+    assert_row(8, true, SP, 4, -4);
+}
+
+/* In a function that never returns, registers that it saved not are lost. */
+static void arguments_are_not_what_was_saved(void **state)
+{
+    (void)state;
+    static const uint16_t code[] = {
+        0xb500,         /*  0: push {lr} */
+        0xf8dd, 0x9008, /*  2: ldr.w r9, [sp, #8] */
+        0xbd00          /*  6: pop {pc} */
+    };
+    struct cairn_cfi_row row;
+    put_thumb(code, sizeof code / sizeof *code);
+    assert_row(0, true, SP, 0, IN_LR);
+    assert_int_equal(way_at(2, true, true, NULL, &row), CAIRN_ARM_WAY_ROW);
+    assert_int_equal(row.regs[9].where, CAIRN_CFI_UNDEFINED);
+}
+
+static void bit_fields_are_not_multiplied(void **state)
+{
+    (void)state;
+    static const uint32_t code[] = {
+        0xe7e72852, /* 0: ubfx r2, r2, #16, #8: bits 16 to 19 are no register */
+        0xe12fff1e, /* 4: bx lr */
+        0xe717f213, /* 8: sdiv r7, r3, r2 */
+        0xe12fff1e  /* 12: bx lr */
+    };
+    struct cairn_cfi_row row;
+    put_arm(code, sizeof code / sizeof *code);
+    assert_int_equal(way_at(0, false, true, NULL, &row), CAIRN_ARM_WAY_ROW);
+    assert_int_equal(row.regs[R7].where, CAIRN_CFI_SAME);
+    assert_int_equal(way_at(8, false, true, NULL, &row), CAIRN_ARM_WAY_ROW);
+    assert_int_equal(row.regs[R7].where, CAIRN_CFI_UNDEFINED);
+}
+
 static void stubs_are_left_to_their_target(void **state)
 {
     (void)state;
@@ -267,6 +319,9 @@ int main(void)
         cmocka_unit_test(a_frame_pointer_gives_the_frame_back),
         cmocka_unit_test(floating_point_registers_only_move_the_stack),
         cmocka_unit_test(ways_out_are_known),
+        cmocka_unit_test(what_was_loaded_is_called_and_not_returned_to),
+        cmocka_unit_test(arguments_are_not_what_was_saved),
+        cmocka_unit_test(bit_fields_are_not_multiplied),
         cmocka_unit_test(stubs_are_left_to_their_target),
         cmocka_unit_test(a_table_of_places_leads_to_one_of_them),
         cmocka_unit_test(code_that_ends_the_thread_is_its_first),
