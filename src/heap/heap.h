@@ -9,6 +9,7 @@
 #define CAIRN_HEAP_HEAP_H
 
 #include "heap/large.h"
+#include "heap/maps.h"
 #include "heap/own.h"
 #include "heap/shadow.h"
 #include "heap/stacks.h"
@@ -36,6 +37,7 @@ struct cairn_heap {
     struct cairn_heap_stacks stacks;
     struct cairn_heap_modules modules;
     struct cairn_heap_large_table large;
+    struct cairn_heap_maps maps;
     struct cairn_lock stripes[CAIRN_HEAP_STRIPES]; /* of stacks' counts, by their numbers */
     _Atomic(struct cairn_heap_epoch *) epochs[CAIRN_HEAP_EPOCH_CHUNKS];
     struct cairn_lock epoch_lock; /* of who makes chunks of epochs */

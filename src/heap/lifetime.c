@@ -60,7 +60,7 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((constructor)) static void begin(void)
     cairn_heap_real_find();
     struct cairn_heap_own *own = cairn_heap_start_thread(&heap);
     if (own)
-        own->idle = own->ready;
+        cairn_heap_call_end(own);
     /* Its own malloc comes before ours. */
     if (heap && cairn_loader_program("malloc"))
         atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_NOT_ASKED);

@@ -3,12 +3,14 @@
 #include "heap/real.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "heap/start.h"
 #include "rt/pages.h"
 #include "unwind/loader.h"
+#include "unwind/modules.h"
 
 enum {
     GLIBC_GRANULE_BITS = sizeof(void *) == 8 ? 5 : 4, /* its smallest chunk: four words */
@@ -107,6 +109,26 @@ static void *nothing(size_t size)
     return NULL;
 }
 
+/* Where its code is; [0, 0) where libc is the allocator. */
+static struct {
+    _Atomic(uintptr_t) from, to;
+} allocator;
+
+bool cairn_heap_real_has(uintptr_t va)
+{
+    return va >= atomic_load_explicit(&allocator.from, memory_order_relaxed) &&
+           va < atomic_load_explicit(&allocator.to, memory_order_relaxed);
+}
+
+static void note_allocator(uintptr_t of_malloc)
+{
+    struct cairn_local_module module;
+    if (!of_malloc || !cairn_modules_find(of_malloc, &module))
+        return;
+    atomic_store_explicit(&allocator.from, module.from, memory_order_relaxed);
+    atomic_store_explicit(&allocator.to, module.to, memory_order_relaxed);
+}
+
 /* Whoever has malloc has free. Two threads that come here at once find the same. */
 #define FIND(name, otherwise)                                                                      \
     do {                                                                                           \
@@ -125,7 +147,10 @@ __attribute__((cold, noinline)) void cairn_heap_real_find(void)
     FIND(calloc, NULL);
     FIND(free, NULL);
     uintptr_t of_libc = cairn_loader_libc("malloc");
-    cairn_heap_granule_bits =
-        of_libc && of_libc == cairn_loader_next("malloc") ? GLIBC_GRANULE_BITS : OTHER_GRANULE_BITS;
+    uintptr_t next = cairn_loader_next("malloc");
+    bool is_libc = of_libc && of_libc == next;
+    cairn_heap_granule_bits = is_libc ? GLIBC_GRANULE_BITS : OTHER_GRANULE_BITS;
+    if (!is_libc)
+        note_allocator(next);
     FIND(malloc, nothing);
 }

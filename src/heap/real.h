@@ -8,7 +8,9 @@
 #ifndef CAIRN_HEAP_REAL_H
 #define CAIRN_HEAP_REAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct cairn_heap_real {
     void *(*malloc)(size_t);
@@ -25,5 +27,8 @@ extern struct cairn_heap_real cairn_heap_real __attribute__((visibility("hidden"
 
 /* Done by the first call of one of them. */
 void cairn_heap_real_find(void);
+
+/* Is the code at `va` that of an allocator which is not libc's? */
+bool cairn_heap_real_has(uintptr_t va);
 
 #endif /* CAIRN_HEAP_REAL_H */

@@ -36,6 +36,7 @@ static struct {
 } starting;
 
 unsigned cairn_heap_granule_bits = 3;
+bool cairn_heap_wants_mappings;
 
 static uint32_t this_thread(void)
 {
@@ -48,6 +49,7 @@ static bool have_settings(void)
         process.settings.granule_bits = cairn_heap_granule_bits;
         atomic_store(&process.off, !cairn_heap_settings_read(&process.settings));
         process.read = true;
+        cairn_heap_wants_mappings = process.settings.mappings;
     }
     return !atomic_load(&process.off);
 }
@@ -100,8 +102,8 @@ static struct cairn_heap *start_process(void)
 /* What a call that was left behind may hold. */
 static void break_locks(struct cairn_heap *heap)
 {
-    struct cairn_lock *const locks[] = {&heap->state.lock, &heap->stacks.lock, &heap->large.lock,
-                                        &heap->shadow.lock, &heap->epoch_lock};
+    struct cairn_lock *const locks[] = {&heap->state.lock,  &heap->stacks.lock, &heap->large.lock,
+                                        &heap->shadow.lock, &heap->epoch_lock,  &heap->maps.lock};
     for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
         cairn_lock_break(locks[i]);
     for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)
@@ -176,6 +178,7 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_start(const struct cairn_heap_settings
         cairn_heap_own->idle = 0;
     memcpy(&process.settings, settings, sizeof(*settings));
     process.read = true;
+    cairn_heap_wants_mappings = settings->mappings;
     atomic_store(&process.off, false);
     return make(&process.settings) != NULL;
 }

@@ -14,6 +14,28 @@
  * (*ret_heap is NULL). */
 struct cairn_heap_own *cairn_heap_start_thread(struct cairn_heap **ret_heap);
 
+/* The same of a thread that most likely has it. */
+CAIRN_THREAD_BLOCK_ACCESS static inline struct cairn_heap_own *
+cairn_heap_call_begin(struct cairn_heap **ret_heap)
+{
+    struct cairn_heap_own *own = cairn_heap_own;
+    if (!own || !cairn_heap_is_idle(own))
+        return cairn_heap_start_thread(ret_heap);
+    own->idle = cairn_heap_sp();
+    atomic_signal_fence(memory_order_seq_cst);
+    *ret_heap = own->heap;
+    return own;
+}
+
+CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_heap_call_end(struct cairn_heap_own *own)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    own->idle = own->ready;
+}
+
+/* mmap(2) and its kin are recorded: as soon as settings were read, in children of fork too. */
+extern bool cairn_heap_wants_mappings __attribute__((visibility("hidden")));
+
 /* What the real malloc needs (shadow.h), before the first block; else 3. */
 extern unsigned cairn_heap_granule_bits __attribute__((visibility("hidden")));
 

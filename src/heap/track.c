@@ -214,24 +214,6 @@ note_death(struct cairn_heap *heap, struct cairn_heap_own *own, const void *bloc
     return (struct cairn_heap_death){entry, bytes};
 }
 
-/* The thread's own, not idle any more; NULL: it has none, or is within a call. */
-CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *enter(struct cairn_heap **ret_heap)
-{
-    struct cairn_heap_own *own = cairn_heap_own;
-    if (!own || !cairn_heap_is_idle(own))
-        return cairn_heap_start_thread(ret_heap);
-    own->idle = cairn_heap_sp();
-    atomic_signal_fence(memory_order_seq_cst);
-    *ret_heap = own->heap;
-    return own;
-}
-
-CAIRN_THREAD_BLOCK_ACCESS static void leave(struct cairn_heap_own *own)
-{
-    atomic_signal_fence(memory_order_seq_cst);
-    own->idle = own->ready;
-}
-
 /* The free is handed in first, so that there is one to be taken back. */
 CAIRN_THREAD_BLOCK_ACCESS static void put_back(struct cairn_heap *heap, struct cairn_heap_own *own,
                                                const void *block,
@@ -259,7 +241,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
     own->idle = cairn_heap_sp();
     atomic_signal_fence(memory_order_seq_cst);
     put_back(own->heap, own, block, death);
-    leave(own);
+    cairn_heap_call_end(own);
 }
 
 /* Within a call of this thread: no lock may be taken, and nothing captured. */
@@ -294,14 +276,14 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const struct cairn_heap_bir
 {
     int saved = errno;
     struct cairn_heap *heap;
-    struct cairn_heap_own *own = enter(&heap);
+    struct cairn_heap_own *own = cairn_heap_call_begin(&heap);
     uint64_t mean = own ? heap->settings.sample_bytes : 0;
     if (mean && !cairn_heap_sample_takes(&own->sampler, mean, birth->bytes)) {
-        leave(own);
+        cairn_heap_call_end(own);
     } else if (own) {
         uint32_t stack = cairn_heap_stack_of(own, &birth->at);
         cairn_heap_note_birth(own, birth->block, birth->bytes, birth->kind, stack);
-        leave(own);
+        cairn_heap_call_end(own);
     } else if (heap) {
         born_within(heap, birth);
     }
@@ -314,10 +296,10 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const vo
     int saved = errno;
     struct cairn_heap_death death = {0};
     struct cairn_heap *heap;
-    struct cairn_heap_own *own = enter(&heap);
+    struct cairn_heap_own *own = cairn_heap_call_begin(&heap);
     if (own) {
         death = note_death(heap, own, block, kind);
-        leave(own);
+        cairn_heap_call_end(own);
     } else if (heap) {
         death = died_within(heap, block);
     }

@@ -83,6 +83,73 @@ has said 'size 2001 1' "fork: the child's block"
 has said 'loss inherited 1 0' "fork: the parent's block"
 same "fork: counts" "$(grep -c 'counts agree' said)" 2
 
+CAIRN_HEAP_MMAP=1 tracked ./programs maps
+same "maps: status" "$?" 0
+state
+for line in "memory 8192 1" "memory 4096 1" "memory 12288 2" "memory 61440 1" "file 8192 1" \
+    "break 40000 1"; do
+    has said "map $line" "maps"
+done
+has said 'maps 7 146496 made' "maps"
+has said 'size 1001 1' "maps"
+hasnt said 'loss' "maps"
+tracked ./programs maps
+same "maps, not asked for: status" "$?" 0
+state
+hasnt said 'map' "maps, not asked for"
+for round in 1 2 3; do
+    CAIRN_HEAP_MMAP=1 tracked ./programs map_race
+    state
+    has said 'maps 0 0 made 40000' "maps of threads $round"
+    hasnt said 'map memory' "maps of threads $round"
+    hasnt said 'loss' "maps of threads $round"
+done
+
+# An allocator that is a library: its arena is told apart, its blocks are the program's.
+cat >arena.c <<'EOF'
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *arena;
+static size_t used = 1 << 24;
+void *malloc(size_t n)
+{
+    n = (n + 8 + 15) & ~15ul;
+    if (used + n > 1 << 24) {
+        arena = mmap(NULL, 1 << 24, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        used = 8;
+    }
+    used += n;
+    *(size_t *)(arena + used - n) = n - 8;
+    return arena + used - n + 8;
+}
+void free(void *p) { (void)p; }
+void *calloc(size_t n, size_t m) { return malloc(n * m); }
+void *realloc(void *p, size_t n)
+{
+    void *q = malloc(n);
+    return p ? memcpy(q, p, ((size_t *)p)[-1] < n ? ((size_t *)p)[-1] : n) : q;
+}
+EOF
+cat >on_arena.c <<'EOF'
+#include <stdlib.h>
+#include <sys/mman.h>
+int main(void)
+{
+    static void *volatile kept;
+    kept = malloc(1001);
+    return mmap(NULL, 12288, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
+}
+EOF
+gcc -O1 -fno-builtin -w -shared -fPIC -o libarena.so arena.c
+gcc -O1 -fno-builtin -w -o on_arena on_arena.c ./libarena.so
+CAIRN_HEAP_MMAP=1 tracked ./on_arena
+same "an allocator's arena: status" "$?" 0
+state
+has said 'map allocator 16777216 1' "an allocator's arena"
+has said 'maps 1 12288 made 1 12288' "an allocator's arena"
+has said 'size 1001 1' "an allocator's arena"
+
 tracked timeout 20 env A=b ./programs leaks
 state .1
 sizes "timeout, env"

@@ -2,6 +2,9 @@
 /*
  * What the heap tracker is held against: heap_programs CASE. A size tells which block it is.
  */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -147,6 +150,49 @@ static void many(void)
     printf("%u\n", n);
 }
 
+/* What is unmapped in parts, grows, is laid over another one; the break. */
+static void map_each_way(void)
+{
+    const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    char *parts = mmap(NULL, 40960, prot, flags, -1, 0),
+         *none = mmap(NULL, 8192, prot, flags, -1, 0);
+    char *grown = mmap(NULL, 20480, prot, flags, -1, 0);
+    munmap(parts + 8192, 4096);
+    munmap(none, 8000);
+    grown = mremap(grown, 20480, 61440, MREMAP_MAYMOVE);
+    mmap(parts + 16384, 12288, prot, flags | MAP_FIXED, -1, 0);
+    int fd = open("/proc/self/exe", O_RDONLY);
+    void *file = mmap(NULL, 5000, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    char *end = sbrk(100000);
+    if (sbrk(-50000) == (void *)-1 || brk(end + 40000) != 0)
+        _exit(8);
+    errno = 0;
+    if (munmap((void *)1, 4096) != -1 || errno != EINVAL)
+        _exit(7);
+    errno = 0;
+    if (mmap(NULL, SIZE_MAX / 2, prot, flags, -1, 0) != MAP_FAILED || errno != ENOMEM ||
+        mremap(grown, 61440, SIZE_MAX / 2, MREMAP_MAYMOVE) != MAP_FAILED)
+        _exit(6);
+    if (file == MAP_FAILED || grown == MAP_FAILED || grown[61439])
+        _exit(5);
+    keep(0, malloc(1001));
+}
+
+/* Each unmaps what others get at once. */
+static void *map_and_unmap(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 1; i <= 5000; i++) {
+        size_t bytes = 4096 * (1 + i % 5);
+        char *block = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        block = mremap(block, bytes, bytes + 4096, MREMAP_MAYMOVE);
+        munmap(block, 4096);
+        munmap(block + 4096, bytes);
+    }
+    return NULL;
+}
+
 __attribute__((constructor)) static void before_main(void)
 {
     keep(15, malloc(4001));
@@ -167,6 +213,10 @@ int main(int argc, char **argv)
         interrupted();
     else if (strcmp(name, "many") == 0)
         many();
+    else if (strcmp(name, "maps") == 0)
+        map_each_way();
+    else if (strcmp(name, "map_race") == 0)
+        in_threads(map_and_unmap, 4);
     else if (strcmp(name, "deep") == 0)
         deep(2000);
     else

@@ -9,6 +9,8 @@ heap_state.py FILE...
     size BYTES COUNT                   of the live blocks
     counts agree | counts differ: ...  the stacks' counts and the scan
     peak BYTES                         of the composition at the high-water mark
+    map KIND BYTES COUNT               of the live mappings
+    maps LIVE BYTES made N BYTES peak BYTES, if there ever was one
     stacks N depth MAX                 with the number of frames of the deepest
 """
 import collections
@@ -16,11 +18,12 @@ import struct
 import sys
 
 CHUNK, TABLE_AT, ROWS = 1 << 16, 3840, 4096
-LEAF, STACKS, DELTAS, LARGE = 2, 3, 5, 9
+LEAF, STACKS, DELTAS, LARGE, MAPS = 2, 3, 5, 9, 10
 ASIDE = (1 << 22) - 1
 FLAGS = {1: "live", 2: "ended", 4: "execed", 8: "full", 16: "stacks", 32: "mappings", 64: "not_asked"}
 LOSSES = ["full", "address", "no_stack", "stacks_full", "unknown", "inherited", "mismatched",
           "overlap", "mapping"]
+MAP_KINDS = ["memory", "file", "break", "allocator"]
 
 
 class State:
@@ -31,6 +34,7 @@ class State:
         assert magic == b"cairnheap\0", magic
         self.n_chunks, _, self.n_stacks, _, _, self.peak, _ = self.at("<7I", 60)
         self.losses = list(zip(LOSSES, self.at("<16Q", 112), self.at("<16Q", 240)))
+        self.maps = self.at("<5Q", 368)
         self.rows = [(i, *self.row(i)) for i in range(self.n_chunks)]
         self.stacks = [list(self.at("<5Q2I2q", self.stack_at(i))) for i in range(self.n_stacks)]
         self.add_deltas()
@@ -82,6 +86,13 @@ class State:
         assert len(shared) == n_shared
         return shared + list(self.at(f"<{n}Q", offset + 16))
 
+    def live_maps(self):
+        for chunk, _, _ in self.of(MAPS):
+            for begin, end, _, _, kind, _ in struct.iter_unpack(
+                    "<QQ4I", self.data[chunk * CHUNK:(chunk + 1) * CHUNK]):
+                if begin:
+                    yield MAP_KINDS[kind], end - begin
+
     def live(self):
         large = {va: size for i, _, _ in self.of(LARGE)
                  for va, size in struct.iter_unpack("<QQ", self.data[i * CHUNK:(i + 1) * CHUNK])}
@@ -112,6 +123,11 @@ def main():
         differ = [i for i, s in enumerate(state.stacks) if [s[1] - s[3], s[2] - s[4]] != scan[i]]
         print(f"counts differ: stacks {differ[:10]}" if differ else "counts agree")
         print("peak", sum(s[8] if s[6] == state.peak else s[2] - s[4] for s in state.stacks))
+        for (kind, size), count in sorted(collections.Counter(state.live_maps()).items()):
+            print("map", kind, size, count)
+        if state.maps[0]:
+            made, made_bytes, live, live_bytes, peak = state.maps
+            print("maps", live, live_bytes, "made", made, made_bytes, "peak", peak)
         print("stacks", state.n_stacks, "depth",
               max(len(state.frames(i)) for i in range(state.n_stacks)))
 
