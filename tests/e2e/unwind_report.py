@@ -1,131 +1,129 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Sums up what unwind/compare.c wrote: unwind_report.py FOLDER LEAST. A table of programs; exit
-status 1 where a difference is none of EXPLAINED or its proof fails, or a program has fewer captures
-than LEAST.
+status 1 where one of these does not hold for a program:
+
+- It has at least LEAST captures, and no kind of difference was lost.
+- Where cairn's next frame is exact and libunwind's another one or none, the program itself came back
+  to cairn's, and never to libunwind's; or libunwind's is no code.
+- The program never came back past an exact frame that both have.
+- Of frames that are marked as guesses, and of stacks that cairn ended, the program refuted no more
+  than WRONG_MAX of its captures.
 """
 import collections
 import pathlib
 import re
 import sys
 
-# Whose next frame must the program have come back to, where it could be asked?
-OURS = "ours"      # to ours, and never to libunwind's
-LOST = "lost"      # not to ours: we end early, said openly
-NOBODY = "nobody"  # to neither: the stack itself is lost
-ITSELF = "itself"  # it is not asked: its own test holds our walk against what it knows
+WRONG_MAX = 0.005  # of a program's captures: 5 of 1000
 
-# Of which program, which lines, whose proof, and why the two walks differ there.
-EXPLAINED = [
-    (r"node|java",
-     r"^not covered in code made at run time: cairn goes on by (fp|code) guess to .* own 1 \d",
-     OURS, "compiled code before or behind its frame: the caller is on top of the stack; libunwind "
-     "follows rbp and leaves it out, or ends"),
-    (r"node", r"^not covered in node: cairn goes on by (fp|code) guess to .* own 1 0",
-     OURS, "V8's built-in code, which lies in node's text without CFI: the same"),
-    (r"java", r"^not covered in libjvm.so: cairn goes on by (fp|code) guess to .* own 1 0",
-     OURS, "HotSpot's assembly without CFI (SpinPause): the same"),
-    (r"(?!odd).*", r"^not covered in \S+: cairn goes on by code guess to ",
-     OURS, "code without CFI (_init, PLT), followed to its return; libunwind follows rbp, or ends"),
-    (r".*", r"^not covered in libcrypto.so.3: cairn goes on by fp guess to ",
-     OURS, "libcrypto's assembly without CFI: the same"),
-    (r".*", r"^not covered in libc.so.6: cairn ends \(no rule\) .* leaf libc\.so\.6\+",
-     LOST, "padding between glibc's string functions, which one falls through into the next"),
-    (r"storm",
-     r"^not covered in (nothing|data): cairn ends \(no (rule|module)\) .* leaf libgcc_s\.so\.1\+",
-     NOBODY, "libgcc puts the registers of the catching frame over its own saved ones: what CFI "
-     "leads to is wild; libunwind follows rbp unchecked"),
-    (r"storm", r"^covered: cairn goes on by code guess .* \| at libgcc_s\.so\.1\+",
-     ITSELF, "the same, where libgcc's last code before the handler is followed: a guess, marked as "
-     "one, right or wrong"),
-    (r"odd", r"^not covered in unwind_odd: cairn goes on by (cfi|code guess) to \S+",
-     ITSELF, "code without CFI, followed to its return; libunwind follows rbp, or ends"),
-    (r"odd", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind goes on to .*"
-     r" \| leaf libc\.so\.6\+0x[0-9a-f]+$",
-     ITSELF, "longjmp's end, where CFI has the return address in rdx: libunwind 1.6 reads it from "
-     "the jmp_buf"),
-    (r"odd", r"^covered: cairn goes on by cfi to unwind_odd\S+( \(\w+\))? \| libunwind ends \(0\)"
-     r" .*\| at (unwind_odd\+\S+)( \(\w+\))? \| leaf \2",
-     ITSELF, "the end of a realigned frame, where GCC 12 names places by an rbp that is gone: "
-     "libunwind ends"),
-]
-FEW = 3  # answers that prove nothing yet, where each is one of two
-EARLY = 10  # the same where many come too late: on a busy machine two in three do
+ANSWERS = "ours", "theirs", "neither", "not_asked"
 
 
-def holds(proof, ours, theirs):
-    if proof == OURS:
-        return theirs == 0
-    if proof == LOST:
-        return ours == 0
-    return proof == ITSELF or ours + theirs == 0
+class Answers(collections.Counter):
+    """To whose next frame the program came back."""
+
+    def read(self, line):
+        numbers = re.search(r"\bback (\d+) (\d+) (\d+) (\d+)", line).groups()
+        self.update(dict(zip(ANSWERS, map(int, numbers))))
+
+    def __str__(self):
+        return (f"came back to ours {self['ours']}, to libunwind's {self['theirs']}, to neither in "
+                f"time {self['neither']}, not asked {self['not_asked']}")
 
 
-class Reason:
-    """Lines with one explanation, and what the program said of them: [ours, theirs, neither, not
-    asked]."""
+class Kind:
+    """Differences that are judged as one."""
 
-    def __init__(self, proof, text):
-        self.proof, self.text, self.n, self.back, self.lines = proof, text, 0, [0] * 4, []
+    def __init__(self):
+        self.n, self.back, self.lines = 0, Answers(), []
 
     def add(self, n, line):
-        found = re.search(r" \| back (\d+) (\d+) (\d+) (\d+) \| ", line)
         self.n += n
-        self.back = [sum(pair) for pair in zip(self.back, map(int, found.groups()))]
+        self.back.read(line)
         self.lines.append(line)
 
-    def is_sound(self):
-        ours, theirs, neither, _ = self.back
-        right = ours if self.proof == OURS else None
-        enough = right is None or right + neither < EARLY or right >= neither
-        return self.proof is not None and enough and holds(self.proof, ours, theirs)
+    def show(self, title, with_lines):
+        print(f"    {self.n} {title}: {self.back}")
+        for line in self.lines if with_lines else []:
+            print(f"        {line}")
 
-    def show(self):
-        ours, theirs, neither, not_asked = self.back
-        print(f"    {self.n} {self.text}")
-        if self.proof != ITSELF:
-            print(f"        came back to ours: {ours}, to libunwind's: {theirs}, to neither in "
-                  f"time: {neither}, not asked: {not_asked}")
-        if not self.is_sound():
-            print("        NOT EXPLAINED, or refuted:")
-            for line in self.lines:
-                print(f"            {line}")
+
+def place(line):
+    """The function, or the module, where the walks part."""
+    at, name = re.search(r" \| at ([^\s|]+)(?: \(([^)]*)\))?", line).groups()
+    return at.split("+")[0] + (f" ({name})" if name else "")
 
 
 class Program:
-    def __init__(self):
-        self.sums, self.reasons = collections.Counter(), {}
+    def __init__(self, name):
+        self.name = name
+        self.sums, self.same = collections.Counter(), collections.defaultdict(Answers)
+        self.exact, self.guesses, self.ends = (collections.defaultdict(Kind) for _ in range(3))
+        self.refuted = []
 
-    def read(self, name, path):
-        head, proofs, *lines = path.read_text(errors="replace").splitlines()
-        found = re.match(r"captures (\d+) identical (\d+) frames (\d+) lost (\d+)", head)
-        asked = re.match(r"proved (\d+) refuted (\d+) open (\d+)", proofs)
-        for key, value in zip(("captures", "identical", "frames", "lost", "proved", "refuted",
-                               "open"), found.groups() + asked.groups()):
-            self.sums[key] += int(value)
-        for line in lines:
-            count, text = line.split(" ", 1)
-            proof, why = next(((proof, why) for program, pattern, proof, why in EXPLAINED
-                               if re.fullmatch(program, name) and re.search(pattern, text)),
-                              (None, "differ"))
-            self.reasons.setdefault((proof, why), Reason(proof, why)).add(int(count), text)
+    def read(self, path):
+        for line in path.read_text(errors="replace").splitlines():
+            count, _, text = line.partition(" ")
+            if found := re.match(r"captures (\d+) identical (\d+) frames (\d+) lost (\d+)", line):
+                self.sums.update(dict(zip(("captures", "identical", "frames", "lost"),
+                                          map(int, found.groups()))))
+            elif found := re.match(r"same (\w+): ", line):
+                self.same[found[1]].read(line)
+            elif count == "refuted:":
+                self.refuted.append(line)
+            elif found := re.match(r"guess \(([^)]*)\)", text):
+                self.guesses[found[1]].add(int(count), text)
+            elif found := re.match(r"end: cairn ends \(([^)]*)\)", text):
+                self.ends[found[1]].add(int(count), text)
+            else:
+                self.exact[place(text)].add(int(count), text)
 
-    def show(self, name, least):
+    @staticmethod
+    def is_proven(kind):
+        is_wild = all("| libunwind goes on to no code:" in line for line in kind.lines)
+        return kind.back["theirs"] == 0 and (kind.back["ours"] > 0 or is_wild)
+
+    def wrong(self):
+        """Guesses and ends that the program refuted."""
+        kinds = *self.guesses.values(), *self.ends.values()
+        return sum(kind.back["theirs"] for kind in kinds) + self.same["guess"]["theirs"]
+
+    def failures(self, least):
+        captures = self.sums["captures"]
+        if captures < least:
+            yield f"too few captures: at least {least}"
+        if self.sums["lost"]:
+            yield "more kinds of differences than there is room for"
+        if self.same["exact"]["theirs"]:
+            yield "the program does not return as both say"
+        for where, kind in self.exact.items():
+            if not self.is_proven(kind):
+                yield f"nothing explains the exact frames at {where}"
+        if self.wrong() > WRONG_MAX * captures:
+            yield f"more than {WRONG_MAX:.1%} of the captures have a guess or an end that is wrong"
+
+    def show(self, least):
         """Whether all is well."""
-        sums = self.sums
-        print(f"{name}: {sums['captures']} captures, {sums['identical']} identical; "
-              f"{sums['frames'] / sums['captures']:.1f} frames; of the same frames, "
-              f"{sums['proved']} came back, {sums['refuted']} did not, {sums['open']} not in time")
-        reasons = sorted(self.reasons.values(), key=lambda r: -r.n)
-        for reason in reasons:
-            reason.show()
-        few = sums["captures"] < least
-        if few:
-            print(f"    too few captures: at least {least}")
-        if sums["refuted"] > max(FEW, sums["proved"]):
-            print("    the program does not return as both say")
-            return False
-        return not few and not sums["lost"] and all(reason.is_sound() for reason in reasons)
+        sums, same = self.sums, self.same
+        failures = list(self.failures(least))
+        print(f"{self.name}: {sums['captures']} captures, {sums['identical']} identical; "
+              f"{sums['frames'] / max(sums['captures'], 1):.1f} frames; {self.wrong()} guesses or ends "
+              f"wrong ({self.wrong() / max(sums['captures'], 1):.2%} of the captures, at most "
+              f"{WRONG_MAX:.1%})")
+        for title, back in same.items():
+            if sum(back.values()):
+                print(f"    frames of both that are {title}: came back {back['ours']}, past it "
+                      f"{back['theirs']}, neither in time {back['neither']}")
+        for title, kinds in (("exact, at", self.exact), ("guessed by", self.guesses),
+                             ("ended,", self.ends)):
+            for name, kind in kinds.items():
+                kind.show(f"{title} {name}", failures)
+        for line in self.refuted if failures else []:
+            print(f"        {line}")
+        for failure in failures:
+            print(f"    FAIL: {failure}")
+        return not failures
 
 
 def main():
@@ -133,8 +131,8 @@ def main():
     programs = {}
     for path in sorted(folder.iterdir()):
         if found := re.fullmatch(r"(\w+)\.\d+", path.name):
-            programs.setdefault(found[1], Program()).read(found[1], path)
-    fine = [program.show(name, least) for name, program in programs.items()]
+            programs.setdefault(found[1], Program(found[1])).read(path)
+    fine = [program.show(least) for program in programs.values()]
     return not fine or not all(fine)
 
 

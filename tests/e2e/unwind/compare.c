@@ -8,25 +8,28 @@
  * process ends, a line a kind of difference:
  *
  *     captures 10000 identical 9990 frames 183204 lost 0 | outermost 10000
- *     proved 95 refuted 0 open 5
- *     3 covered: cairn goes on by cfi to a+0x10 | libunwind ends (-10) | own 2 0 | back 3 0 0 0 |
- * at b+0x20 (f) | leaf c+0x30
+ *     same exact: back 95 0 5 0
+ *     same guess: back 3 0 0 0
+ *     3 exact: cairn goes on by cfi to a+0x10 | libunwind ends (-10) | own 2 0 | back 3 0 0 0 | at
+ * b+0x20 (f) | covered | leaf c+0x30
  *
- * "At" is the last frame that both had: the step from there is where they part. "covered" where
- * libgcc's _Unwind_Find_FDE knows of information for that frame and all inner ones. Where it knows
- * none, any step from there on is a guess, and the line says "not covered in PLACE" of the first
- * such frame, whose module is what "at" says; all of one module are one kind. "own": how many
- * frames only we have, and only libunwind, before both go on alike.
+ * "At" is the last frame that both had: the step from there is where they part. "exact": all that
+ * cairn has up to its next frame it found by rules; "guess": one of them is marked as a guess, the
+ * first one's kind is said; "end": it has no next frame, and says why. "covered" where libgcc's
+ * _Unwind_Find_FDE knows of information for that frame and all inner ones. Where it knows none, any
+ * step of libunwind's from there on is a guess, and the line says "not covered in PLACE" of the
+ * first such frame; all guesses that begin in one module are one kind. "own": how many frames only
+ * we have, and only libunwind, before both go on alike.
  *
  * "back": to whose next frame the program itself came back (returned.h): ours, libunwind's, neither
- * in time, not asked. Of some stacks that both walk alike the same is asked: whether the program
- * returns to a frame, or to the one further out without it; "proved" and "refuted" say it.
+ * in time, not asked. Of some stacks that both walk alike the same is asked, "same": whether the
+ * program returns to a frame, or to the one further out without it. UNWIND_SAME=0: not where
+ * exceptions leave frames.
  *
- * With UNWIND_NS=0 no signal is sent: the program itself calls unwind_compare() in a handler.
+ * With UNWIND_NS=0 no signal is sent: the program itself calls unwind_compare() in a handler, and
+ * unwind_compare_step() before it in the handler of each single step.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -34,7 +37,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -42,17 +44,18 @@
 
 #include <cairn/unwind.h>
 
+#include "kinds.h"
 #include "libunwind.h"
-#include "place.h"
-#include "returned.h"
+#include "running.h"
 
 void unwind_compare(void *context);
+void unwind_compare_step(void *context);
 
 enum {
-    MAX_THREADS = 256,
-    MAX_KINDS = 512,
     PROOFS = 50,      /* questions about stacks that both walk alike */
     PROOF_FRAMES = 8, /* the innermost, which return soon */
+    STRETCH = 4,      /* frames that are printed where the program does not come back */
+    MAX_REFUTED = 16, /* that are printed */
     MANY_OWN = 9,     /* frames of one walk alone: as many, or more */
 };
 
@@ -63,22 +66,6 @@ struct ours {
     int end;
 };
 
-/* How two walks of one stack part. */
-struct kind {
-    uint64_t at; /* the last common frame; not covered: the module, or 0 */
-    bool covered;
-    enum place place; /* not covered: what the first such frame is in */
-    int how;          /* of our next frame, or -1: none */
-    int end;          /* where we have none */
-    int status;       /* where libunwind has none */
-    bool theirs_more; /* libunwind has a next frame */
-    int own[2];       /* frames of us alone, of libunwind alone */
-    unsigned n;
-    unsigned back[RETURNED_N + 1];       /* enum returned; the last: not asked */
-    uint64_t our_next, their_next, from; /* of the first of them; the leaf */
-};
-
-enum { NOT_ASKED = RETURNED_N };
 /* How long an answer is waited for; none is captured meanwhile. */
 static const long patience_ns = 50 * 1000 * 1000, proof_patience_ns = 10 * 1000 * 1000;
 
@@ -88,14 +75,18 @@ static struct {
     char out[4096];
     atomic_flag busy;
     atomic_uint n;
-    unsigned n_same, n_frames, n_kinds, n_lost;
+    unsigned n_same, n_frames;
     unsigned n_ends[16];
-    struct kind kinds[MAX_KINDS];
-    unsigned proofs[RETURNED_N + 1], n_proofs;
+    unsigned proofs[2][N_ANSWERS], n_proofs; /* of exact frames, of guesses */
+    struct stretch {                         /* of a stack: a frame and what led there */
+        uint64_t pc[STRETCH];
+    } asked_same, refuted[MAX_REFUTED];
+    unsigned n_refuted;
     _Atomic(unsigned *) asked; /* the counters for the answer that is waited for; `busy` then */
     struct timespec asked_at;
     pthread_t sampler;
-    bool is_ready, has_sampler;
+    bool is_ready, has_sampler, asks_same;
+    const void *stepped; /* the context of the step that is being captured */
     atomic_bool done;
 } now;
 
@@ -118,32 +109,14 @@ static bool is_covered(uint64_t pc)
     return _Unwind_Find_FDE((void *)(uintptr_t)pc, &bases) != NULL;
 }
 
-static bool is_same_kind(const struct kind *a, const struct kind *b)
+/* `counters`, by enum returned, get the answer: of the steps, or from the sampler. */
+static void ask(unsigned *counters, const struct claim claims[2])
 {
-    return a->at == b->at && a->covered == b->covered && a->place == b->place && a->how == b->how &&
-           a->end == b->end && a->theirs_more == b->theirs_more && a->status == b->status &&
-           a->own[0] == b->own[0] && a->own[1] == b->own[1];
-}
-
-static struct kind *count(const struct kind *found)
-{
-    unsigned i = 0;
-    while (i < now.n_kinds && !is_same_kind(&now.kinds[i], found))
-        i++;
-    if (i == MAX_KINDS) {
-        now.n_lost++;
-        return NULL;
+    if (now.stepped) {
+        stepped_ask(counters, claims);
+        return;
     }
-    if (i == now.n_kinds)
-        now.kinds[now.n_kinds++] = *found;
-    now.kinds[i].n++;
-    return &now.kinds[i];
-}
-
-/* `counters`, by enum returned, get the answer from the sampler. */
-static void ask(unsigned *counters, uint64_t first, uint64_t second, uint64_t sp)
-{
-    if (!sp || !now.has_sampler || !returned_ask(first, second, sp)) {
+    if (!now.has_sampler || !returned_ask(claims)) {
         counters[NOT_ASKED]++;
         return;
     }
@@ -151,46 +124,92 @@ static void ask(unsigned *counters, uint64_t first, uint64_t second, uint64_t sp
     atomic_store(&now.asked, counters);
 }
 
-/* Whether a frame that both have is one: or does the program come back to the next one at once? */
-static void prove(const struct libunwind_stack *stack)
+static bool is_guess(int how)
 {
-    const size_t i = now.n_proofs++ % PROOF_FRAMES;
-    if (i + 2 >= stack->n || stack->pc[i + 1] == stack->pc[i + 2])
-        return;
-    ask(now.proofs, stack->pc[i + 1], stack->pc[i + 2], libunwind_sp(stack, i));
+    return how == CAIRN_HOW_FP_GUESS || how == CAIRN_HOW_CODE;
 }
 
-/* How the stacks part behind their first `i` frames. */
-static void judge(const struct ours *ours, const struct libunwind_stack *theirs, size_t i)
+/* The first guess of `n` frames; 0, which is none: there is no such frame. */
+static int first_guess(const struct ours *ours, size_t n)
 {
-    const bool more = i < ours->n, theirs_more = i < theirs->n;
-    size_t bare = 0; /* the first frame without information: from there on all may be guessed */
-    while (bare < i && is_covered(ours->pc[bare] - !cairn_frame_is_exact(ours->how[bare])))
-        bare++;
+    for (size_t i = 0; i < n && i < ours->n; i++)
+        if (is_guess(ours->how[i]))
+            return ours->how[i];
+    return 0;
+}
+
+/* Whether a frame that both have is one: or does the program come back to the next one at once? */
+static void prove(const struct ours *ours, const struct libunwind_stack *stack)
+{
+    const size_t i = now.n_proofs++ % PROOF_FRAMES;
+    if (!now.asks_same || i + 2 >= stack->n || stack->pc[i + 1] == stack->pc[i + 2])
+        return;
+    const struct claim claims[] = {{stack->pc[i + 1], libunwind_sp(stack, i + 1)},
+                                   {stack->pc[i + 2], libunwind_sp(stack, i + 2)}};
+    now.asked_same =
+        (struct stretch){{stack->pc[0], stack->pc[i], stack->pc[i + 1], stack->pc[i + 2]}};
+    if (claims[0].sp && claims[1].sp)
+        ask(now.proofs[first_guess(ours, i + 2) != 0], claims);
+}
+
+/* The frames of each alone, behind the first `i`, before both go on alike. */
+static void count_own(const struct ours *ours, const struct libunwind_stack *theirs, size_t i,
+                      int ret_own[2])
+{
     size_t same = 0; /* further out */
     while (same < ours->n - i && same < theirs->n - i &&
            ours->pc[ours->n - 1 - same] == theirs->pc[theirs->n - 1 - same])
         same++;
     const size_t own[] = {ours->n - i - same, theirs->n - i - same};
-    struct kind found = {
+    for (int walk = 0; walk < 2; walk++)
+        ret_own[walk] = own[walk] < MANY_OWN ? (int)own[walk] : MANY_OWN;
+}
+
+/* How the stacks part behind their first `i` frames. */
+static void describe(const struct ours *ours, const struct libunwind_stack *theirs, size_t i,
+                     struct kind *ret)
+{
+    const bool more = i < ours->n, theirs_more = i < theirs->n;
+    const int guess = first_guess(ours, i + 1);
+    size_t bare = 0; /* the first frame without information: from there on all may be guessed */
+    uint64_t module;
+    while (bare < i && is_covered(ours->pc[bare] - !cairn_frame_is_exact(ours->how[bare])))
+        bare++;
+    *ret = (struct kind){
+        .class = more ? guess ? GUESS : EXACT : END,
+        .guess = guess,
         .covered = bare == i && i > 0,
         .how = more ? ours->how[i] : -1,
         .end = more ? -1 : ours->end,
         .status = theirs_more ? 0 : theirs->status,
         .theirs_more = theirs_more,
-        .own = {own[0] < MANY_OWN ? (int)own[0] : MANY_OWN,
-                own[1] < MANY_OWN ? (int)own[1] : MANY_OWN},
         .our_next = more ? ours->pc[i] : 0,
         .their_next = theirs_more ? theirs->pc[i] : 0,
         .from = ours->n ? ours->pc[0] : 0,
     };
-    if (found.covered)
-        found.at = ours->pc[i - 1];
-    else if (bare < i)
-        found.place = place_of(ours->pc[bare], &found.at);
-    struct kind *kind = count(&found);
-    if (kind && i > 0)
-        ask(kind->back, found.our_next, found.their_next, libunwind_sp(theirs, i - 1));
+    count_own(ours, theirs, i, ret->own);
+    if (theirs_more)
+        ret->is_code = place_of(ret->their_next, &module) <= PLACE_MADE;
+    if (bare < i)
+        ret->place = place_of(ours->pc[bare], &ret->bare);
+    ret->at = ret->class == GUESS && !ret->covered ? ret->bare : i > 0 ? ours->pc[i - 1] : 0;
+}
+
+static void judge(const struct ours *ours, const struct libunwind_stack *theirs, size_t i)
+{
+    struct kind found;
+    describe(ours, theirs, i, &found);
+    struct kind *kind = kinds_count(&found);
+    const uint64_t sp = i > 0 ? libunwind_sp(theirs, i - 1) : 0;
+    if (!kind)
+        return;
+    if (!sp) {
+        kind->back[NOT_ASKED]++;
+        return;
+    }
+    const struct claim claims[] = {returned_claim(found.our_next, sp),
+                                   returned_claim(found.their_next, sp)};
+    ask(kind->back, claims);
 }
 
 static void compare(void *context)
@@ -211,7 +230,7 @@ static void compare(void *context)
     }
     now.n_same++;
     if (now.n_same % (now.wanted / PROOFS + 1) == 0)
-        prove(&theirs);
+        prove(&ours, &theirs);
 }
 
 __attribute__((visibility("default"))) void unwind_compare(void *context)
@@ -219,13 +238,24 @@ __attribute__((visibility("default"))) void unwind_compare(void *context)
     const int before = errno;
     if (now.is_ready && !atomic_flag_test_and_set(&now.busy)) {
         if (atomic_load(&now.n) < now.wanted) {
+            now.stepped = now.stepped == context ? context : NULL;
             compare(context);
+            now.stepped = NULL;
             atomic_fetch_add(&now.n, 1);
         }
         if (!atomic_load(&now.asked))
             atomic_flag_clear(&now.busy);
     }
     errno = before;
+}
+
+__attribute__((visibility("default"))) void unwind_compare_step(void *context)
+{
+    const ucontext_t *at = context;
+    if (!now.is_ready)
+        return;
+    stepped_at((uint64_t)at->uc_mcontext.gregs[REG_RIP], (uint64_t)at->uc_mcontext.gregs[REG_RSP]);
+    now.stepped = context;
 }
 
 /* The answer to what was asked, if it is there or will not come. */
@@ -238,10 +268,13 @@ static void collect(bool is_last)
     clock_gettime(CLOCK_MONOTONIC, &at);
     const long waited =
         (at.tv_sec - now.asked_at.tv_sec) * 1000000000L + at.tv_nsec - now.asked_at.tv_nsec;
-    const long patience = counters == now.proofs ? proof_patience_ns : patience_ns;
+    const bool is_same = counters == now.proofs[0] || counters == now.proofs[1];
+    const long patience = is_same ? proof_patience_ns : patience_ns;
     if (returned_get() == RETURNED_OPEN && waited < patience && !is_last)
         return;
     returned_end();
+    if (is_same && returned_get() == RETURNED_SECOND && now.n_refuted < MAX_REFUTED)
+        now.refuted[now.n_refuted++] = now.asked_same;
     counters[returned_get()]++;
     atomic_store(&now.asked, NULL);
     atomic_flag_clear(&now.busy);
@@ -254,64 +287,27 @@ static void on_profile(int number, siginfo_t *info, void *context)
     unwind_compare(context);
 }
 
-/* ---- who runs ---- */
-
-struct thread {
-    pid_t tid;
-    int stat; /* fd of its stat */
-};
-
-static unsigned list_threads(struct thread *threads, pid_t self)
-{
-    unsigned n = 0;
-    DIR *folder = opendir("/proc/self/task");
-    if (!folder)
-        return 0;
-    for (struct dirent *entry; n < MAX_THREADS && (entry = readdir(folder));) {
-        const pid_t tid = (pid_t)atoi(entry->d_name);
-        char path[64];
-        snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)tid);
-        if (tid > 0 && tid != self)
-            threads[n++] = (struct thread){tid, open(path, O_RDONLY | O_CLOEXEC)};
-    }
-    closedir(folder);
-    return n;
-}
-
-static bool runs(const struct thread *thread)
-{
-    char text[64];
-    const ssize_t n = thread->stat < 0 ? -1 : pread(thread->stat, text, sizeof text - 1, 0);
-    if (n <= 0)
-        return false;
-    text[n] = 0;
-    const char *name_end = strrchr(text, ')');
-    return name_end && name_end[1] == ' ' && name_end[2] == 'R';
-}
+/* ---- the beginning and the end ---- */
 
 static void *sample(void *unused)
 {
     (void)unused;
-    static struct thread threads[MAX_THREADS];
+    static struct running_thread threads[RUNNING_MAX];
     const pid_t self = (pid_t)syscall(SYS_gettid), pid = getpid();
     const struct timespec pause = {0, now.interval_ns};
     while (!atomic_load(&now.done) && atomic_load(&now.n) < now.wanted) {
-        const unsigned n = list_threads(threads, self);
+        const unsigned n = running_open(threads, self);
         for (int round = 0; round < 16 && !atomic_load(&now.done); round++) {
             nanosleep(&pause, NULL);
             collect(false);
             for (unsigned i = 0; i < n; i++)
-                if (runs(&threads[i]))
+                if (running_now(&threads[i]))
                     syscall(SYS_tgkill, pid, threads[i].tid, SIGPROF);
         }
-        for (unsigned i = 0; i < n; i++)
-            if (threads[i].stat >= 0)
-                close(threads[i].stat);
+        running_close(threads, n);
     }
     return NULL;
 }
-
-/* ---- the beginning and the end ---- */
 
 static long number(const char *name, long otherwise)
 {
@@ -334,6 +330,7 @@ __attribute__((constructor)) static void begin(void)
     snprintf(now.out, sizeof now.out, "%s", out ? out : "");
     now.wanted = (unsigned)number("UNWIND_CAPTURES", 1000);
     now.interval_ns = number("UNWIND_NS", 200 * 1000);
+    now.asks_same = number("UNWIND_SAME", 1);
     if (!now.out[0] || !libunwind_find())
         return;
     static struct ours ours;
@@ -353,38 +350,11 @@ __attribute__((constructor)) static void begin(void)
     start_sampler();
 }
 
-static void print_kind(FILE *out, const struct kind *kind)
-{
-    fprintf(out, "%u %s", kind->n, kind->covered ? "covered" : "not covered in ");
-    if (!kind->covered)
-        place_print_kind(out, kind->place, kind->at);
-    fprintf(out, ": cairn ");
-    if (kind->how >= 0)
-        fprintf(out, "goes on by %s to", cairn_frame_how_text(kind->how));
-    else
-        fprintf(out, "ends (%s)", cairn_unwind_end_text(kind->end));
-    if (kind->how >= 0)
-        place_print(out, kind->our_next);
-    fprintf(out, " | libunwind ");
-    if (kind->theirs_more)
-        fprintf(out, "goes on to");
-    else
-        fprintf(out, "ends (%d)", kind->status);
-    if (kind->theirs_more)
-        place_print(out, kind->their_next);
-    fprintf(out, " | own %d %d | back %u %u %u %u | at", kind->own[0], kind->own[1],
-            kind->back[RETURNED_FIRST], kind->back[RETURNED_SECOND], kind->back[RETURNED_OPEN],
-            kind->back[NOT_ASKED]);
-    place_print(out, kind->at);
-    fprintf(out, " | leaf");
-    place_print(out, kind->from);
-    fprintf(out, "\n");
-}
-
 __attribute__((destructor)) static void finish(void)
 {
     if (!now.is_ready || atomic_exchange(&now.done, true))
         return;
+    stepped_end();
     if (now.has_sampler) {
         signal(SIGPROF, SIG_IGN);
         pthread_join(now.sampler, NULL);
@@ -398,13 +368,21 @@ __attribute__((destructor)) static void finish(void)
     if (!out)
         return;
     fprintf(out, "captures %u identical %u frames %u lost %u", atomic_load(&now.n), now.n_same,
-            now.n_frames, now.n_lost);
+            now.n_frames, kinds_lost());
     for (int i = 0; i < 16; i++)
         if (now.n_ends[i])
             fprintf(out, " | %s %u", cairn_unwind_end_text(i), now.n_ends[i]);
-    fprintf(out, "\nproved %u refuted %u open %u\n", now.proofs[RETURNED_FIRST],
-            now.proofs[RETURNED_SECOND], now.proofs[RETURNED_OPEN]);
-    for (unsigned i = 0; i < now.n_kinds; i++)
-        print_kind(out, &now.kinds[i]);
+    for (int i = 0; i < 2; i++) {
+        fprintf(out, "\nsame %s: ", i == 0 ? "exact" : "guess");
+        kinds_print_back(out, now.proofs[i]);
+    }
+    fprintf(out, "\n");
+    for (unsigned i = 0; i < now.n_refuted; i++) {
+        fprintf(out, "refuted: leaf");
+        for (int frame = 0; frame < STRETCH; frame++)
+            place_print(out, now.refuted[i].pc[frame]);
+        fprintf(out, "\n");
+    }
+    kinds_print(out);
     fclose(out);
 }

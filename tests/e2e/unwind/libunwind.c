@@ -13,6 +13,9 @@ enum {
     UNW_IP = 16,        /* UNW_REG_IP */
 };
 
+/* Its cache takes a return address and the same address of a leaf for one, where rules may differ.
+ */
+enum { NO_CACHE = 0 }; /* UNW_CACHE_NONE */
 static int (*unw_init)(uint64_t *cursor, void *context, int flags);
 static int (*unw_step)(uint64_t *cursor);
 static int (*unw_get)(uint64_t *cursor, int reg, uint64_t *ret);
@@ -25,7 +28,13 @@ bool libunwind_find(void)
     *(void **)&unw_init = dlsym(library, "_ULx86_64_init_local2");
     *(void **)&unw_step = dlsym(library, "_ULx86_64_step");
     *(void **)&unw_get = dlsym(library, "_ULx86_64_get_reg");
-    return unw_init && unw_step && unw_get;
+    int (*set_policy)(void *space, int policy);
+    *(void **)&set_policy = dlsym(library, "_ULx86_64_set_caching_policy");
+    void **space = dlsym(library, "_ULx86_64_local_addr_space");
+    if (!unw_init || !unw_step || !unw_get || !set_policy || !space)
+        return false;
+    set_policy(*space, NO_CACHE);
+    return true;
 }
 
 void libunwind_walk(void *context, struct libunwind_stack *ret)

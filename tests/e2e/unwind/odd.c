@@ -40,7 +40,7 @@ enum {
 extern const char __start_odd_run[], __stop_odd_run[]; /* made by the linker */
 
 /* Of compare.c, where that is preloaded: against libunwind too. */
-static void (*unwind_compare)(void *context);
+static void (*unwind_compare)(void *context), (*unwind_compare_step)(void *context);
 
 const char *odd_library_path;
 bool odd_refreshes;
@@ -234,6 +234,8 @@ static void on_capture(int number, siginfo_t *info, void *context)
     const int before = errno;
     if (number == SIGTRAP)
         walk_single_step(context, atomic_load(&now.on) && now.n < now.wanted);
+    if (number == SIGTRAP && unwind_compare_step)
+        unwind_compare_step(context);
     if (number == SIGTRAP && now.what && now.what->stride && now.n_steps++ % now.what->stride)
         return;
     if (atomic_load(&now.on) && !atomic_flag_test_and_set(&now.busy)) {
@@ -388,6 +390,7 @@ int main(int argc, char **argv)
     odd_library_path = getenv("ODD_LIBRARY");
     odd_refreshes = getenv("ODD_REFRESH") != NULL;
     *(void **)&unwind_compare = dlsym(RTLD_DEFAULT, "unwind_compare");
+    *(void **)&unwind_compare_step = dlsym(RTLD_DEFAULT, "unwind_compare_step");
     prepare();
     unsigned n_failed = 0, n_run = 0;
     for (const struct odd_case *row = odd_cases; row->name; row++) {
