@@ -40,7 +40,7 @@ static const struct cli_option options[] = {
     [OPTION_DEPTH] = {"depth", 0, "N", "keep the innermost N frames of a stack (1024)"},
     [OPTION_NO_STACKS] = {"no-stacks", 0, NULL, "count blocks and bytes alone"},
     [OPTION_SAMPLE] = {"sample", 0, "BYTES",
-                       "record one block in so many bytes, at random; sums are of those alone"},
+                       "record one block in so many bytes, at random; sums are estimates"},
     [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE",
                            "memory for what is recorded (a tenth of the machine's)"},
     [OPTION_MMAP] = {"mmap", 0, NULL,

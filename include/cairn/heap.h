@@ -59,6 +59,10 @@ struct cairn_heap_totals {
     uint64_t n_inherited_frees; /* in a child of fork(2), of blocks of its parent's */
     uint64_t n_mismatched;      /* freed by another function than belongs to what allocated them */
     uint64_t n_damaged;         /* entries of the state that make no sense */
+    /* Where one block in so many bytes was recorded, at random (0: all were), the sums are what is
+     * to be expected of all, and bytes have a standard error of at most so many. */
+    uint64_t sample_bytes;
+    uint64_t live_error, peak_error, alloc_error;
 };
 CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
 
@@ -105,6 +109,7 @@ struct cairn_heap_leak {
     uint64_t n_blocks, bytes;
     uint64_t oldest_ns, youngest_ns; /* how long ago the first and the last of them were born */
     const char *cut;                 /* why the stack ends early; NULL: it is whole */
+    uint64_t error_bytes; /* the standard error of `bytes`, at most; 0: every block is recorded */
 };
 
 /* Live blocks by stack, the most bytes first. The profile has what the filter keeps; name it before
@@ -157,8 +162,9 @@ struct cairn_heap_opts {
     const char *library; /* libcairn-heap.so; NULL: beside this program, or where it is installed */
     uint32_t depth;      /* frames that are kept of a stack; 0: 1,024 */
     int no_stacks, mappings, no_follow;
-    uint64_t sample_bytes; /* record one block in so many bytes, and sum up those alone; 0: all */
-    uint64_t max_memory;   /* bytes of the state; 0: a tenth of the machine's memory */
+    uint64_t
+        sample_bytes;    /* record one block in so many bytes, and reckon all from those; 0: all */
+    uint64_t max_memory; /* bytes of the state; 0: a tenth of the machine's memory */
 };
 
 /* A folder for states, private and of this user, and the environment that makes a program use it.

@@ -7,6 +7,7 @@ struct summing {
     struct cairn_heap_sums *sums;
     const struct cairn_heap_select *select;
     uint32_t peak; /* the header's */
+    uint64_t mean; /* the header's sample_bytes */
 };
 
 static void add(int64_t *to, int64_t value)
@@ -32,8 +33,9 @@ static void add_block(void *ctx, const struct cairn_heap_block *block)
         sums->oldest[stack] = block->epoch;
     if (block->epoch > sums->youngest[stack])
         sums->youngest[stack] = block->epoch;
-    add(&values[CAIRN_HEAP_INUSE_OBJECTS], 1);
-    add(&values[CAIRN_HEAP_INUSE_SPACE], count(block->size));
+    struct cairn_heap_share share = cairn_heap_live_share(block->va, block->size, s->mean);
+    add(&values[CAIRN_HEAP_INUSE_OBJECTS], count(share.blocks));
+    add(&values[CAIRN_HEAP_INUSE_SPACE], count(share.bytes));
 }
 
 /* Two counts in a word: bytes << 32 | how many. */
@@ -95,7 +97,7 @@ int cairn_heap_sums_make(struct cairn_heap_view *view, const struct cairn_heap_s
 {
     uint32_t n = view->n_stacks;
     struct cairn_heap_sums sums = {.n = n};
-    struct summing summing = {&sums, select, view->header.peak};
+    struct summing summing = {&sums, select, view->header.peak, view->header.sample_bytes};
     sums.values = cairn_alloc(n + 1, sizeof *sums.values);
     sums.oldest = cairn_alloc(n + 1, sizeof *sums.oldest);
     sums.youngest = cairn_alloc(n + 1, sizeof *sums.youngest);

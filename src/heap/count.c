@@ -93,7 +93,8 @@ void cairn_heap_count_hand_in(struct cairn_heap *heap, struct cairn_heap_delta *
 }
 
 /* Its bytes are not in a delta's half word. */
-void cairn_heap_count_large(struct cairn_heap *heap, uint32_t number, uint64_t bytes, bool is_free)
+void cairn_heap_count_large(struct cairn_heap *heap, uint32_t number, struct cairn_heap_share share,
+                            bool is_free)
 {
     struct cairn_heap_stack *stack = stack_at(heap, number);
     struct cairn_lock *stripe = &heap->stripes[number % CAIRN_HEAP_STRIPES];
@@ -101,26 +102,34 @@ void cairn_heap_count_large(struct cairn_heap *heap, uint32_t number, uint64_t b
     uint32_t peak = load32(&heap->state.header->peak);
     if (load32(&stack->peak) != peak)
         copy_to_peak(stack, peak);
-    cairn_heap_count_directly(heap, number, bytes, is_free);
+    cairn_heap_count_directly(heap, number, share, is_free);
     cairn_lock_give(stripe);
 }
 
-void cairn_heap_count_directly(struct cairn_heap *heap, uint32_t number, uint64_t bytes,
-                               bool is_free)
+void cairn_heap_count_directly(struct cairn_heap *heap, uint32_t number,
+                               struct cairn_heap_share share, bool is_free)
 {
     struct cairn_heap_stack *stack = stack_at(heap, number);
-    add64(is_free ? &stack->n_frees : &stack->n_allocs, 1);
-    add64(is_free ? &stack->free_bytes : &stack->alloc_bytes, bytes);
+    add64(is_free ? &stack->n_frees : &stack->n_allocs, share.blocks);
+    add64(is_free ? &stack->free_bytes : &stack->alloc_bytes, share.bytes);
     atomic_fetch_add_explicit(&heap->state.header->live_bytes,
-                              is_free ? -(int64_t)bytes : (int64_t)bytes, memory_order_relaxed);
+                              is_free ? -(int64_t)share.bytes : (int64_t)share.bytes,
+                              memory_order_relaxed);
 }
 
-void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t number, uint64_t bytes)
+void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t number,
+                                struct cairn_heap_share share)
 {
     struct cairn_heap_stack *stack = stack_at(heap, number);
-    atomic_fetch_sub_explicit(&stack->n_frees, 1, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&stack->free_bytes, bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&heap->state.header->live_bytes, (int64_t)bytes,
+    atomic_fetch_sub_explicit(&stack->n_frees, share.blocks, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&stack->free_bytes, share.bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&heap->state.header->live_bytes, (int64_t)share.bytes,
+                              memory_order_relaxed);
+}
+
+void cairn_heap_count_temporary(struct cairn_heap *heap, uint32_t number, uint64_t blocks)
+{
+    atomic_fetch_add_explicit(&stack_at(heap, number)->n_temporary, (uint32_t)blocks,
                               memory_order_relaxed);
 }
 

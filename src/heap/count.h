@@ -30,15 +30,20 @@ void cairn_heap_count_hand_in(struct cairn_heap *heap, struct cairn_heap_delta *
 /* The thread's live bytes into the header's, and perhaps a new high-water mark. */
 void cairn_heap_count_hand_in_live(struct cairn_heap *heap, struct cairn_heap_own *own);
 
-/* A large block's birth or death, which no delta has room for. */
-void cairn_heap_count_large(struct cairn_heap *heap, uint32_t stack, uint64_t bytes, bool is_free);
+/* A birth or a death that no delta has room for: of a large block, or of one that stands for
+ * others. */
+void cairn_heap_count_large(struct cairn_heap *heap, uint32_t stack, struct cairn_heap_share share,
+                            bool is_free);
 
 /* Without deltas or a lock: in a signal handler, and of a thread for which there is no room. The
  * composition at the high-water mark may be wrong by as much. */
-void cairn_heap_count_directly(struct cairn_heap *heap, uint32_t stack, uint64_t bytes,
-                               bool is_free);
+void cairn_heap_count_directly(struct cairn_heap *heap, uint32_t stack,
+                               struct cairn_heap_share share, bool is_free);
 /* A block that was counted as freed was not. */
-void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t stack, uint64_t bytes);
+void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t stack,
+                                struct cairn_heap_share share);
+/* So many of those that were counted as freed were temporary. */
+void cairn_heap_count_temporary(struct cairn_heap *heap, uint32_t stack, uint64_t blocks);
 
 static inline uint64_t cairn_heap_count_one(uint64_t bytes)
 {

@@ -43,6 +43,8 @@ void cairn_heap_sample_begin(struct cairn_heap_sampler *sampler, uint64_t mean, 
 
 bool cairn_heap_sample_takes(struct cairn_heap_sampler *sampler, uint64_t mean, uint64_t bytes)
 {
+    /* One of no bytes is a block, too. */
+    bytes = bytes ? bytes : 1;
     if (bytes > INT64_MAX || (int64_t)bytes < sampler->until) {
         sampler->until -= bytes > INT64_MAX ? 0 : (int64_t)bytes;
         return false;
@@ -50,4 +52,11 @@ bool cairn_heap_sample_takes(struct cairn_heap_sampler *sampler, uint64_t mean, 
     /* The process has no memory: what lies behind the block begins anew. */
     sampler->until = distance(sampler, mean);
     return true;
+}
+
+struct cairn_heap_share cairn_heap_sample_share(struct cairn_heap_sampler *sampler, uint64_t mean,
+                                                uint64_t bytes)
+{
+    double between = mean ? (double)(next_random(&sampler->random) >> 11) / 9007199254740992.0 : 0;
+    return cairn_heap_share_of(bytes, mean, between);
 }

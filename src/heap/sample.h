@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rt/heap_state.h"
+
 /* A thread's. All zero at first. */
 struct cairn_heap_sampler {
     uint64_t random;
@@ -21,5 +23,8 @@ struct cairn_heap_sampler {
 void cairn_heap_sample_begin(struct cairn_heap_sampler *sampler, uint64_t mean, uint64_t seed);
 /* Is the next block, of `bytes`, recorded? */
 bool cairn_heap_sample_takes(struct cairn_heap_sampler *sampler, uint64_t mean, uint64_t bytes);
+/* What one counts for that was taken (rt/heap_state.h). `mean` may be 0. */
+struct cairn_heap_share cairn_heap_sample_share(struct cairn_heap_sampler *sampler, uint64_t mean,
+                                                uint64_t bytes);
 
 #endif /* CAIRN_HEAP_SAMPLE_H */

@@ -105,6 +105,13 @@ static uint64_t entry_of(struct cairn_heap *heap, uint64_t va, uint64_t bytes, u
     return cairn_heap_entry(va, stack, size, kind, epoch);
 }
 
+/* What a block counts for, found without a thread's own. */
+static struct cairn_heap_share live_share(const struct cairn_heap *heap, uint64_t va,
+                                          uint64_t bytes)
+{
+    return cairn_heap_live_share(va, bytes, heap->settings.sample_bytes);
+}
+
 /* A block that was never freed as far as we saw, and must be gone: another one is there. */
 static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
 {
@@ -112,7 +119,7 @@ static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
     if (bytes == CAIRN_HEAP_SIZE_ASIDE)
         bytes = cairn_heap_large_take(&heap->large, va);
     cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_OVERLAP, bytes);
-    cairn_heap_count_large(heap, cairn_heap_entry_stack(entry), bytes, true);
+    cairn_heap_count_large(heap, cairn_heap_entry_stack(entry), live_share(heap, va, bytes), true);
 }
 
 /* Where it has to go; NULL: it cannot be recorded. */
@@ -134,8 +141,10 @@ static _Atomic(uint64_t) *place_for(struct cairn_heap *heap, uint64_t va, uint64
 CAIRN_THREAD_BLOCK_ACCESS static void
 count_birth(struct cairn_heap *heap, struct cairn_heap_own *own, uint64_t bytes, uint32_t stack)
 {
-    if (bytes >= CAIRN_HEAP_SIZE_ASIDE) {
-        cairn_heap_count_large(heap, stack, bytes, false);
+    uint64_t mean = heap->settings.sample_bytes;
+    if (bytes >= CAIRN_HEAP_SIZE_ASIDE || mean) {
+        cairn_heap_count_large(heap, stack, cairn_heap_sample_share(&own->sampler, mean, bytes),
+                               false);
         cairn_heap_count_hand_in_live(heap, own);
         return;
     }
@@ -180,8 +189,12 @@ CAIRN_THREAD_BLOCK_ACCESS static void count_death(struct cairn_heap *heap,
                                                   struct cairn_heap_own *own, uint32_t stack,
                                                   uint64_t bytes, bool is_temporary)
 {
-    if (bytes >= CAIRN_HEAP_SIZE_ASIDE) {
-        cairn_heap_count_large(heap, stack, bytes, true);
+    uint64_t mean = heap->settings.sample_bytes;
+    if (bytes >= CAIRN_HEAP_SIZE_ASIDE || mean) {
+        struct cairn_heap_share share = cairn_heap_sample_share(&own->sampler, mean, bytes);
+        cairn_heap_count_large(heap, stack, share, true);
+        if (is_temporary)
+            cairn_heap_count_temporary(heap, stack, share.blocks);
         return;
     }
     struct cairn_heap_delta *delta = cairn_heap_count_delta(heap, own, stack);
@@ -228,7 +241,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void put_back(struct cairn_heap *heap, struct c
         cairn_heap_large_put(&heap->large, &heap->state, va, death->bytes);
     else
         cairn_heap_count_hand_in(heap, cairn_heap_count_delta(heap, own, stack));
-    cairn_heap_count_undo_free(heap, stack, death->bytes);
+    cairn_heap_count_undo_free(heap, stack, live_share(heap, va, death->bytes));
     atomic_store_explicit(place, death->entry, memory_order_relaxed);
 }
 
@@ -255,21 +268,36 @@ static void born_within(struct cairn_heap *heap, const struct cairn_heap_birth *
     }
     atomic_store_explicit(place, entry_of(heap, va, birth->bytes, birth->kind, 0),
                           memory_order_relaxed);
-    cairn_heap_count_directly(heap, 0, birth->bytes, false);
+    cairn_heap_count_directly(heap, 0, live_share(heap, va, birth->bytes), false);
     cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, birth->bytes);
 }
 
 static struct cairn_heap_death died_within(struct cairn_heap *heap, const void *block)
 {
-    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, cairn_heap_va(block));
+    uint64_t va = cairn_heap_va(block);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
     uint64_t entry = place ? atomic_exchange_explicit(place, 0, memory_order_relaxed) : 0;
     uint64_t bytes = cairn_heap_entry_size(entry);
     /* The size of a large one is left where it is: its place may be locked. */
     if (bytes == CAIRN_HEAP_SIZE_ASIDE)
         bytes = 0;
     if (entry)
-        cairn_heap_count_directly(heap, cairn_heap_entry_stack(entry), bytes, true);
+        cairn_heap_count_directly(heap, cairn_heap_entry_stack(entry), live_share(heap, va, bytes),
+                                  true);
     return (struct cairn_heap_death){entry, bytes};
+}
+
+/* Where not all blocks are recorded. */
+CAIRN_THREAD_BLOCK_ACCESS static void born_perhaps(struct cairn_heap *heap,
+                                                   struct cairn_heap_own *own,
+                                                   const struct cairn_heap_birth *birth)
+{
+    if (!cairn_heap_sample_takes(&own->sampler, heap->settings.sample_bytes, birth->bytes)) {
+        own->last_va = 0;
+        return;
+    }
+    uint32_t stack = cairn_heap_stack_of(own, &birth->at);
+    cairn_heap_born_oddly(own, birth->block, birth->bytes, birth->kind, stack);
 }
 
 CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const struct cairn_heap_birth *birth)
@@ -277,14 +305,14 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const struct cairn_heap_bir
     int saved = errno;
     struct cairn_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap);
-    uint64_t mean = own ? heap->settings.sample_bytes : 0;
-    if (mean && !cairn_heap_sample_takes(&own->sampler, mean, birth->bytes)) {
+    if (own && heap->settings.sample_bytes) {
+        born_perhaps(heap, own, birth);
         cairn_heap_call_end(own);
     } else if (own) {
         uint32_t stack = cairn_heap_stack_of(own, &birth->at);
         cairn_heap_note_birth(own, birth->block, birth->bytes, birth->kind, stack);
         cairn_heap_call_end(own);
-    } else if (heap) {
+    } else if (heap && !heap->settings.sample_bytes) {
         born_within(heap, birth);
     }
     errno = saved;

@@ -123,13 +123,58 @@ static inline uint32_t cairn_heap_entry_epoch(uint64_t entry)
     return (uint32_t)(entry >> (64 - CAIRN_HEAP_EPOCH_BITS));
 }
 
+/* How many blocks one stands for that was recorded with a probability of 1 - exp(-bytes / mean),
+ * where `mean` is the header's sample_bytes: 1 over that. What it stands for in bytes is that many
+ * times its own. Sums of these are what sums of all blocks would be, but for a standard error of at
+ * most the square root of mean * sum (of bytes: the variance of a block's share, (bytes / p)^2 *
+ * (1 - p), is never more than mean * bytes / p). To 1 in 10^9. */
+static inline double cairn_heap_weight(uint64_t bytes, uint64_t mean)
+{
+    double x = mean ? (double)(bytes ? bytes : 1) / (double)mean : 65;
+    unsigned halvings = 0;
+    if (x > 64)
+        return 1;
+    for (; x > 1.0 / 16; x /= 2)
+        halvings++;
+    double taken = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5 * (1 - x / 6)))));
+    for (; halvings > 0; halvings--)
+        taken *= 2 - taken;
+    return 1 / taken;
+}
+
+/* What a block counts for; 1 and its size where all are recorded. */
+struct cairn_heap_share {
+    uint64_t blocks, bytes;
+};
+
+/* `between`: in [0, 1), at random, so that on the average no part of a block is lost. */
+static inline struct cairn_heap_share cairn_heap_share_of(uint64_t bytes, uint64_t mean,
+                                                          double between)
+{
+    if (mean == 0)
+        return (struct cairn_heap_share){1, bytes};
+    double weight = cairn_heap_weight(bytes, mean), share = weight * (double)bytes;
+    return (struct cairn_heap_share){(uint64_t)(weight + between),
+                                     share < 9e18 ? (uint64_t)(share + 0.5) : bytes};
+}
+
+/* Of a block that lives, which is the same whenever it is asked for. */
+static inline struct cairn_heap_share cairn_heap_live_share(uint64_t va, uint64_t bytes,
+                                                            uint64_t mean)
+{
+    uint64_t mixed = (va ^ bytes << 44) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 32) * UINT64_C(0xff51afd7ed558ccd);
+    return cairn_heap_share_of(bytes, mean, (double)(mixed >> 11) / 9007199254740992.0);
+}
+
 /* A block whose size does not fit into its entry. va 0: unused. */
 struct cairn_heap_large {
     _Atomic(uint64_t) va, size;
 };
 
 /* A stack, by its number; number 0 is that of blocks which have none. What threads have not handed
- * in yet is in their deltas. */
+ * in yet is in their deltas. Where not all blocks are recorded, all counts are of shares
+ * (cairn_heap_share_of), and their own: blocks that live are better counted by their entries. */
 struct cairn_heap_stack {
     _Atomic(uint64_t) log; /* where its record is in the file: chunk << 16 | offset; written last, 0
                               for number 0 */

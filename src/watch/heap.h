@@ -44,6 +44,9 @@ int cairn_heap_take(struct cairn_heap *heap, struct cairn_buffer *bytes, uint64_
 /* The state file of a process, as the kernel says that it has it mapped; appended. */
 int cairn_heap_path_of(int pid, struct cairn_buffer *ret_path, struct cairn_err *err);
 
+/* The square root, rounded. */
+uint64_t cairn_heap_error(double squared);
+
 /* CLOCK_MONOTONIC */
 uint64_t cairn_heap_now(void);
 

@@ -56,6 +56,8 @@ static int list_leaks(struct listing *l, const struct cairn_heap_state *state, u
             .bytes = (uint64_t)values[CAIRN_HEAP_INUSE_SPACE],
             .oldest_ns = cairn_heap_age(state, sums->oldest[i]),
             .youngest_ns = cairn_heap_age(state, sums->youngest[i]),
+            .error_bytes = cairn_heap_error((double)state->view.header.sample_bytes *
+                                            (double)values[CAIRN_HEAP_INUSE_SPACE]),
             .cut = text_of_end(l->profile, s->labels),
         };
     }

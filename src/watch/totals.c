@@ -6,6 +6,11 @@
 
 #include "watch/heap.h"
 
+/* Standard errors of sums, squared. */
+struct errors {
+    double live, alloc, peak;
+};
+
 static uint64_t sum_of(const struct cairn_heap_state *state, enum cairn_heap_value value)
 {
     int64_t sum = 0;
@@ -36,6 +41,33 @@ static uint64_t duration_of(const struct cairn_heap_state *state)
     return cairn_heap_view_epoch(&state->view, 0, &first) && end > first.begin_ns
                ? end - first.begin_ns
                : 0;
+}
+
+/* The standard error of a sum of shares, squared, at most (rt/heap_state.h). */
+static double error_squared(const struct cairn_heap_state *state, uint64_t bytes)
+{
+    return (double)state->view.header.sample_bytes * (double)bytes;
+}
+
+uint64_t cairn_heap_error(double squared)
+{
+    double root = squared > 1 ? squared : 1, before = 0;
+    if (squared <= 0)
+        return 0;
+    /* Newton's method, from above. */
+    for (unsigned i = 0; i < 100 && root != before; i++) {
+        before = root;
+        root = (root + squared / root) / 2;
+    }
+    return root < 9e18 ? (uint64_t)(root + 0.5) : UINT64_MAX;
+}
+
+static void add_errors(struct errors *errors, const struct cairn_heap_state *state)
+{
+    uint64_t live = sum_of(state, CAIRN_HEAP_INUSE_SPACE);
+    errors->live += error_squared(state, live);
+    errors->alloc += error_squared(state, sum_of(state, CAIRN_HEAP_ALLOC_SPACE));
+    errors->peak += error_squared(state, peak_of(state, live));
 }
 
 static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state *state)
@@ -69,8 +101,16 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
 void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals)
 {
     struct cairn_heap_totals t = {.size = totals->size};
-    for (size_t i = 0; i < heap->n; i++)
+    struct errors errors = {0};
+    for (size_t i = 0; i < heap->n; i++) {
         add_state(&t, &heap->states[i]);
+        add_errors(&errors, &heap->states[i]);
+        if (heap->states[i].view.header.sample_bytes > t.sample_bytes)
+            t.sample_bytes = heap->states[i].view.header.sample_bytes;
+    }
+    t.live_error = cairn_heap_error(errors.live);
+    t.alloc_error = cairn_heap_error(errors.alloc);
+    t.peak_error = cairn_heap_error(errors.peak);
     t.n_frees = t.n_allocs > t.n_live ? t.n_allocs - t.n_live : 0;
     t.free_bytes = t.alloc_bytes > t.live_bytes ? t.alloc_bytes - t.live_bytes : 0;
     memcpy(totals, &t, t.size < sizeof t ? t.size : sizeof t);
@@ -168,8 +208,14 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     if (t.n_unrecorded)
         add(&line, "; %llu blocks of %llu bytes NOT RECORDED", (unsigned long long)t.n_unrecorded,
             (unsigned long long)t.unrecorded_bytes);
-    else
+    else if (!t.sample_bytes)
         add(&line, "; every block recorded");
+    if (t.sample_bytes)
+        add(&line,
+            "; one block in %llu bytes recorded, at random: sums are estimates, with a standard "
+            "error of %llu bytes (live), %llu (peak), %llu (allocated)",
+            (unsigned long long)t.sample_bytes, (unsigned long long)t.live_error,
+            (unsigned long long)t.peak_error, (unsigned long long)t.alloc_error);
     add_loss(&line, t.n_without_stack, "blocks without their stack");
     add_loss(&line, t.n_unknown_frees, "frees of blocks from before the tracker");
     add_loss(&line, t.n_inherited_frees, "frees of blocks of the parent process");

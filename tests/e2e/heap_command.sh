@@ -64,6 +64,18 @@ run fork.heap fork || fail "fork: exit status $?" log
 leaks --top 0 fork.heap
 same "the parent's and the child's" "$(found lose)" "3336/4"
 
+# Estimates: 10,000 blocks of 1,000 bytes live of 20,000; a twentieth of the bytes is four times the
+# standard error, which is said.
+gcc -O1 -fno-builtin -w -o programs "$SRC/tests/e2e/heap_programs.c" -pthread || exit 1
+"$CAIRN" heap run --force --sample 1K -o sample.heap -- ./programs many >/dev/null 2>log
+has log "one block in 1024 bytes recorded, at random" "the quality line of estimates"
+leaks --top 0 sample.heap
+same "an estimate" "$($py -c 'import json; d = json.load(open("out"))
+print(abs(d["bytes"] - 10e6) < 5e5, abs(d["blocks"] - 10e3) < 600)')" "True True"
+"$CAIRN" heap report --json sample.heap >out 2>log
+same "an estimate of what there was" "$($py -c 'import json; d = json.load(open("out"))
+print(abs(d["allocated_bytes"] - 20e6) < 1e6, abs(d["allocations"] - 20e3) < 1000)')" "True True"
+
 # The gate.
 "$CAIRN" heap run --force --fail-over 6M -o gate.heap -- ./program 2>log
 same "below the limit" $? 0

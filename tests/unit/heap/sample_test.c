@@ -37,6 +37,59 @@ static void the_estimate_is_unbiased_for_blocks_of_any_size(void **state)
             check(means[i], sizes[k]);
 }
 
+/* What is counted adds up to what there was, in blocks and in bytes, whatever the mixture; and the
+ * standard error is what is said of it. */
+static void shares_add_up(void **state)
+{
+    (void)state;
+    enum { MEAN = 4096, TRIALS = 200, N = 3000 };
+    double squares = 0, blocks = 0, bytes = 0, live_blocks = 0, all_bytes = 0;
+    uint64_t random = 1;
+    for (uint64_t trial = 0; trial < TRIALS; trial++) {
+        struct cairn_heap_sampler sampler = {0};
+        double real = 0, estimate = 0;
+        cairn_heap_sample_begin(&sampler, MEAN, trial * 77);
+        for (uint64_t i = 0; i < N; i++) {
+            random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            uint64_t size = random >> 60 ? random >> 55 : random >> 48; /* to 511, few to 4,095 */
+            real += (double)size;
+            if (!cairn_heap_sample_takes(&sampler, MEAN, size))
+                continue;
+            struct cairn_heap_share share = cairn_heap_sample_share(&sampler, MEAN, size);
+            struct cairn_heap_share live = cairn_heap_live_share(i * 64 + trial * 4, size, MEAN);
+            assert_int_equal(share.bytes, live.bytes);
+            assert_in_range(share.bytes, MEAN * (size > 0), MEAN + 4096);
+            blocks += (double)share.blocks;
+            live_blocks += (double)live.blocks;
+            estimate += (double)share.bytes;
+        }
+        bytes += estimate;
+        all_bytes += real;
+        squares += (estimate - real) * (estimate - real);
+    }
+    double said = MEAN * all_bytes; /* the variance of the sum of all trials */
+    assert_true((bytes - all_bytes) * (bytes - all_bytes) < 16 * said);
+    assert_true(squares < said * 1.5 && squares > said / 2);
+    /* The variance of a count: 1 / p for each block, most of which are about 256 bytes. */
+    double n = (double)TRIALS * N, count_variance = n * MEAN / 20;
+    assert_true((blocks - n) * (blocks - n) < 16 * count_variance);
+    assert_true((live_blocks - n) * (live_blocks - n) < 16 * count_variance);
+}
+
+static void a_weight_is_one_over_the_probability(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {0, 1, 16, 1000, 4096, 10000, 1 << 20, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        double size = sizes[i] ? (double)sizes[i] : 1, weight = cairn_heap_weight(sizes[i], 4096);
+        double taken = 1 - survives(size / 4096);
+        assert_true(weight * taken > 0.999 && weight * taken < 1.001);
+    }
+    assert_int_equal(cairn_heap_share_of(7, 0, 0.9).blocks, 1);
+    assert_int_equal(cairn_heap_share_of(7, 0, 0.9).bytes, 7);
+    assert_int_equal(cairn_heap_share_of(UINT64_MAX, 1, 0.5).bytes, UINT64_MAX);
+}
+
 static void threads_of_other_seeds_take_other_blocks(void **state)
 {
     (void)state;
@@ -66,6 +119,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_estimate_is_unbiased_for_blocks_of_any_size),
+        cmocka_unit_test(shares_add_up),
+        cmocka_unit_test(a_weight_is_one_over_the_probability),
         cmocka_unit_test(threads_of_other_seeds_take_other_blocks),
         cmocka_unit_test(no_bytes_and_absurd_ones_do_no_harm),
     };
