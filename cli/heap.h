@@ -7,9 +7,11 @@
 #define CAIRN_CLI_HEAP_H
 
 #include <cairn/heap.h>
+#include <cairn/resolve.h>
 #include <cairn/symbolizer.h>
 
 #include "base/buffer.h"
+#include "base/json.h"
 #include "cli/args.h"
 #include "cli/way_options.h"
 
@@ -41,7 +43,11 @@ bool cli_heap_take_name(struct cli_args *args, int row, const char *value,
 /* The one PID or FILE that is the operand; NULL after having said what is wrong. */
 const char *cli_heap_input(struct cli_args *args);
 
-/* Names the frames of a profile: those of a running process by its own files. */
+/* What names frames: those of a running process by its own files. */
+int cli_heap_resolver(const struct cli_heap_names *names, int pid,
+                      struct cairn_resolver **ret_resolver, struct cairn_err *err);
+
+/* Names the frames of one profile. */
 int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_profile *profile,
                   struct cairn_err *err);
 
@@ -52,10 +58,93 @@ void cli_heap_add_base(struct cairn_buffer *out, const char *path);
 void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *profile,
                         uint32_t stack);
 
+/* The same as the member "frames" of an object. */
+void cli_heap_put_stack(struct cairn_json *json, const struct cairn_profile *profile,
+                        uint32_t stack);
+
 /* The innermost frames, for a line of a table: "zmalloc < createObject < initServer (server.c:9)".
  */
 void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *profile,
                         uint32_t stack);
+
+/* Which live blocks are asked for, and how many there may be. Begins all-zero but for filter.size
+ * and the way of names. */
+struct cli_heap_wanted {
+    struct cairn_heap_filter filter;
+    struct cli_list modules; /* texts that a module's file name contains; none: all */
+    const char *suppressions_file, *baseline;
+    bool has_limit;
+    uint64_t limit; /* bytes: of --fail-over */
+    struct cli_heap_names names;
+    struct cairn_heap_suppressions *suppressions; /* cli_heap_wanted_open() */
+    struct cairn_resolver *resolver;
+    int resolver_pid;
+};
+int cli_heap_wanted_open(struct cli_heap_wanted *wanted, struct cairn_err *err);
+void cli_heap_wanted_done(struct cli_heap_wanted *wanted);
+
+/* Rows of options that several parts have. */
+/* clang-format off */
+#define CLI_HEAP_SUPPRESSIONS_ROW {"suppressions", 0, "FILE",                                      \
+    "leave out stacks that FILE names, in LeakSanitizer's form (lines \"leak:PATTERN\")"}
+#define CLI_HEAP_BASELINE_ROW {"baseline", 0, "FILE",                                              \
+    "hold it against the heap file FILE: print what grew, and exit with status 3 if that is more " \
+    "than --fail-over (default: 0)"}
+/* clang-format on */
+
+/* What lived when it was looked at, by stack, named. */
+struct cli_heap_look {
+    int pid; /* 0: of a file */
+    struct cairn_heap *heap;
+    struct cairn_profile *profile;
+    struct cairn_heap_leak *leaks;
+    size_t n;
+};
+int cli_heap_look(struct cli_heap_wanted *wanted, const char *input, struct cli_heap_look *ret_look,
+                  struct cairn_err *err);
+/* The same of what is read already; takes over `heap`, also on failure. */
+int cli_heap_look_at(struct cli_heap_wanted *wanted, struct cairn_heap *heap, int pid,
+                     struct cli_heap_look *ret_look, struct cairn_err *err);
+void cli_heap_look_done(struct cli_heap_look *look); /* all-zero is fine */
+void cli_heap_sum_look(const struct cli_heap_look *look, uint64_t *ret_bytes, uint64_t *ret_blocks);
+
+/* What was suppressed, by pattern: on stderr, or as the member "suppressed". */
+void cli_heap_say_suppressed(const struct cli_heap_wanted *wanted);
+void cli_heap_put_suppressed(struct cairn_json *json, const struct cli_heap_wanted *wanted);
+
+/* How far the numbers can be trusted, on stderr; `who` (or NULL) stands before it. */
+void cli_heap_say_quality(const struct cli_heap_look *look, const char *who);
+
+/* Two looks, which must stay as long. Those that grew come first. */
+struct cli_heap_changes {
+    const struct cli_heap_look *before, *after;
+    struct cairn_heap_change *items;
+    size_t n, n_grown;
+    uint64_t grown_bytes, shrunk_bytes;
+};
+int cli_heap_compare(const struct cli_heap_look *before, const struct cli_heap_look *after,
+                     struct cli_heap_changes *ret_changes, struct cairn_err *err);
+void cli_heap_changes_done(struct cli_heap_changes *changes);
+/* `n_shown` of each side at most, 0: all. */
+void cli_heap_add_changes(struct cairn_buffer *out, const struct cli_heap_changes *changes,
+                          uint64_t n_shown, bool wants_shrunk);
+/* Members of an object that is open. */
+void cli_heap_put_changes(struct cairn_json *json, const struct cli_heap_changes *changes,
+                          uint64_t n_shown, bool wants_shrunk);
+
+/* Is more live, or did more grow where `changes` is not NULL, than is allowed? Says so. */
+bool cli_heap_gate(const struct cli_heap_wanted *wanted, const struct cli_heap_look *now,
+                   const struct cli_heap_changes *changes);
+
+/* Again and again, until the process ends; on stdout. */
+struct cli_heap_every {
+    const char *input; /* "PID" */
+    double seconds;
+    uint64_t n_shown; /* 0: all */
+    bool json;
+};
+int cli_heap_look_every(struct cli_heap_wanted *wanted, const struct cli_heap_every *every,
+                        struct cairn_err *err);
 
 /* Live blocks one by one, for texts that list them so. */
 struct cli_heap_blocks {
@@ -69,8 +158,8 @@ void cli_heap_add_ndk(struct cairn_buffer *out, struct cairn_heap *heap,
                       const struct cli_heap_blocks *blocks, int pid);
 
 /* What each subcommand is. */
-extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_report, cli_heap_mark,
-    cli_heap_env;
+extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_diff, cli_heap_report,
+    cli_heap_mark, cli_heap_env;
 
 /* "peak 12.3 MB, 4 kB in 3 blocks live at exit; ..." and the largest stacks, on stderr. */
 int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *names,

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cairn/resolve.h>
-
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/heap.h"
@@ -59,11 +57,10 @@ const char *cli_heap_input(struct cli_args *args)
     return NULL;
 }
 
-int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_profile *profile,
-                  struct cairn_err *err)
+int cli_heap_resolver(const struct cli_heap_names *names, int pid,
+                      struct cairn_resolver **ret_resolver, struct cairn_err *err)
 {
     char root[PATH_BYTES];
-    struct cairn_resolver *resolver;
     struct cairn_resolve_opts opts = {
         .size = sizeof opts, .symbols = names->symbols, .live = pid != 0};
     opts.symbols.size = sizeof opts.symbols;
@@ -71,7 +68,14 @@ int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_prof
     opts.symbols.root = pid ? root : NULL;
     opts.symbols.symbol_dirs = names->symbol_dirs.items;
     opts.symbols.n_symbol_dirs = names->symbol_dirs.n;
-    int result = cairn_resolver_new(&opts, &resolver, err);
+    return cairn_resolver_new(&opts, ret_resolver, err);
+}
+
+int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_profile *profile,
+                  struct cairn_err *err)
+{
+    struct cairn_resolver *resolver;
+    int result = cli_heap_resolver(names, pid, &resolver, err);
     if (result < 0)
         return result;
     result = cairn_resolve_profile(resolver, profile, err);
@@ -176,4 +180,39 @@ void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *pr
     }
     if (n == 0)
         cairn_buffer_str(out, "(no stack)");
+}
+
+static void put_frame(struct cairn_json *json, const struct cairn_profile *profile, uint32_t number)
+{
+    struct cairn_frame_info frame = {.size = sizeof frame};
+    struct cairn_frame_line line;
+    if (cairn_profile_frame(profile, number, &frame) < 0)
+        return;
+    cairn_json_open(json, NULL, '{');
+    cairn_json_hex(json, "address", frame.address);
+    cairn_json_str(json, "module", frame.module);
+    cairn_json_str(json, "build_id", frame.build_id);
+    cairn_json_open(json, "lines", '[');
+    for (uint32_t i = 0; i < frame.n_lines; i++) {
+        if (cairn_profile_frame_line(profile, number, i, &line) < 0)
+            break;
+        cairn_json_open(json, NULL, '{');
+        cairn_json_str(json, "function", line.function);
+        cairn_json_str(json, "file", line.file);
+        cairn_json_u64(json, "line", line.line);
+        cairn_json_close(json, '}');
+    }
+    cairn_json_close(json, ']');
+    cairn_json_close(json, '}');
+}
+
+void cli_heap_put_stack(struct cairn_json *json, const struct cairn_profile *profile,
+                        uint32_t stack)
+{
+    uint32_t frames[FRAMES_MAX];
+    size_t n = cairn_profile_stack(profile, stack, frames, FRAMES_MAX);
+    cairn_json_open(json, "frames", '[');
+    for (size_t i = 0; i < n && i < FRAMES_MAX; i++)
+        put_frame(json, profile, frames[i]);
+    cairn_json_close(json, ']');
 }

@@ -281,7 +281,6 @@ static void add_json(struct job *job, struct cairn_buffer *out)
     }
     cairn_json_close(&json, ']');
     cairn_json_close(&json, '}');
-    cairn_buffer_char(out, '\n');
 }
 
 static int add_text(struct job *job, struct cairn_buffer *out, struct cairn_err *err)

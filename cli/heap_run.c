@@ -18,7 +18,7 @@
 #include "cli/heap.h"
 #include "cli/term.h"
 
-enum { PATH_BYTES = 64, DEPTH_MAX = 1024, SIGNAL_STATUS = 128 };
+enum { PATH_BYTES = 64, DEPTH_MAX = 1024, SIGNAL_STATUS = 128, GROWTH_TOP = 10 };
 
 enum option {
     OPTION_OUTPUT,
@@ -30,6 +30,8 @@ enum option {
     OPTION_MMAP,
     OPTION_NO_FOLLOW,
     OPTION_FAIL_OVER,
+    OPTION_BASELINE,
+    OPTION_SUPPRESSIONS,
     OPTION_LIBRARY,
     OPTION_NAMES
 };
@@ -48,7 +50,10 @@ static const struct cli_option options[] = {
     [OPTION_NO_FOLLOW] = {"no-follow", 0, NULL,
                           "track the command alone, not what it starts or becomes"},
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
-                          "exit status 3 if more than SIZE lives at the end"},
+                          "exit status 3 if more than SIZE lives at the end, of what is not "
+                          "suppressed"},
+    [OPTION_BASELINE] = CLI_HEAP_BASELINE_ROW,
+    [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
     [OPTION_LIBRARY] = {"library", 0, "FILE", "the tracker (libcairn-heap.so)"},
     CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
@@ -58,10 +63,9 @@ struct job {
     struct cli_args *args;
     char **argv;
     const char *out;
-    bool force, has_limit;
-    uint64_t limit;
+    bool force;
     struct cairn_heap_opts opts;
-    struct cli_heap_names names;
+    struct cli_heap_wanted wanted;
     struct cairn_heap_session *session;
     struct cairn_heap *heap;
 };
@@ -104,13 +108,19 @@ static bool take_option(struct job *job, int option, const char *value)
         job->opts.no_follow = 1;
         return true;
     case OPTION_FAIL_OVER:
-        job->has_limit = true;
-        return cli_args_size(job->args, "fail-over", value, &job->limit);
+        job->wanted.has_limit = true;
+        return cli_args_size(job->args, "fail-over", value, &job->wanted.limit);
+    case OPTION_BASELINE:
+        job->wanted.baseline = value;
+        return true;
+    case OPTION_SUPPRESSIONS:
+        job->wanted.suppressions_file = value;
+        return true;
     case OPTION_LIBRARY:
         job->opts.library = value;
         return true;
     default:
-        return cli_heap_take_name(job->args, option - OPTION_NAMES, value, &job->names);
+        return cli_heap_take_name(job->args, option - OPTION_NAMES, value, &job->wanted.names);
     }
 }
 
@@ -187,65 +197,106 @@ static int finish(struct job *job, int pid, struct cairn_err *err)
     if (result == CAIRN_E_MISSING)
         return say_nothing(job, err);
     if (result == CAIRN_OK)
-        result = cli_heap_say_summary(job->heap, &job->names, err);
+        result = cli_heap_say_summary(job->heap, &job->wanted.names, err);
     return result == CAIRN_OK ? write_states(job, pid, err) : result;
 }
 
-static bool is_over(const struct job *job)
+/* What grew, on stderr: stdout is the command's. */
+static int print_growth(const struct cli_heap_changes *changes, struct cairn_err *err)
 {
-    struct cairn_heap_totals totals = {.size = sizeof totals};
-    if (!job->has_limit || !job->heap)
-        return false;
-    cairn_heap_totals(job->heap, &totals);
-    if (totals.live_bytes <= job->limit)
-        return false;
-    cli_say("%llu bytes live at the end, more than the %llu of --fail-over",
-            (unsigned long long)totals.live_bytes, (unsigned long long)job->limit);
-    return true;
+    struct cairn_buffer out = {0};
+    cli_heap_add_changes(&out, changes, GROWTH_TOP, false);
+    int result = out.failed ? cairn_fail_memory(err) : CAIRN_OK;
+    if (result == CAIRN_OK)
+        fwrite(out.data, 1, out.size, stderr);
+    cairn_buffer_done(&out);
+    return result;
+}
+
+/* Only a gate needs names; without one they are left to who reads the file. */
+static int ask_gate(struct job *job, bool *ret_is_closed, struct cairn_err *err)
+{
+    struct cli_heap_look now = {0}, baseline = {0};
+    struct cli_heap_changes changes = {0};
+    bool has_baseline = job->wanted.baseline != NULL;
+    if (!job->heap || (!has_baseline && !job->wanted.has_limit))
+        return CAIRN_OK;
+    int result = cli_heap_look_at(&job->wanted, job->heap, 0, &now, err);
+    job->heap = NULL;
+    if (result == CAIRN_OK)
+        cli_heap_say_suppressed(&job->wanted);
+    if (result == CAIRN_OK && has_baseline)
+        result = cli_heap_look(&job->wanted, job->wanted.baseline, &baseline, err);
+    if (result == CAIRN_OK && has_baseline)
+        result = cli_heap_compare(&baseline, &now, &changes, err);
+    if (result == CAIRN_OK && has_baseline)
+        result = print_growth(&changes, err);
+    if (result == CAIRN_OK)
+        *ret_is_closed = cli_heap_gate(&job->wanted, &now, has_baseline ? &changes : NULL);
+    cli_heap_changes_done(&changes);
+    cli_heap_look_done(&baseline);
+    cli_heap_look_done(&now);
+    return result;
 }
 
 /* The exit status is the command's own, as shells have it, unless a gate closed. */
-static int status_of(const struct job *job, int status)
+static int status_of(bool is_closed, int status)
 {
-    if (is_over(job))
+    if (is_closed)
         return CLI_GATE;
     if (WIFSIGNALED(status))
         return SIGNAL_STATUS + WTERMSIG(status);
     return WEXITSTATUS(status);
 }
 
+/* Before the command runs: its hour is not to be lost for a file that cannot be read. */
+static int check_gate(struct job *job, struct cairn_err *err)
+{
+    struct cairn_heap *heap = NULL;
+    int result = cli_heap_wanted_open(&job->wanted, err);
+    if (result == CAIRN_OK && job->wanted.baseline)
+        result = cairn_heap_read_file(job->wanted.baseline, &heap, err);
+    cairn_heap_free(heap);
+    return result;
+}
+
 static int work(struct job *job, struct cairn_err *err)
 {
     int pid;
+    bool is_closed = false;
     const char *reason = cairn_heap_unreachable(job->argv[0]);
     if (*reason)
         cli_say("%s cannot be tracked, only what it starts: %s", job->argv[0], reason);
-    int result = cairn_heap_session_new(&job->opts, &job->session, err);
+    int result = check_gate(job, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_session_new(&job->opts, &job->session, err);
     if (result == CAIRN_OK)
         result = cairn_heap_session_start(job->session, job->argv, &pid, err);
     if (result < 0)
         return cli_report(err);
     int status = wait_for(pid);
-    if (finish(job, pid, err) < 0) {
+    if (finish(job, pid, err) < 0 || ask_gate(job, &is_closed, err) < 0) {
         (void)cli_report(err);
         return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_FAILED;
     }
-    return status_of(job, status);
+    return status_of(is_closed, status);
 }
 
 static int run(struct cli_args *args)
 {
-    struct job job = {.args = args, .opts = {.size = sizeof job.opts}};
+    struct job job = {.args = args,
+                      .opts = {.size = sizeof job.opts},
+                      .wanted = {.filter = {.size = sizeof job.wanted.filter}}};
     struct cairn_err err = {0};
     int status = CLI_USAGE;
-    cli_way_init(&job.names.symbols);
+    cli_way_init(&job.wanted.names.symbols);
     if (parse(&job)) {
-        cli_log_open(job.names.verbosity);
+        cli_log_open(job.wanted.names.verbosity);
         status = work(&job, &err);
     }
     cairn_heap_free(job.heap);
     cairn_heap_session_free(job.session);
-    cli_list_done(&job.names.symbol_dirs);
+    cli_heap_wanted_done(&job.wanted);
     return status;
 }
 
@@ -254,7 +305,8 @@ const struct cli_command cli_heap_run = {
     .summary = "run a command and record each of its live blocks",
     .usage = (const char *const[]){"heap run [OPTION...] [--] COMMAND [ARGUMENT...]", NULL},
     .options = options,
-    .notes = "The exit status is that of COMMAND; 3 where --fail-over closed the gate.",
+    .notes = "The exit status is that of COMMAND; 3 where --fail-over or --baseline closed "
+             "the gate.",
     .run = run,
     .options_first = true,
 };

@@ -120,6 +120,67 @@ CAIRN_API int cairn_heap_leaks(struct cairn_heap *heap, const struct cairn_heap_
                                struct cairn_err *err);
 CAIRN_API void cairn_heap_leaks_free(struct cairn_heap_leak *leaks); /* accepts NULL */
 
+/*
+ * Stacks of several looks, known by number: equal stacks have equal keys in every look that one
+ * object was asked about. `both` (or NULL): named profiles of processes that may be of different
+ * builds, known beforehand; frames in modules of which there are two builds are then compared by
+ * their functions, all others by their place in the module.
+ */
+struct cairn_heap_keys;
+CAIRN_API int cairn_heap_keys_new(const struct cairn_profile *const *both, size_t n,
+                                  struct cairn_heap_keys **ret_keys, struct cairn_err *err);
+CAIRN_API void cairn_heap_keys_free(struct cairn_heap_keys *keys); /* accepts NULL */
+/* The key of each leak's stack, 0 for no stack; `ret_keys` has room for `n`. */
+CAIRN_API int cairn_heap_keys_of(struct cairn_heap_keys *keys, const struct cairn_profile *profile,
+                                 const struct cairn_heap_leak *leaks, size_t n, uint32_t *ret_keys,
+                                 struct cairn_err *err);
+
+/* What cairn_heap_leaks() gave, with the profile named. Borrowed. */
+struct cairn_heap_look {
+    const struct cairn_profile *profile;
+    const struct cairn_heap_leak *leaks;
+    size_t n;
+};
+
+/* A stack whose live blocks are not the same in two looks; [0] is before, [1] after. */
+struct cairn_heap_change {
+    uint32_t stack;  /* of the later look's profile where that has it, */
+    int is_of_after; /* else (0) of the earlier one's */
+    uint64_t bytes[2], blocks[2];
+};
+
+/* What differs between two looks, of one process or of two runs, also of other builds: what grew
+ * most comes first, what shrank most last. `ret_changes` is freed by cairn_heap_changes_free(). */
+CAIRN_API int cairn_heap_diff(const struct cairn_heap_look *before,
+                              const struct cairn_heap_look *after,
+                              struct cairn_heap_change **ret_changes, size_t *ret_n,
+                              struct cairn_err *err);
+CAIRN_API void cairn_heap_changes_free(struct cairn_heap_change *changes); /* accepts NULL */
+
+/* Stacks that are not to be told, in LeakSanitizer's form: lines "leak:PATTERN", a part of the name
+ * of a function, a source file or a module; * stands for anything, ^ and $ for begin and end.
+ * CAIRN_E_FORMAT names the line that is none. */
+struct cairn_heap_suppressions;
+CAIRN_API int cairn_heap_suppressions_read(const char *path, struct cairn_heap_suppressions **ret_s,
+                                           struct cairn_err *err);
+CAIRN_API void cairn_heap_suppressions_free(struct cairn_heap_suppressions *s); /* accepts NULL */
+
+/* Takes those out of the first `*n` leaks and counts them, by the pattern that met a frame first,
+ * from the innermost on. The profile is named. */
+CAIRN_API int cairn_heap_suppress(struct cairn_heap_suppressions *s,
+                                  const struct cairn_profile *profile,
+                                  struct cairn_heap_leak *leaks, size_t *n, struct cairn_err *err);
+
+/* What each pattern took out the last time, by its number in the file. Returns 0 where there is
+ * none of that number. Set .size. */
+struct cairn_heap_suppressed {
+    size_t size;
+    const char *pattern; /* borrowed until cairn_heap_suppressions_free() */
+    uint64_t n_stacks, n_blocks, bytes;
+};
+CAIRN_API int cairn_heap_suppressed(const struct cairn_heap_suppressions *s, size_t index,
+                                    struct cairn_heap_suppressed *suppressed);
+
 /* One live block. */
 struct cairn_heap_block_info {
     uint64_t va, size, age_ns;

@@ -6,6 +6,8 @@
  *                                                      ├─leaks.c───► profile, live blocks by stack
  *                                                      ├─blocks.c──► profile, live blocks one by
  * one └─save.c────► one compressed file
+ *
+ *     leaks of two looks ──keys.c──► stacks that are the same ──diff.c──► what grew, what shrank
  */
 #ifndef CAIRN_WATCH_HEAP_H
 #define CAIRN_WATCH_HEAP_H
@@ -64,6 +66,10 @@ uint64_t cairn_heap_age(const struct cairn_heap_state *state, uint32_t epoch);
 int cairn_heap_select_epochs(const struct cairn_heap_state *state,
                              const struct cairn_heap_filter *filter,
                              struct cairn_heap_select *ret_select, struct cairn_err *err);
+
+/* Suppressions out of a text; cairn_heap_suppressions_read() without the file. */
+int cairn_heap_suppressions_parse(struct cairn_span text, struct cairn_heap_suppressions **ret_s,
+                                  struct cairn_err *err);
 
 /* A caller's filter, of any size; NULL: all. */
 struct cairn_heap_filter cairn_heap_filter_of(const struct cairn_heap_filter *filter);

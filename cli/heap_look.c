@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* A look at what lives: read, filtered, named, and without what is known. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/heap.h"
+#include "cli/numbers.h"
+#include "cli/term.h"
+
+enum { FRAMES_MAX = 1024, QUALITY_BYTES = 4096 };
+
+int cli_heap_wanted_open(struct cli_heap_wanted *wanted, struct cairn_err *err)
+{
+    return wanted->suppressions_file
+               ? cairn_heap_suppressions_read(wanted->suppressions_file, &wanted->suppressions, err)
+               : CAIRN_OK;
+}
+
+void cli_heap_wanted_done(struct cli_heap_wanted *wanted)
+{
+    cairn_resolver_free(wanted->resolver);
+    cairn_heap_suppressions_free(wanted->suppressions);
+    cli_list_done(&wanted->modules);
+    cli_list_done(&wanted->names.symbol_dirs);
+}
+
+static bool is_in_module(const struct cli_heap_wanted *wanted, const struct cairn_profile *profile,
+                         uint32_t stack)
+{
+    uint32_t frames[FRAMES_MAX];
+    size_t n = cairn_profile_stack(profile, stack, frames, FRAMES_MAX);
+    for (size_t i = 0; i < n && i < FRAMES_MAX; i++) {
+        struct cairn_frame_info frame = {.size = sizeof frame};
+        if (cairn_profile_frame(profile, frames[i], &frame) < 0)
+            continue;
+        const char *slash = strrchr(frame.module, '/');
+        for (size_t k = 0; k < wanted->modules.n; k++)
+            if (strstr(slash ? slash + 1 : frame.module, wanted->modules.items[k]))
+                return true;
+    }
+    return false;
+}
+
+static void keep_modules(const struct cli_heap_wanted *wanted, struct cli_heap_look *look)
+{
+    size_t kept = 0;
+    for (size_t i = 0; wanted->modules.n && i < look->n; i++)
+        if (is_in_module(wanted, look->profile, look->leaks[i].stack))
+            look->leaks[kept++] = look->leaks[i];
+    if (wanted->modules.n)
+        look->n = kept;
+}
+
+/* One resolver for all looks at a process: it opens each module once. */
+static int name_look(struct cli_heap_wanted *wanted, struct cli_heap_look *look,
+                     struct cairn_err *err)
+{
+    int result = CAIRN_OK;
+    if (wanted->resolver && wanted->resolver_pid != look->pid) {
+        cairn_resolver_free(wanted->resolver);
+        wanted->resolver = NULL;
+    }
+    if (!wanted->resolver)
+        result = cli_heap_resolver(&wanted->names, look->pid, &wanted->resolver, err);
+    wanted->resolver_pid = look->pid;
+    return result < 0 ? result : cairn_resolve_profile(wanted->resolver, look->profile, err);
+}
+
+static int list_and_name(struct cli_heap_wanted *wanted, struct cli_heap_look *look,
+                         struct cairn_err *err)
+{
+    int result =
+        cairn_heap_leaks(look->heap, &wanted->filter, &look->profile, &look->leaks, &look->n, err);
+    if (result < 0)
+        return result;
+    keep_modules(wanted, look);
+    result = name_look(wanted, look, err);
+    if (result == CAIRN_OK && wanted->suppressions)
+        result =
+            cairn_heap_suppress(wanted->suppressions, look->profile, look->leaks, &look->n, err);
+    return result;
+}
+
+int cli_heap_look_at(struct cli_heap_wanted *wanted, struct cairn_heap *heap, int pid,
+                     struct cli_heap_look *ret_look, struct cairn_err *err)
+{
+    struct cli_heap_look look = {.pid = pid, .heap = heap};
+    int result = list_and_name(wanted, &look, err);
+    if (result < 0)
+        cli_heap_look_done(&look);
+    else
+        *ret_look = look;
+    return result;
+}
+
+int cli_heap_look(struct cli_heap_wanted *wanted, const char *input, struct cli_heap_look *ret_look,
+                  struct cairn_err *err)
+{
+    struct cairn_heap *heap = NULL;
+    int pid, result = cli_heap_read(input, &heap, &pid, err);
+    return result < 0 ? result : cli_heap_look_at(wanted, heap, pid, ret_look, err);
+}
+
+void cli_heap_look_done(struct cli_heap_look *look)
+{
+    cairn_heap_leaks_free(look->leaks);
+    cairn_profile_free(look->profile);
+    cairn_heap_free(look->heap);
+    *look = (struct cli_heap_look){0};
+}
+
+void cli_heap_sum_look(const struct cli_heap_look *look, uint64_t *ret_bytes, uint64_t *ret_blocks)
+{
+    *ret_bytes = *ret_blocks = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        *ret_bytes += look->leaks[i].bytes;
+        *ret_blocks += look->leaks[i].n_blocks;
+    }
+}
+
+static void add_suppressed(struct cairn_buffer *out, const struct cairn_heap_suppressed *s)
+{
+    cairn_buffer_str(out, "suppressed: ");
+    cli_add_size(out, s->bytes);
+    cairn_buffer_str(out, " in ");
+    cli_add_counted(out, s->n_blocks, "block");
+    cairn_buffer_str(out, " from ");
+    cli_add_counted(out, s->n_stacks, "stack");
+    cairn_buffer_printf(out, " by leak:%s", s->pattern);
+}
+
+void cli_heap_say_suppressed(const struct cli_heap_wanted *wanted)
+{
+    struct cairn_heap_suppressed s = {.size = sizeof s};
+    struct cairn_buffer out = {0};
+    for (size_t i = 0; wanted->suppressions && cairn_heap_suppressed(wanted->suppressions, i, &s);
+         i++) {
+        if (s.n_stacks == 0)
+            continue;
+        cairn_buffer_clear(&out);
+        add_suppressed(&out, &s);
+        cli_say("%s", cairn_buffer_text(&out));
+    }
+    cairn_buffer_done(&out);
+}
+
+void cli_heap_put_suppressed(struct cairn_json *json, const struct cli_heap_wanted *wanted)
+{
+    struct cairn_heap_suppressed s = {.size = sizeof s};
+    if (!wanted->suppressions)
+        return;
+    cairn_json_open(json, "suppressed", '[');
+    for (size_t i = 0; cairn_heap_suppressed(wanted->suppressions, i, &s); i++) {
+        if (s.n_stacks == 0)
+            continue;
+        cairn_json_open(json, NULL, '{');
+        cairn_json_str(json, "pattern", s.pattern);
+        cairn_json_u64(json, "bytes", s.bytes);
+        cairn_json_u64(json, "blocks", s.n_blocks);
+        cairn_json_u64(json, "stacks", s.n_stacks);
+        cairn_json_close(json, '}');
+    }
+    cairn_json_close(json, ']');
+}
+
+void cli_heap_say_quality(const struct cli_heap_look *look, const char *who)
+{
+    char quality[QUALITY_BYTES];
+    cairn_heap_quality_text(look->heap, look->profile, quality, sizeof quality);
+    if (who)
+        cli_say("%s: %s", who, quality);
+    else
+        cli_say("%s", quality);
+}
