@@ -36,6 +36,8 @@ class State:
         self.losses = list(zip(LOSSES, self.at("<16Q", 112), self.at("<16Q", 240)))
         self.maps = self.at("<5Q", 368)
         self.rows = [(i, *self.row(i)) for i in range(self.n_chunks)]
+        self.stack_chunks = {arg: i for i, _, arg in self.of(STACKS)}
+        self.known = {}
         self.stacks = [list(self.at("<5Q2I2q", self.stack_at(i))) for i in range(self.n_stacks)]
         self.add_deltas()
 
@@ -52,8 +54,7 @@ class State:
         return [(i, bits, arg) for i, row_kind, bits, _, arg in self.rows if row_kind == kind]
 
     def stack_at(self, number):
-        chunk = next(i for i, _, arg in self.of(STACKS) if arg == number // 1024)
-        return chunk * CHUNK + number % 1024 * 64
+        return self.stack_chunks[number // 1024] * CHUNK + number % 1024 * 64
 
     def add_deltas(self):
         for chunk, _, _ in self.of(DELTAS):
@@ -77,6 +78,12 @@ class State:
                     stack[6] = self.peak
 
     def frames(self, number):
+        """Outermost first. A base's number is smaller."""
+        if number not in self.known:
+            self.known[number] = self.read_frames(number)
+        return self.known[number]
+
+    def read_frames(self, number):
         log = self.stacks[number][0]
         if not log:
             return []

@@ -18,8 +18,14 @@ struct libunwind_stack {
 /* False: it is not on this machine. */
 bool libunwind_find(void);
 
+/* For walks that begin at calls alone: five times as fast. */
+void libunwind_use_cache(void);
+
 /* By unw_step, from what a signal handler got. */
 void libunwind_walk(void *context, struct libunwind_stack *ret);
+
+/* From the caller on: that one's own frame is the second. */
+void libunwind_walk_here(struct libunwind_stack *ret);
 
 /* The stack pointer in a frame: right above its return address. 0: not known. */
 uint64_t libunwind_sp(const struct libunwind_stack *stack, size_t i);
