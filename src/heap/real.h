@@ -31,4 +31,7 @@ void cairn_heap_real_find(void);
 /* Is the code at `va` that of an allocator which is not libc's? */
 bool cairn_heap_real_has(uintptr_t va);
 
+/* Our malloc, whoever's the program calls. */
+void *cairn_heap_our_malloc(size_t size) __attribute__((visibility("hidden")));
+
 #endif /* CAIRN_HEAP_REAL_H */

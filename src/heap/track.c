@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "heap/handed.h"
 #include "heap/start.h"
 
 /* The frames that --depth keeps are the innermost ones: a hash of its own. */
@@ -176,9 +177,9 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_oddly(struct cairn_heap_own *own,
     count_birth(heap, own, bytes, stack);
 }
 
-static struct cairn_heap_death death_of_unknown(struct cairn_heap *heap)
+static struct cairn_heap_death death_of_unknown(struct cairn_heap *heap, const void *block)
 {
-    if (heap->settings.sample_bytes == 0)
+    if (heap->settings.sample_bytes == 0 && !cairn_heap_handed_take(block))
         cairn_heap_state_lose(
             &heap->state,
             heap->settings.parent ? CAIRN_HEAP_LOSS_INHERITED : CAIRN_HEAP_LOSS_UNKNOWN, 0);
@@ -217,7 +218,7 @@ note_death(struct cairn_heap *heap, struct cairn_heap_own *own, const void *bloc
     if (is_temporary)
         own->last_va = 0;
     if (entry == 0)
-        return death_of_unknown(heap);
+        return death_of_unknown(heap, block);
     atomic_store_explicit(place, 0, memory_order_relaxed);
     if (bytes == CAIRN_HEAP_SIZE_ASIDE)
         bytes = cairn_heap_large_take(&heap->large, va);

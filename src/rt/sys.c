@@ -79,6 +79,11 @@ long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes)
                               (long)(bytes >> 32)));
 }
 
+long cairn_sys_write(int fd, const void *from, size_t size)
+{
+    return UNTIL_DONE(syscall(SYS_write, fd, from, size));
+}
+
 long cairn_sys_write_at(int fd, const void *from, size_t size, uint64_t off)
 {
     if (WORD_BITS == 64)
@@ -124,6 +129,16 @@ int cairn_sys_stat_path(const char *path, struct cairn_sys_stat *ret)
 int cairn_sys_mkdir(const char *path, unsigned mode)
 {
     return (int)UNTIL_DONE(syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+int cairn_sys_rename(const char *from, const char *to)
+{
+    return (int)UNTIL_DONE(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+int cairn_sys_unlink(const char *path)
+{
+    return (int)UNTIL_DONE(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
 }
 
 uint32_t cairn_sys_uid(void)

@@ -20,6 +20,8 @@ long cairn_sys_read(int fd, void *to, size_t size);
 /* All that `size` has room for, from a file of /proc or another one. A zero is put behind it. */
 long cairn_sys_read_file(const char *path, char *to, size_t size);
 long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes);
+/* What got written: all of it or the beginning. */
+long cairn_sys_write(int fd, const void *from, size_t size);
 long cairn_sys_write_at(int fd, const void *from, size_t size, uint64_t off);
 long cairn_sys_write_zeros(int fd, uint64_t off, uint64_t bytes);
 /* A file's device and number, whose owner, and what it is (st_mode). `follow`: a link's target. */
@@ -30,6 +32,8 @@ struct cairn_sys_stat {
 int cairn_sys_stat_fd(int fd, struct cairn_sys_stat *ret);
 int cairn_sys_stat_path(const char *path, struct cairn_sys_stat *ret);
 int cairn_sys_mkdir(const char *path, unsigned mode);
+int cairn_sys_rename(const char *from, const char *to);
+int cairn_sys_unlink(const char *path);
 uint32_t cairn_sys_uid(void);
 /* The soft limit; UINT64_MAX: none. `resource` as for getrlimit(2). */
 uint64_t cairn_sys_limit(int resource);

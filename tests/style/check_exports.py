@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds that the names agree: check_exports.py SOURCE_ROOT COMMAND (LIBRARY_SO LIBRARY_A)...
+"""Holds that the names agree: check_exports.py SOURCE_ROOT COMMAND (LIBRARY_SO LIBRARY_A)... [TRACKER_SO]
 
 What the shared library exports, what src/cairn.map lists and what include/cairn declares with
 CAIRN_API is the same set. The smaller libraries export the part of it that they define, as their own
-lists say. Every name that others could see in the static library begins with cairn_, and in the
-command with cairn_ or cli_. Nothing is declared that is not defined.
+lists say. Every name that others could see in the static library begins with cairn_, or is one of
+<memory_tracker.h>, and in the command with cairn_ or cli_. Nothing is declared that is not defined.
+libcairn-heap exports what its list says, malloc and its kin, and all of <memory_tracker.h>.
 """
+import fnmatch
 import pathlib
 import re
 import subprocess
@@ -29,9 +31,9 @@ def listed(path):
             for name in re.findall(r"[\w*]+", part)]
 
 
-def declared(folder):
+def declared(paths):
     names = set()
-    for path in folder.glob("*.h"):
+    for path in paths:
         text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
         text = re.sub(r"^\s*#.*$", "", text, flags=re.M)
         for piece in re.findall(r"CAIRN_API([^;{]*)", text):
@@ -51,7 +53,7 @@ def check_library(root, shared, static, in_headers, whole):
     wrong += [f"{n}: has CAIRN_API, but lib{name} does not export it" for n in expected - exported]
     wrong += [f"{n}: exported, but in no public header" for n in exported - in_headers - INTERPOSED]
     wrong += [f"{n}: does not begin with cairn_" for n in
-              {n for n in exported - INTERPOSED | has if not n.startswith("cairn_")}]
+              {n for n in exported - INTERPOSED | has if not n.startswith(("cairn_", "memory_tracker_"))}]
     if in_list != sorted(in_list):
         first = next(n for n, right in zip(in_list, sorted(in_list)) if n != right)
         wrong.append(f"{name}.map: not in alphabetical order, from {first} on")
@@ -59,10 +61,28 @@ def check_library(root, shared, static, in_headers, whole):
     return wrong + ([] if exported else [f"lib{name} exports nothing"])
 
 
+def check_tracker(root, shared, in_header):
+    """libcairn-heap, whose list has patterns for C++'s operators."""
+    in_list, exported = listed(root / "src/cairn-heap.map"), defined(shared, "-D")
+    wrong = [f"{n}: exported, but not in cairn-heap.map" for n in exported
+             if not any(fnmatch.fnmatchcase(n, pattern) for pattern in in_list)]
+    wrong += [f"{pattern}: in cairn-heap.map, but not exported" for pattern in in_list
+              if not fnmatch.filter(exported, pattern)]
+    wrong += [f"{n}: has CAIRN_API, but libcairn-heap does not export it"
+              for n in in_header - exported]
+    if in_list != sorted(in_list):
+        wrong.append("cairn-heap.map: not in alphabetical order")
+    print(f"libcairn-heap: {len(exported)} names exported")
+    return wrong
+
+
 def main():
     root, command, *libraries = map(pathlib.Path, sys.argv[1:])
-    in_headers = declared(root / "include/cairn")
+    of_tracker = declared([root / "include/memory_tracker.h"])
+    in_headers = declared((root / "include/cairn").glob("*.h")) | of_tracker
     wrong = []
+    if len(libraries) % 2:
+        wrong += check_tracker(root, libraries.pop(), of_tracker)
     for shared, static in zip(libraries[::2], libraries[1::2]):
         wrong += check_library(root, shared, static, in_headers, shared == libraries[0])
     objects = pathlib.Path(f"{command}.p").glob("*.o")

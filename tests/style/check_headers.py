@@ -35,8 +35,8 @@ def compile_alone(job):
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     jobs = []
-    for path in sorted((root / "include/cairn").glob("*.h")):
-        jobs += [(compiler, f"<cairn/{path.name}>", [f"-I{root}/include"]) for compiler in PUBLIC
+    for path in sorted((root / "include").rglob("*.h")):
+        jobs += [(compiler, f"<{path.relative_to(root / 'include')}>", [f"-I{root}/include"]) for compiler in PUBLIC
                  if shutil.which(compiler[0])]
     made = os.environ.get("BUILD", "")  # headers that meson writes
     folders = [f"-I{root}/include", f"-I{root}/src", f"-I{root}", f"-I{made}/src"]

@@ -14,7 +14,7 @@ import sys
 
 # No lock, no malloc, no stdio, no locale; errno is restored by who calls them.
 ALLOWED = re.compile(
-    r"^(__)?(memcpy|memmove|memset|memcmp|memchr|strlen|strnlen)(_chk)?$"
+    r"^(__)?(memcpy|memmove|memset|memcmp|memchr|memrchr|strlen|strnlen)(_chk)?$"
     r"|^(syscall|getpid|getauxval|__errno_location)$"
     r"|^_r_debug$|^_DYNAMIC$|^__stack_chk_(fail|guard)$|^_GLOBAL_OFFSET_TABLE_$"
     r"|^__popcount[sd]i2$|^__aeabi_\w+$|^__sync_\w+$|^__aarch64_\w+$|^__[au]?(div|mod)[sdt]i3$"

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory tracker: a program asks the allocation tracker in itself (libcairn-heap.so) what it has
+ * allocated and not freed. Linking it (-lcairn-heap) or preloading it makes the tracker live, from
+ * the first block on; memory_tracker_init() says whether it is. Linked with libcairn instead, the
+ * same functions are there and find a preloaded tracker, or none.
+ *
+ * From outside, `cairn heap` reads the same: with file:line, inlined calls and demangled names.
+ *
+ * Threads: every function may be called from any thread at any time; none takes a lock that an
+ * allocation waits for, and what a function needs for itself does not show up in any number. What
+ * other threads do meanwhile may be counted or not. In a signal handler only
+ * memory_tracker_set_backtrace_enabled() and _is_backtrace_enabled() may be called.
+ *
+ * fork(2): a child counts from nothing, what it allocates itself.
+ */
+#ifndef MEMORY_TRACKER_H
+#define MEMORY_TRACKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero is success, failures are negative, and their numbers are those of enum cairn_code
+ * (<cairn/error.h>). Later versions add values. */
+enum memory_tracker_code {
+    MEMORY_TRACKER_OK = 0,
+    MEMORY_TRACKER_E_NOMEM = -1,
+    MEMORY_TRACKER_E_IO = -2,       /* a file could not be written: errno says why */
+    MEMORY_TRACKER_E_NOT_LIVE = -4, /* neither linked nor preloaded; or another malloc comes first:
+                                       one of the program's own, or that of a library before */
+    MEMORY_TRACKER_E_STATE = -5,    /* the tracker has no room for its state: no folder of this
+                                       user alone, a full disk, or a setuid program */
+    MEMORY_TRACKER_E_ARG = -7,      /* it cannot be meant: NULL, or a number out of range */
+    MEMORY_TRACKER_E_SUPPORT = -9   /* sound, but this version cannot do it */
+};
+
+/* What a code means, in a sentence. Static text; never NULL. */
+CAIRN_API const char *memory_tracker_strerror(int code);
+
+/*
+ * Says whether the tracker is live, and sets it up: `enable_backtrace`, whether blocks that are
+ * born from now on get their stacks. `debug`: what it does is said, to the function that was given
+ * to cairn_log_set() (<cairn/log.h>), else on stderr. Calling it again sets both anew. The other
+ * functions work without it.
+ * MEMORY_TRACKER_E_NOT_LIVE, MEMORY_TRACKER_E_STATE: nothing is tracked, nor will be.
+ */
+CAIRN_API int memory_tracker_init(bool debug, bool enable_backtrace);
+
+/* From now on: a block keeps what it was born with. Without stacks a block costs less. */
+CAIRN_API void memory_tracker_set_backtrace_enabled(bool enabled);
+CAIRN_API bool memory_tracker_is_backtrace_enabled(void); /* false also where it is not live */
+
+/* Frames that are kept of stacks from now on, from the innermost on, 1 to 1,024 (the default).
+ * MEMORY_TRACKER_E_ARG, _E_NOT_LIVE. */
+CAIRN_API int memory_tracker_set_depth(unsigned depth);
+
+/* To track only these libraries, by their file names. MEMORY_TRACKER_E_SUPPORT: a later version
+ * can; this one tracks the whole program. */
+CAIRN_API int memory_tracker_hook(const char *const *libraries, size_t n);
+CAIRN_API int memory_tracker_unhook(const char *const *libraries, size_t n);
+
+/* Since the program began, or since memory_tracker_reset_stats(). It will not change. */
+struct memory_stats {
+    uint64_t total_allocations, total_allocated_bytes;
+    uint64_t total_frees, total_freed_bytes;
+    uint64_t current_allocations, current_bytes; /* that live, whenever they were born */
+    uint64_t peak_bytes;                         /* the highest current_bytes: exact to 4 KiB or
+                                                    1/128 of it, and half of that for each thread */
+};
+/* MEMORY_TRACKER_E_ARG, _E_NOT_LIVE. */
+CAIRN_API int memory_tracker_get_stats(struct memory_stats *ret_stats);
+
+/* Totals count from 0 again, and the peak from what lives now, also for `cairn heap report`. Blocks
+ * that live stay what they are. */
+CAIRN_API void memory_tracker_reset_stats(void);
+
+/*
+ * Every live block, by address, with its stack: text as `cairn heap leaks --format tracker` prints
+ * it, which `cairn resolve` reads back to name what has no name here (libraries without symbols)
+ * and to demangle; or one JSON object. Linkage names, found in the files of the modules. The caller
+ * frees it; until then it is no block of the program. NULL with errno: ENOMEM; ENOTSUP, the tracker
+ * is not live.
+ *
+ *     {"allocations": {"blocks": N, "bytes": N}, "frees": {...}, "live": {...},
+ *      "leaks": [{"ptr": "0x..", "size": N, "age_ms": N, "so": "FILE NAME", "frames": [
+ *          {"address": "0x..", "module": "PATH", "offset": "0x..", "build_id": "..",
+ *           "function": ".."}, ...]}, ...]}
+ *
+ * Of a frame what is not known is left out; a block that was born without a stack has no frames.
+ */
+CAIRN_API char *memory_tracker_get_leak_report(void);
+CAIRN_API char *memory_tracker_get_leaks_json(void);
+
+/* The text, into a file: replaced whole or not at all, but for what is no regular file (a pipe, a
+ * terminal, a link), which is written to. MEMORY_TRACKER_E_IO, _E_NOMEM, _E_ARG, _E_NOT_LIVE. */
+CAIRN_API int memory_tracker_dump_leak_report(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MEMORY_TRACKER_H */

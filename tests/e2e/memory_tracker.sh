@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A program asks the tracker in itself: linked with it, preloaded, with neither; in C and in C++.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need gcc g++ python3
+[ -e "$BUILD/libcairn-heap.so" ] || { echo "skipped: no libcairn-heap.so: a sanitizer has a malloc of its own"; exit 77; }
+mkdir -m 700 states
+export CAIRN_HEAP_DIR=$PWD/states LD_LIBRARY_PATH=$BUILD
+
+# build OUT COMPILER LIBRARY...: the program.
+build() {
+    local out=$1 compiler=$2
+    shift 2
+    # shellcheck disable=SC2086 # a command and its options
+    $compiler -g -O1 -fno-builtin -Wall -Wextra -Werror -I "$SRC/include" -o "$out" "$SRC/tests/e2e/memory_tracker.c" \
+        -L "$BUILD" "$@" -pthread || fail "$out: memory_tracker.c does not compile"
+}
+
+# run NAME COMMAND...: it says ok.
+run() {
+    local name=$1
+    shift
+    "$@" >out 2>log || fail "$name: status $?" out
+    has out ok "$name"
+    rm -f states/*
+}
+
+build c "gcc -std=gnu11 -x c" -x none -lcairn-heap
+mkdir linked
+mv c linked/memory_tracker
+build cc "g++ -std=c++17 -x c++" -x none -lcairn-heap
+mkdir linked_cc
+mv cc linked_cc/memory_tracker
+build so "gcc -std=c99 -D_GNU_SOURCE -x c" -x none -lcairn
+mkdir either
+mv so either/memory_tracker
+build a "gcc -std=c99 -D_GNU_SOURCE -x c" -x none "$BUILD/libcairn.a" -lz -lzstd -llzma
+mkdir either_static
+mv a either_static/memory_tracker
+for case in basics itself reset depth dump threads child; do
+    run "linked, C: $case" ./linked/memory_tracker $case
+    run "linked, C++: $case" ./linked_cc/memory_tracker $case
+    LD_PRELOAD=$BUILD/libcairn-heap.so run "preloaded: $case" ./either/memory_tracker $case
+    LD_PRELOAD=$BUILD/libcairn-heap.so run "preloaded, libcairn.a: $case" ./either_static/memory_tracker $case
+done
+
+# What it wrote.
+has dump.txt '=== Memory Leak Report ===' "the dump"
+has dump.txt ', size=4001, so=memory_tracker' "the dump"
+same "nothing beside the dump" "$(echo dump.txt*)" "dump.txt"
+python3 -c 'import json
+d = json.load(open("leaks.json"))
+assert d["live"]["blocks"] == len(d["leaks"]), d
+leak, = [l for l in d["leaks"] if l["size"] == 4001]
+frame = leak["frames"][0]
+assert frame["function"] == "make_buffer" and frame["module"].endswith("/memory_tracker"), frame
+assert [f["function"] for f in leak["frames"] if "function" in f][-1] == "_start", leak
+assert len(frame["build_id"]) == 40 and int(frame["offset"], 16) > 0, frame' || fail "the JSON" leaks.json
+
+# The same as from outside, but for what only debug information knows.
+cat >both.c <<'PROGRAM'
+#include <memory_tracker.h>
+#include <stdlib.h>
+char *volatile kept[3];
+int main(void)
+{
+    for (int i = 0; i < 3; i++)
+        kept[i] = malloc(100 + i);
+    memory_tracker_dump_leak_report("inside.txt");
+    _Exit(0);
+}
+PROGRAM
+gcc -g -O1 -fno-builtin -I "$SRC/include" -o both both.c -L "$BUILD" -lcairn-heap || fail "both.c"
+rm -f states/*
+./both
+"$CAIRN" heap leaks --format tracker states/*.heap >outside.txt 2>log || fail "cairn heap leaks" log
+sed 's/ (.*)$//' inside.txt >a
+sed 's/ (.*)$//' outside.txt >b
+cmp -s a b || fail "from inside and from outside differ" <(diff a b)
+same "blocks" "$(grep -c '^Leak #' inside.txt)" "$(grep -c '^Leak #' outside.txt)"
+rm -f states/*
+
+# With neither it says so, and how to get it.
+run "neither" ./either/memory_tracker not_live
+has out '-4: the heap tracker is not live: link the program with -lcairn-heap or preload' "neither"
+run "neither, libcairn.a" ./either_static/memory_tracker not_live
+has out '-4: the heap tracker is not live' "neither, libcairn.a"
+
+# Linked, but another malloc comes first: that of the program itself.
+cat >own.c <<'PROGRAM'
+#include <stddef.h>
+static char area[1 << 24];
+static size_t used;
+void *malloc(size_t n) { void *p = area + used; used += (n + 15) & ~(size_t)15; return p; }
+void free(void *p) { (void)p; }
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+void *realloc(void *p, size_t n) { char *q = malloc(n), *from = p; for (size_t i = 0; p && i < n; i++) q[i] = from[i]; return q; }
+PROGRAM
+gcc -O1 -fno-builtin -c own.c || fail "own.c"
+build own "gcc -std=gnu11 -x c" -x none own.o -lcairn-heap
+run "a malloc of its own" ./own not_live
+has out '-4: the heap tracker is not live' "a malloc of its own"
+
+# Loaded at run time it is nobody's malloc.
+cat >late.c <<'PROGRAM'
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+int main(void)
+{
+    void *library = dlopen("libcairn-heap.so.0", RTLD_NOW);
+    int (*init)(bool, bool) = library ? (int (*)(bool, bool))dlsym(library, "memory_tracker_init") : NULL;
+    printf("%d ok\n", init ? init(true, true) : 1);
+    return 0;
+}
+PROGRAM
+gcc -O1 -w -o late late.c -ldl || fail "late.c"
+run "dlopen" ./late
+has out '-4 ok' "dlopen"
+
+# No room for its state.
+CAIRN_HEAP_DIR=/nowhere run "no folder" ./linked/memory_tracker not_live
+has out '-5: the heap tracker has no room for its state: CAIRN_HEAP_DIR' "no folder"
+
+# What it does is said on stderr, or to the function that the program gave.
+run "debug" ./linked/memory_tracker say
+has log "cairn: heap tracker: live, its state is in $PWD/states/" "debug"
+has log 'cairn: heap tracker: hook: this version tracks the whole program' "debug"
+cat >sink.c <<'PROGRAM'
+#include <cairn/log.h>
+#include <memory_tracker.h>
+#include <stdio.h>
+static void on_line(void *ctx, enum cairn_log_level level, const char *text)
+{
+    printf("%s %d [%s]\n", (const char *)ctx, level, text);
+}
+int main(void)
+{
+    cairn_log_set(on_line, (void *)"sink", CAIRN_LOG_INFO);
+    return memory_tracker_init(true, true) || memory_tracker_hook(NULL, 0) == 0 || puts("ok") < 0;
+}
+PROGRAM
+gcc -O1 -I "$SRC/include" -o sink sink.c -L "$BUILD" -lcairn-heap || fail "sink.c"
+run "a sink" ./sink
+has out 'sink 1 [heap tracker: backtraces are on]' "a sink"
+same "nothing on stderr" "$(cat log)" ""
+
+finish "a program asks the tracker in itself ($n_checks checks)"
