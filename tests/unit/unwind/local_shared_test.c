@@ -79,8 +79,9 @@ static unsigned roll(void)
     return seed >> 16;
 }
 
-static unsigned n_wrong, n_captured;
-static uint64_t n_shared;
+/* Changed in handlers, by way of functions that glibc declares as leaves. */
+static volatile unsigned n_wrong, n_captured;
+static volatile uint64_t n_shared;
 
 APART static int wander(int depth)
 {
@@ -208,6 +209,36 @@ static void a_context_of_another_stack_is_remembered(void **state)
     assert_int_equal(sigaltstack(&none, NULL), 0);
 }
 
+/* A handler with a stack of its own lies where it lay, over a stack that became deeper: no word
+ * holds, wherever its frame is kept. */
+static void on_own_stack(int number)
+{
+    (void)number;
+    n_wrong += !capture_and_hash();
+    n_captured++;
+    n_shared += got.n_shared;
+}
+
+static void a_handler_over_other_depths_shares_nothing_wrong(void **state)
+{
+    (void)state;
+    need_memory_of_walks();
+    static char room[1 << 16];
+    const stack_t other = {.ss_sp = room, .ss_size = sizeof(room)}, none = {.ss_flags = SS_DISABLE};
+    struct sigaction action = {.sa_handler = on_own_stack, .sa_flags = SA_ONSTACK};
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    assert_int_equal(sigaltstack(&other, NULL), 0);
+    static const int depths[] = {5, 5, 9, 9, 9, 2, 2, 30, 5};
+    n_wrong = n_captured = 0;
+    n_shared = 0;
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
+        raises(depths[i]);
+    assert_int_equal(n_captured, sizeof depths / sizeof *depths);
+    assert_true(n_shared > n_captured * 4);
+    assert_int_equal(n_wrong, 0);
+    assert_int_equal(sigaltstack(&none, NULL), 0);
+}
+
 /* Deeper than a walk goes. */
 APART static int descend(int depth, int at)
 {
@@ -256,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_handler_shares_what_it_interrupted),
         cmocka_unit_test(a_context_is_remembered),
         cmocka_unit_test(a_context_of_another_stack_is_remembered),
+        cmocka_unit_test(a_handler_over_other_depths_shares_nothing_wrong),
         cmocka_unit_test(deep_stacks_are_remembered_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
