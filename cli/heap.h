@@ -157,6 +157,11 @@ void cli_heap_add_tracker(struct cairn_buffer *out, struct cairn_heap *heap,
 void cli_heap_add_ndk(struct cairn_buffer *out, struct cairn_heap *heap,
                       const struct cli_heap_blocks *blocks, int pid);
 
+/* The mappings that live, a line for each stack; nothing where there are none. */
+int cli_heap_add_maps(struct cairn_buffer *out, struct cairn_heap *heap,
+                      const struct cli_heap_names *names, int pid, uint64_t n_shown,
+                      struct cairn_err *err);
+
 /* What each subcommand is. */
 extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_diff, cli_heap_report,
     cli_heap_mark, cli_heap_env;

@@ -260,6 +260,8 @@ static void add_json(struct job *job, struct cairn_buffer *out)
     cairn_json_u64(&json, "live_bytes", t.live_bytes);
     cairn_json_u64(&json, "peak_bytes", t.peak_bytes);
     cairn_json_u64(&json, "temporary_blocks", t.n_temporary);
+    cairn_json_u64(&json, "mappings", t.n_mapped);
+    cairn_json_u64(&json, "mapped_bytes", t.mapped_bytes);
     cairn_json_u64(&json, "stacks", t.n_stacks);
     cairn_json_u64(&json, "threads", t.n_threads);
     cairn_json_u64(&json, "duration_ns", t.duration_ns);
@@ -292,6 +294,9 @@ static int add_text(struct job *job, struct cairn_buffer *out, struct cairn_err 
     add_sums(out, &t);
     for (size_t i = 0; result == CAIRN_OK && i < N_TABLES; i++)
         result = add_table(out, job->profile, i, job->n_shown ? job->n_shown : UINT64_MAX, err);
+    if (result == CAIRN_OK)
+        result = cli_heap_add_maps(out, job->heap, &job->names, job->pid,
+                                   job->n_shown ? job->n_shown : UINT64_MAX, err);
     return result;
 }
 

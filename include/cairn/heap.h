@@ -63,6 +63,10 @@ struct cairn_heap_totals {
      * to be expected of all, and bytes have a standard error of at most so many. */
     uint64_t sample_bytes;
     uint64_t live_error, peak_error, alloc_error;
+    /* Mappings that live, where they are recorded (mmap and its kin), but for the allocator's own;
+     * none of them is in the sums above. */
+    uint64_t n_mapped, mapped_bytes, peak_mapped_bytes;
+    uint64_t n_unrecorded_maps; /* made or unmade while it could not be told */
 };
 CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
 
@@ -109,6 +113,7 @@ struct cairn_heap_leak {
     uint64_t n_blocks, bytes;
     uint64_t oldest_ns, youngest_ns; /* how long ago the first and the last of them were born */
     const char *cut;                 /* why the stack ends early; NULL: it is whole */
+    const char *kind;     /* of cairn_heap_mapped(): what asked for it, a static text; else NULL */
     uint64_t error_bytes; /* the standard error of `bytes`, at most; 0: every block is recorded */
 };
 
@@ -120,6 +125,11 @@ CAIRN_API int cairn_heap_leaks(struct cairn_heap *heap, const struct cairn_heap_
                                struct cairn_err *err);
 CAIRN_API void cairn_heap_leaks_free(struct cairn_heap_leak *leaks); /* accepts NULL */
 
+/* Mappings that live, by stack and kind, the most bytes first: as for cairn_heap_leaks(), and freed
+ * like those. None where mmap(2) and its kin are not recorded. */
+CAIRN_API int cairn_heap_mapped(struct cairn_heap *heap, struct cairn_profile **ret_profile,
+                                struct cairn_heap_leak **ret_rows, size_t *ret_n,
+                                struct cairn_err *err);
 /*
  * Stacks of several looks, known by number: equal stacks have equal keys in every look that one
  * object was asked about. `both` (or NULL): named profiles of processes that may be of different

@@ -260,6 +260,25 @@ void cairn_heap_view_blocks(struct cairn_heap_view *view, cairn_heap_block_fn ea
     }
 }
 
+void cairn_heap_view_maps(struct cairn_heap_view *view, cairn_heap_map_fn each, void *ctx)
+{
+    for (uint32_t i = 1; i < view->n_chunks; i++) {
+        if (row_of(view, i).kind != CAIRN_HEAP_MAPS)
+            continue;
+        for (size_t k = 0; k < CHUNK / sizeof(struct cairn_heap_map); k++) {
+            struct cairn_heap_map map;
+            memcpy(&map, chunk_at(view, i) + k * sizeof map, sizeof map);
+            if (!map.from)
+                continue;
+            if (map.to > map.from && map.stack < view->n_stacks &&
+                map.kind <= CAIRN_HEAP_MAP_ALLOCATOR)
+                each(ctx, &map);
+            else
+                view->n_damaged++;
+        }
+    }
+}
+
 void cairn_heap_view_deltas(struct cairn_heap_view *view, cairn_heap_delta_fn each, void *ctx)
 {
     for (uint32_t i = 1; i < view->n_chunks; i++) {

@@ -62,6 +62,10 @@ typedef void (*cairn_heap_block_fn)(void *ctx, const struct cairn_heap_block *bl
 /* Every live block, in no order of addresses. */
 void cairn_heap_view_blocks(struct cairn_heap_view *view, cairn_heap_block_fn each, void *ctx);
 
+/* Every mapping that lives, in no order of addresses. */
+typedef void (*cairn_heap_map_fn)(void *ctx, const struct cairn_heap_map *map);
+void cairn_heap_view_maps(struct cairn_heap_view *view, cairn_heap_map_fn each, void *ctx);
+
 /* What threads have not handed in. */
 typedef void (*cairn_heap_delta_fn)(void *ctx, const struct cairn_heap_delta *delta);
 void cairn_heap_view_deltas(struct cairn_heap_view *view, cairn_heap_delta_fn each, void *ctx);

@@ -4,6 +4,7 @@
  *
  *     file, folder, pid ──states.c──► bytes ──► view ──┬─totals.c──► sums over all, quality
  *                                                      ├─leaks.c───► profile, live blocks by stack
+ *                                                      ├─mapped.c──► profile, live mappings
  *                                                      ├─blocks.c──► profile, live blocks one by
  * one └─save.c────► one compressed file
  *

@@ -66,7 +66,7 @@ same "the parent's and the child's" "$(found lose)" "3336/4"
 
 # Estimates: 10,000 blocks of 1,000 bytes live of 20,000; a twentieth of the bytes is four times the
 # standard error, which is said.
-gcc -O1 -fno-builtin -w -o programs "$SRC/tests/e2e/heap_programs.c" -pthread || exit 1
+gcc -O1 -fno-builtin -fno-inline -w -o programs "$SRC/tests/e2e/heap_programs.c" -pthread || exit 1
 "$CAIRN" heap run --force --sample 1K -o sample.heap -- ./programs many >/dev/null 2>log
 has log "one block in 1024 bytes recorded, at random" "the quality line of estimates"
 leaks --top 0 sample.heap
@@ -75,6 +75,15 @@ print(abs(d["bytes"] - 10e6) < 5e5, abs(d["blocks"] - 10e3) < 600)')" "True True
 "$CAIRN" heap report --json sample.heap >out 2>log
 same "an estimate of what there was" "$($py -c 'import json; d = json.load(open("out"))
 print(abs(d["allocated_bytes"] - 20e6) < 1e6, abs(d["allocations"] - 20e3) < 1000)')" "True True"
+
+# Mappings, beside the blocks.
+"$CAIRN" heap run --force --mmap -o maps.heap -- ./programs maps >/dev/null 2>log
+"$CAIRN" heap report maps.heap >out 2>log
+has out "mapped, beside the blocks: 146.5 kB in 7 mappings" "mappings"
+has out "40.0 kB  1 mapping (brk)  map_each_way < main" "the break"
+has out "8.2 kB  1 mapping (mmap of a file)  map_each_way" "a file"
+leaks --top 0 maps.heap
+same "no mapping among the blocks" "$($py -c 'import json; print(json.load(open("out"))["bytes"])')" 5002
 
 # The gate.
 "$CAIRN" heap run --force --fail-over 6M -o gate.heap -- ./program 2>log

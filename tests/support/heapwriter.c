@@ -153,6 +153,12 @@ void test_heap_delta(struct test_heap *h, uint32_t stack, uint32_t peak, uint64_
     thread->deltas[h->n_deltas++].frees = frees;
 }
 
+void test_heap_map(struct test_heap *h, const struct cairn_heap_map *map)
+{
+    need(h, &h->maps, CAIRN_HEAP_MAPS);
+    memcpy(test_heap_chunk(h, h->maps) + h->n_maps++ * sizeof *map, map, sizeof *map);
+}
+
 void test_heap_module(struct test_heap *h, uint64_t from, uint64_t to, uint64_t off,
                       const char *path)
 {

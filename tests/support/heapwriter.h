@@ -20,8 +20,8 @@
 struct test_heap {
     struct cairn_buffer bytes;
     unsigned granule_bits;
-    uint32_t log, stacks, epochs, modules, large, deltas; /* chunks; 0: not made yet */
-    uint32_t log_used, modules_used, n_large, n_deltas, n_modules;
+    uint32_t log, stacks, epochs, modules, large, deltas, maps; /* chunks; 0: not made yet */
+    uint32_t log_used, modules_used, n_large, n_deltas, n_modules, n_maps;
 };
 
 void test_heap_begin(struct test_heap *h, unsigned granule);
@@ -43,6 +43,7 @@ void test_heap_block(struct test_heap *h, uint64_t va, uint64_t entry);
 void test_heap_large(struct test_heap *h, uint64_t va, uint64_t size);
 void test_heap_epoch(struct test_heap *h, uint32_t epoch, uint64_t begin_ns, int64_t live,
                      uint32_t mark);
+void test_heap_map(struct test_heap *h, const struct cairn_heap_map *map);
 void test_heap_delta(struct test_heap *h, uint32_t stack, uint32_t peak, uint64_t allocs,
                      uint64_t frees);
 void test_heap_module(struct test_heap *h, uint64_t from, uint64_t to, uint64_t off,

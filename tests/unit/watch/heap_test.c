@@ -110,6 +110,66 @@ static void filters_keep_what_they_say(void **state)
     assert_leaks(&filter, "");
 }
 
+static void put_map(uint64_t from, uint64_t to, uint32_t stack, uint32_t kind)
+{
+    const struct cairn_heap_map map = {from, to, stack, 1, kind, 0};
+    test_heap_map(&t.h, &map);
+}
+
+static void mappings_are_summed_by_stack_and_kind(void **state)
+{
+    (void)state;
+    struct cairn_heap_totals totals = {.size = sizeof totals};
+    struct cairn_profile *profile;
+    struct cairn_heap_leak *rows;
+    struct cairn_err err;
+    size_t n;
+    put_map(0x10000, 0x14000, t.one, CAIRN_HEAP_MAP_MEMORY);
+    put_map(0x20000, 0x21000, t.one, CAIRN_HEAP_MAP_MEMORY);
+    put_map(0, 0x21000, t.one, CAIRN_HEAP_MAP_MEMORY); /* no more */
+    put_map(0x30000, 0x31000, t.two, CAIRN_HEAP_MAP_FILE);
+    put_map(0x40000, 0x42000, t.two, CAIRN_HEAP_MAP_ALLOCATOR);
+    put_map(0x51000, 0x50000, t.two, CAIRN_HEAP_MAP_FILE); /* damaged, these three */
+    put_map(0x51000, 0x52000, 77, CAIRN_HEAP_MAP_FILE);
+    put_map(0x51000, 0x52000, t.two, 77);
+    for (int asked = 0; asked < 2; asked++) {
+        test_heap_header(&t.h)->flags = asked ? CAIRN_HEAP_MAPPINGS : 0;
+        test_heap_header(&t.h)->live_maps = 3;
+        struct cairn_heap *heap = read_it();
+        assert_ok(cairn_heap_mapped(heap, &profile, &rows, &n, &err), err);
+        assert_int_equal(n, asked ? 3 : 0);
+        if (asked) {
+            assert_int_equal(rows[0].bytes, 0x5000);
+            assert_int_equal(rows[0].n_blocks, 2);
+            assert_string_equal(rows[0].kind, "mmap");
+            assert_int_equal(rows[0].oldest_ns, 10 * SECOND);
+            assert_string_equal(rows[1].kind, "the allocator's own");
+            assert_string_equal(rows[2].kind, "mmap of a file");
+        }
+        cairn_heap_totals(heap, &totals);
+        assert_int_equal(totals.n_mapped, 3);
+        assert_int_equal(totals.n_damaged, asked ? 3 : 0);
+        cairn_heap_leaks_free(rows);
+        cairn_profile_free(profile);
+        cairn_heap_free(heap);
+    }
+}
+
+static void sums_of_a_sample_are_estimates_with_an_error(void **state)
+{
+    (void)state;
+    struct cairn_heap_totals totals = {.size = sizeof totals};
+    test_heap_header(&t.h)->sample_bytes = 10000;
+    struct cairn_heap *heap = read_it();
+    cairn_heap_totals(heap, &totals);
+    assert_int_equal(totals.sample_bytes, 10000);
+    /* Blocks of 50, 100 and 150 bytes stand for some 10,000 each. */
+    assert_in_range(totals.live_bytes, 30000, 30300);
+    assert_in_range(totals.n_live, 363, 369);
+    assert_in_range(totals.live_error, 17320, 17410);
+    cairn_heap_free(heap);
+}
+
 static void an_unknown_mark_is_said(void **state)
 {
     (void)state;
@@ -240,6 +300,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(filters_keep_what_they_say, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mappings_are_summed_by_stack_and_kind, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sums_of_a_sample_are_estimates_with_an_error, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_mark_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(totals_are_of_all_states, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_saved_is_read_again, set_up, tear_down),
