@@ -192,6 +192,10 @@ static void add_leak(const struct job *job, const struct cairn_heap_leak *leak,
 {
     struct cairn_heap_process process = {.size = sizeof process}, second = process;
     cli_add_size(out, leak->bytes);
+    if (leak->error_bytes) {
+        cairn_buffer_str(out, " +- ");
+        cli_add_size(out, leak->error_bytes);
+    }
     cairn_buffer_str(out, " in ");
     cli_add_counted(out, leak->n_blocks, "block");
     add_age(out, leak);
@@ -241,6 +245,8 @@ static void put_leak(const struct job *job, const struct cairn_heap_leak *leak,
     cairn_json_open(json, NULL, '{');
     cairn_json_u64(json, "bytes", leak->bytes);
     cairn_json_u64(json, "blocks", leak->n_blocks);
+    if (leak->error_bytes)
+        cairn_json_u64(json, "standard_error", leak->error_bytes);
     cairn_json_real(json, "oldest_seconds", (double)leak->oldest_ns / 1e9);
     cairn_json_real(json, "youngest_seconds", (double)leak->youngest_ns / 1e9);
     if (cairn_heap_process(job->look.heap, leak->process, &process))
@@ -283,7 +289,12 @@ static int print(const struct job *job, struct cairn_err *err)
         cli_heap_add_changes(&out, &job->changes, job->n_shown, false);
     else
         add_text(job, &out);
-    int result = out.failed ? cairn_fail_memory(err) : CAIRN_OK;
+    int result = CAIRN_OK;
+    if (!job->json && !job->wanted.baseline)
+        result = cli_heap_add_maps(&out, job->look.heap, &job->wanted.names, job->look.pid,
+                                   job->n_shown ? job->n_shown : UINT64_MAX, err);
+    if (result == CAIRN_OK && out.failed)
+        result = cairn_fail_memory(err);
     if (result == CAIRN_OK)
         fwrite(out.data, 1, out.size, stdout);
     if (result == CAIRN_OK && !job->json) {

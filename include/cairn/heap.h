@@ -130,6 +130,7 @@ CAIRN_API void cairn_heap_leaks_free(struct cairn_heap_leak *leaks); /* accepts 
 CAIRN_API int cairn_heap_mapped(struct cairn_heap *heap, struct cairn_profile **ret_profile,
                                 struct cairn_heap_leak **ret_rows, size_t *ret_n,
                                 struct cairn_err *err);
+
 /*
  * Stacks of several looks, known by number: equal stacks have equal keys in every look that one
  * object was asked about. `both` (or NULL): named profiles of processes that may be of different

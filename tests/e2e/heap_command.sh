@@ -70,6 +70,7 @@ gcc -O1 -fno-builtin -fno-inline -w -o programs "$SRC/tests/e2e/heap_programs.c"
 "$CAIRN" heap run --force --sample 1K -o sample.heap -- ./programs many >/dev/null 2>log
 has log "one block in 1024 bytes recorded, at random" "the quality line of estimates"
 leaks --top 0 sample.heap
+has out '"standard_error": 1' "the error of a stack"
 same "an estimate" "$($py -c 'import json; d = json.load(open("out"))
 print(abs(d["bytes"] - 10e6) < 5e5, abs(d["blocks"] - 10e3) < 600)')" "True True"
 "$CAIRN" heap report --json sample.heap >out 2>log
@@ -82,6 +83,8 @@ print(abs(d["allocated_bytes"] - 20e6) < 1e6, abs(d["allocations"] - 20e3) < 100
 has out "mapped, beside the blocks: 146.5 kB in 7 mappings" "mappings"
 has out "40.0 kB  1 mapping (brk)  map_each_way < main" "the break"
 has out "8.2 kB  1 mapping (mmap of a file)  map_each_way" "a file"
+"$CAIRN" heap leaks maps.heap >out 2>log
+has out "mapped, beside the blocks: 146.5 kB in 7 mappings" "mappings beside leaks"
 leaks --top 0 maps.heap
 same "no mapping among the blocks" "$($py -c 'import json; print(json.load(open("out"))["bytes"])')" 5002
 
