@@ -161,7 +161,6 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
     own->header = heap->state.header;
     if (!own->shared)
         return false;
-    own->deltas = own->shared->deltas;
     atomic_store(&own->shared->tid, (uint32_t)syscall(SYS_gettid));
     return true;
 }
@@ -179,7 +178,6 @@ CAIRN_THREAD_BLOCK_ACCESS static void grow(struct cairn_heap *heap, struct cairn
     atomic_store(&larger->tid, load32(&old->tid));
     atomic_store(&larger->live_bytes, atomic_exchange(&old->live_bytes, 0));
     own->shared = larger;
-    own->deltas = larger->deltas;
     own->mask = n - 1;
     cairn_heap_state_give(&heap->state, old, chunks_of(n / 2));
 }
@@ -187,12 +185,12 @@ CAIRN_THREAD_BLOCK_ACCESS static void grow(struct cairn_heap *heap, struct cairn
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_delta *
 cairn_heap_count_switch(struct cairn_heap *heap, struct cairn_heap_own *own, uint64_t key)
 {
-    struct cairn_heap_delta *delta = &own->deltas[(uint32_t)key & own->mask];
+    struct cairn_heap_delta *delta = &own->shared->deltas[(uint32_t)key & own->mask];
     uint64_t was = load64(&delta->key);
     if ((uint32_t)was != (uint32_t)key && (uint32_t)was != 0 &&
         ++own->n_conflicts > own->mask / 2 && own->mask + 1 < CAIRN_HEAP_MOST_DELTAS) {
         grow(heap, own);
-        delta = &own->deltas[(uint32_t)key & own->mask];
+        delta = &own->shared->deltas[(uint32_t)key & own->mask];
     }
     cairn_heap_count_hand_in(heap, delta);
     atomic_store_explicit(&delta->key, key, memory_order_relaxed);

@@ -56,7 +56,7 @@ cairn_heap_count_delta(struct cairn_heap *heap, struct cairn_heap_own *own, uint
 {
     uint64_t peak = atomic_load_explicit(&heap->state.header->peak, memory_order_relaxed);
     uint64_t key = peak << 32 | stack;
-    struct cairn_heap_delta *delta = &own->deltas[stack & own->mask];
+    struct cairn_heap_delta *delta = &own->shared->deltas[stack & own->mask];
     if (__builtin_expect(atomic_load_explicit(&delta->key, memory_order_relaxed) != key, 0))
         delta = cairn_heap_count_switch(heap, own, key);
     return delta;

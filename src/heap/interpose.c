@@ -16,7 +16,7 @@
 #include "heap/track.h"
 
 #define REAL   cairn_heap_real
-#define CALLER (&(struct cairn_local_frame_at)CAIRN_HEAP_CALLER)
+#define CALLER ((struct cairn_local_frame_at)CAIRN_HEAP_CALLER)
 
 /* C23's, which no C library's headers have yet. */
 void free_sized(void *block, size_t size);
@@ -73,8 +73,8 @@ CAIRN_API void *calloc(size_t n, size_t size)
 
 /* Taken out before: another thread may have the address as soon as it is free. A size of 0 and NULL
  * is a free (C17 7.22.3.5 leaves it open, glibc does so). */
-__attribute__((always_inline)) static inline void *
-reallocate(void *block, size_t size, const struct cairn_local_frame_at *caller)
+__attribute__((always_inline)) static inline void *reallocate(void *block, size_t size,
+                                                              struct cairn_local_frame_at caller)
 {
     struct cairn_heap_death death = {0};
     if (block)
@@ -104,11 +104,11 @@ CAIRN_API void *reallocarray(void *block, size_t n, size_t size)
 
 /* The rarer ones. */
 __attribute__((noinline)) static void *born(void *block, size_t size,
-                                            const struct cairn_local_frame_at *caller)
+                                            struct cairn_local_frame_at caller)
 {
     if (block)
-        cairn_heap_born_fully(
-            &(struct cairn_heap_birth){block, size, CAIRN_HEAP_KIND_MALLOC, *caller});
+        cairn_heap_born_fully(block, size, CAIRN_HEAP_KIND_MALLOC, caller.ret, caller.sp,
+                              caller.fp);
     return block;
 }
 

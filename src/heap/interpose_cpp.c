@@ -91,7 +91,7 @@ static inline void *allocate(size_t size, size_t alignment)
 }
 
 /* What the next operator gives came through our malloc: it is made ours. */
-static void *adopt(void *block, size_t size, unsigned kind, const struct cairn_local_frame_at *at)
+static void *adopt(void *block, size_t size, unsigned kind, struct cairn_local_frame_at at)
 {
     if (block && next_is_standard()) {
         cairn_heap_died(block, CAIRN_HEAP_KIND_MALLOC);
@@ -109,12 +109,12 @@ static void *adopt(void *block, size_t size, unsigned kind, const struct cairn_l
         struct cairn_local_frame_at at = CAIRN_HEAP_CALLER;                                        \
         void *block = next_is_standard() ? allocate(size, alignment) : NULL;                       \
         if (__builtin_expect(block != NULL, 1)) {                                                  \
-            cairn_heap_born(block, size, kind, &at);                                               \
+            cairn_heap_born(block, size, kind, at);                                                \
             return block;                                                                          \
         }                                                                                          \
         static struct cached cached;                                                               \
         void *(*next)parameters = (void *(*)parameters)find_next(&cached, symbol);                 \
-        return next ? adopt(next arguments, size, kind, &at) : NULL;                               \
+        return next ? adopt(next arguments, size, kind, at) : NULL;                                \
     }
 
 #define ONE   CAIRN_HEAP_KIND_NEW

@@ -12,7 +12,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_map_begin(struct cairn_heap_map_call *
     *call = (struct cairn_heap_map_call){0};
     call->own = cairn_heap_call_begin(&call->heap);
     if (call->own && at)
-        call->stack = cairn_heap_stack_of(call->own, at);
+        call->stack = cairn_heap_stack_of(call->own, *at);
 }
 
 void cairn_heap_map_lock(struct cairn_heap_map_call *call)

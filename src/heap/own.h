@@ -20,12 +20,19 @@ enum cairn_heap_idle {
     CAIRN_HEAP_IDLE_SAMPLES = 2 /* and only some blocks are recorded: track.c sees to that */
 };
 
+/* What is known of the stack up to a frame of the last capture. */
+struct cairn_heap_frame {
+    uint64_t hash;
+    uint32_t number; /* 0: not known, or none */
+    uint32_t base;   /* of a stack that is the same up to this frame, in whose own record the frame
+                        lies; 0: not known */
+};
+
 struct cairn_heap_own {
     struct cairn_thread_head head;
     /* What the next thread takes over with the block. */
     struct cairn_heap *heap; /* whose `shared` is */
     struct cairn_heap_thread *shared;
-    struct cairn_heap_delta *deltas;  /* shared->deltas */
     struct cairn_heap_header *header; /* the heap's */
     uint32_t mask;                    /* of deltas */
     uint32_t n_conflicts;             /* since they last grew */
@@ -40,10 +47,7 @@ struct cairn_heap_own {
     int64_t live_step;   /* shared->live_bytes is handed in beyond this, either way */
     uint64_t generation; /* cairn_unload_generation that modules were looked at for */
     struct cairn_heap_sampler sampler;
-    uint64_t hashes[CAIRN_HEAP_FRAMES];
-    uint32_t numbers[CAIRN_HEAP_FRAMES]; /* of the stack up to that frame; 0: not known, or none */
-    uint32_t bases[CAIRN_HEAP_FRAMES];   /* of a stack that is the same up to that frame, in whose
-                                            own record the frame lies; 0: not known */
+    struct cairn_heap_frame frames[CAIRN_HEAP_FRAMES];
 };
 
 enum {

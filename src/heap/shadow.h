@@ -59,7 +59,11 @@ static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_
         return NULL;
     uintptr_t granule =
         (uintptr_t)(va & ((1u << CAIRN_HEAP_PIECE_BITS) - 1)) >> (piece & CAIRN_HEAP_GRANULE_MASK);
-    return (_Atomic(uint64_t) *)(piece & ~(uintptr_t)CAIRN_HEAP_GRANULE_MASK) + granule;
+    _Atomic(uint64_t) *leaf = (_Atomic(uint64_t) *)(piece & ~(uintptr_t)CAIRN_HEAP_GRANULE_MASK);
+    _Atomic(uint64_t) *entry = leaf + granule;
+    if (!entry)
+        __builtin_unreachable();
+    return entry;
 }
 
 /* The same; where there is none, one is made. NULL: there is no room, or `va` is too high. */

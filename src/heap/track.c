@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include <cairn/unwind.h>
+
 #include "heap/handed.h"
 #include "heap/start.h"
 
@@ -29,20 +31,20 @@ CAIRN_THREAD_BLOCK_ACCESS static uint32_t number_of_new(struct cairn_heap *heap,
                                                         const struct cairn_local_capture *capture)
 {
     uint32_t n = capture->n, shared = n - 1;
-    while (shared > 0 && own->bases[shared - 1] == 0)
+    while (shared > 0 && own->frames[shared - 1].base == 0)
         shared--;
     struct cairn_heap_new_stack new = {
         .frames = capture->frames,
         .n = n,
         .n_shared = shared,
-        .base = shared ? own->bases[shared - 1] : 0,
+        .base = shared ? own->frames[shared - 1].base : 0,
         .end = capture->end,
     };
     bool is_new;
     uint32_t number = cairn_heap_stacks_add(&heap->stacks, &heap->state, &heap->modules,
-                                            own->hashes[n - 1], &new, &is_new);
+                                            own->frames[n - 1].hash, &new, &is_new);
     for (uint32_t i = shared; is_new && i < n; i++)
-        own->bases[i] = number;
+        own->frames[i].base = number;
     return number;
 }
 
@@ -58,43 +60,76 @@ CAIRN_THREAD_BLOCK_ACCESS static void look_at_modules(struct cairn_heap *heap,
     cairn_lock_give(&heap->stacks.lock);
 }
 
-CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
-cairn_heap_new_stack(struct cairn_heap *heap, struct cairn_heap_own *own,
-                     const struct cairn_local_capture *capture)
+/* Of the frames that are not shared; returns the whole stack's. */
+CAIRN_HEAP_HOT uint64_t hash_new(const struct cairn_heap *heap, struct cairn_heap_own *own,
+                                 const struct cairn_local_capture *capture, uint32_t n_shared)
 {
-    uint32_t n_shared = capture->n_shared;
+    uint64_t hash = n_shared ? own->frames[n_shared - 1].hash
+                             : atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
+    const struct cairn_local_frame *end = capture->frames + (capture->n - n_shared);
+    struct cairn_heap_frame *to = &own->frames[n_shared];
+    for (; end > capture->frames; to++) {
+        end--;
+        hash = cairn_heap_hash_step(hash, end->ret);
+        to->hash = hash;
+        to->number = to->base = 0;
+    }
+    return hash;
+}
+
+__attribute__((noinline, cold)) static uint32_t no_stack(struct cairn_heap *heap)
+{
+    cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, 0);
+    return 0;
+}
+
+CAIRN_HEAP_HOT uint32_t number_of(struct cairn_heap_own *own,
+                                  const struct cairn_local_capture *capture)
+{
+    struct cairn_heap *heap = own->heap;
+    uint32_t n = capture->n, n_shared = capture->n_shared, number;
+    if (__builtin_expect(n == 0, 0))
+        return no_stack(heap);
     if (__builtin_expect(own->generation !=
                              atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed),
                          0)) {
         look_at_modules(heap, own);
         n_shared = 0;
     }
-    uint32_t n = capture->n;
-    uint64_t hash = n_shared ? own->hashes[n_shared - 1]
-                             : atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
-    for (uint32_t i = n_shared; i < n; i++) {
-        hash = cairn_heap_hash_step(hash, capture->frames[n - 1 - i].ret);
-        own->hashes[i] = hash;
-        own->numbers[i] = own->bases[i] = 0;
-    }
-    uint32_t number, depth = atomic_load_explicit(&heap->settings.depth, memory_order_relaxed);
+    if (n_shared == n && own->frames[n - 1].number)
+        return own->frames[n - 1].number;
+    uint64_t hash = hash_new(heap, own, capture, n_shared);
+    uint32_t depth = atomic_load_explicit(&heap->settings.depth, memory_order_relaxed);
     if (__builtin_expect(n > depth, 0)) {
         number = number_of_cut(heap, capture, depth);
     } else {
         number = cairn_heap_stacks_find(&heap->stacks, hash);
         if (__builtin_expect(number == 0, 0))
             number = number_of_new(heap, own, capture);
-        own->numbers[n - 1] = own->bases[n - 1] = number;
+        own->frames[n - 1].number = own->frames[n - 1].base = number;
     }
-    if (number == 0)
+    if (__builtin_expect(number == 0, 0))
         cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_STACKS_FULL, 0);
     return number;
 }
 
-uint32_t cairn_heap_no_stack(struct cairn_heap *heap)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
+cairn_heap_other_stack(struct cairn_heap_own *own, struct cairn_local_again again)
 {
-    cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, 0);
-    return 0;
+    const struct cairn_local_capture capture = {.frames = again.frames,
+                                                .n = again.n,
+                                                .n_shared = again.n_shared,
+                                                .end = CAIRN_END_OUTERMOST};
+    return number_of(own, &capture);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
+cairn_heap_stack_fully(struct cairn_heap_own *own, uintptr_t ret, uintptr_t sp, uintptr_t fp)
+{
+    const struct cairn_local_frame_at at = {ret, sp, fp};
+    struct cairn_local_capture capture;
+    bool done = cairn_local_capture(&at, &capture);
+    return __builtin_expect(done, 1) ? number_of(own, &capture) : no_stack(own->heap);
 }
 
 static uint64_t entry_of(struct cairn_heap *heap, uint64_t va, uint64_t bytes, unsigned kind,
@@ -259,18 +294,17 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
 }
 
 /* Within a call of this thread: no lock may be taken, and nothing captured. */
-static void born_within(struct cairn_heap *heap, const struct cairn_heap_birth *birth)
+static void born_within(struct cairn_heap *heap, const void *block, uint64_t bytes, unsigned kind)
 {
-    uint64_t va = cairn_heap_va(birth->block);
+    uint64_t va = cairn_heap_va(block);
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
-    if (!place || birth->bytes >= CAIRN_HEAP_SIZE_ASIDE) {
-        cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, birth->bytes);
+    if (!place || bytes >= CAIRN_HEAP_SIZE_ASIDE) {
+        cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, bytes);
         return;
     }
-    atomic_store_explicit(place, entry_of(heap, va, birth->bytes, birth->kind, 0),
-                          memory_order_relaxed);
-    cairn_heap_count_directly(heap, 0, live_share(heap, va, birth->bytes), false);
-    cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, birth->bytes);
+    atomic_store_explicit(place, entry_of(heap, va, bytes, kind, 0), memory_order_relaxed);
+    cairn_heap_count_directly(heap, 0, live_share(heap, va, bytes), false);
+    cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, bytes);
 }
 
 static struct cairn_heap_death died_within(struct cairn_heap *heap, const void *block)
@@ -289,32 +323,31 @@ static struct cairn_heap_death died_within(struct cairn_heap *heap, const void *
 }
 
 /* Where not all blocks are recorded. */
-CAIRN_THREAD_BLOCK_ACCESS static void born_perhaps(struct cairn_heap *heap,
-                                                   struct cairn_heap_own *own,
-                                                   const struct cairn_heap_birth *birth)
+CAIRN_HEAP_HOT void born_perhaps(struct cairn_heap_own *own, const void *block, uint64_t bytes,
+                                 unsigned kind, struct cairn_local_frame_at caller)
 {
-    if (!cairn_heap_sample_takes(&own->sampler, heap->settings.sample_bytes, birth->bytes)) {
+    if (cairn_heap_sample_takes(&own->sampler, own->heap->settings.sample_bytes, bytes))
+        cairn_heap_born_oddly(own, block, bytes, kind, cairn_heap_stack_of(own, caller));
+    else
         own->last_va = 0;
-        return;
-    }
-    uint32_t stack = cairn_heap_stack_of(own, &birth->at);
-    cairn_heap_born_oddly(own, birth->block, birth->bytes, birth->kind, stack);
 }
 
-CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const struct cairn_heap_birth *birth)
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const void *block, uint64_t bytes,
+                                                     unsigned kind, uintptr_t ret, uintptr_t sp,
+                                                     uintptr_t fp)
 {
+    const struct cairn_local_frame_at caller = {ret, sp, fp};
     int saved = errno;
     struct cairn_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap);
     if (own && heap->settings.sample_bytes) {
-        born_perhaps(heap, own, birth);
+        born_perhaps(own, block, bytes, kind, caller);
         cairn_heap_call_end(own);
     } else if (own) {
-        uint32_t stack = cairn_heap_stack_of(own, &birth->at);
-        cairn_heap_note_birth(own, birth->block, birth->bytes, birth->kind, stack);
+        cairn_heap_note(own, block, bytes, kind, caller);
         cairn_heap_call_end(own);
     } else if (heap && !heap->settings.sample_bytes) {
-        born_within(heap, birth);
+        born_within(heap, block, bytes, kind);
     }
     errno = saved;
 }

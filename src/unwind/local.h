@@ -51,6 +51,14 @@ struct cairn_local_frame_at {
 bool cairn_local_capture(const struct cairn_local_frame_at *at,
                          struct cairn_local_capture *ret_capture);
 
+/* The same where the stack lies as at the last capture of this kind, in the same frames, perhaps at
+ * other calls. n 0: it does not, or that takes longer to tell, and nothing was captured. */
+struct cairn_local_again {
+    const struct cairn_local_frame *frames;
+    uint32_t n, n_shared; /* its end is CAIRN_END_OUTERMOST */
+};
+struct cairn_local_again cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp);
+
 struct cairn_unwind_info;
 /* Where the caller wants to know how its frames were found; NULL: nowhere. Accepts NULL. */
 uint8_t *cairn_local_how_of(const struct cairn_unwind_info *info);

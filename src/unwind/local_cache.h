@@ -79,6 +79,17 @@ static inline uint32_t cairn_local_cache_rule(uintptr_t va)
     return cairn_local_cache_miss(va);
 }
 
+/* Is it this rule that is remembered where it is looked for first? */
+static inline bool cairn_local_cache_is_home(uintptr_t va, uint32_t rule)
+{
+    enum { ENTRIES = CAIRN_LOCAL_CACHE_WAYS << CAIRN_LOCAL_CACHE_BITS };
+    _Static_assert(CAIRN_LOCAL_CACHE_WAYS == 1 << (CAIRN_LOCAL_CACHE_LOW - 3), "sets have no gaps");
+    const char *cache = (const char *)cairn_local_cache;
+    const void *home = cache + (va >> 3 & (ENTRIES - 1)) * sizeof(uint64_t);
+    return atomic_load_explicit((const _Atomic(uint64_t) *)home, memory_order_relaxed) ==
+           cairn_local_cache_entry(va, rule);
+}
+
 /* Is the rule known, and this one? */
 static inline bool cairn_local_cache_has(uintptr_t va, uint32_t rule)
 {

@@ -29,3 +29,11 @@ enum cairn_local_fast cairn_local_fast_finish(struct cairn_local_state *state, u
     (void)ret_result;
     return CAIRN_LOCAL_FAST_NOT;
 }
+
+struct cairn_local_again cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp)
+{
+    (void)ret;
+    (void)sp;
+    (void)fp;
+    return (struct cairn_local_again){0};
+}
