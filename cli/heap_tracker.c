@@ -39,7 +39,7 @@ static const char *function_of(const struct cairn_profile *profile, uint32_t num
     return line.function;
 }
 
-/* Both forms print return addresses, a byte behind what is looked up. */
+/* Return addresses, a byte behind what is looked up. */
 static void add_tracker_frame(const struct printing *p, size_t i, uint32_t number)
 {
     struct cairn_frame_info frame = {.size = sizeof frame};
@@ -61,19 +61,22 @@ static void add_tracker_frame(const struct printing *p, size_t i, uint32_t numbe
     cairn_buffer_char(p->out, '\n');
 }
 
+/* Lies in the call as debuggerd's do: ndk-stack looks up what it reads. */
 static void add_ndk_frame(const struct printing *p, size_t i, uint32_t number)
 {
     struct cairn_frame_info frame = {.size = sizeof frame};
+    uint64_t off;
     if (cairn_profile_frame(p->profile, number, &frame) < 0)
         return;
     const char *function = function_of(p->profile, number, &frame);
-    uint64_t pc =
-        *frame.module ? cairn_heap_rel(p->heap, p->root_or_none, &frame) + 1 : frame.address + 1;
+    uint64_t pc = *frame.module ? cairn_heap_rel(p->heap, p->root_or_none, &frame) : frame.address;
     cairn_buffer_printf(p->out, "      #%02zu pc %016" PRIx64 "  ", i, pc);
     add_safe(p->out, *frame.module ? frame.module : "<unknown>");
     if (*function) {
         cairn_buffer_str(p->out, " (");
         add_safe(p->out, function);
+        if (cairn_heap_function_off(p->heap, p->root_or_none, &frame, &off))
+            cairn_buffer_printf(p->out, "+%" PRIu64, off);
         cairn_buffer_char(p->out, ')');
     }
     if (*frame.build_id) {
@@ -110,6 +113,14 @@ static void add_tracker_block(const struct printing *p, size_t number,
     cairn_buffer_char(p->out, '\n');
 }
 
+/* The last part of the path that the command begins with. */
+static void add_program(struct cairn_buffer *out, const char *command)
+{
+    size_t size = strcspn(command, " ");
+    const char *slash = memrchr(command, '/', size), *name = slash ? slash + 1 : command;
+    cairn_escape_terminal(out, name, (size_t)(command + size - name));
+}
+
 static void add_ndk_block(const struct printing *p, const struct cairn_heap_block_info *block)
 {
     uint32_t frames[FRAMES_MAX];
@@ -119,8 +130,10 @@ static void add_ndk_block(const struct printing *p, const struct cairn_heap_bloc
     cairn_buffer_str(p->out, "*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***\n");
     if (cairn_heap_process(p->heap, block->process, &process)) {
         cairn_buffer_printf(p->out, "pid: %d, tid: %d, name: ", process.pid, process.pid);
+        add_program(p->out, process.command);
+        cairn_buffer_str(p->out, "  >>> ");
         add_safe(p->out, process.command);
-        cairn_buffer_char(p->out, '\n');
+        cairn_buffer_str(p->out, " <<<\n");
     }
     cairn_buffer_printf(p->out, "live block at 0x%" PRIx64 ", %" PRIu64 " bytes\n\nbacktrace:\n",
                         block->va, block->size);
@@ -153,6 +166,8 @@ void cli_heap_add_tracker(struct cairn_buffer *out, struct cairn_heap *heap,
                         "Total Frees: %" PRIu64 " (%" PRIu64 " bytes)\n"
                         "Current Leaks: %zu (%" PRIu64 " bytes)\n\n",
                         t.n_allocs, t.alloc_bytes, t.n_frees, t.free_bytes, blocks->n, bytes);
+    if (blocks->n == 0)
+        cairn_buffer_str(out, "No memory leaks detected.\n");
     for (size_t i = 0; i < blocks->n; i++)
         add_tracker_block(&p, i + 1, &blocks->items[i]);
 }

@@ -212,6 +212,11 @@ CAIRN_API void cairn_heap_blocks_free(struct cairn_heap_block_info *blocks); /* 
 CAIRN_API uint64_t cairn_heap_rel(struct cairn_heap *heap, const char *root,
                                   const struct cairn_frame_info *frame);
 
+/* How far the address of a frame is behind the start of its function, by the symbols in its
+ * module's own file. 0: they do not say; else 1. */
+CAIRN_API int cairn_heap_function_off(struct cairn_heap *heap, const char *root,
+                                      const struct cairn_frame_info *frame, uint64_t *ret_off);
+
 /* The line over time: what lived when each epoch began, the first process's. */
 struct cairn_heap_moment {
     uint64_t time_ns;              /* since it began */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collapsed stacks, line by line: everything is copied but the frames that get a name. A line that
- * is no stack is copied as it is.
+ * Collapsed stacks, line by line: everything is copied but the frames that get a name. The same
+ * with the reports of allocation trackers, which have a frame a line. A line that is neither is
+ * copied as it is.
  *
  * Where memory is bound, the addresses of each piece of the input are looked up in order before the
  * piece is written: neighbours share debug information, which so is read once and not once for each
@@ -15,6 +16,7 @@
 #include "resolve/expected.h"
 #include "resolve/resolver.h"
 #include "resolve/stack_line.h"
+#include "resolve/tracker_line.h"
 
 enum {
     LINE_BYTES_MAX = 16 << 20,
@@ -32,24 +34,23 @@ struct text {
     struct cairn_key *keys; /* to be looked up; of the present piece */
     size_t n_keys, cap_keys;
     struct cairn_expected expected;
-    bool expects_no_more;
+    bool expects_no_more, in_report;
     const char *last_module; /* in the present line; of the token before */
     size_t last_module_size;
     uint32_t last_word;
     struct cairn_err *err;
 };
 
-static int find_word(struct text *text, const struct cairn_stack_frame *frame, uint32_t *ret_word)
+static int find_word(struct text *text, const char *module, size_t size, uint32_t *ret_word)
 {
-    bool same = text->last_module && text->last_module_size == frame->module_size &&
-                memcmp(text->last_module, frame->text, frame->module_size) == 0;
+    bool same = text->last_module && text->last_module_size == size &&
+                memcmp(text->last_module, module, size) == 0;
     if (!same) {
-        int result = cairn_resolver_word(text->resolver, frame->text, frame->module_size,
-                                         &text->last_word, text->err);
+        int result = cairn_resolver_word(text->resolver, module, size, &text->last_word, text->err);
         if (result < 0)
             return result;
-        text->last_module = frame->text;
-        text->last_module_size = frame->module_size;
+        text->last_module = module;
+        text->last_module_size = size;
     }
     *ret_word = text->last_word;
     return CAIRN_OK;
@@ -62,7 +63,9 @@ static int find_key(struct text *text, const struct cairn_stack_frame *frame,
     struct cairn_key key = {.value = frame->value, .kind = CAIRN_ADDRESS_RETURN};
     if (frame->leaf && text->resolver->leaf == CAIRN_LEAF_IP)
         key.kind = CAIRN_ADDRESS_EXACT;
-    int result = frame->form == CAIRN_STACK_OFFSET ? find_word(text, frame, &key.word) : CAIRN_OK;
+    int result = frame->form == CAIRN_STACK_OFFSET
+                     ? find_word(text, frame->text, frame->module_size, &key.word)
+                     : CAIRN_OK;
     *ret_key = key;
     return result;
 }
@@ -128,50 +131,121 @@ static bool is_empty(const char *line, size_t size)
     return size == 0 || (size == 1 && *line == '\r');
 }
 
+static int find_tracker_key(struct text *text, const struct cairn_tracker_line *line,
+                            struct cairn_key *ret_key)
+{
+    struct cairn_key key = {.value = line->va, .kind = CAIRN_ADDRESS_RETURN};
+    int result = CAIRN_OK;
+    if (line->module_size) {
+        key.value = line->rel;
+        result = find_word(text, line->module, line->module_size, &key.word);
+    }
+    *ret_key = key;
+    return result;
+}
+
+/* A line is one function: that which the address is in. Where lines are asked for, what was inlined
+ * into it follows. */
+static void put_name(struct text *text, const struct cairn_answer *answer)
+{
+    const char *end = memchr(answer->text, ';', answer->size), *at = answer->text;
+    const char *behind = answer->text + answer->size;
+    cairn_buffer_str(&text->out, " (");
+    cairn_buffer_add(&text->out, at, (size_t)((end ? end : behind) - at));
+    while (end && text->resolver->lines) {
+        at = end + 1;
+        end = memchr(at, ';', (size_t)(behind - at));
+        cairn_buffer_str(&text->out, " > ");
+        cairn_buffer_add(&text->out, at, (size_t)((end ? end : behind) - at));
+    }
+    cairn_buffer_char(&text->out, ')');
+}
+
+/* A frame of a report, as it was but for its name. */
+static int put_tracker_line(struct text *text, const char *line,
+                            const struct cairn_tracker_line *tracker)
+{
+    struct cairn_resolve_summary *summary = &text->resolver->summary;
+    struct cairn_key key;
+    struct cairn_answer answer;
+    int result = find_tracker_key(text, tracker, &key);
+    if (result == CAIRN_OK)
+        result = cairn_resolver_name(text->resolver, key, &answer, text->err);
+    if (result < 0)
+        return result;
+    summary->n_frames++;
+    cairn_buffer_add(&text->out, line, tracker->head);
+    if (answer.cause == CAIRN_CAUSE_NONE) {
+        summary->n_named++;
+        put_name(text, &answer);
+    } else {
+        summary->frames_by_cause[answer.cause]++;
+        cairn_buffer_add(&text->out, line + tracker->head, tracker->tail - tracker->head);
+    }
+    return CAIRN_OK;
+}
+
+/* What is no stack: of a report, or anything. */
+static int put_other_line(struct text *text, const char *line, size_t bare, size_t *ret_done)
+{
+    struct cairn_tracker_line tracker;
+    if (cairn_tracker_line_read(line, bare, &tracker)) {
+        *ret_done = tracker.tail;
+        return put_tracker_line(text, line, &tracker);
+    }
+    text->in_report |= cairn_tracker_line_begins(line, bare);
+    text->resolver->summary.n_malformed += !is_empty(line, bare) && !text->in_report;
+    return CAIRN_OK;
+}
+
 /* `size` bytes with the line break, where there is one. */
 static int put_line(struct text *text, const char *line, size_t size)
 {
     struct cairn_resolve_summary *summary = &text->resolver->summary;
     struct cairn_stack_line stack;
-    size_t bare = bare_size(line, size), frames = cairn_stack_line_open(line, bare, &stack);
-    int result = CAIRN_OK;
+    size_t bare = bare_size(line, size), done = cairn_stack_line_open(line, bare, &stack);
     summary->n_lines++;
     text->last_module = NULL;
-    if (frames)
-        result = put_frames(text, &stack);
-    else
-        summary->n_malformed += !is_empty(line, bare);
-    cairn_buffer_add(&text->out, line + frames, size - frames);
+    int result = done ? put_frames(text, &stack) : put_other_line(text, line, bare, &done);
+    cairn_buffer_add(&text->out, line + done, size - done);
     return result;
+}
+
+static int collect_key(struct text *text, struct cairn_key key)
+{
+    if (!text->resolver->names.max_bytes)
+        return cairn_expected_add(&text->expected, text->resolver, key, text->err);
+    if (cairn_resolver_knows(text->resolver, key))
+        return CAIRN_OK;
+    if (cairn_grow((void **)&text->keys, &text->cap_keys, text->n_keys + 1, sizeof key) < 0)
+        return cairn_fail_memory(text->err);
+    text->keys[text->n_keys++] = key;
+    return CAIRN_OK;
 }
 
 static int collect_line(struct text *text, const char *line, size_t size)
 {
     struct cairn_stack_line stack;
     struct cairn_stack_frame frame;
+    struct cairn_tracker_line tracker;
+    struct cairn_key key;
+    size_t bare = bare_size(line, size);
+    int result = CAIRN_OK;
     text->last_module = NULL;
-    if (!cairn_stack_line_open(line, bare_size(line, size), &stack))
-        return CAIRN_OK;
-    while (cairn_stack_line_next(&stack, &frame)) {
-        struct cairn_key key;
+    if (!cairn_stack_line_open(line, bare, &stack)) {
+        if (!cairn_tracker_line_read(line, bare, &tracker))
+            return CAIRN_OK;
+        result = find_tracker_key(text, &tracker, &key);
+        return result < 0 ? result : collect_key(text, key);
+    }
+    while (result == CAIRN_OK && cairn_stack_line_next(&stack, &frame)) {
         if (frame.form == CAIRN_STACK_NAME)
             continue;
-        int result = find_key(text, &frame, &key);
-        if (result < 0)
-            return result;
-        if (!text->resolver->names.max_bytes) {
-            result = cairn_expected_add(&text->expected, text->resolver, key, text->err);
-            if (result < 0)
-                return result;
-            continue;
-        }
-        if (cairn_resolver_knows(text->resolver, key))
-            continue;
-        if (cairn_grow((void **)&text->keys, &text->cap_keys, text->n_keys + 1, sizeof key) < 0)
-            return cairn_fail_memory(text->err);
-        text->keys[text->n_keys++] = key;
+        result = find_key(text, &frame, &key);
+        if (result == CAIRN_OK)
+            result = collect_key(text, key);
     }
-    return CAIRN_OK;
+    return result;
 }
 
 static int by_module_and_address(const void *left, const void *right)

@@ -16,6 +16,8 @@
 #include <cairn/heap.h>
 
 #include "base/buffer.h"
+#include "base/file.h"
+#include "elf/symtab.h"
 #include "formats/heap_profile.h"
 
 struct cairn_heap_state {
@@ -30,7 +32,11 @@ struct cairn_heap_state {
 struct cairn_heap_place {
     char *path;
     uint64_t from, vaddr;
+    struct cairn_file file;
+    struct cairn_elf_symtab symtab; /* opened when it is first asked */
+    bool has_file, has_symtab;
 };
+void cairn_heap_place_done(struct cairn_heap_place *place);
 
 struct cairn_heap {
     struct cairn_heap_state *states;

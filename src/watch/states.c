@@ -45,7 +45,7 @@ void cairn_heap_free(struct cairn_heap *heap)
         cairn_buffer_done(&heap->states[i].bytes);
     }
     for (size_t i = 0; i < heap->n_places; i++)
-        cairn_free(heap->places[i].path);
+        cairn_heap_place_done(&heap->places[i]);
     cairn_free(heap->places);
     cairn_free(heap->states);
     cairn_free(heap);

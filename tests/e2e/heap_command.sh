@@ -127,7 +127,7 @@ same "the first line" "$(head -1 out)" "=== Memory Leak Report ==="
 same "a block each" "$(grep -c ', size=1001, so=program$' out)" 3
 has out "(lose)" "a frame of it"
 "$CAIRN" heap leaks --format ndk --min 1000 plain.heap >out 2>log
-same "a backtrace each" "$(grep -cE '^      #00 pc 0000[0-9a-f]{12}  /.*/program \(lose\) \(BuildId: [0-9a-f]{40}\)$' out)" 3
+same "a backtrace each" "$(grep -cE '^      #00 pc 0000[0-9a-f]{12}  /.*/program \(lose\+[0-9]+\) \(BuildId: [0-9a-f]{40}\)$' out)" 3
 
 # The other commands.
 "$CAIRN" resolve plain.heap -o named.pb.gz 2>log || fail "cairn resolve" log
