@@ -29,6 +29,7 @@ need() {
 for header in "$src"/include/cairn/*.h; do
     need "$work/root$prefix/include/cairn/${header##*/}"
 done
+need "$work/root$prefix/include/memory_tracker.h"
 for page in "$src"/docs/man/*.1; do
     need "$work/root$prefix/share/man/man1/${page##*/}"
 done
@@ -101,6 +102,25 @@ for example in "$src"/examples/*.c; do
     n=$((n + 1))
 done
 [ $n -gt 0 ] || complain "there is no example"
+
+# A program asks the tracker in itself: linked with it, or built once and preloaded.
+if [ -e "$build/libcairn-heap.so" ]; then
+    need "$lib/libcairn-heap.so"
+    need "$lib/libcairn-heap.so.0"
+    mkdir -m 700 "$work/states"
+    # shellcheck disable=SC2046
+    gcc -std=c99 -g -o "$work/tracked" "$src/examples/memory_tracker.c" \
+        $(pkg-config --cflags --libs cairn-heap)
+    CAIRN_HEAP_DIR="$work/states" LD_LIBRARY_PATH="$lib" "$work/tracked" >"$work/tracked.out"
+    grep -q '^Leak #[0-9]*: ptr=0x[0-9a-f]*, size=64, so=tracked$' "$work/tracked.out" ||
+        complain "an example that is linked with -lcairn-heap finds no block"
+    for kind in "" -static; do
+        CAIRN_HEAP_DIR="$work/states" LD_PRELOAD="$lib/libcairn-heap.so.0" LD_LIBRARY_PATH="$lib" \
+            "$work/memory_tracker$kind" >"$work/preloaded.out"
+        grep -q "^3 allocations, 1 frees$" "$work/preloaded.out" ||
+            complain "memory_tracker$kind does not find the tracker that is preloaded"
+    done
+fi
 if [ "$(grep -c ' main at .*/symbolize.c:[1-9]' "$work/symbolize.out")" != 1 ] ||
     [ "$(grep -c ' print at .*/symbolize.c:[1-9]' "$work/symbolize.out")" != 1 ] ||
     ! grep -q '^1 outside the module$' "$work/symbolize.out"; then
