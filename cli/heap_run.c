@@ -28,6 +28,7 @@ enum option {
     OPTION_SAMPLE,
     OPTION_MAX_MEMORY,
     OPTION_MMAP,
+    OPTION_FORK_COPY,
     OPTION_NO_FOLLOW,
     OPTION_FAIL_OVER,
     OPTION_BASELINE,
@@ -46,6 +47,8 @@ static const struct cli_option options[] = {
     [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE",
                            "memory for what is recorded (a tenth of the machine's)"},
     [OPTION_MMAP] = {"mmap", 0, NULL, "record mmap, munmap, mremap and brk too"},
+    [OPTION_FORK_COPY] = {"fork-copy", 0, NULL,
+                          "let children of fork begin with their parent's blocks"},
     [OPTION_NO_FOLLOW] = {"no-follow", 0, NULL,
                           "track the command alone, not what it starts or becomes"},
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
@@ -102,6 +105,9 @@ static bool take_option(struct job *job, int option, const char *value)
         return cli_args_size(job->args, "max-memory", value, &job->opts.max_memory);
     case OPTION_MMAP:
         job->opts.mappings = 1;
+        return true;
+    case OPTION_FORK_COPY:
+        job->opts.fork_copy = 1;
         return true;
     case OPTION_NO_FOLLOW:
         job->opts.no_follow = 1;

@@ -242,6 +242,7 @@ struct cairn_heap_opts {
     uint64_t
         sample_bytes;    /* record one block in so many bytes, and reckon all from those; 0: all */
     uint64_t max_memory; /* bytes of the state; 0: a tenth of the machine's memory */
+    int fork_copy;       /* children of fork(2) begin with their parent's blocks */
 };
 
 /* A folder for states, private and of this user, and the environment that makes a program use it.

@@ -98,6 +98,59 @@ bool cairn_heap_file_make(struct cairn_heap_file *file, const char *dir, uint64_
     return true;
 }
 
+int cairn_heap_file_copy(const char *dir, const void *from, uint64_t bytes)
+{
+    enum { PIECE = 1 << 20 };
+    if (bytes > cairn_sys_limit(RLIMIT_FSIZE) || !is_ours_alone(dir))
+        return -1;
+    int fd = cairn_sys_open(dir, O_RDWR | O_TMPFILE, 0600);
+    for (uint64_t at = 0; fd >= 0 && at < bytes;) {
+        size_t n = bytes - at < PIECE ? (size_t)(bytes - at) : PIECE;
+        long done = cairn_sys_write_at(fd, (const char *)from + at, n, at);
+        if (done > 0) {
+            at += (uint64_t)done;
+        } else {
+            cairn_sys_close(fd);
+            fd = -1;
+        }
+    }
+    return fd < 0 ? -1 : cairn_sys_move(fd, HIGH_FD);
+}
+
+/* proc(5): what that links to is the file itself. */
+static bool link_to(int fd, const char *path)
+{
+    char of_fd[CAIRN_HEAP_PATH];
+    size_t at = 0;
+    return put(of_fd, &at, "/proc/self/fd/") && put_number(of_fd, &at, (uint64_t)fd) &&
+           cairn_sys_link(of_fd, path) == 0;
+}
+
+bool cairn_heap_file_adopt(struct cairn_heap_file *file, int fd, const char *dir,
+                           uint64_t start_ticks)
+{
+    struct cairn_sys_stat found;
+    bool done = false;
+    for (uint32_t n = 0; !done && n < MAX_PROGRAMS; n++) {
+        if (!cairn_heap_file_name(file->path, dir, start_ticks, n))
+            return false;
+        done = link_to(fd, file->path);
+        if (!done && cairn_sys_stat_path(file->path, &found) != 0)
+            return false; /* it is not that there is one */
+    }
+    if (!done || cairn_sys_stat_fd(fd, &found) != 0)
+        return false;
+    file->fd = fd;
+    file->dev = found.dev;
+    file->ino = found.ino;
+    return true;
+}
+
+void cairn_heap_file_close(int fd)
+{
+    cairn_sys_close(fd);
+}
+
 static bool is_it(const struct cairn_heap_file *file, int fd)
 {
     struct cairn_sys_stat found;

@@ -24,6 +24,12 @@ struct cairn_heap_file {
  * this process was before. False: it cannot be. */
 bool cairn_heap_file_make(struct cairn_heap_file *file, const char *dir, uint64_t start_ticks,
                           uint32_t *ret_before);
+/* A file of that folder without a name, with these bytes; its descriptor, or -1. */
+int cairn_heap_file_copy(const char *dir, const void *from, uint64_t bytes);
+/* Gives such a one its name, as above. On success `fd` is the file's. */
+bool cairn_heap_file_adopt(struct cairn_heap_file *file, int fd, const char *dir,
+                           uint64_t start_ticks);
+void cairn_heap_file_close(int fd);
 /* The name of the number-th. */
 bool cairn_heap_file_name(char path[CAIRN_HEAP_PATH], const char *dir, uint64_t start_ticks,
                           uint32_t number);

@@ -27,7 +27,7 @@ struct cairn_heap_settings {
     uint64_t max_bytes, sample_bytes;
     _Atomic(uint32_t) depth; /* may be changed while it records: track.h */
     unsigned granule_bits;
-    bool no_stacks, mappings;
+    bool no_stacks, mappings, fork_copy;
     uint32_t parent; /* whose child this is, by fork; 0 */
 };
 

@@ -5,6 +5,9 @@
  * no first block: a program that asks for no memory has a state all the same. In libcairn-heap
  * alone.
  */
+#include <pthread.h>
+
+#include "heap/fork.h"
 #include "heap/real.h"
 #include "heap/settings.h"
 #include "heap/start.h"
@@ -66,6 +69,7 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((constructor)) static void begin(void)
         atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_NOT_ASKED);
     if (heap)
         stay_alone();
+    pthread_atfork(cairn_heap_fork_prepare, cairn_heap_fork_parent, cairn_heap_fork_child);
 }
 
 __attribute__((destructor)) static void end(void)

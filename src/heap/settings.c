@@ -123,6 +123,7 @@ static bool read_list(struct cairn_heap_settings *settings, const char *const *l
     settings->no_stacks = number_or(list, "CAIRN_HEAP_STACKS", 1) == 0;
     settings->sample_bytes = number_or(list, "CAIRN_HEAP_SAMPLE", 0);
     settings->mappings = number_or(list, "CAIRN_HEAP_MMAP", 0) != 0;
+    settings->fork_copy = number_or(list, "CAIRN_HEAP_FORK_COPY", 0) != 0;
     settings->max_bytes =
         number_or(list, "CAIRN_HEAP_MAX_MEMORY", cairn_sys_ram_bytes() / SHARE_OF_RAM);
     if (settings->max_bytes < LEAST_BYTES)

@@ -25,6 +25,7 @@ static struct {
     struct cairn_heap *heap; /* as cairn_heap_root has it, which is wiped */
     uint32_t pid;            /* whose it is */
     bool read;               /* settings are */
+    bool wiped;              /* in children of fork cairn_heap_root is */
     atomic_bool off;         /* nothing is recorded */
 } process;
 
@@ -59,7 +60,7 @@ static struct cairn_heap *make(const struct cairn_heap_settings *settings)
     struct cairn_heap *heap = cairn_heap_new(settings);
     if (!heap)
         return NULL;
-    cairn_pages_wipe_on_fork(&cairn_heap_root, sizeof(cairn_heap_root));
+    process.wiped = cairn_pages_wipe_on_fork(&cairn_heap_root, sizeof(cairn_heap_root));
     process.heap = heap;
     process.pid = (uint32_t)getpid();
     atomic_store_explicit(&cairn_heap_root.heap, heap, memory_order_release);
@@ -181,6 +182,28 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_start(const struct cairn_heap_settings
     cairn_heap_wants_mappings = settings->mappings;
     atomic_store(&process.off, false);
     return make(&process.settings) != NULL;
+}
+
+void cairn_heap_start_anew(void)
+{
+    if (!cairn_heap_present())
+        return;
+    cairn_heap_own = NULL;
+    atomic_store(&cairn_heap_root.heap, NULL);
+}
+
+void cairn_heap_start_adopt(struct cairn_heap *heap)
+{
+    heap->settings.parent = process.settings.parent = process.pid;
+    process.heap = heap;
+    process.pid = (uint32_t)getpid();
+    atomic_store_explicit(&cairn_heap_root.heap, heap, memory_order_release);
+}
+
+void cairn_heap_start_look(void)
+{
+    if (!process.wiped && process.heap && process.pid != (uint32_t)getpid())
+        cairn_heap_start_anew();
 }
 
 struct cairn_heap *cairn_heap_present(void)

@@ -43,6 +43,15 @@ extern unsigned cairn_heap_granule_bits __attribute__((visibility("hidden")));
  * ask; for tests. False: it cannot be. */
 bool cairn_heap_start(const struct cairn_heap_settings *settings);
 
+/* In a child of fork: forgets the parent's state, where the kernel has not wiped the way to it. A
+ * new one is made with the next block. */
+void cairn_heap_start_anew(void);
+/* In a child of fork: `heap`, its parent's, is of a state of its own now. */
+void cairn_heap_start_adopt(struct cairn_heap *heap);
+/* The same as the first of them, where this is a child that nobody told so, on a kernel that wipes
+ * nothing. Now and then: it asks the kernel. */
+void cairn_heap_start_look(void);
+
 /* The state of this process, NULL: none. */
 struct cairn_heap *cairn_heap_present(void);
 

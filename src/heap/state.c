@@ -129,6 +129,45 @@ void cairn_heap_state_leave(struct cairn_heap_state *state)
     state->header = NULL;
 }
 
+int cairn_heap_state_copy(struct cairn_heap_state *state, const char *dir)
+{
+    uint64_t bytes = (uint64_t)atomic_load(&state->header->n_chunks) << CAIRN_HEAP_CHUNK_BITS;
+    return cairn_heap_file_copy(dir, state->header, bytes);
+}
+
+static void forget_threads(struct cairn_heap_state *state)
+{
+    uint32_t n = atomic_load(&state->header->n_chunks);
+    for (uint32_t i = 1; i < n; i++)
+        if (atomic_load(&cairn_heap_state_row(state, i)->kind) == CAIRN_HEAP_DELTAS) {
+            struct cairn_heap_thread *thread = cairn_heap_state_at(state, i);
+            atomic_store(&thread->tid, 0);
+        }
+}
+
+bool cairn_heap_state_become(struct cairn_heap_state *state, int fd, const char *dir)
+{
+    uint64_t ticks = cairn_heap_file_start_ticks();
+    struct cairn_heap_file file;
+    if (!cairn_heap_file_adopt(&file, fd, dir, ticks))
+        return false;
+    int saved = errno;
+    long got = syscall(MAP_CALL, state->header, state->reserved_bytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file.fd, 0L);
+    errno = saved;
+    if (got == -1)
+        return false;
+    int old = cairn_heap_file_fd(&state->file);
+    if (old >= 0)
+        cairn_sys_close(old);
+    state->file = file;
+    state->header->parent = state->header->pid;
+    state->header->pid = (uint32_t)getpid();
+    state->header->start_ticks = ticks;
+    forget_threads(state);
+    return true;
+}
+
 /* Allocated on the disk, at the end of the file; the table has a row for each. 0: no room. */
 static uint32_t append(struct cairn_heap_state *state, uint32_t n)
 {

@@ -33,6 +33,13 @@ bool cairn_heap_state_make(struct cairn_heap_state *state, const char *dir, uint
 /* Unmaps it and closes the descriptor: in a child of fork, whose parent goes on with it. */
 void cairn_heap_state_leave(struct cairn_heap_state *state);
 
+/* A file without a name that holds what the state does now; its descriptor, -1: it cannot be made,
+ * for want of room or of such files. The lock is held. */
+int cairn_heap_state_copy(struct cairn_heap_state *state, const char *dir);
+/* In a child of fork: `fd`, such a copy of its parent's, is its own from now on, under its name,
+ * and mapped where that was. False: it cannot be; all is as before. */
+bool cairn_heap_state_become(struct cairn_heap_state *state, int fd, const char *dir);
+
 /* Takes the file's name away. */
 void cairn_heap_state_remove(struct cairn_heap_state *state);
 

@@ -197,6 +197,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_oddly(struct cairn_heap_own *own,
     if (own->until_tick == 0 || own->until_tick > CAIRN_HEAP_TICK) {
         own->until_tick = CAIRN_HEAP_TICK;
         cairn_heap_epoch_tick(heap);
+        cairn_heap_start_look();
     }
     own->last_va = 0;
     _Atomic(uint64_t) *place = place_for(heap, va, bytes);

@@ -136,6 +136,11 @@ int cairn_sys_rename(const char *from, const char *to)
     return (int)UNTIL_DONE(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 
+int cairn_sys_link(const char *from, const char *to)
+{
+    return (int)UNTIL_DONE(syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW));
+}
+
 int cairn_sys_unlink(const char *path)
 {
     return (int)UNTIL_DONE(syscall(SYS_unlinkat, AT_FDCWD, path, 0));

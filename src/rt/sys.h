@@ -33,6 +33,8 @@ int cairn_sys_stat_fd(int fd, struct cairn_sys_stat *ret);
 int cairn_sys_stat_path(const char *path, struct cairn_sys_stat *ret);
 int cairn_sys_mkdir(const char *path, unsigned mode);
 int cairn_sys_rename(const char *from, const char *to);
+/* A second name of the file that a link of /proc/self/fd leads to. */
+int cairn_sys_link(const char *from, const char *to);
 int cairn_sys_unlink(const char *path);
 uint32_t cairn_sys_uid(void);
 /* The soft limit; UINT64_MAX: none. `resource` as for getrlimit(2). */

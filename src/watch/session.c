@@ -21,7 +21,7 @@
 #define LIBRARY "libcairn-heap.so"
 #define PRELOAD "LD_PRELOAD="
 
-enum { VARIABLES_MAX = 8, LINE_BYTES = 2 * PATH_MAX };
+enum { VARIABLES_MAX = 9, LINE_BYTES = 2 * PATH_MAX };
 
 struct cairn_heap_session {
     char folder[PATH_MAX];
@@ -115,6 +115,7 @@ static bool set_all(struct cairn_heap_session *s, const struct cairn_heap_opts *
     done = done && (!o->depth || set(s, "CAIRN_HEAP_DEPTH=%u", o->depth));
     done = done && (!o->no_stacks || set(s, "CAIRN_HEAP_STACKS=0"));
     done = done && (!o->mappings || set(s, "CAIRN_HEAP_MMAP=1"));
+    done = done && (!o->fork_copy || set(s, "CAIRN_HEAP_FORK_COPY=1"));
     done = done && (!o->no_follow || set(s, "CAIRN_HEAP_FOLLOW=0"));
     done = done && (!o->sample_bytes ||
                     set(s, "CAIRN_HEAP_SAMPLE=%llu", (unsigned long long)o->sample_bytes));

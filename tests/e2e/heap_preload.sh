@@ -83,6 +83,44 @@ has said 'size 2001 1' "fork: the child's block"
 has said 'loss inherited 1 0' "fork: the parent's block"
 same "fork: counts" "$(grep -c 'counts agree' said)" 2
 
+tracked ./programs clone
+python3 "$SRC/tests/support/heap_state.py" "$work"/*.heap >said 2>&1
+has said 'size 1001 1' "clone: the parent's block"
+has said 'size 1002 200' "clone: the parent's blocks behind it"
+has said 'size 2001 300' "clone: the child's blocks"
+same "clone: counts" "$(grep -c 'counts agree' said)" 2
+
+# A kernel that wipes nothing in children of fork: fork(3) says so, a bare clone is found out soon.
+gcc -O1 -w -o no_wipe "$SRC/tests/e2e/heap_no_wipe.c"
+if ./no_wipe true; then
+    tracked ./no_wipe ./programs fork
+    python3 "$SRC/tests/support/heap_state.py" "$work"/*.heap >said 2>&1
+    has said 'size 2001 1' "fork without wiping: the child's block"
+    has said 'size 1001 1' "fork without wiping: the parent's block"
+    has said 'loss inherited 1 0' "fork without wiping: the parent's block, freed by the child"
+    tracked ./no_wipe ./programs clone
+    python3 "$SRC/tests/support/heap_state.py" "$work"/*.heap >said 2>&1
+    has said 'size 1002 200' "clone without wiping: the parent's blocks"
+    n=$(sed -n "s/^size 2001 //p" said | sort -n | tail -1)
+    [ "${n:-0}" -ge 236 ] || fail "clone without wiping: the child's blocks" said
+else
+    skip "kernels that wipe nothing" "no filter of system calls may be set"
+fi
+
+# A copy of the parent's blocks: what the child frees of them is gone in its state alone.
+CAIRN_HEAP_FORK_COPY=1 tracked ./programs fork
+same "fork copy: states" "$(find "$work" -name '*.heap' | wc -l)" 2
+for file in "$work"/*.heap; do
+    python3 "$SRC/tests/support/heap_state.py" "$file" >said
+    has said 'size 4001 1' "fork copy: the parent's block, in both"
+    has said 'counts agree' "fork copy: counts"
+    hasnt said 'loss' "fork copy"
+    grep -q '^size 2001 1' said && hasnt said 'size 1001' "fork copy: what the child freed"
+    cat said
+done >both
+same "fork copy: what the parent kept" "$(grep -c '^size 1001 1$' both)" 1
+same "fork copy: the child's block" "$(grep -c '^size 2001 1$' both)" 1
+
 CAIRN_HEAP_MMAP=1 tracked ./programs maps
 same "maps: status" "$?" 0
 state

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,23 @@ static void fork_once(void)
         exit(0);
     }
     waitpid(child, NULL, 0);
+}
+
+/* Without libc: nobody is told of it. */
+static void clone_once(void)
+{
+    keep(0, malloc(1001));
+    for (int i = 0; i < 100; i++)
+        free(malloc(64));
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        for (int i = 0; i < 300; i++)
+            keep(1, malloc(2001));
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    for (int i = 0; i < 200; i++)
+        keep(2, malloc(1002));
 }
 
 static volatile sig_atomic_t n_signals;
@@ -209,6 +227,8 @@ int main(int argc, char **argv)
         thousands_of_threads();
     else if (strcmp(name, "fork") == 0)
         fork_once();
+    else if (strcmp(name, "clone") == 0)
+        clone_once();
     else if (strcmp(name, "signals") == 0)
         interrupted();
     else if (strcmp(name, "many") == 0)
