@@ -6,8 +6,9 @@
 #include "cli/heap.h"
 #include "cli/term.h"
 
-static const struct cli_command *const parts[] = {&cli_heap_run,    &cli_heap_leaks, &cli_heap_diff,
-                                                  &cli_heap_report, &cli_heap_mark,  &cli_heap_env};
+static const struct cli_command *const parts[] = {
+    &cli_heap_run,         &cli_heap_leaks, &cli_heap_diff, &cli_heap_report,
+    &cli_heap_top_command, &cli_heap_mark,  &cli_heap_env};
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
 /* "run" of "heap run" */

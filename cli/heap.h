@@ -157,6 +157,17 @@ void cli_heap_add_tracker(struct cairn_buffer *out, struct cairn_heap *heap,
 void cli_heap_add_ndk(struct cairn_buffer *out, struct cairn_heap *heap,
                       const struct cli_heap_blocks *blocks, int pid);
 
+/* Who has most of each value: stacks, or functions; `n_shown` rows of each, 0: all. */
+int cli_heap_add_tables(struct cairn_buffer *out, const struct cli_heap_look *look,
+                        uint64_t n_shown, bool by_function, struct cairn_err *err);
+/* The same of stacks as the member "top". */
+int cli_heap_put_tables(struct cairn_json *json, const struct cli_heap_look *look, uint64_t n_shown,
+                        struct cairn_err *err);
+
+/* What a process had over time: a few lines, or all that is known as the member "timeline". */
+void cli_heap_add_timeline(struct cairn_buffer *out, const struct cairn_heap *heap, size_t process);
+void cli_heap_put_timeline(struct cairn_json *json, const struct cairn_heap *heap, size_t process);
+
 /* The mappings that live, a line for each stack; nothing where there are none. */
 int cli_heap_add_maps(struct cairn_buffer *out, struct cairn_heap *heap,
                       const struct cli_heap_names *names, int pid, uint64_t n_shown,
@@ -164,7 +175,7 @@ int cli_heap_add_maps(struct cairn_buffer *out, struct cairn_heap *heap,
 
 /* What each subcommand is. */
 extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_diff, cli_heap_report,
-    cli_heap_mark, cli_heap_env;
+    cli_heap_top_command, cli_heap_mark, cli_heap_env;
 
 /* "peak 12.3 MB, 4 kB in 3 blocks live at exit; ..." and the largest stacks, on stderr. */
 int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *names,

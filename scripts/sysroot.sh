@@ -18,7 +18,7 @@ mkdir -p "$2"
 root=$(CDPATH='' cd -- "$2" && pwd)
 [ ! -e "$root.ini" ] || exit 0
 "$(dirname "$0")/packages.sh" "$arch" - "$root" zlib1g zlib1g-dev libzstd1 libzstd-dev liblzma5 liblzma-dev \
-    libiberty-dev libcmocka0 libcmocka-dev
+    libiberty-dev libncurses-dev libcmocka0 libcmocka-dev
 
 cat >"$root.ini" <<INI
 # Written by scripts/sysroot.sh; comes before cross/*.ini, which use these names.

@@ -96,6 +96,7 @@ struct cairn_heap_filter {
     uint32_t since_mark;    /* born after mark number N of cairn_heap_mark(); 0: at any time */
     uint32_t before_mark;   /* the same, born before it */
     uint64_t min_bytes;     /* stacks whose live blocks have fewer together are left out */
+    int all_stacks;         /* nonzero: cairn_heap_leaks() lists stacks without live blocks too */
 };
 
 /*
@@ -115,6 +116,10 @@ struct cairn_heap_leak {
     const char *cut;                 /* why the stack ends early; NULL: it is whole */
     const char *kind;     /* of cairn_heap_mapped(): what asked for it, a static text; else NULL */
     uint64_t error_bytes; /* the standard error of `bytes`, at most; 0: every block is recorded */
+    /* Of the whole run, whatever the filter says. */
+    uint64_t n_allocs, alloc_bytes;
+    uint64_t peak_blocks, peak_bytes; /* when the process's live bytes were highest */
+    uint64_t n_temporary;             /* freed before their thread's next allocation */
 };
 
 /* Live blocks by stack, the most bytes first. The profile has what the filter keeps; name it before

@@ -124,6 +124,17 @@ static int check_header(const struct cairn_heap_view *view, struct cairn_err *er
     return CAIRN_OK;
 }
 
+/* The words of a command, each with a zero behind it, become one text. */
+static void one_line(char command[static sizeof((struct cairn_heap_header *)0)->command])
+{
+    size_t n = sizeof((struct cairn_heap_header *)0)->command;
+    command[--n] = '\0';
+    while (n && !command[n - 1])
+        n--;
+    for (size_t i = 0; i < n; i++)
+        command[i] = command[i] ? command[i] : ' ';
+}
+
 int cairn_heap_view_open(struct cairn_span bytes, struct cairn_heap_view *ret_view,
                          size_t *ret_size, struct cairn_err *err)
 {
@@ -136,7 +147,7 @@ int cairn_heap_view_open(struct cairn_span bytes, struct cairn_heap_view *ret_vi
                           "a heap state that is cut off after %zu bytes, within its header",
                           bytes.size);
     memcpy(&view.header, bytes.data, sizeof view.header);
-    view.header.command[sizeof view.header.command - 1] = '\0';
+    one_line(view.header.command);
     int result = check_header(&view, err);
     if (result < 0)
         return result;
@@ -263,7 +274,8 @@ void cairn_heap_view_blocks(struct cairn_heap_view *view, cairn_heap_block_fn ea
 void cairn_heap_view_maps(struct cairn_heap_view *view, cairn_heap_map_fn each, void *ctx)
 {
     for (uint32_t i = 1; i < view->n_chunks; i++) {
-        if (row_of(view, i).kind != CAIRN_HEAP_MAPS)
+        const struct cairn_heap_row row = row_of(view, i);
+        if (row.kind != CAIRN_HEAP_MAPS)
             continue;
         for (size_t k = 0; k < CHUNK / sizeof(struct cairn_heap_map); k++) {
             struct cairn_heap_map map;

@@ -33,7 +33,7 @@ static const char *text_of_end(const struct cairn_profile *p, uint32_t labels)
 
 /* The samples that a state added are in the order of its stacks, as the sums are. */
 static int list_leaks(struct listing *l, const struct cairn_heap_state *state, uint32_t process,
-                      const struct cairn_heap_sums *sums, size_t first_sample)
+                      const struct cairn_heap_sums *sums, size_t first_sample, bool all_stacks)
 {
     size_t sample = first_sample;
     for (uint32_t i = 0; i < sums->n; i++) {
@@ -44,7 +44,7 @@ static int list_leaks(struct listing *l, const struct cairn_heap_state *state, u
         if (!is_sample)
             continue;
         size_t at = sample++;
-        if (values[CAIRN_HEAP_INUSE_OBJECTS] == 0)
+        if (values[CAIRN_HEAP_INUSE_OBJECTS] == 0 && !all_stacks)
             continue;
         if (cairn_grow((void **)&l->leaks, &l->cap, l->n + 1, sizeof *l->leaks) < 0)
             return CAIRN_E_NOMEM;
@@ -59,6 +59,11 @@ static int list_leaks(struct listing *l, const struct cairn_heap_state *state, u
             .error_bytes = cairn_heap_error((double)state->view.header.sample_bytes *
                                             (double)values[CAIRN_HEAP_INUSE_SPACE]),
             .cut = text_of_end(l->profile, s->labels),
+            .n_allocs = (uint64_t)values[CAIRN_HEAP_ALLOC_OBJECTS],
+            .alloc_bytes = (uint64_t)values[CAIRN_HEAP_ALLOC_SPACE],
+            .peak_blocks = (uint64_t)values[CAIRN_HEAP_PEAK_OBJECTS],
+            .peak_bytes = (uint64_t)values[CAIRN_HEAP_PEAK_SPACE],
+            .n_temporary = (uint64_t)values[CAIRN_HEAP_TEMPORARY_OBJECTS],
         };
     }
     return CAIRN_OK;
@@ -84,7 +89,7 @@ static int add_state(struct listing *l, struct cairn_heap *heap, size_t process,
     }
     result = cairn_heap_add_to(state, sums, l->profile, NULL, err);
     if (result == CAIRN_OK && wants_leaks &&
-        list_leaks(l, state, (uint32_t)process, sums, first_sample) < 0)
+        list_leaks(l, state, (uint32_t)process, sums, first_sample, filter->all_stacks) < 0)
         result = cairn_fail_memory(err);
     cairn_heap_sums_done(&own);
     return result;

@@ -7,12 +7,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "watch/heap.h"
 
-enum { TRIES = 5, PER_CHUNK = CAIRN_HEAP_CHUNK / sizeof(struct cairn_heap_epoch) };
+enum {
+    TRIES = 5,
+    PATH_BYTES = 64,
+    STATM_MAX = 4096,
+    PER_CHUNK = CAIRN_HEAP_CHUNK / sizeof(struct cairn_heap_epoch)
+};
 
 static bool write_at(int fd, const void *bytes, size_t size, uint64_t off)
 {
@@ -34,8 +41,22 @@ static uint64_t off_of_epoch(const struct cairn_heap_view *view, uint32_t epoch)
                  : 0;
 }
 
+/* The resident memory of a process (proc(5), statm), -1 where it is not known. */
+static int64_t resident_bytes(int pid)
+{
+    char path[PATH_BYTES];
+    long long pages = -1;
+    struct cairn_buffer text = {0};
+    snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    if (cairn_file_slurp(path, STATM_MAX, &text, NULL) < 0 ||
+        sscanf(cairn_buffer_text(&text), "%*s %lld", &pages) != 1)
+        pages = -1;
+    cairn_buffer_done(&text);
+    return pages < 0 ? -1 : pages * sysconf(_SC_PAGESIZE);
+}
+
 /* False: the process was faster, or the file is gone. */
-static bool set_mark(int fd, const struct cairn_heap_view *view, uint32_t *ret_mark)
+static bool set_mark(int fd, int pid, const struct cairn_heap_view *view, uint32_t *ret_mark)
 {
     const uint64_t epoch_at = offsetof(struct cairn_heap_header, epoch);
     const uint64_t marks_at = offsetof(struct cairn_heap_header, n_marks);
@@ -50,8 +71,10 @@ static bool set_mark(int fd, const struct cairn_heap_view *view, uint32_t *ret_m
     uint64_t off = off_of_epoch(view, epoch);
     if (epoch >= CAIRN_HEAP_MAX_EPOCHS || !off)
         return false;
-    struct cairn_heap_epoch row = {
-        .begin_ns = cairn_heap_now(), .live_bytes = live, .rss_bytes = -1, .mark = mark};
+    struct cairn_heap_epoch row = {.begin_ns = cairn_heap_now(),
+                                   .live_bytes = live,
+                                   .rss_bytes = resident_bytes(pid),
+                                   .mark = mark};
     if (!write_at(fd, &row, sizeof row, off) || !write_at(fd, &epoch, sizeof epoch, epoch_at) ||
         !write_at(fd, &mark, sizeof mark, marks_at) || !read_at(fd, &row, sizeof row, off))
         return false;
@@ -63,7 +86,7 @@ static int mark_fd(int fd, int pid, const struct cairn_heap *heap, uint32_t *ret
                    struct cairn_err *err)
 {
     for (int i = 0; i < TRIES; i++)
-        if (set_mark(fd, &heap->states[0].view, ret_mark))
+        if (set_mark(fd, pid, &heap->states[0].view, ret_mark))
             return CAIRN_OK;
     cairn_fail(err, CAIRN_E_IO, "process %d: no mark could be set", pid);
     cairn_hint(err, "its line of time is full, or it ended; look with cairn heap report %d", pid);

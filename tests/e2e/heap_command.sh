@@ -46,7 +46,16 @@ has out "_start" "the whole stack"
 # What the program did at all.
 "$CAIRN" heap report plain.heap >out 2>log || fail "cairn heap report" log
 has out "temporary blocks" "the report"
+has out "bytes when the most were live, by the stack that allocated them" "the peak in a report"
+has out "keep (heap_program.c:" "a stack of a table"
+"$CAIRN" heap report --by function plain.heap >out 2>log
+has out "live bytes, by the function that allocated them" "a report by function"
+has out "keep  program" "a function of a table"
 "$CAIRN" heap report --json plain.heap >out 2>log
+same "top stacks" "$($py -c 'import json
+top = json.load(open("out"))["top"]
+print([top[name][0]["value"] for name in ("live_bytes", "peak_bytes", "temporary_blocks")])')" \
+    "[5000000, 5000000, 1000]"
 same "allocations" "$($py -c 'import json; print(json.load(open("out"))["allocations"] >= 2004)')" True
 
 # An end that nobody could prepare for loses nothing; the status passes through.
@@ -120,6 +129,12 @@ exec 3>&-
 wait
 leaks --top 0 --since-mark 1 wait.heap
 same "marks are in the file" "$(found grow)" "7700/100"
+"$CAIRN" heap report wait.heap >out 2>log || fail "the report of a run with a mark" log
+same "live bytes over time" "$(grep -cE '^ +[0-9.]+ s +5\.0 MB +[0-9.]+ MB .*mark 1$' out)" 1
+"$CAIRN" heap report --json wait.heap >out 2>log
+same "the line as JSON" "$($py -c 'import json
+line = json.load(open("out"))["processes"][0]["timeline"]
+print(len(line) >= 2, [moment["mark"] for moment in line if "mark" in moment])')" "True [1]"
 
 # The forms that other programs read.
 "$CAIRN" heap leaks --format tracker --min 1000 plain.heap >out 2>log

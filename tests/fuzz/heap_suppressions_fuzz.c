@@ -25,7 +25,8 @@ static void use(struct cairn_heap_suppressions *s, struct cairn_span name)
     struct cairn_heap_leak leak = {.n_blocks = 1, .bytes = 1};
     struct cairn_heap_suppressed counts = {.size = sizeof counts};
     struct cairn_profile *p = profile_of(name, &leak.stack);
-    size_t n = 1, n_met = 0;
+    size_t n = 1;
+    uint64_t n_met = 0;
     if (!p)
         return;
     if (cairn_heap_suppress(s, p, &leak, &n, NULL) == CAIRN_OK) {

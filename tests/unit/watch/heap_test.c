@@ -182,6 +182,49 @@ static void an_unknown_mark_is_said(void **state)
     cairn_heap_free(heap);
 }
 
+static void a_command_is_one_line(void **state)
+{
+    (void)state;
+    struct cairn_heap_process process = {.size = sizeof process};
+    memcpy(test_heap_header(&t.h)->command,
+           "./server\0--port\0"
+           "80",
+           19);
+    struct cairn_heap *heap = read_it();
+    assert_true(cairn_heap_process(heap, 0, &process));
+    assert_string_equal(process.command, "./server --port 80");
+    cairn_heap_free(heap);
+    memset(test_heap_header(&t.h)->command, 'x', sizeof test_heap_header(&t.h)->command);
+    heap = read_it();
+    assert_true(cairn_heap_process(heap, 0, &process));
+    assert_int_equal(strlen(process.command), sizeof test_heap_header(&t.h)->command - 1);
+    cairn_heap_free(heap);
+}
+
+static void stacks_without_live_blocks_are_listed_where_asked_for(void **state)
+{
+    (void)state;
+    const struct cairn_heap_filter filter = {.size = sizeof filter, .all_stacks = 1};
+    uint32_t gone = test_heap_stack(&t.h, 0, 0, (uint64_t[]){0x400901}, 1);
+    struct cairn_profile *profile;
+    struct cairn_heap_leak *leaks;
+    struct cairn_err err;
+    size_t n;
+    test_heap_counts(&t.h, gone)->n_allocs = 9;
+    test_heap_counts(&t.h, gone)->n_frees = 9;
+    test_heap_counts(&t.h, gone)->n_temporary = 5;
+    assert_leaks(NULL, "200/2 100/1 ");
+    assert_leaks(&filter, "200/2 100/1 0/0 ");
+    struct cairn_heap *heap = read_it();
+    assert_ok(cairn_heap_leaks(heap, &filter, &profile, &leaks, &n, &err), err);
+    assert_int_equal(leaks[2].n_allocs, 9);
+    assert_int_equal(leaks[2].n_temporary, 5);
+    assert_int_equal(leaks[1].alloc_bytes, 400);
+    cairn_heap_leaks_free(leaks);
+    cairn_profile_free(profile);
+    cairn_heap_free(heap);
+}
+
 static void totals_are_of_all_states(void **state)
 {
     (void)state;
@@ -304,6 +347,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(sums_of_a_sample_are_estimates_with_an_error, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_mark_is_said, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_command_is_one_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stacks_without_live_blocks_are_listed_where_asked_for,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(totals_are_of_all_states, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_saved_is_read_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blocks_come_one_by_one, set_up, tear_down),
