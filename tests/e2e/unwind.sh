@@ -182,6 +182,22 @@ postgres_loaded() {
 }
 postgres_loaded
 
+# refuses LINE...: the report does not pass captures of which these lines tell.
+refuses() {
+    mkdir -p refused
+    { echo "captures 1000 identical 999 frames 20000 lost 0"; printf '%s\n' "$@"; } >refused/wrong.1
+    /usr/bin/python3 "$SRC/tests/e2e/unwind_report.py" refused 500 >refused.log 2>&1
+    grep -q "FAIL: " refused.log ||
+        fail "the report passes what it should not: $*" refused.log
+    n_checks=$((n_checks + 1))
+}
+code="libunwind goes on to b.so+0x20 | own 1 1" at="at a.so+0x30 (f) | covered | leaf a.so+0x30 (f)"
+refuses "same exact: back 40 1 9 0"
+refuses "1 exact: cairn goes on by cfi to a.so+0x10 | $code | back 1 1 0 0 | $at"
+refuses "1 exact: cairn goes on by cfi to a.so+0x10 | $code | back 0 0 1 0 | $at"
+refuses "9 guess (code guess): cairn goes on by code guess to a.so+0x10 | $code | back 3 6 0 0 | $at"
+refuses "9 end: cairn ends (no rule) | $code | back 0 6 3 0 | $at"
+
 if /usr/bin/python3 "$SRC/tests/e2e/unwind_report.py" "$WORK" $((captures / 2)) >report 2>&1; then
     cat report
 else
