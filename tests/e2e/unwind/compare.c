@@ -26,10 +26,13 @@
  * program returns to a frame, or to the one further out without it. UNWIND_SAME=0: not where
  * exceptions leave frames.
  *
+ * UNWIND_OUT.full is made as soon as all are taken.
+ *
  * With UNWIND_NS=0 no signal is sent: the program itself calls unwind_compare() in a handler, and
  * unwind_compare_step() before it in the handler of each single step.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -212,6 +215,14 @@ static void judge(const struct ours *ours, const struct libunwind_stack *theirs,
     ask(kind->back, claims);
 }
 
+/* Who keeps the program busy need do so no longer: UNWIND_OUT.full is there. */
+static void tell_full(void)
+{
+    char path[sizeof now.out + 8];
+    snprintf(path, sizeof path, "%s.full", now.out);
+    close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+}
+
 static void compare(void *context)
 {
     static struct ours ours;
@@ -241,7 +252,8 @@ __attribute__((visibility("default"))) void unwind_compare(void *context)
             now.stepped = now.stepped == context ? context : NULL;
             compare(context);
             now.stepped = NULL;
-            atomic_fetch_add(&now.n, 1);
+            if (atomic_fetch_add(&now.n, 1) + 1 == now.wanted)
+                tell_full();
         }
         if (!atomic_load(&now.asked))
             atomic_flag_clear(&now.busy);
