@@ -297,6 +297,19 @@ static bool push_or_pop(struct cairn_follow *f, const struct insn *i, uint64_t n
     return true;
 }
 
+/* Does ModRM.reg say which instruction this is, in place of a register? (SDM 2, table A-6) */
+static bool is_group(const struct insn *i)
+{
+    unsigned op = i->op;
+    if (i->map == MAP_ONE)
+        return (op >= 0x80 && op <= 0x83) || op == 0x8f || op == 0xc0 || op == 0xc1 || op == 0xc6 ||
+               op == 0xc7 || (op >= 0xd0 && op <= 0xd3) || (op >= 0xd8 && op <= 0xdf) ||
+               op == 0xf6 || op == 0xf7 || op >= 0xfe;
+    return i->map == MAP_0F && !i->is_vector &&
+           (op <= 1 || op == 0x18 || op == 0x1f || (op >= 0x71 && op <= 0x73) || op >> 4 == 9 ||
+            op == 0xae || op == 0xba || op == 0xc7);
+}
+
 /* Whatever has no case of its own: all that it may write. */
 static void other(struct cairn_follow *f, const struct insn *i)
 {
@@ -310,7 +323,7 @@ static void other(struct cairn_follow *f, const struct insn *i)
     bool adds_rsp = i->map == MAP_ONE && i->op < 0x38 && (i->op & 6) == 2 && i->reg == RSP;
     if (masks_rsp || adds_rsp)
         cairn_follow_forget(f, RSP);
-    if (i->has_modrm && i->reg != RSP)
+    if (i->has_modrm && i->reg != RSP && !is_group(i))
         cairn_follow_forget(f, i->reg);
     if (i->has_modrm && i->mod == 3 && i->rm != RSP)
         cairn_follow_forget(f, i->rm);

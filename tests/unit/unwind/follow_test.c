@@ -269,10 +269,12 @@ static void x86_64_s_functions_are_left_from_each_of_their_instructions(void **s
     static const char tail[] = "\x48\x8b\x47\x08\x5d\xff\xe0";
     static const struct x86_step tail_steps[] = {{0, 8, false}, {4, 8, false}, {5, 0, false}};
     expect_x86(tail, sizeof tail - 1, tail_steps, 3, "tail");
-    /* add $16, %rsp; mov %rbx, %rcx; imul $1000, %rcx, %rdx; movabs; lock inc; shl; ret */
+    /* add $16, %rsp; mov %rbx, %rcx; imul $1000, %rcx, %rdx; movabs; lock inc; shl; palignr;
+     * shr $63, %rsi, whose number is rbp's; nopl 0(%rax), too; ret */
     static const char various[] =
         "\x48\x83\xc4\x10\x48\x89\xd9\x48\x69\xd1\xe8\x03\x00\x00\x48\xb8\x01\x02\x03\x04\x05"
-        "\x06\x07\x08\xf0\x48\xff\x47\x10\x48\xc1\xe2\x04\x66\x0f\x3a\x0f\xc1\x08\xc3";
+        "\x06\x07\x08\xf0\x48\xff\x47\x10\x48\xc1\xe2\x04\x66\x0f\x3a\x0f\xc1\x08\x48\xc1\xee"
+        "\x3f\x0f\x1f\x68\x00\xc3";
     static const struct x86_step various_steps[] = {{0, 16, false}};
     expect_x86(various, sizeof various - 1, various_steps, 1, "various");
 }
