@@ -18,7 +18,8 @@
 #define REAL   cairn_heap_real
 #define CALLER ((struct cairn_local_frame_at)CAIRN_HEAP_CALLER)
 
-/* C23's, which no C library's headers have yet. */
+/* musl has none of the first; the others are C23's, which no C library's headers have yet. */
+void *pvalloc(size_t size);
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 

@@ -26,7 +26,8 @@
 /* Of newer headers. */
 enum { DONT_UNMAP = 4 /* MREMAP_DONTUNMAP */, FAILED = -1 };
 
-/* By names of our own: the headers may make mmap another function (_FILE_OFFSET_BITS). */
+/* By names of our own: the headers may make mmap another function (_FILE_OFFSET_BITS; musl). */
+#undef mmap64
 CAIRN_API void *cairn_mmap(void *va, size_t bytes, int prot, int flags, int fd,
                            long off) __asm__("mmap");
 CAIRN_API void *cairn_mmap64(void *va, size_t bytes, int prot, int flags, int fd,
@@ -98,8 +99,9 @@ void *cairn_mmap(void *va, size_t bytes, int prot, int flags, int fd, long off)
 
 void *cairn_mmap64(void *va, size_t bytes, int prot, int flags, int fd, int64_t off)
 {
-    if (__builtin_expect(!REAL(mmap64), 0))
-        return none();
+    if (__builtin_expect(!REAL(mmap64), 0)) /* musl since 1.2.4 */
+        return sizeof(long) == sizeof(off) ? cairn_mmap(va, bytes, prot, flags, fd, (long)off)
+                                           : none();
     if (!cairn_heap_wants_mappings)
         return real.mmap64(va, bytes, prot, flags, fd, off);
     MAP(real.mmap64(va, bytes, prot, flags, fd, off));

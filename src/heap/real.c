@@ -14,6 +14,7 @@
 
 enum {
     GLIBC_GRANULE_BITS = sizeof(void *) == 8 ? 5 : 4, /* its smallest chunk: four words */
+    MUSL_GRANULE_BITS = 4,                            /* its smallest slot */
     OTHER_GRANULE_BITS = 3
 };
 
@@ -102,6 +103,54 @@ static void *whole_pages(size_t size)
     return by_posix_memalign(page, (size + page - 1) / page * page);
 }
 
+/* musl's functions call each other by their names, which are ours: a block would be born twice. Its
+ * malloc and aligned_alloc call none. */
+static int by_aligned_alloc(void **ret, size_t alignment, size_t size)
+{
+    if (alignment < sizeof(void *))
+        return EINVAL;
+    int before = errno;
+    void *block = cairn_heap_real.aligned_alloc(alignment, size);
+    int code = block ? 0 : errno;
+    errno = before;
+    if (block)
+        *ret = block;
+    return code;
+}
+
+/* Of a large block pages that were never touched stay so: they are zero. */
+static void clear(void *block, size_t bytes)
+{
+    enum { LARGE = 1 << 17, STEP = 4096 };
+    uint64_t *at = block, *end = at + bytes / sizeof(*at);
+    memset(end, 0, bytes % sizeof(*at));
+    if (bytes < LARGE) {
+        memset(at, 0, bytes);
+        return;
+    }
+    for (size_t n = STEP / sizeof(*at); at < end; at += n) {
+        n = n < (size_t)(end - at) ? n : (size_t)(end - at);
+        for (size_t i = 0; i < n; i++)
+            if (at[i]) {
+                memset(at, 0, n * sizeof(*at));
+                break;
+            }
+    }
+}
+
+static void *cleared(size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    void *block = cairn_heap_real.malloc(bytes);
+    if (block)
+        clear(block, bytes);
+    return block;
+}
+
 static void *nothing(size_t size)
 {
     (void)size;
@@ -136,6 +185,15 @@ static void note_allocator(uintptr_t of_malloc)
         cairn_heap_real.name = va_ ? (__typeof__(cairn_heap_real.name))va_ : (otherwise);          \
     } while (0)
 
+static void take_musls(void)
+{
+    cairn_heap_granule_bits = MUSL_GRANULE_BITS;
+    cairn_heap_real.posix_memalign = by_aligned_alloc;
+    cairn_heap_real.memalign = cairn_heap_real.aligned_alloc;
+    cairn_heap_real.valloc = page_aligned;
+    cairn_heap_real.calloc = cleared;
+}
+
 __attribute__((cold, noinline)) void cairn_heap_real_find(void)
 {
     FIND(posix_memalign, NULL);
@@ -146,11 +204,13 @@ __attribute__((cold, noinline)) void cairn_heap_real_find(void)
     FIND(realloc, NULL);
     FIND(calloc, NULL);
     FIND(free, NULL);
-    uintptr_t of_libc = cairn_loader_libc("malloc");
     uintptr_t next = cairn_loader_next("malloc");
-    bool is_libc = of_libc && of_libc == next;
-    cairn_heap_granule_bits = is_libc ? GLIBC_GRANULE_BITS : OTHER_GRANULE_BITS;
-    if (!is_libc)
+    cairn_heap_granule_bits = OTHER_GRANULE_BITS;
+    if (next && next == cairn_loader_libc("malloc"))
+        cairn_heap_granule_bits = GLIBC_GRANULE_BITS;
+    else if (next && next == cairn_loader_musl("malloc"))
+        take_musls();
+    else
         note_allocator(next);
     FIND(malloc, nothing);
 }

@@ -9,6 +9,8 @@
 
 /* <link.h> of other C libraries has no such thing. */
 extern const struct r_debug loader_debug __asm__("_r_debug") __attribute__((weak));
+extern const struct r_debug *const loader_debug_at __asm__("_dl_debug_addr")
+    __attribute__((weak)); /* musl's, whose structures begin as glibc's do */
 extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC")
     __attribute__((weak, visibility("hidden")));
 
@@ -88,16 +90,28 @@ static uintptr_t find(const struct link_map *map, const char *name)
 
 static const struct link_map *first_map(void)
 {
-    return &loader_debug ? loader_debug.r_map : NULL;
+    if (&loader_debug)
+        return loader_debug.r_map;
+    return &loader_debug_at && loader_debug_at ? loader_debug_at->r_map : NULL;
+}
+
+static uintptr_t find_beside(const char *mark, const char *name)
+{
+    const struct link_map *map = first_map();
+    for (unsigned i = 0; map && i < MAX_MODULES; i++, map = map->l_next)
+        if (find(map, mark))
+            return find(map, name);
+    return 0;
 }
 
 uintptr_t cairn_loader_libc(const char *name)
 {
-    const struct link_map *map = first_map();
-    for (unsigned i = 0; map && i < MAX_MODULES; i++, map = map->l_next)
-        if (find(map, "gnu_get_libc_version"))
-            return find(map, name);
-    return 0;
+    return find_beside("gnu_get_libc_version", name);
+}
+
+uintptr_t cairn_loader_musl(const char *name)
+{
+    return &loader_debug ? 0 : find_beside("__libc_start_main", name);
 }
 
 static uintptr_t first_of(const struct link_map *map, const char *name)

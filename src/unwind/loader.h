@@ -6,18 +6,21 @@
  * machine knows: this library must load wherever GLIBC_2.17 is (the style test `glibc` holds it),
  * and dlsym(3) itself moved from libdl to libc in 2.34.
  *
- * The modules are those of glibc's list of link_map, which the loader keeps for debuggers
- * (_r_debug, <link.h>). Other C libraries have none of that name, nor has a static program: there
- * nothing is found.
+ * The modules are those of the list of link_map that the loader keeps for debuggers: glibc's at
+ * _r_debug (<link.h>), musl's at _dl_debug_addr (its ldso/dynlink.c), which does not unload and adds
+ * behind the last one alone. A static program has neither: there nothing is found.
  */
 #ifndef CAIRN_UNWIND_LOADER_H
 #define CAIRN_UNWIND_LOADER_H
 
 #include <stdint.h>
 
-/* The va of a function of libc; 0: this libc has none. Looks at no module behind libc, so that none
+/* The va of a function of glibc; 0: it has none, or this is another libc. Looks at no module behind libc, so that none
  * is among them that another thread just now unloads. */
 uintptr_t cairn_loader_libc(const char *name);
+
+/* The same of musl. */
+uintptr_t cairn_loader_musl(const char *name);
 
 /* The va of one that the program itself has, for others to see; 0: it has none. */
 uintptr_t cairn_loader_program(const char *name);

@@ -64,7 +64,11 @@ walk_rest(struct cairn_local_state *state, uintptr_t *ips, struct cairn_local_re
 {
     if (!cairn_local_fast_rest(state))
         return false;
-    cairn_local_slow_walk(&state->rest_start, &state->rest);
+    const struct cairn_local_start *start = &state->rest_start;
+    if (!cairn_local_memo_has(&state->memo, &state->hot.stack, start, &state->rest)) {
+        cairn_local_slow_walk(start, &state->rest);
+        cairn_local_memo_keep(&state->memo, &state->hot.stack, start, &state->rest);
+    }
     return cairn_local_fast_finish(state, ips, result) == CAIRN_LOCAL_FAST_DONE;
 }
 

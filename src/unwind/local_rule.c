@@ -290,21 +290,28 @@ void cairn_local_row_done(struct cairn_local_row *row)
     cairn_local_rows_give(row);
 }
 
+/* By what follows a call in code that has no CFI (musl's). */
+static bool ends_thread(uintptr_t ret)
+{
+    uint8_t code[CODE_BYTES];
+    return cairn_self_read(ret, code, sizeof(code)) &&
+           cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)});
+}
+
 /* A return address that is the end of the function before it, where no call is what led there: a
  * signal handler's, or that of a coroutine's first function. Whoever goes by rules must look. */
 static bool is_start(uintptr_t va)
 {
-    uint8_t code[CODE_BYTES];
     return cairn_sigframe_at(cairn_local_arch, &cairn_self_memory, va) != CAIRN_SIGFRAME_NONE ||
-           (cairn_self_read(va, code, sizeof(code)) &&
-            cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)}));
+           ends_thread(va);
 }
 
 enum cairn_local_found cairn_local_rule_make(uintptr_t va, uint32_t *ret_rule)
 {
     enum cairn_local_found found;
     struct cairn_local_row *row = cairn_local_row_find(va, &found);
-    *ret_rule = cairn_rule_make(CAIRN_RULE_NONE, 0);
+    bool is_first = found == CAIRN_LOCAL_GAP && ends_thread(va + 1);
+    *ret_rule = cairn_rule_make(is_first ? CAIRN_RULE_OUTERMOST : CAIRN_RULE_NONE, 0);
     if (!row)
         return found;
     *ret_rule = row->fde.to == va + 1 && is_start(va + 1)

@@ -372,6 +372,8 @@ CAIRN_THREAD_BLOCK_ACCESS static void walk(struct walk *w, struct cairn_local_ou
             return;
         }
         put_frame(w, out);
+        out->end_sp = (uintptr_t)w->regs.regs[sp];
+        out->end_fp = (uintptr_t)w->regs.regs[cairn_local_arch->fp];
         uint64_t old_ip = w->regs.ip, old_sp = w->regs.regs[sp];
         w->n_exact = w->is_exact ? (uint16_t)out->n : w->n_exact;
         enum cairn_arch_step done = step(w, out->n);

@@ -27,6 +27,7 @@ struct cairn_local_out {
     size_t n;
     int end; /* enum cairn_unwind_end */
     uint32_t n_guessed;
+    uintptr_t end_sp, end_fp; /* of the last frame; 0: unknown */
 };
 
 /* The caller of the frame that a context is of, for who goes on by another walk: `ret_caller`, and

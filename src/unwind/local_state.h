@@ -25,6 +25,7 @@
 
 #include "rt/thread.h"
 #include "unwind/local.h"
+#include "unwind/local_memo.h"
 #include "unwind/local_slow.h"
 #include "unwind/local_stack.h"
 #include "unwind/rule.h"
@@ -107,7 +108,7 @@ enum {
                                               sizeof(struct cairn_local_aside) + sizeof(uint64_t)) +
                         CAIRN_LOCAL_WORDS * sizeof(struct cairn_local_word) + CAIRN_MAX_FRAMES +
                         sizeof(struct cairn_local_walk) + sizeof(struct cairn_local_start) +
-                        sizeof(struct cairn_local_out),
+                        sizeof(struct cairn_local_out) + sizeof(struct cairn_local_memo),
     CAIRN_LOCAL_SMALL = sizeof(struct cairn_thread_head) + sizeof(struct cairn_local_hot)
 };
 
@@ -124,6 +125,7 @@ struct cairn_local_state {
     struct cairn_local_walk walk;
     struct cairn_local_start rest_start;
     struct cairn_local_out rest;
+    struct cairn_local_memo memo;                     /* of the rest */
     struct cairn_local_word words[CAIRN_LOCAL_WORDS]; /* outermost first */
     uint64_t kept[CAIRN_LOCAL_FRAMES];
     struct cairn_local_aside asides[CAIRN_LOCAL_FRAMES];

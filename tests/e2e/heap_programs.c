@@ -17,6 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef __GLIBC__
+#define pvalloc valloc /* of which musl has none */
+#endif
+
 /* The compiler knows malloc, and would take out what leads to nothing. */
 static void *volatile kept[16];
 
