@@ -7,16 +7,16 @@
  * and dlsym(3) itself moved from libdl to libc in 2.34.
  *
  * The modules are those of the list of link_map that the loader keeps for debuggers: glibc's at
- * _r_debug (<link.h>), musl's at _dl_debug_addr (its ldso/dynlink.c), which does not unload and adds
- * behind the last one alone. A static program has neither: there nothing is found.
+ * _r_debug (<link.h>), musl's at _dl_debug_addr (its ldso/dynlink.c), which does not unload and
+ * adds behind the last one alone. A static program has neither: there nothing is found.
  */
 #ifndef CAIRN_UNWIND_LOADER_H
 #define CAIRN_UNWIND_LOADER_H
 
 #include <stdint.h>
 
-/* The va of a function of glibc; 0: it has none, or this is another libc. Looks at no module behind libc, so that none
- * is among them that another thread just now unloads. */
+/* The va of a function of glibc; 0: it has none, or this is another libc. Looks at no module behind
+ * libc, so that none is among them that another thread just now unloads. */
 uintptr_t cairn_loader_libc(const char *name);
 
 /* The same of musl. */

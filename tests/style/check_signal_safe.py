@@ -16,7 +16,7 @@ import sys
 ALLOWED = re.compile(
     r"^(__)?(memcpy|memmove|memset|memcmp|memchr|memrchr|strlen|strnlen)(_chk)?$"
     r"|^(syscall|getpid|getauxval|__errno_location)$"
-    r"|^_r_debug$|^_DYNAMIC$|^__stack_chk_(fail|guard)$|^_GLOBAL_OFFSET_TABLE_$"
+    r"|^_r_debug$|^_dl_debug_addr$|^_DYNAMIC$|^__stack_chk_(fail|guard)$|^_GLOBAL_OFFSET_TABLE_$"
     r"|^__popcount[sd]i2$|^__aeabi_\w+$|^__sync_\w+$|^__aarch64_\w+$|^__[au]?(div|mod)[sdt]i3$"
     r"|^__(asan|ubsan|tsan|sanitizer|sancov|gcov|llvm)_\w+$")
 # Signal-safe by signal-safety(7), or a bare system call (pread), but nothing for inside of malloc.
