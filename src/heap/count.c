@@ -142,9 +142,8 @@ static uint32_t chunks_of(uint32_t n_deltas)
 
 static struct cairn_heap_thread *new_deltas(struct cairn_heap *heap, uint32_t n)
 {
-    uint64_t number = atomic_fetch_add(&heap->state.header->n_threads, 1);
     struct cairn_heap_thread *shared =
-        cairn_heap_state_take(&heap->state, CAIRN_HEAP_DELTAS, chunks_of(n), 0, number);
+        cairn_heap_state_take(&heap->state, CAIRN_HEAP_DELTAS, chunks_of(n), 0, 0);
     if (shared)
         shared->n_deltas = n;
     return shared;
@@ -153,7 +152,8 @@ static struct cairn_heap_thread *new_deltas(struct cairn_heap *heap, uint32_t n)
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
                                                       struct cairn_heap_own *own)
 {
-    if (!own->shared) {
+    bool is_new = !own->shared;
+    if (is_new) {
         own->shared = new_deltas(heap, CAIRN_HEAP_FIRST_DELTAS);
         own->mask = CAIRN_HEAP_FIRST_DELTAS - 1;
     }
@@ -161,6 +161,8 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
     own->header = heap->state.header;
     if (!own->shared)
         return false;
+    if (is_new)
+        atomic_fetch_add(&heap->state.header->n_threads, 1);
     atomic_store(&own->shared->tid, (uint32_t)syscall(SYS_gettid));
     return true;
 }

@@ -29,6 +29,8 @@ done
 [ "$least" -le 2000 ] || fail "$least ms"
 exec 3>&-
 wait
+"$CAIRN" heap report --top 1 many.heap >out 2>err
+has out "; 1 thread" "a thread whose table grew is one"
 "$CAIRN" heap diff --top 1 many.heap many.heap >out 2>err
 has out "No stack has more or less" "a diff of them"
 
