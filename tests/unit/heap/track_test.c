@@ -4,14 +4,9 @@
 #include "heap/track.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 
-#include "heap/caller.h"
-#include "heap/start.h"
-#include "unit/heap/temporary.h"
+#include "unit/heap/tracked.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
 
@@ -76,31 +71,6 @@ static void read_state(const struct cairn_heap *heap, struct totals *counted, st
         if (heap->large.chunks[0][i].va)
             live->bytes += (int64_t)heap->large.chunks[0][i].size - CAIRN_HEAP_SIZE_ASIDE;
     counted->blocks = counted->allocs - counted->frees;
-}
-
-static int start(void **state)
-{
-    (void)state;
-    return cairn_heap_start(&temporary_settings) ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    struct cairn_heap *heap = cairn_heap_present();
-    cairn_heap_state_remove(&heap->state);
-    return 0;
-}
-
-__attribute__((noinline)) static void born(void *block, size_t bytes)
-{
-    cairn_heap_born(block, bytes, CAIRN_HEAP_KIND_MALLOC,
-                    (struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
-}
-
-static void died(void *block)
-{
-    cairn_heap_died(block, CAIRN_HEAP_KIND_MALLOC);
 }
 
 static void agree(struct totals *counted)
@@ -220,25 +190,6 @@ static void what_goes_wrong_is_counted(void **state)
     agree(&totals);
 }
 
-/* With something behind the call, for a tail call has no frame. */
-__attribute__((noinline)) static void one_way(void *block)
-{
-    born(block, 8);
-    __asm__ volatile("" ::: "memory");
-}
-
-__attribute__((noinline)) static void other_way(void *block)
-{
-    born(block, 8);
-    __asm__ volatile("nop" ::: "memory");
-}
-
-static uint32_t number_at(const void *block)
-{
-    return cairn_heap_entry_stack(
-        *cairn_heap_shadow_find(&cairn_heap_present()->shadow, cairn_heap_va(block)));
-}
-
 static void equal_stacks_have_equal_numbers(void **state)
 {
     (void)state;
@@ -317,111 +268,6 @@ static void threads_that_exchange_addresses_lose_nothing(void **state)
     assert_int_equal(cairn_heap_present()->state.header->loss_blocks[CAIRN_HEAP_LOSS_OVERLAP], 0);
 }
 
-static sigjmp_buf out;
-
-static void leave_by_longjmp(int number)
-{
-    (void)number;
-    siglongjmp(out, 1);
-}
-
-static void every_so_often(suseconds_t microseconds)
-{
-    struct itimerval timer = {{0, microseconds}, {0, microseconds}};
-    setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-/* Blocks of our own, for the real malloc would not survive it. */
-static void churn_until_left(char (*blocks)[64], int n)
-{
-    static volatile int round;
-    for (;; round++) {
-        int i = (int)((unsigned)round % (unsigned)n);
-        died(blocks[i]);
-        i % 2 ? one_way(blocks[i]) : other_way(blocks[i]);
-        if (i % 16 == 0)
-            born(blocks[(i + 1) % n], 5 << 20);
-    }
-}
-
-static void a_call_left_by_longjmp_costs_no_stacks(void **state)
-{
-    (void)state;
-    enum { N = 400, TIMES = 300 };
-    static char blocks[N][64], last[64];
-    static volatile int times;
-    const struct sigaction action = {.sa_handler = leave_by_longjmp},
-                           none = {.sa_handler = SIG_IGN};
-    struct sigaction before;
-    sigaction(SIGALRM, &action, &before);
-    times = 0;
-    if (sigsetjmp(out, 1) == 0)
-        every_so_often(200);
-    if (++times < TIMES)
-        churn_until_left(blocks, N);
-    every_so_often(0);
-    sigaction(SIGALRM, &none, NULL);
-    sigaction(SIGALRM, &before, NULL);
-    one_way(last);
-    assert_int_not_equal(number_at(last), 0);
-    assert_true(cairn_heap_is_idle(cairn_heap_own));
-}
-
-/* What a handler does while a call is under way is not taken for one that comes after it. */
-static void a_handler_within_a_call_finds_it_under_way(void **state)
-{
-    (void)state;
-    static char first[64], inner[64], after[64];
-    one_way(first);
-    struct cairn_heap_own *own = cairn_heap_own;
-    char frame[4096];
-    __asm__ volatile("" : : "r"(frame) : "memory");
-    own->idle = (uintptr_t)(frame + sizeof(frame));
-    one_way(inner);
-    assert_int_equal(number_at(inner), 0);
-    assert_int_equal(own->idle, (uintptr_t)(frame + sizeof(frame)));
-    own->idle = cairn_heap_sp();
-    one_way(after);
-    assert_int_not_equal(number_at(after), 0);
-    assert_true(cairn_heap_is_idle(own));
-}
-
-static volatile uint32_t number_on_other_stack;
-
-static void allocate_in_handler(int number)
-{
-    static char block[64];
-    (void)number;
-    one_way(block);
-    number_on_other_stack = number_at(block);
-}
-
-static void a_handler_on_a_stack_of_its_own_is_within_the_call(void **state)
-{
-    (void)state;
-    static char first[64], room[1 << 16];
-    const stack_t other = {.ss_sp = room, .ss_size = sizeof(room)}, none = {.ss_flags = SS_DISABLE};
-    const struct sigaction action = {.sa_handler = allocate_in_handler, .sa_flags = SA_ONSTACK};
-    struct sigaction before;
-    one_way(first);
-    sigaltstack(&other, NULL);
-    sigaction(SIGUSR1, &action, &before);
-    uintptr_t under_way[] = {16, UINTPTR_MAX / 2}; /* below it, and above */
-    for (int i = 0; i < 2; i++) {
-        cairn_heap_own->idle = under_way[i];
-        number_on_other_stack = 1;
-        raise(SIGUSR1);
-        assert_int_equal(number_on_other_stack, 0);
-        assert_int_equal(cairn_heap_own->idle, under_way[i]);
-    }
-    /* That which was under way in a handler there, which is no more. */
-    cairn_heap_own->idle = (uintptr_t)room + sizeof(room) / 2;
-    one_way(first);
-    assert_true(cairn_heap_is_idle(cairn_heap_own));
-    sigaction(SIGUSR1, &before, NULL);
-    sigaltstack(&none, NULL);
-}
-
 static void *one_block(void *arg)
 {
     born(arg, 1);
@@ -490,9 +336,6 @@ int main(void)
         TEST(equal_stacks_have_equal_numbers),
         TEST(the_composition_at_the_mark_adds_up),
         TEST(threads_that_exchange_addresses_lose_nothing),
-        TEST(a_call_left_by_longjmp_costs_no_stacks),
-        TEST(a_handler_within_a_call_finds_it_under_way),
-        TEST(a_handler_on_a_stack_of_its_own_is_within_the_call),
         TEST(threads_that_came_and_went_leave_their_counts),
         TEST(a_child_of_fork_has_a_state_of_its_own),
     };

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* What comes while a call is under way: handlers of signals, and those that never return to it; and
+ * calls that make and unmake mappings. */
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/time.h>
+
+#include "heap/map_calls.h"
+#include "rt/pages.h"
+#include "unit/heap/tracked.h"
+
+static sigjmp_buf out;
+
+static void leave_by_longjmp(int number)
+{
+    (void)number;
+    siglongjmp(out, 1);
+}
+
+static void every_so_often(suseconds_t microseconds)
+{
+    struct itimerval timer = {{0, microseconds}, {0, microseconds}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Blocks of our own, for the real malloc would not survive it. */
+static void churn_until_left(char (*blocks)[64], int n)
+{
+    static volatile int round;
+    for (;; round++) {
+        int i = (int)((unsigned)round % (unsigned)n);
+        died(blocks[i]);
+        i % 2 ? one_way(blocks[i]) : other_way(blocks[i]);
+        if (i % 16 == 0)
+            born(blocks[(i + 1) % n], 5 << 20);
+    }
+}
+
+static void a_call_left_by_longjmp_costs_no_stacks(void **state)
+{
+    (void)state;
+    enum { N = 400, TIMES = 300 };
+    static char blocks[N][64], last[64];
+    static volatile int times;
+    const struct sigaction action = {.sa_handler = leave_by_longjmp},
+                           none = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    sigaction(SIGALRM, &action, &before);
+    times = 0;
+    if (sigsetjmp(out, 1) == 0)
+        every_so_often(200);
+    if (++times < TIMES)
+        churn_until_left(blocks, N);
+    every_so_often(0);
+    sigaction(SIGALRM, &none, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    one_way(last);
+    assert_int_not_equal(number_at(last), 0);
+    assert_true(cairn_heap_is_idle(cairn_heap_own));
+}
+
+/* What a handler does while a call is under way is not taken for one that comes after it. */
+static void a_handler_within_a_call_finds_it_under_way(void **state)
+{
+    (void)state;
+    static char first[64], inner[64], after[64];
+    one_way(first);
+    struct cairn_heap_own *own = cairn_heap_own;
+    char frame[4096];
+    __asm__ volatile("" : : "r"(frame) : "memory");
+    own->idle = (uintptr_t)(frame + sizeof(frame));
+    one_way(inner);
+    assert_int_equal(number_at(inner), 0);
+    assert_int_equal(own->idle, (uintptr_t)(frame + sizeof(frame)));
+    own->idle = cairn_heap_sp();
+    one_way(after);
+    assert_int_not_equal(number_at(after), 0);
+    assert_true(cairn_heap_is_idle(own));
+}
+
+static volatile uint32_t number_on_other_stack;
+
+static void allocate_in_handler(int number)
+{
+    static char block[64];
+    (void)number;
+    one_way(block);
+    number_on_other_stack = number_at(block);
+}
+
+static void a_handler_on_a_stack_of_its_own_is_within_the_call(void **state)
+{
+    (void)state;
+    static char first[64], room[1 << 16];
+    const stack_t other = {.ss_sp = room, .ss_size = sizeof(room)}, none = {.ss_flags = SS_DISABLE};
+    const struct sigaction action = {.sa_handler = allocate_in_handler, .sa_flags = SA_ONSTACK};
+    struct sigaction before;
+    one_way(first);
+    sigaltstack(&other, NULL);
+    sigaction(SIGUSR1, &action, &before);
+    uintptr_t under_way[] = {16, UINTPTR_MAX / 2}; /* below it, and above */
+    for (int i = 0; i < 2; i++) {
+        cairn_heap_own->idle = under_way[i];
+        number_on_other_stack = 1;
+        raise(SIGUSR1);
+        assert_int_equal(number_on_other_stack, 0);
+        assert_int_equal(cairn_heap_own->idle, under_way[i]);
+    }
+    /* That which was under way in a handler there, which is no more. */
+    cairn_heap_own->idle = (uintptr_t)room + sizeof(room) / 2;
+    one_way(first);
+    assert_true(cairn_heap_is_idle(cairn_heap_own));
+    sigaction(SIGUSR1, &before, NULL);
+    sigaltstack(&none, NULL);
+}
+
+__attribute__((noinline)) static void begin_map(struct cairn_heap_map_call *call)
+{
+    cairn_heap_map_begin(call, &(struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
+    __asm__ volatile("" ::: "memory");
+}
+
+static void mappings_are_told_call_by_call(void **state)
+{
+    (void)state;
+    const struct cairn_heap_header *header = cairn_heap_present()->state.header;
+    const struct cairn_heap_maps *maps = &cairn_heap_present()->maps;
+    struct cairn_heap_map_call call;
+    begin_map(&call);
+    cairn_heap_map_made(&call, 0x10000, 5000, CAIRN_HEAP_MAP_FILE);
+    cairn_heap_map_made(&call, 0x20000, 5000, CAIRN_HEAP_MAP_BREAK);
+    cairn_heap_map_made(&call, 0x30000, 0, CAIRN_HEAP_MAP_MEMORY); /* nothing */
+    cairn_heap_map_end(&call);
+    assert_true(cairn_heap_is_idle(cairn_heap_own));
+    assert_int_equal(maps->lock.word, 0);
+    assert_int_equal(header->live_maps, 2);
+    size_t page = cairn_pages_size();
+    assert_int_equal(header->live_map_bytes, 5000 + (5000 + page - 1) / page * page);
+    assert_int_not_equal(maps->chunks[0][0].stack, 0);
+    /* It keeps what it was, at its new place; a second view does not end the first. */
+    const struct cairn_heap_range moved = {.from = 0x10000, .to = 0x11388},
+                                  again = {.from = 0x50000, .to = 0x50000};
+    begin_map(&call);
+    cairn_heap_map_moved(&call, &moved, 0x50000, 3 * page);
+    cairn_heap_map_moved(&call, &again, 0x90000, page);
+    cairn_heap_map_end(&call);
+    assert_int_equal(cairn_heap_maps_kind(maps, 0x10000, CAIRN_HEAP_MAP_BREAK),
+                     CAIRN_HEAP_MAP_BREAK);
+    assert_int_equal(cairn_heap_maps_kind(maps, 0x50000, CAIRN_HEAP_MAP_BREAK),
+                     CAIRN_HEAP_MAP_FILE);
+    assert_int_equal(cairn_heap_maps_kind(maps, 0x90000, CAIRN_HEAP_MAP_BREAK),
+                     CAIRN_HEAP_MAP_FILE);
+    begin_map(&call);
+    cairn_heap_map_gone(&call, 0x1000, UINTPTR_MAX - 0x1000);
+    cairn_heap_map_end(&call);
+    assert_int_equal(header->live_maps, 0);
+    /* In a handler that interrupts a call of this thread, it can only be counted. */
+    struct cairn_heap_own *own = cairn_heap_own;
+    char frame[4096];
+    __asm__ volatile("" : : "r"(frame) : "memory");
+    own->idle = (uintptr_t)(frame + sizeof(frame));
+    begin_map(&call);
+    cairn_heap_map_lock(&call);
+    cairn_heap_map_made(&call, 0x10000, 5000, CAIRN_HEAP_MAP_FILE);
+    cairn_heap_map_end(&call);
+    assert_int_equal(header->loss_blocks[CAIRN_HEAP_LOSS_MAPPING], 1);
+    assert_int_equal(header->live_maps, 0);
+    own->idle = own->ready;
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(a_call_left_by_longjmp_costs_no_stacks),
+        TEST(a_handler_within_a_call_finds_it_under_way),
+        TEST(a_handler_on_a_stack_of_its_own_is_within_the_call),
+        TEST(mappings_are_told_call_by_call),
+    };
+    return cmocka_run_group_tests(tests, make_temporary, remove_temporary);
+}
