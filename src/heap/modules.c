@@ -128,8 +128,8 @@ static void replace(struct look *look, const struct cairn_heap_mapping *mapping)
         return;
     uint32_t begin = first_above(modules, mapping->from), end = begin;
     for (; end < modules->n && modules->known[end].from < mapping->to; end++)
-        look->replaced |=
-            modules->known[end].inode != 0 && !is_same_code(&modules->known[end], mapping);
+        look->replaced |= modules->known[end].is_used && modules->known[end].inode != 0 &&
+                          !is_same_code(&modules->known[end], mapping);
     memmove(modules->known + begin + 1, modules->known + end,
             (modules->n - end) * sizeof(*mapping));
     modules->known[begin] = *mapping;
@@ -202,20 +202,24 @@ static void take_line(struct look *look, const char *line)
     uint32_t at = first_above(modules, mapping.from);
     const struct cairn_heap_mapping *known = at < modules->n ? &modules->known[at] : NULL;
     if (known && known->from <= mapping.from && known->to >= mapping.to &&
-        is_same_code(known, &mapping))
+        is_same_code(known, &mapping)) {
+        modules->known[at].is_seen = true;
         return;
+    }
+    mapping.is_seen = true;
     replace(look, &mapping);
     write_record(look, &mapping, path);
 }
 
-static void read_maps(struct look *look)
+/* False: they cannot be read. */
+static bool read_maps(struct look *look)
 {
     struct cairn_heap_modules *modules = look->modules;
     int fd = cairn_sys_open("/proc/self/maps", O_RDONLY, 0);
     uint32_t used = 0;
     long got;
     if (fd < 0)
-        return;
+        return false;
     while ((got = cairn_sys_read(fd, modules->buffer, sizeof(modules->buffer))) > 0)
         for (long i = 0; i < got; i++) {
             char c = modules->buffer[i];
@@ -228,6 +232,7 @@ static void read_maps(struct look *look)
             used = 0;
         }
     cairn_sys_close(fd);
+    return got == 0;
 }
 
 void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
@@ -235,12 +240,34 @@ void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_he
 {
     /* A return address may be the first one behind its module. */
     va--;
-    if (is_known(modules, va) || va >> PAGE_BITS == modules->unknown)
+    if (is_known(modules, va)) {
+        modules->known[modules->last].is_used = true;
+        return;
+    }
+    if (va >> PAGE_BITS == modules->unknown)
         return;
     struct look look = {.modules = modules, .state = state};
     read_maps(&look);
-    if (!is_known(modules, va))
+    if (is_known(modules, va))
+        modules->known[modules->last].is_used = true;
+    else
         modules->unknown = va >> PAGE_BITS;
+}
+
+/* Whatever comes to lie there is to be met anew. */
+static void drop_unseen(struct look *look)
+{
+    struct cairn_heap_modules *modules = look->modules;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < modules->n; i++) {
+        const struct cairn_heap_mapping *known = &modules->known[i];
+        if (known->is_seen)
+            modules->known[n++] = *known;
+        else
+            look->replaced |= known->is_used && known->inode != 0;
+    }
+    modules->n = n;
+    modules->last = 0;
 }
 
 bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state)
@@ -251,7 +278,11 @@ bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn
         return false;
     modules->generation = generation;
     modules->unknown = 0;
-    if (modules->n > 0)
-        read_maps(&look);
+    if (modules->n == 0)
+        return false;
+    for (uint32_t i = 0; i < modules->n; i++)
+        modules->known[i].is_seen = false;
+    if (read_maps(&look))
+        drop_unseen(&look);
     return look.replaced;
 }

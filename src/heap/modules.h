@@ -16,6 +16,8 @@ enum { CAIRN_HEAP_LINE = 1024 /* of /proc/self/maps: the rest of a longer one is
 struct cairn_heap_mapping {
     uint64_t from, to, off, inode;
     uint32_t dev_major, dev_minor;
+    bool is_used; /* a stack went through it */
+    bool is_seen; /* it is still there, as of the present look */
 };
 
 /* All guarded by the lock of stacks. */
@@ -37,8 +39,8 @@ struct cairn_heap_modules {
 void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
                              uint64_t va);
 
-/* Looks anew, since modules may have been unloaded. True: at addresses of one that was known there
- * is another one now. */
+/* Looks anew, since modules may have been unloaded. True: one that stacks went through is gone, and
+ * what lies at its addresses, now or later, is other code. */
 bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state);
 
 /* One line of /proc/PID/maps. False: it is none. The path is what `line` has from *ret_path on, up

@@ -97,6 +97,21 @@ has out "mapped, beside the blocks: 146.5 kB in 7 mappings" "mappings beside lea
 leaks --top 0 maps.heap
 same "no mapping among the blocks" "$($py -c 'import json; print(json.load(open("out"))["bytes"])')" 5002
 
+# Code that was unloaded keeps its names, also where other code came to its place.
+for name in first second; do
+    printf '#include <stdlib.h>\nvoid *lose_in_%s(void) { void *volatile p = malloc(%d); return p; }\n' \
+        $name $((${#name} == 5 ? 1111 : 2222)) >$name.c
+    gcc -g -O1 -shared -fPIC -o lib$name.so $name.c
+done
+printf '%s\n' '#include <dlfcn.h>' 'int main(void) {' \
+    '    void *a = dlopen("./libfirst.so", RTLD_NOW); ((void *(*)(void))dlsym(a, "lose_in_first"))();' \
+    '    dlclose(a); a = dlopen("./libsecond.so", RTLD_NOW);' \
+    '    ((void *(*)(void))dlsym(a, "lose_in_second"))(); dlclose(a); return 0; }' >unloads.c
+gcc -g -O1 -o unloads unloads.c -ldl
+"$CAIRN" heap run --force -o unloads.heap -- ./unloads >/dev/null 2>log
+leaks --top 0 unloads.heap
+same "what was unloaded" "$(found lose_in_first) $(found lose_in_second)" "1111/1 2222/1"
+
 # The gate.
 "$CAIRN" heap run --force --fail-over 6M -o gate.heap -- ./program 2>log
 same "below the limit" $? 0

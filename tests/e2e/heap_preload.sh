@@ -213,6 +213,30 @@ CAIRN_HEAP_MAX_MEMORY=1048576 tracked ./programs many >out || fail "a bound of 1
 state
 has said 'full' "a bound of 1 MiB"
 
+tracked ./programs small_stack
+same "a small stack for handlers: status" "$?" 0
+state
+has said 'size 1001 3' "a small stack for handlers"
+hasnt said 'loss' "a small stack for handlers"
+
+mkdir -m 700 cleaned
+CAIRN_HEAP_DIR=$PWD/cleaned LD_PRELOAD=$library ./programs vanish >out
+same "a folder that vanishes: status" "$?" 0
+has out 20000 "a folder that vanishes: output"
+
+# A program that gets other rights asks for nothing, whoever preloads what.
+suid=$(mktemp -d)
+cp programs "$suid"/ && chmod 755 "$suid" && chmod 4755 "$suid"/programs
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
+    rm -f "$work"/*
+    CAIRN_HEAP_DIR=$work LD_PRELOAD=$library setpriv --reuid 65534 --clear-groups "$suid"/programs many >out 2>log
+    same "a setuid program: status" "$?" 0
+    same "a setuid program: states" "$(grep -lc programs "$work"/*.heap 2>/dev/null | wc -l)" 0
+else
+    skip "a setuid program" "only root may make one of another user"
+fi
+rm -rf "$suid"
+
 rm -f "$work"/*
 LD_PRELOAD=$library CAIRN_HEAP_DIR=/nowhere ./programs leaks
 same "no folder: status" "$?" 0

@@ -3,6 +3,7 @@
  * What the heap tracker is held against: heap_programs CASE. A size tells which block it is.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -148,6 +150,42 @@ static void interrupted(void)
     keep(0, malloc(1001));
 }
 
+static void allocate(int number)
+{
+    (void)number;
+    for (int i = 0; i < 3; i++)
+        keep((unsigned)i, malloc(1001));
+    free(malloc(64));
+}
+
+/* A handler's stack that has little room beside the signal's own frame, and none behind it. */
+static void on_small_stack(void)
+{
+    size_t page = 4096, room = (getauxval(AT_MINSIGSTKSZ) + 6144 + page - 1) / page * page;
+    char *pages =
+        mmap(NULL, page + room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(pages, page, PROT_NONE);
+    const stack_t stack = {.ss_sp = pages + page, .ss_size = room};
+    const struct sigaction action = {.sa_handler = allocate, .sa_flags = SA_ONSTACK};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    raise(SIGUSR1);
+}
+
+/* Somebody cleans up: the state's file, and the folder. */
+static void vanish(void)
+{
+    char path[4200];
+    DIR *folder = opendir(getenv("CAIRN_HEAP_DIR"));
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        unlinkat(dirfd(folder), entry->d_name, 0);
+    closedir(folder);
+    snprintf(path, sizeof(path), "%s.gone", getenv("CAIRN_HEAP_DIR"));
+    rename(getenv("CAIRN_HEAP_DIR"), path);
+    for (int fd = 3; fd < 2000; fd++)
+        close(fd);
+}
+
 __attribute__((noinline)) static int deep(int n)
 {
     char room[16];
@@ -237,6 +275,10 @@ int main(int argc, char **argv)
         interrupted();
     else if (strcmp(name, "many") == 0)
         many();
+    else if (strcmp(name, "small_stack") == 0)
+        on_small_stack();
+    else if (strcmp(name, "vanish") == 0)
+        vanish(), many(), fork_once();
     else if (strcmp(name, "maps") == 0)
         map_each_way();
     else if (strcmp(name, "map_race") == 0)

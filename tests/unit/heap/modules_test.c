@@ -2,8 +2,11 @@
 #include "heap/modules.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 
 #include "heap/build_id.h"
+#include "rt/pages.h"
 #include "unit/heap/temporary.h"
 #include "unwind/unload.h"
 
@@ -144,6 +147,29 @@ static void a_file_in_the_place_of_another_is_told(void **state)
     assert_int_equal(modules.n_records, n + 1);
 }
 
+/* Where nothing has come to its place yet, too: what comes later is met anew. */
+static void a_file_that_is_gone_is_told_if_stacks_went_through_it(void **state)
+{
+    (void)state;
+    size_t page = cairn_pages_size();
+    int fd = open("/proc/self/exe", O_RDONLY);
+    for (int used = 0; used < 2; used++) {
+        char *code = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+        assert_ptr_not_equal(code, MAP_FAILED);
+        cairn_heap_modules_meet(&modules, &made, used ? (uintptr_t)code + 1 : (uintptr_t)&make + 1);
+        munmap(code, page);
+        cairn_unload_begin();
+        cairn_unload_end();
+        assert_int_equal(cairn_heap_modules_refresh(&modules, &made), used);
+        for (uint32_t i = 0; i < modules.n; i++)
+            assert_int_not_equal(modules.known[i].from, (uintptr_t)code);
+        cairn_unload_begin();
+        cairn_unload_end();
+        assert_false(cairn_heap_modules_refresh(&modules, &made));
+    }
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +179,8 @@ int main(void)
         cmocka_unit_test(build_ids_are_those_of_the_files),
         cmocka_unit_test_setup_teardown(a_look_without_an_unload_is_none, make, leave),
         cmocka_unit_test_setup_teardown(a_file_in_the_place_of_another_is_told, make, leave),
+        cmocka_unit_test_setup_teardown(a_file_that_is_gone_is_told_if_stacks_went_through_it, make,
+                                        leave),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);
 }
