@@ -190,7 +190,7 @@ static void write_record(struct look *look, const struct cairn_heap_mapping *map
 static void take_line(struct look *look, const char *line)
 {
     struct cairn_heap_modules *modules = look->modules;
-    struct cairn_heap_mapping mapping;
+    struct cairn_heap_mapping mapping = {0};
     const char *path;
     bool is_code;
     if (!cairn_heap_mapping_read(line, &mapping, &is_code, &path))

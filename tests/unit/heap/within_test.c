@@ -63,7 +63,9 @@ static void a_call_left_by_longjmp_costs_no_stacks(void **state)
 static void a_handler_within_a_call_finds_it_under_way(void **state)
 {
     (void)state;
-    static char first[64], inner[64], after[64];
+    /* Of one leaf, for a handler cannot make one. */
+    static char blocks[3][64] __attribute__((aligned(256)));
+    char *first = blocks[0], *inner = blocks[1], *after = blocks[2];
     one_way(first);
     struct cairn_heap_own *own = cairn_heap_own;
     char frame[4096];
@@ -79,23 +81,23 @@ static void a_handler_within_a_call_finds_it_under_way(void **state)
 }
 
 static volatile uint32_t number_on_other_stack;
+static char handled[2][64] __attribute__((aligned(128)));
 
 static void allocate_in_handler(int number)
 {
-    static char block[64];
     (void)number;
-    one_way(block);
-    number_on_other_stack = number_at(block);
+    one_way(handled[1]);
+    number_on_other_stack = number_at(handled[1]);
 }
 
 static void a_handler_on_a_stack_of_its_own_is_within_the_call(void **state)
 {
     (void)state;
-    static char first[64], room[1 << 16];
+    static char room[1 << 16];
     const stack_t other = {.ss_sp = room, .ss_size = sizeof(room)}, none = {.ss_flags = SS_DISABLE};
     const struct sigaction action = {.sa_handler = allocate_in_handler, .sa_flags = SA_ONSTACK};
     struct sigaction before;
-    one_way(first);
+    one_way(handled[0]);
     sigaltstack(&other, NULL);
     sigaction(SIGUSR1, &action, &before);
     uintptr_t under_way[] = {16, UINTPTR_MAX / 2}; /* below it, and above */
@@ -108,7 +110,7 @@ static void a_handler_on_a_stack_of_its_own_is_within_the_call(void **state)
     }
     /* That which was under way in a handler there, which is no more. */
     cairn_heap_own->idle = (uintptr_t)room + sizeof(room) / 2;
-    one_way(first);
+    one_way(handled[0]);
     assert_true(cairn_heap_is_idle(cairn_heap_own));
     sigaction(SIGUSR1, &before, NULL);
     sigaltstack(&none, NULL);
