@@ -10,7 +10,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_map_begin(struct cairn_heap_map_call *
                                                     const struct cairn_local_frame_at *at)
 {
     *call = (struct cairn_heap_map_call){0};
-    call->own = cairn_heap_call_begin(&call->heap);
+    call->own = cairn_heap_call_begin(&call->heap, at ? at->sp : (uintptr_t)__builtin_dwarf_cfa());
     if (call->own && at)
         call->stack = cairn_heap_stack_of(call->own, *at);
 }

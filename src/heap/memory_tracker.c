@@ -84,7 +84,7 @@ CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap *present(void)
     struct cairn_heap *heap = cairn_heap_present();
     if (!is_asked() || heap)
         return is_asked() ? heap : NULL;
-    struct cairn_heap_own *own = cairn_heap_start_thread(&heap);
+    struct cairn_heap_own *own = cairn_heap_start_thread(&heap, cairn_heap_sp());
     if (own)
         own->idle = own->ready;
     return heap;

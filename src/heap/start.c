@@ -145,7 +145,7 @@ static bool was_left(uintptr_t call, uintptr_t sp)
 
 /* A block whose head reads zero was wiped by a fork. */
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_own *
-cairn_heap_start_thread(struct cairn_heap **ret_heap)
+cairn_heap_start_thread(struct cairn_heap **ret_heap, uintptr_t sp)
 {
     struct cairn_heap *heap = atomic_load_explicit(&cairn_heap_root.heap, memory_order_acquire);
     *ret_heap = heap ? heap : start_process();
@@ -154,7 +154,6 @@ cairn_heap_start_thread(struct cairn_heap **ret_heap)
         return NULL;
     if (own && atomic_load_explicit(&own->head.owner, memory_order_relaxed) != 0 &&
         own->heap == *ret_heap) {
-        uintptr_t sp = cairn_heap_sp();
         if (own->idle <= CAIRN_HEAP_IDLE_SAMPLES || !was_left(own->idle, sp))
             return NULL;
         own->idle = sp;
@@ -167,7 +166,7 @@ cairn_heap_start_thread(struct cairn_heap **ret_heap)
     cairn_lock_number = this_thread();
     bool done = set_up(*ret_heap, own);
     if (done) /* never idle if it has no deltas */
-        own->idle = cairn_heap_sp();
+        own->idle = sp;
     atomic_signal_fence(memory_order_seq_cst);
     cairn_heap_own = own;
     return done ? own : NULL;

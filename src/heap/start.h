@@ -11,17 +11,17 @@
 
 /* The calling thread's own, not idle: to be made idle when the call is done. NULL: it is within a
  * call (then *ret_heap is what may be written to without a lock), or nothing is recorded
- * (*ret_heap is NULL). */
-struct cairn_heap_own *cairn_heap_start_thread(struct cairn_heap **ret_heap);
+ * (*ret_heap is NULL). `sp`: of the interposed function's frame, or its caller's. */
+struct cairn_heap_own *cairn_heap_start_thread(struct cairn_heap **ret_heap, uintptr_t sp);
 
 /* The same of a thread that most likely has it. */
 CAIRN_THREAD_BLOCK_ACCESS static inline struct cairn_heap_own *
-cairn_heap_call_begin(struct cairn_heap **ret_heap)
+cairn_heap_call_begin(struct cairn_heap **ret_heap, uintptr_t sp)
 {
     struct cairn_heap_own *own = cairn_heap_own;
     if (!own || !cairn_heap_is_idle(own))
-        return cairn_heap_start_thread(ret_heap);
-    own->idle = cairn_heap_sp();
+        return cairn_heap_start_thread(ret_heap, sp);
+    own->idle = sp;
     atomic_signal_fence(memory_order_seq_cst);
     *ret_heap = own->heap;
     return own;

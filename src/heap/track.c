@@ -340,7 +340,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const void *block, uint64_t
     const struct cairn_local_frame_at caller = {ret, sp, fp};
     int saved = errno;
     struct cairn_heap *heap;
-    struct cairn_heap_own *own = cairn_heap_call_begin(&heap);
+    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, sp);
     if (own && heap->settings.sample_bytes) {
         born_perhaps(own, block, bytes, kind, caller);
         cairn_heap_call_end(own);
@@ -359,7 +359,7 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const vo
     int saved = errno;
     struct cairn_heap_death death = {0};
     struct cairn_heap *heap;
-    struct cairn_heap_own *own = cairn_heap_call_begin(&heap);
+    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, (uintptr_t)__builtin_dwarf_cfa());
     if (own) {
         death = note_death(heap, own, block, kind);
         cairn_heap_call_end(own);
