@@ -18,11 +18,12 @@
 #include "heap/start.h"
 #include "heap/stats.h"
 #include "heap/tracker.h"
+#include "rt/pages.h"
 #include "rt/sys.h"
 #include "unwind/loader.h"
 #include "unwind/unload.h"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, PIECE_BYTES = 1 << 20 };
 
 static struct {
     _Atomic(cairn_log_fn) sink;
@@ -186,6 +187,19 @@ static void report(struct cairn_heap *heap, enum cairn_heap_report_form form,
     cairn_heap_report(heap, form, &stats.counts, out);
 }
 
+/* Moves it piece by piece, so that it is there once and not twice. */
+static void move_text(char *to, struct cairn_heap_out *out)
+{
+    char *from = out->text.items;
+    size_t n = out->text.n;
+    for (size_t at = 0; at < n; at += PIECE_BYTES) {
+        memcpy(to + at, from + at, n - at < PIECE_BYTES ? n - at : PIECE_BYTES);
+        if (n - at > PIECE_BYTES)
+            cairn_pages_drop(from + at, PIECE_BYTES);
+    }
+    to[n] = 0;
+}
+
 /* In a block of the real malloc, so that any free(3) takes it, which is none of the program's. */
 static char *hand_over(enum cairn_heap_report_form form)
 {
@@ -198,8 +212,7 @@ static char *hand_over(enum cairn_heap_report_form form)
     report(heap, form, &out);
     char *text = out.failed ? NULL : cairn_heap_real.malloc(out.text.n + 1);
     if (text) {
-        memcpy(text, out.text.items, out.text.n);
-        text[out.text.n] = 0;
+        move_text(text, &out);
         cairn_heap_handed_put(text);
     }
     cairn_heap_out_done(&out);

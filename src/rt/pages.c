@@ -62,14 +62,29 @@ void cairn_pages_unmap(void *pages, size_t bytes)
     errno = saved;
 }
 
+#ifdef MAP_BY_LIBC
+static long move(void *pages, size_t bytes, size_t more)
+{
+    long larger = map(more);
+    if (larger == -1)
+        return larger;
+    memcpy((void *)(uintptr_t)larger, pages, bytes);
+    munmap(pages, bytes);
+    return larger;
+}
+#else
+static long move(void *pages, size_t bytes, size_t more)
+{
+    return syscall(SYS_mremap, pages, bytes, more, MREMAP_MAYMOVE);
+}
+#endif
+
 void *cairn_pages_grow(void *pages, size_t bytes, size_t more)
 {
-    void *larger = cairn_pages_map(more);
-    if (!larger || !pages)
-        return larger;
-    memcpy(larger, pages, bytes);
-    cairn_pages_unmap(pages, bytes);
-    return larger;
+    int saved = errno;
+    long got = pages ? move(pages, bytes, more) : map(more);
+    errno = saved;
+    return got == -1 ? NULL : (void *)(uintptr_t)got;
 }
 
 static bool advise(void *pages, size_t bytes, int what)
