@@ -233,8 +233,8 @@ static void scribble(unsigned seed)
     uint64_t random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     for (int i = 0; i < 4000; i++) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-        size_t chunk = (random >> 20) % (bytes >> CAIRN_HEAP_CHUNK_BITS);
-        size_t off = (random >> 40) % (i % 4 ? 512 : CAIRN_HEAP_CHUNK);
+        size_t chunk = (size_t)(random >> 20) % (bytes >> CAIRN_HEAP_CHUNK_BITS);
+        size_t off = (size_t)(random >> 40) % (i % 4 ? 512 : CAIRN_HEAP_CHUNK);
         if (chunk == 0)
             off = i % 2 ? off % 512 : CAIRN_HEAP_HEADER_BYTES + off % 512;
         ((uint8_t *)heap->state.header)[(chunk << CAIRN_HEAP_CHUNK_BITS) + off] ^=
