@@ -66,7 +66,7 @@ FULL = [
     Build("build-arm", "gcc for arm, run by qemu-user", ["unit", "fuzz"],
           cross=("armhf", "cross/arm.ini"), slower=3,
           skip={"unit-proc": GUEST, "unit-sample": GUEST, "unit-base-guard": BUS,
-                "unit-heap-track": NO_TRACKER}),
+                "unit-heap-track": NO_TRACKER, "unit-heap-report": NO_TRACKER}),
 ]
 
 

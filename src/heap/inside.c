@@ -6,7 +6,6 @@
 
 #include "heap/epoch.h"
 #include "rt/pairs.h"
-#include "rt/self.h"
 
 enum {
     ENTRIES = 1 << CAIRN_HEAP_LEAF_BITS,
@@ -18,14 +17,11 @@ static uint64_t load(const _Atomic(uint64_t) *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* Behind the end of the file a load is a SIGBUS, whatever the header says. */
+/* Behind the end of the file a load is a SIGBUS: so the header is not asked. */
 static uint32_t chunks_of(const struct cairn_heap_state *state)
 {
-    uint32_t n = atomic_load(&state->header->n_chunks);
-    if (n == 0 || n > state->reserved_bytes >> CAIRN_HEAP_CHUNK_BITS)
-        return 1;
-    uintptr_t end = (uintptr_t)cairn_heap_state_at(state, n - 1) + CAIRN_HEAP_CHUNK;
-    return cairn_self_readable(end - sizeof(uint64_t)) ? n : 1;
+    uint32_t n = atomic_load(&state->n_chunks);
+    return n <= state->reserved_bytes >> CAIRN_HEAP_CHUNK_BITS ? n : 1;
 }
 
 static bool is_of(const struct cairn_heap_state *state, uint32_t chunk,

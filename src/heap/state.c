@@ -116,6 +116,7 @@ bool cairn_heap_state_make(struct cairn_heap_state *state, const char *dir, uint
     header->start_ticks = ticks;
     header->max_chunks = chunks;
     atomic_store(&header->n_chunks, 1);
+    atomic_store(&state->n_chunks, 1);
     set_row(state, 0, CAIRN_HEAP_TABLE, 1, 0, 0);
     return true;
 }
@@ -161,6 +162,7 @@ bool cairn_heap_state_become(struct cairn_heap_state *state, int fd, const char 
     if (old >= 0)
         cairn_sys_close(old);
     state->file = file;
+    atomic_store(&state->n_chunks, atomic_load(&state->header->n_chunks));
     state->header->parent = state->header->pid;
     state->header->pid = (uint32_t)getpid();
     state->header->start_ticks = ticks;
@@ -190,6 +192,7 @@ static uint32_t append(struct cairn_heap_state *state, uint32_t n)
                               (uint64_t)n << CAIRN_HEAP_CHUNK_BITS))
         return 0;
     atomic_store(&state->header->n_chunks, first + n);
+    atomic_store(&state->n_chunks, first + n);
     return first;
 }
 

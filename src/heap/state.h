@@ -21,6 +21,7 @@ enum { CAIRN_HEAP_SPARE_CHUNKS = 256 };
 struct cairn_heap_state {
     struct cairn_heap_header *header; /* where chunk 0 is mapped */
     size_t reserved_bytes;
+    _Atomic(uint32_t) n_chunks; /* the header's, which the program may scribble over */
     struct cairn_heap_file file;
     struct cairn_lock lock;                  /* guards what follows, and the file's size */
     uint32_t spare[CAIRN_HEAP_SPARE_CHUNKS]; /* chunks that were given back, allocated still */
