@@ -73,10 +73,11 @@ CAIRN_API const char *memory_tracker_strerror(int code)
     return cairn_tracker_text(code);
 }
 
-/* The function that the program calls, wherever it is. */
+/* Does the program call ours? Not compared as names, which clang takes to be different. */
 static bool is_asked(void)
 {
-    return malloc == cairn_heap_our_malloc;
+    void *(*volatile asked)(size_t) = malloc;
+    return asked == cairn_heap_our_malloc;
 }
 
 /* NULL: nothing is tracked. A child of fork has a state from its first block or question on. */
