@@ -10,15 +10,16 @@ packages() {
         libncurses-dev ;;
     demo) echo g++ ;;
     # Compilers and linkers build the programs that are looked into; llvm, elfutils and binutils say
-    # what is in them; go reads our profiles; chromium opens our pictures.
+    # what is in them; go reads our profiles; chromium opens our pictures; servers run under
+    # the tracker.
     test)
         echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils \
             dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium \
-            libunwind8 musl-tools sqlite3 openssl
+            libunwind8 musl-tools sqlite3 openssl jq redis nginx wrk libpython3-testsuite
         ;;
     bench) echo g++ python3 binutils time linux-perf ;;
     full) echo qemu-user qemu-system-arm g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy \
-        redis nodejs default-jdk-headless ;;
+        nodejs default-jdk-headless postgresql ;;
     format) echo clang-format ;;
     *)
         echo "deps.sh: there is no group $1" >&2
