@@ -15,7 +15,7 @@ packages() {
     test)
         echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils \
             dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium \
-            libunwind8 musl-tools sqlite3 openssl jq redis nginx wrk libpython3-testsuite
+            libunwind8 musl-tools sqlite3 openssl jq redis nginx wrk libpython3.11-testsuite
         ;;
     bench) echo g++ python3 binutils time linux-perf ;;
     full) echo qemu-user qemu-system-arm g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy \
