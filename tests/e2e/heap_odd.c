@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that do to themselves what servers, sandboxes and shells do: heap_odd CASE. Each then
+ * allocates 3000 blocks of 1001 bytes from as many sites as need room, keeps them, and checks that
+ * nobody else has touched what is its own: exit status 0.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BLOCKS = 3000, SIZE = 1001, FILES = 1100 };
+
+static void *volatile kept[BLOCKS];
+
+__attribute__((noinline)) static int deeper(unsigned n, unsigned at)
+{
+    volatile char room[64];
+    room[0] = (char)n;
+    if (n == 0) {
+        kept[at] = malloc(SIZE);
+        return kept[at] == NULL;
+    }
+    int failed = at >> n & 1 ? deeper(n - 1, at) : deeper(n - 1, at) | (room[0] == 99);
+    return failed;
+}
+
+static int allocate(void)
+{
+    int failed = 0;
+    for (unsigned i = 0; i < BLOCKS; i++)
+        failed |= deeper(12, i);
+    return failed;
+}
+
+/* A daemon: nothing of whoever started it stays open, and numbers are taken anew. What is in its
+ * own files at the end is what it wrote. */
+static int become_daemon(void)
+{
+    for (int fd = 3; fd < FILES; fd++)
+        close(fd);
+    if (fork() != 0)
+        _exit(0);
+    setsid();
+    char name[] = "/tmp/cairn-heap-odd.XXXXXX", byte = 'x';
+    int fd = mkstemp(name), failed = 0;
+    if (fd < 0)
+        return 1;
+    unlink(name);
+    int n = 1;
+    if (write(fd, &byte, 1) != 1)
+        return 1;
+    while (n < FILES && dup(fd) >= 0)
+        n++;
+    failed |= allocate();
+    struct stat st;
+    failed |= fstat(fd, &st) != 0 || st.st_size != 1;
+    for (int i = fd + 1; i < fd + n; i++)
+        failed |= close(i) != 0 && i < fd + n - 1;
+    return failed;
+}
+
+static int in_prison(void)
+{
+    if (chroot(".") != 0 || chdir("/") != 0)
+        return 77;
+    for (int fd = 3; fd < FILES; fd++)
+        close(fd);
+    return allocate();
+}
+
+static int without_files(void)
+{
+    const struct rlimit none = {0, 0};
+    for (int fd = 3; fd < FILES; fd++)
+        close(fd);
+    return setrlimit(RLIMIT_NOFILE, &none) != 0 || allocate();
+}
+
+static int as_nobody(void)
+{
+    if (setgid(65534) != 0 || setuid(65534) != 0)
+        return 77;
+    return allocate();
+}
+
+/* What a parser's sandbox leaves: memory, what is open, and the end. Else EPERM, or the end. */
+static int in_sandbox(unsigned otherwise)
+{
+    static const unsigned may[] = {SYS_read,    SYS_write,        SYS_exit,     SYS_exit_group,
+                                   SYS_mmap,    SYS_munmap,       SYS_mremap,   SYS_brk,
+                                   SYS_madvise, SYS_rt_sigreturn, SYS_mprotect, SYS_futex};
+    enum { N = sizeof may / sizeof *may };
+    struct sock_filter code[N + 3];
+    code[0] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (unsigned i = 0; i < N; i++)
+        code[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, may[i],
+                                                   (unsigned char)(N - i), 0);
+    code[N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, otherwise);
+    code[N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {N + 3, code};
+    free(malloc(SIZE)); /* so that the tracker has begun */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        return 77;
+    return allocate();
+}
+
+static int spawn(char *self)
+{
+    extern char **environ;
+    char *argv[] = {self, "plain", NULL};
+    pid_t pid;
+    int status = 1;
+    if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid)
+        return 1;
+    char command[4200];
+    snprintf(command, sizeof command, "%s plain", self);
+    int by_shell = system(command);
+    if ((pid = vfork()) == 0) {
+        execve(self, argv, environ);
+        _exit(1);
+    }
+    int last = 1;
+    waitpid(pid, &last, 0);
+    return status || by_shell || last || allocate();
+}
+
+/* A child that no fork handler knows of. */
+static int by_raw_clone(void)
+{
+    int failed = allocate(), status = 1;
+    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0) {
+        for (unsigned i = 0; i < BLOCKS; i++)
+            free(kept[i]);
+        _exit(allocate());
+    }
+    waitpid(pid, &status, 0);
+    return failed || status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "plain") == 0)
+        return allocate();
+    if (strcmp(how, "daemon") == 0)
+        return become_daemon();
+    if (strcmp(how, "prison") == 0)
+        return in_prison();
+    if (strcmp(how, "files") == 0)
+        return without_files();
+    if (strcmp(how, "nobody") == 0)
+        return as_nobody();
+    if (strcmp(how, "sandbox") == 0)
+        return in_sandbox(SECCOMP_RET_ERRNO | EPERM);
+    if (strcmp(how, "spawn") == 0)
+        return spawn(argv[0]);
+    if (strcmp(how, "clone") == 0)
+        return by_raw_clone();
+    if (strcmp(how, "abort") == 0 && allocate() == 0)
+        abort();
+    if (strcmp(how, "segv") == 0 && allocate() == 0)
+        raise(SIGSEGV);
+    return 2;
+}

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The tracker in programs that close what they did not open, lock themselves in, start others in each
+# way there is, are started by wrappers, or have another allocator preloaded too.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need gcc make
+library=$BUILD/libcairn-heap.so
+[ -e "$library" ] || { echo "skipped: no libcairn-heap.so: a sanitizer has a malloc of its own"; exit 77; }
+py=/usr/bin/python3
+work=$WORK/states
+mkdir -m 700 "$work"
+mkdir jail
+gcc -O1 -fno-builtin -o odd "$SRC/tests/e2e/heap_odd.c" || { fail "heap_odd.c does not compile"; finish heap_odd; }
+
+# odd CASE STATUS: in `said`, what all its states say; 1: it skipped itself.
+odd() {
+    rm -f "$work"/*
+    { (cd jail && ulimit -c 0 && CAIRN_HEAP_DIR=$work LD_PRELOAD=$library "$WORK/odd" "$1"); } 2>shell
+    local status=$?
+    [ $status != 77 ] || { skip "$1" "it may not do that here"; return 1; }
+    same "$1: exit status" $status "$2"
+    # A daemon goes on without its parent.
+    for _ in $(seq 100); do pgrep -f "^$WORK/odd" >/dev/null || break; sleep 0.05; done
+    states
+}
+states() {
+    for file in "$work"/*.heap; do $py "$SRC/tests/support/heap_state.py" "$file"; done >said 2>&1
+}
+# counted CASE TIMES: so often 3,000 blocks, each of them; all adds up.
+counted() {
+    same "$1: 3,000 blocks, $2 times" "$(grep -c '^size 1001 3000$' said)" "$2"
+    same "$1: states that add up" "$(grep -c 'counts agree' said)" "$(grep -c '^flags' said)"
+    hasnt said 'loss full' "$1"
+    hasnt said 'Traceback' "$1"
+}
+# stopped CASE: what is not recorded is counted.
+stopped() {
+    local live lost
+    live=$(sed -n 's/^size 1001 //p' said)
+    lost=$(sed -n 's/^loss full \([0-9]*\) .*/\1/p' said)
+    same "$1: recorded or counted" "$((${live:-0} + ${lost:-0}))" 3000
+    has said 'counts agree' "$1"
+}
+
+odd daemon 0 && counted daemon 1
+odd nobody 0 && counted "another user" 1
+odd spawn 0 && counted "posix_spawn, system, vfork" 4
+odd clone 0 && counted "a raw clone" 2
+has said 'loss inherited 3000 0' "a raw clone: its parent's blocks"
+odd abort 134 && counted abort 1
+odd segv 139 && counted SIGSEGV 1
+odd prison 0 && stopped chroot
+odd files 0 && stopped RLIMIT_NOFILE
+odd sandbox 0 && stopped seccomp
+
+# run NAME TIMES COMMAND...: by `cairn heap run`, as a user would.
+run() {
+    local name=$1 times=$2
+    shift 2
+    "$CAIRN" heap run -f -o "run.heap" -- "$@" >out 2>log || fail "$name: exit status $?" log
+    has log 'every block recorded' "$name"
+    "$CAIRN" heap leaks --json --top 0 run.heap 2>log | $py -c '
+import json, sys
+print(sum(l["blocks"] for l in json.load(sys.stdin)["leaks"] if l["bytes"] == 1001 * l["blocks"]
+      and any(f["lines"] and f["lines"][-1]["function"] == "deeper" for f in l["frames"][:1])))' >out
+    same "$name: blocks" "$(cat out)" $((times * 3000))
+}
+run timeout 1 timeout 60 ./odd plain
+run "env, nice" 1 env A=b nice ./odd plain
+run "sh -c" 2 sh -c './odd plain; exec ./odd plain'
+# shellcheck disable=SC2016 # its own shell expands them
+run "bash: a pipe, a subshell" 3 bash -c './odd plain | cat; (./odd plain); x=$(./odd plain)'
+run xargs 2 sh -c 'echo plain plain | xargs -n 1 -P 2 ./odd'
+printf 'all: a b\na b:\n\t./odd plain\n' >Makefile
+run make 2 make -s -j2
+run "python3's subprocess" 1 $py -c 'import subprocess; subprocess.run(["./odd", "plain"], check=True)'
+command -v setsid >/dev/null && run setsid 1 setsid -w ./odd plain
+
+# Of a setuid program the loader takes nothing that others preload: it runs as ever.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 711 "$WORK" && cp odd setuid && chmod 4755 setuid; then
+    rm -f "$work"/*
+    mkdir -m 700 nobodys
+    chown 65534 nobodys
+    setpriv --reuid=65534 --clear-groups env CAIRN_HEAP_DIR="$WORK/nobodys" LD_PRELOAD="$library" ./setuid plain 2>log
+    same "setuid: exit status" $? 0
+    same "setuid: no state of it" "$(for f in nobodys/*.heap; do $py "$SRC/tests/support/heap_state.py" "$f" | grep -c '^size 1001'; done 2>/dev/null | grep -vc '^0')" 0
+else
+    skip setuid "only root can make such a program for another user"
+fi
+
+# Another allocator, preloaded before us or behind us.
+others=0
+for other in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4 /usr/lib/*/libmimalloc.so.2*; do
+    [ -e "$other" ] || continue
+    others=$((others + 1))
+    for order in "$library:$other" "$library $other"; do
+        rm -f "$work"/*
+        CAIRN_HEAP_DIR=$work LD_PRELOAD=$order ./odd plain 2>log || fail "$order: exit status $?" log
+        states
+        counted "$order" 1
+    done
+    # Before us it answers alone: we are not asked, and say so.
+    rm -f "$work"/*
+    CAIRN_HEAP_DIR=$work LD_PRELOAD=$other:$library ./odd plain 2>log || fail "$other before us: exit status $?" log
+    states
+    grep -q '^size 1001 3000$' said || has said not_asked "$other before us"
+done
+[ $others -gt 0 ] || skip "another allocator" "none is installed"
+
+finish "the tracker goes where the program goes, and harms nothing ($n_checks checks)"
