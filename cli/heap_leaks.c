@@ -228,7 +228,11 @@ static void add_text(const struct job *job, struct cairn_buffer *out)
 {
     size_t n = n_shown(job);
     if (job->look.n == 0) {
-        cairn_buffer_str(out, "No memory leaks detected.\n");
+        struct cairn_heap_totals totals = {.size = sizeof totals};
+        cairn_heap_totals(job->look.heap, &totals);
+        cairn_buffer_str(out, totals.n_not_asked
+                                  ? "Nothing is known: the program asked another malloc.\n"
+                                  : "No memory leaks detected.\n");
         return;
     }
     for (size_t i = 0; i < n; i++)

@@ -67,6 +67,7 @@ struct cairn_heap_totals {
      * none of them is in the sums above. */
     uint64_t n_mapped, mapped_bytes, peak_mapped_bytes;
     uint64_t n_unrecorded_maps; /* made or unmade while it could not be told */
+    uint64_t n_not_asked; /* processes that the sums know nothing of: their malloc is another */
 };
 CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
 

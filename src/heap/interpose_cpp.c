@@ -7,7 +7,8 @@
  * The standard library's operators are malloc and free with an exception for no memory. Where the
  * next ones are its own, ours do what they do, and ask them only when there is no memory, for what
  * then is to happen (new_handler, bad_alloc). Where a library has put others in their place, those
- * are called, and what they ask of malloc is seen there.
+ * are called, and what they ask of malloc is seen there. So it is where malloc itself is not ours
+ * because the program has one: blocks of new must be that one's, which the program may rely on.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -37,6 +38,8 @@ static _Atomic(uint64_t) known; /* generation << 2 | enum next */
 static bool is_standard(void)
 {
     struct cairn_local_module operators, handlers;
+    if (cairn_loader_before("malloc"))
+        return false;
     uintptr_t new = cairn_loader_next("_Znw" SIZE);
     uintptr_t handler = cairn_loader_next("_ZSt15set_new_handlerPFvvE");
     return !new || (handler && cairn_modules_find(new, &operators) &&

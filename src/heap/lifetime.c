@@ -64,8 +64,8 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((constructor)) static void begin(void)
     struct cairn_heap_own *own = cairn_heap_start_thread(&heap, cairn_heap_sp());
     if (own)
         cairn_heap_call_end(own);
-    /* Its own malloc comes before ours. */
-    if (heap && cairn_loader_program("malloc"))
+    /* Its own malloc comes before ours, or one that is preloaded too. */
+    if (heap && cairn_loader_before("malloc"))
         atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_NOT_ASKED);
     if (heap)
         stay_alone();

@@ -277,7 +277,7 @@ enum cairn_heap_flag {                       /* of the header */
                        CAIRN_HEAP_STACKS_ON = 16,
                        CAIRN_HEAP_MAPPINGS = 32, /* mmap(2) and its kin are recorded too */
                        CAIRN_HEAP_NOT_ASKED =
-                           64 /* the program has a malloc of its own, which comes before ours */
+                           64 /* a malloc of the program, or of a library, comes before ours */
 };
 
 /* What went wrong, counted; blocks and bytes of each are told at the end of every report. */

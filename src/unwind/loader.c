@@ -122,10 +122,14 @@ static uintptr_t first_of(const struct link_map *map, const char *name)
     return va;
 }
 
-uintptr_t cairn_loader_program(const char *name)
+uintptr_t cairn_loader_before(const char *name)
 {
     const struct link_map *map = first_map();
-    return map ? find(map, name) : 0;
+    uintptr_t va = 0;
+    unsigned i = 0;
+    for (; map && map->l_ld != own_dynamic && i < MAX_MODULES; i++, map = map->l_next)
+        va = va ? va : find(map, name);
+    return map && i < MAX_MODULES ? va : 0;
 }
 
 uintptr_t cairn_loader_next(const char *name)

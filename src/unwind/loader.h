@@ -22,8 +22,9 @@ uintptr_t cairn_loader_libc(const char *name);
 /* The same of musl. */
 uintptr_t cairn_loader_musl(const char *name);
 
-/* The va of one that the program itself has, for others to see; 0: it has none. */
-uintptr_t cairn_loader_program(const char *name);
+/* The va of the first one of the program, or of a library before this one: who asks for that name
+ * gets it and not ours. 0: there is none. */
+uintptr_t cairn_loader_before(const char *name);
 
 /* The va of the first one behind this module: what RTLD_NEXT of dlsym(3) means; else the first of
  * another module. 0: there is none. Not beside a dlclose(3) of another thread. */

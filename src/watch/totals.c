@@ -74,6 +74,7 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
 {
     const struct cairn_heap_header *h = &state->view.header;
     uint64_t live = sum_of(state, CAIRN_HEAP_INUSE_SPACE), duration = duration_of(state);
+    uint64_t allocs_before = t->n_allocs;
     t->n_processes++;
     t->n_threads += h->n_threads;
     t->n_stacks += count_stacks(state);
@@ -99,6 +100,7 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
     t->mapped_bytes += h->live_map_bytes;
     t->peak_mapped_bytes += h->peak_map_bytes;
     t->n_unrecorded_maps += h->loss_blocks[CAIRN_HEAP_LOSS_MAPPING];
+    t->n_not_asked += (h->flags & CAIRN_HEAP_NOT_ASKED) != 0 && t->n_allocs == allocs_before;
     t->n_damaged += state->n_damaged + state->n_damaged_stacks;
 }
 
@@ -212,7 +214,7 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     if (t.n_unrecorded)
         add(&line, "; %llu blocks of %llu bytes NOT RECORDED", (unsigned long long)t.n_unrecorded,
             (unsigned long long)t.unrecorded_bytes);
-    else if (!t.sample_bytes)
+    else if (!t.sample_bytes && t.n_not_asked < t.n_processes)
         add(&line, "; every block recorded");
     if (t.sample_bytes)
         add(&line,
@@ -220,6 +222,8 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
             "error of %llu bytes (live), %llu (peak), %llu (allocated)",
             (unsigned long long)t.sample_bytes, (unsigned long long)t.live_error,
             (unsigned long long)t.peak_error, (unsigned long long)t.alloc_error);
+    add_loss(&line, t.n_not_asked,
+             "processes with another malloc in front of the tracker's: nothing is known of them");
     add_loss(&line, t.n_without_stack, "blocks without their stack");
     add_loss(&line, t.n_unknown_frees, "frees of blocks from before the tracker");
     add_loss(&line, t.n_inherited_frees, "frees of blocks of the parent process");

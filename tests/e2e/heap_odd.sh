@@ -110,4 +110,33 @@ for other in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4 /us
 done
 [ $others -gt 0 ] || skip "another allocator" "none is installed"
 
+# So does a program's own, which operators new must go on to use: it frees their blocks itself.
+cat >own.cc <<'EOF'
+#include <cstddef>
+#include <cstdlib>
+static char pool[1 << 22];
+static size_t used, calls;
+extern "C" void *malloc(size_t n) { calls++; void *p = pool + used; used += (n + 15) & ~15ul; return p; }
+extern "C" void *calloc(size_t n, size_t size) { return malloc(n * size); }
+extern "C" void *realloc(void *, size_t n) { return malloc(n); }
+extern "C" void free(void *p) { if (p && ((char *)p < pool || (char *)p >= pool + used)) _Exit(9); }
+int main()
+{
+    size_t before = calls;
+    int *volatile a = new int(3), *volatile b = new int[4], *volatile c = (int *)malloc(4);
+    free(a); delete[] b; delete c;
+    return calls - before == 3 ? 0 : 1;
+}
+EOF
+if command -v g++ >/dev/null && g++ -O1 -fno-builtin -w -o own own.cc; then
+    "$CAIRN" heap run -f -o own.heap -- ./own 2>log || fail "a malloc of its own: exit status $?" log
+    has log 'it has a malloc of its own' "a malloc of its own"
+    hasnt log 'every block recorded' "a malloc of its own"
+    "$CAIRN" heap leaks own.heap >out 2>log
+    has out 'Nothing is known' "a malloc of its own: leaks"
+    has log 'another malloc in front' "a malloc of its own: leaks"
+else
+    skip "a malloc of its own" "g++ is missing"
+fi
+
 finish "the tracker goes where the program goes, and harms nothing ($n_checks checks)"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded before the heap tracker: the same accounts, kept by other means. Each allocation of the
- * program goes through here to the tracker; its stack is walked by libunwind's unw_step, and how
- * many blocks and bytes each stack got and has is written to AGREE_OUT as it happens, for
- * heap_agree.py to hold against the tracker's state:
+ * program (operators new too, by malloc) goes through here to the tracker; its stack is walked by
+ * libunwind's unw_step, and how many blocks and bytes each stack got and has is written to
+ * AGREE_OUT as it happens, for heap_agree.py to hold against the tracker's state:
  *
  *     uint64_t from, to            where our functions are: the tracker's innermost frame is there
  *     struct account ...           until one with n 0
@@ -164,8 +164,6 @@ static struct {
     void *(*memalign)(size_t, size_t), *(*aligned_alloc)(size_t, size_t);
     int (*posix_memalign)(void **, size_t, size_t);
     void (*free)(void *);
-    void *(*new)(size_t), *(*new_array)(size_t);
-    void (*delete)(void *), (*delete_array)(void *);
     bool known;
 } next;
 
@@ -179,10 +177,6 @@ static void find_next(void)
     *(void **)&next.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
     *(void **)&next.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
     *(void **)&next.free = dlsym(RTLD_NEXT, "free");
-    *(void **)&next.new = dlsym(RTLD_NEXT, "_Znwm");
-    *(void **)&next.new_array = dlsym(RTLD_NEXT, "_Znam");
-    *(void **)&next.delete = dlsym(RTLD_NEXT, "_ZdlPv");
-    *(void **)&next.delete_array = dlsym(RTLD_NEXT, "_ZdaPv");
 }
 
 /* Is this call one to keep accounts of? */
@@ -312,48 +306,6 @@ WATCHED void free(void *block)
     if (!next.known)
         find_next();
     next.free(block);
-}
-
-/* C++: operators new and delete, in the forms that compilers call. */
-void *op_new(size_t size) __asm__("_Znwm");
-void *op_new_array(size_t size) __asm__("_Znam");
-void op_delete(void *block) __asm__("_ZdlPv");
-void op_delete_sized(void *block, size_t size) __asm__("_ZdlPvm");
-void op_delete_array(void *block) __asm__("_ZdaPv");
-void op_delete_array_sized(void *block, size_t size) __asm__("_ZdaPvm");
-
-WATCHED void *op_new(size_t size)
-{
-    ALLOCATE(size, next.new(size), next.new(size));
-}
-
-WATCHED void *op_new_array(size_t size)
-{
-    ALLOCATE(size, next.new_array(size), next.new_array(size));
-}
-
-WATCHED void op_delete(void *block)
-{
-    forget(block);
-    next.delete(block);
-}
-
-WATCHED void op_delete_sized(void *block, size_t size)
-{
-    (void)size;
-    op_delete(block);
-}
-
-WATCHED void op_delete_array(void *block)
-{
-    forget(block);
-    next.delete_array(block);
-}
-
-WATCHED void op_delete_array_sized(void *block, size_t size)
-{
-    (void)size;
-    op_delete_array(block);
 }
 
 /* ---- the beginning ---- */
