@@ -10,24 +10,24 @@ need gcc make
 library=$BUILD/libcairn-heap.so
 [ -e "$library" ] || { echo "skipped: no libcairn-heap.so: a sanitizer has a malloc of its own"; exit 77; }
 py=/usr/bin/python3
-work=$WORK/states
-mkdir -m 700 "$work"
+states=$PWD/states
+mkdir -m 700 "$states"
 mkdir jail
 gcc -O1 -fno-builtin -o odd "$SRC/tests/e2e/heap_odd.c" || { fail "heap_odd.c does not compile"; finish heap_odd; }
 
 # odd CASE STATUS: in `said`, what all its states say; 1: it skipped itself.
 odd() {
-    rm -f "$work"/*
-    { (cd jail && ulimit -c 0 && CAIRN_HEAP_DIR=$work LD_PRELOAD=$library "$WORK/odd" "$1"); } 2>shell
+    rm -f "$states"/*
+    { (cd jail && ulimit -c 0 && CAIRN_HEAP_DIR=$states LD_PRELOAD=$library "$WORK/odd" "$1"); } 2>shell
     local status=$?
     [ $status != 77 ] || { skip "$1" "it may not do that here"; return 1; }
     same "$1: exit status" $status "$2"
     # A daemon goes on without its parent.
     for _ in $(seq 100); do pgrep -f "^$WORK/odd" >/dev/null || break; sleep 0.05; done
-    states
+    read_states
 }
-states() {
-    for file in "$work"/*.heap; do $py "$SRC/tests/support/heap_state.py" "$file"; done >said 2>&1
+read_states() {
+    for file in "$states"/*.heap; do $py "$SRC/tests/support/heap_state.py" "$file"; done >said 2>&1
 }
 # counted CASE TIMES: so often 3,000 blocks, each of them; all adds up.
 counted() {
@@ -81,7 +81,7 @@ command -v setsid >/dev/null && run setsid 1 setsid -w ./odd plain
 
 # Of a setuid program the loader takes nothing that others preload: it runs as ever.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 711 "$WORK" && cp odd setuid && chmod 4755 setuid; then
-    rm -f "$work"/*
+    rm -f "$states"/*
     mkdir -m 700 nobodys
     chown 65534 nobodys
     setpriv --reuid=65534 --clear-groups env CAIRN_HEAP_DIR="$WORK/nobodys" LD_PRELOAD="$library" ./setuid plain 2>log
@@ -97,15 +97,15 @@ for other in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4 /us
     [ -e "$other" ] || continue
     others=$((others + 1))
     for order in "$library:$other" "$library $other"; do
-        rm -f "$work"/*
-        CAIRN_HEAP_DIR=$work LD_PRELOAD=$order ./odd plain 2>log || fail "$order: exit status $?" log
-        states
+        rm -f "$states"/*
+        CAIRN_HEAP_DIR=$states LD_PRELOAD=$order ./odd plain 2>log || fail "$order: exit status $?" log
+        read_states
         counted "$order" 1
     done
     # Before us it answers alone: we are not asked, and say so.
-    rm -f "$work"/*
-    CAIRN_HEAP_DIR=$work LD_PRELOAD=$other:$library ./odd plain 2>log || fail "$other before us: exit status $?" log
-    states
+    rm -f "$states"/*
+    CAIRN_HEAP_DIR=$states LD_PRELOAD=$other:$library ./odd plain 2>log || fail "$other before us: exit status $?" log
+    read_states
     grep -q '^size 1001 3000$' said || has said not_asked "$other before us"
 done
 [ $others -gt 0 ] || skip "another allocator" "none is installed"

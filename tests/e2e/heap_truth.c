@@ -15,8 +15,9 @@
 
 #define CASE __attribute__((noinline)) static void
 
-static void *global, *chained, *inside, *tagged_pointer;
-static _Thread_local void *of_thread;
+/* Somebody might read them. */
+static void *volatile global, *volatile chained, *volatile inside, *volatile tagged_pointer;
+static _Thread_local void *volatile of_thread;
 
 /* The compiler must not know that nobody has it any more. */
 CASE drop(void *block)
@@ -70,7 +71,9 @@ CASE in_tls(void)
 
 CASE in_mapping(void)
 {
+    static void **volatile mapping;
     void **page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mapping = page;
     if (page != MAP_FAILED)
         page[3] = malloc(1011);
 }
