@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|perf|flame|tables|cursor|unwind]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|perf|flame|tables|cursor|unwind|heap]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -221,12 +221,30 @@ bench_unwind() {
     "$here/unwind/misses.sh" "$(dirname "$cairn")/libcairn.a" "$work"
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables cursor unwind
+# What tracking every block of a program costs, beside other trackers; the stacks are read back and checked.
+bench_heap() {
+    library=$(dirname "$cairn")/libcairn-heap.so
+    [ -f "$library" ] || { echo "run.sh: without $library" >&2; return; }
+    mkdir -p "$work/heap"
+    python3 "$here/heap/gen_chains.py" "$work/heap/chains.h"
+    python3 -c 'import json, random
+random.seed(2)
+tags = lambda: [f"t{random.randrange(100)}" for _ in range(6)]
+json.dump([{"id": i, "name": f"user{i}", "tags": tags(), "pos": {"x": random.random(), "y": i * 0.25},
+            "nested": {"a": [1, 2, 3, {"b": str(i)}]}} for i in range(40000)], open("'"$work/heap/big.json"'", "w"))'
+    set -- -O2 -g -D_GNU_SOURCE -pthread -fomit-frame-pointer -I "$work/heap" "$here/heap/allocbench.c"
+    gcc "$@" -o "$work/heap/allocbench"
+    gcc "$@" -fsanitize=leak -o "$work/heap/allocbench-lsan"
+    # shellcheck disable=SC2086
+    RUNS=$runs python3 "$here/heap/heap.py" "$(dirname "$cairn")" "$work/heap" ${HEAP_BENCH:-}
+}
+
+[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables cursor unwind heap
 for name in "$@"; do
     case $name in
-    resolve | one | symbolize | index | perf | flame | tables | cursor | unwind) "bench_$name" ;;
+    resolve | one | symbolize | index | perf | flame | tables | cursor | unwind | heap) "bench_$name" ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables, cursor, unwind)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables, cursor, unwind, heap)" >&2
         exit 2
         ;;
     esac
