@@ -104,6 +104,9 @@ static int by_cairn_in_place(uintptr_t *ips, int max)
     (void)max;
     const uintptr_t *frame = __builtin_frame_address(0);
     const struct cairn_local_frame_at at = {frame[1], (uintptr_t)(frame + 2), frame[0]};
+    struct cairn_local_again again = cairn_local_again(at.ret, at.sp, at.fp);
+    if (again.n > 0)
+        return (int)again.n;
     struct cairn_local_capture capture;
     return cairn_local_capture(&at, &capture) ? (int)capture.n : 0;
 }

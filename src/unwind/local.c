@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE, but for cairn_unwind_refresh */
-#include "unwind/local.h"
-
 #include <string.h>
 
 #include <cairn/unwind.h>
 
 #include "unwind/local_cpu.h"
 #include "unwind/local_fast.h"
+#include "unwind/local_same.h"
 #include "unwind/local_slow.h"
 #include "unwind/modules.h"
 #include "unwind/unload.h"
@@ -84,10 +83,18 @@ walk_fast(struct cairn_local_state *state, const struct cairn_local_regs *at, ui
              cairn_local_fast_walk(state, at, ips, max, result) == CAIRN_LOCAL_FAST_DONE));
 }
 
-__attribute__((hot)) size_t cairn_local_here(uintptr_t *ret_ips, size_t max, void *ret_info,
-                                             uintptr_t ret, uintptr_t sp, uintptr_t fp)
+size_t cairn_local_tell(uint32_t n, struct cairn_unwind_info *ret_info)
 {
-    cairn_local_fetch_code((uintptr_t)cairn_local_fast_walk);
+    uint8_t *how = cairn_local_how_of(ret_info);
+    if (how)
+        memset(how, HOW_FAST, n);
+    cairn_local_set_info(CAIRN_END_OUTERMOST, 0, ret_info);
+    return n;
+}
+
+size_t cairn_local_here_fully(uintptr_t *ret_ips, size_t max, void *ret_info, uintptr_t ret,
+                              uintptr_t sp, uintptr_t fp)
+{
     struct cairn_local_regs at = {ret, sp, fp};
     struct cairn_local_out out = {.ips = ret_ips, .how = cairn_local_how_of(ret_info), .max = max};
     struct cairn_local_result result = {0};

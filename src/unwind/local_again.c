@@ -123,9 +123,7 @@ __attribute__((noinline)) CAIRN_WALKS_FRAMES static uint32_t
 compare_rest(struct cairn_local_state *s, uint32_t place)
 {
     struct cairn_local_walk w = {.state = s, .rest = s->hot.rest};
-    bool is_same = cairn_local_compare(&w, place - 1) == w.rest;
-    cairn_local_keep_from(s, w.kept);
-    return is_same ? w.kept : FAILED;
+    return cairn_local_compare(&w, place - 1) == w.rest ? s->hot.kept_from : FAILED;
 }
 
 CAIRN_READS_FRAMES struct cairn_local_again look(struct cairn_local_state *s, uintptr_t ret,

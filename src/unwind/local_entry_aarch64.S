@@ -4,7 +4,6 @@
  * What must see the registers before a compiler uses them. hint #34 is bti c: a landing pad where
  * the CPU wants one.
  */
-    .text
 
 /* size_t name(ips, max, info): the caller's pc, sp and x29 go along. */
     .macro entry name, to
@@ -21,7 +20,9 @@
     .cfi_endproc
     .size \name, . - \name
     .endm
+    .section .text.hot.cairn_unwind_here, "ax", %progbits
     entry cairn_unwind_here, cairn_local_here
+    .text
     entry cairn_unwind_frame_pointers, cairn_local_frame_pointers
 
 /* void cairn_local_save_regs(uint64_t *): DWARF's numbers are the places; pc at 34. */

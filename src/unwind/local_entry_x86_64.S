@@ -3,7 +3,6 @@
 /*
  * What must see the registers before a compiler uses them.
  */
-    .text
 
 /* size_t name(ips, max, info): the caller's pc, rsp and rbp go along. */
     .macro entry name, to
@@ -20,7 +19,9 @@
     .cfi_endproc
     .size \name, . - \name
     .endm
+    .section .text.hot.cairn_unwind_here, "ax", @progbits
     entry cairn_unwind_here, cairn_local_here
+    .text
     entry cairn_unwind_frame_pointers, cairn_local_frame_pointers
 
 /* void cairn_local_save_regs(uint64_t *): DWARF's numbers are the places. */

@@ -77,7 +77,7 @@ CAIRN_READS_FRAMES enum verdict meet(struct cairn_local_walk *w)
         return GOES_ON;
     if (frame->ret != w->ret) {
         frame->ret = w->ret;
-        w->kept = place + 1 > w->kept ? place + 1 : w->kept;
+        cairn_local_keep_from(s, place + 1);
     }
     uint32_t proven = cairn_local_compare(w, place);
     return __builtin_expect(proven == w->rest, 1) ? JOINS : take_over(w, place, proven);
@@ -246,13 +246,11 @@ finish(struct cairn_local_walk *w, enum verdict verdict, uintptr_t *ips,
     return cairn_local_settle(w, ips, ret_result);
 }
 
-/* `kept`: of the last walk, from there on outwards no address was changed as yet. */
-__attribute__((hot, noinline)) CAIRN_WALKS_FRAMES static enum cairn_local_fast
-walk_fully(struct cairn_local_state *state, const struct cairn_local_regs *regs, uintptr_t *ips,
-           size_t max, uint32_t kept, struct cairn_local_result *ret_result)
+__attribute__((hot)) CAIRN_WALKS_FRAMES enum cairn_local_fast
+cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
+                      uintptr_t *ips, size_t max, struct cairn_local_result *ret_result)
 {
-    struct cairn_local_walk w = {
-        .state = state, .ret = regs->ret, .sp = regs->sp, .fp = regs->fp, .kept = kept};
+    struct cairn_local_walk w = {.state = state, .ret = regs->ret, .sp = regs->sp, .fp = regs->fp};
     w.max = max < CAIRN_MAX_FRAMES ? (uint32_t)max : CAIRN_MAX_FRAMES;
     w.limit = ips ? w.max : CAIRN_MAX_FRAMES;
     w.ips = ips;
@@ -269,47 +267,7 @@ walk_fully(struct cairn_local_state *state, const struct cairn_local_regs *regs,
     if (__builtin_expect(verdict != JOINS || w.n > 0 || state->hot.is_open, 0))
         return finish(&w, verdict, ips, ret_result);
     state->hot.top = w.place;
-    cairn_local_keep_from(state, w.kept > w.place ? w.kept : w.place);
-    ret_result->end = CAIRN_END_OUTERMOST;
-    cairn_local_give(&w, ips, ret_result);
-    return CAIRN_LOCAL_FAST_DONE;
-}
-
-/* The very stack of last time, the usual case, by little code: with cold caches it is the lines of
- * code that cost, one after the other. False: it is another one, or must be walked to be told. */
-CAIRN_READS_FRAMES bool is_again(struct cairn_local_walk *w, const struct cairn_local_regs *regs)
-{
-    struct cairn_local_state *s = w->state;
-    const struct cairn_local_stack *stack = &s->hot.stack;
-    uint32_t top = s->hot.top;
-    const struct cairn_local_frame *frame = &s->frames[top];
-    if (top == w->rest || s->hot.is_open ||
-        w->sp - CAIRN_LOCAL_WORD - stack->low >= stack->high - stack->low || w->sp > stack->high ||
-        frame->ret != w->ret || cairn_local_sp_at(s, top) != w->sp ||
-        (!CAIRN_FAST_RA && cairn_local_slot_va(s, frame) != w->slot) ||
-        (frame->rule & CAIRN_LOCAL_NEEDS_FP && s->asides[top].fp != regs->fp))
-        return false;
-    w->place = top;
-    return cairn_local_compare(w, top) == w->rest;
-}
-
-__attribute__((hot)) CAIRN_WALKS_FRAMES enum cairn_local_fast
-cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_regs *regs,
-                      uintptr_t *ips, size_t max, struct cairn_local_result *ret_result)
-{
-    struct cairn_local_walk w;
-    cairn_local_fetch_code((uintptr_t)cairn_local_compare);
-    w.state = state;
-    w.ret = regs->ret;
-    w.sp = regs->sp;
-    w.slot = w.sp - CAIRN_FAST_RA;
-    w.n = w.kept = 0;
-    w.rest = state->hot.rest;
-    w.max = max < CAIRN_MAX_FRAMES ? (uint32_t)max : CAIRN_MAX_FRAMES;
-    w.ips = ips;
-    if (__builtin_expect(!is_again(&w, regs), 0))
-        return walk_fully(state, regs, ips, max, w.kept, ret_result);
-    cairn_local_keep_from(state, w.kept > w.place ? w.kept : w.place);
+    cairn_local_keep_from(state, w.place);
     ret_result->end = CAIRN_END_OUTERMOST;
     cairn_local_give(&w, ips, ret_result);
     return CAIRN_LOCAL_FAST_DONE;

@@ -49,13 +49,4 @@ bool cairn_local_fast_rest(struct cairn_local_state *state);
 enum cairn_local_fast cairn_local_fast_finish(struct cairn_local_state *state, uintptr_t *ips,
                                               struct cairn_local_result *ret_result);
 
-/* The code at `va` that comes next is fetched at once, where it is not in the caches, instead of
- * line by line as the CPU gets there. */
-static inline void cairn_local_fetch_code(uintptr_t va)
-{
-    enum { LINE = 64, LINES = 9 };
-    for (uintptr_t i = 0; i < LINES; i++)
-        __builtin_prefetch((const void *)(va + i * LINE));
-}
-
 #endif /* CAIRN_UNWIND_LOCAL_FAST_H */

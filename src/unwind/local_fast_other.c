@@ -2,6 +2,13 @@
 /* SIGNAL-SAFE */
 /* CPUs whose stacks are always walked frame by frame. */
 #include "unwind/local_fast.h"
+#include "unwind/local_same.h"
+
+size_t cairn_local_here(uintptr_t *ret_ips, size_t max, void *ret_info, uintptr_t ret, uintptr_t sp,
+                        uintptr_t fp)
+{
+    return cairn_local_here_fully(ret_ips, max, ret_info, ret, sp, fp);
+}
 
 enum cairn_local_fast cairn_local_fast_walk(struct cairn_local_state *state,
                                             const struct cairn_local_regs *regs, uintptr_t *ips,

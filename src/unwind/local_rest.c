@@ -98,7 +98,7 @@ CAIRN_WALKS_FRAMES enum cairn_local_fast cairn_local_settle(struct cairn_local_w
         cairn_local_state_void(s, w->sp);
         return CAIRN_LOCAL_FAST_NOT;
     }
-    cairn_local_keep_from(s, w->kept > w->place ? w->kept : w->place);
+    cairn_local_keep_from(s, w->place);
     put_rest(s);
     ret_result->end = (uint8_t)rest->end;
     ret_result->n_rest = n_rest;

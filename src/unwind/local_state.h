@@ -78,8 +78,6 @@ struct cairn_local_walk {
     uint32_t ends;    /* with a return address of 0, which its last frame read */
     uint32_t place;   /* of the last walk: the innermost frame that may still be met */
     uint32_t rest;    /* of the last walk: as in the state */
-    uint32_t kept;    /* of the last walk: from here on outwards no address was changed */
-    uint32_t n_words; /* of the last walk: still to be compared */
     uint32_t limit;   /* of news: then `ips` is full, or they are as many as a walk may have */
     uint32_t max;     /* addresses that there is room for at `ips` */
     uintptr_t *ips;   /* the caller's room, with all addresses up to where it stands; or NULL */
@@ -87,34 +85,23 @@ struct cairn_local_walk {
     enum cairn_local_open open; /* behind its last frame, or the last walk's */
 };
 
-/* What every capture looks at: at the end of the block, so that it shares a page with the outermost
- * frames. In a capture with cold caches it is the pages that cost. */
+/* What every capture looks at. In a capture with cold caches it is the pages that cost. */
 struct cairn_local_hot {
     uintptr_t busy;      /* the stack pointer of the capture that runs; 0: none */
     uint64_t generation; /* of the last walk; 0 in a block that was wiped by fork(2) */
-    struct cairn_local_stack stack;
-    uintptr_t base; /* what slots are counted from; all that is known of the stack lies behind it,
-                       less than 4 GiB */
-    uint32_t top, anchor, rest, n_words;
+    uintptr_t base;      /* what slots are counted from, a page; all that is known of the stack lies
+                            behind it,      less than 4 GiB */
+    uint32_t top, rest, n_words;
     uint32_t is_open;   /* enum cairn_local_open */
     uint32_t kept_from; /* from here on outwards the caller's words hold */
     uint32_t kept_end;  /* the place behind the outermost frame that the caller was given */
+    struct cairn_local_stack stack;
+    uint32_t anchor;
 };
-
-enum {
-    CAIRN_LOCAL_LARGE = CAIRN_MAX_FRAMES * (sizeof(struct cairn_local_frame) +
-                                            sizeof(struct cairn_local_aside) + sizeof(uintptr_t)) +
-                        CAIRN_LOCAL_FRAMES * (sizeof(struct cairn_local_frame) +
-                                              sizeof(struct cairn_local_aside) + sizeof(uint64_t)) +
-                        CAIRN_LOCAL_WORDS * sizeof(struct cairn_local_word) + CAIRN_MAX_FRAMES +
-                        sizeof(struct cairn_local_walk) + sizeof(struct cairn_local_start) +
-                        sizeof(struct cairn_local_out) + sizeof(struct cairn_local_memo),
-    CAIRN_LOCAL_SMALL = sizeof(struct cairn_thread_head) + sizeof(struct cairn_local_hot)
-};
+_Static_assert(offsetof(struct cairn_local_hot, stack) <= 64, "one line is all that is asked for");
 
 struct cairn_local_state {
     struct cairn_thread_head head;
-    uint8_t unused[CAIRN_LOCAL_PAGE - (CAIRN_LOCAL_LARGE + CAIRN_LOCAL_SMALL) % CAIRN_LOCAL_PAGE];
     /* Frames that were walked just now, innermost first; and of the rest, which begins with the
      * frame before it. */
     struct cairn_local_frame news[CAIRN_MAX_FRAMES];
@@ -125,14 +112,15 @@ struct cairn_local_state {
     struct cairn_local_walk walk;
     struct cairn_local_start rest_start;
     struct cairn_local_out rest;
-    struct cairn_local_memo memo;                     /* of the rest */
-    struct cairn_local_word words[CAIRN_LOCAL_WORDS]; /* outermost first */
+    struct cairn_local_memo memo; /* of the rest */
     uint64_t kept[CAIRN_LOCAL_FRAMES];
-    struct cairn_local_aside asides[CAIRN_LOCAL_FRAMES];
-    struct cairn_local_frame frames[CAIRN_LOCAL_FRAMES];
-    struct cairn_local_hot hot;
+    /* One more than there are, for who looks before it asks; and on one page the outermost 128
+     * frames, what is hot, and the first words. */
+    struct cairn_local_aside asides[CAIRN_LOCAL_FRAMES + 1];
+    _Alignas(CAIRN_LOCAL_PAGE) struct cairn_local_frame frames[CAIRN_LOCAL_FRAMES + 4];
+    _Alignas(64) struct cairn_local_hot hot;
+    struct cairn_local_word words[CAIRN_LOCAL_WORDS]; /* outermost first */
 };
-_Static_assert(sizeof(struct cairn_local_state) % CAIRN_LOCAL_PAGE == 0, "hot is at a page's end");
 
 /* Initial-exec, for the general way calls malloc at a thread's first access; and small, so that a
  * library which is loaded late still finds room in the static block. */
@@ -150,10 +138,26 @@ CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_void(struct cairn
     struct cairn_local_hot *hot = &state->hot;
     hot->top = hot->anchor = hot->rest = hot->kept_from = hot->kept_end = CAIRN_LOCAL_FRAMES;
     hot->n_words = hot->is_open = 0;
-    hot->base = (sp - ((uintptr_t)1 << 31)) & ~(uintptr_t)15;
+    hot->base = (sp - ((uintptr_t)1 << 31)) & ~(uintptr_t)(CAIRN_LOCAL_PAGE - 1);
 }
 
-/* As below, where anything is out of the ordinary. */
+/* Is there nothing out of the ordinary? */
+CAIRN_THREAD_BLOCK_ACCESS static inline bool
+cairn_local_state_is_ready(const struct cairn_local_state *state)
+{
+    return state && !state->hot.busy &&
+           state->hot.generation ==
+               atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_take(struct cairn_local_state *state,
+                                                                    uintptr_t sp)
+{
+    state->hot.busy = sp;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* As below, where anything is. */
 struct cairn_local_state *cairn_local_state_enter_slowly(uintptr_t sp);
 
 /* The calling thread's state, marked as busy since a capture whose caller has the stack pointer
@@ -163,13 +167,9 @@ CAIRN_THREAD_BLOCK_ACCESS static inline struct cairn_local_state *
 cairn_local_state_enter(uintptr_t sp)
 {
     struct cairn_local_state *state = cairn_local_mine.state;
-    if (__builtin_expect(!state || state->hot.busy ||
-                             state->hot.generation != atomic_load_explicit(&cairn_unload_generation,
-                                                                           memory_order_relaxed),
-                         0))
+    if (__builtin_expect(!cairn_local_state_is_ready(state), 0))
         return cairn_local_state_enter_slowly(sp);
-    state->hot.busy = sp;
-    atomic_signal_fence(memory_order_seq_cst);
+    cairn_local_state_take(state, sp);
     return state;
 }
 
