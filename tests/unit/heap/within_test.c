@@ -24,7 +24,7 @@ static void every_so_often(suseconds_t microseconds)
 }
 
 /* Blocks of our own, for the real malloc would not survive it. */
-static void churn_until_left(char (*blocks)[64], int n)
+__attribute__((noinline)) static void churn_until_left(char (*blocks)[64], int n)
 {
     static volatile int round;
     for (;; round++) {
