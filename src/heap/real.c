@@ -13,8 +13,10 @@
 #include "unwind/modules.h"
 
 enum {
-    GLIBC_GRANULE_BITS = sizeof(void *) == 8 ? 5 : 4, /* its smallest chunk: four words */
-    MUSL_GRANULE_BITS = 4,                            /* its smallest slot */
+    /* Its smallest chunk: four words. With 32 bits blocks begin at any multiple of 8, and an entry
+     * could not say at which. */
+    GLIBC_GRANULE_BITS = sizeof(void *) == 8 ? 5 : 3,
+    MUSL_GRANULE_BITS = 4, /* its smallest slot */
     OTHER_GRANULE_BITS = 3
 };
 

@@ -23,10 +23,13 @@ void cairn_local_context_regs(const void *ucontext, struct cairn_unwind_regs *re
                      ret_regs->ip | (context->uc_mcontext.arm_cpsr >> CPSR_THUMB & 1));
 }
 
-void cairn_local_here_regs(uintptr_t sp, uintptr_t fp, struct cairn_unwind_regs *ret_regs)
+bool cairn_local_here_regs(uintptr_t sp, uintptr_t fp, struct cairn_unwind_regs *ret_regs)
 {
     const uint32_t *r4 = (const uint32_t *)fp;
+    if (!r4)
+        return false;
     for (unsigned i = R4; i < R12; i++)
         cairn_unwind_set(ret_regs, i, r4[i - R4]);
     cairn_unwind_set(ret_regs, SP, sp);
+    return true;
 }

@@ -16,8 +16,8 @@ extern const struct cairn_unwind_arch *const cairn_local_arch;
 void cairn_local_context_regs(const void *ucontext, struct cairn_unwind_regs *ret_regs);
 
 /* The registers that cairn_local_here() is told of: its caller's sp, and its frame pointer; on arm,
- * where code has the choice of two, the va at which r4 to r11 are. */
-void cairn_local_here_regs(uintptr_t sp, uintptr_t fp, struct cairn_unwind_regs *ret_regs);
+ * where code has the choice of two, the va at which r4 to r11 are. False: that is not known. */
+bool cairn_local_here_regs(uintptr_t sp, uintptr_t fp, struct cairn_unwind_regs *ret_regs);
 
 /* Into regs->regs, by DWARF's numbers: sp and pc for the caller behind this call, and what a
  * function must keep. */

@@ -419,7 +419,8 @@ CAIRN_THREAD_BLOCK_ACCESS static bool begin(const struct cairn_local_start *star
         cairn_local_context_regs(start->ucontext, &w->regs);
     } else {
         w->regs.ip = cairn_local_arch->code_address(start->ret);
-        cairn_local_here_regs(start->sp, start->fp, &w->regs);
+        if (!cairn_local_here_regs(start->sp, start->fp, &w->regs) && !find_caller(start, w))
+            return false;
     }
     return true;
 }
@@ -436,7 +437,10 @@ static bool is_lost_behind(size_t n, const struct cairn_local_out *out)
 CAIRN_THREAD_BLOCK_ACCESS static void walk_by_rules(const struct cairn_local_start *start,
                                                     struct walk *w, struct cairn_local_out *out)
 {
-    begin(start, false, w);
+    out->n = out->n_guessed = 0;
+    out->end = CAIRN_END_NO_REGISTER;
+    if (!begin(start, false, w))
+        return;
     walk(w, out);
     if (out->end == CAIRN_END_NO_REGISTER && begin(start, true, w))
         walk(w, out);

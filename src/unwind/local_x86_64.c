@@ -23,8 +23,9 @@ void cairn_local_context_regs(const void *ucontext, struct cairn_unwind_regs *re
     ret_regs->ip = ret_regs->regs[RIP];
 }
 
-void cairn_local_here_regs(uintptr_t sp, uintptr_t fp, struct cairn_unwind_regs *ret_regs)
+bool cairn_local_here_regs(uintptr_t sp, uintptr_t fp, struct cairn_unwind_regs *ret_regs)
 {
     cairn_unwind_set(ret_regs, cairn_local_arch->sp, sp);
     cairn_unwind_set(ret_regs, cairn_local_arch->fp, fp);
+    return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the heap tracker is held against: heap_programs CASE. A size tells which block it is.
+ * What the heap tracker is held against: heap_programs CASE [ROUNDS]. A size tells which block it
+ * is. ROUNDS: of the case that has many.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -53,16 +54,18 @@ static void leak_each_way(void)
         free(none);
     keep(11, malloc(1012));
     /* One that fails leaves the block as it was. */
-    void *volatile big = realloc(kept[11], SIZE_MAX / 4);
+    void *volatile big = realloc(kept[11], SIZE_MAX / 8 * 7);
     if (big)
         _exit(9);
 }
+
+static unsigned rounds = 100000;
 
 /* Leak-free: whoever tells a free behind the call takes it for one of the next owner's. */
 static void *race(void *arg)
 {
     (void)arg;
-    for (unsigned i = 0; i < 100000; i++) {
+    for (unsigned i = 0; i < rounds; i++) {
         void *a = realloc(malloc(24 + i % 8), 2000 + i % 512);
         void *b = malloc(2000 + i % 512);
         free(a);
@@ -261,6 +264,8 @@ __attribute__((constructor)) static void before_main(void)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    if (argc > 2)
+        rounds = (unsigned)atoi(argv[2]);
     if (strcmp(name, "leaks") == 0 || strcmp(name, "exit") == 0 || strcmp(name, "kill") == 0)
         leak_each_way();
     else if (strcmp(name, "race") == 0)

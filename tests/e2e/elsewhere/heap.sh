@@ -18,10 +18,12 @@ mkdir -m 700 "$work"
 
 # tracked CASE: with its states alone in $work. What they say is in the file `said`.
 if [ $# = 0 ]; then
-    run() { env CAIRN_HEAP_DIR="$work" LD_PRELOAD="$library" "$programs" "$1"; }
+    rounds=100000
+    run() { env CAIRN_HEAP_DIR="$work" LD_PRELOAD="$library" "$programs" "$1" $rounds; }
 else
+    rounds=3000
     emulator=("$@")
-    run() { "${emulator[@]}" -E CAIRN_HEAP_DIR="$work" -E LD_PRELOAD="$library" "$programs" "$1"; }
+    run() { "${emulator[@]}" -E CAIRN_HEAP_DIR="$work" -E LD_PRELOAD="$library" "$programs" "$1" $rounds; }
 fi
 tracked() {
     rm -f "$work"/*
