@@ -46,7 +46,6 @@ GATE = [
 GUEST = "qemu-user has no ptrace, and /proc shows qemu instead of the guest"
 BUS = "qemu-arm 7.2 keeps raising SIGBUS at a page that was replaced"
 WATCHED = "it stops and counts threads, and TSan has one of its own in every process"
-NO_TRACKER = "the heap tracker is not for arm yet: nothing keeps its callers' registers"
 INSIDE = "a stack that runs out inside TSan's own code ends the process, whatever handles signals"
 HELD = "TSan holds a thread's signals back until the thread calls something that it watches"
 FULL = [
@@ -65,8 +64,7 @@ FULL = [
           skip={"unit-proc": GUEST, "unit-sample": GUEST}),
     Build("build-arm", "gcc for arm, run by qemu-user", ["unit", "fuzz"],
           cross=("armhf", "cross/arm.ini"), slower=3,
-          skip={"unit-proc": GUEST, "unit-sample": GUEST, "unit-base-guard": BUS,
-                "unit-heap-track": NO_TRACKER, "unit-heap-report": NO_TRACKER}),
+          skip={"unit-proc": GUEST, "unit-sample": GUEST, "unit-base-guard": BUS}),
 ]
 
 
