@@ -13,7 +13,7 @@
 
 enum {
     N = CAIRN_LOCAL_FRAMES,
-    HOW_FAST = sizeof(void *) == 4 ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI /* as local_slow.c has it */
+    HOW_FAST = sizeof(void *) == 4 ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI /* as local_step.c has it */
 };
 
 void cairn_local_set_info(int end, uint32_t n_guessed, struct cairn_unwind_info *ret_info)
