@@ -19,6 +19,12 @@ static bool is_readable(uintptr_t from, uintptr_t to)
     return true;
 }
 
+bool cairn_local_stack_spans(uintptr_t from, uintptr_t to)
+{
+    return to - from <= (uintptr_t)CAIRN_LOCAL_GROW_PAGES * CAIRN_LOCAL_PAGE &&
+           is_readable(page_of(from), page_of(to) + 1);
+}
+
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_stack_enter(struct cairn_local_stack *stack,
                                                        uintptr_t sp)
 {

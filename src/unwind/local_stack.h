@@ -28,6 +28,10 @@ struct cairn_local_stack {
  * need not be readable afterwards: reach() tells. */
 bool cairn_local_stack_enter(struct cairn_local_stack *stack, uintptr_t sp);
 
+/* Are two vas of one piece of readable memory, as a stack may grow between two captures? Of `from`,
+ * the lower one, and `to`. Asks for each page. */
+bool cairn_local_stack_spans(uintptr_t from, uintptr_t to);
+
 /* Is all up to `end` readable? */
 bool cairn_local_stack_reach(struct cairn_local_stack *stack, uintptr_t end);
 

@@ -2,6 +2,11 @@
 /* SIGNAL-SAFE */
 #include "unwind/local_state.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 _Thread_local struct cairn_local_mine cairn_local_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 _Static_assert(sizeof(struct cairn_local_mine) <= 64, "room in the static TLS block is scarce");
@@ -22,12 +27,26 @@ claim(uintptr_t sp)
     return state;
 }
 
+static bool is_on_signal_stack(void)
+{
+    stack_t now;
+    int saved = errno;
+    bool knows = syscall(SYS_sigaltstack, NULL, &now) == 0;
+    errno = saved;
+    return !knows || now.ss_flags & SS_ONSTACK;
+}
+
 /* A capture is being interrupted by this one, unless it was left by longjmp(3) out of a signal
- * handler: then this one's frame lies outside of it, on the same stack. */
+ * handler: then this one's frame lies outside of it, on the same stack. How far that reaches the
+ * capture may not yet have known. */
 CAIRN_THREAD_BLOCK_ACCESS static bool was_left(const struct cairn_local_state *state, uintptr_t sp)
 {
     const struct cairn_local_stack *stack = &state->hot.stack;
-    return sp >= state->hot.busy && sp - stack->low < stack->high - stack->low;
+    uintptr_t busy = state->hot.busy;
+    if (sp < busy)
+        return false;
+    return sp - stack->low < stack->high - stack->low ||
+           (cairn_local_stack_spans(busy, sp) && !is_on_signal_stack());
 }
 
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_local_state *cairn_local_state_enter_slowly(uintptr_t sp)

@@ -17,7 +17,7 @@
 
 enum { ROOM = CAIRN_MAX_FRAMES, DEEP = 3000 };
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 enum { REMEMBERS = 1 };
 #else
 enum { REMEMBERS = 0 };
@@ -280,6 +280,43 @@ static void deep_stacks_are_remembered_too(void **state)
     assert_true(n_remembered() >= CAIRN_MAX_FRAMES);
 }
 
+static volatile uintptr_t busy_in_handler;
+
+static void capture_on_other_stack(int number)
+{
+    uintptr_t ips[ROOM];
+    (void)number;
+    assert_true(cairn_unwind_here(ips, ROOM, NULL) > 1);
+    busy_in_handler = cairn_local_mine.state->hot.busy;
+}
+
+/* As longjmp(3) leaves one out of a handler before it knew more of the stack than where it began.
+ */
+static void a_capture_that_was_left_does_not_stay(void **state)
+{
+    (void)state;
+    need_memory_of_walks();
+    static char room[1 << 16];
+    const stack_t other = {.ss_sp = room, .ss_size = sizeof(room)}, none = {.ss_flags = SS_DISABLE};
+    const struct sigaction action = {.sa_handler = capture_on_other_stack, .sa_flags = SA_ONSTACK};
+    struct sigaction before;
+    assert_true(capture_and_hash());
+    struct cairn_local_hot *hot = &cairn_local_mine.state->hot;
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    sigaltstack(&other, NULL);
+    sigaction(SIGUSR1, &action, &before);
+    for (unsigned pages = 1; pages < 9; pages += 7) {
+        hot->busy = here - pages * CAIRN_LOCAL_PAGE;
+        hot->stack.low = hot->stack.high = hot->busy & ~(uintptr_t)(CAIRN_LOCAL_PAGE - 1);
+        raise(SIGUSR1);
+        assert_int_not_equal(busy_in_handler, 0);
+        assert_true(capture_and_hash());
+        assert_int_equal(hot->busy, 0);
+    }
+    sigaction(SIGUSR1, &before, NULL);
+    sigaltstack(&none, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +326,7 @@ int main(void)
         cmocka_unit_test(a_context_of_another_stack_is_remembered),
         cmocka_unit_test(a_handler_over_other_depths_shares_nothing_wrong),
         cmocka_unit_test(deep_stacks_are_remembered_too),
+        cmocka_unit_test(a_capture_that_was_left_does_not_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
