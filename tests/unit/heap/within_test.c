@@ -9,6 +9,9 @@
 #include "rt/pages.h"
 #include "unit/heap/tracked.h"
 
+/* More than the kernel's frame for a signal takes: as far out lies a call that was interrupted. */
+enum { FAR = 4096 };
+
 static sigjmp_buf out;
 
 static void leave_by_longjmp(int number)
@@ -68,12 +71,11 @@ static void a_handler_within_a_call_finds_it_under_way(void **state)
     char *first = blocks[0], *inner = blocks[1], *after = blocks[2];
     one_way(first);
     struct cairn_heap_own *own = cairn_heap_own;
-    char frame[4096];
-    __asm__ volatile("" : : "r"(frame) : "memory");
-    own->idle = (uintptr_t)(frame + sizeof(frame));
+    const uintptr_t interrupted = (uintptr_t)__builtin_frame_address(0) + FAR;
+    own->idle = interrupted;
     one_way(inner);
     assert_int_equal(number_at(inner), 0);
-    assert_int_equal(own->idle, (uintptr_t)(frame + sizeof(frame)));
+    assert_int_equal(own->idle, interrupted);
     own->idle = cairn_heap_sp();
     one_way(after);
     assert_int_not_equal(number_at(after), 0);
@@ -158,9 +160,7 @@ static void mappings_are_told_call_by_call(void **state)
     assert_int_equal(header->live_maps, 0);
     /* In a handler that interrupts a call of this thread, it can only be counted. */
     struct cairn_heap_own *own = cairn_heap_own;
-    char frame[4096];
-    __asm__ volatile("" : : "r"(frame) : "memory");
-    own->idle = (uintptr_t)(frame + sizeof(frame));
+    own->idle = (uintptr_t)__builtin_frame_address(0) + FAR;
     begin_map(&call);
     cairn_heap_map_lock(&call);
     cairn_heap_map_made(&call, 0x10000, 5000, CAIRN_HEAP_MAP_FILE);

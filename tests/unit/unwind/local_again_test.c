@@ -45,7 +45,7 @@ static bool is_as_walked(const struct cairn_local_frame_at *at,
 APART static void capture(void)
 {
     const uintptr_t *frame = __builtin_frame_address(0);
-    const struct cairn_local_frame_at at = {frame[1], (uintptr_t)(frame + 2), frame[0]};
+    const struct cairn_local_frame_at at = {frame[1], (uintptr_t)__builtin_dwarf_cfa(), frame[0]};
     struct cairn_local_again got = cairn_local_again(at.ret, at.sp, at.fp);
     n_captures++;
     n_again += got.n != 0;
@@ -72,6 +72,13 @@ static unsigned roll(void)
 
 static bool has_fp;
 
+/* Of two calls that are otherwise the same a compiler may make one. */
+static inline unsigned hidden(unsigned value)
+{
+    __asm__("" : "+r"(value));
+    return value;
+}
+
 /* Frames that differ by their calls alone, with and without a frame pointer to count from, and some
  * that differ in size, so that the whole is as large in another way. */
 APART static int down(unsigned path, int depth);
@@ -92,7 +99,8 @@ APART static int by_frame_pointer(unsigned path, int depth)
 {
     volatile char *room = alloca(16 + (path & 16));
     room[0] = 1;
-    return path & 1 ? down(path >> 1, depth - 1) + room[0] : down(path >> 1, depth - 1) - room[0];
+    return path & 1 ? down(path >> 1, depth - 1) + room[0]
+                    : down(hidden(path >> 1), depth - 1) - room[0];
 }
 
 APART static int down(unsigned path, int depth)
@@ -107,7 +115,7 @@ APART static int down(unsigned path, int depth)
     else if (path & 1)
         sum = down(path >> 1, depth - 1) + 1;
     else
-        sum = down(path >> 1, depth - 1) - 1;
+        sum = down(hidden(path >> 1), depth - 1) - 1;
     return sum + depth;
 }
 
@@ -129,7 +137,7 @@ static void wander(void)
         down(path, DEPTH);
     }
     assert_int_equal(n_wrong, 0);
-    assert_true(n_again > n_captures / 2);
+    assert_true(n_again > n_captures / 3);
     assert_true(n_moved > n_captures / 16);
 }
 

@@ -43,7 +43,7 @@ static struct cairn_local_capture got;
 APART static bool capture_and_hash(void)
 {
     const uintptr_t *frame = __builtin_frame_address(0);
-    const struct cairn_local_frame_at at = {frame[1], (uintptr_t)(frame + 2), frame[0]};
+    const struct cairn_local_frame_at at = {frame[1], (uintptr_t)__builtin_dwarf_cfa(), frame[0]};
     if (!cairn_local_capture(&at, &got))
         return false;
     uint64_t hash = 1;
