@@ -43,12 +43,24 @@ struct adding {
     bool failed; /* memory is gone, or a limit of the profile is reached */
 };
 
-int cairn_heap_profile_types(struct cairn_profile *profile, struct cairn_err *err)
+static int add_types(struct cairn_profile *profile, struct cairn_err *err)
 {
     for (size_t i = 0; i < CAIRN_HEAP_VALUES; i++)
         if (cairn_profile_add_type(profile, types[i].type, types[i].unit) == UINT32_MAX)
             return cairn_fail_memory(err);
     return cairn_profile_set_default_value(profile, CAIRN_HEAP_INUSE_SPACE, err);
+}
+
+int cairn_heap_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    int result = cairn_profile_new(ret_profile, err);
+    if (result == CAIRN_OK)
+        result = add_types(*ret_profile, err);
+    if (result < 0) {
+        cairn_profile_free(*ret_profile);
+        *ret_profile = NULL;
+    }
+    return result;
 }
 
 static uint32_t text(struct adding *a, const char *text, size_t size)
@@ -262,7 +274,7 @@ static int read_heap(struct cairn_source *source, struct cairn_profile *profile,
     uint64_t n_damaged = 0;
     int result = cairn_source_slurp(source, CAIRN_FORMAT_BYTES_MAX, &bytes, err);
     if (result == CAIRN_OK)
-        result = cairn_heap_profile_types(profile, err);
+        result = add_types(profile, err);
     if (result == CAIRN_OK)
         result = read_states(bytes, profile, &n_damaged, err);
     if (result == CAIRN_OK && n_damaged)

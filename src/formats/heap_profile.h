@@ -35,8 +35,8 @@ int cairn_heap_sums_make(struct cairn_heap_view *view, const struct cairn_heap_s
                          struct cairn_heap_sums *ret_sums, struct cairn_err *err);
 void cairn_heap_sums_done(struct cairn_heap_sums *sums); /* all-zero is fine */
 
-/* The value types, into a profile without samples. */
-int cairn_heap_profile_types(struct cairn_profile *profile, struct cairn_err *err);
+/* A profile without samples, of these value types; NULL where it fails. */
+int cairn_heap_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);
 
 /* One sample for each stack that has a value, with labels for its end, into a profile that has
  * these types: a second state is added to the first. `ret_stacks`, NULL or room for sums->n

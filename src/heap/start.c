@@ -2,7 +2,6 @@
 /* SIGNAL-SAFE */
 #include "heap/start.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,6 +11,7 @@
 #include "heap/epoch.h"
 #include "heap/settings.h"
 #include "rt/pages.h"
+#include "rt/sys.h"
 
 _Thread_local struct cairn_heap_own *cairn_heap_own
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -133,10 +133,7 @@ static bool was_left(uintptr_t call, uintptr_t sp)
 {
     enum { LESS_THAN_SIGNAL_FRAME = 512 };
     stack_t other;
-    int saved = errno;
-    bool knows = syscall(SYS_sigaltstack, NULL, &other) == 0;
-    errno = saved;
-    if (!knows || other.ss_flags & SS_ONSTACK)
+    if (cairn_sys_signal_stack(&other) < 0 || other.ss_flags & SS_ONSTACK)
         return false;
     bool was_on_other =
         !(other.ss_flags & SS_DISABLE) && call - (uintptr_t)other.ss_sp < other.ss_size;

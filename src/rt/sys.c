@@ -166,3 +166,8 @@ uint64_t cairn_sys_ram_bytes(void)
     long got = UNTIL_DONE(syscall(SYS_sysinfo, &info));
     return got == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
 }
+
+int cairn_sys_signal_stack(stack_t *ret)
+{
+    return (int)UNTIL_DONE(syscall(SYS_sigaltstack, NULL, ret));
+}

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /*
- * Sys: system calls on files, bare: not cancellation points, not interposed, and errno stays. What
- * fails is a negative errno. Repeated where a signal came in between.
+ * Sys: system calls, most of them on files, bare: not cancellation points, not interposed, and
+ * errno stays. What fails is a negative errno. Repeated where a signal came in between.
  */
 #ifndef CAIRN_RT_SYS_H
 #define CAIRN_RT_SYS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +41,8 @@ uint32_t cairn_sys_uid(void);
 /* The soft limit; UINT64_MAX: none. `resource` as for getrlimit(2). */
 uint64_t cairn_sys_limit(int resource);
 uint64_t cairn_sys_ram_bytes(void);
+/* The stack that the calling thread keeps for signal handlers, as sigaltstack(2) has it; with
+ * SS_ONSTACK it runs there now. */
+int cairn_sys_signal_stack(stack_t *ret);
 
 #endif /* CAIRN_RT_SYS_H */

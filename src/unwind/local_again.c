@@ -163,13 +163,9 @@ __attribute__((hot)) CAIRN_WALKS_FRAMES struct cairn_local_again
 cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
     struct cairn_local_state *state = cairn_local_mine.state;
-    if (__builtin_expect(!state || state->hot.busy ||
-                             state->hot.generation != atomic_load_explicit(&cairn_unload_generation,
-                                                                           memory_order_relaxed),
-                         0))
+    if (__builtin_expect(!cairn_local_state_is_ready(state), 0))
         return (struct cairn_local_again){0};
-    state->hot.busy = sp;
-    atomic_signal_fence(memory_order_seq_cst);
+    cairn_local_state_take(state, sp);
     struct cairn_local_again again = look(state, ret, sp, fp);
     cairn_local_state_leave(state);
     return again;

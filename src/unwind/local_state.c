@@ -2,10 +2,7 @@
 /* SIGNAL-SAFE */
 #include "unwind/local_state.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "rt/sys.h"
 
 _Thread_local struct cairn_local_mine cairn_local_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -30,10 +27,7 @@ claim(uintptr_t sp)
 static bool is_on_signal_stack(void)
 {
     stack_t now;
-    int saved = errno;
-    bool knows = syscall(SYS_sigaltstack, NULL, &now) == 0;
-    errno = saved;
-    return !knows || now.ss_flags & SS_ONSTACK;
+    return cairn_sys_signal_stack(&now) < 0 || now.ss_flags & SS_ONSTACK;
 }
 
 /* A capture is being interrupted by this one, unless it was left by longjmp(3) out of a signal

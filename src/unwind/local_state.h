@@ -90,7 +90,7 @@ struct cairn_local_hot {
     uintptr_t busy;      /* the stack pointer of the capture that runs; 0: none */
     uint64_t generation; /* of the last walk; 0 in a block that was wiped by fork(2) */
     uintptr_t base;      /* what slots are counted from, a page; all that is known of the stack lies
-                            behind it,      less than 4 GiB */
+                            behind it, less than 4 GiB */
     uint32_t top, rest, n_words;
     uint32_t is_open;   /* enum cairn_local_open */
     uint32_t kept_from; /* from here on outwards the caller's words hold */

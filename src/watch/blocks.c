@@ -73,10 +73,7 @@ int cairn_heap_blocks(struct cairn_heap *heap, const struct cairn_heap_filter *g
 {
     const struct cairn_heap_filter filter = cairn_heap_filter_of(given);
     struct listing l = {.filter = &filter};
-    int result = cairn_profile_new(&l.profile, err);
-    if (result < 0)
-        return result;
-    result = cairn_heap_profile_types(l.profile, err);
+    int result = cairn_heap_profile_new(&l.profile, err);
     for (size_t i = 0; result == CAIRN_OK && i < heap->n; i++) {
         l.process = (uint32_t)i;
         result = add_state(&l, &heap->states[i], err);

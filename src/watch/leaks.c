@@ -99,9 +99,7 @@ static int make(struct listing *l, struct cairn_heap *heap, const struct cairn_h
                 bool wants_leaks, struct cairn_err *err)
 {
     const struct cairn_heap_filter filter = cairn_heap_filter_of(given);
-    int result = cairn_profile_new(&l->profile, err);
-    if (result == CAIRN_OK)
-        result = cairn_heap_profile_types(l->profile, err);
+    int result = cairn_heap_profile_new(&l->profile, err);
     for (size_t i = 0; result == CAIRN_OK && i < heap->n; i++)
         result = add_state(l, heap, i, &filter, wants_leaks, err);
     if (result < 0) {

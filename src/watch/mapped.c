@@ -100,10 +100,7 @@ int cairn_heap_mapped(struct cairn_heap *heap, struct cairn_profile **ret_profil
                       struct cairn_heap_leak **ret_rows, size_t *ret_n, struct cairn_err *err)
 {
     struct listing l = {0};
-    int result = cairn_profile_new(&l.profile, err);
-    if (result < 0)
-        return result;
-    result = cairn_heap_profile_types(l.profile, err);
+    int result = cairn_heap_profile_new(&l.profile, err);
     for (size_t i = 0; result == CAIRN_OK && i < heap->n; i++)
         if (heap->states[i].view.header.flags & CAIRN_HEAP_MAPPINGS)
             result = add_state(&l, &heap->states[i], (uint32_t)i, err);

@@ -137,7 +137,7 @@ static void wander(void)
         down(path, DEPTH);
     }
     assert_int_equal(n_wrong, 0);
-    assert_true(n_again > n_captures / 3);
+    assert_true(n_again > n_captures / 2);
     assert_true(n_moved > n_captures / 16);
 }
 
