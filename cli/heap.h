@@ -175,7 +175,7 @@ int cli_heap_add_maps(struct cairn_buffer *out, struct cairn_heap *heap,
 
 /* What each subcommand is. */
 extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_diff, cli_heap_report,
-    cli_heap_top_command, cli_heap_mark, cli_heap_env;
+    cli_heap_top_command, cli_heap_mark, cli_heap_list, cli_heap_clean, cli_heap_env;
 
 /* "peak 12.3 MB, 4 kB in 3 blocks live at exit; ..." and the largest stacks, on stderr. */
 int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *names,

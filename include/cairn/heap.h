@@ -271,6 +271,43 @@ CAIRN_API int cairn_heap_session_start(struct cairn_heap_session *session, char 
  * user. "" where nothing speaks against it. Static texts. */
 CAIRN_API const char *cairn_heap_unreachable(const char *program);
 
+/*
+ * State files where they lie: of processes that run, and what those that ended left. A tracker that
+ * was told no folder makes one of its user (CAIRN_HEAP_DIR in cairn-heap(1)), and keeps the states
+ * of the last 16 that ended there.
+ */
+enum cairn_heap_stored_status {
+    CAIRN_HEAP_STORED_RUNNING,
+    CAIRN_HEAP_STORED_ENDED,
+    CAIRN_HEAP_STORED_EXECED, /* its process goes on as another program */
+    CAIRN_HEAP_STORED_UNKNOWN /* of another pid namespace (pid_namespaces(7)), or no state at all */
+};
+struct cairn_heap_stored {
+    size_t size;         /* of this struct, as the library has it */
+    const char *path;    /* any bytes but NUL */
+    const char *command; /* as in struct cairn_heap_process; "" where it is not known */
+    int pid;
+    enum cairn_heap_stored_status status;
+    uint64_t bytes;      /* on the disk, or of memory where that is a tmpfs */
+    uint64_t start_ns;   /* CLOCK_REALTIME; 0: not known */
+    uint64_t written_ns; /* CLOCK_REALTIME: when it last grew */
+    int is_of_run;       /* what cairn_heap_session_new() made and nobody has freed yet */
+};
+/* Texts are borrowed for the call. Nonzero ends it with CAIRN_E_STOPPED. */
+typedef int (*cairn_heap_stored_fn)(void *ctx, const struct cairn_heap_stored *stored);
+
+/* Each state of a folder, the oldest first; `folder` NULL: of all that trackers and sessions of
+ * this user have by themselves, and CAIRN_HEAP_DIR. A folder that is not there has none.
+ * CAIRN_E_IO, CAIRN_E_ACCESS: one that was named cannot be read. */
+CAIRN_API int cairn_heap_each_stored(const char *folder, cairn_heap_stored_fn each, void *ctx,
+                                     struct cairn_err *err);
+
+/* Removes one that cairn_heap_each_stored() is just giving, if its process has ended, nobody else
+ * owns it, and no session that goes on waits for it; else returns CAIRN_E_ARG, and nothing
+ * happens. */
+CAIRN_API int cairn_heap_remove_stored(const struct cairn_heap_stored *stored,
+                                       struct cairn_err *err);
+
 #ifdef __cplusplus
 }
 #endif

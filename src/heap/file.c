@@ -54,10 +54,10 @@ bool cairn_heap_file_name(char path[CAIRN_HEAP_PATH], const char *dir, uint64_t 
 }
 
 /* Behind the program's name, which may hold anything, but ends at the last parenthesis. */
-uint64_t cairn_heap_file_start_ticks(void)
+uint64_t cairn_heap_file_start_ticks(const char *stat_path)
 {
     char text[STAT_BYTES];
-    long n = cairn_sys_read_file("/proc/self/stat", text, sizeof(text));
+    long n = cairn_sys_read_file(stat_path, text, sizeof(text));
     long at = n - 1;
     while (at >= 0 && text[at] != ')')
         at--;

@@ -43,7 +43,7 @@ bool cairn_heap_file_shrink(struct cairn_heap_file *file, uint64_t off, uint64_t
 /* The descriptor as long as it is that of this file, opened again by its path if it is not; -1. */
 int cairn_heap_file_fd(struct cairn_heap_file *file);
 
-/* Field 22 of /proc/self/stat; 0: not known. */
-uint64_t cairn_heap_file_start_ticks(void);
+/* Field 22 of a /proc/PID/stat; 0: not known. */
+uint64_t cairn_heap_file_start_ticks(const char *stat_path);
 
 #endif /* CAIRN_HEAP_FILE_H */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "heap/epoch.h"
+#include "heap/tidy.h"
 #include "rt/pages.h"
 #include "rt/sys.h"
 #include "unwind/local_cpu.h"
@@ -22,6 +23,7 @@ static void describe(struct cairn_heap *heap)
     header->parent = settings->parent;
     header->sample_bytes = settings->sample_bytes;
     header->depth = settings->depth;
+    header->pid_space = cairn_heap_tidy_space();
     long n = cairn_sys_read_file("/proc/self/cmdline", header->command, sizeof(header->command));
     if (n < 0)
         header->command[0] = 0;

@@ -28,6 +28,7 @@ struct cairn_heap_settings {
     _Atomic(uint32_t) depth; /* may be changed while it records: track.h */
     unsigned granule_bits;
     bool no_stacks, mappings, fork_copy;
+    bool own_dir;    /* nobody said where: then nobody else clears up (tidy.h) */
     uint32_t parent; /* whose child this is, by fork; 0 */
 };
 

@@ -128,6 +128,7 @@ static bool read_list(struct cairn_heap_settings *settings, const char *const *l
         number_or(list, "CAIRN_HEAP_MAX_MEMORY", cairn_sys_ram_bytes() / SHARE_OF_RAM);
     if (settings->max_bytes < LEAST_BYTES)
         settings->max_bytes = LEAST_BYTES;
+    settings->own_dir = !cairn_heap_settings_find(list, "CAIRN_HEAP_DIR");
     return choose_dir(settings->dir, list);
 }
 

@@ -6,7 +6,8 @@
  *
  *     CAIRN_HEAP_DIR          folder of state files, of our user alone (0700). Without it one is
  *                             made: $XDG_RUNTIME_DIR/cairn-heap, /dev/shm/cairn-heap-UID,
- *                             $TMPDIR/cairn-heap-UID, or that in /tmp
+ *                             $TMPDIR/cairn-heap-UID, or that in /tmp; and of what processes that
+ *                             ended left in it, so much is kept (tidy.h)
  *     CAIRN_HEAP_DEPTH        frames to keep of a stack, from the innermost on
  *     CAIRN_HEAP_STACKS=0     no stacks
  *     CAIRN_HEAP_SAMPLE       bytes: one block in so many is recorded

@@ -10,6 +10,7 @@
 #include "heap/count.h"
 #include "heap/epoch.h"
 #include "heap/settings.h"
+#include "heap/tidy.h"
 #include "rt/pages.h"
 #include "rt/sys.h"
 
@@ -57,6 +58,8 @@ static bool have_settings(void)
 
 static struct cairn_heap *make(const struct cairn_heap_settings *settings)
 {
+    if (settings->own_dir)
+        cairn_heap_tidy(settings->dir, settings->max_bytes / CAIRN_HEAP_TIDY_SHARE);
     struct cairn_heap *heap = cairn_heap_new(settings);
     if (!heap)
         return NULL;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "heap/tidy.h"
 #include "rt/pages.h"
 #include "rt/sys.h"
 
@@ -96,7 +97,7 @@ static void mark_execed(const char *dir, uint64_t ticks, uint32_t number)
 bool cairn_heap_state_make(struct cairn_heap_state *state, const char *dir, uint64_t max_bytes)
 {
     uint32_t n_before;
-    uint64_t ticks = cairn_heap_file_start_ticks();
+    uint64_t ticks = cairn_heap_file_start_ticks("/proc/self/stat");
     if (!cairn_heap_file_make(&state->file, dir, ticks, &n_before))
         return false;
     uint32_t chunks = cairn_heap_file_grow(&state->file, 0, CAIRN_HEAP_CHUNK)
@@ -148,7 +149,7 @@ static void forget_threads(struct cairn_heap_state *state)
 
 bool cairn_heap_state_become(struct cairn_heap_state *state, int fd, const char *dir)
 {
-    uint64_t ticks = cairn_heap_file_start_ticks();
+    uint64_t ticks = cairn_heap_file_start_ticks("/proc/self/stat");
     struct cairn_heap_file file;
     if (!cairn_heap_file_adopt(&file, fd, dir, ticks))
         return false;
@@ -165,6 +166,7 @@ bool cairn_heap_state_become(struct cairn_heap_state *state, int fd, const char 
     atomic_store(&state->n_chunks, atomic_load(&state->header->n_chunks));
     state->header->parent = state->header->pid;
     state->header->pid = (uint32_t)getpid();
+    state->header->pid_space = cairn_heap_tidy_space();
     state->header->start_ticks = ticks;
     forget_threads(state);
     return true;

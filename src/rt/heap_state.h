@@ -321,7 +321,8 @@ struct cairn_heap_header {
      * are not among them. */
     _Atomic(uint64_t) n_mapped, mapped_bytes;
     _Atomic(uint64_t) live_maps, live_map_bytes, peak_map_bytes;
-    char command[256]; /* as /proc/PID/cmdline, cut */
+    char command[256];  /* as /proc/PID/cmdline, cut */
+    uint64_t pid_space; /* the number of /proc/PID/ns/pid: in which `pid` counts; 0: not known */
 };
 
 _Static_assert(sizeof(struct cairn_heap_header) <= CAIRN_HEAP_HEADER_BYTES, "it has a page");

@@ -105,14 +105,21 @@ long cairn_sys_write_zeros(int fd, uint64_t off, uint64_t bytes)
     return 0;
 }
 
+enum { BLOCK_BYTES = 512, NS = 1000000000 };
+
 /* By statx(2), whose layout is that of all CPUs. */
 static int stat_at(int fd, const char *path, int flags, struct cairn_sys_stat *ret)
 {
     struct statx found;
     long got = UNTIL_DONE(syscall(SYS_statx, fd, path, flags, STATX_BASIC_STATS, &found));
     if (got == 0)
-        *ret = (struct cairn_sys_stat){makedev(found.stx_dev_major, found.stx_dev_minor),
-                                       found.stx_ino, found.stx_uid, found.stx_mode};
+        *ret = (struct cairn_sys_stat){.dev = makedev(found.stx_dev_major, found.stx_dev_minor),
+                                       .ino = found.stx_ino,
+                                       .uid = found.stx_uid,
+                                       .mode = found.stx_mode,
+                                       .bytes = found.stx_blocks * BLOCK_BYTES,
+                                       .written_ns = (uint64_t)found.stx_mtime.tv_sec * NS +
+                                                     found.stx_mtime.tv_nsec};
     return (int)got;
 }
 
@@ -124,6 +131,31 @@ int cairn_sys_stat_fd(int fd, struct cairn_sys_stat *ret)
 int cairn_sys_stat_path(const char *path, struct cairn_sys_stat *ret)
 {
     return stat_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, ret);
+}
+
+int cairn_sys_stat_in(int folder, const char *name, struct cairn_sys_stat *ret)
+{
+    return stat_at(folder, name, AT_SYMLINK_NOFOLLOW, ret);
+}
+
+int cairn_sys_open_in(int folder, const char *name, int flags)
+{
+    return (int)UNTIL_DONE(syscall(SYS_openat, folder, name, flags | O_CLOEXEC, 0));
+}
+
+int cairn_sys_unlink_in(int folder, const char *name)
+{
+    return (int)UNTIL_DONE(syscall(SYS_unlinkat, folder, name, 0));
+}
+
+long cairn_sys_list(int folder, void *entries, size_t size)
+{
+    return UNTIL_DONE(syscall(SYS_getdents64, folder, entries, size));
+}
+
+bool cairn_sys_is_gone(uint32_t pid)
+{
+    return UNTIL_DONE(syscall(SYS_kill, pid, 0)) == -ESRCH;
 }
 
 int cairn_sys_mkdir(const char *path, unsigned mode)

@@ -25,13 +25,30 @@ long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes);
 long cairn_sys_write(int fd, const void *from, size_t size);
 long cairn_sys_write_at(int fd, const void *from, size_t size, uint64_t off);
 long cairn_sys_write_zeros(int fd, uint64_t off, uint64_t bytes);
-/* A file's device and number, whose owner, and what it is (st_mode). `follow`: a link's target. */
+/* A file's device and number, its owner, what it is (st_mode), what it takes, and when it was
+ * written to last (CLOCK_REALTIME). Of a link: itself. */
 struct cairn_sys_stat {
     uint64_t dev, ino;
     uint32_t uid, mode;
+    uint64_t bytes, written_ns;
 };
 int cairn_sys_stat_fd(int fd, struct cairn_sys_stat *ret);
 int cairn_sys_stat_path(const char *path, struct cairn_sys_stat *ret);
+/* Of what an open folder holds by that name. */
+int cairn_sys_stat_in(int folder, const char *name, struct cairn_sys_stat *ret);
+int cairn_sys_open_in(int folder, const char *name, int flags);
+int cairn_sys_unlink_in(int folder, const char *name);
+/* The next entries of a folder, as getdents64(2) gives them; their bytes, 0 at the end. */
+struct cairn_sys_entry {
+    uint64_t ino;
+    int64_t off;
+    uint16_t size; /* from this entry to the next one */
+    uint8_t type;
+    char name[];
+};
+long cairn_sys_list(int folder, void *entries, size_t size);
+/* Is there no process of that number (ESRCH, kill(2))? */
+bool cairn_sys_is_gone(uint32_t pid);
 int cairn_sys_mkdir(const char *path, unsigned mode);
 int cairn_sys_rename(const char *from, const char *to);
 /* A second name of the file that a link of /proc/self/fd leads to. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ enum { VARIABLES_MAX = 9, LINE_BYTES = 2 * PATH_MAX };
 
 struct cairn_heap_session {
     char folder[PATH_MAX];
+    int lock; /* of the folder, shared, as long as somebody waits for what comes into it */
     char *env[VARIABLES_MAX + 1]; /* ends with NULL */
     size_t n_env;
 };
@@ -140,6 +142,10 @@ int cairn_heap_session_new(const struct cairn_heap_opts *opts,
         cairn_free(s);
         return result;
     }
+    /* Where it cannot be, nobody learns from it that we live. */
+    s->lock = open(s->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (s->lock >= 0)
+        (void)flock(s->lock, LOCK_SH);
     if (!set_all(s, &o, library)) {
         cairn_heap_session_free(s);
         return cairn_fail(err, CAIRN_E_LIMIT, "LD_PRELOAD is too long");
@@ -166,6 +172,8 @@ void cairn_heap_session_free(struct cairn_heap_session *s)
     if (!s)
         return;
     remove_folder(s->folder);
+    if (s->lock >= 0)
+        close(s->lock);
     for (size_t i = 0; i < s->n_env; i++)
         cairn_free(s->env[i]);
     cairn_free(s);
