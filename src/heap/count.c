@@ -154,8 +154,9 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
 {
     bool is_new = !own->shared;
     if (is_new) {
-        own->shared = new_deltas(heap, CAIRN_HEAP_FIRST_DELTAS);
         own->mask = CAIRN_HEAP_FIRST_DELTAS - 1;
+        atomic_signal_fence(memory_order_seq_cst); /* for what is left behind it is done again */
+        own->shared = new_deltas(heap, CAIRN_HEAP_FIRST_DELTAS);
     }
     own->live_step = CAIRN_HEAP_LEAST_STEP;
     own->header = heap->state.header;

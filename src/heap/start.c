@@ -30,12 +30,15 @@ static struct {
     atomic_bool off;         /* nothing is recorded */
 } process;
 
-/* Who makes the state. A copy of it that is held in a child is that of a thread which is not there:
- * so the number of the process goes with that of the thread. */
+/* Who makes the state. A copy of the lock that is held in a child is that of a thread which is not
+ * there: so the number of the process goes with it. */
 static struct {
     struct cairn_lock lock;
-    _Atomic(uint32_t) pid, tid;
+    _Atomic(uint32_t) pid;
 } starting;
+
+/* The stack pointer of the call that has this thread make the state, or wait for it; 0: none. */
+static _Thread_local uintptr_t starting_at __attribute__((tls_model("initial-exec")));
 
 unsigned cairn_heap_granule_bits = 3;
 bool cairn_heap_wants_mappings;
@@ -75,58 +78,17 @@ static struct cairn_heap *start_locked(void)
     struct cairn_heap *heap = atomic_load(&cairn_heap_root.heap);
     if (heap || !have_settings())
         return heap;
-    if (process.heap) {
-        process.settings.parent = process.pid;
-        cairn_heap_leave(process.heap);
-        process.heap = NULL;
+    struct cairn_heap *old = process.heap;
+    process.heap = NULL; /* before it is left, for this may be left itself, and be done again */
+    if (old) {
+        if (process.pid != (uint32_t)getpid())
+            process.settings.parent = process.pid;
+        cairn_heap_leave(old);
     }
     heap = make(&process.settings);
     if (!heap)
         atomic_store(&process.off, true);
     return heap;
-}
-
-/* NULL also where this thread is just about it, and this is a signal handler. */
-static struct cairn_heap *start_process(void)
-{
-    uint32_t tid = this_thread(), pid = (uint32_t)getpid();
-    if (atomic_load(&process.off) || atomic_load(&starting.tid) == tid)
-        return NULL;
-    if (atomic_load(&starting.pid) != pid && atomic_load(&starting.pid) != 0)
-        atomic_store(&starting.lock.word, 0);
-    cairn_lock_take(&starting.lock);
-    atomic_store(&starting.tid, tid);
-    atomic_store(&starting.pid, pid);
-    struct cairn_heap *heap = start_locked();
-    atomic_store(&starting.tid, 0);
-    cairn_lock_give(&starting.lock);
-    return heap;
-}
-
-/* What a call that was left behind may hold. */
-static void break_locks(struct cairn_heap *heap)
-{
-    struct cairn_lock *const locks[] = {&heap->state.lock,  &heap->stacks.lock, &heap->large.lock,
-                                        &heap->shadow.lock, &heap->epoch_lock,  &heap->maps.lock};
-    for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
-        cairn_lock_break(locks[i]);
-    for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)
-        cairn_lock_break(&heap->stripes[i]);
-}
-
-/* A block of another state, before a fork or a test's, has deltas that are not ours. */
-CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cairn_heap_own *own)
-{
-    if (own->heap != heap)
-        own->shared = NULL;
-    own->heap = heap;
-    own->until_tick = CAIRN_HEAP_TICK;
-    own->n_conflicts = 0;
-    own->ready = heap->settings.sample_bytes ? CAIRN_HEAP_IDLE_SAMPLES : CAIRN_HEAP_IDLE;
-    if (heap->settings.sample_bytes)
-        cairn_heap_sample_begin(&own->sampler, heap->settings.sample_bytes,
-                                cairn_heap_epoch_now_ns() ^ (uint64_t)this_thread() << 40);
-    return cairn_heap_count_begin(heap, own);
 }
 
 /* The call under way was left by longjmp(3) out of a signal handler, if none that it could be
@@ -143,33 +105,93 @@ static bool was_left(uintptr_t call, uintptr_t sp)
     return was_on_other || sp + LESS_THAN_SIGNAL_FRAME > call;
 }
 
+/* NULL also where this thread is just about it, and this is a signal handler. */
+static struct cairn_heap *start_process(uintptr_t sp)
+{
+    if (atomic_load(&process.off) || (starting_at && !was_left(starting_at, sp)))
+        return NULL;
+    uint32_t pid = (uint32_t)getpid(), before = atomic_exchange(&starting.pid, pid);
+    if (before != pid && before != 0)
+        atomic_store(&starting.lock.word, 0);
+    /* Before the lock is taken, so that there is no moment at which nobody knows who holds it. */
+    cairn_lock_number = this_thread();
+    starting_at = sp;
+    atomic_signal_fence(memory_order_seq_cst);
+    cairn_lock_break(&starting.lock);
+    cairn_lock_take(&starting.lock);
+    struct cairn_heap *heap = start_locked();
+    cairn_lock_give(&starting.lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    starting_at = 0;
+    return heap;
+}
+
+/* What a call that was left behind may hold. */
+static void break_locks(struct cairn_heap *heap)
+{
+    struct cairn_lock *const locks[] = {&heap->state.lock,  &heap->stacks.lock, &heap->large.lock,
+                                        &heap->shadow.lock, &heap->epoch_lock,  &heap->maps.lock};
+    for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
+        cairn_lock_break(locks[i]);
+    for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)
+        cairn_lock_break(&heap->stripes[i]);
+}
+
+/* The rest is done while it is known that a call is under way: for it takes a lock. */
+CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cairn_heap_own *own)
+{
+    own->until_tick = CAIRN_HEAP_TICK;
+    own->n_conflicts = 0;
+    if (heap->settings.sample_bytes)
+        cairn_heap_sample_begin(&own->sampler, heap->settings.sample_bytes,
+                                cairn_heap_epoch_now_ns() ^ (uint64_t)this_thread() << 40);
+    if (!cairn_heap_count_begin(heap, own)) {
+        own->idle = 0; /* never idle if it has no deltas */
+        return false;
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    own->ready = heap->settings.sample_bytes ? CAIRN_HEAP_IDLE_SAMPLES : CAIRN_HEAP_IDLE;
+    return true;
+}
+
+/* The calling thread's, of which a handler sees from its first lock on that a call is under way. */
+CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *claim(struct cairn_heap *heap, uintptr_t sp)
+{
+    struct cairn_heap_own *own = cairn_thread_claim(&blocks);
+    if (!own)
+        return NULL;
+    cairn_lock_number = this_thread();
+    /* A block of another state, before a fork or a test's, has deltas that are not ours. */
+    if (own->heap != heap)
+        own->shared = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    own->heap = heap;
+    own->idle = sp;
+    atomic_signal_fence(memory_order_seq_cst);
+    cairn_heap_own = own;
+    atomic_signal_fence(memory_order_seq_cst);
+    return own;
+}
+
 /* A block whose head reads zero was wiped by a fork. */
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_own *
 cairn_heap_start_thread(struct cairn_heap **ret_heap, uintptr_t sp)
 {
     struct cairn_heap *heap = atomic_load_explicit(&cairn_heap_root.heap, memory_order_acquire);
-    *ret_heap = heap ? heap : start_process();
+    *ret_heap = heap = heap ? heap : start_process(sp);
     struct cairn_heap_own *own = cairn_heap_own;
-    if (!*ret_heap)
+    if (!heap)
         return NULL;
     if (own && atomic_load_explicit(&own->head.owner, memory_order_relaxed) != 0 &&
-        own->heap == *ret_heap) {
+        own->heap == heap) {
         if (own->idle <= CAIRN_HEAP_IDLE_SAMPLES || !was_left(own->idle, sp))
             return NULL;
         own->idle = sp;
-        break_locks(*ret_heap);
-        return own;
-    }
-    own = cairn_thread_claim(&blocks);
-    if (!own)
+        break_locks(heap);
+    } else if (!(own = claim(heap, sp))) {
         return NULL;
-    cairn_lock_number = this_thread();
-    bool done = set_up(*ret_heap, own);
-    if (done) /* never idle if it has no deltas */
-        own->idle = sp;
-    atomic_signal_fence(memory_order_seq_cst);
-    cairn_heap_own = own;
-    return done ? own : NULL;
+    }
+    return own->ready || set_up(heap, own) ? own : NULL;
 }
 
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_start(const struct cairn_heap_settings *settings)
@@ -183,10 +205,13 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_start(const struct cairn_heap_settings
     return make(&process.settings) != NULL;
 }
 
-void cairn_heap_start_anew(void)
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_start_anew(void)
 {
     if (!cairn_heap_present())
         return;
+    /* The next state may lie where this one does. */
+    if (cairn_heap_own)
+        cairn_heap_own->heap = NULL;
     cairn_heap_own = NULL;
     atomic_store(&cairn_heap_root.heap, NULL);
 }

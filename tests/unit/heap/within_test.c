@@ -62,6 +62,48 @@ static void a_call_left_by_longjmp_costs_no_stacks(void **state)
     assert_true(cairn_heap_is_idle(cairn_heap_own));
 }
 
+static void once_after(suseconds_t microseconds)
+{
+    struct itimerval timer = {{0, 0}, {microseconds / 1000000, microseconds % 1000000}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Whether a block gets its stack, if what comes so late leaves the call. */
+static bool has_stack_within(suseconds_t microseconds)
+{
+    static char block[64];
+    static volatile bool has;
+    has = false;
+    if (sigsetjmp(out, 1) == 0) {
+        once_after(microseconds);
+        one_way(block);
+        has = number_at(block) != 0;
+    }
+    once_after(0);
+    return has;
+}
+
+/* All that a thread's first call needs locks for is done in it, and then what a process needs. At
+ * every few microseconds of it a signal comes. */
+static void a_first_call_left_by_longjmp_is_made_again(void **state)
+{
+    (void)state;
+    enum { STEPS = 300, FEW = 3, LONG_AFTER = 5000000 };
+    const struct sigaction action = {.sa_handler = leave_by_longjmp};
+    struct sigaction before;
+    unsigned n_left = 0;
+    sigaction(SIGALRM, &action, &before);
+    for (volatile int i = 0; i < STEPS; i++) {
+        cairn_heap_start_anew();
+        n_left += !has_stack_within(1 + i * FEW);
+        assert_true(has_stack_within(LONG_AFTER));
+        assert_true(cairn_heap_is_idle(cairn_heap_own));
+        cairn_heap_state_remove(&cairn_heap_present()->state);
+    }
+    sigaction(SIGALRM, &before, NULL);
+    assert_in_range(n_left, 3, STEPS);
+}
+
 /* What a handler does while a call is under way is not taken for one that comes after it. */
 static void a_handler_within_a_call_finds_it_under_way(void **state)
 {
@@ -175,6 +217,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
     const struct CMUnitTest tests[] = {
         TEST(a_call_left_by_longjmp_costs_no_stacks),
+        TEST(a_first_call_left_by_longjmp_is_made_again),
         TEST(a_handler_within_a_call_finds_it_under_way),
         TEST(a_handler_on_a_stack_of_its_own_is_within_the_call),
         TEST(mappings_are_told_call_by_call),
