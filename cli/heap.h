@@ -172,6 +172,11 @@ void cli_heap_put_timeline(struct cairn_json *json, const struct cairn_heap *hea
 int cli_heap_add_maps(struct cairn_buffer *out, struct cairn_heap *heap,
                       const struct cli_heap_names *names, int pid, uint64_t n_shown,
                       struct cairn_err *err);
+/* The same as members of an object that is open: "mappings", "mapped_bytes", "peak_mapped_bytes",
+ * and "mapped", which is empty where there are none. */
+int cli_heap_put_maps(struct cairn_json *json, struct cairn_heap *heap,
+                      const struct cli_heap_names *names, int pid, uint64_t n_shown,
+                      struct cairn_err *err);
 
 /* What each subcommand is. */
 extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_diff, cli_heap_report,

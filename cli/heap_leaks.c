@@ -260,43 +260,56 @@ static void put_leak(const struct job *job, const struct cairn_heap_leak *leak,
     cairn_json_close(json, '}');
 }
 
-static void add_json(const struct job *job, struct cairn_buffer *out)
+static uint64_t n_maps_shown(const struct job *job)
+{
+    return job->n_shown ? job->n_shown : UINT64_MAX;
+}
+
+static int put_leaks(const struct job *job, struct cairn_json *json, struct cairn_err *err)
+{
+    uint64_t bytes, blocks;
+    cli_heap_sum_look(&job->look, &bytes, &blocks);
+    cairn_json_u64(json, "bytes", bytes);
+    cairn_json_u64(json, "blocks", blocks);
+    cairn_json_u64(json, "stacks", job->look.n);
+    cairn_json_open(json, "leaks", '[');
+    for (size_t i = 0; i < n_shown(job); i++)
+        put_leak(job, &job->look.leaks[i], json);
+    cairn_json_close(json, ']');
+    return cli_heap_put_maps(json, job->look.heap, &job->wanted.names, job->look.pid,
+                             n_maps_shown(job), err);
+}
+
+static int add_json(const struct job *job, struct cairn_buffer *out, struct cairn_err *err)
 {
     char quality[QUALITY_BYTES];
     struct cairn_json json = {.out = out};
-    uint64_t bytes, blocks;
+    int result = CAIRN_OK;
     cairn_json_open(&json, NULL, '{');
-    if (job->wanted.baseline) {
+    if (job->wanted.baseline)
         cli_heap_put_changes(&json, &job->changes, job->n_shown, false);
-    } else {
-        cli_heap_sum_look(&job->look, &bytes, &blocks);
-        cairn_json_u64(&json, "bytes", bytes);
-        cairn_json_u64(&json, "blocks", blocks);
-        cairn_json_u64(&json, "stacks", job->look.n);
-        cairn_json_open(&json, "leaks", '[');
-        for (size_t i = 0; i < n_shown(job); i++)
-            put_leak(job, &job->look.leaks[i], &json);
-        cairn_json_close(&json, ']');
-    }
+    else
+        result = put_leaks(job, &json, err);
     cli_heap_put_suppressed(&json, &job->wanted);
     cairn_heap_quality_text(job->look.heap, job->look.profile, quality, sizeof quality);
     cairn_json_str(&json, "quality", quality);
     cairn_json_close(&json, '}');
+    return result;
 }
 
 static int print(const struct job *job, struct cairn_err *err)
 {
     struct cairn_buffer out = {0};
+    int result = CAIRN_OK;
     if (job->json)
-        add_json(job, &out);
+        result = add_json(job, &out, err);
     else if (job->wanted.baseline)
         cli_heap_add_changes(&out, &job->changes, job->n_shown, false);
     else
         add_text(job, &out);
-    int result = CAIRN_OK;
     if (!job->json && !job->wanted.baseline)
         result = cli_heap_add_maps(&out, job->look.heap, &job->wanted.names, job->look.pid,
-                                   job->n_shown ? job->n_shown : UINT64_MAX, err);
+                                   n_maps_shown(job), err);
     if (result == CAIRN_OK && out.failed)
         result = cairn_fail_memory(err);
     if (result == CAIRN_OK)

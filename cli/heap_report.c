@@ -114,8 +114,6 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     cairn_json_u64(&json, "live_bytes", t.live_bytes);
     cairn_json_u64(&json, "peak_bytes", t.peak_bytes);
     cairn_json_u64(&json, "temporary_blocks", t.n_temporary);
-    cairn_json_u64(&json, "mappings", t.n_mapped);
-    cairn_json_u64(&json, "mapped_bytes", t.mapped_bytes);
     cairn_json_u64(&json, "stacks", t.n_stacks);
     cairn_json_u64(&json, "threads", t.n_threads);
     cairn_json_u64(&json, "duration_ns", t.duration_ns);
@@ -138,6 +136,9 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     }
     cairn_json_close(&json, ']');
     int result = cli_heap_put_tables(&json, &job->look, job->n_shown, err);
+    if (result == CAIRN_OK)
+        result = cli_heap_put_maps(&json, job->look.heap, &job->wanted.names, job->look.pid,
+                                   job->n_shown ? job->n_shown : UINT64_MAX, err);
     cairn_json_close(&json, '}');
     return result;
 }

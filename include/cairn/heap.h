@@ -102,9 +102,10 @@ struct cairn_heap_filter {
 
 /*
  * A raw profile (no names): for each stack inuse_objects, inuse_space, alloc_objects, alloc_space,
- * peak_objects, peak_space (what it had when the process's live bytes were highest) and
- * temporary_objects. `filter` (or NULL) is for the first two; with one, stacks without such blocks
- * are left out. CAIRN_E_ARG: there is no such mark.
+ * peak_objects, peak_space (what it had when the process's live bytes were highest),
+ * temporary_objects, mapped_objects and mapped_space (mappings that live, as cairn_heap_mapped()
+ * has them, but for the allocator's own). `filter` (or NULL) is for the first two; with one, stacks
+ * without such blocks are left out. CAIRN_E_ARG: there is no such mark.
  */
 CAIRN_API int cairn_heap_profile(struct cairn_heap *heap, const struct cairn_heap_filter *filter,
                                  struct cairn_profile **ret_profile, struct cairn_err *err);

@@ -24,6 +24,8 @@ static const struct {
     [CAIRN_HEAP_PEAK_OBJECTS] = {"peak_objects", "count"},
     [CAIRN_HEAP_PEAK_SPACE] = {"peak_space", "bytes"},
     [CAIRN_HEAP_TEMPORARY_OBJECTS] = {"temporary_objects", "count"},
+    [CAIRN_HEAP_MAPPED_OBJECTS] = {"mapped_objects", "count"},
+    [CAIRN_HEAP_MAPPED_SPACE] = {"mapped_space", "bytes"},
 };
 
 /* A mapping and the module that it became. */

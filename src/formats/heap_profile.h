@@ -15,6 +15,8 @@ enum cairn_heap_value {
     CAIRN_HEAP_PEAK_OBJECTS,
     CAIRN_HEAP_PEAK_SPACE,
     CAIRN_HEAP_TEMPORARY_OBJECTS,
+    CAIRN_HEAP_MAPPED_OBJECTS, /* mappings that live, but for the allocator's own */
+    CAIRN_HEAP_MAPPED_SPACE,
     CAIRN_HEAP_VALUES
 };
 

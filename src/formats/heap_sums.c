@@ -38,6 +38,17 @@ static void add_block(void *ctx, const struct cairn_heap_block *block)
     add(&values[CAIRN_HEAP_INUSE_SPACE], count(share.bytes));
 }
 
+/* What malloc maps holds blocks that are counted by themselves. */
+static void add_map(void *ctx, const struct cairn_heap_map *map)
+{
+    const struct summing *s = ctx;
+    int64_t *values = s->sums->values[map->stack];
+    if (map->kind == CAIRN_HEAP_MAP_ALLOCATOR)
+        return;
+    add(&values[CAIRN_HEAP_MAPPED_OBJECTS], 1);
+    add(&values[CAIRN_HEAP_MAPPED_SPACE], count(map->to - map->from));
+}
+
 /* Two counts in a word: bytes << 32 | how many. */
 static int64_t how_many(uint64_t both)
 {
@@ -111,6 +122,8 @@ int cairn_heap_sums_make(struct cairn_heap_view *view, const struct cairn_heap_s
     for (uint32_t stack = 0; stack < n; stack++)
         no_less_than_none(sums.values[stack]);
     cairn_heap_view_blocks(view, add_block, &summing);
+    if (view->header.flags & CAIRN_HEAP_MAPPINGS)
+        cairn_heap_view_maps(view, add_map, &summing);
     *ret_sums = sums;
     return CAIRN_OK;
 }

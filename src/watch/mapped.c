@@ -76,8 +76,7 @@ static int add_state(struct listing *l, struct cairn_heap_state *state, uint32_t
     if (result == CAIRN_OK)
         result = cairn_heap_add_to(state, &none, l->profile, stacks, err);
     if (result == CAIRN_OK) {
-        cairn_heap_view_maps(&state->view, add_map, l);
-        state->n_damaged_stacks = state->view.n_damaged; /* theirs and the maps' */
+        cairn_heap_view_maps(&state->view, add_map, l); /* their damage was counted with the sums */
         result = add_rows(l, process, stacks, err);
     }
     cairn_heap_sums_done(&none);

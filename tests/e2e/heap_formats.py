@@ -12,7 +12,9 @@ import sys
 CAIRN = os.environ["CAIRN"]
 TYPES = [("inuse_objects", "count"), ("inuse_space", "bytes"), ("alloc_objects", "count"),
          ("alloc_space", "bytes"), ("peak_objects", "count"), ("peak_space", "bytes"),
-         ("temporary_objects", "count")]
+         ("temporary_objects", "count"), ("mapped_objects", "count"), ("mapped_space", "bytes")]
+SHOWN = {"temporary_objects": "churn", "alloc_objects": "churn", "mapped_objects": "map_it",
+         "mapped_space": "map_it"}
 n_checks = 0
 
 
@@ -90,7 +92,7 @@ def through_cairn(heap, sums):
             same(f"convert of {name} of {path}", total, sums[name])
         run(CAIRN, "flame", f"--value={name}", "named.pb.gz", "--force", "-o", "flame.svg")
         with open("flame.svg") as file:
-            shown = "churn" if name in ("temporary_objects", "alloc_objects") else "keep"
+            shown = SHOWN.get(name, "keep")
             same(f"flame of {name}", shown in file.read(), True)
     with open("out.collapsed") as file:
         same("a stack from its root on", "main;churn " in re.sub(r"^.*?main", "main", file.read(),
@@ -120,7 +122,7 @@ def main():
         sys.exit(77)
     source = os.path.join(os.environ["SRC"], "tests/e2e/heap_program.c")
     run("gcc", "-g", "-O1", "-fno-builtin", "-fno-inline", "-o", "program", source)
-    run(CAIRN, "heap", "run", "-o", "h.heap", "--", "./program")
+    run(CAIRN, "heap", "run", "--mmap", "-o", "h.heap", "--", "./program", "map")
     run(CAIRN, "resolve", "h.heap", "-o", "named.pb.gz")
     run(CAIRN, "convert", "h.heap", "-o", "raw.pb.gz")
     report = json.loads(run(CAIRN, "heap", "report", "--json", "h.heap"))
@@ -130,9 +132,16 @@ def main():
     same("without names", decode("raw.pb.gz"), (types, default, sums))
     for name, member in (("inuse_objects", "live_blocks"), ("inuse_space", "live_bytes"),
                          ("alloc_objects", "allocations"), ("alloc_space", "allocated_bytes"),
-                         ("temporary_objects", "temporary_blocks")):
+                         ("temporary_objects", "temporary_blocks"), ("mapped_objects", "mappings"),
+                         ("mapped_space", "mapped_bytes")):
         same(f"{name} is {member}", sums[name], report[member])
     same("what lives", (sums["inuse_objects"], sums["inuse_space"]), (4, 5003003))
+    same("what is mapped", (sums["mapped_objects"], sums["mapped_space"]), (3, 24576))
+    for part in ("leaks", "report"):
+        mapped = json.loads(run(CAIRN, "heap", part, "--json", "h.heap"))["mapped"]
+        same(f"mappings in the JSON of {part}",
+             [(m["bytes"], m["mappings"], m["kind"], m["frames"][0]["lines"][-1]["function"])
+              for m in mapped], [(24576, 3, "mmap", "map_it")])
     same("the peak is near what it is said to be",
          abs(sums["peak_space"] - report["peak_bytes"]) <= report["peak_bytes"] / 64, True)
     through_cairn("h.heap", sums)

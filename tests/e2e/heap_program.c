@@ -6,12 +6,14 @@
  *     heap_program            leaves 3 x 1001 (lose), 1 x 5000000 (keep), 0 of what churn freed
  *     heap_program wait       the same, then 100 x 77 for each line on stdin, until it ends
  *     heap_program fork       the same; a child leaves 1 x 333 more of its own
+ *     heap_program map        the same, and 3 mappings of 8192 bytes (map_it)
  *     heap_program exit | kill    ends by _exit(2), by SIGKILL
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +42,11 @@ __attribute__((noinline)) static void *grow(void)
     return malloc(77);
 }
 
+__attribute__((noinline)) static void *map_it(void)
+{
+    return mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 static void *volatile kept[400];
 
 int main(int argc, char **argv)
@@ -51,6 +58,8 @@ int main(int argc, char **argv)
         kept[n++] = lose(1001);
     kept[n++] = keep(5000000);
     churn();
+    for (int i = 0; strcmp(how, "map") == 0 && i < 3; i++)
+        kept[n++] = map_it();
     if (strcmp(how, "fork") == 0) {
         pid_t child = fork();
         if (child == 0) {

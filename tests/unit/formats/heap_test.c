@@ -89,6 +89,29 @@ static void what_is_handed_in_and_what_is_not_count_once(void **state)
     test_heap_done(&h);
 }
 
+static void mappings_are_values_but_for_the_allocator_s(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 32);
+    uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    test_heap_map(&h, &(struct cairn_heap_map){.from = 0x10000, .to = 0x13000, .stack = stack});
+    test_heap_map(
+        &h, &(struct cairn_heap_map){.from = 0x20000, .to = 0x21000, .kind = CAIRN_HEAP_MAP_BREAK});
+    test_heap_map(
+        &h, &(struct cairn_heap_map){
+                .from = 0x30000, .to = 0x38000, .stack = stack, .kind = CAIRN_HEAP_MAP_ALLOCATOR});
+    for (int asked = 0; asked < 2; asked++) {
+        test_heap_header(&h)->flags = asked ? CAIRN_HEAP_MAPPINGS : 0;
+        struct cairn_profile *p = read_as(test_heap_span(&h));
+        assert_int_equal(sum_of(p, CAIRN_HEAP_MAPPED_OBJECTS), asked ? 2 : 0);
+        assert_int_equal(sum_of(p, CAIRN_HEAP_MAPPED_SPACE), asked ? 0x4000 : 0);
+        assert_int_equal(sum_of(p, CAIRN_HEAP_INUSE_SPACE), 0);
+        cairn_profile_free(p);
+    }
+    test_heap_done(&h);
+}
+
 static void an_address_is_its_module_s_of_that_time(void **state)
 {
     (void)state;
@@ -233,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_grow_out_of_each_other),
         cmocka_unit_test(what_is_handed_in_and_what_is_not_count_once),
+        cmocka_unit_test(mappings_are_values_but_for_the_allocator_s),
         cmocka_unit_test(an_address_is_its_module_s_of_that_time),
         cmocka_unit_test(a_size_may_lie_aside),
         cmocka_unit_test(a_cut_stack_says_why),
