@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn heap leaks: blocks that live now, or lived at exit, by the stack that allocated them. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,8 +200,10 @@ static void add_leak(const struct job *job, const struct cairn_heap_leak *leak,
     cairn_buffer_str(out, " in ");
     cli_add_counted(out, leak->n_blocks, "block");
     add_age(out, leak);
-    if (cairn_heap_process(job->look.heap, 1, &second) &&
-        cairn_heap_process(job->look.heap, leak->process, &process))
+    if (leak->n_processes > 1)
+        cairn_buffer_printf(out, ", %" PRIu64 " processes", leak->n_processes);
+    else if (cairn_heap_process(job->look.heap, 1, &second) &&
+             cairn_heap_process(job->look.heap, leak->process, &process))
         cairn_buffer_printf(out, ", process %d", process.pid);
     cairn_buffer_char(out, '\n');
     cli_heap_add_stack(out, job->look.profile, leak->stack);
@@ -255,6 +258,7 @@ static void put_leak(const struct job *job, const struct cairn_heap_leak *leak,
     cairn_json_real(json, "youngest_seconds", (double)leak->youngest_ns / 1e9);
     if (cairn_heap_process(job->look.heap, leak->process, &process))
         cairn_json_i64(json, "pid", process.pid);
+    cairn_json_u64(json, "processes", leak->n_processes);
     cairn_json_str(json, "cut", leak->cut);
     cli_heap_put_stack(json, job->look.profile, leak->stack);
     cairn_json_close(json, '}');

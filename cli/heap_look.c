@@ -67,11 +67,28 @@ static int name_look(struct cli_heap_wanted *wanted, struct cli_heap_look *look,
     return result < 0 ? result : cairn_resolve_profile(wanted->resolver, look->profile, err);
 }
 
+/* A bound for bytes is for what all processes have of a stack. */
+static int list(const struct cli_heap_wanted *wanted, struct cli_heap_look *look,
+                struct cairn_err *err)
+{
+    struct cairn_heap_process second = {.size = sizeof second};
+    struct cairn_heap_filter filter = wanted->filter;
+    bool is_many = cairn_heap_process(look->heap, 1, &second);
+    if (is_many)
+        filter.min_bytes = 0;
+    int result = cairn_heap_leaks(look->heap, &filter, &look->profile, &look->leaks, &look->n, err);
+    if (result == CAIRN_OK && is_many)
+        result = cairn_heap_merge_leaks(look->profile, look->leaks, &look->n, err);
+    while (result == CAIRN_OK && look->n &&
+           look->leaks[look->n - 1].bytes < wanted->filter.min_bytes)
+        look->n--;
+    return result;
+}
+
 static int list_and_name(struct cli_heap_wanted *wanted, struct cli_heap_look *look,
                          struct cairn_err *err)
 {
-    int result =
-        cairn_heap_leaks(look->heap, &wanted->filter, &look->profile, &look->leaks, &look->n, err);
+    int result = list(wanted, look, err);
     if (result < 0)
         return result;
     keep_modules(wanted, look);

@@ -20,6 +20,8 @@ static int read_it(struct cairn_heap *heap, const struct cli_heap_names *names, 
 {
     struct mapped mapped = {0};
     int result = cairn_heap_mapped(heap, &mapped.profile, &mapped.rows, &mapped.n, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_merge_leaks(mapped.profile, mapped.rows, &mapped.n, err);
     if (result == CAIRN_OK && mapped.n)
         result = cli_heap_name(names, pid, mapped.profile, err);
     if (result < 0)
@@ -85,6 +87,7 @@ static void put_row(struct cairn_json *json, struct cairn_heap *heap,
     cairn_json_real(json, "youngest_seconds", (double)row->youngest_ns / 1e9);
     if (cairn_heap_process(heap, row->process, &process))
         cairn_json_i64(json, "pid", process.pid);
+    cairn_json_u64(json, "processes", row->n_processes);
     cli_heap_put_stack(json, profile, row->stack);
     cairn_json_close(json, '}');
 }

@@ -2,6 +2,8 @@
 /* What cairn heap run says at the end: shortly, for somebody waits. */
 #include <stdio.h>
 
+#include "base/alloc.h"
+#include "base/error.h"
 #include "cli/heap.h"
 #include "cli/numbers.h"
 #include "cli/term.h"
@@ -27,23 +29,86 @@ static void add_largest_row(struct cairn_buffer *out, const struct cairn_profile
     cairn_buffer_char(out, '\n');
 }
 
-/* Only what is shown is named: the command has just ended, and somebody waits. `least`: what the
- * last stack that is shown has. */
-static int add_largest(struct cairn_buffer *out, struct cairn_heap *heap,
-                       const struct cli_heap_names *names, uint64_t least, struct cairn_err *err)
+/* The largest of all stacks, and what they have in the process that has most of it. */
+struct largest {
+    struct cairn_heap_leak leaks[SUMMARY_TOP];
+    uint32_t keys[SUMMARY_TOP];
+    size_t n;
+    uint64_t least; /* bytes, of the parts in those processes */
+};
+
+static int find_largest(struct cairn_heap_keys *keys, const struct cairn_profile *profile,
+                        struct cairn_heap_leak *leaks, size_t n, struct largest *ret_largest,
+                        struct cairn_err *err)
 {
-    const struct cairn_heap_filter filter = {.size = sizeof filter, .min_bytes = least};
+    struct largest largest = {.least = UINT64_MAX};
+    int result = cairn_heap_merge_leaks(profile, leaks, &n, err);
+    for (; largest.n < n && largest.n < SUMMARY_TOP && leaks[largest.n].bytes; largest.n++) {
+        const struct cairn_heap_leak *leak = &leaks[largest.n];
+        uint64_t part = leak->bytes / leak->n_processes; /* it has no less than its share */
+        largest.leaks[largest.n] = *leak;
+        largest.least = part < largest.least ? part : largest.least;
+    }
+    if (result == CAIRN_OK)
+        result = cairn_heap_keys_of(keys, profile, largest.leaks, largest.n, largest.keys, err);
+    *ret_largest = largest;
+    return result;
+}
+
+/* The sums are of all, the names out of a profile that has the largest parts alone. */
+static int add_rows(struct cairn_buffer *out, struct cairn_heap_keys *keys,
+                    const struct cairn_profile *profile, const struct cairn_heap_leak *leaks,
+                    size_t n, struct largest *largest, struct cairn_err *err)
+{
+    uint32_t *found = cairn_alloc(n + 1, sizeof *found);
+    int result =
+        found ? cairn_heap_keys_of(keys, profile, leaks, n, found, err) : cairn_fail_memory(err);
+    for (size_t i = 0; result == CAIRN_OK && i < largest->n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (found[k] == largest->keys[i]) {
+                largest->leaks[i].stack = leaks[k].stack;
+                add_largest_row(out, profile, &largest->leaks[i]);
+                break;
+            }
+    cairn_free(found);
+    return result;
+}
+
+/* Only what is shown is named: the command has just ended, and somebody waits. */
+static int add_largest(struct cairn_buffer *out, struct cairn_heap *heap,
+                       struct cairn_heap_keys *keys, struct largest *largest,
+                       const struct cli_heap_names *names, struct cairn_err *err)
+{
+    const struct cairn_heap_filter filter = {.size = sizeof filter, .min_bytes = largest->least};
     struct cairn_profile *profile;
     struct cairn_heap_leak *leaks;
     size_t n;
+    if (largest->n == 0)
+        return CAIRN_OK;
     int result = cairn_heap_leaks(heap, &filter, &profile, &leaks, &n, err);
     if (result < 0)
         return result;
     result = cli_heap_name(names, 0, profile, err);
-    for (size_t i = 0; result == CAIRN_OK && i < n && i < SUMMARY_TOP; i++)
-        add_largest_row(out, profile, &leaks[i]);
+    if (result == CAIRN_OK)
+        result = add_rows(out, keys, profile, leaks, n, largest, err);
     cairn_heap_leaks_free(leaks);
     cairn_profile_free(profile);
+    return result;
+}
+
+static int add_stacks(struct cairn_buffer *out, struct cairn_heap *heap,
+                      const struct cairn_profile *profile, struct cairn_heap_leak *leaks, size_t n,
+                      const struct cli_heap_names *names, struct cairn_err *err)
+{
+    struct largest largest;
+    struct cairn_heap_keys *keys;
+    int result = cairn_heap_keys_new(NULL, 0, &keys, err);
+    if (result < 0)
+        return result;
+    result = find_largest(keys, profile, leaks, n, &largest, err);
+    if (result == CAIRN_OK)
+        result = add_largest(out, heap, keys, &largest, names, err);
+    cairn_heap_keys_free(keys);
     return result;
 }
 
@@ -72,9 +137,8 @@ int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *n
     cli_say("%s", cairn_buffer_text(&out));
     cairn_buffer_clear(&out);
     int result = cairn_heap_leaks(heap, NULL, &profile, &leaks, &n, err);
-    uint64_t least = n ? leaks[n < SUMMARY_TOP ? n - 1 : SUMMARY_TOP - 1].bytes : 0;
-    if (result == CAIRN_OK && least)
-        result = add_largest(&out, heap, names, least, err);
+    if (result == CAIRN_OK)
+        result = add_stacks(&out, heap, profile, leaks, n, names, err);
     if (result == CAIRN_OK)
         fputs(cairn_buffer_text(&out), stderr);
     if (result == CAIRN_OK)

@@ -122,6 +122,8 @@ struct cairn_heap_leak {
     uint64_t n_allocs, alloc_bytes;
     uint64_t peak_blocks, peak_bytes; /* when the process's live bytes were highest */
     uint64_t n_temporary;             /* freed before their thread's next allocation */
+    uint64_t n_processes; /* 1; after cairn_heap_merge_leaks() of how many it is, and `process` is
+                             the one that has most of it */
 };
 
 /* Live blocks by stack, the most bytes first. The profile has what the filter keeps; name it before
@@ -137,6 +139,14 @@ CAIRN_API void cairn_heap_leaks_free(struct cairn_heap_leak *leaks); /* accepts 
 CAIRN_API int cairn_heap_mapped(struct cairn_heap *heap, struct cairn_profile **ret_profile,
                                 struct cairn_heap_leak **ret_rows, size_t *ret_n,
                                 struct cairn_err *err);
+
+/* Makes one of those whose stacks have their frames at the same places of the same builds, or, of
+ * modules without a build ID, of files of one path: of several processes, where modules lie at
+ * other addresses in each. For what cairn_heap_leaks() and cairn_heap_mapped() gave; the order is
+ * as theirs, `*n` is how many are left. On failure nothing was changed. */
+CAIRN_API int cairn_heap_merge_leaks(const struct cairn_profile *profile,
+                                     struct cairn_heap_leak *leaks, size_t *n,
+                                     struct cairn_err *err);
 
 /*
  * Stacks of several looks, known by number: equal stacks have equal keys in every look that one

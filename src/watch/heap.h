@@ -8,6 +8,7 @@
  *                                                      ├─blocks.c──► profile, live blocks one by
  * one └─save.c────► one compressed file
  *
+ *     leaks of many processes ──merge.c──► one for each stack
  *     leaks of two looks ──keys.c──► stacks that are the same ──diff.c──► what grew, what shrank
  */
 #ifndef CAIRN_WATCH_HEAP_H
@@ -52,6 +53,9 @@ int cairn_heap_take(struct cairn_heap *heap, struct cairn_buffer *bytes, uint64_
 
 /* The state file of a process, as the kernel says that it has it mapped; appended. */
 int cairn_heap_path_of(int pid, struct cairn_buffer *ret_path, struct cairn_err *err);
+
+/* Of struct cairn_heap_leak: the most bytes first. For qsort(3). */
+int cairn_heap_compare_leaks(const void *x, const void *y);
 
 /* The square root, rounded. */
 uint64_t cairn_heap_error(double squared);

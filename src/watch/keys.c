@@ -2,7 +2,8 @@
 /*
  * Stacks of several looks, known by number: of a process at two times, or of two runs, whose
  * addresses differ. A frame is its place in its module; where the module is of another build on the
- * other side, it is the functions that it is in, for there every line may have moved.
+ * other side, it is the functions that it is in, for there every line may have moved; and so it is
+ * where nobody says which build it is, unless nothing is known of another one.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -110,11 +111,12 @@ static uint32_t frame_text(struct cairn_heap_keys *keys, const struct cairn_prof
     const struct cairn_profile_module *module = &p->modules[frame->module];
     const char *id = cairn_strings_get(&p->strings, module->build_id);
     cairn_buffer_clear(text);
-    if (cairn_profile_is_named(p, number) && (by_name[frame->module] || !*id))
+    const char *path = keys->n_builds ? cairn_profile_module_name(p, frame->module)
+                                      : cairn_strings_get(&p->strings, module->path);
+    if (cairn_profile_is_named(p, number) && (by_name[frame->module] || (!*id && keys->n_builds)))
         add_functions(text, p, frame);
     else if (frame->module)
-        cairn_buffer_printf(text, "%s+%" PRIx64,
-                            *id ? id : cairn_profile_module_name(p, frame->module),
+        cairn_buffer_printf(text, "%s+%" PRIx64, *id ? id : path,
                             frame->address - module->start + module->off);
     else
         cairn_buffer_printf(text, "%" PRIx64, frame->address);

@@ -51,6 +51,7 @@ static int list_leaks(struct listing *l, const struct cairn_heap_state *state, u
         const struct cairn_profile_sample *s = &l->profile->samples[at];
         l->leaks[l->n++] = (struct cairn_heap_leak){
             .process = process,
+            .n_processes = 1,
             .stack = s->stack,
             .n_blocks = (uint64_t)values[CAIRN_HEAP_INUSE_OBJECTS],
             .bytes = (uint64_t)values[CAIRN_HEAP_INUSE_SPACE],
@@ -121,7 +122,7 @@ int cairn_heap_profile(struct cairn_heap *heap, const struct cairn_heap_filter *
     return result;
 }
 
-static int compare_leaks(const void *x, const void *y)
+int cairn_heap_compare_leaks(const void *x, const void *y)
 {
     const struct cairn_heap_leak *a = x, *b = y;
     if (a->bytes != b->bytes)
@@ -140,7 +141,7 @@ int cairn_heap_leaks(struct cairn_heap *heap, const struct cairn_heap_filter *fi
     if (result < 0)
         return result;
     if (l.n)
-        qsort(l.leaks, l.n, sizeof *l.leaks, compare_leaks);
+        qsort(l.leaks, l.n, sizeof *l.leaks, cairn_heap_compare_leaks);
     *ret_profile = l.profile;
     *ret_leaks = l.leaks;
     *ret_n = l.n;

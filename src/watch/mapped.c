@@ -51,6 +51,7 @@ static int add_rows(struct listing *l, uint32_t process, const uint32_t *stacks,
                 return cairn_fail_memory(err);
             l->rows[l->n++] = (struct cairn_heap_leak){
                 .process = process,
+                .n_processes = 1,
                 .stack = stacks[i] == UINT32_MAX ? 0 : stacks[i],
                 .n_blocks = sum->n,
                 .bytes = sum->bytes,

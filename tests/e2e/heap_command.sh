@@ -73,6 +73,17 @@ run fork.heap fork || fail "fork: exit status $?" log
 leaks --top 0 fork.heap
 same "the parent's and the child's" "$(found lose)" "3336/4"
 
+# Of several programs a stack is one, wherever the loader put them.
+"$CAIRN" heap run --force -o many.heap -- sh -c './program; ./program; ./program' >/dev/null 2>log
+same "the largest stack of all, in the summary" "$(grep -c '15.0 MB in 3 blocks: keep' log)" 1
+leaks --top 0 many.heap
+same "one row each" "$($py -c 'import json
+print(*[(l["bytes"], l["processes"]) for l in json.load(open("out"))["leaks"]
+        if any(f["lines"] and f["lines"][-1]["function"] == "keep" for f in l["frames"][:1])])')" "(15000000, 3)"
+"$CAIRN" heap leaks --min 10M many.heap >out 2>log
+has out "15.0 MB in 3 blocks" "a bound for all together"
+has out ", 3 processes" "how many they are"
+
 # Estimates: 10,000 blocks of 1,000 bytes live of 20,000; a twentieth of the bytes is four times the
 # standard error, which is said.
 gcc -O1 -fno-builtin -fno-inline -w -o programs "$SRC/tests/e2e/heap_programs.c" -pthread || exit 1

@@ -130,6 +130,65 @@ static void keys_hold_over_many_looks(void **state)
     cairn_profile_free(after.p);
 }
 
+/* The same app once more in the same profile, as another process has it. */
+static void begin_again(struct side *s, uint64_t base, const char *build_id)
+{
+    const struct cairn_profile_module module = {.start = base,
+                                                .end = base + 0x10000,
+                                                .off = 0x1000,
+                                                .path = text(s, "/bin/app"),
+                                                .build_id = text(s, build_id)};
+    s->base = base;
+    s->module = cairn_profile_add_module(s->p, &module);
+}
+
+/* Two processes with a stack each; how many are left of them. */
+static size_t merged(const char *build_id, const char *other_id, uint64_t off, const char *cut)
+{
+    struct cairn_err err;
+    begin(&before, 0x400000, build_id);
+    leak(&before, frame(&before, 0x10, "main"), frame(&before, 0x100, "f"), 100, 1);
+    begin_again(&before, 0x700000, other_id);
+    leak(&before, frame(&before, 0x10, "main"), frame(&before, off, "f"), 300, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        before.leaks[i].n_processes = 1;
+        before.leaks[i].process = i;
+        before.leaks[i].error_bytes = 3 + i;
+        before.leaks[i].oldest_ns = 20 + i;
+        before.leaks[i].youngest_ns = 10 + i;
+        before.leaks[i].cut = i ? cut : NULL;
+    }
+    assert_ok(cairn_heap_merge_leaks(before.p, before.leaks, &before.n, &err), err);
+    cairn_profile_free(before.p);
+    return before.n;
+}
+
+static void of_several_processes_a_stack_is_one(void **state)
+{
+    (void)state;
+    assert_int_equal(merged("aa", "aa", 0x100, NULL), 1);
+    const struct cairn_heap_leak *one = &before.leaks[0];
+    assert_int_equal(one->bytes, 400);
+    assert_int_equal(one->n_blocks, 3);
+    assert_int_equal(one->n_processes, 2);
+    assert_int_equal(one->process, 1);
+    assert_int_equal(one->error_bytes, 5);
+    assert_int_equal(one->oldest_ns, 21);
+    assert_int_equal(one->youngest_ns, 10);
+    assert_int_equal(merged("", "", 0x100, NULL), 1);
+}
+
+static void of_other_builds_and_places_it_is_not(void **state)
+{
+    (void)state;
+    assert_int_equal(merged("aa", "bb", 0x100, NULL), 2);
+    assert_int_equal(before.leaks[0].bytes, 300);
+    assert_int_equal(merged("aa", "aa", 0x108, NULL), 2);
+    assert_int_equal(merged("", "", 0x108, NULL), 2); /* of the same function, too */
+    assert_int_equal(merged("aa", "", 0x100, NULL), 2);
+    assert_int_equal(merged("aa", "aa", 0x100, "no rule"), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +196,8 @@ int main(void)
         cmocka_unit_test(of_two_builds_functions_are_compared),
         cmocka_unit_test(no_stack_is_a_stack_too),
         cmocka_unit_test(keys_hold_over_many_looks),
+        cmocka_unit_test(of_several_processes_a_stack_is_one),
+        cmocka_unit_test(of_other_builds_and_places_it_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
