@@ -150,7 +150,8 @@ int cli_heap_look_every(struct cli_heap_wanted *wanted, const struct cli_heap_ev
 struct cli_heap_blocks {
     const struct cairn_heap_block_info *items;
     size_t n;
-    const struct cairn_profile *profile; /* named */
+    const struct cairn_profile *profile; /* named, */
+    struct cairn_resolver *resolver;     /* by this one */
 };
 void cli_heap_add_tracker(struct cairn_buffer *out, struct cairn_heap *heap,
                           const struct cli_heap_blocks *blocks, int pid);

@@ -330,7 +330,7 @@ static int print(const struct job *job, struct cairn_err *err)
 static int print_blocks(const struct job *job, const struct cairn_heap_block_info *blocks, size_t n,
                         struct cairn_err *err)
 {
-    const struct cli_heap_blocks list = {blocks, n, job->look.profile};
+    const struct cli_heap_blocks list = {blocks, n, job->look.profile, job->wanted.resolver};
     struct cairn_buffer out = {0};
     if (job->form == FORM_TRACKER)
         cli_heap_add_tracker(&out, job->look.heap, &list, job->look.pid);
@@ -354,7 +354,9 @@ static int work_blocks(struct job *job, struct cairn_err *err)
         result =
             cairn_heap_blocks(look->heap, &job->wanted.filter, &look->profile, &blocks, &n, err);
     if (result == CAIRN_OK)
-        result = cli_heap_name(&job->wanted.names, look->pid, look->profile, err);
+        result = cli_heap_resolver(&job->wanted.names, look->pid, &job->wanted.resolver, err);
+    if (result == CAIRN_OK)
+        result = cairn_resolve_profile(job->wanted.resolver, look->profile, err);
     if (result == CAIRN_OK)
         result = print_blocks(job, blocks, n, err);
     cairn_heap_blocks_free(blocks);

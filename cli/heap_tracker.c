@@ -17,6 +17,7 @@ enum { FRAMES_MAX = 1024, ROOT_BYTES = 64 };
 struct printing {
     struct cairn_buffer *out;
     struct cairn_heap *heap;
+    struct cairn_resolver *resolver;
     const struct cairn_profile *profile;
     char root[ROOT_BYTES];
     const char *root_or_none; /* of a process that runs */
@@ -39,6 +40,16 @@ static const char *function_of(const struct cairn_profile *profile, uint32_t num
     return line.function;
 }
 
+/* By the file that its name came from, for the linker may have put segments at other places than
+ * they have in it. Where that was not found, by the one that is at the path now. */
+static uint64_t rel_of(const struct printing *p, const struct cairn_frame_info *frame)
+{
+    uint64_t vaddr;
+    return cairn_resolver_frame_vaddr(p->resolver, frame, &vaddr, NULL) > 0
+               ? vaddr
+               : cairn_heap_rel(p->heap, p->root_or_none, frame);
+}
+
 /* Return addresses, a byte behind what is looked up. */
 static void add_tracker_frame(const struct printing *p, size_t i, uint32_t number)
 {
@@ -50,8 +61,7 @@ static void add_tracker_frame(const struct printing *p, size_t i, uint32_t numbe
     if (*frame.module) {
         cairn_buffer_char(p->out, ' ');
         cli_heap_add_base(p->out, frame.module);
-        cairn_buffer_printf(p->out, "+0x%" PRIx64,
-                            cairn_heap_rel(p->heap, p->root_or_none, &frame) + 1);
+        cairn_buffer_printf(p->out, "+0x%" PRIx64, rel_of(p, &frame) + 1);
     }
     if (*function) {
         cairn_buffer_str(p->out, " (");
@@ -69,7 +79,7 @@ static void add_ndk_frame(const struct printing *p, size_t i, uint32_t number)
     if (cairn_profile_frame(p->profile, number, &frame) < 0)
         return;
     const char *function = function_of(p->profile, number, &frame);
-    uint64_t pc = *frame.module ? cairn_heap_rel(p->heap, p->root_or_none, &frame) : frame.address;
+    uint64_t pc = *frame.module ? rel_of(p, &frame) : frame.address;
     cairn_buffer_printf(p->out, "      #%02zu pc %016" PRIx64 "  ", i, pc);
     add_safe(p->out, *frame.module ? frame.module : "<unknown>");
     if (*function) {
@@ -143,9 +153,10 @@ static void add_ndk_block(const struct printing *p, const struct cairn_heap_bloc
 }
 
 static struct printing printing_of(struct cairn_buffer *out, struct cairn_heap *heap,
-                                   const struct cairn_profile *profile, int pid)
+                                   const struct cli_heap_blocks *blocks, int pid)
 {
-    struct printing p = {.out = out, .heap = heap, .profile = profile};
+    struct printing p = {
+        .out = out, .heap = heap, .resolver = blocks->resolver, .profile = blocks->profile};
     snprintf(p.root, sizeof p.root, "/proc/%d/root", pid);
     return p;
 }
@@ -154,7 +165,7 @@ void cli_heap_add_tracker(struct cairn_buffer *out, struct cairn_heap *heap,
                           const struct cli_heap_blocks *blocks, int pid)
 {
     struct cairn_heap_totals t = {.size = sizeof t};
-    struct printing p = printing_of(out, heap, blocks->profile, pid);
+    struct printing p = printing_of(out, heap, blocks, pid);
     uint64_t bytes = 0;
     p.root_or_none = pid ? p.root : NULL;
     cairn_heap_totals(heap, &t);
@@ -175,7 +186,7 @@ void cli_heap_add_tracker(struct cairn_buffer *out, struct cairn_heap *heap,
 void cli_heap_add_ndk(struct cairn_buffer *out, struct cairn_heap *heap,
                       const struct cli_heap_blocks *blocks, int pid)
 {
-    struct printing p = printing_of(out, heap, blocks->profile, pid);
+    struct printing p = printing_of(out, heap, blocks, pid);
     p.root_or_none = pid ? p.root : NULL;
     for (size_t i = 0; i < blocks->n; i++)
         add_ndk_block(&p, &blocks->items[i]);

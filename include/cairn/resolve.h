@@ -111,6 +111,12 @@ CAIRN_API int cairn_resolve_text(struct cairn_resolver *resolver, cairn_read_fn 
 CAIRN_API int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
                                     struct cairn_err *err);
 
+/* Where the file that was found for a frame's module has its address: 1 and `*ret_vaddr`; 0 where
+ * none was found, or none of its segments holds it. `frame` is of any profile. CAIRN_E_NOMEM. */
+CAIRN_API int cairn_resolver_frame_vaddr(struct cairn_resolver *resolver,
+                                         const struct cairn_frame_info *frame, uint64_t *ret_vaddr,
+                                         struct cairn_err *err);
+
 CAIRN_API void cairn_resolver_summary(const struct cairn_resolver *resolver,
                                       struct cairn_resolve_summary *summary);
 

@@ -97,6 +97,24 @@ static int find_place(struct naming *n, const struct cairn_profile_frame *frame,
     return cairn_resolver_place(resolver, pid_of(n, frame), frame->address, ret_place, n->err);
 }
 
+int cairn_resolver_frame_vaddr(struct cairn_resolver *resolver,
+                               const struct cairn_frame_info *frame, uint64_t *ret_vaddr,
+                               struct cairn_err *err)
+{
+    struct cairn_strings *strings = &resolver->modules.strings;
+    struct cairn_known_module *known;
+    uint32_t path = cairn_strings_add_str(strings, frame->module);
+    uint32_t build_id = cairn_strings_add_str(strings, frame->build_id);
+    if (path == UINT32_MAX || build_id == UINT32_MAX)
+        return cairn_fail_memory(err);
+    int result = cairn_modules_get(&resolver->modules, path, build_id, &known, err);
+    if (result < 0)
+        return result;
+    return known->missing == CAIRN_CAUSE_NONE && known->kind == CAIRN_KNOWN_FILE &&
+           cairn_module_vaddr_of_offset(
+               known->module, frame->address - frame->module_start + frame->module_off, ret_vaddr);
+}
+
 static uint32_t text_number(struct cairn_profile *p, const char *text)
 {
     return text ? cairn_profile_text(p, text, strlen(text)) : 0;

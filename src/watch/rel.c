@@ -8,7 +8,21 @@
 
 #include "base/alloc.h"
 #include "elf/image.h"
+#include "elf/note.h"
 #include "watch/heap.h"
+
+/* Where nobody says which one is meant, it may be. */
+static bool is_of_build(const struct cairn_elf *elf, const char *hex)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct cairn_span id;
+    if (!*hex || cairn_elf_build_id(elf, &id, NULL) < 0 || id.size == 0)
+        return true;
+    for (size_t i = 0; i < id.size; i++, hex += 2)
+        if (hex[0] != digits[id.data[i] >> 4] || hex[1] != digits[id.data[i] & 15])
+            return false;
+    return !*hex;
+}
 
 /* The vaddr of the first byte of a mapping, by the file as it is now: where it is gone or another
  * one, what linkers do that leave no gaps, vaddr = off. */
@@ -21,7 +35,8 @@ static void look_into(const char *root, const struct cairn_frame_info *frame,
     if (snprintf(path, sizeof path, "%s%s", root ? root : "", frame->module) >= PATH_MAX ||
         cairn_file_open(path, &place->file, NULL) < 0)
         return;
-    place->has_file = cairn_elf_open(place->file.bytes, &elf, NULL) == CAIRN_OK;
+    place->has_file = cairn_elf_open(place->file.bytes, &elf, NULL) == CAIRN_OK &&
+                      is_of_build(&elf, frame->build_id);
     if (!place->has_file)
         cairn_file_close(&place->file);
     else if (!cairn_elf_vaddr_of_mapping(&elf, frame->module_off, (uint64_t)sysconf(_SC_PAGESIZE),
