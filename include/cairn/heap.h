@@ -44,7 +44,7 @@ CAIRN_API int cairn_heap_save(const struct cairn_heap *heap, cairn_write_fn writ
 /* Sums over all processes. Set .size to sizeof(struct cairn_heap_totals). */
 struct cairn_heap_totals {
     size_t size;
-    uint64_t n_processes, n_threads, n_stacks;
+    uint64_t n_processes, n_threads, n_stacks; /* threads that ever allocated or freed */
     uint64_t n_allocs, alloc_bytes;
     uint64_t n_frees, free_bytes; /* allocations that do not live any more */
     uint64_t n_live, live_bytes;

@@ -152,8 +152,7 @@ static struct cairn_heap_thread *new_deltas(struct cairn_heap *heap, uint32_t n)
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
                                                       struct cairn_heap_own *own)
 {
-    bool is_new = !own->shared;
-    if (is_new) {
+    if (!own->shared) {
         own->mask = CAIRN_HEAP_FIRST_DELTAS - 1;
         atomic_signal_fence(memory_order_seq_cst); /* for what is left behind it is done again */
         own->shared = new_deltas(heap, CAIRN_HEAP_FIRST_DELTAS);
@@ -162,8 +161,7 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
     own->header = heap->state.header;
     if (!own->shared)
         return false;
-    if (is_new)
-        atomic_fetch_add(&heap->state.header->n_threads, 1);
+    atomic_fetch_add(&heap->state.header->n_threads, 1); /* the table may be of one that ended */
     atomic_store(&own->shared->tid, (uint32_t)syscall(SYS_gettid));
     return true;
 }

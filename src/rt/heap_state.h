@@ -313,7 +313,7 @@ struct cairn_heap_header {
     _Atomic(uint32_t) n_marks;
     _Atomic(uint32_t) peak;      /* the number of the high-water mark: a new one with each step
                                     of max(4 KiB, peak_bytes / 128) */
-    _Atomic(uint32_t) n_threads; /* that ever were */
+    _Atomic(uint32_t) n_threads; /* that ever allocated or freed */
     _Atomic(int64_t) live_bytes, peak_bytes;
     _Atomic(uint64_t) peak_ns; /* CLOCK_MONOTONIC */
     _Atomic(uint64_t) loss_blocks[CAIRN_HEAP_LOSSES], loss_bytes[CAIRN_HEAP_LOSSES];

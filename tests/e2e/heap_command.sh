@@ -97,6 +97,11 @@ print(abs(d["bytes"] - 10e6) < 5e5, abs(d["blocks"] - 10e3) < 600)')" "True True
 same "an estimate of what there was" "$($py -c 'import json; d = json.load(open("out"))
 print(abs(d["allocated_bytes"] - 20e6) < 1e6, abs(d["allocations"] - 20e3) < 1000)')" "True True"
 
+# Threads, not the tables that they hand on to each other: 1,600 and the first.
+"$CAIRN" heap run --force -o threads.heap -- ./programs threads >/dev/null 2>log
+"$CAIRN" heap report --json threads.heap >out 2>log
+same "threads" "$($py -c 'import json; print(json.load(open("out"))["threads"])')" 1601
+
 # Mappings, beside the blocks.
 "$CAIRN" heap run --force --mmap -o maps.heap -- ./programs maps >/dev/null 2>log
 "$CAIRN" heap report maps.heap >out 2>log
