@@ -45,8 +45,9 @@ struct cli_heap_top {
     struct cli_heap_look look;
     uint64_t look_ns, took_ns; /* CLOCK_MONOTONIC; how long it took to look */
     struct cli_heap_top_row *rows;
-    size_t n, n_shown;   /* all of them; the first n_shown pass the filter and are sorted */
-    double growth, rate; /* of all */
+    size_t n, n_shown;     /* all of them; the first n_shown pass the filter and are sorted */
+    double growth, rate;   /* of all */
+    double growth_seconds; /* over which growth was seen; 0: this is the first look */
     struct cairn_heap_keys *keys;
     /* Of the looks before, a ring; each sorted by key. */
     struct {

@@ -63,6 +63,7 @@ static void reckon(struct cli_heap_top *top)
     double since_first = top->n_looks ? seconds_since(top, first) : 0;
     double since_last = top->n_looks ? seconds_since(top, last) : 0;
     top->growth = top->rate = 0;
+    top->growth_seconds = since_first;
     for (size_t i = 0; top->n_looks && i < top->n; i++) {
         struct cli_heap_top_row *row = &top->rows[i];
         const struct cli_heap_top_past then = past_of(top, first, row->key);

@@ -58,8 +58,16 @@ static void add_column(struct cairn_buffer *line, struct cairn_buffer *text, int
     cairn_buffer_clear(text);
 }
 
-static void add_growth(struct cairn_buffer *out, double growth)
+/* Looks a few seconds apart begin and end somewhere in a minute. */
+static bool is_whole_minute(const struct cli_heap_top *top)
 {
+    return top->growth_seconds >= 55;
+}
+
+/* What was not seen for a minute is a guess of what it would be. */
+static void add_growth(struct cairn_buffer *out, const struct cli_heap_top *top, double growth)
+{
+    cairn_buffer_str(out, is_whole_minute(top) ? "" : "~");
     cairn_buffer_str(out, growth < 0 ? "-" : "+");
     cli_add_size(out, (uint64_t)fabs(growth));
 }
@@ -82,8 +90,11 @@ static void put_head(struct screen *s)
     cairn_buffer_str(&s->line, " in ");
     cli_add_counted(&s->line, blocks, "block");
     cairn_buffer_str(&s->line, ", ");
-    add_growth(&s->line, top->growth);
-    cairn_buffer_str(&s->line, " a minute; peak ");
+    add_growth(&s->line, top, top->growth);
+    cairn_buffer_str(&s->line, " a minute");
+    if (!is_whole_minute(top))
+        cairn_buffer_printf(&s->line, " (seen for %.0f s)", top->growth_seconds);
+    cairn_buffer_str(&s->line, "; peak ");
     cli_add_size(&s->line, process.peak_bytes);
     cairn_buffer_str(&s->line, "; ");
     cli_add_count(&s->line, (uint64_t)top->rate);
@@ -119,7 +130,7 @@ static void put_row(struct screen *s, const struct cli_heap_top_row *row, int y,
     add_column(&s->line, &text, 11);
     cli_add_count(&text, row->blocks);
     add_column(&s->line, &text, 12);
-    add_growth(&text, row->growth);
+    add_growth(&text, s->top, row->growth);
     add_column(&s->line, &text, 13);
     cli_add_count(&text, (uint64_t)row->rate);
     add_column(&s->line, &text, 11);
