@@ -3,11 +3,11 @@
 """Runs programs in a guest of Debian's kernel for arm64, with a CPU that signs return addresses
 (FEAT_PAuth): what qemu-user does itself, a kernel does there, signal frames and keys included.
 
-    arm64.py BUILD SYSROOT WORK PROGRAM[,WORD...]...
+    arm64.py BUILD SYSROOT WORK PROGRAM[,WORD...]... +FILE...
 
 BUILD is a cross build for aarch64, SYSROOT what scripts/sysroot.sh unpacked for it. The kernel is
-unpacked beside SYSROOT; the initrd is made here: the programs, the libraries that they need, and
-guest_init.c. Exit status 77: it cannot be had here, and why.
+unpacked beside SYSROOT; the initrd is made here: the programs, files that lie beside them, the
+libraries that they need, and guest_init.c. Exit status 77: it cannot be had here, and why.
 """
 import gzip
 import pathlib
@@ -19,6 +19,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TRIPLE = "aarch64-linux-gnu"
 BOOT_SECONDS = 400
+# A program's last word, and what it says besides ending well.
+SAID = {
+    "fork": ["3 allocations in 2 processes", "every block recorded; 1 frees of blocks of the parent process"],
+    "clone": ["602 allocations in 2 processes", "600.3 kB in 300 blocks: ", "200.4 kB in 200 blocks: ",
+              "every block recorded"],
+}
 DEVICES = {"dev/console": (5, 1), "dev/null": (1, 3)}
 
 
@@ -93,6 +99,22 @@ def boot(image, work):
         return (late.stdout or b"").decode(errors="replace") + f"\nno end in {BOOT_SECONDS} s"
 
 
+def is_right(said, lines):
+    """Whether each of the guest's lines was run, ended well, and said what it should."""
+    parts = re.split(r"^guest: (\S+ ended: .*?)\r?$", said, flags=re.M)
+    wrong = [end for end in parts[1::2] if not end.endswith(" ended: 0")]
+    for line, output in zip(lines, parts[::2]):
+        wrong += [f"{line}: not said: {text}" for text in SAID.get(line.split()[-1], []) if text not in output]
+    if len(parts) // 2 != len(lines):
+        wrong.append(f"{len(parts) // 2} of {len(lines)} programs ended")
+    if not re.search(r"^guest: pauth: yes", said, re.M):
+        wrong.append("the guest's CPU signs no return addresses")
+    if "skipped: qemu-user" in said:
+        wrong.append("what is only to be skipped under qemu-user was skipped here")
+    print("\n".join(wrong))
+    return not wrong
+
+
 def main():
     build, sysroot, work = (pathlib.Path(word) for word in sys.argv[1:4])
     for tool in ("qemu-system-aarch64", f"{TRIPLE}-gcc", "apt-get", "readelf"):
@@ -103,11 +125,12 @@ def main():
                pathlib.Path("/usr") / TRIPLE / "lib"]
     files, lines = {}, []
     for words in sys.argv[4:]:
-        program, *args = words.split(",")
+        program, *args = words.lstrip("+").split(",")
         path = build / program
         files |= {f"lib/{name}": where for name, where in libraries(path, folders).items()}
         files[f"bin/{path.name}"] = path
-        lines.append(" ".join([f"/bin/{path.name}", *args]))
+        if not words.startswith("+"):
+            lines.append(" ".join([f"/bin/{path.name}", *args]))
     files["lib/odd_library.so"] = build / "tests/e2e/unwind/odd_library.so"
     (work / "programs").write_text("".join(line + "\n" for line in lines))
     files["programs"] = work / "programs"
@@ -117,11 +140,7 @@ def main():
     (work / "initrd").write_bytes(initrd(files))
     said = boot(image, work)
     print(said)
-    ends = re.findall(r"^guest: (\S+) ended: (.*?)\r?$", said, re.M)
-    if not re.search(r"^guest: pauth: yes", said, re.M):
-        print("the guest's CPU signs no return addresses")
-        return 1
-    return len(ends) != len(lines) or any(end != "0" for _, end in ends)
+    return 0 if is_right(said, lines) else 1
 
 
 sys.exit(main())
