@@ -8,9 +8,7 @@
 #include "unwind/local_rest.h"
 #include "unwind/local_walk.h"
 
-enum { N = CAIRN_LOCAL_FRAMES, FEW = 4, MANY = 8 };
-
-#define FAILED UINT32_MAX
+enum { N = CAIRN_LOCAL_FRAMES, FEW = 4, MANY = 8, NEWS = 128, VOID = N + 1 };
 
 CAIRN_READS_FRAMES uint32_t asks_of_four(const struct cairn_local_frame *frame)
 {
@@ -45,6 +43,12 @@ CAIRN_READS_FRAMES bool all_return(const struct cairn_local_frame *frame, uintpt
             (n == MANY ? difference_of_four(frame + FEW, base) : 0)) == 0;
 }
 
+/* What was seen on the way. */
+struct relayed {
+    const struct cairn_local_frame *kept; /* behind the outermost frame that is at another call */
+    uintptr_t looked_up;                  /* the bits of all addresses that were */
+};
+
 /* The rule of the code is not where it is looked for first. */
 __attribute__((noinline)) CAIRN_WALKS_FRAMES static bool
 has_rule(const struct cairn_local_frame *frame, uintptr_t ret)
@@ -54,29 +58,29 @@ has_rule(const struct cairn_local_frame *frame, uintptr_t ret)
            (cairn_fast_is_plain(rule) && cairn_local_cache_has(cairn_fast_lookup_va(ret), rule));
 }
 
-/* The frame, whatever call of its rule it is in. `ret_kept` is where it ends, if that is another
- * one: which calls are is as good as random, and must be no branch. */
+/* The frame, whatever call of its rule it is in: which of them is as good as random, and must be no
+ * branch. */
 CAIRN_READS_FRAMES bool relay(struct cairn_local_frame *frame, uintptr_t ret,
-                              const struct cairn_local_frame **ret_kept)
+                              struct relayed *relayed)
 {
     uintptr_t va = cairn_fast_lookup_va(ret);
-    if (__builtin_expect(!cairn_local_cache_is_home(va, cairn_local_rule(frame)), 0) &&
+    if (__builtin_expect(cairn_local_cache_at_home(va) != cairn_local_rule(frame), 0) &&
         !has_rule(frame, ret))
         return false;
     if (__builtin_expect_with_probability(ret != frame->ret, 1, 0.5))
-        *ret_kept = frame + 1;
+        relayed->kept = frame + 1;
+    relayed->looked_up |= va;
     frame->ret = ret;
     return true;
 }
 
 /* The first of `n` simple frames that is not proven. A rule that is not plain asks for more, but
  * for the outermost frame's, from which nothing hangs. */
-CAIRN_READS_FRAMES struct cairn_local_frame *relay_all(struct cairn_local_frame *frame,
-                                                       uintptr_t base, int n,
-                                                       const struct cairn_local_frame **ret_kept)
+CAIRN_READS_FRAMES struct cairn_local_frame *
+relay_all(struct cairn_local_frame *frame, uintptr_t base, int n, struct relayed *relayed)
 {
     for (const struct cairn_local_frame *end = frame + n; frame < end; frame++)
-        if (!relay(frame, cairn_local_word_at(base + frame->slot), ret_kept))
+        if (!relay(frame, cairn_local_word_at(base + frame->slot), relayed))
             break;
     return frame;
 }
@@ -84,12 +88,11 @@ CAIRN_READS_FRAMES struct cairn_local_frame *relay_all(struct cairn_local_frame 
 /* Singly, up to `end`; the first that is not proven here. */
 CAIRN_READS_FRAMES struct cairn_local_frame *skip_singly(struct cairn_local_frame *frame,
                                                          const struct cairn_local_frame *end,
-                                                         uintptr_t base,
-                                                         const struct cairn_local_frame **ret_kept)
+                                                         uintptr_t base, struct relayed *relayed)
 {
     for (; frame < end && !(frame->slot & CAIRN_LOCAL_ASKS); frame++) {
         uintptr_t ret = cairn_local_word_at(base + frame->slot);
-        if (ret != frame->ret && !relay(frame, ret, ret_kept))
+        if (ret != frame->ret && !relay(frame, ret, relayed))
             break;
     }
     return frame;
@@ -98,75 +101,214 @@ CAIRN_READS_FRAMES struct cairn_local_frame *skip_singly(struct cairn_local_fram
 /* The first frame from `frame` on that is not proven here. */
 CAIRN_READS_FRAMES struct cairn_local_frame *skip_again(struct cairn_local_frame *frame,
                                                         const struct cairn_local_frame *end,
-                                                        uintptr_t base,
-                                                        const struct cairn_local_frame **ret_kept)
+                                                        uintptr_t base, struct relayed *relayed)
 {
     while (end - frame >= MANY && are_simple(frame, base, MANY) && all_return(frame, base, MANY))
         frame += MANY;
     while (end - frame >= FEW) {
         struct cairn_local_frame *next = frame + FEW;
         if (!are_simple(frame, base, FEW))
-            frame = skip_singly(frame, next, base, ret_kept);
+            frame = skip_singly(frame, next, base, relayed);
         else if (!all_return(frame, base, FEW))
-            frame = relay_all(frame, base, FEW, ret_kept);
+            frame = relay_all(frame, base, FEW, relayed);
         else
             frame = next;
         if (frame != next)
             return frame;
     }
-    return skip_singly(frame, end, base, ret_kept);
+    return skip_singly(frame, end, base, relayed);
 }
 
-/* From the frame before `place` on by what can prove all. Returns from where on outwards no address
- * was changed, or FAILED. */
+/* From the frame before `place` on by what can prove all; the first place that is not proven. */
 __attribute__((noinline)) CAIRN_WALKS_FRAMES static uint32_t
 compare_rest(struct cairn_local_state *s, uint32_t place)
 {
     struct cairn_local_walk w = {.state = s, .rest = s->hot.rest};
-    return cairn_local_compare(&w, place - 1) == w.rest ? s->hot.kept_from : FAILED;
+    return cairn_local_compare(&w, place - 1);
 }
 
-CAIRN_READS_FRAMES struct cairn_local_again look(struct cairn_local_state *s, uintptr_t ret,
-                                                 uintptr_t sp, uintptr_t fp)
+/* From `frame` on, which is proven but for its words: the first place that is not; N: all are;
+ * VOID: nothing is remembered now. Whose address has changed is in hot.kept_from then. */
+CAIRN_READS_FRAMES uint32_t prove_from(struct cairn_local_state *s, struct cairn_local_frame *frame,
+                                       struct relayed *relayed)
 {
-    static const struct cairn_local_again not_again;
     struct cairn_local_hot *hot = &s->hot;
-    uint32_t top = hot->top;
-    struct cairn_local_frame *frame = &s->frames[top], *behind = frame + 1;
-    const struct cairn_local_frame *end = &s->frames[N], *kept = frame;
-    if (__builtin_expect(hot->rest != N || hot->is_open ||
-                             top - CAIRN_LOCAL_SPARE >= CAIRN_MAX_FRAMES || hot->kept_end != N ||
-                             (!CAIRN_FAST_RA && cairn_local_slot_va(s, frame) != sp),
-                         0) ||
-        cairn_local_sp_at(s, top) != sp ||
-        (frame->rule & CAIRN_LOCAL_NEEDS_FP && s->asides[top].fp != fp))
-        return not_again;
-    if (frame->ret != ret &&
-        (!cairn_fast_is_plain(cairn_local_rule(frame)) || !relay(frame, ret, &kept)))
-        return not_again;
-    if (!(frame->slot & CAIRN_LOCAL_HAS_WORDS))
-        behind = skip_again(behind, end, hot->base, &kept);
-    uint32_t from = (uint32_t)(kept - s->frames);
-    from = from > hot->kept_from ? from : hot->kept_from;
-    if (__builtin_expect(behind != end, 0)) {
-        hot->kept_from = from;
-        uint32_t more = compare_rest(s, (uint32_t)(behind - s->frames));
-        if (more == FAILED)
-            return not_again;
-        from = more > from ? more : from;
+    const struct cairn_local_frame *end = &s->frames[N];
+    frame++;
+    if (__builtin_expect(!(frame[-1].slot & CAIRN_LOCAL_HAS_WORDS), 1))
+        frame = skip_again(frame, end, hot->base, relayed);
+    if (__builtin_expect(!cairn_local_cache_covers(relayed->looked_up), 0)) {
+        cairn_local_state_void(s, hot->busy); /* an address may have been taken for another one */
+        return VOID;
     }
-    hot->kept_from = top;
-    return (struct cairn_local_again){frame, N - top, N - from};
+    cairn_local_keep_from(s, (uint32_t)(relayed->kept - s->frames));
+    return __builtin_expect(frame == end, 1) ? N : compare_rest(s, (uint32_t)(frame - s->frames));
+}
+
+/* The rule of the code at `va`, if it is a short one; else what is none. */
+__attribute__((noinline)) CAIRN_WALKS_FRAMES static uint64_t find_rule(uintptr_t va)
+{
+    return cairn_local_cache_rule(va);
+}
+
+/* A walk that has left the last one: as struct cairn_local_walk, and small enough for registers. */
+struct short_walk {
+    uintptr_t ret, sp, slot;
+    struct cairn_local_frame *new, *old; /* behind the last new frame; of the last walk, the first
+                                            one that may be met */
+};
+
+/* Goes on to the caller; false: not by a short rule, or there is no room. `until` is the stack
+ * pointer of w->old. */
+CAIRN_READS_FRAMES bool step_shortly(struct cairn_local_state *s, struct short_walk *w,
+                                     uintptr_t until, struct relayed *relayed)
+{
+    uintptr_t va = cairn_fast_lookup_va(w->ret);
+    uint64_t rule = cairn_local_cache_at_home(va);
+    if (__builtin_expect(!cairn_fast_is_short(rule), 0)) {
+        rule = find_rule(va);
+        if (!cairn_fast_is_short(rule))
+            return false;
+    }
+    uintptr_t cfa = w->sp + cairn_fast_cfa((uint32_t)rule), ra = cairn_fast_ra((uint32_t)rule);
+    if (__builtin_expect((cfa > until && cfa > s->hot.stack.high) || w->new == &s->news[NEWS], 0) ||
+        (!CAIRN_FAST_RA && (cfa <= w->sp || ra - CAIRN_LOCAL_WORD >= cfa - w->sp)))
+        return false;
+    relayed->looked_up |= va;
+    cairn_local_put_down(w->new, w->ret, w->slot - s->hot.base, (uint32_t)rule);
+    if (!CAIRN_FAST_RA)
+        s->new_asides[w->new - s->news].sp = w->sp;
+    w->new ++;
+    w->slot = cfa - ra;
+    w->ret = cairn_local_word_at(w->slot);
+    w->sp = cfa;
+    return true;
+}
+
+/* Walks until it stands at a frame of the last walk, w->old, that asks for no frame pointer. */
+CAIRN_READS_FRAMES bool walk_shortly(struct cairn_local_state *s, struct short_walk *w,
+                                     struct relayed *relayed)
+{
+    const struct cairn_local_frame *end = &s->frames[N];
+    uintptr_t until = cairn_local_sp_of(s, w->old);
+    for (;;) {
+        if (w->sp >= until) {
+            while (until < w->sp) {
+                if (++w->old == end)
+                    return false;
+                until = cairn_local_sp_of(s, w->old);
+            }
+            if (until == w->sp && (CAIRN_FAST_RA || cairn_local_slot_va(s, w->old) == w->slot)) {
+                if (w->old->rule & CAIRN_LOCAL_NEEDS_FP)
+                    return false;
+                if (w->old->ret == w->ret ||
+                    (cairn_fast_is_plain(w->old->rule) && relay(w->old, w->ret, relayed)))
+                    return true;
+            }
+        }
+        if (!step_shortly(s, w, until, relayed))
+            return false;
+    }
+}
+
+/* It was not looked whether the last walk was met one frame earlier. By and by that leads to where
+ * most walks leave each other; and it is no branch, for it is as good as random. */
+CAIRN_READS_FRAMES void leave_out_old(const struct cairn_local_state *s, struct short_walk *w)
+{
+    const struct cairn_local_frame *new = w->new - 1, *old = w->old - 1;
+    bool is_old = (w->new > s->news) & (w->old > &s->frames[s->hot.top]) &
+                  (new->slot == cairn_local_slot_of(old)) & (new->ret == old->ret);
+    if (!CAIRN_FAST_RA)
+        is_old = is_old && s->new_asides[new - s->news].sp == s->asides[old - s->frames].sp;
+    w->new -= is_old;
+    w->old -= is_old;
+}
+
+/* As cairn_local_put(), of frames that ask for nothing. False: they are too many, or that one asks
+ * before which they come. */
+CAIRN_READS_FRAMES bool put_shortly(struct cairn_local_state *s, struct short_walk *w)
+{
+    struct cairn_local_hot *hot = &s->hot;
+    leave_out_old(s, w);
+    struct cairn_local_frame *to = w->old;
+    const struct cairn_local_frame *from = w->new;
+    uint32_t n = (uint32_t)(from - s->news), place = (uint32_t)(to - s->frames);
+    if (__builtin_expect(to->rule & CAIRN_LOCAL_NEEDS_FP || n + (N - place) > CAIRN_MAX_FRAMES, 0))
+        return false;
+    while (__builtin_expect(hot->n_words > 0 && s->words[hot->n_words - 1].place < place, 0))
+        hot->n_words--;
+    hot->anchor = place;
+    hot->top = place - n;
+    while (from > s->news) {
+        cairn_local_copy(--to, --from);
+        if (!CAIRN_FAST_RA)
+            s->asides[to - s->frames].sp = s->new_asides[from - s->news].sp;
+    }
+    cairn_local_keep_from(s, place);
+    return true;
+}
+
+CAIRN_READS_FRAMES struct cairn_local_again found(struct cairn_local_state *s)
+{
+    uint32_t top = s->hot.top, from = s->hot.kept_from;
+    s->hot.kept_from = top;
+    return (struct cairn_local_again){&s->frames[top], N - top, N - from};
+}
+
+/* Some inner frames are others. From `place` on outwards the last walk may be met. */
+__attribute__((noinline)) CAIRN_WALKS_FRAMES static struct cairn_local_again
+look_farther(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uint32_t place)
+{
+    const struct cairn_local_stack *stack = &s->hot.stack;
+    struct cairn_local_again again = {0};
+    struct relayed relayed = {s->frames, 0};
+    struct short_walk w = {ret, sp, sp - CAIRN_FAST_RA, s->news, &s->frames[place]};
+    /* What a call pushed lies below sp, and is mapped for sure. */
+    if (__builtin_expect(place < N && sp % CAIRN_FAST_CFA_ALIGN == 0 && sp <= stack->high &&
+                             sp - CAIRN_LOCAL_WORD - stack->low < stack->high - stack->low,
+                         1) &&
+        walk_shortly(s, &w, &relayed) && prove_from(s, w.old, &relayed) == N && put_shortly(s, &w))
+        again = found(s);
+    cairn_local_state_leave(s);
+    return again;
+}
+
+/* All may be as it was. */
+__attribute__((noinline, hot)) CAIRN_WALKS_FRAMES static struct cairn_local_again
+look(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uintptr_t fp)
+{
+    struct cairn_local_hot *hot = &s->hot;
+    uint32_t top = hot->top, place = hot->anchor;
+    struct cairn_local_frame *frame = &s->frames[top];
+    struct relayed relayed = {frame, 0};
+    if (!(frame->rule & CAIRN_LOCAL_NEEDS_FP && s->asides[top].fp != fp) &&
+        (frame->ret == ret ||
+         (cairn_fast_is_plain(cairn_local_rule(frame)) && relay(frame, ret, &relayed)))) {
+        uint32_t proven = prove_from(s, frame, &relayed);
+        if (__builtin_expect(proven == N, 1)) {
+            struct cairn_local_again again = found(s);
+            cairn_local_state_leave(s);
+            return again;
+        }
+        place = proven >= place ? proven + 1 : place;
+    }
+    return look_farther(s, ret, sp, place);
 }
 
 __attribute__((hot)) CAIRN_WALKS_FRAMES struct cairn_local_again
 cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
-    struct cairn_local_state *state = cairn_local_mine.state;
-    if (__builtin_expect(!cairn_local_state_is_ready(state), 0))
+    struct cairn_local_state *s = cairn_local_mine.state;
+    if (__builtin_expect(!cairn_local_state_is_ready(s), 0))
         return (struct cairn_local_again){0};
-    cairn_local_state_take(state, sp);
-    struct cairn_local_again again = look(state, ret, sp, fp);
-    cairn_local_state_leave(state);
-    return again;
+    const struct cairn_local_hot *hot = &s->hot;
+    const struct cairn_local_frame *frame = &s->frames[hot->top];
+    if (__builtin_expect(hot->rest != N || hot->is_open || hot->kept_end != N ||
+                             hot->top - CAIRN_LOCAL_SPARE >= CAIRN_MAX_FRAMES,
+                         0))
+        return (struct cairn_local_again){0};
+    cairn_local_state_take(s, sp);
+    if (cairn_local_sp_of(s, frame) == sp && (CAIRN_FAST_RA || cairn_local_slot_va(s, frame) == sp))
+        return look(s, ret, sp, fp);
+    return look_farther(s, ret, sp, hot->anchor);
 }

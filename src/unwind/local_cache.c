@@ -6,7 +6,7 @@
 #include "unwind/local_rule.h"
 #include "unwind/unload.h"
 
-enum { LARGEST_PAGE = 1 << 16, TAG_BITS = 64 - CAIRN_RULE_BITS };
+enum { LARGEST_PAGE = 1 << 16 };
 
 /* Whole pages, so that they can be given back. */
 __attribute__((aligned(
@@ -16,8 +16,7 @@ __attribute__((aligned(
  * before it clears the cache, so that either sees the other. */
 static void remember(uintptr_t va, uint32_t rule, uint64_t generation)
 {
-    /* 49 bits of address; more has only who asks mmap(2) for them (5-level page tables). */
-    if ((uint64_t)va >> CAIRN_LOCAL_CACHE_BITS >> TAG_BITS != 0)
+    if (!cairn_local_cache_covers(va))
         return;
     unsigned home = cairn_local_cache_home(va);
     _Atomic(uint64_t) *entries = cairn_local_cache_set_of(va)->entries;

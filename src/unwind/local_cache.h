@@ -5,8 +5,7 @@
  * exact: the bits of the address that are not its set are in it, and it is read and written as one
  * word; so there is no lock, and no entry is ever half of one and half of another.
  *
- *     63                      34 33        29 28        0
- *     | address >> 19, ^ 1 << 29 | address & 31 |   rule    |   in set (address >> 5 & 0x3fff)
+ *     entry = key of the address ^ rule (29 bits), in set (address >> 5 & 0x3fff); 0: none
  *
  * A set has four places, of which each 8 bytes of code have one that is looked at first: calls are
  * rarely nearer to each other, so that the others are hardly ever needed. Neighbours in the code
@@ -48,18 +47,37 @@ static inline unsigned cairn_local_cache_home(uintptr_t va)
     return va >> 3 & (CAIRN_LOCAL_CACHE_WAYS - 1);
 }
 
-/* What an entry has above its rule. Where nobody's entries are zeros, that is the tag of an address
- * which no program has; and what is above 49 bits has a tag that no entry has. */
-static inline uint64_t cairn_local_cache_tag(uintptr_t va)
+/* Addresses that this is right for; more has only who asks mmap(2) for it (5-level page tables). */
+static inline bool cairn_local_cache_covers(uintptr_t va)
 {
-    const unsigned low = CAIRN_LOCAL_CACHE_LOW;
-    return ((uint64_t)(va >> CAIRN_LOCAL_CACHE_HIGH) << low | (va & ((1u << low) - 1))) ^
-           (UINT64_C(1) << (63 - CAIRN_RULE_BITS));
+    return (uint64_t)va >> 49 == 0;
+}
+
+/* By one multiplication, for it is made for every frame. No two addresses of a set have the same
+ * bits from 29 on, which are the sum of va and va >> 14: the lowest five give va's, for what was
+ * added to them is the set's; bit 5 gives bit 19 of va, for bit 5 is the set's, bit 6 bit 20, and
+ * so on to bit 48. */
+static inline uint64_t cairn_local_cache_key(uintptr_t va)
+{
+    _Static_assert(CAIRN_RULE_BITS == 29, "the key is made so that a rule fits below it");
+    return va * ((UINT64_C(1) << 29) + (1 << 15));
 }
 
 static inline uint64_t cairn_local_cache_entry(uintptr_t va, uint32_t rule)
 {
-    return cairn_local_cache_tag(va) << CAIRN_RULE_BITS | rule;
+    return cairn_local_cache_key(va) ^ rule;
+}
+
+/* What is remembered where an address is looked for first: its rule, or a number of more than
+ * CAIRN_RULE_BITS bits. Of an address that is covered; else it may be another one's. */
+static inline uint64_t cairn_local_cache_at_home(uintptr_t va)
+{
+    enum { ENTRIES = CAIRN_LOCAL_CACHE_WAYS << CAIRN_LOCAL_CACHE_BITS };
+    _Static_assert(CAIRN_LOCAL_CACHE_WAYS == 1 << (CAIRN_LOCAL_CACHE_LOW - 3), "sets have no gaps");
+    const char *cache = (const char *)cairn_local_cache;
+    const void *home = cache + (va >> 3 & (ENTRIES - 1)) * sizeof(uint64_t);
+    uint64_t entry = atomic_load_explicit((const _Atomic(uint64_t) *)home, memory_order_relaxed);
+    return __builtin_expect(entry != 0, 1) ? entry ^ cairn_local_cache_key(va) : UINT64_MAX;
 }
 
 /* The rule for the instruction at `va`, which is not in the cache: made, and remembered where that
@@ -68,38 +86,27 @@ uint32_t cairn_local_cache_miss(uintptr_t va);
 
 static inline uint32_t cairn_local_cache_rule(uintptr_t va)
 {
-    struct cairn_local_cache_set *set = cairn_local_cache_set_of(va);
+    const struct cairn_local_cache_set *set = cairn_local_cache_set_of(va);
     unsigned home = cairn_local_cache_home(va);
-    uint64_t tag = cairn_local_cache_tag(va);
     for (unsigned i = 0; i < CAIRN_LOCAL_CACHE_WAYS; i++) {
         uint64_t entry = atomic_load_explicit(&set->entries[home ^ i], memory_order_relaxed);
-        if (__builtin_expect(entry >> CAIRN_RULE_BITS == tag, 1))
-            return (uint32_t)entry & ((1u << CAIRN_RULE_BITS) - 1);
+        uint64_t rule = entry ^ cairn_local_cache_key(va);
+        if (__builtin_expect(rule >> CAIRN_RULE_BITS == 0 && entry && cairn_local_cache_covers(va),
+                             1))
+            return (uint32_t)rule;
     }
     return cairn_local_cache_miss(va);
-}
-
-/* Is it this rule that is remembered where it is looked for first? */
-static inline bool cairn_local_cache_is_home(uintptr_t va, uint32_t rule)
-{
-    enum { ENTRIES = CAIRN_LOCAL_CACHE_WAYS << CAIRN_LOCAL_CACHE_BITS };
-    _Static_assert(CAIRN_LOCAL_CACHE_WAYS == 1 << (CAIRN_LOCAL_CACHE_LOW - 3), "sets have no gaps");
-    const char *cache = (const char *)cairn_local_cache;
-    const void *home = cache + (va >> 3 & (ENTRIES - 1)) * sizeof(uint64_t);
-    return atomic_load_explicit((const _Atomic(uint64_t) *)home, memory_order_relaxed) ==
-           cairn_local_cache_entry(va, rule);
 }
 
 /* Is the rule known, and this one? */
 static inline bool cairn_local_cache_has(uintptr_t va, uint32_t rule)
 {
-    struct cairn_local_cache_set *set = cairn_local_cache_set_of(va);
+    const struct cairn_local_cache_set *set = cairn_local_cache_set_of(va);
     uint64_t wanted = cairn_local_cache_entry(va, rule);
-    unsigned home = cairn_local_cache_home(va);
+    bool has = false;
     for (unsigned i = 0; i < CAIRN_LOCAL_CACHE_WAYS; i++)
-        if (atomic_load_explicit(&set->entries[home ^ i], memory_order_relaxed) == wanted)
-            return true;
-    return false;
+        has |= atomic_load_explicit(&set->entries[i], memory_order_relaxed) == wanted;
+    return has && wanted && cairn_local_cache_covers(va);
 }
 
 void cairn_local_cache_clear(void);

@@ -32,6 +32,12 @@ static inline bool cairn_fast_is_plain(uint32_t rule)
     return form == CAIRN_AARCH64_PAIR || form == CAIRN_AARCH64_RA || form == CAIRN_AARCH64_SPLIT;
 }
 
+static inline bool cairn_fast_is_short(uint64_t rule)
+{
+    uint64_t kind = rule >> CAIRN_RULE_PAYLOAD_BITS;
+    return kind == CAIRN_AARCH64_PAIR || kind == CAIRN_AARCH64_RA || kind == CAIRN_AARCH64_SPLIT;
+}
+
 static inline bool cairn_fast_is_fp(uint32_t rule)
 {
     return cairn_aarch64_is_fp(rule);

@@ -29,6 +29,11 @@ static inline bool cairn_fast_is_plain(uint32_t rule)
     return cairn_x86_64_is_plain(rule);
 }
 
+static inline bool cairn_fast_is_short(uint64_t rule)
+{
+    return rule >> CAIRN_RULE_PAYLOAD_BITS == CAIRN_X86_64_SP;
+}
+
 static inline bool cairn_fast_is_fp(uint32_t rule)
 {
     return cairn_x86_64_is_fp(rule);

@@ -12,8 +12,7 @@ CAIRN_WALKS_FRAMES static void put_frames(struct cairn_local_frame *to,
     bool is_down = to < from;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = is_down ? i : n - 1 - i;
-        to[at] = from[at];
-        atomic_signal_fence(memory_order_seq_cst); /* or GCC makes a call of the loop */
+        cairn_local_copy(&to[at], &from[at]);
     }
 }
 
@@ -24,7 +23,7 @@ CAIRN_WALKS_FRAMES static void put_asides(struct cairn_local_aside *to,
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = is_down ? i : n - 1 - i;
         to[at] = from[at];
-        atomic_signal_fence(memory_order_seq_cst);
+        atomic_signal_fence(memory_order_seq_cst); /* or GCC makes a call of the loop */
     }
 }
 

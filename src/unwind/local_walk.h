@@ -66,6 +66,14 @@ CAIRN_READS_FRAMES uintptr_t cairn_local_sp_at(const struct cairn_local_state *s
                          : s->asides[place].sp;
 }
 
+/* The same, by the frame. */
+CAIRN_READS_FRAMES uintptr_t cairn_local_sp_of(const struct cairn_local_state *s,
+                                               const struct cairn_local_frame *frame)
+{
+    return CAIRN_FAST_RA ? cairn_local_slot_va(s, frame) + CAIRN_FAST_RA
+                         : s->asides[frame - s->frames].sp;
+}
+
 /* The frame pointer where the walk stands. False: it cannot be read. */
 CAIRN_READS_FRAMES bool cairn_local_frame_pointer(const struct cairn_local_walk *w,
                                                   uintptr_t *ret_fp)
@@ -110,12 +118,34 @@ CAIRN_READS_FRAMES uintptr_t cairn_local_slot(const struct cairn_local_walk *w)
     return CAIRN_FAST_RA ? w->sp - CAIRN_FAST_RA : w->slot;
 }
 
+/* Frames are put down and copied as two words, for what was stored just now is only handed to a load
+ * that is within one of the stores. */
+typedef uint64_t __attribute__((may_alias)) cairn_local_half;
+
+CAIRN_READS_FRAMES void cairn_local_put_down(struct cairn_local_frame *to, uintptr_t ret,
+                                             uintptr_t slot, uint32_t rule)
+{
+    to->ret = ret;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    *(cairn_local_half *)&to->slot = (uint32_t)slot | (uint64_t)rule << 32;
+#else
+    to->slot = (uint32_t)slot;
+    to->rule = rule;
+#endif
+}
+
+CAIRN_READS_FRAMES void cairn_local_copy(struct cairn_local_frame *to,
+                                         const struct cairn_local_frame *from)
+{
+    *(volatile uintptr_t *)&to->ret = from->ret;
+    *(volatile cairn_local_half *)&to->slot = *(const cairn_local_half *)&from->slot;
+}
+
 /* The walk goes on from its frame, which it notes. */
 CAIRN_READS_FRAMES void cairn_local_note(struct cairn_local_walk *w, uint32_t rule)
 {
     struct cairn_local_state *s = w->state;
-    s->news[w->n] =
-        (struct cairn_local_frame){w->ret, (uint32_t)(cairn_local_slot(w) - s->hot.base), rule};
+    cairn_local_put_down(&s->news[w->n], w->ret, cairn_local_slot(w) - s->hot.base, rule);
     if (!CAIRN_FAST_RA)
         s->new_asides[w->n].sp = w->sp;
     w->n++;
