@@ -10,35 +10,36 @@
 #include "heap/start.h"
 
 /* The frames that --depth keeps are the innermost ones: a hash of its own. */
-static uint32_t number_of_cut(struct cairn_heap *heap, const struct cairn_local_capture *capture,
-                              uint32_t depth)
+__attribute__((noinline)) static uint32_t
+number_of_cut(struct cairn_heap *heap, const struct cairn_local_frame *frames, uint32_t n, int end)
 {
+    uint32_t depth = atomic_load_explicit(&heap->settings.depth, memory_order_relaxed);
     uint64_t hash = atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
     for (uint32_t i = depth; i-- > 0;)
-        hash = cairn_heap_hash_step(hash, capture->frames[i].ret);
+        hash = cairn_heap_hash_step(hash, frames[i].ret);
     uint32_t number = cairn_heap_stacks_find(&heap->stacks, hash);
     if (number)
         return number;
     struct cairn_heap_new_stack new = {
-        .frames = capture->frames, .n = depth, .n_cut = capture->n - depth, .end = capture->end};
+        .frames = frames, .n = depth, .n_cut = n - depth, .end = end};
     bool is_new;
     return cairn_heap_stacks_add(&heap->stacks, &heap->state, &heap->modules, hash, &new, &is_new);
 }
 
 /* Shared is what lies up to the innermost frame of which it is known in whose record it is. */
-CAIRN_THREAD_BLOCK_ACCESS static uint32_t number_of_new(struct cairn_heap *heap,
-                                                        struct cairn_heap_own *own,
-                                                        const struct cairn_local_capture *capture)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) static uint32_t
+number_of_new(struct cairn_heap *heap, struct cairn_heap_own *own,
+              const struct cairn_local_frame *frames, uint32_t n, int end)
 {
-    uint32_t n = capture->n, shared = n - 1;
+    uint32_t shared = n - 1;
     while (shared > 0 && own->frames[shared - 1].base == 0)
         shared--;
     struct cairn_heap_new_stack new = {
-        .frames = capture->frames,
+        .frames = frames,
         .n = n,
         .n_shared = shared,
         .base = shared ? own->frames[shared - 1].base : 0,
-        .end = capture->end,
+        .end = end,
     };
     bool is_new;
     uint32_t number = cairn_heap_stacks_add(&heap->stacks, &heap->state, &heap->modules,
@@ -50,8 +51,8 @@ CAIRN_THREAD_BLOCK_ACCESS static uint32_t number_of_new(struct cairn_heap *heap,
 
 /* Modules may have gone: what this thread remembered is void already, but numbers of stacks may be
  * of other code at the same addresses. */
-CAIRN_THREAD_BLOCK_ACCESS static void look_at_modules(struct cairn_heap *heap,
-                                                      struct cairn_heap_own *own)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) static void
+look_at_modules(struct cairn_heap *heap, struct cairn_heap_own *own)
 {
     own->generation = atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed);
     cairn_lock_take(&heap->stacks.lock);
@@ -62,15 +63,14 @@ CAIRN_THREAD_BLOCK_ACCESS static void look_at_modules(struct cairn_heap *heap,
 
 /* Of the frames that are not shared; returns the whole stack's. */
 CAIRN_HEAP_HOT uint64_t hash_new(const struct cairn_heap *heap, struct cairn_heap_own *own,
-                                 const struct cairn_local_capture *capture, uint32_t n_shared)
+                                 const struct cairn_local_frame *frames, uint32_t n,
+                                 uint32_t n_shared)
 {
-    uint64_t hash = n_shared ? own->frames[n_shared - 1].hash
-                             : atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
-    const struct cairn_local_frame *end = capture->frames + (capture->n - n_shared);
     struct cairn_heap_frame *to = &own->frames[n_shared];
-    for (; end > capture->frames; to++) {
-        end--;
-        hash = cairn_heap_hash_step(hash, end->ret);
+    uint64_t hash =
+        n_shared ? to[-1].hash : atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
+    for (const struct cairn_local_frame *from = frames + (n - n_shared); from > frames; to++) {
+        hash = cairn_heap_hash_step(hash, (--from)->ret);
         to->hash = hash;
         to->number = to->base = 0;
     }
@@ -83,30 +83,31 @@ __attribute__((noinline, cold)) static uint32_t no_stack(struct cairn_heap *heap
     return 0;
 }
 
+/* Of a stack that has not the number of the one before; 0: there is no room for it. */
 CAIRN_HEAP_HOT uint32_t number_of(struct cairn_heap_own *own,
-                                  const struct cairn_local_capture *capture)
+                                  const struct cairn_local_frame *frames, uint32_t n,
+                                  uint32_t n_shared, int end)
 {
     struct cairn_heap *heap = own->heap;
-    uint32_t n = capture->n, n_shared = capture->n_shared, number;
-    if (__builtin_expect(n == 0, 0))
-        return no_stack(heap);
     if (__builtin_expect(own->generation !=
                              atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed),
                          0)) {
         look_at_modules(heap, own);
         n_shared = 0;
     }
-    if (n_shared == n && own->frames[n - 1].number)
-        return own->frames[n - 1].number;
-    uint64_t hash = hash_new(heap, own, capture, n_shared);
-    uint32_t depth = atomic_load_explicit(&heap->settings.depth, memory_order_relaxed);
-    if (__builtin_expect(n > depth, 0)) {
-        number = number_of_cut(heap, capture, depth);
+    struct cairn_heap_frame *whole = own->frames + n - 1;
+    if (n_shared == n && whole->number)
+        return whole->number;
+    uint64_t hash = hash_new(heap, own, frames, n, n_shared);
+    uint32_t number;
+    if (__builtin_expect(n > atomic_load_explicit(&heap->settings.depth, memory_order_relaxed),
+                         0)) {
+        number = number_of_cut(heap, frames, n, end);
     } else {
         number = cairn_heap_stacks_find(&heap->stacks, hash);
         if (__builtin_expect(number == 0, 0))
-            number = number_of_new(heap, own, capture);
-        own->frames[n - 1].number = own->frames[n - 1].base = number;
+            number = number_of_new(heap, own, frames, n, end);
+        whole->number = whole->base = number;
     }
     if (__builtin_expect(number == 0, 0))
         cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_STACKS_FULL, 0);
@@ -116,20 +117,17 @@ CAIRN_HEAP_HOT uint32_t number_of(struct cairn_heap_own *own,
 CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
 cairn_heap_other_stack(struct cairn_heap_own *own, struct cairn_local_again again)
 {
-    const struct cairn_local_capture capture = {.frames = again.frames,
-                                                .n = again.n,
-                                                .n_shared = again.n_shared,
-                                                .end = CAIRN_END_OUTERMOST};
-    return number_of(own, &capture);
+    return number_of(own, again.frames, again.n, again.n_shared, CAIRN_END_OUTERMOST);
 }
 
-CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
-cairn_heap_stack_fully(struct cairn_heap_own *own, uintptr_t ret, uintptr_t sp, uintptr_t fp)
+CAIRN_THREAD_BLOCK_ACCESS uint32_t cairn_heap_stack_fully(struct cairn_heap_own *own, uintptr_t ret,
+                                                          uintptr_t sp, uintptr_t fp)
 {
     const struct cairn_local_frame_at at = {ret, sp, fp};
     struct cairn_local_capture capture;
-    bool done = cairn_local_capture(&at, &capture);
-    return __builtin_expect(done, 1) ? number_of(own, &capture) : no_stack(own->heap);
+    if (!cairn_local_capture(&at, &capture) || capture.n == 0)
+        return no_stack(own->heap);
+    return number_of(own, capture.frames, capture.n, capture.n_shared, capture.end);
 }
 
 static uint64_t entry_of(struct cairn_heap *heap, uint64_t va, uint64_t bytes, unsigned kind,

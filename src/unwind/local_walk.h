@@ -118,8 +118,8 @@ CAIRN_READS_FRAMES uintptr_t cairn_local_slot(const struct cairn_local_walk *w)
     return CAIRN_FAST_RA ? w->sp - CAIRN_FAST_RA : w->slot;
 }
 
-/* Frames are put down and copied as two words, for what was stored just now is only handed to a load
- * that is within one of the stores. */
+/* Frames are put down and copied as two words, for what was stored just now is only handed to a
+ * load that is within one of the stores. */
 typedef uint64_t __attribute__((may_alias)) cairn_local_half;
 
 CAIRN_READS_FRAMES void cairn_local_put_down(struct cairn_local_frame *to, uintptr_t ret,
