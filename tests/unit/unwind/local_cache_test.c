@@ -2,8 +2,9 @@
 /*
  * The cache of rules: no address is ever taken for another one, and an empty place for none.
  */
-#include "support/test.h"
 #include "unwind/local_cache.h"
+
+#include "support/test.h"
 
 enum { SET_LOW = CAIRN_LOCAL_CACHE_LOW, SET_HIGH = SET_LOW + CAIRN_LOCAL_CACHE_BITS, BITS = 49 };
 
