@@ -49,15 +49,14 @@ static void add_map(void *ctx, const struct cairn_heap_map *map)
     add(&values[CAIRN_HEAP_MAPPED_SPACE], count(map->to - map->from));
 }
 
-/* Two counts in a word: bytes << 32 | how many. */
 static int64_t how_many(uint64_t both)
 {
-    return (int64_t)(uint32_t)both;
+    return count(cairn_heap_counted_blocks(both));
 }
 
 static int64_t bytes_of(uint64_t both)
 {
-    return (int64_t)(both >> 32);
+    return count(cairn_heap_counted_bytes(both));
 }
 
 /* Of what was at the high-water mark it is a part where it is from before. */

@@ -47,14 +47,14 @@ static struct cairn_heap_stack *stack_at(struct cairn_heap *heap, uint32_t stack
 /* What happened to a stack's blocks while the high-water mark was `peak`. */
 struct change {
     uint32_t stack, peak;
-    uint64_t allocs, frees; /* bytes << 32 | how many */
+    uint64_t n_allocs, alloc_bytes, n_frees, free_bytes;
     uint32_t n_temporary;
 };
 
 static void add_to_peak(struct cairn_heap_stack *stack, const struct change *change)
 {
-    int64_t blocks = (int64_t)(uint32_t)change->allocs - (uint32_t)change->frees;
-    int64_t bytes = (int64_t)(change->allocs >> 32) - (int64_t)(change->frees >> 32);
+    int64_t blocks = (int64_t)(change->n_allocs - change->n_frees);
+    int64_t bytes = (int64_t)(change->alloc_bytes - change->free_bytes);
     atomic_fetch_add_explicit(&stack->peak_blocks, blocks, memory_order_relaxed);
     atomic_fetch_add_explicit(&stack->peak_bytes, bytes, memory_order_relaxed);
 }
@@ -70,10 +70,10 @@ static void add_change(struct cairn_heap *heap, const struct change *change)
         copy_to_peak(stack, peak);
     if (change->peak != peak)
         add_to_peak(stack, change);
-    add64(&stack->n_allocs, (uint32_t)change->allocs);
-    add64(&stack->alloc_bytes, change->allocs >> 32);
-    add64(&stack->n_frees, (uint32_t)change->frees);
-    add64(&stack->free_bytes, change->frees >> 32);
+    add64(&stack->n_allocs, change->n_allocs);
+    add64(&stack->alloc_bytes, change->alloc_bytes);
+    add64(&stack->n_frees, change->n_frees);
+    add64(&stack->free_bytes, change->free_bytes);
     if (change->n_temporary)
         atomic_fetch_add_explicit(&stack->n_temporary, change->n_temporary, memory_order_relaxed);
     cairn_lock_give(stripe);
@@ -81,10 +81,16 @@ static void add_change(struct cairn_heap *heap, const struct change *change)
 
 void cairn_heap_count_hand_in(struct cairn_heap *heap, struct cairn_heap_delta *delta)
 {
-    uint64_t key = load64(&delta->key);
-    struct change change = {(uint32_t)key, (uint32_t)(key >> 32), load64(&delta->allocs),
-                            load64(&delta->frees), load32(&delta->n_temporary)};
-    if (!(change.allocs | change.frees))
+    uint64_t key = load64(&delta->key), allocs = load64(&delta->allocs),
+             frees = load64(&delta->frees);
+    struct change change = {(uint32_t)key,
+                            (uint32_t)(key >> 32),
+                            cairn_heap_counted_blocks(allocs),
+                            cairn_heap_counted_bytes(allocs),
+                            cairn_heap_counted_blocks(frees),
+                            cairn_heap_counted_bytes(frees),
+                            load32(&delta->n_temporary)};
+    if (!(allocs | frees))
         return;
     add_change(heap, &change);
     atomic_store_explicit(&delta->allocs, 0, memory_order_relaxed);
@@ -149,6 +155,29 @@ static struct cairn_heap_thread *new_deltas(struct cairn_heap *heap, uint32_t n)
     return shared;
 }
 
+CAIRN_THREAD_BLOCK_ACCESS static void set_step(struct cairn_heap_own *own, int64_t step)
+{
+    own->live_step = step < CAIRN_HEAP_MOST_STEP ? step : CAIRN_HEAP_MOST_STEP;
+    own->live_least = -own->live_step;
+}
+
+/* The turn first: what is changed behind it is another one's. */
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_look(struct cairn_heap *heap,
+                                                     struct cairn_heap_own *own)
+{
+    struct cairn_heap_header *header = heap->state.header;
+    uint32_t turn = cairn_heap_turn_of(&header->turn);
+    atomic_thread_fence(memory_order_acquire);
+    uint32_t epoch = load32(&header->epoch);
+    own->key = (uint64_t)load32(&header->peak) << 32;
+    for (unsigned kind = 0; kind < sizeof(own->bases) / sizeof(own->bases[0]); kind++)
+        own->bases[kind] = cairn_heap_entry_base(kind, epoch);
+    own->stacks_on = load32(&header->flags) & CAIRN_HEAP_STACKS_ON;
+    atomic_signal_fence(memory_order_seq_cst); /* what is left behind is looked at again */
+    own->turn = turn;
+    own->ready = heap->settings.sample_bytes ? (uint32_t)CAIRN_HEAP_IDLE_SAMPLES : turn;
+}
+
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
                                                       struct cairn_heap_own *own)
 {
@@ -157,8 +186,8 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
         atomic_signal_fence(memory_order_seq_cst); /* for what is left behind it is done again */
         own->shared = new_deltas(heap, CAIRN_HEAP_FIRST_DELTAS);
     }
-    own->live_step = CAIRN_HEAP_LEAST_STEP;
-    own->header = heap->state.header;
+    own->one = cairn_heap_counted(1, 0);
+    set_step(own, CAIRN_HEAP_LEAST_STEP);
     if (!own->shared)
         return false;
     atomic_fetch_add(&heap->state.header->n_threads, 1); /* the table may be of one that ended */
@@ -210,7 +239,7 @@ static void raise_peak(struct cairn_heap_header *header, int64_t live)
     int64_t peak = atomic_load_explicit(&header->peak_bytes, memory_order_relaxed);
     while (live >= peak + step_of(peak))
         if (atomic_compare_exchange_weak(&header->peak_bytes, &peak, live)) {
-            atomic_fetch_add(&header->peak, 1);
+            atomic_fetch_add(&header->turn_and_peak, CAIRN_HEAP_NEXT_PEAK);
             atomic_store_explicit(&header->peak_ns, cairn_heap_epoch_now_ns(),
                                   memory_order_relaxed);
             return;
@@ -225,5 +254,5 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_hand_in_live(struct cairn_heap *
     int64_t live =
         atomic_fetch_add_explicit(&header->live_bytes, more, memory_order_relaxed) + more;
     raise_peak(header, live);
-    own->live_step = step_of(atomic_load_explicit(&header->peak_bytes, memory_order_relaxed)) / 2;
+    set_step(own, step_of(atomic_load_explicit(&header->peak_bytes, memory_order_relaxed)) / 2);
 }

@@ -5,7 +5,8 @@
  * hand in what they have of a stack when another one needs the place, or when since then there has
  * been a new high-water mark: so the composition at the mark is known without looking at every
  * stack when there is one (copy-on-write, rt/heap_state.h). Live bytes are handed in by steps: the
- * mark is exact to CAIRN_HEAP_LEAST_STEP or 1/128 of it, and half of that for each thread beside.
+ * mark is exact to CAIRN_HEAP_LEAST_STEP or 1/128 of it, and half of that for each thread beside,
+ * or CAIRN_HEAP_MOST_STEP.
  */
 #ifndef CAIRN_HEAP_COUNT_H
 #define CAIRN_HEAP_COUNT_H
@@ -16,10 +17,10 @@ enum {
     CAIRN_HEAP_LEAST_STEP = 4096,
     CAIRN_HEAP_STEP_BITS = 7, /* a step is so much of the high-water mark */
     CAIRN_HEAP_FIRST_DELTAS = 1024,
-    CAIRN_HEAP_MOST_DELTAS = 1 << 16
+    CAIRN_HEAP_MOST_DELTAS = 1 << 16,
+    /* No thread's step is more: then a block that fits into two of them fits into its entry. */
+    CAIRN_HEAP_MOST_STEP = (CAIRN_HEAP_SIZE_ASIDE - 1) / 2
 };
-#define CAIRN_HEAP_DELTA_FULL UINT64_C(0x8000000080000000)
-
 /* Deltas for a thread that has none. False: no room; then it counts without. */
 bool cairn_heap_count_begin(struct cairn_heap *heap, struct cairn_heap_own *own);
 
@@ -45,10 +46,14 @@ void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t stack,
 /* So many of those that were counted as freed were temporary. */
 void cairn_heap_count_temporary(struct cairn_heap *heap, uint32_t stack, uint64_t blocks);
 
-static inline uint64_t cairn_heap_count_one(uint64_t bytes)
+/* To be handed in. */
+static inline bool cairn_heap_count_is_full(uint64_t counted)
 {
-    return bytes << 32 | 1;
+    return (int64_t)counted < 0;
 }
+
+/* What the thread has of the header, as it is now. */
+void cairn_heap_count_look(struct cairn_heap *heap, struct cairn_heap_own *own);
 
 /* The thread's place for `stack`. */
 CAIRN_THREAD_BLOCK_ACCESS __attribute__((always_inline)) static inline struct cairn_heap_delta *
@@ -66,9 +71,10 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((always_inline)) static inline void
 cairn_heap_count_add(struct cairn_heap *heap, struct cairn_heap_delta *delta,
                      _Atomic(uint64_t) *counts, uint32_t bytes)
 {
-    uint64_t sum = atomic_load_explicit(counts, memory_order_relaxed) + cairn_heap_count_one(bytes);
+    uint64_t sum =
+        atomic_load_explicit(counts, memory_order_relaxed) + cairn_heap_counted(1, bytes);
     atomic_store_explicit(counts, sum, memory_order_relaxed);
-    if (__builtin_expect((sum & CAIRN_HEAP_DELTA_FULL) != 0, 0))
+    if (__builtin_expect(cairn_heap_count_is_full(sum), 0))
         cairn_heap_count_hand_in(heap, delta);
 }
 

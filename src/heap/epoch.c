@@ -94,6 +94,8 @@ void cairn_heap_epoch_tick(struct cairn_heap *heap)
     if (begin_ns == 0 || now_ns < begin_ns || now_ns - begin_ns < length_ns)
         return;
     struct cairn_heap_epoch *next = make(heap, epoch + 1);
-    if (next && atomic_compare_exchange_strong(&heap->state.header->epoch, &epoch, epoch + 1))
+    if (next && atomic_compare_exchange_strong(&heap->state.header->epoch, &epoch, epoch + 1)) {
         begin(heap, next, now_ns);
+        cairn_heap_next_turn(heap->state.header);
+    }
 }

@@ -14,6 +14,14 @@
 __attribute__((aligned(CAIRN_HEAP_LARGEST_PAGE))) struct cairn_heap_root cairn_heap_root;
 _Static_assert(sizeof(struct cairn_heap_root) == CAIRN_HEAP_LARGEST_PAGE, "whole pages");
 
+static _Atomic(uint32_t) no_turn;
+_Atomic(_Atomic(uint32_t) *) cairn_heap_turn = &no_turn;
+
+void cairn_heap_set_turn(struct cairn_heap *heap)
+{
+    atomic_store(&cairn_heap_turn, heap ? &heap->state.header->turn : &no_turn);
+}
+
 static void describe(struct cairn_heap *heap)
 {
     const struct cairn_heap_settings *settings = &heap->settings;

@@ -57,4 +57,23 @@ struct cairn_heap_root {
 };
 extern struct cairn_heap_root cairn_heap_root __attribute__((visibility("hidden")));
 
+/* The turn in the header of the state: to be held against what a thread has of it. Never NULL, and
+ * no page that is wiped: what it is compared with is. */
+extern _Atomic(_Atomic(uint32_t) *) cairn_heap_turn __attribute__((visibility("hidden")));
+/* NULL: that of no state. */
+void cairn_heap_set_turn(struct cairn_heap *heap);
+
+/* Another one for all threads, since what they have of the header is void. */
+static inline void cairn_heap_next_turn(struct cairn_heap_header *header)
+{
+    atomic_fetch_add(&header->turn, CAIRN_HEAP_NEXT_TURN);
+}
+
+/* The program may have scribbled over it: so it is never what idle is in a block that is not set
+ * up. */
+static inline uint32_t cairn_heap_turn_of(_Atomic(uint32_t) *turn)
+{
+    return atomic_load_explicit(turn, memory_order_relaxed) | 1;
+}
+
 #endif /* CAIRN_HEAP_HEAP_H */

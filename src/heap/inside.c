@@ -50,10 +50,10 @@ static bool list_chunks(const struct cairn_heap_state *state, uint32_t n_chunks,
 static void add_delta(const struct cairn_heap_delta *delta, struct cairn_heap_counts *counts)
 {
     uint64_t allocs = load(&delta->allocs), frees = load(&delta->frees);
-    counts->n_allocs += (uint32_t)allocs;
-    counts->alloc_bytes += allocs >> 32;
-    counts->n_frees += (uint32_t)frees;
-    counts->free_bytes += frees >> 32;
+    counts->n_allocs += cairn_heap_counted_blocks(allocs);
+    counts->alloc_bytes += cairn_heap_counted_bytes(allocs);
+    counts->n_frees += cairn_heap_counted_blocks(frees);
+    counts->free_bytes += cairn_heap_counted_bytes(frees);
 }
 
 CAIRN_THREAD_BLOCK_ACCESS static void add_thread(const struct cairn_heap_state *state,

@@ -27,8 +27,8 @@ CAIRN_API void *malloc(size_t size)
 {
     void *block = REAL.malloc(size);
     if (__builtin_expect(block != NULL, 1))
-        cairn_heap_born(block, size, CAIRN_HEAP_KIND_MALLOC, CALLER);
-    return block;
+        return cairn_heap_born(block, size, CAIRN_HEAP_KIND_MALLOC, CALLER);
+    return NULL;
 }
 
 /* By its own name, which nobody comes before. */
@@ -38,7 +38,7 @@ __asm__(".hidden cairn_heap_our_malloc\n"
 
 __attribute__((noinline)) static void free_oddly(void *block)
 {
-    if (block)
+    if (block && !atomic_load_explicit(&cairn_heap_off, memory_order_relaxed))
         cairn_heap_died_fully(block, CAIRN_HEAP_KIND_MALLOC);
     REAL.free(block);
 }
@@ -68,8 +68,8 @@ CAIRN_API void *calloc(size_t n, size_t size)
 {
     void *block = REAL.calloc(n, size);
     if (__builtin_expect(block != NULL, 1))
-        cairn_heap_born(block, n * size, CAIRN_HEAP_KIND_MALLOC, CALLER);
-    return block;
+        return cairn_heap_born(block, n * size, CAIRN_HEAP_KIND_MALLOC, CALLER);
+    return NULL;
 }
 
 /* Taken out before: another thread may have the address as soon as it is free. A size of 0 and NULL
@@ -82,10 +82,10 @@ __attribute__((always_inline)) static inline void *reallocate(void *block, size_
         death = cairn_heap_died_fully(block, CAIRN_HEAP_KIND_MALLOC);
     void *moved = REAL.realloc(block, size);
     if (__builtin_expect(moved != NULL, 1))
-        cairn_heap_born(moved, size, CAIRN_HEAP_KIND_MALLOC, caller);
-    else if (size != 0 && death.entry != 0)
+        return cairn_heap_born(moved, size, CAIRN_HEAP_KIND_MALLOC, caller);
+    if (size != 0 && death.entry != 0)
         cairn_heap_put_back(block, &death);
-    return moved;
+    return NULL;
 }
 
 CAIRN_API void *realloc(void *block, size_t size)

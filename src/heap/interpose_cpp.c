@@ -111,10 +111,8 @@ static void *adopt(void *block, size_t size, unsigned kind, struct cairn_local_f
     {                                                                                              \
         struct cairn_local_frame_at at = CAIRN_HEAP_CALLER;                                        \
         void *block = next_is_standard() ? allocate(size, alignment) : NULL;                       \
-        if (__builtin_expect(block != NULL, 1)) {                                                  \
-            cairn_heap_born(block, size, kind, at);                                                \
-            return block;                                                                          \
-        }                                                                                          \
+        if (__builtin_expect(block != NULL, 1))                                                    \
+            return cairn_heap_born(block, size, kind, at);                                         \
         static struct cached cached;                                                               \
         void *(*next)parameters = (void *(*)parameters)find_next(&cached, symbol);                 \
         return next ? adopt(next arguments, size, kind, at) : NULL;                                \

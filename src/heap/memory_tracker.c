@@ -103,6 +103,7 @@ static void set_flag(struct cairn_heap *heap, bool on)
         atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_STACKS_ON);
     else
         atomic_fetch_and(&heap->state.header->flags, ~(unsigned)CAIRN_HEAP_STACKS_ON);
+    cairn_heap_next_turn(heap->state.header);
 }
 
 CAIRN_API int memory_tracker_init(bool debug_on, bool enable_backtrace)

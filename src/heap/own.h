@@ -15,9 +15,9 @@ enum { CAIRN_HEAP_FRAMES = 1024 };
 
 struct cairn_heap;
 
-enum cairn_heap_idle {
-    CAIRN_HEAP_IDLE = 1,
-    CAIRN_HEAP_IDLE_SAMPLES = 2 /* and only some blocks are recorded: track.c sees to that */
+enum {
+    CAIRN_HEAP_IDLE_SAMPLES = 2, /* only some blocks are recorded: track.c sees to that */
+    CAIRN_HEAP_IDLE_MASK = 3     /* of no stack pointer any is set */
 };
 
 /* What is known of the stack up to a frame of the last capture. */
@@ -33,18 +33,25 @@ struct cairn_heap_own {
     /* What the next thread takes over with the block. */
     struct cairn_heap *heap; /* whose `shared` is */
     struct cairn_heap_thread *shared;
-    struct cairn_heap_header *header; /* the heap's */
-    uint32_t mask;                    /* of deltas */
-    uint32_t n_conflicts;             /* since they last grew */
+    uint32_t mask;        /* of deltas */
+    uint32_t n_conflicts; /* since they last grew */
 
-    /* Of enum cairn_heap_idle: nothing is under way in this thread. Greater: the stack pointer of
-     * what is, and this is a signal handler, or that was left by longjmp(3) out of one. 0: the
-     * block is not set up, or a fork wiped it. */
+    /* Nothing is under way in this thread: the header's turn that what follows is of, odd, or
+     * CAIRN_HEAP_IDLE_SAMPLES. Else the stack pointer of what is, and this is a signal handler, or
+     * that was left by longjmp(3) out of one. 0: the block is not set up, or a fork wiped it. */
     uintptr_t idle;
     uint32_t ready;      /* what idle is between two calls */
     uint32_t until_tick; /* allocations until the next look at the clock */
     uint64_t last_va;    /* the last block that was born here, until the next one is; 0: gone */
-    int64_t live_step;   /* shared->live_bytes is handed in beyond this, either way */
+    int64_t live_step;   /* shared->live_bytes is handed in beyond this, */
+    int64_t live_least;  /* or below */
+    uint64_t one;        /* cairn_heap_counted(1, 0): where it is a number, it takes a register */
+    /* Of the header, as of its turn. */
+    uint32_t turn;
+    uint64_t key;                         /* of a delta, without the stack */
+    uint64_t bases[CAIRN_HEAP_KIND_MMAP]; /* of entries, by kind */
+    bool stacks_on;
+
     uint64_t generation; /* cairn_unload_generation that modules were looked at for */
     struct cairn_heap_sampler sampler;
     struct cairn_heap_frame frames[CAIRN_HEAP_FRAMES];
@@ -56,7 +63,7 @@ enum {
 
 CAIRN_THREAD_BLOCK_ACCESS static inline bool cairn_heap_is_idle(const struct cairn_heap_own *own)
 {
-    return own->idle == CAIRN_HEAP_IDLE || own->idle == CAIRN_HEAP_IDLE_SAMPLES;
+    return own->idle & CAIRN_HEAP_IDLE_MASK;
 }
 
 /* About where the calling function's frame is; none is below it. */
@@ -71,6 +78,18 @@ __attribute__((always_inline)) static inline uintptr_t cairn_heap_sp(void)
     sp = (uintptr_t)__builtin_frame_address(0);
 #endif
     return sp;
+}
+
+/* From now on this thread is within a call, whose frame is about here. */
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((always_inline)) static inline void
+cairn_heap_enter(struct cairn_heap_own *own)
+{
+#ifdef __x86_64__
+    __asm__ volatile("mov %%rsp, %0" : "=m"(own->idle));
+#else
+    own->idle = cairn_heap_sp();
+#endif
+    atomic_signal_fence(memory_order_seq_cst);
 }
 
 extern _Thread_local struct cairn_heap_own *cairn_heap_own

@@ -4,10 +4,10 @@
  * Shadow: the live blocks by their addresses. No lock: a block has one owner, who writes its entry
  * between the real malloc and the real free. Two loads find it.
  *
- *     va   63 .. 48 | 47 .. 34 | 33 .. 16 | 15 ......... 0
+ *     va   63 .. 48 | 47 .. 32 | 31 .. 16 | 15 ......... 0
  *            none       top       piece     granule
  *
- * top[] has a table for 16 GiB each, and that a word for each piece of 64 KiB: where the entry of
+ * top[] has a table for 4 GiB each, and that a word for each piece of 64 KiB: where the entry of
  * the piece's first granule is, in a leaf of the state; its low bits are the granule's. So a region
  * may have a granule of its own.
  */
@@ -19,10 +19,11 @@
 enum {
     CAIRN_HEAP_VA_BITS = 48,
     CAIRN_HEAP_PIECE_BITS = 16,
-    CAIRN_HEAP_TOP_BITS = 14,
+    CAIRN_HEAP_TOP_BITS = 16,
     CAIRN_HEAP_MIDDLE_BITS = CAIRN_HEAP_VA_BITS - CAIRN_HEAP_TOP_BITS - CAIRN_HEAP_PIECE_BITS,
     CAIRN_HEAP_LEAF_BITS = CAIRN_HEAP_CHUNK_BITS - 3, /* entries of a leaf */
-    CAIRN_HEAP_GRANULE_MASK = 7
+    CAIRN_HEAP_GRANULE_MASK = 7,
+    CAIRN_HEAP_WORD_MASK = 63 /* all that a shift looks at: a piece's entries lie aligned to more */
 };
 
 struct cairn_heap_shadow {
@@ -46,20 +47,20 @@ static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_
                                                         uint64_t va)
 {
     uint64_t top = va >> (CAIRN_HEAP_PIECE_BITS + CAIRN_HEAP_MIDDLE_BITS);
-    if (__builtin_expect(top >> CAIRN_HEAP_TOP_BITS != 0, 0))
+    if (__builtin_expect(top >= 1u << CAIRN_HEAP_TOP_BITS, 0))
         return NULL;
     _Atomic(uintptr_t) *middle =
         atomic_load_explicit(&shadow->top[(size_t)top], memory_order_acquire);
     if (__builtin_expect(!middle, 0))
         return NULL;
     uintptr_t piece = atomic_load_explicit(
-        &middle[(uint32_t)(va >> CAIRN_HEAP_PIECE_BITS) & ((1u << CAIRN_HEAP_MIDDLE_BITS) - 1)],
+        &middle[(va >> CAIRN_HEAP_PIECE_BITS) & ((1u << CAIRN_HEAP_MIDDLE_BITS) - 1)],
         memory_order_acquire);
     if (__builtin_expect(!piece, 0))
         return NULL;
     uintptr_t granule =
-        (uintptr_t)(va & ((1u << CAIRN_HEAP_PIECE_BITS) - 1)) >> (piece & CAIRN_HEAP_GRANULE_MASK);
-    _Atomic(uint64_t) *leaf = (_Atomic(uint64_t) *)(piece & ~(uintptr_t)CAIRN_HEAP_GRANULE_MASK);
+        (uintptr_t)(va & ((1u << CAIRN_HEAP_PIECE_BITS) - 1)) >> (piece & CAIRN_HEAP_WORD_MASK);
+    _Atomic(uint64_t) *leaf = (_Atomic(uint64_t) *)(piece & ~(uintptr_t)CAIRN_HEAP_WORD_MASK);
     _Atomic(uint64_t) *entry = leaf + granule;
     if (!entry)
         __builtin_unreachable();

@@ -27,7 +27,6 @@ static struct {
     uint32_t pid;            /* whose it is */
     bool read;               /* settings are */
     bool wiped;              /* in children of fork cairn_heap_root is */
-    atomic_bool off;         /* nothing is recorded */
 } process;
 
 /* Who makes the state. A copy of the lock that is held in a child is that of a thread which is not
@@ -40,6 +39,7 @@ static struct {
 /* The stack pointer of the call that has this thread make the state, or wait for it; 0: none. */
 static _Thread_local uintptr_t starting_at __attribute__((tls_model("initial-exec")));
 
+atomic_bool cairn_heap_off;
 unsigned cairn_heap_granule_bits = 3;
 bool cairn_heap_wants_mappings;
 
@@ -52,11 +52,11 @@ static bool have_settings(void)
 {
     if (!process.read) {
         process.settings.granule_bits = cairn_heap_granule_bits;
-        atomic_store(&process.off, !cairn_heap_settings_read(&process.settings));
+        atomic_store(&cairn_heap_off, !cairn_heap_settings_read(&process.settings));
         process.read = true;
         cairn_heap_wants_mappings = process.settings.mappings;
     }
-    return !atomic_load(&process.off);
+    return !atomic_load(&cairn_heap_off);
 }
 
 static struct cairn_heap *make(const struct cairn_heap_settings *settings)
@@ -69,6 +69,7 @@ static struct cairn_heap *make(const struct cairn_heap_settings *settings)
     process.wiped = cairn_pages_wipe_on_fork(&cairn_heap_root, sizeof(cairn_heap_root));
     process.heap = heap;
     process.pid = (uint32_t)getpid();
+    cairn_heap_set_turn(heap);
     atomic_store_explicit(&cairn_heap_root.heap, heap, memory_order_release);
     return heap;
 }
@@ -83,11 +84,12 @@ static struct cairn_heap *start_locked(void)
     if (old) {
         if (process.pid != (uint32_t)getpid())
             process.settings.parent = process.pid;
+        cairn_heap_set_turn(NULL);
         cairn_heap_leave(old);
     }
     heap = make(&process.settings);
     if (!heap)
-        atomic_store(&process.off, true);
+        atomic_store(&cairn_heap_off, true);
     return heap;
 }
 
@@ -108,7 +110,7 @@ static bool was_left(uintptr_t call, uintptr_t sp)
 /* NULL also where this thread is just about it, and this is a signal handler. */
 static struct cairn_heap *start_process(uintptr_t sp)
 {
-    if (atomic_load(&process.off) || (starting_at && !was_left(starting_at, sp)))
+    if (atomic_load(&cairn_heap_off) || (starting_at && !was_left(starting_at, sp)))
         return NULL;
     uint32_t pid = (uint32_t)getpid(), before = atomic_exchange(&starting.pid, pid);
     if (before != pid && before != 0)
@@ -150,7 +152,7 @@ CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cai
         return false;
     }
     atomic_signal_fence(memory_order_seq_cst);
-    own->ready = heap->settings.sample_bytes ? CAIRN_HEAP_IDLE_SAMPLES : CAIRN_HEAP_IDLE;
+    cairn_heap_count_look(heap, own);
     return true;
 }
 
@@ -184,7 +186,7 @@ cairn_heap_start_thread(struct cairn_heap **ret_heap, uintptr_t sp)
         return NULL;
     if (own && atomic_load_explicit(&own->head.owner, memory_order_relaxed) != 0 &&
         own->heap == heap) {
-        if (own->idle <= CAIRN_HEAP_IDLE_SAMPLES || !was_left(own->idle, sp))
+        if (own->idle == 0 || cairn_heap_is_idle(own) || !was_left(own->idle, sp))
             return NULL;
         own->idle = sp;
         break_locks(heap);
@@ -201,7 +203,7 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_start(const struct cairn_heap_settings
     memcpy(&process.settings, settings, sizeof(*settings));
     process.read = true;
     cairn_heap_wants_mappings = settings->mappings;
-    atomic_store(&process.off, false);
+    atomic_store(&cairn_heap_off, false);
     return make(&process.settings) != NULL;
 }
 

@@ -7,7 +7,7 @@
 #ifndef CAIRN_HEAP_START_H
 #define CAIRN_HEAP_START_H
 
-#include "heap/heap.h"
+#include "heap/count.h"
 
 /* The calling thread's own, not idle: to be made idle when the call is done. NULL: it is within a
  * call (then *ret_heap is what may be written to without a lock), or nothing is recorded
@@ -24,6 +24,8 @@ cairn_heap_call_begin(struct cairn_heap **ret_heap, uintptr_t sp)
     own->idle = sp;
     atomic_signal_fence(memory_order_seq_cst);
     *ret_heap = own->heap;
+    if (own->turn != cairn_heap_turn_of(&own->heap->state.header->turn))
+        cairn_heap_count_look(own->heap, own);
     return own;
 }
 
@@ -32,6 +34,9 @@ CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_heap_call_end(struct cairn_he
     atomic_signal_fence(memory_order_seq_cst);
     own->idle = own->ready;
 }
+
+/* Nothing is recorded, now and later: of this process and its children. */
+extern atomic_bool cairn_heap_off __attribute__((visibility("hidden")));
 
 /* mmap(2) and its kin are recorded: as soon as settings were read, in children of fork too. */
 extern bool cairn_heap_wants_mappings __attribute__((visibility("hidden")));

@@ -101,6 +101,6 @@ void cairn_heap_stats_reset(struct cairn_heap *heap)
     set_before(&now, live_bytes);
     /* A new high-water mark, lower than the last one. */
     atomic_store(&header->peak_bytes, (int64_t)live_bytes);
-    atomic_fetch_add(&header->peak, 1);
+    atomic_fetch_add(&header->turn_and_peak, CAIRN_HEAP_NEXT_PEAK);
     atomic_store(&before.stamp, stamp_of((uint32_t)(stamp >> 32), stamp + 2));
 }

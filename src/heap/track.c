@@ -187,8 +187,8 @@ count_birth(struct cairn_heap *heap, struct cairn_heap_own *own, uint64_t bytes,
     cairn_heap_count_live(heap, own, (int64_t)bytes);
 }
 
-CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_oddly(struct cairn_heap_own *own, const void *block,
-                                                     uint64_t bytes, unsigned kind, uint32_t stack)
+CAIRN_THREAD_BLOCK_ACCESS static void note_birth(struct cairn_heap_own *own, const void *block,
+                                                 uint64_t bytes, unsigned kind, uint32_t stack)
 {
     struct cairn_heap *heap = own->heap;
     uint64_t va = cairn_heap_va(block);
@@ -210,6 +210,29 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_oddly(struct cairn_heap_own *own,
     atomic_store_explicit(place, entry_of(heap, va, bytes, kind, stack), memory_order_relaxed);
     count_birth(heap, own, bytes, stack);
 }
+
+CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_oddly(struct cairn_heap_own *own, void *block,
+                                                      uint64_t bytes, unsigned kind, uint32_t stack)
+{
+    int saved = errno;
+    note_birth(own, block, bytes, kind, stack);
+    errno = saved;
+    cairn_heap_call_end(own);
+    return block;
+}
+
+#define BORN_HERE(name, kind)                                                                      \
+    CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) void *name(                                     \
+        struct cairn_heap_own *own, void *block, uint64_t bytes, uintptr_t ret, uintptr_t sp,      \
+        uintptr_t fp)                                                                              \
+    {                                                                                              \
+        cairn_heap_enter(own);                                                                     \
+        return cairn_heap_note(own, block, bytes, kind,                                            \
+                               (struct cairn_local_frame_at){ret, sp, fp});                        \
+    }
+BORN_HERE(cairn_heap_malloc_here, CAIRN_HEAP_KIND_MALLOC)
+BORN_HERE(cairn_heap_new_here, CAIRN_HEAP_KIND_NEW)
+BORN_HERE(cairn_heap_new_array_here, CAIRN_HEAP_KIND_NEW_ARRAY)
 
 static struct cairn_heap_death death_of_unknown(struct cairn_heap *heap, const void *block)
 {
@@ -322,33 +345,32 @@ static struct cairn_heap_death died_within(struct cairn_heap *heap, const void *
 }
 
 /* Where not all blocks are recorded. */
-CAIRN_HEAP_HOT void born_perhaps(struct cairn_heap_own *own, const void *block, uint64_t bytes,
-                                 unsigned kind, struct cairn_local_frame_at caller)
+CAIRN_THREAD_BLOCK_ACCESS static void *born_perhaps(struct cairn_heap_own *own, void *block,
+                                                    uint64_t bytes, unsigned kind,
+                                                    struct cairn_local_frame_at caller)
 {
     if (cairn_heap_sample_takes(&own->sampler, own->heap->settings.sample_bytes, bytes))
-        cairn_heap_born_oddly(own, block, bytes, kind, cairn_heap_stack_of(own, caller));
-    else
-        own->last_va = 0;
+        return cairn_heap_born_oddly(own, block, bytes, kind, cairn_heap_stack_of(own, caller));
+    own->last_va = 0;
+    cairn_heap_call_end(own);
+    return block;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_born_fully(const void *block, uint64_t bytes,
-                                                     unsigned kind, uintptr_t ret, uintptr_t sp,
-                                                     uintptr_t fp)
+CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t bytes, unsigned kind,
+                                                      uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
     const struct cairn_local_frame_at caller = {ret, sp, fp};
     int saved = errno;
     struct cairn_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap, sp);
-    if (own && heap->settings.sample_bytes) {
+    if (own && heap->settings.sample_bytes)
         born_perhaps(own, block, bytes, kind, caller);
-        cairn_heap_call_end(own);
-    } else if (own) {
+    else if (own)
         cairn_heap_note(own, block, bytes, kind, caller);
-        cairn_heap_call_end(own);
-    } else if (heap && !heap->settings.sample_bytes) {
+    else if (heap && !heap->settings.sample_bytes)
         born_within(heap, block, bytes, kind);
-    }
     errno = saved;
+    return block;
 }
 
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const void *block,

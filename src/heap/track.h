@@ -4,9 +4,12 @@
  * Track: births and deaths of blocks, as the interposed functions tell them. A birth is told behind
  * the real allocation, a death before the real free: so an address is never two blocks'.
  *
- * Budget of a pair: a dozen loads, the capture (unwind/local.h), six stores to lines that the
- * thread has. First all is looked at, and what is out of the ordinary in any way left to the
- * functions that can do everything; then all is written.
+ * Budget of a pair: 120 instructions, and the capture (unwind/local.h). What is the same from block
+ * to block lies ready in the thread's own, as of a turn of the header (rt/heap_state.h): one
+ * comparison tells that no call is under way, that this is no child of fork, and that the peak, the
+ * epoch and the switch for stacks are what they were. First all is looked at, and what is out of
+ * the ordinary in any way left to the functions that can do everything; then all is written.
+ * Nothing but the size lives over a call: so next to no register is saved.
  */
 #ifndef CAIRN_HEAP_TRACK_H
 #define CAIRN_HEAP_TRACK_H
@@ -14,6 +17,7 @@
 #include "heap/count.h"
 #include "heap/epoch.h"
 #include "heap/heap.h"
+#include "heap/start.h"
 #include "unwind/local.h"
 #include "unwind/unload.h"
 
@@ -24,13 +28,18 @@ struct cairn_heap_death {
     uint64_t bytes;
 };
 
-/* Whatever there is to be done. In registers all of it, or who is inlined keeps it in memory. */
-void cairn_heap_born_fully(const void *block, uint64_t bytes, unsigned kind, uintptr_t ret,
-                           uintptr_t sp, uintptr_t fp);
+/* Whatever there is to be done. In registers all of it, or who is inlined keeps it in memory; what
+ * tells of births returns the block, so that nobody has to keep that. */
+void *cairn_heap_born_fully(void *block, uint64_t bytes, unsigned kind, uintptr_t ret, uintptr_t sp,
+                            uintptr_t fp);
 struct cairn_heap_death cairn_heap_died_fully(const void *block, unsigned kind);
-/* The same of a birth whose stack has a number already; `own` is not idle. */
-void cairn_heap_born_oddly(struct cairn_heap_own *own, const void *block, uint64_t bytes,
-                           unsigned kind, uint32_t stack);
+/* The same of a birth whose stack has a number already. `own` is not idle, and so afterwards. */
+void *cairn_heap_born_oddly(struct cairn_heap_own *own, void *block, uint64_t bytes, unsigned kind,
+                            uint32_t stack);
+/* The same of one whose stack is asked for; nothing is under way in the thread. */
+typedef void *cairn_heap_here_fn(struct cairn_heap_own *own, void *block, uint64_t bytes,
+                                 uintptr_t ret, uintptr_t sp, uintptr_t fp);
+cairn_heap_here_fn cairn_heap_malloc_here, cairn_heap_new_here, cairn_heap_new_array_here;
 
 /* What was taken out for a realloc that failed: the block lives as if nothing had been. */
 void cairn_heap_put_back(const void *block, const struct cairn_heap_death *death);
@@ -44,9 +53,7 @@ uint32_t cairn_heap_stack_fully(struct cairn_heap_own *own, uintptr_t ret, uintp
 CAIRN_HEAP_HOT uint32_t cairn_heap_stack_of(struct cairn_heap_own *own,
                                             struct cairn_local_frame_at at)
 {
-    if (__builtin_expect(!(atomic_load_explicit(&own->header->flags, memory_order_relaxed) &
-                           CAIRN_HEAP_STACKS_ON),
-                         0))
+    if (__builtin_expect(!own->stacks_on, 0))
         return 0;
     struct cairn_local_again again = cairn_local_again(at.ret, at.sp, at.fp);
     if (__builtin_expect(again.n == 0, 0))
@@ -59,11 +66,10 @@ CAIRN_HEAP_HOT uint32_t cairn_heap_stack_of(struct cairn_heap_own *own,
 
 /* The thread's delta of a stack as it is now; what is in it is another one's if its key is. */
 CAIRN_HEAP_HOT struct cairn_heap_delta *cairn_heap_delta_of(const struct cairn_heap_own *own,
-                                                            uint32_t stack, uint64_t *ret_key)
+                                                            struct cairn_heap_thread *shared,
+                                                            uint32_t stack)
 {
-    uint64_t peak = atomic_load_explicit(&own->header->peak, memory_order_relaxed);
-    *ret_key = peak << 32 | stack;
-    return &own->shared->deltas[stack & own->mask];
+    return &shared->deltas[stack & own->mask];
 }
 
 CAIRN_HEAP_HOT bool cairn_heap_is_of(struct cairn_heap_delta *delta, uint64_t key)
@@ -76,81 +82,113 @@ CAIRN_HEAP_HOT uint64_t cairn_heap_load(_Atomic(uint64_t) *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* `place` is where the block's entry goes; NULL: there is no leaf for it. */
-CAIRN_HEAP_HOT void cairn_heap_note_birth(struct cairn_heap_own *own, _Atomic(uint64_t) *place,
+CAIRN_HEAP_HOT uint64_t cairn_heap_live(struct cairn_heap_thread *shared)
+{
+    return (uint64_t)atomic_load_explicit(&shared->live_bytes, memory_order_relaxed);
+}
+
+/* `place` is where the block's entry goes; NULL: there is no leaf for it. False: nothing was done.
+ * Who is at no more than a step cannot be so behind a block whose size does not fit its entry. */
+CAIRN_HEAP_HOT bool cairn_heap_note_birth(struct cairn_heap_own *own, _Atomic(uint64_t) *place,
                                           const void *block, uint64_t bytes, unsigned kind,
                                           uint32_t stack)
 {
-    uint64_t va = cairn_heap_va(block), key;
-    struct cairn_heap_delta *delta = cairn_heap_delta_of(own, stack, &key);
-    uint64_t allocs = cairn_heap_load(&delta->allocs) + cairn_heap_count_one(bytes);
-    int64_t live =
-        atomic_load_explicit(&own->shared->live_bytes, memory_order_relaxed) + (int64_t)bytes;
-    if (__builtin_expect(!place || bytes >= CAIRN_HEAP_SIZE_ASIDE || --own->until_tick == 0 ||
-                             cairn_heap_load(place) != 0 || !cairn_heap_is_of(delta, key) ||
-                             allocs & CAIRN_HEAP_DELTA_FULL || live > own->live_step,
-                         0)) {
-        cairn_heap_born_oddly(own, block, bytes, kind, stack);
-        return;
-    }
-    uint32_t epoch = atomic_load_explicit(&own->header->epoch, memory_order_relaxed);
+    uint64_t va = cairn_heap_va(block);
+    struct cairn_heap_thread *shared = own->shared;
+    struct cairn_heap_delta *delta = cairn_heap_delta_of(own, shared, stack);
+    if (__builtin_expect(!place || --own->until_tick == 0 || cairn_heap_load(place) != 0 ||
+                             !cairn_heap_is_of(delta, own->key | stack),
+                         0))
+        return false;
+    uint64_t allocs = cairn_heap_load(&delta->allocs) + bytes + own->one;
+    int64_t live = (int64_t)(cairn_heap_live(shared) + bytes);
+    if (__builtin_expect(cairn_heap_count_is_full(allocs) || live > own->live_step, 0))
+        return false;
     own->last_va = va;
-    atomic_store_explicit(place, cairn_heap_entry(va, stack, (uint32_t)bytes, kind, epoch),
+    atomic_store_explicit(place, cairn_heap_entry_of(own->bases[kind], va, stack, bytes),
                           memory_order_relaxed);
     atomic_store_explicit(&delta->allocs, allocs, memory_order_relaxed);
-    atomic_store_explicit(&own->shared->live_bytes, live, memory_order_relaxed);
+    atomic_store_explicit(&shared->live_bytes, live, memory_order_relaxed);
+    return true;
+}
+
+/* What idle is in a thread that has nothing to look at. */
+CAIRN_HEAP_HOT uintptr_t cairn_heap_turn_now(void)
+{
+    return cairn_heap_turn_of(atomic_load_explicit(&cairn_heap_turn, memory_order_relaxed));
+}
+
+CAIRN_HEAP_HOT void cairn_heap_leave_call(struct cairn_heap_own *own, uintptr_t turn)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    own->idle = turn;
 }
 
 /* The entry's line is asked for before the stack is looked at: which takes about as long. */
-CAIRN_HEAP_HOT void cairn_heap_note(struct cairn_heap_own *own, const void *block, uint64_t bytes,
-                                    unsigned kind, struct cairn_local_frame_at caller)
+CAIRN_HEAP_HOT void *cairn_heap_note(struct cairn_heap_own *own, void *block, uint64_t bytes,
+                                     unsigned kind, struct cairn_local_frame_at caller)
 {
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, cairn_heap_va(block));
     __builtin_prefetch(place, 1);
     uint32_t stack = cairn_heap_stack_of(own, caller);
-    cairn_heap_note_birth(own, place, block, bytes, kind, stack);
+    if (__builtin_expect(!cairn_heap_note_birth(own, place, block, bytes, kind, stack), 0))
+        return cairn_heap_born_oddly(own, block, bytes, kind, stack);
+    cairn_heap_leave_call(own, own->ready);
+    return block;
 }
 
-CAIRN_HEAP_HOT void cairn_heap_born(const void *block, uint64_t bytes, unsigned kind,
-                                    struct cairn_local_frame_at caller)
+/* By a constant `kind`. */
+CAIRN_HEAP_HOT cairn_heap_here_fn *cairn_heap_here_of(unsigned kind)
+{
+    return kind == CAIRN_HEAP_KIND_MALLOC ? cairn_heap_malloc_here
+           : kind == CAIRN_HEAP_KIND_NEW  ? cairn_heap_new_here
+                                          : cairn_heap_new_array_here;
+}
+
+CAIRN_HEAP_HOT void *cairn_heap_born(void *block, uint64_t bytes, unsigned kind,
+                                     struct cairn_local_frame_at caller)
 {
     struct cairn_heap_own *own = cairn_heap_own;
-    if (__builtin_expect(!own || own->idle != CAIRN_HEAP_IDLE, 0)) {
-        cairn_heap_born_fully(block, bytes, kind, caller.ret, caller.sp, caller.fp);
-        return;
+    uintptr_t turn = cairn_heap_turn_now();
+    if (__builtin_expect(!own || own->idle != turn, 0)) {
+        if (atomic_load_explicit(&cairn_heap_off, memory_order_relaxed))
+            return block;
+        return cairn_heap_born_fully(block, bytes, kind, caller.ret, caller.sp, caller.fp);
     }
-    own->idle = caller.sp;
-    atomic_signal_fence(memory_order_seq_cst);
-    cairn_heap_note(own, block, bytes, kind, caller);
-    atomic_signal_fence(memory_order_seq_cst);
-    own->idle = CAIRN_HEAP_IDLE;
+    if (own->stacks_on)
+        return cairn_heap_here_of(kind)(own, block, bytes, caller.ret, caller.sp, caller.fp);
+    cairn_heap_enter(own);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, cairn_heap_va(block));
+    if (__builtin_expect(!cairn_heap_note_birth(own, place, block, bytes, kind, 0), 0))
+        return cairn_heap_born_oddly(own, block, bytes, kind, 0);
+    cairn_heap_leave_call(own, turn);
+    return block;
 }
 
-/* Of that kind, and its size within: it, else more than there is. */
-CAIRN_HEAP_HOT uint64_t cairn_heap_plain_size(uint64_t entry, unsigned kind)
+/* Its size, if it is of that kind; else more than any that fits into an entry. */
+CAIRN_HEAP_HOT uint32_t cairn_heap_size_by_kind(uint64_t entry, unsigned kind)
 {
-    uint64_t word =
-        entry >> CAIRN_HEAP_STACK_BITS & ((1u << (CAIRN_HEAP_SIZE_BITS + CAIRN_HEAP_HALF_BIT)) - 1);
-    return word - ((uint64_t)kind << CAIRN_HEAP_SIZE_BITS);
+    const uint32_t both = (1u << (CAIRN_HEAP_SIZE_BITS + CAIRN_HEAP_KIND_BITS)) - 1;
+    return ((uint32_t)entry & both) - ((uint32_t)kind << CAIRN_HEAP_KIND_AT);
 }
 
 /* What is known of it is taken out, if there is nothing odd to it. */
 CAIRN_HEAP_HOT bool cairn_heap_note_death(struct cairn_heap_own *own, uint64_t va,
                                           _Atomic(uint64_t) *place, unsigned kind)
 {
-    uint64_t entry = cairn_heap_load(place), key;
-    uint64_t bytes = cairn_heap_plain_size(entry, kind);
-    struct cairn_heap_delta *delta = cairn_heap_delta_of(own, cairn_heap_entry_stack(entry), &key);
-    uint64_t frees = cairn_heap_load(&delta->frees) + cairn_heap_count_one(bytes);
-    int64_t live =
-        atomic_load_explicit(&own->shared->live_bytes, memory_order_relaxed) - (int64_t)bytes;
-    if (__builtin_expect(bytes >= CAIRN_HEAP_SIZE_ASIDE || !cairn_heap_is_of(delta, key) ||
-                             frees & CAIRN_HEAP_DELTA_FULL || live < -own->live_step,
-                         0))
+    uint64_t entry = cairn_heap_load(place);
+    struct cairn_heap_thread *shared = own->shared;
+    uint32_t bytes = cairn_heap_size_by_kind(entry, kind), stack = cairn_heap_entry_stack(entry);
+    int64_t live = (int64_t)(cairn_heap_live(shared) - bytes);
+    struct cairn_heap_delta *delta = cairn_heap_delta_of(own, shared, stack);
+    if (__builtin_expect(live < own->live_least || !cairn_heap_is_of(delta, own->key | stack), 0))
+        return false;
+    uint64_t frees = cairn_heap_load(&delta->frees) + bytes + own->one;
+    if (__builtin_expect(cairn_heap_count_is_full(frees), 0))
         return false;
     atomic_store_explicit(place, 0, memory_order_relaxed);
     atomic_store_explicit(&delta->frees, frees, memory_order_relaxed);
-    atomic_store_explicit(&own->shared->live_bytes, live, memory_order_relaxed);
+    atomic_store_explicit(&shared->live_bytes, live, memory_order_relaxed);
     if (own->last_va == va) {
         own->last_va = 0;
         uint32_t n = atomic_load_explicit(&delta->n_temporary, memory_order_relaxed);
@@ -163,17 +201,16 @@ CAIRN_HEAP_HOT bool cairn_heap_note_death(struct cairn_heap_own *own, uint64_t v
 CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind)
 {
     struct cairn_heap_own *own = cairn_heap_own;
-    if (__builtin_expect(!own || own->idle != CAIRN_HEAP_IDLE, 0))
+    uintptr_t turn = cairn_heap_turn_now();
+    if (__builtin_expect(!own || own->idle != turn, 0))
         return false;
     uint64_t va = cairn_heap_va(block);
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, va);
     if (__builtin_expect(!place, 0))
         return false;
-    own->idle = cairn_heap_sp();
-    atomic_signal_fence(memory_order_seq_cst);
+    cairn_heap_enter(own);
     bool plain = cairn_heap_note_death(own, va, place, kind);
-    atomic_signal_fence(memory_order_seq_cst);
-    own->idle = CAIRN_HEAP_IDLE;
+    cairn_heap_leave_call(own, turn);
     return plain;
 }
 

@@ -25,7 +25,7 @@
 #define CAIRN_HEAP_MAGIC "cairnheap" /* and a zero: ten bytes, then the version */
 
 enum {
-    CAIRN_HEAP_VERSION = 2,
+    CAIRN_HEAP_VERSION = 3,
     CAIRN_HEAP_CHUNK_BITS = 16,
     CAIRN_HEAP_CHUNK = 1 << CAIRN_HEAP_CHUNK_BITS,
     CAIRN_HEAP_HEADER_BYTES = 4096,
@@ -59,18 +59,23 @@ struct cairn_heap_row {
 /*
  * A live block, by its address: the entry of the leaf at (va - first) >> granule_bits; 0: none.
  *
- *     63      50  49   48   46 45            24 23        0
- *     |  epoch  | half | kind |     size       |  stack   |
+ *     63            40 39      26  25  24  22 21            0
+ *     |    stack     |  epoch  | half | kind |     size     |
  *
- * half: bit 4 of the address, which an entry's place does not tell where granules are larger.
+ * half: bit 4 of the address, which an entry's place does not tell where granules are larger. What
+ * is the same for a thread's next blocks lies between what is not, and kind upon size, so that both
+ * are looked at at once.
  */
 enum {
-    CAIRN_HEAP_STACK_BITS = 24,
     CAIRN_HEAP_SIZE_BITS = 22,
-    CAIRN_HEAP_KIND_BITS = 4, /* half among them */
-    CAIRN_HEAP_HALF_BIT = 3,
+    CAIRN_HEAP_KIND_AT = CAIRN_HEAP_SIZE_BITS,
+    CAIRN_HEAP_KIND_BITS = 3,
+    CAIRN_HEAP_HALF_AT = CAIRN_HEAP_KIND_AT + CAIRN_HEAP_KIND_BITS,
     CAIRN_HEAP_HALF = 1 << 4, /* bytes */
+    CAIRN_HEAP_EPOCH_AT = CAIRN_HEAP_HALF_AT + 1,
     CAIRN_HEAP_EPOCH_BITS = 14,
+    CAIRN_HEAP_STACK_AT = CAIRN_HEAP_EPOCH_AT + CAIRN_HEAP_EPOCH_BITS,
+    CAIRN_HEAP_STACK_BITS = 24,
     CAIRN_HEAP_MAX_STACKS = (1 << CAIRN_HEAP_STACK_BITS) - 1,
     CAIRN_HEAP_SIZE_ASIDE = (1 << CAIRN_HEAP_SIZE_BITS) - 1, /* the size is in a cairn_heap_large */
     CAIRN_HEAP_MAX_EPOCHS = 1 << CAIRN_HEAP_EPOCH_BITS
@@ -85,42 +90,52 @@ enum cairn_heap_kind {
     CAIRN_HEAP_KIND_MMAP
 };
 
+/* What entries of one kind and epoch have in common. */
+static inline uint64_t cairn_heap_entry_base(unsigned kind, uint32_t epoch)
+{
+    epoch &= CAIRN_HEAP_MAX_EPOCHS - 1;
+    return (uint64_t)epoch << CAIRN_HEAP_EPOCH_AT | (uint64_t)kind << CAIRN_HEAP_KIND_AT;
+}
+
+/* `size`: CAIRN_HEAP_SIZE_ASIDE at most. */
+static inline uint64_t cairn_heap_entry_of(uint64_t base, uint64_t va, uint64_t stack,
+                                           uint64_t size)
+{
+    uint64_t half = (va & CAIRN_HEAP_HALF) << (CAIRN_HEAP_HALF_AT - 4);
+    return half | size | base | stack << CAIRN_HEAP_STACK_AT;
+}
+
 static inline uint64_t cairn_heap_entry(uint64_t va, uint32_t stack, uint32_t size, unsigned kind,
                                         uint32_t epoch)
 {
-    uint64_t half = (va & CAIRN_HEAP_HALF) / CAIRN_HEAP_HALF << CAIRN_HEAP_HALF_BIT;
-    return (uint64_t)epoch << (64 - CAIRN_HEAP_EPOCH_BITS) |
-           (kind | half) << (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS) |
-           (uint64_t)size << CAIRN_HEAP_STACK_BITS | stack;
+    return cairn_heap_entry_of(cairn_heap_entry_base(kind, epoch), va, stack, size);
 }
 
 /* Of the entry for the granule that begins at `va`. */
 static inline uint64_t cairn_heap_entry_va(uint64_t entry, uint64_t va, unsigned granule_bits)
 {
-    uint64_t half =
-        entry >> (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS + CAIRN_HEAP_HALF_BIT) & 1;
+    uint64_t half = entry >> CAIRN_HEAP_HALF_AT & 1;
     return granule_bits > 4 ? va + half * CAIRN_HEAP_HALF : va;
 }
 
 static inline uint32_t cairn_heap_entry_stack(uint64_t entry)
 {
-    return (uint32_t)entry & CAIRN_HEAP_MAX_STACKS;
+    return (uint32_t)(entry >> CAIRN_HEAP_STACK_AT);
 }
 
 static inline uint32_t cairn_heap_entry_size(uint64_t entry)
 {
-    return (uint32_t)(entry >> CAIRN_HEAP_STACK_BITS) & CAIRN_HEAP_SIZE_ASIDE;
+    return (uint32_t)entry & CAIRN_HEAP_SIZE_ASIDE;
 }
 
 static inline unsigned cairn_heap_entry_kind(uint64_t entry)
 {
-    return (unsigned)(entry >> (CAIRN_HEAP_STACK_BITS + CAIRN_HEAP_SIZE_BITS)) &
-           ((1 << CAIRN_HEAP_HALF_BIT) - 1);
+    return (unsigned)(entry >> CAIRN_HEAP_KIND_AT) & ((1u << CAIRN_HEAP_KIND_BITS) - 1);
 }
 
 static inline uint32_t cairn_heap_entry_epoch(uint64_t entry)
 {
-    return (uint32_t)(entry >> (64 - CAIRN_HEAP_EPOCH_BITS));
+    return (uint32_t)(entry >> CAIRN_HEAP_EPOCH_AT) & (CAIRN_HEAP_MAX_EPOCHS - 1);
 }
 
 /* How many blocks one stands for that was recorded with a probability of 1 - exp(-bytes / mean),
@@ -206,12 +221,38 @@ enum cairn_heap_log_flag {
     CAIRN_HEAP_LOG_GUESSED = 1 /* there is a guessed frame among them */
 };
 
+/*
+ * Blocks and their bytes, counted in one word so that they are read together:
+ *
+ *     63      43 42         0
+ *     | blocks  |   bytes   |
+ *
+ * Handed in once the uppermost bit is set: after 2^20 blocks, whose bytes are fewer than 2^42, for
+ * none of them is larger than an entry's size.
+ */
+enum { CAIRN_HEAP_COUNTED_AT = 43 };
+
+static inline uint64_t cairn_heap_counted(uint64_t blocks, uint64_t bytes)
+{
+    return (blocks << CAIRN_HEAP_COUNTED_AT) + bytes;
+}
+
+static inline uint64_t cairn_heap_counted_blocks(uint64_t both)
+{
+    return both >> CAIRN_HEAP_COUNTED_AT;
+}
+
+static inline uint64_t cairn_heap_counted_bytes(uint64_t both)
+{
+    return both & ((UINT64_C(1) << CAIRN_HEAP_COUNTED_AT) - 1);
+}
+
 /* What a thread has not handed in: a table by the low bits of the stack's number. Of the stack's
  * composition at the high-water mark it is a part if `peak` is older than the header's: then it is
- * from before. Counts are one word with their bytes, so that they are read together. */
+ * from before. */
 struct cairn_heap_delta {
     _Atomic(uint64_t) key;           /* peak << 32 | stack */
-    _Atomic(uint64_t) allocs, frees; /* bytes << 32 | how many, each below 1 << 31 */
+    _Atomic(uint64_t) allocs, frees; /* cairn_heap_counted() */
     _Atomic(uint32_t) n_temporary;
     uint32_t unused;
 };
@@ -230,7 +271,8 @@ struct cairn_heap_thread {
  * Who begins one, the tracker or who sets a mark from outside, makes sure that the chunk of epoch
  * e + 1 is there (the tracker makes it when half of the one before is used), adds one to the
  * header's n_marks if it is a mark, exchanges the header's epoch e for e + 1, and if that was still
- * e fills in the new one, begin_ns last. The last epoch, CAIRN_HEAP_MAX_EPOCHS - 1, never ends. */
+ * e fills in the new one, begin_ns last, and adds to the header's turn. The last epoch,
+ * CAIRN_HEAP_MAX_EPOCHS - 1, never ends. */
 struct cairn_heap_epoch {
     _Atomic(uint64_t) begin_ns;             /* CLOCK_MONOTONIC; written last */
     _Atomic(int64_t) live_bytes, rss_bytes; /* when it began; -1: not known */
@@ -311,8 +353,7 @@ struct cairn_heap_header {
     _Atomic(uint32_t) n_stacks; /* numbers given out, 0 counted too */
     _Atomic(uint32_t) epoch;    /* the present one */
     _Atomic(uint32_t) n_marks;
-    _Atomic(uint32_t) peak;      /* the number of the high-water mark: a new one with each step
-                                    of max(4 KiB, peak_bytes / 128) */
+    uint32_t unused;
     _Atomic(uint32_t) n_threads; /* that ever allocated or freed */
     _Atomic(int64_t) live_bytes, peak_bytes;
     _Atomic(uint64_t) peak_ns; /* CLOCK_MONOTONIC */
@@ -323,7 +364,22 @@ struct cairn_heap_header {
     _Atomic(uint64_t) live_maps, live_map_bytes, peak_map_bytes;
     char command[256];  /* as /proc/PID/cmdline, cut */
     uint64_t pid_space; /* the number of /proc/PID/ns/pid: in which `pid` counts; 0: not known */
+    /* On a line of its own, for all threads look at it with each block. */
+    _Alignas(64) union {
+        _Atomic(uint64_t) turn_and_peak;
+        struct {
+            _Atomic(uint32_t) turn; /* another one, in another bit than the lowest, whenever the
+                                       peak, the epoch or CAIRN_HEAP_STACKS_ON has become another */
+            _Atomic(uint32_t) peak; /* the number of the high-water mark: a new one with each step
+                                       of max(4 KiB, peak_bytes / 128) */
+        };
+    };
 };
+
+/* What is added to turn: by the tracker, and by others, who cannot do so in one step: what either
+ * makes of it is no number that it had. */
+enum { CAIRN_HEAP_NEXT_TURN = 2, CAIRN_HEAP_OTHERS_TURN = 0x3c6ef372 };
+#define CAIRN_HEAP_NEXT_PEAK (UINT64_C(1) << 32 | CAIRN_HEAP_NEXT_TURN)
 
 _Static_assert(sizeof(struct cairn_heap_header) <= CAIRN_HEAP_HEADER_BYTES, "it has a page");
 _Static_assert(sizeof(struct cairn_heap_row) == 16, "as the table counts");

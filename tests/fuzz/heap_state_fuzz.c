@@ -29,7 +29,7 @@ static void put(uint8_t *to, struct cairn_span bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t state[CHUNKS_MAX * CAIRN_HEAP_CHUNK];
-    static const uint8_t begin[FIRST] = CAIRN_HEAP_MAGIC "\x02\x00\x3e\x00\x08";
+    static const uint8_t begin[FIRST] = CAIRN_HEAP_MAGIC "\x03\x00\x3e\x00\x08";
     struct cairn_reader r = cairn_reader_of((struct cairn_span){data, size}, false);
     struct cairn_profile *profile;
     struct cairn_err err;

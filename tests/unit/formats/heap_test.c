@@ -70,8 +70,8 @@ static void what_is_handed_in_and_what_is_not_count_once(void **state)
     counts->peak = 6;
     counts->peak_blocks = 8;
     counts->peak_bytes = 800;
-    test_heap_delta(&h, stack, 7, UINT64_C(50) << 32 | 2, UINT64_C(25) << 32 | 1);
-    test_heap_delta(&h, stack, 6, UINT64_C(7) << 32 | 1, 0);
+    test_heap_delta(&h, stack, 7, cairn_heap_counted(2, 50), cairn_heap_counted(1, 25));
+    test_heap_delta(&h, stack, 6, cairn_heap_counted(1, 7), 0);
     test_heap_header(&h)->peak = 7;
     struct cairn_profile *p = read_as(test_heap_span(&h));
     assert_int_equal(sum_of(p, CAIRN_HEAP_ALLOC_OBJECTS), 13);

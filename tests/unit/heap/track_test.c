@@ -27,9 +27,10 @@ static void add_delta(const struct cairn_heap *heap, struct totals *counted,
                       const struct cairn_heap_delta *delta)
 {
     uint64_t allocs = delta->allocs, frees = delta->frees;
-    int64_t bytes = (int64_t)(allocs >> 32) - (int64_t)(frees >> 32);
-    counted->allocs += (uint32_t)allocs;
-    counted->frees += (uint32_t)frees;
+    int64_t bytes =
+        (int64_t)cairn_heap_counted_bytes(allocs) - (int64_t)cairn_heap_counted_bytes(frees);
+    counted->allocs += (int64_t)cairn_heap_counted_blocks(allocs);
+    counted->frees += (int64_t)cairn_heap_counted_blocks(frees);
     counted->bytes += bytes;
     counted->temporary += delta->n_temporary;
     /* Of the composition at the mark, if it is from before. */

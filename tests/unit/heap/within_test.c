@@ -163,7 +163,7 @@ static void a_handler_on_a_stack_of_its_own_is_within_the_call(void **state)
     one_way(handled[0]);
     sigaltstack(&other, NULL);
     sigaction(SIGUSR1, &action, &before);
-    uintptr_t under_way[] = {16, UINTPTR_MAX / 2}; /* below it, and above */
+    uintptr_t under_way[] = {16, UINTPTR_MAX / 32 * 16}; /* below it, and above */
     for (int i = 0; i < 2; i++) {
         cairn_heap_own->idle = under_way[i];
         number_on_other_stack = 1;
