@@ -13,6 +13,16 @@
 
 #ifdef __arm__
 #define CAIRN_HEAP_CALLER_FP 0
+#elif defined(CAIRN_HEAP_FIXED_FP)
+/* The compiler was told to leave the register alone (x86-64): so that the function in which this is
+ * written needs no frame for it. It is the caller's then, or points to a frame of our own. */
+__attribute__((always_inline)) static inline uintptr_t cairn_heap_caller_fp(uintptr_t sp)
+{
+    uintptr_t fp;
+    __asm__ volatile("mov %%rbp, %0" : "=r"(fp));
+    return __builtin_expect(fp == sp - 2 * sizeof(fp), 0) ? *(const uintptr_t *)fp : fp;
+}
+#define CAIRN_HEAP_CALLER_FP cairn_heap_caller_fp((uintptr_t)__builtin_dwarf_cfa())
 #else
 #define CAIRN_HEAP_CALLER_FP *(const uintptr_t *)__builtin_frame_address(0)
 #endif

@@ -27,7 +27,7 @@ CAIRN_API void *malloc(size_t size)
 {
     void *block = REAL.malloc(size);
     if (__builtin_expect(block != NULL, 1))
-        return cairn_heap_born(block, size, CAIRN_HEAP_KIND_MALLOC, CALLER);
+        return cairn_heap_born(block, size, CAIRN_HEAP_KIND_MALLOC);
     return NULL;
 }
 
@@ -68,21 +68,20 @@ CAIRN_API void *calloc(size_t n, size_t size)
 {
     void *block = REAL.calloc(n, size);
     if (__builtin_expect(block != NULL, 1))
-        return cairn_heap_born(block, n * size, CAIRN_HEAP_KIND_MALLOC, CALLER);
+        return cairn_heap_born(block, n * size, CAIRN_HEAP_KIND_MALLOC);
     return NULL;
 }
 
 /* Taken out before: another thread may have the address as soon as it is free. A size of 0 and NULL
  * is a free (C17 7.22.3.5 leaves it open, glibc does so). */
-__attribute__((always_inline)) static inline void *reallocate(void *block, size_t size,
-                                                              struct cairn_local_frame_at caller)
+__attribute__((always_inline)) static inline void *reallocate(void *block, size_t size)
 {
     struct cairn_heap_death death = {0};
     if (block)
         death = cairn_heap_died_fully(block, CAIRN_HEAP_KIND_MALLOC);
     void *moved = REAL.realloc(block, size);
     if (__builtin_expect(moved != NULL, 1))
-        return cairn_heap_born(moved, size, CAIRN_HEAP_KIND_MALLOC, caller);
+        return cairn_heap_born(moved, size, CAIRN_HEAP_KIND_MALLOC);
     if (size != 0 && death.entry != 0)
         cairn_heap_put_back(block, &death);
     return NULL;
@@ -90,7 +89,7 @@ __attribute__((always_inline)) static inline void *reallocate(void *block, size_
 
 CAIRN_API void *realloc(void *block, size_t size)
 {
-    return reallocate(block, size, CALLER);
+    return reallocate(block, size);
 }
 
 CAIRN_API void *reallocarray(void *block, size_t n, size_t size)
@@ -100,7 +99,7 @@ CAIRN_API void *reallocarray(void *block, size_t n, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    return reallocate(block, bytes, CALLER);
+    return reallocate(block, bytes);
 }
 
 /* The rarer ones. */

@@ -98,7 +98,7 @@ static void *adopt(void *block, size_t size, unsigned kind, struct cairn_local_f
 {
     if (block && next_is_standard()) {
         cairn_heap_died(block, CAIRN_HEAP_KIND_MALLOC);
-        cairn_heap_born(block, size, kind, at);
+        cairn_heap_born_fully(block, size, kind, at.ret, at.sp, at.fp);
     }
     return block;
 }
@@ -109,12 +109,12 @@ static void *adopt(void *block, size_t size, unsigned kind, struct cairn_local_f
     CAIRN_API void *function parameters __asm__(symbol);                                           \
     CAIRN_API void *function parameters                                                            \
     {                                                                                              \
-        struct cairn_local_frame_at at = CAIRN_HEAP_CALLER;                                        \
         void *block = next_is_standard() ? allocate(size, alignment) : NULL;                       \
         if (__builtin_expect(block != NULL, 1))                                                    \
-            return cairn_heap_born(block, size, kind, at);                                         \
+            return cairn_heap_born(block, size, kind);                                             \
         static struct cached cached;                                                               \
         void *(*next)parameters = (void *(*)parameters)find_next(&cached, symbol);                 \
+        struct cairn_local_frame_at at = CAIRN_HEAP_CALLER;                                        \
         return next ? adopt(next arguments, size, kind, at) : NULL;                                \
     }
 

@@ -14,6 +14,7 @@
 #ifndef CAIRN_HEAP_TRACK_H
 #define CAIRN_HEAP_TRACK_H
 
+#include "heap/caller.h"
 #include "heap/count.h"
 #include "heap/epoch.h"
 #include "heap/heap.h"
@@ -69,22 +70,27 @@ CAIRN_HEAP_HOT struct cairn_heap_delta *cairn_heap_delta_of(const struct cairn_h
                                                             struct cairn_heap_thread *shared,
                                                             uint32_t stack)
 {
-    return &shared->deltas[stack & own->mask];
+    size_t at = (size_t)(stack & own->mask) * sizeof(struct cairn_heap_delta);
+    if (!__builtin_constant_p(stack))
+        __asm__("" : "+r"(at)); /* reckoned once, not anew for each word of it */
+    return (struct cairn_heap_delta *)(void *)((char *)shared->deltas + at);
 }
 
-CAIRN_HEAP_HOT bool cairn_heap_is_of(struct cairn_heap_delta *delta, uint64_t key)
+/* Of a word that nobody but this thread writes, nor before it is done: so the compiler may read it
+ * where it is compared. */
+CAIRN_HEAP_HOT uint64_t cairn_heap_load(const _Atomic(uint64_t) *word)
 {
-    return atomic_load_explicit(&delta->key, memory_order_relaxed) == key;
+    return *(const uint64_t *)word;
 }
 
-CAIRN_HEAP_HOT uint64_t cairn_heap_load(_Atomic(uint64_t) *word)
+CAIRN_HEAP_HOT bool cairn_heap_is_of(const struct cairn_heap_delta *delta, uint64_t key)
 {
-    return atomic_load_explicit(word, memory_order_relaxed);
+    return cairn_heap_load(&delta->key) == key;
 }
 
-CAIRN_HEAP_HOT uint64_t cairn_heap_live(struct cairn_heap_thread *shared)
+CAIRN_HEAP_HOT uint64_t cairn_heap_live(const struct cairn_heap_thread *shared)
 {
-    return (uint64_t)atomic_load_explicit(&shared->live_bytes, memory_order_relaxed);
+    return (uint64_t) * (const int64_t *)&shared->live_bytes;
 }
 
 /* `place` is where the block's entry goes; NULL: there is no leaf for it. False: nothing was done.
@@ -145,18 +151,21 @@ CAIRN_HEAP_HOT cairn_heap_here_fn *cairn_heap_here_of(unsigned kind)
                                           : cairn_heap_new_array_here;
 }
 
-CAIRN_HEAP_HOT void *cairn_heap_born(void *block, uint64_t bytes, unsigned kind,
-                                     struct cairn_local_frame_at caller)
+/* Asked for by the caller of the function in which this is written. */
+CAIRN_HEAP_HOT void *cairn_heap_born(void *block, uint64_t bytes, unsigned kind)
 {
     struct cairn_heap_own *own = cairn_heap_own;
     uintptr_t turn = cairn_heap_turn_now();
     if (__builtin_expect(!own || own->idle != turn, 0)) {
         if (atomic_load_explicit(&cairn_heap_off, memory_order_relaxed))
             return block;
+        const struct cairn_local_frame_at caller = CAIRN_HEAP_CALLER;
         return cairn_heap_born_fully(block, bytes, kind, caller.ret, caller.sp, caller.fp);
     }
-    if (own->stacks_on)
+    if (own->stacks_on) {
+        const struct cairn_local_frame_at caller = CAIRN_HEAP_CALLER;
         return cairn_heap_here_of(kind)(own, block, bytes, caller.ret, caller.sp, caller.fp);
+    }
     cairn_heap_enter(own);
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, cairn_heap_va(block));
     if (__builtin_expect(!cairn_heap_note_birth(own, place, block, bytes, kind, 0), 0))

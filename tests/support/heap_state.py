@@ -19,11 +19,15 @@ import sys
 
 CHUNK, TABLE_AT, ROWS = 1 << 16, 3840, 4096
 LEAF, STACKS, DELTAS, LARGE, MAPS = 2, 3, 5, 9, 10
-ASIDE = (1 << 22) - 1
+ASIDE, COUNTED_AT = (1 << 22) - 1, 43
 FLAGS = {1: "live", 2: "ended", 4: "execed", 8: "full", 16: "stacks", 32: "mappings", 64: "not_asked"}
 LOSSES = ["full", "address", "no_stack", "stacks_full", "unknown", "inherited", "mismatched",
           "overlap", "mapping"]
 MAP_KINDS = ["memory", "file", "break", "allocator"]
+
+
+def counted(both):
+    return both >> COUNTED_AT, both & (1 << COUNTED_AT) - 1
 
 
 class State:
@@ -32,7 +36,8 @@ class State:
             self.data = file.read()
         (magic, _, _, _, _, self.flags, self.pid, self.parent) = self.at("<10sHHBBIII", 0)
         assert magic == b"cairnheap\0", magic
-        self.n_chunks, _, self.n_stacks, _, _, self.peak, _ = self.at("<7I", 60)
+        self.n_chunks, _, self.n_stacks = self.at("<3I", 60)
+        self.peak, = self.at("<I", 708)
         self.losses = list(zip(LOSSES, self.at("<16Q", 112), self.at("<16Q", 240)))
         self.maps = self.at("<5Q", 368)
         self.rows = [(i, *self.row(i)) for i in range(self.n_chunks)]
@@ -62,13 +67,9 @@ class State:
                 key, allocs, frees, temporary = self.at("<3QI", chunk * CHUNK + 64 + 32 * i)
                 stack = self.stacks[key & 0xffffffff]
                 old = key >> 32 != self.peak
-                blocks = (allocs & 0xffffffff) - (frees & 0xffffffff)
-                size = (allocs >> 32) - (frees >> 32)
-                stack[1] += allocs & 0xffffffff
-                stack[2] += allocs >> 32
-                stack[3] += frees & 0xffffffff
-                stack[4] += frees >> 32
-                stack[5] += temporary
+                counts = [*counted(allocs), *counted(frees)]
+                blocks, size = counts[0] - counts[2], counts[1] - counts[3]
+                stack[1:6] = map(sum, zip(stack[1:6], [*counts, temporary]))
                 if stack[6] == self.peak and old:
                     stack[7] += blocks
                     stack[8] += size
@@ -106,9 +107,9 @@ class State:
         for chunk, bits, first in self.of(LEAF):
             for i, entry in enumerate(self.at("<8192Q", chunk * CHUNK)):
                 if entry:
-                    va = first + (i << bits) + (16 * (entry >> 49 & 1) if bits > 4 else 0)
-                    size = entry >> 24 & ASIDE
-                    yield va, large[va] if size == ASIDE else size, entry & 0xffffff
+                    va = first + (i << bits) + (16 * (entry >> 25 & 1) if bits > 4 else 0)
+                    size = entry & ASIDE
+                    yield va, large[va] if size == ASIDE else size, entry >> 40
 
 
 def main():

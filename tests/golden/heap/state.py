@@ -14,7 +14,7 @@ Numbers are decimal or 0x. src/rt/heap_state.h is the contract.
 import struct
 import sys
 
-CHUNK, HEADER, COMMAND, VERSION = 1 << 16, 4096, 408, 2
+CHUNK, HEADER, COMMAND, VERSION = 1 << 16, 4096, 408, 3
 LEAF, STACKS, LOG, EPOCHS, MODULES = 2, 3, 4, 7, 8
 GRANULE_BITS, EM_X86_64, KIND_MALLOC = 4, 62, 1
 ENDED, STACKS_ON = 2, 16
@@ -90,7 +90,7 @@ def put_blocks(chunks, blocks):
     for va, size, stack in blocks:
         leaf = chunks.find(LEAF, va // span * span, GRANULE_BITS)
         half = va >> 4 & 1
-        entry = (KIND_MALLOC | half << 3) << 46 | size << 24 | stack
+        entry = size | (KIND_MALLOC | half << 3) << 22 | stack << 40
         struct.pack_into("<Q", chunks.data[leaf], (va % span >> GRANULE_BITS) * 8, entry)
 
 

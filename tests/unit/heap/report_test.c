@@ -29,8 +29,7 @@ static int stop(void **state)
 
 __attribute__((noinline)) static void born(void *block, size_t bytes)
 {
-    cairn_heap_born(block, bytes, CAIRN_HEAP_KIND_MALLOC,
-                    (struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
+    cairn_heap_born(block, bytes, CAIRN_HEAP_KIND_MALLOC);
 }
 
 __attribute__((noinline)) static void make_one(int i, size_t bytes)

@@ -24,8 +24,7 @@ __attribute__((unused)) static int stop(void **state)
 
 __attribute__((noinline)) __attribute__((unused)) static void born(void *block, size_t bytes)
 {
-    cairn_heap_born(block, bytes, CAIRN_HEAP_KIND_MALLOC,
-                    (struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
+    cairn_heap_born(block, bytes, CAIRN_HEAP_KIND_MALLOC);
 }
 
 __attribute__((unused)) static void died(void *block)
