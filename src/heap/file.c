@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rt/btrfs.h"
 #include "rt/sys.h"
 
 enum {
@@ -91,6 +92,11 @@ bool cairn_heap_file_make(struct cairn_heap_file *file, const char *dir, uint64_
     struct cairn_sys_stat found;
     if (fd < 0 || cairn_sys_stat_fd(fd, &found) != 0)
         return false;
+    if (!cairn_btrfs_write_in_place(fd)) {
+        cairn_sys_unlink(file->path);
+        cairn_sys_close(fd);
+        return false;
+    }
     file->fd = cairn_sys_move(fd, HIGH_FD);
     file->dev = found.dev;
     file->ino = found.ino;
@@ -104,6 +110,8 @@ int cairn_heap_file_copy(const char *dir, const void *from, uint64_t bytes)
     if (bytes > cairn_sys_limit(RLIMIT_FSIZE) || !is_ours_alone(dir))
         return -1;
     int fd = cairn_sys_open(dir, O_RDWR | O_TMPFILE, 0600);
+    if (fd >= 0 && cairn_btrfs_write_in_place(fd))
+        (void)cairn_sys_fallocate(fd, 0, 0, bytes);
     for (uint64_t at = 0; fd >= 0 && at < bytes;) {
         size_t n = bytes - at < PIECE ? (size_t)(bytes - at) : PIECE;
         long done = cairn_sys_write_at(fd, (const char *)from + at, n, at);

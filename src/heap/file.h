@@ -35,7 +35,8 @@ bool cairn_heap_file_name(char path[CAIRN_HEAP_PATH], const char *dir, uint64_t 
                           uint32_t number);
 
 /* Makes [off, off + bytes) part of it, zero, and allocated: what is mapped of it cannot be a
- * SIGBUS. False: the disk is full, or a limit forbids it; no signal comes of it. */
+ * SIGBUS; of btrfs that needs a file that is written in place, as ours are. False: the disk is
+ * full, or a limit forbids it; no signal comes of it. */
 bool cairn_heap_file_grow(struct cairn_heap_file *file, uint64_t off, uint64_t bytes);
 /* Gives the room on the disk back; it reads as zero. */
 bool cairn_heap_file_shrink(struct cairn_heap_file *file, uint64_t off, uint64_t bytes);
