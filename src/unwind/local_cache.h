@@ -98,15 +98,19 @@ static inline uint32_t cairn_local_cache_rule(uintptr_t va)
     return cairn_local_cache_miss(va);
 }
 
-/* Is the rule known, and this one? */
+/* Is the rule known, and this one? If so it is mostly in the second place: two calls are within the
+ * same 8 bytes. */
 static inline bool cairn_local_cache_has(uintptr_t va, uint32_t rule)
 {
     const struct cairn_local_cache_set *set = cairn_local_cache_set_of(va);
     uint64_t wanted = cairn_local_cache_entry(va, rule);
-    bool has = false;
+    unsigned home = cairn_local_cache_home(va);
+    if (__builtin_expect(!wanted || !cairn_local_cache_covers(va), 0))
+        return false;
     for (unsigned i = 0; i < CAIRN_LOCAL_CACHE_WAYS; i++)
-        has |= atomic_load_explicit(&set->entries[i], memory_order_relaxed) == wanted;
-    return has && wanted && cairn_local_cache_covers(va);
+        if (atomic_load_explicit(&set->entries[home ^ 1 ^ i], memory_order_relaxed) == wanted)
+            return true;
+    return false;
 }
 
 void cairn_local_cache_clear(void);
