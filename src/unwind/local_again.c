@@ -215,9 +215,10 @@ CAIRN_READS_FRAMES bool walk_shortly(struct cairn_local_state *s, struct short_w
  * most walks leave each other; and it is no branch, for it is as good as random. */
 CAIRN_READS_FRAMES void leave_out_old(const struct cairn_local_state *s, struct short_walk *w)
 {
-    const struct cairn_local_frame *new = w->new - 1, *old = w->old - 1;
-    bool is_old = (w->new > s->news) & (w->old > &s->frames[s->hot.top]) &
-                  (new->slot == cairn_local_slot_of(old)) & (new->ret == old->ret);
+    bool has_new = w->new > s->news, has_old = w->old > &s->frames[s->hot.top];
+    const struct cairn_local_frame *new = w->new - has_new, *old = w->old - has_old;
+    bool is_old =
+        has_new & has_old & (new->slot == cairn_local_slot_of(old)) & (new->ret == old->ret);
     if (!CAIRN_FAST_RA)
         is_old = is_old && s->new_asides[new - s->news].sp == s->asides[old - s->frames].sp;
     w->new -= is_old;
