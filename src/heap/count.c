@@ -254,5 +254,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_hand_in_live(struct cairn_heap *
     int64_t live =
         atomic_fetch_add_explicit(&header->live_bytes, more, memory_order_relaxed) + more;
     raise_peak(header, live);
+    if (more < 0) /* who only frees looks at no clock otherwise */
+        cairn_heap_empty_look(heap, cairn_heap_epoch_now_ns());
     set_step(own, step_of(atomic_load_explicit(&header->peak_bytes, memory_order_relaxed)) / 2);
 }

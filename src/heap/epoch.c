@@ -83,6 +83,7 @@ bool cairn_heap_epoch_init(struct cairn_heap *heap)
 void cairn_heap_epoch_tick(struct cairn_heap *heap)
 {
     uint64_t now_ns = cairn_heap_epoch_now_ns();
+    cairn_heap_empty_look(heap, now_ns);
     uint32_t epoch = atomic_load_explicit(&heap->state.header->epoch, memory_order_relaxed);
     /* What lies in the state may have been scribbled over. */
     if (epoch >= CAIRN_HEAP_MAX_EPOCHS - 1)

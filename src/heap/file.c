@@ -104,25 +104,30 @@ bool cairn_heap_file_make(struct cairn_heap_file *file, const char *dir, uint64_
     return true;
 }
 
-int cairn_heap_file_copy(const char *dir, const void *from, uint64_t bytes)
+int cairn_heap_file_copy_begin(const char *dir, uint64_t bytes)
 {
-    enum { PIECE = 1 << 20 };
     if (bytes > cairn_sys_limit(RLIMIT_FSIZE) || !is_ours_alone(dir))
         return -1;
     int fd = cairn_sys_open(dir, O_RDWR | O_TMPFILE, 0600);
-    if (fd >= 0 && cairn_btrfs_write_in_place(fd))
-        (void)cairn_sys_fallocate(fd, 0, 0, bytes);
-    for (uint64_t at = 0; fd >= 0 && at < bytes;) {
-        size_t n = bytes - at < PIECE ? (size_t)(bytes - at) : PIECE;
-        long done = cairn_sys_write_at(fd, (const char *)from + at, n, at);
-        if (done > 0) {
-            at += (uint64_t)done;
-        } else {
-            cairn_sys_close(fd);
-            fd = -1;
-        }
-    }
+    if (fd >= 0)
+        (void)cairn_btrfs_write_in_place(fd);
     return fd < 0 ? -1 : cairn_sys_move(fd, HIGH_FD);
+}
+
+bool cairn_heap_file_copy(int fd, const void *from, uint64_t off, uint64_t bytes)
+{
+    enum { PIECE = 1 << 20 };
+    if (!from)
+        return cairn_sys_write_zeros(fd, off, bytes) == 0;
+    (void)cairn_sys_fallocate(fd, 0, off, bytes);
+    for (uint64_t at = 0; at < bytes;) {
+        size_t n = bytes - at < PIECE ? (size_t)(bytes - at) : PIECE;
+        long done = cairn_sys_write_at(fd, (const char *)from + at, n, off + at);
+        if (done <= 0)
+            return false;
+        at += (uint64_t)done;
+    }
+    return true;
 }
 
 /* proc(5): what that links to is the file itself. */

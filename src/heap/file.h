@@ -24,8 +24,10 @@ struct cairn_heap_file {
  * this process was before. False: it cannot be. */
 bool cairn_heap_file_make(struct cairn_heap_file *file, const char *dir, uint64_t start_ticks,
                           uint32_t *ret_before);
-/* A file of that folder without a name, with these bytes; its descriptor, or -1. */
-int cairn_heap_file_copy(const char *dir, const void *from, uint64_t bytes);
+/* A file of that folder without a name, that may have so many bytes; its descriptor, or -1. */
+int cairn_heap_file_copy_begin(const char *dir, uint64_t bytes);
+/* Writes some of them; NULL: zeros. */
+bool cairn_heap_file_copy(int fd, const void *from, uint64_t off, uint64_t bytes);
 /* Gives such a one its name, as above. On success `fd` is the file's. */
 bool cairn_heap_file_adopt(struct cairn_heap_file *file, int fd, const char *dir,
                            uint64_t start_ticks);

@@ -15,8 +15,8 @@ static struct {
  * of the others may wait for it. */
 static void each_lock(struct cairn_heap *heap, void (*what)(struct cairn_lock *))
 {
-    struct cairn_lock *const locks[] = {&heap->shadow.lock, &heap->stacks.lock, &heap->epoch_lock,
-                                        &heap->large.lock, &heap->maps.lock};
+    struct cairn_lock *const locks[] = {&heap->empty.lock, &heap->shadow.lock, &heap->stacks.lock,
+                                        &heap->epoch_lock, &heap->large.lock,  &heap->maps.lock};
     for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
         what(locks[i]);
     for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)

@@ -8,6 +8,7 @@
 #ifndef CAIRN_HEAP_HEAP_H
 #define CAIRN_HEAP_HEAP_H
 
+#include "heap/empty.h"
 #include "heap/large.h"
 #include "heap/maps.h"
 #include "heap/own.h"
@@ -43,6 +44,7 @@ struct cairn_heap {
     _Atomic(struct cairn_heap_epoch *) epochs[CAIRN_HEAP_EPOCH_CHUNKS];
     struct cairn_lock epoch_lock; /* of who makes chunks of epochs */
     struct cairn_heap_shadow shadow;
+    struct cairn_heap_empty empty;
 };
 
 /* Makes a state as `settings` ask, on pages of its own. NULL: it cannot be. */

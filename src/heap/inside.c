@@ -210,10 +210,13 @@ static bool list_modules(struct cairn_heap_inside *inside)
     return done;
 }
 
-bool cairn_heap_inside_open(struct cairn_heap_inside *ret_inside, const struct cairn_heap *heap)
+bool cairn_heap_inside_open(struct cairn_heap_inside *ret_inside, struct cairn_heap *heap)
 {
     struct cairn_heap_inside inside = {.heap = heap, .n_chunks = chunks_of(&heap->state)};
-    if (!list_blocks(&inside)) {
+    cairn_heap_state_read_begin(&heap->state);
+    bool done = list_blocks(&inside);
+    cairn_heap_state_read_end(&heap->state);
+    if (!done) {
         cairn_heap_inside_close(&inside);
         return false;
     }

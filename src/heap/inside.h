@@ -42,7 +42,7 @@ struct cairn_heap_inside {
 };
 
 /* The blocks that live, and the mappings. False: no memory; nothing is to be closed. */
-bool cairn_heap_inside_open(struct cairn_heap_inside *ret_inside, const struct cairn_heap *heap);
+bool cairn_heap_inside_open(struct cairn_heap_inside *ret_inside, struct cairn_heap *heap);
 void cairn_heap_inside_close(struct cairn_heap_inside *inside);
 
 /* A stack's return addresses, outermost first: how many, at most CAIRN_HEAP_FRAMES. Which of the

@@ -53,6 +53,7 @@ struct cairn_heap_own {
     bool stacks_on;
 
     uint64_t generation; /* cairn_unload_generation that modules were looked at for */
+    uint32_t outside;    /* the last look of heap/empty at which no call was under way in it */
     struct cairn_heap_sampler sampler;
     struct cairn_heap_frame frames[CAIRN_HEAP_FRAMES];
 };
@@ -91,6 +92,9 @@ cairn_heap_enter(struct cairn_heap_own *own)
 #endif
     atomic_signal_fence(memory_order_seq_cst);
 }
+
+/* All threads' own. */
+extern struct cairn_thread_blocks cairn_heap_threads __attribute__((visibility("hidden")));
 
 extern _Thread_local struct cairn_heap_own *cairn_heap_own
     __attribute__((tls_model("initial-exec"), visibility("hidden")));

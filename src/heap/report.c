@@ -265,7 +265,7 @@ static bool take_stacks(struct report *r)
     return true;
 }
 
-void cairn_heap_report(const struct cairn_heap *heap, enum cairn_heap_report_form form,
+void cairn_heap_report(struct cairn_heap *heap, enum cairn_heap_report_form form,
                        const struct cairn_heap_counts *counts, struct cairn_heap_out *out)
 {
     struct cairn_heap_inside inside;

@@ -7,9 +7,14 @@
  *     va   63 .. 48 | 47 .. 32 | 31 .. 16 | 15 ......... 0
  *            none       top       piece     granule
  *
- * top[] has a table for 4 GiB each, and that a word for each piece of 64 KiB: where the entry of
- * the piece's first granule is, in a leaf of the state; its low bits are the granule's. So a region
- * may have a granule of its own.
+ * top[] has a table for 4 GiB each, and that a word for each piece of 64 KiB:
+ *
+ *     0                        there is no leaf
+ *     entries | granule        open: where the entry of the piece's first granule is, in a leaf of
+ *                              the state, and the granule's bits: a region may have its own
+ *     entries | granule << 3   closed: the same of a leaf that has emptied and is about to be given
+ *                              back (heap/empty.h). Who needs it opens it again by an exchange, who
+ *                              gives it back makes the word 0 by another: one of them succeeds
  */
 #ifndef CAIRN_HEAP_SHADOW_H
 #define CAIRN_HEAP_SHADOW_H
@@ -42,7 +47,7 @@ static inline uint64_t cairn_heap_va(const void *block)
     return va;
 }
 
-/* Where the entry of `va` is; NULL: there is no leaf for it. */
+/* Where the entry of `va` is; NULL: there is no leaf for it, or a closed one. */
 static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_shadow *shadow,
                                                         uint64_t va)
 {
@@ -56,7 +61,7 @@ static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_
     uintptr_t piece = atomic_load_explicit(
         &middle[(va >> CAIRN_HEAP_PIECE_BITS) & ((1u << CAIRN_HEAP_MIDDLE_BITS) - 1)],
         memory_order_acquire);
-    if (__builtin_expect(!piece, 0))
+    if (__builtin_expect((piece & CAIRN_HEAP_GRANULE_MASK) == 0, 0))
         return NULL;
     uintptr_t granule =
         (uintptr_t)(va & ((1u << CAIRN_HEAP_PIECE_BITS) - 1)) >> (piece & CAIRN_HEAP_WORD_MASK);
@@ -67,8 +72,23 @@ static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_
     return entry;
 }
 
+/* The same; a closed one is opened. No lock. */
+_Atomic(uint64_t) *cairn_heap_shadow_reach(struct cairn_heap_shadow *shadow, uint64_t va);
 /* The same; where there is none, one is made. NULL: there is no room, or `va` is too high. */
 _Atomic(uint64_t) *cairn_heap_shadow_make(struct cairn_heap_shadow *shadow,
                                           struct cairn_heap_state *state, uint64_t va);
+
+/* A leaf as the table of chunks has it, which the program may scribble over. */
+struct cairn_heap_leaf {
+    const _Atomic(uint64_t) *entries;
+    uint64_t first; /* the address that the first one stands for */
+    unsigned bits;  /* of its granule */
+};
+
+/* With the lock held. Open to closed, closed to 0, and either of the two to open again. False:
+ * nothing is changed, for the leaf is not what it says, or somebody has opened it. */
+bool cairn_heap_shadow_close(struct cairn_heap_shadow *shadow, const struct cairn_heap_leaf *leaf);
+bool cairn_heap_shadow_cut(struct cairn_heap_shadow *shadow, const struct cairn_heap_leaf *leaf);
+void cairn_heap_shadow_open(struct cairn_heap_shadow *shadow, const struct cairn_heap_leaf *leaf);
 
 #endif /* CAIRN_HEAP_SHADOW_H */

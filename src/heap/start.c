@@ -18,7 +18,8 @@ _Thread_local struct cairn_heap_own *cairn_heap_own
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 enum { PAGE = 4096, OWN_PAGES = (sizeof(struct cairn_heap_own) + PAGE - 1) / PAGE };
-static struct cairn_thread_blocks blocks = {.bytes = OWN_PAGES * PAGE, .kept = CAIRN_HEAP_OWN_KEPT};
+struct cairn_thread_blocks cairn_heap_threads = {.bytes = OWN_PAGES * PAGE,
+                                                 .kept = CAIRN_HEAP_OWN_KEPT};
 
 /* What a child of fork has a copy of. */
 static struct {
@@ -132,7 +133,8 @@ static struct cairn_heap *start_process(uintptr_t sp)
 static void break_locks(struct cairn_heap *heap)
 {
     struct cairn_lock *const locks[] = {&heap->state.lock,  &heap->stacks.lock, &heap->large.lock,
-                                        &heap->shadow.lock, &heap->epoch_lock,  &heap->maps.lock};
+                                        &heap->shadow.lock, &heap->epoch_lock,  &heap->maps.lock,
+                                        &heap->empty.lock};
     for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
         cairn_lock_break(locks[i]);
     for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)
@@ -159,7 +161,7 @@ CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cai
 /* The calling thread's, of which a handler sees from its first lock on that a call is under way. */
 CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *claim(struct cairn_heap *heap, uintptr_t sp)
 {
-    struct cairn_heap_own *own = cairn_thread_claim(&blocks);
+    struct cairn_heap_own *own = cairn_thread_claim(&cairn_heap_threads);
     if (!own)
         return NULL;
     cairn_lock_number = this_thread();

@@ -131,17 +131,38 @@ void cairn_heap_state_leave(struct cairn_heap_state *state)
     state->header = NULL;
 }
 
+static bool is_hole(const struct cairn_heap_state *state, uint32_t chunk)
+{
+    return state->holes[chunk / 64] >> chunk % 64 & 1;
+}
+
+/* A hole that is read is allocated by that, or a SIGBUS. The file must be as long, though. */
 int cairn_heap_state_copy(struct cairn_heap_state *state, const char *dir)
 {
-    uint64_t bytes = (uint64_t)atomic_load(&state->header->n_chunks) << CAIRN_HEAP_CHUNK_BITS;
-    return cairn_heap_file_copy(dir, state->header, bytes);
+    uint32_t n = atomic_load(&state->n_chunks), end;
+    int fd = cairn_heap_file_copy_begin(dir, (uint64_t)n << CAIRN_HEAP_CHUNK_BITS);
+    for (uint32_t i = 0; fd >= 0 && i < n; i = end) {
+        bool hole = is_hole(state, i);
+        for (end = i + 1; end < n && is_hole(state, end) == hole;)
+            end++;
+        uint32_t first = hole ? n - 1 : i;
+        const void *from = hole ? NULL : cairn_heap_state_at(state, first);
+        if ((!hole || end == n) &&
+            !cairn_heap_file_copy(fd, from, (uint64_t)first << CAIRN_HEAP_CHUNK_BITS,
+                                  (uint64_t)(end - first) << CAIRN_HEAP_CHUNK_BITS)) {
+            cairn_heap_file_close(fd);
+            return -1;
+        }
+    }
+    return fd;
 }
 
 static void forget_threads(struct cairn_heap_state *state)
 {
-    uint32_t n = atomic_load(&state->header->n_chunks);
+    uint32_t n = atomic_load(&state->n_chunks);
     for (uint32_t i = 1; i < n; i++)
-        if (atomic_load(&cairn_heap_state_row(state, i)->kind) == CAIRN_HEAP_DELTAS) {
+        if (atomic_load(&cairn_heap_state_row(state, i)->kind) == CAIRN_HEAP_DELTAS &&
+            !is_hole(state, i)) {
             struct cairn_heap_thread *thread = cairn_heap_state_at(state, i);
             atomic_store(&thread->tid, 0);
         }
@@ -163,7 +184,7 @@ bool cairn_heap_state_become(struct cairn_heap_state *state, int fd, const char 
     if (old >= 0)
         cairn_sys_close(old);
     state->file = file;
-    atomic_store(&state->n_chunks, atomic_load(&state->header->n_chunks));
+    atomic_store(&state->n_readers, 0);
     state->header->parent = state->header->pid;
     state->header->pid = (uint32_t)getpid();
     state->header->pid_space = cairn_heap_tidy_space();
@@ -172,10 +193,37 @@ bool cairn_heap_state_become(struct cairn_heap_state *state, int fd, const char 
     return true;
 }
 
+static void add_hole(struct cairn_heap_state *state, uint32_t chunk)
+{
+    state->holes[chunk / 64] |= UINT64_C(1) << chunk % 64;
+    state->n_holes++;
+    state->no_room = false;
+    if (state->first_hole > chunk / 64)
+        state->first_hole = chunk / 64;
+}
+
+/* Allocates one; 0: there is none, or no room. */
+static uint32_t take_hole(struct cairn_heap_state *state)
+{
+    if (state->n_holes == 0 || state->no_room)
+        return 0;
+    while (state->holes[state->first_hole] == 0)
+        state->first_hole++;
+    uint32_t bit = (uint32_t)__builtin_ctzll(state->holes[state->first_hole]);
+    uint32_t chunk = state->first_hole * 64 + bit;
+    state->no_room = !cairn_heap_file_grow(&state->file, (uint64_t)chunk << CAIRN_HEAP_CHUNK_BITS,
+                                           CAIRN_HEAP_CHUNK);
+    if (state->no_room)
+        return 0;
+    state->holes[state->first_hole] &= ~(UINT64_C(1) << bit);
+    state->n_holes--;
+    return chunk;
+}
+
 /* Allocated on the disk, at the end of the file; the table has a row for each. 0: no room. */
 static uint32_t append(struct cairn_heap_state *state, uint32_t n)
 {
-    uint32_t first = atomic_load(&state->header->n_chunks);
+    uint32_t first = atomic_load(&state->n_chunks);
     uint32_t to_table = (CAIRN_HEAP_TABLE_AT - first) % CAIRN_HEAP_TABLE_ROWS;
     bool needs_table = to_table < n;
     uint32_t table = first + to_table;
@@ -183,12 +231,16 @@ static uint32_t append(struct cairn_heap_state *state, uint32_t n)
     if (end > state->header->max_chunks)
         return 0;
     if (needs_table) {
-        /* A run does not go around a table: the few chunks before it stay holes. */
+        /* A run does not go around a table: the few chunks before it are holes. */
         if (!cairn_heap_file_grow(&state->file, (uint64_t)table << CAIRN_HEAP_CHUNK_BITS,
                                   CAIRN_HEAP_CHUNK))
             return 0;
         set_row(state, table, CAIRN_HEAP_TABLE, 1, 0, 0);
+        for (; first < table; first++)
+            add_hole(state, first);
         first = table + 1;
+        atomic_store(&state->header->n_chunks, first);
+        atomic_store(&state->n_chunks, first);
     }
     if (!cairn_heap_file_grow(&state->file, (uint64_t)first << CAIRN_HEAP_CHUNK_BITS,
                               (uint64_t)n << CAIRN_HEAP_CHUNK_BITS))
@@ -202,6 +254,9 @@ static uint32_t take_locked(struct cairn_heap_state *state, uint32_t n)
 {
     if (n == 1 && state->n_spare > 0)
         return state->spare[--state->n_spare];
+    uint32_t hole = n == 1 ? take_hole(state) : 0;
+    if (hole)
+        return hole;
     if (cairn_heap_state_has(state, CAIRN_HEAP_FULL))
         return 0;
     uint32_t first = append(state, n);
@@ -235,4 +290,38 @@ void cairn_heap_state_give(struct cairn_heap_state *state, void *chunks, uint32_
     for (uint32_t i = 0; i < n && state->n_spare < CAIRN_HEAP_SPARE_CHUNKS; i++)
         state->spare[state->n_spare++] = first + i;
     cairn_lock_give(&state->lock);
+}
+
+uint32_t cairn_heap_state_zeros(const _Atomic(uint64_t) *chunk)
+{
+    enum { LINE = 8, WORDS = CAIRN_HEAP_CHUNK / 8 };
+    for (uint32_t i = 0; i < WORDS; i += LINE) {
+        uint64_t any = 0;
+        for (uint32_t k = 0; k < LINE; k++)
+            any |= atomic_load_explicit(&chunk[i + k], memory_order_relaxed);
+        if (any)
+            return i;
+    }
+    return WORDS;
+}
+
+/* In this order: who reads either finds nothing there, or is seen, or has written already. */
+bool cairn_heap_state_give_room(struct cairn_heap_state *state, uint32_t chunk)
+{
+    struct cairn_heap_row *row = cairn_heap_state_row(state, chunk);
+    const _Atomic(uint64_t) *words = cairn_heap_state_at(state, chunk);
+    uint16_t kind = atomic_load(&row->kind);
+    atomic_store(&row->kind, CAIRN_HEAP_FREE);
+    bool done = atomic_load(&state->n_readers) == 0 &&
+                cairn_heap_state_zeros(words) == CAIRN_HEAP_CHUNK / 8;
+    cairn_lock_take(&state->lock);
+    if (done && cairn_heap_file_shrink(&state->file, (uint64_t)chunk << CAIRN_HEAP_CHUNK_BITS,
+                                       CAIRN_HEAP_CHUNK))
+        add_hole(state, chunk);
+    else
+        done = false;
+    cairn_lock_give(&state->lock);
+    if (!done)
+        atomic_store(&row->kind, kind);
+    return done;
 }

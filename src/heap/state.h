@@ -3,7 +3,8 @@
 /*
  * State: the state file (rt/heap_state.h) as the tracker that writes it has it: one reservation of
  * addresses, of which what lies behind the file's end is never touched, and chunks handed out of
- * it. Chunks stay where they are until the process ends.
+ * it. Chunks stay where they are until they are given back: then what lies there is a hole of the
+ * file, which takes no room and must not be touched until it is allocated again.
  */
 #ifndef CAIRN_HEAP_STATE_H
 #define CAIRN_HEAP_STATE_H
@@ -16,16 +17,23 @@
 #include "rt/heap_state.h"
 #include "rt/lock.h"
 
-enum { CAIRN_HEAP_SPARE_CHUNKS = 256 };
+enum { CAIRN_HEAP_SPARE_CHUNKS = 256, CAIRN_HEAP_HOLE_WORDS = CAIRN_HEAP_MAX_CHUNKS / 64 };
 
 struct cairn_heap_state {
     struct cairn_heap_header *header; /* where chunk 0 is mapped */
     size_t reserved_bytes;
     _Atomic(uint32_t) n_chunks; /* the header's, which the program may scribble over */
+    /* Who looks at chunks, and is in no call that its thread's own knows of: a hole that one of
+     * them touches is a SIGBUS. */
+    _Atomic(uint32_t) n_readers;
     struct cairn_heap_file file;
     struct cairn_lock lock;                  /* guards what follows, and the file's size */
     uint32_t spare[CAIRN_HEAP_SPARE_CHUNKS]; /* chunks that were given back, allocated still */
     uint32_t n_spare;
+    uint32_t n_holes, first_hole; /* first_hole: in a word of `holes` before that there is none */
+    bool no_room; /* the last hole could not be allocated, and none was made since */
+    uint64_t holes[CAIRN_HEAP_HOLE_WORDS]; /* chunks, by bits. Not in the file: the program may
+                                              scribble over that */
 };
 
 /* Makes the file in `dir` (heap/file.h) and chunk 0. At most `max_bytes`, fewer where RLIMIT_AS
@@ -48,8 +56,25 @@ void cairn_heap_state_remove(struct cairn_heap_state *state);
  * and from now on no more is looked for. */
 void *cairn_heap_state_take(struct cairn_heap_state *state, enum cairn_heap_chunk_kind kind,
                             uint32_t n, unsigned granule_bits, uint64_t arg);
-/* They become zero, and somebody else's. Nobody may be about to touch them. */
+/* They become zero, and somebody else's. Nobody may be about to write to them. */
 void cairn_heap_state_give(struct cairn_heap_state *state, void *chunks, uint32_t n);
+/* The room on the disk of one chunk, which nobody finds any more but by its row. False: it is not
+ * zero, or somebody reads, or it cannot be; and all is as before. */
+bool cairn_heap_state_give_room(struct cairn_heap_state *state, uint32_t chunk);
+/* How many words of 8 bytes there are in a chunk before the first that is not 0, or some less. */
+uint32_t cairn_heap_state_zeros(const _Atomic(uint64_t) *chunk);
+
+/* Between the two nothing becomes a hole that is found, by its row or otherwise: for who is in no
+ * call that its thread's own knows of (heap/own.h). No lock. */
+static inline void cairn_heap_state_read_begin(struct cairn_heap_state *state)
+{
+    atomic_fetch_add(&state->n_readers, 1);
+}
+
+static inline void cairn_heap_state_read_end(struct cairn_heap_state *state)
+{
+    atomic_fetch_sub(&state->n_readers, 1);
+}
 
 static inline uint32_t cairn_heap_state_chunk(const struct cairn_heap_state *state,
                                               const void *pointer)

@@ -268,7 +268,7 @@ CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death
 note_death(struct cairn_heap *heap, struct cairn_heap_own *own, const void *block, unsigned kind)
 {
     uint64_t va = cairn_heap_va(block);
-    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
     uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
     uint64_t bytes = cairn_heap_entry_size(entry);
     bool is_temporary = own->last_va == va;
@@ -292,9 +292,12 @@ CAIRN_THREAD_BLOCK_ACCESS static void put_back(struct cairn_heap *heap, struct c
 {
     uint64_t va = cairn_heap_va(block);
     uint32_t stack = cairn_heap_entry_stack(death->entry);
-    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
-    if (!place)
+    /* Its leaf may be gone, if the block was the only one. */
+    _Atomic(uint64_t) *place = cairn_heap_shadow_make(&heap->shadow, &heap->state, va);
+    if (!place) {
+        cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, death->bytes);
         return;
+    }
     if (cairn_heap_entry_size(death->entry) == CAIRN_HEAP_SIZE_ASIDE)
         cairn_heap_large_put(&heap->large, &heap->state, va, death->bytes);
     else
@@ -315,11 +318,27 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
     cairn_heap_call_end(own);
 }
 
+/* Whose own does not say that a call is under way says so here: heap/empty.h. */
+CAIRN_THREAD_BLOCK_ACCESS static bool read_begin(struct cairn_heap *heap)
+{
+    const struct cairn_heap_own *own = cairn_heap_own;
+    bool reads = !own || own->idle == 0 || cairn_heap_is_idle(own);
+    if (reads)
+        cairn_heap_state_read_begin(&heap->state);
+    return reads;
+}
+
+static void read_end(struct cairn_heap *heap, bool reads)
+{
+    if (reads)
+        cairn_heap_state_read_end(&heap->state);
+}
+
 /* Within a call of this thread: no lock may be taken, and nothing captured. */
 static void born_within(struct cairn_heap *heap, const void *block, uint64_t bytes, unsigned kind)
 {
     uint64_t va = cairn_heap_va(block);
-    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
     if (!place || bytes >= CAIRN_HEAP_SIZE_ASIDE) {
         cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, bytes);
         return;
@@ -332,7 +351,7 @@ static void born_within(struct cairn_heap *heap, const void *block, uint64_t byt
 static struct cairn_heap_death died_within(struct cairn_heap *heap, const void *block)
 {
     uint64_t va = cairn_heap_va(block);
-    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
     uint64_t entry = place ? atomic_exchange_explicit(place, 0, memory_order_relaxed) : 0;
     uint64_t bytes = cairn_heap_entry_size(entry);
     /* The size of a large one is left where it is: its place may be locked. */
@@ -363,12 +382,15 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t byte
     int saved = errno;
     struct cairn_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap, sp);
-    if (own && heap->settings.sample_bytes)
+    if (own && heap->settings.sample_bytes) {
         born_perhaps(own, block, bytes, kind, caller);
-    else if (own)
+    } else if (own) {
         cairn_heap_note(own, block, bytes, kind, caller);
-    else if (heap && !heap->settings.sample_bytes)
+    } else if (heap && !heap->settings.sample_bytes) {
+        bool reads = read_begin(heap);
         born_within(heap, block, bytes, kind);
+        read_end(heap, reads);
+    }
     errno = saved;
     return block;
 }
@@ -384,7 +406,9 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const vo
         death = note_death(heap, own, block, kind);
         cairn_heap_call_end(own);
     } else if (heap) {
+        bool reads = read_begin(heap);
         death = died_within(heap, block);
+        read_end(heap, reads);
     }
     errno = saved;
     return death;

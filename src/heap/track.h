@@ -214,11 +214,10 @@ CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind)
     if (__builtin_expect(!own || own->idle != turn, 0))
         return false;
     uint64_t va = cairn_heap_va(block);
-    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, va);
-    if (__builtin_expect(!place, 0))
-        return false;
+    /* Before a place is looked for, or its leaf may be given back meanwhile. */
     cairn_heap_enter(own);
-    bool plain = cairn_heap_note_death(own, va, place, kind);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, va);
+    bool plain = __builtin_expect(place != NULL, 1) && cairn_heap_note_death(own, va, place, kind);
     cairn_heap_leave_call(own, turn);
     return plain;
 }

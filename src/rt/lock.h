@@ -12,6 +12,7 @@
 #define CAIRN_RT_LOCK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cairn_lock {
@@ -39,6 +40,14 @@ static inline void cairn_lock_take(struct cairn_lock *lock)
     if (!atomic_compare_exchange_strong_explicit(&lock->word, &expected, cairn_lock_held(),
                                                  memory_order_acquire, memory_order_relaxed))
         cairn_lock_wait(lock);
+}
+
+/* False: somebody holds it. */
+static inline bool cairn_lock_try(struct cairn_lock *lock)
+{
+    uint32_t expected = 0;
+    return atomic_compare_exchange_strong_explicit(&lock->word, &expected, cairn_lock_held(),
+                                                   memory_order_acquire, memory_order_relaxed);
 }
 
 static inline void cairn_lock_give(struct cairn_lock *lock)

@@ -99,7 +99,21 @@ void *cairn_thread_claim(struct cairn_thread_blocks *blocks)
      * no table, and never taken again. */
     if (wiped)
         atomic_store(&table[at], (uintptr_t)head);
+    else
+        atomic_store(&blocks->is_hiding, true);
     return head;
+}
+
+struct cairn_thread_head *cairn_thread_at(const struct cairn_thread_blocks *blocks, uint32_t i)
+{
+    _Atomic(uintptr_t) *table = atomic_load(&blocks->table);
+    return table ? (struct cairn_thread_head *)atomic_load(&table[i]) : NULL;
+}
+
+CAIRN_THREAD_BLOCK_ACCESS bool cairn_thread_is_gone(const struct cairn_thread_head *head)
+{
+    uint32_t owner = (uint32_t)atomic_load(&head->owner);
+    return owner == 0 || call(SYS_tgkill, getpid(), owner, 0) == -ESRCH;
 }
 
 uint32_t cairn_thread_count(const struct cairn_thread_blocks *blocks)

@@ -25,6 +25,7 @@ struct cairn_thread_blocks {
     _Atomic(_Atomic(uintptr_t) *) table; /* their addresses */
     _Atomic(uint32_t) n;                 /* used places of the table */
     _Atomic(uint32_t) hand;              /* where the next one begins to look for dead owners */
+    atomic_bool is_hiding;               /* there is a block that the table does not have */
 };
 
 /* TSan does not know that a thread which the kernel says is gone did all that it did before: what
@@ -46,5 +47,10 @@ void *cairn_thread_claim(struct cairn_thread_blocks *blocks);
 
 /* Blocks that there are, dead owners' included. */
 uint32_t cairn_thread_count(const struct cairn_thread_blocks *blocks);
+
+/* The i-th of them, whoever's it is; NULL: it is just being made. It stays. */
+struct cairn_thread_head *cairn_thread_at(const struct cairn_thread_blocks *blocks, uint32_t i);
+/* Nobody owns it who lives. Asks the kernel. */
+bool cairn_thread_is_gone(const struct cairn_thread_head *head);
 
 #endif /* CAIRN_RT_THREAD_H */
