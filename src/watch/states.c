@@ -105,6 +105,29 @@ int cairn_heap_take(struct cairn_heap *heap, struct cairn_buffer *bytes, uint64_
     return CAIRN_OK;
 }
 
+/* Its process may give a leaf back while we read, and make something else of the chunk: whose row
+ * is another one by then. Of such a leaf nothing counts that was read. */
+static void drop_gone_leaves(int fd, const struct cairn_buffer *bytes)
+{
+    static const size_t first_at = CAIRN_HEAP_HEADER_BYTES, chunk = CAIRN_HEAP_CHUNK;
+    struct cairn_heap_row now[CAIRN_HEAP_TABLE_ROWS];
+    size_t at = first_at, n = CAIRN_HEAP_TABLE_AT;
+    for (size_t table = 0; table * chunk + chunk <= bytes->size;
+         table = table ? table + CAIRN_HEAP_TABLE_ROWS : CAIRN_HEAP_TABLE_AT) {
+        uint8_t *was = bytes->data + table * chunk + at;
+        if (pread(fd, now, n * sizeof *now, (off_t)(table * chunk + at)) ==
+            (ssize_t)(n * sizeof *now))
+            for (size_t i = 0; i < n; i++) {
+                struct cairn_heap_row row;
+                memcpy(&row, was + i * sizeof row, sizeof row);
+                if (row.kind == CAIRN_HEAP_LEAF && memcmp(&row, &now[i], sizeof row) != 0)
+                    memset(was + i * sizeof row, 0, sizeof row);
+            }
+        at = 0;
+        n = CAIRN_HEAP_TABLE_ROWS;
+    }
+}
+
 /* All of it, though it may grow meanwhile. */
 static int read_fd(int fd, const char *who, struct cairn_buffer *ret_bytes, struct cairn_err *err)
 {
@@ -128,6 +151,8 @@ static int read_fd(int fd, const char *who, struct cairn_buffer *ret_bytes, stru
             break;
         ret_bytes->size += (size_t)n;
     }
+    if (cairn_heap_view_sniff(cairn_buffer_span(ret_bytes)))
+        drop_gone_leaves(fd, ret_bytes);
     return CAIRN_OK;
 }
 
