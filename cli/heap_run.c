@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/escape.h"
@@ -146,16 +147,50 @@ static bool parse(struct job *job)
     return false;
 }
 
+/* Until a child ends, or for so long. */
+static void wait_a_while(const sigset_t *of_child, int64_t ns)
+{
+    const struct timespec most = {.tv_sec = (time_t)(ns / 1000000000),
+                                  .tv_nsec = (long)(ns % 1000000000)};
+    (void)sigtimedwait(of_child, NULL, &most);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Looks what it runs meanwhile, 20 times a second at first and later 5 times, but never for more
+ * than a fiftieth of the time. */
+static int wait_and_look(int pid, struct cairn_heap_session *session)
+{
+    enum { OFTEN_NS = 50000000, SELDOM_NS = 200000000, SHARE = 50, OFTEN_LOOKS = 200 };
+    sigset_t of_child, old;
+    int status = 0, got;
+    sigemptyset(&of_child);
+    sigaddset(&of_child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &of_child, &old);
+    for (int looks = 0; (got = waitpid(pid, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR);
+         looks += looks < OFTEN_LOOKS) {
+        int64_t begin = now_ns(), interval = looks < OFTEN_LOOKS ? OFTEN_NS : SELDOM_NS;
+        cairn_heap_session_look(session);
+        int64_t took = now_ns() - begin;
+        wait_a_while(&of_child, took * SHARE > interval ? took * SHARE : interval);
+    }
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return status;
+}
+
 /* What a terminal sends goes to the command as well, and it decides. */
-static int wait_for(int pid)
+static int wait_for(int pid, struct cairn_heap_session *session)
 {
     struct sigaction old_int, old_quit;
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    int status = 0;
     sigaction(SIGINT, &ignore, &old_int);
     sigaction(SIGQUIT, &ignore, &old_quit);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    int status = wait_and_look(pid, session);
     sigaction(SIGINT, &old_int, NULL);
     sigaction(SIGQUIT, &old_quit, NULL);
     return status;
@@ -196,9 +231,24 @@ static int say_nothing(const struct job *job, struct cairn_err *err)
     return CAIRN_E_MISSING;
 }
 
+/* Programs that were started and that nothing is known of. */
+static void say_missed(const struct job *job)
+{
+    struct cairn_heap_missed missed = {.size = sizeof missed};
+    struct cairn_buffer path = {0};
+    for (size_t i = 0; cairn_heap_session_missed(job->session, i, &missed); i++) {
+        cairn_buffer_clear(&path);
+        cairn_escape_terminal(&path, missed.path, strlen(missed.path));
+        cli_say("%s ran, and is not tracked: %s", cairn_buffer_text(&path), missed.reason);
+    }
+    cairn_buffer_done(&path);
+}
+
 static int finish(struct job *job, int pid, struct cairn_err *err)
 {
     int result = cairn_heap_read_folder(cairn_heap_session_folder(job->session), &job->heap, err);
+    if (!job->opts.no_follow)
+        say_missed(job);
     if (result == CAIRN_E_MISSING)
         return say_nothing(job, err);
     if (result == CAIRN_OK)
@@ -279,7 +329,7 @@ static int work(struct job *job, struct cairn_err *err)
         result = cairn_heap_session_start(job->session, job->argv, &pid, err);
     if (result < 0)
         return cli_report(err);
-    int status = wait_for(pid);
+    int status = wait_for(pid, job->session);
     if (finish(job, pid, err) < 0 || ask_gate(job, &is_closed, err) < 0) {
         (void)cli_report(err);
         return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_FAILED;

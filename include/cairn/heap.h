@@ -278,6 +278,19 @@ CAIRN_API const char *cairn_heap_session_env(const struct cairn_heap_session *se
  * Afterwards waitpid(2) belongs to the caller. */
 CAIRN_API int cairn_heap_session_start(struct cairn_heap_session *session, char *const *argv,
                                        int *ret_pid, struct cairn_err *err);
+/* Looks which programs what was started runs by now, itself and all that descends from it. Takes a
+ * fraction of a millisecond for a few processes; who calls it ten times a second misses what ends
+ * faster than that. */
+CAIRN_API void cairn_heap_session_look(struct cairn_heap_session *session);
+/* A program that was seen, other than argv[0], and that no tracker can be in. Returns 0 where there
+ * is none of that number. Set .size. */
+struct cairn_heap_missed {
+    size_t size;
+    const char *path;   /* as its process knows it; borrowed until the next look */
+    const char *reason; /* a static text */
+};
+CAIRN_API int cairn_heap_session_missed(const struct cairn_heap_session *session, size_t index,
+                                        struct cairn_heap_missed *missed);
 /* Why a program would leave no state: it is static, or has a malloc of its own, or runs as another
  * user. "" where nothing speaks against it. Static texts. */
 CAIRN_API const char *cairn_heap_unreachable(const char *program);

@@ -82,6 +82,9 @@ int cairn_heap_select_epochs(const struct cairn_heap_state *state,
 int cairn_heap_suppressions_parse(struct cairn_span text, struct cairn_heap_suppressions **ret_s,
                                   struct cairn_err *err);
 
+/* Why the loader puts no tracker into a program; "": it does. Static texts. */
+const char *cairn_heap_unloadable(const char *path);
+
 /* A caller's filter, of any size; NULL: all. */
 struct cairn_heap_filter cairn_heap_filter_of(const struct cairn_heap_filter *filter);
 bool cairn_heap_filter_is_all(const struct cairn_heap_filter *filter);

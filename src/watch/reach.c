@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "elf/symbol_table.h"
+#include "watch/heap.h"
 
 static bool is_static(const struct cairn_elf *elf)
 {
@@ -38,6 +39,8 @@ static bool has_malloc(const struct cairn_elf *elf)
     return found;
 }
 
+static const char own_malloc[] = "it has a malloc of its own, which comes before the tracker's";
+
 static const char *reason_of(const char *path)
 {
     struct cairn_file file;
@@ -52,7 +55,7 @@ static const char *reason_of(const char *path)
         if (is_static(&elf))
             reason = "it is linked statically: there is no loader that would preload the tracker";
         else if (has_malloc(&elf))
-            reason = "it has a malloc of its own, which comes before the tracker's";
+            reason = own_malloc;
     }
     cairn_file_close(&file);
     return reason;
@@ -76,4 +79,11 @@ const char *cairn_heap_unreachable(const char *program)
 {
     char path[PATH_MAX];
     return find_program(program, path, sizeof path) ? reason_of(path) : "";
+}
+
+/* With a malloc of its own there is a tracker in it, which says so itself. */
+const char *cairn_heap_unloadable(const char *path)
+{
+    const char *reason = reason_of(path);
+    return reason == own_malloc ? "" : reason;
 }

@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "proc/child.h"
+#include "watch/missed.h"
 
 #define LIBRARY "libcairn-heap.so"
 #define PRELOAD "LD_PRELOAD="
@@ -27,7 +28,9 @@ enum { VARIABLES_MAX = 9, LINE_BYTES = 2 * PATH_MAX };
 struct cairn_heap_session {
     char folder[PATH_MAX];
     int lock; /* of the folder, shared, as long as somebody waits for what comes into it */
-    char *env[VARIABLES_MAX + 1]; /* ends with NULL */
+    int pid;  /* that was started; 0: none */
+    struct cairn_heap_missed_list *missed; /* NULL: nothing was looked for */
+    char *env[VARIABLES_MAX + 1];          /* ends with NULL */
     size_t n_env;
 };
 
@@ -176,6 +179,7 @@ void cairn_heap_session_free(struct cairn_heap_session *s)
         close(s->lock);
     for (size_t i = 0; i < s->n_env; i++)
         cairn_free(s->env[i]);
+    cairn_heap_missed_free(s->missed);
     cairn_free(s);
 }
 
@@ -217,6 +221,20 @@ int cairn_heap_session_start(struct cairn_heap_session *s, char *const *argv, in
     if (result == CAIRN_OK)
         result = cairn_child_release(&child, argv[0], NULL, NULL, err);
     if (result == CAIRN_OK)
-        *ret_pid = child.pid;
+        *ret_pid = s->pid = child.pid;
     return result;
+}
+
+void cairn_heap_session_look(struct cairn_heap_session *s)
+{
+    if (!s->missed)
+        s->missed = cairn_heap_missed_new();
+    if (s->missed && s->pid)
+        cairn_heap_missed_look(s->missed, s->pid);
+}
+
+int cairn_heap_session_missed(const struct cairn_heap_session *s, size_t index,
+                              struct cairn_heap_missed *missed)
+{
+    return s->missed && cairn_heap_missed_get(s->missed, index, missed);
 }

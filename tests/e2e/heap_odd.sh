@@ -79,6 +79,24 @@ run make 2 make -s -j2
 run "python3's subprocess" 1 $py -c 'import subprocess; subprocess.run(["./odd", "plain"], check=True)'
 command -v setsid >/dev/null && run setsid 1 setsid -w ./odd plain
 
+# A static program runs without a tracker, and that is said of whoever runs long enough to be seen.
+if printf '#include <unistd.h>\nint main(void) { return usleep(400000); }\n' >static.c &&
+    gcc -static -o "$(printf 'static\033[1m')" static.c 2>log; then
+    "$CAIRN" heap run -f -o run.heap -- sh -c './odd plain; ./static*; ./static*; exit 5' >out 2>log
+    same "a static program: exit status" $? 5
+    same "a static program: said once" "$(grep -c 'static.*ran, and is not tracked: it is linked statically' log)" 1
+    same "a static program: no escape" "$(grep -c "$(printf '\033')" log)" 0
+    "$CAIRN" heap run -f -o run.heap -- sh -c 'exec ./static*' >out 2>log
+    has log 'ran, and is not tracked' "a static program that a shell becomes"
+    "$CAIRN" heap run --no-follow -f -o run.heap -- sh -c './static*; true' >out 2>log
+    hasnt log 'is not tracked' "--no-follow"
+    "$CAIRN" heap run -f -o run.heap -- ./static* >out 2>log
+    hasnt log 'ran, and' "the command itself"
+    has log 'linked statically' "the command itself"
+else
+    skip "a static program" "gcc -static does not link"
+fi
+
 # Of a setuid program the loader takes nothing that others preload: it runs as ever.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 711 "$WORK" && cp odd setuid && chmod 4755 setuid; then
     rm -f "$states"/*

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that a tracked one starts and that no tracker is in: found by looking at its children,
+ * theirs, and so on, while they run. What ends between two looks is not seen, nor is who left his
+ * parents (a daemon).
+ */
+#include "watch/missed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "proc/process.h"
+#include "proc/threads.h"
+#include "watch/heap.h"
+
+enum {
+    PATH_BYTES = 64,
+    PROCESSES_MAX = 512, /* at one look */
+    PROGRAMS_MAX = 1024, /* different files */
+    CHILDREN_MAX = 1 << 16
+};
+
+struct program {
+    uint64_t dev, ino;
+    char *path; /* of what is to be told; else NULL */
+    const char *reason;
+};
+
+struct cairn_heap_missed_list {
+    struct program *programs;
+    size_t n, cap;
+    int pids[PROCESSES_MAX];
+    size_t n_pids;
+};
+
+struct cairn_heap_missed_list *cairn_heap_missed_new(void)
+{
+    return cairn_alloc(1, sizeof(struct cairn_heap_missed_list));
+}
+
+void cairn_heap_missed_free(struct cairn_heap_missed_list *list)
+{
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->n; i++)
+        cairn_free(list->programs[i].path);
+    cairn_free(list->programs);
+    cairn_free(list);
+}
+
+static bool is_known(const struct cairn_heap_missed_list *list, const struct stat *st)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->programs[i].dev == st->st_dev && list->programs[i].ino == st->st_ino)
+            return true;
+    return false;
+}
+
+/* Each file is looked into once. */
+static void look_at(struct cairn_heap_missed_list *list, int pid)
+{
+    char exe[PATH_BYTES];
+    struct stat st;
+    struct cairn_buffer path = {0};
+    bool is_deleted;
+    snprintf(exe, sizeof exe, "/proc/%d/exe", pid);
+    if (stat(exe, &st) < 0 || is_known(list, &st) || list->n == PROGRAMS_MAX ||
+        cairn_grow((void **)&list->programs, &list->cap, list->n + 1, sizeof *list->programs) < 0)
+        return;
+    struct program program = {.dev = st.st_dev, .ino = st.st_ino};
+    program.reason = cairn_heap_unloadable(exe);
+    bool is_command = list->n == 0; /* cairn_heap_unreachable() told of it before it ran */
+    if (*program.reason && !is_command &&
+        cairn_process_exe(pid, &path, &is_deleted, NULL) == CAIRN_OK)
+        program.path = cairn_strdup(cairn_buffer_text(&path));
+    cairn_buffer_done(&path);
+    list->programs[list->n++] = program;
+}
+
+static void add_children(struct cairn_heap_missed_list *list, int pid, int tid)
+{
+    char name[PATH_BYTES];
+    struct cairn_buffer text = {0};
+    snprintf(name, sizeof name, "task/%d/children", tid);
+    if (cairn_process_slurp(pid, name, CHILDREN_MAX, &text, NULL) == CAIRN_OK) {
+        const char *at = cairn_buffer_text(&text);
+        char *end;
+        for (long child; (child = strtol(at, &end, 10)) > 0 && end != at; at = end)
+            if (list->n_pids < PROCESSES_MAX)
+                list->pids[list->n_pids++] = (int)child;
+    }
+    cairn_buffer_done(&text);
+}
+
+/* Breadth first; a process is one thread's child. */
+void cairn_heap_missed_look(struct cairn_heap_missed_list *list, int pid)
+{
+    list->pids[0] = pid;
+    list->n_pids = 1;
+    for (size_t i = 0; i < list->n_pids; i++) {
+        struct cairn_threads threads = {0};
+        look_at(list, list->pids[i]);
+        if (cairn_threads_read(list->pids[i], &threads, NULL) == CAIRN_OK)
+            for (size_t k = 0; k < threads.n; k++)
+                add_children(list, list->pids[i], threads.tids[k]);
+        cairn_threads_done(&threads);
+    }
+}
+
+bool cairn_heap_missed_get(const struct cairn_heap_missed_list *list, size_t index,
+                           struct cairn_heap_missed *missed)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (!list->programs[i].path || index-- > 0)
+            continue;
+        missed->path = list->programs[i].path;
+        missed->reason = list->programs[i].reason;
+        return true;
+    }
+    return false;
+}

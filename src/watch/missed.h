@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs that a tracked one starts, and that the loader puts no tracker into. */
+#ifndef CAIRN_WATCH_MISSED_H
+#define CAIRN_WATCH_MISSED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cairn/heap.h>
+
+struct cairn_heap_missed_list;
+struct cairn_heap_missed_list *cairn_heap_missed_new(void);       /* NULL: no memory */
+void cairn_heap_missed_free(struct cairn_heap_missed_list *list); /* accepts NULL */
+/* Looks at a process and what descends from it, as they are now. */
+void cairn_heap_missed_look(struct cairn_heap_missed_list *list, int pid);
+/* False: there is none of that number. Sets all but .size. */
+bool cairn_heap_missed_get(const struct cairn_heap_missed_list *list, size_t index,
+                           struct cairn_heap_missed *missed);
+
+#endif /* CAIRN_WATCH_MISSED_H */
