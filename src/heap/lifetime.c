@@ -61,6 +61,7 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((constructor)) static void begin(void)
 {
     struct cairn_heap *heap;
     cairn_heap_real_find();
+    cairn_heap_starts_later = false; /* constructors of libraries behind this one are done */
     struct cairn_heap_own *own = cairn_heap_start_thread(&heap, cairn_heap_sp());
     if (own)
         cairn_heap_call_end(own);

@@ -196,8 +196,13 @@ static void take_musls(void)
     cairn_heap_real.calloc = cleared;
 }
 
+/* In a program with gcc's libtsan: which stands before libc for much more than malloc, and crashes
+ * when that is called before its constructor was. */
+extern void __tsan_init(void) __attribute__((weak));
+
 __attribute__((cold, noinline)) void cairn_heap_real_find(void)
 {
+    cairn_heap_starts_later = __tsan_init;
     FIND(posix_memalign, NULL);
     FIND(aligned_alloc, by_posix_memalign);
     FIND(memalign, by_posix_memalign);

@@ -42,7 +42,7 @@ static _Thread_local uintptr_t starting_at __attribute__((tls_model("initial-exe
 
 atomic_bool cairn_heap_off;
 unsigned cairn_heap_granule_bits = 3;
-bool cairn_heap_wants_mappings;
+bool cairn_heap_wants_mappings, cairn_heap_starts_later;
 
 static uint32_t this_thread(void)
 {
@@ -111,7 +111,8 @@ static bool was_left(uintptr_t call, uintptr_t sp)
 /* NULL also where this thread is just about it, and this is a signal handler. */
 static struct cairn_heap *start_process(uintptr_t sp)
 {
-    if (atomic_load(&cairn_heap_off) || (starting_at && !was_left(starting_at, sp)))
+    if (atomic_load(&cairn_heap_off) || cairn_heap_starts_later ||
+        (starting_at && !was_left(starting_at, sp)))
         return NULL;
     uint32_t pid = (uint32_t)getpid(), before = atomic_exchange(&starting.pid, pid);
     if (before != pid && before != 0)

@@ -44,6 +44,9 @@ extern bool cairn_heap_wants_mappings __attribute__((visibility("hidden")));
 /* What the real malloc needs (shadow.h), before the first block; else 3. */
 extern unsigned cairn_heap_granule_bits __attribute__((visibility("hidden")));
 
+/* Nothing is recorded yet: what stands before libc's functions, TSan, cannot be called yet. */
+extern bool cairn_heap_starts_later __attribute__((visibility("hidden")));
+
 /* Records from now on, in the calling thread and in those that come, into a state as `settings`
  * ask; for tests. False: it cannot be. */
 bool cairn_heap_start(const struct cairn_heap_settings *settings);

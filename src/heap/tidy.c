@@ -29,7 +29,7 @@ struct work {
     uint64_t space;
     struct left left[CONSIDERED]; /* the latest first */
     uint32_t n;
-    char entries[1 << 15], path[CAIRN_HEAP_PATH];
+    char entries[1 << 15] __attribute__((aligned(8))), path[CAIRN_HEAP_PATH];
     struct cairn_heap_header header;
 };
 
