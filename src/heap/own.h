@@ -52,6 +52,7 @@ struct cairn_heap_own {
     uint64_t bases[CAIRN_HEAP_KIND_MMAP]; /* of entries, by kind */
     bool stacks_on;
 
+    uintptr_t ret, fp;   /* of the caller whose stack is asked for; its sp is `idle` */
     uint64_t generation; /* cairn_unload_generation that modules were looked at for */
     uint32_t outside;    /* the last look of heap/empty at which no call was under way in it */
     struct cairn_heap_sampler sampler;
@@ -96,7 +97,12 @@ cairn_heap_enter(struct cairn_heap_own *own)
 /* All threads' own. */
 extern struct cairn_thread_blocks cairn_heap_threads __attribute__((visibility("hidden")));
 
+/* The calling thread's; NULL: it has none yet. And the same for who does not ask for that: where it
+ * has none, one that is never idle. */
 extern _Thread_local struct cairn_heap_own *cairn_heap_own
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern _Thread_local struct cairn_heap_own *cairn_heap_hot
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+void cairn_heap_set_own(struct cairn_heap_own *own);
 
 #endif /* CAIRN_HEAP_OWN_H */

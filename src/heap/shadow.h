@@ -31,6 +31,8 @@ enum {
     CAIRN_HEAP_WORD_MASK = 63 /* all that a shift looks at: a piece's entries lie aligned to more */
 };
 
+_Static_assert(CAIRN_HEAP_PIECE_BITS + CAIRN_HEAP_MIDDLE_BITS == 32, "as find() takes them out");
+
 struct cairn_heap_shadow {
     _Atomic(_Atomic(uintptr_t) *) top[1 << CAIRN_HEAP_TOP_BITS];
     struct cairn_lock lock; /* of who makes tables and leaves */
@@ -58,9 +60,8 @@ static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_
         atomic_load_explicit(&shadow->top[(size_t)top], memory_order_acquire);
     if (__builtin_expect(!middle, 0))
         return NULL;
-    uintptr_t piece = atomic_load_explicit(
-        &middle[(va >> CAIRN_HEAP_PIECE_BITS) & ((1u << CAIRN_HEAP_MIDDLE_BITS) - 1)],
-        memory_order_acquire);
+    uintptr_t piece =
+        atomic_load_explicit(&middle[(uint32_t)va >> CAIRN_HEAP_PIECE_BITS], memory_order_acquire);
     if (__builtin_expect((piece & CAIRN_HEAP_GRANULE_MASK) == 0, 0))
         return NULL;
     uintptr_t granule =

@@ -14,8 +14,17 @@
 #include "rt/pages.h"
 #include "rt/sys.h"
 
+static struct cairn_heap_own nobody;
 _Thread_local struct cairn_heap_own *cairn_heap_own
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+_Thread_local struct cairn_heap_own *cairn_heap_hot
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = &nobody;
+
+void cairn_heap_set_own(struct cairn_heap_own *own)
+{
+    cairn_heap_hot = own ? own : &nobody;
+    cairn_heap_own = own;
+}
 
 enum { PAGE = 4096, OWN_PAGES = (sizeof(struct cairn_heap_own) + PAGE - 1) / PAGE };
 struct cairn_thread_blocks cairn_heap_threads = {.bytes = OWN_PAGES * PAGE,
@@ -173,7 +182,7 @@ CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *claim(struct cairn_heap 
     own->heap = heap;
     own->idle = sp;
     atomic_signal_fence(memory_order_seq_cst);
-    cairn_heap_own = own;
+    cairn_heap_set_own(own);
     atomic_signal_fence(memory_order_seq_cst);
     return own;
 }
@@ -217,7 +226,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_start_anew(void)
     /* The next state may lie where this one does. */
     if (cairn_heap_own)
         cairn_heap_own->heap = NULL;
-    cairn_heap_own = NULL;
+    cairn_heap_set_own(NULL);
     atomic_store(&cairn_heap_root.heap, NULL);
 }
 

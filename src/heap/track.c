@@ -159,7 +159,9 @@ static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
 /* Where it has to go; NULL: it cannot be recorded. */
 static _Atomic(uint64_t) *place_for(struct cairn_heap *heap, uint64_t va, uint64_t bytes)
 {
-    _Atomic(uint64_t) *place = cairn_heap_shadow_make(&heap->shadow, &heap->state, va);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
+    if (!place)
+        place = cairn_heap_shadow_make(&heap->shadow, &heap->state, va);
     if (!place) {
         cairn_heap_state_lose(
             &heap->state, va >> CAIRN_HEAP_VA_BITS ? CAIRN_HEAP_LOSS_ADDRESS : CAIRN_HEAP_LOSS_FULL,
@@ -211,8 +213,9 @@ CAIRN_THREAD_BLOCK_ACCESS static void note_birth(struct cairn_heap_own *own, con
     count_birth(heap, own, bytes, stack);
 }
 
-CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_oddly(struct cairn_heap_own *own, void *block,
-                                                      uint64_t bytes, unsigned kind, uint32_t stack)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline, cold)) void *
+cairn_heap_born_oddly(struct cairn_heap_own *own, void *block, uint64_t bytes, unsigned kind,
+                      uint32_t stack)
 {
     int saved = errno;
     note_birth(own, block, bytes, kind, stack);
@@ -226,9 +229,8 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_oddly(struct cairn_heap_own *own
         struct cairn_heap_own *own, void *block, uint64_t bytes, uintptr_t ret, uintptr_t sp,      \
         uintptr_t fp)                                                                              \
     {                                                                                              \
-        cairn_heap_enter(own);                                                                     \
-        return cairn_heap_note(own, block, bytes, kind,                                            \
-                               (struct cairn_local_frame_at){ret, sp, fp});                        \
+        return cairn_heap_note_here(own, block, bytes, kind,                                       \
+                                    (struct cairn_local_frame_at){ret, sp, fp});                   \
     }
 BORN_HERE(cairn_heap_malloc_here, CAIRN_HEAP_KIND_MALLOC)
 BORN_HERE(cairn_heap_new_here, CAIRN_HEAP_KIND_NEW)
@@ -363,16 +365,18 @@ static struct cairn_heap_death died_within(struct cairn_heap *heap, const void *
     return (struct cairn_heap_death){entry, bytes};
 }
 
-/* Where not all blocks are recorded. */
-CAIRN_THREAD_BLOCK_ACCESS static void *born_perhaps(struct cairn_heap_own *own, void *block,
-                                                    uint64_t bytes, unsigned kind,
-                                                    struct cairn_local_frame_at caller)
+/* Of all blocks, or of some. */
+CAIRN_THREAD_BLOCK_ACCESS static void born_by_call(struct cairn_heap_own *own, void *block,
+                                                   uint64_t bytes, unsigned kind,
+                                                   struct cairn_local_frame_at caller)
 {
-    if (cairn_heap_sample_takes(&own->sampler, own->heap->settings.sample_bytes, bytes))
-        return cairn_heap_born_oddly(own, block, bytes, kind, cairn_heap_stack_of(own, caller));
-    own->last_va = 0;
+    uint64_t mean = own->heap->settings.sample_bytes;
+    own->until_tick -= own->until_tick > 0;
+    if (mean == 0 || cairn_heap_sample_takes(&own->sampler, mean, bytes))
+        note_birth(own, block, bytes, kind, cairn_heap_stack_of(own, caller));
+    else
+        own->last_va = 0;
     cairn_heap_call_end(own);
-    return block;
 }
 
 CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t bytes, unsigned kind,
@@ -382,10 +386,8 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t byte
     int saved = errno;
     struct cairn_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap, sp);
-    if (own && heap->settings.sample_bytes) {
-        born_perhaps(own, block, bytes, kind, caller);
-    } else if (own) {
-        cairn_heap_note(own, block, bytes, kind, caller);
+    if (own) {
+        born_by_call(own, block, bytes, kind, caller);
     } else if (heap && !heap->settings.sample_bytes) {
         bool reads = read_begin(heap);
         born_within(heap, block, bytes, kind);

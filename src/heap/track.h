@@ -50,19 +50,27 @@ uint32_t cairn_heap_other_stack(struct cairn_heap_own *own, struct cairn_local_a
 uint32_t cairn_heap_stack_fully(struct cairn_heap_own *own, uintptr_t ret, uintptr_t sp,
                                 uintptr_t fp);
 
-/* The number of the stack from `at` on; 0: none. */
-CAIRN_HEAP_HOT uint32_t cairn_heap_stack_of(struct cairn_heap_own *own,
-                                            struct cairn_local_frame_at at)
+/* The number of the stack from `at` on, where the call under way is; 0: none. What is rarely asked
+ * for again waits in memory, not in registers that would have to be saved. */
+CAIRN_HEAP_HOT uint32_t cairn_heap_stack_from(struct cairn_heap_own *own,
+                                              struct cairn_local_frame_at at)
 {
-    if (__builtin_expect(!own->stacks_on, 0))
-        return 0;
+    own->ret = at.ret;
+    own->fp = at.fp;
     struct cairn_local_again again = cairn_local_again(at.ret, at.sp, at.fp);
     if (__builtin_expect(again.n == 0, 0))
-        return cairn_heap_stack_fully(own, at.ret, at.sp, at.fp);
+        return cairn_heap_stack_fully(own, own->ret, own->idle, own->fp);
     uint32_t number = own->frames[again.n - 1].number;
     if (__builtin_expect(again.n_shared == again.n && number, 1))
         return number;
     return cairn_heap_other_stack(own, again);
+}
+
+/* 0 also where stacks are switched off. */
+CAIRN_HEAP_HOT uint32_t cairn_heap_stack_of(struct cairn_heap_own *own,
+                                            struct cairn_local_frame_at at)
+{
+    return own->stacks_on ? cairn_heap_stack_from(own, at) : 0;
 }
 
 /* The thread's delta of a stack as it is now; what is in it is another one's if its key is. */
@@ -131,12 +139,14 @@ CAIRN_HEAP_HOT void cairn_heap_leave_call(struct cairn_heap_own *own, uintptr_t 
 }
 
 /* The entry's line is asked for before the stack is looked at: which takes about as long. */
-CAIRN_HEAP_HOT void *cairn_heap_note(struct cairn_heap_own *own, void *block, uint64_t bytes,
-                                     unsigned kind, struct cairn_local_frame_at caller)
+CAIRN_HEAP_HOT void *cairn_heap_note_here(struct cairn_heap_own *own, void *block, uint64_t bytes,
+                                          unsigned kind, struct cairn_local_frame_at caller)
 {
+    own->idle = caller.sp;
+    atomic_signal_fence(memory_order_seq_cst);
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, cairn_heap_va(block));
     __builtin_prefetch(place, 1);
-    uint32_t stack = cairn_heap_stack_of(own, caller);
+    uint32_t stack = cairn_heap_stack_from(own, caller);
     if (__builtin_expect(!cairn_heap_note_birth(own, place, block, bytes, kind, stack), 0))
         return cairn_heap_born_oddly(own, block, bytes, kind, stack);
     cairn_heap_leave_call(own, own->ready);
@@ -154,9 +164,9 @@ CAIRN_HEAP_HOT cairn_heap_here_fn *cairn_heap_here_of(unsigned kind)
 /* Asked for by the caller of the function in which this is written. */
 CAIRN_HEAP_HOT void *cairn_heap_born(void *block, uint64_t bytes, unsigned kind)
 {
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_hot;
     uintptr_t turn = cairn_heap_turn_now();
-    if (__builtin_expect(!own || own->idle != turn, 0)) {
+    if (__builtin_expect(own->idle != turn, 0)) {
         if (atomic_load_explicit(&cairn_heap_off, memory_order_relaxed))
             return block;
         const struct cairn_local_frame_at caller = CAIRN_HEAP_CALLER;
@@ -209,9 +219,9 @@ CAIRN_HEAP_HOT bool cairn_heap_note_death(struct cairn_heap_own *own, uint64_t v
 /* False: nothing was done, and cairn_heap_died_fully() is to be called. */
 CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind)
 {
-    struct cairn_heap_own *own = cairn_heap_own;
+    struct cairn_heap_own *own = cairn_heap_hot;
     uintptr_t turn = cairn_heap_turn_now();
-    if (__builtin_expect(!own || own->idle != turn, 0))
+    if (__builtin_expect(own->idle != turn, 0))
         return false;
     uint64_t va = cairn_heap_va(block);
     /* Before a place is looked for, or its leaf may be given back meanwhile. */
