@@ -285,11 +285,13 @@ APART static enum cairn_arch_step step_followed(struct cairn_local_walk *w)
 }
 
 /* What makecontext(3) put where the return address of a stack's first function is: a function.
- * Rules would be asked for the one that lies before it. */
+ * Rules would be asked for the one that lies before it. Where a handler returns to is aligned so,
+ * too: where its rule is known no system call is made for each capture. */
 APART static bool is_stack_start(const struct cairn_local_walk *w)
 {
     uint8_t code[CODE_BYTES];
     return !w->is_exact && w->regs.ip % FUNCTION_ALIGN == 0 &&
+           cairn_rule_kind(cairn_local_cache_rule((uintptr_t)w->regs.ip)) != CAIRN_RULE_SIGNAL &&
            cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
            cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)});
 }
