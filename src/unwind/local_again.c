@@ -198,7 +198,8 @@ CAIRN_READS_FRAMES bool walk_shortly(struct cairn_local_state *s, struct short_w
                     return false;
                 until = cairn_local_sp_of(s, w->old);
             }
-            if (until == w->sp && (CAIRN_FAST_RA || cairn_local_slot_va(s, w->old) == w->slot)) {
+            if (until == w->sp &&
+                (CAIRN_FAST_RA != 0 || cairn_local_slot_va(s, w->old) == w->slot)) {
                 if (w->old->rule & CAIRN_LOCAL_NEEDS_FP)
                     return false;
                 if (w->old->ret == w->ret ||
@@ -309,7 +310,8 @@ cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp)
                          0))
         return (struct cairn_local_again){0};
     cairn_local_state_take(s, sp);
-    if (cairn_local_sp_of(s, frame) == sp && (CAIRN_FAST_RA || cairn_local_slot_va(s, frame) == sp))
+    if (cairn_local_sp_of(s, frame) == sp &&
+        (CAIRN_FAST_RA != 0 || cairn_local_slot_va(s, frame) == sp))
         return look(s, ret, sp, fp);
     return look_farther(s, ret, sp, hot->anchor);
 }

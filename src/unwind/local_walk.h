@@ -127,7 +127,7 @@ CAIRN_READS_FRAMES void cairn_local_put_down(struct cairn_local_frame *to, uintp
 {
     to->ret = ret;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    *(cairn_local_half *)&to->slot = (uint32_t)slot | (uint64_t)rule << 32;
+    *(cairn_local_half *)(void *)&to->slot = (uint32_t)slot | (uint64_t)rule << 32;
 #else
     to->slot = (uint32_t)slot;
     to->rule = rule;
@@ -138,7 +138,8 @@ CAIRN_READS_FRAMES void cairn_local_copy(struct cairn_local_frame *to,
                                          const struct cairn_local_frame *from)
 {
     *(volatile uintptr_t *)&to->ret = from->ret;
-    *(volatile cairn_local_half *)&to->slot = *(const cairn_local_half *)&from->slot;
+    *(volatile cairn_local_half *)(void *)&to->slot =
+        *(const cairn_local_half *)(const void *)&from->slot;
 }
 
 /* The walk goes on from its frame, which it notes. */
