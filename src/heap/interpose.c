@@ -45,7 +45,8 @@ __attribute__((noinline)) static void free_oddly(void *block)
 
 CAIRN_API void free(void *block)
 {
-    if (__builtin_expect(cairn_heap_died_plainly(block, CAIRN_HEAP_KIND_MALLOC), 1))
+    struct cairn_heap_death death;
+    if (__builtin_expect(cairn_heap_died_plainly(block, CAIRN_HEAP_KIND_MALLOC, &death), 1))
         REAL.free(block);
     else
         free_oddly(block);
@@ -78,7 +79,7 @@ __attribute__((always_inline)) static inline void *reallocate(void *block, size_
 {
     struct cairn_heap_death death = {0};
     if (block)
-        death = cairn_heap_died_fully(block, CAIRN_HEAP_KIND_MALLOC);
+        death = cairn_heap_died(block, CAIRN_HEAP_KIND_MALLOC);
     void *moved = REAL.realloc(block, size);
     if (__builtin_expect(moved != NULL, 1))
         return cairn_heap_born(moved, size, CAIRN_HEAP_KIND_MALLOC);

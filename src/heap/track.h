@@ -193,7 +193,8 @@ CAIRN_HEAP_HOT uint32_t cairn_heap_size_by_kind(uint64_t entry, unsigned kind)
 
 /* What is known of it is taken out, if there is nothing odd to it. */
 CAIRN_HEAP_HOT bool cairn_heap_note_death(struct cairn_heap_own *own, uint64_t va,
-                                          _Atomic(uint64_t) *place, unsigned kind)
+                                          _Atomic(uint64_t) *place, unsigned kind,
+                                          struct cairn_heap_death *ret_death)
 {
     uint64_t entry = cairn_heap_load(place);
     struct cairn_heap_thread *shared = own->shared;
@@ -213,11 +214,13 @@ CAIRN_HEAP_HOT bool cairn_heap_note_death(struct cairn_heap_own *own, uint64_t v
         uint32_t n = atomic_load_explicit(&delta->n_temporary, memory_order_relaxed);
         atomic_store_explicit(&delta->n_temporary, n + 1, memory_order_relaxed);
     }
+    *ret_death = (struct cairn_heap_death){entry, bytes};
     return true;
 }
 
 /* False: nothing was done, and cairn_heap_died_fully() is to be called. */
-CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind)
+CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind,
+                                            struct cairn_heap_death *ret_death)
 {
     struct cairn_heap_own *own = cairn_heap_hot;
     uintptr_t turn = cairn_heap_turn_now();
@@ -227,15 +230,18 @@ CAIRN_HEAP_HOT bool cairn_heap_died_plainly(const void *block, unsigned kind)
     /* Before a place is looked for, or its leaf may be given back meanwhile. */
     cairn_heap_enter(own);
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, va);
-    bool plain = __builtin_expect(place != NULL, 1) && cairn_heap_note_death(own, va, place, kind);
+    bool plain = __builtin_expect(place != NULL, 1) &&
+                 cairn_heap_note_death(own, va, place, kind, ret_death);
     cairn_heap_leave_call(own, turn);
     return plain;
 }
 
-CAIRN_HEAP_HOT void cairn_heap_died(const void *block, unsigned kind)
+CAIRN_HEAP_HOT struct cairn_heap_death cairn_heap_died(const void *block, unsigned kind)
 {
-    if (__builtin_expect(!cairn_heap_died_plainly(block, kind), 0))
-        cairn_heap_died_fully(block, kind);
+    struct cairn_heap_death death;
+    if (__builtin_expect(!cairn_heap_died_plainly(block, kind, &death), 0))
+        death = cairn_heap_died_fully(block, kind);
+    return death;
 }
 
 #endif /* CAIRN_HEAP_TRACK_H */

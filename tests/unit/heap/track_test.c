@@ -169,6 +169,38 @@ static void what_a_failed_realloc_took_is_put_back(void **state)
     assert_int_equal(totals.blocks, 0);
 }
 
+static void what_died_plainly_is_put_back_too(void **state)
+{
+    (void)state;
+    static char a[64], other[64];
+    struct totals totals;
+    born(a, 100);
+    born(other, 1);
+    struct cairn_heap_death death = cairn_heap_died(a, CAIRN_HEAP_KIND_MALLOC);
+    assert_int_equal(death.bytes, 100);
+    cairn_heap_put_back(a, &death);
+    agree(&totals);
+    assert_int_equal(totals.bytes, 101);
+}
+
+/* More of them than a thread's word can count. */
+static void counts_are_handed_in_before_they_are_full(void **state)
+{
+    (void)state;
+    enum { MANY = (1 << 21) + 1000 };
+    static char block[64];
+    struct totals totals;
+    for (int i = 0; i < MANY; i++) {
+        born(block, (unsigned)i % 2 * (CAIRN_HEAP_SIZE_ASIDE - 1));
+        died(block);
+    }
+    agree(&totals);
+    assert_int_equal(totals.allocs, MANY);
+    assert_int_equal(totals.frees, MANY);
+    assert_int_equal(totals.temporary, MANY);
+    assert_int_equal(totals.bytes, 0);
+}
+
 static void what_goes_wrong_is_counted(void **state)
 {
     (void)state;
@@ -339,6 +371,8 @@ int main(void)
         TEST(a_block_that_dies_before_the_next_is_temporary),
         TEST(large_blocks_have_their_sizes_aside),
         TEST(what_a_failed_realloc_took_is_put_back),
+        TEST(what_died_plainly_is_put_back_too),
+        TEST(counts_are_handed_in_before_they_are_full),
         TEST(what_goes_wrong_is_counted),
         TEST(equal_stacks_have_equal_numbers),
         TEST(the_composition_at_the_mark_adds_up),
