@@ -257,20 +257,29 @@ CAIRN_READS_FRAMES struct cairn_local_again found(struct cairn_local_state *s)
     return (struct cairn_local_again){&s->frames[top], N - top, N - from};
 }
 
-/* Some inner frames are others. From `place` on outwards the last walk may be met. */
+/* Some inner frames are others. From `place` on outwards the last walk may be met; where that was
+ * not the frame that it seemed to be, it is met farther out. */
 __attribute__((noinline)) CAIRN_WALKS_FRAMES static struct cairn_local_again
 look_farther(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uint32_t place)
 {
     const struct cairn_local_stack *stack = &s->hot.stack;
     struct cairn_local_again again = {0};
-    struct relayed relayed = {s->frames, 0};
-    struct short_walk w = {ret, sp, sp - CAIRN_FAST_RA, s->news, &s->frames[place]};
     /* What a call pushed lies below sp, and is mapped for sure. */
-    if (__builtin_expect(place < N && sp % CAIRN_FAST_CFA_ALIGN == 0 && sp <= stack->high &&
-                             sp - CAIRN_LOCAL_WORD - stack->low < stack->high - stack->low,
-                         1) &&
-        walk_shortly(s, &w, &relayed) && prove_from(s, w.old, &relayed) == N && put_shortly(s, &w))
-        again = found(s);
+    bool can = sp % CAIRN_FAST_CFA_ALIGN == 0 && sp <= stack->high &&
+               sp - CAIRN_LOCAL_WORD - stack->low < stack->high - stack->low;
+    while (__builtin_expect(can && place < N, 1)) {
+        struct relayed relayed = {s->frames, 0};
+        struct short_walk w = {ret, sp, sp - CAIRN_FAST_RA, s->news, &s->frames[place]};
+        if (!walk_shortly(s, &w, &relayed))
+            break;
+        uint32_t proven = prove_from(s, w.old, &relayed);
+        if (__builtin_expect(proven == N, 1)) {
+            if (put_shortly(s, &w))
+                again = found(s);
+            break;
+        }
+        place = proven + 1;
+    }
     cairn_local_state_leave(s);
     return again;
 }
