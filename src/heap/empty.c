@@ -8,9 +8,10 @@ enum {
     LEAST_WORDS = 64,                           /* what a look at any leaf counts for */
     MOST_WORDS = CAIRN_HEAP_EMPTY_BATCH * 8192, /* of all leaves that a step looks at */
     MOST_ROWS = 1 << 16,                        /* that a step looks at */
-    SPINS = 64,                                 /* looks at a thread that is in a call */
-    QUICK_TRIES = 8,                            /* before each takes a rest between */
-    REST = 20                                   /* pauses */
+    GIVEN_A_STEP = 16,
+    SPINS = 64,      /* looks at a thread that is in a call */
+    QUICK_TRIES = 8, /* before each takes a rest between */
+    REST = 20        /* pauses */
 };
 
 uint64_t cairn_heap_empty_pause_ns = 50 * 1000 * 1000;
@@ -80,11 +81,13 @@ static bool look_around(struct cairn_heap *heap)
     return around;
 }
 
-/* One at a time, so that nobody waits for long who wants a leaf. */
+/* Some of the batch, for each takes two system calls and as many page tables; one at a time, so
+ * that nobody waits for long who wants a leaf. Taken out of the batch first: who is left by
+ * longjmp(3) gives none back twice. */
 static void give_back(struct cairn_heap *heap)
 {
     struct cairn_heap_empty *empty = &heap->empty;
-    while (empty->n > 0) {
+    for (int k = 0; k < GIVEN_A_STEP && empty->n > 0; k++) {
         uint32_t i = --empty->n;
         const struct cairn_heap_leaf *leaf = &empty->leaves[i];
         cairn_lock_take(&heap->shadow.lock);
@@ -117,7 +120,8 @@ static unsigned step(struct cairn_heap *heap)
         return 1;
     case CAIRN_HEAP_EMPTY_DUE:
         give_back(heap);
-        empty->step = CAIRN_HEAP_EMPTY_LOOKING;
+        if (empty->n == 0)
+            empty->step = CAIRN_HEAP_EMPTY_LOOKING;
         return 1;
     }
     return REST;

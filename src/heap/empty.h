@@ -8,7 +8,8 @@
  *     looking    some leaves are read, on from the last one; those that are empty are closed
  *     closed     until every thread was seen outside of any call since: so none is left that found
  *                one of them open before
- *     due        each one that is closed still is cut off, read again, and its room given back
+ *     due        each one that is closed still is cut off, read again, and its room given back:
+ *                some with every step
  *
  * Threads say that they are within a call by an ordinary store (heap/own.h), so that a call costs
  * no fence. What is held against each other here, that word and the pieces' words, was therefore
@@ -42,8 +43,8 @@ struct cairn_heap_empty {
 
 struct cairn_heap;
 
-/* The next step, if it is due: about a millisecond at most. The calling thread holds no place of
- * the shadow table, nor any lock. */
+/* The next step, if it is due: half a millisecond at most, about. The calling thread holds no place
+ * of the shadow table, nor any lock. */
 void cairn_heap_empty_look(struct cairn_heap *heap, uint64_t now_ns);
 
 /* Between two steps; tests make it shorter. Not below ten milliseconds where it has to hold what is
