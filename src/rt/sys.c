@@ -203,3 +203,24 @@ int cairn_sys_signal_stack(stack_t *ret)
 {
     return (int)UNTIL_DONE(syscall(SYS_sigaltstack, NULL, ret));
 }
+
+static uint64_t set_signals(uint64_t held)
+{
+    uint64_t before = 0;
+    (void)UNTIL_DONE(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &held, &before, sizeof(held)));
+    return before;
+}
+
+uint64_t cairn_sys_hold_signals(void)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+    uint64_t held = UINT64_MAX;
+    for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        held &= ~(UINT64_C(1) << (faults[i] - 1));
+    return set_signals(held);
+}
+
+void cairn_sys_release_signals(uint64_t before)
+{
+    set_signals(before);
+}

@@ -62,4 +62,9 @@ uint64_t cairn_sys_ram_bytes(void);
  * SS_ONSTACK it runs there now. */
 int cairn_sys_signal_stack(stack_t *ret);
 
+/* Of the calling thread: holds back all signals but those of its own faults (signal(7)), and lets
+ * those through again that came through before. A mask has a bit a signal, from 1 on. */
+uint64_t cairn_sys_hold_signals(void);
+void cairn_sys_release_signals(uint64_t before);
+
 #endif /* CAIRN_RT_SYS_H */

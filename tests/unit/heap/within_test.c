@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What comes while a call is under way: handlers of signals, and those that never return to it; and
  * calls that make and unmake mappings. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>
 
+#include "heap/fork.h"
 #include "heap/map_calls.h"
 #include "rt/pages.h"
 #include "unit/heap/tracked.h"
@@ -179,6 +181,54 @@ static void a_handler_on_a_stack_of_its_own_is_within_the_call(void **state)
     sigaltstack(&none, NULL);
 }
 
+static volatile sig_atomic_t n_handled;
+
+static void allocate_large(int number)
+{
+    (void)number;
+    born(handled[0], 5 << 20);
+    n_handled++;
+}
+
+/* It has no blocks, so that nothing is to be copied for it. */
+static void *fork_without_copy(void *arg)
+{
+    cairn_heap_fork_prepare();
+    cairn_heap_fork_parent();
+    return arg;
+}
+
+static void a_signal_while_a_fork_copies_comes_behind_it(void **state)
+{
+    (void)state;
+    const struct sigaction action = {.sa_handler = allocate_large};
+    struct sigaction before;
+    sigaction(SIGUSR1, &action, &before);
+    one_way(handled[0]);
+    died(handled[0]);
+    cairn_heap_present()->settings.fork_copy = true;
+    n_handled = 0;
+    alarm(10); /* ends it where a lock is waited for */
+    cairn_heap_fork_prepare();
+    raise(SIGUSR1);
+    assert_int_equal(n_handled, 0);
+    cairn_heap_fork_parent();
+    usleep(1000);
+    alarm(0);
+    assert_int_equal(n_handled, 1);
+    assert_int_not_equal(number_at(handled[0]), 0);
+    /* One that forks within a call has no copy, and leaves that of another thread alone. */
+    cairn_heap_fork_prepare();
+    assert_int_not_equal(cairn_heap_present()->state.lock.word, 0);
+    pthread_t other;
+    pthread_create(&other, NULL, fork_without_copy, NULL);
+    pthread_join(other, NULL);
+    assert_int_not_equal(cairn_heap_present()->state.lock.word, 0);
+    cairn_heap_fork_parent();
+    assert_int_equal(cairn_heap_present()->state.lock.word, 0);
+    sigaction(SIGUSR1, &before, NULL);
+}
+
 __attribute__((noinline)) static void begin_map(struct cairn_heap_map_call *call)
 {
     cairn_heap_map_begin(call, &(struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
@@ -239,6 +289,7 @@ int main(void)
         TEST(a_first_call_left_by_longjmp_is_made_again),
         TEST(a_handler_within_a_call_finds_it_under_way),
         TEST(a_handler_on_a_stack_of_its_own_is_within_the_call),
+        TEST(a_signal_while_a_fork_copies_comes_behind_it),
         TEST(mappings_are_told_call_by_call),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);
