@@ -8,6 +8,7 @@
 
 #include "heap/handed.h"
 #include "heap/start.h"
+#include "heap/within.h"
 
 /* The frames that --depth keeps are the innermost ones: a hash of its own. */
 __attribute__((noinline)) static uint32_t
@@ -320,58 +321,14 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
     cairn_heap_call_end(own);
 }
 
-/* Whose own does not say that a call is under way says so here: heap/empty.h. */
-CAIRN_THREAD_BLOCK_ACCESS static bool read_begin(struct cairn_heap *heap)
-{
-    const struct cairn_heap_own *own = cairn_heap_own;
-    bool reads = !own || own->idle == 0 || cairn_heap_is_idle(own);
-    if (reads)
-        cairn_heap_state_read_begin(&heap->state);
-    return reads;
-}
-
-static void read_end(struct cairn_heap *heap, bool reads)
-{
-    if (reads)
-        cairn_heap_state_read_end(&heap->state);
-}
-
-/* Within a call of this thread: no lock may be taken, and nothing captured. */
-static void born_within(struct cairn_heap *heap, const void *block, uint64_t bytes, unsigned kind)
-{
-    uint64_t va = cairn_heap_va(block);
-    _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
-    if (!place || bytes >= CAIRN_HEAP_SIZE_ASIDE) {
-        cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, bytes);
-        return;
-    }
-    atomic_store_explicit(place, entry_of(heap, va, bytes, kind, 0), memory_order_relaxed);
-    cairn_heap_count_directly(heap, 0, live_share(heap, va, bytes), false);
-    cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, bytes);
-}
-
-static struct cairn_heap_death died_within(struct cairn_heap *heap, const void *block)
-{
-    uint64_t va = cairn_heap_va(block);
-    _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
-    uint64_t entry = place ? atomic_exchange_explicit(place, 0, memory_order_relaxed) : 0;
-    uint64_t bytes = cairn_heap_entry_size(entry);
-    /* The size of a large one is left where it is: its place may be locked. */
-    if (bytes == CAIRN_HEAP_SIZE_ASIDE)
-        bytes = 0;
-    if (entry)
-        cairn_heap_count_directly(heap, cairn_heap_entry_stack(entry), live_share(heap, va, bytes),
-                                  true);
-    return (struct cairn_heap_death){entry, bytes};
-}
-
 /* Of all blocks, or of some. */
 CAIRN_THREAD_BLOCK_ACCESS static void born_by_call(struct cairn_heap_own *own, void *block,
                                                    uint64_t bytes, unsigned kind,
                                                    struct cairn_local_frame_at caller)
 {
     uint64_t mean = own->heap->settings.sample_bytes;
-    own->until_tick -= own->until_tick > 0;
+    /* Those that are recorded of a few each look at the clock. */
+    own->until_tick = mean || own->until_tick == 0 ? 0 : own->until_tick - 1;
     if (mean == 0 || cairn_heap_sample_takes(&own->sampler, mean, bytes))
         note_birth(own, block, bytes, kind, cairn_heap_stack_of(own, caller));
     else
@@ -389,17 +346,28 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t byte
     if (own) {
         born_by_call(own, block, bytes, kind, caller);
     } else if (heap && !heap->settings.sample_bytes) {
-        bool reads = read_begin(heap);
-        born_within(heap, block, bytes, kind);
-        read_end(heap, reads);
+        cairn_heap_born_within(heap, block, bytes, kind);
     }
     errno = saved;
     return block;
 }
 
+/* Most of the blocks that die, where only some are recorded. */
+CAIRN_HEAP_HOT bool is_recorded(struct cairn_heap_own *own, const void *block)
+{
+    cairn_heap_enter(own);
+    const _Atomic(uint64_t) *place =
+        cairn_heap_shadow_reach(&own->heap->shadow, cairn_heap_va(block));
+    bool is = place && cairn_heap_load(place) != 0;
+    cairn_heap_leave_call(own, own->ready);
+    return is;
+}
+
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const void *block,
                                                                         unsigned kind)
 {
+    if (cairn_heap_hot->idle == CAIRN_HEAP_IDLE_SAMPLES && !is_recorded(cairn_heap_hot, block))
+        return (struct cairn_heap_death){0};
     int saved = errno;
     struct cairn_heap_death death = {0};
     struct cairn_heap *heap;
@@ -408,9 +376,7 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const vo
         death = note_death(heap, own, block, kind);
         cairn_heap_call_end(own);
     } else if (heap) {
-        bool reads = read_begin(heap);
-        death = died_within(heap, block);
-        read_end(heap, reads);
+        death = cairn_heap_died_within(heap, block);
     }
     errno = saved;
     return death;

@@ -161,13 +161,26 @@ CAIRN_HEAP_HOT cairn_heap_here_fn *cairn_heap_here_of(unsigned kind)
                                           : cairn_heap_new_array_here;
 }
 
+/* Where not all blocks are recorded: this one is not. What is odd about that is left to
+ * cairn_heap_sample_takes(). */
+CAIRN_HEAP_HOT bool cairn_heap_passes(struct cairn_heap_own *own, uint64_t bytes)
+{
+    uint64_t counted = bytes ? bytes : 1;
+    if (own->idle != CAIRN_HEAP_IDLE_SAMPLES || counted >= (uint64_t)own->sampler.until)
+        return false;
+    own->sampler.until -= (int64_t)counted;
+    own->last_va = 0;
+    return true;
+}
+
 /* Asked for by the caller of the function in which this is written. */
 CAIRN_HEAP_HOT void *cairn_heap_born(void *block, uint64_t bytes, unsigned kind)
 {
     struct cairn_heap_own *own = cairn_heap_hot;
     uintptr_t turn = cairn_heap_turn_now();
     if (__builtin_expect(own->idle != turn, 0)) {
-        if (atomic_load_explicit(&cairn_heap_off, memory_order_relaxed))
+        if (cairn_heap_passes(own, bytes) ||
+            atomic_load_explicit(&cairn_heap_off, memory_order_relaxed))
             return block;
         const struct cairn_local_frame_at caller = CAIRN_HEAP_CALLER;
         return cairn_heap_born_fully(block, bytes, kind, caller.ret, caller.sp, caller.fp);
