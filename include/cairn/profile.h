@@ -154,7 +154,8 @@ struct cairn_frame_info {
     const char *module;                /* path; "" where it is unknown */
     const char *build_id;              /* lower-case hex; "" */
     uint64_t module_start, module_off; /* its mapping's va and offset in the file */
-    uint32_t n_lines; /* source frames: all but the last are inlined into the next. 0: unnamed */
+    uint32_t n_lines;    /* source frames: all but the last are inlined into the next. 0: unnamed */
+    uint64_t module_end; /* of that mapping */
 };
 struct cairn_frame_line {
     const char *function, *file; /* "" where unknown */

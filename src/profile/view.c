@@ -29,6 +29,7 @@ int cairn_profile_frame(const struct cairn_profile *p, uint32_t frame,
         .build_id = cairn_strings_get(&p->strings, module->build_id),
         .module_start = module->start,
         .module_off = module->off,
+        .module_end = module->end,
         .n_lines = cairn_profile_is_named(p, frame) ? f->n_lines : 0,
     };
     memcpy(ret_info, &info, info.size < sizeof info ? info.size : sizeof info);

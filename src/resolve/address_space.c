@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "resolve/archives.h"
+#include "symbol/code_mapping.h"
 
 void cairn_address_space_done(struct cairn_address_space *space)
 {
@@ -76,8 +77,11 @@ int cairn_address_space_finish(struct cairn_address_space *space, struct cairn_m
         region->base = region->start - region->off;
         uint32_t before = last[region->path]; /* index + 1 */
         last[region->path] = (uint32_t)(i + 1);
-        if (before && same_load(&space->regions[before - 1], region))
+        if (before && same_load(&space->regions[before - 1], region)) {
             region->base = space->regions[before - 1].base;
+            region->has_base =
+                space->regions[before - 1].has_base || space->regions[before - 1].off == 0;
+        }
     }
     return CAIRN_OK;
 }
@@ -143,6 +147,12 @@ static bool find_vaddr(const struct cairn_address_space *space, const struct cai
     if (cairn_module_vaddr_of_offset(module, off, ret_vaddr))
         return true;
     bool fixed = cairn_module_info(module)->elf_type == ET_EXEC;
+    const struct cairn_code_mapping code = {region->start, region->end, region->off};
+    if (!fixed && !region->has_base && region->executable &&
+        cairn_module_vaddr_of_code(module, &code, va, ret_vaddr))
+        return true;
+    if (!fixed && !region->has_base && region->off != 0)
+        return false; /* it may be anywhere */
     return cairn_module_vaddr_of_rel(module, fixed ? va : va - region->base, ret_vaddr);
 }
 

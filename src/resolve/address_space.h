@@ -8,7 +8,8 @@
  *
  * The file's program headers turn the offset into the vaddr, so that no first mapping has to be
  * there, and linkers may put segments where they like. Where only a debug file was found its
- * program headers know no offsets: then the distance from the load base serves.
+ * program headers know no offsets: then the distance from the load base serves, if its mapping is
+ * there, or that from the begin of the one with code.
  */
 #ifndef CAIRN_RESOLVE_ADDRESS_SPACE_H
 #define CAIRN_RESOLVE_ADDRESS_SPACE_H
@@ -19,6 +20,7 @@ struct cairn_region {
     uint64_t start, end, off; /* va [start, end), mapped from `off` of the file on */
     uint64_t base;            /* va of the file's offset 0 in this load of it */
     uint32_t path, build_id;  /* strings of the modules */
+    bool has_base; /* it is: another mapping, of that offset, lies before; else a guess */
     bool executable, deleted, logged;
     struct cairn_known_module *module; /* NULL until asked for */
 };

@@ -102,17 +102,26 @@ int cairn_resolver_frame_vaddr(struct cairn_resolver *resolver,
                                struct cairn_err *err)
 {
     struct cairn_strings *strings = &resolver->modules.strings;
-    struct cairn_known_module *known;
-    uint32_t path = cairn_strings_add_str(strings, frame->module);
-    uint32_t build_id = cairn_strings_add_str(strings, frame->build_id);
-    if (path == UINT32_MAX || build_id == UINT32_MAX)
+    struct cairn_place place;
+    struct cairn_region region = {
+        .start = frame->module_start,
+        .end = frame->module_end,
+        .off = frame->module_off,
+        .base = frame->module_start - frame->module_off,
+        .executable = true,
+        .path = cairn_strings_add_str(strings, frame->module),
+        .build_id = cairn_strings_add_str(strings, frame->build_id),
+    };
+    if (region.path == UINT32_MAX || region.build_id == UINT32_MAX)
         return cairn_fail_memory(err);
-    int result = cairn_modules_get(&resolver->modules, path, build_id, &known, err);
+    int result = cairn_address_space_place(&resolver->space, &resolver->modules, &region,
+                                           frame->address, &place, err);
     if (result < 0)
         return result;
-    return known->missing == CAIRN_CAUSE_NONE && known->kind == CAIRN_KNOWN_FILE &&
-           cairn_module_vaddr_of_offset(
-               known->module, frame->address - frame->module_start + frame->module_off, ret_vaddr);
+    if (place.cause != CAIRN_CAUSE_NONE || place.module->kind != CAIRN_KNOWN_FILE)
+        return 0;
+    *ret_vaddr = place.vaddr;
+    return 1;
 }
 
 static uint32_t text_number(struct cairn_profile *p, const char *text)

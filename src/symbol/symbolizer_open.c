@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "symbol/code_mapping.h"
 #include "symbol/listed.h"
 #include "symbol/symbolizer.h"
 
@@ -229,6 +230,43 @@ int cairn_module_vaddr_of_offset(const struct cairn_module *module, uint64_t off
 {
     return module->has_image &&
            cairn_elf_vaddr_of_off(&module->image, off, page_of(module), ret_vaddr);
+}
+
+/* The one segment with code; false: there is none, or several. */
+static bool find_code(const struct cairn_elf *elf, struct cairn_elf_segment *ret_code)
+{
+    struct cairn_elf_segment segment;
+    bool found = false;
+    for (uint32_t i = 0; i < elf->n_segments; i++) {
+        if (!cairn_elf_segment(elf, i, &segment) || segment.type != PT_LOAD ||
+            !(segment.flags & PF_X))
+            continue;
+        if (found)
+            return false;
+        *ret_code = segment;
+        found = true;
+    }
+    return found;
+}
+
+/* What a loader maps begins with a whole page, at which offset and vaddr agree modulo the
+ * alignment: so the page of the first byte of code is known, if this mapping is all of it. */
+int cairn_module_vaddr_of_code(const struct cairn_module *module,
+                               const struct cairn_code_mapping *mapping, uint64_t va,
+                               uint64_t *ret_vaddr)
+{
+    struct cairn_elf_segment code = {0};
+    if (!find_code(&module->image, &code))
+        return 0;
+    uint64_t align = code.align > 1 && !(code.align & (code.align - 1)) ? code.align : 4096;
+    uint64_t before = (code.vaddr - mapping->off) & (align - 1);
+    uint64_t size = mapping->end - mapping->start, at = va - mapping->start;
+    bool is_all = size >= before && size - before >= code.mem_size &&
+                  size - before - code.mem_size < page_of(module);
+    if (!is_all || at < before || at - before >= code.mem_size)
+        return 0;
+    *ret_vaddr = code.vaddr - before + at;
+    return 1;
 }
 
 int cairn_module_vaddr_of_rel(const struct cairn_module *module, uint64_t rel, uint64_t *ret_vaddr)

@@ -10,6 +10,7 @@ need gcc nm readelf
 [ -e "$BUILD/libcairn-heap.so" ] || { echo "skipped: no libcairn-heap.so: a sanitizer has a malloc of its own"; exit 77; }
 cat >lose.c <<'EOP'
 #include <stdlib.h>
+__asm__(".text\n.globl other_one\n.type other_one, %function\nother_one: .fill 8192, 1, 0\n.size other_one, 8192");
 __attribute__((noinline)) void *lose_it(void) { void *volatile p = malloc(1001); return p; }
 int main(void) { return lose_it() == NULL; }
 EOP
@@ -40,11 +41,23 @@ try() {
         rel=$(rel_of out 'lose+0x')
         same "$name, $where: tracker, in lose_it" $((rel > at && rel <= at + size)) 1
         "$CAIRN" resolve -s "$dir" --lines out -o - --force >named 2>log
-        has named '/lose.c:2))' "$name, $where: read back"
+        has named '/lose.c:3))' "$name, $where: read back"
         "$CAIRN" heap leaks --format ndk -s "$dir" "$name/lose.heap" >out 2>log
         rel=$(rel_of out 'pc ')
         same "$name, $where: ndk, in lose_it" $((rel >= at && rel < at + size)) 1
     done
+    debug_only "$name"
+}
+# Where only the debug file is, whose program headers know no offsets, names are right or missing.
+debug_only() {
+    mkdir -p "$1/debug"
+    objcopy --only-keep-debug "$1/kept/lose" "$1/debug/lose.debug" && rm "$1/there/lose"
+    "$CAIRN" heap leaks -s "$1/debug" "$1/lose.heap" >out 2>log
+    [ "$1" != lld ] || has out 'lose_it (lose.c:3)' "$1, debug file alone"
+    hasnt out 'other_' "$1, debug file alone"
+    "$CAIRN" heap leaks --format tracker -s "$1/debug" "$1/lose.heap" >out 2>log
+    "$CAIRN" resolve -s "$1/kept" --lines out -o - >named 2>log
+    hasnt named 'other_' "$1, debug file alone: read back"
 }
 try "ld" gcc -Wl,-Ttext=0x52340
 try "lld" clang -fuse-ld=lld
