@@ -51,8 +51,8 @@ struct cairn_local_frame_at {
 bool cairn_local_capture(const struct cairn_local_frame_at *at,
                          struct cairn_local_capture *ret_capture);
 
-/* The same where the stack lies as at the last capture of this kind, in the same frames, perhaps at
- * other calls. n 0: it does not, or that takes longer to tell, and nothing was captured. */
+/* The same where the stack lies as at the last capture of this kind, perhaps at other calls and in
+ * other frames within. n 0: it does not, or that takes longer to tell, and nothing was captured. */
 struct cairn_local_again {
     const struct cairn_local_frame *frames;
     uint32_t n, n_shared; /* its end is CAIRN_END_OUTERMOST */

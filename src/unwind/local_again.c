@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /*
- * The stack of last time, at other call sites perhaps: what a loop that allocates has nearly
- * always. No more is done than to prove that, eight frames at a time.
+ * The stack of last time, at other call sites perhaps, or but for some inner frames: what a
+ * program that allocates has nearly always. No more is done than to walk those, where each rule is
+ * the stack pointer plus a number, and to prove the others, eight at a time. All that it takes is
+ * in registers; whatever asks for more is the other walk's (local_fast.c).
  */
 #include "unwind/local_cache.h"
 #include "unwind/local_rest.h"
