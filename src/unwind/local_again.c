@@ -10,7 +10,7 @@
 #include "unwind/local_rest.h"
 #include "unwind/local_walk.h"
 
-enum { N = CAIRN_LOCAL_FRAMES, FEW = 4, MANY = 8, NEWS = 128, VOID = N + 1 };
+enum { N = CAIRN_LOCAL_FRAMES, FEW = 4, MANY = 8, NEWS = 128, VOID = N + 1, EVERY = 16 };
 
 CAIRN_READS_FRAMES uint32_t asks_of_four(const struct cairn_local_frame *frame)
 {
@@ -43,6 +43,31 @@ CAIRN_READS_FRAMES bool all_return(const struct cairn_local_frame *frame, uintpt
 {
     return (difference_of_four(frame, base) |
             (n == MANY ? difference_of_four(frame + FEW, base) : 0)) == 0;
+}
+
+/* Of simple frames up to `stop`, which are on one page: the first one of some that are not as they
+ * were, or `stop`. */
+CAIRN_READS_FRAMES const struct cairn_local_frame *skip_same(const struct cairn_local_frame *frame,
+                                                             const struct cairn_local_frame *stop,
+                                                             uintptr_t base)
+{
+    while (stop - frame >= MANY && all_return(frame, base, MANY))
+        frame += MANY;
+    while (stop - frame >= FEW && all_return(frame, base, FEW))
+        frame += FEW;
+    while (frame < stop && difference(frame, base) == 0)
+        frame++;
+    return frame;
+}
+
+/* What was expected: all is as it was. */
+CAIRN_READS_FRAMES bool is_same(const struct cairn_local_state *s, uintptr_t ret)
+{
+    const struct cairn_local_hot *hot = &s->hot;
+    const struct cairn_local_frame *frame = &s->frames[hot->top];
+    const struct cairn_local_frame *page = &s->frames[hot->same_page], *end = &s->frames[N];
+    return frame->ret == ret && skip_same(frame + 1, page, hot->base) == page &&
+           skip_same(page, end, hot->base) == end;
 }
 
 /* What was seen on the way. */
@@ -252,10 +277,34 @@ CAIRN_READS_FRAMES bool put_shortly(struct cairn_local_state *s, struct short_wa
     return true;
 }
 
+/* After some captures that were the same, and seldom again if it is in vain. Lets the next one be
+ * one that is_same() can tell, if it can: no frame asks for more than its
+ * return address, and they are on two pages at most. */
+__attribute__((noinline)) CAIRN_WALKS_FRAMES static void expect_same(struct cairn_local_state *s)
+{
+    struct cairn_local_hot *hot = &s->hot;
+    const struct cairn_local_frame *frame = &s->frames[hot->top], *end = &s->frames[N];
+    uint32_t asks = frame->rule & CAIRN_LOCAL_NEEDS_FP, n_pages = 1;
+    hot->same_page = N;
+    for (; frame < end; frame++) {
+        asks |= frame->slot & CAIRN_LOCAL_ASKS;
+        if (frame > &s->frames[hot->top + 1] && (frame[-1].slot ^ frame->slot) / CAIRN_LOCAL_PAGE) {
+            hot->same_page = (uint32_t)(frame - s->frames);
+            n_pages++;
+        }
+    }
+    if (asks == 0 && n_pages <= 2)
+        hot->same_sp = hot->busy;
+}
+
 CAIRN_READS_FRAMES struct cairn_local_again found(struct cairn_local_state *s)
 {
-    uint32_t top = s->hot.top, from = s->hot.kept_from;
-    s->hot.kept_from = top;
+    struct cairn_local_hot *hot = &s->hot;
+    uint32_t top = hot->top, from = hot->kept_from;
+    hot->kept_from = top;
+    hot->n_same = from == top ? hot->n_same + 1 : 0;
+    if (__builtin_expect(hot->n_same % EVERY == FEW, 0))
+        expect_same(s);
     return (struct cairn_local_again){&s->frames[top], N - top, N - from};
 }
 
@@ -308,10 +357,10 @@ look(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uintptr_t fp)
     return look_farther(s, ret, sp, place);
 }
 
-__attribute__((hot)) CAIRN_WALKS_FRAMES struct cairn_local_again
-cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp)
+/* By what can do more, or not at all. */
+__attribute__((noinline, hot)) CAIRN_WALKS_FRAMES static struct cairn_local_again
+look_closely(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
-    struct cairn_local_state *s = cairn_local_mine.state;
     if (__builtin_expect(!cairn_local_state_is_ready(s), 0))
         return (struct cairn_local_again){0};
     const struct cairn_local_hot *hot = &s->hot;
@@ -325,4 +374,20 @@ cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp)
         (CAIRN_FAST_RA != 0 || cairn_local_slot_va(s, frame) == sp))
         return look(s, ret, sp, fp);
     return look_farther(s, ret, sp, hot->anchor);
+}
+
+__attribute__((hot)) CAIRN_WALKS_FRAMES struct cairn_local_again
+cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp)
+{
+    struct cairn_local_state *s = cairn_local_mine.state;
+    if (!s || s->hot.same_sp != sp || !cairn_local_state_is_ready(s))
+        return look_closely(s, ret, sp, fp);
+    s->hot.busy = sp;
+    atomic_signal_fence(memory_order_seq_cst);
+    bool same = s->hot.same_sp == sp && is_same(s, ret); /* asked again: a handler may have been */
+    cairn_local_state_leave(s);
+    if (__builtin_expect(!same, 0))
+        return look_closely(s, ret, sp, fp);
+    uint32_t n = N - s->hot.top;
+    return (struct cairn_local_again){&s->frames[s->hot.top], n, n};
 }

@@ -95,6 +95,11 @@ struct cairn_local_hot {
     uint32_t is_open;   /* enum cairn_local_open */
     uint32_t kept_from; /* from here on outwards the caller's words hold */
     uint32_t kept_end;  /* the place behind the outermost frame that the caller was given */
+    /* Of the last capture, if it was the same as some before: its stack pointer; and the place from
+     * where on its slots are on another page. Else 0. */
+    uintptr_t same_sp;
+    uint32_t same_page;
+    uint32_t n_same; /* captures in a row */
     struct cairn_local_stack stack;
     uint32_t anchor;
 };
@@ -137,7 +142,8 @@ CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_void(struct cairn
 {
     struct cairn_local_hot *hot = &state->hot;
     hot->top = hot->anchor = hot->rest = hot->kept_from = hot->kept_end = CAIRN_LOCAL_FRAMES;
-    hot->n_words = hot->is_open = 0;
+    hot->n_words = hot->is_open = hot->n_same = 0;
+    hot->same_sp = 0;
     hot->base = (sp - ((uintptr_t)1 << 31)) & ~(uintptr_t)(CAIRN_LOCAL_PAGE - 1);
 }
 
@@ -155,6 +161,7 @@ CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_take(struct cairn
 {
     state->hot.busy = sp;
     atomic_signal_fence(memory_order_seq_cst);
+    state->hot.same_sp = 0; /* until it is known of this one */
 }
 
 /* As below, where anything is. */

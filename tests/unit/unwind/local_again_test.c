@@ -4,6 +4,7 @@
  * nothing: the same frames, and none said to be shared that is not.
  */
 #include <alloca.h>
+#include <pthread.h>
 
 #include <cairn/unwind.h>
 
@@ -23,8 +24,8 @@ enum { REMEMBERS = 1 };
 
 static unsigned n_captures, n_again, n_moved, n_wrong;
 
-/* By their place from the outermost on. */
-static uintptr_t kept[ROOM];
+/* By their place from the outermost on; of the same thread's last capture. */
+static _Thread_local uintptr_t kept[ROOM];
 
 static bool is_as_walked(const struct cairn_local_frame_at *at,
                          const struct cairn_local_frame *frames, uint32_t n)
@@ -190,6 +191,72 @@ static void other_frames_are_seen_on_the_way(void **state)
     assert_true(n_moved > n_captures / 2);
 }
 
+static unsigned n_bad;
+
+/* As a loop has them, each for some time; then one call is another, anywhere. */
+static void stay(unsigned depth)
+{
+    unsigned path = 0;
+    n_captures = n_again = n_moved = n_wrong = 0;
+    for (int i = 0; i < ROUNDS / 100; i++) {
+        path = roll() % 4 ? path ^ 1u << roll() % DEPTH : roll();
+        for (unsigned n = roll() % 30; n > 0; n--)
+            down(path, (int)depth);
+    }
+    if (n_wrong > 0 || n_again < n_captures / 100 * 99 || n_moved == 0) {
+        print_message("%u captures, %u again, %u wrong\n", n_captures, n_again, n_wrong);
+        n_bad++;
+    }
+}
+
+/* The same at other places within a page. */
+APART static void stay_lower(int by, unsigned depth)
+{
+    volatile char room[208];
+    room[0] = 1;
+    if (by > 0)
+        stay_lower(by - 1, depth);
+    else
+        stay(depth);
+    room[1] = room[0];
+}
+
+static void *stay_everywhere(void *arg)
+{
+    (void)arg;
+    for (int by = 0; by < 16; by++)
+        stay_lower(by, DEPTH);
+    stay(DEPTH * 4); /* on more than two pages */
+    return NULL;
+}
+
+/* In a thread, which has few frames outside of these. */
+static void changes_are_seen_in_stacks_that_stayed(void **state)
+{
+    pthread_t thread;
+    (void)state;
+    need_memory_of_walks();
+    has_fp = false;
+    assert_int_equal(pthread_create(&thread, NULL, stay_everywhere, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(n_bad, 0);
+}
+
+static void changes_are_seen_between_other_walks(void **state)
+{
+    (void)state;
+    need_memory_of_walks();
+    has_fp = false;
+    n_captures = n_again = n_wrong = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        uintptr_t ips[ROOM];
+        down(0, DEPTH + i / 8 % 2);
+        if (i % 8 == 7)
+            assert_true(cairn_unwind_here(ips, ROOM, NULL) > 0);
+    }
+    assert_int_equal(n_wrong, 0);
+}
+
 /* More than a walk may have: each is another way's business. */
 APART static int deep(int depth)
 {
@@ -219,6 +286,8 @@ int main(void)
         cmocka_unit_test(other_calls_are_seen_where_frames_have_pointers),
         cmocka_unit_test(other_depths_are_seen),
         cmocka_unit_test(other_frames_are_seen_on_the_way),
+        cmocka_unit_test(changes_are_seen_in_stacks_that_stayed),
+        cmocka_unit_test(changes_are_seen_between_other_walks),
         cmocka_unit_test(deep_stacks_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
