@@ -82,6 +82,9 @@ int cairn_heap_select_epochs(const struct cairn_heap_state *state,
 int cairn_heap_suppressions_parse(struct cairn_span text, struct cairn_heap_suppressions **ret_s,
                                   struct cairn_err *err);
 
+/* As execvp(3) finds it. False: it does not, or `size` is too small. */
+bool cairn_heap_find_program(const char *name, char *ret_path, size_t size);
+
 /* Why the loader puts no tracker into a program; "": it does. Static texts. */
 const char *cairn_heap_unloadable(const char *path);
 

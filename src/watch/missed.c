@@ -6,6 +6,7 @@
  */
 #include "watch/missed.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,6 @@ struct cairn_heap_missed_list {
     size_t n_pids;
 };
 
-struct cairn_heap_missed_list *cairn_heap_missed_new(void)
-{
-    return cairn_alloc(1, sizeof(struct cairn_heap_missed_list));
-}
-
 void cairn_heap_missed_free(struct cairn_heap_missed_list *list)
 {
     if (!list)
@@ -60,6 +56,26 @@ static bool is_known(const struct cairn_heap_missed_list *list, const struct sta
     return false;
 }
 
+static struct program *add(struct cairn_heap_missed_list *list, const struct stat *st)
+{
+    if (list->n == PROGRAMS_MAX ||
+        cairn_grow((void **)&list->programs, &list->cap, list->n + 1, sizeof *list->programs) < 0)
+        return NULL;
+    struct program *program = &list->programs[list->n++];
+    *program = (struct program){.dev = st->st_dev, .ino = st->st_ino};
+    return program;
+}
+
+struct cairn_heap_missed_list *cairn_heap_missed_new(const char *command)
+{
+    struct cairn_heap_missed_list *list = cairn_alloc(1, sizeof *list);
+    char path[PATH_MAX];
+    struct stat st;
+    if (list && cairn_heap_find_program(command, path, sizeof path) && stat(path, &st) == 0)
+        add(list, &st);
+    return list;
+}
+
 /* Each file is looked into once. */
 static void look_at(struct cairn_heap_missed_list *list, int pid)
 {
@@ -68,17 +84,13 @@ static void look_at(struct cairn_heap_missed_list *list, int pid)
     struct cairn_buffer path = {0};
     bool is_deleted;
     snprintf(exe, sizeof exe, "/proc/%d/exe", pid);
-    if (stat(exe, &st) < 0 || is_known(list, &st) || list->n == PROGRAMS_MAX ||
-        cairn_grow((void **)&list->programs, &list->cap, list->n + 1, sizeof *list->programs) < 0)
+    struct program *program;
+    if (stat(exe, &st) < 0 || is_known(list, &st) || !(program = add(list, &st)))
         return;
-    struct program program = {.dev = st.st_dev, .ino = st.st_ino};
-    program.reason = cairn_heap_unloadable(exe);
-    bool is_command = list->n == 0; /* cairn_heap_unreachable() told of it before it ran */
-    if (*program.reason && !is_command &&
-        cairn_process_exe(pid, &path, &is_deleted, NULL) == CAIRN_OK)
-        program.path = cairn_strdup(cairn_buffer_text(&path));
+    program->reason = cairn_heap_unloadable(exe);
+    if (*program->reason && cairn_process_exe(pid, &path, &is_deleted, NULL) == CAIRN_OK)
+        program->path = cairn_strdup(cairn_buffer_text(&path));
     cairn_buffer_done(&path);
-    list->programs[list->n++] = program;
 }
 
 static void add_children(struct cairn_heap_missed_list *list, int pid, int tid)

@@ -9,7 +9,8 @@
 #include <cairn/heap.h>
 
 struct cairn_heap_missed_list;
-struct cairn_heap_missed_list *cairn_heap_missed_new(void);       /* NULL: no memory */
+/* `command` is not told of: cairn_heap_unreachable() was asked before it ran. NULL: no memory. */
+struct cairn_heap_missed_list *cairn_heap_missed_new(const char *command);
 void cairn_heap_missed_free(struct cairn_heap_missed_list *list); /* accepts NULL */
 /* Looks at a process and what descends from it, as they are now. */
 void cairn_heap_missed_look(struct cairn_heap_missed_list *list, int pid);

@@ -61,8 +61,7 @@ static const char *reason_of(const char *path)
     return reason;
 }
 
-/* As execvp(3) finds it. */
-static bool find_program(const char *name, char *ret_path, size_t size)
+bool cairn_heap_find_program(const char *name, char *ret_path, size_t size)
 {
     const char *folder = getenv("PATH");
     if (strchr(name, '/'))
@@ -78,7 +77,7 @@ static bool find_program(const char *name, char *ret_path, size_t size)
 const char *cairn_heap_unreachable(const char *program)
 {
     char path[PATH_MAX];
-    return find_program(program, path, sizeof path) ? reason_of(path) : "";
+    return cairn_heap_find_program(program, path, sizeof path) ? reason_of(path) : "";
 }
 
 /* With a malloc of its own there is a tracker in it, which says so itself. */

@@ -29,7 +29,7 @@ struct cairn_heap_session {
     char folder[PATH_MAX];
     int lock; /* of the folder, shared, as long as somebody waits for what comes into it */
     int pid;  /* that was started; 0: none */
-    struct cairn_heap_missed_list *missed; /* NULL: nothing was looked for */
+    struct cairn_heap_missed_list *missed; /* NULL: nothing is looked for */
     char *env[VARIABLES_MAX + 1];          /* ends with NULL */
     size_t n_env;
 };
@@ -220,16 +220,17 @@ int cairn_heap_session_start(struct cairn_heap_session *s, char *const *argv, in
     cairn_free(env);
     if (result == CAIRN_OK)
         result = cairn_child_release(&child, argv[0], NULL, NULL, err);
-    if (result == CAIRN_OK)
-        *ret_pid = s->pid = child.pid;
-    return result;
+    if (result != CAIRN_OK)
+        return result;
+    *ret_pid = s->pid = child.pid;
+    cairn_heap_missed_free(s->missed);
+    s->missed = cairn_heap_missed_new(argv[0]);
+    return CAIRN_OK;
 }
 
 void cairn_heap_session_look(struct cairn_heap_session *s)
 {
-    if (!s->missed)
-        s->missed = cairn_heap_missed_new();
-    if (s->missed && s->pid)
+    if (s->missed)
         cairn_heap_missed_look(s->missed, s->pid);
 }
 
