@@ -63,7 +63,9 @@ elif [ "$can_see" = 0 ]; then
     skip kernel "it hides its symbols from this user"
 else
     matches reads.txt '[;](ksys|vfs)_read_\[k\]' "a function of the kernel by name"
-    ! grep -q '0xffff[0-9a-f]*_\[k\]' reads.txt || fail "addresses of the kernel" reads.txt
+    # In a thunk the kernel's own unwinder may take a word beside the return address for it: no function's.
+    sed 's/0xffff[0-9a-f]*_\[k\];__x86_indirect_thunk_//' reads.txt >named.txt
+    ! grep -q '0xffff[0-9a-f]*_\[k\]' named.txt || fail "addresses of the kernel" named.txt
 
     # Raw, it is named later: by the running kernel, and by a copy of its list.
     "$CAIRN" record -F 199 -o raw.pb.gz -- ./reads 2>log || fail "raw" log
