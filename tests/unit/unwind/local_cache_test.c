@@ -6,7 +6,11 @@
 
 #include "support/test.h"
 
-enum { SET_LOW = CAIRN_LOCAL_CACHE_LOW, SET_HIGH = SET_LOW + CAIRN_LOCAL_CACHE_BITS, BITS = 49 };
+enum {
+    SET_LOW = CAIRN_LOCAL_CACHE_LOW,
+    SET_HIGH = SET_LOW + CAIRN_LOCAL_CACHE_BITS,
+    BITS = sizeof(uintptr_t) < 8 ? 32 : 49 /* of an address */
+};
 
 static uint64_t seed = 88172645463325252u;
 
