@@ -62,6 +62,10 @@ void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *pr
 void cli_heap_put_stack(struct cairn_json *json, const struct cairn_profile *profile,
                         uint32_t stack);
 
+/* Members of an open object: how old a stack's blocks are, and whose they are. */
+void cli_heap_put_origin(struct cairn_json *json, const struct cairn_heap *heap,
+                         const struct cairn_heap_leak *leak);
+
 /* The innermost frames, for a line of a table: "zmalloc < createObject < initServer (server.c:9)".
  */
 void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *profile,
@@ -169,7 +173,8 @@ int cli_heap_put_tables(struct cairn_json *json, const struct cli_heap_look *loo
 void cli_heap_add_timeline(struct cairn_buffer *out, const struct cairn_heap *heap, size_t process);
 void cli_heap_put_timeline(struct cairn_json *json, const struct cairn_heap *heap, size_t process);
 
-/* The mappings that live, a line for each stack; nothing where there are none. */
+/* The mappings that live, a line for each stack, at most `n_shown` (0: all); nothing where there
+ * are none. */
 int cli_heap_add_maps(struct cairn_buffer *out, struct cairn_heap *heap,
                       const struct cli_heap_names *names, int pid, uint64_t n_shown,
                       struct cairn_err *err);

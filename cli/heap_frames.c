@@ -216,3 +216,14 @@ void cli_heap_put_stack(struct cairn_json *json, const struct cairn_profile *pro
         put_frame(json, profile, frames[i]);
     cairn_json_close(json, ']');
 }
+
+void cli_heap_put_origin(struct cairn_json *json, const struct cairn_heap *heap,
+                         const struct cairn_heap_leak *leak)
+{
+    struct cairn_heap_process process = {.size = sizeof process};
+    cairn_json_real(json, "oldest_seconds", (double)leak->oldest_ns / 1e9);
+    cairn_json_real(json, "youngest_seconds", (double)leak->youngest_ns / 1e9);
+    if (cairn_heap_process(heap, leak->process, &process))
+        cairn_json_i64(json, "pid", process.pid);
+    cairn_json_u64(json, "processes", leak->n_processes);
+}

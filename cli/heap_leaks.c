@@ -248,25 +248,15 @@ static void add_text(const struct job *job, struct cairn_buffer *out)
 static void put_leak(const struct job *job, const struct cairn_heap_leak *leak,
                      struct cairn_json *json)
 {
-    struct cairn_heap_process process = {.size = sizeof process};
     cairn_json_open(json, NULL, '{');
     cairn_json_u64(json, "bytes", leak->bytes);
     cairn_json_u64(json, "blocks", leak->n_blocks);
     if (leak->error_bytes)
         cairn_json_u64(json, "standard_error", leak->error_bytes);
-    cairn_json_real(json, "oldest_seconds", (double)leak->oldest_ns / 1e9);
-    cairn_json_real(json, "youngest_seconds", (double)leak->youngest_ns / 1e9);
-    if (cairn_heap_process(job->look.heap, leak->process, &process))
-        cairn_json_i64(json, "pid", process.pid);
-    cairn_json_u64(json, "processes", leak->n_processes);
+    cli_heap_put_origin(json, job->look.heap, leak);
     cairn_json_str(json, "cut", leak->cut);
     cli_heap_put_stack(json, job->look.profile, leak->stack);
     cairn_json_close(json, '}');
-}
-
-static uint64_t n_maps_shown(const struct job *job)
-{
-    return job->n_shown ? job->n_shown : UINT64_MAX;
 }
 
 static int put_leaks(const struct job *job, struct cairn_json *json, struct cairn_err *err)
@@ -280,8 +270,8 @@ static int put_leaks(const struct job *job, struct cairn_json *json, struct cair
     for (size_t i = 0; i < n_shown(job); i++)
         put_leak(job, &job->look.leaks[i], json);
     cairn_json_close(json, ']');
-    return cli_heap_put_maps(json, job->look.heap, &job->wanted.names, job->look.pid,
-                             n_maps_shown(job), err);
+    return cli_heap_put_maps(json, job->look.heap, &job->wanted.names, job->look.pid, job->n_shown,
+                             err);
 }
 
 static int add_json(const struct job *job, struct cairn_buffer *out, struct cairn_err *err)
@@ -313,7 +303,7 @@ static int print(const struct job *job, struct cairn_err *err)
         add_text(job, &out);
     if (!job->json && !job->wanted.baseline)
         result = cli_heap_add_maps(&out, job->look.heap, &job->wanted.names, job->look.pid,
-                                   n_maps_shown(job), err);
+                                   job->n_shown, err);
     if (result == CAIRN_OK && out.failed)
         result = cairn_fail_memory(err);
     if (result == CAIRN_OK)

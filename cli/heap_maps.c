@@ -31,6 +31,11 @@ static int read_it(struct cairn_heap *heap, const struct cli_heap_names *names, 
     return result;
 }
 
+static size_t least(size_t n, uint64_t n_shown)
+{
+    return n_shown && n_shown < n ? (size_t)n_shown : n;
+}
+
 static void add_sum(struct cairn_buffer *out, const struct cairn_heap *heap)
 {
     struct cairn_heap_totals t = {.size = sizeof t};
@@ -67,10 +72,11 @@ int cli_heap_add_maps(struct cairn_buffer *out, struct cairn_heap *heap,
         return result;
     if (mapped.n)
         add_sum(out, heap);
-    for (size_t i = 0; i < mapped.n && i < n_shown; i++)
+    size_t n = least(mapped.n, n_shown);
+    for (size_t i = 0; i < n; i++)
         add_row(out, mapped.profile, &mapped.rows[i]);
-    if (mapped.n > n_shown)
-        cairn_buffer_printf(out, "and %zu more stacks\n", (size_t)(mapped.n - n_shown));
+    if (n < mapped.n)
+        cairn_buffer_printf(out, "and %zu more stacks\n", mapped.n - n);
     done(&mapped);
     return CAIRN_OK;
 }
@@ -78,16 +84,11 @@ int cli_heap_add_maps(struct cairn_buffer *out, struct cairn_heap *heap,
 static void put_row(struct cairn_json *json, struct cairn_heap *heap,
                     const struct cairn_profile *profile, const struct cairn_heap_leak *row)
 {
-    struct cairn_heap_process process = {.size = sizeof process};
     cairn_json_open(json, NULL, '{');
     cairn_json_u64(json, "bytes", row->bytes);
     cairn_json_u64(json, "mappings", row->n_blocks);
     cairn_json_str(json, "kind", row->kind);
-    cairn_json_real(json, "oldest_seconds", (double)row->oldest_ns / 1e9);
-    cairn_json_real(json, "youngest_seconds", (double)row->youngest_ns / 1e9);
-    if (cairn_heap_process(heap, row->process, &process))
-        cairn_json_i64(json, "pid", process.pid);
-    cairn_json_u64(json, "processes", row->n_processes);
+    cli_heap_put_origin(json, heap, row);
     cli_heap_put_stack(json, profile, row->stack);
     cairn_json_close(json, '}');
 }
@@ -106,7 +107,7 @@ int cli_heap_put_maps(struct cairn_json *json, struct cairn_heap *heap,
     cairn_json_u64(json, "mapped_bytes", t.mapped_bytes);
     cairn_json_u64(json, "peak_mapped_bytes", t.peak_mapped_bytes);
     cairn_json_open(json, "mapped", '[');
-    for (size_t i = 0; i < mapped.n && i < n_shown; i++)
+    for (size_t i = 0; i < least(mapped.n, n_shown); i++)
         put_row(json, heap, mapped.profile, &mapped.rows[i]);
     cairn_json_close(json, ']');
     done(&mapped);

@@ -138,7 +138,7 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     int result = cli_heap_put_tables(&json, &job->look, job->n_shown, err);
     if (result == CAIRN_OK)
         result = cli_heap_put_maps(&json, job->look.heap, &job->wanted.names, job->look.pid,
-                                   job->n_shown ? job->n_shown : UINT64_MAX, err);
+                                   job->n_shown, err);
     cairn_json_close(&json, '}');
     return result;
 }
@@ -155,7 +155,7 @@ static int add_text(struct job *job, struct cairn_buffer *out, struct cairn_err 
     int result = cli_heap_add_tables(out, &job->look, job->n_shown, job->by_function, err);
     return result < 0 ? result
                       : cli_heap_add_maps(out, job->look.heap, &job->wanted.names, job->look.pid,
-                                          job->n_shown ? job->n_shown : UINT64_MAX, err);
+                                          job->n_shown, err);
 }
 
 static int work(struct job *job, struct cairn_err *err)

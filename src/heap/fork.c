@@ -15,19 +15,6 @@ static struct {
 } copy;
 static _Thread_local bool copies __attribute__((tls_model("initial-exec")));
 
-/* All locks of a state, so that what they guard is whole in the copy. State's last: who holds one
- * of the others may wait for it. */
-static void each_lock(struct cairn_heap *heap, void (*what)(struct cairn_lock *))
-{
-    struct cairn_lock *const locks[] = {&heap->empty.lock, &heap->shadow.lock, &heap->stacks.lock,
-                                        &heap->epoch_lock, &heap->large.lock,  &heap->maps.lock};
-    for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
-        what(locks[i]);
-    for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)
-        what(&heap->stripes[i]);
-    what(&heap->state.lock);
-}
-
 static void take(struct cairn_lock *lock)
 {
     cairn_lock_take(lock);
@@ -49,7 +36,7 @@ static void end_copy(void)
     uint64_t signals = copy.signals;
     if (copy.fd >= 0)
         cairn_heap_file_close(copy.fd);
-    each_lock(copy.heap, give);
+    cairn_heap_each_lock(copy.heap, give);
     copy.heap = NULL;
     copies = false;
     cairn_lock_give(&copy.lock);
@@ -66,7 +53,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_fork_prepare(void)
     /* What a handler allocates would wait for locks of its own thread. */
     uint64_t signals = cairn_sys_hold_signals();
     cairn_lock_take(&copy.lock);
-    each_lock(heap, take);
+    cairn_heap_each_lock(heap, take); /* so that what they guard is whole in the copy */
     copy.fd = cairn_heap_state_copy(&heap->state, heap->settings.dir);
     copy.heap = heap;
     copy.signals = signals;
@@ -83,7 +70,7 @@ void cairn_heap_fork_parent(void)
 
 static void become_copy(struct cairn_heap *heap)
 {
-    each_lock(heap, clear);
+    cairn_heap_each_lock(heap, clear);
     if (cairn_heap_state_become(&heap->state, copy.fd, heap->settings.dir)) {
         cairn_heap_start_adopt(heap);
     } else {

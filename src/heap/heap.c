@@ -22,6 +22,17 @@ void cairn_heap_set_turn(struct cairn_heap *heap)
     atomic_store(&cairn_heap_turn, heap ? &heap->state.header->turn : &no_turn);
 }
 
+void cairn_heap_each_lock(struct cairn_heap *heap, void (*what)(struct cairn_lock *lock))
+{
+    struct cairn_lock *const locks[] = {&heap->empty.lock, &heap->shadow.lock, &heap->stacks.lock,
+                                        &heap->epoch_lock, &heap->large.lock,  &heap->maps.lock};
+    for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
+        what(locks[i]);
+    for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)
+        what(&heap->stripes[i]);
+    what(&heap->state.lock);
+}
+
 static void describe(struct cairn_heap *heap)
 {
     const struct cairn_heap_settings *settings = &heap->settings;

@@ -52,6 +52,9 @@ struct cairn_heap *cairn_heap_new(const struct cairn_heap_settings *settings);
 /* Forgets one, in a child of fork, and gives its pages back. The file stays. */
 void cairn_heap_leave(struct cairn_heap *heap);
 
+/* For each lock of it, that of its state last: who holds one of the others may wait for that. */
+void cairn_heap_each_lock(struct cairn_heap *heap, void (*what)(struct cairn_lock *lock));
+
 /* Where it is found; a page of its own. */
 struct cairn_heap_root {
     _Atomic(struct cairn_heap *) heap;

@@ -94,6 +94,14 @@ cairn_heap_enter(struct cairn_heap_own *own)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* And not any more. `ready`: own->ready, for who has it at hand. */
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((always_inline)) static inline void
+cairn_heap_leave_call(struct cairn_heap_own *own, uintptr_t ready)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    own->idle = ready;
+}
+
 /* All threads' own. */
 extern struct cairn_thread_blocks cairn_heap_threads __attribute__((visibility("hidden")));
 

@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
+#include "rt/heap_state.h"
 #include "rt/pages.h"
 #include "rt/sys.h"
 
@@ -102,9 +103,9 @@ static bool choose_dir(char *ret, const char *const *list)
     }
     const char *runtime = cairn_heap_settings_find(list, "XDG_RUNTIME_DIR");
     const char *temporary = cairn_heap_settings_find(list, "TMPDIR");
-    return (runtime && make_dir(ret, runtime, "/cairn-heap", false)) ||
-           make_dir(ret, "/dev/shm", "/cairn-heap", true) ||
-           make_dir(ret, temporary ? temporary : "/tmp", "/cairn-heap", true);
+    return (runtime && make_dir(ret, runtime, "/" CAIRN_HEAP_FOLDER, false)) ||
+           make_dir(ret, "/dev/shm", "/" CAIRN_HEAP_FOLDER, true) ||
+           make_dir(ret, temporary ? temporary : "/tmp", "/" CAIRN_HEAP_FOLDER, true);
 }
 
 static uint64_t number_or(const char *const *list, const char *name, uint64_t otherwise)

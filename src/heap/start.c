@@ -139,18 +139,6 @@ static struct cairn_heap *start_process(uintptr_t sp)
     return heap;
 }
 
-/* What a call that was left behind may hold. */
-static void break_locks(struct cairn_heap *heap)
-{
-    struct cairn_lock *const locks[] = {&heap->state.lock,  &heap->stacks.lock, &heap->large.lock,
-                                        &heap->shadow.lock, &heap->epoch_lock,  &heap->maps.lock,
-                                        &heap->empty.lock};
-    for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
-        cairn_lock_break(locks[i]);
-    for (unsigned i = 0; i < CAIRN_HEAP_STRIPES; i++)
-        cairn_lock_break(&heap->stripes[i]);
-}
-
 /* The rest is done while it is known that a call is under way: for it takes a lock. */
 CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cairn_heap_own *own)
 {
@@ -201,7 +189,7 @@ cairn_heap_start_thread(struct cairn_heap **ret_heap, uintptr_t sp)
         if (own->idle == 0 || cairn_heap_is_idle(own) || !was_left(own->idle, sp))
             return NULL;
         own->idle = sp;
-        break_locks(heap);
+        cairn_heap_each_lock(heap, cairn_lock_break); /* what that one may hold */
     } else if (!(own = claim(heap, sp))) {
         return NULL;
     }

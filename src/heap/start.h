@@ -31,8 +31,7 @@ cairn_heap_call_begin(struct cairn_heap **ret_heap, uintptr_t sp)
 
 CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_heap_call_end(struct cairn_heap_own *own)
 {
-    atomic_signal_fence(memory_order_seq_cst);
-    own->idle = own->ready;
+    cairn_heap_leave_call(own, own->ready);
 }
 
 /* Nothing is recorded, now and later: of this process and its children. */

@@ -160,9 +160,7 @@ static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
 /* Where it has to go; NULL: it cannot be recorded. */
 static _Atomic(uint64_t) *place_for(struct cairn_heap *heap, uint64_t va, uint64_t bytes)
 {
-    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&heap->shadow, va);
-    if (!place)
-        place = cairn_heap_shadow_make(&heap->shadow, &heap->state, va);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_make(&heap->shadow, &heap->state, va);
     if (!place) {
         cairn_heap_state_lose(
             &heap->state, va >> CAIRN_HEAP_VA_BITS ? CAIRN_HEAP_LOSS_ADDRESS : CAIRN_HEAP_LOSS_FULL,
@@ -359,7 +357,7 @@ CAIRN_HEAP_HOT bool is_recorded(struct cairn_heap_own *own, const void *block)
     const _Atomic(uint64_t) *place =
         cairn_heap_shadow_reach(&own->heap->shadow, cairn_heap_va(block));
     bool is = place && cairn_heap_load(place) != 0;
-    cairn_heap_leave_call(own, own->ready);
+    cairn_heap_call_end(own);
     return is;
 }
 

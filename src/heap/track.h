@@ -4,8 +4,8 @@
  * Track: births and deaths of blocks, as the interposed functions tell them. A birth is told behind
  * the real allocation, a death before the real free: so an address is never two blocks'.
  *
- * Budget of a pair: 120 instructions, and the capture (unwind/local.h). What is the same from block
- * to block lies ready in the thread's own, as of a turn of the header (rt/heap_state.h): one
+ * Budget of a pair: about 120 instructions, and the capture (unwind/local.h). What is the same from
+ * block to block lies ready in the thread's own, as of a turn of the header (rt/heap_state.h): one
  * comparison tells that no call is under way, that this is no child of fork, and that the peak, the
  * epoch and the switch for stacks are what they were. First all is looked at, and what is out of
  * the ordinary in any way left to the functions that can do everything; then all is written.
@@ -132,12 +132,6 @@ CAIRN_HEAP_HOT uintptr_t cairn_heap_turn_now(void)
     return cairn_heap_turn_of(atomic_load_explicit(&cairn_heap_turn, memory_order_relaxed));
 }
 
-CAIRN_HEAP_HOT void cairn_heap_leave_call(struct cairn_heap_own *own, uintptr_t turn)
-{
-    atomic_signal_fence(memory_order_seq_cst);
-    own->idle = turn;
-}
-
 /* The entry's line is asked for before the stack is looked at: which takes about as long. */
 CAIRN_HEAP_HOT void *cairn_heap_note_here(struct cairn_heap_own *own, void *block, uint64_t bytes,
                                           unsigned kind, struct cairn_local_frame_at caller)
@@ -149,7 +143,7 @@ CAIRN_HEAP_HOT void *cairn_heap_note_here(struct cairn_heap_own *own, void *bloc
     uint32_t stack = cairn_heap_stack_from(own, caller);
     if (__builtin_expect(!cairn_heap_note_birth(own, place, block, bytes, kind, stack), 0))
         return cairn_heap_born_oddly(own, block, bytes, kind, stack);
-    cairn_heap_leave_call(own, own->ready);
+    cairn_heap_call_end(own);
     return block;
 }
 

@@ -24,6 +24,11 @@
 
 #define CAIRN_HEAP_MAGIC "cairnheap" /* and a zero: ten bytes, then the version */
 
+/* The folder in which trackers that were told none have their states; "-UID" behind it where others
+ * have theirs beside. And what the name of one begins with that `cairn heap run` made. */
+#define CAIRN_HEAP_FOLDER     "cairn-heap"
+#define CAIRN_HEAP_RUN_FOLDER "cairn-heap."
+
 enum {
     CAIRN_HEAP_VERSION = 3,
     CAIRN_HEAP_CHUNK_BITS = 16,

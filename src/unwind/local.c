@@ -166,8 +166,8 @@ capture_slowly(struct cairn_local_state *state, const struct cairn_local_regs *a
     here_slowly(at, &out);
     for (size_t i = 0; i < out.n; i++)
         state->frames[i] = (struct cairn_local_frame){.ret = out.ips[i]};
-    *ret_capture = (struct cairn_local_capture){
-        .frames = state->frames, .kept = state->kept, .n = (uint32_t)out.n, .end = out.end};
+    *ret_capture =
+        (struct cairn_local_capture){.frames = state->frames, .n = (uint32_t)out.n, .end = out.end};
 }
 
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_capture(const struct cairn_local_frame_at *at,
@@ -184,7 +184,6 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_local_capture(const struct cairn_local_fram
         uint32_t from = end == hot->kept_end ? hot->kept_from : end;
         *ret_capture = (struct cairn_local_capture){
             .frames = state->frames + hot->top,
-            .kept = state->kept + hot->top,
             .n = result.n,
             .n_shared = from < end ? end - from : 0,
             .end = result.end,

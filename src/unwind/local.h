@@ -5,11 +5,10 @@
  * the heap tracker. The addresses are not copied: they lie where the walk remembers them.
  *
  *     frames: [0] innermost ... [n - n_shared) | [n - n_shared) ... [n) outermost
- *     kept:             new or changed         | as in the capture before
+ *                       new or changed         | as in the capture before
  *
  * Frame k from the outermost on is the same one as at the last capture if k < n_shared: what was
- * reckoned of it then (a hash of the frames up to it, the number of a stack) still holds, and lies
- * in `kept` where the caller put it.
+ * reckoned of it then (a hash of the frames up to it, the number of a stack) still holds.
  */
 #ifndef CAIRN_UNWIND_LOCAL_H
 #define CAIRN_UNWIND_LOCAL_H
@@ -29,8 +28,6 @@ struct cairn_local_frame {
 
 struct cairn_local_capture {
     const struct cairn_local_frame *frames; /* until the thread's next capture; `ret` counts */
-    uint64_t *kept; /* a word of the caller's for each of them. Those of shared frames hold what was
-                       put there, the others anything */
     uint32_t n, n_shared;
     int end; /* enum cairn_unwind_end */
 };

@@ -23,8 +23,7 @@
 enum {
     CAIRN_LOCAL_CACHE_BITS = 14,
     CAIRN_LOCAL_CACHE_WAYS = 4,
-    CAIRN_LOCAL_CACHE_LOW = 5, /* below the set's bits */
-    CAIRN_LOCAL_CACHE_HIGH = CAIRN_LOCAL_CACHE_LOW + CAIRN_LOCAL_CACHE_BITS /* above them */
+    CAIRN_LOCAL_CACHE_LOW = 5 /* below the set's bits */
 };
 
 /* Addresses that share a place drive each other out, and each time it costs a microsecond: with two

@@ -16,10 +16,11 @@
  *
  *     bool cairn_fast_is_plain(rule)   the CFA is sp or fp plus a number, and the return address
  *                                      lies below it; of such rules:
- *     bool cairn_fast_is_short(rule)     plus a number: sp, and nothing else is to be asked; also
- * of a number of more than a rule's bits: false bool cairn_fast_is_fp(rule)        plus a number:
- * fp uintptr_t cairn_fast_cfa(rule)     that number uintptr_t cairn_fast_ra(rule)      bytes below
- * the CFA
+ *     bool cairn_fast_is_short(rule)     plus a number: sp, and nothing else is to be asked. False
+ *                                        also of a number of more bits than a rule's
+ *     bool cairn_fast_is_fp(rule)        plus a number: fp
+ *     uintptr_t cairn_fast_cfa(rule)     that number
+ *     uintptr_t cairn_fast_ra(rule)      bytes below the CFA
  *
  * of these and of those that cairn_fast_deref() tells:
  *

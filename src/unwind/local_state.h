@@ -118,7 +118,6 @@ struct cairn_local_state {
     struct cairn_local_start rest_start;
     struct cairn_local_out rest;
     struct cairn_local_memo memo; /* of the rest */
-    uint64_t kept[CAIRN_LOCAL_FRAMES];
     /* One more than there are, for who looks before it asks; and on one page the outermost 128
      * frames, what is hot, and the first words. */
     struct cairn_local_aside asides[CAIRN_LOCAL_FRAMES + 1];

@@ -125,13 +125,9 @@ typedef uint64_t __attribute__((may_alias)) cairn_local_half;
 CAIRN_READS_FRAMES void cairn_local_put_down(struct cairn_local_frame *to, uintptr_t ret,
                                              uintptr_t slot, uint32_t rule)
 {
+    _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the slot is the lower half");
     to->ret = ret;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     *(cairn_local_half *)(void *)&to->slot = (uint32_t)slot | (uint64_t)rule << 32;
-#else
-    to->slot = (uint32_t)slot;
-    to->rule = rule;
-#endif
 }
 
 CAIRN_READS_FRAMES void cairn_local_copy(struct cairn_local_frame *to,

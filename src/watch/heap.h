@@ -5,8 +5,8 @@
  *     file, folder, pid ──states.c──► bytes ──► view ──┬─totals.c──► sums over all, quality
  *                                                      ├─leaks.c───► profile, live blocks by stack
  *                                                      ├─mapped.c──► profile, live mappings
- *                                                      ├─blocks.c──► profile, live blocks one by
- * one └─save.c────► one compressed file
+ *                                                      ├─blocks.c──► profile, each live block
+ *                                                      └─save.c────► one compressed file
  *
  *     leaks of many processes ──merge.c──► one for each stack
  *     leaks of two looks ──keys.c──► stacks that are the same ──diff.c──► what grew, what shrank

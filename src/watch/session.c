@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "proc/child.h"
+#include "rt/heap_state.h"
 #include "watch/missed.h"
 
 #define LIBRARY "libcairn-heap.so"
@@ -87,7 +88,7 @@ static int make_folder(char *ret_path, size_t size, struct cairn_err *err)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!places[i] || places[i][0] != '/')
             continue;
-        int n = snprintf(ret_path, size, "%s/cairn-heap.XXXXXX", places[i]);
+        int n = snprintf(ret_path, size, "%s/" CAIRN_HEAP_RUN_FOLDER "XXXXXX", places[i]);
         if (n > 0 && (size_t)n < size && mkdtemp(ret_path))
             return CAIRN_OK;
         os_errno = errno;

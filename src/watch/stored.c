@@ -26,9 +26,7 @@
 #include "base/error.h"
 #include "formats/heap_view.h"
 #include "proc/threads.h"
-
-#define OF_TRACKERS "cairn-heap"
-#define OF_RUNS     "cairn-heap."
+#include "rt/heap_state.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 256, PLACES = 5, COMMAND_BYTES = 256 };
 
@@ -42,6 +40,7 @@ struct folder {
     int fd;
     DIR *entries;
     bool is_locked;
+    uint64_t our_space; /* the pid namespace in which our pids count; 0: not known */
     struct state *states;
     size_t n, cap;
 };
@@ -90,9 +89,9 @@ static bool is_running(int pid, uint64_t ticks)
 }
 
 static enum cairn_heap_stored_status status_of(int pid, uint64_t ticks, uint64_t space,
-                                               uint32_t flags)
+                                               uint64_t ours, uint32_t flags)
 {
-    if (space && space != our_space())
+    if (space && space != ours)
         return flags & CAIRN_HEAP_ENDED ? CAIRN_HEAP_STORED_ENDED : CAIRN_HEAP_STORED_UNKNOWN;
     if (!is_running(pid, ticks))
         return CAIRN_HEAP_STORED_ENDED;
@@ -100,7 +99,8 @@ static enum cairn_heap_stored_status status_of(int pid, uint64_t ticks, uint64_t
 }
 
 /* False: it is no state's name, or no file. */
-static bool take_state(int folder, const char *name, struct state *state, struct stat *ret_st)
+static bool take_state(const struct folder *folder, const char *name, struct state *state,
+                       struct stat *ret_st)
 {
     int pid, end = -1;
     uint64_t ticks, space = 0;
@@ -110,7 +110,7 @@ static bool take_state(int folder, const char *name, struct state *state, struct
         sscanf(name, "%9d-%19" SCNu64 "%n", &pid, &ticks, &end) != 2 || end < 0 ||
         name[end] != '.' || pid <= 0)
         return false;
-    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(folder->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
     *state = (struct state){.info = {.size = sizeof state->info, .pid = pid}};
@@ -120,7 +120,7 @@ static bool take_state(int folder, const char *name, struct state *state, struct
         take_header(state, fd, &space, &flags);
         state->info.bytes = (uint64_t)ret_st->st_blocks * 512; /* stat(2) */
         state->info.written_ns = ns_of(ret_st->st_mtim);
-        state->info.status = status_of(pid, ticks, space, flags);
+        state->info.status = status_of(pid, ticks, space, folder->our_space, flags);
     }
     close(fd);
     return done;
@@ -137,7 +137,7 @@ static bool is_locked(int fd)
 
 static int open_folder(const char *path, struct folder *ret_folder)
 {
-    struct folder folder = {.path = path};
+    struct folder folder = {.path = path, .our_space = our_space()};
     folder.fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder.fd < 0)
         return -errno;
@@ -170,7 +170,7 @@ static int list(struct folder *folder, struct cairn_err *err)
     struct state state;
     struct stat st;
     for (struct dirent *entry; (entry = readdir(folder->entries));) {
-        if (!take_state(folder->fd, entry->d_name, &state, &st))
+        if (!take_state(folder, entry->d_name, &state, &st))
             continue;
         if (cairn_grow((void **)&folder->states, &folder->cap, folder->n + 1,
                        sizeof *folder->states) < 0)
@@ -224,9 +224,9 @@ static bool is_ours_alone(const char *path)
 static bool is_ours_by_name(const char *name)
 {
     char with_uid[NAME_BYTES];
-    snprintf(with_uid, sizeof with_uid, OF_TRACKERS "-%u", (unsigned)geteuid());
-    return strcmp(name, OF_TRACKERS) == 0 || strcmp(name, with_uid) == 0 ||
-           strncmp(name, OF_RUNS, strlen(OF_RUNS)) == 0;
+    snprintf(with_uid, sizeof with_uid, CAIRN_HEAP_FOLDER "-%u", (unsigned)geteuid());
+    return strcmp(name, CAIRN_HEAP_FOLDER) == 0 || strcmp(name, with_uid) == 0 ||
+           strncmp(name, CAIRN_HEAP_RUN_FOLDER, strlen(CAIRN_HEAP_RUN_FOLDER)) == 0;
 }
 
 static bool is_same(const char *path, const char *other)
@@ -292,7 +292,7 @@ static int remove_one(struct folder *folder, const char *name, struct cairn_err 
 {
     struct state state;
     struct stat st;
-    if (!take_state(folder->fd, name, &state, &st))
+    if (!take_state(folder, name, &state, &st))
         return cairn_fail(err, CAIRN_E_ARG, "%s/%s: no state file", folder->path, name);
     if (state.info.status != CAIRN_HEAP_STORED_ENDED)
         return cairn_fail(err, CAIRN_E_ARG, "%s/%s: its process has not ended", folder->path, name);
@@ -320,7 +320,8 @@ int cairn_heap_remove_stored(const struct cairn_heap_stored *stored, struct cair
     close_folder(&folder);
     /* What a run left, which was killed; not empty, it stays. */
     const char *name = strrchr(path, '/');
-    if (result == CAIRN_OK && name && strncmp(name + 1, OF_RUNS, strlen(OF_RUNS)) == 0)
+    if (result == CAIRN_OK && name &&
+        strncmp(name + 1, CAIRN_HEAP_RUN_FOLDER, strlen(CAIRN_HEAP_RUN_FOLDER)) == 0)
         (void)rmdir(path);
     return result;
 }

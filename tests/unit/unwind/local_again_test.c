@@ -25,12 +25,10 @@ enum { REMEMBERS = 1 };
 /* How many captures in a hundred must be told the short way: all but the first of some loops. On
  * aarch64 two or three are not more, behind frames of the C library that count from x29; with ASan
  * frames are realigned, and all of them count from the frame pointer. */
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
+#ifndef __has_feature
+#define __has_feature(name) 0
 #endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 enum { LEAST = 0 };
 #elif defined(__aarch64__)
 enum { LEAST = 95 };

@@ -39,6 +39,7 @@ static uint64_t mixed(uint64_t hash, uint64_t value)
 /* A capture as the heap tracker does it: a hash of each frame and all that are farther out, made
  * for those alone that are not shared. Returns false where that of a shared one was wrong. */
 static struct cairn_local_capture got;
+static uint64_t hashes[ROOM]; /* by a frame's place from the outermost on */
 
 APART static bool capture_and_hash(void)
 {
@@ -51,8 +52,8 @@ APART static bool capture_and_hash(void)
     for (uint32_t i = got.n; i-- > 0;) {
         hash = mixed(hash, got.frames[i].ret);
         if (got.n - i <= got.n_shared)
-            holds &= got.kept[i] == hash;
-        got.kept[i] = hash;
+            holds &= hashes[got.n - 1 - i] == hash;
+        hashes[got.n - 1 - i] = hash;
     }
     return holds;
 }
