@@ -21,7 +21,8 @@ MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "unwind": "base rt elf dwarf",
     "target": "base elf proc dwarf debugfile unwind",
     "resolve": "base elf proc symbol profile formats",
-    "sample": "base proc profile unwind",
+    "bpf": "base proc unwind target",
+    "sample": "base proc profile unwind bpf",
     "heap": "base rt unwind",
     "watch": "base rt elf proc profile formats",
     "cli": "base",  # one writer of JSON, one set of escapes, one atomic file, instead of two

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernel types, for programs in the kernel: only the fields that we read. The loader finds where
+ * they lie in the running kernel (CO-RE), so that nothing here is of the kernel it was built on.
+ *
+ * Names and types are the kernel's; order, and what lies between, are not. A field that came or
+ * went is asked for by bpf_core_field_exists() first.
+ */
+#ifndef CAIRN_BPF_KERNEL_H
+#define CAIRN_BPF_KERNEL_H
+
+/* clang-format off */
+#include <linux/types.h>
+#if defined(__bpf__)
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h> /* wants the types of the one before */
+#include <bpf/bpf_core_read.h>
+#endif
+/* clang-format on */
+
+#if defined(__has_attribute) && __has_attribute(preserve_access_index)
+#define CAIRN_KERNEL_TYPE __attribute__((preserve_access_index))
+#else
+#define CAIRN_KERNEL_TYPE
+#endif
+
+struct pid_namespace;
+struct mm_struct;
+struct seq_file;
+struct pt_regs;
+
+struct upid {
+    int nr;
+    struct pid_namespace *ns;
+} CAIRN_KERNEL_TYPE;
+
+struct pid {
+    unsigned int level;     /* how deep the namespace is that it was made in */
+    struct upid numbers[1]; /* one for each level: 0 is the machine's */
+} CAIRN_KERNEL_TYPE;
+
+struct task_struct {
+    unsigned int __state; /* Linux 5.14 */
+    unsigned int flags;
+    int exit_state;
+    int on_cpu; /* not where the kernel knows one CPU alone */
+    int pid, tgid;
+    struct mm_struct *mm;
+    struct pid *thread_pid;
+    struct task_struct *group_leader;
+    unsigned long nvcsw, nivcsw;
+    char comm[16];
+} CAIRN_KERNEL_TYPE;
+
+struct bpf_iter_meta {
+    struct seq_file *seq;
+} CAIRN_KERNEL_TYPE;
+
+struct bpf_iter__task {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
+} CAIRN_KERNEL_TYPE;
+
+#endif /* CAIRN_BPF_KERNEL_H */

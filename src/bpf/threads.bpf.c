@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The task iterator: runs in the process that reads it, once for each thread of another one, and
+ * copies the thread's registers and the top of its stack while nobody stops it. Copying may wait
+ * for memory (a sleepable program, Linux 5.18), so the thread may wake up meanwhile: what tells is
+ * read again behind the copy.
+ */
+#include <stdbool.h>
+
+#include "bpf/kernel.h"
+#include "bpf/threads_slot.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+enum { PF_KTHREAD = 0x00200000 };
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, CAIRN_BPF_SLOTS);
+    __type(key, __u32);
+    __type(value, struct cairn_bpf_slot);
+} slots SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, CAIRN_BPF_PAGES);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, CAIRN_BPF_PAGE);
+} stacks SEC(".maps");
+
+const volatile struct cairn_bpf_cpu cpu = {0};
+
+struct cairn_bpf_wish wish = {0};
+__u32 n_slots = 0, n_pages = 0; /* filled in this run */
+
+struct copy {
+    struct task_struct *task;
+    __u64 va;
+    __u32 page;
+    __u32 n;
+};
+
+/* The number of a thread in the namespace of who reads, which is an ancestor of the thread's. */
+static int number_of(struct task_struct *task)
+{
+    struct pid *own = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
+    struct pid *pid = BPF_CORE_READ(task, thread_pid);
+    __u32 level = BPF_CORE_READ(own, level);
+    struct upid upid = {0};
+    if (!pid || BPF_CORE_READ(pid, level) < level)
+        return 0; /* it has ended, or is none of ours to see */
+    const char *numbers = (const char *)pid + bpf_core_field_offset(struct pid, numbers);
+    bpf_core_read(&upid, sizeof upid, numbers + level * bpf_core_type_size(struct upid));
+    return upid.nr;
+}
+
+static void look(struct task_struct *task, struct cairn_bpf_moment *moment)
+{
+    moment->switches = task->nvcsw + task->nivcsw;
+    moment->on_cpu = bpf_core_field_exists(task->on_cpu) ? task->on_cpu : 0;
+    moment->state = task->__state;
+}
+
+static long copy_page(__u32 i, struct copy *copy)
+{
+    __u32 page = copy->page + i;
+    void *to = bpf_map_lookup_elem(&stacks, &page);
+    const void *from = (const void *)(copy->va + (__u64)i * CAIRN_BPF_PAGE);
+    if (!to || bpf_copy_from_user_task(to, CAIRN_BPF_PAGE, from, copy->task, 0))
+        return 1;
+    copy->n++;
+    return 0;
+}
+
+static __u64 word(const struct cairn_bpf_slot *slot, __u32 i)
+{
+    return i < CAIRN_BPF_REG_WORDS ? slot->regs[i] : 0;
+}
+
+static void copy_stack(struct task_struct *task, struct cairn_bpf_slot *slot)
+{
+    struct copy copy = {.task = task, .page = n_pages};
+    bool is_32 = (word(slot, cpu.mode) & cpu.mode_32_mask) == cpu.mode_32;
+    __u64 sp = word(slot, is_32 ? cpu.sp_32 : cpu.sp);
+    copy.va = (sp & -(__u64)CAIRN_BPF_PAGE) + (__u64)wish.skip_pages * CAIRN_BPF_PAGE;
+    bpf_loop(wish.max_pages, copy_page, &copy, 0);
+    slot->stack_va = copy.va;
+    slot->n_pages = copy.n;
+    n_pages += copy.n;
+}
+
+static void fill(struct task_struct *task, struct cairn_bpf_slot *slot)
+{
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    __u32 bytes = cpu.regs_bytes;
+    slot->flags = task->flags;
+    slot->exit_state = task->exit_state;
+    slot->page = n_pages;
+    slot->n_pages = 0;
+    slot->has_regs = 0;
+    bpf_probe_read_kernel(slot->name, sizeof slot->name, task->comm);
+    look(task, &slot->before);
+    slot->kernel_bytes = (__s32)bpf_get_task_stack(task, slot->kernel, sizeof slot->kernel, 0);
+    if (task->mm && !(slot->flags & PF_KTHREAD) && bytes <= sizeof slot->regs &&
+        !bpf_probe_read_kernel(slot->regs, bytes, regs)) {
+        slot->has_regs = 1;
+        copy_stack(task, slot);
+    }
+    look(task, &slot->after);
+}
+
+SEC("iter.s/task") int cairn_threads(struct bpf_iter__task *ctx)
+{
+    struct task_struct *task = ctx->task;
+    if (!task)
+        return 0;
+    struct task_struct *leader = task->group_leader;
+    int tid = number_of(task), pid = number_of(leader);
+    if (!tid || pid != wish.pid || (wish.tid && tid != wish.tid))
+        return 0;
+    __u32 next = n_slots;
+    const char mark = 0;
+    struct cairn_bpf_slot *slot = bpf_map_lookup_elem(&slots, &next);
+    if (!slot || n_pages + wish.max_pages > CAIRN_BPF_PAGES)
+        return 1; /* no room: this thread comes first in the next run */
+    slot->pid = pid;
+    slot->tid = tid;
+    fill(task, slot);
+    n_slots = next + 1;
+    bpf_seq_write(ctx->meta->seq, &mark, 1); /* what reads nothing takes it for the end */
+    return 0;
+}

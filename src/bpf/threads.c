@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "bpf/threads.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "bpf/cpu.h"
+#include "bpf/threads.skel.h"
+
+enum { STALLS_MAX = 1000 }; /* readings that brought nothing and did not end, one after the other */
+
+/* TASK_* and EXIT_*, include/linux/sched.h; the same since Linux 4.14. */
+enum {
+    TASK_INTERRUPTIBLE = 1,
+    TASK_UNINTERRUPTIBLE = 2,
+    TASK_STOPPED = 4,
+    TASK_TRACED = 8,
+    EXIT_DEAD = 0x10,
+    EXIT_ZOMBIE = 0x20,
+    TASK_PARKED = 0x40,
+    TASK_NOLOAD = 0x400
+};
+
+struct cairn_bpf_threads {
+    struct threads_bpf *program;
+    struct cairn_bpf_slot *slots; /* mapped */
+    uint8_t *stacks;              /* mapped */
+};
+
+struct walk {
+    struct cairn_bpf_threads *threads;
+    cairn_bpf_thread_fn fn;
+    void *ctx;
+};
+
+const struct cairn_bpf_need cairn_bpf_threads_need = {"the task iterator", 5, 18};
+
+static const size_t slots_bytes = CAIRN_BPF_SLOTS * sizeof(struct cairn_bpf_slot);
+static const size_t stacks_bytes = (size_t)CAIRN_BPF_PAGES * CAIRN_BPF_PAGE;
+
+static char state_letter(const struct cairn_bpf_slot *slot)
+{
+    const uint32_t state = slot->after.state;
+    if (slot->exit_state)
+        return slot->exit_state & EXIT_ZOMBIE ? 'Z' : 'X';
+    if (state & TASK_TRACED)
+        return 't';
+    if (state & TASK_STOPPED)
+        return 'T';
+    if (state & TASK_PARKED)
+        return 'P';
+    if (state & TASK_UNINTERRUPTIBLE)
+        return state & TASK_NOLOAD ? 'I' : 'D';
+    return state & TASK_INTERRUPTIBLE ? 'S' : 'R';
+}
+
+static enum cairn_bpf_found judge(const struct cairn_bpf_slot *slot)
+{
+    if (!slot->has_regs || slot->exit_state)
+        return CAIRN_BPF_NO_USER;
+    if (slot->before.on_cpu || slot->after.on_cpu)
+        return CAIRN_BPF_RUNNING;
+    return slot->before.switches == slot->after.switches ? CAIRN_BPF_STILL : CAIRN_BPF_MOVED;
+}
+
+static int hand_over(struct walk *walk, const struct cairn_bpf_slot *slot)
+{
+    uint8_t raw[CAIRN_BPF_PRSTATUS_MAX];
+    struct cairn_bpf_thread thread = {
+        .pid = slot->pid,
+        .tid = slot->tid,
+        .name = slot->name,
+        .state = state_letter(slot),
+        .found = judge(slot),
+        .switches = slot->after.switches,
+        .kernel = slot->kernel,
+        .n_kernel = slot->kernel_bytes > 0 ? (size_t)slot->kernel_bytes / sizeof(uint64_t) : 0,
+    };
+    if (slot->has_regs) {
+        thread.regs = (struct cairn_span){raw, cairn_bpf_prstatus(slot->regs, raw)};
+        thread.in_call = cairn_bpf_call(slot->regs, &thread.call, thread.args);
+        thread.stack = (struct cairn_span){
+            walk->threads->stacks + (size_t)slot->page * CAIRN_BPF_PAGE,
+            (size_t)slot->n_pages * CAIRN_BPF_PAGE,
+        };
+        thread.stack_va = slot->stack_va;
+    }
+    return walk->fn(walk->ctx, &thread);
+}
+
+/* Hands over what the last run left, and makes room for the next one. */
+static int empty(struct walk *walk)
+{
+    struct threads_bpf__bss *bss = walk->threads->program->bss;
+    int code = 0;
+    for (uint32_t i = 0; i < bss->n_slots && code == 0; i++)
+        code = hand_over(walk, &walk->threads->slots[i]);
+    bss->n_slots = bss->n_pages = 0;
+    return code;
+}
+
+static int read_all(struct walk *walk, int fd, struct cairn_err *err)
+{
+    char marks[CAIRN_BPF_SLOTS];
+    unsigned stalls = 0;
+    for (;;) {
+        ssize_t got = read(fd, marks, sizeof marks);
+        int os_errno = errno;
+        int code = empty(walk);
+        if (code != 0 || got == 0)
+            return code;
+        if (got > 0)
+            stalls = 0;
+        else if ((os_errno != EAGAIN && os_errno != EINTR) || ++stalls == STALLS_MAX)
+            return cairn_bpf_fail(err, os_errno, &cairn_bpf_threads_need, "read");
+    }
+}
+
+/* The kernel itself leaves out other processes since Linux 6.1; before that the program does. */
+static struct bpf_link *attach(const struct cairn_bpf_threads *threads,
+                               const struct cairn_bpf_threads_opts *opts)
+{
+    union bpf_iter_link_info info = {0};
+    LIBBPF_OPTS(bpf_iter_attach_opts, attach_opts, .link_info = &info,
+                .link_info_len = sizeof info);
+    if (opts->tid)
+        info.task.tid = (uint32_t)opts->tid;
+    else
+        info.task.pid = (uint32_t)opts->pid;
+    struct bpf_program *program = threads->program->progs.cairn_threads;
+    struct bpf_link *link = bpf_program__attach_iter(program, &attach_opts);
+    if (!link && (errno == E2BIG || errno == EINVAL))
+        link = bpf_program__attach_iter(program, NULL);
+    return link;
+}
+
+static int walk_threads(struct walk *walk, const struct cairn_bpf_threads_opts *opts,
+                        struct cairn_err *err)
+{
+    struct bpf_link *link = attach(walk->threads, opts);
+    if (!link && errno == ESRCH)
+        return CAIRN_OK;
+    if (!link)
+        return cairn_bpf_fail(err, errno, &cairn_bpf_threads_need, "attach");
+    int fd = bpf_iter_create(bpf_link__fd(link));
+    int code = fd < 0 ? cairn_bpf_fail(err, -fd, &cairn_bpf_threads_need, "start")
+                      : read_all(walk, fd, err);
+    if (fd >= 0)
+        close(fd);
+    bpf_link__destroy(link);
+    return code;
+}
+
+int cairn_bpf_threads_each(struct cairn_bpf_threads *threads,
+                           const struct cairn_bpf_threads_opts *opts, cairn_bpf_thread_fn fn,
+                           void *ctx, struct cairn_err *err)
+{
+    struct walk walk = {.threads = threads, .fn = fn, .ctx = ctx};
+    size_t bytes = opts->stack_bytes ? opts->stack_bytes : CAIRN_BPF_STACK_BYTES;
+    if (bytes > CAIRN_BPF_STACK_BYTES_MAX || opts->skip_bytes % CAIRN_BPF_PAGE ||
+        opts->skip_bytes / CAIRN_BPF_PAGE > UINT32_MAX)
+        return cairn_fail(err, CAIRN_E_ARG, "%zu bytes of stack behind %zu cannot be copied", bytes,
+                          opts->skip_bytes);
+    struct threads_bpf__bss *bss = threads->program->bss;
+    bss->wish = (struct cairn_bpf_wish){
+        .pid = opts->pid,
+        .tid = opts->tid,
+        .skip_pages = (uint32_t)(opts->skip_bytes / CAIRN_BPF_PAGE),
+        .max_pages = (uint32_t)((bytes + CAIRN_BPF_PAGE - 1) / CAIRN_BPF_PAGE),
+    };
+    bss->n_slots = bss->n_pages = 0;
+    return walk_threads(&walk, opts, err);
+}
+
+static void *map_of(struct bpf_map *map, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static int load(struct cairn_bpf_threads *threads, struct cairn_err *err)
+{
+    threads->program = threads_bpf__open();
+    if (threads->program)
+        threads->program->rodata->cpu = cairn_bpf_this_cpu;
+    int code = cairn_bpf_load(threads->program ? threads->program->skeleton : NULL,
+                              &cairn_bpf_threads_need, err);
+    if (code < 0)
+        return code;
+    threads->slots = map_of(threads->program->maps.slots, slots_bytes);
+    if (threads->slots)
+        threads->stacks = map_of(threads->program->maps.stacks, stacks_bytes);
+    return threads->stacks ? CAIRN_OK : cairn_bpf_fail(err, errno, &cairn_bpf_threads_need, "map");
+}
+
+int cairn_bpf_threads_open(struct cairn_bpf_threads **ret_threads, struct cairn_err *err)
+{
+    struct cairn_bpf_threads *threads = cairn_alloc(1, sizeof *threads);
+    if (!threads)
+        return cairn_fail_memory(err);
+    int code = load(threads, err);
+    if (code < 0)
+        cairn_bpf_threads_close(threads);
+    else
+        *ret_threads = threads;
+    return code;
+}
+
+void cairn_bpf_threads_close(struct cairn_bpf_threads *threads)
+{
+    if (!threads)
+        return;
+    if (threads->slots)
+        munmap(threads->slots, slots_bytes);
+    if (threads->stacks)
+        munmap(threads->stacks, stacks_bytes);
+    threads_bpf__destroy(threads->program);
+    cairn_free(threads);
+}
