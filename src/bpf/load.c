@@ -23,7 +23,7 @@ enum { REASON_SIZE = 200 };
 
 /* Under `loading`: one program is loaded at a time. */
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
-static char reason[REASON_SIZE]; /* the verifier's last word on it, or "" */
+static char *verifier_log; /* what it said of it; NULL: nothing */
 
 /* Capabilities count in the first user namespace alone, whatever root may do in another. */
 static bool has_capability(unsigned number)
@@ -153,43 +153,48 @@ int cairn_bpf_fail(struct cairn_err *err, int os_errno, const struct cairn_bpf_n
 }
 
 /* The line before "processed N insns" says what the verifier did not like. */
-static void keep_reason(const char *text)
+static void find_reason(const char *log, char ret_reason[REASON_SIZE])
 {
-    static const char begin[] = "-- BEGIN PROG LOAD LOG --\n";
-    const char *at = strstr(text, begin);
-    if (!at)
-        return;
-    for (at += sizeof begin - 1; *at;) {
-        size_t size = strcspn(at, "\n");
-        if (strncmp(at, "processed ", 10) == 0 || strncmp(at, "-- END", 6) == 0)
+    ret_reason[0] = 0;
+    while (*log) {
+        size_t size = strcspn(log, "\n");
+        if (strncmp(log, "processed ", 10) == 0 || strncmp(log, "-- END", 6) == 0)
             return;
         if (size > 0)
-            snprintf(reason, sizeof reason, "%.*s", (int)size, at);
-        at += size + (at[size] == '\n');
+            snprintf(ret_reason, REASON_SIZE, "%.*s", (int)size, log);
+        log += size + (log[size] == '\n');
     }
 }
 
-static int listen(enum libbpf_print_level level, const char *format, va_list args)
+int cairn_bpf_fail_load(struct cairn_err *err, int os_errno, const struct cairn_bpf_need *need,
+                        const char *log)
 {
+    struct utsname name = {0};
+    char why[REASON_SIZE];
+    find_reason(log, why);
+    if (!why[0])
+        return cairn_bpf_fail(err, os_errno, need, "load");
+    (void)uname(&name);
+    return cairn_fail(err, CAIRN_E_SUPPORT, "the kernel %s does not take %s: %s", name.release,
+                      need->what, why);
+}
+
+__attribute__((format(printf, 2, 0))) static int listen(enum libbpf_print_level level,
+                                                        const char *format, va_list args)
+{
+    static const char begin[] = "-- BEGIN PROG LOAD LOG --\n";
     char *text = NULL;
     if (level == LIBBPF_DEBUG || vasprintf(&text, format, args) < 0)
         return 0;
-    keep_reason(text);
+    const char *log = strstr(text, begin);
+    if (log) {
+        free(verifier_log);
+        verifier_log = strdup(log + sizeof begin - 1);
+    }
     text[strcspn(text, "\n")] = 0;
     cairn_log(CAIRN_LOG_DEBUG, "%s", text);
     free(text);
     return 0;
-}
-
-/* Where the rights are there and the verifier had something to say, that is it. */
-static int fail_load(struct cairn_err *err, int os_errno, const struct cairn_bpf_need *need)
-{
-    struct utsname name = {0};
-    if (!reason[0])
-        return cairn_bpf_fail(err, os_errno, need, "load");
-    (void)uname(&name);
-    return cairn_fail(err, CAIRN_E_SUPPORT, "the kernel %s does not take %s: %s", name.release,
-                      need->what, reason);
 }
 
 int cairn_bpf_load(struct bpf_object_skeleton *skeleton, const struct cairn_bpf_need *need,
@@ -202,12 +207,13 @@ int cairn_bpf_load(struct bpf_object_skeleton *skeleton, const struct cairn_bpf_
     if (!skeleton)
         return cairn_bpf_fail(err, os_errno, need, "read");
     pthread_mutex_lock(&loading);
-    reason[0] = 0;
     libbpf_print_fn_t before = libbpf_set_print(listen);
     os_errno = -bpf_object__load_skeleton(skeleton);
     libbpf_set_print(before);
     if (os_errno)
-        code = fail_load(err, os_errno, need);
+        code = cairn_bpf_fail_load(err, os_errno, need, verifier_log ? verifier_log : "");
+    free(verifier_log);
+    verifier_log = NULL;
     pthread_mutex_unlock(&loading);
     return code;
 }

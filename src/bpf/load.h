@@ -34,6 +34,11 @@ bool cairn_bpf_is_new_enough(const struct cairn_bpf_need *need);
 int cairn_bpf_load(struct bpf_object_skeleton *skeleton, const struct cairn_bpf_need *need,
                    struct cairn_err *err);
 
+/* Fills `err` for a program that was not loaded, with `os_errno`; `log` is what the kernel's
+ * verifier said, "" where it was not asked. Returns the code. */
+int cairn_bpf_fail_load(struct cairn_err *err, int os_errno, const struct cairn_bpf_need *need,
+                        const char *log);
+
 /* Fills `err` for a refusal with `os_errno` of something beside loading, "attach"; returns its
  * code. */
 int cairn_bpf_fail(struct cairn_err *err, int os_errno, const struct cairn_bpf_need *need,

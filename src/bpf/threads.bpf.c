@@ -18,7 +18,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, CAIRN_BPF_SLOTS);
-    __type(key, __u32);
+    __type(key, uint32_t);
     __type(value, struct cairn_bpf_slot);
 } slots SEC(".maps");
 
@@ -26,20 +26,20 @@ struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, CAIRN_BPF_PAGES);
-    __uint(key_size, sizeof(__u32));
+    __uint(key_size, sizeof(uint32_t));
     __uint(value_size, CAIRN_BPF_PAGE);
 } stacks SEC(".maps");
 
 const volatile struct cairn_bpf_cpu cpu = {0};
 
 struct cairn_bpf_wish wish = {0};
-__u32 n_slots = 0, n_pages = 0; /* filled in this run */
+uint32_t n_slots = 0, n_pages = 0; /* filled in this run */
 
 struct copy {
     struct task_struct *task;
-    __u64 va;
-    __u32 page;
-    __u32 n;
+    uint64_t va;
+    uint32_t page;
+    uint32_t n;
 };
 
 /* The number of a thread in the namespace of who reads, which is an ancestor of the thread's. */
@@ -47,7 +47,7 @@ static int number_of(struct task_struct *task)
 {
     struct pid *own = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
     struct pid *pid = BPF_CORE_READ(task, thread_pid);
-    __u32 level = BPF_CORE_READ(own, level);
+    uint32_t level = BPF_CORE_READ(own, level);
     struct upid upid = {0};
     if (!pid || BPF_CORE_READ(pid, level) < level)
         return 0; /* it has ended, or is none of ours to see */
@@ -63,18 +63,18 @@ static void look(struct task_struct *task, struct cairn_bpf_moment *moment)
     moment->state = task->__state;
 }
 
-static long copy_page(__u32 i, struct copy *copy)
+static long copy_page(uint32_t i, struct copy *copy)
 {
-    __u32 page = copy->page + i;
+    uint32_t page = copy->page + i;
     void *to = bpf_map_lookup_elem(&stacks, &page);
-    const void *from = (const void *)(copy->va + (__u64)i * CAIRN_BPF_PAGE);
+    const void *from = (const void *)(copy->va + (uint64_t)i * CAIRN_BPF_PAGE);
     if (!to || bpf_copy_from_user_task(to, CAIRN_BPF_PAGE, from, copy->task, 0))
         return 1;
     copy->n++;
     return 0;
 }
 
-static __u64 word(const struct cairn_bpf_slot *slot, __u32 i)
+static uint64_t word(const struct cairn_bpf_slot *slot, uint32_t i)
 {
     return i < CAIRN_BPF_REG_WORDS ? slot->regs[i] : 0;
 }
@@ -83,8 +83,8 @@ static void copy_stack(struct task_struct *task, struct cairn_bpf_slot *slot)
 {
     struct copy copy = {.task = task, .page = n_pages};
     bool is_32 = (word(slot, cpu.mode) & cpu.mode_32_mask) == cpu.mode_32;
-    __u64 sp = word(slot, is_32 ? cpu.sp_32 : cpu.sp);
-    copy.va = (sp & -(__u64)CAIRN_BPF_PAGE) + (__u64)wish.skip_pages * CAIRN_BPF_PAGE;
+    uint64_t sp = word(slot, is_32 ? cpu.sp_32 : cpu.sp);
+    copy.va = (sp & -(uint64_t)CAIRN_BPF_PAGE) + (uint64_t)wish.skip_pages * CAIRN_BPF_PAGE;
     bpf_loop(wish.max_pages, copy_page, &copy, 0);
     slot->stack_va = copy.va;
     slot->n_pages = copy.n;
@@ -94,7 +94,7 @@ static void copy_stack(struct task_struct *task, struct cairn_bpf_slot *slot)
 static void fill(struct task_struct *task, struct cairn_bpf_slot *slot)
 {
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    __u32 bytes = cpu.regs_bytes;
+    uint32_t bytes = cpu.regs_bytes;
     slot->flags = task->flags;
     slot->exit_state = task->exit_state;
     slot->page = n_pages;
@@ -102,7 +102,7 @@ static void fill(struct task_struct *task, struct cairn_bpf_slot *slot)
     slot->has_regs = 0;
     bpf_probe_read_kernel(slot->name, sizeof slot->name, task->comm);
     look(task, &slot->before);
-    slot->kernel_bytes = (__s32)bpf_get_task_stack(task, slot->kernel, sizeof slot->kernel, 0);
+    slot->kernel_bytes = (int32_t)bpf_get_task_stack(task, slot->kernel, sizeof slot->kernel, 0);
     if (task->mm && !(slot->flags & PF_KTHREAD) && bytes <= sizeof slot->regs &&
         !bpf_probe_read_kernel(slot->regs, bytes, regs)) {
         slot->has_regs = 1;
@@ -120,7 +120,7 @@ SEC("iter.s/task") int cairn_threads(struct bpf_iter__task *ctx)
     int tid = number_of(task), pid = number_of(leader);
     if (!tid || pid != wish.pid || (wish.tid && tid != wish.tid))
         return 0;
-    __u32 next = n_slots;
+    uint32_t next = n_slots;
     const char mark = 0;
     struct cairn_bpf_slot *slot = bpf_map_lookup_elem(&slots, &next);
     if (!slot || n_pages + wish.max_pages > CAIRN_BPF_PAGES)

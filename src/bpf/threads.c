@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "bpf/threads.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "bpf/cpu.h"
-#include "bpf/threads.skel.h"
+#include "bpf/threads.light.h"
 
-enum { STALLS_MAX = 1000 }; /* readings that brought nothing and did not end, one after the other */
+enum {
+    STALLS_MAX = 1000, /* readings that brought nothing and did not end, one after the other */
+    LOG_BYTES = 4 << 20
+};
 
 /* TASK_* and EXIT_*, include/linux/sched.h; the same since Linux 4.14. */
 enum {
@@ -122,38 +125,50 @@ static int read_all(struct walk *walk, int fd, struct cairn_err *err)
     }
 }
 
+static int create_link(const struct cairn_bpf_threads *threads, union bpf_iter_link_info *info)
+{
+    union bpf_attr attr = {0};
+    attr.link_create.prog_fd = (uint32_t)threads->program->progs.cairn_threads.prog_fd;
+    attr.link_create.attach_type = BPF_TRACE_ITER;
+    attr.link_create.iter_info = (uint64_t)(uintptr_t)info;
+    attr.link_create.iter_info_len = info ? sizeof *info : 0;
+    return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr);
+}
+
 /* The kernel itself leaves out other processes since Linux 6.1; before that the program does. */
-static struct bpf_link *attach(const struct cairn_bpf_threads *threads,
-                               const struct cairn_bpf_threads_opts *opts)
+static int attach(const struct cairn_bpf_threads *threads,
+                  const struct cairn_bpf_threads_opts *opts)
 {
     union bpf_iter_link_info info = {0};
-    LIBBPF_OPTS(bpf_iter_attach_opts, attach_opts, .link_info = &info,
-                .link_info_len = sizeof info);
     if (opts->tid)
         info.task.tid = (uint32_t)opts->tid;
     else
         info.task.pid = (uint32_t)opts->pid;
-    struct bpf_program *program = threads->program->progs.cairn_threads;
-    struct bpf_link *link = bpf_program__attach_iter(program, &attach_opts);
-    if (!link && (errno == E2BIG || errno == EINVAL))
-        link = bpf_program__attach_iter(program, NULL);
-    return link;
+    int link = create_link(threads, &info);
+    return link < 0 && (errno == E2BIG || errno == EINVAL) ? create_link(threads, NULL) : link;
+}
+
+static int iterate(int link)
+{
+    union bpf_attr attr = {0};
+    attr.iter_create.link_fd = (uint32_t)link;
+    return (int)syscall(SYS_bpf, BPF_ITER_CREATE, &attr, sizeof attr);
 }
 
 static int walk_threads(struct walk *walk, const struct cairn_bpf_threads_opts *opts,
                         struct cairn_err *err)
 {
-    struct bpf_link *link = attach(walk->threads, opts);
-    if (!link && errno == ESRCH)
+    int link = attach(walk->threads, opts);
+    if (link < 0 && errno == ESRCH)
         return CAIRN_OK;
-    if (!link)
+    if (link < 0)
         return cairn_bpf_fail(err, errno, &cairn_bpf_threads_need, "attach");
-    int fd = bpf_iter_create(bpf_link__fd(link));
-    int code = fd < 0 ? cairn_bpf_fail(err, -fd, &cairn_bpf_threads_need, "start")
+    int fd = iterate(link);
+    int code = fd < 0 ? cairn_bpf_fail(err, errno, &cairn_bpf_threads_need, "start")
                       : read_all(walk, fd, err);
     if (fd >= 0)
         close(fd);
-    bpf_link__destroy(link);
+    close(link);
     return code;
 }
 
@@ -178,24 +193,55 @@ int cairn_bpf_threads_each(struct cairn_bpf_threads *threads,
     return walk_threads(&walk, opts, err);
 }
 
-static void *map_of(struct bpf_map *map, size_t bytes)
+/* `log` of LOG_BYTES, or NULL. Returns 0 or an errno. */
+static int load_program(struct threads_bpf **ret_program, char *log)
 {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    struct threads_bpf *program = threads_bpf__open();
+    if (!program)
+        return ENOMEM;
+    program->rodata->cpu = cairn_bpf_this_cpu;
+    if (log) {
+        program->ctx.log_level = 1;
+        program->ctx.log_buf = (uint64_t)(uintptr_t)log;
+        program->ctx.log_size = LOG_BYTES;
+    }
+    int code = threads_bpf__load(program);
+    if (code == 0)
+        *ret_program = program;
+    else
+        threads_bpf__destroy(program);
+    return -code;
+}
+
+/* Once more where it failed, to hear why. */
+static int load(struct cairn_bpf_threads *threads, struct cairn_err *err)
+{
+    int code = cairn_bpf_check(&cairn_bpf_threads_need, err);
+    int os_errno = code < 0 ? 0 : load_program(&threads->program, NULL);
+    if (os_errno == 0 || os_errno == ENOMEM)
+        return os_errno ? cairn_fail_memory(err) : code;
+    char *log = cairn_alloc(LOG_BYTES, 1);
+    os_errno = load_program(&threads->program, log);
+    if (os_errno)
+        code = cairn_bpf_fail_load(err, os_errno, &cairn_bpf_threads_need, log ? log : "");
+    cairn_free(log);
+    return code;
+}
+
+static void *map_of(int fd, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
-static int load(struct cairn_bpf_threads *threads, struct cairn_err *err)
+static int load_and_map(struct cairn_bpf_threads *threads, struct cairn_err *err)
 {
-    threads->program = threads_bpf__open();
-    if (threads->program)
-        threads->program->rodata->cpu = cairn_bpf_this_cpu;
-    int code = cairn_bpf_load(threads->program ? threads->program->skeleton : NULL,
-                              &cairn_bpf_threads_need, err);
+    int code = load(threads, err);
     if (code < 0)
         return code;
-    threads->slots = map_of(threads->program->maps.slots, slots_bytes);
+    threads->slots = map_of(threads->program->maps.slots.map_fd, slots_bytes);
     if (threads->slots)
-        threads->stacks = map_of(threads->program->maps.stacks, stacks_bytes);
+        threads->stacks = map_of(threads->program->maps.stacks.map_fd, stacks_bytes);
     return threads->stacks ? CAIRN_OK : cairn_bpf_fail(err, errno, &cairn_bpf_threads_need, "map");
 }
 
@@ -204,7 +250,7 @@ int cairn_bpf_threads_open(struct cairn_bpf_threads **ret_threads, struct cairn_
     struct cairn_bpf_threads *threads = cairn_alloc(1, sizeof *threads);
     if (!threads)
         return cairn_fail_memory(err);
-    int code = load(threads, err);
+    int code = load_and_map(threads, err);
     if (code < 0)
         cairn_bpf_threads_close(threads);
     else

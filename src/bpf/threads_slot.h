@@ -12,7 +12,7 @@
 #ifndef CAIRN_BPF_THREADS_SLOT_H
 #define CAIRN_BPF_THREADS_SLOT_H
 
-#include <linux/types.h>
+#include <stdint.h>
 
 enum {
     CAIRN_BPF_SLOTS = 64,
@@ -25,40 +25,40 @@ enum {
 /* What a thread was when it was looked at, and when its stack had been copied. It did not run in
  * between if it was off the CPU both times and was never switched out. */
 struct cairn_bpf_moment {
-    __u32 on_cpu;
-    __u32 state;    /* the kernel's bits (TASK_RUNNING is 0) */
-    __u64 switches; /* how often it has left a CPU */
+    uint32_t on_cpu;
+    uint32_t state;    /* the kernel's bits (TASK_RUNNING is 0) */
+    uint64_t switches; /* how often it has left a CPU */
 };
 
 struct cairn_bpf_slot {
-    __s32 pid, tid; /* in the pid namespace of who reads */
-    __u32 flags;    /* PF_KTHREAD and others */
-    __s32 exit_state;
+    int32_t pid, tid; /* in the pid namespace of who reads */
+    uint32_t flags;   /* PF_KTHREAD and others */
+    int32_t exit_state;
     struct cairn_bpf_moment before, after;
-    __u64 stack_va; /* of the first page that is copied; a multiple of CAIRN_BPF_PAGE */
-    __u32 page, n_pages;
-    __s32 kernel_bytes; /* of kernel[]; below 0: it cannot be had */
-    __u32 has_regs;
+    uint64_t stack_va; /* of the first page that is copied; a multiple of CAIRN_BPF_PAGE */
+    uint32_t page, n_pages;
+    int32_t kernel_bytes; /* of kernel[]; below 0: it cannot be had */
+    uint32_t has_regs;
     char name[16];
-    __u64 regs[CAIRN_BPF_REG_WORDS]; /* struct pt_regs of this CPU */
-    __u64 kernel[CAIRN_BPF_KERNEL_FRAMES];
+    uint64_t regs[CAIRN_BPF_REG_WORDS]; /* struct pt_regs of this CPU */
+    uint64_t kernel[CAIRN_BPF_KERNEL_FRAMES];
 };
 
 /* Where in struct pt_regs, in words, what the program itself has to know lies. */
 struct cairn_bpf_cpu {
-    __u32 regs_bytes;
-    __u32 sp, sp_32;    /* the stack pointer, and that of a 32-bit program */
-    __u32 mode;         /* the word which tells one: */
-    __u32 mode_32;      /* these bits of it, */
-    __u32 mode_32_mask; /* of these */
+    uint32_t regs_bytes;
+    uint32_t sp, sp_32;    /* the stack pointer, and that of a 32-bit program */
+    uint32_t mode;         /* the word which tells one: */
+    uint32_t mode_32;      /* these bits of it, */
+    uint32_t mode_32_mask; /* of these */
 };
 
 /* What a run is asked for. */
 struct cairn_bpf_wish {
-    __s32 pid;        /* in the pid namespace of who reads */
-    __s32 tid;        /* of one thread alone; 0: all */
-    __u32 skip_pages; /* above the page that the stack pointer is in */
-    __u32 max_pages;  /* of each thread */
+    int32_t pid;         /* in the pid namespace of who reads */
+    int32_t tid;         /* of one thread alone; 0: all */
+    uint32_t skip_pages; /* above the page that the stack pointer is in */
+    uint32_t max_pages;  /* of each thread */
 };
 
 #endif /* CAIRN_BPF_THREADS_SLOT_H */
