@@ -69,8 +69,8 @@ static const struct cli_option options[] = {
     [OPT_USER_ONLY] = {"user-only", 'u', NULL,
                        "no kernel frames; time in the kernel is not counted"},
     [OPT_METHOD] = {"method", 0, "HOW",
-                    "perf, ptrace (commands only), or auto (default): perf, and where that is "
-                    "forbidden ptrace for a command"},
+                    "bpf, perf, ptrace (commands only), or auto (default): the first of these that "
+                    "is allowed"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too, for output that is named; may "
                      "be given several times"},
@@ -86,10 +86,12 @@ static bool set_method(struct job *job, struct cli_args *args, const char *value
         job->sampler_opts.method = CAIRN_SAMPLE_AUTO;
     else if (strcmp(value, "perf") == 0)
         job->sampler_opts.method = CAIRN_SAMPLE_PERF;
+    else if (strcmp(value, "bpf") == 0)
+        job->sampler_opts.method = CAIRN_SAMPLE_BPF;
     else if (strcmp(value, "ptrace") == 0)
         job->sampler_opts.method = CAIRN_SAMPLE_PTRACE;
     else
-        return cli_args_wrong(args, "--method: \"%s\", expected auto, perf or ptrace", value),
+        return cli_args_wrong(args, "--method: \"%s\", expected auto, bpf, perf or ptrace", value),
                false;
     return true;
 }

@@ -24,9 +24,12 @@ extern "C" {
 struct cairn_sampler;
 
 enum cairn_sample_method {
-    CAIRN_SAMPLE_AUTO,  /* perf_event; ptrace for a child where perf_event is forbidden */
-    CAIRN_SAMPLE_PERF,  /* perf_event_open: the kernel interrupts, nothing is stopped */
-    CAIRN_SAMPLE_PTRACE /* stops each running thread for some microseconds; children only */
+    CAIRN_SAMPLE_AUTO,   /* the first that is allowed: BPF, PERF, and for a child PTRACE */
+    CAIRN_SAMPLE_PERF,   /* perf_event_open: the kernel interrupts, nothing is stopped; stacks by
+                            frame pointers */
+    CAIRN_SAMPLE_PTRACE, /* stops each running thread for some microseconds; children only */
+    CAIRN_SAMPLE_BPF     /* as PERF, with stacks by unwind tables, walked and counted in the kernel:
+                            Linux 5.17 and later on x86-64; root, or CAP_BPF and CAP_PERFMON */
 };
 
 /* Set .size to sizeof(struct cairn_sampler_opts); zero means the default. Exactly one of `pid` and
@@ -60,6 +63,9 @@ struct cairn_sample_quality {
     int exit_status;    /* of the command, as waitpid gives it; -1: still running or none */
     uint64_t cpu_ns;    /* CPU time that the target used, the kernel's included; 0: not known */
     uint64_t period_ns; /* of it for each sample */
+    uint64_t own_ns;    /* CPU time that this process used meanwhile, whatever for */
+    uint64_t walk_ns;   /* by BPF: of a sample in the kernel, at the mean; 0: not known, as
+                           kernel.bpf_stats_enabled is off */
 };
 
 /*

@@ -25,7 +25,6 @@
 #endif
 
 struct pid_namespace;
-struct mm_struct;
 struct seq_file;
 struct pt_regs;
 
@@ -39,6 +38,10 @@ struct pid {
     struct upid numbers[1]; /* one for each level: 0 is the machine's */
 } CAIRN_KERNEL_TYPE;
 
+struct mm_struct {
+    unsigned long start_stack; /* of the program's arguments: another at each execve(2) */
+} CAIRN_KERNEL_TYPE;
+
 struct task_struct {
     unsigned int __state; /* Linux 5.14 */
     unsigned int flags;
@@ -47,9 +50,18 @@ struct task_struct {
     int pid, tgid;
     struct mm_struct *mm;
     struct pid *thread_pid;
-    struct task_struct *group_leader;
+    struct task_struct *group_leader, *real_parent;
     unsigned long nvcsw, nivcsw;
     char comm[16];
+} CAIRN_KERNEL_TYPE;
+
+struct perf_event {
+    struct perf_event *parent; /* that it was inherited from; NULL: it was opened */
+} CAIRN_KERNEL_TYPE;
+
+/* What the context of a program at a perf event is. */
+struct bpf_perf_event_data_kern {
+    struct perf_event *event;
 } CAIRN_KERNEL_TYPE;
 
 struct bpf_iter_meta {

@@ -126,6 +126,39 @@ static const char *outermost_module(struct cairn_collect *collect, struct cairn_
     return slash ? slash + 1 : path;
 }
 
+/* Those of a walk by tables. */
+static void table_reason(struct cairn_collect *collect, struct cairn_space *space, char *out,
+                         size_t size)
+{
+    const char *module = outermost_module(collect, space);
+    switch (collect->walk.end) {
+    case CAIRN_WALK_NO_RULE:
+        snprintf(out, size, "no unwind rule in %s", module);
+        break;
+    case CAIRN_WALK_HARD_RULE:
+        snprintf(out, size, "a rule of %s needs more registers", module);
+        break;
+    case CAIRN_WALK_UNREADABLE:
+        snprintf(out, size, "stack not in memory, below %s", module);
+        break;
+    case CAIRN_WALK_FALLING:
+        snprintf(out, size, "stack does not rise in %s", module);
+        break;
+    case CAIRN_WALK_NO_CODE:
+        snprintf(out, size, "address outside of known code");
+        break;
+    case CAIRN_WALK_NO_ROOM:
+        snprintf(out, size, "no room for the table of %s", module);
+        break;
+    case CAIRN_WALK_32:
+        snprintf(out, size, "32-bit program");
+        break;
+    default:
+        snprintf(out, size, "program not known yet");
+        break;
+    }
+}
+
 /* The words for why a stack ends early; false where it does not. */
 static bool cut_reason(struct cairn_collect *collect, struct cairn_space *space, char *out,
                        size_t size)
@@ -149,16 +182,20 @@ static bool cut_reason(struct cairn_collect *collect, struct cairn_space *space,
     case CAIRN_WALK_NO_POINTER:
         snprintf(out, size, "no frame pointer in %s", outermost_module(collect, space));
         break;
+    default:
+        table_reason(collect, space, out, size);
+        break;
     }
     return true;
 }
 
 /* Puts one frame below `*stack`. */
-static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address, bool leaf,
+static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address, bool is_exact,
                 uint32_t module, uint8_t kind)
 {
     struct cairn_profile_frame frame = {
-        .address = cairn_lookup_address(address, leaf ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
+        .address =
+            cairn_lookup_address(address, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
         .module = module,
         .kind = kind,
     };
@@ -179,7 +216,7 @@ static int push_user(struct cairn_collect *collect, struct cairn_space *space, u
         struct cairn_space_map *map = cairn_space_find(space, walk->addresses[i]);
         uint32_t module = map ? cairn_space_module(&collect->spaces, space, map) : 0;
         if (module == UINT32_MAX ||
-            push(collect, stack, walk->addresses[i], i == 0, module, walk->kinds[i]) < 0)
+            push(collect, stack, walk->addresses[i], walk->exact[i], module, walk->kinds[i]) < 0)
             return CAIRN_E_NOMEM;
     }
     return CAIRN_OK;
@@ -273,12 +310,24 @@ static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t la
     if (cairn_table_find(&collect->by_stack, key, &number)) {
         collect->profile->values[2 * (size_t)number] += values[0];
         collect->profile->values[2 * (size_t)number + 1] += values[1];
+        collect->last = number;
         return CAIRN_OK;
     }
     number = cairn_profile_add_sample(collect->profile, stack, labels, values);
     if (number == UINT32_MAX)
         return CAIRN_E_NOMEM;
+    collect->last = number;
     return cairn_table_set(&collect->by_stack, key, number);
+}
+
+void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is_cut, uint64_t n,
+                         int64_t cpu_ns)
+{
+    collect->profile->values[2 * (size_t)number] += (int64_t)n;
+    collect->profile->values[2 * (size_t)number + 1] += (int64_t)n * cpu_ns;
+    collect->n_samples += n;
+    collect->n_whole += is_cut ? 0 : n;
+    collect->n_cut += is_cut ? n : 0;
 }
 
 int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught)
@@ -300,5 +349,6 @@ int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *
     collect->n_samples++;
     collect->n_whole += !cut;
     collect->n_cut += cut;
+    collect->last_cut = cut;
     return cairn_table_set(&collect->threads, (uint64_t)caught->tid, 1);
 }

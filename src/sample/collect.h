@@ -22,6 +22,8 @@ struct cairn_collect {
     struct cairn_running_kernel kernel; /* known once it has a module */
     uint32_t frames_max;                /* of kernel and user side together; 0: unknown */
     uint64_t n_samples, n_whole, n_cut;
+    uint32_t last;               /* number of the sample that was added last, */
+    bool last_cut;               /* and whether its stack ends early */
     struct cairn_user_walk walk; /* too large for a stack */
 };
 
@@ -41,6 +43,10 @@ void cairn_collect_done(struct cairn_collect *collect); /* all-zero is fine */
 
 /* CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught);
+
+/* `n` times more what became sample `number`, of a stack that ends early or not. */
+void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is_cut, uint64_t n,
+                         int64_t cpu_ns);
 
 /* Remembers how a thread is called from now on. */
 int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -56,6 +57,12 @@ static void describe(const struct cairn_perf_opts *opts, struct perf_event_attr 
         .clockid = CLOCK_MONOTONIC,
         .sample_max_stack = (uint16_t)opts->max_frames,
     };
+    if (opts->no_stacks) {
+        attr->sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+        attr->watermark = 1;
+        attr->wakeup_watermark = 1;
+        return;
+    }
     attr->sample_regs_user = cairn_arch_perf_sp();
     if (attr->sample_regs_user) {
         attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -153,8 +160,10 @@ static int keep_event(struct cairn_perf *perf, int fd, int tid)
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
         return -errno;
     if (cairn_grow((void **)&perf->fds, &perf->cap_fds, perf->n_fds + 1, sizeof fd) < 0 ||
+        cairn_grow((void **)&perf->tids, &perf->cap_tids, perf->n_fds + 1, sizeof tid) < 0 ||
         cairn_table_set(&perf->opened_for, id, (uint32_t)tid) < 0)
         return -ENOMEM;
+    perf->tids[perf->n_fds] = tid;
     perf->fds[perf->n_fds++] = fd;
     return 0;
 }
@@ -307,6 +316,23 @@ static void log_rings(const struct cairn_perf *perf, uint32_t pages)
         }
 }
 
+/* Without it mappings are seen a little later. */
+static void watch_rings(struct cairn_perf *perf)
+{
+    perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    perf->has_epoll = perf->epoll_fd >= 0;
+    for (size_t i = 0; perf->has_epoll && i < perf->n_cpus; i++) {
+        struct epoll_event event = {.events = EPOLLIN};
+        if (perf->rings[i].base)
+            (void)epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, perf->ring_fds[i], &event);
+    }
+}
+
+int cairn_perf_fd(const struct cairn_perf *perf)
+{
+    return perf->has_epoll ? perf->epoll_fd : -1;
+}
+
 int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_perf,
                     struct cairn_err *err)
 {
@@ -336,6 +362,8 @@ int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_p
     perf.frames_max = opts->max_frames ? opts->max_frames : (uint32_t)most;
     log_rings(&perf, opts->ring_pages);
     cairn_log_kernel_limits(perf.has_kernel, !opts->user_only);
+    if (opts->no_stacks)
+        watch_rings(&perf);
     *ret_perf = perf;
     return CAIRN_OK;
 }
@@ -346,10 +374,13 @@ void cairn_perf_close(struct cairn_perf *perf)
         cairn_perf_ring_unmap(&perf->rings[i]);
     for (size_t i = 0; i < perf->n_fds; i++)
         close(perf->fds[i]);
+    if (perf->has_epoll)
+        close(perf->epoll_fd);
     close_clocks(perf);
     cairn_free(perf->rings);
     cairn_free(perf->ring_fds);
     cairn_free(perf->fds);
+    cairn_free(perf->tids);
     cairn_free(perf->clock_fds);
     cairn_free(perf->cpus);
     cairn_table_done(&perf->opened_for);
@@ -373,6 +404,14 @@ void cairn_perf_enable(struct cairn_perf *perf)
 void cairn_perf_disable(struct cairn_perf *perf)
 {
     switch_all(perf, PERF_EVENT_IOC_DISABLE);
+}
+
+int cairn_perf_each(const struct cairn_perf *perf, cairn_perf_event_fn fn, void *ctx)
+{
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < perf->n_fds && code >= 0; i++)
+        code = fn(ctx, perf->fds[i], perf->tids[i]);
+    return code;
 }
 
 uint64_t cairn_perf_cpu_ns(const struct cairn_perf *perf)

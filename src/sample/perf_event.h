@@ -19,6 +19,8 @@ struct cairn_perf_opts {
     int pid;
     bool is_child; /* held before exec: events begin with the program */
     bool user_only;
+    bool no_stacks; /* samples go to a program of bpf/, and none is written; what is written tells
+                       of mappings, and is told at once */
     double frequency_hz;
     uint32_t ring_pages;
     uint32_t max_frames; /* 0: what the kernel allows */
@@ -27,15 +29,18 @@ struct cairn_perf_opts {
 struct cairn_perf {
     struct perf_event_attr attr;
     int *fds;
-    size_t n_fds, cap_fds;
+    int *tids; /* of each, whom it was opened for */
+    size_t n_fds, cap_fds, cap_tids;
     struct cairn_perf_ring *rings; /* by number in `cpus` */
     int *ring_fds;                 /* what the ring was mapped from; to poll */
     int *cpus;
     size_t n_cpus;
     struct cairn_table opened_for; /* event -> tid */
     struct cairn_table has_own;    /* tid -> 1 */
-    size_t n_threads;              /* that events were opened for */
-    int *clock_fds;                /* a counter of CPU time for each of them, where files suffice */
+    int epoll_fd;                  /* of all rings; valid where has_epoll */
+    bool has_epoll;
+    size_t n_threads; /* that events were opened for */
+    int *clock_fds;   /* a counter of CPU time for each of them, where files suffice */
     size_t n_clocks, cap_clocks;
     bool has_kernel, hardware, no_clocks;
     uint32_t frames_max; /* of kernel and user side together */
@@ -48,8 +53,16 @@ void cairn_perf_close(struct cairn_perf *perf); /* all-zero is fine */
 void cairn_perf_enable(struct cairn_perf *perf);
 void cairn_perf_disable(struct cairn_perf *perf);
 
+/* Each event with the thread that it was opened for; a negative answer stops, and comes back. */
+typedef int (*cairn_perf_event_fn)(void *ctx, int fd, int tid);
+int cairn_perf_each(const struct cairn_perf *perf, cairn_perf_event_fn fn, void *ctx);
+
 /* The CPU time of all that was sampled, of what has ended too; 0: not known. */
 uint64_t cairn_perf_cpu_ns(const struct cairn_perf *perf);
+
+/* Readable when a ring has something new, where that was asked for by `no_stacks`; -1: it is not
+ * told. Owned by `perf`. */
+int cairn_perf_fd(const struct cairn_perf *perf);
 
 /* Moves what all rings hold into the queue. */
 void cairn_perf_drain(struct cairn_perf *perf, struct cairn_perf_queue *queue);

@@ -112,6 +112,18 @@ static void keep_from(struct cairn_perf_queue *queue, size_t first)
     queue->bytes = kept;
 }
 
+void cairn_perf_queue_peek(const struct cairn_perf_queue *queue, size_t first,
+                           cairn_perf_record_fn fn, void *ctx)
+{
+    for (size_t i = first; i < queue->n; i++) {
+        struct cairn_perf_record record;
+        struct cairn_span bytes = {queue->bytes.data + queue->entries[i].off,
+                                   queue->entries[i].size};
+        if (cairn_perf_record_parse(bytes, &record) && fn(ctx, &record) < 0)
+            return;
+    }
+}
+
 int cairn_perf_queue_flush(struct cairn_perf_queue *queue, uint64_t until_ns,
                            cairn_perf_record_fn fn, void *ctx)
 {

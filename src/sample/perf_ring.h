@@ -43,8 +43,14 @@ void cairn_perf_queue_done(struct cairn_perf_queue *queue);
 /* Enters all records that stand in `bytes`. */
 void cairn_perf_queue_add(struct cairn_perf_queue *queue, struct cairn_span bytes);
 
-/* Hands over all records up to `until_ns`, oldest first; a negative answer stops and comes back. */
 typedef int (*cairn_perf_record_fn)(void *ctx, const struct cairn_perf_record *record);
+
+/* Hands over the records from number `first` on without taking them out, in the order in which they
+ * came. */
+void cairn_perf_queue_peek(const struct cairn_perf_queue *queue, size_t first,
+                           cairn_perf_record_fn fn, void *ctx);
+
+/* Hands over all records up to `until_ns`, oldest first; a negative answer stops and comes back. */
 int cairn_perf_queue_flush(struct cairn_perf_queue *queue, uint64_t until_ns,
                            cairn_perf_record_fn fn, void *ctx);
 

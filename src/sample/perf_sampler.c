@@ -12,8 +12,25 @@ int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_n
     return cairn_perf_open(opts, &ret_sampler->events, err);
 }
 
+int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t period_ns,
+                                   struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
+{
+    struct cairn_perf_opts bare = *opts;
+    int code = cairn_walk_intake_open(period_ns, &ret_sampler->walk, err);
+    if (code < 0)
+        return code;
+    bare.no_stacks = true;
+    code = cairn_perf_sampler_open(&bare, period_ns, ret_sampler, err);
+    if (code == CAIRN_OK)
+        code = cairn_walk_intake_attach(&ret_sampler->walk, &ret_sampler->events, err);
+    ret_sampler->is_walked = code == CAIRN_OK;
+    return code;
+}
+
 void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler)
 {
+    cairn_walk_intake_close(&sampler->walk);
+    sampler->is_walked = false;
     cairn_perf_close(&sampler->events);
     cairn_perf_queue_done(&sampler->queue);
 }
@@ -113,13 +130,71 @@ static int on_record(void *ctx, const struct cairn_perf_record *record)
     }
 }
 
+/* What the walk in the kernel is told at once, and not in its turn. */
+struct news {
+    struct cairn_walker *walker;
+    int changed; /* a process with other mappings than before; 0: none */
+};
+
+/* Once for all records that come together. */
+static void note_change(struct news *news, int pid)
+{
+    if (news->changed && news->changed != pid)
+        cairn_walker_changed(news->walker, news->changed);
+    news->changed = pid;
+}
+
+static int on_news(void *ctx, const struct cairn_perf_record *record)
+{
+    struct news *news = ctx;
+    if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC)
+        cairn_walker_look(news->walker, (int)record->pid, false);
+    else if (record->type == PERF_RECORD_MMAP2 && record->protection & PROT_EXEC)
+        note_change(news, (int)record->pid);
+    else if (record->type == PERF_RECORD_EXIT && record->pid == record->tid)
+        cairn_walker_forget(news->walker, (int)record->pid);
+    return CAIRN_OK;
+}
+
+static void tell_walker(struct cairn_perf_sampler *sampler, size_t n_before)
+{
+    struct news news = {.walker = sampler->walk.walker};
+    cairn_perf_queue_peek(&sampler->queue, n_before, on_news, &news);
+    note_change(&news, 0);
+}
+
+/* Each stack between the records of before and after it. */
+static int pass_walked(struct intake *in, uint64_t until_ns, bool all)
+{
+    struct cairn_walk_intake *walk = &in->sampler->walk;
+    struct cairn_perf_queue *queue = &in->sampler->queue;
+    uint64_t time_ns;
+    int code = CAIRN_OK;
+    while (code == CAIRN_OK && (time_ns = cairn_walk_intake_next_ns(walk)) <= until_ns &&
+           time_ns != UINT64_MAX) {
+        if (queue->n)
+            code = cairn_perf_queue_flush(queue, time_ns, on_record, in);
+        if (code == CAIRN_OK)
+            code = cairn_walk_intake_pass(walk, in->collect);
+    }
+    return code < 0 ? code : cairn_walk_intake_count(walk, in->collect, all);
+}
+
 int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
                             bool all)
 {
-    struct intake in = {sampler, collect};
+    struct intake in = {.sampler = sampler, .collect = collect};
     uint64_t before_ns = cairn_now_ns();
+    int code = sampler->is_walked ? cairn_walk_intake_take(&sampler->walk) : CAIRN_OK;
+    size_t n_before = sampler->queue.n;
     cairn_perf_drain(&sampler->events, &sampler->queue);
+    if (sampler->is_walked)
+        tell_walker(sampler, n_before);
     uint64_t until_ns = all ? UINT64_MAX : sampler->drained_ns;
     sampler->drained_ns = before_ns;
-    return cairn_perf_queue_flush(&sampler->queue, until_ns, on_record, &in);
+    if (code == CAIRN_OK && sampler->is_walked)
+        code = pass_walked(&in, until_ns, all);
+    if (code == CAIRN_OK)
+        code = cairn_perf_queue_flush(&sampler->queue, until_ns, on_record, &in);
+    return code;
 }

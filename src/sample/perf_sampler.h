@@ -3,17 +3,21 @@
  * Perf sampler: what the rings of all CPUs hold, in the order of time.
  *
  *     rings ─► queue ─┬─► samples ──────────────────┬─► collect
- *                     └─► mappings, names, forks ───┘
+ *                     └─► mappings, names, forks ───┤
+ *     walked in the kernel, by time ────────────────┘
  */
 #ifndef CAIRN_SAMPLE_PERF_SAMPLER_H
 #define CAIRN_SAMPLE_PERF_SAMPLER_H
 
 #include "sample/collect.h"
 #include "sample/perf_event.h"
+#include "sample/walk_intake.h"
 
 struct cairn_perf_sampler {
     struct cairn_perf events;
     struct cairn_perf_queue queue;
+    bool is_walked; /* stacks come from there: */
+    struct cairn_walk_intake walk;
     struct cairn_perf_chain chain; /* of one sample: too large for a stack */
     int64_t period_ns;
     uint64_t drained_ns; /* when the last drain began */
@@ -23,6 +27,9 @@ struct cairn_perf_sampler {
 /* `ret_sampler` is all-zero before, and may be closed whatever comes back. */
 int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_ns,
                             struct cairn_perf_sampler *ret_sampler, struct cairn_err *err);
+/* The same with stacks that are walked in the kernel by unwind tables. */
+int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t period_ns,
+                                   struct cairn_perf_sampler *ret_sampler, struct cairn_err *err);
 void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler); /* all-zero is fine */
 
 /* Empties the rings and hands over what was written before the last time that this was done: that

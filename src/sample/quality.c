@@ -40,14 +40,29 @@ static void add_missed(struct cairn_buffer *line, const struct cairn_sample_qual
                         (double)quality->period_ns / 1e6);
 }
 
+static void add_costs(struct cairn_buffer *line, const struct cairn_sample_quality *quality)
+{
+    if (quality->own_ns)
+        cairn_buffer_printf(line, "; recorder %.2f s of CPU", (double)quality->own_ns / 1e9);
+    if (quality->walk_ns)
+        cairn_buffer_printf(line, ", %.1f us a sample in the kernel",
+                            (double)quality->walk_ns / 1e3);
+}
+
+static const char *method_text(int method)
+{
+    if (method == CAIRN_SAMPLE_PTRACE)
+        return " by ptrace";
+    return method == CAIRN_SAMPLE_BPF ? " by unwind tables" : "";
+}
+
 int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
                               const struct cairn_profile *profile, char *buf, size_t size)
 {
     struct cairn_buffer line = {0};
     const uint64_t n = quality->n_samples;
     cairn_buffer_printf(&line, "%llu sample%s in %.1f s%s", (unsigned long long)n, plural(n),
-                        (double)quality->duration_ns / 1e9,
-                        quality->method == CAIRN_SAMPLE_PTRACE ? " by ptrace" : "");
+                        (double)quality->duration_ns / 1e9, method_text(quality->method));
     cairn_buffer_printf(
         &line, ", %llu whole (%.1f %%), %llu cut", (unsigned long long)quality->n_whole,
         n ? 100.0 * (double)quality->n_whole / (double)n : 0.0, (unsigned long long)quality->n_cut);
@@ -57,6 +72,7 @@ int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
         cairn_buffer_printf(&line, ", throttled %llu time%s",
                             (unsigned long long)quality->n_throttled, plural(quality->n_throttled));
     add_missed(&line, quality);
+    add_costs(&line, quality);
     int length = snprintf(buf, size, "%s", cairn_buffer_text(&line));
     cairn_buffer_done(&line);
     return length;

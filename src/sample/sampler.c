@@ -29,6 +29,7 @@ enum {
     DEFAULT_RING_PAGES = 128,
     RING_PAGES_MAX = 1 << 16,
     DRAIN_EVERY_MS = 100,
+    GATHER_US = 500, /* what comes so soon after something is taken with it */
     QUALITY_BYTES = 4096,
 };
 
@@ -46,6 +47,7 @@ struct cairn_sampler {
     struct cairn_collect collect;
     int64_t period_ns;
     uint64_t start_ns, end_ns;
+    uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
 };
 
 static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *err)
@@ -85,9 +87,9 @@ static int take_opts(const struct cairn_sampler_opts *given, struct cairn_sample
     return code;
 }
 
-static int open_perf(struct cairn_sampler *s, struct cairn_err *err)
+static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
 {
-    const struct cairn_perf_opts opts = {
+    return (struct cairn_perf_opts){
         .pid = s->pid,
         .is_child = s->child.pid > 0,
         .user_only = s->opts.user_only != 0,
@@ -95,11 +97,30 @@ static int open_perf(struct cairn_sampler *s, struct cairn_err *err)
         .ring_pages = s->opts.ring_pages,
         .max_frames = s->opts.max_frames,
     };
+}
+
+static int open_perf(struct cairn_sampler *s, struct cairn_err *err)
+{
+    const struct cairn_perf_opts opts = perf_opts(s);
     int code = cairn_perf_sampler_open(&opts, s->period_ns, &s->perf, err);
     if (code < 0)
         return code;
     s->method = CAIRN_SAMPLE_PERF;
     s->collect.frames_max = s->perf.events.frames_max;
+    return CAIRN_OK;
+}
+
+static int open_bpf(struct cairn_sampler *s, struct cairn_err *err)
+{
+    const struct cairn_perf_opts opts = perf_opts(s);
+    int code = cairn_perf_sampler_open_walked(&opts, s->period_ns, &s->perf, err);
+    if (code < 0) {
+        cairn_perf_sampler_close(&s->perf);
+        s->perf = (struct cairn_perf_sampler){0};
+        return code;
+    }
+    s->method = CAIRN_SAMPLE_BPF;
+    s->collect.frames_max = CAIRN_BPF_FRAMES_MAX;
     return CAIRN_OK;
 }
 
@@ -116,6 +137,14 @@ static int choose_method(struct cairn_sampler *s, struct cairn_err *err)
     struct cairn_err refusal = {0};
     if (s->opts.method == CAIRN_SAMPLE_PTRACE)
         return open_ptrace(s, err);
+    if (s->opts.method == CAIRN_SAMPLE_BPF)
+        return open_bpf(s, err);
+    if (s->opts.method == CAIRN_SAMPLE_AUTO) {
+        if (open_bpf(s, &refusal) == CAIRN_OK)
+            return CAIRN_OK;
+        cairn_log_err(CAIRN_LOG_INFO, &refusal);
+        refusal = (struct cairn_err){0};
+    }
     int code = open_perf(s, &refusal);
     bool refused = code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT;
     if (code < 0 && refused && s->child.pid > 0 && s->opts.method == CAIRN_SAMPLE_AUTO) {
@@ -213,6 +242,8 @@ static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
     struct cairn_space *space = cairn_spaces_get(&s->collect.spaces, s->pid);
     if (!space)
         return cairn_fail_memory(err);
+    if (s->perf.is_walked)
+        cairn_walker_look(s->perf.walk.walker, s->pid, true);
     cairn_perf_enable(&s->perf.events);
     struct cairn_err refusal = {0};
     int code = cairn_space_read(&s->collect.spaces, space, &refusal);
@@ -232,9 +263,12 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
         return cairn_fail(err, CAIRN_E_ARG, "the sampler was started before");
     s->started = true;
     s->start_ns = cairn_now_ns();
+    s->start_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     s->collect.profile->time_ns = (int64_t)cairn_clock_ns(CLOCK_REALTIME);
     if (!s->child.pid)
         return start_attached(s, err);
+    if (s->perf.is_walked) /* it will have the same libc as we, which then is there already */
+        cairn_walker_look(s->perf.walk.walker, s->pid, true);
     bool traced = s->method == CAIRN_SAMPLE_PTRACE;
     return cairn_child_release(&s->child, s->opts.argv[0], traced ? serve_tracer : NULL, s, err);
 }
@@ -257,10 +291,14 @@ static bool process_lives(struct cairn_sampler *s)
 
 static int poll_perf(struct cairn_sampler *s, int timeout_ms, struct cairn_err *err)
 {
-    struct pollfd ended = {.fd = s->pid_fd, .events = POLLIN};
+    struct pollfd news[] = {
+        {.fd = s->pid_fd, .events = POLLIN},
+        {.fd = s->perf.is_walked ? cairn_walker_fd(s->perf.walk.walker) : -1, .events = POLLIN},
+        {.fd = cairn_perf_fd(&s->perf.events), .events = POLLIN}};
     if (timeout_ms < 0 || timeout_ms > DRAIN_EVERY_MS)
         timeout_ms = DRAIN_EVERY_MS;
-    (void)poll(&ended, 1, timeout_ms);
+    if (poll(news, 3, timeout_ms) > 0 && s->perf.is_walked)
+        (void)usleep(GATHER_US);
     s->ended = !process_lives(s);
     if (cairn_perf_sampler_take(&s->perf, &s->collect, false) < 0)
         return cairn_fail_memory(err);
@@ -273,7 +311,7 @@ int cairn_sampler_poll(struct cairn_sampler *s, int timeout_ms, struct cairn_err
         return cairn_fail(err, CAIRN_E_ARG, "the sampler was not started");
     if (s->ended)
         return 0;
-    if (s->method == CAIRN_SAMPLE_PERF)
+    if (s->method != CAIRN_SAMPLE_PTRACE)
         return poll_perf(s, timeout_ms, err);
     if (timeout_ms < 0 || timeout_ms > DRAIN_EVERY_MS)
         timeout_ms = DRAIN_EVERY_MS;
@@ -290,9 +328,19 @@ uint64_t cairn_sampler_count(const struct cairn_sampler *s)
     return s->collect.n_samples;
 }
 
+static void measure_walk(struct cairn_sampler *s, struct cairn_sample_quality *quality)
+{
+    struct cairn_walker_stats stats;
+    if (!s->perf.is_walked)
+        return;
+    cairn_walker_stats(s->perf.walk.walker, &stats);
+    quality->walk_ns = stats.n_runs ? stats.run_ns / stats.n_runs : 0;
+    quality->n_lost += cairn_walk_intake_lost(&s->perf.walk, quality->n_samples);
+}
+
 static void measure(struct cairn_sampler *s, struct cairn_sample_quality *ret_quality)
 {
-    const struct cairn_sample_quality quality = {
+    struct cairn_sample_quality quality = {
         .size = sizeof quality,
         .n_samples = s->collect.n_samples,
         .n_whole = s->collect.n_whole,
@@ -307,7 +355,9 @@ static void measure(struct cairn_sampler *s, struct cairn_sample_quality *ret_qu
         .exit_status = s->exit_status,
         .cpu_ns = cairn_perf_cpu_ns(&s->perf.events),
         .period_ns = (uint64_t)s->period_ns,
+        .own_ns = s->end_cpu_ns - s->start_cpu_ns,
     };
+    measure_walk(s, &quality);
     size_t size = ret_quality->size < sizeof quality ? ret_quality->size : sizeof quality;
     memcpy((char *)ret_quality + sizeof size, (const char *)&quality + sizeof size,
            size > sizeof size ? size - sizeof size : 0);
@@ -344,11 +394,12 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
     if (!s->started || !s->collect.profile)
         return cairn_fail(err, CAIRN_E_ARG, "the sampler does not run");
     s->end_ns = cairn_now_ns();
-    if (s->method == CAIRN_SAMPLE_PERF) {
+    if (s->method != CAIRN_SAMPLE_PTRACE) {
         cairn_perf_disable(&s->perf.events);
         if (cairn_perf_sampler_take(&s->perf, &s->collect, true) < 0)
             return cairn_fail_memory(err);
     }
+    s->end_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     s->collect.profile->duration_ns = (int64_t)(s->end_ns - s->start_ns);
     if (add_comments(s) < 0)
         return cairn_fail_memory(err);

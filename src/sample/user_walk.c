@@ -21,6 +21,8 @@
 
 #include <cairn/profile.h>
 
+#include "bpf/walk.h"
+
 /* A pointer that far above the stack pointer is none. */
 enum { STACK_BYTES_MAX = 8 << 20 };
 
@@ -39,6 +41,7 @@ static bool add(struct walker *w, uint64_t va, enum cairn_frame_kind kind)
         return false;
     }
     w->walk->kinds[w->walk->n] = (uint8_t)kind;
+    w->walk->exact[w->walk->n] = w->walk->n == 0;
     w->walk->addresses[w->walk->n++] = va;
     return true;
 }
@@ -94,6 +97,40 @@ static void take_chain(struct walker *w, const struct cairn_user_sample *sample)
         w->walk->end = CAIRN_WALK_DEEP;
 }
 
+static const uint8_t walked_ends[] = {
+    [CAIRN_BPF_END_OUTERMOST] = CAIRN_WALK_WHOLE,
+    [CAIRN_BPF_END_NOTHING] = CAIRN_WALK_NOTHING,
+    [CAIRN_BPF_END_NO_RULE] = CAIRN_WALK_NO_RULE,
+    [CAIRN_BPF_END_SIDE] = CAIRN_WALK_HARD_RULE,
+    [CAIRN_BPF_END_UNREADABLE] = CAIRN_WALK_UNREADABLE,
+    [CAIRN_BPF_END_BAD_CFA] = CAIRN_WALK_FALLING,
+    [CAIRN_BPF_END_DEEP] = CAIRN_WALK_DEEP,
+    [CAIRN_BPF_END_NOT_CODE] = CAIRN_WALK_NO_CODE,
+    [CAIRN_BPF_END_NEW] = CAIRN_WALK_NEW,
+    [CAIRN_BPF_END_NO_ROOM] = CAIRN_WALK_NO_ROOM,
+    [CAIRN_BPF_END_32] = CAIRN_WALK_32,
+};
+
+/* A rule is believed; a frame pointer is held against what a frame must be. */
+static void take_walked(struct walker *w, const struct cairn_user_sample *sample)
+{
+    for (size_t i = 0; i < sample->n_walked; i++) {
+        uint64_t frame = sample->walked[i], va = frame & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT);
+        if (frame & CAIRN_BPF_BY_FP ? !add_return(w, va) : !add(w, va, CAIRN_FRAME_CFI))
+            return;
+        w->walk->exact[i] = i == 0 || frame & CAIRN_BPF_EXACT;
+    }
+    w->walk->end = walked_ends[sample->walked_end % (sizeof walked_ends / sizeof *walked_ends)];
+}
+
+/* Was nothing of the user side caught? */
+static bool is_nothing(const struct cairn_user_sample *sample)
+{
+    if (sample->walked)
+        return sample->n_walked == 0;
+    return sample->chain ? sample->n_chain == 0 : sample->regs.ip == 0;
+}
+
 static uint64_t word_at(const uint8_t *bytes, unsigned width)
 {
     uint64_t wide;
@@ -135,11 +172,13 @@ void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_
     struct walker w = {.code = code, .walk = ret_walk};
     ret_walk->n = 0;
     ret_walk->end = CAIRN_WALK_NO_POINTER;
-    if (sample->chain ? sample->n_chain == 0 : sample->regs.ip == 0) {
+    if (is_nothing(sample)) {
         ret_walk->end = CAIRN_WALK_NOTHING;
         return;
     }
-    if (sample->chain)
+    if (sample->walked)
+        take_walked(&w, sample);
+    else if (sample->chain)
         take_chain(&w, sample);
     else
         follow_pointers(&w, sample);

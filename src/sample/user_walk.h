@@ -2,8 +2,8 @@
 /*
  * User walk: the one function that turns what was caught of a thread's user side into frames.
  *
- * Today the frames come by frame pointers: the kernel's walk where it made one, else our own over a
- * copy of the stack. Tables will come behind the same function.
+ * By unwind tables where the kernel's side of bpf/ walked; else by frame pointers: the kernel's
+ * walk where it made one, else our own over a copy of the stack.
  */
 #ifndef CAIRN_SAMPLE_USER_WALK_H
 #define CAIRN_SAMPLE_USER_WALK_H
@@ -17,6 +17,10 @@ enum { CAIRN_WALK_TOP_WORDS = 2 };
 
 /* What was caught. */
 struct cairn_user_sample {
+    const uint64_t *walked; /* frames as the kernel's side of bpf/ found them, leaf first; NULL: it
+                               did not */
+    size_t n_walked;
+    uint8_t walked_end;    /* enum cairn_bpf_end */
     const uint64_t *chain; /* where the CPU was, then return addresses; NULL: walk yourself */
     size_t n_chain;
     size_t chain_max;                   /* the kernel stops there */
@@ -44,11 +48,21 @@ enum cairn_walk_end {
     CAIRN_WALK_DEEP,       /* more frames than can be told */
     CAIRN_WALK_COPY,       /* the stack goes on beyond the copy */
     CAIRN_WALK_NOTHING,    /* the thread has no user side (any more) */
+    /* Of a walk by tables: */
+    CAIRN_WALK_NO_RULE,    /* no table has a rule for the outermost frame's code */
+    CAIRN_WALK_HARD_RULE,  /* its rule needs registers that were not kept */
+    CAIRN_WALK_UNREADABLE, /* a word of the stack is not in memory */
+    CAIRN_WALK_FALLING,    /* its caller would lie below it: damage, or a stack that was switched */
+    CAIRN_WALK_NO_CODE,    /* it returns to where no code is */
+    CAIRN_WALK_NEW,        /* of the process or program nothing was known yet */
+    CAIRN_WALK_NO_ROOM,    /* its module's table found no room */
+    CAIRN_WALK_32,         /* a 32-bit program */
 };
 
 struct cairn_user_walk {
     uint64_t addresses[CAIRN_WALK_FRAMES_MAX]; /* leaf first: exact, then return addresses */
     uint8_t kinds[CAIRN_WALK_FRAMES_MAX];      /* enum cairn_frame_kind */
+    bool exact[CAIRN_WALK_FRAMES_MAX];         /* true of the leaf, and around a signal's frame */
     size_t n;
     enum cairn_walk_end end;
 };

@@ -87,7 +87,7 @@ n=$(sed -n 's/^cairn: \([0-9]*\) samples\{0,1\} in.*/\1/p' log)
 [ "${n:-0}" -ge 60 ] || has log " missed (" "threads that are too brief"
 
 # Deeper than the kernel walks: said, not hidden.
-"$CAIRN" record -F 199 -o deep.txt -- ./prog deep 1 2>log || fail "deep" log
+"$CAIRN" record --method=perf -F 199 -o deep.txt -- ./prog deep 1 2>log || fail "deep" log
 has log "deeper than $(cat /proc/sys/kernel/perf_event_max_stack) frames" "a deep stack"
 
 # Ctrl-C ends cleanly with the data written.

@@ -41,6 +41,8 @@ def main():
     made = os.environ.get("BUILD", "")  # headers that meson writes
     folders = [f"-I{root}/include", f"-I{root}/src", f"-I{root}", f"-I{made}/src"]
     for path in sorted([*(root / "src").rglob("*.h"), *(root / "cli").rglob("*.h")]):
+        if path.name.endswith(".bpf.h"):  # parts of a program in the kernel
+            continue
         base = root / "src" if path.is_relative_to(root / "src") else root
         jobs += [(compiler, f'"{path.relative_to(base)}"', folders) for compiler in HIDDEN]
     with concurrent.futures.ThreadPoolExecutor() as pool:

@@ -3,6 +3,7 @@
 
 #include <cairn/profile.h>
 
+#include "bpf/walk.h"
 #include "tests/support/test.h"
 
 /* A made-up process: code is 0x1000 to 0x2000, calls end at multiples of 16, 0x1f00 and up starts
@@ -104,6 +105,61 @@ static void the_leaf_is_kept_wherever_it_is(void **state)
     walk_chain(chain, 1, 127);
     assert_int_equal(walk.n, 1);
     assert_int_equal(walk.end, CAIRN_WALK_NO_POINTER);
+}
+
+static void walk_walked(const uint64_t *frames, size_t n, enum cairn_bpf_end end)
+{
+    const struct cairn_user_sample sample = {
+        .walked = frames, .n_walked = n, .walked_end = (uint8_t)end};
+    cairn_user_walk(&sample, &code, &walk);
+}
+
+static void frames_by_rules_are_believed(void **state)
+{
+    (void)state;
+    const uint64_t frames[] = {0x1233, 0xdead0001, 0x1105};
+    walk_walked(frames, 3, CAIRN_BPF_END_OUTERMOST);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.n, 3);
+    assert_int_equal(walk.addresses[1], 0xdead0001);
+    assert_int_equal(walk.kinds[2], CAIRN_FRAME_CFI);
+    assert_true(walk.exact[0]);
+    assert_false(walk.exact[1]);
+}
+
+static void frames_by_pointers_are_held_against_calls(void **state)
+{
+    (void)state;
+    const uint64_t good[] = {0x1233, 0x1100 | CAIRN_BPF_BY_FP, 0x1f10 | CAIRN_BPF_BY_FP};
+    walk_walked(good, 3, CAIRN_BPF_END_NO_RULE);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE); /* it lies where programs start */
+    assert_int_equal(walk.kinds[1], CAIRN_FRAME_POINTER);
+    const uint64_t bad[] = {0x1233, 0x1101 | CAIRN_BPF_BY_FP, 0x1f10};
+    walk_walked(bad, 3, CAIRN_BPF_END_OUTERMOST);
+    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    assert_int_equal(walk.n, 1);
+}
+
+static void what_a_signal_interrupted_is_exact(void **state)
+{
+    (void)state;
+    const uint64_t frames[] = {0x1233, 0x1100 | CAIRN_BPF_EXACT, 0x1301 | CAIRN_BPF_EXACT, 0x1f10};
+    walk_walked(frames, 4, CAIRN_BPF_END_OUTERMOST);
+    assert_int_equal(walk.addresses[2], 0x1301);
+    assert_true(walk.exact[1] && walk.exact[2]);
+    assert_false(walk.exact[3]);
+}
+
+static void each_end_of_a_walk_has_its_reason(void **state)
+{
+    (void)state;
+    const uint64_t frame = 0x1233;
+    for (unsigned end = CAIRN_BPF_END_NO_RULE; end <= CAIRN_BPF_END_32; end++) {
+        walk_walked(&frame, 1, (enum cairn_bpf_end)end);
+        assert_int_not_equal(walk.end, CAIRN_WALK_WHOLE);
+    }
+    walk_walked(&frame, 0, CAIRN_BPF_END_NOTHING);
+    assert_int_equal(walk.end, CAIRN_WALK_NOTHING);
 }
 
 static void a_full_chain_is_deeper_than_told(void **state)
@@ -250,6 +306,10 @@ int main(void)
         cmocka_unit_test(a_chain_that_leads_outside_code_is_cut_there),
         cmocka_unit_test(a_chain_that_just_ends_lacks_a_frame_pointer),
         cmocka_unit_test(the_leaf_is_kept_wherever_it_is),
+        cmocka_unit_test(frames_by_rules_are_believed),
+        cmocka_unit_test(frames_by_pointers_are_held_against_calls),
+        cmocka_unit_test(what_a_signal_interrupted_is_exact),
+        cmocka_unit_test(each_end_of_a_walk_has_its_reason),
         cmocka_unit_test(a_full_chain_is_deeper_than_told),
         cmocka_unit_test(more_frames_than_fit_are_cut),
         cmocka_unit_test(the_caller_of_a_function_without_a_frame_is_found_and_called_guessed),

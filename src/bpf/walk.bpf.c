@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walk: the program at a perf event that walks the interrupted thread's stack by the tables of
+ * walk.h, and counts it.
+ */
+#include <linux/bpf_perf_event.h>
+
+#include "bpf/kernel.h"
+#include "bpf/walk_step.bpf.h"
+
+/* bpf_perf_event_data and bpf_task_pt_regs() are for programs under this licence alone. */
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+enum {
+    USER_CS_32 = 0x23, /* arch/x86/include/asm/segment.h, __USER32_CS */
+    ASK_EVERY_NS = 2000000,
+    RING_WAKE = CAIRN_BPF_RING_BYTES / 4
+};
+
+/* One for each CPU, and no per-CPU map: its values may not be that large. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __type(key, __u32);
+    __type(value, struct cairn_bpf_walk_cpu);
+} cpus SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, CAIRN_BPF_COUNTS_MAX);
+    __type(key, struct cairn_bpf_count);
+    __type(value, __u64);
+} counts SEC(".maps");
+
+/* Threads that events were opened for. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1 << 16);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, __u32);
+    __type(value, __u32);
+} own SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, CAIRN_BPF_RING_BYTES);
+} ring SEC(".maps");
+
+/* How many those are: of one alone none can have two events. */
+__u32 cairn_n_own = 0;
+
+/* The registers of the user side. False: it has none, or is of 32 bits. */
+static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
+                                     struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    struct pt_regs *kept, regs;
+    __u64 cs = ctx->regs.cs;
+    if (!task->mm)
+        return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
+    if (cs & 3) {
+        cpu->ip = ctx->regs.rip;
+        cpu->sp = ctx->regs.rsp;
+        cpu->fp = ctx->regs.rbp;
+    } else {
+        kept = (struct pt_regs *)bpf_task_pt_regs(task);
+        if (!kept || bpf_probe_read_kernel(&regs, sizeof regs, kept))
+            return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
+        cs = regs.cs;
+        cpu->ip = regs.rip;
+        cpu->sp = regs.rsp;
+        cpu->fp = regs.rbp;
+    }
+    if (!cpu->ip || !(cs & 3))
+        return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
+    if (cs == USER_CS_32)
+        return stop(cpu, CAIRN_BPF_END_32), 0;
+    cpu->exact = 1;
+    return 1;
+}
+
+/* Who walks threads of this program; a forked child by its parent's. NULL: nothing is known. */
+static __always_inline struct cairn_bpf_space *space_of(struct task_struct *task, __u32 tgid)
+{
+    __u64 stack_start = task->mm ? task->mm->start_stack : 0;
+    struct cairn_bpf_space *space = bpf_map_lookup_elem(&spaces, &tgid);
+    if (space)
+        return space->stack_start == stack_start ? space : 0;
+    __u32 parent = task->real_parent->tgid;
+    space = bpf_map_lookup_elem(&spaces, &parent);
+    return space && space->stack_start == stack_start ? space : 0;
+}
+
+static __always_inline void ask(struct cairn_bpf_walk_cpu *cpu, __u64 now_ns)
+{
+    if (now_ns - cpu->asked_ns < ASK_EVERY_NS)
+        return;
+    cpu->asked_ns = now_ns;
+    cpu->stack.what = CAIRN_BPF_ASK;
+    bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack, BPF_RB_FORCE_WAKEUP);
+}
+
+static long mix_kernel(__u32 i, void *ctx)
+{
+    struct cairn_bpf_walk_cpu *cpu = *(struct cairn_bpf_walk_cpu **)ctx;
+    __u64 at = cpu->stack.n + i;
+    if (at >= CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX)
+        return 1;
+    cpu->stack.hash = mixed(cpu->stack.hash, cpu->frames[at]);
+    return 0;
+}
+
+static __always_inline void add_kernel(struct bpf_perf_event_data *ctx,
+                                       struct cairn_bpf_walk_cpu *cpu)
+{
+    __u64 n = cpu->stack.n;
+    if (ctx->regs.cs & 3)
+        return;
+    HIDE(n);
+    if (n > CAIRN_BPF_FRAMES_MAX)
+        return;
+    long bytes = bpf_get_stack(ctx, &cpu->frames[n], CAIRN_BPF_KERNEL_FRAMES_MAX * 8, 0);
+    if (bytes <= 0)
+        return;
+    cpu->stack.n_kernel = bytes / 8;
+    bpf_loop(cpu->stack.n_kernel, mix_kernel, &cpu, 0);
+}
+
+/* Adds one to a stack that is known; else hands it over. */
+static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
+{
+    const struct cairn_bpf_count key = {
+        .hash = mixed(cpu->stack.hash, cpu->end), .tid = cpu->stack.tid, .id = cpu->stack.id};
+    __u64 *known = bpf_map_lookup_elem(&counts, &key), none = 0;
+    cpu->n_samples++;
+    if (known) {
+        __sync_fetch_and_add(known, 1);
+        return;
+    }
+    cpu->stack.hash = key.hash;
+    cpu->stack.end = cpu->end;
+    cpu->stack.what = CAIRN_BPF_STACK;
+    __u64 bytes = (cpu->stack.n + (__u64)cpu->stack.n_kernel) * 8;
+    HIDE(bytes);
+    if (bytes > sizeof cpu->frames)
+        return;
+    __u64 flags = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_WAKE ? BPF_RB_FORCE_WAKEUP
+                                                                          : BPF_RB_NO_WAKEUP;
+    if (bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, flags))
+        cpu->n_lost++;
+    else
+        bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
+}
+
+static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn_bpf_walk_cpu *cpu,
+                                   struct task_struct *task)
+{
+    __u64 pid_tid = bpf_get_current_pid_tgid(), now_ns = bpf_ktime_get_ns();
+    struct walker w = {.cpu = cpu};
+    cpu->stack = (struct cairn_bpf_stack){
+        .pid = pid_tid >> 32, .tid = (__u32)pid_tid, .time_ns = now_ns, .hash = 1};
+    cpu->end = CAIRN_BPF_END_DEEP;
+    if (take_regs(ctx, cpu, task)) {
+        cpu->stack.sp = cpu->sp;
+        add(cpu, cpu->ip);
+        w.space = space_of(task, cpu->stack.pid);
+        if (w.space) {
+            cpu->stack.id = w.space->id;
+            open_window(cpu);
+            bpf_loop(CAIRN_BPF_FRAMES_MAX, step, &w, 0);
+        } else {
+            stop(cpu, CAIRN_BPF_END_NEW);
+        }
+    }
+    add_kernel(ctx, cpu);
+    count(cpu);
+    if (cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE)
+        ask(cpu, now_ns);
+}
+
+/* A thread that started while events were opened may have two: its own and one that it inherited.
+ */
+static __always_inline int is_double(struct bpf_perf_event_data *ctx, __u32 tid)
+{
+    struct perf_event *event = 0, *parent = 0;
+    if (cairn_n_own < 2)
+        return 0;
+    struct bpf_perf_event_data_kern *kernel = (void *)ctx;
+    __u32 off = bpf_core_field_offset(kernel->event);
+    if (bpf_probe_read_kernel(&event, sizeof event, (char *)ctx + off) || !event)
+        return 0;
+    parent = BPF_CORE_READ(event, parent);
+    return parent && bpf_map_lookup_elem(&own, &tid);
+}
+
+SEC("perf_event")
+int cairn_walk(struct bpf_perf_event_data *ctx)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+    __u32 number = bpf_get_smp_processor_id();
+    struct cairn_bpf_walk_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+    if (!cpu || cpu->busy)
+        return 0;
+    cpu->busy = 1;
+    if (is_double(ctx, (__u32)bpf_get_current_pid_tgid()))
+        cpu->n_double++;
+    else
+        sample(ctx, cpu, task);
+    cpu->busy = 0;
+    return 0;
+}

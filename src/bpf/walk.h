@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walk: what the program in the kernel that walks stacks and who loads it have in common. Compiled
+ * into both; kernel types alone.
+ *
+ * From an address to its rule:
+ *
+ *     tgid ──► space   mappings with code, sorted ──► range: text offset, first strip
+ *     strip ──► where in which segment it lies, or the one rule that it has
+ *     segment  [ strip | strip | strip | ... ]     2 MiB each, made as tables come
+ *
+ * A strip is 256 KiB of text, cut out of a module's table (unwind/table.h): as there, a page is 256
+ * bytes of text, pages[p] the first row that begins in page p or behind it, low[] the last byte of
+ * where each row begins:
+ *
+ *     pages u32[1024 + 1] | pad | rules u32[n] | low u8[n]         n: rows, row 0 holds at its
+ * start
+ *
+ * Segments hang in a map of maps, which the kernel fills one by one, so that tables grow without
+ * the program being loaded again. A strip never lies in two segments, and all that is looked up in
+ * it is masked to stay in one: wrong numbers give wrong rules, nothing worse.
+ *
+ * A space is valid for one program in one process: its `stack_start` is the place that execve(2)
+ * chose by chance for the arguments (proc(5), stat, field 28). It is the same in children that were
+ * forked, so that they are walked by their parent's space before anybody has heard of them; behind
+ * an execve it differs, and the stack is cut with a reason instead of being walked by another
+ * program's tables.
+ *
+ *     stack   top page copied, a page more at a time as frames lie higher; [low, low + size)
+ *     frames  leaf first: exact, then return addresses; the top bits: how it was found
+ *     count   hash of frames, thread and space ──► samples; who is not there yet crosses over whole
+ */
+#ifndef CAIRN_BPF_WALK_H
+#define CAIRN_BPF_WALK_H
+
+#include <linux/types.h>
+
+enum {
+    CAIRN_BPF_STRIP_SHIFT = 18, /* 256 KiB of text */
+    CAIRN_BPF_STRIP_PAGES = 1024,
+    CAIRN_BPF_STRIP_RULES = 4112, /* bytes from the strip's begin to rules[] */
+    CAIRN_BPF_STRIPS_MAX = 1 << 16,
+    CAIRN_BPF_SEGMENT_BYTES = 2 << 20, /* the largest strip has 1.3 MB */
+    CAIRN_BPF_SEGMENTS_MAX = 256,
+    CAIRN_BPF_RANGES_MAX = 500,
+    CAIRN_BPF_SPACES_MAX = 16384,
+    CAIRN_BPF_FRAMES_MAX = 1024,
+    CAIRN_BPF_KERNEL_FRAMES_MAX = 127,
+    CAIRN_BPF_WINDOW_WORDS = 1024,
+    CAIRN_BPF_CACHE_ENTRIES = 2048,
+    CAIRN_BPF_COUNTS_MAX = 1 << 16,
+    CAIRN_BPF_RING_BYTES = 8 << 20,
+    CAIRN_BPF_STACK_MAX = 8 << 20 /* a frame pointer that far above the stack pointer is none */
+};
+
+/* strips[]: a rule for all of the strip, or a place:  63 [segment + 1][at / 16][rows] 0 */
+enum {
+    CAIRN_BPF_STRIP_ROWS_BITS = 24,
+    CAIRN_BPF_STRIP_AT_BITS = 24,
+};
+
+/* One mapping with code. */
+struct cairn_bpf_range {
+    __u64 start, end; /* va, [start, end) */
+    __u64 to_text;    /* va + to_text: the offset in the module's text, from its page 0 on */
+    __u32 strip;      /* number of its first one */
+    __u16 n_strips;   /* 0: no table */
+    __u16 flags;      /* enum cairn_bpf_range_flag */
+};
+
+enum cairn_bpf_range_flag {
+    CAIRN_BPF_FP_OK = 1,  /* where no rule is, a frame pointer may be believed */
+    CAIRN_BPF_NO_ROOM = 2 /* it has a table, for which there is no room */
+};
+
+struct cairn_bpf_space {
+    __u64 stack_start; /* mm->start_stack of the program whose mappings these are */
+    __u32 id;          /* another one at each change; children have their parent's */
+    __u32 n;
+    struct cairn_bpf_range ranges[CAIRN_BPF_RANGES_MAX];
+};
+
+/* Why a walk ended. */
+enum cairn_bpf_end {
+    CAIRN_BPF_END_OUTERMOST,  /* a rule says so, or the return address is 0 */
+    CAIRN_BPF_END_NOTHING,    /* no user side (any more) */
+    CAIRN_BPF_END_NO_RULE,    /* code without a rule, and no frame pointer to be believed */
+    CAIRN_BPF_END_SIDE,       /* a rule that needs more registers than there are */
+    CAIRN_BPF_END_UNREADABLE, /* a word of the stack could not be read */
+    CAIRN_BPF_END_BAD_CFA,    /* the caller's frame would not lie above */
+    CAIRN_BPF_END_DEEP,       /* more than CAIRN_BPF_FRAMES_MAX */
+    CAIRN_BPF_END_NOT_CODE,   /* no mapping with code that is known holds the address */
+    CAIRN_BPF_END_NEW,        /* a process or program of which nothing is known yet */
+    CAIRN_BPF_END_NO_ROOM,    /* the module's table is not here, for lack of memory */
+    CAIRN_BPF_END_32          /* a 32-bit program */
+};
+
+/* Of a stack, before its frames. */
+struct cairn_bpf_stack {
+    __u64 hash;
+    __u64 time_ns;     /* CLOCK_MONOTONIC */
+    __u64 sp;          /* of the innermost frame */
+    __u32 pid, tid;    /* the first pid namespace's */
+    __u32 id;          /* of the space that it was walked by; 0: none */
+    __u16 n, n_kernel; /* user frames, and kernel frames behind them */
+    __u8 end;          /* enum cairn_bpf_end */
+    __u8 what;         /* enum cairn_bpf_message */
+    __u16 reserved;
+    __u32 reserved2;
+};
+
+enum cairn_bpf_message {
+    CAIRN_BPF_STACK = 1, /* a new one: stands for its first sample */
+    CAIRN_BPF_ASK = 2    /* no frames: this process should be looked at */
+};
+
+/* The frame was found by a frame pointer, not by a rule. */
+#define CAIRN_BPF_BY_FP (1ull << 63)
+/* The address is no return address, though the frame is not the innermost: a signal's. */
+#define CAIRN_BPF_EXACT (1ull << 62)
+
+struct cairn_bpf_count {
+    __u64 hash;
+    __u32 tid;
+    __u32 id;
+};
+
+struct cairn_bpf_cached {
+    __u64 va;
+    __u32 id;
+    __u32 rule; /* and what else is known of the place, above bit 29 */
+};
+
+/* What one CPU works in. */
+struct cairn_bpf_walk_cpu {
+    __u64 n_samples; /* stacks walked and counted */
+    __u64 n_lost;    /* the ring was full */
+    __u64 n_double;  /* of threads that two events see */
+    __u64 n_misses;  /* frames whose rule was not in the cache */
+    __u64 busy, asked_ns;
+    __u64 low, size; /* the window: va of its first byte, and how many are valid */
+    __u64 ip, sp, fp;
+    __u32 exact, end;
+    struct cairn_bpf_cached cache[CAIRN_BPF_CACHE_ENTRIES];
+    __u64 window[CAIRN_BPF_WINDOW_WORDS];
+    struct cairn_bpf_stack stack;
+    __u64 frames[CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX + 1];
+};
+
+#endif /* CAIRN_BPF_WALK_H */

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "bpf/walker.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "bpf/load.h"
+#include "bpf/walk.skel.h"
+#include "bpf/walk_tables.h"
+
+enum {
+    TABLE_BYTES = 256 << 20,
+    BATCH = 4096,
+    ASKED_MAX = 64,
+    INITIAL_PID_NS = 0xEFFFFFFC /* include/linux/proc_ns.h, PROC_PID_INIT_INO */
+};
+
+const struct cairn_bpf_need cairn_walker_need = {"the stack walker", 5, 17};
+
+struct batch {
+    struct cairn_bpf_count keys[BATCH];
+    uint64_t counts[BATCH];
+};
+
+struct cairn_walker {
+    struct walk_bpf *program;
+    struct ring_buffer *ring;
+    struct cairn_walk_tables tables;
+    struct cairn_bpf_walk_cpu *cpus;
+    size_t n_cpus, cpus_bytes;
+    size_t strips_bytes;
+    struct batch *batch;
+    cairn_walker_stack_fn fn; /* of the take that runs */
+    void *fn_ctx;
+    int asked[ASKED_MAX]; /* pids */
+    size_t n_asked;
+};
+
+/* The program sees the first pid namespace's numbers, and we would take them for others. */
+static bool is_first_pid_namespace(void)
+{
+    struct stat ns;
+    return stat("/proc/self/ns/pid", &ns) < 0 || ns.st_ino == INITIAL_PID_NS;
+}
+
+static int load(struct cairn_walker *w, struct cairn_err *err)
+{
+    int n_cpus = libbpf_num_possible_cpus(), code = cairn_bpf_check(&cairn_walker_need, err);
+    if (code < 0)
+        return code;
+    if (n_cpus < 1)
+        return cairn_fail(err, CAIRN_E_SUPPORT, "no CPU is listed in /sys");
+    w->program = walk_bpf__open();
+    if (w->program)
+        (void)bpf_map__set_max_entries(w->program->maps.cpus, (uint32_t)n_cpus);
+    code = cairn_bpf_load(w->program ? w->program->skeleton : NULL, &cairn_walker_need, err);
+    w->n_cpus = code < 0 ? 0 : (size_t)n_cpus;
+    return code;
+}
+
+static void *map_array(const struct bpf_map *map, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static int on_message(void *ctx, void *data, size_t size);
+
+static int map_all(struct cairn_walker *w, struct cairn_err *err)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    w->cpus_bytes = (w->n_cpus * sizeof *w->cpus + page - 1) / page * page;
+    w->strips_bytes = CAIRN_BPF_STRIPS_MAX * sizeof *w->tables.strips;
+    w->cpus = map_array(w->program->maps.cpus, w->cpus_bytes);
+    w->tables.strips = map_array(w->program->maps.strips, w->strips_bytes);
+    w->tables.spaces_fd = bpf_map__fd(w->program->maps.spaces);
+    w->tables.segments_fd = bpf_map__fd(w->program->maps.segments);
+    w->ring = ring_buffer__new(bpf_map__fd(w->program->maps.ring), on_message, w, NULL);
+    w->batch = cairn_alloc(1, sizeof *w->batch);
+    if (w->cpus && w->tables.strips && w->ring && w->batch)
+        return CAIRN_OK;
+    return cairn_fail_memory(err);
+}
+
+int cairn_walker_new(const struct cairn_walker_opts *opts, struct cairn_walker **ret_walker,
+                     struct cairn_err *err)
+{
+    if (!is_first_pid_namespace())
+        return cairn_fail(err, CAIRN_E_SUPPORT,
+                          "stacks cannot be walked in the kernel from inside a pid namespace");
+    struct cairn_walker *w = cairn_alloc(1, sizeof *w);
+    if (!w)
+        return cairn_fail_memory(err);
+    cairn_walk_tables_init(&w->tables, opts && opts->table_bytes ? opts->table_bytes : TABLE_BYTES);
+    int code = load(w, err);
+    if (code == CAIRN_OK)
+        code = map_all(w, err);
+    if (code < 0) {
+        cairn_walker_free(w);
+        return code;
+    }
+    *ret_walker = w;
+    return CAIRN_OK;
+}
+
+void cairn_walker_free(struct cairn_walker *w)
+{
+    if (!w)
+        return;
+    if (w->cpus)
+        munmap(w->cpus, w->cpus_bytes);
+    if (w->tables.strips)
+        munmap(w->tables.strips, w->strips_bytes);
+    cairn_walk_tables_done(&w->tables);
+    ring_buffer__free(w->ring);
+    walk_bpf__destroy(w->program);
+    cairn_free(w->batch);
+    cairn_free(w);
+}
+
+int cairn_walker_attach(struct cairn_walker *w, int event_fd, int tid, struct cairn_err *err)
+{
+    uint32_t one = 1;
+    int program = bpf_program__fd(w->program->progs.cairn_walk);
+    if (bpf_map_update_elem(bpf_map__fd(w->program->maps.own), &tid, &one, BPF_NOEXIST) == 0)
+        w->program->bss->cairn_n_own++;
+    if (ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, program) == 0)
+        return CAIRN_OK;
+    return cairn_bpf_fail(err, errno, &cairn_walker_need, "attach");
+}
+
+void cairn_walker_look(struct cairn_walker *w, int pid, bool now)
+{
+    if (cairn_walk_tables_look(&w->tables, pid, now) != CAIRN_WALK_LATER)
+        return;
+    for (size_t i = 0; i < w->n_asked; i++)
+        if (w->asked[i] == pid)
+            return;
+    if (w->n_asked < ASKED_MAX)
+        w->asked[w->n_asked++] = pid;
+}
+
+void cairn_walker_changed(struct cairn_walker *w, int pid)
+{
+    if (cairn_walk_tables_know(&w->tables, pid))
+        cairn_walker_look(w, pid, false);
+}
+
+void cairn_walker_forget(struct cairn_walker *w, int pid)
+{
+    cairn_walk_tables_forget(&w->tables, pid);
+}
+
+int cairn_walker_fd(const struct cairn_walker *w)
+{
+    return ring_buffer__epoll_fd(w->ring);
+}
+
+static int on_message(void *ctx, void *data, size_t size)
+{
+    struct cairn_walker *w = ctx;
+    const struct cairn_bpf_stack *stack = data;
+    if (size < sizeof *stack)
+        return 0;
+    if (stack->what == CAIRN_BPF_ASK)
+        cairn_walker_look(w, (int)stack->pid, false);
+    size -= sizeof *stack;
+    if (stack->what != CAIRN_BPF_STACK ||
+        size < ((size_t)stack->n + stack->n_kernel) * sizeof(uint64_t))
+        return 0;
+    return w->fn(w->fn_ctx, stack, (const uint64_t *)(const void *)(stack + 1));
+}
+
+/* Who could not be looked at before. */
+static void look_again(struct cairn_walker *w)
+{
+    int asked[ASKED_MAX];
+    size_t n = w->n_asked;
+    memcpy(asked, w->asked, n * sizeof *asked);
+    w->n_asked = 0;
+    for (size_t i = 0; i < n; i++)
+        cairn_walker_look(w, asked[i], false);
+}
+
+int cairn_walker_take(struct cairn_walker *w, cairn_walker_stack_fn fn, void *ctx)
+{
+    w->fn = fn;
+    w->fn_ctx = ctx;
+    look_again(w);
+    int code = ring_buffer__consume(w->ring);
+    return code < 0 ? code : CAIRN_OK;
+}
+
+static int hand_over(struct cairn_walker *w, uint32_t n, cairn_walker_count_fn fn, void *ctx)
+{
+    int code = CAIRN_OK;
+    for (uint32_t i = 0; i < n && code >= 0; i++)
+        if (w->batch->counts[i])
+            code = fn(ctx, &w->batch->keys[i], w->batch->counts[i]);
+    return code;
+}
+
+/* One time through all of the map, `step` by step; the number of entries, or a negative code. */
+typedef int (*batch_step)(int fd, void *in, void *out, void *keys, void *values, __u32 *count,
+                          const struct bpf_map_batch_opts *opts);
+static int64_t go_through(struct cairn_walker *w, batch_step step, cairn_walker_count_fn fn,
+                          void *ctx)
+{
+    int fd = bpf_map__fd(w->program->maps.counts), result = 0;
+    uint64_t at = 0;
+    int64_t n = 0;
+    for (bool is_first = true; result == 0; is_first = false) {
+        uint32_t count = BATCH;
+        result =
+            step(fd, is_first ? NULL : &at, &at, w->batch->keys, w->batch->counts, &count, NULL);
+        if (result < 0 && result != -ENOENT)
+            break;
+        int code = hand_over(w, count, fn, ctx);
+        if (code < 0)
+            return code;
+        n += count;
+    }
+    return n;
+}
+
+int cairn_walker_counts(struct cairn_walker *w, cairn_walker_count_fn fn, void *ctx,
+                        bool *ret_forgotten)
+{
+    int64_t n = go_through(w, bpf_map_lookup_batch, fn, ctx);
+    *ret_forgotten = n > CAIRN_BPF_COUNTS_MAX / 4 * 3;
+    if (*ret_forgotten)
+        n = go_through(w, bpf_map_lookup_and_delete_batch, fn, ctx);
+    return n < 0 ? (int)n : CAIRN_OK;
+}
+
+void cairn_walker_stats(const struct cairn_walker *w, struct cairn_walker_stats *ret_stats)
+{
+    struct bpf_prog_info info = {0};
+    uint32_t size = sizeof info;
+    *ret_stats = (struct cairn_walker_stats){.n_no_room = w->tables.n_no_room,
+                                             .n_evicted = w->tables.n_evicted,
+                                             .table_bytes = w->tables.room.taken_bytes};
+    for (size_t i = 0; i < w->n_cpus; i++) {
+        ret_stats->n_samples += w->cpus[i].n_samples;
+        ret_stats->n_lost += w->cpus[i].n_lost;
+        ret_stats->n_double += w->cpus[i].n_double;
+        ret_stats->n_misses += w->cpus[i].n_misses;
+    }
+    if (bpf_obj_get_info_by_fd(bpf_program__fd(w->program->progs.cairn_walk), &info, &size) == 0) {
+        ret_stats->run_ns = info.run_time_ns;
+        ret_stats->n_runs = info.run_cnt;
+    }
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walker: stacks of threads at the moment of a perf event, walked in the kernel by the modules'
+ * unwind tables, and counted there.
+ *
+ *     perf event ──► program (walk.bpf.c) ─┬─► new stacks ──► ring ──► cairn_walker_take()
+ *                         ▲                └─► counts of known ones ─► cairn_walker_counts()
+ *                         └── tables ◄── cairn_walker_look(pid)
+ *
+ * Linux 5.17 and later, x86-64; root, or CAP_BPF and CAP_PERFMON; reads what another process has
+ * mapped, for which CAP_SYS_PTRACE is needed where that is another user's. Everything is gone with
+ * this process, however it ends: nothing is pinned. One thread at a time.
+ */
+#ifndef CAIRN_BPF_WALKER_H
+#define CAIRN_BPF_WALKER_H
+
+#include <cairn/error.h>
+
+#include "base/span.h"
+#include "bpf/walk.h"
+
+struct cairn_walker;
+
+/* For cairn_bpf_check(), in bpf/load.h. */
+extern const struct cairn_bpf_need cairn_walker_need;
+
+struct cairn_walker_opts {
+    uint64_t table_bytes; /* of tables at most; 0: 256 MiB */
+};
+
+/* CAIRN_E_ACCESS: not allowed. CAIRN_E_SUPPORT: this kernel, or this build, cannot. */
+int cairn_walker_new(const struct cairn_walker_opts *opts, struct cairn_walker **ret_walker,
+                     struct cairn_err *err);
+void cairn_walker_free(struct cairn_walker *walker); /* NULL is fine */
+
+/* The program walks at each overflow of the event, and no sample record is written. `tid`: whom the
+ * event was opened for; what it starts inherits it. */
+int cairn_walker_attach(struct cairn_walker *walker, int event_fd, int tid, struct cairn_err *err);
+
+/* Looks at the mappings of a process, now or, where looks take too much time already, later. */
+void cairn_walker_look(struct cairn_walker *walker, int pid, bool now);
+/* Looks at it again if it was looked at before: its mappings have changed. */
+void cairn_walker_changed(struct cairn_walker *walker, int pid);
+void cairn_walker_forget(struct cairn_walker *walker, int pid);
+
+/* Readable when somebody should call cairn_walker_take(). */
+int cairn_walker_fd(const struct cairn_walker *walker);
+
+/* Hands over new stacks, each with its frames: the user side's, then the kernel's; both borrowed
+ * for the call, and aligned to 8. Looks at the processes that the program asks for. A negative
+ * answer stops, and comes back. */
+typedef int (*cairn_walker_stack_fn)(void *ctx, const struct cairn_bpf_stack *stack,
+                                     const uint64_t *frames);
+int cairn_walker_take(struct cairn_walker *walker, cairn_walker_stack_fn fn, void *ctx);
+
+/* How often each stack was met since it was handed over, in no order. Where there is no room for
+ * more, all are forgotten, and handed over again when they are met: `ret_forgotten`. */
+typedef int (*cairn_walker_count_fn)(void *ctx, const struct cairn_bpf_count *key, uint64_t n);
+int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx,
+                        bool *ret_forgotten);
+
+struct cairn_walker_stats {
+    uint64_t n_samples;            /* walked */
+    uint64_t n_lost;               /* of them: no room in the ring */
+    uint64_t n_double;             /* not walked: the thread has another event */
+    uint64_t n_misses;             /* frames whose rule was searched for */
+    uint64_t run_ns, n_runs;       /* where kernel.bpf_stats_enabled is on; else 0 */
+    uint64_t n_no_room, n_evicted; /* modules */
+    uint64_t table_bytes;
+};
+void cairn_walker_stats(const struct cairn_walker *walker, struct cairn_walker_stats *ret_stats);
+
+#endif /* CAIRN_BPF_WALKER_H */

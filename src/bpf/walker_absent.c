@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Where nothing of BPF was compiled in: meson.build says when. */
+#include "base/error.h"
+#include "bpf/load.h"
+#include "bpf/walker.h"
+
+const struct cairn_bpf_need cairn_walker_need = {"the stack walker", 5, 17};
+
+int cairn_walker_new(const struct cairn_walker_opts *opts, struct cairn_walker **ret_walker,
+                     struct cairn_err *err)
+{
+    (void)opts, (void)ret_walker;
+    int code = cairn_bpf_check(&cairn_walker_need, err);
+    return code < 0 ? code
+                    : cairn_fail(err, CAIRN_E_SUPPORT, "%s is not made for this CPU",
+                                 cairn_walker_need.what);
+}
+
+void cairn_walker_free(struct cairn_walker *walker)
+{
+    (void)walker;
+}
+
+int cairn_walker_attach(struct cairn_walker *walker, int event_fd, int tid, struct cairn_err *err)
+{
+    (void)walker, (void)event_fd, (void)tid;
+    return cairn_fail(err, CAIRN_E_SUPPORT, "%s is not there", cairn_walker_need.what);
+}
+
+void cairn_walker_look(struct cairn_walker *walker, int pid, bool now)
+{
+    (void)walker, (void)pid, (void)now;
+}
+
+void cairn_walker_changed(struct cairn_walker *walker, int pid)
+{
+    (void)walker, (void)pid;
+}
+
+void cairn_walker_forget(struct cairn_walker *walker, int pid)
+{
+    (void)walker, (void)pid;
+}
+
+int cairn_walker_fd(const struct cairn_walker *walker)
+{
+    (void)walker;
+    return -1;
+}
+
+int cairn_walker_take(struct cairn_walker *walker, cairn_walker_stack_fn fn, void *ctx)
+{
+    (void)walker, (void)fn, (void)ctx;
+    return CAIRN_OK;
+}
+
+int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx,
+                        bool *ret_forgotten)
+{
+    (void)walker, (void)fn, (void)ctx;
+    *ret_forgotten = false;
+    return CAIRN_OK;
+}
+
+void cairn_walker_stats(const struct cairn_walker *walker, struct cairn_walker_stats *ret_stats)
+{
+    (void)walker;
+    *ret_stats = (struct cairn_walker_stats){0};
+}

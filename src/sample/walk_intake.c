@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/walk_intake.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "sample/clock.h"
+#include "sample/perf_event.h"
+
+enum { WAITING_BYTES_MAX = 1 << 28 };
+static const uint64_t COUNT_EVERY_NS = 1000000000;
+
+/* A stack that was handed on. */
+struct cairn_walk_known {
+    uint32_t sample;
+    bool is_cut;
+    uint64_t n; /* how often it was met since, as counted last */
+};
+
+int cairn_walk_intake_open(int64_t period_ns, struct cairn_walk_intake *ret_intake,
+                           struct cairn_err *err)
+{
+    ret_intake->period_ns = period_ns;
+    return cairn_walker_new(NULL, &ret_intake->walker, err);
+}
+
+void cairn_walk_intake_close(struct cairn_walk_intake *intake)
+{
+    cairn_walker_free(intake->walker);
+    cairn_buffer_done(&intake->waiting);
+    cairn_table_done(&intake->by_key);
+    cairn_free(intake->known);
+    *intake = (struct cairn_walk_intake){0};
+}
+
+struct attachment {
+    struct cairn_walk_intake *intake;
+    struct cairn_err *err;
+};
+
+static int attach(void *ctx, int fd, int tid)
+{
+    struct attachment *to = ctx;
+    return cairn_walker_attach(to->intake->walker, fd, tid, to->err);
+}
+
+int cairn_walk_intake_attach(struct cairn_walk_intake *intake, const struct cairn_perf *events,
+                             struct cairn_err *err)
+{
+    struct attachment to = {intake, err};
+    return cairn_perf_each(events, attach, &to);
+}
+
+static int wait(void *ctx, const struct cairn_bpf_stack *stack, const uint64_t *frames)
+{
+    struct cairn_walk_intake *intake = ctx;
+    size_t bytes = ((size_t)stack->n + stack->n_kernel) * sizeof *frames;
+    if (intake->waiting.size > WAITING_BYTES_MAX - sizeof *stack - bytes)
+        return CAIRN_OK; /* is found to be lost at the end */
+    if (!cairn_buffer_reserve(&intake->waiting, sizeof *stack + bytes))
+        return CAIRN_E_NOMEM;
+    cairn_buffer_add(&intake->waiting, stack, sizeof *stack);
+    cairn_buffer_add(&intake->waiting, frames, bytes);
+    return CAIRN_OK;
+}
+
+int cairn_walk_intake_take(struct cairn_walk_intake *intake)
+{
+    if (intake->taken == intake->waiting.size) {
+        cairn_buffer_clear(&intake->waiting);
+        intake->taken = 0;
+    }
+    return cairn_walker_take(intake->walker, wait, intake);
+}
+
+static const struct cairn_bpf_stack *next(const struct cairn_walk_intake *intake)
+{
+    if (intake->taken == intake->waiting.size)
+        return NULL;
+    return (const void *)(intake->waiting.data + intake->taken);
+}
+
+uint64_t cairn_walk_intake_next_ns(const struct cairn_walk_intake *intake)
+{
+    const struct cairn_bpf_stack *stack = next(intake);
+    return stack ? stack->time_ns : UINT64_MAX;
+}
+
+static uint64_t hash_of(uint64_t hash, uint32_t tid, uint32_t id)
+{
+    const struct cairn_bpf_count key = {.hash = hash, .tid = tid, .id = id};
+    return cairn_hash_bytes(&key, sizeof key);
+}
+
+static int remember(struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
+                    const struct cairn_collect *collect)
+{
+    uint64_t key = hash_of(stack->hash, stack->tid, stack->id);
+    const struct cairn_walk_known known = {.sample = collect->last, .is_cut = collect->last_cut};
+    uint32_t number;
+    if (cairn_table_find(&intake->by_key, key, &number)) {
+        intake->known[number] = known;
+        return CAIRN_OK;
+    }
+    if (cairn_grow((void **)&intake->known, &intake->cap_known, intake->n_known + 1, sizeof known) <
+            0 ||
+        cairn_table_set(&intake->by_key, key, (uint32_t)intake->n_known) < 0)
+        return CAIRN_E_NOMEM;
+    intake->known[intake->n_known++] = known;
+    return CAIRN_OK;
+}
+
+int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect)
+{
+    const struct cairn_bpf_stack *stack = next(intake);
+    const uint64_t *frames = (const void *)(stack + 1);
+    const struct cairn_caught caught = {
+        .pid = (int)stack->pid,
+        .tid = (int)stack->tid,
+        .kernel = frames + stack->n,
+        .n_kernel = stack->n_kernel,
+        .user = {.walked = frames, .n_walked = stack->n, .walked_end = stack->end},
+        .sp = stack->sp,
+        .now_ns = cairn_now_ns(),
+        .cpu_ns = intake->period_ns,
+    };
+    intake->taken += sizeof *stack + ((size_t)stack->n + stack->n_kernel) * sizeof *frames;
+    int code = cairn_collect_add(collect, &caught);
+    return code < 0 ? code : remember(intake, stack, collect);
+}
+
+struct counting {
+    struct cairn_walk_intake *intake;
+    struct cairn_collect *collect;
+};
+
+static int on_count(void *ctx, const struct cairn_bpf_count *key, uint64_t n)
+{
+    struct counting *counting = ctx;
+    struct cairn_walk_intake *intake = counting->intake;
+    uint32_t number;
+    if (!cairn_table_find(&intake->by_key, hash_of(key->hash, key->tid, key->id), &number))
+        return CAIRN_OK; /* it waits yet */
+    struct cairn_walk_known *known = &intake->known[number];
+    if (n > known->n)
+        cairn_collect_again(counting->collect, known->sample, known->is_cut, n - known->n,
+                            intake->period_ns);
+    known->n = n;
+    return CAIRN_OK;
+}
+
+/* All of them will come again. */
+static void forget(struct cairn_walk_intake *intake)
+{
+    cairn_table_done(&intake->by_key);
+    intake->by_key = (struct cairn_table){0};
+    intake->n_known = 0;
+}
+
+int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                            bool at_once)
+{
+    struct counting counting = {intake, collect};
+    uint64_t now_ns = cairn_now_ns();
+    bool forgotten = false;
+    if (!at_once && now_ns - intake->counted_ns < COUNT_EVERY_NS)
+        return CAIRN_OK;
+    intake->counted_ns = now_ns;
+    int code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
+    if (forgotten)
+        forget(intake);
+    return code;
+}
+
+uint64_t cairn_walk_intake_lost(const struct cairn_walk_intake *intake, uint64_t n_collected)
+{
+    struct cairn_walker_stats stats;
+    cairn_walker_stats(intake->walker, &stats);
+    return stats.n_samples > n_collected ? stats.n_samples - n_collected : 0;
+}

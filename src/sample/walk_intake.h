@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walk intake: stacks that were walked and counted in the kernel become samples. Each stack comes
+ * once, and waits until the mappings are known that were there when it was caught; how often it was
+ * met again is added up now and then.
+ *
+ *     ring ─► waiting, by time ─► collect ─► number of a sample ─┐
+ *     counts: (hash, thread, space) ─────────────────────────────┴─► n times more
+ */
+#ifndef CAIRN_SAMPLE_WALK_INTAKE_H
+#define CAIRN_SAMPLE_WALK_INTAKE_H
+
+#include "bpf/walker.h"
+#include "sample/collect.h"
+
+struct cairn_walk_known;
+struct cairn_perf;
+
+struct cairn_walk_intake {
+    struct cairn_walker *walker;
+    struct cairn_buffer waiting; /* stacks with their frames */
+    size_t taken;                /* of them: these bytes went on already */
+    struct cairn_table by_key;   /* hash of the stack's key -> number in `known` */
+    struct cairn_walk_known *known;
+    size_t n_known, cap_known;
+    uint64_t counted_ns; /* when the counts were read last */
+    int64_t period_ns;
+    int error;
+};
+
+int cairn_walk_intake_open(int64_t period_ns, struct cairn_walk_intake *ret_intake,
+                           struct cairn_err *err);
+void cairn_walk_intake_close(struct cairn_walk_intake *intake); /* all-zero is fine */
+
+/* The events' samples come here from now on. */
+int cairn_walk_intake_attach(struct cairn_walk_intake *intake, const struct cairn_perf *events,
+                             struct cairn_err *err);
+
+/* Takes what is in the ring. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_walk_intake_take(struct cairn_walk_intake *intake);
+
+/* The time of the next stack that waits; UINT64_MAX: none does. */
+uint64_t cairn_walk_intake_next_ns(const struct cairn_walk_intake *intake);
+
+/* Hands the next one on. */
+int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect);
+
+/* Adds up how often each was met again, once a second, or at once. */
+int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                            bool at_once);
+
+/* Samples that were walked, and did not become some. */
+uint64_t cairn_walk_intake_lost(const struct cairn_walk_intake *intake, uint64_t n_collected);
+
+#endif /* CAIRN_SAMPLE_WALK_INTAKE_H */

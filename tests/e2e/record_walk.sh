@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cairn record by unwind tables, walked in the kernel: stacks of programs without frame pointers.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+
+# permille FILE PATTERN: of the samples of a collapsed file whose stack matches.
+permille() {
+    awk -v pattern="$2" '{ n = $NF; sum += n; if ($0 ~ pattern) hit += n }
+        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1"
+}
+
+# at_least WANTED GOT CASE
+at_least() {
+    n_checks=$((n_checks + 1))
+    [ "$2" -ge "$1" ] || fail "$3: $2, expected at least $1" log
+}
+
+# record NAME OPTIONS...: into NAME.txt and log.
+record() {
+    local out=$1
+    shift
+    "$CAIRN" record --method=bpf -F 999 -f -o "$out.txt" "$@" >out.log 2>log || fail "$out" log
+}
+
+cc=${CC:-gcc}
+"$cc" -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -o prog \
+    "$SRC/tests/e2e/walk_programs.c" || exit 1
+if ! "$CAIRN" record --method=bpf -o probe.txt -- ./prog deep 0.1 1 >probe.log 2>&1; then
+    grep -qE 'needs|not in this build|not made for|cannot be walked' probe.log ||
+        { fail "the first recording" probe.log; exit 1; }
+    echo "skipped: $(head -1 probe.log)"
+    exit 77
+fi
+
+# Of a process that runs already every sample is whole, at 17 kB of stack and at 115 kB.
+for depth in 60 400; do
+    ./prog deep 20 $depth &
+    target=$!
+    sleep 0.3
+    record deep$depth -d 2 -p $target
+    at_least 999 "$(permille deep$depth.txt '_start;.*;main;dive;dive')" "depth $depth: reach main"
+    at_least 999 "$(awk -v depth=$depth '{ n = $NF; sum += n; if (gsub(/;dive/, "") == depth + 1) hit += n }
+        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' deep$depth.txt)" "depth $depth: all frames"
+    has log "by unwind tables" "the method is told"
+    kill $target
+    wait $target 2>/dev/null
+done
+
+# A command: all but the milliseconds in which nobody knows it yet.
+record command -- ./prog deep 3 40
+at_least 980 "$(permille command.txt '_start;.*;main;dive')" "a command"
+
+# Threads in a callback of libc, which has no frame pointers either.
+record threads -- ./prog threads 3 4
+at_least 950 "$(permille threads.txt 'clone3?(;start_thread)?;.*sort;.*qsort.*;compare;busy')" \
+    "threads in qsort"
+
+# Children are walked by their parent's tables before anybody has heard of them.
+record fork -- ./prog fork 3 3
+at_least 950 "$(permille fork.txt '_start;.*main;(forks;)?.*busy')" "forked children"
+
+# A handler on a stack of its own: what it interrupted is below it.
+record signal -- ./prog signal 3
+at_least 500 "$(permille signal.txt 'main;(alarmed;)?busy;.*__restore_rt;on_alarm;busy')" "a handler"
+
+# Stacks that lead nowhere end in time and with a reason.
+for bad in forge wild; do
+    record $bad -- ./prog $bad 2
+    grep -qE ' cut: ' log || fail "$bad: no reason" log
+    at_least 1 "$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)" "$bad: samples"
+done
+
+# Killed at any moment nothing is left behind: no program, no stopped process.
+if command -v bpftool >/dev/null || [ -x /usr/sbin/bpftool ]; then
+    tool=$(command -v bpftool || echo /usr/sbin/bpftool)
+    ./prog deep 60 100 &
+    target=$!
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        "$CAIRN" record --method=bpf -F 999 -f -o killed.txt -p $target >/dev/null 2>&1 &
+        recorder=$!
+        sleep 0.0$((i * 7 % 10))$i
+        kill -9 $recorder
+        wait $recorder 2>/dev/null
+    done
+    sleep 0.5
+    state=$(awk '/^State/ { print $2 }' /proc/$target/status)
+    n_checks=$((n_checks + 1))
+    [ "$state" = R ] || [ "$state" = S ] || fail "the target is in state $state"
+    others=$(pgrep -c -x cairn || true)
+    if [ "$others" = 0 ]; then
+        "$tool" prog show 2>/dev/null | grep -q cairn_walk && fail "a BPF program was left behind"
+    fi
+    kill $target
+    wait $target 2>/dev/null
+else
+    skip "what a killed recorder leaves" "bpftool is not installed"
+fi
+
+finish "$n_checks checks hold"

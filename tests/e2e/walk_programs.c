@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs whose stacks are to be walked, by first argument; the second is how many seconds, the
+ * third says more. Built without frame pointers.
+ *
+ *     deep S N     N frames of some 290 bytes below main(), then busy
+ *     threads S N  N threads, each busy below a callback of qsort(3)
+ *     fork S N     N children at a time, each busy for a tenth of a second
+ *     forge S      returns to itself for ever: a stack that loops
+ *     wild S       busy with a stack pointer that leads into nothing in the frame pointer
+ *     signal S     busy in a handler of SIGALRM on a stack of its own
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile unsigned long sink;
+static double end_s;
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static __attribute__((noinline)) void busy(double until_s)
+{
+    while (now_s() < until_s)
+        for (unsigned i = 0; i < 100000; i++)
+            sink += i;
+}
+
+static __attribute__((noinline)) int dive(int n)
+{
+    volatile char frame[256];
+    memset((void *)frame, n, sizeof frame);
+    if (n == 0) {
+        busy(end_s);
+        return frame[3];
+    }
+    return dive(n - 1) + frame[n & 255];
+}
+
+static int compare(const void *a, const void *b)
+{
+    busy(now_s() + 0.02);
+    return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
+}
+
+static void *sort(void *arg)
+{
+    while (now_s() < end_s) {
+        int numbers[8] = {3, 1, 4, 1, 5, 9, 2, 6};
+        qsort(numbers, 8, sizeof *numbers, compare);
+    }
+    return arg;
+}
+
+static void threads(int n)
+{
+    pthread_t ids[64];
+    for (int i = 0; i < n && i < 64; i++)
+        pthread_create(&ids[i], NULL, sort, NULL);
+    for (int i = 0; i < n && i < 64; i++)
+        pthread_join(ids[i], NULL);
+}
+
+static void forks(int n)
+{
+    while (now_s() < end_s) {
+        for (int i = 0; i < n; i++)
+            if (fork() == 0) {
+                busy(now_s() + 0.1);
+                _exit(0);
+            }
+        while (wait(NULL) > 0)
+            ;
+    }
+}
+
+/* Frames that are all the same one, as far as a stack has room: each returns into busy(). */
+static __attribute__((noinline)) void forge(void)
+{
+    static unsigned long stack[1 << 16];
+    const size_t n = sizeof stack / sizeof *stack;
+    unsigned long here = (unsigned long)(void *)busy + 16;
+    for (size_t i = 0; i < n; i++)
+        stack[i] = here;
+    double until_s = end_s;
+    while (now_s() < until_s)
+        __asm__ volatile("mov %%rsp, %%r12\n"
+                         "mov %0, %%rsp\n"
+                         "mov $10000000, %%ecx\n"
+                         "1: dec %%ecx\n"
+                         "jnz 1b\n"
+                         "mov %%r12, %%rsp\n"
+                         :
+                         : "r"(&stack[16])
+                         : "r12", "rcx", "memory", "cc");
+}
+
+static __attribute__((noinline)) void wild(void)
+{
+    while (now_s() < end_s)
+        __asm__ volatile("push %%rbp\n"
+                         "mov %%rsp, %%r12\n"
+                         "mov $0x7fff00000010, %%rsp\n"
+                         "mov %%rsp, %%rbp\n"
+                         "mov $10000000, %%ecx\n"
+                         "1: dec %%ecx\n"
+                         "jnz 1b\n"
+                         "mov %%r12, %%rsp\n"
+                         "pop %%rbp\n"
+                         :
+                         :
+                         : "r12", "rcx", "memory", "cc");
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    busy(end_s);
+}
+
+static __attribute__((noinline)) void alarmed(void)
+{
+    stack_t stack = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_ONSTACK};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(1);
+    busy(end_s + 1);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int n = argc > 3 ? atoi(argv[3]) : 1;
+    end_s = now_s() + (argc > 2 ? atof(argv[2]) : 1);
+    if (strcmp(what, "deep") == 0)
+        return dive(n) == -1;
+    if (strcmp(what, "threads") == 0)
+        threads(n);
+    else if (strcmp(what, "fork") == 0)
+        forks(n);
+    else if (strcmp(what, "forge") == 0)
+        forge();
+    else if (strcmp(what, "wild") == 0)
+        wild();
+    else if (strcmp(what, "signal") == 0)
+        alarmed();
+    else
+        return 2;
+    return 0;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "bpf/walker.h"
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/unwind.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "support/test.h"
+
+enum { BURN_MS = 300, HZ = 1000, FRAME = 256, SHALLOW = 40, DEEP = 400, TOO_DEEP = 3000 };
+
+/* What came of one run. */
+struct seen {
+    uint64_t n, n_whole, n_main, n_by_end[16];
+    uint64_t n_burn;  /* as deep as burn() */
+    uint64_t n_equal; /* of them: whose outer frames the walk of the own thread found, too */
+    uintptr_t truth[4096];
+    int n_truth;
+};
+
+static volatile unsigned long sink;
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static __attribute__((noinline)) void burn(struct seen *seen)
+{
+    uint64_t end = now_ms() + BURN_MS;
+    seen->n_truth = (int)cairn_unwind_here(seen->truth, 4096, NULL);
+    while (now_ms() < end)
+        for (unsigned i = 0; i < 20000; i++)
+            sink += i;
+}
+
+static __attribute__((noinline)) int dive(struct seen *seen, int depth)
+{
+    volatile char frame[FRAME];
+    frame[0] = (char)depth;
+    if (depth == 0)
+        burn(seen);
+    else
+        frame[0] = (char)(frame[0] + dive(seen, depth - 1));
+    return frame[0];
+}
+
+static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64_t *frames)
+{
+    struct seen *seen = ctx;
+    seen->n++;
+    seen->n_by_end[stack->end & 15]++;
+    seen->n_whole += stack->end == CAIRN_BPF_END_OUTERMOST;
+    /* from the outermost frame on; the one of burn() differs */
+    int n = 0;
+    while (n < stack->n && n < seen->n_truth &&
+           frames[stack->n - 1 - n] == seen->truth[seen->n_truth - 1 - n])
+        n++;
+    seen->n_burn += stack->n >= seen->n_truth;
+    seen->n_equal += n >= seen->n_truth - 1;
+    return CAIRN_OK;
+}
+
+static int on_count(void *ctx, const struct cairn_bpf_count *key, uint64_t n)
+{
+    uint64_t *sum = ctx;
+    (void)key;
+    *sum += n;
+    return CAIRN_OK;
+}
+
+static struct cairn_walker *walker_or_skip(void)
+{
+    struct cairn_walker *walker;
+    struct cairn_err err;
+    int code = cairn_walker_new(NULL, &walker, &err);
+    if (code == CAIRN_OK)
+        return walker;
+    print_message("skipped: %s\n", err.msg);
+    assert_true(code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT);
+    skip();
+    return NULL;
+}
+
+static int open_event(void)
+{
+    struct perf_event_attr attr = {.size = sizeof attr,
+                                   .type = PERF_TYPE_SOFTWARE,
+                                   .config = PERF_COUNT_SW_CPU_CLOCK,
+                                   .freq = 1,
+                                   .sample_freq = HZ,
+                                   .disabled = 1,
+                                   .sample_type = PERF_SAMPLE_IP};
+    return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void sample(struct cairn_walker *walker, struct seen *seen, int depth, bool look)
+{
+    struct cairn_walker_stats before, after;
+    uint64_t counted = 0;
+    bool forgotten;
+    int fd = open_event();
+    assert_true(fd >= 0);
+    if (look)
+        cairn_walker_look(walker, getpid(), true);
+    cairn_walker_stats(walker, &before);
+    assert_int_equal(cairn_walker_attach(walker, fd, (int)syscall(SYS_gettid), NULL), CAIRN_OK);
+    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    dive(seen, depth);
+    ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+    close(fd);
+    cairn_walker_stats(walker, &after);
+    assert_int_equal(cairn_walker_take(walker, on_stack, seen), CAIRN_OK);
+    assert_int_equal(cairn_walker_counts(walker, on_count, &counted, &forgotten), CAIRN_OK);
+    print_message(
+        "%llu samples of %d frames: %llu new stacks, %llu counted, %llu whole, %llu equal, "
+        "%llu misses, %llu KiB, %llu ns each\n",
+        (unsigned long long)(after.n_samples - before.n_samples), seen->n_truth,
+        (unsigned long long)seen->n, (unsigned long long)counted, (unsigned long long)seen->n_whole,
+        (unsigned long long)seen->n_equal, (unsigned long long)(after.n_misses - before.n_misses),
+        (unsigned long long)after.table_bytes / 1024,
+        (unsigned long long)(after.n_runs ? after.run_ns / after.n_runs : 0));
+    for (unsigned i = 0; i < 16; i++)
+        if (seen->n_by_end[i])
+            print_message("  end %u: %llu\n", i, (unsigned long long)seen->n_by_end[i]);
+    assert_int_equal(after.n_lost, before.n_lost);
+    assert_true(after.n_samples > before.n_samples);
+    assert_int_equal(after.n_samples - before.n_samples, seen->n + counted);
+}
+
+static void stacks_are_whole_and_those_of_the_walk_in_user_space(void **state)
+{
+    (void)state;
+    static const int depths[] = {SHALLOW, DEEP};
+    for (unsigned i = 0; i < 2; i++) {
+        struct cairn_walker *walker = walker_or_skip();
+        struct seen *seen = cairn_alloc(1, sizeof *seen);
+        sample(walker, seen, depths[i], true);
+        assert_true(seen->n_truth > depths[i]);
+        assert_true(seen->n > 0);
+        assert_true(seen->n_burn > 0);
+        assert_int_equal(seen->n_equal, seen->n_burn);
+        assert_int_equal(seen->n_whole, seen->n);
+        cairn_free(seen);
+        cairn_walker_free(walker);
+    }
+}
+
+static void who_is_not_known_is_cut_and_asked_for(void **state)
+{
+    (void)state;
+    struct cairn_walker *walker = walker_or_skip();
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    sample(walker, seen, SHALLOW, false);
+    assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NEW], seen->n);
+    memset(seen, 0, sizeof *seen); /* taking the question has answered it */
+    struct cairn_walker_stats stats;
+    cairn_walker_stats(walker, &stats);
+    assert_true(stats.table_bytes > 0);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
+static void too_deep_a_stack_says_so(void **state)
+{
+    (void)state;
+    struct cairn_walker *walker = walker_or_skip();
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    sample(walker, seen, TOO_DEEP, true);
+    assert_true(seen->n_by_end[CAIRN_BPF_END_DEEP] > 0); /* others were caught on the way down */
+    assert_true(seen->n_by_end[CAIRN_BPF_END_DEEP] + seen->n_whole == seen->n);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
+static void tables_that_find_no_room_say_so(void **state)
+{
+    (void)state;
+    struct cairn_walker_opts opts = {.table_bytes = 1}; /* not one segment */
+    struct cairn_walker *walker = walker_or_skip();
+    cairn_walker_free(walker);
+    assert_int_equal(cairn_walker_new(&opts, &walker, NULL), CAIRN_OK);
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    struct cairn_walker_stats stats;
+    sample(walker, seen, SHALLOW, true);
+    cairn_walker_stats(walker, &stats);
+    assert_true(stats.n_no_room > 0);
+    assert_int_equal(seen->n_whole, 0);
+    assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NO_ROOM], seen->n);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_are_whole_and_those_of_the_walk_in_user_space),
+        cmocka_unit_test(who_is_not_known_is_cut_and_asked_for),
+        cmocka_unit_test(too_deep_a_stack_says_so),
+        cmocka_unit_test(tables_that_find_no_room_say_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
