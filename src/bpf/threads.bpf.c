@@ -102,7 +102,10 @@ static void fill(struct task_struct *task, struct cairn_bpf_slot *slot)
     slot->has_regs = 0;
     bpf_probe_read_kernel(slot->name, sizeof slot->name, task->comm);
     look(task, &slot->before);
-    slot->kernel_bytes = (int32_t)bpf_get_task_stack(task, slot->kernel, sizeof slot->kernel, 0);
+    slot->kernel_bytes = 0;
+    if (wish.kernel_frames)
+        slot->kernel_bytes =
+            (int32_t)bpf_get_task_stack(task, slot->kernel, sizeof slot->kernel, 0);
     if (task->mm && !(slot->flags & PF_KTHREAD) && bytes <= sizeof slot->regs &&
         !bpf_probe_read_kernel(slot->regs, bytes, regs)) {
         slot->has_regs = 1;
@@ -118,7 +121,7 @@ SEC("iter.s/task") int cairn_threads(struct bpf_iter__task *ctx)
         return 0;
     struct task_struct *leader = task->group_leader;
     int tid = number_of(task), pid = number_of(leader);
-    if (!tid || pid != wish.pid || (wish.tid && tid != wish.tid))
+    if (!tid || pid != wish.pid || tid < wish.tid_first || tid > wish.tid_last)
         return 0;
     uint32_t next = n_slots;
     const char mark = 0;

@@ -140,8 +140,8 @@ static int attach(const struct cairn_bpf_threads *threads,
                   const struct cairn_bpf_threads_opts *opts)
 {
     union bpf_iter_link_info info = {0};
-    if (opts->tid)
-        info.task.tid = (uint32_t)opts->tid;
+    if (opts->tid_first && opts->tid_first == opts->tid_last)
+        info.task.tid = (uint32_t)opts->tid_first;
     else
         info.task.pid = (uint32_t)opts->pid;
     int link = create_link(threads, &info);
@@ -185,9 +185,11 @@ int cairn_bpf_threads_each(struct cairn_bpf_threads *threads,
     struct threads_bpf__bss *bss = threads->program->bss;
     bss->wish = (struct cairn_bpf_wish){
         .pid = opts->pid,
-        .tid = opts->tid,
+        .tid_first = opts->tid_first,
+        .tid_last = opts->tid_last ? opts->tid_last : INT32_MAX,
         .skip_pages = (uint32_t)(opts->skip_bytes / CAIRN_BPF_PAGE),
         .max_pages = (uint32_t)((bytes + CAIRN_BPF_PAGE - 1) / CAIRN_BPF_PAGE),
+        .kernel_frames = opts->kernel_frames,
     };
     bss->n_slots = bss->n_pages = 0;
     return walk_threads(&walk, opts, err);

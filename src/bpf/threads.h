@@ -43,7 +43,7 @@ struct cairn_bpf_thread {
     struct cairn_span regs;  /* as PTRACE_GETREGSET gives them for NT_PRSTATUS */
     struct cairn_span stack; /* empty where the memory cannot be read */
     uint64_t stack_va;       /* of its first byte: the page of the stack pointer, + skipped */
-    const uint64_t *kernel;  /* its frames in the kernel, innermost first */
+    const uint64_t *kernel;  /* its frames in the kernel, innermost first; only if asked */
     size_t n_kernel;
     bool in_call; /* it is in a system call: */
     long call;    /* this one, as its own kind of program (32-bit) numbers it */
@@ -53,9 +53,10 @@ struct cairn_bpf_thread {
 /* All-zero but for `pid` is fine. */
 struct cairn_bpf_threads_opts {
     int pid;
-    int tid;            /* of one thread alone; 0: all of the process */
-    size_t stack_bytes; /* at most CAIRN_BPF_STACK_BYTES_MAX; 0: CAIRN_BPF_STACK_BYTES */
-    size_t skip_bytes;  /* of the stack, from the page of the stack pointer on; whole pages */
+    int tid_first, tid_last; /* threads within, both included; 0: all of the process */
+    size_t stack_bytes;      /* at most CAIRN_BPF_STACK_BYTES_MAX; 0: CAIRN_BPF_STACK_BYTES */
+    size_t skip_bytes;       /* of the stack, from the page of the stack pointer on; whole pages */
+    bool kernel_frames;      /* about 2 us a thread */
 };
 
 /* Anything but 0 ends the walk and is what cairn_bpf_threads_each() returns. */

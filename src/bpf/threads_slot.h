@@ -55,10 +55,11 @@ struct cairn_bpf_cpu {
 
 /* What a run is asked for. */
 struct cairn_bpf_wish {
-    int32_t pid;         /* in the pid namespace of who reads */
-    int32_t tid;         /* of one thread alone; 0: all */
-    uint32_t skip_pages; /* above the page that the stack pointer is in */
-    uint32_t max_pages;  /* of each thread */
+    int32_t pid;                 /* in the pid namespace of who reads */
+    int32_t tid_first, tid_last; /* threads within, both included */
+    uint32_t skip_pages;         /* above the page that the stack pointer is in */
+    uint32_t max_pages;          /* of each thread */
+    uint32_t kernel_frames;      /* nonzero: these, too */
 };
 
 #endif /* CAIRN_BPF_THREADS_SLOT_H */

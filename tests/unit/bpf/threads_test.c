@@ -135,10 +135,21 @@ static void every_sleeping_thread_comes_with_its_stack_and_call(void **state)
     struct seen seen = {.sleepers = sleepers, .n_sleepers = SLEEPERS};
     const struct cairn_bpf_threads_opts opts = {.pid = getpid()};
     assert_ok(cairn_bpf_threads_each(threads, &opts, check_thread, &seen, &err), err);
+    /* A part of them. */
+    struct seen part = {.sleepers = sleepers, .n_sleepers = SLEEPERS};
+    int low = sleepers[0].tid < sleepers[1].tid ? sleepers[0].tid : sleepers[1].tid;
+    const struct cairn_bpf_threads_opts two = {
+        .pid = getpid(), .tid_first = low, .tid_last = sleepers[0].tid + sleepers[1].tid - low};
+    size_t n_within = 0;
+    for (unsigned i = 0; i < SLEEPERS; i++)
+        n_within += sleepers[i].tid >= two.tid_first && sleepers[i].tid <= two.tid_last;
+    assert_ok(cairn_bpf_threads_each(threads, &two, check_thread, &part, &err), err);
     end_sleepers(sleepers, SLEEPERS);
     assert_int_equal(seen.n_found, SLEEPERS);
     assert_int_equal(seen.n_marks, SLEEPERS);
     assert_true(seen.n_all >= SLEEPERS + 1);
+    assert_int_equal(part.n_all, n_within);
+    assert_int_equal(part.n_found, n_within);
 }
 
 static void a_deep_stack_comes_whole_or_in_pieces(void **state)
@@ -149,7 +160,8 @@ static void a_deep_stack_comes_whole_or_in_pieces(void **state)
     struct cairn_err err = {0};
     start_sleepers(&sleeper, 1, DEEP_BYTES);
     struct seen first = {.sleepers = &sleeper, .n_sleepers = 1}, whole = first, piece = first;
-    struct cairn_bpf_threads_opts opts = {.pid = getpid(), .tid = sleeper.tid};
+    struct cairn_bpf_threads_opts opts = {
+        .pid = getpid(), .tid_first = sleeper.tid, .tid_last = sleeper.tid};
     assert_ok(cairn_bpf_threads_each(threads, &opts, check_thread, &first, &err), err);
     opts.stack_bytes = DEEP_BYTES + (64 << 10);
     assert_ok(cairn_bpf_threads_each(threads, &opts, check_thread, &whole, &err), err);
@@ -207,7 +219,7 @@ static void a_thread_on_a_cpu_is_not_believed(void **state)
     atomic_store(&stop, false);
     assert_int_equal(pthread_create(&thread, NULL, spin, &tid), 0);
     sem_wait(&ready);
-    struct cairn_bpf_threads_opts opts = {.pid = getpid(), .tid = tid};
+    struct cairn_bpf_threads_opts opts = {.pid = getpid(), .tid_first = tid, .tid_last = tid};
     for (unsigned i = 0; i < 5000 && !n_running; i++) { /* others may keep it off the CPU */
         assert_ok(cairn_bpf_threads_each(threads, &opts, count_running, &n_running, &err), err);
         usleep(1000);
@@ -218,7 +230,7 @@ static void a_thread_on_a_cpu_is_not_believed(void **state)
     assert_int_equal(n_running, 1);
     /* And who asks is one. */
     n_running = 0;
-    opts.tid = getpid();
+    opts.tid_first = opts.tid_last = getpid();
     assert_ok(cairn_bpf_threads_each(threads, &opts, count_running, &n_running, &err), err);
     assert_int_equal(n_running, 1);
 }
@@ -277,6 +289,33 @@ static void a_thread_of_the_kernel_has_no_user_side(void **state)
     assert_int_equal(n, 1);
 }
 
+static int count_kernel_frames(void *ctx, const struct cairn_bpf_thread *thread)
+{
+    *(size_t *)ctx += thread->n_kernel;
+    return 0;
+}
+
+static void kernel_frames_come_if_asked(void **state)
+{
+    (void)state;
+    OPEN_OR_SKIP();
+    struct cairn_err err = {0};
+    static struct sleeper sleepers[3];
+    size_t n = 0;
+    start_sleepers(sleepers, 3, 0);
+    struct cairn_bpf_threads_opts opts = {.pid = getpid()};
+    assert_ok(cairn_bpf_threads_each(threads, &opts, count_kernel_frames, &n, &err), err);
+    assert_int_equal(n, 0);
+    opts.kernel_frames = true;
+    assert_ok(cairn_bpf_threads_each(threads, &opts, count_kernel_frames, &n, &err), err);
+    end_sleepers(sleepers, 3);
+    if (n == 0) {
+        print_message("skipped: this kernel does not tell its stacks (CONFIG_STACKTRACE)\n");
+        skip();
+    }
+    assert_true(n >= 3 * 2);
+}
+
 static int end_with_seven(void *ctx, const struct cairn_bpf_thread *thread)
 {
     (void)thread;
@@ -308,8 +347,9 @@ static void a_process_that_is_gone_has_no_threads(void **state)
     if (child == 0)
         _exit(0);
     waitpid(child, NULL, 0);
-    const struct cairn_bpf_threads_opts opts = {.pid = child},
-                                        of_one = {.pid = child, .tid = child};
+    const struct cairn_bpf_threads_opts opts = {.pid = child}, of_one = {.pid = child,
+                                                                         .tid_first = child,
+                                                                         .tid_last = child};
     assert_ok(cairn_bpf_threads_each(threads, &opts, end_with_seven, &n, &err), err);
     assert_ok(cairn_bpf_threads_each(threads, &of_one, end_with_seven, &n, &err), err);
     assert_int_equal(n, 0);
@@ -377,6 +417,7 @@ int main(void)
         cmocka_unit_test(a_thread_on_a_cpu_is_not_believed),
         cmocka_unit_test(a_zombie_has_no_user_side),
         cmocka_unit_test(a_thread_of_the_kernel_has_no_user_side),
+        cmocka_unit_test(kernel_frames_come_if_asked),
         cmocka_unit_test(the_callback_ends_the_walk),
         cmocka_unit_test(a_process_that_is_gone_has_no_threads),
         cmocka_unit_test(more_stack_than_there_is_room_for_is_refused),
