@@ -11,7 +11,7 @@
 #include "rt/heap_state.h"
 #include "rt/thread.h"
 
-enum { CAIRN_HEAP_FRAMES = 1024 };
+enum { CAIRN_HEAP_FRAMES = 1024, CAIRN_HEAP_RECENT = 1 << 12 /* 32 KiB */ };
 
 struct cairn_heap;
 
@@ -57,6 +57,10 @@ struct cairn_heap_own {
     uint32_t outside;    /* the last look of heap/empty at which no call was under way in it */
     struct cairn_heap_sampler sampler;
     struct cairn_heap_frame frames[CAIRN_HEAP_FRAMES];
+    /* Words of the table of stacks (heap/stacks.h) that were found last, by the hash's lowest bits:
+     * of a large program's stacks few are asked for most of the time, but in the table each of them
+     * has a cache line of its own. */
+    uint64_t recent[CAIRN_HEAP_RECENT];
 };
 
 enum {

@@ -29,8 +29,8 @@ static void put_word(struct cairn_heap_stack_table *table, uint64_t hash, uint32
     uint64_t at = hash & table->mask;
     while (atomic_load_explicit(&table->words[at], memory_order_relaxed))
         at = (at + 1) & table->mask;
-    uint64_t upper = hash >> CAIRN_HEAP_STACK_BITS << CAIRN_HEAP_STACK_BITS;
-    atomic_store_explicit(&table->words[at], upper | number, memory_order_release);
+    atomic_store_explicit(&table->words[at], cairn_heap_stacks_word(hash, number),
+                          memory_order_release);
 }
 
 /* Who reads the old table meanwhile misses new stacks, comes here, and looks again. */

@@ -7,8 +7,8 @@
  *
  *     word of the table   | hash, 40 upper bits | number, 24 bits |   at hash & mask, or behind
  *
- * Found without a lock; equal are stacks whose hashes are (64 bits: one in 10^8 that of 500,000
- * stacks two are taken for one).
+ * Found without a lock; equal are stacks whose hashes are. A new stack is held against a few words,
+ * by 40 bits: two in 10^6 that of 500,000 stacks two are taken for one.
  */
 #ifndef CAIRN_HEAP_STACKS_H
 #define CAIRN_HEAP_STACKS_H
@@ -59,6 +59,23 @@ static inline uint64_t cairn_heap_hash_step(uint64_t hash, uintptr_t ret)
     return (hash ^ (mixed >> 32 | mixed << 32)) * UINT64_C(0xff51afd7ed558ccd);
 }
 
+/* A word of the table, also where it is kept elsewhere; no other one is of that hash for as long as
+ * the table lives. */
+static inline uint64_t cairn_heap_stacks_word(uint64_t hash, uint32_t number)
+{
+    return hash >> CAIRN_HEAP_STACK_BITS << CAIRN_HEAP_STACK_BITS | number;
+}
+
+static inline bool cairn_heap_stacks_is_of(uint64_t word, uint64_t hash)
+{
+    return (word ^ hash) >> CAIRN_HEAP_STACK_BITS == 0 && word;
+}
+
+static inline uint32_t cairn_heap_stacks_number(uint64_t word)
+{
+    return (uint32_t)word & CAIRN_HEAP_MAX_STACKS;
+}
+
 /* A stack's number; 0: it has none. */
 static inline uint32_t cairn_heap_stacks_find(const struct cairn_heap_stacks *stacks, uint64_t hash)
 {
@@ -66,8 +83,8 @@ static inline uint32_t cairn_heap_stacks_find(const struct cairn_heap_stacks *st
         atomic_load_explicit(&stacks->table, memory_order_acquire);
     for (uint64_t at = hash & table->mask;; at = (at + 1) & table->mask) {
         uint64_t word = atomic_load_explicit(&table->words[at], memory_order_relaxed);
-        if (__builtin_expect((word ^ hash) >> CAIRN_HEAP_STACK_BITS == 0, 1) && word)
-            return (uint32_t)word & CAIRN_HEAP_MAX_STACKS;
+        if (__builtin_expect(cairn_heap_stacks_is_of(word, hash), 1))
+            return cairn_heap_stacks_number(word);
         if (!word)
             return 0;
     }

@@ -84,6 +84,21 @@ __attribute__((noinline, cold)) static uint32_t no_stack(struct cairn_heap *heap
     return 0;
 }
 
+/* Of a stack whose frames are hashed; 0: there is no room for it. */
+CAIRN_HEAP_HOT uint32_t number_of_not_recent(struct cairn_heap_own *own,
+                                             const struct cairn_local_frame *frames, uint32_t n,
+                                             int end)
+{
+    struct cairn_heap *heap = own->heap;
+    uint64_t hash = own->frames[n - 1].hash;
+    uint32_t number = cairn_heap_stacks_find(&heap->stacks, hash);
+    if (__builtin_expect(number == 0, 0))
+        number = number_of_new(heap, own, frames, n, end);
+    if (__builtin_expect(number != 0, 1))
+        own->recent[hash % CAIRN_HEAP_RECENT] = cairn_heap_stacks_word(hash, number);
+    return number;
+}
+
 /* Of a stack that has not the number of the one before; 0: there is no room for it. */
 CAIRN_HEAP_HOT uint32_t number_of(struct cairn_heap_own *own,
                                   const struct cairn_local_frame *frames, uint32_t n,
@@ -105,9 +120,10 @@ CAIRN_HEAP_HOT uint32_t number_of(struct cairn_heap_own *own,
                          0)) {
         number = number_of_cut(heap, frames, n, end);
     } else {
-        number = cairn_heap_stacks_find(&heap->stacks, hash);
-        if (__builtin_expect(number == 0, 0))
-            number = number_of_new(heap, own, frames, n, end);
+        uint64_t recent = own->recent[hash % CAIRN_HEAP_RECENT];
+        number = __builtin_expect(cairn_heap_stacks_is_of(recent, hash), 1)
+                     ? cairn_heap_stacks_number(recent)
+                     : number_of_not_recent(own, frames, n, end);
         whole->number = whole->base = number;
     }
     if (__builtin_expect(number == 0, 0))
