@@ -16,26 +16,24 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include <cairn/picture.h>
 #include <cairn/resolve.h>
 #include <cairn/sampler.h>
 
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/args.h"
+#include "cli/result.h"
 #include "cli/term.h"
 #include "cli/way_options.h"
 
 enum { POLL_MS = 100, QUALITY_BYTES = 4096, PID_MAX = 1 << 30, PATH_BYTES = 64 };
-
-enum result { RESULT_RAW, RESULT_COLLAPSED, RESULT_HTML, RESULT_SVG };
 
 struct job {
     struct cairn_sampler_opts sampler_opts;
     double seconds;  /* 0: until the target ends */
     const char *out; /* NULL: cairn.PID.pb.gz */
     char default_out[PATH_BYTES];
-    enum result result;
+    enum cli_result result;
     struct cli_list symbol_dirs;
     bool force;
     int verbosity;
@@ -156,39 +154,6 @@ static bool set_option(struct job *job, struct cli_args *args, int row, const ch
     }
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), tail = strlen(end);
-    return size >= tail && strcmp(text + size - tail, end) == 0;
-}
-
-/* What the name of the output asks for. */
-static bool choose_result(struct job *job, struct cli_args *args)
-{
-    if (!job->out || strcmp(job->out, "-") == 0)
-        job->result = RESULT_RAW;
-    else if (ends_with(job->out, ".html") || ends_with(job->out, ".htm"))
-        job->result = RESULT_HTML;
-    else if (ends_with(job->out, ".svg"))
-        job->result = RESULT_SVG;
-    else if (ends_with(job->out, ".txt") ||
-             cairn_format_of_name(job->out) == CAIRN_FORMAT_COLLAPSED)
-        job->result = RESULT_COLLAPSED;
-    else if (cairn_format_of_name(job->out) == CAIRN_FORMAT_PPROF)
-        job->result = RESULT_RAW;
-    else
-        return cli_args_wrong(args,
-                              "%s: the ending says nothing, expected .pb.gz, .html, .svg, .txt, "
-                              ".collapsed or .folded",
-                              job->out),
-               false;
-    if (job->out && strcmp(job->out, "-") == 0 && cli_stdout_is_terminal()) {
-        cli_args_wrong(args, "a pprof profile is not for a terminal: redirect stdout");
-        return false;
-    }
-    return true;
-}
-
 static bool read_args(struct job *job, struct cli_args *args)
 {
     const char *value;
@@ -211,7 +176,7 @@ static bool read_args(struct job *job, struct cli_args *args)
         cli_args_wrong(args, "--method=ptrace is for commands only");
         return false;
     }
-    return choose_result(job, args);
+    return cli_result_of_name(args, job->out, &job->result);
 }
 
 static volatile sig_atomic_t stopped;
@@ -296,38 +261,16 @@ static int name_frames(struct job *job, struct cairn_err *err)
     return code;
 }
 
-static int write_result(struct job *job, const char *quality, struct cairn_err *err)
-{
-    struct cairn_picture_opts picture = {.size = sizeof picture, .subtitle = quality};
-    picture.value_type = cairn_profile_default_value(job->profile);
-    switch (job->result) {
-    case RESULT_HTML:
-    case RESULT_SVG:
-        return cairn_picture_write(
-            job->profile, job->result == RESULT_SVG ? CAIRN_PICTURE_SVG : CAIRN_PICTURE_HTML,
-            &picture, cli_output_write, job->output, err);
-    case RESULT_COLLAPSED:
-        return cairn_profile_write(job->profile, CAIRN_FORMAT_COLLAPSED, cli_output_write,
-                                   job->output, err);
-    default:
-        return cairn_profile_write(job->profile, CAIRN_FORMAT_PPROF, cli_output_write, job->output,
-                                   err);
-    }
-}
-
 static int write_output(struct job *job, const char *quality, struct cairn_err *err)
 {
     int code = CAIRN_OK;
-    if (job->result != RESULT_RAW)
+    if (job->result != CLI_RESULT_RAW)
         code = name_frames(job, err);
     if (code == CAIRN_OK)
-        code = write_result(job, quality, err);
+        code = cli_result_write(job->result, job->profile, quality, job->output, err);
     struct cli_output *output = job->output;
     job->output = NULL;
-    if (code == CAIRN_OK)
-        return cli_output_commit(output, err);
-    (void)cli_output_error(output, err);
-    return cli_output_fail(output, code, err);
+    return cli_result_end(output, code, err);
 }
 
 static void say_exit(const struct job *job)

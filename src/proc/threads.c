@@ -82,11 +82,12 @@ static bool parse_stat(const char *text, struct cairn_thread_stat *ret_stat)
 {
     const char *rest = strrchr(text, ')');
     struct cairn_thread_stat stat;
-    /* Fields 3 state, 14 utime, 15 stime, 22 starttime of proc(5). */
+    /* Fields 3 state, 9 flags, 14 utime, 15 stime, 22 starttime of proc(5). */
     if (!rest || sscanf(rest,
-                        ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64
+                        ") %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %" SCNu64 " %" SCNu64
                         " %*s %*s %*s %*s %*s %*s %" SCNu64,
-                        &stat.state, &stat.user_ticks, &stat.system_ticks, &stat.start_ticks) != 4)
+                        &stat.state, &stat.flags, &stat.user_ticks, &stat.system_ticks,
+                        &stat.start_ticks) != 5)
         return false;
     *ret_stat = stat;
     return true;

@@ -27,6 +27,7 @@ void cairn_thread_name(int pid, int tid, char ret_name[CAIRN_COMM_SIZE]);
 
 struct cairn_thread_stat {
     char state;           /* as in struct cairn_process_status */
+    uint32_t flags;       /* PF_* of the kernel's <linux/sched.h> */
     uint64_t start_ticks; /* since boot: with the tid, what tells a thread from a later one */
     uint64_t user_ticks, system_ticks; /* CPU time used so far, in sysconf(_SC_CLK_TCK) */
 };

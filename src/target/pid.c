@@ -19,6 +19,7 @@
 #include "proc/process.h"
 #include "proc/ptrace.h"
 #include "proc/threads.h"
+#include "target/pid.h"
 #include "target/regs.h"
 #include "target/target.h"
 #include "unwind/space.h"
@@ -47,6 +48,7 @@ struct pid_target {
     struct held *held;
     size_t n_held, cap_held;
     bool asked_again; /* the maps were read for this cursor already */
+    struct cairn_target_copy *copy;
     struct pages pages;
 };
 
@@ -93,9 +95,27 @@ static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
     return true;
 }
 
+/* With a copy: what may have been written since is not for the walk. */
 static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
 {
-    return !read_memory(ctx, va, to, size);
+    struct pid_target *p = of(ctx);
+    struct cairn_span bytes;
+    if (!p->copy)
+        return !read_memory(ctx, va, to, size);
+    if (va >= p->copy->va && cairn_span_slice(p->copy->bytes, va - p->copy->va, size, &bytes)) {
+        memcpy(to, bytes.data, size);
+        return 0;
+    }
+    const struct cairn_target_map *map = cairn_target_find_map(&p->target, va);
+    if (map && !(map->flags & CAIRN_MAP_WRITE))
+        return !read_memory(ctx, va, to, size);
+    p->copy->missed = true;
+    return 1;
+}
+
+void cairn_target_pid_copy(struct cairn_unwind_space *space, struct cairn_target_copy *copy)
+{
+    of(space->accessors.ctx)->copy = copy;
 }
 
 /* The second time it adds what is new: what is known stays, for cursors use it. */

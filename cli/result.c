@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/result.h"
+
+#include <string.h>
+
+#include <cairn/picture.h>
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t size = strlen(text), tail = strlen(end);
+    return size >= tail && strcmp(text + size - tail, end) == 0;
+}
+
+bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result *ret_result)
+{
+    bool is_stdout = name && strcmp(name, "-") == 0;
+    if (is_stdout && cli_stdout_is_terminal()) {
+        cli_args_wrong(args, "a pprof profile is not for a terminal: redirect stdout");
+        return false;
+    }
+    if (!name || is_stdout)
+        *ret_result = CLI_RESULT_RAW;
+    else if (ends_with(name, ".html") || ends_with(name, ".htm"))
+        *ret_result = CLI_RESULT_HTML;
+    else if (ends_with(name, ".svg"))
+        *ret_result = CLI_RESULT_SVG;
+    else if (ends_with(name, ".txt") || cairn_format_of_name(name) == CAIRN_FORMAT_COLLAPSED)
+        *ret_result = CLI_RESULT_COLLAPSED;
+    else if (cairn_format_of_name(name) == CAIRN_FORMAT_PPROF)
+        *ret_result = CLI_RESULT_RAW;
+    else
+        return cli_args_wrong(args,
+                              "%s: the ending says nothing, expected .pb.gz, .html, .svg, .txt, "
+                              ".collapsed or .folded",
+                              name),
+               false;
+    return true;
+}
+
+int cli_result_write(enum cli_result result, const struct cairn_profile *profile,
+                     const char *subtitle, struct cli_output *output, struct cairn_err *err)
+{
+    struct cairn_picture_opts picture = {.size = sizeof picture, .subtitle = subtitle};
+    picture.value_type = cairn_profile_default_value(profile);
+    switch (result) {
+    case CLI_RESULT_HTML:
+    case CLI_RESULT_SVG:
+        return cairn_picture_write(
+            profile, result == CLI_RESULT_SVG ? CAIRN_PICTURE_SVG : CAIRN_PICTURE_HTML, &picture,
+            cli_output_write, output, err);
+    case CLI_RESULT_COLLAPSED:
+        return cairn_profile_write(profile, CAIRN_FORMAT_COLLAPSED, cli_output_write, output, err);
+    default:
+        return cairn_profile_write(profile, CAIRN_FORMAT_PPROF, cli_output_write, output, err);
+    }
+}
+
+int cli_result_end(struct cli_output *output, int code, struct cairn_err *err)
+{
+    if (code == CAIRN_OK)
+        return cli_output_commit(output, err);
+    (void)cli_output_error(output, err);
+    return cli_output_fail(output, code, err);
+}

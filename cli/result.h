@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Result: what a recorded profile is written as; the name of the output says it. */
+#ifndef CAIRN_CLI_RESULT_H
+#define CAIRN_CLI_RESULT_H
+
+#include <cairn/profile.h>
+
+#include "cli/args.h"
+#include "cli/term.h"
+
+enum cli_result { CLI_RESULT_RAW, CLI_RESULT_COLLAPSED, CLI_RESULT_HTML, CLI_RESULT_SVG };
+
+/* By the name's ending; NULL and "-" are raw. False after having said what is wrong. */
+bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result *ret_result);
+
+/* Whatever is not raw has been named before. `subtitle` is for pictures. */
+int cli_result_write(enum cli_result result, const struct cairn_profile *profile,
+                     const char *subtitle, struct cli_output *output, struct cairn_err *err);
+
+/* Commits the output, or keeps what is of use where `code` or the writing failed. */
+int cli_result_end(struct cli_output *output, int code, struct cairn_err *err);
+
+#endif /* CAIRN_CLI_RESULT_H */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks as JSON; docs/formats/stack-json.md has every member. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/stack.h"
+
+static void put_names(struct cairn_json *json, const struct cairn_profile *profile, uint32_t frame)
+{
+    struct cairn_frame_info info = {.size = sizeof info};
+    struct cairn_frame_line line;
+    if (cairn_profile_frame(profile, frame, &info) < 0)
+        return;
+    if (*info.module) {
+        cairn_json_str(json, "module", info.module);
+        cairn_json_hex(json, "offset", info.address - info.module_start + info.module_off);
+        if (*info.build_id)
+            cairn_json_str(json, "build_id", info.build_id);
+    }
+    cairn_json_open(json, "lines", '[');
+    for (uint32_t i = 0; i < info.n_lines; i++) {
+        if (cairn_profile_frame_line(profile, frame, i, &line) < 0)
+            continue;
+        cairn_json_open(json, NULL, '{');
+        cairn_json_str(json, "function", *line.function ? line.function : NULL);
+        cairn_json_str(json, "file", *line.file ? line.file : NULL);
+        if (line.line)
+            cairn_json_u64(json, "line", line.line);
+        cairn_json_bool(json, "inlined", i + 1 < info.n_lines);
+        cairn_json_close(json, '}');
+    }
+    cairn_json_close(json, ']');
+}
+
+static void put_frame(struct cairn_json *json, const struct cairn_profile *profile,
+                      const struct cairn_snapshot_frame *frame)
+{
+    cairn_json_open(json, NULL, '{');
+    cairn_json_bool(json, "kernel", frame->is_kernel);
+    if (!frame->is_kernel) {
+        cairn_json_hex(json, "ip", frame->ip);
+        cairn_json_hex(json, "sp", frame->sp);
+        cairn_json_bool(json, "exact", frame->exact);
+        cairn_json_bool(json, "signal", frame->signal);
+        cairn_json_str(json, "how", cairn_frame_how_text((int)frame->how));
+    }
+    put_names(json, profile, frame->frame);
+    cairn_json_close(json, '}');
+}
+
+static void put_regs(struct cairn_json *json, const struct cairn_cursor_regs *regs)
+{
+    cairn_json_open(json, "registers", '{');
+    cairn_json_hex(json, "ip", regs->ip);
+    for (unsigned i = 0; i < CAIRN_UNWIND_REGS; i++) {
+        const char *name = cli_stack_reg_name(regs->machine, i);
+        if (name && regs->known >> i & 1)
+            cairn_json_hex(json, name, regs->reg[i]);
+    }
+    cairn_json_close(json, '}');
+}
+
+static void put_state(struct cairn_json *json, const struct cairn_snapshot_thread *thread)
+{
+    cairn_json_i64(json, "tid", thread->tid);
+    cairn_json_str(json, "name", thread->name);
+    if (thread->state != '?') {
+        const char state[2] = {thread->state, 0};
+        cairn_json_str(json, "state", state);
+    }
+    cairn_json_bool(json, "kernel_thread", thread->is_kernel);
+    if (thread->in_syscall) {
+        cairn_json_open(json, "syscall", '{');
+        cairn_json_i64(json, "number", thread->syscall_number);
+        cairn_json_str(json, "name", thread->syscall);
+        cairn_json_open(json, "arguments", '[');
+        for (int i = 0; i < (thread->n_arguments < 0 ? 6 : thread->n_arguments); i++)
+            cairn_json_hex(json, NULL, thread->arguments[i]);
+        cairn_json_close(json, ']');
+        cairn_json_close(json, '}');
+    }
+    if (*thread->wchan)
+        cairn_json_str(json, "wchan", thread->wchan);
+    cairn_json_str(json, "method", cairn_snapshot_way_text((int)thread->way));
+    cairn_json_u64(json, "held_ns", thread->held_ns);
+    cairn_json_u64(json, "asked_ns", thread->asked_ns);
+    if (*thread->reason)
+        cairn_json_str(json, "reason", thread->reason);
+}
+
+static void put_head(struct cairn_json *json, const struct cairn_snapshot *snapshot,
+                     const char *core)
+{
+    cairn_json_open(json, NULL, '{');
+    cairn_json_i64(json, "pid", cairn_snapshot_pid(snapshot));
+    if (core)
+        cairn_json_str(json, "core", core);
+    else
+        cairn_json_str(json, "command", cairn_snapshot_command(snapshot));
+}
+
+void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, const char *core,
+                    const struct cli_stack_view *view)
+{
+    put_head(json, snapshot, core);
+    cairn_json_open(json, "threads", '[');
+    for (size_t i = 0; i < cairn_snapshot_threads(snapshot); i++) {
+        struct cairn_snapshot_thread thread = {.size = sizeof thread};
+        struct cairn_snapshot_frame frame = {.size = sizeof frame};
+        if (cairn_snapshot_thread(snapshot, i, &thread) < 0)
+            continue;
+        cairn_json_open(json, NULL, '{');
+        put_state(json, &thread);
+        if (thread.has_regs) {
+            cairn_json_bool(json, "whole", thread.end == CAIRN_END_OUTERMOST);
+            cairn_json_str(json, "end", cairn_unwind_end_text((int)thread.end));
+            if (view->regs)
+                put_regs(json, &thread.regs);
+        }
+        cairn_json_open(json, "frames", '[');
+        for (uint32_t k = 0; k < thread.n_frames; k++)
+            if (cairn_snapshot_frame(snapshot, i, k, &frame) == CAIRN_OK)
+                put_frame(json, cairn_snapshot_profile(snapshot), &frame);
+        cairn_json_close(json, ']');
+        cairn_json_close(json, '}');
+    }
+    cairn_json_close(json, ']');
+    cairn_json_close(json, '}');
+}
+
+void cli_stack_groups_json(struct cairn_json *json, struct cairn_snapshot *snapshot,
+                           const char *core, const struct cli_stack_groups *groups)
+{
+    const struct cairn_profile *profile = cairn_snapshot_profile(snapshot);
+    uint32_t frames[2 * CAIRN_MAX_FRAMES];
+    put_head(json, snapshot, core);
+    cairn_json_u64(json, "looks", groups->n_takes);
+    cairn_json_open(json, "stacks", '[');
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct cli_stack_group *group = &groups->items[i];
+        const size_t room = sizeof frames / sizeof *frames;
+        size_t n = group->stack ? cairn_profile_stack(profile, group->stack, frames, room) : 0;
+        cairn_json_open(json, NULL, '{');
+        cairn_json_u64(json, "seen", group->n_seen);
+        cairn_json_str(json, "name", group->name);
+        cairn_json_open(json, "tids", '[');
+        for (size_t k = 0; k < group->n_tids; k++)
+            cairn_json_i64(json, NULL, group->tids[k]);
+        cairn_json_close(json, ']');
+        cairn_json_open(json, "frames", '[');
+        for (size_t k = 0; k < n && k < room; k++) {
+            cairn_json_open(json, NULL, '{');
+            put_names(json, profile, frames[k]);
+            cairn_json_close(json, '}');
+        }
+        cairn_json_close(json, ']');
+        cairn_json_close(json, '}');
+    }
+    cairn_json_close(json, ']');
+    cairn_json_close(json, '}');
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks as text:
+ *
+ *     thread 17 "worker"  sleeping in futex(0x7f.., 128, 0, ...)  [memory]
+ *       k   futex_wait_queue
+ *       #0  pthread_cond_wait  nptl/pthread_cond_wait.c:618
+ *       #1  Queue::take  src/queue.cc:41  (inlined)
+ *       #1  work  src/worker.cc:12
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "cli/stack.h"
+
+const char *cli_stack_state(char state)
+{
+    static const struct {
+        char letter;
+        const char *text;
+    } states[] = {{'R', "running"}, {'S', "sleeping"}, {'D', "waiting, not to be interrupted"},
+                  {'T', "stopped"}, {'t', "traced"},   {'Z', "zombie"},
+                  {'X', "dead"},    {'I', "idle"}};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (states[i].letter == state)
+            return states[i].text;
+    return "state unknown";
+}
+
+static void put(struct cairn_buffer *out, const char *text)
+{
+    cairn_escape_terminal(out, text, strlen(text));
+}
+
+void cli_stack_head_text(struct cairn_buffer *out, const struct cairn_snapshot *snapshot,
+                         const char *core)
+{
+    if (core) {
+        put(out, core);
+        cairn_buffer_str(out, ": core file\n");
+        return;
+    }
+    cairn_buffer_printf(out, "process %d", cairn_snapshot_pid(snapshot));
+    if (*cairn_snapshot_command(snapshot)) {
+        cairn_buffer_str(out, ": ");
+        put(out, cairn_snapshot_command(snapshot));
+    }
+    cairn_buffer_char(out, '\n');
+}
+
+static void put_argument(struct cairn_buffer *out, uint64_t value)
+{
+    if (value <= 0xffff)
+        cairn_buffer_u64(out, value);
+    else if (value == UINT64_MAX || value == UINT32_MAX)
+        cairn_buffer_str(out, "-1");
+    else
+        cairn_buffer_printf(out, "0x%" PRIx64, value);
+}
+
+static void put_syscall(struct cairn_buffer *out, const struct cairn_snapshot_thread *thread)
+{
+    int n = thread->n_arguments < 0 ? 6 : thread->n_arguments;
+    if (thread->syscall)
+        cairn_buffer_printf(out, " in %s(", thread->syscall);
+    else
+        cairn_buffer_printf(out, " in system call %ld(", thread->syscall_number);
+    for (int i = 0; i < n; i++) {
+        if (i)
+            cairn_buffer_str(out, ", ");
+        put_argument(out, thread->arguments[i]);
+    }
+    cairn_buffer_char(out, ')');
+}
+
+static void put_head(struct cairn_buffer *out, const struct cairn_snapshot_thread *thread)
+{
+    cairn_buffer_printf(out, "\nthread %d", thread->tid);
+    if (*thread->name) {
+        cairn_buffer_str(out, " \"");
+        put(out, thread->name);
+        cairn_buffer_char(out, '"');
+    }
+    if (thread->state != '?')
+        cairn_buffer_printf(out, "  %s", cli_stack_state(thread->state));
+    if (thread->in_syscall)
+        put_syscall(out, thread);
+    else if (*thread->wchan && !thread->n_kernel) {
+        cairn_buffer_str(out, " in the kernel's ");
+        put(out, thread->wchan);
+    }
+    if (thread->way == CAIRN_SNAPSHOT_PTRACE)
+        cairn_buffer_printf(out, "  [ptrace: held %.1f us]", (double)thread->held_ns / 1000);
+    else if (thread->way == CAIRN_SNAPSHOT_MEMORY)
+        cairn_buffer_str(out, "  [memory]");
+    cairn_buffer_char(out, '\n');
+}
+
+static void put_regs(struct cairn_buffer *out, const struct cairn_cursor_regs *regs)
+{
+    unsigned n = 0;
+    cairn_buffer_printf(out, "  %-3s 0x%016" PRIx64, "ip", regs->ip);
+    for (unsigned i = 0; i < CAIRN_UNWIND_REGS; i++) {
+        const char *name = cli_stack_reg_name(regs->machine, i);
+        if (name && regs->known >> i & 1)
+            cairn_buffer_printf(out, "%s%-3s 0x%016" PRIx64, ++n % 4 ? "  " : "\n  ", name,
+                                regs->reg[i]);
+    }
+    cairn_buffer_char(out, '\n');
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void put_unnamed(struct cairn_buffer *out, const struct cairn_frame_info *info, uint64_t ip)
+{
+    if (*info->module) {
+        put(out, base_name(info->module));
+        cairn_buffer_printf(out, "+0x%" PRIx64, info->address - info->module_start + info->module_off);
+    } else {
+        cairn_buffer_printf(out, "0x%" PRIx64 "  (no module)", ip ? ip : info->address);
+    }
+}
+
+static void put_line(struct cairn_buffer *out, const struct cairn_frame_line *line,
+                     const struct cairn_frame_info *info)
+{
+    put(out, *line->function ? line->function : "??");
+    if (*line->file) {
+        cairn_buffer_str(out, "  ");
+        put(out, line->file);
+        if (line->line)
+            cairn_buffer_printf(out, ":%u", line->line);
+    } else if (*info->module) {
+        cairn_buffer_str(out, "  (");
+        put(out, base_name(info->module));
+        cairn_buffer_char(out, ')');
+    }
+}
+
+/* `tag` is what each of its lines begins with, `note` what the last ends with. */
+static void put_frame(struct cairn_buffer *out, const struct cairn_profile *profile, uint32_t frame,
+                      const char *tag, uint64_t ip, const char *note)
+{
+    struct cairn_frame_info info = {.size = sizeof info};
+    struct cairn_frame_line line;
+    if (cairn_profile_frame(profile, frame, &info) < 0)
+        return;
+    for (uint32_t i = 0; i < info.n_lines; i++) {
+        if (cairn_profile_frame_line(profile, frame, i, &line) < 0)
+            continue;
+        cairn_buffer_str(out, tag);
+        put_line(out, &line, &info);
+        cairn_buffer_str(out, i + 1 < info.n_lines ? "  (inlined)" : note);
+        cairn_buffer_char(out, '\n');
+    }
+    if (info.n_lines)
+        return;
+    cairn_buffer_str(out, tag);
+    put_unnamed(out, &info, ip);
+    cairn_buffer_printf(out, "%s\n", note);
+}
+
+static void put_thread_frame(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
+                             const struct cairn_snapshot_frame *frame, uint32_t number,
+                             const struct cli_stack_view *view)
+{
+    char tag[64], note[64] = "";
+    if (frame->is_kernel)
+        snprintf(tag, sizeof tag, "  k   ");
+    else if (view->why)
+        snprintf(tag, sizeof tag, "  #%-3u 0x%016" PRIx64 "  ", number, frame->ip);
+    else
+        snprintf(tag, sizeof tag, "  #%-3u ", number);
+    if (view->why && !frame->is_kernel)
+        snprintf(note, sizeof note, "  [%s]", cairn_frame_how_text((int)frame->how));
+    else if (frame->signal)
+        snprintf(note, sizeof note, "  (signal handler called)");
+    put_frame(out, cairn_snapshot_profile(snapshot), frame->frame, tag, frame->ip, note);
+}
+
+static void put_end(struct cairn_buffer *out, const struct cairn_snapshot_thread *thread,
+                    const struct cli_stack_view *view)
+{
+    if (thread->way == CAIRN_SNAPSHOT_NONE) {
+        cairn_buffer_str(out, "  no stack: ");
+        put(out, *thread->reason ? thread->reason : "the process has no memory");
+        cairn_buffer_char(out, '\n');
+        return;
+    }
+    if (thread->end != CAIRN_END_OUTERMOST)
+        cairn_buffer_printf(out, "  ... cut: %s\n", cairn_unwind_end_text((int)thread->end));
+    else if (view->why)
+        cairn_buffer_printf(out, "  whole: %s\n", cairn_unwind_end_text((int)thread->end));
+    if (view->why && *thread->reason) {
+        cairn_buffer_str(out, "  before that: ");
+        put(out, thread->reason);
+        cairn_buffer_char(out, '\n');
+    }
+}
+
+void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
+                    const struct cli_stack_view *view)
+{
+    for (size_t i = 0; i < cairn_snapshot_threads(snapshot); i++) {
+        struct cairn_snapshot_thread thread = {.size = sizeof thread};
+        struct cairn_snapshot_frame frame = {.size = sizeof frame};
+        if (cairn_snapshot_thread(snapshot, i, &thread) < 0)
+            continue;
+        put_head(out, &thread);
+        if (view->regs && thread.has_regs)
+            put_regs(out, &thread.regs);
+        for (uint32_t k = 0; k < thread.n_frames; k++)
+            if (cairn_snapshot_frame(snapshot, i, k, &frame) == CAIRN_OK)
+                put_thread_frame(out, snapshot, &frame, k - (k < thread.n_kernel ? k : thread.n_kernel),
+                                 view);
+        put_end(out, &thread, view);
+    }
+}
+
+static void put_group_head(struct cairn_buffer *out, const struct cli_stack_groups *groups,
+                           const struct cli_stack_group *group)
+{
+    if (groups->n_takes > 1)
+        cairn_buffer_printf(out, "\n%" PRIu64 " of %" PRIu64 " stacks, ", group->n_seen,
+                            groups->n_seen);
+    else
+        cairn_buffer_char(out, '\n');
+    cairn_buffer_printf(out, "%zu thread%s \"", group->n_tids, group->n_tids == 1 ? "" : "s");
+    put(out, group->name);
+    cairn_buffer_str(out, "\":");
+    for (size_t i = 0; i < group->n_tids; i++)
+        cairn_buffer_printf(out, " %d", group->tids[i]);
+    cairn_buffer_char(out, '\n');
+}
+
+void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
+                           const struct cli_stack_groups *groups)
+{
+    const struct cairn_profile *profile = cairn_snapshot_profile(snapshot);
+    uint32_t frames[2 * CAIRN_MAX_FRAMES];
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct cli_stack_group *group = &groups->items[i];
+        const size_t room = sizeof frames / sizeof *frames;
+        size_t n = group->stack ? cairn_profile_stack(profile, group->stack, frames, room) : 0;
+        uint32_t number = 0;
+        put_group_head(out, groups, group);
+        if (!n)
+            cairn_buffer_str(out, "  no stack\n");
+        for (size_t k = 0; k < n && k < room; k++) {
+            struct cairn_frame_info info = {.size = sizeof info};
+            char tag[32] = "  k   ";
+            if (cairn_profile_frame(profile, frames[k], &info) < 0)
+                continue;
+            if (info.kind != CAIRN_FRAME_KERNEL)
+                snprintf(tag, sizeof tag, "  #%-3u ", number++);
+            put_frame(out, profile, frames[k], tag, 0, "");
+        }
+    }
+}

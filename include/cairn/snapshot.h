@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Snapshot: what every thread of one process is doing now, or was when a core file was made: its
+ * state, the system call it is in, its stack in the kernel and outside of it.
+ *
+ * A thread that sleeps in a system call is not touched: where it sleeps is told by
+ * /proc/PID/task/TID/syscall, its stack is copied by process_vm_readv(2), and that it did not run
+ * meanwhile is looked at afterwards. One that runs is stopped by ptrace(2) for as long as its
+ * registers and 32 KiB of its stack are read, and walked out of the copy when it runs again. What
+ * was done is told for each thread.
+ *
+ *     struct cairn_snapshot_opts opts = {.size = sizeof opts, .pid = pid};
+ *     cairn_snapshot_new(&opts, &snapshot, &err);
+ *     cairn_snapshot_take(snapshot, &err);
+ *     cairn_resolve_profile(resolver, cairn_snapshot_profile(snapshot), &err);
+ *     for (size_t i = 0; i < cairn_snapshot_threads(snapshot); i++)
+ *         cairn_snapshot_thread(snapshot, i, &thread), ...
+ *
+ * Threads: a snapshot belongs to one OS thread, for ptrace(2) knows its tracer; two are
+ * independent. Nothing here may be called in a signal handler. Linux 3.4 and later.
+ */
+#ifndef CAIRN_SNAPSHOT_H
+#define CAIRN_SNAPSHOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cairn/api.h>
+#include <cairn/error.h>
+#include <cairn/profile.h>
+#include <cairn/unwind.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_snapshot;
+
+/* How a thread's registers and stack were had. Later versions add values at the end. */
+enum cairn_snapshot_way {
+    CAIRN_SNAPSHOT_NONE,   /* not at all. As an option: what is best for each thread */
+    CAIRN_SNAPSHOT_MEMORY, /* it slept: /proc/PID/task/TID/syscall and process_vm_readv(2); it was
+                              not stopped */
+    CAIRN_SNAPSHOT_PTRACE, /* it was stopped for some microseconds, which can end a system call
+                              with EINTR (ptrace(2), signal(7)) */
+    CAIRN_SNAPSHOT_CORE    /* out of a core file */
+};
+/* "memory", "ptrace", ...; static. NULL for a value that is none. */
+CAIRN_API const char *cairn_snapshot_way_text(int way);
+
+/* Set .size to sizeof(struct cairn_snapshot_opts); zero means the default. Exactly one of `pid` and
+ * `core` is set. Texts are borrowed until cairn_snapshot_free(). */
+struct cairn_snapshot_opts {
+    size_t size;
+    int pid;                                 /* any thread of the process */
+    const char *core;                        /* path of a core file */
+    const struct cairn_unwind_opts *modules; /* where their files are; NULL: their own places */
+    enum cairn_snapshot_way way;             /* this one alone; NONE: any */
+    int no_stop;      /* nonzero: no thread is ever stopped; those that run have no stack then */
+    int consistent;   /* nonzero: all threads are stopped together, walked, and let go */
+    int user_only;    /* nonzero: no kernel frames */
+    unsigned stop_ms; /* how long to wait until a thread stops; 0: 100 */
+};
+
+/* CAIRN_E_MISSING: no such process or file. CAIRN_E_ACCESS: not allowed; the hint says what to do.
+ * CAIRN_E_ARG: options that contradict each other. CAIRN_E_FORMAT: no core file. */
+CAIRN_API int cairn_snapshot_new(const struct cairn_snapshot_opts *opts,
+                                 struct cairn_snapshot **ret_snapshot, struct cairn_err *err);
+CAIRN_API void cairn_snapshot_free(struct cairn_snapshot *snapshot); /* accepts NULL */
+
+/*
+ * Looks at all threads, once; those of an earlier call are forgotten, what they added to the
+ * profile stays. What fails for one thread is told there. CAIRN_E_MISSING: the process has ended.
+ * CAIRN_E_NOMEM. CAIRN_E_ACCESS: no thread may be looked at.
+ */
+CAIRN_API int cairn_snapshot_take(struct cairn_snapshot *snapshot, struct cairn_err *err);
+
+/* The process: its pid, and its main thread's machine as ELF numbers it; 0: it has no code. */
+CAIRN_API int cairn_snapshot_pid(const struct cairn_snapshot *snapshot);
+CAIRN_API uint32_t cairn_snapshot_machine(const struct cairn_snapshot *snapshot);
+/* The command line, for people; "" for a core file or a kernel thread. May hold any bytes. */
+CAIRN_API const char *cairn_snapshot_command(const struct cairn_snapshot *snapshot);
+
+/* One thread. Texts are borrowed until the next call of take or free; they may hold any bytes. */
+struct cairn_snapshot_thread {
+    size_t size; /* set to sizeof(struct cairn_snapshot_thread) */
+    int tid;
+    const char *name;  /* "": it has none, or a core file */
+    char state;        /* as in proc(5): R S D T t Z X I; '?' in a core file */
+    int is_kernel;     /* nonzero: a thread of the kernel */
+    int in_syscall;    /* nonzero: it is in the system call `syscall_number` */
+    int n_arguments;   /* -1: not known how many of `arguments` count */
+    long syscall_number;
+    const char *syscall;   /* its name; NULL: not known */
+    uint64_t arguments[6]; /* as the program gave them */
+    const char *wchan;     /* the kernel's function it sleeps in; "": not told */
+    enum cairn_snapshot_way way;
+    const char *reason;    /* why there is no stack at all, or why the way before the one that was
+                              taken failed; "" */
+    uint64_t held_ns;      /* from the moment it was seen to be stopped until it was let go; 0 */
+    uint64_t asked_ns;     /* the same from the moment it was asked to stop */
+    uint32_t n_kernel;     /* frames in the kernel; the first ones */
+    uint32_t n_frames;     /* all of them, the kernel's too */
+    uint32_t stack;        /* of the profile; 0: none */
+    enum cairn_unwind_end end; /* of the walk */
+    int has_regs;
+    struct cairn_cursor_regs regs; /* by way of memory only ip and sp are known */
+};
+/* The main thread is number 0, the others follow by tid. */
+CAIRN_API size_t cairn_snapshot_threads(const struct cairn_snapshot *snapshot);
+CAIRN_API int cairn_snapshot_thread(const struct cairn_snapshot *snapshot, size_t index,
+                                    struct cairn_snapshot_thread *ret_thread);
+
+/* One frame, the innermost is number 0. */
+struct cairn_snapshot_frame {
+    size_t size;
+    uint32_t frame;            /* of the profile: module and names */
+    int is_kernel;             /* nonzero: there is no more than its name */
+    uint64_t ip, sp;           /* as struct cairn_cursor_frame has them */
+    enum cairn_frame_how how;
+    int exact, signal;
+};
+/* CAIRN_E_ARG: there is no such one. */
+CAIRN_API int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread,
+                                   size_t index, struct cairn_snapshot_frame *ret_frame);
+
+/*
+ * All stacks of all calls of take as a raw profile, a sample for each stack: value type
+ * samples/count, labels pid, tid, thread and, where a stack ends early, cairn.cut. Borrowed; its
+ * frames may be named (cairn_resolve_profile()).
+ */
+CAIRN_API struct cairn_profile *cairn_snapshot_profile(struct cairn_snapshot *snapshot);
+
+/* The processes whose name (comm) or whose program's base name is `name`, ascending, the caller's
+ * own left out: writes at most `cap` pids, `*ret_n` says how many there are. */
+CAIRN_API int cairn_snapshot_find(const char *name, int *ret_pids, size_t cap, size_t *ret_n,
+                                  struct cairn_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* CAIRN_SNAPSHOT_H */

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot/snapshot.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "proc/process.h"
+#include "snapshot/syscall.h"
+
+enum { STOP_MS = 100 };
+
+const char *cairn_snapshot_way_text(int way)
+{
+    static const char *const texts[] = {"none", "memory", "ptrace", "core"};
+    return way >= 0 && (size_t)way < sizeof texts / sizeof *texts ? texts[way] : NULL;
+}
+
+static int check(const struct cairn_snapshot_opts *opts, struct cairn_err *err)
+{
+    if (opts->size < sizeof *opts || (opts->pid > 0) == (opts->core != NULL))
+        return cairn_fail(err, CAIRN_E_ARG, "a snapshot is of a pid or of a core file");
+    if (opts->no_stop && (opts->consistent || opts->way == CAIRN_SNAPSHOT_PTRACE))
+        return cairn_fail(err, CAIRN_E_ARG, "threads cannot be stopped without a stop");
+    if (opts->consistent && opts->way != CAIRN_SNAPSHOT_NONE && opts->way != CAIRN_SNAPSHOT_PTRACE)
+        return cairn_fail(err, CAIRN_E_ARG, "threads are stopped together by ptrace alone");
+    if (opts->way < CAIRN_SNAPSHOT_NONE || opts->way > CAIRN_SNAPSHOT_PTRACE)
+        return cairn_fail(err, CAIRN_E_ARG, "there is no such way to a stack");
+    return CAIRN_OK;
+}
+
+/* A thread that has memory: the main one may have ended before others. 0: none has. */
+static int find_alive(int pid)
+{
+    struct cairn_threads threads = {0};
+    struct cairn_thread_facts facts;
+    int found = 0;
+    if (cairn_threads_read(pid, &threads, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < threads.n && !found; i++) {
+        cairn_facts_read(pid, threads.tids[i], &facts);
+        if (!facts.is_kernel && facts.state != 'Z' && facts.state != 'X' && facts.state != '?')
+            found = threads.tids[i];
+    }
+    cairn_threads_done(&threads);
+    return found;
+}
+
+static int open_pid(struct cairn_snapshot *s, struct cairn_err *err)
+{
+    struct cairn_process_status status;
+    int code = cairn_process_status(s->opts.pid, &status, err);
+    if (code < 0)
+        return code;
+    s->catcher.pid = status.tgid;
+    s->catcher.pid_alive = find_alive(status.tgid);
+    if (!s->catcher.pid_alive)
+        return CAIRN_OK;
+    s->catcher.machine = cairn_facts_machine(s->catcher.pid_alive);
+    s->is_native = s->catcher.machine == cairn_facts_machine(getpid());
+    (void)cairn_process_cmdline(s->catcher.pid_alive, &s->command, NULL);
+    code = cairn_mem_open(s->catcher.pid_alive, &s->catcher.mem, err);
+    if (code == CAIRN_OK)
+        code = cairn_unwind_space_open_pid(s->catcher.pid_alive, s->opts.modules, &s->space, err);
+    return code;
+}
+
+int cairn_snapshot_new(const struct cairn_snapshot_opts *opts, struct cairn_snapshot **ret_snapshot,
+                       struct cairn_err *err)
+{
+    int code = check(opts, err);
+    if (code < 0)
+        return code;
+    struct cairn_snapshot *s = cairn_alloc(1, sizeof *s);
+    if (!s)
+        return cairn_fail_memory(err);
+    s->opts = *opts;
+    s->catcher.mem.fd = -1;
+    s->catcher.stop_ms = opts->stop_ms ? opts->stop_ms : STOP_MS;
+    code = cairn_stacks_init(&s->stacks, err);
+    if (code == CAIRN_OK)
+        code = opts->core ? cairn_unwind_space_open_core(opts->core, opts->modules, &s->space, err)
+                          : open_pid(s, err);
+    if (code < 0)
+        cairn_snapshot_free(s);
+    else
+        *ret_snapshot = s;
+    return code;
+}
+
+void cairn_snapshot_free(struct cairn_snapshot *snapshot)
+{
+    if (!snapshot)
+        return;
+    for (size_t i = 0; i < snapshot->n; i++)
+        cairn_caught_done(&snapshot->threads[i]);
+    cairn_free(snapshot->threads);
+    cairn_stacks_done(&snapshot->stacks);
+    cairn_unwind_space_free(snapshot->space);
+    cairn_mem_close(&snapshot->catcher.mem);
+    cairn_buffer_done(&snapshot->command);
+    cairn_free(snapshot);
+}
+
+int cairn_snapshot_pid(const struct cairn_snapshot *snapshot)
+{
+    return snapshot->catcher.pid;
+}
+
+uint32_t cairn_snapshot_machine(const struct cairn_snapshot *snapshot)
+{
+    return snapshot->catcher.machine;
+}
+
+const char *cairn_snapshot_command(const struct cairn_snapshot *snapshot)
+{
+    return cairn_buffer_text(&snapshot->command);
+}
+
+size_t cairn_snapshot_threads(const struct cairn_snapshot *snapshot)
+{
+    return snapshot->n;
+}
+
+struct cairn_profile *cairn_snapshot_profile(struct cairn_snapshot *snapshot)
+{
+    return snapshot->stacks.profile;
+}
+
+static void put_syscall(const struct cairn_snapshot *s, const struct cairn_thread_place *place,
+                        struct cairn_snapshot_thread *to)
+{
+    to->n_arguments = -1;
+    if (!place->in_syscall || to->is_kernel)
+        return;
+    to->in_syscall = 1;
+    to->syscall_number = place->number;
+    to->syscall = s->is_native ? cairn_syscall_name(place->number) : NULL;
+    to->n_arguments = cairn_syscall_arguments(to->syscall);
+    memcpy(to->arguments, place->arguments, sizeof to->arguments);
+}
+
+int cairn_snapshot_thread(const struct cairn_snapshot *snapshot, size_t index,
+                          struct cairn_snapshot_thread *ret_thread)
+{
+    if (index >= snapshot->n || ret_thread->size < sizeof *ret_thread)
+        return CAIRN_E_ARG;
+    const struct cairn_caught *t = &snapshot->threads[index];
+    *ret_thread = (struct cairn_snapshot_thread){
+        .size = ret_thread->size,
+        .tid = t->facts.tid,
+        .name = t->facts.name,
+        .state = t->facts.state,
+        .is_kernel = t->facts.is_kernel,
+        .wchan = t->facts.wchan,
+        .way = t->way,
+        .reason = t->reason,
+        .held_ns = t->held_ns,
+        .asked_ns = t->asked_ns,
+        .n_kernel = (uint32_t)t->n_kernel_rows,
+        .n_frames = (uint32_t)t->n_rows,
+        .stack = t->stack,
+        .end = t->end,
+        .has_regs = t->has_regs,
+        .regs = t->regs,
+    };
+    put_syscall(snapshot, &t->facts.place, ret_thread);
+    return CAIRN_OK;
+}
+
+int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread, size_t index,
+                         struct cairn_snapshot_frame *ret_frame)
+{
+    if (thread >= snapshot->n || index >= snapshot->threads[thread].n_rows ||
+        ret_frame->size < sizeof *ret_frame)
+        return CAIRN_E_ARG;
+    const struct cairn_frame_row *row =
+        &snapshot->stacks.rows[snapshot->threads[thread].first_row + index];
+    *ret_frame = (struct cairn_snapshot_frame){
+        .size = ret_frame->size,
+        .frame = row->number,
+        .is_kernel = row->is_kernel,
+        .ip = row->frame.ip,
+        .sp = row->frame.sp,
+        .how = row->frame.how,
+        .exact = row->frame.exact,
+        .signal = row->frame.signal,
+    };
+    return CAIRN_OK;
+}

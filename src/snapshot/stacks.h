@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks: the profile that a snapshot fills, and the modules of frames in it. */
+#ifndef CAIRN_SNAPSHOT_STACKS_H
+#define CAIRN_SNAPSHOT_STACKS_H
+
+#include <cairn/snapshot.h>
+
+#include "profile/profile.h"
+
+struct cairn_frame_row {
+    struct cairn_cursor_frame frame; /* `path` is not kept */
+    uint32_t number;                 /* of the profile */
+    bool is_kernel;
+};
+
+struct cairn_stacks {
+    struct cairn_profile *profile;
+    struct cairn_table modules; /* start of a mapping -> module of the profile */
+    struct cairn_frame_row *rows;
+    size_t n_rows, cap_rows;
+};
+
+int cairn_stacks_init(struct cairn_stacks *stacks, struct cairn_err *err);
+void cairn_stacks_done(struct cairn_stacks *stacks);
+
+/* Modules may lie elsewhere now. */
+void cairn_stacks_forget_modules(struct cairn_stacks *stacks);
+
+/* One more row, the next frame outwards. CAIRN_E_NOMEM. */
+int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_t size);
+int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
+                          const struct cairn_cursor_frame *frame);
+
+/* The stack of `n` rows from `first` on, and a sample of it with labels; `cut` and `name` may be
+ * "". `*ret_stack` is its number. CAIRN_E_NOMEM. */
+struct cairn_stack_owner {
+    int pid, tid;
+    const char *name, *cut;
+};
+int cairn_stacks_add_sample(struct cairn_stacks *stacks, size_t first, size_t n,
+                            const struct cairn_stack_owner *owner, uint32_t *ret_stack);
+
+#endif /* CAIRN_SNAPSHOT_STACKS_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot/walk.h"
+
+#include "target/pid.h"
+
+int cairn_walk_kernel(struct cairn_stacks *stacks, int pid, struct cairn_caught *thread)
+{
+    struct cairn_buffer text = {0};
+    const char *name;
+    size_t size;
+    int code = CAIRN_OK;
+    cairn_facts_kernel_stack(pid, thread->facts.tid, &text);
+    const char *rest = cairn_buffer_text(&text);
+    thread->first_row = stacks->n_rows;
+    while (code == CAIRN_OK && cairn_kernel_frame_next(&rest, &name, &size))
+        code = cairn_stacks_add_kernel(stacks, name, size);
+    thread->n_kernel_rows = thread->n_rows = stacks->n_rows - thread->first_row;
+    cairn_buffer_done(&text);
+    return code;
+}
+
+static int walk(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
+                struct cairn_caught *thread)
+{
+    struct cairn_cursor cursor;
+    struct cairn_cursor_frame frame;
+    int code = CAIRN_OK;
+    stacks->n_rows = thread->first_row + thread->n_kernel_rows;
+    thread->end = CAIRN_END_NO_REGISTER;
+    if (cairn_cursor_init(&cursor, space, &thread->regs, NULL) < 0)
+        return CAIRN_OK;
+    do {
+        cairn_cursor_frame(&cursor, &frame);
+        code = cairn_stacks_add_user(stacks, space, &frame);
+    } while (code == CAIRN_OK && cairn_cursor_step(&cursor));
+    thread->end = cairn_cursor_end(&cursor);
+    thread->n_rows = stacks->n_rows - thread->first_row;
+    return code;
+}
+
+int cairn_walk_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
+                    struct cairn_caught *thread, bool live, bool *ret_missed)
+{
+    struct cairn_target_copy copy = {
+        .va = thread->copy_va,
+        .bytes = {thread->copy, thread->copy_size},
+    };
+    if (!live)
+        cairn_target_pid_copy(space, &copy);
+    int code = walk(stacks, space, thread);
+    if (!live)
+        cairn_target_pid_copy(space, NULL);
+    *ret_missed = copy.missed;
+    return code;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Walk: from the registers and the copied stack of a thread to its frames. */
+#ifndef CAIRN_SNAPSHOT_WALK_H
+#define CAIRN_SNAPSHOT_WALK_H
+
+#include "snapshot/stacks.h"
+#include "snapshot/way.h"
+
+/* Adds rows for the thread's frames, in the kernel and outside, and says where they are. `live`:
+ * the thread stands still, and the memory is read as it is. `*ret_missed`: the walk asked for
+ * memory that is not in the copy. CAIRN_E_NOMEM. */
+int cairn_walk_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
+                    struct cairn_caught *thread, bool live, bool *ret_missed);
+
+/* The rows of its stack in the kernel, which come first. CAIRN_E_NOMEM. */
+int cairn_walk_kernel(struct cairn_stacks *stacks, int pid, struct cairn_caught *thread);
+
+#endif /* CAIRN_SNAPSHOT_WALK_H */

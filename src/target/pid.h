@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAIRN_TARGET_PID_H
+#define CAIRN_TARGET_PID_H
+
+#include <cairn/unwind.h>
+
+#include "base/span.h"
+
+/* The top of a thread's stack as it was at one moment. */
+struct cairn_target_copy {
+    uint64_t va;
+    struct cairn_span bytes;
+    bool missed; /* a walk asked for other memory that the process may write */
+};
+
+/*
+ * Cursors of the space, which is one of cairn_unwind_space_open_pid(), read a copy instead of the
+ * memory as it is, for the thread runs again. What is not in the copy is read where nobody can have
+ * written to it, and is not readable elsewhere. The copy is borrowed until the next call; NULL: the
+ * memory as it is.
+ */
+void cairn_target_pid_copy(struct cairn_unwind_space *space, struct cairn_target_copy *copy);
+
+#endif /* CAIRN_TARGET_PID_H */
