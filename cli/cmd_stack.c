@@ -65,8 +65,7 @@ enum {
 };
 
 static const struct cli_option options[] = {
-    [OPT_NO_STOP] = {"no-stop", 0, NULL,
-                     "never stop a thread; one that runs has no stack then"},
+    [OPT_NO_STOP] = {"no-stop", 0, NULL, "never stop a thread; one that runs has no stack then"},
     [OPT_CONSISTENT] = {"consistent", 0, NULL,
                         "stop all threads together, so that their stacks are of one moment"},
     [OPT_METHOD] = {"method", 0, "HOW",
@@ -297,7 +296,8 @@ static int look(struct job *job, struct cairn_snapshot *snapshot, struct cairn_e
     if (code == CAIRN_OK && !(job->out && job->result == CLI_RESULT_RAW))
         code = name_frames(job, profile, job->opts.core ? 0 : cairn_snapshot_pid(snapshot), err);
     if (code == CAIRN_OK)
-        code = job->out ? cairn_profile_merge(job->all, profile, err) : show(job, snapshot, &groups);
+        code =
+            job->out ? cairn_profile_merge(job->all, profile, err) : show(job, snapshot, &groups);
     cli_stack_groups_done(&groups);
     return code;
 }
@@ -376,8 +376,8 @@ static int write_profile(struct job *job, struct cairn_err *err)
 {
     struct cli_output *output;
     char subtitle[128];
-    snprintf(subtitle, sizeof subtitle, "%llu stacks, %llu cut",
-             (unsigned long long)job->n_threads, (unsigned long long)job->n_cut);
+    snprintf(subtitle, sizeof subtitle, "%llu stacks, %llu cut", (unsigned long long)job->n_threads,
+             (unsigned long long)job->n_cut);
     int code = cli_output_open(job->out, job->force, &output, err);
     if (code < 0)
         return code;

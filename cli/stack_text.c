@@ -121,7 +121,8 @@ static void put_unnamed(struct cairn_buffer *out, const struct cairn_frame_info 
 {
     if (*info->module) {
         put(out, base_name(info->module));
-        cairn_buffer_printf(out, "+0x%" PRIx64, info->address - info->module_start + info->module_off);
+        cairn_buffer_printf(out, "+0x%" PRIx64,
+                            info->address - info->module_start + info->module_off);
     } else {
         cairn_buffer_printf(out, "0x%" PRIx64 "  (no module)", ip ? ip : info->address);
     }
@@ -217,8 +218,8 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
             put_regs(out, &thread.regs);
         for (uint32_t k = 0; k < thread.n_frames; k++)
             if (cairn_snapshot_frame(snapshot, i, k, &frame) == CAIRN_OK)
-                put_thread_frame(out, snapshot, &frame, k - (k < thread.n_kernel ? k : thread.n_kernel),
-                                 view);
+                put_thread_frame(out, snapshot, &frame,
+                                 k - (k < thread.n_kernel ? k : thread.n_kernel), view);
         put_end(out, &thread, view);
     }
 }

@@ -85,23 +85,23 @@ CAIRN_API const char *cairn_snapshot_command(const struct cairn_snapshot *snapsh
 struct cairn_snapshot_thread {
     size_t size; /* set to sizeof(struct cairn_snapshot_thread) */
     int tid;
-    const char *name;  /* "": it has none, or a core file */
-    char state;        /* as in proc(5): R S D T t Z X I; '?' in a core file */
-    int is_kernel;     /* nonzero: a thread of the kernel */
-    int in_syscall;    /* nonzero: it is in the system call `syscall_number` */
-    int n_arguments;   /* -1: not known how many of `arguments` count */
+    const char *name; /* "": it has none, or a core file */
+    char state;       /* as in proc(5): R S D T t Z X I; '?' in a core file */
+    int is_kernel;    /* nonzero: a thread of the kernel */
+    int in_syscall;   /* nonzero: it is in the system call `syscall_number` */
+    int n_arguments;  /* -1: not known how many of `arguments` count */
     long syscall_number;
     const char *syscall;   /* its name; NULL: not known */
     uint64_t arguments[6]; /* as the program gave them */
     const char *wchan;     /* the kernel's function it sleeps in; "": not told */
     enum cairn_snapshot_way way;
-    const char *reason;    /* why there is no stack at all, or why the way before the one that was
-                              taken failed; "" */
-    uint64_t held_ns;      /* from the moment it was seen to be stopped until it was let go; 0 */
-    uint64_t asked_ns;     /* the same from the moment it was asked to stop */
-    uint32_t n_kernel;     /* frames in the kernel; the first ones */
-    uint32_t n_frames;     /* all of them, the kernel's too */
-    uint32_t stack;        /* of the profile; 0: none */
+    const char *reason; /* why there is no stack at all, or why the way before the one that was
+                           taken failed; "" */
+    uint64_t held_ns;   /* from the moment it was seen to be stopped until it was let go; 0 */
+    uint64_t asked_ns;  /* the same from the moment it was asked to stop */
+    uint32_t n_kernel;  /* frames in the kernel; the first ones */
+    uint32_t n_frames;  /* all of them, the kernel's too */
+    uint32_t stack;     /* of the profile; 0: none */
     enum cairn_unwind_end end; /* of the walk */
     int has_regs;
     struct cairn_cursor_regs regs; /* by way of memory only ip and sp are known */
@@ -114,9 +114,9 @@ CAIRN_API int cairn_snapshot_thread(const struct cairn_snapshot *snapshot, size_
 /* One frame, the innermost is number 0. */
 struct cairn_snapshot_frame {
     size_t size;
-    uint32_t frame;            /* of the profile: module and names */
-    int is_kernel;             /* nonzero: there is no more than its name */
-    uint64_t ip, sp;           /* as struct cairn_cursor_frame has them */
+    uint32_t frame;  /* of the profile: module and names */
+    int is_kernel;   /* nonzero: there is no more than its name */
+    uint64_t ip, sp; /* as struct cairn_cursor_frame has them */
     enum cairn_frame_how how;
     int exact, signal;
 };

@@ -40,7 +40,8 @@ int cairn_catch_by_memory(struct cairn_catcher *catcher, struct cairn_caught *th
     for (int i = 0; code == CAIRN_OK && i < TRIES; i++) {
         before = after;
         if (!before.known)
-            return cairn_fail(err, CAIRN_E_SUPPORT, "thread %d: runs, and is not read without a stop", tid);
+            return cairn_fail(err, CAIRN_E_SUPPORT,
+                              "thread %d: runs, and is not read without a stop", tid);
         thread->regs = (struct cairn_cursor_regs){
             .machine = catcher->machine, .ip = before.ip, .known = 1ull << sp};
         thread->regs.reg[sp] = before.sp;

@@ -59,7 +59,8 @@ int cairn_held_regs(struct cairn_tracer *tracer, struct cairn_caught *thread, st
     uint8_t raw[CAIRN_PRSTATUS_MAX];
     size_t size;
     int code = cairn_tracer_prstatus(tracer, thread->facts.tid, raw, &size, err);
-    if (code == CAIRN_OK && !cairn_target_regs((struct cairn_span){raw, size}, false, &thread->regs))
+    if (code == CAIRN_OK &&
+        !cairn_target_regs((struct cairn_span){raw, size}, false, &thread->regs))
         code = cairn_fail(err, CAIRN_E_SUPPORT,
                           "thread %d: %zu bytes of registers, of no CPU that is known here",
                           thread->facts.tid, size);

@@ -39,8 +39,7 @@ static void stop_all(struct cairn_snapshot *s, struct cairn_tracer *tracer)
     struct cairn_err err;
     while ((thread = next_to_stop(s, tracer))) {
         thread->asked_ns = cairn_snapshot_now_ns();
-        int code =
-            cairn_tracer_stop(tracer, thread->facts.tid, (int)s->catcher.stop_ms, &err);
+        int code = cairn_tracer_stop(tracer, thread->facts.tid, (int)s->catcher.stop_ms, &err);
         thread->held_ns = cairn_snapshot_now_ns();
         if (code == CAIRN_OK)
             thread->way = CAIRN_SNAPSHOT_PTRACE;

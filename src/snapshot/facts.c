@@ -59,8 +59,8 @@ int cairn_place_read(int pid, int tid, struct cairn_thread_place *ret_place, str
     read_schedule(pid, tid, &place);
     int code = slurp(pid, tid, "syscall", LINE_MAX_BYTES, &text, err);
     if (code == CAIRN_OK && !cairn_place_parse(cairn_buffer_text(&text), &place))
-        code = cairn_fail(err, CAIRN_E_FORMAT, "thread %d: its file syscall is not understood",
-                          tid);
+        code =
+            cairn_fail(err, CAIRN_E_FORMAT, "thread %d: its file syscall is not understood", tid);
     cairn_buffer_done(&text);
     if (code == CAIRN_OK)
         *ret_place = place;

@@ -36,8 +36,7 @@ struct cairn_thread_facts {
 void cairn_facts_read(int pid, int tid, struct cairn_thread_facts *ret_facts);
 
 /* The place alone. CAIRN_E_ACCESS: not for us to see; CAIRN_E_MISSING: it is gone. */
-int cairn_place_read(int pid, int tid, struct cairn_thread_place *ret_place,
-                     struct cairn_err *err);
+int cairn_place_read(int pid, int tid, struct cairn_thread_place *ret_place, struct cairn_err *err);
 
 /* "running", "-1 0xSP 0xIP" or "NR 0xA 0xB 0xC 0xD 0xE 0xF 0xSP 0xIP"; false: none of these. */
 bool cairn_place_parse(const char *text, struct cairn_thread_place *place);

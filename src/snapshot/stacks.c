@@ -15,7 +15,8 @@ int cairn_stacks_init(struct cairn_stacks *stacks, struct cairn_err *err)
 {
     *stacks = (struct cairn_stacks){0};
     int code = cairn_profile_new(&stacks->profile, err);
-    if (code == CAIRN_OK && cairn_profile_add_type(stacks->profile, "samples", "count") == UINT32_MAX)
+    if (code == CAIRN_OK &&
+        cairn_profile_add_type(stacks->profile, "samples", "count") == UINT32_MAX)
         code = cairn_fail_memory(err);
     return code;
 }
@@ -95,8 +96,7 @@ static uint32_t module_of(struct cairn_stacks *stacks, struct cairn_unwind_space
     if (module.path == UINT32_MAX || module.build_id == UINT32_MAX)
         return UINT32_MAX;
     number = cairn_profile_add_module(p, &module);
-    if (number != UINT32_MAX &&
-        cairn_table_set(&stacks->modules, place->region.start, number) < 0)
+    if (number != UINT32_MAX && cairn_table_set(&stacks->modules, place->region.start, number) < 0)
         return UINT32_MAX;
     return number;
 }
@@ -119,8 +119,8 @@ int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space
 {
     struct cairn_frame_row *row = new_row(stacks);
     const struct cairn_profile_frame in_profile = {
-        .address =
-            cairn_lookup_address(frame->ip, frame->exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
+        .address = cairn_lookup_address(frame->ip,
+                                        frame->exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
         .module = module_of(stacks, space, frame->ip),
         .kind = kind_of(frame->how),
     };

@@ -86,9 +86,10 @@ static int walk_live(struct cairn_snapshot *s, struct cairn_caught *thread)
     int code = CAIRN_OK;
     if (by_memory)
         code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
-    if (code < 0 || (by_memory &&
-                     cairn_place_read(s->catcher.pid, thread->facts.tid, &place, NULL) == CAIRN_OK &&
-                     cairn_place_same(&place, &thread->facts.place)))
+    if (code < 0 ||
+        (by_memory &&
+         cairn_place_read(s->catcher.pid, thread->facts.tid, &place, NULL) == CAIRN_OK &&
+         cairn_place_same(&place, &thread->facts.place)))
         return code;
     if (!may_go(s, N_WAYS - 1) || cairn_hold(&s->catcher, thread, &hold, &err) < 0)
         return CAIRN_OK;

@@ -29,7 +29,7 @@ struct cairn_caught {
     uint8_t *copy;
     size_t copy_size, copy_cap;
     uint64_t held_ns, asked_ns;
-    char reason[CAIRN_REASON_SIZE]; /* of the last way that failed; "" */
+    char reason[CAIRN_REASON_SIZE];          /* of the last way that failed; "" */
     size_t first_row, n_rows, n_kernel_rows; /* frames, the kernel's first */
     enum cairn_unwind_end end;
     uint32_t stack;

@@ -4,6 +4,8 @@
  * and each system call costs more than a whole page; the more the further a walk goes outwards, as
  * stacks are walked. Pages are read anew for each cursor.
  */
+#include "target/pid.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,6 @@
 #include "proc/process.h"
 #include "proc/ptrace.h"
 #include "proc/threads.h"
-#include "target/pid.h"
 #include "target/regs.h"
 #include "target/target.h"
 #include "unwind/space.h"

@@ -1,0 +1,210 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cairn stack on real processes and core files: every thread, named; who is stopped and who is not;
+# what it says where there is nothing to show. Cases that this machine cannot do are skipped one by
+# one, with the reason.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+
+pids=""
+trap 'kill -9 $pids 2>/dev/null' EXIT
+
+# start FILE COMMAND...: its first line of output goes to FILE, its pid to $pid.
+start() {
+    out=$1
+    shift
+    "$@" >"$out" 2>/dev/null &
+    pid=$!
+    pids="$pids $pid"
+    for _ in $(seq 200); do
+        [ -s "$out" ] && break
+        sleep 0.05
+    done
+    sleep 0.2
+}
+
+# stack FILE OPTION...: both outputs in FILE and FILE.err.
+stack() {
+    file=$1
+    shift
+    "$CAIRN" stack "$@" >"$file" 2>"$file.err"
+}
+
+cc=${CC:-gcc}
+"$cc" -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -o prog \
+    "$SRC/tests/e2e/stack_command.c" || exit 1
+
+start threads ./prog threads 50
+if ! stack out "$pid"; then
+    grep -q 'Operation not permitted\|Permission denied' out.err || fail "the first look" out.err
+    echo "skipped: this process may not look into others: $(head -1 out.err)"
+    exit 77
+fi
+
+# Threads that sleep are not stopped, and all is there, lines included.
+same "threads" "$(grep -c '^thread ' out)" 50
+same "threads read from memory" "$(grep -c '\[memory\]$' out)" 50
+same "whole stacks" "$(grep -c ' held_outer  .*stack_command.c:' out)" 50
+same "cut stacks" "$(grep -c 'cut:' out)" 0
+has out "in poll(0, 0, 1000000)" "the system call"
+hasnt out.err "EINTR" "a warning where nobody was stopped"
+stack merged --merge "$pid"
+has merged "49 threads \"prog\":" "equal stacks together"
+stack json --json --regs "$pid"
+python3 - json "$pid" <<'TEXT' || fail "JSON" json.err
+import json, sys
+threads = json.load(open(sys.argv[1]))["processes"][0]["threads"]
+assert len(threads) == 50, len(threads)
+assert threads[0]["tid"] == int(sys.argv[2])
+for thread in threads:
+    assert thread["method"] == "memory" and thread["whole"], thread
+    assert thread["syscall"]["name"] == "poll" or thread["syscall"]["number"] >= 0
+    names = [line["function"] for frame in thread["frames"] for line in frame["lines"]]
+    assert "held_inner" in names and "held_outer" in names, names
+    assert "ip" in thread["registers"]
+TEXT
+
+# By ptrace: the same stacks, and it is said.
+stack out --method=ptrace --user-only "$pid"
+same "threads held" "$(grep -c '\[ptrace: held [0-9.]* us\]$' out)" 50
+same "whole stacks by ptrace" "$(grep -c ' held_outer  ' out)" 50
+has out.err "50 of 50 threads were stopped" "the stops are told"
+has out.err "EINTR" "what a stop can do is told"
+stack out --consistent "$pid"
+same "whole stacks of one moment" "$(grep -c ' held_outer  ' out)" 50
+same "traced afterwards" "$(grep -l 'TracerPid:.[1-9]' /proc/"$pid"/task/*/status | wc -l)" 0
+same "stopped afterwards" "$(cat /proc/"$pid"/task/*/stat | grep -c ') [Tt] ')" 0
+
+# Often, into a profile.
+stack out -n 3 -i 10 "$pid"
+has out "147 of 150 stacks, 49 threads" "stacks are counted over looks"
+stack out -n 3 -i 10 -o looks.txt "$pid"
+same "counts of the profile" "$(awk '{ n += $NF } END { print n }' looks.txt)" 150
+has looks.txt "held_outer;held_inner;" "a named profile"
+stack out -o looks.txt "$pid" && fail "a file was replaced without --force"
+stack out -o looks.pb.gz "$pid" && "$CAIRN" report looks.pb.gz >/dev/null || fail "a raw profile"
+
+# A name, and a wrong one.
+cp prog cairn_stack_e2e
+start named ./cairn_stack_e2e threads 2
+stack out cairn_stack_e2e
+has out "process $pid: ./cairn_stack_e2e threads 2" "a process by its name"
+stack out no_such_process_here && fail "a wrong name gave no error"
+has out.err "no process of that name" "a wrong name"
+stack out 999999999 && fail "a wrong pid gave no error"
+
+# On a CPU.
+start spin ./prog spin
+stack out "$pid"
+has out "spin_inner" "a thread that runs"
+has out " running" "the state"
+stack out --no-stop "$pid"
+hasnt out "ptrace" "--no-stop"
+
+# Names that would write on a terminal.
+start name ./prog name
+stack out "$pid"
+has out '\x1b[2J' "an escape is shown as text"
+same "bytes of control" "$(tr -d '\n' <out | grep -cP '[\x00-\x1f]')" 0
+stack json --json "$pid" && python3 -m json.tool <json >/dev/null || fail "JSON of a hostile name"
+
+# The main thread has ended, the process has not.
+start leader ./prog leader
+stack out "$pid"
+has out "zombie" "a main thread that has ended"
+has out "held_inner" "another thread goes on"
+
+# A thread of the kernel.
+if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
+    stack out 2 || fail "a thread of the kernel" out.err
+    has out "a thread of the kernel" "a thread of the kernel"
+else
+    skip "a thread of the kernel" "none is to be seen here"
+fi
+
+# A static program, one whose file is gone, and one of 32 bits.
+if "$cc" -static -O2 -g -fno-optimize-sibling-calls -pthread -o static_prog \
+    "$SRC/tests/e2e/stack_command.c" 2>/dev/null; then
+    start static ./static_prog threads 2
+    stack out "$pid"
+    same "stacks of a static program" "$(grep -c ' held_outer  ' out)" 2
+else
+    skip "a static program" "no static libc"
+fi
+cp prog gone_prog
+start gone ./gone_prog threads 2
+rm gone_prog
+stack out "$pid"
+same "whole stacks of a program that is gone" "$(grep -c 'cut:' out)" 0
+if "$cc" -m32 -O2 -g -fno-optimize-sibling-calls -pthread -o prog32 \
+    "$SRC/tests/e2e/stack_command.c" 2>/dev/null; then
+    start m32 ./prog32 threads 2
+    stack out "$pid"
+    same "stacks of a 32-bit program" "$(grep -c ' held_outer  ' out)" 2
+else
+    skip "a 32-bit program" "$cc -m32 does not link here"
+fi
+
+# A thousand threads.
+start many ./prog threads 1000
+stack out --user-only "$pid"
+same "a thousand threads" "$(grep -c ' held_outer  ' out)" 1000
+
+# Nobody's system call ends when nobody is stopped; by ptrace some do, which shows that the test can
+# tell.
+start eintr ./prog eintr
+sleep 0.3
+# shellcheck disable=SC2046
+stack out --no-stop $(grep -x '[0-9]*' eintr)
+sleep 4
+same "calls that went on" "$(grep -c ': waited' eintr)" 4
+start eintr ./prog eintr
+sleep 0.3
+# shellcheck disable=SC2046
+stack out --method=ptrace $(grep -x '[0-9]*' eintr)
+sleep 0.5
+[ "$(grep -c ': EINTR' eintr)" -gt 0 ] || fail "a stop ended no call" eintr
+
+# A core file.
+if command -v gcore >/dev/null; then
+    start cored ./prog threads 3
+    gcore -o core "$pid" >/dev/null 2>&1
+    stack out "core.$pid" || fail "a core file" out.err
+    same "stacks of a core file" "$(grep -c ' held_outer  ' out)" 3
+    has out "core.$pid: core file" "its name"
+else
+    skip "a core file" "gcore is missing"
+fi
+
+# Another user's process.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    start other ./prog threads 2
+    cp "$CAIRN" cairn_copy 2>/dev/null && chmod 755 cairn_copy . && folder=$(pwd)
+    if setpriv --reuid=65534 --regid=65534 --clear-groups "$folder/cairn_copy" --version >/dev/null 2>&1; then
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$folder/cairn_copy" stack --no-cache \
+            "$pid" >out 2>out.err && fail "another user's process was shown"
+        has out.err "hint:" "what to do about another user's process"
+    else
+        skip "another user" "nobody cannot reach this folder"
+    fi
+else
+    skip "another user" "needs root and setpriv"
+fi
+
+# What real programs are doing.
+for program in redis-server nginx; do
+    command -v $program >/dev/null || skip "$program" "it is not installed"
+done
+if command -v redis-server >/dev/null; then
+    start redis redis-server --port 0 --unixsocket "$PWD/redis.sock" --save ''
+    stack out "$pid"
+    same "cut stacks of redis" "$(grep -c 'cut:' out)" 0
+    has out "in epoll_wait(" "what redis waits in"
+fi
+start python python3 -c 'import time; print(1, flush=True); time.sleep(100)'
+stack out "$pid"
+same "cut stacks of python" "$(grep -c 'cut:' out)" 0
+
+finish "every thread of every program was shown"
