@@ -52,7 +52,7 @@ void cli_stack_head_text(struct cairn_buffer *out, const struct cairn_snapshot *
 
 static void put_argument(struct cairn_buffer *out, uint64_t value)
 {
-    if (value <= 0xffff)
+    if (value <= 0xffffff)
         cairn_buffer_u64(out, value);
     else if (value == UINT64_MAX || value == UINT32_MAX)
         cairn_buffer_str(out, "-1");
