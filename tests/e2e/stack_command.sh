@@ -84,7 +84,8 @@ stack out -n 3 -i 10 -o looks.txt "$pid"
 same "counts of the profile" "$(awk '{ n += $NF } END { print n }' looks.txt)" 150
 has looks.txt "held_outer;held_inner;" "a named profile"
 stack out -o looks.txt "$pid" && fail "a file was replaced without --force"
-stack out -o looks.pb.gz "$pid" && "$CAIRN" report looks.pb.gz >/dev/null || fail "a raw profile"
+stack out -o looks.pb.gz "$pid" || fail "a raw profile" out.err
+"$CAIRN" report looks.pb.gz >/dev/null 2>&1 || fail "the report of a raw profile"
 
 # A name, and a wrong one.
 cp prog cairn_stack_e2e
@@ -108,7 +109,8 @@ start name ./prog name
 stack out "$pid"
 has out '\x1b[2J' "an escape is shown as text"
 same "bytes of control" "$(tr -d '\n' <out | grep -cP '[\x00-\x1f]')" 0
-stack json --json "$pid" && python3 -m json.tool <json >/dev/null || fail "JSON of a hostile name"
+stack json --json "$pid"
+python3 -m json.tool <json >/dev/null || fail "JSON of a hostile name" json
 
 # The main thread has ended, the process has not.
 start leader ./prog leader
@@ -181,7 +183,9 @@ fi
 # Another user's process.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     start other ./prog threads 2
-    cp "$CAIRN" cairn_copy 2>/dev/null && chmod 755 cairn_copy . && folder=$(pwd)
+    cp "$CAIRN" cairn_copy
+    chmod 755 cairn_copy .
+    folder=$(pwd)
     if setpriv --reuid=65534 --regid=65534 --clear-groups "$folder/cairn_copy" --version >/dev/null 2>&1; then
         setpriv --reuid=65534 --regid=65534 --clear-groups "$folder/cairn_copy" stack --no-cache \
             "$pid" >out 2>out.err && fail "another user's process was shown"
