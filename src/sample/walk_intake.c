@@ -65,8 +65,10 @@ static int wait(void *ctx, const struct cairn_bpf_stack *stack, const uint64_t *
 
 int cairn_walk_intake_take(struct cairn_walk_intake *intake)
 {
-    if (intake->taken == intake->waiting.size) {
-        cairn_buffer_clear(&intake->waiting);
+    struct cairn_buffer *waiting = &intake->waiting;
+    if (intake->taken) { /* there may always be some that wait: the buffer is never empty */
+        waiting->size -= intake->taken;
+        memmove(waiting->data, waiting->data + intake->taken, waiting->size);
         intake->taken = 0;
     }
     return cairn_walker_take(intake->walker, wait, intake);

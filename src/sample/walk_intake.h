@@ -25,7 +25,6 @@ struct cairn_walk_intake {
     size_t n_known, cap_known;
     uint64_t counted_ns; /* when the counts were read last */
     int64_t period_ns;
-    int error;
 };
 
 int cairn_walk_intake_open(int64_t period_ns, struct cairn_walk_intake *ret_intake,
