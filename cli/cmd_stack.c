@@ -68,9 +68,11 @@ static const struct cli_option options[] = {
     [OPT_NO_STOP] = {"no-stop", 0, NULL, "never stop a thread; one that runs has no stack then"},
     [OPT_CONSISTENT] = {"consistent", 0, NULL,
                         "stop all threads together, so that their stacks are of one moment"},
-    [OPT_METHOD] = {"method", 0, "HOW",
-                    "memory (threads that sleep, without a stop), ptrace, or auto (default): what "
-                    "disturbs each thread least"},
+    [OPT_METHOD] =
+        {"method", 0, "HOW",
+         "iterator (a program in the kernel, without a stop; root), memory (threads that "
+         "sleep, without a stop), ptrace, or auto (default): what disturbs each thread "
+         "least"},
     [OPT_WHY] = {"why", 'w', NULL, "say how each frame was found and why each stack ends"},
     [OPT_REGS] = {"regs", 'r', NULL, "print the registers of each thread"},
     [OPT_MERGE] = {"merge", 'm', NULL, "threads with equal stacks together"},
@@ -92,9 +94,9 @@ static const struct cli_option options[] = {
 
 static bool set_method(struct job *job, struct cli_args *args, const char *value)
 {
-    static const char *const words[] = {"auto", "memory", "ptrace", NULL};
-    static const enum cairn_snapshot_way ways[] = {CAIRN_SNAPSHOT_NONE, CAIRN_SNAPSHOT_MEMORY,
-                                                   CAIRN_SNAPSHOT_PTRACE};
+    static const char *const words[] = {"auto", "iterator", "memory", "ptrace", NULL};
+    static const enum cairn_snapshot_way ways[] = {CAIRN_SNAPSHOT_NONE, CAIRN_SNAPSHOT_ITERATOR,
+                                                   CAIRN_SNAPSHOT_MEMORY, CAIRN_SNAPSHOT_PTRACE};
     int index;
     if (!cli_args_word(args, "method", value, words, &index))
         return false;
@@ -174,8 +176,11 @@ static bool read_args(struct job *job, struct cli_args *args)
     if (job->opts.no_stop && (job->opts.consistent || job->opts.way == CAIRN_SNAPSHOT_PTRACE))
         return cli_args_wrong(args, "--no-stop contradicts --consistent and --method=ptrace"),
                false;
-    if (job->opts.consistent && job->opts.way == CAIRN_SNAPSHOT_MEMORY)
-        return cli_args_wrong(args, "--consistent contradicts --method=memory"), false;
+    if (job->opts.consistent &&
+        (job->opts.way == CAIRN_SNAPSHOT_MEMORY || job->opts.way == CAIRN_SNAPSHOT_ITERATOR))
+        return cli_args_wrong(args, "--consistent contradicts --method=%s",
+                              cairn_snapshot_way_text((int)job->opts.way)),
+               false;
     if (job->json && job->out)
         return cli_args_wrong(args, "either --json or --output, not both"), false;
     return !job->out || cli_result_of_name(args, job->out, &job->result);

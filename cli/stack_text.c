@@ -93,8 +93,8 @@ static void put_head(struct cairn_buffer *out, const struct cairn_snapshot_threa
     }
     if (thread->way == CAIRN_SNAPSHOT_PTRACE)
         cairn_buffer_printf(out, "  [ptrace: held %.1f us]", (double)thread->held_ns / 1000);
-    else if (thread->way == CAIRN_SNAPSHOT_MEMORY)
-        cairn_buffer_str(out, "  [memory]");
+    else if (thread->way == CAIRN_SNAPSHOT_MEMORY || thread->way == CAIRN_SNAPSHOT_ITERATOR)
+        cairn_buffer_printf(out, "  [%s]", cairn_snapshot_way_text((int)thread->way));
     cairn_buffer_char(out, '\n');
 }
 

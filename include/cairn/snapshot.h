@@ -3,7 +3,9 @@
  * Snapshot: what every thread of one process is doing now, or was when a core file was made: its
  * state, the system call it is in, its stack in the kernel and outside of it.
  *
- * A thread that sleeps in a system call is not touched: where it sleeps is told by
+ * No thread is touched that is not on a CPU, where the caller may have a program run in the kernel
+ * (BPF): it copies registers and stack. Without that right, threads that sleep in a system call are
+ * not touched: where one sleeps is told by
  * /proc/PID/task/TID/syscall, its stack is copied by process_vm_readv(2), and that it did not run
  * meanwhile is looked at afterwards. One that runs is stopped by ptrace(2) for as long as its
  * registers and 32 KiB of its stack are read, and walked out of the copy when it runs again. What
@@ -38,12 +40,15 @@ struct cairn_snapshot;
 
 /* How a thread's registers and stack were had. Later versions add values at the end. */
 enum cairn_snapshot_way {
-    CAIRN_SNAPSHOT_NONE,   /* not at all. As an option: what is best for each thread */
-    CAIRN_SNAPSHOT_MEMORY, /* it slept: /proc/PID/task/TID/syscall and process_vm_readv(2); it was
-                              not stopped */
-    CAIRN_SNAPSHOT_PTRACE, /* it was stopped for some microseconds, which can end a system call
-                              with EINTR (ptrace(2), signal(7)) */
-    CAIRN_SNAPSHOT_CORE    /* out of a core file */
+    CAIRN_SNAPSHOT_NONE,    /* not at all. As an option: what is best for each thread */
+    CAIRN_SNAPSHOT_MEMORY,  /* it slept: /proc/PID/task/TID/syscall and process_vm_readv(2); it was
+                               not stopped */
+    CAIRN_SNAPSHOT_PTRACE,  /* it was stopped for some microseconds, which can end a system call
+                               with EINTR (ptrace(2), signal(7)) */
+    CAIRN_SNAPSHOT_CORE,    /* out of a core file */
+    CAIRN_SNAPSHOT_ITERATOR /* it was not on a CPU, and a program in the kernel copied its registers
+                               and stack; it was not stopped. Root, or CAP_BPF and CAP_PERFMON, and
+                               Linux 5.18 */
 };
 /* "memory", "ptrace", ...; static. NULL for a value that is none. */
 CAIRN_API const char *cairn_snapshot_way_text(int way);
@@ -62,7 +67,8 @@ struct cairn_snapshot_opts {
     unsigned stop_ms; /* how long to wait until a thread stops; 0: 100 */
 };
 
-/* CAIRN_E_MISSING: no such process or file. CAIRN_E_ACCESS: not allowed; the hint says what to do.
+/* CAIRN_E_SUPPORT: the one way that was asked for is not there, in this build or kernel.
+ * CAIRN_E_MISSING: no such process or file. CAIRN_E_ACCESS: not allowed; the hint says what to do.
  * CAIRN_E_ARG: options that contradict each other. CAIRN_E_FORMAT: no core file. */
 CAIRN_API int cairn_snapshot_new(const struct cairn_snapshot_opts *opts,
                                  struct cairn_snapshot **ret_snapshot, struct cairn_err *err);

@@ -6,14 +6,16 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "proc/process.h"
+#include "snapshot/by_iterator.h"
 #include "snapshot/syscall.h"
 
 enum { STOP_MS = 100 };
 
 const char *cairn_snapshot_way_text(int way)
 {
-    static const char *const texts[] = {"none", "memory", "ptrace", "core"};
+    static const char *const texts[] = {"none", "memory", "ptrace", "core", "iterator"};
     return way >= 0 && (size_t)way < sizeof texts / sizeof *texts ? texts[way] : NULL;
 }
 
@@ -25,7 +27,8 @@ static int check(const struct cairn_snapshot_opts *opts, struct cairn_err *err)
         return cairn_fail(err, CAIRN_E_ARG, "threads cannot be stopped without a stop");
     if (opts->consistent && opts->way != CAIRN_SNAPSHOT_NONE && opts->way != CAIRN_SNAPSHOT_PTRACE)
         return cairn_fail(err, CAIRN_E_ARG, "threads are stopped together by ptrace alone");
-    if (opts->way < CAIRN_SNAPSHOT_NONE || opts->way > CAIRN_SNAPSHOT_PTRACE)
+    if (opts->way < CAIRN_SNAPSHOT_NONE || opts->way > CAIRN_SNAPSHOT_ITERATOR ||
+        opts->way == CAIRN_SNAPSHOT_CORE)
         return cairn_fail(err, CAIRN_E_ARG, "there is no such way to a stack");
     return CAIRN_OK;
 }
@@ -47,6 +50,18 @@ static int find_alive(int pid)
     return found;
 }
 
+/* Where it is one way of several, the others do. */
+static int open_iterator(struct cairn_snapshot *s, struct cairn_err *err)
+{
+    struct cairn_err why;
+    if (s->opts.way == CAIRN_SNAPSHOT_ITERATOR)
+        return cairn_iterator_open(&s->catcher, err);
+    if (s->opts.way == CAIRN_SNAPSHOT_NONE && !s->opts.consistent &&
+        cairn_iterator_open(&s->catcher, &why) < 0)
+        cairn_log_err(CAIRN_LOG_INFO, &why);
+    return CAIRN_OK;
+}
+
 static int open_pid(struct cairn_snapshot *s, struct cairn_err *err)
 {
     struct cairn_process_status status;
@@ -63,7 +78,7 @@ static int open_pid(struct cairn_snapshot *s, struct cairn_err *err)
     code = cairn_mem_open(s->catcher.pid_alive, &s->catcher.mem, err);
     if (code == CAIRN_OK)
         code = cairn_unwind_space_open_pid(s->catcher.pid_alive, s->opts.modules, &s->space, err);
-    return code;
+    return code == CAIRN_OK ? open_iterator(s, err) : code;
 }
 
 int cairn_snapshot_new(const struct cairn_snapshot_opts *opts, struct cairn_snapshot **ret_snapshot,
@@ -98,6 +113,7 @@ void cairn_snapshot_free(struct cairn_snapshot *snapshot)
     cairn_free(snapshot->threads);
     cairn_stacks_done(&snapshot->stacks);
     cairn_unwind_space_free(snapshot->space);
+    cairn_iterator_close(&snapshot->catcher);
     cairn_mem_close(&snapshot->catcher.mem);
     cairn_buffer_done(&snapshot->command);
     cairn_free(snapshot);

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "snapshot/by_iterator.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/walk.h"
 
@@ -35,6 +36,7 @@ static const struct {
     bool stops;
     catch_fn catch;
 } ways[] = {
+    {CAIRN_SNAPSHOT_ITERATOR, false, cairn_catch_by_iterator},
     {CAIRN_SNAPSHOT_MEMORY, false, cairn_catch_by_memory},
     {CAIRN_SNAPSHOT_PTRACE, true, cairn_catch_by_ptrace},
 };
@@ -43,7 +45,8 @@ enum { N_WAYS = sizeof ways / sizeof *ways };
 static bool may_go(const struct cairn_snapshot *s, size_t way)
 {
     return (s->opts.way == CAIRN_SNAPSHOT_NONE || s->opts.way == ways[way].way) &&
-           !(ways[way].stops && s->opts.no_stop);
+           !(ways[way].stops && s->opts.no_stop) &&
+           !(ways[way].way == CAIRN_SNAPSHOT_ITERATOR && !s->catcher.iterator);
 }
 
 /* By the first of the ways from `from` on that has it. False: none has. */
@@ -76,20 +79,26 @@ static void catch_thread(struct cairn_snapshot *s, struct cairn_caught *thread)
         catch_from(s, thread, 0, CAIRN_SNAPSHOT_COPY_BYTES);
 }
 
+/* Has a thread that was read without a stop not run since? */
+static bool is_still(struct cairn_snapshot *s, const struct cairn_caught *thread)
+{
+    struct cairn_thread_place place;
+    if (thread->way == CAIRN_SNAPSHOT_ITERATOR)
+        return cairn_iterator_is_still(&s->catcher, thread);
+    return cairn_place_read(s->catcher.pid, thread->facts.tid, &place, NULL) == CAIRN_OK &&
+           cairn_place_same(&place, &thread->facts.place);
+}
+
 /* The memory as it is, of a thread that stands still or is made to. */
 static int walk_live(struct cairn_snapshot *s, struct cairn_caught *thread)
 {
     struct cairn_hold hold;
-    struct cairn_thread_place place;
     struct cairn_err err;
-    bool missed, by_memory = thread->way == CAIRN_SNAPSHOT_MEMORY;
+    bool missed, runs = thread->way != CAIRN_SNAPSHOT_PTRACE;
     int code = CAIRN_OK;
-    if (by_memory)
+    if (runs)
         code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
-    if (code < 0 ||
-        (by_memory &&
-         cairn_place_read(s->catcher.pid, thread->facts.tid, &place, NULL) == CAIRN_OK &&
-         cairn_place_same(&place, &thread->facts.place)))
+    if (code < 0 || (runs && is_still(s, thread)))
         return code;
     if (!may_go(s, N_WAYS - 1) || cairn_hold(&s->catcher, thread, &hold, &err) < 0)
         return CAIRN_OK;
@@ -104,7 +113,7 @@ static int walk_stopped(struct cairn_snapshot *s, struct cairn_caught *thread, b
 {
     struct cairn_caught before = *thread;
     before.copy = NULL;
-    if (!catch_from(s, thread, 1, CAIRN_SNAPSHOT_COPY_BYTES)) {
+    if (!catch_from(s, thread, N_WAYS - 1, CAIRN_SNAPSHOT_COPY_BYTES)) {
         /* What was found by the first way stays. */
         uint8_t *copy = thread->copy;
         size_t cap = thread->copy_cap;
@@ -171,10 +180,13 @@ static int take_one_by_one(struct cairn_snapshot *s, struct cairn_err *err)
     int code = CAIRN_OK;
     for (size_t from = 0, to; from < s->n && code == CAIRN_OK; from = to) {
         to = s->n - from < BATCH ? s->n : from + BATCH;
-        for (size_t i = from; i < to; i++) {
+        for (size_t i = from; i < to; i++)
             cairn_facts_read(s->catcher.pid, s->threads[i].facts.tid, &s->threads[i].facts);
-            catch_thread(s, &s->threads[i]);
-        }
+        cairn_catch_all_by_iterator(&s->catcher, s->threads + from, to - from,
+                                    CAIRN_SNAPSHOT_COPY_BYTES);
+        for (size_t i = from; i < to; i++)
+            if (s->threads[i].way == CAIRN_SNAPSHOT_NONE)
+                catch_thread(s, &s->threads[i]);
         code = walk_batch(s, from, to, err);
     }
     return code;

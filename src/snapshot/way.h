@@ -3,6 +3,7 @@
  * Ways: how the registers of a thread and the top of its stack are had. Each is a file, by_NAME.c,
  * with one function, and a row in the table of take.c, which asks them in order until one says yes:
  *
+ *     iterator  is not on a CPU, and the kernel runs a program for us: no stop
  *     memory    sleeps, and shows where: no stop
  *     ptrace    any other: stopped, read, let go
  *
@@ -17,6 +18,8 @@
 #include "proc/ptrace.h"
 #include "snapshot/facts.h"
 
+struct cairn_bpf_threads;
+
 enum { CAIRN_REASON_SIZE = 512 };
 
 /* One thread, as it was caught. */
@@ -28,6 +31,7 @@ struct cairn_caught {
     uint64_t copy_va; /* of the first byte */
     uint8_t *copy;
     size_t copy_size, copy_cap;
+    uint64_t switches; /* by way of the iterator: how often the thread had left a CPU */
     uint64_t held_ns, asked_ns;
     char reason[CAIRN_REASON_SIZE];          /* of the last way that failed; "" */
     size_t first_row, n_rows, n_kernel_rows; /* frames, the kernel's first */
@@ -43,6 +47,7 @@ struct cairn_catcher {
     uint32_t machine;
     unsigned stop_ms;
     struct cairn_mem mem;
+    struct cairn_bpf_threads *iterator; /* NULL: not to be had, or not wanted */
 };
 
 /*
