@@ -24,6 +24,7 @@ MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "bpf": "base proc unwind target",
     "sample": "base proc profile unwind bpf",
     "snapshot": "base elf proc unwind target profile bpf",
+    "doctor": "base elf proc dwarf debugfile unwind target bpf",
     "heap": "base rt unwind",
     "watch": "base rt elf proc profile formats",
     "cli": "base",  # one writer of JSON, one set of escapes, one atomic file, instead of two

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command says on machines that are made up here, held against text/NAME.txt and
+ * text/NAME.json: text_test FOLDER. CAIRN_BLESS=1 writes them anew. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "cli/doctor_text.h"
+#include "doctor/report.h"
+#include "support/test.h"
+
+#define ALL_CAPS UINT64_C(0x1ffffffffff)
+/* What docker leaves to root. */
+#define DOCKER_CAPS UINT64_C(0xa80425fb)
+
+static const char *folder;
+
+struct world {
+    struct cairn_doctor_facts facts;
+    struct cairn_doctor_tries tries;
+};
+
+static void set(struct world *w, enum cairn_doctor_setting setting, long long value)
+{
+    w->facts.settings[setting].is_there = true;
+    w->facts.settings[setting].value = value;
+}
+
+static void refuse(struct world *w, enum cairn_doctor_try number, int os_errno)
+{
+    struct cairn_doctor_result *result = &w->tries.results[number];
+    result->outcome = CAIRN_TRIED_REFUSED;
+    result->os_errno = os_errno;
+}
+
+/* Root of a machine that allows all. */
+static void make_root(struct world *w)
+{
+    *w = (struct world){.facts = {.release = "6.1.0-47-amd64",
+                                  .machine = "x86_64",
+                                  .major = 6,
+                                  .minor = 1,
+                                  .caps = ALL_CAPS,
+                                  .caps_bounding = ALL_CAPS,
+                                  .core_pattern = "core",
+                                  .lockdown = "[none] integrity confidentiality",
+                                  .lsm = "lockdown,capability,yama,apparmor",
+                                  .memlock = {true, 8 << 20, 8 << 20},
+                                  .nofile = {true, 1024, 1 << 20},
+                                  .core = {true, 0, UINT64_MAX},
+                                  .has_btf = true,
+                                  .has_tracefs = true,
+                                  .config = {.path = "/boot/config-6.1.0-47-amd64"}}};
+    memset(w->facts.config.values, 'y', CAIRN_N_OPTIONS);
+    set(w, CAIRN_SETTING_PARANOID, 3);
+    set(w, CAIRN_SETTING_MLOCK_KB, 516);
+    set(w, CAIRN_SETTING_SAMPLE_RATE, 100000);
+    set(w, CAIRN_SETTING_MAX_STACK, 127);
+    set(w, CAIRN_SETTING_KPTR, 0);
+    set(w, CAIRN_SETTING_YAMA, 0);
+    set(w, CAIRN_SETTING_UNPRIVILEGED_BPF, 2);
+    set(w, CAIRN_SETTING_BPF_STATS, 0);
+    set(w, CAIRN_SETTING_BPF_JIT, 1);
+    for (int i = 0; i < CAIRN_N_TRIES; i++)
+        w->tries.results[i].outcome = CAIRN_TRIED_OK;
+    w->tries.results[CAIRN_TRY_PERF_RING].number = 512 << 10;
+    w->tries.results[CAIRN_TRY_PERF_FOREIGN].number = 712;
+    w->tries.results[CAIRN_TRY_READ_FOREIGN].number = 712;
+}
+
+/* An ordinary user of mainline's default, with Yama's. */
+static void make_user(struct world *w)
+{
+    make_root(w);
+    w->facts.euid = 1000;
+    w->facts.caps = 0;
+    set(w, CAIRN_SETTING_PARANOID, 2);
+    set(w, CAIRN_SETTING_YAMA, 1);
+    refuse(w, CAIRN_TRY_PERF_KERNEL, EACCES);
+    refuse(w, CAIRN_TRY_PERF_ALL, EACCES);
+    refuse(w, CAIRN_TRY_PERF_FOREIGN, EACCES);
+    refuse(w, CAIRN_TRY_PTRACE_OTHER, EPERM);
+    refuse(w, CAIRN_TRY_READ_OTHER, EPERM);
+    refuse(w, CAIRN_TRY_READ_FOREIGN, EPERM);
+    refuse(w, CAIRN_TRY_SYSCALL_OTHER, EPERM);
+    refuse(w, CAIRN_TRY_STACK_OTHER, EACCES);
+    refuse(w, CAIRN_TRY_MAP_FILES, EPERM);
+    refuse(w, CAIRN_TRY_KALLSYMS, EPERM);
+    refuse(w, CAIRN_TRY_BPF_PROGRAM, EPERM);
+    refuse(w, CAIRN_TRY_BPF_ITERATOR, EPERM);
+    refuse(w, CAIRN_TRY_TRACEFS, EACCES);
+}
+
+static void refuse_perf(struct world *w, int os_errno)
+{
+    for (enum cairn_doctor_try i = CAIRN_TRY_PERF_USER; i <= CAIRN_TRY_PERF_RING; i++)
+        refuse(w, i, os_errno);
+    w->tries.results[CAIRN_TRY_PERF_RING].number = 0;
+}
+
+static void make_debian(struct world *w)
+{
+    make_user(w);
+    set(w, CAIRN_SETTING_PARANOID, 3);
+    set(w, CAIRN_SETTING_KPTR, 1);
+    refuse_perf(w, EACCES);
+}
+
+static void make_ubuntu(struct world *w)
+{
+    make_debian(w);
+    set(w, CAIRN_SETTING_PARANOID, 4);
+    set(w, CAIRN_SETTING_YAMA, 3);
+    w->facts.no_new_privs = true;
+    snprintf(w->facts.core_pattern, CAIRN_FACT_TEXT, "|/usr/share/apport/apport -p%%p");
+}
+
+/* Root in a container, whose filter refuses what its capabilities do not have. */
+static void make_docker(struct world *w)
+{
+    make_root(w);
+    w->facts.caps = w->facts.caps_bounding = DOCKER_CAPS;
+    w->facts.seccomp = 2;
+    w->facts.in_pid_ns = true;
+    w->facts.config = (struct cairn_doctor_config){.path = ""};
+    memset(w->facts.config.values, '?', CAIRN_N_OPTIONS);
+    snprintf(w->facts.container, CAIRN_FACT_TEXT, "docker");
+    refuse_perf(w, EPERM);
+    w->tries.results[CAIRN_TRY_PERF_FOREIGN].outcome = CAIRN_TRIED_NOT;
+    w->tries.results[CAIRN_TRY_READ_FOREIGN].outcome = CAIRN_TRIED_NOT;
+    refuse(w, CAIRN_TRY_STACK_OTHER, EACCES);
+    refuse(w, CAIRN_TRY_MAP_FILES, EPERM);
+    refuse(w, CAIRN_TRY_KALLSYMS, EPERM);
+    refuse(w, CAIRN_TRY_BPF_PROGRAM, EPERM);
+    refuse(w, CAIRN_TRY_BPF_ITERATOR, EPERM);
+    refuse(w, CAIRN_TRY_TRACEFS, ENOENT);
+    w->facts.has_tracefs = false;
+}
+
+/* A filter that ends the program, a kernel from before the fine capabilities. */
+static void make_sandbox(struct world *w)
+{
+    make_user(w);
+    w->facts.seccomp = 2;
+    w->facts.no_new_privs = true;
+    w->facts.major = 4;
+    w->facts.minor = 9;
+    snprintf(w->facts.release, CAIRN_FACT_TEXT, "4.9.0");
+    w->facts.config.values[CAIRN_OPTION_STACKTRACE] = 'n';
+    w->facts.config.values[CAIRN_OPTION_BPF_SYSCALL] = 'n';
+    w->facts.config.values[CAIRN_OPTION_KALLSYMS] = 'n';
+    w->facts.has_btf = false;
+    for (enum cairn_doctor_try i = CAIRN_TRY_PERF_USER; i <= CAIRN_TRY_PTRACE_OTHER; i++)
+        w->tries.results[i] =
+            (struct cairn_doctor_result){.outcome = CAIRN_TRIED_KILLED, .signal = SIGSYS};
+    w->tries.results[CAIRN_TRY_READ_OTHER].outcome = CAIRN_TRIED_LATE;
+    refuse(w, CAIRN_TRY_STACK_OTHER, ENOENT);
+    refuse(w, CAIRN_TRY_KALLSYMS, ENOENT);
+    refuse(w, CAIRN_TRY_BPF_PROGRAM, ENOSYS);
+    refuse(w, CAIRN_TRY_BPF_ITERATOR, ENOSYS);
+    refuse(w, CAIRN_TRY_WIPE, EINVAL);
+    refuse(w, CAIRN_TRY_HEAP_FOLDER, EROFS);
+}
+
+/* Root of a user namespace, as of a rootless container. */
+static void make_rootless(struct world *w)
+{
+    make_user(w);
+    w->facts.euid = 0;
+    w->facts.caps = ALL_CAPS;
+    w->facts.in_user_ns = w->facts.in_pid_ns = true;
+    snprintf(w->facts.container, CAIRN_FACT_TEXT, "podman");
+    w->tries.results[CAIRN_TRY_PERF_FOREIGN].outcome = CAIRN_TRIED_NOT;
+    w->tries.results[CAIRN_TRY_READ_FOREIGN].outcome = CAIRN_TRIED_NOT;
+    w->tries.results[CAIRN_TRY_PERF_RING] = (struct cairn_doctor_result){
+        .outcome = CAIRN_TRIED_REFUSED, .os_errno = EPERM, .number = 64 << 10};
+    refuse(w, CAIRN_TRY_PERF_COUNTER, ENOENT);
+}
+
+static void add_process(struct cairn_doctor *d)
+{
+    cairn_doctor_add(d, &(struct cairn_doctor_finding){.group = CAIRN_DOCTOR_PROCESS,
+                                                       .key = "process.name",
+                                                       .name = "name",
+                                                       .value = "evil\033[31m\n"});
+    cairn_doctor_add_module(d, &(struct cairn_doctor_module){.path = "/bin/\033]0;title\a\nred",
+                                                             .code_bytes = 4096,
+                                                             .build_id = "0123456789abcdef0123",
+                                                             .tables = ".eh_frame",
+                                                             .covered_percent = 24,
+                                                             .symbols = ".dynsym",
+                                                             .why = "no debug file",
+                                                             .fix = "get it"});
+    cairn_doctor_add_module(
+        d, &(struct cairn_doctor_module){.path = "/usr/lib/libfine.so.1",
+                                         .code_bytes = 4096,
+                                         .build_id = "ff",
+                                         .tables = ".eh_frame+.debug_frame",
+                                         .covered_percent = 100,
+                                         .symbols = ".symtab",
+                                         .has_lines = 1,
+                                         .has_inlines = 1,
+                                         .is_deleted = 1,
+                                         .debug_path = "/usr/lib/debug/.build-id/f/f.debug"});
+    cairn_doctor_add_module(d, &(struct cairn_doctor_module){.path = "",
+                                                             .code_bytes = 1 << 20,
+                                                             .covered_percent = -1,
+                                                             .why = "code of no file",
+                                                             .fix = "node --perf-basic-prof"});
+}
+
+static void hold_against(const char *name, const struct cairn_buffer *got)
+{
+    char path[PATH_MAX];
+    struct cairn_buffer wanted = {0};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_false(got->failed);
+    if (getenv("CAIRN_BLESS")) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(got->data, 1, got->size, file), got->size);
+        assert_int_equal(fclose(file), 0);
+    }
+    (void)cairn_file_slurp(path, 1 << 20, &wanted, NULL);
+    assert_string_equal(cairn_buffer_text(got), cairn_buffer_text(&wanted));
+    cairn_buffer_done(&wanted);
+}
+
+static void show(const struct world *w, const char *name, bool with_process)
+{
+    struct cairn_doctor *d = cairn_alloc(1, sizeof *d);
+    struct cairn_buffer text = {0}, json = {0};
+    struct cli_doctor_form form = {.width = 100, .pid = with_process ? 4242 : 0};
+    char file[64];
+    assert_non_null(d);
+    d->title = cairn_doctor_text(d, w->facts.release);
+    cairn_doctor_judge_commands(d, &w->facts, &w->tries);
+    cairn_doctor_judge_tries(d, &w->facts, &w->tries);
+    if (with_process)
+        add_process(d);
+    cairn_doctor_judge_rights(d, &w->facts);
+    cairn_doctor_judge_settings(d, &w->facts);
+    cairn_doctor_judge_kernel(d, &w->facts);
+    assert_false(d->failed);
+    cli_doctor_add_text(&text, d, &form);
+    cli_doctor_add_json(&json, d, &form);
+    snprintf(file, sizeof file, "%s.txt", name);
+    hold_against(file, &text);
+    snprintf(file, sizeof file, "%s.json", name);
+    if (with_process)
+        hold_against(file, &json);
+    /* The narrowest terminal, in colours: nothing is lost, and each colour is ended. */
+    form.width = 1;
+    form.colour = true;
+    cairn_buffer_clear(&text);
+    cli_doctor_add_text(&text, d, &form);
+    assert_false(text.failed);
+    cairn_buffer_done(&text);
+    cairn_buffer_done(&json);
+    cairn_doctor_free(d);
+}
+
+#define WORLD_TEST(name, with_process)                                                             \
+    static void the_world_of_##name(void **state)                                                  \
+    {                                                                                              \
+        (void)state;                                                                               \
+        struct world w;                                                                            \
+        make_##name(&w);                                                                           \
+        show(&w, #name, with_process);                                                             \
+    }
+
+WORLD_TEST(root, true)
+WORLD_TEST(user, false)
+WORLD_TEST(debian, false)
+WORLD_TEST(ubuntu, false)
+WORLD_TEST(docker, false)
+WORLD_TEST(sandbox, false)
+WORLD_TEST(rootless, false)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_world_of_root),     cmocka_unit_test(the_world_of_user),
+        cmocka_unit_test(the_world_of_debian),   cmocka_unit_test(the_world_of_ubuntu),
+        cmocka_unit_test(the_world_of_docker),   cmocka_unit_test(the_world_of_sandbox),
+        cmocka_unit_test(the_world_of_rootless),
+    };
+    folder = argc > 1 ? argv[1] : ".";
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
