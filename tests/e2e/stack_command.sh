@@ -33,7 +33,7 @@ stack() {
 }
 
 cc=${CC:-gcc}
-"$cc" -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -o prog \
+"$cc" -D_GNU_SOURCE -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -o prog \
     "$SRC/tests/e2e/stack_command.c" || exit 1
 
 start threads ./prog threads 50
@@ -127,7 +127,7 @@ else
 fi
 
 # A static program, one whose file is gone, and one of 32 bits.
-if "$cc" -static -O2 -g -fno-optimize-sibling-calls -pthread -o static_prog \
+if "$cc" -D_GNU_SOURCE -static -O2 -g -fno-optimize-sibling-calls -pthread -o static_prog \
     "$SRC/tests/e2e/stack_command.c" 2>/dev/null; then
     start static ./static_prog threads 2
     stack out "$pid"
@@ -140,7 +140,7 @@ start gone ./gone_prog threads 2
 rm gone_prog
 stack out "$pid"
 same "whole stacks of a program that is gone" "$(grep -c 'cut:' out)" 0
-if "$cc" -m32 -O2 -g -fno-optimize-sibling-calls -pthread -o prog32 \
+if "$cc" -D_GNU_SOURCE -m32 -O2 -g -fno-optimize-sibling-calls -pthread -o prog32 \
     "$SRC/tests/e2e/stack_command.c" 2>/dev/null; then
     start m32 ./prog32 threads 2
     stack out "$pid"
