@@ -20,14 +20,6 @@ enum {
     CAIRN_HEAP_IDLE_MASK = 3     /* of no stack pointer any is set */
 };
 
-/* What is known of the stack up to a frame of the last capture. */
-struct cairn_heap_frame {
-    uint64_t hash;
-    uint32_t number; /* 0: not known, or none */
-    uint32_t base;   /* of a stack that is the same up to this frame, in whose own record the frame
-                        lies; 0: not known */
-};
-
 struct cairn_heap_own {
     struct cairn_thread_head head;
     /* What the next thread takes over with the block. */
@@ -56,7 +48,15 @@ struct cairn_heap_own {
     uint64_t generation; /* cairn_unload_generation that modules were looked at for */
     uint32_t outside;    /* the last look of heap/empty at which no call was under way in it */
     struct cairn_heap_sampler sampler;
-    struct cairn_heap_frame frames[CAIRN_HEAP_FRAMES];
+    /* Of the last capture's stack: its frames if it is the same again, as struct cairn_local_again
+     * has them, 0: it has no number; and that. */
+    uint64_t same;
+    uint32_t last;
+    /* Of the stack up to each of its frames the hash; and to each of the outermost `n_bases` a
+     * stack that is the same up to there, in whose own record the frame lies. */
+    uint32_t n_bases;
+    uint64_t hashes[CAIRN_HEAP_FRAMES];
+    uint32_t base_of[CAIRN_HEAP_FRAMES];
     /* Words of the table of stacks (heap/stacks.h) that were found last, by the hash's lowest bits:
      * of a large program's stacks few are asked for most of the time, but in the table each of them
      * has a cache line of its own. */

@@ -32,21 +32,21 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) static uint32_t
 number_of_new(struct cairn_heap *heap, struct cairn_heap_own *own,
               const struct cairn_local_frame *frames, uint32_t n, int end)
 {
-    uint32_t shared = n - 1;
-    while (shared > 0 && own->frames[shared - 1].base == 0)
-        shared--;
+    uint32_t shared = own->n_bases < n ? own->n_bases : n - 1;
     struct cairn_heap_new_stack new = {
         .frames = frames,
         .n = n,
         .n_shared = shared,
-        .base = shared ? own->frames[shared - 1].base : 0,
+        .base = shared ? own->base_of[shared - 1] : 0,
         .end = end,
     };
     bool is_new;
     uint32_t number = cairn_heap_stacks_add(&heap->stacks, &heap->state, &heap->modules,
-                                            own->frames[n - 1].hash, &new, &is_new);
+                                            own->hashes[n - 1], &new, &is_new);
     for (uint32_t i = shared; is_new && i < n; i++)
-        own->frames[i].base = number;
+        own->base_of[i] = number;
+    if (is_new)
+        own->n_bases = n;
     return number;
 }
 
@@ -67,13 +67,16 @@ CAIRN_HEAP_HOT uint64_t hash_new(const struct cairn_heap *heap, struct cairn_hea
                                  const struct cairn_local_frame *frames, uint32_t n,
                                  uint32_t n_shared)
 {
-    struct cairn_heap_frame *to = &own->frames[n_shared];
+    uint64_t *to = &own->hashes[n_shared], *end = &own->hashes[n];
     uint64_t hash =
-        n_shared ? to[-1].hash : atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
-    for (const struct cairn_local_frame *from = frames + (n - n_shared); from > frames; to++) {
-        hash = cairn_heap_hash_step(hash, (--from)->ret);
-        to->hash = hash;
-        to->number = to->base = 0;
+        n_shared ? to[-1] : atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
+    const struct cairn_local_frame *from = frames + (n - n_shared);
+    if ((n - n_shared) % 2)
+        *to++ = hash = cairn_heap_hash_step(hash, (--from)->ret);
+    for (; to < end; to += 2) {
+        from -= 2;
+        to[0] = hash = cairn_heap_hash_step(hash, from[1].ret);
+        to[1] = hash = cairn_heap_hash_step(hash, from[0].ret);
     }
     return hash;
 }
@@ -84,25 +87,22 @@ __attribute__((noinline, cold)) static uint32_t no_stack(struct cairn_heap *heap
     return 0;
 }
 
-/* Of a stack whose frames are hashed; 0: there is no room for it. */
-CAIRN_HEAP_HOT uint32_t number_of_not_recent(struct cairn_heap_own *own,
-                                             const struct cairn_local_frame *frames, uint32_t n,
-                                             int end)
+/* The number that is found for a hash; 0: none. */
+CAIRN_HEAP_HOT uint32_t number_by_hash(struct cairn_heap_own *own, uint64_t hash)
 {
-    struct cairn_heap *heap = own->heap;
-    uint64_t hash = own->frames[n - 1].hash;
-    uint32_t number = cairn_heap_stacks_find(&heap->stacks, hash);
-    if (__builtin_expect(number == 0, 0))
-        number = number_of_new(heap, own, frames, n, end);
+    uint64_t *recent = &own->recent[hash % CAIRN_HEAP_RECENT];
+    if (__builtin_expect(cairn_heap_stacks_is_of(*recent, hash), 1))
+        return cairn_heap_stacks_number(*recent);
+    uint32_t number = cairn_heap_stacks_find(&own->heap->stacks, hash);
     if (__builtin_expect(number != 0, 1))
-        own->recent[hash % CAIRN_HEAP_RECENT] = cairn_heap_stacks_word(hash, number);
+        *recent = cairn_heap_stacks_word(hash, number);
     return number;
 }
 
 /* Of a stack that has not the number of the one before; 0: there is no room for it. */
-CAIRN_HEAP_HOT uint32_t number_of(struct cairn_heap_own *own,
-                                  const struct cairn_local_frame *frames, uint32_t n,
-                                  uint32_t n_shared, int end)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) static uint32_t
+number_of(struct cairn_heap_own *own, const struct cairn_local_frame *frames, uint32_t n,
+          uint32_t n_shared, int end)
 {
     struct cairn_heap *heap = own->heap;
     if (__builtin_expect(own->generation !=
@@ -111,40 +111,58 @@ CAIRN_HEAP_HOT uint32_t number_of(struct cairn_heap_own *own,
         look_at_modules(heap, own);
         n_shared = 0;
     }
-    struct cairn_heap_frame *whole = own->frames + n - 1;
-    if (n_shared == n && whole->number)
-        return whole->number;
+    own->n_bases = n_shared < own->n_bases ? n_shared : own->n_bases;
     uint64_t hash = hash_new(heap, own, frames, n, n_shared);
     uint32_t number;
     if (__builtin_expect(n > atomic_load_explicit(&heap->settings.depth, memory_order_relaxed),
                          0)) {
+        own->same = 0;
         number = number_of_cut(heap, frames, n, end);
     } else {
-        uint64_t recent = own->recent[hash % CAIRN_HEAP_RECENT];
-        number = __builtin_expect(cairn_heap_stacks_is_of(recent, hash), 1)
-                     ? cairn_heap_stacks_number(recent)
-                     : number_of_not_recent(own, frames, n, end);
-        whole->number = whole->base = number;
+        number = number_by_hash(own, hash);
+        if (__builtin_expect(number == 0, 0))
+            number = number_of_new(heap, own, frames, n, end);
+        own->last = number;
+        own->same = number ? (struct cairn_local_again){.n = n, .n_shared = n}.both : 0;
     }
     if (__builtin_expect(number == 0, 0))
         cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_STACKS_FULL, 0);
     return number;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
-cairn_heap_other_stack(struct cairn_heap_own *own, struct cairn_local_again again)
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) static uint32_t
+stack_fully(struct cairn_heap_own *own)
 {
-    return number_of(own, again.frames, again.n, again.n_shared, CAIRN_END_OUTERMOST);
-}
-
-CAIRN_THREAD_BLOCK_ACCESS uint32_t cairn_heap_stack_fully(struct cairn_heap_own *own, uintptr_t ret,
-                                                          uintptr_t sp, uintptr_t fp)
-{
-    const struct cairn_local_frame_at at = {ret, sp, fp};
+    const struct cairn_local_frame_at at = {own->ret, own->idle, own->fp};
     struct cairn_local_capture capture;
     if (!cairn_local_capture(&at, &capture) || capture.n == 0)
         return no_stack(own->heap);
     return number_of(own, capture.frames, capture.n, capture.n_shared, capture.end);
+}
+
+/* In few registers, for what is rare is begun anew. */
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
+cairn_heap_other_stack(struct cairn_heap_own *own, struct cairn_local_again again)
+{
+    const struct cairn_heap *heap = own->heap;
+    if (__builtin_expect(again.n == 0, 0))
+        return stack_fully(own);
+    if (__builtin_expect(
+            own->generation ==
+                    atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed) &&
+                again.n <= atomic_load_explicit(&heap->settings.depth, memory_order_relaxed),
+            1)) {
+        own->n_bases = again.n_shared < own->n_bases ? again.n_shared : own->n_bases;
+        uint64_t hash = hash_new(heap, own, again.frames, again.n, again.n_shared);
+        uint32_t number = number_by_hash(own, hash);
+        if (__builtin_expect(number != 0, 1)) {
+            own->last = number;
+            again.n_shared = again.n;
+            own->same = again.both;
+            return number;
+        }
+    }
+    return number_of(own, again.frames, again.n, again.n_shared, CAIRN_END_OUTERMOST);
 }
 
 static uint64_t entry_of(struct cairn_heap *heap, uint64_t va, uint64_t bytes, unsigned kind,
@@ -241,8 +259,8 @@ cairn_heap_born_oddly(struct cairn_heap_own *own, void *block, uint64_t bytes, u
 
 #define BORN_HERE(name, kind)                                                                      \
     CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) void *name(                                     \
-        struct cairn_heap_own *own, void *block, uint64_t bytes, uintptr_t ret, uintptr_t sp,      \
-        uintptr_t fp)                                                                              \
+        uintptr_t ret, uintptr_t sp, uintptr_t fp, struct cairn_heap_own *own, void *block,        \
+        uint64_t bytes)                                                                            \
     {                                                                                              \
         return cairn_heap_note_here(own, block, bytes, kind,                                       \
                                     (struct cairn_local_frame_at){ret, sp, fp});                   \

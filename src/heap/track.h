@@ -38,8 +38,8 @@ struct cairn_heap_death cairn_heap_died_fully(const void *block, unsigned kind);
 void *cairn_heap_born_oddly(struct cairn_heap_own *own, void *block, uint64_t bytes, unsigned kind,
                             uint32_t stack);
 /* The same of one whose stack is asked for; nothing is under way in the thread. */
-typedef void *cairn_heap_here_fn(struct cairn_heap_own *own, void *block, uint64_t bytes,
-                                 uintptr_t ret, uintptr_t sp, uintptr_t fp);
+typedef void *cairn_heap_here_fn(uintptr_t ret, uintptr_t sp, uintptr_t fp,
+                                 struct cairn_heap_own *own, void *block, uint64_t bytes);
 cairn_heap_here_fn cairn_heap_malloc_here, cairn_heap_new_here, cairn_heap_new_array_here;
 
 /* What was taken out for a realloc that failed: the block lives as if nothing had been. */
@@ -47,8 +47,6 @@ void cairn_heap_put_back(const void *block, const struct cairn_heap_death *death
 
 /* The number of the stack from a caller on, which is not the one of the thread's last capture. */
 uint32_t cairn_heap_other_stack(struct cairn_heap_own *own, struct cairn_local_again again);
-uint32_t cairn_heap_stack_fully(struct cairn_heap_own *own, uintptr_t ret, uintptr_t sp,
-                                uintptr_t fp);
 
 /* The number of the stack from `at` on, where the call under way is; 0: none. What is rarely asked
  * for again waits in memory, not in registers that would have to be saved. */
@@ -58,11 +56,8 @@ CAIRN_HEAP_HOT uint32_t cairn_heap_stack_from(struct cairn_heap_own *own,
     own->ret = at.ret;
     own->fp = at.fp;
     struct cairn_local_again again = cairn_local_again(at.ret, at.sp, at.fp);
-    if (__builtin_expect(again.n == 0, 0))
-        return cairn_heap_stack_fully(own, own->ret, own->idle, own->fp);
-    uint32_t number = own->frames[again.n - 1].number;
-    if (__builtin_expect(again.n_shared == again.n && number, 1))
-        return number;
+    if (__builtin_expect(again.both == own->same, 1))
+        return own->last;
     return cairn_heap_other_stack(own, again);
 }
 
@@ -181,7 +176,7 @@ CAIRN_HEAP_HOT void *cairn_heap_born(void *block, uint64_t bytes, unsigned kind)
     }
     if (own->stacks_on) {
         const struct cairn_local_frame_at caller = CAIRN_HEAP_CALLER;
-        return cairn_heap_here_of(kind)(own, block, bytes, caller.ret, caller.sp, caller.fp);
+        return cairn_heap_here_of(kind)(caller.ret, caller.sp, caller.fp, own, block, bytes);
     }
     cairn_heap_enter(own);
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, cairn_heap_va(block));

@@ -52,8 +52,14 @@ bool cairn_local_capture(const struct cairn_local_frame_at *at,
  * other frames within. n 0: it does not, or that takes longer to tell, and nothing was captured. */
 struct cairn_local_again {
     const struct cairn_local_frame *frames;
-    uint32_t n, n_shared; /* its end is CAIRN_END_OUTERMOST */
+    union {
+        struct {
+            uint32_t n, n_shared; /* its end is CAIRN_END_OUTERMOST */
+        };
+        uint64_t both; /* of them, to be compared at once; never 0 */
+    };
 };
+#define CAIRN_LOCAL_NOT_AGAIN ((struct cairn_local_again){NULL, .n_shared = 1})
 struct cairn_local_again cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp);
 
 struct cairn_unwind_info;

@@ -12,18 +12,11 @@
 
 enum { N = CAIRN_LOCAL_FRAMES, FEW = 4, MANY = 8, NEWS = 128, VOID = N + 1, EVERY = 16 };
 
-CAIRN_READS_FRAMES uint32_t asks_of_four(const struct cairn_local_frame *frame)
+/* Are their slots on one page, as the base is? So what is read behind the first that may be another
+ * one is there. */
+CAIRN_READS_FRAMES bool are_on_page(const struct cairn_local_frame *frame, int n)
 {
-    return (frame[0].slot | frame[1].slot) | (frame[2].slot | frame[3].slot);
-}
-
-/* Frames that ask for nothing but their return address, and whose slots are on one page: so what is
- * read behind the first that may be another one is there. */
-CAIRN_READS_FRAMES bool are_simple(const struct cairn_local_frame *frame, uintptr_t base, int n)
-{
-    uint32_t asks = asks_of_four(frame) | (n == MANY ? asks_of_four(frame + FEW) : 0);
-    uintptr_t first = base + frame[0].slot, last = base + frame[n - 1].slot;
-    return ((asks & CAIRN_LOCAL_ASKS) | ((first ^ last) & ~(uintptr_t)(CAIRN_LOCAL_PAGE - 1))) == 0;
+    return (frame[0].slot ^ frame[n - 1].slot) < CAIRN_LOCAL_PAGE;
 }
 
 CAIRN_READS_FRAMES uintptr_t difference(const struct cairn_local_frame *frame, uintptr_t base)
@@ -38,49 +31,57 @@ CAIRN_READS_FRAMES uintptr_t difference_of_four(const struct cairn_local_frame *
            (difference(frame + 2, base) | difference(frame + 3, base));
 }
 
-/* Of simple ones: all where they were? */
+/* Of frames that ask for nothing but their return address: all where they were? */
 CAIRN_READS_FRAMES bool all_return(const struct cairn_local_frame *frame, uintptr_t base, int n)
 {
     return (difference_of_four(frame, base) |
             (n == MANY ? difference_of_four(frame + FEW, base) : 0)) == 0;
 }
 
-/* Of simple frames up to `stop`, which are on one page: the first one of some that are not as they
- * were, or `stop`. */
-CAIRN_READS_FRAMES const struct cairn_local_frame *skip_same(const struct cairn_local_frame *frame,
-                                                             const struct cairn_local_frame *stop,
-                                                             uintptr_t base)
+/* Of simple frames up to `stop`, which are on one page: are all as they were? */
+CAIRN_READS_FRAMES bool all_same(const struct cairn_local_frame *frame,
+                                 const struct cairn_local_frame *stop, uintptr_t base)
 {
-    while (stop - frame >= MANY && all_return(frame, base, MANY))
-        frame += MANY;
-    while (stop - frame >= FEW && all_return(frame, base, FEW))
-        frame += FEW;
     while (frame < stop && difference(frame, base) == 0)
         frame++;
-    return frame;
+    return frame == stop;
 }
 
-/* What was expected: all is as it was. */
-CAIRN_READS_FRAMES bool is_same(const struct cairn_local_state *s, uintptr_t ret)
+/* The same of MANY at least. What is left behind whole groups is looked at in one that overlaps. */
+CAIRN_READS_FRAMES bool many_same(const struct cairn_local_frame *frame,
+                                  const struct cairn_local_frame *stop, uintptr_t base)
+{
+    for (; frame + MANY <= stop; frame += MANY)
+        if (!all_return(frame, base, MANY))
+            return false;
+    if (frame + FEW < stop)
+        return all_return(stop - MANY, base, MANY);
+    return frame == stop || all_return(stop - FEW, base, FEW);
+}
+
+/* What was expected, of frames from `frame` on: all is as it was. */
+CAIRN_READS_FRAMES bool is_same(const struct cairn_local_state *s,
+                                const struct cairn_local_frame *frame, uintptr_t ret)
 {
     const struct cairn_local_hot *hot = &s->hot;
-    const struct cairn_local_frame *frame = &s->frames[hot->top];
     const struct cairn_local_frame *page = &s->frames[hot->same_page], *end = &s->frames[N];
-    return frame->ret == ret && skip_same(frame + 1, page, hot->base) == page &&
-           skip_same(page, end, hot->base) == end;
+    return frame->ret == ret && many_same(frame + 1, page, hot->base) &&
+           (__builtin_expect(page == end, 1) ||
+            (end - page < MANY ? all_same(page, end, hot->base) : many_same(page, end, hot->base)));
 }
 
 /* What was seen on the way. */
 struct relayed {
-    const struct cairn_local_frame *kept; /* behind the outermost frame that is at another call */
-    uintptr_t looked_up;                  /* the bits of all addresses that were */
+    const struct cairn_local_frame *moved; /* the outermost frame that is at another call */
+    uintptr_t looked_up;                   /* the bits of all addresses that were */
 };
 
-/* The rule of the code is not where it is looked for first. */
+/* The rule of the code is not where it is looked for first, or there is more to the frame's. That
+ * is read here, not where it would cost all other frames a register. */
 __attribute__((noinline)) CAIRN_WALKS_FRAMES static bool
-has_rule(const struct cairn_local_frame *frame, uintptr_t ret)
+has_rule(const volatile struct cairn_local_frame *frame, uintptr_t ret)
 {
-    uint32_t rule = cairn_local_rule(frame);
+    uint32_t rule = frame->rule & CAIRN_RULE_MASK;
     return ret == frame->ret ||
            (cairn_fast_is_plain(rule) && cairn_local_cache_has(cairn_fast_lookup_va(ret), rule));
 }
@@ -91,59 +92,61 @@ CAIRN_READS_FRAMES bool relay(struct cairn_local_frame *frame, uintptr_t ret,
                               struct relayed *relayed)
 {
     uintptr_t va = cairn_fast_lookup_va(ret);
-    if (__builtin_expect(cairn_local_cache_at_home(va) != cairn_local_rule(frame), 0) &&
-        !has_rule(frame, ret))
+    if (__builtin_expect(cairn_local_cache_at_home(va) != frame->rule, 0) && !has_rule(frame, ret))
         return false;
     if (__builtin_expect_with_probability(ret != frame->ret, 1, 0.5))
-        relayed->kept = frame + 1;
+        relayed->moved = frame;
     relayed->looked_up |= va;
     frame->ret = ret;
     return true;
 }
 
-/* The first of `n` simple frames that is not proven. A rule that is not plain asks for more, but
- * for the outermost frame's, from which nothing hangs. */
-CAIRN_READS_FRAMES struct cairn_local_frame *
-relay_all(struct cairn_local_frame *frame, uintptr_t base, int n, struct relayed *relayed)
+/* Frames that ask for no more, up to `end`; the first that is not proven here. A rule that is not
+ * plain asks for more, but for the outermost frame's, from which nothing hangs. */
+CAIRN_READS_FRAMES struct cairn_local_frame *relay_all(struct cairn_local_frame *frame,
+                                                       const struct cairn_local_frame *end,
+                                                       uintptr_t base, struct relayed *relayed)
 {
-    for (const struct cairn_local_frame *end = frame + n; frame < end; frame++)
+    for (; frame < end && !(frame->slot & CAIRN_LOCAL_ASKS); frame++)
         if (!relay(frame, cairn_local_word_at(base + frame->slot), relayed))
             break;
     return frame;
 }
 
-/* Singly, up to `end`; the first that is not proven here. */
-CAIRN_READS_FRAMES struct cairn_local_frame *skip_singly(struct cairn_local_frame *frame,
-                                                         const struct cairn_local_frame *end,
-                                                         uintptr_t base, struct relayed *relayed)
+/* Of frames that ask for no more: the first one of a few that is not as it was. The last few are
+ * looked at together, also where some of them were before. */
+CAIRN_READS_FRAMES struct cairn_local_frame *
+skip_same(struct cairn_local_frame *frame, struct cairn_local_frame *end, uintptr_t base)
 {
-    for (; frame < end && !(frame->slot & CAIRN_LOCAL_ASKS); frame++) {
-        uintptr_t ret = cairn_local_word_at(base + frame->slot);
-        if (ret != frame->ret && !relay(frame, ret, relayed))
+    while (end - frame >= MANY && are_on_page(frame, MANY) && all_return(frame, base, MANY))
+        frame += MANY;
+    while (frame < end) {
+        struct cairn_local_frame *few = frame > end - FEW ? end - FEW : frame;
+        if (!are_on_page(few, FEW) || !all_return(few, base, FEW))
             break;
+        frame = few + FEW;
     }
     return frame;
 }
 
-/* The first frame from `frame` on that is not proven here. */
-CAIRN_READS_FRAMES struct cairn_local_frame *skip_again(struct cairn_local_frame *frame,
-                                                        const struct cairn_local_frame *end,
-                                                        uintptr_t base, struct relayed *relayed)
+/* The first frame from `frame` on that is not proven here. Up to hot.moved_to they are at other
+ * calls than they were, likely. */
+CAIRN_READS_FRAMES struct cairn_local_frame *
+skip_again(struct cairn_local_state *s, struct cairn_local_frame *frame, struct relayed *relayed)
 {
-    while (end - frame >= MANY && are_simple(frame, base, MANY) && all_return(frame, base, MANY))
-        frame += MANY;
-    while (end - frame >= FEW) {
-        struct cairn_local_frame *next = frame + FEW;
-        if (!are_simple(frame, base, FEW))
-            frame = skip_singly(frame, next, base, relayed);
-        else if (!all_return(frame, base, FEW))
-            frame = relay_all(frame, base, FEW, relayed);
-        else
-            frame = next;
-        if (frame != next)
+    const struct cairn_local_hot *hot = &s->hot;
+    struct cairn_local_frame *end = &s->frames[N];
+    uint32_t moved = hot->moved_to > hot->simple_from ? hot->moved_to : hot->simple_from;
+    const struct cairn_local_frame *until = end - frame > FEW ? &s->frames[moved] : end;
+    for (;;) {
+        frame = relay_all(frame, until, hot->base, relayed);
+        if (frame < until)
             return frame;
+        frame = skip_same(frame, end, hot->base);
+        if (frame == end)
+            return frame;
+        until = end - frame > FEW ? frame + FEW : end;
     }
-    return skip_singly(frame, end, base, relayed);
 }
 
 /* From the frame before `place` on by what can prove all; the first place that is not proven. */
@@ -163,12 +166,13 @@ CAIRN_READS_FRAMES uint32_t prove_from(struct cairn_local_state *s, struct cairn
     const struct cairn_local_frame *end = &s->frames[N];
     frame++;
     if (__builtin_expect(!(frame[-1].slot & CAIRN_LOCAL_HAS_WORDS), 1))
-        frame = skip_again(frame, end, hot->base, relayed);
+        frame = skip_again(s, frame, relayed);
     if (__builtin_expect(!cairn_local_cache_covers(relayed->looked_up), 0)) {
         cairn_local_state_void(s, hot->busy); /* an address may have been taken for another one */
         return VOID;
     }
-    cairn_local_keep_from(s, (uint32_t)(relayed->kept - s->frames));
+    hot->moved_to = (uint32_t)(relayed->moved - s->frames) + 1;
+    cairn_local_keep_from(s, hot->moved_to);
     return __builtin_expect(frame == end, 1) ? N : compare_rest(s, (uint32_t)(frame - s->frames));
 }
 
@@ -268,6 +272,7 @@ CAIRN_READS_FRAMES bool put_shortly(struct cairn_local_state *s, struct short_wa
         hot->n_words--;
     hot->anchor = place;
     hot->top = place - n;
+    hot->simple_from = hot->simple_from <= place ? hot->top : hot->simple_from;
     while (from > s->news) {
         cairn_local_copy(--to, --from);
         if (!CAIRN_FAST_RA)
@@ -278,23 +283,25 @@ CAIRN_READS_FRAMES bool put_shortly(struct cairn_local_state *s, struct short_wa
 }
 
 /* After some captures that were the same, and seldom again if it is in vain. Lets the next one be
- * one that is_same() can tell, if it can: no frame asks for more than its
- * return address, and they are on two pages at most. */
+ * one that is_same() can tell, if it can: no frame asks for more than its return address, and they
+ * are on two pages at most, MANY and the innermost on the first. */
 __attribute__((noinline)) CAIRN_WALKS_FRAMES static void expect_same(struct cairn_local_state *s)
 {
     struct cairn_local_hot *hot = &s->hot;
     const struct cairn_local_frame *frame = &s->frames[hot->top], *end = &s->frames[N];
-    uint32_t asks = frame->rule & CAIRN_LOCAL_NEEDS_FP, n_pages = 1;
-    hot->same_page = N;
+    uint32_t asks = frame->rule & CAIRN_LOCAL_NEEDS_FP, n_pages = 1, n = N - hot->top, page = N;
     for (; frame < end; frame++) {
         asks |= frame->slot & CAIRN_LOCAL_ASKS;
         if (frame > &s->frames[hot->top + 1] && (frame[-1].slot ^ frame->slot) / CAIRN_LOCAL_PAGE) {
-            hot->same_page = (uint32_t)(frame - s->frames);
+            page = (uint32_t)(frame - s->frames);
             n_pages++;
         }
     }
-    if (asks == 0 && n_pages <= 2)
-        hot->same_sp = hot->busy;
+    if (asks || n_pages > 2 || page - hot->top <= MANY)
+        return;
+    hot->same_page = page;
+    hot->same = (struct cairn_local_again){NULL, .n = n, .n_shared = n}.both;
+    hot->same_sp = hot->busy;
 }
 
 CAIRN_READS_FRAMES struct cairn_local_again found(struct cairn_local_state *s)
@@ -305,18 +312,28 @@ CAIRN_READS_FRAMES struct cairn_local_again found(struct cairn_local_state *s)
     hot->n_same = from == top ? hot->n_same + 1 : 0;
     if (__builtin_expect(hot->n_same % EVERY == FEW, 0))
         expect_same(s);
-    return (struct cairn_local_again){&s->frames[top], N - top, N - from};
+    return (struct cairn_local_again){&s->frames[top], .n = N - top, .n_shared = N - from};
+}
+
+/* Can it be told here at all? */
+CAIRN_READS_FRAMES bool is_plain(const struct cairn_local_hot *hot)
+{
+    return __builtin_expect(hot->rest == N && !hot->is_open && hot->kept_end == N &&
+                                hot->top - CAIRN_LOCAL_SPARE < CAIRN_MAX_FRAMES,
+                            1);
 }
 
 /* Some inner frames are others. From `place` on outwards the last walk may be met; where that was
  * not the frame that it seemed to be, it is met farther out. */
 __attribute__((noinline)) CAIRN_WALKS_FRAMES static struct cairn_local_again
-look_farther(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uint32_t place)
+look_farther(struct cairn_local_state *s, uintptr_t ret, uint32_t place)
 {
     const struct cairn_local_stack *stack = &s->hot.stack;
-    struct cairn_local_again again = {0};
+    uintptr_t sp = s->hot.busy;
+    s->hot.same_sp = 0;
+    struct cairn_local_again again = CAIRN_LOCAL_NOT_AGAIN;
     /* What a call pushed lies below sp, and is mapped for sure. */
-    bool can = sp % CAIRN_FAST_CFA_ALIGN == 0 && sp <= stack->high &&
+    bool can = is_plain(&s->hot) && sp % CAIRN_FAST_CFA_ALIGN == 0 && sp <= stack->high &&
                sp - CAIRN_LOCAL_WORD - stack->low < stack->high - stack->low;
     while (__builtin_expect(can && place < N, 1)) {
         struct relayed relayed = {s->frames, 0};
@@ -337,57 +354,42 @@ look_farther(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uint32_t 
 
 /* All may be as it was. */
 __attribute__((noinline, hot)) CAIRN_WALKS_FRAMES static struct cairn_local_again
-look(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uintptr_t fp)
+look(struct cairn_local_state *s, uintptr_t ret, uintptr_t fp)
 {
     struct cairn_local_hot *hot = &s->hot;
-    uint32_t top = hot->top, place = hot->anchor;
+    uint32_t top = hot->top, proven = 0;
     struct cairn_local_frame *frame = &s->frames[top];
-    struct relayed relayed = {frame, 0};
-    if (!(frame->rule & CAIRN_LOCAL_NEEDS_FP && s->asides[top].fp != fp) &&
+    struct relayed relayed = {frame - 1, 0};
+    hot->ret = ret;
+    hot->same_sp = 0; /* until it is known of this one */
+    if (is_plain(hot) && !(frame->rule & CAIRN_LOCAL_NEEDS_FP && s->asides[top].fp != fp) &&
         (frame->ret == ret ||
          (cairn_fast_is_plain(cairn_local_rule(frame)) && relay(frame, ret, &relayed)))) {
-        uint32_t proven = prove_from(s, frame, &relayed);
+        proven = prove_from(s, frame, &relayed);
         if (__builtin_expect(proven == N, 1)) {
             struct cairn_local_again again = found(s);
             cairn_local_state_leave(s);
             return again;
         }
-        place = proven >= place ? proven + 1 : place;
     }
-    return look_farther(s, ret, sp, place);
-}
-
-/* By what can do more, or not at all. */
-__attribute__((noinline, hot)) CAIRN_WALKS_FRAMES static struct cairn_local_again
-look_closely(struct cairn_local_state *s, uintptr_t ret, uintptr_t sp, uintptr_t fp)
-{
-    if (__builtin_expect(!cairn_local_state_is_ready(s), 0))
-        return (struct cairn_local_again){0};
-    const struct cairn_local_hot *hot = &s->hot;
-    const struct cairn_local_frame *frame = &s->frames[hot->top];
-    if (__builtin_expect(hot->rest != N || hot->is_open || hot->kept_end != N ||
-                             hot->top - CAIRN_LOCAL_SPARE >= CAIRN_MAX_FRAMES,
-                         0))
-        return (struct cairn_local_again){0};
-    cairn_local_state_take(s, sp);
-    if (cairn_local_sp_of(s, frame) == sp &&
-        (CAIRN_FAST_RA != 0 || cairn_local_slot_va(s, frame) == sp))
-        return look(s, ret, sp, fp);
-    return look_farther(s, ret, sp, hot->anchor);
+    return look_farther(s, hot->ret, proven >= hot->anchor ? proven + 1 : hot->anchor);
 }
 
 __attribute__((hot)) CAIRN_WALKS_FRAMES struct cairn_local_again
 cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_t fp)
 {
     struct cairn_local_state *s = cairn_local_mine.state;
-    if (!s || s->hot.same_sp != sp || !cairn_local_state_is_ready(s))
-        return look_closely(s, ret, sp, fp);
+    if (__builtin_expect(!cairn_local_state_is_ready(s), 0))
+        return CAIRN_LOCAL_NOT_AGAIN;
     s->hot.busy = sp;
     atomic_signal_fence(memory_order_seq_cst);
-    bool same = s->hot.same_sp == sp && is_same(s, ret); /* asked again: a handler may have been */
-    cairn_local_state_leave(s);
-    if (__builtin_expect(!same, 0))
-        return look_closely(s, ret, sp, fp);
-    uint32_t n = N - s->hot.top;
-    return (struct cairn_local_again){&s->frames[s->hot.top], n, n};
+    const struct cairn_local_frame *frame = &s->frames[s->hot.top];
+    if (s->hot.same_sp == sp && is_same(s, frame, ret)) {
+        cairn_local_state_leave(s);
+        return (struct cairn_local_again){frame, .both = s->hot.same};
+    }
+    if (cairn_local_sp_of(s, frame) == sp &&
+        (CAIRN_FAST_RA != 0 || cairn_local_slot_va(s, frame) == sp))
+        return look(s, ret, fp);
+    return look_farther(s, ret, s->hot.anchor);
 }

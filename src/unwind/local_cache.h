@@ -59,7 +59,10 @@ static inline bool cairn_local_cache_covers(uintptr_t va)
 static inline uint64_t cairn_local_cache_key(uintptr_t va)
 {
     _Static_assert(CAIRN_RULE_BITS == 29, "the key is made so that a rule fits below it");
-    return va * ((UINT64_C(1) << 29) + (1 << 15));
+    uint64_t by = (UINT64_C(1) << 29) + (1 << 15);
+    if (sizeof(va) == sizeof(by))
+        __asm__("" : "+r"(by)); /* a multiplication it stays, not two shifts and an addition */
+    return va * by;
 }
 
 static inline uint64_t cairn_local_cache_entry(uintptr_t va, uint32_t rule)
@@ -67,15 +70,21 @@ static inline uint64_t cairn_local_cache_entry(uintptr_t va, uint32_t rule)
     return cairn_local_cache_key(va) ^ rule;
 }
 
+/* Where an address is looked for the i-th time. */
+static inline const _Atomic(uint64_t) *cairn_local_cache_place(uintptr_t va, unsigned i)
+{
+    enum { BYTES = sizeof(uint64_t) * CAIRN_LOCAL_CACHE_WAYS << CAIRN_LOCAL_CACHE_BITS };
+    _Static_assert(CAIRN_LOCAL_CACHE_WAYS == 1 << (CAIRN_LOCAL_CACHE_LOW - 3), "sets have no gaps");
+    uintptr_t at = (va & (BYTES - sizeof(uint64_t))) ^ i * sizeof(uint64_t);
+    __asm__("" : "+r"(at)); /* bytes they stay, for an index takes one instruction more */
+    return (const _Atomic(uint64_t) *)(const void *)((const char *)cairn_local_cache + at);
+}
+
 /* What is remembered where an address is looked for first: its rule, or a number of more than
  * CAIRN_RULE_BITS bits. Of an address that is covered; else it may be another one's. */
 static inline uint64_t cairn_local_cache_at_home(uintptr_t va)
 {
-    enum { ENTRIES = CAIRN_LOCAL_CACHE_WAYS << CAIRN_LOCAL_CACHE_BITS };
-    _Static_assert(CAIRN_LOCAL_CACHE_WAYS == 1 << (CAIRN_LOCAL_CACHE_LOW - 3), "sets have no gaps");
-    const char *cache = (const char *)cairn_local_cache;
-    const void *home = cache + (va >> 3 & (ENTRIES - 1)) * sizeof(uint64_t);
-    uint64_t entry = atomic_load_explicit((const _Atomic(uint64_t) *)home, memory_order_relaxed);
+    uint64_t entry = atomic_load_explicit(cairn_local_cache_place(va, 0), memory_order_relaxed);
     return __builtin_expect(entry != 0, 1) ? entry ^ cairn_local_cache_key(va) : UINT64_MAX;
 }
 
@@ -97,17 +106,21 @@ static inline uint32_t cairn_local_cache_rule(uintptr_t va)
     return cairn_local_cache_miss(va);
 }
 
-/* Is the rule known, and this one? If so it is mostly in the second place: two calls are within the
- * same 8 bytes. */
+/* Is the rule known, and this one, in the i-th place? */
+static inline bool cairn_local_cache_has_at(uintptr_t va, uint32_t rule, unsigned i)
+{
+    uint64_t wanted = cairn_local_cache_entry(va, rule);
+    return atomic_load_explicit(cairn_local_cache_place(va, i), memory_order_relaxed) == wanted &&
+           wanted && cairn_local_cache_covers(va);
+}
+
+/* In any place? If so it is mostly in the second one: two calls are within the same 8 bytes. */
 static inline bool cairn_local_cache_has(uintptr_t va, uint32_t rule)
 {
-    const struct cairn_local_cache_set *set = cairn_local_cache_set_of(va);
-    uint64_t wanted = cairn_local_cache_entry(va, rule);
-    unsigned home = cairn_local_cache_home(va);
-    if (__builtin_expect(!wanted || !cairn_local_cache_covers(va), 0))
-        return false;
+    if (__builtin_expect(cairn_local_cache_has_at(va, rule, 1), 1))
+        return true;
     for (unsigned i = 0; i < CAIRN_LOCAL_CACHE_WAYS; i++)
-        if (atomic_load_explicit(&set->entries[home ^ 1 ^ i], memory_order_relaxed) == wanted)
+        if (cairn_local_cache_has_at(va, rule, i))
             return true;
     return false;
 }

@@ -42,5 +42,5 @@ struct cairn_local_again cairn_local_again(uintptr_t ret, uintptr_t sp, uintptr_
     (void)ret;
     (void)sp;
     (void)fp;
-    return (struct cairn_local_again){0};
+    return CAIRN_LOCAL_NOT_AGAIN;
 }

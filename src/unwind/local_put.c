@@ -105,10 +105,18 @@ CAIRN_WALKS_FRAMES static void leave_out_old(struct cairn_local_walk *w)
     }
 }
 
-CAIRN_WALKS_FRAMES bool cairn_local_put(struct cairn_local_walk *w)
+/* Behind that of frames up to the one at `place`: how far inwards none asks for more. */
+CAIRN_WALKS_FRAMES static void find_simple(struct cairn_local_state *s, uint32_t place)
+{
+    uint32_t from = s->hot.simple_from > place ? s->hot.simple_from : place + 1;
+    while (from > s->hot.top && !(s->frames[from - 1].slot & CAIRN_LOCAL_ASKS))
+        from--;
+    s->hot.simple_from = from;
+}
+
+CAIRN_WALKS_FRAMES static bool put(struct cairn_local_walk *w)
 {
     struct cairn_local_state *s = w->state;
-    leave_out_old(w);
     uint32_t place = w->place, n = w->n, top = place - n;
     s->hot.anchor = place < w->rest ? place : w->rest - 1;
     while (s->hot.n_words > 0 && s->words[s->hot.n_words - 1].place < place)
@@ -129,6 +137,15 @@ CAIRN_WALKS_FRAMES bool cairn_local_put(struct cairn_local_walk *w)
     for (uint32_t i = n; i-- > 0;)
         if (!note_needs(w, top + i, &s->new_asides[i]))
             return false;
+    return true;
+}
+
+CAIRN_WALKS_FRAMES bool cairn_local_put(struct cairn_local_walk *w)
+{
+    leave_out_old(w);
+    if (!put(w))
+        return false;
+    find_simple(w->state, w->place < w->rest ? w->place : w->rest - 1);
     return true;
 }
 

@@ -94,16 +94,20 @@ struct cairn_local_hot {
     uint32_t top, rest, n_words;
     uint32_t is_open;   /* enum cairn_local_open */
     uint32_t kept_from; /* from here on outwards the caller's words hold */
-    uint32_t kept_end;  /* the place behind the outermost frame that the caller was given */
-    /* Of the last capture, if it was the same as some before: its stack pointer; and the place from
-     * where on its slots are on another page. Else 0. */
-    uintptr_t same_sp;
+    /* Of the last capture, if it was the same as some before: its stack pointer; the place from
+     * where on its slots are on another page; and what is given of it. Else 0. */
     uint32_t same_page;
-    uint32_t n_same; /* captures in a row */
+    uintptr_t same_sp;
+    uint64_t same;
+    uint32_t n_same;   /* captures in a row */
+    uint32_t kept_end; /* the place behind the outermost frame that the caller was given */
     struct cairn_local_stack stack;
     uint32_t anchor;
+    uintptr_t ret;        /* where the capture that runs goes on; its stack pointer is `busy` */
+    uint32_t moved_to;    /* from here on outwards all was at the same calls, last time */
+    uint32_t simple_from; /* from here on outwards no frame ASKS for more than its return address */
 };
-_Static_assert(offsetof(struct cairn_local_hot, stack) <= 64, "one line is all that is asked for");
+_Static_assert(offsetof(struct cairn_local_hot, n_same) <= 64, "one line is all that is asked for");
 
 struct cairn_local_state {
     struct cairn_thread_head head;
@@ -141,7 +145,8 @@ CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_void(struct cairn
 {
     struct cairn_local_hot *hot = &state->hot;
     hot->top = hot->anchor = hot->rest = hot->kept_from = hot->kept_end = CAIRN_LOCAL_FRAMES;
-    hot->n_words = hot->is_open = hot->n_same = 0;
+    hot->simple_from = CAIRN_LOCAL_FRAMES;
+    hot->n_words = hot->is_open = hot->n_same = hot->moved_to = 0;
     hot->same_sp = 0;
     hot->base = (sp - ((uintptr_t)1 << 31)) & ~(uintptr_t)(CAIRN_LOCAL_PAGE - 1);
 }

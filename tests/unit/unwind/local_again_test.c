@@ -68,7 +68,7 @@ APART static void capture(void)
     if (got.n == 0) {
         struct cairn_local_capture other;
         assert_true(cairn_local_capture(&at, &other));
-        got = (struct cairn_local_again){other.frames, other.n, other.n_shared};
+        got = (struct cairn_local_again){other.frames, .n = other.n, .n_shared = other.n_shared};
     }
     for (uint32_t i = 0; i < got.n_shared; i++)
         n_wrong += kept[i] != got.frames[got.n - 1 - i].ret;
