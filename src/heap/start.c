@@ -189,6 +189,7 @@ cairn_heap_start_thread(struct cairn_heap **ret_heap, uintptr_t sp)
         if (own->idle == 0 || cairn_heap_is_idle(own) || !was_left(own->idle, sp))
             return NULL;
         own->idle = sp;
+        own->same = own->generation = 0; /* frames may have been compared, but not hashed yet */
         cairn_heap_each_lock(heap, cairn_lock_break); /* what that one may hold */
     } else if (!(own = claim(heap, sp))) {
         return NULL;
