@@ -45,7 +45,7 @@ fi
 
 # Threads that sleep are not stopped, and all is there, lines included.
 same "threads" "$(grep -c '^thread ' out)" 50
-same "threads read from memory" "$(grep -c '\[memory\]$' out)" 50
+same "threads read without a stop" "$(grep -c -E '\[(iterator|memory)\]$' out)" 50
 same "whole stacks" "$(grep -c ' held_outer  .*stack_command.c:' out)" 50
 same "cut stacks" "$(grep -c 'cut:' out)" 0
 has out "in poll(0, 0, 1000000)" "the system call"
@@ -59,7 +59,7 @@ threads = json.load(open(sys.argv[1]))["processes"][0]["threads"]
 assert len(threads) == 50, len(threads)
 assert threads[0]["tid"] == int(sys.argv[2])
 for thread in threads:
-    assert thread["method"] == "memory" and thread["whole"], thread
+    assert thread["method"] in ("iterator", "memory") and thread["whole"], thread
     assert thread["syscall"]["name"] == "poll" or thread["syscall"]["number"] >= 0
     names = [line["function"] for frame in thread["frames"] for line in frame["lines"]]
     assert "held_inner" in names and "held_outer" in names, names
