@@ -6,11 +6,16 @@
  */
 #include "bpf/threads.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -394,6 +399,60 @@ static void without_rights_the_reason_and_the_command_are_told(void **state)
     assert_int_equal(status, 0);
 }
 
+/* Opens in a child that `prepare` has taken something from; 77: it could not. */
+static void expect_failure(bool (*prepare)(void), enum cairn_code code, const char *part)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct cairn_err err = {0};
+        struct cairn_bpf_threads *none = NULL;
+        if (!prepare())
+            _exit(77);
+        bool failed = cairn_bpf_threads_open(&none, &err) == (int)code && !none;
+        _exit(failed && strstr(err.msg, part) && err.hint[0] ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        print_message("skipped: it cannot be taken away here\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+static bool forbid_bpf(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool hide_types(void)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL) == 0;
+}
+
+static void a_seccomp_filter_is_told(void **state)
+{
+    (void)state;
+    OPEN_OR_SKIP();
+    expect_failure(forbid_bpf, CAIRN_E_ACCESS, "seccomp filter");
+}
+
+static void a_kernel_without_type_information_is_told(void **state)
+{
+    (void)state;
+    OPEN_OR_SKIP();
+    expect_failure(hide_types, CAIRN_E_SUPPORT, "type information");
+}
+
 static void a_kernel_that_is_too_old_is_told_by_its_number(void **state)
 {
     (void)state;
@@ -422,6 +481,8 @@ int main(void)
         cmocka_unit_test(a_process_that_is_gone_has_no_threads),
         cmocka_unit_test(more_stack_than_there_is_room_for_is_refused),
         cmocka_unit_test(without_rights_the_reason_and_the_command_are_told),
+        cmocka_unit_test(a_seccomp_filter_is_told),
+        cmocka_unit_test(a_kernel_without_type_information_is_told),
         cmocka_unit_test(a_kernel_that_is_too_old_is_told_by_its_number),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
