@@ -50,8 +50,9 @@ static bool walks_tables(const struct bench *b)
 static void judge_record(const struct bench *b)
 {
     bool perf = is_ok(b, CAIRN_TRY_PERF_USER), kernel = is_ok(b, CAIRN_TRY_PERF_KERNEL);
-    const char *value =
-        kernel ? "user and kernel code, nothing is stopped" : "user code, nothing is stopped";
+    const char *value = !kernel           ? "user code, by frame pointers"
+                        : walks_tables(b) ? "user and kernel code, by unwind tables"
+                                          : "user and kernel code, by frame pointers";
     enum cairn_doctor_level level = kernel ? CAIRN_DOCTOR_YES : CAIRN_DOCTOR_PART;
     enum cairn_doctor_try because = kernel ? CAIRN_N_TRIES : CAIRN_TRY_PERF_KERNEL;
     static const char command[] = "record -- COMMAND", pid[] = "record -p PID";
