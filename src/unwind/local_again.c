@@ -101,13 +101,13 @@ CAIRN_READS_FRAMES bool relay(struct cairn_local_frame *frame, uintptr_t ret,
     return true;
 }
 
-/* Frames that ask for no more, up to `end`; the first that is not proven here. A rule that is not
- * plain asks for more, but for the outermost frame's, from which nothing hangs. */
+/* Of frames that ask for no more, up to `end`: the first that is not proven here. A rule that is
+ * not plain asks for more, but for the outermost frame's, from which nothing hangs. */
 CAIRN_READS_FRAMES struct cairn_local_frame *relay_all(struct cairn_local_frame *frame,
                                                        const struct cairn_local_frame *end,
                                                        uintptr_t base, struct relayed *relayed)
 {
-    for (; frame < end && !(frame->slot & CAIRN_LOCAL_ASKS); frame++)
+    for (; frame < end; frame++)
         if (!relay(frame, cairn_local_word_at(base + frame->slot), relayed))
             break;
     return frame;
@@ -122,28 +122,31 @@ skip_same(struct cairn_local_frame *frame, struct cairn_local_frame *end, uintpt
         frame += MANY;
     while (frame < end) {
         struct cairn_local_frame *few = frame > end - FEW ? end - FEW : frame;
-        if (!are_on_page(few, FEW) || !all_return(few, base, FEW))
+        if (are_on_page(few, FEW) && all_return(few, base, FEW))
+            frame = few + FEW;
+        else if (difference(frame, base) == 0)
+            frame++;
+        else
             break;
-        frame = few + FEW;
     }
     return frame;
 }
 
-/* The first frame from `frame` on that is not proven here. Up to hot.moved_to they are at other
- * calls than they were, likely. */
+/* The first frame from `frame` on that is not proven here: at most that at hot.odd. Up to
+ * hot.moved_to they are at other calls than they were, likely. */
 CAIRN_READS_FRAMES struct cairn_local_frame *
 skip_again(struct cairn_local_state *s, struct cairn_local_frame *frame, struct relayed *relayed)
 {
     const struct cairn_local_hot *hot = &s->hot;
-    struct cairn_local_frame *end = &s->frames[N];
-    uint32_t moved = hot->moved_to > hot->simple_from ? hot->moved_to : hot->simple_from;
+    uint32_t moved = hot->moved_to < hot->odd ? hot->moved_to : hot->odd;
+    struct cairn_local_frame *end = &s->frames[hot->odd];
     const struct cairn_local_frame *until = end - frame > FEW ? &s->frames[moved] : end;
     for (;;) {
         frame = relay_all(frame, until, hot->base, relayed);
         if (frame < until)
             return frame;
         frame = skip_same(frame, end, hot->base);
-        if (frame == end)
+        if (frame >= end)
             return frame;
         until = end - frame > FEW ? frame + FEW : end;
     }
@@ -272,12 +275,13 @@ CAIRN_READS_FRAMES bool put_shortly(struct cairn_local_state *s, struct short_wa
         hot->n_words--;
     hot->anchor = place;
     hot->top = place - n;
-    hot->simple_from = hot->simple_from <= place ? hot->top : hot->simple_from;
     while (from > s->news) {
         cairn_local_copy(--to, --from);
         if (!CAIRN_FAST_RA)
             s->asides[to - s->frames].sp = s->new_asides[from - s->news].sp;
     }
+    if (__builtin_expect(hot->odd < place, 0))
+        cairn_local_find_odd(s);
     cairn_local_keep_from(s, place);
     return true;
 }
@@ -330,7 +334,7 @@ look_farther(struct cairn_local_state *s, uintptr_t ret, uint32_t place)
 {
     const struct cairn_local_stack *stack = &s->hot.stack;
     uintptr_t sp = s->hot.busy;
-    s->hot.same_sp = 0;
+    s->hot.same_sp = s->hot.moved_to = 0; /* most are at the same call */
     struct cairn_local_again again = CAIRN_LOCAL_NOT_AGAIN;
     /* What a call pushed lies below sp, and is mapped for sure. */
     bool can = is_plain(&s->hot) && sp % CAIRN_FAST_CFA_ALIGN == 0 && sp <= stack->high &&

@@ -267,6 +267,8 @@ cairn_local_fast_walk(struct cairn_local_state *state, const struct cairn_local_
     if (__builtin_expect(verdict != JOINS || w.n > 0 || state->hot.is_open, 0))
         return finish(&w, verdict, ips, ret_result);
     state->hot.top = w.place;
+    if (state->hot.odd < w.place)
+        cairn_local_find_odd(state);
     cairn_local_keep_from(state, w.place);
     ret_result->end = CAIRN_END_OUTERMOST;
     cairn_local_give(&w, ips, ret_result);

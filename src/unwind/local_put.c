@@ -105,13 +105,12 @@ CAIRN_WALKS_FRAMES static void leave_out_old(struct cairn_local_walk *w)
     }
 }
 
-/* Behind that of frames up to the one at `place`: how far inwards none asks for more. */
-CAIRN_WALKS_FRAMES static void find_simple(struct cairn_local_state *s, uint32_t place)
+CAIRN_WALKS_FRAMES void cairn_local_find_odd(struct cairn_local_state *s)
 {
-    uint32_t from = s->hot.simple_from > place ? s->hot.simple_from : place + 1;
-    while (from > s->hot.top && !(s->frames[from - 1].slot & CAIRN_LOCAL_ASKS))
-        from--;
-    s->hot.simple_from = from;
+    uint32_t place = s->hot.top;
+    while (place < N && !(s->frames[place].slot & CAIRN_LOCAL_ASKS))
+        place++;
+    s->hot.odd = place;
 }
 
 CAIRN_WALKS_FRAMES static bool put(struct cairn_local_walk *w)
@@ -145,7 +144,7 @@ CAIRN_WALKS_FRAMES bool cairn_local_put(struct cairn_local_walk *w)
     leave_out_old(w);
     if (!put(w))
         return false;
-    find_simple(w->state, w->place < w->rest ? w->place : w->rest - 1);
+    cairn_local_find_odd(w->state);
     return true;
 }
 

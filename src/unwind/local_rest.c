@@ -77,10 +77,8 @@ CAIRN_WALKS_FRAMES static void end_at(struct cairn_local_walk *w, uint32_t n_res
         w->place = w->rest = s->hot.top = N - n_rest;
         s->hot.n_words = 0;
     }
-    if (by) {
+    if (by)
         cairn_local_keep_from(s, w->rest);
-        s->hot.simple_from = N;
-    }
     s->hot.rest = w->rest;
 }
 

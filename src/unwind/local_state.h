@@ -103,9 +103,9 @@ struct cairn_local_hot {
     uint32_t kept_end; /* the place behind the outermost frame that the caller was given */
     struct cairn_local_stack stack;
     uint32_t anchor;
-    uintptr_t ret;        /* where the capture that runs goes on; its stack pointer is `busy` */
-    uint32_t moved_to;    /* from here on outwards all was at the same calls, last time */
-    uint32_t simple_from; /* from here on outwards no frame ASKS for more than its return address */
+    uintptr_t ret;     /* where the capture that runs goes on; its stack pointer is `busy` */
+    uint32_t moved_to; /* from here on outwards all was at the same calls, last time */
+    uint32_t odd; /* the innermost frame that ASKS for more than its return address; N: none does */
 };
 _Static_assert(offsetof(struct cairn_local_hot, n_same) <= 64, "one line is all that is asked for");
 
@@ -145,7 +145,7 @@ CAIRN_THREAD_BLOCK_ACCESS static inline void cairn_local_state_void(struct cairn
 {
     struct cairn_local_hot *hot = &state->hot;
     hot->top = hot->anchor = hot->rest = hot->kept_from = hot->kept_end = CAIRN_LOCAL_FRAMES;
-    hot->simple_from = CAIRN_LOCAL_FRAMES;
+    hot->odd = CAIRN_LOCAL_FRAMES;
     hot->n_words = hot->is_open = hot->n_same = hot->moved_to = 0;
     hot->same_sp = 0;
     hot->base = (sp - ((uintptr_t)1 << 31)) & ~(uintptr_t)(CAIRN_LOCAL_PAGE - 1);

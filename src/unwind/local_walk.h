@@ -31,6 +31,9 @@ uint32_t cairn_local_compare(struct cairn_local_walk *w, uint32_t place);
  * False: what it takes to prove them again does not fit. */
 bool cairn_local_put(struct cairn_local_walk *w);
 
+/* Looks for hot.odd anew, from hot.top on. */
+void cairn_local_find_odd(struct cairn_local_state *s);
+
 /* Puts what was proven, from w->place on, `by` places farther out; what would lie beyond the last
  * place falls off. */
 void cairn_local_move(struct cairn_local_walk *w, int32_t by);
