@@ -15,13 +15,8 @@ static std::atomic<unsigned long> n_caught;
 
 struct Guard {
     std::string text;
-    explicit Guard(int n) : text(n, 'x')
-    {
-    }
-    ~Guard()
-    {
-        n_caught += text.size() & 1;
-    }
+    explicit Guard(int n) : text(n, 'x') {}
+    ~Guard() { n_caught += text.size() & 1; }
 };
 
 __attribute__((noinline)) static int sink(int depth, int x)
