@@ -99,15 +99,30 @@ static void output_free(struct cli_output *output)
     free(output);
 }
 
+/* Signals wait meanwhile: what is there already must be known to on_deadly(). */
+static int open_watched(const char *path, enum cairn_replace_mode mode,
+                        struct cairn_replace *ret_replace, struct cairn_err *err)
+{
+    sigset_t held, before;
+    sigemptyset(&held);
+    for (size_t i = 0; i < N_DEADLY; i++)
+        sigaddset(&held, deadly[i]);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+    int result = cairn_replace_open(path, mode, ret_replace, err);
+    if (result == CAIRN_OK)
+        watch_signals(ret_replace->temp);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
 static int open_file(struct cli_output *output, const char *path, enum cairn_replace_mode mode,
                      struct cairn_err *err)
 {
-    int result = cairn_replace_open(path, mode, &output->replace, err);
+    int result = open_watched(path, mode, &output->replace, err);
     if (result < 0)
         return result;
     output->fd = output->replace.fd;
     output->give_away = mode != CAIRN_REPLACE_IN_PLACE;
-    watch_signals(output->replace.temp);
     return CAIRN_OK;
 }
 
