@@ -78,9 +78,8 @@ def run(name, command, **options):
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                stdin=options.pop("stdin", subprocess.DEVNULL))
     try:
-        if options.get("busy"):
-            time.sleep(1)
-        elif not stacks.wait_asleep(process.pid):
+        wait = stacks.wait_busy if options.get("busy") else stacks.wait_asleep
+        if not wait(process.pid):
             print(f"skipped: {name}: it does not come to rest")
             return
         threads, frames = compare(name, process.pid)

@@ -78,6 +78,17 @@ def gdb(program, core):
     return stacks
 
 
+def wait_busy(pid, seconds=60):
+    """Until the process has used half a second of CPU: it is where it stays then."""
+    for _ in range(seconds * 10):
+        time.sleep(0.1)
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            ticks = f.read().rsplit(")", 1)[1].split()[11:13]
+        if sum(map(int, ticks)) >= os.sysconf("SC_CLK_TCK") / 2:
+            return True
+    return False
+
+
 def wait_asleep(pid, seconds=20):
     """Until every thread of the process sleeps, twice in a row."""
     calm = 0
