@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/args.h"
 #include "cli/profiles.h"
+#include "cli/result.h"
 #include "cli/term.h"
 
 enum option {
@@ -120,12 +121,6 @@ static bool take_option(struct flame *f, enum option option, const char *value)
     return false;
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t size = strlen(text), n = strlen(ending);
-    return size >= n && strcmp(text + size - n, ending) == 0;
-}
-
 /* "run/cairn.42.pb.gz" to "run/cairn.42.html". */
 static void make_output_name(const char *input, const char *ending, struct cairn_buffer *ret_name)
 {
@@ -157,11 +152,11 @@ static bool choose_output(struct flame *f, struct cairn_buffer *name)
     }
     if (f->has_format || strcmp(f->output, "-") == 0)
         return true;
-    if (ends_with(f->output, ".svg")) {
+    if (cli_result_name_ends(f->output, ".svg")) {
         f->format = CAIRN_PICTURE_SVG;
         return true;
     }
-    if (ends_with(f->output, ".html") || ends_with(f->output, ".htm"))
+    if (cli_result_name_ends(f->output, ".html") || cli_result_name_ends(f->output, ".htm"))
         return true;
     cli_args_wrong(f->args, "-o %s: ends neither in .html nor in .svg: say --format", f->output);
     return false;

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/args.h"
+#include "cli/namer.h"
 #include "cli/result.h"
 #include "cli/term.h"
 #include "cli/way_options.h"
@@ -80,17 +81,13 @@ static const struct cli_option options[] = {
 
 static bool set_method(struct job *job, struct cli_args *args, const char *value)
 {
-    if (strcmp(value, "auto") == 0)
-        job->sampler_opts.method = CAIRN_SAMPLE_AUTO;
-    else if (strcmp(value, "perf") == 0)
-        job->sampler_opts.method = CAIRN_SAMPLE_PERF;
-    else if (strcmp(value, "bpf") == 0)
-        job->sampler_opts.method = CAIRN_SAMPLE_BPF;
-    else if (strcmp(value, "ptrace") == 0)
-        job->sampler_opts.method = CAIRN_SAMPLE_PTRACE;
-    else
-        return cli_args_wrong(args, "--method: \"%s\", expected auto, bpf, perf or ptrace", value),
-               false;
+    static const char *const words[] = {"auto", "bpf", "perf", "ptrace", NULL};
+    static const enum cairn_sample_method methods[] = {CAIRN_SAMPLE_AUTO, CAIRN_SAMPLE_BPF,
+                                                       CAIRN_SAMPLE_PERF, CAIRN_SAMPLE_PTRACE};
+    int index;
+    if (!cli_args_word(args, "method", value, words, &index))
+        return false;
+    job->sampler_opts.method = methods[index];
     return true;
 }
 
@@ -243,29 +240,12 @@ static int record(struct job *job, struct cairn_err *err)
     return cairn_sampler_finish(job->sampler, &job->profile, &job->quality, err);
 }
 
-static int name_frames(struct job *job, struct cairn_err *err)
-{
-    char root[PATH_BYTES];
-    struct cairn_resolver *resolver;
-    struct cairn_resolve_opts opts = {.size = sizeof opts, .symbols = job->symbols, .live = 1};
-    opts.symbols.size = sizeof opts.symbols;
-    snprintf(root, sizeof root, "/proc/%d/root", cairn_sampler_pid(job->sampler));
-    opts.symbols.root = root;
-    opts.symbols.symbol_dirs = job->symbol_dirs.items;
-    opts.symbols.n_symbol_dirs = job->symbol_dirs.n;
-    int code = cairn_resolver_new(&opts, &resolver, err);
-    if (code < 0)
-        return code;
-    code = cairn_resolve_profile(resolver, job->profile, err);
-    cairn_resolver_free(resolver);
-    return code;
-}
-
 static int write_output(struct job *job, const char *quality, struct cairn_err *err)
 {
     int code = CAIRN_OK;
     if (job->result != CLI_RESULT_RAW)
-        code = name_frames(job, err);
+        code = cli_namer_name(&job->symbols, &job->symbol_dirs, cairn_sampler_pid(job->sampler),
+                              job->profile, err);
     if (code == CAIRN_OK)
         code = cli_result_write(job->result, job->profile, quality, job->output, err);
     struct cli_output *output = job->output;

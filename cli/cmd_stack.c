@@ -21,12 +21,13 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/args.h"
+#include "cli/namer.h"
 #include "cli/result.h"
 #include "cli/stack.h"
 #include "cli/term.h"
 #include "cli/way_options.h"
 
-enum { PID_MAX = 1 << 30, FOUND_MAX = 4096, PATH_BYTES = 64, INTERVAL_MS = 100 };
+enum { PID_MAX = 1 << 30, FOUND_MAX = 4096, INTERVAL_MS = 100 };
 
 struct job {
     struct cairn_snapshot_opts opts;
@@ -208,28 +209,6 @@ static bool is_core(const char *path)
     return head[EI_NIDENT + (head[EI_DATA] == ELFDATA2MSB)] == ET_CORE;
 }
 
-static int name_frames(struct job *job, struct cairn_profile *profile, int pid,
-                       struct cairn_err *err)
-{
-    char root[PATH_BYTES];
-    struct cairn_resolver *resolver;
-    struct cairn_resolve_opts opts = {.size = sizeof opts, .symbols = job->symbols};
-    opts.symbols.size = sizeof opts.symbols;
-    opts.symbols.symbol_dirs = job->symbol_dirs.items;
-    opts.symbols.n_symbol_dirs = job->symbol_dirs.n;
-    if (pid) {
-        snprintf(root, sizeof root, "/proc/%d/root", pid);
-        opts.symbols.root = root;
-        opts.live = 1;
-    }
-    int code = cairn_resolver_new(&opts, &resolver, err);
-    if (code < 0)
-        return code;
-    code = cairn_resolve_profile(resolver, profile, err);
-    cairn_resolver_free(resolver);
-    return code;
-}
-
 static void count_ways(struct job *job, const struct cairn_snapshot *snapshot)
 {
     for (size_t i = 0; i < cairn_snapshot_threads(snapshot); i++) {
@@ -272,7 +251,7 @@ static int take(struct job *job, struct cairn_snapshot *snapshot, struct cli_sta
     return code;
 }
 
-static int show(struct job *job, struct cairn_snapshot *snapshot, struct cli_stack_groups *groups)
+static void show(struct job *job, struct cairn_snapshot *snapshot, struct cli_stack_groups *groups)
 {
     bool grouped = job->merge || job->count > 1;
     const char *core = job->opts.core;
@@ -290,7 +269,6 @@ static int show(struct job *job, struct cairn_snapshot *snapshot, struct cli_sta
         else
             cli_stack_text(&job->text, snapshot, &job->view);
     }
-    return CAIRN_OK;
 }
 
 static int look(struct job *job, struct cairn_snapshot *snapshot, struct cairn_err *err)
@@ -299,10 +277,12 @@ static int look(struct job *job, struct cairn_snapshot *snapshot, struct cairn_e
     struct cairn_profile *profile = cairn_snapshot_profile(snapshot);
     int code = take(job, snapshot, &groups, err);
     if (code == CAIRN_OK && !(job->out && job->result == CLI_RESULT_RAW))
-        code = name_frames(job, profile, job->opts.core ? 0 : cairn_snapshot_pid(snapshot), err);
-    if (code == CAIRN_OK)
-        code =
-            job->out ? cairn_profile_merge(job->all, profile, err) : show(job, snapshot, &groups);
+        code = cli_namer_name(&job->symbols, &job->symbol_dirs,
+                              job->opts.core ? 0 : cairn_snapshot_pid(snapshot), profile, err);
+    if (code == CAIRN_OK && job->out)
+        code = cairn_profile_merge(job->all, profile, err);
+    else if (code == CAIRN_OK)
+        show(job, snapshot, &groups);
     cli_stack_groups_done(&groups);
     return code;
 }

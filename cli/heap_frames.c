@@ -7,9 +7,10 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/heap.h"
+#include "cli/namer.h"
 #include "cli/term.h"
 
-enum { FRAMES_MAX = 1024, PATH_BYTES = 64, PID_MAX = 1 << 30 };
+enum { FRAMES_MAX = 1024, PID_MAX = 1 << 30 };
 
 static int pid_of(const char *input)
 {
@@ -60,27 +61,13 @@ const char *cli_heap_input(struct cli_args *args)
 int cli_heap_resolver(const struct cli_heap_names *names, int pid,
                       struct cairn_resolver **ret_resolver, struct cairn_err *err)
 {
-    char root[PATH_BYTES];
-    struct cairn_resolve_opts opts = {
-        .size = sizeof opts, .symbols = names->symbols, .live = pid != 0};
-    opts.symbols.size = sizeof opts.symbols;
-    snprintf(root, sizeof root, "/proc/%d/root", pid);
-    opts.symbols.root = pid ? root : NULL;
-    opts.symbols.symbol_dirs = names->symbol_dirs.items;
-    opts.symbols.n_symbol_dirs = names->symbol_dirs.n;
-    return cairn_resolver_new(&opts, ret_resolver, err);
+    return cli_namer_new(&names->symbols, &names->symbol_dirs, pid, ret_resolver, err);
 }
 
 int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_profile *profile,
                   struct cairn_err *err)
 {
-    struct cairn_resolver *resolver;
-    int result = cli_heap_resolver(names, pid, &resolver, err);
-    if (result < 0)
-        return result;
-    result = cairn_resolve_profile(resolver, profile, err);
-    cairn_resolver_free(resolver);
-    return result;
+    return cli_namer_name(&names->symbols, &names->symbol_dirs, pid, profile, err);
 }
 
 static void add_safe(struct cairn_buffer *out, const char *text)

@@ -5,10 +5,10 @@
 
 #include <cairn/picture.h>
 
-static bool ends_with(const char *text, const char *end)
+bool cli_result_name_ends(const char *name, const char *ending)
 {
-    size_t size = strlen(text), tail = strlen(end);
-    return size >= tail && strcmp(text + size - tail, end) == 0;
+    size_t size = strlen(name), tail = strlen(ending);
+    return size >= tail && strcmp(name + size - tail, ending) == 0;
 }
 
 bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result *ret_result)
@@ -20,11 +20,12 @@ bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result
     }
     if (!name || is_stdout)
         *ret_result = CLI_RESULT_RAW;
-    else if (ends_with(name, ".html") || ends_with(name, ".htm"))
+    else if (cli_result_name_ends(name, ".html") || cli_result_name_ends(name, ".htm"))
         *ret_result = CLI_RESULT_HTML;
-    else if (ends_with(name, ".svg"))
+    else if (cli_result_name_ends(name, ".svg"))
         *ret_result = CLI_RESULT_SVG;
-    else if (ends_with(name, ".txt") || cairn_format_of_name(name) == CAIRN_FORMAT_COLLAPSED)
+    else if (cli_result_name_ends(name, ".txt") ||
+             cairn_format_of_name(name) == CAIRN_FORMAT_COLLAPSED)
         *ret_result = CLI_RESULT_COLLAPSED;
     else if (cairn_format_of_name(name) == CAIRN_FORMAT_PPROF)
         *ret_result = CLI_RESULT_RAW;

@@ -10,6 +10,8 @@
 
 enum cli_result { CLI_RESULT_RAW, CLI_RESULT_COLLAPSED, CLI_RESULT_HTML, CLI_RESULT_SVG };
 
+bool cli_result_name_ends(const char *name, const char *ending);
+
 /* By the name's ending; NULL and "-" are raw. False after having said what is wrong. */
 bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result *ret_result);
 
