@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "proc/process.h"
 
 enum { FILE_BYTES_MAX = 1 << 16, LINK_BYTES = 64 };
 
@@ -84,22 +85,10 @@ static void read_settings(const char *root, struct cairn_doctor_facts *f)
     cairn_buffer_done(&text);
 }
 
-/* The text behind "NAME:" at the start of a line, or NULL. */
-static const char *find_field(const char *text, const char *name)
-{
-    size_t size = strlen(name);
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, name, size) == 0 && line[size] == ':')
-            return line + size + 1 + strspn(line + size + 1, " \t");
-    }
-    return NULL;
-}
-
 static unsigned long long number_field(const char *text, const char *name, int base,
                                        unsigned long long otherwise)
 {
-    const char *field = find_field(text, name);
+    const char *field = cairn_process_field(text, name);
     return field && isxdigit((unsigned char)*field) ? strtoull(field, NULL, base) : otherwise;
 }
 
@@ -108,7 +97,7 @@ static void read_status(const char *root, struct cairn_doctor_facts *f)
     struct cairn_buffer bytes = {0};
     const char *text = slurp(root, "/proc/self/status", &bytes);
     unsigned uid = 0, euid = 0;
-    const char *uids = find_field(text, "Uid");
+    const char *uids = cairn_process_field(text, "Uid");
     if (uids && sscanf(uids, "%u %u", &uid, &euid) == 2)
         f->euid = euid;
     f->caps = number_field(text, "CapEff", 16, 0);

@@ -49,8 +49,7 @@ int cairn_process_slurp(int pid, const char *name, size_t limit, struct cairn_bu
     return code;
 }
 
-/* The text behind "Name:" at the start of a line of /proc/PID/status; NULL where there is none. */
-static const char *find_field(const char *text, const char *name)
+const char *cairn_process_field(const char *text, const char *name)
 {
     size_t size = strlen(name);
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -63,14 +62,14 @@ static const char *find_field(const char *text, const char *name)
 
 static long long number_field(const char *text, const char *name, long long otherwise)
 {
-    const char *field = find_field(text, name);
+    const char *field = cairn_process_field(text, name);
     return field ? strtoll(field, NULL, 10) : otherwise;
 }
 
 /* "NSpid: 4242 17 1": outermost namespace first. */
 static void read_ns_pids(const char *text, struct cairn_process_status *status)
 {
-    const char *field = find_field(text, "NSpid");
+    const char *field = cairn_process_field(text, "NSpid");
     while (field && *field >= '0' && *field <= '9' && status->n_namespaces < CAIRN_PID_DEPTH_MAX) {
         char *end;
         status->ns_pid = (int)strtol(field, &end, 10);
@@ -96,11 +95,12 @@ int cairn_process_status(int pid, struct cairn_process_status *ret_status, struc
         .seccomp = (int)number_field(text, "Seccomp", -1),
         .ns_pid = pid,
     };
-    const char *name = find_field(text, "Name"), *state = find_field(text, "State");
+    const char *name = cairn_process_field(text, "Name"),
+               *state = cairn_process_field(text, "State");
     if (name)
         snprintf(status.name, sizeof status.name, "%.*s", (int)strcspn(name, "\n"), name);
     status.state = state ? *state : '?';
-    const char *uids = find_field(text, "Uid");
+    const char *uids = cairn_process_field(text, "Uid");
     if (uids)
         sscanf(uids, "%u %u", &status.uid, &status.euid);
     read_ns_pids(text, &status);

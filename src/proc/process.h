@@ -46,6 +46,10 @@ int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn
 int cairn_process_slurp(int pid, const char *name, size_t limit, struct cairn_buffer *ret_bytes,
                         struct cairn_err *err);
 
+/* The text behind "NAME:" at the start of a line of such a file (status), up to the text's end;
+ * NULL where there is none. */
+const char *cairn_process_field(const char *text, const char *name);
+
 /* Says why the kernel may have refused to let us look into `pid`, and what to do: another user,
  * another tracer, Yama, a container. For errors of code CAIRN_E_ACCESS. */
 void cairn_process_hint_access(int pid, struct cairn_err *err);
