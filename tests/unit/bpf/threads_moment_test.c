@@ -11,22 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bpf/threads.h"
-#include "support/test.h"
+#include "unit/bpf/open_threads.h"
 
 enum { HOPPERS = 4, HOP_WORDS = 3000, ROUNDS = 3000, STILL_AT_LEAST = 100 };
 
-static struct cairn_bpf_threads *threads;
 static atomic_bool stop;
-
-#define OPEN_OR_SKIP()                                                                             \
-    do {                                                                                           \
-        struct cairn_err open_err = {0};                                                           \
-        if (!threads && cairn_bpf_threads_open(&threads, &open_err) < 0) {                         \
-            print_message("skipped: %s (%s)\n", open_err.msg, open_err.hint);                      \
-            skip();                                                                                \
-        }                                                                                          \
-    } while (0)
 
 struct hopper {
     pthread_t thread;

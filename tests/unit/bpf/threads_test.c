@@ -4,8 +4,6 @@
  * CAP_PERFMON) and a kernel of 5.18 with BTF: where these are lacking, the tests are skipped with
  * cairn's own reason.
  */
-#include "bpf/threads.h"
-
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -22,23 +20,13 @@
 
 #include <cairn/unwind.h>
 
-#include "support/test.h"
 #include "target/regs.h"
+#include "unit/bpf/open_threads.h"
 
 enum { SLEEPERS = 150, DEEP_BYTES = 300 << 10, MARK_WORDS = 64 };
 
-static struct cairn_bpf_threads *threads;
 static sem_t ready;
 static atomic_bool stop;
-
-#define OPEN_OR_SKIP()                                                                             \
-    do {                                                                                           \
-        struct cairn_err open_err = {0};                                                           \
-        if (!threads && cairn_bpf_threads_open(&threads, &open_err) < 0) {                         \
-            print_message("skipped: %s (%s)\n", open_err.msg, open_err.hint);                      \
-            skip();                                                                                \
-        }                                                                                          \
-    } while (0)
 
 struct sleeper {
     pthread_t thread;
