@@ -2,8 +2,10 @@
 #include "sample/start.h"
 
 #include <elf.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -209,6 +211,19 @@ static void *learn_this_thread(void *ctx)
     return NULL;
 }
 
+/* Before the program's own first instruction the kernel enters its loader, by hand-written code
+ * that nothing describes. Programs of a machine have the same one. */
+static void learn_loader(struct cairn_starts *starts, struct cairn_space *self)
+{
+    uint64_t base = getauxval(AT_BASE);
+    ElfW(Ehdr) header;
+    if (!base || cairn_space_peek(self, base, &header, sizeof header) != sizeof header ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return;
+    for (uint64_t i = 0; i < ENTRY_BYTES; i++)
+        remember(starts, self, base + header.e_entry + i);
+}
+
 void cairn_starts_learn_self(struct cairn_starts *starts)
 {
     struct cairn_profile *scratch;
@@ -219,6 +234,7 @@ void cairn_starts_learn_self(struct cairn_starts *starts)
     struct self self = {starts, cairn_spaces_get(&spaces, getpid())};
     if (self.space && cairn_space_read(&spaces, self.space, NULL) == CAIRN_OK) {
         (void)learn_program(starts, self.space);
+        learn_loader(starts, self.space);
         if (pthread_create(&thread, NULL, learn_this_thread, &self) == 0)
             pthread_join(thread, NULL);
     }

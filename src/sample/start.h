@@ -6,6 +6,7 @@
  *     program  AT_ENTRY .. +64 bytes, and on the main thread's stack, from its top downwards, the
  *              return address into it; then, link by link, the return address that lies in the
  *              function called there (libc's, which in the end calls main())
+ *     loader   64 bytes from the entry of the one that cairn itself was started by
  *     thread   from a thread's stack pointer upwards, the return address behind which the thread
  *              ends by exit(2) (clone's); below it the one of the indirect call that runs the
  *              thread's function, in the same file; and below that the C++ library's trampoline

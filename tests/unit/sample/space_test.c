@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/space.h"
 
+#include <link.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "sample/start.h"
@@ -226,6 +228,29 @@ static void the_start_of_the_program_is_found_without_symbols(void **state)
     cairn_starts_done(&starts);
     drop(&f);
 }
+
+/* A sample of the time before the program itself begins is whole as well. */
+static void the_start_of_the_loader_is_found_by_its_entry(void **state)
+{
+    (void)state;
+    struct fixture f = make();
+    struct cairn_starts starts = {0};
+    struct cairn_err err = {0};
+    struct cairn_space *self = cairn_spaces_get(&f.spaces, getpid());
+    uint64_t base = getauxval(AT_BASE);
+    if (!base)
+        print_message("skipped: a static program has no loader\n");
+    uint64_t entry = base ? base + ((const ElfW(Ehdr) *)(uintptr_t)base)->e_entry : 0;
+    assert_ok(cairn_space_read(&f.spaces, self, &err), err);
+    assert_false(cairn_starts_hold(&starts, self, entry));
+    cairn_starts_learn_self(&starts);
+    assert_true(!base || cairn_starts_hold(&starts, self, entry));
+    assert_true(!base || cairn_starts_hold(&starts, self, entry + 48));
+    assert_false(cairn_starts_hold(&starts, self, entry - 1));
+    assert_false(cairn_starts_hold(&starts, self, entry + 64));
+    cairn_starts_done(&starts);
+    drop(&f);
+}
 #endif
 
 int main(void)
@@ -243,6 +268,7 @@ int main(void)
 #if defined(__x86_64__)
         cmocka_unit_test(the_start_of_a_thread_is_found_without_symbols),
         cmocka_unit_test(the_start_of_the_program_is_found_without_symbols),
+        cmocka_unit_test(the_start_of_the_loader_is_found_by_its_entry),
 #endif
     };
 #if defined(__x86_64__)
