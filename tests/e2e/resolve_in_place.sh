@@ -36,7 +36,8 @@ held() {
     rm -f hold
     mkfifo hold
     /usr/bin/python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+for number in (signal.SIGINT, signal.SIGHUP): # the shell, or nohup, ignores them
+    signal.signal(number, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$CAIRN" resolve "$@" --maps hold >out 2>said &
     run=$!
     for _ in $(seq 200); do
