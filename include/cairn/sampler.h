@@ -32,6 +32,18 @@ enum cairn_sample_method {
                             Linux 5.17 and later on x86-64; root, or CAP_BPF and CAP_PERFMON */
 };
 
+/* What a sample is taken of. The profile's second value is of that type. */
+enum cairn_sample_event {
+    CAIRN_EVENT_CPU,       /* CPU time, cpu/nanoseconds: by the CPU's cycles where they are counted,
+                              else by the kernel's timer */
+    CAIRN_EVENT_CPU_CLOCK, /* CPU time by the kernel's timer */
+    CAIRN_EVENT_CYCLES,    /* cycles/count; this and the next two need the CPU's counters */
+    CAIRN_EVENT_INSTRUCTIONS,    /* instructions/count */
+    CAIRN_EVENT_CACHE_MISSES,    /* cache_misses/count */
+    CAIRN_EVENT_PAGE_FAULTS,     /* page_faults/count */
+    CAIRN_EVENT_CONTEXT_SWITCHES /* context_switches/count; needs the right to see the kernel */
+};
+
 /* Set .size to sizeof(struct cairn_sampler_opts); zero means the default. Exactly one of `pid` and
  * `argv` is set. */
 struct cairn_sampler_opts {
@@ -44,6 +56,9 @@ struct cairn_sampler_opts {
     uint32_t ring_pages; /* per CPU, a power of two; 0: 128, fewer where the limit is lower */
     uint32_t max_frames; /* per stack, kernel and user together, at most 1024; 0: what the kernel
                             allows (kernel.perf_event_max_stack) */
+    enum cairn_sample_event event;
+    uint64_t event_period; /* a sample for each so many; 0: as many as frequency_hz gives. Not for
+                              CPU time */
 };
 
 /* What a capture was worth: the quality line. */
@@ -62,7 +77,7 @@ struct cairn_sample_quality {
     int hardware_event; /* 1: CPU cycles; 0: the cpu-clock timer */
     int exit_status;    /* of the command, as waitpid gives it; -1: still running or none */
     uint64_t cpu_ns;    /* CPU time that the target used, the kernel's included; 0: not known */
-    uint64_t period_ns; /* of it for each sample */
+    uint64_t period_ns; /* of it for each sample; 0: an event is sampled that is not CPU time */
     uint64_t own_ns;    /* CPU time that this process used meanwhile, whatever for */
     uint64_t walk_ns;   /* by BPF: of a sample in the kernel, at the mean; 0: not known, as
                            kernel.bpf_stats_enabled is off */
@@ -87,8 +102,8 @@ CAIRN_API uint64_t cairn_sampler_count(const struct cairn_sampler *sampler);
 
 /*
  * Stops, takes in the rest and hands out the raw profile (pprof value types samples/count and
- * cpu/nanoseconds); the caller frees it. Set ret_quality->size before; it may be NULL. The profile
- * has the comments "command: ...", "kernel: RELEASE" where there are kernel frames, and
+ * the event's, cpu/nanoseconds); the caller frees it. Set ret_quality->size before; it may be NULL.
+ * The profile has the comments "command: ...", "kernel: RELEASE" where there are kernel frames, and
  * "quality: ...", and each sample the labels pid, tid, thread
  * and, where its stack ends early, cairn.cut.
  */

@@ -30,7 +30,7 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, CAIRN_BPF_COUNTS_MAX);
     __type(key, struct cairn_bpf_count);
-    __type(value, __u64);
+    __type(value, struct cairn_bpf_sum);
 } counts SEC(".maps");
 
 /* Threads that events were opened for. */
@@ -131,10 +131,11 @@ static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
 {
     const struct cairn_bpf_count key = {
         .hash = mixed(cpu->stack.hash, cpu->end), .tid = cpu->stack.tid, .id = cpu->stack.id};
-    __u64 *known = bpf_map_lookup_elem(&counts, &key), none = 0;
+    struct cairn_bpf_sum *known = bpf_map_lookup_elem(&counts, &key), none = {};
     cpu->n_samples++;
     if (known) {
-        __sync_fetch_and_add(known, 1);
+        __sync_fetch_and_add(&known->n, 1);
+        __sync_fetch_and_add(&known->value, cpu->stack.value);
         return;
     }
     cpu->stack.hash = key.hash;
@@ -157,8 +158,11 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn
 {
     __u64 pid_tid = bpf_get_current_pid_tgid(), now_ns = bpf_ktime_get_ns();
     struct walker w = {.cpu = cpu};
-    cpu->stack = (struct cairn_bpf_stack){
-        .pid = pid_tid >> 32, .tid = (__u32)pid_tid, .time_ns = now_ns, .hash = 1};
+    cpu->stack = (struct cairn_bpf_stack){.pid = pid_tid >> 32,
+                                          .tid = (__u32)pid_tid,
+                                          .time_ns = now_ns,
+                                          .hash = 1,
+                                          .value = ctx->sample_period};
     cpu->end = CAIRN_BPF_END_DEEP;
     if (take_regs(ctx, cpu, task)) {
         cpu->stack.sp = cpu->sp;

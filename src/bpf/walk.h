@@ -107,6 +107,7 @@ struct cairn_bpf_stack {
     __u8 what;         /* enum cairn_bpf_message */
     __u16 reserved;
     __u32 reserved2;
+    __u64 value; /* of the event, since the one before: attr.sample_period as it was then */
 };
 
 enum cairn_bpf_message {
@@ -123,6 +124,11 @@ struct cairn_bpf_count {
     __u64 hash;
     __u32 tid;
     __u32 id;
+};
+
+/* What came of a stack since it was handed over. */
+struct cairn_bpf_sum {
+    __u64 n, value;
 };
 
 struct cairn_bpf_cached {

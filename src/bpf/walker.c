@@ -28,7 +28,7 @@ const struct cairn_bpf_need cairn_walker_need = {"the stack walker", 5, 17};
 
 struct batch {
     struct cairn_bpf_count keys[BATCH];
-    uint64_t counts[BATCH];
+    struct cairn_bpf_sum counts[BATCH];
 };
 
 struct cairn_walker {
@@ -204,8 +204,8 @@ static int hand_over(struct cairn_walker *w, uint32_t n, cairn_walker_count_fn f
 {
     int code = CAIRN_OK;
     for (uint32_t i = 0; i < n && code >= 0; i++)
-        if (w->batch->counts[i])
-            code = fn(ctx, &w->batch->keys[i], w->batch->counts[i]);
+        if (w->batch->counts[i].n)
+            code = fn(ctx, &w->batch->keys[i], &w->batch->counts[i]);
     return code;
 }
 

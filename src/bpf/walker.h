@@ -55,7 +55,8 @@ int cairn_walker_take(struct cairn_walker *walker, cairn_walker_stack_fn fn, voi
 
 /* How often each stack was met since it was handed over, in no order. Where there is no room for
  * more, all are forgotten, and handed over again when they are met: `ret_forgotten`. */
-typedef int (*cairn_walker_count_fn)(void *ctx, const struct cairn_bpf_count *key, uint64_t n);
+typedef int (*cairn_walker_count_fn)(void *ctx, const struct cairn_bpf_count *key,
+                                     const struct cairn_bpf_sum *sum);
 int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx,
                         bool *ret_forgotten);
 

@@ -13,7 +13,8 @@ static const char kernel_path[] = "[kernel.kallsyms]";
 /* The upper half of the address space: all of it is the kernel's, on every CPU that we know. */
 static const uint64_t kernel_start = 0x8000000000000000ull;
 
-int cairn_collect_init(struct cairn_collect *collect, int64_t period_ns, struct cairn_err *err)
+int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,
+                       int64_t period, struct cairn_err *err)
 {
     *collect = (struct cairn_collect){0};
     int code = cairn_profile_new(&collect->profile, err);
@@ -22,11 +23,13 @@ int cairn_collect_init(struct cairn_collect *collect, int64_t period_ns, struct 
     struct cairn_profile *p = collect->profile;
     collect->spaces.profile = p;
     if (cairn_profile_add_type(p, "samples", "count") == UINT32_MAX ||
-        cairn_profile_add_type(p, "cpu", "nanoseconds") == UINT32_MAX)
+        cairn_profile_add_type(p, event->type, event->unit) == UINT32_MAX)
         return cairn_fail_memory(err);
-    p->period_type.type = cairn_profile_text(p, "cpu", 3);
-    p->period_type.unit = cairn_profile_text(p, "nanoseconds", 11);
-    p->period = period_ns;
+    if (period) {
+        p->period_type.type = p->types[1].type;
+        p->period_type.unit = p->types[1].unit;
+        p->period = period;
+    }
     return CAIRN_OK;
 }
 
@@ -301,10 +304,9 @@ static uint32_t label_set(struct cairn_collect *collect, const struct cairn_caug
 }
 
 /* Equal samples are summed at once, so that a long capture grows only with what is new in it. */
-static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t labels,
-                      int64_t cpu_ns)
+static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t labels, int64_t value)
 {
-    const int64_t values[2] = {1, cpu_ns};
+    const int64_t values[2] = {1, value};
     uint64_t key = (uint64_t)stack << 32 | labels;
     uint32_t number;
     if (cairn_table_find(&collect->by_stack, key, &number)) {
@@ -321,10 +323,10 @@ static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t la
 }
 
 void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is_cut, uint64_t n,
-                         int64_t cpu_ns)
+                         int64_t value)
 {
     collect->profile->values[2 * (size_t)number] += (int64_t)n;
-    collect->profile->values[2 * (size_t)number + 1] += (int64_t)n * cpu_ns;
+    collect->profile->values[2 * (size_t)number + 1] += value;
     collect->n_samples += n;
     collect->n_whole += is_cut ? 0 : n;
     collect->n_cut += is_cut ? n : 0;
@@ -344,7 +346,7 @@ int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *
     if (push_user(collect, space, &stack) < 0 || push_kernel(collect, caught, &stack) < 0)
         return CAIRN_E_NOMEM;
     uint32_t labels = label_set(collect, caught, cut ? reason : NULL);
-    if (labels == UINT32_MAX || add_sample(collect, stack, labels, caught->cpu_ns) < 0)
+    if (labels == UINT32_MAX || add_sample(collect, stack, labels, caught->value) < 0)
         return CAIRN_E_NOMEM;
     collect->n_samples++;
     collect->n_whole += !cut;

@@ -7,6 +7,7 @@
 #include <cairn/sampler.h>
 
 #include "proc/threads.h"
+#include "sample/event.h"
 #include "sample/space.h"
 #include "sample/start.h"
 #include "sample/user_walk.h"
@@ -35,18 +36,20 @@ struct cairn_caught {
     struct cairn_user_sample user;
     uint64_t sp;     /* of the user side; 0: unknown */
     uint64_t now_ns; /* any clock that goes on */
-    int64_t cpu_ns;  /* CPU time that the sample stands for */
+    int64_t value;   /* of the event, CPU time for one: what the sample stands for */
 };
 
-int cairn_collect_init(struct cairn_collect *collect, int64_t period_ns, struct cairn_err *err);
+int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,
+                       int64_t period, struct cairn_err *err);
 void cairn_collect_done(struct cairn_collect *collect); /* all-zero is fine */
 
 /* CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught);
 
-/* `n` times more what became sample `number`, of a stack that ends early or not. */
+/* `n` times more what became sample `number`, of a stack that ends early or not; together they
+ * stand for `value`. */
 void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is_cut, uint64_t n,
-                         int64_t cpu_ns);
+                         int64_t value);
 
 /* Remembers how a thread is called from now on. */
 int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name);

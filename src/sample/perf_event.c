@@ -34,16 +34,17 @@ static void describe(const struct cairn_perf_opts *opts, struct perf_event_attr 
 {
     *attr = (struct perf_event_attr){
         .size = sizeof *attr,
-        .type = PERF_TYPE_HARDWARE,
-        .config = PERF_COUNT_HW_CPU_CYCLES,
-        .freq = 1,
-        .sample_freq = (uint64_t)(opts->frequency_hz + 0.5),
+        .type = opts->event->perf_type,
+        .config = opts->event->perf_config,
+        .freq = opts->event_period == 0,
+        .sample_freq =
+            opts->event_period ? opts->event_period : (uint64_t)(opts->frequency_hz + 0.5),
         .sample_type = CAIRN_PERF_SAMPLE_TYPE,
         .disabled = 1,
         .enable_on_exec = opts->is_child,
         .inherit = 1,
         .exclude_hv = 1,
-        .exclude_guest = 1,
+        .exclude_guest = cairn_event_is_hardware(opts->event), /* else old kernels refuse it */
         .exclude_kernel = opts->user_only,
         .exclude_callchain_kernel = opts->user_only,
         .mmap = 1,
@@ -70,18 +71,22 @@ static void describe(const struct cairn_perf_opts *opts, struct perf_event_attr 
     }
 }
 
+static bool lacks_counter(int os_errno)
+{
+    return os_errno == ENOENT || os_errno == ENODEV || os_errno == EOPNOTSUPP;
+}
+
 /* Takes away what this machine or this kernel does not have or does not allow; false where there is
  * nothing left to give up. */
-static bool give_way(struct perf_event_attr *attr, int os_errno)
+static bool give_way(const struct cairn_event *event, struct perf_event_attr *attr, int os_errno)
 {
-    bool no_counter = os_errno == ENOENT || os_errno == ENODEV || os_errno == EOPNOTSUPP;
-    if (no_counter && attr->type == PERF_TYPE_HARDWARE) {
+    if (lacks_counter(os_errno) && attr->type == PERF_TYPE_HARDWARE && event->gives_way) {
         attr->type = PERF_TYPE_SOFTWARE;
         attr->config = PERF_COUNT_SW_CPU_CLOCK;
-        attr->exclude_guest = 0; /* the timer knows no guests, old kernels refuse the bit */
+        attr->exclude_guest = 0;
         return true;
     }
-    if ((os_errno == EACCES || os_errno == EPERM) && !attr->exclude_kernel) {
+    if ((os_errno == EACCES || os_errno == EPERM) && !attr->exclude_kernel && !event->in_kernel) {
         attr->exclude_kernel = attr->exclude_callchain_kernel = 1;
         return true;
     }
@@ -92,7 +97,7 @@ static bool give_way(struct perf_event_attr *attr, int os_errno)
     return false;
 }
 
-static int probe_thread(struct cairn_perf *perf, int tid)
+static int probe_thread(struct cairn_perf *perf, const struct cairn_event *event, int tid)
 {
     for (;;) {
         int fd = open_event(perf, tid, perf->cpus[0]);
@@ -101,20 +106,20 @@ static int probe_thread(struct cairn_perf *perf, int tid)
             return 0;
         }
         int os_errno = errno;
-        if (!give_way(&perf->attr, os_errno))
+        if (!give_way(event, &perf->attr, os_errno))
             return os_errno;
     }
 }
 
 /* Finds out with one event what is possible; the main thread may have ended before the others.
  * Returns 0 or an errno. */
-static int probe(struct cairn_perf *perf, int pid)
+static int probe(struct cairn_perf *perf, const struct cairn_event *event, int pid)
 {
     struct cairn_threads threads = {0};
-    int os_errno = probe_thread(perf, pid);
+    int os_errno = probe_thread(perf, event, pid);
     if (os_errno == ESRCH && cairn_threads_read(pid, &threads, NULL) == CAIRN_OK)
         for (size_t i = 0; i < threads.n && os_errno == ESRCH; i++)
-            os_errno = probe_thread(perf, threads.tids[i]);
+            os_errno = probe_thread(perf, event, threads.tids[i]);
     cairn_threads_done(&threads);
     return os_errno;
 }
@@ -333,6 +338,13 @@ int cairn_perf_fd(const struct cairn_perf *perf)
     return perf->has_epoll ? perf->epoll_fd : -1;
 }
 
+static int fail_to_open(struct cairn_err *err, int os_errno, const struct cairn_perf_opts *opts)
+{
+    if (lacks_counter(os_errno) && cairn_event_is_hardware(opts->event))
+        return cairn_fail_event(err, opts->event, os_errno);
+    return cairn_fail_perf(err, os_errno, opts->pid);
+}
+
 int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_perf,
                     struct cairn_err *err)
 {
@@ -349,8 +361,8 @@ int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_p
     if (code == CAIRN_OK) {
         describe(opts, &perf.attr);
         raise_file_limit();
-        int refused = probe(&perf, opts->pid);
-        code = refused ? cairn_fail_perf(err, refused, opts->pid) : open_all(&perf, opts, err);
+        int refused = probe(&perf, opts->event, opts->pid);
+        code = refused ? fail_to_open(err, refused, opts) : open_all(&perf, opts, err);
     }
     if (code < 0) {
         cairn_perf_close(&perf);

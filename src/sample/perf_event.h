@@ -13,6 +13,7 @@
 #include <cairn/error.h>
 
 #include "base/table.h"
+#include "sample/event.h"
 #include "sample/perf_ring.h"
 
 struct cairn_perf_opts {
@@ -21,7 +22,9 @@ struct cairn_perf_opts {
     bool user_only;
     bool no_stacks; /* samples go to a program of bpf/, and none is written; what is written tells
                        of mappings, and is told at once */
+    const struct cairn_event *event;
     double frequency_hz;
+    uint64_t event_period; /* 0: by frequency */
     uint32_t ring_pages;
     uint32_t max_frames; /* 0: what the kernel allows */
 };

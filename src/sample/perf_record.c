@@ -3,7 +3,8 @@
  * Records as perf_event_open(2) lays them out, all in the byte order of this machine:
  *
  *     header  u32 type | u16 misc | u16 size (with the header)
- *     SAMPLE  u64 id | u64 ip | u32 pid, tid | u64 time | u64 n | u64 chain[n] |
+ *     SAMPLE  u64 id | u64 ip | u32 pid, tid | u64 time | u64 period |
+ *             u64 n | u64 chain[n] |
  *             [u64 abi | u64 sp, unless abi is 0] |
  *             [u64 size | stack[size] | u64 size of what is valid, unless size is 0]
  *     MMAP2   u32 pid, tid | u64 start, size, off | 24 bytes: device and inode, or build ID |
@@ -49,6 +50,7 @@ static void read_sample(struct cairn_reader *r, struct cairn_perf_record *record
     record->pid = cairn_reader_u32(r);
     record->tid = cairn_reader_u32(r);
     record->time_ns = cairn_reader_u64(r);
+    record->period = cairn_reader_u64(r);
     uint64_t n = cairn_reader_u64(r);
     if (n > CAIRN_PERF_CHAIN_MAX)
         r->failed = true;

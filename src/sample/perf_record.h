@@ -20,7 +20,7 @@ enum {
  * attr.sample_id_all. */
 #define CAIRN_PERF_SAMPLE_TYPE                                                                     \
     ((uint64_t)(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |     \
-                PERF_SAMPLE_CALLCHAIN))
+                PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN))
 
 struct cairn_perf_record {
     uint32_t type; /* enum perf_event_type; one that we do not read has only `type` and `misc` */
@@ -30,6 +30,7 @@ struct cairn_perf_record {
     uint64_t time_ns;                /* CLOCK_MONOTONIC */
     uint64_t id;                     /* of the event that we opened, also where it was inherited */
     uint64_t ip;                     /* SAMPLE */
+    uint64_t period;                 /* SAMPLE: events since the last one */
     struct cairn_span chain;         /* SAMPLE: 64-bit addresses and context marks, unaligned */
     uint64_t sp;                     /* SAMPLE: of the user side; 0: not told */
     struct cairn_span stack;         /* SAMPLE: what lies there; empty: not told */

@@ -59,7 +59,7 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
         .user = {.chain = sampler->chain.user, .n_chain = sampler->chain.n_user},
         .sp = record->sp,
         .now_ns = cairn_now_ns(),
-        .cpu_ns = sampler->period_ns,
+        .value = sampler->period_ns ? sampler->period_ns : (int64_t)record->period,
     };
     if (sampler->events.frames_max > caught.n_kernel)
         caught.user.chain_max = sampler->events.frames_max - caught.n_kernel;

@@ -19,7 +19,8 @@ struct cairn_perf_sampler {
     bool is_walked; /* stacks come from there: */
     struct cairn_walk_intake walk;
     struct cairn_perf_chain chain; /* of one sample: too large for a stack */
-    int64_t period_ns;
+    int64_t
+        period_ns; /* of CPU time, for each sample; 0: a sample says itself what it stands for */
     uint64_t drained_ns; /* when the last drain began */
     uint64_t n_lost, n_throttled;
 };

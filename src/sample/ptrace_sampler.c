@@ -95,8 +95,8 @@ static int catch_thread(struct cairn_ptrace_sampler *sampler, struct cairn_space
         return CAIRN_E_MISSING;
     int code = cairn_tracer_regs(sampler->tracer, tid, &user.regs, NULL);
     if (code == CAIRN_OK)
-        ret_caught->cpu_ns = cpu_since_last(sampler, tracee);
-    if (code == CAIRN_OK && ret_caught->cpu_ns) {
+        ret_caught->value = cpu_since_last(sampler, tracee);
+    if (code == CAIRN_OK && ret_caught->value) {
         user.stack.data = sampler->stack;
         user.stack.size = cairn_space_peek(space, user.regs.sp, sampler->stack, STACK_COPY_BYTES);
         if (user.regs.width == sizeof *user.top && user.stack.size >= sizeof user.top)
@@ -117,7 +117,7 @@ static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_coll
     if (!space)
         return CAIRN_E_NOMEM;
     if (cairn_thread_stat(tracee->pid, tracee->tid, &stat, NULL) < 0 || stat.state != 'R' ||
-        catch_thread(sampler, space, tracee, &caught) < 0 || caught.cpu_ns == 0)
+        catch_thread(sampler, space, tracee, &caught) < 0 || caught.value == 0)
         return CAIRN_OK; /* it sleeps, waits, or is gone */
     caught.sp = caught.user.regs.sp;
     caught.now_ns = cairn_now_ns();

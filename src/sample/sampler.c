@@ -20,6 +20,7 @@
 #include "proc/child.h"
 #include "sample/clock.h"
 #include "sample/collect.h"
+#include "sample/event.h"
 #include "sample/perf_sampler.h"
 #include "sample/ptrace_sampler.h"
 
@@ -45,10 +46,27 @@ struct cairn_sampler {
     struct cairn_perf_sampler perf;
     struct cairn_ptrace_sampler ptrace;
     struct cairn_collect collect;
-    int64_t period_ns;
+    const struct cairn_event *event;
+    int64_t period_ns; /* of CPU time; 0: the event is another */
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
 };
+
+static int check_event(const struct cairn_sampler_opts *opts, struct cairn_err *err)
+{
+    const struct cairn_event *event = cairn_event_get(opts->event);
+    if (!event)
+        return cairn_fail(err, CAIRN_E_ARG, "there is no event %d", (int)opts->event);
+    if (event->is_time && opts->event_period)
+        return cairn_fail(err, CAIRN_E_ARG, "%s is sampled by frequency, not by count",
+                          event->name);
+    if (!event->is_time && opts->method == CAIRN_SAMPLE_PTRACE)
+        return cairn_fail(err, CAIRN_E_ARG, "ptrace samples CPU time alone, not %s", event->name);
+    if (event->in_kernel && opts->user_only)
+        return cairn_fail(err, CAIRN_E_ARG, "%s happen in the kernel: user code alone has none",
+                          event->name);
+    return CAIRN_OK;
+}
 
 static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *err)
 {
@@ -66,7 +84,7 @@ static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *e
                           CAIRN_WALK_FRAMES_MAX);
     if (opts->method == CAIRN_SAMPLE_PTRACE && !has_command)
         return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling is for commands started here only");
-    return CAIRN_OK;
+    return check_event(opts, err);
 }
 
 /* A copy with the defaults filled in; fields that an older caller does not know are zero. */
@@ -93,7 +111,9 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
         .pid = s->pid,
         .is_child = s->child.pid > 0,
         .user_only = s->opts.user_only != 0,
+        .event = s->event,
         .frequency_hz = s->opts.frequency_hz,
+        .event_period = s->opts.event_period,
         .ring_pages = s->opts.ring_pages,
         .max_frames = s->opts.max_frames,
     };
@@ -147,7 +167,8 @@ static int choose_method(struct cairn_sampler *s, struct cairn_err *err)
     }
     int code = open_perf(s, &refusal);
     bool refused = code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT;
-    if (code < 0 && refused && s->child.pid > 0 && s->opts.method == CAIRN_SAMPLE_AUTO) {
+    if (code < 0 && refused && s->child.pid > 0 && s->opts.method == CAIRN_SAMPLE_AUTO &&
+        s->event->is_time) {
         if (open_ptrace(s, NULL) == CAIRN_OK) {
             cairn_log_err(CAIRN_LOG_WARNING, &refusal);
             cairn_log(CAIRN_LOG_WARNING, "sampling by ptrace instead: user frames only, and each "
@@ -171,7 +192,8 @@ static void note_command(struct cairn_sampler *s)
 
 static int prepare(struct cairn_sampler *s, struct cairn_err *err)
 {
-    int code = cairn_collect_init(&s->collect, s->period_ns, err);
+    int64_t period = s->event->is_time ? s->period_ns : (int64_t)s->opts.event_period;
+    int code = cairn_collect_init(&s->collect, s->event, period, err);
     if (code < 0)
         return code;
     cairn_starts_learn_self(&s->collect.starts);
@@ -202,7 +224,8 @@ int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sample
     s->opts = taken;
     s->pid_fd = s->child.go_fd = s->child.fail_fd = -1;
     s->exit_status = -1;
-    s->period_ns = (int64_t)(1e9 / taken.frequency_hz);
+    s->event = cairn_event_get(taken.event);
+    s->period_ns = s->event->is_time ? (int64_t)(1e9 / taken.frequency_hz) : 0;
     code = prepare(s, err);
     if (code < 0) {
         cairn_sampler_free(s);

@@ -13,7 +13,7 @@ static const uint64_t COUNT_EVERY_NS = 1000000000;
 struct cairn_walk_known {
     uint32_t sample;
     bool is_cut;
-    uint64_t n; /* how often it was met since, as counted last */
+    struct cairn_bpf_sum sum; /* what came since, as counted last */
 };
 
 int cairn_walk_intake_open(int64_t period_ns, struct cairn_walk_intake *ret_intake,
@@ -123,7 +123,7 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         .user = {.walked = frames, .n_walked = stack->n, .walked_end = stack->end},
         .sp = stack->sp,
         .now_ns = cairn_now_ns(),
-        .cpu_ns = intake->period_ns,
+        .value = intake->period_ns ? intake->period_ns : (int64_t)stack->value,
     };
     intake->taken += sizeof *stack + ((size_t)stack->n + stack->n_kernel) * sizeof *frames;
     int code = cairn_collect_add(collect, &caught);
@@ -135,7 +135,7 @@ struct counting {
     struct cairn_collect *collect;
 };
 
-static int on_count(void *ctx, const struct cairn_bpf_count *key, uint64_t n)
+static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum)
 {
     struct counting *counting = ctx;
     struct cairn_walk_intake *intake = counting->intake;
@@ -143,10 +143,12 @@ static int on_count(void *ctx, const struct cairn_bpf_count *key, uint64_t n)
     if (!cairn_table_find(&intake->by_key, hash_of(key->hash, key->tid, key->id), &number))
         return CAIRN_OK; /* it waits yet */
     struct cairn_walk_known *known = &intake->known[number];
-    if (n > known->n)
-        cairn_collect_again(counting->collect, known->sample, known->is_cut, n - known->n,
-                            intake->period_ns);
-    known->n = n;
+    if (sum->n > known->sum.n) {
+        uint64_t n = sum->n - known->sum.n, value = sum->value - known->sum.value;
+        cairn_collect_again(counting->collect, known->sample, known->is_cut, n,
+                            intake->period_ns ? (int64_t)n * intake->period_ns : (int64_t)value);
+        known->sum = *sum;
+    }
     return CAIRN_OK;
 }
 

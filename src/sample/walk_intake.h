@@ -24,7 +24,7 @@ struct cairn_walk_intake {
     struct cairn_walk_known *known;
     size_t n_known, cap_known;
     uint64_t counted_ns; /* when the counts were read last */
-    int64_t period_ns;
+    int64_t period_ns;   /* of CPU time, for each sample; 0: the kernel sums what they stand for */
 };
 
 int cairn_walk_intake_open(int64_t period_ns, struct cairn_walk_intake *ret_intake,

@@ -70,11 +70,11 @@ static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64
     return CAIRN_OK;
 }
 
-static int on_count(void *ctx, const struct cairn_bpf_count *key, uint64_t n)
+static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sums)
 {
     uint64_t *sum = ctx;
     (void)key;
-    *sum += n;
+    *sum += sums->n;
     return CAIRN_OK;
 }
 

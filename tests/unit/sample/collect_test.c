@@ -15,9 +15,9 @@ static int fill(struct cairn_collect *collect)
     const struct cairn_space_news news = {
         .start = 0x1000, .size = 0x1000, .dev = 1, .inode = 2, .path = "/bin/program"};
     struct cairn_caught caught = {
-        .pid = PID, .tid = PID + 1, .user = {.chain = chain, .n_chain = 3}, .cpu_ns = PERIOD_NS};
+        .pid = PID, .tid = PID + 1, .user = {.chain = chain, .n_chain = 3}, .value = PERIOD_NS};
     struct cairn_space *space;
-    int code = cairn_collect_init(collect, PERIOD_NS, NULL);
+    int code = cairn_collect_init(collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, NULL);
     if (code < 0)
         return code;
     if (!(space = cairn_spaces_get(&collect->spaces, PID)) ||
@@ -119,7 +119,7 @@ static void the_program_is_the_first_module(void **state)
     static const uint64_t there[] = {0x5010};
     const struct cairn_caught caught = {
         .pid = PID, .tid = PID, .user = {.chain = there, .n_chain = 1}};
-    assert_ok(cairn_collect_init(&collect, PERIOD_NS, &err), err);
+    assert_ok(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, &err), err);
     struct cairn_space *space = cairn_spaces_get(&collect.spaces, PID);
     cairn_space_add(&collect.spaces, space, &program);
     cairn_space_add(&collect.spaces, space, &library);

@@ -47,6 +47,7 @@ static void add_sample(struct cairn_buffer *out, uint64_t time_ns, const uint64_
     add_u32(&body, 42);
     add_u32(&body, 43);
     add_u64(&body, time_ns);
+    add_u64(&body, 12345);
     add_u64(&body, n);
     for (size_t i = 0; i < n; i++)
         add_u64(&body, chain[i]);
@@ -105,6 +106,7 @@ static void a_sample_tells_who_when_and_where(void **state)
     assert_int_equal(record.time_ns, 99);
     assert_int_equal(record.id, 7);
     assert_int_equal(record.ip, 0x401000);
+    assert_int_equal(record.period, 12345);
     assert_int_equal(record.sp, 0x7ffc1000);
     assert_int_equal(record.stack.size, 8);
     static struct cairn_perf_chain split;
@@ -166,7 +168,7 @@ static void a_chain_longer_than_its_record_is_refused(void **state)
         struct cairn_buffer bytes = {0};
         struct cairn_perf_record record;
         add_sample(&bytes, 1, chain, 2);
-        memcpy(bytes.data + 8 + 32, &sizes[i], sizeof sizes[i]);
+        memcpy(bytes.data + 8 + 40, &sizes[i], sizeof sizes[i]);
         assert_false(cairn_perf_record_parse(cairn_buffer_span(&bytes), &record));
         cairn_buffer_done(&bytes);
     }
