@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|perf|flame|tables|cursor|unwind|heap]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|perf|flame|tables|cursor|unwind|heap|record|stack]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -239,12 +239,24 @@ json.dump([{"id": i, "name": f"user{i}", "tags": tags(), "pos": {"x": random.ran
     RUNS=$runs python3 "$here/heap/heap.py" "$(dirname "$cairn")" "$work/heap" ${HEAP_BENCH:-}
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables cursor unwind heap
+# What recording by unwind tables gives and takes, beside perf; RECORD_BENCH is a part of it.
+bench_record() {
+    # shellcheck disable=SC2086
+    RUNS=$runs python3 "$here/live/record.py" "$cairn" "$work/live" ${RECORD_BENCH:-}
+}
+
+# What a look at a process costs it, beside gdb and eu-stack.
+bench_stack() {
+    # shellcheck disable=SC2086
+    RUNS=$runs python3 "$here/live/stack.py" "$cairn" "$work/live" ${STACK_BENCH:-}
+}
+
+[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables cursor unwind heap record stack
 for name in "$@"; do
     case $name in
-    resolve | one | symbolize | index | perf | flame | tables | cursor | unwind | heap) "bench_$name" ;;
+    resolve | one | symbolize | index | perf | flame | tables | cursor | unwind | heap | record | stack) "bench_$name" ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables, cursor, unwind, heap)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables, cursor, unwind, heap, record, stack)" >&2
         exit 2
         ;;
     esac
