@@ -59,6 +59,7 @@ struct cairn_sampler_opts {
     enum cairn_sample_event event;
     uint64_t event_period; /* a sample for each so many; 0: as many as frequency_hz gives. Not for
                               CPU time */
+    int timeline;          /* nonzero: no samples are summed; each has the label cairn.time_ns */
 };
 
 /* What a capture was worth: the quality line. */

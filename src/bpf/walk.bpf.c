@@ -47,6 +47,9 @@ struct {
     __uint(max_entries, CAIRN_BPF_RING_BYTES);
 } ring SEC(".maps");
 
+/* Each sample crosses over, with its time. */
+const volatile __u32 cairn_has_times = 0;
+
 /* How many those are: of one alone none can have two events. */
 __u32 cairn_n_own = 0;
 
@@ -126,21 +129,23 @@ static __always_inline void add_kernel(struct bpf_perf_event_data *ctx,
     bpf_loop(cpu->stack.n_kernel, mix_kernel, &cpu, 0);
 }
 
-/* Adds one to a stack that is known; else hands it over. */
+/* Adds one to a stack that is known, or tells of it; one that is new is handed over. */
 static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
 {
     const struct cairn_bpf_count key = {
         .hash = mixed(cpu->stack.hash, cpu->end), .tid = cpu->stack.tid, .id = cpu->stack.id};
     struct cairn_bpf_sum *known = bpf_map_lookup_elem(&counts, &key), none = {};
     cpu->n_samples++;
-    if (known) {
+    if (known && cairn_has_times) {
+        cpu->stack.n = cpu->stack.n_kernel = 0;
+        cpu->stack.what = CAIRN_BPF_AGAIN;
+    } else if (known) {
         __sync_fetch_and_add(&known->n, 1);
         __sync_fetch_and_add(&known->value, cpu->stack.value);
         return;
     }
     cpu->stack.hash = key.hash;
     cpu->stack.end = cpu->end;
-    cpu->stack.what = CAIRN_BPF_STACK;
     __u64 bytes = (cpu->stack.n + (__u64)cpu->stack.n_kernel) * 8;
     HIDE(bytes);
     if (bytes > sizeof cpu->frames)
@@ -149,7 +154,7 @@ static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
                                                                           : BPF_RB_NO_WAKEUP;
     if (bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, flags))
         cpu->n_lost++;
-    else
+    else if (!known)
         bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
 }
 
@@ -162,7 +167,8 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn
                                           .tid = (__u32)pid_tid,
                                           .time_ns = now_ns,
                                           .hash = 1,
-                                          .value = ctx->sample_period};
+                                          .value = ctx->sample_period,
+                                          .what = CAIRN_BPF_STACK};
     cpu->end = CAIRN_BPF_END_DEEP;
     if (take_regs(ctx, cpu, task)) {
         cpu->stack.sp = cpu->sp;

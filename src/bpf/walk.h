@@ -112,7 +112,9 @@ struct cairn_bpf_stack {
 
 enum cairn_bpf_message {
     CAIRN_BPF_STACK = 1, /* a new one: stands for its first sample */
-    CAIRN_BPF_ASK = 2    /* no frames: this process should be looked at */
+    CAIRN_BPF_ASK = 2,   /* no frames: this process should be looked at */
+    CAIRN_BPF_AGAIN = 3  /* no frames: one that came before, by hash, tid and id; where times are
+                            wanted */
 };
 
 /* The frame was found by a frame pointer, not by a rule. */

@@ -52,7 +52,7 @@ static bool is_first_pid_namespace(void)
     return stat("/proc/self/ns/pid", &ns) < 0 || ns.st_ino == INITIAL_PID_NS;
 }
 
-static int load(struct cairn_walker *w, struct cairn_err *err)
+static int load(struct cairn_walker *w, bool has_times, struct cairn_err *err)
 {
     int n_cpus = libbpf_num_possible_cpus(), code = cairn_bpf_check(&cairn_walker_need, err);
     if (code < 0)
@@ -60,8 +60,10 @@ static int load(struct cairn_walker *w, struct cairn_err *err)
     if (n_cpus < 1)
         return cairn_fail(err, CAIRN_E_SUPPORT, "no CPU is listed in /sys");
     w->program = walk_bpf__open();
-    if (w->program)
+    if (w->program) {
         (void)bpf_map__set_max_entries(w->program->maps.cpus, (uint32_t)n_cpus);
+        w->program->rodata->cairn_has_times = has_times;
+    }
     code = cairn_bpf_load(w->program ? w->program->skeleton : NULL, &cairn_walker_need, err);
     w->n_cpus = code < 0 ? 0 : (size_t)n_cpus;
     return code;
@@ -101,7 +103,7 @@ int cairn_walker_new(const struct cairn_walker_opts *opts, struct cairn_walker *
     if (!w)
         return cairn_fail_memory(err);
     cairn_walk_tables_init(&w->tables, opts && opts->table_bytes ? opts->table_bytes : TABLE_BYTES);
-    int code = load(w, err);
+    int code = load(w, opts && opts->has_times, err);
     if (code == CAIRN_OK)
         code = map_all(w, err);
     if (code < 0) {
@@ -174,7 +176,7 @@ static int on_message(void *ctx, void *data, size_t size)
     if (stack->what == CAIRN_BPF_ASK)
         cairn_walker_look(w, (int)stack->pid, false);
     size -= sizeof *stack;
-    if (stack->what != CAIRN_BPF_STACK ||
+    if ((stack->what != CAIRN_BPF_STACK && stack->what != CAIRN_BPF_AGAIN) ||
         size < ((size_t)stack->n + stack->n_kernel) * sizeof(uint64_t))
         return 0;
     return w->fn(w->fn_ctx, stack, (const uint64_t *)(const void *)(stack + 1));

@@ -26,6 +26,8 @@ extern const struct cairn_bpf_need cairn_walker_need;
 
 struct cairn_walker_opts {
     uint64_t table_bytes; /* of tables at most; 0: 256 MiB */
+    bool has_times;       /* a stack that is met again is told each time, without its frames, and
+                             not counted */
 };
 
 /* CAIRN_E_ACCESS: not allowed. CAIRN_E_SUPPORT: this kernel, or this build, cannot. */

@@ -6,7 +6,7 @@
 #include "base/address.h"
 #include "base/error.h"
 
-enum { LABELS_MAX = 4, REASON_BYTES = 320 };
+enum { LABELS_MAX = 5, REASON_BYTES = 320 };
 
 static const char kernel_path[] = "[kernel.kallsyms]";
 
@@ -259,57 +259,76 @@ static int push_kernel(struct cairn_collect *collect, const struct cairn_caught 
     return CAIRN_OK;
 }
 
+static bool set_key(struct cairn_collect *collect, struct cairn_profile_label *label,
+                    const char *key)
+{
+    label->key = cairn_profile_text(collect->profile, key, strlen(key));
+    return label->key != UINT32_MAX;
+}
+
 static bool set_text(struct cairn_collect *collect, struct cairn_profile_label *label,
                      const char *key, const char *text)
 {
-    label->key = cairn_profile_text(collect->profile, key, strlen(key));
     label->text = cairn_profile_text(collect->profile, text, strlen(text));
-    return label->key != UINT32_MAX && label->text != UINT32_MAX;
+    return label->text != UINT32_MAX && set_key(collect, label, key);
 }
 
 static bool set_number(struct cairn_collect *collect, struct cairn_profile_label *label,
                        const char *key, int64_t number)
 {
-    label->key = cairn_profile_text(collect->profile, key, strlen(key));
     label->number = number;
-    return label->key != UINT32_MAX;
+    return set_key(collect, label, key);
 }
 
-static const char *name_of(struct cairn_collect *collect, const struct cairn_caught *caught)
+static const char *name_of(struct cairn_collect *collect, const struct cairn_collected *of)
 {
     uint32_t text;
     char name[CAIRN_COMM_SIZE];
-    if (!cairn_table_find(&collect->names, (uint64_t)caught->tid, &text)) {
-        cairn_thread_name(caught->pid, caught->tid, name);
-        if (cairn_collect_name(collect, caught->tid, name) < 0 ||
-            !cairn_table_find(&collect->names, (uint64_t)caught->tid, &text))
+    if (!cairn_table_find(&collect->names, (uint64_t)of->tid, &text)) {
+        cairn_thread_name(of->pid, of->tid, name);
+        if (cairn_collect_name(collect, of->tid, name) < 0 ||
+            !cairn_table_find(&collect->names, (uint64_t)of->tid, &text))
             return "";
     }
     return cairn_strings_get(&collect->profile->strings, text);
 }
 
-static uint32_t label_set(struct cairn_collect *collect, const struct cairn_caught *caught,
-                          const char *reason)
+static bool set_time(struct cairn_collect *collect, struct cairn_profile_label *label,
+                     uint64_t time_ns)
+{
+    label->unit = cairn_profile_text(collect->profile, "nanoseconds", 11);
+    return label->unit != UINT32_MAX &&
+           set_number(collect, label, "cairn.time_ns", (int64_t)(time_ns + collect->to_real_ns));
+}
+
+static uint32_t label_set(struct cairn_collect *collect, const struct cairn_collected *of,
+                          const struct cairn_collect_more *more)
 {
     struct cairn_profile_label labels[LABELS_MAX] = {0};
     uint32_t n = 0;
-    const char *name = name_of(collect, caught);
-    bool ok = set_number(collect, &labels[n++], "pid", caught->pid) &&
-              set_number(collect, &labels[n++], "tid", caught->tid);
+    const char *name = name_of(collect, of);
+    bool ok = set_number(collect, &labels[n++], "pid", of->pid) &&
+              set_number(collect, &labels[n++], "tid", of->tid);
     if (*name)
         ok = ok && set_text(collect, &labels[n++], "thread", name);
-    if (reason)
-        ok = ok && set_text(collect, &labels[n++], "cairn.cut", reason);
+    if (of->cut) {
+        labels[n].text = of->cut;
+        ok = ok && set_key(collect, &labels[n++], "cairn.cut");
+    }
+    if (collect->has_times)
+        ok = ok && set_time(collect, &labels[n++], more->time_ns);
     return ok ? cairn_profile_add_labels(collect->profile, labels, n) : UINT32_MAX;
 }
 
-/* Equal samples are summed at once, so that a long capture grows only with what is new in it. */
-static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t labels, int64_t value)
+/* Equal samples are summed at once, so that a long capture grows only with what is new in it; those
+ * that have a time are never equal. */
+static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t labels,
+                      const struct cairn_collect_more *more)
 {
-    const int64_t values[2] = {1, value};
+    const int64_t values[2] = {(int64_t)more->n, more->value};
     uint64_t key = (uint64_t)stack << 32 | labels;
     uint32_t number;
-    if (cairn_table_find(&collect->by_stack, key, &number)) {
+    if (!collect->has_times && cairn_table_find(&collect->by_stack, key, &number)) {
         collect->profile->values[2 * (size_t)number] += values[0];
         collect->profile->values[2 * (size_t)number + 1] += values[1];
         collect->last = number;
@@ -319,7 +338,14 @@ static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t la
     if (number == UINT32_MAX)
         return CAIRN_E_NOMEM;
     collect->last = number;
-    return cairn_table_set(&collect->by_stack, key, number);
+    return collect->has_times ? CAIRN_OK : cairn_table_set(&collect->by_stack, key, number);
+}
+
+static void count(struct cairn_collect *collect, uint64_t n, bool is_cut)
+{
+    collect->n_samples += n;
+    collect->n_whole += is_cut ? 0 : n;
+    collect->n_cut += is_cut ? n : 0;
 }
 
 void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is_cut, uint64_t n,
@@ -327,30 +353,43 @@ void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is
 {
     collect->profile->values[2 * (size_t)number] += (int64_t)n;
     collect->profile->values[2 * (size_t)number + 1] += value;
-    collect->n_samples += n;
-    collect->n_whole += is_cut ? 0 : n;
-    collect->n_cut += is_cut ? n : 0;
+    count(collect, n, is_cut);
 }
 
-int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught)
+int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught *caught,
+                        struct cairn_collected *ret_collected)
 {
     char reason[REASON_BYTES];
+    struct cairn_collected got = {.pid = caught->pid, .tid = caught->tid};
     struct cairn_space *space = cairn_spaces_get(&collect->spaces, caught->pid);
     if (!space)
         return CAIRN_E_NOMEM;
     walk_user(collect, space, caught);
-    bool cut = cut_reason(collect, space, reason, sizeof reason);
-    uint32_t stack = 0;
-    if (collect->profile->n_modules <= 1 && cairn_collect_program(collect, space) < 0)
+    if (cut_reason(collect, space, reason, sizeof reason))
+        got.cut = cairn_profile_text(collect->profile, reason, strlen(reason));
+    if (got.cut == UINT32_MAX ||
+        (collect->profile->n_modules <= 1 && cairn_collect_program(collect, space) < 0) ||
+        push_user(collect, space, &got.stack) < 0 || push_kernel(collect, caught, &got.stack) < 0)
         return CAIRN_E_NOMEM;
-    if (push_user(collect, space, &stack) < 0 || push_kernel(collect, caught, &stack) < 0)
+    *ret_collected = got;
+    return CAIRN_OK;
+}
+
+int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_collected *collected,
+                         const struct cairn_collect_more *more)
+{
+    uint32_t labels = label_set(collect, collected, more);
+    if (labels == UINT32_MAX || add_sample(collect, collected->stack, labels, more) < 0)
         return CAIRN_E_NOMEM;
-    uint32_t labels = label_set(collect, caught, cut ? reason : NULL);
-    if (labels == UINT32_MAX || add_sample(collect, stack, labels, caught->value) < 0)
-        return CAIRN_E_NOMEM;
-    collect->n_samples++;
-    collect->n_whole += !cut;
-    collect->n_cut += cut;
-    collect->last_cut = cut;
-    return cairn_table_set(&collect->threads, (uint64_t)caught->tid, 1);
+    count(collect, more->n, collected->cut != 0);
+    return cairn_table_set(&collect->threads, (uint64_t)collected->tid, 1);
+}
+
+int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught)
+{
+    struct cairn_collected collected;
+    const struct cairn_collect_more one = {
+        .n = 1, .value = caught->value, .time_ns = caught->time_ns};
+    int code = cairn_collect_stack(collect, caught, &collected);
+    return code < 0 ? code : cairn_collect_sample(collect, &collected, &one);
 }

@@ -22,9 +22,10 @@ struct cairn_collect {
     uint32_t kernel_module;             /* 0: no sample lies there yet */
     struct cairn_running_kernel kernel; /* known once it has a module */
     uint32_t frames_max;                /* of kernel and user side together; 0: unknown */
+    bool has_times;                     /* each sample is its own, with a label for when */
+    uint64_t to_real_ns;                /* CLOCK_MONOTONIC + this: as the profile's time_ns */
     uint64_t n_samples, n_whole, n_cut;
-    uint32_t last;               /* number of the sample that was added last, */
-    bool last_cut;               /* and whether its stack ends early */
+    uint32_t last;               /* number of the sample that was added last */
     struct cairn_user_walk walk; /* too large for a stack */
 };
 
@@ -34,9 +35,10 @@ struct cairn_caught {
     const uint64_t *kernel; /* leaf first; NULL: none */
     size_t n_kernel;
     struct cairn_user_sample user;
-    uint64_t sp;     /* of the user side; 0: unknown */
-    uint64_t now_ns; /* any clock that goes on */
-    int64_t value;   /* of the event, CPU time for one: what the sample stands for */
+    uint64_t sp;      /* of the user side; 0: unknown */
+    uint64_t now_ns;  /* any clock that goes on */
+    uint64_t time_ns; /* when it was caught, CLOCK_MONOTONIC */
+    int64_t value;    /* of the event, CPU time for one: what the sample stands for */
 };
 
 int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,
@@ -45,6 +47,26 @@ void cairn_collect_done(struct cairn_collect *collect); /* all-zero is fine */
 
 /* CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught);
+
+/* A stack that is in the profile, of one thread: what samples of it have in common. */
+struct cairn_collected {
+    uint32_t stack,
+        cut; /* numbers of the profile; cut: a text, why it ends early, 0: it does not */
+    int pid, tid;
+};
+
+/* What one sample, or many equal ones, have beside their stack. */
+struct cairn_collect_more {
+    uint64_t n;
+    int64_t value; /* of all together */
+    uint64_t time_ns;
+};
+
+/* The stack alone; samples of it may follow. CAIRN_OK or CAIRN_E_NOMEM, as of the next one. */
+int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught *caught,
+                        struct cairn_collected *ret_collected);
+int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_collected *collected,
+                         const struct cairn_collect_more *more);
 
 /* `n` times more what became sample `number`, of a stack that ends early or not; together they
  * stand for `value`. */

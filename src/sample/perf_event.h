@@ -23,6 +23,7 @@ struct cairn_perf_opts {
     bool no_stacks; /* samples go to a program of bpf/, and none is written; what is written tells
                        of mappings, and is told at once */
     const struct cairn_event *event;
+    bool has_times; /* of samples that go to a program: one by one, with their times */
     double frequency_hz;
     uint64_t event_period; /* 0: by frequency */
     uint32_t ring_pages;

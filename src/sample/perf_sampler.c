@@ -16,7 +16,7 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
                                    struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
 {
     struct cairn_perf_opts bare = *opts;
-    int code = cairn_walk_intake_open(period_ns, &ret_sampler->walk, err);
+    int code = cairn_walk_intake_open(period_ns, opts->has_times, &ret_sampler->walk, err);
     if (code < 0)
         return code;
     bare.no_stacks = true;
@@ -59,6 +59,7 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
         .user = {.chain = sampler->chain.user, .n_chain = sampler->chain.n_user},
         .sp = record->sp,
         .now_ns = cairn_now_ns(),
+        .time_ns = record->time_ns,
         .value = sampler->period_ns ? sampler->period_ns : (int64_t)record->period,
     };
     if (sampler->events.frames_max > caught.n_kernel)

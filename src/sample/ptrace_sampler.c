@@ -120,7 +120,7 @@ static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_coll
         catch_thread(sampler, space, tracee, &caught) < 0 || caught.value == 0)
         return CAIRN_OK; /* it sleeps, waits, or is gone */
     caught.sp = caught.user.regs.sp;
-    caught.now_ns = cairn_now_ns();
+    caught.now_ns = caught.time_ns = cairn_now_ns();
     if (look_at_space(collect, space, tracee->tid, caught.user.regs.ip) < 0)
         return CAIRN_E_NOMEM;
     return cairn_collect_add(collect, &caught);

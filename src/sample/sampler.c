@@ -112,6 +112,7 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
         .is_child = s->child.pid > 0,
         .user_only = s->opts.user_only != 0,
         .event = s->event,
+        .has_times = s->opts.timeline != 0,
         .frequency_hz = s->opts.frequency_hz,
         .event_period = s->opts.event_period,
         .ring_pages = s->opts.ring_pages,
@@ -196,6 +197,7 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
     int code = cairn_collect_init(&s->collect, s->event, period, err);
     if (code < 0)
         return code;
+    s->collect.has_times = s->opts.timeline != 0;
     cairn_starts_learn_self(&s->collect.starts);
     s->pid = s->opts.pid;
     if (!s->pid) {
@@ -288,6 +290,7 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     s->start_ns = cairn_now_ns();
     s->start_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     s->collect.profile->time_ns = (int64_t)cairn_clock_ns(CLOCK_REALTIME);
+    s->collect.to_real_ns = (uint64_t)s->collect.profile->time_ns - s->start_ns;
     if (!s->child.pid)
         return start_attached(s, err);
     if (s->perf.is_walked) /* it will have the same libc as we, which then is there already */

@@ -11,16 +11,17 @@ static const uint64_t COUNT_EVERY_NS = 1000000000;
 
 /* A stack that was handed on. */
 struct cairn_walk_known {
-    uint32_t sample;
-    bool is_cut;
+    struct cairn_collected collected;
+    uint32_t sample;          /* that it became at first */
     struct cairn_bpf_sum sum; /* what came since, as counted last */
 };
 
-int cairn_walk_intake_open(int64_t period_ns, struct cairn_walk_intake *ret_intake,
+int cairn_walk_intake_open(int64_t period_ns, bool has_times, struct cairn_walk_intake *ret_intake,
                            struct cairn_err *err)
 {
+    const struct cairn_walker_opts opts = {.has_times = has_times};
     ret_intake->period_ns = period_ns;
-    return cairn_walker_new(NULL, &ret_intake->walker, err);
+    return cairn_walker_new(&opts, &ret_intake->walker, err);
 }
 
 void cairn_walk_intake_close(struct cairn_walk_intake *intake)
@@ -94,26 +95,25 @@ static uint64_t hash_of(uint64_t hash, uint32_t tid, uint32_t id)
 }
 
 static int remember(struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
-                    const struct cairn_collect *collect)
+                    const struct cairn_walk_known *known)
 {
     uint64_t key = hash_of(stack->hash, stack->tid, stack->id);
-    const struct cairn_walk_known known = {.sample = collect->last, .is_cut = collect->last_cut};
     uint32_t number;
     if (cairn_table_find(&intake->by_key, key, &number)) {
-        intake->known[number] = known;
+        intake->known[number] = *known;
         return CAIRN_OK;
     }
-    if (cairn_grow((void **)&intake->known, &intake->cap_known, intake->n_known + 1, sizeof known) <
-            0 ||
+    if (cairn_grow((void **)&intake->known, &intake->cap_known, intake->n_known + 1,
+                   sizeof *known) < 0 ||
         cairn_table_set(&intake->by_key, key, (uint32_t)intake->n_known) < 0)
         return CAIRN_E_NOMEM;
-    intake->known[intake->n_known++] = known;
+    intake->known[intake->n_known++] = *known;
     return CAIRN_OK;
 }
 
-int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect)
+static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stack *stack,
+                      struct cairn_collected *ret_collected)
 {
-    const struct cairn_bpf_stack *stack = next(intake);
     const uint64_t *frames = (const void *)(stack + 1);
     const struct cairn_caught caught = {
         .pid = (int)stack->pid,
@@ -123,11 +123,42 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         .user = {.walked = frames, .n_walked = stack->n, .walked_end = stack->end},
         .sp = stack->sp,
         .now_ns = cairn_now_ns(),
-        .value = intake->period_ns ? intake->period_ns : (int64_t)stack->value,
     };
-    intake->taken += sizeof *stack + ((size_t)stack->n + stack->n_kernel) * sizeof *frames;
-    int code = cairn_collect_add(collect, &caught);
-    return code < 0 ? code : remember(intake, stack, collect);
+    return cairn_collect_stack(collect, &caught, ret_collected);
+}
+
+/* Of a stack that came before; false where that was lost. */
+static bool find_known(const struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
+                       struct cairn_walk_known *ret_known)
+{
+    uint32_t number;
+    if (!cairn_table_find(&intake->by_key, hash_of(stack->hash, stack->tid, stack->id), &number))
+        return false;
+    *ret_known = intake->known[number];
+    return true;
+}
+
+int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect)
+{
+    const struct cairn_bpf_stack *stack = next(intake);
+    const struct cairn_collect_more one = {
+        .n = 1,
+        .value = intake->period_ns ? intake->period_ns : (int64_t)stack->value,
+        .time_ns = stack->time_ns,
+    };
+    struct cairn_walk_known known = {0};
+    int code = CAIRN_OK;
+    intake->taken += sizeof *stack + ((size_t)stack->n + stack->n_kernel) * sizeof(uint64_t);
+    if (stack->what != CAIRN_BPF_AGAIN)
+        code = pass_stack(collect, stack, &known.collected);
+    else if (!find_known(intake, stack, &known))
+        return CAIRN_OK; /* is found to be lost at the end */
+    if (code == CAIRN_OK)
+        code = cairn_collect_sample(collect, &known.collected, &one);
+    if (code < 0 || stack->what == CAIRN_BPF_AGAIN)
+        return code;
+    known.sample = collect->last;
+    return remember(intake, stack, &known);
 }
 
 struct counting {
@@ -145,14 +176,14 @@ static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct c
     struct cairn_walk_known *known = &intake->known[number];
     if (sum->n > known->sum.n) {
         uint64_t n = sum->n - known->sum.n, value = sum->value - known->sum.value;
-        cairn_collect_again(counting->collect, known->sample, known->is_cut, n,
+        cairn_collect_again(counting->collect, known->sample, known->collected.cut != 0, n,
                             intake->period_ns ? (int64_t)n * intake->period_ns : (int64_t)value);
         known->sum = *sum;
     }
     return CAIRN_OK;
 }
 
-/* All of them will come again. */
+/* All of them will come again. With times they are kept, for what waits may ask for them. */
 static void forget(struct cairn_walk_intake *intake)
 {
     cairn_table_done(&intake->by_key);
@@ -170,7 +201,7 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
         return CAIRN_OK;
     intake->counted_ns = now_ns;
     int code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
-    if (forgotten)
+    if (forgotten && !collect->has_times)
         forget(intake);
     return code;
 }

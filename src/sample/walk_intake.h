@@ -27,7 +27,8 @@ struct cairn_walk_intake {
     int64_t period_ns;   /* of CPU time, for each sample; 0: the kernel sums what they stand for */
 };
 
-int cairn_walk_intake_open(int64_t period_ns, struct cairn_walk_intake *ret_intake,
+/* `has_times`: each sample comes with its time, and none is only counted. */
+int cairn_walk_intake_open(int64_t period_ns, bool has_times, struct cairn_walk_intake *ret_intake,
                            struct cairn_err *err);
 void cairn_walk_intake_close(struct cairn_walk_intake *intake); /* all-zero is fine */
 

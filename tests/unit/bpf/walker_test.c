@@ -70,6 +70,26 @@ static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64
     return CAIRN_OK;
 }
 
+/* Of a walker that tells each sample. */
+struct told {
+    uint64_t n_new, n_again, hash, last_ns;
+};
+
+static int on_told(void *ctx, const struct cairn_bpf_stack *stack, const uint64_t *frames)
+{
+    struct told *told = ctx;
+    (void)frames;
+    if (stack->what == CAIRN_BPF_AGAIN) {
+        assert_int_equal(stack->n + stack->n_kernel, 0);
+        told->n_again++;
+    } else {
+        told->n_new++;
+    }
+    assert_true(stack->time_ns > told->last_ns || told->last_ns == 0);
+    told->last_ns = stack->time_ns;
+    return CAIRN_OK;
+}
+
 static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sums)
 {
     uint64_t *sum = ctx;
@@ -200,6 +220,35 @@ static void tables_that_find_no_room_say_so(void **state)
     cairn_walker_free(walker);
 }
 
+static void with_times_every_sample_is_told_and_none_is_counted(void **state)
+{
+    (void)state;
+    const struct cairn_walker_opts opts = {.has_times = true};
+    struct cairn_walker *walker = walker_or_skip();
+    struct cairn_walker_stats stats;
+    struct told told = {0};
+    uint64_t counted = 0;
+    bool forgotten;
+    cairn_walker_free(walker);
+    assert_int_equal(cairn_walker_new(&opts, &walker, NULL), CAIRN_OK);
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    int fd = open_event();
+    cairn_walker_look(walker, getpid(), true);
+    assert_int_equal(cairn_walker_attach(walker, fd, (int)syscall(SYS_gettid), NULL), CAIRN_OK);
+    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    dive(seen, SHALLOW);
+    ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+    close(fd);
+    assert_int_equal(cairn_walker_take(walker, on_told, &told), CAIRN_OK);
+    assert_int_equal(cairn_walker_counts(walker, on_count, &counted, &forgotten), CAIRN_OK);
+    cairn_walker_stats(walker, &stats);
+    assert_int_equal(counted, 0);
+    assert_int_equal(told.n_new + told.n_again, stats.n_samples);
+    assert_true(told.n_again > told.n_new);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +256,7 @@ int main(void)
         cmocka_unit_test(who_is_not_known_is_cut_and_asked_for),
         cmocka_unit_test(too_deep_a_stack_says_so),
         cmocka_unit_test(tables_that_find_no_room_say_so),
+        cmocka_unit_test(with_times_every_sample_is_told_and_none_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

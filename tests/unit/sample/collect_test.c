@@ -107,6 +107,39 @@ static void a_sample_tells_its_thread_and_why_it_is_cut(void **state)
     cairn_collect_done(&collect);
 }
 
+static void samples_with_times_stay_apart_and_tell_them(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    struct cairn_collected collected;
+    const struct cairn_caught caught = {
+        .pid = PID, .tid = PID, .user = {.chain = chain, .n_chain = 3}};
+    struct cairn_collect_more one = {.n = 1, .value = PERIOD_NS, .time_ns = 50};
+    assert_int_equal(
+        cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, NULL), CAIRN_OK);
+    collect.has_times = true;
+    collect.to_real_ns = 1000;
+    assert_int_equal(cairn_collect_stack(&collect, &caught, &collected), CAIRN_OK);
+    assert_int_equal(collect.n_samples, 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(cairn_collect_sample(&collect, &collected, &one), CAIRN_OK);
+        one.time_ns++;
+    }
+    const struct cairn_profile *p = collect.profile;
+    assert_int_equal(p->n_samples, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct cairn_profile_label *when =
+            cairn_profile_find_label(p, p->samples[i].labels, "cairn.time_ns");
+        assert_non_null(when);
+        assert_int_equal(when->number, 1050 + i);
+        assert_string_equal(cairn_strings_get(&p->strings, when->unit), "nanoseconds");
+        assert_int_equal(p->samples[i].stack, collected.stack);
+        assert_string_equal(label_text(p, i, "cairn.cut"),
+                            cairn_strings_get(&p->strings, collected.cut));
+    }
+    cairn_collect_done(&collect);
+}
+
 static void the_program_is_the_first_module(void **state)
 {
     (void)state;
@@ -153,6 +186,7 @@ int main(void)
         cmocka_unit_test(the_leaf_is_exact_and_callers_point_into_their_calls),
         cmocka_unit_test(kernel_frames_lie_below_the_user_side_in_a_module_of_their_own),
         cmocka_unit_test(a_sample_tells_its_thread_and_why_it_is_cut),
+        cmocka_unit_test(samples_with_times_stay_apart_and_tell_them),
         cmocka_unit_test(the_program_is_the_first_module),
         cmocka_unit_test(every_lack_of_memory_is_told),
     };
