@@ -3,7 +3,7 @@
 # packages.sh ARCH SUITE FOLDER PACKAGE...: unpacks packages of Debian's ARCH into FOLDER, those of
 # this system's release where SUITE is "-". apt-get works on lists of its own there: nothing is
 # installed, no foreign architecture is added to this system, no root is needed. FOLDER/unpacked is
-# made last: a folder that has it is left alone.
+# made last, and says which packages: a folder that has the same ones is left alone.
 set -eu
 
 arch=$1
@@ -11,7 +11,7 @@ suite=$2
 mkdir -p "$3"
 root=$(CDPATH='' cd -- "$3" && pwd)
 shift 3
-[ ! -e "$root/unpacked" ] || exit 0
+[ ! -e "$root/unpacked" ] || [ "$(cat "$root/unpacked")" != "$*" ] || exit 0
 command -v apt-get >/dev/null || {
     echo "packages.sh: this system has no apt-get" >&2
     exit 1
@@ -58,4 +58,4 @@ done
 find "$root" -type l -lname '/*' | while read -r link; do
     ln -sfn "$root$(readlink "$link")" "$link"
 done
-: >"$root/unpacked"
+echo "$*" >"$root/unpacked"

@@ -16,9 +16,12 @@ armhf) triple=arm-linux-gnueabihf ;;
 esac
 mkdir -p "$2"
 root=$(CDPATH='' cd -- "$2" && pwd)
-[ ! -e "$root.ini" ] || exit 0
+bpf=
+[ "$arch" = armhf ] || bpf='libbpf1 libbpf-dev libelf1 libelf-dev'
+# shellcheck disable=SC2086 # words
 "$(dirname "$0")/packages.sh" "$arch" - "$root" zlib1g zlib1g-dev libzstd1 libzstd-dev liblzma5 liblzma-dev \
-    libiberty-dev libncurses-dev libcmocka0 libcmocka-dev
+    libiberty-dev libncurses-dev libcmocka0 libcmocka-dev $bpf
+[ ! -e "$root.ini" ] || exit 0
 
 cat >"$root.ini" <<INI
 # Written by scripts/sysroot.sh; comes before cross/*.ini, which use these names.

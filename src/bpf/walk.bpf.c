@@ -11,11 +11,7 @@
 /* bpf_perf_event_data and bpf_task_pt_regs() are for programs under this licence alone. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-enum {
-    USER_CS_32 = 0x23, /* arch/x86/include/asm/segment.h, __USER32_CS */
-    ASK_EVERY_NS = 2000000,
-    RING_WAKE = CAIRN_BPF_RING_BYTES / 4
-};
+enum { ASK_EVERY_NS = 2000000, RING_WAKE = CAIRN_BPF_RING_BYTES / 4 };
 
 /* One for each CPU, and no per-CPU map: its values may not be that large. */
 struct {
@@ -57,26 +53,23 @@ __u32 cairn_n_own = 0;
 static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
                                      struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    struct pt_regs *kept, regs;
-    __u64 cs = ctx->regs.cs;
+    bpf_user_pt_regs_t *kept, regs;
+    __u64 mode = MODE_OF(&ctx->regs);
     if (!task->mm)
         return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
-    if (cs & 3) {
-        cpu->ip = ctx->regs.rip;
-        cpu->sp = ctx->regs.rsp;
-        cpu->fp = ctx->regs.rbp;
+    if (is_user(mode)) {
+        take(cpu, &ctx->regs);
+        asm volatile(""); /* or both ways read by one pointer, which the verifier does not take */
     } else {
-        kept = (struct pt_regs *)bpf_task_pt_regs(task);
+        kept = (bpf_user_pt_regs_t *)bpf_task_pt_regs(task);
         if (!kept || bpf_probe_read_kernel(&regs, sizeof regs, kept))
             return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
-        cs = regs.cs;
-        cpu->ip = regs.rip;
-        cpu->sp = regs.rsp;
-        cpu->fp = regs.rbp;
+        mode = MODE_OF(&regs);
+        take(cpu, &regs);
     }
-    if (!cpu->ip || !(cs & 3))
+    if (!cpu->ip || !is_user(mode))
         return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
-    if (cs == USER_CS_32)
+    if (is_user_32(mode))
         return stop(cpu, CAIRN_BPF_END_32), 0;
     cpu->exact = 1;
     return 1;
@@ -117,7 +110,7 @@ static __always_inline void add_kernel(struct bpf_perf_event_data *ctx,
                                        struct cairn_bpf_walk_cpu *cpu)
 {
     __u64 n = cpu->stack.n;
-    if (ctx->regs.cs & 3)
+    if (is_user(MODE_OF(&ctx->regs)))
         return;
     HIDE(n);
     if (n > CAIRN_BPF_FRAMES_MAX)

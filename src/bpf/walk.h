@@ -147,8 +147,9 @@ struct cairn_bpf_walk_cpu {
     __u64 n_misses;  /* frames whose rule was not in the cache */
     __u64 busy, asked_ns;
     __u64 low, size; /* the window: va of its first byte, and how many are valid */
-    __u64 ip, sp, fp;
+    __u64 ip, sp, fp, lr;
     __u32 exact, end;
+    __u32 sp_is_floor, reserved; /* the frame begins at sp or above: all that its callee told */
     struct cairn_bpf_cached cache[CAIRN_BPF_CACHE_ENTRIES];
     __u64 window[CAIRN_BPF_WINDOW_WORDS];
     struct cairn_bpf_stack stack;

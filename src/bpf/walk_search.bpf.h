@@ -10,7 +10,7 @@
 
 #include "bpf/kernel.h"
 #include "bpf/walk.h"
-#include "unwind/rule_x86_64.h"
+#include "unwind/rule.h"
 
 enum { SEARCH_STEPS = 9 }; /* of 500 ranges, or of 256 rows */
 

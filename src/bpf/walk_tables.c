@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "bpf/strip.h"
 #include "proc/process.h"
+#include "unwind/local_cpu.h"
 #include "unwind/space.h"
 
 enum {
@@ -232,8 +233,8 @@ static bool make_module(struct look *look, const struct cairn_map *map,
         return true;
     }
     const struct cairn_unwind_table *table =
-        cairn_space_module_table(place->module, &cairn_unwind_x86_64, CAIRN_TABLE_NOW);
-    bool keeps_fp = cairn_space_module_keeps_fp(place->module, &cairn_unwind_x86_64);
+        cairn_space_module_table(place->module, cairn_local_arch, CAIRN_TABLE_NOW);
+    bool keeps_fp = cairn_space_module_keeps_fp(place->module, cairn_local_arch);
     module->flags = keeps_fp ? CAIRN_BPF_FP_OK : 0;
     if (!table)
         return true;

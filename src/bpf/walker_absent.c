@@ -10,10 +10,7 @@ int cairn_walker_new(const struct cairn_walker_opts *opts, struct cairn_walker *
                      struct cairn_err *err)
 {
     (void)opts, (void)ret_walker;
-    int code = cairn_bpf_check(&cairn_walker_need, err);
-    return code < 0 ? code
-                    : cairn_fail(err, CAIRN_E_SUPPORT, "%s is not made for this CPU",
-                                 cairn_walker_need.what);
+    return cairn_bpf_check(&cairn_walker_need, err);
 }
 
 void cairn_walker_free(struct cairn_walker *walker)

@@ -79,7 +79,7 @@ def entry(name, mode, data=b"", device=(0, 0)):
 
 
 def initrd(files):
-    folders = sorted({str(parent) for name in [*files, *DEVICES, "proc/x", "tmp/x"]
+    folders = sorted({str(parent) for name in [*files, *DEVICES, "proc/x", "sys/x", "tmp/x"]
                       for parent in pathlib.PurePosixPath(name).parents} - {"."})
     parts = [entry(folder, stat.S_IFDIR | 0o755) for folder in folders]
     parts += [entry(name, stat.S_IFCHR | 0o666, device=device) for name, device in DEVICES.items()]

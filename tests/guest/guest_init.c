@@ -44,6 +44,8 @@ int main(void)
 {
     char line[1024];
     mount("proc", "/proc", "proc", 0, NULL);
+    mount("sysfs", "/sys", "sysfs", 0, NULL);
+    mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
     mount("tmpfs", "/tmp", "tmpfs", 0, NULL);
     printf("guest: pauth: %s\n", getauxval(AT_HWCAP) & PAUTH ? "yes" : "no");
     fflush(stdout);

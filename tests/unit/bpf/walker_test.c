@@ -63,7 +63,7 @@ static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64
     /* from the outermost frame on; the one of burn() differs */
     int n = 0;
     while (n < stack->n && n < seen->n_truth &&
-           frames[stack->n - 1 - n] == seen->truth[seen->n_truth - 1 - n])
+           (frames[stack->n - 1 - n] & ~CAIRN_BPF_BY_FP) == seen->truth[seen->n_truth - 1 - n])
         n++;
     seen->n_burn += stack->n >= seen->n_truth;
     seen->n_equal += n >= seen->n_truth - 1;

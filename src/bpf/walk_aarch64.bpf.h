@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walk on aarch64: its registers, and its rules (unwind/rule_aarch64.h), for walk.bpf.c alone.
+ */
+#ifndef CAIRN_BPF_WALK_AARCH64_H
+#define CAIRN_BPF_WALK_AARCH64_H
+
+#include "bpf/walk_frame.bpf.h"
+#include "unwind/rule_aarch64.h"
+
+/* struct rt_sigframe (arch/arm64/kernel/signal.c): siginfo, then the ucontext, whose mcontext
+ * begins with the fault's address. Bytes from sp: */
+enum {
+    SIGNAL_REGS = 312,
+    SIGNAL_FP = SIGNAL_REGS + 29 * 8,
+    SIGNAL_LR = SIGNAL_FP + 8,
+    SIGNAL_SP = SIGNAL_FP + 16,
+    SIGNAL_IP = SIGNAL_FP + 24
+};
+
+static const __u64 SIGRETURN = 0xd4000001d2801168; /* mov x8, #139; svc #0 */
+
+/* The word of the registers that says whom they belong to, and what it says. */
+#define MODE_OF(regs) ((regs)->pstate)
+
+static __always_inline int is_user(__u64 pstate)
+{
+    return (pstate & PSR_MODE_MASK) == PSR_MODE_EL0t;
+}
+
+static __always_inline int is_user_32(__u64 pstate)
+{
+    return (pstate & PSR_MODE32_BIT) != 0;
+}
+
+static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_pt_regs_t *regs)
+{
+    cpu->ip = regs->pc;
+    cpu->sp = regs->sp;
+    cpu->fp = regs->regs[29];
+    cpu->lr = regs->regs[30];
+    cpu->sp_is_floor = 0;
+}
+
+/* The kernel kept all registers of what it interrupted. */
+static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
+{
+    __u64 at = cpu->sp, ip, sp, fp, lr;
+    if (cpu->sp_is_floor)
+        return stop(cpu, CAIRN_BPF_END_SIDE);
+    if (read_word(cpu, at + SIGNAL_FP, &fp) || read_word(cpu, at + SIGNAL_LR, &lr) ||
+        read_word(cpu, at + SIGNAL_SP, &sp) || read_word(cpu, at + SIGNAL_IP, &ip))
+        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+    cpu->lr = lr;
+    return go_to_signaled(cpu, ip, sp, fp);
+}
+
+/* Where x29 points its caller's and the return address lie, anywhere in their frame. */
+static __always_inline void go_by_record(struct cairn_bpf_walk_cpu *cpu, __u64 fp, __u64 ret)
+{
+    cpu->ip = ret & CAIRN_AARCH64_ADDRESS_BITS;
+    cpu->sp = cpu->fp + 16;
+    cpu->sp_is_floor = 1;
+    cpu->fp = fp;
+}
+
+/* Does it return into the kernel's code behind a handler, though no table says so? That of the vdso
+ * is a function like others by its CFI. */
+static __always_inline int is_sigreturn(const struct cairn_bpf_walk_cpu *cpu, __u32 kind)
+{
+    __u64 code;
+    if (cpu->exact || (kind != CAIRN_RULE_NONE && kind != CAIRN_AARCH64_LEAF))
+        return 0;
+    return !bpf_probe_read_user(&code, sizeof code, (void *)cpu->ip) && code == SIGRETURN;
+}
+
+/* A rule of this CPU, and all that it needs is known. Behind a frame pointer's record that is no
+ * stack pointer, but where x29 points to the record that the rule means. */
+static __always_inline int can_step(const struct cairn_bpf_walk_cpu *cpu, __u32 place, __u32 kind)
+{
+    if (kind < CAIRN_RULE_OF_CPU || kind > (CAIRN_AARCH64_SPLIT | CAIRN_AARCH64_FROM_FP))
+        return 0;
+    return kind & CAIRN_AARCH64_FROM_FP || !cpu->sp_is_floor ||
+           (kind == CAIRN_AARCH64_PAIR && place & PLACE_FP_OK);
+}
+
+/* Bytes below the CFA where a frame keeps them; 0: in their registers. */
+struct places {
+    __u64 fp, ra;
+};
+
+static __always_inline struct places places_of(__u32 rule, __u32 form)
+{
+    __u64 slot = cairn_aarch64_slot(rule);
+    if (form == CAIRN_AARCH64_SPLIT)
+        return (struct places){cairn_aarch64_split_fp(rule), cairn_aarch64_split_ra(rule)};
+    if (form == CAIRN_AARCH64_PAIR)
+        return (struct places){slot, slot - 8};
+    return form == CAIRN_AARCH64_RA ? (struct places){0, slot} : (struct places){slot, 0};
+}
+
+static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule)
+{
+    __u32 form = cairn_aarch64_form(rule);
+    struct places at = places_of(rule, form);
+    __u64 cfa = cairn_aarch64_is_fp(rule) ? cpu->fp : cpu->sp, fp = cpu->fp, ret = cpu->lr;
+    cfa += form == CAIRN_AARCH64_SPLIT ? cairn_aarch64_split_cfa(rule) : cairn_aarch64_cfa(rule);
+    if (cpu->sp_is_floor && !cairn_aarch64_is_fp(rule))
+        cfa = fp + at.fp;
+    /* A caller's x30 is the return address into it. */
+    if ((!at.ra && !cpu->exact) || cfa % 16 || cfa < cpu->sp || (cfa == cpu->sp && !cpu->exact))
+        return stop(cpu, CAIRN_BPF_END_BAD_CFA);
+    if ((at.fp && read_word(cpu, cfa - at.fp, &fp)) || (at.ra && read_word(cpu, cfa - at.ra, &ret)))
+        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+    ret &= CAIRN_AARCH64_ADDRESS_BITS;
+    if (!ret)
+        return stop(cpu, CAIRN_BPF_END_OUTERMOST);
+    cpu->ip = ret;
+    cpu->sp = cfa;
+    cpu->sp_is_floor = 0;
+    cpu->fp = fp;
+    cpu->exact = 0;
+    return add(cpu, ret);
+}
+
+#endif /* CAIRN_BPF_WALK_AARCH64_H */

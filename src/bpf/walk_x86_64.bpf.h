@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walk on x86-64: its registers, and its rules (unwind/rule_x86_64.h), for walk.bpf.c alone.
+ */
+#ifndef CAIRN_BPF_WALK_X86_64_H
+#define CAIRN_BPF_WALK_X86_64_H
+
+#include "bpf/walk_frame.bpf.h"
+#include "unwind/rule_x86_64.h"
+
+enum { USER_CS_32 = 0x23 /* arch/x86/include/asm/segment.h, __USER32_CS */ };
+
+/* The word of the registers that says whom they belong to, and what it says. */
+#define MODE_OF(regs) ((regs)->cs)
+
+static __always_inline int is_user(__u64 cs)
+{
+    return (cs & 3) != 0;
+}
+
+static __always_inline int is_user_32(__u64 cs)
+{
+    return cs == USER_CS_32;
+}
+
+static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_pt_regs_t *regs)
+{
+    cpu->ip = regs->rip;
+    cpu->sp = regs->rsp;
+    cpu->fp = regs->rbp;
+}
+
+/* The kernel kept all registers of what it interrupted. */
+static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
+{
+    __u64 at = cpu->sp, ip, sp, fp;
+    if (read_word(cpu, at + CAIRN_X86_64_SIGNAL_FP, &fp) ||
+        read_word(cpu, at + CAIRN_X86_64_SIGNAL_SP, &sp) ||
+        read_word(cpu, at + CAIRN_X86_64_SIGNAL_IP, &ip))
+        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+    return go_to_signaled(cpu, ip, sp, fp);
+}
+
+/* Where the frame pointer points the caller's and the return address lie, and where they end the
+ * caller's frame begins. */
+static __always_inline void go_by_record(struct cairn_bpf_walk_cpu *cpu, __u64 fp, __u64 ret)
+{
+    cpu->ip = ret;
+    cpu->sp = cpu->fp + 16;
+    cpu->fp = fp;
+}
+
+/* Does it return into the kernel's code behind a handler, though no table says so? */
+static __always_inline int is_sigreturn(const struct cairn_bpf_walk_cpu *cpu, __u32 kind)
+{
+    (void)cpu, (void)kind;
+    return 0;
+}
+
+/* A rule of this CPU, and all that it needs is known. */
+static __always_inline int can_step(const struct cairn_bpf_walk_cpu *cpu, __u32 place, __u32 kind)
+{
+    (void)cpu, (void)place;
+    return kind >= CAIRN_RULE_OF_CPU && kind <= CAIRN_X86_64_SP_DEREF;
+}
+
+static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule)
+{
+    __u64 cfa = 0, ret, fp = cpu->fp, n = cairn_x86_64_cfa(rule);
+    __u32 kind = cairn_rule_kind(rule), slot = cairn_x86_64_fp(rule);
+    if (kind == CAIRN_X86_64_SP) {
+        cfa = cpu->sp + n;
+    } else if (kind == CAIRN_X86_64_FP) {
+        cfa = fp + n;
+    } else if (kind == CAIRN_X86_64_PLT) {
+        cfa = cairn_x86_64_plt_cfa(rule, cpu->ip, cpu->sp);
+        slot = CAIRN_X86_64_FP_SAME;
+    } else if (kind == CAIRN_X86_64_FP_DEREF) {
+        if (read_word(cpu, fp - n, &cfa))
+            return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+    } else {
+        if (read_word(cpu, cpu->sp + n, &cfa))
+            return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+        cfa += 8;
+    }
+    if (cfa <= cpu->sp || cfa % 8)
+        return stop(cpu, CAIRN_BPF_END_BAD_CFA);
+    /* The lower one first: the window goes upwards. */
+    if (slot != CAIRN_X86_64_FP_SAME &&
+        read_word(cpu, slot == CAIRN_X86_64_FP_AT_FP ? fp : cfa - 8 * (__u64)slot, &fp))
+        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+    if (read_word(cpu, cfa - 8, &ret))
+        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+    if (!ret)
+        return stop(cpu, CAIRN_BPF_END_OUTERMOST);
+    cpu->ip = ret;
+    cpu->sp = cfa;
+    cpu->fp = fp;
+    cpu->exact = 0;
+    return add(cpu, ret);
+}
+
+#endif /* CAIRN_BPF_WALK_X86_64_H */
