@@ -126,6 +126,9 @@ CAIRN_API void cairn_sampler_free(struct cairn_sampler *sampler);
 /* The pid that is sampled. */
 CAIRN_API int cairn_sampler_pid(const struct cairn_sampler *sampler);
 
+/* The method that was chosen; never CAIRN_SAMPLE_AUTO. */
+CAIRN_API enum cairn_sample_method cairn_sampler_method(const struct cairn_sampler *sampler);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cairn/sampler.h>
+#include <cairn/snapshot.h>
+
 #include "doctor/reason.h"
 #include "doctor/report.h"
 
@@ -40,33 +43,51 @@ static void add(const struct bench *b, const char *key, const char *name,
                                                           .fix = reason.fix});
 }
 
-/* Can the kernel walk stacks by the tables that we give it? */
-static bool walks_tables(const struct bench *b)
+/* The cause of a refusal, where it is one that the facts explain; else what the command says. */
+static enum cairn_doctor_try cause(const struct bench *b, enum cairn_doctor_try cause,
+                                   enum cairn_doctor_try command)
 {
-    return is_ok(b, CAIRN_TRY_BPF_PROGRAM) && !*b->facts->bpf_lacks && b->facts->has_btf &&
-           !cairn_facts_before(b->facts, 5, 17);
+    return is_ok(b, cause) ? command : cause;
+}
+
+static const char *record_text(const struct cairn_doctor_answer *answer)
+{
+    if (answer->way == CAIRN_SAMPLE_PTRACE)
+        return "user code, by ptrace: threads are stopped for microseconds";
+    if (answer->way == CAIRN_SAMPLE_BPF)
+        return answer->has_kernel ? "user and kernel code, by unwind tables"
+                                  : "user code, by unwind tables";
+    return answer->has_kernel ? "user and kernel code, by frame pointers"
+                              : "user code, by frame pointers";
+}
+
+/* Of the process that was sampled, for both: a command that is held has no samples yet. */
+static void add_record(const struct bench *b, const char *key, const char *name,
+                       enum cairn_doctor_try number)
+{
+    struct cairn_doctor_answer answer = b->tries->results[number].answer;
+    enum cairn_doctor_level level = CAIRN_DOCTOR_PART;
+    enum cairn_doctor_try because = CAIRN_N_TRIES;
+    answer.has_kernel = b->tries->results[CAIRN_TRY_RECORD_PID].answer.has_kernel;
+    if (!is_ok(b, number)) {
+        add(b, key, name, CAIRN_DOCTOR_NO, "", cause(b, CAIRN_TRY_PERF_USER, number));
+        return;
+    }
+    if (answer.way == CAIRN_SAMPLE_PTRACE)
+        because = cause(b, CAIRN_TRY_PERF_USER, CAIRN_TRY_RECORD_PID);
+    else if (!answer.has_kernel)
+        because = CAIRN_TRY_PERF_KERNEL;
+    else if (answer.way != CAIRN_SAMPLE_BPF)
+        because = cause(b, CAIRN_TRY_BPF_PROGRAM, CAIRN_TRY_RECORD_TABLES);
+    else
+        level = CAIRN_DOCTOR_YES;
+    add(b, key, name, level, record_text(&answer), because);
 }
 
 static void judge_record(const struct bench *b)
 {
-    bool perf = is_ok(b, CAIRN_TRY_PERF_USER), kernel = is_ok(b, CAIRN_TRY_PERF_KERNEL);
-    const char *value = !kernel           ? "user code, by frame pointers"
-                        : walks_tables(b) ? "user and kernel code, by unwind tables"
-                                          : "user and kernel code, by frame pointers";
-    enum cairn_doctor_level level = kernel ? CAIRN_DOCTOR_YES : CAIRN_DOCTOR_PART;
-    enum cairn_doctor_try because = kernel ? CAIRN_N_TRIES : CAIRN_TRY_PERF_KERNEL;
-    static const char command[] = "record -- COMMAND", pid[] = "record -p PID";
-    if (perf) {
-        add(b, "record.command", command, level, value, because);
-        add(b, "record.pid", pid, level, value, because);
-        return;
-    }
-    if (is_ok(b, CAIRN_TRY_PTRACE_CHILD))
-        add(b, "record.command", command, CAIRN_DOCTOR_PART,
-            "user code, by ptrace: threads are stopped for microseconds", CAIRN_TRY_PERF_USER);
-    else
-        add(b, "record.command", command, CAIRN_DOCTOR_NO, "", CAIRN_TRY_PERF_USER);
-    add(b, "record.pid", pid, CAIRN_DOCTOR_NO, "", CAIRN_TRY_PERF_USER);
+    add_record(b, "record.command", "record -- COMMAND", CAIRN_TRY_RECORD_COMMAND);
+    add_record(b, "record.pid", "record -p PID", CAIRN_TRY_RECORD_PID);
 }
 
 static void judge_foreign(const struct bench *b)
@@ -83,18 +104,40 @@ static void judge_foreign(const struct bench *b)
         add(b, key, name, CAIRN_DOCTOR_YES, "", CAIRN_N_TRIES);
 }
 
+static const char *stack_text(int way)
+{
+    switch (way) {
+    case CAIRN_SNAPSHOT_ITERATOR:
+        return "by the task iterator, nobody is stopped";
+    case CAIRN_SNAPSHOT_MEMORY:
+        return "by reads of their memory, nobody is stopped";
+    case CAIRN_SNAPSHOT_PTRACE:
+        return "by ptrace, stopped for microseconds";
+    default:
+        return "";
+    }
+}
+
+static void add_stack(const struct bench *b, const char *key, const char *name,
+                      enum cairn_doctor_try number)
+{
+    const int way = b->tries->results[number].answer.way;
+    bool runs = number == CAIRN_TRY_STACK_RUNNING;
+    if (!is_ok(b, number))
+        add(b, key, name, CAIRN_DOCTOR_NO, "",
+            cause(b, CAIRN_TRY_READ_OTHER,
+                  cause(b, runs ? CAIRN_TRY_PTRACE_OTHER : CAIRN_TRY_SYSCALL_OTHER, number)));
+    else if (way == CAIRN_SNAPSHOT_PTRACE && !runs)
+        add(b, key, name, CAIRN_DOCTOR_PART, stack_text(way),
+            cause(b, CAIRN_TRY_SYSCALL_OTHER, cause(b, CAIRN_TRY_BPF_ITERATOR, number)));
+    else
+        add(b, key, name, CAIRN_DOCTOR_YES, stack_text(way), CAIRN_N_TRIES);
+}
+
 static void judge_stack(const struct bench *b)
 {
-    static const char key[] = "stack.pid", name[] = "stack PID";
-    if (!is_ok(b, CAIRN_TRY_READ_OTHER))
-        add(b, key, name, CAIRN_DOCTOR_NO, "", CAIRN_TRY_READ_OTHER);
-    else if (!is_ok(b, CAIRN_TRY_PTRACE_OTHER))
-        add(b, key, name, CAIRN_DOCTOR_PART, "threads that sleep", CAIRN_TRY_PTRACE_OTHER);
-    else if (!is_ok(b, CAIRN_TRY_SYSCALL_OTHER))
-        add(b, key, name, CAIRN_DOCTOR_PART, "every thread is stopped for microseconds",
-            CAIRN_TRY_SYSCALL_OTHER);
-    else
-        add(b, key, name, CAIRN_DOCTOR_YES, "threads that sleep are not stopped", CAIRN_N_TRIES);
+    add_stack(b, "stack.pid", "stack PID: threads that sleep", CAIRN_TRY_STACK_SLEEPING);
+    add_stack(b, "stack.running", "stack PID: threads that run", CAIRN_TRY_STACK_RUNNING);
     if (is_ok(b, CAIRN_TRY_STACK_OTHER))
         add(b, "stack.kernel", "stack PID: kernel frames", CAIRN_DOCTOR_YES, "", CAIRN_N_TRIES);
     else
@@ -153,6 +196,19 @@ static const char *errno_name(int os_errno)
     return "refused";
 }
 
+/* As --method and --way call it. */
+static const char *way_text(enum cairn_doctor_try number, int way)
+{
+    static const char *const methods[] = {"", "perf", "ptrace", "bpf"};
+    const char *text = "";
+    if (number >= CAIRN_TRY_STACK_SLEEPING)
+        text = cairn_snapshot_way_text(way);
+    else if (number >= CAIRN_TRY_RECORD_PID && way > 0 &&
+             (size_t)way < sizeof methods / sizeof *methods)
+        text = methods[way];
+    return text ? text : "";
+}
+
 static const char *result_text(enum cairn_doctor_try number,
                                const struct cairn_doctor_result *result, char *text, size_t size)
 {
@@ -163,12 +219,14 @@ static const char *result_text(enum cairn_doctor_try number,
         return "no answer";
     if (result->outcome == CAIRN_TRIED_KILLED)
         return "killed";
-    if (number == CAIRN_TRY_PERF_RING && result->number)
-        snprintf(text, size, "%" PRIu64 " KiB", result->number / 1024);
+    if (number == CAIRN_TRY_PERF_RING && result->answer.number)
+        snprintf(text, size, "%" PRIu64 " KiB", result->answer.number / 1024);
     else if (number == CAIRN_TRY_PERF_FOREIGN || number == CAIRN_TRY_READ_FOREIGN)
-        snprintf(text, size, "pid %" PRIu64, result->number);
-    if (result->outcome == CAIRN_TRIED_REFUSED &&
-        (number != CAIRN_TRY_PERF_RING || !result->number)) {
+        snprintf(text, size, "pid %" PRIu64, result->answer.number);
+    else if (result->outcome == CAIRN_TRIED_OK)
+        snprintf(text, size, "%s", way_text(number, result->answer.way));
+    if (result->outcome == CAIRN_TRIED_REFUSED && !*result->answer.why &&
+        (number != CAIRN_TRY_PERF_RING || !result->answer.number)) {
         size_t n = strlen(text);
         snprintf(text + n, size - n, "%s%s", n ? ": " : "", errno_name(result->os_errno));
     }

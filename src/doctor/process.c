@@ -61,7 +61,7 @@ static void add_try(struct cairn_doctor *d, const struct cairn_doctor_facts *fac
     struct cairn_doctor_result result = cairn_doctor_try_one(run, &subject, TIMEOUT_MS);
     struct cairn_doctor_reason reason = {0};
     bool ok = result.outcome == CAIRN_TRIED_OK;
-    result.number = (uint64_t)pid;
+    result.answer.number = (uint64_t)pid;
     if (!ok)
         cairn_doctor_reason(facts, as, &result, &reason);
     cairn_doctor_add(d, &(struct cairn_doctor_finding){

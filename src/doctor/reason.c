@@ -57,6 +57,13 @@ static const struct needs needs[CAIRN_N_TRIES] = {
     [CAIRN_TRY_TRACEFS] = {0, CAIRN_OPTION_FTRACE_SYSCALLS, NULL},
     [CAIRN_TRY_WIPE] = {0, CAIRN_N_OPTIONS, "madvise"},
     [CAIRN_TRY_HEAP_FOLDER] = {0, CAIRN_N_OPTIONS, NULL},
+    [CAIRN_TRY_RECORD_PID] = {BIT(CAIRN_CAP_PERFMON), CAIRN_N_OPTIONS, "perf_event_open"},
+    [CAIRN_TRY_RECORD_COMMAND] = {BIT(CAIRN_CAP_PERFMON), CAIRN_N_OPTIONS, "perf_event_open"},
+    [CAIRN_TRY_RECORD_TABLES] = {BIT(CAIRN_CAP_BPF) | BIT(CAIRN_CAP_PERFMON), CAIRN_N_OPTIONS,
+                                 "bpf"},
+    [CAIRN_TRY_STACK_SLEEPING] = {BIT(CAIRN_CAP_SYS_PTRACE), CAIRN_N_OPTIONS,
+                                  "process_vm_readv"},
+    [CAIRN_TRY_STACK_RUNNING] = {BIT(CAIRN_CAP_SYS_PTRACE), CAIRN_N_OPTIONS, "ptrace"},
     /* clang-format on */
 };
 
@@ -202,7 +209,7 @@ static void explain_perf(struct look *l)
                 : cairn_doctor_paranoid_text(level));
         allow(l, levels[as].sysctl);
     } else if (l->number == CAIRN_TRY_PERF_FOREIGN && !cairn_facts_may_sample(l->f)) {
-        say(l, "pid %" PRIu64 " belongs to another user", l->result->number);
+        say(l, "pid %" PRIu64 " belongs to another user", l->result->answer.number);
         allow(l, NULL);
     } else {
         explain_unknown(l);
@@ -219,14 +226,14 @@ static void explain_counter(struct look *l)
 static void explain_ring(struct look *l)
 {
     long long limit = l->f->settings[CAIRN_SETTING_MLOCK_KB].value;
-    if (!l->result->number) {
+    if (!l->result->answer.number) {
         explain_perf(l);
         return;
     }
     say(l,
         "kernel.perf_event_mlock_kb is %lld: a ring has %" PRIu64 " KiB in place of 512, so that "
         "samples are lost sooner",
-        limit, l->result->number / 1024);
+        limit, l->result->answer.number / 1024);
     cairn_doctor_allow(l->f, BIT(CAIRN_CAP_IPC_LOCK), "kernel.perf_event_mlock_kb=1028",
                        l->reason->fix);
 }
@@ -238,7 +245,7 @@ static void explain_access(struct look *l)
     long long scope = l->f->settings[CAIRN_SETTING_YAMA].value;
     bool is_child = l->number == CAIRN_TRY_PTRACE_CHILD;
     if (l->number == CAIRN_TRY_READ_FOREIGN && !cairn_facts_has(l->f, CAIRN_CAP_SYS_PTRACE)) {
-        say(l, "pid %" PRIu64 " belongs to another user", l->result->number);
+        say(l, "pid %" PRIu64 " belongs to another user", l->result->answer.number);
         allow(l, NULL);
     } else if (has_setting(l, CAIRN_SETTING_YAMA, 3)) {
         say(l, "kernel.yama.ptrace_scope is 3: nobody may, until the machine is started anew");
@@ -373,6 +380,10 @@ void cairn_doctor_reason(const struct cairn_doctor_facts *facts, enum cairn_doct
 {
     struct look l = {facts, number, result, ret_reason};
     ret_reason->why[0] = ret_reason->fix[0] = 0;
-    if (!explain_call(&l))
+    if (*result->answer.why) {
+        say(&l, "%s", result->answer.why);
+        advise(&l, "%s", result->answer.fix);
+    } else if (!explain_call(&l)) {
         explain(&l);
+    }
 }

@@ -13,12 +13,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cairn/log.h>
+
 #include "base/buffer.h"
 #include "base/error.h"
 #include "proc/process.h"
 
 /* TIMEOUT_MS: each takes less than one; the largest BTF is searched in some 20. */
-enum { TIMEOUT_MS = 3000, ENTRIES_MAX = 4096, CMDLINE_BYTES_MAX = 1 << 22 };
+enum {
+    TIMEOUT_MS = 3000,
+    ENTRIES_MAX = 4096,
+    CMDLINE_BYTES_MAX = 1 << 22,
+    ROUNDS = 100000 /* some tens of microseconds */
+};
 
 static const struct {
     const char *key, *name;
@@ -52,6 +59,15 @@ static const struct {
     [CAIRN_TRY_TRACEFS] = {"tracefs", "tracepoints in tracefs", cairn_try_tracefs},
     [CAIRN_TRY_WIPE] = {"heap.wipe", "MADV_WIPEONFORK", cairn_try_wipe},
     [CAIRN_TRY_HEAP_FOLDER] = {"heap.folder", "files of the heap tracker", cairn_try_heap_folder},
+    [CAIRN_TRY_RECORD_PID] = {"sampler.pid", "sampler of a process", cairn_try_record_pid},
+    [CAIRN_TRY_RECORD_COMMAND] = {"sampler.command", "sampler of a command",
+                                  cairn_try_record_command},
+    [CAIRN_TRY_RECORD_TABLES] = {"sampler.tables", "sampler by unwind tables",
+                                 cairn_try_record_tables},
+    [CAIRN_TRY_STACK_SLEEPING] = {"snapshot.sleeping", "snapshot of a thread that sleeps",
+                                  cairn_try_stack_sleeping},
+    [CAIRN_TRY_STACK_RUNNING] = {"snapshot.running", "snapshot of a thread that runs",
+                                 cairn_try_stack_running},
     /* clang-format on */
 };
 
@@ -69,7 +85,7 @@ const char *cairn_doctor_try_name(enum cairn_doctor_try number)
 struct slip {
     bool done;
     int os_errno;
-    uint64_t number;
+    struct cairn_doctor_answer answer;
 };
 
 /* Nobody wants a core file of a child that a filter has ended; 1 also keeps the kernel from
@@ -101,7 +117,7 @@ static bool wait_closed(int fd, int timeout_ms)
 
 static struct cairn_doctor_result read_slip(const struct slip *slip, bool in_time, int status)
 {
-    struct cairn_doctor_result result = {.number = slip->number, .os_errno = slip->os_errno};
+    struct cairn_doctor_result result = {.answer = slip->answer, .os_errno = slip->os_errno};
     if (slip->done)
         result.outcome = slip->os_errno ? CAIRN_TRIED_REFUSED : CAIRN_TRIED_OK;
     else if (!in_time)
@@ -131,7 +147,8 @@ struct cairn_doctor_result cairn_doctor_try_one(cairn_doctor_try_fn try,
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         leave_no_core();
-        slip->os_errno = try(subject, &slip->number);
+        cairn_log_set(NULL, NULL, CAIRN_LOG_WARNING); /* what is found out is told once */
+        slip->os_errno = try(subject, &slip->answer);
         slip->done = true;
         _exit(0);
     }
@@ -149,6 +166,26 @@ struct cairn_doctor_result cairn_doctor_try_one(cairn_doctor_try_fn try,
     return result;
 }
 
+/* Until the next byte comes, or none will. */
+static void run_on_cpu(int fd)
+{
+    struct pollfd told = {.fd = fd, .events = POLLIN};
+    while (poll(&told, 1, 0) == 0)
+        for (volatile int i = 0; i < ROUNDS; i++)
+            continue;
+}
+
+static void be_subject(int fd, int parent)
+{
+    char byte;
+    ssize_t got = 1;
+    while (getppid() == parent && got != 0) {
+        got = read(fd, &byte, 1);
+        if (got > 0 && byte == 'r')
+            run_on_cpu(fd);
+    }
+}
+
 /* Sleeps until the other end of the pipe is closed. It may be looked into by its user, as a program
  * that was started is: one with file capabilities, as cairn may be, may not. */
 static int start_subject(int *ret_fd)
@@ -158,12 +195,10 @@ static int start_subject(int *ret_fd)
         return -1;
     int parent = getpid(), pid = fork();
     if (pid == 0) {
-        char byte;
         close(ends[1]);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)prctl(PR_SET_DUMPABLE, 1);
-        while (getppid() == parent && read(ends[0], &byte, 1) < 0 && errno == EINTR)
-            continue;
+        be_subject(ends[0], parent);
         _exit(0);
     }
     close(ends[0]);
@@ -206,6 +241,7 @@ int cairn_doctor_try_all(struct cairn_doctor_tries *ret_tries, struct cairn_err 
 {
     int fd = -1;
     struct cairn_doctor_subject subject = {.pid = start_subject(&fd), .foreign = find_foreign()};
+    subject.tell_fd = fd;
     if (subject.pid < 0)
         return cairn_fail_os(err, errno, "cannot start a child to try things on");
     for (int i = 0; i < CAIRN_N_TRIES; i++) {
@@ -213,7 +249,7 @@ int cairn_doctor_try_all(struct cairn_doctor_tries *ret_tries, struct cairn_err 
         if (!rows[i].is_foreign || subject.foreign)
             ret_tries->results[i] = cairn_doctor_try_one(rows[i].run, &subject, TIMEOUT_MS);
         if (rows[i].is_foreign)
-            ret_tries->results[i].number = (uint64_t)subject.foreign;
+            ret_tries->results[i].answer.number = (uint64_t)subject.foreign;
     }
     close(fd);
     kill(subject.pid, SIGKILL); /* it may be held by who traces it */

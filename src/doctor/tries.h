@@ -3,7 +3,8 @@
  * Tries: does what a capture would do, and keeps what came of it. Each try is made by a child of
  * its own, because a filter may answer a system call with the end of the process:
  *
- *     doctor ─┬─ subject   sleeps in read(2), until we are done: what is tried is tried on it
+ *     doctor ─┬─ subject   sleeps in read(2), until we are done, and runs while it is told to: what
+ *             │            is tried is tried on it
  *             └─ attempt   one after the other; no parent of the subject, so that what is allowed
  *                          to parents alone shows; writes its result into a shared page
  */
@@ -36,6 +37,12 @@ enum cairn_doctor_try {
     CAIRN_TRY_TRACEFS,       /* read the number of a tracepoint */
     CAIRN_TRY_WIPE,          /* MADV_WIPEONFORK, for the heap tracker */
     CAIRN_TRY_HEAP_FOLDER,   /* make a file where the tracker does */
+    /* What the commands do themselves, by the way that they choose. */
+    CAIRN_TRY_RECORD_PID,     /* sample the subject */
+    CAIRN_TRY_RECORD_COMMAND, /* sample a program that is started; it is held, and never runs */
+    CAIRN_TRY_RECORD_TABLES,  /* sample by unwind tables, in the kernel */
+    CAIRN_TRY_STACK_SLEEPING, /* a stack of a thread that sleeps */
+    CAIRN_TRY_STACK_RUNNING,  /* and of one that runs */
     CAIRN_N_TRIES
 };
 
@@ -47,10 +54,20 @@ enum cairn_doctor_outcome {
     CAIRN_TRIED_LATE     /* it did not come back */
 };
 
+enum { CAIRN_TRY_WORDS = 256 };
+
+/* What a try finds out beside whether it is allowed. */
+struct cairn_doctor_answer {
+    uint64_t number; /* PERF_RING: its bytes; FOREIGN: the pid */
+    int way;         /* RECORD: enum cairn_sample_method; STACK: enum cairn_snapshot_way */
+    bool has_kernel; /* RECORD: frames of the kernel, too */
+    char why[CAIRN_TRY_WORDS], fix[CAIRN_TRY_WORDS]; /* RECORD, STACK: why not, in their words */
+};
+
 struct cairn_doctor_result {
     enum cairn_doctor_outcome outcome;
     int os_errno, signal;
-    uint64_t number; /* PERF_RING: its bytes; FOREIGN: the pid */
+    struct cairn_doctor_answer answer;
 };
 
 struct cairn_doctor_tries {
@@ -61,9 +78,10 @@ struct cairn_doctor_tries {
 struct cairn_doctor_subject {
     int pid;     /* sleeps; of our user */
     int foreign; /* a process of another user; 0: none is seen */
+    int tell_fd; /* a byte written here lets it run on its CPU, the next one lets it sleep */
 };
 typedef int (*cairn_doctor_try_fn)(const struct cairn_doctor_subject *subject,
-                                   uint64_t *ret_number);
+                                   struct cairn_doctor_answer *answer);
 
 /* CAIRN_E_IO: not even a child can be made. CAIRN_E_NOMEM. */
 int cairn_doctor_try_all(struct cairn_doctor_tries *ret_tries, struct cairn_err *err);
@@ -78,25 +96,54 @@ const char *cairn_doctor_try_key(enum cairn_doctor_try number);
 const char *cairn_doctor_try_name(enum cairn_doctor_try number);
 
 /* The tries themselves, by subject. */
-int cairn_try_perf_user(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_perf_kernel(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_perf_all(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_perf_foreign(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_perf_counter(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_perf_stack(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_perf_ring(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_ptrace_child(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_ptrace_other(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_read_other(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_read_foreign(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_syscall_other(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_stack_other(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_map_files(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_kallsyms(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_bpf_program(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_bpf_iterator(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_tracefs(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_wipe(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
-int cairn_try_heap_folder(const struct cairn_doctor_subject *subject, uint64_t *ret_number);
+int cairn_try_perf_user(const struct cairn_doctor_subject *subject,
+                        struct cairn_doctor_answer *answer);
+int cairn_try_perf_kernel(const struct cairn_doctor_subject *subject,
+                          struct cairn_doctor_answer *answer);
+int cairn_try_perf_all(const struct cairn_doctor_subject *subject,
+                       struct cairn_doctor_answer *answer);
+int cairn_try_perf_foreign(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer);
+int cairn_try_perf_counter(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer);
+int cairn_try_perf_stack(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer);
+int cairn_try_perf_ring(const struct cairn_doctor_subject *subject,
+                        struct cairn_doctor_answer *answer);
+int cairn_try_ptrace_child(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer);
+int cairn_try_ptrace_other(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer);
+int cairn_try_read_other(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer);
+int cairn_try_read_foreign(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer);
+int cairn_try_syscall_other(const struct cairn_doctor_subject *subject,
+                            struct cairn_doctor_answer *answer);
+int cairn_try_stack_other(const struct cairn_doctor_subject *subject,
+                          struct cairn_doctor_answer *answer);
+int cairn_try_map_files(const struct cairn_doctor_subject *subject,
+                        struct cairn_doctor_answer *answer);
+int cairn_try_kallsyms(const struct cairn_doctor_subject *subject,
+                       struct cairn_doctor_answer *answer);
+int cairn_try_bpf_program(const struct cairn_doctor_subject *subject,
+                          struct cairn_doctor_answer *answer);
+int cairn_try_bpf_iterator(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer);
+int cairn_try_tracefs(const struct cairn_doctor_subject *subject,
+                      struct cairn_doctor_answer *answer);
+int cairn_try_wipe(const struct cairn_doctor_subject *subject, struct cairn_doctor_answer *answer);
+int cairn_try_heap_folder(const struct cairn_doctor_subject *subject,
+                          struct cairn_doctor_answer *answer);
+int cairn_try_record_pid(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer);
+int cairn_try_record_command(const struct cairn_doctor_subject *subject,
+                             struct cairn_doctor_answer *answer);
+int cairn_try_record_tables(const struct cairn_doctor_subject *subject,
+                            struct cairn_doctor_answer *answer);
+int cairn_try_stack_sleeping(const struct cairn_doctor_subject *subject,
+                             struct cairn_doctor_answer *answer);
+int cairn_try_stack_running(const struct cairn_doctor_subject *subject,
+                            struct cairn_doctor_answer *answer);
 
 #endif /* CAIRN_DOCTOR_TRIES_H */

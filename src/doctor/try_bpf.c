@@ -37,9 +37,10 @@ static int load(enum bpf_prog_type type, const struct bpf_insn *code, size_t n, 
     return bpf(BPF_PROG_LOAD, &attr);
 }
 
-int cairn_try_bpf_program(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_bpf_program(const struct cairn_doctor_subject *subject,
+                          struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     static const struct bpf_insn code[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0}, /* r0 = 0 */
         {.code = BPF_JMP | BPF_EXIT},
@@ -89,9 +90,10 @@ static int run_iterator(int program)
 }
 
 /* As a look at stacks without a stop: the program may sleep, and reads the memory of the task. */
-int cairn_try_bpf_iterator(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_bpf_iterator(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     static const struct bpf_insn code[] = {
         /* clang-format off */
         {BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_6, BPF_REG_1, 8, 0},        /* r6 = ctx->task */

@@ -51,46 +51,52 @@ static int try_event(const struct perf_event_attr *attr, int pid)
     return 0;
 }
 
-int cairn_try_perf_user(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_perf_user(const struct cairn_doctor_subject *subject,
+                        struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     struct perf_event_attr attr = describe(false);
     return try_event(&attr, subject->pid);
 }
 
-int cairn_try_perf_kernel(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_perf_kernel(const struct cairn_doctor_subject *subject,
+                          struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     struct perf_event_attr attr = describe(true);
     return try_event(&attr, subject->pid);
 }
 
-int cairn_try_perf_all(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_perf_all(const struct cairn_doctor_subject *subject,
+                       struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     struct perf_event_attr attr = describe(false);
     return try_event(&attr, -1);
 }
 
-int cairn_try_perf_foreign(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_perf_foreign(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     struct perf_event_attr attr = describe(false);
     return try_event(&attr, subject->foreign);
 }
 
-int cairn_try_perf_counter(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_perf_counter(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     struct perf_event_attr attr = describe(false);
     attr.type = PERF_TYPE_HARDWARE;
     attr.config = PERF_COUNT_HW_CPU_CYCLES;
     return try_event(&attr, subject->pid);
 }
 
-int cairn_try_perf_stack(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_perf_stack(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     struct perf_event_attr attr = describe(false);
     attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     attr.sample_regs_user = 1; /* one that every CPU has */
@@ -98,9 +104,10 @@ int cairn_try_perf_stack(const struct cairn_doctor_subject *subject, uint64_t *r
     return try_event(&attr, subject->pid);
 }
 
-/* `ret_number`: the bytes of the largest that is allowed. An event of a CPU, for one of a process
+/* `number`: the bytes of the largest that is allowed. An event of a CPU, for one of a process
  * may be inherited by none that has a ring. */
-int cairn_try_perf_ring(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_perf_ring(const struct cairn_doctor_subject *subject,
+                        struct cairn_doctor_answer *answer)
 {
     struct perf_event_attr attr = describe(false);
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -110,7 +117,7 @@ int cairn_try_perf_ring(const struct cairn_doctor_subject *subject, uint64_t *re
     for (size_t pages = RING_PAGES; pages > 0; pages /= 2) {
         void *ring = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (ring != MAP_FAILED) {
-            *ret_number = pages * page;
+            answer->number = pages * page;
             munmap(ring, (pages + 1) * page);
             close(fd);
             return pages == RING_PAGES ? 0 : os_errno;

@@ -36,9 +36,10 @@ static int stop_and_read(int pid)
     return ptrace(PTRACE_DETACH, pid, NULL, NULL) < 0 ? errno : 0;
 }
 
-int cairn_try_ptrace_child(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_ptrace_child(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     int parent = getpid(), pid = fork();
     if (pid < 0)
         return errno;
@@ -54,9 +55,10 @@ int cairn_try_ptrace_child(const struct cairn_doctor_subject *subject, uint64_t 
     return os_errno;
 }
 
-int cairn_try_ptrace_other(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_ptrace_other(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     return stop_and_read(subject->pid);
 }
 
@@ -70,15 +72,17 @@ static int read_memory(int pid)
     return errno;
 }
 
-int cairn_try_read_other(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_read_other(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     return read_memory(subject->pid);
 }
 
-int cairn_try_read_foreign(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_read_foreign(const struct cairn_doctor_subject *subject,
+                           struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     return read_memory(subject->foreign);
 }
 
@@ -103,22 +107,25 @@ static int read_of(int pid, const char *name)
     return os_errno || got ? os_errno : ENODATA;
 }
 
-int cairn_try_syscall_other(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_syscall_other(const struct cairn_doctor_subject *subject,
+                            struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     return read_of(subject->pid, "syscall");
 }
 
-int cairn_try_stack_other(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_stack_other(const struct cairn_doctor_subject *subject,
+                          struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     return read_of(subject->pid, "stack");
 }
 
 /* The first mapping of our own program: the subject's, too. */
-int cairn_try_map_files(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_map_files(const struct cairn_doctor_subject *subject,
+                        struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     char line[PATH_BYTES] = "", path[PATH_BYTES];
     unsigned long long start, end;
     size_t got = 0;
@@ -136,9 +143,10 @@ int cairn_try_map_files(const struct cairn_doctor_subject *subject, uint64_t *re
 }
 
 /* Who may not see addresses sees zeros. */
-int cairn_try_kallsyms(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_kallsyms(const struct cairn_doctor_subject *subject,
+                       struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     char bytes[KALLSYMS_BYTES];
     size_t got = 0;
     int os_errno = read_some("/proc/kallsyms", bytes, sizeof bytes, &got);
@@ -154,9 +162,10 @@ int cairn_try_kallsyms(const struct cairn_doctor_subject *subject, uint64_t *ret
     return EPERM;
 }
 
-int cairn_try_tracefs(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_tracefs(const struct cairn_doctor_subject *subject,
+                      struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     char bytes[32];
     size_t got = 0;
     int os_errno =
@@ -164,9 +173,9 @@ int cairn_try_tracefs(const struct cairn_doctor_subject *subject, uint64_t *ret_
     return os_errno || got ? os_errno : ENODATA;
 }
 
-int cairn_try_wipe(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_wipe(const struct cairn_doctor_subject *subject, struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
@@ -175,9 +184,10 @@ int cairn_try_wipe(const struct cairn_doctor_subject *subject, uint64_t *ret_num
 }
 
 /* In one of the folders that trackers take that were told none. */
-int cairn_try_heap_folder(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+int cairn_try_heap_folder(const struct cairn_doctor_subject *subject,
+                          struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     const char *folders[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", getenv("TMPDIR"), "/tmp"};
     char path[PATH_BYTES];
     int os_errno = ENOENT;

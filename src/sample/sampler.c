@@ -256,6 +256,11 @@ int cairn_sampler_pid(const struct cairn_sampler *s)
     return s->pid;
 }
 
+enum cairn_sample_method cairn_sampler_method(const struct cairn_sampler *s)
+{
+    return s->method;
+}
+
 static void serve_tracer(void *ctx)
 {
     struct cairn_sampler *s = ctx;

@@ -67,6 +67,16 @@ case $(ask record.command out.json) in
 no*) [ $status != 0 ] || fail "record works, which doctor denied" log ;;
 *) [ $status = 0 ] || fail "record does not work, which doctor promised" log ;;
 esac
+# promised REPORT LOG: does record, which wrote LOG, walk by what doctor said?
+promised() {
+    n_checks=$((n_checks + 1))
+    said=$(ask sampler.command "$1")
+    case $said in
+    "yes bpf|"*) grep -q 'by unwind tables' "$2" || fail "record goes another way: $said" "$2" ;;
+    "yes "*) ! grep -q 'by unwind tables' "$2" || fail "record goes another way: $said" "$2" ;;
+    esac
+}
+promised out.json log
 
 # Wrong use.
 "$CAIRN" doctor 0 2>err
@@ -119,6 +129,10 @@ if os.geteuid() == 0:
 assert "[vdso]" in modules, list(modules)
 PY
 kill -0 $target || fail "the process did not survive"
+# stack goes the way that was said of a thread that sleeps.
+"$CAIRN" stack --json $target >stack.json 2>err || fail "stack of the process" err
+begins "the way of stack" "$(ask snapshot.sleeping out.json)" \
+    "yes $(sed -n 's/.*"method": "\(.*\)".*/\1/p' stack.json | head -1)|"
 same "it is not traced" "$(sed -n 's/^TracerPid:\t//p' /proc/$target/status)" 0
 
 # A zombie, a kernel thread.
@@ -168,8 +182,51 @@ else
         begins "kill: $key" "$(ask $key out.json)" "no killed|a seccomp filter ends the program"
     done
     begins "kill: heap" "$(ask heap.run out.json)" "yes "
+    begins "kill: the sampler itself" "$(ask sampler.pid out.json)" "no killed|"
+    begins "kill: record" "$(ask record.pid out.json)" "no |a seccomp filter ends the program"
     n_checks=$((n_checks + 1))
     [ -z "$(ls core* 2>/dev/null)" ] || fail "core files are left"
+fi
+
+# In a container: namespaces, capabilities and a filter as docker gives them, without docker.
+docker_caps=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap
+docker_caps=$docker_caps,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap
+# A copy of the machine's root that has docker's mark; what is mounted goes with the namespace.
+# shellcheck disable=SC2016 # the inner shell expands it
+in_docker='mount --make-rprivate / && mkdir root && mount -t tmpfs tmpfs root && cd root &&
+    for at in /*; do
+        if [ -L "$at" ]; then cp -P "$at" ".$at"
+        elif [ -d "$at" ] && [ "$at" != /proc ]; then mkdir ".$at" && mount --rbind "$at" ".$at"; fi
+    done && mkdir proc && mount -t proc proc proc && : >.dockerenv &&
+    exec chroot . "$@"'
+docker() {
+    unshare --mount --pid --fork --uts --ipc --cgroup sh -c "$in_docker" sh setpriv \
+        "--bounding-set=$docker_caps" "$WORK/filter" docker "$@"
+    status=$?
+    rmdir root 2>/dev/null
+    return $status
+}
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && docker true 2>log; then
+    docker "$CAIRN" doctor --json >out.json 2>err || fail "a container" err
+    begins "a container" "$(ask container out.json)" "fact docker|"
+    begins "a container: record" "$(ask record.command out.json)" "part user code, by ptrace"
+    holds "a container: record" "$(ask record.command out.json)" \
+        "docker run --security-opt seccomp=unconfined --cap-add PERFMON"
+    begins "a container: record -p" "$(ask record.pid out.json)" "no |a seccomp filter"
+    holds "a container: BPF" "$(ask bpf.program out.json)" "--cap-add BPF --cap-add PERFMON"
+    begins "a container: stack" "$(ask stack.pid out.json)" "yes by reads of their memory"
+    begins "a container: stack" "$(ask stack.running out.json)" "yes by ptrace"
+    begins "a container: stack in the kernel" "$(ask stack.kernel out.json)" "no |"
+    docker "$CAIRN" record -f -o "$WORK/probe.txt" -- sleep 0.1 2>log ||
+        fail "record does not work in a container, which doctor promised" log
+    promised out.json log
+    has log "sampling by ptrace instead" "a container: record"
+    # shellcheck disable=SC2016 # the inner shell expands it
+    docker sh -c 'sleep 60 & "$0" stack --json $!; kill $!' "$CAIRN" >stack.json 2>err ||
+        fail "stack in a container" err
+    has stack.json '"method": "memory"' "a container: stack"
+else
+    skip "a container" "this is run without root, or without setpriv or seccomp: $(head -1 log)"
 fi
 
 # As an ordinary user.
@@ -185,6 +242,15 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
         holds "nobody: another's process" "$(ask read.foreign out.json)" "another user"
         begins "nobody: BPF" "$(ask bpf.program out.json)" "no "
         holds "nobody: BPF" "$(ask bpf.program out.json)" "cap_bpf,cap_perfmon+ep"
+        holds "nobody: unwind tables" "$(ask sampler.tables out.json)" "the stack walker needs root"
+        mkdir -m 777 open
+        "${nobody[@]}" ./cairn record -o open/probe.txt -- sleep 0.1 2>log
+        status=$?
+        case $(ask record.command out.json) in
+        no*) [ $status != 0 ] || fail "nobody: record works, which doctor denied" log ;;
+        *) [ $status = 0 ] || fail "nobody: record does not work, which doctor promised" log ;;
+        esac
+        promised out.json log
         if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
             holds "nobody: kernel" "$(ask perf.kernel out.json)" "perf_event_paranoid=1"
         fi

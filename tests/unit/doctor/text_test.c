@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include <cairn/sampler.h>
+#include <cairn/snapshot.h>
+
 #include "base/alloc.h"
 #include "base/file.h"
 #include "cli/doctor_text.h"
@@ -34,6 +37,46 @@ static void refuse(struct world *w, enum cairn_doctor_try number, int os_errno)
     struct cairn_doctor_result *result = &w->tries.results[number];
     result->outcome = CAIRN_TRIED_REFUSED;
     result->os_errno = os_errno;
+}
+
+/* What a command did by this way. */
+static void take(struct world *w, enum cairn_doctor_try number, int way, bool has_kernel)
+{
+    w->tries.results[number] = (struct cairn_doctor_result){
+        .outcome = CAIRN_TRIED_OK, .answer = {.way = way, .has_kernel = has_kernel}};
+}
+
+/* What it would not do, in its own words. */
+static void deny(struct world *w, enum cairn_doctor_try number, const char *why, const char *fix)
+{
+    struct cairn_doctor_answer *answer = &w->tries.results[number].answer;
+    refuse(w, number, EACCES);
+    *answer = (struct cairn_doctor_answer){0};
+    snprintf(answer->why, sizeof answer->why, "%s", why);
+    snprintf(answer->fix, sizeof answer->fix, "%s", fix);
+}
+
+static void take_record(struct world *w, enum cairn_sample_method method, bool has_kernel)
+{
+    take(w, CAIRN_TRY_RECORD_PID, method, has_kernel);
+    take(w, CAIRN_TRY_RECORD_COMMAND, method, false);
+    if (method == CAIRN_SAMPLE_BPF)
+        take(w, CAIRN_TRY_RECORD_TABLES, method, has_kernel);
+    else
+        deny(w, CAIRN_TRY_RECORD_TABLES, "the stack walker needs root", "run with sudo");
+}
+
+static void deny_record(struct world *w)
+{
+    deny(w, CAIRN_TRY_RECORD_PID, "cannot sample", "");
+    deny(w, CAIRN_TRY_RECORD_COMMAND, "cannot sample", "");
+    deny(w, CAIRN_TRY_RECORD_TABLES, "the stack walker needs root", "run with sudo");
+}
+
+static void deny_stack(struct world *w)
+{
+    deny(w, CAIRN_TRY_STACK_SLEEPING, "cannot read memory", "");
+    deny(w, CAIRN_TRY_STACK_RUNNING, "cannot stop it", "");
 }
 
 /* Root of a machine that allows all. */
@@ -66,9 +109,12 @@ static void make_root(struct world *w)
     set(w, CAIRN_SETTING_BPF_JIT, 1);
     for (int i = 0; i < CAIRN_N_TRIES; i++)
         w->tries.results[i].outcome = CAIRN_TRIED_OK;
-    w->tries.results[CAIRN_TRY_PERF_RING].number = 512 << 10;
-    w->tries.results[CAIRN_TRY_PERF_FOREIGN].number = 712;
-    w->tries.results[CAIRN_TRY_READ_FOREIGN].number = 712;
+    w->tries.results[CAIRN_TRY_PERF_RING].answer.number = 512 << 10;
+    w->tries.results[CAIRN_TRY_PERF_FOREIGN].answer.number = 712;
+    w->tries.results[CAIRN_TRY_READ_FOREIGN].answer.number = 712;
+    take_record(w, CAIRN_SAMPLE_BPF, true);
+    take(w, CAIRN_TRY_STACK_SLEEPING, CAIRN_SNAPSHOT_ITERATOR, false);
+    take(w, CAIRN_TRY_STACK_RUNNING, CAIRN_SNAPSHOT_PTRACE, false);
 }
 
 /* An ordinary user of mainline's default, with Yama's. */
@@ -92,13 +138,15 @@ static void make_user(struct world *w)
     refuse(w, CAIRN_TRY_BPF_PROGRAM, EPERM);
     refuse(w, CAIRN_TRY_BPF_ITERATOR, EPERM);
     refuse(w, CAIRN_TRY_TRACEFS, EACCES);
+    take_record(w, CAIRN_SAMPLE_PERF, false);
+    deny_stack(w);
 }
 
 static void refuse_perf(struct world *w, int os_errno)
 {
     for (enum cairn_doctor_try i = CAIRN_TRY_PERF_USER; i <= CAIRN_TRY_PERF_RING; i++)
         refuse(w, i, os_errno);
-    w->tries.results[CAIRN_TRY_PERF_RING].number = 0;
+    w->tries.results[CAIRN_TRY_PERF_RING].answer.number = 0;
 }
 
 static void make_debian(struct world *w)
@@ -107,6 +155,8 @@ static void make_debian(struct world *w)
     set(w, CAIRN_SETTING_PARANOID, 3);
     set(w, CAIRN_SETTING_KPTR, 1);
     refuse_perf(w, EACCES);
+    deny_record(w);
+    take(w, CAIRN_TRY_RECORD_COMMAND, CAIRN_SAMPLE_PTRACE, false);
 }
 
 static void make_ubuntu(struct world *w)
@@ -114,6 +164,8 @@ static void make_ubuntu(struct world *w)
     make_debian(w);
     set(w, CAIRN_SETTING_PARANOID, 4);
     set(w, CAIRN_SETTING_YAMA, 3);
+    refuse(w, CAIRN_TRY_PTRACE_CHILD, EPERM);
+    deny_record(w);
     w->facts.no_new_privs = true;
     snprintf(w->facts.core_pattern, CAIRN_FACT_TEXT, "|/usr/share/apport/apport -p%%p");
 }
@@ -129,6 +181,9 @@ static void make_docker(struct world *w)
     memset(w->facts.config.values, '?', CAIRN_N_OPTIONS);
     snprintf(w->facts.container, CAIRN_FACT_TEXT, "docker");
     refuse_perf(w, EPERM);
+    deny_record(w);
+    take(w, CAIRN_TRY_RECORD_COMMAND, CAIRN_SAMPLE_PTRACE, false);
+    take(w, CAIRN_TRY_STACK_SLEEPING, CAIRN_SNAPSHOT_MEMORY, false);
     w->tries.results[CAIRN_TRY_PERF_FOREIGN].outcome = CAIRN_TRIED_NOT;
     w->tries.results[CAIRN_TRY_READ_FOREIGN].outcome = CAIRN_TRIED_NOT;
     refuse(w, CAIRN_TRY_STACK_OTHER, EACCES);
@@ -156,6 +211,9 @@ static void make_sandbox(struct world *w)
     for (enum cairn_doctor_try i = CAIRN_TRY_PERF_USER; i <= CAIRN_TRY_PTRACE_OTHER; i++)
         w->tries.results[i] =
             (struct cairn_doctor_result){.outcome = CAIRN_TRIED_KILLED, .signal = SIGSYS};
+    for (enum cairn_doctor_try i = CAIRN_TRY_RECORD_PID; i < CAIRN_N_TRIES; i++)
+        w->tries.results[i] =
+            (struct cairn_doctor_result){.outcome = CAIRN_TRIED_KILLED, .signal = SIGSYS};
     w->tries.results[CAIRN_TRY_READ_OTHER].outcome = CAIRN_TRIED_LATE;
     refuse(w, CAIRN_TRY_STACK_OTHER, ENOENT);
     refuse(w, CAIRN_TRY_KALLSYMS, ENOENT);
@@ -176,8 +234,22 @@ static void make_rootless(struct world *w)
     w->tries.results[CAIRN_TRY_PERF_FOREIGN].outcome = CAIRN_TRIED_NOT;
     w->tries.results[CAIRN_TRY_READ_FOREIGN].outcome = CAIRN_TRIED_NOT;
     w->tries.results[CAIRN_TRY_PERF_RING] = (struct cairn_doctor_result){
-        .outcome = CAIRN_TRIED_REFUSED, .os_errno = EPERM, .number = 64 << 10};
+        .outcome = CAIRN_TRIED_REFUSED, .os_errno = EPERM, .answer.number = 64 << 10};
     refuse(w, CAIRN_TRY_PERF_COUNTER, ENOENT);
+    take(w, CAIRN_TRY_STACK_SLEEPING, CAIRN_SNAPSHOT_PTRACE, false);
+}
+
+/* Root of a kernel that has no types of its own, by a cairn that was built without BPF. */
+static void make_bare(struct world *w)
+{
+    make_root(w);
+    w->facts.has_btf = false;
+    snprintf(w->facts.bpf_lacks, sizeof w->facts.bpf_lacks, "BPF is not in this build of cairn");
+    refuse(w, CAIRN_TRY_BPF_ITERATOR, ENOENT);
+    take_record(w, CAIRN_SAMPLE_PERF, true);
+    deny(w, CAIRN_TRY_RECORD_TABLES, "the stack walker is not in this build of cairn",
+         "build it with -Dbpf=enabled");
+    take(w, CAIRN_TRY_STACK_SLEEPING, CAIRN_SNAPSHOT_MEMORY, false);
 }
 
 static void add_process(struct cairn_doctor *d)
@@ -279,6 +351,7 @@ WORLD_TEST(ubuntu, false)
 WORLD_TEST(docker, false)
 WORLD_TEST(sandbox, false)
 WORLD_TEST(rootless, false)
+WORLD_TEST(bare, false)
 
 int main(int argc, char **argv)
 {
@@ -286,7 +359,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_world_of_root),     cmocka_unit_test(the_world_of_user),
         cmocka_unit_test(the_world_of_debian),   cmocka_unit_test(the_world_of_ubuntu),
         cmocka_unit_test(the_world_of_docker),   cmocka_unit_test(the_world_of_sandbox),
-        cmocka_unit_test(the_world_of_rootless),
+        cmocka_unit_test(the_world_of_rootless), cmocka_unit_test(the_world_of_bare),
     };
     folder = argc > 1 ? argv[1] : ".";
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,30 +8,30 @@
 
 #include "support/test.h"
 
-static int succeed(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+static int succeed(const struct cairn_doctor_subject *subject, struct cairn_doctor_answer *answer)
 {
-    *ret_number = (uint64_t)subject->pid + 1;
+    answer->number = (uint64_t)subject->pid + 1;
     return 0;
 }
 
-static int refuse(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+static int refuse(const struct cairn_doctor_subject *subject, struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     return EACCES;
 }
 
 /* As a filter ends who calls what it forbids. */
-static int die(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+static int die(const struct cairn_doctor_subject *subject, struct cairn_doctor_answer *answer)
 {
-    (void)subject, (void)ret_number;
+    (void)subject, (void)answer;
     signal(SIGSYS, SIG_DFL);
     raise(SIGSYS);
     return 0;
 }
 
-static int hang(const struct cairn_doctor_subject *subject, uint64_t *ret_number)
+static int hang(const struct cairn_doctor_subject *subject, struct cairn_doctor_answer *answer)
 {
-    (void)ret_number;
+    (void)answer;
     while (subject)
         pause();
     return 0;
@@ -43,7 +43,7 @@ static void each_outcome_is_told_apart(void **state)
     const struct cairn_doctor_subject subject = {.pid = 41};
     struct cairn_doctor_result result = cairn_doctor_try_one(succeed, &subject, 10000);
     assert_int_equal(result.outcome, CAIRN_TRIED_OK);
-    assert_int_equal(result.number, 42);
+    assert_int_equal(result.answer.number, 42);
     result = cairn_doctor_try_one(refuse, &subject, 10000);
     assert_int_equal(result.outcome, CAIRN_TRIED_REFUSED);
     assert_int_equal(result.os_errno, EACCES);
