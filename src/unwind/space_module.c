@@ -63,6 +63,10 @@ static int open_rules(struct cairn_space_module *m)
     open_debug_frame(m, &m->elf);
     if (m->debug_file != m->file)
         open_debug_frame(m, &m->debug);
+    /* Where there are no tables at all nobody shall think that there are some. */
+    if (m->sections.eh_frame.bytes.size && !m->sections.debug_frame.bytes.size)
+        m->sections.debug_frame.bytes =
+            (struct cairn_span){m->crt, cairn_crt_frames(&m->elf, m->crt)};
     int code = index_fdes(&m->sections.eh_frame, &m->eh_index);
     return code < 0 ? code : index_fdes(&m->sections.debug_frame, &m->debug_index);
 }

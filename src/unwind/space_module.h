@@ -13,6 +13,7 @@
 #include "dwarf/cfi.h"
 #include "elf/compressed.h"
 #include "elf/symtab.h"
+#include "unwind/crt.h"
 #include "unwind/sections.h"
 
 /* Sorted by `from`; none overlaps the next. */
@@ -35,6 +36,7 @@ struct cairn_space_module {
     bool usable;                   /* else only `file` is set */
     struct cairn_unwind_sections sections;
     struct cairn_elf_data debug_frame; /* its bytes, where they were packed or another file's */
+    uint8_t crt[CAIRN_CRT_BYTES];      /* what stands for it where there is none: unwind/crt.h */
     struct cairn_fde_index eh_index, debug_index;
     bool has_exidx; /* and nothing else */
     bool asked_fp, keeps_fp;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Crt: call frame information for the little code that every C program and library has and that
+ * nothing describes: what the C library and the compiler put before and behind a module's own
+ * (crti.o, crtbegin.o). A process that ends runs it in each of its libraries, and faults on most of
+ * their pages there, so that who forks much is seen in it often.
+ *
+ *     .init, .fini                      ──► _init, _fini
+ *     .init_array[0], .fini_array[0]    ──► frame_dummy, __do_global_dtors_aux
+ *     what those call or jump to        ──► register_tm_clones, deregister_tm_clones
+ *
+ * Each instruction is read from the first to the last; a function with one beyond the two dozen
+ * forms that such code has is left out. So what is said of a function is what it does, whoever
+ * wrote it.
+ */
+#ifndef CAIRN_UNWIND_CRT_H
+#define CAIRN_UNWIND_CRT_H
+
+#include "elf/image.h"
+
+enum { CAIRN_CRT_FUNCTIONS = 8, CAIRN_CRT_BYTES = 1024 };
+
+/* Writes a .debug_frame of those functions; returns its size in bytes, 0: none was found, or it is
+ * no file of x86-64. */
+size_t cairn_crt_frames(const struct cairn_elf *elf, uint8_t ret_bytes[CAIRN_CRT_BYTES]);
+
+#endif /* CAIRN_UNWIND_CRT_H */
