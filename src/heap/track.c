@@ -6,7 +6,6 @@
 
 #include <cairn/unwind.h>
 
-#include "heap/handed.h"
 #include "heap/start.h"
 #include "heap/within.h"
 
@@ -174,13 +173,6 @@ static uint64_t entry_of(struct cairn_heap *heap, uint64_t va, uint64_t bytes, u
     return cairn_heap_entry(va, stack, size, kind, epoch);
 }
 
-/* What a block counts for, found without a thread's own. */
-static struct cairn_heap_share live_share(const struct cairn_heap *heap, uint64_t va,
-                                          uint64_t bytes)
-{
-    return cairn_heap_live_share(va, bytes, heap->settings.sample_bytes);
-}
-
 /* A block that was never freed as far as we saw, and must be gone: another one is there. */
 static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
 {
@@ -188,7 +180,8 @@ static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
     if (bytes == CAIRN_HEAP_SIZE_ASIDE)
         bytes = cairn_heap_large_take(&heap->large, va);
     cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_OVERLAP, bytes);
-    cairn_heap_count_large(heap, cairn_heap_entry_stack(entry), live_share(heap, va, bytes), true);
+    cairn_heap_count_large(heap, cairn_heap_entry_stack(entry),
+                           cairn_heap_live_share(va, bytes, heap->settings.sample_bytes), true);
 }
 
 /* Where it has to go; NULL: it cannot be recorded. */
@@ -269,90 +262,6 @@ BORN_HERE(cairn_heap_malloc_here, CAIRN_HEAP_KIND_MALLOC)
 BORN_HERE(cairn_heap_new_here, CAIRN_HEAP_KIND_NEW)
 BORN_HERE(cairn_heap_new_array_here, CAIRN_HEAP_KIND_NEW_ARRAY)
 
-static struct cairn_heap_death death_of_unknown(struct cairn_heap *heap, const void *block)
-{
-    if (heap->settings.sample_bytes == 0 && !cairn_heap_handed_take(block))
-        cairn_heap_state_lose(
-            &heap->state,
-            heap->settings.parent ? CAIRN_HEAP_LOSS_INHERITED : CAIRN_HEAP_LOSS_UNKNOWN, 0);
-    return (struct cairn_heap_death){0};
-}
-
-CAIRN_THREAD_BLOCK_ACCESS static void count_death(struct cairn_heap *heap,
-                                                  struct cairn_heap_own *own, uint32_t stack,
-                                                  uint64_t bytes, bool is_temporary)
-{
-    uint64_t mean = heap->settings.sample_bytes;
-    if (bytes >= CAIRN_HEAP_SIZE_ASIDE || mean) {
-        struct cairn_heap_share share = cairn_heap_sample_share(&own->sampler, mean, bytes);
-        cairn_heap_count_large(heap, stack, share, true);
-        if (is_temporary)
-            cairn_heap_count_temporary(heap, stack, share.blocks);
-        return;
-    }
-    struct cairn_heap_delta *delta = cairn_heap_count_delta(heap, own, stack);
-    if (is_temporary)
-        atomic_store_explicit(&delta->n_temporary,
-                              atomic_load_explicit(&delta->n_temporary, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
-    cairn_heap_count_add(heap, delta, &delta->frees, (uint32_t)bytes);
-    cairn_heap_count_live(heap, own, -(int64_t)bytes);
-}
-
-CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death
-note_death(struct cairn_heap *heap, struct cairn_heap_own *own, const void *block, unsigned kind)
-{
-    uint64_t va = cairn_heap_va(block);
-    _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
-    uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
-    uint64_t bytes = cairn_heap_entry_size(entry);
-    bool is_temporary = own->last_va == va;
-    if (is_temporary)
-        own->last_va = 0;
-    if (entry == 0)
-        return death_of_unknown(heap, block);
-    atomic_store_explicit(place, 0, memory_order_relaxed);
-    if (bytes == CAIRN_HEAP_SIZE_ASIDE)
-        bytes = cairn_heap_large_take(&heap->large, va);
-    if (cairn_heap_entry_kind(entry) != kind)
-        cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_MISMATCHED, bytes);
-    count_death(heap, own, cairn_heap_entry_stack(entry), bytes, is_temporary);
-    return (struct cairn_heap_death){entry, bytes};
-}
-
-/* The free is handed in first, so that there is one to be taken back. */
-CAIRN_THREAD_BLOCK_ACCESS static void put_back(struct cairn_heap *heap, struct cairn_heap_own *own,
-                                               const void *block,
-                                               const struct cairn_heap_death *death)
-{
-    uint64_t va = cairn_heap_va(block);
-    uint32_t stack = cairn_heap_entry_stack(death->entry);
-    /* Its leaf may be gone, if the block was the only one. */
-    _Atomic(uint64_t) *place = cairn_heap_shadow_make(&heap->shadow, &heap->state, va);
-    if (!place) {
-        cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, death->bytes);
-        return;
-    }
-    if (cairn_heap_entry_size(death->entry) == CAIRN_HEAP_SIZE_ASIDE)
-        cairn_heap_large_put(&heap->large, &heap->state, va, death->bytes);
-    else
-        cairn_heap_count_hand_in(heap, cairn_heap_count_delta(heap, own, stack));
-    cairn_heap_count_undo_free(heap, stack, live_share(heap, va, death->bytes));
-    atomic_store_explicit(place, death->entry, memory_order_relaxed);
-}
-
-CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_put_back(const void *block,
-                                                   const struct cairn_heap_death *death)
-{
-    struct cairn_heap_own *own = cairn_heap_own;
-    if (!own || !cairn_heap_is_idle(own) || !death->entry)
-        return;
-    own->idle = cairn_heap_sp();
-    atomic_signal_fence(memory_order_seq_cst);
-    put_back(own->heap, own, block, death);
-    cairn_heap_call_end(own);
-}
-
 /* Of all blocks, or of some. */
 CAIRN_THREAD_BLOCK_ACCESS static void born_by_call(struct cairn_heap_own *own, void *block,
                                                    uint64_t bytes, unsigned kind,
@@ -382,34 +291,4 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t byte
     }
     errno = saved;
     return block;
-}
-
-/* Most of the blocks that die, where only some are recorded. */
-CAIRN_HEAP_HOT bool is_recorded(struct cairn_heap_own *own, const void *block)
-{
-    cairn_heap_enter(own);
-    const _Atomic(uint64_t) *place =
-        cairn_heap_shadow_reach(&own->heap->shadow, cairn_heap_va(block));
-    bool is = place && cairn_heap_load(place) != 0;
-    cairn_heap_call_end(own);
-    return is;
-}
-
-CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const void *block,
-                                                                        unsigned kind)
-{
-    if (cairn_heap_hot->idle == CAIRN_HEAP_IDLE_SAMPLES && !is_recorded(cairn_heap_hot, block))
-        return (struct cairn_heap_death){0};
-    int saved = errno;
-    struct cairn_heap_death death = {0};
-    struct cairn_heap *heap;
-    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, (uintptr_t)__builtin_dwarf_cfa());
-    if (own) {
-        death = note_death(heap, own, block, kind);
-        cairn_heap_call_end(own);
-    } else if (heap) {
-        death = cairn_heap_died_within(heap, block);
-    }
-    errno = saved;
-    return death;
 }
