@@ -6,7 +6,7 @@
  * their pages there, so that who forks much is seen in it often.
  *
  *     .init, .fini                      ──► _init, _fini
- *     .init_array[0], .fini_array[0]    ──► frame_dummy, __do_global_dtors_aux
+ *     .init_array, .fini_array          ──► frame_dummy, __do_global_dtors_aux
  *     what those call or jump to        ──► register_tm_clones, deregister_tm_clones
  *
  * Each instruction is read from the first to the last; a function with one beyond the two dozen
@@ -18,7 +18,7 @@
 
 #include "elf/image.h"
 
-enum { CAIRN_CRT_FUNCTIONS = 8, CAIRN_CRT_BYTES = 1024 };
+enum { CAIRN_CRT_FUNCTIONS = 16, CAIRN_CRT_BYTES = 1024 };
 
 /* Writes a .debug_frame of those functions; returns its size in bytes, 0: none was found, or it is
  * no file of x86-64. */

@@ -3,7 +3,16 @@
 
 #include "unwind/crt.h"
 
-enum { FUNCTION_BYTES = 256, TARGETS = 4, PROGRAM_BYTES = 48, RBP = 6, RSP = 7 };
+/* ENTRIES_MAX: of an array; a library may have put its own before. */
+enum {
+    ENTRIES_MAX = 3,
+    FUNCTION_BYTES = 256,
+    TARGETS = 4,
+    PROGRAM_BYTES = 48,
+    FDE_BYTES = 24,
+    RBP = 6,
+    RSP = 7
+};
 
 /* Byte codes of DWARF 5, 7.24. */
 enum { ADVANCE_LOC1 = 0x02, DEF_CFA = 0x0c, DEF_CFA_OFFSET = 0x0e, OFFSET = 0x80, RESTORE = 0xc0 };
@@ -240,7 +249,7 @@ static void put_cie(struct section *s)
 
 static void put_fde(struct section *s, uint64_t vaddr, const struct function *f)
 {
-    put_number(s, 4 + 8 + 8 + f->n_program, 4);
+    put_number(s, FDE_BYTES - 4 + f->n_program, 4);
     put_number(s, 0, 4); /* where the CIE is */
     put_number(s, vaddr, 8);
     put_number(s, f->at, 8);
@@ -267,9 +276,10 @@ static void find_functions(const struct cairn_elf *elf, struct section *s)
             add_function(s, section.vaddr);
     for (size_t i = 0; i < 2; i++)
         if (cairn_elf_find_section(elf, arrays[i], &section) &&
-            cairn_elf_section_bytes(elf, &section, &bytes) && bytes.size >= 8)
-            add_function(s, (uint64_t)(uint32_t)displacement(bytes.data, 4) |
-                                (uint64_t)displacement(bytes.data + 4, 4) << 32);
+            cairn_elf_section_bytes(elf, &section, &bytes))
+            for (size_t at = 0; at < ENTRIES_MAX * 8 && at + 8 <= bytes.size; at += 8)
+                add_function(s, (uint64_t)(uint32_t)displacement(bytes.data + at, 4) |
+                                    (uint64_t)displacement(bytes.data + at + 4, 4) << 32);
 }
 
 size_t cairn_crt_frames(const struct cairn_elf *elf, uint8_t ret_bytes[CAIRN_CRT_BYTES])
@@ -290,6 +300,8 @@ size_t cairn_crt_frames(const struct cairn_elf *elf, uint8_t ret_bytes[CAIRN_CRT
         f.size = code.size < FUNCTION_BYTES ? code.size : FUNCTION_BYTES;
         if (!read_function(&f))
             continue;
+        if (s.size + FDE_BYTES + f.n_program > CAIRN_CRT_BYTES)
+            break;
         put_fde(&s, s.functions[i], &f);
         some = true;
         for (size_t k = 0; k < f.n_leads; k++)

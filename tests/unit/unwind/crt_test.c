@@ -83,7 +83,7 @@ struct fixture {
 
 static void open_file(struct fixture *f)
 {
-    static const uint64_t dtors = DTORS, dummy = DUMMY;
+    static const uint64_t dtors[] = {TEXT + 5, 0, DTORS}, dummy = DUMMY;
     static uint8_t fini_code[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3};
     enum { CODE = SHF_ALLOC | SHF_EXECINSTR };
     struct cairn_err err = {0};
@@ -98,7 +98,7 @@ static void open_file(struct fixture *f)
                  {".fini", fini_code, sizeof fini_code, CODE, FINI},
                  {".text", text_code, sizeof text_code, CODE, TEXT},
                  {".init_array", &dummy, sizeof dummy, SHF_ALLOC, 0x4000},
-                 {".fini_array", &dtors, sizeof dtors, SHF_ALLOC, 0x4100}};
+                 {".fini_array", dtors, sizeof dtors, SHF_ALLOC, 0x4100}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         uint32_t number = test_elf_bytes(&w, parts[i].name, SHT_PROGBITS, parts[i].flags,
                                          parts[i].bytes, parts[i].size);
