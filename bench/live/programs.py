@@ -162,12 +162,17 @@ def sqlite(work):
 
 
 @contextlib.contextmanager
-def java(work):
+def java(work, *options):
     need("java", "javac")
     subprocess.run(["javac", "-d", work, f"{HERE}/Work.java"], check=True)
-    with running("java", "-cp", work, "Work") as pid:
+    with running("java", *options, "-cp", work, "Work") as pid:
         time.sleep(3)
         yield pid
+
+
+def java_fp(work):
+    """With the option that makes its compilers keep frame pointers."""
+    return java(work, "-XX:+PreserveFramePointer")
 
 
 @contextlib.contextmanager
@@ -193,7 +198,7 @@ def shell(work):
         yield pid
 
 
-ALL = [redis, postgres, nginx, node, python, sqlite, java, cpp, clang, shell]
+ALL = [redis, postgres, nginx, node, python, sqlite, java, java_fp, cpp, clang, shell]
 
 
 def main():
