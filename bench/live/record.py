@@ -293,10 +293,7 @@ def record_program(bench, program, whole_machine):
         except SystemExit as failed:
             print(f"{program.__name__}: {failed}")
             return
-        mine = {str(at) for at in descendants(pid)}
-    count = pprof_read.Count(raw)
-    print(f"{program.__name__}: {count}", flush=True)
-    return mine
+    print(f"{program.__name__}: {pprof_read.Count(raw)}", flush=True)
 
 
 def bench_programs(bench):

@@ -101,11 +101,18 @@ static uint64_t called(void *ctx, uint64_t ret)
     return cairn_calls_lead(&of->collect->spaces.calls, of->space, ret);
 }
 
+static bool is_made(void *ctx, uint64_t va)
+{
+    struct code_of *of = ctx;
+    const struct cairn_space_map *map = cairn_space_find(of->space, va);
+    return map && !map->file && !map->path;
+}
+
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
                       const struct cairn_caught *caught)
 {
     struct code_of of = {collect, space};
-    const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called};
+    const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called, is_made};
     cairn_starts_learn_program(&collect->starts, space, caught->now_ns);
     cairn_user_walk(&caught->user, &code, &collect->walk);
     if (collect->walk.end != CAIRN_WALK_WHOLE && caught->tid != caught->pid &&

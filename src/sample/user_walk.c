@@ -32,6 +32,7 @@ enum { FRAMELESS_BYTES_MAX = 1 << 14, PUSHED_BYTES_MAX = 5 };
 struct walker {
     const struct cairn_walk_code *code;
     struct cairn_user_walk *walk;
+    bool led_on; /* what frame pointers gave led to the start of a thread, by rules in the end */
 };
 
 static bool add(struct walker *w, uint64_t va, enum cairn_frame_kind kind)
@@ -46,10 +47,18 @@ static bool add(struct walker *w, uint64_t va, enum cairn_frame_kind kind)
     return true;
 }
 
+/* Interpreters return to places behind no call: Java's pushes the address of what it made for that.
+ * No accident leads from there to where rules go on. */
+static bool is_led_through(const struct walker *w, uint64_t va)
+{
+    return w->led_on && w->code->is_made(w->code->ctx, va);
+}
+
 /* False ends the walk, with the reason. */
 static bool add_return(struct walker *w, uint64_t va)
 {
-    if (va && w->code->is_code(w->code->ctx, va) && w->code->is_return(w->code->ctx, va))
+    if (va && w->code->is_code(w->code->ctx, va) &&
+        (w->code->is_return(w->code->ctx, va) || is_led_through(w, va)))
         return add(w, va, CAIRN_FRAME_POINTER);
     w->walk->end = va ? CAIRN_WALK_OUTSIDE : CAIRN_WALK_NO_POINTER;
     return false;
@@ -123,6 +132,12 @@ static void take_walked(struct walker *w, const struct cairn_user_sample *sample
     w->walk->end = walked_ends[sample->walked_end % (sizeof walked_ends / sizeof *walked_ends)];
 }
 
+static bool leads_on(const struct cairn_user_sample *sample)
+{
+    return sample->walked && sample->n_walked && sample->walked_end == CAIRN_BPF_END_OUTERMOST &&
+           !(sample->walked[sample->n_walked - 1] & CAIRN_BPF_BY_FP);
+}
+
 /* Was nothing of the user side caught? */
 static bool is_nothing(const struct cairn_user_sample *sample)
 {
@@ -169,7 +184,7 @@ static void follow_pointers(struct walker *w, const struct cairn_user_sample *sa
 void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_walk_code *code,
                      struct cairn_user_walk *ret_walk)
 {
-    struct walker w = {.code = code, .walk = ret_walk};
+    struct walker w = {.code = code, .walk = ret_walk, .led_on = leads_on(sample)};
     ret_walk->n = 0;
     ret_walk->end = CAIRN_WALK_NO_POINTER;
     if (is_nothing(sample)) {

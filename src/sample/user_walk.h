@@ -38,6 +38,7 @@ struct cairn_walk_code {
     bool (*is_start)(void *ctx, uint64_t va);  /* code that calls main() or a thread's function? */
     uint64_t (*called)(void *ctx, uint64_t ret); /* the function that the call before `ret` leads
                                                     to; 0: unknown */
+    bool (*is_made)(void *ctx, uint64_t va);     /* code that was made at run time? */
 };
 
 /* Why a walk ends where it ends. */

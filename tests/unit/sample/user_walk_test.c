@@ -37,7 +37,14 @@ static uint64_t called(void *ctx, uint64_t ret)
     return ret >= 0x1b00 ? 0x1a00 : 0x1200;
 }
 
-static const struct cairn_walk_code code = {NULL, is_code, is_return, is_start, called};
+/* 0x1800 to 0x1900 was made at run time. */
+static bool is_made(void *ctx, uint64_t va)
+{
+    (void)ctx;
+    return va >= 0x1800 && va < 0x1900;
+}
+
+static const struct cairn_walk_code code = {NULL, is_code, is_return, is_start, called, is_made};
 static struct cairn_user_walk walk;
 
 static void walk_chain(const uint64_t *chain, size_t n, size_t chain_max)
@@ -138,6 +145,22 @@ static void frames_by_pointers_are_held_against_calls(void **state)
     walk_walked(bad, 3, CAIRN_BPF_END_OUTERMOST);
     assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
     assert_int_equal(walk.n, 1);
+}
+
+/* Such code may return to where no call is, if the stack goes on from there to its start by rules.
+ */
+static void made_code_is_believed_where_it_leads_to_the_start(void **state)
+{
+    (void)state;
+    const uint64_t frames[] = {0x1233, 0x1801 | CAIRN_BPF_BY_FP, 0x1101};
+    walk_walked(frames, 3, CAIRN_BPF_END_OUTERMOST);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.n, 3);
+    assert_int_equal(walk.kinds[1], CAIRN_FRAME_POINTER);
+    walk_walked(frames, 3, CAIRN_BPF_END_NO_RULE);
+    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    walk_walked(frames, 2, CAIRN_BPF_END_OUTERMOST);
+    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
 }
 
 static void what_a_signal_interrupted_is_exact(void **state)
@@ -308,6 +331,7 @@ int main(void)
         cmocka_unit_test(the_leaf_is_kept_wherever_it_is),
         cmocka_unit_test(frames_by_rules_are_believed),
         cmocka_unit_test(frames_by_pointers_are_held_against_calls),
+        cmocka_unit_test(made_code_is_believed_where_it_leads_to_the_start),
         cmocka_unit_test(what_a_signal_interrupted_is_exact),
         cmocka_unit_test(each_end_of_a_walk_has_its_reason),
         cmocka_unit_test(a_full_chain_is_deeper_than_told),
