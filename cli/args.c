@@ -12,6 +12,8 @@
 #include "base/buffer.h"
 #include "cli/term.h"
 
+enum { PID_MAX = 1 << 30 }; /* more than any kernel has */
+
 struct cli_args {
     const struct cli_command *command;
     char **next;         /* the next word; NULL ends them */
@@ -269,6 +271,24 @@ bool cli_args_size(struct cli_args *args, const char *option, const char *text, 
     cli_args_wrong(args, "--%s: \"%s\" is no size, expected a number, or one with k, M or G",
                    option, text);
     return false;
+}
+
+int cli_parse_pid(const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long pid = strtoul(text, &end, 10);
+    return isdigit((unsigned char)text[0]) && !*end && !errno && pid <= PID_MAX ? (int)pid : 0;
+}
+
+bool cli_args_pid(struct cli_args *args, const char *text, int *ret_pid)
+{
+    int pid = cli_parse_pid(text);
+    if (pid)
+        *ret_pid = pid;
+    else
+        cli_args_wrong(args, "\"%s\" is no number of a process", text);
+    return pid != 0;
 }
 
 bool cli_args_word(struct cli_args *args, const char *option, const char *text,

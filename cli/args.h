@@ -81,6 +81,10 @@ bool cli_args_size(struct cli_args *args, const char *option, const char *text, 
 /* The same without words, for where a size is no option. */
 bool cli_parse_size(const char *text, uint64_t *ret_size);
 
+/* The number of a process, in decimal; 0: it is none. And for where nothing else can be meant. */
+int cli_parse_pid(const char *text);
+bool cli_args_pid(struct cli_args *args, const char *text, int *ret_pid);
+
 /* The same for one of some words: the index of `text` in `words`, which ends with NULL. */
 bool cli_args_word(struct cli_args *args, const char *option, const char *text,
                    const char *const *words, int *ret_index);

@@ -7,8 +7,6 @@
 #include "cli/doctor_text.h"
 #include "cli/term.h"
 
-enum { PID_MAX = 1 << 30 };
-
 enum option { OPTION_JSON, OPTION_VERBOSE };
 
 static const struct cli_option options[] = {
@@ -44,9 +42,8 @@ static int show(int pid, bool as_json)
 static int run(struct cli_args *args)
 {
     bool as_json = false;
-    int verbosity = 0, row;
+    int verbosity = 0, pid = 0, row;
     const char *value;
-    uint64_t pid = 0;
     size_t n;
     while ((row = cli_args_next(args, &value)) >= 0) {
         if (row == OPTION_JSON)
@@ -59,12 +56,10 @@ static int run(struct cli_args *args)
     char **operands = cli_args_operands(args, &n);
     if (n > 1)
         return cli_args_wrong(args, "\"%s\" is one word too many", operands[1]);
-    if (n && !cli_args_u64(args, "PID", operands[0], &pid))
+    if (n && !cli_args_pid(args, operands[0], &pid))
         return CLI_USAGE;
-    if (n && (pid == 0 || pid > PID_MAX))
-        return cli_args_wrong(args, "%s is no process", operands[0]);
     cli_log_open(verbosity);
-    return show((int)pid, as_json);
+    return show(pid, as_json);
 }
 
 const struct cli_command cli_cmd_doctor = {

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +26,7 @@
 #include "cli/term.h"
 #include "cli/way_options.h"
 
-enum { PID_MAX = 1 << 30, FOUND_MAX = 4096, INTERVAL_MS = 100 };
+enum { FOUND_MAX = 4096, INTERVAL_MS = 100 };
 
 struct job {
     struct cairn_snapshot_opts opts;
@@ -333,11 +332,9 @@ static bool look_at_name(struct job *job, const char *name)
 static bool look_at_word(struct job *job, const char *word)
 {
     struct cairn_err err;
-    char *end;
-    unsigned long number = strtoul(word, &end, 10);
-    int code;
-    if (*word >= '0' && *word <= '9' && !*end && number > 0 && number <= PID_MAX)
-        code = look_at(job, (int)number, NULL, &err);
+    int pid = cli_parse_pid(word), code;
+    if (pid)
+        code = look_at(job, pid, NULL, &err);
     else if (is_core(word) || strchr(word, '/'))
         code = look_at(job, 0, word, &err);
     else

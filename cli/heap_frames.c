@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,22 +9,15 @@
 #include "cli/namer.h"
 #include "cli/term.h"
 
-enum { FRAMES_MAX = 1024, PID_MAX = 1 << 30 };
-
-static int pid_of(const char *input)
-{
-    char *end;
-    unsigned long pid = strtoul(input, &end, 10);
-    return *input && !*end && pid > 0 && pid < PID_MAX ? (int)pid : 0;
-}
+enum { FRAMES_MAX = 1024 };
 
 int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
                   struct cairn_err *err)
 {
     struct stat st;
     *ret_pid = 0;
-    if (stat(input, &st) < 0 && pid_of(input)) {
-        *ret_pid = pid_of(input);
+    if (stat(input, &st) < 0 && cli_parse_pid(input)) {
+        *ret_pid = cli_parse_pid(input);
         return cairn_heap_read_pid(*ret_pid, ret_heap, err);
     }
     if (stat(input, &st) == 0 && S_ISDIR(st.st_mode))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn heap mark, and cairn heap env: what is one call each. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -15,22 +14,20 @@ static int run_mark(struct cli_args *args)
     struct cairn_err err = {0};
     const char *value;
     size_t n;
-    uint64_t pid;
+    int pid;
     uint32_t mark;
     if (cli_args_next(args, &value) == CLI_ARGS_WRONG)
         return CLI_USAGE;
     char **operands = cli_args_operands(args, &n);
     if (n != 1)
         return cli_args_wrong(args, n ? "one PID at a time" : "PID is missing");
-    if (!cli_args_u64(args, "PID", operands[0], &pid))
+    if (!cli_args_pid(args, operands[0], &pid))
         return CLI_USAGE;
-    if (pid == 0 || pid > INT32_MAX)
-        return cli_args_wrong(args, "%s is no process", operands[0]);
     cli_log_open(0);
-    if (cairn_heap_mark((int)pid, &mark, &err) < 0)
+    if (cairn_heap_mark(pid, &mark, &err) < 0)
         return cli_report(&err);
     printf("%u\n", mark);
-    cli_say("mark %u set: cairn heap leaks --since-mark %u %d", mark, mark, (int)pid);
+    cli_say("mark %u set: cairn heap leaks --since-mark %u %d", mark, mark, pid);
     return CLI_OK;
 }
 

@@ -85,6 +85,7 @@ same "pid 0: exit status" $? 2
 same "two pids: exit status" $? 2
 "$CAIRN" doctor x 2>err
 same "no number: exit status" $? 2
+has err '"x" is no number of a process' "no number"
 "$CAIRN" doctor 999999999 2>err
 same "no such process: exit status" $? 1
 has err "999999999" "no such process"
