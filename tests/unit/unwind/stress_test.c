@@ -34,6 +34,7 @@ enum {
     STACK_BYTES = 128 << 10,
     SHORT_MS = 400,
     LONG_MS = 8 * 1000,
+    PATIENCE_MS = 60 * 1000,
     SIGNAL_US = 500,
     IS_ARM = sizeof(void *) == 4 /* tables for calls alone: only the own frames are compared */
 };
@@ -166,7 +167,8 @@ static void stress(void (*what)(uint32_t *random))
     for (uintptr_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i], NULL, run_worker, (void *)i), 0);
     assert_int_equal(pthread_create(&asker, NULL, ask, NULL), 0);
-    while (now_ms() < end)
+    /* A signal comes by CPU time, of which there may be little. */
+    while (now_ms() < end || (!n_signals && now_ms() < end + PATIENCE_MS))
         what(&random);
     atomic_store(&stop, true);
     for (int i = 0; i < WORKERS; i++)
