@@ -52,7 +52,7 @@ FULL = [
     Build("build-gcc-asan", "gcc, ASan and UBSan", ["unit", "golden", "fuzz"], ASAN, cc="gcc",
           slower=4),
     Build("build-clang", "clang", ["unit", "golden", "fuzz", "e2e"], cc="clang"),
-    Build("build-release", "gcc, release", ["unit", "golden", "fuzz", "e2e"],
+    Build("build-release", "gcc, release, and in a guest", ["unit", "golden", "fuzz", "e2e", "guest"],
           ["--buildtype=release"], cc="gcc"),
     Build("build-debug", "clang, not optimized", ["unit", "golden"], ["--buildtype=debug"],
           cc="clang", slower=2),

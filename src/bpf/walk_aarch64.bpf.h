@@ -64,6 +64,24 @@ static __always_inline void go_by_record(struct cairn_bpf_walk_cpu *cpu, __u64 f
     cpu->fp = fp;
 }
 
+/* The innermost frame is in code that no rule is of, which called nobody that has one: the link
+ * register is right if it leads to such code. False: no, or a record says the same and more. */
+static __always_inline int go_by_link(struct walker *w, __u32 kind)
+{
+    struct cairn_bpf_walk_cpu *cpu = w->cpu;
+    __u64 lr = cpu->lr & CAIRN_AARCH64_ADDRESS_BITS, kept;
+    if (!cpu->exact || kind != CAIRN_RULE_NONE || !lr)
+        return 0;
+    if (cairn_rule_kind(find(cpu, w->space, lr - 1) & CAIRN_RULE_MASK) < CAIRN_RULE_OF_CPU)
+        return 0;
+    if (!read_word(cpu, cpu->fp + 8, &kept) && (kept & CAIRN_AARCH64_ADDRESS_BITS) == lr)
+        return 0;
+    cpu->ip = lr;
+    cpu->sp_is_floor = 1;
+    cpu->exact = 0;
+    return 1;
+}
+
 /* Does it return into the kernel's code behind a handler, though no table says so? That of the vdso
  * is a function like others by its CFI. */
 static __always_inline int is_sigreturn(const struct cairn_bpf_walk_cpu *cpu, __u32 kind)
@@ -105,7 +123,8 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
     struct places at = places_of(rule, form);
     __u64 cfa = cairn_aarch64_is_fp(rule) ? cpu->fp : cpu->sp, fp = cpu->fp, ret = cpu->lr;
     cfa += form == CAIRN_AARCH64_SPLIT ? cairn_aarch64_split_cfa(rule) : cairn_aarch64_cfa(rule);
-    if (cpu->sp_is_floor && !cairn_aarch64_is_fp(rule))
+    __u64 by_record = cpu->sp_is_floor && !cairn_aarch64_is_fp(rule);
+    if (by_record)
         cfa = fp + at.fp;
     /* A caller's x30 is the return address into it. */
     if ((!at.ra && !cpu->exact) || cfa % 16 || cfa < cpu->sp || (cfa == cpu->sp && !cpu->exact))
@@ -120,7 +139,7 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
     cpu->sp_is_floor = 0;
     cpu->fp = fp;
     cpu->exact = 0;
-    return add(cpu, ret);
+    return add(cpu, by_record ? ret | CAIRN_BPF_BY_FP : ret);
 }
 
 #endif /* CAIRN_BPF_WALK_AARCH64_H */

@@ -49,6 +49,8 @@ static long step(__u32 i, void *ctx)
         return stop(cpu, CAIRN_BPF_END_SIDE);
     if (place & PLACE_NO_ROOM)
         return stop(cpu, CAIRN_BPF_END_NO_ROOM);
+    if (go_by_link(w, kind))
+        return add(cpu, cpu->ip | CAIRN_BPF_BY_FP);
     return step_pointer(cpu, place);
 }
 

@@ -50,6 +50,13 @@ static __always_inline void go_by_record(struct cairn_bpf_walk_cpu *cpu, __u64 f
     cpu->fp = fp;
 }
 
+/* There is no link register. */
+static __always_inline int go_by_link(struct walker *w, __u32 kind)
+{
+    (void)w, (void)kind;
+    return 0;
+}
+
 /* Does it return into the kernel's code behind a handler, though no table says so? */
 static __always_inline int is_sigreturn(const struct cairn_bpf_walk_cpu *cpu, __u32 kind)
 {

@@ -83,42 +83,54 @@ static void forks(int n)
     }
 }
 
+/* A while with another stack pointer, and the frame pointer there, too. */
+#if defined(__x86_64__)
+#define SPIN_AT(sp)                                                                                \
+    __asm__ volatile("push %%rbp\n"                                                                \
+                     "mov %%rsp, %%r12\n"                                                          \
+                     "mov %0, %%rsp\n"                                                             \
+                     "mov %%rsp, %%rbp\n"                                                          \
+                     "mov $10000000, %%ecx\n"                                                      \
+                     "1: dec %%ecx\n"                                                              \
+                     "jnz 1b\n"                                                                    \
+                     "mov %%r12, %%rsp\n"                                                          \
+                     "pop %%rbp\n"                                                                 \
+                     :                                                                             \
+                     : "r"(sp)                                                                     \
+                     : "r12", "rcx", "memory", "cc")
+#else
+#define SPIN_AT(sp)                                                                                \
+    __asm__ volatile("mov x19, sp\n"                                                               \
+                     "mov x20, x29\n"                                                              \
+                     "mov x29, %0\n"                                                               \
+                     "mov sp, %0\n"                                                                \
+                     "mov w21, #0x980000\n"                                                        \
+                     "1: subs w21, w21, #1\n"                                                      \
+                     "b.ne 1b\n"                                                                   \
+                     "mov sp, x19\n"                                                               \
+                     "mov x29, x20\n"                                                              \
+                     :                                                                             \
+                     : "r"(sp)                                                                     \
+                     : "x19", "x20", "x21", "memory", "cc")
+#endif
+
 /* Frames that are all the same one, as far as a stack has room: each returns into busy(). */
 static __attribute__((noinline)) void forge(void)
 {
-    static unsigned long stack[1 << 16];
+    static unsigned long stack[1 << 16] __attribute__((aligned(16)));
     const size_t n = sizeof stack / sizeof *stack;
     unsigned long here = (unsigned long)(void *)busy + 16;
     for (size_t i = 0; i < n; i++)
         stack[i] = here;
     double until_s = end_s;
     while (now_s() < until_s)
-        __asm__ volatile("mov %%rsp, %%r12\n"
-                         "mov %0, %%rsp\n"
-                         "mov $10000000, %%ecx\n"
-                         "1: dec %%ecx\n"
-                         "jnz 1b\n"
-                         "mov %%r12, %%rsp\n"
-                         :
-                         : "r"(&stack[16])
-                         : "r12", "rcx", "memory", "cc");
+        SPIN_AT(&stack[16]);
 }
 
 static __attribute__((noinline)) void wild(void)
 {
     while (now_s() < end_s)
-        __asm__ volatile("push %%rbp\n"
-                         "mov %%rsp, %%r12\n"
-                         "mov $0x7fff00000010, %%rsp\n"
-                         "mov %%rsp, %%rbp\n"
-                         "mov $10000000, %%ecx\n"
-                         "1: dec %%ecx\n"
-                         "jnz 1b\n"
-                         "mov %%r12, %%rsp\n"
-                         "pop %%rbp\n"
-                         :
-                         :
-                         : "r12", "rcx", "memory", "cc");
+        SPIN_AT(0x7fff00000010);
 }
 
 static void on_alarm(int number)
