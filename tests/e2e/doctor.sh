@@ -98,7 +98,7 @@ $cc -g -O1 -fPIC -shared -o module.so module.c || exit 1
 evil=$(printf 'ev\033[31mil\nname.so')
 cp module.so "$evil"
 cp module.so deleted.so
-LD_PRELOAD="$WORK/$evil:$WORK/deleted.so" sleep 60 &
+LD_PRELOAD="$WORK/$evil:$WORK/deleted.so" sleep 600 &
 target=$!
 trap 'kill $target 2>/dev/null' EXIT
 for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -139,7 +139,7 @@ same "it is not traced" "$(sed -n 's/^TracerPid:\t//p' /proc/$target/status)" 0
 # A zombie, a kernel thread.
 (exec python3 -c 'import os, time
 if os.fork() == 0: os._exit(0)
-time.sleep(60)') &
+time.sleep(600)') &
 parent=$!
 zombie=
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -215,7 +215,11 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && docker true 2>log; the
         "docker run --security-opt seccomp=unconfined --cap-add PERFMON"
     begins "a container: record -p" "$(ask record.pid out.json)" "no |a seccomp filter"
     holds "a container: BPF" "$(ask bpf.program out.json)" "--cap-add BPF --cap-add PERFMON"
-    begins "a container: stack" "$(ask stack.pid out.json)" "yes by reads of their memory"
+    if [ -e "$BUILD/meson-private/cairn-heap.pc" ]; then
+        begins "a container: stack" "$(ask stack.pid out.json)" "yes by reads of their memory"
+    else # what is tried on has cairn's own frames, and a sanitizer's hang on registers
+        begins "a container: stack" "$(ask stack.pid out.json)" "part by ptrace"
+    fi
     begins "a container: stack" "$(ask stack.running out.json)" "yes by ptrace"
     begins "a container: stack in the kernel" "$(ask stack.kernel out.json)" "no |"
     docker "$CAIRN" record -f -o "$WORK/probe.txt" -- sleep 0.1 2>log ||
@@ -223,7 +227,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && docker true 2>log; the
     promised out.json log
     has log "sampling by ptrace instead" "a container: record"
     # shellcheck disable=SC2016 # the inner shell expands it
-    docker sh -c 'sleep 60 & "$0" stack --json $!; kill $!' "$CAIRN" >stack.json 2>err ||
+    docker sh -c 'sleep 600 & "$0" stack --json $!; kill $!' "$CAIRN" >stack.json 2>err ||
         fail "stack in a container" err
     has stack.json '"method": "memory"' "a container: stack"
 else

@@ -97,7 +97,7 @@ static void it_fails_cleanly_without_memory(void **state)
 {
     (void)state;
     const struct cairn_doctor_opts opts = {.size = sizeof opts, .pid = getpid()};
-    for (long n = 0; n < 600; n += n < 8 ? 1 : 37) {
+    for (long n = 0; n < 600; n += n < 8 ? 1 : 73) {
         struct cairn_doctor *doctor = NULL;
         struct cairn_err err;
         cairn_alloc_fail_after(n);

@@ -25,16 +25,17 @@ __attribute__((noinline)) static void tell(void *block, enum how how)
         begin_and_leave(caller, how);
 }
 
-/* The same frame of both, but for the address in it. */
-__attribute__((noinline)) static void go(bool is_other, void *block, enum how how)
+/* Two whose frames lie the same. */
+__attribute__((noinline)) static void one(void *block, enum how how)
 {
-    if (is_other) {
-        tell(block, how);
-        __asm__ volatile("nop" ::: "memory");
-    } else {
-        tell(block, how);
-        __asm__ volatile("nop; nop" ::: "memory");
-    }
+    tell(block, how);
+    __asm__ volatile("nop" ::: "memory");
+}
+
+__attribute__((noinline)) static void other(void *block, enum how how)
+{
+    tell(block, how);
+    __asm__ volatile("nop; nop" ::: "memory");
 }
 
 /* By one call for all, or they are others from there on. */
@@ -43,9 +44,10 @@ static void blocks_after_it_have_their_own_stacks(enum how how)
     enum { N = 7, LEFT = 3 };
     static char blocks[N][64];
     static const bool is_other[N] = {false, true, false, true, true, false, true};
+    void (*volatile const ways[])(void *, enum how) = {one, other};
     volatile int n = N;
     for (int i = 0; i < n; i++)
-        go(is_other[i], blocks[i], i == LEFT ? how : WHOLE);
+        ways[is_other[i]](blocks[i], i == LEFT ? how : WHOLE);
     assert_int_not_equal(number_at(blocks[0]), number_at(blocks[1]));
     for (int i = 0; i < N; i++)
         if (i != LEFT)
