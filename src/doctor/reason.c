@@ -208,6 +208,14 @@ static void explain_perf(struct look *l)
                 ? "ordinary users may sample all processes at 0 or less alone"
                 : cairn_doctor_paranoid_text(level));
         allow(l, levels[as].sysctl);
+    } else if (l->result->os_errno == EACCES && has_setting(l, CAIRN_SETTING_PARANOID, 3) &&
+               !cairn_facts_has(l->f, CAIRN_CAP_SYS_ADMIN)) {
+        say(l,
+            "kernel.perf_event_paranoid is %lld: this kernel asks for CAP_SYS_ADMIN there, as "
+            "Ubuntu's do, and CAP_PERFMON does not count",
+            level);
+        cairn_doctor_allow(l->f, BIT(CAIRN_CAP_SYS_ADMIN), "kernel.perf_event_paranoid=2",
+                           l->reason->fix);
     } else if (l->number == CAIRN_TRY_PERF_FOREIGN && !cairn_facts_may_sample(l->f)) {
         say(l, "pid %" PRIu64 " belongs to another user", l->result->answer.number);
         allow(l, NULL);

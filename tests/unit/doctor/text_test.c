@@ -170,6 +170,21 @@ static void make_ubuntu(struct world *w)
     snprintf(w->facts.core_pattern, CAIRN_FACT_TEXT, "|/usr/share/apport/apport -p%%p");
 }
 
+/* The same with the capability that mainline asks for. */
+static void make_perfmon(struct world *w)
+{
+    make_root(w);
+    w->facts.euid = 1000;
+    w->facts.caps = CAIRN_CAP_BIT(CAIRN_CAP_PERFMON) | CAIRN_CAP_BIT(CAIRN_CAP_SYS_PTRACE);
+    set(w, CAIRN_SETTING_PARANOID, 4);
+    refuse_perf(w, EACCES);
+    refuse(w, CAIRN_TRY_BPF_PROGRAM, EPERM);
+    refuse(w, CAIRN_TRY_BPF_ITERATOR, EPERM);
+    deny_record(w);
+    take(w, CAIRN_TRY_RECORD_COMMAND, CAIRN_SAMPLE_PTRACE, false);
+    take(w, CAIRN_TRY_STACK_SLEEPING, CAIRN_SNAPSHOT_MEMORY, false);
+}
+
 /* Root in a container, whose filter refuses what its capabilities do not have. */
 static void make_docker(struct world *w)
 {
@@ -348,6 +363,7 @@ WORLD_TEST(root, true)
 WORLD_TEST(user, false)
 WORLD_TEST(debian, false)
 WORLD_TEST(ubuntu, false)
+WORLD_TEST(perfmon, false)
 WORLD_TEST(docker, false)
 WORLD_TEST(sandbox, false)
 WORLD_TEST(rootless, false)
@@ -356,10 +372,11 @@ WORLD_TEST(bare, false)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_world_of_root),     cmocka_unit_test(the_world_of_user),
-        cmocka_unit_test(the_world_of_debian),   cmocka_unit_test(the_world_of_ubuntu),
-        cmocka_unit_test(the_world_of_docker),   cmocka_unit_test(the_world_of_sandbox),
-        cmocka_unit_test(the_world_of_rootless), cmocka_unit_test(the_world_of_bare),
+        cmocka_unit_test(the_world_of_root),    cmocka_unit_test(the_world_of_user),
+        cmocka_unit_test(the_world_of_debian),  cmocka_unit_test(the_world_of_ubuntu),
+        cmocka_unit_test(the_world_of_perfmon), cmocka_unit_test(the_world_of_docker),
+        cmocka_unit_test(the_world_of_sandbox), cmocka_unit_test(the_world_of_rootless),
+        cmocka_unit_test(the_world_of_bare),
     };
     folder = argc > 1 ? argv[1] : ".";
     return cmocka_run_group_tests(tests, NULL, NULL);
