@@ -44,7 +44,7 @@ def wait_for(port):
 def running(*words, **options):
     """A process, and those that it starts, until the block is left."""
     child = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL, start_new_session=True, **options)
+                             stderr=subprocess.DEVNULL, preexec_fn=os.setpgrp, **options)
     try:
         yield child.pid
     finally:
