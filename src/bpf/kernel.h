@@ -39,6 +39,7 @@ struct pid {
 } CAIRN_KERNEL_TYPE;
 
 struct mm_struct {
+    unsigned long start_code;  /* 0: execve(2) is not through with it */
     unsigned long start_stack; /* of the program's arguments: another at each execve(2) */
 } CAIRN_KERNEL_TYPE;
 

@@ -11,7 +11,13 @@
 /* bpf_perf_event_data and bpf_task_pt_regs() are for programs under this licence alone. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-enum { ASK_EVERY_NS = 2000000, RING_WAKE = CAIRN_BPF_RING_BYTES / 4 };
+enum {
+    ASK_EVERY_NS = 2000000,
+    RING_WAKE = CAIRN_BPF_RING_BYTES / 4,
+    COPIES_EVERY_NS = 100000000,
+    COPIES_BYTES = 4 << 20, /* in that time, of one CPU */
+    COPY_AT_MAX = sizeof((struct cairn_bpf_walk_cpu *)0)->frames / 8 - PAGE / 8
+};
 
 /* One for each CPU, and no per-CPU map: its values may not be that large. */
 struct {
@@ -55,8 +61,8 @@ static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
 {
     bpf_user_pt_regs_t *kept, regs;
     __u64 mode = MODE_OF(&ctx->regs);
-    if (!task->mm)
-        return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
+    if (!task->mm || !task->mm->start_code)
+        return stop(cpu, CAIRN_BPF_END_KERNEL), 0;
     if (is_user(mode)) {
         take(cpu, &ctx->regs);
         asm volatile(""); /* or both ways read by one pointer, which the verifier does not take */
@@ -122,12 +128,97 @@ static __always_inline void add_kernel(struct bpf_perf_event_data *ctx,
     bpf_loop(cpu->stack.n_kernel, mix_kernel, &cpu, 0);
 }
 
+/* What of the stack is copied: [low, low + all), to words from `at` on. */
+struct copy {
+    struct cairn_bpf_walk_cpu *cpu;
+    __u64 low, all, at;
+};
+
+/* Page by page, for all or nothing is read at once. */
+static long copy_page(__u32 i, void *ctx)
+{
+    const struct copy *copy = ctx;
+    struct cairn_bpf_walk_cpu *cpu = copy->cpu;
+    __u64 va = i ? (copy->low & ~(__u64)(PAGE - 1)) + (__u64)i * PAGE : copy->low;
+    __u64 off = va - copy->low, size = PAGE - (va & (PAGE - 1)), at = copy->at + off / 8;
+    if (off >= copy->all)
+        return 1;
+    if (size > copy->all - off)
+        size = copy->all - off;
+    HIDE(size);
+    HIDE(at);
+    if (!size || size > PAGE || at > COPY_AT_MAX)
+        return 1;
+    if (bpf_probe_read_user(&cpu->frames[at], size, (void *)va))
+        return 1;
+    cpu->stack.copied = off + size;
+    return 0;
+}
+
+/* So many bytes of the stack are worth it: of the first thread up to where the program's arguments
+ * lie, and what may be read there yet. */
+static __always_inline __u64 copy_size(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    __u64 top = task->mm->start_stack + 64, low = cpu->stack.sp & ~(__u64)7;
+    if (top - low < CAIRN_BPF_STACK_MAX)
+        return top - low < CAIRN_BPF_COPY_MAX ? (top - low) & ~(__u64)7 : CAIRN_BPF_COPY_MAX;
+    return CAIRN_BPF_COPY_THREAD;
+}
+
+/* Copies must not take all of the time, nor all of the ring. */
+static __always_inline int may_copy(struct cairn_bpf_walk_cpu *cpu)
+{
+    if (cpu->stack.time_ns - cpu->copies_ns > COPIES_EVERY_NS) {
+        cpu->copies_ns = cpu->stack.time_ns;
+        cpu->copies_left = COPIES_BYTES;
+    }
+    return cpu->copies_left >= CAIRN_BPF_COPY_MAX &&
+           bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < CAIRN_BPF_RING_BYTES / 2;
+}
+
+/* Where tables that are not here yet, or more registers, may lead further: what it takes to walk
+ * the stack elsewhere and later. */
+static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
+                                     struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    struct copy copy = {.cpu = cpu, .low = cpu->stack.sp & ~(__u64)7};
+    __u64 at = cpu->stack.n + (__u64)cpu->stack.n_kernel;
+    bpf_user_pt_regs_t *kept;
+    if (!task->mm || !may_copy(cpu))
+        return;
+    HIDE(at);
+    if (at > CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX)
+        return;
+    if (is_user(MODE_OF(&ctx->regs))) {
+        __builtin_memcpy(&cpu->frames[at], &ctx->regs, sizeof ctx->regs);
+        asm volatile("");
+    } else {
+        kept = (bpf_user_pt_regs_t *)bpf_task_pt_regs(task);
+        if (!kept || bpf_probe_read_kernel(&cpu->frames[at], sizeof *kept, kept))
+            return;
+    }
+    copy.all = copy_size(cpu, task);
+    copy.at = at + CAIRN_BPF_COPY_REGS;
+    bpf_loop(CAIRN_BPF_COPY_MAX / PAGE + 1, copy_page, &copy, 0);
+    cpu->copies_left -= cpu->stack.copied;
+    cpu->stack.goes_on =
+        cpu->stack.copied == CAIRN_BPF_COPY_MAX || cpu->stack.copied == CAIRN_BPF_COPY_THREAD;
+}
+
+static __always_inline int is_in_doubt(__u32 end)
+{
+    return end == CAIRN_BPF_END_NEW || end == CAIRN_BPF_END_NOT_CODE || end == CAIRN_BPF_END_SIDE ||
+           end == CAIRN_BPF_END_NO_RULE;
+}
+
 /* Adds one to a stack that is known, or tells of it; one that is new is handed over. */
 static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
 {
     const struct cairn_bpf_count key = {
         .hash = mixed(cpu->stack.hash, cpu->end), .tid = cpu->stack.tid, .id = cpu->stack.id};
-    struct cairn_bpf_sum *known = bpf_map_lookup_elem(&counts, &key), none = {};
+    struct cairn_bpf_sum *known = 0, none = {};
+    if (!cpu->stack.copied)
+        known = bpf_map_lookup_elem(&counts, &key);
     cpu->n_samples++;
     if (known && cairn_has_times) {
         cpu->stack.n = cpu->stack.n_kernel = 0;
@@ -140,6 +231,8 @@ static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
     cpu->stack.hash = key.hash;
     cpu->stack.end = cpu->end;
     __u64 bytes = (cpu->stack.n + (__u64)cpu->stack.n_kernel) * 8;
+    if (cpu->stack.copied)
+        bytes += CAIRN_BPF_COPY_REGS * 8 + (__u64)cpu->stack.copied;
     HIDE(bytes);
     if (bytes > sizeof cpu->frames)
         return;
@@ -147,7 +240,7 @@ static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
                                                                           : BPF_RB_NO_WAKEUP;
     if (bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, flags))
         cpu->n_lost++;
-    else if (!known)
+    else if (!known && !cpu->stack.copied)
         bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
 }
 
@@ -176,6 +269,8 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn
         }
     }
     add_kernel(ctx, cpu);
+    if (is_in_doubt(cpu->end))
+        copy_top(ctx, cpu, task);
     count(cpu);
     if (cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE)
         ask(cpu, now_ns);

@@ -28,6 +28,7 @@
  *
  *     stack   top page copied, a page more at a time as frames lie higher; [low, low + size)
  *     frames  leaf first: exact, then return addresses; the top bits: how it was found
+ *     copy    where the tables did not lead to the end: all registers and the top of the stack
  *     count   hash of frames, thread and space ──► samples; who is not there yet crosses over whole
  */
 #ifndef CAIRN_BPF_WALK_H
@@ -50,7 +51,10 @@ enum {
     CAIRN_BPF_CACHE_ENTRIES = 2048,
     CAIRN_BPF_COUNTS_MAX = 1 << 16,
     CAIRN_BPF_RING_BYTES = 8 << 20,
-    CAIRN_BPF_STACK_MAX = 8 << 20 /* a frame pointer that far above the stack pointer is none */
+    CAIRN_BPF_COPY_REGS = 36,         /* words: struct pt_regs of any CPU */
+    CAIRN_BPF_COPY_MAX = 64 << 10,    /* bytes of a stack that are handed over */
+    CAIRN_BPF_COPY_THREAD = 32 << 10, /* where its end is not known */
+    CAIRN_BPF_STACK_MAX = 8 << 20     /* a frame pointer that far above the stack pointer is none */
 };
 
 /* strips[]: a rule for all of the strip, or a place:  63 [segment + 1][at / 16][rows] 0 */
@@ -83,7 +87,7 @@ struct cairn_bpf_space {
 /* Why a walk ended. */
 enum cairn_bpf_end {
     CAIRN_BPF_END_OUTERMOST,  /* a rule says so, or the return address is 0 */
-    CAIRN_BPF_END_NOTHING,    /* no user side (any more) */
+    CAIRN_BPF_END_NOTHING,    /* the user side cannot be read */
     CAIRN_BPF_END_NO_RULE,    /* code without a rule, and no frame pointer to be believed */
     CAIRN_BPF_END_SIDE,       /* a rule that needs more registers than there are */
     CAIRN_BPF_END_UNREADABLE, /* a word of the stack could not be read */
@@ -92,7 +96,8 @@ enum cairn_bpf_end {
     CAIRN_BPF_END_NOT_CODE,   /* no mapping with code that is known holds the address */
     CAIRN_BPF_END_NEW,        /* a process or program of which nothing is known yet */
     CAIRN_BPF_END_NO_ROOM,    /* the module's table is not here, for lack of memory */
-    CAIRN_BPF_END_32          /* a 32-bit program */
+    CAIRN_BPF_END_32,         /* a 32-bit program */
+    CAIRN_BPF_END_KERNEL      /* the thread has no user side: it ends, or its program is replaced */
 };
 
 /* Of a stack, before its frames. */
@@ -105,9 +110,10 @@ struct cairn_bpf_stack {
     __u16 n, n_kernel; /* user frames, and kernel frames behind them */
     __u8 end;          /* enum cairn_bpf_end */
     __u8 what;         /* enum cairn_bpf_message */
-    __u16 reserved;
-    __u32 reserved2;
-    __u64 value; /* of the event, since the one before: attr.sample_period as it was then */
+    __u16 goes_on;     /* the stack does, behind the copy */
+    __u32 copied;      /* bytes of the stack, from sp / 8 * 8 on, behind the frames and
+                          CAIRN_BPF_COPY_REGS words of registers; 0: no copy, and no registers */
+    __u64 value;       /* of the event, since the one before: attr.sample_period as it was then */
 };
 
 enum cairn_bpf_message {
@@ -146,14 +152,16 @@ struct cairn_bpf_walk_cpu {
     __u64 n_double;  /* of threads that two events see */
     __u64 n_misses;  /* frames whose rule was not in the cache */
     __u64 busy, asked_ns;
-    __u64 low, size; /* the window: va of its first byte, and how many are valid */
+    __u64 copies_ns, copies_left; /* since then so many bytes more may be copied */
+    __u64 low, size;              /* the window: va of its first byte, and how many are valid */
     __u64 ip, sp, fp, lr;
     __u32 exact, end;
     __u32 sp_is_floor, reserved; /* the frame begins at sp or above: all that its callee told */
     struct cairn_bpf_cached cache[CAIRN_BPF_CACHE_ENTRIES];
     __u64 window[CAIRN_BPF_WINDOW_WORDS];
     struct cairn_bpf_stack stack;
-    __u64 frames[CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX + 1];
+    __u64 frames[CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX + 1 + CAIRN_BPF_COPY_REGS +
+                 CAIRN_BPF_COPY_MAX / 8];
 };
 
 #endif /* CAIRN_BPF_WALK_H */

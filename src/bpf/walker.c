@@ -13,9 +13,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "bpf/cpu.h"
 #include "bpf/load.h"
 #include "bpf/walk.skel.h"
 #include "bpf/walk_tables.h"
+#include "target/regs.h"
 
 enum {
     TABLE_BYTES = 256 << 20,
@@ -167,6 +169,18 @@ int cairn_walker_fd(const struct cairn_walker *w)
     return ring_buffer__epoll_fd(w->ring);
 }
 
+bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_regs *ret_regs,
+                       struct cairn_span *ret_bytes)
+{
+    const uint64_t *regs = (const uint64_t *)(const void *)(stack + 1) + stack->n + stack->n_kernel;
+    uint8_t raw[CAIRN_BPF_PRSTATUS_MAX];
+    if (!stack->copied)
+        return false;
+    size_t size = cairn_bpf_prstatus(regs, raw);
+    *ret_bytes = (struct cairn_span){(const uint8_t *)(regs + CAIRN_BPF_COPY_REGS), stack->copied};
+    return cairn_target_regs((struct cairn_span){raw, size}, false, ret_regs);
+}
+
 static int on_message(void *ctx, void *data, size_t size)
 {
     struct cairn_walker *w = ctx;
@@ -175,9 +189,8 @@ static int on_message(void *ctx, void *data, size_t size)
         return 0;
     if (stack->what == CAIRN_BPF_ASK)
         cairn_walker_look(w, (int)stack->pid, false);
-    size -= sizeof *stack;
     if ((stack->what != CAIRN_BPF_STACK && stack->what != CAIRN_BPF_AGAIN) ||
-        size < ((size_t)stack->n + stack->n_kernel) * sizeof(uint64_t))
+        size < cairn_walker_stack_bytes(stack))
         return 0;
     return w->fn(w->fn_ctx, stack, (const uint64_t *)(const void *)(stack + 1));
 }

@@ -14,7 +14,7 @@
 #ifndef CAIRN_BPF_WALKER_H
 #define CAIRN_BPF_WALKER_H
 
-#include <cairn/error.h>
+#include <cairn/unwind.h>
 
 #include "base/span.h"
 #include "bpf/walk.h"
@@ -54,6 +54,19 @@ int cairn_walker_fd(const struct cairn_walker *walker);
 typedef int (*cairn_walker_stack_fn)(void *ctx, const struct cairn_bpf_stack *stack,
                                      const uint64_t *frames);
 int cairn_walker_take(struct cairn_walker *walker, cairn_walker_stack_fn fn, void *ctx);
+
+/* Of a stack that was handed over, with all that follows. */
+static inline size_t cairn_walker_stack_bytes(const struct cairn_bpf_stack *stack)
+{
+    size_t words = (size_t)stack->n + stack->n_kernel + (stack->copied ? CAIRN_BPF_COPY_REGS : 0);
+    return sizeof *stack + words * sizeof(uint64_t) + stack->copied;
+}
+
+/* Where the tables did not lead to the stack's end it comes with a copy, so that it can be walked
+ * elsewhere, each time that it is met: all registers, and bytes that lay at stack->sp / 8 * 8.
+ * Borrowed from `stack`. False: there is no copy. */
+bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_regs *ret_regs,
+                       struct cairn_span *ret_bytes);
 
 /* How often each stack was met since it was handed over, in no order. Where there is no room for
  * more, all are forgotten, and handed over again when they are met: `ret_forgotten`. */

@@ -51,6 +51,13 @@ int cairn_walker_take(struct cairn_walker *walker, cairn_walker_stack_fn fn, voi
     return CAIRN_OK;
 }
 
+bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_regs *ret_regs,
+                       struct cairn_span *ret_bytes)
+{
+    (void)stack, (void)ret_regs, (void)ret_bytes;
+    return false;
+}
+
 int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx,
                         bool *ret_forgotten)
 {

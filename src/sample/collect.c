@@ -35,6 +35,7 @@ int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *
 
 void cairn_collect_done(struct cairn_collect *collect)
 {
+    cairn_copy_walker_done(&collect->copies);
     cairn_spaces_done(&collect->spaces);
     cairn_starts_done(&collect->starts);
     cairn_table_done(&collect->by_stack);
@@ -108,6 +109,23 @@ static bool is_made(void *ctx, uint64_t va)
     return map && !map->file && !map->path;
 }
 
+/* What leads further counts: a copy may be shorter than the stack, and tables may lack. */
+static void walk_copy(struct cairn_collect *collect, struct cairn_space *space,
+                      const struct cairn_caught *caught)
+{
+    struct cairn_copy_walker *copies = &collect->copies;
+    if (!copies->unwind && cairn_copy_walker_init(copies, NULL) < 0) {
+        cairn_copy_walker_done(copies);
+        return;
+    }
+    cairn_copy_walk(copies, &collect->spaces, space, caught->copy);
+    struct cairn_user_walk *walk = &copies->walk;
+    if (walk->n && cairn_starts_hold(&collect->starts, space, walk->addresses[walk->n - 1]))
+        walk->end = CAIRN_WALK_WHOLE;
+    if (walk->end == CAIRN_WALK_WHOLE || walk->n > collect->walk.n)
+        collect->walk = *walk;
+}
+
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
                       const struct cairn_caught *caught)
 {
@@ -118,6 +136,8 @@ static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
     if (collect->walk.end != CAIRN_WALK_WHOLE && caught->tid != caught->pid &&
         cairn_starts_learn_thread(&collect->starts, space, caught->tid, caught->sp))
         cairn_user_walk(&caught->user, &code, &collect->walk);
+    if (collect->walk.end != CAIRN_WALK_WHOLE && caught->copy)
+        walk_copy(collect, space, caught);
     if (collect->walk.end == CAIRN_WALK_NOTHING && collect->frames_max &&
         caught->n_kernel >= collect->frames_max)
         collect->walk.end = CAIRN_WALK_DEEP;

@@ -7,6 +7,7 @@
 #include <cairn/sampler.h>
 
 #include "proc/threads.h"
+#include "sample/copy_walk.h"
 #include "sample/event.h"
 #include "sample/space.h"
 #include "sample/start.h"
@@ -25,8 +26,9 @@ struct cairn_collect {
     bool has_times;                     /* each sample is its own, with a label for when */
     uint64_t to_real_ns;                /* CLOCK_MONOTONIC + this: as the profile's time_ns */
     uint64_t n_samples, n_whole, n_cut;
-    uint32_t last;               /* number of the sample that was added last */
-    struct cairn_user_walk walk; /* too large for a stack */
+    uint32_t last;                   /* number of the sample that was added last */
+    struct cairn_user_walk walk;     /* too large for a stack */
+    struct cairn_copy_walker copies; /* made for the first copy */
 };
 
 /* One caught thread. */
@@ -35,10 +37,11 @@ struct cairn_caught {
     const uint64_t *kernel; /* leaf first; NULL: none */
     size_t n_kernel;
     struct cairn_user_sample user;
-    uint64_t sp;      /* of the user side; 0: unknown */
-    uint64_t now_ns;  /* any clock that goes on */
-    uint64_t time_ns; /* when it was caught, CLOCK_MONOTONIC */
-    int64_t value;    /* of the event, CPU time for one: what the sample stands for */
+    const struct cairn_copy *copy; /* walked where `user` leads not to the end; NULL: none */
+    uint64_t sp;                   /* of the user side; 0: unknown */
+    uint64_t now_ns;               /* any clock that goes on */
+    uint64_t time_ns;              /* when it was caught, CLOCK_MONOTONIC */
+    int64_t value;                 /* of the event, CPU time for one: what the sample stands for */
 };
 
 int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,

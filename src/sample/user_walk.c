@@ -118,6 +118,7 @@ static const uint8_t walked_ends[] = {
     [CAIRN_BPF_END_NEW] = CAIRN_WALK_NEW,
     [CAIRN_BPF_END_NO_ROOM] = CAIRN_WALK_NO_ROOM,
     [CAIRN_BPF_END_32] = CAIRN_WALK_32,
+    [CAIRN_BPF_END_KERNEL] = CAIRN_WALK_WHOLE,
 };
 
 /* A rule is believed; a frame pointer is held against what a frame must be. */
@@ -188,7 +189,8 @@ void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_
     ret_walk->n = 0;
     ret_walk->end = CAIRN_WALK_NO_POINTER;
     if (is_nothing(sample)) {
-        ret_walk->end = CAIRN_WALK_NOTHING;
+        bool is_kernel = sample->walked && sample->walked_end == CAIRN_BPF_END_KERNEL;
+        ret_walk->end = is_kernel ? CAIRN_WALK_WHOLE : CAIRN_WALK_NOTHING;
         return;
     }
     if (sample->walked)

@@ -54,13 +54,13 @@ int cairn_walk_intake_attach(struct cairn_walk_intake *intake, const struct cair
 static int wait(void *ctx, const struct cairn_bpf_stack *stack, const uint64_t *frames)
 {
     struct cairn_walk_intake *intake = ctx;
-    size_t bytes = ((size_t)stack->n + stack->n_kernel) * sizeof *frames;
-    if (intake->waiting.size > WAITING_BYTES_MAX - sizeof *stack - bytes)
+    size_t bytes = cairn_walker_stack_bytes(stack);
+    (void)frames; /* behind it */
+    if (intake->waiting.size > WAITING_BYTES_MAX - bytes)
         return CAIRN_OK; /* is found to be lost at the end */
-    if (!cairn_buffer_reserve(&intake->waiting, sizeof *stack + bytes))
+    if (!cairn_buffer_reserve(&intake->waiting, bytes))
         return CAIRN_E_NOMEM;
-    cairn_buffer_add(&intake->waiting, stack, sizeof *stack);
-    cairn_buffer_add(&intake->waiting, frames, bytes);
+    cairn_buffer_add(&intake->waiting, stack, bytes);
     return CAIRN_OK;
 }
 
@@ -115,12 +115,15 @@ static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stac
                       struct cairn_collected *ret_collected)
 {
     const uint64_t *frames = (const void *)(stack + 1);
+    struct cairn_copy copy = {.va = stack->sp & ~(uint64_t)7, .goes_on = stack->goes_on};
+    bool has_copy = cairn_walker_copy(stack, &copy.regs, &copy.bytes);
     const struct cairn_caught caught = {
         .pid = (int)stack->pid,
         .tid = (int)stack->tid,
         .kernel = frames + stack->n,
         .n_kernel = stack->n_kernel,
         .user = {.walked = frames, .n_walked = stack->n, .walked_end = stack->end},
+        .copy = has_copy ? &copy : NULL,
         .sp = stack->sp,
         .now_ns = cairn_now_ns(),
     };
@@ -148,14 +151,14 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
     };
     struct cairn_walk_known known = {0};
     int code = CAIRN_OK;
-    intake->taken += sizeof *stack + ((size_t)stack->n + stack->n_kernel) * sizeof(uint64_t);
+    intake->taken += cairn_walker_stack_bytes(stack);
     if (stack->what != CAIRN_BPF_AGAIN)
         code = pass_stack(collect, stack, &known.collected);
     else if (!find_known(intake, stack, &known))
         return CAIRN_OK; /* is found to be lost at the end */
     if (code == CAIRN_OK)
         code = cairn_collect_sample(collect, &known.collected, &one);
-    if (code < 0 || stack->what == CAIRN_BPF_AGAIN)
+    if (code < 0 || stack->what == CAIRN_BPF_AGAIN || stack->copied) /* that is not counted */
         return code;
     known.sample = collect->last;
     return remember(intake, stack, &known);

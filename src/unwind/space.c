@@ -38,14 +38,20 @@ int cairn_unwind_space_new(const struct cairn_unwind_accessors *accessors,
     return cairn_space_make(accessors, &plain, ret_space, err);
 }
 
-static void forget(struct cairn_unwind_space *space)
+void cairn_space_move(struct cairn_unwind_space *space)
 {
     for (size_t i = 0; i < space->n_places; i++)
         cairn_free(space->places[i]);
+    space->n_places = 0;
+    space->generation++;
+}
+
+static void forget(struct cairn_unwind_space *space)
+{
+    cairn_space_move(space);
     for (size_t i = 0; i < space->n_modules; i++)
         cairn_space_module_free(space->modules[i]);
-    space->n_places = space->n_modules = 0;
-    space->generation++;
+    space->n_modules = 0;
 }
 
 void cairn_unwind_space_refresh(struct cairn_unwind_space *space)

@@ -56,6 +56,10 @@ int cairn_space_make(const struct cairn_unwind_accessors *accessors,
 /* What lies at `va`; NULL where nothing does, or memory is gone. */
 const struct cairn_space_place *cairn_space_at(struct cairn_unwind_space *space, uint64_t va);
 
+/* Forgets what lies where, but not what is known of the files, which stay as they were: for who
+ * walks stacks of many processes. Cursors of the space end. */
+void cairn_space_move(struct cairn_unwind_space *space);
+
 bool cairn_space_bytes(struct cairn_unwind_space *space, uint64_t va, void *to, size_t size);
 
 /* A word of 4 or 8 bytes. */

@@ -19,8 +19,9 @@ enum { BURN_MS = 300, HZ = 1000, FRAME = 256, SHALLOW = 40, DEEP = 400, TOO_DEEP
 /* What came of one run. */
 struct seen {
     uint64_t n, n_whole, n_main, n_by_end[16];
-    uint64_t n_burn;  /* as deep as burn() */
-    uint64_t n_equal; /* of them: whose outer frames the walk of the own thread found, too */
+    uint64_t n_burn;   /* as deep as burn() */
+    uint64_t n_copies; /* with registers and the top of the stack */
+    uint64_t n_equal;  /* of them: whose outer frames the walk of the own thread found, too */
     uintptr_t truth[4096];
     int n_truth;
 };
@@ -59,6 +60,10 @@ static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64
     struct seen *seen = ctx;
     seen->n++;
     seen->n_by_end[stack->end & 15]++;
+    struct cairn_cursor_regs regs;
+    struct cairn_span bytes;
+    if (cairn_walker_copy(stack, &regs, &bytes))
+        seen->n_copies += regs.ip == frames[0] && bytes.size >= (size_t)SHALLOW * FRAME;
     seen->n_whole += stack->end == CAIRN_BPF_END_OUTERMOST;
     /* from the outermost frame on; the one of burn() differs */
     int n = 0;
@@ -170,6 +175,7 @@ static void stacks_are_whole_and_those_of_the_walk_in_user_space(void **state)
         assert_true(seen->n_burn > 0);
         assert_int_equal(seen->n_equal, seen->n_burn);
         assert_int_equal(seen->n_whole, seen->n);
+        assert_int_equal(seen->n_copies, 0);
         cairn_free(seen);
         cairn_walker_free(walker);
     }
@@ -182,7 +188,8 @@ static void who_is_not_known_is_cut_and_asked_for(void **state)
     struct seen *seen = cairn_alloc(1, sizeof *seen);
     sample(walker, seen, SHALLOW, false);
     assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NEW], seen->n);
-    memset(seen, 0, sizeof *seen); /* taking the question has answered it */
+    assert_true(seen->n_copies > 0); /* others were caught on the way down */
+    memset(seen, 0, sizeof *seen);   /* taking the question has answered it */
     struct cairn_walker_stats stats;
     cairn_walker_stats(walker, &stats);
     assert_true(stats.table_bytes > 0);
