@@ -65,14 +65,15 @@ enum {
 };
 
 static const struct cli_option options[] = {
-    [OPT_NO_STOP] = {"no-stop", 0, NULL, "never stop a thread; one that runs has no stack then"},
+    [OPT_NO_STOP] = {"no-stop", 0, NULL,
+                     "never stop a thread; one that cannot be read so has no stack then"},
     [OPT_CONSISTENT] = {"consistent", 0, NULL,
                         "stop all threads together, so that their stacks are of one moment"},
     [OPT_METHOD] =
         {"method", 0, "HOW",
          "iterator (a program in the kernel, without a stop; root), memory (threads that "
-         "sleep, without a stop), ptrace, or auto (default): what disturbs each thread "
-         "least"},
+         "sleep, without a stop), sample (threads that run, without a stop), ptrace, or auto "
+         "(default): what disturbs each thread least"},
     [OPT_WHY] = {"why", 'w', NULL, "say how each frame was found and why each stack ends"},
     [OPT_REGS] = {"regs", 'r', NULL, "print the registers of each thread"},
     [OPT_MERGE] = {"merge", 'm', NULL, "threads with equal stacks together"},
@@ -94,9 +95,10 @@ static const struct cli_option options[] = {
 
 static bool set_method(struct job *job, struct cli_args *args, const char *value)
 {
-    static const char *const words[] = {"auto", "iterator", "memory", "ptrace", NULL};
+    static const char *const words[] = {"auto", "iterator", "memory", "sample", "ptrace", NULL};
     static const enum cairn_snapshot_way ways[] = {CAIRN_SNAPSHOT_NONE, CAIRN_SNAPSHOT_ITERATOR,
-                                                   CAIRN_SNAPSHOT_MEMORY, CAIRN_SNAPSHOT_PTRACE};
+                                                   CAIRN_SNAPSHOT_MEMORY, CAIRN_SNAPSHOT_SAMPLE,
+                                                   CAIRN_SNAPSHOT_PTRACE};
     int index;
     if (!cli_args_word(args, "method", value, words, &index))
         return false;
@@ -176,8 +178,8 @@ static bool read_args(struct job *job, struct cli_args *args)
     if (job->opts.no_stop && (job->opts.consistent || job->opts.way == CAIRN_SNAPSHOT_PTRACE))
         return cli_args_wrong(args, "--no-stop contradicts --consistent and --method=ptrace"),
                false;
-    if (job->opts.consistent &&
-        (job->opts.way == CAIRN_SNAPSHOT_MEMORY || job->opts.way == CAIRN_SNAPSHOT_ITERATOR))
+    if (job->opts.consistent && job->opts.way != CAIRN_SNAPSHOT_NONE &&
+        job->opts.way != CAIRN_SNAPSHOT_PTRACE)
         return cli_args_wrong(args, "--consistent contradicts --method=%s",
                               cairn_snapshot_way_text((int)job->opts.way)),
                false;
@@ -434,8 +436,8 @@ const struct cli_command cli_cmd_stack = {
     .usage = (const char *const[]){"stack [OPTION...] PID|NAME...",
                                    "stack [OPTION...] CORE [--exe FILE]", NULL},
     .options = options,
-    .notes = "Threads that sleep are read without a stop. Others are stopped for some "
-             "microseconds, each for itself, and that is told; a stop can end a system call "
-             "with EINTR.",
+    .notes = "Threads that sleep are read without a stop, and so are those that run where they may "
+             "be sampled (perf_event_open(2)). Others are stopped for some microseconds, each for "
+             "itself, and that is told; a stop can end a system call with EINTR.",
     .run = run,
 };

@@ -93,7 +93,7 @@ static void put_head(struct cairn_buffer *out, const struct cairn_snapshot_threa
     }
     if (thread->way == CAIRN_SNAPSHOT_PTRACE)
         cairn_buffer_printf(out, "  [ptrace: held %.1f us]", (double)thread->held_ns / 1000);
-    else if (thread->way == CAIRN_SNAPSHOT_MEMORY || thread->way == CAIRN_SNAPSHOT_ITERATOR)
+    else if (thread->way != CAIRN_SNAPSHOT_NONE && thread->way != CAIRN_SNAPSHOT_CORE)
         cairn_buffer_printf(out, "  [%s]", cairn_snapshot_way_text((int)thread->way));
     cairn_buffer_char(out, '\n');
 }
@@ -137,7 +137,7 @@ static void put_line(struct cairn_buffer *out, const struct cairn_frame_line *li
         put(out, line->file);
         if (line->line)
             cairn_buffer_printf(out, ":%u", line->line);
-    } else if (*info->module) {
+    } else if (*info->module && info->kind != CAIRN_FRAME_KERNEL) {
         cairn_buffer_str(out, "  (");
         put(out, base_name(info->module));
         cairn_buffer_char(out, ')');

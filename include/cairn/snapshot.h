@@ -7,7 +7,8 @@
  * (BPF): it copies registers and stack. Without that right, threads that sleep in a system call are
  * not touched: where one sleeps is told by
  * /proc/PID/task/TID/syscall, its stack is copied by process_vm_readv(2), and that it did not run
- * meanwhile is looked at afterwards. One that runs is stopped by ptrace(2) for as long as its
+ * meanwhile is looked at afterwards. One that runs copies both itself, in one interrupt of its CPU
+ * (perf_event_open(2)). Where that is not to be had, it is stopped by ptrace(2) for as long as its
  * registers and 32 KiB of its stack are read, and walked out of the copy when it runs again. What
  * was done is told for each thread.
  *
@@ -40,15 +41,18 @@ struct cairn_snapshot;
 
 /* How a thread's registers and stack were had. Later versions add values at the end. */
 enum cairn_snapshot_way {
-    CAIRN_SNAPSHOT_NONE,    /* not at all. As an option: what is best for each thread */
-    CAIRN_SNAPSHOT_MEMORY,  /* it slept: /proc/PID/task/TID/syscall and process_vm_readv(2); it was
-                               not stopped */
-    CAIRN_SNAPSHOT_PTRACE,  /* it was stopped for some microseconds, which can end a system call
-                               with EINTR (ptrace(2), signal(7)) */
-    CAIRN_SNAPSHOT_CORE,    /* out of a core file */
-    CAIRN_SNAPSHOT_ITERATOR /* it was not on a CPU, and a program in the kernel copied its registers
-                               and stack; it was not stopped. Root, or CAP_BPF and CAP_PERFMON, and
-                               Linux 5.18 */
+    CAIRN_SNAPSHOT_NONE,     /* not at all. As an option: what is best for each thread */
+    CAIRN_SNAPSHOT_MEMORY,   /* it slept: /proc/PID/task/TID/syscall and process_vm_readv(2); it was
+                                not stopped */
+    CAIRN_SNAPSHOT_PTRACE,   /* it was stopped for some microseconds, which can end a system call
+                                with EINTR (ptrace(2), signal(7)) */
+    CAIRN_SNAPSHOT_CORE,     /* out of a core file */
+    CAIRN_SNAPSHOT_ITERATOR, /* it was not on a CPU, and a program in the kernel copied its
+                                registers and stack; it was not stopped. Root, or CAP_BPF and
+                                CAP_PERFMON, and Linux 5.18 */
+    CAIRN_SNAPSHOT_SAMPLE    /* it ran, and one interrupt of perf_event_open(2) copied its registers
+                                and    at most 64 KiB of its stack; it was not stopped.
+                                perf_event_paranoid    2 or less, or CAP_PERFMON; Linux 3.7 */
 };
 /* "memory", "ptrace", ...; static. NULL for a value that is none. */
 CAIRN_API const char *cairn_snapshot_way_text(int way);
@@ -64,7 +68,8 @@ struct cairn_snapshot_opts {
     int no_stop;      /* nonzero: no thread is ever stopped; those that run have no stack then */
     int consistent;   /* nonzero: all threads are stopped together, walked, and let go */
     int user_only;    /* nonzero: no kernel frames */
-    unsigned stop_ms; /* how long to wait until a thread stops; 0: 100 */
+    unsigned stop_ms; /* how long to wait until a thread stops; 0: 100. With no_stop: until one that
+                         runs is sampled */
 };
 
 /* CAIRN_E_SUPPORT: the one way that was asked for is not there, in this build or kernel.

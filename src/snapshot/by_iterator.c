@@ -103,23 +103,64 @@ static struct cairn_bpf_threads_opts opts_of(const struct cairn_catcher *catcher
     };
 }
 
+/* The numbers of the threads say which ones may be passed over. */
+static void range_of(const struct cairn_caught *threads, size_t n, int *ret_first, int *ret_last)
+{
+    *ret_first = INT32_MAX;
+    *ret_last = 0;
+    for (size_t i = 0; i < n; i++) {
+        int tid = threads[i].facts.tid;
+        *ret_first = tid < *ret_first ? tid : *ret_first;
+        *ret_last = tid > *ret_last ? tid : *ret_last;
+    }
+}
+
+/* One that ran since has frames in the kernel that do not go with its stack. */
+static int drop_moved(void *ctx, const struct cairn_bpf_thread *from)
+{
+    struct cairn_caught *thread = find(ctx, from->tid);
+    if (thread && thread->way == CAIRN_SNAPSHOT_ITERATOR &&
+        (from->found != CAIRN_BPF_STILL || from->switches != thread->switches)) {
+        thread->way = CAIRN_SNAPSHOT_NONE;
+        thread->has_regs = false;
+        cairn_buffer_clear(&thread->kernel_text);
+    }
+    return 0;
+}
+
+/* Names of frames in the kernel are asked of /proc, for those threads which stand still until all
+ * are read; the others are left to be caught one by one. */
+static void add_kernel(struct cairn_catcher *catcher, struct cairn_caught *threads, size_t n)
+{
+    struct catching catching = {.threads = threads, .n = n};
+    bool any = false;
+    int first, last;
+    for (size_t i = 0; i < n; i++) {
+        if (threads[i].way == CAIRN_SNAPSHOT_ITERATOR)
+            cairn_caught_kernel(catcher, &threads[i]);
+        any |= threads[i].kernel_text.size > 0;
+    }
+    range_of(threads, n, &first, &last);
+    const struct cairn_bpf_threads_opts opts = opts_of(catcher, first, last, 1);
+    if (any && cairn_bpf_threads_each(catcher->iterator, &opts, drop_moved, &catching, NULL) < 0)
+        for (size_t i = 0; i < n; i++)
+            cairn_buffer_clear(&threads[i].kernel_text);
+}
+
 void cairn_catch_all_by_iterator(struct cairn_catcher *catcher, struct cairn_caught *threads,
                                  size_t n, size_t want)
 {
     struct catching catching = {.threads = threads, .n = n};
     struct cairn_err err;
-    int first = INT32_MAX, last = 0;
-    for (size_t i = 0; i < n; i++) {
-        int tid = threads[i].facts.tid;
-        first = tid < first ? tid : first;
-        last = tid > last ? tid : last;
-    }
+    int first, last;
     if (!catcher->iterator || !n)
         return;
+    range_of(threads, n, &first, &last);
     const struct cairn_bpf_threads_opts opts = opts_of(catcher, first, last, want);
     int code = cairn_bpf_threads_each(catcher->iterator, &opts, see, &catching, &err);
     if (code < 0 && code != catching.code)
         cairn_log_err(CAIRN_LOG_WARNING, &err);
+    add_kernel(catcher, threads, n);
 }
 
 static int fail(const struct cairn_caught *thread, const struct catching *catching,
@@ -139,27 +180,6 @@ static int fail(const struct cairn_caught *thread, const struct catching *catchi
     if (catching->found == CAIRN_BPF_NO_USER)
         return cairn_fail(err, CAIRN_E_SUPPORT, "thread %d: it has no memory", tid);
     return cairn_fail(err, CAIRN_E_LIMIT, "thread %d: it ran each time it was read", tid);
-}
-
-int cairn_catch_by_iterator(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want,
-                            struct cairn_err *err)
-{
-    struct catching catching;
-    const int tid = thread->facts.tid;
-    const struct cairn_bpf_threads_opts opts = opts_of(catcher, tid, tid, want);
-    if (!catcher->iterator)
-        return cairn_fail(err, CAIRN_E_SUPPORT, "the task iterator is not to be had");
-    for (int i = 0; i < TRIES; i++) {
-        catching = (struct catching){.threads = thread, .n = 1};
-        int code = cairn_bpf_threads_each(catcher->iterator, &opts, see, &catching, err);
-        if (code < 0 && code != catching.code)
-            return code;
-        if (code == CAIRN_OK && catching.n_seen && catching.found == CAIRN_BPF_STILL)
-            return CAIRN_OK;
-        if (code < 0 || catching.found != CAIRN_BPF_MOVED)
-            break;
-    }
-    return fail(thread, &catching, err);
 }
 
 struct comparing {
@@ -184,4 +204,38 @@ bool cairn_iterator_is_still(struct cairn_catcher *catcher, const struct cairn_c
            cairn_bpf_threads_each(catcher->iterator, &opts, compare, &comparing, NULL) ==
                CAIRN_OK &&
            comparing.is_still;
+}
+
+/* False: it ran meanwhile. The last time that is taken without those frames. */
+static bool has_kernel_of_its_moment(struct cairn_catcher *catcher, struct cairn_caught *thread,
+                                     bool is_last)
+{
+    cairn_caught_kernel(catcher, thread);
+    if (!thread->kernel_text.size || cairn_iterator_is_still(catcher, thread))
+        return true;
+    cairn_buffer_clear(&thread->kernel_text);
+    return is_last;
+}
+
+int cairn_catch_by_iterator(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want,
+                            struct cairn_err *err)
+{
+    struct catching catching;
+    const int tid = thread->facts.tid;
+    const struct cairn_bpf_threads_opts opts = opts_of(catcher, tid, tid, want);
+    if (!catcher->iterator)
+        return cairn_fail(err, CAIRN_E_SUPPORT, "the task iterator is not to be had");
+    for (int i = 0; i < TRIES; i++) {
+        catching = (struct catching){.threads = thread, .n = 1};
+        cairn_buffer_clear(&thread->kernel_text);
+        int code = cairn_bpf_threads_each(catcher->iterator, &opts, see, &catching, err);
+        if (code < 0 && code != catching.code)
+            return code;
+        bool still = code == CAIRN_OK && catching.n_seen && catching.found == CAIRN_BPF_STILL;
+        if (still && has_kernel_of_its_moment(catcher, thread, i + 1 == TRIES))
+            return CAIRN_OK;
+        if (code < 0 || (!still && catching.found != CAIRN_BPF_MOVED))
+            break;
+    }
+    return fail(thread, &catching, err);
 }

@@ -47,6 +47,7 @@ int cairn_catch_by_memory(struct cairn_catcher *catcher, struct cairn_caught *th
         thread->regs.reg[sp] = before.sp;
         if (!cairn_caught_copy(catcher, thread, want))
             return cairn_fail_memory(err);
+        cairn_caught_kernel(catcher, thread);
         code = cairn_place_read(catcher->pid, tid, &after, err);
         if (code == CAIRN_OK && cairn_place_same(&before, &after)) {
             thread->facts.place = after;

@@ -20,7 +20,7 @@ uint64_t cairn_snapshot_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t sp_of(const struct cairn_cursor_regs *regs)
+uint64_t cairn_snapshot_sp(const struct cairn_cursor_regs *regs)
 {
     enum { I386 = 3, ARM = 40, X86_64 = 62 };
     switch (regs->machine) {
@@ -37,7 +37,7 @@ static uint64_t sp_of(const struct cairn_cursor_regs *regs)
 
 bool cairn_caught_copy(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want)
 {
-    uint64_t sp = sp_of(&thread->regs);
+    uint64_t sp = cairn_snapshot_sp(&thread->regs);
     /* Not into the page below, which may be none. */
     uint64_t below = sp % PAGE < RED_ZONE ? sp % PAGE : RED_ZONE;
     if (cairn_grow((void **)&thread->copy, &thread->copy_cap, want, 1) < 0)
@@ -47,11 +47,19 @@ bool cairn_caught_copy(struct cairn_catcher *catcher, struct cairn_caught *threa
     return true;
 }
 
+void cairn_caught_kernel(const struct cairn_catcher *catcher, struct cairn_caught *thread)
+{
+    cairn_buffer_clear(&thread->kernel_text);
+    if (!catcher->user_only)
+        cairn_facts_kernel_stack(catcher->pid, thread->facts.tid, &thread->kernel_text);
+}
+
 void cairn_caught_done(struct cairn_caught *thread)
 {
     cairn_free(thread->copy);
     thread->copy = NULL;
     thread->copy_size = thread->copy_cap = 0;
+    cairn_buffer_done(&thread->kernel_text);
 }
 
 int cairn_held_regs(struct cairn_tracer *tracer, struct cairn_caught *thread, struct cairn_err *err)

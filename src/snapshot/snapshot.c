@@ -11,11 +11,12 @@
 #include "snapshot/by_iterator.h"
 #include "snapshot/syscall.h"
 
-enum { STOP_MS = 100 };
+/* What runs waits rarely longer for its CPU. Who may not be stopped is waited for longer. */
+enum { STOP_MS = 100, SAMPLE_MS = 20 };
 
 const char *cairn_snapshot_way_text(int way)
 {
-    static const char *const texts[] = {"none", "memory", "ptrace", "core", "iterator"};
+    static const char *const texts[] = {"none", "memory", "ptrace", "core", "iterator", "sample"};
     return way >= 0 && (size_t)way < sizeof texts / sizeof *texts ? texts[way] : NULL;
 }
 
@@ -27,7 +28,7 @@ static int check(const struct cairn_snapshot_opts *opts, struct cairn_err *err)
         return cairn_fail(err, CAIRN_E_ARG, "threads cannot be stopped without a stop");
     if (opts->consistent && opts->way != CAIRN_SNAPSHOT_NONE && opts->way != CAIRN_SNAPSHOT_PTRACE)
         return cairn_fail(err, CAIRN_E_ARG, "threads are stopped together by ptrace alone");
-    if (opts->way < CAIRN_SNAPSHOT_NONE || opts->way > CAIRN_SNAPSHOT_ITERATOR ||
+    if (opts->way < CAIRN_SNAPSHOT_NONE || opts->way > CAIRN_SNAPSHOT_SAMPLE ||
         opts->way == CAIRN_SNAPSHOT_CORE)
         return cairn_fail(err, CAIRN_E_ARG, "there is no such way to a stack");
     return CAIRN_OK;
@@ -93,6 +94,9 @@ int cairn_snapshot_new(const struct cairn_snapshot_opts *opts, struct cairn_snap
     s->opts = *opts;
     s->catcher.mem.fd = -1;
     s->catcher.stop_ms = opts->stop_ms ? opts->stop_ms : STOP_MS;
+    s->catcher.sample_ms =
+        opts->no_stop || opts->way == CAIRN_SNAPSHOT_SAMPLE ? s->catcher.stop_ms : SAMPLE_MS;
+    s->catcher.user_only = opts->user_only;
     code = cairn_stacks_init(&s->stacks, err);
     if (code == CAIRN_OK)
         code = opts->core ? cairn_unwind_space_open_core(opts->core, opts->modules, &s->space, err)

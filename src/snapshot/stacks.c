@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "elf/note.h"
+#include "proc/kernel.h"
 #include "unwind/space.h"
 
 enum { LABELS_MAX = 4, BUILD_ID_MAX = 64 };
@@ -61,6 +62,57 @@ int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_
         return CAIRN_E_NOMEM;
     stacks->n_rows++;
     return CAIRN_OK;
+}
+
+/* All of the kernel, its modules too. The offset says where _text lies. */
+static int add_kernel_module(struct cairn_stacks *stacks)
+{
+    static const char path[] = "[kernel.kallsyms]";
+    static const uint64_t upper_half = 1ull << 63;
+    struct cairn_profile *p = stacks->profile;
+    struct cairn_running_kernel kernel;
+    cairn_running_kernel(&kernel);
+    stacks->kernel_hidden = kernel.text < upper_half;
+    if (stacks->kernel_hidden)
+        return CAIRN_OK;
+    const struct cairn_profile_module module = {
+        .start = upper_half,
+        .end = UINT64_MAX,
+        .off = kernel.text,
+        .path = cairn_profile_text(p, path, sizeof path - 1),
+        .build_id = cairn_profile_text(p, kernel.build_id, strlen(kernel.build_id)),
+    };
+    if (module.path == UINT32_MAX || module.build_id == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    uint32_t number = cairn_profile_add_module(p, &module);
+    if (number == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    stacks->kernel_module = number;
+    return CAIRN_OK;
+}
+
+int cairn_stacks_add_kernel_at(struct cairn_stacks *stacks, const uint64_t *addresses, size_t n)
+{
+    int code = CAIRN_OK;
+    if (n && !stacks->kernel_module && !stacks->kernel_hidden)
+        code = add_kernel_module(stacks);
+    for (size_t i = 0; i < n && code == CAIRN_OK && !stacks->kernel_hidden; i++) {
+        struct cairn_frame_row *row = new_row(stacks);
+        const struct cairn_profile_frame frame = {
+            .address =
+                cairn_lookup_address(addresses[i], i ? CAIRN_ADDRESS_RETURN : CAIRN_ADDRESS_EXACT),
+            .module = stacks->kernel_module,
+            .kind = CAIRN_FRAME_KERNEL,
+        };
+        if (!row)
+            return CAIRN_E_NOMEM;
+        *row = (struct cairn_frame_row){.is_kernel = true};
+        row->number = cairn_profile_add_frame(stacks->profile, &frame, NULL, 0);
+        if (row->number == UINT32_MAX)
+            return CAIRN_E_NOMEM;
+        stacks->n_rows++;
+    }
+    return code;
 }
 
 static uint32_t build_id_of(struct cairn_profile *p, const struct cairn_space_place *place)

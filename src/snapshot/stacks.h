@@ -16,6 +16,8 @@ struct cairn_frame_row {
 struct cairn_stacks {
     struct cairn_profile *profile;
     struct cairn_table modules; /* start of a mapping -> module of the profile */
+    uint32_t kernel_module;     /* 0: not asked for yet */
+    bool kernel_hidden;         /* its addresses have no names for us */
     struct cairn_frame_row *rows;
     size_t n_rows, cap_rows;
 };
@@ -28,6 +30,9 @@ void cairn_stacks_forget_modules(struct cairn_stacks *stacks);
 
 /* One more row, the next frame outwards. CAIRN_E_NOMEM. */
 int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_t size);
+/* Frames that are known by their addresses alone, innermost first: none where nobody may name them.
+ */
+int cairn_stacks_add_kernel_at(struct cairn_stacks *stacks, const uint64_t *addresses, size_t n);
 int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
                           const struct cairn_cursor_frame *frame);
 

@@ -8,10 +8,12 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "snapshot/by_iterator.h"
+#include "snapshot/by_sample.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/walk.h"
 
-enum { BATCH = 64, MORE_BYTES = 256 << 10 };
+/* LOOK_SAMPLES: so many samples may take all of their time, and then no thread is waited for. */
+enum { BATCH = 64, MORE_BYTES = 256 << 10, LOOK_SAMPLES = 10 };
 
 struct cairn_caught *cairn_snapshot_add(struct cairn_snapshot *snapshot, int tid)
 {
@@ -38,6 +40,7 @@ static const struct {
 } ways[] = {
     {CAIRN_SNAPSHOT_ITERATOR, false, cairn_catch_by_iterator},
     {CAIRN_SNAPSHOT_MEMORY, false, cairn_catch_by_memory},
+    {CAIRN_SNAPSHOT_SAMPLE, false, cairn_catch_by_sample},
     {CAIRN_SNAPSHOT_PTRACE, true, cairn_catch_by_ptrace},
 };
 enum { N_WAYS = sizeof ways / sizeof *ways };
@@ -89,41 +92,49 @@ static bool is_still(struct cairn_snapshot *s, const struct cairn_caught *thread
            cairn_place_same(&place, &thread->facts.place);
 }
 
+/* What was found by the first way stays where the next one fails. */
+static bool catch_again(struct cairn_snapshot *s, struct cairn_caught *thread, size_t from,
+                        size_t want)
+{
+    struct cairn_caught before = *thread;
+    thread->copy = NULL;
+    thread->copy_size = thread->copy_cap = 0;
+    thread->kernel_text = (struct cairn_buffer){0};
+    bool caught = catch_from(s, thread, from, want);
+    if (!caught) {
+        cairn_caught_done(thread);
+        memcpy(before.reason, thread->reason, sizeof before.reason);
+        *thread = before;
+        return false;
+    }
+    if (thread->way == CAIRN_SNAPSHOT_PTRACE) {
+        cairn_buffer_done(&thread->kernel_text);
+        thread->kernel_text = before.kernel_text;
+        before.kernel_text = (struct cairn_buffer){0};
+    }
+    cairn_caught_done(&before);
+    return true;
+}
+
 /* The memory as it is, of a thread that stands still or is made to. */
 static int walk_live(struct cairn_snapshot *s, struct cairn_caught *thread)
 {
     struct cairn_hold hold;
     struct cairn_err err;
-    bool missed, runs = thread->way != CAIRN_SNAPSHOT_PTRACE;
+    bool missed,
+        waits = thread->way == CAIRN_SNAPSHOT_ITERATOR || thread->way == CAIRN_SNAPSHOT_MEMORY;
     int code = CAIRN_OK;
-    if (runs)
+    if (waits)
         code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
-    if (code < 0 || (runs && is_still(s, thread)))
+    if (code < 0 || (waits && is_still(s, thread)))
         return code;
+    /* The copy was of one moment, if not all of it. */
     if (!may_go(s, N_WAYS - 1) || cairn_hold(&s->catcher, thread, &hold, &err) < 0)
-        return CAIRN_OK;
+        return waits ? cairn_walk_user(&s->stacks, s->space, thread, false, &missed) : CAIRN_OK;
     thread->way = CAIRN_SNAPSHOT_PTRACE;
     code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
     cairn_let_go(&hold, thread);
     return code;
-}
-
-/* A frame asked for a register that only a stopped thread tells. */
-static int walk_stopped(struct cairn_snapshot *s, struct cairn_caught *thread, bool *ret_missed)
-{
-    struct cairn_caught before = *thread;
-    before.copy = NULL;
-    if (!catch_from(s, thread, N_WAYS - 1, CAIRN_SNAPSHOT_COPY_BYTES)) {
-        /* What was found by the first way stays. */
-        uint8_t *copy = thread->copy;
-        size_t cap = thread->copy_cap;
-        before.copy = copy;
-        before.copy_cap = cap;
-        memcpy(before.reason, thread->reason, sizeof before.reason);
-        *thread = before;
-        return CAIRN_OK;
-    }
-    return cairn_walk_user(&s->stacks, s->space, thread, false, ret_missed);
 }
 
 int cairn_snapshot_walk(struct cairn_snapshot *snapshot, struct cairn_caught *thread,
@@ -133,8 +144,10 @@ int cairn_snapshot_walk(struct cairn_snapshot *snapshot, struct cairn_caught *th
     int code = cairn_walk_user(&snapshot->stacks, snapshot->space, thread, false, &missed);
     if (code == CAIRN_OK && !missed && thread->way == CAIRN_SNAPSHOT_MEMORY &&
         thread->end == CAIRN_END_NO_REGISTER && may_go(snapshot, N_WAYS - 1))
-        code = walk_stopped(snapshot, thread, &missed);
-    if (code == CAIRN_OK && missed && catch_from(snapshot, thread, 0, MORE_BYTES))
+        /* A frame asked for a register that only a stopped thread tells. */
+        if (catch_again(snapshot, thread, N_WAYS - 1, CAIRN_SNAPSHOT_COPY_BYTES))
+            code = cairn_walk_user(&snapshot->stacks, snapshot->space, thread, false, &missed);
+    if (code == CAIRN_OK && missed && catch_again(snapshot, thread, 0, MORE_BYTES))
         code = cairn_walk_user(&snapshot->stacks, snapshot->space, thread, false, &missed);
     if (code == CAIRN_OK && missed && thread->has_regs)
         code = walk_live(snapshot, thread);
@@ -164,10 +177,13 @@ static int walk_batch(struct cairn_snapshot *s, size_t from, size_t to, struct c
     for (size_t i = from; i < to && code == CAIRN_OK; i++) {
         struct cairn_caught *thread = &s->threads[i];
         thread->first_row = s->stacks.n_rows;
-        if (!s->opts.user_only && cairn_walk_kernel(&s->stacks, s->catcher.pid, thread) < 0)
-            code = cairn_fail_memory(err);
-        if (code == CAIRN_OK && thread->has_regs)
+        /* Not while it was held, and when it runs again what was interrupted goes on. */
+        if (thread->way == CAIRN_SNAPSHOT_NONE || thread->way == CAIRN_SNAPSHOT_PTRACE)
+            cairn_caught_kernel(&s->catcher, thread);
+        if (thread->has_regs)
             code = cairn_snapshot_walk(s, thread, err);
+        else if (cairn_walk_kernel(&s->stacks, thread) < 0)
+            code = cairn_fail_memory(err);
         if (code == CAIRN_OK)
             code = add_sample(s, thread, err);
         cairn_caught_done(thread);
@@ -273,6 +289,8 @@ int cairn_snapshot_take(struct cairn_snapshot *snapshot, struct cairn_err *err)
     if (code < 0)
         return code;
     see_maps(snapshot);
+    snapshot->catcher.sample_left_ns =
+        (uint64_t)snapshot->catcher.sample_ms * LOOK_SAMPLES * 1000000u;
     if (!snapshot->opts.consistent || !snapshot->space)
         return take_one_by_one(snapshot, err);
     code = cairn_snapshot_take_consistent(snapshot, err);

@@ -3,19 +3,18 @@
 
 #include "target/pid.h"
 
-int cairn_walk_kernel(struct cairn_stacks *stacks, int pid, struct cairn_caught *thread)
+int cairn_walk_kernel(struct cairn_stacks *stacks, struct cairn_caught *thread)
 {
-    struct cairn_buffer text = {0};
-    const char *name;
+    const char *name, *rest = cairn_buffer_text(&thread->kernel_text);
     size_t size;
     int code = CAIRN_OK;
-    cairn_facts_kernel_stack(pid, thread->facts.tid, &text);
-    const char *rest = cairn_buffer_text(&text);
-    thread->first_row = stacks->n_rows;
-    while (code == CAIRN_OK && cairn_kernel_frame_next(&rest, &name, &size))
-        code = cairn_stacks_add_kernel(stacks, name, size);
+    stacks->n_rows = thread->first_row;
+    if (thread->way == CAIRN_SNAPSHOT_SAMPLE)
+        code = cairn_stacks_add_kernel_at(stacks, thread->kernel, thread->n_kernel);
+    else
+        while (code == CAIRN_OK && cairn_kernel_frame_next(&rest, &name, &size))
+            code = cairn_stacks_add_kernel(stacks, name, size);
     thread->n_kernel_rows = thread->n_rows = stacks->n_rows - thread->first_row;
-    cairn_buffer_done(&text);
     return code;
 }
 
@@ -24,11 +23,10 @@ static int walk(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
 {
     struct cairn_cursor cursor;
     struct cairn_cursor_frame frame;
-    int code = CAIRN_OK;
-    stacks->n_rows = thread->first_row + thread->n_kernel_rows;
+    int code = cairn_walk_kernel(stacks, thread);
     thread->end = CAIRN_END_NO_REGISTER;
-    if (cairn_cursor_init(&cursor, space, &thread->regs, NULL) < 0)
-        return CAIRN_OK;
+    if (code < 0 || cairn_cursor_init(&cursor, space, &thread->regs, NULL) < 0)
+        return code;
     do {
         cairn_cursor_frame(&cursor, &frame);
         code = cairn_stacks_add_user(stacks, space, &frame);

@@ -12,7 +12,7 @@
 int cairn_walk_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
                     struct cairn_caught *thread, bool live, bool *ret_missed);
 
-/* The rows of its stack in the kernel, which come first. CAIRN_E_NOMEM. */
-int cairn_walk_kernel(struct cairn_stacks *stacks, int pid, struct cairn_caught *thread);
+/* The same of a thread without registers: its stack in the kernel alone. */
+int cairn_walk_kernel(struct cairn_stacks *stacks, struct cairn_caught *thread);
 
 #endif /* CAIRN_SNAPSHOT_WALK_H */

@@ -5,6 +5,7 @@
  *
  *     iterator  is not on a CPU, and the kernel runs a program for us: no stop
  *     memory    sleeps, and shows where: no stop
+ *     sample    runs: its own CPU copies, at one interrupt; no stop
  *     ptrace    any other: stopped, read, let go
  *
  * A way only copies; stacks are walked when the thread runs again (walk.h).
@@ -20,7 +21,7 @@
 
 struct cairn_bpf_threads;
 
-enum { CAIRN_REASON_SIZE = 512 };
+enum { CAIRN_REASON_SIZE = 512, CAIRN_KERNEL_FRAMES = 64 };
 
 /* One thread, as it was caught. */
 struct cairn_caught {
@@ -32,6 +33,10 @@ struct cairn_caught {
     uint8_t *copy;
     size_t copy_size, copy_cap;
     uint64_t switches; /* by way of the iterator: how often the thread had left a CPU */
+    uint64_t
+        kernel[CAIRN_KERNEL_FRAMES]; /* by way of a sample: frames in the kernel, inner first */
+    size_t n_kernel;
+    struct cairn_buffer kernel_text; /* by other ways: /proc/PID/task/TID/stack of that moment */
     uint64_t held_ns, asked_ns;
     char reason[CAIRN_REASON_SIZE];          /* of the last way that failed; "" */
     size_t first_row, n_rows, n_kernel_rows; /* frames, the kernel's first */
@@ -45,7 +50,9 @@ struct cairn_catcher {
     int pid_alive; /* a thread that has the process's memory: `pid`, or where its main thread has
                       ended, another one */
     uint32_t machine;
-    unsigned stop_ms;
+    unsigned stop_ms, sample_ms;
+    uint64_t sample_left_ns; /* of the time that one look may wait for samples */
+    bool user_only;          /* nobody wants frames in the kernel */
     struct cairn_mem mem;
     struct cairn_bpf_threads *iterator; /* NULL: not to be had, or not wanted */
 };
@@ -60,8 +67,13 @@ int cairn_catch_by_memory(struct cairn_catcher *catcher, struct cairn_caught *th
 int cairn_catch_by_ptrace(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want,
                           struct cairn_err *err);
 
+/* The stack pointer of any CPU. */
+uint64_t cairn_snapshot_sp(const struct cairn_cursor_regs *regs);
+
 /* What ways have in common: copies from just below the registers' sp. False: no memory. */
 bool cairn_caught_copy(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want);
+/* Reads the names of its frames in the kernel, where they are wanted. */
+void cairn_caught_kernel(const struct cairn_catcher *catcher, struct cairn_caught *thread);
 void cairn_caught_done(struct cairn_caught *thread);
 
 /* A thread that stays stopped while it is walked. */

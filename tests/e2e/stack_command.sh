@@ -103,6 +103,19 @@ has out "spin_inner" "a thread that runs"
 has out " running" "the state"
 stack out --no-stop "$pid"
 hasnt out "ptrace" "--no-stop"
+# It may have to wait for its turn.
+for _ in $(seq 50); do
+    stack out --method=sample "$pid"
+    grep -q '\[sample\]$' out && break
+    grep -q 'cannot be sampled\|is not sampled' out && break
+done
+if grep -q 'cannot be sampled\|is not sampled' out; then
+    skip "a thread that samples itself" "$(grep 'no stack' out)"
+else
+    has out "[sample]" "a thread that samples itself"
+    has out "spin_outer  " "the frames of a sample"
+    hasnt out.err "were stopped" "a sample is no stop"
+fi
 
 # Names that would write on a terminal.
 start name ./prog name

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "support/test.h"
 
-enum { PATIENCE_MS = 5000, DEEP = 30, HUGE_FRAMES = 200 };
+enum { PATIENCE_MS = 5000, DEEP = 30, HUGE_FRAMES = 200, SAMPLED_FRAMES = 11 };
 
 static volatile int sink;
 
@@ -60,6 +60,25 @@ static void spin(void)
 {
     for (;;)
         sink++;
+}
+
+/* Some 45 kB of stack: more than is copied at first, less than a sample may have. */
+__attribute__((noinline)) int snap_spin(int n);
+
+int snap_spin(int n)
+{
+    volatile char room[4000];
+    room[0] = (char)n;
+    if (n == 0)
+        spin();
+    else
+        sink += snap_spin(n - 1);
+    return room[0] + sink;
+}
+
+static void spin_huge(void)
+{
+    sink = snap_spin(SAMPLED_FRAMES);
 }
 
 static void end(void)
@@ -174,13 +193,51 @@ static void a_thread_that_runs_is_stopped_or_has_no_stack(void **state)
     struct cairn_snapshot *snapshot = look(&opts, &thread);
     assert_int_not_equal(thread.way, CAIRN_SNAPSHOT_PTRACE);
     if (thread.way == CAIRN_SNAPSHOT_NONE)
-        assert_contains(thread.reason, "runs");
+        assert_non_null(strstr(thread.reason, "runs") ? "" : strstr(thread.reason, "sampled"));
     cairn_snapshot_free(snapshot);
     opts.no_stop = 0;
     opts.way = CAIRN_SNAPSHOT_PTRACE;
     snapshot = look(&opts, &thread);
     assert_int_equal(thread.way, CAIRN_SNAPSHOT_PTRACE);
     assert_true(thread.n_frames - thread.n_kernel > 0);
+    cairn_snapshot_free(snapshot);
+    finish(opts.pid);
+}
+
+/* It may have to wait for a CPU, longer than anybody should wait for a stack. */
+static void a_thread_that_runs_is_sampled_without_a_stop(void **state)
+{
+    (void)state;
+    struct cairn_snapshot_thread thread;
+    struct cairn_snapshot_opts opts = {.size = sizeof opts, .pid = start(spin_huge, 'R')};
+    opts.no_stop = 1;
+    opts.way = CAIRN_SNAPSHOT_SAMPLE;
+    opts.stop_ms = PATIENCE_MS;
+    struct cairn_snapshot *snapshot = look(&opts, &thread);
+    if (strstr(thread.reason, "cannot be sampled") || strstr(thread.reason, "not sampled here")) {
+        print_message("skipped: %s\n", thread.reason);
+        cairn_snapshot_free(snapshot);
+        finish(opts.pid);
+        skip();
+    }
+    assert_string_equal(thread.reason, "");
+    assert_int_equal(thread.way, CAIRN_SNAPSHOT_SAMPLE);
+    assert_int_equal(thread.held_ns, 0);
+    assert_int_equal(thread.end, CAIRN_END_OUTERMOST);
+    assert_true(thread.n_frames - thread.n_kernel > SAMPLED_FRAMES);
+    cairn_snapshot_free(snapshot);
+    finish(opts.pid);
+}
+
+static void a_thread_that_sleeps_is_not_waited_for_by_sampling(void **state)
+{
+    (void)state;
+    struct cairn_snapshot_thread thread;
+    struct cairn_snapshot_opts opts = {.size = sizeof opts, .pid = start(be_deep, 'S')};
+    opts.way = CAIRN_SNAPSHOT_SAMPLE;
+    struct cairn_snapshot *snapshot = look(&opts, &thread);
+    assert_int_equal(thread.way, CAIRN_SNAPSHOT_NONE);
+    assert_non_null(strstr(thread.reason, "sleeps") ? "" : strstr(thread.reason, "not sampled"));
     cairn_snapshot_free(snapshot);
     finish(opts.pid);
 }
@@ -261,6 +318,8 @@ int main(void)
         cmocka_unit_test(a_thread_is_held_for_a_moment),
         cmocka_unit_test(a_stack_deeper_than_the_copy_is_read_again),
         cmocka_unit_test(a_thread_that_runs_is_stopped_or_has_no_stack),
+        cmocka_unit_test(a_thread_that_runs_is_sampled_without_a_stop),
+        cmocka_unit_test(a_thread_that_sleeps_is_not_waited_for_by_sampling),
         cmocka_unit_test(a_zombie_says_so),
         cmocka_unit_test(looks_add_up_in_the_profile),
         cmocka_unit_test(what_contradicts_itself_is_refused),
