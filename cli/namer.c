@@ -9,7 +9,8 @@ int cli_namer_new(const struct cairn_symbolizer_opts *symbols, const struct cli_
                   int pid, struct cairn_resolver **ret_resolver, struct cairn_err *err)
 {
     char root[PATH_BYTES];
-    struct cairn_resolve_opts opts = {.size = sizeof opts, .symbols = *symbols, .live = pid != 0};
+    struct cairn_resolve_opts opts = {
+        .size = sizeof opts, .symbols = *symbols, .live = pid != 0, .pid = pid};
     opts.symbols.size = sizeof opts.symbols;
     snprintf(root, sizeof root, "/proc/%d/root", pid);
     opts.symbols.root = pid ? root : NULL;

@@ -57,6 +57,9 @@ struct cairn_resolve_opts {
                              in it, which only root can read. Where there is none, where kernel
                              modules lie is reckoned from kallsyms. Their files are looked for
                              in symbol_dirs and, for this release, in /lib/modules */
+    int pid; /* nonzero: addresses are of this process, which runs: a file of its that was removed
+                or replaced is read all the same, through /proc/PID/map_files (which needs
+                CAP_CHECKPOINT_RESTORE or root) or, where it is the program, /proc/PID/exe */
 };
 
 /* Why a frame kept its text, in the order of the path that a look-up takes. */

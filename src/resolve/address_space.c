@@ -176,6 +176,9 @@ int cairn_address_space_place(const struct cairn_address_space *space,
                                            region->off > cairn_upper_half ? region->off : 0,
                                            &region->module, err)
                 : cairn_modules_get(modules, region->path, region->build_id, &region->module, err);
+        if (result == CAIRN_OK)
+            result =
+                cairn_modules_open_mapped(modules, region->module, region->start, region->end, err);
         if (result < 0)
             return result;
         region->module->deleted |= region->deleted;

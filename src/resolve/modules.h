@@ -62,6 +62,7 @@ struct cairn_modules {
     struct cairn_build_id *build_ids;
     size_t n_build_ids, cap_build_ids;
     size_t n_warned;
+    int pid; /* whose files may be read though they are gone; 0: nobody's */
 };
 
 /* All-zero with `symbolizer` set is an empty list. Frees the symbolizer too. */
@@ -75,6 +76,11 @@ int cairn_modules_read_build_ids(struct cairn_modules *m, const char *text, stru
  * list of build IDs says. Only lack of memory fails. */
 int cairn_modules_get(struct cairn_modules *m, uint32_t path, uint32_t build_id,
                       struct cairn_known_module **ret_module, struct cairn_err *err);
+
+/* Where its file was not found, but the process has it mapped at [start, end) still: takes it from
+ * there, unless it is of another build. Only lack of memory fails. */
+int cairn_modules_open_mapped(struct cairn_modules *m, struct cairn_known_module *known,
+                              uint64_t start, uint64_t end, struct cairn_err *err);
 
 /* The module of a kernel, known by its path, its build ID and where _text was (0: unknown). */
 int cairn_modules_get_kernel(struct cairn_modules *m, uint32_t path, uint32_t build_id,

@@ -36,6 +36,7 @@ static int set_up(struct cairn_resolver *resolver, const struct cairn_resolve_op
     resolver->leaf = opts->leaf;
     resolver->offsets = opts->offsets;
     resolver->lines = opts->lines;
+    resolver->modules.pid = opts->pid;
     int result = cairn_symbolizer_new(&symbols, &resolver->modules.symbolizer, err);
     if (result == CAIRN_OK && opts->build_ids)
         result = cairn_modules_read_build_ids(&resolver->modules, opts->build_ids, err);

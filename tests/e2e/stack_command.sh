@@ -153,6 +153,14 @@ start gone ./gone_prog threads 2
 rm gone_prog
 stack out "$pid"
 same "whole stacks of a program that is gone" "$(grep -c 'cut:' out)" 0
+same "named stacks of a program that is gone" "$(grep -c ' held_outer  .*stack_command.c:' out)" 2
+cp prog replaced_prog
+start replaced ./replaced_prog threads 2
+"$cc" -D_GNU_SOURCE -O0 -pthread -o replaced_prog.new "$SRC/tests/e2e/stack_command.c"
+mv replaced_prog.new replaced_prog
+stack out "$pid"
+same "named stacks of a program that was replaced" \
+    "$(grep -c ' held_outer  .*stack_command.c:' out)" 2
 if "$cc" -D_GNU_SOURCE -m32 -O2 -g -fno-optimize-sibling-calls -pthread -o prog32 \
     "$SRC/tests/e2e/stack_command.c" 2>/dev/null; then
     start m32 ./prog32 threads 2
@@ -219,6 +227,34 @@ if command -v redis-server >/dev/null; then
     stack out "$pid"
     same "cut stacks of redis" "$(grep -c 'cut:' out)" 0
     has out "in epoll_wait(" "what redis waits in"
+fi
+if command -v nginx >/dev/null; then
+    cat >nginx.conf <<TEXT
+daemon off;
+worker_processes 2;
+pid $PWD/nginx.pid;
+error_log stderr notice;
+events {}
+http {
+    access_log off;
+    server { listen unix:$PWD/nginx.sock; }
+}
+TEXT
+    nginx -p "$PWD" -c "$PWD/nginx.conf" >nginx.out 2>&1 &
+    pid=$!
+    pids="$pids $pid"
+    for _ in $(seq 200); do
+        workers=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
+        [ "$(echo "$workers" | wc -w)" = 2 ] && break
+        sleep 0.05
+    done
+    pids="$pids $workers"
+    sleep 0.5
+    # shellcheck disable=SC2086
+    stack out --no-stop "$pid" $workers
+    same "processes of nginx" "$(grep -c '^process ' out)" 3
+    same "cut stacks of nginx" "$(grep -c 'cut:' out)" 0
+    has out "in epoll_wait(" "what a worker of nginx waits in"
 fi
 start python python3 -c 'import time; print(1, flush=True); time.sleep(100)'
 stack out "$pid"
