@@ -111,6 +111,8 @@ static const char *stack_text(int way)
         return "by the task iterator, nobody is stopped";
     case CAIRN_SNAPSHOT_MEMORY:
         return "by reads of their memory, nobody is stopped";
+    case CAIRN_SNAPSHOT_SAMPLE:
+        return "by one perf sample each, nobody is stopped";
     case CAIRN_SNAPSHOT_PTRACE:
         return "by ptrace, stopped for microseconds";
     default:

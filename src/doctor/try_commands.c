@@ -11,8 +11,8 @@
 
 #include "doctor/tries.h"
 
-/* LOOKS_MAX: a thread that runs is not on a CPU at each look, where there are few of them. */
-enum { LOOKS_MAX = 50, LOOK_EVERY_US = 1000 };
+/* LOOKS_MAX: a thread that runs is not on a CPU at each look, where others want it, too. */
+enum { LOOKS_MAX = 200, LOOK_EVERY_US = 1000 };
 
 static int refuse(const struct cairn_err *err, struct cairn_doctor_answer *answer)
 {
@@ -126,9 +126,11 @@ int cairn_try_stack_running(const struct cairn_doctor_subject *subject,
     int os_errno = open_snapshot(subject, &snapshot, answer);
     if (os_errno)
         return os_errno;
+    /* Of one CPU, it is ours when we look. */
+    int n_looks = sysconf(_SC_NPROCESSORS_ONLN) == 1 ? 1 : LOOKS_MAX;
     if (write(subject->tell_fd, "r", 1) != 1)
         os_errno = errno;
-    for (int i = 0; !os_errno && i < LOOKS_MAX; i++) {
+    for (int i = 0; !os_errno && i < n_looks; i++) {
         (void)usleep(LOOK_EVERY_US);
         os_errno = look(snapshot, answer);
         if (!had_no_cpu(answer))

@@ -114,7 +114,7 @@ static void make_root(struct world *w)
     w->tries.results[CAIRN_TRY_READ_FOREIGN].answer.number = 712;
     take_record(w, CAIRN_SAMPLE_BPF, true);
     take(w, CAIRN_TRY_STACK_SLEEPING, CAIRN_SNAPSHOT_ITERATOR, false);
-    take(w, CAIRN_TRY_STACK_RUNNING, CAIRN_SNAPSHOT_PTRACE, false);
+    take(w, CAIRN_TRY_STACK_RUNNING, CAIRN_SNAPSHOT_SAMPLE, false);
 }
 
 /* An ordinary user of mainline's default, with Yama's. */
@@ -183,6 +183,7 @@ static void make_perfmon(struct world *w)
     deny_record(w);
     take(w, CAIRN_TRY_RECORD_COMMAND, CAIRN_SAMPLE_PTRACE, false);
     take(w, CAIRN_TRY_STACK_SLEEPING, CAIRN_SNAPSHOT_MEMORY, false);
+    take(w, CAIRN_TRY_STACK_RUNNING, CAIRN_SNAPSHOT_PTRACE, false);
 }
 
 /* Root in a container, whose filter refuses what its capabilities do not have. */
@@ -208,6 +209,7 @@ static void make_docker(struct world *w)
     refuse(w, CAIRN_TRY_BPF_ITERATOR, EPERM);
     refuse(w, CAIRN_TRY_TRACEFS, ENOENT);
     w->facts.has_tracefs = false;
+    take(w, CAIRN_TRY_STACK_RUNNING, CAIRN_SNAPSHOT_PTRACE, false);
 }
 
 /* A filter that ends the program, a kernel from before the fine capabilities. */
