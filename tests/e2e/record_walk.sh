@@ -63,6 +63,20 @@ whole=$(sed -n 's/^cairn: .* tables, \([0-9]*\) whole.*/\1/p' log)
 no_table=$(grep -o '[0-9]* no unwind rule' log | awk '{ n += $1 } END { print n + 0 }')
 at_least 970 $((1000 * whole / (samples - no_table))) "short programs: whole where there are tables"
 
+# A process in a pid namespace of its own, seen from the first.
+if unshare --pid --fork true 2>/dev/null; then
+    unshare --pid --fork --kill-child ./prog deep 60 40 &
+    outer=$!
+    until target=$(pgrep -P $outer -x prog); do sleep 0.05; done
+    sleep 0.3
+    record inside -d 2 -p "$target"
+    at_least 999 "$(permille inside.txt '_start;.*;main;dive;dive')" "in a pid namespace: reach main"
+    kill -9 "$target" $outer
+    wait $outer 2>/dev/null
+else
+    skip "a process in a pid namespace" "unshare(1) cannot make one here"
+fi
+
 # Threads in a callback of libc, which has no frame pointers either.
 record threads -- ./prog threads 3 4
 at_least 950 "$(permille threads.txt 'clone3?(;start_thread)?;.*sort;.*qsort.*;compare;busy')" \
