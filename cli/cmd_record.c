@@ -17,164 +17,24 @@
 #include <time.h>
 
 #include <cairn/resolve.h>
-#include <cairn/sampler.h>
 
 #include "base/error.h"
 #include "base/escape.h"
-#include "cli/args.h"
 #include "cli/namer.h"
-#include "cli/result.h"
+#include "cli/record.h"
 #include "cli/term.h"
-#include "cli/way_options.h"
 
-enum { POLL_MS = 100, QUALITY_BYTES = 4096, PID_MAX = 1 << 30, PATH_BYTES = 64 };
+enum { POLL_MS = 100, QUALITY_BYTES = 4096, PATH_BYTES = 64 };
 
 struct job {
-    struct cairn_sampler_opts sampler_opts;
-    double seconds;  /* 0: until the target ends */
-    const char *out; /* NULL: cairn.PID.pb.gz */
+    struct cli_record asked;
+    const char *out; /* where it goes; "-": stdout */
     char default_out[PATH_BYTES];
-    enum cli_result result;
-    struct cli_list symbol_dirs;
-    bool force;
-    int verbosity;
-    struct cairn_symbolizer_opts symbols; /* in which way names are read */
     struct cairn_sampler *sampler;
     struct cairn_profile *profile;
     struct cairn_sample_quality quality;
     struct cli_output *output;
 };
-
-enum {
-    OPT_PID,
-    OPT_FREQUENCY,
-    OPT_DURATION,
-    OPT_OUTPUT,
-    OPT_USER_ONLY,
-    OPT_METHOD,
-    OPT_SYMBOLS,
-    OPT_FORCE,
-    OPT_VERBOSE,
-    OPT_WAYS,
-};
-
-static const struct cli_option options[] = {
-    [OPT_PID] = {"pid", 'p', "PID", "sample this process: all its threads, and what they start"},
-    [OPT_FREQUENCY] = {"frequency", 'F', "HZ", "samples a second of CPU time (99)"},
-    [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
-    [OPT_OUTPUT] = {"output", 'o', "FILE",
-                    "write to FILE: .pb.gz raw addresses; .html, .svg a flame graph; .txt, "
-                    ".collapsed, .folded named stacks (cairn.PID.pb.gz)"},
-    [OPT_USER_ONLY] = {"user-only", 'u', NULL,
-                       "no kernel frames; time in the kernel is not counted"},
-    [OPT_METHOD] = {"method", 0, "HOW",
-                    "bpf, perf, ptrace (commands only), or auto (default): the first of these that "
-                    "is allowed"},
-    [OPT_SYMBOLS] = {"symbols", 's', "DIR",
-                     "look for binaries and debug files in DIR too, for output that is named; may "
-                     "be given several times"},
-    [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
-    [OPT_VERBOSE] = {"verbose", 'v', NULL, "say what was decided; twice: more of it"},
-    CLI_WAY_ROWS(OPT_WAYS),
-    {0},
-};
-
-static bool set_method(struct job *job, struct cli_args *args, const char *value)
-{
-    static const char *const words[] = {"auto", "bpf", "perf", "ptrace", NULL};
-    static const enum cairn_sample_method methods[] = {CAIRN_SAMPLE_AUTO, CAIRN_SAMPLE_BPF,
-                                                       CAIRN_SAMPLE_PERF, CAIRN_SAMPLE_PTRACE};
-    int index;
-    if (!cli_args_word(args, "method", value, words, &index))
-        return false;
-    job->sampler_opts.method = methods[index];
-    return true;
-}
-
-static bool set_pid(struct job *job, struct cli_args *args, const char *value)
-{
-    uint64_t pid;
-    if (!cli_args_u64(args, "pid", value, &pid))
-        return false;
-    if (pid == 0 || pid > PID_MAX) {
-        cli_args_wrong(args, "--pid: %s is no process", value);
-        return false;
-    }
-    job->sampler_opts.pid = (int)pid;
-    return true;
-}
-
-static bool set_positive(struct cli_args *args, const char *option, const char *value, double most,
-                         double *ret_value)
-{
-    if (!cli_args_real(args, option, value, ret_value))
-        return false;
-    if (*ret_value > 0 && *ret_value <= most)
-        return true;
-    cli_args_wrong(args, "--%s: %s, expected more than 0 and at most %.0f", option, value, most);
-    return false;
-}
-
-static bool set_option(struct job *job, struct cli_args *args, int row, const char *value)
-{
-    if (row >= OPT_WAYS)
-        return cli_way_take(args, (enum cli_way_row)(row - OPT_WAYS), value, &job->symbols);
-    switch (row) {
-    case OPT_PID:
-        return set_pid(job, args, value);
-    case OPT_FREQUENCY:
-        if (!set_positive(args, "frequency", value, 1e6, &job->sampler_opts.frequency_hz))
-            return false;
-        if (job->sampler_opts.frequency_hz >= 1)
-            return true;
-        cli_args_wrong(args, "--frequency: %s, expected at least 1", value);
-        return false;
-    case OPT_DURATION:
-        return set_positive(args, "duration", value, 1e8, &job->seconds);
-    case OPT_OUTPUT:
-        job->out = value;
-        return true;
-    case OPT_USER_ONLY:
-        job->sampler_opts.user_only = 1;
-        return true;
-    case OPT_METHOD:
-        return set_method(job, args, value);
-    case OPT_SYMBOLS:
-        cli_list_add(&job->symbol_dirs, value);
-        return true;
-    case OPT_FORCE:
-        job->force = true;
-        return true;
-    default:
-        job->verbosity++;
-        return true;
-    }
-}
-
-static bool read_args(struct job *job, struct cli_args *args)
-{
-    const char *value;
-    int row;
-    size_t n;
-    while ((row = cli_args_next(args, &value)) >= 0)
-        if (!set_option(job, args, row, value))
-            return false;
-    if (row == CLI_ARGS_WRONG)
-        return false;
-    char **operands = cli_args_operands(args, &n);
-    if (n > 0)
-        job->sampler_opts.argv = operands;
-    if ((n > 0) == (job->sampler_opts.pid > 0)) {
-        cli_args_wrong(args, n ? "either --pid or a command, not both"
-                               : "nothing to record: give --pid PID or -- COMMAND");
-        return false;
-    }
-    if (job->sampler_opts.method == CAIRN_SAMPLE_PTRACE && n == 0) {
-        cli_args_wrong(args, "--method=ptrace is for commands only");
-        return false;
-    }
-    return cli_result_of_name(args, job->out, &job->result);
-}
 
 static volatile sig_atomic_t stopped;
 static struct sigaction before_int, before_term;
@@ -214,7 +74,7 @@ static int wait_for_end(struct job *job, struct cairn_err *err)
     const double start = seconds_now();
     for (int code = 1; code > 0 && !stopped;) {
         double elapsed = seconds_now() - start;
-        double left_ms = job->seconds > 0 ? (job->seconds - elapsed) * 1000 : POLL_MS;
+        double left_ms = job->asked.seconds > 0 ? (job->asked.seconds - elapsed) * 1000 : POLL_MS;
         if (left_ms <= 0)
             break;
         code =
@@ -243,11 +103,11 @@ static int record(struct job *job, struct cairn_err *err)
 static int write_output(struct job *job, const char *quality, struct cairn_err *err)
 {
     int code = CAIRN_OK;
-    if (job->result != CLI_RESULT_RAW)
-        code = cli_namer_name(&job->symbols, &job->symbol_dirs, cairn_sampler_pid(job->sampler),
-                              job->profile, err);
+    if (job->asked.result != CLI_RESULT_RAW)
+        code = cli_namer_name(&job->asked.symbols, &job->asked.symbol_dirs,
+                              cairn_sampler_pid(job->sampler), job->profile, err);
     if (code == CAIRN_OK)
-        code = cli_result_write(job->result, job->profile, quality, job->output, err);
+        code = cli_result_write(job->asked.result, job->profile, quality, job->output, err);
     struct cli_output *output = job->output;
     job->output = NULL;
     return cli_result_end(output, code, err);
@@ -256,7 +116,7 @@ static int write_output(struct job *job, const char *quality, struct cairn_err *
 static void say_exit(const struct job *job)
 {
     int status = job->quality.exit_status, pid = cairn_sampler_pid(job->sampler);
-    if (!job->sampler_opts.argv)
+    if (!job->asked.sampler.argv)
         return;
     if (status == -1)
         cli_say("the command still runs: pid %d", pid);
@@ -281,15 +141,16 @@ static void say_result(const struct job *job, const char *quality)
 static int work(struct job *job, struct cairn_err *err)
 {
     char quality[QUALITY_BYTES];
-    int code = cairn_sampler_new(&job->sampler_opts, &job->sampler, err);
+    int code = cairn_sampler_new(&job->asked.sampler, &job->sampler, err);
     if (code < 0)
         return code;
+    job->out = job->asked.out;
     if (!job->out) {
         snprintf(job->default_out, sizeof job->default_out, "cairn.%d.pb.gz",
                  cairn_sampler_pid(job->sampler));
         job->out = job->default_out;
     }
-    code = cli_output_open(job->out, job->force, &job->output, err);
+    code = cli_output_open(job->out, job->asked.force, &job->output, err);
     if (code < 0)
         return code;
     code = record(job, err);
@@ -304,19 +165,17 @@ static int work(struct job *job, struct cairn_err *err)
 
 static int run(struct cli_args *args)
 {
-    struct job job = {.sampler_opts.size = sizeof job.sampler_opts,
-                      .quality.size = sizeof job.quality};
+    struct job job = {.quality.size = sizeof job.quality};
     struct cairn_err err = {0};
     int status = CLI_USAGE;
-    cli_way_init(&job.symbols);
-    if (read_args(&job, args)) {
-        cli_log_open(job.verbosity);
+    if (cli_record_read(args, &job.asked)) {
+        cli_log_open(job.asked.verbosity);
         status = work(&job, &err) < 0 ? cli_report(&err) : CLI_OK;
     }
     cli_output_drop(job.output);
     cairn_profile_free(job.profile);
     cairn_sampler_free(job.sampler);
-    cli_list_done(&job.symbol_dirs);
+    cli_record_done(&job.asked);
     return status;
 }
 
@@ -325,7 +184,7 @@ const struct cli_command cli_cmd_record = {
     .summary = "sample the stacks of a process or of a command",
     .usage = (const char *const[]){"record [OPTION...] -p PID",
                                    "record [OPTION...] [--] COMMAND [ARGUMENT...]", NULL},
-    .options = options,
+    .options = cli_record_options,
     .notes = "The stacks of user code are found by frame pointers: build with "
              "-fno-omit-frame-pointer. The last line says how many stacks are whole and why the "
              "others end early.",
