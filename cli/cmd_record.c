@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cairn record: catches stacks of a process or a command.
+ * cairn record: catches stacks of processes, of a command, or of all that runs.
  *
  *     sampler ──► raw profile ─┬───────────────► pprof (.pb.gz)
  *                              └─► resolver ─┬─► picture (.html, .svg)
@@ -24,7 +24,7 @@
 #include "cli/record.h"
 #include "cli/term.h"
 
-enum { POLL_MS = 100, QUALITY_BYTES = 4096, PATH_BYTES = 64 };
+enum { POLL_MS = 100, QUALITY_BYTES = 4096, PATH_BYTES = 128 };
 
 struct job {
     struct cli_record asked;
@@ -100,12 +100,19 @@ static int record(struct job *job, struct cairn_err *err)
     return cairn_sampler_finish(job->sampler, &job->profile, &job->quality, err);
 }
 
+/* Whose files have the names. */
+static int pid_to_name(const struct job *job)
+{
+    int pid = cairn_sampler_pid(job->sampler);
+    return pid == 0 || job->asked.sampler.n_pids > 1 ? CLI_NAMER_MANY : pid;
+}
+
 static int write_output(struct job *job, const char *quality, struct cairn_err *err)
 {
     int code = CAIRN_OK;
     if (job->asked.result != CLI_RESULT_RAW)
-        code = cli_namer_name(&job->asked.symbols, &job->asked.symbol_dirs,
-                              cairn_sampler_pid(job->sampler), job->profile, err);
+        code = cli_namer_name(&job->asked.symbols, &job->asked.symbol_dirs, pid_to_name(job),
+                              job->profile, err);
     if (code == CAIRN_OK)
         code = cli_result_write(job->asked.result, job->profile, quality, job->output, err);
     struct cli_output *output = job->output;
@@ -127,11 +134,25 @@ static void say_exit(const struct job *job)
         cli_say("the command ended with exit status %d", WEXITSTATUS(status));
 }
 
+static void say_whom(const struct job *job)
+{
+    char whom[QUALITY_BYTES];
+    struct cairn_buffer text = {0};
+    unsigned long long n = job->quality.n_processes, n_threads = job->quality.n_threads;
+    cli_record_whom(&job->asked, whom, sizeof whom);
+    cairn_escape_terminal(&text, whom, strlen(whom));
+    if (text.size)
+        cli_say("sampled %s: met %llu process%s, %llu thread%s", cairn_buffer_text(&text), n,
+                n == 1 ? "" : "es", n_threads, n_threads == 1 ? "" : "s");
+    cairn_buffer_done(&text);
+}
+
 static void say_result(const struct job *job, const char *quality)
 {
     struct cairn_buffer line = {0};
     cairn_escape_terminal(&line, quality, strlen(quality));
     say_exit(job);
+    say_whom(job);
     if (strcmp(job->out, "-") != 0)
         cli_say("wrote %s", job->out);
     cli_say("%s", cairn_buffer_text(&line));
@@ -141,13 +162,16 @@ static void say_result(const struct job *job, const char *quality)
 static int work(struct job *job, struct cairn_err *err)
 {
     char quality[QUALITY_BYTES];
-    int code = cairn_sampler_new(&job->asked.sampler, &job->sampler, err);
+    int code = cli_record_find(&job->asked, err);
+    if (code < 0)
+        return code;
+    code = cairn_sampler_new(&job->asked.sampler, &job->sampler, err);
     if (code < 0)
         return code;
     job->out = job->asked.out;
     if (!job->out) {
-        snprintf(job->default_out, sizeof job->default_out, "cairn.%d.pb.gz",
-                 cairn_sampler_pid(job->sampler));
+        cli_record_default_out(&job->asked, cairn_sampler_pid(job->sampler), job->default_out,
+                               sizeof job->default_out);
         job->out = job->default_out;
     }
     code = cli_output_open(job->out, job->asked.force, &job->output, err);
@@ -181,8 +205,9 @@ static int run(struct cli_args *args)
 
 const struct cli_command cli_cmd_record = {
     .name = "record",
-    .summary = "sample the stacks of a process or of a command",
-    .usage = (const char *const[]){"record [OPTION...] -p PID",
+    .summary = "sample the stacks of processes, of a command, or of all that runs",
+    .usage = (const char *const[]){"record [OPTION...] -p PID|NAME",
+                                   "record [OPTION...] -a | --cgroup CGROUP",
                                    "record [OPTION...] [--] COMMAND [ARGUMENT...]", NULL},
     .options = cli_record_options,
     .notes = "The stacks of user code are found by frame pointers: build with "

@@ -13,7 +13,7 @@ int cli_namer_new(const struct cairn_symbolizer_opts *symbols, const struct cli_
         .size = sizeof opts, .symbols = *symbols, .live = pid != 0, .pid = pid};
     opts.symbols.size = sizeof opts.symbols;
     snprintf(root, sizeof root, "/proc/%d/root", pid);
-    opts.symbols.root = pid ? root : NULL;
+    opts.symbols.root = pid > 0 ? root : NULL;
     opts.symbols.symbol_dirs = symbol_dirs->items;
     opts.symbols.n_symbol_dirs = symbol_dirs->n;
     return cairn_resolver_new(&opts, ret_resolver, err);

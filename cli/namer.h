@@ -9,8 +9,10 @@
 
 #include "cli/args.h"
 
+enum { CLI_NAMER_MANY = -1 };
+
 /* Reads modules in the way of `symbols`, also in `symbol_dirs`; those of a running process by its
- * own files. `pid`: 0 where it is none. */
+ * own files. `pid`: 0 where it is none, CLI_NAMER_MANY where it is several: by our own files. */
 int cli_namer_new(const struct cairn_symbolizer_opts *symbols, const struct cli_list *symbol_dirs,
                   int pid, struct cairn_resolver **ret_resolver, struct cairn_err *err);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/record.h"
 #include "cli/way_options.h"
 
@@ -6,6 +9,9 @@ enum { PID_MAX = 1 << 30 };
 
 enum {
     OPT_PID,
+    OPT_ALL,
+    OPT_CGROUP,
+    OPT_NO_INHERIT,
     OPT_FREQUENCY,
     OPT_DURATION,
     OPT_OUTPUT,
@@ -18,7 +24,17 @@ enum {
 };
 
 const struct cli_option cli_record_options[] = {
-    [OPT_PID] = {"pid", 'p', "PID", "sample this process: all its threads, and what they start"},
+    [OPT_PID] = {"pid", 'p', "PID|NAME",
+                 "sample this process, or all that are called so: all their threads, and what they "
+                 "start; several with commas between, and may be given several times"},
+    [OPT_ALL] = {"all", 'a', NULL,
+                 "sample all processes, and the kernel's threads, on all CPUs (root, CAP_PERFMON, "
+                 "or kernel.perf_event_paranoid of at most 0)"},
+    [OPT_CGROUP] = {"cgroup", 0, "CGROUP",
+                    "sample what runs in this cgroup (version 2) and in those below it: its "
+                    "folder, or a name below /sys/fs/cgroup; rights as for --all"},
+    [OPT_NO_INHERIT] = {"no-inherit", 0, NULL,
+                        "leave out processes that the target starts from now on"},
     [OPT_FREQUENCY] = {"frequency", 'F', "HZ", "samples a second of CPU time (99)"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_OUTPUT] = {"output", 'o', "FILE",
@@ -50,16 +66,29 @@ static bool set_method(struct cli_record *record, struct cli_args *args, const c
     return true;
 }
 
-static bool set_pid(struct cli_record *record, struct cli_args *args, const char *value)
+/* Letters, or digits that are a number of a process. */
+static bool check_process(struct cli_args *args, const char *text, size_t size)
 {
-    uint64_t pid;
-    if (!cli_args_u64(args, "pid", value, &pid))
-        return false;
-    if (pid == 0 || pid > PID_MAX) {
-        cli_args_wrong(args, "--pid: %s is no process", value);
-        return false;
+    char *end;
+    unsigned long pid = strtoul(text, &end, 10);
+    bool is_number = size > 0 && *text >= '0' && *text <= '9' && end == text + size;
+    if (size > 0 && (!is_number || (pid > 0 && pid <= PID_MAX)))
+        return true;
+    cli_args_wrong(args, "--pid: %.*s is no process", (int)size, text);
+    return false;
+}
+
+static bool add_processes(struct cli_record *record, struct cli_args *args, const char *value)
+{
+    for (const char *at = value;; at++) {
+        size_t size = strcspn(at, ",");
+        if (!check_process(args, at, size))
+            return false;
+        at += size;
+        if (!*at)
+            break;
     }
-    record->sampler.pid = (int)pid;
+    cli_list_add(&record->processes, value);
     return true;
 }
 
@@ -80,7 +109,16 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
         return cli_way_take(args, (enum cli_way_row)(row - OPT_WAYS), value, &record->symbols);
     switch (row) {
     case OPT_PID:
-        return set_pid(record, args, value);
+        return add_processes(record, args, value);
+    case OPT_ALL:
+        record->sampler.all_processes = 1;
+        return true;
+    case OPT_CGROUP:
+        record->sampler.cgroup = value;
+        return true;
+    case OPT_NO_INHERIT:
+        record->sampler.no_inherit = 1;
+        return true;
     case OPT_FREQUENCY:
         if (!set_positive(args, "frequency", value, 1e6, &record->sampler.frequency_hz))
             return false;
@@ -110,6 +148,26 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
     }
 }
 
+static bool check_targets(const struct cli_record *record, struct cli_args *args)
+{
+    const struct cairn_sampler_opts *opts = &record->sampler;
+    int n = (opts->argv != NULL) + (record->processes.n > 0) + opts->all_processes +
+            (opts->cgroup != NULL);
+    if (n > 1)
+        cli_args_wrong(args, "one of --pid, --all, --cgroup and a command, not several");
+    else if (n == 0)
+        cli_args_wrong(args, "nothing to record: give --pid PID, --all, --cgroup CGROUP or -- "
+                             "COMMAND");
+    else if (opts->no_inherit && (opts->all_processes || opts->cgroup))
+        cli_args_wrong(args, "--no-inherit is for --pid and commands: --all and --cgroup sample "
+                             "whoever runs");
+    else if (opts->no_inherit && opts->method == CAIRN_SAMPLE_PTRACE)
+        cli_args_wrong(args, "--no-inherit contradicts --method=ptrace");
+    else
+        return true;
+    return false;
+}
+
 bool cli_record_read(struct cli_args *args, struct cli_record *record)
 {
     const char *value;
@@ -125,11 +183,8 @@ bool cli_record_read(struct cli_args *args, struct cli_record *record)
     char **operands = cli_args_operands(args, &n);
     if (n > 0)
         record->sampler.argv = operands;
-    if ((n > 0) == (record->sampler.pid > 0)) {
-        cli_args_wrong(args, n ? "either --pid or a command, not both"
-                               : "nothing to record: give --pid PID or -- COMMAND");
+    if (!check_targets(record, args))
         return false;
-    }
     if (record->sampler.method == CAIRN_SAMPLE_PTRACE && n == 0) {
         cli_args_wrong(args, "--method=ptrace is for commands only");
         return false;
@@ -140,4 +195,6 @@ bool cli_record_read(struct cli_args *args, struct cli_record *record)
 void cli_record_done(struct cli_record *record)
 {
     cli_list_done(&record->symbol_dirs);
+    cli_list_done(&record->processes);
+    free(record->pids);
 }

@@ -44,8 +44,9 @@ enum cairn_sample_event {
     CAIRN_EVENT_CONTEXT_SWITCHES /* context_switches/count; needs the right to see the kernel */
 };
 
-/* Set .size to sizeof(struct cairn_sampler_opts); zero means the default. Exactly one of `pid` and
- * `argv` is set. */
+/* Set .size to sizeof(struct cairn_sampler_opts); zero means the default. Exactly one is set of
+ * `argv`, `pid` with `pids`, `all_processes` and `cgroup`; all that they point to is borrowed until
+ * cairn_sampler_new() returns, `argv` until cairn_sampler_start() does. */
 struct cairn_sampler_opts {
     size_t size;
     int pid;             /* all its threads, and those that it starts */
@@ -60,6 +61,14 @@ struct cairn_sampler_opts {
     uint64_t event_period; /* a sample for each so many; 0: as many as frequency_hz gives. Not for
                               CPU time */
     int timeline;          /* nonzero: no samples are summed; each has the label cairn.time_ns */
+    const int *pids;       /* `n_pids` processes, all in one profile; who is gone is left out */
+    size_t n_pids;
+    int all_processes;  /* nonzero: whoever runs on any CPU, kernel threads too; for root,
+                           CAP_PERFMON, or kernel.perf_event_paranoid of 0 and below */
+    const char *cgroup; /* whoever runs in this cgroup of version 2 and those below it: its folder,
+                           or a name below /sys/fs/cgroup; same rights. Linux 4.5 */
+    int no_inherit;     /* nonzero: no processes that the target starts; its new threads are sampled
+                           (before Linux 5.13 not even those) */
 };
 
 /* What a capture was worth: the quality line. */
@@ -72,16 +81,17 @@ struct cairn_sample_quality {
                              came too late, by ptrace */
     uint64_t n_throttled; /* times that the kernel slowed us down */
     uint64_t duration_ns;
-    uint64_t n_threads; /* seen in samples */
-    int method;         /* enum cairn_sample_method, as used */
-    int has_kernel;     /* 1: kernel frames were recorded */
-    int hardware_event; /* 1: CPU cycles; 0: the cpu-clock timer */
-    int exit_status;    /* of the command, as waitpid gives it; -1: still running or none */
-    uint64_t cpu_ns;    /* CPU time that the target used, the kernel's included; 0: not known */
-    uint64_t period_ns; /* of it for each sample; 0: an event is sampled that is not CPU time */
-    uint64_t own_ns;    /* CPU time that this process used meanwhile, whatever for */
-    uint64_t walk_ns;   /* by BPF: of a sample in the kernel, at the mean; 0: not known, as
-                           kernel.bpf_stats_enabled is off */
+    uint64_t n_threads;   /* seen in samples */
+    int method;           /* enum cairn_sample_method, as used */
+    int has_kernel;       /* 1: kernel frames were recorded */
+    int hardware_event;   /* 1: CPU cycles; 0: the cpu-clock timer */
+    int exit_status;      /* of the command, as waitpid gives it; -1: still running or none */
+    uint64_t cpu_ns;      /* CPU time that the target used, the kernel's included; 0: not known */
+    uint64_t period_ns;   /* of it for each sample; 0: an event is sampled that is not CPU time */
+    uint64_t own_ns;      /* CPU time that this process used meanwhile, whatever for */
+    uint64_t walk_ns;     /* by BPF: of a sample in the kernel, at the mean; 0: not known, as
+                             kernel.bpf_stats_enabled is off */
+    uint64_t n_processes; /* seen in samples */
 };
 
 /*
@@ -94,7 +104,8 @@ CAIRN_API int cairn_sampler_new(const struct cairn_sampler_opts *opts,
 CAIRN_API int cairn_sampler_start(struct cairn_sampler *sampler, struct cairn_err *err);
 
 /* Waits at most `timeout_ms` and takes in what has come. Returns 1 while the target lives, 0 when
- * it has ended, or a negative code. A signal that interrupts the wait is no error: it returns 1. */
+ * it, or the last of several, has ended, or a negative code. A signal that interrupts the wait is
+ * no error: it returns 1. */
 CAIRN_API int cairn_sampler_poll(struct cairn_sampler *sampler, int timeout_ms,
                                  struct cairn_err *err);
 
@@ -105,8 +116,9 @@ CAIRN_API uint64_t cairn_sampler_count(const struct cairn_sampler *sampler);
  * Stops, takes in the rest and hands out the raw profile (pprof value types samples/count and
  * the event's, cpu/nanoseconds); the caller frees it. Set ret_quality->size before; it may be NULL.
  * The profile has the comments "command: ...", "kernel: RELEASE" where there are kernel frames, and
- * "quality: ...", and each sample the labels pid, tid, thread
- * and, where its stack ends early, cairn.cut.
+ * "quality: ...", and each sample the labels pid, tid,
+ * process, thread, cgroup where that is known and not the root, and, where its stack ends early,
+ * cairn.cut.
  */
 CAIRN_API int cairn_sampler_finish(struct cairn_sampler *sampler,
                                    struct cairn_profile **ret_profile,
@@ -123,7 +135,7 @@ CAIRN_API int cairn_sample_quality_text(const struct cairn_sample_quality *quali
 /* Accepts NULL. A command that still runs is left alone. */
 CAIRN_API void cairn_sampler_free(struct cairn_sampler *sampler);
 
-/* The pid that is sampled. */
+/* The pid that is sampled, the first of several; 0 where whole CPUs are. */
 CAIRN_API int cairn_sampler_pid(const struct cairn_sampler *sampler);
 
 /* The method that was chosen; never CAIRN_SAMPLE_AUTO. */

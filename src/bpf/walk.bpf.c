@@ -297,7 +297,7 @@ int cairn_walk(struct bpf_perf_event_data *ctx)
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
     __u32 number = bpf_get_smp_processor_id();
     struct cairn_bpf_walk_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
-    if (!cpu || cpu->busy)
+    if (!cpu || cpu->busy || !task->tgid) /* a CPU that has nothing to do is no sample */
         return 0;
     cpu->busy = 1;
     if (is_double(ctx, (__u32)bpf_get_current_pid_tgid()))

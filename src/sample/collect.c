@@ -5,8 +5,12 @@
 
 #include "base/address.h"
 #include "base/error.h"
+#include "sample/labels.h"
 
-enum { LABELS_MAX = 5, REASON_BYTES = 320 };
+enum { REASON_BYTES = 320 };
+
+/* <linux/sched.h>: threads that have no user side, PF_KTHREAD and PF_IO_WORKER. */
+enum { KERNEL_THREAD = 0x00200010, NOT_ASKED = 2 };
 
 static const char kernel_path[] = "[kernel.kallsyms]";
 
@@ -41,24 +45,23 @@ void cairn_collect_done(struct cairn_collect *collect)
     cairn_table_done(&collect->by_stack);
     cairn_table_done(&collect->names);
     cairn_table_done(&collect->threads);
+    cairn_table_done(&collect->kernel_threads);
     cairn_profile_free(collect->profile);
     *collect = (struct cairn_collect){0};
 }
 
-int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
+int cairn_collect_fork(struct cairn_collect *collect, const struct cairn_perf_record *record)
 {
-    uint32_t text = cairn_profile_text(collect->profile, name, strlen(name));
-    if (text == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    return cairn_table_set(&collect->names, (uint64_t)tid, text);
-}
-
-int cairn_collect_inherit_name(struct cairn_collect *collect, int parent_tid, int tid)
-{
-    uint32_t text;
-    if (!cairn_table_find(&collect->names, (uint64_t)parent_tid, &text))
-        return CAIRN_OK;
-    return cairn_table_set(&collect->names, (uint64_t)tid, text);
+    uint32_t is_kernel;
+    if (cairn_table_find(&collect->kernel_threads, record->tid, &is_kernel))
+        (void)cairn_table_set(&collect->kernel_threads, record->tid, NOT_ASKED);
+    if (record->pid != record->parent_pid) {
+        struct cairn_space *parent = cairn_spaces_get(&collect->spaces, (int)record->parent_pid);
+        if (!parent || cairn_space_know(&collect->spaces, parent) < 0 ||
+            cairn_spaces_fork(&collect->spaces, (int)record->parent_pid, (int)record->pid) < 0)
+            return CAIRN_E_NOMEM;
+    }
+    return cairn_collect_inherit_name(collect, record->parent_tid, record->tid);
 }
 
 int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *space)
@@ -126,6 +129,19 @@ static void walk_copy(struct cairn_collect *collect, struct cairn_space *space,
         collect->walk = *walk;
 }
 
+static bool is_kernel_thread(struct cairn_collect *collect, const struct cairn_caught *caught)
+{
+    struct cairn_thread_stat stat;
+    uint32_t is_one = NOT_ASKED;
+    (void)cairn_table_find(&collect->kernel_threads, (uint64_t)caught->tid, &is_one);
+    if (is_one == NOT_ASKED) {
+        is_one = cairn_thread_stat(caught->pid, caught->tid, &stat, NULL) == CAIRN_OK &&
+                 (stat.flags & KERNEL_THREAD);
+        (void)cairn_table_set(&collect->kernel_threads, (uint64_t)caught->tid, is_one);
+    }
+    return is_one;
+}
+
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
                       const struct cairn_caught *caught)
 {
@@ -141,6 +157,9 @@ static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
     if (collect->walk.end == CAIRN_WALK_NOTHING && collect->frames_max &&
         caught->n_kernel >= collect->frames_max)
         collect->walk.end = CAIRN_WALK_DEEP;
+    else if (collect->walk.end == CAIRN_WALK_NOTHING && caught->n_kernel &&
+             is_kernel_thread(collect, caught))
+        collect->walk.end = CAIRN_WALK_WHOLE;
 }
 
 /* Base name of the module that holds the outermost frame. */
@@ -286,67 +305,6 @@ static int push_kernel(struct cairn_collect *collect, const struct cairn_caught 
     return CAIRN_OK;
 }
 
-static bool set_key(struct cairn_collect *collect, struct cairn_profile_label *label,
-                    const char *key)
-{
-    label->key = cairn_profile_text(collect->profile, key, strlen(key));
-    return label->key != UINT32_MAX;
-}
-
-static bool set_text(struct cairn_collect *collect, struct cairn_profile_label *label,
-                     const char *key, const char *text)
-{
-    label->text = cairn_profile_text(collect->profile, text, strlen(text));
-    return label->text != UINT32_MAX && set_key(collect, label, key);
-}
-
-static bool set_number(struct cairn_collect *collect, struct cairn_profile_label *label,
-                       const char *key, int64_t number)
-{
-    label->number = number;
-    return set_key(collect, label, key);
-}
-
-static const char *name_of(struct cairn_collect *collect, const struct cairn_collected *of)
-{
-    uint32_t text;
-    char name[CAIRN_COMM_SIZE];
-    if (!cairn_table_find(&collect->names, (uint64_t)of->tid, &text)) {
-        cairn_thread_name(of->pid, of->tid, name);
-        if (cairn_collect_name(collect, of->tid, name) < 0 ||
-            !cairn_table_find(&collect->names, (uint64_t)of->tid, &text))
-            return "";
-    }
-    return cairn_strings_get(&collect->profile->strings, text);
-}
-
-static bool set_time(struct cairn_collect *collect, struct cairn_profile_label *label,
-                     uint64_t time_ns)
-{
-    label->unit = cairn_profile_text(collect->profile, "nanoseconds", 11);
-    return label->unit != UINT32_MAX &&
-           set_number(collect, label, "cairn.time_ns", (int64_t)(time_ns + collect->to_real_ns));
-}
-
-static uint32_t label_set(struct cairn_collect *collect, const struct cairn_collected *of,
-                          const struct cairn_collect_more *more)
-{
-    struct cairn_profile_label labels[LABELS_MAX] = {0};
-    uint32_t n = 0;
-    const char *name = name_of(collect, of);
-    bool ok = set_number(collect, &labels[n++], "pid", of->pid) &&
-              set_number(collect, &labels[n++], "tid", of->tid);
-    if (*name)
-        ok = ok && set_text(collect, &labels[n++], "thread", name);
-    if (of->cut) {
-        labels[n].text = of->cut;
-        ok = ok && set_key(collect, &labels[n++], "cairn.cut");
-    }
-    if (collect->has_times)
-        ok = ok && set_time(collect, &labels[n++], more->time_ns);
-    return ok ? cairn_profile_add_labels(collect->profile, labels, n) : UINT32_MAX;
-}
-
 /* Equal samples are summed at once, so that a long capture grows only with what is new in it; those
  * that have a time are never equal. */
 static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t labels,
@@ -389,8 +347,11 @@ int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught
     char reason[REASON_BYTES];
     struct cairn_collected got = {.pid = caught->pid, .tid = caught->tid};
     struct cairn_space *space = cairn_spaces_get(&collect->spaces, caught->pid);
-    if (!space)
+    if (!space || cairn_space_know(&collect->spaces, space) < 0)
         return CAIRN_E_NOMEM;
+    got.cgroup = space->cgroup;
+    collect->n_processes += !space->is_seen;
+    space->is_seen = true;
     walk_user(collect, space, caught);
     if (cut_reason(collect, space, reason, sizeof reason))
         got.cut = cairn_profile_text(collect->profile, reason, strlen(reason));
@@ -405,7 +366,7 @@ int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught
 int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_collected *collected,
                          const struct cairn_collect_more *more)
 {
-    uint32_t labels = label_set(collect, collected, more);
+    uint32_t labels = cairn_collect_labels(collect, collected, more);
     if (labels == UINT32_MAX || add_sample(collect, collected->stack, labels, more) < 0)
         return CAIRN_E_NOMEM;
     count(collect, more->n, collected->cut != 0);

@@ -9,6 +9,7 @@
 #include "proc/threads.h"
 #include "sample/copy_walk.h"
 #include "sample/event.h"
+#include "sample/perf_record.h"
 #include "sample/space.h"
 #include "sample/start.h"
 #include "sample/user_walk.h"
@@ -20,12 +21,14 @@ struct cairn_collect {
     struct cairn_table by_stack;        /* stack and label set -> sample */
     struct cairn_table names;           /* tid -> text of the profile: the thread's name */
     struct cairn_table threads;         /* tids that samples came from */
+    struct cairn_table kernel_threads;  /* tid -> is it one; asked where no user stack was found */
     uint32_t kernel_module;             /* 0: no sample lies there yet */
     struct cairn_running_kernel kernel; /* known once it has a module */
     uint32_t frames_max;                /* of kernel and user side together; 0: unknown */
     bool has_times;                     /* each sample is its own, with a label for when */
     uint64_t to_real_ns;                /* CLOCK_MONOTONIC + this: as the profile's time_ns */
     uint64_t n_samples, n_whole, n_cut;
+    uint64_t n_processes;            /* that samples came from */
     uint32_t last;                   /* number of the sample that was added last */
     struct cairn_user_walk walk;     /* too large for a stack */
     struct cairn_copy_walker copies; /* made for the first copy */
@@ -53,8 +56,9 @@ int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *
 
 /* A stack that is in the profile, of one thread: what samples of it have in common. */
 struct cairn_collected {
-    uint32_t stack,
-        cut; /* numbers of the profile; cut: a text, why it ends early, 0: it does not */
+    uint32_t stack;  /* a number of the profile, as the next two: */
+    uint32_t cut;    /* a text, why it ends early; 0: it does not */
+    uint32_t cgroup; /* a text; 0: the root, or unknown */
     int pid, tid;
 };
 
@@ -79,8 +83,9 @@ void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is
 /* Remembers how a thread is called from now on. */
 int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name);
 
-/* A new thread or process is called as the one that began it. */
-int cairn_collect_inherit_name(struct cairn_collect *collect, int parent_tid, int tid);
+/* A new thread, or a new process with its first one, is called as the one that began it, and a
+ * process has its parent's mappings and cgroup. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_collect_fork(struct cairn_collect *collect, const struct cairn_perf_record *record);
 
 /* Puts the program's own module first in the profile, as pprof wants it. */
 int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *space);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perf events: perf_event_open(2) for all threads of a process, with one ring for each CPU.
+ * Perf events: perf_event_open(2) for all threads of processes, or for whole CPUs, with one ring
+ * for each CPU.
  *
  * An event that is inherited by new threads can only write to a ring when it is bound to a CPU, so
  * there is one event for each thread that exists and each CPU; what those threads start inherits.
@@ -15,10 +16,14 @@
 #include "base/table.h"
 #include "sample/event.h"
 #include "sample/perf_ring.h"
+#include "sample/targets.h"
+
+enum { CAIRN_PERF_ALL = -1 }; /* in place of a thread: whoever runs */
 
 struct cairn_perf_opts {
-    int pid;
-    bool is_child; /* held before exec: events begin with the program */
+    const struct cairn_targets *targets;
+    bool no_inherit; /* children, not threads */
+    bool is_child;   /* held before exec: events begin with the program */
     bool user_only;
     bool no_stacks; /* samples go to a program of bpf/, and none is written; what is written tells
                        of mappings, and is told at once */
@@ -32,8 +37,9 @@ struct cairn_perf_opts {
 
 struct cairn_perf {
     struct perf_event_attr attr;
+    unsigned long flags; /* PERF_FLAG_* beside it */
     int *fds;
-    int *tids; /* of each, whom it was opened for */
+    int *tids; /* of each, whom it was opened for; CAIRN_PERF_ALL */
     size_t n_fds, cap_fds, cap_tids;
     struct cairn_perf_ring *rings; /* by number in `cpus` */
     int *ring_fds;                 /* what the ring was mapped from; to poll */
@@ -61,12 +67,20 @@ void cairn_perf_disable(struct cairn_perf *perf);
 typedef int (*cairn_perf_event_fn)(void *ctx, int fd, int tid);
 int cairn_perf_each(const struct cairn_perf *perf, cairn_perf_event_fn fn, void *ctx);
 
-/* The CPU time of all that was sampled, of what has ended too; 0: not known. */
+/* The CPU time of all that was sampled, of what has ended too; 0: not known, as of all CPUs. */
 uint64_t cairn_perf_cpu_ns(const struct cairn_perf *perf);
 
 /* Readable when a ring has something new, where that was asked for by `no_stacks`; -1: it is not
  * told. Owned by `perf`. */
 int cairn_perf_fd(const struct cairn_perf *perf);
+
+/* Counts the CPU time of a thread and of what it starts. The samples alone do not tell of threads
+ * that end before their first one. What fails here costs only that knowledge. */
+void cairn_perf_open_clock(struct cairn_perf *perf, int tid);
+/* The same of a group, on all CPUs. */
+void cairn_perf_open_group_clocks(struct cairn_perf *perf, int cgroup_fd);
+/* Gives the files of the clocks back. */
+void cairn_perf_close_clocks(struct cairn_perf *perf);
 
 /* Moves what all rings hold into the queue. */
 void cairn_perf_drain(struct cairn_perf *perf, struct cairn_perf_queue *queue);

@@ -9,6 +9,7 @@ int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_n
                             struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
 {
     ret_sampler->period_ns = period_ns;
+    ret_sampler->has_idle = cairn_targets_are_cpus(opts->targets);
     return cairn_perf_open(opts, &ret_sampler->events, err);
 }
 
@@ -45,6 +46,8 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
 {
     struct cairn_perf_sampler *sampler = in->sampler;
     if (cairn_perf_is_double(&sampler->events, record))
+        return CAIRN_OK;
+    if (record->pid == 0 && sampler->has_idle)
         return CAIRN_OK;
     if (record->pid == 0 || record->pid == UINT32_MAX) { /* already without a pid: it is ending */
         sampler->n_lost++;
@@ -99,12 +102,15 @@ static int on_name(struct intake *in, const struct cairn_perf_record *record)
     return cairn_collect_name(in->collect, (int)record->tid, record->text);
 }
 
-static int on_fork(struct intake *in, const struct cairn_perf_record *record)
+static int on_exit(struct intake *in, const struct cairn_perf_record *record)
 {
-    if (record->pid != record->parent_pid &&
-        cairn_spaces_fork(&in->collect->spaces, (int)record->parent_pid, (int)record->pid) < 0)
+    if (record->pid != record->tid)
+        return CAIRN_OK;
+    struct cairn_space *space = cairn_spaces_get(&in->collect->spaces, (int)record->pid);
+    if (!space)
         return CAIRN_E_NOMEM;
-    return cairn_collect_inherit_name(in->collect, (int)record->parent_tid, (int)record->tid);
+    cairn_space_end(space);
+    return CAIRN_OK;
 }
 
 static int on_record(void *ctx, const struct cairn_perf_record *record)
@@ -118,7 +124,9 @@ static int on_record(void *ctx, const struct cairn_perf_record *record)
     case PERF_RECORD_COMM:
         return on_name(in, record);
     case PERF_RECORD_FORK:
-        return on_fork(in, record);
+        return cairn_collect_fork(in->collect, record);
+    case PERF_RECORD_EXIT:
+        return on_exit(in, record);
     case PERF_RECORD_THROTTLE:
         in->sampler->n_throttled++;
         return CAIRN_OK;

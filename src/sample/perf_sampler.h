@@ -16,6 +16,7 @@
 struct cairn_perf_sampler {
     struct cairn_perf events;
     struct cairn_perf_queue queue;
+    bool has_idle;  /* CPUs that have nothing to do may give samples, which are none */
     bool is_walked; /* stacks come from there: */
     struct cairn_walk_intake walk;
     struct cairn_perf_chain chain; /* of one sample: too large for a stack */

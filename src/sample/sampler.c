@@ -5,10 +5,7 @@
  *     perf sampler ───┐
  *     ptrace sampler ─┴─► collect ─► profile
  */
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,21 +20,20 @@
 #include "sample/event.h"
 #include "sample/perf_sampler.h"
 #include "sample/ptrace_sampler.h"
+#include "sample/sampler_opts.h"
+#include "sample/targets.h"
 
 enum {
-    DEFAULT_HZ = 99,
-    FREQUENCY_MAX = 1000000,
-    DEFAULT_RING_PAGES = 128,
-    RING_PAGES_MAX = 1 << 16,
     DRAIN_EVERY_MS = 100,
     GATHER_US = 500, /* what comes so soon after something is taken with it */
     QUALITY_BYTES = 4096,
 };
+static const uint64_t FIRST_LOOKS_NS = 1000000000; /* at all processes, before samples of them */
 
 struct cairn_sampler {
     struct cairn_sampler_opts opts;
-    int pid;
-    int pid_fd; /* readable when the process has ended; -1: the kernel has none */
+    int pid; /* the command, or the first process; 0: whole CPUs */
+    struct cairn_targets targets;
     struct cairn_child child;
     struct cairn_buffer command; /* as a person would type it, nearly */
     int exit_status;
@@ -52,63 +48,11 @@ struct cairn_sampler {
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
 };
 
-static int check_event(const struct cairn_sampler_opts *opts, struct cairn_err *err)
-{
-    const struct cairn_event *event = cairn_event_get(opts->event);
-    if (!event)
-        return cairn_fail(err, CAIRN_E_ARG, "there is no event %d", (int)opts->event);
-    if (event->is_time && opts->event_period)
-        return cairn_fail(err, CAIRN_E_ARG, "%s is sampled by frequency, not by count",
-                          event->name);
-    if (!event->is_time && opts->method == CAIRN_SAMPLE_PTRACE)
-        return cairn_fail(err, CAIRN_E_ARG, "ptrace samples CPU time alone, not %s", event->name);
-    if (event->in_kernel && opts->user_only)
-        return cairn_fail(err, CAIRN_E_ARG, "%s happen in the kernel: user code alone has none",
-                          event->name);
-    return CAIRN_OK;
-}
-
-static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *err)
-{
-    bool has_command = opts->argv && opts->argv[0];
-    if ((opts->pid > 0) == has_command)
-        return cairn_fail(err, CAIRN_E_ARG, "either a pid or a command must be given");
-    if (!(opts->frequency_hz >= 0.5 && opts->frequency_hz <= FREQUENCY_MAX))
-        return cairn_fail(err, CAIRN_E_ARG, "%g samples a second: expected 1 to %d",
-                          opts->frequency_hz, FREQUENCY_MAX);
-    if (opts->ring_pages > RING_PAGES_MAX || (opts->ring_pages & (opts->ring_pages - 1)))
-        return cairn_fail(err, CAIRN_E_ARG, "%u ring pages: expected a power of two up to %d",
-                          opts->ring_pages, RING_PAGES_MAX);
-    if (opts->max_frames > CAIRN_WALK_FRAMES_MAX)
-        return cairn_fail(err, CAIRN_E_ARG, "%u frames: expected at most %d", opts->max_frames,
-                          CAIRN_WALK_FRAMES_MAX);
-    if (opts->method == CAIRN_SAMPLE_PTRACE && !has_command)
-        return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling is for commands started here only");
-    return check_event(opts, err);
-}
-
-/* A copy with the defaults filled in; fields that an older caller does not know are zero. */
-static int take_opts(const struct cairn_sampler_opts *given, struct cairn_sampler_opts *ret_opts,
-                     struct cairn_err *err)
-{
-    struct cairn_sampler_opts opts = {0};
-    if (!given || given->size < sizeof given->size)
-        return cairn_fail(err, CAIRN_E_ARG, "the options have no size");
-    memcpy(&opts, given, given->size < sizeof opts ? given->size : sizeof opts);
-    if (opts.frequency_hz == 0)
-        opts.frequency_hz = DEFAULT_HZ;
-    if (opts.ring_pages == 0)
-        opts.ring_pages = DEFAULT_RING_PAGES;
-    int code = check_opts(&opts, err);
-    if (code == CAIRN_OK)
-        *ret_opts = opts;
-    return code;
-}
-
 static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
 {
     return (struct cairn_perf_opts){
-        .pid = s->pid,
+        .targets = &s->targets,
+        .no_inherit = s->opts.no_inherit != 0,
         .is_child = s->child.pid > 0,
         .user_only = s->opts.user_only != 0,
         .event = s->event,
@@ -169,7 +113,7 @@ static int choose_method(struct cairn_sampler *s, struct cairn_err *err)
     int code = open_perf(s, &refusal);
     bool refused = code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT;
     if (code < 0 && refused && s->child.pid > 0 && s->opts.method == CAIRN_SAMPLE_AUTO &&
-        s->event->is_time) {
+        s->event->is_time && !s->opts.no_inherit) {
         if (open_ptrace(s, NULL) == CAIRN_OK) {
             cairn_log_err(CAIRN_LOG_WARNING, &refusal);
             cairn_log(CAIRN_LOG_WARNING, "sampling by ptrace instead: user frames only, and each "
@@ -184,8 +128,8 @@ static int choose_method(struct cairn_sampler *s, struct cairn_err *err)
 
 static void note_command(struct cairn_sampler *s)
 {
-    if (s->opts.pid)
-        (void)cairn_process_cmdline(s->pid, &s->command, NULL); /* for people; not told: no harm */
+    if (!s->opts.argv)
+        cairn_targets_text(&s->targets, &s->command);
     else
         for (char *const *word = s->opts.argv; *word; word++)
             cairn_buffer_printf(&s->command, "%s%s", word == s->opts.argv ? "" : " ", *word);
@@ -199,17 +143,16 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
         return code;
     s->collect.has_times = s->opts.timeline != 0;
     cairn_starts_learn_self(&s->collect.starts);
-    s->pid = s->opts.pid;
-    if (!s->pid) {
+    code = cairn_targets_open(&s->opts, &s->targets, err);
+    if (code == CAIRN_OK && s->opts.argv) {
         code = cairn_child_start(s->opts.argv, NULL, &s->child, err);
-        if (code < 0)
-            return code;
-        s->pid = s->child.pid;
-    } else if (kill(s->pid, 0) < 0 && errno == ESRCH) {
-        return cairn_fail(err, CAIRN_E_MISSING, "pid %d: no such process", s->pid);
+        if (code == CAIRN_OK)
+            code = cairn_targets_add(&s->targets, s->child.pid, err);
     }
+    if (code < 0)
+        return code;
+    s->pid = s->targets.n ? s->targets.items[0].pid : 0;
     note_command(s);
-    s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
     return choose_method(s, err);
 }
 
@@ -217,14 +160,14 @@ int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sample
                       struct cairn_err *err)
 {
     struct cairn_sampler_opts taken;
-    int code = take_opts(opts, &taken, err);
+    int code = cairn_sampler_take_opts(opts, &taken, err);
     if (code < 0)
         return code;
     struct cairn_sampler *s = cairn_alloc(1, sizeof *s);
     if (!s)
         return cairn_fail_memory(err);
     s->opts = taken;
-    s->pid_fd = s->child.go_fd = s->child.fail_fd = -1;
+    s->child.go_fd = s->child.fail_fd = -1;
     s->exit_status = -1;
     s->event = cairn_event_get(taken.event);
     s->period_ns = s->event->is_time ? (int64_t)(1e9 / taken.frequency_hz) : 0;
@@ -246,8 +189,7 @@ void cairn_sampler_free(struct cairn_sampler *s)
     cairn_collect_done(&s->collect);
     cairn_child_drop(&s->child);
     cairn_buffer_done(&s->command);
-    if (s->pid_fd >= 0)
-        close(s->pid_fd);
+    cairn_targets_close(&s->targets);
     cairn_free(s);
 }
 
@@ -267,23 +209,49 @@ static void serve_tracer(void *ctx)
     (void)cairn_tracer_serve(s->ptrace.tracer);
 }
 
-static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
+/* What a walk by tables must know before the first sample. */
+struct first_looks {
+    struct cairn_walker *walker;
+    uint64_t until_ns;
+};
+
+static bool look_first(void *ctx, int pid)
 {
-    struct cairn_space *space = cairn_spaces_get(&s->collect.spaces, s->pid);
+    struct first_looks *looks = ctx;
+    if (pid != getpid())
+        cairn_walker_look(looks->walker, pid, true);
+    return cairn_now_ns() < looks->until_ns;
+}
+
+static int read_space(struct cairn_sampler *s, int pid, struct cairn_err *err)
+{
+    struct cairn_err refusal = {0};
+    struct cairn_space *space = cairn_spaces_get(&s->collect.spaces, pid);
     if (!space)
         return cairn_fail_memory(err);
-    if (s->perf.is_walked)
-        cairn_walker_look(s->perf.walk.walker, s->pid, true);
-    cairn_perf_enable(&s->perf.events);
-    struct cairn_err refusal = {0};
     int code = cairn_space_read(&s->collect.spaces, space, &refusal);
     if (code == CAIRN_E_ACCESS) { /* samples will come all the same, only without modules */
         cairn_log_err(CAIRN_LOG_WARNING, &refusal);
         space->is_partial = true;
         return CAIRN_OK;
     }
+    if (code == CAIRN_E_MISSING && s->targets.n > 1) /* one of several has ended */
+        return CAIRN_OK;
     if (code < 0 && err)
         *err = refusal;
+    return code;
+}
+
+static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    if (s->perf.is_walked) {
+        struct first_looks looks = {s->perf.walk.walker, cairn_now_ns() + FIRST_LOOKS_NS};
+        cairn_targets_each(&s->targets, look_first, &looks);
+    }
+    cairn_perf_enable(&s->perf.events);
+    for (size_t i = 0; i < s->targets.n && code == CAIRN_OK; i++)
+        code = read_space(s, s->targets.items[i].pid, err);
     return code;
 }
 
@@ -304,33 +272,28 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     return cairn_child_release(&s->child, s->opts.argv[0], traced ? serve_tracer : NULL, s, err);
 }
 
-static bool process_lives(struct cairn_sampler *s)
+static bool target_lives(struct cairn_sampler *s)
 {
-    struct cairn_process_status status;
-    if (s->child.pid > 0) {
-        int wait_status;
-        pid_t got = waitpid(s->child.pid, &wait_status, WNOHANG);
-        if (got == s->child.pid)
-            s->exit_status = wait_status;
-        return got == 0;
-    }
-    struct pollfd ended = {.fd = s->pid_fd, .events = POLLIN};
-    if (s->pid_fd >= 0)
-        return poll(&ended, 1, 0) <= 0;
-    return cairn_process_status(s->pid, &status, NULL) == CAIRN_OK && status.state != 'Z';
+    int wait_status;
+    if (s->child.pid <= 0)
+        return cairn_targets_live(&s->targets);
+    pid_t got = waitpid(s->child.pid, &wait_status, WNOHANG);
+    if (got == s->child.pid)
+        s->exit_status = wait_status;
+    return got == 0;
 }
 
 static int poll_perf(struct cairn_sampler *s, int timeout_ms, struct cairn_err *err)
 {
     struct pollfd news[] = {
-        {.fd = s->pid_fd, .events = POLLIN},
+        {.fd = cairn_targets_fd(&s->targets), .events = POLLIN},
         {.fd = s->perf.is_walked ? cairn_walker_fd(s->perf.walk.walker) : -1, .events = POLLIN},
         {.fd = cairn_perf_fd(&s->perf.events), .events = POLLIN}};
     if (timeout_ms < 0 || timeout_ms > DRAIN_EVERY_MS)
         timeout_ms = DRAIN_EVERY_MS;
     if (poll(news, 3, timeout_ms) > 0 && s->perf.is_walked)
         (void)usleep(GATHER_US);
-    s->ended = !process_lives(s);
+    s->ended = !target_lives(s);
     if (cairn_perf_sampler_take(&s->perf, &s->collect, false) < 0)
         return cairn_fail_memory(err);
     return !s->ended;
@@ -380,6 +343,7 @@ static void measure(struct cairn_sampler *s, struct cairn_sample_quality *ret_qu
         .n_throttled = s->perf.n_throttled,
         .duration_ns = s->end_ns - s->start_ns,
         .n_threads = s->collect.threads.n,
+        .n_processes = s->collect.n_processes,
         .method = s->method,
         .has_kernel = s->perf.events.has_kernel,
         .hardware_event = s->perf.events.hardware,

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "proc/process.h"
 
+enum { WHO_BYTES = 32 };
+
 long cairn_setting(const char *name, long otherwise)
 {
     struct cairn_buffer text = {0};
@@ -53,33 +55,49 @@ static bool is_filtered(void)
     return cairn_process_status(getpid(), &status, NULL) == CAIRN_OK && status.seccomp == 2;
 }
 
-static int fail_forbidden(struct cairn_err *err, int os_errno, int pid)
+/* Whole CPUs are refused from level 1 on. */
+static int fail_cpus(struct cairn_err *err, const char *who, const char *why)
+{
+    cairn_fail(err, CAIRN_E_ACCESS,
+               "cannot sample %s: kernel.perf_event_paranoid is %ld, whole CPUs need 0 or "
+               "CAP_PERFMON (%s)",
+               who, cairn_setting("perf_event_paranoid", -2), why);
+    cairn_hint(err, "run with sudo, or once: sudo setcap "
+                    "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog+ep \"$(command -v cairn)\"; "
+                    "sudo sysctl kernel.perf_event_paranoid=0 allows it without the names of "
+                    "other users' programs");
+    return CAIRN_E_ACCESS;
+}
+
+static int fail_forbidden(struct cairn_err *err, int os_errno, int pid, const char *who)
 {
     const char *why = os_errno == EPERM ? "EPERM" : "EACCES";
     long level = cairn_setting("perf_event_paranoid", -2);
-    if (is_foreign(pid)) {
-        cairn_fail(err, CAIRN_E_ACCESS, "cannot sample pid %d: it belongs to another user (%s)",
-                   pid, why);
+    if (pid < 0) {
+        fail_cpus(err, who, why);
+    } else if (is_foreign(pid)) {
+        cairn_fail(err, CAIRN_E_ACCESS, "cannot sample %s: it belongs to another user (%s)", who,
+                   why);
         cairn_hint(err, "run with sudo, or once: sudo setcap "
                         "cap_perfmon,cap_sys_ptrace,cap_syslog+ep \"$(command -v cairn)\"");
     } else if (level > 2) {
         cairn_fail(err, CAIRN_E_ACCESS,
-                   "cannot sample pid %d: kernel.perf_event_paranoid is %ld: %s (%s)", pid, level,
+                   "cannot sample %s: kernel.perf_event_paranoid is %ld: %s (%s)", who, level,
                    paranoid_text(level), why);
         cairn_hint(err, "sudo sysctl kernel.perf_event_paranoid=1, or run with sudo, or sudo "
                         "setcap cap_perfmon,cap_sys_ptrace+ep \"$(command -v cairn)\"");
     } else if (is_filtered()) {
         cairn_fail(err, CAIRN_E_ACCESS,
-                   "cannot sample pid %d: perf_event_open is refused (%s) though "
+                   "cannot sample %s: perf_event_open is refused (%s) though "
                    "kernel.perf_event_paranoid is %ld: a seccomp filter, as in a container",
-                   pid, why, level);
+                   who, why, level);
         cairn_hint(err, "docker run --cap-add PERFMON --cap-add SYS_PTRACE "
                         "--security-opt seccomp=unconfined, and --pid=host for other containers");
     } else {
         cairn_fail(err, CAIRN_E_ACCESS,
-                   "cannot sample pid %d: perf_event_open is refused (%s), "
+                   "cannot sample %s: perf_event_open is refused (%s), "
                    "kernel.perf_event_paranoid is %ld: %s",
-                   pid, why, level, paranoid_text(level));
+                   who, why, level, paranoid_text(level));
         cairn_hint(err, "run with sudo, or sudo sysctl kernel.perf_event_paranoid=1; a security "
                         "module (SELinux, lockdown) may refuse as well: see dmesg");
     }
@@ -90,25 +108,28 @@ static int fail_forbidden(struct cairn_err *err, int os_errno, int pid)
 
 int cairn_fail_perf(struct cairn_err *err, int os_errno, int pid)
 {
+    char who[WHO_BYTES] = "whole CPUs";
     int code;
+    if (pid >= 0)
+        snprintf(who, sizeof who, "pid %d", pid);
     switch (os_errno) {
     case EPERM:
     case EACCES:
-        return fail_forbidden(err, os_errno, pid);
+        return fail_forbidden(err, os_errno, pid, who);
     case ESRCH:
-        return cairn_fail(err, CAIRN_E_MISSING, "cannot sample pid %d: no such process", pid);
+        return cairn_fail(err, CAIRN_E_MISSING, "cannot sample %s: no such process", who);
     case ENOSYS:
         code = cairn_fail(err, CAIRN_E_SUPPORT,
-                          "cannot sample pid %d: perf_event_open is not there (ENOSYS)", pid);
+                          "cannot sample %s: perf_event_open is not there (ENOSYS)", who);
         cairn_hint(err, "in a container: docker run --security-opt seccomp=unconfined --cap-add "
                         "PERFMON; else the kernel needs CONFIG_PERF_EVENTS");
         return code;
     case EMFILE:
     case ENFILE:
         code = cairn_fail(err, CAIRN_E_LIMIT,
-                          "cannot sample pid %d: too many open files: one is needed for each "
+                          "cannot sample %s: too many open files: one is needed for each "
                           "thread and CPU",
-                          pid);
+                          who);
         cairn_hint(err, "ulimit -n 1048576 (as root), then again");
         return code;
     case EOVERFLOW:
@@ -117,7 +138,7 @@ int cairn_fail_perf(struct cairn_err *err, int os_errno, int pid)
         cairn_hint(err, "sudo sysctl kernel.perf_event_max_stack=1024");
         return code;
     default:
-        return cairn_fail_os(err, os_errno, "cannot sample pid %d: perf_event_open", pid);
+        return cairn_fail_os(err, os_errno, "cannot sample %s: perf_event_open", who);
     }
 }
 

@@ -9,7 +9,8 @@
 /* A number out of /proc/sys/kernel/NAME; `otherwise` where there is none. */
 long cairn_setting(const char *name, long otherwise);
 
-/* Fills `err` for a refusal of perf_event_open(2) with `os_errno` on `pid`; returns its code. */
+/* Fills `err` for a refusal of perf_event_open(2) with `os_errno` on `pid`, negative: on whole
+ * CPUs; returns its code. */
 int cairn_fail_perf(struct cairn_err *err, int os_errno, int pid);
 
 /* Warns (cairn_log) of what is poorer: kernel frames that may not be seen, or not be named. */

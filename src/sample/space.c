@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/space.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/below.h"
 #include "base/error.h"
 #include "sample/build_ids.h"
+#include "sample/cgroup.h"
+
+enum { SWEEP_MIN = 1024 };
 
 static void close_memory(struct cairn_space *space)
 {
@@ -24,14 +29,28 @@ void cairn_space_exec(struct cairn_space *space)
     space->entry = 0;
     space->n_searches = 0;
     space->searched_ns = 0;
+    space->is_known = true;
+    space->has_ended = false;
+    space->has_cgroup = false;
+}
+
+void cairn_space_end(struct cairn_space *space)
+{
+    close_memory(space);
+    space->has_ended = true;
+}
+
+static void free_space(struct cairn_space *space)
+{
+    close_memory(space);
+    cairn_free(space->maps);
+    cairn_free(space);
 }
 
 void cairn_spaces_done(struct cairn_spaces *spaces)
 {
     for (size_t i = 0; i < spaces->n; i++) {
-        cairn_space_exec(spaces->items[i]);
-        cairn_free(spaces->items[i]->maps);
-        cairn_free(spaces->items[i]);
+        free_space(spaces->items[i]);
     }
     cairn_free(spaces->items);
     cairn_table_done(&spaces->by_pid);
@@ -39,11 +58,48 @@ void cairn_spaces_done(struct cairn_spaces *spaces)
     *spaces = (struct cairn_spaces){0};
 }
 
+/* A zombie is kept: threads may go on behind it. */
+static bool is_over(const struct cairn_space *space)
+{
+    return space->has_ended && kill(space->pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Where memory is gone, the table stays as it was, and with it everything. */
+static void sweep(struct cairn_spaces *spaces)
+{
+    struct cairn_table by_pid = {0};
+    size_t n = 0;
+    bool *over = cairn_alloc(spaces->n + 1, sizeof *over);
+    bool ok = over != NULL;
+    for (size_t i = 0; i < spaces->n && ok; i++) {
+        over[i] = is_over(spaces->items[i]);
+        ok = over[i] ||
+             cairn_table_set(&by_pid, (uint64_t)spaces->items[i]->pid, (uint32_t)n++) == CAIRN_OK;
+    }
+    for (size_t i = 0, to = 0; i < spaces->n && ok; i++)
+        if (over[i])
+            free_space(spaces->items[i]);
+        else
+            spaces->items[to++] = spaces->items[i];
+    if (ok) {
+        cairn_table_done(&spaces->by_pid);
+        spaces->by_pid = by_pid;
+        spaces->n = n;
+    } else {
+        cairn_table_done(&by_pid);
+    }
+    cairn_free(over);
+    spaces->sweep_at = 2 * spaces->n > SWEEP_MIN ? 2 * spaces->n : SWEEP_MIN;
+}
+
 struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid)
 {
     uint32_t index;
     if (cairn_table_find(&spaces->by_pid, (uint64_t)pid, &index))
         return spaces->items[index];
+    if (spaces->n >= (spaces->sweep_at ? spaces->sweep_at : SWEEP_MIN) ||
+        spaces->n == CAIRN_SPACES_MAX)
+        sweep(spaces);
     if (spaces->n == CAIRN_SPACES_MAX ||
         cairn_grow((void **)&spaces->items, &spaces->cap, spaces->n + 1, sizeof *spaces->items) < 0)
         return NULL;
@@ -59,6 +115,7 @@ struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid)
 
 int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
 {
+    (void)cairn_spaces_get(spaces, child); /* the last one that may sweep the other away */
     struct cairn_space *from = cairn_spaces_get(spaces, parent);
     struct cairn_space *to = cairn_spaces_get(spaces, child);
     if (!from || !to)
@@ -72,6 +129,9 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
     to->program = from->program;
     to->is_partial = from->is_partial;
     to->entry = from->entry;
+    to->is_known = from->is_known;
+    to->is_seen = false;
+    to->cgroup = from->cgroup;
     return CAIRN_OK;
 }
 
@@ -184,6 +244,7 @@ int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, str
     struct cairn_build_ids ids;
     cairn_build_ids_open(space->pid, &ids);
     space->n = 0;
+    space->is_known = true;
     set_program(spaces, space);
     for (size_t i = 0; i < cairn_maps_count(maps) && code >= 0; i++) {
         const struct cairn_map *row = cairn_maps_get(maps, i);
@@ -203,6 +264,36 @@ int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, str
     cairn_build_ids_close(&ids);
     cairn_maps_free(maps);
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+static int read_cgroup(struct cairn_spaces *spaces, struct cairn_space *space)
+{
+    struct cairn_buffer path = {0};
+    uint32_t text = space->cgroup;
+    space->has_cgroup = true;
+    if (cairn_cgroup_of(space->pid, &path, NULL) == CAIRN_OK) {
+        bool is_root = path.size == 1;
+        text =
+            is_root ? 0 : cairn_profile_text(spaces->profile, cairn_buffer_text(&path), path.size);
+    }
+    cairn_buffer_done(&path);
+    if (text == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    space->cgroup = text;
+    return CAIRN_OK;
+}
+
+int cairn_space_know(struct cairn_spaces *spaces, struct cairn_space *space)
+{
+    if (!space->is_known) {
+        struct cairn_err err = {0};
+        int code = cairn_space_read(spaces, space, &err);
+        if (code == CAIRN_E_NOMEM)
+            return code;
+        space->is_known = true;
+        space->is_partial = space->is_partial || code == CAIRN_E_ACCESS;
+    }
+    return space->has_cgroup ? CAIRN_OK : read_cgroup(spaces, space);
 }
 
 /* The kernel tells no build ID of the vdso. It gives the same one to all processes of a machine

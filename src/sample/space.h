@@ -17,7 +17,7 @@
 
 enum {
     CAIRN_SPACE_MAPPINGS_MAX = 1 << 17, /* of one process; more are not remembered */
-    CAIRN_SPACES_MAX = 1 << 16          /* processes of one capture */
+    CAIRN_SPACES_MAX = 1 << 16          /* processes of one moment */
 };
 
 /* One executable mapping. */
@@ -35,6 +35,11 @@ struct cairn_space {
     struct cairn_space_map *maps; /* sorted, apart */
     size_t n, cap;
     bool is_partial;      /* its maps may not be read: code may lie anywhere */
+    bool is_known;        /* its maps were read, or all that it mapped was told */
+    bool is_seen;         /* a sample came from it */
+    bool has_ended;       /* its first thread has, at least */
+    bool has_cgroup;      /* asked for already, since the last execve(2) */
+    uint32_t cgroup;      /* a text of the profile; 0: the root, or unknown */
     uint32_t program;     /* path of the main program; a text of the profile, 0: unknown */
     struct cairn_mem mem; /* its memory, while it lives */
     int8_t mem_state;     /* 0 not opened yet, 1 open, -1 cannot be read */
@@ -51,18 +56,28 @@ struct cairn_spaces {
     char vdso_build_id[CAIRN_KERNEL_BUILD_ID_SIZE];
     struct cairn_space **items;
     size_t n, cap;
+    size_t sweep_at; /* so many processes are looked through for those that have ended */
 };
 
 void cairn_spaces_done(struct cairn_spaces *spaces);
 
-/* The space of `pid`, made empty where it is new; NULL where memory or CAIRN_SPACES_MAX ends. */
+/* The space of `pid`, made empty where it is new; NULL where memory or CAIRN_SPACES_MAX ends. Now
+ * and then those that have ended are forgotten: spaces that were got before are gone then. */
 struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid);
 
 /* A copy of the parent's for a child that begins as its twin. */
 int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child);
 
-/* Forgets everything: another program begins in this process. */
+/* Forgets everything: another program begins in this process. What it maps will be told. */
 void cairn_space_exec(struct cairn_space *space);
+
+/* The first thread has ended, and most likely the process: nothing of it is kept open, and it may
+ * be forgotten when nobody has that pid any more. */
+void cairn_space_end(struct cairn_space *space);
+
+/* Reads what is not known yet of a process that was there before us, and its cgroup, once for each
+ * program; one that is gone keeps what it had from its parent. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_space_know(struct cairn_spaces *spaces, struct cairn_space *space);
 
 /* Reads /proc/PID/maps anew, with build IDs where the kernel tells them (6.11 and later). */
 int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, struct cairn_err *err);

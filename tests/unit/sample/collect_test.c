@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/collect.h"
 
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "tests/support/test.h"
 
@@ -140,6 +142,56 @@ static void samples_with_times_stay_apart_and_tell_them(void **state)
     cairn_collect_done(&collect);
 }
 
+static void a_sample_tells_its_process_and_cgroup(void **state)
+{
+    (void)state;
+    struct cairn_collect collect = {0};
+    struct cairn_err err = {0};
+    const struct cairn_perf_record born = {
+        .pid = PID + 2, .tid = PID + 2, .parent_pid = PID, .parent_tid = PID};
+    struct cairn_caught caught = {
+        .pid = PID, .tid = PID + 1, .user = {.chain = chain, .n_chain = 3}};
+    assert_ok(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, &err), err);
+    struct cairn_space *space = cairn_spaces_get(&collect.spaces, PID);
+    space->cgroup = cairn_profile_text(collect.profile, "/a/b", 4);
+    assert_int_equal(cairn_collect_name(&collect, PID, "server"), CAIRN_OK);
+    assert_int_equal(cairn_collect_name(&collect, PID + 1, "worker"), CAIRN_OK);
+    assert_int_equal(cairn_collect_add(&collect, &caught), CAIRN_OK);
+    assert_int_equal(cairn_collect_fork(&collect, &born), CAIRN_OK);
+    caught.pid = caught.tid = PID + 2;
+    assert_int_equal(cairn_collect_add(&collect, &caught), CAIRN_OK);
+    const struct cairn_profile *p = collect.profile;
+    assert_string_equal(label_text(p, 0, "process"), "server");
+    assert_string_equal(label_text(p, 0, "thread"), "worker");
+    assert_string_equal(label_text(p, 0, "cgroup"), "/a/b");
+    assert_string_equal(label_text(p, 1, "process"), "server"); /* until it says otherwise */
+    assert_string_equal(label_text(p, 1, "cgroup"), "/a/b");
+    assert_int_equal(collect.n_processes, 2);
+    cairn_collect_done(&collect);
+}
+
+/* Number 2 in the first pid namespace is the kernel's. */
+static void a_kernel_thread_has_a_whole_stack_without_a_user_side(void **state)
+{
+    (void)state;
+    struct cairn_collect collect = {0};
+    struct cairn_err err = {0};
+    struct cairn_thread_stat stat;
+    struct cairn_caught caught = {.pid = 2, .tid = 2, .kernel = kernel, .n_kernel = 2};
+    if (cairn_thread_stat(2, 2, &stat, NULL) < 0 || !(stat.flags & 0x00200000)) {
+        print_message("no kernel thread is seen here: not tried\n");
+        skip();
+    }
+    assert_ok(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, &err), err);
+    assert_int_equal(cairn_collect_add(&collect, &caught), CAIRN_OK);
+    assert_int_equal(collect.n_whole, 1);
+    caught.pid = caught.tid = getpid(); /* has one, which was not caught */
+    assert_int_equal(cairn_collect_add(&collect, &caught), CAIRN_OK);
+    assert_int_equal(collect.n_cut, 1);
+    assert_string_equal(label_text(collect.profile, 1, "cairn.cut"), "no user stack");
+    cairn_collect_done(&collect);
+}
+
 static void the_program_is_the_first_module(void **state)
 {
     (void)state;
@@ -187,6 +239,8 @@ int main(void)
         cmocka_unit_test(kernel_frames_lie_below_the_user_side_in_a_module_of_their_own),
         cmocka_unit_test(a_sample_tells_its_thread_and_why_it_is_cut),
         cmocka_unit_test(samples_with_times_stay_apart_and_tell_them),
+        cmocka_unit_test(a_sample_tells_its_process_and_cgroup),
+        cmocka_unit_test(a_kernel_thread_has_a_whole_stack_without_a_user_side),
         cmocka_unit_test(the_program_is_the_first_module),
         cmocka_unit_test(every_lack_of_memory_is_told),
     };

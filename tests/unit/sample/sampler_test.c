@@ -68,6 +68,11 @@ static void refusals_name_the_setting_and_the_command(void **state)
     assert_fails(cairn_fail_perf(&err, EOVERFLOW, 77), CAIRN_E_LIMIT, err, "frames a stack");
     assert_contains(err.hint, "perf_event_max_stack");
     assert_fails(cairn_fail_perf(&err, EIO, 77), CAIRN_E_IO, err, "perf_event_open");
+    assert_fails(cairn_fail_perf(&err, EACCES, -1), CAIRN_E_ACCESS, err,
+                 "cannot sample whole CPUs: kernel.perf_event_paranoid is");
+    assert_contains(err.hint, "kernel.perf_event_paranoid=0");
+    assert_contains(err.hint, "cap_perfmon");
+    assert_int_equal(err.os_errno, EACCES);
 }
 
 static void a_setting_that_is_not_there_has_its_default(void **state)
@@ -91,12 +96,30 @@ static void options_that_cannot_be_meant_are_refused(void **state)
     struct cairn_err err = {0};
     struct cairn_sampler_opts opts = {.size = sizeof opts};
     assert_fails(try_opts(NULL, &err), CAIRN_E_ARG, err, "size");
-    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either a pid or a command");
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either processes, a command");
     opts.pid = 1;
     opts.argv = argv;
-    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either a pid or a command");
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either processes, a command");
+    opts.pid = 0;
+    opts.all_processes = 1;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either processes, a command");
     opts.argv = NULL;
+    opts.cgroup = "x";
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either processes, a command");
+    opts.cgroup = NULL;
+    opts.no_inherit = 1;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "children can be left out");
+    opts.all_processes = opts.no_inherit = 0;
+    opts.n_pids = 1;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either processes, a command");
+    opts.n_pids = 0;
+    opts.argv = argv;
+    opts.no_inherit = 1;
     opts.method = CAIRN_SAMPLE_PTRACE;
+    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "leaves no children out");
+    opts.no_inherit = 0;
+    opts.pid = 1;
+    opts.argv = NULL;
     assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "ptrace");
     opts.method = CAIRN_SAMPLE_AUTO;
     opts.frequency_hz = -1;

@@ -133,6 +133,73 @@ static void a_child_begins_with_its_parents_mappings_and_goes_its_own_way(void *
     drop(&f);
 }
 
+static void a_child_is_in_its_parents_cgroup_until_it_can_be_asked(void **state)
+{
+    (void)state;
+    struct fixture f = make();
+    const int nobody = 0x3ffffff0;
+    f.space->cgroup = cairn_profile_text(f.profile, "/group", 6);
+    f.space->is_known = true;
+    assert_int_equal(cairn_spaces_fork(&f.spaces, PID, nobody), CAIRN_OK);
+    struct cairn_space *child = cairn_spaces_get(&f.spaces, nobody);
+    assert_true(child->is_known);
+    assert_false(child->has_cgroup);
+    assert_int_equal(cairn_space_know(&f.spaces, child), CAIRN_OK); /* gone: keeps what it had */
+    assert_true(child->has_cgroup);
+    assert_string_equal(cairn_strings_get(&f.profile->strings, child->cgroup), "/group");
+    drop(&f);
+}
+
+static void a_process_that_was_there_before_is_read_when_it_is_met(void **state)
+{
+    (void)state;
+    struct fixture f = make();
+    struct cairn_space *self = cairn_spaces_get(&f.spaces, getpid());
+    assert_false(self->is_known);
+    assert_int_equal(cairn_space_know(&f.spaces, self), CAIRN_OK);
+    assert_true(self->is_known);
+    assert_true(self->has_cgroup);
+    assert_non_null(cairn_space_find(self, (uint64_t)(uintptr_t)getauxval(AT_ENTRY)));
+    size_t n = self->n;
+    self->n = 0; /* it is not read again */
+    assert_int_equal(cairn_space_know(&f.spaces, self), CAIRN_OK);
+    assert_int_equal(self->n, 0);
+    self->n = n;
+    drop(&f);
+}
+
+static void processes_that_have_ended_give_way_to_others(void **state)
+{
+    (void)state;
+    enum { FIRST = 0x30000000, MANY = 3 * CAIRN_SPACES_MAX / 2 };
+    struct fixture f = make();
+    struct cairn_space *self = cairn_spaces_get(&f.spaces, getpid());
+    cairn_space_end(self); /* its first thread alone */
+    for (int pid = FIRST; pid < FIRST + MANY; pid++) {
+        struct cairn_space *space = cairn_spaces_get(&f.spaces, pid);
+        assert_non_null(space);
+        cairn_space_end(space);
+    }
+    assert_true(f.spaces.n <= 1100);
+    assert_ptr_equal(cairn_spaces_get(&f.spaces, getpid()), self);
+    assert_ptr_equal(cairn_spaces_get(&f.spaces, PID), f.space);
+    drop(&f);
+}
+
+static void processes_that_live_are_all_kept(void **state)
+{
+    (void)state;
+    enum { FIRST = 0x30000000, MANY = 5000 };
+    struct fixture f = make();
+    for (int pid = FIRST; pid < FIRST + MANY; pid++)
+        assert_non_null(cairn_spaces_get(&f.spaces, pid));
+    assert_int_equal(f.spaces.n, MANY + 1);
+    for (int pid = FIRST; pid < FIRST + MANY; pid++)
+        assert_int_equal(cairn_spaces_get(&f.spaces, pid)->pid, pid);
+    assert_int_equal(f.spaces.n, MANY + 1);
+    drop(&f);
+}
+
 static void the_first_file_after_exec_is_the_program(void **state)
 {
     (void)state;
@@ -262,6 +329,10 @@ int main(void)
         cmocka_unit_test(impossible_ranges_are_left_out),
         cmocka_unit_test(what_the_kernel_appends_is_no_part_of_a_path),
         cmocka_unit_test(a_child_begins_with_its_parents_mappings_and_goes_its_own_way),
+        cmocka_unit_test(a_child_is_in_its_parents_cgroup_until_it_can_be_asked),
+        cmocka_unit_test(a_process_that_was_there_before_is_read_when_it_is_met),
+        cmocka_unit_test(processes_that_have_ended_give_way_to_others),
+        cmocka_unit_test(processes_that_live_are_all_kept),
         cmocka_unit_test(the_first_file_after_exec_is_the_program),
         cmocka_unit_test(every_damaged_order_keeps_the_mappings_sorted_and_apart),
         cmocka_unit_test(our_own_maps_are_read_and_our_own_code_is_told_apart),

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/labels.h"
+
+enum { LABELS_MAX = 7 };
+
+int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
+{
+    uint32_t text = cairn_profile_text(collect->profile, name, strlen(name));
+    if (text == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    return cairn_table_set(&collect->names, (uint64_t)tid, text);
+}
+
+int cairn_collect_inherit_name(struct cairn_collect *collect, uint32_t parent_tid, uint32_t tid)
+{
+    uint32_t text;
+    if (!cairn_table_find(&collect->names, parent_tid, &text))
+        return CAIRN_OK;
+    return cairn_table_set(&collect->names, tid, text);
+}
+
+static bool set_key(struct cairn_collect *collect, struct cairn_profile_label *label,
+                    const char *key)
+{
+    label->key = cairn_profile_text(collect->profile, key, strlen(key));
+    return label->key != UINT32_MAX;
+}
+
+static bool set_text(struct cairn_collect *collect, struct cairn_profile_label *label,
+                     const char *key, const char *text)
+{
+    label->text = cairn_profile_text(collect->profile, text, strlen(text));
+    return label->text != UINT32_MAX && set_key(collect, label, key);
+}
+
+static bool set_number(struct cairn_collect *collect, struct cairn_profile_label *label,
+                       const char *key, int64_t number)
+{
+    label->number = number;
+    return set_key(collect, label, key);
+}
+
+static const char *name_of(struct cairn_collect *collect, int pid, int tid)
+{
+    uint32_t text;
+    char name[CAIRN_COMM_SIZE];
+    if (!cairn_table_find(&collect->names, (uint64_t)tid, &text)) {
+        cairn_thread_name(pid, tid, name);
+        if (cairn_collect_name(collect, tid, name) < 0 ||
+            !cairn_table_find(&collect->names, (uint64_t)tid, &text))
+            return "";
+    }
+    return cairn_strings_get(&collect->profile->strings, text);
+}
+
+static bool set_time(struct cairn_collect *collect, struct cairn_profile_label *label,
+                     uint64_t time_ns)
+{
+    label->unit = cairn_profile_text(collect->profile, "nanoseconds", 11);
+    return label->unit != UINT32_MAX &&
+           set_number(collect, label, "cairn.time_ns", (int64_t)(time_ns + collect->to_real_ns));
+}
+
+uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_collected *of,
+                              const struct cairn_collect_more *more)
+{
+    struct cairn_profile_label labels[LABELS_MAX] = {0};
+    uint32_t n = 0;
+    const char *process = name_of(collect, of->pid, of->pid);
+    const char *thread = name_of(collect, of->pid, of->tid);
+    bool ok = set_number(collect, &labels[n++], "pid", of->pid) &&
+              set_number(collect, &labels[n++], "tid", of->tid);
+    if (*process)
+        ok = ok && set_text(collect, &labels[n++], "process", process);
+    if (*thread)
+        ok = ok && set_text(collect, &labels[n++], "thread", thread);
+    if (of->cgroup) {
+        labels[n].text = of->cgroup;
+        ok = ok && set_key(collect, &labels[n++], "cgroup");
+    }
+    if (of->cut) {
+        labels[n].text = of->cut;
+        ok = ok && set_key(collect, &labels[n++], "cairn.cut");
+    }
+    if (collect->has_times)
+        ok = ok && set_time(collect, &labels[n++], more->time_ns);
+    return ok ? cairn_profile_add_labels(collect->profile, labels, n) : UINT32_MAX;
+}

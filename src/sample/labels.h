@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Labels: what a sample tells beside its stack: who it was, where that ran, why the stack ends. */
+#ifndef CAIRN_SAMPLE_LABELS_H
+#define CAIRN_SAMPLE_LABELS_H
+
+#include "sample/collect.h"
+
+/* A new thread is called as the one that began it. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_collect_inherit_name(struct cairn_collect *collect, uint32_t parent_tid, uint32_t tid);
+
+/* The number of the set in the profile; UINT32_MAX: memory is gone. */
+uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_collected *of,
+                              const struct cairn_collect_more *more);
+
+#endif /* CAIRN_SAMPLE_LABELS_H */

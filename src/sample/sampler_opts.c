@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/sampler_opts.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "sample/event.h"
+#include "sample/user_walk.h"
+
+enum {
+    DEFAULT_HZ = 99,
+    FREQUENCY_MAX = 1000000,
+    DEFAULT_RING_PAGES = 128,
+    RING_PAGES_MAX = 1 << 16,
+};
+
+static int check_event(const struct cairn_sampler_opts *opts, struct cairn_err *err)
+{
+    const struct cairn_event *event = cairn_event_get(opts->event);
+    if (!event)
+        return cairn_fail(err, CAIRN_E_ARG, "there is no event %d", (int)opts->event);
+    if (event->is_time && opts->event_period)
+        return cairn_fail(err, CAIRN_E_ARG, "%s is sampled by frequency, not by count",
+                          event->name);
+    if (!event->is_time && opts->method == CAIRN_SAMPLE_PTRACE)
+        return cairn_fail(err, CAIRN_E_ARG, "ptrace samples CPU time alone, not %s", event->name);
+    if (event->in_kernel && opts->user_only)
+        return cairn_fail(err, CAIRN_E_ARG, "%s happen in the kernel: user code alone has none",
+                          event->name);
+    return CAIRN_OK;
+}
+
+static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *err)
+{
+    bool has_command = opts->argv && opts->argv[0];
+    int n_targets = has_command + (opts->pid > 0 || opts->n_pids > 0) + (opts->all_processes != 0) +
+                    (opts->cgroup != NULL);
+    if (n_targets != 1 || (opts->n_pids > 0 && !opts->pids))
+        return cairn_fail(err, CAIRN_E_ARG,
+                          "either processes, a command, a cgroup or all must be given");
+    if (opts->no_inherit && (opts->all_processes || opts->cgroup))
+        return cairn_fail(err, CAIRN_E_ARG,
+                          "children can be left out of processes and commands alone");
+    if (opts->no_inherit && opts->method == CAIRN_SAMPLE_PTRACE)
+        return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling leaves no children out");
+    if (!(opts->frequency_hz >= 0.5 && opts->frequency_hz <= FREQUENCY_MAX))
+        return cairn_fail(err, CAIRN_E_ARG, "%g samples a second: expected 1 to %d",
+                          opts->frequency_hz, FREQUENCY_MAX);
+    if (opts->ring_pages > RING_PAGES_MAX || (opts->ring_pages & (opts->ring_pages - 1)))
+        return cairn_fail(err, CAIRN_E_ARG, "%u ring pages: expected a power of two up to %d",
+                          opts->ring_pages, RING_PAGES_MAX);
+    if (opts->max_frames > CAIRN_WALK_FRAMES_MAX)
+        return cairn_fail(err, CAIRN_E_ARG, "%u frames: expected at most %d", opts->max_frames,
+                          CAIRN_WALK_FRAMES_MAX);
+    if (opts->method == CAIRN_SAMPLE_PTRACE && !has_command)
+        return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling is for commands started here only");
+    return check_event(opts, err);
+}
+
+int cairn_sampler_take_opts(const struct cairn_sampler_opts *given,
+                            struct cairn_sampler_opts *ret_opts, struct cairn_err *err)
+{
+    struct cairn_sampler_opts opts = {0};
+    if (!given || given->size < sizeof given->size)
+        return cairn_fail(err, CAIRN_E_ARG, "the options have no size");
+    memcpy(&opts, given, given->size < sizeof opts ? given->size : sizeof opts);
+    if (opts.frequency_hz == 0)
+        opts.frequency_hz = DEFAULT_HZ;
+    if (opts.ring_pages == 0)
+        opts.ring_pages = DEFAULT_RING_PAGES;
+    int code = check_opts(&opts, err);
+    if (code == CAIRN_OK)
+        *ret_opts = opts;
+    return code;
+}
