@@ -81,6 +81,7 @@ int cairn_cursor_init(struct cairn_cursor *ret_cursor, struct cairn_unwind_space
     for (unsigned i = 0; i < arch->n_regs && i < CAIRN_UNWIND_REGS; i++)
         if (regs->known >> i & 1)
             cairn_unwind_set(&c->regs, i, regs->reg[i]);
+    cairn_unwind_set(&c->regs, arch->pc, regs->ip); /* rules of PLT stubs ask for it */
     c->how = CAIRN_HOW_START;
     c->n_frames = 1;
     if (space->kind->begin)

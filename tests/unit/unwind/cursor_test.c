@@ -21,6 +21,7 @@ enum {
     BY_RDX = 0x1300, /* CFA = rdx + 8 */
     BROKEN = 0x1400, /* an operation that does not exist */
     BY_RBX = 0x1500, /* CFA = rbx + 16 */
+    STUB = 0x1600,   /* CFA = rsp + 8, from byte 11 of each 16 on rsp + 16, as of a PLT */
     NOTHING = 0x1800 /* no CFI */
 };
 static const uint64_t BIAS = 0x555500000000, STACK = 0x7ffe00001000, JIT = 0x7f0000000000;
@@ -111,6 +112,7 @@ static int make_file(void **state)
     add_function(&t, BY_RDX, "\x0c\x01\x08", 3);
     add_function(&t, BROKEN, "\x3f\x3f", 2);
     add_function(&t, BY_RBX, "\x0c\x03\x10", 3);
+    add_function(&t, STUB, "\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", 13);
     w = test_elf_of(true, false, ET_DYN, EM_X86_64);
     test_elf_load(&w, PF_R | PF_X, 0x1000, 0x1000, 0x1000, 0x1000);
     uint32_t text =
@@ -379,6 +381,21 @@ static void each_lie_ends_with_its_reason(void **state)
     }
 }
 
+static void a_stub_is_left_by_what_its_address_says(void **state)
+{
+    (void)state;
+    for (unsigned byte = 0; byte < 16; byte++) {
+        struct cairn_unwind_space *space = new_space();
+        clear(NULL);
+        put(STACK + 64, byte < 11 ? BIAS + MAIN + 1 : 0x4a);
+        put(STACK + 72, BIAS + MAIN + 1);
+        struct cairn_cursor cursor = start(space, BIAS + STUB + 32 + byte, STACK + 64, 0);
+        assert_int_equal(walk(&cursor), 2);
+        assert_int_equal(cairn_cursor_end(&cursor), CAIRN_END_OUTERMOST);
+        cairn_unwind_space_free(space);
+    }
+}
+
 static void a_stack_without_end_ends(void **state)
 {
     (void)state;
@@ -530,6 +547,7 @@ int main(void)
         cmocka_unit_test_setup(a_stack_that_changed_meanwhile_has_no_registers_of_another, clear),
         cmocka_unit_test_setup(a_row_by_another_register_is_stepped_in_full, clear),
         cmocka_unit_test_setup(each_lie_ends_with_its_reason, clear),
+        cmocka_unit_test_setup(a_stub_is_left_by_what_its_address_says, clear),
         cmocka_unit_test_setup(a_stack_without_end_ends, clear),
         cmocka_unit_test_setup(signal_frames_cannot_go_in_circles_for_ever, clear),
         cmocka_unit_test_setup(code_without_rules_is_guessed_by_a_record_behind_a_call, clear),
