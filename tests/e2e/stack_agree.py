@@ -55,8 +55,8 @@ LIMIT = 1024  # CAIRN_MAX_FRAMES
 
 def compare(name, pid):
     """Both walks of a process; the threads are those that it has when it stands still."""
-    os.kill(pid, signal.SIGSTOP)
-    time.sleep(0.2)
+    if not stacks.stop(pid):
+        failed.append(f"{name}: it does not stop")
     mine, theirs = stacks.ours(pid), stacks.eu_stack(pid)
     os.kill(pid, signal.SIGCONT)
     if not theirs:
@@ -153,7 +153,7 @@ def family(pid):
 
 def compare_family(name, pid, least):
     """A server of several processes, once it has so many and they rest."""
-    for _ in range(100):
+    for _ in range(600):
         if len(family(pid)) >= least:
             break
         time.sleep(0.1)

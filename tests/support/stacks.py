@@ -2,6 +2,7 @@
 """Stacks as tests/e2e/stack_walk prints them, and as eu-stack and gdb do: {tid: [addresses]}."""
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -89,20 +90,36 @@ def wait_busy(pid, seconds=60):
     return False
 
 
+def states(pid):
+    """Of each thread, as letters of /proc/PID/stat."""
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as f:
+                found.append(f.read().rsplit(")", 1)[1].split()[0])
+        except OSError:
+            pass
+    return found
+
+
 def wait_asleep(pid, seconds=20):
-    """Until every thread of the process sleeps, twice in a row."""
+    """Until every thread of the process sleeps, three times in a row."""
     calm = 0
     for _ in range(seconds * 10):
         time.sleep(0.1)
-        states = []
-        for tid in os.listdir(f"/proc/{pid}/task"):
-            try:
-                with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as f:
-                    states.append(f.read().rsplit(")", 1)[1].split()[0])
-            except OSError:
-                pass
-        calm = calm + 1 if states and set(states) <= {"S", "T"} else 0
+        found = states(pid)
+        calm = calm + 1 if found and set(found) <= {"S", "T"} else 0
         if calm == 3:
+            return True
+    return False
+
+
+def stop(pid, seconds=60):
+    """Stops a process; true once all its threads stand still."""
+    os.kill(pid, signal.SIGSTOP)
+    for _ in range(seconds * 100):
+        time.sleep(0.01)
+        if set(states(pid)) == {"T"}:
             return True
     return False
 
