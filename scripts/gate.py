@@ -44,6 +44,8 @@ GATE = [
     Build("build-musl", "musl-gcc, the unwinder alone", ["unit"], ["-Dunwind_only=true"], musl=True),
 ]
 GUEST = "qemu-user has no ptrace, and /proc shows qemu instead of the guest"
+EMULATED = {suite: GUEST for suite in
+            ("unit-proc", "unit-sample", "unit-snapshot-snapshot", "unit-doctor-report")}
 BUS = "qemu-arm 7.2 keeps raising SIGBUS at a page that was replaced"
 WATCHED = "it stops and counts threads, and TSan has one of its own in every process"
 INSIDE = "a stack that runs out inside TSan's own code ends the process, whatever handles signals"
@@ -61,10 +63,10 @@ FULL = [
                 "unit-unwind-thread": HELD, "unit-unwind-print": INSIDE}),
     Build("build-aarch64", "gcc for aarch64, run by qemu-user and in a guest", ["unit", "fuzz", "guest"],
           cross=("arm64", "cross/aarch64.ini"), slower=3,
-          skip={"unit-proc": GUEST, "unit-sample": GUEST}),
+          skip=EMULATED),
     Build("build-arm", "gcc for arm, run by qemu-user", ["unit", "fuzz"],
           cross=("armhf", "cross/arm.ini"), slower=3,
-          skip={"unit-proc": GUEST, "unit-sample": GUEST, "unit-base-guard": BUS}),
+          skip=EMULATED | {"unit-base-guard": BUS}),
 ]
 
 
