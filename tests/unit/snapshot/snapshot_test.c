@@ -2,6 +2,7 @@
 /* Children that stand, run, or have ended, and what is seen of them. */
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 enum { PATIENCE_MS = 5000, DEEP = 30, HUGE_FRAMES = 200, SAMPLED_FRAMES = 11 };
 
 static volatile int sink;
+static volatile int *spins; /* shared with the child, which has come to where it stays */
 
 __attribute__((noinline)) void snap_deepest(void);
 __attribute__((noinline)) int snap_deep(int n);
@@ -58,7 +60,7 @@ static void be_huge(void)
 
 static void spin(void)
 {
-    for (;;)
+    for (*spins = 1;;)
         sink++;
 }
 
@@ -89,6 +91,8 @@ static pid_t start(void (*fn)(void), char state)
 {
     char path[64], text[512] = "", wanted[] = ") S ";
     wanted[2] = state;
+    spins = mmap(NULL, sizeof *spins, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true((void *)spins != MAP_FAILED);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -97,7 +101,7 @@ static pid_t start(void (*fn)(void), char state)
         _exit(0);
     }
     snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
-    for (int i = 0; i < PATIENCE_MS && !strstr(text, wanted); i++) {
+    for (int i = 0; i < PATIENCE_MS && !(strstr(text, wanted) && (state != 'R' || *spins)); i++) {
         FILE *f = fopen(path, "re");
         assert_non_null(f);
         assert_non_null(fgets(text, sizeof text, f));
@@ -105,6 +109,8 @@ static pid_t start(void (*fn)(void), char state)
         usleep(1000);
     }
     assert_contains(text, wanted);
+    assert_true(state != 'R' || *spins);
+    munmap((void *)spins, sizeof *spins);
     return child;
 }
 
