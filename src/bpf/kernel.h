@@ -43,6 +43,12 @@ struct mm_struct {
     unsigned long start_stack; /* of the program's arguments: another at each execve(2) */
 } CAIRN_KERNEL_TYPE;
 
+struct signal_struct { /* of a process */
+    struct {
+        int counter;
+    } live; /* threads that have not ended */
+} CAIRN_KERNEL_TYPE;
+
 struct task_struct {
     unsigned int __state; /* Linux 5.14 */
     unsigned int flags;
@@ -52,6 +58,7 @@ struct task_struct {
     struct mm_struct *mm;
     struct pid *thread_pid;
     struct task_struct *group_leader, *real_parent;
+    struct signal_struct *signal;
     unsigned long nvcsw, nivcsw;
     char comm[16];
 } CAIRN_KERNEL_TYPE;

@@ -55,15 +55,16 @@ const volatile __u32 cairn_has_times = 0;
 /* How many those are: of one alone none can have two events. */
 __u32 cairn_n_own = 0;
 
-/* The registers of the user side. False: it has none, or is of 32 bits. */
+/* The registers of the user side; `ctx` is NULL where nothing was interrupted. False: it has none,
+ * or is of 32 bits. */
 static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
                                      struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
     bpf_user_pt_regs_t *kept, regs;
-    __u64 mode = MODE_OF(&ctx->regs);
+    __u64 mode = ctx ? MODE_OF(&ctx->regs) : 0;
     if (!task->mm || !task->mm->start_code)
         return stop(cpu, CAIRN_BPF_END_KERNEL), 0;
-    if (is_user(mode)) {
+    if (ctx && is_user(mode)) {
         take(cpu, &ctx->regs);
         asm volatile(""); /* or both ways read by one pointer, which the verifier does not take */
     } else {
@@ -112,20 +113,42 @@ static long mix_kernel(__u32 i, void *ctx)
     return 0;
 }
 
-static __always_inline void add_kernel(struct bpf_perf_event_data *ctx,
-                                       struct cairn_bpf_walk_cpu *cpu)
+/* The kernel's frames behind the user's, without the `skip` innermost. */
+static __always_inline void take_kernel(void *ctx, struct cairn_bpf_walk_cpu *cpu, __u64 skip)
 {
     __u64 n = cpu->stack.n;
-    if (is_user(MODE_OF(&ctx->regs)))
-        return;
     HIDE(n);
     if (n > CAIRN_BPF_FRAMES_MAX)
         return;
-    long bytes = bpf_get_stack(ctx, &cpu->frames[n], CAIRN_BPF_KERNEL_FRAMES_MAX * 8, 0);
-    if (bytes <= 0)
-        return;
-    cpu->stack.n_kernel = bytes / 8;
+    long bytes = bpf_get_stack(ctx, &cpu->frames[n], CAIRN_BPF_KERNEL_FRAMES_MAX * 8,
+                               skip & BPF_F_SKIP_FIELD_MASK);
+    cpu->stack.n_kernel = bytes > 0 ? (__u64)bytes / 8 : 0;
+}
+
+/* The stack is complete: what it is counted under. */
+static __always_inline void name_stack(struct cairn_bpf_walk_cpu *cpu,
+                                       struct cairn_bpf_count *ret_key)
+{
     bpf_loop(cpu->stack.n_kernel, mix_kernel, &cpu, 0);
+    cpu->stack.hash = mixed(cpu->stack.hash, cpu->end);
+    cpu->stack.end = cpu->end;
+    ret_key->hash = cpu->stack.hash;
+    ret_key->tid = cpu->stack.tid;
+    ret_key->id = cpu->stack.id;
+}
+
+/* Nonzero where there is no room. */
+static __always_inline long hand_over(struct cairn_bpf_walk_cpu *cpu)
+{
+    __u64 bytes = (cpu->stack.n + (__u64)cpu->stack.n_kernel) * 8;
+    if (cpu->stack.copied)
+        bytes += CAIRN_BPF_COPY_REGS * 8 + (__u64)cpu->stack.copied;
+    HIDE(bytes);
+    if (bytes > sizeof cpu->frames)
+        return -1;
+    __u64 flags = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_WAKE ? BPF_RB_FORCE_WAKEUP
+                                                                          : BPF_RB_NO_WAKEUP;
+    return bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, flags);
 }
 
 /* What of the stack is copied: [low, low + all), to words from `at` on. */
@@ -214,9 +237,9 @@ static __always_inline int is_in_doubt(__u32 end)
 /* Adds one to a stack that is known, or tells of it; one that is new is handed over. */
 static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
 {
-    const struct cairn_bpf_count key = {
-        .hash = mixed(cpu->stack.hash, cpu->end), .tid = cpu->stack.tid, .id = cpu->stack.id};
+    struct cairn_bpf_count key = {};
     struct cairn_bpf_sum *known = 0, none = {};
+    name_stack(cpu, &key);
     if (!cpu->stack.copied)
         known = bpf_map_lookup_elem(&counts, &key);
     cpu->n_samples++;
@@ -228,52 +251,54 @@ static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
         __sync_fetch_and_add(&known->value, cpu->stack.value);
         return;
     }
-    cpu->stack.hash = key.hash;
-    cpu->stack.end = cpu->end;
-    __u64 bytes = (cpu->stack.n + (__u64)cpu->stack.n_kernel) * 8;
-    if (cpu->stack.copied)
-        bytes += CAIRN_BPF_COPY_REGS * 8 + (__u64)cpu->stack.copied;
-    HIDE(bytes);
-    if (bytes > sizeof cpu->frames)
-        return;
-    __u64 flags = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_WAKE ? BPF_RB_FORCE_WAKEUP
-                                                                          : BPF_RB_NO_WAKEUP;
-    if (bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, flags))
+    if (hand_over(cpu))
         cpu->n_lost++;
     else if (!known && !cpu->stack.copied)
         bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
 }
 
+/* The user side of a thread. */
+static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_bpf_walk_cpu *cpu,
+                                 struct task_struct *task)
+{
+    struct walker w = {.cpu = cpu};
+    cpu->stack = (struct cairn_bpf_stack){.pid = task->tgid,
+                                          .tid = task->pid,
+                                          .time_ns = bpf_ktime_get_ns(),
+                                          .hash = 1,
+                                          .what = CAIRN_BPF_STACK};
+    cpu->end = CAIRN_BPF_END_DEEP;
+    if (!take_regs(ctx, cpu, task))
+        return;
+    cpu->stack.sp = cpu->sp;
+    add(cpu, cpu->ip);
+    w.space = space_of(task, cpu->stack.pid);
+    if (!w.space) {
+        stop(cpu, CAIRN_BPF_END_NEW);
+        return;
+    }
+    cpu->stack.id = w.space->id;
+    open_window(cpu);
+    bpf_loop(CAIRN_BPF_FRAMES_MAX, step, &w, 0);
+}
+
+static __always_inline void ask_if_unknown(struct cairn_bpf_walk_cpu *cpu)
+{
+    if (cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE)
+        ask(cpu, cpu->stack.time_ns);
+}
+
 static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn_bpf_walk_cpu *cpu,
                                    struct task_struct *task)
 {
-    __u64 pid_tid = bpf_get_current_pid_tgid(), now_ns = bpf_ktime_get_ns();
-    struct walker w = {.cpu = cpu};
-    cpu->stack = (struct cairn_bpf_stack){.pid = pid_tid >> 32,
-                                          .tid = (__u32)pid_tid,
-                                          .time_ns = now_ns,
-                                          .hash = 1,
-                                          .value = ctx->sample_period,
-                                          .what = CAIRN_BPF_STACK};
-    cpu->end = CAIRN_BPF_END_DEEP;
-    if (take_regs(ctx, cpu, task)) {
-        cpu->stack.sp = cpu->sp;
-        add(cpu, cpu->ip);
-        w.space = space_of(task, cpu->stack.pid);
-        if (w.space) {
-            cpu->stack.id = w.space->id;
-            open_window(cpu);
-            bpf_loop(CAIRN_BPF_FRAMES_MAX, step, &w, 0);
-        } else {
-            stop(cpu, CAIRN_BPF_END_NEW);
-        }
-    }
-    add_kernel(ctx, cpu);
+    walk(ctx, cpu, task);
+    cpu->stack.value = ctx->sample_period;
+    if (!is_user(MODE_OF(&ctx->regs)))
+        take_kernel(ctx, cpu, 0);
     if (is_in_doubt(cpu->end))
         copy_top(ctx, cpu, task);
     count(cpu);
-    if (cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE)
-        ask(cpu, now_ns);
+    ask_if_unknown(cpu);
 }
 
 /* A thread that started while events were opened may have two: its own and one that it inherited.
@@ -307,3 +332,5 @@ int cairn_walk(struct bpf_perf_event_data *ctx)
     cpu->busy = 0;
     return 0;
 }
+
+#include "bpf/off_cpu.bpf.h"

@@ -35,6 +35,7 @@ struct batch {
 
 struct cairn_walker {
     struct walk_bpf *program;
+    struct cairn_off_cpu off_cpu; /* its program is NULL where that was not asked for */
     struct ring_buffer *ring;
     struct cairn_walk_tables tables;
     struct cairn_bpf_walk_cpu *cpus;
@@ -54,7 +55,7 @@ static bool is_first_pid_namespace(void)
     return stat("/proc/self/ns/pid", &ns) < 0 || ns.st_ino == INITIAL_PID_NS;
 }
 
-static int load(struct cairn_walker *w, bool has_times, struct cairn_err *err)
+static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, struct cairn_err *err)
 {
     int n_cpus = libbpf_num_possible_cpus(), code = cairn_bpf_check(&cairn_walker_need, err);
     if (code < 0)
@@ -64,7 +65,9 @@ static int load(struct cairn_walker *w, bool has_times, struct cairn_err *err)
     w->program = walk_bpf__open();
     if (w->program) {
         (void)bpf_map__set_max_entries(w->program->maps.cpus, (uint32_t)n_cpus);
-        w->program->rodata->cairn_has_times = has_times;
+        w->program->rodata->cairn_has_times = opts->has_times;
+        cairn_off_cpu_prepare(w->program, opts->off_cpu);
+        w->off_cpu.program = opts->off_cpu ? w->program : NULL;
     }
     code = cairn_bpf_load(w->program ? w->program->skeleton : NULL, &cairn_walker_need, err);
     w->n_cpus = code < 0 ? 0 : (size_t)n_cpus;
@@ -101,11 +104,13 @@ int cairn_walker_new(const struct cairn_walker_opts *opts, struct cairn_walker *
     if (!is_first_pid_namespace())
         return cairn_fail(err, CAIRN_E_SUPPORT,
                           "stacks cannot be walked in the kernel from inside a pid namespace");
+    static const struct cairn_walker_opts usual = {0};
+    opts = opts ? opts : &usual;
     struct cairn_walker *w = cairn_alloc(1, sizeof *w);
     if (!w)
         return cairn_fail_memory(err);
-    cairn_walk_tables_init(&w->tables, opts && opts->table_bytes ? opts->table_bytes : TABLE_BYTES);
-    int code = load(w, opts && opts->has_times, err);
+    cairn_walk_tables_init(&w->tables, opts->table_bytes ? opts->table_bytes : TABLE_BYTES);
+    int code = load(w, opts, err);
     if (code == CAIRN_OK)
         code = map_all(w, err);
     if (code < 0) {
@@ -125,6 +130,7 @@ void cairn_walker_free(struct cairn_walker *w)
     if (w->tables.strips)
         munmap(w->tables.strips, w->strips_bytes);
     cairn_walk_tables_done(&w->tables);
+    cairn_off_cpu_stop(&w->off_cpu);
     ring_buffer__free(w->ring);
     walk_bpf__destroy(w->program);
     cairn_free(w->batch);
@@ -255,6 +261,11 @@ int cairn_walker_counts(struct cairn_walker *w, cairn_walker_count_fn fn, void *
     if (*ret_forgotten)
         n = go_through(w, bpf_map_lookup_and_delete_batch, fn, ctx);
     return n < 0 ? (int)n : CAIRN_OK;
+}
+
+struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *w)
+{
+    return w->off_cpu.program ? &w->off_cpu : NULL;
 }
 
 void cairn_walker_stats(const struct cairn_walker *w, struct cairn_walker_stats *ret_stats)

@@ -17,6 +17,7 @@
 #include <cairn/unwind.h>
 
 #include "base/span.h"
+#include "bpf/off_cpu_programs.h"
 #include "bpf/walk.h"
 
 struct cairn_walker;
@@ -25,9 +26,11 @@ struct cairn_walker;
 extern const struct cairn_bpf_need cairn_walker_need;
 
 struct cairn_walker_opts {
-    uint64_t table_bytes; /* of tables at most; 0: 256 MiB */
-    bool has_times;       /* a stack that is met again is told each time, without its frames, and
-                             not counted */
+    uint64_t table_bytes;                     /* of tables at most; 0: 256 MiB */
+    const struct cairn_off_cpu_opts *off_cpu; /* time off the CPU is measured, and no event's; NULL:
+                                                 it is not */
+    bool has_times; /* a stack that is met again is told each time, without its frames, and
+                       not counted */
 };
 
 /* CAIRN_E_ACCESS: not allowed. CAIRN_E_SUPPORT: this kernel, or this build, cannot. */
@@ -74,6 +77,9 @@ typedef int (*cairn_walker_count_fn)(void *ctx, const struct cairn_bpf_count *ke
                                      const struct cairn_bpf_sum *sum);
 int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx,
                         bool *ret_forgotten);
+
+/* What measures time off the CPU, where that was asked for; else NULL. Owned by the walker. */
+struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *walker);
 
 struct cairn_walker_stats {
     uint64_t n_samples;            /* walked */

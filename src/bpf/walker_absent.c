@@ -66,6 +66,12 @@ int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, v
     return CAIRN_OK;
 }
 
+struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *walker)
+{
+    (void)walker;
+    return NULL;
+}
+
 void cairn_walker_stats(const struct cairn_walker *walker, struct cairn_walker_stats *ret_stats)
 {
     (void)walker;

@@ -243,7 +243,10 @@ static void with_times_every_sample_is_told_and_none_is_counted(void **state)
     cairn_walker_look(walker, getpid(), true);
     assert_int_equal(cairn_walker_attach(walker, fd, (int)syscall(SYS_gettid), NULL), CAIRN_OK);
     ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-    dive(seen, SHALLOW);
+    do {
+        dive(seen, SHALLOW);
+        cairn_walker_stats(walker, &stats);
+    } while (stats.n_samples < HZ / 10);
     ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
     close(fd);
     assert_int_equal(cairn_walker_take(walker, on_told, &told), CAIRN_OK);

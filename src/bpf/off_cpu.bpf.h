@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Off CPU: the programs at the scheduler's tracepoints, a part of walk.bpf.c. See off_cpu.h. */
+#ifndef CAIRN_BPF_OFF_CPU_BPF_H
+#define CAIRN_BPF_OFF_CPU_BPF_H
+
+#include "bpf/off_cpu.h"
+
+enum {
+    STATE_INTERRUPTIBLE = 1, /* include/linux/sched.h, TASK_* */
+    STATE_UNINTERRUPTIBLE = 2,
+    STATE_STOPPED = 4 | 8, /* by a signal, by a tracer */
+    STATE_DEAD = 0x80 | 0x10 | 0x20,
+    SKIP_MAX = 32,
+    WAKE_FRAMES = 64
+};
+
+/* Processes that are measured. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, CAIRN_BPF_TARGETS_MAX);
+    __type(key, __u32);
+    __type(value, __u32);
+} targets SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, CAIRN_BPF_ASLEEP_MAX);
+    __type(key, __u32);
+    __type(value, struct cairn_bpf_asleep);
+} asleep SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, CAIRN_BPF_SLEPT_MAX);
+    __type(key, struct cairn_bpf_slept_key);
+    __type(value, struct cairn_bpf_sum);
+} slept SEC(".maps");
+
+/* Where the scheduler's own code lies: before it are the frames of this program. 0: not told. */
+const volatile __u64 cairn_sched_start = 0, cairn_sched_end = 0;
+const volatile __u32 cairn_off_all = 0;        /* every process that has a user side */
+const volatile __u32 cairn_off_no_inherit = 0; /* not what targets start */
+
+__u64 cairn_off_lost = 0; /* times off the CPU for which there was no room */
+__u32 cairn_off_skip = 0; /* frames before the scheduler's; found out at the first stack */
+
+struct wake {
+    __u64 *frames;
+    __u32 found;
+};
+
+/* Functions that stand on a stack only where an interrupt does, be it one that came or one whose
+ * rest is worked off behind it: a thread that is woken there is not woken by who was interrupted.
+ */
+const volatile struct cairn_bpf_code cairn_irq[CAIRN_BPF_IRQ_MAX] = {};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u64[WAKE_FRAMES]);
+} wake_frames SEC(".maps");
+
+static long find_irq(__u32 i, void *ctx)
+{
+    struct wake *wake = ctx;
+    __u64 address = wake->frames[i & (WAKE_FRAMES - 1)];
+    for (int k = 0; k < CAIRN_BPF_IRQ_MAX; k++)
+        if (address >= cairn_irq[k].start && address < cairn_irq[k].end) {
+            wake->found = 1;
+            return 1;
+        }
+    return 0;
+}
+
+/* 1: yes, 0: no, -1: that cannot be told. */
+static __always_inline int in_interrupt(void *ctx)
+{
+    __u32 zero = 0;
+    struct wake wake = {.frames = bpf_map_lookup_elem(&wake_frames, &zero)};
+    if (!wake.frames || !cairn_irq[0].end)
+        return -1;
+    long bytes = bpf_get_stack(ctx, wake.frames, WAKE_FRAMES * 8, 0);
+    if (bytes <= 0)
+        return -1;
+    bpf_loop((__u64)bytes / 8, find_irq, &wake, 0);
+    return (int)wake.found;
+}
+
+static __always_inline int is_target(struct task_struct *task)
+{
+    __u32 tgid = task->tgid;
+    if (cairn_off_all)
+        return task->mm != 0;
+    __u32 *target = bpf_map_lookup_elem(&targets, &tgid);
+    return target && *target == CAIRN_BPF_TARGET;
+}
+
+static __always_inline int is_sched(__u64 address)
+{
+    return address >= cairn_sched_start && address < cairn_sched_end;
+}
+
+struct search {
+    struct cairn_bpf_walk_cpu *cpu;
+    __u32 found;
+};
+
+static long find_sched(__u32 i, void *ctx)
+{
+    struct search *search = ctx;
+    __u64 at = search->cpu->stack.n + i;
+    if (at >= CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX)
+        return 1;
+    if (!is_sched(search->cpu->frames[at]))
+        return 0;
+    search->found = i;
+    return 1;
+}
+
+/* The kernel's frames from the scheduler on. */
+static __always_inline void add_kernel_from_sched(void *ctx, struct cairn_bpf_walk_cpu *cpu)
+{
+    struct search search = {.cpu = cpu};
+    take_kernel(ctx, cpu, cairn_off_skip & (SKIP_MAX - 1));
+    if (!cpu->stack.n_kernel || !cairn_sched_end)
+        return;
+    bpf_loop(SKIP_MAX, find_sched, &search, 0);
+    if (!search.found)
+        return;
+    cairn_off_skip = (cairn_off_skip + search.found) & (SKIP_MAX - 1);
+    take_kernel(ctx, cpu, cairn_off_skip & (SKIP_MAX - 1));
+}
+
+static __always_inline __u8 why_off(__u32 state, int preempted)
+{
+    if (preempted || !state)
+        return CAIRN_BPF_OFF_PREEMPTED;
+    if (state & STATE_STOPPED)
+        return CAIRN_BPF_OFF_STOPPED;
+    return state & STATE_INTERRUPTIBLE ? CAIRN_BPF_OFF_SLEEP : CAIRN_BPF_OFF_BLOCKED;
+}
+
+static __always_inline void add_up(struct task_struct *task, __u64 now_ns)
+{
+    __u32 tid = task->pid;
+    struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
+    if (!was)
+        return;
+    struct cairn_bpf_sum one = {.n = 1, .value = now_ns - was->since_ns};
+    struct cairn_bpf_sum *sum = bpf_map_lookup_elem(&slept, &was->key);
+    if (sum) {
+        __sync_fetch_and_add(&sum->n, 1);
+        __sync_fetch_and_add(&sum->value, one.value);
+    } else if (bpf_map_update_elem(&slept, &was->key, &one, BPF_NOEXIST)) {
+        __sync_fetch_and_add(&cairn_off_lost, 1);
+    }
+    bpf_map_delete_elem(&asleep, &tid);
+}
+
+static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
+                                  struct task_struct *task, int preempted)
+{
+    struct cairn_bpf_asleep now = {};
+    struct cairn_bpf_count key = {};
+    struct cairn_bpf_sum none = {};
+    __u32 tid = task->pid, state = task->__state;
+    if (state & STATE_DEAD)
+        return;
+    walk(0, cpu, task);
+    add_kernel_from_sched(ctx, cpu);
+    name_stack(cpu, &key);
+    now.key.hash = key.hash;
+    now.key.tid = key.tid;
+    now.key.id = key.id;
+    now.key.why = why_off(state, preempted);
+    now.since_ns = cpu->stack.time_ns;
+    int is_new = !bpf_map_lookup_elem(&counts, &key);
+    if ((is_new && hand_over(cpu)) || bpf_map_update_elem(&asleep, &tid, &now, BPF_ANY)) {
+        __sync_fetch_and_add(&cairn_off_lost, 1);
+        return;
+    }
+    if (is_new)
+        bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
+    ask_if_unknown(cpu);
+}
+
+SEC("tp_btf/sched_switch")
+int cairn_off_switch(__u64 *ctx)
+{
+    struct task_struct *prev = (struct task_struct *)ctx[1];
+    struct task_struct *next = (struct task_struct *)ctx[2];
+    __u32 number = bpf_get_smp_processor_id();
+    struct cairn_bpf_walk_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+    add_up(next, bpf_ktime_get_ns());
+    if (!cpu || cpu->busy || !is_target(prev))
+        return 0;
+    cpu->busy = 1;
+    begin(ctx, cpu, prev, ctx[0] != 0);
+    cpu->busy = 0;
+    return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int cairn_off_waking(__u64 *ctx)
+{
+    struct task_struct *task = (struct task_struct *)ctx[0];
+    __u32 tid = task->pid;
+    struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
+    if (!was || was->key.why == CAIRN_BPF_OFF_PREEMPTED)
+        return 0;
+    __u64 pid_tid = bpf_get_current_pid_tgid();
+    int interrupt = pid_tid ? in_interrupt(ctx) : 1; /* nothing else wakes in the idle thread */
+    was->key.by_interrupt = interrupt > 0;
+    if (interrupt)
+        return 0;
+    was->key.waker_pid = pid_tid >> 32;
+    was->key.waker_tid = (__u32)pid_tid;
+    bpf_get_current_comm(was->key.waker, sizeof was->key.waker);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int cairn_off_fork(__u64 *ctx)
+{
+    struct task_struct *parent = (struct task_struct *)ctx[0];
+    struct task_struct *child = (struct task_struct *)ctx[1];
+    __u32 from = parent->tgid, to = child->tgid;
+    __u32 *target = bpf_map_lookup_elem(&targets, &from);
+    if (target && from != to && !cairn_off_no_inherit)
+        bpf_map_update_elem(&targets, &to, target, BPF_ANY);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int cairn_off_exec(__u64 *ctx)
+{
+    struct task_struct *task = (struct task_struct *)ctx[0];
+    __u32 tgid = task->tgid;
+    __u32 *target = bpf_map_lookup_elem(&targets, &tgid);
+    if (target)
+        *target = CAIRN_BPF_TARGET;
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int cairn_off_exit(__u64 *ctx)
+{
+    struct task_struct *task = (struct task_struct *)ctx[0];
+    __u32 tgid = task->tgid;
+    if (!task->signal->live.counter)
+        bpf_map_delete_elem(&targets, &tgid);
+    return 0;
+}
+
+#endif /* CAIRN_BPF_OFF_CPU_BPF_H */
