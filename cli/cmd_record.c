@@ -81,8 +81,9 @@ static int wait_for_end(struct job *job, struct cairn_err *err)
             cairn_sampler_poll(job->sampler, left_ms < POLL_MS ? (int)left_ms + 1 : POLL_MS, err);
         if (code < 0)
             return code;
-        cli_progress("%llu samples, %.0f s; Ctrl-C ends",
-                     (unsigned long long)cairn_sampler_count(job->sampler), elapsed);
+        cli_progress("%llu %s, %.0f s; Ctrl-C ends",
+                     (unsigned long long)cairn_sampler_count(job->sampler),
+                     job->asked.sampler.off_cpu ? "times off the CPU" : "samples", elapsed);
     }
     cli_progress_done();
     return CAIRN_OK;

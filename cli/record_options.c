@@ -5,14 +5,18 @@
 #include "cli/record.h"
 #include "cli/way_options.h"
 
-enum { PID_MAX = 1 << 30 };
+enum { PID_MAX = 1 << 30, COUNT_MAX = 1 << 30 };
 
 enum {
     OPT_PID,
     OPT_ALL,
     OPT_CGROUP,
     OPT_NO_INHERIT,
+    OPT_EVENT,
+    OPT_OFF_CPU,
     OPT_FREQUENCY,
+    OPT_COUNT,
+    OPT_TIMELINE,
     OPT_DURATION,
     OPT_OUTPUT,
     OPT_USER_ONLY,
@@ -35,7 +39,21 @@ const struct cli_option cli_record_options[] = {
                     "folder, or a name below /sys/fs/cgroup; rights as for --all"},
     [OPT_NO_INHERIT] = {"no-inherit", 0, NULL,
                         "leave out processes that the target starts from now on"},
-    [OPT_FREQUENCY] = {"frequency", 'F', "HZ", "samples a second of CPU time (99)"},
+    [OPT_EVENT] =
+        {"event", 'e', "EVENT",
+         "what is sampled: cpu-clock, page-faults, context-switches; where the CPU's "
+         "counters are there cycles, instructions, cache-misses; cpu (default): CPU time, "
+         "by cycles or by the clock"},
+    [OPT_OFF_CPU] =
+        {"off-cpu", 0, NULL,
+         "instead of samples, how long threads wait: sleeping, blocked or preempted, by "
+         "stack and by who wakes them; as root"},
+    [OPT_FREQUENCY] = {"frequency", 'F', "HZ",
+                       "samples a second of CPU time, or about so many of another event (99)"},
+    [OPT_COUNT] =
+        {"count", 'c', "N",
+         "a sample for each N events; not for CPU time (1 for page-faults and context-switches)"},
+    [OPT_TIMELINE] = {"timeline", 0, NULL, "keep the time of each sample, in a label"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_OUTPUT] = {"output", 'o', "FILE",
                     "write to FILE: .pb.gz raw addresses; .html, .svg a flame graph; .txt, "
@@ -64,6 +82,35 @@ static bool set_method(struct cli_record *record, struct cli_args *args, const c
         return false;
     record->sampler.method = methods[index];
     return true;
+}
+
+static bool set_event(struct cli_record *record, struct cli_args *args, const char *value)
+{
+    static const char *const words[] = {
+        "cpu",          "cpu-clock",   "cycles",           "instructions",
+        "cache-misses", "page-faults", "context-switches", NULL};
+    static const enum cairn_sample_event events[] = {CAIRN_EVENT_CPU,
+                                                     CAIRN_EVENT_CPU_CLOCK,
+                                                     CAIRN_EVENT_CYCLES,
+                                                     CAIRN_EVENT_INSTRUCTIONS,
+                                                     CAIRN_EVENT_CACHE_MISSES,
+                                                     CAIRN_EVENT_PAGE_FAULTS,
+                                                     CAIRN_EVENT_CONTEXT_SWITCHES};
+    int index;
+    if (!cli_args_word(args, "event", value, words, &index))
+        return false;
+    record->sampler.event = events[index];
+    return true;
+}
+
+static bool set_count(struct cli_record *record, struct cli_args *args, const char *value)
+{
+    if (!cli_args_u64(args, "count", value, &record->sampler.event_period))
+        return false;
+    if (record->sampler.event_period > 0 && record->sampler.event_period <= COUNT_MAX)
+        return true;
+    cli_args_wrong(args, "--count: %s, expected 1 to %d", value, COUNT_MAX);
+    return false;
 }
 
 /* Letters, or digits that are a number of a process. */
@@ -119,6 +166,10 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
     case OPT_NO_INHERIT:
         record->sampler.no_inherit = 1;
         return true;
+    case OPT_EVENT:
+        return set_event(record, args, value);
+    case OPT_COUNT:
+        return set_count(record, args, value);
     case OPT_FREQUENCY:
         if (!set_positive(args, "frequency", value, 1e6, &record->sampler.frequency_hz))
             return false;
@@ -130,6 +181,12 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
         return set_positive(args, "duration", value, 1e8, &record->seconds);
     case OPT_OUTPUT:
         record->out = value;
+        return true;
+    case OPT_OFF_CPU:
+        record->sampler.off_cpu = 1;
+        return true;
+    case OPT_TIMELINE:
+        record->sampler.timeline = 1;
         return true;
     case OPT_USER_ONLY:
         record->sampler.user_only = 1;
@@ -168,6 +225,37 @@ static bool check_targets(const struct cli_record *record, struct cli_args *args
     return false;
 }
 
+/* What is asked for together and does not go together. */
+static bool check_what(const struct cli_record *record, struct cli_args *args)
+{
+    const struct cairn_sampler_opts *opts = &record->sampler;
+    const bool is_time = opts->event == CAIRN_EVENT_CPU || opts->event == CAIRN_EVENT_CPU_CLOCK;
+    const bool is_sampled =
+        opts->method == CAIRN_SAMPLE_PERF || opts->method == CAIRN_SAMPLE_PTRACE;
+    const char *wrong = NULL;
+    if (opts->off_cpu &&
+        (opts->event != CAIRN_EVENT_CPU || opts->frequency_hz > 0 || opts->event_period))
+        wrong = "--off-cpu measures each wait: it goes with none of --event, --frequency, --count";
+    else if (opts->off_cpu && opts->timeline)
+        wrong = "--off-cpu sums waits up: it does not go with --timeline";
+    else if (opts->off_cpu && opts->cgroup)
+        wrong = "--off-cpu does not go with --cgroup: give its processes by --pid, or --all";
+    else if (opts->off_cpu && is_sampled)
+        wrong = "--off-cpu is measured by BPF alone";
+    else if (opts->event_period && is_time)
+        wrong = "--count is for events that are counted, see --event; CPU time is sampled by "
+                "--frequency";
+    else if (opts->event_period && opts->frequency_hz > 0)
+        wrong = "either --count or --frequency, not both";
+    else if (!is_time && opts->method == CAIRN_SAMPLE_PTRACE)
+        wrong = "--method=ptrace samples CPU time alone";
+    else if (opts->event == CAIRN_EVENT_CONTEXT_SWITCHES && opts->user_only)
+        wrong = "context switches happen in the kernel: --user-only leaves none";
+    if (wrong)
+        cli_args_wrong(args, "%s", wrong);
+    return !wrong;
+}
+
 bool cli_record_read(struct cli_args *args, struct cli_record *record)
 {
     const char *value;
@@ -189,6 +277,8 @@ bool cli_record_read(struct cli_args *args, struct cli_record *record)
         cli_args_wrong(args, "--method=ptrace is for commands only");
         return false;
     }
+    if (!check_what(record, args))
+        return false;
     return cli_result_of_name(args, record->out, &record->result);
 }
 

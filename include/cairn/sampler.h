@@ -58,8 +58,12 @@ struct cairn_sampler_opts {
     uint32_t max_frames; /* per stack, kernel and user together, at most 1024; 0: what the kernel
                             allows (kernel.perf_event_max_stack) */
     enum cairn_sample_event event;
-    uint64_t event_period; /* a sample for each so many; 0: as many as frequency_hz gives. Not for
-                              CPU time */
+    int off_cpu; /* nonzero: instead of samples each time that a thread leaves the CPU, with
+                    how long it stays off: samples/count and off_cpu/nanoseconds; method BPF.
+                    Labels: off_cpu (sleep, blocked, preempted, stopped), woken_by,
+                    woken_by_pid */
+    uint64_t event_period; /* a sample for each so many, not for CPU time. 0: frequency_hz; where
+                              that is 0 too, each page fault and context switch */
     int timeline;          /* nonzero: no samples are summed; each has the label cairn.time_ns */
     const int *pids;       /* `n_pids` processes, all in one profile; who is gone is left out */
     size_t n_pids;
@@ -92,6 +96,8 @@ struct cairn_sample_quality {
     uint64_t walk_ns;     /* by BPF: of a sample in the kernel, at the mean; 0: not known, as
                              kernel.bpf_stats_enabled is off */
     uint64_t n_processes; /* seen in samples */
+    int off_cpu;          /* 1: samples are times off the CPU */
+    uint64_t value;       /* what all samples together stand for; 0: CPU time, see period_ns */
 };
 
 /*

@@ -39,6 +39,7 @@ struct {
 /* Where the scheduler's own code lies: before it are the frames of this program. 0: not told. */
 const volatile __u64 cairn_sched_start = 0, cairn_sched_end = 0;
 const volatile __u32 cairn_off_all = 0;        /* every process that has a user side */
+const volatile __u32 cairn_off_user_only = 0;  /* no frames of the kernel */
 const volatile __u32 cairn_off_no_inherit = 0; /* not what targets start */
 
 __u64 cairn_off_lost = 0; /* times off the CPU for which there was no room */
@@ -168,7 +169,8 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     if (state & STATE_DEAD)
         return;
     walk(0, cpu, task);
-    add_kernel_from_sched(ctx, cpu);
+    if (!cairn_off_user_only)
+        add_kernel_from_sched(ctx, cpu);
     name_stack(cpu, &key);
     now.key.hash = key.hash;
     now.key.tid = key.tid;

@@ -79,6 +79,7 @@ void cairn_off_cpu_prepare(struct walk_bpf *program, const struct cairn_off_cpu_
         return;
     program->rodata->cairn_off_all = opts->all;
     program->rodata->cairn_off_no_inherit = opts->no_inherit;
+    program->rodata->cairn_off_user_only = opts->user_only;
     find_layout(&layout);
     program->rodata->cairn_sched_start = layout.scheduler.start;
     program->rodata->cairn_sched_end = layout.scheduler.end;

@@ -20,6 +20,7 @@ enum { CAIRN_OFF_CPU_PROGRAMS = 5 };
 struct cairn_off_cpu_opts {
     bool all;        /* every process, but threads of the kernel */
     bool no_inherit; /* not what targets start */
+    bool user_only;  /* no frames of the kernel */
 };
 
 struct cairn_off_cpu {
@@ -35,6 +36,13 @@ int cairn_off_cpu_add(struct cairn_off_cpu *off, int pid, bool from_exec);
 
 /* From now on. CAIRN_E_ACCESS, CAIRN_E_SUPPORT. */
 int cairn_off_cpu_start(struct cairn_off_cpu *off, struct cairn_err *err);
+
+/* After the start: threads of a process that sleep already count as asleep from now on. Their
+ * stacks are handed to `fn`, as the walker hands over those that it walked: frames lie behind the
+ * stack. What cannot be done is told to cairn_log(); CAIRN_E_NOMEM. Linux 5.18. */
+typedef int (*cairn_off_cpu_stack_fn)(void *ctx, const struct cairn_bpf_stack *stack,
+                                      const uint64_t *frames);
+int cairn_off_cpu_before(struct cairn_off_cpu *off, int pid, cairn_off_cpu_stack_fn fn, void *ctx);
 
 /* No more: what is asleep stays so. */
 void cairn_off_cpu_stop(struct cairn_off_cpu *off);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where nothing of BPF was compiled in: meson.build says when. */
+#include <errno.h>
+
 #include "base/error.h"
 #include "bpf/load.h"
 #include "bpf/walker.h"
@@ -64,6 +66,49 @@ int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, v
     (void)walker, (void)fn, (void)ctx;
     *ret_forgotten = false;
     return CAIRN_OK;
+}
+
+int cairn_off_cpu_add(struct cairn_off_cpu *off, int pid, bool from_exec)
+{
+    (void)off, (void)pid, (void)from_exec;
+    return -ENOSYS;
+}
+
+int cairn_off_cpu_start(struct cairn_off_cpu *off, struct cairn_err *err)
+{
+    (void)off;
+    return cairn_fail(err, CAIRN_E_SUPPORT, "%s is not there", cairn_walker_need.what);
+}
+
+int cairn_off_cpu_before(struct cairn_off_cpu *off, int pid, cairn_off_cpu_stack_fn fn, void *ctx)
+{
+    (void)off, (void)pid, (void)fn, (void)ctx;
+    return CAIRN_OK;
+}
+
+void cairn_off_cpu_stop(struct cairn_off_cpu *off)
+{
+    (void)off;
+}
+
+int cairn_off_cpu_slept(struct cairn_off_cpu *off, cairn_off_cpu_fn fn, void *ctx,
+                        bool *ret_forgotten)
+{
+    (void)off, (void)fn, (void)ctx;
+    *ret_forgotten = false;
+    return CAIRN_OK;
+}
+
+int cairn_off_cpu_asleep(struct cairn_off_cpu *off, uint64_t now_ns, cairn_off_cpu_fn fn, void *ctx)
+{
+    (void)off, (void)now_ns, (void)fn, (void)ctx;
+    return CAIRN_OK;
+}
+
+uint64_t cairn_off_cpu_lost(const struct cairn_off_cpu *off)
+{
+    (void)off;
+    return 0;
 }
 
 struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *walker)

@@ -29,6 +29,8 @@ int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *
     if (cairn_profile_add_type(p, "samples", "count") == UINT32_MAX ||
         cairn_profile_add_type(p, event->type, event->unit) == UINT32_MAX)
         return cairn_fail_memory(err);
+    if (!event->is_time) /* samples of unequal value */
+        p->default_type = p->types[1].type;
     if (period) {
         p->period_type.type = p->types[1].type;
         p->period_type.unit = p->types[1].unit;
@@ -326,8 +328,9 @@ static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t la
     return collect->has_times ? CAIRN_OK : cairn_table_set(&collect->by_stack, key, number);
 }
 
-static void count(struct cairn_collect *collect, uint64_t n, bool is_cut)
+static void count(struct cairn_collect *collect, uint64_t n, int64_t value, bool is_cut)
 {
+    collect->value += value;
     collect->n_samples += n;
     collect->n_whole += is_cut ? 0 : n;
     collect->n_cut += is_cut ? n : 0;
@@ -338,7 +341,7 @@ void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is
 {
     collect->profile->values[2 * (size_t)number] += (int64_t)n;
     collect->profile->values[2 * (size_t)number + 1] += value;
-    count(collect, n, is_cut);
+    count(collect, n, value, is_cut);
 }
 
 int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught *caught,
@@ -369,7 +372,7 @@ int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_colle
     uint32_t labels = cairn_collect_labels(collect, collected, more);
     if (labels == UINT32_MAX || add_sample(collect, collected->stack, labels, more) < 0)
         return CAIRN_E_NOMEM;
-    count(collect, more->n, collected->cut != 0);
+    count(collect, more->n, more->value, collected->cut != 0);
     return cairn_table_set(&collect->threads, (uint64_t)collected->tid, 1);
 }
 

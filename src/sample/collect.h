@@ -28,6 +28,7 @@ struct cairn_collect {
     bool has_times;                     /* each sample is its own, with a label for when */
     uint64_t to_real_ns;                /* CLOCK_MONOTONIC + this: as the profile's time_ns */
     uint64_t n_samples, n_whole, n_cut;
+    int64_t value;                   /* what they stand for */
     uint64_t n_processes;            /* that samples came from */
     uint32_t last;                   /* number of the sample that was added last */
     struct cairn_user_walk walk;     /* too large for a stack */
@@ -67,6 +68,9 @@ struct cairn_collect_more {
     uint64_t n;
     int64_t value; /* of all together */
     uint64_t time_ns;
+    const char *off_cpu; /* why the thread was off the CPU; NULL: it was on one */
+    const char *waker;   /* name of the thread that woke it; NULL or "": none */
+    int waker_pid;       /* 0: none */
 };
 
 /* The stack alone; samples of it may follow. CAIRN_OK or CAIRN_E_NOMEM, as of the next one. */

@@ -47,6 +47,12 @@ static const struct cairn_event events[] = {
                                       .in_kernel = true},
 };
 
+const struct cairn_event cairn_event_off_cpu = {.name = "off-CPU time",
+                                                .type = "off_cpu",
+                                                .unit = "nanoseconds",
+                                                .perf_type = PERF_TYPE_SOFTWARE,
+                                                .perf_config = PERF_COUNT_SW_DUMMY};
+
 const struct cairn_event *cairn_event_get(enum cairn_sample_event event)
 {
     return (size_t)event < sizeof events / sizeof *events ? &events[event] : NULL;
@@ -55,6 +61,11 @@ const struct cairn_event *cairn_event_get(enum cairn_sample_event event)
 bool cairn_event_is_hardware(const struct cairn_event *event)
 {
     return event->perf_type == PERF_TYPE_HARDWARE;
+}
+
+bool cairn_event_is_rare(const struct cairn_event *event)
+{
+    return !event->is_time && !cairn_event_is_hardware(event);
 }
 
 int cairn_fail_event(struct cairn_err *err, const struct cairn_event *event, int os_errno)

@@ -25,8 +25,14 @@ struct cairn_event {
 /* NULL where there is no such event. Static. */
 const struct cairn_event *cairn_event_get(enum cairn_sample_event event);
 
+/* Time off the CPU: nothing counts it, the scheduler's events are followed instead. */
+extern const struct cairn_event cairn_event_off_cpu;
+
 /* Is it told by a counter of the CPU? */
 bool cairn_event_is_hardware(const struct cairn_event *event);
+
+/* Are those few enough for a sample of each? */
+bool cairn_event_is_rare(const struct cairn_event *event);
 
 /* Says that this machine has no counter for the event; returns CAIRN_E_SUPPORT. */
 int cairn_fail_event(struct cairn_err *err, const struct cairn_event *event, int os_errno);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/labels.h"
 
-enum { LABELS_MAX = 7 };
+enum { LABELS_MAX = 10 };
 
 int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
 {
@@ -82,6 +82,12 @@ uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_
         labels[n].text = of->cut;
         ok = ok && set_key(collect, &labels[n++], "cairn.cut");
     }
+    if (more->off_cpu)
+        ok = ok && set_text(collect, &labels[n++], "off_cpu", more->off_cpu);
+    if (more->waker && *more->waker)
+        ok = ok && set_text(collect, &labels[n++], "woken_by", more->waker);
+    if (more->waker_pid)
+        ok = ok && set_number(collect, &labels[n++], "woken_by_pid", more->waker_pid);
     if (collect->has_times)
         ok = ok && set_time(collect, &labels[n++], more->time_ns);
     return ok ? cairn_profile_add_labels(collect->profile, labels, n) : UINT32_MAX;

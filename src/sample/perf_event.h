@@ -14,6 +14,7 @@
 #include <cairn/error.h>
 
 #include "base/table.h"
+#include "bpf/off_cpu_programs.h"
 #include "sample/event.h"
 #include "sample/perf_ring.h"
 #include "sample/targets.h"
@@ -28,6 +29,7 @@ struct cairn_perf_opts {
     bool no_stacks; /* samples go to a program of bpf/, and none is written; what is written tells
                        of mappings, and is told at once */
     const struct cairn_event *event;
+    const struct cairn_off_cpu_opts *off_cpu; /* instead of samples; NULL: it is not measured */
     bool has_times; /* of samples that go to a program: one by one, with their times */
     double frequency_hz;
     uint64_t event_period; /* 0: by frequency */

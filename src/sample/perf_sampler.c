@@ -17,12 +17,13 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
                                    struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
 {
     struct cairn_perf_opts bare = *opts;
-    int code = cairn_walk_intake_open(period_ns, opts->has_times, &ret_sampler->walk, err);
+    const struct cairn_walker_opts walk = {.off_cpu = opts->off_cpu, .has_times = opts->has_times};
+    int code = cairn_walk_intake_open(period_ns, &walk, &ret_sampler->walk, err);
     if (code < 0)
         return code;
     bare.no_stacks = true;
     code = cairn_perf_sampler_open(&bare, period_ns, ret_sampler, err);
-    if (code == CAIRN_OK)
+    if (code == CAIRN_OK && !opts->off_cpu)
         code = cairn_walk_intake_attach(&ret_sampler->walk, &ret_sampler->events, err);
     ret_sampler->is_walked = code == CAIRN_OK;
     return code;

@@ -49,6 +49,19 @@ static void add_costs(struct cairn_buffer *line, const struct cairn_sample_quali
                             (double)quality->walk_ns / 1e3);
 }
 
+static void add_count(struct cairn_buffer *line, const struct cairn_sample_quality *quality)
+{
+    const unsigned long long n = quality->n_samples;
+    if (quality->off_cpu)
+        cairn_buffer_printf(line, "%llu time%s off the CPU, %.2f s together,", n, plural(n),
+                            (double)quality->value / 1e9);
+    else if (quality->value)
+        cairn_buffer_printf(line, "%llu sample%s of %llu events", n, plural(n),
+                            (unsigned long long)quality->value);
+    else
+        cairn_buffer_printf(line, "%llu sample%s", n, plural(n));
+}
+
 static const char *method_text(int method)
 {
     if (method == CAIRN_SAMPLE_PTRACE)
@@ -61,8 +74,9 @@ int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
 {
     struct cairn_buffer line = {0};
     const uint64_t n = quality->n_samples;
-    cairn_buffer_printf(&line, "%llu sample%s in %.1f s%s", (unsigned long long)n, plural(n),
-                        (double)quality->duration_ns / 1e9, method_text(quality->method));
+    add_count(&line, quality);
+    cairn_buffer_printf(&line, " in %.1f s%s", (double)quality->duration_ns / 1e9,
+                        method_text(quality->method));
     cairn_buffer_printf(
         &line, ", %llu whole (%.1f %%), %llu cut", (unsigned long long)quality->n_whole,
         n ? 100.0 * (double)quality->n_whole / (double)n : 0.0, (unsigned long long)quality->n_cut);

@@ -43,6 +43,7 @@ struct cairn_sampler {
     struct cairn_ptrace_sampler ptrace;
     struct cairn_collect collect;
     const struct cairn_event *event;
+    struct cairn_off_cpu_opts off_cpu;
     int64_t period_ns; /* of CPU time; 0: the event is another */
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
@@ -58,7 +59,8 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
         .event = s->event,
         .has_times = s->opts.timeline != 0,
         .frequency_hz = s->opts.frequency_hz,
-        .event_period = s->opts.event_period,
+        .event_period = s->opts.off_cpu ? 1 : s->opts.event_period,
+        .off_cpu = s->opts.off_cpu ? &s->off_cpu : NULL,
         .ring_pages = s->opts.ring_pages,
         .max_frames = s->opts.max_frames,
     };
@@ -102,7 +104,7 @@ static int choose_method(struct cairn_sampler *s, struct cairn_err *err)
     struct cairn_err refusal = {0};
     if (s->opts.method == CAIRN_SAMPLE_PTRACE)
         return open_ptrace(s, err);
-    if (s->opts.method == CAIRN_SAMPLE_BPF)
+    if (s->opts.method == CAIRN_SAMPLE_BPF || s->opts.off_cpu)
         return open_bpf(s, err);
     if (s->opts.method == CAIRN_SAMPLE_AUTO) {
         if (open_bpf(s, &refusal) == CAIRN_OK)
@@ -169,7 +171,9 @@ int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sample
     s->opts = taken;
     s->child.go_fd = s->child.fail_fd = -1;
     s->exit_status = -1;
-    s->event = cairn_event_get(taken.event);
+    s->event = taken.off_cpu ? &cairn_event_off_cpu : cairn_event_get(taken.event);
+    s->off_cpu = (struct cairn_off_cpu_opts){
+        .all = taken.all_processes, .no_inherit = taken.no_inherit, .user_only = taken.user_only};
     s->period_ns = s->event->is_time ? (int64_t)(1e9 / taken.frequency_hz) : 0;
     code = prepare(s, err);
     if (code < 0) {
@@ -207,6 +211,24 @@ static void serve_tracer(void *ctx)
 {
     struct cairn_sampler *s = ctx;
     (void)cairn_tracer_serve(s->ptrace.tracer);
+}
+
+static int start_off_cpu(struct cairn_sampler *s, struct cairn_err *err)
+{
+    if (!s->opts.off_cpu)
+        return CAIRN_OK;
+    struct cairn_off_cpu *off = cairn_walker_off_cpu(s->perf.walk.walker);
+    for (size_t i = 0; i < s->targets.n; i++) {
+        int pid = s->targets.items[i].pid;
+        int code = cairn_off_cpu_add(off, pid, s->child.pid > 0);
+        if (code < 0)
+            return cairn_fail_os(err, -code, "pid %d: cannot be measured off the CPU", pid);
+    }
+    int code = cairn_off_cpu_start(off, err);
+    for (size_t i = 0; i < s->targets.n && code == CAIRN_OK && !s->child.pid; i++)
+        if (cairn_walk_intake_before(&s->perf.walk, s->targets.items[i].pid) < 0)
+            return cairn_fail_memory(err);
+    return code;
 }
 
 /* What a walk by tables must know before the first sample. */
@@ -250,6 +272,7 @@ static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
         cairn_targets_each(&s->targets, look_first, &looks);
     }
     cairn_perf_enable(&s->perf.events);
+    code = start_off_cpu(s, err);
     for (size_t i = 0; i < s->targets.n && code == CAIRN_OK; i++)
         code = read_space(s, s->targets.items[i].pid, err);
     return code;
@@ -268,6 +291,9 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
         return start_attached(s, err);
     if (s->perf.is_walked) /* it will have the same libc as we, which then is there already */
         cairn_walker_look(s->perf.walk.walker, s->pid, true);
+    int code = start_off_cpu(s, err);
+    if (code < 0)
+        return code;
     bool traced = s->method == CAIRN_SAMPLE_PTRACE;
     return cairn_child_release(&s->child, s->opts.argv[0], traced ? serve_tracer : NULL, s, err);
 }
@@ -351,6 +377,8 @@ static void measure(struct cairn_sampler *s, struct cairn_sample_quality *ret_qu
         .cpu_ns = cairn_perf_cpu_ns(&s->perf.events),
         .period_ns = (uint64_t)s->period_ns,
         .own_ns = s->end_cpu_ns - s->start_cpu_ns,
+        .off_cpu = s->opts.off_cpu != 0,
+        .value = s->event->is_time ? 0 : (uint64_t)s->collect.value,
     };
     measure_walk(s, &quality);
     size_t size = ret_quality->size < sizeof quality ? ret_quality->size : sizeof quality;
@@ -391,6 +419,8 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
     s->end_ns = cairn_now_ns();
     if (s->method != CAIRN_SAMPLE_PTRACE) {
         cairn_perf_disable(&s->perf.events);
+        if (s->opts.off_cpu)
+            cairn_off_cpu_stop(cairn_walker_off_cpu(s->perf.walk.walker));
         if (cairn_perf_sampler_take(&s->perf, &s->collect, true) < 0)
             return cairn_fail_memory(err);
     }

@@ -14,8 +14,23 @@ enum {
     RING_PAGES_MAX = 1 << 16,
 };
 
+static int check_off_cpu(const struct cairn_sampler_opts *opts, struct cairn_err *err)
+{
+    if (opts->event != CAIRN_EVENT_CPU || opts->event_period)
+        return cairn_fail(err, CAIRN_E_ARG, "either an event or time off the CPU, not both");
+    if (opts->timeline)
+        return cairn_fail(err, CAIRN_E_ARG, "times off the CPU are summed: there is no timeline");
+    if (opts->method != CAIRN_SAMPLE_AUTO && opts->method != CAIRN_SAMPLE_BPF)
+        return cairn_fail(err, CAIRN_E_ARG, "time off the CPU is measured by BPF alone");
+    if (opts->cgroup)
+        return cairn_fail(err, CAIRN_E_ARG, "time off the CPU is measured of processes or of all");
+    return CAIRN_OK;
+}
+
 static int check_event(const struct cairn_sampler_opts *opts, struct cairn_err *err)
 {
+    if (opts->off_cpu)
+        return check_off_cpu(opts, err);
     const struct cairn_event *event = cairn_event_get(opts->event);
     if (!event)
         return cairn_fail(err, CAIRN_E_ARG, "there is no event %d", (int)opts->event);
@@ -64,6 +79,9 @@ int cairn_sampler_take_opts(const struct cairn_sampler_opts *given,
     if (!given || given->size < sizeof given->size)
         return cairn_fail(err, CAIRN_E_ARG, "the options have no size");
     memcpy(&opts, given, given->size < sizeof opts ? given->size : sizeof opts);
+    const struct cairn_event *event = cairn_event_get(opts.event);
+    if (opts.frequency_hz == 0 && opts.event_period == 0 && event && cairn_event_is_rare(event))
+        opts.event_period = 1;
     if (opts.frequency_hz == 0)
         opts.frequency_hz = DEFAULT_HZ;
     if (opts.ring_pages == 0)

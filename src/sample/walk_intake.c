@@ -16,12 +16,11 @@ struct cairn_walk_known {
     struct cairn_bpf_sum sum; /* what came since, as counted last */
 };
 
-int cairn_walk_intake_open(int64_t period_ns, bool has_times, struct cairn_walk_intake *ret_intake,
-                           struct cairn_err *err)
+int cairn_walk_intake_open(int64_t period_ns, const struct cairn_walker_opts *opts,
+                           struct cairn_walk_intake *ret_intake, struct cairn_err *err)
 {
-    const struct cairn_walker_opts opts = {.has_times = has_times};
     ret_intake->period_ns = period_ns;
-    return cairn_walker_new(&opts, &ret_intake->walker, err);
+    return cairn_walker_new(opts, &ret_intake->walker, err);
 }
 
 void cairn_walk_intake_close(struct cairn_walk_intake *intake)
@@ -30,6 +29,7 @@ void cairn_walk_intake_close(struct cairn_walk_intake *intake)
     cairn_buffer_done(&intake->waiting);
     cairn_table_done(&intake->by_key);
     cairn_free(intake->known);
+    cairn_off_cpu_sums_done(&intake->sums);
     *intake = (struct cairn_walk_intake){0};
 }
 
@@ -62,6 +62,11 @@ static int wait(void *ctx, const struct cairn_bpf_stack *stack, const uint64_t *
         return CAIRN_E_NOMEM;
     cairn_buffer_add(&intake->waiting, stack, bytes);
     return CAIRN_OK;
+}
+
+int cairn_walk_intake_before(struct cairn_walk_intake *intake, int pid)
+{
+    return cairn_off_cpu_before(cairn_walker_off_cpu(intake->walker), pid, wait, intake);
 }
 
 int cairn_walk_intake_take(struct cairn_walk_intake *intake)
@@ -130,6 +135,15 @@ static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stac
     return cairn_collect_stack(collect, &caught, ret_collected);
 }
 
+const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_intake *intake,
+                                                     uint64_t hash, uint32_t tid, uint32_t id)
+{
+    uint32_t number;
+    if (!cairn_table_find(&intake->by_key, hash_of(hash, tid, id), &number))
+        return NULL;
+    return &intake->known[number].collected;
+}
+
 /* Of a stack that came before; false where that was lost. */
 static bool find_known(const struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
                        struct cairn_walk_known *ret_known)
@@ -156,7 +170,8 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         code = pass_stack(collect, stack, &known.collected);
     else if (!find_known(intake, stack, &known))
         return CAIRN_OK; /* is found to be lost at the end */
-    if (code == CAIRN_OK)
+    bool is_off_cpu = cairn_walker_off_cpu(intake->walker) != NULL;
+    if (code == CAIRN_OK && !is_off_cpu) /* else samples are made of the sums */
         code = cairn_collect_sample(collect, &known.collected, &one);
     if (code < 0 || stack->what == CAIRN_BPF_AGAIN || stack->copied) /* that is not counted */
         return code;
@@ -186,7 +201,8 @@ static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct c
     return CAIRN_OK;
 }
 
-/* All of them will come again. With times they are kept, for what waits may ask for them. */
+/* All of them will come again. With times they are kept, for what waits may ask for them, and of
+ * time off the CPU for who sleeps yet. */
 static void forget(struct cairn_walk_intake *intake)
 {
     cairn_table_done(&intake->by_key);
@@ -204,8 +220,11 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
         return CAIRN_OK;
     intake->counted_ns = now_ns;
     int code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
-    if (forgotten && !collect->has_times)
+    bool is_off_cpu = cairn_walker_off_cpu(intake->walker) != NULL;
+    if (forgotten && !collect->has_times && !is_off_cpu)
         forget(intake);
+    if (code == CAIRN_OK && is_off_cpu)
+        code = cairn_off_cpu_sums_add(intake, collect, at_once);
     return code;
 }
 
@@ -213,5 +232,7 @@ uint64_t cairn_walk_intake_lost(const struct cairn_walk_intake *intake, uint64_t
 {
     struct cairn_walker_stats stats;
     cairn_walker_stats(intake->walker, &stats);
+    if (cairn_walker_off_cpu(intake->walker))
+        return intake->sums.n_lost;
     return stats.n_samples > n_collected ? stats.n_samples - n_collected : 0;
 }

@@ -12,6 +12,7 @@
 
 #include "bpf/walker.h"
 #include "sample/collect.h"
+#include "sample/off_cpu.h"
 
 struct cairn_walk_known;
 struct cairn_perf;
@@ -23,18 +24,22 @@ struct cairn_walk_intake {
     struct cairn_table by_key;   /* hash of the stack's key -> number in `known` */
     struct cairn_walk_known *known;
     size_t n_known, cap_known;
-    uint64_t counted_ns; /* when the counts were read last */
-    int64_t period_ns;   /* of CPU time, for each sample; 0: the kernel sums what they stand for */
+    uint64_t counted_ns;            /* when the counts were read last */
+    struct cairn_off_cpu_sums sums; /* where time off the CPU is measured */
+    int64_t period_ns; /* of CPU time, for each sample; 0: the kernel sums what they stand for */
 };
 
-/* `has_times`: each sample comes with its time, and none is only counted. */
-int cairn_walk_intake_open(int64_t period_ns, bool has_times, struct cairn_walk_intake *ret_intake,
-                           struct cairn_err *err);
+/* How the walker is to be is in `opts`. */
+int cairn_walk_intake_open(int64_t period_ns, const struct cairn_walker_opts *opts,
+                           struct cairn_walk_intake *ret_intake, struct cairn_err *err);
 void cairn_walk_intake_close(struct cairn_walk_intake *intake); /* all-zero is fine */
 
 /* The events' samples come here from now on. */
 int cairn_walk_intake_attach(struct cairn_walk_intake *intake, const struct cairn_perf *events,
                              struct cairn_err *err);
+
+/* Time off the CPU is measured: threads of the process that sleep already are part of it. */
+int cairn_walk_intake_before(struct cairn_walk_intake *intake, int pid);
 
 /* Takes what is in the ring. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_walk_intake_take(struct cairn_walk_intake *intake);
@@ -44,6 +49,11 @@ uint64_t cairn_walk_intake_next_ns(const struct cairn_walk_intake *intake);
 
 /* Hands the next one on. */
 int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect);
+
+/* The stack of that name; NULL: it did not come, or waits yet. Borrowed until the next is passed.
+ */
+const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_intake *intake,
+                                                     uint64_t hash, uint32_t tid, uint32_t id);
 
 /* Adds up how often each was met again, once a second, or at once. */
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,

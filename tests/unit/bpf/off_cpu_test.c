@@ -279,6 +279,41 @@ static void who_still_sleeps_is_told_at_the_end_and_a_child_is_a_target_too(void
     cairn_walker_free(walker);
 }
 
+static void who_sleeps_already_is_walked_from_outside(void **state)
+{
+    (void)state;
+    struct cairn_walker *walker = walker_or_skip();
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    struct sleeper sleeper = {0};
+    int pipes[2];
+    pthread_t thread;
+    uint64_t n = 0;
+    assert_int_equal(pipe(pipes), 0);
+    sleeper.from = pipes[0];
+    sleeper.to = pipes[1];
+    assert_int_equal(pthread_create(&thread, NULL, run_sleeper, &sleeper), 0);
+    while (!__atomic_load_n(&sleeper.tid, __ATOMIC_ACQUIRE))
+        sched_yield();
+    wait_until_asleep(sleeper.tid);
+    begin(walker, getpid());
+    assert_int_equal(cairn_off_cpu_before(cairn_walker_off_cpu(walker), getpid(), on_stack, seen),
+                     CAIRN_OK);
+    wait_until_asleep(sleeper.tid);
+    end(walker, seen);
+    for (size_t i = 0; i < seen->n_asleep; i++)
+        if (seen->asleep[i].key.tid == (uint32_t)sleeper.tid) {
+            assert_true(is_true(seen, &seen->asleep[i].key, &sleeper));
+            n++;
+        }
+    assert_int_equal(n, 1);
+    wake_often(&sleeper);
+    pthread_join(thread, NULL);
+    close(pipes[0]);
+    close(pipes[1]);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
 static void *spin(void *arg)
 {
     struct timespec now;
@@ -325,6 +360,7 @@ int main(void)
         cmocka_unit_test(what_a_timer_ends_is_measured_and_whole),
         cmocka_unit_test(who_wakes_is_told_by_number_and_name),
         cmocka_unit_test(who_still_sleeps_is_told_at_the_end_and_a_child_is_a_target_too),
+        cmocka_unit_test(who_sleeps_already_is_walked_from_outside),
         cmocka_unit_test(who_would_run_on_is_told_from_who_sleeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

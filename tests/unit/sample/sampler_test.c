@@ -157,6 +157,29 @@ static void the_quality_line_counts_and_says_why(void **state)
     cairn_profile_free(profile);
 }
 
+static void the_quality_line_says_what_was_counted(void **state)
+{
+    (void)state;
+    struct cairn_profile *profile;
+    struct cairn_err err = {0};
+    char line[200];
+    struct cairn_sample_quality quality = {.size = sizeof quality,
+                                           .n_samples = 3,
+                                           .n_whole = 3,
+                                           .duration_ns = 5000000000,
+                                           .value = 1250000000,
+                                           .off_cpu = 1};
+    assert_ok(cairn_profile_new(&profile, &err), err);
+    cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_string_equal(
+        line, "3 times off the CPU, 1.25 s together, in 5.0 s, 3 whole (100.0 %), 0 cut; 0 lost");
+    quality.off_cpu = 0;
+    quality.value = 777;
+    cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_string_equal(line, "3 samples of 777 events in 5.0 s, 3 whole (100.0 %), 0 cut; 0 lost");
+    cairn_profile_free(profile);
+}
+
 static void the_quality_line_says_that_brief_threads_were_missed(void **state)
 {
     (void)state;
@@ -202,6 +225,7 @@ int main(void)
         cmocka_unit_test(a_setting_that_is_not_there_has_its_default),
         cmocka_unit_test(options_that_cannot_be_meant_are_refused),
         cmocka_unit_test(the_quality_line_counts_and_says_why),
+        cmocka_unit_test(the_quality_line_says_what_was_counted),
         cmocka_unit_test(the_quality_line_says_that_brief_threads_were_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/off_cpu.h"
+
+#include "base/alloc.h"
+#include "sample/clock.h"
+#include "sample/walk_intake.h"
+
+/* A key that became a sample. */
+struct cairn_slept_known {
+    uint32_t sample;
+    bool is_cut;
+    struct cairn_bpf_sum sum; /* as read last */
+};
+
+void cairn_off_cpu_sums_done(struct cairn_off_cpu_sums *sums)
+{
+    cairn_table_done(&sums->by_key);
+    cairn_free(sums->known);
+    *sums = (struct cairn_off_cpu_sums){0};
+}
+
+static const char *why_text(uint8_t why)
+{
+    static const char *const texts[] = {
+        [CAIRN_BPF_OFF_SLEEP] = "sleep",
+        [CAIRN_BPF_OFF_BLOCKED] = "blocked",
+        [CAIRN_BPF_OFF_PREEMPTED] = "preempted",
+        [CAIRN_BPF_OFF_STOPPED] = "stopped",
+    };
+    return why < sizeof texts / sizeof *texts ? texts[why] : "sleep";
+}
+
+static int collect_slept(struct cairn_collect *collect, const struct cairn_collected *collected,
+                         const struct cairn_bpf_slept_key *key, const struct cairn_bpf_sum *sum)
+{
+    char waker[CAIRN_BPF_NAME_BYTES + 1] = {0};
+    memcpy(waker, key->waker, sizeof key->waker);
+    const struct cairn_collect_more more = {
+        .n = sum->n,
+        .value = (int64_t)sum->value,
+        .off_cpu = why_text(key->why),
+        .waker = key->by_interrupt ? "interrupt" : waker,
+        .waker_pid = (int)key->waker_pid,
+    };
+    return cairn_collect_sample(collect, collected, &more);
+}
+
+struct adding {
+    struct cairn_walk_intake *intake;
+    struct cairn_collect *collect;
+    bool is_end;
+};
+
+/* What became of the key before; NULL: no memory. New ones have no sample yet. */
+static struct cairn_slept_known *known_of(struct cairn_off_cpu_sums *sums,
+                                          const struct cairn_bpf_slept_key *key)
+{
+    uint64_t hash = cairn_hash_bytes(key, sizeof *key);
+    uint32_t number;
+    if (cairn_table_find(&sums->by_key, hash, &number))
+        return &sums->known[number];
+    if (cairn_grow((void **)&sums->known, &sums->cap_known, sums->n_known + 1,
+                   sizeof *sums->known) < 0 ||
+        cairn_table_set(&sums->by_key, hash, (uint32_t)sums->n_known) < 0)
+        return NULL;
+    sums->known[sums->n_known] = (struct cairn_slept_known){0};
+    return &sums->known[sums->n_known++];
+}
+
+static int on_slept(void *ctx, const struct cairn_bpf_slept_key *key,
+                    const struct cairn_bpf_sum *sum)
+{
+    const struct adding *to = ctx;
+    struct cairn_off_cpu_sums *sums = &to->intake->sums;
+    const struct cairn_collected *collected =
+        cairn_walk_intake_find(to->intake, key->hash, key->tid, key->id);
+    if (!collected) { /* it waits yet, but at the end */
+        sums->n_lost += to->is_end ? sum->n : 0;
+        return CAIRN_OK;
+    }
+    struct cairn_slept_known *known = known_of(sums, key);
+    if (!known)
+        return CAIRN_E_NOMEM;
+    const struct cairn_bpf_sum more = {sum->n - known->sum.n, sum->value - known->sum.value};
+    if (!more.n)
+        return CAIRN_OK;
+    if (known->sum.n) {
+        cairn_collect_again(to->collect, known->sample, known->is_cut, more.n, (int64_t)more.value);
+    } else {
+        if (collect_slept(to->collect, collected, key, &more) < 0)
+            return CAIRN_E_NOMEM;
+        known->sample = to->collect->last;
+        known->is_cut = collected->cut != 0;
+    }
+    known->sum = *sum;
+    return CAIRN_OK;
+}
+
+static int on_asleep(void *ctx, const struct cairn_bpf_slept_key *key,
+                     const struct cairn_bpf_sum *sum)
+{
+    const struct adding *to = ctx;
+    const struct cairn_collected *collected =
+        cairn_walk_intake_find(to->intake, key->hash, key->tid, key->id);
+    if (collected)
+        return collect_slept(to->collect, collected, key, sum);
+    to->intake->sums.n_lost++;
+    return CAIRN_OK;
+}
+
+/* All begin anew in the kernel. */
+static void forget(struct cairn_off_cpu_sums *sums)
+{
+    uint64_t n_lost = sums->n_lost;
+    cairn_off_cpu_sums_done(sums);
+    sums->n_lost = n_lost;
+}
+
+int cairn_off_cpu_sums_add(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                           bool is_end)
+{
+    struct adding to = {intake, collect, is_end};
+    struct cairn_off_cpu *off = cairn_walker_off_cpu(intake->walker);
+    bool forgotten = false;
+    int code = cairn_off_cpu_slept(off, on_slept, &to, &forgotten);
+    if (forgotten)
+        forget(&intake->sums);
+    if (code == CAIRN_OK && is_end) {
+        code = cairn_off_cpu_asleep(off, cairn_now_ns(), on_asleep, &to);
+        intake->sums.n_lost += cairn_off_cpu_lost(off);
+    }
+    return code;
+}

@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What cairn record samples: events beside CPU time, time off the CPU, and when each sample was.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+
+# at_least WANTED GOT CASE
+at_least() {
+    n_checks=$((n_checks + 1))
+    [ "$2" -ge "$1" ] || fail "$3: $2, expected at least $1" log
+}
+
+# record NAME OPTIONS...: into NAME.pb.gz with names, and log.
+record() {
+    local out=$1
+    shift
+    "$CAIRN" record -f -o "$out.raw.pb.gz" "$@" >out.log 2>log || { fail "$out" log; return; }
+    "$CAIRN" resolve "$out.raw.pb.gz" -f -o "$out.pb.gz" >out.log 2>&1 || fail "$out: resolve" out.log
+}
+
+# total NAME OPTIONS...: the sum of what report counts, to the unit; 0 where nothing is.
+total() {
+    local of=$1
+    shift
+    "$CAIRN" report --json -n 0 "$@" "$of.pb.gz" 2>/dev/null |
+        python3 -c 'import json, sys; text = sys.stdin.read(); print(json.loads(text)["sum"] if text else 0)'
+}
+
+cc=${CC:-gcc}
+"$cc" -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -D_GNU_SOURCE -o prog \
+    "$SRC/tests/e2e/off_cpu_programs.c" || exit 1
+cat >fault.c <<'TEXT'
+#include <stdlib.h>
+#include <sys/mman.h>
+__attribute__((noinline)) static void touch(char *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ((volatile char *)at)[i * 4096] = 1;
+}
+int main(void)
+{
+    const size_t n = 2000; /* what a ring holds, if nobody reads */
+    char *at = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(at, n * 4096, MADV_NOHUGEPAGE);
+    touch(at, n);
+    return 0;
+}
+TEXT
+"$cc" -O2 -g -fno-omit-frame-pointer -o fault fault.c || exit 1
+
+# What cannot be meant is refused with the reason.
+refused() {
+    local wanted=$1
+    shift
+    "$CAIRN" record -f -o no.pb.gz "$@" -- true >out.log 2>log && fail "$*: is taken"
+    has log "$wanted" "$*"
+}
+refused "goes with none of" --off-cpu -e page-faults
+refused "goes with none of" --off-cpu -F 99
+refused "does not go with --timeline" --off-cpu --timeline
+refused "by BPF alone" --off-cpu --method=perf
+refused "sampled by --frequency" -c 5
+refused "either --count or --frequency" -e page-faults -c 5 -F 99
+refused "CPU time alone" -e page-faults --method=ptrace
+refused "--user-only leaves none" -e context-switches -u
+refused "expected 1 to" -e page-faults -c 0
+refused "event" -e lunch
+
+"$CAIRN" record -o probe.txt -- true >probe.log 2>&1 ||
+    { fail "the first recording" probe.log; exit 1; }
+if grep -q 'by ptrace' probe.log; then
+    echo "skipped: perf_event_open is refused here: $(head -1 probe.log)"
+    exit 77
+fi
+
+# Page faults one by one, by each method that is there; the value is named by the event.
+methods=perf
+"$CAIRN" record --method=bpf -f -o probe.txt -- true >probe.log 2>&1 && methods="perf bpf"
+[ "$methods" = perf ] && skip "by BPF" "$(head -1 probe.log)"
+for method in $methods; do
+    record "fault.$method" --method="$method" -e page-faults -- ./fault
+    at_least 2000 "$(total "fault.$method")" "$method: page faults"
+    at_least 1950 "$(total "fault.$method" --function=touch)" "$method: page faults in touch()"
+    has log "events" "$method: what was counted is told"
+    same "$method: the value's type" \
+        "$("$CAIRN" report --json "fault.$method.pb.gz" | grep -oE '"page_faults"' | head -1)" '"page_faults"'
+    # By frequency a sample stands for many.
+    record "often.$method" --method="$method" -e page-faults -F 500 -- ./fault
+    at_least 1 "$(total "often.$method")" "$method: page faults, by frequency"
+    at_least "$(total "often.$method" --value=samples)" 1500 "$method: samples by frequency, at most"
+done
+
+# Context switches, where the kernel may be seen.
+if "$CAIRN" record -e context-switches -f -o switch.raw.pb.gz -- ./prog nap 5 >out.log 2>log; then
+    "$CAIRN" resolve switch.raw.pb.gz -f -o switch.pb.gz >out.log 2>&1
+    at_least 5 "$(total switch)" "context switches"
+else
+    grep -q 'perf_event_paranoid' log || fail "context switches" log
+    skip "context switches" "$(head -1 log)"
+fi
+
+# The CPU's counters: they are there, or it is said that they are not.
+for event in cycles instructions cache-misses; do
+    if "$CAIRN" record -e "$event" -f -o hard.raw.pb.gz -- ./prog busy >out.log 2>log; then
+        "$CAIRN" resolve hard.raw.pb.gz -f -o hard.pb.gz >out.log 2>&1
+        [ "$event" = cache-misses ] || at_least 1000 "$(total hard)" "$event"
+    else
+        has log "the CPU's counters are not there" "$event: is refused with the reason"
+    fi
+done
+
+# With times nothing is summed, and each sample has one within the recording.
+for method in $methods; do
+    before=$(date +%s%N)
+    record times --method="$method" -e cpu-clock -F 999 --timeline -- ./prog busy
+    after=$(date +%s%N)
+    python3 "$SRC/tests/e2e/record_times.py" times.raw.pb.gz "$before" "$after" >times.log 2>&1 ||
+        fail "$method: times" times.log
+    n_checks=$((n_checks + 1))
+done
+
+# Time off the CPU.
+if [ "$methods" = perf ]; then
+    "$CAIRN" record --off-cpu -f -o no.pb.gz -- true >out.log 2>log && fail "off the CPU without BPF"
+    n_checks=$((n_checks + 1))
+    finish "$n_checks checks hold"
+fi
+record nap --off-cpu -- ./prog nap 10
+at_least 150000000 "$(total nap --label=off_cpu=sleep --function=nap)" "ns slept in nap()"
+at_least 10 "$(total nap --value=samples --label=woken_by=interrupt)" "times that a timer ended"
+has log "times off the CPU" "the last line"
+"$CAIRN" report -n 0 --sort total nap.pb.gz >nap.top 2>&1
+has nap.top "_start" "whole"
+hasnt nap.top "bpf_trace_run" "frames of the measuring itself"
+
+record give --off-cpu -- ./prog give 10
+at_least 9 "$(total give --value=samples --label=woken_by=giver)" "times that the giver woke"
+at_least 50000000 "$(total give --label=woken_by=giver --function=take)" "ns waited for the giver"
+
+record crowd --off-cpu -- ./prog crowd
+at_least 50000000 "$(total crowd --label=off_cpu=preempted --function=crowd_one)" "ns waited for a CPU"
+
+record fork --off-cpu -- ./prog fork 3
+at_least 100000000 "$(total fork --label=off_cpu=sleep --function=nap)" "ns that children slept"
+
+# A process that only waits: what it does for ever is told at the end, for both threads.
+./prog forever >ready &
+target=$!
+until grep -q ready ready; do sleep 0.05; done
+record forever --off-cpu -d 1 -p $target
+at_least 1 "$(total forever --value=samples)" "a process that only waits"
+at_least 1800000000 "$(total forever)" "ns that it waited, in two threads"
+at_least 900000000 "$(total forever --function=forever_too)" "ns in the thread"
+kill $target
+wait $target 2>/dev/null
+
+finish "$n_checks checks hold"
