@@ -211,8 +211,8 @@ const struct cli_command cli_cmd_record = {
                                    "record [OPTION...] -a | --cgroup CGROUP",
                                    "record [OPTION...] [--] COMMAND [ARGUMENT...]", NULL},
     .options = cli_record_options,
-    .notes = "The stacks of user code are found by frame pointers: build with "
-             "-fno-omit-frame-pointer. The last line says how many stacks are whole and why the "
+    .notes = "The stacks of user code are found by unwind tables, where perf alone or ptrace is "
+             "taken by frame pointers. The last line says how many stacks are whole and why the "
              "others end early.",
     .run = run,
     .options_first = true,

@@ -21,6 +21,7 @@ enum {
     OPT_OUTPUT,
     OPT_USER_ONLY,
     OPT_METHOD,
+    OPT_STACK_BYTES,
     OPT_SYMBOLS,
     OPT_FORCE,
     OPT_VERBOSE,
@@ -61,8 +62,11 @@ const struct cli_option cli_record_options[] = {
     [OPT_USER_ONLY] = {"user-only", 'u', NULL,
                        "no kernel frames; time in the kernel is not counted"},
     [OPT_METHOD] = {"method", 0, "HOW",
-                    "bpf, perf, ptrace (commands only), or auto (default): the first of these that "
-                    "is allowed"},
+                    "bpf, dump, perf, ptrace (commands only), or auto (default): the first of "
+                    "these that is allowed"},
+    [OPT_STACK_BYTES] = {"stack-bytes", 0, "N",
+                         "by dump: copy N bytes of each stack, a multiple of 8 up to 65528 "
+                         "(32768)"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too, for output that is named; may "
                      "be given several times"},
@@ -74,9 +78,10 @@ const struct cli_option cli_record_options[] = {
 
 static bool set_method(struct cli_record *record, struct cli_args *args, const char *value)
 {
-    static const char *const words[] = {"auto", "bpf", "perf", "ptrace", NULL};
+    static const char *const words[] = {"auto", "bpf", "dump", "perf", "ptrace", NULL};
     static const enum cairn_sample_method methods[] = {CAIRN_SAMPLE_AUTO, CAIRN_SAMPLE_BPF,
-                                                       CAIRN_SAMPLE_PERF, CAIRN_SAMPLE_PTRACE};
+                                                       CAIRN_SAMPLE_DUMP, CAIRN_SAMPLE_PERF,
+                                                       CAIRN_SAMPLE_PTRACE};
     int index;
     if (!cli_args_word(args, "method", value, words, &index))
         return false;
@@ -111,6 +116,21 @@ static bool set_count(struct cli_record *record, struct cli_args *args, const ch
         return true;
     cli_args_wrong(args, "--count: %s, expected 1 to %d", value, COUNT_MAX);
     return false;
+}
+
+static bool set_stack_bytes(struct cli_record *record, struct cli_args *args, const char *value)
+{
+    enum { END = 1 << 16 };
+    uint64_t bytes;
+    if (!cli_args_u64(args, "stack-bytes", value, &bytes))
+        return false;
+    if (bytes == 0 || bytes % 8 || bytes >= END) {
+        cli_args_wrong(args, "--stack-bytes: %s, expected a multiple of 8 up to %d", value,
+                       END - 8);
+        return false;
+    }
+    record->sampler.stack_bytes = (uint32_t)bytes;
+    return true;
 }
 
 /* Letters, or digits that are a number of a process. */
@@ -193,6 +213,8 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
         return true;
     case OPT_METHOD:
         return set_method(record, args, value);
+    case OPT_STACK_BYTES:
+        return set_stack_bytes(record, args, value);
     case OPT_SYMBOLS:
         cli_list_add(&record->symbol_dirs, value);
         return true;

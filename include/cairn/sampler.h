@@ -24,12 +24,15 @@ extern "C" {
 struct cairn_sampler;
 
 enum cairn_sample_method {
-    CAIRN_SAMPLE_AUTO,   /* the first that is allowed: BPF, PERF, and for a child PTRACE */
+    CAIRN_SAMPLE_AUTO,   /* the first that is allowed: BPF, DUMP, PERF, and for a child PTRACE */
     CAIRN_SAMPLE_PERF,   /* perf_event_open: the kernel interrupts, nothing is stopped; stacks by
                             frame pointers */
     CAIRN_SAMPLE_PTRACE, /* stops each running thread for some microseconds; children only */
-    CAIRN_SAMPLE_BPF     /* as PERF, with stacks by unwind tables, walked and counted in the kernel:
+    CAIRN_SAMPLE_BPF,    /* as PERF, with stacks by unwind tables, walked and counted in the kernel:
                             Linux 5.17 and later on x86-64; root, or CAP_BPF and CAP_PERFMON */
+    CAIRN_SAMPLE_DUMP /* as PERF, with stacks by unwind tables, walked here out of a copy that the
+                         kernel makes with each sample: needs no more rights than PERF. Where the
+                         copy ends, by frame pointers. x86-64 and aarch64 */
 };
 
 /* What a sample is taken of. The profile's second value is of that type. */
@@ -54,7 +57,8 @@ struct cairn_sampler_opts {
     double frequency_hz; /* 0: 99 */
     int user_only;       /* nonzero: no kernel frames; time in the kernel is not counted then */
     enum cairn_sample_method method;
-    uint32_t ring_pages; /* per CPU, a power of two; 0: 128, fewer where the limit is lower */
+    uint32_t ring_pages; /* per CPU, a power of two; 0: 128, by DUMP 1024; fewer where the limit is
+                            lower */
     uint32_t max_frames; /* per stack, kernel and user together, at most 1024; 0: what the kernel
                             allows (kernel.perf_event_max_stack) */
     enum cairn_sample_event event;
@@ -73,6 +77,8 @@ struct cairn_sampler_opts {
                            or a name below /sys/fs/cgroup; same rights. Linux 4.5 */
     int no_inherit;     /* nonzero: no processes that the target starts; its new threads are sampled
                            (before Linux 5.13 not even those) */
+    uint32_t
+        stack_bytes; /* of a stack are copied by DUMP: a multiple of 8 below 64 KiB; 0: 32 KiB */
 };
 
 /* What a capture was worth: the quality line. */

@@ -57,6 +57,9 @@ static const char *record_text(const struct cairn_doctor_answer *answer)
     if (answer->way == CAIRN_SAMPLE_BPF)
         return answer->has_kernel ? "user and kernel code, by unwind tables"
                                   : "user code, by unwind tables";
+    if (answer->way == CAIRN_SAMPLE_DUMP)
+        return answer->has_kernel ? "user and kernel code, by unwind tables, from copies"
+                                  : "user code, by unwind tables, from copies";
     return answer->has_kernel ? "user and kernel code, by frame pointers"
                               : "user code, by frame pointers";
 }
@@ -201,7 +204,7 @@ static const char *errno_name(int os_errno)
 /* As --method and --way call it. */
 static const char *way_text(enum cairn_doctor_try number, int way)
 {
-    static const char *const methods[] = {"", "perf", "ptrace", "bpf"};
+    static const char *const methods[] = {"", "perf", "ptrace", "bpf", "dump"};
     const char *text = "";
     if (number >= CAIRN_TRY_STACK_SLEEPING)
         text = cairn_snapshot_way_text(way);

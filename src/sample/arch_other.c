@@ -30,7 +30,4 @@ bool cairn_arch_exits(struct cairn_span code)
     return false;
 }
 
-uint64_t cairn_arch_perf_sp(void)
-{
-    return 0;
-}
+const struct cairn_arch_perf cairn_arch_perf = {0};

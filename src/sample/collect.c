@@ -190,7 +190,8 @@ static void table_reason(struct cairn_collect *collect, struct cairn_space *spac
         snprintf(out, size, "a rule of %s needs more registers", module);
         break;
     case CAIRN_WALK_UNREADABLE:
-        snprintf(out, size, "stack not in memory, below %s", module);
+        snprintf(out, size, "stack not in %s, below %s",
+                 collect->stack_bytes ? "the copy" : "memory", module);
         break;
     case CAIRN_WALK_FALLING:
         snprintf(out, size, "stack does not rise in %s", module);
@@ -225,7 +226,11 @@ static bool cut_reason(struct cairn_collect *collect, struct cairn_space *space,
                  collect->frames_max ? collect->frames_max : CAIRN_WALK_FRAMES_MAX);
         break;
     case CAIRN_WALK_COPY:
-        snprintf(out, size, "stack larger than the copy");
+        if (collect->stack_bytes)
+            snprintf(out, size, "the stack is deeper than the copied %g kB",
+                     collect->stack_bytes / 1024.0);
+        else
+            snprintf(out, size, "stack larger than the copy");
         break;
     case CAIRN_WALK_NOTHING:
         snprintf(out, size, "no user stack");

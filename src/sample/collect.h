@@ -24,6 +24,7 @@ struct cairn_collect {
     struct cairn_table kernel_threads;  /* tid -> is it one; asked where no user stack was found */
     uint32_t kernel_module;             /* 0: no sample lies there yet */
     struct cairn_running_kernel kernel; /* known once it has a module */
+    uint32_t stack_bytes;               /* of a copy that is walked by tables; 0: none is */
     uint32_t frames_max;                /* of kernel and user side together; 0: unknown */
     bool has_times;                     /* each sample is its own, with a label for when */
     uint64_t to_real_ns;                /* CLOCK_MONOTONIC + this: as the profile's time_ns */

@@ -8,6 +8,8 @@
 #include "sample/arch.h"
 #include "sample/user_walk.h"
 
+enum { WAKE_AFTER_STACKS = 4 }; /* copies: a ring may hold no more than 15 */
+
 void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_attr *attr)
 {
     const bool are_cpus = cairn_targets_are_cpus(opts->targets);
@@ -45,10 +47,15 @@ void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_a
         attr->wakeup_watermark = 1;
         return;
     }
-    attr->sample_regs_user = cairn_arch_perf_sp();
+    attr->sample_regs_user = cairn_arch_perf.mask;
     if (attr->sample_regs_user) {
         attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-        attr->sample_stack_user = CAIRN_WALK_TOP_WORDS * sizeof(uint64_t);
+        attr->sample_stack_user =
+            opts->stack_bytes ? opts->stack_bytes : CAIRN_WALK_TOP_WORDS * sizeof(uint64_t);
+    }
+    if (opts->stack_bytes) {
+        attr->watermark = 1;
+        attr->wakeup_watermark = WAKE_AFTER_STACKS * opts->stack_bytes;
     }
 }
 

@@ -28,6 +28,7 @@ struct cairn_perf_opts {
     bool user_only;
     bool no_stacks; /* samples go to a program of bpf/, and none is written; what is written tells
                        of mappings, and is told at once */
+    uint32_t stack_bytes; /* of the user stack are copied with each sample; 0: only its top */
     const struct cairn_event *event;
     const struct cairn_off_cpu_opts *off_cpu; /* instead of samples; NULL: it is not measured */
     bool has_times; /* of samples that go to a program: one by one, with their times */
@@ -72,8 +73,8 @@ int cairn_perf_each(const struct cairn_perf *perf, cairn_perf_event_fn fn, void 
 /* The CPU time of all that was sampled, of what has ended too; 0: not known, as of all CPUs. */
 uint64_t cairn_perf_cpu_ns(const struct cairn_perf *perf);
 
-/* Readable when a ring has something new, where that was asked for by `no_stacks`; -1: it is not
- * told. Owned by `perf`. */
+/* Readable when a ring has something new, where that was asked for by `no_stacks`, or stacks
+ * are copied; -1: it is not told. Owned by `perf`. */
 int cairn_perf_fd(const struct cairn_perf *perf);
 
 /* Counts the CPU time of a thread and of what it starts. The samples alone do not tell of threads

@@ -326,7 +326,7 @@ int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_p
     perf.frames_max = opts->max_frames ? opts->max_frames : (uint32_t)most;
     log_rings(&perf, opts->ring_pages);
     cairn_log_kernel_limits(perf.has_kernel, !opts->user_only);
-    if (opts->no_stacks)
+    if (opts->no_stacks || opts->stack_bytes)
         watch_rings(&perf);
     *ret_perf = perf;
     return CAIRN_OK;

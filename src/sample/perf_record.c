@@ -5,7 +5,7 @@
  *     header  u32 type | u16 misc | u16 size (with the header)
  *     SAMPLE  u64 id | u64 ip | u32 pid, tid | u64 time | u64 period |
  *             u64 n | u64 chain[n] |
- *             [u64 abi | u64 sp, unless abi is 0] |
+ *             [u64 abi | u64 regs[], unless abi is 0] |
  *             [u64 size | stack[size] | u64 size of what is valid, unless size is 0]
  *     MMAP2   u32 pid, tid | u64 start, size, off | 24 bytes: device and inode, or build ID |
  *             u32 protection, flags | path, padded to 8 | trailer
@@ -56,8 +56,11 @@ static void read_sample(struct cairn_reader *r, struct cairn_perf_record *record
         r->failed = true;
     else
         record->chain = cairn_reader_take(r, n * sizeof(uint64_t));
-    if (cairn_reader_more(r) && cairn_reader_u64(r) != PERF_SAMPLE_REGS_ABI_NONE)
-        record->sp = cairn_reader_u64(r);
+    if (cairn_reader_more(r))
+        record->abi = cairn_reader_u64(r);
+    for (size_t i = 0; record->abi != PERF_SAMPLE_REGS_ABI_NONE && i < cairn_arch_perf.n; i++)
+        record->regs[i] = cairn_reader_u64(r);
+    record->sp = record->regs[cairn_arch_perf.sp];
     if (cairn_reader_more(r))
         read_stack(r, record);
 }

@@ -9,14 +9,15 @@
 #include <linux/perf_event.h>
 
 #include "base/span.h"
+#include "sample/arch.h"
 
 enum {
     CAIRN_PERF_BUILD_ID_MAX = 20,
     CAIRN_PERF_CHAIN_MAX = 1 << 13, /* addresses; 64 KiB are the most that a record can hold */
 };
 
-/* What every sample carries. PERF_SAMPLE_REGS_USER with the stack pointer alone may be added, and
- * PERF_SAMPLE_STACK_USER behind it. The parser is written for exactly this, with
+/* What every sample carries. PERF_SAMPLE_REGS_USER with the registers of cairn_arch_perf may be
+ * added, and PERF_SAMPLE_STACK_USER behind it. The parser is written for exactly this, with
  * attr.sample_id_all. */
 #define CAIRN_PERF_SAMPLE_TYPE                                                                     \
     ((uint64_t)(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |     \
@@ -32,11 +33,13 @@ struct cairn_perf_record {
     uint64_t ip;                     /* SAMPLE */
     uint64_t period;                 /* SAMPLE: events since the last one */
     struct cairn_span chain;         /* SAMPLE: 64-bit addresses and context marks, unaligned */
-    uint64_t sp;                     /* SAMPLE: of the user side; 0: not told */
-    struct cairn_span stack;         /* SAMPLE: what lies there; empty: not told */
-    uint64_t start, size, off;       /* MMAP2: va, bytes, offset in the file */
-    uint32_t protection;             /* MMAP2: PROT_EXEC ... */
-    uint32_t dev_major, dev_minor;   /* MMAP2 without a build ID */
+    uint64_t abi;                    /* SAMPLE: enum perf_sample_regs_abi; NONE: no user side, */
+    uint64_t regs[CAIRN_ARCH_PERF_REGS_MAX]; /* and its registers, as cairn_arch_perf has them */
+    uint64_t sp;                             /* of them; 0: not told */
+    struct cairn_span stack;                 /* SAMPLE: what lies there; empty: not told */
+    uint64_t start, size, off;               /* MMAP2: va, bytes, offset in the file */
+    uint32_t protection;                     /* MMAP2: PROT_EXEC ... */
+    uint32_t dev_major, dev_minor;           /* MMAP2 without a build ID */
     uint64_t inode;
     struct cairn_span build_id; /* MMAP2 with one */
     const char *text;           /* MMAP2: path; COMM: name; NUL-terminated */

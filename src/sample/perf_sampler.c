@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "base/error.h"
 #include "sample/clock.h"
 
 int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_ns,
@@ -29,8 +30,24 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
     return code;
 }
 
+int cairn_perf_sampler_open_copied(const struct cairn_perf_opts *opts, int64_t period_ns,
+                                   struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
+{
+    if (!cairn_arch_perf.mask)
+        return cairn_fail(err, CAIRN_E_SUPPORT,
+                          "stacks cannot be walked from copies on this CPU: its registers in "
+                          "samples are not known here");
+    int code = cairn_dump_init(&ret_sampler->dump, opts->stack_bytes, err);
+    if (code == CAIRN_OK)
+        code = cairn_perf_sampler_open(opts, period_ns, ret_sampler, err);
+    ret_sampler->is_copied = code == CAIRN_OK;
+    return code;
+}
+
 void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler)
 {
+    cairn_dump_done(&sampler->dump);
+    sampler->is_copied = false;
     cairn_walk_intake_close(&sampler->walk);
     sampler->is_walked = false;
     cairn_perf_close(&sampler->events);
@@ -42,6 +59,18 @@ struct intake {
     struct cairn_perf_sampler *sampler;
     struct cairn_collect *collect;
 };
+
+static int take_user(struct intake *in, const struct cairn_perf_record *record,
+                     struct cairn_user_sample *ret_user)
+{
+    struct cairn_perf_sampler *sampler = in->sampler;
+    struct cairn_spaces *spaces = &in->collect->spaces;
+    struct cairn_space *space = cairn_spaces_get(spaces, (int)record->pid);
+    if (!space || cairn_space_know(spaces, space) < 0)
+        return CAIRN_E_NOMEM;
+    cairn_dump_walk(&sampler->dump, spaces, space, record, &sampler->chain, ret_user);
+    return CAIRN_OK;
+}
 
 static int on_sample(struct intake *in, const struct cairn_perf_record *record)
 {
@@ -70,6 +99,8 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
         caught.user.chain_max = sampler->events.frames_max - caught.n_kernel;
     if (record->stack.size >= sizeof caught.user.top)
         memcpy(caught.user.top, record->stack.data, sizeof caught.user.top);
+    if (sampler->is_copied && take_user(in, record, &caught.user) < 0)
+        return CAIRN_E_NOMEM;
     return cairn_collect_add(in->collect, &caught);
 }
 

@@ -10,6 +10,7 @@
 #define CAIRN_SAMPLE_PERF_SAMPLER_H
 
 #include "sample/collect.h"
+#include "sample/dump.h"
 #include "sample/perf_event.h"
 #include "sample/walk_intake.h"
 
@@ -19,6 +20,8 @@ struct cairn_perf_sampler {
     bool has_idle;  /* CPUs that have nothing to do may give samples, which are none */
     bool is_walked; /* stacks come from there: */
     struct cairn_walk_intake walk;
+    bool is_copied; /* or are walked from copies: */
+    struct cairn_dump dump;
     struct cairn_perf_chain chain; /* of one sample: too large for a stack */
     int64_t
         period_ns; /* of CPU time, for each sample; 0: a sample says itself what it stands for */
@@ -31,6 +34,10 @@ int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_n
                             struct cairn_perf_sampler *ret_sampler, struct cairn_err *err);
 /* The same with stacks that are walked in the kernel by unwind tables. */
 int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t period_ns,
+                                   struct cairn_perf_sampler *ret_sampler, struct cairn_err *err);
+/* The same with stacks that are walked here by unwind tables, out of copies of
+ * opts->stack_bytes. CAIRN_E_SUPPORT: of this CPU the registers are not known. */
+int cairn_perf_sampler_open_copied(const struct cairn_perf_opts *opts, int64_t period_ns,
                                    struct cairn_perf_sampler *ret_sampler, struct cairn_err *err);
 void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler); /* all-zero is fine */
 

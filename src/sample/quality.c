@@ -66,6 +66,8 @@ static const char *method_text(int method)
 {
     if (method == CAIRN_SAMPLE_PTRACE)
         return " by ptrace";
+    if (method == CAIRN_SAMPLE_DUMP)
+        return " by unwind tables from copies";
     return method == CAIRN_SAMPLE_BPF ? " by unwind tables" : "";
 }
 

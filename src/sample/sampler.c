@@ -24,6 +24,9 @@
 #include "sample/targets.h"
 
 enum {
+    DEFAULT_RING_PAGES = 128,
+    COPY_RING_PAGES = 1024,
+    DEFAULT_STACK_BYTES = 32 << 10,
     DRAIN_EVERY_MS = 100,
     GATHER_US = 500, /* what comes so soon after something is taken with it */
     QUALITY_BYTES = 4096,
@@ -61,7 +64,7 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
         .frequency_hz = s->opts.frequency_hz,
         .event_period = s->opts.off_cpu ? 1 : s->opts.event_period,
         .off_cpu = s->opts.off_cpu ? &s->off_cpu : NULL,
-        .ring_pages = s->opts.ring_pages,
+        .ring_pages = s->opts.ring_pages ? s->opts.ring_pages : DEFAULT_RING_PAGES,
         .max_frames = s->opts.max_frames,
     };
 }
@@ -91,6 +94,23 @@ static int open_bpf(struct cairn_sampler *s, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+static int open_dump(struct cairn_sampler *s, struct cairn_err *err)
+{
+    struct cairn_perf_opts opts = perf_opts(s);
+    opts.stack_bytes = s->opts.stack_bytes ? s->opts.stack_bytes : DEFAULT_STACK_BYTES;
+    opts.ring_pages = s->opts.ring_pages ? s->opts.ring_pages : COPY_RING_PAGES;
+    int code = cairn_perf_sampler_open_copied(&opts, s->period_ns, &s->perf, err);
+    if (code < 0) {
+        cairn_perf_sampler_close(&s->perf);
+        s->perf = (struct cairn_perf_sampler){0};
+        return code;
+    }
+    s->method = CAIRN_SAMPLE_DUMP;
+    s->collect.stack_bytes = opts.stack_bytes;
+    s->collect.frames_max = CAIRN_WALK_FRAMES_MAX;
+    return CAIRN_OK;
+}
+
 static int open_ptrace(struct cairn_sampler *s, struct cairn_err *err)
 {
     int code = cairn_ptrace_sampler_open(s->pid, s->period_ns, &s->ptrace, err);
@@ -106,8 +126,14 @@ static int choose_method(struct cairn_sampler *s, struct cairn_err *err)
         return open_ptrace(s, err);
     if (s->opts.method == CAIRN_SAMPLE_BPF || s->opts.off_cpu)
         return open_bpf(s, err);
+    if (s->opts.method == CAIRN_SAMPLE_DUMP)
+        return open_dump(s, err);
     if (s->opts.method == CAIRN_SAMPLE_AUTO) {
         if (open_bpf(s, &refusal) == CAIRN_OK)
+            return CAIRN_OK;
+        cairn_log_err(CAIRN_LOG_INFO, &refusal);
+        refusal = (struct cairn_err){0};
+        if (open_dump(s, &refusal) == CAIRN_OK)
             return CAIRN_OK;
         cairn_log_err(CAIRN_LOG_INFO, &refusal);
         refusal = (struct cairn_err){0};

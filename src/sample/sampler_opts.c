@@ -10,8 +10,8 @@
 enum {
     DEFAULT_HZ = 99,
     FREQUENCY_MAX = 1000000,
-    DEFAULT_RING_PAGES = 128,
     RING_PAGES_MAX = 1 << 16,
+    STACK_BYTES_MAX = (64 << 10) - 8,
 };
 
 static int check_off_cpu(const struct cairn_sampler_opts *opts, struct cairn_err *err)
@@ -67,6 +67,9 @@ static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *e
     if (opts->max_frames > CAIRN_WALK_FRAMES_MAX)
         return cairn_fail(err, CAIRN_E_ARG, "%u frames: expected at most %d", opts->max_frames,
                           CAIRN_WALK_FRAMES_MAX);
+    if (opts->stack_bytes > STACK_BYTES_MAX || opts->stack_bytes % 8)
+        return cairn_fail(err, CAIRN_E_ARG, "%u bytes of stack: expected a multiple of 8 up to %d",
+                          opts->stack_bytes, STACK_BYTES_MAX);
     if (opts->method == CAIRN_SAMPLE_PTRACE && !has_command)
         return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling is for commands started here only");
     return check_event(opts, err);
@@ -84,8 +87,6 @@ int cairn_sampler_take_opts(const struct cairn_sampler_opts *given,
         opts.event_period = 1;
     if (opts.frequency_hz == 0)
         opts.frequency_hz = DEFAULT_HZ;
-    if (opts.ring_pages == 0)
-        opts.ring_pages = DEFAULT_RING_PAGES;
     int code = check_opts(&opts, err);
     if (code == CAIRN_OK)
         *ret_opts = opts;

@@ -24,6 +24,7 @@ void cairn_space_exec(struct cairn_space *space)
 {
     close_memory(space);
     space->n = 0;
+    space->n_changes++;
     space->program = 0;
     space->is_partial = false;
     space->entry = 0;
@@ -109,6 +110,7 @@ struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid)
         return NULL;
     }
     space->pid = pid;
+    space->n_changes = ++spaces->n_made << 32;
     spaces->items[spaces->n++] = space;
     return space;
 }
@@ -177,6 +179,7 @@ static int overlay(struct cairn_space *space, const struct cairn_space_map *map)
     memmove(space->maps + first + n, space->maps + last, (space->n - last) * sizeof *space->maps);
     memcpy(space->maps + first, pieces, n * sizeof *pieces);
     space->n = need;
+    space->n_changes++;
     return CAIRN_OK;
 }
 
@@ -214,6 +217,7 @@ int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
     for (size_t i = 0; i < news->build_id.size && i < CAIRN_BUILD_ID_BYTES_MAX; i++)
         snprintf(hex + 2 * i, 3, "%02x", news->build_id.data[i]);
     map.file = file_identity(news);
+    map.is_deleted = path_size(news->path) != strlen(news->path);
     map.cxx_runtime = strstr(news->path, "/libstdc++.so") || strstr(news->path, "/libc++.so");
     map.path = cairn_profile_text(spaces->profile, news->path, path_size(news->path));
     map.build_id = cairn_profile_text(spaces->profile, hex, strlen(hex));
@@ -245,6 +249,7 @@ int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, str
     cairn_build_ids_open(space->pid, &ids);
     space->n = 0;
     space->is_known = true;
+    space->n_changes++;
     set_program(spaces, space);
     for (size_t i = 0; i < cairn_maps_count(maps) && code >= 0; i++) {
         const struct cairn_map *row = cairn_maps_get(maps, i);

@@ -27,6 +27,7 @@ struct cairn_space_map {
     uint32_t path, build_id;  /* texts of the profile */
     uint32_t module;          /* of the profile; 0: no sample lies there yet */
     bool cxx_runtime;         /* libstdc++ or libc++ */
+    bool is_deleted;          /* its path is another file's by now, or nobody's */
 };
 
 /* One process between two execve(2). */
@@ -34,6 +35,7 @@ struct cairn_space {
     int pid;
     struct cairn_space_map *maps; /* sorted, apart */
     size_t n, cap;
+    uint64_t n_changes;   /* of its maps; no two spaces of a capture ever have the same */
     bool is_partial;      /* its maps may not be read: code may lie anywhere */
     bool is_known;        /* its maps were read, or all that it mapped was told */
     bool is_seen;         /* a sample came from it */
@@ -56,6 +58,7 @@ struct cairn_spaces {
     char vdso_build_id[CAIRN_KERNEL_BUILD_ID_SIZE];
     struct cairn_space **items;
     size_t n, cap;
+    uint64_t n_made; /* ever */
     size_t sweep_at; /* so many processes are looked through for those that have ended */
 };
 

@@ -122,15 +122,26 @@ static const uint8_t walked_ends[] = {
 };
 
 /* A rule is believed; a frame pointer is held against what a frame must be. */
+static bool add_walked(struct walker *w, uint64_t frame, bool is_checked)
+{
+    uint64_t va = frame & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT);
+    if (!(frame & CAIRN_BPF_BY_FP))
+        return add(w, va, CAIRN_FRAME_CFI);
+    return is_checked ? add(w, va, CAIRN_FRAME_POINTER) : add_return(w, va);
+}
+
 static void take_walked(struct walker *w, const struct cairn_user_sample *sample)
 {
-    for (size_t i = 0; i < sample->n_walked; i++) {
-        uint64_t frame = sample->walked[i], va = frame & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT);
-        if (frame & CAIRN_BPF_BY_FP ? !add_return(w, va) : !add(w, va, CAIRN_FRAME_CFI))
-            return;
-        w->walk->exact[i] = i == 0 || frame & CAIRN_BPF_EXACT;
+    size_t i = 0;
+    for (; i < sample->n_walked; i++) {
+        if (!add_walked(w, sample->walked[i], i < sample->n_checked))
+            break;
+        w->walk->exact[i] = i == 0 || sample->walked[i] & CAIRN_BPF_EXACT;
     }
-    w->walk->end = walked_ends[sample->walked_end % (sizeof walked_ends / sizeof *walked_ends)];
+    if (i == sample->n_walked)
+        w->walk->end = walked_ends[sample->walked_end % (sizeof walked_ends / sizeof *walked_ends)];
+    if (sample->is_beyond && w->walk->end != CAIRN_WALK_DEEP)
+        w->walk->end = CAIRN_WALK_COPY;
 }
 
 static bool leads_on(const struct cairn_user_sample *sample)

@@ -21,6 +21,8 @@ struct cairn_user_sample {
                                did not */
     size_t n_walked;
     uint8_t walked_end;    /* enum cairn_bpf_end */
+    size_t n_checked;      /* of them: frame pointers that were held against calls already */
+    bool is_beyond;        /* they end because the stack goes on beyond its copy */
     const uint64_t *chain; /* where the CPU was, then return addresses; NULL: walk yourself */
     size_t n_chain;
     size_t chain_max;                   /* the kernel stops there */

@@ -145,6 +145,16 @@ static enum cairn_arch_step find_ip(const struct cairn_row_input *in,
     return CAIRN_STEP_OK;
 }
 
+/* At the end of a function its caller's registers are back, and the rule still leads to where they
+ * were popped from: below the stack pointer, which a copy of the stack does not hold. */
+static bool is_popped(const struct cairn_row_input *in, const struct cairn_unwind_regs *regs,
+                      const struct cairn_cfi_rule *rule, uint64_t cfa, unsigned reg)
+{
+    return in->is_leaf && reg != in->ra_reg && rule->where == CAIRN_CFI_AT_CFA &&
+           cairn_unwind_known(regs, reg) &&
+           wrap(in, cfa + (uint64_t)rule->value) < regs->regs[in->arch->sp];
+}
+
 /* A register that cannot be recovered is not known; only ip and the stack pointer end a walk. */
 static void recover_all(const struct cairn_row_input *in, const struct cairn_unwind_regs *regs,
                         uint64_t cfa, struct cairn_unwind_regs *next)
@@ -158,6 +168,8 @@ static void recover_all(const struct cairn_row_input *in, const struct cairn_unw
         } else if (rule->where != CAIRN_CFI_UNDEFINED &&
                    recover(in, regs, rule, cfa, &value) == CAIRN_STEP_OK) {
             cairn_unwind_set(next, i, value);
+        } else if (is_popped(in, regs, rule, cfa, i)) {
+            cairn_unwind_set(next, i, regs->regs[i]);
         }
     }
     if (in->row->regs[in->arch->sp].where == CAIRN_CFI_SAME)

@@ -73,6 +73,7 @@ promised() {
     said=$(ask sampler.command "$1")
     case $said in
     "yes bpf|"*) grep -q 'by unwind tables' "$2" || fail "record goes another way: $said" "$2" ;;
+    "yes dump|"*) grep -q 'from copies' "$2" || fail "record goes another way: $said" "$2" ;;
     "yes "*) ! grep -q 'by unwind tables' "$2" || fail "record goes another way: $said" "$2" ;;
     esac
 }

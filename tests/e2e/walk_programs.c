@@ -3,7 +3,7 @@
  * Programs whose stacks are to be walked, by first argument; the second is how many seconds, the
  * third says more. Built without frame pointers.
  *
- *     deep S N     N frames of some 290 bytes below main(), then busy
+ *     deep S N     N frames of some 290 bytes (or FRAME_BYTES) below main(), then busy
  *     threads S N  N threads, each busy below a callback of qsort(3)
  *     fork S N     N children at a time, each busy for a tenth of a second
  *     forge S      returns to itself for ever: a stack that loops
@@ -17,6 +17,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef FRAME_BYTES
+#define FRAME_BYTES 256
+#endif
 
 static volatile unsigned long sink;
 static double end_s;
@@ -37,13 +41,13 @@ static __attribute__((noinline)) void busy(double until_s)
 
 static __attribute__((noinline)) int dive(int n)
 {
-    volatile char frame[256];
+    volatile char frame[FRAME_BYTES];
     memset((void *)frame, n, sizeof frame);
     if (n == 0) {
         busy(end_s);
         return frame[3];
     }
-    return dive(n - 1) + frame[n & 255];
+    return dive(n - 1) + frame[n & (FRAME_BYTES - 1)];
 }
 
 static int compare(const void *a, const void *b)

@@ -22,7 +22,7 @@ MAY_USE = {  # a room: the rooms it may include; itself is always allowed
     "target": "base elf proc dwarf debugfile unwind",
     "resolve": "base elf proc symbol profile formats",
     "bpf": "base proc unwind target",
-    "sample": "base proc profile debugfile unwind target bpf",
+    "sample": "base elf proc profile debugfile unwind target bpf",
     "snapshot": "base elf proc unwind target profile bpf",
     "doctor": "base elf proc dwarf debugfile unwind target bpf",
     "heap": "base rt unwind",

@@ -138,7 +138,7 @@ static void make_user(struct world *w)
     refuse(w, CAIRN_TRY_BPF_PROGRAM, EPERM);
     refuse(w, CAIRN_TRY_BPF_ITERATOR, EPERM);
     refuse(w, CAIRN_TRY_TRACEFS, EACCES);
-    take_record(w, CAIRN_SAMPLE_PERF, false);
+    take_record(w, CAIRN_SAMPLE_DUMP, false);
     deny_stack(w);
 }
 

@@ -163,6 +163,32 @@ static void made_code_is_believed_where_it_leads_to_the_start(void **state)
     assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
 }
 
+static void walk_copied(const uint64_t *frames, size_t n, size_t n_checked)
+{
+    const struct cairn_user_sample sample = {.walked = frames,
+                                             .n_walked = n,
+                                             .n_checked = n_checked,
+                                             .walked_end = CAIRN_BPF_END_UNREADABLE,
+                                             .is_beyond = true};
+    cairn_user_walk(&sample, &code, &walk);
+}
+
+static void behind_the_end_of_a_copy_pointers_lead_on_or_it_is_cut_there(void **state)
+{
+    (void)state;
+    const uint64_t frames[] = {0x1233, 0x1101 | CAIRN_BPF_BY_FP, 0x1110 | CAIRN_BPF_BY_FP,
+                               0x1f10 | CAIRN_BPF_BY_FP};
+    walk_copied(frames, 4, 2); /* the second was believed by who walked */
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.n, 4);
+    walk_copied(frames, 3, 2);
+    assert_int_equal(walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walk.n, 3);
+    walk_copied(frames, 4, 1); /* no call ends there */
+    assert_int_equal(walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walk.n, 1);
+}
+
 static void what_a_signal_interrupted_is_exact(void **state)
 {
     (void)state;
@@ -332,6 +358,7 @@ int main(void)
         cmocka_unit_test(frames_by_rules_are_believed),
         cmocka_unit_test(frames_by_pointers_are_held_against_calls),
         cmocka_unit_test(made_code_is_believed_where_it_leads_to_the_start),
+        cmocka_unit_test(behind_the_end_of_a_copy_pointers_lead_on_or_it_is_cut_there),
         cmocka_unit_test(what_a_signal_interrupted_is_exact),
         cmocka_unit_test(each_end_of_a_walk_has_its_reason),
         cmocka_unit_test(a_full_chain_is_deeper_than_told),
