@@ -64,16 +64,17 @@ static const char *record_text(const struct cairn_doctor_answer *answer)
                               : "user code, by frame pointers";
 }
 
-/* Of the process that was sampled, for both: a command that is held has no samples yet. */
+/* Kernel frames are those of the process that was sampled, for all: the others were opened and not
+ * started. `perf`: the try that tells why there is no event for it. */
 static void add_record(const struct bench *b, const char *key, const char *name,
-                       enum cairn_doctor_try number)
+                       enum cairn_doctor_try number, enum cairn_doctor_try perf)
 {
     struct cairn_doctor_answer answer = b->tries->results[number].answer;
     enum cairn_doctor_level level = CAIRN_DOCTOR_PART;
     enum cairn_doctor_try because = CAIRN_N_TRIES;
     answer.has_kernel = b->tries->results[CAIRN_TRY_RECORD_PID].answer.has_kernel;
     if (!is_ok(b, number)) {
-        add(b, key, name, CAIRN_DOCTOR_NO, "", cause(b, CAIRN_TRY_PERF_USER, number));
+        add(b, key, name, CAIRN_DOCTOR_NO, "", cause(b, perf, number));
         return;
     }
     if (answer.way == CAIRN_SAMPLE_PTRACE)
@@ -89,8 +90,22 @@ static void add_record(const struct bench *b, const char *key, const char *name,
 
 static void judge_record(const struct bench *b)
 {
-    add_record(b, "record.command", "record -- COMMAND", CAIRN_TRY_RECORD_COMMAND);
-    add_record(b, "record.pid", "record -p PID", CAIRN_TRY_RECORD_PID);
+    add_record(b, "record.command", "record -- COMMAND", CAIRN_TRY_RECORD_COMMAND,
+               CAIRN_TRY_PERF_USER);
+    add_record(b, "record.pid", "record -p PID", CAIRN_TRY_RECORD_PID, CAIRN_TRY_PERF_USER);
+}
+
+static void judge_wide_record(const struct bench *b)
+{
+    static const char key[] = "record.off_cpu", name[] = "record --off-cpu";
+    add_record(b, "record.all", "record -a", CAIRN_TRY_RECORD_ALL, CAIRN_TRY_PERF_ALL);
+    add_record(b, "record.cgroup", "record --cgroup", CAIRN_TRY_RECORD_CGROUP, CAIRN_TRY_PERF_ALL);
+    if (is_ok(b, CAIRN_TRY_RECORD_OFF_CPU))
+        add(b, key, name, CAIRN_DOCTOR_YES, "how long threads wait, and who wakes them",
+            CAIRN_N_TRIES);
+    else
+        add(b, key, name, CAIRN_DOCTOR_NO, "",
+            cause(b, CAIRN_TRY_BPF_PROGRAM, CAIRN_TRY_RECORD_OFF_CPU));
 }
 
 static void judge_foreign(const struct bench *b)
@@ -179,6 +194,7 @@ void cairn_doctor_judge_commands(struct cairn_doctor *d, const struct cairn_doct
     const struct bench b = {d, facts, tries};
     judge_record(&b);
     judge_foreign(&b);
+    judge_wide_record(&b);
     judge_stack(&b);
     judge_heap(&b);
     judge_names(&b);

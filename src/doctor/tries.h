@@ -41,6 +41,9 @@ enum cairn_doctor_try {
     CAIRN_TRY_RECORD_PID,     /* sample the subject */
     CAIRN_TRY_RECORD_COMMAND, /* sample a program that is started; it is held, and never runs */
     CAIRN_TRY_RECORD_TABLES,  /* sample by unwind tables, in the kernel */
+    CAIRN_TRY_RECORD_ALL,     /* sample all processes */
+    CAIRN_TRY_RECORD_CGROUP,  /* sample a cgroup: that of all */
+    CAIRN_TRY_RECORD_OFF_CPU, /* measure how long the subject is off the CPU */
     CAIRN_TRY_STACK_SLEEPING, /* a stack of a thread that sleeps */
     CAIRN_TRY_STACK_RUNNING,  /* and of one that runs */
     CAIRN_N_TRIES
@@ -141,6 +144,12 @@ int cairn_try_record_command(const struct cairn_doctor_subject *subject,
                              struct cairn_doctor_answer *answer);
 int cairn_try_record_tables(const struct cairn_doctor_subject *subject,
                             struct cairn_doctor_answer *answer);
+int cairn_try_record_all(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer);
+int cairn_try_record_cgroup(const struct cairn_doctor_subject *subject,
+                            struct cairn_doctor_answer *answer);
+int cairn_try_record_off_cpu(const struct cairn_doctor_subject *subject,
+                             struct cairn_doctor_answer *answer);
 int cairn_try_stack_sleeping(const struct cairn_doctor_subject *subject,
                              struct cairn_doctor_answer *answer);
 int cairn_try_stack_running(const struct cairn_doctor_subject *subject,

@@ -45,7 +45,7 @@ static int try_sampler(const struct cairn_sampler_opts *opts, struct cairn_docto
     if (code < 0)
         return refuse(&err, answer);
     answer->way = cairn_sampler_method(sampler);
-    if (!opts->argv)
+    if (opts->pid)
         code = sample(sampler, &quality, &err);
     answer->has_kernel = quality.has_kernel != 0;
     cairn_sampler_free(sampler);
@@ -73,6 +73,29 @@ int cairn_try_record_tables(const struct cairn_doctor_subject *subject,
 {
     const struct cairn_sampler_opts opts = {
         .size = sizeof opts, .pid = subject->pid, .method = CAIRN_SAMPLE_BPF};
+    return try_sampler(&opts, answer);
+}
+
+int cairn_try_record_all(const struct cairn_doctor_subject *subject,
+                         struct cairn_doctor_answer *answer)
+{
+    (void)subject;
+    const struct cairn_sampler_opts opts = {.size = sizeof opts, .all_processes = 1};
+    return try_sampler(&opts, answer);
+}
+
+int cairn_try_record_cgroup(const struct cairn_doctor_subject *subject,
+                            struct cairn_doctor_answer *answer)
+{
+    (void)subject;
+    const struct cairn_sampler_opts opts = {.size = sizeof opts, .cgroup = "/sys/fs/cgroup"};
+    return try_sampler(&opts, answer);
+}
+
+int cairn_try_record_off_cpu(const struct cairn_doctor_subject *subject,
+                             struct cairn_doctor_answer *answer)
+{
+    const struct cairn_sampler_opts opts = {.size = sizeof opts, .pid = subject->pid, .off_cpu = 1};
     return try_sampler(&opts, answer);
 }
 

@@ -78,6 +78,17 @@ promised() {
     esac
 }
 promised out.json log
+# And of record -a, and of time off the CPU.
+for one in "all:-a" "off_cpu:--off-cpu -p $$"; do
+    # shellcheck disable=SC2086 # words
+    "$CAIRN" record ${one#*:} -d 0.1 -f -o probe.txt >log 2>&1
+    status=$?
+    n_checks=$((n_checks + 1))
+    case $(ask "record.${one%%:*}" out.json) in
+    no*) [ $status != 0 ] || fail "record ${one#*:} works, which doctor denied" log ;;
+    *) [ $status = 0 ] || fail "record ${one#*:} does not work, which doctor promised" log ;;
+    esac
+done
 
 # Wrong use.
 "$CAIRN" doctor 0 2>err

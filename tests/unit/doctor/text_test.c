@@ -60,6 +60,11 @@ static void take_record(struct world *w, enum cairn_sample_method method, bool h
 {
     take(w, CAIRN_TRY_RECORD_PID, method, has_kernel);
     take(w, CAIRN_TRY_RECORD_COMMAND, method, false);
+    take(w, CAIRN_TRY_RECORD_ALL, method, false);
+    take(w, CAIRN_TRY_RECORD_CGROUP, method, false);
+    take(w, CAIRN_TRY_RECORD_OFF_CPU, method, false);
+    if (method != CAIRN_SAMPLE_BPF)
+        deny(w, CAIRN_TRY_RECORD_OFF_CPU, "times off the CPU need BPF", "run with sudo");
     if (method == CAIRN_SAMPLE_BPF)
         take(w, CAIRN_TRY_RECORD_TABLES, method, has_kernel);
     else
@@ -68,6 +73,8 @@ static void take_record(struct world *w, enum cairn_sample_method method, bool h
 
 static void deny_record(struct world *w)
 {
+    for (enum cairn_doctor_try i = CAIRN_TRY_RECORD_ALL; i <= CAIRN_TRY_RECORD_OFF_CPU; i++)
+        deny(w, i, "cannot sample all", "");
     deny(w, CAIRN_TRY_RECORD_PID, "cannot sample", "");
     deny(w, CAIRN_TRY_RECORD_COMMAND, "cannot sample", "");
     deny(w, CAIRN_TRY_RECORD_TABLES, "the stack walker needs root", "run with sudo");
@@ -139,6 +146,8 @@ static void make_user(struct world *w)
     refuse(w, CAIRN_TRY_BPF_ITERATOR, EPERM);
     refuse(w, CAIRN_TRY_TRACEFS, EACCES);
     take_record(w, CAIRN_SAMPLE_DUMP, false);
+    deny(w, CAIRN_TRY_RECORD_ALL, "cannot sample all", "");
+    deny(w, CAIRN_TRY_RECORD_CGROUP, "cannot sample all", "");
     deny_stack(w);
 }
 
