@@ -60,7 +60,7 @@ static void be_huge(void)
 
 static void spin(void)
 {
-    for (*spins = 1;;)
+    for (*spins = 1; *spins;)
         sink++;
 }
 
