@@ -16,14 +16,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/args.h"
+#include "cli/resolve_convert.h"
 #include "cli/resolve_summary.h"
 #include "cli/source.h"
 #include "cli/term.h"
 #include "cli/way_options.h"
 
-#define HEAP_HEAD "cairnheap" /* docs/formats/heap.md */
-
-enum { BUILD_IDS_BYTES_MAX = 64 << 20, HEAD_BYTES = sizeof HEAP_HEAD - 1 };
+enum { BUILD_IDS_BYTES_MAX = 64 << 20 };
 
 struct job {
     const char *in, *out; /* `out` is NULL where `in` is replaced */
@@ -283,55 +282,6 @@ static int load(struct job *job, struct cairn_err *err)
                : result;
 }
 
-/* gzip, the state of a heap tracker, or a message whose first field is a sample type: a text could
- * begin with the same line break, but not go on with a control character. */
-static bool looks_like_profile(const uint8_t *head, size_t size)
-{
-    if (size >= HEAD_BYTES && memcmp(head, HEAP_HEAD, HEAD_BYTES) == 0)
-        return true;
-    if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
-        return true;
-    return size >= 3 && head[0] == 0x0a && (head[2] == 0x08 || head[2] == 0x10);
-}
-
-/* What the callbacks know better than the library that called them. */
-static int refine(int result, const struct cli_source *source, const struct job *job,
-                  struct cairn_err *err)
-{
-    if (result < 0 && source->os_errno)
-        return cairn_fail_os(err, source->os_errno, "%s", source->name);
-    if (result == CAIRN_E_IO && cli_output_error(job->output, err) < 0)
-        return (int)err->code;
-    return result < 0 && result != CAIRN_E_NOMEM ? cairn_fail_in(err, result, source->name)
-                                                 : result;
-}
-
-static int convert_profile(struct job *job, struct cli_source *source, struct cairn_err *err)
-{
-    struct cairn_profile *profile = NULL;
-    int result = cairn_profile_read(cli_source_read, source, job->format, &profile, err);
-    if (result == CAIRN_OK)
-        result = cairn_resolve_profile(job->resolver, profile, err);
-    if (result == CAIRN_OK)
-        result =
-            cairn_profile_write(profile, CAIRN_FORMAT_PPROF, cli_output_write, job->output, err);
-    cairn_profile_free(profile);
-    return refine(result, source, job, err);
-}
-
-static int convert(struct job *job, struct cli_source *source, struct cairn_err *err)
-{
-    const uint8_t *head;
-    size_t size = cli_source_peek(source, HEAD_BYTES, &head);
-    bool is_profile = job->format == CAIRN_FORMAT_AUTO ? looks_like_profile(head, size)
-                                                       : job->format != CAIRN_FORMAT_COLLAPSED;
-    if (is_profile)
-        return convert_profile(job, source, err);
-    int result = cairn_resolve_text(job->resolver, cli_source_read, source, cli_output_write,
-                                    job->output, err);
-    return refine(result, source, job, err);
-}
-
 static int convert_to_output(struct job *job, struct cli_source *source, struct cairn_err *err)
 {
     int result = source->replaced ? cli_output_open_in_place(job->in, &job->output, err)
@@ -340,7 +290,8 @@ static int convert_to_output(struct job *job, struct cli_source *source, struct 
         return result;
     result = load(job, err);
     if (result == CAIRN_OK)
-        result = convert(job, source, err);
+        result = cli_resolve_convert(&(struct cli_resolve_way){job->resolver, job->format}, source,
+                                     job->output, err);
     cli_progress_done();
     if (result == CAIRN_OK)
         result = cli_source_check(source, err);

@@ -112,6 +112,13 @@ int cli_heap_look_at(struct cli_heap_wanted *wanted, struct cairn_heap *heap, in
 void cli_heap_look_done(struct cli_heap_look *look); /* all-zero is fine */
 void cli_heap_sum_look(const struct cli_heap_look *look, uint64_t *ret_bytes, uint64_t *ret_blocks);
 
+/* The stacks of a look, `n_shown` at most (0: all), and their sum: in words, or as members of an
+ * open object. */
+void cli_heap_add_leaks(struct cairn_buffer *out, const struct cli_heap_look *look,
+                        uint64_t n_shown);
+void cli_heap_put_leaks(struct cairn_json *json, const struct cli_heap_look *look,
+                        uint64_t n_shown);
+
 /* What was suppressed, by pattern: on stderr, or as the member "suppressed". */
 void cli_heap_say_suppressed(const struct cli_heap_wanted *wanted);
 void cli_heap_put_suppressed(struct cairn_json *json, const struct cli_heap_wanted *wanted);

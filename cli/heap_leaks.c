@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn heap leaks: blocks that live now, or lived at exit, by the stack that allocated them. */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "base/escape.h"
 #include "base/json.h"
 #include "cli/heap.h"
-#include "cli/numbers.h"
 #include "cli/term.h"
 
 enum { QUALITY_BYTES = 4096, TOP_DEFAULT = 20 };
@@ -172,118 +167,19 @@ static bool parse(struct job *job)
     return job->input != NULL;
 }
 
-static size_t n_shown(const struct job *job)
-{
-    return job->n_shown && job->n_shown < job->look.n ? (size_t)job->n_shown : job->look.n;
-}
-
-static void add_age(struct cairn_buffer *out, const struct cairn_heap_leak *leak)
-{
-    cairn_buffer_str(out, ", ");
-    cli_add_duration(out, leak->youngest_ns);
-    if (leak->n_blocks > 1 && leak->oldest_ns - leak->youngest_ns >= 1000000000) {
-        cairn_buffer_str(out, " to ");
-        cli_add_duration(out, leak->oldest_ns);
-    }
-    cairn_buffer_str(out, " old");
-}
-
-static void add_leak(const struct job *job, const struct cairn_heap_leak *leak,
-                     struct cairn_buffer *out)
-{
-    struct cairn_heap_process process = {.size = sizeof process}, second = process;
-    cli_add_size(out, leak->bytes);
-    if (leak->error_bytes) {
-        cairn_buffer_str(out, " +- ");
-        cli_add_size(out, leak->error_bytes);
-    }
-    cairn_buffer_str(out, " in ");
-    cli_add_counted(out, leak->n_blocks, "block");
-    add_age(out, leak);
-    if (leak->n_processes > 1)
-        cairn_buffer_printf(out, ", %" PRIu64 " processes", leak->n_processes);
-    else if (cairn_heap_process(job->look.heap, 1, &second) &&
-             cairn_heap_process(job->look.heap, leak->process, &process))
-        cairn_buffer_printf(out, ", process %d", process.pid);
-    cairn_buffer_char(out, '\n');
-    cli_heap_add_stack(out, job->look.profile, leak->stack);
-    if (leak->cut) {
-        cairn_buffer_str(out, "    [cut: ");
-        cairn_escape_terminal(out, leak->cut, strlen(leak->cut));
-        cairn_buffer_str(out, "]\n");
-    }
-    cairn_buffer_char(out, '\n');
-}
-
-static void add_sum(const struct job *job, struct cairn_buffer *out)
-{
-    uint64_t bytes, blocks;
-    cli_heap_sum_look(&job->look, &bytes, &blocks);
-    cli_add_size(out, bytes);
-    cairn_buffer_str(out, " in ");
-    cli_add_counted(out, blocks, "block");
-    cairn_buffer_str(out, job->look.pid ? " live now, from " : " live at the end, from ");
-    cli_add_counted(out, job->look.n, "stack");
-    cairn_buffer_char(out, '\n');
-}
-
-static void add_text(const struct job *job, struct cairn_buffer *out)
-{
-    size_t n = n_shown(job);
-    if (job->look.n == 0) {
-        struct cairn_heap_totals totals = {.size = sizeof totals};
-        cairn_heap_totals(job->look.heap, &totals);
-        cairn_buffer_str(out, totals.n_not_asked
-                                  ? "Nothing is known: the program asked another malloc.\n"
-                                  : "No memory leaks detected.\n");
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        add_leak(job, &job->look.leaks[i], out);
-    if (n < job->look.n)
-        cairn_buffer_printf(out, "and %zu more stacks: --top 0 prints all\n", job->look.n - n);
-    add_sum(job, out);
-}
-
-static void put_leak(const struct job *job, const struct cairn_heap_leak *leak,
-                     struct cairn_json *json)
-{
-    cairn_json_open(json, NULL, '{');
-    cairn_json_u64(json, "bytes", leak->bytes);
-    cairn_json_u64(json, "blocks", leak->n_blocks);
-    if (leak->error_bytes)
-        cairn_json_u64(json, "standard_error", leak->error_bytes);
-    cli_heap_put_origin(json, job->look.heap, leak);
-    cairn_json_str(json, "cut", leak->cut);
-    cli_heap_put_stack(json, job->look.profile, leak->stack);
-    cairn_json_close(json, '}');
-}
-
-static int put_leaks(const struct job *job, struct cairn_json *json, struct cairn_err *err)
-{
-    uint64_t bytes, blocks;
-    cli_heap_sum_look(&job->look, &bytes, &blocks);
-    cairn_json_u64(json, "bytes", bytes);
-    cairn_json_u64(json, "blocks", blocks);
-    cairn_json_u64(json, "stacks", job->look.n);
-    cairn_json_open(json, "leaks", '[');
-    for (size_t i = 0; i < n_shown(job); i++)
-        put_leak(job, &job->look.leaks[i], json);
-    cairn_json_close(json, ']');
-    return cli_heap_put_maps(json, job->look.heap, &job->wanted.names, job->look.pid, job->n_shown,
-                             err);
-}
-
 static int add_json(const struct job *job, struct cairn_buffer *out, struct cairn_err *err)
 {
     char quality[QUALITY_BYTES];
     struct cairn_json json = {.out = out};
     int result = CAIRN_OK;
     cairn_json_open(&json, NULL, '{');
-    if (job->wanted.baseline)
+    if (job->wanted.baseline) {
         cli_heap_put_changes(&json, &job->changes, job->n_shown, false);
-    else
-        result = put_leaks(job, &json, err);
+    } else {
+        cli_heap_put_leaks(&json, &job->look, job->n_shown);
+        result = cli_heap_put_maps(&json, job->look.heap, &job->wanted.names, job->look.pid,
+                                   job->n_shown, err);
+    }
     cli_heap_put_suppressed(&json, &job->wanted);
     cairn_heap_quality_text(job->look.heap, job->look.profile, quality, sizeof quality);
     cairn_json_str(&json, "quality", quality);
@@ -300,7 +196,7 @@ static int print(const struct job *job, struct cairn_err *err)
     else if (job->wanted.baseline)
         cli_heap_add_changes(&out, &job->changes, job->n_shown, false);
     else
-        add_text(job, &out);
+        cli_heap_add_leaks(&out, &job->look, job->n_shown);
     if (!job->json && !job->wanted.baseline)
         result = cli_heap_add_maps(&out, job->look.heap, &job->wanted.names, job->look.pid,
                                    job->n_shown, err);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/resolve_convert.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define HEAP_HEAD "cairnheap" /* docs/formats/heap.md */
+
+enum { HEAD_BYTES = sizeof HEAP_HEAD - 1 };
+
+/* gzip, the state of a heap tracker, or a message whose first field is a sample type: a text could
+ * begin with the same line break, but not go on with a control character. */
+static bool looks_like_profile(const uint8_t *head, size_t size)
+{
+    if (size >= HEAD_BYTES && memcmp(head, HEAP_HEAD, HEAD_BYTES) == 0)
+        return true;
+    if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
+        return true;
+    return size >= 3 && head[0] == 0x0a && (head[2] == 0x08 || head[2] == 0x10);
+}
+
+/* What the callbacks know better than the library that called them. */
+static int refine(int result, const struct cli_source *source, const struct cli_output *output,
+                  struct cairn_err *err)
+{
+    if (result < 0 && source->os_errno)
+        return cairn_fail_os(err, source->os_errno, "%s", source->name);
+    if (result == CAIRN_E_IO && cli_output_error(output, err) < 0)
+        return (int)err->code;
+    return result < 0 && result != CAIRN_E_NOMEM ? cairn_fail_in(err, result, source->name)
+                                                 : result;
+}
+
+static int convert_profile(const struct cli_resolve_way *way, struct cli_source *source,
+                           struct cli_output *output, struct cairn_err *err)
+{
+    struct cairn_profile *profile = NULL;
+    int result = cairn_profile_read(cli_source_read, source, way->format, &profile, err);
+    if (result == CAIRN_OK)
+        result = cairn_resolve_profile(way->resolver, profile, err);
+    if (result == CAIRN_OK)
+        result = cairn_profile_write(profile, CAIRN_FORMAT_PPROF, cli_output_write, output, err);
+    cairn_profile_free(profile);
+    return refine(result, source, output, err);
+}
+
+int cli_resolve_convert(const struct cli_resolve_way *way, struct cli_source *source,
+                        struct cli_output *output, struct cairn_err *err)
+{
+    const uint8_t *head;
+    size_t size = cli_source_peek(source, HEAD_BYTES, &head);
+    bool is_profile = way->format == CAIRN_FORMAT_AUTO ? looks_like_profile(head, size)
+                                                       : way->format != CAIRN_FORMAT_COLLAPSED;
+    if (is_profile)
+        return convert_profile(way, source, output, err);
+    int result =
+        cairn_resolve_text(way->resolver, cli_source_read, source, cli_output_write, output, err);
+    return refine(result, source, output, err);
+}
