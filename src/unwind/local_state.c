@@ -24,10 +24,12 @@ claim(uintptr_t sp)
     return state;
 }
 
-static bool is_on_signal_stack(void)
+/* Does the thread run on its stack for signals, and `va` lie elsewhere? It may lie right below. */
+static bool came_to_signal_stack(uintptr_t va)
 {
     stack_t now;
-    return cairn_sys_signal_stack(&now) < 0 || now.ss_flags & SS_ONSTACK;
+    return cairn_sys_signal_stack(&now) < 0 ||
+           (now.ss_flags & SS_ONSTACK && va - (uintptr_t)now.ss_sp >= now.ss_size);
 }
 
 /* A capture is being interrupted by this one, unless it was left by longjmp(3) out of a signal
@@ -37,10 +39,9 @@ CAIRN_THREAD_BLOCK_ACCESS static bool was_left(const struct cairn_local_state *s
 {
     const struct cairn_local_stack *stack = &state->hot.stack;
     uintptr_t busy = state->hot.busy;
-    if (sp < busy)
+    if (sp < busy || came_to_signal_stack(busy))
         return false;
-    return sp - stack->low < stack->high - stack->low ||
-           (cairn_local_stack_spans(busy, sp) && !is_on_signal_stack());
+    return sp - stack->low < stack->high - stack->low || cairn_local_stack_spans(busy, sp);
 }
 
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_local_state *cairn_local_state_enter_slowly(uintptr_t sp)

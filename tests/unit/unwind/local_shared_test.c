@@ -5,6 +5,7 @@
  */
 #include <alloca.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include <cairn/unwind.h>
@@ -318,6 +319,49 @@ static void a_capture_that_was_left_does_not_stay(void **state)
     sigaltstack(&none, NULL);
 }
 
+/* One area: below, where a coroutine runs; above, where handlers do. */
+enum { HALF = 1 << 17 };
+static char *area;
+static ucontext_t main_context, low_context;
+static uintptr_t busy_before, busy_after;
+
+static void be_interrupted(void)
+{
+    assert_true(capture_and_hash());
+    struct cairn_local_hot *hot = &cairn_local_mine.state->hot;
+    busy_before = (uintptr_t)__builtin_frame_address(0) - CAIRN_LOCAL_PAGE;
+    hot->stack.high = (uintptr_t)area + 2 * HALF; /* as when a word above was asked for */
+    hot->busy = busy_before;
+    raise(SIGUSR1);
+    busy_after = hot->busy;
+    hot->busy = 0;
+}
+
+/* What the handler's capture would do to the interrupted one's state if it took it for left. */
+static void a_handler_on_the_pages_above_is_no_way_out(void **state)
+{
+    (void)state;
+    need_memory_of_walks();
+    area = mmap(NULL, 2 * HALF, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(area, MAP_FAILED);
+    const stack_t other = {.ss_sp = area + HALF, .ss_size = HALF}, none = {.ss_flags = SS_DISABLE};
+    const struct sigaction action = {.sa_handler = capture_on_other_stack, .sa_flags = SA_ONSTACK};
+    struct sigaction before;
+    assert_int_equal(sigaltstack(&other, NULL), 0);
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    getcontext(&low_context);
+    low_context.uc_stack = (stack_t){.ss_sp = area, .ss_size = HALF};
+    low_context.uc_link = &main_context;
+    makecontext(&low_context, be_interrupted, 0);
+    swapcontext(&main_context, &low_context);
+    assert_int_not_equal(busy_before, 0);
+    assert_int_equal(busy_in_handler, busy_before);
+    assert_int_equal(busy_after, busy_before);
+    sigaction(SIGUSR1, &before, NULL);
+    sigaltstack(&none, NULL);
+    munmap(area, 2 * HALF);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_handler_over_other_depths_shares_nothing_wrong),
         cmocka_unit_test(deep_stacks_are_remembered_too),
         cmocka_unit_test(a_capture_that_was_left_does_not_stay),
+        cmocka_unit_test(a_handler_on_the_pages_above_is_no_way_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
