@@ -282,13 +282,13 @@ static void a_record_of_impossible_size_ends_the_ring(void **state)
     add_sample(&bytes, 1, chain, 2);
     size_t first = bytes.size, pos = 0;
     add_sample(&bytes, 2, chain, 2);
-    for (unsigned size = 0; size < 8; size++) {
-        bytes.data[first + 6] = (uint8_t)size;
+    for (uint16_t size = 0; size < 8; size++) {
+        memcpy(bytes.data + first + 6, &size, sizeof size);
         pos = 0;
         assert_int_equal(cairn_perf_record_next(cairn_buffer_span(&bytes), &pos, &record), 1);
         assert_int_equal(cairn_perf_record_next(cairn_buffer_span(&bytes), &pos, &record), -1);
     }
-    bytes.data[first + 6] = 0xff; /* longer than what is there */
+    memset(bytes.data + first + 6, 0xff, 2); /* longer than what is there */
     pos = first;
     assert_int_equal(cairn_perf_record_next(cairn_buffer_span(&bytes), &pos, &record), -1);
     pos = bytes.size;
