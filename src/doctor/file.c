@@ -68,11 +68,11 @@ static void read_tables(const struct cairn_elf *elf, const struct cairn_elf *deb
     if (!elf || !cairn_unwind_sections_of_file(elf, &sections))
         return;
     bool debug_frame = in_debug || sections.debug_frame.bytes.size > 0;
-    if (sections.eh_frame.bytes.size) {
+    if (sections.exidx.index.size) {
+        file->tables = ".ARM.exidx"; /* beside an .eh_frame of the few objects of start-up */
+    } else if (sections.eh_frame.bytes.size) {
         file->tables = debug_frame ? ".eh_frame+.debug_frame" : ".eh_frame";
         file->covered_percent = covered_percent(elf, &sections, &sections.eh_frame);
-    } else if (sections.exidx.index.size) {
-        file->tables = ".ARM.exidx";
     } else if (debug_frame) {
         file->tables = ".debug_frame";
         if (sections.debug_frame.bytes.size)
