@@ -102,6 +102,11 @@ has err '"x" is no number of a process' "no number"
 same "no such process: exit status" $? 1
 has err "999999999" "no such process"
 
+# until_asleep PID: a process that has begun its sleep(1).
+until_asleep() {
+    until grep -q '^State:.S' "/proc/$1/status"; do sleep 0.05; done
+}
+
 # A process with a module whose name would write to the terminal, and one that is deleted.
 cc=${CC:-gcc}
 echo 'int cairn_doctor_module(int x) { return x + 1; }' >module.c
@@ -142,6 +147,7 @@ if os.geteuid() == 0:
 assert "[vdso]" in modules, list(modules)
 PY
 kill -0 $target || fail "the process did not survive"
+until_asleep $target
 # stack goes the way that was said of a thread that sleeps.
 "$CAIRN" stack --json $target >stack.json 2>err || fail "stack of the process" err
 begins "the way of stack" "$(ask snapshot.sleeping out.json)" \
@@ -239,7 +245,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && docker true 2>log; the
     promised out.json log
     has log "sampling by ptrace instead" "a container: record"
     # shellcheck disable=SC2016 # the inner shell expands it
-    docker sh -c 'sleep 600 & "$0" stack --json $!; kill $!' "$CAIRN" >stack.json 2>err ||
+    docker sh -c 'sleep 600 & until grep -q "^State:.S" /proc/$!/status; do sleep 0.05; done
+        "$0" stack --json $!; kill $!' "$CAIRN" >stack.json 2>err ||
         fail "stack in a container" err
     has stack.json '"method": "memory"' "a container: stack"
 else

@@ -3,7 +3,8 @@
  * What record.sh samples: one program, told by its first word what to do.
  *     spin SECONDS            nearly all CPU time in spin()
  *     late SECONDS            a thread in late_spin() that starts after half a second
- *     brief SECONDS           threads, one after the other, each much shorter than a period
+ *     brief SECONDS           threads, one after the other, each much shorter than a period, for
+ *                             SECONDS of CPU time
  *     fork SECONDS            a child in spin(), while the parent waits
  *     exec SECONDS PROGRAM    becomes PROGRAM spin SECONDS after a moment of its own
  *     load SECONDS LIBRARY    calls library_spin() of a library opened after half a second
@@ -28,6 +29,14 @@ static double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* CPU time of the process, of all threads, in seconds: on a busy machine less than has passed. */
+static double used(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -62,9 +71,8 @@ static void *be_brief(void *nothing)
 
 static void start_brief(double seconds)
 {
-    const double end = now() + seconds;
     pthread_t thread;
-    while (now() < end && pthread_create(&thread, NULL, be_brief, NULL) == 0)
+    while (used() < seconds && pthread_create(&thread, NULL, be_brief, NULL) == 0)
         pthread_join(thread, NULL);
 }
 
