@@ -8,13 +8,14 @@
 
 #include <cairn/unwind.h>
 
-#include "base/span.h"
+#include "base/reader.h"
 
 /* For perf_event_attr.sample_regs_user: all that a walk can want; 0: not known for this CPU. */
 extern const uint64_t cairn_perf_regs_mask;
 
-/* Words for those of the mask, in the order of its bits; `is_32`: of a 32-bit program
- * (PERF_SAMPLE_REGS_ABI_32). False where they are too few. */
-bool cairn_perf_regs_read(struct cairn_span words, bool is_32, struct cairn_cursor_regs *ret_regs);
+/* Takes the words of those in the mask, in the order of its bits; `is_32`: of a 32-bit program
+ * (PERF_SAMPLE_REGS_ABI_32). Where they are too few the reader fails, and `ret_regs` is untouched.
+ */
+void cairn_perf_regs_read(struct cairn_reader *r, bool is_32, struct cairn_cursor_regs *ret_regs);
 
 #endif /* CAIRN_PROC_PERF_REGS_H */

@@ -6,20 +6,18 @@
 #include <asm/perf_regs.h>
 #include <elf.h>
 
-#include "base/reader.h"
 #include "proc/perf_regs.h"
 
 enum { LR = 30, SP = 31, N = 32, R13 = 13, R14 = 14 };
 
 const uint64_t cairn_perf_regs_mask = (1ull << (PERF_REG_ARM64_PC + 1)) - 1;
 
-bool cairn_perf_regs_read(struct cairn_span words, bool is_32, struct cairn_cursor_regs *ret_regs)
+void cairn_perf_regs_read(struct cairn_reader *r, bool is_32, struct cairn_cursor_regs *ret_regs)
 {
-    struct cairn_reader r = cairn_reader_of(words, false);
     struct cairn_cursor_regs regs = {.machine = is_32 ? EM_ARM : EM_AARCH64};
     for (unsigned i = 0; i < N; i++)
-        regs.reg[i] = cairn_reader_u64(&r);
-    regs.ip = cairn_reader_u64(&r);
+        regs.reg[i] = cairn_reader_u64(r);
+    regs.ip = cairn_reader_u64(r);
     regs.known = UINT32_MAX;
     if (is_32) {
         regs.reg[R13] = regs.reg[SP];
@@ -28,7 +26,6 @@ bool cairn_perf_regs_read(struct cairn_span words, bool is_32, struct cairn_curs
         for (unsigned i = 0; i < N; i++)
             regs.reg[i] = i <= R14 ? regs.reg[i] & UINT32_MAX : 0;
     }
-    if (!r.failed)
+    if (!r->failed)
         *ret_regs = regs;
-    return !r.failed;
 }

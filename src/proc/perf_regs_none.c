@@ -4,8 +4,8 @@
 
 const uint64_t cairn_perf_regs_mask = 0;
 
-bool cairn_perf_regs_read(struct cairn_span words, bool is_32, struct cairn_cursor_regs *ret_regs)
+void cairn_perf_regs_read(struct cairn_reader *r, bool is_32, struct cairn_cursor_regs *ret_regs)
 {
-    (void)words, (void)is_32, (void)ret_regs;
-    return false;
+    (void)is_32, (void)ret_regs;
+    r->failed = true;
 }

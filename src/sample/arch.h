@@ -21,18 +21,4 @@ bool cairn_arch_jump(struct cairn_span code, uint64_t va, uint64_t *ret_pointer)
  * function. */
 bool cairn_arch_exits(struct cairn_span code);
 
-enum { CAIRN_ARCH_PERF_REGS_MAX = 33 };
-
-/* The registers of a sample (perf_event_open(2), <asm/perf_regs.h>): those that a walk starts from.
- * The kernel writes them in the order of their bits. */
-struct cairn_arch_perf {
-    uint64_t mask; /* attr.sample_regs_user; 0: none are known of this CPU */
-    uint8_t n;
-    uint8_t sp;                              /* which of them is the stack pointer, */
-    uint8_t ip;                              /* and which says where the CPU was */
-    uint16_t elf;                            /* the machine, as ELF numbers it */
-    uint8_t dwarf[CAIRN_ARCH_PERF_REGS_MAX]; /* DWARF's number of each */
-};
-extern const struct cairn_arch_perf cairn_arch_perf;
-
 #endif /* CAIRN_SAMPLE_ARCH_H */

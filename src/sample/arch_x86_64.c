@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the walk must know of x86-64's code. The jump of a PLT entry: [f3 0f 1e fa] [f2] ff 25
  * rel32. */
-#include <asm/perf_regs.h>
-#include <elf.h>
-
 #include "sample/arch.h"
 #include "unwind/arch.h"
 
@@ -42,13 +39,3 @@ bool cairn_arch_exits(struct cairn_span code)
 {
     return cairn_unwind_x86_64.ends_thread(code);
 }
-
-/* The segment registers between flags and r8 are not for 64-bit programs. */
-const struct cairn_arch_perf cairn_arch_perf = {
-    .mask = ((1ull << (PERF_REG_X86_IP + 1)) - 1) | 0xffull << PERF_REG_X86_R8,
-    .n = 17,
-    .sp = PERF_REG_X86_SP,
-    .ip = PERF_REG_X86_IP,
-    .elf = EM_X86_64,
-    .dwarf = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15},
-};

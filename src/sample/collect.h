@@ -6,10 +6,10 @@
 
 #include <cairn/sampler.h>
 
+#include "proc/perf_record.h"
 #include "proc/threads.h"
 #include "sample/copy_walk.h"
 #include "sample/event.h"
-#include "sample/perf_record.h"
 #include "sample/space.h"
 #include "sample/start.h"
 #include "sample/user_walk.h"

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/dump.h"
 
+#include <elf.h>
+
 #include "base/error.h"
 #include "bpf/walk.h"
+#include "target/regs.h"
 #include "unwind/space.h"
 
 /* What is farther from the copy than a stack is long is no part of the stack. */
@@ -82,18 +85,6 @@ static void turn_to(struct cairn_dump *dump, const struct cairn_spaces *spaces,
     dump->spaces = spaces;
     dump->process = process;
     dump->n_changes = process->n_changes;
-}
-
-/* All ones: Linux before 5.11 says so of what it has not kept of a thread in a system call. */
-static void take_regs(const struct cairn_perf_record *record, struct cairn_cursor_regs *ret_regs)
-{
-    *ret_regs = (struct cairn_cursor_regs){.machine = cairn_arch_perf.elf,
-                                           .ip = record->regs[cairn_arch_perf.ip]};
-    for (size_t i = 0; i < cairn_arch_perf.n; i++)
-        if (record->regs[i] != UINT64_MAX || i == cairn_arch_perf.sp) {
-            ret_regs->reg[cairn_arch_perf.dwarf[i]] = record->regs[i];
-            ret_regs->known |= 1ull << cairn_arch_perf.dwarf[i];
-        }
 }
 
 static void add(struct cairn_dump *dump, struct cairn_user_sample *user,
@@ -193,19 +184,18 @@ void cairn_dump_walk(struct cairn_dump *dump, const struct cairn_spaces *spaces,
                      struct cairn_space *space, const struct cairn_perf_record *record,
                      const struct cairn_perf_chain *chain, struct cairn_user_sample *ret_user)
 {
-    struct cairn_cursor_regs regs;
+    const bool is_32 = record->regs.machine == EM_386 || record->regs.machine == EM_ARM;
     *ret_user =
         (struct cairn_user_sample){.walked = dump->frames, .walked_end = CAIRN_BPF_END_NOTHING};
-    if (record->abi == PERF_SAMPLE_REGS_ABI_NONE)
+    if (!record->regs.known)
         return;
-    take_regs(record, &regs);
     turn_to(dump, spaces, space);
-    dump->sp = record->sp;
+    dump->sp = cairn_target_sp(&record->regs);
     dump->stack = record->stack;
-    if (record->abi == PERF_SAMPLE_REGS_ABI_64) {
-        walk(dump, &regs, chain, ret_user);
+    if (!is_32) {
+        walk(dump, &record->regs, chain, ret_user);
     } else {
-        dump->frames[0] = regs.ip;
+        dump->frames[0] = record->regs.ip;
         ret_user->n_walked = ret_user->n_checked = 1;
         ret_user->walked_end = CAIRN_BPF_END_32;
     }

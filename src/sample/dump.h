@@ -12,8 +12,8 @@
 #ifndef CAIRN_SAMPLE_DUMP_H
 #define CAIRN_SAMPLE_DUMP_H
 
+#include "proc/perf_record.h"
 #include "sample/dump_files.h"
-#include "sample/perf_record.h"
 #include "sample/user_walk.h"
 
 struct cairn_unwind_space;

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "sample/arch.h"
+#include "proc/perf_regs.h"
 #include "sample/user_walk.h"
 
 enum { WAKE_AFTER_STACKS = 4 }; /* copies: a ring may hold no more than 15 */
@@ -47,7 +47,7 @@ void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_a
         attr->wakeup_watermark = 1;
         return;
     }
-    attr->sample_regs_user = cairn_arch_perf.mask;
+    attr->sample_regs_user = cairn_perf_regs_mask;
     if (attr->sample_regs_user) {
         attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attr->sample_stack_user =

@@ -8,7 +8,7 @@
 #define CAIRN_SAMPLE_PERF_RING_H
 
 #include "base/buffer.h"
-#include "sample/perf_record.h"
+#include "proc/perf_record.h"
 
 enum { CAIRN_QUEUE_BYTES_MAX = 1 << 28 };
 

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "proc/perf_regs.h"
 #include "sample/clock.h"
+#include "target/regs.h"
 
 int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_ns,
                             struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
@@ -33,7 +35,7 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
 int cairn_perf_sampler_open_copied(const struct cairn_perf_opts *opts, int64_t period_ns,
                                    struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
 {
-    if (!cairn_arch_perf.mask)
+    if (!cairn_perf_regs_mask)
         return cairn_fail(err, CAIRN_E_SUPPORT,
                           "stacks cannot be walked from copies on this CPU: its registers in "
                           "samples are not known here");
@@ -90,7 +92,7 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
         .kernel = sampler->chain.kernel,
         .n_kernel = sampler->chain.n_kernel,
         .user = {.chain = sampler->chain.user, .n_chain = sampler->chain.n_user},
-        .sp = record->sp,
+        .sp = cairn_target_sp(&record->regs),
         .now_ns = cairn_now_ns(),
         .time_ns = record->time_ns,
         .value = sampler->period_ns ? sampler->period_ns : (int64_t)record->period,

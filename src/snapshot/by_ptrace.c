@@ -20,24 +20,9 @@ uint64_t cairn_snapshot_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t cairn_snapshot_sp(const struct cairn_cursor_regs *regs)
-{
-    enum { I386 = 3, ARM = 40, X86_64 = 62 };
-    switch (regs->machine) {
-    case I386:
-        return regs->reg[4];
-    case ARM:
-        return regs->reg[13];
-    case X86_64:
-        return regs->reg[7];
-    default:
-        return regs->reg[31];
-    }
-}
-
 bool cairn_caught_copy(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want)
 {
-    uint64_t sp = cairn_snapshot_sp(&thread->regs);
+    uint64_t sp = cairn_target_sp(&thread->regs);
     /* Not into the page below, which may be none. */
     uint64_t below = sp % PAGE < RED_ZONE ? sp % PAGE : RED_ZONE;
     if (cairn_grow((void **)&thread->copy, &thread->copy_cap, want, 1) < 0)

@@ -17,8 +17,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "proc/perf_record.h"
 #include "proc/perf_regs.h"
-#include "snapshot/sampled.h"
+#include "target/regs.h"
 
 /* The kernel lets a record have 65,535 bytes, and cuts the stack so that it fits. Its shortest
  * period is 10 us. */
@@ -37,7 +38,8 @@ static int open_event(int tid, bool user_only)
         .type = PERF_TYPE_SOFTWARE,
         .config = PERF_COUNT_SW_CPU_CLOCK,
         .sample_period = PERIOD_NS,
-        .sample_type = CAIRN_SAMPLED_TYPE,
+        .sample_type = CAIRN_PERF_SAMPLE_TYPE | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+        .sample_id_all = 1,
         .sample_regs_user = cairn_perf_regs_mask,
         .sample_stack_user = STACK_BYTES,
         .wakeup_events = 1,
@@ -81,34 +83,46 @@ static struct cairn_span await(struct cairn_catcher *catcher, int fd, void *ring
                                head < RING_BYTES ? (size_t)head : RING_BYTES};
 }
 
-static int keep(const struct cairn_sampled *sampled, struct cairn_caught *thread,
+static int keep(const struct cairn_perf_record *sample, struct cairn_caught *thread,
                 struct cairn_err *err)
 {
-    size_t size = sampled->stack.size;
+    size_t size = sample->stack.size;
     if (cairn_grow((void **)&thread->copy, &thread->copy_cap, size ? size : 1, 1) < 0)
         return cairn_fail_memory(err);
     if (size)
-        memcpy(thread->copy, sampled->stack.data, size);
-    thread->regs = sampled->regs;
-    thread->copy_va = cairn_snapshot_sp(&sampled->regs);
+        memcpy(thread->copy, sample->stack.data, size);
+    thread->regs = sample->regs;
+    thread->copy_va = cairn_target_sp(&sample->regs);
     thread->copy_size = size;
-    memcpy(thread->kernel, sampled->kernel, sizeof thread->kernel);
-    thread->n_kernel = sampled->n_kernel;
+    thread->n_kernel = cairn_perf_chain_part(sample->chain, PERF_CONTEXT_KERNEL, thread->kernel,
+                                             CAIRN_KERNEL_FRAMES);
     return CAIRN_OK;
+}
+
+/* One with registers: without them the thread has no user side. */
+static bool find_sample(struct cairn_span bytes, struct cairn_perf_record *ret_record)
+{
+    struct cairn_span record;
+    size_t pos = 0;
+    while (cairn_perf_record_next(bytes, &pos, &record) > 0)
+        if (cairn_perf_record_parse(record, ret_record) && ret_record->type == PERF_RECORD_SAMPLE &&
+            ret_record->regs.known)
+            return true;
+    return false;
 }
 
 static int sample(struct cairn_catcher *catcher, struct cairn_caught *thread, int fd,
                   struct cairn_err *err)
 {
-    struct cairn_sampled sampled;
+    struct cairn_perf_record record;
     const int tid = thread->facts.tid;
     void *ring = mmap(NULL, page_bytes() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (ring == MAP_FAILED)
         return cairn_fail_os(err, errno, "thread %d: no room for its sample", tid);
     struct cairn_span bytes = await(catcher, fd, ring);
     int code;
-    if (cairn_sampled_read(bytes, &sampled))
-        code = keep(&sampled, thread, err);
+    if (find_sample(bytes, &record))
+        code = keep(&record, thread, err);
     else
         code = cairn_fail(err, CAIRN_E_LIMIT, "thread %d: runs, but did not for 10 us in %u ms",
                           tid, catcher->sample_ms);

@@ -67,9 +67,6 @@ int cairn_catch_by_memory(struct cairn_catcher *catcher, struct cairn_caught *th
 int cairn_catch_by_ptrace(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want,
                           struct cairn_err *err);
 
-/* The stack pointer of any CPU. */
-uint64_t cairn_snapshot_sp(const struct cairn_cursor_regs *regs);
-
 /* What ways have in common: copies from just below the registers' sp. False: no memory. */
 bool cairn_caught_copy(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want);
 /* Reads the names of its frames in the kernel, where they are wanted. */

@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "base/reader.h"
+#include "unwind/cursor_row.h"
 
 enum { IP = 100, SKIP = 101, CPSR = 102, WORDS_MAX = 34, ARM_PC = 15, CPSR_THUMB = 5 };
 
@@ -57,4 +58,10 @@ bool cairn_target_regs(struct cairn_span raw, bool swap, struct cairn_cursor_reg
     }
     *ret_regs = regs;
     return true;
+}
+
+uint64_t cairn_target_sp(const struct cairn_cursor_regs *regs)
+{
+    const struct cairn_unwind_arch *arch = cairn_row_arch_of((uint16_t)regs->machine);
+    return arch && regs->known >> arch->sp & 1 ? regs->reg[arch->sp] : 0;
 }

@@ -18,6 +18,9 @@
  */
 bool cairn_target_regs(struct cairn_span raw, bool swap, struct cairn_cursor_regs *ret_regs);
 
+/* The stack pointer of any CPU; 0 where it is not known. */
+uint64_t cairn_target_sp(const struct cairn_cursor_regs *regs);
+
 /* So many bytes are a machine's; 0 for one that is not known. */
 size_t cairn_target_regs_bytes(uint16_t machine);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "proc/perf_regs.h"
 #include "sample/dump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -53,6 +54,18 @@ static struct cairn_space *own_space(struct cairn_spaces *spaces)
     return space;
 }
 
+/* As the kernel writes them. */
+static void next_regs(struct input *in, struct cairn_cursor_regs *ret_regs)
+{
+    uint64_t abi = next_bytes(in, 1) % 3, words[64];
+    for (int i = 0; i < __builtin_popcountll(cairn_perf_regs_mask); i++)
+        words[i] = next_word(in);
+    struct cairn_reader r =
+        cairn_reader_of((struct cairn_span){(const uint8_t *)words, sizeof words}, false);
+    if (abi)
+        cairn_perf_regs_read(&r, abi == PERF_SAMPLE_REGS_ABI_32, ret_regs);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct cairn_spaces spaces;
@@ -64,10 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cairn_space *space = own_space(&spaces);
     if (!dump.space && cairn_dump_init(&dump, 0, NULL) < 0)
         abort();
-    record.abi = next_bytes(&in, 1) % 3;
-    for (size_t i = 0; i < cairn_arch_perf.n; i++)
-        record.regs[i] = next_word(&in);
-    record.sp = record.regs[cairn_arch_perf.sp];
+    next_regs(&in, &record.regs);
     chain.n_user = next_bytes(&in, 1) % 16;
     for (size_t i = 0; i < chain.n_user; i++)
         chain.user[i] = next_word(&in);

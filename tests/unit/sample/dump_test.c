@@ -2,6 +2,7 @@
 /* The test's own stack as a sample of perf_event_open(2) would hold it, and made-up ones. */
 #include "sample/dump.h"
 
+#include <elf.h>
 #include <pthread.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 #include "bpf/walk.h"
 #include "tests/support/test.h"
 
-enum { COPY_MAX = 60 << 10, DEPTH = 12, FRAMES = 256 };
+enum { COPY_MAX = 60 << 10, DEPTH = 12, FRAMES = 256, RBX = 3, RSP = 7 };
 static const uint64_t FLAGS = CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT;
 
 /*
@@ -64,15 +65,16 @@ __attribute__((no_sanitize("address"))) static void copy_stack(uint64_t sp, uint
     size_t n = end - sp < COPY_MAX ? end - sp : COPY_MAX;
     for (size_t i = 0; i + 8 <= n; i += 8)
         *(uint64_t *)(void *)(taken.stack + i) = *(volatile uint64_t *)(uintptr_t)(sp + i);
-    taken.record.sp = sp;
+    taken.record.regs.reg[RSP] = sp;
     taken.record.stack = (struct cairn_span){taken.stack, n};
 }
 
 static bool word_of(uint64_t va, uint64_t *ret_word)
 {
     struct cairn_span bytes;
-    if (va < taken.record.sp ||
-        !cairn_span_slice(taken.record.stack, va - taken.record.sp, sizeof *ret_word, &bytes))
+    if (va < taken.record.regs.reg[RSP] ||
+        !cairn_span_slice(taken.record.stack, va - taken.record.regs.reg[RSP], sizeof *ret_word,
+                          &bytes))
         return false;
     memcpy(ret_word, bytes.data, sizeof *ret_word);
     return true;
@@ -81,7 +83,7 @@ static bool word_of(uint64_t va, uint64_t *ret_word)
 static void follow_pointers(void)
 {
     uint64_t fp = taken.fp, next, ret;
-    taken.chain.user[0] = taken.record.regs[cairn_arch_perf.ip];
+    taken.chain.user[0] = taken.record.regs.ip;
     taken.chain.n_user = 1;
     for (; word_of(fp, &next) && word_of(fp + 8, &ret) && taken.chain.n_user < FRAMES; fp = next) {
         taken.chain.user[taken.chain.n_user++] = ret;
@@ -102,13 +104,13 @@ static __attribute__((noinline)) int take(void)
     pthread_attr_getstack(&attr, &low, &size);
     pthread_attr_destroy(&attr);
     const greg_t *g = uc.uc_mcontext.gregs;
-    const greg_t regs[] = {g[REG_RAX], g[REG_RBX], g[REG_RCX], g[REG_RDX], g[REG_RSI], g[REG_RDI],
-                           g[REG_RBP], g[REG_RSP], g[REG_RIP], g[REG_R8],  g[REG_R9],  g[REG_R10],
-                           g[REG_R11], g[REG_R12], g[REG_R13], g[REG_R14], g[REG_R15]};
-    assert_int_equal(sizeof regs / sizeof *regs, cairn_arch_perf.n);
-    taken.record.abi = PERF_SAMPLE_REGS_ABI_64;
-    for (size_t i = 0; i < cairn_arch_perf.n; i++)
-        taken.record.regs[i] = (uint64_t)regs[i];
+    const greg_t regs[] = {g[REG_RAX], g[REG_RDX], g[REG_RCX], g[REG_RBX], g[REG_RSI], g[REG_RDI],
+                           g[REG_RBP], g[REG_RSP], g[REG_R8],  g[REG_R9],  g[REG_R10], g[REG_R11],
+                           g[REG_R12], g[REG_R13], g[REG_R14], g[REG_R15]};
+    taken.record.regs = (struct cairn_cursor_regs){
+        .machine = EM_X86_64, .ip = (uint64_t)g[REG_RIP], .known = 0xffff};
+    for (size_t i = 0; i < sizeof regs / sizeof *regs; i++)
+        taken.record.regs.reg[i] = (uint64_t)regs[i];
     taken.fp = (uint64_t)g[REG_RBP];
     copy_stack((uint64_t)g[REG_RSP], (uint64_t)(uintptr_t)low + size);
     follow_pointers();
@@ -214,7 +216,7 @@ static void where_the_copy_ends_the_kernels_chain_leads_on(void **state)
     static struct cairn_dump dump;
     struct cairn_user_sample user;
     assert_true(taken.chain.n_user > DEPTH);
-    size_t size = (size_t)(taken.fp - taken.record.sp) + 64; /* the first frame or two */
+    size_t size = (size_t)(taken.fp - taken.record.regs.reg[RSP]) + 64; /* the first frame or two */
     assert_int_equal(cairn_dump_init(&dump, 0, NULL), CAIRN_OK);
     walk(&dump, size, NULL, &user);
     size_t n_alone = user.n_walked;
@@ -239,11 +241,10 @@ static void what_is_popped_already_is_in_its_register(void **state)
     struct cairn_user_sample user;
     enum { SP = 0x70000000 };
     uint64_t stack[] = {(uint64_t)(uintptr_t)test_by_rbx_at, 1, 0, 0, 0, 0};
-    struct cairn_perf_record record = {.abi = PERF_SAMPLE_REGS_ABI_64, .sp = SP};
-    for (size_t i = 0; i < cairn_arch_perf.n; i++)
-        record.regs[i] = cairn_arch_perf.dwarf[i] == 3 ? SP + 16 : 0;
-    record.regs[cairn_arch_perf.sp] = SP;
-    record.regs[cairn_arch_perf.ip] = (uint64_t)(uintptr_t)test_popped_at;
+    struct cairn_perf_record record = {.regs = {.machine = EM_X86_64,
+                                                .ip = (uint64_t)(uintptr_t)test_popped_at,
+                                                .reg = {[RBX] = SP + 16, [RSP] = SP},
+                                                .known = 0xffff}};
     record.stack = (struct cairn_span){(const uint8_t *)stack, sizeof stack};
     assert_int_equal(cairn_dump_init(&dump, sizeof stack, NULL), CAIRN_OK);
     cairn_dump_walk(&dump, &world.spaces, world.space, &record, &none, &user);
@@ -262,15 +263,15 @@ static void other_programs_and_none_have_their_reasons(void **state)
     struct cairn_perf_record record = taken.record;
     struct cairn_space *unknown = cairn_spaces_get(&world.spaces, 0x3ffffff0);
     assert_int_equal(cairn_dump_init(&dump, COPY_MAX, NULL), CAIRN_OK);
-    record.abi = PERF_SAMPLE_REGS_ABI_32;
+    record.regs.machine = EM_386;
     cairn_dump_walk(&dump, &world.spaces, world.space, &record, &none, &user);
     assert_int_equal(user.walked_end, CAIRN_BPF_END_32);
     assert_int_equal(user.n_walked, 1);
-    record.abi = PERF_SAMPLE_REGS_ABI_NONE;
+    record.regs = (struct cairn_cursor_regs){0};
     cairn_dump_walk(&dump, &world.spaces, world.space, &record, &none, &user);
     assert_int_equal(user.walked_end, CAIRN_BPF_END_NOTHING);
     assert_int_equal(user.n_walked, 0);
-    record.abi = PERF_SAMPLE_REGS_ABI_64;
+    record = taken.record;
     cairn_dump_walk(&dump, &world.spaces, unknown, &record, &none, &user);
     assert_int_equal(user.walked_end, CAIRN_BPF_END_NEW);
     cairn_dump_done(&dump);

@@ -14,9 +14,10 @@
  *     LOST    u64 id | u64 lost | trailer           LOST_SAMPLES  u64 lost | trailer
  *     trailer u32 pid, tid | u64 time | u64 id
  */
-#include "sample/perf_record.h"
+#include "proc/perf_record.h"
 
 #include "base/reader.h"
+#include "proc/perf_regs.h"
 
 enum { HEADER_BYTES = 8, TRAILER_BYTES = 24 };
 
@@ -43,6 +44,15 @@ static void read_stack(struct cairn_reader *r, struct cairn_perf_record *record)
         r->failed = true;
 }
 
+static void read_regs(struct cairn_reader *r, struct cairn_perf_record *record)
+{
+    uint64_t abi = cairn_reader_u64(r);
+    if (abi == PERF_SAMPLE_REGS_ABI_32 || abi == PERF_SAMPLE_REGS_ABI_64)
+        cairn_perf_regs_read(r, abi == PERF_SAMPLE_REGS_ABI_32, &record->regs);
+    else if (abi != PERF_SAMPLE_REGS_ABI_NONE)
+        r->failed = true;
+}
+
 static void read_sample(struct cairn_reader *r, struct cairn_perf_record *record)
 {
     record->id = cairn_reader_u64(r);
@@ -57,10 +67,7 @@ static void read_sample(struct cairn_reader *r, struct cairn_perf_record *record
     else
         record->chain = cairn_reader_take(r, n * sizeof(uint64_t));
     if (cairn_reader_more(r))
-        record->abi = cairn_reader_u64(r);
-    for (size_t i = 0; record->abi != PERF_SAMPLE_REGS_ABI_NONE && i < cairn_arch_perf.n; i++)
-        record->regs[i] = cairn_reader_u64(r);
-    record->sp = record->regs[cairn_arch_perf.sp];
+        read_regs(r, record);
     if (cairn_reader_more(r))
         read_stack(r, record);
 }
@@ -164,19 +171,25 @@ bool cairn_perf_record_parse(struct cairn_span bytes, struct cairn_perf_record *
     return true;
 }
 
-void cairn_perf_chain_split(struct cairn_span chain, struct cairn_perf_chain *ret_chain)
+size_t cairn_perf_chain_part(struct cairn_span chain, enum perf_callchain_context whose,
+                             uint64_t *ret_addresses, size_t max)
 {
     struct cairn_reader r = cairn_reader_of(chain, false);
     uint64_t context = 0;
-    ret_chain->n_kernel = ret_chain->n_user = 0;
+    size_t n = 0;
     while (cairn_reader_left(&r) >= sizeof context) {
         uint64_t address = cairn_reader_u64(&r);
         if (address >= (uint64_t)PERF_CONTEXT_MAX) /* marks are small negative numbers */
             context = address;
-        else if (context == (uint64_t)PERF_CONTEXT_KERNEL &&
-                 ret_chain->n_kernel < CAIRN_PERF_CHAIN_MAX)
-            ret_chain->kernel[ret_chain->n_kernel++] = address;
-        else if (context == (uint64_t)PERF_CONTEXT_USER && ret_chain->n_user < CAIRN_PERF_CHAIN_MAX)
-            ret_chain->user[ret_chain->n_user++] = address;
+        else if (context == (uint64_t)whose && n < max)
+            ret_addresses[n++] = address;
     }
+    return n;
+}
+
+void cairn_perf_chain_split(struct cairn_span chain, struct cairn_perf_chain *to)
+{
+    to->n_kernel =
+        cairn_perf_chain_part(chain, PERF_CONTEXT_KERNEL, to->kernel, CAIRN_PERF_CHAIN_MAX);
+    to->n_user = cairn_perf_chain_part(chain, PERF_CONTEXT_USER, to->user, CAIRN_PERF_CHAIN_MAX);
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One record of a perf ring buffer, taken apart. Pure: bytes in, numbers and borrowed spans out.
- * Reads what perf_event.c asks for and nothing else; signal-safe.
+ * Reads what sample/ and snapshot/ ask for and nothing else; signal-safe.
  */
-#ifndef CAIRN_SAMPLE_PERF_RECORD_H
-#define CAIRN_SAMPLE_PERF_RECORD_H
+#ifndef CAIRN_PROC_PERF_RECORD_H
+#define CAIRN_PROC_PERF_RECORD_H
 
 #include <linux/perf_event.h>
 
+#include <cairn/unwind.h>
+
 #include "base/span.h"
-#include "sample/arch.h"
 
 enum {
     CAIRN_PERF_BUILD_ID_MAX = 20,
     CAIRN_PERF_CHAIN_MAX = 1 << 13, /* addresses; 64 KiB are the most that a record can hold */
 };
 
-/* What every sample carries. PERF_SAMPLE_REGS_USER with the registers of cairn_arch_perf may be
- * added, and PERF_SAMPLE_STACK_USER behind it. The parser is written for exactly this, with
+/* What every sample carries. PERF_SAMPLE_REGS_USER with cairn_perf_regs_mask may be added, and
+ * PERF_SAMPLE_STACK_USER behind it. The parser is written for exactly this, with
  * attr.sample_id_all. */
 #define CAIRN_PERF_SAMPLE_TYPE                                                                     \
     ((uint64_t)(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |     \
@@ -33,13 +34,11 @@ struct cairn_perf_record {
     uint64_t ip;                     /* SAMPLE */
     uint64_t period;                 /* SAMPLE: events since the last one */
     struct cairn_span chain;         /* SAMPLE: 64-bit addresses and context marks, unaligned */
-    uint64_t abi;                    /* SAMPLE: enum perf_sample_regs_abi; NONE: no user side, */
-    uint64_t regs[CAIRN_ARCH_PERF_REGS_MAX]; /* and its registers, as cairn_arch_perf has them */
-    uint64_t sp;                             /* of them; 0: not told */
-    struct cairn_span stack;                 /* SAMPLE: what lies there; empty: not told */
-    uint64_t start, size, off;               /* MMAP2: va, bytes, offset in the file */
-    uint32_t protection;                     /* MMAP2: PROT_EXEC ... */
-    uint32_t dev_major, dev_minor;           /* MMAP2 without a build ID */
+    struct cairn_cursor_regs regs;   /* SAMPLE: of the user side; none known: it has none */
+    struct cairn_span stack;         /* SAMPLE: what lies at their sp; empty: not told */
+    uint64_t start, size, off;       /* MMAP2: va, bytes, offset in the file */
+    uint32_t protection;             /* MMAP2: PROT_EXEC ... */
+    uint32_t dev_major, dev_minor;   /* MMAP2 without a build ID */
     uint64_t inode;
     struct cairn_span build_id; /* MMAP2 with one */
     const char *text;           /* MMAP2: path; COMM: name; NUL-terminated */
@@ -53,11 +52,15 @@ int cairn_perf_record_next(struct cairn_span bytes, size_t *pos, struct cairn_sp
 /* False where the record is shorter than its type demands. */
 bool cairn_perf_record_parse(struct cairn_span record, struct cairn_perf_record *ret_record);
 
-/* The kernel's and the user's part of a sample's chain, without the marks between them. */
+/* What of a sample's chain is of one context, PERF_CONTEXT_KERNEL or _USER; returns how much. */
+size_t cairn_perf_chain_part(struct cairn_span chain, enum perf_callchain_context whose,
+                             uint64_t *ret_addresses, size_t max);
+
+/* The kernel's and the user's part, without the marks between them. */
 struct cairn_perf_chain {
     uint64_t kernel[CAIRN_PERF_CHAIN_MAX], user[CAIRN_PERF_CHAIN_MAX];
     size_t n_kernel, n_user;
 };
 void cairn_perf_chain_split(struct cairn_span chain, struct cairn_perf_chain *ret_chain);
 
-#endif /* CAIRN_SAMPLE_PERF_RECORD_H */
+#endif /* CAIRN_PROC_PERF_RECORD_H */
