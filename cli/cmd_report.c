@@ -10,6 +10,7 @@
 #include "cli/args.h"
 #include "cli/profiles.h"
 #include "cli/report_table.h"
+#include "cli/show.h"
 #include "cli/term.h"
 
 enum { TOP_DEFAULT = 30 };
@@ -18,7 +19,8 @@ enum option {
     OPTION_TOP,
     OPTION_SORT,
     OPTION_WANTED,
-    OPTION_JSON = OPTION_WANTED + CLI_N_WANTED,
+    OPTION_SHOW = OPTION_WANTED + CLI_N_WANTED,
+    OPTION_JSON = OPTION_SHOW + CLI_N_SHOW,
     OPTION_VERBOSE
 };
 
@@ -33,6 +35,7 @@ static const struct cli_option options[] = {
                              "that they called"},
     CLI_WANTED_ROWS(OPTION_WANTED, "format", 'f',
                     "what is counted, such as cpu or samples (default: what the profile says)"),
+    CLI_SHOW_ROWS(OPTION_SHOW),
     [OPTION_JSON] = {.name = "json", .help = "print one JSON object, numbers and names uncut"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
@@ -43,6 +46,7 @@ struct report {
     uint64_t n_shown; /* 0: all */
     bool by_total, json;
     struct cli_wanted wanted;
+    struct cli_show show;
     int verbosity;
     struct cairn_profile *profile;
     uint64_t n_read; /* samples before any were dropped */
@@ -75,6 +79,9 @@ static bool take_option(struct report *r, int option, const char *value)
     case OPTION_VERBOSE:
         r->verbosity++;
         return true;
+    case OPTION_SHOW + CLI_SHOW_COLOUR:
+    case OPTION_SHOW + CLI_SHOW_NO_PAGER:
+        return cli_show_take(&r->show, (enum cli_show_row)(option - OPTION_SHOW), value);
     default:
         return cli_wanted_take(&r->wanted, (enum cli_wanted_row)(option - OPTION_WANTED), value);
     }
@@ -146,8 +153,8 @@ static void add_text(const struct report *r, struct cairn_buffer *out)
         .n = r->n_rows,
         .sum = r->top ? cairn_top_sum(r->top) : 0,
         .value = value_type(r),
-        .width = cli_stdout_is_terminal() ? cli_width() : 0,
-        .colour = cli_colour(),
+        .width = cli_show_width(),
+        .colour = cli_show_colours(&r->show),
     };
     if (r->n_rows == 0) {
         add_nothing(r, out);
@@ -263,8 +270,10 @@ static int print(const struct report *r, struct cairn_err *err)
         add_text(r, &out);
     if (result < 0 || out.failed)
         result = cairn_fail_memory(err);
-    else
+    else if (r->json)
         fwrite(out.data, 1, out.size, stdout);
+    else
+        cli_show_text(&r->show, &out);
     cairn_buffer_done(&out);
     return result;
 }
@@ -300,6 +309,7 @@ static int run(struct cli_args *args)
 {
     struct report r = {.args = args,
                        .n_shown = TOP_DEFAULT,
+                       .show = {.args = args},
                        .wanted = {.args = args, .rows = &options[OPTION_WANTED]}};
     int status = parse(&r);
     if (status == CLI_OK) {

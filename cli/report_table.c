@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "cli/columns.h"
 
 enum {
     CELL_SIZE = 48,
@@ -81,88 +82,6 @@ static void print_numbers(const struct cli_report_table *table, const struct sca
     print_percent(cells[3], row->total, table->sum);
 }
 
-/* Columns that a terminal gives to a character. */
-static unsigned rune_width(uint32_t rune)
-{
-    static const struct {
-        uint32_t low, high; /* both in it */
-        unsigned width;
-    } odd[] = {
-        {0x300, 0x36f, 0},   {0x200b, 0x200f, 0}, {0xfe00, 0xfe0f, 0},   {0x1100, 0x115f, 2},
-        {0x2e80, 0xa4cf, 2}, {0xac00, 0xd7a3, 2}, {0xf900, 0xfaff, 2},   {0xfe30, 0xfe6f, 2},
-        {0xff00, 0xff60, 2}, {0xffe0, 0xffe6, 2}, {0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
-    };
-    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
-        if (rune >= odd[i].low && rune <= odd[i].high)
-            return odd[i].width;
-    return 1;
-}
-
-/* How many bytes of `text` fit into `width` columns; *io_width becomes what they take. */
-static size_t fit(const char *text, size_t size, unsigned *io_width)
-{
-    size_t at = 0;
-    unsigned used = 0;
-    while (at < size) {
-        uint32_t rune = 0;
-        unsigned step = cairn_utf8_next(text + at, size - at, &rune);
-        unsigned width = step ? rune_width(rune) : 1;
-        if (used + width > *io_width)
-            break;
-        used += width;
-        at += step ? step : 1;
-    }
-    *io_width = used;
-    return at;
-}
-
-static unsigned width_of(const char *text, size_t size)
-{
-    unsigned width = UINT32_MAX;
-    fit(text, size, &width);
-    return width;
-}
-
-/* `text` in at most `width` columns, its middle cut out; returns the columns taken. Two thirds are
- * left to the beginning, where names differ most. */
-static unsigned add_cut(struct cairn_buffer *b, const char *text, size_t size, unsigned width)
-{
-    unsigned whole = width_of(text, size);
-    if (whole <= width) {
-        cairn_buffer_add(b, text, size);
-        return whole;
-    }
-    unsigned head = (width - 1) * 2 / 3, dropped;
-    size_t head_size = fit(text, size, &head);
-    cairn_buffer_add(b, text, head_size);
-    cairn_buffer_str(b, "…");
-    dropped = whole - (width - 1 - head);
-    size_t tail_at = fit(text, size, &dropped);
-    unsigned tail = whole - dropped;
-    /* A wide character or the cut's rounding may leave one column too many. */
-    while (head + 1 + tail > width && tail_at < size) {
-        uint32_t rune = 0;
-        unsigned step = cairn_utf8_next(text + tail_at, size - tail_at, &rune);
-        tail -= step ? rune_width(rune) : 1;
-        tail_at += step ? step : 1;
-    }
-    cairn_buffer_add(b, text + tail_at, size - tail_at);
-    return head + 1 + tail;
-}
-
-static void add_blanks(struct cairn_buffer *b, unsigned n)
-{
-    while (n-- > 0)
-        cairn_buffer_char(b, ' ');
-}
-
-static void add_right(struct cairn_buffer *b, const char *text, unsigned width)
-{
-    size_t size = strlen(text);
-    add_blanks(b, size < width ? width - (unsigned)size : 0);
-    cairn_buffer_add(b, text, size);
-}
-
 struct layout {
     const struct cli_report_table *table;
     struct scale scale;
@@ -196,10 +115,10 @@ static void measure(struct layout *l)
             if (strlen(cells[k]) > l->numbers[k])
                 l->numbers[k] = (unsigned)strlen(cells[k]);
         make_safe(l, table->rows[i].function);
-        unsigned width = width_of(cairn_buffer_text(&l->name), l->name.size);
+        unsigned width = cli_columns(cairn_buffer_text(&l->name), l->name.size);
         function = width > function ? width : function;
         make_safe(l, table->rows[i].module);
-        width = width_of(cairn_buffer_text(&l->name), l->name.size);
+        width = cli_columns(cairn_buffer_text(&l->name), l->name.size);
         module = width > module ? width : module;
         l->has_modules |= l->name.size > 0;
     }
@@ -227,12 +146,12 @@ static void add_heading(struct cairn_buffer *b, const struct layout *l)
     cairn_buffer_done(&title);
     cairn_buffer_printf(b, "\n\n%s", bold);
     for (size_t i = 0; i < N_NUMBERS; i++) {
-        add_blanks(b, i ? 2 : 0);
-        add_right(b, headings[i], l->numbers[i]);
+        cli_add_blanks(b, i ? 2 : 0);
+        cli_add_right(b, headings[i], l->numbers[i]);
     }
     cairn_buffer_str(b, "  function");
     if (l->has_modules) {
-        add_blanks(b, l->function - (unsigned)strlen("function") + 2);
+        cli_add_blanks(b, l->function - (unsigned)strlen("function") + 2);
         cairn_buffer_str(b, "module");
     }
     cairn_buffer_printf(b, "%s\n", plain);
@@ -243,18 +162,18 @@ static void add_row(struct cairn_buffer *b, struct layout *l, const struct cairn
     char cells[N_NUMBERS][CELL_SIZE];
     print_numbers(l->table, &l->scale, row, cells);
     for (size_t i = 0; i < N_NUMBERS; i++) {
-        add_blanks(b, i ? 2 : 0);
-        add_right(b, cells[i], l->numbers[i]);
+        cli_add_blanks(b, i ? 2 : 0);
+        cli_add_right(b, cells[i], l->numbers[i]);
     }
     cairn_buffer_str(b, "  ");
     make_safe(l, row->function);
     unsigned most = l->table->width ? l->function : UINT32_MAX;
-    unsigned used = add_cut(b, cairn_buffer_text(&l->name), l->name.size, most);
+    unsigned used = cli_add_cut(b, cairn_buffer_text(&l->name), l->name.size, most);
     if (*row->module) {
-        add_blanks(b, (used < l->function ? l->function - used : 0) + 2);
+        cli_add_blanks(b, (used < l->function ? l->function - used : 0) + 2);
         make_safe(l, row->module);
         cairn_buffer_str(b, l->table->colour ? "\033[2m" : "");
-        add_cut(b, cairn_buffer_text(&l->name), l->name.size, l->module);
+        cli_add_cut(b, cairn_buffer_text(&l->name), l->name.size, l->module);
         cairn_buffer_str(b, l->table->colour ? "\033[m" : "");
     }
     cairn_buffer_char(b, '\n');

@@ -15,7 +15,7 @@
 #include "base/escape.h"
 #include "cli/args.h"
 
-enum { FIRST_MS = 1000, STEP_MS = 100, WIDTH_DEFAULT = 100, WIDTH_LEAST = 40 };
+enum { FIRST_MS = 1000, STEP_MS = 100, WIDTH_DEFAULT = 100, WIDTH_LEAST = 40, WIDTH_MOST = 10000 };
 
 /* stderr: one line at a time, for the log may speak from any thread. `lock` guards it all. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -141,10 +141,25 @@ bool cli_colour(void)
     return cli_stdout_is_terminal() && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
 }
 
+/* What $COLUMNS says of a terminal goes before what that says itself; 0: it says nothing. */
+static unsigned columns_wanted(void)
+{
+    const char *text = getenv("COLUMNS");
+    char *end = NULL;
+    unsigned long value = text ? strtoul(text, &end, 10) : 0;
+    return text && *text != '-' && end != text && !*end && value <= WIDTH_MOST ? (unsigned)value
+                                                                               : 0;
+}
+
 unsigned cli_width(void)
 {
     struct winsize size = {0};
-    if (!cli_stdout_is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_col)
+    if (!cli_stdout_is_terminal())
         return WIDTH_DEFAULT;
-    return size.ws_col < WIDTH_LEAST ? WIDTH_LEAST : size.ws_col;
+    unsigned width = columns_wanted();
+    if (!width && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    if (!width)
+        return WIDTH_DEFAULT;
+    return width < WIDTH_LEAST ? WIDTH_LEAST : width;
 }

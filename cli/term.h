@@ -62,6 +62,6 @@ __attribute__((noreturn)) void cli_end_quietly(void);
 
 bool cli_stdout_is_terminal(void);
 bool cli_colour(void);    /* stdout is a terminal, NO_COLOR unset, TERM is not dumb */
-unsigned cli_width(void); /* columns of the terminal; 100 where stdout is none */
+unsigned cli_width(void); /* $COLUMNS, else those of the terminal; 100 where stdout is none */
 
 #endif /* CAIRN_CLI_TERM_H */

@@ -7,6 +7,8 @@ set -u
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
 py=/usr/bin/python3
+export CAIRN_PAGER=
+unset PAGER LESS COLUMNS
 
 # report ARGUMENT...: its table is in `out`, what it says in `log`.
 report() {
@@ -175,6 +177,78 @@ hasnt out $'\033' "no terminal: no colour, no escapes"
 hasnt out "…" "no terminal: nothing is cut"
 has out "$(printf 'x%.0s' $(seq 3000))" "no terminal: nothing is cut"
 
+# Colours where they are asked for; $COLUMNS goes before what the terminal says, and cuts nothing
+# where there is none. No character is cut, whatever it is made of.
+report cpu.pb.gz --color=always
+has out $'\033[1m' "--color=always without a terminal"
+terminal 80 "$CAIRN" report cpu.pb.gz --color never
+hasnt out $'\033' "--color never on a terminal"
+NO_COLOR=1 terminal 80 "$CAIRN" report cpu.pb.gz --color always
+has out $'\033[1m' "--color always goes before NO_COLOR"
+COLUMNS=60 terminal 120 "$CAIRN" report hostile.pb.gz
+same "COLUMNS" "$(widest)" 60
+for columns in 0 -5 x 99999; do
+    COLUMNS=$columns terminal 80 "$CAIRN" report hostile.pb.gz
+    same "COLUMNS=$columns" "$(widest)" 80
+done
+COLUMNS=60 report hostile.pb.gz
+hasnt out "…" "COLUMNS without a terminal"
+printf '%s;leaf 1\n' "$(printf 'e\xcc\x81\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab\xf0\x9f\x94\xa5%.0s' $(seq 60))" >wide.txt
+for columns in 70 71 72 73 74; do
+    terminal "$columns" "$CAIRN" report wide.txt
+    same "characters of several parts in $columns" "$($py -c 'import re, unicodedata
+def columns(c):
+    if unicodedata.category(c) == "Mn" or 0x1160 <= ord(c) < 0x1200:
+        return 0
+    return 2 if unicodedata.east_asian_width(c) == "W" else 1
+text = re.sub("\033\\[[0-9;]*m", "", open("out").read())
+name = text.splitlines()[4].split()[4]
+parts = name.split("…")
+whole = all(re.fullmatch("(e\u0301|\u1112\u1161\u11ab|\U0001f525)*", part) for part in parts)
+wide = max(sum(map(columns, line)) for line in text.splitlines())
+import sys
+print(len(parts), whole, wide in (int(sys.argv[1]), int(sys.argv[1]) - 1))' "$columns")" "2 True True"
+done
+
+# A pager on a terminal, and nowhere else.
+export CAIRN_PAGER='sed "s/^/> /"' PAGER='sed "s/^/wrong /"'
+terminal 80 "$CAIRN" report cpu.pb.gz
+has out "> "$'\033[1m' "CAIRN_PAGER is given colours"
+same "through CAIRN_PAGER" "$(grep -vc '^> ' out)" 0
+hasnt out wrong "CAIRN_PAGER goes before PAGER"
+terminal 80 "$CAIRN" report --no-pager cpu.pb.gz
+hasnt out "> " "--no-pager"
+report cpu.pb.gz
+hasnt out "> " "no terminal, no pager"
+terminal 80 "$CAIRN" report --json cpu.pb.gz
+hasnt out "> " "no pager for JSON"
+unset CAIRN_PAGER
+terminal 80 "$CAIRN" report cpu.pb.gz
+has out wrong "PAGER"
+PAGER="cat" terminal 80 "$CAIRN" report cpu.pb.gz
+has out work "PAGER=cat"
+PAGER='env; cat >rest' terminal 80 "$CAIRN" report cpu.pb.gz
+has out "LESS=FRX" "less is told how"
+has rest work "the pager reads all"
+LESS=X PAGER='env; cat >rest' terminal 80 "$CAIRN" report cpu.pb.gz
+hasnt out FRX "less was told how"
+PAGER=/there/is/none terminal 80 "$CAIRN" report cpu.pb.gz
+has out work "no such pager"
+for n in $(seq 9000); do echo "a_function_that_is_called_$n 1"; done >long.txt
+PAGER='head -n 4' terminal 80 "$CAIRN" report --top 0 long.txt
+same "a pager that was left" "$(wc -l <out)$(cat log)" 4
+unset PAGER
+if command -v less >/dev/null; then
+    terminal 80 "$CAIRN" report cpu.pb.gz
+    has out work "less ends by itself"
+    mkdir -p bin
+    printf '#!/bin/sh\nsed "s/^/less /"\n' >bin/less
+    chmod +x bin/less
+    PATH=$PWD/bin:$PATH terminal 80 "$CAIRN" report cpu.pb.gz
+    same "less is the pager" "$(grep -vc '^less ' out)" 0
+fi
+export CAIRN_PAGER=
+
 # Used wrongly, and what cannot be read.
 wrong() {
     text=$1
@@ -188,6 +262,7 @@ wrong '"up", expected self or total' cpu.pb.gz --sort up
 wrong '"x", expected pprof or collapsed' cpu.pb.gz --format x
 wrong '"thread", expected KEY=VALUE' cpu.pb.gz --label thread
 wrong 'no number' cpu.pb.gz --top=-1
+wrong '"yes", expected auto, always or never' cpu.pb.gz --color=yes
 cannot() {
     text=$1
     shift
