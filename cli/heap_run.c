@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/heap.h"
@@ -155,13 +156,6 @@ static void wait_a_while(const sigset_t *of_child, int64_t ns)
     (void)sigtimedwait(of_child, NULL, &most);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Looks what it runs meanwhile, 20 times a second at first and later 5 times, but never for more
  * than a fiftieth of the time. */
 static int wait_and_look(int pid, struct cairn_heap_session *session)
@@ -174,9 +168,10 @@ static int wait_and_look(int pid, struct cairn_heap_session *session)
     sigprocmask(SIG_BLOCK, &of_child, &old);
     for (int looks = 0; (got = waitpid(pid, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR);
          looks += looks < OFTEN_LOOKS) {
-        int64_t begin = now_ns(), interval = looks < OFTEN_LOOKS ? OFTEN_NS : SELDOM_NS;
+        int64_t begin = (int64_t)cairn_now_ns(),
+                interval = looks < OFTEN_LOOKS ? OFTEN_NS : SELDOM_NS;
         cairn_heap_session_look(session);
-        int64_t took = now_ns() - begin;
+        int64_t took = (int64_t)cairn_now_ns() - begin;
         wait_a_while(&of_child, took * SHARE > interval ? took * SHARE : interval);
     }
     sigprocmask(SIG_SETMASK, &old, NULL);

@@ -3,21 +3,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/heap_top.h"
 
 enum { FRAMES_MAX = 1024 };
 static const uint64_t MINUTE_NS = 60000000000;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int compare_pasts(const void *x, const void *y)
 {
@@ -160,7 +153,7 @@ static int look_again(struct cli_heap_top *top, struct cli_heap_look *ret_look,
 int cli_heap_top_look(struct cli_heap_top *top, struct cairn_err *err)
 {
     struct cli_heap_look look = {0};
-    uint64_t begin = now_ns();
+    uint64_t begin = cairn_now_ns();
     int result = top->keys ? CAIRN_OK : cairn_heap_keys_new(NULL, 0, &top->keys, err);
     if (result == CAIRN_OK)
         result = look_again(top, &look, err);
@@ -177,7 +170,7 @@ int cli_heap_top_look(struct cli_heap_top *top, struct cairn_err *err)
     reckon(top);
     result = keep_past(top, err);
     cli_heap_top_arrange(top);
-    top->took_ns = now_ns() - begin;
+    top->took_ns = cairn_now_ns() - begin;
     return result;
 }
 

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <poll.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cairn/log.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/heap_top.h"
@@ -30,13 +30,6 @@ struct screen {
     size_t scroll; /* of the stack that is shown */
     struct cairn_buffer line;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* What is in `line`, cut to the width, on a line of the screen. */
 static void put_line(struct screen *s, int y, int attributes)
@@ -320,7 +313,7 @@ static bool is_due(const struct cli_heap_top *top)
 {
     uint64_t pause = (uint64_t)(top->seconds * 1e9), busy = top->took_ns * BUSY_SHARE;
     return !top->is_paused && !top->has_ended &&
-           now_ns() - top->look_ns >= (pause > busy ? pause : busy);
+           cairn_now_ns() - top->look_ns >= (pause > busy ? pause : busy);
 }
 
 /* A key, ERR after WAIT_MS. A terminal that is gone ends it. */

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "proc/process.h"
@@ -233,20 +234,13 @@ size_t cairn_tracer_threads(const struct cairn_tracer *tracer,
     return tracer->n;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* A running thread needs some microseconds until it stops: look often first, then in naps. */
 static int await_stop(struct cairn_tracer *tracer, int tid, int timeout_ms)
 {
-    uint64_t deadline_ns = now_ns() + (uint64_t)timeout_ms * 1000000u;
+    uint64_t deadline_ns = cairn_now_ns() + (uint64_t)timeout_ms * 1000000u;
     for (int tries = 0;; tries++) {
         int news = take_news(tracer, tid);
-        if (news != 0 || now_ns() >= deadline_ns)
+        if (news != 0 || cairn_now_ns() >= deadline_ns)
             return news;
         if (tries < YIELDS)
             sched_yield();

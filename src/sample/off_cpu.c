@@ -2,7 +2,7 @@
 #include "sample/off_cpu.h"
 
 #include "base/alloc.h"
-#include "sample/clock.h"
+#include "base/clock.h"
 #include "sample/walk_intake.h"
 
 /* A key that became a sample. */

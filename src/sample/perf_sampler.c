@@ -3,9 +3,9 @@
 
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "proc/perf_regs.h"
-#include "sample/clock.h"
 #include "target/regs.h"
 
 int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_ns,

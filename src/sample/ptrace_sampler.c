@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
-#include "sample/clock.h"
 
 enum {
     STACK_COPY_BYTES = 1 << 16,

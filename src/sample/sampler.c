@@ -12,10 +12,10 @@
 #include <cairn/sampler.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "proc/child.h"
-#include "sample/clock.h"
 #include "sample/collect.h"
 #include "sample/event.h"
 #include "sample/perf_sampler.h"

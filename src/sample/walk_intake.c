@@ -2,8 +2,8 @@
 #include "sample/walk_intake.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
-#include "sample/clock.h"
 #include "sample/perf_event.h"
 
 enum { WAITING_BYTES_MAX = 1 << 28 };

@@ -3,22 +3,15 @@
  * A thread is stopped for as long as its registers and the top of its stack are read, by
  * PTRACE_INTERRUPT, so that it sees no signal.
  */
-#include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "snapshot/way.h"
 #include "target/regs.h"
 
 /* The System V ABI lets a function of x86-64 use so many bytes below sp. */
 enum { RED_ZONE = 128, PAGE = 4096 };
-
-uint64_t cairn_snapshot_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 bool cairn_caught_copy(struct cairn_catcher *catcher, struct cairn_caught *thread, size_t want)
 {
@@ -68,9 +61,9 @@ int cairn_hold(struct cairn_catcher *catcher, struct cairn_caught *thread,
     int code = cairn_tracer_new(tid, CAIRN_TRACER_ONE_THREAD, &hold.tracer, err);
     if (code < 0)
         return code;
-    hold.asked_ns = cairn_snapshot_now_ns();
+    hold.asked_ns = cairn_now_ns();
     code = cairn_tracer_stop(hold.tracer, tid, (int)catcher->stop_ms, err);
-    hold.since_ns = cairn_snapshot_now_ns();
+    hold.since_ns = cairn_now_ns();
     if (code == CAIRN_OK)
         code = cairn_held_regs(hold.tracer, thread, err);
     if (code < 0)
@@ -83,7 +76,7 @@ int cairn_hold(struct cairn_catcher *catcher, struct cairn_caught *thread,
 void cairn_let_go(struct cairn_hold *hold, struct cairn_caught *thread)
 {
     cairn_tracer_free(hold->tracer);
-    uint64_t now_ns = cairn_snapshot_now_ns();
+    uint64_t now_ns = cairn_now_ns();
     thread->held_ns += now_ns - hold->since_ns;
     thread->asked_ns += now_ns - hold->asked_ns;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "proc/perf_record.h"
 #include "proc/perf_regs.h"
@@ -71,11 +72,11 @@ static struct cairn_span await(struct cairn_catcher *catcher, int fd, void *ring
 {
     const struct perf_event_mmap_page *control = ring;
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    uint64_t since_ns = cairn_snapshot_now_ns(), most_ns = time_for(catcher);
+    uint64_t since_ns = cairn_now_ns(), most_ns = time_for(catcher);
     if (ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) == 0)
         (void)poll(&wait, 1, (int)((most_ns + 999999) / 1000000));
     ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-    uint64_t waited_ns = cairn_snapshot_now_ns() - since_ns;
+    uint64_t waited_ns = cairn_now_ns() - since_ns;
     catcher->sample_left_ns -=
         waited_ns < catcher->sample_left_ns ? waited_ns : catcher->sample_left_ns;
     uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);

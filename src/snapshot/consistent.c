@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/walk.h"
@@ -38,9 +39,9 @@ static void stop_all(struct cairn_snapshot *s, struct cairn_tracer *tracer)
     struct cairn_caught *thread;
     struct cairn_err err;
     while ((thread = next_to_stop(s, tracer))) {
-        thread->asked_ns = cairn_snapshot_now_ns();
+        thread->asked_ns = cairn_now_ns();
         int code = cairn_tracer_stop(tracer, thread->facts.tid, (int)s->catcher.stop_ms, &err);
-        thread->held_ns = cairn_snapshot_now_ns();
+        thread->held_ns = cairn_now_ns();
         if (code == CAIRN_OK)
             thread->way = CAIRN_SNAPSHOT_PTRACE;
         else
@@ -108,7 +109,7 @@ int cairn_snapshot_take_consistent(struct cairn_snapshot *snapshot, struct cairn
     if (code == CAIRN_OK && walk_all(snapshot) < 0)
         code = cairn_fail_memory(err);
     cairn_tracer_free(tracer);
-    uint64_t now_ns = cairn_snapshot_now_ns();
+    uint64_t now_ns = cairn_now_ns();
     for (size_t i = 0; i < snapshot->n; i++) {
         struct cairn_caught *thread = &snapshot->threads[i];
         bool held = thread->way == CAIRN_SNAPSHOT_PTRACE;

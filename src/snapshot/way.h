@@ -87,6 +87,4 @@ void cairn_let_go(struct cairn_hold *hold, struct cairn_caught *thread);
 int cairn_held_regs(struct cairn_tracer *tracer, struct cairn_caught *thread,
                     struct cairn_err *err);
 
-uint64_t cairn_snapshot_now_ns(void);
-
 #endif /* CAIRN_SNAPSHOT_WAY_H */

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cairn/maps.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -30,9 +30,7 @@ static const size_t STATES_MAX = SIZE_MAX / 2 > UINT32_MAX ? (size_t)(UINT64_C(1
 
 uint64_t cairn_heap_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return cairn_now_ns();
 }
 
 void cairn_heap_free(struct cairn_heap *heap)

@@ -7,18 +7,6 @@ set -u
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
 
-# share FILE PATTERN: percent of the samples of a collapsed file whose stack matches.
-share() {
-    awk -v pattern="$2" '{ n = $NF; sum += n; if ($0 ~ pattern) hit += n }
-        END { printf "%d\n", sum ? 100 * hit / sum : 0 }' "$1"
-}
-
-# at_least WANTED GOT CASE
-at_least() {
-    n_checks=$((n_checks + 1))
-    [ "$2" -ge "$1" ] || fail "$3: $2, expected at least $1"
-}
-
 cc=${CC:-gcc}
 "$cc" -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread \
     -o prog "$SRC/tests/e2e/record_programs.c" -ldl || exit 1

@@ -7,18 +7,6 @@ set -u
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
 
-# permille FILE PATTERN: of the samples of a collapsed file whose stack matches.
-permille() {
-    awk -v pattern="$2" '{ n = $NF; sum += n; if ($0 ~ pattern) hit += n }
-        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1"
-}
-
-# at_least WANTED GOT CASE
-at_least() {
-    n_checks=$((n_checks + 1))
-    [ "$2" -ge "$1" ] || fail "$3: $2, expected at least $1" log
-}
-
 # whole: permille of the stacks that log tells of.
 whole() {
     sed -n 's/^cairn: \([0-9]*\) samples\{0,1\} in.*, \([0-9]*\) whole.*/\1 \2/p' log |

@@ -6,12 +6,6 @@ set -u
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
 
-# at_least WANTED GOT CASE
-at_least() {
-    n_checks=$((n_checks + 1))
-    [ "$2" -ge "$1" ] || fail "$3: $2, expected at least $1" log
-}
-
 # record NAME OPTIONS...: into NAME.pb.gz with names, and log.
 record() {
     local out=$1

@@ -42,6 +42,25 @@ same() {
     [ "$2" = "$3" ] || fail "$1: \"$2\", expected \"$3\""
 }
 
+# at_least WANTED GOT CASE: with what `log` says, where the script keeps one.
+at_least() {
+    n_checks=$((n_checks + 1))
+    [ "$2" -ge "$1" ] && return
+    set -- "$3: $2, expected at least $1"
+    [ ! -e log ] || set -- "$1" log
+    fail "$@"
+}
+
+# permille FILE PATTERN, share FILE PATTERN (in percent): of the samples of a collapsed file, those
+# whose stack matches.
+permille() {
+    awk -v pattern="$2" '{ n = $NF; sum += n; if ($0 ~ pattern) hit += n }
+        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1"
+}
+share() {
+    echo $(($(permille "$1" "$2") / 10))
+}
+
 # finish TEXT: ends the script; the text says what holds.
 finish() {
     [ "$failed" = 0 ] || { echo "$failed failures"; exit 1; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CAIRN_SAMPLE_CLOCK_H
-#define CAIRN_SAMPLE_CLOCK_H
+#ifndef CAIRN_BASE_CLOCK_H
+#define CAIRN_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
@@ -19,4 +19,4 @@ static inline uint64_t cairn_now_ns(void)
     return cairn_clock_ns(CLOCK_MONOTONIC);
 }
 
-#endif /* CAIRN_SAMPLE_CLOCK_H */
+#endif /* CAIRN_BASE_CLOCK_H */
