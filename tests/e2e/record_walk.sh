@@ -95,8 +95,9 @@ if command -v bpftool >/dev/null || [ -x /usr/sbin/bpftool ]; then
     walks() {
         { "$tool" prog show 2>/dev/null | sed -n 's/^\([0-9]*\): .*cairn_walk.*/\1/p'; echo; } | sort
     }
-    ./prog deep 60 100 &
+    ./prog deep 6000 100 &
     target=$!
+    trap 'kill $target 2>/dev/null' EXIT
     i=0
     while [ $i -lt 100 ]; do
         i=$((i + 1))
