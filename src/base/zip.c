@@ -138,12 +138,12 @@ static int deflate_into(z_stream *z, struct cairn_span bytes, struct cairn_buffe
 }
 
 /* `window`: 15 + 16 for gzip (zlib then writes time 0), -15 for raw deflate. */
-static int compress_with(int window, struct cairn_span bytes, int level, struct cairn_buffer *out,
-                         struct cairn_err *err)
+static int compress_with(int window, struct cairn_span bytes, int level, int strategy,
+                         struct cairn_buffer *out, struct cairn_err *err)
 {
     enum { MEMORY_LEVEL = 8 };
     z_stream z = stream_over(bytes);
-    int code = deflateInit2(&z, level, Z_DEFLATED, window, MEMORY_LEVEL, Z_DEFAULT_STRATEGY);
+    int code = deflateInit2(&z, level, Z_DEFLATED, window, MEMORY_LEVEL, strategy);
     if (code == Z_MEM_ERROR)
         return cairn_fail_memory(err);
     if (code != Z_OK)
@@ -162,13 +162,21 @@ static int compress_with(int window, struct cairn_span bytes, int level, struct 
 int cairn_zip_gzip(struct cairn_span bytes, int level, struct cairn_buffer *ret_bytes,
                    struct cairn_err *err)
 {
-    return compress_with(GZIP_WINDOW, bytes, level, ret_bytes, err);
+    return compress_with(GZIP_WINDOW, bytes, level, Z_DEFAULT_STRATEGY, ret_bytes, err);
 }
 
-int cairn_zip_deflate(struct cairn_span bytes, int level, struct cairn_buffer *ret_bytes,
-                      struct cairn_err *err)
+int cairn_zip_deflate(struct cairn_span bytes, enum cairn_zip_way way,
+                      struct cairn_buffer *ret_bytes, struct cairn_err *err)
 {
-    return compress_with(-MAX_WBITS, bytes, level, ret_bytes, err);
+    static const struct {
+        int level, strategy;
+    } ways[CAIRN_ZIP_WAYS] = {
+        [CAIRN_ZIP_SMALL] = {9, Z_DEFAULT_STRATEGY},
+        [CAIRN_ZIP_FAST] = {1, Z_DEFAULT_STRATEGY},
+        [CAIRN_ZIP_RUNS] = {1, Z_RLE},
+        [CAIRN_ZIP_SYMBOLS] = {1, Z_HUFFMAN_ONLY},
+    };
+    return compress_with(-MAX_WBITS, bytes, ways[way].level, ways[way].strategy, ret_bytes, err);
 }
 
 /* One stream to its end mark, into what is left of `out`. A byte more than fits is caught by

@@ -27,9 +27,19 @@ int cairn_zip_unzstd(struct cairn_span bytes, size_t limit, struct cairn_buffer 
 int cairn_zip_gzip(struct cairn_span bytes, int level, struct cairn_buffer *ret_bytes,
                    struct cairn_err *err);
 
+/* How hard is looked for what is alike. Numbers without a pattern are smaller, and far sooner done,
+ * where nothing is looked for but runs of one byte, or nothing at all. */
+enum cairn_zip_way {
+    CAIRN_ZIP_SMALL,
+    CAIRN_ZIP_FAST,
+    CAIRN_ZIP_RUNS,
+    CAIRN_ZIP_SYMBOLS, /* rare bytes are long, frequent ones short: no more than that */
+    CAIRN_ZIP_WAYS
+};
+
 /* Raw deflate (RFC 1951), appended: what a browser's DecompressionStream("deflate-raw") reads. */
-int cairn_zip_deflate(struct cairn_span bytes, int level, struct cairn_buffer *ret_bytes,
-                      struct cairn_err *err);
+int cairn_zip_deflate(struct cairn_span bytes, enum cairn_zip_way way,
+                      struct cairn_buffer *ret_bytes, struct cairn_err *err);
 
 /* Exactly `out_size` bytes out of a zlib stream (RFC 1950) or a zstd frame: ELF's compressed
  * sections say their size beforehand. `out` is the caller's. */

@@ -358,7 +358,7 @@
   // Start --------------------------------------------------------------------------------------
 
   const showValues = (type) => {
-    showType(tree, type, meta.types[type].scale);
+    showType(tree, type);
     const whole = tree.total[0];
     byId("status").textContent = whole > 0 ? "" : "No samples: there is nothing to draw.";
     byId("count").textContent = `${counted(tree.n - 1)} frames · ${valueText(whole)}`;

@@ -1,14 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One page with everything in it. The tree goes along as columns, each a block of LEB128 numbers,
- * deflated and in base64:
+ * One page with everything in it. What its script draws goes along as columns (picture/column.h),
+ * each an element with the id "data-" and the name of the column. Numbers marked with ~ may be
+ * negative and are zigzag.
  *
- *     data-meta    JSON: titles, value types, sizes, colours
- *     data-steps   per node but the root: levels to climb before going one down
- *     data-looks   per node but the root: its look
- *     data-selfN   per node: what ended there, zigzag, in units of the type's scale
- *     data-frames  per look: name, file, module (in texts), first and last line, kind, shade, found
- *     data-texts   all texts, with NUL between them
+ *     meta          JSON: titles, quality, value types, sizes, colours (picture/meta.c)
+ *     texts         all texts but lines of source: a text is its number here, 0 is ""
+ *
+ *     Of each node but the root, in preorder:
+ *     steps         levels to climb before going one down
+ *     looks         its look
+ *
+ *     Of each look:
+ *     look-name  look-short  look-file  look-module  look-path  look-build      texts
+ *     look-low  look-high                      the lines that were sampled; 0: unknown
+ *     look-kind  look-shade  look-found  look-flags                   picture/look.h
+ *
+ *     Where no sample has a label or a time, for each value type N, of each node:
+ *     self-N ~      what ended there, in units of the type's scale
+ *
+ *     Else, of each row (picture/rows.h), in the order of nodes, then times, then sets:
+ *     row-node      how much larger than the row before's
+ *     row-set       its label set
+ *     row-time ~    microseconds since the first sample plus 1, less those of the row before; a
+ *                   row without a time has 0. Empty where no sample has one
+ *     row-N ~       for each value type: what the row adds to its node, in units of the scale
+ *
+ *     Of each label set, number 0 is empty, and of the labels of all of them:
+ *     set-size                                   how many labels
+ *     label-key  label-text  label-number ~  label-unit      texts; text 0: it is a number
  *
  * Texts from a target stand in the page only as base64 or escaped as JSON; a
  * Content-Security-Policy lets nothing run but our own script, and nothing load at all.
@@ -16,85 +36,92 @@
 #include "picture/html.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/escape.h"
-#include "base/json.h"
-#include "base/zip.h"
 #include "picture/assets.h"
+#include "picture/column.h"
+#include "picture/meta.h"
+#include "picture/rows.h"
 
-enum {
-    DEFLATE_LEVEL = 1,
-    VARINT_MAX = 10, /* bytes of a 64-bit LEB128 */
+/* What is written, and the label sets that its rows name. */
+struct page {
+    const struct cairn_picture_view *view;
+    struct cairn_row_sets sets;
+    int64_t *scales; /* by value type */
 };
-
-static uint8_t *put_varint(uint8_t *at, uint64_t value)
-{
-    for (; value > 127; value >>= 7)
-        *at++ = (uint8_t)(value | 128);
-    *at++ = (uint8_t)value;
-    return at;
-}
-
-static uint64_t zigzag(int64_t value)
-{
-    return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
-}
-
-/* Appends one number. The columns of nodes are millions long, so this looks at the room first and
- * asks for more only where there is none. */
-static void add_varint(struct cairn_buffer *b, uint64_t value)
-{
-    if (b->cap - b->size <= VARINT_MAX && !cairn_buffer_reserve(b, VARINT_MAX))
-        return;
-    b->size = (size_t)(put_varint(b->data + b->size, value) - b->data);
-}
-
-/* Writes the block and empties the column. */
-static int write_block(struct cairn_out *out, const char *id, struct cairn_buffer *column,
-                       struct cairn_err *err)
-{
-    struct cairn_buffer packed = {0};
-    int rc = column->failed
-                 ? cairn_fail_memory(err)
-                 : cairn_zip_deflate(cairn_buffer_span(column), DEFLATE_LEVEL, &packed, err);
-    cairn_buffer_done(column);
-    if (rc == CAIRN_OK) {
-        cairn_buffer_printf(&out->text, "<script type=\"text/plain\" id=\"data-%s\">", id);
-        cairn_out_base64(out, cairn_buffer_span(&packed));
-        cairn_buffer_str(&out->text, "</script>\n");
-    }
-    cairn_buffer_done(&packed);
-    return rc;
-}
 
 static int write_steps(const struct cairn_layout *layout, struct cairn_out *out,
                        struct cairn_err *err)
 {
-    struct cairn_buffer column = {0};
+    struct cairn_column column = {0};
     for (size_t node = 1; node < layout->n; node++)
-        add_varint(&column, layout->depths[node - 1] + 1 - layout->depths[node]);
-    return write_block(out, "steps", &column, err);
+        cairn_column_add(&column, layout->depths[node - 1] + 1 - layout->depths[node]);
+    return cairn_column_write(&column, out, "steps", err);
 }
 
-static int write_looks(const struct cairn_layout *layout, struct cairn_out *out,
+static int write_tree(const struct cairn_layout *layout, struct cairn_out *out,
+                      struct cairn_err *err)
+{
+    struct cairn_column column = {0};
+    int rc = write_steps(layout, out, err);
+    if (rc < 0)
+        return rc;
+    for (size_t node = 1; node < layout->n; node++)
+        cairn_column_add(&column, layout->looks[node]);
+    return cairn_column_write(&column, out, "looks", err);
+}
+
+enum look_field {
+    LOOK_NAME,
+    LOOK_SHORT,
+    LOOK_FILE,
+    LOOK_MODULE,
+    LOOK_PATH,
+    LOOK_BUILD,
+    LOOK_LOW,
+    LOOK_HIGH,
+    LOOK_KIND,
+    LOOK_SHADE,
+    LOOK_FOUND,
+    LOOK_FLAGS,
+    N_LOOK_FIELDS
+};
+
+static uint32_t field_of(const struct cairn_look *look, enum look_field field)
+{
+    const uint32_t fields[N_LOOK_FIELDS] = {
+        look->name,     look->short_name, look->file, look->module, look->path,  look->build,
+        look->line_low, look->line_high,  look->kind, look->shade,  look->found, look->flags};
+    return fields[field];
+}
+
+static int write_looks(const struct cairn_looks *looks, struct cairn_out *out,
                        struct cairn_err *err)
 {
-    struct cairn_buffer column = {0};
-    for (size_t node = 1; node < layout->n; node++)
-        add_varint(&column, layout->looks[node]);
-    return write_block(out, "looks", &column, err);
+    static const char *const ids[N_LOOK_FIELDS] = {
+        "look-name", "look-short", "look-file", "look-module", "look-path",  "look-build",
+        "look-low",  "look-high",  "look-kind", "look-shade",  "look-found", "look-flags"};
+    int rc = CAIRN_OK;
+    for (int field = 0; field < N_LOOK_FIELDS && rc == CAIRN_OK; field++) {
+        struct cairn_column column = {0};
+        for (size_t i = 0; i < looks->n; i++)
+            cairn_column_add(&column, field_of(&looks->rows[i], (enum look_field)field));
+        rc = cairn_column_write(&column, out, ids[field], err);
+    }
+    return rc;
 }
 
 /* The largest number that divides all values of a type: those of a sampled clock are multiples of
  * its period, and small numbers are short ones. */
-static int64_t find_scale(const struct cairn_layout *layout, size_t type)
+static int64_t find_scale(const struct cairn_profile *p, size_t type)
 {
-    const int64_t *self = cairn_layout_self(layout, type);
     uint64_t scale = 0;
-    for (size_t node = 0; node < layout->n && scale != 1; node++) {
-        uint64_t value = self[node] < 0 ? -(uint64_t)self[node] : (uint64_t)self[node];
+    for (size_t i = 0; i < p->n_samples && scale != 1; i++) {
+        int64_t signed_value = p->values[i * p->n_types + type];
+        uint64_t value = signed_value < 0 ? -(uint64_t)signed_value : (uint64_t)signed_value;
         while (value) {
             uint64_t rest = scale % value;
             scale = value;
@@ -104,104 +131,126 @@ static int64_t find_scale(const struct cairn_layout *layout, size_t type)
     return scale == 0 || scale > INT64_MAX ? 1 : (int64_t)scale;
 }
 
-static int write_self(const struct cairn_layout *layout, size_t type, int64_t scale,
-                      struct cairn_out *out, struct cairn_err *err)
+static int write_self(const struct page *page, size_t type, struct cairn_out *out,
+                      struct cairn_err *err)
 {
+    const struct cairn_layout *layout = page->view->layout;
     const int64_t *self = cairn_layout_self(layout, type);
-    struct cairn_buffer column = {0};
+    struct cairn_column column = {0};
     for (size_t node = 0; node < layout->n; node++)
-        add_varint(&column, self[node] ? zigzag(self[node] / scale) : 0);
+        cairn_column_add_signed(&column, self[node] ? self[node] / page->scales[type] : 0);
     char id[32];
-    snprintf(id, sizeof id, "self%zu", type);
-    return write_block(out, id, &column, err);
+    snprintf(id, sizeof id, "self-%zu", type);
+    return cairn_column_write(&column, out, id, err);
 }
 
-static int write_frames(const struct cairn_looks *looks, struct cairn_out *out,
-                        struct cairn_err *err)
+static int write_row_places(const struct page *page, const struct cairn_rows *rows,
+                            struct cairn_out *out, struct cairn_err *err)
 {
-    struct cairn_buffer column = {0};
-    for (size_t i = 0; i < looks->n; i++) {
-        const struct cairn_look *look = &looks->rows[i];
-        const uint32_t fields[] = {look->name,      look->file, look->module, look->line_low,
-                                   look->line_high, look->kind, look->shade,  look->found};
-        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-            add_varint(&column, fields[k]);
+    struct cairn_column nodes = {0}, sets = {0}, times = {0};
+    uint32_t node = 0;
+    int64_t time = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct cairn_row *row = &rows->rows[i];
+        cairn_column_add(&nodes, row->node - node);
+        cairn_column_add(&sets, row->set);
+        if (page->sets.has_times)
+            cairn_column_add_signed(&times, row->time_us + 1 - time);
+        node = row->node;
+        time = row->time_us + 1;
     }
-    return write_block(out, "frames", &column, err);
+    int rc = cairn_column_write(&nodes, out, "row-node", err);
+    int second = cairn_column_write(&sets, out, "row-set", err);
+    int third = cairn_column_write(&times, out, "row-time", err);
+    return rc < 0 ? rc : second < 0 ? second : third;
 }
 
-static int write_texts(const struct cairn_looks *looks, struct cairn_out *out,
-                       struct cairn_err *err)
+static int write_rows(const struct page *page, struct cairn_out *out, struct cairn_err *err,
+                      int64_t *ret_first_ns)
 {
-    struct cairn_buffer column = {0};
-    for (size_t i = 0; i < looks->texts.n; i++)
-        cairn_buffer_add(&column, cairn_strings_get(&looks->texts, (uint32_t)i),
-                         cairn_strings_size(&looks->texts, (uint32_t)i) + 1);
-    return write_block(out, "texts", &column, err);
-}
-
-/* For text that was not made safe to show before. */
-static void add_foreign(struct cairn_json *j, const char *name, const char *text)
-{
-    struct cairn_buffer safe = {0};
-    cairn_escape_terminal(&safe, text, strlen(text));
-    j->out->failed |= safe.failed;
-    cairn_json_str(j, name, cairn_buffer_text(&safe));
-    cairn_buffer_done(&safe);
-}
-
-static void add_palette(struct cairn_json *j, const char *name, bool dark)
-{
-    cairn_json_open(j, name, '{');
-    cairn_json_str(j, "text", dark ? "#f1eee8" : "#23211d");
-    cairn_json_str(j, "hit", dark ? "#b5429f" : "#b03a9b");
-    cairn_json_str(j, "hitText", "#ffffff");
-    cairn_json_open(j, "kinds", '[');
-    for (int kind = 0; kind < CAIRN_PALETTE_KINDS; kind++) {
-        cairn_json_open(j, NULL, '[');
-        for (uint8_t shade = 0; shade < CAIRN_PALETTE_SHADES; shade++) {
-            char colour[16];
-            snprintf(colour, sizeof colour, "#%06x",
-                     cairn_palette_rgb((enum cairn_palette_kind)kind, shade, dark));
-            cairn_json_str(j, NULL, colour);
-        }
-        cairn_json_close(j, ']');
+    const struct cairn_picture_view *view = page->view;
+    struct cairn_rows rows = {0};
+    int rc = cairn_rows_build(view->profile, view->layout, &page->sets, 0, view->profile->n_samples,
+                              &rows, err);
+    if (rc == CAIRN_OK)
+        rc = write_row_places(page, &rows, out, err);
+    for (size_t type = 0; type < rows.n_types && rc == CAIRN_OK; type++) {
+        struct cairn_column column = {0};
+        for (size_t i = 0; i < rows.n; i++)
+            cairn_column_add_signed(&column,
+                                    rows.values[i * rows.n_types + type] / page->scales[type]);
+        char id[32];
+        snprintf(id, sizeof id, "row-%zu", type);
+        rc = cairn_column_write(&column, out, id, err);
     }
-    cairn_json_close(j, ']');
-    cairn_json_close(j, '}');
+    *ret_first_ns = rows.first_ns;
+    cairn_rows_done(&rows);
+    return rc;
 }
 
-static void write_meta(const struct cairn_picture_view *view, const int64_t *scales,
-                       struct cairn_out *out)
+/* A number of one of the profile's texts among those of the page; UINT32_MAX: no memory. */
+static uint32_t add_text(struct cairn_looks *looks, const struct cairn_profile *p, uint32_t string,
+                         struct cairn_buffer *scratch)
 {
-    const struct cairn_profile *p = view->profile;
-    struct cairn_json j = {.out = &out->text, .compact = true};
-    cairn_buffer_str(&out->text, "<script type=\"application/json\" id=\"data-meta\">");
-    cairn_json_open(&j, NULL, '{');
-    add_foreign(&j, "title", view->title);
-    add_foreign(&j, "subtitle", view->subtitle);
-    cairn_json_u64(&j, "nodes", view->layout->n);
-    cairn_json_u64(&j, "frames", view->looks->n);
-    cairn_json_u64(&j, "shown", view->value_type);
-    cairn_json_open(&j, "types", '[');
-    for (size_t type = 0; type < p->n_types; type++) {
-        cairn_json_open(&j, NULL, '{');
-        add_foreign(&j, "type", cairn_strings_get(&p->strings, p->types[type].type));
-        add_foreign(&j, "unit", cairn_strings_get(&p->strings, p->types[type].unit));
-        cairn_json_i64(&j, "scale", scales[type]);
-        cairn_json_close(&j, '}');
+    return cairn_looks_add_text(&looks->texts, scratch, cairn_strings_get(&p->strings, string),
+                                cairn_strings_size(&p->strings, string));
+}
+
+struct label_columns {
+    struct cairn_column sizes, keys, texts, numbers, units;
+    struct cairn_buffer scratch;
+    bool failed;
+};
+
+static void add_label(struct label_columns *c, const struct page *page,
+                      const struct cairn_profile_label *label)
+{
+    const struct cairn_profile *p = page->view->profile;
+    struct cairn_looks *looks = page->view->looks;
+    uint32_t key = add_text(looks, p, label->key, &c->scratch);
+    uint32_t text = label->text ? add_text(looks, p, label->text, &c->scratch) : 0;
+    uint32_t unit = add_text(looks, p, label->unit, &c->scratch);
+    c->failed |= key == UINT32_MAX || text == UINT32_MAX || unit == UINT32_MAX;
+    cairn_column_add(&c->keys, key);
+    cairn_column_add(&c->texts, text);
+    cairn_column_add_signed(&c->numbers, label->number);
+    cairn_column_add(&c->units, unit);
+}
+
+static void add_set(struct label_columns *c, const struct page *page, uint32_t set)
+{
+    const struct cairn_profile *p = page->view->profile;
+    const struct cairn_profile_label_set *labels = &p->label_sets[set];
+    size_t before = c->keys.n;
+    for (uint32_t i = 0; i < labels->n; i++) {
+        const struct cairn_profile_label *label = &p->labels[labels->first + i];
+        if (!cairn_row_label_is_time(p, label))
+            add_label(c, page, label);
     }
-    cairn_json_close(&j, ']');
-    cairn_json_open(&j, "kinds", '[');
-    for (int kind = 0; kind < CAIRN_PALETTE_KINDS; kind++)
-        cairn_json_str(&j, NULL, cairn_palette_kind_name((enum cairn_palette_kind)kind));
-    cairn_json_close(&j, ']');
-    cairn_json_open(&j, "palettes", '{');
-    add_palette(&j, "light", false);
-    add_palette(&j, "dark", true);
-    cairn_json_close(&j, '}');
-    cairn_json_close(&j, '}');
-    cairn_buffer_str(&out->text, "</script>\n");
+    cairn_column_add(&c->sizes, c->keys.n - before);
+}
+
+static int write_sets(const struct page *page, struct cairn_out *out, struct cairn_err *err)
+{
+    struct label_columns c = {0};
+    for (size_t set = 0; set < page->sets.n; set++)
+        add_set(&c, page, page->sets.examples[set]);
+    struct {
+        struct cairn_column *column;
+        const char *id;
+    } columns[] = {{&c.sizes, "set-size"},
+                   {&c.keys, "label-key"},
+                   {&c.texts, "label-text"},
+                   {&c.numbers, "label-number"},
+                   {&c.units, "label-unit"}};
+    int rc = c.failed ? cairn_fail_memory(err) : CAIRN_OK;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (rc == CAIRN_OK)
+            rc = cairn_column_write(columns[i].column, out, columns[i].id, err);
+        cairn_column_done(columns[i].column);
+    }
+    cairn_buffer_done(&c.scratch);
+    return rc;
 }
 
 static void add_asset(struct cairn_out *out, const char *before, const struct cairn_asset *asset,
@@ -233,27 +282,61 @@ static void write_head(const struct cairn_picture_view *view, struct cairn_out *
     add_asset(out, "", &cairn_asset_page_body, "");
 }
 
+/* Where no sample has a label or a time, rows would say no more than sums. */
+static bool wants_rows(const struct cairn_profile *p, const struct cairn_row_sets *sets)
+{
+    bool wanted = sets->has_times;
+    for (size_t i = 0; i < p->n_samples && !wanted; i++)
+        wanted = sets->of_profile[p->samples[i].labels] != 0;
+    return wanted;
+}
+
+static int write_values(const struct page *page, struct cairn_page_facts *facts,
+                        struct cairn_out *out, struct cairn_err *err)
+{
+    int rc = CAIRN_OK;
+    if (facts->has_rows)
+        return write_rows(page, out, err, &facts->first_ns);
+    for (size_t type = 0; type < page->view->profile->n_types && rc == CAIRN_OK; type++)
+        rc = write_self(page, type, out, err);
+    return rc;
+}
+
+static int write_columns(struct page *page, struct cairn_page_facts *facts, struct cairn_out *out,
+                         struct cairn_err *err)
+{
+    struct cairn_looks *looks = page->view->looks;
+    int rc = write_tree(page->view->layout, out, err);
+    if (rc == CAIRN_OK)
+        rc = write_looks(looks, out, err);
+    if (rc == CAIRN_OK)
+        rc = write_values(page, facts, out, err);
+    if (rc == CAIRN_OK)
+        rc = write_sets(page, out, err);
+    if (rc == CAIRN_OK) /* last: others add to them */
+        rc = cairn_column_write_texts(&looks->texts, out, "texts", err);
+    return rc;
+}
+
 int cairn_html_draw(const struct cairn_picture_view *view, struct cairn_out *out,
                     struct cairn_err *err)
 {
-    const struct cairn_layout *layout = view->layout;
-    int64_t *scales = cairn_alloc(layout->n_types, sizeof *scales);
-    if (!scales)
+    const struct cairn_profile *p = view->profile;
+    struct page page = {.view = view, .scales = cairn_alloc(p->n_types, sizeof *page.scales)};
+    if (!page.scales)
         return cairn_fail_memory(err);
-    for (size_t type = 0; type < layout->n_types; type++)
-        scales[type] = find_scale(layout, type);
-    write_head(view, out);
-    write_meta(view, scales, out);
-    int rc = write_steps(layout, out, err);
-    if (rc == CAIRN_OK)
-        rc = write_looks(layout, out, err);
-    for (size_t type = 0; type < layout->n_types && rc == CAIRN_OK; type++)
-        rc = write_self(layout, type, scales[type], out, err);
-    if (rc == CAIRN_OK)
-        rc = write_frames(view->looks, out, err);
-    if (rc == CAIRN_OK)
-        rc = write_texts(view->looks, out, err);
-    add_asset(out, "<script>", &cairn_asset_page_script, "</script>\n</body>\n</html>\n");
-    cairn_free(scales);
+    for (size_t type = 0; type < p->n_types; type++)
+        page.scales[type] = find_scale(p, type);
+    int rc = cairn_row_sets_build(p, &page.sets, err);
+    if (rc == CAIRN_OK) {
+        struct cairn_page_facts facts = {.scales = page.scales,
+                                         .has_rows = wants_rows(p, &page.sets)};
+        write_head(view, out);
+        rc = write_columns(&page, &facts, out, err);
+        cairn_meta_write(view, &facts, out);
+        add_asset(out, "<script>", &cairn_asset_page_script, "</script>\n</body>\n</html>\n");
+    }
+    cairn_row_sets_done(&page.sets);
+    cairn_free(page.scales);
     return rc;
 }

@@ -86,7 +86,8 @@ static int reserve_nodes(struct builder *b, struct cairn_err *err)
     layout->looks = cairn_alloc(layout->cap, sizeof *layout->looks);
     layout->depths = cairn_alloc(layout->cap, sizeof *layout->depths);
     layout->self = cairn_alloc((size_t)n_values, sizeof *layout->self);
-    if (!layout->looks || !layout->depths || !layout->self)
+    layout->nodes = cairn_alloc(p->n_stacks, sizeof *layout->nodes);
+    if (!layout->looks || !layout->depths || !layout->self || !layout->nodes)
         return cairn_fail_memory(err);
     return CAIRN_OK;
 }
@@ -103,6 +104,7 @@ static int64_t add_clamped(int64_t a, int64_t b)
 static void add_self(struct builder *b, size_t node, uint32_t stack)
 {
     const struct cairn_profile *p = b->profile;
+    b->layout->nodes[stack] = (uint32_t)node;
     for (uint32_t at = b->first_sample[stack]; at; at = b->next_sample[at - 1])
         for (size_t type = 0; type < p->n_types; type++) {
             int64_t *sum = &b->layout->self[type * b->layout->cap + node];
@@ -255,6 +257,7 @@ void cairn_layout_done(struct cairn_layout *layout)
     cairn_free(layout->looks);
     cairn_free(layout->depths);
     cairn_free(layout->self);
+    cairn_free(layout->nodes);
     *layout = (struct cairn_layout){0};
 }
 

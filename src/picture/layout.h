@@ -21,7 +21,8 @@ enum { CAIRN_LAYOUT_ROOT = UINT32_MAX };
 struct cairn_layout {
     uint32_t *looks;
     uint32_t *depths;
-    int64_t *self; /* n_types rows of `cap` nodes: cairn_layout_self() */
+    int64_t *self;   /* n_types rows of `cap` nodes: cairn_layout_self() */
+    uint32_t *nodes; /* by stack of the profile: where it ends */
     size_t n, cap;
     size_t n_types;
     uint32_t depth_max;

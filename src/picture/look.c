@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "base/table.h"
+#include "picture/short_name.h"
 
 /* What makes two frames look the same. No padding: it is hashed as bytes. */
 struct identity {
@@ -23,13 +24,19 @@ struct builder {
     size_t n_of_frames, cap_of_frames;
 };
 
+uint32_t cairn_looks_add_text(struct cairn_strings *texts, struct cairn_buffer *scratch,
+                              const char *text, size_t size)
+{
+    cairn_buffer_clear(scratch);
+    cairn_escape_terminal(scratch, text, size);
+    if (scratch->failed)
+        return UINT32_MAX;
+    return cairn_strings_add(texts, cairn_buffer_text(scratch), scratch->size);
+}
+
 static uint32_t add_safe_text(struct builder *b, const char *text, size_t size)
 {
-    cairn_buffer_clear(&b->scratch);
-    cairn_escape_terminal(&b->scratch, text, size);
-    if (b->scratch.failed)
-        return UINT32_MAX;
-    return cairn_strings_add(&b->looks->texts, cairn_buffer_text(&b->scratch), b->scratch.size);
+    return cairn_looks_add_text(&b->looks->texts, &b->scratch, text, size);
 }
 
 static uint32_t text_of(struct builder *b, uint32_t string)
@@ -129,6 +136,18 @@ static bool has_identity(const struct cairn_look *look, const struct identity *i
            look->kind == id->kind;
 }
 
+/* Names of scripts and of what a JIT compiler made have rules of their own. */
+static uint32_t add_short_name(struct builder *b, const struct identity *id)
+{
+    if (id->kind == CAIRN_PALETTE_LUA || id->kind == CAIRN_PALETTE_JIT)
+        return id->name;
+    cairn_buffer_clear(&b->scratch);
+    cairn_short_name(&b->scratch, cairn_strings_get(&b->looks->texts, id->name));
+    if (b->scratch.failed)
+        return UINT32_MAX;
+    return cairn_strings_add(&b->looks->texts, cairn_buffer_text(&b->scratch), b->scratch.size);
+}
+
 /* The number of the look, new or old; UINT32_MAX where memory is gone. */
 static uint32_t find_or_add(struct builder *b, const struct identity *id)
 {
@@ -140,8 +159,12 @@ static uint32_t find_or_add(struct builder *b, const struct identity *id)
     if (cairn_grow((void **)&looks->rows, &looks->cap, looks->n + 1, sizeof *looks->rows) < 0 ||
         cairn_table_set(&b->known, key, (uint32_t)looks->n) < 0)
         return UINT32_MAX;
+    uint32_t short_name = add_short_name(b, id);
+    if (short_name == UINT32_MAX)
+        return UINT32_MAX;
     looks->rows[looks->n] = (struct cairn_look){
         .name = id->name,
+        .short_name = short_name,
         .file = id->file,
         .module = id->module,
         .kind = (uint8_t)id->kind,
@@ -159,6 +182,27 @@ static void widen_lines(struct cairn_look *look, uint32_t line)
         look->line_low = line;
     if (line > look->line_high)
         look->line_high = line;
+}
+
+/* Where the module lies and of which build it is, as far as frames tell; the first one stays. */
+static bool add_origin(struct builder *b, struct cairn_look *look,
+                       const struct cairn_profile_frame *frame)
+{
+    if (frame->folded)
+        look->flags |= CAIRN_LOOK_FOLDED;
+    if (frame->module == CAIRN_PROFILE_NO_MODULE)
+        return true;
+    const struct cairn_profile_module *module = &b->profile->modules[frame->module];
+    uint32_t path = text_of(b, module->path), build = text_of(b, module->build_id);
+    if (path == UINT32_MAX || build == UINT32_MAX)
+        return false;
+    if (look->path == 0)
+        look->path = path;
+    if (look->build == 0)
+        look->build = build;
+    else if (build && build != look->build)
+        look->flags |= CAIRN_LOOK_MANY_BUILDS;
+    return true;
 }
 
 /* `line` is NULL for a frame without a name. */
@@ -189,6 +233,8 @@ static int add_look(struct builder *b, uint32_t frame, const struct cairn_profil
                                            b->n_of_frames + 1, sizeof *b->looks->of_frames) < 0)
         return CAIRN_E_NOMEM;
     b->looks->of_frames[b->n_of_frames++] = number;
+    if (!add_origin(b, &b->looks->rows[number], f))
+        return CAIRN_E_NOMEM;
     b->looks->rows[number].found |= found_of(f->kind);
     widen_lines(&b->looks->rows[number], line && line->line ? line->line : function->start_line);
     return CAIRN_OK;

@@ -13,6 +13,7 @@
 
 #include <cairn/error.h>
 
+#include "base/buffer.h"
 #include "base/strings.h"
 #include "picture/palette.h"
 #include "profile/profile.h"
@@ -27,12 +28,20 @@ enum cairn_look_found {
     CAIRN_FOUND_KERNEL = 32,
 };
 
+enum cairn_look_flag {
+    CAIRN_LOOK_FOLDED = 1,     /* several functions share these bytes: the name is one of theirs */
+    CAIRN_LOOK_MANY_BUILDS = 2 /* its module is there in several builds; `build` is one of them */
+};
+
 struct cairn_look {
     uint32_t name, file, module;  /* in `texts`; safe to show: see base/escape.h, terminal */
+    uint32_t short_name;          /* picture/short_name.h */
+    uint32_t path, build;         /* of the module: where it lies, its build ID */
     uint32_t line_low, line_high; /* the lines that were sampled; 0: unknown */
     uint8_t kind;                 /* enum cairn_palette_kind */
     uint8_t shade;
     uint8_t found; /* enum cairn_look_found, or-ed */
+    uint8_t flags; /* enum cairn_look_flag, or-ed */
 };
 
 struct cairn_looks {
@@ -43,6 +52,11 @@ struct cairn_looks {
     uint32_t *of_frames; /* outermost first */
     size_t n_unnamed;    /* looks without a function name */
 };
+
+/* Adds a text of the profile, made safe to show, to `texts`; UINT32_MAX where memory is gone.
+ * `scratch` is emptied first. */
+uint32_t cairn_looks_add_text(struct cairn_strings *texts, struct cairn_buffer *scratch,
+                              const char *text, size_t size);
 
 /* CAIRN_E_NOMEM. */
 int cairn_looks_build(const struct cairn_profile *profile, struct cairn_looks *ret_looks,

@@ -10,7 +10,7 @@
 /* What both pictures are drawn from. */
 struct cairn_picture_view {
     const struct cairn_profile *profile;
-    const struct cairn_looks *looks;
+    struct cairn_looks *looks; /* a page adds texts of its own */
     const struct cairn_layout *layout;
     const char *title;    /* never NULL */
     const char *subtitle; /* never NULL */

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Columns: the blocks of the page (picture/html.c says what they are) as typed arrays. Knows nothing
+// of trees but their order.
+"use strict";
+
+const bytesOf = (text) => {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const binary = atob(text), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+};
+
+const inflate = async (bytes) => {
+  let stream;
+  try {
+    stream = new DecompressionStream("deflate-raw");
+  } catch {
+    return inflateByHand(bytes);
+  }
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+};
+
+// The planes of a column, low bytes first; none where the page has no such column.
+const readPlanes = async (id) => {
+  const element = document.getElementById(`data-${id}`);
+  if (!element) return [];
+  const text = element.textContent;
+  element.remove(); // its megabytes are not needed again
+  return Promise.all(text.split(".").filter((plane) => plane).map((plane) => inflate(bytesOf(plane))));
+};
+
+// Planes to numbers, in `out` from `first` on. Beyond 2^53 the last digits are lost, as in every
+// number here.
+const joinPlanes = (planes, out, first = 0) => {
+  const [a, b] = planes, n = a ? a.length : 0;
+  if (planes.length === 1) out.set(a, first);
+  else if (planes.length === 2) for (let i = 0; i < n; i++) out[first + i] = a[i] | (b[i] << 8);
+  else
+    planes.forEach((plane, k) => {
+      const scale = 256 ** k;
+      if (k === 0) out.set(plane, first);
+      else for (let i = 0; i < n; i++) if (plane[i]) out[first + i] += plane[i] * scale;
+    });
+  return out;
+};
+
+const lengthOf = (planes) => (planes.length ? planes[0].length : 0);
+const numbers = (planes, kind = Uint32Array) => joinPlanes(planes, new kind(lengthOf(planes)));
+
+// Zigzag, times `unit`.
+const signed = (values, unit = 1) => {
+  for (let i = 0; i < values.length; i++) {
+    const v = values[i];
+    if (v) values[i] = (v % 2 ? -(v + 1) / 2 : v / 2) * unit;
+  }
+  return values;
+};
+
+const sumUp = (values) => {
+  for (let i = 1; i < values.length; i++) values[i] += values[i - 1];
+  return values;
+};
+
+const textIds = ["name", "short", "file", "module", "path", "build"];
+const looksOf = (columns, texts) => {
+  const of = (id) => numbers(columns[`look-${id}`]);
+  const looks = { n: lengthOf(columns["look-name"]) };
+  for (const id of textIds) {
+    const rows = of(id), ofRoot = id === "name" || id === "short" ? "all" : "";
+    looks[id] = (look) => (look < 0 ? ofRoot : texts[rows[look]]);
+  }
+  looks.lineLow = of("low");
+  looks.lineHigh = of("high");
+  for (const id of ["kind", "shade", "found", "flags"]) looks[id] = Uint8Array.from(of(id));
+  return looks;
+};
+
+const setsOf = (columns, texts) => {
+  const sizes = numbers(columns["set-size"]), ends = sumUp(sizes.slice());
+  const [keys, values, units] = ["key", "text", "unit"].map((id) => numbers(columns[`label-${id}`]));
+  const exact = signed(numbers(columns["label-number"], Float64Array));
+  const label = (i) => ({
+    key: texts[keys[i]],
+    value: values[i] ? texts[values[i]] : exact[i],
+    isNumber: !values[i],
+    unit: texts[units[i]],
+  });
+  return {
+    n: sizes.length,
+    labels: (set) => Array.from({ length: sizes[set] }, (_, i) => label(ends[set] - sizes[set] + i)),
+  };
+};
+
+// The samples, in the order of nodes. values(type) is kept until another type is asked for.
+const rowsOf = (columns, meta) => {
+  const node = sumUp(numbers(columns["row-node"]));
+  const times = columns["row-time"];
+  let time = null, kept = -1, values = null;
+  if (times.length) {
+    time = sumUp(signed(numbers(times, Float64Array)));
+    for (let i = 0; i < time.length; i++) time[i] -= 1;
+  }
+  return {
+    n: node.length, node, time, set: numbers(columns["row-set"]),
+    values: (type) => {
+      if (kept !== type) values = signed(numbers(columns[`row-${type}`], Float64Array), meta.types[type].scale);
+      kept = type;
+      return values;
+    },
+  };
+};
+
+const readPage = async (meta) => {
+  const perType = meta.types.map((_, type) => `${meta.rows ? "row" : "self"}-${type}`);
+  const ids = ["steps", "looks", "texts", ...textIds.map((id) => `look-${id}`), "look-low", "look-high",
+    "look-kind", "look-shade", "look-found", "look-flags", "set-size", "label-key", "label-text",
+    "label-number", "label-unit", "row-node", "row-set", "row-time", ...perType];
+  const columns = {};
+  await Promise.all(ids.map(async (id) => { columns[id] = await readPlanes(id); }));
+
+  const n = meta.nodes, texts = new TextDecoder().decode(columns.texts[0]).split("\0");
+  const page = {
+    n, types: meta.types, shown: meta.shown, sides: 1,
+    depth: joinPlanes(columns.steps, new Uint32Array(n), 1),
+    look: joinPlanes(columns.looks, new Int32Array(n), 1),
+    looks: looksOf(columns, texts),
+    sets: setsOf(columns, texts),
+    rows: [meta.rows ? rowsOf(columns, meta) : null],
+    timeFirst: [Number(meta.first_ns) / 1e6],
+    heat: null, source: null, lines: [],
+  };
+  page.look[0] = -1;
+  // A step says how many levels to climb before going one down.
+  for (let i = 1, d = 0; i < n; i++) page.depth[i] = d = d + 1 - page.depth[i];
+
+  // What ended in each node; of the rows with a 1 in `keep`, where that is given.
+  page.self = (type, side = 0, keep = null) => {
+    const rows = page.rows[side], self = new Float64Array(n);
+    if (!rows) return signed(joinPlanes(columns[`self-${type}`], self), meta.types[type].scale);
+    const { node } = rows, values = rows.values(type);
+    for (let i = 0; i < rows.n; i++) if (!keep || keep[i]) self[node[i]] += values[i];
+    return self;
+  };
+  return page;
+};
