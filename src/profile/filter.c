@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "profile/profile.h"
+#include "profile/index.h"
 
 static bool has_label(const struct cairn_profile *p, uint32_t label_set,
                       const struct cairn_filter *filter)
@@ -79,6 +79,7 @@ static void keep_samples(struct cairn_profile *p, const bool *stacks, const bool
         n_kept++;
     }
     p->n_samples = n_kept;
+    cairn_profile_forget_samples(p);
 }
 
 int cairn_profile_filter(struct cairn_profile *p, const struct cairn_filter *filter,

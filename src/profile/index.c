@@ -61,10 +61,19 @@ void cairn_profile_drop_index(struct cairn_profile *p)
     cairn_free(index->functions.slots);
     cairn_free(index->frames.slots);
     cairn_free(index->label_sets.slots);
+    cairn_free(index->samples.slots);
     cairn_free(index->links);
     cairn_table_done(&index->crowd);
     cairn_free(index);
     p->index = NULL;
+}
+
+void cairn_profile_forget_samples(struct cairn_profile *p)
+{
+    if (!p->index)
+        return;
+    cairn_free(p->index->samples.slots);
+    p->index->samples = (struct cairn_profile_slots){0};
 }
 
 static uint64_t child_key(uint32_t parent, uint32_t frame)

@@ -2,7 +2,8 @@
 /*
  * Index: what makes the things of a profile unique. Two shapes:
  *
- *     modules, functions, frames, label sets      open addressing: slot ─► number, 0 = free
+ *     modules, functions, frames, label sets,     open addressing: slot ─► number, 0 = free
+ *     samples
  *     stacks                                      a chain of children below each parent
  *
  * A new stack below a new parent, the usual case while reading, touches only memory that was just
@@ -28,7 +29,8 @@ struct cairn_profile_link {
 
 struct cairn_profile_index {
     struct cairn_profile_slots modules, functions, frames, label_sets;
-    struct cairn_profile_link *links; /* by stack */
+    struct cairn_profile_slots samples; /* numbers one higher; of those that are summed alone */
+    struct cairn_profile_link *links;   /* by stack */
     size_t n_links, cap_links;
     struct cairn_table crowd; /* parent << 32 | frame, of the children that are in no chain */
 };
@@ -44,6 +46,9 @@ struct cairn_profile_rule {
 uint32_t *cairn_profile_slot(const struct cairn_profile *p, struct cairn_profile_slots *slots,
                              const struct cairn_profile_rule *rule, size_t n, uint64_t hash,
                              const void *thing);
+
+/* Samples were removed: they have other numbers. */
+void cairn_profile_forget_samples(struct cairn_profile *p);
 
 /* The index of the profile, made where there is none; NULL where memory is gone. */
 struct cairn_profile_index *cairn_profile_need_index(struct cairn_profile *p);

@@ -145,6 +145,11 @@ uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_pr
 uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
                                   const int64_t *values);
 
+/* The same where equal ones were all added by this, or shall be: then the values are added to the
+ * first of them, whose number comes back. */
+uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
+                                  const int64_t *values);
+
 /* Sums the samples that have equal stack and labels into one. Labels that carry a time stay apart,
  * as they differ. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_profile_sum_equal(struct cairn_profile *p);

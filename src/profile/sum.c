@@ -1,12 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples that are equal but for their values become one. */
 #include "base/alloc.h"
-#include "profile/profile.h"
+#include "profile/index.h"
 
 static void add_values(int64_t *into, const int64_t *from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         into[i] = cairn_profile_add_clamped(into[i], from[i]);
+}
+
+static uint64_t hash_sample(const struct cairn_profile_sample *s)
+{
+    return cairn_hash_u64((uint64_t)s->stack << 32 | s->labels);
+}
+
+static uint64_t hash_of_sample(const struct cairn_profile *p, uint32_t number)
+{
+    return hash_sample(&p->samples[number - 1]);
+}
+
+static bool is_sample(const struct cairn_profile *p, uint32_t number, const void *thing)
+{
+    const struct cairn_profile_sample *a = &p->samples[number - 1], *b = thing;
+    return a->stack == b->stack && a->labels == b->labels;
+}
+
+uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
+                                  const int64_t *values)
+{
+    static const struct cairn_profile_rule rule = {hash_of_sample, is_sample};
+    const struct cairn_profile_sample sample = {.stack = stack, .labels = labels};
+    struct cairn_profile_index *index = cairn_profile_need_index(p);
+    uint32_t *slot = index ? cairn_profile_slot(p, &index->samples, &rule, p->n_samples + 1,
+                                                hash_sample(&sample), &sample)
+                           : NULL;
+    if (!slot)
+        return UINT32_MAX;
+    if (*slot) {
+        add_values(p->values + (*slot - 1) * p->n_types, values, p->n_types);
+        return *slot - 1;
+    }
+    uint32_t number = cairn_profile_add_sample(p, stack, labels, values);
+    if (number == UINT32_MAX)
+        index->samples.n_indexed = p->n_samples + 1;
+    else
+        *slot = number + 1;
+    return number;
 }
 
 /* In place: the kept samples move to the front in their order. */
@@ -39,6 +78,7 @@ int cairn_profile_sum_equal(struct cairn_profile *p)
                 n_rest * n_types * sizeof *p->values);
     }
     p->n_samples = n_kept + n_rest;
+    cairn_profile_forget_samples(p);
     cairn_table_done(&seen);
     return rc;
 }

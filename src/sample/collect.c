@@ -43,8 +43,8 @@ void cairn_collect_done(struct cairn_collect *collect)
 {
     cairn_copy_walker_done(&collect->copies);
     cairn_spaces_done(&collect->spaces);
+    cairn_shared_modules_done(&collect->modules);
     cairn_starts_done(&collect->starts);
-    cairn_table_done(&collect->by_stack);
     cairn_table_done(&collect->names);
     cairn_table_done(&collect->threads);
     cairn_table_done(&collect->kernel_threads);
@@ -66,13 +66,18 @@ int cairn_collect_fork(struct cairn_collect *collect, const struct cairn_perf_re
     return cairn_collect_inherit_name(collect, record->parent_tid, record->tid);
 }
 
+static uint32_t module_of(struct cairn_collect *collect, struct cairn_space *space,
+                          struct cairn_space_map *map)
+{
+    return cairn_shared_module(&collect->modules, &collect->spaces, space, map);
+}
+
 int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *space)
 {
     for (size_t i = 0; space->program && i < space->n; i++)
         if (space->maps[i].path == space->program)
-            return cairn_space_module(&collect->spaces, space, &space->maps[i]) == UINT32_MAX
-                       ? CAIRN_E_NOMEM
-                       : CAIRN_OK;
+            return module_of(collect, space, &space->maps[i]) == UINT32_MAX ? CAIRN_E_NOMEM
+                                                                            : CAIRN_OK;
     return CAIRN_OK;
 }
 
@@ -269,10 +274,14 @@ static int push_user(struct cairn_collect *collect, struct cairn_space *space, u
 {
     const struct cairn_user_walk *walk = &collect->walk;
     for (size_t i = walk->n; i-- > 0;) {
-        struct cairn_space_map *map = cairn_space_find(space, walk->addresses[i]);
-        uint32_t module = map ? cairn_space_module(&collect->spaces, space, map) : 0;
-        if (module == UINT32_MAX ||
-            push(collect, stack, walk->addresses[i], walk->exact[i], module, walk->kinds[i]) < 0)
+        uint64_t va = walk->addresses[i];
+        struct cairn_space_map *map = cairn_space_find(space, va);
+        uint32_t module = map ? module_of(collect, space, map) : 0;
+        if (module == UINT32_MAX)
+            return CAIRN_E_NOMEM;
+        if (map)
+            va = cairn_shared_va(collect->profile, map, va);
+        if (push(collect, stack, va, walk->exact[i], module, walk->kinds[i]) < 0)
             return CAIRN_E_NOMEM;
     }
     return CAIRN_OK;
@@ -318,19 +327,13 @@ static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t la
                       const struct cairn_collect_more *more)
 {
     const int64_t values[2] = {(int64_t)more->n, more->value};
-    uint64_t key = (uint64_t)stack << 32 | labels;
-    uint32_t number;
-    if (!collect->has_times && cairn_table_find(&collect->by_stack, key, &number)) {
-        collect->profile->values[2 * (size_t)number] += values[0];
-        collect->profile->values[2 * (size_t)number + 1] += values[1];
-        collect->last = number;
-        return CAIRN_OK;
-    }
-    number = cairn_profile_add_sample(collect->profile, stack, labels, values);
+    uint32_t number = collect->has_times
+                          ? cairn_profile_add_sample(collect->profile, stack, labels, values)
+                          : cairn_profile_sum_sample(collect->profile, stack, labels, values);
     if (number == UINT32_MAX)
         return CAIRN_E_NOMEM;
     collect->last = number;
-    return collect->has_times ? CAIRN_OK : cairn_table_set(&collect->by_stack, key, number);
+    return CAIRN_OK;
 }
 
 static void count(struct cairn_collect *collect, uint64_t n, int64_t value, bool is_cut)

@@ -10,6 +10,7 @@
 #include "proc/threads.h"
 #include "sample/copy_walk.h"
 #include "sample/event.h"
+#include "sample/shared_module.h"
 #include "sample/space.h"
 #include "sample/start.h"
 #include "sample/user_walk.h"
@@ -17,8 +18,8 @@
 struct cairn_collect {
     struct cairn_profile *profile;
     struct cairn_spaces spaces;
+    struct cairn_shared_modules modules;
     struct cairn_starts starts;
-    struct cairn_table by_stack;        /* stack and label set -> sample */
     struct cairn_table names;           /* tid -> text of the profile: the thread's name */
     struct cairn_table threads;         /* tids that samples came from */
     struct cairn_table kernel_threads;  /* tid -> is it one; asked where no user stack was found */

@@ -198,6 +198,46 @@ static void a_sum_without_memory_loses_nothing(void **state)
     }
 }
 
+static void samples_are_summed_as_they_come(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    const struct cairn_profile_label label = {.key = text("half"), .text = text("upper")};
+    const struct cairn_filter upper = {
+        .size = sizeof upper, .label_key = "half", .label_value = "upper"};
+    int64_t one = 1;
+    cairn_profile_add_type(profile, "samples", "count");
+    uint32_t labels = cairn_profile_add_labels(profile, &label, 1);
+    for (uint32_t i = 0; i < 3 * N; i++) {
+        uint32_t stack = cairn_profile_add_stack(profile, 0, add_address(1 + i % N));
+        assert_int_equal(cairn_profile_sum_sample(profile, stack, i % N < N / 2 ? 0 : labels, &one),
+                         i % N);
+    }
+    assert_int_equal(profile->n_samples, N);
+    assert_int_equal(profile->values[N - 1], 3);
+    assert_int_equal(cairn_profile_filter(profile, &upper, NULL), CAIRN_OK);
+    assert_int_equal(profile->n_samples, N / 2); /* and they have other numbers */
+    uint32_t last = cairn_profile_add_stack(profile, 0, add_address(N));
+    assert_int_equal(cairn_profile_sum_sample(profile, last, labels, &one), N / 2 - 1);
+    assert_int_equal(profile->values[N / 2 - 1], 4);
+}
+
+static void a_sample_without_memory_is_not_there(void **state)
+{
+    (void)state;
+    int64_t one = 1;
+    cairn_profile_add_type(profile, "samples", "count");
+    uint32_t stack = cairn_profile_add_stack(profile, 0, add_address(1)), number = UINT32_MAX;
+    for (long countdown = 0; number == UINT32_MAX; countdown++) {
+        assert_int_equal(profile->n_samples, 0);
+        cairn_alloc_fail_after(countdown);
+        number = cairn_profile_sum_sample(profile, stack, 0, &one);
+        cairn_alloc_fail_after(-1);
+    }
+    assert_int_equal(cairn_profile_sum_sample(profile, stack, 0, &one), number);
+    assert_int_equal(profile->values[number], 2);
+}
+
 static void a_frame_without_a_name_says_where_it_is(void **state)
 {
     (void)state;
@@ -252,6 +292,8 @@ int main(void)
         CASE(types_come_before_samples),
         CASE(the_value_to_show_is_the_first_unless_another_is_chosen),
         CASE(equal_samples_are_summed_and_ends_of_the_range_hold),
+        CASE(samples_are_summed_as_they_come),
+        CASE(a_sample_without_memory_is_not_there),
         CASE(a_sum_without_memory_loses_nothing),
         CASE(a_frame_without_a_name_says_where_it_is),
         CASE(addresses_in_disguise_are_no_names),

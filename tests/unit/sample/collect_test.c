@@ -170,6 +170,44 @@ static void a_sample_tells_its_process_and_cgroup(void **state)
     cairn_collect_done(&collect);
 }
 
+/* By a process that has the file at `base`; its caller is elsewhere in the same file. */
+static void catch_at(struct cairn_collect *collect, int pid, uint64_t base, const char *path)
+{
+    const struct cairn_space_news news = {
+        .start = base, .size = 0x1000, .off = 0x2000, .dev = 1, .inode = 2, .path = path};
+    const uint64_t addresses[] = {base + 0x10, base + 0x20};
+    const struct cairn_caught caught = {
+        .pid = pid, .tid = pid, .user = {.chain = addresses, .n_chain = 2}};
+    struct cairn_space *space = cairn_spaces_get(&collect->spaces, pid);
+    assert_non_null(space);
+    assert_int_equal(cairn_space_add(&collect->spaces, space, &news), CAIRN_OK);
+    assert_int_equal(cairn_collect_add(collect, &caught), CAIRN_OK);
+}
+
+static void processes_that_map_the_same_file_share_its_frames_and_stacks(void **state)
+{
+    (void)state;
+    struct cairn_collect collect = {0};
+    struct cairn_err err = {0};
+    assert_ok(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, &err), err);
+    const struct cairn_profile *p = collect.profile;
+    catch_at(&collect, PID, 0x1000, "/bin/program");
+    size_t n_frames = p->n_frames, n_stacks = p->n_stacks;
+    catch_at(&collect, PID + 1, 0x7000, "/bin/program");
+    assert_int_equal(p->n_modules, 2);
+    assert_int_equal(p->n_frames, n_frames);
+    assert_int_equal(p->n_stacks, n_stacks);
+    assert_int_equal(p->samples[1].stack, p->samples[0].stack);
+    assert_int_equal(frame_of(p, p->samples[1].stack)->address, 0x1010);
+    assert_int_equal(cairn_profile_find_label(p, p->samples[1].labels, "pid")->number, PID + 1);
+    catch_at(&collect, PID + 2, 0x9000, "/bin/other"); /* another name of the same file */
+    catch_at(&collect, PID + 3, 0xb000, "/memfd:jit (deleted)");
+    catch_at(&collect, PID + 4, 0xd000, "/memfd:jit (deleted)"); /* may hold anything */
+    assert_int_equal(p->n_modules, 5);
+    assert_int_equal(frame_of(p, p->samples[4].stack)->address, 0xd010);
+    cairn_collect_done(&collect);
+}
+
 /* Number 2 in the first pid namespace is the kernel's. */
 static void a_kernel_thread_has_a_whole_stack_without_a_user_side(void **state)
 {
@@ -240,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_sample_tells_its_thread_and_why_it_is_cut),
         cmocka_unit_test(samples_with_times_stay_apart_and_tell_them),
         cmocka_unit_test(a_sample_tells_its_process_and_cgroup),
+        cmocka_unit_test(processes_that_map_the_same_file_share_its_frames_and_stacks),
         cmocka_unit_test(a_kernel_thread_has_a_whole_stack_without_a_user_side),
         cmocka_unit_test(the_program_is_the_first_module),
         cmocka_unit_test(every_lack_of_memory_is_told),

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared module: what several processes have mapped of one file is one module of the profile, with
+ * the addresses of whoever was met first. Stacks of a program that is started again and again are
+ * equal then, wherever the kernel put it each time.
+ */
+#ifndef CAIRN_SAMPLE_SHARED_MODULE_H
+#define CAIRN_SAMPLE_SHARED_MODULE_H
+
+#include "sample/space.h"
+
+struct cairn_shared_modules {
+    struct cairn_table by_place; /* hash of what is mapped -> module */
+};
+
+void cairn_shared_modules_done(struct cairn_shared_modules *shared);
+
+/* The profile's module for a mapping; UINT32_MAX where memory is gone. */
+uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
+                             struct cairn_space *space, struct cairn_space_map *map);
+
+/* Where the profile has what lies at `va` in the mapping, whose module is known. */
+uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn_space_map *map,
+                         uint64_t va);
+
+#endif /* CAIRN_SAMPLE_SHARED_MODULE_H */
