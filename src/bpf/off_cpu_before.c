@@ -17,6 +17,7 @@
 #include "bpf/off_cpu_programs.h"
 #include "bpf/threads.h"
 #include "bpf/walk.skel.h"
+#include "bpf/walk_end.h"
 #include "target/regs.h"
 
 enum { ONE_PAGE = 4096 };
@@ -47,27 +48,6 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static uint8_t end_of(enum cairn_unwind_end end)
-{
-    switch (end) {
-    case CAIRN_END_OUTERMOST:
-        return CAIRN_BPF_END_OUTERMOST;
-    case CAIRN_END_MAX_FRAMES:
-        return CAIRN_BPF_END_DEEP;
-    case CAIRN_END_NO_MODULE:
-        return CAIRN_BPF_END_NOT_CODE;
-    case CAIRN_END_BAD_CFA:
-    case CAIRN_END_LOOP:
-        return CAIRN_BPF_END_BAD_CFA;
-    case CAIRN_END_UNREADABLE:
-        return CAIRN_BPF_END_UNREADABLE;
-    case CAIRN_END_NO_REGISTER:
-        return CAIRN_BPF_END_SIDE;
-    default:
-        return CAIRN_BPF_END_NO_RULE;
-    }
-}
-
 static uint64_t marked(const struct cairn_cursor_frame *frame)
 {
     if (frame->exact)
@@ -93,8 +73,8 @@ static void walk(struct before *before, const struct cairn_bpf_thread *thread,
         stack->sp = stack->n ? stack->sp : frame.sp;
         stack->n++;
     } while (stack->n < CAIRN_BPF_FRAMES_MAX && cairn_cursor_step(&cursor));
-    stack->end =
-        stack->n == CAIRN_BPF_FRAMES_MAX ? CAIRN_BPF_END_DEEP : end_of(cairn_cursor_end(&cursor));
+    const enum cairn_bpf_end end = cairn_bpf_end_of(cairn_cursor_end(&cursor));
+    stack->end = (uint8_t)(stack->n == CAIRN_BPF_FRAMES_MAX ? CAIRN_BPF_END_DEEP : end);
 }
 
 static void add_kernel(struct before *before, const struct cairn_bpf_thread *thread,

@@ -120,18 +120,16 @@ static bool is_made(void *ctx, uint64_t va)
 }
 
 /* What leads further counts: a copy may be shorter than the stack, and tables may lack. */
-static void walk_copy(struct cairn_collect *collect, struct cairn_space *space,
-                      const struct cairn_caught *caught)
+static void walk_copy(struct cairn_collect *collect, const struct cairn_walk_code *code,
+                      struct cairn_space *space, const struct cairn_copy *copy)
 {
     struct cairn_copy_walker *copies = &collect->copies;
     if (!copies->unwind && cairn_copy_walker_init(copies, NULL) < 0) {
         cairn_copy_walker_done(copies);
         return;
     }
-    cairn_copy_walk(copies, &collect->spaces, space, caught->copy);
+    cairn_copy_walk(copies, &collect->spaces, space, code, copy);
     struct cairn_user_walk *walk = &copies->walk;
-    if (walk->n && cairn_starts_hold(&collect->starts, space, walk->addresses[walk->n - 1]))
-        walk->end = CAIRN_WALK_WHOLE;
     if (walk->end == CAIRN_WALK_WHOLE || walk->n > collect->walk.n)
         collect->walk = *walk;
 }
@@ -149,18 +147,24 @@ static bool is_kernel_thread(struct cairn_collect *collect, const struct cairn_c
     return is_one;
 }
 
-static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
-                      const struct cairn_caught *caught)
+static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_space *space,
+                                 const struct cairn_caught *caught)
 {
     struct code_of of = {collect, space};
     const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called, is_made};
-    cairn_starts_learn_program(&collect->starts, space, caught->now_ns);
     cairn_user_walk(&caught->user, &code, &collect->walk);
+    if (collect->walk.end != CAIRN_WALK_WHOLE && caught->copy)
+        walk_copy(collect, &code, space, caught->copy);
+}
+
+static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
+                      const struct cairn_caught *caught)
+{
+    cairn_starts_learn_program(&collect->starts, space, caught->now_ns);
+    walk_what_was_caught(collect, space, caught);
     if (collect->walk.end != CAIRN_WALK_WHOLE && caught->tid != caught->pid &&
         cairn_starts_learn_thread(&collect->starts, space, caught->tid, caught->sp))
-        cairn_user_walk(&caught->user, &code, &collect->walk);
-    if (collect->walk.end != CAIRN_WALK_WHOLE && caught->copy)
-        walk_copy(collect, space, caught);
+        walk_what_was_caught(collect, space, caught);
     if (collect->walk.end == CAIRN_WALK_NOTHING && collect->frames_max &&
         caught->n_kernel >= collect->frames_max)
         collect->walk.end = CAIRN_WALK_DEEP;

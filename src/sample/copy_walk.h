@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copy walk: a stack from all registers and a copy of its top, by the unwind information of the
+ * Copy walk: a stack from its registers and a copy of its top, by the unwind information of the
  * files that were mapped when it was caught. The process may be gone meanwhile, or be another
- * program: what lies where comes from the sampler's own list, and the files are opened once for all
- * processes.
+ * program: what lies where comes from the sampler's own list.
+ *
+ *     registers ─► cursor over ┬─ the copy                    ─► frames
+ *                              └─ the files that are mapped
+ *     where the copy ends: the kernel's chain of frame pointers, if it leads on from just there
+ *
+ * Files and their tables are kept for all processes. Nothing of the copy is.
  */
 #ifndef CAIRN_SAMPLE_COPY_WALK_H
 #define CAIRN_SAMPLE_COPY_WALK_H
 
-#include <cairn/unwind.h>
-
-#include "debugfile/debugfile.h"
-#include "sample/space.h"
+#include "sample/copy_files.h"
 #include "sample/user_walk.h"
+#include "target/pid.h"
 
-/* What was caught; the bytes are borrowed. */
+/* What was caught; all is borrowed. */
 struct cairn_copy {
     struct cairn_cursor_regs regs;
-    uint64_t va; /* where the bytes lay */
-    struct cairn_span bytes;
-    bool goes_on; /* the stack does, behind them */
+    struct cairn_target_copy stack;
+    bool goes_on; /* the stack does, behind the copy */
+    const uint64_t
+        *chain; /* where the CPU was, then return addresses, by frame pointers; or NULL */
+    size_t n_chain;
 };
 
-struct cairn_copy_file;
-
 struct cairn_copy_walker {
-    struct cairn_debugfile_finder *finder;
-    struct cairn_unwind_space *unwind;
-    struct cairn_copy_file **files;
-    size_t n_files, cap_files;
-    struct cairn_table by_file; /* struct cairn_space_map's `file` -> number in `files` */
+    struct cairn_copy_files files;
+    struct cairn_unwind_space *unwind; /* the files' tables; where they lie in */
+    uint64_t n_changes;                /* this process, as long as nothing was mapped since */
     /* Of the walk that runs. */
-    struct cairn_spaces *spaces;
+    const struct cairn_spaces *spaces;
     struct cairn_space *space;
     const struct cairn_copy *copy;
+    bool is_beyond;              /* it asked for what lies behind the copy */
     struct cairn_user_walk walk; /* what comes of it; too large for a stack */
 };
 
@@ -41,8 +43,9 @@ struct cairn_copy_walker {
 int cairn_copy_walker_init(struct cairn_copy_walker *walker, struct cairn_err *err);
 void cairn_copy_walker_done(struct cairn_copy_walker *walker); /* all-zero is fine */
 
-/* Fills walker->walk. */
-void cairn_copy_walk(struct cairn_copy_walker *walker, struct cairn_spaces *spaces,
-                     struct cairn_space *space, const struct cairn_copy *copy);
+/* Fills walker->walk. `code` is the process's; `space` one of `spaces`. */
+void cairn_copy_walk(struct cairn_copy_walker *walker, const struct cairn_spaces *spaces,
+                     struct cairn_space *space, const struct cairn_walk_code *code,
+                     const struct cairn_copy *copy);
 
 #endif /* CAIRN_SAMPLE_COPY_WALK_H */

@@ -39,16 +39,13 @@ int cairn_perf_sampler_open_copied(const struct cairn_perf_opts *opts, int64_t p
         return cairn_fail(err, CAIRN_E_SUPPORT,
                           "stacks cannot be walked from copies on this CPU: its registers in "
                           "samples are not known here");
-    int code = cairn_dump_init(&ret_sampler->dump, opts->stack_bytes, err);
-    if (code == CAIRN_OK)
-        code = cairn_perf_sampler_open(opts, period_ns, ret_sampler, err);
+    int code = cairn_perf_sampler_open(opts, period_ns, ret_sampler, err);
     ret_sampler->is_copied = code == CAIRN_OK;
     return code;
 }
 
 void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler)
 {
-    cairn_dump_done(&sampler->dump);
     sampler->is_copied = false;
     cairn_walk_intake_close(&sampler->walk);
     sampler->is_walked = false;
@@ -62,16 +59,30 @@ struct intake {
     struct cairn_collect *collect;
 };
 
-static int take_user(struct intake *in, const struct cairn_perf_record *record,
-                     struct cairn_user_sample *ret_user)
+/* A copy that is full is not all of the stack. */
+static struct cairn_copy copy_of(const struct intake *in, const struct cairn_perf_record *record)
 {
-    struct cairn_perf_sampler *sampler = in->sampler;
-    struct cairn_spaces *spaces = &in->collect->spaces;
-    struct cairn_space *space = cairn_spaces_get(spaces, (int)record->pid);
-    if (!space || cairn_space_know(spaces, space) < 0)
-        return CAIRN_E_NOMEM;
-    cairn_dump_walk(&sampler->dump, spaces, space, record, &sampler->chain, ret_user);
-    return CAIRN_OK;
+    const struct cairn_perf_chain *chain = &in->sampler->chain;
+    return (struct cairn_copy){
+        .regs = record->regs,
+        .stack = {.va = cairn_target_sp(&record->regs), .bytes = record->stack},
+        .goes_on = record->stack.size >= in->collect->stack_bytes,
+        .chain = chain->user,
+        .n_chain = chain->n_user,
+    };
+}
+
+static void take_chain(const struct intake *in, const struct cairn_perf_record *record,
+                       struct cairn_user_sample *user)
+{
+    const struct cairn_perf_chain *chain = &in->sampler->chain;
+    const uint32_t frames_max = in->sampler->events.frames_max;
+    user->chain = chain->user;
+    user->n_chain = chain->n_user;
+    if (frames_max > chain->n_kernel)
+        user->chain_max = frames_max - chain->n_kernel;
+    if (record->stack.size >= sizeof user->top)
+        memcpy(user->top, record->stack.data, sizeof user->top);
 }
 
 static int on_sample(struct intake *in, const struct cairn_perf_record *record)
@@ -91,18 +102,16 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
         .tid = (int)record->tid,
         .kernel = sampler->chain.kernel,
         .n_kernel = sampler->chain.n_kernel,
-        .user = {.chain = sampler->chain.user, .n_chain = sampler->chain.n_user},
         .sp = cairn_target_sp(&record->regs),
         .now_ns = cairn_now_ns(),
         .time_ns = record->time_ns,
         .value = sampler->period_ns ? sampler->period_ns : (int64_t)record->period,
     };
-    if (sampler->events.frames_max > caught.n_kernel)
-        caught.user.chain_max = sampler->events.frames_max - caught.n_kernel;
-    if (record->stack.size >= sizeof caught.user.top)
-        memcpy(caught.user.top, record->stack.data, sizeof caught.user.top);
-    if (sampler->is_copied && take_user(in, record, &caught.user) < 0)
-        return CAIRN_E_NOMEM;
+    const struct cairn_copy copy = copy_of(in, record);
+    if (!sampler->is_copied)
+        take_chain(in, record, &caught.user);
+    else if (record->regs.known)
+        caught.copy = &copy;
     return cairn_collect_add(in->collect, &caught);
 }
 

@@ -10,7 +10,6 @@
 #define CAIRN_SAMPLE_PERF_SAMPLER_H
 
 #include "sample/collect.h"
-#include "sample/dump.h"
 #include "sample/perf_event.h"
 #include "sample/walk_intake.h"
 
@@ -20,8 +19,7 @@ struct cairn_perf_sampler {
     bool has_idle;  /* CPUs that have nothing to do may give samples, which are none */
     bool is_walked; /* stacks come from there: */
     struct cairn_walk_intake walk;
-    bool is_copied; /* or are walked from copies: */
-    struct cairn_dump dump;
+    bool is_copied;                /* or are walked from copies */
     struct cairn_perf_chain chain; /* of one sample: too large for a stack */
     int64_t
         period_ns; /* of CPU time, for each sample; 0: a sample says itself what it stands for */

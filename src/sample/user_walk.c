@@ -121,27 +121,28 @@ static const uint8_t walked_ends[] = {
     [CAIRN_BPF_END_KERNEL] = CAIRN_WALK_WHOLE,
 };
 
+enum cairn_walk_end cairn_walk_end_of(unsigned bpf_end)
+{
+    return walked_ends[bpf_end % (sizeof walked_ends / sizeof *walked_ends)];
+}
+
 /* A rule is believed; a frame pointer is held against what a frame must be. */
-static bool add_walked(struct walker *w, uint64_t frame, bool is_checked)
+static bool add_walked(struct walker *w, uint64_t frame)
 {
     uint64_t va = frame & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT);
-    if (!(frame & CAIRN_BPF_BY_FP))
-        return add(w, va, CAIRN_FRAME_CFI);
-    return is_checked ? add(w, va, CAIRN_FRAME_POINTER) : add_return(w, va);
+    return frame & CAIRN_BPF_BY_FP ? add_return(w, va) : add(w, va, CAIRN_FRAME_CFI);
 }
 
 static void take_walked(struct walker *w, const struct cairn_user_sample *sample)
 {
     size_t i = 0;
     for (; i < sample->n_walked; i++) {
-        if (!add_walked(w, sample->walked[i], i < sample->n_checked))
+        if (!add_walked(w, sample->walked[i]))
             break;
         w->walk->exact[i] = i == 0 || sample->walked[i] & CAIRN_BPF_EXACT;
     }
     if (i == sample->n_walked)
-        w->walk->end = walked_ends[sample->walked_end % (sizeof walked_ends / sizeof *walked_ends)];
-    if (sample->is_beyond && w->walk->end != CAIRN_WALK_DEEP)
-        w->walk->end = CAIRN_WALK_COPY;
+        w->walk->end = cairn_walk_end_of(sample->walked_end);
 }
 
 static bool leads_on(const struct cairn_user_sample *sample)
@@ -193,6 +194,25 @@ static void follow_pointers(struct walker *w, const struct cairn_user_sample *sa
     }
 }
 
+void cairn_user_walk_on(struct cairn_user_walk *walk, const struct cairn_walk_code *code,
+                        const uint64_t *returns, size_t n)
+{
+    struct walker w = {.code = code, .walk = walk};
+    for (size_t i = 0; i < n; i++)
+        if (!add_return(&w, returns[i]))
+            break;
+    if (walk->end != CAIRN_WALK_DEEP)
+        walk->end = CAIRN_WALK_COPY;
+}
+
+/* Whatever the register pointed to there. */
+void cairn_user_walk_finish(struct cairn_user_walk *walk, const struct cairn_walk_code *code)
+{
+    if (walk->n && walk->end != CAIRN_WALK_DEEP &&
+        code->is_start(code->ctx, walk->addresses[walk->n - 1]))
+        walk->end = CAIRN_WALK_WHOLE;
+}
+
 void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_walk_code *code,
                      struct cairn_user_walk *ret_walk)
 {
@@ -210,8 +230,5 @@ void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_
         take_chain(&w, sample);
     else
         follow_pointers(&w, sample);
-    /* Beyond the start there is nothing to find, whatever the register pointed to there. */
-    if (ret_walk->end != CAIRN_WALK_DEEP &&
-        code->is_start(code->ctx, ret_walk->addresses[ret_walk->n - 1]))
-        ret_walk->end = CAIRN_WALK_WHOLE;
+    cairn_user_walk_finish(ret_walk, code);
 }

@@ -21,8 +21,6 @@ struct cairn_user_sample {
                                did not */
     size_t n_walked;
     uint8_t walked_end;    /* enum cairn_bpf_end */
-    size_t n_checked;      /* of them: frame pointers that were held against calls already */
-    bool is_beyond;        /* they end because the stack goes on beyond its copy */
     const uint64_t *chain; /* where the CPU was, then return addresses; NULL: walk yourself */
     size_t n_chain;
     size_t chain_max;                   /* the kernel stops there */
@@ -60,6 +58,7 @@ enum cairn_walk_end {
     CAIRN_WALK_NEW,        /* of the process or program nothing was known yet */
     CAIRN_WALK_NO_ROOM,    /* its module's table found no room */
     CAIRN_WALK_32,         /* a 32-bit program */
+    CAIRN_WALK_LAST = CAIRN_WALK_32
 };
 
 struct cairn_user_walk {
@@ -69,6 +68,18 @@ struct cairn_user_walk {
     size_t n;
     enum cairn_walk_end end;
 };
+
+/* Of an enum cairn_bpf_end. */
+enum cairn_walk_end cairn_walk_end_of(unsigned bpf_end);
+
+/* Leads a walk on that ended where its copy did, by return addresses that frame pointers lead to;
+ * that is why it ends then, too. */
+void cairn_user_walk_on(struct cairn_user_walk *walk, const struct cairn_walk_code *code,
+                        const uint64_t *returns, size_t n);
+
+/* The last of all: a walk that has come to a start is whole, for beyond there is nothing to find.
+ */
+void cairn_user_walk_finish(struct cairn_user_walk *walk, const struct cairn_walk_code *code);
 
 void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_walk_code *code,
                      struct cairn_user_walk *ret_walk);

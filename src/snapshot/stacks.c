@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "elf/note.h"
 #include "proc/kernel.h"
+#include "profile/frame_kind.h"
 #include "unwind/space.h"
 
 enum { LABELS_MAX = 4, BUILD_ID_MAX = 64 };
@@ -153,19 +154,6 @@ static uint32_t module_of(struct cairn_stacks *stacks, struct cairn_unwind_space
     return number;
 }
 
-static uint8_t kind_of(enum cairn_frame_how how)
-{
-    switch (how) {
-    case CAIRN_HOW_FP:
-        return CAIRN_FRAME_POINTER;
-    case CAIRN_HOW_FP_GUESS:
-    case CAIRN_HOW_CODE:
-        return CAIRN_FRAME_GUESSED;
-    default:
-        return CAIRN_FRAME_CFI;
-    }
-}
-
 int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
                           const struct cairn_cursor_frame *frame)
 {
@@ -174,7 +162,7 @@ int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space
         .address = cairn_lookup_address(frame->ip,
                                         frame->exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
         .module = module_of(stacks, space, frame->ip),
-        .kind = kind_of(frame->how),
+        .kind = (uint8_t)cairn_frame_kind_of(frame->how),
     };
     if (!row || in_profile.module == UINT32_MAX)
         return CAIRN_E_NOMEM;

@@ -96,17 +96,24 @@ static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
     return true;
 }
 
+bool cairn_target_copy_read(const struct cairn_target_copy *copy, uint64_t va, void *to,
+                            size_t size)
+{
+    struct cairn_span bytes;
+    if (va < copy->va || !cairn_span_slice(copy->bytes, va - copy->va, size, &bytes))
+        return false;
+    memcpy(to, bytes.data, size);
+    return true;
+}
+
 /* With a copy: what may have been written since is not for the walk. */
 static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
 {
     struct pid_target *p = of(ctx);
-    struct cairn_span bytes;
     if (!p->copy)
         return !read_memory(ctx, va, to, size);
-    if (va >= p->copy->va && cairn_span_slice(p->copy->bytes, va - p->copy->va, size, &bytes)) {
-        memcpy(to, bytes.data, size);
+    if (cairn_target_copy_read(p->copy, va, to, size))
         return 0;
-    }
     const struct cairn_target_map *map = cairn_target_find_map(&p->target, va);
     if (map && !(map->flags & CAIRN_MAP_WRITE))
         return !read_memory(ctx, va, to, size);

@@ -13,6 +13,10 @@ struct cairn_target_copy {
     bool missed; /* a walk asked for other memory that the process may write */
 };
 
+/* False: it does not hold all of that. */
+bool cairn_target_copy_read(const struct cairn_target_copy *copy, uint64_t va, void *to,
+                            size_t size);
+
 /*
  * Cursors of the space, which is one of cairn_unwind_space_open_pid(), read a copy instead of the
  * memory as it is, for the thread runs again. What is not in the copy is read where nobody can have

@@ -163,30 +163,34 @@ static void made_code_is_believed_where_it_leads_to_the_start(void **state)
     assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
 }
 
-static void walk_copied(const uint64_t *frames, size_t n, size_t n_checked)
+/* Two frames are in the copy, the second behind no call: who walked believed it. */
+static void walk_on(const uint64_t *returns, size_t n)
 {
-    const struct cairn_user_sample sample = {.walked = frames,
-                                             .n_walked = n,
-                                             .n_checked = n_checked,
-                                             .walked_end = CAIRN_BPF_END_UNREADABLE,
-                                             .is_beyond = true};
-    cairn_user_walk(&sample, &code, &walk);
+    const uint64_t frames[] = {0x1233, 0x1101};
+    walk_walked(frames, 2, CAIRN_BPF_END_UNREADABLE);
+    walk.end = CAIRN_WALK_COPY;
+    cairn_user_walk_on(&walk, &code, returns, n);
+    cairn_user_walk_finish(&walk, &code);
 }
 
 static void behind_the_end_of_a_copy_pointers_lead_on_or_it_is_cut_there(void **state)
 {
     (void)state;
-    const uint64_t frames[] = {0x1233, 0x1101 | CAIRN_BPF_BY_FP, 0x1110 | CAIRN_BPF_BY_FP,
-                               0x1f10 | CAIRN_BPF_BY_FP};
-    walk_copied(frames, 4, 2); /* the second was believed by who walked */
+    const uint64_t returns[] = {0x1110, 0x1f10};
+    walk_on(returns, 2);
     assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
     assert_int_equal(walk.n, 4);
-    walk_copied(frames, 3, 2);
+    assert_int_equal(walk.kinds[2], CAIRN_FRAME_POINTER);
+    walk_on(returns, 1);
     assert_int_equal(walk.end, CAIRN_WALK_COPY);
     assert_int_equal(walk.n, 3);
-    walk_copied(frames, 4, 1); /* no call ends there */
+    const uint64_t wild[] = {0x1110, 0x1101, 0x1f10}; /* no call ends at the second */
+    walk_on(wild, 3);
     assert_int_equal(walk.end, CAIRN_WALK_COPY);
-    assert_int_equal(walk.n, 1);
+    assert_int_equal(walk.n, 3);
+    walk_on(NULL, 0);
+    assert_int_equal(walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walk.n, 2);
 }
 
 static void what_a_signal_interrupted_is_exact(void **state)

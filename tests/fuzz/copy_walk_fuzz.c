@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sample with registers and a copy of the stack, as it stands in a ring: walked by the tables of
- * this very program, whose code the input may point into:
+ * Registers and a copy of the stack, as a sample has them: walked by the tables of this very
+ * program, whose code the input may point into:
  *
+ *     a byte: 0 no registers | 1 of a 32-bit program | 2 of a 64-bit one
  *     a byte for each register: 0 zero | 1 stack + 8 * next | 2 code + next | 3 eight bytes
- *     then the stack, in words of the same kind
+ *     how long the kernel's chain is, then that and the stack, in words of the same kind
  */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "proc/perf_regs.h"
-#include "sample/dump.h"
+#include "sample/copy_walk.h"
+#include "target/regs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { WORDS_MAX = 4096 };
+enum { WORDS_MAX = 4096, CHAIN_MAX = 16 };
 static const uint64_t STACK = 0x7ffe00000000;
 
 struct input {
@@ -57,39 +59,68 @@ static struct cairn_space *own_space(struct cairn_spaces *spaces)
 /* As the kernel writes them. */
 static void next_regs(struct input *in, struct cairn_cursor_regs *ret_regs)
 {
-    uint64_t abi = next_bytes(in, 1) % 3, words[64];
+    uint64_t kind = next_bytes(in, 1) % 3, words[64];
     for (int i = 0; i < __builtin_popcountll(cairn_perf_regs_mask); i++)
         words[i] = next_word(in);
     struct cairn_reader r =
         cairn_reader_of((struct cairn_span){(const uint8_t *)words, sizeof words}, false);
-    if (abi)
-        cairn_perf_regs_read(&r, abi == PERF_SAMPLE_REGS_ABI_32, ret_regs);
+    if (kind)
+        cairn_perf_regs_read(&r, kind == 1, ret_regs);
+}
+
+static bool is_code(void *ctx, uint64_t va)
+{
+    return cairn_space_find(ctx, va);
+}
+
+static bool is_return(void *ctx, uint64_t va)
+{
+    (void)ctx;
+    return va % 2; /* as good as any */
+}
+
+static bool is_start(void *ctx, uint64_t va)
+{
+    (void)ctx;
+    return va % 16 == 15;
+}
+
+static void check(const struct cairn_user_walk *walk, const struct cairn_copy *copy)
+{
+    if (walk->n > CAIRN_WALK_FRAMES_MAX || walk->end > CAIRN_WALK_LAST)
+        abort();
+    if (walk->n && (walk->addresses[0] != copy->regs.ip || !walk->exact[0]))
+        abort();
+    if (!walk->n && walk->end != CAIRN_WALK_NOTHING)
+        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct cairn_spaces spaces;
-    static struct cairn_dump dump;
-    static struct cairn_perf_chain chain;
-    struct cairn_user_sample user;
-    struct cairn_perf_record record = {0};
+    static struct cairn_copy_walker walker;
+    struct cairn_copy copy = {0};
+    uint64_t chain[CHAIN_MAX];
     struct input in = {data, data + size};
     struct cairn_space *space = own_space(&spaces);
-    if (!dump.space && cairn_dump_init(&dump, 0, NULL) < 0)
+    const struct cairn_walk_code code = {
+        .ctx = space, .is_code = is_code, .is_return = is_return, .is_start = is_start};
+    if (!walker.unwind && cairn_copy_walker_init(&walker, NULL) < 0)
         abort();
-    next_regs(&in, &record.regs);
-    chain.n_user = next_bytes(&in, 1) % 16;
-    for (size_t i = 0; i < chain.n_user; i++)
-        chain.user[i] = next_word(&in);
+    next_regs(&in, &copy.regs);
+    copy.stack.va = cairn_target_sp(&copy.regs);
+    copy.chain = chain;
+    copy.n_chain = next_bytes(&in, 1) % CHAIN_MAX;
+    for (size_t i = 0; i < copy.n_chain; i++)
+        chain[i] = next_word(&in);
     uint64_t *words = malloc((size + 1) * sizeof *words);
     size_t n = 0;
     for (; words && in.at < in.end && n < WORDS_MAX; n++)
         words[n] = next_word(&in);
-    record.stack = (struct cairn_span){(const uint8_t *)words, n * sizeof *words};
-    dump.stack_bytes = (uint32_t)(data && size & 1 ? record.stack.size : UINT32_MAX);
-    cairn_dump_walk(&dump, &spaces, space, &record, &chain, &user);
-    if (user.n_walked > CAIRN_WALK_FRAMES_MAX || user.n_checked > user.n_walked)
-        abort();
+    copy.stack.bytes = (struct cairn_span){(const uint8_t *)words, n * sizeof *words};
+    copy.goes_on = size & 1;
+    cairn_copy_walk(&walker, &spaces, space, &code, &copy);
+    check(&walker.walk, &copy);
     free(words);
     return 0;
 }

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/copy_files.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "elf/note.h"
+
+enum { PATH_BYTES = PATH_MAX + 64 };
+
+/* One that could not be had has no image. */
+struct cairn_copy_file {
+    struct cairn_debugfile_found found;
+};
+
+/* Whose file, for those that open it. */
+struct wanted {
+    struct cairn_debugfile_finder *finder;
+    const struct cairn_space *space;
+    const struct cairn_space_map *map;
+    const char *path, *build_id;
+};
+
+void cairn_copy_files_done(struct cairn_copy_files *files)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        cairn_debugfile_found_done(&files->items[i]->found);
+        cairn_free(files->items[i]);
+    }
+    cairn_free(files->items);
+    cairn_table_done(&files->by_identity);
+    cairn_debugfile_finder_free(files->finder);
+    *files = (struct cairn_copy_files){0};
+}
+
+/* A debug file alone does not do: offsets in it mean nothing. */
+static bool has_image(int code, struct cairn_debugfile_found *found)
+{
+    if (code == CAIRN_OK && found->image.bytes.size)
+        return true;
+    if (code == CAIRN_OK)
+        cairn_debugfile_found_done(found);
+    *found = (struct cairn_debugfile_found){0};
+    return false;
+}
+
+/* Where no build ID is known, the path is believed as long as it is the file's. */
+static bool open_below(const struct wanted *w, const char *root,
+                       struct cairn_debugfile_found *ret_found)
+{
+    char name[PATH_BYTES];
+    int length = snprintf(name, sizeof name, "%s%s", root, w->path);
+    if (length < 0 || (size_t)length >= sizeof name || (!*w->build_id && w->map->is_deleted))
+        return false;
+    return has_image(cairn_debugfile_find(w->finder, name, w->build_id, ret_found, NULL),
+                     ret_found);
+}
+
+/* What is mapped there by now may be another program's. */
+static bool is_wanted(const struct wanted *w, const char *link, const struct cairn_span image)
+{
+    struct cairn_elf elf;
+    struct cairn_span id;
+    char target[PATH_BYTES];
+    if (*w->build_id)
+        return cairn_elf_open(image, &elf, NULL) == CAIRN_OK &&
+               cairn_elf_build_id(&elf, &id, NULL) == CAIRN_OK &&
+               cairn_hash_bytes(id.data, id.size) == w->map->file;
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    size_t size = strlen(w->path);
+    return length >= 0 && (size_t)length >= size && memcmp(target, w->path, size) == 0 &&
+           (w->map->is_deleted || (size_t)length == size);
+}
+
+/* Links of /proc lead to the file itself, whatever became of its path. */
+static bool open_link(const struct wanted *w, const char *link,
+                      struct cairn_debugfile_found *ret_found)
+{
+    struct stat st;
+    if (stat(link, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    int code = cairn_debugfile_find_fd(w->finder, w->path, fd, ret_found, NULL);
+    close(fd);
+    if (!has_image(code, ret_found))
+        return false;
+    if (is_wanted(w, link, ret_found->image.bytes))
+        return true;
+    cairn_debugfile_found_done(ret_found);
+    *ret_found = (struct cairn_debugfile_found){0};
+    return false;
+}
+
+/* For the program itself that needs no capability; else CAP_CHECKPOINT_RESTORE (proc(5)). */
+static bool open_mapped(const struct wanted *w, struct cairn_debugfile_found *ret_found)
+{
+    char link[96];
+    snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, w->space->pid,
+             w->map->start, w->map->end);
+    if (open_link(w, link, ret_found))
+        return true;
+    snprintf(link, sizeof link, "/proc/%d/exe", w->space->pid);
+    return w->map->path == w->space->program && open_link(w, link, ret_found);
+}
+
+/* As the process sees it; when it has ended, as we do. */
+static void open_file(const struct wanted *w, struct cairn_debugfile_found *ret_found)
+{
+    char root[32];
+    snprintf(root, sizeof root, "/proc/%d/root", w->space->pid);
+    if (w->path[0] == '/' && !open_below(w, root, ret_found) && !open_below(w, "", ret_found))
+        (void)open_mapped(w, ret_found);
+}
+
+/* The number of the file; false: memory is gone. */
+static bool add(struct cairn_copy_files *files, const struct cairn_spaces *spaces,
+                const struct cairn_space *space, const struct cairn_space_map *map,
+                uint32_t *ret_number)
+{
+    static const struct cairn_debugfile_places places;
+    const struct cairn_strings *texts = &spaces->profile->strings;
+    if ((!files->finder && cairn_debugfile_finder_new(&places, &files->finder, NULL) < 0) ||
+        cairn_grow((void **)&files->items, &files->cap, files->n + 1, sizeof(void *)) < 0)
+        return false;
+    struct cairn_copy_file *file = cairn_alloc(1, sizeof *file);
+    if (!file || cairn_table_set(&files->by_identity, map->file, (uint32_t)files->n) < 0) {
+        cairn_free(file);
+        return false;
+    }
+    const struct wanted wanted = {.finder = files->finder,
+                                  .space = space,
+                                  .map = map,
+                                  .path = cairn_strings_get(texts, map->path),
+                                  .build_id = cairn_strings_get(texts, map->build_id)};
+    open_file(&wanted, &file->found);
+    *ret_number = (uint32_t)files->n;
+    files->items[files->n++] = file;
+    return true;
+}
+
+struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files,
+                                                  const struct cairn_spaces *spaces,
+                                                  const struct cairn_space *space,
+                                                  const struct cairn_space_map *map)
+{
+    const char *path = cairn_strings_get(&spaces->profile->strings, map->path);
+    struct cairn_copy_file_bytes none = {0};
+    uint32_t number;
+    if (strcmp(path, "[vdso]") == 0) { /* the kernel gives the same one to all of a word size */
+        struct cairn_span vdso = cairn_vdso_of_self();
+        if (vdso.size == map->end - map->start &&
+            (map->end > UINT32_MAX) == (UINTPTR_MAX > UINT32_MAX))
+            none.image = vdso;
+        return none;
+    }
+    if (!map->file || (!cairn_table_find(&files->by_identity, map->file, &number) &&
+                       !add(files, spaces, space, map, &number)))
+        return none;
+    const struct cairn_debugfile_found *found = &files->items[number]->found;
+    return (struct cairn_copy_file_bytes){found->image.bytes, found->debug.bytes};
+}

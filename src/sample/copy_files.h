@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Copy files: the ELF files behind the mappings of what is sampled, each opened once, whichever
+ * process has it. */
+#ifndef CAIRN_SAMPLE_COPY_FILES_H
+#define CAIRN_SAMPLE_COPY_FILES_H
+
+#include "debugfile/debugfile.h"
+#include "sample/space.h"
+
+enum { CAIRN_COPY_FILES_MAX = 2048 }; /* more are not held at the same time */
+
+struct cairn_copy_file;
+
+struct cairn_copy_files {
+    struct cairn_debugfile_finder *finder; /* made for the first file */
+    struct cairn_table by_identity;        /* of a mapping's file -> number */
+    struct cairn_copy_file **items;
+    size_t n, cap;
+};
+
+void cairn_copy_files_done(struct cairn_copy_files *files); /* all-zero is fine */
+
+/*
+ * The file of a mapping, and where what it lacks is. Empty where there is none, it cannot be had,
+ * or what has its path is another build. One that was deleted or replaced is had by the mapping
+ * itself, as long as the process lives. Borrowed until cairn_copy_files_done().
+ */
+struct cairn_copy_file_bytes {
+    struct cairn_span image, debug;
+};
+struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files,
+                                                  const struct cairn_spaces *spaces,
+                                                  const struct cairn_space *space,
+                                                  const struct cairn_space_map *map);
+
+#endif /* CAIRN_SAMPLE_COPY_FILES_H */
