@@ -86,14 +86,14 @@ static int map_all(struct cairn_walker *w, struct cairn_err *err)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     w->cpus_bytes = (w->n_cpus * sizeof *w->cpus + page - 1) / page * page;
-    w->strips_bytes = CAIRN_BPF_STRIPS_MAX * sizeof *w->tables.strips;
+    w->strips_bytes = CAIRN_BPF_STRIPS_MAX * sizeof *w->tables.modules.strips;
     w->cpus = map_array(w->program->maps.cpus, w->cpus_bytes);
-    w->tables.strips = map_array(w->program->maps.strips, w->strips_bytes);
+    w->tables.modules.strips = map_array(w->program->maps.strips, w->strips_bytes);
     w->tables.spaces_fd = bpf_map__fd(w->program->maps.spaces);
-    w->tables.segments_fd = bpf_map__fd(w->program->maps.segments);
+    w->tables.modules.segments_fd = bpf_map__fd(w->program->maps.segments);
     w->ring = ring_buffer__new(bpf_map__fd(w->program->maps.ring), on_message, w, NULL);
     w->batch = cairn_alloc(1, sizeof *w->batch);
-    if (w->cpus && w->tables.strips && w->ring && w->batch)
+    if (w->cpus && w->tables.modules.strips && w->ring && w->batch)
         return CAIRN_OK;
     return cairn_fail_memory(err);
 }
@@ -127,8 +127,8 @@ void cairn_walker_free(struct cairn_walker *w)
         return;
     if (w->cpus)
         munmap(w->cpus, w->cpus_bytes);
-    if (w->tables.strips)
-        munmap(w->tables.strips, w->strips_bytes);
+    if (w->tables.modules.strips)
+        munmap(w->tables.modules.strips, w->strips_bytes);
     cairn_walk_tables_done(&w->tables);
     cairn_off_cpu_stop(&w->off_cpu);
     ring_buffer__free(w->ring);
@@ -217,6 +217,7 @@ int cairn_walker_take(struct cairn_walker *w, cairn_walker_stack_fn fn, void *ct
     w->fn = fn;
     w->fn_ctx = ctx;
     look_again(w);
+    cairn_walk_tables_retry(&w->tables);
     int code = ring_buffer__consume(w->ring);
     return code < 0 ? code : CAIRN_OK;
 }
@@ -272,9 +273,9 @@ void cairn_walker_stats(const struct cairn_walker *w, struct cairn_walker_stats 
 {
     struct bpf_prog_info info = {0};
     uint32_t size = sizeof info;
-    *ret_stats = (struct cairn_walker_stats){.n_no_room = w->tables.n_no_room,
-                                             .n_evicted = w->tables.n_evicted,
-                                             .table_bytes = w->tables.room.taken_bytes};
+    *ret_stats = (struct cairn_walker_stats){.n_no_room = w->tables.modules.n_no_room,
+                                             .n_evicted = w->tables.modules.n_evicted,
+                                             .table_bytes = w->tables.modules.room.taken_bytes};
     for (size_t i = 0; i < w->n_cpus; i++) {
         ret_stats->n_samples += w->cpus[i].n_samples;
         ret_stats->n_lost += w->cpus[i].n_lost;
