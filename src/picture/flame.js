@@ -19,6 +19,8 @@
   const tree = await readTree(meta);
   tree.frames.kind.root = meta.kinds.length - 1;
   const chart = new Chart(canvas, tree, meta.palettes);
+  let model = null; // made for who asks for it: no view does yet
+  const makeModel = () => new Model(tree.page);
   const state = { zoom: 0, query: "", order: [] };
 
   // Numbers ------------------------------------------------------------------------------------
@@ -123,31 +125,6 @@
 
   // Search -------------------------------------------------------------------------------------
 
-  const matcher = (query) => {
-    const slashed = /^\/(.+)\/(i?)$/.exec(query);
-    if (slashed) {
-      const pattern = new RegExp(slashed[1], slashed[2]);
-      return (name) => pattern.test(name);
-    }
-    const wanted = query.toLowerCase();
-    return (name) => name.toLowerCase().includes(wanted);
-  };
-
-  // Of the nodes from `first` to `end`; what lies below a match is part of it and not counted again.
-  const sumOfHits = (first, end) => {
-    let sum = 0;
-    for (let i = first; i < end; ) {
-      const look = tree.look[i];
-      if (look >= 0 && chart.hits[look]) {
-        sum += Math.max(0, tree.total[i]);
-        i += tree.size[i];
-      } else {
-        i++;
-      }
-    }
-    return sum;
-  };
-
   const search = (query) => {
     state.query = query;
     const box = byId("search");
@@ -155,9 +132,7 @@
     chart.hits = null;
     if (query && query !== "/")
       try {
-        const matches = matcher(query), hits = new Uint8Array(tree.frames.n);
-        for (let look = 0; look < hits.length; look++) hits[look] = matches(tree.frames.name(look)) ? 1 : 0;
-        chart.hits = hits;
+        chart.hits = find(tree.frames, query, ["name"]);
       } catch {
         box.classList.add("wrong");
       }
@@ -170,13 +145,13 @@
     const share = byId("share");
     share.textContent = share.title = "";
     if (!chart.hits) return;
-    const sum = sumOfHits(0, tree.n), functions = chart.hits.reduce((a, b) => a + b, 0);
+    const sum = sumOfHits(tree, chart.hits), functions = chart.hits.reduce((a, b) => a + b, 0);
     share.textContent = percent(sum, tree.total[0]);
     share.title = `${valueText(sum)} in ${counted(functions)} functions that match`;
     if (state.zoom === 0) return;
     const above = pathTo(tree, state.zoom).some((node) => tree.look[node] >= 0 && chart.hits[tree.look[node]]);
     const whole = tree.total[state.zoom];
-    const inside = above ? whole : sumOfHits(state.zoom, state.zoom + tree.size[state.zoom]);
+    const inside = above ? whole : sumOfHits(tree, chart.hits, state.zoom, state.zoom + tree.size[state.zoom]);
     share.textContent += ` · ${percent(inside, whole)} of the view`;
   };
 
@@ -315,19 +290,9 @@
     }));
   };
 
-  // A function that is several times on one stack counts once in its total.
   const functionRows = () => {
-    const { n, look, depth, self, total, frames } = tree;
-    const selves = new Float64Array(frames.n), totals = new Float64Array(frames.n);
-    const open = new Uint32Array(frames.n), path = [];
-    for (let i = 1; i < n; i++) {
-      while (path.length >= depth[i]) open[path.pop()]--;
-      const k = look[i];
-      selves[k] += self[i];
-      if (open[k]++ === 0) totals[k] += total[i];
-      path.push(k);
-    }
-    return Array.from({ length: frames.n }, (_, k) => ({ k, self: selves[k], total: totals[k] }))
+    const { self, total } = tally(tree, tree.frames.n);
+    return Array.from(self, (_, k) => ({ k, self: self[k], total: total[k] }))
       .sort((a, b) => b.self - a.self || b.total - a.total || a.k - b.k);
   };
 
@@ -408,7 +373,7 @@
   new ResizeObserver(layOut).observe(stage);
   requestAnimationFrame(() => setTimeout(() => {
     // For whoever measures and tests: by now the picture is on the screen.
-    globalThis.cairn = { tree, chart, state, drawnAt: performance.now(), isStill: () => !moving && !pending };
+    globalThis.cairn = { tree, chart, get model() { return (model ??= makeModel()); }, state, drawnAt: performance.now(), isStill: () => !moving && !pending };
     dress();
   }));
 })().catch((error) => {

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Trees that are reckoned where somebody looks. Who calls whom, from the leaves or from one
+// function, has far more nodes than the tree it is made of; nearly all of them are narrower than a
+// pixel. A node keeps what it stands for, items of the tree below, and makes its children of them
+// when it is asked to grow.
+//
+// Upwards an item is a stack on its way to the root: (the frame it stands at, its weight). The items
+// of a node are those of its children, in another order. Downwards an item is a node of the tree.
+import { pathUp } from "./tree.js";
+
+const UNKNOWN = -1;
+
+class Columns {
+  constructor(kinds) {
+    this.kinds = kinds;
+    this.n = 0;
+    this.room = 256;
+    for (const [name, Kind] of Object.entries(kinds)) this[name] = new Kind(this.room);
+  }
+
+  add(more) {
+    const first = this.n;
+    this.n += more;
+    if (this.n <= this.room) return first;
+    while (this.room < this.n) this.room *= 2;
+    for (const [name, Kind] of Object.entries(this.kinds)) {
+      const longer = new Kind(this.room);
+      longer.set(this[name]);
+      this[name] = longer;
+    }
+    return first;
+  }
+}
+
+export class GrownTree extends Columns {
+  // `items` are nodes of `base`, `weights` what each stands for.
+  constructor(base, items, weights, { up, look, nLooks, heaviestFirst }) {
+    super({ look: Int32Array, parent: Int32Array, depth: Uint32Array, total: Float64Array, self: Float64Array,
+            left: Float64Array, first: Int32Array, count: Int32Array, from: Uint32Array, to: Uint32Array });
+    Object.assign(this, { base, up, heaviestFirst, deepest: 0 });
+    this.at = Int32Array.from(items);
+    this.weight = Float64Array.from(weights);
+    this.nItems = items.length;
+    this.sums = new Float64Array(nLooks);
+    this.counts = new Uint32Array(nLooks);
+    this.add(1);
+    this.look[0] = look;
+    this.parent[0] = UNKNOWN;
+    this.count[0] = UNKNOWN;
+    this.to[0] = items.length;
+    for (const weight of weights) this.total[0] += weight;
+    if (!up) for (const item of items) this.self[0] += base.self[item];
+  }
+
+  firstOf(node) { return this.first[node]; }
+  endOf(node) { return this.first[node] + Math.max(0, this.count[node]); }
+  nextOf(node) { return node + 1; }
+  isWhole(node) { return this.count[node] !== UNKNOWN; }
+  placesOf(node) { return this.to[node] - this.from[node]; }
+  pathTo(node) { return pathUp(this.parent, node); }
+
+  childrenOf(node) {
+    this.grow(node);
+    const children = [];
+    for (let child = this.first[node]; child < this.endOf(node); child++)
+      if (this.total[child] > 0) children.push(child);
+    return children;
+  }
+
+  // The items behind those of `node`: [nodes, weights], without what ended.
+  step(node) {
+    const { base, at, weight } = this, from = this.from[node], to = this.to[node];
+    if (this.up) return [at.slice(from, to), weight.slice(from, to), from];
+    const nodes = [];
+    for (let k = from; k < to; k++)
+      for (let child = at[k] + 1, end = base.endOf(at[k]); child < end; child = base.nextOf(child))
+        if (base.total[child]) nodes.push(child);
+    return [nodes, nodes.map((child) => base.total[child]), this.nItems];
+  }
+
+  grow(node) {
+    if (this.count[node] !== UNKNOWN) return;
+    const { sums, counts, base: { look, parent } } = this, [nodes, weights, place] = this.step(node);
+    const found = [];
+    let ended = 0, rest = 0; // items that stand at the root go no further
+    for (let k = 0; k < nodes.length; k++) {
+      const own = look[nodes[k]];
+      if (own < 0) { ended++; rest += weights[k]; continue; }
+      if (counts[own]++ === 0) found.push(own);
+      sums[own] += weights[k];
+    }
+    found.sort(this.heaviestFirst ? (a, b) => sums[b] - sums[a] || a - b : (a, b) => a - b);
+    const first = this.add(found.length);
+    this.first[node] = first;
+    this.count[node] = found.length;
+    if (this.up) this.self[node] = rest;
+    else this.reserveItems(nodes.length);
+    let start = place + ended, left = this.left[node];
+    found.forEach((own, i) => {
+      const child = first + i;
+      this.look[child] = own;
+      this.parent[child] = node;
+      this.depth[child] = this.depth[node] + 1;
+      this.total[child] = sums[own];
+      this.left[child] = left;
+      this.count[child] = UNKNOWN;
+      this.from[child] = start;
+      this.to[child] = start += counts[own];
+      if (sums[own] > 0) left += sums[own];
+      sums[own] = 0;
+      counts[own] = this.from[child];
+    });
+    if (found.length) this.deepest = Math.max(this.deepest, this.depth[node] + 1);
+    let end = place;
+    for (let k = 0; k < nodes.length; k++) {
+      const own = look[nodes[k]], slot = own < 0 ? end++ : counts[own]++;
+      this.at[slot] = this.up && own >= 0 ? parent[nodes[k]] : nodes[k];
+      this.weight[slot] = weights[k];
+    }
+    for (const own of found) counts[own] = 0;
+    if (!this.up)
+      for (let child = first; child < first + found.length; child++)
+        for (let k = this.from[child]; k < this.to[child]; k++) this.self[child] += this.base.self[this.at[k]];
+  }
+
+  reserveItems(more) {
+    this.nItems += more;
+    if (this.nItems <= this.at.length) return;
+    const at = new Int32Array(2 * this.nItems), weight = new Float64Array(2 * this.nItems);
+    at.set(this.at);
+    weight.set(this.weight);
+    Object.assign(this, { at, weight });
+  }
+}
+
+// From the leaves to the root: what ended in a function, by who called it.
+export const growInverted = (base, nLooks, heaviestFirst) => {
+  const { n, self } = base;
+  let many = 0;
+  for (let i = 1; i < n; i++) if (self[i]) many++;
+  const items = new Int32Array(many), weights = new Float64Array(many);
+  for (let i = 1, k = 0; i < n; i++) if (self[i]) { items[k] = i; weights[k++] = self[i]; }
+  return new GrownTree(base, items, weights, { up: true, look: -1, nLooks, heaviestFirst });
+};
+
+// The nodes of a function that no other of it is above: each stack through it counts once.
+export const outermost = (tree, look) => {
+  const nodes = [];
+  for (let i = 1; i < tree.n; ) {
+    if (tree.look[i] !== look) { i++; continue; }
+    nodes.push(i);
+    i += tree.size[i];
+  }
+  return nodes;
+};
+
+// Who calls one function, and whom it calls.
+export const growSandwich = (base, look, nLooks, heaviestFirst) => {
+  const how = { look, nLooks, heaviestFirst };
+  const nodes = outermost(base, look), weights = nodes.map((node) => base.total[node]);
+  return {
+    nodes,
+    callers: new GrownTree(base, nodes.map((node) => base.parent[node]), weights, { up: true, ...how }),
+    callees: new GrownTree(base, nodes, weights, { up: false, ...how }),
+  };
+};

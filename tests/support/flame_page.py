@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the tests of the page share: a browser, profiles to look at, checks. Screenshots are left in
+$WORK (KEEP=1 keeps that folder) and held against coarse ones in tests/data/flame; CAIRN_BLESS=1 writes
+those anew."""
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+from pprof_encode import message, number, packed, text
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+try:
+    from selenium import webdriver
+    from selenium.common.exceptions import NoAlertPresentException
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    skip("python3-selenium is not installed")
+try:
+    socket.getaddrinfo("localhost", 80)
+except OSError:
+    skip("localhost has no address here, and chromedriver needs one (is there no /etc/hosts?)")
+DRIVER = shutil.which("chromedriver") or "/usr/bin/chromedriver"
+BROWSER = shutil.which("chromium") or "/usr/bin/chromium"
+if not os.path.exists(DRIVER) or not os.path.exists(BROWSER):
+    skip("chromium and chromium-driver are not installed")
+
+CAIRN = os.environ["CAIRN"]
+SRC = pathlib.Path(os.environ["SRC"])
+WORK = pathlib.Path(os.environ["WORK"])
+failures = []
+
+
+def check(name, got, wanted):
+    if got == wanted:
+        return
+    failures.append(name)
+    print(f"FAILED: {name}\n  got    {got!r}\n  wanted {wanted!r}")
+
+
+def check_that(name, holds, shown=""):
+    check(name if holds else f"{name}: {shown}", bool(holds), True)
+
+
+def finish():
+    if failures:
+        sys.exit(f"{len(failures)} checks failed")
+    print("all checks passed")
+
+
+# Profiles ---------------------------------------------------------------------------------------
+
+def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment=""):
+    """Samples are (frames leaf first, values, letters); a frame is a list of (function, file, line),
+    innermost first, in one module of its own making."""
+    strings, functions, locations, out = [""], {}, {}, b""
+
+    def index(value):
+        if value not in strings:
+            strings.append(value)
+        return strings.index(value)
+
+    for kind, unit in types:
+        out += message(1, number(1, index(kind)), number(2, index(unit)))
+    for frames, values, letters in samples:
+        ids = [locations.setdefault(tuple(frame), len(locations) + 1) for frame in frames]
+        label = message(3, number(1, index("cairn.frames")), number(2, index(letters)))
+        out += message(2, packed(1, *ids), packed(2, *values), label)
+    out += message(3, number(1, 1), number(2, 0x400000), number(3, 0x500000),
+                   number(5, index("/opt/app/bin/server")), number(7, 1), number(8, 1),
+                   number(9, 1), number(10, 1))
+    for frame, own in locations.items():
+        lines = b""
+        for name, file, line in frame:
+            known = functions.setdefault((name, file), len(functions) + 1)
+            lines += message(4, number(1, known), number(2, line))
+        out += message(4, number(1, own), number(2, 1), number(3, 0x400000 + 16 * own), lines)
+    for (name, file), own in functions.items():
+        out += message(5, number(1, own), number(2, index(name)), number(3, index(name)),
+                       number(4, index(file)))
+    if comment:
+        out += number(13, index(comment))
+    return gzip.compress(out + b"".join(text(6, value) for value in strings))
+
+
+def flame(name, content, *options):
+    """The path of the picture, and what the command said."""
+    source = WORK / f"{name}.in"
+    source.write_bytes(content if isinstance(content, bytes) else content.encode())
+    ending = "svg" if "--format=svg" in options else "html"
+    out = WORK / f"{name}.{ending}"
+    done = subprocess.run([CAIRN, "flame", str(source), "-o", str(out), "--force", *options],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    if done.returncode:
+        sys.exit(f"FAILED: cairn flame {source}: {done.stdout}")
+    return out
+
+
+# The browser ------------------------------------------------------------------------------------
+
+class Browser:
+    def __init__(self, scale=1):
+        options = webdriver.ChromeOptions()
+        options.binary_location = BROWSER
+        self.profile = tempfile.mkdtemp(dir=WORK)
+        for word in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+                     "--no-first-run", "--disable-background-networking",
+                     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+                     "--disable-dev-shm-usage", f"--force-device-scale-factor={scale}",
+                     "--window-size=1280,800", f"--user-data-dir={self.profile}"):
+            options.add_argument(word)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.set_capability("unhandledPromptBehavior", "ignore")
+        self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        self.driver.set_page_load_timeout(60)
+        self.run = self.driver.execute_script
+        self.before = None
+
+    def open(self, path, dark=False, before="", fragment=""):
+        cdp = self.driver.execute_cdp_cmd
+        cdp("Emulation.setEmulatedMedia", {"features": [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce"}]})
+        if self.before:
+            cdp("Page.removeScriptToEvaluateOnNewDocument", {"identifier": self.before})
+            self.before = None
+        if before:
+            self.before = cdp("Page.addScriptToEvaluateOnNewDocument", {"source": before})["identifier"]
+        self.driver.get("about:blank")
+        for kind in ("browser", "performance"):
+            self.driver.get_log(kind)
+        self.path = path
+        self.driver.get(path.as_uri() + fragment)
+        if path.suffix == ".html":
+            self.wait("return !!globalThis.cairn")
+            self.settle()
+
+    def wait(self, script, *arguments):
+        end = time.monotonic() + 20
+        while not self.run(script, *arguments):
+            if time.monotonic() > end:
+                sys.exit(f"FAILED: {self.path.name}: waited in vain for: {script}\n"
+                         f"{self.driver.get_log('browser')}")
+            time.sleep(0.02)
+
+    def settle(self):
+        self.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.wait("return !globalThis.cairn || cairn.isStill()")
+
+    def check_quiet(self, name):
+        """Nothing on the console, no dialog, nothing fetched but the page itself."""
+        check(f"{name}: console", self.driver.get_log("browser"), [])
+        fetched = []
+        for row in self.driver.get_log("performance"):
+            message = json.loads(row["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                url = message["params"]["request"]["url"].split("#")[0]
+                if url != self.path.as_uri():
+                    fetched.append(url)
+        check(f"{name}: requests", fetched, [])
+        try:
+            check(f"{name}: dialog", self.driver.switch_to.alert.text, None)
+            self.driver.switch_to.alert.dismiss()
+        except NoAlertPresentException:
+            pass
+
+    def node(self, *path):
+        return self.run("""
+            const { tree } = cairn;
+            let node = 0;
+            for (const name of arguments[0]) {
+                const end = node + tree.size[node];
+                let child = node + 1;
+                while (child < end && tree.frames.name(tree.look[child]) !== name)
+                    child += tree.size[child];
+                if (child >= end) return -1;
+                node = child;
+            }
+            return node;""", list(path))
+
+    def place(self, node):
+        return self.run("""
+            const { chart, tree } = cairn, [x, w] = chart.extent(arguments[0]);
+            const box = chart.canvas.getBoundingClientRect();
+            return [box.left + x + w / 2, box.top + chart.top(tree.depth[arguments[0]]) + 8];""", node)
+
+    def point(self, node, click=False):
+        x, y = self.place(node)
+        actions = ActionChains(self.driver, duration=0)
+        actions.w3c_actions.pointer_action.move_to_location(int(x), int(y))
+        if click:
+            actions.click()
+        actions.perform()
+        self.settle()
+
+    def press(self, *keys):
+        ActionChains(self.driver, duration=0).send_keys(*keys).perform()
+        self.settle()
+
+    def text(self, selector):
+        return self.run("return document.querySelector(arguments[0])?.innerText ?? null", selector)
+
+    def search(self, query):
+        self.run("""
+            const box = document.getElementById("search");
+            box.value = arguments[0];
+            box.dispatchEvent(new Event("input"));""", query)
+        self.settle()
+
+    def view(self):
+        """[first, last] share of the whole that is shown, to six digits."""
+        return [round(x, 6) for x in self.run("return [cairn.chart.from, cairn.chart.to]")]
+
+    def tip(self):
+        return self.run("""
+            const tip = document.getElementById("tip");
+            if (tip.hidden) return null;
+            const rows = {"": tip.querySelector("h2").textContent};
+            for (const dt of tip.querySelectorAll("dt"))
+                rows[dt.textContent] = dt.nextSibling.textContent;
+            return rows;""")
+
+    def screenshot(self, name):
+        path = WORK / f"{name}.png"
+        self.driver.save_screenshot(str(path))
+        return read_png(path)
+
+    def close(self):
+        self.driver.quit()
+
+
+# Screenshots ------------------------------------------------------------------------------------
+
+def read_png(path):
+    """Width, height and rows of RGB bytes, for what Chromium writes: 8 bits, not interlaced."""
+    data, at, packed = path.read_bytes(), 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        chunk = data[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", chunk[:10])
+            assert depth == 8 and colour in (2, 6), "an unexpected kind of PNG"
+        elif kind == b"IDAT":
+            packed += chunk
+        at += 12 + size
+    step = 3 if colour == 2 else 4
+    raw, stride, before, rows = zlib.decompress(packed), width * step, bytes(width * step), []
+    for y in range(height):
+        kind = raw[y * (stride + 1)]
+        row = bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+        for i in range(stride):
+            left = row[i - step] if i >= step else 0
+            if kind == 1:
+                row[i] = (row[i] + left) & 255
+            elif kind == 2:
+                row[i] = (row[i] + before[i]) & 255
+            elif kind == 3:
+                row[i] = (row[i] + (left + before[i]) // 2) & 255
+            elif kind == 4:
+                corner = before[i - step] if i >= step else 0
+                guess = left + before[i] - corner
+                near = min((abs(guess - left), 0, left), (abs(guess - before[i]), 1, before[i]),
+                           (abs(guess - corner), 2, corner))
+                row[i] = (row[i] + near[2]) & 255
+        before = bytes(row)
+        rows.append(row if step == 3 else bytes(b for i, b in enumerate(row) if i % 4 != 3))
+    return width, height, rows
+
+
+COLUMNS, LINES = 32, 20
+
+
+def coarse(picture):
+    """Mean colours of 32 x 20 fields: what is left of a picture that no font changes much."""
+    width, height, rows = picture
+    grid = []
+    for line in range(LINES):
+        for column in range(COLUMNS):
+            y0, y1 = line * height // LINES, (line + 1) * height // LINES
+            x0, x1 = column * width // COLUMNS, (column + 1) * width // COLUMNS
+            part = b"".join(rows[y][3 * x0:3 * x1] for y in range(y0, y1, 2))
+            grid.append([sum(part[c::3]) * 3 // len(part) for c in range(3)])
+    return grid
+
+
+def check_picture(name, picture):
+    path = SRC / f"tests/data/flame/{name}.json"
+    got = coarse(picture)
+    if os.environ.get("CAIRN_BLESS") == "1":
+        path.write_text("[" + ",\n".join(json.dumps(field) for field in got) + "]\n")
+    wanted = json.loads(path.read_text())
+    off = [max(abs(a - b) for a, b in zip(x, y)) for x, y in zip(got, wanted)]
+    # Other fonts move the text of a few fields; another layout or palette changes many.
+    check_that(f"{name}.png looks as before (see tests/data/flame)",
+               sum(o > 24 for o in off) <= len(off) // 20,
+               f"{sum(o > 24 for o in off)} of {len(off)} fields differ")
