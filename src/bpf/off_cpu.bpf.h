@@ -90,9 +90,9 @@ static __always_inline int in_interrupt(void *ctx)
 
 static __always_inline int is_target(struct task_struct *task)
 {
-    __u32 tgid = task->tgid;
-    if (cairn_off_all)
-        return task->mm != 0;
+    __u32 tgid = pid_of(task);
+    if (cairn_off_all || !tgid)
+        return tgid && task->mm != 0;
     __u32 *target = bpf_map_lookup_elem(&targets, &tgid);
     return target && *target == CAIRN_BPF_TARGET;
 }
@@ -144,7 +144,7 @@ static __always_inline __u8 why_off(__u32 state, int preempted)
 
 static __always_inline void add_up(struct task_struct *task, __u64 now_ns)
 {
-    __u32 tid = task->pid;
+    __u32 tid = tid_of(task);
     struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
     if (!was)
         return;
@@ -165,7 +165,7 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     struct cairn_bpf_asleep now = {};
     struct cairn_bpf_count key = {};
     struct cairn_bpf_sum none = {};
-    __u32 tid = task->pid, state = task->__state;
+    __u32 tid = tid_of(task), state = task->__state;
     if (state & STATE_DEAD)
         return;
     walk(0, cpu, task);
@@ -207,17 +207,17 @@ SEC("tp_btf/sched_waking")
 int cairn_off_waking(__u64 *ctx)
 {
     struct task_struct *task = (struct task_struct *)ctx[0];
-    __u32 tid = task->pid;
+    struct task_struct *waker = (struct task_struct *)bpf_get_current_task_btf();
+    __u32 tid = tid_of(task);
     struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
     if (!was || was->key.why == CAIRN_BPF_OFF_PREEMPTED)
         return 0;
-    __u64 pid_tid = bpf_get_current_pid_tgid();
-    int interrupt = pid_tid ? in_interrupt(ctx) : 1; /* nothing else wakes in the idle thread */
+    int interrupt = waker->tgid ? in_interrupt(ctx) : 1; /* nothing else wakes in the idle thread */
     was->key.by_interrupt = interrupt > 0;
     if (interrupt)
         return 0;
-    was->key.waker_pid = pid_tid >> 32;
-    was->key.waker_tid = (__u32)pid_tid;
+    was->key.waker_pid = pid_of(waker);
+    was->key.waker_tid = tid_of(waker);
     bpf_get_current_comm(was->key.waker, sizeof was->key.waker);
     return 0;
 }
@@ -227,7 +227,7 @@ int cairn_off_fork(__u64 *ctx)
 {
     struct task_struct *parent = (struct task_struct *)ctx[0];
     struct task_struct *child = (struct task_struct *)ctx[1];
-    __u32 from = parent->tgid, to = child->tgid;
+    __u32 from = pid_of(parent), to = pid_of(child);
     __u32 *target = bpf_map_lookup_elem(&targets, &from);
     if (target && from != to && !cairn_off_no_inherit)
         bpf_map_update_elem(&targets, &to, target, BPF_ANY);
@@ -238,7 +238,7 @@ SEC("tp_btf/sched_process_exec")
 int cairn_off_exec(__u64 *ctx)
 {
     struct task_struct *task = (struct task_struct *)ctx[0];
-    __u32 tgid = task->tgid;
+    __u32 tgid = pid_of(task);
     __u32 *target = bpf_map_lookup_elem(&targets, &tgid);
     if (target)
         *target = CAIRN_BPF_TARGET;
@@ -249,7 +249,7 @@ SEC("tp_btf/sched_process_exit")
 int cairn_off_exit(__u64 *ctx)
 {
     struct task_struct *task = (struct task_struct *)ctx[0];
-    __u32 tgid = task->tgid;
+    __u32 tgid = pid_of(task);
     if (!task->signal->live.counter)
         bpf_map_delete_elem(&targets, &tgid);
     return 0;

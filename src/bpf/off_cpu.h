@@ -46,7 +46,7 @@ struct cairn_bpf_code {
 struct cairn_bpf_slept_key {
     __u64 hash; /* of the stack, as its message has it */
     __u32 tid, id;
-    __u32 waker_pid, waker_tid; /* 0: nobody, an interrupt, or not told */
+    __u32 waker_pid, waker_tid; /* 0: nobody, an interrupt, somebody outside, or not told */
     __u8 why;                   /* enum cairn_bpf_off */
     __u8 by_interrupt;
     __u8 reserved[6];

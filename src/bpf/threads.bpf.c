@@ -7,7 +7,7 @@
  */
 #include <stdbool.h>
 
-#include "bpf/kernel.h"
+#include "bpf/pids.bpf.h"
 #include "bpf/threads_slot.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -46,14 +46,7 @@ struct copy {
 static int number_of(struct task_struct *task)
 {
     struct pid *own = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
-    struct pid *pid = BPF_CORE_READ(task, thread_pid);
-    uint32_t level = BPF_CORE_READ(own, level);
-    struct upid upid = {0};
-    if (!pid || BPF_CORE_READ(pid, level) < level)
-        return 0; /* it has ended, or is none of ours to see */
-    const char *numbers = (const char *)pid + bpf_core_field_offset(struct pid, numbers);
-    bpf_core_read(&upid, sizeof upid, numbers + level * bpf_core_type_size(struct upid));
-    return upid.nr;
+    return upid_at(task, BPF_CORE_READ(own, level)).nr;
 }
 
 static void look(struct task_struct *task, struct cairn_bpf_moment *moment)

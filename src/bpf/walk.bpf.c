@@ -5,7 +5,7 @@
  */
 #include <linux/bpf_perf_event.h>
 
-#include "bpf/kernel.h"
+#include "bpf/walk_pids.bpf.h"
 #include "bpf/walk_step.bpf.h"
 
 /* bpf_perf_event_data and bpf_task_pt_regs() are for programs under this licence alone. */
@@ -89,7 +89,7 @@ static __always_inline struct cairn_bpf_space *space_of(struct task_struct *task
     struct cairn_bpf_space *space = bpf_map_lookup_elem(&spaces, &tgid);
     if (space)
         return space->stack_start == stack_start ? space : 0;
-    __u32 parent = task->real_parent->tgid;
+    __u32 parent = pid_of(task->real_parent);
     space = bpf_map_lookup_elem(&spaces, &parent);
     return space && space->stack_start == stack_start ? space : 0;
 }
@@ -262,8 +262,8 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
                                  struct task_struct *task)
 {
     struct walker w = {.cpu = cpu};
-    cpu->stack = (struct cairn_bpf_stack){.pid = task->tgid,
-                                          .tid = task->pid,
+    cpu->stack = (struct cairn_bpf_stack){.pid = pid_of(task),
+                                          .tid = tid_of(task),
                                           .time_ns = bpf_ktime_get_ns(),
                                           .hash = 1,
                                           .what = CAIRN_BPF_STACK};
@@ -316,6 +316,17 @@ static __always_inline int is_double(struct bpf_perf_event_data *ctx, __u32 tid)
     return parent && bpf_map_lookup_elem(&own, &tid);
 }
 
+/* Who runs outside of our pid namespace cannot be told of. Who ends may have lost its number. */
+static __always_inline void leave_out(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    if (task->thread_pid) {
+        cpu->n_outside++;
+        return;
+    }
+    cpu->n_samples++;
+    cpu->n_lost++;
+}
+
 SEC("perf_event")
 int cairn_walk(struct bpf_perf_event_data *ctx)
 {
@@ -325,7 +336,9 @@ int cairn_walk(struct bpf_perf_event_data *ctx)
     if (!cpu || cpu->busy || !task->tgid) /* a CPU that has nothing to do is no sample */
         return 0;
     cpu->busy = 1;
-    if (is_double(ctx, (__u32)bpf_get_current_pid_tgid()))
+    if (!tid_of(task))
+        leave_out(cpu, task);
+    else if (is_double(ctx, tid_of(task)))
         cpu->n_double++;
     else
         sample(ctx, cpu, task);

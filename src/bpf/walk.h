@@ -105,7 +105,7 @@ struct cairn_bpf_stack {
     __u64 hash;
     __u64 time_ns;     /* CLOCK_MONOTONIC */
     __u64 sp;          /* of the innermost frame */
-    __u32 pid, tid;    /* the first pid namespace's */
+    __u32 pid, tid;    /* in the pid namespace of who loaded the program */
     __u32 id;          /* of the space that it was walked by; 0: none */
     __u16 n, n_kernel; /* user frames, and kernel frames behind them */
     __u8 end;          /* enum cairn_bpf_end */
@@ -150,6 +150,7 @@ struct cairn_bpf_walk_cpu {
     __u64 n_samples; /* stacks walked and counted */
     __u64 n_lost;    /* the ring was full */
     __u64 n_double;  /* of threads that two events see */
+    __u64 n_outside; /* of threads that have no number in the namespace of who loaded this */
     __u64 n_misses;  /* frames whose rule was not in the cache */
     __u64 busy, asked_ns;
     __u64 copies_ns, copies_left; /* since then so many bytes more may be copied */

@@ -7,7 +7,6 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,14 +16,10 @@
 #include "bpf/load.h"
 #include "bpf/walk.skel.h"
 #include "bpf/walk_tables.h"
+#include "proc/process.h"
 #include "target/regs.h"
 
-enum {
-    TABLE_BYTES = 256 << 20,
-    BATCH = 4096,
-    ASKED_MAX = 64,
-    INITIAL_PID_NS = 0xEFFFFFFC /* include/linux/proc_ns.h, PROC_PID_INIT_INO */
-};
+enum { TABLE_BYTES = 256 << 20, BATCH = 4096, ASKED_MAX = 64 };
 
 const struct cairn_bpf_need cairn_walker_need = {"the stack walker", 5, 17};
 
@@ -48,11 +43,21 @@ struct cairn_walker {
     size_t n_asked;
 };
 
-/* The program sees the first pid namespace's numbers, and we would take them for others. */
-static bool is_first_pid_namespace(void)
+/* The programs see the machine's numbers of processes, which are not ours then. */
+static void prepare_pids(struct walk_bpf *program)
 {
-    struct stat ns;
-    return stat("/proc/self/ns/pid", &ns) < 0 || ns.st_ino == INITIAL_PID_NS;
+    bool is_inside = cairn_process_is_inside();
+    program->rodata->cairn_is_inside = is_inside;
+    (void)bpf_program__set_autoload(program->progs.cairn_know_namespace, is_inside);
+}
+
+static int know_namespace(struct walk_bpf *program, struct cairn_err *err)
+{
+    LIBBPF_OPTS(bpf_test_run_opts, opts);
+    int fd = bpf_program__fd(program->progs.cairn_know_namespace);
+    if (!program->rodata->cairn_is_inside || bpf_prog_test_run_opts(fd, &opts) == 0)
+        return CAIRN_OK;
+    return cairn_bpf_fail(err, errno, &cairn_walker_need, "find its pid namespace");
 }
 
 static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, struct cairn_err *err)
@@ -66,12 +71,13 @@ static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, st
     if (w->program) {
         (void)bpf_map__set_max_entries(w->program->maps.cpus, (uint32_t)n_cpus);
         w->program->rodata->cairn_has_times = opts->has_times;
+        prepare_pids(w->program);
         cairn_off_cpu_prepare(w->program, opts->off_cpu);
         w->off_cpu.program = opts->off_cpu ? w->program : NULL;
     }
     code = cairn_bpf_load(w->program ? w->program->skeleton : NULL, &cairn_walker_need, err);
     w->n_cpus = code < 0 ? 0 : (size_t)n_cpus;
-    return code;
+    return code < 0 ? code : know_namespace(w->program, err);
 }
 
 static void *map_array(const struct bpf_map *map, size_t bytes)
@@ -101,9 +107,6 @@ static int map_all(struct cairn_walker *w, struct cairn_err *err)
 int cairn_walker_new(const struct cairn_walker_opts *opts, struct cairn_walker **ret_walker,
                      struct cairn_err *err)
 {
-    if (!is_first_pid_namespace())
-        return cairn_fail(err, CAIRN_E_SUPPORT,
-                          "stacks cannot be walked in the kernel from inside a pid namespace");
     static const struct cairn_walker_opts usual = {0};
     opts = opts ? opts : &usual;
     struct cairn_walker *w = cairn_alloc(1, sizeof *w);
@@ -280,6 +283,7 @@ void cairn_walker_stats(const struct cairn_walker *w, struct cairn_walker_stats 
         ret_stats->n_samples += w->cpus[i].n_samples;
         ret_stats->n_lost += w->cpus[i].n_lost;
         ret_stats->n_double += w->cpus[i].n_double;
+        ret_stats->n_outside += w->cpus[i].n_outside;
         ret_stats->n_misses += w->cpus[i].n_misses;
     }
     if (bpf_obj_get_info_by_fd(bpf_program__fd(w->program->progs.cairn_walk), &info, &size) == 0) {

@@ -85,6 +85,7 @@ struct cairn_walker_stats {
     uint64_t n_samples;            /* walked */
     uint64_t n_lost;               /* of them: no room in the ring */
     uint64_t n_double;             /* not walked: the thread has another event */
+    uint64_t n_outside;            /* not walked: the thread is none of our pid namespace */
     uint64_t n_misses;             /* frames whose rule was searched for */
     uint64_t run_ns, n_runs;       /* where kernel.bpf_stats_enabled is on; else 0 */
     uint64_t n_no_room, n_evicted; /* modules */

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 
 enum {
     PROC_PATH_SIZE = 64,
+    INITIAL_PID_NS = 0xEFFFFFFC, /* include/linux/proc_ns.h, PROC_PID_INIT_INO */
     STATUS_MAX_BYTES = 1 << 16,
     CMDLINE_MAX_BYTES = 16 << 20, /* the kernel's own limit is a quarter of the stack limit */
     AUXV_MAX_BYTES = 16 * CAIRN_AUXV_ENTRY_MAX
@@ -107,6 +109,25 @@ int cairn_process_status(int pid, struct cairn_process_status *ret_status, struc
     cairn_buffer_done(&bytes);
     *ret_status = status;
     return CAIRN_OK;
+}
+
+bool cairn_process_is_inside(void)
+{
+    struct stat ns;
+    return stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino != INITIAL_PID_NS;
+}
+
+int cairn_process_check_proc(struct cairn_err *err)
+{
+    char number[PROC_PATH_SIZE] = "";
+    if (readlink("/proc/self", number, sizeof number - 1) <= 0 || atoi(number) == getpid())
+        return CAIRN_OK;
+    cairn_fail(err, CAIRN_E_SUPPORT,
+               "/proc is another pid namespace's: it has us as %s, and our number is %d", number,
+               (int)getpid());
+    cairn_hint(err, "unshare --pid --fork --mount-proc mounts the right one; in a container: mount "
+                    "-t proc proc /proc");
+    return CAIRN_E_SUPPORT;
 }
 
 int cairn_process_exe(int pid, struct cairn_buffer *ret_path, bool *ret_deleted,

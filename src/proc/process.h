@@ -28,6 +28,13 @@ struct cairn_process_status {
 };
 int cairn_process_status(int pid, struct cairn_process_status *ret_status, struct cairn_err *err);
 
+/* Do we live in a pid namespace that is not the machine's first, as in a container? Not known is
+ * no. */
+bool cairn_process_is_inside(void);
+
+/* Are the processes that /proc has those of our pid namespace, by its numbers? CAIRN_E_SUPPORT. */
+int cairn_process_check_proc(struct cairn_err *err);
+
 /* The program's path as the process's mount namespace knows it, appended; " (deleted)" is cut off
  * and told. Read it through /proc/PID/root or open /proc/PID/exe itself. */
 int cairn_process_exe(int pid, struct cairn_buffer *ret_path, bool *ret_deleted,

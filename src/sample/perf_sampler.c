@@ -5,7 +5,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "proc/perf_regs.h"
+#include "proc/process.h"
 #include "target/regs.h"
 
 int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_ns,
@@ -13,6 +15,7 @@ int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_n
 {
     ret_sampler->period_ns = period_ns;
     ret_sampler->has_idle = cairn_targets_are_cpus(opts->targets);
+    ret_sampler->is_inside = cairn_process_is_inside();
     return cairn_perf_open(opts, &ret_sampler->events, err);
 }
 
@@ -90,8 +93,10 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
     struct cairn_perf_sampler *sampler = in->sampler;
     if (cairn_perf_is_double(&sampler->events, record))
         return CAIRN_OK;
-    if (record->pid == 0 && sampler->has_idle)
+    if (record->pid == 0 && sampler->has_idle) {
+        sampler->n_outside += sampler->is_inside;
         return CAIRN_OK;
+    }
     if (record->pid == 0 || record->pid == UINT32_MAX) { /* already without a pid: it is ending */
         sampler->n_lost++;
         return CAIRN_OK;
@@ -249,4 +254,17 @@ int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_col
     if (code == CAIRN_OK)
         code = cairn_perf_queue_flush(&sampler->queue, until_ns, on_record, &in);
     return code;
+}
+
+void cairn_perf_sampler_log_outside(const struct cairn_perf_sampler *sampler)
+{
+    struct cairn_walker_stats stats = {0};
+    if (sampler->is_walked)
+        cairn_walker_stats(sampler->walk.walker, &stats);
+    unsigned long long n = sampler->n_outside + stats.n_outside;
+    if (n)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "%llu samples are left out, of what runs outside of this pid namespace, as the "
+                  "kernel's threads do",
+                  n);
 }

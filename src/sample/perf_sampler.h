@@ -17,6 +17,7 @@ struct cairn_perf_sampler {
     struct cairn_perf events;
     struct cairn_perf_queue queue;
     bool has_idle;  /* CPUs that have nothing to do may give samples, which are none */
+    bool is_inside; /* a pid namespace; who lives outside has no number for us either */
     bool is_walked; /* stacks come from there: */
     struct cairn_walk_intake walk;
     bool is_copied;                /* or are walked from copies */
@@ -25,6 +26,7 @@ struct cairn_perf_sampler {
         period_ns; /* of CPU time, for each sample; 0: a sample says itself what it stands for */
     uint64_t drained_ns; /* when the last drain began */
     uint64_t n_lost, n_throttled;
+    uint64_t n_outside; /* samples of who lives outside of our pid namespace */
 };
 
 /* `ret_sampler` is all-zero before, and may be closed whatever comes back. */
@@ -44,5 +46,8 @@ void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler); /* all-zero i
  * from other CPUs. With `all`, everything. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
                             bool all);
+
+/* Warns of samples that were left out, of who lives outside of our pid namespace. */
+void cairn_perf_sampler_log_outside(const struct cairn_perf_sampler *sampler);
 
 #endif /* CAIRN_SAMPLE_PERF_SAMPLER_H */

@@ -449,6 +449,7 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
             cairn_off_cpu_stop(cairn_walker_off_cpu(s->perf.walk.walker));
         if (cairn_perf_sampler_take(&s->perf, &s->collect, true) < 0)
             return cairn_fail_memory(err);
+        cairn_perf_sampler_log_outside(&s->perf);
     }
     s->end_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     s->collect.profile->duration_ns = (int64_t)(s->end_ns - s->start_ns);

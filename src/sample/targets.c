@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "proc/process.h"
 #include "proc/threads.h"
 #include "sample/cgroup.h"
 
@@ -43,9 +44,9 @@ static int add_named(struct cairn_targets *targets, int pid, struct cairn_err *e
 int cairn_targets_open(const struct cairn_sampler_opts *opts, struct cairn_targets *ret_targets,
                        struct cairn_err *err)
 {
-    int code = CAIRN_OK;
+    int code = cairn_process_check_proc(err);
     ret_targets->is_all = opts->all_processes != 0;
-    if (opts->cgroup) {
+    if (code == CAIRN_OK && opts->cgroup) {
         code = cairn_cgroup_open(opts->cgroup, &ret_targets->cgroup_fd, &ret_targets->cgroup, err);
         ret_targets->is_cgroup = code == CAIRN_OK;
     }

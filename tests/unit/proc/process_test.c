@@ -31,6 +31,7 @@ static void status_tells_who_we_are(void **state)
     assert_int_equal(status.tracer_pid, 0);
     assert_int_equal(status.ns_pid, getpid());
     assert_int_equal(status.n_namespaces, 1);
+    assert_ok(cairn_process_check_proc(&err), err);
 }
 
 static void the_program_and_its_arguments_are_read(void **state)
