@@ -131,6 +131,8 @@ static int next_long(struct cli_args *args, const char *word, const char **ret_v
             cli_args_wrong(args, "--%s takes no value", option->name);
             return CLI_ARGS_WRONG;
         }
+        if (option->optional)
+            return i;
         if (option->value && !*ret_value && !(*ret_value = *args->next)) {
             cli_args_wrong(args, "--%s wants a value: --%s %s", option->name, option->name,
                            option->value);

@@ -36,6 +36,7 @@ struct cli_option {
     char letter;       /* 0: none */
     const char *value; /* what --help calls the value; NULL: takes none */
     const char *help;  /* one sentence without full stop; may be long, it is wrapped */
+    bool optional;     /* the value may be left out, and stands behind a "=" where it is not */
 };
 
 struct cli_args;

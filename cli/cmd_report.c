@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn report: profiles in, the table of functions that cost most out. */
+/* cairn report: profiles in, the table of functions that cost most out, or a tree of them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/escape.h"
-#include "base/json.h"
-#include "cli/args.h"
-#include "cli/profiles.h"
+#include "cli/report.h"
 #include "cli/report_table.h"
-#include "cli/show.h"
 #include "cli/term.h"
 
-enum { TOP_DEFAULT = 30 };
+enum { TOP_DEFAULT = 30, LEVELS_DEFAULT = 2 };
+
+#define LEAST_PERCENT_DEFAULT 0.5
 
 enum option {
+    OPTION_TREE,
+    OPTION_CALLERS,
+    OPTION_CALLEES,
+    OPTION_DEPTH,
+    OPTION_MIN,
     OPTION_TOP,
     OPTION_SORT,
     OPTION_WANTED,
@@ -25,10 +29,30 @@ enum option {
 };
 
 static const struct cli_option options[] = {
+    [OPTION_TREE] = {.name = "tree",
+                     .help = "print the calls as a tree: below each function what it called"},
+    [OPTION_CALLERS] = {.name = "callers",
+                        .value = "FUNCTION",
+                        .optional = true,
+                        .help = "print who called FUNCTION, who called those, and so on; without "
+                                "it, the callers of each function"},
+    [OPTION_CALLEES] = {.name = "callees",
+                        .value = "FUNCTION",
+                        .optional = true,
+                        .help = "print what FUNCTION called, from wherever; without it, what each "
+                                "function called"},
+    [OPTION_DEPTH] = {.name = "depth",
+                      .value = "N",
+                      .help = "print at most N levels of a tree, 0 for all of them (default: all; "
+                              "2 of --callers and --callees without FUNCTION)"},
+    [OPTION_MIN] = {.name = "min",
+                    .value = "PERCENT",
+                    .help = "leave out of a tree what has less than PERCENT of all samples, or, of "
+                            "--callers and --callees, of its root (default: 0.5)"},
     [OPTION_TOP] = {.name = "top",
                     .letter = 'n',
                     .value = "N",
-                    .help = "print at most N functions, 0 for all of them (default: 30)"},
+                    .help = "print at most N functions, or trees, 0 for all of them (default: 30)"},
     [OPTION_SORT] = {.name = "sort",
                      .value = "COLUMN",
                      .help = "self (default), what functions cost themselves, or total, with all "
@@ -41,34 +65,55 @@ static const struct cli_option options[] = {
     {0},
 };
 
-struct report {
-    struct cli_args *args;
-    uint64_t n_shown; /* 0: all */
-    bool by_total, json;
-    struct cli_wanted wanted;
-    struct cli_show show;
-    int verbosity;
-    struct cairn_profile *profile;
-    uint64_t n_read; /* samples before any were dropped */
-    size_t value_type;
-    struct cairn_top *top; /* NULL where there is no sample */
-    struct cairn_top_row *rows;
-    size_t n_rows; /* to show */
-};
-
-static bool set_sort(struct report *r, const char *text)
+static bool set_sort(struct cli_report *r, const char *text)
 {
     static const char *const columns[] = {"self", "total", NULL};
     int column;
     if (!cli_args_word(r->args, "sort", text, columns, &column))
         return false;
     r->by_total = column == 1;
+    r->says_sort = true;
     return true;
 }
 
-static bool take_option(struct report *r, int option, const char *value)
+static bool set_form(struct cli_report *r, enum cli_report_form form, const char *root)
+{
+    if (r->form != CLI_REPORT_TOP && r->form != form)
+        cli_args_wrong(r->args, "one of --tree, --callers and --callees at a time");
+    else if (root && !*root)
+        cli_args_wrong(r->args, "--%s=: the name of a function is missing",
+                       form == CLI_REPORT_CALLERS ? "callers" : "callees");
+    bool done = (r->form == CLI_REPORT_TOP || r->form == form) && !(root && !*root);
+    r->form = form;
+    r->root = root;
+    return done;
+}
+
+static bool set_least(struct cli_report *r, const char *text)
+{
+    r->says_least = true;
+    if (!cli_args_real(r->args, "min", text, &r->least_percent))
+        return false;
+    bool done = r->least_percent >= 0 && r->least_percent <= 100;
+    if (!done)
+        cli_args_wrong(r->args, "--min: %s, expected a percentage", text);
+    return done;
+}
+
+static bool take_option(struct cli_report *r, int option, const char *value)
 {
     switch (option) {
+    case OPTION_TREE:
+        return set_form(r, CLI_REPORT_CALLS, NULL);
+    case OPTION_CALLERS:
+        return set_form(r, CLI_REPORT_CALLERS, value);
+    case OPTION_CALLEES:
+        return set_form(r, CLI_REPORT_CALLEES, value);
+    case OPTION_DEPTH:
+        r->says_depth = true;
+        return cli_args_u64(r->args, "depth", value, &r->depth);
+    case OPTION_MIN:
+        return set_least(r, value);
     case OPTION_TOP:
         return cli_args_u64(r->args, "top", value, &r->n_shown);
     case OPTION_SORT:
@@ -101,7 +146,7 @@ static int compare_totals(const void *a, const void *b)
     return order ? order : strcmp(x->file, y->file);
 }
 
-static int make_rows(struct report *r, struct cairn_err *err)
+static int make_rows(struct cli_report *r, struct cairn_err *err)
 {
     const struct cairn_top_row *rows;
     size_t n = cairn_top_rows(r->top, &rows);
@@ -112,21 +157,47 @@ static int make_rows(struct report *r, struct cairn_err *err)
         memcpy(r->rows, rows, n * sizeof *rows);
     if (r->by_total)
         qsort(r->rows, n, sizeof *rows, compare_totals);
+    r->n_all_rows = n;
     r->n_rows = r->n_shown && r->n_shown < n ? (size_t)r->n_shown : n;
     return CAIRN_OK;
 }
 
-static int load(struct report *r, struct cairn_err *err)
+static int make_table(struct cli_report *r, struct cairn_err *err)
+{
+    int result = cairn_profile_top(r->profile, r->value_type, &r->top, err);
+    if (result < 0)
+        return result;
+    r->sum = cairn_top_sum(r->top);
+    return make_rows(r, err);
+}
+
+static int make_tree(struct cli_report *r, struct cairn_err *err)
+{
+    static const enum cairn_tree_kind kinds[] = {[CLI_REPORT_CALLS] = CAIRN_TREE_CALLS,
+                                                 [CLI_REPORT_CALLEES] = CAIRN_TREE_CALLEES,
+                                                 [CLI_REPORT_CALLERS] = CAIRN_TREE_CALLERS};
+    struct cairn_tree_opts opts = {.size = sizeof opts,
+                                   .value_type = r->value_type,
+                                   .kind = kinds[r->form],
+                                   .function = r->root,
+                                   .depth = r->depth < UINT32_MAX ? (uint32_t)r->depth : 0,
+                                   .by_self = !r->by_total};
+    int result = cairn_tree_new(r->profile, &opts, &r->tree, err);
+    if (result == CAIRN_OK)
+        r->sum = cairn_tree_sum(r->tree);
+    return result;
+}
+
+static int load(struct cli_report *r, struct cairn_err *err)
 {
     const struct cairn_value_type *types;
     int result = cli_wanted_read(&r->wanted, &r->profile, &r->value_type, &r->n_read, err);
     if (result < 0 || cairn_profile_value_types(r->profile, &types) == 0)
         return result;
-    result = cairn_profile_top(r->profile, r->value_type, &r->top, err);
-    return result < 0 ? result : make_rows(r, err);
+    return r->form == CLI_REPORT_TOP ? make_table(r, err) : make_tree(r, err);
 }
 
-static struct cairn_value_type value_type(const struct report *r)
+struct cairn_value_type cli_report_value(const struct cli_report *r)
 {
     const struct cairn_value_type *types;
     size_t n = cairn_profile_value_types(r->profile, &types);
@@ -134,7 +205,7 @@ static struct cairn_value_type value_type(const struct report *r)
 }
 
 /* One line on what there is to show, where that is nothing. */
-static void add_nothing(const struct report *r, struct cairn_buffer *out)
+static void add_nothing(const struct cli_report *r, struct cairn_buffer *out)
 {
     if (!r->n_read) {
         cairn_buffer_str(out, "the profile is empty: it holds no samples\n");
@@ -145,28 +216,48 @@ static void add_nothing(const struct report *r, struct cairn_buffer *out)
     cairn_buffer_str(out, " samples has what was asked for\n");
 }
 
-static void add_text(const struct report *r, struct cairn_buffer *out)
+static int add_table(const struct cli_report *r, struct cairn_buffer *out, struct cairn_err *err)
 {
-    struct cairn_buffer quality = {0};
+    struct cli_report_row *rows = calloc(r->n_rows + 1, sizeof *rows);
+    if (!rows)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < r->n_rows; i++)
+        rows[i] = (struct cli_report_row){.function = r->rows[i].function,
+                                          .module = r->rows[i].module,
+                                          .self = r->rows[i].self,
+                                          .total = r->rows[i].total};
     struct cli_report_table table = {
-        .rows = r->rows,
+        .rows = rows,
         .n = r->n_rows,
-        .sum = r->top ? cairn_top_sum(r->top) : 0,
-        .value = value_type(r),
+        .sum = r->sum,
+        .value = cli_report_value(r),
         .width = cli_show_width(),
         .colour = cli_show_colours(&r->show),
     };
-    if (r->n_rows == 0) {
-        add_nothing(r, out);
-        return;
-    }
-    cli_report_table_add(out, &table);
-    const struct cairn_top_row *rows;
-    size_t n_left = cairn_top_rows(r->top, &rows) - r->n_rows;
-    if (n_left) {
+    if (r->n_rows)
+        cli_report_table_add(out, &table);
+    if (r->n_rows < r->n_all_rows) {
         cairn_buffer_str(out, "and ");
-        cli_add_count(out, n_left);
+        cli_add_count(out, r->n_all_rows - r->n_rows);
         cairn_buffer_str(out, " more: --top 0 prints all\n");
+    }
+    free(rows);
+    return CAIRN_OK;
+}
+
+static int add_text(const struct cli_report *r, struct cairn_buffer *out, struct cairn_err *err)
+{
+    struct cairn_buffer quality = {0};
+    int result = CAIRN_OK;
+    if (r->form == CLI_REPORT_TOP)
+        result = add_table(r, out, err);
+    else if (r->tree)
+        result = cli_report_tree_add(out, r, err);
+    if (result < 0)
+        return result;
+    if (!out->size) {
+        add_nothing(r, out);
+        return CAIRN_OK;
     }
     cli_add_quality(&quality, r->profile);
     cairn_buffer_char(out, '\n');
@@ -174,111 +265,24 @@ static void add_text(const struct report *r, struct cairn_buffer *out)
     cairn_buffer_char(out, '\n');
     out->failed |= quality.failed;
     cairn_buffer_done(&quality);
-}
-
-static double percent(int64_t part, int64_t sum)
-{
-    return sum ? 100.0 * (double)part / (double)sum : 0;
-}
-
-static void put_rows(const struct report *r, struct cairn_json *json)
-{
-    int64_t sum = r->top ? cairn_top_sum(r->top) : 0;
-    cairn_json_open(json, "functions", '[');
-    for (size_t i = 0; i < r->n_rows; i++) {
-        const struct cairn_top_row *row = &r->rows[i];
-        cairn_json_open(json, NULL, '{');
-        cairn_json_str(json, "function", row->function);
-        cairn_json_str(json, "file", row->file);
-        cairn_json_str(json, "module", row->module);
-        cairn_json_i64(json, "self", row->self);
-        cairn_json_real(json, "self_percent", percent(row->self, sum));
-        cairn_json_i64(json, "total", row->total);
-        cairn_json_real(json, "total_percent", percent(row->total, sum));
-        cairn_json_close(json, '}');
-    }
-    cairn_json_close(json, ']');
-}
-
-static int put_cuts(const struct report *r, struct cairn_json *json)
-{
-    struct cairn_cut_row none;
-    size_t n = cairn_profile_cuts(r->profile, &none, 0);
-    struct cairn_cut_row *cuts = calloc(n + 1, sizeof *cuts);
-    if (!cuts)
-        return CAIRN_E_NOMEM;
-    n = cairn_profile_cuts(r->profile, cuts, n);
-    cairn_json_open(json, "cut_by_reason", '[');
-    for (size_t i = 0; i < n; i++) {
-        cairn_json_open(json, NULL, '{');
-        cairn_json_str(json, "reason", cuts[i].reason);
-        cairn_json_u64(json, "samples", cuts[i].n_samples);
-        cairn_json_close(json, '}');
-    }
-    cairn_json_close(json, ']');
-    free(cuts);
     return CAIRN_OK;
 }
 
-static int put_quality(const struct report *r, struct cairn_json *json)
-{
-    struct cairn_profile_stats stats = {.size = sizeof stats};
-    cairn_profile_stats(r->profile, &stats);
-    cairn_json_open(json, "quality", '{');
-    cairn_json_u64(json, "samples_read", r->n_read);
-    cairn_json_u64(json, "samples", stats.n_samples);
-    cairn_json_u64(json, "samples_judged", stats.n_judged);
-    cairn_json_u64(json, "samples_whole", stats.n_judged - stats.n_cut);
-    cairn_json_u64(json, "samples_cut", stats.n_cut);
-    int result = put_cuts(r, json);
-    cairn_json_u64(json, "duration_ns", stats.duration_ns);
-    cairn_json_u64(json, "frames", stats.n_frames);
-    cairn_json_u64(json, "frames_unnamed", stats.n_unnamed);
-    cairn_json_close(json, '}');
-    return result;
-}
-
-static int add_json(const struct report *r, struct cairn_buffer *out)
-{
-    struct cairn_json json = {.out = out};
-    const struct cairn_value_type *types;
-    const struct cairn_top_row *rows;
-    size_t n = cairn_profile_value_types(r->profile, &types);
-    cairn_json_open(&json, NULL, '{');
-    cairn_json_str(&json, "value", value_type(r).type);
-    cairn_json_str(&json, "unit", value_type(r).unit);
-    cairn_json_open(&json, "values", '[');
-    for (size_t i = 0; i < n; i++)
-        cairn_json_str(&json, NULL, types[i].type);
-    cairn_json_close(&json, ']');
-    cairn_json_i64(&json, "sum", r->top ? cairn_top_sum(r->top) : 0);
-    cairn_json_str(&json, "sort", r->by_total ? "total" : "self");
-    cairn_json_u64(&json, "n_functions", r->top ? cairn_top_rows(r->top, &rows) : 0);
-    put_rows(r, &json);
-    int result = put_quality(r, &json);
-    cairn_json_close(&json, '}');
-    return result;
-}
-
-static int print(const struct report *r, struct cairn_err *err)
+static int print(const struct cli_report *r, struct cairn_err *err)
 {
     struct cairn_buffer out = {0};
-    int result = CAIRN_OK;
-    if (r->json)
-        result = add_json(r, &out);
-    else
-        add_text(r, &out);
-    if (result < 0 || out.failed)
+    int result = r->json ? cli_report_json(&out, r, err) : add_text(r, &out, err);
+    if (result == CAIRN_OK && out.failed)
         result = cairn_fail_memory(err);
-    else if (r->json)
+    if (result == CAIRN_OK && r->json)
         fwrite(out.data, 1, out.size, stdout);
-    else
+    else if (result == CAIRN_OK)
         cli_show_text(&r->show, &out);
     cairn_buffer_done(&out);
     return result;
 }
 
-static int run_report(struct report *r)
+static int run_report(struct cli_report *r)
 {
     struct cairn_err err = {0};
     int result = load(r, &err);
@@ -291,15 +295,31 @@ static int run_report(struct report *r)
     return CLI_OK;
 }
 
-static int parse(struct report *r)
+/* What would be left undone is refused. */
+static bool agree(const struct cli_report *r)
+{
+    bool is_tree = r->form != CLI_REPORT_TOP;
+    if ((r->says_depth || r->says_least) && !is_tree)
+        cli_args_wrong(r->args, "--%s goes with --tree, --callers or --callees",
+                       r->says_depth ? "depth" : "min");
+    else if (r->says_sort && r->form == CLI_REPORT_CALLS)
+        cli_args_wrong(r->args, "--sort does not go with --tree, which is ordered by total");
+    else
+        return true;
+    return false;
+}
+
+static int parse(struct cli_report *r)
 {
     const char *value;
     int option;
     while ((option = cli_args_next(r->args, &value)) >= 0)
         if (!take_option(r, option, value))
             return CLI_USAGE;
-    if (option == CLI_ARGS_WRONG)
+    if (option == CLI_ARGS_WRONG || !agree(r))
         return CLI_USAGE;
+    if (!r->says_depth && !r->root && r->form != CLI_REPORT_CALLS)
+        r->depth = LEVELS_DEFAULT;
     size_t n;
     r->wanted.inputs = cli_args_operands(r->args, &n);
     return n ? CLI_OK : cli_args_wrong(r->args, "PROFILE is missing: a file, or - for stdin");
@@ -307,10 +327,11 @@ static int parse(struct report *r)
 
 static int run(struct cli_args *args)
 {
-    struct report r = {.args = args,
-                       .n_shown = TOP_DEFAULT,
-                       .show = {.args = args},
-                       .wanted = {.args = args, .rows = &options[OPTION_WANTED]}};
+    struct cli_report r = {.args = args,
+                           .n_shown = TOP_DEFAULT,
+                           .least_percent = LEAST_PERCENT_DEFAULT,
+                           .show = {.args = args},
+                           .wanted = {.args = args, .rows = &options[OPTION_WANTED]}};
     int status = parse(&r);
     if (status == CLI_OK) {
         cli_log_open(r.verbosity);
@@ -318,6 +339,7 @@ static int run(struct cli_args *args)
     }
     free(r.rows);
     cairn_top_free(r.top);
+    cairn_tree_free(r.tree);
     cairn_profile_free(r.profile);
     cli_wanted_done(&r.wanted);
     return status;
@@ -325,8 +347,11 @@ static int run(struct cli_args *args)
 
 const struct cli_command cli_cmd_report = {
     .name = "report",
-    .summary = "print the functions that cost most",
-    .usage = (const char *const[]){"report [OPTION...] PROFILE...", NULL},
+    .summary = "print the functions that cost most, or calls as trees",
+    .usage = (const char *const[]){"report [OPTION...] PROFILE...",
+                                   "report --tree|--callers[=FUNCTION]|--callees[=FUNCTION] "
+                                   "[OPTION...] PROFILE...",
+                                   NULL},
     .options = options,
     .notes = "PROFILE is in pprof or collapsed form, - is stdin; several count as one. The last "
              "line says how far the numbers can be trusted: how many stacks are whole, why others "

@@ -42,8 +42,9 @@ static void print_option(const struct cli_option *option)
     char letter[8] = "    ", left[128];
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    int used = snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name,
-                        option->value ? " " : "", option->value ? option->value : "");
+    const char *before = option->optional ? "[=" : option->value ? " " : "";
+    int used = snprintf(left, sizeof left, "  %s--%s%s%s%s", letter, option->name, before,
+                        option->value ? option->value : "", option->optional ? "]" : "");
     printf("%s", left);
     if (used + 2 > OPTION_COLUMN)
         printf("\n%*s", OPTION_COLUMN, "");

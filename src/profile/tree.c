@@ -215,7 +215,8 @@ struct step {
     uint32_t node;    /* of the tree, that they are below */
 };
 
-/* A walk with a stack of its own, for trees may be deep. */
+/* A walk with a stack of its own, for trees may be deep. What calls have beyond the wanted depth is
+ * left out only here, for stacks share their nodes. */
 static bool put_nodes(struct growing *g, const struct place *places, const size_t *first)
 {
     struct cairn_tree *tree = g->tree;
@@ -235,9 +236,14 @@ static bool put_nodes(struct growing *g, const struct place *places, const size_
         tree->nodes[tree->n] = (struct cairn_tree_node){place->row, place->amount.total,
                                                         place->amount.self, (uint32_t)depth, 0};
         ok = cairn_grow((void **)&steps, &cap, depth + 2, sizeof *steps) == CAIRN_OK;
-        if (ok)
-            steps[++depth] = (struct step){first[place->node], first[(size_t)place->node + 1],
-                                           (uint32_t)tree->n++};
+        if (!ok)
+            break;
+        depth++;
+        steps[depth] = (struct step){.node = (uint32_t)tree->n++};
+        if (!g->opts->depth || depth < g->opts->depth) {
+            steps[depth].next = first[place->node];
+            steps[depth].end = first[(size_t)place->node + 1];
+        }
     }
     cairn_free(steps);
     return ok;

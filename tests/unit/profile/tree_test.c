@@ -62,6 +62,7 @@ static void calls_are_whole_stacks(void **state)
     (void)state;
     assert_tree_of(STACKS, CAIRN_TREE_CALLS, NULL, 0,
                    "a 9 1\n b 5 0\n  c 5 5\n c 3 3\nd 2 0\n b 2 2\n");
+    assert_tree_of(STACKS, CAIRN_TREE_CALLS, NULL, 2, "a 9 1\n b 5 0\n c 3 3\nd 2 0\n b 2 2\n");
     assert_tree_of("z 1\ny 1\nx 2\n", CAIRN_TREE_CALLS, NULL, 0, "x 2 2\ny 1 1\nz 1 1\n");
 }
 
