@@ -70,6 +70,24 @@ static bool module_of(struct look *look, const struct cairn_map *map, uint32_t *
                                    make_module(look, map, &file, ret_number));
 }
 
+/* Where there are too many those without a table give way: the lowest of them. */
+static bool make_place(struct look *look)
+{
+    struct cairn_bpf_space *space = &look->found->space;
+    uint32_t at = 0;
+    if (space->n < CAIRN_BPF_RANGES_MAX)
+        return true;
+    while (at < space->n && space->ranges[at].n_strips)
+        at++;
+    if (at == space->n)
+        return false;
+    space->n--;
+    memmove(space->ranges + at, space->ranges + at + 1, (space->n - at) * sizeof *space->ranges);
+    memmove(look->found->modules + at, look->found->modules + at + 1,
+            (space->n - at) * sizeof *look->found->modules);
+    return true;
+}
+
 /* Neighbours of which nothing is known are one: who compiles at run time has hundreds. */
 static void add_range(struct look *look, const struct cairn_bpf_range *range, uint32_t module)
 {
@@ -78,7 +96,7 @@ static void add_range(struct look *look, const struct cairn_bpf_range *range, ui
     if (last && !last->n_strips && !range->n_strips && last->end == range->start &&
         last->flags == range->flags) {
         last->end = range->end;
-    } else if (space->n < CAIRN_BPF_RANGES_MAX) {
+    } else if (make_place(look)) {
         if (range->n_strips)
             cairn_walk_modules_use(look->modules, module);
         look->found->modules[space->n] = module;

@@ -13,6 +13,9 @@
 enum {
     SHARE = 20,             /* of the time is taken by looks: one part in so many */
     CREDIT_MAX = 400000000, /* ns that are saved up: as many modules as a large program has */
+    /* ns that are owed, by a look that took more than there was: two seconds without any, for else
+       one at 60,000 mappings follows the other */
+    DEBT_MAX = 100000000,
     RETRY_NS = 1000000000
 };
 
@@ -30,7 +33,7 @@ struct cairn_walk_process {
 static uint64_t pass_time(struct cairn_walk_tables *tables)
 {
     uint64_t now_ns = cairn_now_ns();
-    tables->credit_ns += (now_ns - tables->modules.now_ns) / SHARE;
+    tables->credit_ns += (int64_t)(now_ns - tables->modules.now_ns) / SHARE;
     tables->credit_ns = tables->credit_ns < CREDIT_MAX ? tables->credit_ns : CREDIT_MAX;
     tables->modules.now_ns = now_ns;
     return now_ns;
@@ -209,11 +212,12 @@ static enum cairn_walk_look look(struct cairn_walk_tables *tables, int pid)
 enum cairn_walk_look cairn_walk_tables_look(struct cairn_walk_tables *tables, int pid, bool now)
 {
     uint64_t began_ns = pass_time(tables);
-    if (!now && !tables->credit_ns)
+    if (!now && tables->credit_ns <= 0)
         return CAIRN_WALK_LATER;
     enum cairn_walk_look result = look(tables, pid);
-    uint64_t spent_ns = cairn_now_ns() - began_ns;
-    tables->credit_ns -= spent_ns < tables->credit_ns ? spent_ns : tables->credit_ns;
+    int64_t left_ns = tables->credit_ns - (int64_t)(cairn_now_ns() - began_ns);
+    if (!now)
+        tables->credit_ns = left_ns > -DEBT_MAX ? left_ns : -DEBT_MAX;
     return result;
 }
 

@@ -26,7 +26,8 @@ struct cairn_walk_tables {
     struct cairn_table by_pid; /* pid -> number, which may be another one's by now */
     uint32_t last_id;
     uint64_t retried_ns; /* who lacks a table was looked at again then */
-    uint64_t credit_ns;  /* for looks; grows by a twentieth of the time that passes */
+    int64_t credit_ns; /* for looks; grows by a twentieth of the time that passes. Below 0 where one
+                          look took more than there was */
 };
 
 /* `max_bytes` of tables at most; 0: as many as there can be. */
