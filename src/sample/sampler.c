@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public sampler: starts the command, chooses the method, says what the capture was worth.
+ * The public sampler: starts the command, waits for what comes, and hands out the profile.
  *
  *     perf sampler ───┐
  *     ptrace sampler ─┴─► collect ─► profile
@@ -9,150 +9,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cairn/sampler.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "proc/child.h"
-#include "sample/collect.h"
-#include "sample/event.h"
-#include "sample/perf_sampler.h"
-#include "sample/ptrace_sampler.h"
 #include "sample/sampler_opts.h"
-#include "sample/targets.h"
+#include "sample/sampler_state.h"
 
 enum {
-    DEFAULT_RING_PAGES = 128,
-    COPY_RING_PAGES = 1024,
-    DEFAULT_STACK_BYTES = 32 << 10,
     DRAIN_EVERY_MS = 100,
-    GATHER_US = 500, /* what comes so soon after something is taken with it */
-    QUALITY_BYTES = 4096,
+    GATHER_US = 500 /* what comes so soon after something is taken with it */
 };
 static const uint64_t FIRST_LOOKS_NS = 1000000000; /* at all processes, before samples of them */
-
-struct cairn_sampler {
-    struct cairn_sampler_opts opts;
-    int pid; /* the command, or the first process; 0: whole CPUs */
-    struct cairn_targets targets;
-    struct cairn_child child;
-    struct cairn_buffer command; /* as a person would type it, nearly */
-    int exit_status;
-    bool ended, started;
-    enum cairn_sample_method method;
-    struct cairn_perf_sampler perf;
-    struct cairn_ptrace_sampler ptrace;
-    struct cairn_collect collect;
-    const struct cairn_event *event;
-    struct cairn_off_cpu_opts off_cpu;
-    int64_t period_ns; /* of CPU time; 0: the event is another */
-    uint64_t start_ns, end_ns;
-    uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
-};
-
-static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
-{
-    return (struct cairn_perf_opts){
-        .targets = &s->targets,
-        .no_inherit = s->opts.no_inherit != 0,
-        .is_child = s->child.pid > 0,
-        .user_only = s->opts.user_only != 0,
-        .event = s->event,
-        .has_times = s->opts.timeline != 0,
-        .frequency_hz = s->opts.frequency_hz,
-        .event_period = s->opts.off_cpu ? 1 : s->opts.event_period,
-        .off_cpu = s->opts.off_cpu ? &s->off_cpu : NULL,
-        .ring_pages = s->opts.ring_pages ? s->opts.ring_pages : DEFAULT_RING_PAGES,
-        .max_frames = s->opts.max_frames,
-    };
-}
-
-static int open_perf(struct cairn_sampler *s, struct cairn_err *err)
-{
-    const struct cairn_perf_opts opts = perf_opts(s);
-    int code = cairn_perf_sampler_open(&opts, s->period_ns, &s->perf, err);
-    if (code < 0)
-        return code;
-    s->method = CAIRN_SAMPLE_PERF;
-    s->collect.frames_max = s->perf.events.frames_max;
-    return CAIRN_OK;
-}
-
-static int open_bpf(struct cairn_sampler *s, struct cairn_err *err)
-{
-    const struct cairn_perf_opts opts = perf_opts(s);
-    int code = cairn_perf_sampler_open_walked(&opts, s->period_ns, &s->perf, err);
-    if (code < 0) {
-        cairn_perf_sampler_close(&s->perf);
-        s->perf = (struct cairn_perf_sampler){0};
-        return code;
-    }
-    s->method = CAIRN_SAMPLE_BPF;
-    s->collect.frames_max = CAIRN_BPF_FRAMES_MAX;
-    return CAIRN_OK;
-}
-
-static int open_dump(struct cairn_sampler *s, struct cairn_err *err)
-{
-    struct cairn_perf_opts opts = perf_opts(s);
-    opts.stack_bytes = s->opts.stack_bytes ? s->opts.stack_bytes : DEFAULT_STACK_BYTES;
-    opts.ring_pages = s->opts.ring_pages ? s->opts.ring_pages : COPY_RING_PAGES;
-    int code = cairn_perf_sampler_open_copied(&opts, s->period_ns, &s->perf, err);
-    if (code < 0) {
-        cairn_perf_sampler_close(&s->perf);
-        s->perf = (struct cairn_perf_sampler){0};
-        return code;
-    }
-    s->method = CAIRN_SAMPLE_DUMP;
-    s->collect.stack_bytes = opts.stack_bytes;
-    s->collect.frames_max = CAIRN_WALK_FRAMES_MAX;
-    return CAIRN_OK;
-}
-
-static int open_ptrace(struct cairn_sampler *s, struct cairn_err *err)
-{
-    int code = cairn_ptrace_sampler_open(s->pid, s->period_ns, &s->ptrace, err);
-    if (code == CAIRN_OK)
-        s->method = CAIRN_SAMPLE_PTRACE;
-    return code;
-}
-
-static int choose_method(struct cairn_sampler *s, struct cairn_err *err)
-{
-    struct cairn_err refusal = {0};
-    if (s->opts.method == CAIRN_SAMPLE_PTRACE)
-        return open_ptrace(s, err);
-    if (s->opts.method == CAIRN_SAMPLE_BPF || s->opts.off_cpu)
-        return open_bpf(s, err);
-    if (s->opts.method == CAIRN_SAMPLE_DUMP)
-        return open_dump(s, err);
-    if (s->opts.method == CAIRN_SAMPLE_AUTO) {
-        if (open_bpf(s, &refusal) == CAIRN_OK)
-            return CAIRN_OK;
-        cairn_log_err(CAIRN_LOG_INFO, &refusal);
-        refusal = (struct cairn_err){0};
-        if (open_dump(s, &refusal) == CAIRN_OK)
-            return CAIRN_OK;
-        cairn_log_err(CAIRN_LOG_INFO, &refusal);
-        refusal = (struct cairn_err){0};
-    }
-    int code = open_perf(s, &refusal);
-    bool refused = code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT;
-    if (code < 0 && refused && s->child.pid > 0 && s->opts.method == CAIRN_SAMPLE_AUTO &&
-        s->event->is_time && !s->opts.no_inherit) {
-        if (open_ptrace(s, NULL) == CAIRN_OK) {
-            cairn_log_err(CAIRN_LOG_WARNING, &refusal);
-            cairn_log(CAIRN_LOG_WARNING, "sampling by ptrace instead: user frames only, and each "
-                                         "thread is stopped for a moment");
-            return CAIRN_OK;
-        }
-    }
-    if (code < 0 && err)
-        *err = refusal;
-    return code;
-}
 
 static void note_command(struct cairn_sampler *s)
 {
@@ -181,7 +49,7 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
         return code;
     s->pid = s->targets.n ? s->targets.items[0].pid : 0;
     note_command(s);
-    return choose_method(s, err);
+    return cairn_sampler_choose_method(s, err);
 }
 
 int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sampler **ret_sampler,
@@ -374,69 +242,6 @@ uint64_t cairn_sampler_count(const struct cairn_sampler *s)
     return s->collect.n_samples;
 }
 
-static void measure_walk(struct cairn_sampler *s, struct cairn_sample_quality *quality)
-{
-    struct cairn_walker_stats stats;
-    if (!s->perf.is_walked)
-        return;
-    cairn_walker_stats(s->perf.walk.walker, &stats);
-    quality->walk_ns = stats.n_runs ? stats.run_ns / stats.n_runs : 0;
-    quality->n_lost += cairn_walk_intake_lost(&s->perf.walk, quality->n_samples);
-}
-
-static void measure(struct cairn_sampler *s, struct cairn_sample_quality *ret_quality)
-{
-    struct cairn_sample_quality quality = {
-        .size = sizeof quality,
-        .n_samples = s->collect.n_samples,
-        .n_whole = s->collect.n_whole,
-        .n_cut = s->collect.n_cut,
-        .n_lost = s->perf.n_lost + s->perf.queue.n_bad + s->ptrace.n_late,
-        .n_throttled = s->perf.n_throttled,
-        .duration_ns = s->end_ns - s->start_ns,
-        .n_threads = s->collect.threads.n,
-        .n_processes = s->collect.n_processes,
-        .method = s->method,
-        .has_kernel = s->perf.events.has_kernel,
-        .hardware_event = s->perf.events.hardware,
-        .exit_status = s->exit_status,
-        .cpu_ns = cairn_perf_cpu_ns(&s->perf.events),
-        .period_ns = (uint64_t)s->period_ns,
-        .own_ns = s->end_cpu_ns - s->start_cpu_ns,
-        .off_cpu = s->opts.off_cpu != 0,
-        .value = s->event->is_time ? 0 : (uint64_t)s->collect.value,
-    };
-    measure_walk(s, &quality);
-    size_t size = ret_quality->size < sizeof quality ? ret_quality->size : sizeof quality;
-    memcpy((char *)ret_quality + sizeof size, (const char *)&quality + sizeof size,
-           size > sizeof size ? size - sizeof size : 0);
-}
-
-static int add_comments(struct cairn_sampler *s)
-{
-    struct cairn_sample_quality quality = {.size = sizeof quality};
-    struct cairn_buffer text = {0};
-    char line[QUALITY_BYTES];
-    int code = CAIRN_OK;
-    if (s->command.size) {
-        cairn_buffer_printf(&text, "command: %s", cairn_buffer_text(&s->command));
-        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
-    }
-    if (code == CAIRN_OK && s->collect.kernel_module) {
-        cairn_buffer_clear(&text);
-        cairn_buffer_printf(&text, "kernel: %s", s->collect.kernel.release);
-        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
-    }
-    measure(s, &quality);
-    cairn_sample_quality_text(&quality, s->collect.profile, line, sizeof line);
-    cairn_buffer_clear(&text);
-    cairn_buffer_printf(&text, "quality: %s", line);
-    if (code == CAIRN_OK)
-        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
-    cairn_buffer_done(&text);
-    return code;
-}
-
 int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_profile,
                          struct cairn_sample_quality *ret_quality, struct cairn_err *err)
 {
@@ -453,10 +258,10 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
     }
     s->end_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     s->collect.profile->duration_ns = (int64_t)(s->end_ns - s->start_ns);
-    if (add_comments(s) < 0)
+    if (cairn_sampler_add_comments(s) < 0)
         return cairn_fail_memory(err);
     if (ret_quality)
-        measure(s, ret_quality);
+        cairn_sampler_measure(s, ret_quality);
     cairn_profile_drop_index(s->collect.profile);
     *ret_profile = s->collect.profile;
     s->collect.profile = NULL;

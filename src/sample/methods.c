@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Methods: the ways to sample, and which of them is taken.
+ *
+ *     bpf ─► dump ─► perf ─► ptrace     each where the one before is refused
+ */
+#include "base/error.h"
+#include "base/log.h"
+#include "sample/sampler_state.h"
+
+enum { DEFAULT_RING_PAGES = 128, COPY_RING_PAGES = 1024, DEFAULT_STACK_BYTES = 32 << 10 };
+
+static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
+{
+    return (struct cairn_perf_opts){
+        .targets = &s->targets,
+        .no_inherit = s->opts.no_inherit != 0,
+        .is_child = s->child.pid > 0,
+        .user_only = s->opts.user_only != 0,
+        .event = s->event,
+        .has_times = s->opts.timeline != 0,
+        .frequency_hz = s->opts.frequency_hz,
+        .event_period = s->opts.off_cpu ? 1 : s->opts.event_period,
+        .off_cpu = s->opts.off_cpu ? &s->off_cpu : NULL,
+        .ring_pages = s->opts.ring_pages ? s->opts.ring_pages : DEFAULT_RING_PAGES,
+        .max_frames = s->opts.max_frames,
+    };
+}
+
+static int open_perf(struct cairn_sampler *s, struct cairn_err *err)
+{
+    const struct cairn_perf_opts opts = perf_opts(s);
+    int code = cairn_perf_sampler_open(&opts, s->period_ns, &s->perf, err);
+    if (code < 0)
+        return code;
+    s->method = CAIRN_SAMPLE_PERF;
+    s->collect.frames_max = s->perf.events.frames_max;
+    return CAIRN_OK;
+}
+
+static int open_bpf(struct cairn_sampler *s, struct cairn_err *err)
+{
+    const struct cairn_perf_opts opts = perf_opts(s);
+    int code = cairn_perf_sampler_open_walked(&opts, s->period_ns, &s->perf, err);
+    if (code < 0) {
+        cairn_perf_sampler_close(&s->perf);
+        s->perf = (struct cairn_perf_sampler){0};
+        return code;
+    }
+    s->method = CAIRN_SAMPLE_BPF;
+    s->collect.frames_max = CAIRN_BPF_FRAMES_MAX;
+    return CAIRN_OK;
+}
+
+static int open_dump(struct cairn_sampler *s, struct cairn_err *err)
+{
+    struct cairn_perf_opts opts = perf_opts(s);
+    opts.stack_bytes = s->opts.stack_bytes ? s->opts.stack_bytes : DEFAULT_STACK_BYTES;
+    opts.ring_pages = s->opts.ring_pages ? s->opts.ring_pages : COPY_RING_PAGES;
+    int code = cairn_perf_sampler_open_copied(&opts, s->period_ns, &s->perf, err);
+    if (code < 0) {
+        cairn_perf_sampler_close(&s->perf);
+        s->perf = (struct cairn_perf_sampler){0};
+        return code;
+    }
+    s->method = CAIRN_SAMPLE_DUMP;
+    s->collect.stack_bytes = opts.stack_bytes;
+    s->collect.frames_max = CAIRN_WALK_FRAMES_MAX;
+    return CAIRN_OK;
+}
+
+static int open_ptrace(struct cairn_sampler *s, struct cairn_err *err)
+{
+    int code = cairn_ptrace_sampler_open(s->pid, s->period_ns, &s->ptrace, err);
+    if (code == CAIRN_OK)
+        s->method = CAIRN_SAMPLE_PTRACE;
+    return code;
+}
+
+int cairn_sampler_choose_method(struct cairn_sampler *s, struct cairn_err *err)
+{
+    struct cairn_err refusal = {0};
+    if (s->opts.method == CAIRN_SAMPLE_PTRACE)
+        return open_ptrace(s, err);
+    if (s->opts.method == CAIRN_SAMPLE_BPF || s->opts.off_cpu)
+        return open_bpf(s, err);
+    if (s->opts.method == CAIRN_SAMPLE_DUMP)
+        return open_dump(s, err);
+    if (s->opts.method == CAIRN_SAMPLE_AUTO) {
+        if (open_bpf(s, &refusal) == CAIRN_OK)
+            return CAIRN_OK;
+        cairn_log_err(CAIRN_LOG_INFO, &refusal);
+        refusal = (struct cairn_err){0};
+        if (open_dump(s, &refusal) == CAIRN_OK)
+            return CAIRN_OK;
+        cairn_log_err(CAIRN_LOG_INFO, &refusal);
+        refusal = (struct cairn_err){0};
+    }
+    int code = open_perf(s, &refusal);
+    bool refused = code == CAIRN_E_ACCESS || code == CAIRN_E_SUPPORT;
+    if (code < 0 && refused && s->child.pid > 0 && s->opts.method == CAIRN_SAMPLE_AUTO &&
+        s->event->is_time && !s->opts.no_inherit) {
+        if (open_ptrace(s, NULL) == CAIRN_OK) {
+            cairn_log_err(CAIRN_LOG_WARNING, &refusal);
+            cairn_log(CAIRN_LOG_WARNING, "sampling by ptrace instead: user frames only, and each "
+                                         "thread is stopped for a moment");
+            return CAIRN_OK;
+        }
+    }
+    if (code < 0 && err)
+        *err = refusal;
+    return code;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Sampler state: what a sampler is made of, for the files that make it: sampler.c, which is its
+ * life, methods.c, which chooses the way, and worth.c, which says what came of it. */
+#ifndef CAIRN_SAMPLE_SAMPLER_STATE_H
+#define CAIRN_SAMPLE_SAMPLER_STATE_H
+
+#include <cairn/sampler.h>
+
+#include "proc/child.h"
+#include "sample/collect.h"
+#include "sample/event.h"
+#include "sample/perf_sampler.h"
+#include "sample/ptrace_sampler.h"
+#include "sample/targets.h"
+
+struct cairn_sampler {
+    struct cairn_sampler_opts opts;
+    int pid; /* the command, or the first process; 0: whole CPUs */
+    struct cairn_targets targets;
+    struct cairn_child child;
+    struct cairn_buffer command; /* as a person would type it, nearly */
+    int exit_status;
+    bool ended, started;
+    enum cairn_sample_method method;
+    struct cairn_perf_sampler perf;
+    struct cairn_ptrace_sampler ptrace;
+    struct cairn_collect collect;
+    const struct cairn_event *event;
+    struct cairn_off_cpu_opts off_cpu;
+    int64_t period_ns; /* of CPU time; 0: the event is another */
+    uint64_t start_ns, end_ns;
+    uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
+};
+
+/* Opens the method that was asked for, or the first that is allowed: it is `s->method` then. */
+int cairn_sampler_choose_method(struct cairn_sampler *s, struct cairn_err *err);
+
+/* What the capture was worth, as far as `ret_quality->size` goes. */
+void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality);
+
+/* The same, the command and the kernel as comments of the profile. CAIRN_E_NOMEM. */
+int cairn_sampler_add_comments(struct cairn_sampler *s);
+
+#endif /* CAIRN_SAMPLE_SAMPLER_STATE_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Worth: what a capture was worth, in numbers, and as comments of its profile. */
+#include <string.h>
+
+#include "sample/sampler_state.h"
+
+enum { QUALITY_BYTES = 4096 };
+
+static void measure_walk(const struct cairn_sampler *s, struct cairn_sample_quality *quality)
+{
+    struct cairn_walker_stats stats;
+    if (!s->perf.is_walked)
+        return;
+    cairn_walker_stats(s->perf.walk.walker, &stats);
+    quality->walk_ns = stats.n_runs ? stats.run_ns / stats.n_runs : 0;
+    quality->n_lost += cairn_walk_intake_lost(&s->perf.walk, quality->n_samples);
+}
+
+void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality)
+{
+    struct cairn_sample_quality quality = {
+        .size = sizeof quality,
+        .n_samples = s->collect.n_samples,
+        .n_whole = s->collect.n_whole,
+        .n_cut = s->collect.n_cut,
+        .n_lost = s->perf.n_lost + s->perf.queue.n_bad + s->ptrace.n_late,
+        .n_throttled = s->perf.n_throttled,
+        .duration_ns = s->end_ns - s->start_ns,
+        .n_threads = s->collect.threads.n,
+        .n_processes = s->collect.n_processes,
+        .method = s->method,
+        .has_kernel = s->perf.events.has_kernel,
+        .hardware_event = s->perf.events.hardware,
+        .exit_status = s->exit_status,
+        .cpu_ns = cairn_perf_cpu_ns(&s->perf.events),
+        .period_ns = (uint64_t)s->period_ns,
+        .own_ns = s->end_cpu_ns - s->start_cpu_ns,
+        .off_cpu = s->opts.off_cpu != 0,
+        .value = s->event->is_time ? 0 : (uint64_t)s->collect.value,
+    };
+    measure_walk(s, &quality);
+    size_t size = ret_quality->size < sizeof quality ? ret_quality->size : sizeof quality;
+    memcpy((char *)ret_quality + sizeof size, (const char *)&quality + sizeof size,
+           size > sizeof size ? size - sizeof size : 0);
+}
+
+int cairn_sampler_add_comments(struct cairn_sampler *s)
+{
+    struct cairn_sample_quality quality = {.size = sizeof quality};
+    struct cairn_buffer text = {0};
+    char line[QUALITY_BYTES];
+    int code = CAIRN_OK;
+    if (s->command.size) {
+        cairn_buffer_printf(&text, "command: %s", cairn_buffer_text(&s->command));
+        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
+    }
+    if (code == CAIRN_OK && s->collect.kernel_module) {
+        cairn_buffer_clear(&text);
+        cairn_buffer_printf(&text, "kernel: %s", s->collect.kernel.release);
+        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
+    }
+    cairn_sampler_measure(s, &quality);
+    cairn_sample_quality_text(&quality, s->collect.profile, line, sizeof line);
+    cairn_buffer_clear(&text);
+    cairn_buffer_printf(&text, "quality: %s", line);
+    if (code == CAIRN_OK)
+        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
+    cairn_buffer_done(&text);
+    return code;
+}
