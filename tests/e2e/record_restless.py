@@ -70,8 +70,8 @@ def check(what, method, bound_kb):
         sys.exit(f"FAIL: {case}: no last line: {log}")
     n, whole, cut = map(int, line.groups())
     samples = Profile("raw.pb.gz").samples
-    reasons = sum(values[0] for values, labels, _ in samples if labels.get("cairn.cut"))
-    if not n or n != whole + cut or n != sum(values[0] for values, _, _ in samples):
+    reasons = sum(sample.values[0] for sample in samples if sample.labels.get("cairn.cut"))
+    if not n or n != whole + cut or n != sum(sample.values[0] for sample in samples):
         sys.exit(f"FAIL: {case}: samples do not add up: {log}")
     if reasons != cut:
         sys.exit(f"FAIL: {case}: {cut} stacks were cut, {reasons} have a reason: {log}")

@@ -7,14 +7,15 @@ from pprof_decode import Profile
 
 
 def main():
-    profile, before, after = Profile(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    profile = Profile(sys.argv[1])
+    before, after = int(sys.argv[2]), int(sys.argv[3])
     times = []
-    for values, labels, units in profile.samples:
-        if values[0] != 1:
-            sys.exit(f"a sample stands for {values[0]}")
-        if units.get("cairn.time_ns") != "nanoseconds":
-            sys.exit(f"labels {labels}")
-        times.append(labels["cairn.time_ns"])
+    for sample in profile.samples:
+        if sample.values[0] != 1:
+            sys.exit(f"a sample stands for {sample.values[0]}")
+        if sample.units.get("cairn.time_ns") != "nanoseconds":
+            sys.exit(f"labels {sample.labels}")
+        times.append(sample.labels["cairn.time_ns"])
     if len(times) < 100 or not before <= profile.time_ns <= min(times) <= max(times) <= after:
         sys.exit(f"{len(times)} samples; {before} {profile.time_ns} {min(times)} {max(times)} {after}")
     if len(set(times)) < len(times) * 9 // 10:

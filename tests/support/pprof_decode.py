@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a pprof file says, as far as tests ask: samples with their values and labels."""
+"""Profiles of pprof as tests and measurements read them back: what they hold is believed."""
+import collections
 import gzip
-import sys
 
 
 def varint(data, at):
@@ -9,13 +9,14 @@ def varint(data, at):
     while True:
         byte = data[at]
         at += 1
-        value |= (byte & 0x7f) << shift
+        value |= (byte & 127) << shift
         shift += 7
-        if byte < 0x80:
+        if byte < 128:
             return value, at
 
 
 def fields(data):
+    """(number, value) of a message: int, or bytes."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -25,37 +26,57 @@ def fields(data):
             size, at = varint(data, at)
             value, at = data[at:at + size], at + size
         else:
-            sys.exit(f"wire type {key & 7}")
+            raise ValueError(f"wire type {key & 7}")
         yield key >> 3, value
 
 
-def packed(data):
-    at, values = 0, []
-    while at < len(data):
-        value, at = varint(data, at)
-        values.append(value)
-    return values
+def numbers(value):
+    if isinstance(value, int):
+        return [value]
+    found, at = [], 0
+    while at < len(value):
+        number, at = varint(value, at)
+        found.append(number)
+    return found
+
+
+class Sample:
+    """A stack of numbers of locations, values, labels (texts or numbers), and the numbers' units."""
+
+    def __init__(self):
+        self.stack, self.values, self.labels, self.units = [], [], {}, {}
 
 
 class Profile:
-    """time_ns, and samples: (values, {label: text, or number}, {label: unit of a number})."""
+    """Samples as (stack of location ids, values, labels), locations as (mapping, address)."""
 
     def __init__(self, path):
         with gzip.open(path) as file:
-            top = list(fields(file.read()))
-        self.strings = [value.decode() for field, value in top if field == 6]
-        self.time_ns = next((value for field, value in top if field == 9), 0)
-        self.samples = [self.sample(value) for field, value in top if field == 2]
+            data = file.read()
+        parts = collections.defaultdict(list)
+        for number, value in fields(data):
+            parts[number].append(value)
+        self.strings = [text.decode(errors="replace") for text in parts[6]]
+        self.time_ns = next(iter(parts[9]), 0)
+        self.comments = [self.strings[i] for value in parts[13] for i in numbers(value)]
+        self.mappings = {m.get(1): m for m in (dict(fields(part)) for part in parts[3])}
+        self.locations = {}
+        for part in parts[4]:
+            place = dict(fields(part))
+            self.locations[place[1]] = (place.get(2), place.get(3, 0))
+        self.samples = [self.read_sample(part) for part in parts[2]]
 
-    def sample(self, data):
-        parts = list(fields(data))
-        values = [value for number, value in parts if number == 2]
-        labels, units = {}, {}
-        for number, value in parts:
-            if number == 3:
+    def read_sample(self, part):
+        sample = Sample()
+        for number, value in fields(part):
+            if number == 1:
+                sample.stack += numbers(value)
+            elif number == 2:
+                sample.values += numbers(value)
+            elif number == 3:
                 label = dict(fields(value))
+                text = self.strings[label[2]] if label.get(2) else label.get(3, 0)
                 name = self.strings[label[1]]
-                labels[name] = self.strings[label[2]] if label.get(2) else label.get(3, 0)
-                if label.get(4):
-                    units[name] = self.strings[label[4]]
-        return packed(values[0]) if isinstance(values[0], bytes) else values, labels, units
+                sample.labels[name] = text
+                sample.units[name] = self.strings[label.get(4, 0)]
+        return sample
