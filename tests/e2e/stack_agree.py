@@ -151,16 +151,23 @@ def family(pid):
         return [pid, *map(int, f.read().split())]
 
 
-def compare_family(name, pid, least):
-    """A server of several processes, once it has so many and they rest."""
+def at_rest(pid, least):
+    """The members of a family, once it has so many, and all sleep while none comes or goes."""
     for _ in range(600):
-        if len(family(pid)) >= least:
-            break
+        members = family(pid)
+        if len(members) >= least and all(map(stacks.wait_asleep, members)) and \
+                members == family(pid):
+            return members
         time.sleep(0.1)
-    if len(family(pid)) < least or not all(map(stacks.wait_asleep, family(pid))):
+    return []
+
+
+def compare_family(name, pid, least):
+    """A server of several processes."""
+    counts = [compare(name, member) for member in at_rest(pid, least)]
+    if not counts:
         failed.append(f"{name}: it does not come to rest")
         return
-    counts = [compare(name, member) for member in family(pid)]
     print(f"{name}: {len(counts)} processes, {sum(frames for _, frames in counts)} frames")
 
 

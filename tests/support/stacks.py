@@ -91,9 +91,13 @@ def wait_busy(pid, seconds=60):
 
 
 def states(pid):
-    """Of each thread, as letters of /proc/PID/stat."""
+    """Of each thread, as letters of /proc/PID/stat; none if the process is gone."""
     found = []
-    for tid in os.listdir(f"/proc/{pid}/task"):
+    try:
+        tids = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return found
+    for tid in tids:
         try:
             with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as f:
                 found.append(f.read().rsplit(")", 1)[1].split()[0])
@@ -103,12 +107,14 @@ def states(pid):
 
 
 def wait_asleep(pid, seconds=20):
-    """Until every thread of the process sleeps, three times in a row."""
+    """Until every thread of the process sleeps, three times in a row; false if it ends before."""
     calm = 0
     for _ in range(seconds * 10):
         time.sleep(0.1)
         found = states(pid)
-        calm = calm + 1 if found and set(found) <= {"S", "T"} else 0
+        if not found:
+            return False
+        calm = calm + 1 if set(found) <= {"S", "T"} else 0
         if calm == 3:
             return True
     return False
