@@ -258,10 +258,6 @@ static bool check_what(const struct cli_record *record, struct cli_args *args)
     if (opts->off_cpu &&
         (opts->event != CAIRN_EVENT_CPU || opts->frequency_hz > 0 || opts->event_period))
         wrong = "--off-cpu measures each wait: it goes with none of --event, --frequency, --count";
-    else if (opts->off_cpu && opts->timeline)
-        wrong = "--off-cpu sums waits up: it does not go with --timeline";
-    else if (opts->off_cpu && opts->cgroup)
-        wrong = "--off-cpu does not go with --cgroup: give its processes by --pid, or --all";
     else if (opts->off_cpu && is_sampled)
         wrong = "--off-cpu is measured by BPF alone";
     else if (opts->event_period && is_time)

@@ -68,7 +68,8 @@ struct cairn_sampler_opts {
                     woken_by_pid */
     uint64_t event_period; /* a sample for each so many, not for CPU time. 0: frequency_hz; where
                               that is 0 too, each page fault and context switch */
-    int timeline;          /* nonzero: no samples are summed; each has the label cairn.time_ns */
+    int timeline;          /* nonzero: no samples are summed; each has the label cairn.time_ns; a
+                              time off the CPU that of its begin */
     const int *pids;       /* `n_pids` processes, all in one profile; who is gone is left out */
     size_t n_pids;
     int all_processes;  /* nonzero: whoever runs on any CPU, kernel threads too; for root,

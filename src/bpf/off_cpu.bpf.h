@@ -36,9 +36,18 @@ struct {
     __type(value, struct cairn_bpf_sum);
 } slept SEC(".maps");
 
+/* One whose processes are measured. */
+struct {
+    __uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u32);
+} target_cgroup SEC(".maps");
+
 /* Where the scheduler's own code lies: before it are the frames of this program. 0: not told. */
 const volatile __u64 cairn_sched_start = 0, cairn_sched_end = 0;
 const volatile __u32 cairn_off_all = 0;        /* every process that has a user side */
+const volatile __u32 cairn_off_cgroup = 0;     /* of them those that are in target_cgroup */
 const volatile __u32 cairn_off_user_only = 0;  /* no frames of the kernel */
 const volatile __u32 cairn_off_no_inherit = 0; /* not what targets start */
 
@@ -88,11 +97,13 @@ static __always_inline int in_interrupt(void *ctx)
     return (int)wake.found;
 }
 
+/* Of the thread that runs. */
 static __always_inline int is_target(struct task_struct *task)
 {
     __u32 tgid = pid_of(task);
     if (cairn_off_all || !tgid)
-        return tgid && task->mm != 0;
+        return tgid && task->mm &&
+               (!cairn_off_cgroup || bpf_current_task_under_cgroup(&target_cgroup, 0) == 1);
     __u32 *target = bpf_map_lookup_elem(&targets, &tgid);
     return target && *target == CAIRN_BPF_TARGET;
 }
@@ -142,12 +153,8 @@ static __always_inline __u8 why_off(__u32 state, int preempted)
     return state & STATE_INTERRUPTIBLE ? CAIRN_BPF_OFF_SLEEP : CAIRN_BPF_OFF_BLOCKED;
 }
 
-static __always_inline void add_up(struct task_struct *task, __u64 now_ns)
+static __always_inline void add_up(struct cairn_bpf_asleep *was, __u64 now_ns)
 {
-    __u32 tid = tid_of(task);
-    struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
-    if (!was)
-        return;
     struct cairn_bpf_sum one = {.n = 1, .value = now_ns - was->since_ns};
     struct cairn_bpf_sum *sum = bpf_map_lookup_elem(&slept, &was->key);
     if (sum) {
@@ -156,6 +163,35 @@ static __always_inline void add_up(struct task_struct *task, __u64 now_ns)
     } else if (bpf_map_update_elem(&slept, &was->key, &one, BPF_NOEXIST)) {
         __sync_fetch_and_add(&cairn_off_lost, 1);
     }
+}
+
+static __always_inline void tell(struct cairn_bpf_asleep *was, __u64 now_ns)
+{
+    struct cairn_bpf_slept *one = bpf_ringbuf_reserve(&ring, sizeof *one, 0);
+    if (!one) {
+        __sync_fetch_and_add(&cairn_off_lost, 1);
+        return;
+    }
+    one->key = was->key;
+    one->stack = (struct cairn_bpf_stack){.hash = was->key.hash,
+                                          .tid = was->key.tid,
+                                          .id = was->key.id,
+                                          .what = CAIRN_BPF_SLEPT,
+                                          .time_ns = now_ns,
+                                          .value = now_ns - was->since_ns};
+    bpf_ringbuf_submit(one, wake_flags());
+}
+
+static __always_inline void end(struct task_struct *task, __u64 now_ns)
+{
+    __u32 tid = tid_of(task);
+    struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
+    if (!was)
+        return;
+    if (cairn_has_times)
+        tell(was, now_ns);
+    else
+        add_up(was, now_ns);
     bpf_map_delete_elem(&asleep, &tid);
 }
 
@@ -194,7 +230,7 @@ int cairn_off_switch(__u64 *ctx)
     struct task_struct *next = (struct task_struct *)ctx[2];
     __u32 number = bpf_get_smp_processor_id();
     struct cairn_bpf_walk_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
-    add_up(next, bpf_ktime_get_ns());
+    end(next, bpf_ktime_get_ns());
     if (!cpu || cpu->busy || !is_target(prev))
         return 0;
     cpu->busy = 1;

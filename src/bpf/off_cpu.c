@@ -69,7 +69,8 @@ void cairn_off_cpu_prepare(struct walk_bpf *program, const struct cairn_off_cpu_
         program->progs.cairn_off_fork, program->progs.cairn_off_exec,
         program->progs.cairn_off_exit};
     struct bpf_map *const maps[] = {program->maps.targets, program->maps.asleep,
-                                    program->maps.slept, program->maps.wake_frames};
+                                    program->maps.slept, program->maps.wake_frames,
+                                    program->maps.target_cgroup};
     for (size_t i = 0; i < CAIRN_OFF_CPU_PROGRAMS; i++)
         (void)bpf_program__set_autoload(programs[i], opts != NULL);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
@@ -77,7 +78,8 @@ void cairn_off_cpu_prepare(struct walk_bpf *program, const struct cairn_off_cpu_
     (void)bpf_program__set_autoload(program->progs.cairn_walk, opts == NULL);
     if (!opts)
         return;
-    program->rodata->cairn_off_all = opts->all;
+    program->rodata->cairn_off_all = opts->all || opts->is_cgroup;
+    program->rodata->cairn_off_cgroup = opts->is_cgroup;
     program->rodata->cairn_off_no_inherit = opts->no_inherit;
     program->rodata->cairn_off_user_only = opts->user_only;
     find_layout(&layout);
@@ -99,6 +101,10 @@ int cairn_off_cpu_start(struct cairn_off_cpu *off, struct cairn_err *err)
         off->program->progs.cairn_off_fork, off->program->progs.cairn_off_exec,
         off->program->progs.cairn_off_exit, off->program->progs.cairn_off_waking,
         off->program->progs.cairn_off_switch};
+    const uint32_t zero = 0;
+    if (off->is_cgroup && bpf_map_update_elem(bpf_map__fd(off->program->maps.target_cgroup), &zero,
+                                              &off->cgroup_fd, BPF_ANY) < 0)
+        return cairn_bpf_fail(err, errno, &cairn_walker_need, "measure a cgroup by");
     for (size_t i = 0; i < CAIRN_OFF_CPU_PROGRAMS; i++) {
         off->links[i] = bpf_program__attach(programs[i]);
         if (!off->links[i])

@@ -6,7 +6,7 @@
  *     switched out   the stack is walked, and noted with the time     asleep: tid ──► stack, since
  *     woken          by whom                                          asleep: ... waker
  *     switched in    how long that was is added up                    slept: stack, waker, why ──►
- * sum
+ * sum            or, where times are wanted, told
  *
  * Stacks are those of walk.h: a new one crosses over whole, and is named by hash, thread and space.
  */
@@ -51,6 +51,12 @@ struct cairn_bpf_slept_key {
     __u8 by_interrupt;
     __u8 reserved[6];
     char waker[CAIRN_BPF_NAME_BYTES]; /* the thread's name */
+};
+
+/* A message: CAIRN_BPF_SLEPT. */
+struct cairn_bpf_slept {
+    struct cairn_bpf_stack stack;
+    struct cairn_bpf_slept_key key;
 };
 
 /* A thread that is off the CPU now. */

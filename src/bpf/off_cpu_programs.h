@@ -19,12 +19,16 @@ enum { CAIRN_OFF_CPU_PROGRAMS = 5 };
 
 struct cairn_off_cpu_opts {
     bool all;        /* every process, but threads of the kernel */
+    bool is_cgroup;  /* of them those in this cgroup of version 2, and in those below it */
+    int cgroup_fd;   /* its folder; borrowed until the start */
     bool no_inherit; /* not what targets start */
     bool user_only;  /* no frames of the kernel */
 };
 
 struct cairn_off_cpu {
     struct walk_bpf *program; /* borrowed */
+    bool is_cgroup;
+    int cgroup_fd;
     struct bpf_link *links[CAIRN_OFF_CPU_PROGRAMS];
 };
 

@@ -49,7 +49,7 @@ struct {
     __uint(max_entries, CAIRN_BPF_RING_BYTES);
 } ring SEC(".maps");
 
-/* Each sample crosses over, with its time. */
+/* Each sample, and each time off the CPU, crosses over with its time. */
 const volatile __u32 cairn_has_times = 0;
 
 /* How many those are: of one alone none can have two events. */
@@ -137,6 +137,13 @@ static __always_inline void name_stack(struct cairn_bpf_walk_cpu *cpu,
     ret_key->id = cpu->stack.id;
 }
 
+/* Who takes is woken when there is much, and not each time. */
+static __always_inline __u64 wake_flags(void)
+{
+    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_WAKE ? BPF_RB_FORCE_WAKEUP
+                                                                   : BPF_RB_NO_WAKEUP;
+}
+
 /* Nonzero where there is no room. */
 static __always_inline long hand_over(struct cairn_bpf_walk_cpu *cpu)
 {
@@ -146,9 +153,7 @@ static __always_inline long hand_over(struct cairn_bpf_walk_cpu *cpu)
     HIDE(bytes);
     if (bytes > sizeof cpu->frames)
         return -1;
-    __u64 flags = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_WAKE ? BPF_RB_FORCE_WAKEUP
-                                                                          : BPF_RB_NO_WAKEUP;
-    return bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, flags);
+    return bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, wake_flags());
 }
 
 /* What of the stack is copied: [low, low + all), to words from `at` on. */

@@ -119,8 +119,10 @@ struct cairn_bpf_stack {
 enum cairn_bpf_message {
     CAIRN_BPF_STACK = 1, /* a new one: stands for its first sample */
     CAIRN_BPF_ASK = 2,   /* no frames: this process should be looked at */
-    CAIRN_BPF_AGAIN = 3  /* no frames: one that came before, by hash, tid and id; where times are
+    CAIRN_BPF_AGAIN = 3, /* no frames: one that came before, by hash, tid and id; where times are
                             wanted */
+    CAIRN_BPF_SLEPT = 4  /* no frames, but what off_cpu.h has of it: a time off the CPU that ended
+                            now, of `value` ns, with a stack that came before; as AGAIN */
 };
 
 /* The frame was found by a frame pointer, not by a rule. */

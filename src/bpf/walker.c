@@ -73,7 +73,10 @@ static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, st
         w->program->rodata->cairn_has_times = opts->has_times;
         prepare_pids(w->program);
         cairn_off_cpu_prepare(w->program, opts->off_cpu);
-        w->off_cpu.program = opts->off_cpu ? w->program : NULL;
+        if (opts->off_cpu)
+            w->off_cpu = (struct cairn_off_cpu){.program = w->program,
+                                                .is_cgroup = opts->off_cpu->is_cgroup,
+                                                .cgroup_fd = opts->off_cpu->cgroup_fd};
     }
     code = cairn_bpf_load(w->program ? w->program->skeleton : NULL, &cairn_walker_need, err);
     w->n_cpus = code < 0 ? 0 : (size_t)n_cpus;
@@ -198,8 +201,8 @@ static int on_message(void *ctx, void *data, size_t size)
         return 0;
     if (stack->what == CAIRN_BPF_ASK)
         cairn_walker_look(w, (int)stack->pid, false);
-    if ((stack->what != CAIRN_BPF_STACK && stack->what != CAIRN_BPF_AGAIN) ||
-        size < cairn_walker_stack_bytes(stack))
+    if (stack->what < CAIRN_BPF_STACK || stack->what > CAIRN_BPF_SLEPT ||
+        stack->what == CAIRN_BPF_ASK || size < cairn_walker_stack_bytes(stack))
         return 0;
     return w->fn(w->fn_ctx, stack, (const uint64_t *)(const void *)(stack + 1));
 }

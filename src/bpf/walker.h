@@ -29,8 +29,8 @@ struct cairn_walker_opts {
     uint64_t table_bytes;                     /* of tables at most; 0: 256 MiB */
     const struct cairn_off_cpu_opts *off_cpu; /* time off the CPU is measured, and no event's; NULL:
                                                  it is not */
-    bool has_times; /* a stack that is met again is told each time, without its frames, and
-                       not counted */
+    bool has_times; /* a stack that is met again, or a time off the CPU, is told each time,
+                       without its frames, and not counted */
 };
 
 /* CAIRN_E_ACCESS: not allowed. CAIRN_E_SUPPORT: this kernel, or this build, cannot. */
@@ -62,6 +62,8 @@ int cairn_walker_take(struct cairn_walker *walker, cairn_walker_stack_fn fn, voi
 static inline size_t cairn_walker_stack_bytes(const struct cairn_bpf_stack *stack)
 {
     size_t words = (size_t)stack->n + stack->n_kernel + (stack->copied ? CAIRN_BPF_COPY_REGS : 0);
+    if (stack->what == CAIRN_BPF_SLEPT)
+        return sizeof(struct cairn_bpf_slept);
     return sizeof *stack + words * sizeof(uint64_t) + stack->copied;
 }
 

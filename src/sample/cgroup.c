@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -11,7 +13,7 @@
 #include "base/error.h"
 #include "proc/process.h"
 
-enum { TEXT_BYTES_MAX = 1 << 16 };
+enum { TEXT_BYTES_MAX = 1 << 16, DEPTH_MAX = 64 };
 
 /* Where version 2 is mounted: alone, or beside version 1. */
 static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -119,4 +121,44 @@ int cairn_cgroup_open(const char *name, int *ret_fd, struct cairn_buffer *ret_pa
     }
     ret_path->size = before;
     return fail_open(name, refused, err);
+}
+
+static bool each_here(int folder, bool (*fn)(void *ctx, int pid), void *ctx)
+{
+    int fd = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid;
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    bool goes_on = true;
+    while (file && goes_on && fscanf(file, "%d", &pid) == 1)
+        goes_on = pid <= 0 || fn(ctx, pid); /* 0: of another pid namespace */
+    if (file)
+        fclose(file);
+    else if (fd >= 0)
+        close(fd);
+    return goes_on;
+}
+
+static bool each_below(int folder, int depth, bool (*fn)(void *ctx, int pid), void *ctx)
+{
+    int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = own < 0 ? NULL : fdopendir(own);
+    const struct dirent *entry;
+    bool goes_on = each_here(folder, fn, ctx);
+    while (list && goes_on && depth < DEPTH_MAX && (entry = readdir(list))) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        int fd = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        goes_on = fd < 0 || each_below(fd, depth + 1, fn, ctx);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (list)
+        closedir(list);
+    else if (own >= 0)
+        close(own);
+    return goes_on;
+}
+
+bool cairn_cgroup_each(int fd, bool (*fn)(void *ctx, int pid), void *ctx)
+{
+    return each_below(fd, 0, fn, ctx);
 }

@@ -22,4 +22,8 @@ bool cairn_cgroup_read(const char *text, struct cairn_buffer *ret_path);
 int cairn_cgroup_open(const char *name, int *ret_fd, struct cairn_buffer *ret_path,
                       struct cairn_err *err);
 
+/* Calls `fn` for each process that is in the group now, or in one below it; false from it ends
+ * that, and comes back. What cannot be read is left out. `fd` is the folder. */
+bool cairn_cgroup_each(int fd, bool (*fn)(void *ctx, int pid), void *ctx);
+
 #endif /* CAIRN_SAMPLE_CGROUP_H */

@@ -31,13 +31,15 @@ static const char *why_text(uint8_t why)
 }
 
 static int collect_slept(struct cairn_collect *collect, const struct cairn_collected *collected,
-                         const struct cairn_bpf_slept_key *key, const struct cairn_bpf_sum *sum)
+                         const struct cairn_bpf_slept_key *key, const struct cairn_bpf_sum *sum,
+                         uint64_t since_ns)
 {
     char waker[CAIRN_BPF_NAME_BYTES + 1] = {0};
     memcpy(waker, key->waker, sizeof key->waker);
     const struct cairn_collect_more more = {
         .n = sum->n,
         .value = (int64_t)sum->value,
+        .time_ns = since_ns,
         .off_cpu = why_text(key->why),
         .waker = key->by_interrupt ? "interrupt" : waker,
         .waker_pid = (int)key->waker_pid,
@@ -45,9 +47,23 @@ static int collect_slept(struct cairn_collect *collect, const struct cairn_colle
     return cairn_collect_sample(collect, collected, &more);
 }
 
+int cairn_off_cpu_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                       const struct cairn_bpf_slept *slept)
+{
+    const struct cairn_bpf_slept_key *key = &slept->key;
+    const struct cairn_bpf_sum one = {.n = 1, .value = slept->stack.value};
+    const struct cairn_collected *collected =
+        cairn_walk_intake_find(intake, key->hash, key->tid, key->id);
+    if (collected)
+        return collect_slept(collect, collected, key, &one, slept->stack.time_ns - one.value);
+    intake->sums.n_lost++;
+    return CAIRN_OK;
+}
+
 struct adding {
     struct cairn_walk_intake *intake;
     struct cairn_collect *collect;
+    uint64_t now_ns;
     bool is_end;
 };
 
@@ -87,7 +103,7 @@ static int on_slept(void *ctx, const struct cairn_bpf_slept_key *key,
     if (known->sum.n) {
         cairn_collect_again(to->collect, known->sample, known->is_cut, more.n, (int64_t)more.value);
     } else {
-        if (collect_slept(to->collect, collected, key, &more) < 0)
+        if (collect_slept(to->collect, collected, key, &more, 0) < 0)
             return CAIRN_E_NOMEM;
         known->sample = to->collect->last;
         known->is_cut = collected->cut != 0;
@@ -103,7 +119,7 @@ static int on_asleep(void *ctx, const struct cairn_bpf_slept_key *key,
     const struct cairn_collected *collected =
         cairn_walk_intake_find(to->intake, key->hash, key->tid, key->id);
     if (collected)
-        return collect_slept(to->collect, collected, key, sum);
+        return collect_slept(to->collect, collected, key, sum, to->now_ns - sum->value);
     to->intake->sums.n_lost++;
     return CAIRN_OK;
 }
@@ -119,14 +135,14 @@ static void forget(struct cairn_off_cpu_sums *sums)
 int cairn_off_cpu_sums_add(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                            bool is_end)
 {
-    struct adding to = {intake, collect, is_end};
+    struct adding to = {intake, collect, cairn_now_ns(), is_end};
     struct cairn_off_cpu *off = cairn_walker_off_cpu(intake->walker);
     bool forgotten = false;
     int code = cairn_off_cpu_slept(off, on_slept, &to, &forgotten);
     if (forgotten)
         forget(&intake->sums);
     if (code == CAIRN_OK && is_end) {
-        code = cairn_off_cpu_asleep(off, cairn_now_ns(), on_asleep, &to);
+        code = cairn_off_cpu_asleep(off, to.now_ns, on_asleep, &to);
         intake->sums.n_lost += cairn_off_cpu_lost(off);
     }
     return code;

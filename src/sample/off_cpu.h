@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Off CPU: what threads slept, summed up in the kernel by stack, waker and reason, becomes samples
- * that say so in their labels. The stacks come through the walk intake.
+ * that say so in their labels; or, where times are wanted, each by itself. The stacks come through
+ * the walk intake.
  */
 #ifndef CAIRN_SAMPLE_OFF_CPU_H
 #define CAIRN_SAMPLE_OFF_CPU_H
@@ -20,6 +21,10 @@ struct cairn_off_cpu_sums {
 };
 
 void cairn_off_cpu_sums_done(struct cairn_off_cpu_sums *sums);
+
+/* One that is told by itself, where times are wanted. */
+int cairn_off_cpu_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                       const struct cairn_bpf_slept *slept);
 
 /* Adds what came since the last time; at the end also who has not come back, with what it slept
  * until now. CAIRN_OK or CAIRN_E_NOMEM. */

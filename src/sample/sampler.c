@@ -40,6 +40,8 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
     s->collect.has_times = s->opts.timeline != 0;
     cairn_starts_learn_self(&s->collect.starts);
     code = cairn_targets_open(&s->opts, &s->targets, err);
+    s->off_cpu.is_cgroup = s->targets.is_cgroup;
+    s->off_cpu.cgroup_fd = s->targets.cgroup_fd;
     if (code == CAIRN_OK && s->opts.argv) {
         code = cairn_child_start(s->opts.argv, NULL, &s->child, err);
         if (code == CAIRN_OK)
@@ -107,6 +109,20 @@ static void serve_tracer(void *ctx)
     (void)cairn_tracer_serve(s->ptrace.tracer);
 }
 
+struct before {
+    struct cairn_walk_intake *walk;
+    int code;
+};
+
+/* Who sleeps already. */
+static bool note_before(void *ctx, int pid)
+{
+    struct before *before = ctx;
+    if (pid != getpid())
+        before->code = cairn_walk_intake_before(before->walk, pid);
+    return before->code == CAIRN_OK;
+}
+
 static int start_off_cpu(struct cairn_sampler *s, struct cairn_err *err)
 {
     if (!s->opts.off_cpu)
@@ -118,11 +134,11 @@ static int start_off_cpu(struct cairn_sampler *s, struct cairn_err *err)
         if (code < 0)
             return cairn_fail_os(err, -code, "pid %d: cannot be measured off the CPU", pid);
     }
+    struct before before = {.walk = &s->perf.walk};
     int code = cairn_off_cpu_start(off, err);
-    for (size_t i = 0; i < s->targets.n && code == CAIRN_OK && !s->child.pid; i++)
-        if (cairn_walk_intake_before(&s->perf.walk, s->targets.items[i].pid) < 0)
-            return cairn_fail_memory(err);
-    return code;
+    if (code == CAIRN_OK && !s->child.pid && !s->targets.is_all) /* of all: too many */
+        cairn_targets_each(&s->targets, note_before, &before);
+    return before.code < 0 ? cairn_fail_memory(err) : code;
 }
 
 /* What a walk by tables must know before the first sample. */

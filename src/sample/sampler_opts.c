@@ -18,12 +18,8 @@ static int check_off_cpu(const struct cairn_sampler_opts *opts, struct cairn_err
 {
     if (opts->event != CAIRN_EVENT_CPU || opts->event_period)
         return cairn_fail(err, CAIRN_E_ARG, "either an event or time off the CPU, not both");
-    if (opts->timeline)
-        return cairn_fail(err, CAIRN_E_ARG, "times off the CPU are summed: there is no timeline");
     if (opts->method != CAIRN_SAMPLE_AUTO && opts->method != CAIRN_SAMPLE_BPF)
         return cairn_fail(err, CAIRN_E_ARG, "time off the CPU is measured by BPF alone");
-    if (opts->cgroup)
-        return cairn_fail(err, CAIRN_E_ARG, "time off the CPU is measured of processes or of all");
     return CAIRN_OK;
 }
 

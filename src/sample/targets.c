@@ -122,17 +122,31 @@ static bool is_kernel_thread(int pid)
     return cairn_thread_stat(pid, pid, &stat, NULL) < 0 || (stat.flags & KERNEL_THREAD);
 }
 
+struct each {
+    cairn_targets_fn fn;
+    void *ctx;
+};
+
+static bool call_user_side(void *ctx, int pid)
+{
+    const struct each *each = ctx;
+    return is_kernel_thread(pid) || each->fn(each->ctx, pid);
+}
+
 void cairn_targets_each(const struct cairn_targets *targets, cairn_targets_fn fn, void *ctx)
 {
     for (size_t i = 0; i < targets->n; i++)
         if (!fn(ctx, targets->items[i].pid))
             return;
-    DIR *folder = cairn_targets_are_cpus(targets) ? opendir("/proc") : NULL;
+    struct each each = {fn, ctx};
+    if (targets->is_cgroup)
+        (void)cairn_cgroup_each(targets->cgroup_fd, call_user_side, &each);
+    DIR *folder = targets->is_all ? opendir("/proc") : NULL;
     bool goes_on = folder != NULL;
     while (goes_on) {
         const struct dirent *entry = readdir(folder);
         int pid = entry ? atoi(entry->d_name) : 0;
-        goes_on = entry && (pid <= 0 || is_kernel_thread(pid) || fn(ctx, pid));
+        goes_on = entry && (pid <= 0 || call_user_side(&each, pid));
     }
     if (folder)
         closedir(folder);

@@ -55,9 +55,11 @@ static int wait(void *ctx, const struct cairn_bpf_stack *stack, const uint64_t *
 {
     struct cairn_walk_intake *intake = ctx;
     size_t bytes = cairn_walker_stack_bytes(stack);
-    (void)frames; /* behind it */
-    if (intake->waiting.size > WAITING_BYTES_MAX - bytes)
-        return CAIRN_OK; /* is found to be lost at the end */
+    (void)frames;                                           /* behind it */
+    if (intake->waiting.size > WAITING_BYTES_MAX - bytes) { /* a stack is missed at the end */
+        intake->sums.n_lost += stack->what == CAIRN_BPF_SLEPT;
+        return CAIRN_OK;
+    }
     if (!cairn_buffer_reserve(&intake->waiting, bytes))
         return CAIRN_E_NOMEM;
     cairn_buffer_add(&intake->waiting, stack, bytes);
@@ -166,6 +168,8 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
     struct cairn_walk_known known = {0};
     int code = CAIRN_OK;
     intake->taken += cairn_walker_stack_bytes(stack);
+    if (stack->what == CAIRN_BPF_SLEPT)
+        return cairn_off_cpu_pass(intake, collect, (const struct cairn_bpf_slept *)stack);
     if (stack->what != CAIRN_BPF_AGAIN)
         code = pass_stack(collect, stack, &known.collected);
     else if (!find_known(intake, stack, &known))

@@ -53,7 +53,6 @@ refused() {
 }
 refused "goes with none of" --off-cpu -e page-faults
 refused "goes with none of" --off-cpu -F 99
-refused "does not go with --timeline" --off-cpu --timeline
 refused "by BPF alone" --off-cpu --method=perf
 refused "sampled by --frequency" -c 5
 refused "either --count or --frequency" -e page-faults -c 5 -F 99
@@ -146,6 +145,16 @@ at_least 50000000 "$(total crowd --label=off_cpu=preempted --function=crowd_one)
 record fork --off-cpu -- ./prog fork 3
 at_least 100000000 "$(total fork --label=off_cpu=sleep --function=nap)" "ns that children slept"
 
+# With times each wait is by itself: ten of nap() at least, one after the other, and none is summed.
+before=$(date +%s%N)
+record waits --off-cpu --timeline -- ./prog nap 10
+after=$(date +%s%N)
+python3 "$SRC/tests/e2e/record_waits.py" waits.raw.pb.gz "$before" "$after" 10 20000000 >times.log 2>&1 ||
+    fail "times of waits" times.log
+n_checks=$((n_checks + 1))
+at_least 150000000 "$(total waits --label=off_cpu=sleep --function=nap)" "ns slept in nap(), with times"
+at_least 10 "$(total waits --value=samples --label=woken_by=interrupt)" "wakers, with times"
+
 # A process that only waits: what it does for ever is told at the end, for both threads.
 ./prog forever >ready &
 target=$!
@@ -156,5 +165,41 @@ at_least 1800000000 "$(total forever)" "ns that it waited, in two threads"
 at_least 900000000 "$(total forever --function=forever_too)" "ns in the thread"
 kill $target
 wait $target 2>/dev/null
+
+# A cgroup: who is in it or below, those that sleep already too, and nobody else.
+for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+    [ -e $root/cgroup.controllers ] || continue
+    group=$root/cairn-what-$$
+    mkdir -p $group/below 2>/dev/null && break
+done
+if [ ! -d "${group:-}" ]; then
+    skip "a cgroup" "no cgroup of version 2 may be made here"
+elif ! "$CAIRN" record --cgroup cairn-what-$$ -f -o group.raw.pb.gz -d 0.1 >out.log 2>log; then
+    skip "a cgroup" "$(head -1 log)"
+    rmdir "$group/below" "$group"
+else
+    ./prog forever >ready &
+    inside=$!
+    ./prog forever >ready.below &
+    below=$!
+    ./prog nap 1000000 >/dev/null &
+    outside=$!
+    until grep -qs ready ready && grep -qs ready ready.below; do sleep 0.05; done
+    echo $inside >"$group/cgroup.procs" || fail "into the cgroup"
+    echo $below >"$group/below/cgroup.procs" || fail "into the cgroup below"
+    # shellcheck disable=SC2016 # the other shell goes into the group, then naps
+    sh -c 'echo $$ >"$1/cgroup.procs"; exec ./prog nap 1000000' sh "$group" >/dev/null &
+    napping=$!
+    record group --off-cpu --cgroup cairn-what-$$ -d 1
+    at_least 900000000 "$(total group --function=forever --label=pid=$inside)" "ns of who slept already"
+    at_least 900000000 "$(total group --function=forever_too --label=pid=$below)" "ns in the cgroup below"
+    at_least 100000000 "$(total group --function=nap --label=pid=$napping)" "ns of who naps in the cgroup"
+    same "nobody else" "$(total group --label=pid=$outside)" 0
+    record group --off-cpu --timeline --cgroup cairn-what-$$ -d 1
+    at_least 100000000 "$(total group --function=nap --label=pid=$napping)" "the same, with times"
+    kill $inside $below $outside $napping
+    wait $inside $below $outside $napping 2>/dev/null
+    rmdir "$group/below" "$group"
+fi
 
 finish "$n_checks checks hold"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/cgroup.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/test.h"
@@ -82,6 +84,58 @@ static void the_root_is_a_cgroup_by_its_folder_and_by_name(void **state)
     cairn_buffer_done(&again);
 }
 
+struct met {
+    int n, sum, until;
+};
+
+static bool on_process(void *ctx, int pid)
+{
+    struct met *met = ctx;
+    met->n++;
+    met->sum += pid;
+    return met->n < met->until;
+}
+
+static void write_file(int folder, const char *name, const char *text)
+{
+    int fd = openat(folder, name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void processes_of_a_group_are_those_of_groups_below_it_too(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/cairn-cgroup.XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    write_file(fd, "cgroup.procs", "1\n20\n0\n"); /* 0: of another pid namespace */
+    assert_int_equal(mkdirat(fd, "below", 0700), 0);
+    write_file(fd, "below/cgroup.procs", "300\n");
+    assert_int_equal(mkdirat(fd, "empty", 0700), 0);
+    assert_int_equal(mkdirat(fd, "below/far", 0700), 0);
+    write_file(fd, "below/far/cgroup.procs", "4000\n50000\n");
+    assert_int_equal(symlinkat("..", fd, "below/round"), 0);
+
+    struct met all = {.until = 100}, some = {.until = 2};
+    assert_true(cairn_cgroup_each(fd, on_process, &all));
+    assert_int_equal(all.n, 5);
+    assert_int_equal(all.sum, 54321);
+    assert_false(cairn_cgroup_each(fd, on_process, &some));
+    assert_int_equal(some.n, 2);
+
+    unlinkat(fd, "below/round", 0);
+    unlinkat(fd, "below/far/cgroup.procs", 0);
+    unlinkat(fd, "below/far", AT_REMOVEDIR);
+    unlinkat(fd, "below/cgroup.procs", 0);
+    unlinkat(fd, "below", AT_REMOVEDIR);
+    unlinkat(fd, "empty", AT_REMOVEDIR);
+    unlinkat(fd, "cgroup.procs", 0);
+    close(fd);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -89,6 +143,7 @@ int main(void)
         cmocka_unit_test(a_process_that_is_gone_is_in_none),
         cmocka_unit_test(what_is_no_cgroup_is_refused_with_a_hint),
         cmocka_unit_test(the_root_is_a_cgroup_by_its_folder_and_by_name),
+        cmocka_unit_test(processes_of_a_group_are_those_of_groups_below_it_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
