@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn report: profiles in, the table of functions that cost most out, or a tree of them. */
+/* cairn report: profiles in, the table of functions that cost most out, or a
+ * tree of them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,22 +44,27 @@ static const struct cli_option options[] = {
                                 "function called"},
     [OPTION_DEPTH] = {.name = "depth",
                       .value = "N",
-                      .help = "print at most N levels of a tree, 0 for all of them (default: all; "
+                      .help = "print at most N levels of a tree, 0 for all of "
+                              "them (default: all; "
                               "2 of --callers and --callees without FUNCTION)"},
     [OPTION_MIN] = {.name = "min",
                     .value = "PERCENT",
-                    .help = "leave out of a tree what has less than PERCENT of all samples, or, of "
+                    .help = "leave out of a tree what has less than PERCENT of all "
+                            "samples, or, of "
                             "--callers and --callees, of its root (default: 0.5)"},
     [OPTION_TOP] = {.name = "top",
                     .letter = 'n',
                     .value = "N",
-                    .help = "print at most N functions, or trees, 0 for all of them (default: 30)"},
+                    .help = "print at most N functions, or trees, 0 for all of "
+                            "them (default: 30)"},
     [OPTION_SORT] = {.name = "sort",
                      .value = "COLUMN",
-                     .help = "self (default), what functions cost themselves, or total, with all "
+                     .help = "self (default), what functions cost themselves, "
+                             "or total, with all "
                              "that they called"},
     CLI_WANTED_ROWS(OPTION_WANTED, "format", 'f',
-                    "what is counted, such as cpu or samples (default: what the profile says)"),
+                    "what is counted, such as cpu or samples (default: what "
+                    "the profile says)"),
     CLI_SHOW_ROWS(OPTION_SHOW),
     [OPTION_JSON] = {.name = "json", .help = "print one JSON object, numbers and names uncut"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
@@ -218,31 +224,22 @@ static void add_nothing(const struct cli_report *r, struct cairn_buffer *out)
 
 static int add_table(const struct cli_report *r, struct cairn_buffer *out, struct cairn_err *err)
 {
-    struct cli_report_row *rows = calloc(r->n_rows + 1, sizeof *rows);
-    if (!rows)
-        return cairn_fail_memory(err);
-    for (size_t i = 0; i < r->n_rows; i++)
-        rows[i] = (struct cli_report_row){.function = r->rows[i].function,
-                                          .module = r->rows[i].module,
-                                          .self = r->rows[i].self,
-                                          .total = r->rows[i].total};
-    struct cli_report_table table = {
-        .rows = rows,
-        .n = r->n_rows,
-        .sum = r->sum,
-        .value = cli_report_value(r),
-        .width = cli_show_width(),
-        .colour = cli_show_colours(&r->show),
-    };
-    if (r->n_rows)
+    struct cli_report_table table = {.sum = r->sum, .value = cli_report_value(r), .show = &r->show};
+    int result = cli_report_table_init(&table, r->n_rows, err);
+    for (size_t i = 0; i < r->n_rows && result == CAIRN_OK; i++) {
+        const struct cairn_top_row *row = &r->rows[i];
+        cli_report_table_put(&table, (struct cli_table_row){row->function, row->module, 0},
+                             row->self, row->total);
+    }
+    if (result == CAIRN_OK && r->n_rows)
         cli_report_table_add(out, &table);
-    if (r->n_rows < r->n_all_rows) {
+    if (result == CAIRN_OK && r->n_rows < r->n_all_rows) {
         cairn_buffer_str(out, "and ");
         cli_add_count(out, r->n_all_rows - r->n_rows);
         cairn_buffer_str(out, " more: --top 0 prints all\n");
     }
-    free(rows);
-    return CAIRN_OK;
+    cli_report_table_done(&table);
+    return result;
 }
 
 static int add_text(const struct cli_report *r, struct cairn_buffer *out, struct cairn_err *err)
@@ -353,8 +350,10 @@ const struct cli_command cli_cmd_report = {
                                    "[OPTION...] PROFILE...",
                                    NULL},
     .options = options,
-    .notes = "PROFILE is in pprof or collapsed form, - is stdin; several count as one. The last "
-             "line says how far the numbers can be trusted: how many stacks are whole, why others "
+    .notes = "PROFILE is in pprof or collapsed form, - is stdin; several count "
+             "as one. The last "
+             "line says how far the numbers can be trusted: how many stacks "
+             "are whole, why others "
              "end early, and how many frames have no name.",
     .run = run,
 };

@@ -33,6 +33,7 @@ static const struct cli_command *const commands[] = {
     &cli_cmd_addr2line,
     &cli_cmd_flame,
     &cli_cmd_report,
+    &cli_cmd_diff,
     &cli_cmd_convert,
     &cli_cmd_cache,
     &cli_cmd_doctor,

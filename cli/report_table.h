@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions with their costs as text: the top table, and trees, whose lines have guides before the
- * names. */
+/* Functions with what they cost, as text: the top table, and trees. */
 #ifndef CAIRN_CLI_REPORT_TABLE_H
 #define CAIRN_CLI_REPORT_TABLE_H
 
 #include <cairn/profile.h>
 
-#include "base/buffer.h"
+#include "cli/show.h"
+#include "cli/table.h"
 
-struct cli_report_row {
-    const char *function, *module;
+struct cli_report_amount {
     int64_t self, total;
-    size_t guide; /* where it begins in `guides` */
 };
 
 struct cli_report_table {
-    const struct cli_report_row *rows; /* to show, in their order */
+    struct cli_table_row *rows; /* cli_report_table_put() */
+    struct cli_report_amount *amounts;
     size_t n;
-    const char *guides; /* each ends with NUL; they are ours, and shown as they are */
+    const char *guides; /* as in struct cli_table */
     int64_t sum;        /* what 100 % is */
     struct cairn_value_type value;
-    unsigned width; /* columns that names are cut to fit in; 0: nothing is cut */
-    bool colour;
+    const struct cli_show *show;
 };
+
+/* Room for `n` rows. */
+int cli_report_table_init(struct cli_report_table *table, size_t n, struct cairn_err *err);
+void cli_report_table_done(struct cli_report_table *table); /* also where init failed */
+void cli_report_table_put(struct cli_report_table *table, struct cli_table_row row, int64_t self,
+                          int64_t total);
 
 /* Names come out harmless for a terminal. */
 void cli_report_table_add(struct cairn_buffer *b, const struct cli_report_table *table);

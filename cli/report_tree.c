@@ -7,8 +7,9 @@
  *     │ └ write
  *     └ idle
  *
- * A node that is alone stands right below its caller, so that a chain of a hundred calls does not
- * need a hundred columns; but below a root, which else would look like the root before it.
+ * A node that is alone stands right below its caller, so that a chain of a
+ * hundred calls does not need a hundred columns; but below a root, which else
+ * would look like the root before it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@
 enum {
     LEVELS_PLAIN = 40,    /* of guides, where nothing is cut */
     LEVELS_LEAST = 2,     /* on a terminal, however narrow it is; */
-    NUMBERS_COLUMNS = 48, /* what else stands in its lines, and one guide is two columns: half of */
+    NUMBERS_COLUMNS = 48, /* what else stands in its lines, and one guide is two
+                             columns: half of */
     COLUMNS_A_LEVEL = 4,  /* what is left is for names */
     MODULES_FROM = 120,   /* columns of a terminal; on a narrower one names need them more */
 };
@@ -57,7 +59,8 @@ static double percent_of(int64_t part, int64_t of)
     return percent < 0 ? -percent : percent;
 }
 
-/* A node is held against all samples; of callees and callers, against the root. */
+/* A node is held against all samples; of callees and callers, against the root.
+ */
 static int64_t measure_of(const struct cli_report *r, const struct cairn_tree_node *root)
 {
     return r->form == CLI_REPORT_CALLS ? r->sum : root->total;
@@ -110,7 +113,8 @@ static bool is_alone(const struct selection *s, size_t i)
     return !is_below_root && s->items[parent].n_children == 1;
 }
 
-/* `open`: the levels at which siblings are still to come. Levels beyond `most` are a number. */
+/* `open`: the levels at which siblings are still to come. Levels beyond `most`
+ * are a number. */
 static void add_guide(struct cairn_buffer *b, const struct selection *s, size_t i, const bool *open,
                       unsigned most)
 {
@@ -135,7 +139,8 @@ static unsigned most_levels(unsigned width)
 }
 
 /* The levels, and the guides that follow from them. */
-static int make_rows(struct selection *s, struct cli_report_row *rows, struct cairn_buffer *guides)
+static int make_rows(struct selection *s, struct cli_report_table *table,
+                     struct cairn_buffer *guides)
 {
     unsigned width = cli_show_width(), most = most_levels(width), deepest = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -147,8 +152,9 @@ static int make_rows(struct selection *s, struct cli_report_row *rows, struct ca
     for (size_t i = 0; open && i < s->n; i++) {
         const struct cairn_tree_node *node = s->items[i].node;
         bool has_module = !width || width >= MODULES_FROM;
-        rows[i] = (struct cli_report_row){node->row->function, has_module ? node->row->module : "",
-                                          node->self, node->total, guides->size};
+        struct cli_table_row row = {node->row->function, has_module ? node->row->module : "",
+                                    guides->size};
+        cli_report_table_put(table, row, node->self, node->total);
         if (s->items[i].level && !is_alone(s, i))
             open[s->items[i].level] = s->items[s->items[i].parent].last_child != i;
         add_guide(guides, s, i, open, most);
@@ -214,28 +220,19 @@ int cli_report_tree_add(struct cairn_buffer *out, const struct cli_report *r, st
 {
     struct selection s = {0};
     struct cairn_buffer guides = {0};
-    struct cli_report_row *rows = NULL;
+    struct cli_report_table table = {.sum = r->sum, .value = cli_report_value(r), .show = &r->show};
     int result = select_nodes(r, &s, err);
+    if (result == CAIRN_OK)
+        result = cli_report_table_init(&table, s.n, err);
+    if (result == CAIRN_OK && make_rows(&s, &table, &guides) < 0)
+        result = cairn_fail_memory(err);
     if (result == CAIRN_OK && s.n_nodes) {
-        rows = calloc(s.n + 1, sizeof *rows);
-        if (!rows || make_rows(&s, rows, &guides) < 0)
-            result = cairn_fail_memory(err);
-    }
-    if (result == CAIRN_OK && s.n_nodes) {
-        struct cli_report_table table = {
-            .rows = rows,
-            .n = s.n,
-            .guides = cairn_buffer_text(&guides),
-            .sum = r->sum,
-            .value = cli_report_value(r),
-            .width = cli_show_width(),
-            .colour = cli_show_colours(&r->show),
-        };
+        table.guides = cairn_buffer_text(&guides);
         cli_report_table_add(out, &table);
         add_left_out(out, r, &s);
     }
+    cli_report_table_done(&table);
     cairn_buffer_done(&guides);
-    free(rows);
     free(s.items);
     return result;
 }
