@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """embed.py OUT.c NAME=FILE[+FILE...]...: texts as C arrays, for picture/assets.h.
 
-The files of a name are joined. Modules (*.js with import or export) become parts of one script, in
-which a name means one thing: what one imports must be exported by a file before it. A script must not
-hold what would end its element in the page.
+The files of a name are joined. Modules (*.js that export) become parts of one script, each in a
+function of its own, so that they share what they export and nothing else: what one imports must be
+exported by a file before it. A script must not hold what would end its element in the page.
 """
 import base64
 import hashlib
@@ -13,29 +13,29 @@ import re
 import sys
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.]+)";\n', re.M)
-EXPORT = re.compile(r"^export (?=(?:async )?(?:const|let|class|function) )", re.M)
-TOP = re.compile(r"^(?:export )?(?:async )?(?:const|let|class|function) (?:(\w+)|\{([^}]*)\})", re.M)
-
-
-def names_in(found):
-    return {name for one, many in found for name in [one, *re.split(r"[\s,]+", many)] if name}
+EXPORT = re.compile(r"^export (?=(?:const|class) (\w+))", re.M)
 
 
 def join_modules(paths):
-    exported, owner, joined = {}, {}, []
+    exported, joined = {}, []
     for path in paths:
-        text, name = path.read_text(), path.name
+        text = path.read_text()
         for wanted, source in IMPORT.findall(text):
-            for one in filter(None, re.split(r"[\s,]+", wanted)):
-                if one not in exported.get(source, ()):
-                    sys.exit(f"{path}: imports {one}, which no {source} before it exports")
-        for one in names_in(TOP.findall(text)):
-            if owner.setdefault(one, path) != path:
-                sys.exit(f"{path}: {one} is declared in {owner[one]} already")
-        exported[name] = names_in(TOP.findall("\n".join(re.findall(r"^export .*", text, re.M))))
-        joined.append(EXPORT.sub("", IMPORT.sub("", text)))
-        if re.search(r"^(import|export)\b", joined[-1], re.M):
+            for name in filter(None, re.split(r"[\s,]+", wanted)):
+                if exported.get(name) != source:
+                    sys.exit(f"{path}: imports {name}, which no {source} before it exports")
+        names = EXPORT.findall(text)
+        for name in names:
+            if exported.setdefault(name, path.name) != path.name:
+                sys.exit(f"{path}: {name} is exported by {exported[name]} already")
+        is_module = names or IMPORT.search(text)
+        text = EXPORT.sub("", IMPORT.sub("", text))
+        if re.search(r"^(import|export)\b", text, re.M):
             sys.exit(f"{path}: an import or export that embed.py does not know")
+        if is_module:
+            list_of = ", ".join(names)
+            text = f'const {{ {list_of} }} = (() => {{\n"use strict";\n{text}return {{ {list_of} }};\n}})();\n'
+        joined.append(text)
     return "".join(joined).encode()
 
 

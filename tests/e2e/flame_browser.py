@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The pictures of `cairn flame` in a real browser: what is drawn, what can be done with it, and that
 names from a target stay names."""
-from flame_page import Browser, check, check_picture, check_that, finish, flame, pprof
+from flame_page import HOSTILE, Browser, check, check_picture, check_that, finish, flame, pprof
 from selenium.webdriver.common.keys import Keys
 
 STACKS = """\
@@ -18,24 +18,6 @@ _start;main;Server::run();walk;walk 20
 start_thread;worker;Regex_[j] 30
 start_thread;worker;0x7f2200401000 30
 """
-
-HOSTILE = [
-    "</script><script>globalThis.hacked=1</script>",
-    "</title></text><script>globalThis.hacked=2</script>",
-    "<img src=x onerror=globalThis.hacked=3>",
-    "\"onmouseover=\"alert(4)\" x='",
-    "${alert(5)}`\\u0061",
-    "-->]]><svg onload=alert(6)>",
-    "line\u2028para\u2029end",
-    "left\u202egnp.exe",
-    "bell\x07esc\x1b[31m",
-    b"broken\xff\xc0\xaf",
-    "&lt;b&gt;&amp;",
-    "long" + "x" * 10000,
-    "javascript:alert(7)",
-    "__proto__", "constructor", "\u05d0\u05d1\u05d2 right to left", "\U0001f525 fire",
-]
-
 
 def tree_of(text):
     """What the page must hold: paths of names to [self, total]."""
@@ -62,7 +44,7 @@ def holds_every_frame(browser, page):
     got = browser.run("""
         const { tree } = cairn, rows = {};
         for (let node = 0; node < tree.n; node++) {
-            const names = pathTo(tree, node).slice(1).map((i) => tree.frames.name(tree.look[i]));
+            const names = tree.pathTo(node).slice(1).map((i) => cairn.page.looks.name(tree.look[i]));
             rows[names.join("/")] = [tree.self[node], tree.total[node]];
         }
         return rows;""")
@@ -132,7 +114,7 @@ def has_a_tooltip(browser, page):
                                      "self": "150 samples · 15.0%", "kind": "native"})
     browser.point(browser.node(*RUN, "writev", "entry_SYSCALL_64"))
     check("kind", browser.tip()["kind"], "kernel, found by the kernel")
-    browser.run("document.getElementById('canvas').dispatchEvent(new MouseEvent('mouseleave'))")
+    browser.run("document.getElementById('canvas').dispatchEvent(new PointerEvent('pointerleave'))")
     check("no tooltip", browser.tip(), None)
     browser.check_quiet("tooltip")
 
@@ -161,10 +143,10 @@ def obeys_keys(browser, page):
         "return cairn.chart.nodeAt(10, cairn.chart.top(2) + 5)"), browser.node("_start", "main"))
     browser.press("t")
     rows = browser.run("""return [...document.querySelectorAll("#table tbody tr")].map((row) =>
-        [...row.cells].map((cell) => cell.textContent))""")
-    check("the first row", rows[0], ["210 samples", "21.0%", "210 samples", "21.0%", "std::from_chars<int>", ""])
-    check("recursion counts once", [row[:4] for row in rows if row[4] == "walk"],
-          [["60 samples", "6.00%", "60 samples", "6.00%"]])
+        [...row.querySelectorAll("td > span:not(.bar), td:nth-child(n + 3)")].map((cell) => cell.textContent))""")
+    check("the first row", rows[0], ["210 samples", "21.0%", "210 samples", "21.0%", "1", "std::from_chars<int>", ""])
+    check("recursion counts once", [row[:5] for row in rows if row[5] == "walk"],
+          [["60 samples", "6.00%", "60 samples", "6.00%", "3"]])
     browser.check_quiet("keys")
 
 
@@ -258,7 +240,7 @@ def keeps_names_names(browser, page):
     check("elements", browser.run(COUNTS), usual)
     check("title", [browser.text("#title"), browser.driver.title], [title, title])
     check("nodes", browser.run("return cairn.tree.n"), 2 + 2 * len(HOSTILE))
-    browser.press("t")
+    browser.press("t", "t")
     for node in range(1, 2 + 2 * len(HOSTILE)):
         browser.point(node)
         tip = browser.tip()
@@ -273,7 +255,7 @@ def keeps_names_names(browser, page):
     browser.search("")
     check("elements after all that", browser.run(COUNTS), usual)
     check("hacked", browser.run("return globalThis.hacked ?? null"), None)
-    shown = browser.run("return Array.from({length: cairn.tree.frames.n}, (_, i) => cairn.tree.frames.name(i))")
+    shown = browser.run("return Array.from({length: cairn.page.looks.n}, (_, i) => cairn.page.looks.name(i))")
     for name in ("line\\u{2028}para\\u{2029}end", "left\\u{202e}gnp.exe", "bell\\x07esc\\x1b[31m",
                  "broken\\xff\\xc0\\xaf", "long" + "x" * 10000, HOSTILE[2], "&lt:b&gt:&amp:",
                  "\U0001f525 fire"):
@@ -327,7 +309,7 @@ def looks_good(browser, page):
         paper = bytes(rows[height // 3][3 * 5:3 * 6])
         check(f"{theme} page", paper.hex(), "fbfaf7" if theme == "light" else "191816")
         colours = {bytes(row[i:i + 3]) for row in rows[::3] for i in range(0, 3 * width, 9)}
-        palette = browser.run("return cairn.chart.palettes[arguments[0]].kinds.map((kind) => kind.join(' '))", theme)
+        palette = browser.run("return cairn.app.meta.palettes[arguments[0]].kinds.map((kind) => kind.join(' '))", theme)
         for kind, name in enumerate(browser.run("return JSON.parse(document.getElementById('data-meta').textContent).kinds")):
             if name in ("guessed", "Lua"):
                 continue

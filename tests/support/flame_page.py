@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 import zlib
 
 from pprof_encode import message, number, packed, text
@@ -66,6 +67,24 @@ def finish():
 
 # Profiles ---------------------------------------------------------------------------------------
 
+HOSTILE = [
+    "</script><script>globalThis.hacked=1</script>",
+    "</title></text><script>globalThis.hacked=2</script>",
+    "<img src=x onerror=globalThis.hacked=3>",
+    "\"onmouseover=\"alert(4)\" x='",
+    "${alert(5)}`\\u0061",
+    "-->]]><svg onload=alert(6)>",
+    "line\u2028para\u2029end",
+    "left\u202egnp.exe",
+    "bell\x07esc\x1b[31m",
+    b"broken\xff\xc0\xaf",
+    "&lt;b&gt;&amp;",
+    "long" + "x" * 10000,
+    "javascript:alert(7)",
+    "__proto__", "constructor", "\u05d0\u05d1\u05d2 right to left", "\U0001f525 fire",
+]
+
+
 def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment=""):
     """Samples are (frames leaf first, values, letters); a frame is a list of (function, file, line),
     innermost first, in one module of its own making."""
@@ -96,6 +115,28 @@ def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment
                        number(4, index(file)))
     if comment:
         out += number(13, index(comment))
+    return gzip.compress(out + b"".join(text(6, value) for value in strings))
+
+
+def pprof_of_threads(rows):
+    """Rows are (names leaf first, thread, tid, milliseconds, value)."""
+    strings, functions, out = [""], {}, b""
+
+    def index(value):
+        if value not in strings:
+            strings.append(value)
+        return strings.index(value)
+
+    out += message(1, number(1, index("samples")), number(2, index("count")))
+    for names, thread, tid, at, value in rows:
+        ids = [functions.setdefault(name, len(functions) + 1) for name in names]
+        labels = [message(3, number(1, index("thread")), number(2, index(thread))),
+                  message(3, number(1, index("tid")), number(3, tid)),
+                  message(3, number(1, index("cairn.time_ns")), number(3, 1_790_000_000_000_000_000 + at * 1_000_000))]
+        out += message(2, packed(1, *ids), packed(2, value), *labels)
+    for name, own in functions.items():
+        out += message(4, number(1, own), number(3, own), message(4, number(1, own)))
+        out += message(5, number(1, own), number(2, index(name)), number(3, index(name)))
     return gzip.compress(out + b"".join(text(6, value) for value in strings))
 
 
@@ -182,15 +223,11 @@ class Browser:
 
     def node(self, *path):
         return self.run("""
-            const { tree } = cairn;
+            const { tree, page } = cairn;
             let node = 0;
             for (const name of arguments[0]) {
-                const end = node + tree.size[node];
-                let child = node + 1;
-                while (child < end && tree.frames.name(tree.look[child]) !== name)
-                    child += tree.size[child];
-                if (child >= end) return -1;
-                node = child;
+                node = tree.childrenOf(node).find((child) => page.looks.name(tree.look[child]) === name);
+                if (node === undefined) return -1;
             }
             return node;""", list(path))
 
@@ -212,6 +249,31 @@ class Browser:
     def press(self, *keys):
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
         self.settle()
+
+    def click_on(self, element, *arguments):
+        """What a JavaScript expression names, by the pointer: a browser goes back only to where a
+        person did something."""
+        x, y = self.run(f"const box = ({element}).getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]",
+                        *arguments)
+        actions = ActionChains(self.driver, duration=0)
+        actions.w3c_actions.pointer_action.move_to_location(int(x), int(y))
+        actions.click().perform()
+        self.settle()
+
+    def drag(self, x0, y0, x1, y1):
+        actions = ActionChains(self.driver, duration=0)
+        pointer = actions.w3c_actions.pointer_action
+        pointer.move_to_location(int(x0), int(y0))
+        pointer.pointer_down()
+        pointer.move_to_location(int((x0 + x1) / 2), int(y1))
+        pointer.move_to_location(int(x1), int(y1))
+        pointer.pointer_up()
+        actions.perform()
+        self.settle()
+
+    def fragment(self):
+        """What the address says, by name."""
+        return dict(urllib.parse.parse_qsl(self.driver.current_url.partition("#")[2]))
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? null", selector)

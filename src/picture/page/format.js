@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Numbers as people read them.
+
+const scales = {
+  nanoseconds: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
+  microseconds: [[1e6, "s"], [1e3, "ms"], [1, "µs"]],
+  milliseconds: [[1e3, "s"], [1, "ms"]],
+  seconds: [[1, "s"]],
+  bytes: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
+};
+
+export const counted = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+
+export const inUnit = (value, unit) => {
+  const scale = Object.hasOwn(scales, unit) && scales[unit];
+  if (!scale) return `${counted(value)} ${unit}`.trim();
+  const [size, name] = scale.find(([s]) => Math.abs(value) >= s) || scale[scale.length - 1];
+  const shown = value / size;
+  return `${shown.toFixed(size === 1 ? 0 : Math.abs(shown) < 10 ? 2 : 1)} ${name}`;
+};
+
+export const valueText = (value, { type, unit } = { type: "", unit: "" }) =>
+  inUnit(value, unit === "count" || !unit ? type : unit);
+
+export const percent = (value, whole) => {
+  const share = whole ? (100 * value) / whole : 0;
+  return `${share.toFixed(Math.abs(share) < 10 ? 2 : 1)}%`;
+};
+
+export const typeName = ({ type, unit }) => (unit === "count" || !unit ? type : `${type} (${unit})`);
+
+// "2 samples", "1 sample"
+export const many = (n, word) => `${counted(n)} ${word}${n === 1 ? "" : "s"}`;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// The page around the views.
+import { App } from "./app.js";
+import { byId, button, make } from "./dom.js";
+import { counted, percent, typeName } from "./format.js";
+import { showChips, showFilters } from "./filters.js";
+import { showFacts } from "./facts.js";
+import { listenToSaves } from "./export.js";
+import { listenToKeys } from "./keys.js";
+import { openSheet } from "./sheet.js";
+import { hasTimes } from "./timeline_view.js";
+import { hideTip } from "./tip.js";
+
+const sections = { flame: "stage", inverted: "stage", sandwich: "sandwich", table: "table", tree: "tree", timeline: "timeline" };
+
+const swatchOf = (colours) => {
+  const swatch = make("canvas", "", { width: colours.length, height: 1 }), g = swatch.getContext("2d");
+  colours.forEach((colour, i) => { g.fillStyle = colour; g.fillRect(i, 0, 1, 1); });
+  return swatch;
+};
+
+// A kind that is hidden stays in the legend, to be shown again.
+const showLegend = (app) => {
+  const { self } = app.model.functions(app.question), { state, whole } = app;
+  byId("legend").replaceChildren(...app.colours.legend(self).map(({ colours, name, kind, self: sum }) => {
+    const text = name + (sum ? ` ${percent(sum, whole)}` : "");
+    if (kind === undefined) return make("li", "", swatchOf(colours), text);
+    const hidden = state.asks.some(({ ask, of }) => ask === "kind" && of === kind);
+    return make("li", "", make("button", "", { type: "button", "aria-pressed": String(!hidden), onclick: () => app.toggleKind(kind),
+      title: `${sum ? "S" : "No s"}elf value in ${name} frames. A click ${hidden ? "shows" : "hides"} these frames.` }, swatchOf(colours), text));
+  }));
+};
+
+const showTools = (app) => {
+  const { state, page } = app;
+  for (const tab of document.querySelectorAll("#views button")) {
+    tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view));
+    if (tab.dataset.view === "timeline") tab.disabled = !hasTimes(page);
+  }
+  byId("type").value = String(state.type);
+  byId("colour").value = state.colour;
+  byId("order").setAttribute("aria-pressed", String(state.heavy));
+  byId("flip").setAttribute("aria-pressed", String(state.down));
+  byId("flip").disabled = state.view !== "flame" && state.view !== "inverted";
+  byId("reset").disabled = app.isPlain;
+  byId("count").textContent = `${counted(app.model.base.n - 1)} frames · ${app.valueText(app.whole)}`;
+};
+
+const showView = (app) => {
+  const { state } = app, shown = sections[state.view];
+  for (const id of new Set(Object.values(sections))) byId(id).hidden = id !== shown;
+  byId("crumbs").hidden = shown !== "stage";
+  byId("hidden").textContent = "";
+};
+
+const showAll = (app, changed) => {
+  hideTip();
+  showView(app);
+  app.colours.set(app.state.colour, app.colours.dark);
+  if (changed.has("q") || changed.has("in")) app.searchBox.update();
+  if (!changed.has("q")) app.searchBox.forget();
+  showTools(app);
+  showChips(app);
+  const { view } = app;
+  for (const pane of view.panes) Object.assign(pane.chart, { hits: app.hits, selected: app.state.fn, paper: app.paper });
+  view.update();
+  app.searchBox.showShare();
+  showFilters(app);
+  showLegend(app);
+  showFacts(app);
+  app.sayIfEmpty();
+};
+
+// What changes no picture but an outline is not worth doing all again.
+const onChange = (app, changed) => {
+  if (changed.size === 1 && changed.has("facts")) return showFacts(app);
+  if (changed.size === 1 && changed.has("fn") && app.state.view !== "sandwich") return app.onSelect();
+  if ([...changed].every((key) => key === "frame" || key === "fn") && app.view.zoomed !== undefined) {
+    hideTip();
+    app.view.update();
+    app.onSelect();
+    app.searchBox.showShare();
+    return showTools(app);
+  }
+  showAll(app, changed);
+};
+
+const dress = (app, dark) => {
+  app.colours.set(app.state.colour, dark);
+  app.paper = getComputedStyle(document.documentElement).getPropertyValue("--page").trim();
+  showAll(app, new Set());
+};
+
+const listen = (app) => {
+  const { state, meta } = app;
+  for (const [i, type] of meta.types.entries()) byId("type").append(make("option", typeName(type), { value: String(i) }));
+  byId("type").hidden = meta.types.length < 2;
+  byId("type").addEventListener("change", (event) => state.set({ type: Number(event.target.value) }, true));
+  byId("colour").addEventListener("change", (event) => state.set({ colour: event.target.value }, true));
+  for (const tab of document.querySelectorAll("#views button")) tab.addEventListener("click", () => app.setView(tab.dataset.view));
+  byId("flip").addEventListener("click", () => app.flip());
+  byId("order").addEventListener("click", () => app.toggleOrder());
+  byId("reset").addEventListener("click", () => app.reset());
+  byId("details").addEventListener("click", () => state.set({ facts: !state.facts }, true));
+  byId("help").addEventListener("click", openSheet);
+  byId("filter").addEventListener("click", () => {
+    const panel = byId("filters");
+    panel.hidden = !panel.hidden;
+    byId("filter").setAttribute("aria-expanded", String(!panel.hidden));
+    showFilters(app);
+  });
+  listenToKeys(app);
+  listenToSaves(app);
+  app.onSelect = () => {
+    for (const pane of app.view.panes) { pane.chart.selected = state.fn; pane.redraw(); }
+    app.view.mark?.();
+    showFacts(app);
+  };
+  state.onChange((changed) => onChange(app, changed));
+};
+
+const start = async () => {
+  const meta = JSON.parse(byId("data-meta").textContent);
+  byId("title").textContent = byId("title").title = meta.title;
+  byId("subtitle").textContent = byId("subtitle").title = meta.subtitle;
+  const app = new App(await readPage(meta), meta), dark = matchMedia("(prefers-color-scheme: dark)");
+  listen(app);
+  app.searchBox.update();
+  dress(app, dark.matches);
+  dark.addEventListener("change", () => dress(app, dark.matches));
+  addEventListener("beforeprint", () => { dress(app, false); for (const pane of app.view.panes) pane.draw(); });
+  addEventListener("afterprint", () => dress(app, dark.matches));
+  requestAnimationFrame(() => setTimeout(() => {
+    // For whoever measures and tests: by now the picture is on the screen.
+    const { model, page, state } = app;
+    globalThis.cairn = {
+      app, model, page, state, drawnAt: performance.now(), isStill: () => app.isStill(),
+      get chart() { return app.view.panes[0]?.chart; },
+      get tree() { return app.view.tree; },
+    };
+  }));
+};
+
+start().catch((error) => {
+  byId("status").textContent = `This page is damaged: ${error.message}`;
+  throw error;
+});

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// A pane: a chart in a box that scrolls, with all that fingers, mice and keys do to it.
+import { Chart } from "./chart.js";
+import { listenToGestures } from "./gestures.js";
+import { ROW } from "./paint.js";
+import { make } from "./dom.js";
+
+const MOVE_MS = 170;
+const isStillAsked = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export class Pane {
+  // `on`: { click(node, event), menu(node, event), tip(node, x, y), noTip(), moved() }
+  constructor(stage, app, options, on) {
+    this.stage = stage;
+    this.on = on;
+    this.app = app;
+    this.canvas = make("canvas", "", { tabIndex: 0, role: "img", className: "chart" });
+    this.spacer = make("div", "", { className: "spacer" });
+    stage.append(this.canvas, this.spacer);
+    this.chart = new Chart(this.canvas, {
+      colours: app.colours, nLooks: app.looks.n, name: (look) => app.looks.short(look), ...options,
+    });
+    this.pending = false;
+    this.moving = 0;
+    this.listen();
+  }
+
+  get tree() { return this.chart.tree; }
+  isStill() { return !this.pending && !this.moving; }
+
+  listen() {
+    const { chart, canvas, stage } = this;
+    const gestures = listenToGestures(canvas, {
+      range: () => [chart.from, chart.to],
+      width: () => chart.width,
+      show: (from, to) => { this.stop(); Object.assign(chart, { from, to }); this.on.noTip(); this.redraw(); this.on.moved(); },
+      scroll: (dy) => { stage.scrollTop += dy; },
+      click: (event) => { const node = this.at(event); if (node >= 0) this.on.click(node, event); },
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (gestures.isDragging() || event.pointerType === "touch") return this.leave();
+      const node = this.at(event);
+      canvas.style.cursor = node >= 0 ? "pointer" : "default";
+      if (node < 0) return this.leave();
+      if (node !== chart.hover) { chart.hover = node; this.redraw(); }
+      this.on.tip(node, event.clientX, event.clientY);
+    });
+    canvas.addEventListener("pointerleave", () => this.leave());
+    canvas.addEventListener("contextmenu", (event) => {
+      const node = this.at(event);
+      if (node < 0) return;
+      event.preventDefault();
+      this.on.menu(node, event);
+    });
+    stage.addEventListener("scroll", () => { this.on.noTip(); this.redraw(); });
+    new ResizeObserver(() => this.layOut()).observe(stage);
+  }
+
+  at(event) {
+    const box = this.canvas.getBoundingClientRect();
+    return this.chart.nodeAt(event.clientX - box.left, event.clientY - box.top);
+  }
+
+  leave() {
+    this.on.noTip();
+    if (this.chart.hover >= 0) { this.chart.hover = -1; this.redraw(); }
+  }
+
+  setTree(tree, whole) {
+    const fresh = tree !== this.tree;
+    this.stop();
+    this.chart.setTree(tree, whole);
+    if (fresh) { this.chart.from = 0; this.chart.to = 1; }
+    this.layOut();
+    if (fresh) this.showRoots();
+  }
+
+  layOut() {
+    if (!this.tree || !this.stage.clientWidth) return;
+    const { stage, chart } = this, below = stage.scrollHeight - stage.scrollTop - stage.clientHeight;
+    this.spacer.style.height = `${chart.contentHeight}px`;
+    chart.resize(stage.clientWidth, stage.clientHeight);
+    if (chart.rootsBelow) stage.scrollTop = stage.scrollHeight - stage.clientHeight - below;
+    this.redraw();
+  }
+
+  showRoots() { this.stage.scrollTop = this.chart.rootsBelow ? this.stage.scrollHeight : 0; }
+
+  turn(rootsBelow) {
+    if (this.chart.rootsBelow === rootsBelow) return;
+    this.chart.rootsBelow = rootsBelow;
+    this.layOut();
+    this.showRoots();
+  }
+
+  showRow(node) {
+    const { chart, stage } = this, y = chart.top(this.tree.depth[node]);
+    if (y < 0) stage.scrollTop += y - 3 * ROW;
+    else if (y + ROW > chart.height) stage.scrollTop += y + 4 * ROW - chart.height;
+    chart.scroll = stage.scrollTop;
+  }
+
+  draw() {
+    const { chart } = this, deepest = this.tree?.deepest;
+    chart.scroll = this.stage.scrollTop;
+    const whole = !this.tree || chart.draw();
+    if (this.tree && this.tree.deepest !== deepest) this.layOut(); // it has grown
+    else if (!whole) this.redraw();
+    this.on.drawn?.();
+  }
+
+  redraw() {
+    if (this.pending || this.moving) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      this.draw();
+    });
+  }
+
+  stop() {
+    cancelAnimationFrame(this.moving);
+    this.moving = 0;
+  }
+
+  moveTo(from, to) {
+    const { chart } = this, start = performance.now(), before = [chart.from, chart.to];
+    if (before[0] === from && before[1] === to) return this.redraw();
+    this.stop();
+    const step = (now) => {
+      const t = isStillAsked() ? 1 : Math.min(1, Math.max(0, now - start) / MOVE_MS), eased = 1 - (1 - t) ** 3;
+      chart.from = t === 1 ? from : before[0] + (from - before[0]) * eased;
+      chart.to = t === 1 ? to : before[1] + (to - before[1]) * eased;
+      this.moving = t < 1 ? requestAnimationFrame(step) : 0;
+      this.draw();
+      this.on.moved();
+    };
+    this.moving = requestAnimationFrame(step);
+  }
+
+  // A node over the whole width.
+  zoomTo(node) {
+    const { left, total } = this.tree, whole = total[0];
+    if (!(total[node] > 0)) return;
+    this.moveTo(left[node] / whole, (left[node] + total[node]) / whole);
+  }
+
+  widest(node) {
+    const { tree } = this;
+    return tree.childrenOf(node).reduce((best, child) => (best < 0 || tree.total[child] > tree.total[best] ? child : best), -1);
+  }
+
+  beside(node, way) {
+    const { tree } = this, parent = tree.parent[node];
+    if (parent < 0) return -1;
+    const shown = tree.childrenOf(parent);
+    return shown[shown.indexOf(node) + way] ?? -1;
+  }
+
+  // For keys: where a node is on the screen.
+  placeOf(node) {
+    const { chart } = this, [x, w] = chart.extent(node), box = this.canvas.getBoundingClientRect();
+    return [box.left + x + Math.min(w / 2, 60), box.top + chart.top(this.tree.depth[node]) + ROW / 2];
+  }
+
+  choose(node) {
+    if (node < 0) return;
+    this.chart.chosen = node;
+    const [, w] = this.chart.extent(node);
+    if (!(w > 0)) this.zoomTo(this.tree.parent[node] >= 0 ? this.tree.parent[node] : node);
+    this.showRow(node);
+    this.redraw();
+    this.on.tip(node, ...this.placeOf(node));
+    this.on.chosen?.(node);
+  }
+
+  // Arrows walk: away from the roots and back, to the side. False for other keys.
+  press(key, at) {
+    const { rootsBelow } = this.chart, outwards = rootsBelow ? "ArrowUp" : "ArrowDown";
+    if (key === "ArrowUp" || key === "ArrowDown") this.choose(key === outwards ? this.widest(at) : this.tree.parent[at]);
+    else if (key === "ArrowLeft" || key === "ArrowRight") this.choose(this.beside(at, key === "ArrowLeft" ? -1 : 1));
+    else return false;
+    return true;
+  }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Threads as rows, time along x, and in each row how much was seen when. A span that is selected
+// here is the only time that every view shows.
+import { byId, make, speak } from "./dom.js";
+import { counted } from "./format.js";
+
+const ROW_HEIGHT = 46, LABEL_WIDTH = 190, AXIS = 24, ROWS = 400;
+
+export const timeText = (us) => (us === 0 ? "0" : us >= 60e6 ? `${Math.floor(us / 60e6)}:${(us / 1e6 % 60).toFixed(1).padStart(4, "0")} min` : us >= 1e6 ? `${(us / 1e6).toFixed(2)} s` : us >= 1e3 ? `${(us / 1e3).toFixed(1)} ms` : `${us.toFixed(0)} µs`);
+
+// Rows of threads: [{ name, key, value, rows of samples }], the busiest first.
+export const threadsOf = (page, values) => {
+  const rows = page.rows[0], ofSet = new Map(), threads = new Map();
+  const threadOf = (set) => {
+    if (ofSet.has(set)) return ofSet.get(set);
+    const labels = page.sets.labels(set), get = (key) => labels.find((label) => label.key === key)?.value;
+    const tid = get("tid"), key = tid !== undefined ? "tid" : get("thread") !== undefined ? "thread" : get("pid") !== undefined ? "pid" : "";
+    const value = key ? String(get(key)) : "", name = [get("thread") ?? get("process"), tid ?? get("pid")].filter((part) => part !== undefined).join(" · ");
+    const id = `${key}=${value}`;
+    if (!threads.has(id)) threads.set(id, { name: name || "all samples", key, value, rows: [], sum: 0 });
+    ofSet.set(set, threads.get(id));
+    return threads.get(id);
+  };
+  for (let row = 0; row < rows.n; row++) {
+    if (rows.time[row] < 0) continue;
+    const thread = threadOf(rows.set[row]);
+    thread.rows.push(row);
+    thread.sum += values[row];
+  }
+  return [...threads.values()].sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
+};
+
+export const hasTimes = (page) => Boolean(page.rows?.[0]?.time);
+
+export class TimelineView {
+  constructor(app) {
+    this.app = app;
+    this.threads = null;
+    this.type = -1;
+    this.dragFrom = -1;
+    this.cursor = 0; // for keys: a share of the whole time
+  }
+
+  get panes() { return []; }
+  isStill() { return !this.pending; }
+
+  begin() {
+    const { app } = this, box = byId("timeline"), { time } = app.page.rows[0];
+    this.until = 1;
+    for (const at of time) if (at > this.until) this.until = at;
+    this.canvas = make("canvas", "", { tabIndex: 0, role: "img" });
+    this.list = make("ul", "", { className: "threads" });
+    box.replaceChildren(this.list, this.canvas);
+    const at = (event) => {
+      const x = event.clientX - this.canvas.getBoundingClientRect().left;
+      return Math.min(1, Math.max(0, x / this.width)) * this.until;
+    };
+    this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      this.canvas.setPointerCapture(event.pointerId);
+      this.dragFrom = at(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (this.dragFrom < 0) return;
+      this.dragged = [Math.min(this.dragFrom, at(event)), Math.max(this.dragFrom, at(event))].map(Math.round);
+      this.redraw();
+    });
+    this.canvas.addEventListener("pointerup", () => {
+      const wide = this.dragged && this.dragged[1] - this.dragged[0] > (3 / this.width) * this.until;
+      this.dragFrom = -1;
+      if (this.dragged) this.select(wide ? this.dragged : null);
+      this.dragged = null;
+    });
+    new ResizeObserver(() => this.redraw()).observe(box);
+  }
+
+  select(span) {
+    this.app.state.set({ span, frame: "" });
+    speak(span ? `From ${timeText(span[0])} to ${timeText(span[1])}` : "All of the time");
+  }
+
+  update() {
+    const { app } = this, { page, state } = app;
+    if (!hasTimes(page)) return byId("timeline").replaceChildren(make("p", "No sample says when it was taken.", { className: "none" }));
+    if (!this.canvas) this.begin();
+    this.values = page.rows[0].values(state.type);
+    if (this.type !== state.type) {
+      this.type = state.type;
+      this.threads = threadsOf(page, this.values);
+      this.canvas.setAttribute("aria-label", `Timeline of ${counted(this.threads.length)} threads over ${timeText(this.until)}. Arrow keys move, with Shift they select.`);
+    }
+    this.list.replaceChildren(...this.threads.slice(0, ROWS).map(({ name, key, value, sum }) => {
+      const only = key && state.labels[key]?.length === 1 && state.labels[key][0] === value;
+      return make("li", "", make("button", name, { type: "button", title: `${name}: ${app.valueText(sum)}. Only this one, or all again.`, disabled: !key, "aria-pressed": String(Boolean(only)),
+        onclick: () => { const { [key]: _, ...rest } = state.labels; state.set({ labels: only ? rest : { ...rest, [key]: [value] }, frame: "" }); } }), make("small", app.valueText(sum)));
+    }));
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => { this.pending = false; this.draw(); });
+  }
+
+  // What ended in each pixel's time, by thread.
+  bins(thread, width) {
+    const { time } = this.app.page.rows[0], bins = new Float64Array(width), scale = (width - 1) / this.until, keep = this.app.model.rows(JSON.stringify({ labels: this.app.state.labels }));
+    for (const row of thread.rows) if (!keep || keep[row]) bins[Math.floor(time[row] * scale)] += Math.max(0, this.values[row]);
+    return bins;
+  }
+
+  draw() {
+    const { canvas, app } = this, box = byId("timeline"), width = Math.max(120, box.clientWidth - LABEL_WIDTH);
+    if (!this.threads || !box.clientWidth) return;
+    const threads = this.threads.slice(0, ROWS), height = threads.length * ROW_HEIGHT + AXIS, ratio = devicePixelRatio || 1;
+    this.width = width;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const g = canvas.getContext("2d"), style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name);
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.font = "11px system-ui, DejaVu Sans, sans-serif";
+    this.drawAxis(g, width, height, colour);
+    const n = Math.ceil(width / 2), bins = threads.map((thread) => this.bins(thread, n));
+    const most = bins.reduce((max, row) => row.reduce((m, v) => Math.max(m, v), max), 0) || 1;
+    g.fillStyle = app.colours.palette.kinds[0][4];
+    bins.forEach((row, i) => {
+      for (let x = 0; x < n; x++) {
+        if (!row[x]) continue;
+        const h = Math.max(2, (row[x] / most) * (ROW_HEIGHT - 12));
+        g.fillRect(x * 2, AXIS + (i + 1) * ROW_HEIGHT - 5 - h, 1.6, h);
+      }
+    });
+    this.drawSpan(g, width, height, colour);
+  }
+
+  drawAxis(g, width, height, colour) {
+    const rough = this.until / Math.max(2, width / 110), power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough);
+    g.textBaseline = "middle";
+    for (let at = 0; at <= this.until; at += step) {
+      const x = (at / this.until) * width;
+      g.fillStyle = colour("--line");
+      g.fillRect(x, AXIS - 4, 1, height);
+      g.fillStyle = colour("--faint");
+      if (x < width - 60) g.fillText(timeText(at), x + 5, AXIS / 2);
+    }
+    g.fillStyle = colour("--line");
+    for (let y = AXIS; y <= height; y += ROW_HEIGHT) g.fillRect(0, y - 0.5, width, 1);
+  }
+
+  drawSpan(g, width, height, colour) {
+    const span = this.dragged ?? this.app.state.span;
+    if (!span) return;
+    const [x0, x1] = span.map((at) => (at / this.until) * width);
+    g.globalAlpha = 0.6;
+    g.fillStyle = colour("--page");
+    g.fillRect(0, AXIS, x0, height);
+    g.fillRect(x1, AXIS, width, height);
+    g.globalAlpha = 1;
+    g.fillStyle = colour("--focus");
+    for (const x of [x0, x1]) g.fillRect(x - 1, AXIS - 4, 2, height);
+    g.fillText(`${timeText(span[0])} to ${timeText(span[1])}`, Math.min(x0 + 5, width - 130), AXIS + 9);
+  }
+
+  hits() { return []; }
+
+  press(key, event) {
+    const step = { ArrowLeft: -0.02, ArrowRight: 0.02 }[key];
+    if (!step || !this.canvas) return false;
+    const span = this.app.state.span ?? [0, this.until], by = step * this.until;
+    const moved = event.shiftKey ? [span[0], span[1] + by] : [span[0] + by, span[1] + by];
+    const to = Math.min(this.until, Math.max(moved[1], 0)), from = Math.max(0, Math.min(moved[0], to));
+    this.select([Math.round(from), Math.round(to)]);
+    return true;
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// What is known of a frame, as rows of a term and a text, and the tooltip that shows them.
+import { byId, make } from "./dom.js";
+import { percent } from "./format.js";
+
+const ways = ["by unwind tables", "by frame pointers", "by a guess", "by the JIT's map", "by the Lua state", "by the kernel"];
+
+export const linesOf = (looks, look) => {
+  const low = looks.lineLow[look] ?? 0, high = looks.lineHigh[look] ?? 0;
+  return low ? `:${low}${high > low ? `–${high}` : ""}` : "";
+};
+
+export const kindText = ({ looks, meta }, look) => {
+  const found = ways.filter((_, bit) => (looks.found[look] >> bit) & 1), kind = meta.kinds[looks.kind[look]];
+  return found.length ? `${kind}, found ${found.join(" and ")}` : kind;
+};
+
+export const sourceRows = (app, look) => {
+  if (look < 0) return [];
+  const { looks } = app, rows = [];
+  if (looks.file(look)) rows.push(["source", looks.file(look) + linesOf(looks, look)]);
+  if (looks.module(look)) rows.push(["module", looks.module(look)]);
+  rows.push(["kind", kindText(app, look)]);
+  return rows;
+};
+
+export const nodeRows = (app, tree, node, within) => {
+  const both = (value) => `${app.valueText(value)} · ${percent(value, app.whole)}`;
+  const rows = [["total", both(tree.total[node])], ["self", both(tree.self[node])]];
+  if (within > 0) rows.push(["of the view", percent(tree.total[node], tree.total[within])]);
+  return rows;
+};
+
+export const showTip = (app, tree, node, within, x, y) => {
+  const tip = byId("tip"), look = tree.look[node], list = make("dl");
+  for (const [term, text] of [...nodeRows(app, tree, node, within), ...sourceRows(app, look)])
+    list.append(make("dt", term), make("dd", text));
+  tip.replaceChildren(make("h2", app.looks.name(look).slice(0, 2000)), list);
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  const left = x + 16 + width < innerWidth ? x + 16 : Math.max(8, x - 16 - width);
+  const top = y + 18 + height < innerHeight ? y + 18 : Math.max(8, y - 14 - height);
+  tip.style.transform = `translate(${Math.min(left, Math.max(8, innerWidth - width - 8))}px, ${top}px)`;
+};
+
+export const hideTip = () => { byId("tip").hidden = true; };

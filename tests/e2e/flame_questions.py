@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Questions to the page: search in functions, files and modules, what is left out or collapsed,
+filters by label and kind, the value type, a least width; each in the address, each taken back."""
+from flame_page import Browser, check, check_that, finish, flame, pprof, pprof_of_threads
+from selenium.webdriver.common.keys import Keys
+
+STACKS = """\
+main;run;parse;copy 30
+main;run;parse 10
+main;run;find;hash 25
+main;run;find;hash;copy 5
+main;run;walk;walk;walk 20
+idle;entry_[k];wait_[k] 10
+"""
+
+
+def whole(browser):
+    return browser.run("return cairn.tree.total[0]")
+
+
+def total(browser, *path):
+    node = browser.node(*path)
+    return browser.run("return cairn.tree.total[arguments[0]]", node) if node >= 0 else None
+
+
+def back(browser):
+    browser.driver.back()
+    browser.settle()
+
+
+# Key, function it is pressed on, sum that is left, a path and its total after that.
+ASKED = (("f", ("main", "run", "find"), 30, ("main", "run", "find", "hash"), 30),
+         ("x", ("main", "run", "find"), 70, ("main", "run", "find"), None),
+         ("b", ("main", "run", "parse"), 40, ("parse", "copy"), 30),
+         ("a", ("main", "run", "find"), 30, ("main", "run", "find"), 30),
+         ("h", ("main", "run"), 100, ("main", "parse", "copy"), 30),
+         ("r", ("main", "run", "walk"), 100, ("main", "run", "walk", "walk"), None))
+
+
+def answers_questions(browser, page):
+    for key, path, left, at, value in ASKED:
+        browser.open(page)
+        browser.point(browser.node(*path), click=True)
+        browser.press(Keys.ESCAPE, key)
+        check(f"{key}: what is left", [whole(browser), total(browser, *at)], [left, value])
+        check_that(f"{key}: a chip", browser.text("#chips"), browser.text("#chips"))
+        url = browser.driver.current_url.split("#")[1]
+        back(browser)
+        check(f"{key}: back", [whole(browser), browser.text("#chips")], [100, ""])
+        browser.open(page, fragment="#" + url)
+        check(f"{key}: by link", [whole(browser), total(browser, *at)], [left, value])
+        browser.run("document.querySelector('#chips button').click()")
+        browser.settle()
+        check(f"{key}: taken away", whole(browser), 100)
+    browser.check_quiet("questions")
+
+
+def hides_kinds(browser, page):
+    browser.open(page)
+    browser.run("[...document.querySelectorAll('#legend button')].find((b) => b.textContent.startsWith('kernel')).click()")
+    browser.settle()
+    check("without the kernel's frames", [whole(browser), total(browser, "idle", "entry"), browser.run(
+        "return cairn.tree.self[arguments[0]]", browser.node("idle"))], [100, None, 10])
+    browser.run("document.getElementById('filter').click()")
+    browser.run("[...document.querySelectorAll('#filters label')].find((l) => l.textContent === 'kernel frames').click()")
+    browser.settle()
+    check("and with them again", total(browser, "idle", "entry"), 10)
+    browser.check_quiet("kinds")
+
+
+def walks_from_match_to_match(browser, page):
+    browser.open(page)
+    browser.press("/", *"copy", Keys.ENTER)
+    check("the first", [browser.text("#nth"), browser.tip()[""], browser.tip()["total"]],
+          ["1 / 2", "copy", "5 samples · 5.00%"])
+    browser.press(Keys.ENTER)
+    check("the second", [browser.text("#nth"), browser.tip()["total"]], ["2 / 2", "30 samples · 30.0%"])
+    browser.press(Keys.ENTER)
+    check("round", browser.text("#nth"), "1 / 2")
+    browser.press(Keys.SHIFT + Keys.ENTER)
+    browser.press(Keys.NULL)
+    check("and back", browser.text("#nth"), "2 / 2")
+    browser.open(page, fragment="#q=%2F%5E(hash%7Cwalk)%24%2F&view=inverted")
+    check("by link", [browser.text("#share"), browser.run("return document.getElementById('search').value")],
+          ["50.0%", "/^(hash|walk)$/"])
+    browser.check_quiet("matches")
+
+
+def searches_files_and_modules(browser):
+    copy, find = [("copy", "/usr/include/copy.h", 3)], [("find", "/src/table.cc", 9)]
+    page = flame("files", pprof([([copy, find], [3, 1], "cc"), ([find], [1, 1], "c")]))
+    for where, query, share in (("file", "copy.h", "75.0%"), ("file", "/table\\.cc$/", "100.0%"), ("name", "table", "0.00%"),
+                                ("module", "server", "100.0%"), ("any", "include", "75.0%")):
+        browser.open(page, fragment=f"#in={where}&type=0")
+        browser.search(query)
+        check(f"{query} in {where}", browser.text("#share"), share)
+    browser.open(page, fragment="#type=0")
+    browser.point(browser.node("find", "copy"), click=True)
+    browser.press(Keys.ESCAPE, "c")
+    check("the module is entered once", [total(browser, "find"), total(browser, "find", "copy")], [4, None])
+    browser.run("const box = document.getElementById('type'); box.value = '1'; box.dispatchEvent(new Event('change'))")
+    browser.settle()
+    check("another value", [browser.text("#count"), browser.fragment().get("type", "1")], ["2 frames · 2 ns", "1"])
+    browser.check_quiet("files")
+
+
+def filters_by_label(browser):
+    rows = [(["a", "main"], "busy", 1, 0, 4), (["b", "main"], "busy", 2, 0, 2), (["b", "main"], "calm", 3, 0, 1)]
+    browser.open(flame("labels", pprof_of_threads(rows)))
+    browser.run("document.getElementById('filter').click()")
+    tick = "[...document.querySelectorAll('#filters label')].find((l) => l.firstChild.nextSibling.textContent === arguments[0])"
+    browser.click_on(tick, "busy")
+    check("one thread's name", [whole(browser), total(browser, "main", "b"), browser.text("#chips")], [6, 2, "thread: busy"])
+    browser.click_on(tick, "calm")
+    check("or another", whole(browser), 7)
+    browser.click_on(tick, "3")
+    check("and a number", [whole(browser), total(browser, "main", "a")], [1, None])
+    back(browser)
+    back(browser)
+    check("back twice", whole(browser), 6)
+    browser.press("0")
+    check("all again", whole(browser), 7)
+    browser.check_quiet("labels")
+
+
+def leaves_out_what_is_narrow(browser, page):
+    browser.open(page, fragment="#min=100")
+    check("says what", browser.text("#hidden"), "not drawn: 1 tower narrower than 100 px, 5.00%")
+    browser.open(page)
+    check("nothing is hidden at first", browser.text("#hidden"), "")
+    browser.check_quiet("widths")
+
+
+def orders_by_weight(browser, page):
+    browser.open(page)
+    names = """const { tree, page } = cairn; return tree.childrenOf(arguments[0]).map((i) => page.looks.name(tree.look[i]))"""
+    check("by name", browser.run(names, browser.node("main", "run")), ["find", "parse", "walk"])
+    browser.point(browser.node("main", "run", "find"), click=True)
+    browser.press("o")
+    check("by weight", browser.run(names, browser.node("main", "run")), ["parse", "find", "walk"])
+    check("the view is still of find", browser.text("#crumbs").split("\n")[-1], "find")
+    browser.press("o", "i")
+    check("roots at the top", browser.run("return cairn.chart.rootsBelow"), False)
+    browser.check_quiet("order")
+
+
+def survives_broken_links(browser, page):
+    for fragment in ("#asks=[{", "#asks=7", "#asks=[{\"ask\":\"nonsense\"}]", "#frame=99999999", "#frame=-1", "#frame=1.2.3",
+                     "#view=nowhere", "#type=99", "#span=x", "#labels=[]", "#fn=1e9&view=sandwich", "#min=-3", "#__proto__=1",
+                     "#view=timeline", "#q=%2F(%2F", "#%E0%A4%A"):
+        browser.open(page, fragment=fragment)
+        check(f"after {fragment}", [browser.run("return cairn.model.base.n"), browser.text("#status")], [14, ""])
+    browser.check_quiet("broken links")
+
+
+def main():
+    page = flame("questions", STACKS)
+    browser = Browser()
+    try:
+        for test in (answers_questions, hides_kinds, walks_from_match_to_match, leaves_out_what_is_narrow,
+                     orders_by_weight, survives_broken_links):
+            test(browser, page)
+        searches_files_and_modules(browser)
+        filters_by_label(browser)
+    finally:
+        browser.close()
+    finish()
+
+
+main()

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Each view of the page, by what a person does: inverted, sandwich, table, tree, timeline; one
+selection that all share; and by the keyboard alone."""
+from flame_page import Browser, check, check_that, finish, flame, pprof_of_threads
+from selenium.webdriver.common.keys import Keys
+
+STACKS = """\
+main;run;parse;copy 30
+main;run;parse 10
+main;run;find;hash 25
+main;run;find;hash;copy 5
+main;run;walk;walk;walk 20
+idle 10
+"""
+
+NAMES_ON_SCREEN = """
+    const { chart, tree, page } = cairn, names = [];
+    for (let y = 2; y < chart.height; y += 5)
+        for (let x = 3; x < chart.width; x += 7) {
+            const node = chart.nodeAt(x, y);
+            if (node >= 0) names.push(page.looks.name(tree.look[node]));
+        }
+    return [...new Set(names)].sort();"""
+
+
+def click(browser, selector):
+    browser.run("document.querySelector(arguments[0]).click()", selector)
+    browser.settle()
+
+
+def pressed(browser):
+    return browser.text("#views [aria-pressed=true]")
+
+
+def shows_who_calls(browser, page):
+    browser.open(page)
+    click(browser, "[data-view=inverted]")
+    check("the view", [pressed(browser), browser.fragment()], ["Inverted", {"view": "inverted"}])
+    copy = browser.node("copy")
+    check("all that ended in copy", browser.run("return cairn.tree.total[arguments[0]]", copy), 35)
+    browser.point(copy, click=True)
+    check("zoomed", browser.view(), [0, 0.35])
+    check("its callers", [browser.run("return cairn.tree.total[arguments[0]]", browser.node("copy", name))
+                          for name in ("hash", "parse")], [5, 30])
+    link = browser.driver.current_url.split("#")[1]
+    check("crumbs", browser.text("#crumbs").split("\n"), ["all", "copy"])
+    browser.driver.back()
+    browser.settle()
+    check("back", browser.view(), [0, 1])
+    browser.open(page, fragment="#" + link)
+    check("by link", [pressed(browser), browser.view()], ["Inverted", [0, 0.35]])
+    browser.check_quiet("inverted")
+
+
+def shows_a_sandwich(browser, page):
+    browser.open(page)
+    browser.point(browser.node("main", "run", "find", "hash"), click=True)
+    browser.press("s")
+    check("the function in the middle", browser.text("#middle strong"), "hash")
+    check("its numbers", browser.text("#middle span"), "30 samples · 30.0% total, 25.0% self, in 1 place")
+    trees = browser.run("""
+        const { callers, callees } = cairn.app.view;
+        return [callers, callees].map(({ tree }) => tree.childrenOf(0).map((i) => [cairn.page.looks.name(tree.look[i]), tree.total[i]]));""")
+    check("callers and callees", trees, [[["find", 30]], [["copy", 5]]])
+    browser.press(Keys.ARROW_DOWN, Keys.ENTER)
+    check("another one by keys", browser.text("#middle strong"), "copy")
+    browser.press(Keys.ARROW_UP)
+    check_that("its callers, by keys", browser.text("#spoken").startswith("parse"), browser.text("#spoken"))
+    browser.press(Keys.BACKSPACE)
+    check("back to the one before", browser.text("#middle strong"), "hash")
+    browser.press("1")
+    check("back in the flame graph", [pressed(browser), browser.run("return cairn.page.looks.name(cairn.chart.selected)")],
+          ["Flame", "hash"])
+    browser.check_quiet("sandwich")
+
+
+def table(browser):
+    return browser.run("""return [...document.querySelectorAll("#table tbody tr")].map((row) =>
+        [...row.querySelectorAll("td > span:not(.share, .bar), td:nth-child(3), td:nth-child(4)")].map((cell) => cell.textContent))""")
+
+
+def shows_a_table(browser, page):
+    browser.open(page)
+    browser.press("4")
+    rows = table(browser)
+    check("the table", rows[:3], [["35 samples", "35 samples", "2", "copy"], ["25 samples", "30 samples", "1", "hash"],
+                                  ["20 samples", "20 samples", "3", "walk"]])
+    check("sums", sum(int(row[0].split()[0]) for row in rows), 100)
+    for column, first in (("total", "main"), ("places", "walk"), ("function", "copy"), ("self", "copy")):
+        browser.run("""[...document.querySelectorAll("#table th button")].find((b) => b.textContent === arguments[0]).click()""", column)
+        browser.settle()
+        check(f"sorted by {column}", table(browser)[0][3], first)
+        check(f"says so: {column}", browser.run("""return [...document.querySelectorAll("#table th")]
+            .filter((th) => th.getAttribute("aria-sort") !== "none").map((th) => th.textContent)"""), [column])
+    browser.press("/", "p", "a", "r")
+    check("filtered as one types", [row[3] for row in table(browser)], ["parse"])
+    check("says how many", browser.text("#table caption"), "1 of 8 functions")
+    browser.press(Keys.ESCAPE)
+    check("all again", len(table(browser)), 8)
+    browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    check("the second by keys", [pressed(browser), browser.text("#middle strong")], ["Sandwich", "hash"])
+    browser.check_quiet("table")
+
+
+def calls(browser):
+    return browser.run("""return [...document.querySelectorAll("#tree tr[data-node]")].map((row) =>
+        [Number(row.ariaLevel), row.ariaExpanded, row.cells[0].textContent, row.querySelector(".twist + span").textContent])""")
+
+
+def shows_a_tree(browser, page):
+    browser.open(page)
+    browser.press("5")
+    check("opened along the heaviest way", calls(browser), [
+        [1, "true", "90.0%", "main"], [2, "true", "90.0%", "run"], [3, "false", "40.0%", "parse"],
+        [3, "false", "30.0%", "find"], [3, "false", "20.0%", "walk"], [1, None, "10.0%", "idle"]])
+    browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    check_that("opened by keys", [4, None, "30.0%", "copy"] in calls(browser), calls(browser))
+    browser.press(Keys.ARROW_LEFT)
+    check("closed", len(calls(browser)), 6)
+    browser.run("[...document.querySelectorAll('#tree tr[data-node]')][4].click()")
+    browser.settle()
+    check_that("opened by a click", [4, "false", "20.0%", "walk"] in calls(browser), calls(browser))
+    check("selected", browser.run("return cairn.page.looks.name(cairn.state.fn)"), "walk")
+    browser.check_quiet("tree")
+
+
+def shows_a_timeline(browser):
+    rows = [(["work", "main"], "busy", 1, at, 2) for at in range(0, 1000, 10)] + \
+           [(["wait", "main"], "calm", 2, at, 1) for at in range(500, 1500, 100)]
+    page = flame("times", pprof_of_threads(rows))
+    browser.open(page)
+    browser.press("6")
+    check("threads", browser.text("#timeline .threads").split("\n"),
+          ["busy · 1", "200 samples", "calm · 2", "10 samples"])
+    box = browser.run("const b = document.querySelector('#timeline canvas').getBoundingClientRect(); return [b.left, b.top, b.width]")
+    browser.drag(box[0] + 1, box[1] + 60, box[0] + box[2] / 2, box[1] + 60)
+    span = [round(float(part) / 1e5) for part in browser.fragment()["span"].split("-")]
+    check("the first half", span, [0, 7])
+    browser.press("1")
+    check("the flame graph follows", [browser.text("#count"), browser.run("return cairn.tree.total[arguments[0]]", browser.node("main", "wait"))],
+          ["3 frames · 143 samples", 3])
+    browser.press("4")
+    check("the table follows", [row[:2] for row in table(browser) if row[3] == "work"], [["140 samples", "140 samples"]])
+    browser.press("6", "0")
+    browser.run("document.querySelectorAll('#timeline .threads button')[1].click()")
+    browser.settle()
+    browser.press("1")
+    check("one thread alone", [browser.text("#count"), browser.text("#chips")], ["3 frames · 10 samples", "tid: 2"])
+    click(browser, "#chips button")
+    check("taken away", [browser.text("#count"), browser.text("#chips")], ["3 frames · 210 samples", ""])
+    browser.check_quiet("timeline")
+
+
+def is_used_by_keys_alone(browser, page):
+    browser.open(page)
+    for key, view in zip("123456", ("Flame", "Inverted", "Sandwich", "Table", "Tree", "Tree")):
+        browser.press(key)
+        check(f"key {key}", pressed(browser), view)  # no times, no timeline
+    browser.press("1", "?")
+    check("the sheet", browser.run("return document.getElementById('sheet').open"), True)
+    browser.press(Keys.ESCAPE)
+    check("closed", browser.run("return document.getElementById('sheet').open"), False)
+    browser.press(Keys.ARROW_UP, "d")
+    check_that("details", browser.text("#facts h2") == "main", browser.text("#facts"))
+    browser.press(Keys.ARROW_UP)
+    check("they follow", browser.text("#facts h2"), "run")
+    browser.press("d", "m", Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    check("by the menu", browser.fragment().get("asks", "")[:14], '[{"ask":"focus')
+    browser.press(Keys.BACKSPACE)
+    check("taken back", browser.fragment().get("asks"), None)
+    for _ in range(60):  # through all that can be reached by Tab, and back
+        browser.press(Keys.TAB)
+    reached = browser.run("return document.activeElement?.tagName ?? ''")
+    check_that("Tab goes on", reached, reached)
+    browser.check_quiet("keys alone")
+
+
+def main():
+    page = flame("views", STACKS)
+    browser = Browser()
+    try:
+        for test in (shows_who_calls, shows_a_sandwich, shows_a_table, shows_a_tree, is_used_by_keys_alone):
+            test(browser, page)
+        shows_a_timeline(browser)
+    finally:
+        browser.close()
+    finish()
+
+
+main()
