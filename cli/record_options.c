@@ -22,6 +22,7 @@ enum {
     OPT_USER_ONLY,
     OPT_METHOD,
     OPT_STACK_BYTES,
+    OPT_MAX_MEMORY,
     OPT_SYMBOLS,
     OPT_FORCE,
     OPT_VERBOSE,
@@ -67,6 +68,9 @@ const struct cli_option cli_record_options[] = {
     [OPT_STACK_BYTES] = {"stack-bytes", 0, "N",
                          "by dump: copy N bytes of each stack, a multiple of 8 up to 65528 "
                          "(32768)"},
+    [OPT_MAX_MEMORY] = {"max-memory", 0, "SIZE",
+                        "keep at most SIZE of stacks and samples in memory, such as 64M; then new "
+                        "stacks are cut, which the last line counts (256M)"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too, for output that is named; may "
                      "be given several times"},
@@ -131,6 +135,18 @@ static bool set_stack_bytes(struct cli_record *record, struct cli_args *args, co
     }
     record->sampler.stack_bytes = (uint32_t)bytes;
     return true;
+}
+
+static bool set_max_memory(struct cli_record *record, struct cli_args *args, const char *value)
+{
+    enum { LEAST = 64 << 10 };
+    uint64_t *bytes = &record->sampler.memory_bytes;
+    if (!cli_args_size(args, "max-memory", value, bytes))
+        return false;
+    if (*bytes >= LEAST)
+        return true;
+    cli_args_wrong(args, "--max-memory: %s, expected at least 64K", value);
+    return false;
 }
 
 /* Letters, or digits that are a number of a process. */
@@ -215,6 +231,8 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
         return set_method(record, args, value);
     case OPT_STACK_BYTES:
         return set_stack_bytes(record, args, value);
+    case OPT_MAX_MEMORY:
+        return set_max_memory(record, args, value);
     case OPT_SYMBOLS:
         cli_list_add(&record->symbol_dirs, value);
         return true;

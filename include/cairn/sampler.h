@@ -80,6 +80,9 @@ struct cairn_sampler_opts {
                            (before Linux 5.13 not even those) */
     uint32_t
         stack_bytes; /* of a stack are copied by DUMP: a multiple of 8 below 64 KiB; 0: 32 KiB */
+    uint64_t memory_bytes; /* at most so much memory for stacks and samples, at least 64 KiB; 0: 256
+                              MiB. What is new then is cut to what is known of it, or not kept:
+                              the quality says how often */
 };
 
 /* What a capture was worth: the quality line. */
@@ -105,6 +108,8 @@ struct cairn_sample_quality {
     uint64_t n_processes; /* seen in samples */
     int off_cpu;          /* 1: samples are times off the CPU */
     uint64_t value;       /* what all samples together stand for; 0: CPU time, see period_ns */
+    uint64_t n_unkept;    /* samples beside n_samples: there was no memory for them, see
+                             memory_bytes */
 };
 
 /*

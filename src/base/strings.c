@@ -112,3 +112,8 @@ size_t cairn_strings_size(const struct cairn_strings *s, uint32_t number)
 {
     return number < s->n ? s->entries[number].size : 0;
 }
+
+size_t cairn_strings_bytes(const struct cairn_strings *s)
+{
+    return s->arena.used_bytes + s->n * sizeof *s->entries + s->n_slots * sizeof *s->slots;
+}

@@ -26,6 +26,9 @@ void cairn_strings_done(struct cairn_strings *s);
 uint32_t cairn_strings_add(struct cairn_strings *s, const char *text, size_t size);
 uint32_t cairn_strings_add_str(struct cairn_strings *s, const char *text); /* NULL: 0 */
 
+/* Memory that it takes. */
+size_t cairn_strings_bytes(const struct cairn_strings *s);
+
 /* Never NULL; "" for a number that was never given out. */
 const char *cairn_strings_get(const struct cairn_strings *s, uint32_t number);
 size_t cairn_strings_size(const struct cairn_strings *s, uint32_t number); /* bytes, without NUL */

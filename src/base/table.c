@@ -162,6 +162,16 @@ static int grow(struct cairn_table *t)
     return CAIRN_OK;
 }
 
+static bool is_filled(const struct cairn_table *t)
+{
+    return t->n >= t->cap / 4 * 3;
+}
+
+size_t cairn_table_bytes(const struct cairn_table *t)
+{
+    return (is_filled(t) ? 3 : 1) * t->cap * sizeof *t->slots;
+}
+
 int cairn_table_set(struct cairn_table *t, uint64_t key, uint32_t value)
 {
     struct cairn_table_slot *slot = t->cap ? slot_of(t->slots, t->cap, key) : NULL;
@@ -169,7 +179,7 @@ int cairn_table_set(struct cairn_table *t, uint64_t key, uint32_t value)
         slot->value_plus_1 = value + 1;
         return CAIRN_OK;
     }
-    if (!slot || t->n >= t->cap / 4 * 3) {
+    if (!slot || is_filled(t)) {
         if (grow(t) < 0)
             return CAIRN_E_NOMEM;
         slot = slot_of(t->slots, t->cap, key);

@@ -37,6 +37,7 @@ struct cairn_walker {
     size_t n_cpus, cpus_bytes;
     size_t strips_bytes;
     struct batch *batch;
+    int64_t stacks_max;
     cairn_walker_stack_fn fn; /* of the take that runs */
     void *fn_ctx;
     int asked[ASKED_MAX]; /* pids */
@@ -116,6 +117,9 @@ int cairn_walker_new(const struct cairn_walker_opts *opts, struct cairn_walker *
     if (!w)
         return cairn_fail_memory(err);
     cairn_walk_tables_init(&w->tables, opts->table_bytes ? opts->table_bytes : TABLE_BYTES);
+    w->stacks_max = CAIRN_BPF_COUNTS_MAX / 4 * 3;
+    if (opts->stacks_max && opts->stacks_max < (size_t)w->stacks_max)
+        w->stacks_max = (int64_t)opts->stacks_max;
     int code = load(w, opts, err);
     if (code == CAIRN_OK)
         code = map_all(w, err);
@@ -264,7 +268,7 @@ int cairn_walker_counts(struct cairn_walker *w, cairn_walker_count_fn fn, void *
                         bool *ret_forgotten)
 {
     int64_t n = go_through(w, bpf_map_lookup_batch, fn, ctx);
-    *ret_forgotten = n > CAIRN_BPF_COUNTS_MAX / 4 * 3;
+    *ret_forgotten = n > w->stacks_max;
     if (*ret_forgotten)
         n = go_through(w, bpf_map_lookup_and_delete_batch, fn, ctx);
     return n < 0 ? (int)n : CAIRN_OK;

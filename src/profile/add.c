@@ -8,9 +8,11 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return cairn_hash_u64(hash + value);
 }
 
-/* Appends one row to an array of the profile; false where memory is gone. */
-#define APPEND(p, array, row)                                                                      \
-    (cairn_grow((void **)&(p)->array, &(p)->cap_##array, (p)->n_##array + 1,                       \
+/* Appends one row to an array of the profile; false where memory is gone, or where it is closed to
+ * these things from `from` on. */
+#define APPEND(p, from, array, row)                                                                \
+    ((p)->closed < (from) &&                                                                       \
+     cairn_grow((void **)&(p)->array, &(p)->cap_##array, (p)->n_##array + 1,                       \
                 sizeof *(p)->array) == CAIRN_OK &&                                                 \
      ((p)->array[(p)->n_##array++] = (row), true))
 
@@ -50,7 +52,7 @@ uint32_t cairn_profile_add_module(struct cairn_profile *p,
         return *slot;
     }
     uint32_t number = (uint32_t)p->n_modules;
-    if (!APPEND(p, modules, *module)) {
+    if (!APPEND(p, CAIRN_PROFILE_NO_STACKS, modules, *module)) {
         index->modules.n_indexed = number;
         return UINT32_MAX;
     }
@@ -87,7 +89,7 @@ uint32_t cairn_profile_add_function(struct cairn_profile *p,
     if (*slot)
         return *slot;
     uint32_t number = (uint32_t)p->n_functions;
-    if (!APPEND(p, functions, *function)) {
+    if (!APPEND(p, CAIRN_PROFILE_NO_STACKS, functions, *function)) {
         index->functions.n_indexed = number;
         return UINT32_MAX;
     }
@@ -141,7 +143,7 @@ static bool append_frame(struct cairn_profile *p, const struct frame_view *view)
     struct cairn_profile_frame frame = *view->frame;
     frame.lines = (uint32_t)p->n_lines;
     frame.n_lines = view->n_lines;
-    if (!APPEND(p, frames, frame))
+    if (!APPEND(p, CAIRN_PROFILE_NO_STACKS, frames, frame))
         return false;
     if (view->n_lines)
         memcpy(p->lines + p->n_lines, view->lines, view->n_lines * sizeof *p->lines);
@@ -253,7 +255,7 @@ uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_pr
         return *slot;
     uint32_t number = (uint32_t)p->n_label_sets;
     struct cairn_profile_label_set set = {(uint32_t)p->n_labels, n};
-    if (!APPEND(p, label_sets, set)) {
+    if (!APPEND(p, CAIRN_PROFILE_NO_SAMPLES, label_sets, set)) {
         index->label_sets.n_indexed = number;
         return UINT32_MAX;
     }
@@ -275,7 +277,7 @@ uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint3
                                   const int64_t *values)
 {
     if (stack >= p->n_stacks || labels >= p->n_label_sets ||
-        p->n_samples >= CAIRN_PROFILE_NUMBERS_MAX)
+        p->n_samples >= CAIRN_PROFILE_NUMBERS_MAX || p->closed >= CAIRN_PROFILE_NO_SAMPLES)
         return UINT32_MAX;
     if (p->n_samples == p->cap_samples) { /* two arrays that grow together */
         size_t cap = p->cap_samples;

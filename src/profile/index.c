@@ -141,7 +141,8 @@ uint32_t cairn_profile_add_stack(struct cairn_profile *p, uint32_t parent, uint3
     uint32_t found = find_child(p, parent, frame, &full);
     if (found)
         return found;
-    if (cairn_grow((void **)&p->stacks, &p->cap_stacks, p->n_stacks + 1, sizeof *p->stacks) < 0)
+    if (p->closed >= CAIRN_PROFILE_NO_STACKS ||
+        cairn_grow((void **)&p->stacks, &p->cap_stacks, p->n_stacks + 1, sizeof *p->stacks) < 0)
         return UINT32_MAX;
     uint32_t number = (uint32_t)p->n_stacks;
     p->stacks[number] = (struct cairn_profile_stack){.parent = parent, .frame = frame};

@@ -91,6 +91,14 @@ struct cairn_profile_type {
     uint32_t type, unit; /* strings */
 };
 
+/* What a profile takes in no more, though what is there is found and summed yet: one that grows
+ * while it is recorded must end somewhere. */
+enum cairn_profile_closed {
+    CAIRN_PROFILE_OPEN,
+    CAIRN_PROFILE_NO_STACKS, /* no new modules, functions, frames and stacks */
+    CAIRN_PROFILE_NO_SAMPLES /* nor label sets and samples; texts alone */
+};
+
 struct cairn_profile_index; /* hash tables that make things unique; built when first needed */
 
 struct cairn_profile {
@@ -120,13 +128,14 @@ struct cairn_profile {
     struct cairn_profile_type period_type;
     int64_t period;
     int64_t time_ns, duration_ns;
+    enum cairn_profile_closed closed;
     struct cairn_profile_index *index;
     struct cairn_value_type *public_types; /* what cairn_profile_value_types() lends out */
     const char **public_comments;
 };
 
-/* Each returns the number of the new or equal old thing, or UINT32_MAX where memory is gone or a
- * limit (2^31 of a kind) is reached. */
+/* Each returns the number of the new or equal old thing, or UINT32_MAX where memory is gone, a
+ * limit (2^31 of a kind) is reached, or the profile is closed to what is new. */
 uint32_t cairn_profile_text(struct cairn_profile *p, const char *text, size_t size);
 /* Only while there are no samples, for their values lie in rows of n_types. */
 uint32_t cairn_profile_add_type(struct cairn_profile *p, const char *type, const char *unit);
@@ -153,6 +162,9 @@ uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint3
 /* Sums the samples that have equal stack and labels into one. Labels that carry a time stay apart,
  * as they differ. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_profile_sum_equal(struct cairn_profile *p);
+
+/* Memory that the profile takes, with its index; so that each table has room for one thing more. */
+uint64_t cairn_profile_bytes(const struct cairn_profile *p);
 
 /* Frees the tables that make things unique: a profile that is only read from now on is smaller.
  * They are built again when something is added. */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/collect.h"
 
-#include <stdio.h>
-
 #include "base/address.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "sample/cut_words.h"
 #include "sample/labels.h"
-
-enum { REASON_BYTES = 320 };
 
 /* <linux/sched.h>: threads that have no user side, PF_KTHREAD and PF_IO_WORKER. */
 enum { KERNEL_THREAD = 0x00200010, NOT_ASKED = 2 };
@@ -173,88 +171,15 @@ static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
         collect->walk.end = CAIRN_WALK_WHOLE;
 }
 
-/* Base name of the module that holds the outermost frame. */
-static const char *outermost_module(struct cairn_collect *collect, struct cairn_space *space)
+/* Only so much of a stack is in the profile already, and it takes no more. */
+enum { FULL = 1 };
+
+static int no_room(const struct cairn_collect *collect)
 {
-    const struct cairn_user_walk *walk = &collect->walk;
-    const struct cairn_space_map *map =
-        walk->n ? cairn_space_find(space, walk->addresses[walk->n - 1]) : NULL;
-    if (!map || !map->path)
-        return "unknown code";
-    const char *path = cairn_strings_get(&collect->profile->strings, map->path);
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    return collect->profile->closed ? FULL : CAIRN_E_NOMEM;
 }
 
-/* Those of a walk by tables. */
-static void table_reason(struct cairn_collect *collect, struct cairn_space *space, char *out,
-                         size_t size)
-{
-    const char *module = outermost_module(collect, space);
-    switch (collect->walk.end) {
-    case CAIRN_WALK_NO_RULE:
-        snprintf(out, size, "no unwind rule in %s", module);
-        break;
-    case CAIRN_WALK_HARD_RULE:
-        snprintf(out, size, "a rule of %s needs more registers", module);
-        break;
-    case CAIRN_WALK_UNREADABLE:
-        snprintf(out, size, "stack not in %s, below %s",
-                 collect->stack_bytes ? "the copy" : "memory", module);
-        break;
-    case CAIRN_WALK_FALLING:
-        snprintf(out, size, "stack does not rise in %s", module);
-        break;
-    case CAIRN_WALK_NO_CODE:
-        snprintf(out, size, "address outside of known code");
-        break;
-    case CAIRN_WALK_NO_ROOM:
-        snprintf(out, size, "no room for the table of %s", module);
-        break;
-    case CAIRN_WALK_32:
-        snprintf(out, size, "32-bit program");
-        break;
-    default:
-        snprintf(out, size, "program not known yet");
-        break;
-    }
-}
-
-/* The words for why a stack ends early; false where it does not. */
-static bool cut_reason(struct cairn_collect *collect, struct cairn_space *space, char *out,
-                       size_t size)
-{
-    switch (collect->walk.end) {
-    case CAIRN_WALK_WHOLE:
-        return false;
-    case CAIRN_WALK_OUTSIDE:
-        snprintf(out, size, "frame pointer leads outside code");
-        break;
-    case CAIRN_WALK_DEEP:
-        snprintf(out, size, "deeper than %u frames",
-                 collect->frames_max ? collect->frames_max : CAIRN_WALK_FRAMES_MAX);
-        break;
-    case CAIRN_WALK_COPY:
-        if (collect->stack_bytes)
-            snprintf(out, size, "the stack is deeper than the copied %g kB",
-                     collect->stack_bytes / 1024.0);
-        else
-            snprintf(out, size, "stack larger than the copy");
-        break;
-    case CAIRN_WALK_NOTHING:
-        snprintf(out, size, "no user stack");
-        break;
-    case CAIRN_WALK_NO_POINTER:
-        snprintf(out, size, "no frame pointer in %s", outermost_module(collect, space));
-        break;
-    default:
-        table_reason(collect, space, out, size);
-        break;
-    }
-    return true;
-}
-
-/* Puts one frame below `*stack`. */
+/* Puts one frame below `*stack`; as the next ones, FULL where that cannot be. */
 static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address, bool is_exact,
                 uint32_t module, uint8_t kind)
 {
@@ -266,10 +191,10 @@ static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address
     };
     uint32_t number = cairn_profile_add_frame(collect->profile, &frame, NULL, 0);
     if (number == UINT32_MAX)
-        return CAIRN_E_NOMEM;
+        return no_room(collect);
     uint32_t child = cairn_profile_add_stack(collect->profile, *stack, number);
     if (child == UINT32_MAX)
-        return CAIRN_E_NOMEM;
+        return no_room(collect);
     *stack = child;
     return CAIRN_OK;
 }
@@ -282,11 +207,12 @@ static int push_user(struct cairn_collect *collect, struct cairn_space *space, u
         struct cairn_space_map *map = cairn_space_find(space, va);
         uint32_t module = map ? module_of(collect, space, map) : 0;
         if (module == UINT32_MAX)
-            return CAIRN_E_NOMEM;
+            return no_room(collect);
         if (map)
             va = cairn_shared_va(collect->profile, map, va);
-        if (push(collect, stack, va, walk->exact[i], module, walk->kinds[i]) < 0)
-            return CAIRN_E_NOMEM;
+        int code = push(collect, stack, va, walk->exact[i], module, walk->kinds[i]);
+        if (code != CAIRN_OK)
+            return code;
     }
     return CAIRN_OK;
 }
@@ -308,7 +234,7 @@ static int add_kernel(struct cairn_collect *collect)
         return CAIRN_E_NOMEM;
     uint32_t number = cairn_profile_add_module(collect->profile, &module);
     if (number == UINT32_MAX)
-        return CAIRN_E_NOMEM;
+        return no_room(collect);
     collect->kernel_module = number;
     return CAIRN_OK;
 }
@@ -316,13 +242,11 @@ static int add_kernel(struct cairn_collect *collect)
 static int push_kernel(struct cairn_collect *collect, const struct cairn_caught *caught,
                        uint32_t *stack)
 {
-    if (caught->n_kernel && !collect->kernel_module && add_kernel(collect) < 0)
-        return CAIRN_E_NOMEM;
-    for (size_t i = caught->n_kernel; i-- > 0;)
-        if (push(collect, stack, caught->kernel[i], i == 0, collect->kernel_module,
-                 CAIRN_FRAME_KERNEL) < 0)
-            return CAIRN_E_NOMEM;
-    return CAIRN_OK;
+    int code = caught->n_kernel && !collect->kernel_module ? add_kernel(collect) : CAIRN_OK;
+    for (size_t i = caught->n_kernel; i-- > 0 && code == CAIRN_OK;)
+        code = push(collect, stack, caught->kernel[i], i == 0, collect->kernel_module,
+                    CAIRN_FRAME_KERNEL);
+    return code;
 }
 
 /* Equal samples are summed at once, so that a long capture grows only with what is new in it; those
@@ -331,11 +255,13 @@ static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t la
                       const struct cairn_collect_more *more)
 {
     const int64_t values[2] = {(int64_t)more->n, more->value};
+    if (labels == UINT32_MAX)
+        return no_room(collect);
     uint32_t number = collect->has_times
                           ? cairn_profile_add_sample(collect->profile, stack, labels, values)
                           : cairn_profile_sum_sample(collect->profile, stack, labels, values);
     if (number == UINT32_MAX)
-        return CAIRN_E_NOMEM;
+        return no_room(collect);
     collect->last = number;
     return CAIRN_OK;
 }
@@ -351,29 +277,71 @@ static void count(struct cairn_collect *collect, uint64_t n, int64_t value, bool
 void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is_cut, uint64_t n,
                          int64_t value)
 {
+    if (number == CAIRN_COLLECT_UNKEPT) {
+        collect->n_unkept += n;
+        return;
+    }
     collect->profile->values[2 * (size_t)number] += (int64_t)n;
     collect->profile->values[2 * (size_t)number + 1] += value;
     count(collect, n, value, is_cut);
 }
 
+/* The last eighth is for samples of stacks that are there already. */
+static int keep_bound(struct cairn_collect *collect)
+{
+    static const char words[] = "no memory for more stacks";
+    struct cairn_profile *p = collect->profile;
+    uint64_t most = collect->memory_max, bytes;
+    if (!most || p->closed == CAIRN_PROFILE_NO_SAMPLES)
+        return CAIRN_OK;
+    bytes = cairn_profile_bytes(p) + cairn_table_bytes(&collect->names) +
+            cairn_table_bytes(&collect->threads) + collect->beside_bytes;
+    if (bytes < most - most / 8)
+        return CAIRN_OK;
+    if (!p->closed) {
+        collect->full = cairn_profile_text(p, words, sizeof words - 1);
+        if (collect->full == UINT32_MAX)
+            return CAIRN_E_NOMEM;
+        cairn_log(CAIRN_LOG_WARNING,
+                  "the %.3g MB of memory for what is recorded are used up: of new stacks the outer "
+                  "part alone is kept",
+                  (double)most / 1e6);
+    }
+    p->closed = bytes < most ? CAIRN_PROFILE_NO_STACKS : CAIRN_PROFILE_NO_SAMPLES;
+    return CAIRN_OK;
+}
+
+/* From the root on; FULL: not to the end. */
+static int push_all(struct cairn_collect *collect, struct cairn_space *space,
+                    const struct cairn_caught *caught, uint32_t *stack)
+{
+    int code = CAIRN_OK;
+    if (collect->profile->n_modules <= 1 && !collect->profile->closed)
+        code = cairn_collect_program(collect, space);
+    if (code == CAIRN_OK)
+        code = push_user(collect, space, stack);
+    return code == CAIRN_OK ? push_kernel(collect, caught, stack) : code;
+}
+
 int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught *caught,
                         struct cairn_collected *ret_collected)
 {
-    char reason[REASON_BYTES];
+    char reason[CAIRN_CUT_WORDS_BYTES];
     struct cairn_collected got = {.pid = caught->pid, .tid = caught->tid};
     struct cairn_space *space = cairn_spaces_get(&collect->spaces, caught->pid);
-    if (!space || cairn_space_know(&collect->spaces, space) < 0)
+    if (!space || cairn_space_know(&collect->spaces, space) < 0 || keep_bound(collect) < 0)
         return CAIRN_E_NOMEM;
     got.cgroup = space->cgroup;
     collect->n_processes += !space->is_seen;
     space->is_seen = true;
     walk_user(collect, space, caught);
-    if (cut_reason(collect, space, reason, sizeof reason))
+    if (cairn_cut_words(collect, space, reason, sizeof reason))
         got.cut = cairn_profile_text(collect->profile, reason, strlen(reason));
-    if (got.cut == UINT32_MAX ||
-        (collect->profile->n_modules <= 1 && cairn_collect_program(collect, space) < 0) ||
-        push_user(collect, space, &got.stack) < 0 || push_kernel(collect, caught, &got.stack) < 0)
-        return CAIRN_E_NOMEM;
+    int code = got.cut == UINT32_MAX ? CAIRN_E_NOMEM : push_all(collect, space, caught, &got.stack);
+    if (code == FULL)
+        got.cut = collect->full;
+    else if (code < 0)
+        return code;
     *ret_collected = got;
     return CAIRN_OK;
 }
@@ -381,9 +349,17 @@ int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught
 int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_collected *collected,
                          const struct cairn_collect_more *more)
 {
-    uint32_t labels = cairn_collect_labels(collect, collected, more);
-    if (labels == UINT32_MAX || add_sample(collect, collected->stack, labels, more) < 0)
+    if (keep_bound(collect) < 0)
         return CAIRN_E_NOMEM;
+    uint32_t labels = cairn_collect_labels(collect, collected, more);
+    int code = add_sample(collect, collected->stack, labels, more);
+    if (code < 0)
+        return code;
+    if (code == FULL) {
+        collect->n_unkept += more->n;
+        collect->last = CAIRN_COLLECT_UNKEPT;
+        return CAIRN_OK;
+    }
     count(collect, more->n, more->value, collected->cut != 0);
     return cairn_table_set(&collect->threads, (uint64_t)collected->tid, 1);
 }

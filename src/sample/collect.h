@@ -15,6 +15,8 @@
 #include "sample/start.h"
 #include "sample/user_walk.h"
 
+enum { CAIRN_COLLECT_UNKEPT = UINT32_MAX }; /* number of a sample that there was no memory for */
+
 struct cairn_collect {
     struct cairn_profile *profile;
     struct cairn_spaces spaces;
@@ -29,10 +31,14 @@ struct cairn_collect {
     uint32_t frames_max;                /* of kernel and user side together; 0: unknown */
     bool has_times;                     /* each sample is its own, with a label for when */
     uint64_t to_real_ns;                /* CLOCK_MONOTONIC + this: as the profile's time_ns */
+    uint64_t memory_max;                /* bytes of what is kept; 0: no bound */
+    uint64_t beside_bytes;              /* of them: beside the profile and what is here */
+    uint32_t full;                      /* a text: why stacks are cut since the bound is near */
     uint64_t n_samples, n_whole, n_cut;
-    int64_t value;                   /* what they stand for */
-    uint64_t n_processes;            /* that samples came from */
-    uint32_t last;                   /* number of the sample that was added last */
+    uint64_t n_unkept;    /* samples that are none of these: there was no memory for them */
+    int64_t value;        /* what they stand for */
+    uint64_t n_processes; /* that samples came from */
+    uint32_t last; /* number of the sample that was added last; CAIRN_COLLECT_UNKEPT: it is not */
     struct cairn_user_walk walk;     /* too large for a stack */
     struct cairn_copy_walker copies; /* made for the first copy */
 };

@@ -5,6 +5,8 @@ enum { LABELS_MAX = 10 };
 
 int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
 {
+    if (collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES) /* nobody will ask for it */
+        return CAIRN_OK;
     uint32_t text = cairn_profile_text(collect->profile, name, strlen(name));
     if (text == UINT32_MAX)
         return CAIRN_E_NOMEM;

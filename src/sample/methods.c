@@ -8,7 +8,12 @@
 #include "base/log.h"
 #include "sample/sampler_state.h"
 
-enum { DEFAULT_RING_PAGES = 128, COPY_RING_PAGES = 1024, DEFAULT_STACK_BYTES = 32 << 10 };
+enum {
+    DEFAULT_RING_PAGES = 128,
+    COPY_RING_PAGES = 1024,
+    DEFAULT_STACK_BYTES = 32 << 10,
+    BYTES_A_STACK = 256 /* that is known by what it was counted under, several times over */
+};
 
 static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
 {
@@ -19,6 +24,7 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
         .user_only = s->opts.user_only != 0,
         .event = s->event,
         .has_times = s->opts.timeline != 0,
+        .stacks_max = s->opts.memory_bytes / BYTES_A_STACK,
         .frequency_hz = s->opts.frequency_hz,
         .event_period = s->opts.off_cpu ? 1 : s->opts.event_period,
         .off_cpu = s->opts.off_cpu ? &s->off_cpu : NULL,

@@ -19,6 +19,11 @@ void cairn_off_cpu_sums_done(struct cairn_off_cpu_sums *sums)
     *sums = (struct cairn_off_cpu_sums){0};
 }
 
+uint64_t cairn_off_cpu_sums_bytes(const struct cairn_off_cpu_sums *sums)
+{
+    return cairn_table_bytes(&sums->by_key) + sums->n_known * sizeof *sums->known;
+}
+
 static const char *why_text(uint8_t why)
 {
     static const char *const texts[] = {

@@ -26,6 +26,9 @@ void cairn_off_cpu_sums_done(struct cairn_off_cpu_sums *sums);
 int cairn_off_cpu_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                        const struct cairn_bpf_slept *slept);
 
+/* Memory that they take. */
+uint64_t cairn_off_cpu_sums_bytes(const struct cairn_off_cpu_sums *sums);
+
 /* Adds what came since the last time; at the end also who has not come back, with what it slept
  * until now. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_off_cpu_sums_add(struct cairn_walk_intake *intake, struct cairn_collect *collect,

@@ -31,7 +31,8 @@ struct cairn_perf_opts {
     uint32_t stack_bytes; /* of the user stack are copied with each sample; 0: only its top */
     const struct cairn_event *event;
     const struct cairn_off_cpu_opts *off_cpu; /* instead of samples; NULL: it is not measured */
-    bool has_times; /* of samples that go to a program: one by one, with their times */
+    bool has_times;    /* of samples that go to a program: one by one, with their times */
+    size_t stacks_max; /* of them: so many are known at a time; 0: some 50,000 */
     double frequency_hz;
     uint64_t event_period; /* 0: by frequency */
     uint32_t ring_pages;

@@ -30,7 +30,7 @@ static void add_reasons(struct cairn_buffer *line, const struct cairn_profile *p
 static void add_missed(struct cairn_buffer *line, const struct cairn_sample_quality *quality)
 {
     uint64_t expected = quality->period_ns ? quality->cpu_ns / quality->period_ns : 0;
-    uint64_t seen = quality->n_samples + quality->n_lost;
+    uint64_t seen = quality->n_samples + quality->n_unkept + quality->n_lost;
     if (expected < EXPECTED_MIN || seen * (quality->has_kernel ? 2 : 10) >= expected)
         return;
     cairn_buffer_printf(line,
@@ -84,6 +84,9 @@ int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
         n ? 100.0 * (double)quality->n_whole / (double)n : 0.0, (unsigned long long)quality->n_cut);
     add_reasons(&line, profile);
     cairn_buffer_printf(&line, "; %llu lost", (unsigned long long)quality->n_lost);
+    if (quality->n_unkept)
+        cairn_buffer_printf(&line, ", %llu not kept: no memory for more samples",
+                            (unsigned long long)quality->n_unkept);
     if (quality->n_throttled)
         cairn_buffer_printf(&line, ", throttled %llu time%s",
                             (unsigned long long)quality->n_throttled, plural(quality->n_throttled));

@@ -38,6 +38,7 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
     if (code < 0)
         return code;
     s->collect.has_times = s->opts.timeline != 0;
+    s->collect.memory_max = s->opts.memory_bytes;
     cairn_starts_learn_self(&s->collect.starts);
     code = cairn_targets_open(&s->opts, &s->targets, err);
     s->off_cpu.is_cgroup = s->targets.is_cgroup;
@@ -279,6 +280,7 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
     if (ret_quality)
         cairn_sampler_measure(s, ret_quality);
     cairn_profile_drop_index(s->collect.profile);
+    s->collect.profile->closed = CAIRN_PROFILE_OPEN; /* to names */
     *ret_profile = s->collect.profile;
     s->collect.profile = NULL;
     return CAIRN_OK;

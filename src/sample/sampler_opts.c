@@ -12,6 +12,8 @@ enum {
     FREQUENCY_MAX = 1000000,
     RING_PAGES_MAX = 1 << 16,
     STACK_BYTES_MAX = (64 << 10) - 8,
+    MEMORY_MIN = 64 << 10,
+    DEFAULT_MEMORY = 256 << 20,
 };
 
 static int check_off_cpu(const struct cairn_sampler_opts *opts, struct cairn_err *err)
@@ -66,6 +68,9 @@ static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *e
     if (opts->stack_bytes > STACK_BYTES_MAX || opts->stack_bytes % 8)
         return cairn_fail(err, CAIRN_E_ARG, "%u bytes of stack: expected a multiple of 8 up to %d",
                           opts->stack_bytes, STACK_BYTES_MAX);
+    if (opts->memory_bytes < MEMORY_MIN)
+        return cairn_fail(err, CAIRN_E_ARG, "%llu bytes of memory: expected at least %d",
+                          (unsigned long long)opts->memory_bytes, MEMORY_MIN);
     if (opts->method == CAIRN_SAMPLE_PTRACE && !has_command)
         return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling is for commands started here only");
     return check_event(opts, err);
@@ -83,6 +88,8 @@ int cairn_sampler_take_opts(const struct cairn_sampler_opts *given,
         opts.event_period = 1;
     if (opts.frequency_hz == 0)
         opts.frequency_hz = DEFAULT_HZ;
+    if (opts.memory_bytes == 0)
+        opts.memory_bytes = DEFAULT_MEMORY;
     int code = check_opts(&opts, err);
     if (code == CAIRN_OK)
         *ret_opts = opts;

@@ -180,6 +180,8 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
     if (code < 0 || stack->what == CAIRN_BPF_AGAIN || stack->copied) /* that is not counted */
         return code;
     known.sample = collect->last;
+    if (is_off_cpu && collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES)
+        return CAIRN_OK; /* its times will be lost */
     return remember(intake, stack, &known);
 }
 
@@ -205,6 +207,13 @@ static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct c
     return CAIRN_OK;
 }
 
+/* Of what is never forgotten. */
+static uint64_t kept_bytes(const struct cairn_walk_intake *intake)
+{
+    return cairn_table_bytes(&intake->by_key) + intake->n_known * sizeof *intake->known +
+           cairn_off_cpu_sums_bytes(&intake->sums);
+}
+
 /* All of them will come again. With times they are kept, for what waits may ask for them, and of
  * time off the CPU for who sleeps yet. */
 static void forget(struct cairn_walk_intake *intake)
@@ -225,7 +234,9 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
     intake->counted_ns = now_ns;
     int code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
     bool is_off_cpu = cairn_walker_off_cpu(intake->walker) != NULL;
-    if (forgotten && !collect->has_times && !is_off_cpu)
+    if (collect->has_times || is_off_cpu)
+        collect->beside_bytes = kept_bytes(intake);
+    else if (forgotten)
         forget(intake);
     if (code == CAIRN_OK && is_off_cpu)
         code = cairn_off_cpu_sums_add(intake, collect, at_once);

@@ -13,7 +13,7 @@ static void measure_walk(const struct cairn_sampler *s, struct cairn_sample_qual
         return;
     cairn_walker_stats(s->perf.walk.walker, &stats);
     quality->walk_ns = stats.n_runs ? stats.run_ns / stats.n_runs : 0;
-    quality->n_lost += cairn_walk_intake_lost(&s->perf.walk, quality->n_samples);
+    quality->n_lost += cairn_walk_intake_lost(&s->perf.walk, quality->n_samples + quality->n_unkept);
 }
 
 void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality)
@@ -23,6 +23,7 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .n_samples = s->collect.n_samples,
         .n_whole = s->collect.n_whole,
         .n_cut = s->collect.n_cut,
+        .n_unkept = s->collect.n_unkept,
         .n_lost = s->perf.n_lost + s->perf.queue.n_bad + s->ptrace.n_late,
         .n_throttled = s->perf.n_throttled,
         .duration_ns = s->end_ns - s->start_ns,

@@ -8,6 +8,7 @@
  *     fork S N     N children at a time, each busy for a tenth of a second
  *     forge S      returns to itself for ever: a stack that loops
  *     wild S       busy with a stack pointer that leads into nothing in the frame pointer
+ *     maze S N     N frames of two functions, which is which by chance: stacks that are ever new
  *     signal S     busy in a handler of SIGALRM on a stack of its own
  */
 #include <pthread.h>
@@ -137,6 +138,34 @@ static __attribute__((noinline)) void wild(void)
         SPIN_AT(0x7fff00000010);
 }
 
+static unsigned chance(void)
+{
+    static unsigned number = 1;
+    number = number * 1103515245 + 12345;
+    return number >> 16 & 1;
+}
+
+static __attribute__((noinline)) int right(int n);
+static __attribute__((noinline)) int left(int n)
+{
+    for (unsigned i = 0; n == 0 && i < 100000; i++)
+        sink += i;
+    return n == 0 ? 1 : (chance() ? left(n - 1) : right(n - 1)) + 1;
+}
+
+static __attribute__((noinline)) int right(int n)
+{
+    for (unsigned i = 0; n == 0 && i < 100000; i++)
+        sink += i;
+    return n == 0 ? 2 : (chance() ? left(n - 1) : right(n - 1)) + 2;
+}
+
+static void maze(int n)
+{
+    while (now_s() < end_s)
+        sink += (unsigned long)left(n);
+}
+
 static void on_alarm(int number)
 {
     (void)number;
@@ -168,6 +197,8 @@ int main(int argc, char **argv)
         forge();
     else if (strcmp(what, "wild") == 0)
         wild();
+    else if (strcmp(what, "maze") == 0)
+        maze(n);
     else if (strcmp(what, "signal") == 0)
         alarmed();
     else

@@ -208,6 +208,67 @@ static void processes_that_map_the_same_file_share_its_frames_and_stacks(void **
     cairn_collect_done(&collect);
 }
 
+enum { BOUND = 256 << 10, ROUNDS = 20000 };
+
+/* One that was never there, below two frames that always are. */
+static int catch_new(struct cairn_collect *collect, int pid, uint64_t number)
+{
+    const uint64_t addresses[] = {0x100000 + 16 * number, 0x1020, 0x1030};
+    const struct cairn_caught caught = {
+        .pid = pid, .tid = pid, .user = {.chain = addresses, .n_chain = 3}, .value = PERIOD_NS};
+    return cairn_collect_add(collect, &caught);
+}
+
+static void beyond_the_bound_new_stacks_are_cut_to_what_is_known(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    assert_int_equal(fill(&collect), CAIRN_OK);
+    struct cairn_profile *p = collect.profile;
+    uint32_t first = p->samples[0].stack, outer;
+    collect.memory_max = BOUND;
+    collect.spaces.items[0]->is_partial = true; /* code may lie anywhere */
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        assert_int_equal(catch_new(&collect, PID, i), CAIRN_OK);
+        assert_in_range(cairn_profile_bytes(p), 1, BOUND);
+    }
+    assert_int_equal(p->closed, CAIRN_PROFILE_NO_STACKS);
+    assert_int_equal(collect.n_samples, 3 + ROUNDS);
+    assert_int_equal(collect.n_unkept, 0);
+    outer = p->samples[collect.last].stack;
+    assert_int_equal(outer, p->stacks[first].parent);
+    assert_string_equal(label_text(p, collect.last, "cairn.cut"), "no memory for more stacks");
+    assert_true(p->values[2 * collect.last] > ROUNDS / 2);
+    cairn_collect_done(&collect);
+}
+
+static void beyond_all_of_the_bound_new_samples_are_counted_alone(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    struct cairn_collected collected;
+    const struct cairn_collect_more one = {.n = 1, .value = PERIOD_NS};
+    assert_int_equal(fill(&collect), CAIRN_OK);
+    struct cairn_profile *p = collect.profile;
+    collect.memory_max = BOUND;
+    for (int i = 1; i < ROUNDS; i++) {
+        collected = (struct cairn_collected){.stack = p->samples[0].stack, .pid = i, .tid = i};
+        assert_int_equal(cairn_collect_sample(&collect, &collected, &one), CAIRN_OK);
+        assert_in_range(cairn_profile_bytes(p), 1, BOUND);
+    }
+    assert_int_equal(p->closed, CAIRN_PROFILE_NO_SAMPLES);
+    assert_int_equal(collect.last, CAIRN_COLLECT_UNKEPT);
+    assert_int_equal(collect.n_samples + collect.n_unkept, 3 + ROUNDS - 1);
+    assert_in_range(collect.n_unkept, 1, ROUNDS - 1);
+    uint64_t n_unkept = collect.n_unkept, n_samples = collect.n_samples;
+    cairn_collect_again(&collect, collect.last, false, 5, 5);
+    assert_int_equal(collect.n_unkept, n_unkept + 5);
+    collected = (struct cairn_collected){.stack = p->samples[0].stack, .pid = 1, .tid = 1};
+    assert_int_equal(cairn_collect_sample(&collect, &collected, &one), CAIRN_OK); /* is known */
+    assert_int_equal(collect.n_samples, n_samples + 1);
+    cairn_collect_done(&collect);
+}
+
 /* Number 2 in the first pid namespace is the kernel's. */
 static void a_kernel_thread_has_a_whole_stack_without_a_user_side(void **state)
 {
@@ -279,6 +340,8 @@ int main(void)
         cmocka_unit_test(samples_with_times_stay_apart_and_tell_them),
         cmocka_unit_test(a_sample_tells_its_process_and_cgroup),
         cmocka_unit_test(processes_that_map_the_same_file_share_its_frames_and_stacks),
+        cmocka_unit_test(beyond_the_bound_new_stacks_are_cut_to_what_is_known),
+        cmocka_unit_test(beyond_all_of_the_bound_new_samples_are_counted_alone),
         cmocka_unit_test(a_kernel_thread_has_a_whole_stack_without_a_user_side),
         cmocka_unit_test(the_program_is_the_first_module),
         cmocka_unit_test(every_lack_of_memory_is_told),

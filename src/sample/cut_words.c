@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/cut_words.h"
+
+#include <stdio.h>
+
+/* Base name of the module that holds the outermost frame. */
+static const char *outermost_module(struct cairn_collect *collect, struct cairn_space *space)
+{
+    const struct cairn_user_walk *walk = &collect->walk;
+    const struct cairn_space_map *map =
+        walk->n ? cairn_space_find(space, walk->addresses[walk->n - 1]) : NULL;
+    if (!map || !map->path)
+        return "unknown code";
+    const char *path = cairn_strings_get(&collect->profile->strings, map->path);
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Those of a walk by tables. */
+static void table_reason(struct cairn_collect *collect, struct cairn_space *space, char *out,
+                         size_t size)
+{
+    const char *module = outermost_module(collect, space);
+    switch (collect->walk.end) {
+    case CAIRN_WALK_NO_RULE:
+        snprintf(out, size, "no unwind rule in %s", module);
+        break;
+    case CAIRN_WALK_HARD_RULE:
+        snprintf(out, size, "a rule of %s needs more registers", module);
+        break;
+    case CAIRN_WALK_UNREADABLE:
+        snprintf(out, size, "stack not in %s, below %s",
+                 collect->stack_bytes ? "the copy" : "memory", module);
+        break;
+    case CAIRN_WALK_FALLING:
+        snprintf(out, size, "stack does not rise in %s", module);
+        break;
+    case CAIRN_WALK_NO_CODE:
+        snprintf(out, size, "address outside of known code");
+        break;
+    case CAIRN_WALK_NO_ROOM:
+        snprintf(out, size, "no room for the table of %s", module);
+        break;
+    case CAIRN_WALK_32:
+        snprintf(out, size, "32-bit program");
+        break;
+    default:
+        snprintf(out, size, "program not known yet");
+        break;
+    }
+}
+
+bool cairn_cut_words(struct cairn_collect *collect, struct cairn_space *space, char *out,
+                     size_t size)
+{
+    switch (collect->walk.end) {
+    case CAIRN_WALK_WHOLE:
+        return false;
+    case CAIRN_WALK_OUTSIDE:
+        snprintf(out, size, "frame pointer leads outside code");
+        break;
+    case CAIRN_WALK_DEEP:
+        snprintf(out, size, "deeper than %u frames",
+                 collect->frames_max ? collect->frames_max : CAIRN_WALK_FRAMES_MAX);
+        break;
+    case CAIRN_WALK_COPY:
+        if (collect->stack_bytes)
+            snprintf(out, size, "the stack is deeper than the copied %g kB",
+                     collect->stack_bytes / 1024.0);
+        else
+            snprintf(out, size, "stack larger than the copy");
+        break;
+    case CAIRN_WALK_NOTHING:
+        snprintf(out, size, "no user stack");
+        break;
+    case CAIRN_WALK_NO_POINTER:
+        snprintf(out, size, "no frame pointer in %s", outermost_module(collect, space));
+        break;
+    default:
+        table_reason(collect, space, out, size);
+        break;
+    }
+    return true;
+}

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cairn record --max-memory: of a program whose stacks are ever new, by each method that is allowed here.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+
+target=
+# shellcheck disable=SC2317 # by the trap
+stop_target() {
+    [ -z "$target" ] || kill -9 "$target" 2>/dev/null
+}
+trap stop_target EXIT
+
+# check CASE CONDITION...: as of test(1).
+check() {
+    local case=$1
+    shift
+    n_checks=$((n_checks + 1))
+    [ "$@" ] || fail "$case: $*" log
+}
+
+# total FILE [PATTERN]: samples of a collapsed file whose stack matches.
+total() {
+    awk -v pattern="${2:-.}" '$0 ~ pattern { sum += $NF } END { print sum + 0 }' "$1"
+}
+
+# anon PID: kB of memory that is nobody else's.
+anon() {
+    awk '/^RssAnon/ { print $2 }' "/proc/$1/status"
+}
+
+cc=${CC:-gcc}
+"$cc" -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -o prog \
+    "$SRC/tests/e2e/walk_programs.c" || exit 1
+methods=()
+for method in bpf dump perf; do
+    if "$CAIRN" record --method="$method" -f -o probe.txt -- ./prog maze 0.1 9 >probe.log 2>&1; then
+        methods+=("$method")
+    else
+        skip "method $method" "$(head -1 probe.log)"
+    fi
+done
+[ ${#methods[@]} -gt 0 ] || { echo "skipped: nothing can be sampled here"; exit 77; }
+
+for method in "${methods[@]}"; do
+    # A little memory: all samples are there or counted, and what is cut has its outer part.
+    "$CAIRN" record --method="$method" -F 4999 --max-memory=64K -f -o small.txt -- ./prog maze 3 60 \
+        >out.log 2>log || fail "$method: small" log
+    has log "warning: the 0.0655 MB of memory for what is recorded are used up" "$method: a warning"
+    has log " no memory for more stacks" "$method: the quality line"
+    said=$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)
+    check "$method: samples" "$(total small.txt)" = "$said"
+    check "$method: with their outer part" $((100 * $(total small.txt 'main;'))) -ge $((95 * said))
+
+    # Enough of it: none is.
+    "$CAIRN" record --method="$method" -F 499 -f -o large.txt -- ./prog maze 1 60 >out.log 2>log ||
+        fail "$method: large" log
+    hasnt log "no memory" "$method: enough of it"
+
+    # The recorder does not grow once the bound was reached, but for copies that wait to be walked.
+    [ "$method" != dump ] || continue
+    ./prog maze 600 60 &
+    target=$!
+    "$CAIRN" record --method="$method" -F 4999 --max-memory=1M -f -o long.txt -p $target >out.log 2>log &
+    recorder=$!
+    until grep -q "used up" log || ! kill -0 $recorder 2>/dev/null; do sleep 0.05; done
+    before=$(anon $recorder)
+    ticks=$(awk '{ print $14 }' /proc/$target/stat)
+    until [ "$(awk '{ print $14 }' /proc/$target/stat)" -gt $((ticks + 200)) ]; do sleep 0.05; done
+    after=$(anon $recorder)
+    kill -INT $recorder
+    wait $recorder || fail "$method: long" log
+    kill -9 $target
+    wait $target 2>/dev/null
+    target=
+    check "$method: kB of the recorder, $before before" "$after" -le $((before + 1024))
+done
+
+# What is no size, or too small a one.
+for size in 0 63K x 1Q; do
+    "$CAIRN" record --max-memory=$size -- true >out.log 2>log
+    check "--max-memory=$size" $? = 2
+done
+
+finish "$n_checks checks hold"
