@@ -100,7 +100,8 @@ struct cairn_sample_quality {
     int has_kernel;       /* 1: kernel frames were recorded */
     int hardware_event;   /* 1: CPU cycles; 0: the cpu-clock timer */
     int exit_status;      /* of the command, as waitpid gives it; -1: still running or none */
-    uint64_t cpu_ns;      /* CPU time that the target used, the kernel's included; 0: not known */
+    uint64_t cpu_ns;      /* CPU time that the target used, the kernel's included; of all processes
+                             as /proc/stat has it; 0: not known */
     uint64_t period_ns;   /* of it for each sample; 0: an event is sampled that is not CPU time */
     uint64_t own_ns;      /* CPU time that this process used meanwhile, whatever for */
     uint64_t walk_ns;     /* by BPF: of a sample in the kernel, at the mean; 0: not known, as
@@ -143,8 +144,8 @@ CAIRN_API int cairn_sampler_finish(struct cairn_sampler *sampler,
                                    struct cairn_sample_quality *ret_quality, struct cairn_err *err);
 
 /* "1234 samples in 5.0 s, 1200 whole (97.2 %), 34 cut: 30 no frame pointer in libc.so.6, 4 ...; 0
- * lost"; the reasons are those of `profile`. Where far fewer samples came than the CPU time that
- * was used should have given, it says so. Returns the length of the whole, as snprintf does. May
+ * lost"; the reasons are those of `profile`. Where fewer samples came than the CPU time that was
+ * used should have given, it says so. Returns the length of the whole, as snprintf does. May
  * hold names from the target: escape it for a terminal. */
 CAIRN_API int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
                                         const struct cairn_profile *profile, char *buf,

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "sample/cpu_time.h"
 #include "sample/sampler_opts.h"
 #include "sample/sampler_state.h"
 
@@ -196,6 +197,7 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     s->started = true;
     s->start_ns = cairn_now_ns();
     s->start_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    s->start_all_ns = s->targets.is_all ? cairn_cpu_time_ns() : 0;
     s->collect.profile->time_ns = (int64_t)cairn_clock_ns(CLOCK_REALTIME);
     s->collect.to_real_ns = (uint64_t)s->collect.profile->time_ns - s->start_ns;
     if (!s->child.pid)
@@ -265,6 +267,7 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
     if (!s->started || !s->collect.profile)
         return cairn_fail(err, CAIRN_E_ARG, "the sampler does not run");
     s->end_ns = cairn_now_ns();
+    s->end_all_ns = s->start_all_ns ? cairn_cpu_time_ns() : 0;
     if (s->method != CAIRN_SAMPLE_PTRACE) {
         cairn_perf_disable(&s->perf.events);
         if (s->opts.off_cpu)

@@ -30,6 +30,7 @@ struct cairn_sampler {
     int64_t period_ns; /* of CPU time; 0: the event is another */
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
+    uint64_t start_all_ns, end_all_ns; /* CPU time of all processes, where all are sampled */
 };
 
 /* Opens the method that was asked for, or the first that is allowed: it is `s->method` then. */

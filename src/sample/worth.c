@@ -12,8 +12,11 @@ static void measure_walk(const struct cairn_sampler *s, struct cairn_sample_qual
     if (!s->perf.is_walked)
         return;
     cairn_walker_stats(s->perf.walk.walker, &stats);
-    quality->walk_ns = stats.n_runs ? stats.run_ns / stats.n_runs : 0;
-    quality->n_lost += cairn_walk_intake_lost(&s->perf.walk, quality->n_samples + quality->n_unkept);
+    /* Runs that found nothing to do are no samples; statistics may be on for a part of the time. */
+    uint64_t n = stats.n_runs < stats.n_samples ? stats.n_runs : stats.n_samples;
+    quality->walk_ns = n ? stats.run_ns / n : 0;
+    quality->n_lost +=
+        cairn_walk_intake_lost(&s->perf.walk, quality->n_samples + quality->n_unkept);
 }
 
 void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality)
@@ -33,7 +36,7 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .has_kernel = s->perf.events.has_kernel,
         .hardware_event = s->perf.events.hardware,
         .exit_status = s->exit_status,
-        .cpu_ns = cairn_perf_cpu_ns(&s->perf.events),
+        .cpu_ns = cairn_perf_cpu_ns(&s->perf.events) + s->end_all_ns - s->start_all_ns,
         .period_ns = (uint64_t)s->period_ns,
         .own_ns = s->end_cpu_ns - s->start_cpu_ns,
         .off_cpu = s->opts.off_cpu != 0,

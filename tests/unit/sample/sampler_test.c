@@ -157,6 +157,27 @@ static void the_quality_line_counts_and_says_why(void **state)
     cairn_profile_free(profile);
 }
 
+static void the_quality_line_says_what_it_took(void **state)
+{
+    (void)state;
+    struct cairn_profile *profile;
+    struct cairn_err err = {0};
+    char line[300];
+    const struct cairn_sample_quality quality = {.size = sizeof quality,
+                                                 .n_samples = 100000,
+                                                 .n_whole = 100000,
+                                                 .n_unkept = 7,
+                                                 .duration_ns = 10000000000,
+                                                 .own_ns = 250000000,
+                                                 .walk_ns = 1500};
+    assert_ok(cairn_profile_new(&profile, &err), err);
+    cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_string_equal(line, "100000 samples in 10.0 s, 100000 whole (100.0 %), 0 cut; 0 lost, 7 "
+                              "not kept: no memory for more samples; recorder 0.25 s of CPU, and "
+                              "0.15 s in the kernel, 1.5 us a sample");
+    cairn_profile_free(profile);
+}
+
 static void the_quality_line_says_what_was_counted(void **state)
 {
     (void)state;
@@ -180,21 +201,20 @@ static void the_quality_line_says_what_was_counted(void **state)
     cairn_profile_free(profile);
 }
 
-static void the_quality_line_says_that_brief_threads_were_missed(void **state)
+static void the_quality_line_says_how_many_were_missed(void **state)
 {
     (void)state;
     static const struct {
         uint64_t n_samples, cpu_ns;
         int has_kernel;
-        bool told;
+        int hardware;
+        bool told, are_few;
     } cases[] = {
-        {100, 1000000000, 1, false},
-        {60, 1000000000, 1, false},
-        {40, 1000000000, 1, true},
-        {0, 100000000, 1, false},
-        {40, 1000000000, 0, false},
-        {5, 1000000000, 0, true},
-        {0, 0, 1, false},
+        {100, 1000000000, 1, 0, false, false}, {96, 1000000000, 1, 0, false, false},
+        {95, 1000000000, 1, 0, true, false},   {95, 1000000000, 1, 1, false, false},
+        {40, 1000000000, 1, 0, true, true},    {40, 1000000000, 1, 1, true, true},
+        {0, 100000000, 1, 0, false, false},    {40, 1000000000, 0, 0, false, false},
+        {5, 1000000000, 0, 0, true, true},     {0, 0, 1, 0, false, false},
     };
     struct cairn_profile *profile;
     struct cairn_err err = {0};
@@ -206,11 +226,13 @@ static void the_quality_line_says_that_brief_threads_were_missed(void **state)
                                                      .n_cut = cases[i].n_samples,
                                                      .method = CAIRN_SAMPLE_PERF,
                                                      .has_kernel = cases[i].has_kernel,
+                                                     .hardware_event = cases[i].hardware,
                                                      .cpu_ns = cases[i].cpu_ns,
                                                      .period_ns = 10000000};
         cairn_sample_quality_text(&quality, profile, line, sizeof line);
         assert_int_equal(strstr(line, " missed (1.0 s of CPU time were used)") != NULL,
                          cases[i].told);
+        assert_int_equal(strstr(line, ": threads that use less") != NULL, cases[i].are_few);
     }
     cairn_profile_free(profile);
 }
@@ -225,8 +247,9 @@ int main(void)
         cmocka_unit_test(a_setting_that_is_not_there_has_its_default),
         cmocka_unit_test(options_that_cannot_be_meant_are_refused),
         cmocka_unit_test(the_quality_line_counts_and_says_why),
+        cmocka_unit_test(the_quality_line_says_what_it_took),
         cmocka_unit_test(the_quality_line_says_what_was_counted),
-        cmocka_unit_test(the_quality_line_says_that_brief_threads_were_missed),
+        cmocka_unit_test(the_quality_line_says_how_many_were_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
