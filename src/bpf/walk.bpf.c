@@ -156,41 +156,52 @@ static __always_inline long hand_over(struct cairn_bpf_walk_cpu *cpu)
     return bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, wake_flags());
 }
 
-/* What of the stack is copied: [low, low + all), to words from `at` on. */
+/* What of the stack is copied: at most `most` bytes of [low, low + all), to words from `at` on. */
 struct copy {
     struct cairn_bpf_walk_cpu *cpu;
-    __u64 low, all, at;
+    __u64 low, all, most, at;
 };
 
-/* Page by page, for all or nothing is read at once. */
+/* Page by page, for all or nothing is read at once. A page that nothing was written to is not there
+ * to be read: a large array may have many, below the frames of who called. */
 static long copy_page(__u32 i, void *ctx)
 {
     const struct copy *copy = ctx;
     struct cairn_bpf_walk_cpu *cpu = copy->cpu;
     __u64 va = i ? (copy->low & ~(__u64)(PAGE - 1)) + (__u64)i * PAGE : copy->low;
-    __u64 off = va - copy->low, size = PAGE - (va & (PAGE - 1)), at = copy->at + off / 8;
+    __u64 off = va - copy->low, size = PAGE - (va & (PAGE - 1));
+    __u64 at = copy->at + cpu->stack.copied / 8;
     if (off >= copy->all)
         return 1;
     if (size > copy->all - off)
         size = copy->all - off;
+    if (cpu->stack.copied + size > copy->most) {
+        cpu->stack.goes_on = 1;
+        return 1;
+    }
     HIDE(size);
     HIDE(at);
     if (!size || size > PAGE || at > COPY_AT_MAX)
         return 1;
     if (bpf_probe_read_user(&cpu->frames[at], size, (void *)va))
-        return 1;
-    cpu->stack.copied = off + size;
+        return 0;
+    cpu->stack.copied += size;
+    cpu->stack.pages |= 1ull << (i & (CAIRN_BPF_COPY_PAGES - 1));
     return 0;
 }
 
-/* So many bytes of the stack are worth it: of the first thread up to where the program's arguments
- * lie, and what may be read there yet. */
-static __always_inline __u64 copy_size(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+/* What of the stack is worth it: of the first thread up to where the program's arguments lie, and
+ * what may be read there yet. */
+static __always_inline void set_size(struct copy *copy, struct task_struct *task)
 {
-    __u64 top = task->mm->start_stack + 64, low = cpu->stack.sp & ~(__u64)7;
-    if (top - low < CAIRN_BPF_STACK_MAX)
-        return top - low < CAIRN_BPF_COPY_MAX ? (top - low) & ~(__u64)7 : CAIRN_BPF_COPY_MAX;
-    return CAIRN_BPF_COPY_THREAD;
+    __u64 top = task->mm->start_stack + 64, most = CAIRN_BPF_COPY_THREAD;
+    copy->all = CAIRN_BPF_COPY_PAGES * PAGE;
+    if (top - copy->low < CAIRN_BPF_STACK_MAX) {
+        most = CAIRN_BPF_COPY_MAX;
+        if (top - copy->low < copy->all)
+            copy->all = (top - copy->low) & ~(__u64)7;
+    }
+    copy->most = most;
 }
 
 /* Copies must not take all of the time, nor all of the ring. */
@@ -225,12 +236,12 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
         if (!kept || bpf_probe_read_kernel(&cpu->frames[at], sizeof *kept, kept))
             return;
     }
-    copy.all = copy_size(cpu, task);
+    set_size(&copy, task);
     copy.at = at + CAIRN_BPF_COPY_REGS;
-    bpf_loop(CAIRN_BPF_COPY_MAX / PAGE + 1, copy_page, &copy, 0);
+    bpf_loop(CAIRN_BPF_COPY_PAGES, copy_page, &copy, 0);
     cpu->copies_left -= cpu->stack.copied;
-    cpu->stack.goes_on =
-        cpu->stack.copied == CAIRN_BPF_COPY_MAX || cpu->stack.copied == CAIRN_BPF_COPY_THREAD;
+    if (cpu->stack.pages >> (CAIRN_BPF_COPY_PAGES - 1)) /* and so may all that is above */
+        cpu->stack.goes_on = 1;
 }
 
 static __always_inline int is_in_doubt(__u32 end)

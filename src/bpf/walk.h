@@ -54,6 +54,7 @@ enum {
     CAIRN_BPF_COPY_REGS = 36,         /* words: struct pt_regs of any CPU */
     CAIRN_BPF_COPY_MAX = 64 << 10,    /* bytes of a stack that are handed over */
     CAIRN_BPF_COPY_THREAD = 32 << 10, /* where its end is not known */
+    CAIRN_BPF_COPY_PAGES = 64,        /* that they are looked for in: a bit for each */
     CAIRN_BPF_STACK_MAX = 8 << 20     /* a frame pointer that far above the stack pointer is none */
 };
 
@@ -112,7 +113,10 @@ struct cairn_bpf_stack {
     __u8 what;         /* enum cairn_bpf_message */
     __u16 goes_on;     /* the stack does, behind the copy */
     __u32 copied;      /* bytes of the stack, from sp / 8 * 8 on, behind the frames and
-                          CAIRN_BPF_COPY_REGS words of registers; 0: no copy, and no registers */
+                          CAIRN_BPF_COPY_REGS words of registers, without the gaps between pages; 0: no
+                          copy, and no registers */
+    __u64 pages;       /* which pages, from that of sp on, the copy has, one behind the other; those
+                          that nothing was ever written to are not there */
     __u64 value;       /* of the event, since the one before: attr.sample_period as it was then */
 };
 

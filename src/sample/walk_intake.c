@@ -122,7 +122,9 @@ static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stac
                       struct cairn_collected *ret_collected)
 {
     const uint64_t *frames = (const void *)(stack + 1);
-    struct cairn_copy copy = {.stack.va = stack->sp & ~(uint64_t)7, .goes_on = stack->goes_on};
+    struct cairn_copy copy = {.stack.va = stack->sp & ~(uint64_t)7,
+                              .stack.pages = stack->pages,
+                              .goes_on = stack->goes_on};
     bool has_copy = cairn_walker_copy(stack, &copy.regs, &copy.stack.bytes);
     const struct cairn_caught caught = {
         .pid = (int)stack->pid,

@@ -96,13 +96,39 @@ static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
     return true;
 }
 
+/* Where in the copy's bytes the one at `va` lies; SIZE_MAX: its page is not there. */
+static size_t copied_at(const struct cairn_target_copy *copy, uint64_t va)
+{
+    uint64_t page = va / CAIRN_COPY_PAGE - copy->va / CAIRN_COPY_PAGE;
+    if (va < copy->va)
+        return SIZE_MAX;
+    if (!copy->pages)
+        return va - copy->va;
+    if (page >= 64 || !(copy->pages >> page & 1))
+        return SIZE_MAX;
+    if (page == 0)
+        return va - copy->va;
+    uint64_t below = copy->pages & ((1ull << page) - 1);
+    size_t n_below = (size_t)__builtin_popcountll(below);
+    size_t missing = below & 1 ? copy->va % CAIRN_COPY_PAGE : 0; /* of the first page */
+    return n_below * CAIRN_COPY_PAGE - missing + va % CAIRN_COPY_PAGE;
+}
+
 bool cairn_target_copy_read(const struct cairn_target_copy *copy, uint64_t va, void *to,
                             size_t size)
 {
     struct cairn_span bytes;
-    if (va < copy->va || !cairn_span_slice(copy->bytes, va - copy->va, size, &bytes))
-        return false;
-    memcpy(to, bytes.data, size);
+    uint8_t *out = to;
+    while (size > 0) {
+        size_t left = CAIRN_COPY_PAGE - va % CAIRN_COPY_PAGE, n = size < left ? size : left;
+        size_t at = copied_at(copy, va);
+        if (at == SIZE_MAX || !cairn_span_slice(copy->bytes, at, n, &bytes))
+            return false;
+        memcpy(out, bytes.data, n);
+        out += n;
+        va += n;
+        size -= n;
+    }
     return true;
 }
 

@@ -7,10 +7,13 @@
 #include "base/span.h"
 
 /* The top of a thread's stack as it was at one moment. */
+enum { CAIRN_COPY_PAGE = 4096 };
+
 struct cairn_target_copy {
     uint64_t va;
     struct cairn_span bytes;
-    bool missed; /* a walk asked for other memory that the process may write */
+    uint64_t pages; /* of those from va's on, which `bytes` has, one behind the other; 0: all */
+    bool missed;    /* a walk asked for other memory that the process may write */
 };
 
 /* False: it does not hold all of that. */

@@ -51,6 +51,13 @@ whole=$(sed -n 's/^cairn: .* tables, \([0-9]*\) whole.*/\1/p' log)
 no_table=$(grep -o '[0-9]* no unwind rule' log | awk '{ n += $1 } END { print n + 0 }')
 at_least 970 $((1000 * whole / (samples - no_table))) "short programs: whole where there are tables"
 
+# As copies they have what lies behind 100 kB that nothing was ever written to.
+# shellcheck disable=SC2016 # the other shell counts
+record sparse -F 4999 -- sh -c 'i=0; while [ $i -lt 100 ]; do ./prog sparse 0.002; i=$((i + 1)); done'
+grep -E '(^|;)sparse;' sparse.txt >sparse.busy
+at_least 10 "$(awk '{ n += $NF } END { print n + 0 }' sparse.busy)" "a sparse stack: samples"
+at_least 990 "$(permille sparse.busy 'main;sparse;')" "a sparse stack: reach main"
+
 # A process in a pid namespace of its own, seen from the first.
 if unshare --pid --fork true 2>/dev/null; then
     unshare --pid --fork --kill-child ./prog deep 60 40 &

@@ -9,6 +9,7 @@
  *     forge S      returns to itself for ever: a stack that loops
  *     wild S       busy with a stack pointer that leads into nothing in the frame pointer
  *     maze S N     N frames of two functions, which is which by chance: stacks that are ever new
+ *     sparse S     busy below a function with an array of 100 kB that nothing is written to
  *     signal S     busy in a handler of SIGALRM on a stack of its own
  */
 #include <pthread.h>
@@ -138,6 +139,15 @@ static __attribute__((noinline)) void wild(void)
         SPIN_AT(0x7fff00000010);
 }
 
+/* Its pages are not there. */
+static __attribute__((noinline)) int sparse(void)
+{
+    volatile char array[100000];
+    __asm__ volatile("" : : "r"(array) : "memory");
+    busy(end_s);
+    return now_s() < end_s ? array[50000] : 0;
+}
+
 static unsigned chance(void)
 {
     static unsigned number = 1;
@@ -197,6 +207,8 @@ int main(int argc, char **argv)
         forge();
     else if (strcmp(what, "wild") == 0)
         wild();
+    else if (strcmp(what, "sparse") == 0)
+        return sparse();
     else if (strcmp(what, "maze") == 0)
         maze(n);
     else if (strcmp(what, "signal") == 0)

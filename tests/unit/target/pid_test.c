@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Children that stand where a test wants them to, and this process's own files. */
+#include "target/pid.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -214,9 +216,42 @@ static void a_process_that_is_gone_is_missing(void **state)
     cairn_unwind_space_free(space);
 }
 
+/* Pages 0, 2 and 5, of which 0 and 5 are there in part. */
+static void a_copy_with_gaps_is_read_by_page(void **state)
+{
+    (void)state;
+    enum { FIRST = 16, LAST = 24, SIZE = FIRST + CAIRN_COPY_PAGE + LAST };
+    static uint8_t bytes[SIZE];
+    uint8_t got[64];
+    const uint64_t base = 0x7ffd00000000, va = base + CAIRN_COPY_PAGE - FIRST;
+    struct cairn_target_copy copy = {.va = va, .bytes = {bytes, SIZE}, .pages = 1 | 4 | 32};
+    for (size_t i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i % 251);
+    assert_true(cairn_target_copy_read(&copy, va + 3, got, FIRST - 3));
+    assert_memory_equal(got, bytes + 3, FIRST - 3);
+    assert_false(cairn_target_copy_read(&copy, va - 1, got, 8));
+    assert_false(cairn_target_copy_read(&copy, va + 8, got, 16)); /* into page 1 */
+    assert_false(cairn_target_copy_read(&copy, base + CAIRN_COPY_PAGE, got, 1));
+    assert_true(cairn_target_copy_read(&copy, base + 2 * CAIRN_COPY_PAGE, got, 64));
+    assert_memory_equal(got, bytes + FIRST, 64);
+    assert_false(cairn_target_copy_read(&copy, base + 3 * CAIRN_COPY_PAGE - 8, got, 16));
+    assert_true(cairn_target_copy_read(&copy, base + 5 * CAIRN_COPY_PAGE + 8, got, LAST - 8));
+    assert_memory_equal(got, bytes + FIRST + CAIRN_COPY_PAGE + 8, LAST - 8);
+    assert_false(cairn_target_copy_read(&copy, base + 5 * CAIRN_COPY_PAGE, got, LAST + 1));
+    assert_false(cairn_target_copy_read(&copy, base + 70 * CAIRN_COPY_PAGE, got, 1));
+    copy.pages = 4;
+    assert_false(cairn_target_copy_read(&copy, va, got, 1));
+    assert_true(cairn_target_copy_read(&copy, base + 2 * CAIRN_COPY_PAGE, got, 64));
+    assert_memory_equal(got, bytes, 64);
+    copy.pages = 0; /* all, one behind the other */
+    assert_true(cairn_target_copy_read(&copy, va + 8, got, 64));
+    assert_memory_equal(got, bytes + 8, 64);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_with_gaps_is_read_by_page),
         cmocka_unit_test(every_frame_of_a_child_is_found),
         cmocka_unit_test(a_handler_on_a_stack_of_its_own_is_walked_through),
         cmocka_unit_test(a_thread_that_the_caller_traces_needs_no_holding),
