@@ -35,6 +35,14 @@ struct {
     __type(value, struct cairn_bpf_sum);
 } counts SEC(".maps");
 
+/* Places where copies have led no further, and until when, CLOCK_MONOTONIC, none is made there. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, CAIRN_BPF_FRUITLESS_MAX);
+    __type(key, struct cairn_bpf_place);
+    __type(value, __u64);
+} fruitless SEC(".maps");
+
 /* Threads that events were opened for. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -204,6 +212,14 @@ static __always_inline void set_size(struct copy *copy, struct task_struct *task
     copy->most = most;
 }
 
+static __always_inline int is_fruitless(struct cairn_bpf_walk_cpu *cpu)
+{
+    struct cairn_bpf_place place = {
+        .page = cpu->ip >> CAIRN_BPF_PLACE_SHIFT, .id = cpu->stack.id, .end = cpu->end};
+    __u64 *until_ns = cpu->stack.id ? bpf_map_lookup_elem(&fruitless, &place) : 0;
+    return until_ns && cpu->stack.time_ns < *until_ns;
+}
+
 /* Copies must not take all of the time, nor all of the ring. */
 static __always_inline int may_copy(struct cairn_bpf_walk_cpu *cpu)
 {
@@ -240,6 +256,7 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
     copy.at = at + CAIRN_BPF_COPY_REGS;
     bpf_loop(CAIRN_BPF_COPY_PAGES, copy_page, &copy, 0);
     cpu->copies_left -= cpu->stack.copied;
+    cpu->n_copied++;
     if (cpu->stack.pages >> (CAIRN_BPF_COPY_PAGES - 1)) /* and so may all that is above */
         cpu->stack.goes_on = 1;
 }
@@ -311,7 +328,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn
     cpu->stack.value = ctx->sample_period;
     if (!is_user(MODE_OF(&ctx->regs)))
         take_kernel(ctx, cpu, 0);
-    if (is_in_doubt(cpu->end))
+    if (is_in_doubt(cpu->end) && !is_fruitless(cpu))
         copy_top(ctx, cpu, task);
     count(cpu);
     ask_if_unknown(cpu);

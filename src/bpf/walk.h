@@ -54,8 +54,10 @@ enum {
     CAIRN_BPF_COPY_REGS = 36,         /* words: struct pt_regs of any CPU */
     CAIRN_BPF_COPY_MAX = 64 << 10,    /* bytes of a stack that are handed over */
     CAIRN_BPF_COPY_THREAD = 32 << 10, /* where its end is not known */
-    CAIRN_BPF_COPY_PAGES = 64,        /* that they are looked for in: a bit for each */
-    CAIRN_BPF_STACK_MAX = 8 << 20     /* a frame pointer that far above the stack pointer is none */
+    CAIRN_BPF_FRUITLESS_MAX = 4096,
+    CAIRN_BPF_PLACE_SHIFT = 12,
+    CAIRN_BPF_COPY_PAGES = 64,    /* that they are looked for in: a bit for each */
+    CAIRN_BPF_STACK_MAX = 8 << 20 /* a frame pointer that far above the stack pointer is none */
 };
 
 /* strips[]: a rule for all of the strip, or a place:  63 [segment + 1][at / 16][rows] 0 */
@@ -140,6 +142,13 @@ struct cairn_bpf_count {
     __u32 id;
 };
 
+/* Where walks end, in one space: what holds for an address mostly holds for its neighbours. */
+struct cairn_bpf_place {
+    __u64 page; /* ip >> CAIRN_BPF_PLACE_SHIFT */
+    __u32 id;
+    __u32 end; /* enum cairn_bpf_end */
+};
+
 /* What came of a stack since it was handed over. */
 struct cairn_bpf_sum {
     __u64 n, value;
@@ -156,6 +165,7 @@ struct cairn_bpf_walk_cpu {
     __u64 n_samples; /* stacks walked and counted */
     __u64 n_lost;    /* the ring was full */
     __u64 n_double;  /* of threads that two events see */
+    __u64 n_copied;  /* stacks that came with a copy */
     __u64 n_outside; /* of threads that have no number in the namespace of who loaded this */
     __u64 n_misses;  /* frames whose rule was not in the cache */
     __u64 busy, asked_ns;

@@ -197,6 +197,20 @@ bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_
     return cairn_target_regs((struct cairn_span){raw, size}, false, ret_regs);
 }
 
+struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack)
+{
+    const uint64_t *frames = (const uint64_t *)(const void *)(stack + 1);
+    uint64_t ip = stack->n ? frames[stack->n - 1] & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT) : 0;
+    return (struct cairn_bpf_place){
+        .page = ip >> CAIRN_BPF_PLACE_SHIFT, .id = stack->id, .end = stack->end};
+}
+
+void cairn_walker_copy_no_more(struct cairn_walker *w, const struct cairn_bpf_place *place,
+                               uint64_t until_ns)
+{
+    (void)bpf_map_update_elem(bpf_map__fd(w->program->maps.fruitless), place, &until_ns, BPF_ANY);
+}
+
 static int on_message(void *ctx, void *data, size_t size)
 {
     struct cairn_walker *w = ctx;
@@ -291,6 +305,7 @@ void cairn_walker_stats(const struct cairn_walker *w, struct cairn_walker_stats 
         ret_stats->n_lost += w->cpus[i].n_lost;
         ret_stats->n_double += w->cpus[i].n_double;
         ret_stats->n_outside += w->cpus[i].n_outside;
+        ret_stats->n_copied += w->cpus[i].n_copied;
         ret_stats->n_misses += w->cpus[i].n_misses;
     }
     if (bpf_obj_get_info_by_fd(bpf_program__fd(w->program->progs.cairn_walk), &info, &size) == 0) {

@@ -74,6 +74,12 @@ static inline size_t cairn_walker_stack_bytes(const struct cairn_bpf_stack *stac
 bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_regs *ret_regs,
                        struct cairn_span *ret_bytes);
 
+/* Where the walk of that stack ended. */
+struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack);
+/* Copies lead no further from there: none comes until then, unless mappings change. */
+void cairn_walker_copy_no_more(struct cairn_walker *walker, const struct cairn_bpf_place *place,
+                               uint64_t until_ns);
+
 /* How often each stack was met since it was handed over, in no order. Where there is no room for
  * more, all are forgotten, and handed over again when they are met: `ret_forgotten`. */
 typedef int (*cairn_walker_count_fn)(void *ctx, const struct cairn_bpf_count *key,
@@ -89,6 +95,7 @@ struct cairn_walker_stats {
     uint64_t n_lost;               /* of them: no room in the ring */
     uint64_t n_double;             /* not walked: the thread has another event */
     uint64_t n_outside;            /* not walked: the thread is none of our pid namespace */
+    uint64_t n_copied;             /* stacks that came with a copy */
     uint64_t n_misses;             /* frames whose rule was searched for */
     uint64_t run_ns, n_runs;       /* where kernel.bpf_stats_enabled is on; else 0 */
     uint64_t n_no_room, n_evicted; /* modules */

@@ -53,6 +53,18 @@ int cairn_walker_take(struct cairn_walker *walker, cairn_walker_stack_fn fn, voi
     return CAIRN_OK;
 }
 
+struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack)
+{
+    (void)stack;
+    return (struct cairn_bpf_place){0};
+}
+
+void cairn_walker_copy_no_more(struct cairn_walker *walker, const struct cairn_bpf_place *place,
+                               uint64_t until_ns)
+{
+    (void)walker, (void)place, (void)until_ns;
+}
+
 bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_regs *ret_regs,
                        struct cairn_span *ret_bytes)
 {

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "sample/perf_event.h"
 
-enum { WAITING_BYTES_MAX = 1 << 28 };
-static const uint64_t COUNT_EVERY_NS = 1000000000;
+enum { WAITING_BYTES_MAX = 1 << 28, FRUITLESS = 8, PLACES_MAX = 1 << 14 };
+static const uint64_t COUNT_EVERY_NS = 1000000000, COPY_AGAIN_NS = 20000000000;
 
 /* A stack that was handed on. */
 struct cairn_walk_known {
@@ -28,6 +28,7 @@ void cairn_walk_intake_close(struct cairn_walk_intake *intake)
     cairn_walker_free(intake->walker);
     cairn_buffer_done(&intake->waiting);
     cairn_table_done(&intake->by_key);
+    cairn_table_done(&intake->fruitless);
     cairn_free(intake->known);
     cairn_off_cpu_sums_done(&intake->sums);
     *intake = (struct cairn_walk_intake){0};
@@ -139,6 +140,23 @@ static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stac
     return cairn_collect_stack(collect, &caught, ret_collected);
 }
 
+/* A copy is up to 64 KiB: where some in a row led no further than the walk in the kernel, as in
+ * code without tables, none is wanted for a while. */
+static void judge_copy(struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
+                       bool led_further)
+{
+    const struct cairn_bpf_place place = cairn_walker_place(stack);
+    uint64_t key = cairn_hash_bytes(&place, sizeof place);
+    uint32_t n = 0;
+    (void)cairn_table_find(&intake->fruitless, key, &n);
+    if (intake->fruitless.n >= PLACES_MAX)
+        cairn_table_done(&intake->fruitless);
+    n = led_further ? 0 : n + 1;
+    if (n >= FRUITLESS && stack->id)
+        cairn_walker_copy_no_more(intake->walker, &place, stack->time_ns + COPY_AGAIN_NS);
+    (void)cairn_table_set(&intake->fruitless, key, n < FRUITLESS ? n : 0);
+}
+
 const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_intake *intake,
                                                      uint64_t hash, uint32_t tid, uint32_t id)
 {
@@ -176,6 +194,8 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         code = pass_stack(collect, stack, &known.collected);
     else if (!find_known(intake, stack, &known))
         return CAIRN_OK; /* is found to be lost at the end */
+    if (code == CAIRN_OK && stack->copied)
+        judge_copy(intake, stack, !known.collected.cut || collect->walk.n > stack->n);
     bool is_off_cpu = cairn_walker_off_cpu(intake->walker) != NULL;
     if (code == CAIRN_OK && !is_off_cpu) /* else samples are made of the sums */
         code = cairn_collect_sample(collect, &known.collected, &one);

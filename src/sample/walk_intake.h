@@ -24,6 +24,7 @@ struct cairn_walk_intake {
     struct cairn_table by_key;   /* hash of the stack's key -> number in `known` */
     struct cairn_walk_known *known;
     size_t n_known, cap_known;
+    struct cairn_table fruitless;   /* hash of a place -> copies since one led further from there */
     uint64_t counted_ns;            /* when the counts were read last */
     struct cairn_off_cpu_sums sums; /* where time off the CPU is measured */
     int64_t period_ns; /* of CPU time, for each sample; 0: the kernel sums what they stand for */

@@ -2,6 +2,7 @@
 /* Worth: what a capture was worth, in numbers, and as comments of its profile. */
 #include <string.h>
 
+#include "base/log.h"
 #include "sample/sampler_state.h"
 
 enum { QUALITY_BYTES = 4096 };
@@ -17,6 +18,15 @@ static void measure_walk(const struct cairn_sampler *s, struct cairn_sample_qual
     quality->walk_ns = n ? stats.run_ns / n : 0;
     quality->n_lost +=
         cairn_walk_intake_lost(&s->perf.walk, quality->n_samples + quality->n_unkept);
+}
+
+static void log_copies(const struct cairn_sampler *s)
+{
+    struct cairn_walker_stats stats;
+    if (!s->perf.is_walked)
+        return;
+    cairn_walker_stats(s->perf.walk.walker, &stats);
+    cairn_log(CAIRN_LOG_INFO, "%llu stacks came with a copy", (unsigned long long)stats.n_copied);
 }
 
 void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality)
@@ -63,6 +73,7 @@ int cairn_sampler_add_comments(struct cairn_sampler *s)
         cairn_buffer_printf(&text, "kernel: %s", s->collect.kernel.release);
         code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
     }
+    log_copies(s);
     cairn_sampler_measure(s, &quality);
     cairn_sample_quality_text(&quality, s->collect.profile, line, sizeof line);
     cairn_buffer_clear(&text);

@@ -58,6 +58,15 @@ grep -E '(^|;)sparse;' sparse.txt >sparse.busy
 at_least 10 "$(awk '{ n += $NF } END { print n + 0 }' sparse.busy)" "a sparse stack: samples"
 at_least 990 "$(permille sparse.busy 'main;sparse;')" "a sparse stack: reach main"
 
+# Code without tables and frame pointers: copies lead no further, and soon none is made. All are counted.
+"$cc" -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables -fno-unwind-tables \
+    -pthread -o blind "$SRC/tests/e2e/walk_programs.c" || exit 1
+record blind -v -u -- ./blind deep 5 9
+cut=$(grep -o '[0-9]* no unwind rule in blind' log | cut -d ' ' -f 1)
+copied=$(sed -n 's/^cairn: \([0-9]*\) stacks came with a copy/\1/p' log | head -1)
+at_least 100 "${cut:-0}" "no table: all are counted"
+at_least "${copied:-1000000}" $((cut / 2)) "no table: copies"
+
 # A process in a pid namespace of its own, seen from the first.
 if unshare --pid --fork true 2>/dev/null; then
     unshare --pid --fork --kill-child ./prog deep 60 40 &
