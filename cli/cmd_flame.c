@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn flame: profiles in, one picture out. The picture itself is drawn by the library. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "cli/args.h"
+#include "cli/flame_inputs.h"
 #include "cli/profiles.h"
 #include "cli/result.h"
 #include "cli/term.h"
@@ -17,6 +17,7 @@
 enum option {
     OPTION_OUTPUT,
     OPTION_FORMAT,
+    OPTION_DIFF,
     OPTION_VALUE,
     OPTION_TITLE,
     OPTION_MIN_PERCENT,
@@ -35,6 +36,10 @@ static const struct cli_option options[] = {
                        .letter = 'f',
                        .value = "FORMAT",
                        .help = "html or svg, whatever the name of the output"},
+    [OPTION_DIFF] = {.name = "diff",
+                     .value = "OLD",
+                     .help = "html: show what changed since the profile OLD, more in red and less "
+                             "in blue"},
     [OPTION_VALUE] = {.name = "value",
                       .value = "TYPE",
                       .help = "what the widths stand for, such as cpu or samples (default: what "
@@ -60,7 +65,14 @@ struct flame {
     double min_percent;
     uint64_t width;
     int verbosity;
-    char **inputs; /* of the command line; ends with NULL */
+    const char *old; /* NULL: nothing is compared */
+    char **inputs;   /* of the command line; ends with NULL */
+};
+
+/* What a picture is made of. */
+struct material {
+    struct cairn_profile *profile, *old;
+    struct cairn_buffer quality, old_quality;
 };
 
 static bool set_format(struct flame *f, const char *name)
@@ -101,6 +113,9 @@ static bool take_option(struct flame *f, enum option option, const char *value)
         return true;
     case OPTION_FORMAT:
         return set_format(f, value);
+    case OPTION_DIFF:
+        f->old = value;
+        return true;
     case OPTION_VALUE:
         f->value = value;
         return true;
@@ -138,8 +153,8 @@ static void make_output_name(const char *input, const char *ending, struct cairn
     cairn_buffer_str(ret_name, ending);
 }
 
-/* Settles where to write and what; false after having said what is wrong. */
-static bool choose_output(struct flame *f, struct cairn_buffer *name)
+/* Settles where to write; false after having said what is wrong. */
+static bool choose_name(struct flame *f, struct cairn_buffer *name)
 {
     if (!f->output) {
         if (strcmp(f->inputs[0], "-") == 0) {
@@ -162,75 +177,23 @@ static bool choose_output(struct flame *f, struct cairn_buffer *name)
     return false;
 }
 
-static void add_cuts(struct cairn_buffer *b, const struct cairn_profile *profile,
-                     const struct cairn_profile_stats *stats)
-{
-    enum { REASONS = 3 };
-    struct cairn_cut_row rows[REASONS];
-    size_t n = cairn_profile_cuts(profile, rows, REASONS);
-    if (stats->n_cut == 0)
-        return;
-    cairn_buffer_str(b, " · ");
-    cli_add_count(b, stats->n_cut);
-    cairn_buffer_str(b, " of ");
-    cli_add_count(b, stats->n_samples);
-    cairn_buffer_str(b, " stacks end early");
-    for (size_t i = 0; i < n && i < REASONS; i++)
-        cairn_buffer_printf(b, "%s%s %" PRIu64, i ? ", " : ": ", rows[i].reason, rows[i].n_samples);
-}
-
-/* What follows `key` in a comment of the profile, or NULL. */
-static const char *find_comment(const struct cairn_profile *profile, const char *key)
-{
-    const char *const *comments;
-    size_t n = cairn_profile_comments(profile, &comments), size = strlen(key);
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(comments[i], key, size) == 0)
-            return comments[i] + size;
-    return NULL;
-}
-
-/* What the recorder said of its own samples; NULL where they were joined or filtered since. */
-static const char *recorded_quality(const struct cairn_profile *profile,
-                                    const struct cairn_profile_stats *stats)
-{
-    const char *quality = find_comment(profile, "quality: ");
-    return quality && strtoull(quality, NULL, 10) == stats->n_samples ? quality : NULL;
-}
-
-/* How far the picture may be trusted, in one line: what the recorder said, or what can be seen. */
-static void describe(const struct flame *f, const struct cairn_profile *profile,
-                     const struct cairn_profile_stats *stats, struct cairn_buffer *b)
-{
-    const char *quality = f->inputs[1] ? NULL : recorded_quality(profile, stats);
-    if (quality) {
-        cairn_buffer_str(b, quality);
-    } else {
-        cli_add_count(b, stats->n_samples);
-        cairn_buffer_str(b, " samples");
-        if (stats->duration_ns)
-            cairn_buffer_printf(b, " in %.1f s", (double)stats->duration_ns / 1e9);
-        cairn_buffer_str(b, " · ");
-        cli_add_count(b, stats->n_functions);
-        cairn_buffer_str(b, " functions");
-        if (stats->n_modules)
-            cairn_buffer_printf(b, " in %" PRIu64 " modules", stats->n_modules);
-        add_cuts(b, profile, stats);
-    }
-    if (stats->n_unnamed)
-        cairn_buffer_printf(b, " · %" PRIu64 " of %" PRIu64 " frames without a name",
-                            stats->n_unnamed, stats->n_frames);
-}
-
 /* The name of the input, unless the profile knows what it was recorded from. */
-static const char *title_of(const struct flame *f, const struct cairn_profile *profile)
+static const char *title_of(const struct cairn_profile *profile, const char *input)
 {
-    if (f->title)
-        return f->title;
-    if (strcmp(f->inputs[0], "-") == 0 || find_comment(profile, "command: "))
+    if (strcmp(input, "-") == 0 || cli_flame_comment(profile, "command: "))
         return NULL;
-    const char *slash = strrchr(f->inputs[0], '/');
-    return slash ? slash + 1 : f->inputs[0];
+    return cli_flame_name(input);
+}
+
+/* Settles where to write and what; false after having said what is wrong. */
+static bool choose_output(struct flame *f, struct cairn_buffer *name)
+{
+    if (!choose_name(f, name))
+        return false;
+    if (!f->old || f->format == CAIRN_PICTURE_HTML)
+        return true;
+    cli_args_wrong(f->args, "--diff: the picture in SVG compares nothing: say -o OUT.html");
+    return false;
 }
 
 static int write_picture(const struct flame *f, const struct cairn_profile *profile,
@@ -248,45 +211,70 @@ static int write_picture(const struct flame *f, const struct cairn_profile *prof
     return refused < 0 ? refused : rc;
 }
 
-static int draw(const struct flame *f, struct cairn_profile *profile, struct cairn_buffer *quality,
-                struct cairn_err *err)
+static int describe(const struct cairn_profile *profile, bool joined, struct cairn_buffer *b,
+                    struct cairn_err *err)
 {
-    struct cairn_profile_stats stats = {.size = sizeof stats};
-    cairn_profile_stats(profile, &stats);
-    describe(f, profile, &stats, quality);
-    if (quality->failed)
-        return cairn_fail(err, CAIRN_E_NOMEM, "no memory left");
+    cli_flame_describe(profile, joined, b);
+    return b->failed ? cairn_fail(err, CAIRN_E_NOMEM, "no memory left") : CAIRN_OK;
+}
+
+static int draw(const struct flame *f, struct material *m, struct cairn_err *err)
+{
+    int rc = describe(m->profile, f->inputs[1] != NULL, &m->quality, err);
+    if (rc == CAIRN_OK && m->old)
+        rc = describe(m->old, false, &m->old_quality, err);
+    if (rc < 0)
+        return rc;
     struct cairn_picture_opts picture = {.size = sizeof picture,
-                                         .title = title_of(f, profile),
-                                         .subtitle = cairn_buffer_text(quality),
+                                         .title = f->title ? f->title
+                                                           : title_of(m->profile, f->inputs[0]),
+                                         .subtitle = cairn_buffer_text(&m->quality),
                                          .svg_min_percent = f->min_percent,
-                                         .svg_width = (uint32_t)f->width};
-    int rc = cli_find_value(profile, f->inputs[0], f->value, &picture.value_type, err);
+                                         .svg_width = (uint32_t)f->width,
+                                         .old = m->old,
+                                         .old_title = m->old ? title_of(m->old, f->old) : NULL,
+                                         .old_subtitle = cairn_buffer_text(&m->old_quality)};
+    rc = cli_find_value(m->profile, f->inputs[0], f->value, &picture.value_type, err);
     if (rc == CAIRN_OK)
-        rc = write_picture(f, profile, &picture, err);
+        rc = write_picture(f, m->profile, &picture, err);
     if (rc < 0)
         return rc;
     cli_say("%s: %s", strcmp(f->output, "-") == 0 ? "stdout" : f->output,
-            cairn_buffer_text(quality));
-    cli_say_unnamed(profile, f->inputs[0]);
+            cairn_buffer_text(&m->quality));
+    cli_say_unnamed(m->profile, f->inputs[0]);
     return CAIRN_OK;
+}
+
+static int read_material(const struct flame *f, struct material *m, struct cairn_err *err)
+{
+    int rc = cli_flame_read(f->inputs, &m->profile, err);
+    if (rc == CAIRN_OK && f->old)
+        rc = cli_read_profile(f->old, CAIRN_FORMAT_AUTO, &m->old, err);
+    return rc;
+}
+
+static void material_done(struct material *m)
+{
+    cairn_profile_free(m->profile);
+    cairn_profile_free(m->old);
+    cairn_buffer_done(&m->quality);
+    cairn_buffer_done(&m->old_quality);
 }
 
 static int run_flame(struct flame *f)
 {
-    struct cairn_buffer name = {0}, quality = {0};
-    struct cairn_profile *profile = NULL;
+    struct cairn_buffer name = {0};
+    struct material material = {0};
     struct cairn_err err = {0};
     int status = CLI_USAGE;
     if (choose_output(f, &name)) {
-        int rc = cli_read_profiles(f->inputs, CAIRN_FORMAT_AUTO, &profile, &err);
+        int rc = read_material(f, &material, &err);
         if (rc == CAIRN_OK)
-            rc = draw(f, profile, &quality, &err);
+            rc = draw(f, &material, &err);
         status = rc < 0 ? cli_report(&err) : CLI_OK;
     }
-    cairn_profile_free(profile);
+    material_done(&material);
     cairn_buffer_done(&name);
-    cairn_buffer_done(&quality);
     return status;
 }
 
@@ -311,7 +299,7 @@ static int run(struct cli_args *args)
 const struct cli_command cli_cmd_flame = {
     .name = "flame",
     .summary = "draw profiles as a flame graph",
-    .usage = (const char *const[]){"flame IN... [-o OUT.html | -o OUT.svg]", NULL},
+    .usage = (const char *const[]){"flame IN... [-o OUT.html | -o OUT.svg] [--diff OLD]", NULL},
     .options = options,
     .notes =
         "IN is a profile in pprof or collapsed form, - is stdin. Several are drawn as one. The "

@@ -28,10 +28,16 @@ struct cairn_picture_opts {
     double svg_min_percent; /* SVG only: frames narrower than this share are left out, and the
                                picture says how many; 0: 0.05 */
     uint32_t svg_width;     /* in CSS pixels; 0: 1200 */
+
+    /* HTML only: another profile, of the same value types, that this one is compared with */
+    const struct cairn_profile *old;
+    const char *old_title;    /* NULL: as `title` is made, of `old` */
+    const char *old_subtitle; /* NULL: none */
 };
 
 /* Writes the whole picture. HTML keeps every frame; a profile without samples gives a page that
- * says so. CAIRN_E_NOMEM, CAIRN_E_IO, CAIRN_E_ARG (no such value type). */
+ * says so. CAIRN_E_NOMEM, CAIRN_E_IO, CAIRN_E_ARG (no such value type; profiles that cannot be
+ * compared; a comparison as SVG). */
 CAIRN_API int cairn_picture_write(const struct cairn_profile *profile,
                                   enum cairn_picture_format format,
                                   const struct cairn_picture_opts *opts, cairn_write_fn write,

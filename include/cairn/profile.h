@@ -117,6 +117,11 @@ CAIRN_API size_t cairn_profile_comments(const struct cairn_profile *profile,
 CAIRN_API int cairn_profile_merge(struct cairn_profile *into, const struct cairn_profile *from,
                                   struct cairn_err *err);
 
+/* Gives every sample this label, but for those that have one of that key. CAIRN_E_ARG for an empty
+ * text; CAIRN_E_NOMEM, also where a sample has 256 labels already: nothing is changed then. */
+CAIRN_API int cairn_profile_label_all(struct cairn_profile *profile, const char *key,
+                                      const char *value, struct cairn_err *err);
+
 /* Which samples to keep; a zero field keeps all. */
 struct cairn_filter {
     size_t size;             /* sizeof(struct cairn_filter) */

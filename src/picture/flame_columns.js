@@ -92,18 +92,18 @@ const setsOf = (columns, texts) => {
 };
 
 // The samples, in the order of nodes. values(type) is kept until another type is asked for.
-const rowsOf = (columns, meta) => {
-  const node = sumUp(numbers(columns["row-node"]));
-  const times = columns["row-time"];
+const rowsOf = (columns, meta, prefix) => {
+  const node = sumUp(numbers(columns[`${prefix}row-node`]));
+  const times = columns[`${prefix}row-time`];
   let time = null, kept = -1, values = null;
   if (times.length) {
     time = sumUp(signed(numbers(times, Float64Array)));
     for (let i = 0; i < time.length; i++) time[i] -= 1;
   }
   return {
-    n: node.length, node, time, set: numbers(columns["row-set"]),
+    n: node.length, node, time, set: numbers(columns[`${prefix}row-set`]),
     values: (type) => {
-      if (kept !== type) values = signed(numbers(columns[`row-${type}`], Float64Array), meta.types[type].scale);
+      if (kept !== type) values = signed(numbers(columns[`${prefix}row-${type}`], Float64Array), meta.types[type].scale);
       kept = type;
       return values;
     },
@@ -111,22 +111,24 @@ const rowsOf = (columns, meta) => {
 };
 
 const readPage = async (meta) => {
-  const perType = meta.types.map((_, type) => `${meta.rows ? "row" : "self"}-${type}`);
+  const prefixes = meta.sides.map((_, side) => (side ? "old-" : ""));
+  const perSide = [...(meta.rows ? ["row-node", "row-set", "row-time"] : []),
+    ...meta.types.map((_, type) => `${meta.rows ? "row" : "self"}-${type}`)];
   const ids = ["steps", "looks", "texts", ...textIds.map((id) => `look-${id}`), "look-low", "look-high",
     "look-kind", "look-shade", "look-found", "look-flags", "set-size", "label-key", "label-text",
-    "label-number", "label-unit", "row-node", "row-set", "row-time", ...perType];
+    "label-number", "label-unit", ...prefixes.flatMap((prefix) => perSide.map((id) => prefix + id))];
   const columns = {};
   await Promise.all(ids.map(async (id) => { columns[id] = await readPlanes(id); }));
 
   const n = meta.nodes, texts = new TextDecoder().decode(columns.texts[0]).split("\0");
   const page = {
-    n, types: meta.types, shown: meta.shown, sides: 1,
+    n, types: meta.types, shown: meta.shown, sides: meta.sides.length,
     depth: joinPlanes(columns.steps, new Uint32Array(n), 1),
     look: joinPlanes(columns.looks, new Int32Array(n), 1),
     looks: looksOf(columns, texts),
     sets: setsOf(columns, texts),
-    rows: [meta.rows ? rowsOf(columns, meta) : null],
-    timeFirst: [Number(meta.first_ns) / 1e6],
+    rows: prefixes.map((prefix) => (meta.rows ? rowsOf(columns, meta, prefix) : null)),
+    timeFirst: meta.sides.map(({ first_ns }) => Number(first_ns) / 1e6),
     heat: null, source: null, lines: [],
   };
   page.look[0] = -1;
@@ -136,7 +138,7 @@ const readPage = async (meta) => {
   // What ended in each node; of the rows with a 1 in `keep`, where that is given.
   page.self = (type, side = 0, keep = null) => {
     const rows = page.rows[side], self = new Float64Array(n);
-    if (!rows) return signed(joinPlanes(columns[`self-${type}`], self), meta.types[type].scale);
+    if (!rows) return signed(joinPlanes(columns[`${prefixes[side]}self-${type}`], self), meta.types[type].scale);
     const { node } = rows, values = rows.values(type);
     for (let i = 0; i < rows.n; i++) if (!keep || keep[i]) self[node[i]] += values[i];
     return self;

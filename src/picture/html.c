@@ -26,6 +26,9 @@
  *                   row without a time has 0. Empty where no sample has one
  *     row-N ~       for each value type: what the row adds to its node, in units of the scale
  *
+ *     In a comparison, the same of the older profile, whose nodes and looks are in the tree as
+ * well: old-self-N, or old-row-node and so on
+ *
  *     Of each label set, number 0 is empty, and of the labels of all of them:
  *     set-size                                   how many labels
  *     label-key  label-text  label-number ~  label-unit      texts; text 0: it is a number
@@ -35,7 +38,6 @@
  */
 #include "picture/html.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -44,14 +46,7 @@
 #include "picture/assets.h"
 #include "picture/column.h"
 #include "picture/meta.h"
-#include "picture/rows.h"
-
-/* What is written, and the label sets that its rows name. */
-struct page {
-    const struct cairn_picture_view *view;
-    struct cairn_row_sets sets;
-    int64_t *scales; /* by value type */
-};
+#include "picture/values.h"
 
 static int write_steps(const struct cairn_layout *layout, struct cairn_out *out,
                        struct cairn_err *err)
@@ -114,145 +109,6 @@ static int write_looks(const struct cairn_looks *looks, struct cairn_out *out,
     return rc;
 }
 
-/* The largest number that divides all values of a type: those of a sampled clock are multiples of
- * its period, and small numbers are short ones. */
-static int64_t find_scale(const struct cairn_profile *p, size_t type)
-{
-    uint64_t scale = 0;
-    for (size_t i = 0; i < p->n_samples && scale != 1; i++) {
-        int64_t signed_value = p->values[i * p->n_types + type];
-        uint64_t value = signed_value < 0 ? -(uint64_t)signed_value : (uint64_t)signed_value;
-        while (value) {
-            uint64_t rest = scale % value;
-            scale = value;
-            value = rest;
-        }
-    }
-    return scale == 0 || scale > INT64_MAX ? 1 : (int64_t)scale;
-}
-
-static int write_self(const struct page *page, size_t type, struct cairn_out *out,
-                      struct cairn_err *err)
-{
-    const struct cairn_layout *layout = page->view->layout;
-    const int64_t *self = cairn_layout_self(layout, type);
-    struct cairn_column column = {0};
-    for (size_t node = 0; node < layout->n; node++)
-        cairn_column_add_signed(&column, self[node] ? self[node] / page->scales[type] : 0);
-    char id[32];
-    snprintf(id, sizeof id, "self-%zu", type);
-    return cairn_column_write(&column, out, id, err);
-}
-
-static int write_row_places(const struct page *page, const struct cairn_rows *rows,
-                            struct cairn_out *out, struct cairn_err *err)
-{
-    struct cairn_column nodes = {0}, sets = {0}, times = {0};
-    uint32_t node = 0;
-    int64_t time = 0;
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct cairn_row *row = &rows->rows[i];
-        cairn_column_add(&nodes, row->node - node);
-        cairn_column_add(&sets, row->set);
-        if (page->sets.has_times)
-            cairn_column_add_signed(&times, row->time_us + 1 - time);
-        node = row->node;
-        time = row->time_us + 1;
-    }
-    int rc = cairn_column_write(&nodes, out, "row-node", err);
-    int second = cairn_column_write(&sets, out, "row-set", err);
-    int third = cairn_column_write(&times, out, "row-time", err);
-    return rc < 0 ? rc : second < 0 ? second : third;
-}
-
-static int write_rows(const struct page *page, struct cairn_out *out, struct cairn_err *err,
-                      int64_t *ret_first_ns)
-{
-    const struct cairn_picture_view *view = page->view;
-    struct cairn_rows rows = {0};
-    int rc = cairn_rows_build(view->profile, view->layout, &page->sets, 0, view->profile->n_samples,
-                              &rows, err);
-    if (rc == CAIRN_OK)
-        rc = write_row_places(page, &rows, out, err);
-    for (size_t type = 0; type < rows.n_types && rc == CAIRN_OK; type++) {
-        struct cairn_column column = {0};
-        for (size_t i = 0; i < rows.n; i++)
-            cairn_column_add_signed(&column,
-                                    rows.values[i * rows.n_types + type] / page->scales[type]);
-        char id[32];
-        snprintf(id, sizeof id, "row-%zu", type);
-        rc = cairn_column_write(&column, out, id, err);
-    }
-    *ret_first_ns = rows.first_ns;
-    cairn_rows_done(&rows);
-    return rc;
-}
-
-/* A number of one of the profile's texts among those of the page; UINT32_MAX: no memory. */
-static uint32_t add_text(struct cairn_looks *looks, const struct cairn_profile *p, uint32_t string,
-                         struct cairn_buffer *scratch)
-{
-    return cairn_looks_add_text(&looks->texts, scratch, cairn_strings_get(&p->strings, string),
-                                cairn_strings_size(&p->strings, string));
-}
-
-struct label_columns {
-    struct cairn_column sizes, keys, texts, numbers, units;
-    struct cairn_buffer scratch;
-    bool failed;
-};
-
-static void add_label(struct label_columns *c, const struct page *page,
-                      const struct cairn_profile_label *label)
-{
-    const struct cairn_profile *p = page->view->profile;
-    struct cairn_looks *looks = page->view->looks;
-    uint32_t key = add_text(looks, p, label->key, &c->scratch);
-    uint32_t text = label->text ? add_text(looks, p, label->text, &c->scratch) : 0;
-    uint32_t unit = add_text(looks, p, label->unit, &c->scratch);
-    c->failed |= key == UINT32_MAX || text == UINT32_MAX || unit == UINT32_MAX;
-    cairn_column_add(&c->keys, key);
-    cairn_column_add(&c->texts, text);
-    cairn_column_add_signed(&c->numbers, label->number);
-    cairn_column_add(&c->units, unit);
-}
-
-static void add_set(struct label_columns *c, const struct page *page, uint32_t set)
-{
-    const struct cairn_profile *p = page->view->profile;
-    const struct cairn_profile_label_set *labels = &p->label_sets[set];
-    size_t before = c->keys.n;
-    for (uint32_t i = 0; i < labels->n; i++) {
-        const struct cairn_profile_label *label = &p->labels[labels->first + i];
-        if (!cairn_row_label_is_time(p, label))
-            add_label(c, page, label);
-    }
-    cairn_column_add(&c->sizes, c->keys.n - before);
-}
-
-static int write_sets(const struct page *page, struct cairn_out *out, struct cairn_err *err)
-{
-    struct label_columns c = {0};
-    for (size_t set = 0; set < page->sets.n; set++)
-        add_set(&c, page, page->sets.examples[set]);
-    struct {
-        struct cairn_column *column;
-        const char *id;
-    } columns[] = {{&c.sizes, "set-size"},
-                   {&c.keys, "label-key"},
-                   {&c.texts, "label-text"},
-                   {&c.numbers, "label-number"},
-                   {&c.units, "label-unit"}};
-    int rc = c.failed ? cairn_fail_memory(err) : CAIRN_OK;
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        if (rc == CAIRN_OK)
-            rc = cairn_column_write(columns[i].column, out, columns[i].id, err);
-        cairn_column_done(columns[i].column);
-    }
-    cairn_buffer_done(&c.scratch);
-    return rc;
-}
-
 static void add_asset(struct cairn_out *out, const char *before, const struct cairn_asset *asset,
                       const char *after)
 {
@@ -282,61 +138,30 @@ static void write_head(const struct cairn_picture_view *view, struct cairn_out *
     add_asset(out, "", &cairn_asset_page_body, "");
 }
 
-/* Where no sample has a label or a time, rows would say no more than sums. */
-static bool wants_rows(const struct cairn_profile *p, const struct cairn_row_sets *sets)
+static int write_columns(const struct cairn_picture_view *view, struct cairn_page_facts *facts,
+                         struct cairn_out *out, struct cairn_err *err)
 {
-    bool wanted = sets->has_times;
-    for (size_t i = 0; i < p->n_samples && !wanted; i++)
-        wanted = sets->of_profile[p->samples[i].labels] != 0;
-    return wanted;
-}
-
-static int write_values(const struct page *page, struct cairn_page_facts *facts,
-                        struct cairn_out *out, struct cairn_err *err)
-{
-    int rc = CAIRN_OK;
-    if (facts->has_rows)
-        return write_rows(page, out, err, &facts->first_ns);
-    for (size_t type = 0; type < page->view->profile->n_types && rc == CAIRN_OK; type++)
-        rc = write_self(page, type, out, err);
-    return rc;
-}
-
-static int write_columns(struct page *page, struct cairn_page_facts *facts, struct cairn_out *out,
-                         struct cairn_err *err)
-{
-    struct cairn_looks *looks = page->view->looks;
-    int rc = write_tree(page->view->layout, out, err);
+    int rc = write_tree(view->layout, out, err);
     if (rc == CAIRN_OK)
-        rc = write_looks(looks, out, err);
+        rc = write_looks(view->looks, out, err);
     if (rc == CAIRN_OK)
-        rc = write_values(page, facts, out, err);
-    if (rc == CAIRN_OK)
-        rc = write_sets(page, out, err);
+        rc = cairn_values_write(view, facts, out, err);
     if (rc == CAIRN_OK) /* last: others add to them */
-        rc = cairn_column_write_texts(&looks->texts, out, "texts", err);
+        rc = cairn_column_write_texts(&view->looks->texts, out, "texts", err);
     return rc;
 }
 
 int cairn_html_draw(const struct cairn_picture_view *view, struct cairn_out *out,
                     struct cairn_err *err)
 {
-    const struct cairn_profile *p = view->profile;
-    struct page page = {.view = view, .scales = cairn_alloc(p->n_types, sizeof *page.scales)};
-    if (!page.scales)
+    size_t n_types = view->profile->n_types;
+    struct cairn_page_facts facts = {.scales = cairn_alloc(n_types, sizeof *facts.scales)};
+    if (!facts.scales)
         return cairn_fail_memory(err);
-    for (size_t type = 0; type < p->n_types; type++)
-        page.scales[type] = find_scale(p, type);
-    int rc = cairn_row_sets_build(p, &page.sets, err);
-    if (rc == CAIRN_OK) {
-        struct cairn_page_facts facts = {.scales = page.scales,
-                                         .has_rows = wants_rows(p, &page.sets)};
-        write_head(view, out);
-        rc = write_columns(&page, &facts, out, err);
-        cairn_meta_write(view, &facts, out);
-        add_asset(out, "<script>", &cairn_asset_page_script, "</script>\n</body>\n</html>\n");
-    }
-    cairn_row_sets_done(&page.sets);
-    cairn_free(page.scales);
+    write_head(view, out);
+    int rc = write_columns(view, &facts, out, err);
+    cairn_meta_write(view, &facts, out);
+    add_asset(out, "<script>", &cairn_asset_page_script, "</script>\n</body>\n</html>\n");
+    cairn_free(facts.scales);
     return rc;
 }

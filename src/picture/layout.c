@@ -31,6 +31,7 @@ struct builder {
     const struct cairn_profile *profile;
     const struct cairn_looks *looks;
     struct cairn_layout *layout;
+    size_t n_new;           /* samples from here on are old ones */
     uint32_t *first_child;  /* by stack; 0: none, for the empty stack is nobody's child */
     uint32_t *next_sibling; /* by stack */
     uint32_t *first_sample; /* by stack, plus 1; 0: none */
@@ -78,7 +79,8 @@ static int reserve_nodes(struct builder *b, struct cairn_err *err)
                           "picture: %llu frames with those inlined, at most 2^31 can be drawn",
                           (unsigned long long)n);
     struct cairn_layout *layout = b->layout;
-    uint64_t n_values = n * (p->n_types ? p->n_types : 1);
+    layout->n_sides = b->n_new == SIZE_MAX ? 1 : CAIRN_SIDES;
+    uint64_t n_values = n * layout->n_sides * (p->n_types ? p->n_types : 1);
     if (n_values > SIZE_MAX) /* where pointers have 32 bits */
         return cairn_fail_memory(err);
     layout->cap = (size_t)n;
@@ -105,11 +107,13 @@ static void add_self(struct builder *b, size_t node, uint32_t stack)
 {
     const struct cairn_profile *p = b->profile;
     b->layout->nodes[stack] = (uint32_t)node;
-    for (uint32_t at = b->first_sample[stack]; at; at = b->next_sample[at - 1])
+    for (uint32_t at = b->first_sample[stack]; at; at = b->next_sample[at - 1]) {
+        size_t first = at - 1 < b->n_new ? 0 : p->n_types;
         for (size_t type = 0; type < p->n_types; type++) {
-            int64_t *sum = &b->layout->self[type * b->layout->cap + node];
+            int64_t *sum = &b->layout->self[(first + type) * b->layout->cap + node];
             *sum = add_clamped(*sum, p->values[(size_t)(at - 1) * p->n_types + type]);
         }
+    }
 }
 
 static int gather_children(struct builder *b, uint32_t stack)
@@ -232,10 +236,10 @@ static int build_tree(struct builder *b)
 }
 
 int cairn_layout_build(const struct cairn_profile *profile, const struct cairn_looks *looks,
-                       struct cairn_layout *ret_layout, struct cairn_err *err)
+                       size_t n_new, struct cairn_layout *ret_layout, struct cairn_err *err)
 {
     struct cairn_layout layout = {0};
-    struct builder b = {.profile = profile, .looks = looks, .layout = &layout};
+    struct builder b = {.profile = profile, .looks = looks, .layout = &layout, .n_new = n_new};
     int rc = reserve_nodes(&b, err);
     if (rc == CAIRN_OK && (link_stacks(&b) < 0 || build_tree(&b) < 0))
         rc = cairn_fail_memory(err);
@@ -272,7 +276,7 @@ int64_t *cairn_layout_totals(const struct cairn_layout *layout, size_t type)
         cairn_free(open);
         return NULL;
     }
-    const int64_t *self = cairn_layout_self(layout, type);
+    const int64_t *self = cairn_layout_self(layout, CAIRN_SIDE_NEW, type);
     for (size_t node = layout->n; node-- > 0;) {
         uint32_t depth = layout->depths[node];
         totals[node] = add_clamped(self[node], open[depth + 1]);

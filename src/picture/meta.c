@@ -60,10 +60,14 @@ static void add_types(struct cairn_json *j, const struct cairn_profile *p, const
     cairn_json_close(j, ']');
 }
 
-/* What the capture says of itself. */
-static void add_capture(struct cairn_json *j, const struct cairn_profile *p)
+/* What a capture says of itself. */
+static void add_side(struct cairn_json *j, const struct cairn_profile *p, const char *title,
+                     const char *subtitle, int64_t first_ns)
 {
-    cairn_json_open(j, "capture", '{');
+    cairn_json_open(j, NULL, '{');
+    add_foreign(j, "title", title);
+    add_foreign(j, "subtitle", subtitle);
+    add_exact(j, "first_ns", first_ns);
     add_exact(j, "time_ns", p->time_ns);
     add_exact(j, "duration_ns", p->duration_ns);
     add_exact(j, "period", p->period);
@@ -74,6 +78,18 @@ static void add_capture(struct cairn_json *j, const struct cairn_profile *p)
         add_foreign(j, NULL, cairn_strings_get(&p->strings, p->comments[i]));
     cairn_json_close(j, ']');
     cairn_json_close(j, '}');
+}
+
+static void add_sides(struct cairn_json *j, const struct cairn_picture_view *view,
+                      const struct cairn_page_facts *facts)
+{
+    cairn_json_open(j, "sides", '[');
+    add_side(j, view->of_side[CAIRN_SIDE_NEW], view->title, view->subtitle,
+             facts->first_ns[CAIRN_SIDE_NEW]);
+    if (view->of_side[CAIRN_SIDE_OLD])
+        add_side(j, view->of_side[CAIRN_SIDE_OLD], view->old_title, view->old_subtitle,
+                 facts->first_ns[CAIRN_SIDE_OLD]);
+    cairn_json_close(j, ']');
 }
 
 static void add_kinds(struct cairn_json *j)
@@ -100,9 +116,8 @@ void cairn_meta_write(const struct cairn_picture_view *view, const struct cairn_
     cairn_json_u64(&j, "looks", view->looks->n);
     cairn_json_u64(&j, "shown", view->value_type);
     cairn_json_bool(&j, "rows", facts->has_rows);
-    add_exact(&j, "first_ns", facts->first_ns);
     add_types(&j, view->profile, facts->scales);
-    add_capture(&j, view->profile);
+    add_sides(&j, view, facts);
     add_kinds(&j);
     cairn_json_close(&j, '}');
     cairn_buffer_str(&out->text, "</script>\n");

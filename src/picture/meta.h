@@ -6,9 +6,9 @@
 #include "picture/svg.h"
 
 struct cairn_page_facts {
-    const int64_t *scales; /* by value type: what the numbers of its columns are multiples of */
-    bool has_rows;         /* its values are in rows, with labels and perhaps times */
-    int64_t first_ns;      /* the time of the first row, since 1970; 0: unknown */
+    int64_t *scales; /* by value type: what the numbers of its columns are multiples of */
+    bool has_rows;   /* its values are in rows, with labels and perhaps times */
+    int64_t first_ns[CAIRN_SIDES]; /* the time of the first row, since 1970; 0: unknown */
 };
 
 void cairn_meta_write(const struct cairn_picture_view *view, const struct cairn_page_facts *facts,

@@ -9,12 +9,15 @@
 
 /* What both pictures are drawn from. */
 struct cairn_picture_view {
-    const struct cairn_profile *profile;
-    struct cairn_looks *looks; /* a page adds texts of its own */
+    const struct cairn_profile *profile; /* in a comparison, both */
+    size_t n_new;                        /* samples of it from here on are old; SIZE_MAX */
+    const struct cairn_profile *of_side[CAIRN_SIDES]; /* as they were given; NULL: no such side */
+    struct cairn_looks *looks;                        /* a page adds texts of its own */
     const struct cairn_layout *layout;
-    const char *title;    /* never NULL */
-    const char *subtitle; /* never NULL */
-    size_t value_type;    /* exists, unless the profile has no value types at all */
+    const char *title;                    /* never NULL */
+    const char *subtitle;                 /* never NULL */
+    const char *old_title, *old_subtitle; /* never NULL */
+    size_t value_type;                    /* exists, unless the profile has no value types at all */
 };
 
 /* Draws to `out`; memory trouble shows when that is finished, too. CAIRN_E_NOMEM. */

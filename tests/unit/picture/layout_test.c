@@ -17,7 +17,7 @@ static struct picture lay_out(const struct cairn_profile *p)
     struct picture picture;
     struct cairn_err err;
     assert_ok(cairn_looks_build(p, &picture.looks, &err), err);
-    assert_ok(cairn_layout_build(p, &picture.looks, &picture.layout, &err), err);
+    assert_ok(cairn_layout_build(p, &picture.looks, SIZE_MAX, &picture.layout, &err), err);
     return picture;
 }
 
@@ -32,7 +32,7 @@ static void assert_tree(const struct cairn_profile *p, size_t type, const char *
 {
     struct picture picture = lay_out(p);
     const struct cairn_layout *layout = &picture.layout;
-    const int64_t *self = cairn_layout_self(layout, type);
+    const int64_t *self = cairn_layout_self(layout, CAIRN_SIDE_NEW, type);
     int64_t *totals = cairn_layout_totals(layout, type);
     assert_non_null(totals);
     struct cairn_buffer text = {0};
@@ -192,7 +192,7 @@ static void many_siblings_are_sorted_and_merged(void **state)
     assert_int_equal(picture.layout.n, 1 + N);
     for (size_t node = 1; node <= N; node++) {
         assert_int_equal(picture.layout.looks[node], node - 1);
-        assert_int_equal(cairn_layout_self(&picture.layout, 0)[node], 2);
+        assert_int_equal(cairn_layout_self(&picture.layout, CAIRN_SIDE_NEW, 0)[node], 2);
     }
     done(&picture);
     cairn_profile_free(p);
@@ -231,7 +231,7 @@ static void every_allocation_may_fail(void **state)
         cairn_alloc_fail_after(n);
         rc = cairn_looks_build(p, &picture.looks, &err);
         if (rc == CAIRN_OK)
-            rc = cairn_layout_build(p, &picture.looks, &picture.layout, &err);
+            rc = cairn_layout_build(p, &picture.looks, SIZE_MAX, &picture.layout, &err);
         cairn_alloc_fail_after(-1);
         assert_int_equal(err.code, rc);
         done(&picture);

@@ -223,6 +223,48 @@ static void every_allocation_may_fail(void **state)
     cairn_profile_free(p);
 }
 
+static void a_comparison_is_html_alone(void **state)
+{
+    (void)state;
+    const char *const lines[] = {"main 1", NULL};
+    struct cairn_profile *p = stacks_profile(lines), *other = stacks_new();
+    struct cairn_buffer text = {0};
+    struct cairn_err err;
+    struct cairn_picture_opts opts = {.size = sizeof opts, .old = p};
+    assert_fails(cairn_picture_write(p, CAIRN_PICTURE_SVG, &opts, append, &text, &err), CAIRN_E_ARG,
+                 err, "as html alone");
+    cairn_profile_add_type(other, "wall", "seconds");
+    opts.old = other;
+    assert_fails(cairn_picture_write(p, CAIRN_PICTURE_HTML, &opts, append, &text, &err),
+                 CAIRN_E_ARG, err, "do not go together");
+    assert_int_equal(text.size, 0);
+    cairn_profile_free(p);
+    cairn_profile_free(other);
+}
+
+static void without_memory_a_comparison_fails_cleanly(void **state)
+{
+    (void)state;
+    const char *const new_lines[] = {"main@c;get<int>(int)@k 4", "main;put 3", NULL};
+    const char *const old_lines[] = {"main@c;gone 2", NULL};
+    struct cairn_profile *p = stacks_profile(new_lines), *old = stacks_profile(old_lines);
+    struct cairn_err err;
+    assert_ok(cairn_profile_label_all(p, "thread", "one", &err), err);
+    struct cairn_picture_opts opts = {.size = sizeof opts, .old = old};
+    int rc = CAIRN_E_NOMEM;
+    for (long countdown = 0; rc != CAIRN_OK; countdown++) {
+        struct cairn_buffer text = {0};
+        cairn_alloc_fail_after(countdown);
+        rc = cairn_picture_write(p, CAIRN_PICTURE_HTML, &opts, append, &text, &err);
+        cairn_alloc_fail_after(-1);
+        assert_true(rc == CAIRN_OK || rc == CAIRN_E_NOMEM);
+        rc = text.failed ? CAIRN_E_NOMEM : rc;
+        cairn_buffer_done(&text);
+    }
+    cairn_profile_free(p);
+    cairn_profile_free(old);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +278,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_meant_is_refused),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_comparison_is_html_alone),
+        cmocka_unit_test(without_memory_a_comparison_fails_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

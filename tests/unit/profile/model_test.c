@@ -268,6 +268,36 @@ static void addresses_in_disguise_are_no_names(void **state)
     assert_false(cairn_profile_is_named(profile, add_address(5)));
 }
 
+static void a_label_for_all_leaves_those_that_have_one(void **state)
+{
+    (void)state;
+    struct cairn_err err;
+    struct cairn_profile_label own = {.key = text("input"), .text = text("mine")};
+    struct cairn_profile_label other = {.key = text("tid"), .number = 7};
+    int64_t value = 1;
+    cairn_profile_add_type(profile, "samples", "count");
+    cairn_profile_add_sample(profile, 0, 0, &value);
+    cairn_profile_add_sample(profile, 0, cairn_profile_add_labels(profile, &own, 1), &value);
+    cairn_profile_add_sample(profile, 0, cairn_profile_add_labels(profile, &other, 1), &value);
+    assert_fails(cairn_profile_label_all(profile, "input", "", &err), CAIRN_E_ARG, err, "a value");
+    int code = CAIRN_E_NOMEM;
+    for (long countdown = 0; code == CAIRN_E_NOMEM; countdown++) {
+        assert_null(cairn_profile_find_label(profile, profile->samples[0].labels, "input"));
+        cairn_alloc_fail_after(countdown);
+        code = cairn_profile_label_all(profile, "input", "all", &err);
+        cairn_alloc_fail_after(-1);
+    }
+    assert_int_equal(code, CAIRN_OK);
+    static const char *const wanted[] = {"all", "mine", "all"};
+    for (size_t i = 0; i < 3; i++) {
+        const struct cairn_profile_label *label =
+            cairn_profile_find_label(profile, profile->samples[i].labels, "input");
+        assert_non_null(label);
+        assert_string_equal(cairn_strings_get(&profile->strings, label->text), wanted[i]);
+    }
+    assert_non_null(cairn_profile_find_label(profile, profile->samples[2].labels, "tid"));
+}
+
 static void comments_are_lent_in_order(void **state)
 {
     (void)state;
@@ -297,6 +327,7 @@ int main(void)
         CASE(a_sum_without_memory_loses_nothing),
         CASE(a_frame_without_a_name_says_where_it_is),
         CASE(addresses_in_disguise_are_no_names),
+        CASE(a_label_for_all_leaves_those_that_have_one),
         CASE(comments_are_lent_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/flame_inputs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/numbers.h"
+#include "cli/profiles.h"
+#include "cli/term.h"
+
+const char *cli_flame_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (strcmp(path, "-") == 0)
+        return "stdin";
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The name alone where it says which input it is, else the path as it was given. */
+static const char *label_of(char *const *paths, size_t which)
+{
+    const char *name = cli_flame_name(paths[which]);
+    for (size_t i = 0; paths[i]; i++)
+        if (i != which && strcmp(cli_flame_name(paths[i]), name) == 0)
+            return paths[which];
+    return name;
+}
+
+static int add_labelled(char *const *paths, size_t which, struct cairn_profile *all,
+                        struct cairn_err *err)
+{
+    struct cairn_profile *one = NULL;
+    int rc = cli_read_profile(paths[which], CAIRN_FORMAT_AUTO, &one, err);
+    if (rc == CAIRN_OK)
+        rc = cairn_profile_label_all(one, "input", label_of(paths, which), err);
+    if (rc == CAIRN_OK) {
+        rc = cairn_profile_merge(all, one, err);
+        rc = rc < 0 ? cairn_fail_in(err, rc, paths[which]) : rc;
+    }
+    cairn_profile_free(one);
+    return rc;
+}
+
+int cli_flame_read(char *const *paths, struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    struct cairn_profile *all = NULL;
+    bool stdin_used = false;
+    if (!paths[1])
+        return cli_read_profiles(paths, CAIRN_FORMAT_AUTO, ret_profile, err);
+    int rc = cairn_profile_new(&all, err);
+    for (size_t i = 0; paths[i] && rc == CAIRN_OK; i++) {
+        bool is_stdin = strcmp(paths[i], "-") == 0;
+        if (is_stdin && stdin_used)
+            rc = cairn_fail(err, CAIRN_E_ARG, "stdin can be read once, it was named twice");
+        else
+            rc = add_labelled(paths, i, all, err);
+        stdin_used |= is_stdin;
+    }
+    if (rc < 0)
+        cairn_profile_free(all);
+    else
+        *ret_profile = all;
+    return rc;
+}
+
+static void add_cuts(struct cairn_buffer *b, const struct cairn_profile *profile,
+                     const struct cairn_profile_stats *stats)
+{
+    enum { REASONS = 3 };
+    struct cairn_cut_row rows[REASONS];
+    size_t n = cairn_profile_cuts(profile, rows, REASONS);
+    if (stats->n_cut == 0)
+        return;
+    cairn_buffer_str(b, " · ");
+    cli_add_count(b, stats->n_cut);
+    cairn_buffer_str(b, " of ");
+    cli_add_count(b, stats->n_samples);
+    cairn_buffer_str(b, " stacks end early");
+    for (size_t i = 0; i < n && i < REASONS; i++)
+        cairn_buffer_printf(b, "%s%s %" PRIu64, i ? ", " : ": ", rows[i].reason, rows[i].n_samples);
+}
+
+const char *cli_flame_comment(const struct cairn_profile *profile, const char *key)
+{
+    const char *const *comments;
+    size_t n = cairn_profile_comments(profile, &comments), size = strlen(key);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(comments[i], key, size) == 0)
+            return comments[i] + size;
+    return NULL;
+}
+
+/* What the recorder said of its own samples; NULL where they were joined or filtered since. */
+static const char *recorded_quality(const struct cairn_profile *profile,
+                                    const struct cairn_profile_stats *stats)
+{
+    const char *quality = cli_flame_comment(profile, "quality: ");
+    return quality && strtoull(quality, NULL, 10) == stats->n_samples ? quality : NULL;
+}
+
+static void add_seen(struct cairn_buffer *b, const struct cairn_profile *profile,
+                     const struct cairn_profile_stats *stats)
+{
+    cli_add_count(b, stats->n_samples);
+    cairn_buffer_str(b, " samples");
+    if (stats->duration_ns)
+        cairn_buffer_printf(b, " in %.1f s", (double)stats->duration_ns / 1e9);
+    cairn_buffer_str(b, " · ");
+    cli_add_count(b, stats->n_functions);
+    cairn_buffer_str(b, " functions");
+    if (stats->n_modules)
+        cairn_buffer_printf(b, " in %" PRIu64 " modules", stats->n_modules);
+    add_cuts(b, profile, stats);
+}
+
+void cli_flame_describe(const struct cairn_profile *profile, bool joined, struct cairn_buffer *b)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    cairn_profile_stats(profile, &stats);
+    const char *quality = joined ? NULL : recorded_quality(profile, &stats);
+    if (quality)
+        cairn_buffer_str(b, quality);
+    else
+        add_seen(b, profile, &stats);
+    if (stats.n_unnamed)
+        cairn_buffer_printf(b, " · %" PRIu64 " of %" PRIu64 " frames without a name",
+                            stats.n_unnamed, stats.n_frames);
+}

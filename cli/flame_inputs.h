@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Inputs: the profiles that `cairn flame` draws as one, and the one that they are compared with. */
+#ifndef CAIRN_CLI_FLAME_INPUTS_H
+#define CAIRN_CLI_FLAME_INPUTS_H
+
+#include <cairn/profile.h>
+
+#include "base/buffer.h"
+
+/* As one; of several, each sample has the label `input`, the name of the file that it is of.
+ * `paths` ends with NULL, "-" is stdin and may stand there once. */
+int cli_flame_read(char *const *paths, struct cairn_profile **ret_profile, struct cairn_err *err);
+
+/* The name of a file without its folder; "stdin". */
+const char *cli_flame_name(const char *path);
+
+/* How far a profile may be trusted, in one line: what the recorder said, unless it was `joined` out
+ * of several, or what can be seen. */
+void cli_flame_describe(const struct cairn_profile *profile, bool joined, struct cairn_buffer *b);
+
+/* What follows `key` in a comment of the profile, or NULL. */
+const char *cli_flame_comment(const struct cairn_profile *profile, const char *key);
+
+#endif /* CAIRN_CLI_FLAME_INPUTS_H */

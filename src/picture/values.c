@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "picture/values.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "picture/column.h"
+#include "picture/rows.h"
+
+enum { ID_MAX = 48 };
+
+static const char *const prefixes[CAIRN_SIDES] = {"", "old-"};
+
+/* What is written, and the label sets that its rows name. */
+struct page {
+    const struct cairn_picture_view *view;
+    struct cairn_row_sets sets;
+    const int64_t *scales; /* by value type */
+};
+
+/* The largest number that divides all values of a type: those of a sampled clock are multiples of
+ * its period, and small numbers are short ones. */
+static int64_t find_scale(const struct cairn_profile *p, size_t type)
+{
+    uint64_t scale = 0;
+    for (size_t i = 0; i < p->n_samples && scale != 1; i++) {
+        int64_t signed_value = p->values[i * p->n_types + type];
+        uint64_t value = signed_value < 0 ? -(uint64_t)signed_value : (uint64_t)signed_value;
+        while (value) {
+            uint64_t rest = scale % value;
+            scale = value;
+            value = rest;
+        }
+    }
+    return scale == 0 || scale > INT64_MAX ? 1 : (int64_t)scale;
+}
+
+static int write_self(const struct page *page, enum cairn_side side, size_t type,
+                      struct cairn_out *out, struct cairn_err *err)
+{
+    const struct cairn_layout *layout = page->view->layout;
+    const int64_t *self = cairn_layout_self(layout, side, type);
+    struct cairn_column column = {0};
+    for (size_t node = 0; node < layout->n; node++)
+        cairn_column_add_signed(&column, self[node] ? self[node] / page->scales[type] : 0);
+    char id[ID_MAX];
+    snprintf(id, sizeof id, "%sself-%zu", prefixes[side], type);
+    return cairn_column_write(&column, out, id, err);
+}
+
+static int write_of_side(struct cairn_column *column, enum cairn_side side, const char *name,
+                         struct cairn_out *out, struct cairn_err *err)
+{
+    char id[ID_MAX];
+    snprintf(id, sizeof id, "%s%s", prefixes[side], name);
+    return cairn_column_write(column, out, id, err);
+}
+
+static int write_row_places(const struct page *page, enum cairn_side side,
+                            const struct cairn_rows *rows, struct cairn_out *out,
+                            struct cairn_err *err)
+{
+    struct cairn_column nodes = {0}, sets = {0}, times = {0};
+    uint32_t node = 0;
+    int64_t time = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct cairn_row *row = &rows->rows[i];
+        cairn_column_add(&nodes, row->node - node);
+        cairn_column_add(&sets, row->set);
+        if (page->sets.has_times)
+            cairn_column_add_signed(&times, row->time_us + 1 - time);
+        node = row->node;
+        time = row->time_us + 1;
+    }
+    int rc = write_of_side(&nodes, side, "row-node", out, err);
+    int second = write_of_side(&sets, side, "row-set", out, err);
+    int third = write_of_side(&times, side, "row-time", out, err);
+    return rc < 0 ? rc : second < 0 ? second : third;
+}
+
+static int write_row_values(const struct page *page, enum cairn_side side, size_t type,
+                            const struct cairn_rows *rows, struct cairn_out *out,
+                            struct cairn_err *err)
+{
+    struct cairn_column column = {0};
+    for (size_t i = 0; i < rows->n; i++)
+        cairn_column_add_signed(&column,
+                                rows->values[i * rows->n_types + type] / page->scales[type]);
+    char id[ID_MAX];
+    snprintf(id, sizeof id, "%srow-%zu", prefixes[side], type);
+    return cairn_column_write(&column, out, id, err);
+}
+
+static int write_rows(const struct page *page, enum cairn_side side, struct cairn_out *out,
+                      struct cairn_err *err, int64_t *ret_first_ns)
+{
+    const struct cairn_picture_view *view = page->view;
+    size_t n = view->profile->n_samples, n_new = view->n_new < n ? view->n_new : n;
+    struct cairn_rows rows = {0};
+    int rc = cairn_rows_build(view->profile, view->layout, &page->sets,
+                              side == CAIRN_SIDE_NEW ? 0 : n_new,
+                              side == CAIRN_SIDE_NEW ? n_new : n, &rows, err);
+    if (rc == CAIRN_OK)
+        rc = write_row_places(page, side, &rows, out, err);
+    for (size_t type = 0; type < rows.n_types && rc == CAIRN_OK; type++)
+        rc = write_row_values(page, side, type, &rows, out, err);
+    *ret_first_ns = rows.first_ns;
+    cairn_rows_done(&rows);
+    return rc;
+}
+
+/* A number of one of the profile's texts among those of the page; UINT32_MAX: no memory. */
+static uint32_t add_text(struct cairn_looks *looks, const struct cairn_profile *p, uint32_t string,
+                         struct cairn_buffer *scratch)
+{
+    return cairn_looks_add_text(&looks->texts, scratch, cairn_strings_get(&p->strings, string),
+                                cairn_strings_size(&p->strings, string));
+}
+
+struct label_columns {
+    struct cairn_column sizes, keys, texts, numbers, units;
+    struct cairn_buffer scratch;
+    bool failed;
+};
+
+static void add_label(struct label_columns *c, const struct page *page,
+                      const struct cairn_profile_label *label)
+{
+    const struct cairn_profile *p = page->view->profile;
+    struct cairn_looks *looks = page->view->looks;
+    uint32_t key = add_text(looks, p, label->key, &c->scratch);
+    uint32_t text = label->text ? add_text(looks, p, label->text, &c->scratch) : 0;
+    uint32_t unit = add_text(looks, p, label->unit, &c->scratch);
+    c->failed |= key == UINT32_MAX || text == UINT32_MAX || unit == UINT32_MAX;
+    cairn_column_add(&c->keys, key);
+    cairn_column_add(&c->texts, text);
+    cairn_column_add_signed(&c->numbers, label->number);
+    cairn_column_add(&c->units, unit);
+}
+
+static void add_set(struct label_columns *c, const struct page *page, uint32_t set)
+{
+    const struct cairn_profile *p = page->view->profile;
+    const struct cairn_profile_label_set *labels = &p->label_sets[set];
+    size_t before = c->keys.n;
+    for (uint32_t i = 0; i < labels->n; i++) {
+        const struct cairn_profile_label *label = &p->labels[labels->first + i];
+        if (!cairn_row_label_is_time(p, label))
+            add_label(c, page, label);
+    }
+    cairn_column_add(&c->sizes, c->keys.n - before);
+}
+
+static int write_sets(const struct page *page, struct cairn_out *out, struct cairn_err *err)
+{
+    struct label_columns c = {0};
+    for (size_t set = 0; set < page->sets.n; set++)
+        add_set(&c, page, page->sets.examples[set]);
+    struct {
+        struct cairn_column *column;
+        const char *id;
+    } columns[] = {{&c.sizes, "set-size"},
+                   {&c.keys, "label-key"},
+                   {&c.texts, "label-text"},
+                   {&c.numbers, "label-number"},
+                   {&c.units, "label-unit"}};
+    int rc = c.failed ? cairn_fail_memory(err) : CAIRN_OK;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (rc == CAIRN_OK)
+            rc = cairn_column_write(columns[i].column, out, columns[i].id, err);
+        cairn_column_done(columns[i].column);
+    }
+    cairn_buffer_done(&c.scratch);
+    return rc;
+}
+
+/* Where no sample has a label or a time, rows would say no more than sums. */
+static bool wants_rows(const struct cairn_profile *p, const struct cairn_row_sets *sets)
+{
+    bool wanted = sets->has_times;
+    for (size_t i = 0; i < p->n_samples && !wanted; i++)
+        wanted = sets->of_profile[p->samples[i].labels] != 0;
+    return wanted;
+}
+
+static int write_side(const struct page *page, enum cairn_side side, struct cairn_page_facts *facts,
+                      struct cairn_out *out, struct cairn_err *err)
+{
+    int rc = CAIRN_OK;
+    if (facts->has_rows)
+        return write_rows(page, side, out, err, &facts->first_ns[side]);
+    for (size_t type = 0; type < page->view->profile->n_types && rc == CAIRN_OK; type++)
+        rc = write_self(page, side, type, out, err);
+    return rc;
+}
+
+int cairn_values_write(const struct cairn_picture_view *view, struct cairn_page_facts *facts,
+                       struct cairn_out *out, struct cairn_err *err)
+{
+    struct page page = {.view = view, .scales = facts->scales};
+    for (size_t type = 0; type < view->profile->n_types; type++)
+        facts->scales[type] = find_scale(view->profile, type);
+    int rc = cairn_row_sets_build(view->profile, &page.sets, err);
+    if (rc < 0)
+        return rc;
+    facts->has_rows = wants_rows(view->profile, &page.sets);
+    for (size_t side = 0; side < view->layout->n_sides && rc == CAIRN_OK; side++)
+        rc = write_side(&page, (enum cairn_side)side, facts, out, err);
+    if (rc == CAIRN_OK)
+        rc = write_sets(&page, out, err);
+    cairn_row_sets_done(&page.sets);
+    return rc;
+}
