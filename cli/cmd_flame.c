@@ -10,6 +10,9 @@
 #include "base/error.h"
 #include "cli/args.h"
 #include "cli/flame_inputs.h"
+#include "cli/flame_lines.h"
+#include "cli/flame_open.h"
+#include "cli/flame_source.h"
 #include "cli/profiles.h"
 #include "cli/result.h"
 #include "cli/term.h"
@@ -18,10 +21,13 @@ enum option {
     OPTION_OUTPUT,
     OPTION_FORMAT,
     OPTION_DIFF,
+    OPTION_SOURCE,
+    OPTION_HEAP,
     OPTION_VALUE,
     OPTION_TITLE,
     OPTION_MIN_PERCENT,
     OPTION_WIDTH,
+    OPTION_NO_OPEN,
     OPTION_FORCE,
     OPTION_VERBOSE
 };
@@ -40,6 +46,14 @@ static const struct cli_option options[] = {
                      .value = "OLD",
                      .help = "html: show what changed since the profile OLD, more in red and less "
                              "in blue"},
+    [OPTION_SOURCE] = {.name = "source",
+                       .value = "DIR",
+                       .help = "html: put the lines that were sampled, and a few around them, into "
+                               "the page, from the files below DIR"},
+    [OPTION_HEAP] = {.name = "heap",
+                     .value = "FILE",
+                     .help = "html: draw live bytes and resident memory over time, from what "
+                             "'cairn heap run' wrote (default: the first IN, where it is that)"},
     [OPTION_VALUE] = {.name = "value",
                       .value = "TYPE",
                       .help = "what the widths stand for, such as cpu or samples (default: what "
@@ -52,6 +66,9 @@ static const struct cli_option options[] = {
     [OPTION_WIDTH] = {.name = "width",
                       .value = "PIXELS",
                       .help = "svg: how wide it is (default: 1200)"},
+    [OPTION_NO_OPEN] = {.name = "no-open",
+                        .help = "html: open no browser; without this one is opened when run on a "
+                                "terminal of a desktop"},
     [OPTION_FORCE] = {.name = "force", .help = "replace an existing output"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
@@ -61,18 +78,21 @@ struct flame {
     struct cli_args *args;
     const char *output, *value, *title;
     enum cairn_picture_format format;
-    bool has_format, force;
+    bool has_format, force, no_open;
     double min_percent;
     uint64_t width;
     int verbosity;
     const char *old; /* NULL: nothing is compared */
-    char **inputs;   /* of the command line; ends with NULL */
+    const char *source, *heap;
+    char **inputs; /* of the command line; ends with NULL */
 };
 
 /* What a picture is made of. */
 struct material {
     struct cairn_profile *profile, *old;
     struct cairn_buffer quality, old_quality;
+    struct cli_flame_source source;
+    struct cli_flame_lines lines;
 };
 
 static bool set_format(struct flame *f, const char *name)
@@ -116,6 +136,12 @@ static bool take_option(struct flame *f, enum option option, const char *value)
     case OPTION_DIFF:
         f->old = value;
         return true;
+    case OPTION_SOURCE:
+        f->source = value;
+        return true;
+    case OPTION_HEAP:
+        f->heap = value;
+        return true;
     case OPTION_VALUE:
         f->value = value;
         return true;
@@ -126,6 +152,9 @@ static bool take_option(struct flame *f, enum option option, const char *value)
         return set_min_percent(f, value);
     case OPTION_WIDTH:
         return set_width(f, value);
+    case OPTION_NO_OPEN:
+        f->no_open = true;
+        return true;
     case OPTION_FORCE:
         f->force = true;
         return true;
@@ -233,7 +262,11 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
                                          .svg_width = (uint32_t)f->width,
                                          .old = m->old,
                                          .old_title = m->old ? title_of(m->old, f->old) : NULL,
-                                         .old_subtitle = cairn_buffer_text(&m->old_quality)};
+                                         .old_subtitle = cairn_buffer_text(&m->old_quality),
+                                         .source = f->source ? cli_flame_source_read : NULL,
+                                         .source_ctx = &m->source,
+                                         .lines = m->lines.lines,
+                                         .n_lines = m->lines.n};
     rc = cli_find_value(m->profile, f->inputs[0], f->value, &picture.value_type, err);
     if (rc == CAIRN_OK)
         rc = write_picture(f, m->profile, &picture, err);
@@ -241,6 +274,9 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
         return rc;
     cli_say("%s: %s", strcmp(f->output, "-") == 0 ? "stdout" : f->output,
             cairn_buffer_text(&m->quality));
+    if (f->source && m->source.n_missing)
+        cli_say("--source %s: %zu of %zu files are not there", f->source, m->source.n_missing,
+                m->source.n_missing + m->source.n_found);
     cli_say_unnamed(m->profile, f->inputs[0]);
     return CAIRN_OK;
 }
@@ -250,6 +286,11 @@ static int read_material(const struct flame *f, struct material *m, struct cairn
     int rc = cli_flame_read(f->inputs, &m->profile, err);
     if (rc == CAIRN_OK && f->old)
         rc = cli_read_profile(f->old, CAIRN_FORMAT_AUTO, &m->old, err);
+    const char *heap = f->heap;
+    if (!heap && cairn_format_of_name(f->inputs[0]) == CAIRN_FORMAT_HEAP)
+        heap = f->inputs[0];
+    if (rc == CAIRN_OK && heap && f->format == CAIRN_PICTURE_HTML)
+        rc = cli_flame_lines_read(heap, &m->lines, err);
     return rc;
 }
 
@@ -259,18 +300,31 @@ static void material_done(struct material *m)
     cairn_profile_free(m->old);
     cairn_buffer_done(&m->quality);
     cairn_buffer_done(&m->old_quality);
+    cli_flame_source_done(&m->source);
+    cli_flame_lines_done(&m->lines);
+}
+
+/* The path alone on stdout, for scripts; a person sees the page. */
+static void show(const struct flame *f)
+{
+    puts(f->output);
+    fflush(stdout);
+    if (f->format == CAIRN_PICTURE_HTML && !f->no_open)
+        cli_flame_open(f->output);
 }
 
 static int run_flame(struct flame *f)
 {
     struct cairn_buffer name = {0};
-    struct material material = {0};
+    struct material material = {.source.folder = f->source};
     struct cairn_err err = {0};
     int status = CLI_USAGE;
     if (choose_output(f, &name)) {
         int rc = read_material(f, &material, &err);
         if (rc == CAIRN_OK)
             rc = draw(f, &material, &err);
+        if (rc == CAIRN_OK && strcmp(f->output, "-") != 0)
+            show(f);
         status = rc < 0 ? cli_report(&err) : CLI_OK;
     }
     material_done(&material);

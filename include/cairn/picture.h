@@ -19,6 +19,22 @@ extern "C" {
 
 enum cairn_picture_format { CAIRN_PICTURE_HTML, CAIRN_PICTURE_SVG };
 
+/* Gives the text of a source file, named as in the profile's debug information; it is borrowed
+ * until the next call. Nonzero: there is no such file. */
+typedef int (*cairn_source_fn)(void *ctx, const char *file, const char **ret_text,
+                               size_t *ret_size);
+
+/* A number over time, drawn above the flame graph. */
+struct cairn_picture_point {
+    uint64_t time_ns; /* since the line's begin */
+    int64_t value;
+};
+struct cairn_picture_line {
+    const char *name, *unit; /* "live", "bytes" */
+    const struct cairn_picture_point *points;
+    size_t n;
+};
+
 /* Set .size to sizeof(struct cairn_picture_opts); zero means the default. */
 struct cairn_picture_opts {
     size_t size;
@@ -33,6 +49,11 @@ struct cairn_picture_opts {
     const struct cairn_profile *old;
     const char *old_title;    /* NULL: as `title` is made, of `old` */
     const char *old_subtitle; /* NULL: none */
+
+    cairn_source_fn source; /* HTML only: lines that were sampled are shown; NULL: none */
+    void *source_ctx;
+    const struct cairn_picture_line *lines; /* HTML only */
+    size_t n_lines;
 };
 
 /* Writes the whole picture. HTML keeps every frame; a profile without samples gives a page that

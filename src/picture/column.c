@@ -131,15 +131,23 @@ int cairn_column_write(struct cairn_column *c, struct cairn_out *out, const char
     return rc;
 }
 
+int cairn_column_write_block(struct cairn_span bytes, struct cairn_out *out, const char *id,
+                             struct cairn_err *err)
+{
+    open_element(out, id);
+    int rc = write_packed(bytes, out, err);
+    close_element(out);
+    return rc;
+}
+
 int cairn_column_write_texts(const struct cairn_strings *texts, struct cairn_out *out,
                              const char *id, struct cairn_err *err)
 {
     struct cairn_buffer all = {0};
     for (uint32_t i = 0; i < texts->n; i++)
         cairn_buffer_add(&all, cairn_strings_get(texts, i), cairn_strings_size(texts, i) + 1);
-    open_element(out, id);
-    int rc = all.failed ? cairn_fail_memory(err) : write_packed(cairn_buffer_span(&all), out, err);
-    close_element(out);
+    int rc = all.failed ? cairn_fail_memory(err)
+                        : cairn_column_write_block(cairn_buffer_span(&all), out, id, err);
     cairn_buffer_done(&all);
     return rc;
 }

@@ -36,6 +36,10 @@ void cairn_column_add_signed(struct cairn_column *c, int64_t value); /* zigzag: 
 int cairn_column_write(struct cairn_column *c, struct cairn_out *out, const char *id,
                        struct cairn_err *err);
 
+/* Bytes that are no numbers. */
+int cairn_column_write_block(struct cairn_span bytes, struct cairn_out *out, const char *id,
+                             struct cairn_err *err);
+
 /* All texts of a pool in the order of their numbers, a NUL behind each. */
 int cairn_column_write_texts(const struct cairn_strings *texts, struct cairn_out *out,
                              const char *id, struct cairn_err *err);

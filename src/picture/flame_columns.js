@@ -110,13 +110,35 @@ const rowsOf = (columns, meta, prefix) => {
   };
 };
 
+// What lines cost, and those that there is source of.
+const heatOf = (columns, meta, prefixes) => {
+  const look = numbers(columns["heat-look"]), line = numbers(columns["heat-line"]);
+  const sums = (what) => (type, side = 0) =>
+    signed(numbers(columns[`${prefixes[side]}heat-${what}-${type}`], Float64Array), meta.types[type].scale);
+  return look.length ? { n: look.length, look, line, self: sums("self"), total: sums("total") } : null;
+};
+
+const sourceOf = (columns, texts) => {
+  const files = numbers(columns["source-file"]), lines = numbers(columns["source-line"]);
+  if (!files.length) return null;
+  const shown = new TextDecoder().decode(columns["source-texts"][0]).split("\0"), byFile = new Map();
+  files.forEach((file, i) => {
+    if (!byFile.has(texts[file])) byFile.set(texts[file], []);
+    byFile.get(texts[file]).push({ line: lines[i], text: shown[i] });
+  });
+  return { lines: (file) => byFile.get(file) || [] };
+};
+
 const readPage = async (meta) => {
   const prefixes = meta.sides.map((_, side) => (side ? "old-" : ""));
   const perSide = [...(meta.rows ? ["row-node", "row-set", "row-time"] : []),
-    ...meta.types.map((_, type) => `${meta.rows ? "row" : "self"}-${type}`)];
+    ...meta.types.flatMap((_, type) => [`${meta.rows ? "row" : "self"}-${type}`,
+      `heat-self-${type}`, `heat-total-${type}`])];
   const ids = ["steps", "looks", "texts", ...textIds.map((id) => `look-${id}`), "look-low", "look-high",
     "look-kind", "look-shade", "look-found", "look-flags", "set-size", "label-key", "label-text",
-    "label-number", "label-unit", ...prefixes.flatMap((prefix) => perSide.map((id) => prefix + id))];
+    "label-number", "label-unit", ...prefixes.flatMap((prefix) => perSide.map((id) => prefix + id)),
+    "heat-look", "heat-line", "source-file", "source-line", "source-texts",
+    ...meta.lines.flatMap((_, i) => [`line-time-${i}`, `line-value-${i}`])];
   const columns = {};
   await Promise.all(ids.map(async (id) => { columns[id] = await readPlanes(id); }));
 
@@ -129,7 +151,13 @@ const readPage = async (meta) => {
     sets: setsOf(columns, texts),
     rows: prefixes.map((prefix) => (meta.rows ? rowsOf(columns, meta, prefix) : null)),
     timeFirst: meta.sides.map(({ first_ns }) => Number(first_ns) / 1e6),
-    heat: null, source: null, lines: [],
+    heat: heatOf(columns, meta, prefixes),
+    source: sourceOf(columns, texts),
+    lines: meta.lines.map(({ name, unit }, i) => ({
+      name, unit,
+      time: numbers(columns[`line-time-${i}`], Float64Array),
+      value: signed(numbers(columns[`line-value-${i}`], Float64Array)),
+    })),
   };
   page.look[0] = -1;
   // A step says how many levels to climb before going one down.

@@ -33,11 +33,25 @@
  *     set-size                                   how many labels
  *     label-key  label-text  label-number ~  label-unit      texts; text 0: it is a number
  *
+ *     Where the profile knows lines, of each line of each look that was sampled (picture/heat.h),
+ * in the order of looks, then lines: heat-look  heat-line heat-self-N ~  heat-total-N ~ for each
+ * value type; old-heat-self-N and so on
+ *
+ *     Where there is source, of each line of it that is shown, by file, then line:
+ *     source-file   text                         as that of a look
+ *     source-line
+ *     source-texts  the lines, a NUL behind each
+ *
+ *     Of each number over time, whose names are in meta:
+ *     line-time-N   milliseconds
+ *     line-value-N ~
+ *
  * Texts from a target stand in the page only as base64 or escaped as JSON; a
  * Content-Security-Policy lets nothing run but our own script, and nothing load at all.
  */
 #include "picture/html.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -46,7 +60,10 @@
 #include "picture/assets.h"
 #include "picture/column.h"
 #include "picture/meta.h"
+#include "picture/source.h"
 #include "picture/values.h"
+
+enum { NS_PER_MS = 1000 * 1000 };
 
 static int write_steps(const struct cairn_layout *layout, struct cairn_out *out,
                        struct cairn_err *err)
@@ -138,6 +155,28 @@ static void write_head(const struct cairn_picture_view *view, struct cairn_out *
     add_asset(out, "", &cairn_asset_page_body, "");
 }
 
+/* Numbers over time. */
+static int write_lines(const struct cairn_picture_view *view, struct cairn_out *out,
+                       struct cairn_err *err)
+{
+    int rc = CAIRN_OK;
+    for (size_t i = 0; i < view->n_lines && rc == CAIRN_OK; i++) {
+        const struct cairn_picture_line *line = &view->lines[i];
+        struct cairn_column times = {0}, values = {0};
+        char id[32];
+        for (size_t k = 0; k < line->n; k++) {
+            cairn_column_add(&times, line->points[k].time_ns / NS_PER_MS);
+            cairn_column_add_signed(&values, line->points[k].value);
+        }
+        snprintf(id, sizeof id, "line-time-%zu", i);
+        rc = cairn_column_write(&times, out, id, err);
+        snprintf(id, sizeof id, "line-value-%zu", i);
+        int second = cairn_column_write(&values, out, id, err);
+        rc = rc < 0 ? rc : second;
+    }
+    return rc;
+}
+
 static int write_columns(const struct cairn_picture_view *view, struct cairn_page_facts *facts,
                          struct cairn_out *out, struct cairn_err *err)
 {
@@ -146,6 +185,10 @@ static int write_columns(const struct cairn_picture_view *view, struct cairn_pag
         rc = write_looks(view->looks, out, err);
     if (rc == CAIRN_OK)
         rc = cairn_values_write(view, facts, out, err);
+    if (rc == CAIRN_OK)
+        rc = cairn_source_write(view, facts, out, err);
+    if (rc == CAIRN_OK)
+        rc = write_lines(view, out, err);
     if (rc == CAIRN_OK) /* last: others add to them */
         rc = cairn_column_write_texts(&view->looks->texts, out, "texts", err);
     return rc;

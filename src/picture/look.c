@@ -236,6 +236,7 @@ static int add_look(struct builder *b, uint32_t frame, const struct cairn_profil
     if (!add_origin(b, &b->looks->rows[number], f))
         return CAIRN_E_NOMEM;
     b->looks->rows[number].found |= found_of(f->kind);
+    b->looks->rows[number].raw_file = function->file;
     widen_lines(&b->looks->rows[number], line && line->line ? line->line : function->start_line);
     return CAIRN_OK;
 }

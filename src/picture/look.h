@@ -36,6 +36,7 @@ enum cairn_look_flag {
 struct cairn_look {
     uint32_t name, file, module;  /* in `texts`; safe to show: see base/escape.h, terminal */
     uint32_t short_name;          /* picture/short_name.h */
+    uint32_t raw_file;            /* in the profile's strings: `file` as it was */
     uint32_t path, build;         /* of the module: where it lies, its build ID */
     uint32_t line_low, line_high; /* the lines that were sampled; 0: unknown */
     uint8_t kind;                 /* enum cairn_palette_kind */

@@ -92,6 +92,18 @@ static void add_sides(struct cairn_json *j, const struct cairn_picture_view *vie
     cairn_json_close(j, ']');
 }
 
+static void add_lines(struct cairn_json *j, const struct cairn_picture_view *view)
+{
+    cairn_json_open(j, "lines", '[');
+    for (size_t i = 0; i < view->n_lines; i++) {
+        cairn_json_open(j, NULL, '{');
+        add_foreign(j, "name", view->lines[i].name);
+        add_foreign(j, "unit", view->lines[i].unit);
+        cairn_json_close(j, '}');
+    }
+    cairn_json_close(j, ']');
+}
+
 static void add_kinds(struct cairn_json *j)
 {
     cairn_json_open(j, "kinds", '[');
@@ -118,6 +130,7 @@ void cairn_meta_write(const struct cairn_picture_view *view, const struct cairn_
     cairn_json_bool(&j, "rows", facts->has_rows);
     add_types(&j, view->profile, facts->scales);
     add_sides(&j, view, facts);
+    add_lines(&j, view);
     add_kinds(&j);
     cairn_json_close(&j, '}');
     cairn_buffer_str(&out->text, "</script>\n");

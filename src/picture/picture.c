@@ -95,6 +95,10 @@ static int write_of(const struct cairn_profile *shown, const struct cairn_profil
                                           .subtitle = o->subtitle ? o->subtitle : "",
                                           .old_title = o->old_title ? o->old_title : old_title,
                                           .old_subtitle = o->old_subtitle ? o->old_subtitle : "",
+                                          .source = o->source,
+                                          .source_ctx = o->source_ctx,
+                                          .lines = o->lines,
+                                          .n_lines = o->n_lines,
                                           .value_type = o->value_type};
         struct cairn_out out = {.write = write, .ctx = ctx};
         rc = draw(&view, format, o, &out, err);

@@ -17,7 +17,11 @@ struct cairn_picture_view {
     const char *title;                    /* never NULL */
     const char *subtitle;                 /* never NULL */
     const char *old_title, *old_subtitle; /* never NULL */
-    size_t value_type;                    /* exists, unless the profile has no value types at all */
+    cairn_source_fn source;               /* NULL: no source is shown */
+    void *source_ctx;
+    const struct cairn_picture_line *lines;
+    size_t n_lines;
+    size_t value_type; /* exists, unless the profile has no value types at all */
 };
 
 /* Draws to `out`; memory trouble shows when that is finished, too. CAIRN_E_NOMEM. */

@@ -10,6 +10,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import time
 
 from page_columns import Page
 from pprof_encode import message, number, packed, text
@@ -242,6 +243,97 @@ def several_inputs():
           {str(WORK / "one.pb.gz"), str(same / "one.pb.gz")})
 
 
+def check_heat(name, maker, page, side=0):
+    """What ended in a line, and what went through it, each sample once."""
+    fields, inlined = page.fields, page.meta["kinds"].index("inlined")
+    for kind, (own, _) in enumerate(TYPES):
+        wanted = {}
+        for stack, _, values in maker.samples:
+            lines = [(line, (function, file, MODULES[module][0].rsplit("/", 1)[1], inner))
+                     for frame, module in stack
+                     for inner, (function, file, line) in enumerate(frame)]
+            for line in set(lines):
+                wanted.setdefault(line, [0, 0])[1] += values[kind]
+            wanted[lines[-1]][0] += values[kind]
+        got = {(line, (fields["name"][k], fields["file"][k], fields["module"][k],
+                       int(fields["kind"][k] == inlined))): sums
+               for (k, line), sums in page.heat(kind, side).items() if any(sums)}
+        check(f"{name}: heat of {own}", got, wanted)
+
+
+def heat():
+    new, old = Maker("new", 300), Maker("old", 200)
+    page = draw("heat", new.write("new"), "--diff", old.write("old"))
+    check_heat("new", new, page, 0)
+    check_heat("old", old, page, 1)
+    (WORK / "plain.folded").write_text("a;b 1\n")
+    check("no lines, no heat", draw("cold", WORK / "plain.folded").heat(0), {})
+
+
+def one_line(file, line):
+    maker = Maker("s", 0)
+    maker.samples = [((((("f", file, line),), 0),), [], [1, 1])]
+    return maker
+
+
+def source():
+    folder = WORK / "sources"
+    (folder / "app").mkdir(parents=True, exist_ok=True)
+    text_of = [f"line {k}" for k in range(1, 101)]
+    text_of[49] = "\tif (a < b && </script>)\x1b[31m\u2028 " + "long " * 200
+    (folder / "app" / "x.c").write_text("\n".join(text_of) + "\n")
+    (WORK / "secret.c").write_text("secret\n" * 100)
+    page = draw("source", one_line("/build/tree/app/x.c", 50).write("s"), f"--source={folder}")
+    lines = page.source()["/build/tree/app/x.c"]
+    check("the lines around", sorted(lines), list(range(46, 55)))
+    check("their text", lines[46], "line 46")
+    check("tabs and terminals", lines[50].startswith("    if (a < b && </script>)\\x1b[31m\\u{2028} l"), True)
+    check("a long line ends early", len(lines[50]) < 500, True)
+    check("the script that the line ends is none", page.tags.count("script") <
+          len(page.blocks) + 2, True)
+    for file in ("../secret.c", "/build/../../secret.c", "app/../../secret.c", "/etc/passwd", "..", ""):
+        page = draw("outside", one_line(file, 50).write("s"), f"--source={folder}")
+        check(f"{file} is not looked for outside", page.source(), {})
+    page = draw("end", one_line("x/../app/./x.c", 100).write("s"), f"--source={folder}")
+    check("the end of a file", list(page.source().values())[0], {k: f"line {k}" for k in range(96, 101)})
+    os.mkfifo(folder / "pipe.c")
+    check("a pipe is no source", draw("pipe", one_line("pipe.c", 1).write("s"),
+                                      f"--source={folder}").source(), {})
+    (folder / "pipe.c").unlink()
+
+
+def on_a_terminal(*arguments, **env):
+    """Runs cairn on a terminal of its own with an xdg-open that writes down what it is given."""
+    tools = WORK / "tools"
+    tools.mkdir(exist_ok=True)
+    (tools / "xdg-open").write_text(f'#!/bin/sh\necho "$@" >>{WORK}/opened\n')
+    (tools / "xdg-open").chmod(0o755)
+    own = {key: value for key, value in os.environ.items()
+           if key not in ("SSH_CONNECTION", "SSH_TTY", "SUDO_USER", "CI", "WAYLAND_DISPLAY", "DISPLAY")}
+    master, slave = os.openpty()
+    done = subprocess.run([CAIRN, *map(str, arguments)], stdin=slave, stdout=slave, stderr=slave,
+                          env={**own, "PATH": f"{tools}:{own['PATH']}", **env}, timeout=60)
+    os.close(slave)
+    os.close(master)
+    check(f"{arguments} on a terminal", done.returncode, 0)
+
+
+def browser():
+    source, opened = WORK / "t.folded", WORK / "opened"
+    source.write_text("a;b 1\n")
+    out = [WORK / f"-t {k}.html" for k in range(4)]
+    check("the path is said", run("flame", source, "-o", out[0]).stdout, f"{out[0]}\n")
+    on_a_terminal("flame", source, "-o", out[1], DISPLAY="")
+    on_a_terminal("flame", source, "-o", out[2], "--no-open", DISPLAY=":0")
+    on_a_terminal("flame", source, "-o", WORK / "t.svg", DISPLAY=":0")
+    on_a_terminal("flame", source, "-o", out[3], DISPLAY=":0", SSH_TTY="/dev/pts/3")
+    on_a_terminal("flame", source, "-o", out[3], "--force", DISPLAY=":0")
+    end = time.monotonic() + 60
+    while not (opened.exists() and opened.read_text().endswith("\n")) and time.monotonic() < end:
+        time.sleep(0.02)
+    check("one page was opened", opened.read_text() if opened.exists() else "", f"{out[3]}\n")
+
+
 def odd_ones():
     page = draw("empty", Maker("empty", 0).write("empty"))
     check("an empty profile is a root", (page.n, page.looks, page.paths()), (1, [], [()]))
@@ -281,6 +373,6 @@ def hostile_names():
         check(f"{name!r} is a name", name in names, True)
 
 
-for group in (plain_and_labelled, comparison, several_inputs, odd_ones, hostile_names):
+for group in (plain_and_labelled, comparison, several_inputs, heat, source, browser, odd_ones, hostile_names):
     group()
 sys.exit(f"{len(failures)} checks failed" if failures else 0)

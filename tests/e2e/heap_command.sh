@@ -167,6 +167,16 @@ same "the line as JSON" "$($py -c 'import json
 line = json.load(open("out"))["processes"][0]["timeline"]
 print(len(line) >= 2, [moment["mark"] for moment in line if "mark" in moment])')" "True [1]"
 
+"$CAIRN" flame wait.heap -o wait.html >out 2>log || fail "cairn flame of a heap file" log
+same "the path of the page" "$(cat out)" "wait.html"
+same "the line in the page" "$($py -c 'import pathlib; from page_columns import Page
+page = Page(pathlib.Path("wait.html"))
+lines = {line["name"]: [page.numbers(f"line-time-{i}"), page.signed(f"line-value-{i}")]
+         for i, line in enumerate(page.meta["lines"])}
+print(sorted(lines), len(lines["live"][0]) >= 2, lines["live"][0] == sorted(lines["live"][0]),
+      max(lines["live"][1]) >= 5_000_000, min(lines["resident"][1]) > 0, lines["mark"][1])')" \
+    "['live', 'mark', 'resident'] True True True True [1]"
+
 # The forms that other programs read.
 "$CAIRN" heap leaks --format tracker --min 1000 plain.heap >out 2>log
 same "the first line" "$(head -1 out)" "=== Memory Leak Report ==="

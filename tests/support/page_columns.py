@@ -133,6 +133,26 @@ class Page:
         names = self.fields["name"]
         return [tuple(names[look] for look in path) for path in self.paths()]
 
+    def heat(self, kind, side=0):
+        """(look, line) to [self, total]."""
+        if "heat-look" not in self.blocks:
+            return {}
+        prefix, scale = ("old-" if side else ""), self.meta["types"][kind]["scale"]
+        looks, lines = self.numbers("heat-look"), self.numbers("heat-line")
+        assert sorted(set(zip(looks, lines))) == list(zip(looks, lines))
+        own, whole = (self.signed(f"{prefix}heat-{what}-{kind}", scale) for what in ("self", "total"))
+        return {(look, line): [a, b] for look, line, a, b in zip(looks, lines, own, whole)}
+
+    def source(self):
+        """File to lines: number to text."""
+        files = {}
+        if "source-texts" in self.blocks:
+            texts = self.text_block("source-texts")
+            for file, line, text in zip(self.numbers("source-file"), self.numbers("source-line"), texts,
+                                        strict=True):
+                files.setdefault(self.texts[file], {})[line] = text
+        return files
+
     def functions(self, kind, side=0):
         """(name, file, module) to [self, total]; what is twice on one stack counts once in its total."""
         keys = list(zip(*(self.fields[id] for id in ("name", "file", "module"))))
