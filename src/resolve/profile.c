@@ -75,6 +75,19 @@ static int pid_of(const struct naming *n, const struct cairn_profile_frame *fram
     return pid == CAIRN_FRAME_PID_MANY ? CAIRN_FRAME_PID_NONE : pid;
 }
 
+/* Code made at run time lies in memory that a profile may have as a module. */
+static int find_in_maps(struct naming *n, const struct cairn_profile_frame *frame,
+                        const struct cairn_region *region, struct cairn_place *ret_place,
+                        bool *ret_found)
+{
+    struct cairn_resolver *r = n->resolver;
+    *ret_found = false;
+    if (!cairn_modules_is_anonymous(cairn_strings_get(&r->modules.strings, region->path)))
+        return CAIRN_OK;
+    return cairn_jit_find(&r->jit, &r->modules, pid_of(n, frame), frame->address, ret_place,
+                          ret_found, n->err);
+}
+
 static int find_place(struct naming *n, const struct cairn_profile_frame *frame,
                       struct cairn_place *ret_place)
 {
@@ -82,7 +95,11 @@ static int find_place(struct naming *n, const struct cairn_profile_frame *frame,
     struct cairn_region *region = NULL;
     struct cairn_address_space *space = &n->space;
     if (frame->module > 0 && frame->module <= space->n) {
+        bool found;
         region = &space->regions[frame->module - 1];
+        int code = find_in_maps(n, frame, region, ret_place, &found);
+        if (found || code < 0)
+            return code;
         if (!region->start && !region->end)
             return place_in_rangeless(n, region, frame->address, ret_place);
         /* One mapping may stand for all of a module's segments. */

@@ -10,18 +10,20 @@
 
 #include "base/alloc.h"
 #include "elf/note.h"
+#include "target/memory_image.h"
 
 enum { PATH_BYTES = PATH_MAX + 64 };
 
 /* One that could not be had has no image. */
 struct cairn_copy_file {
     struct cairn_debugfile_found found;
+    struct cairn_span made; /* owned: the image, where there is no file */
 };
 
 /* Whose file, for those that open it. */
 struct wanted {
     struct cairn_debugfile_finder *finder;
-    const struct cairn_space *space;
+    struct cairn_space *space;
     const struct cairn_space_map *map;
     const char *path, *build_id;
 };
@@ -30,6 +32,7 @@ void cairn_copy_files_done(struct cairn_copy_files *files)
 {
     for (size_t i = 0; i < files->n; i++) {
         cairn_debugfile_found_done(&files->items[i]->found);
+        cairn_free((void *)(uintptr_t)files->items[i]->made.data);
         cairn_free(files->items[i]);
     }
     cairn_free(files->items);
@@ -61,6 +64,14 @@ static bool open_below(const struct wanted *w, const char *root,
                      ret_found);
 }
 
+/* It may have been deleted since it was mapped, or before. */
+static bool is_path(const struct wanted *w, const char *text)
+{
+    size_t size = strlen(w->path);
+    return strncmp(text, w->path, size) == 0 &&
+           (text[size] == '\0' || strcmp(text + size, " (deleted)") == 0);
+}
+
 /* What is mapped there by now may be another program's. */
 static bool is_wanted(const struct wanted *w, const char *link, const struct cairn_span image)
 {
@@ -72,9 +83,8 @@ static bool is_wanted(const struct wanted *w, const char *link, const struct cai
                cairn_elf_build_id(&elf, &id, NULL) == CAIRN_OK &&
                cairn_hash_bytes(id.data, id.size) == w->map->file;
     ssize_t length = readlink(link, target, sizeof target - 1);
-    size_t size = strlen(w->path);
-    return length >= 0 && (size_t)length >= size && memcmp(target, w->path, size) == 0 &&
-           (w->map->is_deleted || (size_t)length == size);
+    target[length > 0 ? length : 0] = '\0';
+    return is_path(w, target);
 }
 
 /* Links of /proc lead to the file itself, whatever became of its path. */
@@ -111,18 +121,67 @@ static bool open_mapped(const struct wanted *w, struct cairn_debugfile_found *re
 }
 
 /* As the process sees it; when it has ended, as we do. */
-static void open_file(const struct wanted *w, struct cairn_debugfile_found *ret_found)
+static bool open_by_path(const struct wanted *w, struct cairn_debugfile_found *ret_found)
 {
     char root[32];
     snprintf(root, sizeof root, "/proc/%d/root", w->space->pid);
-    if (w->path[0] == '/' && !open_below(w, root, ret_found) && !open_below(w, "", ret_found))
-        (void)open_mapped(w, ret_found);
+    return open_below(w, root, ret_found) || open_below(w, "", ret_found);
+}
+
+static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
+{
+    return cairn_space_peek(ctx, va, to, size) == size;
+}
+
+/* Where what is mapped at the wanted place begins; false where that is another file by now. */
+static bool find_base(const struct wanted *w, const struct cairn_maps *maps, uint64_t *ret_base)
+{
+    bool found = false;
+    for (size_t i = 0; i < cairn_maps_count(maps); i++) {
+        const struct cairn_map *row = cairn_maps_get(maps, i);
+        if (row->off == 0 && is_path(w, row->path)) {
+            *ret_base = row->start;
+            found = true;
+        }
+        if (row->start <= w->map->start && w->map->start < row->end)
+            return found && is_path(w, row->path);
+    }
+    return false;
+}
+
+static bool make_of_memory(const struct wanted *w, struct cairn_span *ret_made)
+{
+    const struct cairn_memory memory = {.read = read_memory, .ctx = w->space};
+    char build_id[CAIRN_IMAGE_BUILD_ID_MAX];
+    struct cairn_maps *maps;
+    uint64_t base;
+    if (cairn_maps_read_pid(w->space->pid, &maps, NULL) < 0)
+        return false;
+    bool is_there = find_base(w, maps, &base);
+    cairn_maps_free(maps);
+    if (is_there && *w->build_id) {
+        cairn_memory_build_id(&memory, base, build_id);
+        is_there = strcmp(build_id, w->build_id) == 0;
+    }
+    return is_there && cairn_memory_image(&memory, base, ret_made, NULL) == CAIRN_OK;
+}
+
+/* The surest first. Of one that was deleted the path is another's, or nobody's. */
+static void open_file(const struct wanted *w, struct cairn_copy_file *file)
+{
+    if (w->path[0] != '/')
+        return;
+    if (!w->map->is_deleted && open_by_path(w, &file->found))
+        return;
+    if (open_mapped(w, &file->found) || make_of_memory(w, &file->made))
+        return;
+    if (w->map->is_deleted) /* a copy, if its build ID is known */
+        (void)open_by_path(w, &file->found);
 }
 
 /* The number of the file; false: memory is gone. */
 static bool add(struct cairn_copy_files *files, const struct cairn_spaces *spaces,
-                const struct cairn_space *space, const struct cairn_space_map *map,
-                uint32_t *ret_number)
+                struct cairn_space *space, const struct cairn_space_map *map, uint32_t *ret_number)
 {
     static const struct cairn_debugfile_places places;
     const struct cairn_strings *texts = &spaces->profile->strings;
@@ -139,7 +198,7 @@ static bool add(struct cairn_copy_files *files, const struct cairn_spaces *space
                                   .map = map,
                                   .path = cairn_strings_get(texts, map->path),
                                   .build_id = cairn_strings_get(texts, map->build_id)};
-    open_file(&wanted, &file->found);
+    open_file(&wanted, file);
     *ret_number = (uint32_t)files->n;
     files->items[files->n++] = file;
     return true;
@@ -147,7 +206,7 @@ static bool add(struct cairn_copy_files *files, const struct cairn_spaces *space
 
 struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files,
                                                   const struct cairn_spaces *spaces,
-                                                  const struct cairn_space *space,
+                                                  struct cairn_space *space,
                                                   const struct cairn_space_map *map)
 {
     const char *path = cairn_strings_get(&spaces->profile->strings, map->path);
@@ -163,6 +222,7 @@ struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files
     if (!map->file || (!cairn_table_find(&files->by_identity, map->file, &number) &&
                        !add(files, spaces, space, map, &number)))
         return none;
-    const struct cairn_debugfile_found *found = &files->items[number]->found;
-    return (struct cairn_copy_file_bytes){found->image.bytes, found->debug.bytes};
+    const struct cairn_copy_file *file = files->items[number];
+    return (struct cairn_copy_file_bytes){file->made.size ? file->made : file->found.image.bytes,
+                                          file->found.debug.bytes};
 }

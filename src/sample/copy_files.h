@@ -23,14 +23,15 @@ void cairn_copy_files_done(struct cairn_copy_files *files); /* all-zero is fine 
 /*
  * The file of a mapping, and where what it lacks is. Empty where there is none, it cannot be had,
  * or what has its path is another build. One that was deleted or replaced is had by the mapping
- * itself, as long as the process lives. Borrowed until cairn_copy_files_done().
+ * itself as long as the process lives, or is made of what memory holds of it. Borrowed until
+ * cairn_copy_files_done().
  */
 struct cairn_copy_file_bytes {
     struct cairn_span image, debug;
 };
 struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files,
                                                   const struct cairn_spaces *spaces,
-                                                  const struct cairn_space *space,
+                                                  struct cairn_space *space,
                                                   const struct cairn_space_map *map);
 
 #endif /* CAIRN_SAMPLE_COPY_FILES_H */

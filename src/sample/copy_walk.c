@@ -8,6 +8,9 @@
 /* What is farther from the copy than a stack is long is no part of the stack. */
 enum { STACK_MAX = 8 << 20 };
 
+/* A signal's frame is not larger, all of the CPU's registers in it. */
+enum { SIGNAL_FRAME_MAX = 1 << 14 };
+
 static bool read_code(struct cairn_copy_walker *walker, const struct cairn_space_map *map,
                       uint64_t va, void *to, size_t size)
 {
@@ -126,9 +129,29 @@ static enum cairn_walk_end end_of(const struct cairn_copy_walker *walker, enum c
     const enum cairn_walk_end told = cairn_walk_end_of(cairn_bpf_end_of(end));
     if (told == CAIRN_WALK_WHOLE || told == CAIRN_WALK_DEEP)
         return told;
+    if (walker->is_switched)
+        return CAIRN_WALK_SIGNAL;
     if (walker->is_beyond)
         return CAIRN_WALK_COPY;
     return told == CAIRN_WALK_NO_CODE && walker->space->n == 0 ? CAIRN_WALK_NEW : told;
+}
+
+/* Where what was interrupted has its stack elsewhere: the kernel copies only that of the handler.
+ */
+static bool is_elsewhere(const struct cairn_target_copy *stack, uint64_t sp)
+{
+    return sp < stack->va || sp - stack->va > stack->bytes.size + SIGNAL_FRAME_MAX;
+}
+
+static void add(struct cairn_copy_walker *walker, const struct cairn_cursor_frame *frame)
+{
+    struct cairn_user_walk *walk = &walker->walk;
+    walk->addresses[walk->n] = frame->ip;
+    walk->exact[walk->n] = frame->exact || frame->signal; /* nobody has called a signal's frame */
+    walk->kinds[walk->n++] = (uint8_t)cairn_frame_kind_of(frame->how);
+    walker->is_beyond = false; /* what the step that ends the walk asks for is what counts */
+    if (frame->how == CAIRN_HOW_SIGNAL)
+        walker->is_switched = is_elsewhere(&walker->copy->stack, frame->sp);
 }
 
 static void walk_by_tables(struct cairn_copy_walker *walker, const struct cairn_walk_code *code)
@@ -143,10 +166,7 @@ static void walk_by_tables(struct cairn_copy_walker *walker, const struct cairn_
     bool has_fp = cairn_cursor_get_reg(&cursor, CAIRN_REG_FP, &fp) == CAIRN_OK;
     do {
         cairn_cursor_frame(&cursor, &frame);
-        walk->addresses[walk->n] = frame.ip;
-        walk->exact[walk->n] = frame.exact;
-        walk->kinds[walk->n++] = (uint8_t)cairn_frame_kind_of(frame.how);
-        walker->is_beyond = false; /* what the step that ends the walk asks for is what counts */
+        add(walker, &frame);
     } while (walk->n < CAIRN_WALK_FRAMES_MAX && cairn_cursor_step(&cursor));
     walk->end = walk->n < CAIRN_WALK_FRAMES_MAX ? end_of(walker, cairn_cursor_end(&cursor))
                                                 : CAIRN_WALK_DEEP;
@@ -165,6 +185,7 @@ void cairn_copy_walk(struct cairn_copy_walker *walker, const struct cairn_spaces
     walk->end = CAIRN_WALK_NOTHING;
     turn_to(walker, spaces, space);
     walker->copy = copy;
+    walker->is_switched = false;
     walk_by_tables(walker, code);
     walker->copy = NULL;
     cairn_user_walk_finish(walk, code);

@@ -36,6 +36,7 @@ struct cairn_copy_walker {
     struct cairn_space *space;
     const struct cairn_copy *copy;
     bool is_beyond;              /* it asked for what lies behind the copy */
+    bool is_switched;            /* it went from a handler to a stack that is not in the copy */
     struct cairn_user_walk walk; /* what comes of it; too large for a stack */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Perf events: how they are opened. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,7 @@ enum {
     CPUS_MAX = 8192,
     SCANS_MAX = 16, /* of the thread list, until no new thread is seen */
     DEFAULT_MAX_STACK = 127,
+    SPARE_FILES = 16, /* for what is opened while recording: maps of processes, their files */
 };
 
 /* `whom`: a thread, CAIRN_PERF_ALL, or the folder of a cgroup where `flags` say so. */
@@ -260,6 +262,34 @@ static void raise_file_limit(void)
     }
 }
 
+/* Files that events shall not take. False: there are not so many. */
+static bool hold_spare(int spare[SPARE_FILES])
+{
+    bool all = true;
+    for (size_t i = 0; i < SPARE_FILES; i++) {
+        spare[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        all = all && (spare[i] >= 0 || errno != EMFILE);
+    }
+    return all;
+}
+
+static void give_spare(const int spare[SPARE_FILES])
+{
+    for (size_t i = 0; i < SPARE_FILES; i++)
+        if (spare[i] >= 0)
+            close(spare[i]);
+}
+
+static int open_with_spare(struct cairn_perf *perf, const struct cairn_perf_opts *opts,
+                           struct cairn_err *err)
+{
+    int spare[SPARE_FILES];
+    bool held = hold_spare(spare);
+    int code = held ? open_all(perf, opts, err) : cairn_fail_perf(err, EMFILE, CAIRN_PERF_ALL);
+    give_spare(spare);
+    return code;
+}
+
 static int check_frequency(double hz, struct cairn_err *err)
 {
     long most = cairn_setting("perf_event_max_sample_rate", 100000);
@@ -315,7 +345,7 @@ int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_p
         code = probe(&perf, opts, err);
     }
     if (code == CAIRN_OK)
-        code = open_all(&perf, opts, err);
+        code = open_with_spare(&perf, opts, err);
     if (code < 0) {
         cairn_perf_close(&perf);
         return code;

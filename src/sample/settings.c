@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -106,6 +107,13 @@ static int fail_forbidden(struct cairn_err *err, int os_errno, int pid, const ch
     return CAIRN_E_ACCESS;
 }
 
+static unsigned long long files_allowed(void)
+{
+    struct rlimit limit = {0};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}
+
 int cairn_fail_perf(struct cairn_err *err, int os_errno, int pid)
 {
     char who[WHO_BYTES] = "whole CPUs";
@@ -128,8 +136,8 @@ int cairn_fail_perf(struct cairn_err *err, int os_errno, int pid)
     case ENFILE:
         code = cairn_fail(err, CAIRN_E_LIMIT,
                           "cannot sample %s: too many open files: one is needed for each "
-                          "thread and CPU",
-                          who);
+                          "thread and CPU, and %llu are allowed",
+                          who, files_allowed());
         cairn_hint(err, "ulimit -n 1048576 (as root), then again");
         return code;
     case EOVERFLOW:

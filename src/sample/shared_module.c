@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/shared_module.h"
 
+/* As Linux calls such memory that has a name: [anon:...]. */
+static const char anonymous_path[] = "[anon]";
+
 void cairn_shared_modules_done(struct cairn_shared_modules *shared)
 {
     cairn_table_done(&shared->by_place);
@@ -21,10 +24,35 @@ static uint64_t place_of(const struct cairn_space_map *map)
     return cairn_hash_bytes(place, sizeof place);
 }
 
+/* Of no file: by its place alone, so that what comes and goes there is one module. */
+static uint32_t anonymous(struct cairn_shared_modules *shared, struct cairn_profile *profile,
+                          struct cairn_space_map *map)
+{
+    const uint64_t place[] = {map->start, map->end};
+    const uint64_t key = cairn_hash_bytes(place, sizeof place);
+    uint32_t number;
+    if (cairn_table_find(&shared->by_place, key, &number))
+        return map->module = number;
+    const struct cairn_profile_module module = {
+        .start = map->start,
+        .end = map->end,
+        .off = map->start,
+        .path = cairn_profile_text(profile, anonymous_path, sizeof anonymous_path - 1),
+    };
+    if (module.path == UINT32_MAX)
+        return UINT32_MAX;
+    number = cairn_profile_add_module(profile, &module);
+    if (number == UINT32_MAX || cairn_table_set(&shared->by_place, key, number) < 0)
+        return UINT32_MAX;
+    return map->module = number;
+}
+
 uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
                              struct cairn_space *space, struct cairn_space_map *map)
 {
     uint32_t number;
+    if (!map->module && !map->file && !map->path)
+        return anonymous(shared, spaces->profile, map);
     if (map->module || !may_share(map))
         return cairn_space_module(spaces, space, map);
     uint64_t place = place_of(map);
@@ -40,5 +68,5 @@ uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn
                          uint64_t va)
 {
     const struct cairn_profile_module *module = &profile->modules[map->module];
-    return map->module ? va - map->start + map->off - module->off + module->start : va;
+    return map->module && map->file ? va - map->start + map->off - module->off + module->start : va;
 }

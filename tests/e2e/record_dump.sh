@@ -7,12 +7,6 @@ set -u
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
 
-# whole: permille of the stacks that log tells of.
-whole() {
-    sed -n 's/^cairn: \([0-9]*\) samples\{0,1\} in.*, \([0-9]*\) whole.*/\1 \2/p' log |
-        awk '{ print $1 ? int(1000 * $2 / $1) : 0 }'
-}
-
 # record NAME OPTIONS...: into NAME.txt and log.
 record() {
     local out=$1

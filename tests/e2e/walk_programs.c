@@ -10,10 +10,11 @@
  *     wild S       busy with a stack pointer that leads into nothing in the frame pointer
  *     maze S N     N frames of two functions, which is which by chance: stacks that are ever new
  *     sparse S     busy below a function with an array of 100 kB that nothing is written to
- *     signal S     busy in a handler of SIGALRM on a stack of its own
+ *     signal S N   busy in a handler of SIGALRM, on a stack of its own unless N is 0
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -182,10 +183,10 @@ static void on_alarm(int number)
     busy(end_s);
 }
 
-static __attribute__((noinline)) void alarmed(void)
+static __attribute__((noinline)) void alarmed(bool on_own)
 {
     stack_t stack = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
-    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_ONSTACK};
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = on_own ? SA_ONSTACK : 0};
     sigaltstack(&stack, NULL);
     sigaction(SIGALRM, &action, NULL);
     alarm(1);
@@ -212,7 +213,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "maze") == 0)
         maze(n);
     else if (strcmp(what, "signal") == 0)
-        alarmed();
+        alarmed(n != 0);
     else
         return 2;
     return 0;

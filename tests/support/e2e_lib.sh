@@ -61,6 +61,12 @@ share() {
     echo $(($(permille "$1" "$2") / 10))
 }
 
+# whole: permille of the stacks that `log` tells of.
+whole() {
+    sed -n 's/^cairn: \([0-9]*\) samples\{0,1\} in.*, \([0-9]*\) whole.*/\1 \2/p' log |
+        awk '{ print $1 ? int(1000 * $2 / $1) : 0 }'
+}
+
 # finish TEXT: ends the script; the text says what holds.
 finish() {
     [ "$failed" = 0 ] || { echo "$failed failures"; exit 1; }

@@ -173,8 +173,9 @@ static void a_sample_tells_its_process_and_cgroup(void **state)
 /* By a process that has the file at `base`; its caller is elsewhere in the same file. */
 static void catch_at(struct cairn_collect *collect, int pid, uint64_t base, const char *path)
 {
+    const uint64_t inode = path[0] == '/' && path[1] != '/' ? 2 : 0;
     const struct cairn_space_news news = {
-        .start = base, .size = 0x1000, .off = 0x2000, .dev = 1, .inode = 2, .path = path};
+        .start = base, .size = 0x1000, .off = 0x2000, .dev = 1, .inode = inode, .path = path};
     const uint64_t addresses[] = {base + 0x10, base + 0x20};
     const struct cairn_caught caught = {
         .pid = pid, .tid = pid, .user = {.chain = addresses, .n_chain = 2}};
@@ -269,6 +270,25 @@ static void beyond_all_of_the_bound_new_samples_are_counted_alone(void **state)
     cairn_collect_done(&collect);
 }
 
+/* As a JIT compiler has it: again and again at the same place, or at another. */
+static void executable_memory_of_no_file_is_a_module_by_its_place(void **state)
+{
+    (void)state;
+    struct cairn_collect collect = {0};
+    struct cairn_err err = {0};
+    assert_ok(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, &err), err);
+    const struct cairn_profile *p = collect.profile;
+    for (int i = 0; i < 3; i++)
+        catch_at(&collect, PID + i, 0x1000, "//anon");
+    assert_int_equal(p->n_modules, 2);
+    catch_at(&collect, PID, 0x7000, "");
+    assert_int_equal(p->n_modules, 3);
+    const struct cairn_profile_frame *frame = frame_of(p, p->samples[3].stack);
+    assert_int_equal(frame->address, 0x7010);
+    assert_string_equal(cairn_strings_get(&p->strings, p->modules[frame->module].path), "[anon]");
+    cairn_collect_done(&collect);
+}
+
 /* Number 2 in the first pid namespace is the kernel's. */
 static void a_kernel_thread_has_a_whole_stack_without_a_user_side(void **state)
 {
@@ -342,6 +362,7 @@ int main(void)
         cmocka_unit_test(processes_that_map_the_same_file_share_its_frames_and_stacks),
         cmocka_unit_test(beyond_the_bound_new_stacks_are_cut_to_what_is_known),
         cmocka_unit_test(beyond_all_of_the_bound_new_samples_are_counted_alone),
+        cmocka_unit_test(executable_memory_of_no_file_is_a_module_by_its_place),
         cmocka_unit_test(a_kernel_thread_has_a_whole_stack_without_a_user_side),
         cmocka_unit_test(the_program_is_the_first_module),
         cmocka_unit_test(every_lack_of_memory_is_told),

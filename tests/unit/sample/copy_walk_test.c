@@ -19,6 +19,7 @@ enum { RBX = 3, RBP = 6, RSP = 7 };
 /*
  * popped_at: rbx is back, and the rule has it below the stack pointer still.
  * by_rbx_at: behind a call, in a frame that only rbx leads out of.
+ * test_handler: at its first instruction; test_sigreturn is where handlers return to.
  */
 __asm__(".text\n"
         "popped:\n"
@@ -40,8 +41,18 @@ __asm__(".text\n"
         ".globl test_by_rbx_at\n"
         "test_by_rbx_at:\n"
         "ret\n"
-        ".cfi_endproc\n");
-extern const char test_popped_at[], test_by_rbx_at[];
+        ".cfi_endproc\n"
+        ".globl test_handler\n"
+        "test_handler:\n"
+        ".cfi_startproc\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        "nop\n"
+        ".globl test_sigreturn\n"
+        "test_sigreturn:\n"
+        "mov $15, %rax\n"
+        "syscall\n");
+extern const char test_popped_at[], test_by_rbx_at[], test_handler[], test_sigreturn[];
 
 /* This thread, caught below DEPTH frames, what its own walk says, and what the kernel's would by
  * frame pointers. */
@@ -238,24 +249,26 @@ static void a_file_of_another_build_is_not_taken(void **state)
     }
 }
 
-/* As after `mv new old`: the path is another file's, and the mapping leads to the right one. */
-static void a_file_that_was_replaced_is_had_by_its_mapping_while_that_lives(void **state)
+/* As after `mv new old`, where nothing is known of the build: the path is another file's, and the
+ * mapping leads to the right one, or what lies there does. */
+static void what_was_replaced_is_had_by_its_mapping_while_that_lives(void **state)
 {
     (void)state;
     struct cairn_space_map *map = cairn_space_find(space, caught.copy.regs.ip);
     assert_non_null(map);
     assert_int_equal(map->path, space->program);
-    map->is_deleted = true;
-    map->build_id = 0;
-    map->file ^= 1; /* not known by its build ID any more */
-    walk(&caught.copy);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_WHOLE);
-    check_frames(caught.n_truth);
-    map->file ^= 2;
-    space->n_changes++;
-    space->pid = PID_GONE;
-    walk(&caught.copy);
-    assert_int_not_equal(walker.walk.end, CAIRN_WALK_WHOLE);
+    for (int pid = getpid(), round = 0; round < 3; round++) {
+        map->is_deleted = true;
+        map->build_id = 0;
+        map->file += 1; /* not known yet */
+        space->n_changes++;
+        space->pid = round == 2 ? PID_GONE : pid;
+        space->program = round == 1 ? 0 : map->path; /* neither /proc/PID/exe nor, for root, */
+        map->end -= round == 1 ? 4096 : 0;           /* a link in map_files: of memory */
+        walk(&caught.copy);
+        assert_int_equal(walker.walk.end == CAIRN_WALK_WHOLE, round != 2);
+        map->end += round == 1 ? 4096 : 0;
+    }
 }
 
 static void a_copy_of_any_size_ends_where_it_ends(void **state)
@@ -321,6 +334,33 @@ static void what_is_popped_already_is_in_its_register(void **state)
     assert_int_equal(walker.walk.n, 2);
     assert_int_equal(walker.walk.addresses[1], (uint64_t)(uintptr_t)test_by_rbx_at);
     assert_int_equal(walker.walk.end, CAIRN_WALK_WHOLE);
+}
+
+/* What the kernel puts on a handler's stack: registers of x86-64 at 40 of the ucontext, rsp and rip
+ * the last two of 17. */
+static void from_a_handlers_own_stack_the_walk_leads_to_what_was_interrupted_and_ends(void **state)
+{
+    (void)state;
+    enum { SP = 0x70000000, REGS = 1 + 40 / 8 };
+    uint64_t words[64] = {(uint64_t)(uintptr_t)test_sigreturn};
+    struct cairn_copy copy = {
+        .regs = {.machine = EM_X86_64,
+                 .ip = (uint64_t)(uintptr_t)test_handler,
+                 .reg = {[RSP] = SP},
+                 .known = 0xffff},
+        .stack = {.va = SP, .bytes = {(const uint8_t *)words, sizeof words}},
+        .goes_on = true,
+    };
+    words[REGS + 16] = (uint64_t)(uintptr_t)test_by_rbx_at;
+    words[REGS + 11] = words[REGS + 15] = 0x7fff00000000; /* rbx, rsp */
+    walk(&copy);
+    assert_int_equal(walker.walk.n, 3);
+    assert_int_equal(walker.walk.addresses[2], (uint64_t)(uintptr_t)test_by_rbx_at);
+    assert_true(walker.walk.exact[1] && walker.walk.exact[2]);
+    assert_int_equal(walker.walk.end, CAIRN_WALK_SIGNAL);
+    words[REGS + 11] = words[REGS + 15] = SP + sizeof words; /* the same stack: only too short */
+    walk(&copy);
+    assert_int_equal(walker.walk.end, CAIRN_WALK_COPY);
 }
 
 static void registers_of_no_cpu_have_no_stack(void **state)
@@ -392,11 +432,12 @@ int main(void)
         WITH_A_STACK(a_copy_leads_where_the_thread_itself_walks),
         WITH_A_STACK(the_process_may_be_gone_and_others_have_the_same_files),
         WITH_A_STACK(a_file_of_another_build_is_not_taken),
-        WITH_A_STACK(a_file_that_was_replaced_is_had_by_its_mapping_while_that_lives),
+        WITH_A_STACK(what_was_replaced_is_had_by_its_mapping_while_that_lives),
         WITH_A_STACK(a_copy_of_any_size_ends_where_it_ends),
         WITH_A_STACK(a_copy_that_is_not_full_is_all_there_is),
         WITH_A_STACK(where_the_copy_ends_the_kernels_chain_leads_on),
         WITH_A_STACK(what_is_popped_already_is_in_its_register),
+        WITH_A_STACK(from_a_handlers_own_stack_the_walk_leads_to_what_was_interrupted_and_ends),
         WITH_A_STACK(registers_of_no_cpu_have_no_stack),
         WITH_A_STACK(whatever_the_bytes_say_the_walk_ends),
         WITH_A_STACK(every_lack_of_memory_ends_in_a_walk),
