@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """record.py CAIRN WORK [deep|kernel|cost|programs|memory]...: what recording by unwind tables gives and takes, beside
-perf's ways on the same process. RUNS (3) is how often costs are measured, PROGRAMS which of programs.py are recorded
-(all)."""
+perf's ways on the same process. RUNS (3) is how often costs are measured, SECONDS (4) how long each recording takes,
+PROGRAMS which of programs.py are recorded (all)."""
 import contextlib
 import os
 import re
@@ -18,7 +18,7 @@ import programs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUNS = int(os.environ.get("RUNS", 3))
-SECONDS, COST_HZ, MEMORY_S = 4, 10000, 90
+SECONDS, COST_HZ, MEMORY_S = int(os.environ.get("SECONDS", 4)), 10000, 90
 STEPS_40 = 15  # of stacks.c: that are 40 frames
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
 DEBUG = {**os.environ, "DEBUGINFOD_URLS": ""}
@@ -79,7 +79,7 @@ PERF_WAYS = {"perf, frame pointers": "fp", "perf, dwarf 8k": "dwarf,8192", "perf
 
 
 def count_perf(path):
-    """(samples, those that reach main), as perf script unwinds them."""
+    """(samples, those that reach main, CPU seconds), as perf script unwinds them."""
     script = subprocess.Popen(["perf", "script", "-i", path, "--no-inline", "--max-stack", "1024", "-F", "ip,sym"],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=DEBUG)
     n = reached = 0
@@ -92,8 +92,9 @@ def count_perf(path):
             main = False
         main = main or words[1:] == ["main"]
         last_empty = not words
-    script.wait()
-    return n, reached + main
+    _, _, usage = os.wait4(script.pid, 0)
+    script.returncode = 0
+    return n, reached + main, usage.ru_utime + usage.ru_stime
 
 
 def count_collapsed(path):
@@ -106,25 +107,34 @@ def count_collapsed(path):
     return n, reached
 
 
-def tell_deep(name, n, reached, size, cpu, seconds):
-    print(f"{name:24} {n:8} {100 * reached / max(n, 1):8.2f} {size / seconds / 1e6:9.3f} {1e6 * cpu / max(n, 1):10.1f}",
-          flush=True)
+def tell_deep(name, n, reached, later, size, cpu, seconds):
+    print(f"{name:24} {n:8} {100 * reached / max(n, 1):8.2f} {size / seconds / 1e6:9.3f} {1e6 * cpu / max(n, 1):10.1f}"
+          f" {1e6 * later / max(n, 1):10.1f}", flush=True)
+
+
+DUMP_WAYS = {"dump": ("dump",), "dump 64k": ("dump", "--stack-bytes", "65528")}
+
+
+def record_deep(bench, words, pid):
+    """What tell_deep() tells: of a raw recording, which is named afterwards."""
+    raw, out = f"{bench.work}/deep.pb.gz", f"{bench.work}/deep.txt"
+    _, cpu = bench.record(999, words[0], pid, SECONDS, raw, *words[1:])
+    _, later = run([bench.cairn, "resolve", raw, "-f", "-o", f"{bench.work}/named.pb.gz"])
+    remove(out)
+    run([bench.cairn, "convert", f"{bench.work}/named.pb.gz", "-o", out])
+    return *count_collapsed(out), later, os.path.getsize(raw), cpu, SECONDS
 
 
 def bench_deep(bench):
     ways = bench.cairn_ways()
     for depth, size in ((60, "17 kB"), (400, "115 kB")):
         print(f"\n## {depth} frames, {size} of stack, no frame pointers, {SECONDS} s at 999 Hz")
-        print(f"{'':24} {'samples':>8} {'% main':>8} {'MB/s':>9} {'us/sample':>10}")
+        print(f"{'':24} {'samples':>8} {'% main':>8} {'MB/s':>9} {'us/sample':>10} {'and later':>10}")
         with programs.running(bench.stacks, "deep", depth) as pid:
             time.sleep(0.3)
-            for way in ways:
-                raw, out = f"{bench.work}/deep.pb.gz", f"{bench.work}/deep.txt"
-                _, cpu = bench.record(999, way, pid, SECONDS, raw)
-                run([bench.cairn, "resolve", raw, "-f", "-o", f"{bench.work}/named.pb.gz"])
-                remove(out)
-                run([bench.cairn, "convert", f"{bench.work}/named.pb.gz", "-o", out])
-                tell_deep(f"cairn, {way}", *count_collapsed(out), os.path.getsize(raw), cpu, SECONDS)
+            wanted = {name: words for way in ways for name, words in (DUMP_WAYS if way == "dump" else {way: (way,)}).items()}
+            for name, words in wanted.items():
+                tell_deep(f"cairn, {name}", *record_deep(bench, words, pid))
             for name, how in PERF_WAYS.items() if shutil.which("perf") else ():
                 raw = f"{bench.work}/perf.data"
                 _, cpu = perf(999, how, pid, SECONDS, raw)
