@@ -69,12 +69,12 @@ void cairn_off_cpu_prepare(struct walk_bpf *program, const struct cairn_off_cpu_
         program->progs.cairn_off_fork, program->progs.cairn_off_exec,
         program->progs.cairn_off_exit};
     struct bpf_map *const maps[] = {program->maps.targets, program->maps.asleep,
-                                    program->maps.slept, program->maps.wake_frames,
-                                    program->maps.target_cgroup};
+                                    program->maps.slept, program->maps.wake_frames};
     for (size_t i = 0; i < CAIRN_OFF_CPU_PROGRAMS; i++)
         (void)bpf_program__set_autoload(programs[i], opts != NULL);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         (void)bpf_map__set_autocreate(maps[i], opts != NULL);
+    (void)bpf_map__set_autocreate(program->maps.target_cgroup, opts && opts->is_cgroup);
     (void)bpf_program__set_autoload(program->progs.cairn_walk, opts == NULL);
     if (!opts)
         return;

@@ -113,6 +113,7 @@ static void serve_tracer(void *ctx)
 
 struct before {
     struct cairn_walk_intake *walk;
+    uint64_t until_ns; /* a group may have thousands */
     int code;
 };
 
@@ -122,7 +123,7 @@ static bool note_before(void *ctx, int pid)
     struct before *before = ctx;
     if (pid != getpid())
         before->code = cairn_walk_intake_before(before->walk, pid);
-    return before->code == CAIRN_OK;
+    return before->code == CAIRN_OK && cairn_now_ns() < before->until_ns;
 }
 
 static int start_off_cpu(struct cairn_sampler *s, struct cairn_err *err)
@@ -136,7 +137,9 @@ static int start_off_cpu(struct cairn_sampler *s, struct cairn_err *err)
         if (code < 0)
             return cairn_fail_os(err, -code, "pid %d: cannot be measured off the CPU", pid);
     }
-    struct before before = {.walk = &s->perf.walk};
+    struct before before = {.walk = &s->perf.walk, .until_ns = UINT64_MAX};
+    if (s->targets.is_cgroup)
+        before.until_ns = cairn_now_ns() + FIRST_LOOKS_NS;
     int code = cairn_off_cpu_start(off, err);
     if (code == CAIRN_OK && !s->child.pid && !s->targets.is_all) /* of all: too many */
         cairn_targets_each(&s->targets, note_before, &before);

@@ -152,8 +152,9 @@ after=$(date +%s%N)
 python3 "$SRC/tests/e2e/record_waits.py" waits.raw.pb.gz "$before" "$after" 10 20000000 >times.log 2>&1 ||
     fail "times of waits" times.log
 n_checks=$((n_checks + 1))
-at_least 150000000 "$(total waits --label=off_cpu=sleep --function=nap)" "ns slept in nap(), with times"
-at_least 10 "$(total waits --value=samples --label=woken_by=interrupt)" "wakers, with times"
+at_least 100000000 "$(total waits --label=off_cpu=sleep --function=nap)" "ns slept in nap(), with times"
+# One that is preempted on its way to sleep is told as that, and nobody as its waker.
+at_least 5 "$(total waits --value=samples --label=woken_by=interrupt)" "wakers, with times"
 
 # A process that only waits: what it does for ever is told at the end, for both threads.
 ./prog forever >ready &

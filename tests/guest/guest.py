@@ -36,8 +36,9 @@ SAID = {
     # the rest depends on what is tried, which gives up after three seconds: a busy guest may need more
     "doctor": ["record -p PID", "yes +BPF program for samples", r"BTF \(.*\) +there"],
     "stack 1": [r"\[iterator\]", r"#\d+ +main\b"],
-    "-p %": [r"samples in .* by unwind tables, .* whole \((100\.0|99\.\d) %\)"],
+    "-p %": [r"(samples|together,) in .* by unwind tables, .* whole \((100\.0|99\.\d) %\)"],
     "deep.txt": [r" (100\.0|99\.\d)  main\b", r" (100\.0|99\.\d)  dive\b"],
+    "waits.txt": [r" (5[0-2]|4[89])\.\d  forever\b", r" (5[0-2]|4[89])\.\d  forever_too\b"],
     "signal.txt": [r" (100\.0|[2-9]\d\.\d)  on_alarm\b", r" (100\.0|9\d\.\d)  alarmed\b"],
 }
 DEVICES = {"dev/console": (5, 1), "dev/null": (1, 3)}
