@@ -4,13 +4,15 @@
 
 The files of a name are joined. Modules (*.js that export) become parts of one script, each in a
 function of its own, so that they share what they export and nothing else: what one imports must be
-exported by a file before it. A script must not hold what would end its element in the page.
+exported by a file before it. A script must not hold what would end its element in the page. Of a NAME
+that ends in ":packed" the text is deflated and in base64; the hash is of what it was.
 """
 import base64
 import hashlib
 import pathlib
 import re
 import sys
+import zlib
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.]+)";\n', re.M)
 EXPORT = re.compile(r"^export (?=(?:const|class) (\w+))", re.M)
@@ -40,6 +42,7 @@ def join_modules(paths):
 
 
 def asset(name, paths):
+    name, _, packed = name.partition(":")
     paths = [pathlib.Path(path) for path in paths]
     if all(path.suffix == ".js" for path in paths):
         text = join_modules(paths)
@@ -49,6 +52,9 @@ def asset(name, paths):
         if end in text:
             sys.exit(f"{paths}: holds {end.decode()}, which ends the element it stands in")
     digest = base64.b64encode(hashlib.sha256(text).digest()).decode()
+    if packed:
+        packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+        text = base64.b64encode(packer.compress(text) + packer.flush())
     rows = [text[i : i + 20] for i in range(0, len(text), 20)]
     body = "\n".join("    " + ",".join(map(str, row)) + "," for row in rows)
     return f"""static const uint8_t {name}_text[] = {{

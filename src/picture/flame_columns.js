@@ -69,6 +69,8 @@ const looksOf = (columns, texts) => {
     const rows = of(id), ofRoot = id === "name" || id === "short" ? "all" : "";
     looks[id] = (look) => (look < 0 ? ofRoot : texts[rows[look]]);
   }
+  const shorts = numbers(columns["look-short"]);
+  looks.short = (look) => (look >= 0 && shorts[look] ? texts[shorts[look]] : looks.name(look));
   looks.lineLow = of("low");
   looks.lineHigh = of("high");
   for (const id of ["kind", "shade", "found", "flags"]) looks[id] = Uint8Array.from(of(id));

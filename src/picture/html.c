@@ -4,6 +4,7 @@
  * each an element with the id "data-" and the name of the column. Numbers marked with ~ may be
  * negative and are zigzag.
  *
+ *     script        what draws them, as text
  *     meta          JSON: titles, quality, value types, sizes, colours (picture/meta.c)
  *     texts         all texts but lines of source: a text is its number here, 0 is ""
  *
@@ -12,7 +13,8 @@
  *     looks         its look
  *
  *     Of each look:
- *     look-name  look-short  look-file  look-module  look-path  look-build      texts
+ *     look-name  look-short  look-file  look-module  look-path  look-build      texts;
+ *                   look-short is 0 where it is the name
  *     look-low  look-high                      the lines that were sampled; 0: unknown
  *     look-kind  look-shade  look-found  look-flags                   picture/look.h
  *
@@ -104,9 +106,10 @@ enum look_field {
 
 static uint32_t field_of(const struct cairn_look *look, enum look_field field)
 {
+    uint32_t short_name = look->short_name == look->name ? 0 : look->short_name;
     const uint32_t fields[N_LOOK_FIELDS] = {
-        look->name,     look->short_name, look->file, look->module, look->path,  look->build,
-        look->line_low, look->line_high,  look->kind, look->shade,  look->found, look->flags};
+        look->name,     short_name,      look->file, look->module, look->path,  look->build,
+        look->line_low, look->line_high, look->kind, look->shade,  look->found, look->flags};
     return fields[field];
 }
 
@@ -138,11 +141,12 @@ static void write_head(const struct cairn_picture_view *view, struct cairn_out *
 {
     struct cairn_buffer *b = &out->text;
     cairn_buffer_str(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    cairn_buffer_printf(b,
-                        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-                        "'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action "
-                        "'none'\">\n",
-                        cairn_asset_page_script.hash, cairn_asset_page_style.hash);
+    cairn_buffer_printf(
+        b,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+        "'none'; script-src '%s' '%s'; style-src '%s'; base-uri 'none'; form-action "
+        "'none'\">\n",
+        cairn_asset_page_boot.hash, cairn_asset_page_script.hash, cairn_asset_page_style.hash);
     cairn_buffer_str(b, "<meta name=\"viewport\" content=\"width=device-width, "
                         "initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
                         "<title>");
@@ -204,7 +208,9 @@ int cairn_html_draw(const struct cairn_picture_view *view, struct cairn_out *out
     write_head(view, out);
     int rc = write_columns(view, &facts, out, err);
     cairn_meta_write(view, &facts, out);
-    add_asset(out, "<script>", &cairn_asset_page_script, "</script>\n</body>\n</html>\n");
+    add_asset(out, "<script type=\"text/plain\" id=\"data-script\">", &cairn_asset_page_script,
+              "</script>\n");
+    add_asset(out, "<script>", &cairn_asset_page_boot, "</script>\n</body>\n</html>\n");
     cairn_free(facts.scales);
     return rc;
 }

@@ -64,6 +64,8 @@ class Page:
             assert len(column) == self.meta["looks"], id
             texts = id in ("name", "short", "file", "module", "path", "build")
             self.fields[id] = [self.texts[i] for i in column] if texts else column
+        self.fields["short"] = [short or name for name, short in
+                                zip(self.fields["name"], self.fields["short"])]
         self.sets = self.read_sets()
 
     def text_block(self, id):
