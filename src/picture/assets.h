@@ -11,7 +11,7 @@ struct cairn_asset {
 };
 
 /* cairn_asset_page_script is deflated and in base64; its hash is of what it was. */
-extern const struct cairn_asset cairn_asset_page_script, cairn_asset_page_boot, cairn_asset_page_style,
-    cairn_asset_page_body, cairn_asset_svg_script, cairn_asset_svg_style;
+extern const struct cairn_asset cairn_asset_page_script, cairn_asset_page_boot,
+    cairn_asset_page_style, cairn_asset_page_body, cairn_asset_svg_script, cairn_asset_svg_style;
 
 #endif /* CAIRN_PICTURE_ASSETS_H */
