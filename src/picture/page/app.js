@@ -21,7 +21,7 @@ export class App {
   constructor(page, meta) {
     Object.assign(this, { page, meta, looks: page.looks, hits: null, views: {}, selected: null });
     this.model = new Model(page);
-    this.state = new State({ type: meta.shown }, (state) => this.isPossible(state));
+    this.state = new State({ type: meta.shown, ...(page.sides > 1 && { colour: "change" }) }, (state) => this.isPossible(state));
     this.colours = new Colours(page.looks, meta);
     this.torn = this.findTorn();
     this.searchBox = new SearchBox(this);
@@ -117,7 +117,18 @@ export class App {
   leave() { this.state.set({ q: "", frame: "" }); }
   get isPlain() { return Object.entries(NOTHING).every(([key, value]) => JSON.stringify(this.state[key]) === JSON.stringify(value)); }
 
-  isStill() { return this.view.isStill(); }
+  isStill() { return this.view.isStill() && !this.waiting; }
+
+  // What can wait until the picture is on the screen; of several the last.
+  later(work) {
+    this.work = work;
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => setTimeout(() => {
+      this.waiting = false;
+      this.work();
+    }));
+  }
 
   sayIfEmpty() {
     const say = (text) => { byId("status").textContent = text; };

@@ -2,8 +2,10 @@
 // A chart: what of a tree lies between two places, in rows. Places are shares of the whole, 0 to 1.
 // Knows nothing of the page around the canvas. A grown tree grows where it is drawn.
 import { CanvasPaint, GAP, ROW } from "./paint.js";
+import { changeOf } from "./compare.js";
 
-const PAD = 5, GROW_WIDTH = 0.5, GROW_MS = 10;
+const PAD = 5, GROW_WIDTH = 0.5;
+const FIRST_MS = 400, GROW_MS = 12; // to grow in: when a tree is new, and in one frame later
 
 export class Chart {
   // `options`: { colours, name: (look) -> string, nLooks, withRoot, rootsBelow }
@@ -19,6 +21,7 @@ export class Chart {
     this.selected = -1; // a look: it is outlined wherever it stands
     this.torn = null; // a Set of looks whose stacks are cut: they miss what called them
     this.min = 0;
+    this.side = "new"; // of two profiles, what widths stand for
     this.tree = null;
     this.drawn = 0;
   }
@@ -26,6 +29,7 @@ export class Chart {
   setTree(tree, whole = tree.total[0]) {
     this.tree = tree;
     this.grownFor = "";
+    this.isNew = true;
     this.whole = whole; // what 1 stands for in the colours of shares
     this.hover = this.chosen = -1;
   }
@@ -87,16 +91,18 @@ export class Chart {
   // Draws, and says whether all there is to see was known.
   draw() {
     this.paint.begin(this.width, this.height, this.ratio);
-    return this.drawInto(this.paint) && this.growRest();
+    const whole = this.drawInto(this.paint);
+    this.isNew = false;
+    return whole;
   }
 
-  // Rows that are not on the screen grow, too, so that one can scroll to them.
+  get range() { return [this.from, this.to, this.width].join(); }
+  isGrown() { return !this.tree?.first || this.grownFor === this.range; }
+
+  // Rows that are not on the screen grow, too, so that one can scroll to them. True when done.
   growRest() {
-    const range = [this.from, this.to, this.width].join();
-    if (!this.tree.first || this.grownFor === range) return true;
-    if (!this.walk(null)) return false;
-    this.grownFor = range;
-    return true;
+    if (!this.isGrown() && this.walk(null)) this.grownFor = this.range;
+    return this.isGrown();
   }
 
   drawInto(paint) {
@@ -105,7 +111,10 @@ export class Chart {
     const { palette } = this.colours;
     this.ink = [palette.text, palette.hitText];
     this.labels = [];
+    this.marks = [];
     const whole = this.walk(paint);
+    paint.flush?.();
+    for (const [mark, ...where] of this.marks) paint[mark](...where);
     for (const [node, x, y, w, alpha, hit] of this.labels) this.label(paint, node, x, y, w, alpha, hit);
     if (this.chosen > 0) this.outline(paint, this.chosen, 2);
     if (this.hover >= 0) this.outline(paint, this.hover, 1);
@@ -118,7 +127,7 @@ export class Chart {
   walk(paint) {
     const { tree, width, height, from } = this, { total } = tree;
     const scale = width / (this.to - from) / total[0], start = from * total[0];
-    const taken = [], next = [0], end = [1], deadline = performance.now() + GROW_MS;
+    const taken = [], next = [0], end = [1], deadline = performance.now() + (this.isNew ? FIRST_MS : GROW_MS);
     let d = 0, whole = true;
     while (d >= 0) {
       const i = next[d];
@@ -146,14 +155,14 @@ export class Chart {
     const { tree, hits, width, colours } = this, look = tree.look[i], hit = hits && look >= 0 && hits[look] === 1;
     const over = x < -0.5 && x + w > width + 0.5; // wider than the view: on the way to it
     const alpha = hits && !hit ? (colours.dark ? 0.3 : 0.38) : over ? 0.6 : 1;
-    const colour = hit ? colours.palette.hit : colours.of(look, tree.total[i] / this.whole);
+    const colour = hit ? colours.palette.hit : colours.of(look, tree.total[i] / this.whole, tree.delta ? changeOf(tree.total[i], tree.delta[i], this.side) : 0);
     const x0 = Math.max(x, 0), x1 = Math.min(x + w, width);
     const shown = w < 1.5 ? Math.max(w, 0.7) : x1 - x0 - (w > 4 ? GAP : 0.4);
     paint.box(x0, y, shown, ROW - GAP, colour, alpha);
     this.drawn++;
-    if (w > 6 && colours.isUnsure(look)) paint.hatch(x0, y, shown, ROW - GAP, this.ink[0]);
-    if (this.torn && w > 6 && tree.depth[i] === 1 && this.torn.has(look)) paint.torn(x0, this.rootsBelow ? y + ROW - GAP : y + 2, shown, this.paper);
-    if (look >= 0 && look === this.selected && w > 3) paint.outline(x0, y, shown, ROW - GAP, this.ink[0], 1.5);
+    if (w > 6 && colours.isUnsure(look)) this.marks.push(["hatch", x0, y, shown, ROW - GAP, this.ink[0]]);
+    if (this.torn && w > 6 && tree.depth[i] === 1 && this.torn.has(look)) this.marks.push(["torn", x0, this.rootsBelow ? y + ROW - GAP : y + 2, shown, this.paper]);
+    if (look >= 0 && look === this.selected && w > 3) this.marks.push(["outline", x0, y, shown, ROW - GAP, this.ink[0], 1.5]);
     if (x1 - x0 > 24) this.labels.push([i, x0, y, x1 - x0, hits && !hit ? 0.5 : over ? 0.75 : 1, hit ? 1 : 0]);
   }
 

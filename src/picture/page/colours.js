@@ -23,6 +23,14 @@ const shareColour = (share, dark) => {
   return dark ? `hsl(${30 - 16 * t} ${8 + 52 * t}% ${25 + 13 * t}%)` : `hsl(${44 - 24 * t} ${22 + 66 * t}% ${91 - 25 * t}%)`;
 };
 
+// Blue where there is less, red where there is more, paper where nothing has changed; orange and
+// violet for those who do not tell red from blue's neighbours.
+const changeColour = (change, dark, safe) => {
+  const t = Math.round(Math.sqrt(Math.abs(change)) * STEPS) / STEPS, hue = change > 0 ? (safe ? 32 : 6) : safe ? 262 : 216;
+  if (t === 0) return dark ? "#45423c" : "#e6e2da";
+  return dark ? `hsl(${hue} ${12 + 46 * t}% ${27 + 13 * t}%)` : `hsl(${hue} ${30 + 52 * t}% ${90 - 22 * t}%)`;
+};
+
 export class Colours {
   constructor(looks, meta) {
     Object.assign(this, { looks, meta, dark: false, by: "kind" });
@@ -37,9 +45,12 @@ export class Colours {
     this.known.clear();
   }
 
-  // Of a frame; `share` is that of its total.
-  of(look, share) {
+  get isOfChange() { return this.by === "change" || this.by === "safe"; }
+
+  // Of a frame; `share` is that of its total, `change` from -1 to 1.
+  of(look, share, change) {
     if (look < 0) return this.root;
+    if (this.isOfChange) return changeColour(change, this.dark, this.by === "safe");
     if (this.by === "share") return shareColour(share, this.dark);
     let colour = this.known.get(look);
     if (colour === undefined) {
@@ -56,6 +67,8 @@ export class Colours {
   // [colours, name, index or null]: what the picture's colours mean, by the self value of each.
   legend(selves) {
     const { looks, meta } = this;
+    if (this.isOfChange)
+      return [{ colours: Array.from({ length: 2 * STEPS + 1 }, (_, i) => changeColour(Math.sign(i - STEPS) * (i / STEPS - 1) ** 2, this.dark, this.by === "safe")), name: "gone, less, the same, more, new" }];
     if (this.by === "share")
       return [{ colours: Array.from({ length: STEPS + 1 }, (_, i) => shareColour((i / STEPS) ** 2, this.dark)), name: "0% to 100% of the total" }];
     const sums = new Map();

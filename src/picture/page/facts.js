@@ -3,7 +3,7 @@
 // it, and what can be done with it.
 import { byId, button, make } from "./dom.js";
 import { many, percent } from "./format.js";
-import { kindText, linesOf } from "./tip.js";
+import { changeRows, kindText, linesOf } from "./tip.js";
 import { actionsOf } from "./actions.js";
 
 const AROUND = 6; // lines of source before and after those with samples
@@ -26,7 +26,8 @@ const valueRows = (app, tree, node, look) => {
     const parent = tree.parent[node];
     if (parent > 0) rows.push(["of its caller", percent(tree.total[node], tree.total[parent])]);
   }
-  const { self, total, places } = app.model.functions(app.question);
+  const { self, total, places, delta } = app.model.functions(app.question);
+  if (delta) rows.push(...changeRows(app, total[look], delta[look]));
   rows.push(["in all, total", both(total[look])], ["in all, self", both(self[look])], ["found in", many(places[look], "place")]);
   return rows;
 };

@@ -15,8 +15,8 @@ const setsKept = ({ sets }, labels) => {
 };
 
 // By row 1 where it counts; null where all do.
-export const keptRows = (page, { labels = {}, span = null }) => {
-  const rows = page.rows?.[0];
+export const keptRows = (page, { labels = {}, span = null }, side = 0) => {
+  const rows = page.rows?.[side];
   if (!rows || (!Object.keys(labels).length && !span)) return null;
   const kept = setsKept(page, labels), keep = new Uint8Array(rows.n);
   for (let row = 0; row < rows.n; row++) keep[row] = kept[rows.set[row]];

@@ -50,5 +50,8 @@ export const showFilters = (app) => {
   const recursion = make("label", "", make("input", "", { type: "checkbox", checked: state.asks.some(({ ask }) => ask === "recursion"), onchange: () => app.toggleRecursion() }), make("span", "collapse recursion"));
   const least = make("label", "", make("span", "least width"), make("input", "", { type: "number", min: 0, max: 100, step: 0.5, value: state.min,
     onchange: (event) => state.set({ min: Math.min(100, Math.max(0, Number(event.target.value) || 0)) }, true) }), make("span", "pixels"));
-  panel.replaceChildren(make("fieldset", "", make("legend", "kinds"), ...kinds), ...groups, make("fieldset", "", make("legend", "shape"), recursion, least));
+  const two = app.page.sides > 1 ? [make("fieldset", "", make("legend", "two profiles"), ...["new", "old", "both"].map((width) => make("label", "", make("input", "", { type: "radio", name: "width", checked: state.width === width,
+    onchange: () => state.set({ width, frame: "" }) }), make("span", `widths of ${width === "both" ? "both" : `the ${width} one`}`))),
+    make("label", "", make("input", "", { type: "checkbox", checked: state.absolute, onchange: () => state.set({ absolute: !state.absolute, frame: "" }) }), make("span", "absolute, not scaled to one sum")))] : [];
+  panel.replaceChildren(...two, make("fieldset", "", make("legend", "kinds"), ...kinds), ...groups, make("fieldset", "", make("legend", "shape"), recursion, least));
 };

@@ -6,7 +6,7 @@
 //
 // Upwards an item is a stack on its way to the root: (the frame it stands at, its weight). The items
 // of a node are those of its children, in another order. Downwards an item is a node of the tree.
-import { pathUp } from "./tree.js";
+import { pathUp, pick } from "./tree.js";
 
 const UNKNOWN = -1;
 
@@ -33,15 +33,17 @@ class Columns {
 }
 
 export class GrownTree extends Columns {
-  // `items` are nodes of `base`, `weights` what each stands for.
-  constructor(base, items, weights, { up, look, nLooks, heaviestFirst }) {
+  // `items` are nodes of `base`, `weights` what each stands for, `deltas` how much that has changed.
+  constructor(base, items, weights, deltas, { up, look, nLooks, heaviestFirst }) {
     super({ look: Int32Array, parent: Int32Array, depth: Uint32Array, total: Float64Array, self: Float64Array,
-            left: Float64Array, first: Int32Array, count: Int32Array, from: Uint32Array, to: Uint32Array });
+            left: Float64Array, delta: Float64Array, first: Int32Array, count: Int32Array, from: Uint32Array, to: Uint32Array });
     Object.assign(this, { base, up, heaviestFirst, deepest: 0 });
     this.at = Int32Array.from(items);
     this.weight = Float64Array.from(weights);
+    this.change = deltas && Float64Array.from(deltas);
     this.nItems = items.length;
     this.sums = new Float64Array(nLooks);
+    this.changes = new Float64Array(nLooks);
     this.counts = new Uint32Array(nLooks);
     this.add(1);
     this.look[0] = look;
@@ -49,6 +51,7 @@ export class GrownTree extends Columns {
     this.count[0] = UNKNOWN;
     this.to[0] = items.length;
     for (const weight of weights) this.total[0] += weight;
+    for (const delta of deltas ?? []) this.delta[0] += delta;
     if (!up) for (const item of items) this.self[0] += base.self[item];
   }
 
@@ -67,20 +70,20 @@ export class GrownTree extends Columns {
     return children;
   }
 
-  // The items behind those of `node`: [nodes, weights], without what ended.
+  // The items behind those of `node`: [nodes, weights, deltas or null, place of the first].
   step(node) {
-    const { base, at, weight } = this, from = this.from[node], to = this.to[node];
-    if (this.up) return [at.slice(from, to), weight.slice(from, to), from];
+    const { base, at, weight, change } = this, from = this.from[node], to = this.to[node];
+    if (this.up) return [at.slice(from, to), weight.slice(from, to), change && change.slice(from, to), from];
     const nodes = [];
     for (let k = from; k < to; k++)
       for (let child = at[k] + 1, end = base.endOf(at[k]); child < end; child = base.nextOf(child))
-        if (base.total[child]) nodes.push(child);
-    return [nodes, nodes.map((child) => base.total[child]), this.nItems];
+        if (base.total[child] || base.delta?.[child]) nodes.push(child);
+    return [nodes, nodes.map((child) => base.total[child]), base.delta && nodes.map((child) => base.delta[child]), this.nItems];
   }
 
   grow(node) {
     if (this.count[node] !== UNKNOWN) return;
-    const { sums, counts, base: { look, parent } } = this, [nodes, weights, place] = this.step(node);
+    const { sums, changes, counts, base: { look, parent } } = this, [nodes, weights, deltas, place] = this.step(node);
     const found = [];
     let ended = 0, rest = 0; // items that stand at the root go no further
     for (let k = 0; k < nodes.length; k++) {
@@ -88,6 +91,7 @@ export class GrownTree extends Columns {
       if (own < 0) { ended++; rest += weights[k]; continue; }
       if (counts[own]++ === 0) found.push(own);
       sums[own] += weights[k];
+      if (deltas) changes[own] += deltas[k];
     }
     found.sort(this.heaviestFirst ? (a, b) => sums[b] - sums[a] || a - b : (a, b) => a - b);
     const first = this.add(found.length);
@@ -107,7 +111,8 @@ export class GrownTree extends Columns {
       this.from[child] = start;
       this.to[child] = start += counts[own];
       if (sums[own] > 0) left += sums[own];
-      sums[own] = 0;
+      this.delta[child] = changes[own];
+      sums[own] = changes[own] = 0;
       counts[own] = this.from[child];
     });
     if (found.length) this.deepest = Math.max(this.deepest, this.depth[node] + 1);
@@ -116,6 +121,7 @@ export class GrownTree extends Columns {
       const own = look[nodes[k]], slot = own < 0 ? end++ : counts[own]++;
       this.at[slot] = this.up && own >= 0 ? parent[nodes[k]] : nodes[k];
       this.weight[slot] = weights[k];
+      if (deltas) this.change[slot] = deltas[k];
     }
     for (const own of found) counts[own] = 0;
     if (!this.up)
@@ -130,17 +136,22 @@ export class GrownTree extends Columns {
     at.set(this.at);
     weight.set(this.weight);
     Object.assign(this, { at, weight });
+    if (this.change) {
+      const change = new Float64Array(2 * this.nItems);
+      change.set(this.change);
+      this.change = change;
+    }
   }
 }
 
 // From the leaves to the root: what ended in a function, by who called it.
 export const growInverted = (base, nLooks, heaviestFirst) => {
-  const { n, self } = base;
+  const { n, self, deltaSelf } = base, counts = (i) => self[i] !== 0 || (deltaSelf !== null && deltaSelf[i] !== 0);
   let many = 0;
-  for (let i = 1; i < n; i++) if (self[i]) many++;
-  const items = new Int32Array(many), weights = new Float64Array(many);
-  for (let i = 1, k = 0; i < n; i++) if (self[i]) { items[k] = i; weights[k++] = self[i]; }
-  return new GrownTree(base, items, weights, { up: true, look: -1, nLooks, heaviestFirst });
+  for (let i = 1; i < n; i++) if (counts(i)) many++;
+  const items = new Int32Array(many);
+  for (let i = 1, k = 0; i < n; i++) if (counts(i)) items[k++] = i;
+  return new GrownTree(base, items, pick(self, items), deltaSelf && pick(deltaSelf, items), { up: true, look: -1, nLooks, heaviestFirst });
 };
 
 // The nodes of a function that no other of it is above: each stack through it counts once.
@@ -158,9 +169,10 @@ export const outermost = (tree, look) => {
 export const growSandwich = (base, look, nLooks, heaviestFirst) => {
   const how = { look, nLooks, heaviestFirst };
   const nodes = outermost(base, look), weights = nodes.map((node) => base.total[node]);
+  const deltas = base.delta && nodes.map((node) => base.delta[node]);
   return {
     nodes,
-    callers: new GrownTree(base, nodes.map((node) => base.parent[node]), weights, { up: true, ...how }),
-    callees: new GrownTree(base, nodes, weights, { up: false, ...how }),
+    callers: new GrownTree(base, nodes.map((node) => base.parent[node]), weights, deltas, { up: true, ...how }),
+    callees: new GrownTree(base, nodes, weights, deltas, { up: false, ...how }),
   };
 };

@@ -62,13 +62,13 @@ const showAll = (app, changed) => {
   showTools(app);
   showChips(app);
   const { view } = app;
-  for (const pane of view.panes) Object.assign(pane.chart, { hits: app.hits, selected: app.state.fn, paper: app.paper });
+  for (const pane of view.panes) Object.assign(pane.chart, { hits: app.hits, selected: app.state.fn, paper: app.paper, side: app.state.width });
   view.update();
   app.searchBox.showShare();
   showFilters(app);
-  showLegend(app);
   showFacts(app);
   app.sayIfEmpty();
+  app.later(() => showLegend(app)); // it sums over all of the tree
 };
 
 // What changes no picture but an outline is not worth doing all again.
@@ -94,6 +94,7 @@ const dress = (app, dark) => {
 const listen = (app) => {
   const { state, meta } = app;
   for (const [i, type] of meta.types.entries()) byId("type").append(make("option", typeName(type), { value: String(i) }));
+  if (app.page.sides > 1) byId("colour").prepend(make("option", "By change", { value: "change" }), make("option", "By change, colour-blind", { value: "safe" }));
   byId("type").hidden = meta.types.length < 2;
   byId("type").addEventListener("change", (event) => state.set({ type: Number(event.target.value) }, true));
   byId("colour").addEventListener("change", (event) => state.set({ colour: event.target.value }, true));

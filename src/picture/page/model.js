@@ -6,6 +6,7 @@ import { growInverted, growSandwich } from "./grow.js";
 import { reshape } from "./reshape.js";
 import { tally } from "./tally.js";
 import { keptRows } from "./filter.js";
+import { compared } from "./compare.js";
 
 // The last answer of a step, and the question it belongs to.
 const remembering = (answer) => {
@@ -22,7 +23,7 @@ const remembering = (answer) => {
 };
 
 export class Model {
-  // A question: { type, filter, asks, heaviestFirst }, as state.js keeps them.
+  // A question: { type, filter, asks, compare, heaviestFirst }, as state.js keeps them.
   constructor(page) {
     this.page = page;
     this.looks = page.looks;
@@ -32,11 +33,13 @@ export class Model {
       tree.left = null;
       return { tree, self };
     };
-    this.rows = remembering((filter) => keptRows(page, JSON.parse(filter)));
-    this.kept = remembering((type, filter) => page.self(type, 0, this.rows(filter)));
-    this.asked = remembering((self, asks) => JSON.parse(asks)
-      .reduce(({ tree, self: left }, ask) => reshape(tree, left, ask, this.looks), base(self)));
-    this.measured = remembering((asked) => asked.tree.measure(asked.self));
+    this.rows = remembering((filter, side = 0) => keptRows(page, JSON.parse(filter), side));
+    this.kept = remembering((type, filter, compare) => this.keep(type, filter, compare));
+    this.reshaped = (self, asks) => JSON.parse(asks)
+      .reduce(({ tree, self: left }, ask) => reshape(tree, left, ask, this.looks), base(self));
+    this.asked = remembering(({ self, delta }, asks) =>
+      ({ ...this.reshaped(self, asks), delta: delta && this.reshaped(delta, asks).self }));
+    this.measured = remembering(({ tree, self, delta }) => (delta ? tree.measureDelta(delta) : tree).measure(self));
     this.ordered = remembering((tree, heaviestFirst) => (heaviestFirst ? orderByWeight(tree) : tree));
     this.inverted = remembering((tree, heaviestFirst) => growInverted(tree, this.looks.n, heaviestFirst));
     this.around = remembering((tree, look, heaviestFirst) => growSandwich(tree, look, this.looks.n, heaviestFirst));
@@ -44,8 +47,13 @@ export class Model {
   }
 
   // From the roots, siblings by name; what all others are made of.
-  plain({ type, filter, asks }) {
-    return this.measured(this.asked(this.kept(type, JSON.stringify(filter)), JSON.stringify(asks)));
+  plain({ type, filter, asks, compare }) {
+    return this.measured(this.asked(this.kept(type, JSON.stringify(filter), compare), JSON.stringify(asks)));
+  }
+
+  keep(type, filter, compare) {
+    const { page } = this, self = page.self(type, 0, this.rows(filter));
+    return page.sides < 2 ? { self, delta: null } : compared(self, page.self(type, 1, this.rows(filter, 1)), compare);
   }
 
   topDown(question) { return this.ordered(this.plain(question), question.heaviestFirst); }

@@ -43,15 +43,30 @@ export class CanvasPaint {
     g.font = getComputedStyle(this.canvas).font;
     g.direction = "ltr";
     g.textBaseline = "middle";
-    this.alpha(1);
+    this.groups = new Map();
+    this.last = -1;
   }
 
   alpha(alpha) { if (this.last !== alpha) this.g.globalAlpha = this.last = alpha; }
 
+  // To set a colour costs more than to fill a box with it, so boxes are filled colour by colour.
   box(x, y, w, h, colour, alpha) {
-    this.alpha(alpha);
-    this.g.fillStyle = colour;
-    this.g.fillRect(x, y, w, h);
+    let colours = this.groups.get(alpha);
+    if (!colours) this.groups.set(alpha, (colours = new Map()));
+    let boxes = colours.get(colour);
+    if (!boxes) colours.set(colour, (boxes = []));
+    boxes.push(x, y, w, h);
+  }
+
+  flush() {
+    const { g } = this;
+    for (const [alpha, colours] of this.groups) {
+      this.alpha(alpha);
+      for (const [colour, boxes] of colours) {
+        g.fillStyle = colour;
+        for (let i = 0; i < boxes.length; i += 4) g.fillRect(boxes[i], boxes[i + 1], boxes[i + 2], boxes[i + 3]);
+      }
+    }
   }
 
   // Slanted lines over a box: a frame that is a guess.

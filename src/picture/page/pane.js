@@ -21,12 +21,12 @@ export class Pane {
       colours: app.colours, nLooks: app.looks.n, name: (look) => app.looks.short(look), ...options,
     });
     this.pending = false;
-    this.moving = 0;
+    this.moving = this.growing = 0;
     this.listen();
   }
 
   get tree() { return this.chart.tree; }
-  isStill() { return !this.pending && !this.moving; }
+  isStill() { return !this.pending && !this.moving && !this.growing; }
 
   listen() {
     const { chart, canvas, stage } = this;
@@ -106,7 +106,18 @@ export class Pane {
     const whole = !this.tree || chart.draw();
     if (this.tree && this.tree.deepest !== deepest) this.layOut(); // it has grown
     else if (!whole) this.redraw();
+    else if (!this.moving && !chart.isGrown()) this.growLater();
     this.on.drawn?.();
+  }
+
+  growLater() {
+    clearTimeout(this.growing);
+    this.growing = setTimeout(() => {
+      const { deepest } = this.tree;
+      this.growing = 0;
+      if (!this.chart.growRest()) this.growLater();
+      if (this.tree.deepest !== deepest) this.layOut();
+    });
   }
 
   redraw() {

@@ -33,9 +33,11 @@ const fields = {
   span: { initial: null, write: (v) => v.join("-"), read: (v) => v.split("-", 2).map((at) => must(at >= 0 && at !== "", Number(at))) },
   heavy: flag, // siblings by weight, not by name
   down: flag, // roots at the top
-  colour: choice("kind", "module", "share"),
+  colour: choice("kind", "module", "share", "change", "safe"), // "safe": change, for the colour-blind
+  width: choice("new", "old", "both"), // of two profiles
+  absolute: flag, // the old one as it is, not as if it had the sum of the new one
   min: number(0, 0, 100), // pixels
-  sort: choice("self", "total", "places", "name", "module"),
+  sort: choice("self", "total", "places", "name", "module", "delta"),
   facts: flag,
 };
 
@@ -88,5 +90,5 @@ export class State {
 }
 
 // The same of two states of an address means the same tree.
-export const questionOf = ({ type, labels, span, asks, heavy }) =>
-  ({ type, filter: { labels, ...(span && { span }) }, asks, heaviestFirst: heavy });
+export const questionOf = ({ type, labels, span, asks, heavy, width, absolute }) =>
+  ({ type, filter: { labels, ...(span && { span }) }, asks, compare: absolute ? `${width} absolute` : width, heaviestFirst: heavy });

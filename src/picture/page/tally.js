@@ -5,19 +5,22 @@
 // A function that is several times on one stack counts once in its total.
 export const tally = (tree, nLooks) => {
   const { n, look, depth, self, total } = tree;
-  const selves = new Float64Array(nLooks), totals = new Float64Array(nLooks), places = new Uint32Array(nLooks);
+  const deltas = new Float64Array(tree.delta ? nLooks : 0), selves = new Float64Array(nLooks), totals = new Float64Array(nLooks), places = new Uint32Array(nLooks);
   const open = new Uint32Array(nLooks), path = new Int32Array(tree.deepest + 2);
   let d = 0; // path[1..d] are the looks above
   for (let i = 1; i < n; i++) {
-    if (!total[i] && !self[i]) continue;
+    if (!total[i] && !self[i] && !tree.delta?.[i]) continue;
     for (; d >= depth[i]; d--) open[path[d]]--;
     const k = look[i];
     selves[k] += self[i];
-    if (open[k]++ === 0) totals[k] += total[i];
+    if (open[k]++ === 0) {
+      totals[k] += total[i];
+      if (tree.delta) deltas[k] += tree.delta[i];
+    }
     places[k]++;
     path[(d = depth[i])] = k;
   }
-  return { self: selves, total: totals, places };
+  return { self: selves, total: totals, places, delta: tree.delta && deltas };
 };
 
 // A text, or a regular expression between slashes, to a test. Throws where the expression is none.

@@ -2,6 +2,7 @@
 // What is known of a frame, as rows of a term and a text, and the tooltip that shows them.
 import { byId, make } from "./dom.js";
 import { percent } from "./format.js";
+import { sidesOf } from "./compare.js";
 
 const ways = ["by unwind tables", "by frame pointers", "by a guess", "by the JIT's map", "by the Lua state", "by the kernel"];
 
@@ -24,9 +25,19 @@ export const sourceRows = (app, look) => {
   return rows;
 };
 
+const signedText = (value, text) => (value > 0 ? "+" : value < 0 ? "−" : "±") + text(Math.abs(value));
+
+// Of two profiles: what each has, and how much more the new one.
+export const changeRows = (app, total, delta) => {
+  const [fresh, old] = sidesOf(total, delta, app.state.width), value = (v) => app.valueText(v);
+  return [["new", value(fresh)], ["old", value(old)],
+          ["change", signedText(delta, value) + (old > 0 ? ` · ${signedText(delta, (v) => percent(v, old))}` : "")]];
+};
+
 export const nodeRows = (app, tree, node, within) => {
   const both = (value) => `${app.valueText(value)} · ${percent(value, app.whole)}`;
   const rows = [["total", both(tree.total[node])], ["self", both(tree.self[node])]];
+  if (tree.delta) rows.push(...changeRows(app, tree.total[node], tree.delta[node]));
   if (within > 0) rows.push(["of the view", percent(tree.total[node], tree.total[within])]);
   return rows;
 };

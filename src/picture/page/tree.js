@@ -10,6 +10,7 @@ export class Tree {
     this.size = new Uint32Array(n);
     this.parent = new Int32Array(n);
     this.self = this.total = this.left = null;
+    this.delta = this.deltaSelf = null; // of two profiles: how much the new one has more
     this.deepest = 0;
     this.link();
   }
@@ -42,6 +43,13 @@ export class Tree {
       left[i] = left[above] + used[above];
       if (total[i] > 0) used[above] += total[i];
     }
+    return this;
+  }
+
+  measureDelta(deltaSelf) {
+    const { n, parent } = this, delta = (this.delta = Float64Array.from(deltaSelf));
+    this.deltaSelf = deltaSelf;
+    for (let i = n - 1; i > 0; i--) delta[parent[i]] += delta[i];
     return this;
   }
 
@@ -129,5 +137,6 @@ export const pick = (column, from) => {
 // The tree with its siblings by total, largest first.
 export const orderByWeight = (tree) => {
   const { tree: ordered, from } = arrange(tree.parent, tree.look, tree.total);
+  if (tree.delta) ordered.measureDelta(pick(tree.deltaSelf, from));
   return ordered.measure(pick(tree.self, from));
 };
