@@ -9,6 +9,7 @@ import { listenToSaves } from "./export.js";
 import { listenToKeys } from "./keys.js";
 import { openSheet } from "./sheet.js";
 import { hasTimes } from "./timeline_view.js";
+import { drawLines, showLines } from "./lines.js";
 import { hideTip } from "./tip.js";
 
 const sections = { flame: "stage", inverted: "stage", sandwich: "sandwich", table: "table", tree: "tree", timeline: "timeline" };
@@ -89,6 +90,7 @@ const dress = (app, dark) => {
   app.colours.set(app.state.colour, dark);
   app.paper = getComputedStyle(document.documentElement).getPropertyValue("--page").trim();
   showAll(app, new Set());
+  drawLines(app);
 };
 
 const listen = (app) => {
@@ -126,6 +128,7 @@ const start = async () => {
   byId("subtitle").textContent = byId("subtitle").title = meta.subtitle;
   const app = new App(await readPage(meta), meta), dark = matchMedia("(prefers-color-scheme: dark)");
   listen(app);
+  showLines(app);
   app.searchBox.update();
   dress(app, dark.matches);
   dark.addEventListener("change", () => dress(app, dark.matches));
