@@ -115,8 +115,8 @@ struct cairn_bpf_stack {
     __u8 what;         /* enum cairn_bpf_message */
     __u16 goes_on;     /* the stack does, behind the copy */
     __u32 copied;      /* bytes of the stack, from sp / 8 * 8 on, behind the frames and
-                          CAIRN_BPF_COPY_REGS words of registers, without the gaps between pages; 0: no
-                          copy, and no registers */
+                          CAIRN_BPF_COPY_REGS words of registers, without the gaps between pages;
+                          0: no copy, and no registers */
     __u64 pages;       /* which pages, from that of sp on, the copy has, one behind the other; those
                           that nothing was ever written to are not there */
     __u64 value;       /* of the event, since the one before: attr.sample_period as it was then */

@@ -30,8 +30,8 @@ struct cairn_walker_opts {
     const struct cairn_off_cpu_opts *off_cpu; /* time off the CPU is measured, and no event's; NULL:
                                                  it is not */
     size_t stacks_max; /* so many are counted, then all are forgotten; 0: 49152 */
-    bool has_times; /* a stack that is met again, or a time off the CPU, is told each time,
-                       without its frames, and not counted */
+    bool has_times;    /* a stack that is met again, or a time off the CPU, is told each time,
+                          without its frames, and not counted */
 };
 
 /* CAIRN_E_ACCESS: not allowed. CAIRN_E_SUPPORT: this kernel, or this build, cannot. */
