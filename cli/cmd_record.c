@@ -93,6 +93,8 @@ static int record(struct job *job, struct cairn_err *err)
 {
     watch_stop();
     int code = cairn_sampler_start(job->sampler, err);
+    if (code == CAIRN_OK && job->asked.verbosity)
+        cli_say("sampling has begun"); /* whoever waits for it may go on */
     if (code == CAIRN_OK)
         code = wait_for_end(job, err);
     unwatch_stop();
@@ -112,8 +114,8 @@ static int write_output(struct job *job, const char *quality, struct cairn_err *
 {
     int code = CAIRN_OK;
     if (job->asked.result != CLI_RESULT_RAW)
-        code = cli_namer_name(&job->asked.symbols, &job->asked.symbol_dirs, pid_to_name(job),
-                              job->profile, err);
+        code = cli_namer_name_sampled(&job->asked.symbols, &job->asked.symbol_dirs,
+                                      pid_to_name(job), job->sampler, job->profile, err);
     if (code == CAIRN_OK)
         code = cli_result_write(job->asked.result, job->profile, quality, job->output, err);
     struct cli_output *output = job->output;

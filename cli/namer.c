@@ -5,8 +5,10 @@
 
 enum { PATH_BYTES = 64 };
 
-int cli_namer_new(const struct cairn_symbolizer_opts *symbols, const struct cli_list *symbol_dirs,
-                  int pid, struct cairn_resolver **ret_resolver, struct cairn_err *err)
+static int open_resolver(const struct cairn_symbolizer_opts *symbols,
+                         const struct cli_list *symbol_dirs, int pid,
+                         const struct cairn_sampler *sampler, struct cairn_resolver **ret_resolver,
+                         struct cairn_err *err)
 {
     char root[PATH_BYTES];
     struct cairn_resolve_opts opts = {
@@ -16,17 +18,33 @@ int cli_namer_new(const struct cairn_symbolizer_opts *symbols, const struct cli_
     opts.symbols.root = pid > 0 ? root : NULL;
     opts.symbols.symbol_dirs = symbol_dirs->items;
     opts.symbols.n_symbol_dirs = symbol_dirs->n;
+    if (sampler)
+        opts.n_module_files = cairn_sampler_files(sampler, &opts.module_files);
     return cairn_resolver_new(&opts, ret_resolver, err);
 }
 
-int cli_namer_name(const struct cairn_symbolizer_opts *symbols, const struct cli_list *symbol_dirs,
-                   int pid, struct cairn_profile *profile, struct cairn_err *err)
+int cli_namer_new(const struct cairn_symbolizer_opts *symbols, const struct cli_list *symbol_dirs,
+                  int pid, struct cairn_resolver **ret_resolver, struct cairn_err *err)
+{
+    return open_resolver(symbols, symbol_dirs, pid, NULL, ret_resolver, err);
+}
+
+int cli_namer_name_sampled(const struct cairn_symbolizer_opts *symbols,
+                           const struct cli_list *symbol_dirs, int pid,
+                           const struct cairn_sampler *sampler, struct cairn_profile *profile,
+                           struct cairn_err *err)
 {
     struct cairn_resolver *resolver;
-    int result = cli_namer_new(symbols, symbol_dirs, pid, &resolver, err);
+    int result = open_resolver(symbols, symbol_dirs, pid, sampler, &resolver, err);
     if (result < 0)
         return result;
     result = cairn_resolve_profile(resolver, profile, err);
     cairn_resolver_free(resolver);
     return result;
+}
+
+int cli_namer_name(const struct cairn_symbolizer_opts *symbols, const struct cli_list *symbol_dirs,
+                   int pid, struct cairn_profile *profile, struct cairn_err *err)
+{
+    return cli_namer_name_sampled(symbols, symbol_dirs, pid, NULL, profile, err);
 }

@@ -5,6 +5,7 @@
 
 #include <cairn/profile.h>
 #include <cairn/resolve.h>
+#include <cairn/sampler.h>
 #include <cairn/symbolizer.h>
 
 #include "cli/args.h"
@@ -19,5 +20,11 @@ int cli_namer_new(const struct cairn_symbolizer_opts *symbols, const struct cli_
 /* The frames of one profile. */
 int cli_namer_name(const struct cairn_symbolizer_opts *symbols, const struct cli_list *symbol_dirs,
                    int pid, struct cairn_profile *profile, struct cairn_err *err);
+
+/* The same of what a sampler has made, with the files that it holds. */
+int cli_namer_name_sampled(const struct cairn_symbolizer_opts *symbols,
+                           const struct cli_list *symbol_dirs, int pid,
+                           const struct cairn_sampler *sampler, struct cairn_profile *profile,
+                           struct cairn_err *err);
 
 #endif /* CAIRN_CLI_NAMER_H */

@@ -60,6 +60,10 @@ struct cairn_resolve_opts {
     int pid; /* nonzero: addresses are of this process, which runs: a file of its that was removed
                 or replaced is read all the same, through /proc/PID/map_files (which needs
                 CAP_CHECKPOINT_RESTORE or root) or, where it is the program, /proc/PID/exe */
+    const int *module_files; /* open files by number of a profile's modules, -1: none, as
+                                cairn_sampler_files() has them: taken where the path leads to
+                                another file, or nowhere. Borrowed until the resolver is freed */
+    size_t n_module_files;
 };
 
 /* Why a frame kept its text, in the order of the path that a look-up takes. */

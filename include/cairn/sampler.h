@@ -151,6 +151,12 @@ CAIRN_API int cairn_sample_quality_text(const struct cairn_sample_quality *quali
                                         const struct cairn_profile *profile, char *buf,
                                         size_t size);
 
+/* Files of the profile that was handed out, for cairn_resolve_opts.module_files: by number of its
+ * modules, -1 where there is none; returns how many. They were opened while processes had them
+ * mapped, and name what has ended, was replaced, or lives in another mount namespace. Borrowed
+ * until cairn_sampler_free(). */
+CAIRN_API size_t cairn_sampler_files(const struct cairn_sampler *sampler, const int **ret_fds);
+
 /* Accepts NULL. A command that still runs is left alone. */
 CAIRN_API void cairn_sampler_free(struct cairn_sampler *sampler);
 

@@ -165,20 +165,30 @@ static bool is_kernel(const struct cairn_modules *modules, const struct cairn_re
     return region->start >= cairn_upper_half && *path == '[' && strncmp(path, "[v", 2) != 0;
 }
 
+static int find_module(struct cairn_modules *modules, struct cairn_region *region,
+                       struct cairn_err *err)
+{
+    int code;
+    if (is_kernel(modules, region))
+        code = cairn_modules_get_kernel(modules, region->path, region->build_id,
+                                        region->off > cairn_upper_half ? region->off : 0,
+                                        &region->module, err);
+    else if (region->has_fd)
+        code = cairn_modules_get_held(modules, region->path, region->build_id, region->fd,
+                                      &region->module, err);
+    else
+        code = cairn_modules_get(modules, region->path, region->build_id, &region->module, err);
+    if (code == CAIRN_OK)
+        code = cairn_modules_open_mapped(modules, region->module, region->start, region->end, err);
+    return code;
+}
+
 int cairn_address_space_place(const struct cairn_address_space *space,
                               struct cairn_modules *modules, struct cairn_region *region,
                               uint64_t va, struct cairn_place *ret_place, struct cairn_err *err)
 {
     if (!region->module) {
-        int result =
-            is_kernel(modules, region)
-                ? cairn_modules_get_kernel(modules, region->path, region->build_id,
-                                           region->off > cairn_upper_half ? region->off : 0,
-                                           &region->module, err)
-                : cairn_modules_get(modules, region->path, region->build_id, &region->module, err);
-        if (result == CAIRN_OK)
-            result =
-                cairn_modules_open_mapped(modules, region->module, region->start, region->end, err);
+        int result = find_module(modules, region, err);
         if (result < 0)
             return result;
         region->module->deleted |= region->deleted;

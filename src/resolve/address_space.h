@@ -22,6 +22,8 @@ struct cairn_region {
     uint32_t path, build_id;  /* strings of the modules */
     bool has_base; /* it is: another mapping, of that offset, lies before; else a guess */
     bool executable, deleted, logged;
+    bool has_fd;                       /* an open file of the module: */
+    int fd;                            /* borrowed */
     struct cairn_known_module *module; /* NULL until asked for */
 };
 

@@ -17,6 +17,7 @@ void cairn_modules_done(struct cairn_modules *m)
     cairn_strings_done(&m->strings);
     cairn_arena_done(&m->arena);
     cairn_table_done(&m->by_key);
+    cairn_table_done(&m->by_file);
     cairn_free(m->list);
     cairn_free(m->build_ids);
     *m = (struct cairn_modules){0};
@@ -181,6 +182,15 @@ static struct cairn_known_module *new_module(struct cairn_modules *m, const char
     return known;
 }
 
+struct cairn_known_module *cairn_modules_add(struct cairn_modules *m, const char *path,
+                                             const char *build_id, struct cairn_err *err)
+{
+    struct cairn_known_module *known = new_module(m, path, build_id, err);
+    if (known)
+        m->n++;
+    return known;
+}
+
 static int add_module(struct cairn_modules *m, uint32_t path, uint32_t build_id,
                       struct cairn_known_module **ret_module, struct cairn_err *err)
 {
@@ -278,13 +288,13 @@ int cairn_modules_add_list(struct cairn_modules *m, const char *path, struct cai
     uint32_t text = cairn_strings_add_str(&m->strings, path);
     if (text == UINT32_MAX)
         return cairn_fail_memory(err);
-    struct cairn_known_module *known = new_module(m, cairn_strings_get(&m->strings, text), "", err);
+    struct cairn_known_module *known =
+        cairn_modules_add(m, cairn_strings_get(&m->strings, text), "", err);
     if (!known)
         return CAIRN_E_NOMEM;
     known->kind = CAIRN_KNOWN_LIST;
     known->missing = CAIRN_CAUSE_NONE;
     known->module = module;
-    m->n++;
     *ret_module = known;
     return CAIRN_OK;
 }

@@ -58,6 +58,7 @@ struct cairn_modules {
     struct cairn_known_module **list;
     size_t n, cap;
     struct cairn_table by_key;       /* path and build ID, as numbers of strings */
+    struct cairn_table by_file;      /* held open: hash of device, inode and path -> in `list` */
     struct cairn_known_module *rest; /* stands for all beyond the limit; NULL: not reached */
     struct cairn_build_id *build_ids;
     size_t n_build_ids, cap_build_ids;
@@ -81,6 +82,15 @@ int cairn_modules_get(struct cairn_modules *m, uint32_t path, uint32_t build_id,
  * there, unless it is of another build. Only lack of memory fails. */
 int cairn_modules_open_mapped(struct cairn_modules *m, struct cairn_known_module *known,
                               uint64_t start, uint64_t end, struct cairn_err *err);
+
+/* The module of that path, of which `fd` is a file that was held open: it is what is meant where
+ * the path leads to another one, unless it is of another build. Only lack of memory fails. */
+int cairn_modules_get_held(struct cairn_modules *m, uint32_t path, uint32_t build_id, int fd,
+                           struct cairn_known_module **ret_module, struct cairn_err *err);
+
+/* A module without files yet, in the list; NULL: memory is gone. */
+struct cairn_known_module *cairn_modules_add(struct cairn_modules *m, const char *path,
+                                             const char *build_id, struct cairn_err *err);
 
 /* The module of a kernel, known by its path, its build ID and where _text was (0: unknown). */
 int cairn_modules_get_kernel(struct cairn_modules *m, uint32_t path, uint32_t build_id,

@@ -39,6 +39,8 @@ static int add_regions(struct naming *n)
         };
         if (region.path == UINT32_MAX || region.build_id == UINT32_MAX)
             return cairn_fail_memory(n->err);
+        region.has_fd = i < n->resolver->n_files && n->resolver->files[i] >= 0;
+        region.fd = region.has_fd ? n->resolver->files[i] : -1;
         int result = cairn_address_space_add(&n->space, &region, n->err);
         if (result < 0)
             return result;

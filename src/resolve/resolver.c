@@ -37,6 +37,8 @@ static int set_up(struct cairn_resolver *resolver, const struct cairn_resolve_op
     resolver->offsets = opts->offsets;
     resolver->lines = opts->lines;
     resolver->modules.pid = opts->pid;
+    resolver->files = opts->module_files;
+    resolver->n_files = opts->module_files ? opts->n_module_files : 0;
     int result = cairn_symbolizer_new(&symbols, &resolver->modules.symbolizer, err);
     if (result == CAIRN_OK && opts->build_ids)
         result = cairn_modules_read_build_ids(&resolver->modules, opts->build_ids, err);

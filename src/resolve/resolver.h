@@ -53,6 +53,8 @@ struct cairn_resolver {
     enum cairn_leaf leaf;
     enum cairn_offsets offsets;
     bool lines, warned_no_mapping;
+    const int *files; /* by number of a profile's module; -1: none. Borrowed */
+    size_t n_files;
     struct cairn_resolve_summary summary;
 };
 

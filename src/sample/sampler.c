@@ -95,6 +95,12 @@ void cairn_sampler_free(struct cairn_sampler *s)
     cairn_free(s);
 }
 
+size_t cairn_sampler_files(const struct cairn_sampler *s, const int **ret_fds)
+{
+    *ret_fds = s->collect.spaces.held.fds;
+    return s->collect.spaces.held.n;
+}
+
 int cairn_sampler_pid(const struct cairn_sampler *s)
 {
     return s->pid;

@@ -47,13 +47,13 @@ static uint32_t anonymous(struct cairn_shared_modules *shared, struct cairn_prof
     return map->module = number;
 }
 
-uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
+static uint32_t find_or_make(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
                              struct cairn_space *space, struct cairn_space_map *map)
 {
     uint32_t number;
-    if (!map->module && !map->file && !map->path)
+    if (!map->file && !map->path)
         return anonymous(shared, spaces->profile, map);
-    if (map->module || !may_share(map))
+    if (!may_share(map))
         return cairn_space_module(spaces, space, map);
     uint64_t place = place_of(map);
     if (cairn_table_find(&shared->by_place, place, &number))
@@ -61,6 +61,17 @@ uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_s
     number = cairn_space_module(spaces, space, map);
     if (number != UINT32_MAX && cairn_table_set(&shared->by_place, place, number) < 0)
         return UINT32_MAX;
+    return number;
+}
+
+uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
+                             struct cairn_space *space, struct cairn_space_map *map)
+{
+    if (map->module)
+        return map->module;
+    uint32_t number = find_or_make(shared, spaces, space, map);
+    if (number && number != UINT32_MAX)
+        cairn_space_hold(spaces, space, map, number);
     return number;
 }
 

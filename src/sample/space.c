@@ -56,6 +56,7 @@ void cairn_spaces_done(struct cairn_spaces *spaces)
     cairn_free(spaces->items);
     cairn_table_done(&spaces->by_pid);
     cairn_calls_done(&spaces->calls);
+    cairn_held_done(&spaces->held);
     *spaces = (struct cairn_spaces){0};
 }
 
@@ -134,6 +135,7 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
     to->is_known = from->is_known;
     to->is_seen = false;
     to->cgroup = from->cgroup;
+    to->root = from->root;
     return CAIRN_OK;
 }
 
@@ -217,6 +219,7 @@ int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
     for (size_t i = 0; i < news->build_id.size && i < CAIRN_BUILD_ID_BYTES_MAX; i++)
         snprintf(hex + 2 * i, 3, "%02x", news->build_id.data[i]);
     map.file = file_identity(news);
+    map.inode = news->inode;
     map.is_deleted = path_size(news->path) != strlen(news->path);
     map.cxx_runtime = strstr(news->path, "/libstdc++.so") || strstr(news->path, "/libc++.so");
     map.path = cairn_profile_text(spaces->profile, news->path, path_size(news->path));
@@ -298,7 +301,10 @@ int cairn_space_know(struct cairn_spaces *spaces, struct cairn_space *space)
         space->is_known = true;
         space->is_partial = space->is_partial || code == CAIRN_E_ACCESS;
     }
-    return space->has_cgroup ? CAIRN_OK : read_cgroup(spaces, space);
+    if (space->has_cgroup)
+        return CAIRN_OK;
+    (void)cairn_held_find_root(&spaces->held, space->pid, &space->root);
+    return read_cgroup(spaces, space);
 }
 
 /* The kernel tells no build ID of the vdso. It gives the same one to all processes of a machine
@@ -350,6 +356,23 @@ uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *spa
     if (number != UINT32_MAX)
         map->module = number;
     return number;
+}
+
+void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,
+                      const struct cairn_space_map *map, uint32_t module)
+{
+    const struct cairn_held_mapping mapping = {
+        .pid = space->pid,
+        .root = space->root,
+        .start = map->start,
+        .end = map->end,
+        .inode = map->inode,
+        .path = cairn_strings_get(&spaces->profile->strings, map->path),
+        .is_deleted = map->is_deleted,
+        .is_program = map->path == space->program,
+    };
+    if (map->file)
+        cairn_held_take(&spaces->held, module, &mapping);
 }
 
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size)

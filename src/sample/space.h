@@ -14,6 +14,7 @@
 #include "proc/process.h"
 #include "profile/profile.h"
 #include "sample/calls.h"
+#include "sample/held.h"
 
 enum {
     CAIRN_SPACE_MAPPINGS_MAX = 1 << 17, /* of one process; more are not remembered */
@@ -27,6 +28,7 @@ struct cairn_space_map {
     uint32_t path, build_id;  /* texts of the profile */
     uint32_t module;          /* of the profile; 0: no sample lies there yet */
     bool cxx_runtime;         /* libstdc++ or libc++ */
+    uint64_t inode;           /* of the file; 0: unknown */
     bool is_deleted;          /* its path is another file's by now, or nobody's */
 };
 
@@ -42,6 +44,7 @@ struct cairn_space {
     bool has_ended;       /* its first thread has, at least */
     bool has_cgroup;      /* asked for already, since the last execve(2) */
     uint32_t cgroup;      /* a text of the profile; 0: the root, or unknown */
+    uint32_t root;        /* where its paths begin: a number of `held` */
     uint32_t program;     /* path of the main program; a text of the profile, 0: unknown */
     struct cairn_mem mem; /* its memory, while it lives */
     int8_t mem_state;     /* 0 not opened yet, 1 open, -1 cannot be read */
@@ -54,6 +57,7 @@ struct cairn_spaces {
     struct cairn_profile *profile; /* takes texts and modules; borrowed */
     struct cairn_table by_pid;
     struct cairn_calls calls;
+    struct cairn_held held;
     struct cairn_span vdso; /* of this process; empty until asked for */
     char vdso_build_id[CAIRN_KERNEL_BUILD_ID_SIZE];
     struct cairn_space **items;
@@ -78,8 +82,9 @@ void cairn_space_exec(struct cairn_space *space);
  * be forgotten when nobody has that pid any more. */
 void cairn_space_end(struct cairn_space *space);
 
-/* Reads what is not known yet of a process that was there before us, and its cgroup, once for each
- * program; one that is gone keeps what it had from its parent. CAIRN_OK or CAIRN_E_NOMEM. */
+/* Reads what is not known yet of a process that was there before us, its cgroup and where its paths
+ * begin, once for each program; one that is gone keeps what it had from its parent. CAIRN_OK or
+ * CAIRN_E_NOMEM. */
 int cairn_space_know(struct cairn_spaces *spaces, struct cairn_space *space);
 
 /* Reads /proc/PID/maps anew, with build IDs where the kernel tells them (6.11 and later). */
@@ -103,6 +108,10 @@ struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va)
 /* The profile's module for a mapping; UINT32_MAX where memory is gone. */
 uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
                             struct cairn_space_map *map);
+
+/* Takes hold of the file that is mapped there, for the module that was made of it. */
+void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,
+                      const struct cairn_space_map *map, uint32_t module);
 
 /* Reads code or data of the process; returns how many bytes came. */
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size);
