@@ -67,7 +67,8 @@ struct cairn_sampler_opts {
                     Labels: off_cpu (sleep, blocked, preempted, stopped), woken_by,
                     woken_by_pid */
     uint64_t event_period; /* a sample for each so many, not for CPU time. 0: frequency_hz; where
-                              that is 0 too, each page fault and context switch */
+                              that is 0 too, each page fault and context switch, on whole CPUs up
+                              to 4000 a second of each */
     int timeline;          /* nonzero: no samples are summed; each has the label cairn.time_ns; a
                               time off the CPU that of its begin */
     const int *pids;       /* `n_pids` processes, all in one profile; who is gone is left out */
@@ -95,22 +96,25 @@ struct cairn_sample_quality {
                              came too late, by ptrace */
     uint64_t n_throttled; /* times that the kernel slowed us down */
     uint64_t duration_ns;
-    uint64_t n_threads;   /* seen in samples */
-    int method;           /* enum cairn_sample_method, as used */
-    int has_kernel;       /* 1: kernel frames were recorded */
-    int hardware_event;   /* 1: CPU cycles; 0: the cpu-clock timer */
-    int exit_status;      /* of the command, as waitpid gives it; -1: still running or none */
-    uint64_t cpu_ns;      /* CPU time that the target used, the kernel's included; of all processes
-                             as /proc/stat has it; 0: not known */
-    uint64_t period_ns;   /* of it for each sample; 0: an event is sampled that is not CPU time */
-    uint64_t own_ns;      /* CPU time that this process used meanwhile, whatever for */
-    uint64_t walk_ns;     /* by BPF: of a sample in the kernel, at the mean; 0: not known, as
-                             kernel.bpf_stats_enabled is off */
-    uint64_t n_processes; /* seen in samples */
-    int off_cpu;          /* 1: samples are times off the CPU */
-    uint64_t value;       /* what all samples together stand for; 0: CPU time, see period_ns */
-    uint64_t n_unkept;    /* samples beside n_samples: there was no memory for them, see
-                             memory_bytes */
+    uint64_t n_threads;    /* seen in samples */
+    int method;            /* enum cairn_sample_method, as used */
+    int has_kernel;        /* 1: kernel frames were recorded */
+    int hardware_event;    /* 1: CPU cycles; 0: the cpu-clock timer */
+    int exit_status;       /* of the command, as waitpid gives it; -1: still running or none */
+    uint64_t cpu_ns;       /* CPU time that the target used, the kernel's included; of all processes
+                              as /proc/stat has it; 0: not known */
+    uint64_t period_ns;    /* of it for each sample; 0: an event is sampled that is not CPU time */
+    uint64_t own_ns;       /* CPU time that this process used meanwhile, whatever for */
+    uint64_t walk_ns;      /* by BPF: of a sample in the kernel, at the mean; 0: not known, as
+                              kernel.bpf_stats_enabled is off */
+    uint64_t n_processes;  /* seen in samples */
+    int off_cpu;           /* 1: samples are times off the CPU */
+    uint64_t value;        /* what all samples together stand for; 0: CPU time, see period_ns */
+    uint64_t n_unkept;     /* samples beside n_samples: there was no memory for them, see
+                              memory_bytes */
+    int event;             /* enum cairn_sample_event, where samples stand for a value: */
+    uint64_t event_period; /* one for each so many; 0: by frequency_hz */
+    double frequency_hz;   /* samples a second */
 };
 
 /*

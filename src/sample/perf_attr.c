@@ -8,7 +8,10 @@
 #include "proc/perf_regs.h"
 #include "sample/user_walk.h"
 
-enum { WAKE_AFTER_STACKS = 4 }; /* copies: a ring may hold no more than 15 */
+enum {
+    WAKE_AFTER_STACKS = 4, /* copies: a ring may hold no more than 15 */
+    FORMAT_LOST = 1 << 4   /* PERF_FORMAT_LOST, which headers before Linux 6.0 do not have */
+};
 
 void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_attr *attr)
 {
@@ -21,6 +24,7 @@ void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_a
         .sample_freq =
             opts->event_period ? opts->event_period : (uint64_t)(opts->frequency_hz + 0.5),
         .sample_type = CAIRN_PERF_SAMPLE_TYPE,
+        .read_format = FORMAT_LOST,
         .disabled = 1,
         .enable_on_exec = opts->is_child,
         .inherit = !are_cpus,
@@ -77,6 +81,10 @@ bool cairn_perf_give_way(const struct cairn_event *event, struct perf_event_attr
     }
     if ((os_errno == EACCES || os_errno == EPERM) && !attr->exclude_kernel && !event->in_kernel) {
         attr->exclude_kernel = attr->exclude_callchain_kernel = 1;
+        return true;
+    }
+    if (os_errno == EINVAL && attr->read_format) { /* Linux 6.0 */
+        attr->read_format = 0;
         return true;
     }
     if (os_errno == EINVAL && attr->build_id) { /* Linux 5.12 */

@@ -114,6 +114,15 @@ uint64_t cairn_perf_cpu_ns(const struct cairn_perf *perf)
     return sum;
 }
 
+uint64_t cairn_perf_lost(const struct cairn_perf *perf)
+{
+    uint64_t sum = 0, value_lost[2];
+    for (size_t i = 0; perf->attr.read_format && i < perf->n_fds; i++)
+        if (read(perf->fds[i], value_lost, sizeof value_lost) == (ssize_t)sizeof value_lost)
+            sum += value_lost[1];
+    return sum;
+}
+
 void cairn_perf_drain(struct cairn_perf *perf, struct cairn_perf_queue *queue)
 {
     struct cairn_buffer bytes = {0};

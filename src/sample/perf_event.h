@@ -74,6 +74,11 @@ int cairn_perf_each(const struct cairn_perf *perf, cairn_perf_event_fn fn, void 
 /* The CPU time of all that was sampled, of what has ended too; 0: not known, as of all CPUs. */
 uint64_t cairn_perf_cpu_ns(const struct cairn_perf *perf);
 
+/* Records for which there was no room in the rings so far, those that no record tells of included:
+ * it would come with the next one, and there may be none. 0: none, or not known, before Linux 6.0.
+ */
+uint64_t cairn_perf_lost(const struct cairn_perf *perf);
+
 /* Readable when a ring has something new, where that was asked for by `no_stacks`, or stacks
  * are copied; -1: it is not told. Owned by `perf`. */
 int cairn_perf_fd(const struct cairn_perf *perf);

@@ -180,6 +180,8 @@ static int on_record(void *ctx, const struct cairn_perf_record *record)
         in->sampler->n_throttled++;
         return CAIRN_OK;
     case PERF_RECORD_LOST:
+        in->sampler->n_told += record->n_lost;
+        return CAIRN_OK;
     case PERF_RECORD_LOST_SAMPLES:
         in->sampler->n_lost += record->n_lost;
         return CAIRN_OK;
@@ -255,6 +257,13 @@ int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_col
     if (code == CAIRN_OK)
         code = cairn_perf_queue_flush(&sampler->queue, until_ns, on_record, &in);
     return code;
+}
+
+uint64_t cairn_perf_sampler_lost(const struct cairn_perf_sampler *sampler)
+{
+    uint64_t n_counted = cairn_perf_lost(&sampler->events);
+    return sampler->n_lost + sampler->queue.n_bad +
+           (n_counted > sampler->n_told ? n_counted : sampler->n_told);
 }
 
 void cairn_perf_sampler_log_outside(const struct cairn_perf_sampler *sampler)

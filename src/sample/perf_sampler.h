@@ -26,6 +26,7 @@ struct cairn_perf_sampler {
         period_ns; /* of CPU time, for each sample; 0: a sample says itself what it stands for */
     uint64_t drained_ns; /* when the last drain began */
     uint64_t n_lost, n_throttled;
+    uint64_t n_told; /* lost, as records say; what is behind the last one is told by the events */
     uint64_t n_outside; /* samples of who lives outside of our pid namespace */
 };
 
@@ -46,6 +47,9 @@ void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler); /* all-zero i
  * from other CPUs. With `all`, everything. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
                             bool all);
+
+/* Samples and records that were lost. */
+uint64_t cairn_perf_sampler_lost(const struct cairn_perf_sampler *sampler);
 
 /* Warns of samples that were left out, of who lives outside of our pid namespace. */
 void cairn_perf_sampler_log_outside(const struct cairn_perf_sampler *sampler);

@@ -5,6 +5,7 @@
 #include <cairn/sampler.h>
 
 #include "base/buffer.h"
+#include "sample/event.h"
 
 enum { REASONS_MAX = 6, EXPECTED_MIN = 20, MISSED_PART = 20 };
 
@@ -59,6 +60,22 @@ static void add_costs(struct cairn_buffer *line, const struct cairn_sample_quali
                             (double)quality->walk_ns / 1e3);
 }
 
+/* "12 samples of 1200 page-faults (1 in 100)" */
+static void add_events(struct cairn_buffer *line, const struct cairn_sample_quality *quality)
+{
+    const struct cairn_event *event = cairn_event_get((enum cairn_sample_event)quality->event);
+    const unsigned long long n = quality->n_samples;
+    cairn_buffer_printf(line, "%llu sample%s of %llu %s", n, plural(n),
+                        (unsigned long long)quality->value,
+                        event && !event->is_time ? event->name : "events");
+    if (quality->event_period == 1)
+        cairn_buffer_printf(line, " (each)");
+    else if (quality->event_period)
+        cairn_buffer_printf(line, " (1 in %llu)", (unsigned long long)quality->event_period);
+    else if (quality->frequency_hz > 0)
+        cairn_buffer_printf(line, " (up to %g a second)", quality->frequency_hz);
+}
+
 static void add_count(struct cairn_buffer *line, const struct cairn_sample_quality *quality)
 {
     const unsigned long long n = quality->n_samples;
@@ -66,8 +83,7 @@ static void add_count(struct cairn_buffer *line, const struct cairn_sample_quali
         cairn_buffer_printf(line, "%llu time%s off the CPU, %.2f s together,", n, plural(n),
                             (double)quality->value / 1e9);
     else if (quality->value)
-        cairn_buffer_printf(line, "%llu sample%s of %llu events", n, plural(n),
-                            (unsigned long long)quality->value);
+        add_events(line, quality);
     else
         cairn_buffer_printf(line, "%llu sample%s", n, plural(n));
 }

@@ -5,10 +5,12 @@
 
 #include "base/error.h"
 #include "sample/event.h"
+#include "sample/settings.h"
 #include "sample/user_walk.h"
 
 enum {
     DEFAULT_HZ = 99,
+    RARE_HZ = 4000, /* of events that are few as a rule, on all CPUs */
     FREQUENCY_MAX = 1000000,
     RING_PAGES_MAX = 1 << 16,
     STACK_BYTES_MAX = (64 << 10) - 8,
@@ -76,6 +78,17 @@ static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *e
     return check_event(opts, err);
 }
 
+/* Each of them, where they are those of some processes. By frequency the kernel takes each, too, as
+ * long as they are few. */
+static void choose_rate(struct cairn_sampler_opts *opts)
+{
+    long most = cairn_setting("perf_event_max_sample_rate", RARE_HZ);
+    if (opts->all_processes || opts->cgroup)
+        opts->frequency_hz = most < RARE_HZ ? (double)most : RARE_HZ;
+    else
+        opts->event_period = 1;
+}
+
 int cairn_sampler_take_opts(const struct cairn_sampler_opts *given,
                             struct cairn_sampler_opts *ret_opts, struct cairn_err *err)
 {
@@ -85,7 +98,7 @@ int cairn_sampler_take_opts(const struct cairn_sampler_opts *given,
     memcpy(&opts, given, given->size < sizeof opts ? given->size : sizeof opts);
     const struct cairn_event *event = cairn_event_get(opts.event);
     if (opts.frequency_hz == 0 && opts.event_period == 0 && event && cairn_event_is_rare(event))
-        opts.event_period = 1;
+        choose_rate(&opts);
     if (opts.frequency_hz == 0)
         opts.frequency_hz = DEFAULT_HZ;
     if (opts.memory_bytes == 0)

@@ -37,7 +37,7 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .n_whole = s->collect.n_whole,
         .n_cut = s->collect.n_cut,
         .n_unkept = s->collect.n_unkept,
-        .n_lost = s->perf.n_lost + s->perf.queue.n_bad + s->ptrace.n_late,
+        .n_lost = cairn_perf_sampler_lost(&s->perf) + s->ptrace.n_late,
         .n_throttled = s->perf.n_throttled,
         .duration_ns = s->end_ns - s->start_ns,
         .n_threads = s->collect.threads.n,
@@ -51,6 +51,9 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .own_ns = s->end_cpu_ns - s->start_cpu_ns,
         .off_cpu = s->opts.off_cpu != 0,
         .value = s->event->is_time ? 0 : (uint64_t)s->collect.value,
+        .event = s->opts.event,
+        .event_period = s->opts.event_period,
+        .frequency_hz = s->opts.frequency_hz,
     };
     measure_walk(s, &quality);
     size_t size = ret_quality->size < sizeof quality ? ret_quality->size : sizeof quality;

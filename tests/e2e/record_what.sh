@@ -33,9 +33,9 @@ __attribute__((noinline)) static void touch(char *at, size_t n)
     for (size_t i = 0; i < n; i++)
         ((volatile char *)at)[i * 4096] = 1;
 }
-int main(void)
+int main(int argc, char **argv)
 {
-    const size_t n = 2000; /* what a ring holds, if nobody reads */
+    const size_t n = argc > 1 ? (size_t)atoi(argv[1]) : 2000; /* what a ring holds, if nobody reads */
     char *at = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(at, n * 4096, MADV_NOHUGEPAGE);
     touch(at, n);
@@ -76,13 +76,29 @@ for method in $methods; do
     record "fault.$method" --method="$method" -e page-faults -- ./fault
     at_least 2000 "$(total "fault.$method")" "$method: page faults"
     at_least 1950 "$(total "fault.$method" --function=touch)" "$method: page faults in touch()"
-    has log "events" "$method: what was counted is told"
+    has log "page-faults (each)" "$method: what was counted is told"
     same "$method: the value's type" \
         "$("$CAIRN" report --json "fault.$method.pb.gz" | grep -oE '"page_faults"' | head -1)" '"page_faults"'
+    record "hundred.$method" --method="$method" -e page-faults -c 100 -- ./fault
+    has log "page-faults (1 in 100)" "$method: how many a sample stands for is told"
+    at_least 2000 "$(total "hundred.$method")" "$method: page faults, by hundreds"
     # By frequency a sample stands for many.
     record "often.$method" --method="$method" -e page-faults -F 500 -- ./fault
     at_least 1 "$(total "often.$method")" "$method: page faults, by frequency"
     at_least "$(total "often.$method" --value=samples)" 1500 "$method: samples by frequency, at most"
+    has log "page-faults (up to 500 a second)" "$method: the frequency is told"
+    # What is lost at a program's end is told by no record any more; the events have counted it (Linux 6.0).
+    if [ "$(uname -r | cut -d. -f1)" -ge 6 ]; then
+        record "burst.$method" --method="$method" -e page-faults -- ./fault 60000
+        lost=$(sed -n 's/.*; \([0-9]*\) lost.*/\1/p' log)
+        at_least 60000 $(($(total "burst.$method") + lost)) "$method: page faults, and what was lost of them"
+    fi
+    # Those of all processes may be many.
+    if "$CAIRN" record --method="$method" -a -e page-faults -d 0.5 -f -o all.pb.gz >out.log 2>log; then
+        grep -qE "page-faults \(up to [0-9]+ a second\)|^cairn: 0 samples" log || fail "$method: of all" log
+    else
+        skip "$method: page faults of all" "$(head -1 log)"
+    fi
 done
 
 # Context switches, where the kernel may be seen.

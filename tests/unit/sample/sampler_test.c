@@ -198,6 +198,20 @@ static void the_quality_line_says_what_was_counted(void **state)
     quality.value = 777;
     cairn_sample_quality_text(&quality, profile, line, sizeof line);
     assert_string_equal(line, "3 samples of 777 events in 5.0 s, 3 whole (100.0 %), 0 cut; 0 lost");
+    quality.event = CAIRN_EVENT_PAGE_FAULTS;
+    quality.event_period = 259;
+    cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_string_equal(line,
+                        "3 samples of 777 page-faults (1 in 259) in 5.0 s, 3 whole (100.0 %), "
+                        "0 cut; 0 lost");
+    quality.event_period = 1;
+    cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_non_null(strstr(line, "of 777 page-faults (each) in"));
+    quality.event = CAIRN_EVENT_CYCLES;
+    quality.event_period = 0;
+    quality.frequency_hz = 99;
+    cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_non_null(strstr(line, "of 777 cycles (up to 99 a second) in"));
     cairn_profile_free(profile);
 }
 
