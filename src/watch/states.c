@@ -264,7 +264,7 @@ int cairn_heap_path_of(int pid, struct cairn_buffer *ret_path, struct cairn_err 
     const struct cairn_map *found = NULL;
     for (size_t i = 0; !found && i < cairn_maps_count(maps); i++) {
         const struct cairn_map *map = cairn_maps_get(maps, i);
-        const int wanted = CAIRN_MAP_SHARED | CAIRN_MAP_WRITE | CAIRN_MAP_FILE;
+        const uint32_t wanted = CAIRN_MAP_SHARED | CAIRN_MAP_WRITE | CAIRN_MAP_FILE;
         if ((map->flags & wanted) == wanted && is_state_name(map->path))
             found = map;
     }
