@@ -18,7 +18,8 @@ if [ ! -x "$cairn" ]; then
 fi
 mkdir -p "$out"
 
-# Frame pointers are what stacks are found by; -g gives the lines and the inlined functions.
+# Frame pointers serve where unwind tables may not be walked; -g gives the lines and the inlined
+# functions.
 compile() {
     "${CXX:-g++}" -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra "$@"
 }
