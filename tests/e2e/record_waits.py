@@ -15,10 +15,11 @@ def main():
     profile = Profile(sys.argv[1])
     before, after, wanted, long_ns = map(int, sys.argv[2:6])
     threads = collections.defaultdict(list)
-    for values, labels, units in profile.samples:
-        if values[0] != 1 or units.get("cairn.time_ns") != "nanoseconds":
-            sys.exit(f"{values} {labels}")
-        threads[labels["tid"]].append((labels["cairn.time_ns"], values[1]))
+    for sample in profile.samples:
+        labels = sample.labels
+        if sample.values[0] != 1 or sample.units.get("cairn.time_ns") != "nanoseconds":
+            sys.exit(f"{sample.values} {labels}")
+        threads[labels["tid"]].append((labels["cairn.time_ns"], sample.values[1]))
     n_long = 0
     for waits in threads.values():
         end_ns = max(before, profile.time_ns)

@@ -136,16 +136,21 @@ if [ "$methods" = perf ]; then
     n_checks=$((n_checks + 1))
     finish "$n_checks checks hold"
 fi
+# napped NAME: ten times 20 ms in nap(). On its way to sleep it may have lost the CPU to others, and
+# been woken before it had it again: that is told as preempted, and nobody as its waker.
+napped() {
+    local slept preempted ended
+    slept=$(total "$1" --label=off_cpu=sleep --function=nap)
+    preempted=$(total "$1" --label=off_cpu=preempted --function=nap)
+    at_least 20000000 "$slept" "$1: ns slept in nap()"
+    at_least 150000000 $((slept + preempted)) "$1: ns slept in nap(), or preempted on the way"
+    ended=$(total "$1" --value=samples --label=woken_by=interrupt)
+    preempted=$(total "$1" --value=samples --label=off_cpu=preempted --function=nap)
+    at_least 1 "$ended" "$1: times that a timer ended"
+    at_least 10 $((ended + preempted)) "$1: times that a timer ended, or came before the sleep"
+}
 record nap --off-cpu -- ./prog nap 10
-# On its way to sleep it may have lost the CPU to others, and been woken before it had it again.
-slept=$(total nap --label=off_cpu=sleep --function=nap)
-preempted=$(total nap --label=off_cpu=preempted --function=nap)
-at_least 20000000 "$slept" "ns slept in nap()"
-at_least 150000000 $((slept + preempted)) "ns slept in nap(), or preempted on the way"
-ended=$(total nap --value=samples --label=woken_by=interrupt)
-preempted=$(total nap --value=samples --label=off_cpu=preempted --function=nap)
-at_least 1 "$ended" "times that a timer ended"
-at_least 10 $((ended + preempted)) "times that a timer ended, or came before the sleep"
+napped nap
 has log "times off the CPU" "the last line"
 "$CAIRN" report -n 0 --sort total nap.pb.gz >nap.top 2>&1
 has nap.top "_start" "whole"
@@ -168,14 +173,12 @@ after=$(date +%s%N)
 python3 "$SRC/tests/e2e/record_waits.py" waits.raw.pb.gz "$before" "$after" 10 20000000 >times.log 2>&1 ||
     fail "times of waits" times.log
 n_checks=$((n_checks + 1))
-at_least 100000000 "$(total waits --label=off_cpu=sleep --function=nap)" "ns slept in nap(), with times"
-# One that is preempted on its way to sleep is told as that, and nobody as its waker.
-at_least 5 "$(total waits --value=samples --label=woken_by=interrupt)" "wakers, with times"
+napped waits
 
 # A process that only waits: what it does for ever is told at the end, for both threads.
 ./prog forever >ready &
 target=$!
-until grep -q ready ready; do sleep 0.05; done
+until grep -qs ready ready; do sleep 0.05; done
 record forever --off-cpu -d 1 -p $target
 at_least 1 "$(total forever --value=samples)" "a process that only waits"
 at_least 1800000000 "$(total forever)" "ns that it waited, in two threads"
