@@ -48,9 +48,12 @@ static const char *find_angle(const char *at)
 
 static bool ends_word(const struct shortening *s, const char *word)
 {
-    size_t size = strlen(word), have = (size_t)(s->at - s->first);
-    return have >= size && memcmp(s->at - size, word, size) == 0 &&
-           (have == size || !(isalnum((unsigned char)s->at[-size - 1]) || s->at[-size - 1] == '_'));
+    size_t size = strlen(word);
+    if ((size_t)(s->at - s->first) < size)
+        return false;
+    const char *begin = s->at - size;
+    return memcmp(begin, word, size) == 0 &&
+           (begin == s->first || !(isalnum((unsigned char)begin[-1]) || begin[-1] == '_'));
 }
 
 static void copy_to(struct shortening *s, const char *end)
