@@ -24,7 +24,7 @@ FUZZ_SECONDS = 20  # a target, in --full
 TESTED = ["-Dtests=enabled", "-Dwerror=true"]
 ASAN = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
 TSAN = ["-Db_sanitize=thread", "-Db_lundef=false"]
-ALL = ["unit", "golden", "fuzz", "e2e", "style"]
+ALL = ["unit", "golden", "fuzz", "e2e", "browser", "style"]
 
 
 class Build:
