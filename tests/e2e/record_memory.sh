@@ -61,6 +61,10 @@ for method in "${methods[@]}"; do
 
     # The recorder does not grow once the bound was reached, but for copies that wait to be walked.
     [ "$method" != dump ] || continue
+    if [ ! -e "$BUILD/meson-private/cairn-heap.pc" ]; then
+        skip "$method: what the recorder has in the end" "a sanitizer keeps what was freed"
+        continue
+    fi
     ./prog maze 600 60 &
     target=$!
     "$CAIRN" record --method="$method" -F 4999 --max-memory=1M -f -o long.txt -p $target >out.log 2>log &
