@@ -187,12 +187,8 @@ static int print(const struct cli_diff *d, struct cairn_err *err)
 {
     struct cairn_buffer out = {0};
     int result = d->json ? cli_diff_json(&out, d, err) : cli_diff_text(&out, d, err);
-    if (result == CAIRN_OK && out.failed)
-        result = cairn_fail_memory(err);
-    if (result == CAIRN_OK && d->json)
-        fwrite(out.data, 1, out.size, stdout);
-    else if (result == CAIRN_OK)
-        cli_show_text(&d->show, &out);
+    if (result == CAIRN_OK)
+        result = cli_show(&d->show, d->json, &out, err);
     cairn_buffer_done(&out);
     return result;
 }

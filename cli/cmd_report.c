@@ -269,12 +269,8 @@ static int print(const struct cli_report *r, struct cairn_err *err)
 {
     struct cairn_buffer out = {0};
     int result = r->json ? cli_report_json(&out, r, err) : add_text(r, &out, err);
-    if (result == CAIRN_OK && out.failed)
-        result = cairn_fail_memory(err);
-    if (result == CAIRN_OK && r->json)
-        fwrite(out.data, 1, out.size, stdout);
-    else if (result == CAIRN_OK)
-        cli_show_text(&r->show, &out);
+    if (result == CAIRN_OK)
+        result = cli_show(&r->show, r->json, &out, err);
     cairn_buffer_done(&out);
     return result;
 }

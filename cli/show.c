@@ -105,10 +105,14 @@ static bool page(const char *pager, const struct cairn_buffer *text)
     return child > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == NO_SUCH_COMMAND);
 }
 
-void cli_show_text(const struct cli_show *show, const struct cairn_buffer *text)
+int cli_show(const struct cli_show *show, bool json, const struct cairn_buffer *made,
+             struct cairn_err *err)
 {
-    const char *pager = pager_of(show);
+    if (made->failed)
+        return cairn_fail_memory(err);
+    const char *pager = json ? NULL : pager_of(show);
     fflush(stdout);
-    if (!pager || !page(pager, text))
-        fwrite(text->data, 1, text->size, stdout);
+    if (!pager || !page(pager, made))
+        fwrite(made->data, 1, made->size, stdout);
+    return CAIRN_OK;
 }

@@ -5,6 +5,7 @@
 #define CAIRN_CLI_SHOW_H
 
 #include "base/buffer.h"
+#include "base/error.h"
 #include "cli/args.h"
 
 struct cli_show {
@@ -32,8 +33,9 @@ bool cli_show_colours(const struct cli_show *show);
 /* Columns that lines are cut to; 0: stdout is no terminal, nothing is cut. */
 unsigned cli_show_width(void);
 
-/* Returns once the pager has ended. Who leaves it before the end of the text has seen enough: that
- * is no failure. */
-void cli_show_text(const struct cli_show *show, const struct cairn_buffer *text);
+/* What a command has made: JSON as it is, a text by the pager, once that has ended. Who leaves it
+ * before the end of the text has seen enough: that is no failure. Fails where `made` did. */
+int cli_show(const struct cli_show *show, bool json, const struct cairn_buffer *made,
+             struct cairn_err *err);
 
 #endif /* CAIRN_CLI_SHOW_H */

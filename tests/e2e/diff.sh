@@ -16,13 +16,6 @@ compare() {
     "$CAIRN" diff "$@" >out 2>log || fail "cairn diff $*: exit status $?" log
 }
 
-# ask EXPRESSION: a value of the JSON in `out`, which is j.
-ask() {
-    $py -c 'import json, sys
-j = json.load(open("out"))
-print(eval("(" + sys.argv[1] + ")"))' "$1"
-}
-
 $py "$SRC/tests/e2e/report_profiles.py" || exit 1
 
 # Functions and stacks of random profiles, in each way to compare.

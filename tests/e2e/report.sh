@@ -15,13 +15,6 @@ report() {
     "$CAIRN" report "$@" >out 2>log || fail "cairn report $*: exit status $?" log
 }
 
-# ask EXPRESSION: a value of the JSON in `out`, which is j.
-ask() {
-    $py -c 'import json, sys
-j = json.load(open("out"))
-print(eval("(" + sys.argv[1] + ")"))' "$1"
-}
-
 # row FUNCTION: its line of the table in `out`, blanks squeezed.
 row() {
     awk -v name="$1" '$5 == name { $1 = $1; print }' out

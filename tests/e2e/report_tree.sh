@@ -15,13 +15,6 @@ report() {
     "$CAIRN" report "$@" >out 2>log || fail "cairn report $*: exit status $?" log
 }
 
-# ask EXPRESSION: a value of the JSON in `out`, which is j.
-ask() {
-    $py -c 'import json, sys
-j = json.load(open("out"))
-print(eval("(" + sys.argv[1] + ")"))' "$1"
-}
-
 $py "$SRC/tests/e2e/report_profiles.py" || exit 1
 
 # Every node of every tree, of stacks with much recursion.

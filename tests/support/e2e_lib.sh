@@ -51,6 +51,13 @@ at_least() {
     fail "$@"
 }
 
+# ask EXPRESSION: a value of the JSON in the file `out`, which is j.
+ask() {
+    /usr/bin/python3 -c 'import json, sys
+j = json.load(open("out"))
+print(eval("(" + sys.argv[1] + ")"))' "$1"
+}
+
 # permille FILE PATTERN, share FILE PATTERN (in percent): of the samples of a collapsed file, those
 # whose stack matches.
 permille() {
