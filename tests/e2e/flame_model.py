@@ -83,10 +83,12 @@ def same_trees(browser, stacks):
     for name in NAMES:
         through = [(s, v) for s, v in every if name in s]
         wanted = [tree((s[s.index(name) + 1:], v) for s, v in through),
-                  tree((s[:s.index(name)][::-1], v) for s, v in through)]
+                  tree((s[::-1][s[::-1].index(name) + 1:], v) for s, v in through),
+                  sum(v for s, v in through if s[-1] == name)]
         got = [browser.run(LIST + f"return list(model.sandwich(question, look(arguments[1])).{side});", {}, name)
                for side in ("callees", "callers")]
-        check(f"below and above {name}", got, wanted)
+        got.append(browser.run(LIST + "return model.sandwich(question, look(arguments[1])).self;", {}, name))
+        check(f"below, above and in {name}", got, wanted)
 
 
 def same_answers(browser, stacks):

@@ -154,25 +154,37 @@ export const growInverted = (base, nLooks, heaviestFirst) => {
   return new GrownTree(base, items, pick(self, items), deltaSelf && pick(deltaSelf, items), { up: true, look: -1, nLooks, heaviestFirst });
 };
 
-// The nodes of a function that no other of it is above: each stack through it counts once.
-export const outermost = (tree, look) => {
+// The nodes of a function, those below another one of it too.
+const nodesOf = (tree, look) => {
   const nodes = [];
-  for (let i = 1; i < tree.n; ) {
-    if (tree.look[i] !== look) { i++; continue; }
-    nodes.push(i);
-    i += tree.size[i];
-  }
+  for (let i = 1; i < tree.n; i++) if (tree.look[i] === look && (tree.total[i] || tree.delta?.[i])) nodes.push(i);
   return nodes;
 };
 
-// Who calls one function, and whom it calls.
+// Of a function that is several times on a stack, the stack belongs to the innermost node alone, from
+// which one sees who called it, and to the outermost one, from which one sees all that it called.
+const split = (tree, nodes, values) => {
+  const inner = nodes.map((node) => values[node]), outer = inner.slice(), open = [];
+  nodes.forEach((node, k) => {
+    while (open.length && tree.endOf(nodes[open.at(-1)]) <= node) open.pop();
+    if (open.length) {
+      inner[open.at(-1)] -= values[node];
+      outer[k] = 0;
+    }
+    open.push(k);
+  });
+  return { inner, outer };
+};
+
+// Who calls one function, and whom it calls. The numbers are those of `cairn report --callers` and
+// `--callees`: each stack through the function counts once.
 export const growSandwich = (base, look, nLooks, heaviestFirst) => {
-  const how = { look, nLooks, heaviestFirst };
-  const nodes = outermost(base, look), weights = nodes.map((node) => base.total[node]);
-  const deltas = base.delta && nodes.map((node) => base.delta[node]);
-  return {
-    nodes,
-    callers: new GrownTree(base, nodes.map((node) => base.parent[node]), weights, deltas, { up: true, ...how }),
-    callees: new GrownTree(base, nodes, weights, deltas, { up: false, ...how }),
+  const how = { look, nLooks, heaviestFirst }, nodes = nodesOf(base, look);
+  const values = split(base, nodes, base.total), deltas = base.delta && split(base, nodes, base.delta);
+  const grown = (side, up) => {
+    const kept = nodes.map((_, k) => k).filter((k) => values[side][k] || deltas?.[side][k]);
+    return new GrownTree(base, kept.map((k) => (up ? base.parent[nodes[k]] : nodes[k])), pick(values[side], kept),
+                         deltas && pick(deltas[side], kept), { up, ...how });
   };
+  return { nodes, self: nodes.reduce((sum, node) => sum + base.self[node], 0), callers: grown("inner", true), callees: grown("outer", false) };
 };

@@ -39,14 +39,14 @@ export class SandwichView {
 
   update() {
     const { app } = this, fn = app.functionInMiddle();
-    const { nodes, callers, callees } = app.model.sandwich(app.question, fn);
+    const { nodes, self, callers, callees } = app.model.sandwich(app.question, fn);
     if (callers !== this.callers.tree) {
       this.callers.setTree(callers, app.whole);
       this.callees.setTree(callees, app.whole);
       this.last = this.callees;
       for (const pane of this.panes) pane.tree.grow(0);
     }
-    const total = callees.total[0], self = callees.self[0];
+    const total = callees.total[0];
     const facts = `${app.valueText(total)} · ${percent(total, app.whole)} total, ${percent(self, app.whole)} self, in ${many(nodes.length, "place")}`;
     byId("middle").replaceChildren(
       make("strong", fn < 0 ? "no function" : app.looks.name(fn), { title: app.looks.name(fn) }), make("span", facts),
