@@ -92,9 +92,10 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* Moves what still waits to the front. */
-static void keep_from(struct cairn_perf_queue *queue, size_t first)
+static void keep_rest(struct cairn_perf_queue *queue)
 {
     struct cairn_buffer kept = {0};
+    size_t first = queue->n_taken;
     for (size_t i = first; i < queue->n; i++) {
         struct cairn_queue_entry entry = queue->entries[i];
         size_t off = kept.size;
@@ -108,6 +109,8 @@ static void keep_from(struct cairn_perf_queue *queue, size_t first)
         cairn_buffer_clear(&kept);
     }
     queue->n -= first;
+    queue->n_sorted = queue->n;
+    queue->n_taken = 0;
     cairn_buffer_done(&queue->bytes);
     queue->bytes = kept;
 }
@@ -124,20 +127,27 @@ void cairn_perf_queue_peek(const struct cairn_perf_queue *queue, size_t first,
     }
 }
 
+/* Between two stacks that were walked elsewhere there are few records of thousands that wait: what
+ * waits is sorted once, and moved when as much was taken as waits yet. */
 int cairn_perf_queue_flush(struct cairn_perf_queue *queue, uint64_t until_ns,
                            cairn_perf_record_fn fn, void *ctx)
 {
     int code = CAIRN_OK;
-    size_t i = 0;
-    if (queue->n)
-        qsort(queue->entries, queue->n, sizeof *queue->entries, compare_entries);
-    for (; i < queue->n && queue->entries[i].time_ns <= until_ns && code >= 0; i++) {
-        struct cairn_span bytes = {queue->bytes.data + queue->entries[i].off,
-                                   queue->entries[i].size};
+    if (queue->n_sorted < queue->n)
+        qsort(queue->entries + queue->n_taken, queue->n - queue->n_taken, sizeof *queue->entries,
+              compare_entries);
+    queue->n_sorted = queue->n;
+    while (queue->n_taken < queue->n && code >= 0) {
+        const struct cairn_queue_entry *entry = &queue->entries[queue->n_taken];
+        struct cairn_span bytes = {queue->bytes.data + entry->off, entry->size};
         struct cairn_perf_record record;
+        if (entry->time_ns > until_ns)
+            break;
+        queue->n_taken++;
         if (cairn_perf_record_parse(bytes, &record))
             code = fn(ctx, &record);
     }
-    keep_from(queue, i);
+    if (queue->n_taken && queue->n_taken >= queue->n - queue->n_taken)
+        keep_rest(queue);
     return code;
 }

@@ -36,7 +36,9 @@ struct cairn_perf_queue {
     struct cairn_buffer bytes;
     struct cairn_queue_entry *entries;
     size_t n, cap;
-    uint64_t n_bad; /* records that made no sense, or for which there was no room */
+    size_t n_taken;  /* the first of them were handed over, and are not moved away yet */
+    size_t n_sorted; /* the first of them are in the order of time */
+    uint64_t n_bad;  /* records that made no sense, or for which there was no room */
 };
 void cairn_perf_queue_done(struct cairn_perf_queue *queue);
 

@@ -339,6 +339,38 @@ static void the_queue_hands_out_by_time_and_keeps_what_is_younger(void **state)
     cairn_buffer_done(&other);
 }
 
+static void the_queue_moves_what_waits_no_more_often_than_it_must(void **state)
+{
+    (void)state;
+    const uint64_t expected[] = {10, 5, 20, 25, 30, 40};
+    struct cairn_buffer first = {0}, later = {0};
+    struct cairn_perf_queue queue = {0};
+    struct times times = {0};
+    add_mapping(&first, 40, true);
+    add_mapping(&first, 10, true);
+    add_mapping(&first, 30, true);
+    add_mapping(&first, 20, true);
+    cairn_perf_queue_add(&queue, cairn_buffer_span(&first));
+    assert_int_equal(cairn_perf_queue_flush(&queue, 10, note_time, &times), 0);
+    assert_int_equal(queue.n, 4); /* three lie where they lay */
+    assert_int_equal(queue.n_taken, 1);
+    assert_int_equal(queue.bytes.size, first.size);
+    add_mapping(&later, 25, true);
+    add_mapping(&later, 5, true); /* late: it is the next */
+    cairn_perf_queue_add(&queue, cairn_buffer_span(&later));
+    assert_int_equal(cairn_perf_queue_flush(&queue, 20, note_time, &times), 0);
+    assert_int_equal(times.n, 3);
+    assert_int_equal(queue.n, 3); /* as many are gone as wait */
+    assert_int_equal(queue.n_taken, 0);
+    assert_int_equal(cairn_perf_queue_flush(&queue, UINT64_MAX, note_time, &times), 0);
+    assert_int_equal(times.n, 6);
+    assert_memory_equal(times.ns, expected, sizeof expected);
+    assert_int_equal(queue.n + queue.n_bad, 0);
+    cairn_perf_queue_done(&queue);
+    cairn_buffer_done(&first);
+    cairn_buffer_done(&later);
+}
+
 static void the_queue_counts_what_makes_no_sense(void **state)
 {
     (void)state;
@@ -398,6 +430,7 @@ int main(void)
         cmocka_unit_test(every_truncation_fails_or_stays_inside),
         cmocka_unit_test(a_record_of_impossible_size_ends_the_ring),
         cmocka_unit_test(the_queue_hands_out_by_time_and_keeps_what_is_younger),
+        cmocka_unit_test(the_queue_moves_what_waits_no_more_often_than_it_must),
         cmocka_unit_test(the_queue_counts_what_makes_no_sense),
         cmocka_unit_test(a_ring_is_read_across_its_end),
     };
