@@ -10,14 +10,29 @@ const bytesOf = (text) => {
   return bytes;
 };
 
+const joinBytes = (pieces) => {
+  const all = new Uint8Array(pieces.reduce((n, { length }) => n + length, 0));
+  let at = 0;
+  for (const piece of pieces) { all.set(piece, at); at += piece.length; }
+  return all;
+};
+
+const SMALL = 1024; // bytes: to make a stream takes longer than to inflate so few by hand
+
+// By the ends of the stream, which hands on at once: a Blob or a Response would wait for other threads.
 const inflate = async (bytes) => {
+  if (bytes.length < SMALL) return inflateByHand(bytes);
   let stream;
   try {
     stream = new DecompressionStream("deflate-raw");
   } catch {
     return inflateByHand(bytes);
   }
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  const writer = stream.writable.getWriter(), reader = stream.readable.getReader(), pieces = [];
+  const written = Promise.allSettled([writer.write(bytes), writer.close()]); // the reader hears of errors, too
+  for (let piece; !(piece = await reader.read()).done; ) pieces.push(piece.value);
+  await written;
+  return joinBytes(pieces);
 };
 
 // The planes of a column, low bytes first; none where the page has no such column.

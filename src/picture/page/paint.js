@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where a chart's boxes and names go: onto a canvas, or into an SVG that holds what is seen.
+import { Strips } from "./strips.js";
 
 export const ROW = 19;
 export const GAP = 1;
@@ -34,6 +35,7 @@ export class CanvasPaint {
     this.canvas = canvas;
     this.g = canvas.getContext("2d");
     this.fitter = new Fitter(this.g, nLooks);
+    this.strips = new Strips();
   }
 
   begin(width, height, ratio) {
@@ -43,30 +45,17 @@ export class CanvasPaint {
     g.font = getComputedStyle(this.canvas).font;
     g.direction = "ltr";
     g.textBaseline = "middle";
-    this.groups = new Map();
+    this.strips.begin(this.canvas.width, Math.ceil(height / ROW) + 2, ratio);
     this.last = -1;
   }
 
   alpha(alpha) { if (this.last !== alpha) this.g.globalAlpha = this.last = alpha; }
 
-  // To set a colour costs more than to fill a box with it, so boxes are filled colour by colour.
-  box(x, y, w, h, colour, alpha) {
-    let colours = this.groups.get(alpha);
-    if (!colours) this.groups.set(alpha, (colours = new Map()));
-    let boxes = colours.get(colour);
-    if (!boxes) colours.set(colour, (boxes = []));
-    boxes.push(x, y, w, h);
-  }
+  box(x, y, w, h, colour, alpha) { this.strips.box(x, y, w, colour, alpha); }
 
   flush() {
-    const { g } = this;
-    for (const [alpha, colours] of this.groups) {
-      this.alpha(alpha);
-      for (const [colour, boxes] of colours) {
-        g.fillStyle = colour;
-        for (let i = 0; i < boxes.length; i += 4) g.fillRect(boxes[i], boxes[i + 1], boxes[i + 2], boxes[i + 3]);
-      }
-    }
+    this.alpha(1);
+    this.strips.draw(this.g, ROW - GAP);
   }
 
   // Slanted lines over a box: a frame that is a guess.

@@ -53,7 +53,9 @@ export class Pane {
       this.on.menu(node, event);
     });
     stage.addEventListener("scroll", () => { this.on.noTip(); this.redraw(); });
-    new ResizeObserver(() => this.layOut()).observe(stage);
+    new ResizeObserver(() => { // it tells of the first size, too
+      if (stage.clientWidth !== chart.width || stage.clientHeight !== chart.height) this.layOut();
+    }).observe(stage);
   }
 
   at(event) {
