@@ -89,6 +89,10 @@ const looksOf = (columns, texts) => {
   looks.lineLow = of("low");
   looks.lineHigh = of("high");
   for (const id of ["kind", "shade", "found", "flags"]) looks[id] = Uint8Array.from(of(id));
+  // A function may have looks of several kinds, which stand side by side: the number of the first.
+  looks.same = new Int32Array(looks.n);
+  const ids = ["name", "module", "file"].map(of);
+  for (let k = 1; k < looks.n; k++) looks.same[k] = ids.every((rows) => rows[k] === rows[k - 1]) ? looks.same[k - 1] : k;
   return looks;
 };
 

@@ -70,6 +70,8 @@ export class App {
     return here ? { ...selected, look: fn } : { tree: null, node: 0, look: fn < this.looks.n ? fn : -1 };
   }
 
+  isSelected(look) { return look >= 0 && this.looks.same[look] === this.looks.same[this.state.fn]; }
+
   select(look, node = -1) {
     this.selected = node >= 0 ? { tree: this.view.tree, node } : null;
     if (this.state.fn === look) this.onSelect();

@@ -8,7 +8,7 @@ const PAD = 5, GROW_WIDTH = 0.5;
 const FIRST_MS = 400, GROW_MS = 12; // to grow in: when a tree is new, and in one frame later
 
 export class Chart {
-  // `options`: { colours, name: (look) -> string, nLooks, withRoot, rootsBelow }
+  // `options`: { colours, name: (look) -> string, nLooks, same, withRoot, rootsBelow }
   constructor(canvas, options) {
     this.canvas = canvas;
     Object.assign(this, { rootsBelow: true, withRoot: true, ...options });
@@ -162,7 +162,7 @@ export class Chart {
     this.drawn++;
     if (w > 6 && colours.isUnsure(look)) this.marks.push(["hatch", x0, y, shown, ROW - GAP, this.ink[0]]);
     if (this.torn && w > 6 && tree.depth[i] === 1 && this.torn.has(look)) this.marks.push(["torn", x0, this.rootsBelow ? y + ROW - GAP : y + 2, shown, this.paper]);
-    if (look >= 0 && look === this.selected && w > 3) this.marks.push(["outline", x0, y, shown, ROW - GAP, this.ink[0], 1.5]);
+    if (look >= 0 && this.same[look] === this.same[this.selected] && w > 3) this.marks.push(["outline", x0, y, shown, ROW - GAP, this.ink[0], 1.5]);
     if (x1 - x0 > 24) this.labels.push([i, x0, y, x1 - x0, hits && !hit ? 0.5 : over ? 0.75 : 1, hit ? 1 : 0]);
   }
 

@@ -22,13 +22,13 @@ const whereRows = ({ looks, ...app }, look) => {
 const valueRows = (app, tree, node, look) => {
   const both = (value) => `${app.valueText(value)} · ${percent(value, app.whole)}`, rows = [];
   if (tree && node > 0) {
-    rows.push(["here, total", both(tree.total[node])], ["here, self", both(tree.self[node])]);
+    rows.push(["here, total", both(tree.total[node])], [tree.up ? "here, begins" : "here, self", both(tree.self[node])]);
     const parent = tree.parent[node];
     if (parent > 0) rows.push(["of its caller", percent(tree.total[node], tree.total[parent])]);
   }
-  const { self, total, places, delta } = app.model.functions(app.question);
-  if (delta) rows.push(...changeRows(app, total[look], delta[look]));
-  rows.push(["in all, total", both(total[look])], ["in all, self", both(self[look])], ["found in", many(places[look], "place")]);
+  const { self, total, places, delta } = app.model.functions(app.question), own = app.looks.same[look];
+  if (delta) rows.push(...changeRows(app, total[own], delta[own]));
+  rows.push(["in all, total", both(total[own])], ["in all, self", both(self[own])], ["found in", many(places[own], "place")]);
   return rows;
 };
 

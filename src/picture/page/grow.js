@@ -155,9 +155,9 @@ export const growInverted = (base, nLooks, heaviestFirst) => {
 };
 
 // The nodes of a function, those below another one of it too.
-const nodesOf = (tree, look) => {
+const nodesOf = (tree, look, same) => {
   const nodes = [];
-  for (let i = 1; i < tree.n; i++) if (tree.look[i] === look && (tree.total[i] || tree.delta?.[i])) nodes.push(i);
+  for (let i = 1; i < tree.n; i++) if (same[tree.look[i]] === same[look] && (tree.total[i] || tree.delta?.[i])) nodes.push(i);
   return nodes;
 };
 
@@ -178,8 +178,8 @@ const split = (tree, nodes, values) => {
 
 // Who calls one function, and whom it calls. The numbers are those of `cairn report --callers` and
 // `--callees`: each stack through the function counts once.
-export const growSandwich = (base, look, nLooks, heaviestFirst) => {
-  const how = { look, nLooks, heaviestFirst }, nodes = nodesOf(base, look);
+export const growSandwich = (base, look, { n: nLooks, same }, heaviestFirst) => {
+  const how = { look, nLooks, heaviestFirst }, nodes = look < 0 ? [] : nodesOf(base, look, same);
   const values = split(base, nodes, base.total), deltas = base.delta && split(base, nodes, base.delta);
   const grown = (side, up) => {
     const kept = nodes.map((_, k) => k).filter((k) => values[side][k] || deltas?.[side][k]);

@@ -22,8 +22,8 @@ const swatchOf = (colours) => {
 
 // A kind that is hidden stays in the legend, to be shown again.
 const showLegend = (app) => {
-  const { self } = app.model.functions(app.question), { state, whole } = app;
-  byId("legend").replaceChildren(...app.colours.legend(self).map(({ colours, name, kind, self: sum }) => {
+  const { ended } = app.model.functions(app.question), { state, whole } = app;
+  byId("legend").replaceChildren(...app.colours.legend(ended).map(({ colours, name, kind, self: sum }) => {
     const text = name + (sum ? ` ${percent(sum, whole)}` : "");
     if (kind === undefined) return make("li", "", swatchOf(colours), text);
     const hidden = state.asks.some(({ ask, of }) => ask === "kind" && of === kind);

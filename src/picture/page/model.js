@@ -42,8 +42,8 @@ export class Model {
     this.measured = remembering(({ tree, self, delta }) => (delta ? tree.measureDelta(delta) : tree).measure(self));
     this.ordered = remembering((tree, heaviestFirst) => (heaviestFirst ? orderByWeight(tree) : tree));
     this.inverted = remembering((tree, heaviestFirst) => growInverted(tree, this.looks.n, heaviestFirst));
-    this.around = remembering((tree, look, heaviestFirst) => growSandwich(tree, look, this.looks.n, heaviestFirst));
-    this.tallied = remembering((tree) => tally(tree, this.looks.n));
+    this.around = remembering((tree, look, heaviestFirst) => growSandwich(tree, look, this.looks, heaviestFirst));
+    this.tallied = remembering((tree) => tally(tree, this.looks));
   }
 
   // From the roots, siblings by name; what all others are made of.

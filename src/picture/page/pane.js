@@ -18,7 +18,7 @@ export class Pane {
     this.spacer = make("div", "", { className: "spacer" });
     stage.append(this.canvas, this.spacer);
     this.chart = new Chart(this.canvas, {
-      colours: app.colours, nLooks: app.looks.n, name: (look) => app.looks.short(look), ...options,
+      colours: app.colours, nLooks: app.looks.n, same: app.looks.same, name: (look) => app.looks.short(look), ...options,
     });
     this.pending = false;
     this.moving = this.growing = 0;

@@ -11,27 +11,27 @@ import { Tree, arrange, pick } from "./tree.js";
 // For each node whether it is one of those, has one above it, or has one below it.
 const HAS = 1, UNDER = 2;
 
-const marks = (tree, look) => {
+const marks = (tree, look, same) => {
   const { n, parent } = tree, mark = new Uint8Array(n);
   for (let i = 1; i < n; i++) {
     if (mark[parent[i]] & (HAS | UNDER)) mark[i] = UNDER;
-    else if (tree.look[i] === look) mark[i] = HAS;
+    else if (same[tree.look[i]] === same[look]) mark[i] = HAS;
   }
   return mark;
 };
 
 // Questions that leave the tree as it is and ask for some of its values only.
 const values = {
-  focus: (tree, self, look) => {
-    const mark = marks(tree, look);
+  focus: (tree, self, look, same) => {
+    const mark = marks(tree, look, same);
     return self.map((value, i) => (mark[i] ? value : 0));
   },
-  drop: (tree, self, look) => {
-    const mark = marks(tree, look);
+  drop: (tree, self, look, same) => {
+    const mark = marks(tree, look, same);
     return self.map((value, i) => (mark[i] ? 0 : value));
   },
-  above: (tree, self, look) => {
-    const mark = marks(tree, look), out = new Float64Array(tree.n);
+  above: (tree, self, look, same) => {
+    const mark = marks(tree, look, same), out = new Float64Array(tree.n);
     for (let i = tree.n - 1; i > 0; i--) {
       if (mark[i] === HAS) for (let k = i; k < i + tree.size[i]; k++) out[i] += self[k];
     }
@@ -42,11 +42,11 @@ const values = {
 const STAY = 0, LEAVE_OUT = 1, ONCE = 2, ENTER = 3;
 
 // By node, itself if it stays, else the one above it that it becomes part of.
-const keptNodes = ({ n, look, parent }, rule, group) => {
+const keptNodes = ({ n, look, parent }, rule, group, same) => {
   const kept = new Int32Array(n);
   for (let i = 1; i < n; i++) {
     const above = kept[parent[i]], own = look[i], old = look[above], what = rule[own];
-    const stays = what === STAY || (what === ONCE && old !== own) ||
+    const stays = what === STAY || (what === ONCE && (old < 0 || same[old] !== same[own])) ||
                   (what === ENTER && (old < 0 || group[old] !== group[own]));
     kept[i] = stays ? i : above;
   }
@@ -94,8 +94,8 @@ const merge = ({ n, look, parent }, self, kept, rootMixed = false) => {
 };
 
 // The trees below the outermost nodes of a function, laid over each other.
-const below = (tree, self, look) => {
-  const mark = marks(tree, look);
+const below = (tree, self, look, same) => {
+  const mark = marks(tree, look, same);
   let many = 1;
   for (let i = 1; i < tree.n; i++) if (mark[i]) many++;
   const depths = new Uint32Array(many), looks = new Int32Array(many).fill(-1), selves = new Float64Array(many);
@@ -111,12 +111,12 @@ const below = (tree, self, look) => {
 };
 
 export const reshape = (tree, self, { ask, of }, looks) => {
-  if (values[ask]) return { tree, self: values[ask](tree, self, of) };
-  if (ask === "below") return below(tree, self, of);
+  if (values[ask]) return { tree, self: values[ask](tree, self, of, looks.same) };
+  if (ask === "below") return below(tree, self, of, looks.same);
   const rule = new Uint8Array(looks.n);
   let group = null;
   if (ask === "hide") {
-    rule[of] = LEAVE_OUT;
+    for (let k = 0; k < looks.n; k++) if (looks.same[k] === looks.same[of]) rule[k] = LEAVE_OUT;
   } else if (ask === "kind") {
     for (let k = 0; k < looks.n; k++) rule[k] = looks.kind[k] === of ? LEAVE_OUT : STAY;
   } else if (ask === "recursion") {
@@ -127,5 +127,5 @@ export const reshape = (tree, self, { ask, of }, looks) => {
   } else {
     throw new Error(`no such question: ${ask}`);
   }
-  return merge(tree, self, keptNodes(tree, rule, group));
+  return merge(tree, self, keptNodes(tree, rule, group, looks.same));
 };

@@ -55,7 +55,7 @@ export class TableView {
     const name = button(looks.name(k).slice(0, 1000), looks.name(k).slice(0, 2000), () => app.select(k), { ondblclick: () => app.state.set({ fn: k, view: "sandwich" }) });
     const bar = make("span", "", { className: "bar" });
     bar.style.width = `${most ? Math.max(0, (100 * self[k]) / most) : 0}%`;
-    return make("tr", "", { "data-look": k, ...(k === app.state.fn && { "aria-selected": "true" }), oncontextmenu: (event) => { event.preventDefault(); app.openMenu(null, k, event.clientX, event.clientY); } },
+    return make("tr", "", { "data-look": k, ...(app.isSelected(k) && { "aria-selected": "true" }), oncontextmenu: (event) => { event.preventDefault(); app.openMenu(null, k, event.clientX, event.clientY); } },
       make("td", "", bar, ...share(self[k])), make("td", "", ...share(total[k])), ...(delta ? [make("td", changeRows(app, total[k], delta[k]).at(-1)[1])] : []), make("td", counted(places[k]), { className: "places" }),
       make("td", "", { className: "name" }, name), make("td", looks.module(k), { title: looks.path(k) }));
   }
@@ -63,7 +63,7 @@ export class TableView {
   // The selection alone has changed.
   mark() {
     for (const row of byId("table").querySelectorAll("tbody tr"))
-      if (Number(row.dataset.look) === this.app.state.fn) row.setAttribute("aria-selected", "true");
+      if (this.app.isSelected(Number(row.dataset.look))) row.setAttribute("aria-selected", "true");
       else row.removeAttribute("aria-selected");
   }
 
@@ -74,7 +74,7 @@ export class TableView {
     if (key === "Enter") this.app.state.set({ fn: this.app.functionInMiddle(), view: "sandwich" });
     if (!step) return key === "Enter";
     const rows = [...byId("table").querySelectorAll("tbody tr")];
-    const at = rows.findIndex((row) => Number(row.dataset.look) === this.app.state.fn);
+    const at = rows.findIndex((row) => this.app.isSelected(Number(row.dataset.look)));
     const row = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
     if (!row) return true;
     this.app.select(Number(row.dataset.look));

@@ -2,16 +2,18 @@
 // Sums over a tree: by function, and of what a search finds.
 
 // By look: what ended there, what went through there, and in how many places of the tree it stands.
-// A function that is several times on one stack counts once in its total.
-export const tally = (tree, nLooks) => {
-  const { n, look, depth, self, total } = tree;
+// A function that is several times on one stack counts once in its total. Of a function with several
+// looks all is in the first; `ended` alone is of each.
+export const tally = (tree, { n: nLooks, same }) => {
+  const { n, look, depth, self, total } = tree, ended = new Float64Array(nLooks);
   const deltas = new Float64Array(tree.delta ? nLooks : 0), selves = new Float64Array(nLooks), totals = new Float64Array(nLooks), places = new Uint32Array(nLooks);
   const open = new Uint32Array(nLooks), path = new Int32Array(tree.deepest + 2);
   let d = 0; // path[1..d] are the looks above
   for (let i = 1; i < n; i++) {
     if (!total[i] && !self[i] && !tree.delta?.[i]) continue;
     for (; d >= depth[i]; d--) open[path[d]]--;
-    const k = look[i];
+    const k = same[look[i]];
+    ended[look[i]] += self[i];
     selves[k] += self[i];
     if (open[k]++ === 0) {
       totals[k] += total[i];
@@ -20,7 +22,7 @@ export const tally = (tree, nLooks) => {
     places[k]++;
     path[(d = depth[i])] = k;
   }
-  return { self: selves, total: totals, places, delta: tree.delta && deltas };
+  return { ended, self: selves, total: totals, places, delta: tree.delta && deltas };
 };
 
 // A text, or a regular expression between slashes, to a test. Throws where the expression is none.

@@ -36,7 +36,7 @@ export const changeRows = (app, total, delta) => {
 
 export const nodeRows = (app, tree, node, within) => {
   const both = (value) => `${app.valueText(value)} · ${percent(value, app.whole)}`;
-  const rows = [["total", both(tree.total[node])], ["self", both(tree.self[node])]];
+  const rows = [["total", both(tree.total[node])], [tree.up ? "begins here" : "self", both(tree.self[node])]];
   if (tree.delta) rows.push(...changeRows(app, tree.total[node], tree.delta[node]));
   if (within > 0) rows.push(["of the view", percent(tree.total[node], tree.total[within])]);
   return rows;

@@ -68,7 +68,7 @@ export class TreeView {
       bar.style.width = `${Math.min(100, (100 * tree.total[node]) / whole)}%`;
       return make("tr", "", {
         "aria-level": level, "data-node": node, tabIndex: node === this.at ? 0 : -1,
-        ...(hasMore && { "aria-expanded": String(this.open.has(node)) }), ...(look === app.state.fn && { "aria-selected": "true" }),
+        ...(hasMore && { "aria-expanded": String(this.open.has(node)) }), ...(app.isSelected(look) && { "aria-selected": "true" }),
         className: hits && hits[look] ? "hit" : "",
         onclick: () => { this.at = node; app.select(look, node); this.toggle(node); },
         oncontextmenu: (event) => { event.preventDefault(); app.openMenu(tree, node, event.clientX, event.clientY); },
