@@ -144,6 +144,26 @@ void cairn_table_fetch(const struct cairn_table *t, uint64_t key)
         __builtin_prefetch(&t->slots[(size_t)hash_seeded(key) & (t->cap - 1)]);
 }
 
+/* What follows in the row moves up into the gap where it is found from there, too. */
+void cairn_table_remove(struct cairn_table *t, uint64_t key)
+{
+    struct cairn_table_slot *gap = t->n ? slot_of(t->slots, t->cap, key) : NULL;
+    const size_t mask = t->cap - 1;
+    if (!gap || !gap->value_plus_1)
+        return;
+    for (size_t at = (size_t)(gap - t->slots + 1) & mask; t->slots[at].value_plus_1;
+         at = (at + 1) & mask) {
+        size_t home = (size_t)hash_seeded(t->slots[at].key) & mask;
+        size_t from_home = (at - home) & mask, from_gap = (at - (size_t)(gap - t->slots)) & mask;
+        if (from_home >= from_gap) {
+            *gap = t->slots[at];
+            gap = &t->slots[at];
+        }
+    }
+    *gap = (struct cairn_table_slot){0};
+    t->n--;
+}
+
 static int grow(struct cairn_table *t)
 {
     need_seeds();

@@ -32,6 +32,9 @@ void cairn_table_fetch(const struct cairn_table *t, uint64_t key);
 /* Sets or replaces; `value` < UINT32_MAX. CAIRN_OK or CAIRN_E_NOMEM, then nothing changed. */
 int cairn_table_set(struct cairn_table *t, uint64_t key, uint32_t value);
 
+/* Takes a key out; one that is absent is fine. What it had in memory is there for other keys. */
+void cairn_table_remove(struct cairn_table *t, uint64_t key);
+
 /* Memory that it takes, counted so that one more key has room: while it grows, with old and new. */
 size_t cairn_table_bytes(const struct cairn_table *t);
 

@@ -291,7 +291,7 @@ int cairn_tracer_regs(struct cairn_tracer *tracer, int tid, struct cairn_regs *r
                       struct cairn_err *err)
 {
     uint8_t raw[CAIRN_PRSTATUS_MAX];
-    size_t size;
+    size_t size = 0;
     int code = cairn_tracer_prstatus(tracer, tid, raw, &size, err);
     if (code == CAIRN_OK && !cairn_regs_read((struct cairn_span){raw, size}, ret_regs))
         code = cairn_fail(err, CAIRN_E_SUPPORT,

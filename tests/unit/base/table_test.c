@@ -48,6 +48,32 @@ static void many_keys_of_one_shape_are_kept_apart(void **state)
     }
 }
 
+/* Keys come and go, few at a time: the others are found whatever lay between, and it never grows.
+ */
+static void what_was_removed_leaves_the_others_and_its_room(void **state)
+{
+    (void)state;
+    enum { LIVE = 10, N = 100000 };
+    struct cairn_table t = {0};
+    uint32_t value;
+    cairn_table_remove(&t, 5);
+    for (uint32_t i = 0; i < N; i++) {
+        assert_int_equal(cairn_table_set(&t, i, i), CAIRN_OK);
+        if (i < LIVE)
+            continue;
+        cairn_table_remove(&t, i - LIVE);
+        cairn_table_remove(&t, i - LIVE);
+        assert_int_equal(t.n, LIVE);
+        assert_false(cairn_table_find(&t, i - LIVE, &value));
+        for (uint32_t k = i - LIVE + 1; k <= i; k++) {
+            assert_true(cairn_table_find(&t, k, &value));
+            assert_int_equal(value, k);
+        }
+    }
+    assert_int_equal(t.cap, 16);
+    cairn_table_done(&t);
+}
+
 static void lack_of_memory_changes_nothing(void **state)
 {
     (void)state;
@@ -111,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_set_is_found),
         cmocka_unit_test(many_keys_of_one_shape_are_kept_apart),
+        cmocka_unit_test(what_was_removed_leaves_the_others_and_its_room),
         cmocka_unit_test(lack_of_memory_changes_nothing),
         cmocka_unit_test(a_hash_depends_on_every_byte_and_on_the_length),
         cmocka_unit_test(hashes_are_spread_evenly),
