@@ -7,9 +7,6 @@
 #include "sample/cut_words.h"
 #include "sample/labels.h"
 
-/* <linux/sched.h>: threads that have no user side, PF_KTHREAD and PF_IO_WORKER. */
-enum { KERNEL_THREAD = 0x00200010, NOT_ASKED = 2 };
-
 static const char kernel_path[] = "[kernel.kallsyms]";
 
 /* The upper half of the address space: all of it is the kernel's, on every CPU that we know. */
@@ -46,22 +43,9 @@ void cairn_collect_done(struct cairn_collect *collect)
     cairn_table_done(&collect->names);
     cairn_table_done(&collect->threads);
     cairn_table_done(&collect->kernel_threads);
+    cairn_ended_done(&collect->ended);
     cairn_profile_free(collect->profile);
     *collect = (struct cairn_collect){0};
-}
-
-int cairn_collect_fork(struct cairn_collect *collect, const struct cairn_perf_record *record)
-{
-    uint32_t is_kernel;
-    if (cairn_table_find(&collect->kernel_threads, record->tid, &is_kernel))
-        (void)cairn_table_set(&collect->kernel_threads, record->tid, NOT_ASKED);
-    if (record->pid != record->parent_pid) {
-        struct cairn_space *parent = cairn_spaces_get(&collect->spaces, (int)record->parent_pid);
-        if (!parent || cairn_space_know(&collect->spaces, parent) < 0 ||
-            cairn_spaces_fork(&collect->spaces, (int)record->parent_pid, (int)record->pid) < 0)
-            return CAIRN_E_NOMEM;
-    }
-    return cairn_collect_inherit_name(collect, record->parent_tid, record->tid);
 }
 
 static uint32_t module_of(struct cairn_collect *collect, struct cairn_space *space,
@@ -132,19 +116,6 @@ static void walk_copy(struct cairn_collect *collect, const struct cairn_walk_cod
         collect->walk = *walk;
 }
 
-static bool is_kernel_thread(struct cairn_collect *collect, const struct cairn_caught *caught)
-{
-    struct cairn_thread_stat stat;
-    uint32_t is_one = NOT_ASKED;
-    (void)cairn_table_find(&collect->kernel_threads, (uint64_t)caught->tid, &is_one);
-    if (is_one == NOT_ASKED) {
-        is_one = cairn_thread_stat(caught->pid, caught->tid, &stat, NULL) == CAIRN_OK &&
-                 (stat.flags & KERNEL_THREAD);
-        (void)cairn_table_set(&collect->kernel_threads, (uint64_t)caught->tid, is_one);
-    }
-    return is_one;
-}
-
 static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_space *space,
                                  const struct cairn_caught *caught)
 {
@@ -167,7 +138,7 @@ static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
         caught->n_kernel >= collect->frames_max)
         collect->walk.end = CAIRN_WALK_DEEP;
     else if (collect->walk.end == CAIRN_WALK_NOTHING && caught->n_kernel &&
-             is_kernel_thread(collect, caught))
+             cairn_collect_is_kernel_thread(collect, caught->pid, caught->tid))
         collect->walk.end = CAIRN_WALK_WHOLE;
 }
 
@@ -361,7 +332,7 @@ int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_colle
         return CAIRN_OK;
     }
     count(collect, more->n, more->value, collected->cut != 0);
-    return cairn_table_set(&collect->threads, (uint64_t)collected->tid, 1);
+    return cairn_collect_seen(collect, collected->tid);
 }
 
 int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught)

@@ -9,6 +9,7 @@
 #include "proc/perf_record.h"
 #include "proc/threads.h"
 #include "sample/copy_walk.h"
+#include "sample/ended.h"
 #include "sample/event.h"
 #include "sample/shared_module.h"
 #include "sample/space.h"
@@ -23,8 +24,9 @@ struct cairn_collect {
     struct cairn_shared_modules modules;
     struct cairn_starts starts;
     struct cairn_table names;           /* tid -> text of the profile: the thread's name */
-    struct cairn_table threads;         /* tids that samples came from */
+    struct cairn_table threads;         /* tids that samples came from, of who lives */
     struct cairn_table kernel_threads;  /* tid -> is it one; asked where no user stack was found */
+    struct cairn_ended ended;           /* who will be in none of these tables any more */
     uint32_t kernel_module;             /* 0: no sample lies there yet */
     struct cairn_running_kernel kernel; /* known once it has a module */
     uint32_t stack_bytes;               /* of a copy that is walked by tables; 0: none is */
@@ -38,6 +40,7 @@ struct cairn_collect {
     uint64_t n_unkept;    /* samples that are none of these: there was no memory for them */
     int64_t value;        /* what they stand for */
     uint64_t n_processes; /* that samples came from */
+    uint64_t n_threads;   /* the same */
     uint32_t last; /* number of the sample that was added last; CAIRN_COLLECT_UNKEPT: it is not */
     struct cairn_user_walk walk;     /* too large for a stack */
     struct cairn_copy_walker copies; /* made for the first copy */
@@ -98,6 +101,19 @@ int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
 /* A new thread, or a new process with its first one, is called as the one that began it, and a
  * process has its parent's mappings and cgroup. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_collect_fork(struct cairn_collect *collect, const struct cairn_perf_record *record);
+
+/* Another program begins in a process, or a thread ends. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_collect_exec(struct cairn_collect *collect, const struct cairn_perf_record *record);
+int cairn_collect_exit(struct cairn_collect *collect, const struct cairn_perf_record *record);
+
+/* To be called once a second or less often: forgets who ended before the last call. */
+void cairn_collect_turn(struct cairn_collect *collect);
+
+/* A sample came from that thread. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_collect_seen(struct cairn_collect *collect, int tid);
+
+/* Has the thread no user side? */
+bool cairn_collect_is_kernel_thread(struct cairn_collect *collect, int pid, int tid);
 
 /* Puts the program's own module first in the profile, as pprof wants it. */
 int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *space);

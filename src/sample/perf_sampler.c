@@ -10,6 +10,8 @@
 #include "proc/process.h"
 #include "target/regs.h"
 
+static const uint64_t TURN_NS = 1000000000;
+
 int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_ns,
                             struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
 {
@@ -142,24 +144,9 @@ static int on_mapping(struct intake *in, const struct cairn_perf_record *record)
 
 static int on_name(struct intake *in, const struct cairn_perf_record *record)
 {
-    if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
-        struct cairn_space *space = cairn_spaces_get(&in->collect->spaces, (int)record->pid);
-        if (!space)
-            return CAIRN_E_NOMEM;
-        cairn_space_exec(space);
-    }
-    return cairn_collect_name(in->collect, (int)record->tid, record->text);
-}
-
-static int on_exit(struct intake *in, const struct cairn_perf_record *record)
-{
-    if (record->pid != record->tid)
-        return CAIRN_OK;
-    struct cairn_space *space = cairn_spaces_get(&in->collect->spaces, (int)record->pid);
-    if (!space)
+    if (record->misc & PERF_RECORD_MISC_COMM_EXEC && cairn_collect_exec(in->collect, record) < 0)
         return CAIRN_E_NOMEM;
-    cairn_space_end(space);
-    return CAIRN_OK;
+    return cairn_collect_name(in->collect, (int)record->tid, record->text);
 }
 
 static int on_record(void *ctx, const struct cairn_perf_record *record)
@@ -175,7 +162,7 @@ static int on_record(void *ctx, const struct cairn_perf_record *record)
     case PERF_RECORD_FORK:
         return cairn_collect_fork(in->collect, record);
     case PERF_RECORD_EXIT:
-        return on_exit(in, record);
+        return cairn_collect_exit(in->collect, record);
     case PERF_RECORD_THROTTLE:
         in->sampler->n_throttled++;
         return CAIRN_OK;
@@ -224,7 +211,7 @@ static void tell_walker(struct cairn_perf_sampler *sampler, size_t n_before)
 }
 
 /* Each stack between the records of before and after it. */
-static int pass_walked(struct intake *in, uint64_t until_ns, bool all)
+static int pass_walked(struct intake *in, uint64_t until_ns)
 {
     struct cairn_walk_intake *walk = &in->sampler->walk;
     struct cairn_perf_queue *queue = &in->sampler->queue;
@@ -237,7 +224,21 @@ static int pass_walked(struct intake *in, uint64_t until_ns, bool all)
         if (code == CAIRN_OK)
             code = cairn_walk_intake_pass(walk, in->collect);
     }
-    return code < 0 ? code : cairn_walk_intake_count(walk, in->collect, all);
+    return code;
+}
+
+/* What is done now and then, and in the end. */
+static int turn(struct intake *in, uint64_t now_ns, bool is_end)
+{
+    struct cairn_perf_sampler *sampler = in->sampler;
+    int code = CAIRN_OK;
+    if (!is_end && now_ns - sampler->turned_ns < TURN_NS)
+        return CAIRN_OK;
+    sampler->turned_ns = now_ns;
+    if (sampler->is_walked)
+        code = cairn_walk_intake_count(&sampler->walk, in->collect, is_end);
+    cairn_collect_turn(in->collect);
+    return code;
 }
 
 int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_collect *collect,
@@ -253,10 +254,10 @@ int cairn_perf_sampler_take(struct cairn_perf_sampler *sampler, struct cairn_col
     uint64_t until_ns = all ? UINT64_MAX : sampler->drained_ns;
     sampler->drained_ns = before_ns;
     if (code == CAIRN_OK && sampler->is_walked)
-        code = pass_walked(&in, until_ns, all);
+        code = pass_walked(&in, until_ns);
     if (code == CAIRN_OK)
         code = cairn_perf_queue_flush(&sampler->queue, until_ns, on_record, &in);
-    return code;
+    return code < 0 ? code : turn(&in, before_ns, all);
 }
 
 uint64_t cairn_perf_sampler_lost(const struct cairn_perf_sampler *sampler)

@@ -25,6 +25,7 @@ struct cairn_perf_sampler {
     int64_t
         period_ns; /* of CPU time, for each sample; 0: a sample says itself what it stands for */
     uint64_t drained_ns; /* when the last drain began */
+    uint64_t turned_ns;  /* what is done once a second was, then */
     uint64_t n_lost, n_throttled;
     uint64_t n_told; /* lost, as records say; what is behind the last one is told by the events */
     uint64_t n_outside; /* samples of who lives outside of our pid namespace */

@@ -66,6 +66,20 @@ static bool is_over(const struct cairn_space *space)
     return space->has_ended && kill(space->pid, 0) < 0 && errno == ESRCH;
 }
 
+void cairn_spaces_forget(struct cairn_spaces *spaces, int pid)
+{
+    uint32_t index;
+    if (!cairn_table_find(&spaces->by_pid, (uint64_t)pid, &index) || !is_over(spaces->items[index]))
+        return;
+    struct cairn_space *last = spaces->items[spaces->n - 1];
+    if (cairn_table_set(&spaces->by_pid, (uint64_t)last->pid, index) < 0) /* it is there already */
+        return;
+    cairn_table_remove(&spaces->by_pid, (uint64_t)pid);
+    free_space(spaces->items[index]);
+    spaces->items[index] = last;
+    spaces->n--;
+}
+
 /* Where memory is gone, the table stays as it was, and with it everything. */
 static void sweep(struct cairn_spaces *spaces)
 {

@@ -82,6 +82,10 @@ void cairn_space_exec(struct cairn_space *space);
  * be forgotten when nobody has that pid any more. */
 void cairn_space_end(struct cairn_space *space);
 
+/* Forgets a process that has ended, unless its number still is one's: a zombie's threads may go on,
+ * and another may have begun. */
+void cairn_spaces_forget(struct cairn_spaces *spaces, int pid);
+
 /* Reads what is not known yet of a process that was there before us, its cgroup and where its paths
  * begin, once for each program; one that is gone keeps what it had from its parent. CAIRN_OK or
  * CAIRN_E_NOMEM. */

@@ -7,7 +7,7 @@
 #include "sample/perf_event.h"
 
 enum { WAITING_BYTES_MAX = 1 << 28, FRUITLESS = 8, PLACES_MAX = 1 << 14 };
-static const uint64_t COUNT_EVERY_NS = 1000000000, COPY_AGAIN_NS = 20000000000;
+static const uint64_t COPY_AGAIN_NS = 20000000000;
 
 /* A stack that was handed on. */
 struct cairn_walk_known {
@@ -246,14 +246,10 @@ static void forget(struct cairn_walk_intake *intake)
 }
 
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
-                            bool at_once)
+                            bool is_end)
 {
     struct counting counting = {intake, collect};
-    uint64_t now_ns = cairn_now_ns();
     bool forgotten = false;
-    if (!at_once && now_ns - intake->counted_ns < COUNT_EVERY_NS)
-        return CAIRN_OK;
-    intake->counted_ns = now_ns;
     int code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
     bool is_off_cpu = cairn_walker_off_cpu(intake->walker) != NULL;
     if (collect->has_times || is_off_cpu)
@@ -261,7 +257,7 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
     else if (forgotten)
         forget(intake);
     if (code == CAIRN_OK && is_off_cpu)
-        code = cairn_off_cpu_sums_add(intake, collect, at_once);
+        code = cairn_off_cpu_sums_add(intake, collect, is_end);
     return code;
 }
 

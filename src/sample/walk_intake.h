@@ -25,7 +25,6 @@ struct cairn_walk_intake {
     struct cairn_walk_known *known;
     size_t n_known, cap_known;
     struct cairn_table fruitless;   /* hash of a place -> copies since one led further from there */
-    uint64_t counted_ns;            /* when the counts were read last */
     struct cairn_off_cpu_sums sums; /* where time off the CPU is measured */
     int64_t period_ns; /* of CPU time, for each sample; 0: the kernel sums what they stand for */
 };
@@ -56,9 +55,9 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
 const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_intake *intake,
                                                      uint64_t hash, uint32_t tid, uint32_t id);
 
-/* Adds up how often each was met again, once a second, or at once. */
+/* Adds up how often each was met again; to be called once a second, and at the end. */
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
-                            bool at_once);
+                            bool is_end);
 
 /* Samples that were walked, and did not become some. */
 uint64_t cairn_walk_intake_lost(const struct cairn_walk_intake *intake, uint64_t n_collected);

@@ -40,7 +40,7 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .n_lost = cairn_perf_sampler_lost(&s->perf) + s->ptrace.n_late,
         .n_throttled = s->perf.n_throttled,
         .duration_ns = s->end_ns - s->start_ns,
-        .n_threads = s->collect.threads.n,
+        .n_threads = s->collect.n_threads,
         .n_processes = s->collect.n_processes,
         .method = s->method,
         .has_kernel = s->perf.events.has_kernel,

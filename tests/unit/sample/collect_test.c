@@ -55,7 +55,7 @@ static void equal_samples_are_summed(void **state)
     assert_int_equal(p->values[1], 2 * PERIOD_NS);
     assert_int_equal(p->values[2], 1);
     assert_int_equal(collect.n_samples, 3);
-    assert_int_equal(collect.threads.n, 1);
+    assert_int_equal(collect.n_threads, 1);
     cairn_collect_done(&collect);
 }
 
