@@ -170,10 +170,13 @@ bench_flame() {
         set -- "flamegraph.pl=perl $FLAMEGRAPH_PL $work/million.collapsed" "$@"
     fi
     measure "$runs" "$@"
-    if have chromium && have chromedriver; then
-        "$cairn" flame "$work/million.collapsed" -o "$out/million.html" --force
-        /usr/bin/python3 "$here/first_paint.py" "$out/million.html" "$runs"
-    fi
+    head -n 10000 "$work/million.collapsed" > "$work/ten-thousand.collapsed"
+    have chromium && have chromedriver || return 0
+    echo "## the page in a browser, 10,000 and 1,000,000 distinct stacks"
+    for input in ten-thousand million; do
+        "$cairn" flame "$work/$input.collapsed" -o "$out/$input.html" --force
+        /usr/bin/python3 "$here/first_paint.py" "$out/$input.html" "$runs"
+    done
 }
 
 # Tables of unwind rules: of libraries that are here, and of all modules of a process.
