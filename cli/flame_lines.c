@@ -2,6 +2,7 @@
 #include "cli/flame_lines.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <cairn/heap.h>
 
@@ -28,10 +29,42 @@ static bool value_of(const struct cairn_heap_moment *moment, enum which which, i
     return *ret_value >= 0;
 }
 
+/* Which process is worth a line: the one that had most. SIZE_MAX: none was there for two moments.
+ */
+static size_t largest_of(const struct cairn_heap *heap)
+{
+    struct cairn_heap_process process = {.size = sizeof process};
+    size_t largest = SIZE_MAX;
+    uint64_t most = 0;
+    for (size_t i = 0; cairn_heap_process(heap, i, &process); i++) {
+        if (cairn_heap_moments(heap, i, NULL, 0) < 2)
+            continue;
+        if (largest == SIZE_MAX || process.peak_bytes > most) {
+            largest = i;
+            most = process.peak_bytes;
+        }
+    }
+    return largest;
+}
+
+/* "live"; of several processes, whose: "live in 4711 (python3 x.py)". */
+static void name_line(const struct cairn_heap *heap, size_t number, enum which which,
+                      struct cli_flame_lines *lines)
+{
+    static const char *const names[] = {"live", "resident", "mark"};
+    struct cairn_heap_process process = {.size = sizeof process}, second = process;
+    char *name = lines->names[lines->n];
+    size_t size = sizeof lines->names[lines->n];
+    if (which == LINE_MARK || !cairn_heap_process(heap, 1, &second) ||
+        !cairn_heap_process(heap, number, &process))
+        snprintf(name, size, "%s", names[which]);
+    else
+        snprintf(name, size, "%s in %d (%.60s)", names[which], process.pid, process.command);
+}
+
 static int add_line(struct cli_flame_lines *lines, enum which which,
                     const struct cairn_heap_moment *moments, size_t n)
 {
-    static const char *const names[] = {"live", "resident", "mark"};
     struct cairn_picture_point *points = cairn_alloc(n, sizeof *points);
     size_t n_points = 0;
     if (!points)
@@ -40,22 +73,26 @@ static int add_line(struct cli_flame_lines *lines, enum which which,
     for (size_t i = 0; i < n; i++)
         if (value_of(&moments[i], which, &points[n_points].value))
             points[n_points++].time_ns = moments[i].time_ns;
-    lines->lines[lines->n++] =
-        (struct cairn_picture_line){.name = names[which],
+    lines->lines[lines->n] =
+        (struct cairn_picture_line){.name = lines->names[lines->n],
                                     .unit = which == LINE_MARK ? "count" : "bytes",
                                     .points = points,
                                     .n = n_points};
+    lines->n++;
     return CAIRN_OK;
 }
 
 static int add_lines(const struct cairn_heap *heap, struct cli_flame_lines *lines)
 {
-    size_t n = cairn_heap_moments(heap, 0, NULL, 0);
-    struct cairn_heap_moment *moments = n > 1 ? cairn_alloc(n, sizeof *moments) : NULL;
-    int rc = n > 1 && !moments ? CAIRN_E_NOMEM : CAIRN_OK;
-    n = moments ? cairn_heap_moments(heap, 0, moments, n) : 0;
-    for (int which = LINE_LIVE; n > 1 && which <= LINE_MARK && rc == CAIRN_OK; which++)
+    size_t number = largest_of(heap);
+    size_t n = number == SIZE_MAX ? 0 : cairn_heap_moments(heap, number, NULL, 0);
+    struct cairn_heap_moment *moments = n ? cairn_alloc(n, sizeof *moments) : NULL;
+    int rc = n && !moments ? CAIRN_E_NOMEM : CAIRN_OK;
+    n = moments ? cairn_heap_moments(heap, number, moments, n) : 0;
+    for (int which = LINE_LIVE; n > 1 && which <= LINE_MARK && rc == CAIRN_OK; which++) {
+        name_line(heap, number, (enum which)which, lines);
         rc = add_line(lines, (enum which)which, moments, n);
+    }
     cairn_free(moments);
     return rc;
 }
@@ -63,16 +100,15 @@ static int add_lines(const struct cairn_heap *heap, struct cli_flame_lines *line
 int cli_flame_lines_read(const char *path, struct cli_flame_lines *ret_lines, struct cairn_err *err)
 {
     struct cairn_heap *heap;
-    struct cli_flame_lines lines = {0};
+    *ret_lines = (struct cli_flame_lines){0};
     int rc = cairn_heap_read_file(path, &heap, err);
     if (rc < 0)
         return rc;
-    rc = add_lines(heap, &lines);
+    rc = add_lines(heap, ret_lines);
     cairn_heap_free(heap);
     if (rc < 0) {
-        cli_flame_lines_done(&lines);
+        cli_flame_lines_done(ret_lines);
         return cairn_fail(err, rc, "no memory left");
     }
-    *ret_lines = lines;
     return CAIRN_OK;
 }

@@ -5,17 +5,19 @@
 
 #include <cairn/picture.h>
 
-enum { CLI_FLAME_LINES_MAX = 3 };
+enum { CLI_FLAME_LINES_MAX = 3, CLI_FLAME_LINE_NAME = 112 };
 
 struct cli_flame_lines {
     struct cairn_picture_line lines[CLI_FLAME_LINES_MAX];
     struct cairn_picture_point *points[CLI_FLAME_LINES_MAX];
+    char names[CLI_FLAME_LINES_MAX][CLI_FLAME_LINE_NAME]; /* the lines point to them */
     size_t n;
 };
 
 void cli_flame_lines_done(struct cli_flame_lines *lines); /* all-zero is fine */
 
-/* None where the process was there for less than two moments. CAIRN_E_FORMAT: no heap file. */
+/* Of several processes the one that had most live. None where no process was there for two moments.
+ * CAIRN_E_FORMAT: no heap file. */
 int cli_flame_lines_read(const char *path, struct cli_flame_lines *ret_lines,
                          struct cairn_err *err);
 

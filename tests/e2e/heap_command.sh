@@ -177,6 +177,23 @@ print(sorted(lines), len(lines["live"][0]) >= 2, lines["live"][0] == sorted(line
       max(lines["live"][1]) >= 5_000_000, min(lines["resident"][1]) > 0, lines["mark"][1])')" \
     "['live', 'mark', 'resident'] True True True True [1]"
 
+# Of several processes the line is that of the one that had most: a shell had next to nothing.
+"$CAIRN" heap run --force -o shell.heap -- sh -c './program wait; exit 0' <lines >/dev/null 2>log &
+exec 3>lines
+for _ in $(seq 100); do
+    pid=$(pgrep -x -n program) && "$CAIRN" heap leaks "$pid" >out 2>/dev/null && grep -q keep out && break
+    sleep 0.05
+done
+"$CAIRN" heap mark "$pid" >number 2>log || fail "cairn heap mark" log
+exec 3>&-
+wait
+"$CAIRN" flame shell.heap -o shell.html >out 2>log || fail "cairn flame of a shell's heap file" log
+same "the line of the largest" "$($py -c 'import pathlib; from page_columns import Page
+page = Page(pathlib.Path("shell.html"))
+lines = {line["name"]: page.signed(f"line-value-{i}") for i, line in enumerate(page.meta["lines"])}
+live = [name for name in lines if name.startswith("live in ")]
+print(live, max(lines[live[0]]) >= 5_000_000 if live else lines)')" "['live in $pid (./program wait)'] True"
+
 # The forms that other programs read.
 "$CAIRN" heap leaks --format tracker --min 1000 plain.heap >out 2>log
 same "the first line" "$(head -1 out)" "=== Memory Leak Report ==="
