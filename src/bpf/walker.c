@@ -246,13 +246,17 @@ int cairn_walker_take(struct cairn_walker *w, cairn_walker_stack_fn fn, void *ct
     return code < 0 ? code : CAIRN_OK;
 }
 
-static int hand_over(struct cairn_walker *w, uint32_t n, cairn_walker_count_fn fn, void *ctx)
+/* How many of them are kept, or a negative code. */
+static int64_t hand_over(struct cairn_walker *w, uint32_t n, cairn_walker_count_fn fn, void *ctx)
 {
-    int code = CAIRN_OK;
-    for (uint32_t i = 0; i < n && code >= 0; i++)
-        if (w->batch->counts[i].n)
-            code = fn(ctx, &w->batch->keys[i], &w->batch->counts[i]);
-    return code;
+    int fd = bpf_map__fd(w->program->maps.counts), code = CAIRN_OK;
+    int64_t n_kept = n;
+    for (uint32_t i = 0; i < n && code >= 0; i++) {
+        code = fn(ctx, &w->batch->keys[i], &w->batch->counts[i]);
+        if (code == CAIRN_WALKER_FORGET)
+            n_kept -= bpf_map_delete_elem(fd, &w->batch->keys[i]) == 0;
+    }
+    return code < 0 ? code : n_kept;
 }
 
 /* One time through all of the map, `step` by step; the number of entries, or a negative code. */
@@ -270,10 +274,10 @@ static int64_t go_through(struct cairn_walker *w, batch_step step, cairn_walker_
             step(fd, is_first ? NULL : &at, &at, w->batch->keys, w->batch->counts, &count, NULL);
         if (result < 0 && result != -ENOENT)
             break;
-        int code = hand_over(w, count, fn, ctx);
-        if (code < 0)
-            return code;
-        n += count;
+        int64_t n_kept = hand_over(w, count, fn, ctx);
+        if (n_kept < 0)
+            return n_kept;
+        n += n_kept;
     }
     return n;
 }

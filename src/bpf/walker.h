@@ -80,8 +80,10 @@ struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack);
 void cairn_walker_copy_no_more(struct cairn_walker *walker, const struct cairn_bpf_place *place,
                                uint64_t until_ns);
 
-/* How often each stack was met since it was handed over, in no order. Where there is no room for
- * more, all are forgotten, and handed over again when they are met: `ret_forgotten`. */
+/* How often each stack was met since it was handed over, in no order. Who answers with
+ * CAIRN_WALKER_FORGET wants the stack to be forgotten, and handed over again when it is met. Where
+ * there is no room for more, all are: `ret_forgotten`. */
+enum { CAIRN_WALKER_FORGET = 1 };
 typedef int (*cairn_walker_count_fn)(void *ctx, const struct cairn_bpf_count *key,
                                      const struct cairn_bpf_sum *sum);
 int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx,

@@ -11,15 +11,19 @@ static const uint64_t COPY_AGAIN_NS = 20000000000;
 
 /* A stack that was handed on. */
 struct cairn_walk_known {
-    struct cairn_collected collected;
-    uint32_t sample;          /* that it became at first */
-    struct cairn_bpf_sum sum; /* what came since, as counted last */
+    uint32_t sample; /* that it became at first; the next one that is free */
+    uint32_t
+        n_again : 31; /* what came since, as counted last; the kernel's number goes on behind */
+    uint32_t is_cut : 1;
+    uint64_t value;
 };
 
 int cairn_walk_intake_open(int64_t period_ns, const struct cairn_walker_opts *opts,
                            struct cairn_walk_intake *ret_intake, struct cairn_err *err)
 {
     ret_intake->period_ns = period_ns;
+    ret_intake->is_off_cpu = opts->off_cpu != NULL;
+    ret_intake->keeps_stacks = opts->off_cpu || opts->has_times;
     return cairn_walker_new(opts, &ret_intake->walker, err);
 }
 
@@ -30,6 +34,7 @@ void cairn_walk_intake_close(struct cairn_walk_intake *intake)
     cairn_table_done(&intake->by_key);
     cairn_table_done(&intake->fruitless);
     cairn_free(intake->known);
+    cairn_free(intake->stacks);
     cairn_off_cpu_sums_done(&intake->sums);
     *intake = (struct cairn_walk_intake){0};
 }
@@ -102,20 +107,55 @@ static uint64_t hash_of(uint64_t hash, uint32_t tid, uint32_t id)
     return cairn_hash_bytes(&key, sizeof key);
 }
 
+/* Where one that is free has the number of the next. */
+static uint32_t *next_free(struct cairn_walk_intake *intake, uint32_t number)
+{
+    return intake->keeps_stacks ? &intake->stacks[number].stack : &intake->known[number].sample;
+}
+
+static bool take_number(struct cairn_walk_intake *intake, uint32_t *ret_number)
+{
+    size_t need = intake->n_known + 1;
+    if (intake->n_free) {
+        *ret_number = intake->first_free;
+        intake->first_free = *next_free(intake, *ret_number);
+        intake->n_free--;
+        return true;
+    }
+    int code =
+        intake->keeps_stacks
+            ? cairn_grow((void **)&intake->stacks, &intake->cap_known, need, sizeof *intake->stacks)
+            : cairn_grow((void **)&intake->known, &intake->cap_known, need, sizeof *intake->known);
+    *ret_number = (uint32_t)intake->n_known;
+    intake->n_known += code == CAIRN_OK;
+    return code == CAIRN_OK;
+}
+
+static void give_number(struct cairn_walk_intake *intake, uint32_t number)
+{
+    *next_free(intake, number) = intake->first_free;
+    intake->first_free = number;
+    intake->n_free++;
+}
+
 static int remember(struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
-                    const struct cairn_walk_known *known)
+                    const struct cairn_collected *collected, uint32_t sample)
 {
     uint64_t key = hash_of(stack->hash, stack->tid, stack->id);
     uint32_t number;
-    if (cairn_table_find(&intake->by_key, key, &number)) {
-        intake->known[number] = *known;
-        return CAIRN_OK;
+    if (!cairn_table_find(&intake->by_key, key, &number)) {
+        if (!take_number(intake, &number))
+            return CAIRN_E_NOMEM;
+        if (cairn_table_set(&intake->by_key, key, number) < 0) {
+            give_number(intake, number);
+            return CAIRN_E_NOMEM;
+        }
     }
-    if (cairn_grow((void **)&intake->known, &intake->cap_known, intake->n_known + 1,
-                   sizeof *known) < 0 ||
-        cairn_table_set(&intake->by_key, key, (uint32_t)intake->n_known) < 0)
-        return CAIRN_E_NOMEM;
-    intake->known[intake->n_known++] = *known;
+    if (intake->keeps_stacks)
+        intake->stacks[number] = *collected;
+    else
+        intake->known[number] =
+            (struct cairn_walk_known){.sample = sample, .is_cut = collected->cut != 0};
     return CAIRN_OK;
 }
 
@@ -163,18 +203,7 @@ const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_int
     uint32_t number;
     if (!cairn_table_find(&intake->by_key, hash_of(hash, tid, id), &number))
         return NULL;
-    return &intake->known[number].collected;
-}
-
-/* Of a stack that came before; false where that was lost. */
-static bool find_known(const struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
-                       struct cairn_walk_known *ret_known)
-{
-    uint32_t number;
-    if (!cairn_table_find(&intake->by_key, hash_of(stack->hash, stack->tid, stack->id), &number))
-        return false;
-    *ret_known = intake->known[number];
-    return true;
+    return &intake->stacks[number];
 }
 
 int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect)
@@ -185,26 +214,61 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         .value = intake->period_ns ? intake->period_ns : (int64_t)stack->value,
         .time_ns = stack->time_ns,
     };
-    struct cairn_walk_known known = {0};
+    const struct cairn_collected *again = NULL;
+    struct cairn_collected collected;
     int code = CAIRN_OK;
     intake->taken += cairn_walker_stack_bytes(stack);
     if (stack->what == CAIRN_BPF_SLEPT)
         return cairn_off_cpu_pass(intake, collect, (const struct cairn_bpf_slept *)stack);
     if (stack->what != CAIRN_BPF_AGAIN)
-        code = pass_stack(collect, stack, &known.collected);
-    else if (!find_known(intake, stack, &known))
+        code = pass_stack(collect, stack, &collected);
+    else if (!(again = cairn_walk_intake_find(intake, stack->hash, stack->tid, stack->id)))
         return CAIRN_OK; /* is found to be lost at the end */
+    else
+        collected = *again;
     if (code == CAIRN_OK && stack->copied)
-        judge_copy(intake, stack, !known.collected.cut || collect->walk.n > stack->n);
-    bool is_off_cpu = cairn_walker_off_cpu(intake->walker) != NULL;
-    if (code == CAIRN_OK && !is_off_cpu) /* else samples are made of the sums */
-        code = cairn_collect_sample(collect, &known.collected, &one);
+        judge_copy(intake, stack, !collected.cut || collect->walk.n > stack->n);
+    if (code == CAIRN_OK && !intake->is_off_cpu) /* else samples are made of the sums */
+        code = cairn_collect_sample(collect, &collected, &one);
     if (code < 0 || stack->what == CAIRN_BPF_AGAIN || stack->copied) /* that is not counted */
         return code;
-    known.sample = collect->last;
-    if (is_off_cpu && collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES)
+    if (intake->is_off_cpu && collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES)
         return CAIRN_OK; /* its times will be lost */
-    return remember(intake, stack, &known);
+    return remember(intake, stack, &collected, collect->last);
+}
+
+static void add_again(const struct cairn_walk_intake *intake, struct cairn_walk_known *known,
+                      const struct cairn_bpf_sum *sum, struct cairn_collect *collect)
+{
+    uint32_t n = ((uint32_t)sum->n - known->n_again) & INT32_MAX;
+    uint64_t value = sum->value - known->value;
+    if (!n)
+        return;
+    cairn_collect_again(collect, known->sample, known->is_cut, n,
+                        intake->period_ns ? n * intake->period_ns : (int64_t)value);
+    known->n_again = (uint32_t)sum->n & INT32_MAX;
+    known->value = sum->value;
+}
+
+int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                          const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum)
+{
+    bool is_over = collect->ended.n &&
+                   !intake->is_off_cpu && /* sums of those may yet be asked for */
+                   cairn_ended_is_over(&collect->ended, key->tid);
+    uint64_t hash = sum->n || is_over ? hash_of(key->hash, key->tid, key->id) : 0;
+    uint32_t number;
+    if (!sum->n && !is_over)
+        return CAIRN_OK;
+    if (!cairn_table_find(&intake->by_key, hash, &number)) /* it waits yet, or was lost */
+        return is_over ? CAIRN_WALKER_FORGET : CAIRN_OK;
+    if (!intake->keeps_stacks)
+        add_again(intake, &intake->known[number], sum, collect);
+    if (!is_over)
+        return CAIRN_OK;
+    cairn_table_remove(&intake->by_key, hash);
+    give_number(intake, number);
+    return CAIRN_WALKER_FORGET;
 }
 
 struct counting {
@@ -214,25 +278,14 @@ struct counting {
 
 static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum)
 {
-    struct counting *counting = ctx;
-    struct cairn_walk_intake *intake = counting->intake;
-    uint32_t number;
-    if (!cairn_table_find(&intake->by_key, hash_of(key->hash, key->tid, key->id), &number))
-        return CAIRN_OK; /* it waits yet */
-    struct cairn_walk_known *known = &intake->known[number];
-    if (sum->n > known->sum.n) {
-        uint64_t n = sum->n - known->sum.n, value = sum->value - known->sum.value;
-        cairn_collect_again(counting->collect, known->sample, known->collected.cut != 0, n,
-                            intake->period_ns ? (int64_t)n * intake->period_ns : (int64_t)value);
-        known->sum = *sum;
-    }
-    return CAIRN_OK;
+    const struct counting *counting = ctx;
+    return cairn_walk_intake_met(counting->intake, counting->collect, key, sum);
 }
 
 /* Of what is never forgotten. */
 static uint64_t kept_bytes(const struct cairn_walk_intake *intake)
 {
-    return cairn_table_bytes(&intake->by_key) + intake->n_known * sizeof *intake->known +
+    return cairn_table_bytes(&intake->by_key) + intake->n_known * sizeof *intake->stacks +
            cairn_off_cpu_sums_bytes(&intake->sums);
 }
 
@@ -242,7 +295,7 @@ static void forget(struct cairn_walk_intake *intake)
 {
     cairn_table_done(&intake->by_key);
     intake->by_key = (struct cairn_table){0};
-    intake->n_known = 0;
+    intake->n_known = intake->n_free = 0;
 }
 
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
@@ -251,12 +304,11 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
     struct counting counting = {intake, collect};
     bool forgotten = false;
     int code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
-    bool is_off_cpu = cairn_walker_off_cpu(intake->walker) != NULL;
-    if (collect->has_times || is_off_cpu)
+    if (intake->keeps_stacks)
         collect->beside_bytes = kept_bytes(intake);
     else if (forgotten)
         forget(intake);
-    if (code == CAIRN_OK && is_off_cpu)
+    if (code == CAIRN_OK && intake->is_off_cpu)
         code = cairn_off_cpu_sums_add(intake, collect, is_end);
     return code;
 }
@@ -265,7 +317,7 @@ uint64_t cairn_walk_intake_lost(const struct cairn_walk_intake *intake, uint64_t
 {
     struct cairn_walker_stats stats;
     cairn_walker_stats(intake->walker, &stats);
-    if (cairn_walker_off_cpu(intake->walker))
+    if (intake->is_off_cpu)
         return intake->sums.n_lost;
     return stats.n_samples > n_collected ? stats.n_samples - n_collected : 0;
 }

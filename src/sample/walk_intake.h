@@ -21,9 +21,14 @@ struct cairn_walk_intake {
     struct cairn_walker *walker;
     struct cairn_buffer waiting; /* stacks with their frames */
     size_t taken;                /* of them: these bytes went on already */
-    struct cairn_table by_key;   /* hash of the stack's key -> number in `known` */
-    struct cairn_walk_known *known;
+    bool is_off_cpu;             /* time off the CPU is measured */
+    bool keeps_stacks;           /* that, or samples have times: each has to find its stack again */
+    struct cairn_table by_key;   /* hash of the stack's key -> number in one of these: */
+    struct cairn_collected *stacks; /* where they are kept */
+    struct cairn_walk_known *known; /* where their samples are all that is asked for */
     size_t n_known, cap_known;
+    size_t n_free; /* of threads that have ended; the numbers are given again */
+    uint32_t first_free;
     struct cairn_table fruitless;   /* hash of a place -> copies since one led further from there */
     struct cairn_off_cpu_sums sums; /* where time off the CPU is measured */
     int64_t period_ns; /* of CPU time, for each sample; 0: the kernel sums what they stand for */
@@ -50,10 +55,16 @@ uint64_t cairn_walk_intake_next_ns(const struct cairn_walk_intake *intake);
 /* Hands the next one on. */
 int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect);
 
-/* The stack of that name; NULL: it did not come, or waits yet. Borrowed until the next is passed.
+/* The stack of that name, where stacks are kept; NULL: it did not come, or waits yet. Borrowed
+ * until the next is passed.
  */
 const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_intake *intake,
                                                      uint64_t hash, uint32_t tid, uint32_t id);
+
+/* One was met that often since it was handed over. CAIRN_WALKER_FORGET: nothing of that thread
+ * comes any more, and it is forgotten here. */
+int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                          const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum);
 
 /* Adds up how often each was met again; to be called once a second, and at the end. */
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,

@@ -103,6 +103,14 @@ static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct c
     return CAIRN_OK;
 }
 
+static int on_forget(void *ctx, const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum)
+{
+    uint64_t *n = ctx;
+    (void)key, (void)sum;
+    ++*n;
+    return CAIRN_WALKER_FORGET;
+}
+
 static struct cairn_walker *walker_or_skip(void)
 {
     struct cairn_walker *walker;
@@ -259,6 +267,26 @@ static void with_times_every_sample_is_told_and_none_is_counted(void **state)
     cairn_walker_free(walker);
 }
 
+static void a_stack_that_is_forgotten_is_new_again(void **state)
+{
+    (void)state;
+    struct cairn_walker *walker = walker_or_skip();
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    uint64_t n_first = 0, n_second = 0;
+    bool forgotten;
+    sample(walker, seen, SHALLOW, true);
+    assert_int_equal(cairn_walker_counts(walker, on_forget, &n_first, &forgotten), CAIRN_OK);
+    assert_true(n_first > 0);
+    assert_false(forgotten);
+    assert_int_equal(cairn_walker_counts(walker, on_forget, &n_second, &forgotten), CAIRN_OK);
+    assert_int_equal(n_second, 0);
+    memset(seen, 0, sizeof *seen);
+    sample(walker, seen, SHALLOW, true);
+    assert_true(seen->n > 0);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +294,7 @@ int main(void)
         cmocka_unit_test(who_is_not_known_is_cut_and_asked_for),
         cmocka_unit_test(too_deep_a_stack_says_so),
         cmocka_unit_test(tables_that_find_no_room_say_so),
+        cmocka_unit_test(a_stack_that_is_forgotten_is_new_again),
         cmocka_unit_test(with_times_every_sample_is_told_and_none_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
