@@ -51,7 +51,7 @@ const volatile __u32 cairn_off_cgroup = 0;     /* of them those that are in targ
 const volatile __u32 cairn_off_user_only = 0;  /* no frames of the kernel */
 const volatile __u32 cairn_off_no_inherit = 0; /* not what targets start */
 
-__u64 cairn_off_lost = 0; /* times off the CPU for which there was no room */
+__u64 cairn_off_lost = 0; /* times off the CPU without room, or whose end was not seen */
 __u32 cairn_off_skip = 0; /* frames before the scheduler's; found out at the first stack */
 
 struct wake {
@@ -195,6 +195,15 @@ static __always_inline void end(struct task_struct *task, __u64 now_ns)
     bpf_map_delete_elem(&asleep, &tid);
 }
 
+/* A thread that leaves its CPU came back to it before. The kernel may lose a switch while another
+ * program is put on or taken off the same tracepoint (seen with 6.18). */
+static __always_inline void miss_end(__u32 tid)
+{
+    struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
+    if (was && !was->by_look)
+        __sync_fetch_and_add(&cairn_off_lost, 1);
+}
+
 static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
                                   struct task_struct *task, int preempted)
 {
@@ -213,6 +222,7 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     now.key.id = key.id;
     now.key.why = why_off(state, preempted);
     now.since_ns = cpu->stack.time_ns;
+    miss_end(tid);
     int is_new = !bpf_map_lookup_elem(&counts, &key);
     if ((is_new && hand_over(cpu)) || bpf_map_update_elem(&asleep, &tid, &now, BPF_ANY)) {
         __sync_fetch_and_add(&cairn_off_lost, 1);

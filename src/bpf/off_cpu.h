@@ -63,6 +63,7 @@ struct cairn_bpf_slept {
 struct cairn_bpf_asleep {
     struct cairn_bpf_slept_key key;
     __u64 since_ns; /* CLOCK_MONOTONIC */
+    __u64 by_look;  /* noted by a look from outside, not at a switch */
 };
 
 #endif /* CAIRN_BPF_OFF_CPU_H */

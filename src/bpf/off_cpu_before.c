@@ -107,6 +107,7 @@ static int on_thread(void *ctx, const struct cairn_bpf_thread *thread)
     noted->as.key.tid = stack->tid;
     noted->as.key.why = thread->state == 'D' ? CAIRN_BPF_OFF_BLOCKED : CAIRN_BPF_OFF_SLEEP;
     noted->as.since_ns = stack->time_ns;
+    noted->as.by_look = 1;
     if (bpf_map_update_elem(bpf_map__fd(before->off->program->maps.asleep), &stack->tid, &noted->as,
                             BPF_NOEXIST) != 0)
         return 0; /* it has run: a program has noted it */

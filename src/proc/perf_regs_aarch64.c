@@ -23,6 +23,7 @@ void cairn_perf_regs_read(struct cairn_reader *r, bool is_32, struct cairn_curso
         regs.reg[R13] = regs.reg[SP];
         regs.reg[R14] = regs.reg[LR];
         regs.known = (1u << (R14 + 1)) - 1;
+        regs.ip &= UINT32_MAX;
         for (unsigned i = 0; i < N; i++)
             regs.reg[i] = i <= R14 ? regs.reg[i] & UINT32_MAX : 0;
     }

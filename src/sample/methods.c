@@ -24,7 +24,7 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
         .user_only = s->opts.user_only != 0,
         .event = s->event,
         .has_times = s->opts.timeline != 0,
-        .stacks_max = s->opts.memory_bytes / BYTES_A_STACK,
+        .stacks_max = (size_t)(s->opts.memory_bytes / BYTES_A_STACK),
         .frequency_hz = s->opts.frequency_hz,
         .event_period = s->opts.off_cpu ? 1 : s->opts.event_period,
         .off_cpu = s->opts.off_cpu ? &s->off_cpu : NULL,

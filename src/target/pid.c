@@ -103,11 +103,11 @@ static size_t copied_at(const struct cairn_target_copy *copy, uint64_t va)
     if (va < copy->va)
         return SIZE_MAX;
     if (!copy->pages)
-        return va - copy->va;
+        return (size_t)(va - copy->va);
     if (page >= 64 || !(copy->pages >> page & 1))
         return SIZE_MAX;
     if (page == 0)
-        return va - copy->va;
+        return (size_t)(va - copy->va);
     uint64_t below = copy->pages & ((1ull << page) - 1);
     size_t n_below = (size_t)__builtin_popcountll(below);
     size_t missing = below & 1 ? copy->va % CAIRN_COPY_PAGE : 0; /* of the first page */
