@@ -7,6 +7,7 @@
  *     a byte for each register: 0 zero | 1 stack + 8 * next | 2 code + next | 3 eight bytes
  *     how long the kernel's chain is, then that and the stack, in words of the same kind
  */
+#include <elf.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -85,11 +86,18 @@ static bool is_start(void *ctx, uint64_t va)
     return va % 16 == 15;
 }
 
+/* On aarch64 the signature of a pointer is taken off. */
+static bool is_same(uint64_t address, const struct cairn_cursor_regs *regs)
+{
+    uint64_t signature = regs->machine == EM_AARCH64 ? ~0ull << 48 : 0;
+    return ((address ^ regs->ip) & ~signature) == 0;
+}
+
 static void check(const struct cairn_user_walk *walk, const struct cairn_copy *copy)
 {
     if (walk->n > CAIRN_WALK_FRAMES_MAX || walk->end > CAIRN_WALK_LAST)
         abort();
-    if (walk->n && (walk->addresses[0] != copy->regs.ip || !walk->exact[0]))
+    if (walk->n && (!is_same(walk->addresses[0], &copy->regs) || !walk->exact[0]))
         abort();
     if (!walk->n && walk->end != CAIRN_WALK_NOTHING)
         abort();
