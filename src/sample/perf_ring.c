@@ -128,7 +128,7 @@ void cairn_perf_queue_peek(const struct cairn_perf_queue *queue, size_t first,
 }
 
 /* Between two stacks that were walked elsewhere there are few records of thousands that wait: what
- * waits is sorted once, and moved when as much was taken as waits yet. */
+ * waits is sorted once, and moved when an eighth as much was taken as waits yet. */
 int cairn_perf_queue_flush(struct cairn_perf_queue *queue, uint64_t until_ns,
                            cairn_perf_record_fn fn, void *ctx)
 {
@@ -147,7 +147,7 @@ int cairn_perf_queue_flush(struct cairn_perf_queue *queue, uint64_t until_ns,
         if (cairn_perf_record_parse(bytes, &record))
             code = fn(ctx, &record);
     }
-    if (queue->n_taken && queue->n_taken >= queue->n - queue->n_taken)
+    if (queue->n_taken && queue->n_taken >= (queue->n - queue->n_taken) / 8)
         keep_rest(queue);
     return code;
 }
