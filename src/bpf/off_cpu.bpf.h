@@ -51,8 +51,9 @@ const volatile __u32 cairn_off_cgroup = 0;     /* of them those that are in targ
 const volatile __u32 cairn_off_user_only = 0;  /* no frames of the kernel */
 const volatile __u32 cairn_off_no_inherit = 0; /* not what targets start */
 
-__u64 cairn_off_lost = 0; /* times off the CPU without room, or whose end was not seen */
-__u32 cairn_off_skip = 0; /* frames before the scheduler's; found out at the first stack */
+__u64 cairn_off_lost = 0;   /* times off the CPU for which there was no room */
+__u64 cairn_off_unseen = 0; /* those whose end was not seen */
+__u32 cairn_off_skip = 0;   /* frames before the scheduler's; found out at the first stack */
 
 struct wake {
     __u64 *frames;
@@ -197,11 +198,14 @@ static __always_inline void end(struct task_struct *task, __u64 now_ns)
 
 /* A thread that leaves its CPU came back to it before. The kernel may lose a switch while another
  * program is put on or taken off the same tracepoint (seen with 6.18). */
-static __always_inline void miss_end(__u32 tid)
+static __always_inline long note(__u32 tid, const struct cairn_bpf_asleep *now)
 {
+    if (!bpf_map_update_elem(&asleep, &tid, now, BPF_NOEXIST))
+        return 0;
     struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
     if (was && !was->by_look)
-        __sync_fetch_and_add(&cairn_off_lost, 1);
+        __sync_fetch_and_add(&cairn_off_unseen, 1);
+    return bpf_map_update_elem(&asleep, &tid, now, BPF_ANY);
 }
 
 static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
@@ -222,9 +226,8 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     now.key.id = key.id;
     now.key.why = why_off(state, preempted);
     now.since_ns = cpu->stack.time_ns;
-    miss_end(tid);
     int is_new = !bpf_map_lookup_elem(&counts, &key);
-    if ((is_new && hand_over(cpu)) || bpf_map_update_elem(&asleep, &tid, &now, BPF_ANY)) {
+    if ((is_new && hand_over(cpu)) || note(tid, &now)) {
         __sync_fetch_and_add(&cairn_off_lost, 1);
         return;
     }

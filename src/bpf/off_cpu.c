@@ -182,7 +182,12 @@ int cairn_off_cpu_asleep(struct cairn_off_cpu *off, uint64_t now_ns, cairn_off_c
     return code;
 }
 
+uint64_t cairn_off_cpu_unseen(const struct cairn_off_cpu *off)
+{
+    return off->program->bss->cairn_off_unseen;
+}
+
 uint64_t cairn_off_cpu_lost(const struct cairn_off_cpu *off)
 {
-    return off->program->bss->cairn_off_lost;
+    return off->program->bss->cairn_off_lost + cairn_off_cpu_unseen(off);
 }

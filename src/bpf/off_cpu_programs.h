@@ -62,7 +62,10 @@ int cairn_off_cpu_slept(struct cairn_off_cpu *off, cairn_off_cpu_fn fn, void *ct
 int cairn_off_cpu_asleep(struct cairn_off_cpu *off, uint64_t now_ns, cairn_off_cpu_fn fn,
                          void *ctx);
 
-/* Times off the CPU that found no room. */
+/* Times off the CPU that are not told. */
 uint64_t cairn_off_cpu_lost(const struct cairn_off_cpu *off);
+
+/* Those of them whose end was not seen; for the others there was no room. */
+uint64_t cairn_off_cpu_unseen(const struct cairn_off_cpu *off);
 
 #endif /* CAIRN_BPF_OFF_CPU_PROGRAMS_H */

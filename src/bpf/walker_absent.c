@@ -123,6 +123,12 @@ uint64_t cairn_off_cpu_lost(const struct cairn_off_cpu *off)
     return 0;
 }
 
+uint64_t cairn_off_cpu_unseen(const struct cairn_off_cpu *off)
+{
+    (void)off;
+    return 0;
+}
+
 struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *walker)
 {
     (void)walker;
