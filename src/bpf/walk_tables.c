@@ -62,24 +62,8 @@ void cairn_walk_tables_done(struct cairn_walk_tables *tables)
 static struct cairn_walk_process *find_process(const struct cairn_walk_tables *tables, int pid)
 {
     uint32_t number;
-    if (!cairn_table_find(&tables->by_pid, (uint64_t)pid, &number) ||
-        tables->processes[number].pid != pid)
-        return NULL;
-    return &tables->processes[number];
-}
-
-/* The pids of who has ended stay in the table until it is made anew. */
-static bool tidy(struct cairn_walk_tables *tables)
-{
-    if (tables->by_pid.n < CAIRN_BPF_SPACES_MAX * 2)
-        return true;
-    cairn_table_done(&tables->by_pid);
-    tables->by_pid = (struct cairn_table){0};
-    for (size_t i = 0; i < tables->n_processes; i++)
-        if (tables->processes[i].pid &&
-            cairn_table_set(&tables->by_pid, (uint64_t)tables->processes[i].pid, (uint32_t)i) < 0)
-            return false;
-    return true;
+    return cairn_table_find(&tables->by_pid, (uint64_t)pid, &number) ? &tables->processes[number]
+                                                                     : NULL;
 }
 
 /* The entry is free. */
@@ -95,6 +79,7 @@ static void clear(struct cairn_walk_tables *tables, struct cairn_walk_process *p
 static void forget(struct cairn_walk_tables *tables, struct cairn_walk_process *process)
 {
     (void)bpf_map_delete_elem(tables->spaces_fd, &process->pid);
+    cairn_table_remove(&tables->by_pid, (uint64_t)process->pid);
     clear(tables, process);
 }
 
@@ -133,7 +118,7 @@ static struct cairn_walk_process *place_of(struct cairn_walk_tables *tables, int
     uint32_t number;
     if (process)
         return process;
-    if (!tidy(tables) || !take_number(tables, &number) ||
+    if (!take_number(tables, &number) ||
         cairn_table_set(&tables->by_pid, (uint64_t)pid, number) < 0)
         return NULL;
     return &tables->processes[number];
@@ -188,8 +173,13 @@ static enum cairn_walk_look publish(struct cairn_walk_tables *tables, int pid,
     bool is_known = is_same(process, &found->space);
     if (!is_known) {
         process = place_of(tables, pid);
-        if (!process || !hand_over(tables, pid, found, process))
+        if (!process)
             return CAIRN_WALK_IMPOSSIBLE;
+        if (!hand_over(tables, pid, found, process)) {
+            if (!process->pid)
+                cairn_table_remove(&tables->by_pid, (uint64_t)pid);
+            return CAIRN_WALK_IMPOSSIBLE;
+        }
     }
     process->lacks_bytes = found->lacks_bytes;
     process->n_regained = tables->modules.n_regained;

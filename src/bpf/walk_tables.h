@@ -23,7 +23,7 @@ struct cairn_walk_tables {
     struct cairn_walk_modules modules;
     struct cairn_walk_process *processes;
     size_t n_processes, cap_processes, n_free;
-    struct cairn_table by_pid; /* pid -> number, which may be another one's by now */
+    struct cairn_table by_pid; /* pid -> number */
     uint32_t last_id;
     uint64_t retried_ns; /* who lacks a table was looked at again then */
     int64_t credit_ns; /* for looks; grows by a twentieth of the time that passes. Below 0 where one

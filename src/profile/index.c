@@ -76,6 +76,14 @@ void cairn_profile_forget_samples(struct cairn_profile *p)
     p->index->samples = (struct cairn_profile_slots){0};
 }
 
+void cairn_profile_forget_label_sets(struct cairn_profile *p)
+{
+    if (!p->index)
+        return;
+    cairn_free(p->index->label_sets.slots);
+    p->index->label_sets = (struct cairn_profile_slots){0};
+}
+
 static uint64_t child_key(uint32_t parent, uint32_t frame)
 {
     return (uint64_t)parent << 32 | frame;

@@ -50,6 +50,9 @@ uint32_t *cairn_profile_slot(const struct cairn_profile *p, struct cairn_profile
 /* Samples were removed: they have other numbers. */
 void cairn_profile_forget_samples(struct cairn_profile *p);
 
+/* The same of label sets. */
+void cairn_profile_forget_label_sets(struct cairn_profile *p);
+
 /* The index of the profile, made where there is none; NULL where memory is gone. */
 struct cairn_profile_index *cairn_profile_need_index(struct cairn_profile *p);
 

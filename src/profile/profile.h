@@ -163,6 +163,20 @@ uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint3
  * as they differ. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_profile_sum_equal(struct cairn_profile *p);
 
+/* The same; `ret_numbers[i]` is the number that sample i has now (room for n_samples; NULL: nobody
+ * asks). */
+int cairn_profile_sum_numbered(struct cairn_profile *p, uint32_t *ret_numbers);
+
+/* Is the label, one of these that a sample has, to be kept? */
+typedef bool (*cairn_profile_keeps_fn)(void *ctx, const struct cairn_profile_label *labels,
+                                       uint32_t n, const struct cairn_profile_label *label);
+
+/* Takes labels from the samples and sums those that are equal then, as above. Label sets that no
+ * sample has are forgotten, and all have other numbers. CAIRN_OK or CAIRN_E_NOMEM: then nothing
+ * changed, or less is summed than could be, and `ret_numbers` holds all the same. */
+int cairn_profile_drop_labels(struct cairn_profile *p, cairn_profile_keeps_fn keeps, void *ctx,
+                              uint32_t *ret_numbers);
+
 /* Memory that the profile takes, with its index; so that each table has room for one thing more. */
 uint64_t cairn_profile_bytes(const struct cairn_profile *p);
 

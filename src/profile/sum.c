@@ -49,7 +49,7 @@ uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint3
 }
 
 /* In place: the kept samples move to the front in their order. */
-int cairn_profile_sum_equal(struct cairn_profile *p)
+int cairn_profile_sum_numbered(struct cairn_profile *p, uint32_t *ret_numbers)
 {
     struct cairn_table seen = {0};
     size_t n_kept = 0, n_types = p->n_types;
@@ -60,18 +60,24 @@ int cairn_profile_sum_equal(struct cairn_profile *p)
         uint64_t key = (uint64_t)sample.stack << 32 | sample.labels;
         uint32_t at;
         if (cairn_table_find(&seen, key, &at)) {
+            if (ret_numbers)
+                ret_numbers[i] = at;
             add_values(p->values + at * n_types, p->values + i * n_types, n_types);
             continue;
         }
         rc = cairn_table_set(&seen, key, (uint32_t)n_kept);
         if (rc < 0)
             break;
+        if (ret_numbers)
+            ret_numbers[i] = (uint32_t)n_kept;
         p->samples[n_kept] = sample;
         memmove(p->values + n_kept * n_types, p->values + i * n_types, n_types * sizeof *p->values);
         n_kept++;
     }
     /* Where memory ran out the rest stays as it is: less is summed, nothing is lost. */
     size_t n_rest = p->n_samples - i;
+    for (size_t k = 0; ret_numbers && k < n_rest; k++)
+        ret_numbers[i + k] = (uint32_t)(n_kept + k);
     if (n_rest) {
         memmove(p->samples + n_kept, p->samples + i, n_rest * sizeof *p->samples);
         memmove(p->values + n_kept * n_types, p->values + i * n_types,
@@ -81,4 +87,9 @@ int cairn_profile_sum_equal(struct cairn_profile *p)
     cairn_profile_forget_samples(p);
     cairn_table_done(&seen);
     return rc;
+}
+
+int cairn_profile_sum_equal(struct cairn_profile *p)
+{
+    return cairn_profile_sum_numbered(p, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sample/fold.h"
 #include "sample/walk_intake.h"
 
 /* A key that became a sample. */
@@ -151,4 +152,11 @@ int cairn_off_cpu_sums_add(struct cairn_walk_intake *intake, struct cairn_collec
         intake->sums.n_lost += cairn_off_cpu_lost(off);
     }
     return code;
+}
+
+void cairn_off_cpu_sums_renumber(struct cairn_off_cpu_sums *sums, const uint32_t *numbers)
+{
+    for (size_t i = 0; i < sums->n_known; i++)
+        if (sums->known[i].sum.n)
+            sums->known[i].sample = cairn_fold_number(numbers, sums->known[i].sample);
 }

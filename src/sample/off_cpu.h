@@ -34,4 +34,7 @@ uint64_t cairn_off_cpu_sums_bytes(const struct cairn_off_cpu_sums *sums);
 int cairn_off_cpu_sums_add(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                            bool is_end);
 
+/* Samples of the profile have other numbers (fold.h). */
+void cairn_off_cpu_sums_renumber(struct cairn_off_cpu_sums *sums, const uint32_t *numbers);
+
 #endif /* CAIRN_SAMPLE_OFF_CPU_H */

@@ -3,11 +3,13 @@
 
 #include <sys/mman.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "proc/perf_regs.h"
 #include "proc/process.h"
+#include "sample/fold.h"
 #include "target/regs.h"
 
 static const uint64_t TURN_NS = 1000000000;
@@ -227,6 +229,15 @@ static int pass_walked(struct intake *in, uint64_t until_ns)
     return code;
 }
 
+static void fold(struct cairn_perf_sampler *sampler, struct cairn_collect *collect)
+{
+    uint32_t *numbers;
+    cairn_collect_fold(collect, &numbers);
+    if (numbers && sampler->is_walked)
+        cairn_walk_intake_renumber(&sampler->walk, numbers);
+    cairn_free(numbers);
+}
+
 /* What is done now and then, and in the end. */
 static int turn(struct intake *in, uint64_t now_ns, bool is_end)
 {
@@ -238,6 +249,7 @@ static int turn(struct intake *in, uint64_t now_ns, bool is_end)
     if (sampler->is_walked)
         code = cairn_walk_intake_count(&sampler->walk, in->collect, is_end);
     cairn_collect_turn(in->collect);
+    fold(sampler, in->collect);
     return code;
 }
 

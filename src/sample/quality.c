@@ -117,6 +117,9 @@ int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
         cairn_buffer_printf(&line, ", throttled %llu time%s",
                             (unsigned long long)quality->n_throttled, plural(quality->n_throttled));
     add_missed(&line, quality);
+    if (quality->n_folded)
+        cairn_buffer_printf(&line, "; %llu ended thread%s told by name alone",
+                            (unsigned long long)quality->n_folded, plural(quality->n_folded));
     add_costs(&line, quality);
     int length = snprintf(buf, size, "%s", cairn_buffer_text(&line));
     cairn_buffer_done(&line);

@@ -10,11 +10,17 @@ void cairn_shared_modules_done(struct cairn_shared_modules *shared)
     *shared = (struct cairn_shared_modules){0};
 }
 
+/* Of no file, but known by its bytes: the vdso. */
+static bool is_image(const struct cairn_space_map *map)
+{
+    return map->file || map->build_id;
+}
+
 /* Code that is made at run time may be mapped from a file, too, but from one that has no name any
  * more; its names are known by the address in each process. */
 static bool may_share(const struct cairn_space_map *map)
 {
-    return map->file && map->path && !map->is_deleted;
+    return is_image(map) && map->path && !map->is_deleted;
 }
 
 static uint64_t place_of(const struct cairn_space_map *map)
@@ -53,12 +59,14 @@ static uint32_t find_or_make(struct cairn_shared_modules *shared, struct cairn_s
     uint32_t number;
     if (!map->file && !map->path)
         return anonymous(shared, spaces->profile, map);
+    if (!cairn_space_find_vdso(spaces, space, map))
+        return UINT32_MAX;
     if (!may_share(map))
-        return cairn_space_module(spaces, space, map);
+        return cairn_space_module(spaces, map);
     uint64_t place = place_of(map);
     if (cairn_table_find(&shared->by_place, place, &number))
         return map->module = number;
-    number = cairn_space_module(spaces, space, map);
+    number = cairn_space_module(spaces, map);
     if (number != UINT32_MAX && cairn_table_set(&shared->by_place, place, number) < 0)
         return UINT32_MAX;
     return number;
@@ -79,5 +87,6 @@ uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn
                          uint64_t va)
 {
     const struct cairn_profile_module *module = &profile->modules[map->module];
-    return map->module && map->file ? va - map->start + map->off - module->off + module->start : va;
+    return map->module && is_image(map) ? va - map->start + map->off - module->off + module->start
+                                        : va;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared module: what several processes have mapped of one file is one module of the profile, with
+ * Shared module: what several processes have mapped of one file, or of the vdso, is one module, with
  * the addresses of whoever was met first. Stacks of a program that is started again and again are
  * equal then, wherever the kernel put it each time. Memory of no file is "[anon]", by its place.
  */

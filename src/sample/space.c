@@ -340,9 +340,8 @@ static bool is_our_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
     return same;
 }
 
-/* False: memory is gone. */
-static bool find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
-                      struct cairn_space_map *map)
+bool cairn_space_find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
+                           struct cairn_space_map *map)
 {
     const char *path = cairn_strings_get(&spaces->profile->strings, map->path);
     if (map->build_id || strcmp(path, "[vdso]") != 0 || !is_our_vdso(spaces, space, map))
@@ -352,13 +351,10 @@ static bool find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
     return map->build_id != UINT32_MAX;
 }
 
-uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
-                            struct cairn_space_map *map)
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map *map)
 {
     if (map->module || !map->path)
         return map->module;
-    if (!find_vdso(spaces, space, map))
-        return UINT32_MAX;
     struct cairn_profile_module module = {
         .start = map->start,
         .end = map->end,

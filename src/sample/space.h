@@ -109,9 +109,13 @@ int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
 /* The mapping that holds `va`, or NULL; borrowed until the space changes. */
 struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va);
 
+/* Gives a mapping of the vdso, which the kernel tells no build ID of, that of ours, where its bytes
+ * are the same; others stay as they are. False: memory is gone. */
+bool cairn_space_find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
+                           struct cairn_space_map *map);
+
 /* The profile's module for a mapping; UINT32_MAX where memory is gone. */
-uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
-                            struct cairn_space_map *map);
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map *map);
 
 /* Takes hold of the file that is mapped there, for the module that was made of it. */
 void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "sample/fold.h"
 #include "sample/perf_event.h"
 
 enum { WAITING_BYTES_MAX = 1 << 28, FRUITLESS = 8, PLACES_MAX = 1 << 14 };
@@ -15,8 +16,10 @@ struct cairn_walk_known {
     uint32_t
         n_again : 31; /* what came since, as counted last; the kernel's number goes on behind */
     uint32_t is_cut : 1;
-    uint64_t value;
+    uint64_t value; /* FREE: the entry is nobody's */
 };
+
+static const uint64_t FREE = UINT64_MAX;
 
 int cairn_walk_intake_open(int64_t period_ns, const struct cairn_walker_opts *opts,
                            struct cairn_walk_intake *ret_intake, struct cairn_err *err)
@@ -134,6 +137,8 @@ static bool take_number(struct cairn_walk_intake *intake, uint32_t *ret_number)
 static void give_number(struct cairn_walk_intake *intake, uint32_t number)
 {
     *next_free(intake, number) = intake->first_free;
+    if (!intake->keeps_stacks)
+        intake->known[number].value = FREE;
     intake->first_free = number;
     intake->n_free++;
 }
@@ -311,6 +316,14 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
     if (code == CAIRN_OK && intake->is_off_cpu)
         code = cairn_off_cpu_sums_add(intake, collect, is_end);
     return code;
+}
+
+void cairn_walk_intake_renumber(struct cairn_walk_intake *intake, const uint32_t *numbers)
+{
+    for (size_t i = 0; i < intake->n_known && !intake->keeps_stacks; i++)
+        if (intake->known[i].value != FREE)
+            intake->known[i].sample = cairn_fold_number(numbers, intake->known[i].sample);
+    cairn_off_cpu_sums_renumber(&intake->sums, numbers);
 }
 
 uint64_t cairn_walk_intake_lost(const struct cairn_walk_intake *intake, uint64_t n_collected)

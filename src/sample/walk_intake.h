@@ -70,6 +70,9 @@ int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                             bool is_end);
 
+/* Samples of the profile have other numbers (fold.h). */
+void cairn_walk_intake_renumber(struct cairn_walk_intake *intake, const uint32_t *numbers);
+
 /* Samples that were walked, and did not become some. */
 uint64_t cairn_walk_intake_lost(const struct cairn_walk_intake *intake, uint64_t n_collected);
 

@@ -37,6 +37,7 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .n_whole = s->collect.n_whole,
         .n_cut = s->collect.n_cut,
         .n_unkept = s->collect.n_unkept,
+        .n_folded = s->collect.n_folded,
         .n_lost = cairn_perf_sampler_lost(&s->perf) + s->ptrace.n_late,
         .n_throttled = s->perf.n_throttled,
         .duration_ns = s->end_ns - s->start_ns,

@@ -207,6 +207,10 @@ static void the_quality_line_says_what_was_counted(void **state)
     quality.event_period = 1;
     cairn_sample_quality_text(&quality, profile, line, sizeof line);
     assert_non_null(strstr(line, "of 777 page-faults (each) in"));
+    quality.n_folded = 1;
+    cairn_sample_quality_text(&quality, profile, line, sizeof line);
+    assert_non_null(strstr(line, "; 0 lost; 1 ended thread told by name alone"));
+    quality.n_folded = 0;
     quality.event = CAIRN_EVENT_CYCLES;
     quality.event_period = 0;
     quality.frequency_hz = 99;

@@ -149,6 +149,33 @@ static void with_times_each_finds_its_stack_until_its_thread_is_over(void **stat
     drop(&f);
 }
 
+/* Numbers that are free lead from one to the next, and to no sample. */
+static void samples_may_have_other_numbers_while_some_are_free(void **state)
+{
+    (void)state;
+    const uint32_t numbers[] = {3, 2, 1, 0};
+    struct fixture f = begin();
+    for (uint32_t i = 0; i < 4; i++)
+        come(&f, PID + i, 1, CAIRN_BPF_STACK);
+    end(&f, PID);
+    end(&f, PID + 1);
+    cairn_collect_turn(&f.collect);
+    assert_int_equal(met(&f, PID, 1, 0), CAIRN_WALKER_FORGET);
+    assert_int_equal(met(&f, PID + 1, 1, 0), CAIRN_WALKER_FORGET);
+    cairn_walk_intake_renumber(&f.intake, numbers);
+    assert_int_equal(met(&f, PID + 2, 1, 10), CAIRN_OK);
+    assert_int_equal(met(&f, PID + 3, 1, 20), CAIRN_OK);
+    assert_int_equal(f.collect.profile->values[2 * 1], 1 + 10);
+    assert_int_equal(f.collect.profile->values[2 * 0], 1 + 20);
+    for (uint32_t i = 4; i < 8; i++)
+        come(&f, PID + i, 1, CAIRN_BPF_STACK);
+    assert_int_equal(f.intake.n_known, 4 + 2);
+    assert_int_equal(f.intake.n_free, 0);
+    assert_int_equal(met(&f, PID + 7, 1, 30), CAIRN_OK);
+    assert_int_equal(f.collect.profile->values[2 * 7], 1 + 30);
+    drop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +184,7 @@ int main(void)
         cmocka_unit_test(stacks_of_threads_without_end_are_kept_for_two_turns),
         cmocka_unit_test(a_stack_that_comes_late_counts_from_nothing),
         cmocka_unit_test(with_times_each_finds_its_stack_until_its_thread_is_over),
+        cmocka_unit_test(samples_may_have_other_numbers_while_some_are_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/fold.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* A thread that has ended. */
+struct gone {
+    uint32_t tid;
+    int64_t value;
+};
+
+struct folding {
+    struct cairn_collect *collect;
+    uint32_t pid_key, tid_key, waker_key;
+    struct gone *gone;
+    size_t n_gone, cap_gone;
+    struct cairn_table by_tid; /* of those: -> number in `gone`; then, of who is kept, 1 */
+};
+
+static const struct cairn_profile_label *label_of(const struct cairn_profile_label *labels,
+                                                  uint32_t n, uint32_t key)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (labels[i].key == key)
+            return &labels[i];
+    return NULL;
+}
+
+/* Samples of it may come yet. Who wakes others may be one that no sample came from. */
+static bool is_alive(const struct cairn_collect *collect, int64_t id)
+{
+    uint32_t value;
+    return cairn_table_find(&collect->threads, (uint64_t)id, &value) ||
+           cairn_table_find(&collect->spaces.by_pid, (uint64_t)id, &value);
+}
+
+static bool exists(int64_t id)
+{
+    return kill((pid_t)id, 0) == 0 || errno != ESRCH;
+}
+
+static int add_value(struct folding *fold, uint32_t tid, int64_t value)
+{
+    uint32_t at;
+    if (!cairn_table_find(&fold->by_tid, tid, &at)) {
+        if (cairn_grow((void **)&fold->gone, &fold->cap_gone, fold->n_gone + 1,
+                       sizeof *fold->gone) < 0 ||
+            cairn_table_set(&fold->by_tid, tid, (uint32_t)fold->n_gone) < 0)
+            return CAIRN_E_NOMEM;
+        at = (uint32_t)fold->n_gone;
+        fold->gone[fold->n_gone++] = (struct gone){.tid = tid};
+    }
+    fold->gone[at].value = cairn_profile_add_clamped(fold->gone[at].value, value);
+    return CAIRN_OK;
+}
+
+static int find_gone(struct folding *fold)
+{
+    const struct cairn_profile *p = fold->collect->profile;
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < p->n_samples && code == CAIRN_OK; i++) {
+        const struct cairn_profile_label_set *set = &p->label_sets[p->samples[i].labels];
+        const struct cairn_profile_label *tid =
+            label_of(p->labels + set->first, set->n, fold->tid_key);
+        if (tid && !is_alive(fold->collect, tid->number))
+            code = add_value(fold, (uint32_t)tid->number, p->values[i * p->n_types + 1]);
+    }
+    return code;
+}
+
+/* The most first; of equal ones the later, which somebody may yet look for. */
+static int compare(const void *left, const void *right)
+{
+    const struct gone *a = left, *b = right;
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    return a->tid > b->tid ? -1 : a->tid < b->tid;
+}
+
+static int choose(struct folding *fold)
+{
+    cairn_table_done(&fold->by_tid);
+    fold->by_tid = (struct cairn_table){0};
+    if (fold->n_gone)
+        qsort(fold->gone, fold->n_gone, sizeof *fold->gone, compare);
+    for (size_t i = 0; i < fold->n_gone && i < CAIRN_FOLD_KEPT; i++)
+        if (cairn_table_set(&fold->by_tid, fold->gone[i].tid, 1) < 0)
+            return CAIRN_E_NOMEM;
+    return CAIRN_OK;
+}
+
+static bool is_kept(const struct folding *fold, int64_t id)
+{
+    uint32_t value;
+    return is_alive(fold->collect, id) || cairn_table_find(&fold->by_tid, (uint64_t)id, &value);
+}
+
+/* A process is told by its number as long as it lives, or one of its threads is kept. */
+static bool keeps(void *ctx, const struct cairn_profile_label *labels, uint32_t n,
+                  const struct cairn_profile_label *label)
+{
+    const struct folding *fold = ctx;
+    const struct cairn_profile_label *tid = label_of(labels, n, fold->tid_key);
+    if (label->key == fold->waker_key)
+        return is_kept(fold, label->number) || exists(label->number);
+    if (label->key != fold->tid_key && label->key != fold->pid_key)
+        return true;
+    return is_kept(fold, label->number) || (tid && is_kept(fold, tid->number));
+}
+
+/* False: nothing was done. */
+static bool fold_them(struct folding *fold, uint32_t *numbers)
+{
+    struct cairn_collect *collect = fold->collect;
+    if (find_gone(fold) < 0 || choose(fold) < 0)
+        return false;
+    if (cairn_profile_drop_labels(collect->profile, keeps, fold, numbers) == CAIRN_OK &&
+        fold->n_gone > CAIRN_FOLD_KEPT)
+        collect->n_folded += fold->n_gone - CAIRN_FOLD_KEPT;
+    return true;
+}
+
+static bool find_keys(struct folding *fold)
+{
+    struct cairn_profile *p = fold->collect->profile;
+    fold->pid_key = cairn_profile_text(p, "pid", 3);
+    fold->tid_key = cairn_profile_text(p, "tid", 3);
+    fold->waker_key = cairn_profile_text(p, "woken_by_pid", 12);
+    return fold->pid_key != UINT32_MAX && fold->tid_key != UINT32_MAX &&
+           fold->waker_key != UINT32_MAX;
+}
+
+void cairn_collect_fold(struct cairn_collect *collect, uint32_t **ret_numbers)
+{
+    struct cairn_profile *p = collect->profile;
+    struct folding fold = {.collect = collect};
+    *ret_numbers = NULL;
+    if (collect->has_times || p->closed == CAIRN_PROFILE_NO_SAMPLES ||
+        p->n_label_sets < 2 * (size_t)CAIRN_FOLD_KEPT || p->n_label_sets < collect->fold_at)
+        return;
+    uint32_t *numbers = cairn_alloc(p->n_samples, sizeof *numbers);
+    bool is_done = numbers && find_keys(&fold) && fold_them(&fold, numbers);
+    collect->fold_at = p->n_label_sets + CAIRN_FOLD_KEPT;
+    cairn_table_done(&fold.by_tid);
+    cairn_free(fold.gone);
+    if (is_done) {
+        collect->last = cairn_fold_number(numbers, collect->last);
+        *ret_numbers = numbers;
+    } else {
+        cairn_free(numbers);
+    }
+}

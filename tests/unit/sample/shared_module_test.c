@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/shared_module.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/support/test.h"
+
+struct fixture {
+    struct cairn_profile *profile;
+    struct cairn_spaces spaces;
+    struct cairn_space *space;
+    struct cairn_shared_modules shared;
+};
+
+static struct fixture begin(void)
+{
+    struct fixture f = {0};
+    assert_int_equal(cairn_profile_new(&f.profile, NULL), CAIRN_OK);
+    f.spaces.profile = f.profile;
+    f.space = cairn_spaces_get(&f.spaces, getpid());
+    assert_non_null(f.space);
+    return f;
+}
+
+static void drop(struct fixture *f)
+{
+    cairn_shared_modules_done(&f->shared);
+    cairn_spaces_done(&f->spaces);
+    cairn_profile_free(f->profile);
+}
+
+static struct cairn_space_map *map(struct fixture *f, const struct cairn_space_news *news)
+{
+    assert_int_equal(cairn_space_add(&f->spaces, f->space, news), CAIRN_OK);
+    return cairn_space_find(f->space, news->start);
+}
+
+static uint32_t module_at(struct fixture *f, uint64_t va)
+{
+    return cairn_shared_module(&f->shared, &f->spaces, f->space, cairn_space_find(f->space, va));
+}
+
+static uint64_t va_of(struct fixture *f, uint64_t va)
+{
+    return cairn_shared_va(f->profile, cairn_space_find(f->space, va), va);
+}
+
+static void a_file_is_one_module_wherever_it_is_mapped(void **state)
+{
+    (void)state;
+    struct fixture f = begin();
+    struct cairn_space_news news = {
+        .start = 0x1000, .size = 0x1000, .off = 0x4000, .dev = 1, .inode = 2, .path = "/no/file"};
+    map(&f, &news);
+    news.start = 0x9000;
+    map(&f, &news);
+    news.start = 0xc000;
+    news.inode = 3;
+    map(&f, &news);
+    assert_int_equal(module_at(&f, 0x1000), 1);
+    assert_int_equal(module_at(&f, 0x9000), 1);
+    assert_int_equal(module_at(&f, 0xc000), 2);
+    assert_int_equal(va_of(&f, 0x9234), 0x1234);
+    assert_int_equal(va_of(&f, 0xc234), 0xc234);
+    drop(&f);
+}
+
+/* Bytes that are told to be a vdso. */
+static uint64_t add_vdso(struct fixture *f, struct cairn_span bytes, size_t changed)
+{
+    uint8_t *at =
+        mmap(NULL, bytes.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(at != MAP_FAILED);
+    memcpy(at, bytes.data, bytes.size);
+    at[changed]++;
+    const struct cairn_space_news news = {
+        .start = (uintptr_t)at, .size = bytes.size, .path = "[vdso]"};
+    map(f, &news);
+    return news.start;
+}
+
+/* Each program that is started has it at a place of its own. */
+static void so_is_the_vdso_where_its_bytes_are_ours(void **state)
+{
+    (void)state;
+    struct cairn_span vdso = cairn_vdso_of_self();
+    if (!vdso.size) {
+        print_message("skipped: this process has no vdso\n");
+        skip();
+    }
+    struct fixture f = begin();
+    const struct cairn_space_news ours = {
+        .start = (uintptr_t)vdso.data, .size = vdso.size, .path = "[vdso]"};
+    uint64_t other = add_vdso(&f, vdso, vdso.size - 1);
+    uint64_t same = add_vdso(&f, vdso, vdso.size - 1);
+    ((uint8_t *)(uintptr_t)same)[vdso.size - 1]--;
+    map(&f, &ours);
+    assert_int_equal(module_at(&f, ours.start), 1);
+    assert_int_equal(module_at(&f, same), 1);
+    assert_int_equal(module_at(&f, other), 2);
+    assert_true(va_of(&f, same + 9) == ours.start + 9);
+    assert_true(va_of(&f, other + 9) == other + 9);
+    assert_true(f.profile->modules[1].build_id != 0);
+    assert_true(f.profile->modules[2].build_id == 0);
+    munmap((void *)(uintptr_t)same, vdso.size);
+    munmap((void *)(uintptr_t)other, vdso.size);
+    drop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_one_module_wherever_it_is_mapped),
+        cmocka_unit_test(so_is_the_vdso_where_its_bytes_are_ours),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
