@@ -187,7 +187,9 @@ static int make_tree(struct cli_report *r, struct cairn_err *err)
                                    .kind = kinds[r->form],
                                    .function = r->root,
                                    .depth = r->depth < UINT32_MAX ? (uint32_t)r->depth : 0,
-                                   .by_self = !r->by_total};
+                                   .by_self = !r->by_total,
+                                   .least_percent = r->least_percent,
+                                   .n_roots = r->json ? 0 : r->n_shown}; /* it counts all */
     int result = cairn_tree_new(r->profile, &opts, &r->tree, err);
     if (result == CAIRN_OK)
         r->sum = cairn_tree_sum(r->tree);

@@ -39,32 +39,10 @@ struct shown {
 };
 
 struct selection {
-    const struct cairn_tree_node *nodes;
-    size_t n_nodes;
+    const struct cairn_tree *tree; /* NULL: nothing is shown */
     struct shown *items;
     size_t n;
-    size_t n_hidden, n_roots_left;
 };
-
-static size_t skip_rest(struct selection *s, size_t at)
-{
-    for (; at < s->n_nodes; at = s->nodes[at].end)
-        s->n_roots_left++;
-    return at;
-}
-
-static double percent_of(int64_t part, int64_t of)
-{
-    double percent = cli_percent(part, of);
-    return percent < 0 ? -percent : percent;
-}
-
-/* A node is held against all samples; of callees and callers, against the root.
- */
-static int64_t measure_of(const struct cli_report *r, const struct cairn_tree_node *root)
-{
-    return r->form == CLI_REPORT_CALLS ? r->sum : root->total;
-}
 
 static void add_item(struct selection *s, const struct cairn_tree_node *node)
 {
@@ -79,31 +57,29 @@ static void add_item(struct selection *s, const struct cairn_tree_node *node)
     s->items[number] = (struct shown){.node = node, .parent = parent};
 }
 
-/* Where something is left out, all below it is. */
 static int select_nodes(const struct cli_report *r, struct selection *s, struct cairn_err *err)
 {
+    const struct cairn_tree_node *nodes;
     uint64_t n_roots = 0;
-    int64_t measure = 0;
-    s->n_nodes = cairn_tree_nodes(r->tree, &s->nodes);
-    s->items = calloc(s->n_nodes + 1, sizeof *s->items);
+    size_t n = cairn_tree_nodes(r->tree, &nodes);
+    s->tree = r->tree;
+    s->items = calloc(n + 1, sizeof *s->items);
     if (!s->items)
         return cairn_fail_memory(err);
-    for (size_t i = 0; i < s->n_nodes;) {
-        const struct cairn_tree_node *node = &s->nodes[i];
-        if (!node->depth && r->n_shown && n_roots++ == r->n_shown) {
-            i = skip_rest(s, i);
-            continue;
-        }
-        measure = node->depth ? measure : measure_of(r, node);
-        if (r->least_percent > 0 && percent_of(node->total, measure) < r->least_percent) {
-            s->n_hidden += node->end - i;
-            i = node->end;
-            continue;
-        }
-        add_item(s, node);
-        i++;
+    for (size_t i = 0; i < n; i++) {
+        if (!nodes[i].depth && n_roots++ == r->n_shown && r->n_shown)
+            break;
+        add_item(s, &nodes[i]);
     }
     return CAIRN_OK;
+}
+
+static struct cairn_tree_counts counts_of(const struct selection *s)
+{
+    struct cairn_tree_counts counts = {.size = sizeof counts};
+    if (s->tree)
+        cairn_tree_count(s->tree, &counts);
+    return counts;
 }
 
 static bool is_alone(const struct selection *s, size_t i)
@@ -165,15 +141,15 @@ static int make_rows(struct selection *s, struct cli_report_table *table,
 }
 
 static void add_left_out(struct cairn_buffer *out, const struct cli_report *r,
-                         const struct selection *s)
+                         const struct cairn_tree_counts *counts)
 {
-    if (s->n_roots_left) {
+    if (counts->n_roots_left) {
         cairn_buffer_str(out, "and ");
-        cli_add_count(out, s->n_roots_left);
+        cli_add_count(out, counts->n_roots_left);
         cairn_buffer_str(out, " more: --top 0 prints all\n");
     }
-    if (s->n_hidden) {
-        cli_add_count(out, s->n_hidden);
+    if (counts->n_small) {
+        cli_add_count(out, counts->n_small);
         cairn_buffer_printf(out, " with less than %g %%%s left out: --min 0 prints all\n",
                             r->least_percent,
                             r->form == CLI_REPORT_CALLS ? " are" : " of their root are");
@@ -207,7 +183,7 @@ int cli_report_tree_put(struct cairn_json *json, const struct cli_report *r, str
     cairn_json_str(json, "of", r->root);
     cairn_json_u64(json, "levels", r->depth);
     cairn_json_real(json, "min_percent", r->least_percent);
-    cairn_json_u64(json, "n_nodes", s.n_nodes);
+    cairn_json_u64(json, "n_nodes", counts_of(&s).n_nodes);
     cairn_json_open(json, "nodes", '[');
     for (size_t i = 0; i < s.n; i++)
         put_node(json, r, s.items[i].node);
@@ -226,10 +202,11 @@ int cli_report_tree_add(struct cairn_buffer *out, const struct cli_report *r, st
         result = cli_report_table_init(&table, s.n, err);
     if (result == CAIRN_OK && make_rows(&s, &table, &guides) < 0)
         result = cairn_fail_memory(err);
-    if (result == CAIRN_OK && s.n_nodes) {
+    struct cairn_tree_counts counts = counts_of(&s);
+    if (result == CAIRN_OK && counts.n_nodes) {
         table.guides = cairn_buffer_text(&guides);
         cli_report_table_add(out, &table);
-        add_left_out(out, r, &s);
+        add_left_out(out, r, &counts);
     }
     cli_report_table_done(&table);
     cairn_buffer_done(&guides);

@@ -42,6 +42,9 @@ struct cairn_tree_opts {
                              where there is none, of those whose name contains it. NULL: of all */
     uint32_t depth;       /* nodes from a root to a leaf at most; 0: no bound */
     int by_self;          /* roots of callees and callers in the order of cairn_profile_top() */
+    double least_percent; /* a node with less than that of all samples, or of callees and callers of
+                             its root, is left out with all that is below it */
+    uint64_t n_roots;     /* those after the first of them are not walked through; 0: all are */
 };
 
 /*
@@ -62,8 +65,8 @@ struct cairn_tree_node {
 
 struct cairn_tree;
 
-/* CAIRN_E_ARG: no such value type; CAIRN_E_NOMEM; CAIRN_E_LIMIT for more than 2^31 nodes. A tree
- * without nodes is none of these. */
+/* CAIRN_E_ARG: no such value type; CAIRN_E_NOMEM; CAIRN_E_LIMIT for more than 2^31 nodes that
+ * are not left out. A tree without nodes is none of these. */
 CAIRN_API int cairn_tree_new(const struct cairn_profile *profile,
                              const struct cairn_tree_opts *opts, struct cairn_tree **ret_tree,
                              struct cairn_err *err);
@@ -73,6 +76,15 @@ CAIRN_API void cairn_tree_free(struct cairn_tree *tree); /* accepts NULL */
 CAIRN_API size_t cairn_tree_nodes(const struct cairn_tree *tree,
                                   const struct cairn_tree_node **ret_nodes);
 CAIRN_API int64_t cairn_tree_sum(const struct cairn_tree *tree); /* of all samples */
+
+/* What there is and what was left out. Set .size. */
+struct cairn_tree_counts {
+    size_t size;
+    uint64_t n_nodes;      /* with those left out for least_percent, */
+    uint64_t n_small;      /* which are so many */
+    uint64_t n_roots_left; /* trees left out for n_roots, whose nodes are in no count */
+};
+CAIRN_API void cairn_tree_count(const struct cairn_tree *tree, struct cairn_tree_counts *counts);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,11 @@ static struct cairn_tree *tree_of(const struct cairn_profile *p, enum cairn_tree
 {
     struct cairn_tree *tree;
     struct cairn_err err;
-    struct cairn_tree_opts opts = {sizeof opts, 0, kind, function, depth, by_self};
+    struct cairn_tree_opts opts = {.size = sizeof opts,
+                                   .kind = kind,
+                                   .function = function,
+                                   .depth = depth,
+                                   .by_self = by_self};
     assert_ok(cairn_tree_new(p, &opts, &tree, &err), err);
     return tree;
 }
@@ -109,6 +113,77 @@ static void roots_can_stand_as_in_the_table(void **state)
     struct cairn_tree *tree = tree_of(p, CAIRN_TREE_CALLERS, NULL, 1, 1);
     assert_tree(tree, "c 8 8\nb 7 2\na 9 1\nd 2 0\n");
     cairn_tree_free(tree);
+    cairn_profile_free(p);
+}
+
+/* What of a whole tree is to be kept; both lists are in the same order. */
+static void assert_kept(const struct cairn_tree *whole, const struct cairn_tree *kept,
+                        const struct cairn_tree_opts *opts)
+{
+    const struct cairn_tree_node *all, *some;
+    size_t n_all = cairn_tree_nodes(whole, &all), n = cairn_tree_nodes(kept, &some), at = 0;
+    uint64_t n_roots = 0, n_small = 0, n_nodes = 0, n_left = 0;
+    double measure = (double)cairn_tree_sum(whole);
+    for (size_t i = 0; i < n_all;) {
+        n_roots += all[i].depth == 0;
+        if (opts->n_roots && n_roots > opts->n_roots) {
+            n_left++;
+            i = all[i].end;
+            continue;
+        }
+        if (all[i].depth == 0 && opts->kind != CAIRN_TREE_CALLS)
+            measure = (double)all[i].total;
+        if (100 * (double)all[i].total / measure < opts->least_percent) {
+            n_small += all[i].end - i;
+            n_nodes += all[i].end - i;
+            i = all[i].end;
+            continue;
+        }
+        assert_true(at < n);
+        assert_string_equal(some[at].row->function, all[i].row->function);
+        assert_int_equal(some[at].total, all[i].total);
+        assert_int_equal(some[at].self, all[i].self);
+        assert_int_equal(some[at].depth, all[i].depth);
+        at++, i++, n_nodes++;
+    }
+    struct cairn_tree_counts counts = {.size = sizeof counts};
+    cairn_tree_count(kept, &counts);
+    assert_int_equal(at, n);
+    assert_int_equal(counts.n_nodes, n_nodes);
+    assert_int_equal(counts.n_small, n_small);
+    assert_int_equal(counts.n_roots_left, n_left);
+}
+
+static void what_is_left_out_is_counted(void **state)
+{
+    (void)state;
+    static const double leasts[] = {0, 4, 30, 100};
+    struct cairn_buffer text = {0};
+    struct cairn_err err;
+    uint32_t random = 7;
+    for (unsigned i = 0; i < 300; i++) {
+        for (unsigned k = 0; k <= i % 9; k++) {
+            random = random * 1103515245 + 12345;
+            cairn_buffer_printf(&text, "%sf%u", k ? ";" : "", (random >> 16) % (4 + k));
+        }
+        cairn_buffer_printf(&text, " %u\n", 1 + i % 7);
+    }
+    struct cairn_profile *p = profile_of(cairn_buffer_text(&text));
+    for (int kind = CAIRN_TREE_CALLS; kind <= CAIRN_TREE_CALLERS; kind++) {
+        struct cairn_tree *whole = tree_of(p, (enum cairn_tree_kind)kind, NULL, 4, 0), *kept;
+        for (unsigned i = 0; i < 8; i++) {
+            struct cairn_tree_opts opts = {.size = sizeof opts,
+                                           .kind = (enum cairn_tree_kind)kind,
+                                           .depth = 4,
+                                           .least_percent = leasts[i / 2],
+                                           .n_roots = i % 2 ? 3 : 0};
+            assert_ok(cairn_tree_new(p, &opts, &kept, &err), err);
+            assert_kept(whole, kept, &opts);
+            cairn_tree_free(kept);
+        }
+        cairn_tree_free(whole);
+    }
+    cairn_buffer_done(&text);
     cairn_profile_free(p);
 }
 
@@ -285,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_name_goes_before_a_part_of_one),
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(roots_can_stand_as_in_the_table),
+        cmocka_unit_test(what_is_left_out_is_counted),
         cmocka_unit_test(inlined_functions_are_nodes),
         cmocka_unit_test(what_the_filter_dropped_is_no_node),
         cmocka_unit_test(a_profile_without_samples_has_an_empty_tree),
