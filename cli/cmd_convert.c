@@ -26,10 +26,12 @@ static const struct cli_option options[] = {
                    .letter = 't',
                    .value = "FORMAT",
                    .help = "pprof or collapsed, whatever the name of OUT"},
-    CLI_WANTED_ROWS(OPTION_WANTED, "from", 0,
+    CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples: the only value that collapsed stacks "
                     "hold, the one that pprof shows first (default: what the profile says)"),
-    [OPTION_FORCE] = {.name = "force", .help = "replace OUT where it is there already"},
+    [OPTION_FORCE] = {.name = "force",
+                      .letter = 'f',
+                      .help = "replace OUT where it is there already"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
 };

@@ -39,7 +39,7 @@ static const struct cli_option options[] = {
                      .help = "what of a function is compared: self (default), "
                              "what it costs itself, "
                              "or total, with all that it called"},
-    CLI_WANTED_ROWS(OPTION_WANTED, "format", 'f',
+    CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples (default: what NEW says)"),
     CLI_SHOW_ROWS(OPTION_SHOW),
     [OPTION_JSON] = {.name = "json", .help = "print one JSON object, numbers and names uncut"},

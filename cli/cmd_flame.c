@@ -39,7 +39,6 @@ static const struct cli_option options[] = {
                        .help = "write to FILE; its ending, .html or .svg, says what; - is stdout "
                                "(default: the name of the first input with .html)"},
     [OPTION_FORMAT] = {.name = "format",
-                       .letter = 'f',
                        .value = "FORMAT",
                        .help = "html or svg, whatever the name of the output"},
     [OPTION_DIFF] = {.name = "diff",
@@ -69,7 +68,9 @@ static const struct cli_option options[] = {
     [OPTION_NO_OPEN] = {.name = "no-open",
                         .help = "html: open no browser; without this one is opened when run on a "
                                 "terminal of a desktop"},
-    [OPTION_FORCE] = {.name = "force", .help = "replace an existing output"},
+    [OPTION_FORCE] = {.name = "force",
+                      .letter = 'f',
+                      .help = "replace FILE where it is there already"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
 };

@@ -47,9 +47,9 @@ static const struct cli_option options[] = {
                       .help = "print at most N levels of a tree, 0 for all of "
                               "them (default: all; "
                               "2 of --callers and --callees without FUNCTION)"},
-    [OPTION_MIN] = {.name = "min",
-                    .value = "PERCENT",
-                    .help = "leave out of a tree what has less than PERCENT of all "
+    [OPTION_MIN] = {.name = "min-percent",
+                    .value = "P",
+                    .help = "leave out of a tree what has less than P percent of all "
                             "samples, or, of "
                             "--callers and --callees, of its root (default: 0.5)"},
     [OPTION_TOP] = {.name = "top",
@@ -62,9 +62,8 @@ static const struct cli_option options[] = {
                      .help = "self (default), what functions cost themselves, "
                              "or total, with all "
                              "that they called"},
-    CLI_WANTED_ROWS(OPTION_WANTED, "format", 'f',
-                    "what is counted, such as cpu or samples (default: what "
-                    "the profile says)"),
+    CLI_WANTED_ROWS(OPTION_WANTED, "what is counted, such as cpu or samples (default: what "
+                                   "the profile says)"),
     CLI_SHOW_ROWS(OPTION_SHOW),
     [OPTION_JSON] = {.name = "json", .help = "print one JSON object, numbers and names uncut"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
@@ -98,11 +97,11 @@ static bool set_form(struct cli_report *r, enum cli_report_form form, const char
 static bool set_least(struct cli_report *r, const char *text)
 {
     r->says_least = true;
-    if (!cli_args_real(r->args, "min", text, &r->least_percent))
+    if (!cli_args_real(r->args, "min-percent", text, &r->least_percent))
         return false;
     bool done = r->least_percent >= 0 && r->least_percent <= 100;
     if (!done)
-        cli_args_wrong(r->args, "--min: %s, expected a percentage", text);
+        cli_args_wrong(r->args, "--min-percent: %s, expected a percentage", text);
     return done;
 }
 
@@ -296,7 +295,7 @@ static bool agree(const struct cli_report *r)
     bool is_tree = r->form != CLI_REPORT_TOP;
     if ((r->says_depth || r->says_least) && !is_tree)
         cli_args_wrong(r->args, "--%s goes with --tree, --callers or --callees",
-                       r->says_depth ? "depth" : "min");
+                       r->says_depth ? "depth" : "min-percent");
     else if (r->says_sort && r->form == CLI_REPORT_CALLS)
         cli_args_wrong(r->args, "--sort does not go with --tree, which is ordered by total");
     else

@@ -56,7 +56,7 @@ enum {
     OPT_LINES,
     OPT_LEAF,
     OPT_OFFSETS,
-    OPT_FORMAT,
+    OPT_FROM,
     OPT_FORCE,
     OPT_MAX_MEMORY,
     OPT_JSON,
@@ -103,7 +103,7 @@ static const struct cli_option options[] = {
     [OPT_OFFSETS] = {"offsets", 0, "KIND",
                      "in module+0xoff, off counts rel (default): from the load base, as dladdr() "
                      "does, or file: from the start of the file"},
-    [OPT_FORMAT] = {"format", 0, "FORMAT", "what IN is: auto (default), collapsed or pprof"},
+    [OPT_FROM] = {"from", 0, "FORMAT", "what IN is: auto (default), collapsed or pprof"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace OUT where it is there already"},
     [OPT_MAX_MEMORY] = {"max-memory", 0, "SIZE", "let caches hold at most SIZE (512M, 2G)"},
     [OPT_JSON] =

@@ -45,8 +45,8 @@ enum cli_wanted_row {
 
 /* Their rows in a table of options, from number `first` on. */
 /* clang-format off */
-#define CLI_WANTED_ROWS(first, format_name, format_letter, value_help)                             \
-    [(first) + CLI_WANTED_FORMAT] = {format_name, format_letter, "FORMAT",                         \
+#define CLI_WANTED_ROWS(first, value_help)                                                         \
+    [(first) + CLI_WANTED_FORMAT] = {"from", 0, "FORMAT",                                          \
         "what the profiles are, pprof or collapsed (default: what they look like)"},               \
     [(first) + CLI_WANTED_VALUE] = {"value", 0, "TYPE", value_help},                               \
     [(first) + CLI_WANTED_FUNCTION] = {"function", 0, "TEXT",                                      \

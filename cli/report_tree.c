@@ -150,7 +150,7 @@ static void add_left_out(struct cairn_buffer *out, const struct cli_report *r,
     }
     if (counts->n_small) {
         cli_add_count(out, counts->n_small);
-        cairn_buffer_printf(out, " with less than %g %%%s left out: --min 0 prints all\n",
+        cairn_buffer_printf(out, " with less than %g %%%s left out: --min-percent 0 prints all\n",
                             r->least_percent,
                             r->form == CLI_REPORT_CALLS ? " are" : " of their root are");
     }

@@ -11,7 +11,7 @@ enum {
     OPT_REGS,
     OPT_MERGE,
     OPT_USER_ONLY,
-    OPT_COUNT,
+    OPT_LOOKS,
     OPT_INTERVAL,
     OPT_OUTPUT,
     OPT_FORCE,
@@ -34,16 +34,16 @@ const struct cli_option cli_stack_options[] = {
          "(default): what disturbs each thread least"},
     [OPT_WHY] = {"why", 'w', NULL, "say how each frame was found and why each stack ends"},
     [OPT_REGS] = {"regs", 'r', NULL, "print the registers of each thread"},
-    [OPT_MERGE] = {"merge", 'm', NULL, "threads with equal stacks together"},
+    [OPT_MERGE] = {"merge", 0, NULL, "threads with equal stacks together"},
     [OPT_USER_ONLY] = {"user-only", 'u', NULL, "no kernel frames"},
-    [OPT_COUNT] = {"count", 'n', "N", "look N times, and print how often each stack was seen"},
+    [OPT_LOOKS] = {"looks", 'l', "N", "look N times, and print how often each stack was seen"},
     [OPT_INTERVAL] = {"interval", 'i', "MS", "milliseconds between two looks (100)"},
     [OPT_OUTPUT] = {"output", 'o', "FILE",
                     "write a profile of all stacks to FILE instead: .pb.gz raw addresses; .html, "
                     ".svg a flame graph; .txt, .collapsed, .folded named stacks"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object"},
-    [OPT_EXE] = {"exe", 'e', "FILE", "the program that a core file is of"},
+    [OPT_EXE] = {"exe", 0, "FILE", "the program that a core file is of"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too; may be given several times"},
     [OPT_VERBOSE] = {"verbose", 'v', NULL, "say what was decided; twice: more of it"},
@@ -98,8 +98,8 @@ static bool set_option(struct cli_stack_wish *wish, struct cli_args *args, int r
     case OPT_USER_ONLY:
         wish->opts.user_only = 1;
         return true;
-    case OPT_COUNT:
-        return set_number(args, "count", value, 1000000, &wish->count);
+    case OPT_LOOKS:
+        return set_number(args, "looks", value, 1000000, &wish->count);
     case OPT_INTERVAL:
         return set_number(args, "interval", value, 86400000, &wish->interval_ms);
     case OPT_OUTPUT:

@@ -62,7 +62,7 @@ def report(path, value, *options):
 def report_tree(path, value, *options):
     """Path to (total, self), of what is not 0."""
     nodes, way = {}, []
-    for node in report(path, value, "--min=0", *options)["nodes"]:
+    for node in report(path, value, "--min-percent=0", *options)["nodes"]:
         del way[node["depth"]:]
         way.append(key_of(node))
         if node["total"]:

@@ -252,7 +252,7 @@ wrong() {
 }
 wrong "PROFILE is missing"
 wrong '"up", expected self or total' cpu.pb.gz --sort up
-wrong '"x", expected pprof or collapsed' cpu.pb.gz --format x
+wrong '"x", expected pprof or collapsed' cpu.pb.gz --from x
 wrong '"thread", expected KEY=VALUE' cpu.pb.gz --label thread
 wrong 'no number' cpu.pb.gz --top=-1
 wrong '"yes", expected auto, always or never' cpu.pb.gz --color=yes
@@ -269,8 +269,8 @@ cannot "nothing: the input is empty" nothing
 cannot "none: No such file" none
 cannot 'cpu.pb.gz: no values of type "wall"' cpu.pb.gz --value wall
 has log "hint: its types: samples, cpu" "another type"
-cannot "pprof" --format pprof many.txt
-report --format collapsed nothing
+cannot "pprof" --from pprof many.txt
+report --from collapsed nothing
 same "nothing, on purpose" "$(cat out)" "the profile is empty: it holds no samples"
 "$CAIRN" report cpu.pb.gz >/dev/full 2>log && fail "a full disk" log
 has log "No space left" "a full disk"

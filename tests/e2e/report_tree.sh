@@ -53,13 +53,13 @@ else
 fi
 
 # What is left out is counted: by share of all, of the root, by number of trees, by levels.
-report cpu.pb.gz --tree --min 2
-same "--min: what is left" "$(awk 'NR > 3 && /prog$/ { printf "%s ", $(NF - 1) }' out)" \
+report cpu.pb.gz --tree --min-percent 2
+same "--min-percent: what is left" "$(awk 'NR > 3 && /prog$/ { printf "%s ", $(NF - 1) }' out)" \
     "main work hot idle "
-has out "6 with less than 2 % are left out: --min 0 prints all" "--min"
-report cpu.pb.gz --callers=hot --min 2
-has out "3 with less than 2 % of their root are left out" "--min of a root"
-report cpu.pb.gz --tree --depth 2 --min 0 --json
+has out "6 with less than 2 % are left out: --min-percent 0 prints all" "--min-percent"
+report cpu.pb.gz --callers=hot --min-percent 2
+has out "3 with less than 2 % of their root are left out" "--min-percent of a root"
+report cpu.pb.gz --tree --depth 2 --min-percent 0 --json
 same "--depth" "$(ask 'max(n["depth"] for n in j["nodes"]), len(j["nodes"]), j["levels"]')" \
     "(1, 5, 2)"
 report cpu.pb.gz --callees --top 3 --json
@@ -116,7 +116,7 @@ for i in range(300):
     stack.append(f"a_function_with_a_long_name_of_number_{i}")
 TEXT
 for width in 60 80 130; do
-    terminal $width "$CAIRN" report --tree --min 0 comb.txt
+    terminal $width "$CAIRN" report --tree --min-percent 0 comb.txt
     same "a comb in $width columns" "$(($(widest) <= width))" 1
     same "no node is lost in $width columns" "$(grep -c '[0-9] .*\(a_\|leaf\)' out)" 599
 done

@@ -41,7 +41,7 @@ def count(stacks, kind, root, levels):
 
 
 def printed(*options):
-    done = subprocess.run([CAIRN, "report", "truth.txt", "--json", "--top=0", "--min=0", *options],
+    done = subprocess.run([CAIRN, "report", "truth.txt", "--json", "--top=0", "--min-percent=0", *options],
                           stdout=subprocess.PIPE, check=True)
     path, nodes, order = [], {}, []
     for node in json.loads(done.stdout)["nodes"]:

@@ -73,7 +73,7 @@ cp cut.pb.gz cut
 cmp -s cut cut.pb.gz || fail "half a profile was changed"
 grep -q 'cut.pb.gz: ' said || fail "half a profile is not named"
 echo x >text
-"$CAIRN" resolve text --format pprof 2>said && fail "a text is taken for a profile"
+"$CAIRN" resolve text --from pprof 2>said && fail "a text is taken for a profile"
 echo x | cmp -s - text || fail "a text was changed"
 
 if command -v go >/dev/null; then

@@ -3,7 +3,7 @@
 """Holds man pages and --help against each other: check_man.py SOURCE_ROOT COMMAND.
 
 Every command that `cairn --help` lists has a page docs/man/cairn-NAME.1 that lists the same options
-as `cairn NAME --help`, with EXAMPLES and WHEN IT FAILS; every page belongs to a command; cairn(1)
+as `cairn NAME --help`, with EXAMPLES and WHEN IT FAILS; a letter stands for the same option in all; every page belongs to a command; cairn(1)
 names them all; mandoc finds nothing to complain about; meson installs each page. Every line of
 README.md, of docs/ and of the pages that shows the command in use names commands and options that
 there are.
@@ -32,6 +32,22 @@ def options_of_help(text):
         if row and row[1].strip().startswith("-"):
             found.update(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", row[1]))
     return found
+
+
+def letters_of_help(text):
+    """"-o" of rows such as "  -o, --output FILE  write to FILE", with "--output"."""
+    return re.findall(r"^\s+(-\w), (--[\w-]+)", text, re.M)
+
+
+def check_letters(letters):
+    """A letter must not be told by the command that it is for."""
+    of = {}
+    for name, letter, option in letters:
+        of.setdefault(letter, {}).setdefault(option, []).append(name)
+    for letter, options in sorted(of.items()):
+        if len(options) > 1:
+            yield f"{letter} is " + ", but ".join(
+                f"{option} in {' '.join(names)}" for option, names in sorted(options.items()))
 
 
 def options_of_page(text):
@@ -94,14 +110,16 @@ def main():
     root, command = pathlib.Path(sys.argv[1]), sys.argv[2]
     status, commands = commands_of(command)
     wrong = [] if status == 0 and commands else ["cairn --help lists no commands"]
-    options = {}
+    options, letters = {}, []
     for name in commands:
         status, text = run(command, name, "--help")
         options[name] = options_of_help(text)
+        letters += [(name, *pair) for pair in letters_of_help(text)]
         if status:
             wrong.append(f"cairn {name} --help: exit status {status}")
         wrong += check_page(root, f"cairn-{name}", options[name] - EVERYWHERE)
     wrong += check_examples(root, options)
+    wrong += check_letters(letters)
     wrong += [text for text in check_page(root, "cairn", set()) if "the page has -" not in text]
     main_page = root / "docs/man/cairn.1"
     main_text = main_page.read_text() if main_page.exists() else ""

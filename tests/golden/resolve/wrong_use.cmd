@@ -1,5 +1,5 @@
 echo 'x 1' >"$TMP/in"
-for words in '' 'a b' '--leaf last in' '--offsets rel,file in' '--names long in' '--format perf in' \
+for words in '' 'a b' '--leaf last in' '--offsets rel,file in' '--names long in' '--from perf in' \
     '--max-memory 1x in' '--max-memory 0 in' '--maps' '--symbol . in' '-x in' '--lines=3 in'; do
     status=0
     # shellcheck disable=SC2086
