@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|perf|flame|tables|cursor|unwind|heap|record|stack]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|perf|flame|report|tables|cursor|unwind|heap|record|stack]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -179,6 +179,31 @@ bench_flame() {
     done
 }
 
+# Tables and trees of a profile, and what changed between two: each tool reads the pprof files that cairn wrote.
+bench_report() {
+    new=$work/million.pb.gz old=$work/million-old.pb.gz
+    [ -f "$work/million.collapsed" ] || python3 "$here/gen_flame.py" 1000000 "$work/million.collapsed"
+    [ -f "$new" ] || "$cairn" convert "$work/million.collapsed" -o "$new"
+    if [ ! -f "$old" ]; then
+        awk 'NR % 10 { $NF = $NF * (1 + NR % 3); print }' "$work/million.collapsed" >"$out/old.collapsed"
+        "$cairn" convert "$out/old.collapsed" -o "$old"
+        rm "$out/old.collapsed"
+    fi
+    pprof="go tool pprof"
+    have go || { echo "run.sh: without go" >&2 && pprof=; }
+    echo "## report: 1,000,000 distinct stacks in a pprof file ($(wc -c <"$new") bytes)"
+    measure "$runs" ${pprof:+"pprof -top=$pprof -top $new"} "cairn report=$cairn report $new"
+    measure "$runs" ${pprof:+"pprof -tree=$pprof -tree $new"} "cairn report --callers=$cairn report --callers $new" \
+        "cairn report --callees=$cairn report --callees $new" "cairn report --tree=$cairn report --tree $new"
+    echo "the same out of 231 MB of collapsed stacks:"
+    measure "$runs" "cairn report=$cairn report $work/million.collapsed" \
+        "cairn report --callers=$cairn report --callers $work/million.collapsed" \
+        "cairn report --callees=$cairn report --callees $work/million.collapsed" \
+        "cairn report --tree=$cairn report --tree $work/million.collapsed"
+    echo "## diff: 900,000 and 1,000,000 stacks"
+    measure "$runs" ${pprof:+"pprof -top -diff_base=$pprof -top -diff_base=$old $new"} "cairn diff=$cairn diff $old $new"
+}
+
 # Tables of unwind rules: of libraries that are here, and of all modules of a process.
 bench_tables() {
     stats=$(dirname "$cairn")/bench/unwind/table_stats
@@ -254,12 +279,12 @@ bench_stack() {
     RUNS=$runs python3 "$here/live/stack.py" "$cairn" "$work/live" ${STACK_BENCH:-}
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index perf flame tables cursor unwind heap record stack
+[ $# -gt 0 ] || set -- resolve one symbolize index perf flame report tables cursor unwind heap record stack
 for name in "$@"; do
     case $name in
-    resolve | one | symbolize | index | perf | flame | tables | cursor | unwind | heap | record | stack) "bench_$name" ;;
+    resolve | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack) "bench_$name" ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, tables, cursor, unwind, heap, record, stack)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, report, tables, cursor, unwind, heap, record, stack)" >&2
         exit 2
         ;;
     esac
