@@ -3,20 +3,20 @@
 """What the tests of the page share: a browser, profiles to look at, checks. Screenshots are left in
 $WORK (KEEP=1 keeps that folder) and held against coarse ones in tests/data/flame; CAIRN_BLESS=1 writes
 those anew."""
+import base64
 import gzip
 import json
 import os
 import pathlib
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.parse
-import zlib
 
+from png_coarse import COLUMNS, coarse, ink, read_png
 from pprof_encode import message, number, packed, text
 
 
@@ -298,10 +298,33 @@ class Browser:
                 rows[dt.textContent] = dt.nextSibling.textContent;
             return rows;""")
 
-    def screenshot(self, name):
+    def screenshot(self, name, scale=1):
+        """A smaller `scale` is read faster, and says as much to check_picture()."""
         path = WORK / f"{name}.png"
-        self.driver.save_screenshot(str(path))
+        width, height = self.run("return [innerWidth, innerHeight]")
+        shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
+            "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}})
+        path.write_bytes(base64.b64decode(shot["data"]))
         return read_png(path)
+
+    def resize(self, width, height, touch=False):
+        """Before a page is opened; with `touch` as on a telephone."""
+        cdp = self.driver.execute_cdp_cmd
+        cdp("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch})
+        cdp("Emulation.setTouchEmulationEnabled", {"enabled": touch, "maxTouchPoints": 2})
+
+    def touch(self, *steps):
+        """Each step is where the fingers are, [(x, y), ...]; they lift behind the last."""
+        send = self.driver.execute_cdp_cmd
+        for i, points in enumerate(steps):
+            send("Input.dispatchTouchEvent", {
+                "type": "touchMove" if i else "touchStart",
+                "touchPoints": [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(points)]})
+
+    def lift(self):
+        self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        self.settle()
 
     def close(self):
         self.driver.quit()
@@ -309,66 +332,18 @@ class Browser:
 
 # Screenshots ------------------------------------------------------------------------------------
 
-def read_png(path):
-    """Width, height and rows of RGB bytes, for what Chromium writes: 8 bits, not interlaced."""
-    data, at, packed = path.read_bytes(), 8, b""
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        chunk = data[at + 8:at + 8 + size]
-        if kind == b"IHDR":
-            width, height, depth, colour = struct.unpack(">IIBB", chunk[:10])
-            assert depth == 8 and colour in (2, 6), "an unexpected kind of PNG"
-        elif kind == b"IDAT":
-            packed += chunk
-        at += 12 + size
-    step = 3 if colour == 2 else 4
-    raw, stride, before, rows = zlib.decompress(packed), width * step, bytes(width * step), []
-    for y in range(height):
-        kind = raw[y * (stride + 1)]
-        row = bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
-        for i in range(stride):
-            left = row[i - step] if i >= step else 0
-            if kind == 1:
-                row[i] = (row[i] + left) & 255
-            elif kind == 2:
-                row[i] = (row[i] + before[i]) & 255
-            elif kind == 3:
-                row[i] = (row[i] + (left + before[i]) // 2) & 255
-            elif kind == 4:
-                corner = before[i - step] if i >= step else 0
-                guess = left + before[i] - corner
-                near = min((abs(guess - left), 0, left), (abs(guess - before[i]), 1, before[i]),
-                           (abs(guess - corner), 2, corner))
-                row[i] = (row[i] + near[2]) & 255
-        before = bytes(row)
-        rows.append(row if step == 3 else bytes(b for i, b in enumerate(row) if i % 4 != 3))
-    return width, height, rows
-
-
-COLUMNS, LINES = 32, 20
-
-
-def coarse(picture):
-    """Mean colours of 32 x 20 fields: what is left of a picture that no font changes much."""
-    width, height, rows = picture
-    grid = []
-    for line in range(LINES):
-        for column in range(COLUMNS):
-            y0, y1 = line * height // LINES, (line + 1) * height // LINES
-            x0, x1 = column * width // COLUMNS, (column + 1) * width // COLUMNS
-            part = b"".join(rows[y][3 * x0:3 * x1] for y in range(y0, y1, 2))
-            grid.append([sum(part[c::3]) * 3 // len(part) for c in range(3)])
-    return grid
-
-
 def check_picture(name, picture):
     path = SRC / f"tests/data/flame/{name}.json"
     got = coarse(picture)
     if os.environ.get("CAIRN_BLESS") == "1":
-        path.write_text("[" + ",\n".join(json.dumps(field) for field in got) + "]\n")
-    wanted = json.loads(path.read_text())
+        lines = ["".join(f"{c:02x}" for field in got[k:k + COLUMNS] for c in field) for k in range(0, len(got), COLUMNS)]
+        path.write_text("[" + ",\n".join(json.dumps(line) for line in lines) + "]\n")
+    bytes_of = bytes.fromhex("".join(json.loads(path.read_text())))
+    wanted = [list(bytes_of[k:k + 3]) for k in range(0, len(bytes_of), 3)]
     off = [max(abs(a - b) for a, b in zip(x, y)) for x, y in zip(got, wanted)]
     # Other fonts move the text of a few fields; another layout or palette changes many.
     check_that(f"{name}.png looks as before (see tests/data/flame)",
                sum(o > 24 for o in off) <= len(off) // 20,
                f"{sum(o > 24 for o in off)} of {len(off)} fields differ")
+    inks = list(zip(ink(got), ink(wanted)))
+    check_that(f"{name}.png has as much on it", all(abs(a - b) <= 1 + 0.4 * max(a, b) for a, b in inks), inks)

@@ -37,8 +37,7 @@ export class Chart {
   rowOf(depth) { return depth - (this.withRoot ? 0 : 1); }
   get contentHeight() { return this.rowOf(this.tree.deepest + 1) * ROW + 2 * PAD; }
 
-  resize(width, height) {
-    const ratio = devicePixelRatio || 1;
+  resize(width, height, ratio = devicePixelRatio || 1) {
     this.width = width;
     this.height = height;
     this.canvas.width = Math.round(width * ratio);

@@ -43,13 +43,14 @@ const sourceOf = (app, look) => {
   }
   const hot = heat.size ? [...heat.keys()] : [looks.lineLow[look], looks.lineHigh[look]];
   const shown = lines.filter(({ line }) => hot.some((at) => Math.abs(at - line) <= AROUND));
+  const indent = Math.min(...shown.filter(({ text }) => text.trim()).map(({ text }) => text.search(/\S/)));
   const most = Math.max(1, ...[...heat.values()].map(({ total }) => total));
   let last = 0;
   return [make("ol", "", { className: "source" }, ...shown.map(({ line, text }) => {
     const of = heat.get(line), row = make("li", "", { value: line, className: last && line > last + 1 ? "gap" : "" });
     const bar = make("span", "", { className: "bar" });
     bar.style.width = of ? `${(100 * of.total) / most}%` : "0";
-    row.append(bar, make("span", String(line), { className: "line" }), make("span", of ? percent(of.total, app.whole) : "", { className: "share", title: of ? `${app.valueText(of.total)}, of it ${app.valueText(of.self)} in the line itself` : "" }), make("code", text));
+    row.append(bar, make("span", String(line), { className: "line" }), make("span", of ? percent(of.total, app.whole) : "", { className: "share", title: of ? `${app.valueText(of.total)}, of it ${app.valueText(of.self)} in the line itself` : "" }), make("code", text.slice(indent)));
     last = line;
     return row;
   }))];

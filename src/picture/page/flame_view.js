@@ -2,6 +2,7 @@
 // The flame graph, and the same from the leaves: one pane, crumbs above it, and the frame that fills
 // it in the address of the page.
 import { Pane } from "./pane.js";
+import { ROW } from "./paint.js";
 import { byId, make, speak } from "./dom.js";
 import { counted, many, percent } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
@@ -52,6 +53,12 @@ export class FlameView {
   get tree() { return this.pane.tree; }
   get panes() { return [this.pane]; }
   isStill() { return this.pane.isStill(); }
+  print(on) {
+    const { pane, pane: { chart } } = this;
+    pane.print(on);
+    if (on && chart.height < chart.contentHeight)
+      byId("hidden").textContent = `on paper: ${Math.floor(chart.height / ROW)} of ${counted(chart.tree.deepest + 1)} levels`;
+  }
 
   update() {
     const { app, pane } = this, { state } = app, inverted = state.view === "inverted";

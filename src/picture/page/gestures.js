@@ -2,12 +2,12 @@
 // Fingers, wheels and mice over a chart. Up and down scrolls as everywhere; to the side, and to pinch
 // (or Ctrl and the wheel), moves and stretches the part of the whole that is shown.
 
-const CLICK_PX = 5;
+const CLICK_PX = 5, HOLD_MS = 500;
 
-// `on`: { range() -> [from, to], show(from, to), scroll(dy), click(event), width() }
+// `on`: { range() -> [from, to], show(from, to), scroll(dy), click(event), hold(event), width() }
 export const listenToGestures = (element, on) => {
   const pointers = new Map();
-  let moved = 0, last = null;
+  let moved = 0, last = null, holding = 0;
 
   const clamp = (from, to) => {
     const span = Math.min(1, to - from), start = Math.min(Math.max(0, from), 1 - span);
@@ -41,12 +41,15 @@ export const listenToGestures = (element, on) => {
     pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     moved = pointers.size > 1 ? CLICK_PX + 1 : 0;
     last = pointers.size === 2 ? spread() : null;
+    clearTimeout(holding);
+    if (event.pointerType === "touch" && pointers.size === 1) holding = setTimeout(() => { moved = CLICK_PX + 1; on.hold(event); }, HOLD_MS);
   });
   element.addEventListener("pointermove", (event) => {
     const before = pointers.get(event.pointerId);
     if (!before) return;
     const dx = event.clientX - before.x, dy = event.clientY - before.y;
     moved += Math.abs(dx) + Math.abs(dy);
+    if (moved > CLICK_PX) clearTimeout(holding);
     pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     if (pointers.size === 2 && last) {
       const now = spread();
@@ -61,6 +64,7 @@ export const listenToGestures = (element, on) => {
   });
   const end = (event) => {
     pointers.delete(event.pointerId);
+    clearTimeout(holding);
     last = null;
   };
   element.addEventListener("pointerup", end);

@@ -25,7 +25,7 @@ const showLegend = (app) => {
   const { ended } = app.model.functions(app.question), { state, whole } = app;
   byId("legend").replaceChildren(...app.colours.legend(ended).map(({ colours, name, kind, self: sum }) => {
     const text = name + (sum ? ` ${percent(sum, whole)}` : "");
-    if (kind === undefined) return make("li", "", swatchOf(colours), text);
+    if (kind === undefined) return make("li", "", { className: sum === undefined ? "scale" : "" }, swatchOf(colours), text);
     const hidden = state.asks.some(({ ask, of }) => ask === "kind" && of === kind);
     return make("li", "", make("button", "", { type: "button", "aria-pressed": String(!hidden), onclick: () => app.toggleKind(kind),
       title: `${sum ? "S" : "No s"}elf value in ${name} frames. A click ${hidden ? "shows" : "hides"} these frames.` }, swatchOf(colours), text));
@@ -132,8 +132,17 @@ const start = async () => {
   app.searchBox.update();
   dress(app, dark.matches);
   dark.addEventListener("change", () => dress(app, dark.matches));
-  addEventListener("beforeprint", () => { dress(app, false); for (const pane of app.view.panes) pane.draw(); });
-  addEventListener("afterprint", () => dress(app, dark.matches));
+  addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("paper"); // the light colours
+    dress(app, false);
+    showLegend(app);
+    app.view.print(true);
+  });
+  addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("paper");
+    dress(app, dark.matches);
+    app.view.print(false);
+  });
   requestAnimationFrame(() => setTimeout(() => {
     // For whoever measures and tests: by now the picture is on the screen.
     const { model, page, state } = app;

@@ -2,7 +2,8 @@
 // Where a chart's boxes and names go: onto a canvas, or into an SVG that holds what is seen.
 import { Strips } from "./strips.js";
 
-export const ROW = 19;
+// Where fingers point, rows are as high as they can hit.
+export const ROW = matchMedia("(pointer: coarse)").matches ? 26 : 19;
 export const GAP = 1;
 
 // A name, or its beginning and an ellipsis; "" where that would say nothing. Long names are measured

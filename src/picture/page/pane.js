@@ -6,6 +6,7 @@ import { ROW } from "./paint.js";
 import { make } from "./dom.js";
 
 const MOVE_MS = 170;
+const PAPER_LEAST = 1000, PAPER_MOST = 3400, PAPER_SHAPE = 1.05, PAPER_PIXELS = 4000;
 const isStillAsked = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export class Pane {
@@ -21,7 +22,9 @@ export class Pane {
       colours: app.colours, nLooks: app.looks.n, same: app.looks.same, name: (look) => app.looks.short(look), ...options,
     });
     this.pending = false;
+    this.below = 0; // what is hidden below the pane, when the roots are there
     this.moving = this.growing = 0;
+    this.onPaper = false;
     this.listen();
   }
 
@@ -36,6 +39,7 @@ export class Pane {
       show: (from, to) => { this.stop(); Object.assign(chart, { from, to }); this.on.noTip(); this.redraw(); this.on.moved(); },
       scroll: (dy) => { stage.scrollTop += dy; },
       click: (event) => { const node = this.at(event); if (node >= 0) this.on.click(node, event); },
+      hold: (event) => this.openMenu(event),
     });
     canvas.addEventListener("pointermove", (event) => {
       if (gestures.isDragging() || event.pointerType === "touch") return this.leave();
@@ -47,12 +51,14 @@ export class Pane {
     });
     canvas.addEventListener("pointerleave", () => this.leave());
     canvas.addEventListener("contextmenu", (event) => {
-      const node = this.at(event);
-      if (node < 0) return;
       event.preventDefault();
-      this.on.menu(node, event);
+      if (event.pointerType !== "touch") this.openMenu(event); // of a finger, gestures say so in every browser
     });
-    stage.addEventListener("scroll", () => { this.on.noTip(); this.redraw(); });
+    stage.addEventListener("scroll", () => {
+      if (stage.clientHeight === chart.height) this.below = stage.scrollHeight - stage.scrollTop - stage.clientHeight;
+      this.on.noTip();
+      this.redraw();
+    });
     new ResizeObserver(() => { // it tells of the first size, too
       if (stage.clientWidth !== chart.width || stage.clientHeight !== chart.height) this.layOut();
     }).observe(stage);
@@ -61,6 +67,11 @@ export class Pane {
   at(event) {
     const box = this.canvas.getBoundingClientRect();
     return this.chart.nodeAt(event.clientX - box.left, event.clientY - box.top);
+  }
+
+  openMenu(event) {
+    const node = this.at(event);
+    if (node >= 0) this.on.menu(node, event);
   }
 
   leave() {
@@ -78,21 +89,35 @@ export class Pane {
   }
 
   layOut() {
-    if (!this.tree || !this.stage.clientWidth) return;
-    const { stage, chart } = this, below = stage.scrollHeight - stage.scrollTop - stage.clientHeight;
+    if (!this.tree || !this.stage.clientWidth || this.onPaper) return;
+    const { stage, chart, below } = this;
     this.spacer.style.height = `${chart.contentHeight}px`;
     chart.resize(stage.clientWidth, stage.clientHeight);
     if (chart.rootsBelow) stage.scrollTop = stage.scrollHeight - stage.clientHeight - below;
     this.redraw();
   }
 
-  showRoots() { this.stage.scrollTop = this.chart.rootsBelow ? this.stage.scrollHeight : 0; }
+  showRoots() {
+    this.below = 0;
+    this.stage.scrollTop = this.chart.rootsBelow ? this.stage.scrollHeight : 0;
+  }
 
   turn(rootsBelow) {
     if (this.chart.rootsBelow === rootsBelow) return;
     this.chart.rootsBelow = rootsBelow;
     this.layOut();
     this.showRoots();
+  }
+
+  // For the paper: all rows, as wide as they need to fit on one sheet, before the browser lays it out.
+  print(on) {
+    this.onPaper = on && Boolean(this.tree);
+    if (!this.onPaper) return this.layOut();
+    const { chart } = this, { contentHeight } = chart, width = Math.min(PAPER_MOST, Math.max(PAPER_LEAST, contentHeight / PAPER_SHAPE));
+    chart.resize(width, Math.min(contentHeight, width * PAPER_SHAPE), Math.min(2, PAPER_PIXELS / width));
+    chart.scroll = chart.rootsBelow ? contentHeight - chart.height : 0;
+    chart.isNew = true;
+    chart.draw();
   }
 
   showRow(node) {
@@ -104,6 +129,7 @@ export class Pane {
 
   draw() {
     const { chart } = this, deepest = this.tree?.deepest;
+    if (this.onPaper) return;
     chart.scroll = this.stage.scrollTop;
     const whole = !this.tree || chart.draw();
     if (this.tree && this.tree.deepest !== deepest) this.layOut(); // it has grown

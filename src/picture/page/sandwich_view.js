@@ -27,6 +27,7 @@ export class SandwichView {
   get panes() { return [this.callers, this.callees]; }
   get tree() { return this.last.tree; }
   isStill() { return this.panes.every((pane) => pane.isStill()); }
+  print(on) { for (const pane of this.panes) pane.print(on); }
 
   // A click selects, another one puts that function in the middle.
   click(pane, node) {

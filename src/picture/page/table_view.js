@@ -15,6 +15,12 @@ const columns = [
   { key: "module", text: "module" },
 ];
 
+// On a narrow screen the share of it alone, where there is one.
+const changeOf = (app, total, delta) => {
+  const [value, share] = changeRows(app, total, delta).at(-1)[1].split(" · ");
+  return share ? [make("span", `${value} · `, { className: "wide" }), make("span", share)] : [make("span", value)];
+};
+
 export class TableView {
   constructor(app) {
     this.app = app;
@@ -23,6 +29,7 @@ export class TableView {
 
   get panes() { return []; }
   isStill() { return true; }
+  print() {}
 
   // Looks in the order of a column; what is equal stays in the order of names.
   sorted({ self, total, places, delta }) {
@@ -51,12 +58,12 @@ export class TableView {
 
   row(k, { self, total, places, delta }, most) {
     const { app } = this, { looks, whole } = app;
-    const share = (value) => [make("span", app.valueText(value)), make("span", percent(value, whole), { className: "share" })];
+    const share = (value) => [make("span", app.valueText(value), { className: "wide" }), make("span", percent(value, whole), { className: "share" })];
     const name = button(looks.name(k).slice(0, 1000), looks.name(k).slice(0, 2000), () => app.select(k), { ondblclick: () => app.state.set({ fn: k, view: "sandwich" }) });
     const bar = make("span", "", { className: "bar" });
     bar.style.width = `${most ? Math.max(0, (100 * self[k]) / most) : 0}%`;
     return make("tr", "", { "data-look": k, ...(app.isSelected(k) && { "aria-selected": "true" }), oncontextmenu: (event) => { event.preventDefault(); app.openMenu(null, k, event.clientX, event.clientY); } },
-      make("td", "", bar, ...share(self[k])), make("td", "", ...share(total[k])), ...(delta ? [make("td", changeRows(app, total[k], delta[k]).at(-1)[1])] : []), make("td", counted(places[k]), { className: "places" }),
+      make("td", "", bar, ...share(self[k])), make("td", "", ...share(total[k])), ...(delta ? [make("td", "", ...changeOf(app, total[k], delta[k]))] : []), make("td", counted(places[k]), { className: "places" }),
       make("td", "", { className: "name" }, name), make("td", looks.module(k), { title: looks.path(k) }));
   }
 

@@ -4,7 +4,8 @@
 import { byId, make, speak } from "./dom.js";
 import { counted } from "./format.js";
 
-const ROW_HEIGHT = 46, LABEL_WIDTH = 190, AXIS = 24, ROWS = 400;
+const ROW_LEAST = 46, ROW_MOST = 110, AXIS = 24, ROWS = 400;
+const PAPER = 700; // pixels that fit on any
 
 export const timeText = (us) => (us === 0 ? "0" : us >= 60e6 ? `${Math.floor(us / 60e6)}:${(us / 1e6 % 60).toFixed(1).padStart(4, "0")} min` : us >= 1e6 ? `${(us / 1e6).toFixed(2)} s` : us >= 1e3 ? `${(us / 1e3).toFixed(1)} ms` : `${us.toFixed(0)} µs`);
 
@@ -110,11 +111,19 @@ export class TimelineView {
     return bins;
   }
 
-  draw() {
-    const { canvas, app } = this, box = byId("timeline"), width = Math.max(120, box.clientWidth - LABEL_WIDTH);
-    if (!this.threads || !box.clientWidth) return;
-    const threads = this.threads.slice(0, ROWS), height = threads.length * ROW_HEIGHT + AXIS, ratio = devicePixelRatio || 1;
-    this.width = width;
+  // For the paper, before the browser lays it out, and as it was again.
+  print(on) {
+    if (on && this.canvas) this.draw(PAPER);
+    else this.redraw();
+  }
+
+  draw(room = byId("timeline").clientWidth) {
+    if (!this.threads || !room) return;
+    const { canvas, app } = this, threads = this.threads.slice(0, ROWS), ratio = devicePixelRatio || 1;
+    const row = Math.max(ROW_LEAST, Math.min(ROW_MOST, Math.floor((byId("timeline").clientHeight - AXIS) / threads.length)));
+    const width = Math.max(120, room - this.list.offsetWidth), height = threads.length * row + AXIS;
+    Object.assign(this, { width, row });
+    this.list.style.setProperty("--row", `${row}px`);
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     canvas.style.width = `${width}px`;
@@ -129,8 +138,8 @@ export class TimelineView {
     bins.forEach((row, i) => {
       for (let x = 0; x < n; x++) {
         if (!row[x]) continue;
-        const h = Math.max(2, (row[x] / most) * (ROW_HEIGHT - 12));
-        g.fillRect(x * 2, AXIS + (i + 1) * ROW_HEIGHT - 5 - h, 1.6, h);
+        const h = Math.max(2, (row[x] / most) * (this.row - 12));
+        g.fillRect(x * 2, AXIS + (i + 1) * this.row - 5 - h, 1.6, h);
       }
     });
     this.drawSpan(g, width, height, colour);
@@ -148,7 +157,7 @@ export class TimelineView {
       if (x < width - 60) g.fillText(timeText(at), x + 5, AXIS / 2);
     }
     g.fillStyle = colour("--line");
-    for (let y = AXIS; y <= height; y += ROW_HEIGHT) g.fillRect(0, y - 0.5, width, 1);
+    for (let y = AXIS; y <= height; y += this.row) g.fillRect(0, y - 0.5, width, 1);
   }
 
   drawSpan(g, width, height, colour) {

@@ -17,6 +17,7 @@ export class TreeView {
 
   get panes() { return []; }
   isStill() { return true; }
+  print() {}
 
   update() {
     const { app } = this, tree = app.model.topDown(app.question);
@@ -61,7 +62,7 @@ export class TreeView {
     const { app, tree } = this, { looks, whole, hits } = app;
     const rows = this.rows().map(({ node, level, more }) => {
       const indent = make("span", "", { className: "indent" });
-      indent.style.width = `${Math.min(level - 1, 60) * 14}px`;
+      indent.style.setProperty("--level", level - 1);
       if (more) return make("tr", "", make("td", "", { colSpan: 2 }), make("td", "", indent, button(`${more} more`, "", () => { this.all.add(node); this.fill(); })));
       const look = tree.look[node], hasMore = tree.size[node] > 1 && this.tree.childrenOf(node).length > 0;
       const bar = make("span", "", { className: "bar" });
