@@ -73,48 +73,48 @@ struct adding {
     bool is_end;
 };
 
-/* What became of the key before; NULL: no memory. New ones have no sample yet. */
-static struct cairn_slept_known *known_of(struct cairn_off_cpu_sums *sums,
-                                          const struct cairn_bpf_slept_key *key)
+/* A new key becomes a sample. CAIRN_OK or CAIRN_E_NOMEM. */
+static int add_key(const struct adding *to, const struct cairn_collected *collected,
+                   const struct cairn_bpf_slept_key *key, const struct cairn_bpf_sum *sum)
 {
+    struct cairn_off_cpu_sums *sums = &to->intake->sums;
     uint64_t hash = cairn_hash_bytes(key, sizeof *key);
-    uint32_t number;
-    if (cairn_table_find(&sums->by_key, hash, &number))
-        return &sums->known[number];
     if (cairn_grow((void **)&sums->known, &sums->cap_known, sums->n_known + 1,
                    sizeof *sums->known) < 0 ||
+        collect_slept(to->collect, collected, key, sum, 0) < 0 ||
         cairn_table_set(&sums->by_key, hash, (uint32_t)sums->n_known) < 0)
-        return NULL;
-    sums->known[sums->n_known] = (struct cairn_slept_known){0};
-    return &sums->known[sums->n_known++];
+        return CAIRN_E_NOMEM;
+    sums->known[sums->n_known++] = (struct cairn_slept_known){
+        .sample = to->collect->last, .is_cut = collected->cut != 0, .sum = *sum};
+    return CAIRN_OK;
 }
 
+static void add_again(const struct adding *to, struct cairn_slept_known *known,
+                      const struct cairn_bpf_sum *sum)
+{
+    const struct cairn_bpf_sum more = {sum->n - known->sum.n, sum->value - known->sum.value};
+    if (more.n)
+        cairn_collect_again(to->collect, known->sample, known->is_cut, more.n, (int64_t)more.value);
+    known->sum = *sum;
+}
+
+/* The stack is asked for once: it is forgotten when its thread is over. */
 static int on_slept(void *ctx, const struct cairn_bpf_slept_key *key,
                     const struct cairn_bpf_sum *sum)
 {
     const struct adding *to = ctx;
     struct cairn_off_cpu_sums *sums = &to->intake->sums;
+    uint32_t number;
+    if (cairn_table_find(&sums->by_key, cairn_hash_bytes(key, sizeof *key), &number)) {
+        add_again(to, &sums->known[number], sum);
+        return CAIRN_OK;
+    }
     const struct cairn_collected *collected =
         cairn_walk_intake_find(to->intake, key->hash, key->tid, key->id);
-    if (!collected) { /* it waits yet, but at the end */
+    if (collected && sum->n)
+        return add_key(to, collected, key, sum);
+    if (!collected) /* it waits yet, but at the end */
         sums->n_lost += to->is_end ? sum->n : 0;
-        return CAIRN_OK;
-    }
-    struct cairn_slept_known *known = known_of(sums, key);
-    if (!known)
-        return CAIRN_E_NOMEM;
-    const struct cairn_bpf_sum more = {sum->n - known->sum.n, sum->value - known->sum.value};
-    if (!more.n)
-        return CAIRN_OK;
-    if (known->sum.n) {
-        cairn_collect_again(to->collect, known->sample, known->is_cut, more.n, (int64_t)more.value);
-    } else {
-        if (collect_slept(to->collect, collected, key, &more, 0) < 0)
-            return CAIRN_E_NOMEM;
-        known->sample = to->collect->last;
-        known->is_cut = collected->cut != 0;
-    }
-    known->sum = *sum;
     return CAIRN_OK;
 }
 
@@ -157,6 +157,5 @@ int cairn_off_cpu_sums_add(struct cairn_walk_intake *intake, struct cairn_collec
 void cairn_off_cpu_sums_renumber(struct cairn_off_cpu_sums *sums, const uint32_t *numbers)
 {
     for (size_t i = 0; i < sums->n_known; i++)
-        if (sums->known[i].sum.n)
-            sums->known[i].sample = cairn_fold_number(numbers, sums->known[i].sample);
+        sums->known[i].sample = cairn_fold_number(numbers, sums->known[i].sample);
 }

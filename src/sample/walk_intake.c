@@ -258,9 +258,7 @@ static void add_again(const struct cairn_walk_intake *intake, struct cairn_walk_
 int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                           const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum)
 {
-    bool is_over = collect->ended.n &&
-                   !intake->is_off_cpu && /* sums of those may yet be asked for */
-                   cairn_ended_is_over(&collect->ended, key->tid);
+    bool is_over = collect->ended.n && cairn_ended_is_over(&collect->ended, key->tid);
     uint64_t hash = sum->n || is_over ? hash_of(key->hash, key->tid, key->id) : 0;
     uint32_t number;
     if (!sum->n && !is_over)
@@ -287,7 +285,7 @@ static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct c
     return cairn_walk_intake_met(counting->intake, counting->collect, key, sum);
 }
 
-/* Of what is never forgotten. */
+/* Of what is not forgotten when there is much of it. */
 static uint64_t kept_bytes(const struct cairn_walk_intake *intake)
 {
     return cairn_table_bytes(&intake->by_key) + intake->n_known * sizeof *intake->stacks +
@@ -303,18 +301,19 @@ static void forget(struct cairn_walk_intake *intake)
     intake->n_known = intake->n_free = 0;
 }
 
+/* Sums first: they ask for stacks, also of threads that are over and are forgotten then. */
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                             bool is_end)
 {
     struct counting counting = {intake, collect};
     bool forgotten = false;
-    int code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
+    int code = intake->is_off_cpu ? cairn_off_cpu_sums_add(intake, collect, is_end) : CAIRN_OK;
+    if (code == CAIRN_OK)
+        code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
     if (intake->keeps_stacks)
         collect->beside_bytes = kept_bytes(intake);
     else if (forgotten)
         forget(intake);
-    if (code == CAIRN_OK && intake->is_off_cpu)
-        code = cairn_off_cpu_sums_add(intake, collect, is_end);
     return code;
 }
 

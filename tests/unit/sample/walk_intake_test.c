@@ -149,6 +149,25 @@ static void with_times_each_finds_its_stack_until_its_thread_is_over(void **stat
     drop(&f);
 }
 
+/* Their sums were read before. */
+static void stacks_of_time_off_the_cpu_are_kept_as_long(void **state)
+{
+    (void)state;
+    struct fixture f = begin();
+    f.intake.keeps_stacks = f.intake.is_off_cpu = true;
+    come(&f, PID, 1, CAIRN_BPF_STACK);
+    come(&f, PID + 1, 1, CAIRN_BPF_STACK);
+    assert_int_equal(f.collect.n_samples, 0);
+    end(&f, PID);
+    assert_int_equal(met(&f, PID, 1, 0), CAIRN_OK);
+    cairn_collect_turn(&f.collect);
+    assert_int_equal(met(&f, PID, 1, 0), CAIRN_WALKER_FORGET);
+    assert_int_equal(met(&f, PID + 1, 1, 0), CAIRN_OK);
+    assert_null(cairn_walk_intake_find(&f.intake, 1, PID, 7));
+    assert_non_null(cairn_walk_intake_find(&f.intake, 1, PID + 1, 7));
+    drop(&f);
+}
+
 /* Numbers that are free lead from one to the next, and to no sample. */
 static void samples_may_have_other_numbers_while_some_are_free(void **state)
 {
@@ -184,6 +203,7 @@ int main(void)
         cmocka_unit_test(stacks_of_threads_without_end_are_kept_for_two_turns),
         cmocka_unit_test(a_stack_that_comes_late_counts_from_nothing),
         cmocka_unit_test(with_times_each_finds_its_stack_until_its_thread_is_over),
+        cmocka_unit_test(stacks_of_time_off_the_cpu_are_kept_as_long),
         cmocka_unit_test(samples_may_have_other_numbers_while_some_are_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
