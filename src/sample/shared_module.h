@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared module: what several processes have mapped of one file, or of the vdso, is one module, with
- * the addresses of whoever was met first. Stacks of a program that is started again and again are
- * equal then, wherever the kernel put it each time. Memory of no file is "[anon]", by its place.
+ * Shared module: what several processes have mapped of one file, or of the vdso, is one module,
+ * with the addresses of whoever was met first. Stacks of a program that is started again and again
+ * are equal then, wherever the kernel put it each time. Memory of no file is "[anon]", by its
+ * place.
  */
 #ifndef CAIRN_SAMPLE_SHARED_MODULE_H
 #define CAIRN_SAMPLE_SHARED_MODULE_H
