@@ -38,9 +38,54 @@ struct pid {
     struct upid numbers[1]; /* one for each level: 0 is the machine's */
 } CAIRN_KERNEL_TYPE;
 
+/* A tree of ranges, Linux 6.1. A node is told by its address and, in the bits below, its type. */
+struct maple_tree {
+    void *ma_root;
+} CAIRN_KERNEL_TYPE;
+
+struct maple_range_64 { /* pivot[i]: the last number that slot[i] is for */
+    unsigned long pivot[15];
+    void *slot[16];
+} CAIRN_KERNEL_TYPE;
+
+struct maple_arange_64 {
+    unsigned long pivot[9];
+    void *slot[10];
+} CAIRN_KERNEL_TYPE;
+
+struct super_block {
+    unsigned int s_dev;
+} CAIRN_KERNEL_TYPE;
+
+struct inode {
+    struct super_block *i_sb;
+    unsigned long i_ino;
+} CAIRN_KERNEL_TYPE;
+
+struct file {
+    struct inode *f_inode;
+} CAIRN_KERNEL_TYPE;
+
+struct vm_area_struct { /* a mapping */
+    unsigned long vm_start, vm_end;
+    unsigned long vm_flags;
+    unsigned long vm_pgoff;
+    struct file *vm_file;
+} CAIRN_KERNEL_TYPE;
+
+struct mm_context { /* has another name, or none, which does not count */
+    void *vdso;
+} CAIRN_KERNEL_TYPE;
+
 struct mm_struct {
     unsigned long start_code;  /* 0: execve(2) is not through with it */
     unsigned long start_stack; /* of the program's arguments: another at each execve(2) */
+    struct maple_tree mm_mt;   /* of its mappings; Linux 6.1 */
+    struct mm_context context;
+} CAIRN_KERNEL_TYPE;
+
+struct sched_entity {
+    unsigned long long sum_exec_runtime; /* CPU time, ns */
 } CAIRN_KERNEL_TYPE;
 
 struct signal_struct { /* of a process */
@@ -59,6 +104,7 @@ struct task_struct {
     struct pid *thread_pid;
     struct task_struct *group_leader, *real_parent;
     struct signal_struct *signal;
+    struct sched_entity se;
     unsigned long nvcsw, nivcsw;
     char comm[16];
 } CAIRN_KERNEL_TYPE;

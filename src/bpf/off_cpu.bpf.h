@@ -233,7 +233,7 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     }
     if (is_new)
         bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
-    ask_if_unknown(cpu);
+    ask_if_unknown(cpu, task);
 }
 
 SEC("tp_btf/sched_switch")

@@ -13,6 +13,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 enum {
     ASK_EVERY_NS = 2000000,
+    LONG_NS = 200000000, /* CPU time of a thread that is worth a look */
     RING_WAKE = CAIRN_BPF_RING_BYTES / 4,
     COPIES_EVERY_NS = 100000000,
     COPIES_BYTES = 4 << 20, /* in that time, of one CPU */
@@ -100,6 +101,13 @@ static __always_inline struct cairn_bpf_space *space_of(struct task_struct *task
     __u32 parent = pid_of(task->real_parent);
     space = bpf_map_lookup_elem(&spaces, &parent);
     return space && space->stack_start == stack_start ? space : 0;
+}
+
+/* Of a program in a process, by what execve(2) made and placed by chance. */
+static __always_inline __u32 id_of(struct task_struct *task)
+{
+    __u64 mixed_id = mixed((__u64)BPF_CORE_READ(task, mm), task->mm->start_stack);
+    return (__u32)(mixed_id >> 32) | CAIRN_BPF_ID_BY_FILES;
 }
 
 static __always_inline void ask(struct cairn_bpf_walk_cpu *cpu, __u64 now_ns)
@@ -306,18 +314,22 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
     cpu->stack.sp = cpu->sp;
     add(cpu, cpu->ip);
     w.space = space_of(task, cpu->stack.pid);
-    if (!w.space) {
+    open_mappings(&w, task);
+    if (!w.space && !w.root) {
         stop(cpu, CAIRN_BPF_END_NEW);
         return;
     }
-    cpu->stack.id = w.space->id;
+    cpu->stack.id = w.space ? w.space->id : id_of(task);
     open_window(cpu);
     bpf_loop(CAIRN_BPF_FRAMES_MAX, step, &w, 0);
 }
 
-static __always_inline void ask_if_unknown(struct cairn_bpf_walk_cpu *cpu)
+/* Who is walked by its files costs more each time, but a look costs as much as hundreds of times.
+ */
+static __always_inline void ask_if_unknown(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    if (cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE)
+    if (cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE ||
+        (cpu->stack.id & CAIRN_BPF_ID_BY_FILES && task->se.sum_exec_runtime > LONG_NS))
         ask(cpu, cpu->stack.time_ns);
 }
 
@@ -331,7 +343,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn
     if (is_in_doubt(cpu->end) && !is_fruitless(cpu))
         copy_top(ctx, cpu, task);
     count(cpu);
-    ask_if_unknown(cpu);
+    ask_if_unknown(cpu, task);
 }
 
 /* A thread that started while events were opened may have two: its own and one that it inherited.

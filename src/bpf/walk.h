@@ -23,8 +23,8 @@
  * A space is valid for one program in one process: its `stack_start` is the place that execve(2)
  * chose by chance for the arguments (proc(5), stat, field 28). It is the same in children that were
  * forked, so that they are walked by their parent's space before anybody has heard of them; behind
- * an execve it differs, and the stack is cut with a reason instead of being walked by another
- * program's tables.
+ * an execve it differs, and the stack is walked by the files that are mapped (walk_files.bpf.h)
+ * instead of by another program's tables.
  *
  *     stack   top page copied, a page more at a time as frames lie higher; [low, low + size)
  *     frames  leaf first: exact, then return addresses; the top bits: how it was found
@@ -45,6 +45,8 @@ enum {
     CAIRN_BPF_SEGMENTS_MAX = 256,
     CAIRN_BPF_RANGES_MAX = 500,
     CAIRN_BPF_SPACES_MAX = 16384,
+    CAIRN_BPF_FILES_MAX = 1 << 16,
+    CAIRN_BPF_MET_MAX = 8, /* mappings that one walk asks for */
     CAIRN_BPF_FRAMES_MAX = 1024,
     CAIRN_BPF_KERNEL_FRAMES_MAX = 127,
     CAIRN_BPF_WINDOW_WORDS = 1024,
@@ -80,6 +82,20 @@ enum cairn_bpf_range_flag {
     CAIRN_BPF_NO_ROOM = 2 /* it has a table, for which there is no room */
 };
 
+/* A piece of a file that is mapped at once, as /proc/PID/maps has it. */
+struct cairn_bpf_file {
+    __u64 dev, inode, off; /* major << 32 | minor; of the vdso 0, 0 and its size */
+};
+
+/* What is known of it. */
+struct cairn_bpf_module {
+    __u64 text; /* its first byte: an offset in the module's text */
+    __u32 id;   /* another one for each that is made */
+    __u32 strip;
+    __u16 n_strips, flags; /* as of a range */
+    __u32 reserved;
+};
+
 struct cairn_bpf_space {
     __u64 stack_start; /* mm->start_stack of the program whose mappings these are */
     __u32 id;          /* another one at each change; children have their parent's */
@@ -97,7 +113,7 @@ enum cairn_bpf_end {
     CAIRN_BPF_END_BAD_CFA,    /* the caller's frame would not lie above */
     CAIRN_BPF_END_DEEP,       /* more than CAIRN_BPF_FRAMES_MAX */
     CAIRN_BPF_END_NOT_CODE,   /* no mapping with code that is known holds the address */
-    CAIRN_BPF_END_NEW,        /* a process or program of which nothing is known yet */
+    CAIRN_BPF_END_NEW,        /* a program, or a file in it, of which nothing is known yet */
     CAIRN_BPF_END_NO_ROOM,    /* the module's table is not here, for lack of memory */
     CAIRN_BPF_END_32,         /* a 32-bit program */
     CAIRN_BPF_END_KERNEL      /* the thread has no user side: it ends, or its program is replaced */
@@ -109,7 +125,8 @@ struct cairn_bpf_stack {
     __u64 time_ns;     /* CLOCK_MONOTONIC */
     __u64 sp;          /* of the innermost frame */
     __u32 pid, tid;    /* in the pid namespace of who loaded the program */
-    __u32 id;          /* of the space that it was walked by; 0: none */
+    __u32 id;          /* of the space that it was walked by; from CAIRN_BPF_ID_BY_FILES on: of the
+                          program, that was walked by its files; 0: none */
     __u16 n, n_kernel; /* user frames, and kernel frames behind them */
     __u8 end;          /* enum cairn_bpf_end */
     __u8 what;         /* enum cairn_bpf_message */
@@ -120,7 +137,10 @@ struct cairn_bpf_stack {
     __u64 pages;       /* which pages, from that of sp on, the copy has, one behind the other; those
                           that nothing was ever written to are not there */
     __u64 value;       /* of the event, since the one before: attr.sample_period as it was then */
+    struct cairn_bpf_file missing; /* where it ended, and of which nothing is known; 0: none */
 };
+
+#define CAIRN_BPF_ID_BY_FILES (1u << 31)
 
 enum cairn_bpf_message {
     CAIRN_BPF_STACK = 1, /* a new one: stands for its first sample */
@@ -155,7 +175,7 @@ struct cairn_bpf_sum {
 };
 
 struct cairn_bpf_cached {
-    __u64 va;
+    __u64 va; /* in the space `id`, or, of a module, the offset in its text */
     __u32 id;
     __u32 rule; /* and what else is known of the place, above bit 29 */
 };
@@ -174,6 +194,10 @@ struct cairn_bpf_walk_cpu {
     __u64 ip, sp, fp, lr;
     __u32 exact, end;
     __u32 sp_is_floor, reserved; /* the frame begins at sp or above: all that its callee told */
+    struct cairn_bpf_range met[CAIRN_BPF_MET_MAX]; /* mappings that this walk has asked for */
+    __u32 met_ids[CAIRN_BPF_MET_MAX];              /* of their modules; 0: none */
+    __u32 n_met, is_missing;
+    __u64 node[32]; /* of the tree of mappings */
     struct cairn_bpf_cached cache[CAIRN_BPF_CACHE_ENTRIES];
     __u64 window[CAIRN_BPF_WINDOW_WORDS];
     struct cairn_bpf_stack stack;

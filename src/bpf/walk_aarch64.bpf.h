@@ -72,7 +72,7 @@ static __always_inline int go_by_link(struct walker *w, __u32 kind)
     __u64 lr = cpu->lr & CAIRN_AARCH64_ADDRESS_BITS, kept;
     if (!cpu->exact || kind != CAIRN_RULE_NONE || !lr)
         return 0;
-    if (cairn_rule_kind(find(cpu, w->space, lr - 1) & CAIRN_RULE_MASK) < CAIRN_RULE_OF_CPU)
+    if (cairn_rule_kind(find(w, lr - 1) & CAIRN_RULE_MASK) < CAIRN_RULE_OF_CPU)
         return 0;
     if (!read_word(cpu, cpu->fp + 8, &kept) && (kept & CAIRN_AARCH64_ADDRESS_BITS) == lr)
         return 0;

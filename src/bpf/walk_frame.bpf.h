@@ -6,14 +6,7 @@
 #ifndef CAIRN_BPF_WALK_FRAME_H
 #define CAIRN_BPF_WALK_FRAME_H
 
-#include "bpf/walk_search.bpf.h"
-
-enum { PAGE = 4096 };
-
-struct walker {
-    struct cairn_bpf_walk_cpu *cpu;
-    struct cairn_bpf_space *space;
-};
+#include "bpf/walk_files.bpf.h"
 
 /* Words out of the window: a page more where they lie above it, else read alone. All or nothing is
  * read at once, so that a piece never goes beyond a page. */

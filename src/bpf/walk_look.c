@@ -33,7 +33,7 @@ static struct cairn_unwind_space *space_of(struct look *look)
 
 /* False: the file cannot be had, now. */
 static bool make_module(struct look *look, const struct cairn_map *map,
-                        const struct cairn_walk_file *file, uint32_t *ret_number)
+                        const struct cairn_bpf_file *file, uint32_t *ret_number)
 {
     struct cairn_walk_module module = {.file = *file, .flags = CAIRN_BPF_FP_OK};
     const struct cairn_unwind_table *table = NULL;
@@ -53,10 +53,10 @@ static bool make_module(struct look *look, const struct cairn_map *map,
 
 /* The kernel's own code in each process is the same in all; other memory without a file is none
  * that could be known. */
-static bool file_of(const struct cairn_map *map, struct cairn_walk_file *ret_file)
+static bool file_of(const struct cairn_map *map, struct cairn_bpf_file *ret_file)
 {
-    *ret_file = (struct cairn_walk_file){(uint64_t)map->dev_major << 32 | map->dev_minor,
-                                         map->inode, map->off};
+    *ret_file = (struct cairn_bpf_file){(uint64_t)map->dev_major << 32 | map->dev_minor, map->inode,
+                                        map->off};
     if (!map->inode && strcmp(map->path, "[vdso]") == 0)
         ret_file->off = map->end - map->start;
     return map->inode || ret_file->off;
@@ -65,7 +65,7 @@ static bool file_of(const struct cairn_map *map, struct cairn_walk_file *ret_fil
 /* False: nothing is known of the code there. */
 static bool module_of(struct look *look, const struct cairn_map *map, uint32_t *ret_number)
 {
-    struct cairn_walk_file file;
+    struct cairn_bpf_file file;
     return file_of(map, &file) && (cairn_walk_modules_find(look->modules, &file, ret_number) ||
                                    make_module(look, map, &file, ret_number));
 }
@@ -113,7 +113,7 @@ static bool is_code(const struct cairn_map *map)
 static void hold(struct look *look, const struct cairn_maps *maps)
 {
     struct cairn_walk_modules *modules = look->modules;
-    struct cairn_walk_file file;
+    struct cairn_bpf_file file;
     for (size_t i = 0; i < cairn_maps_count(maps) && look->n_held < CAIRN_BPF_RANGES_MAX; i++) {
         const struct cairn_map *map = cairn_maps_get(maps, i);
         uint32_t *number = &look->held[look->n_held];

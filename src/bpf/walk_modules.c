@@ -19,7 +19,7 @@ enum {
 void cairn_walk_modules_init(struct cairn_walk_modules *modules, uint64_t max_bytes)
 {
     uint64_t most = max_bytes / CAIRN_BPF_SEGMENT_BYTES;
-    *modules = (struct cairn_walk_modules){.segments_fd = -1};
+    *modules = (struct cairn_walk_modules){.segments_fd = -1, .files_fd = -1};
     modules->segments_max =
         max_bytes && most < CAIRN_BPF_SEGMENTS_MAX ? (uint32_t)most : CAIRN_BPF_SEGMENTS_MAX;
 }
@@ -41,7 +41,7 @@ void cairn_walk_modules_done(struct cairn_walk_modules *modules)
 
 static bool is_free(const struct cairn_walk_module *module)
 {
-    static const struct cairn_walk_file nobody = {0};
+    static const struct cairn_bpf_file nobody = {0};
     return memcmp(&module->file, &nobody, sizeof nobody) == 0;
 }
 
@@ -85,6 +85,7 @@ static void give_strips(struct cairn_walk_modules *modules, struct cairn_walk_mo
 
 static void drop(struct cairn_walk_modules *modules, struct cairn_walk_module *module)
 {
+    (void)bpf_map_delete_elem(modules->files_fd, &module->file);
     give_strips(modules, module);
     *module = (struct cairn_walk_module){0};
     modules->n_free++;
@@ -176,7 +177,7 @@ static uint64_t bytes_of(const struct cairn_unwind_table *table, uint32_t n)
 }
 
 /* The place of a file; false: it has none yet. */
-static bool find_place(const struct cairn_walk_modules *modules, const struct cairn_walk_file *file,
+static bool find_place(const struct cairn_walk_modules *modules, const struct cairn_bpf_file *file,
                        uint32_t *ret_number)
 {
     return cairn_table_find(&modules->by_file, cairn_hash_bytes(file, sizeof *file), ret_number) &&
@@ -184,7 +185,7 @@ static bool find_place(const struct cairn_walk_modules *modules, const struct ca
 }
 
 bool cairn_walk_modules_find(const struct cairn_walk_modules *modules,
-                             const struct cairn_walk_file *file, uint32_t *ret_number)
+                             const struct cairn_bpf_file *file, uint32_t *ret_number)
 {
     if (!find_place(modules, file, ret_number))
         return false;
@@ -202,7 +203,7 @@ static bool tidy(struct cairn_walk_modules *modules)
     cairn_table_done(&modules->by_file);
     modules->by_file = (struct cairn_table){0};
     for (size_t i = 0; i < modules->n; i++) {
-        const struct cairn_walk_file *file = &modules->items[i].file;
+        const struct cairn_bpf_file *file = &modules->items[i].file;
         if (!is_free(&modules->items[i]) &&
             cairn_table_set(&modules->by_file, cairn_hash_bytes(file, sizeof *file), (uint32_t)i) <
                 0)
@@ -233,7 +234,7 @@ static bool take_place(struct cairn_walk_modules *modules, uint32_t *ret_number)
     return true;
 }
 
-static bool place(struct cairn_walk_modules *modules, const struct cairn_walk_file *file,
+static bool place(struct cairn_walk_modules *modules, const struct cairn_bpf_file *file,
                   uint32_t *ret_number)
 {
     if (find_place(modules, file, ret_number))
@@ -247,6 +248,17 @@ static bool place(struct cairn_walk_modules *modules, const struct cairn_walk_fi
     }
     modules->items[*ret_number].file = *file;
     return true;
+}
+
+/* Who is walked by files finds it there. Where there is no room, a look at the process does it. */
+static void tell_kernel(struct cairn_walk_modules *modules, const struct cairn_walk_module *module)
+{
+    const struct cairn_bpf_module told = {.text = module->text,
+                                          .id = ++modules->last_id,
+                                          .strip = module->strip,
+                                          .n_strips = module->n_strips,
+                                          .flags = module->flags};
+    (void)bpf_map_update_elem(modules->files_fd, &module->file, &told, BPF_ANY);
 }
 
 bool cairn_walk_modules_make(struct cairn_walk_modules *modules,
@@ -268,6 +280,7 @@ bool cairn_walk_modules_make(struct cairn_walk_modules *modules,
         modules->n_regained += lacked;
     }
     modules->items[*ret_number] = made;
+    tell_kernel(modules, &made);
     return true;
 }
 

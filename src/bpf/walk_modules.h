@@ -17,15 +17,10 @@
 
 struct cairn_unwind_table;
 
-/* A piece of a file that is mapped at once. */
-struct cairn_walk_file {
-    uint64_t dev, inode, off;
-};
-
-/* Its code. */
+/* The code of a piece of a file. */
 struct cairn_walk_module {
-    struct cairn_walk_file file; /* all 0: nobody; the number is free */
-    uint64_t text;               /* its first byte: an offset in the table's text */
+    struct cairn_bpf_file file; /* all 0: nobody; the number is free */
+    uint64_t text;              /* its first byte: an offset in the table's text */
     uint32_t strip;
     uint16_t n_strips;               /* 0: no table, or no room for it */
     uint16_t flags;                  /* enum cairn_bpf_range_flag */
@@ -37,6 +32,7 @@ struct cairn_walk_module {
 
 struct cairn_walk_modules {
     int segments_fd;  /* of the map; borrowed */
+    int files_fd;     /* likewise; -1: none */
     uint64_t *strips; /* mapped; borrowed */
     uint8_t *segments[CAIRN_BPF_SEGMENTS_MAX];
     int segment_fds[CAIRN_BPF_SEGMENTS_MAX];
@@ -45,6 +41,7 @@ struct cairn_walk_modules {
     struct cairn_walk_module *items;
     size_t n, cap, n_free;
     struct cairn_table by_file; /* hash of a file -> number, which may be another one's by now */
+    uint32_t last_id;           /* given to one in the kernel */
     uint64_t now_ns;            /* set by the caller: for how long nobody has had one */
     uint64_t n_no_room;         /* whose tables found no room */
     uint64_t n_regained;        /* of them: that found some later */
@@ -57,7 +54,7 @@ void cairn_walk_modules_done(struct cairn_walk_modules *modules); /* all-zero is
 
 /* The number of what is known of a file; false: it should be made, or made again. */
 bool cairn_walk_modules_find(const struct cairn_walk_modules *modules,
-                             const struct cairn_walk_file *file, uint32_t *ret_number);
+                             const struct cairn_bpf_file *file, uint32_t *ret_number);
 
 /* Brings the table (NULL: there is none) of a module into the maps, or, where it finds no room,
  * says so in its flags. Of `module` file, text and flags are taken. False: no memory. */

@@ -136,31 +136,4 @@ __attribute__((noinline)) __u32 cairn_find_rule(__u32 first_strip, __u64 text)
     return word_at(segment, rules + 4 * (at - 1)) & CAIRN_RULE_MASK;
 }
 
-/* The rule at `va` with what else is known of the place; 0: no code is there. */
-static __always_inline __u32 find(struct cairn_bpf_walk_cpu *cpu, struct cairn_bpf_space *space,
-                                  __u64 va)
-{
-    __u32 id = space->id;
-    struct cairn_bpf_cached *kept = &cpu->cache[(va ^ va >> 11) & (CAIRN_BPF_CACHE_ENTRIES - 1)];
-    if (kept->va == va && kept->id == id)
-        return kept->rule;
-    cpu->n_misses++;
-    __u32 found = 0, i = cairn_find_range(space, va);
-    if (i < CAIRN_BPF_RANGES_MAX) {
-        struct cairn_bpf_range *range = &space->ranges[i];
-        __u64 text = va + range->to_text;
-        found = PLACE_IS_CODE;
-        if (range->flags & CAIRN_BPF_FP_OK)
-            found |= PLACE_FP_OK;
-        if (range->flags & CAIRN_BPF_NO_ROOM)
-            found |= PLACE_NO_ROOM;
-        if (text >> CAIRN_BPF_STRIP_SHIFT < range->n_strips)
-            found |= cairn_find_rule(range->strip, text);
-    }
-    kept->va = va;
-    kept->id = id;
-    kept->rule = found;
-    return found;
-}
-
 #endif /* CAIRN_BPF_WALK_SEARCH_H */

@@ -30,14 +30,14 @@ static long step(__u32 i, void *ctx)
     struct cairn_bpf_walk_cpu *cpu = w->cpu;
     __u64 back = !cpu->exact;
     (void)i;
-    __u32 place = find(cpu, w->space, cpu->ip - back);
+    __u32 place = find(w, cpu->ip - back);
     if (back && !cairn_rule_kind(place & CAIRN_RULE_MASK)) {
-        __u32 here = find(cpu, w->space, cpu->ip);
+        __u32 here = find(w, cpu->ip);
         if (cairn_rule_kind(here & CAIRN_RULE_MASK) == CAIRN_RULE_SIGNAL)
             place = here;
     }
     if (!(place & PLACE_IS_CODE))
-        return stop(cpu, CAIRN_BPF_END_NOT_CODE);
+        return stop(cpu, cpu->is_missing ? CAIRN_BPF_END_NEW : CAIRN_BPF_END_NOT_CODE);
     __u32 kind = cairn_rule_kind(place & CAIRN_RULE_MASK);
     if (kind == CAIRN_RULE_SIGNAL || is_sigreturn(cpu, kind))
         return step_signal(cpu);

@@ -101,6 +101,7 @@ static int map_all(struct cairn_walker *w, struct cairn_err *err)
     w->tables.modules.strips = map_array(w->program->maps.strips, w->strips_bytes);
     w->tables.spaces_fd = bpf_map__fd(w->program->maps.spaces);
     w->tables.modules.segments_fd = bpf_map__fd(w->program->maps.segments);
+    w->tables.modules.files_fd = bpf_map__fd(w->program->maps.files);
     w->ring = ring_buffer__new(bpf_map__fd(w->program->maps.ring), on_message, w, NULL);
     w->batch = cairn_alloc(1, sizeof *w->batch);
     if (w->cpus && w->tables.modules.strips && w->ring && w->batch)

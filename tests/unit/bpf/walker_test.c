@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ enum { BURN_MS = 300, HZ = 1000, FRAME = 256, SHALLOW = 40, DEEP = 400, TOO_DEEP
 /* What came of one run. */
 struct seen {
     uint64_t n, n_whole, n_main, n_by_end[16];
+    uint64_t n_by_files;
     uint64_t n_burn;   /* as deep as burn() */
     uint64_t n_copies; /* with registers and the top of the stack */
     uint64_t n_equal;  /* of them: whose outer frames the walk of the own thread found, too */
@@ -64,6 +66,7 @@ static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64
     struct cairn_span bytes;
     if (cairn_walker_copy(stack, &regs, &bytes)) /* ASan may keep frame[] elsewhere */
         seen->n_copies += regs.ip == frames[0] && bytes.size >= SHALLOW * 2 * sizeof(void *);
+    seen->n_by_files += stack->id >= CAIRN_BPF_ID_BY_FILES;
     seen->n_whole += stack->end == CAIRN_BPF_END_OUTERMOST;
     /* from the outermost frame on; the one of burn() differs */
     int n = 0;
@@ -205,6 +208,35 @@ static void who_is_not_known_is_cut_and_asked_for(void **state)
     cairn_walker_free(walker);
 }
 
+static bool has_tree_of_mappings(void)
+{
+    struct utsname name;
+    unsigned major = 0, minor = 0;
+    assert_int_equal(uname(&name), 0);
+    return sscanf(name.release, "%u.%u", &major, &minor) == 2 && major * 100 + minor >= 601;
+}
+
+static void whom_nobody_looked_at_is_walked_by_files_that_are_known(void **state)
+{
+    (void)state;
+    if (!has_tree_of_mappings()) {
+        print_message("skipped: before Linux 6.1 mappings cannot be asked for\n");
+        skip();
+    }
+    struct cairn_walker *walker = walker_or_skip();
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    cairn_walker_look(walker, getpid(), true);
+    cairn_walker_forget(walker, getpid()); /* as of another process of the same files */
+    sample(walker, seen, SHALLOW, false);
+    assert_true(seen->n_burn > 0);
+    assert_int_equal(seen->n_equal, seen->n_burn);
+    assert_int_equal(seen->n_whole, seen->n);
+    assert_int_equal(seen->n_copies, 0);
+    assert_int_equal(seen->n_by_files, seen->n);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
 static void too_deep_a_stack_says_so(void **state)
 {
     (void)state;
@@ -292,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_are_whole_and_those_of_the_walk_in_user_space),
         cmocka_unit_test(who_is_not_known_is_cut_and_asked_for),
+        cmocka_unit_test(whom_nobody_looked_at_is_walked_by_files_that_are_known),
         cmocka_unit_test(too_deep_a_stack_says_so),
         cmocka_unit_test(tables_that_find_no_room_say_so),
         cmocka_unit_test(a_stack_that_is_forgotten_is_new_again),
