@@ -94,6 +94,7 @@ struct cairn_bpf_module {
     __u32 strip;
     __u16 n_strips, flags; /* as of a range */
     __u32 reserved;
+    __u64 used_ns; /* by a walk, about when; CLOCK_MONOTONIC */
 };
 
 struct cairn_bpf_space {
@@ -137,7 +138,6 @@ struct cairn_bpf_stack {
     __u64 pages;       /* which pages, from that of sp on, the copy has, one behind the other; those
                           that nothing was ever written to are not there */
     __u64 value;       /* of the event, since the one before: attr.sample_period as it was then */
-    struct cairn_bpf_file missing; /* where it ended, and of which nothing is known; 0: none */
 };
 
 #define CAIRN_BPF_ID_BY_FILES (1u << 31)
@@ -193,7 +193,8 @@ struct cairn_bpf_walk_cpu {
     __u64 low, size;              /* the window: va of its first byte, and how many are valid */
     __u64 ip, sp, fp, lr;
     __u32 exact, end;
-    __u32 sp_is_floor, reserved; /* the frame begins at sp or above: all that its callee told */
+    __u32 sp_is_floor; /* the frame begins at sp or above: all that its callee told */
+    __u32 has_tree; /* the kernel can be asked what is mapped; 0: not, or nobody was walked yet */
     struct cairn_bpf_range met[CAIRN_BPF_MET_MAX]; /* mappings that this walk has asked for */
     __u32 met_ids[CAIRN_BPF_MET_MAX];              /* of their modules; 0: none */
     __u32 n_met, is_missing;

@@ -23,8 +23,12 @@ enum {
     NODE_RANGE = 2,
     NODE_ARANGE = 3,
     NODE_BITS = 255,
-    VM_EXEC = 4 /* include/linux/mm.h */
+    VM_EXEC = 4, /* include/linux/mm.h */
+    USED_EVERY_NS = 100000000
 };
+
+/* Of this machine: files are mapped by whole ones. */
+const volatile __u64 cairn_page_bytes = PAGE;
 
 struct walker {
     struct cairn_bpf_walk_cpu *cpu;
@@ -46,6 +50,7 @@ static __always_inline void open_mappings(struct walker *w, struct task_struct *
     w->cpu->n_met = 0;
     if (!task->mm || !bpf_core_field_exists(task->mm->mm_mt))
         return;
+    w->cpu->has_tree = 1;
     w->root = (__u64)BPF_CORE_READ(task, mm, mm_mt.ma_root);
     if (bpf_core_field_exists(task->mm->context.vdso))
         w->vdso = (__u64)BPF_CORE_READ(task, mm, context.vdso);
@@ -80,6 +85,8 @@ static __attribute__((noinline)) __u64 slot_of(struct cairn_bpf_walk_cpu *cpu, _
 static __always_inline struct vm_area_struct *mapping_of(struct walker *w, __u64 va)
 {
     __u64 node = w->root, type = NODE_RANGE;
+    if (!bpf_core_field_exists(((struct mm_struct *)0)->mm_mt)) /* nor nodes: before Linux 6.1 */
+        return 0;
     for (int i = 0; i < LEVELS && node && type != NODE_LEAF; i++) {
         type = node >> 3 & 15;
         if (type < NODE_LEAF || type > NODE_ARANGE)
@@ -96,13 +103,13 @@ static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma,
     struct file *file = BPF_CORE_READ(vma, vm_file);
     if (!file) {
         ret->off = range->end - range->start;
-        return range->start == w->vdso;
+        return w->vdso && range->start == w->vdso;
     }
     struct inode *inode = BPF_CORE_READ(file, f_inode);
     __u64 dev = BPF_CORE_READ(inode, i_sb, s_dev);
     ret->dev = dev >> 20 << 32 | (dev & 0xfffff); /* include/linux/kdev_t.h */
     ret->inode = BPF_CORE_READ(inode, i_ino);
-    ret->off = BPF_CORE_READ(vma, vm_pgoff) * PAGE;
+    ret->off = BPF_CORE_READ(vma, vm_pgoff) * cairn_page_bytes;
     return 1;
 }
 
@@ -124,11 +131,11 @@ static __attribute__((noinline)) __u32 meet(struct walker *w, __u64 va)
         return CAIRN_BPF_MET_MAX;
     if (file_of(w, vma, &range, &file)) {
         module = bpf_map_lookup_elem(&files, &file);
-        if (!module) {
-            cpu->stack.missing = file;
-            cpu->is_missing = 1;
+        cpu->is_missing = !module;
+        if (!module)
             return CAIRN_BPF_MET_MAX;
-        }
+        if (cpu->stack.time_ns - module->used_ns > USED_EVERY_NS) /* it must not give way */
+            module->used_ns = cpu->stack.time_ns;
         range.to_text = module->text - range.start;
         range.strip = module->strip;
         range.n_strips = module->n_strips;

@@ -91,20 +91,39 @@ static void drop(struct cairn_walk_modules *modules, struct cairn_walk_module *m
     modules->n_free++;
 }
 
+/* When it was used last, by a process that has it or a walk by files; UINT64_MAX: it may not give
+ * way. */
+static uint64_t last_use_ns(const struct cairn_walk_modules *modules,
+                            const struct cairn_walk_module *module)
+{
+    struct cairn_bpf_module told = {0};
+    uint64_t use_ns = module->unused_ns;
+    if (!module->n_strips || module->n_users || modules->now_ns < use_ns + UNUSED_NS)
+        return UINT64_MAX;
+    (void)bpf_map_lookup_elem(modules->files_fd, &module->file, &told);
+    if (told.used_ns > use_ns)
+        use_ns = told.used_ns;
+    return modules->now_ns < use_ns + UNUSED_NS ? UINT64_MAX : use_ns;
+}
+
 static bool may_give_way(const struct cairn_walk_modules *modules,
                          const struct cairn_walk_module *module)
 {
-    return module->n_strips && !module->n_users && modules->now_ns - module->unused_ns >= UNUSED_NS;
+    return last_use_ns(modules, module) != UINT64_MAX;
 }
 
 /* The one that nobody has had for longest gives way; false: there is none. */
 static bool evict(struct cairn_walk_modules *modules)
 {
     struct cairn_walk_module *oldest = NULL;
+    uint64_t oldest_ns = UINT64_MAX;
     for (size_t i = 0; i < modules->n; i++) {
         struct cairn_walk_module *module = &modules->items[i];
-        if (may_give_way(modules, module) && (!oldest || module->unused_ns < oldest->unused_ns))
+        uint64_t use_ns = last_use_ns(modules, module);
+        if (use_ns < oldest_ns) {
+            oldest_ns = use_ns;
             oldest = module;
+        }
     }
     if (!oldest)
         return false;

@@ -72,6 +72,7 @@ static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, st
     if (w->program) {
         (void)bpf_map__set_max_entries(w->program->maps.cpus, (uint32_t)n_cpus);
         w->program->rodata->cairn_has_times = opts->has_times;
+        w->program->rodata->cairn_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
         prepare_pids(w->program);
         cairn_off_cpu_prepare(w->program, opts->off_cpu);
         if (opts->off_cpu)
@@ -173,6 +174,22 @@ void cairn_walker_look(struct cairn_walker *w, int pid, bool now)
 void cairn_walker_changed(struct cairn_walker *w, int pid)
 {
     if (cairn_walk_tables_know(&w->tables, pid))
+        cairn_walker_look(w, pid, false);
+}
+
+static bool walks_by_files(const struct cairn_walker *w)
+{
+    for (size_t i = 0; i < w->n_cpus; i++)
+        if (w->cpus[i].has_tree)
+            return true;
+    return false;
+}
+
+void cairn_walker_replaced(struct cairn_walker *w, int pid)
+{
+    if (walks_by_files(w)) /* who lives long asks for a look */
+        cairn_walker_forget(w, pid);
+    else
         cairn_walker_look(w, pid, false);
 }
 
@@ -304,7 +321,8 @@ void cairn_walker_stats(const struct cairn_walker *w, struct cairn_walker_stats 
     uint32_t size = sizeof info;
     *ret_stats = (struct cairn_walker_stats){.n_no_room = w->tables.modules.n_no_room,
                                              .n_evicted = w->tables.modules.n_evicted,
-                                             .table_bytes = w->tables.modules.room.taken_bytes};
+                                             .table_bytes = w->tables.modules.room.taken_bytes,
+                                             .walks_by_files = walks_by_files(w)};
     for (size_t i = 0; i < w->n_cpus; i++) {
         ret_stats->n_samples += w->cpus[i].n_samples;
         ret_stats->n_lost += w->cpus[i].n_lost;

@@ -47,6 +47,8 @@ int cairn_walker_attach(struct cairn_walker *walker, int event_fd, int tid, stru
 void cairn_walker_look(struct cairn_walker *walker, int pid, bool now);
 /* Looks at it again if it was looked at before: its mappings have changed. */
 void cairn_walker_changed(struct cairn_walker *walker, int pid);
+/* It runs another program: what was known of it is not true any more. */
+void cairn_walker_replaced(struct cairn_walker *walker, int pid);
 void cairn_walker_forget(struct cairn_walker *walker, int pid);
 
 /* Readable when somebody should call cairn_walker_take(). */
@@ -102,6 +104,7 @@ struct cairn_walker_stats {
     uint64_t run_ns, n_runs;       /* where kernel.bpf_stats_enabled is on; else 0 */
     uint64_t n_no_room, n_evicted; /* modules */
     uint64_t table_bytes;
+    bool walks_by_files; /* the kernel tells what is mapped; false: not, or nobody was walked yet */
 };
 void cairn_walker_stats(const struct cairn_walker *walker, struct cairn_walker_stats *ret_stats);
 

@@ -36,6 +36,11 @@ void cairn_walker_changed(struct cairn_walker *walker, int pid)
     (void)walker, (void)pid;
 }
 
+void cairn_walker_replaced(struct cairn_walker *walker, int pid)
+{
+    (void)walker, (void)pid;
+}
+
 void cairn_walker_forget(struct cairn_walker *walker, int pid)
 {
     (void)walker, (void)pid;

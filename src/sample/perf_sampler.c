@@ -197,7 +197,7 @@ static int on_news(void *ctx, const struct cairn_perf_record *record)
 {
     struct news *news = ctx;
     if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC)
-        cairn_walker_forget(news->walker, (int)record->pid); /* who lives long asks for a look */
+        cairn_walker_replaced(news->walker, (int)record->pid);
     else if (record->type == PERF_RECORD_MMAP2 && record->protection & PROT_EXEC)
         note_change(news, (int)record->pid);
     else if (record->type == PERF_RECORD_EXIT && record->pid == record->tid)

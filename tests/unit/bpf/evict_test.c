@@ -132,8 +132,7 @@ static void take(struct cairn_walker *walker, struct seen *seen)
     assert_int_equal(cairn_walker_take(walker, on_stack, seen), CAIRN_OK);
 }
 
-/* Cut or not, each has the frames of all libraries: the one that cuts it is the outermost. */
-static struct seen sample(struct cairn_walker *walker, const struct child *child)
+static int attach(struct cairn_walker *walker, const struct child *child)
 {
     struct perf_event_attr attr = {.size = sizeof attr,
                                    .type = PERF_TYPE_SOFTWARE,
@@ -141,11 +140,18 @@ static struct seen sample(struct cairn_walker *walker, const struct child *child
                                    .freq = 1,
                                    .sample_freq = HZ,
                                    .sample_type = PERF_SAMPLE_IP};
-    struct seen seen = {.child = child};
-    take(walker, NULL); /* of before */
     int fd = (int)syscall(SYS_perf_event_open, &attr, child->pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(cairn_walker_attach(walker, fd, child->pid, NULL), CAIRN_OK);
+    return fd;
+}
+
+/* Cut or not, each has the frames of all libraries: the one that cuts it is the outermost. */
+static struct seen sample(struct cairn_walker *walker, const struct child *child)
+{
+    struct seen seen = {.child = child};
+    take(walker, NULL); /* of before */
+    int fd = attach(walker, child);
     while (seen.n < SAMPLES)
         take(walker, &seen);
     close(fd);
@@ -246,11 +252,43 @@ static void a_table_does_not_give_way_to_another_one_of_the_same_process(void **
     cairn_walker_free(walker);
 }
 
+static void a_table_that_walks_by_files_use_does_not_give_way(void **state)
+{
+    (void)state;
+    static const char *const one[] = {EVICT_ONE}, *const other[] = {EVICT_OTHER};
+    struct cairn_walker *walker = walker_or_skip();
+    struct child first = start(one, 1);
+    cairn_walker_look(walker, first.pid, true);
+    assert_whole(walker, &first);
+    if (!stats_of(walker).walks_by_files) {
+        print_message("skipped: before Linux 6.1 mappings cannot be asked for\n");
+        end(&first);
+        cairn_walker_free(walker);
+        skip();
+    }
+    cairn_walker_forget(walker, first.pid);
+    int fd = attach(walker, &first); /* walked all the time, by its files */
+    usleep(UNUSED_US);
+
+    struct child second = start(other, 1);
+    cairn_walker_look(walker, second.pid, true);
+    assert_no_room(walker, &second);
+    assert_int_equal(stats_of(walker).n_evicted, 0);
+    close(fd);
+    assert_whole(walker, &first);
+    end(&first);
+    wait_for_evicted(walker, 1);
+    assert_whole(walker, &second);
+    end(&second);
+    cairn_walker_free(walker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_that_nobody_has_give_way_and_come_back),
         cmocka_unit_test(a_table_does_not_give_way_to_another_one_of_the_same_process),
+        cmocka_unit_test(a_table_that_walks_by_files_use_does_not_give_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,6 +224,7 @@ static void whom_nobody_looked_at_is_walked_by_files_that_are_known(void **state
         skip();
     }
     struct cairn_walker *walker = walker_or_skip();
+    struct cairn_walker_stats stats;
     struct seen *seen = cairn_alloc(1, sizeof *seen);
     cairn_walker_look(walker, getpid(), true);
     cairn_walker_forget(walker, getpid()); /* as of another process of the same files */
@@ -233,6 +234,8 @@ static void whom_nobody_looked_at_is_walked_by_files_that_are_known(void **state
     assert_int_equal(seen->n_whole, seen->n);
     assert_int_equal(seen->n_copies, 0);
     assert_int_equal(seen->n_by_files, seen->n);
+    cairn_walker_stats(walker, &stats);
+    assert_true(stats.walks_by_files);
     cairn_free(seen);
     cairn_walker_free(walker);
 }
