@@ -57,13 +57,35 @@ struct super_block {
     unsigned int s_dev;
 } CAIRN_KERNEL_TYPE;
 
+struct timespec64 {
+    long long tv_sec;
+    long tv_nsec;
+} CAIRN_KERNEL_TYPE;
+
 struct inode {
     struct super_block *i_sb;
     unsigned long i_ino;
+    long long i_ctime_sec;       /* Linux 6.11 */
+    unsigned int i_ctime_nsec;   /* likewise */
+    struct timespec64 __i_ctime; /* Linux 6.6 to 6.10 */
+    struct timespec64 i_ctime;   /* before that */
+} CAIRN_KERNEL_TYPE;
+
+struct dentry {
+    struct inode *d_inode;
+} CAIRN_KERNEL_TYPE;
+
+struct path {
+    struct dentry *dentry;
 } CAIRN_KERNEL_TYPE;
 
 struct file {
+    unsigned int f_mode;
     struct inode *f_inode;
+} CAIRN_KERNEL_TYPE;
+
+struct backing_file {      /* begins as a file, that of a layer; who opened it opened another one */
+    struct path user_path; /* Linux 6.8 */
 } CAIRN_KERNEL_TYPE;
 
 struct vm_area_struct { /* a mapping */

@@ -85,6 +85,8 @@ enum cairn_bpf_range_flag {
 /* A piece of a file that is mapped at once, as /proc/PID/maps has it. */
 struct cairn_bpf_file {
     __u64 dev, inode, off; /* major << 32 | minor; of the vdso 0, 0 and its size */
+    __u64 changed_ns;      /* st_ctim: a number is soon another file's, and a file soon rewritten;
+                              0: not known */
 };
 
 /* What is known of it. */

@@ -23,7 +23,9 @@ enum {
     NODE_RANGE = 2,
     NODE_ARANGE = 3,
     NODE_BITS = 255,
-    VM_EXEC = 4, /* include/linux/mm.h */
+    VM_EXEC = 4,               /* include/linux/mm.h */
+    FMODE_NOACCOUNT = 1 << 29, /* include/linux/fs.h; of the kernel's own files */
+    NSEC_MASK = (1 << 30) - 1, /* above it is what the kernel notes for itself, Linux 6.13 */
     USED_EVERY_NS = 100000000
 };
 
@@ -96,6 +98,32 @@ static __always_inline struct vm_area_struct *mapping_of(struct walker *w, __u64
     return type == NODE_LEAF ? (struct vm_area_struct *)node : 0;
 }
 
+/* As /proc/PID/maps has it: of an overlay, not of the layer below. FMODE_BACKING would say so, but
+ * has had another bit since; what is mapped and of the kernel's own is a backing file. */
+static __always_inline struct inode *inode_of(struct file *file)
+{
+    struct backing_file *backing = (struct backing_file *)file;
+    if (bpf_core_field_exists(backing->user_path) && BPF_CORE_READ(file, f_mode) & FMODE_NOACCOUNT)
+        return BPF_CORE_READ(backing, user_path.dentry, d_inode);
+    return BPF_CORE_READ(file, f_inode);
+}
+
+static __always_inline __u64 changed_ns(struct inode *inode)
+{
+    __u64 s, ns;
+    if (bpf_core_field_exists(inode->i_ctime_sec)) {
+        s = (__u64)BPF_CORE_READ(inode, i_ctime_sec);
+        ns = BPF_CORE_READ(inode, i_ctime_nsec);
+    } else if (bpf_core_field_exists(inode->__i_ctime)) {
+        s = (__u64)BPF_CORE_READ(inode, __i_ctime.tv_sec);
+        ns = (__u64)BPF_CORE_READ(inode, __i_ctime.tv_nsec);
+    } else {
+        s = (__u64)BPF_CORE_READ(inode, i_ctime.tv_sec);
+        ns = (__u64)BPF_CORE_READ(inode, i_ctime.tv_nsec);
+    }
+    return s * 1000000000 + (ns & NSEC_MASK);
+}
+
 /* False: of no file, and not the vdso. */
 static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma,
                                    const struct cairn_bpf_range *range, struct cairn_bpf_file *ret)
@@ -105,11 +133,12 @@ static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma,
         ret->off = range->end - range->start;
         return w->vdso && range->start == w->vdso;
     }
-    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    struct inode *inode = inode_of(file);
     __u64 dev = BPF_CORE_READ(inode, i_sb, s_dev);
     ret->dev = dev >> 20 << 32 | (dev & 0xfffff); /* include/linux/kdev_t.h */
     ret->inode = BPF_CORE_READ(inode, i_ino);
     ret->off = BPF_CORE_READ(vma, vm_pgoff) * cairn_page_bytes;
+    ret->changed_ns = changed_ns(inode);
     return 1;
 }
 

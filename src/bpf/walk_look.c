@@ -2,9 +2,12 @@
 #include "bpf/walk_look.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cairn/maps.h>
 
@@ -21,6 +24,7 @@ struct look {
     int pid;
     struct cairn_unwind_space *space; /* opened for the first module that is new */
     bool no_space;
+    struct cairn_bpf_file last;                  /* of whose inode it is known when it changed */
     uint32_t held[CAIRN_BPF_RANGES_MAX], n_held; /* modules that were there before */
 };
 
@@ -51,23 +55,51 @@ static bool make_module(struct look *look, const struct cairn_map *map,
     return cairn_walk_modules_make(look->modules, &module, table, ret_number);
 }
 
+static bool stat_path(const struct look *look, const struct cairn_map *map, struct stat *ret_st)
+{
+    struct cairn_buffer path = {0};
+    cairn_buffer_printf(&path, "/proc/%d/root%s", look->pid, map->path);
+    bool is_there = map->path[0] == '/' && !path.failed &&
+                    stat(cairn_buffer_text(&path), ret_st) == 0 && ret_st->st_ino == map->inode;
+    cairn_buffer_done(&path);
+    return is_there;
+}
+
+/* When the file's inode was changed last, as the kernel's walk asks, too; 0: nobody tells. */
+static uint64_t changed_ns(const struct look *look, const struct cairn_map *map)
+{
+    char link[96];
+    struct stat st;
+    snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, look->pid, map->start,
+             map->end);
+    if (stat(link, &st) < 0 && !stat_path(look, map, &st)) /* the link is root's alone */
+        return 0;
+    return (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+}
+
 /* The kernel's own code in each process is the same in all; other memory without a file is none
  * that could be known. */
-static bool file_of(const struct cairn_map *map, struct cairn_bpf_file *ret_file)
+static bool file_of(struct look *look, const struct cairn_map *map, struct cairn_bpf_file *ret_file)
 {
-    *ret_file = (struct cairn_bpf_file){(uint64_t)map->dev_major << 32 | map->dev_minor, map->inode,
-                                        map->off};
+    struct cairn_bpf_file file = {(uint64_t)map->dev_major << 32 | map->dev_minor, map->inode,
+                                  map->off};
     if (!map->inode && strcmp(map->path, "[vdso]") == 0)
-        ret_file->off = map->end - map->start;
-    return map->inode || ret_file->off;
+        file.off = map->end - map->start;
+    if (map->inode && file.dev == look->last.dev && file.inode == look->last.inode)
+        file.changed_ns = look->last.changed_ns; /* one stat(2) for its neighbours */
+    else if (map->inode)
+        file.changed_ns = changed_ns(look, map);
+    *ret_file = look->last = file;
+    return file.inode || file.off;
 }
 
 /* False: nothing is known of the code there. */
 static bool module_of(struct look *look, const struct cairn_map *map, uint32_t *ret_number)
 {
     struct cairn_bpf_file file;
-    return file_of(map, &file) && (cairn_walk_modules_find(look->modules, &file, ret_number) ||
-                                   make_module(look, map, &file, ret_number));
+    return file_of(look, map, &file) &&
+           (cairn_walk_modules_find(look->modules, &file, ret_number) ||
+            make_module(look, map, &file, ret_number));
 }
 
 /* Where there are too many those without a table give way: the lowest of them. */
@@ -117,7 +149,7 @@ static void hold(struct look *look, const struct cairn_maps *maps)
     for (size_t i = 0; i < cairn_maps_count(maps) && look->n_held < CAIRN_BPF_RANGES_MAX; i++) {
         const struct cairn_map *map = cairn_maps_get(maps, i);
         uint32_t *number = &look->held[look->n_held];
-        if (is_code(map) && file_of(map, &file) &&
+        if (is_code(map) && file_of(look, map, &file) &&
             cairn_walk_modules_find(modules, &file, number) && modules->items[*number].n_strips) {
             cairn_walk_modules_use(modules, *number);
             look->n_held++;

@@ -51,6 +51,36 @@ whole=$(sed -n 's/^cairn: .* tables, \([0-9]*\) whole.*/\1/p' log)
 no_table=$(grep -o '[0-9]* no unwind rule' log | awk '{ n += $1 } END { print n + 0 }')
 at_least 970 $((1000 * whole / (samples - no_table))) "short programs: whole where there are tables"
 
+# The same file, and its number, but another program by now: no table of the one before serves.
+"$cc" -O0 -g -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -o other \
+    "$SRC/tests/e2e/walk_programs.c" || exit 1
+# shellcheck disable=SC2016 # the other shell counts
+record rewritten -- sh -c 'i=0; while [ $i -lt 5 ]; do
+    for from in prog other; do cat $from >again; chmod +x again; ./again deep 0.1 9; ./again deep 0.1 9; done
+    i=$((i + 1)); done'
+grep -E '(^|;)(dive|busy|again[+]0x)' rewritten.txt >rewritten.busy # names are those of the last one alone
+at_least 500 "$(awk '{ n += $NF } END { print n + 0 }' rewritten.busy)" "a file that is rewritten: samples"
+at_least 970 "$(awk '{ n = $NF; sum += n; if (gsub(/;/, "") >= 12) hit += n }
+    END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' rewritten.busy)" "a file that is rewritten: all frames"
+
+# Files of an overlay, as containers have them: the kernel has mapped those of the layer below.
+mkdir -p layer empty merged
+cp prog layer/
+# shellcheck disable=SC2016 # the other shell counts
+if unshare -m mount -t overlay -o lowerdir=layer:empty none merged 2>/dev/null; then
+    unshare -m sh -c 'mount -t overlay -o lowerdir=layer:empty none merged && exec "$@"' sh \
+        "$CAIRN" record --method=bpf -v -F 999 -f -o overlay.txt -- \
+        sh -c 'i=0; while [ $i -lt 100 ]; do merged/prog deep 0.01 9; i=$((i + 1)); done' >out.log 2>log ||
+        fail "an overlay" log
+    grep -E '(^|;)dive(;|$| )' overlay.txt >overlay.deep
+    at_least 200 "$(awk '{ n += $NF } END { print n + 0 }' overlay.deep)" "an overlay: samples"
+    at_least 980 "$(permille overlay.deep '_start;.*;main;dive')" "an overlay: reach main"
+    copied=$(sed -n 's/^cairn: \([0-9]*\) stacks came with a copy/\1/p' log | head -1)
+    at_least "${copied:-0}" 100 "an overlay: copies, of what is known"
+else
+    skip "files of an overlay" "none can be mounted here"
+fi
+
 # As copies they have what lies behind 100 kB that nothing was ever written to.
 # shellcheck disable=SC2016 # the other shell counts
 record sparse -F 4999 -- sh -c 'i=0; while [ $i -lt 100 ]; do ./prog sparse 0.002; i=$((i + 1)); done'
