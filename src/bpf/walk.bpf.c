@@ -65,11 +65,11 @@ const volatile __u32 cairn_has_times = 0;
 __u32 cairn_n_own = 0;
 
 /* The registers of the user side; `ctx` is NULL where nothing was interrupted. False: it has none,
- * or is of 32 bits. */
+ * or is of 32 bits. They lie where the window will be: the program's own stack has 512 bytes. */
 static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
                                      struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    bpf_user_pt_regs_t *kept, regs;
+    bpf_user_pt_regs_t *kept, *regs = (bpf_user_pt_regs_t *)cpu->window;
     __u64 mode = ctx ? MODE_OF(&ctx->regs) : 0;
     if (!task->mm || !task->mm->start_code)
         return stop(cpu, CAIRN_BPF_END_KERNEL), 0;
@@ -78,10 +78,10 @@ static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
         asm volatile(""); /* or both ways read by one pointer, which the verifier does not take */
     } else {
         kept = (bpf_user_pt_regs_t *)bpf_task_pt_regs(task);
-        if (!kept || bpf_probe_read_kernel(&regs, sizeof regs, kept))
+        if (!kept || bpf_probe_read_kernel(regs, sizeof *regs, kept))
             return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
-        mode = MODE_OF(&regs);
-        take(cpu, &regs);
+        mode = MODE_OF(regs);
+        take(cpu, regs);
     }
     if (!cpu->ip || !is_user(mode))
         return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
