@@ -314,8 +314,9 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
     cpu->stack.sp = cpu->sp;
     add(cpu, cpu->ip);
     w.space = space_of(task, cpu->stack.pid);
-    open_mappings(&w, task);
-    if (!w.space && !w.root) {
+    cpu->n_met = 0;
+    cpu->has_tree = has_tree();
+    if (!w.space && !has_tree()) {
         stop(cpu, CAIRN_BPF_END_NEW);
         return;
     }

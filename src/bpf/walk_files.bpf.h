@@ -47,12 +47,18 @@ struct {
     __type(value, struct cairn_bpf_module);
 } files SEC(".maps");
 
-static __always_inline void open_mappings(struct walker *w, struct task_struct *task)
+/* Before Linux 6.1 there is no tree, nor nodes of it. */
+static __always_inline int has_tree(void)
 {
-    w->cpu->n_met = 0;
-    if (!task->mm || !bpf_core_field_exists(task->mm->mm_mt))
+    return bpf_core_field_exists(((struct mm_struct *)0)->mm_mt);
+}
+
+/* Where it is asked for: who is walked by a space must not pay for it. */
+static __always_inline void open_mappings(struct walker *w)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+    if (w->root || !has_tree())
         return;
-    w->cpu->has_tree = 1;
     w->root = (__u64)BPF_CORE_READ(task, mm, mm_mt.ma_root);
     if (bpf_core_field_exists(task->mm->context.vdso))
         w->vdso = (__u64)BPF_CORE_READ(task, mm, context.vdso);
@@ -86,9 +92,11 @@ static __attribute__((noinline)) __u64 slot_of(struct cairn_bpf_walk_cpu *cpu, _
 /* What the kernel has mapped at `va`, or beside it. */
 static __always_inline struct vm_area_struct *mapping_of(struct walker *w, __u64 va)
 {
-    __u64 node = w->root, type = NODE_RANGE;
-    if (!bpf_core_field_exists(((struct mm_struct *)0)->mm_mt)) /* nor nodes: before Linux 6.1 */
+    __u64 node, type = NODE_RANGE;
+    if (!has_tree())
         return 0;
+    open_mappings(w);
+    node = w->root;
     for (int i = 0; i < LEVELS && node && type != NODE_LEAF; i++) {
         type = node >> 3 & 15;
         if (type < NODE_LEAF || type > NODE_ARANGE)
