@@ -131,12 +131,35 @@ const rowsOf = (columns, meta, prefix) => {
   };
 };
 
-// What lines cost, and those that there is source of.
-const heatOf = (columns, meta, prefixes) => {
+// A tree of samples; the names of its columns begin with `prefix`.
+const treeOf = (columns, meta, prefix = "") => {
+  const n = lengthOf(columns[`${prefix}steps`]) + 1, olds = meta.sides.map((_, side) => (side ? "old-" : "") + prefix);
+  const tree = {
+    n, types: meta.types, sides: meta.sides.length,
+    depth: joinPlanes(columns[`${prefix}steps`], new Uint32Array(n), 1),
+    look: joinPlanes(columns[`${prefix}looks`], new Int32Array(n), 1),
+    rows: olds.map((own) => (meta.rows ? rowsOf(columns, meta, own) : null)),
+  };
+  tree.look[0] = -1;
+  // A step says how many levels to climb before going one down.
+  for (let i = 1, d = 0; i < n; i++) tree.depth[i] = d = d + 1 - tree.depth[i];
+
+  // What ended in each node; of the rows with a 1 in `keep`, where that is given.
+  tree.self = (type, side = 0, keep = null) => {
+    const rows = tree.rows[side], self = new Float64Array(n);
+    if (!rows) return signed(joinPlanes(columns[`${olds[side]}self-${type}`], self), meta.types[type].scale);
+    const { node } = rows, values = rows.values(type);
+    for (let i = 0; i < rows.n; i++) if (!keep || keep[i]) self[node[i]] += values[i];
+    return self;
+  };
+  return tree;
+};
+
+// The samples by line, made when somebody looks: { look, line } of each one, and a page of their tree.
+const heatOf = (columns, meta, page) => {
   const look = numbers(columns["heat-look"]), line = numbers(columns["heat-line"]);
-  const sums = (what) => (type, side = 0) =>
-    signed(numbers(columns[`${prefixes[side]}heat-${what}-${type}`], Float64Array), meta.types[type].scale);
-  return look.length ? { n: look.length, look, line, self: sums("self"), total: sums("total") } : null;
+  let tree = null;
+  return look.length ? { look, line, get page() { return (tree ??= { ...treeOf(columns, meta, "heat-"), sets: page.sets }); } } : null;
 };
 
 const sourceOf = (columns, texts) => {
@@ -151,28 +174,22 @@ const sourceOf = (columns, texts) => {
 };
 
 const readPage = async (meta) => {
-  const prefixes = meta.sides.map((_, side) => (side ? "old-" : ""));
-  const perSide = [...(meta.rows ? ["row-node", "row-set", "row-time"] : []),
-    ...meta.types.flatMap((_, type) => [`${meta.rows ? "row" : "self"}-${type}`,
-      `heat-self-${type}`, `heat-total-${type}`])];
+  const perSide = ["", "heat-"].flatMap((prefix) => [...(meta.rows ? ["row-node", "row-set", "row-time"] : []),
+    ...meta.types.map((_, type) => `${meta.rows ? "row" : "self"}-${type}`)].map((id) => prefix + id));
   const ids = ["steps", "looks", "texts", ...textIds.map((id) => `look-${id}`), "look-low", "look-high",
     "look-kind", "look-shade", "look-found", "look-flags", "set-size", "label-key", "label-text",
-    "label-number", "label-unit", ...prefixes.flatMap((prefix) => perSide.map((id) => prefix + id)),
-    "heat-look", "heat-line", "source-file", "source-line", "source-texts",
+    "label-number", "label-unit", ...meta.sides.flatMap((_, side) => perSide.map((id) => (side ? "old-" : "") + id)),
+    "heat-look", "heat-line", "heat-steps", "heat-looks", "source-file", "source-line", "source-texts",
     ...meta.lines.flatMap((_, i) => [`line-time-${i}`, `line-value-${i}`])];
   const columns = {};
   await Promise.all(ids.map(async (id) => { columns[id] = await readPlanes(id); }));
 
-  const n = meta.nodes, texts = new TextDecoder().decode(columns.texts[0]).split("\0");
+  const texts = new TextDecoder().decode(columns.texts[0]).split("\0");
   const page = {
-    n, types: meta.types, shown: meta.shown, sides: meta.sides.length,
-    depth: joinPlanes(columns.steps, new Uint32Array(n), 1),
-    look: joinPlanes(columns.looks, new Int32Array(n), 1),
+    ...treeOf(columns, meta), shown: meta.shown,
     looks: looksOf(columns, texts),
     sets: setsOf(columns, texts),
-    rows: prefixes.map((prefix) => (meta.rows ? rowsOf(columns, meta, prefix) : null)),
     timeFirst: meta.sides.map(({ first_ns }) => Number(first_ns) / 1e6),
-    heat: heatOf(columns, meta, prefixes),
     source: sourceOf(columns, texts),
     lines: meta.lines.map(({ name, unit }, i) => ({
       name, unit,
@@ -180,17 +197,6 @@ const readPage = async (meta) => {
       value: signed(numbers(columns[`line-value-${i}`], Float64Array)),
     })),
   };
-  page.look[0] = -1;
-  // A step says how many levels to climb before going one down.
-  for (let i = 1, d = 0; i < n; i++) page.depth[i] = d = d + 1 - page.depth[i];
-
-  // What ended in each node; of the rows with a 1 in `keep`, where that is given.
-  page.self = (type, side = 0, keep = null) => {
-    const rows = page.rows[side], self = new Float64Array(n);
-    if (!rows) return signed(joinPlanes(columns[`${prefixes[side]}self-${type}`], self), meta.types[type].scale);
-    const { node } = rows, values = rows.values(type);
-    for (let i = 0; i < rows.n; i++) if (!keep || keep[i]) self[node[i]] += values[i];
-    return self;
-  };
+  page.heat = heatOf(columns, meta, page);
   return page;
 };

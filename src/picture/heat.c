@@ -108,103 +108,20 @@ void cairn_heat_done(struct cairn_heat *heat)
     *heat = (struct cairn_heat){0};
 }
 
-struct walk {
-    const struct cairn_profile *p;
-    const struct cairn_looks *looks;
-    const struct cairn_heat *heat;
-    int64_t *totals;        /* by stack: what ended there and above it */
-    uint32_t *first_child;  /* by stack; 0: none */
-    uint32_t *next_sibling; /* by stack */
-    uint32_t *open;         /* by spot: how often it is on the path */
-    int64_t *sums;          /* by spot: the totals */
-};
-
-/* +1 on the way down, -1 on the way up. A spot counts where it is met first. */
-static void pass(struct walk *w, uint32_t stack, int way)
+int cairn_heat_build_tree(const struct cairn_profile *profile, const struct cairn_looks *looks,
+                          const struct cairn_heat *heat, size_t n_new,
+                          struct cairn_layout *ret_layout, struct cairn_err *err)
 {
-    uint32_t frame = w->p->stacks[stack].frame;
-    for (uint32_t i = w->looks->first[frame]; i < w->looks->first[frame + 1]; i++) {
-        uint32_t spot = w->heat->of_frames[i];
-        if (spot == CAIRN_HEAT_NONE)
-            continue;
-        if (way > 0 && w->open[spot] == 0)
-            w->sums[spot] = cairn_profile_add_clamped(w->sums[spot], w->totals[stack]);
-        w->open[spot] += (uint32_t)way;
-    }
-}
-
-/* Down to the first child, else beside, else up: without a stack of our own, for theirs are deep.
- */
-static void walk_all(struct walk *w)
-{
-    uint32_t at = w->first_child[0];
-    while (at) {
-        pass(w, at, 1);
-        if (w->first_child[at]) {
-            at = w->first_child[at];
-            continue;
-        }
-        while (at && !w->next_sibling[at]) {
-            pass(w, at, -1);
-            at = w->p->stacks[at].parent;
-        }
-        if (at) {
-            pass(w, at, -1);
-            at = w->next_sibling[at];
-        }
-    }
-}
-
-/* Children have larger numbers than their parents. */
-static void add_up(struct walk *w)
-{
-    for (uint32_t stack = (uint32_t)w->p->n_stacks; stack-- > 1;) {
-        uint32_t parent = w->p->stacks[stack].parent;
-        w->totals[parent] = cairn_profile_add_clamped(w->totals[parent], w->totals[stack]);
-        w->next_sibling[stack] = w->first_child[parent];
-        w->first_child[parent] = stack;
-    }
-}
-
-/* What ends in a stack ends in the innermost line of its last frame. */
-static void add_sample(struct walk *w, size_t sample, size_t type, int64_t *self)
-{
-    const struct cairn_profile *p = w->p;
-    uint32_t stack = p->samples[sample].stack;
-    int64_t value = p->values[sample * p->n_types + type];
-    w->totals[stack] = cairn_profile_add_clamped(w->totals[stack], value);
-    if (stack == 0)
-        return;
-    uint32_t spot = w->heat->of_frames[w->looks->first[p->stacks[stack].frame + 1] - 1];
-    if (spot != CAIRN_HEAT_NONE)
-        self[spot] = cairn_profile_add_clamped(self[spot], value);
-}
-
-int cairn_heat_sum(const struct cairn_profile *profile, const struct cairn_looks *looks,
-                   const struct cairn_heat *heat, size_t type, size_t first, size_t end,
-                   int64_t *self, int64_t *total, struct cairn_err *err)
-{
-    size_t n = profile->n_stacks;
-    struct walk w = {.p = profile,
-                     .looks = looks,
-                     .heat = heat,
-                     .totals = cairn_alloc(n, sizeof *w.totals),
-                     .first_child = cairn_alloc(n, sizeof *w.first_child),
-                     .next_sibling = cairn_alloc(n, sizeof *w.next_sibling),
-                     .open = cairn_alloc(heat->n, sizeof *w.open),
-                     .sums = total};
-    bool ok = w.totals && w.first_child && w.next_sibling && w.open;
-    for (size_t i = 0; i < heat->n; i++)
-        self[i] = total[i] = 0;
-    if (ok && n) {
-        for (size_t i = first; i < end; i++)
-            add_sample(&w, i, type, self);
-        add_up(&w);
-        walk_all(&w);
-    }
-    cairn_free(w.totals);
-    cairn_free(w.first_child);
-    cairn_free(w.next_sibling);
-    cairn_free(w.open);
-    return ok ? CAIRN_OK : cairn_fail_memory(err);
+    size_t n_of_frames = looks->first[profile->n_frames];
+    struct cairn_looks lines = {.first = looks->first,
+                                .of_frames = cairn_alloc(n_of_frames, sizeof *lines.of_frames)};
+    if (!lines.of_frames)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < n_of_frames; i++)
+        lines.of_frames[i] = heat->of_frames[i] != CAIRN_HEAT_NONE
+                                 ? heat->of_frames[i]
+                                 : (uint32_t)heat->n + looks->of_frames[i];
+    int rc = cairn_layout_build(profile, &lines, n_new, ret_layout, err);
+    cairn_free(lines.of_frames);
+    return rc;
 }

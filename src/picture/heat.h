@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heat: what the lines of a function cost. A spot is a line of a look; what ended there is its
- * self, what went through there its total, in which a spot that is several times on one stack
- * counts once.
+ * Heat: what the lines of a function cost. A spot is a line of a look. The page reckons what ended
+ * in a spot, and what went through it, each sample once, of those samples that it is asked for:
  *
  *     parse()  line 12   self 0    total 90      the call in it
  *              line 14   self 60   total 60
@@ -29,9 +28,10 @@ int cairn_heat_build(const struct cairn_profile *profile, const struct cairn_loo
                      struct cairn_heat *ret_heat, struct cairn_err *err);
 void cairn_heat_done(struct cairn_heat *heat); /* all-zero is fine */
 
-/* By spot, of the samples [first, end). `self` and `total` have room for heat->n. */
-int cairn_heat_sum(const struct cairn_profile *profile, const struct cairn_looks *looks,
-                   const struct cairn_heat *heat, size_t type, size_t first, size_t end,
-                   int64_t *self, int64_t *total, struct cairn_err *err);
+/* The tree of picture/layout.h again, whose nodes are spots; a look without a line is heat->n + its
+ * number. CAIRN_E_NOMEM, CAIRN_E_LIMIT. */
+int cairn_heat_build_tree(const struct cairn_profile *profile, const struct cairn_looks *looks,
+                          const struct cairn_heat *heat, size_t n_new,
+                          struct cairn_layout *ret_layout, struct cairn_err *err);
 
 #endif /* CAIRN_PICTURE_HEAT_H */

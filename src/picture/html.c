@@ -35,14 +35,17 @@
  *     set-size                                   how many labels
  *     label-key  label-text  label-number ~  label-unit      texts; text 0: it is a number
  *
- *     Where the profile knows lines, of each line of each look that was sampled (picture/heat.h),
- * in the order of looks, then lines: heat-look  heat-line heat-self-N ~  heat-total-N ~ for each
- * value type; old-heat-self-N and so on
- *
  *     Where there is source, of each line of it that is shown, by file, then line:
  *     source-file   text                         as that of a look
  *     source-line
  *     source-texts  the lines, a NUL behind each
+ *
+ *     Then, too, of each line of each look that was sampled (picture/heat.h), in the order of
+ * looks, then lines: heat-look heat-line. And the tree again, whose nodes are such lines:
+ *     heat-steps    as steps
+ *     heat-looks    its line; where that is not known its look, plus the number of lines
+ *     heat-self-N ~, or heat-row-node and so on, old-heat-row-node ...          as of the tree
+ * above
  *
  *     Of each number over time, whose names are in meta:
  *     line-time-N   milliseconds
@@ -66,27 +69,6 @@
 #include "picture/values.h"
 
 enum { NS_PER_MS = 1000 * 1000 };
-
-static int write_steps(const struct cairn_layout *layout, struct cairn_out *out,
-                       struct cairn_err *err)
-{
-    struct cairn_column column = {0};
-    for (size_t node = 1; node < layout->n; node++)
-        cairn_column_add(&column, layout->depths[node - 1] + 1 - layout->depths[node]);
-    return cairn_column_write(&column, out, "steps", err);
-}
-
-static int write_tree(const struct cairn_layout *layout, struct cairn_out *out,
-                      struct cairn_err *err)
-{
-    struct cairn_column column = {0};
-    int rc = write_steps(layout, out, err);
-    if (rc < 0)
-        return rc;
-    for (size_t node = 1; node < layout->n; node++)
-        cairn_column_add(&column, layout->looks[node]);
-    return cairn_column_write(&column, out, "looks", err);
-}
 
 enum look_field {
     LOOK_NAME,
@@ -184,7 +166,7 @@ static int write_lines(const struct cairn_picture_view *view, struct cairn_out *
 static int write_columns(const struct cairn_picture_view *view, struct cairn_page_facts *facts,
                          struct cairn_out *out, struct cairn_err *err)
 {
-    int rc = write_tree(view->layout, out, err);
+    int rc = cairn_values_write_tree(view->layout, "", out, err);
     if (rc == CAIRN_OK)
         rc = write_looks(view->looks, out, err);
     if (rc == CAIRN_OK)

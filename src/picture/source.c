@@ -8,15 +8,13 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "picture/column.h"
+#include "picture/values.h"
 
 enum {
     AROUND = 4,       /* lines before and behind one that was sampled */
     LINE_BYTES = 400, /* of a line; what is behind is left out */
     TAB = 4,
-    ID_MAX = 48,
 };
-
-static const char *const prefixes[CAIRN_SIDES] = {"", "old-"};
 
 /* A line of a file that was sampled. */
 struct hot {
@@ -43,46 +41,20 @@ static int write_spots(const struct cairn_heat *heat, struct cairn_out *out, str
     return rc < 0 ? rc : second;
 }
 
-static int write_sums(const char *what, enum cairn_side side, size_t type, const int64_t *sums,
-                      size_t n, int64_t scale, struct cairn_out *out, struct cairn_err *err)
-{
-    struct cairn_column column = {0};
-    char id[ID_MAX];
-    for (size_t i = 0; i < n; i++)
-        cairn_column_add_signed(&column, sums[i] / scale);
-    snprintf(id, sizeof id, "%sheat-%s-%zu", prefixes[side], what, type);
-    return cairn_column_write(&column, out, id, err);
-}
-
-static int write_side(const struct cairn_picture_view *view, const struct cairn_heat *heat,
-                      const struct cairn_page_facts *facts, enum cairn_side side, int64_t *sums,
-                      struct cairn_out *out, struct cairn_err *err)
-{
-    const struct cairn_profile *p = view->profile;
-    size_t n_new = view->n_new < p->n_samples ? view->n_new : p->n_samples;
-    size_t first = side == CAIRN_SIDE_NEW ? 0 : n_new;
-    size_t end = side == CAIRN_SIDE_NEW ? n_new : p->n_samples;
-    int64_t *self = sums, *total = sums + heat->n;
-    int rc = CAIRN_OK;
-    for (size_t type = 0; type < p->n_types && rc == CAIRN_OK; type++) {
-        rc = cairn_heat_sum(p, view->looks, heat, type, first, end, self, total, err);
-        if (rc == CAIRN_OK)
-            rc = write_sums("self", side, type, self, heat->n, facts->scales[type], out, err);
-        if (rc == CAIRN_OK)
-            rc = write_sums("total", side, type, total, heat->n, facts->scales[type], out, err);
-    }
-    return rc;
-}
-
+/* The samples in a tree of spots, so that what is asked on the page is asked of lines, too. */
 static int write_heat(const struct cairn_picture_view *view, const struct cairn_heat *heat,
-                      const struct cairn_page_facts *facts, struct cairn_out *out,
-                      struct cairn_err *err)
+                      struct cairn_page_facts *facts, struct cairn_out *out, struct cairn_err *err)
 {
-    int64_t *sums = cairn_alloc(heat->n, 2 * sizeof *sums);
-    int rc = sums ? write_spots(heat, out, err) : cairn_fail_memory(err);
-    for (size_t side = 0; side < view->layout->n_sides && rc == CAIRN_OK; side++)
-        rc = write_side(view, heat, facts, (enum cairn_side)side, sums, out, err);
-    cairn_free(sums);
+    static const char prefix[] = "heat-";
+    struct cairn_layout layout = {0};
+    int rc = write_spots(heat, out, err);
+    if (rc == CAIRN_OK)
+        rc = cairn_heat_build_tree(view->profile, view->looks, heat, view->n_new, &layout, err);
+    if (rc == CAIRN_OK)
+        rc = cairn_values_write_tree(&layout, prefix, out, err);
+    if (rc == CAIRN_OK)
+        rc = cairn_values_write_again(view, &layout, prefix, facts, out, err);
+    cairn_layout_done(&layout);
     return rc;
 }
 
@@ -148,7 +120,7 @@ static void add_files(const struct cairn_picture_view *view, const struct hot *h
 }
 
 static int write_lines(const struct cairn_picture_view *view, const struct cairn_heat *heat,
-                       struct cairn_out *out, struct cairn_err *err)
+                       struct cairn_out *out, struct cairn_err *err, size_t *ret_n)
 {
     struct lines l = {0};
     struct hot *hot = cairn_alloc(heat->n, sizeof *hot);
@@ -163,6 +135,7 @@ static int write_lines(const struct cairn_picture_view *view, const struct cairn
     qsort(hot, n, sizeof *hot, compare_hot);
     add_files(view, hot, n, &l);
     cairn_free(hot);
+    *ret_n = l.numbers.n;
     int rc = l.texts.failed
                  ? cairn_fail_memory(err)
                  : cairn_column_write_block(cairn_buffer_span(&l.texts), out, "source-texts", err);
@@ -177,15 +150,18 @@ static int write_lines(const struct cairn_picture_view *view, const struct cairn
     return rc;
 }
 
-int cairn_source_write(const struct cairn_picture_view *view, const struct cairn_page_facts *facts,
+int cairn_source_write(const struct cairn_picture_view *view, struct cairn_page_facts *facts,
                        struct cairn_out *out, struct cairn_err *err)
 {
     struct cairn_heat heat = {0};
+    size_t n_shown = 0;
+    if (!view->source)
+        return CAIRN_OK;
     int rc = cairn_heat_build(view->profile, view->looks, &heat, err);
     if (rc == CAIRN_OK && heat.n)
+        rc = write_lines(view, &heat, out, err, &n_shown);
+    if (rc == CAIRN_OK && n_shown)
         rc = write_heat(view, &heat, facts, out, err);
-    if (rc == CAIRN_OK && heat.n && view->source)
-        rc = write_lines(view, &heat, out, err);
     cairn_heat_done(&heat);
     return rc;
 }

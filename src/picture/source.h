@@ -7,9 +7,9 @@
 #include "picture/heat.h"
 #include "picture/meta.h"
 
-/* What the lines cost, and the lines where view->source gives them: columns of picture/html.c.
- * Nothing where the profile knows no lines. CAIRN_E_NOMEM. */
-int cairn_source_write(const struct cairn_picture_view *view, const struct cairn_page_facts *facts,
+/* The lines that view->source gives, and the tree that says what they cost: columns of
+ * picture/html.c. Nothing where there are none. CAIRN_E_NOMEM. */
+int cairn_source_write(const struct cairn_picture_view *view, struct cairn_page_facts *facts,
                        struct cairn_out *out, struct cairn_err *err);
 
 #endif /* CAIRN_PICTURE_SOURCE_H */

@@ -14,6 +14,8 @@ static const char *const prefixes[CAIRN_SIDES] = {"", "old-"};
 /* What is written, and the label sets that its rows name. */
 struct page {
     const struct cairn_picture_view *view;
+    const struct cairn_layout *layout;
+    const char *prefix; /* of its columns */
     struct cairn_row_sets sets;
     const int64_t *scales; /* by value type */
 };
@@ -35,24 +37,47 @@ static int64_t find_scale(const struct cairn_profile *p, size_t type)
     return scale == 0 || scale > INT64_MAX ? 1 : (int64_t)scale;
 }
 
+static int write_steps(const struct cairn_layout *layout, const char *id, struct cairn_out *out,
+                       struct cairn_err *err)
+{
+    struct cairn_column column = {0};
+    for (size_t node = 1; node < layout->n; node++)
+        cairn_column_add(&column, layout->depths[node - 1] + 1 - layout->depths[node]);
+    return cairn_column_write(&column, out, id, err);
+}
+
+int cairn_values_write_tree(const struct cairn_layout *layout, const char *prefix,
+                            struct cairn_out *out, struct cairn_err *err)
+{
+    struct cairn_column column = {0};
+    char id[ID_MAX];
+    snprintf(id, sizeof id, "%ssteps", prefix);
+    int rc = write_steps(layout, id, out, err);
+    for (size_t node = 1; node < layout->n && rc == CAIRN_OK; node++)
+        cairn_column_add(&column, layout->looks[node]);
+    snprintf(id, sizeof id, "%slooks", prefix);
+    int second = cairn_column_write(&column, out, id, err);
+    return rc < 0 ? rc : second;
+}
+
 static int write_self(const struct page *page, enum cairn_side side, size_t type,
                       struct cairn_out *out, struct cairn_err *err)
 {
-    const struct cairn_layout *layout = page->view->layout;
+    const struct cairn_layout *layout = page->layout;
     const int64_t *self = cairn_layout_self(layout, side, type);
     struct cairn_column column = {0};
     for (size_t node = 0; node < layout->n; node++)
         cairn_column_add_signed(&column, self[node] ? self[node] / page->scales[type] : 0);
     char id[ID_MAX];
-    snprintf(id, sizeof id, "%sself-%zu", prefixes[side], type);
+    snprintf(id, sizeof id, "%s%sself-%zu", prefixes[side], page->prefix, type);
     return cairn_column_write(&column, out, id, err);
 }
 
-static int write_of_side(struct cairn_column *column, enum cairn_side side, const char *name,
-                         struct cairn_out *out, struct cairn_err *err)
+static int write_of_side(const struct page *page, struct cairn_column *column, enum cairn_side side,
+                         const char *name, struct cairn_out *out, struct cairn_err *err)
 {
     char id[ID_MAX];
-    snprintf(id, sizeof id, "%s%s", prefixes[side], name);
+    snprintf(id, sizeof id, "%s%s%s", prefixes[side], page->prefix, name);
     return cairn_column_write(column, out, id, err);
 }
 
@@ -72,9 +97,9 @@ static int write_row_places(const struct page *page, enum cairn_side side,
         node = row->node;
         time = row->time_us + 1;
     }
-    int rc = write_of_side(&nodes, side, "row-node", out, err);
-    int second = write_of_side(&sets, side, "row-set", out, err);
-    int third = write_of_side(&times, side, "row-time", out, err);
+    int rc = write_of_side(page, &nodes, side, "row-node", out, err);
+    int second = write_of_side(page, &sets, side, "row-set", out, err);
+    int third = write_of_side(page, &times, side, "row-time", out, err);
     return rc < 0 ? rc : second < 0 ? second : third;
 }
 
@@ -87,7 +112,7 @@ static int write_row_values(const struct page *page, enum cairn_side side, size_
         cairn_column_add_signed(&column,
                                 rows->values[i * rows->n_types + type] / page->scales[type]);
     char id[ID_MAX];
-    snprintf(id, sizeof id, "%srow-%zu", prefixes[side], type);
+    snprintf(id, sizeof id, "%s%srow-%zu", prefixes[side], page->prefix, type);
     return cairn_column_write(&column, out, id, err);
 }
 
@@ -97,7 +122,7 @@ static int write_rows(const struct page *page, enum cairn_side side, struct cair
     const struct cairn_picture_view *view = page->view;
     size_t n = view->profile->n_samples, n_new = view->n_new < n ? view->n_new : n;
     struct cairn_rows rows = {0};
-    int rc = cairn_rows_build(view->profile, view->layout, &page->sets,
+    int rc = cairn_rows_build(view->profile, page->layout, &page->sets,
                               side == CAIRN_SIDE_NEW ? 0 : n_new,
                               side == CAIRN_SIDE_NEW ? n_new : n, &rows, err);
     if (rc == CAIRN_OK)
@@ -194,20 +219,42 @@ static int write_side(const struct page *page, enum cairn_side side, struct cair
     return rc;
 }
 
+static int write_sides(const struct page *page, struct cairn_page_facts *facts,
+                       struct cairn_out *out, struct cairn_err *err)
+{
+    int rc = CAIRN_OK;
+    for (size_t side = 0; side < page->layout->n_sides && rc == CAIRN_OK; side++)
+        rc = write_side(page, (enum cairn_side)side, facts, out, err);
+    return rc;
+}
+
 int cairn_values_write(const struct cairn_picture_view *view, struct cairn_page_facts *facts,
                        struct cairn_out *out, struct cairn_err *err)
 {
-    struct page page = {.view = view, .scales = facts->scales};
+    struct page page = {
+        .view = view, .layout = view->layout, .prefix = "", .scales = facts->scales};
     for (size_t type = 0; type < view->profile->n_types; type++)
         facts->scales[type] = find_scale(view->profile, type);
     int rc = cairn_row_sets_build(view->profile, &page.sets, err);
     if (rc < 0)
         return rc;
     facts->has_rows = wants_rows(view->profile, &page.sets);
-    for (size_t side = 0; side < view->layout->n_sides && rc == CAIRN_OK; side++)
-        rc = write_side(&page, (enum cairn_side)side, facts, out, err);
+    rc = write_sides(&page, facts, out, err);
     if (rc == CAIRN_OK)
         rc = write_sets(&page, out, err);
+    cairn_row_sets_done(&page.sets);
+    return rc;
+}
+
+int cairn_values_write_again(const struct cairn_picture_view *view,
+                             const struct cairn_layout *layout, const char *prefix,
+                             struct cairn_page_facts *facts, struct cairn_out *out,
+                             struct cairn_err *err)
+{
+    struct page page = {.view = view, .layout = layout, .prefix = prefix, .scales = facts->scales};
+    int rc = cairn_row_sets_build(view->profile, &page.sets, err);
+    if (rc == CAIRN_OK)
+        rc = write_sides(&page, facts, out, err);
     cairn_row_sets_done(&page.sets);
     return rc;
 }

@@ -262,12 +262,17 @@ def check_heat(name, maker, page, side=0):
 
 
 def heat():
-    new, old = Maker("new", 300), Maker("old", 200)
-    page = draw("heat", new.write("new"), "--diff", old.write("old"))
-    check_heat("new", new, page, 0)
-    check_heat("old", old, page, 1)
+    (WORK / "lines").mkdir(exist_ok=True)
+    (WORK / "lines" / "main.cc").write_text("line\n" * 100)
+    for labelled in (True, False):
+        new, old = Maker("new", 300, labelled), Maker("old", 200, labelled)
+        page = draw("heat", new.write("new"), "--diff", old.write("old"), f"--source={WORK / 'lines'}")
+        check("files with source", list(page.source()), ["/src/main.cc"])
+        check_heat("new", new, page, 0)
+        check_heat("old", old, page, 1)
+    check("no source, no heat", draw("cold", WORK / "new.pb.gz").heat(0), {})
     (WORK / "plain.folded").write_text("a;b 1\n")
-    check("no lines, no heat", draw("cold", WORK / "plain.folded").heat(0), {})
+    check("no lines, no heat", draw("cold", WORK / "plain.folded", f"--source={WORK / 'lines'}").heat(0), {})
 
 
 def one_line(file, line):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Questions to the page: search in functions, files and modules, what is left out or collapsed,
 filters by label and kind, the value type, a least width; each in the address, each taken back."""
-from flame_page import Browser, check, check_that, finish, flame, pprof, pprof_of_threads
+from flame_page import WORK, Browser, check, check_that, finish, flame, pprof, pprof_of_threads
 from selenium.webdriver.common.keys import Keys
 
 STACKS = """\
@@ -124,6 +124,42 @@ def filters_by_label(browser):
     browser.check_quiet("labels")
 
 
+HEAT = """return Object.fromEntries([...document.querySelectorAll(".source li")].map((line) => [line.value, line.querySelector(".share")])
+    .filter(([, share]) => share.title).map(([line, share]) => [line, share.title]))"""
+
+
+def text_of(total, own):
+    return f"{total} samples, of it {own} samples in the line itself"
+
+
+def shows_heat_of_what_is_asked(browser):
+    """Lines 10 and 20 of work(), which calls itself from 10 and copy() from 20; by two threads."""
+    rows = [([("work", 20), ("work", 10)], "busy", 1, 0, 4), ([("copy", 3), ("work", 20), ("main", 5)], "busy", 1, 400, 3),
+            ([("work", 10), ("main", 5)], "calm", 2, 800, 2), ([("main", 7)], "calm", 2, 900, 1)]
+    (WORK / "src").mkdir(exist_ok=True)
+    (WORK / "src" / "work.c").write_text("".join(f"    line {k}\n" for k in range(1, 31)))
+    browser.open(flame("heat", pprof_of_threads(rows, file="/src/app/work.c"), f"--source={WORK / 'src'}"), fragment="#facts=1")
+    browser.point(browser.node("work"), click=True)
+    check("all", browser.run(HEAT), {"10": text_of(6, 2), "20": text_of(7, 4)})
+    check("text without the blanks that all lines have", browser.run("return document.querySelector('.source code').textContent[0]"), "l")
+    for name, values, wanted in (
+            ("one thread", {"labels": {"thread": ["calm"]}}, {"10": text_of(2, 2)}),
+            ("another", {"labels": {"thread": ["busy"]}}, {"10": text_of(4, 0), "20": text_of(7, 4)}),
+            ("a span of time", {"labels": {}, "span": [300000, 850000]}, {"10": text_of(2, 2), "20": text_of(3, 0)}),
+            ("nothing of it", {"span": [850000, 950000]}, {}),
+            ("only through a function", {"span": None, "asks": [["focus", "copy"]]}, {"20": text_of(3, 0)}),
+            ("without one", {"asks": [["drop", "main"]]}, {"10": text_of(4, 0), "20": text_of(4, 4)}),
+            ("one hidden", {"asks": [["hide", "copy"]]}, {"10": text_of(6, 2), "20": text_of(7, 7)}),
+            ("recursion collapsed", {"asks": [["recursion"]]}, {"10": text_of(6, 6), "20": text_of(3, 0)})):
+        browser.run("""const { looks } = cairn.page, of = (name) => Array.from({ length: looks.n }, (_, k) => k).find((k) => looks.name(k) === name);
+            const values = arguments[0];
+            if (values.asks) values.asks = values.asks.map(([ask, name]) => (name ? { ask, of: of(name) } : { ask }));
+            cairn.state.set(values);""", values)
+        browser.settle()
+        check(f"heat of {name}", browser.run(HEAT), wanted)
+    browser.check_quiet("heat")
+
+
 def leaves_out_what_is_narrow(browser, page):
     browser.open(page, fragment="#min=100")
     check("says what", browser.text("#hidden"), "not drawn: 1 tower narrower than 100 px, 5.00%")
@@ -163,6 +199,7 @@ def main():
             test(browser, page)
         searches_files_and_modules(browser)
         filters_by_label(browser)
+        shows_heat_of_what_is_asked(browser)
     finally:
         browser.close()
     finish()

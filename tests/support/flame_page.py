@@ -118,9 +118,10 @@ def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment
     return gzip.compress(out + b"".join(text(6, value) for value in strings))
 
 
-def pprof_of_threads(rows):
-    """Rows are (names leaf first, thread, tid, milliseconds, value)."""
-    strings, functions, out = [""], {}, b""
+def pprof_of_threads(rows, file=""):
+    """Rows are (names leaf first, thread, tid, milliseconds, value); a name may be (name, line) in the
+    one file."""
+    strings, functions, places, out = [""], {}, {}, b""
 
     def index(value):
         if value not in strings:
@@ -129,14 +130,17 @@ def pprof_of_threads(rows):
 
     out += message(1, number(1, index("samples")), number(2, index("count")))
     for names, thread, tid, at, value in rows:
-        ids = [functions.setdefault(name, len(functions) + 1) for name in names]
+        names = [name if isinstance(name, tuple) else (name, 0) for name in names]
+        ids = [places.setdefault(place, len(places) + 1) for place in names]
         labels = [message(3, number(1, index("thread")), number(2, index(thread))),
                   message(3, number(1, index("tid")), number(3, tid)),
                   message(3, number(1, index("cairn.time_ns")), number(3, 1_790_000_000_000_000_000 + at * 1_000_000))]
         out += message(2, packed(1, *ids), packed(2, value), *labels)
+    for (name, line), own in places.items():
+        known = functions.setdefault(name, len(functions) + 1)
+        out += message(4, number(1, own), number(3, own), message(4, number(1, known), *([number(2, line)] if line else [])))
     for name, own in functions.items():
-        out += message(4, number(1, own), number(3, own), message(4, number(1, own)))
-        out += message(5, number(1, own), number(2, index(name)), number(3, index(name)))
+        out += message(5, number(1, own), number(2, index(name)), number(3, index(name)), *([number(4, index(file))] if file else []))
     return gzip.compress(out + b"".join(text(6, value) for value in strings))
 
 

@@ -52,10 +52,7 @@ class Page:
         self.sides = len(self.meta["sides"])
         self.texts = self.text_block("texts")
         self.looks = self.numbers("looks")
-        self.depths, depth = [0], 0
-        for climbed in self.numbers("steps"):
-            depth += 1 - climbed
-            self.depths.append(depth)
+        self.depths = self.read_depths()
         assert len(self.looks) == len(self.depths) - 1 == self.n - 1
         self.fields = {}
         for id in ("name", "short", "file", "module", "path", "build", "low", "high", "kind", "shade",
@@ -82,6 +79,13 @@ class Page:
     def signed(self, id, scale=1):
         return [zigzag(number) * scale for number in self.numbers(id)]
 
+    def read_depths(self, prefix=""):
+        depths, depth = [0], 0
+        for climbed in self.numbers(f"{prefix}steps"):
+            depth += 1 - climbed
+            depths.append(depth)
+        return depths
+
     def read_sets(self):
         sizes = self.numbers("set-size")
         labels = zip(*(self.numbers(f"label-{id}") for id in ("key", "text")),
@@ -95,11 +99,12 @@ class Page:
         assert not labels
         return sets
 
-    def rows(self, side=0):
-        """[node, labels, microseconds or None, values of all types], or None."""
+    def rows(self, side=0, tree=""):
+        """[node, labels, microseconds or None, values of all types], or None. `tree` begins the names
+        of the columns of another tree."""
         if not self.meta["rows"]:
             return None
-        prefix, node, time, rows = ("old-" if side else ""), 0, 0, []
+        prefix, node, time, rows = ("old-" if side else "") + tree, 0, 0, []
         nodes, sets = self.numbers(f"{prefix}row-node"), self.numbers(f"{prefix}row-set")
         times = self.signed(f"{prefix}row-time") or [0] * len(nodes)
         values = [self.signed(f"{prefix}row-{i}", kind["scale"])
@@ -110,14 +115,14 @@ class Page:
             rows.append((node, self.sets[number], time - 1 if time else None, own))
         return rows
 
-    def selves(self, kind, side=0):
+    def selves(self, kind, side=0, tree=""):
         """By node."""
-        rows = self.rows(side)
+        rows, n = self.rows(side, tree), len(self.numbers(f"{tree}steps")) + 1
         if rows is None:
-            column = self.signed(f"{'old-' if side else ''}self-{kind}", self.meta["types"][kind]["scale"])
-            assert len(column) == self.n
+            column = self.signed(f"{'old-' if side else ''}{tree}self-{kind}", self.meta["types"][kind]["scale"])
+            assert len(column) == n
             return column
-        selves = [0] * self.n
+        selves = [0] * n
         for node, _, _, values in rows:
             selves[node] += values[kind]
         return selves
@@ -136,14 +141,21 @@ class Page:
         return [tuple(names[look] for look in path) for path in self.paths()]
 
     def heat(self, kind, side=0):
-        """(look, line) to [self, total]."""
+        """(look, line) to [self, total], by the tree of lines."""
         if "heat-look" not in self.blocks:
             return {}
-        prefix, scale = ("old-" if side else ""), self.meta["types"][kind]["scale"]
-        looks, lines = self.numbers("heat-look"), self.numbers("heat-line")
-        assert sorted(set(zip(looks, lines))) == list(zip(looks, lines))
-        own, whole = (self.signed(f"{prefix}heat-{what}-{kind}", scale) for what in ("self", "total"))
-        return {(look, line): [a, b] for look, line, a, b in zip(looks, lines, own, whole)}
+        spots = list(zip(self.numbers("heat-look"), self.numbers("heat-line"), strict=True))
+        assert sorted(set(spots)) == spots
+        depths = self.read_depths("heat-")
+        sums, path = {spot: [0, 0] for spot in spots}, ()
+        for own, depth, value in zip(self.numbers("heat-looks"), depths[1:], self.selves(kind, side, "heat-")[1:], strict=True):
+            path = path[:depth - 1] + (spots[own] if own < len(spots) else None,)
+            assert path[-1] or own - len(spots) < self.meta["looks"]
+            for spot in set(path) - {None}:
+                sums[spot][1] += value
+            if path[-1]:
+                sums[path[-1]][0] += value
+        return sums
 
     def source(self):
         """File to lines: number to text."""

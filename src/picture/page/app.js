@@ -3,6 +3,7 @@
 import { Model } from "./model.js";
 import { State, questionOf } from "./state.js";
 import { Colours } from "./colours.js";
+import { Heat } from "./heat.js";
 import { SearchBox } from "./search_box.js";
 import { FlameView, followLooks, keyOf } from "./flame_view.js";
 import { SandwichView } from "./sandwich_view.js";
@@ -39,6 +40,13 @@ export class App {
   get type() { return this.page.types[this.state.type] ?? this.page.types[0]; }
   valueText(value) { return valueText(value, this.type); }
   link() { return location.href.split("#")[0] + this.state.link; }
+
+  // What the lines of a function cost, where the page knows.
+  heatOf(look) {
+    if (!this.page.heat) return new Map();
+    this.heat ??= new Heat(this.page.heat, this.looks);
+    return this.heat.linesOf(look, this.question);
+  }
 
   get view() {
     const { view } = this.state, kind = makers[view];

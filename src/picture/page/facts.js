@@ -34,13 +34,9 @@ const valueRows = (app, tree, node, look) => {
 
 // Lines with samples and some around them, each with its heat.
 const sourceOf = (app, look) => {
-  const { page, looks, state } = app, lines = page.source?.lines(looks.file(look)) ?? [];
+  const { page, looks } = app, lines = page.source?.lines(looks.file(look)) ?? [];
   if (!lines.length) return [];
-  const heat = new Map();
-  if (page.heat) {
-    const self = page.heat.self(state.type, 0), total = page.heat.total(state.type, 0);
-    for (let i = 0; i < page.heat.n; i++) if (page.heat.look[i] === look) heat.set(page.heat.line[i], { self: self[i], total: total[i] });
-  }
+  const heat = app.heatOf(look);
   const hot = heat.size ? [...heat.keys()] : [looks.lineLow[look], looks.lineHigh[look]];
   const shown = lines.filter(({ line }) => hot.some((at) => Math.abs(at - line) <= AROUND));
   const indent = Math.min(...shown.filter(({ text }) => text.trim()).map(({ text }) => text.search(/\S/)));
