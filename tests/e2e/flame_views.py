@@ -152,6 +152,50 @@ def shows_a_timeline(browser):
     browser.check_quiet("timeline")
 
 
+# Where the window of the overview begins and ends, as shares of its width: what lies beside it is veiled.
+WINDOW = """
+    const canvas = document.getElementById("overview"), { width, height } = canvas;
+    const text = cairn.app.colours.palette.text.match(/[0-9a-f]{2}/g).map((c) => parseInt(c, 16));
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true }), ink = [];
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    for (let x = 0; x < width; x++) ink.push([0, 1, 2].map((c) => data[4 * ((height >> 1) * width + x) + c]).join() === text.join());
+    return canvas.hidden ? null : [ink.indexOf(true) / width, (ink.lastIndexOf(true) + 1) / width];"""
+
+
+def near(got, wanted):
+    return all(abs(a - b) < 0.01 for a, b in zip(got, wanted))
+
+
+def shows_where_the_view_is(browser, page):
+    browser.open(page)
+    check("nothing at first", browser.run(WINDOW), None)
+    browser.point(browser.node("main", "run", "find"), click=True)
+    view, window = browser.view(), browser.run(WINDOW)
+    check_that("a window over what is shown", near(window, view), [window, view])
+    left, top, width = browser.run("const b = document.getElementById('overview').getBoundingClientRect(); return [b.left, b.top, b.width]")
+    browser.drag(left + width * 0.3, top + 9, left + width * 0.75, top + 9)
+    check_that("moved by the pointer", near(browser.view(), [0.6, 0.9]), browser.view())
+    check_that("and the window too", near(browser.run(WINDOW), [0.6, 0.9]), browser.run(WINDOW))
+    browser.drag(left + width * 0.5, top + 9, left + width + 12, top + 9)
+    check_that("not beyond the end", near(browser.view(), [0.7, 1]), browser.view())
+    check("drawn once", browser.run("""const { overview } = cairn.app.view, { small } = overview, like = small.drawLike;
+        let drawn = 0;
+        small.drawLike = function (chart) { drawn++; return like.call(this, chart); };
+        cairn.app.view.pane.show(0.2, 0.4);
+        overview.renew();
+        cairn.app.view.pane.show(0.3, 0.5);
+        overview.renew();
+        return drawn;"""), 0)
+    browser.press(Keys.ESCAPE)
+    check("all again", [browser.view(), browser.run(WINDOW)], [[0, 1], None])
+    browser.run("cairn.app.view.pane.show(0.2, 0.4)")
+    browser.settle()
+    browser.press(Keys.ESCAPE)
+    check("also where fingers alone moved it", browser.view(), [0, 1])
+    browser.check_quiet("overview")
+
+
 def is_used_by_keys_alone(browser, page):
     browser.open(page)
     for key, view in zip("123456", ("Flame", "Inverted", "Sandwich", "Table", "Tree", "Tree")):
@@ -180,7 +224,7 @@ def main():
     page = flame("views", STACKS)
     browser = Browser()
     try:
-        for test in (shows_who_calls, shows_a_sandwich, shows_a_table, shows_a_tree, is_used_by_keys_alone):
+        for test in (shows_who_calls, shows_a_sandwich, shows_a_table, shows_a_tree, shows_where_the_view_is, is_used_by_keys_alone):
             test(browser, page)
         shows_a_timeline(browser)
     finally:

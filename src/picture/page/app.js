@@ -124,7 +124,10 @@ export class App {
   setView(view) { this.state.set({ view, frame: "" }); }
   flip() { this.state.set({ down: !this.state.down }, true); }
   reset() { this.state.set(NOTHING); }
-  leave() { this.state.set({ q: "", frame: "" }); }
+  leave() {
+    this.state.set({ q: "", frame: "" });
+    this.view.home?.(); // where fingers moved it
+  }
   get isPlain() { return Object.entries(NOTHING).every(([key, value]) => JSON.stringify(this.state[key]) === JSON.stringify(value)); }
 
   isStill() { return this.view.isStill() && !this.waiting; }

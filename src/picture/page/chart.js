@@ -11,7 +11,7 @@ export class Chart {
   // `options`: { colours, name: (look) -> string, nLooks, same, withRoot, rootsBelow }
   constructor(canvas, options) {
     this.canvas = canvas;
-    Object.assign(this, { rootsBelow: true, withRoot: true, ...options });
+    Object.assign(this, { rootsBelow: true, withRoot: true, grows: true, ...options });
     this.paint = new CanvasPaint(canvas, options.nLooks);
     this.width = this.height = this.scroll = 0;
     this.from = 0;
@@ -140,7 +140,7 @@ export class Chart {
       if (paint && y < height && y + ROW > 0 && (d > 0 || this.withRoot)) this.box(paint, i, x, y, w);
       if (w < 1) taken[d] = Math.max(x, 0) + 1;
       if (!tree.isWhole(i)) {
-        if (w < GROW_WIDTH) continue;
+        if (w < GROW_WIDTH || !this.grows) continue;
         if (performance.now() > deadline) { whole = false; continue; }
         tree.grow(i);
       }
@@ -150,11 +150,18 @@ export class Chart {
     return whole;
   }
 
+  // [colour, alpha]
+  colourOf(i) {
+    const { tree, hits, colours } = this, look = tree.look[i];
+    if (hits && look >= 0 && hits[look] === 1) return [colours.palette.hit, 1];
+    const change = tree.delta ? changeOf(tree.total[i], tree.delta[i], this.side) : 0;
+    return [colours.of(look, tree.total[i] / this.whole, change), !hits ? 1 : colours.dark ? 0.3 : 0.38];
+  }
+
   box(paint, i, x, y, w) {
     const { tree, hits, width, colours } = this, look = tree.look[i], hit = hits && look >= 0 && hits[look] === 1;
     const over = x < -0.5 && x + w > width + 0.5; // wider than the view: on the way to it
-    const alpha = hits && !hit ? (colours.dark ? 0.3 : 0.38) : over ? 0.6 : 1;
-    const colour = hit ? colours.palette.hit : colours.of(look, tree.total[i] / this.whole, tree.delta ? changeOf(tree.total[i], tree.delta[i], this.side) : 0);
+    const [colour, faint] = this.colourOf(i), alpha = over ? Math.min(faint, 0.6) : faint;
     const x0 = Math.max(x, 0), x1 = Math.min(x + w, width);
     const shown = w < 1.5 ? Math.max(w, 0.7) : x1 - x0 - (w > 4 ? GAP : 0.4);
     paint.box(x0, y, shown, ROW - GAP, colour, alpha);

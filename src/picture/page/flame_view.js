@@ -5,6 +5,7 @@ import { Pane } from "./pane.js";
 import { ROW } from "./paint.js";
 import { byId, make, speak } from "./dom.js";
 import { counted, many, percent } from "./format.js";
+import { Overview } from "./overview.js";
 import { hideTip, showTip } from "./tip.js";
 
 const CRUMBS = 60, CRUMBS_FIRST = 10; // nobody reads a thousand
@@ -43,16 +44,17 @@ export class FlameView {
       tip: (node, x, y) => showTip(app, this.tree, node, this.zoomed, x, y),
       noTip: hideTip,
       moved: () => {},
-      drawn: () => this.showHidden(),
+      drawn: () => { this.showHidden(); this.overview.show(); },
       chosen: (node) => this.chosen(node),
     });
+    this.overview = new Overview(this.pane, app);
     this.pane.canvas.id = "canvas";
     byId("status").textContent = "";
   }
 
   get tree() { return this.pane.tree; }
   get panes() { return [this.pane]; }
-  isStill() { return this.pane.isStill(); }
+  isStill() { return this.pane.isStill() && this.overview.isStill(); }
   print(on) {
     const { pane, pane: { chart } } = this;
     pane.print(on);
@@ -81,6 +83,8 @@ export class FlameView {
     if (node !== this.zoomed) this.update();
     else this.pane.zoomTo(node); // back from where fingers moved it
   }
+
+  home() { this.pane.zoomTo(this.zoomed); }
 
   chosen(node) {
     this.app.select(this.tree.look[node], node);

@@ -50,7 +50,7 @@ const showTools = (app) => {
 const showView = (app) => {
   const { state } = app, shown = sections[state.view];
   for (const id of new Set(Object.values(sections))) byId(id).hidden = id !== shown;
-  byId("crumbs").hidden = shown !== "stage";
+  byId("path").hidden = shown !== "stage";
   byId("hidden").textContent = "";
 };
 

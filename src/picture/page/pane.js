@@ -36,7 +36,7 @@ export class Pane {
     const gestures = listenToGestures(canvas, {
       range: () => [chart.from, chart.to],
       width: () => chart.width,
-      show: (from, to) => { this.stop(); Object.assign(chart, { from, to }); this.on.noTip(); this.redraw(); this.on.moved(); },
+      show: (from, to) => this.show(from, to),
       scroll: (dy) => { stage.scrollTop += dy; },
       click: (event) => { const node = this.at(event); if (node >= 0) this.on.click(node, event); },
       hold: (event) => this.openMenu(event),
@@ -175,6 +175,15 @@ export class Pane {
       this.on.moved();
     };
     this.moving = requestAnimationFrame(step);
+  }
+
+  // At once, under a finger.
+  show(from, to) {
+    this.stop();
+    Object.assign(this.chart, { from, to });
+    this.on.noTip();
+    this.redraw();
+    this.on.moved();
   }
 
   // A node over the whole width.

@@ -61,10 +61,12 @@ export class Strips {
     put(last, to - last);
   }
 
+  flush() { this.g.putImageData(this.image, 0, 0); }
+
   // Where a pixel of a row is one of the screen, nothing is to be smoothed.
   draw(g, h) {
     const { canvas, rows, width, ratio } = this;
-    this.g.putImageData(this.image, 0, 0);
+    this.flush();
     g.imageSmoothingEnabled = false;
     for (const [y, row] of rows) if (row < this.most) g.drawImage(canvas, 0, row, width, 1, 0, y, width / ratio, h);
   }
