@@ -19,6 +19,7 @@ enum {
     CAIRN_BPF_TARGETS_MAX = 1 << 16, /* processes */
     CAIRN_BPF_ASLEEP_MAX = 1 << 16,  /* threads */
     CAIRN_BPF_SLEPT_MAX = 1 << 16,
+    CAIRN_BPF_WOKEN_MAX = 1 << 10, /* threads at once */
     CAIRN_BPF_NAME_BYTES = 16,
     CAIRN_BPF_IRQ_MAX = 8
 };
@@ -51,6 +52,12 @@ struct cairn_bpf_slept_key {
     __u8 by_interrupt;
     __u8 reserved[6];
     char waker[CAIRN_BPF_NAME_BYTES]; /* the thread's name */
+};
+
+/* Who was woken while it left its CPU, when it was not noted to be asleep yet. */
+struct cairn_bpf_woken {
+    struct cairn_bpf_slept_key by; /* of which what tells the waker alone */
+    __u64 time_ns;                 /* CLOCK_MONOTONIC */
 };
 
 /* A message: CAIRN_BPF_SLEPT. */

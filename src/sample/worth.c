@@ -27,6 +27,14 @@ static void log_copies(const struct cairn_sampler *s)
         return;
     cairn_walker_stats(s->perf.walk.walker, &stats);
     cairn_log(CAIRN_LOG_INFO, "%llu stacks came with a copy", (unsigned long long)stats.n_copied);
+    const struct cairn_off_cpu *off = cairn_walker_off_cpu(s->perf.walk.walker);
+    if (off)
+        cairn_log(CAIRN_LOG_INFO,
+                  "of the times off the CPU that were lost, the end of %llu was not seen, %llu had "
+                  "no room in the kernel, and of %llu the stack did not come",
+                  (unsigned long long)cairn_off_cpu_unseen(off),
+                  (unsigned long long)(cairn_off_cpu_lost(off) - cairn_off_cpu_unseen(off)),
+                  (unsigned long long)(s->perf.walk.sums.n_lost - cairn_off_cpu_lost(off)));
 }
 
 void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality)
