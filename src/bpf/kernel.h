@@ -108,6 +108,7 @@ struct mm_struct {
 
 struct sched_entity {
     unsigned long long sum_exec_runtime; /* CPU time, ns */
+    unsigned char sched_delayed; /* it sleeps, and lies in the queue of its CPU yet; Linux 6.12 */
 } CAIRN_KERNEL_TYPE;
 
 struct signal_struct { /* of a process */
@@ -116,17 +117,12 @@ struct signal_struct { /* of a process */
     } live; /* threads that have not ended */
 } CAIRN_KERNEL_TYPE;
 
-struct sched_entity {
-    unsigned char sched_delayed; /* it sleeps, and lies in the queue of its CPU yet; Linux 6.12 */
-} CAIRN_KERNEL_TYPE;
-
 struct task_struct {
     unsigned int __state; /* Linux 5.14 */
     unsigned int flags;
     int exit_state;
     int on_cpu; /* not where the kernel knows one CPU alone */
     int on_rq;
-    struct sched_entity se;
     int pid, tgid;
     struct mm_struct *mm;
     struct pid *thread_pid;
