@@ -31,6 +31,17 @@ static int look_for_markup(void *ctx, const void *bytes, size_t size)
     return 0;
 }
 
+/* Every file is there, and hostile, too. */
+static int find_source(void *ctx, const char *file, const char **ret_text, size_t *ret_size)
+{
+    static const char text[] = "<hostile>\n\tline\n\n</script>\n";
+    (void)ctx;
+    (void)file;
+    *ret_text = text;
+    *ret_size = sizeof text - 1;
+    return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -41,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (cairn_profile_read(take, &input, CAIRN_FORMAT_AUTO, &profile, &err) < 0)
         return 0;
     struct cairn_picture_opts opts = {
-        .size = sizeof opts, .title = "<hostile>", .subtitle = "<hostile>"};
+        .size = sizeof opts, .title = "<hostile>", .subtitle = "<hostile>", .source = find_source};
     for (int format = CAIRN_PICTURE_HTML; format <= CAIRN_PICTURE_SVG; format++)
         if (cairn_picture_write(profile, (enum cairn_picture_format)format, &opts, look_for_markup,
                                 NULL, &err) < 0)
