@@ -291,7 +291,7 @@ static int read_material(const struct flame *f, struct material *m, struct cairn
     if (!heap && cairn_format_of_name(f->inputs[0]) == CAIRN_FORMAT_HEAP)
         heap = f->inputs[0];
     if (rc == CAIRN_OK && heap && f->format == CAIRN_PICTURE_HTML)
-        rc = cli_flame_lines_read(heap, &m->lines, err);
+        rc = cli_flame_lines_read(heap, f->inputs[1] != NULL, &m->lines, err);
     return rc;
 }
 

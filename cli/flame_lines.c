@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/flame_lines.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include <cairn/heap.h>
@@ -47,19 +46,33 @@ static size_t largest_of(const struct cairn_heap *heap)
     return largest;
 }
 
-/* "live"; of several processes, whose: "live in 4711 (python3 x.py)". */
-static void name_line(const struct cairn_heap *heap, size_t number, enum which which,
-                      struct cli_flame_lines *lines)
+static size_t count_processes(const struct cairn_heap *heap)
+{
+    struct cairn_heap_process process = {.size = sizeof process};
+    size_t n = 0;
+    while (cairn_heap_process(heap, n, &process))
+        n++;
+    return n;
+}
+
+/* "live"; where boxes are of more than this process, whose: "live in 4711 (python3 x.py) alone, 1
+ * of 3 processes". */
+static void name_line(const struct cairn_heap *heap, size_t number, bool is_of_more,
+                      enum which which, struct cli_flame_lines *lines)
 {
     static const char *const names[] = {"live", "resident", "mark"};
-    struct cairn_heap_process process = {.size = sizeof process}, second = process;
+    struct cairn_heap_process process = {.size = sizeof process};
     char *name = lines->names[lines->n];
-    size_t size = sizeof lines->names[lines->n];
-    if (which == LINE_MARK || !cairn_heap_process(heap, 1, &second) ||
-        !cairn_heap_process(heap, number, &process))
+    size_t size = sizeof lines->names[lines->n], n = count_processes(heap);
+    if (which == LINE_MARK || (n < 2 && !is_of_more) ||
+        !cairn_heap_process(heap, number, &process)) {
         snprintf(name, size, "%s", names[which]);
-    else
-        snprintf(name, size, "%s in %d (%.60s)", names[which], process.pid, process.command);
+        return;
+    }
+    int used =
+        snprintf(name, size, "%s in %d (%.60s) alone", names[which], process.pid, process.command);
+    if (n > 1)
+        snprintf(name + used, size - (size_t)used, ", 1 of %zu processes", n);
 }
 
 static int add_line(struct cli_flame_lines *lines, enum which which,
@@ -82,7 +95,7 @@ static int add_line(struct cli_flame_lines *lines, enum which which,
     return CAIRN_OK;
 }
 
-static int add_lines(const struct cairn_heap *heap, struct cli_flame_lines *lines)
+static int add_lines(const struct cairn_heap *heap, bool is_of_more, struct cli_flame_lines *lines)
 {
     size_t number = largest_of(heap);
     size_t n = number == SIZE_MAX ? 0 : cairn_heap_moments(heap, number, NULL, 0);
@@ -90,21 +103,22 @@ static int add_lines(const struct cairn_heap *heap, struct cli_flame_lines *line
     int rc = n && !moments ? CAIRN_E_NOMEM : CAIRN_OK;
     n = moments ? cairn_heap_moments(heap, number, moments, n) : 0;
     for (int which = LINE_LIVE; n > 1 && which <= LINE_MARK && rc == CAIRN_OK; which++) {
-        name_line(heap, number, (enum which)which, lines);
+        name_line(heap, number, is_of_more, (enum which)which, lines);
         rc = add_line(lines, (enum which)which, moments, n);
     }
     cairn_free(moments);
     return rc;
 }
 
-int cli_flame_lines_read(const char *path, struct cli_flame_lines *ret_lines, struct cairn_err *err)
+int cli_flame_lines_read(const char *path, bool is_of_more, struct cli_flame_lines *ret_lines,
+                         struct cairn_err *err)
 {
     struct cairn_heap *heap;
     *ret_lines = (struct cli_flame_lines){0};
     int rc = cairn_heap_read_file(path, &heap, err);
     if (rc < 0)
         return rc;
-    rc = add_lines(heap, ret_lines);
+    rc = add_lines(heap, is_of_more, ret_lines);
     cairn_heap_free(heap);
     if (rc < 0) {
         cli_flame_lines_done(ret_lines);

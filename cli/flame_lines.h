@@ -3,9 +3,11 @@
 #ifndef CAIRN_CLI_FLAME_LINES_H
 #define CAIRN_CLI_FLAME_LINES_H
 
+#include <stdbool.h>
+
 #include <cairn/picture.h>
 
-enum { CLI_FLAME_LINES_MAX = 3, CLI_FLAME_LINE_NAME = 112 };
+enum { CLI_FLAME_LINES_MAX = 3, CLI_FLAME_LINE_NAME = 144 };
 
 struct cli_flame_lines {
     struct cairn_picture_line lines[CLI_FLAME_LINES_MAX];
@@ -16,9 +18,10 @@ struct cli_flame_lines {
 
 void cli_flame_lines_done(struct cli_flame_lines *lines); /* all-zero is fine */
 
-/* Of several processes the one that had most live. None where no process was there for two moments.
+/* Of several processes the one that had most live, whose line says so; it does, too, where the
+ * picture `is_of_more` than this file. None where no process was there for two moments.
  * CAIRN_E_FORMAT: no heap file. */
-int cli_flame_lines_read(const char *path, struct cli_flame_lines *ret_lines,
+int cli_flame_lines_read(const char *path, bool is_of_more, struct cli_flame_lines *ret_lines,
                          struct cairn_err *err);
 
 #endif /* CAIRN_CLI_FLAME_LINES_H */

@@ -80,28 +80,42 @@ static void give(int to, const struct cairn_buffer *text)
     }
 }
 
+/* What keys mean is for the pager to say: from before it runs until it has ended. */
+static const int keys[] = {SIGINT, SIGQUIT};
+enum { N_KEYS = sizeof keys / sizeof *keys };
+
+static void leave_keys(struct sigaction ret_before[N_KEYS])
+{
+    for (size_t i = 0; i < N_KEYS; i++)
+        sigaction(keys[i], &(struct sigaction){.sa_handler = SIG_IGN}, &ret_before[i]);
+}
+
+static void take_keys(const struct sigaction before[N_KEYS])
+{
+    for (size_t i = 0; i < N_KEYS; i++)
+        sigaction(keys[i], &before[i], NULL);
+}
+
 /* False where there is no such command: nobody has read the text. */
 static bool page(const char *pager, const struct cairn_buffer *text)
 {
-    static const int keys[] = {SIGINT, SIGQUIT}; /* what they mean is for the pager to say */
-    enum { N_KEYS = sizeof keys / sizeof *keys };
     struct sigaction before[N_KEYS];
     int ends[2], status = 0;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return false;
+    leave_keys(before);
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
+        take_keys(before);
         become_pager(pager, ends[0]);
+    }
     close(ends[0]);
-    for (size_t i = 0; i < N_KEYS; i++)
-        sigaction(keys[i], &(struct sigaction){.sa_handler = SIG_IGN}, &before[i]);
     if (child > 0)
         give(ends[1], text);
     close(ends[1]);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    for (size_t i = 0; i < N_KEYS; i++)
-        sigaction(keys[i], &before[i], NULL);
+    take_keys(before);
     return child > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == NO_SUCH_COMMAND);
 }
 

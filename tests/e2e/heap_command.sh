@@ -192,7 +192,13 @@ same "the line of the largest" "$($py -c 'import pathlib; from page_columns impo
 page = Page(pathlib.Path("shell.html"))
 lines = {line["name"]: page.signed(f"line-value-{i}") for i, line in enumerate(page.meta["lines"])}
 live = [name for name in lines if name.startswith("live in ")]
-print(live, max(lines[live[0]]) >= 5_000_000 if live else lines)')" "['live in $pid (./program wait)'] True"
+print(live, max(lines[live[0]]) >= 5_000_000 if live else lines)')" "['live in $pid (./program wait) alone, 1 of 2 processes'] True"
+
+# The boxes of two files are not what one line is of.
+"$CAIRN" flame wait.heap plain.heap -o two.html >out 2>log || fail "cairn flame of two heap files" log
+same "the line of one of two files" "$($py -c 'import pathlib; from page_columns import Page
+print([line["name"].split(" in ")[1].split(" ", 1)[1] for line in Page(pathlib.Path("two.html")).meta["lines"][:2]])')" \
+    "['(./program wait) alone', '(./program wait) alone']"
 
 # The forms that other programs read.
 "$CAIRN" heap leaks --format tracker --min 1000 plain.heap >out 2>log

@@ -8,7 +8,7 @@ set -u
 . "$SRC/tests/support/e2e_lib.sh"
 py=/usr/bin/python3
 export CAIRN_PAGER=
-unset PAGER LESS COLUMNS
+unset PAGER LESS COLUMNS NO_COLOR
 
 # report ARGUMENT...: its table is in `out`, what it says in `log`.
 report() {
@@ -140,7 +140,7 @@ same "JSON: a hostile name is the name" "$(ask 'ascii(j["functions"][0]["functio
 
 # A terminal: as wide as it is, long names cut in their middle, nothing that it would obey.
 terminal() {
-    TERM=xterm $py "$SRC/tests/e2e/terminal.py" "$@" >out 2>log || fail "terminal $*" log
+    TERM=${term-xterm} $py "$SRC/tests/e2e/terminal.py" "$@" >out 2>log || fail "terminal $*" log
 }
 widest() {
     $py -c 'import re, sys
@@ -174,18 +174,27 @@ has out "$(printf 'x%.0s' $(seq 3000))" "no terminal: nothing is cut"
 # where there is none. No character is cut, whatever it is made of.
 report cpu.pb.gz --color=always
 has out $'\033[1m' "--color=always without a terminal"
+has out $'\033[1;31mhot\033[m' "what costs much is red"
+hasnt out $'\033[1;31msmall' "what costs little is not"
+has out $'\033[2mprog\033[m' "modules are dim"
 terminal 80 "$CAIRN" report cpu.pb.gz --color never
 hasnt out $'\033' "--color never on a terminal"
 NO_COLOR=1 terminal 80 "$CAIRN" report cpu.pb.gz --color always
 has out $'\033[1m' "--color always goes before NO_COLOR"
+for term in dumb ''; do
+    terminal 80 "$CAIRN" report cpu.pb.gz
+    hasnt out $'\033' "TERM=$term"
+done
+unset term
 COLUMNS=60 terminal 120 "$CAIRN" report hostile.pb.gz
 same "COLUMNS" "$(widest)" 60
-for columns in 0 -5 x 99999; do
+for columns in 0 -5 x 60x 99999; do
     COLUMNS=$columns terminal 80 "$CAIRN" report hostile.pb.gz
     same "COLUMNS=$columns" "$(widest)" 80
 done
 COLUMNS=60 report hostile.pb.gz
 hasnt out "…" "COLUMNS without a terminal"
+same "COLUMNS of no terminal, for help" "$(COLUMNS=50 "$CAIRN" report --help | cksum)" "$("$CAIRN" report --help | cksum)"
 printf '%s;leaf 1\n' "$(printf 'e\xcc\x81\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab\xf0\x9f\x94\xa5%.0s' $(seq 60))" >wide.txt
 for columns in 70 71 72 73 74; do
     terminal "$columns" "$CAIRN" report wide.txt
@@ -218,8 +227,15 @@ hasnt out "> " "no pager for JSON"
 unset CAIRN_PAGER
 terminal 80 "$CAIRN" report cpu.pb.gz
 has out wrong "PAGER"
-PAGER="cat" terminal 80 "$CAIRN" report cpu.pb.gz
-has out work "PAGER=cat"
+mkdir -p bin
+printf '#!/bin/sh\nsed "s/^/cat /"\n' >bin/cat
+chmod +x bin/cat
+NO_COLOR=1 PATH=$PWD/bin:$PATH PAGER="cat" terminal 80 "$CAIRN" report cpu.pb.gz
+same "PAGER=cat is no pager" "$(grep -c '^cat ' out) $(row work)" "0 150.00 13.4 1050.00 93.8 work prog"
+rm bin/cat
+# shellcheck disable=SC2016 # the pager knows its parent
+PAGER='kill -INT $PPID; kill -QUIT $PPID; cat' terminal 80 "$CAIRN" report cpu.pb.gz
+has out work "keys are for the pager"
 PAGER='env; cat >rest' terminal 80 "$CAIRN" report cpu.pb.gz
 has out "LESS=FRX" "less is told how"
 has rest work "the pager reads all"
@@ -234,7 +250,6 @@ unset PAGER
 if command -v less >/dev/null; then
     terminal 80 "$CAIRN" report cpu.pb.gz
     has out work "less ends by itself"
-    mkdir -p bin
     printf '#!/bin/sh\nsed "s/^/less /"\n' >bin/less
     chmod +x bin/less
     PATH=$PWD/bin:$PATH terminal 80 "$CAIRN" report cpu.pb.gz
