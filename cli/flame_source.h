@@ -16,7 +16,8 @@ struct cli_flame_source {
 void cli_flame_source_done(struct cli_flame_source *source); /* all-zero is fine */
 
 /* A cairn_source_fn. "/build/app/src/x.c" is looked for as FOLDER/build/app/src/x.c, then as
- * FOLDER/app/src/x.c and so on, down to FOLDER/x.c. No name leads out of the folder. */
+ * FOLDER/app/src/x.c and so on, down to FOLDER/x.c. No name leads out of the folder, and no link.
+ */
 int cli_flame_source_read(void *source, const char *file, const char **ret_text, size_t *ret_size);
 
 /* "src/../lib/./x.c" as "lib/x.c", appended; nothing where it leads above its beginning. */

@@ -66,6 +66,15 @@ static int compare_hot(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
+/* Not within a character of UTF-8: its last one is left out, of which some may be missing. */
+static size_t end_of_character(const uint8_t *text, size_t size)
+{
+    size_t end = size;
+    while (end > 0 && size - end < 3 && (text[end - 1] & 0xc0) == 0x80)
+        end--;
+    return end > 0 && text[end - 1] >= 0xc0 ? end - 1 : size;
+}
+
 /* Tabs become blanks, and a line too long ends early: it is shown, not compiled. */
 static void add_text(struct lines *l, struct cairn_span line)
 {
@@ -76,9 +85,8 @@ static void add_text(struct lines *l, struct cairn_span line)
         else
             cairn_buffer_char(&l->plain, (char)line.data[i]);
     size_t size = l->plain.size;
-    if (size >= LINE_BYTES) /* not within a character */
-        while (size > 0 && (l->plain.data[size - 1] & 0x80) != 0)
-            size--;
+    if (size >= LINE_BYTES)
+        size = end_of_character(l->plain.data, size);
     if (size && l->plain.data[size - 1] == '\r')
         size--;
     cairn_escape_terminal(&l->texts, cairn_buffer_text(&l->plain), size);

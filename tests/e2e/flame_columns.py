@@ -305,6 +305,18 @@ def source():
     check("a pipe is no source", draw("pipe", one_line("pipe.c", 1).write("s"),
                                       f"--source={folder}").source(), {})
     (folder / "pipe.c").unlink()
+    for file, line in (("app", 1), ("app/x.c", 5000), ("app/x.c", 2**32 - 1)):
+        check(f"{file} has no line {line}", draw("none", one_line(file, line).write("s"),
+                                                 f"--source={folder}").source(), {})
+    (folder / "link.c").symlink_to("../secret.c")
+    check("a link does not lead out", draw("link", one_line("link.c", 50).write("s"),
+                                           f"--source={folder}").source(), {})
+    (folder / "wide.c").write_text("\u6587" * 300 + "\n" + "\U0001f525" * 300 + "\n")
+    (folder / "bytes.c").write_bytes(b"\x80" * 1000 + b"\n" + b"\xff\0\xc3" * 300)
+    lines = draw("wide", one_line("wide.c", 1).write("s"), f"--source={folder}").source()["wide.c"]
+    check("lines end between characters", lines, {1: "\u6587" * 133, 2: "\U0001f525" * 99})
+    lines = draw("bytes", one_line("bytes.c", 1).write("s"), f"--source={folder}").source()["bytes.c"]
+    check("bytes that are no text are shown", [line[:8] for line in lines.values()], ["\\x80\\x80", "\\xff\\x00"])
 
 
 def on_a_terminal(*arguments, **env):

@@ -4,6 +4,8 @@
 #ifndef CAIRN_TESTS_STACKS_H
 #define CAIRN_TESTS_STACKS_H
 
+#include <stdio.h>
+
 #include "profile/profile.h"
 #include "support/test.h"
 
