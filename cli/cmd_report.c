@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/escape.h"
@@ -218,6 +219,14 @@ static void add_nothing(const struct cli_report *r, struct cairn_buffer *out)
         cairn_buffer_str(out, "the profile is empty: it holds no samples\n");
         return;
     }
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    cairn_profile_stats(r->profile, &stats);
+    if (r->root && stats.n_samples) {
+        cairn_buffer_str(out, "no function has \"");
+        cairn_escape_terminal(out, r->root, strlen(r->root));
+        cairn_buffer_str(out, "\" in its name\n");
+        return;
+    }
     cairn_buffer_str(out, "none of the ");
     cli_add_count(out, r->n_read);
     cairn_buffer_str(out, " samples has what was asked for\n");
@@ -276,10 +285,24 @@ static int print(const struct cli_report *r, struct cairn_err *err)
     return result;
 }
 
+/* "--callers main" reads as if main were the function, and it is a file. */
+static void hint_at_equals(const struct cli_report *r, struct cairn_err *err)
+{
+    bool is_around = r->form == CLI_REPORT_CALLERS || r->form == CLI_REPORT_CALLEES;
+    char *const *input = r->wanted.inputs;
+    while (*input && (strcmp(*input, "-") == 0 || access(*input, F_OK) == 0))
+        input++;
+    if (is_around && !r->root && *input && !err->hint[0])
+        cairn_hint(err, "a function is named behind =: --%s=%s",
+                   r->form == CLI_REPORT_CALLERS ? "callers" : "callees", *input);
+}
+
 static int run_report(struct cli_report *r)
 {
     struct cairn_err err = {0};
     int result = load(r, &err);
+    if (result < 0)
+        hint_at_equals(r, &err);
     if (result == CAIRN_OK)
         result = print(r, &err);
     if (result < 0)

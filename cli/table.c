@@ -15,7 +15,8 @@
 enum {
     FUNCTION_LEAST = 16,      /* columns; below that a line is left to wrap */
     NAME_LEAST = 8,           /* of those, where a guide takes most */
-    MODULE_MOST = 24,         /* on a terminal */
+    MODULE_MOST = 24,         /* on a terminal, */
+    MODULE_LEAST = 10,        /* and where names do not fit, a third of the columns, or this */
     FUNCTION_PLAIN_MOST = 60, /* where nothing is cut: what is longer pushes its module away */
 };
 
@@ -82,6 +83,9 @@ static void measure(struct layout *l)
     for (size_t i = 0; i < CLI_TABLE_NUMBERS; i++)
         taken += l->numbers[i];
     l->module = at_most(l->module, MODULE_MOST);
+    unsigned both = table->width > taken ? table->width - taken : 0;
+    if (l->function + l->module > both)
+        l->module = at_most(l->module, at_least(both / 3, MODULE_LEAST));
     taken = l->has_modules ? taken + l->module : taken - 2;
     unsigned left = table->width > taken + FUNCTION_LEAST ? table->width - taken : FUNCTION_LEAST;
     l->function = at_most(l->function, left);

@@ -38,6 +38,11 @@ LIST = """
             const children = tree.childrenOf(node);
             rows[path] = [tree.self[node], tree.total[node]];
             let left = tree.left[node];
+            children.slice(1).forEach((child, i) => {
+                const before = children[i], name = (node) => model.looks.name(tree.look[node]);
+                if (question.heaviestFirst ? tree.total[before] < tree.total[child] : name(before) >= name(child))
+                    throw new Error(`${path}: ${name(child)} is out of order`);
+            });
             for (const child of children) {
                 if (Math.abs(tree.left[child] - left) > 1e-6) throw new Error(`${path}: a child is not in its place`);
                 left += tree.total[child];

@@ -154,6 +154,9 @@ has out "evil\\x1b[31m" "hostile names on a terminal"
 has out $'\033[1m' "colour on a terminal"
 terminal 50 "$CAIRN" report hostile.pb.gz
 same "50 columns" "$(widest)" 50
+NO_COLOR=1 terminal 60 "$CAIRN" report "$SRC/tests/data/agree/kernel.pb.gz"
+has out "  finish_task_switch  " "a name goes before its module"
+has out "[kerne…yms]" "a name goes before its module"
 printf '%s;leaf 1\n' "$(printf '関数%.0s' $(seq 60))" >wide.txt
 terminal 80 "$CAIRN" report wide.txt
 same "wide characters" "$($py -c 'import re, unicodedata

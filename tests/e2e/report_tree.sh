@@ -79,8 +79,6 @@ for form in --tree --callers --callers=x; do
     same "nothing there, $form, for a program" "$(ask 'j["nodes"], j["n_nodes"], j["sum"]')" \
         "([], 0, 0)"
 done
-report cpu.pb.gz --callers=nothing
-same "no such function" "$(cat out)" "none of the 108 samples has what was asked for"
 
 # JSON has the members that are documented and no others.
 report cut.pb.gz --json --tree --value cpu
@@ -99,6 +97,16 @@ print(real ^ documented ^ quality, real - told)
 sys.exit(real - quality != documented - quality or not real <= told)
 TEXT
 n_checks=$((n_checks + 1))
+
+# A function that is none, and one that was taken for a file.
+report cpu.pb.gz --callers=$'no\033such'
+same "no such function" "$(cat out)" 'no function has "no\x1bsuch" in its name'
+report cpu.pb.gz --callers=main --label thread=none
+same "no samples, so no function" "$(cat out)" "none of the 108 samples has what was asked for"
+"$CAIRN" report cpu.pb.gz --callees main >out 2>log && fail "a function without =" out
+has log "hint: a function is named behind =: --callees=main" "a function without ="
+"$CAIRN" report none.pb.gz --callees=main >out 2>log && fail "no such profile" out
+hasnt log "hint" "no such profile"
 
 # A terminal: no line is wider, however deep the tree is; nothing in a name is obeyed.
 terminal() {
