@@ -52,6 +52,35 @@ def heap():
     return page
 
 
+# Of text on what it stands on, by the luminances of WCAG 2: what is below the least, by name.
+CONTRASTS = """
+    const [least] = arguments, g = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true }), style = getComputedStyle(document.documentElement);
+    const luminance = (colour) => {
+        g.fillStyle = colour;
+        g.fillRect(0, 0, 1, 1);
+        const [red, green, blue] = [...g.getImageData(0, 0, 1, 1).data].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const contrast = (a, b) => { const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y); return (high + 0.05) / (low + 0.05); };
+    const faults = {}, look = (name, text, papers) => {
+        const worst = Math.min(...papers.map((paper) => contrast(text, paper)));
+        if (!(worst >= least)) faults[name] = worst;
+    };
+    const { colours, looks } = cairn.app, { palette } = colours, { by, looks: own } = colours, some = Array.from({ length: 400 }, (_, k) => k);
+    for (const name of ["--text", "--faint"])
+        look(name, style.getPropertyValue(name), ["--page", "--raised", "--hover", "--line"].map((paper) => style.getPropertyValue(paper)));
+    look("kinds", palette.text, palette.kinds.flat());
+    look("hits", palette.hitText, [palette.hit]);
+    colours.looks = { ...own, module: (k) => `lib${k}.so` };
+    for (const name of ["module", "share", "change", "safe"]) {
+        colours.set(name, colours.dark);
+        look(name, palette.text, some.map((k) => colours.of(k, k / 399, k / 199.5 - 1)));
+    }
+    colours.looks = own;
+    colours.set(by, colours.dark);
+    return faults;"""
+
+
 def shoot(browser, name, scale=0.25):
     check_picture(name, browser.screenshot(name, scale))
 
@@ -68,6 +97,7 @@ def draws_every_view(browser, page, theme):
     browser.run("document.getElementById('filter').click()")
     browser.settle()
     shoot(browser, f"icicle-{theme}")
+    check(f"{theme}: what is hard to read", browser.run(CONTRASTS, 4.5), {})
     browser.check_quiet(theme)
 
 

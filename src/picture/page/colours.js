@@ -13,8 +13,8 @@ const hashOf = (text) => {
 
 const moduleColour = (module, dark) => {
   if (!module) return dark ? "#4a4741" : "#dcd9d2";
-  const hash = hashOf(module), hue = ((hash % SHADES) * 360) / SHADES, lift = ((hash >>> 8) % 3) * 3;
-  return dark ? `hsl(${hue} 38% ${33 + lift}%)` : `hsl(${hue} 58% ${74 + lift}%)`;
+  const hash = hashOf(module), hue = ((hash % SHADES) * 360) / SHADES, lift = (hash >>> 8) % 3;
+  return dark ? `hsl(${hue} 38% ${27 + 2 * lift}%)` : `hsl(${hue} 58% ${74 + 3 * lift}%)`;
 };
 
 // From paper to a full orange; the steps are equal to the eye since lightness alone runs.
@@ -28,7 +28,8 @@ const shareColour = (share, dark) => {
 const changeColour = (change, dark, safe) => {
   const t = Math.round(Math.sqrt(Math.abs(change)) * STEPS) / STEPS, hue = change > 0 ? (safe ? 32 : 6) : safe ? 262 : 216;
   if (t === 0) return dark ? "#45423c" : "#e6e2da";
-  return dark ? `hsl(${hue} ${12 + 46 * t}% ${27 + 13 * t}%)` : `hsl(${hue} ${30 + 52 * t}% ${90 - 22 * t}%)`;
+  const step = dark ? (safe ? 9 : 13) : safe ? 20 : 22; // orange is the lightest colour, violet the darkest
+  return dark ? `hsl(${hue} ${12 + 46 * t}% ${27 + step * t}%)` : `hsl(${hue} ${30 + 52 * t}% ${90 - step * t}%)`;
 };
 
 export class Colours {
