@@ -110,6 +110,22 @@ def fits_a_telephone(browser):
     browser.check_quiet("narrow")
 
 
+def fits_a_telephone_on_its_side(browser):
+    browser.resize(800, 390, touch=True)
+    browser.open(flame("side", STACKS))
+    check("the picture has room", browser.run("return document.getElementById('work').clientHeight >= 0.8 * innerHeight"), True)
+    check("the page scrolls down only", browser.run("""
+        const { scrollWidth, scrollHeight } = document.documentElement;
+        return [scrollWidth <= innerWidth, scrollHeight > innerHeight]"""), [True, True])
+    x, y = browser.run("""document.getElementById("work").scrollIntoView({ block: "end" });
+        const { chart, tree } = cairn, box = chart.canvas.getBoundingClientRect();
+        return [box.left + box.width * 0.7, box.top + chart.top(2) + 8]""")
+    browser.touch([(x, y)])
+    browser.lift()
+    check("a tap zooms there", browser.run("return cairn.page.looks.name(cairn.state.fn)"), "run")
+    browser.check_quiet("on its side")
+
+
 PAPER = """
     const faults = [], inside = (one) => one.getBoundingClientRect().right <= innerWidth + 1;
     if (document.documentElement.scrollWidth > innerWidth) faults.push("wider than the paper");
@@ -175,7 +191,7 @@ def main():
         browser.resize(390, 800, touch=True)
         for test in (is_used_by_fingers, holds_and_drags):
             test(browser, page)
-        for test in (selects_a_span, fits_a_telephone, prints_every_view, says_what_is_not_on_paper):
+        for test in (selects_a_span, fits_a_telephone, fits_a_telephone_on_its_side, prints_every_view, says_what_is_not_on_paper):
             test(browser)
     finally:
         browser.close()
