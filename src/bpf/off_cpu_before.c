@@ -154,6 +154,16 @@ static int look(struct before *before, int pid, bool kernel_frames, struct cairn
     return code;
 }
 
+/* A process that is gone is no news; that none can be looked at is, once. */
+static void tell(struct cairn_off_cpu *off, int code, const struct cairn_err *err)
+{
+    bool is_none = code == CAIRN_E_SUPPORT || code == CAIRN_E_ACCESS;
+    cairn_log_err(is_none && !off->is_told ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO, err);
+    if (is_none && !off->is_told)
+        cairn_log(CAIRN_LOG_WARNING, "who sleeps already is seen from when it next leaves a CPU");
+    off->is_told = off->is_told || is_none;
+}
+
 int cairn_off_cpu_before(struct cairn_off_cpu *off, int pid, cairn_off_cpu_stack_fn fn, void *ctx)
 {
     struct cairn_err err = {0};
@@ -167,7 +177,7 @@ int cairn_off_cpu_before(struct cairn_off_cpu *off, int pid, cairn_off_cpu_stack
     if (code == CAIRN_OK)
         code = look(before, pid, !off->program->rodata->cairn_off_user_only, &err);
     if (code < 0 && code != CAIRN_E_NOMEM && err.msg[0])
-        cairn_log_err(CAIRN_LOG_INFO, &err);
+        tell(off, code, &err);
     cairn_unwind_space_free(before->space);
     cairn_free(before->noted);
     cairn_free(before);

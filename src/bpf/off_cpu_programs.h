@@ -30,6 +30,7 @@ struct cairn_off_cpu {
     bool is_cgroup;
     int cgroup_fd;
     struct bpf_link *links[CAIRN_OFF_CPU_PROGRAMS];
+    bool is_told; /* that who sleeps already cannot be looked at */
 };
 
 /* Before the walker's programs are loaded: with these, or, where `opts` is NULL, without. */

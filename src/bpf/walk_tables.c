@@ -41,7 +41,8 @@ static uint64_t pass_time(struct cairn_walk_tables *tables)
 
 void cairn_walk_tables_init(struct cairn_walk_tables *tables, uint64_t max_bytes)
 {
-    *tables = (struct cairn_walk_tables){.spaces_fd = -1, .credit_ns = CREDIT_MAX};
+    *tables = (struct cairn_walk_tables){
+        .spaces_fd = -1, .spaces_max = CAIRN_BPF_SPACES_MAX, .credit_ns = CREDIT_MAX};
     cairn_walk_modules_init(&tables->modules, max_bytes);
     tables->modules.now_ns = cairn_now_ns();
 }
@@ -93,7 +94,7 @@ static void forget_ended(struct cairn_walk_tables *tables)
 
 static bool take_number(struct cairn_walk_tables *tables, uint32_t *ret_number)
 {
-    if (!tables->n_free && tables->n_processes == CAIRN_BPF_SPACES_MAX)
+    if (!tables->n_free && tables->n_processes == tables->spaces_max)
         forget_ended(tables);
     if (tables->n_free) {
         *ret_number = 0;
@@ -101,7 +102,7 @@ static bool take_number(struct cairn_walk_tables *tables, uint32_t *ret_number)
             ++*ret_number;
         return true;
     }
-    if (tables->n_processes == CAIRN_BPF_SPACES_MAX ||
+    if (tables->n_processes == tables->spaces_max ||
         cairn_grow((void **)&tables->processes, &tables->cap_processes, tables->n_processes + 1,
                    sizeof *tables->processes) < 0)
         return false;

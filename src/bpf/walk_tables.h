@@ -19,7 +19,8 @@
 struct cairn_walk_process;
 
 struct cairn_walk_tables {
-    int spaces_fd; /* of the map; borrowed */
+    int spaces_fd;     /* of the map; borrowed */
+    size_t spaces_max; /* processes that it has room for */
     struct cairn_walk_modules modules;
     struct cairn_walk_process *processes;
     size_t n_processes, cap_processes, n_free;

@@ -19,9 +19,12 @@
 #include "proc/process.h"
 #include "target/regs.h"
 
-enum { TABLE_BYTES = 256 << 20, BATCH = 4096, ASKED_MAX = 64 };
+enum { TABLE_BYTES = 256 << 20, BATCH = 4096, ASKED_MAX = 64, OLD_SPACES_MAX = 2048 };
 
 const struct cairn_bpf_need cairn_walker_need = {"the stack walker", 5, 17};
+
+/* Maps that grow as they are filled, in programs at perf events; the tree of mappings. */
+static const struct cairn_bpf_need maps_that_grow = {"maps that grow", 6, 1};
 
 struct batch {
     struct cairn_bpf_count keys[BATCH];
@@ -61,6 +64,20 @@ static int know_namespace(struct walk_bpf *program, struct cairn_err *err)
     return cairn_bpf_fail(err, errno, &cairn_walker_need, "find its pid namespace");
 }
 
+/* Before Linux 6.1 all of a map is there from the begin: fewer processes have room. */
+static void fill_maps(struct cairn_walker *w)
+{
+    struct bpf_map *grow[] = {w->program->maps.own, w->program->maps.spaces,
+                              w->program->maps.files};
+    if (cairn_bpf_is_new_enough(&maps_that_grow))
+        return;
+    for (size_t i = 0; i < sizeof grow / sizeof *grow; i++)
+        (void)bpf_map__set_map_flags(grow[i], 0);
+    w->tables.spaces_max = OLD_SPACES_MAX;
+    (void)bpf_map__set_max_entries(w->program->maps.spaces, OLD_SPACES_MAX);
+    (void)bpf_map__set_max_entries(w->program->maps.files, 1); /* nobody asks for them there */
+}
+
 static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, struct cairn_err *err)
 {
     int n_cpus = libbpf_num_possible_cpus(), code = cairn_bpf_check(&cairn_walker_need, err);
@@ -74,6 +91,7 @@ static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, st
         w->program->rodata->cairn_has_times = opts->has_times;
         w->program->rodata->cairn_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
         prepare_pids(w->program);
+        fill_maps(w);
         cairn_off_cpu_prepare(w->program, opts->off_cpu);
         if (opts->off_cpu)
             w->off_cpu = (struct cairn_off_cpu){.program = w->program,

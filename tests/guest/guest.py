@@ -8,7 +8,7 @@ BUILD is a build for Debian's ARCH (amd64, arm64), SYSROOT a folder with its lib
 system). The kernel is unpacked into build-sysroot/ beside the others. The initrd is made here: the
 programs, files that lie beside them, the libraries that they need, and guest_init.c. What begins
 with & runs beside those that follow, in which the word % is its pid. Exit status 77: it cannot be
-had here, and why.
+had here, and why. CAIRN_GUEST_KERNEL=/path/to/vmlinuz takes another kernel.
 
 arm64's CPU signs return addresses (FEAT_PAuth): what qemu-user does itself, a kernel does there,
 signal frames and keys included.
@@ -55,7 +55,9 @@ def run(*command, **more):
 
 
 def kernel(arch):
-    """The newest of this release, by the package that stands for it."""
+    """The newest of this release, by the package that stands for it; or that of CAIRN_GUEST_KERNEL."""
+    if "CAIRN_GUEST_KERNEL" in os.environ:
+        return pathlib.Path(os.environ["CAIRN_GUEST_KERNEL"])
     folder, packages = ROOT / "build-sysroot" / f"{arch}-kernel", ROOT / "scripts/packages.sh"
     try:
         run(packages, arch, "-", folder / "name", f"linux-image-cloud-{arch}")
@@ -116,18 +118,33 @@ def boot(arch, image, work):
         return (late.stdout or b"").decode(errors="replace") + f"\nno end in {BOOT_SECONDS} s"
 
 
-def is_right(arch, said, lines):
+def has_iterator(image):
+    """Linux 5.18, by the kernel's file name."""
+    release = re.search(r"(\d+)\.(\d+)", image.name)
+    return not release or (int(release[1]), int(release[2])) >= (5, 18)
+
+
+def is_wanted(image, line, text):
+    """Without the iterator nobody sees who sleeps already, and all the time."""
+    return has_iterator(image) or ("iterator" not in text and "off-cpu" not in line and "waits" not in line)
+
+
+def is_right(arch, image, said, lines):
     """Whether each of the guest's lines was run, ended well, and said what it should."""
     parts = re.split(r"^guest: (\S+ ended: .*?)\r?$", said, flags=re.M)
-    wrong = [end for end in parts[1::2] if not end.endswith(" ended: 0")]
+    wrong = [f"{line}: {end}" for line, end in zip(lines, parts[1::2])
+             if not end.endswith(" ended: 0") and is_wanted(image, line, "")]
     for line, output in zip(lines, parts[::2]):
-        wanted = [text for end, texts in SAID.items() if line.endswith(end) for text in texts]
+        wanted = [text for end, texts in SAID.items() if line.endswith(end) for text in texts
+                  if is_wanted(image, line, text)]
         wrong += [f"{line}: not said: {text}" for text in wanted if not re.search(text, output)]
     if len(parts) // 2 != len(lines):
         wrong.append(f"{len(parts) // 2} of {len(lines)} programs ended")
     if arch == "arm64" and not re.search(r"^guest: pauth: yes", said, re.M):
         wrong.append("the guest's CPU signs no return addresses")
     for reason in re.findall(r"skipped: (qemu-user.*|.*the stack walker.*|.*the task iterator.*)", said):
+        if not has_iterator(image) and reason.startswith("the task iterator needs"):
+            continue
         wrong.append(f"skipped here: {reason.strip()}")
     print("\n".join(wrong))
     return not wrong
@@ -165,7 +182,7 @@ def main():
     (work / "initrd").write_bytes(initrd(files))
     said = boot(arch, image, work)
     print(said)
-    return 0 if is_right(arch, said, [line for line in lines if not line.startswith("&")]) else 1
+    return 0 if is_right(arch, image, said, [line for line in lines if not line.startswith("&")]) else 1
 
 
 sys.exit(main())

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "bpf/threads.h"
 #include "bpf/walker.h"
 #include "support/test.h"
 
@@ -226,8 +227,9 @@ static void what_a_timer_ends_is_measured_and_whole(void **state)
         } else if (row->key.why != CAIRN_BPF_OFF_PREEMPTED &&
                    (row->key.why != CAIRN_BPF_OFF_SLEEP || row->key.waker_pid)) {
             continue;
-        } /* On its way to sleep it may have lost the CPU, and been woken before it had it again;
-           * and of some wakings the kernel tells nobody. */
+        }
+        /* On its way to sleep it may have lost the CPU, and been woken before it had it again; and
+         * of some wakings the kernel tells nobody. */
         n += row->sum.n;
         ns += row->sum.value;
     }
@@ -238,7 +240,8 @@ static void what_a_timer_ends_is_measured_and_whole(void **state)
     for (size_t i = 0; i < seen->n_asleep; i++)
         n_seen -= seen->asleep[i].key.tid == (uint32_t)sleeper.tid;
     assert_true(n >= n_seen);
-    assert_true(ns >= n_seen * SLEEP_MS * 1000000);
+    /* The timer begins while the thread is yet on its way off the CPU. */
+    assert_true(ns >= n_seen * SLEEP_MS * 1000000 / 4 * 3);
     cairn_free(seen);
     cairn_walker_free(walker);
 }
@@ -445,9 +448,21 @@ static void who_still_sleeps_is_told_at_the_end_and_a_child_is_a_target_too(void
     cairn_walker_free(walker);
 }
 
+static void skip_without_iterator(void)
+{
+    struct cairn_bpf_threads *threads;
+    struct cairn_err err = {0};
+    if (cairn_bpf_threads_open(&threads, &err) < 0) {
+        print_message("skipped: %s\n", err.msg);
+        skip();
+    }
+    cairn_bpf_threads_close(threads);
+}
+
 static void who_sleeps_already_is_walked_from_outside(void **state)
 {
     (void)state;
+    skip_without_iterator();
     struct cairn_walker *walker = walker_or_skip();
     struct seen *seen = cairn_alloc(1, sizeof *seen);
     struct sleeper sleeper = {0};
