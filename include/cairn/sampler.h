@@ -116,7 +116,7 @@ struct cairn_sample_quality {
     uint64_t event_period; /* one for each so many; 0: by frequency_hz */
     double frequency_hz;   /* samples a second */
     uint64_t n_folded;     /* threads that have ended, and whose samples have no labels pid and tid
-                              any more: where there are many, the 1,024 with the most keep them */
+                              any more: where there are many, those with the most keep them */
 };
 
 /*

@@ -42,7 +42,9 @@ struct cairn_collect {
     uint64_t n_processes; /* that samples came from */
     uint64_t n_threads;   /* the same */
     uint64_t n_folded;    /* of them: told by name alone in the profile (fold.h) */
-    size_t fold_at;       /* so many label sets are looked through next; 0: not yet */
+    struct cairn_fold_marks {
+        size_t n_sets, n_rows; /* of labels, and samples: at so many it is done again */
+    } fold_at;
     uint32_t last; /* number of the sample that was added last; CAIRN_COLLECT_UNKEPT: it is not */
     struct cairn_user_walk walk;     /* too large for a stack */
     struct cairn_copy_walker copies; /* made for the first copy */

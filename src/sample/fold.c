@@ -10,7 +10,7 @@
 
 /* A thread that has ended. */
 struct gone {
-    uint32_t tid;
+    uint32_t tid, n_rows;
     int64_t value;
 };
 
@@ -18,7 +18,7 @@ struct folding {
     struct cairn_collect *collect;
     uint32_t pid_key, tid_key, waker_key;
     struct gone *gone;
-    size_t n_gone, cap_gone;
+    size_t n_gone, cap_gone, n_kept;
     struct cairn_table by_tid; /* of those: -> number in `gone`; then, of who is kept, 1 */
 };
 
@@ -55,6 +55,7 @@ static int add_value(struct folding *fold, uint32_t tid, int64_t value)
         at = (uint32_t)fold->n_gone;
         fold->gone[fold->n_gone++] = (struct gone){.tid = tid};
     }
+    fold->gone[at].n_rows++;
     fold->gone[at].value = cairn_profile_add_clamped(fold->gone[at].value, value);
     return CAIRN_OK;
 }
@@ -82,15 +83,22 @@ static int compare(const void *left, const void *right)
     return a->tid > b->tid ? -1 : a->tid < b->tid;
 }
 
+/* The first always, the others while there is room. */
 static int choose(struct folding *fold)
 {
+    size_t n_rows = 0;
     cairn_table_done(&fold->by_tid);
     fold->by_tid = (struct cairn_table){0};
     if (fold->n_gone)
         qsort(fold->gone, fold->n_gone, sizeof *fold->gone, compare);
-    for (size_t i = 0; i < fold->n_gone && i < CAIRN_FOLD_KEPT; i++)
+    for (size_t i = 0; i < fold->n_gone && i < CAIRN_FOLD_KEPT; i++) {
+        n_rows += fold->gone[i].n_rows;
+        if (i && n_rows > CAIRN_FOLD_KEPT_ROWS)
+            break;
         if (cairn_table_set(&fold->by_tid, fold->gone[i].tid, 1) < 0)
             return CAIRN_E_NOMEM;
+        fold->n_kept++;
+    }
     return CAIRN_OK;
 }
 
@@ -119,9 +127,8 @@ static bool fold_them(struct folding *fold, uint32_t *numbers)
     struct cairn_collect *collect = fold->collect;
     if (find_gone(fold) < 0 || choose(fold) < 0)
         return false;
-    if (cairn_profile_drop_labels(collect->profile, keeps, fold, numbers) == CAIRN_OK &&
-        fold->n_gone > CAIRN_FOLD_KEPT)
-        collect->n_folded += fold->n_gone - CAIRN_FOLD_KEPT;
+    if (cairn_profile_drop_labels(collect->profile, keeps, fold, numbers) == CAIRN_OK)
+        collect->n_folded += fold->n_gone - fold->n_kept;
     return true;
 }
 
@@ -135,17 +142,28 @@ static bool find_keys(struct folding *fold)
            fold->waker_key != UINT32_MAX;
 }
 
+/* With sets for twice the threads that are kept, and rows; where that many live, with half as many
+ * more. */
+static bool is_time(const struct cairn_collect *collect)
+{
+    const struct cairn_profile *p = collect->profile;
+    const struct cairn_fold_marks *at = &collect->fold_at;
+    return !collect->has_times && p->closed != CAIRN_PROFILE_NO_SAMPLES &&
+           ((p->n_label_sets >= 2 * (size_t)CAIRN_FOLD_KEPT && p->n_label_sets >= at->n_sets) ||
+            (p->n_samples >= 2 * (size_t)CAIRN_FOLD_KEPT_ROWS && p->n_samples >= at->n_rows));
+}
+
 void cairn_collect_fold(struct cairn_collect *collect, uint32_t **ret_numbers)
 {
     struct cairn_profile *p = collect->profile;
     struct folding fold = {.collect = collect};
     *ret_numbers = NULL;
-    if (collect->has_times || p->closed == CAIRN_PROFILE_NO_SAMPLES ||
-        p->n_label_sets < 2 * (size_t)CAIRN_FOLD_KEPT || p->n_label_sets < collect->fold_at)
+    if (!is_time(collect))
         return;
     uint32_t *numbers = cairn_alloc(p->n_samples, sizeof *numbers);
     bool is_done = numbers && find_keys(&fold) && fold_them(&fold, numbers);
-    collect->fold_at = p->n_label_sets + CAIRN_FOLD_KEPT;
+    collect->fold_at.n_sets = p->n_label_sets + p->n_label_sets / 2;
+    collect->fold_at.n_rows = p->n_samples + p->n_samples / 2;
     cairn_table_done(&fold.by_tid);
     cairn_free(fold.gone);
     if (is_done) {

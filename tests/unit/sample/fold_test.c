@@ -191,6 +191,38 @@ static void who_woke_a_thread_is_told_by_number_while_it_exists(void **state)
     drop(&f);
 }
 
+/* Few threads of many stacks each, as of a program that is started again and again. */
+static void of_many_rows_so_many_are_kept(void **state)
+{
+    (void)state;
+    enum { EACH = CAIRN_FOLD_KEPT_ROWS / 4, RUNS = 9 };
+    struct fixture f = begin();
+    for (uint32_t run = 0; run < RUNS; run++) {
+        born(&f, CHILD + run, CHILD + run);
+        for (uint32_t i = 0; i < EACH; i++) {
+            const uint64_t own[] = {0x1010 + i % 0x800, 0x1020 + i / 0x800};
+            const struct cairn_caught caught = {.pid = (int)(CHILD + run),
+                                                .tid = (int)(CHILD + run),
+                                                .user = {.chain = own, .n_chain = 2},
+                                                .value = 1 + (run == 2)};
+            assert_int_equal(cairn_collect_add(&f.collect, &caught), CAIRN_OK);
+        }
+        end(&f, CHILD + run, CHILD + run);
+        fold(&f);
+        assert_true((f.numbers != NULL) == (run == 7));
+        if (run != 7)
+            continue;
+        /* The one with the most, and the latest. */
+        assert_int_equal(f.collect.n_folded, 4);
+        assert_int_equal(f.collect.profile->n_samples, 4 * EACH + EACH);
+        assert_int_equal(number(&f, f.numbers[2 * EACH], "pid"), CHILD + 2);
+        assert_int_equal(number(&f, f.numbers[3 * EACH], "pid"), 0);
+        assert_int_equal(number(&f, f.numbers[7 * EACH], "pid"), CHILD + 7);
+    }
+    assert_int_equal(total(&f), RUNS * EACH + EACH);
+    drop(&f);
+}
+
 static void samples_with_times_and_small_profiles_stay(void **state)
 {
     (void)state;
@@ -230,6 +262,7 @@ int main(void)
         cmocka_unit_test(who_lives_keeps_its_number_however_little_it_did),
         cmocka_unit_test(threads_of_a_living_process_keep_its_number),
         cmocka_unit_test(who_woke_a_thread_is_told_by_number_while_it_exists),
+        cmocka_unit_test(of_many_rows_so_many_are_kept),
         cmocka_unit_test(samples_with_times_and_small_profiles_stay),
         cmocka_unit_test(without_memory_it_does_less),
     };
