@@ -11,6 +11,7 @@
 /* A thread that has ended. */
 struct gone {
     uint32_t tid, n_rows;
+    bool has_made_code; /* whose names are known by its pid */
     int64_t value;
 };
 
@@ -19,6 +20,7 @@ struct folding {
     uint32_t pid_key, tid_key, waker_key;
     struct gone *gone;
     size_t n_gone, cap_gone, n_kept;
+    bool *has_made_code;       /* by stack */
     struct cairn_table by_tid; /* of those: -> number in `gone`; then, of who is kept, 1 */
 };
 
@@ -44,46 +46,76 @@ static bool exists(int64_t id)
     return kill((pid_t)id, 0) == 0 || errno != ESRCH;
 }
 
-static int add_value(struct folding *fold, uint32_t tid, int64_t value)
+static struct gone *gone_of(struct folding *fold, uint32_t tid)
 {
     uint32_t at;
-    if (!cairn_table_find(&fold->by_tid, tid, &at)) {
-        if (cairn_grow((void **)&fold->gone, &fold->cap_gone, fold->n_gone + 1,
-                       sizeof *fold->gone) < 0 ||
-            cairn_table_set(&fold->by_tid, tid, (uint32_t)fold->n_gone) < 0)
-            return CAIRN_E_NOMEM;
-        at = (uint32_t)fold->n_gone;
-        fold->gone[fold->n_gone++] = (struct gone){.tid = tid};
-    }
-    fold->gone[at].n_rows++;
-    fold->gone[at].value = cairn_profile_add_clamped(fold->gone[at].value, value);
+    if (cairn_table_find(&fold->by_tid, tid, &at))
+        return &fold->gone[at];
+    if (cairn_grow((void **)&fold->gone, &fold->cap_gone, fold->n_gone + 1, sizeof *fold->gone) <
+            0 ||
+        cairn_table_set(&fold->by_tid, tid, (uint32_t)fold->n_gone) < 0)
+        return NULL;
+    fold->gone[fold->n_gone] = (struct gone){.tid = tid};
+    return &fold->gone[fold->n_gone++];
+}
+
+/* Parents have smaller numbers than their children. */
+static bool find_made_code(struct folding *fold)
+{
+    const struct cairn_profile *p = fold->collect->profile;
+    bool *has = cairn_alloc(p->n_stacks, sizeof *has);
+    for (size_t i = 1; i < p->n_stacks && has; i++)
+        has[i] = has[p->stacks[i].parent] ||
+                 cairn_shared_module_is_made(&fold->collect->modules,
+                                             p->frames[p->stacks[i].frame].module);
+    fold->has_made_code = has;
+    return has;
+}
+
+static int add_row(struct folding *fold, uint32_t tid, size_t row)
+{
+    const struct cairn_profile *p = fold->collect->profile;
+    struct gone *gone = gone_of(fold, tid);
+    if (!gone)
+        return CAIRN_E_NOMEM;
+    gone->n_rows++;
+    gone->value = cairn_profile_add_clamped(gone->value, p->values[row * p->n_types + 1]);
+    gone->has_made_code = gone->has_made_code || fold->has_made_code[p->samples[row].stack];
     return CAIRN_OK;
 }
 
 static int find_gone(struct folding *fold)
 {
     const struct cairn_profile *p = fold->collect->profile;
-    int code = CAIRN_OK;
+    int code = find_made_code(fold) ? CAIRN_OK : CAIRN_E_NOMEM;
     for (size_t i = 0; i < p->n_samples && code == CAIRN_OK; i++) {
         const struct cairn_profile_label_set *set = &p->label_sets[p->samples[i].labels];
         const struct cairn_profile_label *tid =
             label_of(p->labels + set->first, set->n, fold->tid_key);
         if (tid && !is_alive(fold->collect, tid->number))
-            code = add_value(fold, (uint32_t)tid->number, p->values[i * p->n_types + 1]);
+            code = add_row(fold, (uint32_t)tid->number, i);
     }
     return code;
 }
 
-/* The most first; of equal ones the later, which somebody may yet look for. */
+/* First who cannot be told by name, then the most; of equal ones the later, which somebody may yet
+ * look for. */
 static int compare(const void *left, const void *right)
 {
     const struct gone *a = left, *b = right;
+    if (a->has_made_code != b->has_made_code)
+        return a->has_made_code ? -1 : 1;
     if (a->value != b->value)
         return a->value > b->value ? -1 : 1;
     return a->tid > b->tid ? -1 : a->tid < b->tid;
 }
 
-/* The first always, the others while there is room. */
+static bool has_room(const struct folding *fold, const struct gone *gone, size_t n_rows)
+{
+    return gone->has_made_code || fold->n_kept == 0 ||
+           (fold->n_kept < CAIRN_FOLD_KEPT && n_rows + gone->n_rows <= CAIRN_FOLD_KEPT_ROWS);
+}
+
 static int choose(struct folding *fold)
 {
     size_t n_rows = 0;
@@ -91,10 +123,8 @@ static int choose(struct folding *fold)
     fold->by_tid = (struct cairn_table){0};
     if (fold->n_gone)
         qsort(fold->gone, fold->n_gone, sizeof *fold->gone, compare);
-    for (size_t i = 0; i < fold->n_gone && i < CAIRN_FOLD_KEPT; i++) {
+    for (size_t i = 0; i < fold->n_gone && has_room(fold, &fold->gone[i], n_rows); i++) {
         n_rows += fold->gone[i].n_rows;
-        if (i && n_rows > CAIRN_FOLD_KEPT_ROWS)
-            break;
         if (cairn_table_set(&fold->by_tid, fold->gone[i].tid, 1) < 0)
             return CAIRN_E_NOMEM;
         fold->n_kept++;
@@ -166,6 +196,7 @@ void cairn_collect_fold(struct cairn_collect *collect, uint32_t **ret_numbers)
     collect->fold_at.n_rows = p->n_samples + p->n_samples / 2;
     cairn_table_done(&fold.by_tid);
     cairn_free(fold.gone);
+    cairn_free(fold.has_made_code);
     if (is_done) {
         collect->last = cairn_fold_number(numbers, collect->last);
         *ret_numbers = numbers;

@@ -2,7 +2,8 @@
 /*
  * Fold: of a server that begins a process for each request, or a build, every process would have
  * rows of its own in the profile, without end. Of threads that have ended those with the most keep
- * their numbers; what the others did is told by process, thread and cgroup name.
+ * their numbers; what the others did is told by process, thread and cgroup name. Who ran code that
+ * was made at run time keeps it too, for that code has its names by pid.
  *
  *     row: stack, process "postgres", pid 4711  ─┐
  *     row: stack, process "postgres", pid 4712  ─┴─►  row: stack, process "postgres"

@@ -7,6 +7,7 @@ static const char anonymous_path[] = "[anon]";
 void cairn_shared_modules_done(struct cairn_shared_modules *shared)
 {
     cairn_table_done(&shared->by_place);
+    cairn_table_done(&shared->made);
     *shared = (struct cairn_shared_modules){0};
 }
 
@@ -48,9 +49,21 @@ static uint32_t anonymous(struct cairn_shared_modules *shared, struct cairn_prof
     if (module.path == UINT32_MAX)
         return UINT32_MAX;
     number = cairn_profile_add_module(profile, &module);
-    if (number == UINT32_MAX || cairn_table_set(&shared->by_place, key, number) < 0)
+    if (number == UINT32_MAX || cairn_table_set(&shared->by_place, key, number) < 0 ||
+        cairn_table_set(&shared->made, number, 1) < 0)
         return UINT32_MAX;
     return map->module = number;
+}
+
+/* Mapped from a file that has no name any more, or never had one. */
+static uint32_t unshared(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
+                         struct cairn_space_map *map)
+{
+    uint32_t number = cairn_space_module(spaces, map);
+    if (map->file && number && number != UINT32_MAX &&
+        cairn_table_set(&shared->made, number, 1) < 0)
+        return UINT32_MAX;
+    return number;
 }
 
 static uint32_t find_or_make(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
@@ -62,7 +75,7 @@ static uint32_t find_or_make(struct cairn_shared_modules *shared, struct cairn_s
     if (!cairn_space_find_vdso(spaces, space, map))
         return UINT32_MAX;
     if (!may_share(map))
-        return cairn_space_module(spaces, map);
+        return unshared(shared, spaces, map);
     uint64_t place = place_of(map);
     if (cairn_table_find(&shared->by_place, place, &number))
         return map->module = number;
@@ -81,6 +94,12 @@ uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_s
     if (number && number != UINT32_MAX)
         cairn_space_hold(spaces, space, map, number);
     return number;
+}
+
+bool cairn_shared_module_is_made(const struct cairn_shared_modules *shared, uint32_t module)
+{
+    uint32_t value;
+    return cairn_table_find(&shared->made, module, &value);
 }
 
 uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn_space_map *map,

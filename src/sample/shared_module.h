@@ -12,6 +12,7 @@
 
 struct cairn_shared_modules {
     struct cairn_table by_place; /* hash of what is mapped -> module */
+    struct cairn_table made;     /* modules of code that was made at run time */
 };
 
 void cairn_shared_modules_done(struct cairn_shared_modules *shared);
@@ -19,6 +20,9 @@ void cairn_shared_modules_done(struct cairn_shared_modules *shared);
 /* The profile's module for a mapping; UINT32_MAX where memory is gone. */
 uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
                              struct cairn_space *space, struct cairn_space_map *map);
+
+/* Is that code that was made at run time? Its names are known by the address in each process. */
+bool cairn_shared_module_is_made(const struct cairn_shared_modules *shared, uint32_t module);
 
 /* Where the profile has what lies at `va` in the mapping, whose module is known. */
 uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn_space_map *map,

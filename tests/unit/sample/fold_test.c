@@ -223,6 +223,31 @@ static void of_many_rows_so_many_are_kept(void **state)
     drop(&f);
 }
 
+/* Its names are in a file that is called by the pid. */
+static void who_ran_code_that_was_made_keeps_its_number(void **state)
+{
+    (void)state;
+    const struct cairn_space_news made = {
+        .start = 0x20000, .size = 0x1000, .dev = 0, .inode = 0, .path = "//anon"};
+    const uint64_t own[] = {0x20010, 0x1020};
+    struct fixture f = begin();
+    live(&f, 0, CHILDREN, 9, false);
+    born(&f, CHILD + CHILDREN, CHILD + CHILDREN);
+    struct cairn_space *space = cairn_spaces_get(&f.collect.spaces, CHILD + CHILDREN);
+    assert_int_equal(cairn_space_add(&f.collect.spaces, space, &made), CAIRN_OK);
+    const struct cairn_caught caught = {.pid = CHILD + CHILDREN,
+                                        .tid = CHILD + CHILDREN,
+                                        .user = {.chain = own, .n_chain = 2},
+                                        .value = 1};
+    assert_int_equal(cairn_collect_add(&f.collect, &caught), CAIRN_OK);
+    uint32_t row = f.collect.last;
+    end(&f, CHILD + CHILDREN, CHILD + CHILDREN);
+    fold(&f);
+    assert_int_equal(number(&f, f.numbers[row], "pid"), CHILD + CHILDREN);
+    assert_int_equal(f.collect.n_folded, CHILDREN + 1 - CAIRN_FOLD_KEPT);
+    drop(&f);
+}
+
 static void samples_with_times_and_small_profiles_stay(void **state)
 {
     (void)state;
@@ -263,6 +288,7 @@ int main(void)
         cmocka_unit_test(threads_of_a_living_process_keep_its_number),
         cmocka_unit_test(who_woke_a_thread_is_told_by_number_while_it_exists),
         cmocka_unit_test(of_many_rows_so_many_are_kept),
+        cmocka_unit_test(who_ran_code_that_was_made_keeps_its_number),
         cmocka_unit_test(samples_with_times_and_small_profiles_stay),
         cmocka_unit_test(without_memory_it_does_less),
     };
