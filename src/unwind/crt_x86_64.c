@@ -15,7 +15,14 @@ enum {
 };
 
 /* Byte codes of DWARF 5, 7.24. */
-enum { ADVANCE_LOC1 = 0x02, DEF_CFA = 0x0c, DEF_CFA_OFFSET = 0x0e, OFFSET = 0x80, RESTORE = 0xc0 };
+enum {
+    ADVANCE_LOC1 = 0x02,
+    UNDEFINED = 0x07,
+    DEF_CFA = 0x0c,
+    DEF_CFA_OFFSET = 0x0e,
+    OFFSET = 0x80,
+    RESTORE = 0xc0
+};
 
 /* How the stack stands before an instruction. */
 struct state {
@@ -282,7 +289,39 @@ static void find_functions(const struct cairn_elf *elf, struct section *s)
                                     (uint64_t)displacement(bytes.data + at + 4, 4) << 32);
 }
 
-size_t cairn_crt_frames(const struct cairn_elf *elf, uint8_t ret_bytes[CAIRN_CRT_BYTES])
+/* Up to the next function that is known: what lies between may be padding, or of the entry. */
+static bool put_entry(const struct cairn_elf *elf, struct section *s, uint64_t entry)
+{
+    struct function f = {.at = CAIRN_CRT_ENTRY_BYTES, .program = {UNDEFINED, 16}, .n_program = 2};
+    if (!entry || !cairn_elf_is_code(elf, entry) || s->size + FDE_BYTES + 2 > CAIRN_CRT_BYTES)
+        return false;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->functions[i] >= entry && s->functions[i] - entry < f.at)
+            f.at = s->functions[i] - entry;
+    if (!f.at)
+        return false;
+    put_fde(s, entry, &f);
+    return true;
+}
+
+static bool put_function(const struct cairn_elf *elf, struct section *s, uint64_t vaddr)
+{
+    struct cairn_span code;
+    struct function f = {0};
+    if (!cairn_elf_is_code(elf, vaddr) || !cairn_elf_bytes_at(elf, vaddr, &code))
+        return false;
+    f.code = code.data;
+    f.size = code.size < FUNCTION_BYTES ? code.size : FUNCTION_BYTES;
+    if (!read_function(&f) || s->size + FDE_BYTES + f.n_program > CAIRN_CRT_BYTES)
+        return false;
+    put_fde(s, vaddr, &f);
+    for (size_t i = 0; i < f.n_leads; i++)
+        add_function(s, vaddr + (uint64_t)f.leads[i]);
+    return true;
+}
+
+size_t cairn_crt_frames(const struct cairn_elf *elf, uint64_t entry,
+                        uint8_t ret_bytes[CAIRN_CRT_BYTES])
 {
     struct section s = {.bytes = ret_bytes};
     bool some = false;
@@ -290,22 +329,8 @@ size_t cairn_crt_frames(const struct cairn_elf *elf, uint8_t ret_bytes[CAIRN_CRT
         return 0;
     find_functions(elf, &s);
     put_cie(&s);
-    for (size_t i = 0; i < s.n; i++) {
-        struct cairn_span code;
-        struct function f = {0};
-        if (!cairn_elf_is_code(elf, s.functions[i]) ||
-            !cairn_elf_bytes_at(elf, s.functions[i], &code))
-            continue;
-        f.code = code.data;
-        f.size = code.size < FUNCTION_BYTES ? code.size : FUNCTION_BYTES;
-        if (!read_function(&f))
-            continue;
-        if (s.size + FDE_BYTES + f.n_program > CAIRN_CRT_BYTES)
-            break;
-        put_fde(&s, s.functions[i], &f);
-        some = true;
-        for (size_t k = 0; k < f.n_leads; k++)
-            add_function(&s, s.functions[i] + (uint64_t)f.leads[k]);
-    }
+    for (size_t i = 0; i < s.n; i++)
+        some |= put_function(elf, &s, s.functions[i]);
+    some |= put_entry(elf, &s, entry);
     return some ? s.size : 0;
 }

@@ -12,6 +12,7 @@
 #include <cairn/maps.h>
 
 #include "base/error.h"
+#include "unwind/crt.h"
 #include "unwind/cursor_guess.h"
 #include "unwind/cursor_row.h"
 #include "unwind/cursor_state.h"
@@ -205,9 +206,8 @@ static bool is_thread_start(const struct cursor *c)
  * libraries say that it cannot be unwound), the stack is whole all the same. */
 static bool is_entry(const struct cursor *c)
 {
-    enum { ENTRY_BYTES = 64 };
     return cairn_cursor_has_code(c) && c->place->module->elf.entry &&
-           c->vaddr - (c->place->module->elf.entry & ~UINT64_C(1)) < ENTRY_BYTES;
+           c->vaddr - (c->place->module->elf.entry & ~UINT64_C(1)) < CAIRN_CRT_ENTRY_BYTES;
 }
 
 static enum cairn_unwind_end end_without_rule(const struct cursor *c, bool is_sound)

@@ -58,17 +58,29 @@ static int index_fdes(const struct cairn_cfi *cfi, struct cairn_fde_index *index
     return CAIRN_OK;
 }
 
+/* What nothing else describes. Where there are no tables at all nobody shall think that there are
+ * some. */
+static void add_crt(struct cairn_space_module *m)
+{
+    struct cairn_module_entry entry;
+    if (!m->sections.eh_frame.bytes.size || m->sections.debug_frame.bytes.size)
+        return;
+    cairn_space_module_find(m, m->elf.entry, &entry);
+    uint64_t bare = entry.kind == CAIRN_ENTRY_NONE ? m->elf.entry : 0;
+    m->sections.debug_frame.bytes =
+        (struct cairn_span){m->crt, cairn_crt_frames(&m->elf, bare, m->crt)};
+}
+
 static int open_rules(struct cairn_space_module *m)
 {
     open_debug_frame(m, &m->elf);
     if (m->debug_file != m->file)
         open_debug_frame(m, &m->debug);
-    /* Where there are no tables at all nobody shall think that there are some. */
-    if (m->sections.eh_frame.bytes.size && !m->sections.debug_frame.bytes.size)
-        m->sections.debug_frame.bytes =
-            (struct cairn_span){m->crt, cairn_crt_frames(&m->elf, m->crt)};
     int code = index_fdes(&m->sections.eh_frame, &m->eh_index);
-    return code < 0 ? code : index_fdes(&m->sections.debug_frame, &m->debug_index);
+    if (code < 0)
+        return code;
+    add_crt(m);
+    return index_fdes(&m->sections.debug_frame, &m->debug_index);
 }
 
 int cairn_space_module_new(struct cairn_span file, struct cairn_span debug_file,

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t bytes[CAIRN_CRT_BYTES];
     if (cairn_elf_open((struct cairn_span){data, size}, &elf, NULL) < 0)
         return 0;
-    const struct cairn_cfi cfi = {.bytes = {bytes, cairn_crt_frames(&elf, bytes)},
+    const struct cairn_cfi cfi = {.bytes = {bytes, cairn_crt_frames(&elf, elf.entry, bytes)},
                                   .machine = EM_X86_64,
                                   .address_size = 8,
                                   .debug_frame = true};

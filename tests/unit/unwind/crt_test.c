@@ -10,7 +10,7 @@
 #include "support/test.h"
 
 enum { INIT = 0x1000, FINI = 0x1400, TEXT = 0x2000, DTORS = TEXT + 0x70, DUMMY = TEXT + 0xb0 };
-enum { RBP = 6, RSP = 7, NOTHING = -1, NO_RULE = -2 };
+enum { RBP = 6, RSP = 7, NOTHING = -1, NO_RULE = -2, OUTERMOST = -3 };
 
 static uint8_t init_code[] = {
     0x48, 0x83, 0xec, 0x08,          /* 00 sub $8, %rsp */
@@ -20,6 +20,7 @@ static uint8_t init_code[] = {
     0xff, 0xd0,                      /* 10 call *%rax */
     0x48, 0x83, 0xc4, 0x08,          /* 12 add $8, %rsp */
     0xc3,                            /* 16 ret */
+    0xf4, 0xf4, 0xf4,                /* 17 hlt: what nothing describes */
 };
 
 static uint8_t text_code[] = {
@@ -77,6 +78,7 @@ static uint8_t text_code[] = {
 struct fixture {
     uint8_t *file;
     struct cairn_elf elf;
+    uint64_t entry; /* that nothing describes; 0: something does */
     uint8_t bytes[CAIRN_CRT_BYTES];
     struct cairn_cfi cfi;
 };
@@ -113,7 +115,7 @@ static void open_file(struct fixture *f)
 
 static void read_frames(struct fixture *f)
 {
-    size_t size = cairn_crt_frames(&f->elf, f->bytes);
+    size_t size = cairn_crt_frames(&f->elf, f->entry, f->bytes);
     assert_true(size <= sizeof f->bytes);
     f->cfi = (struct cairn_cfi){
         .bytes = {f->bytes, size}, .machine = EM_X86_64, .address_size = 8, .debug_frame = true};
@@ -128,8 +130,11 @@ static int cfa_at(const struct fixture *f, uint64_t vaddr, int *ret_fp)
     while (cairn_cfi_next(&iter, &fde)) {
         if (vaddr < fde.from || vaddr >= fde.to)
             continue;
-        if (!cairn_cfi_row_at(&f->cfi, &fde, vaddr, &row) || row.cfa.reg != RSP ||
-            row.regs[16].where != CAIRN_CFI_AT_CFA || row.regs[16].value != -8)
+        bool is_sound = cairn_cfi_row_at(&f->cfi, &fde, vaddr, &row);
+        if (is_sound && row.regs[16].where == CAIRN_CFI_UNDEFINED)
+            return OUTERMOST;
+        if (!is_sound || row.cfa.reg != RSP || row.regs[16].where != CAIRN_CFI_AT_CFA ||
+            row.regs[16].value != -8)
             return NO_RULE;
         *ret_fp = row.regs[RBP].where == CAIRN_CFI_AT_CFA ? (int)row.regs[RBP].value : 0;
         return (int)row.cfa.value;
@@ -245,13 +250,50 @@ static void any_byte_may_be_wrong(void **state)
     }
 }
 
+static uint64_t end_of_entry(const struct fixture *f)
+{
+    struct cairn_cfi_iter iter = {.cfi = &f->cfi};
+    struct cairn_fde fde;
+    while (cairn_cfi_next(&iter, &fde))
+        if (fde.from == f->entry)
+            return fde.to;
+    return 0;
+}
+
+static void nobody_has_called_an_entry_that_nothing_describes(void **state)
+{
+    (void)state;
+    enum { ENTRY = INIT + 0x17 };
+    struct fixture f = {.entry = ENTRY};
+    int fp;
+    open_file(&f);
+    read_frames(&f);
+    assert_int_equal(cfa_at(&f, ENTRY - 1, &fp), 8);
+    assert_int_equal(cfa_at(&f, ENTRY, &fp), OUTERMOST);
+    assert_int_equal(cfa_at(&f, ENTRY + CAIRN_CRT_ENTRY_BYTES - 1, &fp), OUTERMOST);
+    assert_int_equal(cfa_at(&f, ENTRY + CAIRN_CRT_ENTRY_BYTES, &fp), NOTHING);
+    assert_int_equal(cfa_at(&f, INIT, &fp), 8);
+
+    f.entry = FINI - 8; /* another function follows */
+    read_frames(&f);
+    assert_int_equal(cfa_at(&f, FINI - 1, &fp), NOTHING); /* no code is there */
+    f.entry = INIT;                                       /* it is described here */
+    read_frames(&f);
+    assert_int_equal(cfa_at(&f, INIT, &fp), 8);
+    f.entry = TEXT + 0x29; /* the next one begins 7 bytes later */
+    read_frames(&f);
+    assert_int_equal(cfa_at(&f, TEXT + 0x29, &fp), OUTERMOST);
+    assert_int_equal(end_of_entry(&f), TEXT + 0x30);
+    free(f.file);
+}
+
 static void other_machines_have_none(void **state)
 {
     (void)state;
     struct fixture f = {0};
     open_file(&f);
     f.elf.machine = EM_AARCH64;
-    assert_int_equal(cairn_crt_frames(&f.elf, f.bytes), 0);
+    assert_int_equal(cairn_crt_frames(&f.elf, TEXT, f.bytes), 0);
     free(f.file);
 }
 
@@ -262,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_function_with_other_instructions_is_left_out),
         cmocka_unit_test(a_frame_pointer_must_be_saved_before_it_is_made),
         cmocka_unit_test(any_byte_may_be_wrong),
+        cmocka_unit_test(nobody_has_called_an_entry_that_nothing_describes),
         cmocka_unit_test(other_machines_have_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
