@@ -247,8 +247,12 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
     struct copy copy = {.cpu = cpu, .low = cpu->stack.sp & ~(__u64)7};
     __u64 at = cpu->stack.n + (__u64)cpu->stack.n_kernel;
     bpf_user_pt_regs_t *kept;
-    if (!task->mm || !may_copy(cpu))
+    if (!task->mm)
         return;
+    if (!may_copy(cpu)) {
+        cpu->end = CAIRN_BPF_END_NOT_COPIED;
+        return;
+    }
     HIDE(at);
     if (at > CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX)
         return;
@@ -327,10 +331,15 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
 
 /* Who is walked by its files costs more each time, but a look costs as much as hundreds of times.
  */
+static __always_inline int is_unknown(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    return cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE ||
+           (cpu->stack.id & CAIRN_BPF_ID_BY_FILES && task->se.sum_exec_runtime > LONG_NS);
+}
+
 static __always_inline void ask_if_unknown(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    if (cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE ||
-        (cpu->stack.id & CAIRN_BPF_ID_BY_FILES && task->se.sum_exec_runtime > LONG_NS))
+    if (is_unknown(cpu, task))
         ask(cpu, cpu->stack.time_ns);
 }
 
@@ -338,13 +347,15 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn
                                    struct task_struct *task)
 {
     walk(ctx, cpu, task);
+    int wants_look = is_unknown(cpu, task);
     cpu->stack.value = ctx->sample_period;
     if (!is_user(MODE_OF(&ctx->regs)))
         take_kernel(ctx, cpu, 0);
     if (is_in_doubt(cpu->end) && !is_fruitless(cpu))
         copy_top(ctx, cpu, task);
     count(cpu);
-    ask_if_unknown(cpu, task);
+    if (wants_look)
+        ask(cpu, cpu->stack.time_ns);
 }
 
 /* A thread that started while events were opened may have two: its own and one that it inherited.

@@ -119,7 +119,8 @@ enum cairn_bpf_end {
     CAIRN_BPF_END_NEW,        /* a program, or a file in it, of which nothing is known yet */
     CAIRN_BPF_END_NO_ROOM,    /* the module's table is not here, for lack of memory */
     CAIRN_BPF_END_32,         /* a 32-bit program */
-    CAIRN_BPF_END_KERNEL      /* the thread has no user side: it ends, or its program is replaced */
+    CAIRN_BPF_END_KERNEL,     /* the thread has no user side: it ends, or its program is replaced */
+    CAIRN_BPF_END_NOT_COPIED  /* a copy might lead further, but there are too many already */
 };
 
 /* Of a stack, before its frames. */

@@ -44,6 +44,9 @@ static void table_reason(struct cairn_collect *collect, struct cairn_space *spac
     case CAIRN_WALK_SIGNAL:
         snprintf(out, size, "the handler of a signal has a stack of its own");
         break;
+    case CAIRN_WALK_NOT_COPIED:
+        snprintf(out, size, "too many stacks to copy at once");
+        break;
     case CAIRN_WALK_32:
         snprintf(out, size, "32-bit program");
         break;

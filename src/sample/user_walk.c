@@ -119,6 +119,7 @@ static const uint8_t walked_ends[] = {
     [CAIRN_BPF_END_NO_ROOM] = CAIRN_WALK_NO_ROOM,
     [CAIRN_BPF_END_32] = CAIRN_WALK_32,
     [CAIRN_BPF_END_KERNEL] = CAIRN_WALK_WHOLE,
+    [CAIRN_BPF_END_NOT_COPIED] = CAIRN_WALK_NOT_COPIED,
 };
 
 enum cairn_walk_end cairn_walk_end_of(unsigned bpf_end)

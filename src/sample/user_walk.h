@@ -59,7 +59,8 @@ enum cairn_walk_end {
     CAIRN_WALK_NO_ROOM,    /* its module's table found no room */
     CAIRN_WALK_32,         /* a 32-bit program */
     CAIRN_WALK_SIGNAL,     /* a signal's handler has a stack of its own, which alone is copied */
-    CAIRN_WALK_LAST = CAIRN_WALK_SIGNAL
+    CAIRN_WALK_NOT_COPIED, /* a copy of the stack might have led further: there were too many */
+    CAIRN_WALK_LAST = CAIRN_WALK_NOT_COPIED
 };
 
 struct cairn_user_walk {

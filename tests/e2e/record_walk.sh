@@ -51,6 +51,25 @@ whole=$(sed -n 's/^cairn: .* tables, \([0-9]*\) whole.*/\1/p' log)
 no_table=$(grep -o '[0-9]* no unwind rule' log | awk '{ n += $1 } END { print n + 0 }')
 at_least 970 $((1000 * whole / (samples - no_table))) "short programs: whole where there are tables"
 
+# Whoever ran a file before is as good: of hundreds of short processes few need a copy.
+if [ "$(uname -r | awk -F. '{ print $1 * 100 + $2 }')" -ge 601 ]; then
+    cat >storm.sh <<'TEXT'
+for i in 1 2 3 4 5 6 7 8; do
+    (for j in $(seq 60); do /bin/true; ./prog deep 0.001 9; done) &
+done
+wait
+TEXT
+    record storm -v -- bash storm.sh
+    samples=$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)
+    whole=$(sed -n 's/^cairn: .* tables, \([0-9]*\) whole.*/\1/p' log)
+    copied=$(sed -n 's/^cairn: \([0-9]*\) stacks came with a copy/\1/p' log | head -1)
+    at_least 200 "$samples" "a storm of short processes: samples"
+    at_least 980 $((1000 * whole / samples)) "a storm of short processes: whole"
+    at_least 660 $((1000 * (samples - ${copied:-0}) / samples)) "a storm of short processes: without a copy"
+else
+    skip "a storm of short processes" "before Linux 6.1 the kernel has no tree of mappings"
+fi
+
 # The same file, and its number, but another program by now: no table of the one before serves.
 "$cc" -O0 -g -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -o other \
     "$SRC/tests/e2e/walk_programs.c" || exit 1

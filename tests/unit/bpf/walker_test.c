@@ -208,6 +208,22 @@ static void who_is_not_known_is_cut_and_asked_for(void **state)
     cairn_walker_free(walker);
 }
 
+/* Nobody takes them meanwhile, and half the ring has room for 64. */
+static void who_could_not_be_copied_any_more_says_so(void **state)
+{
+    (void)state;
+    struct cairn_walker *walker = walker_or_skip();
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    sample(walker, seen, DEEP, false);
+    assert_true(seen->n_by_end[CAIRN_BPF_END_NOT_COPIED] > 0);
+    assert_true(seen->n_copies > 0);
+    assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NEW] + seen->n_by_end[CAIRN_BPF_END_NOT_COPIED],
+                     seen->n);
+    assert_true(seen->n_copies <= seen->n_by_end[CAIRN_BPF_END_NEW]);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
 static bool has_tree_of_mappings(void)
 {
     struct utsname name;
@@ -327,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_are_whole_and_those_of_the_walk_in_user_space),
         cmocka_unit_test(who_is_not_known_is_cut_and_asked_for),
+        cmocka_unit_test(who_could_not_be_copied_any_more_says_so),
         cmocka_unit_test(whom_nobody_looked_at_is_walked_by_files_that_are_known),
         cmocka_unit_test(too_deep_a_stack_says_so),
         cmocka_unit_test(tables_that_find_no_room_say_so),
