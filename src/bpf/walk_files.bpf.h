@@ -146,7 +146,7 @@ static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma,
     ret->dev = dev >> 20 << 32 | (dev & 0xfffff); /* include/linux/kdev_t.h */
     ret->inode = BPF_CORE_READ(inode, i_ino);
     ret->off = BPF_CORE_READ(vma, vm_pgoff) * cairn_page_bytes;
-    ret->changed_ns = changed_ns(inode);
+    ret->changed_ns = changed_ns(BPF_CORE_READ(file, f_inode)); /* stat(2) has the layer's, too */
     return 1;
 }
 

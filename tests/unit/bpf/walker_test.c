@@ -17,6 +17,9 @@
 
 enum { BURN_MS = 300, HZ = 1000, FRAME = 256, SHALLOW = 40, DEEP = 400, TOO_DEEP = 3000 };
 
+/* So many of the largest find room: half the ring. */
+enum { RING_COPIES = CAIRN_BPF_RING_BYTES / 2 / CAIRN_BPF_COPY_MAX };
+
 /* What came of one run. */
 struct seen {
     uint64_t n, n_whole, n_main, n_by_end[16];
@@ -26,6 +29,7 @@ struct seen {
     uint64_t n_equal;  /* of them: whose outer frames the walk of the own thread found, too */
     uintptr_t truth[4096];
     int n_truth;
+    const struct cairn_walker *filled; /* it burns until copies have filled that one's ring */
 };
 
 static volatile unsigned long sink;
@@ -37,11 +41,20 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+static bool is_enough(const struct seen *seen)
+{
+    struct cairn_walker_stats stats;
+    if (!seen->filled)
+        return true;
+    cairn_walker_stats(seen->filled, &stats);
+    return stats.n_samples >= 2 * RING_COPIES;
+}
+
 static __attribute__((noinline)) void burn(struct seen *seen)
 {
     uint64_t end = now_ms() + BURN_MS;
     seen->n_truth = (int)cairn_unwind_here(seen->truth, 4096, NULL);
-    while (now_ms() < end)
+    while (now_ms() < end || !is_enough(seen))
         for (unsigned i = 0; i < 20000; i++)
             sink += i;
 }
@@ -208,13 +221,13 @@ static void who_is_not_known_is_cut_and_asked_for(void **state)
     cairn_walker_free(walker);
 }
 
-/* Nobody takes them meanwhile, and half the ring has room for 64. */
 static void who_could_not_be_copied_any_more_says_so(void **state)
 {
     (void)state;
     struct cairn_walker *walker = walker_or_skip();
     struct seen *seen = cairn_alloc(1, sizeof *seen);
-    sample(walker, seen, DEEP, false);
+    seen->filled = walker;
+    sample(walker, seen, DEEP, false); /* takes them in the end */
     assert_true(seen->n_by_end[CAIRN_BPF_END_NOT_COPIED] > 0);
     assert_true(seen->n_copies > 0);
     assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NEW] + seen->n_by_end[CAIRN_BPF_END_NOT_COPIED],
