@@ -28,15 +28,20 @@ struct cairn_diff {
     int64_t sums[2];
 };
 
+/* What the stacks of a side leave in the nodes that there were when they were all added. */
+struct ends {
+    int64_t *sums;
+    bool *is_leaf; /* does a stack end there? */
+    size_t n;
+};
+
 struct comparing {
     struct cairn_diff *diff;
     const struct cairn_profile *profiles[2];
     size_t types[2];
     const struct cairn_diff_opts *opts;
-    struct cairn_profile_sums sums[2];
     struct cairn_profile_pairs pairs;
-    int64_t *ended[2]; /* by node of the trie */
-    bool *is_leaf;     /* by node: does a stack end there? */
+    struct ends ends[2];
 };
 
 static double share(int64_t value, int64_t sum)
@@ -56,9 +61,11 @@ static bool count_side(struct comparing *c, size_t side)
 {
     const struct cairn_profile *p = c->profiles[side];
     struct cairn_profile_rows *rows = &c->diff->sides[side];
-    bool ok = cairn_profile_sums_make(p, c->types[side], &c->sums[side]) &&
-              cairn_profile_rows_make(p, rows) && cairn_profile_rows_count(rows, p, &c->sums[side]);
-    c->diff->sums[side] = c->sums[side].sum;
+    struct cairn_profile_sums sums = {0};
+    bool ok = cairn_profile_sums_make(p, c->types[side], &sums) &&
+              cairn_profile_rows_make(p, rows) && cairn_profile_rows_count(rows, p, &sums);
+    c->diff->sums[side] = sums.sum;
+    cairn_profile_sums_done(&sums);
     return ok;
 }
 
@@ -148,37 +155,59 @@ static bool make_functions(struct comparing *c)
     return ok;
 }
 
-/* The nodes of a side's stacks, in the trie that both share. */
-static void add_ends(struct comparing *c, size_t side, const uint32_t *node_of)
+static void add_ends(const struct cairn_profile *p, const struct cairn_profile_sums *sums,
+                     const uint32_t *node_of, struct ends *ends)
 {
-    for (uint32_t i = 1; i < c->profiles[side]->n_stacks; i++) {
-        if (!c->sums[side].used[i])
+    for (uint32_t i = 1; i < p->n_stacks; i++) {
+        if (!sums->used[i])
             continue;
-        int64_t *ended = &c->ended[side][node_of[i]];
-        *ended = cairn_profile_add_clamped(*ended, c->sums[side].by_stack[i]);
-        c->is_leaf[node_of[i]] = true;
+        int64_t *sum = &ends->sums[node_of[i]];
+        *sum = cairn_profile_add_clamped(*sum, sums->by_stack[i]);
+        ends->is_leaf[node_of[i]] = true;
     }
 }
 
-static bool find_ends(struct comparing *c)
+/* The nodes of a side's stacks, in the trie that both share. Sums are made again for this: memory
+ * for them is worth more than the time that it takes. */
+static bool find_ends(struct comparing *c, size_t side)
+{
+    const struct cairn_profile *p = c->profiles[side];
+    struct cairn_profile_trie *trie = &c->diff->trie;
+    struct cairn_profile_sums sums = {0};
+    struct ends *ends = &c->ends[side];
+    uint32_t *node_of = NULL;
+    if (cairn_profile_sums_make(p, c->types[side], &sums))
+        node_of =
+            cairn_profile_trie_add(trie, p, &c->diff->sides[side], &sums, c->pairs.of_rows[side]);
+    if (node_of) {
+        *ends = (struct ends){cairn_alloc(trie->n, sizeof *ends->sums),
+                              cairn_alloc(trie->n, sizeof *ends->is_leaf), trie->n};
+        if (ends->sums && ends->is_leaf)
+            add_ends(p, &sums, node_of, ends);
+    }
+    cairn_profile_sums_done(&sums);
+    cairn_free(node_of);
+    return ends->sums && ends->is_leaf;
+}
+
+static bool find_all_ends(struct comparing *c)
 {
     struct cairn_profile_trie *trie = &c->diff->trie;
-    uint32_t *node_of[2] = {NULL, NULL};
-    bool ok = cairn_profile_trie_init(trie);
-    for (size_t side = 0; ok && side < 2; side++) {
-        node_of[side] = cairn_profile_trie_add(trie, c->profiles[side], &c->diff->sides[side],
-                                               &c->sums[side], c->pairs.of_rows[side]);
-        ok = node_of[side] != NULL;
-    }
-    c->is_leaf = cairn_alloc(trie->n + 1, sizeof *c->is_leaf);
-    c->ended[0] = cairn_alloc(trie->n + 1, sizeof(int64_t));
-    c->ended[1] = cairn_alloc(trie->n + 1, sizeof(int64_t));
-    ok = ok && c->is_leaf && c->ended[0] && c->ended[1];
-    for (size_t side = 0; ok && side < 2; side++)
-        add_ends(c, side, node_of[side]);
-    cairn_free(node_of[0]);
-    cairn_free(node_of[1]);
+    bool ok = cairn_profile_trie_init(trie) && find_ends(c, 0) && find_ends(c, 1);
+    cairn_profile_trie_close(trie);
     return ok;
+}
+
+static int64_t sum_at(const struct ends *ends, size_t node)
+{
+    return node < ends->n ? ends->sums[node] : 0;
+}
+
+static bool is_leaf(const struct comparing *c, size_t node)
+{
+    const struct ends *ends = c->ends;
+    return (node < ends[0].n && ends[0].is_leaf[node]) ||
+           (node < ends[1].n && ends[1].is_leaf[node]);
 }
 
 static int compare_stacks(const void *a, const void *b)
@@ -195,19 +224,20 @@ static bool make_stacks(struct comparing *c)
     struct cairn_diff *diff = c->diff;
     uint32_t *depths = NULL;
     size_t n = 0;
-    if (!find_ends(c))
+    if (!find_all_ends(c))
         return false;
     depths = cairn_alloc(diff->trie.n, sizeof *depths);
     diff->stacks = cairn_alloc(diff->trie.n, sizeof *diff->stacks);
     bool ok = depths && diff->stacks;
     for (uint32_t i = 1; ok && i < diff->trie.n; i++) {
         depths[i] = depths[diff->trie.nodes[i].parent] + 1;
-        if (!c->is_leaf[i])
+        if (!is_leaf(c, i))
             continue;
+        int64_t before = sum_at(&c->ends[0], i), now = sum_at(&c->ends[1], i);
         diff->stacks[n++] = (struct cairn_diff_stack){
-            .old_self = c->ended[0][i],
-            .new_self = c->ended[1][i],
-            .change = change(c, c->ended[0][i], c->ended[1][i]),
+            .old_self = before,
+            .new_self = now,
+            .change = change(c, before, now),
             .n_frames = depths[i],
             .stack = i,
         };
@@ -244,10 +274,9 @@ int cairn_diff_new(const struct cairn_profile *old_profile, const struct cairn_p
     bool ok = diff && compare(&c);
     cairn_profile_pairs_done(&c.pairs);
     for (size_t side = 0; side < 2; side++) {
-        cairn_profile_sums_done(&c.sums[side]);
-        cairn_free(c.ended[side]);
+        cairn_free(c.ends[side].sums);
+        cairn_free(c.ends[side].is_leaf);
     }
-    cairn_free(c.is_leaf);
     if (!ok) {
         cairn_diff_free(diff);
         return cairn_fail_memory(err);
