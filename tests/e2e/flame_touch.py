@@ -171,6 +171,19 @@ def prints_every_view(browser):
     browser.check_quiet("paper")
 
 
+def prints_what_is_zoomed(browser):
+    browser.open(flame("stacks", STACKS + "main;" + "deep;" * 90 + "down 50\n"), dark=True)
+    high = "const { chart } = cairn; return Math.round((chart.height - chart.heightOf(0)) / (chart.heightOf(1) - chart.heightOf(0)))"
+    for path, levels in (((), 92), (("main", "run"), 5)):
+        browser.run("cairn.app.view.zoom(arguments[0])", browser.node(*path))
+        browser.settle()
+        on_paper(browser, True)
+        check(f"levels of {path} on paper", browser.run(high), levels)
+        on_paper(browser, False)
+        browser.settle()
+    browser.check_quiet("zoomed paper")
+
+
 def says_what_is_not_on_paper(browser):
     browser.open(flame("deep", ";".join(f"f{i}" for i in range(900)) + " 3\n"), dark=True)
     on_paper(browser, True)
@@ -191,7 +204,7 @@ def main():
         browser.resize(390, 800, touch=True)
         for test in (is_used_by_fingers, holds_and_drags):
             test(browser, page)
-        for test in (selects_a_span, fits_a_telephone, fits_a_telephone_on_its_side, prints_every_view, says_what_is_not_on_paper):
+        for test in (selects_a_span, fits_a_telephone, fits_a_telephone_on_its_side, prints_every_view, prints_what_is_zoomed, says_what_is_not_on_paper):
             test(browser)
     finally:
         browser.close()

@@ -35,7 +35,16 @@ export class Chart {
   }
 
   rowOf(depth) { return depth - (this.withRoot ? 0 : 1); }
-  get contentHeight() { return this.rowOf(this.tree.deepest + 1) * ROW + 2 * PAD; }
+  heightOf(deepest) { return this.rowOf(deepest + 1) * ROW + 2 * PAD; }
+  get contentHeight() { return this.heightOf(this.tree.deepest); }
+
+  // The deepest level with a box between the two places, on the screen or not.
+  deepestShown() {
+    let deepest = 0;
+    const { tree } = this, top = () => 0, box = (_, i) => { deepest = Math.max(deepest, tree.depth[i]); };
+    Object.assign(Object.create(this), { isNew: true, rootsBelow: false, height: ROW, top, box }).walk({});
+    return deepest;
+  }
 
   resize(width, height, ratio = devicePixelRatio || 1) {
     this.width = width;

@@ -2,7 +2,6 @@
 // The flame graph, and the same from the leaves: one pane, crumbs above it, and the frame that fills
 // it in the address of the page.
 import { Pane } from "./pane.js";
-import { ROW } from "./paint.js";
 import { byId, make, speak } from "./dom.js";
 import { counted, many, percent } from "./format.js";
 import { Overview } from "./overview.js";
@@ -56,10 +55,8 @@ export class FlameView {
   get panes() { return [this.pane]; }
   isStill() { return this.pane.isStill() && this.overview.isStill(); }
   print(on) {
-    const { pane, pane: { chart } } = this;
-    pane.print(on);
-    if (on && chart.height < chart.contentHeight)
-      byId("hidden").textContent = `on paper: ${Math.floor(chart.height / ROW)} of ${counted(chart.tree.deepest + 1)} levels`;
+    const [shown, all] = this.pane.print(on);
+    if (shown < all) byId("hidden").textContent = `on paper: ${shown} of ${counted(all)} levels`;
   }
 
   update() {

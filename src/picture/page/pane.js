@@ -6,7 +6,7 @@ import { ROW } from "./paint.js";
 import { make } from "./dom.js";
 
 const MOVE_MS = 170;
-const PAPER_LEAST = 1000, PAPER_MOST = 3400, PAPER_SHAPE = 1.05, PAPER_PIXELS = 4000;
+const PAPER_LEAST = 1000, PAPER_MOST = 4000, PAPER_SHAPE = 0.9, PAPER_PIXELS = 4000;
 const isStillAsked = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export class Pane {
@@ -109,15 +109,18 @@ export class Pane {
     this.showRoots();
   }
 
-  // For the paper: all rows, as wide as they need to fit on one sheet, before the browser lays it out.
+  // For the paper, before the browser lays it out: all levels of what is shown, as wide as they need
+  // to fit on one sheet. [how many of them fit, how many there are]
   print(on) {
     this.onPaper = on && Boolean(this.tree);
-    if (!this.onPaper) return this.layOut();
-    const { chart } = this, { contentHeight } = chart, width = Math.min(PAPER_MOST, Math.max(PAPER_LEAST, contentHeight / PAPER_SHAPE));
-    chart.resize(width, Math.min(contentHeight, width * PAPER_SHAPE), Math.min(2, PAPER_PIXELS / width));
-    chart.scroll = chart.rootsBelow ? contentHeight - chart.height : 0;
+    if (!this.onPaper) { this.layOut(); return [0, 0]; }
+    const { chart } = this, levels = chart.deepestShown() + 1, all = chart.heightOf(levels - 1);
+    const width = Math.min(PAPER_MOST, Math.max(PAPER_LEAST, Math.ceil(all / PAPER_SHAPE))), height = Math.min(all, width * PAPER_SHAPE);
+    chart.resize(width, height, Math.min(2, PAPER_PIXELS / width));
+    chart.scroll = chart.rootsBelow ? chart.contentHeight - height : 0;
     chart.isNew = true;
     chart.draw();
+    return [all > height ? Math.floor(height / ROW) : levels, levels];
   }
 
   showRow(node) {
