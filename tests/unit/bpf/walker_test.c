@@ -211,7 +211,8 @@ static void who_is_not_known_is_cut_and_asked_for(void **state)
     struct cairn_walker *walker = walker_or_skip();
     struct seen *seen = cairn_alloc(1, sizeof *seen);
     sample(walker, seen, SHALLOW, false);
-    assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NEW], seen->n);
+    assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NEW] + seen->n_by_end[CAIRN_BPF_END_NOT_COPIED],
+                     seen->n);       /* 250 copies may fill half the ring */
     assert_true(seen->n_copies > 0); /* others were caught on the way down */
     memset(seen, 0, sizeof *seen);   /* taking the question has answered it */
     struct cairn_walker_stats stats;
