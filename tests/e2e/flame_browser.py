@@ -260,7 +260,7 @@ def keeps_names_names(browser, page):
                  "broken\\xff\\xc0\\xaf", "long" + "x" * 10000, HOSTILE[2], "&lt:b&gt:&amp:",
                  "\U0001f525 fire"):
         check_that("a name as it is", name in shown, name[:60])
-    browser.screenshot("hostile")
+    browser.screenshot("hostile", 0.25)
     check("nothing is wider than the window", browser.run(
         "return document.documentElement.scrollWidth <= innerWidth"), True)
     browser.check_quiet("hostile")
@@ -275,7 +275,7 @@ def keeps_names_names_in_svg(browser):
     frames = browser.run("return document.querySelectorAll('#frames > g').length")
     check("frames of the SVG", frames, 2 + 2 * len(HOSTILE))
     check("hacked", browser.run("return globalThis.hacked ?? null"), None)
-    browser.screenshot("hostile-svg")
+    browser.screenshot("hostile-svg", 0.25)
     browser.check_quiet("hostile SVG")
 
 
@@ -331,7 +331,7 @@ def fits_any_window(browser, page):
             return [document.documentElement.scrollWidth <= innerWidth, box.right <= innerWidth,
                     cairn.chart.canvas.width === Math.round(box.width * ratio)];""")
         check(f"fits {width} x {height}", fits, [True, True, True])
-        browser.screenshot(f"window-{width}")
+        browser.screenshot(f"window-{width}", 0.25)
     browser.check_quiet("windows")
 
 
@@ -353,7 +353,7 @@ def main():
         sharp.open(page)
         check("twice the pixels", sharp.run(
             "return cairn.chart.canvas.width / cairn.chart.width"), 2)
-        sharp.screenshot("page-sharp")
+        sharp.screenshot("page-sharp", 0.25)
     finally:
         sharp.close()
     finish()

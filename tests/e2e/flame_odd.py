@@ -33,7 +33,7 @@ def every_view(browser, name):
     for key in "123456":
         browser.press(key)
         browser.press(Keys.ARROW_UP, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ENTER, "d", "i", "o", "d")
-        browser.screenshot(f"{name}-{key}")
+        browser.screenshot(f"{name}-{key}", 0.25)
     browser.press("1", "/", "x", Keys.ENTER, Keys.ESCAPE, "0")
     browser.press("r", "?", Keys.ESCAPE)
     check(f"{name}: nothing is wider than the window", browser.run(
