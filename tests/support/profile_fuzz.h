@@ -3,6 +3,9 @@
 #ifndef CAIRN_TESTS_PROFILE_FUZZ_H
 #define CAIRN_TESTS_PROFILE_FUZZ_H
 
+#include <cairn/diff.h>
+#include <cairn/tree.h>
+
 #include "profile/profile.h"
 #include "support/memory_io.h"
 
@@ -27,6 +30,50 @@ static inline void fuzz_again(const struct cairn_profile *p, enum cairn_format f
     cairn_buffer_done(&third);
 }
 
+/* Ends and depths say the same, and what is not there was counted. */
+static inline void fuzz_tree(const struct cairn_profile *p, enum cairn_tree_kind kind)
+{
+    enum { LEVELS = 4 };
+    const struct cairn_tree_opts opts = {.size = sizeof opts,
+                                         .value_type = cairn_profile_default_value(p),
+                                         .kind = kind,
+                                         .depth = LEVELS,
+                                         .least_percent = 10};
+    struct cairn_tree *tree;
+    if (cairn_tree_new(p, &opts, &tree, NULL) < 0)
+        __builtin_trap();
+    const struct cairn_tree_node *nodes;
+    struct cairn_tree_counts counts = {.size = sizeof counts};
+    size_t n = cairn_tree_nodes(tree, &nodes);
+    cairn_tree_count(tree, &counts);
+    if (counts.n_nodes != n + counts.n_small || counts.n_roots_left)
+        __builtin_trap();
+    for (size_t i = 0; i < n; i++) {
+        size_t end = i + 1;
+        while (end < n && nodes[end].depth > nodes[i].depth)
+            end++;
+        if (nodes[i].end != end || nodes[i].depth >= LEVELS ||
+            (i ? nodes[i].depth > nodes[i - 1].depth + 1 : nodes[i].depth > 0))
+            __builtin_trap();
+    }
+    cairn_tree_free(tree);
+}
+
+static inline void fuzz_diff(const struct cairn_profile *p)
+{
+    const struct cairn_diff_opts opts = {.size = sizeof opts};
+    struct cairn_diff *diff;
+    if (cairn_diff_new(p, p, &opts, &diff, NULL) < 0)
+        __builtin_trap();
+    const struct cairn_diff_row *rows;
+    size_t n = cairn_diff_functions(diff, &rows);
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].self_change != 0 || rows[i].total_change != 0 || !rows[i].in_old ||
+            !rows[i].in_new)
+            __builtin_trap();
+    cairn_diff_free(diff);
+}
+
 static inline void fuzz_views(struct cairn_profile *p)
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
@@ -43,6 +90,9 @@ static inline void fuzz_views(struct cairn_profile *p)
     if (named != n)
         __builtin_trap(); /* a row always has something to call it by */
     cairn_top_free(top);
+    for (int kind = CAIRN_TREE_CALLS; kind <= CAIRN_TREE_CALLERS; kind++)
+        fuzz_tree(p, (enum cairn_tree_kind)kind);
+    fuzz_diff(p);
 }
 
 /* Frees the profile. */
