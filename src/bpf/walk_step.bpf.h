@@ -46,7 +46,8 @@ static long step(__u32 i, void *ctx)
     if (kind == CAIRN_RULE_OUTERMOST)
         return stop(cpu, CAIRN_BPF_END_OUTERMOST);
     if (kind == CAIRN_RULE_SIDE)
-        return stop(cpu, CAIRN_BPF_END_SIDE);
+        return go_by_hint(cpu, place & CAIRN_RULE_MASK) ? add(cpu, cpu->ip)
+                                                        : stop(cpu, CAIRN_BPF_END_SIDE);
     if (place & PLACE_NO_ROOM)
         return stop(cpu, CAIRN_BPF_END_NO_ROOM);
     if (go_by_link(w, kind))

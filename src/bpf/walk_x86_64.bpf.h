@@ -28,6 +28,7 @@ static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_
     cpu->ip = regs->rip;
     cpu->sp = regs->rsp;
     cpu->fp = regs->rbp;
+    cpu->lr = regs->rdi;
 }
 
 /* The kernel kept all registers of what it interrupted. */
@@ -48,6 +49,18 @@ static __always_inline void go_by_record(struct cairn_bpf_walk_cpu *cpu, __u64 f
     cpu->ip = ret;
     cpu->sp = cpu->fp + 16;
     cpu->fp = fp;
+}
+
+/* The return address is in rdi, which is known in the innermost frame alone. */
+static __always_inline int go_by_hint(struct cairn_bpf_walk_cpu *cpu, __u32 rule)
+{
+    __u32 n = cairn_rule_side_hint(rule);
+    if (!n || cpu->stack.n != 1 || !cpu->lr)
+        return 0;
+    cpu->ip = cpu->lr;
+    cpu->sp += (n - 1) * 8;
+    cpu->exact = 0;
+    return 1;
 }
 
 /* There is no link register. */

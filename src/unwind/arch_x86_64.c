@@ -126,6 +126,18 @@ static bool encode_fp(const struct cairn_cfi *cfi, const struct cairn_cfi_row *r
     return true;
 }
 
+/* The return address is in rdi: what can be said of it in the rule. */
+static uint32_t side_hint(const struct cairn_cfi_row *row)
+{
+    const struct cairn_cfi_rule *ra = &row->regs[RIP], *cfa = &row->cfa;
+    uint32_t n;
+    if (ra->where != CAIRN_CFI_IN_REG || ra->reg != RDI || cfa->where != CAIRN_CFI_IN_REG ||
+        cfa->reg != RSP || row->regs[RBP].where != CAIRN_CFI_SAME ||
+        !words_of(cfa->value, CAIRN_X86_64_IN_DI_MAX, &n))
+        return 0;
+    return (n + 1) << CAIRN_RULE_SIDE_BITS;
+}
+
 static uint32_t encode(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
                        const struct cairn_cfi_row *row)
 {
@@ -137,9 +149,11 @@ static uint32_t encode(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
         return cairn_rule_make(CAIRN_RULE_OUTERMOST, 0);
     if (cie->is_signal_frame)
         return is_kernels(cfi, row) ? cairn_rule_make(CAIRN_RULE_SIGNAL, 0) : side;
-    if (ra->where != CAIRN_CFI_AT_CFA || ra->value != -8 ||
-        !(sp->where == CAIRN_CFI_SAME || (sp->where == CAIRN_CFI_IS_CFA && !sp->value)) ||
-        !encode_fp(cfi, row, &fp))
+    if (!(sp->where == CAIRN_CFI_SAME || (sp->where == CAIRN_CFI_IS_CFA && !sp->value)))
+        return side;
+    if (ra->where != CAIRN_CFI_AT_CFA || ra->value != -8)
+        return side | side_hint(row);
+    if (!encode_fp(cfi, row, &fp))
         return side;
     if (cfa->where == CAIRN_CFI_IS_EXPR)
         return encode_expr(cfi, cfa, fp);

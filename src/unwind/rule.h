@@ -24,11 +24,14 @@ enum { CAIRN_RULE_BITS = 29, CAIRN_RULE_PAYLOAD_BITS = 25, CAIRN_RULE_MASK = 0x1
 enum cairn_rule_kind {
     CAIRN_RULE_NONE,      /* nothing covers the pc: the gap behind a function's end, or no CFI */
     CAIRN_RULE_OUTERMOST, /* the return address is undefined: here the stack begins */
-    CAIRN_RULE_SIDE,   /* payload: index of the table's side entry; see cairn_unwind_table_side() */
+    CAIRN_RULE_SIDE, /* payload: a hint of the CPU's in the upper bits, below them the index of the
+                        table's side entry; see cairn_unwind_table_side() */
     CAIRN_RULE_SIGNAL, /* the kernel's signal frame lies at the stack pointer */
     CAIRN_RULE_OF_CPU, /* 4..15 are each CPU's own */
     CAIRN_RULE_KINDS = 16
 };
+
+enum { CAIRN_RULE_SIDE_BITS = 20, CAIRN_RULE_SIDE_MASK = 0xfffff };
 
 /* `payload` must fit; what does not is the encoder's business. */
 static inline uint32_t cairn_rule_make(unsigned kind, uint32_t payload)
@@ -45,6 +48,13 @@ static inline unsigned cairn_rule_kind(uint32_t rule)
 static inline uint32_t cairn_rule_payload(uint32_t rule)
 {
     return rule & ((1u << CAIRN_RULE_PAYLOAD_BITS) - 1);
+}
+
+/* Of a rule of kind SIDE: what whoever has no rows of CFI can do in the innermost frame, where all
+ * registers are known; rule_CPU.h says what. 0: nothing. */
+static inline uint32_t cairn_rule_side_hint(uint32_t rule)
+{
+    return cairn_rule_payload(rule) >> CAIRN_RULE_SIDE_BITS;
 }
 
 #endif /* CAIRN_UNWIND_RULE_H */

@@ -15,6 +15,9 @@
  *
  * and `fp` where the caller's rbp is: 0: still in rbp; 511: at *rbp; else at CFA - 8 * fp.
  *
+ * A hint of SIDE, n + 1: the return address is in rdi, and the CFA is rsp + 8n. So glibc's vfork(2)
+ * keeps it from the child, which runs on the same stack.
+ *
  * In a signal frame the kernel put a struct rt_sigframe (arch/x86/include/asm/sigframe.h, unchanged
  * since Linux 2.6): its ucontext lies at rsp once the handler returned.
  */
@@ -34,6 +37,7 @@ enum cairn_rule_x86_64 {
 enum {
     CAIRN_X86_64_CFA_SHIFT = 9,
     CAIRN_X86_64_CFA_MAX = 0xffff,  /* words */
+    CAIRN_X86_64_IN_DI_MAX = 30,    /* words, of a hint */
     CAIRN_X86_64_FP_SAME = 0,       /* the caller's rbp is the callee's */
     CAIRN_X86_64_FP_MAX = 0x1fe,    /* words below the CFA */
     CAIRN_X86_64_FP_AT_FP = 0x1ff,  /* the caller's rbp lies where rbp points */

@@ -42,7 +42,7 @@ bool cairn_unwind_table_open(struct cairn_span image, struct cairn_unwind_table 
 bool cairn_unwind_table_side(const struct cairn_unwind_table *table, uint32_t rule,
                              struct cairn_unwind_table_side *ret_side)
 {
-    uint32_t i = cairn_rule_payload(rule);
+    uint32_t i = rule & CAIRN_RULE_SIDE_MASK;
     if (cairn_rule_kind(rule) != CAIRN_RULE_SIDE || i >= table->n_side)
         return false;
     uint64_t side = table->side[i];

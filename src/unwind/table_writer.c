@@ -8,13 +8,20 @@ uint32_t cairn_unwind_table_own_side(struct cairn_unwind_table_writer *w)
 {
     if (w->own_side != CAIRN_RULE_NONE)
         return w->own_side;
-    if (w->n_side == w->cap_side || w->n_side >> CAIRN_RULE_PAYLOAD_BITS) {
+    if (w->n_side == w->cap_side || w->n_side >> CAIRN_RULE_SIDE_BITS) {
         w->full = true;
         return CAIRN_RULE_NONE;
     }
     w->side[w->n_side] = cairn_unwind_table_pack_side(w->source, w->off);
     w->own_side = cairn_rule_make(CAIRN_RULE_SIDE, w->n_side++);
     return w->own_side;
+}
+
+/* `rule` has a hint, or none. */
+static uint32_t side_of(struct cairn_unwind_table_writer *w, uint32_t rule)
+{
+    uint32_t own = cairn_unwind_table_own_side(w);
+    return own == CAIRN_RULE_NONE ? own : own | (rule & ~(uint32_t)CAIRN_RULE_SIDE_MASK);
 }
 
 /* w->row holds up to `vaddr`; puts what is wanted of it. */
@@ -26,7 +33,7 @@ static inline bool advance(void *ctx, uint64_t vaddr)
     if (from < vaddr && from < w->to) {
         uint32_t rule = w->arch->encode(w->cfi, &w->cie->cie, &w->row);
         if (cairn_rule_kind(rule) == CAIRN_RULE_SIDE)
-            rule = cairn_unwind_table_own_side(w);
+            rule = side_of(w, rule);
         cairn_unwind_table_put(w, from, rule);
     }
     return vaddr < w->to;
@@ -178,6 +185,6 @@ void cairn_unwind_table_write_exidx(struct cairn_unwind_table_writer *w,
     if (cairn_exidx_row(exidx, i, &row) == CAIRN_EXIDX_ROW)
         rule = w->arch->encode(&no_section, &cie, &row);
     if (cairn_rule_kind(rule) == CAIRN_RULE_SIDE)
-        rule = cairn_unwind_table_own_side(w);
+        rule = side_of(w, rule);
     cairn_unwind_table_put(w, w->from, rule);
 }

@@ -8,6 +8,7 @@
  *     crowd     two threads on one CPU, busy in crowd_one() for 0.1 s of CPU time each
  *     busy      for 0.3 s of CPU time
  *     fork N    N children, each of which naps 3 times
+ *     vfork N   waits N times in wait_for_child() for a child that sleeps for 20 ms
  */
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,6 +42,18 @@ static __attribute__((noinline)) void nap(int n)
     for (int i = 0; i < n; i++) {
         nanosleep(&pause_for, NULL);
         busy(0.01);
+    }
+}
+
+static __attribute__((noinline)) void wait_for_child(int n)
+{
+    static const struct timespec pause_for = {.tv_nsec = 20000000};
+    for (int i = 0; i < n; i++) {
+        if (vfork() == 0) {
+            syscall(SYS_nanosleep, &pause_for, NULL);
+            _exit(0);
+        }
+        sink++;
     }
 }
 
@@ -125,6 +139,10 @@ int main(int argc, char **argv)
                 nap(3);
                 _exit(0);
             }
+        while (wait(NULL) > 0)
+            ;
+    } else if (strcmp(what, "vfork") == 0) {
+        wait_for_child(n);
         while (wait(NULL) > 0)
             ;
     } else {

@@ -166,6 +166,12 @@ at_least 50000000 "$(total crowd --label=off_cpu=preempted --function=crowd_one)
 record fork --off-cpu -- ./prog fork 3
 at_least 100000000 "$(total fork --label=off_cpu=sleep --function=nap)" "ns that children slept"
 
+# Who waits for a child of vfork(2) has its return address in a register.
+record parent --off-cpu -- ./prog vfork 5
+at_least 80000000 "$(total parent --label=off_cpu=blocked --function=wait_for_child)" "ns in vfork()"
+"$CAIRN" report -n 0 --sort total --label=off_cpu=blocked --function=wait_for_child parent.pb.gz >parent.top 2>&1
+has parent.top "_start" "whole from vfork()"
+
 # With times each wait is by itself: ten of nap() at least, one after the other, and none is summed.
 before=$(date +%s%N)
 record waits --off-cpu --timeline -- ./prog nap 10

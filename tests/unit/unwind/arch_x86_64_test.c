@@ -4,7 +4,7 @@
 #include "stack.h"
 #include "unwind/rule_x86_64.h"
 
-enum { RBX = 3, RBP = 6, RSP = 7, R8 = 8, R10 = 10, RIP = 16, RET = CODE + 0x40 };
+enum { RBX = 3, RDI = 5, RBP = 6, RSP = 7, R8 = 8, R10 = 10, RIP = 16, RET = CODE + 0x40 };
 
 static const struct cairn_unwind_arch *arch = &cairn_unwind_x86_64;
 static const struct cairn_cie cie = {.ra_reg = RIP};
@@ -160,6 +160,32 @@ static void every_number_is_safe_to_step_by(void **state)
     test_every_number_is_safe(arch, &regs);
 }
 
+/* As in glibc's vfork(2): no rule, but who has all registers needs none. */
+static void a_return_address_in_rdi_is_a_hint(void **state)
+{
+    (void)state;
+    const uint32_t side = cairn_rule_make(CAIRN_RULE_SIDE, 0);
+    struct cairn_cfi_row row = row_of(RSP, 16, 0);
+    row.regs[RIP] = (struct cairn_cfi_rule){.where = CAIRN_CFI_IN_REG, .reg = RDI};
+    assert_int_equal(cairn_rule_kind(encode(&row)), CAIRN_RULE_SIDE);
+    assert_int_equal(cairn_rule_side_hint(encode(&row)), 3);
+    row.cfa.value = 0;
+    assert_int_equal(cairn_rule_side_hint(encode(&row)), 1);
+    row.cfa.value = 8 * CAIRN_X86_64_IN_DI_MAX;
+    assert_int_equal(cairn_rule_side_hint(encode(&row)), CAIRN_X86_64_IN_DI_MAX + 1);
+    assert_true(encode(&row) < 1u << CAIRN_RULE_BITS);
+    row.cfa.value = 8 * (CAIRN_X86_64_IN_DI_MAX + 1);
+    assert_int_equal(encode(&row), side);
+    row.cfa = test_cfa(RBP, 16);
+    assert_int_equal(encode(&row), side);
+    row.cfa = test_cfa(RSP, 0);
+    row.regs[RBP] = test_at_cfa(-16);
+    assert_int_equal(encode(&row), side);
+    row.regs[RBP] = (struct cairn_cfi_rule){0};
+    row.regs[RIP].reg = R8;
+    assert_int_equal(encode(&row), side);
+}
+
 static void what_fits_no_kind_goes_to_the_side(void **state)
 {
     (void)state;
@@ -211,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_signal_frame_gives_every_register),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(every_number_is_safe_to_step_by),
+        cmocka_unit_test(a_return_address_in_rdi_is_a_hint),
         cmocka_unit_test(what_fits_no_kind_goes_to_the_side),
         cmocka_unit_test(each_cpu_is_known_by_its_number),
     };
