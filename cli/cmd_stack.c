@@ -3,7 +3,7 @@
  * cairn stack: what the threads of processes are doing now, or were when a core file was made.
  *
  *     snapshot, N times ──► profile ──► resolver ─┬─► text or JSON of each thread
- *                                                 ├─► of each stack (--merge, --looks)
+ *                                                 ├─► of each stack (--merge, -n)
  *                                                 └─► a file, as cairn record writes (-o)
  */
 #include <elf.h>

@@ -11,7 +11,7 @@ enum {
     OPT_REGS,
     OPT_MERGE,
     OPT_USER_ONLY,
-    OPT_LOOKS,
+    OPT_COUNT,
     OPT_INTERVAL,
     OPT_OUTPUT,
     OPT_FORCE,
@@ -36,7 +36,7 @@ const struct cli_option cli_stack_options[] = {
     [OPT_REGS] = {"regs", 'r', NULL, "print the registers of each thread"},
     [OPT_MERGE] = {"merge", 0, NULL, "threads with equal stacks together"},
     [OPT_USER_ONLY] = {"user-only", 'u', NULL, "no kernel frames"},
-    [OPT_LOOKS] = {"looks", 'l', "N", "look N times, and print how often each stack was seen"},
+    [OPT_COUNT] = {"count", 'n', "N", "look N times, and print how often each stack was seen"},
     [OPT_INTERVAL] = {"interval", 'i', "MS", "milliseconds between two looks (100)"},
     [OPT_OUTPUT] = {"output", 'o', "FILE",
                     "write a profile of all stacks to FILE instead: .pb.gz raw addresses; .html, "
@@ -98,8 +98,8 @@ static bool set_option(struct cli_stack_wish *wish, struct cli_args *args, int r
     case OPT_USER_ONLY:
         wish->opts.user_only = 1;
         return true;
-    case OPT_LOOKS:
-        return set_number(args, "looks", value, 1000000, &wish->count);
+    case OPT_COUNT:
+        return set_number(args, "count", value, 1000000, &wish->count);
     case OPT_INTERVAL:
         return set_number(args, "interval", value, 86400000, &wish->interval_ms);
     case OPT_OUTPUT:

@@ -78,9 +78,9 @@ same "traced afterwards" "$(grep -l 'TracerPid:.[1-9]' /proc/"$pid"/task/*/statu
 same "stopped afterwards" "$(cat /proc/"$pid"/task/*/stat | grep -c ') [Tt] ')" 0
 
 # Often, into a profile.
-stack out -l 3 -i 10 "$pid"
+stack out -n 3 -i 10 "$pid"
 has out "147 of 150 stacks, 49 threads" "stacks are counted over looks"
-stack out -l 3 -i 10 -o looks.txt "$pid"
+stack out -n 3 -i 10 -o looks.txt "$pid"
 same "counts of the profile" "$(awk '{ n += $NF } END { print n }' looks.txt)" 150
 has looks.txt "held_outer;held_inner;" "a named profile"
 stack out -o looks.txt "$pid" && fail "a file was replaced without --force"

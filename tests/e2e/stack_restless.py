@@ -76,7 +76,7 @@ def killed():
     chance = random.Random(6)
     for i in range(KILLS):
         way = ["--consistent"] if i % 3 == 0 else ["--method=ptrace"]
-        looks = subprocess.Popen([CAIRN, "stack", "--no-cache", "--user-only", "-l", "100000",
+        looks = subprocess.Popen([CAIRN, "stack", "--no-cache", "--user-only", "-n", "100000",
                                   "-i", "1", *way, str(target.pid)],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(chance.uniform(0, 0.06))
@@ -97,7 +97,7 @@ def main():
     if first.returncode != 0:
         print(f"skipped: this process may not look into others: {first.stderr.strip()}")
         sys.exit(77)
-    many = ["-l", str(LOOKS), "-i", "1"]
+    many = ["-n", str(LOOKS), "-i", "1"]
     for what in ("exec", "fork", "threads", "remap"):
         for options in ([], ["--no-stop"], ["--method=ptrace"], ["--consistent"]):
             restless(what, [*many, *options])
