@@ -11,7 +11,8 @@ enum {
     STATE_STOPPED = 4 | 8, /* by a signal, by a tracer */
     STATE_DEAD = 0x80 | 0x10 | 0x20,
     SKIP_MAX = 32,
-    LEAVE_NS = 1000000, /* that a thread may take to leave its CPU */
+    LEAVE_NS = 1000000, /* that a thread may take to leave its CPU, */
+    DECIDE_NS = 10000,  /* and the scheduler to see that it is to */
     WAKE_FRAMES = 64
 };
 
@@ -232,7 +233,8 @@ static __always_inline void recall_waker(__u32 tid, __u64 since_ns)
     if (!early)
         return;
     struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
-    if (was && was->key.why != CAIRN_BPF_OFF_PREEMPTED && early->time_ns + LEAVE_NS >= since_ns)
+    __u64 until_ns = early->time_ns + (early->is_sure ? LEAVE_NS : DECIDE_NS);
+    if (was && was->key.why != CAIRN_BPF_OFF_PREEMPTED && until_ns >= since_ns)
         copy_waker(&was->key, &early->by);
     bpf_map_delete_elem(&woken, &tid);
 }
@@ -294,20 +296,23 @@ static __always_inline void find_waker(void *ctx, struct cairn_bpf_slept_key *by
     bpf_get_current_comm(by->waker, sizeof by->waker);
 }
 
-/* It will sleep, and is on its CPU yet. */
-static __always_inline int is_leaving(struct task_struct *task)
+static __always_inline int is_on_cpu(struct task_struct *task)
 {
-    if (!bpf_core_field_exists(task->on_cpu) || !task->on_cpu)
-        return 0;
+    return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
+}
+
+/* It will sleep, whoever wakes it. */
+static __always_inline int is_dequeued(struct task_struct *task)
+{
     return !task->on_rq ||
            (bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed);
 }
 
 /* The walk of its stack takes longer than many a waker waits. It may be noted to be asleep
  * meanwhile, and both look for what the other one wrote. */
-static __always_inline void wake_early(void *ctx, __u32 tid)
+static __always_inline void wake_early(void *ctx, struct task_struct *task, __u32 tid)
 {
-    struct cairn_bpf_woken early = {.time_ns = bpf_ktime_get_ns()};
+    struct cairn_bpf_woken early = {.time_ns = bpf_ktime_get_ns(), .is_sure = is_dequeued(task)};
     find_waker(ctx, &early.by);
     bpf_map_update_elem(&woken, &tid, &early, BPF_ANY);
     struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
@@ -321,8 +326,8 @@ int cairn_off_waking(__u64 *ctx)
     struct task_struct *task = (struct task_struct *)ctx[0];
     __u32 tid = tid_of(task);
     struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
-    if (!was && is_leaving(task))
-        wake_early(ctx, tid);
+    if (!was && is_on_cpu(task))
+        wake_early(ctx, task, tid);
     if (was && was->key.why != CAIRN_BPF_OFF_PREEMPTED)
         find_waker(ctx, &was->key);
     return 0;

@@ -58,6 +58,7 @@ struct cairn_bpf_slept_key {
 struct cairn_bpf_woken {
     struct cairn_bpf_slept_key by; /* of which what tells the waker alone */
     __u64 time_ns;                 /* CLOCK_MONOTONIC */
+    __u64 is_sure;                 /* it slept then; else it may have gone on */
 };
 
 /* A message: CAIRN_BPF_SLEPT. */
