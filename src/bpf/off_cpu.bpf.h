@@ -217,13 +217,16 @@ static __always_inline long note(__u32 tid, const struct cairn_bpf_asleep *now)
     return bpf_map_update_elem(&asleep, &tid, now, BPF_ANY);
 }
 
-static __always_inline void copy_waker(struct cairn_bpf_slept_key *to,
-                                       const struct cairn_bpf_slept_key *from)
+/* Of a thread that sleeps, if it is noted to. */
+static __always_inline void set_waker(__u32 tid, const struct cairn_bpf_slept_key *by)
 {
-    to->by_interrupt = from->by_interrupt;
-    to->waker_pid = from->waker_pid;
-    to->waker_tid = from->waker_tid;
-    __builtin_memcpy(to->waker, from->waker, sizeof to->waker);
+    struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
+    if (!was || was->key.why == CAIRN_BPF_OFF_PREEMPTED)
+        return;
+    was->key.by_interrupt = by->by_interrupt;
+    was->key.waker_pid = by->waker_pid;
+    was->key.waker_tid = by->waker_tid;
+    __builtin_memcpy(was->key.waker, by->waker, sizeof by->waker);
 }
 
 /* Was the thread woken before it was noted to be asleep? */
@@ -232,10 +235,8 @@ static __always_inline void recall_waker(__u32 tid, __u64 since_ns)
     struct cairn_bpf_woken *early = bpf_map_lookup_elem(&woken, &tid);
     if (!early)
         return;
-    struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
-    __u64 until_ns = early->time_ns + (early->is_sure ? LEAVE_NS : DECIDE_NS);
-    if (was && was->key.why != CAIRN_BPF_OFF_PREEMPTED && until_ns >= since_ns)
-        copy_waker(&was->key, &early->by);
+    if (early->time_ns + (early->is_sure ? LEAVE_NS : DECIDE_NS) >= since_ns)
+        set_waker(tid, &early->by);
     bpf_map_delete_elem(&woken, &tid);
 }
 
@@ -315,9 +316,7 @@ static __always_inline void wake_early(void *ctx, struct task_struct *task, __u3
     struct cairn_bpf_woken early = {.time_ns = bpf_ktime_get_ns(), .is_sure = is_dequeued(task)};
     find_waker(ctx, &early.by);
     bpf_map_update_elem(&woken, &tid, &early, BPF_ANY);
-    struct cairn_bpf_asleep *was = bpf_map_lookup_elem(&asleep, &tid);
-    if (was && was->key.why != CAIRN_BPF_OFF_PREEMPTED)
-        copy_waker(&was->key, &early.by);
+    set_waker(tid, &early.by);
 }
 
 SEC("tp_btf/sched_waking")

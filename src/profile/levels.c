@@ -23,21 +23,21 @@ void cairn_profile_levels_done(struct cairn_profile_levels *l)
     cairn_free(l->items);
 }
 
-static uint32_t first_of(const struct cairn_profile_levels *l, uint32_t stack)
+static const uint32_t *rows_of(const struct cairn_profile_levels *l, uint32_t stack)
 {
-    return l->rows->first[l->p->stacks[stack].frame];
+    return cairn_profile_rows_of(l->rows, l->p, stack);
 }
 
 static uint32_t n_of(const struct cairn_profile_levels *l, uint32_t stack)
 {
-    return l->rows->first[l->p->stacks[stack].frame + 1] - first_of(l, stack);
+    return cairn_profile_n_rows_of(l->rows, l->p, stack);
 }
 
 static bool add_entry(struct cairn_profile_levels *l, uint32_t stack, uint32_t inner)
 {
     if (cairn_grow((void **)&l->entries, &l->cap_entries, l->n_entries + 1, sizeof *l->entries) < 0)
         return false;
-    uint32_t row = l->rows->of_frames[first_of(l, stack) + inner];
+    uint32_t row = rows_of(l, stack)[inner];
     l->entries[l->n_entries++] = (struct cairn_profile_entry){row, stack, inner, 0};
     return true;
 }
@@ -73,7 +73,7 @@ static size_t ascend(struct cairn_profile_levels *l, size_t begin, size_t end)
         }
         if (!entry.stack)
             continue;
-        entry.row = l->rows->of_frames[first_of(l, entry.stack) + entry.inner];
+        entry.row = rows_of(l, entry.stack)[entry.inner];
         l->entries[n++] = entry;
     }
     return n;

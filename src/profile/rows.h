@@ -26,6 +26,20 @@ struct cairn_profile_sums {
     int64_t sum;
 };
 
+/* Of the last frame of a stack, which is not the empty one. */
+static inline const uint32_t *cairn_profile_rows_of(const struct cairn_profile_rows *rows,
+                                                    const struct cairn_profile *p, uint32_t stack)
+{
+    return rows->of_frames + rows->first[p->stacks[stack].frame];
+}
+
+static inline uint32_t cairn_profile_n_rows_of(const struct cairn_profile_rows *rows,
+                                               const struct cairn_profile *p, uint32_t stack)
+{
+    uint32_t frame = p->stacks[stack].frame;
+    return rows->first[frame + 1] - rows->first[frame];
+}
+
 /* False where memory is gone. */
 bool cairn_profile_rows_make(const struct cairn_profile *p, struct cairn_profile_rows *ret_rows);
 void cairn_profile_rows_done(struct cairn_profile_rows *rows); /* all-zero is fine */

@@ -14,14 +14,14 @@ struct finding {
     int64_t *caused;    /* by place, of innermost ones */
 };
 
-static uint32_t first_of(const struct finding *f, uint32_t stack)
+static const uint32_t *rows_of(const struct finding *f, uint32_t stack)
 {
-    return f->rows->first[f->p->stacks[stack].frame];
+    return cairn_profile_rows_of(f->rows, f->p, stack);
 }
 
 static uint32_t n_of(const struct finding *f, uint32_t stack)
 {
-    return f->rows->first[f->p->stacks[stack].frame + 1] - first_of(f, stack);
+    return cairn_profile_n_rows_of(f->rows, f->p, stack);
 }
 
 static bool make_places(struct finding *f, size_t *ret_n)
@@ -43,7 +43,7 @@ static bool make_places(struct finding *f, size_t *ret_n)
 static void enter(const struct finding *f, uint32_t stack, uint32_t *times)
 {
     for (uint32_t inner = n_of(f, stack); inner-- > 0;) {
-        uint32_t row = f->rows->of_frames[first_of(f, stack) + inner];
+        uint32_t row = rows_of(f, stack)[inner];
         f->is_start[f->place_of[stack] + inner] = f->wanted[row] && !times[row];
         times[row]++;
     }
@@ -52,7 +52,7 @@ static void enter(const struct finding *f, uint32_t stack, uint32_t *times)
 static void leave(const struct finding *f, uint32_t stack, uint32_t *times)
 {
     for (uint32_t inner = 0; inner < n_of(f, stack); inner++)
-        times[f->rows->of_frames[first_of(f, stack) + inner]]--;
+        times[rows_of(f, stack)[inner]]--;
 }
 
 /* A walk through the tree of stacks. `times`: by row, how often it is on the way to here. */
@@ -80,7 +80,7 @@ static void find_outermost(const struct finding *f, const struct cairn_profile_d
 static void find_innermost(const struct finding *f, uint32_t *seen, uint32_t stack, int64_t value)
 {
     for (uint32_t at = stack; at; at = f->p->stacks[at].parent) {
-        const uint32_t *rows = f->rows->of_frames + first_of(f, at);
+        const uint32_t *rows = rows_of(f, at);
         for (uint32_t inner = 0; inner < n_of(f, at); inner++) {
             if (!f->wanted[rows[inner]] || seen[rows[inner]] == stack)
                 continue;
@@ -104,7 +104,7 @@ static bool find_start(const struct finding *f, struct cairn_profile_start *io)
 
 static uint32_t row_of(const struct finding *f, const struct cairn_profile_start *start)
 {
-    return f->rows->of_frames[first_of(f, start->stack) + start->inner];
+    return rows_of(f, start->stack)[start->inner];
 }
 
 /* Counted first, two rows further on; what each row is filled up to is where the next begins. */

@@ -74,11 +74,10 @@ struct adding {
 };
 
 /* A new key becomes a sample. CAIRN_OK or CAIRN_E_NOMEM. */
-static int add_key(const struct adding *to, const struct cairn_collected *collected,
+static int add_key(const struct adding *to, const struct cairn_collected *collected, uint64_t hash,
                    const struct cairn_bpf_slept_key *key, const struct cairn_bpf_sum *sum)
 {
     struct cairn_off_cpu_sums *sums = &to->intake->sums;
-    uint64_t hash = cairn_hash_bytes(key, sizeof *key);
     if (cairn_grow((void **)&sums->known, &sums->cap_known, sums->n_known + 1,
                    sizeof *sums->known) < 0 ||
         collect_slept(to->collect, collected, key, sum, 0) < 0 ||
@@ -104,15 +103,16 @@ static int on_slept(void *ctx, const struct cairn_bpf_slept_key *key,
 {
     const struct adding *to = ctx;
     struct cairn_off_cpu_sums *sums = &to->intake->sums;
+    uint64_t hash = cairn_hash_bytes(key, sizeof *key);
     uint32_t number;
-    if (cairn_table_find(&sums->by_key, cairn_hash_bytes(key, sizeof *key), &number)) {
+    if (cairn_table_find(&sums->by_key, hash, &number)) {
         add_again(to, &sums->known[number], sum);
         return CAIRN_OK;
     }
     const struct cairn_collected *collected =
         cairn_walk_intake_find(to->intake, key->hash, key->tid, key->id);
     if (collected && sum->n)
-        return add_key(to, collected, key, sum);
+        return add_key(to, collected, hash, key, sum);
     if (!collected) /* it waits yet, but at the end */
         sums->n_lost += to->is_end ? sum->n : 0;
     return CAIRN_OK;

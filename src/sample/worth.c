@@ -27,7 +27,12 @@ static void log_copies(const struct cairn_sampler *s)
         return;
     cairn_walker_stats(s->perf.walk.walker, &stats);
     cairn_log(CAIRN_LOG_INFO, "%llu stacks came with a copy", (unsigned long long)stats.n_copied);
-    const struct cairn_off_cpu *off = cairn_walker_off_cpu(s->perf.walk.walker);
+}
+
+static void log_lost_times(const struct cairn_sampler *s)
+{
+    const struct cairn_off_cpu *off =
+        s->perf.is_walked ? cairn_walker_off_cpu(s->perf.walk.walker) : NULL;
     if (off)
         cairn_log(CAIRN_LOG_INFO,
                   "of the times off the CPU that were lost, the end of %llu was not seen, %llu had "
@@ -86,6 +91,7 @@ int cairn_sampler_add_comments(struct cairn_sampler *s)
         code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
     }
     log_copies(s);
+    log_lost_times(s);
     cairn_sampler_measure(s, &quality);
     cairn_sample_quality_text(&quality, s->collect.profile, line, sizeof line);
     cairn_buffer_clear(&text);

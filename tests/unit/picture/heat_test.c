@@ -89,17 +89,10 @@ static void add(struct cairn_profile *p, int64_t value, const char *const *frame
 
 #define ADD(p, value, ...) add(p, value, (const char *const[]){__VA_ARGS__, NULL})
 
-static struct cairn_profile *new_profile(void)
-{
-    struct cairn_profile *p = stacks_new();
-    cairn_profile_add_type(p, "samples", "count");
-    return p;
-}
-
 static void a_line_of_a_function_is_a_node(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     ADD(p, 5, "main:10", "get:20");
     ADD(p, 3, "main:10", "get:21");
     ADD(p, 1, "main:11");
@@ -119,7 +112,7 @@ static void a_line_of_a_function_is_a_node(void **state)
 static void recursion_is_told_apart_by_lines(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     ADD(p, 5, "f:1", "f:2", "f:1", "f:1");
     ADD(p, 3, "f:1", "f:2");
     assert_tree(p, "all 0/8\n f:1 0/8\n  f:2 3/8\n   f:1 0/5\n    f:1 5/5\n");
@@ -129,7 +122,7 @@ static void recursion_is_told_apart_by_lines(void **state)
 static void inlined_calls_have_lines_of_their_own(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     ADD(p, 5, "main:1", "inner:7 middle:8 outer:9");
     assert_tree(p, "all 0/5\n main:1 0/5\n  outer:9 0/5\n   middle:8 0/5\n    inner:7 5/5\n");
     cairn_profile_free(p);
@@ -138,12 +131,12 @@ static void inlined_calls_have_lines_of_their_own(void **state)
 static void what_has_no_line_is_a_function(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     ADD(p, 5, "main:3", "get:0");
     ADD(p, 2, "get:4294967295");
     assert_tree(p, "all 0/7\n get:4294967295 2/2\n main:3 0/5\n  get 5/5\n");
     cairn_profile_free(p);
-    p = new_profile();
+    p = stacks_of_samples();
     stacks_add(p, "main;get 3");
     assert_tree(p, "all 0/3\n main 0/3\n  get 3/3\n");
     cairn_profile_add_sample(p, 0, 0, &(int64_t){1}); /* the empty stack */
@@ -157,14 +150,14 @@ static void what_has_no_line_is_a_function(void **state)
 static void sums_stop_at_the_ends_of_the_range(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     ADD(p, INT64_MAX, "main:1", "get:2");
     ADD(p, INT64_MAX, "main:1", "get:2");
     ADD(p, 1, "main:1", "put:3");
     assert_tree(p, "all 0/9223372036854775807\n main:1 0/9223372036854775807\n"
                    "  get:2 9223372036854775807/9223372036854775807\n  put:3 1/1\n");
     cairn_profile_free(p);
-    p = new_profile();
+    p = stacks_of_samples();
     ADD(p, INT64_MIN, "low:4");
     ADD(p, -1, "low:4");
     assert_tree(p, "all 0/-9223372036854775808\n"
@@ -177,7 +170,7 @@ static void deep_stacks_need_no_deep_calls(void **state)
 {
     (void)state;
     enum { DEEP = 60000 };
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     uint32_t stack = 0, frames[2] = {frame_of(p, "f:1"), frame_of(p, "f:2")};
     for (unsigned i = 0; i < DEEP; i++)
         stack = cairn_profile_add_stack(p, stack, frames[i % 2]);
@@ -194,7 +187,7 @@ static void without_memory_there_is_no_heat(void **state)
 {
     (void)state;
     struct cairn_err err;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     ADD(p, 5, "main:10", "get:20");
     struct made m = make(p);
     int code = CAIRN_E_NOMEM;

@@ -94,8 +94,7 @@ static void equal_stacks_are_summed(void **state)
 static void addresses_of_a_function_are_one_node(void **state)
 {
     (void)state;
-    struct cairn_profile *p = stacks_new();
-    cairn_profile_add_type(p, "samples", "count");
+    struct cairn_profile *p = stacks_of_samples();
     int64_t one = 1, two = 2, four = 4;
     uint32_t main1 = cairn_profile_add_stack(p, 0, stacks_frame(p, "main", '-', 0x10));
     uint32_t main2 = cairn_profile_add_stack(p, 0, stacks_frame(p, "main", '-', 0x20));
@@ -112,8 +111,7 @@ static void addresses_of_a_function_are_one_node(void **state)
 static void inlined_calls_are_nodes_outermost_first(void **state)
 {
     (void)state;
-    struct cairn_profile *p = stacks_new();
-    cairn_profile_add_type(p, "samples", "count");
+    struct cairn_profile *p = stacks_of_samples();
     int64_t one = 1, two = 2;
     struct cairn_profile_line lines[] = {stacks_line(p, "hash", "", 3),
                                          stacks_line(p, "find", "", 2),
@@ -134,8 +132,7 @@ static void inlined_calls_are_nodes_outermost_first(void **state)
 static void every_value_type_has_its_own_sums(void **state)
 {
     (void)state;
-    struct cairn_profile *p = stacks_new();
-    cairn_profile_add_type(p, "samples", "count");
+    struct cairn_profile *p = stacks_of_samples();
     cairn_profile_add_type(p, "cpu", "nanoseconds");
     uint32_t a = cairn_profile_add_stack(p, 0, stacks_frame(p, "a", '-', 0));
     uint32_t b = cairn_profile_add_stack(p, a, stacks_frame(p, "b", '-', 0));
@@ -180,8 +177,7 @@ static void many_siblings_are_sorted_and_merged(void **state)
 {
     (void)state;
     enum { N = 1000 };
-    struct cairn_profile *p = stacks_new();
-    cairn_profile_add_type(p, "samples", "count");
+    struct cairn_profile *p = stacks_of_samples();
     for (int i = 0; i < 2 * N; i++) {
         char name[16];
         snprintf(name, sizeof name, "f%04d", i * 7 % N);
@@ -202,8 +198,7 @@ static void a_very_deep_stack_needs_no_deep_calls(void **state)
 {
     (void)state;
     enum { DEPTH = 200000 };
-    struct cairn_profile *p = stacks_new();
-    cairn_profile_add_type(p, "samples", "count");
+    struct cairn_profile *p = stacks_of_samples();
     uint32_t frame = stacks_frame(p, "again", '-', 0), stack = 0;
     for (int i = 0; i < DEPTH; i++)
         stack = cairn_profile_add_stack(p, stack, frame);

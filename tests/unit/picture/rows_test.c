@@ -79,17 +79,10 @@ static void assert_rows(const struct cairn_profile *p, size_t first, size_t end,
     done(&m);
 }
 
-static struct cairn_profile *new_profile(void)
-{
-    struct cairn_profile *p = stacks_new();
-    cairn_profile_add_type(p, "samples", "count");
-    return p;
-}
-
 static void rows_stand_by_node_then_time_then_set(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     add_thread(p, "b", "main", 9000, 1);
     add_thread(p, "a", "pool", 12000, 2);
     add_thread(p, "a", "main", 5000, 4);
@@ -101,7 +94,7 @@ static void rows_stand_by_node_then_time_then_set(void **state)
 static void equal_rows_are_summed_and_stop_at_the_ends_of_the_range(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     add_thread(p, "a", "main", 5000, 4);
     add_thread(p, "a", "main", 5999, 3); /* the same microsecond */
     add_thread(p, "a", "main", 6000, 1);
@@ -119,7 +112,7 @@ static void equal_rows_are_summed_and_stop_at_the_ends_of_the_range(void **state
 static void times_begin_with_the_first_of_the_samples_asked_for(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     add_thread(p, "a", "main", 1000, 1);
     add_thread(p, "a", "main", 51000, 2);
     add_thread(p, "a", "main", 54000, 4);
@@ -135,7 +128,7 @@ static void times_begin_with_the_first_of_the_samples_asked_for(void **state)
 static void odd_times_are_none(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     add_sample(p, "a", 1, (struct cairn_profile_label[]){text(p, "cairn.time_ns", "noon")}, 1);
     add_sample(p, "a", 1, (struct cairn_profile_label[]){text(p, "cairn.time_ns", "dusk")}, 1);
     add_thread(p, "a", "main", 0, 2);
@@ -156,7 +149,7 @@ static void odd_times_are_none(void **state)
 static void sets_that_differ_in_times_alone_are_one(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     for (int64_t i = 1; i <= 100; i++)
         add_thread(p, "a", i % 2 ? "main" : "pool", i * 1000, 1);
     add_sample(p, "a", 1, (struct cairn_profile_label[]){number(p, "cairn.time_ns", 7)}, 1);
@@ -179,7 +172,7 @@ static void sets_that_differ_in_times_alone_are_one(void **state)
 static void labels_differ_by_key_text_number_and_unit(void **state)
 {
     (void)state;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     struct cairn_profile_label labels[] = {text(p, "k", "v"), text(p, "k", "w"), text(p, "l", "v"),
                                            number(p, "k", 1), number(p, "k", 2), number(p, "k", 2)};
     labels[5].unit = stacks_text(p, "bytes");
@@ -196,7 +189,7 @@ static void without_memory_there_are_no_rows(void **state)
 {
     (void)state;
     struct cairn_err err;
-    struct cairn_profile *p = new_profile();
+    struct cairn_profile *p = stacks_of_samples();
     add_thread(p, "a", "main", 5000, 4);
     add_thread(p, "b", "pool", 6000, 4);
     struct made m = make(p, 0, 2);

@@ -58,11 +58,18 @@ static inline void stacks_add(struct cairn_profile *p, const char *text)
     assert_int_not_equal(cairn_profile_add_sample(p, stack, 0, &value), UINT32_MAX);
 }
 
-/* One value type, samples; `lines` ends with NULL. */
-static inline struct cairn_profile *stacks_profile(const char *const *lines)
+/* One value type, samples. */
+static inline struct cairn_profile *stacks_of_samples(void)
 {
     struct cairn_profile *p = stacks_new();
     cairn_profile_add_type(p, "samples", "count");
+    return p;
+}
+
+/* The same; `lines` ends with NULL. */
+static inline struct cairn_profile *stacks_profile(const char *const *lines)
+{
+    struct cairn_profile *p = stacks_of_samples();
     for (; *lines; lines++)
         stacks_add(p, *lines);
     return p;
