@@ -13,8 +13,8 @@ static uint64_t index_bytes(const struct cairn_profile_index *index)
 {
     return sizeof *index + slots_bytes(&index->modules) + slots_bytes(&index->functions) +
            slots_bytes(&index->frames) + slots_bytes(&index->label_sets) +
-           slots_bytes(&index->samples) + index->n_links * sizeof *index->links +
-           cairn_table_bytes(&index->crowd);
+           slots_bytes(&index->samples) + index->n_linked * sizeof *index->children.links +
+           cairn_table_bytes(&index->children.crowd);
 }
 
 /* What an array has beyond its last row was never touched, and is no memory yet. */

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 
-enum { SLOTS_FIRST = 64, CHILDREN_MAX = 16 };
+enum { SLOTS_FIRST = 64 };
 
 static uint32_t *free_slot(const struct cairn_profile_slots *s, uint64_t hash)
 {
@@ -62,8 +62,7 @@ void cairn_profile_drop_index(struct cairn_profile *p)
     cairn_free(index->frames.slots);
     cairn_free(index->label_sets.slots);
     cairn_free(index->samples.slots);
-    cairn_free(index->links);
-    cairn_table_done(&index->crowd);
+    cairn_profile_children_done(&index->children);
     cairn_free(index);
     p->index = NULL;
 }
@@ -84,51 +83,36 @@ void cairn_profile_forget_label_sets(struct cairn_profile *p)
     p->index->label_sets = (struct cairn_profile_slots){0};
 }
 
-static uint64_t child_key(uint32_t parent, uint32_t frame)
+static uint32_t frame_of(const void *ctx, uint32_t stack)
 {
-    return (uint64_t)parent << 32 | frame;
+    const struct cairn_profile *p = ctx;
+    return p->stacks[stack].frame;
 }
 
-/* The child of that frame, or 0; `ret_full`: the parent's chain takes no more. */
+/* As cairn_profile_child() has it. */
 static uint32_t find_child(const struct cairn_profile *p, uint32_t parent, uint32_t frame,
                            bool *ret_full)
 {
-    const struct cairn_profile_link *links = p->index->links;
-    unsigned n = 0;
-    for (uint32_t child = links[parent].first_child; child; child = links[child].next_sibling, n++)
-        if (p->stacks[child].frame == frame)
-            return child;
-    *ret_full = n >= CHILDREN_MAX;
-    uint32_t child = 0;
-    if (*ret_full)
-        cairn_table_find(&p->index->crowd, child_key(parent, frame), &child);
-    return child;
+    return cairn_profile_child(&p->index->children, parent, frame, frame_of, p, ret_full);
 }
 
 /* Makes an existing stack known to the index as a child of its parent. */
-static bool link_child(struct cairn_profile *p, uint32_t stack, bool crowded)
+static bool link_child(struct cairn_profile *p, uint32_t stack, bool is_full)
 {
-    struct cairn_profile_index *index = p->index;
     const struct cairn_profile_stack *s = &p->stacks[stack];
-    index->links[stack] = (struct cairn_profile_link){0};
-    if (crowded)
-        return cairn_table_set(&index->crowd, child_key(s->parent, s->frame), stack) == CAIRN_OK;
-    index->links[stack].next_sibling = index->links[s->parent].first_child;
-    index->links[s->parent].first_child = stack;
-    return true;
+    return cairn_profile_link_child(&p->index->children, s->parent, s->frame, stack, is_full);
 }
 
 /* Links the stacks that are not known yet, and makes room for one more. */
 static bool need_links(struct cairn_profile *p)
 {
     struct cairn_profile_index *index = cairn_profile_need_index(p);
-    if (!index || cairn_grow((void **)&index->links, &index->cap_links, p->n_stacks + 1,
-                             sizeof *index->links) < 0)
+    if (!index || !cairn_profile_children_reserve(&index->children, p->n_stacks + 1))
         return false;
-    if (index->n_links == 0)
-        index->links[index->n_links++] = (struct cairn_profile_link){0};
-    for (; index->n_links < p->n_stacks; index->n_links++) {
-        uint32_t stack = (uint32_t)index->n_links;
+    if (index->n_linked == 0)
+        index->children.links[index->n_linked++] = (struct cairn_profile_link){0};
+    for (; index->n_linked < p->n_stacks; index->n_linked++) {
+        uint32_t stack = (uint32_t)index->n_linked;
         bool full = false;
         find_child(p, p->stacks[stack].parent, p->stacks[stack].frame, &full);
         if (!link_child(p, stack, full))
@@ -142,7 +126,8 @@ uint32_t cairn_profile_add_stack(struct cairn_profile *p, uint32_t parent, uint3
     if (parent >= p->n_stacks || frame == 0 || frame >= p->n_frames ||
         p->n_stacks >= CAIRN_PROFILE_NUMBERS_MAX)
         return UINT32_MAX;
-    bool ready = p->index && p->index->n_links == p->n_stacks && p->n_stacks < p->index->cap_links;
+    bool ready =
+        p->index && p->index->n_linked == p->n_stacks && p->n_stacks < p->index->children.cap;
     if (__builtin_expect(!ready, 0) && !need_links(p))
         return UINT32_MAX;
     bool full = false;
@@ -157,6 +142,6 @@ uint32_t cairn_profile_add_stack(struct cairn_profile *p, uint32_t parent, uint3
     if (!link_child(p, number, full))
         return UINT32_MAX;
     p->n_stacks++;
-    p->index->n_links++;
+    p->index->n_linked++;
     return number;
 }

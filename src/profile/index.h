@@ -4,17 +4,14 @@
  *
  *     modules, functions, frames, label sets,     open addressing: slot ─► number, 0 = free
  *     samples
- *     stacks                                      a chain of children below each parent
- *
- * A new stack below a new parent, the usual case while reading, touches only memory that was just
- * written: no hash table that lies cold. A parent with many children has the first CHILDREN_MAX of
- * them in its chain and all others in a table, so that no input makes a chain long.
+ *     stacks                                      children of each parent (children.h)
  *
  * Everything here can be thrown away at any time; what is missing is indexed when next needed.
  */
 #ifndef CAIRN_PROFILE_INDEX_H
 #define CAIRN_PROFILE_INDEX_H
 
+#include "profile/children.h"
 #include "profile/profile.h"
 
 struct cairn_profile_slots {
@@ -23,16 +20,11 @@ struct cairn_profile_slots {
     size_t n_indexed; /* numbers below this are in the slots; 0 is never looked for */
 };
 
-struct cairn_profile_link {
-    uint32_t first_child, next_sibling; /* 0: none */
-};
-
 struct cairn_profile_index {
     struct cairn_profile_slots modules, functions, frames, label_sets;
-    struct cairn_profile_slots samples; /* numbers one higher; of those that are summed alone */
-    struct cairn_profile_link *links;   /* by stack */
-    size_t n_links, cap_links;
-    struct cairn_table crowd; /* parent << 32 | frame, of the children that are in no chain */
+    struct cairn_profile_slots samples;     /* numbers one higher; of those that are summed alone */
+    struct cairn_profile_children children; /* of stacks, by frame */
+    size_t n_linked;                        /* stacks below this are in there */
 };
 
 /* How one kind of thing is told apart. */

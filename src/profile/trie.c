@@ -5,19 +5,11 @@
 
 #include "base/alloc.h"
 
-enum { CHILDREN_MAX = 16 }; /* of a chain */
-
-static uint64_t key_of(uint32_t parent, uint32_t row)
-{
-    return (uint64_t)parent << 32 | row;
-}
-
 static bool make_room(struct cairn_profile_trie *trie)
 {
     return cairn_grow((void **)&trie->nodes, &trie->cap, trie->n + 1, sizeof *trie->nodes) ==
                CAIRN_OK &&
-           cairn_grow((void **)&trie->links, &trie->cap_links, trie->n + 1, sizeof *trie->links) ==
-               CAIRN_OK;
+           cairn_profile_children_reserve(&trie->children, trie->n + 1);
 }
 
 bool cairn_profile_trie_init(struct cairn_profile_trie *trie)
@@ -25,17 +17,14 @@ bool cairn_profile_trie_init(struct cairn_profile_trie *trie)
     *trie = (struct cairn_profile_trie){0};
     if (!make_room(trie))
         return false;
-    trie->links[trie->n] = (struct cairn_profile_link){0};
+    trie->children.links[trie->n] = (struct cairn_profile_link){0};
     trie->nodes[trie->n++] = (struct cairn_profile_trie_node){0};
     return true;
 }
 
 void cairn_profile_trie_close(struct cairn_profile_trie *trie)
 {
-    cairn_free(trie->links);
-    trie->links = NULL;
-    trie->cap_links = 0;
-    cairn_table_done(&trie->crowd);
+    cairn_profile_children_done(&trie->children);
 }
 
 void cairn_profile_trie_done(struct cairn_profile_trie *trie)
@@ -45,38 +34,23 @@ void cairn_profile_trie_done(struct cairn_profile_trie *trie)
     *trie = (struct cairn_profile_trie){0};
 }
 
-/* 0: there is none. `ret_full`: the parent's chain takes no more. */
-static uint32_t find_child(const struct cairn_profile_trie *trie, uint32_t parent, uint32_t row,
-                           bool *ret_full)
+static uint32_t row_of(const void *ctx, uint32_t node)
 {
-    unsigned n = 0;
-    uint32_t child = trie->links[parent].first_child;
-    for (; child; child = trie->links[child].next_sibling, n++)
-        if (trie->nodes[child].row == row)
-            return child;
-    *ret_full = n >= CHILDREN_MAX;
-    if (*ret_full)
-        cairn_table_find(&trie->crowd, key_of(parent, row), &child);
-    return child;
+    const struct cairn_profile_trie_node *nodes = ctx;
+    return nodes[node].row;
 }
 
 uint32_t cairn_profile_trie_child(struct cairn_profile_trie *trie, uint32_t parent, uint32_t row)
 {
     bool full = false;
-    uint32_t node = find_child(trie, parent, row, &full);
+    uint32_t node = cairn_profile_child(&trie->children, parent, row, row_of, trie->nodes, &full);
     if (node)
         return node;
     if (trie->n >= CAIRN_PROFILE_NUMBERS_MAX || !make_room(trie))
         return UINT32_MAX;
     node = (uint32_t)trie->n;
-    trie->links[node] = (struct cairn_profile_link){0};
-    if (full) {
-        if (cairn_table_set(&trie->crowd, key_of(parent, row), node) < 0)
-            return UINT32_MAX;
-    } else {
-        trie->links[node].next_sibling = trie->links[parent].first_child;
-        trie->links[parent].first_child = node;
-    }
+    if (!cairn_profile_link_child(&trie->children, parent, row, node, full))
+        return UINT32_MAX;
     trie->nodes[trie->n++] = (struct cairn_profile_trie_node){parent, row};
     return node;
 }

@@ -10,7 +10,7 @@
 #ifndef CAIRN_PROFILE_TRIE_H
 #define CAIRN_PROFILE_TRIE_H
 
-#include "profile/index.h"
+#include "profile/children.h"
 #include "profile/rows.h"
 
 struct cairn_profile_trie_node {
@@ -20,9 +20,7 @@ struct cairn_profile_trie_node {
 struct cairn_profile_trie {
     struct cairn_profile_trie_node *nodes;
     size_t n, cap;
-    struct cairn_profile_link *links; /* by node; NULL: no more are added */
-    size_t cap_links;
-    struct cairn_table crowd; /* parent << 32 | row, of the children that are in no chain */
+    struct cairn_profile_children children; /* by row; none: no more are added */
 };
 
 bool cairn_profile_trie_init(struct cairn_profile_trie *trie); /* false where memory is gone */
