@@ -39,6 +39,11 @@ void cairn_walk_modules_done(struct cairn_walk_modules *modules)
     *modules = (struct cairn_walk_modules){0};
 }
 
+static uint64_t hash_of(const struct cairn_bpf_file *file)
+{
+    return cairn_hash_bytes(file, sizeof *file);
+}
+
 static bool is_free(const struct cairn_walk_module *module)
 {
     static const struct cairn_bpf_file nobody = {0};
@@ -86,6 +91,7 @@ static void give_strips(struct cairn_walk_modules *modules, struct cairn_walk_mo
 static void drop(struct cairn_walk_modules *modules, struct cairn_walk_module *module)
 {
     (void)bpf_map_delete_elem(modules->files_fd, &module->file);
+    cairn_table_remove(&modules->by_file, hash_of(&module->file));
     give_strips(modules, module);
     *module = (struct cairn_walk_module){0};
     modules->n_free++;
@@ -199,7 +205,7 @@ static uint64_t bytes_of(const struct cairn_unwind_table *table, uint32_t n)
 static bool find_place(const struct cairn_walk_modules *modules, const struct cairn_bpf_file *file,
                        uint32_t *ret_number)
 {
-    return cairn_table_find(&modules->by_file, cairn_hash_bytes(file, sizeof *file), ret_number) &&
+    return cairn_table_find(&modules->by_file, hash_of(file), ret_number) &&
            memcmp(&modules->items[*ret_number].file, file, sizeof *file) == 0;
 }
 
@@ -211,24 +217,6 @@ bool cairn_walk_modules_find(const struct cairn_walk_modules *modules,
     const struct cairn_walk_module *module = &modules->items[*ret_number];
     return !(module->flags & CAIRN_BPF_NO_ROOM) ||
            module->lacks_bytes > cairn_walk_modules_spare(modules);
-}
-
-/* Who had strips once, and files that are gone, are not found by their hash any more, yet stay in
- * the table until it is made anew. */
-static bool tidy(struct cairn_walk_modules *modules)
-{
-    if (modules->by_file.n < MODULES_MAX * 2)
-        return true;
-    cairn_table_done(&modules->by_file);
-    modules->by_file = (struct cairn_table){0};
-    for (size_t i = 0; i < modules->n; i++) {
-        const struct cairn_bpf_file *file = &modules->items[i].file;
-        if (!is_free(&modules->items[i]) &&
-            cairn_table_set(&modules->by_file, cairn_hash_bytes(file, sizeof *file), (uint32_t)i) <
-                0)
-            return false;
-    }
-    return true;
 }
 
 /* A number that is free; false: no memory, or all are in use. */
@@ -258,10 +246,10 @@ static bool place(struct cairn_walk_modules *modules, const struct cairn_bpf_fil
 {
     if (find_place(modules, file, ret_number))
         return true;
-    if (!tidy(modules) || !take_place(modules, ret_number))
+    if (!take_place(modules, ret_number))
         return false;
     modules->items[*ret_number] = (struct cairn_walk_module){0};
-    if (cairn_table_set(&modules->by_file, cairn_hash_bytes(file, sizeof *file), *ret_number) < 0) {
+    if (cairn_table_set(&modules->by_file, hash_of(file), *ret_number) < 0) {
         modules->n_free++;
         return false;
     }

@@ -40,7 +40,7 @@ struct cairn_walk_modules {
     struct cairn_room room, strip_room; /* the latter's unit is a strip */
     struct cairn_walk_module *items;
     size_t n, cap, n_free;
-    struct cairn_table by_file; /* hash of a file -> number, which may be another one's by now */
+    struct cairn_table by_file; /* hash of a file -> number */
     uint32_t last_id;           /* given to one in the kernel */
     uint64_t now_ns;            /* set by the caller: for how long nobody has had one */
     uint64_t n_no_room;         /* whose tables found no room */
