@@ -9,9 +9,6 @@
  * The output is opened before the first sample: what cannot be written is not worth recording. The
  * first SIGINT or SIGTERM ends the recording, the second one the program.
  */
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +18,14 @@
 
 #include <cairn/resolve.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/namer.h"
 #include "cli/record.h"
 #include "cli/term.h"
 
-enum { POLL_MS = 100, QUALITY_BYTES = 4096, PATH_BYTES = 128, OWN_PAGES_BYTES = 256 << 10 };
+enum { POLL_MS = 100, QUALITY_BYTES = 4096, PATH_BYTES = 128, OWN_PAGES_BYTES = 64 << 10 };
 
 struct job {
     struct cli_record asked;
@@ -92,18 +90,9 @@ static int wait_for_end(struct job *job, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-/* Arrays that grow for hours: each in pages of its own, which are moved, not copied, and given back
- * whole. Else glibc puts ever larger ones into its heap, where those before leave holes. */
-static void keep_memory_whole(void)
-{
-#ifdef M_MMAP_THRESHOLD
-    (void)mallopt(M_MMAP_THRESHOLD, OWN_PAGES_BYTES);
-#endif
-}
-
 static int record(struct job *job, struct cairn_err *err)
 {
-    keep_memory_whole();
+    (void)cairn_alloc_apart(OWN_PAGES_BYTES);
     watch_stop();
     int code = cairn_sampler_start(job->sampler, err);
     if (code == CAIRN_OK && job->asked.verbosity)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,4 +78,14 @@ void cairn_advise_filled(void *block, size_t bytes)
     uintptr_t end = ((uintptr_t)block + bytes) & ~(uintptr_t)(LARGE_PAGE - 1);
     if (bytes >= LARGE_PAGE && end > first) /* a refusal changes nothing */
         (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+}
+
+bool cairn_alloc_apart(size_t bytes)
+{
+#ifdef M_MMAP_THRESHOLD
+    return bytes <= INT_MAX && mallopt(M_MMAP_THRESHOLD, (int)bytes) == 1;
+#else
+    (void)bytes; /* musl, and Android's, do so from a size of theirs on */
+    return false;
+#endif
 }

@@ -4,6 +4,7 @@
 #ifndef CAIRN_BASE_ALLOC_H
 #define CAIRN_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zeroed; NULL where memory is gone or n * size overflows. Free with cairn_free(). */
@@ -25,6 +26,15 @@ int cairn_grow(void **array, size_t *cap, size_t need, size_t size);
 /* Says that a large block will be filled whole, so that the system may give it large pages: fewer
  * page faults. Changes nothing else. */
 void cairn_advise_filled(void *block, size_t bytes);
+
+/*
+ * For a program whose arrays grow for hours: from now on a block of `bytes` or more has pages of
+ * its own, which are moved, not copied, when it grows, and given back whole. Else glibc puts ever
+ * larger ones into its heap (mallopt(3), M_MMAP_THRESHOLD: the threshold rises), where those before
+ * leave holes. Of the whole process, and so no library's to call. False: this libc has no such
+ * choice.
+ */
+bool cairn_alloc_apart(size_t bytes);
 
 /* Tests only: the allocation after `countdown` more fails, and every one after it until reset with
  * a negative number (the default). Not thread-safe. */

@@ -14,7 +14,7 @@
 #include "sample/collect.h"
 
 /* Of threads that have ended, and keep their numbers. */
-enum { CAIRN_FOLD_KEPT = 1024, CAIRN_FOLD_KEPT_ROWS = 16384 };
+enum { CAIRN_FOLD_KEPT = 1024, CAIRN_FOLD_KEPT_ROWS = 8192 };
 
 /* To be called now and then: most calls do nothing. Where it did, `*ret_numbers` is, by the numbers
  * of the profile's samples before, what they are now; to be freed with cairn_free(); else NULL.

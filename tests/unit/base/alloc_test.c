@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 
+#include <malloc.h>
+
 #include "support/test.h"
 
 static void a_fresh_block_is_zero(void **state)
@@ -85,6 +87,33 @@ static void the_nth_allocation_and_all_later_ones_fail_on_demand(void **state)
     cairn_free(later);
 }
 
+/* The last test: it is of the whole process. */
+static void arrays_that_grow_have_pages_of_their_own_where_libc_can(void **state)
+{
+    (void)state;
+    enum { APART = 64 << 10 };
+#ifdef __GLIBC__
+    struct mallinfo2 before = mallinfo2();
+    if (!cairn_alloc_apart(APART)) { /* of a sanitizer */
+        print_message("this malloc has no such choice\n");
+        skip();
+    }
+    /* One that is given back makes glibc put the next one of that size into its heap. */
+    for (size_t i = 0; i < 3; i++) {
+        void *block = cairn_alloc(16, APART);
+        assert_non_null(block);
+        assert_int_equal(mallinfo2().hblks, before.hblks + 1);
+        cairn_free(block);
+    }
+    void *small = cairn_alloc(1, APART / 2);
+    assert_int_equal(mallinfo2().hblks, before.hblks);
+    cairn_free(small);
+    assert_false(cairn_alloc_apart(SIZE_MAX));
+#else
+    assert_false(cairn_alloc_apart(APART));
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +123,7 @@ int main(void)
         cmocka_unit_test(an_array_grows_by_doubling_and_keeps_its_elements),
         cmocka_unit_test(an_array_that_cannot_grow_stays_as_it_was),
         cmocka_unit_test(the_nth_allocation_and_all_later_ones_fail_on_demand),
+        cmocka_unit_test(arrays_that_grow_have_pages_of_their_own_where_libc_can),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
