@@ -63,6 +63,7 @@ static __attribute__((noinline)) int dive(struct seen *seen, int depth)
 {
     volatile char frame[FRAME];
     frame[0] = (char)depth;
+    asm volatile("" : : "r"(frame) : "memory"); /* clang keeps of it what is used */
     if (depth == 0)
         burn(seen);
     else
