@@ -262,7 +262,6 @@ static int fail_search(struct cairn_search *s)
     if (s->code < 0)
         return s->code;
     if (s->refusal.code) {
-        cairn_log_err(CAIRN_LOG_WARNING, &s->refusal);
         if (s->err)
             *s->err = s->refusal;
         return CAIRN_E_ARG;

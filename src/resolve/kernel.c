@@ -97,6 +97,8 @@ static int find_vmlinux(struct cairn_symbolizer *symbolizer,
             return cairn_fail_memory(err);
         if (code == CAIRN_OK)
             return CAIRN_OK;
+        if (code == CAIRN_E_ARG)
+            cairn_log_err(CAIRN_LOG_WARNING, &why);
     }
     kernel->vmlinux = NULL;
     return CAIRN_OK;

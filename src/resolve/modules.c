@@ -162,8 +162,10 @@ static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
                                              : CAIRN_CAUSE_NO_BINARY;
     if (result == CAIRN_OK)
         log_found(known);
-    else
-        cairn_log_err(CAIRN_LOG_INFO, &why);
+    else /* of a process the file that it has mapped may still be read, and the report says if not
+          */
+        cairn_log_err(result == CAIRN_E_ARG && !m->is_live ? CAIRN_LOG_WARNING : CAIRN_LOG_INFO,
+                      &why);
     return CAIRN_OK;
 }
 
@@ -309,7 +311,8 @@ void cairn_modules_count(struct cairn_known_module *module, enum cairn_cause cau
 }
 
 /* What a person can do about it; NULL: nothing. */
-static const char *advice(const struct cairn_known_module *known, enum cairn_cause cause)
+static const char *advice(const struct cairn_modules *m, const struct cairn_known_module *known,
+                          enum cairn_cause cause)
 {
     switch (cause) {
     case CAIRN_CAUSE_NO_SYMBOL:
@@ -319,7 +322,9 @@ static const char *advice(const struct cairn_known_module *known, enum cairn_cau
     case CAIRN_CAUSE_NO_BINARY:
         return "give the folder that holds it with --symbols DIR";
     case CAIRN_CAUSE_MISMATCH:
-        return "--allow-mismatch takes it all the same";
+        return m->is_live ? "its file was replaced; root can read the one that is mapped, or give "
+                            "the folder of that build with --symbols DIR"
+                          : "cairn resolve --allow-mismatch takes it all the same";
     case CAIRN_CAUSE_ANONYMOUS:
         return "of a JIT compiler? give its /tmp/perf-PID.map with --perf-map FILE";
     case CAIRN_CAUSE_NO_KERNEL:
@@ -349,14 +354,14 @@ static bool deserves_warning(const struct cairn_known_module *known)
     return known->n_unique > known->n_unique_named || may_be_another(known);
 }
 
-static void warn(const struct cairn_known_module *known)
+static void warn(const struct cairn_modules *m, const struct cairn_known_module *known)
 {
     const char *path = shown_path(known);
     for (int cause = 0; cause < CAIRN_N_CAUSES; cause++) {
         unsigned long long n = known->unique_by_cause[cause];
         if (!n)
             continue;
-        const char *what = advice(known, (enum cairn_cause)cause);
+        const char *what = advice(m, known, (enum cairn_cause)cause);
         cairn_log(CAIRN_LOG_WARNING, "%s: %s for %llu of %llu addresses%s%s%s", path,
                   cairn_cause_text((enum cairn_cause)cause), n, (unsigned long long)known->n_unique,
                   what ? " (" : "", what ? what : "", what ? ")" : "");
@@ -379,7 +384,7 @@ void cairn_modules_report(struct cairn_modules *m)
             continue;
         known->warned = true;
         if (m->n_warned++ < WARNED_MAX)
-            warn(known);
+            warn(m, known);
         else
             n_silent++;
     }

@@ -63,7 +63,8 @@ struct cairn_modules {
     struct cairn_build_id *build_ids;
     size_t n_build_ids, cap_build_ids;
     size_t n_warned;
-    int pid; /* whose files may be read though they are gone; 0: nobody's */
+    int pid;      /* whose files may be read though they are gone; 0: nobody's */
+    bool is_live; /* of processes that run, or did a moment ago */
 };
 
 /* All-zero with `symbolizer` set is an empty list. Frees the symbolizer too. */

@@ -37,6 +37,7 @@ static int set_up(struct cairn_resolver *resolver, const struct cairn_resolve_op
     resolver->offsets = opts->offsets;
     resolver->lines = opts->lines;
     resolver->modules.pid = opts->pid;
+    resolver->modules.is_live = opts->live != 0;
     resolver->files = opts->module_files;
     resolver->n_files = opts->module_files ? opts->n_module_files : 0;
     int result = cairn_symbolizer_new(&symbols, &resolver->modules.symbolizer, err);

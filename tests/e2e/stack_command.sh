@@ -161,6 +161,7 @@ mv replaced_prog.new replaced_prog
 stack out "$pid"
 same "named stacks of a program that was replaced" \
     "$(grep -c ' held_outer  .*stack_command.c:' out)" 2
+same "words about a file that was read all the same" "$(cat out.err)" ""
 if "$cc" -D_GNU_SOURCE -m32 -O2 -g -fno-optimize-sibling-calls -pthread -o prog32 \
     "$SRC/tests/e2e/stack_command.c" 2>/dev/null; then
     start m32 ./prog32 threads 2
