@@ -33,7 +33,8 @@ int cairn_snapshot_find(const char *name, int *ret_pids, size_t cap, size_t *ret
     size_t n = 0;
     if (!folder)
         return cairn_fail_os(err, errno, "/proc");
-    for (const struct dirent *entry; (entry = readdir(folder));) {
+    /* one that ends meanwhile has no name, either */
+    for (const struct dirent *entry; *name && (entry = readdir(folder));) {
         int pid = atoi(entry->d_name);
         if (pid <= 0 || pid == getpid() || !is_called(pid, name))
             continue;

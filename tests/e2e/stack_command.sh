@@ -94,6 +94,8 @@ stack out cairn_stack_e2e
 has out "process $pid: ./cairn_stack_e2e threads 2" "a process by its name"
 stack out no_such_process_here && fail "a wrong name gave no error"
 has out.err "no process of that name" "a wrong name"
+stack out "" && fail "an empty name gave no error"
+has out.err "no process of that name" "an empty name"
 stack out 999999999 && fail "a wrong pid gave no error"
 
 # On a CPU.
