@@ -112,7 +112,7 @@ static void show(struct job *job, struct cairn_snapshot *snapshot, struct cli_st
             cairn_buffer_char(&job->text, '\n');
         cli_stack_head_text(&job->text, snapshot, core);
         if (grouped)
-            cli_stack_groups_text(&job->text, snapshot, groups);
+            cli_stack_groups_text(&job->text, snapshot, groups, &job->wish.view);
         else
             cli_stack_text(&job->text, snapshot, &job->wish.view);
     }
@@ -120,7 +120,7 @@ static void show(struct job *job, struct cairn_snapshot *snapshot, struct cli_st
 
 static int look(struct job *job, struct cairn_snapshot *snapshot, struct cairn_err *err)
 {
-    struct cli_stack_groups groups = {0};
+    struct cli_stack_groups groups = {.keeps_frames = job->wish.view.why};
     struct cairn_profile *profile = cairn_snapshot_profile(snapshot);
     int code = take(job, snapshot, &groups, err);
     if (code == CAIRN_OK && !(job->wish.out && job->wish.result == CLI_RESULT_RAW))

@@ -14,15 +14,24 @@ struct cli_stack_view {
     bool regs; /* the registers of each thread */
 };
 
-/* How often a stack was seen, and in which threads. */
+enum { CLI_STACK_WAYS = CAIRN_SNAPSHOT_SAMPLE + 1 };
+
+/* How often a stack was seen, in which threads, and how it was read there. */
 struct cli_stack_group {
     uint32_t stack;
-    uint64_t n_seen;
+    enum cairn_unwind_end end;
+    bool is_walked; /* there are frames of the program, and `end` is why no more */
+    bool has_other_names;
+    uint64_t n_seen, n_by_way[CLI_STACK_WAYS];
+    uint64_t held_max_ns;
     int *tids; /* different ones */
     size_t n_tids, cap_tids;
-    char *name; /* of the first thread; owned */
+    char *name, *reason;                 /* of the first thread; owned */
+    struct cairn_snapshot_frame *frames; /* of the first thread; NULL: not kept. Owned */
+    uint32_t n_frames;
 };
 struct cli_stack_groups {
+    bool keeps_frames; /* for `why` */
     struct cli_stack_group *items;
     size_t n, cap;
     uint64_t n_seen, n_takes;
@@ -42,7 +51,8 @@ void cli_stack_head_text(struct cairn_buffer *out, const struct cairn_snapshot *
 void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
                     const struct cli_stack_view *view);
 void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
-                           const struct cli_stack_groups *groups);
+                           const struct cli_stack_groups *groups,
+                           const struct cli_stack_view *view);
 
 /* One object of the array that --json prints. */
 void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, const char *core,

@@ -1,23 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "cli/stack.h"
 
+static bool is_of(const struct cli_stack_group *group, const struct cairn_snapshot_thread *thread)
+{
+    return group->stack == thread->stack && group->is_walked == (thread->has_regs != 0) &&
+           group->end == thread->end;
+}
+
+static bool keep_frames(struct cli_stack_group *group, const struct cairn_snapshot *snapshot,
+                        size_t number, uint32_t n)
+{
+    group->frames = cairn_alloc(n ? n : 1, sizeof *group->frames);
+    if (!group->frames)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        group->frames[i].size = sizeof *group->frames;
+        if (cairn_snapshot_frame(snapshot, number, i, &group->frames[i]) < 0)
+            break;
+        group->n_frames++;
+    }
+    return true;
+}
+
+static void group_done(struct cli_stack_group *group)
+{
+    cairn_free(group->tids);
+    cairn_free(group->name);
+    cairn_free(group->reason);
+    cairn_free(group->frames);
+}
+
 static struct cli_stack_group *group_of(struct cli_stack_groups *groups,
+                                        const struct cairn_snapshot *snapshot, size_t number,
                                         const struct cairn_snapshot_thread *thread)
 {
     for (size_t i = 0; i < groups->n; i++)
-        if (groups->items[i].stack == thread->stack)
+        if (is_of(&groups->items[i], thread))
             return &groups->items[i];
     if (cairn_grow((void **)&groups->items, &groups->cap, groups->n + 1, sizeof *groups->items) < 0)
         return NULL;
     struct cli_stack_group *group = &groups->items[groups->n];
-    *group = (struct cli_stack_group){.stack = thread->stack, .name = cairn_strdup(thread->name)};
-    if (!group->name)
+    *group = (struct cli_stack_group){.stack = thread->stack,
+                                      .end = thread->end,
+                                      .is_walked = thread->has_regs != 0,
+                                      .name = cairn_strdup(thread->name),
+                                      .reason = cairn_strdup(thread->reason)};
+    if (!group->name || !group->reason ||
+        (groups->keeps_frames && !keep_frames(group, snapshot, number, thread->n_frames))) {
+        group_done(group);
         return NULL;
+    }
     groups->n++;
     return group;
+}
+
+static void count_thread(struct cli_stack_group *group, const struct cairn_snapshot_thread *thread)
+{
+    group->n_seen++;
+    if ((unsigned)thread->way < CLI_STACK_WAYS)
+        group->n_by_way[thread->way]++;
+    if (thread->held_ns > group->held_max_ns)
+        group->held_max_ns = thread->held_ns;
+    group->has_other_names |= strcmp(group->name, thread->name) != 0;
 }
 
 static bool add_tid(struct cli_stack_group *group, int tid)
@@ -39,10 +87,10 @@ bool cli_stack_count(struct cli_stack_groups *groups, const struct cairn_snapsho
         struct cairn_snapshot_thread thread = {.size = sizeof thread};
         if (cairn_snapshot_thread(snapshot, i, &thread) < 0)
             continue;
-        struct cli_stack_group *group = group_of(groups, &thread);
+        struct cli_stack_group *group = group_of(groups, snapshot, i, &thread);
         if (!group || !add_tid(group, thread.tid))
             return false;
-        group->n_seen++;
+        count_thread(group, &thread);
         groups->n_seen++;
     }
     return true;
@@ -64,10 +112,8 @@ void cli_stack_sort(struct cli_stack_groups *groups)
 
 void cli_stack_groups_done(struct cli_stack_groups *groups)
 {
-    for (size_t i = 0; i < groups->n; i++) {
-        cairn_free(groups->items[i].tids);
-        cairn_free(groups->items[i].name);
-    }
+    for (size_t i = 0; i < groups->n; i++)
+        group_done(&groups->items[i]);
     cairn_free(groups->items);
     *groups = (struct cli_stack_groups){0};
 }

@@ -128,6 +128,38 @@ void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, co
     cairn_json_close(json, '}');
 }
 
+static void put_ways(struct cairn_json *json, const struct cli_stack_group *group)
+{
+    cairn_json_open(json, "methods", '{');
+    for (int way = 0; way < CLI_STACK_WAYS; way++)
+        if (group->n_by_way[way])
+            cairn_json_u64(json, cairn_snapshot_way_text(way), group->n_by_way[way]);
+    cairn_json_close(json, '}');
+    cairn_json_u64(json, "held_ns", group->held_max_ns);
+    if (*group->reason)
+        cairn_json_str(json, "reason", group->reason);
+    if (group->is_walked) {
+        cairn_json_bool(json, "whole", group->end == CAIRN_END_OUTERMOST);
+        cairn_json_str(json, "end", cairn_unwind_end_text((int)group->end));
+    }
+}
+
+/* `first`: as the first thread had it; NULL: not kept. */
+static void put_group_frame(struct cairn_json *json, const struct cairn_profile *profile,
+                            uint32_t number, const struct cairn_snapshot_frame *first)
+{
+    struct cairn_frame_info info = {.size = sizeof info};
+    cairn_json_open(json, NULL, '{');
+    if (cairn_profile_frame(profile, number, &info) == CAIRN_OK)
+        cairn_json_bool(json, "kernel", info.kind == CAIRN_FRAME_KERNEL);
+    if (first && !first->is_kernel) {
+        cairn_json_hex(json, "ip", first->ip);
+        cairn_json_str(json, "how", cairn_frame_how_text((int)first->how));
+    }
+    put_names(json, profile, number);
+    cairn_json_close(json, '}');
+}
+
 void cli_stack_groups_json(struct cairn_json *json, struct cairn_snapshot *snapshot,
                            const char *core, const struct cli_stack_groups *groups)
 {
@@ -147,12 +179,11 @@ void cli_stack_groups_json(struct cairn_json *json, struct cairn_snapshot *snaps
         for (size_t k = 0; k < group->n_tids; k++)
             cairn_json_i64(json, NULL, group->tids[k]);
         cairn_json_close(json, ']');
+        put_ways(json, group);
         cairn_json_open(json, "frames", '[');
-        for (size_t k = 0; k < n && k < room; k++) {
-            cairn_json_open(json, NULL, '{');
-            put_names(json, profile, frames[k]);
-            cairn_json_close(json, '}');
-        }
+        for (size_t k = 0; k < n && k < room; k++)
+            put_group_frame(json, profile, frames[k],
+                            group->frames && k < group->n_frames ? &group->frames[k] : NULL);
         cairn_json_close(json, ']');
         cairn_json_close(json, '}');
     }

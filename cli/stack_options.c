@@ -142,6 +142,9 @@ bool cli_stack_options_read(struct cli_stack_wish *wish, struct cli_args *args)
         return cli_args_wrong(args, "--consistent contradicts --method=%s",
                               cairn_snapshot_way_text((int)wish->opts.way)),
                false;
+    if (wish->view.regs && (wish->merge || wish->count > 1))
+        return cli_args_wrong(args, "--regs are those of one thread: not with --merge or --count"),
+               false;
     if (wish->json && wish->out)
         return cli_args_wrong(args, "either --json or --output, not both"), false;
     return !wish->out || cli_result_of_name(args, wish->out, &wish->result);

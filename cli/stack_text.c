@@ -167,7 +167,7 @@ static void put_frame(struct cairn_buffer *out, const struct cairn_profile *prof
     cairn_buffer_printf(out, "%s\n", note);
 }
 
-static void put_thread_frame(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
+static void put_thread_frame(struct cairn_buffer *out, const struct cairn_profile *profile,
                              const struct cairn_snapshot_frame *frame, uint32_t number,
                              const struct cli_stack_view *view)
 {
@@ -182,25 +182,26 @@ static void put_thread_frame(struct cairn_buffer *out, struct cairn_snapshot *sn
         snprintf(note, sizeof note, "  [%s]", cairn_frame_how_text((int)frame->how));
     else if (frame->signal)
         snprintf(note, sizeof note, "  (signal handler called)");
-    put_frame(out, cairn_snapshot_profile(snapshot), frame->frame, tag, frame->ip, note);
+    put_frame(out, profile, frame->frame, tag, frame->ip, note);
 }
 
-static void put_end(struct cairn_buffer *out, const struct cairn_snapshot_thread *thread,
+static void put_no_stack(struct cairn_buffer *out, const char *reason)
+{
+    cairn_buffer_str(out, "  no stack: ");
+    put(out, *reason ? reason : "the process has no memory");
+    cairn_buffer_char(out, '\n');
+}
+
+static void put_end(struct cairn_buffer *out, enum cairn_unwind_end end, const char *reason,
                     const struct cli_stack_view *view)
 {
-    if (thread->way == CAIRN_SNAPSHOT_NONE) {
-        cairn_buffer_str(out, "  no stack: ");
-        put(out, *thread->reason ? thread->reason : "the process has no memory");
-        cairn_buffer_char(out, '\n');
-        return;
-    }
-    if (thread->end != CAIRN_END_OUTERMOST)
-        cairn_buffer_printf(out, "  ... cut: %s\n", cairn_unwind_end_text((int)thread->end));
+    if (end != CAIRN_END_OUTERMOST)
+        cairn_buffer_printf(out, "  ... cut: %s\n", cairn_unwind_end_text((int)end));
     else if (view->why)
-        cairn_buffer_printf(out, "  whole: %s\n", cairn_unwind_end_text((int)thread->end));
-    if (view->why && *thread->reason) {
+        cairn_buffer_printf(out, "  whole: %s\n", cairn_unwind_end_text((int)end));
+    if (view->why && *reason) {
         cairn_buffer_str(out, "  before that: ");
-        put(out, thread->reason);
+        put(out, reason);
         cairn_buffer_char(out, '\n');
     }
 }
@@ -208,6 +209,7 @@ static void put_end(struct cairn_buffer *out, const struct cairn_snapshot_thread
 void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
                     const struct cli_stack_view *view)
 {
+    const struct cairn_profile *profile = cairn_snapshot_profile(snapshot);
     for (size_t i = 0; i < cairn_snapshot_threads(snapshot); i++) {
         struct cairn_snapshot_thread thread = {.size = sizeof thread};
         struct cairn_snapshot_frame frame = {.size = sizeof frame};
@@ -218,10 +220,45 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
             put_regs(out, &thread.regs);
         for (uint32_t k = 0; k < thread.n_frames; k++)
             if (cairn_snapshot_frame(snapshot, i, k, &frame) == CAIRN_OK)
-                put_thread_frame(out, snapshot, &frame,
+                put_thread_frame(out, profile, &frame,
                                  k - (k < thread.n_kernel ? k : thread.n_kernel), view);
-        put_end(out, &thread, view);
+        if (thread.way == CAIRN_SNAPSHOT_NONE)
+            put_no_stack(out, thread.reason);
+        else
+            put_end(out, thread.end, thread.reason, view);
     }
+}
+
+/* Numbers that follow each other as "4-9". */
+static void put_tids(struct cairn_buffer *out, const struct cli_stack_group *group)
+{
+    for (size_t i = 0, last; i < group->n_tids; i = last + 1) {
+        for (last = i; last + 1 < group->n_tids && group->tids[last + 1] == group->tids[last] + 1;)
+            last++;
+        if (last - i < 2)
+            last = i;
+        cairn_buffer_printf(out, " %d", group->tids[i]);
+        if (last > i)
+            cairn_buffer_printf(out, "-%d", group->tids[last]);
+    }
+}
+
+/* [iterator], or of several [iterator 12, ptrace 3: held 9.4 us at most]. */
+static void put_ways(struct cairn_buffer *out, const struct cli_stack_group *group)
+{
+    const char *before = "  [";
+    for (int way = 0; way < CLI_STACK_WAYS; way++) {
+        if (!group->n_by_way[way] || way == CAIRN_SNAPSHOT_NONE || way == CAIRN_SNAPSHOT_CORE)
+            continue;
+        cairn_buffer_printf(out, "%s%s", before, cairn_snapshot_way_text(way));
+        if (group->n_by_way[way] < group->n_seen)
+            cairn_buffer_printf(out, " %" PRIu64, group->n_by_way[way]);
+        if (way == CAIRN_SNAPSHOT_PTRACE)
+            cairn_buffer_printf(out, ": held %.1f us at most", (double)group->held_max_ns / 1000);
+        before = ", ";
+    }
+    if (*before == ',')
+        cairn_buffer_char(out, ']');
 }
 
 static void put_group_head(struct cairn_buffer *out, const struct cli_stack_groups *groups,
@@ -234,33 +271,43 @@ static void put_group_head(struct cairn_buffer *out, const struct cli_stack_grou
         cairn_buffer_char(out, '\n');
     cairn_buffer_printf(out, "%zu thread%s \"", group->n_tids, group->n_tids == 1 ? "" : "s");
     put(out, group->name);
-    cairn_buffer_str(out, "\":");
-    for (size_t i = 0; i < group->n_tids; i++)
-        cairn_buffer_printf(out, " %d", group->tids[i]);
+    cairn_buffer_str(out, group->has_other_names ? "\" and other names:" : "\":");
+    put_tids(out, group);
+    put_ways(out, group);
     cairn_buffer_char(out, '\n');
 }
 
-void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
-                           const struct cli_stack_groups *groups)
+static void put_group_frames(struct cairn_buffer *out, const struct cairn_profile *profile,
+                             const struct cli_stack_group *group, const struct cli_stack_view *view)
 {
-    const struct cairn_profile *profile = cairn_snapshot_profile(snapshot);
-    uint32_t frames[2 * CAIRN_MAX_FRAMES];
+    uint32_t frames[2 * CAIRN_MAX_FRAMES], number = 0;
+    const size_t room = sizeof frames / sizeof *frames;
+    size_t n = group->stack ? cairn_profile_stack(profile, group->stack, frames, room) : 0;
+    if (group->frames)
+        n = group->n_frames;
+    for (size_t k = 0; k < n && k < room; k++) {
+        struct cairn_frame_info info = {.size = sizeof info};
+        if (!group->frames && cairn_profile_frame(profile, frames[k], &info) < 0)
+            continue;
+        const struct cairn_snapshot_frame frame =
+            group->frames ? group->frames[k]
+                          : (struct cairn_snapshot_frame){
+                                .frame = frames[k], .is_kernel = info.kind == CAIRN_FRAME_KERNEL};
+        put_thread_frame(out, profile, &frame, number, view);
+        number += !frame.is_kernel;
+    }
+}
+
+void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
+                           const struct cli_stack_groups *groups, const struct cli_stack_view *view)
+{
     for (size_t i = 0; i < groups->n; i++) {
         const struct cli_stack_group *group = &groups->items[i];
-        const size_t room = sizeof frames / sizeof *frames;
-        size_t n = group->stack ? cairn_profile_stack(profile, group->stack, frames, room) : 0;
-        uint32_t number = 0;
         put_group_head(out, groups, group);
-        if (!n)
-            cairn_buffer_str(out, "  no stack\n");
-        for (size_t k = 0; k < n && k < room; k++) {
-            struct cairn_frame_info info = {.size = sizeof info};
-            char tag[32] = "  k   ";
-            if (cairn_profile_frame(profile, frames[k], &info) < 0)
-                continue;
-            if (info.kind != CAIRN_FRAME_KERNEL)
-                snprintf(tag, sizeof tag, "  #%-3u ", number++);
-            put_frame(out, profile, frames[k], tag, 0, "");
-        }
+        put_group_frames(out, cairn_snapshot_profile(snapshot), group, view);
+        if (group->is_walked)
+            put_end(out, group->end, group->reason, view);
+        else
+            put_no_stack(out, group->reason);
     }
 }

@@ -52,6 +52,14 @@ has out "in poll(0, 0, 1000000)" "the system call"
 hasnt out.err "EINTR" "a warning where nobody was stopped"
 stack merged --merge "$pid"
 has merged "49 threads \"prog\":" "equal stacks together"
+same "how those were read" \
+    "$(grep -c -E '^49 threads "prog":( [0-9]+(-[0-9]+)?)+  \[(iterator|memory)\]$' merged)" 1
+stack merged --merge --method=ptrace "$pid"
+has merged "[ptrace: held " "how long threads of equal stacks were held"
+stack merged --merge --why "$pid"
+same "whole stacks of those" "$(grep -c '^  whole: outermost$' merged)" 2
+has merged "  [cfi]" "how their frames were found"
+stack out --merge --regs "$pid" && fail "registers of merged threads gave no error"
 stack json --json --regs "$pid"
 python3 - json "$pid" <<'TEXT' || fail "JSON" json.err
 import json, sys
@@ -64,6 +72,15 @@ for thread in threads:
     names = [line["function"] for frame in thread["frames"] for line in frame["lines"]]
     assert "held_inner" in names and "held_outer" in names, names
     assert "ip" in thread["registers"]
+TEXT
+stack json --json --merge "$pid"
+python3 - json <<'TEXT' || fail "JSON of equal stacks" json.err
+import json, sys
+stack = json.load(open(sys.argv[1]))["processes"][0]["stacks"][0]
+assert len(stack["tids"]) == stack["seen"] == 49, stack
+assert sum(stack["methods"].values()) == 49 and set(stack["methods"]) <= {"iterator", "memory"}, stack
+assert stack["whole"] and stack["end"] == "outermost" and stack["held_ns"] == 0, stack
+assert not stack["frames"][-1]["kernel"], stack
 TEXT
 
 # By ptrace: the same stacks, and it is said.
@@ -132,6 +149,8 @@ start leader ./prog leader
 stack out "$pid"
 has out "zombie" "a main thread that has ended"
 has out "held_inner" "another thread goes on"
+stack merged --merge "$pid"
+has merged "no stack: it has ended" "why a merged thread has no stack"
 
 # A thread of the kernel.
 if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
