@@ -271,6 +271,10 @@ static void await_noted(struct cairn_off_cpu *off, int tid)
 static void *stop_and_wake(void *arg)
 {
     struct stopper *stopper = arg;
+    const struct timespec pause = {.tv_nsec = 20000000};
+    await_noted(stopper->off, stopper->tid);
+    nanosleep(&pause,
+              NULL); /* it may have been a short sleep on the way to the one that is meant */
     await_noted(stopper->off, stopper->tid);
     cairn_off_cpu_stop(stopper->off);
     assert_int_equal(write(stopper->to, "x", 1), 1);
