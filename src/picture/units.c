@@ -42,6 +42,19 @@ void cairn_units_count(struct cairn_buffer *b, uint64_t value)
     }
 }
 
+/* "samples", and "sample" of one; what is no plain word stays as the profile names it. */
+static void add_name(struct cairn_buffer *b, uint64_t size, const char *name)
+{
+    static const char *const plain[] = {"samples", "blocks", "allocations", "events"};
+    size_t n = strlen(name);
+    for (size_t i = 0; size == 1 && i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(name, plain[i]) == 0) {
+            n--;
+            break;
+        }
+    cairn_escape_terminal(b, name, n);
+}
+
 void cairn_units_value(struct cairn_buffer *b, int64_t value, const char *type, const char *unit)
 {
     uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -59,7 +72,7 @@ void cairn_units_value(struct cairn_buffer *b, int64_t value, const char *type, 
     const char *name = strcmp(unit, "count") == 0 ? type : unit;
     if (*name) {
         cairn_buffer_char(b, ' ');
-        cairn_escape_terminal(b, name, strlen(name));
+        add_name(b, size, name);
     }
 }
 

@@ -204,8 +204,8 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     cairn_heap_totals(heap, &t);
     cairn_profile_stats(profile, &stats);
     size_t n_cuts = cairn_profile_cuts(profile, cuts, sizeof cuts / sizeof *cuts);
-    add(&line, "%llu stacks, %llu whole", (unsigned long long)stats.n_samples,
-        (unsigned long long)(stats.n_samples - stats.n_cut));
+    add(&line, "%llu stack%s, %llu whole", (unsigned long long)stats.n_samples,
+        stats.n_samples == 1 ? "" : "s", (unsigned long long)(stats.n_samples - stats.n_cut));
     if (stats.n_cut)
         add(&line, ", %llu cut", (unsigned long long)stats.n_cut);
     for (size_t i = 0; i < n_cuts && i < sizeof cuts / sizeof *cuts; i++)

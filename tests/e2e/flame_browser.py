@@ -162,7 +162,7 @@ def shows_what_a_pprof_knows(browser):
     check("frames", browser.run("return cairn.tree.n"), 4)
     browser.point(browser.node("main", "Table::find"))
     check("tooltip", browser.tip(), {
-        "": "Table::find", "total": "3 samples · 50.0%", "self": "1 samples · 16.7%",
+        "": "Table::find", "total": "3 samples · 50.0%", "self": "1 sample · 16.7%",
         "source": "/src/app/table.cc:96–99", "module": "server",
         "kind": "native, found by unwind tables and by frame pointers"})
     browser.point(browser.node("main", "Table::find", "Table::hash"))

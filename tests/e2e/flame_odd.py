@@ -75,7 +75,7 @@ def nothing_at_all(browser):
 
 def one_frame(browser):
     browser.open(flame("one", "main 7\n"))
-    check("one frame", [browser.run("return cairn.tree.n"), browser.text("#count")], [2, "1 frames · 7 samples"])
+    check("one frame", [browser.run("return cairn.tree.n"), browser.text("#count")], [2, "1 frame · 7 samples"])
     every_view(browser, "one")
     check("folded", saved(browser, "folded"), b"main 7\n")
     check("a PNG", saved(browser, "png")[:8], b"\x89PNG\r\n\x1a\n")

@@ -70,7 +70,7 @@ export class FlameView {
     this.zoomed = nodeOf(tree, state.frame);
     pane.zoomTo(this.zoomed);
     this.showCrumbs();
-    pane.canvas.setAttribute("aria-label", `${inverted ? "Inverted flame graph" : "Flame graph"} of ${counted(app.model.base.n - 1)} frames, ${app.valueText(app.whole)}. Arrow keys walk through it; the view Table lists the same.`);
+    pane.canvas.setAttribute("aria-label", `${inverted ? "Inverted flame graph" : "Flame graph"} of ${many(app.model.base.n - 1, "frame")}, ${app.valueText(app.whole)}. Arrow keys walk through it; the view Table lists the same.`);
     pane.redraw();
   }
 

@@ -12,9 +12,15 @@ const scales = {
 // By hand: the browser's own way loads tables of languages first, which takes longer than to draw.
 export const counted = (value) => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 
+const oneOf = { samples: "sample", blocks: "block", allocations: "allocation", events: "event" };
+
+// "2 samples", "1 sample"; what is no plain word stays as the profile names it.
+const named = (value, name) =>
+  `${counted(value)} ${Math.abs(Math.round(value)) === 1 && Object.hasOwn(oneOf, name) ? oneOf[name] : name}`.trim();
+
 export const inUnit = (value, unit) => {
   const scale = Object.hasOwn(scales, unit) && scales[unit];
-  if (!scale) return `${counted(value)} ${unit}`.trim();
+  if (!scale) return named(value, unit);
   const [size, name] = scale.find(([s]) => Math.abs(value) >= s) || scale[scale.length - 1];
   const shown = value / size;
   return `${shown.toFixed(size === 1 ? 0 : Math.abs(shown) < 10 ? 2 : 1)} ${name}`;
@@ -30,5 +36,5 @@ export const percent = (value, whole) => {
 
 export const typeName = ({ type, unit }) => (unit === "count" || !unit ? type : `${type} (${unit})`);
 
-// "2 samples", "1 sample"
+// "2 places", "1 place"
 export const many = (n, word) => `${counted(n)} ${word}${n === 1 ? "" : "s"}`;

@@ -2,7 +2,7 @@
 // The page around the views.
 import { App } from "./app.js";
 import { byId, button, make } from "./dom.js";
-import { counted, percent, typeName } from "./format.js";
+import { many, percent, typeName } from "./format.js";
 import { showChips, showFilters } from "./filters.js";
 import { showFacts } from "./facts.js";
 import { listenToSaves } from "./export.js";
@@ -44,7 +44,7 @@ const showTools = (app) => {
   byId("flip").setAttribute("aria-pressed", String(state.down));
   byId("flip").disabled = state.view !== "flame" && state.view !== "inverted";
   byId("reset").disabled = app.isPlain;
-  byId("count").textContent = `${counted(app.model.base.n - 1)} frames · ${app.valueText(app.whole)}`;
+  byId("count").textContent = `${many(app.model.base.n - 1, "frame")} · ${app.valueText(app.whole)}`;
 };
 
 const showView = (app) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The search: what matches, its share of the whole, and the way from one match to the next.
 import { byId } from "./dom.js";
-import { counted, percent } from "./format.js";
+import { counted, many, percent } from "./format.js";
 import { find, sumOfHits } from "./tally.js";
 
 const FIELDS = { name: ["name"], file: ["file"], module: ["module"], any: ["name", "file", "module"] };
@@ -47,7 +47,7 @@ export class SearchBox {
     if (!app.hits) return;
     const tree = app.model.topDown(app.question), sum = sumOfHits(tree, app.hits);
     share.textContent = percent(sum, app.whole);
-    share.title = `${app.valueText(sum)} in ${counted(app.hits.reduce((a, b) => a + b, 0))} functions that match`;
+    share.title = `${app.valueText(sum)} in ${many(app.hits.reduce((a, b) => a + b, 0), "matching function")}`;
     const node = app.state.view === "flame" ? app.view.zoomed : 0;
     if (!node) return;
     const above = tree.pathTo(node).some((i) => tree.look[i] >= 0 && app.hits[tree.look[i]]), whole = tree.total[node];

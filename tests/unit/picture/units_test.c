@@ -12,6 +12,12 @@ static void values_read_as_people_write_them(void **state)
         const char *type, *unit, *text;
     } rows[] = {
         {0, "samples", "count", "0 samples"},
+        {1, "samples", "count", "1 sample"},
+        {-1, "samples", "count", "-1 sample"},
+        {1, "blocks", "count", "1 block"},
+        {1, "allocations", "count", "1 allocation"},
+        {1, "x", "events", "1 event"},
+        {1, "alloc_objects", "count", "1 alloc_objects"},
         {1234567, "samples", "count", "1,234,567 samples"},
         {-12345, "samples", "count", "-12,345 samples"},
         {INT64_MIN, "x", "count", "-9,223,372,036,854,775,808 x"},
