@@ -335,6 +335,17 @@ def fits_any_window(browser, page):
     browser.check_quiet("windows")
 
 
+def has_one_row_of_controls(browser):
+    page = flame("wide", pprof([([[("main", "", 0)]], [1, 4096], "f")], types=(("inuse_objects", "count"), ("inuse_space", "bytes"))),
+                 "--value=inuse_space")
+    for width in (1280, 1200):
+        browser.resize(width, 800)
+        browser.open(page)
+        check_that(f"one row of controls at {width}", browser.run("return document.getElementById('tools').clientHeight") < 60)
+    browser.resize(1280, 800)
+    browser.check_quiet("controls")
+
+
 def main():
     page = flame("stacks", STACKS)
     browser = Browser()
@@ -343,7 +354,7 @@ def main():
                      inflates_by_hand, keeps_names_names, looks_good):
             test(browser, page)
         for test in (shows_what_a_pprof_knows, tells_guesses_and_lua_apart, says_so_without_samples, keeps_names_names_in_svg,
-                     svg_zooms_and_searches):
+                     svg_zooms_and_searches, has_one_row_of_controls):
             test(browser)
         fits_any_window(browser, page)
     finally:

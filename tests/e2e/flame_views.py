@@ -203,6 +203,10 @@ def is_used_by_keys_alone(browser, page):
         check(f"key {key}", pressed(browser), view)  # no times, no timeline
     browser.press("1", "?")
     check("the sheet", browser.run("return document.getElementById('sheet').open"), True)
+    check("its button is no bar, and it has the key of the table", browser.run("""
+        const sheet = document.getElementById("sheet");
+        return [sheet.querySelector("button").offsetWidth < 60, [...sheet.querySelectorAll("kbd")].some((key) => key.textContent === "t")]"""),
+        [True, True])
     browser.press(Keys.ESCAPE)
     check("closed", browser.run("return document.getElementById('sheet').open"), False)
     browser.press(Keys.ARROW_UP, "d")

@@ -3,7 +3,7 @@
 import { byId, button, make } from "./dom.js";
 
 const KEYS = [
-  ["Views", [["1 … 6", "flame, inverted, sandwich, table, tree, timeline"], ["i", "roots at the bottom, or at the top"], ["o", "order by weight, or by name"], ["d", "details of the selected frame"]]],
+  ["Views", [["1 … 6", "flame, inverted, sandwich, table, tree, timeline"], ["i", "roots at the bottom, or at the top"], ["o", "order by weight, or by name"], ["t", "the table, and back"], ["d", "details of the selected frame"]]],
   ["Ways", [["← ↑ ↓ →", "walk from frame to frame"], ["Enter", "zoom into it; elsewhere its callers and callees"], ["m", "what can be done with it"], ["Backspace", "back, as in the browser"], ["0", "all again, with what was asked"], ["Esc", "close, then take everything back"]]],
   ["Search", [["/", "search; between slashes a regular expression"], ["Enter, n", "next match"], ["Shift+Enter, N", "previous match"]]],
   ["The selected function", [["s", "its callers and callees"], ["f", "only stacks through it"], ["b", "only it and below"], ["a", "only it and above"], ["x", "without stacks through it"], ["h", "hide it"], ["c", "collapse its module"], ["r", "collapse recursion"], ["y, Y", "copy its name, its stack"]]],
