@@ -93,7 +93,8 @@ struct material {
     struct cairn_profile *profile, *old;
     struct cairn_buffer quality, old_quality;
     struct cli_flame_source source;
-    struct cli_flame_lines lines;
+    struct cli_flame_lines lines, old_lines; /* of the old ones only their quality is shown */
+    const char *heap;                        /* the file that lines are from; NULL: none */
 };
 
 static bool set_format(struct flame *f, const char *name)
@@ -241,18 +242,18 @@ static int write_picture(const struct flame *f, const struct cairn_profile *prof
     return refused < 0 ? refused : rc;
 }
 
-static int describe(const struct cairn_profile *profile, bool joined, struct cairn_buffer *b,
-                    struct cairn_err *err)
+static int describe(const struct cairn_profile *profile, bool joined, const char *told,
+                    struct cairn_buffer *b, struct cairn_err *err)
 {
-    cli_flame_describe(profile, joined, b);
+    cli_flame_describe(profile, joined, told, b);
     return b->failed ? cairn_fail(err, CAIRN_E_NOMEM, "no memory left") : CAIRN_OK;
 }
 
 static int draw(const struct flame *f, struct material *m, struct cairn_err *err)
 {
-    int rc = describe(m->profile, f->inputs[1] != NULL, &m->quality, err);
+    int rc = describe(m->profile, f->inputs[1] != NULL, m->lines.quality, &m->quality, err);
     if (rc == CAIRN_OK && m->old)
-        rc = describe(m->old, false, &m->old_quality, err);
+        rc = describe(m->old, false, m->old_lines.quality, &m->old_quality, err);
     if (rc < 0)
         return rc;
     struct cairn_picture_opts picture = {.size = sizeof picture,
@@ -278,6 +279,8 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
     if (f->source && m->source.n_missing)
         cli_say("--source %s: %zu of %zu files are not there", f->source, m->source.n_missing,
                 m->source.n_missing + m->source.n_found);
+    if (m->heap && f->format == CAIRN_PICTURE_HTML && !m->lines.n)
+        cli_say("%s: no line over time: it has a point a second, and there is only one", m->heap);
     cli_say_unnamed(m->profile, f->inputs[0]);
     return CAIRN_OK;
 }
@@ -287,11 +290,13 @@ static int read_material(const struct flame *f, struct material *m, struct cairn
     int rc = cli_flame_read(f->inputs, &m->profile, err);
     if (rc == CAIRN_OK && f->old)
         rc = cli_read_profile(f->old, CAIRN_FORMAT_AUTO, &m->old, err);
-    const char *heap = f->heap;
-    if (!heap && cairn_format_of_name(f->inputs[0]) == CAIRN_FORMAT_HEAP)
-        heap = f->inputs[0];
-    if (rc == CAIRN_OK && heap && f->format == CAIRN_PICTURE_HTML)
-        rc = cli_flame_lines_read(heap, f->inputs[1] != NULL, &m->lines, err);
+    if (rc == CAIRN_OK && f->old && cairn_format_of_name(f->old) == CAIRN_FORMAT_HEAP)
+        rc = cli_flame_lines_read(f->old, false, m->old, &m->old_lines, err);
+    m->heap = f->heap;
+    if (!m->heap && cairn_format_of_name(f->inputs[0]) == CAIRN_FORMAT_HEAP)
+        m->heap = f->inputs[0];
+    if (rc == CAIRN_OK && m->heap && f->format == CAIRN_PICTURE_HTML)
+        rc = cli_flame_lines_read(m->heap, f->inputs[1] != NULL, m->profile, &m->lines, err);
     return rc;
 }
 
@@ -303,6 +308,7 @@ static void material_done(struct material *m)
     cairn_buffer_done(&m->old_quality);
     cli_flame_source_done(&m->source);
     cli_flame_lines_done(&m->lines);
+    cli_flame_lines_done(&m->old_lines);
 }
 
 /* The path alone on stdout, for scripts; a person sees the page. */
@@ -356,9 +362,8 @@ const struct cli_command cli_cmd_flame = {
     .summary = "draw profiles as a flame graph",
     .usage = (const char *const[]){"flame IN... [-o OUT.html | -o OUT.svg] [--diff OLD]", NULL},
     .options = options,
-    .notes =
-        "IN is a profile in pprof or collapsed form, - is stdin. Several are drawn as one. The "
-        "page holds every frame and needs no network; the picture in SVG leaves out what is "
-        "too narrow to be seen, and says how much that was.",
+    .notes = "IN is a profile in pprof or collapsed form or a heap file, - is stdin. Several are "
+             "drawn as one. The page holds every frame and needs no network; the picture in SVG "
+             "leaves out what is too narrow to be seen, and says how much that was.",
     .run = run,
 };

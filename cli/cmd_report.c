@@ -370,7 +370,7 @@ const struct cli_command cli_cmd_report = {
                                    "[OPTION...] PROFILE...",
                                    NULL},
     .options = options,
-    .notes = "PROFILE is in pprof or collapsed form, - is stdin; several count "
+    .notes = "PROFILE is in pprof or collapsed form or a heap file, - is stdin; several count "
              "as one. The last "
              "line says how far the numbers can be trusted: how many stacks "
              "are whole, why others "

@@ -65,23 +65,6 @@ int cli_flame_read(char *const *paths, struct cairn_profile **ret_profile, struc
     return rc;
 }
 
-static void add_cuts(struct cairn_buffer *b, const struct cairn_profile *profile,
-                     const struct cairn_profile_stats *stats)
-{
-    enum { REASONS = 3 };
-    struct cairn_cut_row rows[REASONS];
-    size_t n = cairn_profile_cuts(profile, rows, REASONS);
-    if (stats->n_cut == 0)
-        return;
-    cairn_buffer_str(b, " · ");
-    cli_add_count(b, stats->n_cut);
-    cairn_buffer_str(b, " of ");
-    cli_add_count(b, stats->n_samples);
-    cairn_buffer_str(b, " stacks end early");
-    for (size_t i = 0; i < n && i < REASONS; i++)
-        cairn_buffer_printf(b, "%s%s %" PRIu64, i ? ", " : ": ", rows[i].reason, rows[i].n_samples);
-}
-
 const char *cli_flame_comment(const struct cairn_profile *profile, const char *key)
 {
     const char *const *comments;
@@ -103,23 +86,27 @@ static const char *recorded_quality(const struct cairn_profile *profile,
 static void add_seen(struct cairn_buffer *b, const struct cairn_profile *profile,
                      const struct cairn_profile_stats *stats)
 {
-    cli_add_count(b, stats->n_samples);
-    cairn_buffer_str(b, " samples");
+    cli_add_counted(b, stats->n_samples, "sample");
     if (stats->duration_ns)
         cairn_buffer_printf(b, " in %.1f s", (double)stats->duration_ns / 1e9);
     cairn_buffer_str(b, " · ");
-    cli_add_count(b, stats->n_functions);
-    cairn_buffer_str(b, " functions");
-    if (stats->n_modules)
-        cairn_buffer_printf(b, " in %" PRIu64 " modules", stats->n_modules);
-    add_cuts(b, profile, stats);
+    cli_add_counted(b, stats->n_functions, "function");
+    if (stats->n_modules) {
+        cairn_buffer_str(b, " in ");
+        cli_add_counted(b, stats->n_modules, "module");
+    }
+    if (stats->n_judged) {
+        cairn_buffer_str(b, " · ");
+        cli_add_whole(b, profile, stats);
+    }
 }
 
-void cli_flame_describe(const struct cairn_profile *profile, bool joined, struct cairn_buffer *b)
+void cli_flame_describe(const struct cairn_profile *profile, bool joined, const char *told,
+                        struct cairn_buffer *b)
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
     cairn_profile_stats(profile, &stats);
-    const char *quality = joined ? NULL : recorded_quality(profile, &stats);
+    const char *quality = *told ? told : joined ? NULL : recorded_quality(profile, &stats);
     if (quality)
         cairn_buffer_str(b, quality);
     else

@@ -14,9 +14,10 @@ int cli_flame_read(char *const *paths, struct cairn_profile **ret_profile, struc
 /* The name of a file without its folder; "stdin". */
 const char *cli_flame_name(const char *path);
 
-/* How far a profile may be trusted, in one line: what the recorder said, unless it was `joined` out
- * of several, or what can be seen. */
-void cli_flame_describe(const struct cairn_profile *profile, bool joined, struct cairn_buffer *b);
+/* How far a profile may be trusted, in one line: `told` where that is not empty, what the recorder
+ * said, unless it was `joined` out of several, or what can be seen. */
+void cli_flame_describe(const struct cairn_profile *profile, bool joined, const char *told,
+                        struct cairn_buffer *b);
 
 /* What follows `key` in a comment of the profile, or NULL. */
 const char *cli_flame_comment(const struct cairn_profile *profile, const char *key);

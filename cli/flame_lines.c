@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "cli/profiles.h"
 
 enum which { LINE_LIVE, LINE_RESIDENT, LINE_MARK };
 
@@ -110,15 +111,18 @@ static int add_lines(const struct cairn_heap *heap, bool is_of_more, struct cli_
     return rc;
 }
 
-int cli_flame_lines_read(const char *path, bool is_of_more, struct cli_flame_lines *ret_lines,
-                         struct cairn_err *err)
+int cli_flame_lines_read(const char *path, bool is_of_more, const struct cairn_profile *profile,
+                         struct cli_flame_lines *ret_lines, struct cairn_err *err)
 {
+    size_t of_blocks;
     struct cairn_heap *heap;
     *ret_lines = (struct cli_flame_lines){0};
     int rc = cairn_heap_read_file(path, &heap, err);
     if (rc < 0)
         return rc;
     rc = add_lines(heap, is_of_more, ret_lines);
+    if (!is_of_more && cli_find_value(profile, path, "inuse_space", &of_blocks, NULL) == CAIRN_OK)
+        cairn_heap_quality_text(heap, profile, ret_lines->quality, sizeof ret_lines->quality);
     cairn_heap_free(heap);
     if (rc < 0) {
         cli_flame_lines_done(ret_lines);

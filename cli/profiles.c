@@ -172,13 +172,12 @@ void cli_wanted_done(struct cli_wanted *wanted)
     cli_list_done(&wanted->labels);
 }
 
-static void add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
-                      const struct cairn_profile_stats *stats)
+void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
+                   const struct cairn_profile_stats *stats)
 {
     enum { REASONS = 6 };
     struct cairn_cut_row rows[REASONS];
     uint64_t n_whole = stats->n_judged - stats->n_cut;
-    cairn_buffer_str(b, "; ");
     if (stats->n_judged < stats->n_samples) {
         cairn_buffer_str(b, "of ");
         cli_add_count(b, stats->n_judged);
@@ -206,8 +205,10 @@ void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile
     cairn_buffer_str(b, stats.n_samples == 1 ? " sample" : " samples");
     if (stats.duration_ns)
         cairn_buffer_printf(b, " over %.1f s", (double)stats.duration_ns / 1e9);
-    if (stats.n_judged)
-        add_whole(b, profile, &stats);
+    if (stats.n_judged) {
+        cairn_buffer_str(b, "; ");
+        cli_add_whole(b, profile, &stats);
+    }
     cairn_buffer_str(b, "; ");
     cli_add_count(b, stats.n_unnamed);
     cairn_buffer_str(b, " of ");
@@ -220,7 +221,14 @@ void cli_say_unnamed(const struct cairn_profile *profile, const char *path)
     struct cairn_profile_stats stats = {.size = sizeof stats};
     cairn_profile_stats(profile, &stats);
     bool is_heap = cairn_format_of_name(path) == CAIRN_FORMAT_HEAP;
-    if (stats.n_unnamed > stats.n_frames / 2)
+    if (stats.n_unnamed <= stats.n_frames / 2)
+        return;
+    if (stats.n_unnamed < stats.n_frames)
+        cli_say(
+            "most frames have no name: \"cairn resolve --symbols DIR %s%s\" looks them up in debug "
+            "files below DIR",
+            path, is_heap ? " -o named.pb.gz" : "");
+    else
         cli_say("most frames have no name: \"cairn resolve %s%s\" looks them up", path,
                 is_heap ? " -o named.pb.gz" : "");
 }

@@ -67,6 +67,10 @@ int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_
 
 void cli_wanted_done(struct cli_wanted *wanted);
 
+/* "90 whole (90.9 %), 9 cut: 9 no rule", where stats->n_judged is not 0. */
+void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
+                   const struct cairn_profile_stats *stats);
+
 /* "99 samples over 2.0 s; 90 whole (90.9 %), 9 cut: 9 no rule; 2 of 40 frames unnamed": what the
  * profile tells, and nothing about whole stacks where it tells nothing. */
 void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile);

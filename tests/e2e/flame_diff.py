@@ -37,6 +37,8 @@ def diff(name, new, old):
 def shows_what_changed(browser):
     page = diff("new", NEW, OLD)
     browser.open(page)
+    check("what both say of themselves", browser.text("#subtitle").split("\n"), [
+        "100 samples · 6 functions", "before: old.in · 50 samples · 7 functions"])
     run = "/main/run"
     scaled = {"/main": [100, 0], run: [100, 0], run + "/parse": [60, 20], run + "/find": [20, -30],
               run + "/find/hash": [20, -30], run + "/fresh": [20, 20]}

@@ -177,6 +177,17 @@ print(sorted(lines), len(lines["live"][0]) >= 2, lines["live"][0] == sorted(line
       max(lines["live"][1]) >= 5_000_000, min(lines["resident"][1]) > 0, lines["mark"][1])')" \
     "['live', 'mark', 'resident'] True True True True [1]"
 
+same "what the heap says of itself" "$($py -c 'import pathlib; from page_columns import Page
+print(Page(pathlib.Path("wait.html")).meta["subtitle"])' | sed 's/[0-9,]* stacks\{0,1\}, [0-9,]* whole/N stacks, N whole/; s/ · .*//')" \
+    "N stacks, N whole; every block recorded"
+"$CAIRN" flame plain.heap -o plain.html >out 2>log || fail "cairn flame of a short run" log
+"$CAIRN" flame plain.heap --diff wait.heap -o change.html >out 2>>log || fail "cairn flame --diff of heap files" log
+same "what both say of themselves" "$($py -c 'import pathlib; from page_columns import Page
+print(["every block recorded" in side["subtitle"] for side in Page(pathlib.Path("change.html")).meta["sides"]])')" \
+    "[True, True]"
+same "says where there is no line" "$($py -c 'import pathlib; from page_columns import Page
+print(bool(Page(pathlib.Path("plain.html")).meta["lines"]) != ("no line over time" in open("log").read()))')" True
+
 # Of several processes the line is that of the one that had most: a shell had next to nothing.
 "$CAIRN" heap run --force -o shell.heap -- sh -c './program wait; exit 0' <lines >/dev/null 2>log &
 exec 3>lines

@@ -89,6 +89,8 @@ has log "many.txt: profiles that do not go together" "types that differ"
 report cut.pb.gz
 same "whole and cut" "$(tail -1 out)" "100 samples over 1.0 s; 93 whole (93.0 %), 7 cut: 6 no rule,\
  1 too \\x1b[1mdeep; 0 of 4 frames unnamed"
+"$CAIRN" flame cut.pb.gz -o cut.html >out 2>log || fail "flame" log
+has log " · 93 whole (93.0 %), 7 cut: 6 no rule, 1 too" "the same on the page"
 report mixed.pb.gz
 same "known of some" "$(tail -1 out)" \
     "10 samples; of 4 it is known: 4 whole (100.0 %), 0 cut; 0 of 3 frames unnamed"
@@ -103,6 +105,10 @@ same "an address" "$(row prog+0x2010)" "80 80.0 80 80.0 prog+0x2010 prog"
 same "unnamed frames" "$(tail -1 out)" "10 samples; 3 of 3 frames unnamed"
 same "the way to names" "$(cat log)" \
     'cairn: most frames have no name: "cairn resolve raw.pb.gz" looks them up'
+
+printf '0x1000;0x2000;main 3\n' >half.txt
+report half.txt
+same "the way to more names" "$(cat log)" 'cairn: most frames have no name: "cairn resolve --symbols DIR half.txt" looks them up in debug files below DIR'
 
 # JSON: sound, exact, with the members that are documented and no others.
 report cut.pb.gz --json --value cpu

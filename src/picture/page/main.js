@@ -122,10 +122,14 @@ const listen = (app) => {
   state.onChange((changed) => onChange(app, changed));
 };
 
+// What the captures say of themselves: of a comparison both.
+const qualityOf = ({ subtitle, sides: [, old] }) => (old ? `${subtitle}\nbefore: ${old.title} · ${old.subtitle}` : subtitle);
+
 const start = async () => {
   const meta = JSON.parse(byId("data-meta").textContent);
   byId("title").textContent = byId("title").title = meta.title;
-  byId("subtitle").textContent = byId("subtitle").title = meta.subtitle;
+  byId("subtitle").textContent = byId("subtitle").title = qualityOf(meta);
+  byId("subtitle").classList.toggle("two", meta.sides.length > 1);
   const app = new App(await readPage(meta), meta), dark = matchMedia("(prefers-color-scheme: dark)");
   listen(app);
   showLines(app);
