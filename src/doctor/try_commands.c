@@ -88,7 +88,7 @@ int cairn_try_record_cgroup(const struct cairn_doctor_subject *subject,
                             struct cairn_doctor_answer *answer)
 {
     (void)subject;
-    const struct cairn_sampler_opts opts = {.size = sizeof opts, .cgroup = "/sys/fs/cgroup"};
+    const struct cairn_sampler_opts opts = {.size = sizeof opts, .cgroup = "/"};
     return try_sampler(&opts, answer);
 }
 

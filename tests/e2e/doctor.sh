@@ -78,8 +78,8 @@ promised() {
     esac
 }
 promised out.json log
-# And of record -a, and of time off the CPU.
-for one in "all:-a" "off_cpu:--off-cpu -p $$"; do
+# And of record -a, of cgroups, and of time off the CPU.
+for one in "all:-a" "cgroup:--cgroup /" "off_cpu:--off-cpu -p $$"; do
     # shellcheck disable=SC2086 # words
     "$CAIRN" record ${one#*:} -d 0.1 -f -o probe.txt >log 2>&1
     status=$?
