@@ -70,29 +70,24 @@ static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
     return cairn_mem_read(&list->mem, va, to, size) == size;
 }
 
-/* By its ELF header in memory, which the mapping of the file's beginning holds; "": not told. */
-static void find_build_id(struct list *list, size_t first, char ret_hex[CAIRN_IMAGE_BUILD_ID_MAX])
+/* Where its ELF header is in memory, which the mapping of the file's beginning holds; 0: not told.
+ */
+static uint64_t find_header(const struct list *list, size_t first)
 {
     const struct cairn_map *map = cairn_maps_get(list->maps, first);
-    const struct cairn_memory memory = {.read = read_memory, .ctx = list};
-    ret_hex[0] = 0;
-    for (size_t i = first + 1; list->has_mem && i-- > 0 && first - i <= LOOK_BACK;) {
+    for (size_t i = first + 1; i-- > 0 && first - i <= LOOK_BACK;) {
         const struct cairn_map *at = cairn_maps_get(list->maps, i);
         if (!is_same_file(at, map) || at->off)
             continue;
-        cairn_memory_build_id(&memory, at->start, ret_hex);
-        return;
+        return at->start;
     }
+    return 0;
 }
 
-/* The file that is mapped, whatever became of its path; who may is told by proc(5). */
-static bool open_mapped(struct list *list, const struct cairn_map *map,
-                        struct cairn_debugfile_found *ret_found)
+static bool open_link(struct list *list, const struct cairn_map *map, const char *link,
+                      struct cairn_debugfile_found *ret_found)
 {
-    char link[96];
     struct stat st;
-    snprintf(link, sizeof link, "/proc/%d/map_files/%llx-%llx", list->pid,
-             (unsigned long long)map->start, (unsigned long long)map->end);
     if (stat(link, &st) < 0 || !S_ISREG(st.st_mode))
         return false;
     int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -103,22 +98,64 @@ static bool open_mapped(struct list *list, const struct cairn_map *map,
     return code == CAIRN_OK;
 }
 
+/* The file that is mapped, whatever became of its path; who may is told by proc(5). */
+static bool open_mapped(struct list *list, const struct cairn_map *map, const char *build_id,
+                        struct cairn_debugfile_found *ret_found)
+{
+    char link[96];
+    struct cairn_doctor_file file;
+    snprintf(link, sizeof link, "/proc/%d/map_files/%llx-%llx", list->pid,
+             (unsigned long long)map->start, (unsigned long long)map->end);
+    if (open_link(list, map, link, ret_found))
+        return true;
+    snprintf(link, sizeof link, "/proc/%d/exe", list->pid);
+    if (!(map->flags & CAIRN_MAP_DELETED) || !*build_id || !open_link(list, map, link, ret_found))
+        return false;
+    cairn_doctor_read_file(ret_found->image.bytes, ret_found->debug.bytes, &file);
+    if (strcmp(file.build_id, build_id) == 0)
+        return true;
+    cairn_debugfile_found_done(ret_found); /* it is a library that was deleted */
+    *ret_found = (struct cairn_debugfile_found){0};
+    return false;
+}
+
+/* What stacks are walked by where there is no file any more. */
+static bool read_in_memory(const struct cairn_memory *memory, uint64_t header,
+                           struct cairn_doctor_file *ret_file)
+{
+    struct cairn_span image;
+    if (!header || cairn_memory_image(memory, header, &image, NULL) < 0)
+        return false;
+    cairn_doctor_read_file(image, (struct cairn_span){0}, ret_file);
+    cairn_free((void *)(uintptr_t)image.data);
+    ret_file->why = "its file was deleted or replaced: stacks are walked by what is in memory, "
+                    "names need the file";
+    snprintf(ret_file->fix, sizeof ret_file->fix,
+             "run it with sudo, or give the folder of that build with --symbols DIR");
+    return true;
+}
+
 static void add_file(struct list *list, size_t number, uint64_t code_bytes)
 {
     const struct cairn_map *map = cairn_maps_get(list->maps, number);
-    char build_id[CAIRN_IMAGE_BUILD_ID_MAX];
+    const struct cairn_memory memory = {.read = read_memory, .ctx = list};
+    uint64_t header = list->has_mem ? find_header(list, number) : 0;
+    char build_id[CAIRN_IMAGE_BUILD_ID_MAX] = "";
     struct cairn_debugfile_found found = {0};
     struct cairn_err why = {0};
     struct cairn_doctor_file file = {.covered_percent = -1};
     bool is_deleted = map->flags & CAIRN_MAP_DELETED;
-    find_build_id(list, number, build_id);
-    bool ok = open_mapped(list, map, &found);
+    if (header)
+        cairn_memory_build_id(&memory, header, build_id);
+    bool ok = open_mapped(list, map, build_id, &found);
     if (!ok && (!is_deleted || *build_id))
         ok = cairn_debugfile_find(list->finder, map->path, build_id, &found, &why) == CAIRN_OK;
     else if (!ok)
         snprintf(why.msg, sizeof why.msg, "its file was deleted, and cannot be told from others");
     if (ok)
         cairn_doctor_read_file(found.image.bytes, found.debug.bytes, &file);
+    else if (is_deleted)
+        ok = read_in_memory(&memory, header, &file);
     if (*file.build_id)
         snprintf(build_id, sizeof build_id, "%s", file.build_id);
     cairn_doctor_add_module(list->d, &(struct cairn_doctor_module){

@@ -281,6 +281,28 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
         "${nobody[@]}" ./cairn doctor $target >out 2>err || fail "nobody: another's process" err
         has out "another than ours" "nobody: another's process"
         has out "/proc/$target/maps" "nobody: another's process"
+        # Files that are gone: the program can be read all the same, of a library what is in memory.
+        cp module.so gone.so
+        cp "$(command -v sleep)" gone
+        LD_PRELOAD="$WORK/gone.so" "${nobody[@]}" "$WORK/gone" 600 &
+        own=$!
+        trap 'kill $target $own 2>/dev/null' EXIT
+        until grep -qs '/gone$' /proc/$own/maps && grep -q gone.so /proc/$own/maps; do sleep 0.05; done
+        rm gone gone.so
+        "${nobody[@]}" ./cairn doctor --json $own >out.json 2>err || fail "nobody: files gone" err
+        /usr/bin/python3 - "$WORK" out.json <<'PY' || fail "nobody: modules whose files are gone" out.json
+import json
+import sys
+work, path = sys.argv[1:]
+with open(path, encoding="utf-8") as file:
+    modules = {module["path"]: module for module in json.load(file)["modules"]}
+program, library = modules[work + "/gone"], modules[work + "/gone.so"]
+for gone in program, library:
+    assert gone["deleted"] and gone["tables"] and gone["build_id"], gone
+assert program["symbols"] and not library["symbols"], (program, library)
+assert "in memory" in library["why"] and "sudo" in library["fix"], library
+PY
+        kill $own
         "${nobody[@]}" --no-new-privs ./cairn doctor --json >out.json 2>err ||
             fail "no_new_privs" err
         holds "no_new_privs" "$(ask proc.stack out.json)" \
