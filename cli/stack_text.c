@@ -269,9 +269,13 @@ static void put_group_head(struct cairn_buffer *out, const struct cli_stack_grou
                             groups->n_seen);
     else
         cairn_buffer_char(out, '\n');
-    cairn_buffer_printf(out, "%zu thread%s \"", group->n_tids, group->n_tids == 1 ? "" : "s");
-    put(out, group->name);
-    cairn_buffer_str(out, group->has_other_names ? "\" and other names:" : "\":");
+    cairn_buffer_printf(out, "%zu thread%s", group->n_tids, group->n_tids == 1 ? "" : "s");
+    if (*group->name) {
+        cairn_buffer_str(out, " \"");
+        put(out, group->name);
+        cairn_buffer_str(out, group->has_other_names ? "\" and other names" : "\"");
+    }
+    cairn_buffer_char(out, ':');
     put_tids(out, group);
     put_ways(out, group);
     cairn_buffer_char(out, '\n');

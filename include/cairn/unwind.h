@@ -252,8 +252,9 @@ struct cairn_unwind_opts {
     const char *const *symbol_dirs; /* folders with files of modules, by build ID or name */
     size_t n_symbol_dirs;
     const char *debug_dir; /* of separate debug files; NULL: /usr/lib/debug */
-    const char *program;   /* its path, for a core file that does not tell (no NT_FILE note); NULL:
-                              as it was started */
+    const char *program; /* its path, where it is not as the core file tells (it was moved, or is on
+                            another machine; or there is no NT_FILE note); NULL: as it was
+                            started */
 };
 
 /* A copy of the top of a stack. The bytes are borrowed until the space is freed. */

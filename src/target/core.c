@@ -6,12 +6,17 @@
 #include "target/core.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/below.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "target/core_modules.h"
 #include "target/regs.h"
 #include "target/target.h"
@@ -30,6 +35,7 @@ struct core_target {
     struct cairn_core_notes notes;
     struct part *parts; /* sorted by va */
     size_t n_parts, cap_parts;
+    char program[PATH_MAX]; /* as the caller says; "" where he does not */
 };
 
 static const struct part *part_at(const struct core_target *c, uint64_t va)
@@ -214,6 +220,33 @@ static bool read_head(void *ctx, const char *path, uint8_t *to, size_t size)
     return is_there;
 }
 
+/* Modules are known by absolute paths. One that is not here may be below the root. */
+static int find_program(struct core_target *c, const struct cairn_unwind_opts *opts,
+                        struct cairn_err *err)
+{
+    const char *path = opts && opts->program ? opts->program : "";
+    if (!*path || realpath(path, c->program))
+        return CAIRN_OK;
+    int os_errno = errno;
+    if (path[0] != '/' || !opts->root || strlen(path) >= sizeof c->program)
+        return cairn_fail_os(err, os_errno, "the program %s", path);
+    snprintf(c->program, sizeof c->program, "%s", path);
+    return CAIRN_OK;
+}
+
+static int find_files(struct core_target *c, struct cairn_err *err)
+{
+    const struct cairn_core_access access = {&c->target.memory, read_head, c,
+                                             *c->program ? c->program : NULL};
+    if (!c->notes.n_files)
+        return cairn_core_modules_read(&c->elf, &access, &c->notes, err);
+    if (*c->program && !cairn_core_notes_rename(&c->notes, c->notes.phdr, c->program))
+        cairn_log(CAIRN_LOG_WARNING,
+                  "%s: passed over; the core file does not say which of its files is the program",
+                  c->program);
+    return CAIRN_OK;
+}
+
 static int read_core_file(struct core_target *c, const struct cairn_unwind_opts *opts,
                           struct cairn_err *err)
 {
@@ -228,10 +261,10 @@ static int read_core_file(struct core_target *c, const struct cairn_unwind_opts 
         code = cairn_fail(err, CAIRN_E_FORMAT, "a core file without threads");
     if (code == CAIRN_OK)
         code = read_memory_of(c, err);
-    const struct cairn_core_access access = {&c->target.memory, read_head, c,
-                                             opts ? opts->program : NULL};
-    if (code == CAIRN_OK && !c->notes.n_files)
-        code = cairn_core_modules_read(&c->elf, &access, &c->notes, err);
+    if (code == CAIRN_OK)
+        code = find_program(c, opts, err);
+    if (code == CAIRN_OK)
+        code = find_files(c, err);
     return code == CAIRN_OK ? read_maps(c, err) : code;
 }
 

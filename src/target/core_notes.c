@@ -180,3 +180,15 @@ const struct cairn_core_file *cairn_core_notes_file(const struct cairn_core_note
     size_t n = CAIRN_COUNT_BELOW(notes->files, notes->n_files, start, va);
     return n && va < notes->files[n - 1].end ? &notes->files[n - 1] : NULL;
 }
+
+bool cairn_core_notes_rename(struct cairn_core_notes *notes, uint64_t va, const char *path)
+{
+    const struct cairn_core_file *file = cairn_core_notes_file(notes, va);
+    if (!file)
+        return false;
+    const char *old = file->path;
+    for (size_t i = 0; i < notes->n_files; i++)
+        if (strcmp(notes->files[i].path, old) == 0)
+            notes->files[i].path = path;
+    return true;
+}

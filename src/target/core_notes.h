@@ -46,6 +46,10 @@ int cairn_core_notes_add(struct cairn_core_notes *notes, struct cairn_core_file 
                          const char *path);
 void cairn_core_notes_sort(struct cairn_core_notes *notes);
 
+/* Gives the file that is mapped at `va` another path, which is borrowed, wherever it is mapped.
+ * False: none is. */
+bool cairn_core_notes_rename(struct cairn_core_notes *notes, uint64_t va, const char *path);
+
 /* The file that is mapped at `va`, or NULL. */
 const struct cairn_core_file *cairn_core_notes_file(const struct cairn_core_notes *notes,
                                                     uint64_t va);

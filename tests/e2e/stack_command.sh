@@ -219,6 +219,16 @@ if command -v gcore >/dev/null; then
     stack out "core.$pid" || fail "a core file" out.err
     same "stacks of a core file" "$(grep -c ' held_outer  ' out)" 3
     has out "core.$pid: core file" "its name"
+    mv prog moved # as to another machine
+    stack out "core.$pid" --exe moved || fail "a program that is elsewhere" out.err
+    same "stacks by a program that is elsewhere" "$(grep -c ' held_outer  .*stack_command.c:' out)" 3
+    same "cut stacks by a program that is elsewhere" "$(grep -c 'cut:' out)" 0
+    same "words about it" "$(cat out.err)" ""
+    stack out "core.$pid" --exe no_such_program && fail "a program that is not there gave no error"
+    has out.err "the program no_such_program: No such file or directory" "a program that is not there"
+    mv moved prog
+    stack merged --merge "core.$pid"
+    has merged "2 threads: " "threads without names"
 else
     skip "a core file" "gcore is missing"
 fi
