@@ -295,7 +295,7 @@ static int read_material(const struct flame *f, struct material *m, struct cairn
     m->heap = f->heap;
     if (!m->heap && cairn_format_of_name(f->inputs[0]) == CAIRN_FORMAT_HEAP)
         m->heap = f->inputs[0];
-    if (rc == CAIRN_OK && m->heap && f->format == CAIRN_PICTURE_HTML)
+    if (rc == CAIRN_OK && m->heap)
         rc = cli_flame_lines_read(m->heap, f->inputs[1] != NULL, m->profile, &m->lines, err);
     return rc;
 }

@@ -185,6 +185,8 @@ print(Page(pathlib.Path("wait.html")).meta["subtitle"])' | sed 's/[0-9,]* stacks
 same "what both say of themselves" "$($py -c 'import pathlib; from page_columns import Page
 print(["every block recorded" in side["subtitle"] for side in Page(pathlib.Path("change.html")).meta["sides"]])')" \
     "[True, True]"
+"$CAIRN" flame plain.heap -o plain.svg >out 2>>log || fail "cairn flame of a heap file as SVG" log
+has plain.svg "every block recorded" "what the picture says of the heap"
 same "says where there is no line" "$($py -c 'import pathlib; from page_columns import Page
 print(bool(Page(pathlib.Path("plain.html")).meta["lines"]) != ("no line over time" in open("log").read()))')" True
 
