@@ -88,7 +88,7 @@ CAIRN_API const char *cairn_cause_text(enum cairn_cause cause); /* "no mapping";
 struct cairn_resolve_summary {
     size_t size;
     uint64_t n_lines, n_malformed; /* text: all lines, and those that passed through as no stack */
-    uint64_t n_samples;            /* profile */
+    uint64_t n_samples;            /* profile: as cairn_profile_stats() counts them */
     uint64_t n_frames;             /* every frame read, names included */
     uint64_t n_named;              /* frames that got a name */
     uint64_t n_unique;             /* different addresses looked up */

@@ -249,7 +249,8 @@ static int name_frame(struct naming *n, struct cairn_profile_frame *frame)
 static int name_frames(struct naming *n)
 {
     struct cairn_profile *p = n->profile;
-    n->resolver->summary.n_samples += p->n_samples;
+    for (size_t i = 0; i < p->n_samples; i++)
+        n->resolver->summary.n_samples += cairn_profile_weight(p, i);
     for (size_t i = 1; i < p->n_frames; i++) {
         n->resolver->summary.n_frames++;
         if (p->frames[i].n_lines || !p->frames[i].address)
