@@ -195,6 +195,8 @@ struct cairn_bpf_walk_cpu {
     __u64 copies_ns, copies_left; /* since then so many bytes more may be copied */
     __u64 low, size;              /* the window: va of its first byte, and how many are valid */
     __u64 ip, sp, fp, lr;         /* on x86-64 rdi, of the innermost frame */
+    __u64 ax;                     /* x86-64's rax, of the innermost frame */
+    __u8 code[16];                /* what is looked at where no rule is of it */
     __u32 exact, end;
     __u32 sp_is_floor; /* the frame begins at sp or above: all that its callee told */
     __u32 has_tree; /* the kernel can be asked what is mapped; 0: not, or nobody was walked yet */

@@ -92,6 +92,13 @@ static __always_inline int is_sigreturn(const struct cairn_bpf_walk_cpu *cpu, __
     return !bpf_probe_read_user(&code, sizeof code, (void *)cpu->ip) && code == SIGRETURN;
 }
 
+/* None that is known by its code. */
+static __always_inline __u32 rule_by_code(const struct cairn_bpf_walk_cpu *cpu)
+{
+    (void)cpu;
+    return CAIRN_RULE_NONE;
+}
+
 /* No rule has one. */
 static __always_inline int go_by_hint(const struct cairn_bpf_walk_cpu *cpu, __u32 rule)
 {

@@ -38,16 +38,18 @@ static long step(__u32 i, void *ctx)
     }
     if (!(place & PLACE_IS_CODE))
         return stop(cpu, cpu->is_missing ? CAIRN_BPF_END_NEW : CAIRN_BPF_END_NOT_CODE);
-    __u32 kind = cairn_rule_kind(place & CAIRN_RULE_MASK);
+    __u32 rule = place & CAIRN_RULE_MASK;
+    if (!cairn_rule_kind(rule))
+        rule = rule_by_code(cpu);
+    __u32 kind = cairn_rule_kind(rule);
     if (kind == CAIRN_RULE_SIGNAL || is_sigreturn(cpu, kind))
         return step_signal(cpu);
     if (can_step(cpu, place, kind))
-        return step_rule(cpu, place & CAIRN_RULE_MASK);
+        return step_rule(cpu, rule);
     if (kind == CAIRN_RULE_OUTERMOST)
         return stop(cpu, CAIRN_BPF_END_OUTERMOST);
     if (kind == CAIRN_RULE_SIDE)
-        return go_by_hint(cpu, place & CAIRN_RULE_MASK) ? add(cpu, cpu->ip)
-                                                        : stop(cpu, CAIRN_BPF_END_SIDE);
+        return go_by_hint(cpu, rule) ? add(cpu, cpu->ip) : stop(cpu, CAIRN_BPF_END_SIDE);
     if (place & PLACE_NO_ROOM)
         return stop(cpu, CAIRN_BPF_END_NO_ROOM);
     if (go_by_link(w, kind))

@@ -6,6 +6,7 @@
 #define CAIRN_BPF_WALK_X86_64_H
 
 #include "bpf/walk_frame.bpf.h"
+#include "unwind/clone_x86_64.h"
 #include "unwind/rule_x86_64.h"
 
 enum { USER_CS_32 = 0x23 /* arch/x86/include/asm/segment.h, __USER32_CS */ };
@@ -29,6 +30,7 @@ static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_
     cpu->sp = regs->rsp;
     cpu->fp = regs->rbp;
     cpu->lr = regs->rdi;
+    cpu->ax = regs->rax;
 }
 
 /* The kernel kept all registers of what it interrupted. */
@@ -61,6 +63,18 @@ static __always_inline int go_by_hint(struct cairn_bpf_walk_cpu *cpu, __u32 rule
     cpu->sp += (n - 1) * 8;
     cpu->exact = 0;
     return 1;
+}
+
+/* What the code says that no rule is of: of clone(2) who calls it, or that the stack begins. */
+static __always_inline __u32 rule_by_code(struct cairn_bpf_walk_cpu *cpu)
+{
+    if (cpu->stack.n != 1 ||
+        bpf_probe_read_user(cpu->code, CAIRN_CLONE_BYTES, (void *)(cpu->ip - CAIRN_CLONE_BEFORE)))
+        return CAIRN_RULE_NONE;
+    if (!cairn_x86_64_is_clone(cpu->code))
+        return CAIRN_RULE_NONE;
+    return cpu->ax ? cairn_x86_64_rule(CAIRN_X86_64_SP, 1, CAIRN_X86_64_FP_SAME)
+                   : cairn_rule_make(CAIRN_RULE_OUTERMOST, 0);
 }
 
 /* There is no link register. */

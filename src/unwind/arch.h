@@ -94,6 +94,11 @@ struct cairn_unwind_arch {
     enum cairn_arch_step (*step_by_code)(const struct cairn_code_input *input,
                                          struct cairn_unwind_regs *regs);
 
+    /* Behind the system call of clone(2), of which no rule is: who called it, or OUTERMOST for who
+     * begins there; of the innermost frame. NULL: it has a rule on this CPU. */
+    enum cairn_arch_step (*step_clone)(const struct cairn_code_input *input,
+                                       struct cairn_unwind_regs *regs);
+
     /* The address of code that a stored return address or pc stands for: without pointer
      * authentication (aarch64), without the Thumb bit (arm). */
     uint64_t (*code_address)(uint64_t stored);

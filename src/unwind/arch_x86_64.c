@@ -5,6 +5,7 @@
 #include "base/reader.h"
 #include "unwind/arch.h"
 #include "unwind/call.h"
+#include "unwind/clone_x86_64.h"
 #include "unwind/follow.h"
 #include "unwind/fp_step.h"
 #include "unwind/rule_x86_64.h"
@@ -234,6 +235,32 @@ static enum cairn_arch_step step(uint32_t rule, bool is_leaf, const struct cairn
     return CAIRN_STEP_OK;
 }
 
+#define BIT(reg) (UINT64_C(1) << (reg))
+
+/* What a function gives its caller back as it was (psABI, 3.2.1). */
+static const uint64_t KEPT =
+    BIT(RBX) | BIT(RBP) | BIT(R12) | BIT(R12 + 1) | BIT(R12 + 2) | BIT(R15);
+
+static enum cairn_arch_step step_clone(const struct cairn_code_input *in,
+                                       struct cairn_unwind_regs *regs)
+{
+    uint8_t code[CAIRN_CLONE_BYTES];
+    uint64_t ip;
+    if (!in->is_leaf || !cairn_unwind_known(regs, RAX) ||
+        !in->code->read(in->code->ctx, regs->ip - CAIRN_CLONE_BEFORE, code, sizeof code) ||
+        !cairn_x86_64_is_clone(code))
+        return CAIRN_STEP_NO_RULE;
+    if (regs->regs[RAX] == 0)
+        return CAIRN_STEP_OUTERMOST;
+    if (!read_word(in->stack, in->swap, regs->regs[RSP], &ip))
+        return CAIRN_STEP_UNREADABLE;
+    regs->known &= KEPT;
+    cairn_unwind_set(regs, RSP, regs->regs[RSP] + 8);
+    cairn_unwind_set(regs, RIP, ip);
+    regs->ip = ip;
+    return CAIRN_STEP_OK;
+}
+
 static uint64_t code_address(uint64_t stored)
 {
     return stored;
@@ -268,8 +295,6 @@ static bool keeps_fp(uint32_t rule)
     return cairn_rule_kind(rule) == CAIRN_X86_64_FP;
 }
 
-#define BIT(reg) (UINT64_C(1) << (reg))
-
 const struct cairn_unwind_arch cairn_unwind_x86_64 = {
     .machine = EM_X86_64,
     .word = 8,
@@ -278,11 +303,12 @@ const struct cairn_unwind_arch cairn_unwind_x86_64 = {
     .fp = RBP,
     .ra = RIP,
     .pc = RIP,
-    .kept = BIT(RBX) | BIT(RBP) | BIT(R12) | BIT(R12 + 1) | BIT(R12 + 2) | BIT(R15),
+    .kept = KEPT,
     .table_regs = BIT(RBP) | BIT(RSP) | BIT(RIP),
     .encode = encode,
     .run = cairn_unwind_table_run_x86_64,
     .step = step,
+    .step_clone = step_clone,
     .code_address = code_address,
     .ends_thread = ends_thread,
     .follow = cairn_follow_x86_64,

@@ -161,8 +161,11 @@ static enum cairn_arch_step step_by_code(const struct cursor *c, const struct ca
                                            .is_leaf = cairn_cursor_is_exact(c),
                                            .swap = c->swap,
                                            .room = room};
-    return c->arch->step_by_code && c->place ? c->arch->step_by_code(&input, next)
-                                             : CAIRN_STEP_NO_RULE;
+    if (!c->place)
+        return CAIRN_STEP_NO_RULE;
+    if (c->arch->step_clone && !row)
+        return c->arch->step_clone(&input, next);
+    return c->arch->step_by_code ? c->arch->step_by_code(&input, next) : CAIRN_STEP_NO_RULE;
 }
 
 /* The ways, the surest first. NO_RULE: none covers the address. */

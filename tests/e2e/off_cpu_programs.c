@@ -9,13 +9,17 @@
  *     busy      for 0.3 s of CPU time
  *     fork N    N children, each of which naps 3 times
  *     vfork N   waits N times in wait_for_child() for a child that sleeps for 20 ms
+ *     spawn N   waits N times in spawn_child() for a child that waits for 20 ms before it is one
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -54,6 +58,37 @@ static __attribute__((noinline)) void wait_for_child(int n)
             _exit(0);
         }
         sink++;
+    }
+}
+
+/* Each has a pipe of its own, whose other end is opened some time later. */
+static const char *pipe_name(int i)
+{
+    static __thread char name[32];
+    snprintf(name, sizeof name, "spawn.%d", i);
+    return name;
+}
+
+static void *open_later(void *arg)
+{
+    for (int i = 0; i < *(int *)arg; i++) {
+        usleep(20000);
+        close(open(pipe_name(i), O_WRONLY));
+    }
+    return NULL;
+}
+
+static __attribute__((noinline)) void spawn_child(int n)
+{
+    static char *const argv[] = {"true", NULL}, *const no_env[] = {NULL};
+    for (int i = 0; i < n; i++) {
+        posix_spawn_file_actions_t actions;
+        pid_t pid;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, 9, pipe_name(i), O_RDONLY, 0);
+        if (posix_spawn(&pid, "/bin/true", &actions, NULL, argv, no_env) == 0)
+            sink++;
+        posix_spawn_file_actions_destroy(&actions);
     }
 }
 
@@ -143,6 +178,15 @@ int main(int argc, char **argv)
             ;
     } else if (strcmp(what, "vfork") == 0) {
         wait_for_child(n);
+        while (wait(NULL) > 0)
+            ;
+    } else if (strcmp(what, "spawn") == 0) {
+        for (int i = 0; i < n; i++)
+            if (mkfifo(pipe_name(i), 0600) != 0)
+                return 1;
+        pthread_create(&thread, NULL, open_later, &n);
+        spawn_child(n);
+        pthread_join(thread, NULL);
         while (wait(NULL) > 0)
             ;
     } else {

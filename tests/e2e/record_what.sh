@@ -172,6 +172,12 @@ at_least 80000000 "$(total parent --label=off_cpu=blocked --function=wait_for_ch
 "$CAIRN" report -n 0 --sort total --label=off_cpu=blocked --function=wait_for_child parent.pb.gz >parent.top 2>&1
 has parent.top "_start" "whole from vfork()"
 
+# So has who waits for one of posix_spawn(3) no CFI where it waits.
+record spawn --off-cpu -- ./prog spawn 5
+at_least 80000000 "$(total spawn --label=off_cpu=blocked --function=spawn_child)" "ns in posix_spawn()"
+"$CAIRN" report -n 0 --sort total --label=off_cpu=blocked --function=spawn_child spawn.pb.gz >spawn.top 2>&1
+has spawn.top "_start" "whole from posix_spawn()"
+
 # With times each wait is by itself: ten of nap() at least, one after the other, and none is summed.
 before=$(date +%s%N)
 record waits --off-cpu --timeline -- ./prog nap 10

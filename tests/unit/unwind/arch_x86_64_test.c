@@ -4,7 +4,7 @@
 #include "stack.h"
 #include "unwind/rule_x86_64.h"
 
-enum { RBX = 3, RDI = 5, RBP = 6, RSP = 7, R8 = 8, R10 = 10, RIP = 16, RET = CODE + 0x40 };
+enum { RAX, RBX = 3, RDI = 5, RBP = 6, RSP = 7, R8 = 8, R10 = 10, RIP = 16, RET = CODE + 0x40 };
 
 static const struct cairn_unwind_arch *arch = &cairn_unwind_x86_64;
 static const struct cairn_cie cie = {.ra_reg = RIP};
@@ -221,6 +221,64 @@ static void what_fits_no_kind_goes_to_the_side(void **state)
     assert_int_equal(encode(&row), cairn_x86_64_rule(CAIRN_X86_64_SP, 4, CAIRN_X86_64_FP_MAX));
 }
 
+/* As around the system call of glibc's clone(2). */
+static const uint8_t clone_code[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, 0x01, 0xc3};
+
+static bool read_code(void *ctx, uint64_t va, void *ret_bytes, size_t size)
+{
+    const uint8_t *code = ctx;
+    if (va < CODE - 2 || va - (CODE - 2) + size > sizeof clone_code)
+        return false;
+    memcpy(ret_bytes, code + (va - (CODE - 2)), size);
+    return true;
+}
+
+static enum cairn_arch_step step_by(const uint8_t *code, bool is_leaf,
+                                    struct cairn_unwind_regs *regs)
+{
+    const struct cairn_memory of_code = {read_code, (void *)(uintptr_t)code};
+    const struct cairn_code_input input = {.stack = &memory, .code = &of_code, .is_leaf = is_leaf};
+    return arch->step_clone(&input, regs);
+}
+
+static void who_calls_clone_is_found_by_its_code_and_its_child_begins_there(void **state)
+{
+    (void)state;
+    struct cairn_unwind_regs before = regs_at(STACK + 0x100, 9), regs = before;
+    memset(&t, 0, sizeof t);
+    test_stack_put(&t, STACK + 0x100, RET, 8);
+    assert_int_equal(step_by(clone_code, true, &regs), CAIRN_STEP_NO_RULE); /* which of them? */
+    cairn_unwind_set(&before, RAX, (uint64_t)-38);
+    regs = before;
+    assert_int_equal(step_by(clone_code, true, &regs), CAIRN_STEP_OK);
+    assert_int_equal(regs.ip, RET);
+    assert_int_equal(regs.regs[RSP], STACK + 0x108);
+    assert_int_equal(regs.known, 1 << RSP | 1 << RBP | 1 << RIP | 1 << RBX);
+    regs = before;
+    assert_int_equal(step_by(clone_code, false, &regs), CAIRN_STEP_NO_RULE);
+    regs = before, regs.regs[RSP] = 8;
+    assert_int_equal(step_by(clone_code, true, &regs), CAIRN_STEP_UNREADABLE);
+    regs = before, regs.ip++;
+    assert_int_equal(step_by(clone_code, true, &regs), CAIRN_STEP_NO_RULE);
+    regs = before, regs.regs[RAX] = 0;
+    assert_int_equal(step_by(clone_code, true, &regs), CAIRN_STEP_OUTERMOST);
+}
+
+static void other_system_calls_are_not_taken_for_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof clone_code; i++) {
+        uint8_t code[sizeof clone_code];
+        struct cairn_unwind_regs regs = regs_at(STACK + 0x100, 9);
+        cairn_unwind_set(&regs, RAX, 0);
+        memcpy(code, clone_code, sizeof code);
+        code[i] ^= 0x40;
+        bool is_target = i == 6 || i == 8; /* of a jump */
+        assert_int_equal(step_by(code, true, &regs),
+                         is_target ? CAIRN_STEP_OUTERMOST : CAIRN_STEP_NO_RULE);
+    }
+}
+
 static void each_cpu_is_known_by_its_number(void **state)
 {
     (void)state;
@@ -239,6 +297,8 @@ int main(void)
         cmocka_unit_test(every_number_is_safe_to_step_by),
         cmocka_unit_test(a_return_address_in_rdi_is_a_hint),
         cmocka_unit_test(what_fits_no_kind_goes_to_the_side),
+        cmocka_unit_test(who_calls_clone_is_found_by_its_code_and_its_child_begins_there),
+        cmocka_unit_test(other_system_calls_are_not_taken_for_it),
         cmocka_unit_test(each_cpu_is_known_by_its_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
