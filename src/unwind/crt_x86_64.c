@@ -297,7 +297,7 @@ static bool put_entry(const struct cairn_elf *elf, struct section *s, uint64_t e
         return false;
     for (size_t i = 0; i < s->n; i++)
         if (s->functions[i] >= entry && s->functions[i] - entry < f.at)
-            f.at = s->functions[i] - entry;
+            f.at = (size_t)(s->functions[i] - entry);
     if (!f.at)
         return false;
     put_fde(s, entry, &f);
