@@ -240,6 +240,24 @@ static __always_inline void recall_waker(__u32 tid, __u64 since_ns)
     bpf_map_delete_elem(&woken, &tid);
 }
 
+/* A short program may have ended, or sleep for good, before anybody has looked at it. Of no other:
+ * who sleeps a thousand times a second is soon known, and of what never is each copy would be a
+ * stack by itself. */
+static __always_inline int is_worth_a_copy(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    return cpu->end == CAIRN_BPF_END_NEW && task->se.sum_exec_runtime < LONG_NS;
+}
+
+/* What is copied is named apart from all others: behind equal frames it may lead elsewhere. */
+static __always_inline int name_slept(struct cairn_bpf_walk_cpu *cpu, struct cairn_bpf_count *key)
+{
+    name_stack(cpu, key);
+    if (!cpu->stack.copied)
+        return !bpf_map_lookup_elem(&counts, key);
+    cpu->stack.hash = key->hash = mixed(key->hash, cpu->stack.time_ns);
+    return 1;
+}
+
 static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
                                   struct task_struct *task, int preempted)
 {
@@ -252,13 +270,15 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     walk(0, cpu, task);
     if (!cairn_off_user_only)
         add_kernel_from_sched(ctx, cpu);
-    name_stack(cpu, &key);
+    int wants_look = is_unknown(cpu, task);
+    if (is_worth_a_copy(cpu, task))
+        copy_top(0, cpu, task);
+    int is_new = name_slept(cpu, &key);
     now.key.hash = key.hash;
     now.key.tid = key.tid;
     now.key.id = key.id;
     now.key.why = why_off(state, preempted);
     now.since_ns = cpu->stack.time_ns;
-    int is_new = !bpf_map_lookup_elem(&counts, &key);
     if ((is_new && hand_over(cpu)) || note(tid, &now)) {
         __sync_fetch_and_add(&cairn_off_lost, 1);
         return;
@@ -266,7 +286,8 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     recall_waker(tid, now.since_ns);
     if (is_new)
         bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
-    ask_if_unknown(cpu, task);
+    if (wants_look)
+        ask(cpu, cpu->stack.time_ns);
 }
 
 SEC("tp_btf/sched_switch")

@@ -256,7 +256,7 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
     HIDE(at);
     if (at > CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX)
         return;
-    if (is_user(MODE_OF(&ctx->regs))) {
+    if (ctx && is_user(MODE_OF(&ctx->regs))) {
         __builtin_memcpy(&cpu->frames[at], &ctx->regs, sizeof ctx->regs);
         asm volatile("");
     } else {
@@ -335,12 +335,6 @@ static __always_inline int is_unknown(struct cairn_bpf_walk_cpu *cpu, struct tas
 {
     return cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE ||
            (cpu->stack.id & CAIRN_BPF_ID_BY_FILES && task->se.sum_exec_runtime > LONG_NS);
-}
-
-static __always_inline void ask_if_unknown(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
-{
-    if (is_unknown(cpu, task))
-        ask(cpu, cpu->stack.time_ns);
 }
 
 static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn_bpf_walk_cpu *cpu,

@@ -235,7 +235,8 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         judge_copy(intake, stack, !collected.cut || collect->walk.n > stack->n);
     if (code == CAIRN_OK && !intake->is_off_cpu) /* else samples are made of the sums */
         code = cairn_collect_sample(collect, &collected, &one);
-    if (code < 0 || stack->what == CAIRN_BPF_AGAIN || stack->copied) /* that is not counted */
+    bool is_counted = intake->is_off_cpu || !stack->copied; /* else it comes but once */
+    if (code < 0 || stack->what == CAIRN_BPF_AGAIN || !is_counted)
         return code;
     if (intake->is_off_cpu && collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES)
         return CAIRN_OK; /* its times will be lost */

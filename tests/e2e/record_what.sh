@@ -178,6 +178,11 @@ at_least 80000000 "$(total spawn --label=off_cpu=blocked --function=spawn_child)
 "$CAIRN" report -n 0 --sort total --label=off_cpu=blocked --function=spawn_child spawn.pb.gz >spawn.top 2>&1
 has spawn.top "_start" "whole from posix_spawn()"
 
+# A program that waits before anybody has looked at it: its stack is copied.
+record short --off-cpu -- sleep 0.3
+has log "whole (100.0 %), 0 cut" "whole in a program that is new"
+at_least 290000000 "$(total short --label=off_cpu=sleep)" "ns in a program that is new"
+
 # With times each wait is by itself: ten of nap() at least, one after the other, and none is summed.
 before=$(date +%s%N)
 record waits --off-cpu --timeline -- ./prog nap 10
