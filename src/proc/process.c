@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -18,6 +20,7 @@ enum {
     PROC_PATH_SIZE = 64,
     INITIAL_PID_NS = 0xEFFFFFFC, /* include/linux/proc_ns.h, PROC_PID_INIT_INO */
     STATUS_MAX_BYTES = 1 << 16,
+    YAMA_NOBODY = 3,              /* Documentation/admin-guide/LSM/Yama.rst */
     CMDLINE_MAX_BYTES = 16 << 20, /* the kernel's own limit is a quarter of the stack limit */
     AUXV_MAX_BYTES = 16 * CAIRN_AUXV_ENTRY_MAX
 };
@@ -221,6 +224,13 @@ static int yama_scope(void)
     return scope;
 }
 
+static bool has_ptrace_capability(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+    return syscall(SYS_capget, &header, data) == 0 && data[0].effective >> CAP_SYS_PTRACE & 1;
+}
+
 void cairn_process_hint_access(int pid, struct cairn_err *err)
 {
     struct cairn_process_status status;
@@ -231,6 +241,10 @@ void cairn_process_hint_access(int pid, struct cairn_err *err)
         cairn_hint(err, "pid %d traces it already; detach that debugger first", status.tracer_pid);
     else if (status.euid != geteuid() && geteuid() != 0)
         cairn_hint(err, "it runs as uid %u: use sudo, or become that user", status.euid);
+    else if (scope < YAMA_NOBODY && has_ptrace_capability())
+        cairn_hint(err,
+                   "CAP_SYS_PTRACE is there, but not over this process: it is of an outer user "
+                   "namespace, or a security module (SELinux, AppArmor) forbids it");
     else if (scope > 0)
         cairn_hint(err,
                    "kernel.yama.ptrace_scope is %d: sudo sysctl kernel.yama.ptrace_scope=0, "
