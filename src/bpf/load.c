@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -26,19 +25,10 @@ static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static char *verifier_log; /* what it said of it; NULL: nothing */
 
 /* Capabilities count in the first user namespace alone, whatever root may do in another. */
-static bool has_capability(unsigned number)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2] = {{0}};
-    if (syscall(SYS_capget, &header, data) != 0)
-        return geteuid() == 0;
-    return data[number / 32].effective >> (number % 32) & 1;
-}
-
 static bool has_rights(void)
 {
-    return has_capability(CAP_SYS_ADMIN) ||
-           (has_capability(CAP_BPF) && has_capability(CAP_PERFMON));
+    return cairn_process_has_capability(CAP_SYS_ADMIN) ||
+           (cairn_process_has_capability(CAP_BPF) && cairn_process_has_capability(CAP_PERFMON));
 }
 
 static bool is_first_user_namespace(void)

@@ -224,11 +224,13 @@ static int yama_scope(void)
     return scope;
 }
 
-static bool has_ptrace_capability(void)
+bool cairn_process_has_capability(unsigned number)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-    return syscall(SYS_capget, &header, data) == 0 && data[0].effective >> CAP_SYS_PTRACE & 1;
+    if (syscall(SYS_capget, &header, data) != 0)
+        return geteuid() == 0;
+    return data[number / 32].effective >> (number % 32) & 1;
 }
 
 void cairn_process_hint_access(int pid, struct cairn_err *err)
@@ -241,7 +243,7 @@ void cairn_process_hint_access(int pid, struct cairn_err *err)
         cairn_hint(err, "pid %d traces it already; detach that debugger first", status.tracer_pid);
     else if (status.euid != geteuid() && geteuid() != 0)
         cairn_hint(err, "it runs as uid %u: use sudo, or become that user", status.euid);
-    else if (scope < YAMA_NOBODY && has_ptrace_capability())
+    else if (scope < YAMA_NOBODY && cairn_process_has_capability(CAP_SYS_PTRACE))
         cairn_hint(err,
                    "CAP_SYS_PTRACE is there, but not over this process: it is of an outer user "
                    "namespace, or a security module (SELinux, AppArmor) forbids it");

@@ -57,6 +57,10 @@ int cairn_process_slurp(int pid, const char *name, size_t limit, struct cairn_bu
  * NULL where there is none. */
 const char *cairn_process_field(const char *text, const char *name);
 
+/* Does this thread have it, by its number in linux/capability.h? Where that cannot be asked: is it
+ * root? */
+bool cairn_process_has_capability(unsigned number);
+
 /* Says why the kernel may have refused to let us look into `pid`, and what to do: another user,
  * another tracer, Yama, a container. For errors of code CAIRN_E_ACCESS. */
 void cairn_process_hint_access(int pid, struct cairn_err *err);
