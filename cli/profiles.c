@@ -201,8 +201,7 @@ void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
     cairn_profile_stats(profile, &stats);
-    cli_add_count(b, stats.n_samples);
-    cairn_buffer_str(b, stats.n_samples == 1 ? " sample" : " samples");
+    cli_add_counted(b, stats.n_samples, "sample");
     if (stats.duration_ns)
         cairn_buffer_printf(b, " over %.1f s", (double)stats.duration_ns / 1e9);
     if (stats.n_judged) {
