@@ -63,6 +63,16 @@ void cairn_buffer_u64(struct cairn_buffer *b, uint64_t value)
     cairn_buffer_add(b, digits + at, sizeof digits - at);
 }
 
+void cairn_buffer_uleb(struct cairn_buffer *b, uint64_t value)
+{
+    uint8_t bytes[10];
+    size_t n = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[n++] = (uint8_t)(value | 0x80);
+    bytes[n++] = (uint8_t)value;
+    cairn_buffer_add(b, bytes, n);
+}
+
 void cairn_buffer_hex(struct cairn_buffer *b, uint64_t value)
 {
     char digits[16];

@@ -27,6 +27,8 @@ void cairn_buffer_add(struct cairn_buffer *b, const void *bytes, size_t size);
 void cairn_buffer_str(struct cairn_buffer *b, const char *text);
 void cairn_buffer_char(struct cairn_buffer *b, char c);
 void cairn_buffer_u64(struct cairn_buffer *b, uint64_t value); /* decimal */
+/* ULEB128 (DWARF 5, 7.6), which is protobuf's varint. */
+void cairn_buffer_uleb(struct cairn_buffer *b, uint64_t value);
 void cairn_buffer_hex(struct cairn_buffer *b, uint64_t value); /* without 0x */
 __attribute__((format(printf, 2, 3))) void cairn_buffer_printf(struct cairn_buffer *b,
                                                                const char *fmt, ...);

@@ -318,13 +318,16 @@ static int64_t go_through(struct cairn_walker *w, batch_step step, cairn_walker_
     return n;
 }
 
-int cairn_walker_counts(struct cairn_walker *w, cairn_walker_count_fn fn, void *ctx,
-                        bool *ret_forgotten)
+int cairn_walker_counts(struct cairn_walker *w, cairn_walker_count_fn fn, void *ctx, bool *ret_full)
 {
     int64_t n = go_through(w, bpf_map_lookup_batch, fn, ctx);
-    *ret_forgotten = n > w->stacks_max;
-    if (*ret_forgotten)
-        n = go_through(w, bpf_map_lookup_and_delete_batch, fn, ctx);
+    *ret_full = n > w->stacks_max;
+    return n < 0 ? (int)n : CAIRN_OK;
+}
+
+int cairn_walker_last_counts(struct cairn_walker *w, cairn_walker_count_fn fn, void *ctx)
+{
+    int64_t n = go_through(w, bpf_map_lookup_and_delete_batch, fn, ctx);
     return n < 0 ? (int)n : CAIRN_OK;
 }
 

@@ -29,9 +29,9 @@ struct cairn_walker_opts {
     uint64_t table_bytes;                     /* of tables at most; 0: 256 MiB */
     const struct cairn_off_cpu_opts *off_cpu; /* time off the CPU is measured, and no event's; NULL:
                                                  it is not */
-    size_t stacks_max; /* so many are counted, then all are forgotten; 0: 49152 */
-    bool has_times;    /* a stack that is met again, or a time off the CPU, is told each time,
-                          without its frames, and not counted */
+    size_t stacks_max;                        /* so many are counted at a time; 0: 49152 */
+    bool has_times; /* a stack that is met again, or a time off the CPU, is told each time,
+                       without its frames, and not counted */
 };
 
 /* CAIRN_E_ACCESS: not allowed. CAIRN_E_SUPPORT: this kernel, or this build, cannot. */
@@ -83,13 +83,16 @@ void cairn_walker_copy_no_more(struct cairn_walker *walker, const struct cairn_b
                                uint64_t until_ns);
 
 /* How often each stack was met since it was handed over, in no order. Who answers with
- * CAIRN_WALKER_FORGET wants the stack to be forgotten, and handed over again when it is met. Where
- * there is no room for more, all are: `ret_forgotten`. */
+ * CAIRN_WALKER_FORGET wants the stack to be forgotten, and handed over again when it is met.
+ * `ret_full`: there is no room for more, and all should be. */
 enum { CAIRN_WALKER_FORGET = 1 };
 typedef int (*cairn_walker_count_fn)(void *ctx, const struct cairn_bpf_count *key,
                                      const struct cairn_bpf_sum *sum);
 int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx,
-                        bool *ret_forgotten);
+                        bool *ret_full);
+
+/* The same once more, and all are forgotten. */
+int cairn_walker_last_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx);
 
 /* What measures time off the CPU, where that was asked for; else NULL. Owned by the walker. */
 struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *walker);

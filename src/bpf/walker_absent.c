@@ -78,10 +78,16 @@ bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_
 }
 
 int cairn_walker_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx,
-                        bool *ret_forgotten)
+                        bool *ret_full)
 {
     (void)walker, (void)fn, (void)ctx;
-    *ret_forgotten = false;
+    *ret_full = false;
+    return CAIRN_OK;
+}
+
+int cairn_walker_last_counts(struct cairn_walker *walker, cairn_walker_count_fn fn, void *ctx)
+{
+    (void)walker, (void)fn, (void)ctx;
     return CAIRN_OK;
 }
 

@@ -99,10 +99,10 @@ static void put_sample(struct writing *w, size_t index)
     const struct cairn_profile *p = w->p;
     const struct cairn_profile_sample *sample = &p->samples[index];
     for (uint32_t at = sample->stack; at; at = p->stacks[at].parent)
-        cairn_pb_varint(&w->inner, p->stacks[at].frame);
+        cairn_buffer_uleb(&w->inner, p->stacks[at].frame);
     put_inner(w, PPROF_SAMPLE_LOCATION);
     for (size_t k = 0; k < p->n_types; k++)
-        cairn_pb_varint(&w->inner, (uint64_t)p->values[index * p->n_types + k]);
+        cairn_buffer_uleb(&w->inner, (uint64_t)p->values[index * p->n_types + k]);
     put_inner(w, PPROF_SAMPLE_VALUE);
     const struct cairn_profile_label_set *set = &p->label_sets[sample->labels];
     for (uint32_t i = 0; i < set->n; i++) {
@@ -174,7 +174,7 @@ static void put_rest(struct writing *w)
         put_value_type(w, PPROF_PERIOD_TYPE, p->period_type);
     cairn_pb_uint(&w->out, PPROF_PERIOD, (uint64_t)p->period);
     for (size_t i = 0; i < p->n_comments; i++)
-        cairn_pb_varint(&w->inner, own_text(w, p->comments[i]));
+        cairn_buffer_uleb(&w->inner, own_text(w, p->comments[i]));
     if (p->n_comments)
         cairn_pb_bytes(&w->out, PPROF_COMMENT, cairn_buffer_span(&w->inner));
     /* Said even where the profile does not: readers differ in what they take without it. */

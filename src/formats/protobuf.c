@@ -52,27 +52,17 @@ bool cairn_pb_number(const struct cairn_pb_field *field, struct cairn_reader *io
     return !io_packed->failed;
 }
 
-void cairn_pb_varint(struct cairn_buffer *b, uint64_t value)
-{
-    uint8_t bytes[10];
-    size_t n = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[n++] = (uint8_t)(value | 0x80);
-    bytes[n++] = (uint8_t)value;
-    cairn_buffer_add(b, bytes, n);
-}
-
 void cairn_pb_uint(struct cairn_buffer *b, uint32_t number, uint64_t value)
 {
     if (!value)
         return;
-    cairn_pb_varint(b, (uint64_t)number << 3 | CAIRN_PB_VARINT);
-    cairn_pb_varint(b, value);
+    cairn_buffer_uleb(b, (uint64_t)number << 3 | CAIRN_PB_VARINT);
+    cairn_buffer_uleb(b, value);
 }
 
 void cairn_pb_bytes(struct cairn_buffer *b, uint32_t number, struct cairn_span bytes)
 {
-    cairn_pb_varint(b, (uint64_t)number << 3 | CAIRN_PB_BYTES);
-    cairn_pb_varint(b, bytes.size);
+    cairn_buffer_uleb(b, (uint64_t)number << 3 | CAIRN_PB_BYTES);
+    cairn_buffer_uleb(b, bytes.size);
     cairn_buffer_add(b, bytes.data, bytes.size);
 }

@@ -33,7 +33,6 @@ bool cairn_pb_next(struct cairn_reader *r, struct cairn_pb_field *ret_field);
 bool cairn_pb_number(const struct cairn_pb_field *field, struct cairn_reader *io_packed,
                      bool *io_started, bool *io_failed, uint64_t *ret_value);
 
-void cairn_pb_varint(struct cairn_buffer *b, uint64_t value);
 void cairn_pb_uint(struct cairn_buffer *b, uint32_t number, uint64_t value); /* 0 is left out */
 void cairn_pb_bytes(struct cairn_buffer *b, uint32_t number, struct cairn_span bytes);
 

@@ -3,6 +3,7 @@
  * for days stays as small as what it says. */
 #include "base/alloc.h"
 #include "profile/index.h"
+#include "profile/packed.h"
 
 /* All label sets of a profile. */
 struct sets {
@@ -38,6 +39,7 @@ static void put_sets(struct cairn_profile *p, const struct sets *sets)
 
 struct dropping {
     struct cairn_profile *profile;
+    struct cairn_packed *packed;
     struct sets old;
     cairn_profile_keeps_fn keeps;
     void *ctx;
@@ -57,6 +59,21 @@ static uint32_t lessen(struct dropping *to, uint32_t set)
     return cairn_profile_add_labels(to->profile, kept, n);
 }
 
+static bool make_set(struct dropping *to, uint32_t set)
+{
+    if (to->new_of[set] == 0 && set)
+        to->new_of[set] = lessen(to, set);
+    return to->new_of[set] != UINT32_MAX;
+}
+
+static int make_sets_of(void *ctx, const struct cairn_packed_path *path)
+{
+    bool ok = true;
+    for (size_t i = 0; i < path->n_rows && ok; i++)
+        ok = make_set(ctx, path->labels[i]);
+    return ok ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
 /* Of those alone that samples have. */
 static bool make_sets(struct dropping *to)
 {
@@ -64,26 +81,22 @@ static bool make_sets(struct dropping *to)
     p->label_sets = cairn_alloc(1, sizeof *p->label_sets); /* the empty one */
     p->n_label_sets = p->cap_label_sets = p->label_sets ? 1 : 0;
     bool ok = p->label_sets;
-    for (size_t i = 0; i < p->n_samples && ok; i++) {
-        uint32_t set = p->samples[i].labels;
-        if (to->new_of[set] == 0 && set)
-            to->new_of[set] = lessen(to, set);
-        ok = to->new_of[set] != UINT32_MAX;
-    }
-    return ok;
+    for (size_t i = 0; i < p->n_samples && ok; i++)
+        ok = make_set(to, p->samples[i].labels);
+    return ok && (!to->packed || cairn_packed_each(to->packed, make_sets_of, to) == CAIRN_OK);
 }
 
-int cairn_profile_drop_labels(struct cairn_profile *p, cairn_profile_keeps_fn keeps, void *ctx,
-                              uint32_t *ret_numbers)
+int cairn_profile_drop_labels(struct cairn_profile *p, struct cairn_packed *packed,
+                              cairn_profile_keeps_fn keeps, void *ctx, uint32_t *ret_numbers)
 {
-    struct dropping to = {.profile = p, .keeps = keeps, .ctx = ctx};
+    struct dropping to = {.profile = p, .packed = packed, .keeps = keeps, .ctx = ctx};
     for (size_t i = 0; ret_numbers && i < p->n_samples; i++)
         ret_numbers[i] = (uint32_t)i;
     to.new_of = cairn_alloc(p->n_label_sets, sizeof *to.new_of);
     if (!to.new_of)
         return CAIRN_E_NOMEM;
     to.old = take_sets(p);
-    bool ok = make_sets(&to);
+    bool ok = make_sets(&to) && (!packed || cairn_packed_relabel(packed, to.new_of) == CAIRN_OK);
     if (ok) {
         cairn_free(to.old.labels);
         cairn_free(to.old.label_sets);

@@ -83,6 +83,21 @@ void cairn_profile_forget_label_sets(struct cairn_profile *p)
     p->index->label_sets = (struct cairn_profile_slots){0};
 }
 
+void cairn_profile_empty(struct cairn_profile *p)
+{
+    struct cairn_profile_index *index = p->index;
+    p->n_samples = 0;
+    p->n_stacks = 1;
+    if (!index)
+        return;
+    if (index->samples.slots)
+        memset(index->samples.slots, 0, index->samples.n_slots * sizeof *index->samples.slots);
+    index->samples.n_indexed = 1;
+    cairn_table_done(&index->children.crowd);
+    index->children.crowd = (struct cairn_table){0};
+    index->n_linked = 0;
+}
+
 static uint32_t frame_of(const void *ctx, uint32_t stack)
 {
     const struct cairn_profile *p = ctx;

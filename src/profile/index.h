@@ -45,6 +45,9 @@ void cairn_profile_forget_samples(struct cairn_profile *p);
 /* The same of label sets. */
 void cairn_profile_forget_label_sets(struct cairn_profile *p);
 
+/* All samples and stacks leave. Their memory stays, for as many will come. */
+void cairn_profile_empty(struct cairn_profile *p);
+
 /* The index of the profile, made where there is none; NULL where memory is gone. */
 struct cairn_profile_index *cairn_profile_need_index(struct cairn_profile *p);
 

@@ -174,8 +174,9 @@ typedef bool (*cairn_profile_keeps_fn)(void *ctx, const struct cairn_profile_lab
 /* Takes labels from the samples and sums those that are equal then, as above. Label sets that no
  * sample has are forgotten, and all have other numbers. CAIRN_OK or CAIRN_E_NOMEM: then nothing
  * changed, or less is summed than could be, and `ret_numbers` holds all the same. */
-int cairn_profile_drop_labels(struct cairn_profile *p, cairn_profile_keeps_fn keeps, void *ctx,
-                              uint32_t *ret_numbers);
+struct cairn_packed; /* the samples that were taken away; NULL: none */
+int cairn_profile_drop_labels(struct cairn_profile *p, struct cairn_packed *packed,
+                              cairn_profile_keeps_fn keeps, void *ctx, uint32_t *ret_numbers);
 
 /* Memory that the profile takes, with its index; so that each table has room for one thing more. */
 uint64_t cairn_profile_bytes(const struct cairn_profile *p);

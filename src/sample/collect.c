@@ -44,6 +44,7 @@ void cairn_collect_done(struct cairn_collect *collect)
     cairn_table_done(&collect->threads);
     cairn_table_done(&collect->kernel_threads);
     cairn_ended_done(&collect->ended);
+    cairn_packed_done(&collect->packed);
     cairn_profile_free(collect->profile);
     *collect = (struct cairn_collect){0};
 }
@@ -257,6 +258,13 @@ void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is
     count(collect, n, value, is_cut);
 }
 
+uint64_t cairn_collect_bytes(const struct cairn_collect *collect)
+{
+    return cairn_profile_bytes(collect->profile) + cairn_packed_bytes(&collect->packed) +
+           cairn_table_bytes(&collect->names) + cairn_table_bytes(&collect->threads) +
+           collect->beside_bytes;
+}
+
 /* The last eighth is for samples of stacks that are there already. */
 static int keep_bound(struct cairn_collect *collect)
 {
@@ -265,8 +273,7 @@ static int keep_bound(struct cairn_collect *collect)
     uint64_t most = collect->memory_max, bytes;
     if (!most || p->closed == CAIRN_PROFILE_NO_SAMPLES)
         return CAIRN_OK;
-    bytes = cairn_profile_bytes(p) + cairn_table_bytes(&collect->names) +
-            cairn_table_bytes(&collect->threads) + collect->beside_bytes;
+    bytes = cairn_collect_bytes(collect);
     if (bytes < most - most / 8)
         return CAIRN_OK;
     if (!p->closed) {

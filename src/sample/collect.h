@@ -8,6 +8,7 @@
 
 #include "proc/perf_record.h"
 #include "proc/threads.h"
+#include "profile/packed.h"
 #include "sample/copy_walk.h"
 #include "sample/ended.h"
 #include "sample/event.h"
@@ -37,11 +38,13 @@ struct cairn_collect {
     uint64_t beside_bytes;              /* of them: beside the profile and what is here */
     uint32_t full;                      /* a text: why stacks are cut since the bound is near */
     uint64_t n_samples, n_whole, n_cut;
-    uint64_t n_unkept;    /* samples that are none of these: there was no memory for them */
-    int64_t value;        /* what they stand for */
-    uint64_t n_processes; /* that samples came from */
-    uint64_t n_threads;   /* the same */
-    uint64_t n_folded;    /* of them: told by name alone in the profile (fold.h) */
+    uint64_t n_unkept;          /* samples that are none of these: there was no memory for them */
+    int64_t value;              /* what they stand for */
+    uint64_t n_processes;       /* that samples came from */
+    uint64_t n_threads;         /* the same */
+    struct cairn_packed packed; /* rows that are no more among those of the profile (pack.h) */
+    size_t pack_rows;           /* they are packed at so many; 0: never, their numbers are kept */
+    uint64_t n_folded;          /* of them: told by name alone in the profile (fold.h) */
     struct cairn_fold_marks {
         size_t n_sets, n_rows; /* of labels, and samples: at so many it is done again */
     } fold_at;
@@ -66,6 +69,9 @@ struct cairn_caught {
 int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,
                        int64_t period, struct cairn_err *err);
 void cairn_collect_done(struct cairn_collect *collect); /* all-zero is fine */
+
+/* Memory of what is kept, as it will be in the end. */
+uint64_t cairn_collect_bytes(const struct cairn_collect *collect);
 
 /* CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught);

@@ -20,7 +20,8 @@ struct folding {
     uint32_t pid_key, tid_key, waker_key;
     struct gone *gone;
     size_t n_gone, cap_gone, n_kept;
-    bool *has_made_code;       /* by stack */
+    bool *has_made_code; /* by stack; of a path that is packed by how deep it is */
+    size_t cap_made_code;
     struct cairn_table by_tid; /* of those: -> number in `gone`; then, of who is kept, 1 */
 };
 
@@ -59,43 +60,65 @@ static struct gone *gone_of(struct folding *fold, uint32_t tid)
     return &fold->gone[fold->n_gone++];
 }
 
+static bool is_made_code(const struct folding *fold, uint32_t frame)
+{
+    return cairn_shared_module_is_made(&fold->collect->modules,
+                                       fold->collect->profile->frames[frame].module);
+}
+
 /* Parents have smaller numbers than their children. */
 static bool find_made_code(struct folding *fold)
 {
     const struct cairn_profile *p = fold->collect->profile;
-    bool *has = cairn_alloc(p->n_stacks, sizeof *has);
-    for (size_t i = 1; i < p->n_stacks && has; i++)
-        has[i] = has[p->stacks[i].parent] ||
-                 cairn_shared_module_is_made(&fold->collect->modules,
-                                             p->frames[p->stacks[i].frame].module);
-    fold->has_made_code = has;
-    return has;
+    if (cairn_grow((void **)&fold->has_made_code, &fold->cap_made_code, p->n_stacks, 1) < 0)
+        return false;
+    fold->has_made_code[0] = false;
+    for (size_t i = 1; i < p->n_stacks; i++)
+        fold->has_made_code[i] =
+            fold->has_made_code[p->stacks[i].parent] || is_made_code(fold, p->stacks[i].frame);
+    return true;
 }
 
-static int add_row(struct folding *fold, uint32_t tid, size_t row)
+/* A row of somebody who lives is left alone. */
+static int add_row(struct folding *fold, uint32_t labels, int64_t value, bool has_made_code)
 {
     const struct cairn_profile *p = fold->collect->profile;
-    struct gone *gone = gone_of(fold, tid);
+    const struct cairn_profile_label_set *set = &p->label_sets[labels];
+    const struct cairn_profile_label *tid = label_of(p->labels + set->first, set->n, fold->tid_key);
+    if (!tid || is_alive(fold->collect, tid->number))
+        return CAIRN_OK;
+    struct gone *gone = gone_of(fold, (uint32_t)tid->number);
     if (!gone)
         return CAIRN_E_NOMEM;
     gone->n_rows++;
-    gone->value = cairn_profile_add_clamped(gone->value, p->values[row * p->n_types + 1]);
-    gone->has_made_code = gone->has_made_code || fold->has_made_code[p->samples[row].stack];
+    gone->value = cairn_profile_add_clamped(gone->value, value);
+    gone->has_made_code = gone->has_made_code || has_made_code;
     return CAIRN_OK;
+}
+
+static int add_path(void *ctx, const struct cairn_packed_path *path)
+{
+    struct folding *fold = ctx;
+    int code = cairn_grow((void **)&fold->has_made_code, &fold->cap_made_code, path->n + 1, 1);
+    if (code < 0)
+        return code;
+    bool *has = fold->has_made_code;
+    has[0] = false;
+    for (size_t i = path->n_same; i < path->n; i++)
+        has[i + 1] = has[i] || is_made_code(fold, path->frames[i]);
+    for (size_t i = 0; i < path->n_rows && code == CAIRN_OK; i++)
+        code = add_row(fold, path->labels[i], path->values[2 * i + 1], has[path->n]);
+    return code;
 }
 
 static int find_gone(struct folding *fold)
 {
     const struct cairn_profile *p = fold->collect->profile;
     int code = find_made_code(fold) ? CAIRN_OK : CAIRN_E_NOMEM;
-    for (size_t i = 0; i < p->n_samples && code == CAIRN_OK; i++) {
-        const struct cairn_profile_label_set *set = &p->label_sets[p->samples[i].labels];
-        const struct cairn_profile_label *tid =
-            label_of(p->labels + set->first, set->n, fold->tid_key);
-        if (tid && !is_alive(fold->collect, tid->number))
-            code = add_row(fold, (uint32_t)tid->number, i);
-    }
-    return code;
+    for (size_t i = 0; i < p->n_samples && code == CAIRN_OK; i++)
+        code = add_row(fold, p->samples[i].labels, p->values[2 * i + 1],
+                       fold->has_made_code[p->samples[i].stack]);
+    return code < 0 ? code : cairn_packed_each(&fold->collect->packed, add_path, fold);
 }
 
 /* First who cannot be told by name, then the most; of equal ones the later, which somebody may yet
@@ -157,7 +180,8 @@ static bool fold_them(struct folding *fold, uint32_t *numbers)
     struct cairn_collect *collect = fold->collect;
     if (find_gone(fold) < 0 || choose(fold) < 0)
         return false;
-    if (cairn_profile_drop_labels(collect->profile, keeps, fold, numbers) == CAIRN_OK)
+    if (cairn_profile_drop_labels(collect->profile, &collect->packed, keeps, fold, numbers) ==
+        CAIRN_OK)
         collect->n_folded += fold->n_gone - fold->n_kept;
     return true;
 }
@@ -172,15 +196,21 @@ static bool find_keys(struct folding *fold)
            fold->waker_key != UINT32_MAX;
 }
 
+static size_t count_rows(const struct cairn_collect *collect)
+{
+    return collect->profile->n_samples + cairn_packed_rows(&collect->packed);
+}
+
 /* With sets for twice the threads that are kept, and rows; where that many live, with half as many
  * more. */
 static bool is_time(const struct cairn_collect *collect)
 {
     const struct cairn_profile *p = collect->profile;
     const struct cairn_fold_marks *at = &collect->fold_at;
+    size_t n_rows = count_rows(collect);
     return !collect->has_times && p->closed != CAIRN_PROFILE_NO_SAMPLES &&
            ((p->n_label_sets >= 2 * (size_t)CAIRN_FOLD_KEPT && p->n_label_sets >= at->n_sets) ||
-            (p->n_samples >= 2 * (size_t)CAIRN_FOLD_KEPT_ROWS && p->n_samples >= at->n_rows));
+            (n_rows >= 2 * (size_t)CAIRN_FOLD_KEPT_ROWS && n_rows >= at->n_rows));
 }
 
 void cairn_collect_fold(struct cairn_collect *collect, uint32_t **ret_numbers)
@@ -190,10 +220,10 @@ void cairn_collect_fold(struct cairn_collect *collect, uint32_t **ret_numbers)
     *ret_numbers = NULL;
     if (!is_time(collect))
         return;
-    uint32_t *numbers = cairn_alloc(p->n_samples, sizeof *numbers);
+    uint32_t *numbers = cairn_alloc(p->n_samples + 1, sizeof *numbers);
     bool is_done = numbers && find_keys(&fold) && fold_them(&fold, numbers);
     collect->fold_at.n_sets = p->n_label_sets + p->n_label_sets / 2;
-    collect->fold_at.n_rows = p->n_samples + p->n_samples / 2;
+    collect->fold_at.n_rows = count_rows(collect) / 2 * 3;
     cairn_table_done(&fold.by_tid);
     cairn_free(fold.gone);
     cairn_free(fold.has_made_code);

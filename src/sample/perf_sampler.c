@@ -10,6 +10,7 @@
 #include "proc/perf_regs.h"
 #include "proc/process.h"
 #include "sample/fold.h"
+#include "sample/pack.h"
 #include "target/regs.h"
 
 static const uint64_t TURN_NS = 1000000000;
@@ -250,6 +251,8 @@ static int turn(struct intake *in, uint64_t now_ns, bool is_end)
         code = cairn_walk_intake_count(&sampler->walk, in->collect, is_end);
     cairn_collect_turn(in->collect);
     fold(sampler, in->collect);
+    if (!is_end && (!sampler->is_walked || cairn_walk_intake_is_anew(&sampler->walk)))
+        cairn_collect_pack(in->collect);
     return code;
 }
 

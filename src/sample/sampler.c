@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "sample/cpu_time.h"
+#include "sample/pack.h"
 #include "sample/sampler_opts.h"
 #include "sample/sampler_state.h"
 
@@ -40,6 +41,8 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
         return code;
     s->collect.has_times = s->opts.timeline != 0;
     s->collect.memory_max = s->opts.memory_bytes;
+    if (!s->opts.timeline && !s->opts.off_cpu) /* whose stacks are found again by number */
+        s->collect.pack_rows = CAIRN_PACK_ROWS;
     cairn_starts_learn_self(&s->collect.starts);
     code = cairn_targets_open(&s->opts, &s->targets, err);
     s->off_cpu.is_cgroup = s->targets.is_cgroup;
@@ -285,6 +288,8 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
             return cairn_fail_memory(err);
         cairn_perf_sampler_log_outside(&s->perf);
     }
+    if (cairn_collect_unpack(&s->collect) < 0)
+        return cairn_fail_memory(err);
     s->end_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     s->collect.profile->duration_ns = (int64_t)(s->end_ns - s->start_ns);
     if (cairn_sampler_add_comments(s) < 0)

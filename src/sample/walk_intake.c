@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sample/fold.h"
+#include "sample/pack.h"
 #include "sample/perf_event.h"
 
 enum { WAITING_BYTES_MAX = 1 << 28, FRUITLESS = 8, PLACES_MAX = 1 << 14 };
@@ -36,6 +37,8 @@ void cairn_walk_intake_close(struct cairn_walk_intake *intake)
     cairn_buffer_done(&intake->waiting);
     cairn_table_done(&intake->by_key);
     cairn_table_done(&intake->fruitless);
+    cairn_table_done(&intake->early);
+    cairn_free(intake->early_sums);
     cairn_free(intake->known);
     cairn_free(intake->stacks);
     cairn_off_cpu_sums_done(&intake->sums);
@@ -143,22 +146,22 @@ static void give_number(struct cairn_walk_intake *intake, uint32_t number)
     intake->n_free++;
 }
 
-static int remember(struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
+/* One that is known came twice, before and after all were forgotten: what is counted of it stays.
+ */
+static int remember(struct cairn_walk_intake *intake, uint64_t key,
                     const struct cairn_collected *collected, uint32_t sample)
 {
-    uint64_t key = hash_of(stack->hash, stack->tid, stack->id);
     uint32_t number;
-    if (!cairn_table_find(&intake->by_key, key, &number)) {
-        if (!take_number(intake, &number))
-            return CAIRN_E_NOMEM;
-        if (cairn_table_set(&intake->by_key, key, number) < 0) {
-            give_number(intake, number);
-            return CAIRN_E_NOMEM;
-        }
+    bool is_new = !cairn_table_find(&intake->by_key, key, &number);
+    if (is_new && !take_number(intake, &number))
+        return CAIRN_E_NOMEM;
+    if (is_new && cairn_table_set(&intake->by_key, key, number) < 0) {
+        give_number(intake, number);
+        return CAIRN_E_NOMEM;
     }
     if (intake->keeps_stacks)
         intake->stacks[number] = *collected;
-    else
+    else if (is_new)
         intake->known[number] =
             (struct cairn_walk_known){.sample = sample, .is_cut = collected->cut != 0};
     return CAIRN_OK;
@@ -211,6 +214,42 @@ const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_int
     return &intake->stacks[number];
 }
 
+static void add_again(const struct cairn_walk_intake *intake, struct cairn_walk_known *known,
+                      const struct cairn_bpf_sum *sum, struct cairn_collect *collect)
+{
+    uint32_t n = ((uint32_t)sum->n - known->n_again) & INT32_MAX;
+    uint64_t value = sum->value - known->value;
+    if (!n)
+        return;
+    cairn_collect_again(collect, known->sample, known->is_cut, n,
+                        intake->period_ns ? n * intake->period_ns : (int64_t)value);
+    known->n_again = (uint32_t)sum->n & INT32_MAX;
+    known->value = sum->value;
+}
+
+/* How often a stack was met while it waited, if all were forgotten then. */
+static void note_early(struct cairn_walk_intake *intake, uint64_t key,
+                       const struct cairn_bpf_sum *sum)
+{
+    size_t n = intake->n_early;
+    if (cairn_grow((void **)&intake->early_sums, &intake->cap_early, n + 1,
+                   sizeof *intake->early_sums) < 0 ||
+        cairn_table_set(&intake->early, key, (uint32_t)n) < 0)
+        return; /* is found to be lost at the end */
+    intake->early_sums[intake->n_early++] = *sum;
+}
+
+static void add_early(struct cairn_walk_intake *intake, uint64_t key, bool is_cut,
+                      struct cairn_collect *collect)
+{
+    uint32_t early;
+    if (!intake->early.n || !cairn_table_find(&intake->early, key, &early))
+        return;
+    struct cairn_walk_known before = {.sample = collect->last, .is_cut = is_cut};
+    add_again(intake, &before, &intake->early_sums[early], collect);
+    cairn_table_remove(&intake->early, key);
+}
+
 int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect)
 {
     const struct cairn_bpf_stack *stack = next(intake);
@@ -240,32 +279,26 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         return code;
     if (intake->is_off_cpu && collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES)
         return CAIRN_OK; /* its times will be lost */
-    return remember(intake, stack, &collected, collect->last);
-}
-
-static void add_again(const struct cairn_walk_intake *intake, struct cairn_walk_known *known,
-                      const struct cairn_bpf_sum *sum, struct cairn_collect *collect)
-{
-    uint32_t n = ((uint32_t)sum->n - known->n_again) & INT32_MAX;
-    uint64_t value = sum->value - known->value;
-    if (!n)
-        return;
-    cairn_collect_again(collect, known->sample, known->is_cut, n,
-                        intake->period_ns ? n * intake->period_ns : (int64_t)value);
-    known->n_again = (uint32_t)sum->n & INT32_MAX;
-    known->value = sum->value;
+    uint64_t key = hash_of(stack->hash, stack->tid, stack->id);
+    if (!intake->is_off_cpu)
+        add_early(intake, key, collected.cut != 0, collect);
+    return remember(intake, key, &collected, collect->last);
 }
 
 int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect *collect,
-                          const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum)
+                          const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum,
+                          bool is_last)
 {
     bool is_over = collect->ended.n && cairn_ended_is_over(&collect->ended, key->tid);
     uint64_t hash = sum->n || is_over ? hash_of(key->hash, key->tid, key->id) : 0;
     uint32_t number;
     if (!sum->n && !is_over)
         return CAIRN_OK;
-    if (!cairn_table_find(&intake->by_key, hash, &number)) /* it waits yet, or was lost */
+    if (!cairn_table_find(&intake->by_key, hash, &number)) { /* it waits yet, or was lost */
+        if (is_last)
+            note_early(intake, hash, sum);
         return is_over ? CAIRN_WALKER_FORGET : CAIRN_OK;
+    }
     if (!intake->keeps_stacks)
         add_again(intake, &intake->known[number], sum, collect);
     if (!is_over)
@@ -278,12 +311,13 @@ int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect
 struct counting {
     struct cairn_walk_intake *intake;
     struct cairn_collect *collect;
+    bool is_last;
 };
 
 static int on_count(void *ctx, const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum)
 {
     const struct counting *counting = ctx;
-    return cairn_walk_intake_met(counting->intake, counting->collect, key, sum);
+    return cairn_walk_intake_met(counting->intake, counting->collect, key, sum, counting->is_last);
 }
 
 /* Of what is not forgotten when there is much of it. */
@@ -295,26 +329,40 @@ static uint64_t kept_bytes(const struct cairn_walk_intake *intake)
 
 /* All of them will come again. With times they are kept, for what waits may ask for them, and of
  * time off the CPU for who sleeps yet. */
-static void forget(struct cairn_walk_intake *intake)
+static int forget(struct counting *counting)
 {
+    struct cairn_walk_intake *intake = counting->intake;
+    cairn_table_done(&intake->early);
+    intake->early = (struct cairn_table){0};
+    intake->n_early = 0;
+    counting->is_last = !intake->keeps_stacks;
+    int code = cairn_walker_last_counts(intake->walker, on_count, counting);
+    if (code < 0 || intake->keeps_stacks)
+        return code;
     cairn_table_done(&intake->by_key);
     intake->by_key = (struct cairn_table){0};
     intake->n_known = intake->n_free = 0;
+    return CAIRN_OK;
+}
+
+bool cairn_walk_intake_is_anew(const struct cairn_walk_intake *intake)
+{
+    return !intake->keeps_stacks && intake->by_key.n == 0;
 }
 
 /* Sums first: they ask for stacks, also of threads that are over and are forgotten then. */
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                             bool is_end)
 {
-    struct counting counting = {intake, collect};
-    bool forgotten = false;
+    struct counting counting = {intake, collect, false};
+    bool is_full = false;
     int code = intake->is_off_cpu ? cairn_off_cpu_sums_add(intake, collect, is_end) : CAIRN_OK;
     if (code == CAIRN_OK)
-        code = cairn_walker_counts(intake->walker, on_count, &counting, &forgotten);
+        code = cairn_walker_counts(intake->walker, on_count, &counting, &is_full);
+    if (code == CAIRN_OK && (is_full || (!is_end && cairn_collect_is_crowded(collect))))
+        code = forget(&counting);
     if (intake->keeps_stacks)
         collect->beside_bytes = kept_bytes(intake);
-    else if (forgotten)
-        forget(intake);
     return code;
 }
 

@@ -27,6 +27,9 @@ struct cairn_walk_intake {
     struct cairn_collected *stacks; /* where they are kept */
     struct cairn_walk_known *known; /* where their samples are all that is asked for */
     size_t n_known, cap_known;
+    struct cairn_table early;         /* hash of a key -> number in: */
+    struct cairn_bpf_sum *early_sums; /* of stacks that waited yet when all were forgotten */
+    size_t n_early, cap_early;
     size_t n_free; /* of threads that have ended; the numbers are given again */
     uint32_t first_free;
     struct cairn_table fruitless;   /* hash of a place -> copies since one led further from there */
@@ -61,14 +64,19 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
 const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_intake *intake,
                                                      uint64_t hash, uint32_t tid, uint32_t id);
 
-/* One was met that often since it was handed over. CAIRN_WALKER_FORGET: nothing of that thread
- * comes any more, and it is forgotten here. */
+/* One was met that often since it was handed over; `is_last`: it will be counted anew.
+ * CAIRN_WALKER_FORGET: nothing of that thread comes any more, and it is forgotten here. */
 int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect *collect,
-                          const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum);
+                          const struct cairn_bpf_count *key, const struct cairn_bpf_sum *sum,
+                          bool is_last);
 
-/* Adds up how often each was met again; to be called once a second, and at the end. */
+/* Adds up how often each was met again; to be called once a second, and at the end. Where samples
+ * are to be packed all are forgotten, and come again. */
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                             bool is_end);
+
+/* Does it know no sample's number? So it is at first, and when all were forgotten. */
+bool cairn_walk_intake_is_anew(const struct cairn_walk_intake *intake);
 
 /* Samples of the profile have other numbers (fold.h). */
 void cairn_walk_intake_renumber(struct cairn_walk_intake *intake, const uint32_t *numbers);

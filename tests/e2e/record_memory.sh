@@ -59,6 +59,15 @@ for method in "${methods[@]}"; do
         fail "$method: large" log
     hasnt log "no memory" "$method: enough of it"
 
+    # What is packed on the way comes back, each sample once.
+    "$CAIRN" record -vv --method="$method" -F 4999 -f -o packed.txt -- ./prog maze 4 60 >out.log 2>log ||
+        fail "$method: packed" log
+    has log "rows of samples were packed" "$method: packed"
+    said=$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)
+    check "$method: packed samples" "$(total packed.txt)" = "$said"
+    check "$method: packed with main" $((100 * $(total packed.txt 'main;'))) -ge $((99 * said))
+    [ "$method" = dump ] || has log "; 0 lost" "$method: none is lost"
+
     # The recorder does not grow once the bound was reached, but for copies that wait to be walked.
     [ "$method" != dump ] || continue
     if [ ! -e "$BUILD/meson-private/cairn-heap.pc" ]; then

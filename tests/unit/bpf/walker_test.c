@@ -157,7 +157,7 @@ static void sample(struct cairn_walker *walker, struct seen *seen, int depth, bo
 {
     struct cairn_walker_stats before, after;
     uint64_t counted = 0;
-    bool forgotten;
+    bool is_full;
     int fd = open_event();
     assert_true(fd >= 0);
     if (look)
@@ -170,7 +170,7 @@ static void sample(struct cairn_walker *walker, struct seen *seen, int depth, bo
     close(fd);
     cairn_walker_stats(walker, &after);
     assert_int_equal(cairn_walker_take(walker, on_stack, seen), CAIRN_OK);
-    assert_int_equal(cairn_walker_counts(walker, on_count, &counted, &forgotten), CAIRN_OK);
+    assert_int_equal(cairn_walker_counts(walker, on_count, &counted, &is_full), CAIRN_OK);
     print_message(
         "%llu samples of %d frames: %llu new stacks, %llu counted, %llu whole, %llu equal, "
         "%llu misses, %llu KiB, %llu ns each\n",
@@ -309,7 +309,7 @@ static void with_times_every_sample_is_told_and_none_is_counted(void **state)
     struct cairn_walker_stats stats;
     struct told told = {0};
     uint64_t counted = 0;
-    bool forgotten;
+    bool is_full;
     cairn_walker_free(walker);
     assert_int_equal(cairn_walker_new(&opts, &walker, NULL), CAIRN_OK);
     struct seen *seen = cairn_alloc(1, sizeof *seen);
@@ -324,7 +324,7 @@ static void with_times_every_sample_is_told_and_none_is_counted(void **state)
     ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
     close(fd);
     assert_int_equal(cairn_walker_take(walker, on_told, &told), CAIRN_OK);
-    assert_int_equal(cairn_walker_counts(walker, on_count, &counted, &forgotten), CAIRN_OK);
+    assert_int_equal(cairn_walker_counts(walker, on_count, &counted, &is_full), CAIRN_OK);
     cairn_walker_stats(walker, &stats);
     assert_int_equal(counted, 0);
     assert_int_equal(told.n_new + told.n_again, stats.n_samples);
@@ -339,12 +339,12 @@ static void a_stack_that_is_forgotten_is_new_again(void **state)
     struct cairn_walker *walker = walker_or_skip();
     struct seen *seen = cairn_alloc(1, sizeof *seen);
     uint64_t n_first = 0, n_second = 0;
-    bool forgotten;
+    bool is_full;
     sample(walker, seen, SHALLOW, true);
-    assert_int_equal(cairn_walker_counts(walker, on_forget, &n_first, &forgotten), CAIRN_OK);
+    assert_int_equal(cairn_walker_counts(walker, on_forget, &n_first, &is_full), CAIRN_OK);
     assert_true(n_first > 0);
-    assert_false(forgotten);
-    assert_int_equal(cairn_walker_counts(walker, on_forget, &n_second, &forgotten), CAIRN_OK);
+    assert_false(is_full);
+    assert_int_equal(cairn_walker_counts(walker, on_forget, &n_second, &is_full), CAIRN_OK);
     assert_int_equal(n_second, 0);
     memset(seen, 0, sizeof *seen);
     sample(walker, seen, SHALLOW, true);

@@ -57,12 +57,12 @@ static void put_sample(struct cairn_buffer *out, const struct recipe *recipe)
         if (recipe->unpacked)
             cairn_pb_uint(&m, PPROF_SAMPLE_LOCATION, ids[i]);
         else
-            cairn_pb_varint(&packed, ids[i]);
+            cairn_buffer_uleb(&packed, ids[i]);
     if (!recipe->unpacked)
         put(&m, PPROF_SAMPLE_LOCATION, &packed);
-    cairn_pb_varint(&packed, or_else(recipe->value, 5));
+    cairn_buffer_uleb(&packed, or_else(recipe->value, 5));
     if (recipe->two_values)
-        cairn_pb_varint(&packed, 6);
+        cairn_buffer_uleb(&packed, 6);
     if (recipe->unpacked)
         cairn_pb_uint(&m, PPROF_SAMPLE_VALUE, 5);
     else
@@ -240,7 +240,7 @@ static void limits_are_named(void **state)
     struct cairn_profile *p;
     struct cairn_err err;
     for (unsigned i = 0; i < N_FRAMES; i++)
-        cairn_pb_varint(&packed, 1);
+        cairn_buffer_uleb(&packed, 1);
     put(&m, PPROF_SAMPLE_LOCATION, &packed);
     put(&file, PPROF_SAMPLE, &m);
     struct recipe recipe = {.more = cairn_buffer_span(&file)};

@@ -77,7 +77,7 @@ static void rows_that_became_equal_are_one_and_each_is_found_again(void **state)
     uint32_t stack[ROWS];
     for (uint32_t i = 0; i < ROWS; i++)
         stack[i] = p->samples[i].stack;
-    assert_int_equal(cairn_profile_drop_labels(p, keeps_even, &f, f.numbers), CAIRN_OK);
+    assert_int_equal(cairn_profile_drop_labels(p, NULL, keeps_even, &f, f.numbers), CAIRN_OK);
     assert_int_equal(p->n_samples, (PIDS / 2 + 1) * STACKS);
     assert_int_equal(p->n_label_sets, 1 + PIDS / 2 + 1);
     assert_int_equal(total(p), ROWS);
@@ -98,7 +98,7 @@ static void what_comes_afterwards_finds_its_row(void **state)
     struct fixture f = begin();
     struct cairn_profile *p = f.profile;
     const int64_t one = 1;
-    assert_int_equal(cairn_profile_drop_labels(p, keeps_even, &f, f.numbers), CAIRN_OK);
+    assert_int_equal(cairn_profile_drop_labels(p, NULL, keeps_even, &f, f.numbers), CAIRN_OK);
     size_t n = p->n_samples, n_sets = p->n_label_sets;
     assert_int_equal(cairn_profile_sum_sample(p, stack_of(&f, 1), labels_of(&f, 2), &one),
                      f.numbers[2 * STACKS]);
@@ -117,7 +117,7 @@ static void without_memory_nothing_is_lost(void **state)
     for (long countdown = 0; code != CAIRN_OK; countdown++) {
         struct fixture f = begin();
         cairn_alloc_fail_after(countdown);
-        code = cairn_profile_drop_labels(f.profile, keeps_even, &f, f.numbers);
+        code = cairn_profile_drop_labels(f.profile, NULL, keeps_even, &f, f.numbers);
         cairn_alloc_fail_after(-1);
         n_failed += code != CAIRN_OK;
         assert_int_equal(total(f.profile), ROWS);

@@ -42,11 +42,16 @@ static void come(struct fixture *f, uint32_t tid, uint64_t hash, enum cairn_bpf_
     assert_int_equal(cairn_walk_intake_pass(&f->intake, &f->collect), CAIRN_OK);
 }
 
-static int met(struct fixture *f, uint32_t tid, uint64_t hash, uint64_t n)
+static int met_as(struct fixture *f, uint32_t tid, uint64_t hash, uint64_t n, bool is_last)
 {
     const struct cairn_bpf_count key = {.hash = hash, .tid = tid, .id = 7};
     const struct cairn_bpf_sum sum = {n, n * PERIOD_NS};
-    return cairn_walk_intake_met(&f->intake, &f->collect, &key, &sum);
+    return cairn_walk_intake_met(&f->intake, &f->collect, &key, &sum, is_last);
+}
+
+static int met(struct fixture *f, uint32_t tid, uint64_t hash, uint64_t n)
+{
+    return met_as(f, tid, hash, n, false);
 }
 
 static void end(struct fixture *f, uint32_t tid)
@@ -69,6 +74,26 @@ static void what_is_met_again_is_added_up(void **state)
     assert_int_equal(f.collect.n_samples, 2 + 5);
     assert_int_equal(f.collect.profile->values[0], 1 + 5);
     assert_int_equal(f.collect.profile->values[1], (1 + 5) * PERIOD_NS);
+    drop(&f);
+}
+
+/* All are forgotten in the kernel, of which one has not come yet: what it counted is not lost. */
+static void what_was_counted_of_a_stack_that_waits_is_added_once(void **state)
+{
+    (void)state;
+    struct fixture f = begin();
+    assert_int_equal(met_as(&f, PID, 1, 4, false), CAIRN_OK);
+    assert_int_equal(met_as(&f, PID, 1, 4, true), CAIRN_OK);
+    come(&f, PID, 1, CAIRN_BPF_STACK);
+    assert_int_equal(f.collect.n_samples, 1 + 4);
+    assert_int_equal(met(&f, PID, 1, 2), CAIRN_OK); /* the kernel counts anew */
+    assert_int_equal(f.collect.n_samples, 1 + 4 + 2);
+    come(&f, PID, 1, CAIRN_BPF_STACK); /* as it was met again at first, and waited */
+    assert_int_equal(f.collect.n_samples, 1 + 4 + 2 + 1);
+    assert_int_equal(met(&f, PID, 1, 2), CAIRN_OK);
+    assert_int_equal(f.collect.n_samples, 1 + 4 + 2 + 1);
+    assert_int_equal(f.collect.profile->values[0], 8);
+    assert_int_equal(f.collect.profile->values[1], 8 * PERIOD_NS);
     drop(&f);
 }
 
@@ -199,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_met_again_is_added_up),
+        cmocka_unit_test(what_was_counted_of_a_stack_that_waits_is_added_once),
         cmocka_unit_test(a_count_may_pass_what_is_kept_of_it),
         cmocka_unit_test(stacks_of_threads_without_end_are_kept_for_two_turns),
         cmocka_unit_test(a_stack_that_comes_late_counts_from_nothing),
