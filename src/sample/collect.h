@@ -44,6 +44,7 @@ struct cairn_collect {
     uint64_t n_threads;         /* the same */
     struct cairn_packed packed; /* rows that are no more among those of the profile (pack.h) */
     size_t pack_rows;           /* they are packed at so many; 0: never, their numbers are kept */
+    uint32_t pack_turns;        /* so many turns long not, unless they are very many */
     uint64_t n_folded;          /* of them: told by name alone in the profile (fold.h) */
     struct cairn_fold_marks {
         size_t n_sets, n_rows; /* of labels, and samples: at so many it is done again */

@@ -62,6 +62,7 @@ static void on_over(void *ctx, uint32_t tid)
 void cairn_collect_turn(struct cairn_collect *collect)
 {
     cairn_ended_turn(&collect->ended, on_over, collect);
+    collect->pack_turns -= collect->pack_turns > 0;
 }
 
 int cairn_collect_seen(struct cairn_collect *collect, int tid)

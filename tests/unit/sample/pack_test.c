@@ -107,7 +107,8 @@ static void what_is_packed_is_folded_as_what_is_not(void **state)
     serve(&packed);
     assert_true(packed.packed.n_runs > 0);
     assert_int_equal(whole.packed.n_runs, 0);
-    assert_true(packed.profile->n_samples < PACK_ROWS + 400);
+    assert_true(packed.packed.n_runs < 5);
+    assert_true(packed.profile->n_samples < 10 * 400 + PACK_ROWS);
     assert_true(packed.n_folded > CHILDREN / 2);
     assert_int_equal(packed.n_folded, whole.n_folded);
     assert_int_equal(cairn_collect_unpack(&packed), CAIRN_OK);
@@ -160,6 +161,37 @@ static void few_rows_stay_and_deep_stacks_count(void **state)
     cairn_collect_done(&collect);
 }
 
+static void sample_each(struct cairn_collect *collect, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        sample(collect, PARENT, 0x1100 + i, 1);
+}
+
+/* A load that has more stacks than are wanted here, again and again. */
+static void it_is_not_done_all_the_time(void **state)
+{
+    (void)state;
+    struct cairn_collect collect = begin(10);
+    sample_each(&collect, 10);
+    assert_true(cairn_collect_is_crowded(&collect));
+    cairn_collect_pack(&collect);
+    sample_each(&collect, 79);
+    assert_false(cairn_collect_is_crowded(&collect));
+    sample_each(&collect, 80);
+    assert_true(cairn_collect_is_crowded(&collect));
+    cairn_collect_pack(&collect);
+    sample_each(&collect, 79);
+    for (int i = 0; i < 10; i++) {
+        assert_false(cairn_collect_is_crowded(&collect));
+        cairn_collect_turn(&collect);
+    }
+    assert_true(cairn_collect_is_crowded(&collect));
+    assert_int_equal(cairn_collect_unpack(&collect), CAIRN_OK);
+    assert_int_equal(collect.profile->n_samples, 80);
+    assert_int_equal(total(collect.profile), 10 + 79 + 80 + 79);
+    cairn_collect_done(&collect);
+}
+
 /* What is there is to be found when nothing new is taken in. */
 static void near_the_bound_of_memory_rows_stay(void **state)
 {
@@ -198,6 +230,7 @@ int main(void)
         cmocka_unit_test(what_is_packed_is_folded_as_what_is_not),
         cmocka_unit_test(who_ran_code_that_was_made_keeps_its_number),
         cmocka_unit_test(few_rows_stay_and_deep_stacks_count),
+        cmocka_unit_test(it_is_not_done_all_the_time),
         cmocka_unit_test(near_the_bound_of_memory_rows_stay),
         cmocka_unit_test(what_is_packed_counts_as_it_will_be),
     };
