@@ -85,8 +85,9 @@ void cairn_packed_path_sort(struct cairn_packed_path *path, const struct cairn_p
     for (size_t i = 0; i < path->n_rows; i++) {
         int64_t *kept = path->values + n_kept * n_types, *values = path->values + i * n_types;
         if (n_kept && path->labels[n_kept - 1] == path->labels[i]) {
+            int64_t *last = kept - n_types;
             for (size_t k = 0; k < n_types; k++)
-                kept[k - n_types] = cairn_profile_add_clamped(kept[k - n_types], values[k]);
+                last[k] = cairn_profile_add_clamped(last[k], values[k]);
             continue;
         }
         path->labels[n_kept++] = path->labels[i];
