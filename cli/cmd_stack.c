@@ -181,7 +181,9 @@ static bool look_at_word(struct job *job, const char *word)
 {
     struct cairn_err err;
     int pid = cli_parse_pid(word), code;
-    if (pid)
+    if (!word[strspn(word, " \t")])
+        code = cairn_fail(&err, CAIRN_E_ARG, "\"%s\" is neither a process nor a core file", word);
+    else if (pid)
         code = look_at(job, pid, NULL, &err);
     else if (is_core(word) || strchr(word, '/'))
         code = look_at(job, 0, word, &err);
@@ -196,10 +198,11 @@ static bool look_at_word(struct job *job, const char *word)
 static void say_stops(const struct job *job)
 {
     if (job->n_stopped)
-        cli_say("%llu of %llu threads were stopped, the longest for %.1f us; a system call that "
-                "they slept in may have returned EINTR",
-                (unsigned long long)job->n_stopped, (unsigned long long)job->n_threads,
-                (double)job->held_max_ns / 1000);
+        cli_say(
+            "%llu of %llu thread%s stopped, the longest for %.1f us; a system call slept in may "
+            "have returned EINTR",
+            (unsigned long long)job->n_stopped, (unsigned long long)job->n_threads,
+            job->n_threads == 1 ? " was" : "s were", (double)job->held_max_ns / 1000);
 }
 
 static int write_profile(struct job *job, struct cairn_err *err)

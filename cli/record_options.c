@@ -149,15 +149,16 @@ static bool set_max_memory(struct cli_record *record, struct cli_args *args, con
     return false;
 }
 
-/* Letters, or digits that are a number of a process. */
+/* A name, or digits that are a number of a process. */
 static bool check_process(struct cli_args *args, const char *text, size_t size)
 {
     char *end;
     unsigned long pid = strtoul(text, &end, 10);
     bool is_number = size > 0 && *text >= '0' && *text <= '9' && end == text + size;
-    if (size > 0 && (!is_number || (pid > 0 && pid <= PID_MAX)))
+    bool is_blank = strspn(text, " \t") >= size;
+    if (!is_blank && (!is_number || (pid > 0 && pid <= PID_MAX)))
         return true;
-    cli_args_wrong(args, "--pid: %.*s is no process", (int)size, text);
+    cli_args_wrong(args, "--pid: \"%.*s\" is no process", (int)size, text);
     return false;
 }
 
@@ -198,7 +199,10 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
         return true;
     case OPT_CGROUP:
         record->sampler.cgroup = value;
-        return true;
+        if (*value)
+            return true;
+        cli_args_wrong(args, "--cgroup: \"\" is no cgroup; / is all of them");
+        return false;
     case OPT_NO_INHERIT:
         record->sampler.no_inherit = 1;
         return true;

@@ -13,6 +13,7 @@
 #include <cairn/log.h>
 
 #include "base/escape.h"
+#include "base/table.h"
 #include "cli/args.h"
 
 enum { FIRST_MS = 1000, STEP_MS = 100, WIDTH_DEFAULT = 100, WIDTH_LEAST = 40, WIDTH_MOST = 10000 };
@@ -77,9 +78,29 @@ int cli_report(const struct cairn_err *err)
     return CLI_FAILED;
 }
 
+/* Two who look for the same find the same amiss: whatever was said is not said again. */
+static bool is_said(const char *text)
+{
+    enum { SAID_MAX = 256 };
+    static uint64_t said[SAID_MAX];
+    static size_t n_said;
+    uint64_t hash = cairn_hash_bytes(text, strlen(text));
+    size_t i = 0;
+    pthread_mutex_lock(&lock);
+    while (i < n_said && said[i] != hash)
+        i++;
+    bool found = i < n_said;
+    if (!found && n_said < SAID_MAX)
+        said[n_said++] = hash;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 static void on_log(void *ctx, enum cairn_log_level level, const char *text)
 {
     (void)ctx;
+    if (level == CAIRN_LOG_WARNING && is_said(text))
+        return;
     put_line(level == CAIRN_LOG_WARNING ? "cairn: warning: " : "cairn: ", text);
 }
 

@@ -369,8 +369,10 @@ static void warn(const struct cairn_modules *m, const struct cairn_known_module 
     if (may_be_another(known))
         cairn_log(CAIRN_LOG_WARNING,
                   "%s: was removed or replaced while the process ran, so %s may be another build "
-                  "(say which with --build-ids FILE)",
-                  path, cairn_module_info(known->module)->path);
+                  "(%s)",
+                  path, cairn_module_info(known->module)->path,
+                  m->is_live ? "root can read the one that is mapped"
+                             : "cairn resolve --build-ids FILE says which it was");
 }
 
 void cairn_modules_report(struct cairn_modules *m)

@@ -155,6 +155,8 @@ refuses "all, and a command" "not several" -a -- true
 refuses "all, without children" "--no-inherit is for" -a --no-inherit
 refuses "no such cgroup" "cgroup" --cgroup no-such-cgroup-cairn
 refuses "no cgroup" "/etc" --cgroup /etc
+refuses "a cgroup without a name" '"" is no cgroup' --cgroup ''
+refuses "blanks" '" " is no process' -p ' '
 [ ! -e refused.pb.gz ] || fail "what was refused was written"
 
 # An ordinary user is told what all processes need.

@@ -111,8 +111,10 @@ stack out cairn_stack_e2e
 has out "process $pid: ./cairn_stack_e2e threads 2" "a process by its name"
 stack out no_such_process_here && fail "a wrong name gave no error"
 has out.err "no process of that name" "a wrong name"
-stack out "" && fail "an empty name gave no error"
-has out.err "no process of that name" "an empty name"
+stack out " " && fail "an empty name gave no error"
+has out.err '" " is neither a process' "an empty name"
+stack out --symbols /no-such-folder cairn_stack_e2e
+same "warnings of a folder" "$(grep -c "/no-such-folder: no such folder" out.err)" 1
 stack out 999999999 && fail "a wrong pid gave no error"
 
 # On a CPU.
