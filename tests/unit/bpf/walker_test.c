@@ -153,6 +153,15 @@ static int open_event(void)
     return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* What is called while it is sampled is bound before: ld.so's _dl_runtime_resolve() has its CFA in
+ * rbx, which no rule of a table can say. */
+static void bind_calls(struct seen *seen)
+{
+    (void)now_ms();
+    ioctl(-1, PERF_EVENT_IOC_DISABLE, 0);
+    (void)cairn_unwind_here(seen->truth, 4096, NULL);
+}
+
 static void sample(struct cairn_walker *walker, struct seen *seen, int depth, bool look)
 {
     struct cairn_walker_stats before, after;
@@ -160,6 +169,7 @@ static void sample(struct cairn_walker *walker, struct seen *seen, int depth, bo
     bool is_full;
     int fd = open_event();
     assert_true(fd >= 0);
+    bind_calls(seen);
     if (look)
         cairn_walker_look(walker, getpid(), true);
     cairn_walker_stats(walker, &before);
