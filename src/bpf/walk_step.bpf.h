@@ -23,7 +23,7 @@ static __always_inline long step_pointer(struct cairn_bpf_walk_cpu *cpu, __u32 p
 }
 
 /* One frame. A handler returns to the first of the kernel's instructions, behind no call, so that
- * the byte before may belong to nobody. */
+ * the byte before may belong to nobody. In their system call a thread stands behind the last. */
 static long step(__u32 i, void *ctx)
 {
     struct walker *w = ctx;
@@ -31,10 +31,10 @@ static long step(__u32 i, void *ctx)
     __u64 back = !cpu->exact;
     (void)i;
     __u32 place = find(w, cpu->ip - back);
-    if (back && !cairn_rule_kind(place & CAIRN_RULE_MASK)) {
-        __u32 here = find(w, cpu->ip);
-        if (cairn_rule_kind(here & CAIRN_RULE_MASK) == CAIRN_RULE_SIGNAL)
-            place = here;
+    if (!cairn_rule_kind(place & CAIRN_RULE_MASK)) {
+        __u32 beside = find(w, cpu->ip - !back);
+        if (cairn_rule_kind(beside & CAIRN_RULE_MASK) == CAIRN_RULE_SIGNAL)
+            place = beside;
     }
     if (!(place & PLACE_IS_CODE))
         return stop(cpu, cpu->is_missing ? CAIRN_BPF_END_NEW : CAIRN_BPF_END_NOT_CODE);

@@ -31,7 +31,8 @@ static const struct cursor *of_const(const struct cairn_cursor *cursor)
 /*
  * Finds out what is known of the frame's address. A handler returns to the first of the kernel's
  * instructions, behind no call, so that the byte before them belongs to them only where their CFI
- * was made for it; where it ends just there, or there is none, the instructions tell.
+ * was made for it; where it ends just there, or there is none, the instructions tell. In their
+ * system call a thread stands behind the last of them, where their CFI has ended.
  */
 static void look_by_rows(struct cursor *c)
 {
@@ -53,6 +54,8 @@ static void look_by_rows(struct cursor *c)
         c->is_signal = true;
     if (c->is_signal || !is_fde || is_at_end)
         c->sigframe = (uint8_t)cairn_sigframe_at(c->arch, &c->space->memory, c->regs.ip);
+    if (c->sigframe == CAIRN_SIGFRAME_NONE && !is_fde && c->how == CAIRN_HOW_START)
+        c->sigframe = (uint8_t)cairn_sigframe_behind(c->arch, &c->space->memory, c->regs.ip);
     if (c->sigframe != CAIRN_SIGFRAME_NONE)
         c->is_signal = true;
 }

@@ -40,14 +40,30 @@ static const struct pattern patterns[] = {
     {EM_ARM, CAIRN_SIGFRAME_RT, 6, {0x4f, 0xf0, 0xad, 0x07, 0, 0xdf}},
 };
 
+static bool is_code_at(const struct pattern *p, const struct cairn_memory *memory, uint64_t va)
+{
+    uint8_t code[CODE_MAX];
+    return memory->read(memory->ctx, va, code, p->size) && memcmp(code, p->code, p->size) == 0;
+}
+
 enum cairn_sigframe cairn_sigframe_at(const struct cairn_unwind_arch *arch,
                                       const struct cairn_memory *memory, uint64_t ip)
 {
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         const struct pattern *p = &patterns[i];
-        uint8_t code[CODE_MAX];
-        if (p->machine == arch->machine && memory->read(memory->ctx, ip, code, p->size) &&
-            memcmp(code, p->code, p->size) == 0)
+        if (p->machine == arch->machine && is_code_at(p, memory, ip))
+            return (enum cairn_sigframe)p->kind;
+    }
+    return CAIRN_SIGFRAME_NONE;
+}
+
+enum cairn_sigframe cairn_sigframe_behind(const struct cairn_unwind_arch *arch,
+                                          const struct cairn_memory *memory, uint64_t ip)
+{
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        const struct pattern *p = &patterns[i];
+        bool pops = p->machine == EM_386 && p->kind == CAIRN_SIGFRAME_PLAIN; /* no frame is at sp */
+        if (p->machine == arch->machine && !pops && is_code_at(p, memory, ip - p->size))
             return (enum cairn_sigframe)p->kind;
     }
     return CAIRN_SIGFRAME_NONE;

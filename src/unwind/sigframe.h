@@ -25,6 +25,10 @@ enum cairn_sigframe { CAIRN_SIGFRAME_NONE, CAIRN_SIGFRAME_PLAIN, CAIRN_SIGFRAME_
 enum cairn_sigframe cairn_sigframe_at(const struct cairn_unwind_arch *arch,
                                       const struct cairn_memory *memory, uint64_t ip);
 
+/* The same of the instructions that end at `ip`: there is who is in the system call. */
+enum cairn_sigframe cairn_sigframe_behind(const struct cairn_unwind_arch *arch,
+                                          const struct cairn_memory *memory, uint64_t ip);
+
 /* Which of its frames did the kernel make, where it is known to be one: by the instructions at
  * regs->ip, else by what lies at the stack pointer. Never CAIRN_SIGFRAME_NONE. */
 enum cairn_sigframe cairn_sigframe_which(const struct cairn_unwind_arch *arch,

@@ -146,6 +146,11 @@ grep ';on_alarm;' signal.txt >handler.txt
 at_least 990 "$(permille handler.txt 'main;(alarmed;)?busy;.*__restore_rt;on_alarm;busy')" \
     "a handler: what it interrupted"
 
+# Who returns from one is in a system call behind whose last instruction glibc's CFI has ended.
+record raise -- ./prog raise 3
+at_least 1 "$(permille raise.txt 'main;(raised;)?.*__restore_rt;[^;]*_\[k\]')" "in sigreturn(2)"
+grep -q 'no unwind rule in libc' log && fail "whole from sigreturn(2)" log
+
 # Stacks that lead nowhere end in time and with a reason.
 for bad in forge wild; do
     record $bad -- ./prog $bad 2

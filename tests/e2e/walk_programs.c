@@ -11,6 +11,7 @@
  *     maze S N     N frames of two functions, which is which by chance: stacks that are ever new
  *     sparse S     busy below a function with an array of 100 kB that nothing is written to
  *     signal S N   busy in a handler of SIGALRM, on a stack of its own unless N is 0
+ *     raise S      signals itself again and again, and returns from the handler
  */
 #include <pthread.h>
 #include <signal.h>
@@ -193,6 +194,19 @@ static __attribute__((noinline)) void alarmed(bool on_own)
     busy(end_s + 1);
 }
 
+static void on_raise(int number)
+{
+    sink += (unsigned long)number;
+}
+
+static __attribute__((noinline)) void raised(void)
+{
+    signal(SIGUSR1, on_raise);
+    while (now_s() < end_s)
+        for (int i = 0; i < 100; i++)
+            raise(SIGUSR1);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -214,6 +228,8 @@ int main(int argc, char **argv)
         maze(n);
     else if (strcmp(what, "signal") == 0)
         alarmed(n != 0);
+    else if (strcmp(what, "raise") == 0)
+        raised();
     else
         return 2;
     return 0;

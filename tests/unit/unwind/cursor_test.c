@@ -35,7 +35,8 @@ static struct {
     bool calls;       /* all code of the module can be read, and is call instructions */
     bool lies;        /* find() tells of a region that holds something else */
     size_t n_reads;
-    bool loads; /* all tables are made when a walk starts */
+    uint8_t jit[16]; /* code at JIT */
+    bool loads;      /* all tables are made when a walk starts */
 } world;
 
 static void put(uint64_t va, uint64_t word)
@@ -54,6 +55,10 @@ static int read_memory(void *ctx, uint64_t va, void *to, size_t size)
     }
     if (world.calls && va >= BIAS && va < BIAS + 0x2000) {
         memset(to, 0xe8, size);
+        return 0;
+    }
+    if (va >= JIT && va - JIT <= sizeof world.jit && size <= sizeof world.jit - (va - JIT)) {
+        memcpy(to, world.jit + (va - JIT), size);
         return 0;
     }
     if (va < STACK || va - STACK > STACK_BYTES || size > STACK_BYTES - (va - STACK))
@@ -420,6 +425,33 @@ static void signal_frames_cannot_go_in_circles_for_ever(void **state)
     cairn_unwind_space_free(space);
 }
 
+static void
+who_is_on_the_way_back_from_a_signal_stands_behind_the_frames_last_instruction(void **state)
+{
+    (void)state;
+    enum { OFF_SP = 160, OFF_IP = 168, CODE = 9 }; /* of the ucontext, and in bytes */
+    struct cairn_unwind_space *space = new_space();
+    struct cairn_cursor_frame frame;
+    memcpy(world.jit, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", CODE);
+    put(STACK + OFF_SP, STACK + 512);
+    put(STACK + OFF_IP, BIAS + MAIN + 5);
+    struct cairn_cursor cursor = start(space, JIT + CODE, STACK, 0);
+    assert_int_equal(cairn_cursor_step(&cursor), 1);
+    cairn_cursor_frame(&cursor, &frame);
+    assert_int_equal(frame.ip, BIAS + MAIN + 5);
+    assert_int_equal(frame.sp, STACK + 512);
+    assert_int_equal(frame.how, CAIRN_HOW_SIGNAL);
+    assert_int_equal(cairn_cursor_step(&cursor), 0);
+    assert_int_equal(cairn_cursor_end(&cursor), CAIRN_END_OUTERMOST);
+
+    put(STACK + OFF_IP, JIT + CODE); /* no signal comes there, and nobody returns to it */
+    cursor = start(space, JIT, STACK, 0);
+    assert_int_equal(cairn_cursor_step(&cursor), 1);
+    assert_int_equal(cairn_cursor_step(&cursor), 0);
+    assert_int_equal(cairn_cursor_end(&cursor), CAIRN_END_NO_MODULE);
+    cairn_unwind_space_free(space);
+}
+
 static void code_without_rules_is_guessed_by_a_record_behind_a_call(void **state)
 {
     (void)state;
@@ -550,6 +582,8 @@ int main(void)
         cmocka_unit_test_setup(a_stub_is_left_by_what_its_address_says, clear),
         cmocka_unit_test_setup(a_stack_without_end_ends, clear),
         cmocka_unit_test_setup(signal_frames_cannot_go_in_circles_for_ever, clear),
+        cmocka_unit_test_setup(
+            who_is_on_the_way_back_from_a_signal_stands_behind_the_frames_last_instruction, clear),
         cmocka_unit_test_setup(code_without_rules_is_guessed_by_a_record_behind_a_call, clear),
         cmocka_unit_test_setup(a_call_through_a_wild_pointer_is_followed_back, clear),
         cmocka_unit_test_setup(what_find_says_must_hold_the_address, clear),

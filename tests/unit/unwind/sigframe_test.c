@@ -56,6 +56,11 @@ static struct cairn_unwind_regs step(uint16_t machine, const void *code, size_t 
     assert_int_equal(cairn_sigframe_at(arch, &memory, CODE + 16), expected);
     assert_int_equal(cairn_sigframe_at(arch, &memory, CODE), CAIRN_SIGFRAME_NONE);
     assert_int_equal(cairn_sigframe_at(arch, &memory, 1), CAIRN_SIGFRAME_NONE);
+    bool pops = machine == EM_386 && expected == CAIRN_SIGFRAME_PLAIN;
+    assert_int_equal(cairn_sigframe_behind(arch, &memory, CODE + 16 + n_code),
+                     pops ? CAIRN_SIGFRAME_NONE : expected);
+    assert_int_equal(cairn_sigframe_behind(arch, &memory, CODE + 16), CAIRN_SIGFRAME_NONE);
+    assert_int_equal(cairn_sigframe_behind(arch, &memory, 1), CAIRN_SIGFRAME_NONE);
     assert_int_equal(cairn_sigframe_step(arch, expected, &memory, false, &regs),
                      CAIRN_STEP_UNKNOWN);
     cairn_unwind_set(&regs, arch->sp, STACK + STACK_BYTES);
