@@ -123,6 +123,11 @@ int cairn_cgroup_open(const char *name, int *ret_fd, struct cairn_buffer *ret_pa
     return fail_open(name, refused, err);
 }
 
+bool cairn_cgroup_is_root(int fd)
+{
+    return faccessat(fd, "cgroup.type", F_OK, 0) != 0 && errno == ENOENT;
+}
+
 static bool each_here(int folder, bool (*fn)(void *ctx, int pid), void *ctx)
 {
     int fd = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid;

@@ -22,6 +22,10 @@ bool cairn_cgroup_read(const char *text, struct cairn_buffer *ret_path);
 int cairn_cgroup_open(const char *name, int *ret_fd, struct cairn_buffer *ret_path,
                       struct cairn_err *err);
 
+/* Is it the root, which all are in, the idle threads too? Only there is no cgroup.type (Linux,
+ * admin-guide/cgroup-v2.rst). `fd` is the folder. */
+bool cairn_cgroup_is_root(int fd);
+
 /* Calls `fn` for each process that is in the group now, or in one below it; false from it ends
  * that, and comes back. What cannot be read is left out. `fd` is the folder. */
 bool cairn_cgroup_each(int fd, bool (*fn)(void *ctx, int pid), void *ctx);

@@ -37,8 +37,8 @@ void cairn_perf_open_clock(struct cairn_perf *perf, int tid)
     add_clock(perf, &attr, tid, -1);
 }
 
-/* A CPU's clock goes while one of the group is on it. Without a group it would count its rest,
- * too. */
+/* A CPU's clock goes while one of the group is on it. Without a group, or of the root's, it
+ * would count its rest, too. */
 void cairn_perf_open_group_clocks(struct cairn_perf *perf, int cgroup_fd)
 {
     struct perf_event_attr attr = {.config = PERF_COUNT_SW_CPU_CLOCK};

@@ -247,7 +247,7 @@ static int open_all(struct cairn_perf *perf, const struct cairn_perf_opts *opts,
         return cairn_fail_memory(err);
     if (refused < 0)
         return fail_to_open(err, -refused, opts, pid);
-    if (targets->is_cgroup)
+    if (targets->is_cgroup && !targets->is_machine)
         cairn_perf_open_group_clocks(perf, targets->cgroup_fd);
     return perf->n_fds ? CAIRN_OK : cairn_fail_perf(err, ESRCH, pid);
 }

@@ -209,7 +209,7 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     s->started = true;
     s->start_ns = cairn_now_ns();
     s->start_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    s->start_all_ns = s->targets.is_all ? cairn_cpu_time_ns() : 0;
+    s->start_all_ns = s->targets.is_machine ? cairn_cpu_time_ns() : 0;
     s->collect.profile->time_ns = (int64_t)cairn_clock_ns(CLOCK_REALTIME);
     s->collect.to_real_ns = (uint64_t)s->collect.profile->time_ns - s->start_ns;
     if (!s->child.pid)

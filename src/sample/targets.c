@@ -45,10 +45,11 @@ int cairn_targets_open(const struct cairn_sampler_opts *opts, struct cairn_targe
                        struct cairn_err *err)
 {
     int code = cairn_process_check_proc(err);
-    ret_targets->is_all = opts->all_processes != 0;
+    ret_targets->is_all = ret_targets->is_machine = opts->all_processes != 0;
     if (code == CAIRN_OK && opts->cgroup) {
         code = cairn_cgroup_open(opts->cgroup, &ret_targets->cgroup_fd, &ret_targets->cgroup, err);
         ret_targets->is_cgroup = code == CAIRN_OK;
+        ret_targets->is_machine = code == CAIRN_OK && cairn_cgroup_is_root(ret_targets->cgroup_fd);
     }
     if (code == CAIRN_OK && opts->pid)
         code = add_named(ret_targets, opts->pid, err);

@@ -24,6 +24,7 @@ struct cairn_targets {
     size_t n, cap;
     bool is_all;
     bool is_cgroup;
+    bool is_machine;            /* all, by either name: CPUs are sampled at their rest, too */
     int cgroup_fd;              /* where is_cgroup */
     struct cairn_buffer cgroup; /* its folder */
 };

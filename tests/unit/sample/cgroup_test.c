@@ -64,6 +64,20 @@ static void what_is_no_cgroup_is_refused_with_a_hint(void **state)
     }
 }
 
+static void check_below(int root)
+{
+    char name[64];
+    snprintf(name, sizeof name, "cairn-unit-%d", getpid());
+    if (mkdirat(root, name, 0755) < 0) {
+        print_message("no cgroup can be made here: one that is not the root was not tried\n");
+        return;
+    }
+    int fd = openat(root, name, O_RDONLY | O_DIRECTORY);
+    assert_false(cairn_cgroup_is_root(fd));
+    close(fd);
+    unlinkat(root, name, AT_REMOVEDIR);
+}
+
 static void the_root_is_a_cgroup_by_its_folder_and_by_name(void **state)
 {
     (void)state;
@@ -75,6 +89,8 @@ static void the_root_is_a_cgroup_by_its_folder_and_by_name(void **state)
         assert_contains(err.msg, "no cgroups of version 2 are mounted here");
         print_message("no cgroup of version 2 here: not tried\n");
     } else {
+        assert_true(cairn_cgroup_is_root(fd));
+        check_below(fd);
         close(fd);
         assert_ok(cairn_cgroup_open(cairn_buffer_text(&path), &fd, &again, &err), err);
         assert_string_equal(cairn_buffer_text(&again), cairn_buffer_text(&path));
