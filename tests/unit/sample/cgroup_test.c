@@ -2,6 +2,7 @@
 #include "sample/cgroup.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
