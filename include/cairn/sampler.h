@@ -57,7 +57,8 @@ struct cairn_sampler_opts {
     double frequency_hz; /* 0: 99 */
     int user_only;       /* nonzero: no kernel frames; time in the kernel is not counted then */
     enum cairn_sample_method method;
-    uint32_t ring_pages; /* per CPU, a power of two; 0: 128, by DUMP 1024; fewer where the limit is
+    uint32_t ring_pages; /* per CPU, a power of two; 0: 128, by PERF a second's worth of samples if
+                            that is more, at most 1024, by DUMP 1024; fewer where the limit is
                             lower */
     uint32_t max_frames; /* per stack, kernel and user together, at most 1024; 0: what the kernel
                             allows (kernel.perf_event_max_stack) */

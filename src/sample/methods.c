@@ -10,7 +10,8 @@
 
 enum {
     DEFAULT_RING_PAGES = 128,
-    COPY_RING_PAGES = 1024,
+    MOST_RING_PAGES = 1024, /* and what copies of stacks get */
+    SAMPLES_A_PAGE = 4,     /* of a hundred frames */
     DEFAULT_STACK_BYTES = 32 << 10,
     BYTES_A_STACK = 256 /* that is known by what it was counted under, several times over */
 };
@@ -33,9 +34,20 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
     };
 }
 
+/* For all that comes in a second: on a busy machine the recorder waits for its turn, as all do. */
+static uint32_t pages_of_a_second(const struct cairn_perf_opts *opts)
+{
+    uint32_t pages = DEFAULT_RING_PAGES;
+    while (!opts->event_period && pages < MOST_RING_PAGES &&
+           (double)pages * SAMPLES_A_PAGE < opts->frequency_hz)
+        pages *= 2;
+    return pages;
+}
+
 static int open_perf(struct cairn_sampler *s, struct cairn_err *err)
 {
-    const struct cairn_perf_opts opts = perf_opts(s);
+    struct cairn_perf_opts opts = perf_opts(s);
+    opts.ring_pages = s->opts.ring_pages ? s->opts.ring_pages : pages_of_a_second(&opts);
     int code = cairn_perf_sampler_open(&opts, s->period_ns, &s->perf, err);
     if (code < 0)
         return code;
@@ -62,7 +74,7 @@ static int open_dump(struct cairn_sampler *s, struct cairn_err *err)
 {
     struct cairn_perf_opts opts = perf_opts(s);
     opts.stack_bytes = s->opts.stack_bytes ? s->opts.stack_bytes : DEFAULT_STACK_BYTES;
-    opts.ring_pages = s->opts.ring_pages ? s->opts.ring_pages : COPY_RING_PAGES;
+    opts.ring_pages = s->opts.ring_pages ? s->opts.ring_pages : MOST_RING_PAGES;
     int code = cairn_perf_sampler_open_copied(&opts, s->period_ns, &s->perf, err);
     if (code < 0) {
         cairn_perf_sampler_close(&s->perf);
