@@ -32,7 +32,15 @@ struct cairn_cache {
 
 static const char *suffix_of(enum cairn_cache_kind kind)
 {
-    return kind == CAIRN_CACHE_INDEX ? "index" : "units";
+    switch (kind) {
+    case CAIRN_CACHE_INDEX:
+        return "index";
+    case CAIRN_CACHE_UNIT_MAP:
+        return "units";
+    case CAIRN_CACHE_UNPACKED:
+        return "unpacked";
+    }
+    return "";
 }
 
 /* Keeping nothing is no failure, but who wonders why it is slow will ask with -v. */

@@ -16,8 +16,9 @@
 #include "base/buffer.h"
 
 enum cairn_cache_kind {
-    CAIRN_CACHE_INDEX = 1,   /* made by cairn_index_build() */
-    CAIRN_CACHE_UNIT_MAP = 2 /* made by cairn_unit_map_save() */
+    CAIRN_CACHE_INDEX = 1,    /* made by cairn_index_build() */
+    CAIRN_CACHE_UNIT_MAP = 2, /* made by cairn_unit_map_save() */
+    CAIRN_CACHE_UNPACKED = 3  /* that a run had to unpack it: in one byte */
 };
 
 /* What a file was to the module. */

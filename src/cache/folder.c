@@ -49,6 +49,8 @@ static const char *kind_text(enum cairn_cache_kind kind)
         return "index";
     case CAIRN_CACHE_UNIT_MAP:
         return "unit map";
+    case CAIRN_CACHE_UNPACKED:
+        return "unpacked";
     }
     return "damaged";
 }

@@ -26,7 +26,8 @@ static bool is_folder_name(const char *name)
     return strspn(name, "0123456789abcdef") == 2 && !name[2];
 }
 
-/* abcdef0123456789.index, abcdef0123456789-path.index, the same with .units. */
+/* abcdef0123456789.index, abcdef0123456789-path.index, the same with .units and .unpacked.
+ */
 static bool is_entry_name(const char *name)
 {
     size_t n = strspn(name, "0123456789abcdef");
@@ -35,7 +36,8 @@ static bool is_entry_name(const char *name)
         return false;
     if (strncmp(rest, "-path", 5) == 0)
         rest += 5;
-    return strcmp(rest, ".index") == 0 || strcmp(rest, ".units") == 0;
+    return strcmp(rest, ".index") == 0 || strcmp(rest, ".units") == 0 ||
+           strcmp(rest, ".unpacked") == 0;
 }
 
 /* What a writer left that was killed: nobody holds its lock. */

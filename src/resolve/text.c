@@ -301,7 +301,7 @@ static int each_line(struct text *text, const struct cairn_buffer *in, bool at_e
 static int put_piece(struct text *text, struct cairn_buffer *in, bool at_end)
 {
     bool bounded = text->resolver->names.max_bytes;
-    size_t left;
+    size_t left = 0;
     int result = CAIRN_OK;
     if (bounded || !text->expects_no_more)
         result = each_line(text, in, at_end, collect_line, &left);

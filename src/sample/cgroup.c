@@ -69,7 +69,7 @@ static int try_path(const char *path, int *ret_fd)
 
 static bool has_version_2(void)
 {
-    int fd;
+    int fd = -1;
     for (size_t i = 0; i < ROOTS; i++)
         if (try_path(roots[i], &fd) == 0) {
             close(fd);

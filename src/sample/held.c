@@ -50,7 +50,7 @@ static bool is_same_root(const struct cairn_held_root *a, const struct cairn_hel
 
 bool cairn_held_find_root(struct cairn_held *held, int pid, uint32_t *ret_root)
 {
-    char process[NAME_BYTES];
+    char process[sizeof "-2147483648"], name[NAME_BYTES];
     struct cairn_held_root root;
     held->knows_ours = held->knows_ours || ask_root("self", &held->ours);
     snprintf(process, sizeof process, "%d", pid);
@@ -64,11 +64,11 @@ bool cairn_held_find_root(struct cairn_held *held, int pid, uint32_t *ret_root)
             *ret_root = (uint32_t)i + 1;
             return true;
         }
-    snprintf(process, sizeof process, "/proc/%d/root", pid);
+    snprintf(name, sizeof name, "/proc/%d/root", pid);
     if (held->n_roots == ROOTS_MAX ||
         cairn_grow((void **)&held->roots, &held->cap_roots, held->n_roots + 1, sizeof root) < 0)
         return false;
-    root.fd = open(process, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    root.fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root.fd < 0)
         return false;
     held->roots[held->n_roots++] = root;

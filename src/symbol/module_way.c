@@ -169,6 +169,37 @@ static double seconds_since(struct timespec start)
     return (double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9;
 }
 
+/* What a run keeps of a module whose debug information is compressed. To unpack it, which no
+ * look-up does without, takes a third of what an index takes: the second run makes one. */
+enum cairn_unpacked {
+    UNPACKED_ONCE = 0,
+    UNPACKED_EACH_TIME = 1 /* the index could not be made, or kept */
+};
+
+static void note_unpacked(const struct cairn_module *m, const struct cairn_way_settings *settings,
+                          enum cairn_unpacked what)
+{
+    const uint8_t payload = (uint8_t)what;
+    struct cairn_module_key key;
+    if (cairn_module_key_make(m, false, &key, NULL) < 0)
+        return;
+    cairn_cache_store(settings->cache, &key.key, CAIRN_CACHE_UNPACKED,
+                      (struct cairn_span){&payload, sizeof payload});
+    cairn_module_key_done(&key);
+}
+
+static bool was_unpacked(const struct cairn_module *m, const struct cairn_way_settings *settings,
+                         uint8_t *ret_what)
+{
+    struct cairn_cache_hit hit;
+    if (load(m, settings->cache, CAIRN_CACHE_UNPACKED, &hit, NULL) < 0)
+        return false;
+    bool is_sound = hit.payload.size == sizeof *ret_what;
+    *ret_what = is_sound ? hit.payload.data[0] : UNPACKED_EACH_TIME;
+    cairn_file_close(&hit.file);
+    return true;
+}
+
 /* Reads the module whole. Where that cannot be done, its units still can be read. */
 static void make_index(struct cairn_module *m, const struct cairn_way_settings *settings)
 {
@@ -215,6 +246,20 @@ static int begin_units(struct cairn_module *m, const struct cairn_way_settings *
     return CAIRN_OK;
 }
 
+/* An index for the third run and all after it. */
+static bool begin_anew(struct cairn_module *m, const struct cairn_way_settings *settings)
+{
+    uint8_t what;
+    if (settings->use != CAIRN_INDEX_AUTO || m->way.gave_up || !is_kept(m, settings) ||
+        m->way.size / INDEX_SHARE > settings->memory_bytes || !was_unpacked(m, settings, &what) ||
+        what != UNPACKED_ONCE)
+        return false;
+    make_index(m, settings);
+    if (!m->way.entry.bytes.data)
+        note_unpacked(m, settings, UNPACKED_EACH_TIME);
+    return true;
+}
+
 /* Nothing found is no failure. */
 static int begin(struct cairn_module *m, const struct cairn_way_settings *settings,
                  struct cairn_err *err)
@@ -231,13 +276,19 @@ static int begin(struct cairn_module *m, const struct cairn_way_settings *settin
         if (code != CAIRN_E_MISSING)
             return code;
     }
-    if (settings->use != CAIRN_INDEX_ALWAYS)
+    if (settings->use == CAIRN_INDEX_ALWAYS)
+        make_index(m, settings);
+    else if (!begin_anew(m, settings))
         return begin_units(m, settings, err);
-    make_index(m, settings);
     return CAIRN_OK;
 }
 
-void cairn_module_end_way(struct cairn_module *m, const struct cairn_way_settings *settings)
+static bool is_by_units(const struct cairn_module *m)
+{
+    return m->info.way == CAIRN_WAY_UNITS || m->info.way == CAIRN_WAY_SAVED_MAP;
+}
+
+static void keep_map(struct cairn_module *m, const struct cairn_way_settings *settings)
 {
     const struct cairn_unit_finder *finder = &m->unit_finder;
     struct cairn_module_key key;
@@ -253,6 +304,15 @@ void cairn_module_end_way(struct cairn_module *m, const struct cairn_way_setting
         cairn_cache_store(settings->cache, &key.key, CAIRN_CACHE_UNIT_MAP, cairn_buffer_span(&map));
     cairn_buffer_done(&map);
     cairn_module_key_done(&key);
+}
+
+void cairn_module_end_way(struct cairn_module *m, const struct cairn_way_settings *settings)
+{
+    uint8_t what;
+    keep_map(m, settings);
+    if (settings->use == CAIRN_INDEX_AUTO && is_by_units(m) && m->has_dwarf &&
+        m->sections[0].owned && is_kept(m, settings) && !was_unpacked(m, settings, &what))
+        note_unpacked(m, settings, UNPACKED_ONCE);
 }
 
 /*

@@ -4,6 +4,7 @@
  * done.
  *
  *     first look-up    an index in the cache ──► that
+ *                      unpacked by a run before ──► read whole, kept in the cache
  *                      else unit by unit, with a map of units out of the cache where the compiler
  *                      wrote none
  *     later ones       once what was read unit by unit adds up to a quarter of the whole, or so
@@ -59,8 +60,8 @@ int cairn_module_choose_way_for(struct cairn_module *m, const struct cairn_way_s
 /* Drops the index, if there is one; the cache is asked again. */
 void cairn_module_leave_way(struct cairn_module *m);
 
-/* Before the module is closed: keeps the map of its units for the next run, where that was missed.
- */
+/* Before the module is closed: keeps for the next run the map of its units, where that was missed,
+ * and that its debug information had to be unpacked. */
 void cairn_module_end_way(struct cairn_module *m, const struct cairn_way_settings *settings);
 
 #endif /* CAIRN_SYMBOL_MODULE_WAY_H */

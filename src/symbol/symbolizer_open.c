@@ -162,7 +162,7 @@ int cairn_symbolizer_open_bytes(struct cairn_symbolizer *symbolizer, const char 
                                 const void *bytes, size_t size, struct cairn_module **ret_module,
                                 struct cairn_err *err)
 {
-    struct cairn_symbolizer_entry *e;
+    struct cairn_symbolizer_entry *e = NULL;
     int code = add_entry(symbolizer, CAIRN_ASKED_BYTES, name, "", &e, err);
     if (code < 0)
         return code;
@@ -173,7 +173,7 @@ int cairn_symbolizer_open_bytes(struct cairn_symbolizer *symbolizer, const char 
 int cairn_symbolizer_open_fd(struct cairn_symbolizer *symbolizer, const char *name, int fd,
                              struct cairn_module **ret_module, struct cairn_err *err)
 {
-    struct cairn_symbolizer_entry *e;
+    struct cairn_symbolizer_entry *e = NULL;
     struct cairn_debugfile_found found = {0};
     int code = add_entry(symbolizer, CAIRN_ASKED_FD, name, "", &e, err);
     if (code < 0)

@@ -306,7 +306,7 @@ static int remove_one(struct folder *folder, const char *name, struct cairn_err 
 int cairn_heap_remove_stored(const struct cairn_heap_stored *stored, struct cairn_err *err)
 {
     char path[PATH_BYTES];
-    struct folder folder;
+    struct folder folder = {0};
     const char *slash = strrchr(stored->path, '/');
     if (!slash || (size_t)(slash - stored->path) >= sizeof path)
         return cairn_fail(err, CAIRN_E_ARG, "%s: no state file", stored->path);

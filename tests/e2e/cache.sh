@@ -100,6 +100,37 @@ echo 'int main() { return 0; }' | gcc -g -x c - -o small
 "$CAIRN" symbolize --index always small 0x1000 >/dev/null
 [ -e "$cairn_folder" ] && fail "a small program made an entry"
 
+# What is compressed is unpacked once: the second run makes an index for all others, if it can be kept.
+objcopy --compress-debug-sections=zlib gcc packed
+build split-packed g++ -O1 -gsplit-dwarf -gz
+one() { # WHAT NAME TEXT: one address
+    "$CAIRN" symbolize -v "$2" "$(head -n 1 "addresses.$2")" >out 2>err || fail "$2, $1: status $?" err
+    has err "$3" "$2, $1"
+}
+cp addresses.gcc addresses.packed
+ask never packed --no-cache --index never
+"$CAIRN" symbolize --no-cache packed "$(head -n 1 addresses.packed)" >/dev/null
+one "first run" packed "unit by unit"
+same "a note that it was unpacked" "$(entries unpacked)" 1
+one "second run" packed "indexed whole in "
+one "third run" packed "index from the cache"
+ask read packed
+agree read packed "index from the cache"
+truncate -s 100 "$(entry unpacked)"
+one "a damaged note" packed "index from the cache"
+rm "$(entry index)"
+one "a damaged note, no index" packed "damaged, and made anew"
+one "after that" packed "indexed whole in "
+"$CAIRN" cache --clear >/dev/null
+addresses split-packed >addresses.split-packed
+rm split-packed-u001.dwo
+one "first run" split-packed "unit by unit"
+one "second run" split-packed "indexed whole in "
+one "no index was kept" split-packed "unit by unit"
+one "nor is tried again" split-packed "unit by unit"
+"$CAIRN" cache --clear >/dev/null
+rm -rf "$cairn_folder"
+
 # Whatever is done to the entry, the answers stay; damage is told once, and repaired.
 ask never gcc --no-cache --index never
 ask written gcc --index always
