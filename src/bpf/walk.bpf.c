@@ -64,8 +64,9 @@ const volatile __u32 cairn_has_times = 0;
 /* How many those are: of one alone none can have two events. */
 __u32 cairn_n_own = 0;
 
-/* The registers of the user side; `ctx` is NULL where nothing was interrupted. False: it has none,
- * or is of 32 bits. They lie where the window will be: the program's own stack has 512 bytes. */
+/* The registers of the user side; `ctx` is NULL where nothing was interrupted. False: it has none.
+ * Of 32 bits: its end is told, and there are but its ip and sp. They lie where the window will be:
+ * the program's own stack has 512 bytes. */
 static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
                                      struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
@@ -75,6 +76,8 @@ static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
         return stop(cpu, CAIRN_BPF_END_KERNEL), 0;
     if (ctx && is_user(mode)) {
         take(cpu, &ctx->regs);
+        if (is_user_32(mode))
+            take_32(cpu, &ctx->regs);
         asm volatile(""); /* or both ways read by one pointer, which the verifier does not take */
     } else {
         kept = (bpf_user_pt_regs_t *)bpf_task_pt_regs(task);
@@ -82,11 +85,13 @@ static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
             return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
         mode = MODE_OF(regs);
         take(cpu, regs);
+        if (is_user_32(mode))
+            take_32(cpu, regs);
     }
     if (!cpu->ip || !is_user(mode))
         return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
     if (is_user_32(mode))
-        return stop(cpu, CAIRN_BPF_END_32), 0;
+        stop(cpu, CAIRN_BPF_END_32);
     cpu->exact = 1;
     return 1;
 }
@@ -276,7 +281,7 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
 static __always_inline int is_in_doubt(__u32 end)
 {
     return end == CAIRN_BPF_END_NEW || end == CAIRN_BPF_END_NOT_CODE || end == CAIRN_BPF_END_SIDE ||
-           end == CAIRN_BPF_END_NO_RULE;
+           end == CAIRN_BPF_END_NO_RULE || end == CAIRN_BPF_END_32;
 }
 
 /* Adds one to a stack that is known, or tells of it; one that is new is handed over. */
@@ -320,6 +325,10 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
     w.space = space_of(task, cpu->stack.pid);
     cpu->n_met = 0;
     cpu->has_tree = has_tree();
+    if (cpu->end == CAIRN_BPF_END_32) { /* its tables are not here */
+        cpu->stack.id = id_of(task);
+        return;
+    }
     if (!w.space && !has_tree()) {
         stop(cpu, CAIRN_BPF_END_NEW);
         return;
@@ -333,6 +342,8 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
  */
 static __always_inline int is_unknown(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
+    if (cpu->end == CAIRN_BPF_END_32)
+        return 0;
     return cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE ||
            (cpu->stack.id & CAIRN_BPF_ID_BY_FILES && task->se.sum_exec_runtime > LONG_NS);
 }

@@ -33,6 +33,12 @@ static __always_inline int is_user_32(__u64 pstate)
     return (pstate & PSR_MODE32_BIT) != 0;
 }
 
+static __always_inline void take_32(struct cairn_bpf_walk_cpu *cpu, const bpf_user_pt_regs_t *regs)
+{
+    cpu->ip = (__u32)regs->pc;
+    cpu->sp = (__u32)regs->regs[13];
+}
+
 static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_pt_regs_t *regs)
 {
     cpu->ip = regs->pc;

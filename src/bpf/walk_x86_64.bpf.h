@@ -9,7 +9,10 @@
 #include "unwind/clone_x86_64.h"
 #include "unwind/rule_x86_64.h"
 
-enum { USER_CS_32 = 0x23 /* arch/x86/include/asm/segment.h, __USER32_CS */ };
+enum {
+    USER_CS_32 = 0x23, /* arch/x86/include/asm/segment.h, __USER32_CS */
+    CS_MASK = 0xffff   /* beside it is what FRED keeps (Linux 6.9) */
+};
 
 /* The word of the registers that says whom they belong to, and what it says. */
 #define MODE_OF(regs) ((regs)->cs)
@@ -21,7 +24,13 @@ static __always_inline int is_user(__u64 cs)
 
 static __always_inline int is_user_32(__u64 cs)
 {
-    return cs == USER_CS_32;
+    return (cs & CS_MASK) == USER_CS_32;
+}
+
+static __always_inline void take_32(struct cairn_bpf_walk_cpu *cpu, const bpf_user_pt_regs_t *regs)
+{
+    cpu->ip = (__u32)regs->rip;
+    cpu->sp = (__u32)regs->rsp;
 }
 
 static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_pt_regs_t *regs)

@@ -151,6 +151,24 @@ record raise -- ./prog raise 3
 at_least 1 "$(permille raise.txt 'main;(raised;)?.*__restore_rt;[^;]*_\[k\]')" "in sigreturn(2)"
 grep -q 'no unwind rule in libc' log && fail "whole from sigreturn(2)" log
 
+# A 32-bit program: no table of it is in the kernel, its stack is copied.
+small=
+if "$cc" -m32 -nostdlib -static -no-pie -fno-pie -O2 -g -fomit-frame-pointer -fno-stack-protector \
+    -fno-optimize-sibling-calls -fasynchronous-unwind-tables -o of_32 "$SRC/tests/e2e/stack_i386.c" 2>/dev/null; then
+    ./of_32 busy &
+    small=$!
+    sleep 0.3
+fi
+if [ "$(readlink -f "/proc/$small/exe")" = "$PWD/of_32" ]; then # a kernel may run no such programs
+    record of_32 -F 499 -p $small -d 1
+    at_least 990 "$(permille of_32.txt '^_start;start_c;deep;deep;deep;.*;deep;deep;be_busy')" "32 bits: whole"
+    has log "(100.0 %), 0 cut" "32 bits: nothing cut"
+else
+    skip "a 32-bit program" "none can be built, or is run here"
+fi
+[ -z "$small" ] || kill -9 $small 2>/dev/null
+wait $small 2>/dev/null
+
 # Stacks that lead nowhere end in time and with a reason.
 for bad in forge wild; do
     record $bad -- ./prog $bad 2
