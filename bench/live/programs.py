@@ -105,6 +105,9 @@ def postgres_in(tools, data):
     run(f"{tools}/initdb", "-D", data, "-A", "trust", "-U", "bench", "-N")
     with running(*user, f"{tools}/postgres", "-D", data, "-p", port, "-k", "", cwd="/") as pid:
         wait_for(port)
+        # It listens before it takes anybody in.
+        while subprocess.run([f"{tools}/pg_isready", "-q", *place], check=False).returncode == 1:
+            time.sleep(0.1)
         run(f"{tools}/createdb", *place, "bench")
         run(f"{tools}/pgbench", *place, "-i", "-s", "2", "bench")
         # -C: each transaction has a connection, and so a process of its own.
