@@ -38,8 +38,8 @@ static bool note_other_build(struct cairn_search *s, struct cairn_candidate *c, 
     struct cairn_err why;
     cairn_fail(&why, CAIRN_E_ARG, "%s: its build ID is %s, expected %s", c->path, c->build_id,
                wanted);
-    cairn_hint(&why, "give the folder of that build with --symbols, or take this file with "
-                     "--allow-mismatch");
+    cairn_hint(&why, "give the folder of that build with --symbols; cairn resolve and symbolize "
+                     "take this file with --allow-mismatch");
     cairn_log(CAIRN_LOG_INFO, "%s", why.msg);
     if (s->n_refused++ == 0)
         s->refusal = why;

@@ -112,6 +112,12 @@ struct cairn_span cairn_vdso_of_self(void)
     return vdso;
 }
 
+bool cairn_vdso_is_mapped(struct cairn_span vdso, uint64_t start, uint64_t end)
+{
+    return vdso.size && vdso.size == end - start &&
+           (end > UINT32_MAX) == (UINTPTR_MAX > UINT32_MAX);
+}
+
 void cairn_vdso_build_id(char ret_hex[CAIRN_KERNEL_BUILD_ID_SIZE])
 {
     struct cairn_span vdso = cairn_vdso_of_self(), notes;

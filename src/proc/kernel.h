@@ -31,6 +31,10 @@ void cairn_kernel_note_build_id(struct cairn_span notes, char ret_hex[CAIRN_KERN
  * where there is none. Holds as long as the process lives. */
 struct cairn_span cairn_vdso_of_self(void);
 
+/* Is a mapping that the kernel calls [vdso] the one of our machine word, wherever its process is?
+ * That is told by its size, and by the half of the addresses that 32-bit programs cannot have. */
+bool cairn_vdso_is_mapped(struct cairn_span vdso, uint64_t start, uint64_t end);
+
 /* Its build ID; "" where it has none. */
 void cairn_vdso_build_id(char ret_hex[CAIRN_KERNEL_BUILD_ID_SIZE]);
 

@@ -212,10 +212,9 @@ struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files
     const char *path = cairn_strings_get(&spaces->profile->strings, map->path);
     struct cairn_copy_file_bytes none = {0};
     uint32_t number;
-    if (strcmp(path, "[vdso]") == 0) { /* the kernel gives the same one to all of a word size */
+    if (strcmp(path, "[vdso]") == 0) {
         struct cairn_span vdso = cairn_vdso_of_self();
-        if (vdso.size == map->end - map->start &&
-            (map->end > UINT32_MAX) == (UINTPTR_MAX > UINT32_MAX))
+        if (cairn_vdso_is_mapped(vdso, map->start, map->end))
             none.image = vdso;
         return none;
     }

@@ -322,7 +322,7 @@ int cairn_space_know(struct cairn_spaces *spaces, struct cairn_space *space)
 }
 
 /* The kernel tells no build ID of the vdso. It gives the same one to all processes of a machine
- * word, so that it is known by its bytes. */
+ * word, so that it is known by its bytes; by its size, where the process is gone. */
 static bool is_our_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
                         const struct cairn_space_map *map)
 {
@@ -331,11 +331,11 @@ static bool is_our_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
         cairn_vdso_build_id(spaces->vdso_build_id);
     }
     size_t size = spaces->vdso.size;
-    if (!size || size != map->end - map->start || !spaces->vdso_build_id[0])
+    if (!cairn_vdso_is_mapped(spaces->vdso, map->start, map->end) || !spaces->vdso_build_id[0])
         return false;
     uint8_t *copy = cairn_alloc(size, 1);
-    bool same = copy && cairn_space_peek(space, map->start, copy, size) == size &&
-                memcmp(copy, spaces->vdso.data, size) == 0;
+    bool same = copy && (cairn_space_peek(space, map->start, copy, size) != size ||
+                         memcmp(copy, spaces->vdso.data, size) == 0);
     cairn_free(copy);
     return same;
 }

@@ -110,7 +110,7 @@ int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
 struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va);
 
 /* Gives a mapping of the vdso, which the kernel tells no build ID of, that of ours, where its bytes
- * are the same; others stay as they are. False: memory is gone. */
+ * are the same or cannot be read any more; others stay as they are. False: memory is gone. */
 bool cairn_space_find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
                            struct cairn_space_map *map);
 

@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,25 @@ static int find_files(struct core_target *c, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* Kernels write the notes first, gdb's gcore last: of its files, one that was cut has none. */
+static int fail_without_threads(const struct cairn_elf *elf, struct cairn_err *err)
+{
+    struct cairn_elf_segment segment;
+    for (uint32_t i = 0; cairn_elf_segment(elf, i, &segment); i++) {
+        if (segment.type != PT_NOTE || segment.file_size == 0 ||
+            cairn_span_slice(elf->bytes, segment.off, segment.file_size, &(struct cairn_span){0}))
+            continue;
+        int code = cairn_fail(err, CAIRN_E_FORMAT,
+                              "a core file whose threads are missing: its notes begin at 0x%" PRIx64
+                              " and take 0x%" PRIx64 " bytes, the file ends at 0x%zx",
+                              segment.off, segment.file_size, elf->bytes.size);
+        cairn_hint(err, "it was cut short: by a copy that was not finished, a full disk, or a "
+                        "limit (ulimit -c)");
+        return code;
+    }
+    return cairn_fail(err, CAIRN_E_FORMAT, "a core file without threads");
+}
+
 static int read_core_file(struct core_target *c, const struct cairn_unwind_opts *opts,
                           struct cairn_err *err)
 {
@@ -258,7 +278,7 @@ static int read_core_file(struct core_target *c, const struct cairn_unwind_opts 
                           c->elf.type, ET_CORE);
     code = cairn_core_notes_read(&c->elf, &c->notes, err);
     if (code == CAIRN_OK && !c->notes.n_threads)
-        code = cairn_fail(err, CAIRN_E_FORMAT, "a core file without threads");
+        code = fail_without_threads(&c->elf, err);
     if (code == CAIRN_OK)
         code = read_memory_of(c, err);
     if (code == CAIRN_OK)

@@ -108,11 +108,36 @@ static void so_is_the_vdso_where_its_bytes_are_ours(void **state)
     drop(&f);
 }
 
+/* Processes whose memory is not there any more. */
+static void the_vdso_of_who_is_gone_is_told_by_its_size_and_place(void **state)
+{
+    (void)state;
+    struct cairn_span vdso = cairn_vdso_of_self();
+    if (!vdso.size || UINTPTR_MAX == UINT32_MAX) {
+        print_message("skipped: this process has no vdso, or no 64 bits\n");
+        skip();
+    }
+    struct fixture f = begin();
+    struct cairn_space_news news = {.start = 0x7fff12340000, .size = vdso.size, .path = "[vdso]"};
+    f.space->mem_state = -1;
+    map(&f, &news);
+    news.start = 0x40000000; /* of a 32-bit program */
+    map(&f, &news);
+    news.start = 0x7fff56780000;
+    news.size += 4096;
+    map(&f, &news);
+    assert_true(f.profile->modules[module_at(&f, 0x7fff12340000)].build_id != 0);
+    assert_true(f.profile->modules[module_at(&f, 0x40000000)].build_id == 0);
+    assert_true(f.profile->modules[module_at(&f, 0x7fff56780000)].build_id == 0);
+    drop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_one_module_wherever_it_is_mapped),
         cmocka_unit_test(so_is_the_vdso_where_its_bytes_are_ours),
+        cmocka_unit_test(the_vdso_of_who_is_gone_is_told_by_its_size_and_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,16 @@ static void what_is_no_core_file_is_refused(void **state)
     assert_fails(cairn_target_open_core((struct cairn_span){core, size}, NULL, &space, &err),
                  CAIRN_E_FORMAT, err, "without threads");
     free(core);
+    core = make_core(NULL, true, &size);
+    Elf64_Ehdr header;
+    Elf64_Phdr notes;
+    memcpy(&header, core, sizeof header);
+    memcpy(&notes, core + header.e_phoff, sizeof notes);
+    assert_fails(
+        cairn_target_open_core((struct cairn_span){core, notes.p_offset}, NULL, &space, &err),
+        CAIRN_E_FORMAT, err, "whose threads are missing");
+    assert_non_null(strstr(err.hint, "cut short"));
+    free(core);
     assert_fails(cairn_unwind_space_open_core("/nonexistent", NULL, &space, &err), CAIRN_E_MISSING,
                  err, "/nonexistent");
     const struct cairn_unwind_opts opts = {.size = 1};
