@@ -15,19 +15,26 @@ static struct cairn_resolve_summary summary_of(const struct cairn_resolver *reso
     return summary;
 }
 
+static void add_count(struct cairn_buffer *text, uint64_t n, const char *what, const char *many)
+{
+    cairn_buffer_printf(text, "%llu %s%s", (ull)n, what, n == 1 ? "" : many);
+}
+
 void cli_resolve_say_summary(const struct cairn_resolver *resolver)
 {
     struct cairn_resolve_summary s = summary_of(resolver);
     struct cairn_buffer text = {0};
     if (s.n_lines || !s.n_samples)
-        cairn_buffer_printf(&text, "%llu lines", (ull)s.n_lines);
+        add_count(&text, s.n_lines, "line", "s");
     else
-        cairn_buffer_printf(&text, "%llu samples", (ull)s.n_samples);
+        add_count(&text, s.n_samples, "sample", "s");
     if (s.n_malformed)
         cairn_buffer_printf(&text, " (%llu of them no stacks)", (ull)s.n_malformed);
-    cli_say("%s, %llu frames, %llu of them named now; %llu unique addresses, %llu of them named",
-            cairn_buffer_text(&text), (ull)s.n_frames, (ull)s.n_named, (ull)s.n_unique,
-            (ull)s.n_unique_named);
+    cairn_buffer_printf(&text, ", ");
+    add_count(&text, s.n_frames, "frame", "s");
+    cairn_buffer_printf(&text, ", %llu of them named now; ", (ull)s.n_named);
+    add_count(&text, s.n_unique, "unique address", "es");
+    cli_say("%s, %llu of them named", cairn_buffer_text(&text), (ull)s.n_unique_named);
     if (s.n_modules_found || s.n_modules_missing)
         cli_say("modules: %llu found (%llu of them unverified), %llu missing",
                 (ull)s.n_modules_found, (ull)s.n_modules_unverified, (ull)s.n_modules_missing);

@@ -195,18 +195,19 @@ void cairn_resolver_report(struct cairn_resolver *resolver, bool named_modules)
     if (!unmapped || resolver->warned_no_mapping)
         return;
     resolver->warned_no_mapping = true;
+    const unsigned long long n = unmapped;
+    const char *many = n == 1 ? "" : "es";
     if (named_modules)
         cairn_log(CAIRN_LOG_WARNING,
-                  "%llu addresses lie in no module: code made while the program ran, or a library "
+                  "%llu address%s in no module: code made while the program ran, or a library "
                   "closed since",
-                  (unsigned long long)unmapped);
+                  n, many);
     else if (resolver->space.n)
-        cairn_log(CAIRN_LOG_WARNING, "no mapping for %llu addresses: are they of this process?",
-                  (unsigned long long)unmapped);
+        cairn_log(CAIRN_LOG_WARNING, "no mapping for %llu address%s: of another process?", n, many);
     else
         cairn_log(CAIRN_LOG_WARNING,
-                  "no mapping for %llu addresses (give a copy of /proc/PID/maps with --maps FILE)",
-                  (unsigned long long)unmapped);
+                  "no mapping for %llu address%s (give a copy of /proc/PID/maps with --maps FILE)",
+                  n, many);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -153,7 +153,7 @@ static void generated_code_is_not_blamed_on_missing_maps(void **state)
     (void)add_frame(p, CAIRN_PROFILE_NO_MODULE, 0x7f0012345678);
     struct cairn_resolve_opts opts = fixture_opts(NULL);
     resolve(p, &opts);
-    assert_contains(fixture_said, "1 addresses lie in no module");
+    assert_contains(fixture_said, "1 address in no module");
     cairn_profile_free(p);
 }
 
