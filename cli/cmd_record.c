@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/log.h"
 #include "cli/namer.h"
 #include "cli/record.h"
 #include "cli/term.h"
@@ -164,13 +165,29 @@ static void say_result(const struct job *job, const char *quality)
     cairn_buffer_done(&line);
 }
 
+/* A name may be that of others' processes, too: whoever may not sample those samples their own. */
+static int new_sampler(struct job *job, struct cairn_err *err)
+{
+    int code = cairn_sampler_new(&job->asked.sampler, &job->sampler, err);
+    if (code != CAIRN_E_ACCESS || !cli_record_leave_out(&job->asked))
+        return code;
+    code = cairn_sampler_new(&job->asked.sampler, &job->sampler, err);
+    size_t n = job->asked.n_left_out;
+    if (code == CAIRN_OK)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "%zu process%s of that name belong%s to other users, and %s left out (sudo "
+                  "samples all)",
+                  n, n == 1 ? "" : "es", n == 1 ? "s" : "", n == 1 ? "is" : "are");
+    return code;
+}
+
 static int work(struct job *job, struct cairn_err *err)
 {
     char quality[QUALITY_BYTES];
     int code = cli_record_find(&job->asked, err);
     if (code < 0)
         return code;
-    code = cairn_sampler_new(&job->asked.sampler, &job->sampler, err);
+    code = new_sampler(job, err);
     if (code < 0)
         return code;
     job->out = job->asked.out;

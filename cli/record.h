@@ -13,6 +13,8 @@ struct cli_record {
     struct cairn_sampler_opts sampler;
     struct cli_list processes; /* as given: numbers and names, with commas between */
     int *pids;                 /* what they are */
+    bool *by_name;             /* each: found by its name */
+    size_t n_left_out;         /* of those: see cli_record_leave_out() */
     double seconds;            /* 0: until the target ends */
     const char *out;           /* NULL: a name of whom is sampled */
     enum cli_result result;
@@ -30,6 +32,10 @@ bool cli_record_read(struct cli_args *args, struct cli_record *ret_record);
 /* Who the processes are that were named: `sampler` has their numbers from now on. CAIRN_E_MISSING:
  * nobody is called so. */
 int cli_record_find(struct cli_record *record, struct cairn_err *err);
+
+/* Where a name found processes of other users, too, which may not be sampled: leaves them out.
+ * False: nobody was, or nobody else would be left. */
+bool cli_record_leave_out(struct cli_record *record);
 
 /* Where the profile goes if nobody says: "cairn.PID.pb.gz", "cairn.all.pb.gz", "cairn.NAME.pb.gz"
  * of a cgroup. `pid`: what is sampled, or the first of it. */

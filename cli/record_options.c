@@ -327,4 +327,5 @@ void cli_record_done(struct cli_record *record)
     cli_list_done(&record->symbol_dirs);
     cli_list_done(&record->processes);
     free(record->pids);
+    free(record->by_name);
 }

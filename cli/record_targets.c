@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cairn/snapshot.h>
 
@@ -26,7 +28,8 @@ static int find_one(struct cli_record *record, const char *text, size_t size, st
     memcpy(name, text, size);
     name[size] = '\0';
     unsigned long pid = strtoul(name, &end, 10);
-    if (*name >= '0' && *name <= '9' && !*end) {
+    bool is_number = *name >= '0' && *name <= '9' && !*end;
+    if (is_number) {
         if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
             return cairn_fail(err, CAIRN_E_MISSING, "pid %lu: no such process", pid);
         if (room)
@@ -41,6 +44,7 @@ static int find_one(struct cli_record *record, const char *text, size_t size, st
     if (n > room)
         return cairn_fail(err, CAIRN_E_LIMIT, "more than %d processes; --all samples every one",
                           PIDS_MAX);
+    memset(record->by_name + opts->n_pids, !is_number, n);
     opts->n_pids += n;
     return CAIRN_OK;
 }
@@ -51,7 +55,8 @@ int cli_record_find(struct cli_record *record, struct cairn_err *err)
     if (!record->processes.n)
         return CAIRN_OK;
     record->pids = calloc(PIDS_MAX, sizeof *record->pids);
-    if (!record->pids)
+    record->by_name = calloc(PIDS_MAX, sizeof *record->by_name);
+    if (!record->pids || !record->by_name)
         return cairn_fail_memory(err);
     record->sampler.pids = record->pids;
     for (size_t i = 0; i < record->processes.n && code == CAIRN_OK; i++) {
@@ -66,6 +71,32 @@ int cli_record_find(struct cli_record *record, struct cairn_err *err)
         }
     }
     return code;
+}
+
+static bool is_others(int pid)
+{
+    char path[NAME_BYTES];
+    struct stat facts;
+    snprintf(path, sizeof path, "/proc/%d", pid);
+    return stat(path, &facts) == 0 && facts.st_uid != geteuid();
+}
+
+bool cli_record_leave_out(struct cli_record *record)
+{
+    size_t n = record->sampler.n_pids, kept = 0;
+    bool is_left_out[PIDS_MAX] = {0};
+    for (size_t i = 0; i < n; i++) {
+        is_left_out[i] = record->by_name[i] && is_others(record->pids[i]);
+        kept += !is_left_out[i];
+    }
+    if (kept == 0 || kept == n)
+        return false;
+    record->sampler.n_pids = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!is_left_out[i])
+            record->pids[record->sampler.n_pids++] = record->pids[i];
+    record->n_left_out = n - kept;
+    return true;
 }
 
 /* What may stand in a file's name without quotes. */

@@ -45,8 +45,9 @@ static void add_missed(struct cairn_buffer *line, const struct cairn_sample_qual
                         (unsigned long long)missed, (double)quality->cpu_ns / 1e9);
     if (are_few)
         cairn_buffer_printf(line,
-                            ": threads that use less than %.3g ms of it are not seen, sample "
+                            ": %sthreads that use less than %.3g ms of it are not seen, sample "
                             "faster",
+                            quality->has_kernel ? "" : "time in the kernel is not sampled, and ",
                             (double)quality->period_ns / 1e6);
 }
 

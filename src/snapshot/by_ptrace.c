@@ -50,6 +50,8 @@ int cairn_held_regs(struct cairn_tracer *tracer, struct cairn_caught *thread, st
         code = cairn_fail(err, CAIRN_E_SUPPORT,
                           "thread %d: %zu bytes of registers, of no CPU that is known here",
                           thread->facts.tid, size);
+    if (code == CAIRN_OK)
+        cairn_facts_caught(&thread->facts, thread->regs.ip, cairn_target_sp(&thread->regs));
     return code;
 }
 

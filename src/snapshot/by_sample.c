@@ -95,6 +95,7 @@ static int keep(const struct cairn_perf_record *sample, struct cairn_caught *thr
     thread->regs = sample->regs;
     thread->copy_va = cairn_target_sp(&sample->regs);
     thread->copy_size = size;
+    cairn_facts_caught(&thread->facts, thread->regs.ip, thread->copy_va);
     thread->n_kernel = cairn_perf_chain_part(sample->chain, PERF_CONTEXT_KERNEL, thread->kernel,
                                              CAIRN_KERNEL_FRAMES);
     return CAIRN_OK;

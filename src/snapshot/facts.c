@@ -92,6 +92,18 @@ void cairn_facts_read(int pid, int tid, struct cairn_thread_facts *ret_facts)
     cairn_buffer_done(&text);
 }
 
+void cairn_facts_caught(struct cairn_thread_facts *facts, uint64_t ip, uint64_t sp)
+{
+    /* A call that begins again is seen at its first byte (arm64: do_signal(), Linux 6.1). */
+    enum { CALL_BYTES_MAX = 4 };
+    const struct cairn_thread_place *place = &facts->place;
+    if (place->known && place->sp == sp && place->ip - ip <= CALL_BYTES_MAX)
+        return;
+    facts->place = (struct cairn_thread_place){0};
+    facts->wchan[0] = 0;
+    facts->state = 'R';
+}
+
 uint32_t cairn_facts_machine(int pid)
 {
     char path[NAME_SIZE];

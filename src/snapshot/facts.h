@@ -44,6 +44,10 @@ bool cairn_place_parse(const char *text, struct cairn_thread_place *place);
 /* Did the thread not run between the two? */
 bool cairn_place_same(const struct cairn_thread_place *a, const struct cairn_thread_place *b);
 
+/* The thread was stopped or interrupted where `ip` and `sp` say. Where that is not its place it has
+ * run since: it runs, in no system call that is known. */
+void cairn_facts_caught(struct cairn_thread_facts *facts, uint64_t ip, uint64_t sp);
+
 /* The machine of the program as ELF numbers it; 0: it has none that can be read. */
 uint32_t cairn_facts_machine(int pid);
 

@@ -199,18 +199,13 @@ static void refresh(void *ctx)
     begin(p);
 }
 
-/* The file behind a mapping whatever became of its path; a capability is needed for that
- * (CAP_CHECKPOINT_RESTORE, proc(5)). */
-static bool open_mapped(struct cairn_target *target, const struct cairn_target_map *map,
-                        struct cairn_debugfile_found *ret_found)
+/* False: it is no regular file, not that one (`inode` 0: whichever), or not for us to open. */
+static bool open_link(struct cairn_target *target, const struct cairn_target_map *map,
+                      const char *link, uint64_t inode, struct cairn_debugfile_found *ret_found)
 {
-    const struct pid_target *p = of(target);
     const char *path = cairn_strings_get(&target->texts, map->path);
-    char link[96];
     struct stat st;
-    snprintf(link, sizeof link, "/proc/%d/map_files/%llx-%llx", p->pid,
-             (unsigned long long)map->start, (unsigned long long)map->end);
-    if (path[0] != '/' || stat(link, &st) < 0 || !S_ISREG(st.st_mode))
+    if (stat(link, &st) < 0 || !S_ISREG(st.st_mode) || (inode && st.st_ino != inode))
         return false;
     int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -223,6 +218,23 @@ static bool open_mapped(struct cairn_target *target, const struct cairn_target_m
         cairn_debugfile_found_done(ret_found);
     *ret_found = (struct cairn_debugfile_found){0};
     return false;
+}
+
+/* The file behind a mapping whatever became of its path; for the program itself that needs no
+ * capability, else CAP_CHECKPOINT_RESTORE (proc(5)). */
+static bool open_mapped(struct cairn_target *target, const struct cairn_target_map *map,
+                        struct cairn_debugfile_found *ret_found)
+{
+    const struct pid_target *p = of(target);
+    char link[96];
+    if (cairn_strings_get(&target->texts, map->path)[0] != '/')
+        return false;
+    snprintf(link, sizeof link, "/proc/%d/map_files/%llx-%llx", p->pid,
+             (unsigned long long)map->start, (unsigned long long)map->end);
+    if (open_link(target, map, link, 0, ret_found))
+        return true;
+    snprintf(link, sizeof link, "/proc/%d/exe", p->pid);
+    return map->inode && open_link(target, map, link, map->inode, ret_found);
 }
 
 static int threads(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err)

@@ -23,7 +23,7 @@ odd() {
     [ $status != 77 ] || { skip "$1" "it may not do that here"; return 1; }
     same "$1: exit status" $status "$2"
     # A daemon goes on without its parent.
-    for _ in $(seq 100); do pgrep -f "^$WORK/odd" >/dev/null || break; sleep 0.05; done
+    for _ in $(seq 600); do pgrep -f "^$WORK/odd" >/dev/null || break; sleep 0.05; done
     read_states
 }
 read_states() {

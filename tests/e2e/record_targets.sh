@@ -167,11 +167,31 @@ elif [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 0 ]; then
 else
     cp "$CAIRN" cairn
     chmod 755 . cairn
-    if setpriv --reuid 65534 --regid 65534 --clear-groups ./cairn version >log 2>&1; then
-        setpriv --reuid 65534 --regid 65534 --clear-groups ./cairn record -a -d 1 -o all.pb.gz \
-            >out.log 2>log && fail "an ordinary user recorded all" log
+    nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    if "${nobody[@]}" ./cairn version >log 2>&1; then
+        "${nobody[@]}" ./cairn record -a -d 1 -o all.pb.gz >out.log 2>log &&
+            fail "an ordinary user recorded all" log
         has log "whole CPUs need 0 or CAP_PERFMON" "an ordinary user"
         has log "sudo" "an ordinary user: what to do"
+
+        start ./cairn-who-a spin 600
+        start ./cairn-who-a spin 600
+        # Of a name: root's two are left out where there is one of the user's own, and only then.
+        "${nobody[@]}" ./cairn record -p cairn-who-a -d 1 -o - >out.log 2>log &&
+            fail "root's processes were recorded" log
+        has log "belongs to another user" "a name of others"
+        "${nobody[@]}" ./cairn-who-a spin 600 &
+        own=$!
+        targets+=("$own")
+        while [ "$(cat /proc/$own/comm)" != cairn-who-a ]; do sleep 0.01; done
+        "${nobody[@]}" ./cairn record -p cairn-who-a -F 499 -d 1 -o - >named.pb.gz 2>log ||
+            fail "a name of several users" log
+        has log "2 processes of that name belong to other users, and are left out" "several users"
+        labels named.pb.gz >named.labels
+        has named.labels cairn-who-a "several users: the own one"
+        "${nobody[@]}" ./cairn record -p "cairn-who-a,$started" -d 1 -o - >out.log 2>log &&
+            fail "a number of another user's was passed over" log
+        has log "belongs to another user" "a number of another user's"
     else
         skip "an ordinary user" "it cannot run a copy of the command: $(head -1 log)"
     fi

@@ -67,6 +67,27 @@ static void a_thread_that_ran_is_not_at_the_same_place(void **state)
     assert_false(cairn_place_same(&a, &b));
 }
 
+static void one_that_was_caught_elsewhere_has_run(void **state)
+{
+    struct cairn_thread_facts slept = {.state = 'S', .wchan = "do_epoll_wait"}, facts;
+    (void)state;
+    assert_true(cairn_place_parse("232 0x5 0x2 0x3 0x4 0x5 0x6 0x7ffd00 0x7f06\n", &slept.place));
+    facts = slept;
+    cairn_facts_caught(&facts, 0x7f06, 0x7ffd00);
+    cairn_facts_caught(&facts, 0x7f02, 0x7ffd00); /* it begins again */
+    assert_memory_equal(&facts, &slept, sizeof facts);
+    cairn_facts_caught(&facts, 0x7f06, 0x7ffcf8);
+    assert_int_equal(facts.state, 'R');
+    assert_false(facts.place.in_syscall);
+    assert_string_equal(facts.wchan, "");
+    facts = slept;
+    cairn_facts_caught(&facts, 0x7f07, 0x7ffd00);
+    assert_int_equal(facts.state, 'R');
+    facts = (struct cairn_thread_facts){.state = 'S'}; /* its place said "running" by then */
+    cairn_facts_caught(&facts, 0x7f06, 0x7ffd00);
+    assert_int_equal(facts.state, 'R');
+}
+
 static void frames_of_the_kernel_are_names(void **state)
 {
     const char *text = "[<0>] ep_poll+0x1/0x2\nrubbish\n[<0>] \n"
@@ -103,6 +124,7 @@ int main(void)
         cmocka_unit_test(one_that_runs_shows_nothing),
         cmocka_unit_test(other_text_is_no_place),
         cmocka_unit_test(a_thread_that_ran_is_not_at_the_same_place),
+        cmocka_unit_test(one_that_was_caught_elsewhere_has_run),
         cmocka_unit_test(frames_of_the_kernel_are_names),
         cmocka_unit_test(this_thread_runs_and_has_a_name),
     };
