@@ -153,6 +153,15 @@ static void say_whom(const struct job *job)
     cairn_buffer_done(&text);
 }
 
+static void say_why_none(const struct job *job)
+{
+    const struct cairn_sample_quality *q = &job->quality;
+    if (q->n_samples + q->n_lost + q->n_unkept == 0 && q->period_ns && !q->off_cpu)
+        cli_say("no samples, for %.3f s of CPU time were used; a higher -F sees more of it, and "
+                "--off-cpu what a program waits for",
+                (double)q->cpu_ns / 1e9);
+}
+
 static void say_result(const struct job *job, const char *quality)
 {
     struct cairn_buffer line = {0};
@@ -161,6 +170,7 @@ static void say_result(const struct job *job, const char *quality)
     say_whom(job);
     if (strcmp(job->out, "-") != 0)
         cli_say("wrote %s", job->out);
+    say_why_none(job);
     cli_say("%s", cairn_buffer_text(&line));
     cairn_buffer_done(&line);
 }

@@ -199,10 +199,11 @@ static void say_stops(const struct job *job)
 {
     if (job->n_stopped)
         cli_say(
-            "%llu of %llu thread%s stopped, the longest for %.1f us; a system call slept in may "
+            "%llu of %llu thread%s %s stopped, the longest for %.1f us; a system call slept in may "
             "have returned EINTR",
             (unsigned long long)job->n_stopped, (unsigned long long)job->n_threads,
-            job->n_threads == 1 ? " was" : "s were", (double)job->held_max_ns / 1000);
+            job->n_threads == 1 ? "" : "s", job->n_stopped == 1 ? "was" : "were",
+            (double)job->held_max_ns / 1000);
 }
 
 static int write_profile(struct job *job, struct cairn_err *err)

@@ -77,6 +77,17 @@ has exec.top prog "the program before exec"
 n=$(sed -n 's/^cairn: \([0-9]*\) samples\{0,1\} in.*/\1/p' log)
 [ "${n:-0}" -ge 60 ] || has log " missed (" "threads that are too brief"
 
+# Whoever only sleeps gives none, and is told what does.
+sleep 600 &
+target=$!
+until grep -q '^State:.S' /proc/$target/status; do sleep 0.05; done
+"$CAIRN" record -d 0.3 -o idle.pb.gz -p $target 2>log || fail "a program that sleeps" log
+kill $target
+wait $target 2>/dev/null
+has log "off-cpu what a program waits for" "no samples"
+tail -1 log >last
+has last "cairn: 0 samples in" "no samples: the quality line is the last"
+
 # Deeper than the kernel walks: said, not hidden.
 "$CAIRN" record --method=perf -F 199 -o deep.txt -- ./prog deep 1 2>log || fail "deep" log
 has log "deeper than $(cat /proc/sys/kernel/perf_event_max_stack) frames" "a deep stack"
