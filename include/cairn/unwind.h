@@ -43,7 +43,9 @@ enum cairn_frame_how {
     CAIRN_HOW_LINK,     /* arm, aarch64: the link register of a leaf function */
     CAIRN_HOW_FP_GUESS, /* a frame pointer, checked but a guess: no rule covers the callee */
     CAIRN_HOW_FP,       /* a frame pointer, because the caller asked for that way */
-    CAIRN_HOW_CODE      /* the callee's instructions, followed to its return: a guess, too */
+    CAIRN_HOW_CODE,     /* the callee's instructions, followed to its return: a guess, too */
+    CAIRN_HOW_DERIVED   /* a rule made of the callee's instructions, all ways through it: it has no
+                           call frame information */
 };
 
 /* Why a walk ended. Later versions add values at the end. */

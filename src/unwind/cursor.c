@@ -47,6 +47,8 @@ static void look_by_rows(struct cursor *c)
         c->vaddr = at - c->place->bias;
         c->swap = c->place->module->elf.swap;
         cairn_space_module_find(c->place->module, c->vaddr, &c->entry);
+        if (c->entry.kind == CAIRN_ENTRY_NONE && cairn_space_module_derive(c->place->module))
+            cairn_space_module_find(c->place->module, c->vaddr, &c->entry);
     }
     bool is_fde = c->entry.kind == CAIRN_ENTRY_FDE;
     bool is_at_end = is_fde && c->vaddr + 1 >= c->entry.fde.to;
@@ -184,7 +186,11 @@ static enum cairn_arch_step step_by_rule(const struct cursor *c, struct cairn_un
         if (result == CAIRN_STEP_OK)
             return result;
     } else {
-        *ret_how = c->entry.kind == CAIRN_ENTRY_EXIDX ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
+        *ret_how = c->entry.kind == CAIRN_ENTRY_EXIDX ? CAIRN_HOW_EXIDX
+                   : c->entry.kind == CAIRN_ENTRY_FDE &&
+                           cairn_space_module_is_derived(c->place->module, c->vaddr)
+                       ? CAIRN_HOW_DERIVED
+                       : CAIRN_HOW_CFI;
     }
     bool is_found = find_row(c, &row, ret_is_sound);
     /* exidx holds at calls alone, and of much code it knows nothing */

@@ -53,7 +53,10 @@ bool cairn_cursor_step_quickly(struct cursor *c)
         c->full_n_frames = c->n_frames;
     }
     c->regs = next;
-    c->how = c->place->module->has_exidx ? CAIRN_HOW_EXIDX : CAIRN_HOW_CFI;
+    bool is_derived = cairn_space_module_is_derived(c->place->module, c->vaddr);
+    c->how = c->place->module->has_exidx ? CAIRN_HOW_EXIDX
+             : is_derived                ? CAIRN_HOW_DERIVED
+                                         : CAIRN_HOW_CFI;
     c->n_frames++;
     return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unwind/space_module.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -9,10 +10,15 @@
 #include "base/log.h"
 #include "elf/minidebug.h"
 #include "unwind/cursor_row.h"
+#include "unwind/derive.h"
 #include "unwind/fp_step.h"
 
 /* BYTES_A_STEP: of CFI that are made into rows in the time that a row saves, some 0.3 us. */
 enum { FDES_MAX = 1 << 24, BYTES_A_STEP = 100 };
+
+/* Rules are made of code where that is worth it: of so many bytes, a part of all in so many.
+ * GAP_BYTES_MIN: less lies between functions. */
+enum { GAP_BYTES_MIN = 32, DERIVE_BYTES_MIN = 128, DERIVE_PART = 64 };
 
 /* The file's own was found if it is not packed. */
 static void open_debug_frame(struct cairn_space_module *m, const struct cairn_elf *elf)
@@ -122,6 +128,7 @@ void cairn_space_module_free(struct cairn_space_module *m)
     cairn_free(m->image);
     cairn_free(m->eh_index.places);
     cairn_free(m->debug_index.places);
+    cairn_buffer_done(&m->derived);
     cairn_free(m);
 }
 
@@ -170,7 +177,7 @@ static void keep_table(struct cairn_space_module *m, void *work, size_t image_by
     m->image = NULL;
 }
 
-static void make_table(struct cairn_space_module *m)
+static void build_table(struct cairn_space_module *m)
 {
     struct cairn_unwind_table_input input = cairn_unwind_table_input_of(&m->sections);
     struct cairn_unwind_table_built built;
@@ -188,32 +195,6 @@ static void make_table(struct cairn_space_module *m)
         keep_table(m, work, built.image.size);
     else
         cairn_free(work);
-}
-
-const struct cairn_unwind_table *cairn_space_module_table(struct cairn_space_module *m,
-                                                          const struct cairn_unwind_arch *arch,
-                                                          enum cairn_table_when when)
-{
-    const struct cairn_unwind_sections *s = &m->sections;
-    bool has_cfi = s->eh_frame.bytes.size || s->debug_frame.bytes.size;
-    uint64_t bytes = s->eh_frame.bytes.size + s->debug_frame.bytes.size + s->exidx.index.size;
-    if (s->arch != arch || (has_cfi && s->exidx.index.size)) /* which of both it was is wanted */
-        return NULL;
-    if (!m->asked_table && (when == CAIRN_TABLE_NOW || m->n_asked++ >= bytes / BYTES_A_STEP))
-        make_table(m);
-    return m->image ? &m->table : NULL;
-}
-
-bool cairn_space_module_keeps_fp(struct cairn_space_module *m, const struct cairn_unwind_arch *arch)
-{
-    if (m->asked_fp)
-        return m->keeps_fp;
-    if (!m->asked_table)
-        make_table(m);
-    m->asked_fp = true;
-    m->keeps_fp = m->sections.arch != arch || m->table_end == CAIRN_TABLE_NOTHING ||
-                  (m->image && cairn_fp_kept(arch, &m->table));
-    return m->keeps_fp;
 }
 
 static void add_symtab(struct cairn_space_module *m, const struct cairn_elf *elf,
@@ -242,6 +223,157 @@ static void open_names(struct cairn_space_module *m)
         packed.machine == m->elf.machine)
         add_symtab(m, &packed, CAIRN_ELF_SYMTAB);
     add_symtab(m, &m->elf, CAIRN_ELF_DYNSYM);
+}
+
+static bool is_code_section(const struct cairn_elf_section *section)
+{
+    return section->flags & SHF_EXECINSTR && section->type == SHT_PROGBITS &&
+           strncmp(section->name, ".plt", 4) != 0;
+}
+
+struct gaps {
+    struct cairn_derive_gap *items;
+    size_t n, cap;
+    uint64_t bytes;
+};
+
+static int add_gap(struct gaps *gaps, uint64_t from, uint64_t to)
+{
+    if (to < from + GAP_BYTES_MIN || to <= from)
+        return CAIRN_OK;
+    int code = cairn_grow((void **)&gaps->items, &gaps->cap, gaps->n + 1, sizeof *gaps->items);
+    if (code < 0)
+        return code;
+    gaps->items[gaps->n++] = (struct cairn_derive_gap){from, to};
+    gaps->bytes += to - from;
+    return CAIRN_OK;
+}
+
+/* What no row covers of [from, to). */
+static int add_gaps(const struct cairn_space_module *m, uint64_t from, uint64_t to,
+                    struct gaps *gaps)
+{
+    const struct cairn_unwind_table *table = &m->table;
+    int code = CAIRN_OK;
+    uint64_t at = from, vaddr, next;
+    uint32_t rule;
+    bool covered = false;
+    for (uint32_t i = 0; m->image && i < table->n_rows && code == CAIRN_OK; i++) {
+        bool covers = cairn_rule_kind(table->rules[i]) != CAIRN_RULE_NONE;
+        if (covers == covered || !cairn_unwind_table_row(table, i, &vaddr, &rule))
+            continue;
+        next = vaddr < from ? from : vaddr > to ? to : vaddr;
+        if (!covered)
+            code = add_gap(gaps, at, next);
+        covered = covers;
+        at = next;
+    }
+    return covered || code < 0 ? code : add_gap(gaps, at, to);
+}
+
+static int find_gaps(const struct cairn_space_module *m, struct gaps *gaps,
+                     uint64_t *ret_code_bytes)
+{
+    struct cairn_elf_section section;
+    int code = CAIRN_OK;
+    for (uint32_t i = 0; code == CAIRN_OK && cairn_elf_section(&m->elf, i, &section); i++) {
+        if (!is_code_section(&section) || section.size > UINT64_MAX - section.vaddr)
+            continue;
+        *ret_code_bytes += section.size;
+        code = add_gaps(m, section.vaddr, section.vaddr + section.size, gaps);
+    }
+    return code;
+}
+
+/* Behind what .debug_frame there is; the first function of all has its row where it had none. */
+static int derive(struct cairn_space_module *m, const struct gaps *gaps)
+{
+    const struct cairn_elf_symtab *symtabs[CAIRN_SPACE_SYMTABS_MAX];
+    struct cairn_derive_input input = {
+        .elf = &m->elf, .gaps = gaps->items, .n_gaps = gaps->n, .symtabs = symtabs};
+    if (!m->asked_names)
+        open_names(m);
+    for (size_t i = 0; i < m->n_symtabs; i++)
+        if (cairn_elf_symtab_sort(&m->symtabs[i], NULL) == CAIRN_OK)
+            symtabs[input.n_symtabs++] = &m->symtabs[i];
+    struct cairn_span before = m->sections.debug_frame.bytes;
+    if (!before.size && !m->sections.eh_frame.bytes.size)
+        before = (struct cairn_span){m->crt, cairn_crt_frames(&m->elf, m->elf.entry, m->crt)};
+    cairn_buffer_add(&m->derived, before.data, before.size);
+    m->derived_off = before.size;
+    int code = cairn_derive(&input, &m->derived);
+    if (code < 0 || m->derived.size == m->derived_off)
+        return code;
+    m->sections.debug_frame.bytes = cairn_buffer_span(&m->derived);
+    m->debug_index.n = 0;
+    return index_fdes(&m->sections.debug_frame, &m->debug_index);
+}
+
+static bool is_worth_it(const struct gaps *gaps, uint64_t code_bytes)
+{
+    return gaps->bytes >= DERIVE_BYTES_MIN && gaps->bytes >= code_bytes / DERIVE_PART &&
+           gaps->bytes <= CAIRN_DERIVE_BYTES_MAX;
+}
+
+static void make_table(struct cairn_space_module *m)
+{
+    struct gaps gaps = {0};
+    uint64_t code_bytes = 0;
+    build_table(m);
+    m->asked_derived = true;
+    if (m->usable && m->elf.machine == EM_X86_64 && m->elf.is64 &&
+        (m->image || m->table_end == CAIRN_TABLE_NOTHING) &&
+        find_gaps(m, &gaps, &code_bytes) == CAIRN_OK && is_worth_it(&gaps, code_bytes) &&
+        derive(m, &gaps) == CAIRN_OK && m->derived.size > m->derived_off) {
+        cairn_free(m->image);
+        m->image = NULL;
+        build_table(m);
+    }
+    cairn_free(gaps.items);
+}
+
+bool cairn_space_module_derive(struct cairn_space_module *m)
+{
+    if (m->asked_derived || !m->usable || m->elf.machine != EM_X86_64)
+        return false;
+    m->asked_derived = true;
+    if (!m->asked_table)
+        make_table(m);
+    return m->derived.size > m->derived_off;
+}
+
+bool cairn_space_module_is_derived(const struct cairn_space_module *m, uint64_t vaddr)
+{
+    if (m->derived.size == m->derived_off)
+        return false;
+    const struct cairn_fde_place *place = find_place(&m->debug_index, vaddr);
+    return place && place->off >= m->derived_off;
+}
+
+const struct cairn_unwind_table *cairn_space_module_table(struct cairn_space_module *m,
+                                                          const struct cairn_unwind_arch *arch,
+                                                          enum cairn_table_when when)
+{
+    const struct cairn_unwind_sections *s = &m->sections;
+    bool has_cfi = s->eh_frame.bytes.size || s->debug_frame.bytes.size;
+    uint64_t bytes = s->eh_frame.bytes.size + s->debug_frame.bytes.size + s->exidx.index.size;
+    if (s->arch != arch || (has_cfi && s->exidx.index.size)) /* which of both it was is wanted */
+        return NULL;
+    if (!m->asked_table && (when == CAIRN_TABLE_NOW || m->n_asked++ >= bytes / BYTES_A_STEP))
+        make_table(m);
+    return m->image ? &m->table : NULL;
+}
+
+bool cairn_space_module_keeps_fp(struct cairn_space_module *m, const struct cairn_unwind_arch *arch)
+{
+    if (m->asked_fp)
+        return m->keeps_fp;
+    if (!m->asked_table)
+        make_table(m);
+    m->asked_fp = true;
+    m->keeps_fp = m->sections.arch != arch || m->table_end == CAIRN_TABLE_NOTHING ||
+                  (m->image && cairn_fp_kept(arch, &m->table));
+    return m->keeps_fp;
 }
 
 const struct cairn_elf_symbol *cairn_space_module_symbol(struct cairn_space_module *m,

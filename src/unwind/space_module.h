@@ -10,6 +10,7 @@
 #ifndef CAIRN_UNWIND_SPACE_MODULE_H
 #define CAIRN_UNWIND_SPACE_MODULE_H
 
+#include "base/buffer.h"
 #include "dwarf/cfi.h"
 #include "elf/compressed.h"
 #include "elf/symtab.h"
@@ -37,6 +38,9 @@ struct cairn_space_module {
     struct cairn_unwind_sections sections;
     struct cairn_elf_data debug_frame; /* its bytes, where they were packed or another file's */
     uint8_t crt[CAIRN_CRT_BYTES];      /* what stands for it where there is none: unwind/crt.h */
+    struct cairn_buffer derived;       /* both, that and unwind/derive.h; from derived_off on */
+    size_t derived_off;
+    bool asked_derived;
     struct cairn_fde_index eh_index, debug_index;
     bool has_exidx; /* and nothing else */
     bool asked_fp, keeps_fp;
@@ -68,6 +72,13 @@ void cairn_space_module_free(struct cairn_space_module *module); /* NULL is fine
 
 void cairn_space_module_find(const struct cairn_space_module *module, uint64_t vaddr,
                              struct cairn_module_entry *ret_entry);
+
+/* Has what covers a vaddr been made of the code there? */
+bool cairn_space_module_is_derived(const struct cairn_space_module *module, uint64_t vaddr);
+
+/* Makes rules of code that has none, once, where that is a considerable part of the module; true
+ * where there are some now that were not there before. Takes a millisecond for 100 KB. */
+bool cairn_space_module_derive(struct cairn_space_module *module);
 
 enum cairn_table_when { CAIRN_TABLE_WHEN_IT_PAYS, CAIRN_TABLE_NOW };
 

@@ -29,7 +29,7 @@ CAIRN_API const char *cairn_frame_how_text(int how)
         [CAIRN_HOW_EXIDX] = "exidx",       [CAIRN_HOW_PLT] = "plt",
         [CAIRN_HOW_SIGNAL] = "signal",     [CAIRN_HOW_LINK] = "link",
         [CAIRN_HOW_FP_GUESS] = "fp guess", [CAIRN_HOW_FP] = "fp",
-        [CAIRN_HOW_CODE] = "code guess",
+        [CAIRN_HOW_CODE] = "code guess",   [CAIRN_HOW_DERIVED] = "code",
     };
     return how >= 0 && (size_t)how < sizeof(texts) / sizeof(*texts) ? texts[how] : "?";
 }

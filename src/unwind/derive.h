@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Derive: call frame information of code that has none, made of what its instructions do. musl's
+ * libc has next to none, so that no stack of a program with it would reach main; nor has much that
+ * is written by hand.
+ *
+ *     gaps: code that no entry covers
+ *       │  symbols, where calls and addresses lead: functions begin there
+ *       ▼
+ *     each instruction, along all ways from there: where the CFA is, where the caller's registers
+ * lie │  all ways to a place agree, and each return finds the return address at the stack pointer ▼
+ *     .debug_frame
+ *
+ * A function for which that does not hold is left out, and so is what no way leads to: nothing is
+ * said that the code does not do. Registers beside those that calls keep are not followed.
+ */
+#ifndef CAIRN_UNWIND_DERIVE_H
+#define CAIRN_UNWIND_DERIVE_H
+
+#include "base/buffer.h"
+#include "elf/symtab.h"
+
+/* Of code: [from, to), vaddrs. */
+struct cairn_derive_gap {
+    uint64_t from, to;
+};
+
+struct cairn_derive_input {
+    const struct cairn_elf *elf;
+    const struct cairn_derive_gap *gaps; /* sorted, disjoint */
+    size_t n_gaps;
+    const struct cairn_elf_symtab *const *symtabs; /* sorted ones */
+    size_t n_symtabs;
+};
+
+/* What a function does not do in so many bytes of gaps together, nobody asks. */
+enum { CAIRN_DERIVE_BYTES_MAX = 4 << 20 };
+
+/* Appends a .debug_frame with a CIE of its own, or nothing, where there is nothing to say or the
+ * CPU is not x86-64. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_derive(const struct cairn_derive_input *input, struct cairn_buffer *ret_debug_frame);
+
+/*
+ * What one CPU's file gives: a state is that before an instruction, and becomes that behind it.
+ */
+
+enum { CAIRN_DERIVE_KEPT = 6, CAIRN_DERIVE_UNKNOWN = INT32_MIN };
+
+struct cairn_derive_state {
+    int32_t sp, fp;                   /* CFA - register; UNKNOWN */
+    int32_t saved[CAIRN_DERIVE_KEPT]; /* the caller's value lies at CFA - this; 0: nowhere */
+    uint32_t intact;                  /* bits: the register has the caller's value */
+};
+
+enum cairn_derive_kind {
+    CAIRN_DERIVE_NEXT,
+    CAIRN_DERIVE_CALL,     /* `to`, where it is known */
+    CAIRN_DERIVE_JUMP,     /* likewise */
+    CAIRN_DERIVE_BRANCH,   /* `to`, or on */
+    CAIRN_DERIVE_INDIRECT, /* a jump; `place`: a table of addresses, where that is named */
+    CAIRN_DERIVE_RETURN,
+    CAIRN_DERIVE_STOP, /* a trap */
+    CAIRN_DERIVE_BAD   /* no instruction of a program */
+};
+
+/* What bounds a number: a comparison with another one, and the branch behind it. */
+enum cairn_derive_guard {
+    CAIRN_DERIVE_NO_GUARD,
+    CAIRN_DERIVE_COMPARES, /* with `number` */
+    CAIRN_DERIVE_ABOVE,    /* branches where it is above that, */
+    CAIRN_DERIVE_NOT_ABOVE /* where it is not */
+};
+
+struct cairn_derive_insn {
+    enum cairn_derive_kind kind;
+    size_t size;
+    bool knows_to, has_place;
+    uint64_t to, place; /* vaddrs; `place`: whose address is taken */
+    enum cairn_derive_guard guard;
+    bool loads; /* `number`, into a register: where code does not move, an address maybe */
+    uint64_t number;
+};
+
+void cairn_derive_x86_64(struct cairn_span code, uint64_t vaddr, struct cairn_derive_state *state,
+                         struct cairn_derive_insn *ret_insn);
+
+/* The registers that calls keep, by their number in `saved`: DWARF's. The second is fp. */
+extern const uint8_t cairn_derive_x86_64_kept[CAIRN_DERIVE_KEPT];
+
+#endif /* CAIRN_UNWIND_DERIVE_H */

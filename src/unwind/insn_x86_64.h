@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
+/*
+ * Instructions of x86-64, taken apart (Intel SDM 2, appendix A): how long each is, and what its
+ * bytes name. What they do is for those who ask, follow_x86_64.c and derive_x86_64.c.
+ *
+ *     [prefixes] [REX] opcode [ModRM [SIB] [displacement]] [immediate]
+ */
+#ifndef CAIRN_UNWIND_INSN_X86_64_H
+#define CAIRN_UNWIND_INSN_X86_64_H
+
+#include "base/span.h"
+
+enum cairn_x86_64_reg { /* DWARF's numbers */
+                        CAIRN_RAX,
+                        CAIRN_RDX,
+                        CAIRN_RCX,
+                        CAIRN_RBX,
+                        CAIRN_RSI,
+                        CAIRN_RDI,
+                        CAIRN_RBP,
+                        CAIRN_RSP,
+                        CAIRN_NO_REG = 0xff
+};
+enum cairn_x86_64_map {
+    CAIRN_MAP_ONE,
+    CAIRN_MAP_0F,
+    CAIRN_MAP_0F38,
+    CAIRN_MAP_0F3A
+}; /* of opcodes */
+enum { CAIRN_REX_B = 1, CAIRN_REX_X = 2, CAIRN_REX_R = 4, CAIRN_REX_W = 8 };
+
+struct cairn_x86_64_insn {
+    const uint8_t *at, *end;
+    unsigned map, op, rex;
+    bool has_modrm, is_narrow, is_vector;
+    unsigned mod, reg, rm; /* DWARF's numbers, but `digit`, what a ModRM.reg without REX says */
+    unsigned digit;
+    bool knows_place; /* `rm` is memory, at base + index << scale + disp: base NO_REG is rip, or
+                         none where there is a SIB byte, which `is_absolute` says */
+    bool is_absolute;
+    unsigned base, index, scale; /* index RSP: none */
+    int64_t disp, imm;
+};
+
+/* The first instruction of `code`; its length, or 0 where the code ends before. */
+size_t cairn_x86_64_insn_take(struct cairn_x86_64_insn *ret_insn, struct cairn_span code);
+
+/* DWARF's number of a register of 0..15, as instructions have them. */
+unsigned cairn_x86_64_reg_of(unsigned number);
+
+/* The register that an opcode names by its last three bits. */
+unsigned cairn_x86_64_insn_last(const struct cairn_x86_64_insn *insn);
+
+/* A jump with a condition? */
+bool cairn_x86_64_insn_is_conditional(const struct cairn_x86_64_insn *insn);
+
+/* Does ModRM.reg say which instruction this is, in place of a register? (SDM 2, table A-6) */
+bool cairn_x86_64_insn_is_group(const struct cairn_x86_64_insn *insn);
+
+#endif /* CAIRN_UNWIND_INSN_X86_64_H */
