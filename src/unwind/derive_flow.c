@@ -162,9 +162,15 @@ bool cairn_derive_is_unchanged(const struct cairn_derive_state *state)
     return state->sp == CAIRN_DERIVE_WORD && state->intact >> 1 & 1;
 }
 
-void cairn_derive_bounds(struct cairn_deriving *d, uint64_t vaddr, uint64_t *ret_from,
-                         uint64_t *ret_to)
+void cairn_derive_bounds(struct cairn_deriving *d, const struct cairn_derive_place *jump,
+                         uint64_t *ret_from, uint64_t *ret_to)
 {
+    const uint64_t vaddr = jump->vaddr - 1;
+    if (jump->guess) {
+        *ret_from = jump->guess;
+        *ret_to = jump->guess_end;
+        return;
+    }
     const struct cairn_derive_code *gap = cairn_derive_gap_of(d, vaddr);
     const uint8_t *mark = d->marks + cairn_derive_byte_of(gap, vaddr);
     uint64_t before = vaddr - gap->from, behind = gap->to - vaddr, below = 0, above = 1;
@@ -179,14 +185,6 @@ void cairn_derive_bounds(struct cairn_deriving *d, uint64_t vaddr, uint64_t *ret
     cairn_derive_spend(d, (below + above) / BYTES_A_STEP);
 }
 
-/* Does a guess stay in its function? */
-static bool is_within(struct cairn_deriving *d, const struct cairn_derive_place *place, uint64_t to)
-{
-    uint64_t from, end;
-    cairn_derive_bounds(d, place->guess, &from, &end);
-    return to >= from && to < end;
-}
-
 /* A jump to what is described already, or to a function's begin, is a call in its last place. */
 static void jump(struct cairn_deriving *d, const struct cairn_derive_place *place, size_t byte,
                  uint64_t to, const struct cairn_derive_state *state)
@@ -194,7 +192,7 @@ static void jump(struct cairn_deriving *d, const struct cairn_derive_place *plac
     const struct cairn_derive_code *gap = cairn_derive_gap_of(d, to);
     unsigned marks = gap ? d->marks[cairn_derive_byte_of(gap, to)] : CAIRN_DERIVE_BEGINS;
     bool is_call = marks & CAIRN_DERIVE_BEGINS && !(place->guess && marks & CAIRN_DERIVE_GUESSED);
-    bool is_astray = !is_call && place->guess && !is_within(d, place, to);
+    bool is_astray = !is_call && place->guess && (to < place->guess || to >= place->guess_end);
     if (is_astray || (is_call && !cairn_derive_is_unchanged(state)))
         cairn_derive_spoil(d, place, byte);
     else if (!gap || (is_call && place->guess))

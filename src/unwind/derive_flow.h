@@ -40,7 +40,7 @@ struct cairn_derive_place {
     uint64_t places[CAIRN_DERIVE_PLACES]; /* newest first; 0: none */
     bool by_fall;                         /* from the instruction before */
     uint64_t compared, bound; /* numbers: of the last comparison; what an index is below, 0: none */
-    uint64_t guess;           /* where the function begins that nobody names; 0: it is no guess */
+    uint64_t guess, guess_end; /* the function that nobody names, up to the next begin; 0: none */
 };
 
 struct cairn_derive_edge {
@@ -78,9 +78,9 @@ size_t cairn_derive_byte_of(const struct cairn_derive_code *gap, uint64_t vaddr)
 struct cairn_span cairn_derive_code_from(const struct cairn_derive_code *gap, uint64_t vaddr);
 /* Behind padding; `vaddr` itself where there is none. */
 uint64_t cairn_derive_behind_padding(const struct cairn_derive_code *gap, uint64_t vaddr);
-/* Where the function that holds a vaddr begins, and where the next one does. */
-void cairn_derive_bounds(struct cairn_deriving *d, uint64_t vaddr, uint64_t *ret_from,
-                         uint64_t *ret_to);
+/* Where the function that holds a jump begins, and where the next one does. */
+void cairn_derive_bounds(struct cairn_deriving *d, const struct cairn_derive_place *jump,
+                         uint64_t *ret_from, uint64_t *ret_to);
 
 /* Is the stack as the caller left it? */
 bool cairn_derive_is_unchanged(const struct cairn_derive_state *state);

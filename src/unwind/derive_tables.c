@@ -33,7 +33,7 @@ static size_t count_entries(struct cairn_deriving *d, const struct cairn_derive_
     size_t n = 0, next = cairn_count_below(d->tables, d->n_tables, sizeof *d->tables, 0, table);
     uint64_t end = next < d->n_tables ? d->tables[next] : UINT64_MAX;
     uint64_t most = jump->bound && jump->bound < TABLE_MAX ? jump->bound : TABLE_MAX;
-    cairn_derive_bounds(d, jump->vaddr - 1, &from, &to);
+    cairn_derive_bounds(d, jump, &from, &to);
     for (; n < most && table + n * size < end && word_at(d, table + n * size, size, &word); n++) {
         uint64_t target = size == TABLE_BYTES ? table + word : word;
         if (target < from || target >= to)
@@ -66,7 +66,7 @@ static bool take_tables(struct cairn_deriving *d, const struct cairn_derive_plac
             return true;
     if (jump->bound < 2 || jump->bound > TABLE_MAX)
         return false;
-    cairn_derive_bounds(d, jump->vaddr - 1, &from, &to);
+    cairn_derive_bounds(d, jump, &from, &to);
     for (size_t i = 0; i < d->n_taken && cairn_derive_spend(d, 1); i++)
         if (d->taken[i].from >= from && d->taken[i].from < to &&
             take_table(d, jump, d->taken[i].to, TABLE_BYTES, (size_t)jump->bound))
