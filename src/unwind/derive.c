@@ -128,11 +128,12 @@ static void scan_leads(struct cairn_deriving *d, struct cairn_span code, uint64_
             continue;
         }
         bool is_call = p[0] == 0xe8, is_lea = p[0] == 0x8d && (p[1] & 0xc7) == 5;
-        bool is_load = (p[0] & 0xf8) == 0xb8 && d->input->elf->type == ET_EXEC;
+        bool is_wide = p[0] == 0xc7 && (p[1] & 0xf8) == 0xc0; /* movq, sign-extended */
+        bool is_load = ((p[0] & 0xf8) == 0xb8 || is_wide) && d->input->elf->type == ET_EXEC;
         if (!is_call && !is_lea && !is_load)
             continue;
         int32_t number;
-        memcpy(&number, p + 1 + is_lea, sizeof number);
+        memcpy(&number, p + 1 + (is_lea || is_wide), sizeof number);
         uint64_t next = is_load ? 0 : vaddr + at + 5 + is_lea;
         uint64_t to = next + (uint64_t)(int64_t)number;
         if (to % ALIGN == 0)
