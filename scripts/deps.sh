@@ -18,7 +18,7 @@ packages() {
             libunwind8 musl-tools sqlite3 openssl jq redis nginx wrk libpython3.11-testsuite
         ;;
     bench) echo g++ python3 binutils time linux-perf elfutils gdb golang-go chromium chromium-driver python3-selenium ;;
-    full) echo qemu-user qemu-system-arm g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy \
+    full) echo qemu-user qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy \
         nodejs default-jdk-headless postgresql ;;
     format) echo clang-format ;;
     *)

@@ -185,7 +185,7 @@ int cairn_packed_read(struct cairn_packed_reader *reader)
     struct cairn_packed_path *path = &reader->path;
     if (reader->pos == reader->bytes.size)
         return 0;
-    size_t same = cairn_reader_uleb(&r), n_new = cairn_reader_uleb(&r);
+    size_t same = (size_t)cairn_reader_uleb(&r), n_new = (size_t)cairn_reader_uleb(&r);
     if (cairn_grow((void **)&path->frames, &path->cap, same + n_new, sizeof *path->frames) < 0)
         return CAIRN_E_NOMEM;
     for (size_t i = 0; i < n_new; i++)

@@ -248,9 +248,9 @@ static void what_is_no_core_file_is_refused(void **state)
     Elf64_Phdr notes;
     memcpy(&header, core, sizeof header);
     memcpy(&notes, core + header.e_phoff, sizeof notes);
-    assert_fails(
-        cairn_target_open_core((struct cairn_span){core, notes.p_offset}, NULL, &space, &err),
-        CAIRN_E_FORMAT, err, "whose threads are missing");
+    assert_fails(cairn_target_open_core((struct cairn_span){core, (size_t)notes.p_offset}, NULL,
+                                        &space, &err),
+                 CAIRN_E_FORMAT, err, "whose threads are missing");
     assert_non_null(strstr(err.hint, "cut short"));
     free(core);
     assert_fails(cairn_unwind_space_open_core("/nonexistent", NULL, &space, &err), CAIRN_E_MISSING,
