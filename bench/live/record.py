@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""record.py CAIRN WORK [deep|kernel|cost|programs|memory]...: what recording by unwind tables gives and takes, beside
+"""record.py CAIRN WORK [deep|musl|kernel|cost|programs|memory]...: what recording by unwind tables gives and takes, beside
 perf's ways on the same process. RUNS (3) is how often costs are measured, SECONDS (4) how long each recording takes,
 PROGRAMS which of programs.py are recorded (all)."""
 import contextlib
@@ -78,8 +78,8 @@ def perf(hz, how, pid, seconds, out):
 PERF_WAYS = {"perf, frame pointers": "fp", "perf, dwarf 8k": "dwarf,8192", "perf, dwarf 64k": "dwarf,65528"}
 
 
-def count_perf(path):
-    """(samples, those that reach main, CPU seconds), as perf script unwinds them."""
+def count_perf(path, root="main"):
+    """(samples, those that reach `root`, CPU seconds), as perf script unwinds them."""
     script = subprocess.Popen(["perf", "script", "-i", path, "--no-inline", "--max-stack", "1024", "-F", "ip,sym"],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=DEBUG)
     n = reached = 0
@@ -90,20 +90,20 @@ def count_perf(path):
             n += 1
             reached += main
             main = False
-        main = main or words[1:] == ["main"]
+        main = main or words[1:] == [root]
         last_empty = not words
     _, _, usage = os.wait4(script.pid, 0)
     script.returncode = 0
     return n, reached + main, usage.ru_utime + usage.ru_stime
 
 
-def count_collapsed(path):
+def count_collapsed(path, root="main"):
     n = reached = 0
     with open(path) as file:
         for line in file:
             stack, _, count = line.rpartition(" ")
             n += int(count)
-            reached += int(count) * (";main;" in stack)
+            reached += int(count) * (f";{root};" in stack)
     return n, reached
 
 
@@ -115,14 +115,14 @@ def tell_deep(name, n, reached, later, size, cpu, seconds):
 DUMP_WAYS = {"dump": ("dump",), "dump 64k": ("dump", "--stack-bytes", "65528")}
 
 
-def record_deep(bench, words, pid):
+def record_deep(bench, words, pid, root="main"):
     """What tell_deep() tells: of a raw recording, which is named afterwards."""
     raw, out = f"{bench.work}/deep.pb.gz", f"{bench.work}/deep.txt"
     _, cpu = bench.record(999, words[0], pid, SECONDS, raw, *words[1:])
     _, later = run([bench.cairn, "resolve", raw, "-f", "-o", f"{bench.work}/named.pb.gz"])
     remove(out)
     run([bench.cairn, "convert", f"{bench.work}/named.pb.gz", "-o", out])
-    return *count_collapsed(out), later, os.path.getsize(raw), cpu, SECONDS
+    return *count_collapsed(out, root), later, os.path.getsize(raw), cpu, SECONDS
 
 
 def bench_deep(bench):
@@ -139,6 +139,28 @@ def bench_deep(bench):
                 raw = f"{bench.work}/perf.data"
                 _, cpu = perf(999, how, pid, SECONDS, raw)
                 size, counts = os.path.getsize(raw), count_perf(raw)
+                os.unlink(raw)
+                tell_deep(name, *counts, size, cpu, SECONDS)
+
+
+def bench_musl(bench):
+    """Sorts and prints in a libc that has no CFI, two threads in job()."""
+    program, source = f"{bench.work}/musl", f"{HERE}/../../tests/e2e/musl_program.c"
+    if not shutil.which("musl-gcc"):
+        print("\nwithout musl-gcc")
+        return
+    for options in ([], ["-static"]):
+        subprocess.run(["musl-gcc", "-O2", *options, source, "-o", program], check=True)
+        print(f"\n## a program with musl {' '.join(options)}, {SECONDS} s at 999 Hz: what reaches job()")
+        print(f"{'':24} {'samples':>8} {'% job':>8} {'MB/s':>9} {'us/sample':>10} {'and later':>10}")
+        with programs.running(program, "spin", 600) as pid:
+            time.sleep(0.3)
+            for way in bench.cairn_ways():
+                tell_deep(f"cairn, {way}", *record_deep(bench, (way,), pid, "job"))
+            for name, how in PERF_WAYS.items() if shutil.which("perf") else ():
+                raw = f"{bench.work}/perf.data"
+                _, cpu = perf(999, how, pid, SECONDS, raw)
+                size, counts = os.path.getsize(raw), count_perf(raw, "job")
                 os.unlink(raw)
                 tell_deep(name, *counts, size, cpu, SECONDS)
 
@@ -350,7 +372,7 @@ def watch_memory(bench, name, pid):
     print(f"{name}: {' '.join(row)}\n    {said}", flush=True)
 
 
-PARTS = {"deep": bench_deep, "kernel": bench_kernel, "cost": bench_cost, "programs": bench_programs,
+PARTS = {"deep": bench_deep, "musl": bench_musl, "kernel": bench_kernel, "cost": bench_cost, "programs": bench_programs,
          "memory": bench_memory}
 
 
