@@ -34,6 +34,7 @@ static void add_module(struct cairn_json *json, const struct cairn_doctor_module
         cairn_json_i64(json, "covered_percent", module->covered_percent);
     else
         cairn_json_str(json, "covered_percent", NULL);
+    cairn_json_i64(json, "derived_percent", module->derived_percent);
     cairn_json_str(json, "symbols", module->symbols);
     cairn_json_bool(json, "lines", module->has_lines);
     cairn_json_bool(json, "inlines", module->has_inlines);

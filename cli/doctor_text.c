@@ -200,8 +200,12 @@ static void add_module(struct cairn_buffer *b, const struct cairn_doctor_module 
         add_safe(b, module->debug_path);
         cairn_buffer_printf(b, "%s\n", style(form, "\033[m"));
     }
+    if (module->derived_percent)
+        cairn_buffer_printf(b,
+                            "    %s%d %% of its code has none: rules are made by following it%s\n",
+                            style(form, "\033[2m"), module->derived_percent, style(form, "\033[m"));
     /* That there are no lines is seen in the table. */
-    if (!*module->tables || !*module->symbols) {
+    if ((!*module->tables && !module->derived_percent) || !*module->symbols) {
         add_why(b, module->why, 4, form);
         if (module->has_lines || !*module->build_id)
             add_fix(b, module->fix, 4, form);

@@ -77,6 +77,7 @@ struct cairn_doctor_module {
     const char *debug_path; /* where lines and symbols come from, if not the file itself; or "" */
     const char *why;        /* what is missing; or "" */
     const char *fix;        /* what would help; or "" */
+    int derived_percent;    /* of the code that has none: whose rules are made of what it does */
 };
 
 /* Some tenths of a second. CAIRN_E_ARG; CAIRN_E_MISSING: there is no such process; CAIRN_E_NOMEM.

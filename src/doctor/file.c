@@ -7,9 +7,10 @@
 
 #include "elf/note.h"
 #include "unwind/sections.h"
+#include "unwind/space_module.h"
 
 /* ENTRIES_MAX: of unwind tables; the largest programs have a million. */
-enum { ENTRIES_MAX = 1 << 24 };
+enum { ENTRIES_MAX = 1 << 24, ENOUGH_PERCENT = 98 };
 
 static bool has_section(const struct cairn_elf *elf, const char *name)
 {
@@ -80,6 +81,20 @@ static void read_tables(const struct cairn_elf *elf, const struct cairn_elf *deb
     }
 }
 
+/* As who walks by tables has them made. */
+static int derived_percent(const struct cairn_elf *elf, struct cairn_span image,
+                           struct cairn_span debug)
+{
+    struct cairn_space_module *module;
+    uint64_t code = elf ? count_code(elf) : 0;
+    if (!code || cairn_space_module_new(image, debug, &module, NULL) < 0)
+        return 0;
+    (void)cairn_space_module_table(module, module->sections.arch, CAIRN_TABLE_NOW);
+    uint64_t bytes = cairn_space_module_derived_bytes(module);
+    cairn_space_module_free(module);
+    return bytes >= code ? 100 : (int)((double)bytes * 100 / (double)code);
+}
+
 static const char *find_symbols(const struct cairn_elf *elf, const struct cairn_elf *debug)
 {
     static const char *const names[] = {".symtab", ".gnu_debugdata", ".dynsym"};
@@ -98,7 +113,7 @@ static bool has_either(const struct cairn_elf *elf, const struct cairn_elf *debu
 
 static void say_missing(struct cairn_doctor_file *file)
 {
-    if (!*file->tables)
+    if (!*file->tables && !file->derived_percent)
         file->why = "no unwind tables: frame pointers are believed, or stacks end here";
     else if (!*file->symbols)
         file->why = "no symbols: frames stay addresses";
@@ -133,6 +148,8 @@ void cairn_doctor_read_file(struct cairn_span image, struct cairn_span debug,
     }
     read_build_id(elf ? elf : other, ret_file->build_id);
     read_tables(elf, other, ret_file);
+    if (ret_file->covered_percent < ENOUGH_PERCENT)
+        ret_file->derived_percent = derived_percent(elf, image, debug);
     ret_file->symbols = find_symbols(elf, other);
     ret_file->has_lines = has_either(elf, other, ".debug_line", ".zdebug_line");
     ret_file->has_inlines = has_either(elf, other, ".debug_info", ".zdebug_info");

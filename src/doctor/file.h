@@ -11,6 +11,7 @@ struct cairn_doctor_file {
     char build_id[CAIRN_DOCTOR_ID_BYTES];
     const char *tables, *symbols; /* static; as in struct cairn_doctor_module */
     int covered_percent;          /* -1: not known */
+    int derived_percent;
     bool has_lines, has_inlines;
     const char *why; /* static; what is missing */
     char fix[CAIRN_DOCTOR_FIX_BYTES];

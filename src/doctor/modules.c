@@ -164,6 +164,7 @@ static void add_file(struct list *list, size_t number, uint64_t code_bytes)
                                          .build_id = build_id,
                                          .tables = file.tables,
                                          .covered_percent = file.covered_percent,
+                                         .derived_percent = file.derived_percent,
                                          .symbols = file.symbols,
                                          .has_lines = file.has_lines,
                                          .has_inlines = file.has_inlines,
@@ -190,6 +191,7 @@ static void add_vdso(struct list *list, const struct cairn_map *map)
                                          .build_id = file.build_id,
                                          .tables = file.tables,
                                          .covered_percent = file.covered_percent,
+                                         .derived_percent = file.derived_percent,
                                          .symbols = file.symbols,
                                          .why = list->has_mem ? "" : "its memory cannot be read",
                                      });

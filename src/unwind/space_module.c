@@ -350,6 +350,15 @@ bool cairn_space_module_is_derived(const struct cairn_space_module *m, uint64_t 
     return place && place->off >= m->derived_off;
 }
 
+uint64_t cairn_space_module_derived_bytes(const struct cairn_space_module *m)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; m->derived.size > m->derived_off && i < m->debug_index.n; i++)
+        if (m->debug_index.places[i].off >= m->derived_off)
+            sum += m->debug_index.places[i].to - m->debug_index.places[i].from;
+    return sum;
+}
+
 const struct cairn_unwind_table *cairn_space_module_table(struct cairn_space_module *m,
                                                           const struct cairn_unwind_arch *arch,
                                                           enum cairn_table_when when)

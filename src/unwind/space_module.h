@@ -76,6 +76,9 @@ void cairn_space_module_find(const struct cairn_space_module *module, uint64_t v
 /* Has what covers a vaddr been made of the code there? */
 bool cairn_space_module_is_derived(const struct cairn_space_module *module, uint64_t vaddr);
 
+/* Bytes of code whose rules were made of it. */
+uint64_t cairn_space_module_derived_bytes(const struct cairn_space_module *module);
+
 /* Makes rules of code that has none, once, where that is a considerable part of the module; true
  * where there are some now that were not there before. Takes a millisecond for 100 KB. */
 bool cairn_space_module_derive(struct cairn_space_module *module);

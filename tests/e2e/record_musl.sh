@@ -50,6 +50,8 @@ for options in "" "-static" "-static-pie" "$no_cfi" "-static $no_cfi"; do
         sleep 0.05
     done
     "$CAIRN" stack --why -u $target >stack.txt 2>log || fail "stack, musl-gcc $options" log
+    "$CAIRN" doctor $target >doctor.txt 2>log || fail "doctor, musl-gcc $options" log
+    has doctor.txt '% of its code has none: rules are made by following it' "doctor, musl-gcc $options"
     kill $target
     wait $target 2>/dev/null
     same "threads whose stack is whole, musl-gcc $options" "$(grep -c 'whole: outermost' stack.txt)" 2

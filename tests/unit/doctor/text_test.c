@@ -289,6 +289,7 @@ static void add_process(struct cairn_doctor *d)
                                                              .build_id = "0123456789abcdef0123",
                                                              .tables = ".eh_frame",
                                                              .covered_percent = 24,
+                                                             .derived_percent = 60,
                                                              .symbols = ".dynsym",
                                                              .why = "no debug file",
                                                              .fix = "get it"});
