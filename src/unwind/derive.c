@@ -9,9 +9,9 @@
 #include "base/log.h"
 #include "unwind/derive_flow.h"
 
-/* ALIGN: of functions, where padding comes before. STEPS_A_BYTE: what a program of any kind needs
- * is a fifth of it. */
-enum { ALIGN = 16, STEPS_A_BYTE = 32, STEPS_MORE = 1 << 16, EDGES_A_STEP = 16 };
+/* ALIGN: of functions, where padding comes before. STEPS_A_BYTE: four times what any program has
+ * needed yet. NAMED_BYTES: with a symbol for so many, nobody is looked for in other code. */
+enum { ALIGN = 16, STEPS_A_BYTE = 4, STEPS_MORE = 1 << 16, EDGES_A_STEP = 16, NAMED_BYTES = 2048 };
 
 /* `guess_end`: up to where nobody names it; 0: somebody does. */
 static void begin_at(struct cairn_deriving *d, uint64_t vaddr, uint64_t guess_end)
@@ -147,21 +147,34 @@ static bool is_code_section(const struct cairn_elf_section *section)
            section->type == SHT_PROGBITS && strncmp(section->name, ".plt", 4) != 0;
 }
 
-static void begin_known(struct cairn_deriving *d)
+/* How many there are. */
+static size_t begin_symbols(struct cairn_deriving *d)
 {
     const struct cairn_derive_input *in = d->input;
-    struct cairn_elf_section section;
-    struct cairn_span code;
+    size_t n = 0;
     for (size_t t = 0; t < in->n_symtabs; t++)
         for (size_t i = 0; i < in->symtabs[t]->n; i++) {
             const struct cairn_elf_symbol *symbol = &in->symtabs[t]->symbols[i];
-            if (symbol->type == STT_FUNC && !strstr(symbol->name, ".cold"))
-                begin_at(d, symbol->vaddr, 0);
+            if (symbol->type != STT_FUNC || !cairn_derive_gap_of(d, symbol->vaddr) ||
+                strstr(symbol->name, ".cold"))
+                continue;
+            begin_at(d, symbol->vaddr, 0);
+            n++;
         }
+    return n;
+}
+
+static void begin_known(struct cairn_deriving *d)
+{
+    struct cairn_elf_section section;
+    struct cairn_span code;
+    size_t n_symbols = begin_symbols(d);
     for (size_t g = 0; g < d->n_gaps; g++)
         read_leads(d, cairn_derive_code_from(&d->gaps[g], d->gaps[g].from), d->gaps[g].from);
-    for (uint32_t i = 0; cairn_elf_section(in->elf, i, &section); i++)
-        if (is_code_section(&section) && cairn_elf_section_bytes(in->elf, &section, &code))
+    if (n_symbols >= d->n_bytes / NAMED_BYTES)
+        return;
+    for (uint32_t i = 0; cairn_elf_section(d->input->elf, i, &section); i++)
+        if (is_code_section(&section) && cairn_elf_section_bytes(d->input->elf, &section, &code))
             scan_leads(d, code, section.vaddr);
 }
 
