@@ -141,7 +141,7 @@ static void scan_leads(struct cairn_deriving *d, struct cairn_span code, uint64_
     }
 }
 
-static bool is_code_section(const struct cairn_elf_section *section)
+bool cairn_derive_is_code(const struct cairn_elf_section *section)
 {
     return section->flags & SHF_EXECINSTR && section->flags & SHF_ALLOC &&
            section->type == SHT_PROGBITS && strncmp(section->name, ".plt", 4) != 0;
@@ -174,7 +174,8 @@ static void begin_known(struct cairn_deriving *d)
     if (n_symbols >= d->n_bytes / NAMED_BYTES)
         return;
     for (uint32_t i = 0; cairn_elf_section(d->input->elf, i, &section); i++)
-        if (is_code_section(&section) && cairn_elf_section_bytes(d->input->elf, &section, &code))
+        if (cairn_derive_is_code(&section) &&
+            cairn_elf_section_bytes(d->input->elf, &section, &code))
             scan_leads(d, code, section.vaddr);
 }
 

@@ -36,6 +36,9 @@ struct cairn_derive_input {
 /* What a function does not do in so many bytes of gaps together, nobody asks. */
 enum { CAIRN_DERIVE_BYTES_MAX = 4 << 20 };
 
+/* Is it a section of code in which functions are looked for? Stubs of a PLT are no functions. */
+bool cairn_derive_is_code(const struct cairn_elf_section *section);
+
 /* Appends a .debug_frame with a CIE of its own, or nothing, where there is nothing to say or the
  * CPU is not x86-64. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_derive(const struct cairn_derive_input *input, struct cairn_buffer *ret_debug_frame);

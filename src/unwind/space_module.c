@@ -225,12 +225,6 @@ static void open_names(struct cairn_space_module *m)
     add_symtab(m, &m->elf, CAIRN_ELF_DYNSYM);
 }
 
-static bool is_code_section(const struct cairn_elf_section *section)
-{
-    return section->flags & SHF_EXECINSTR && section->type == SHT_PROGBITS &&
-           strncmp(section->name, ".plt", 4) != 0;
-}
-
 struct gaps {
     struct cairn_derive_gap *items;
     size_t n, cap;
@@ -275,12 +269,15 @@ static int find_gaps(const struct cairn_space_module *m, struct gaps *gaps,
                      uint64_t *ret_code_bytes)
 {
     struct cairn_elf_section section;
+    uint64_t reached = 0;
     int code = CAIRN_OK;
     for (uint32_t i = 0; code == CAIRN_OK && cairn_elf_section(&m->elf, i, &section); i++) {
-        if (!is_code_section(&section) || section.size > UINT64_MAX - section.vaddr)
+        if (!cairn_derive_is_code(&section) || section.vaddr < reached ||
+            section.size > UINT64_MAX - section.vaddr)
             continue;
         *ret_code_bytes += section.size;
-        code = add_gaps(m, section.vaddr, section.vaddr + section.size, gaps);
+        reached = section.vaddr + section.size;
+        code = add_gaps(m, section.vaddr, reached, gaps);
     }
     return code;
 }
