@@ -57,7 +57,7 @@ FULL = [
           slower=4),
     Build("build-clang", "clang", ["unit", "golden", "fuzz", "e2e"], cc="clang"),
     Build("build-release", "gcc, release, and in a guest", ["unit", "golden", "fuzz", "e2e", "guest"],
-          ["--buildtype=release", "-Doptimization=3"], cc="gcc"),
+          ["--buildtype=release", "-Doptimization=2"], cc="gcc"),
     Build("build-debug", "clang, not optimized", ["unit", "golden"], ["--buildtype=debug"],
           cc="clang", slower=2),
     Build("build-tsan", "clang, TSan", ["unit"], TSAN, cc="clang", slower=4,
