@@ -33,7 +33,7 @@ struct cairn_derive_input {
     size_t n_symtabs;
 };
 
-/* What a function does not do in so many bytes of gaps together, nobody asks. */
+/* Of all gaps together; of more nothing is said. */
 enum { CAIRN_DERIVE_BYTES_MAX = 4 << 20 };
 
 /* Is it a section of code in which functions are looked for? Stubs of a PLT are no functions. */
@@ -47,7 +47,8 @@ int cairn_derive(const struct cairn_derive_input *input, struct cairn_buffer *re
  * What one CPU's file gives: a state is that before an instruction, and becomes that behind it.
  */
 
-enum { CAIRN_DERIVE_KEPT = 6, CAIRN_DERIVE_UNKNOWN = INT32_MIN };
+/* CAIRN_DERIVE_KEPT_FP: the number of fp among the registers that calls keep. */
+enum { CAIRN_DERIVE_KEPT = 6, CAIRN_DERIVE_KEPT_FP = 1, CAIRN_DERIVE_UNKNOWN = INT32_MIN };
 
 struct cairn_derive_state {
     int32_t sp, fp;                   /* CFA - register; UNKNOWN */
@@ -87,7 +88,7 @@ struct cairn_derive_insn {
 void cairn_derive_x86_64(struct cairn_span code, uint64_t vaddr, struct cairn_derive_state *state,
                          struct cairn_derive_insn *ret_insn);
 
-/* The registers that calls keep, by their number in `saved`: DWARF's. The second is fp. */
+/* The registers that calls keep, by their number in `saved`: DWARF's. */
 extern const uint8_t cairn_derive_x86_64_kept[CAIRN_DERIVE_KEPT];
 
 #endif /* CAIRN_UNWIND_DERIVE_H */

@@ -159,7 +159,7 @@ uint64_t cairn_derive_behind_padding(const struct cairn_derive_code *gap, uint64
 
 bool cairn_derive_is_unchanged(const struct cairn_derive_state *state)
 {
-    return state->sp == CAIRN_DERIVE_WORD && state->intact >> 1 & 1;
+    return state->sp == CAIRN_DERIVE_WORD && state->intact >> CAIRN_DERIVE_KEPT_FP & 1;
 }
 
 void cairn_derive_bounds(struct cairn_deriving *d, const struct cairn_derive_place *jump,

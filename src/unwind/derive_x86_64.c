@@ -6,7 +6,7 @@
 #include "unwind/derive.h"
 #include "unwind/insn_x86_64.h"
 
-enum { N_KEPT = CAIRN_DERIVE_KEPT, UNKNOWN = CAIRN_DERIVE_UNKNOWN, FP_KEPT = 1, WORD = 8 };
+enum { N_KEPT = CAIRN_DERIVE_KEPT, UNKNOWN = CAIRN_DERIVE_UNKNOWN, WORD = 8 };
 
 const uint8_t cairn_derive_x86_64_kept[N_KEPT] = {CAIRN_RBX, CAIRN_RBP, 12, 13, 14, 15};
 
