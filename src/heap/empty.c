@@ -2,6 +2,7 @@
 /* SIGNAL-SAFE */
 #include "heap/empty.h"
 
+#include "heap/epoch.h"
 #include "heap/heap.h"
 
 enum {
@@ -83,7 +84,8 @@ static bool look_around(struct cairn_heap *heap)
 
 /* Some of the batch, for each takes two system calls and as many page tables; one at a time, so
  * that nobody waits for long who wants a leaf. Taken out of the batch first: who is left by
- * longjmp(3) gives none back twice. */
+ * longjmp(3) gives none back twice. Read before it is cut off: who found it open before it was
+ * closed may have left a block in it, and its free must find the way to that at any time. */
 static void give_back(struct cairn_heap *heap)
 {
     struct cairn_heap_empty *empty = &heap->empty;
@@ -91,8 +93,9 @@ static void give_back(struct cairn_heap *heap)
         uint32_t i = --empty->n;
         const struct cairn_heap_leaf *leaf = &empty->leaves[i];
         cairn_lock_take(&heap->shadow.lock);
-        if (cairn_heap_shadow_cut(&heap->shadow, leaf) &&
-            !cairn_heap_state_give_room(&heap->state, empty->chunks[i]))
+        if (!cairn_heap_state_is_unused(&heap->state, empty->chunks[i]) ||
+            (cairn_heap_shadow_cut(&heap->shadow, leaf) &&
+             !cairn_heap_state_give_room(&heap->state, empty->chunks[i])))
             cairn_heap_shadow_open(&heap->shadow, leaf);
         cairn_lock_give(&heap->shadow.lock);
     }
@@ -127,6 +130,14 @@ static unsigned step(struct cairn_heap *heap)
     return REST;
 }
 
+/* A step may take longer than a pause where other threads have the CPU, and the pause is behind it.
+ */
+static uint64_t later(uint64_t now_ns)
+{
+    uint64_t then_ns = cairn_heap_epoch_now_ns();
+    return then_ns > now_ns ? then_ns : now_ns;
+}
+
 /* Threads that the table of them does not have cannot be asked: then all stays as it is. */
 void cairn_heap_empty_look(struct cairn_heap *heap, uint64_t now_ns)
 {
@@ -134,7 +145,9 @@ void cairn_heap_empty_look(struct cairn_heap *heap, uint64_t now_ns)
     if (__builtin_expect(now_ns < atomic_load_explicit(&empty->next_ns, memory_order_relaxed), 1) ||
         atomic_load(&cairn_heap_threads.is_hiding) || !cairn_lock_try(&empty->lock))
         return;
-    if (now_ns >= atomic_load(&empty->next_ns))
-        atomic_store(&empty->next_ns, now_ns + step(heap) * cairn_heap_empty_pause_ns);
+    if (now_ns >= atomic_load(&empty->next_ns)) {
+        uint64_t pause_ns = step(heap) * cairn_heap_empty_pause_ns;
+        atomic_store(&empty->next_ns, later(now_ns) + pause_ns);
+    }
     cairn_lock_give(&empty->lock);
 }

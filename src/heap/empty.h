@@ -8,8 +8,8 @@
  *     looking    some leaves are read, on from the last one; those that are empty are closed
  *     closed     until every thread was seen outside of any call since: so none is left that found
  *                one of them open before
- *     due        each one that is closed still is cut off, read again, and its room given back:
- *                some with every step
+ *     due        each one that is empty and closed still is cut off, read again, and its room given
+ *                back: some with every step
  *
  * Threads say that they are within a call by an ordinary store (heap/own.h), so that a call costs
  * no fence. What is held against each other here, that word and the pieces' words, was therefore

@@ -305,15 +305,19 @@ uint32_t cairn_heap_state_zeros(const _Atomic(uint64_t) *chunk)
     return WORDS;
 }
 
+bool cairn_heap_state_is_unused(struct cairn_heap_state *state, uint32_t chunk)
+{
+    return atomic_load(&state->n_readers) == 0 &&
+           cairn_heap_state_zeros(cairn_heap_state_at(state, chunk)) == CAIRN_HEAP_CHUNK / 8;
+}
+
 /* In this order: who reads either finds nothing there, or is seen, or has written already. */
 bool cairn_heap_state_give_room(struct cairn_heap_state *state, uint32_t chunk)
 {
     struct cairn_heap_row *row = cairn_heap_state_row(state, chunk);
-    const _Atomic(uint64_t) *words = cairn_heap_state_at(state, chunk);
     uint16_t kind = atomic_load(&row->kind);
     atomic_store(&row->kind, CAIRN_HEAP_FREE);
-    bool done = atomic_load(&state->n_readers) == 0 &&
-                cairn_heap_state_zeros(words) == CAIRN_HEAP_CHUNK / 8;
+    bool done = cairn_heap_state_is_unused(state, chunk);
     cairn_lock_take(&state->lock);
     if (done && cairn_heap_file_shrink(&state->file, (uint64_t)chunk << CAIRN_HEAP_CHUNK_BITS,
                                        CAIRN_HEAP_CHUNK))

@@ -58,8 +58,10 @@ void *cairn_heap_state_take(struct cairn_heap_state *state, enum cairn_heap_chun
                             uint32_t n, unsigned granule_bits, uint64_t arg);
 /* They become zero, and somebody else's. Nobody may be about to write to them. */
 void cairn_heap_state_give(struct cairn_heap_state *state, void *chunks, uint32_t n);
+/* The chunk is zero, and nobody reads. */
+bool cairn_heap_state_is_unused(struct cairn_heap_state *state, uint32_t chunk);
 /* The room on the disk of one chunk, which nobody finds any more but by its row. False: it is not
- * zero, or somebody reads, or it cannot be; and all is as before. */
+ * unused, or it cannot be; and all is as before. */
 bool cairn_heap_state_give_room(struct cairn_heap_state *state, uint32_t chunk);
 /* How many words of 8 bytes there are in a chunk before the first that is not 0, or some less. */
 uint32_t cairn_heap_state_zeros(const _Atomic(uint64_t) *chunk);

@@ -227,6 +227,41 @@ static void a_thread_within_a_call_is_waited_for(void **state)
     pthread_join(other.thread, NULL);
 }
 
+static void *free_late(void *block)
+{
+    born(at(30, 0), 8);
+    atomic_store(&other.stage, 1);
+    await(2);
+    died(block);
+    return NULL;
+}
+
+/* Whoever had found the leaf before it was closed has left a block there, which another thread
+ * frees just when the leaf is read for the last time. */
+static void a_block_is_found_by_its_free_while_its_leaf_is_read(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 1000 };
+    void *last = at(1, LEAF_BYTES - 16);
+    for (int i = 0; i < ROUNDS; i++) {
+        born(at(1, 0), 8);
+        _Atomic(uint64_t) *place = find(last);
+        died(at(1, 0));
+        look(2);
+        assert_null(find(last));
+        *place = cairn_heap_entry(cairn_heap_va(last), 0, 5, CAIRN_HEAP_KIND_MALLOC, 0);
+        atomic_store(&other.stage, 0);
+        assert_int_equal(pthread_create(&other.thread, NULL, free_late, last), 0);
+        await(1);
+        atomic_store(&other.stage, 2);
+        look(1);
+        pthread_join(other.thread, NULL);
+        assert_int_equal(*place, 0);
+        assert_int_equal(lost(CAIRN_HEAP_LOSS_UNKNOWN), 0);
+        look(STEPS);
+    }
+}
+
 static void a_reader_is_not_robbed(void **state)
 {
     (void)state;
@@ -330,6 +365,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_realloc_that_fails_puts_back_into_a_new_leaf, begin,
                                         stop),
         cmocka_unit_test_setup_teardown(a_thread_within_a_call_is_waited_for, begin, stop),
+        cmocka_unit_test_setup_teardown(a_block_is_found_by_its_free_while_its_leaf_is_read, begin,
+                                        stop),
         cmocka_unit_test_setup_teardown(a_reader_is_not_robbed, begin, stop),
         cmocka_unit_test_setup_teardown(a_hole_for_which_there_is_no_room_stays_one, begin, stop),
         cmocka_unit_test_setup_teardown(where_no_room_can_be_given_back_all_stays, begin, stop),
