@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "bpf/threads.h"
 #include "bpf/walker.h"
+#include "support/apart.h"
 #include "support/test.h"
 
 enum {
@@ -133,7 +134,7 @@ static void end(struct cairn_walker *walker, struct seen *seen)
     assert_int_equal(cairn_off_cpu_lost(off), seen->n_unseen);
 }
 
-static __attribute__((noinline)) void sleep_often(struct sleeper *sleeper)
+APART static void sleep_often(struct sleeper *sleeper)
 {
     const struct timespec pause = {.tv_nsec = SLEEP_MS * 1000000};
     char byte;

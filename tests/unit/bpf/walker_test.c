@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "support/apart.h"
 #include "support/test.h"
 
 enum { BURN_MS = 300, HZ = 1000, FRAME = 256, SHALLOW = 40, DEEP = 400, TOO_DEEP = 3000 };
@@ -50,7 +51,7 @@ static bool is_enough(const struct seen *seen)
     return stats.n_samples >= 2 * RING_COPIES;
 }
 
-static __attribute__((noinline)) void burn(struct seen *seen)
+APART static void burn(struct seen *seen)
 {
     uint64_t end = now_ms() + BURN_MS;
     seen->n_truth = (int)cairn_unwind_here(seen->truth, 4096, NULL);
@@ -59,7 +60,7 @@ static __attribute__((noinline)) void burn(struct seen *seen)
             sink += i;
 }
 
-static __attribute__((noinline)) int dive(struct seen *seen, int depth)
+APART static int dive(struct seen *seen, int depth)
 {
     volatile char frame[FRAME];
     frame[0] = (char)depth;

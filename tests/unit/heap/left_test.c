@@ -16,7 +16,7 @@ static void begin_and_leave(struct cairn_local_frame_at caller, enum how how)
     assert_true(again.n || cairn_local_capture(&caller, &capture));
 }
 
-__attribute__((noinline)) static void tell(void *block, enum how how)
+APART static void tell(void *block, enum how how)
 {
     const struct cairn_local_frame_at caller = CAIRN_HEAP_CALLER;
     if (how == WHOLE)
@@ -26,13 +26,13 @@ __attribute__((noinline)) static void tell(void *block, enum how how)
 }
 
 /* Two whose frames lie the same. */
-__attribute__((noinline)) static void one(void *block, enum how how)
+APART static void one(void *block, enum how how)
 {
     tell(block, how);
     __asm__ volatile("nop" ::: "memory");
 }
 
-__attribute__((noinline)) static void other(void *block, enum how how)
+APART static void other(void *block, enum how how)
 {
     tell(block, how);
     __asm__ volatile("nop; nop" ::: "memory");

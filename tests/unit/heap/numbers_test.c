@@ -8,20 +8,20 @@ _Static_assert(STACKS > (int)CAIRN_HEAP_RECENT, "more than are remembered");
 
 static void by(unsigned way, unsigned depth, void *block);
 
-__attribute__((noinline)) static void by_one(unsigned way, unsigned depth, void *block)
+APART static void by_one(unsigned way, unsigned depth, void *block)
 {
     by(way, depth, block);
     __asm__ volatile("" ::: "memory");
 }
 
-__attribute__((noinline)) static void by_other(unsigned way, unsigned depth, void *block)
+APART static void by_other(unsigned way, unsigned depth, void *block)
 {
     by(way, depth, block);
     __asm__ volatile("nop" ::: "memory");
 }
 
 /* Through one function or the other, by each bit of `way`. */
-__attribute__((noinline)) static void by(unsigned way, unsigned depth, void *block)
+APART static void by(unsigned way, unsigned depth, void *block)
 {
     if (depth == 0)
         one_way(block);

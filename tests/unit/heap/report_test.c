@@ -10,6 +10,7 @@
 #include "heap/start.h"
 #include "heap/stats.h"
 #include "heap/track.h"
+#include "support/apart.h"
 #include "unit/heap/temporary.h"
 
 static char area[1 << 16] __attribute__((aligned(4096)));
@@ -27,12 +28,12 @@ static int stop(void **state)
     return 0;
 }
 
-__attribute__((noinline)) static void born(void *block, size_t bytes)
+APART static void born(void *block, size_t bytes)
 {
     cairn_heap_born(block, bytes, CAIRN_HEAP_KIND_MALLOC);
 }
 
-__attribute__((noinline)) static void make_one(int i, size_t bytes)
+APART static void make_one(int i, size_t bytes)
 {
     born(area + 64 * i, bytes);
     __asm__ volatile("" ::: "memory"); /* no tail call: its frame stays */

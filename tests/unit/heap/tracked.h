@@ -6,6 +6,7 @@
 #include "heap/caller.h"
 #include "heap/start.h"
 #include "heap/track.h"
+#include "support/apart.h"
 #include "unit/heap/temporary.h"
 
 __attribute__((unused)) static int start(void **state)
@@ -22,7 +23,7 @@ __attribute__((unused)) static int stop(void **state)
     return 0;
 }
 
-__attribute__((noinline)) __attribute__((unused)) static void born(void *block, size_t bytes)
+APART __attribute__((unused)) static void born(void *block, size_t bytes)
 {
     cairn_heap_born(block, bytes, CAIRN_HEAP_KIND_MALLOC);
 }
@@ -33,13 +34,13 @@ __attribute__((unused)) static void died(void *block)
 }
 
 /* With something behind the call, for a tail call has no frame. */
-__attribute__((noinline)) __attribute__((unused)) static void one_way(void *block)
+APART __attribute__((unused)) static void one_way(void *block)
 {
     born(block, 8);
     __asm__ volatile("" ::: "memory");
 }
 
-__attribute__((noinline)) __attribute__((unused)) static void other_way(void *block)
+APART __attribute__((unused)) static void other_way(void *block)
 {
     born(block, 8);
     __asm__ volatile("nop" ::: "memory");

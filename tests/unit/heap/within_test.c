@@ -30,7 +30,7 @@ static void every_so_often(suseconds_t microseconds)
 }
 
 /* Blocks of our own, for the real malloc would not survive it. */
-__attribute__((noinline)) static void churn_until_left(char (*blocks)[64], int n)
+APART static void churn_until_left(char (*blocks)[64], int n)
 {
     static volatile int round;
     for (;; round++) {
@@ -229,7 +229,7 @@ static void a_signal_while_a_fork_copies_comes_behind_it(void **state)
     sigaction(SIGUSR1, &before, NULL);
 }
 
-__attribute__((noinline)) static void begin_map(struct cairn_heap_map_call *call)
+APART static void begin_map(struct cairn_heap_map_call *call)
 {
     cairn_heap_map_begin(call, &(struct cairn_local_frame_at)CAIRN_HEAP_CALLER);
     __asm__ volatile("" ::: "memory");

@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "proc/process.h"
+#include "support/apart.h"
 #include "support/test.h"
 
 enum { TIMEOUT_MS = 5000, PATIENCE_MS = 10000 };
@@ -93,7 +94,7 @@ static bool all_ended(struct cairn_tracer *tracer)
     return !cairn_tracer_serve(tracer);
 }
 
-__attribute__((noinline)) static void spin(void)
+APART static void spin(void)
 {
     atomic_store(&shared->ready, 1);
     while (!atomic_load_explicit(&shared->leave, memory_order_relaxed))

@@ -10,6 +10,7 @@
 #include <cairn/profile.h>
 
 #include "base/alloc.h"
+#include "tests/support/apart.h"
 #include "tests/support/test.h"
 
 /* PID_GONE: no such process, any more. Registers by DWARF's numbers. */
@@ -136,7 +137,7 @@ static __attribute__((noinline, no_sanitize("address"))) void look(void)
 }
 
 /* Of a size that is not known before: so it has a frame pointer in every build. */
-static __attribute__((noinline)) int dive(int depth)
+APART static int dive(int depth)
 {
     volatile char *frame = __builtin_alloca((size_t)depth + 200);
     frame[0] = (char)depth;

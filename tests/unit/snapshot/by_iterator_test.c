@@ -13,6 +13,7 @@
 
 #include <cairn/snapshot.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 
 enum { N_THREADS = 150, HUGE_FRAMES = 300, MANY_REGS = 16 };
@@ -20,9 +21,9 @@ enum { N_THREADS = 150, HUGE_FRAMES = 300, MANY_REGS = 16 };
 static volatile int sink;
 static int ready_fd;
 
-__attribute__((noinline)) void iterated_leaf(void);
-__attribute__((noinline)) int iterated_huge(int n);
-__attribute__((noinline)) void iterated_handler(int signal);
+APART void iterated_leaf(void);
+APART int iterated_huge(int n);
+APART void iterated_handler(int signal);
 
 static void tell_ready(void)
 {

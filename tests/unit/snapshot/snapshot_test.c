@@ -10,6 +10,7 @@
 #include <cairn/snapshot.h>
 
 #include "base/alloc.h"
+#include "support/apart.h"
 #include "support/test.h"
 
 enum { PATIENCE_MS = 5000, DEEP = 30, HUGE_FRAMES = 200, SAMPLED_FRAMES = 11 };
@@ -17,9 +18,9 @@ enum { PATIENCE_MS = 5000, DEEP = 30, HUGE_FRAMES = 200, SAMPLED_FRAMES = 11 };
 static volatile int sink;
 static volatile int *spins; /* shared with the child, which has come to where it stays */
 
-__attribute__((noinline)) void snap_deepest(void);
-__attribute__((noinline)) int snap_deep(int n);
-__attribute__((noinline)) int snap_huge(int n);
+APART void snap_deepest(void);
+APART int snap_deep(int n);
+APART int snap_huge(int n);
 
 void snap_deepest(void)
 {
@@ -65,7 +66,7 @@ static void spin(void)
 }
 
 /* Some 45 kB of stack: more than is copied at first, less than a sample may have. */
-__attribute__((noinline)) int snap_spin(int n);
+APART int snap_spin(int n);
 
 int snap_spin(int n)
 {

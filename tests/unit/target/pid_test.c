@@ -12,6 +12,7 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unit/target/may_hold.h"
 
@@ -19,8 +20,8 @@ enum { TIMEOUT_MS = 5000, DEEP = 30 };
 
 static volatile int sink;
 
-__attribute__((noinline)) void test_deepest(void);
-__attribute__((noinline)) int test_deep(int n);
+APART void test_deepest(void);
+APART int test_deep(int n);
 
 void test_deepest(void)
 {

@@ -9,6 +9,7 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unit/target/may_hold.h"
 
@@ -16,7 +17,7 @@ enum { DEEP = 12, COPY_BYTES = 1 << 16, TIMEOUT_MS = 5000 };
 
 static volatile int sink;
 
-__attribute__((noinline)) int test_deep(int n);
+APART int test_deep(int n);
 
 int test_deep(int n)
 {

@@ -14,6 +14,7 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 
 enum {
@@ -287,7 +288,7 @@ static void a_walk_over_words_that_change_meanwhile_ends(void **state)
     pthread_join(changer, NULL);
 }
 
-__attribute__((noinline)) static size_t own_stack(uintptr_t *ips)
+APART static size_t own_stack(uintptr_t *ips)
 {
     struct cairn_unwind_info info = {.size = sizeof info};
     const size_t n = cairn_unwind_here(ips, OWN_FRAMES, &info);

@@ -8,11 +8,10 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unwind/local.h"
 #include "unwind/local_slow.h"
-
-#define APART __attribute__((noinline))
 
 enum { ROOM = CAIRN_MAX_FRAMES, ROUNDS = 20000, DEPTH = 24 };
 

@@ -8,10 +8,9 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unwind/local_cpu.h"
-
-#define APART __attribute__((noinline))
 
 enum { ROOM = 128, DEPTH = 40, OWN = DEPTH + 1 };
 

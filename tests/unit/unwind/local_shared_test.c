@@ -10,11 +10,10 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unwind/local.h"
 #include "unwind/local_state.h"
-
-#define APART __attribute__((noinline))
 
 enum { ROOM = CAIRN_MAX_FRAMES, DEEP = 3000 };
 

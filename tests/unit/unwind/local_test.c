@@ -19,10 +19,9 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unwind/local_state.h"
-
-#define APART __attribute__((noinline))
 
 enum { ROOM = CAIRN_MAX_FRAMES };
 
@@ -244,7 +243,7 @@ static void a_stack_grows_and_shrinks(void **state)
  * be; deeper frames are new each time. */
 static uint32_t n_before, n_shared_at_most;
 
-__attribute__((noinline)) static struct cairn_local_capture capture_in_place(void)
+APART static struct cairn_local_capture capture_in_place(void)
 {
     const uintptr_t *frame = __builtin_frame_address(0);
     const struct cairn_local_frame_at at = {frame[1], (uintptr_t)(frame + 2), frame[0]};

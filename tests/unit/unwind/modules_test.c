@@ -5,6 +5,7 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 
 enum { ROOM = 64 };
@@ -56,7 +57,7 @@ static void what_is_in_no_module_is_wished_for_by_the_list(void **state)
     cairn_modules_use_list(false);
 }
 
-__attribute__((noinline)) static size_t capture(bool by_list, uintptr_t *ret_ips)
+APART static size_t capture(bool by_list, uintptr_t *ret_ips)
 {
     cairn_modules_use_list(by_list);
     cairn_unwind_refresh();

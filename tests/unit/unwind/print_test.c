@@ -13,6 +13,7 @@
 #include <cairn/unwind.h>
 
 #include "rt/self.h"
+#include "support/apart.h"
 #include "support/test.h"
 #include "unwind/print_symbol.h"
 
@@ -40,7 +41,7 @@ static char *text_of(void (*run)(int), int *ret_status)
     return text;
 }
 
-__attribute__((noinline)) static void print_from_here(int fd)
+APART static void print_from_here(int fd)
 {
     errno = ENOENT;
     if (cairn_unwind_print(fd) < 3 || errno != ENOENT)
@@ -77,7 +78,7 @@ static void on_crash(int number, siginfo_t *info, void *ucontext)
     raise(number);
 }
 
-__attribute__((noinline)) static int overflow(volatile int depth)
+APART static int overflow(volatile int depth)
 {
     return depth < 0 ? 0 : overflow(depth + 1) + depth;
 }
@@ -93,7 +94,7 @@ static void crash_by(int fd, int signal_number, size_t stack_bytes)
     sigaction(signal_number, &action, NULL);
 }
 
-__attribute__((noinline)) static void run_overflow(int fd)
+APART static void run_overflow(int fd)
 {
     crash_by(fd, SIGSEGV, 1 << 14);
     _exit(overflow(0));
@@ -112,7 +113,7 @@ static void a_stack_overflow_is_told_from_the_other_stack(void **state)
     assert_contains(text, "the stack ends here: frame limit\n");
 }
 
-__attribute__((noinline)) static void run_wild(int fd)
+APART static void run_wild(int fd)
 {
     crash_by(fd, SIGSEGV, 1 << 16);
     ((void (*volatile)(void))(uintptr_t)4096)();

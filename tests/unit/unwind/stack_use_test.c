@@ -16,10 +16,9 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unwind/local_cache.h"
-
-#define APART __attribute__((noinline))
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51

@@ -22,10 +22,9 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unwind/local_state.h"
-
-#define APART __attribute__((noinline))
 
 #if !defined(__has_feature)
 #define __has_feature(name) 0

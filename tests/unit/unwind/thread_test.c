@@ -12,6 +12,7 @@
 
 #include <cairn/unwind.h>
 
+#include "support/apart.h"
 #include "support/test.h"
 #include "unwind/thread_signal.h"
 
@@ -31,7 +32,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
-__attribute__((noinline)) static int park_deep(struct parked *p, int depth)
+APART static int park_deep(struct parked *p, int depth)
 {
     char byte;
     volatile int kept = depth;
