@@ -20,16 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "support/sanitized.h"
 
 enum {
     SECONDS_EACH = 10,
@@ -175,7 +166,7 @@ static void guard(void)
     signal(SIGALRM, on_signal);
     if (__sanitizer_set_death_callback)
         __sanitizer_set_death_callback(report_death);
-    if (SANITIZED)
+    if (UNDER_ASAN || UNDER_TSAN)
         return;
     static const int deaths[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
     for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++)

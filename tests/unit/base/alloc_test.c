@@ -3,16 +3,8 @@
 
 #include <malloc.h>
 
+#include "support/sanitized.h"
 #include "support/test.h"
-
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { CAIRN_HAS_TSAN = 1 };
-#else
-enum { CAIRN_HAS_TSAN = 0 };
-#endif
 
 static void a_fresh_block_is_zero(void **state)
 {
@@ -104,7 +96,7 @@ static void arrays_that_grow_have_pages_of_their_own_where_libc_can(void **state
 #ifdef __GLIBC__
     struct mallinfo2 before = mallinfo2();
     /* A malloc of a sanitizer; TSan's does not know of mallopt(3), which glibc still has. */
-    if (CAIRN_HAS_TSAN || !cairn_alloc_apart(APART)) {
+    if (UNDER_TSAN || !cairn_alloc_apart(APART)) {
         print_message("this malloc has no such choice\n");
         skip();
     }

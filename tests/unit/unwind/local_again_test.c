@@ -9,6 +9,7 @@
 #include <cairn/unwind.h>
 
 #include "support/apart.h"
+#include "support/sanitized.h"
 #include "support/test.h"
 #include "unwind/local.h"
 #include "unwind/local_slow.h"
@@ -24,15 +25,10 @@ enum { REMEMBERS = 1 };
 /* How many captures in a hundred must be told the short way: all but the first of some loops. On
  * aarch64 two or three are not more, behind frames of the C library that count from x29; with ASan
  * frames are realigned, and all of them count from the frame pointer. */
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { LEAST = 0 };
-#elif defined(__aarch64__)
-enum { LEAST = 95 };
+#ifdef __aarch64__
+enum { LEAST = UNDER_ASAN ? 0 : 95 };
 #else
-enum { LEAST = 99 };
+enum { LEAST = UNDER_ASAN ? 0 : 99 };
 #endif
 
 static unsigned n_captures, n_again, n_moved, n_wrong;

@@ -17,8 +17,15 @@
 #include <cairn/unwind.h>
 
 #include "support/apart.h"
+#include "support/sanitized.h"
 #include "support/test.h"
 #include "unwind/local_cache.h"
+
+#ifdef __OPTIMIZE__
+enum { OPTIMIZED = 1 };
+#else
+enum { OPTIMIZED = 0 };
+#endif
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -244,16 +251,11 @@ static void a_handler_on_the_smallest_stack_may_capture(void **state)
 
 int main(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-    puts("skipped: not what is measured: sanitizers, and no optimization, make every frame larger");
-    return 77;
-#endif
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    puts("skipped: not what is measured: sanitizers make every frame larger");
-    return 77;
-#endif
-#endif
+    if (UNDER_ASAN || UNDER_TSAN || !OPTIMIZED) {
+        puts("skipped: not what is measured: sanitizers, and no optimization, make every frame "
+             "larger");
+        return 77;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_needs_little_stack),
         cmocka_unit_test(a_tiny_coroutine_may_capture),

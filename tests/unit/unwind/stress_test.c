@@ -23,17 +23,9 @@
 #include <cairn/unwind.h>
 
 #include "support/apart.h"
+#include "support/sanitized.h"
 #include "support/test.h"
 #include "unwind/local_state.h"
-
-#if !defined(__has_feature)
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { UNDER_TSAN = 1 };
-#else
-enum { UNDER_TSAN = 0 };
-#endif
 
 enum {
     ROOM = 256,
