@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn diff: what grew and what shrank between two profiles, by function and
- * by stack. */
+/* cairn diff: what grew and what shrank between two profiles, by function and by stack. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,23 +21,22 @@ enum option {
 };
 
 static const struct cli_option options[] = {
-    [OPTION_ABSOLUTE] = {.name = "absolute",
-                         .help = "compare values as they are, and not their shares of what each "
-                                 "profile has in all"},
+    [OPTION_ABSOLUTE] =
+        {.name = "absolute",
+         .help =
+             "compare values as they are, and not their shares of what each profile has in all"},
     [OPTION_BY] = {.name = "by",
                    .value = "WHAT",
                    .help = "function or stack: only those (default: both)"},
     [OPTION_TOP] = {.name = "top",
                     .letter = 'n',
                     .value = "N",
-                    .help = "print at most N functions and stacks that grew, "
-                            "and N that shrank, 0 "
+                    .help = "print at most N functions and stacks that grew, and N that shrank, 0 "
                             "for all of them (default: 10)"},
     [OPTION_SORT] = {.name = "sort",
                      .value = "COLUMN",
-                     .help = "what of a function is compared: self (default), "
-                             "what it costs itself, "
-                             "or total, with all that it called"},
+                     .help = "what of a function is compared: self (default), what it costs "
+                             "itself, or total, with all that it called"},
     CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples (default: what NEW says)"),
     CLI_SHOW_ROWS(OPTION_SHOW),
@@ -229,10 +227,8 @@ const struct cli_command cli_cmd_diff = {
     .summary = "print what grew and what shrank between two profiles",
     .usage = (const char *const[]){"diff [OPTION...] OLD NEW", NULL},
     .options = options,
-    .notes = "OLD and NEW are what \"cairn report\" takes: pprof, collapsed "
-             "stacks, heap files; - is "
-             "stdin. A function is the same where its name, file and module "
-             "are; of two builds, "
+    .notes = "OLD and NEW are what \"cairn report\" takes: pprof, collapsed stacks, heap files; - "
+             "is stdin. A function is the same where its name, file and module are; of two builds, "
              "where only one on each side has its name.",
     .run = run,
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn report: profiles in, the table of functions that cost most out, or a
- * tree of them. */
+/* cairn report: profiles in, the table of functions that cost most out, or a tree of them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,33 +37,31 @@ static const struct cli_option options[] = {
                         .optional = true,
                         .help = "print who called FUNCTION, who called those, and so on; without "
                                 "it, the callers of each function"},
-    [OPTION_CALLEES] = {.name = "callees",
-                        .value = "FUNCTION",
-                        .optional = true,
-                        .help = "print what FUNCTION called, from wherever; without it, what each "
-                                "function called"},
+    [OPTION_CALLEES] =
+        {.name = "callees",
+         .value = "FUNCTION",
+         .optional = true,
+         .help =
+             "print what FUNCTION called, from wherever; without it, what each function called"},
     [OPTION_DEPTH] = {.name = "depth",
                       .value = "N",
-                      .help = "print at most N levels of a tree, 0 for all of "
-                              "them (default: all; "
+                      .help = "print at most N levels of a tree, 0 for all of them (default: all; "
                               "2 of --callers and --callees without FUNCTION)"},
     [OPTION_MIN] = {.name = "min-percent",
                     .value = "P",
-                    .help = "leave out of a tree what has less than P percent of all "
-                            "samples, or, of "
-                            "--callers and --callees, of its root (default: 0.5)"},
+                    .help = "leave out of a tree what has less than P percent of all samples, or, "
+                            "of --callers and --callees, of its root (default: 0.5)"},
     [OPTION_TOP] = {.name = "top",
                     .letter = 'n',
                     .value = "N",
-                    .help = "print at most N functions, or trees, 0 for all of "
-                            "them (default: 30)"},
-    [OPTION_SORT] = {.name = "sort",
-                     .value = "COLUMN",
-                     .help = "self (default), what functions cost themselves, "
-                             "or total, with all "
-                             "that they called"},
-    CLI_WANTED_ROWS(OPTION_WANTED, "what is counted, such as cpu or samples (default: what "
-                                   "the profile says)"),
+                    .help = "print at most N functions, or trees, 0 for all of them (default: 30)"},
+    [OPTION_SORT] =
+        {.name = "sort",
+         .value = "COLUMN",
+         .help =
+             "self (default), what functions cost themselves, or total, with all that they called"},
+    CLI_WANTED_ROWS(OPTION_WANTED,
+                    "what is counted, such as cpu or samples (default: what the profile says)"),
     CLI_SHOW_ROWS(OPTION_SHOW),
     [OPTION_JSON] = {.name = "json", .help = "print one JSON object, numbers and names uncut"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
@@ -365,15 +362,13 @@ static int run(struct cli_args *args)
 const struct cli_command cli_cmd_report = {
     .name = "report",
     .summary = "print the functions that cost most, or calls as trees",
-    .usage = (const char *const[]){"report [OPTION...] PROFILE...",
-                                   "report --tree|--callers[=FUNCTION]|--callees[=FUNCTION] "
-                                   "[OPTION...] PROFILE...",
-                                   NULL},
+    .usage =
+        (const char *const[]){
+            "report [OPTION...] PROFILE...",
+            "report --tree|--callers[=FUNCTION]|--callees[=FUNCTION] [OPTION...] PROFILE...", NULL},
     .options = options,
-    .notes = "PROFILE is in pprof or collapsed form or a heap file, - is stdin; several count "
-             "as one. The last "
-             "line says how far the numbers can be trusted: how many stacks "
-             "are whole, why others "
-             "end early, and how many frames have no name.",
+    .notes = "PROFILE is in pprof or collapsed form or a heap file, - is stdin; several count as "
+             "one. The last line says how far the numbers can be trusted: how many stacks are "
+             "whole, why others end early, and how many frames have no name.",
     .run = run,
 };
