@@ -158,17 +158,36 @@ static void mark_shared(struct cairn_elf_symtab *symtab)
     }
 }
 
-/* Labels reach up to the next higher symbol; so far they reach to the end of their section. */
-static void size_labels(struct cairn_elf_symtab *symtab)
+/* Those that begin at the same place, of which one is a function, reach less far maybe. */
+static int size_group(const struct cairn_elf_symtab *symtab, struct cairn_elf_symbol *group,
+                      size_t n, uint64_t most)
 {
-    uint64_t next = UINT64_MAX; /* vaddr of the symbol behind this group */
-    for (size_t i = symtab->n; i-- > 0;) {
-        struct cairn_elf_symbol *symbol = &symtab->symbols[i];
-        if (i + 1 < symtab->n && symtab->symbols[i + 1].vaddr != symbol->vaddr)
-            next = symtab->symbols[i + 1].vaddr;
-        if (!symbol->sized && next - symbol->vaddr < symbol->size)
-            symbol->size = next - symbol->vaddr;
+    bool is_function = false;
+    for (size_t i = 0; i < n; i++)
+        is_function |= !group[i].sized && group[i].type != STT_NOTYPE;
+    most = group[n - 1].size < most ? group[n - 1].size : most; /* the labels come last */
+    if (is_function && symtab->size_label &&
+        symtab->size_label(symtab->image, group->vaddr, &most) < 0)
+        return CAIRN_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (!group[i].sized && most < group[i].size)
+            group[i].size = most;
+    return CAIRN_OK;
+}
+
+/* Labels reach up to the next higher symbol; until now they reach to the end of their section. */
+static int size_labels(struct cairn_elf_symtab *symtab)
+{
+    for (size_t first = 0, end; first < symtab->n; first = end) {
+        struct cairn_elf_symbol *group = &symtab->symbols[first];
+        for (end = first + 1; end < symtab->n && symtab->symbols[end].vaddr == group->vaddr;)
+            end++;
+        uint64_t next = end < symtab->n ? symtab->symbols[end].vaddr : UINT64_MAX;
+        if (!symtab->symbols[end - 1].sized &&
+            size_group(symtab, group, end - first, next - group->vaddr) < 0)
+            return CAIRN_E_NOMEM;
     }
+    return CAIRN_OK;
 }
 
 /* The flattening: a sweep over the symbols with those that are open on a stack. */
@@ -265,8 +284,7 @@ static int arrange(struct cairn_elf_symtab *symtab)
         return CAIRN_E_NOMEM;
     unique_symbols(symtab);
     mark_shared(symtab);
-    size_labels(symtab);
-    return flatten(symtab);
+    return size_labels(symtab) < 0 ? CAIRN_E_NOMEM : flatten(symtab);
 }
 
 int cairn_elf_symtab_open(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
@@ -365,15 +383,16 @@ const struct cairn_elf_symbol *cairn_elf_symtab_find(const struct cairn_elf_symt
 
 /* Answers from the few symbols that matter, by the same rules as from all. CAIRN_E_LIMIT: they are
  * too many; CAIRN_E_NOMEM. */
-static int answer_from_few(const struct cairn_elf_symbol_table *table, uint64_t vaddr,
-                           bool *ret_found, struct cairn_elf_symbol *ret_symbol)
+static int answer_from_few(const struct cairn_elf_symtab *symtab, uint64_t vaddr, bool *ret_found,
+                           struct cairn_elf_symbol *ret_symbol)
 {
-    struct cairn_elf_symtab few = {0};
+    struct cairn_elf_symtab few = {.size_label = symtab->size_label, .image = symtab->image};
     few.symbols = cairn_realloc(NULL, FEW_MAX, sizeof *few.symbols);
     if (!few.symbols)
         return CAIRN_E_NOMEM;
-    int code = cairn_elf_symtab_scan(table, vaddr, few.symbols, FEW_MAX, &few.n) ? arrange(&few)
-                                                                                 : CAIRN_E_LIMIT;
+    int code = cairn_elf_symtab_scan(&symtab->table, vaddr, few.symbols, FEW_MAX, &few.n)
+                   ? arrange(&few)
+                   : CAIRN_E_LIMIT;
     const struct cairn_elf_symbol *found =
         code == CAIRN_OK ? cairn_elf_symtab_find(&few, vaddr) : NULL;
     *ret_found = found != NULL;
@@ -389,7 +408,7 @@ int cairn_elf_symtab_ask(struct cairn_elf_symtab *symtab, uint64_t vaddr,
     if (!symtab->sorted && symtab->n_scans < CAIRN_ELF_SYMTAB_SCANS) {
         struct cairn_elf_symbol *answer = &symtab->scanned[symtab->n_scans];
         bool found;
-        int code = answer_from_few(&symtab->table, vaddr, &found, answer);
+        int code = answer_from_few(symtab, vaddr, &found, answer);
         if (code == CAIRN_E_NOMEM)
             return cairn_fail_memory(err);
         if (code == CAIRN_OK) {

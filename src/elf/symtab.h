@@ -13,6 +13,11 @@ enum { CAIRN_ELF_SYMTAB_SCANS = 4 };
 
 struct cairn_elf_reach;
 
+/* Bytes of the function at `vaddr`, whose symbol has no size and may reach so far: fewer, where
+ * that is known. `image`: what the table was given. CAIRN_E_NOMEM. */
+typedef int cairn_elf_size_label_fn(const struct cairn_elf *image, uint64_t vaddr,
+                                    uint64_t *inout_size);
+
 struct cairn_elf_symtab {
     struct cairn_elf_symbol *symbols; /* sorted by vaddr; at equal vaddrs the larger first; aliases
                                          side by side, the best first: global before weak before
@@ -24,6 +29,8 @@ struct cairn_elf_symtab {
     bool sorted;                                             /* all of the above is valid */
     struct cairn_elf_symbol scanned[CAIRN_ELF_SYMTAB_SCANS]; /* answers given before */
     unsigned n_scans;
+    cairn_elf_size_label_fn *size_label; /* or NULL: up to the next symbol */
+    const struct cairn_elf *image;
 };
 
 /* Finds the table and sorts nothing. `image` and errors: cairn_elf_symbol_table_open(). */

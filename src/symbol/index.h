@@ -19,7 +19,7 @@ struct cairn_index_node;
 
 /* Changes with the layout and with what the builder puts in: an image of another version is made
  * anew. */
-enum { CAIRN_INDEX_VERSION = 1 };
+enum { CAIRN_INDEX_VERSION = 2 };
 
 struct cairn_index {
     struct cairn_span image; /* borrowed */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "code/extent.h"
 #include "elf/minidebug.h"
 #include "symbol/module.h"
 
@@ -70,9 +71,15 @@ static int read_minidebug(struct cairn_module *m, struct cairn_err *err)
     return add_table(m, code, &table, &why, err);
 }
 
+/* What .symtab would name may lie behind a function without size, which ends before it. */
 static int read_dynsym(struct cairn_module *m, struct cairn_err *err)
 {
-    return add_symtab(m, &m->image, CAIRN_ELF_DYNSYM, CAIRN_SOURCE_DYNSYM, err);
+    struct cairn_module_symtab table = {.source = CAIRN_SOURCE_DYNSYM};
+    struct cairn_err why;
+    int code = cairn_elf_symtab_open(&m->image, CAIRN_ELF_DYNSYM, &m->image, &table.symtab, &why);
+    if (code == CAIRN_OK)
+        cairn_code_bound_labels(&table.symtab, &m->image);
+    return add_table(m, code, &table, &why, err);
 }
 
 /* Each adds a table, or none, and is tried again after CAIRN_E_NOMEM. */

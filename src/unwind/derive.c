@@ -106,13 +106,13 @@ static void read_leads(struct cairn_deriving *d, struct cairn_span code, uint64_
         struct cairn_derive_insn insn;
         cairn_derive_x86_64((struct cairn_span){code.data + at, code.size - at}, vaddr + at, &state,
                             &insn);
-        if (insn.kind == CAIRN_DERIVE_CALL && insn.knows_to)
+        if (insn.flow == CAIRN_FLOW_CALL && insn.knows_to)
             begin_at(d, insn.to, 0);
-        else if (insn.kind == CAIRN_DERIVE_NEXT && insn.has_place)
+        else if (insn.flow == CAIRN_FLOW_NEXT && insn.has_place)
             begin_at(d, insn.place, 0);
         else if (insn.loads && d->input->elf->type == ET_EXEC)
             begin_at(d, insn.number, 0);
-        at += insn.kind == CAIRN_DERIVE_BAD || !insn.size ? 1 : insn.size;
+        at += insn.flow == CAIRN_FLOW_BAD || !insn.size ? 1 : insn.size;
     }
 }
 

@@ -18,6 +18,7 @@
 #define CAIRN_UNWIND_DERIVE_H
 
 #include "base/buffer.h"
+#include "code/flow.h"
 #include "elf/symtab.h"
 
 /* Of code: [from, to), vaddrs. */
@@ -56,17 +57,6 @@ struct cairn_derive_state {
     uint32_t intact;                  /* bits: the register has the caller's value */
 };
 
-enum cairn_derive_kind {
-    CAIRN_DERIVE_NEXT,
-    CAIRN_DERIVE_CALL,     /* `to`, where it is known */
-    CAIRN_DERIVE_JUMP,     /* likewise */
-    CAIRN_DERIVE_BRANCH,   /* `to`, or on */
-    CAIRN_DERIVE_INDIRECT, /* a jump; `place`: a table of addresses, where that is named */
-    CAIRN_DERIVE_RETURN,
-    CAIRN_DERIVE_STOP, /* a trap */
-    CAIRN_DERIVE_BAD   /* no instruction of a program */
-};
-
 /* What bounds a number: a comparison with another one, and the branch behind it. */
 enum cairn_derive_guard {
     CAIRN_DERIVE_NO_GUARD,
@@ -76,10 +66,10 @@ enum cairn_derive_guard {
 };
 
 struct cairn_derive_insn {
-    enum cairn_derive_kind kind;
+    enum cairn_flow flow;
     size_t size;
     bool knows_to, has_place;
-    uint64_t to, place; /* vaddrs; `place`: whose address is taken */
+    uint64_t to, place; /* vaddrs; `place`: whose address is taken, or of a jump's table */
     enum cairn_derive_guard guard;
     bool loads; /* `number`, into a register: where code does not move, an address maybe */
     uint64_t number;

@@ -134,25 +134,13 @@ static bool arrive(struct cairn_deriving *d, struct cairn_derive_place *place, s
     return true;
 }
 
-static bool is_nop(struct cairn_span code, size_t *ret_size)
-{
-    struct cairn_derive_state state = cairn_derive_entry;
-    struct cairn_derive_insn insn;
-    size_t at = 0;
-    while (at < code.size && (code.data[at] == 0x66 || code.data[at] == 0x2e))
-        at++;
-    bool is = at < code.size &&
-              (code.data[at] == 0x90 ||
-               (at + 1 < code.size && code.data[at] == 0x0f && code.data[at + 1] == 0x1f));
-    cairn_derive_x86_64(code, 0, &state, &insn);
-    *ret_size = insn.size;
-    return (is || (code.size && code.data[0] == 0xcc)) && insn.size;
-}
-
 uint64_t cairn_derive_behind_padding(const struct cairn_derive_code *gap, uint64_t vaddr)
 {
+    struct cairn_x86_64_insn insn;
     size_t size;
-    while (vaddr < gap->to && is_nop(cairn_derive_code_from(gap, vaddr), &size))
+    while (vaddr < gap->to &&
+           (size = cairn_x86_64_insn_take(&insn, cairn_derive_code_from(gap, vaddr))) > 0 &&
+           cairn_x86_64_insn_is_padding(&insn))
         vaddr += size;
     return vaddr;
 }
@@ -238,7 +226,7 @@ static bool call(struct cairn_deriving *d, struct cairn_derive_place *place,
 static void note(struct cairn_deriving *d, struct cairn_derive_place *place,
                  const struct cairn_derive_insn *insn)
 {
-    if (insn->has_place && insn->kind == CAIRN_DERIVE_NEXT) {
+    if (insn->has_place && insn->flow == CAIRN_FLOW_NEXT) {
         memmove(place->places + 1, place->places, sizeof place->places - sizeof place->places[0]);
         place->places[0] = insn->place;
         if (!cairn_derive_gap_of(d, insn->place))
@@ -265,36 +253,36 @@ static void follow(struct cairn_deriving *d, struct cairn_derive_place place)
         cairn_derive_x86_64(cairn_derive_code_from(gap, place.vaddr), place.vaddr, &state, &insn);
         place.vaddr += insn.size;
         note(d, &place, &insn);
-        switch (insn.kind) {
-        case CAIRN_DERIVE_NEXT:
+        switch (insn.flow) {
+        case CAIRN_FLOW_NEXT:
             break;
-        case CAIRN_DERIVE_CALL:
+        case CAIRN_FLOW_CALL:
             if (!call(d, &place, gap, byte, &insn, &state))
                 return;
             break;
-        case CAIRN_DERIVE_BRANCH: {
+        case CAIRN_FLOW_BRANCH: {
             struct cairn_derive_place taken = place;
             if (insn.guard == CAIRN_DERIVE_NOT_ABOVE)
                 taken.bound = place.compared + 1;
             jump(d, &taken, byte, insn.to, &state);
             break;
         }
-        case CAIRN_DERIVE_JUMP:
+        case CAIRN_FLOW_JUMP:
             jump(d, &place, byte, insn.to, &state);
             return;
-        case CAIRN_DERIVE_INDIRECT:
+        case CAIRN_FLOW_INDIRECT:
             place.state = number_of(d, &state);
             if (insn.has_place)
                 place.places[0] = insn.place;
             cairn_derive_add_place(d, &d->jumps, &d->n_jumps, &d->cap_jumps, &place);
             return;
-        case CAIRN_DERIVE_RETURN:
+        case CAIRN_FLOW_RETURN:
             if (cairn_derive_is_unchanged(&state))
                 d->marks[byte] |= CAIRN_DERIVE_RETURNS;
             else
                 cairn_derive_spoil(d, &place, byte);
             return;
-        case CAIRN_DERIVE_STOP:
+        case CAIRN_FLOW_STOP:
             return;
         default:
             cairn_derive_spoil(d, &place, byte);

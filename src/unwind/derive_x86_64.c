@@ -3,8 +3,8 @@
  * What an instruction of x86-64 does to the frame of a function: to rsp, rbp and the registers that
  * calls keep (psABI, 3.2.1).
  */
+#include "code/insn_x86_64.h"
 #include "unwind/derive.h"
-#include "unwind/insn_x86_64.h"
 
 enum { N_KEPT = CAIRN_DERIVE_KEPT, UNKNOWN = CAIRN_DERIVE_UNKNOWN, WORD = 8 };
 
@@ -234,62 +234,13 @@ static void write_named(struct cairn_derive_state *s, const struct cairn_x86_64_
         write_reg(s, is_byte ? byte_reg(i, last) : last);
 }
 
-/* What no program of 64 bits has, or what this file does not know. */
-static bool is_bad(const struct cairn_x86_64_insn *i)
-{
-    unsigned op = i->op;
-    if (i->is_vector) /* blsr and its like: what they write is in the prefix */
-        return i->map == CAIRN_MAP_0F38 && op == 0xf3;
-    if (i->map == CAIRN_MAP_0F)
-        return op == 0x04 || (op >= 0x06 && op <= 0x0a) || op == 0x0c || op == 0x0e || op == 0x0f ||
-               (op >= 0x20 && op <= 0x27) || (op >= 0x30 && op <= 0x37 && op != 0x31) ||
-               (op >= 0x78 && op <= 0x7b) || op == 0xa6 || op == 0xa7 || op == 0xaa || op == 0xff;
-    if (i->map != CAIRN_MAP_ONE)
-        return false;
-    if (op < 0x40)
-        return (op & 7) >= 6;
-    return (op >= 0x60 && op <= 0x62) || (op >= 0x6c && op <= 0x6f) || op == 0x82 || op == 0x8e ||
-           op == 0x9a || op == 0xc4 || op == 0xc5 || op == 0xc8 || op == 0xca || op == 0xcb ||
-           op == 0xce || op == 0xcf || (op >= 0xd4 && op <= 0xd7) || (op >= 0xe4 && op <= 0xe7) ||
-           op == 0xea || (op >= 0xec && op <= 0xef) || op == 0xf1 || (op >= 0xfa && op <= 0xfb) ||
-           (op == 0xfe && i->digit > 1) ||
-           (op == 0xff && (i->digit == 3 || i->digit == 5 || i->digit == 7)) ||
-           ((op >> 3 == 0x50 >> 3 || op >> 3 == 0x58 >> 3) && i->is_narrow);
-}
-
-/* Where it leads; NEXT: nowhere else. */
-static enum cairn_derive_kind kind_of(const struct cairn_x86_64_insn *i)
-{
-    unsigned op = i->op;
-    if (is_bad(i))
-        return CAIRN_DERIVE_BAD;
-    if (i->is_vector)
-        return CAIRN_DERIVE_NEXT;
-    if (cairn_x86_64_insn_is_conditional(i))
-        return CAIRN_DERIVE_BRANCH;
-    if (i->map == CAIRN_MAP_0F)
-        return op == 0x0b ? CAIRN_DERIVE_STOP : CAIRN_DERIVE_NEXT; /* ud2 */
-    if (i->map != CAIRN_MAP_ONE)
-        return CAIRN_DERIVE_NEXT;
-    if (op == 0xe8 || (op == 0xff && i->digit == 2))
-        return CAIRN_DERIVE_CALL;
-    if (op == 0xe9 || op == 0xeb)
-        return CAIRN_DERIVE_JUMP;
-    if (op == 0xff && i->digit == 4)
-        return CAIRN_DERIVE_INDIRECT;
-    if (op == 0xc3 || op == 0xc2)
-        return CAIRN_DERIVE_RETURN;
-    return op == 0xcc || op == 0xf4 ? CAIRN_DERIVE_STOP : CAIRN_DERIVE_NEXT; /* int3, hlt */
-}
-
-static enum cairn_derive_guard guard_of(const struct cairn_x86_64_insn *i,
-                                        enum cairn_derive_kind kind)
+static enum cairn_derive_guard guard_of(const struct cairn_x86_64_insn *i, enum cairn_flow flow)
 {
     bool is_one = i->map == CAIRN_MAP_ONE && !i->is_vector;
     if (is_one &&
         (i->op == 0x3c || i->op == 0x3d || (i->op >= 0x80 && i->op <= 0x83 && i->digit == 7)))
         return CAIRN_DERIVE_COMPARES;
-    if (kind != CAIRN_DERIVE_BRANCH || (is_one && i->op >> 4 != 7))
+    if (flow != CAIRN_FLOW_BRANCH || (is_one && i->op >> 4 != 7))
         return CAIRN_DERIVE_NO_GUARD;
     return (i->op & 15) == 7   ? CAIRN_DERIVE_ABOVE
            : (i->op & 15) == 6 ? CAIRN_DERIVE_NOT_ABOVE
@@ -300,27 +251,26 @@ void cairn_derive_x86_64(struct cairn_span code, uint64_t vaddr, struct cairn_de
                          struct cairn_derive_insn *ret)
 {
     struct cairn_x86_64_insn i;
-    *ret = (struct cairn_derive_insn){.kind = CAIRN_DERIVE_BAD};
+    *ret = (struct cairn_derive_insn){.flow = CAIRN_FLOW_BAD};
     ret->size = cairn_x86_64_insn_take(&i, code);
     if (!ret->size)
         return;
     uint64_t next = vaddr + ret->size;
-    ret->kind = kind_of(&i);
-    ret->knows_to = ret->kind == CAIRN_DERIVE_BRANCH ||
-                    (ret->kind == CAIRN_DERIVE_CALL && i.op == 0xe8) ||
-                    ret->kind == CAIRN_DERIVE_JUMP;
+    ret->flow = cairn_x86_64_insn_flow(&i);
+    ret->knows_to = ret->flow == CAIRN_FLOW_BRANCH ||
+                    (ret->flow == CAIRN_FLOW_CALL && i.op == 0xe8) || ret->flow == CAIRN_FLOW_JUMP;
     ret->to = next + (uint64_t)i.imm;
-    ret->guard = guard_of(&i, ret->kind);
+    ret->guard = guard_of(&i, ret->flow);
     bool is_one = i.map == CAIRN_MAP_ONE && !i.is_vector;
     ret->loads = is_one && ((i.op >= 0xb8 && i.op <= 0xbf) || (i.op == 0xc7 && i.mod == 3));
     ret->number = (uint64_t)i.imm;
     /* A table of addresses is at no register's place but the index. */
-    bool is_indirect = ret->kind == CAIRN_DERIVE_INDIRECT;
+    bool is_indirect = ret->flow == CAIRN_FLOW_INDIRECT;
     bool is_lea = i.map == CAIRN_MAP_ONE && i.op == 0x8d;
     ret->has_place = i.mod != 3 && i.base == CAIRN_NO_REG && i.knows_place &&
                      (is_lea ? !i.is_absolute : is_indirect && i.is_absolute);
     ret->place = (i.is_absolute ? 0 : next) + (uint64_t)i.disp;
-    if (ret->kind == CAIRN_DERIVE_NEXT &&
+    if (ret->flow == CAIRN_FLOW_NEXT &&
         (i.is_vector || (!move(state, &i) && !push_or_pop(state, &i))))
         write_named(state, &i);
 }

@@ -9,8 +9,8 @@
  * What else there is makes the registers that it names unknown, but for rsp: nothing of that kind
  * writes it.
  */
+#include "code/insn_x86_64.h"
 #include "unwind/follow.h"
-#include "unwind/insn_x86_64.h"
 
 static const uint64_t CHANGED_BY_CALLS = 0x0f37; /* rax rdx rcx rsi rdi r8..r11 */
 

@@ -8,6 +8,7 @@
 #include "base/below.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "code/extent.h"
 #include "elf/minidebug.h"
 #include "unwind/cursor_row.h"
 #include "unwind/derive.h"
@@ -202,9 +203,13 @@ static void add_symtab(struct cairn_space_module *m, const struct cairn_elf *elf
 {
     struct cairn_elf_symtab *table = &m->symtabs[m->n_symtabs];
     struct cairn_err why;
-    if (cairn_elf_symtab_open(elf, kind, &m->elf, table, &why) < 0)
+    if (cairn_elf_symtab_open(elf, kind, &m->elf, table, &why) < 0) {
         cairn_log_err(CAIRN_LOG_INFO, &why);
-    else if (cairn_elf_symtab_is_empty(table))
+        return;
+    }
+    if (kind == CAIRN_ELF_DYNSYM)
+        cairn_code_bound_labels(table, &m->elf);
+    if (cairn_elf_symtab_is_empty(table))
         cairn_elf_symtab_done(table);
     else
         m->n_symtabs++;

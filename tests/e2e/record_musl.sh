@@ -18,6 +18,21 @@ build() {
     strip -o stripped prog
 }
 
+# asleep PROGRAM: begins it, $target, whose two threads sleep.
+asleep() {
+    "$1" sleep &
+    target=$!
+    until [ "$(grep -hc '^State:.S' /proc/$target/task/*/status | tr -d '\n')" = 11 ]; do
+        sleep 0.05
+    done
+}
+
+# ended: and no more.
+ended() {
+    kill "$target"
+    wait "$target" 2>/dev/null
+}
+
 methods=()
 build || exit 1
 for method in bpf dump; do
@@ -45,16 +60,16 @@ for options in "" "-static" "-static-pie" "$no_cfi" "-static $no_cfi"; do
             >out.log 2>log || fail "$method stripped $options" log
         at_least 800 "$(whole)" "$method, stripped, musl-gcc $options"
     done
-    ./prog sleep &
-    target=$!
-    until [ "$(grep -hc '^State:.S' /proc/$target/task/*/status | tr -d '\n')" = 11 ]; do
-        sleep 0.05
-    done
+    asleep ./prog
     "$CAIRN" stack --why -u $target >stack.txt 2>log || fail "stack, musl-gcc $options" log
     "$CAIRN" doctor $target >doctor.txt 2>log || fail "doctor, musl-gcc $options" log
     has doctor.txt '% of its code has none: rules are made by following it' "doctor, musl-gcc $options"
-    kill $target
-    wait $target 2>/dev/null
+    ended
+    asleep ./stripped
+    "$CAIRN" stack $target >stripped.txt 2>log || fail "stack, stripped, musl-gcc $options" log
+    same "threads, stripped, musl-gcc $options" "$(grep -c '^thread ' stripped.txt)" 2
+    hasnt stripped.txt memset "what lies behind memset, musl-gcc $options"
+    ended
     same "threads whose stack is whole, musl-gcc $options" "$(grep -c 'whole: outermost' stack.txt)" 2
     same "threads in job(), musl-gcc $options" "$(grep -c ' job ' stack.txt)" 2
     has stack.txt '[code]' "how they were found, musl-gcc $options"

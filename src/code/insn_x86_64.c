@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
-#include "unwind/insn_x86_64.h"
+#include "code/insn_x86_64.h"
 
 enum { WORDS = 16 }; /* immediates of 16 bits */
 
@@ -80,6 +80,7 @@ static void take_opcode(struct cairn_x86_64_insn *i)
            byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65 ||
            byte == 0x67) {
         i->is_narrow |= byte == 0x66;
+        i->is_repeated |= byte == 0xf3;
         byte = take_byte(i);
     }
     if (byte >> 4 == 4) {

@@ -2,12 +2,12 @@
 /* SIGNAL-SAFE */
 /*
  * Instructions of x86-64, taken apart (Intel SDM 2, appendix A): how long each is, and what its
- * bytes name. What they do is for those who ask, follow_x86_64.c and derive_x86_64.c.
+ * bytes name. What they do is for those who ask.
  *
  *     [prefixes] [REX] opcode [ModRM [SIB] [displacement]] [immediate]
  */
-#ifndef CAIRN_UNWIND_INSN_X86_64_H
-#define CAIRN_UNWIND_INSN_X86_64_H
+#ifndef CAIRN_CODE_INSN_X86_64_H
+#define CAIRN_CODE_INSN_X86_64_H
 
 #include "base/span.h"
 
@@ -33,7 +33,7 @@ enum { CAIRN_REX_B = 1, CAIRN_REX_X = 2, CAIRN_REX_R = 4, CAIRN_REX_W = 8 };
 struct cairn_x86_64_insn {
     const uint8_t *at, *end;
     unsigned map, op, rex;
-    bool has_modrm, is_narrow, is_vector;
+    bool has_modrm, is_narrow, is_repeated, is_vector; /* prefixes 66, f3 */
     unsigned mod, reg, rm; /* DWARF's numbers, but `digit`, what a ModRM.reg without REX says */
     unsigned digit;
     bool knows_place; /* `rm` is memory, at base + index << scale + disp: base NO_REG is rip, or
@@ -58,4 +58,4 @@ bool cairn_x86_64_insn_is_conditional(const struct cairn_x86_64_insn *insn);
 /* Does ModRM.reg say which instruction this is, in place of a register? (SDM 2, table A-6) */
 bool cairn_x86_64_insn_is_group(const struct cairn_x86_64_insn *insn);
 
-#endif /* CAIRN_UNWIND_INSN_X86_64_H */
+#endif /* CAIRN_CODE_INSN_X86_64_H */
