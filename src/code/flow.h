@@ -33,8 +33,8 @@ void cairn_code_step_x86_64(struct cairn_span code, uint64_t vaddr,
 void cairn_code_step_aarch64(struct cairn_span code, uint64_t vaddr,
                              struct cairn_code_step *ret_step);
 
-/* The same of one that was taken apart. */
-enum cairn_flow cairn_x86_64_insn_flow(const struct cairn_x86_64_insn *insn);
-bool cairn_x86_64_insn_is_padding(const struct cairn_x86_64_insn *insn);
+/* The same of one that was taken apart, and is `size` bytes long. */
+void cairn_x86_64_insn_step(const struct cairn_x86_64_insn *insn, size_t size, uint64_t vaddr,
+                            struct cairn_code_step *ret_step);
 
 #endif /* CAIRN_CODE_FLOW_H */

@@ -51,9 +51,8 @@ void cairn_code_step_aarch64(struct cairn_span code, uint64_t vaddr,
         far = distance(insn, 5, 14);
     } else if ((insn & 0xfe000000) == 0xd6000000) {
         s.flow = flow_by_register(insn);
-    } else if (insn >> 16 == 0 || (insn & 0xffa00000) == 0xd4200000) { /* UDF, BRK, DCPS */
-        s.flow = CAIRN_FLOW_STOP;
-    } else if ((insn & 0xffe00000) == 0xd4400000) { /* HLT */
+    } else if (insn >> 16 == 0 || (insn & 0xffa00000) == 0xd4200000 ||
+               (insn & 0xffe00000) == 0xd4400000) { /* UDF, BRK, DCPS, HLT */
         s.flow = CAIRN_FLOW_STOP;
     }
     s.knows_to = far != 0 || s.flow == CAIRN_FLOW_JUMP || s.flow == CAIRN_FLOW_BRANCH;

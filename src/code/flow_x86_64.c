@@ -25,7 +25,7 @@ static bool is_bad(const struct cairn_x86_64_insn *i)
            ((op >> 3 == 0x50 >> 3 || op >> 3 == 0x58 >> 3) && i->is_narrow);
 }
 
-enum cairn_flow cairn_x86_64_insn_flow(const struct cairn_x86_64_insn *i)
+static enum cairn_flow flow_of(const struct cairn_x86_64_insn *i)
 {
     unsigned op = i->op;
     if (is_bad(i))
@@ -50,7 +50,7 @@ enum cairn_flow cairn_x86_64_insn_flow(const struct cairn_x86_64_insn *i)
 }
 
 /* No operation, however long, and int3; but f3 90 is pause, 41 90 an exchange. */
-bool cairn_x86_64_insn_is_padding(const struct cairn_x86_64_insn *i)
+static bool is_padding(const struct cairn_x86_64_insn *i)
 {
     if (i->is_vector || i->is_repeated)
         return false;
@@ -58,17 +58,22 @@ bool cairn_x86_64_insn_is_padding(const struct cairn_x86_64_insn *i)
                                    : i->map == CAIRN_MAP_0F && i->op == 0x1f;
 }
 
+void cairn_x86_64_insn_step(const struct cairn_x86_64_insn *i, size_t size, uint64_t vaddr,
+                            struct cairn_code_step *ret_step)
+{
+    struct cairn_code_step s = {.flow = flow_of(i), .size = size, .is_padding = is_padding(i)};
+    s.knows_to = s.flow == CAIRN_FLOW_BRANCH || s.flow == CAIRN_FLOW_JUMP ||
+                 (s.flow == CAIRN_FLOW_CALL && i->op == 0xe8);
+    s.to = vaddr + size + (uint64_t)i->imm;
+    *ret_step = s;
+}
+
 void cairn_code_step_x86_64(struct cairn_span code, uint64_t vaddr,
                             struct cairn_code_step *ret_step)
 {
     struct cairn_x86_64_insn i;
+    size_t size = cairn_x86_64_insn_take(&i, code);
     *ret_step = (struct cairn_code_step){.flow = CAIRN_FLOW_BAD};
-    ret_step->size = cairn_x86_64_insn_take(&i, code);
-    if (!ret_step->size)
-        return;
-    ret_step->flow = cairn_x86_64_insn_flow(&i);
-    ret_step->is_padding = cairn_x86_64_insn_is_padding(&i);
-    ret_step->knows_to = ret_step->flow == CAIRN_FLOW_BRANCH || ret_step->flow == CAIRN_FLOW_JUMP ||
-                         (ret_step->flow == CAIRN_FLOW_CALL && i.op == 0xe8);
-    ret_step->to = vaddr + ret_step->size + (uint64_t)i.imm;
+    if (size)
+        cairn_x86_64_insn_step(&i, size, vaddr, ret_step);
 }

@@ -30,6 +30,9 @@ static int add_symtab(struct cairn_module *m, const struct cairn_elf *elf,
     struct cairn_module_symtab table = {.source = source};
     struct cairn_err why;
     int code = cairn_elf_symtab_open(elf, kind, elf, &table.symtab, &why);
+    /* What .symtab would name may lie behind a function without size, which ends before it. */
+    if (code == CAIRN_OK && kind == CAIRN_ELF_DYNSYM)
+        cairn_code_bound_labels(&table.symtab, elf);
     return add_table(m, code, &table, &why, err);
 }
 
@@ -71,15 +74,9 @@ static int read_minidebug(struct cairn_module *m, struct cairn_err *err)
     return add_table(m, code, &table, &why, err);
 }
 
-/* What .symtab would name may lie behind a function without size, which ends before it. */
 static int read_dynsym(struct cairn_module *m, struct cairn_err *err)
 {
-    struct cairn_module_symtab table = {.source = CAIRN_SOURCE_DYNSYM};
-    struct cairn_err why;
-    int code = cairn_elf_symtab_open(&m->image, CAIRN_ELF_DYNSYM, &m->image, &table.symtab, &why);
-    if (code == CAIRN_OK)
-        cairn_code_bound_labels(&table.symtab, &m->image);
-    return add_table(m, code, &table, &why, err);
+    return add_symtab(m, &m->image, CAIRN_ELF_DYNSYM, CAIRN_SOURCE_DYNSYM, err);
 }
 
 /* Each adds a table, or none, and is tried again after CAIRN_E_NOMEM. */

@@ -136,12 +136,11 @@ static bool arrive(struct cairn_deriving *d, struct cairn_derive_place *place, s
 
 uint64_t cairn_derive_behind_padding(const struct cairn_derive_code *gap, uint64_t vaddr)
 {
-    struct cairn_x86_64_insn insn;
-    size_t size;
-    while (vaddr < gap->to &&
-           (size = cairn_x86_64_insn_take(&insn, cairn_derive_code_from(gap, vaddr))) > 0 &&
-           cairn_x86_64_insn_is_padding(&insn))
-        vaddr += size;
+    struct cairn_code_step step = {.is_padding = true};
+    while (vaddr < gap->to && step.is_padding) {
+        cairn_code_step_x86_64(cairn_derive_code_from(gap, vaddr), vaddr, &step);
+        vaddr += step.is_padding ? step.size : 0;
+    }
     return vaddr;
 }
 

@@ -252,14 +252,15 @@ void cairn_derive_x86_64(struct cairn_span code, uint64_t vaddr, struct cairn_de
 {
     struct cairn_x86_64_insn i;
     *ret = (struct cairn_derive_insn){.flow = CAIRN_FLOW_BAD};
+    struct cairn_code_step step;
     ret->size = cairn_x86_64_insn_take(&i, code);
     if (!ret->size)
         return;
     uint64_t next = vaddr + ret->size;
-    ret->flow = cairn_x86_64_insn_flow(&i);
-    ret->knows_to = ret->flow == CAIRN_FLOW_BRANCH ||
-                    (ret->flow == CAIRN_FLOW_CALL && i.op == 0xe8) || ret->flow == CAIRN_FLOW_JUMP;
-    ret->to = next + (uint64_t)i.imm;
+    cairn_x86_64_insn_step(&i, ret->size, vaddr, &step);
+    ret->flow = step.flow;
+    ret->knows_to = step.knows_to;
+    ret->to = step.to;
     ret->guard = guard_of(&i, ret->flow);
     bool is_one = i.map == CAIRN_MAP_ONE && !i.is_vector;
     ret->loads = is_one && ((i.op >= 0xb8 && i.op <= 0xbf) || (i.op == 0xc7 && i.mod == 3));
