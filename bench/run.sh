@@ -15,6 +15,13 @@ trap 'rm -rf "$out"' EXIT
 export TMPDIR="$out"
 [ -x "$cairn" ] || { echo "run.sh: $cairn is not there: ./run bench" >&2; exit 1; }
 
+# unmeasured NAME REASON: goes on with the next benchmark, and has this script fail at its end.
+not_measured=
+unmeasured() {
+    echo "run.sh: $1 was not measured: $2" >&2
+    not_measured="$not_measured $1"
+}
+
 have() { command -v "$1" >/dev/null 2>&1; }
 measure() { python3 "$here/measure.py" "$@"; }
 
@@ -145,7 +152,7 @@ bench_index() {
 # wait for addr2line to end.
 bench_perf() {
     if ! have perf || ! have addr2line; then
-        echo "run.sh: without perf" >&2
+        unmeasured perf "perf or addr2line is missing"
         return
     fi
     "$here/programs.sh" "$work"
@@ -242,17 +249,19 @@ f(100)' >"$work/deep" &
 # Stacks of the own thread, beside glibc's, libunwind's and frame pointers; each is held against unw_step.
 bench_unwind() {
     if [ ! -f /usr/include/libunwind.h ]; then
-        echo "run.sh: without libunwind: apt-get install libunwind-dev" >&2
+        unmeasured unwind "libunwind.h is missing; hint: apt-get install libunwind-dev"
         return
     fi
-    "$here/unwind/local.sh" "$(dirname "$cairn")/libcairn-unwind.a" "$work"
-    "$here/unwind/misses.sh" "$(dirname "$cairn")/libcairn.a" "$work"
+    if ! "$here/unwind/local.sh" "$(dirname "$cairn")/libcairn-unwind.a" "$work" ||
+        ! "$here/unwind/misses.sh" "$(dirname "$cairn")/libcairn.a" "$work"; then
+        unmeasured unwind "it failed, see above"
+    fi
 }
 
 # What tracking every block of a program costs, beside other trackers; the stacks are read back and checked.
 bench_heap() {
     library=$(dirname "$cairn")/libcairn-heap.so
-    [ -f "$library" ] || { echo "run.sh: without $library" >&2; return; }
+    [ -f "$library" ] || { unmeasured heap "$library is missing; hint: ninja -C build-bench command"; return; }
     mkdir -p "$work/heap"
     python3 "$here/heap/gen_chains.py" "$work/heap/chains.h"
     python3 -c 'import json, random
@@ -264,19 +273,22 @@ json.dump([{"id": i, "name": f"user{i}", "tags": tags(), "pos": {"x": random.ran
     gcc "$@" -o "$work/heap/allocbench"
     gcc "$@" -fsanitize=leak -o "$work/heap/allocbench-lsan"
     # shellcheck disable=SC2086
-    RUNS=$runs python3 "$here/heap/heap.py" "$(dirname "$cairn")" "$work/heap" ${HEAP_BENCH:-}
+    RUNS=$runs python3 "$here/heap/heap.py" "$(dirname "$cairn")" "$work/heap" ${HEAP_BENCH:-} ||
+        unmeasured heap "it failed, see above"
 }
 
 # What recording by unwind tables gives and takes, beside perf; RECORD_BENCH is a part of it.
 bench_record() {
     # shellcheck disable=SC2086
-    RUNS=$runs python3 "$here/live/record.py" "$cairn" "$work/live" ${RECORD_BENCH:-}
+    RUNS=$runs python3 "$here/live/record.py" "$cairn" "$work/live" ${RECORD_BENCH:-} ||
+        unmeasured record "a part of it failed, see above"
 }
 
 # What a look at a process costs it, beside gdb and eu-stack.
 bench_stack() {
     # shellcheck disable=SC2086
-    RUNS=$runs python3 "$here/live/stack.py" "$cairn" "$work/live" ${STACK_BENCH:-}
+    RUNS=$runs python3 "$here/live/stack.py" "$cairn" "$work/live" ${STACK_BENCH:-} ||
+        unmeasured stack "it failed, see above"
 }
 
 [ $# -gt 0 ] || set -- resolve one symbolize index perf flame report tables cursor unwind heap record stack
@@ -289,3 +301,4 @@ for name in "$@"; do
         ;;
     esac
 done
+[ -z "$not_measured" ] || { echo "run.sh: not measured, or in part:$not_measured" >&2; exit 1; }

@@ -14,15 +14,11 @@ struct cli_scale cli_scale_of(struct cairn_value_type value, int64_t sum)
         struct cli_scale to;
         double least;
     } scales[] = {
-        {"nanoseconds", {"s", 1e9}, 10e9},
-        {"nanoseconds", {"ms", 1e6}, 10e6},
-        {"nanoseconds", {"us", 1e3}, 10e3},
-        {"microseconds", {"s", 1e6}, 10e6},
-        {"microseconds", {"ms", 1e3}, 10e3},
-        {"milliseconds", {"s", 1e3}, 10e3},
-        {"bytes", {"GiB", 1 << 30}, 10.0 * (1 << 30)},
-        {"bytes", {"MiB", 1 << 20}, 10 << 20},
-        {"bytes", {"KiB", 1 << 10}, 10 << 10},
+        {"nanoseconds", {"s", 1e9}, 10e9},   {"nanoseconds", {"ms", 1e6}, 10e6},
+        {"nanoseconds", {"us", 1e3}, 10e3},  {"microseconds", {"s", 1e6}, 10e6},
+        {"microseconds", {"ms", 1e3}, 10e3}, {"milliseconds", {"s", 1e3}, 10e3},
+        {"bytes", {"GB", 1e9}, 10e9},        {"bytes", {"MB", 1e6}, 10e6},
+        {"bytes", {"kB", 1e3}, 10e3},
     };
     double size = sum < 0 ? -(double)sum : (double)sum;
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/function_start.h"
 #include "base/json.h"
 #include "cli/gnu_text.h"
 #include "cli/llvm_json.h"
@@ -34,9 +35,18 @@ static void put_frame(struct cairn_buffer *out, const struct cairn_symbol_frame 
         cairn_buffer_char(out, '?');
 }
 
+static void put_start(struct cairn_buffer *out, const struct cli_answer_form *form)
+{
+    const char *slash = strrchr(form->file, '/');
+    put_escaped(out, slash ? slash + 1 : form->file);
+    cairn_function_start_put(out, "", form->start);
+}
+
 /* 0x1234: leaf at a.c:3
- *         inlined by main at a.c:9 */
-static void put_text(struct cairn_buffer *out, uint64_t address, const struct cairn_symbol *symbol)
+ *         inlined by main at a.c:9
+ * 0x1234: libfoo.so+0x1200 [function] (no symbol) */
+static void put_text(struct cairn_buffer *out, const struct cli_answer_form *form, uint64_t address,
+                     const struct cairn_symbol *symbol)
 {
     static const char inlined[] = "                    inlined by "; /* behind 20 blanks */
     size_t start = out->size;
@@ -51,8 +61,11 @@ static void put_text(struct cairn_buffer *out, uint64_t address, const struct ca
         if (i + 1 < symbol->n_frames)
             cairn_buffer_char(out, '\n');
     }
+    bool shows_start = form->has_start && !symbol->n_frames;
+    if (shows_start)
+        put_start(out, form);
     if (symbol->state != CAIRN_SYMBOL_NAMED)
-        cairn_buffer_printf(out, symbol->n_frames ? " (%s)" : "%s",
+        cairn_buffer_printf(out, symbol->n_frames || shows_start ? " (%s)" : "%s",
                             cairn_symbol_state_text(symbol->state));
     cairn_buffer_char(out, '\n');
 }
@@ -79,8 +92,8 @@ static void put_json_frame(struct cairn_json *json, const struct cairn_symbol_fr
     cairn_json_close(json, '}');
 }
 
-static void put_json(struct cairn_buffer *out, uint64_t address, const uint64_t *vaddr,
-                     const struct cairn_symbol *symbol)
+static void put_json(struct cairn_buffer *out, const struct cli_answer_form *form, uint64_t address,
+                     const uint64_t *vaddr, const struct cairn_symbol *symbol)
 {
     static const char *const states[] = {
         [CAIRN_SYMBOL_NAMED] = "named",
@@ -95,6 +108,8 @@ static void put_json(struct cairn_buffer *out, uint64_t address, const uint64_t 
     else
         cairn_json_str(&json, "vaddr", NULL);
     cairn_json_str(&json, "state", states[symbol->state]);
+    if (form->has_start)
+        cairn_json_hex(&json, "function_start", form->start_vaddr);
     cairn_json_open(&json, "frames", '[');
     for (uint32_t i = 0; i < symbol->n_frames; i++)
         put_json_frame(&json, &symbol->frames[i]);
@@ -114,10 +129,10 @@ void cli_answer_put(struct cairn_buffer *out, const struct cli_answer_form *form
 {
     switch (form->style) {
     case CLI_ANSWER_TEXT:
-        put_text(out, address, symbol);
+        put_text(out, form, address, symbol);
         return;
     case CLI_ANSWER_JSON:
-        put_json(out, address, vaddr, symbol);
+        put_json(out, form, address, vaddr, symbol);
         return;
     case CLI_ANSWER_GNU:
         put_gnu(out, form, symbol);

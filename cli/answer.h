@@ -15,6 +15,9 @@ struct cli_answer_form {
     enum cli_answer_style style;
     const char *file; /* as it was asked for */
     bool demangled;   /* names were asked for as the source has them; GNU's form depends on it */
+    bool has_start;   /* of an address without a symbol; the forms of other tools leave it out: */
+    uint64_t start_vaddr, start; /* where its function begins, and the same counted as the question
+                                    was */
 };
 
 /* `vaddr`: the address as the ELF file says it; NULL: nothing of the file lies there. LLVM's form

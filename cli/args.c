@@ -259,10 +259,18 @@ bool cli_parse_size(const char *text, uint64_t *ret_size)
     uint64_t value = strtoull(text, &end, 10);
     bool sound = isdigit((unsigned char)text[0]) && !errno;
     const char *unit = sound && *end ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
-    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (!sound || (*end && (!unit || end[1])) || value > UINT64_MAX >> shift)
+    if (!sound || (*end && !unit))
         return false;
-    *ret_size = value << shift;
+    bool is_binary = unit && end[1] == 'i';
+    size_t power = unit ? (size_t)(unit - units) + 1 : 0;
+    for (size_t i = 0; i < power; i++)
+        if (__builtin_mul_overflow(value, is_binary ? 1024u : 1000u, &value))
+            return false;
+    end += *end ? 1 + is_binary : 0;
+    end += *end == 'B';
+    if (*end)
+        return false;
+    *ret_size = value;
     return true;
 }
 
@@ -270,7 +278,9 @@ bool cli_args_size(struct cli_args *args, const char *option, const char *text, 
 {
     if (cli_parse_size(text, ret_size))
         return true;
-    cli_args_wrong(args, "--%s: \"%s\" is no size, expected a number, or one with k, M or G",
+    cli_args_wrong(args,
+                   "--%s: \"%s\" is no size, expected a number of bytes, or one with k, M or G "
+                   "(1000, ...) or Ki, Mi or Gi (1024, ...)",
                    option, text);
     return false;
 }

@@ -153,7 +153,9 @@ static int convert(const struct convert *c, struct cairn_err *err)
 
 static int run(struct cli_args *args)
 {
-    struct convert c = {.args = args, .wanted = {.args = args, .rows = &options[OPTION_WANTED]}};
+    struct convert c = {
+        .args = args,
+        .wanted = {.args = args, .rows = &options[OPTION_WANTED], .reading = {.keeps_raw = true}}};
     struct cairn_err err = {0};
     int status = parse(&c);
     if (status == CLI_OK) {

@@ -290,6 +290,8 @@ static int read_material(const struct flame *f, struct material *m, struct cairn
     int rc = cli_flame_read(f->inputs, &m->profile, err);
     if (rc == CAIRN_OK && f->old)
         rc = cli_read_profile(f->old, CAIRN_FORMAT_AUTO, &m->old, err);
+    if (rc == CAIRN_OK && f->old)
+        rc = cli_name_profile(m->old, false, err);
     if (rc == CAIRN_OK && f->old && cairn_format_of_name(f->old) == CAIRN_FORMAT_HEAP)
         rc = cli_flame_lines_read(f->old, false, m->old, &m->old_lines, err);
     m->heap = f->heap;

@@ -7,9 +7,10 @@
  *                                            └─► collapsed stacks (.txt, .collapsed, .folded)
  *
  * The output is opened before the first sample: what cannot be written is not worth recording. The
- * first SIGINT or SIGTERM ends the recording, the second one the program.
+ * first SIGINT, SIGTERM or SIGHUP ends the recording. While the result is named and written, SIGINT
+ * ends the program without a file; SIGTERM and SIGHUP, which shells send twice, are dropped. A
+ * command that is recorded gets the signals that are sent to us.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,12 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "cli/namer.h"
+#include "cli/pass_on.h"
 #include "cli/record.h"
 #include "cli/term.h"
 
 enum { POLL_MS = 100, QUALITY_BYTES = 4096, PATH_BYTES = 128, OWN_PAGES_BYTES = 64 << 10 };
+static const double GRACE_SECONDS = 1;
 
 struct job {
     struct cli_record asked;
@@ -36,33 +39,8 @@ struct job {
     struct cairn_profile *profile;
     struct cairn_sample_quality quality;
     struct cli_output *output;
+    struct cairn_buffer written; /* the name that it got in the end */
 };
-
-static volatile sig_atomic_t stopped;
-static struct sigaction before_int, before_term;
-
-/* Once: then the next one does what it did before. */
-static void on_stop(int number)
-{
-    (void)number;
-    stopped = 1;
-    sigaction(SIGINT, &before_int, NULL);
-    sigaction(SIGTERM, &before_term, NULL);
-}
-
-static void watch_stop(void)
-{
-    const struct sigaction action = {.sa_handler = on_stop};
-    stopped = 0;
-    sigaction(SIGINT, &action, &before_int);
-    sigaction(SIGTERM, &action, &before_term);
-}
-
-static void unwatch_stop(void)
-{
-    sigaction(SIGINT, &before_int, NULL);
-    sigaction(SIGTERM, &before_term, NULL);
-}
 
 static double seconds_now(void)
 {
@@ -71,11 +49,22 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* The first signal that asks for an end gives the command, which gets it too, so long to end; the
+ * second one gives nothing. */
+static bool is_over(const struct job *job, double now, double *ended)
+{
+    unsigned n = cli_pass_on_n_ends();
+    if (n > 0 && *ended <= 0)
+        *ended = now;
+    return n > 1 || (n > 0 && (!job->asked.sampler.argv || now - *ended > GRACE_SECONDS));
+}
+
 static int wait_for_end(struct job *job, struct cairn_err *err)
 {
     const double start = seconds_now();
-    for (int code = 1; code > 0 && !stopped;) {
-        double elapsed = seconds_now() - start;
+    double now = start, ended = 0;
+    for (int code = 1; code > 0 && !is_over(job, now, &ended); now = seconds_now()) {
+        double elapsed = now - start;
         double left_ms = job->asked.seconds > 0 ? (job->asked.seconds - elapsed) * 1000 : POLL_MS;
         if (left_ms <= 0)
             break;
@@ -94,16 +83,19 @@ static int wait_for_end(struct job *job, struct cairn_err *err)
 static int record(struct job *job, struct cairn_err *err)
 {
     (void)cairn_alloc_apart(OWN_PAGES_BYTES);
-    watch_stop();
+    cli_pass_on_begin(true);
     int code = cairn_sampler_start(job->sampler, err);
+    if (code == CAIRN_OK && job->asked.sampler.argv)
+        cli_pass_on_to(cairn_sampler_pid(job->sampler));
     if (code == CAIRN_OK && job->asked.verbosity)
         cli_say("sampling has begun"); /* whoever waits for it may go on */
     if (code == CAIRN_OK)
         code = wait_for_end(job, err);
-    unwatch_stop();
-    if (code < 0)
-        return code;
-    return cairn_sampler_finish(job->sampler, &job->profile, &job->quality, err);
+    if (code == CAIRN_OK)
+        code = cairn_sampler_finish(job->sampler, &job->profile, &job->quality, err);
+    cli_pass_on_to(0);
+    cli_pass_on_release_keys();
+    return code;
 }
 
 /* Whose files have the names. */
@@ -123,6 +115,8 @@ static int write_output(struct job *job, const char *quality, struct cairn_err *
         code = cli_result_write(job->asked.result, job->profile, quality, job->output, err);
     struct cli_output *output = job->output;
     job->output = NULL;
+    if (code == CAIRN_OK)
+        return cli_output_commit_anyway(output, &job->written, err);
     return cli_result_end(output, code, err);
 }
 
@@ -169,7 +163,7 @@ static void say_result(const struct job *job, const char *quality)
     say_exit(job);
     say_whom(job);
     if (strcmp(job->out, "-") != 0)
-        cli_say("wrote %s", job->out);
+        cli_say("wrote %s", cairn_buffer_text(&job->written));
     say_why_none(job);
     cli_say("%s", cairn_buffer_text(&line));
     cairn_buffer_done(&line);
@@ -232,6 +226,8 @@ static int run(struct cli_args *args)
     cairn_profile_free(job.profile);
     cairn_sampler_free(job.sampler);
     cli_record_done(&job.asked);
+    cairn_buffer_done(&job.written);
+    cli_pass_on_end();
     return status;
 }
 

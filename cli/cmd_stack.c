@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/zip.h"
 #include "cli/namer.h"
 #include "cli/stack_options.h"
 #include "cli/term.h"
@@ -31,18 +32,37 @@ struct job {
     struct cairn_json writer; /* to `text`, where --json */
     struct cairn_buffer text;
     struct cairn_profile *all; /* what -o writes */
+    struct cli_output *output; /* of -o, opened before the first look, which cannot be repeated */
     uint64_t n_threads, n_stopped, n_cut, held_max_ns;
 };
 
 static volatile sig_atomic_t stopped;
 
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_STOPS = sizeof stops / sizeof *stops };
+static struct sigaction before[N_STOPS];
+
+/* Once: the next signal does what it would have done, such as removing the unfinished output. */
 static void on_stop(int number)
 {
     stopped = 1;
-    signal(number, SIG_DFL);
+    for (size_t i = 0; i < N_STOPS; i++)
+        if (stops[i] == number)
+            sigaction(number, &before[i], NULL);
 }
 
-/* An ELF file of type ET_CORE. */
+/* What nohup(1) ignores stays ignored. SIGINT counts: shells ignore it for background jobs. */
+static void watch_stops(void)
+{
+    const struct sigaction action = {.sa_handler = on_stop};
+    for (size_t i = 0; i < N_STOPS; i++)
+        if (sigaction(stops[i], NULL, &before[i]) == 0 &&
+            (before[i].sa_handler != SIG_IGN || stops[i] == SIGINT))
+            sigaction(stops[i], &action, NULL);
+}
+
+/* An ELF file of type ET_CORE, or a file that a core may be packed in: what to do about that is
+ * said by whoever opens it. */
 static bool is_core(const char *path)
 {
     unsigned char head[EI_NIDENT + 2];
@@ -51,6 +71,8 @@ static bool is_core(const char *path)
         return false;
     bool whole = read(fd, head, sizeof head) == sizeof head;
     close(fd);
+    if (whole && cairn_zip_program((struct cairn_span){head, sizeof head}))
+        return true;
     if (!whole || memcmp(head, ELFMAG, SELFMAG) != 0)
         return false;
     return head[EI_NIDENT + (head[EI_DATA] == ELFDATA2MSB)] == ET_CORE;
@@ -104,7 +126,7 @@ static void show(struct job *job, struct cairn_snapshot *snapshot, struct cli_st
     const char *core = job->wish.opts.core;
     cli_stack_sort(groups);
     if (job->wish.json && grouped) {
-        cli_stack_groups_json(&job->writer, snapshot, core, groups);
+        cli_stack_groups_json(&job->writer, snapshot, core, groups, &job->wish.view);
     } else if (job->wish.json) {
         cli_stack_json(&job->writer, snapshot, core, &job->wish.view);
     } else {
@@ -208,17 +230,18 @@ static void say_stops(const struct job *job)
 
 static int write_profile(struct job *job, struct cairn_err *err)
 {
-    struct cli_output *output;
+    struct cairn_buffer name = {0};
+    struct cli_output *output = job->output;
     char subtitle[128];
     snprintf(subtitle, sizeof subtitle, "%llu stacks, %llu cut", (unsigned long long)job->n_threads,
              (unsigned long long)job->n_cut);
-    int code = cli_output_open(job->wish.out, job->wish.force, &output, err);
-    if (code < 0)
-        return code;
-    code = cli_result_write(job->wish.result, job->all, subtitle, output, err);
-    code = cli_result_end(output, code, err);
+    job->output = NULL;
+    int code = cli_result_write(job->wish.result, job->all, subtitle, output, err);
+    code = code == CAIRN_OK ? cli_output_commit_anyway(output, &name, err)
+                            : cli_result_end(output, code, err);
     if (code == CAIRN_OK && strcmp(job->wish.out, "-") != 0)
-        cli_say("wrote %s: %s", job->wish.out, subtitle);
+        cli_say("wrote %s: %s", cairn_buffer_text(&name), subtitle);
+    cairn_buffer_done(&name);
     return code;
 }
 
@@ -239,12 +262,12 @@ static bool work(struct job *job, char **words, struct cairn_err *err)
 {
     bool ok = true;
     int code = job->wish.out ? cairn_profile_new(&job->all, err) : CAIRN_OK;
+    if (code == CAIRN_OK && job->wish.out)
+        code = cli_output_open(job->wish.out, job->wish.force, &job->output, err);
     if (code < 0)
         return cli_report(err), false;
-    if (job->wish.count > 1) {
-        signal(SIGINT, on_stop);
-        signal(SIGTERM, on_stop);
-    }
+    if (job->wish.count > 1)
+        watch_stops();
     job->writer.out = &job->text;
     if (job->wish.json) {
         cairn_json_open(&job->writer, NULL, '{');
@@ -274,6 +297,7 @@ static int run(struct cli_args *args)
         cli_log_open(job.wish.verbosity);
         status = work(&job, cli_args_operands(args, &n), &err) ? CLI_OK : CLI_FAILED;
     }
+    cli_output_drop(job.output);
     cairn_buffer_done(&job.text);
     cairn_profile_free(job.all);
     cli_list_done(&job.wish.symbol_dirs);

@@ -34,6 +34,8 @@ static int add_labelled(char *const *paths, size_t which, struct cairn_profile *
     struct cairn_profile *one = NULL;
     int rc = cli_read_profile(paths[which], CAIRN_FORMAT_AUTO, &one, err);
     if (rc == CAIRN_OK)
+        rc = cli_name_profile(one, false, err);
+    if (rc == CAIRN_OK)
         rc = cairn_profile_label_all(one, "input", label_of(paths, which), err);
     if (rc == CAIRN_OK) {
         rc = cairn_profile_merge(all, one, err);
@@ -45,10 +47,11 @@ static int add_labelled(char *const *paths, size_t which, struct cairn_profile *
 
 int cli_flame_read(char *const *paths, struct cairn_profile **ret_profile, struct cairn_err *err)
 {
+    static const struct cli_reading usual = {.format = CAIRN_FORMAT_AUTO};
     struct cairn_profile *all = NULL;
     bool stdin_used = false;
     if (!paths[1])
-        return cli_read_profiles(paths, CAIRN_FORMAT_AUTO, ret_profile, err);
+        return cli_read_profiles(paths, &usual, ret_profile, err);
     int rc = cairn_profile_new(&all, err);
     for (size_t i = 0; paths[i] && rc == CAIRN_OK; i++) {
         bool is_stdin = strcmp(paths[i], "-") == 0;

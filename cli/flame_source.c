@@ -8,11 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open.h"
+
 enum { FILE_BYTES_MAX = 32 << 20 }; /* more is no source that anybody reads */
 
 void cli_flame_source_done(struct cli_flame_source *source)
 {
-    cairn_buffer_done(&source->path);
     cairn_buffer_done(&source->text);
 }
 
@@ -38,27 +39,24 @@ void cli_flame_source_tidy(struct cairn_buffer *b, const char *file)
     cairn_buffer_add(b, "", 0); /* the NUL may stand behind what was taken back */
 }
 
-/* Where what is open lies in truth: a link may lead anywhere. */
-static bool is_below(const char *folder, int fd)
+/* A regular file below the folder, which no link leaves. -1: there is none. */
+static int open_below(const char *folder, const char *path)
 {
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    char *root = realpath(folder, NULL), *file = realpath(link, NULL);
-    size_t size = root ? strlen(root) : 0;
-    bool below = root && file && strncmp(file, root, size) == 0 &&
-                 (file[size] == '/' || strcmp(root, "/") == 0);
-    free(root);
-    free(file);
-    return below;
+    int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int place = root < 0 ? -1 : cairn_open_place_in(root, path, 0);
+    int fd = place < 0 ? -1 : cairn_open_again(place, NULL, O_RDONLY);
+    if (root >= 0)
+        close(root);
+    if (place >= 0)
+        close(place);
+    return fd;
 }
 
-/* Nothing but plain files: opening a pipe would wait. */
 static bool read_file(const char *folder, const char *path, struct cairn_buffer *ret_text)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-              st.st_size <= FILE_BYTES_MAX && is_below(folder, fd);
+    int fd = open_below(folder, path);
+    bool ok = fd >= 0 && fstat(fd, &st) == 0 && st.st_size <= FILE_BYTES_MAX;
     ssize_t got = 1;
     cairn_buffer_clear(ret_text);
     while (ok && got > 0 && ret_text->size <= FILE_BYTES_MAX) {
@@ -80,10 +78,8 @@ int cli_flame_source_read(void *source_ctx, const char *file, const char **ret_t
     bool found = false;
     cli_flame_source_tidy(&tidy, file);
     const char *at = tidy.size ? cairn_buffer_text(&tidy) : NULL;
-    while (at && !found && !source->path.failed) {
-        cairn_buffer_clear(&source->path);
-        cairn_buffer_printf(&source->path, "%s/%s", source->folder, at);
-        found = read_file(source->folder, cairn_buffer_text(&source->path), &source->text);
+    while (at && !found) {
+        found = read_file(source->folder, at, &source->text);
         at = strchr(at, '/');
         at = at ? at + 1 : NULL;
     }

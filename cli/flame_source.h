@@ -9,7 +9,7 @@
 
 struct cli_flame_source {
     const char *folder;
-    struct cairn_buffer path, text;
+    struct cairn_buffer text;
     size_t n_found, n_missing;
 };
 

@@ -51,9 +51,6 @@ int cli_heap_resolver(const struct cli_heap_names *names, int pid,
 int cli_heap_name(const struct cli_heap_names *names, int pid, struct cairn_profile *profile,
                   struct cairn_err *err);
 
-/* The last part of a module's or a file's path, so that no terminal is fooled. */
-void cli_heap_add_base(struct cairn_buffer *out, const char *path);
-
 /* The frames of a stack, a line each, as cairn prints them. */
 void cli_heap_add_stack(struct cairn_buffer *out, const struct cairn_profile *profile,
                         uint32_t stack);
@@ -77,10 +74,12 @@ struct cli_heap_wanted {
     struct cairn_heap_filter filter;
     struct cli_list modules; /* texts that a module's file name contains; none: all */
     const char *suppressions_file, *baseline;
+    bool no_defaults; /* of --no-default-suppressions */
     bool has_limit;
     uint64_t limit; /* bytes: of --fail-over */
     struct cli_heap_names names;
     struct cairn_heap_suppressions *suppressions; /* cli_heap_wanted_open() */
+    bool has_programs;                            /* their own suppressions are among them */
     struct cairn_resolver *resolver;
     int resolver_pid;
 };
@@ -91,6 +90,9 @@ void cli_heap_wanted_done(struct cli_heap_wanted *wanted);
 /* clang-format off */
 #define CLI_HEAP_SUPPRESSIONS_ROW {"suppressions", 0, "FILE",                                      \
     "leave out stacks that FILE names, in LeakSanitizer's form (lines \"leak:PATTERN\")"}
+#define CLI_HEAP_NO_DEFAULTS_ROW {"no-default-suppressions", 0, NULL,                              \
+    "list what the C and C++ libraries keep in every program too, and do not ask the program for " \
+    "suppressions of its own"}
 #define CLI_HEAP_BASELINE_ROW {"baseline", 0, "FILE",                                              \
     "hold it against the heap file FILE: print what grew, and exit with status 3 if that is more " \
     "than --fail-over (default: 0)"}
@@ -195,6 +197,8 @@ int cli_heap_put_maps(struct cairn_json *json, struct cairn_heap *heap,
 extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_diff, cli_heap_report,
     cli_heap_top_command, cli_heap_mark, cli_heap_list, cli_heap_clean, cli_heap_env;
 
+/* The peak, with its bound where that is more than 1 %: "12.3 MB (right to 0.4 MB)". */
+void cli_heap_add_peak(struct cairn_buffer *out, const struct cairn_heap_totals *t);
 /* "peak 12.3 MB, 4 kB in 3 blocks live at exit; ..." and the largest stacks, on stderr. */
 int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *names,
                          struct cairn_err *err);

@@ -13,6 +13,7 @@ enum option {
     OPTION_TOP,
     OPTION_MODULE,
     OPTION_SUPPRESSIONS,
+    OPTION_NO_DEFAULTS,
     OPTION_FAIL_OVER,
     OPTION_JSON,
     OPTION_NAMES
@@ -25,6 +26,7 @@ static const struct cli_option options[] = {
                        "only stacks with a frame in a module whose file name contains NAME; given "
                        "several times, in any of them"},
     [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
+    [OPTION_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
                           "exit status 3 if the stacks that grew did so by more than SIZE"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object, numbers and names uncut"},
@@ -52,6 +54,9 @@ static bool take_option(struct job *job, int option, const char *value)
         return true;
     case OPTION_SUPPRESSIONS:
         job->wanted.suppressions_file = value;
+        return true;
+    case OPTION_NO_DEFAULTS:
+        job->wanted.no_defaults = true;
         return true;
     case OPTION_FAIL_OVER:
         job->wanted.has_limit = true;

@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "cli/heap.h"
 #include "cli/namer.h"
+#include "cli/numbers.h"
 #include "cli/term.h"
 
 enum { FRAMES_MAX = 1024 };
@@ -67,32 +68,13 @@ static void add_safe(struct cairn_buffer *out, const char *text)
     cairn_escape_terminal(out, text, strlen(text));
 }
 
-void cli_heap_add_base(struct cairn_buffer *out, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    add_safe(out, slash ? slash + 1 : path);
-}
-
-/* Where a frame without a name is: "libfoo.so+0x12", counted in the file as it was mapped. */
-static void add_address(struct cairn_buffer *out, const struct cairn_frame_info *frame)
-{
-    if (*frame->module) {
-        cli_heap_add_base(out, frame->module);
-        cairn_buffer_printf(
-            out, "+0x%llx",
-            (unsigned long long)(frame->address - frame->module_start + frame->module_off));
-    } else {
-        cairn_buffer_printf(out, "0x%llx", (unsigned long long)frame->address);
-    }
-}
-
 static void add_line(struct cairn_buffer *out, const struct cairn_frame_line *line)
 {
     add_safe(out, line->function);
     if (!*line->file)
         return;
     cairn_buffer_str(out, " (");
-    cli_heap_add_base(out, line->file);
+    cli_add_base(out, line->file);
     if (line->line)
         cairn_buffer_printf(out, ":%u", line->line);
     cairn_buffer_str(out, ")");
@@ -115,7 +97,7 @@ static void add_frame(struct cairn_buffer *out, const struct cairn_profile *prof
             cairn_buffer_str(out, " [inlined]");
         else if (*frame.module) {
             cairn_buffer_str(out, "  ");
-            cli_heap_add_base(out, frame.module);
+            cli_add_base(out, frame.module);
         }
         if (is_last && frame.kind == CAIRN_FRAME_GUESSED)
             cairn_buffer_str(out, " [guessed]");
@@ -123,7 +105,7 @@ static void add_frame(struct cairn_buffer *out, const struct cairn_profile *prof
     }
     if (frame.n_lines == 0) {
         cairn_buffer_str(out, "    ");
-        add_address(out, &frame);
+        cli_add_unnamed(out, &frame);
         cairn_buffer_char(out, '\n');
     }
 }
@@ -155,7 +137,7 @@ void cli_heap_add_place(struct cairn_buffer *out, const struct cairn_profile *pr
         if (frame.n_lines && cairn_profile_frame_line(profile, frames[i], 0, &line) == CAIRN_OK)
             add_line(out, &line);
         else
-            add_address(out, &frame);
+            cli_add_unnamed(out, &frame);
     }
     if (n == 0)
         cairn_buffer_str(out, "(no stack)");
@@ -171,6 +153,8 @@ static void put_frame(struct cairn_json *json, const struct cairn_profile *profi
     cairn_json_hex(json, "address", frame.address);
     cairn_json_str(json, "module", frame.module);
     cairn_json_str(json, "build_id", frame.build_id);
+    if (frame.function_start)
+        cairn_json_hex(json, "function_start", frame.function_start);
     cairn_json_open(json, "lines", '[');
     for (uint32_t i = 0; i < frame.n_lines; i++) {
         if (cairn_profile_frame_line(profile, number, i, &line) < 0)

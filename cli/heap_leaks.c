@@ -16,6 +16,7 @@ enum option {
     OPTION_SINCE,
     OPTION_MODULE,
     OPTION_SUPPRESSIONS,
+    OPTION_NO_DEFAULTS,
     OPTION_BASELINE,
     OPTION_FAIL_OVER,
     OPTION_EVERY,
@@ -33,6 +34,7 @@ static const struct cli_option options[] = {
                        "only stacks with a frame in a module whose file name contains NAME; given "
                        "several times, in any of them"},
     [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
+    [OPTION_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
     [OPTION_BASELINE] = CLI_HEAP_BASELINE_ROW,
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
                           "exit status 3 if more than SIZE lives, of what is not left out"},
@@ -118,6 +120,9 @@ static bool take_option(struct job *job, int option, const char *value)
         return true;
     case OPTION_SUPPRESSIONS:
         wanted->suppressions_file = value;
+        return true;
+    case OPTION_NO_DEFAULTS:
+        wanted->no_defaults = true;
         return true;
     case OPTION_BASELINE:
         wanted->baseline = value;

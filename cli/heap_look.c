@@ -12,9 +12,13 @@ enum { FRAMES_MAX = 1024, QUALITY_BYTES = 4096 };
 
 int cli_heap_wanted_open(struct cli_heap_wanted *wanted, struct cairn_err *err)
 {
-    return wanted->suppressions_file
-               ? cairn_heap_suppressions_read(wanted->suppressions_file, &wanted->suppressions, err)
-               : CAIRN_OK;
+    int result =
+        wanted->suppressions_file
+            ? cairn_heap_suppressions_read(wanted->suppressions_file, &wanted->suppressions, err)
+            : cairn_heap_suppressions_new(&wanted->suppressions, err);
+    if (result == CAIRN_OK && !wanted->no_defaults)
+        cairn_heap_suppressions_add_defaults(wanted->suppressions);
+    return result;
 }
 
 void cli_heap_wanted_done(struct cli_heap_wanted *wanted)
@@ -93,10 +97,14 @@ static int list_and_name(struct cli_heap_wanted *wanted, struct cli_heap_look *l
         return result;
     keep_modules(wanted, look);
     result = name_look(wanted, look, err);
-    if (result == CAIRN_OK && wanted->suppressions)
-        result =
-            cairn_heap_suppress(wanted->suppressions, look->profile, look->leaks, &look->n, err);
-    return result;
+    if (result < 0 || !wanted->suppressions)
+        return result;
+    if (!wanted->no_defaults && !wanted->has_programs) /* once: looks follow each other */
+        result = cairn_heap_suppressions_add_programs(wanted->suppressions, look->profile, err);
+    wanted->has_programs = true;
+    return result < 0 ? result
+                      : cairn_heap_suppress(wanted->suppressions, look->profile, look->leaks,
+                                            &look->n, err);
 }
 
 int cli_heap_look_at(struct cli_heap_wanted *wanted, struct cairn_heap *heap, int pid,
@@ -147,19 +155,45 @@ static void add_suppressed(struct cairn_buffer *out, const struct cairn_heap_sup
     cairn_buffer_printf(out, " by leak:%s", s->pattern);
 }
 
+/* One line for all default rules: nobody has to do anything about them. */
+static void say_defaults(const struct cli_heap_wanted *wanted)
+{
+    struct cairn_heap_suppressed s = {.size = sizeof s}, sum = {0};
+    struct cairn_buffer out = {0}, parts = {0};
+    for (size_t i = 0; cairn_heap_suppressed(wanted->suppressions, i, &s); i++) {
+        if (!s.is_default || s.n_stacks == 0)
+            continue;
+        sum.bytes += s.bytes;
+        sum.n_blocks += s.n_blocks;
+        cairn_buffer_printf(&parts, "%s%s ", parts.size ? ", " : "", s.pattern);
+        cli_add_size(&parts, s.bytes);
+    }
+    if (sum.n_blocks) {
+        cli_add_size(&out, sum.bytes);
+        cairn_buffer_str(&out, " in ");
+        cli_add_counted(&out, sum.n_blocks, "block");
+        cli_say("left out, as in every program: %s (%s); --no-default-suppressions lists it",
+                cairn_buffer_text(&out), cairn_buffer_text(&parts));
+    }
+    cairn_buffer_done(&out);
+    cairn_buffer_done(&parts);
+}
+
 void cli_heap_say_suppressed(const struct cli_heap_wanted *wanted)
 {
     struct cairn_heap_suppressed s = {.size = sizeof s};
     struct cairn_buffer out = {0};
-    for (size_t i = 0; wanted->suppressions && cairn_heap_suppressed(wanted->suppressions, i, &s);
-         i++) {
-        if (s.n_stacks == 0)
+    if (!wanted->suppressions)
+        return;
+    for (size_t i = 0; cairn_heap_suppressed(wanted->suppressions, i, &s); i++) {
+        if (s.n_stacks == 0 || s.is_default)
             continue;
         cairn_buffer_clear(&out);
         add_suppressed(&out, &s);
         cli_say("%s", cairn_buffer_text(&out));
     }
     cairn_buffer_done(&out);
+    say_defaults(wanted);
 }
 
 void cli_heap_put_suppressed(struct cairn_json *json, const struct cli_heap_wanted *wanted)
@@ -173,6 +207,7 @@ void cli_heap_put_suppressed(struct cairn_json *json, const struct cli_heap_want
             continue;
         cairn_json_open(json, NULL, '{');
         cairn_json_str(json, "pattern", s.pattern);
+        cairn_json_bool(json, "default", s.is_default);
         cairn_json_u64(json, "bytes", s.bytes);
         cairn_json_u64(json, "blocks", s.n_blocks);
         cairn_json_u64(json, "stacks", s.n_stacks);

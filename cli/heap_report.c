@@ -2,8 +2,10 @@
 /* cairn heap report: sums, the line over time, who has most of each value, what cannot be trusted.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/escape.h"
 #include "base/json.h"
@@ -11,7 +13,7 @@
 #include "cli/numbers.h"
 #include "cli/term.h"
 
-enum { TOP_DEFAULT = 10 };
+enum { TOP_DEFAULT = 10, TIMELINES = 3 };
 
 enum option { OPTION_TOP, OPTION_BY, OPTION_JSON, OPTION_NAMES };
 
@@ -50,7 +52,7 @@ static void add_sums(struct cairn_buffer *out, const struct cairn_heap_totals *t
     cairn_buffer_str(out, " in ");
     cli_add_counted(out, t->n_live, "block");
     cairn_buffer_str(out, "; peak ");
-    cli_add_size(out, t->peak_bytes);
+    cli_heap_add_peak(out, t);
     cairn_buffer_str(out, "; ");
     cli_add_counted(out, t->n_temporary, "temporary block");
     cairn_buffer_str(out, "; ");
@@ -58,17 +60,88 @@ static void add_sums(struct cairn_buffer *out, const struct cairn_heap_totals *t
     cairn_buffer_char(out, '\n');
 }
 
-static void add_processes(struct cairn_buffer *out, const struct cairn_heap *heap)
+static void add_process(struct cairn_buffer *out, const struct cairn_heap_process *p)
+{
+    cairn_buffer_printf(out, "process %d: ", p->pid);
+    cairn_escape_terminal(out, p->command, strlen(p->command));
+}
+
+static void add_process_sums(struct cairn_buffer *out, const struct cairn_heap_process *p)
+{
+    add_process(out, p);
+    cairn_buffer_str(out, ": ");
+    cli_add_size(out, p->live_bytes);
+    cairn_buffer_str(out, " live, peak ");
+    cli_add_size(out, p->peak_bytes);
+    cairn_buffer_char(out, '\n');
+}
+
+/* Processes by what they hold. */
+struct ranking {
+    struct ranked {
+        uint64_t live_bytes, peak_bytes;
+        size_t number;
+    } * items;
+    size_t n;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->live_bytes != y->live_bytes)
+        return x->live_bytes > y->live_bytes ? -1 : 1;
+    if (x->peak_bytes != y->peak_bytes)
+        return x->peak_bytes > y->peak_bytes ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int rank(const struct cairn_heap *heap, struct ranking *ret_ranking, struct cairn_err *err)
 {
     struct cairn_heap_process p = {.size = sizeof p};
-    for (size_t i = 0; cairn_heap_process(heap, i, &p); i++) {
-        cairn_buffer_printf(out, "process %d: ", p.pid);
-        cairn_escape_terminal(out, p.command, strlen(p.command));
-        cairn_buffer_str(out, ": ");
-        cli_add_size(out, p.live_bytes);
-        cairn_buffer_str(out, " live, peak ");
-        cli_add_size(out, p.peak_bytes);
-        cairn_buffer_char(out, '\n');
+    struct ranking ranking = {0};
+    while (cairn_heap_process(heap, ranking.n, &p))
+        ranking.n++;
+    ranking.items = cairn_alloc(ranking.n + 1, sizeof *ranking.items);
+    if (!ranking.items)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < ranking.n && cairn_heap_process(heap, i, &p); i++)
+        ranking.items[i] = (struct ranked){p.live_bytes, p.peak_bytes, i};
+    qsort(ranking.items, ranking.n, sizeof *ranking.items, compare_ranked);
+    *ret_ranking = ranking;
+    return CAIRN_OK;
+}
+
+static void add_processes(struct cairn_buffer *out, const struct cairn_heap *heap,
+                          const struct ranking *ranking, uint64_t n_shown)
+{
+    struct cairn_heap_process p = {.size = sizeof p};
+    size_t n = n_shown && n_shown < ranking->n ? (size_t)n_shown : ranking->n;
+    for (size_t i = 0; i < n; i++)
+        if (cairn_heap_process(heap, ranking->items[i].number, &p))
+            add_process_sums(out, &p);
+    if (n == ranking->n)
+        return;
+    cairn_buffer_str(out, "and ");
+    cli_add_count(out, ranking->n - n);
+    cairn_buffer_printf(out, " more process%s: --top 0 prints all\n",
+                        ranking->n - n == 1 ? "" : "es");
+}
+
+/* Of several, those with most. */
+static void add_timelines(struct cairn_buffer *out, const struct cairn_heap *heap,
+                          const struct ranking *ranking)
+{
+    struct cairn_heap_process p = {.size = sizeof p};
+    for (size_t i = 0; i < ranking->n && i < TIMELINES; i++) {
+        struct cairn_buffer lines = {0};
+        cli_heap_add_timeline(&lines, heap, ranking->items[i].number);
+        if (lines.size && ranking->n > 1 &&
+            cairn_heap_process(heap, ranking->items[i].number, &p)) {
+            cairn_buffer_char(out, '\n');
+            add_process(out, &p);
+        }
+        cairn_buffer_add(out, cairn_buffer_text(&lines), lines.size);
+        cairn_buffer_done(&lines);
     }
 }
 
@@ -113,6 +186,10 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     cairn_json_u64(&json, "live_blocks", t.n_live);
     cairn_json_u64(&json, "live_bytes", t.live_bytes);
     cairn_json_u64(&json, "peak_bytes", t.peak_bytes);
+    cairn_json_u64(&json, "peak_bound_bytes", t.peak_bound_bytes);
+    cairn_json_u64(&json, "processes_apart", t.n_apart);
+    cairn_json_u64(&json, "processes_other_names", t.n_other_names);
+    cairn_json_u64(&json, "untracked_programs", t.n_untracked);
     cairn_json_u64(&json, "temporary_blocks", t.n_temporary);
     cairn_json_u64(&json, "stacks", t.n_stacks);
     cairn_json_u64(&json, "threads", t.n_threads);
@@ -143,16 +220,31 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     return result;
 }
 
+/* "3,604 processes" */
+static void add_all(struct cairn_buffer *out, const struct cairn_heap_totals *t)
+{
+    cli_add_count(out, t->n_processes);
+    cairn_buffer_str(out, " processes: ");
+}
+
 static int add_text(struct job *job, struct cairn_buffer *out, struct cairn_err *err)
 {
     struct cairn_heap_totals t = {.size = sizeof t};
-    struct cairn_heap_process p = {.size = sizeof p};
+    struct ranking ranking = {0};
+    int result = rank(job->look.heap, &ranking, err);
+    if (result < 0)
+        return result;
     cairn_heap_totals(job->look.heap, &t);
-    add_processes(out, job->look.heap);
+    if (ranking.n == 1)
+        add_processes(out, job->look.heap, &ranking, 0);
+    else
+        add_all(out, &t);
     add_sums(out, &t);
-    for (size_t i = 0; cairn_heap_process(job->look.heap, i, &p); i++)
-        cli_heap_add_timeline(out, job->look.heap, i);
-    int result = cli_heap_add_tables(out, &job->look, job->n_shown, job->by_function, err);
+    if (ranking.n > 1)
+        add_processes(out, job->look.heap, &ranking, job->n_shown);
+    add_timelines(out, job->look.heap, &ranking);
+    cairn_free(ranking.items);
+    result = cli_heap_add_tables(out, &job->look, job->n_shown, job->by_function, err);
     return result < 0 ? result
                       : cli_heap_add_maps(out, job->look.heap, &job->wanted.names, job->look.pid,
                                           job->n_shown, err);

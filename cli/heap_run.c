@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/heap.h"
+#include "cli/pass_on.h"
 #include "cli/term.h"
 
 enum { PATH_BYTES = 64, DEPTH_MAX = 1024, SIGNAL_STATUS = 128, GROWTH_TOP = 10 };
@@ -35,6 +36,7 @@ enum option {
     OPTION_FAIL_OVER,
     OPTION_BASELINE,
     OPTION_SUPPRESSIONS,
+    OPTION_NO_DEFAULTS,
     OPTION_LIBRARY,
     OPTION_NAMES
 };
@@ -43,7 +45,7 @@ static const struct cli_option options[] = {
     [OPTION_OUTPUT] = {"output", 'o', "FILE", "write what was recorded to FILE (cairn.PID.heap)"},
     [OPTION_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
     [OPTION_DEPTH] = {"depth", 0, "N", "keep the innermost N frames of a stack (1024)"},
-    [OPTION_NO_STACKS] = {"no-stacks", 0, NULL, "count blocks and bytes alone"},
+    [OPTION_NO_STACKS] = {"no-stacks", 0, NULL, "record callers instead of stacks"},
     [OPTION_SAMPLE] = {"sample", 0, "BYTES",
                        "record one block in so many bytes, at random; sums are estimates"},
     [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE",
@@ -58,6 +60,7 @@ static const struct cli_option options[] = {
                           "suppressed"},
     [OPTION_BASELINE] = CLI_HEAP_BASELINE_ROW,
     [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
+    [OPTION_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
     [OPTION_LIBRARY] = {"library", 0, "FILE", "the tracker (libcairn-heap.so)"},
     CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
@@ -72,6 +75,8 @@ struct job {
     struct cli_heap_wanted wanted;
     struct cairn_heap_session *session;
     struct cairn_heap *heap;
+    struct cli_output *output;   /* opened before the command runs */
+    struct cairn_buffer written; /* the name that it got in the end; "": nothing is written */
 };
 
 static bool set_depth(struct job *job, const char *value)
@@ -122,6 +127,9 @@ static bool take_option(struct job *job, int option, const char *value)
         return true;
     case OPTION_SUPPRESSIONS:
         job->wanted.suppressions_file = value;
+        return true;
+    case OPTION_NO_DEFAULTS:
+        job->wanted.no_defaults = true;
         return true;
     case OPTION_LIBRARY:
         job->opts.library = value;
@@ -178,46 +186,55 @@ static int wait_and_look(int pid, struct cairn_heap_session *session)
     return status;
 }
 
-/* What a terminal sends goes to the command as well, and it decides. */
-static int wait_for(int pid, struct cairn_heap_session *session)
+/* Before the command runs: what it does is not to be lost for a name that cannot be written. The
+ * pid that the default name has is not known yet. */
+static int open_output(struct job *job, struct cairn_err *err)
 {
-    struct sigaction old_int, old_quit;
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGINT, &ignore, &old_int);
-    sigaction(SIGQUIT, &ignore, &old_quit);
-    int status = wait_and_look(pid, session);
-    sigaction(SIGINT, &old_int, NULL);
-    sigaction(SIGQUIT, &old_quit, NULL);
-    return status;
+    return cli_output_open(job->out ? job->out : "cairn.0.heap", job->out && job->force,
+                           &job->output, err);
 }
 
-static int write_states(struct job *job, int pid, struct cairn_err *err)
+static int save(struct job *job, int pid, struct cairn_err *err)
 {
     char own[PATH_BYTES];
-    struct cli_output *output;
+    struct cli_output *output = job->output;
+    job->output = NULL;
+    int result = CAIRN_OK;
     snprintf(own, sizeof own, "cairn.%d.heap", pid);
-    const char *path = job->out ? job->out : own;
-    int result = cli_output_open(path, job->force, &output, err);
-    if (result < 0)
-        return result;
-    result = cairn_heap_save(job->heap, cli_output_write, output, err);
+    if (!job->out)
+        result = cli_output_rename(output, own, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_save(job->heap, cli_output_write, output, err);
     if (result < 0) {
         (void)cli_output_error(output, err);
         return cli_output_fail(output, result, err);
     }
-    result = cli_output_commit(output, err);
+    return cli_output_commit_anyway(output, &job->written, err);
+}
+
+/* The states themselves are the record, until a file has all of them. */
+static int save_or_keep(struct job *job, int pid, struct cairn_err *err)
+{
+    int result = save(job, pid, err);
     if (result == CAIRN_OK)
-        cli_say("wrote %s: cairn heap leaks %s", path, path);
+        return result;
+    cairn_buffer_clear(&job->written);
+    cairn_heap_session_keep(job->session);
+    const char *folder = cairn_heap_session_folder(job->session);
+    cli_say("what was recorded stays in %s: cairn heap leaks %s; cairn heap clean %s removes it",
+            folder, folder, folder);
     return result;
 }
 
-/* There is nothing to read: why? A program that allocates nothing has no state. */
+/* There is nothing to read: why? A program that allocates nothing has no state. Only a gate fails
+ * by that, which nothing was held against. */
 static int say_nothing(const struct job *job, struct cairn_err *err)
 {
     const char *reason = cairn_heap_unreachable(job->argv[0]);
-    if (!*reason) {
-        cli_say("%s allocated nothing, or was not reached (it was started by another loader?)",
-                job->argv[0]);
+    if (!*reason)
+        reason = "it allocated nothing, or was not reached (it was started by another loader?)";
+    if (!job->wanted.has_limit && !job->wanted.baseline) {
+        cli_say("%s was not tracked: %s", job->argv[0], reason);
         return CAIRN_OK;
     }
     cairn_fail(err, CAIRN_E_MISSING, "%s was not tracked: %s", job->argv[0], reason);
@@ -231,7 +248,9 @@ static void say_missed(const struct job *job)
 {
     struct cairn_heap_missed missed = {.size = sizeof missed};
     struct cairn_buffer path = {0};
-    for (size_t i = 0; cairn_heap_session_missed(job->session, i, &missed); i++) {
+    for (size_t i = 0; job->heap ? cairn_heap_untracked(job->heap, i, &missed)
+                                 : cairn_heap_session_missed(job->session, i, &missed);
+         i++) {
         cairn_buffer_clear(&path);
         cairn_escape_terminal(&path, missed.path, strlen(missed.path));
         cli_say("%s ran, and is not tracked: %s", cairn_buffer_text(&path), missed.reason);
@@ -239,16 +258,25 @@ static void say_missed(const struct job *job)
     cairn_buffer_done(&path);
 }
 
+/* The file comes first: nothing that goes wrong with the summary loses it. */
 static int finish(struct job *job, int pid, struct cairn_err *err)
 {
-    int result = cairn_heap_read_folder(cairn_heap_session_folder(job->session), &job->heap, err);
+    int result = cairn_heap_session_read(job->session, &job->heap, err);
+    if (result == CAIRN_OK)
+        result = save_or_keep(job, pid, err);
+    cli_pass_on_release_keys();
     if (!job->opts.no_follow)
         say_missed(job);
-    if (result == CAIRN_E_MISSING)
-        return say_nothing(job, err);
-    if (result == CAIRN_OK)
-        result = cli_heap_say_summary(job->heap, &job->wanted.names, err);
-    return result == CAIRN_OK ? write_states(job, pid, err) : result;
+    if (!job->heap)
+        return result == CAIRN_E_MISSING ? say_nothing(job, err) : result;
+    struct cairn_err of_summary = {0};
+    int said = cli_heap_say_summary(job->heap, &job->wanted.names, &of_summary);
+    if (result == CAIRN_OK && job->written.size)
+        cli_say("wrote %s: cairn heap leaks %s", cairn_buffer_text(&job->written),
+                cairn_buffer_text(&job->written));
+    if (result == CAIRN_OK && said < 0)
+        *err = of_summary;
+    return result < 0 ? result : said;
 }
 
 /* What grew, on stderr: stdout is the command's. */
@@ -310,6 +338,22 @@ static int check_gate(struct job *job, struct cairn_err *err)
     return result;
 }
 
+static int start(struct job *job, int *ret_pid, struct cairn_err *err)
+{
+    int result = check_gate(job, err);
+    if (result == CAIRN_OK)
+        result = open_output(job, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_session_new(&job->opts, &job->session, err);
+    if (result < 0)
+        return result;
+    cli_pass_on_begin(false);
+    result = cairn_heap_session_start(job->session, job->argv, ret_pid, err);
+    if (result == CAIRN_OK)
+        cli_pass_on_to(*ret_pid);
+    return result;
+}
+
 static int work(struct job *job, struct cairn_err *err)
 {
     int pid;
@@ -317,14 +361,10 @@ static int work(struct job *job, struct cairn_err *err)
     const char *reason = cairn_heap_unreachable(job->argv[0]);
     if (*reason)
         cli_say("%s cannot be tracked, only what it starts: %s", job->argv[0], reason);
-    int result = check_gate(job, err);
-    if (result == CAIRN_OK)
-        result = cairn_heap_session_new(&job->opts, &job->session, err);
-    if (result == CAIRN_OK)
-        result = cairn_heap_session_start(job->session, job->argv, &pid, err);
-    if (result < 0)
+    if (start(job, &pid, err) < 0)
         return cli_report(err);
-    int status = wait_for(pid, job->session);
+    int status = wait_and_look(pid, job->session);
+    cli_pass_on_to(0);
     if (finish(job, pid, err) < 0 || ask_gate(job, &is_closed, err) < 0) {
         (void)cli_report(err);
         return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_FAILED;
@@ -344,9 +384,12 @@ static int run(struct cli_args *args)
         cli_log_open(job.wanted.names.verbosity);
         status = work(&job, &err);
     }
+    cli_output_drop(job.output);
     cairn_heap_free(job.heap);
     cairn_heap_session_free(job.session);
     cli_heap_wanted_done(&job.wanted);
+    cairn_buffer_done(&job.written);
+    cli_pass_on_end();
     return status;
 }
 

@@ -112,6 +112,17 @@ static int add_stacks(struct cairn_buffer *out, struct cairn_heap *heap,
     return result;
 }
 
+void cli_heap_add_peak(struct cairn_buffer *out, const struct cairn_heap_totals *t)
+{
+    enum { SMALL_PART = 100 };
+    cli_add_size(out, t->peak_bytes);
+    if (t->peak_bound_bytes > t->peak_bytes / SMALL_PART) {
+        cairn_buffer_str(out, " (right to ");
+        cli_add_size(out, t->peak_bound_bytes);
+        cairn_buffer_str(out, ")");
+    }
+}
+
 int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *names,
                          struct cairn_err *err)
 {
@@ -122,7 +133,7 @@ int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *n
     struct cairn_buffer out = {0};
     cairn_heap_totals(heap, &t);
     cairn_buffer_str(&out, "peak ");
-    cli_add_size(&out, t.peak_bytes);
+    cli_heap_add_peak(&out, &t);
     cairn_buffer_str(&out, ", ");
     cli_add_size(&out, t.live_bytes);
     cairn_buffer_str(&out, " in ");

@@ -13,6 +13,7 @@ enum option {
     OPTION_FILTER,
     OPTION_MODULE,
     OPTION_SUPPRESSIONS,
+    OPTION_NO_DEFAULTS,
     OPTION_NAMES
 };
 
@@ -25,6 +26,7 @@ static const struct cli_option options[] = {
                        "only stacks with a frame in a module whose file name contains NAME; given "
                        "several times, in any of them"},
     [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
+    [OPTION_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
     CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
 };
@@ -72,6 +74,9 @@ static bool take_option(struct cli_args *args, int option, const char *value,
         return true;
     case OPTION_SUPPRESSIONS:
         top->wanted->suppressions_file = value;
+        return true;
+    case OPTION_NO_DEFAULTS:
+        top->wanted->no_defaults = true;
         return true;
     default:
         return cli_heap_take_name(args, option - OPTION_NAMES, value, &top->wanted->names);

@@ -11,6 +11,7 @@
 
 #include "base/escape.h"
 #include "cli/heap.h"
+#include "cli/numbers.h"
 
 enum { FRAMES_MAX = 1024, ROOT_BYTES = 64 };
 
@@ -29,12 +30,13 @@ static void add_safe(struct cairn_buffer *out, const char *text)
     cairn_escape_terminal(out, text, strlen(text));
 }
 
-/* The outermost source frame is the function that the address is in; "" where it has no name. */
+/* The outermost source frame is the function that the address is in; "" where it has no name: a
+ * reader of these texts would take "libfoo.so+0x10 [function]" for one. */
 static const char *function_of(const struct cairn_profile *profile, uint32_t number,
                                const struct cairn_frame_info *frame)
 {
     struct cairn_frame_line line;
-    if (frame->n_lines == 0 ||
+    if (frame->n_lines == 0 || frame->function_start ||
         cairn_profile_frame_line(profile, number, frame->n_lines - 1, &line) < 0)
         return "";
     return line.function;
@@ -60,7 +62,7 @@ static void add_tracker_frame(const struct printing *p, size_t i, uint32_t numbe
     cairn_buffer_printf(p->out, "    #%zu: 0x%" PRIx64, i, frame.address + 1);
     if (*frame.module) {
         cairn_buffer_char(p->out, ' ');
-        cli_heap_add_base(p->out, frame.module);
+        cli_add_base(p->out, frame.module);
         cairn_buffer_printf(p->out, "+0x%" PRIx64, rel_of(p, &frame) + 1);
     }
     if (*function) {
@@ -113,7 +115,7 @@ static void add_tracker_block(const struct printing *p, size_t number,
     n = n < FRAMES_MAX ? n : FRAMES_MAX;
     cairn_buffer_printf(p->out, "Leak #%zu: ptr=0x%" PRIx64 ", size=%" PRIu64 ", so=", number,
                         block->va, block->size);
-    cli_heap_add_base(p->out, block->has_stack && n ? module_of(p->profile, frames[0]) : "unknown");
+    cli_add_base(p->out, n ? module_of(p->profile, frames[0]) : "unknown");
     cairn_buffer_char(p->out, '\n');
     if (block->has_stack) {
         cairn_buffer_printf(p->out, "  Backtrace (%zu frames):\n", n);

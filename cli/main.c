@@ -183,5 +183,7 @@ int main(int argc, char **argv)
     bool as_addr2line = cli_is_addr2line(argv[0]);
     int status = as_addr2line ? cli_addr2line(argv) : dispatch(argv + (argc > 0));
     cli_progress_done();
-    return finish_stdout(status);
+    status = finish_stdout(status);
+    cli_hints_put();
+    return status;
 }

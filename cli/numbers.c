@@ -2,6 +2,9 @@
 #include "cli/numbers.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "base/escape.h"
 
 void cli_add_count(struct cairn_buffer *b, uint64_t n)
 {
@@ -45,4 +48,21 @@ void cli_add_counted(struct cairn_buffer *b, uint64_t n, const char *what)
 {
     cli_add_count(b, n);
     cairn_buffer_printf(b, " %s%s", what, n == 1 ? "" : "s");
+}
+
+void cli_add_base(struct cairn_buffer *b, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    cairn_escape_terminal(b, name, strlen(name));
+}
+
+void cli_add_unnamed(struct cairn_buffer *b, const struct cairn_frame_info *frame)
+{
+    if (!*frame->module) {
+        cairn_buffer_printf(b, "0x%" PRIx64, frame->address);
+        return;
+    }
+    cli_add_base(b, frame->module);
+    cairn_buffer_printf(b, "+0x%" PRIx64, frame->address - frame->module_start + frame->module_off);
 }

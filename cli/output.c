@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/dest.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/term.h"
@@ -35,20 +37,25 @@ static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
 enum { N_DEADLY = sizeof deadly / sizeof *deadly };
 
 /* The temporary file to remove when a signal ends us; one output at a time is enough for us. */
-static _Atomic(const char *) doomed;
+static _Atomic(const struct cairn_replace *) doomed;
+
+static void remove_doomed(void)
+{
+    const struct cairn_replace *replace = atomic_exchange(&doomed, NULL);
+    if (replace)
+        cairn_replace_unlink(replace);
+}
 
 static void on_deadly(int number)
 {
-    const char *path = atomic_exchange(&doomed, NULL);
-    if (path)
-        unlink(path);
+    remove_doomed();
     sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     raise(number);
 }
 
-static void watch_signals(const char *temp)
+static void watch_signals(const struct cairn_replace *replace)
 {
-    atomic_store(&doomed, temp);
+    atomic_store(&doomed, replace);
     for (size_t i = 0; i < N_DEADLY; i++) {
         struct sigaction old;
         if (sigaction(deadly[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
@@ -68,9 +75,7 @@ static void unwatch_signals(void)
 
 void cli_end_quietly(void)
 {
-    const char *path = atomic_exchange(&doomed, NULL);
-    if (path)
-        unlink(path);
+    remove_doomed();
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
     _exit(128 + SIGPIPE);
@@ -110,7 +115,7 @@ static int open_watched(const char *path, enum cairn_replace_mode mode,
     pthread_sigmask(SIG_BLOCK, &held, &before);
     int result = cairn_replace_open(path, mode, ret_replace, err);
     if (result == CAIRN_OK)
-        watch_signals(ret_replace->temp);
+        watch_signals(ret_replace);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
 }
@@ -127,16 +132,33 @@ static int open_file(struct cli_output *output, const char *path, enum cairn_rep
 }
 
 /* A device or a pipe has nothing that could be overwritten, and cannot be renamed over. */
-static int open_special(struct cli_output *output, const char *path, struct cairn_err *err)
+static int open_special(struct cli_output *output, const struct cairn_dest *target,
+                        struct cairn_err *err)
 {
-    output->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    return output->fd < 0 ? cairn_fail_os(err, errno, "%s", path) : CAIRN_OK;
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", target->file);
+    output->fd = open(link, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    return output->fd < 0 ? cairn_fail_os(err, errno, "%s", output->name) : CAIRN_OK;
+}
+
+static int open_path(struct cli_output *output, const char *path, enum cairn_replace_mode mode,
+                     struct cairn_err *err)
+{
+    struct cairn_dest target;
+    int result = cairn_dest_find(path, &target, err);
+    if (result < 0)
+        return result;
+    if (target.exists && !S_ISREG(target.st.st_mode) && !S_ISDIR(target.st.st_mode))
+        result = open_special(output, &target, err);
+    else
+        result = open_file(output, path, mode, err);
+    cairn_dest_done(&target);
+    return result;
 }
 
 int cli_output_open(const char *path, bool force, struct cli_output **ret_output,
                     struct cairn_err *err)
 {
-    struct stat st;
     bool is_stdout = strcmp(path, "-") == 0;
     struct cli_output *output = output_new(is_stdout ? "stdout" : path);
     if (!output)
@@ -145,10 +167,8 @@ int cli_output_open(const char *path, bool force, struct cli_output **ret_output
     if (is_stdout) {
         output->is_stdout = true;
         output->fd = STDOUT_FILENO;
-    } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-        result = open_special(output, path, err);
     } else {
-        result = open_file(output, path, force ? CAIRN_REPLACE_FORCE : CAIRN_REPLACE_NEVER, err);
+        result = open_path(output, path, force ? CAIRN_REPLACE_FORCE : CAIRN_REPLACE_NEVER, err);
     }
     if (result < 0)
         output_free(output);
@@ -248,7 +268,8 @@ static int close_special(struct cli_output *output, struct cairn_err *err)
     return cairn_fail_os(err, errno, "%s", output->name);
 }
 
-int cli_output_commit(struct cli_output *output, struct cairn_err *err)
+/* Everything but the rename. */
+static int finish(struct cli_output *output, struct cairn_err *err)
 {
     int result = flush(output);
     if (result < 0)
@@ -258,13 +279,86 @@ int cli_output_commit(struct cli_output *output, struct cairn_err *err)
         result = close_special(output, err);
     if (result == CAIRN_OK && is_file && output->give_away)
         result = cairn_file_give_to_caller(output->fd, output->name, err);
-    if (result == CAIRN_OK && is_file)
-        result = cairn_replace_commit(&output->replace, err);
+    return result;
+}
+
+static int end(struct cli_output *output, int result, struct cairn_err *err)
+{
     if (result < 0)
         return cli_output_fail(output, result, err);
     cairn_replace_drop(&output->replace);
     output_free(output);
     return CAIRN_OK;
+}
+
+int cli_output_commit(struct cli_output *output, struct cairn_err *err)
+{
+    int result = finish(output, err);
+    if (result == CAIRN_OK && output->replace.target)
+        result = cairn_replace_commit(&output->replace, err);
+    return end(output, result, err);
+}
+
+int cli_output_rename(struct cli_output *output, const char *name, struct cairn_err *err)
+{
+    char *copy = strdup(name);
+    if (!copy)
+        return cairn_fail_memory(err);
+    int result =
+        output->replace.target ? cairn_replace_rename(&output->replace, name, err) : CAIRN_OK;
+    if (result < 0) {
+        free(copy);
+        return result;
+    }
+    free(output->name);
+    output->name = copy;
+    return CAIRN_OK;
+}
+
+/* Where a number goes: before the last ending, and before .pb in .pb.gz. */
+static size_t stem_size(const char *name)
+{
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    size_t size = strlen(base), n = size;
+    if (n > 3 && strcmp(base + n - 3, ".gz") == 0)
+        n -= 3;
+    while (n > 1 && base[n - 1] != '.')
+        n--;
+    return (size_t)(base - name) + (n > 1 ? n - 1 : size);
+}
+
+/* Under the first free one of name.1, name.2 and so on. */
+static int commit_numbered(struct cli_output *output, const char *name, struct cairn_err *err)
+{
+    enum { NAMES_MAX = 1000 };
+    size_t stem = stem_size(name);
+    int result = CAIRN_E_EXISTS;
+    for (int i = 1; result == CAIRN_E_EXISTS && i <= NAMES_MAX; i++) {
+        struct cairn_buffer other = {0};
+        cairn_buffer_printf(&other, "%.*s.%d%s", (int)stem, name, i, name + stem);
+        result = other.failed ? cairn_fail_memory(err)
+                              : cli_output_rename(output, cairn_buffer_text(&other), err);
+        cairn_buffer_done(&other);
+        if (result == CAIRN_OK)
+            result = cairn_replace_commit(&output->replace, err);
+    }
+    if (result == CAIRN_OK)
+        cli_say("%s came into being meanwhile, and stays; the new file is %s", name, output->name);
+    return result;
+}
+
+int cli_output_commit_anyway(struct cli_output *output, struct cairn_buffer *ret_name,
+                             struct cairn_err *err)
+{
+    char *name = strdup(output->name);
+    int result = name ? finish(output, err) : cairn_fail_memory(err);
+    if (result == CAIRN_OK && output->replace.target)
+        result = cairn_replace_commit(&output->replace, err);
+    if (result == CAIRN_E_EXISTS)
+        result = commit_numbered(output, name, err);
+    free(name);
+    cairn_buffer_str(ret_name, output->name);
+    return end(output, result, err);
 }
 
 int cli_output_fail(struct cli_output *output, int code, struct cairn_err *err)

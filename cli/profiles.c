@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/namer.h"
 #include "cli/term.h"
+#include "cli/way_options.h"
 
 bool cli_format_arg(struct cli_args *args, const char *option, const char *text,
                     enum cairn_format *ret_format)
@@ -23,13 +25,41 @@ bool cli_format_arg(struct cli_args *args, const char *option, const char *text,
     return found != CAIRN_FORMAT_AUTO;
 }
 
-static int read_one(const char *path, enum cairn_format format, struct cairn_profile **all,
+/* The values that a heap file becomes, and no other profile has. */
+static bool is_of_heap_file(const struct cairn_profile *profile)
+{
+    const struct cairn_value_type *types;
+    size_t n = cairn_profile_value_types(profile, &types);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(types[i].type, "mapped_space") == 0)
+            return true;
+    return false;
+}
+
+int cli_name_profile(struct cairn_profile *profile, bool heap_alone, struct cairn_err *err)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    struct cairn_symbolizer_opts symbols = {.size = sizeof symbols};
+    static const struct cli_list no_dirs;
+    cairn_profile_stats(profile, &stats);
+    if (stats.n_unnamed <= stats.n_frames / 2 || !stats.n_modules ||
+        (heap_alone && !is_of_heap_file(profile)))
+        return CAIRN_OK;
+    cli_way_init(&symbols);
+    return cli_namer_name(&symbols, &no_dirs, 0, profile, err);
+}
+
+static int read_one(const char *path, const struct cli_reading *reading, struct cairn_profile **all,
                     struct cairn_err *err)
 {
     struct cairn_profile *one = NULL;
-    int result = cli_read_profile(path, format, &one, err);
-    if (result < 0)
+    int result = cli_read_profile(path, reading->format, &one, err);
+    if (result == CAIRN_OK)
+        result = cli_name_profile(one, reading->keeps_raw, err);
+    if (result < 0) {
+        cairn_profile_free(one);
         return result;
+    }
     if (!*all) {
         *all = one;
         return CAIRN_OK;
@@ -39,7 +69,7 @@ static int read_one(const char *path, enum cairn_format format, struct cairn_pro
     return result < 0 ? cairn_fail_in(err, result, path) : CAIRN_OK;
 }
 
-int cli_read_profiles(char *const *paths, enum cairn_format format,
+int cli_read_profiles(char *const *paths, const struct cli_reading *reading,
                       struct cairn_profile **ret_profile, struct cairn_err *err)
 {
     struct cairn_profile *all = NULL;
@@ -50,7 +80,7 @@ int cli_read_profiles(char *const *paths, enum cairn_format format,
         if (is_stdin && stdin_used)
             result = cairn_fail(err, CAIRN_E_ARG, "stdin can be read once, it was named twice");
         else
-            result = read_one(*paths, format, &all, err);
+            result = read_one(*paths, reading, &all, err);
         stdin_used |= is_stdin;
     }
     if (result < 0)
@@ -100,7 +130,7 @@ bool cli_wanted_take(struct cli_wanted *wanted, enum cli_wanted_row row, const c
 {
     switch (row) {
     case CLI_WANTED_FORMAT:
-        return cli_format_arg(wanted->args, wanted->rows[row].name, value, &wanted->format);
+        return cli_format_arg(wanted->args, wanted->rows[row].name, value, &wanted->reading.format);
     case CLI_WANTED_VALUE:
         wanted->value = value;
         return true;
@@ -147,7 +177,7 @@ int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_
     struct cairn_profile_stats stats = {.size = sizeof stats};
     struct cairn_profile *profile = NULL;
     size_t value = 0;
-    int result = cli_read_profiles(wanted->inputs, wanted->format, &profile, err);
+    int result = cli_read_profiles(wanted->inputs, &wanted->reading, &profile, err);
     if (result < 0)
         return result;
     if (ret_n_read)
@@ -177,7 +207,7 @@ void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
 {
     enum { REASONS = 6 };
     struct cairn_cut_row rows[REASONS];
-    uint64_t n_whole = stats->n_judged - stats->n_cut;
+    uint64_t n_whole = stats->n_judged - stats->n_cut - stats->n_gap;
     if (stats->n_judged < stats->n_samples) {
         cairn_buffer_str(b, "of ");
         cli_add_count(b, stats->n_judged);
@@ -185,6 +215,10 @@ void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
     }
     cli_add_count(b, n_whole);
     cairn_buffer_printf(b, " whole (%.1f %%), ", 100.0 * (double)n_whole / (double)stats->n_judged);
+    if (stats->n_gap) {
+        cli_add_count(b, stats->n_gap);
+        cairn_buffer_str(b, " with a gap (deeper than 1024 frames), ");
+    }
     cli_add_count(b, stats->n_cut);
     cairn_buffer_str(b, " cut");
     size_t n = cairn_profile_cuts(profile, rows, REASONS);
@@ -222,12 +256,7 @@ void cli_say_unnamed(const struct cairn_profile *profile, const char *path)
     bool is_heap = cairn_format_of_name(path) == CAIRN_FORMAT_HEAP;
     if (stats.n_unnamed <= stats.n_frames / 2)
         return;
-    if (stats.n_unnamed < stats.n_frames)
-        cli_say(
-            "most frames have no name: \"cairn resolve --symbols DIR %s%s\" looks them up in debug "
+    cli_say("most frames have no name: \"cairn resolve --symbols DIR %s%s\" looks them up in debug "
             "files below DIR",
             path, is_heap ? " -o named.pb.gz" : "");
-    else
-        cli_say("most frames have no name: \"cairn resolve %s%s\" looks them up", path,
-                is_heap ? " -o named.pb.gz" : "");
 }

@@ -14,8 +14,19 @@
 bool cli_format_arg(struct cli_args *args, const char *option, const char *text,
                     enum cairn_format *ret_format);
 
-/* All inputs merged into one; `paths` ends with NULL, "-" is stdin and may stand there once. */
-int cli_read_profiles(char *const *paths, enum cairn_format format,
+/* How profiles are read: all-zero is the usual way. */
+struct cli_reading {
+    enum cairn_format format; /* CAIRN_FORMAT_AUTO: what they look like */
+    bool keeps_raw; /* frames without names stay so, but those of heap files, whose form has none */
+};
+
+/* Names the frames by the files of this machine that are of the same build, where most have no name
+ * yet. What is not found stays without a name. */
+int cli_name_profile(struct cairn_profile *profile, bool heap_alone, struct cairn_err *err);
+
+/* All inputs merged into one and named; `paths` ends with NULL, "-" is stdin and may stand there
+ * once. */
+int cli_read_profiles(char *const *paths, const struct cli_reading *reading,
                       struct cairn_profile **ret_profile, struct cairn_err *err);
 
 /* The number of the values called `type`; where `type` is NULL, of those to show first. A profile
@@ -23,13 +34,13 @@ int cli_read_profiles(char *const *paths, enum cairn_format format,
 int cli_find_value(const struct cairn_profile *profile, const char *path, const char *type,
                    size_t *ret_number, struct cairn_err *err);
 
-/* What a command line wants of the profiles that it names. All but the first three is filled from
- * options: those of CLI_WANTED_ROWS(). */
+/* What a command line wants of the profiles that it names. All but `reading` and what stands before
+ * it is filled from options: those of CLI_WANTED_ROWS(). */
 struct cli_wanted {
     struct cli_args *args;
     const struct cli_option *rows; /* the first of them */
     char *const *inputs;           /* ends with NULL */
-    enum cairn_format format;
+    struct cli_reading reading;
     const char *value;         /* a type; NULL: the one to show first */
     struct cli_list functions; /* keep samples that hold all of these texts ... */
     struct cli_list labels;    /* ... and carry all of these: "KEY=VALUE" */
@@ -67,7 +78,8 @@ int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_
 
 void cli_wanted_done(struct cli_wanted *wanted);
 
-/* "90 whole (90.9 %), 9 cut: 9 no rule", where stats->n_judged is not 0. */
+/* "90 whole (90.9 %), 9 cut: 9 no rule", where stats->n_judged is not 0; with those that have a gap
+ * between the two. */
 void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
                    const struct cairn_profile_stats *stats);
 

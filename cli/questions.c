@@ -80,11 +80,31 @@ static struct cli_answer_form form_of(const struct session *s)
     };
 }
 
-static void put_answer(struct session *s, uint64_t address, bool has_vaddr, uint64_t vaddr,
-                       const struct cairn_symbol *symbol)
+/* Where the function begins that holds an address without a symbol. */
+static int find_start(struct session *s, uint64_t address, uint64_t vaddr,
+                      struct cli_answer_form *form)
+{
+    struct cairn_err err;
+    uint64_t end;
+    if (form->style != CLI_ANSWER_TEXT && form->style != CLI_ANSWER_JSON)
+        return CLI_OK;
+    int code = cairn_module_find_function(s->module, vaddr, &form->start_vaddr, &end, &err);
+    form->has_start = code > 0;
+    if (code > 0)
+        form->start = s->request->section ? form->start_vaddr : address - vaddr + form->start_vaddr;
+    return code < 0 ? cli_report(&err) : CLI_OK;
+}
+
+static int put_answer(struct session *s, uint64_t address, bool has_vaddr, uint64_t vaddr,
+                      const struct cairn_symbol *symbol)
 {
     struct cli_answer_form form = form_of(s);
-    cli_answer_put(&s->out, &form, address, has_vaddr ? &vaddr : NULL, symbol);
+    int code = CLI_OK;
+    if (has_vaddr && symbol->state == CAIRN_SYMBOL_NO_SYMBOL)
+        code = find_start(s, address, vaddr, &form);
+    if (code == CLI_OK)
+        cli_answer_put(&s->out, &form, address, has_vaddr ? &vaddr : NULL, symbol);
+    return code;
 }
 
 /* An answer for every question, so that whoever counts lines stays in step. */
@@ -131,7 +151,9 @@ static int answer(struct session *s, const char *text)
         bool has_vaddr = vaddr_of(s, address, &vaddr);
         if (has_vaddr && cairn_symbolize(s->symbolizer, s->module, vaddr, &symbol, &err) < 0)
             return cli_report(&err);
-        put_answer(s, address, has_vaddr, vaddr, &symbol);
+        int code = put_answer(s, address, has_vaddr, vaddr, &symbol);
+        if (code != CLI_OK)
+            return code;
     }
     return end_answer(s);
 }
@@ -139,8 +161,8 @@ static int answer(struct session *s, const char *text)
 static int answer_one(void *ctx, size_t index, const struct cairn_symbol *symbol)
 {
     struct session *s = ctx;
-    put_answer(s, s->addresses[index], true, s->vaddrs[index], symbol);
-    return end_answer(s);
+    int code = put_answer(s, s->addresses[index], true, s->vaddrs[index], symbol);
+    return code == CLI_OK ? end_answer(s) : code;
 }
 
 static int answer_asked(struct session *s)

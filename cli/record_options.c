@@ -70,7 +70,7 @@ const struct cli_option cli_record_options[] = {
                          "(32768)"},
     [OPT_MAX_MEMORY] = {"max-memory", 0, "SIZE",
                         "keep at most SIZE of stacks and samples in memory, such as 64M; then new "
-                        "stacks are cut, which the last line counts (256M)"},
+                        "stacks are cut, which the last line counts (256Mi)"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too, for output that is named; may "
                      "be given several times"},
@@ -139,13 +139,13 @@ static bool set_stack_bytes(struct cli_record *record, struct cli_args *args, co
 
 static bool set_max_memory(struct cli_record *record, struct cli_args *args, const char *value)
 {
-    enum { LEAST = 64 << 10 };
+    enum { LEAST = 64000 };
     uint64_t *bytes = &record->sampler.memory_bytes;
     if (!cli_args_size(args, "max-memory", value, bytes))
         return false;
     if (*bytes >= LEAST)
         return true;
-    cli_args_wrong(args, "--max-memory: %s, expected at least 64K", value);
+    cli_args_wrong(args, "--max-memory: %s, expected at least 64k", value);
     return false;
 }
 

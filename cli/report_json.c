@@ -54,8 +54,9 @@ static int put_quality(const struct cli_report *r, struct cairn_json *json)
     cairn_json_u64(json, "samples_read", r->n_read);
     cairn_json_u64(json, "samples", stats.n_samples);
     cairn_json_u64(json, "samples_judged", stats.n_judged);
-    cairn_json_u64(json, "samples_whole", stats.n_judged - stats.n_cut);
+    cairn_json_u64(json, "samples_whole", stats.n_judged - stats.n_cut - stats.n_gap);
     cairn_json_u64(json, "samples_cut", stats.n_cut);
+    cairn_json_u64(json, "samples_gap", stats.n_gap);
     int result = put_cuts(r, json);
     cairn_json_u64(json, "duration_ns", stats.duration_ns);
     cairn_json_u64(json, "frames", stats.n_frames);

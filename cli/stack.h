@@ -10,8 +10,9 @@
 #include "base/json.h"
 
 struct cli_stack_view {
-    bool why;  /* how each frame was found */
-    bool regs; /* the registers of each thread */
+    bool why;     /* how each frame was found */
+    bool regs;    /* the registers of each thread */
+    bool no_fold; /* frames that repeat are printed one by one */
 };
 
 enum { CLI_STACK_WAYS = CAIRN_SNAPSHOT_SAMPLE + 1 };
@@ -26,7 +27,7 @@ struct cli_stack_group {
     uint64_t held_max_ns;
     int *tids; /* different ones */
     size_t n_tids, cap_tids;
-    char *name, *reason;                 /* of the first thread; owned */
+    char *name, *reason, *end_detail;    /* of the first thread; owned */
     struct cairn_snapshot_frame *frames; /* of the first thread; NULL: not kept. Owned */
     uint32_t n_frames;
 };
@@ -39,6 +40,11 @@ struct cli_stack_groups {
 
 /* Counts the threads of the last take. False: memory is gone. */
 bool cli_stack_count(struct cli_stack_groups *groups, const struct cairn_snapshot *snapshot);
+/* The numbers of a thread's first `n` frames, and of a group's, the innermost first; cairn_free()
+ * them. NULL: memory is gone. */
+uint32_t *cli_stack_thread_frames(const struct cairn_snapshot *snapshot, size_t thread, uint32_t n);
+uint32_t *cli_stack_group_frames(const struct cairn_profile *profile,
+                                 const struct cli_stack_group *group, uint32_t *ret_n);
 void cli_stack_sort(struct cli_stack_groups *groups); /* the most frequent first */
 void cli_stack_groups_done(struct cli_stack_groups *groups);
 
@@ -58,9 +64,15 @@ void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snap
 void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, const char *core,
                     const struct cli_stack_view *view);
 void cli_stack_groups_json(struct cairn_json *json, struct cairn_snapshot *snapshot,
-                           const char *core, const struct cli_stack_groups *groups);
+                           const char *core, const struct cli_stack_groups *groups,
+                           const struct cli_stack_view *view);
 
 /* The names of DWARF's registers of a machine; NULL: it has no such register. */
 const char *cli_stack_reg_name(uint32_t machine, unsigned reg);
+
+/* What the core file says of its process and of what ended it: lines, or members of the open
+ * object. */
+void cli_stack_core_text(struct cairn_buffer *out, const struct cairn_snapshot *snapshot);
+void cli_stack_core_json(struct cairn_json *json, const struct cairn_snapshot *snapshot);
 
 #endif /* CAIRN_CLI_STACK_H */

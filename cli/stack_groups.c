@@ -31,6 +31,7 @@ static void group_done(struct cli_stack_group *group)
     cairn_free(group->tids);
     cairn_free(group->name);
     cairn_free(group->reason);
+    cairn_free(group->end_detail);
     cairn_free(group->frames);
 }
 
@@ -48,8 +49,9 @@ static struct cli_stack_group *group_of(struct cli_stack_groups *groups,
                                       .end = thread->end,
                                       .is_walked = thread->has_regs != 0,
                                       .name = cairn_strdup(thread->name),
-                                      .reason = cairn_strdup(thread->reason)};
-    if (!group->name || !group->reason ||
+                                      .reason = cairn_strdup(thread->reason),
+                                      .end_detail = cairn_strdup(thread->end_detail)};
+    if (!group->name || !group->reason || !group->end_detail ||
         (groups->keeps_frames && !keep_frames(group, snapshot, number, thread->n_frames))) {
         group_done(group);
         return NULL;
@@ -94,6 +96,30 @@ bool cli_stack_count(struct cli_stack_groups *groups, const struct cairn_snapsho
         groups->n_seen++;
     }
     return true;
+}
+
+uint32_t *cli_stack_group_frames(const struct cairn_profile *profile,
+                                 const struct cli_stack_group *group, uint32_t *ret_n)
+{
+    size_t n = group->stack ? cairn_profile_stack(profile, group->stack, NULL, 0) : 0;
+    if (group->frames && group->n_frames < n)
+        n = group->n_frames;
+    uint32_t *frames = cairn_alloc(n + 1, sizeof *frames);
+    if (frames && n)
+        cairn_profile_stack(profile, group->stack, frames, n);
+    *ret_n = (uint32_t)n;
+    return frames;
+}
+
+uint32_t *cli_stack_thread_frames(const struct cairn_snapshot *snapshot, size_t thread, uint32_t n)
+{
+    uint32_t *frames = cairn_alloc(n + 1, sizeof *frames);
+    for (uint32_t k = 0; frames && k < n; k++) {
+        struct cairn_snapshot_frame frame = {.size = sizeof frame};
+        (void)cairn_snapshot_frame(snapshot, thread, k, &frame);
+        frames[k] = frame.frame;
+    }
+    return frames;
 }
 
 static int compare(const void *a, const void *b)

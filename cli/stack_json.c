@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "cli/stack.h"
+#include "cli/stack_runs.h"
 
 static void put_names(struct cairn_json *json, const struct cairn_profile *profile, uint32_t frame)
 {
@@ -14,6 +16,9 @@ static void put_names(struct cairn_json *json, const struct cairn_profile *profi
     if (*info.module) {
         cairn_json_str(json, "module", info.module);
         cairn_json_hex(json, "offset", info.address - info.module_start + info.module_off);
+        if (info.function_start)
+            cairn_json_hex(json, "function_start",
+                           info.function_start - info.module_start + info.module_off);
         if (*info.build_id)
             cairn_json_str(json, "build_id", info.build_id);
     }
@@ -93,10 +98,64 @@ static void put_head(struct cairn_json *json, const struct cairn_snapshot *snaps
 {
     cairn_json_open(json, NULL, '{');
     cairn_json_i64(json, "pid", cairn_snapshot_pid(snapshot));
-    if (core)
+    if (core) {
         cairn_json_str(json, "core", core);
-    else
+        cli_stack_core_json(json, snapshot);
+    } else {
         cairn_json_str(json, "command", cairn_snapshot_command(snapshot));
+    }
+}
+
+/* Calls `put` for each frame, but of frames that repeat for the first period alone: an object that
+ * says how often it comes again follows. Without folds where memory is gone. */
+struct frames {
+    struct cairn_json *json;
+    const uint32_t *frames;
+    uint32_t n;
+    void (*put)(const void *ctx, struct cairn_json *json, uint32_t index);
+    const void *ctx;
+};
+
+static void put_folded(const struct frames *f, bool folds)
+{
+    struct cli_stack_run run;
+    cairn_json_open(f->json, "frames", '[');
+    for (uint32_t k = 0; k < f->n; k++) {
+        uint32_t end = k + 1;
+        bool is_run = folds && cli_stack_run_at(f->frames, f->n, k, &run);
+        for (end = is_run ? k + run.period : end; k < end; k++)
+            f->put(f->ctx, f->json, k);
+        k = (is_run ? run.first + run.period * run.times : end) - 1;
+        if (!is_run)
+            continue;
+        cairn_json_open(f->json, NULL, '{');
+        cairn_json_u64(f->json, "repeat", run.period);
+        cairn_json_u64(f->json, "times", run.times - 1);
+        cairn_json_close(f->json, '}');
+    }
+    cairn_json_close(f->json, ']');
+}
+
+struct of_thread {
+    struct cairn_snapshot *snapshot;
+    size_t thread;
+};
+
+static void put_of_thread(const void *ctx, struct cairn_json *json, uint32_t index)
+{
+    const struct of_thread *of = ctx;
+    struct cairn_snapshot_frame frame = {.size = sizeof frame};
+    if (cairn_snapshot_frame(of->snapshot, of->thread, index, &frame) == CAIRN_OK)
+        put_frame(json, cairn_snapshot_profile(of->snapshot), &frame);
+}
+
+static void put_thread_frames(struct cairn_json *json, struct cairn_snapshot *snapshot,
+                              size_t thread, uint32_t n, const struct cli_stack_view *view)
+{
+    const struct of_thread of = {snapshot, thread};
+    uint32_t *frames = cli_stack_thread_frames(snapshot, thread, n);
+    put_folded(&(struct frames){json, frames, n, put_of_thread, &of}, frames && !view->no_fold);
+    cairn_free(frames);
 }
 
 void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, const char *core,
@@ -106,7 +165,6 @@ void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, co
     cairn_json_open(json, "threads", '[');
     for (size_t i = 0; i < cairn_snapshot_threads(snapshot); i++) {
         struct cairn_snapshot_thread thread = {.size = sizeof thread};
-        struct cairn_snapshot_frame frame = {.size = sizeof frame};
         if (cairn_snapshot_thread(snapshot, i, &thread) < 0)
             continue;
         cairn_json_open(json, NULL, '{');
@@ -114,14 +172,12 @@ void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, co
         if (thread.has_regs) {
             cairn_json_bool(json, "whole", thread.end == CAIRN_END_OUTERMOST);
             cairn_json_str(json, "end", cairn_unwind_end_text((int)thread.end));
+            if (*thread.end_detail)
+                cairn_json_str(json, "end_detail", thread.end_detail);
             if (view->regs)
                 put_regs(json, &thread.regs);
         }
-        cairn_json_open(json, "frames", '[');
-        for (uint32_t k = 0; k < thread.n_frames; k++)
-            if (cairn_snapshot_frame(snapshot, i, k, &frame) == CAIRN_OK)
-                put_frame(json, cairn_snapshot_profile(snapshot), &frame);
-        cairn_json_close(json, ']');
+        put_thread_frames(json, snapshot, i, thread.n_frames, view);
         cairn_json_close(json, '}');
     }
     cairn_json_close(json, ']');
@@ -141,6 +197,8 @@ static void put_ways(struct cairn_json *json, const struct cli_stack_group *grou
     if (group->is_walked) {
         cairn_json_bool(json, "whole", group->end == CAIRN_END_OUTERMOST);
         cairn_json_str(json, "end", cairn_unwind_end_text((int)group->end));
+        if (*group->end_detail)
+            cairn_json_str(json, "end_detail", group->end_detail);
     }
 }
 
@@ -160,18 +218,40 @@ static void put_group_frame(struct cairn_json *json, const struct cairn_profile 
     cairn_json_close(json, '}');
 }
 
+struct of_group {
+    const struct cairn_profile *profile;
+    const struct cli_stack_group *group;
+    const uint32_t *frames;
+};
+
+static void put_of_group(const void *ctx, struct cairn_json *json, uint32_t index)
+{
+    const struct of_group *of = ctx;
+    put_group_frame(json, of->profile, of->frames[index],
+                    of->group->frames && index < of->group->n_frames ? &of->group->frames[index]
+                                                                     : NULL);
+}
+
+static void put_group_frames(struct cairn_json *json, const struct cairn_profile *profile,
+                             const struct cli_stack_group *group, const struct cli_stack_view *view)
+{
+    uint32_t n = 0;
+    uint32_t *frames = cli_stack_group_frames(profile, group, &n);
+    const struct of_group of = {profile, group, frames};
+    put_folded(&(struct frames){json, frames, frames ? n : 0, put_of_group, &of}, !view->no_fold);
+    cairn_free(frames);
+}
+
 void cli_stack_groups_json(struct cairn_json *json, struct cairn_snapshot *snapshot,
-                           const char *core, const struct cli_stack_groups *groups)
+                           const char *core, const struct cli_stack_groups *groups,
+                           const struct cli_stack_view *view)
 {
     const struct cairn_profile *profile = cairn_snapshot_profile(snapshot);
-    uint32_t frames[2 * CAIRN_MAX_FRAMES];
     put_head(json, snapshot, core);
     cairn_json_u64(json, "looks", groups->n_takes);
     cairn_json_open(json, "stacks", '[');
     for (size_t i = 0; i < groups->n; i++) {
         const struct cli_stack_group *group = &groups->items[i];
-        const size_t room = sizeof frames / sizeof *frames;
-        size_t n = group->stack ? cairn_profile_stack(profile, group->stack, frames, room) : 0;
         cairn_json_open(json, NULL, '{');
         cairn_json_u64(json, "seen", group->n_seen);
         cairn_json_str(json, "name", group->name);
@@ -180,11 +260,7 @@ void cli_stack_groups_json(struct cairn_json *json, struct cairn_snapshot *snaps
             cairn_json_i64(json, NULL, group->tids[k]);
         cairn_json_close(json, ']');
         put_ways(json, group);
-        cairn_json_open(json, "frames", '[');
-        for (size_t k = 0; k < n && k < room; k++)
-            put_group_frame(json, profile, frames[k],
-                            group->frames && k < group->n_frames ? &group->frames[k] : NULL);
-        cairn_json_close(json, ']');
+        put_group_frames(json, profile, group, view);
         cairn_json_close(json, '}');
     }
     cairn_json_close(json, ']');

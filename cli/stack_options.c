@@ -10,6 +10,8 @@ enum {
     OPT_WHY,
     OPT_REGS,
     OPT_MERGE,
+    OPT_DEPTH,
+    OPT_NO_FOLD,
     OPT_USER_ONLY,
     OPT_COUNT,
     OPT_INTERVAL,
@@ -35,6 +37,8 @@ const struct cli_option cli_stack_options[] = {
     [OPT_WHY] = {"why", 'w', NULL, "say how each frame was found and why each stack ends"},
     [OPT_REGS] = {"regs", 'r', NULL, "print the registers of each thread"},
     [OPT_MERGE] = {"merge", 0, NULL, "threads with equal stacks together"},
+    [OPT_DEPTH] = {"depth", 0, "N", "print the innermost N frames of a stack; default: all"},
+    [OPT_NO_FOLD] = {"no-fold", 0, NULL, "print frames that repeat, as in recursion, one by one"},
     [OPT_USER_ONLY] = {"user-only", 'u', NULL, "no kernel frames"},
     [OPT_COUNT] = {"count", 'n', "N", "look N times, and print how often each stack was seen"},
     [OPT_INTERVAL] = {"interval", 'i', "MS", "milliseconds between two looks (100)"},
@@ -75,6 +79,15 @@ static bool set_number(struct cli_args *args, const char *option, const char *va
     return false;
 }
 
+static bool set_depth(struct cli_stack_wish *wish, struct cli_args *args, const char *value)
+{
+    uint64_t depth;
+    if (!set_number(args, "depth", value, CAIRN_CURSOR_MAX_FRAMES, &depth))
+        return false;
+    wish->opts.max_frames = (uint32_t)depth;
+    return true;
+}
+
 static bool set_option(struct cli_stack_wish *wish, struct cli_args *args, int row,
                        const char *value)
 {
@@ -95,6 +108,10 @@ static bool set_option(struct cli_stack_wish *wish, struct cli_args *args, int r
         return wish->view.regs = true;
     case OPT_MERGE:
         return wish->merge = true;
+    case OPT_DEPTH:
+        return set_depth(wish, args, value);
+    case OPT_NO_FOLD:
+        return wish->view.no_fold = true;
     case OPT_USER_ONLY:
         wish->opts.user_only = 1;
         return true;

@@ -12,8 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/escape.h"
+#include "cli/numbers.h"
 #include "cli/stack.h"
+#include "cli/stack_runs.h"
 
 const char *cli_stack_state(char state)
 {
@@ -40,6 +43,7 @@ void cli_stack_head_text(struct cairn_buffer *out, const struct cairn_snapshot *
     if (core) {
         put(out, core);
         cairn_buffer_str(out, ": core file\n");
+        cli_stack_core_text(out, snapshot);
         return;
     }
     cairn_buffer_printf(out, "process %d", cairn_snapshot_pid(snapshot));
@@ -111,21 +115,12 @@ static void put_regs(struct cairn_buffer *out, const struct cairn_cursor_regs *r
     cairn_buffer_char(out, '\n');
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void put_unnamed(struct cairn_buffer *out, const struct cairn_frame_info *info, uint64_t ip)
 {
-    if (*info->module) {
-        put(out, base_name(info->module));
-        cairn_buffer_printf(out, "+0x%" PRIx64,
-                            info->address - info->module_start + info->module_off);
-    } else {
+    if (*info->module)
+        cli_add_unnamed(out, info);
+    else
         cairn_buffer_printf(out, "0x%" PRIx64 "  (no module)", ip ? ip : info->address);
-    }
 }
 
 static void put_line(struct cairn_buffer *out, const struct cairn_frame_line *line,
@@ -137,9 +132,11 @@ static void put_line(struct cairn_buffer *out, const struct cairn_frame_line *li
         put(out, line->file);
         if (line->line)
             cairn_buffer_printf(out, ":%u", line->line);
+    } else if (info->function_start) {
+        cairn_buffer_printf(out, "  +0x%" PRIx64, info->address - info->function_start);
     } else if (*info->module && info->kind != CAIRN_FRAME_KERNEL) {
         cairn_buffer_str(out, "  (");
-        put(out, base_name(info->module));
+        cli_add_base(out, info->module);
         cairn_buffer_char(out, ')');
     }
 }
@@ -192,11 +189,19 @@ static void put_no_stack(struct cairn_buffer *out, const char *reason)
     cairn_buffer_char(out, '\n');
 }
 
-static void put_end(struct cairn_buffer *out, enum cairn_unwind_end end, const char *reason,
+struct end {
+    enum cairn_unwind_end end;
+    const char *detail, *reason;
+};
+
+static void put_end(struct cairn_buffer *out, const struct end *how,
                     const struct cli_stack_view *view)
 {
+    const enum cairn_unwind_end end = how->end;
+    const char *reason = how->reason;
     if (end != CAIRN_END_OUTERMOST)
-        cairn_buffer_printf(out, "  ... cut: %s\n", cairn_unwind_end_text((int)end));
+        cairn_buffer_printf(out, "  ... cut: %s%s%s\n", cairn_unwind_end_text((int)end),
+                            *how->detail ? ": " : "", how->detail);
     else if (view->why)
         cairn_buffer_printf(out, "  whole: %s\n", cairn_unwind_end_text((int)end));
     if (view->why && *reason) {
@@ -206,26 +211,90 @@ static void put_end(struct cairn_buffer *out, enum cairn_unwind_end end, const c
     }
 }
 
+/* Frames by their numbers in the profile, and a way to what else is known of one. */
+struct shown {
+    const uint32_t *frames;
+    uint32_t n;
+    void (*get)(const void *ctx, uint32_t index, struct cairn_snapshot_frame *ret_frame);
+    const void *ctx;
+};
+
+static void put_range(struct cairn_buffer *out, const struct cairn_profile *profile,
+                      const struct shown *shown, const uint32_t range[2], uint32_t n_kernel,
+                      const struct cli_stack_view *view)
+{
+    for (uint32_t k = range[0]; k < range[1]; k++) {
+        struct cairn_snapshot_frame frame = {.size = sizeof frame};
+        shown->get(shown->ctx, k, &frame);
+        put_thread_frame(out, profile, &frame, k - (k < n_kernel ? k : n_kernel), view);
+    }
+}
+
+/* What repeats is printed once, then counted. */
+static void put_frames(struct cairn_buffer *out, const struct cairn_profile *profile,
+                       const struct shown *shown, uint32_t n_kernel,
+                       const struct cli_stack_view *view)
+{
+    uint32_t *keys = view->no_fold ? NULL : cairn_alloc(shown->n + 1, sizeof *keys);
+    struct cli_stack_run run;
+    if (keys)
+        cli_stack_keys(profile, shown->frames, shown->n, !view->why, keys);
+    for (uint32_t k = 0; k < shown->n;) {
+        bool folds = keys && k >= n_kernel && cli_stack_run_at(keys, shown->n, k, &run);
+        uint32_t end = folds ? k + run.period : k + 1;
+        put_range(out, profile, shown, (const uint32_t[]){k, end}, n_kernel, view);
+        if (folds) {
+            cairn_buffer_str(out, "  ... ");
+            cli_stack_run_text(out, profile, shown->frames, &run);
+            cairn_buffer_char(out, '\n');
+            end = k + run.period * run.times;
+        }
+        k = end;
+    }
+    cairn_free(keys);
+}
+
+struct of_thread {
+    const struct cairn_snapshot *snapshot;
+    size_t thread;
+};
+
+static void get_of_thread(const void *ctx, uint32_t index, struct cairn_snapshot_frame *ret_frame)
+{
+    const struct of_thread *of = ctx;
+    (void)cairn_snapshot_frame(of->snapshot, of->thread, index, ret_frame);
+}
+
+static void put_thread_frames(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
+                              size_t number, const struct cairn_snapshot_thread *thread,
+                              const struct cli_stack_view *view)
+{
+    const struct of_thread of = {snapshot, number};
+    uint32_t *frames = cli_stack_thread_frames(snapshot, number, thread->n_frames);
+    if (!frames) {
+        out->failed = true;
+        return;
+    }
+    const struct shown shown = {frames, thread->n_frames, get_of_thread, &of};
+    put_frames(out, cairn_snapshot_profile(snapshot), &shown, thread->n_kernel, view);
+    cairn_free(frames);
+}
+
 void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
                     const struct cli_stack_view *view)
 {
-    const struct cairn_profile *profile = cairn_snapshot_profile(snapshot);
     for (size_t i = 0; i < cairn_snapshot_threads(snapshot); i++) {
         struct cairn_snapshot_thread thread = {.size = sizeof thread};
-        struct cairn_snapshot_frame frame = {.size = sizeof frame};
         if (cairn_snapshot_thread(snapshot, i, &thread) < 0)
             continue;
         put_head(out, &thread);
         if (view->regs && thread.has_regs)
             put_regs(out, &thread.regs);
-        for (uint32_t k = 0; k < thread.n_frames; k++)
-            if (cairn_snapshot_frame(snapshot, i, k, &frame) == CAIRN_OK)
-                put_thread_frame(out, profile, &frame,
-                                 k - (k < thread.n_kernel ? k : thread.n_kernel), view);
+        put_thread_frames(out, snapshot, i, &thread, view);
         if (thread.way == CAIRN_SNAPSHOT_NONE)
             put_no_stack(out, thread.reason);
         else
-            put_end(out, thread.end, thread.reason, view);
+            put_end(out, &(struct end){thread.end, thread.end_detail, thread.reason}, view);
     }
 }
 
@@ -281,25 +350,43 @@ static void put_group_head(struct cairn_buffer *out, const struct cli_stack_grou
     cairn_buffer_char(out, '\n');
 }
 
+struct of_group {
+    const struct cairn_profile *profile;
+    const struct cli_stack_group *group;
+    const uint32_t *frames;
+};
+
+static void get_of_group(const void *ctx, uint32_t index, struct cairn_snapshot_frame *ret_frame)
+{
+    const struct of_group *of = ctx;
+    struct cairn_frame_info info = {.size = sizeof info};
+    if (of->group->frames) {
+        *ret_frame = of->group->frames[index];
+        return;
+    }
+    (void)cairn_profile_frame(of->profile, of->frames[index], &info);
+    ret_frame->frame = of->frames[index];
+    ret_frame->is_kernel = info.kind == CAIRN_FRAME_KERNEL;
+}
+
 static void put_group_frames(struct cairn_buffer *out, const struct cairn_profile *profile,
                              const struct cli_stack_group *group, const struct cli_stack_view *view)
 {
-    uint32_t frames[2 * CAIRN_MAX_FRAMES], number = 0;
-    const size_t room = sizeof frames / sizeof *frames;
-    size_t n = group->stack ? cairn_profile_stack(profile, group->stack, frames, room) : 0;
-    if (group->frames)
-        n = group->n_frames;
-    for (size_t k = 0; k < n && k < room; k++) {
-        struct cairn_frame_info info = {.size = sizeof info};
-        if (!group->frames && cairn_profile_frame(profile, frames[k], &info) < 0)
-            continue;
-        const struct cairn_snapshot_frame frame =
-            group->frames ? group->frames[k]
-                          : (struct cairn_snapshot_frame){
-                                .frame = frames[k], .is_kernel = info.kind == CAIRN_FRAME_KERNEL};
-        put_thread_frame(out, profile, &frame, number, view);
-        number += !frame.is_kernel;
+    uint32_t n, n_kernel = 0;
+    uint32_t *frames = cli_stack_group_frames(profile, group, &n);
+    if (!frames) {
+        out->failed = true;
+        return;
     }
+    const struct of_group of = {profile, group, frames};
+    const struct shown shown = {frames, n, get_of_group, &of};
+    for (bool is_kernel = true; n_kernel < n && is_kernel; n_kernel += is_kernel) {
+        struct cairn_snapshot_frame frame = {.size = sizeof frame};
+        get_of_group(&of, n_kernel, &frame);
+        is_kernel = frame.is_kernel;
+    }
+    put_frames(out, profile, &shown, n_kernel, view);
+    cairn_free(frames);
 }
 
 void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
@@ -310,7 +397,7 @@ void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snap
         put_group_head(out, groups, group);
         put_group_frames(out, cairn_snapshot_profile(snapshot), group, view);
         if (group->is_walked)
-            put_end(out, group->end, group->reason, view);
+            put_end(out, &(struct end){group->end, group->end_detail, group->reason}, view);
         else
             put_no_stack(out, group->reason);
     }

@@ -96,11 +96,36 @@ static bool is_said(const char *text)
     return found;
 }
 
+/* Printed in the end, where they are seen. */
+static struct cairn_buffer hints;
+
+static void keep_hint(const char *text)
+{
+    pthread_mutex_lock(&lock);
+    cairn_buffer_str(&hints, text);
+    cairn_buffer_char(&hints, '\n');
+    pthread_mutex_unlock(&lock);
+}
+
+void cli_hints_put(void)
+{
+    char *line = hints.failed || !hints.data ? NULL : (char *)hints.data, *end;
+    for (; line && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        put_line("cairn: hint: ", line);
+    }
+    cairn_buffer_done(&hints);
+}
+
 static void on_log(void *ctx, enum cairn_log_level level, const char *text)
 {
     (void)ctx;
-    if (level == CAIRN_LOG_WARNING && is_said(text))
+    if (level <= CAIRN_LOG_WARNING && is_said(text))
         return;
+    if (level == CAIRN_LOG_HINT) {
+        keep_hint(text);
+        return;
+    }
     put_line(level == CAIRN_LOG_WARNING ? "cairn: warning: " : "cairn: ", text);
 }
 

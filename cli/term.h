@@ -11,6 +11,11 @@
 #include <cairn/error.h>
 #include <cairn/profile.h>
 
+#include "base/buffer.h"
+
+/* The hints of the log (CAIRN_LOG_HINT) on stderr, each once; for when all else was printed. */
+void cli_hints_put(void);
+
 /* "cairn: MESSAGE" and "  hint: HINT" on stderr; returns CLI_FAILED. */
 int cli_report(const struct cairn_err *err);
 
@@ -42,6 +47,14 @@ int cli_output_write(void *output, const void *bytes, size_t size); /* a cairn_w
 int cli_output_commit(struct cli_output *output,
                       struct cairn_err *err);    /* frees, also on failure */
 void cli_output_drop(struct cli_output *output); /* accepts NULL */
+
+/* Another name in the same folder, for a file that was opened before its name was known. */
+int cli_output_rename(struct cli_output *output, const char *name, struct cairn_err *err);
+/* cli_output_commit() of what cannot be made again. Where a file of that name came into being since
+ * the output was opened, the new one gets a number in its name (x.1.heap), and that is said.
+ * Appends the name that it has to `ret_name`. */
+int cli_output_commit_anyway(struct cli_output *output, struct cairn_buffer *ret_name,
+                             struct cairn_err *err);
 
 /* The same for a file that is there and is replaced by what is written: its mode, and its owner
  * where allowed, are kept, a symlink is followed. */

@@ -53,7 +53,8 @@ CAIRN_API const char *memory_tracker_strerror(int code);
  */
 CAIRN_API int memory_tracker_init(bool debug, bool enable_backtrace);
 
-/* From now on: a block keeps what it was born with. Without stacks a block costs less. */
+/* From now on: a block keeps what it was born with. Without stacks a block costs less; then a
+ * report names the library that asked for it (so=), and has no backtrace. */
 CAIRN_API void memory_tracker_set_backtrace_enabled(bool enabled);
 CAIRN_API bool memory_tracker_is_backtrace_enabled(void); /* false also where it is not live */
 
@@ -71,8 +72,8 @@ struct memory_stats {
     uint64_t total_allocations, total_allocated_bytes;
     uint64_t total_frees, total_freed_bytes;
     uint64_t current_allocations, current_bytes; /* that live, whenever they were born */
-    uint64_t peak_bytes;                         /* the highest current_bytes: exact to 4 KiB or
-                                                    1/128 of it, and half of that for each thread */
+    uint64_t peak_bytes; /* the highest current_bytes: right to 1/128 of it, or with several threads
+                            to 4 KiB for each of them if that is more */
 };
 /* MEMORY_TRACKER_E_ARG, _E_NOT_LIVE. */
 CAIRN_API int memory_tracker_get_stats(struct memory_stats *ret_stats);
@@ -97,6 +98,16 @@ CAIRN_API void memory_tracker_reset_stats(void);
  */
 CAIRN_API char *memory_tracker_get_leak_report(void);
 CAIRN_API char *memory_tracker_get_leaks_json(void);
+
+/*
+ * Sets a mark, as `cairn heap mark` does, and returns its number. Both kinds of marks are numbered
+ * together, from 1 on. Negative: MEMORY_TRACKER_E_NOT_LIVE, _E_STATE (no room for one more).
+ */
+CAIRN_API int memory_tracker_mark(void);
+/* The reports above, of those live blocks that were born after mark number `mark`. 0: of all live
+ * blocks. Their totals are of the whole run. NULL with errno EINVAL: there is no such mark. */
+CAIRN_API char *memory_tracker_get_leak_report_since(int mark);
+CAIRN_API char *memory_tracker_get_leaks_json_since(int mark);
 
 /* The text, into a file: replaced whole or not at all, but for what is no regular file (a pipe, a
  * terminal, a link), which is written to. MEMORY_TRACKER_E_IO, _E_NOMEM, _E_ARG, _E_NOT_LIVE. */

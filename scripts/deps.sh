@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the groups named: build, demo, test, bench, full, format.
+# Installs the Debian packages of the groups named: build, demo, test, bench, full, fresh, format.
 # Nothing is asked of the network or of root where nothing is missing.
 set -eu
 
@@ -15,11 +15,16 @@ packages() {
     test)
         echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils \
             dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium \
-            libunwind8 musl-tools sqlite3 openssl jq redis nginx wrk libpython3.11-testsuite
+            libunwind8 musl-tools g++-aarch64-linux-gnu g++-arm-linux-gnueabihf sqlite3 openssl jq redis nginx wrk \
+            libpython3.11-testsuite
+        # i386 and x32 are a part of amd64 alone.
+        [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] ||
+            echo libc6-dev-i386 lib32gcc-12-dev libc6-dev-x32 libx32gcc-12-dev
         ;;
-    bench) echo g++ python3 binutils time linux-perf elfutils gdb golang-go chromium chromium-driver python3-selenium ;;
-    full) echo qemu-user qemu-system-arm qemu-system-x86 g++-aarch64-linux-gnu g++-arm-linux-gnueabihf cppcheck clang-tidy \
-        nodejs default-jdk-headless postgresql ;;
+    bench) echo g++ clang lld llvm python3 binutils time linux-perf elfutils gdb libunwind-dev musl-tools golang-go \
+        chromium chromium-driver python3-selenium sqlite3 jq redis nginx wrk postgresql ;;
+    full) echo qemu-user qemu-system-arm qemu-system-x86 cppcheck clang-tidy nodejs default-jdk-headless postgresql ;;
+    fresh) echo debootstrap git ;;
     format) echo clang-format ;;
     *)
         echo "deps.sh: there is no group $1" >&2

@@ -20,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHOWN_LINES = 60  # of a failed test's output
 FUZZ_SECONDS = 20  # a target, in --full
+LONGEST = 20  # tests that are listed at the end
 
 TESTED = ["-Dtests=enabled", "-Dwerror=true"]
 ASAN = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
@@ -41,7 +42,7 @@ LONG = "e2e-long"
 GATE = [
     Build("build", "gcc", ALL, ["-Db_sanitize=none"], cc="gcc"),
     Build("build-asan", "clang, ASan and UBSan", ["unit", "golden", "fuzz", "e2e"],
-          ASAN, cc="clang", slower=4, skip={LONG: "they record for long: ./run test --full"}),
+          ASAN, cc="clang", slower=2, skip={LONG: "they take long: ./run test --full"}),
     Build("build-musl", "musl-gcc, the unwinder alone", ["unit"], ["-Dunwind_only=true"], musl=True),
 ]
 GUEST = "qemu-user has no ptrace, and /proc shows qemu instead of the guest"
@@ -79,7 +80,7 @@ class Sum:
 
     def __init__(self):
         self.passed = self.failed = 0
-        self.skips = []
+        self.skips, self.durations, self.parts = [], [], []
 
     def fail(self, title, output):
         self.failed += 1
@@ -92,15 +93,26 @@ class Sum:
         counts = [sum(map(int, re.findall(r"^\[  %s  \] (\d+) test" % word, output, re.M)))
                   for word in ("PASSED", "FAILED")]
         title = f"{build.title}: {row['name']}"
+        self.durations.append((row.get("duration", 0), title))
         if row["result"] == "SKIP":
             reason = row.get("stdout", "").strip().splitlines() or ["it did not say why"]
             self.skips.append(f"{title}: {reason[-1]}")
         elif row["result"] in ("OK", "EXPECTEDFAIL"):
             self.passed += max(counts[0], 1)
+            self.skips += [f"{title}: {line}" for line in row.get("stdout", "").splitlines()
+                           if line.startswith("skipped: ")]
         else:
             self.passed += counts[0]
             self.failed += max(counts[1], 1) - 1
             self.fail(f"{title} ({row['result'].lower()})", output)
+
+    def say_times(self):
+        print(f"\n---- the {LONGEST} longest tests")
+        for seconds, title in sorted(self.durations, reverse=True)[:LONGEST]:
+            print(f"{seconds:6.1f} s  {title}")
+        print("\n---- the parts")
+        for title, built, tested in self.parts:
+            print(f"built in {built:4.0f} s, tested in {tested:4.0f} s  {title}")
 
     def close(self):
         if self.skips:
@@ -159,7 +171,8 @@ def run_build(build, total):
         if status:
             total.fail(f"{build.title}: build", output)
             return
-    say(f"{build.title}: {', '.join(build.suites)} (built in {time.monotonic() - start:.0f} s)")
+    built = time.monotonic()
+    say(f"{build.title}: {', '.join(build.suites)} (built in {built - start:.0f} s)")
     log = build.folder / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     suites = [word for suite in build.suites for word in ("--suite", suite)]
@@ -168,6 +181,7 @@ def run_build(build, total):
     env = dict(os.environ, LC_ALL="C.UTF-8", CAIRN_BUILD=build.title)
     subprocess.run(["meson", "test", "-C", build.folder, "--no-rebuild", "--timeout-multiplier",
                     str(build.slower), *suites], cwd=ROOT, stdin=subprocess.DEVNULL, env=env)
+    total.parts.append((build.title, built - start, time.monotonic() - built))
     if not log.exists():
         total.fail(f"{build.title}: meson test", "it left no log: no test was run")
         return
@@ -225,6 +239,7 @@ def main():
     if full:
         fuzz_all(total)
         analyse()
+    total.say_times()
     minutes, seconds = divmod(round(time.monotonic() - start), 60)
     say(f"the gate took {minutes} min {seconds} s")
     return total.close()

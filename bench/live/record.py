@@ -147,8 +147,7 @@ def bench_musl(bench):
     """Sorts and prints in a libc that has no CFI, two threads in job()."""
     program, source = f"{bench.work}/musl", f"{HERE}/../../tests/e2e/musl_program.c"
     if not shutil.which("musl-gcc"):
-        print("\nwithout musl-gcc")
-        return
+        return "musl-gcc is missing"
     for options in ([], ["-static"]):
         subprocess.run(["musl-gcc", "-O2", *options, source, "-o", program], check=True)
         print(f"\n## a program with musl {' '.join(options)}, {SECONDS} s at 999 Hz: what reaches job()")
@@ -182,8 +181,7 @@ def bpf_statistics():
 def bench_kernel(bench):
     print("\n## run time of the BPF program, by kernel.bpf_stats_enabled")
     if os.getuid() != 0:
-        print("needs root")
-        return
+        return "it needs root"
     for what in (("rounds", STEPS_40), ("deep", 60), ("deep", 400)):
         with bpf_statistics(), programs.running(bench.stacks, *what) as pid:
             time.sleep(0.3)
@@ -258,8 +256,7 @@ def cost_ways(bench, rounds):
 
 def bench_cost(bench):
     if not shutil.which("perf"):
-        print("run.sh: without perf", file=sys.stderr)
-        return
+        return "perf is missing"
     os.sched_setaffinity(0, {0}) # ours and the recorders'; the target has the other one
     rounds = Rounds(bench)
     try:
@@ -380,8 +377,11 @@ def main():
     if len(sys.argv) < 3 or not set(sys.argv[3:]) <= set(PARTS):
         sys.exit(__doc__)
     bench = Bench(sys.argv[1], sys.argv[2])
-    for part in sys.argv[3:] or PARTS:
-        PARTS[part](bench)
+    reasons = {part: PARTS[part](bench) for part in sys.argv[3:] or PARTS} # a part that measures nothing says why
+    for part, reason in reasons.items():
+        if reason:
+            print(f"record.py: {part} was not measured: {reason}", file=sys.stderr)
+    sys.exit(1 if any(reasons.values()) else 0)
 
 
 main()

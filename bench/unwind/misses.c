@@ -5,8 +5,7 @@
  * those are the cache misses of the local walker. At the program's end both ways answer them:
  *
  *     on demand   the loader is asked for the module, one FDE is found and run
- *     tables      of every module that is loaded then; the module by a binary search, then a
- * look-up
+ *     tables      of every module that is loaded then: a binary search for the module, a look-up
  *
  * Once with the CPU's caches emptied before each answer, as a miss in a busy program finds them,
  * and once one after the other.

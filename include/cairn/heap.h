@@ -68,6 +68,11 @@ struct cairn_heap_totals {
     uint64_t n_mapped, mapped_bytes, peak_mapped_bytes;
     uint64_t n_unrecorded_maps; /* made or unmade while it could not be told */
     uint64_t n_not_asked; /* processes that the sums know nothing of: their malloc is another */
+    uint64_t n_apart;     /* processes that loaded libraries by RTLD_DEEPBIND or dlmopen(3) */
+    uint64_t
+        n_other_names; /* processes that call jemalloc's mallocx, mimalloc's mi_malloc or such */
+    uint64_t peak_bound_bytes; /* peak_bytes is right to so many: threads hold back some each */
+    uint64_t n_untracked; /* programs that these processes started, and that no tracker was in */
 };
 CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
 
@@ -191,6 +196,23 @@ CAIRN_API void cairn_heap_changes_free(struct cairn_heap_change *changes); /* ac
 struct cairn_heap_suppressions;
 CAIRN_API int cairn_heap_suppressions_read(const char *path, struct cairn_heap_suppressions **ret_s,
                                            struct cairn_err *err);
+/* None yet. */
+CAIRN_API int cairn_heap_suppressions_new(struct cairn_heap_suppressions **ret_s,
+                                          struct cairn_err *err);
+
+/* Adds the default rules: what the C and the C++ library keep until the end of every program, such
+ * as buffers of stdio. They take out what no pattern does. */
+CAIRN_API void cairn_heap_suppressions_add_defaults(struct cairn_heap_suppressions *s);
+
+/* Adds the patterns that programs and libraries of the profile bring along: the text that their
+ * function
+ * __lsan_default_suppressions() returns. The function is not run: its text is read from the
+ * program's file, where the function does nothing but return a constant. A file that is gone, or is
+ * of another build, adds nothing. A function that does more, and a text that is wrong, are told to
+ * cairn_log(). CAIRN_E_NOMEM. */
+CAIRN_API int cairn_heap_suppressions_add_programs(struct cairn_heap_suppressions *s,
+                                                   const struct cairn_profile *profile,
+                                                   struct cairn_err *err);
 CAIRN_API void cairn_heap_suppressions_free(struct cairn_heap_suppressions *s); /* accepts NULL */
 
 /* Takes those out of the first `*n` leaks and counts them, by the pattern that met a frame first,
@@ -199,12 +221,14 @@ CAIRN_API int cairn_heap_suppress(struct cairn_heap_suppressions *s,
                                   const struct cairn_profile *profile,
                                   struct cairn_heap_leak *leaks, size_t *n, struct cairn_err *err);
 
-/* What each pattern took out the last time, by its number in the file. Returns 0 where there is
+/* What each pattern took out the last time, by its number in the file; behind them the default
+ * rules. Returns 0 where there is
  * none of that number. Set .size. */
 struct cairn_heap_suppressed {
     size_t size;
     const char *pattern; /* borrowed until cairn_heap_suppressions_free() */
     uint64_t n_stacks, n_blocks, bytes;
+    int is_default; /* `pattern` says what a default rule is for: "buffers of stdio" */
 };
 CAIRN_API int cairn_heap_suppressed(const struct cairn_heap_suppressions *s, size_t index,
                                     struct cairn_heap_suppressed *suppressed);
@@ -213,7 +237,8 @@ CAIRN_API int cairn_heap_suppressed(const struct cairn_heap_suppressions *s, siz
 struct cairn_heap_block_info {
     uint64_t va, size, age_ns;
     uint32_t process, stack; /* as in struct cairn_heap_leak */
-    int has_stack;           /* 0: born while stacks were off, or none could be taken */
+    int has_stack;           /* 0: born while stacks were off, or none could be taken. Then `stack`
+                                has the caller of the allocation function alone, or is 0 */
 };
 
 /* Every live block that the filter keeps, by process and address; its min_bytes is that of a block
@@ -270,6 +295,8 @@ CAIRN_API int cairn_heap_session_new(const struct cairn_heap_opts *opts,
                                      struct cairn_err *err);
 /* Removes the folder and what is in it, and frees. Accepts NULL. */
 CAIRN_API void cairn_heap_session_free(struct cairn_heap_session *session);
+/* The folder and what is in it stay where they are when the session is freed. */
+CAIRN_API void cairn_heap_session_keep(struct cairn_heap_session *session);
 CAIRN_API const char *cairn_heap_session_folder(const struct cairn_heap_session *session);
 /* "NAME=VALUE", in the order of `index` from 0; NULL behind the last. */
 CAIRN_API const char *cairn_heap_session_env(const struct cairn_heap_session *session,
@@ -288,9 +315,19 @@ struct cairn_heap_missed {
     size_t size;
     const char *path;   /* as its process knows it; borrowed until the next look */
     const char *reason; /* a static text */
+    uint64_t n;         /* how often it was started; 0: not known */
 };
 CAIRN_API int cairn_heap_session_missed(const struct cairn_heap_session *session, size_t index,
                                         struct cairn_heap_missed *missed);
+/* The states that the session's processes left, as cairn_heap_read_folder() reads them; the first
+ * of them also names the programs of cairn_heap_session_missed(). */
+CAIRN_API int cairn_heap_session_read(struct cairn_heap_session *session,
+                                      struct cairn_heap **ret_heap, struct cairn_err *err);
+/* A program that a tracked process started, or became, and that no tracker was in, as its state
+ * notes it. Texts are borrowed until cairn_heap_free(). Returns 0 where there is none of that
+ * number. Set .size. */
+CAIRN_API int cairn_heap_untracked(struct cairn_heap *heap, size_t index,
+                                   struct cairn_heap_missed *missed);
 /* Why a program would leave no state: it is static, or has a malloc of its own, or runs as another
  * user. "" where nothing speaks against it. Static texts. */
 CAIRN_API const char *cairn_heap_unreachable(const char *program);

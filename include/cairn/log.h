@@ -13,9 +13,10 @@ extern "C" {
 #endif
 
 enum cairn_log_level {
-    CAIRN_LOG_WARNING, /* the result is poorer than it could be; the text says what to do */
-    CAIRN_LOG_INFO,    /* a decision: which file was chosen, which way was taken */
-    CAIRN_LOG_DEBUG    /* tables and details */
+    CAIRN_LOG_HINT = -1, /* where what the result lacks can be had; for the end of the output */
+    CAIRN_LOG_WARNING,   /* the result is poorer than it could be; the text says what to do */
+    CAIRN_LOG_INFO,      /* a decision: which file was chosen, which way was taken */
+    CAIRN_LOG_DEBUG      /* tables and details */
 };
 
 /* `text` is one line without a line break, safe for a terminal, borrowed until the function

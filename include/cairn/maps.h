@@ -34,7 +34,8 @@ struct cairn_map {
     uint64_t inode;
     uint32_t dev_major, dev_minor;
     uint32_t flags;   /* enum cairn_map_flag */
-    const char *path; /* unescaped ("\012" is a line break again); "[vdso]", "[heap]", "" */
+    const char *path; /* unescaped ("\012" is a line break again); "[vdso]", "[heap]", ""; also ""
+                         for shared anonymous memory ("/dev/zero (deleted)", "/SYSV00000000") */
 };
 
 /*

@@ -87,17 +87,20 @@ struct cairn_profile_stats {
     size_t size;        /* set to sizeof(struct cairn_profile_stats) */
     uint64_t n_samples; /* the sum of the values "samples" where there are such, else of rows */
     uint64_t n_stacks, n_frames, n_modules, n_functions; /* different ones that samples use */
-    uint64_t n_unnamed;                                  /* frames without a function name */
-    uint64_t duration_ns;                                /* 0: unknown */
-    uint64_t n_cut;    /* samples whose stack ends early, counted as in n_samples */
-    uint64_t n_judged; /* samples of which it is known: those that were cut, and those that the
-                          recorder found whole; of others nobody can say */
+    uint64_t n_unnamed;   /* frames without a function name; "module+0x10 [function]" is none */
+    uint64_t duration_ns; /* 0: unknown */
+    uint64_t n_cut;       /* samples whose stack ends early, counted as in n_samples */
+    uint64_t n_judged;    /* samples of which it is known: those that were cut or have a gap, and
+                             those that the recorder found whole; of others nobody can say */
+    uint64_t n_gap;       /* samples whose stack reaches its root, but is so deep that frames in the
+                             middle are left out: neither cut nor whole */
 };
 CAIRN_API void cairn_profile_stats(const struct cairn_profile *profile,
                                    struct cairn_profile_stats *stats);
 
-/* Why stacks end early: reason and number of samples, largest first. Returns how many rows there
- * are, 0 too where memory is gone; fills at most `n`. Texts are borrowed until the profile changes.
+/* Why stacks end early: reason and number of samples, largest first; those with a gap do not.
+ * Returns how many rows there are, 0 too where memory is gone; fills at most `n`. Texts are
+ * borrowed until the profile changes.
  */
 struct cairn_cut_row {
     const char *reason;
@@ -136,7 +139,8 @@ CAIRN_API int cairn_profile_filter(struct cairn_profile *profile, const struct c
 /* One line of the table: a function with what it did itself and with all it called. A function that
  * is several times on one stack is counted once in `total`. */
 struct cairn_top_row {
-    const char *function; /* never NULL; "0x1234" or "module+0x10" for a frame without a name */
+    const char *function; /* never NULL; "0x1234" or "module+0x10" for a frame without a name,
+                             "module+0x10 [function]" where it is known where its function begins */
     const char *file;     /* "" where unknown */
     const char *module;   /* base name of the module; "" where unknown */
     int64_t self, total;
@@ -161,6 +165,8 @@ struct cairn_frame_info {
     uint64_t module_start, module_off; /* its mapping's va and offset in the file */
     uint32_t n_lines;    /* source frames: all but the last are inlined into the next. 0: unnamed */
     uint64_t module_end; /* of that mapping */
+    uint64_t function_start; /* va; not 0: the function has no name but its start, and its line
+                                calls it "module+0x10 [function]" */
 };
 struct cairn_frame_line {
     const char *function, *file; /* "" where unknown */

@@ -82,7 +82,7 @@ struct cairn_sampler_opts {
                            (before Linux 5.13 not even those) */
     uint32_t
         stack_bytes; /* of a stack are copied by DUMP: a multiple of 8 below 64 KiB; 0: 32 KiB */
-    uint64_t memory_bytes; /* at most so much memory for stacks and samples, at least 64 KiB; 0: 256
+    uint64_t memory_bytes; /* at most so much memory for stacks and samples, at least 64,000; 0: 256
                               MiB. What is new then is cut to what is known of it, or not kept:
                               the quality says how often */
 };
@@ -92,7 +92,8 @@ struct cairn_sample_quality {
     size_t size;
     uint64_t n_samples;
     uint64_t n_whole;     /* stacks that reach the start of the program or of the thread */
-    uint64_t n_cut;       /* the rest; cairn_profile_cuts() has the reasons */
+    uint64_t n_cut;       /* the rest: cairn_profile_cuts() has the reasons; or with a gap, n_gap of
+                             cairn_profile_stats() */
     uint64_t n_lost;      /* records that the kernel dropped, or that made no sense; rounds that
                              came too late, by ptrace */
     uint64_t n_throttled; /* times that the kernel slowed us down */

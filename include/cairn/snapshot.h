@@ -3,14 +3,18 @@
  * Snapshot: what every thread of one process is doing now, or was when a core file was made: its
  * state, the system call it is in, its stack in the kernel and outside of it.
  *
- * No thread is touched that is not on a CPU, where the caller may have a program run in the kernel
- * (BPF): it copies registers and stack. Without that right, threads that sleep in a system call are
- * not touched: where one sleeps is told by
- * /proc/PID/task/TID/syscall, its stack is copied by process_vm_readv(2), and that it did not run
- * meanwhile is looked at afterwards. One that runs copies both itself, in one interrupt of its CPU
- * (perf_event_open(2)). Where that is not to be had, it is stopped by ptrace(2) for as long as its
- * registers and 32 KiB of its stack are read, and walked out of the copy when it runs again. What
- * was done is told for each thread.
+ * Four methods obtain the registers and the stack of a thread. The first that works is taken, and
+ * each thread reports its method:
+ *
+ *     thread         method     what happens                                        the thread
+ *     not on a CPU   ITERATOR   a BPF program copies registers and stack            is not stopped
+ *     in a system    MEMORY     /proc/PID/task/TID/syscall gives ip and sp,         is not stopped
+ *       call                    process_vm_readv(2) copies the stack; a check
+ *                               afterwards shows that the thread did not run
+ *     on a CPU       SAMPLE     an interrupt of its CPU copies registers and        is not stopped
+ *                               stack (perf_event_open(2))
+ *     any            PTRACE     ptrace(2) reads registers and 32 KiB of stack,      is stopped for
+ *                               the copy is walked after the thread goes on         microseconds
  *
  *     struct cairn_snapshot_opts opts = {.size = sizeof opts, .pid = pid};
  *     cairn_snapshot_new(&opts, &snapshot, &err);
@@ -51,8 +55,8 @@ enum cairn_snapshot_way {
                                 registers and stack; it was not stopped. Root, or CAP_BPF and
                                 CAP_PERFMON, and Linux 5.18 */
     CAIRN_SNAPSHOT_SAMPLE    /* it ran, and one interrupt of perf_event_open(2) copied its registers
-                                and    at most 64 KiB of its stack; it was not stopped.
-                                perf_event_paranoid    2 or less, or CAP_PERFMON; Linux 3.7 */
+                                and at most 64 KiB of its stack; it was not stopped.
+                                perf_event_paranoid 2 or less, or CAP_PERFMON; Linux 3.7 */
 };
 /* "memory", "ptrace", ...; static. NULL for a value that is none. */
 CAIRN_API const char *cairn_snapshot_way_text(int way);
@@ -70,6 +74,8 @@ struct cairn_snapshot_opts {
     int user_only;    /* nonzero: no kernel frames */
     unsigned stop_ms; /* how long to wait until a thread stops; 0: 100. With no_stop: until one that
                          runs is sampled */
+    uint32_t max_frames; /* frames of the program in one stack, the innermost ones; 0: all, which
+                            are CAIRN_CURSOR_MAX_FRAMES at most */
 };
 
 /* CAIRN_E_SUPPORT: the one way that was asked for is not there, in this build or kernel.
@@ -92,11 +98,30 @@ CAIRN_API uint32_t cairn_snapshot_machine(const struct cairn_snapshot *snapshot)
 /* The command line, for people; "" for a core file or a kernel thread. May hold any bytes. */
 CAIRN_API const char *cairn_snapshot_command(const struct cairn_snapshot *snapshot);
 
+/* What a core file says of its process. Texts are borrowed until cairn_snapshot_free(), and may
+ * hold any bytes. */
+struct cairn_snapshot_core {
+    size_t size;           /* set to sizeof(struct cairn_snapshot_core) */
+    int pid;               /* 0: not told */
+    const char *name;      /* of the program, 15 bytes at most; "": not told */
+    const char *arguments; /* blanks between them, 79 bytes at most: the kernel keeps no more */
+    int signal;            /* that ended it; 0: none did, as in a file that gcore(1) made */
+    int tid;               /* the thread that got it */
+    int has_code;          /* nonzero: si_code is told (Linux 3.7) */
+    int code;              /* enum of sigaction(2): SEGV_MAPERR, SI_USER, ... */
+    int has_address;       /* nonzero: it is a fault, */
+    uint64_t address;      /* at this address */
+    int sender;            /* pid of the process that sent it; 0: the kernel did, or not told */
+};
+/* Returns 0 where the snapshot is of no core file. */
+CAIRN_API int cairn_snapshot_core(const struct cairn_snapshot *snapshot,
+                                  struct cairn_snapshot_core *ret_core);
+
 /* One thread. Texts are borrowed until the next call of take or free; they may hold any bytes. */
 struct cairn_snapshot_thread {
     size_t size; /* set to sizeof(struct cairn_snapshot_thread) */
     int tid;
-    const char *name; /* "": it has none, or a core file */
+    const char *name; /* "": it has none; in a core file the main thread alone has one */
     char state;       /* as in proc(5): R S D T t Z X I; '?' in a core file */
     int is_kernel;    /* nonzero: a thread of the kernel */
     int in_syscall;   /* nonzero: it is in the system call `syscall_number` */
@@ -116,6 +141,7 @@ struct cairn_snapshot_thread {
     enum cairn_unwind_end end; /* of the walk */
     int has_regs;
     struct cairn_cursor_regs regs; /* by way of memory only ip and sp are known */
+    const char *end_detail; /* CAIRN_END_UNREADABLE: which memory is not read, and why; or "" */
 };
 /* The main thread is number 0, the others follow by tid. */
 CAIRN_API size_t cairn_snapshot_threads(const struct cairn_snapshot *snapshot);

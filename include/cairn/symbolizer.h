@@ -180,7 +180,8 @@ CAIRN_API int cairn_symbolizer_open_file(struct cairn_symbolizer *symbolizer, co
                                          struct cairn_module **ret_module, struct cairn_err *err);
 
 /* A module out of bytes in memory, e.g. the vdso read from a process. Copied. `name` is what
- * answers and messages call it. */
+ * answers and messages call it. Compressed sections are unpacked as those of a file that the caller
+ * names: without the limit for files that processes map. */
 CAIRN_API int cairn_symbolizer_open_bytes(struct cairn_symbolizer *symbolizer, const char *name,
                                           const void *bytes, size_t size,
                                           struct cairn_module **ret_module, struct cairn_err *err);
@@ -259,6 +260,16 @@ CAIRN_API int cairn_module_find_name(const struct cairn_module *module, const ch
 CAIRN_API int cairn_symbolize(struct cairn_symbolizer *symbolizer, struct cairn_module *module,
                               uint64_t vaddr, struct cairn_symbol *ret_symbol,
                               struct cairn_err *err);
+
+/*
+ * The function that holds `vaddr`, for an address that has no symbol: 1 and the vaddrs
+ * [*ret_from, *ret_to); 0 where that is unknown. The module's unwind tables say it, which strip(1)
+ * leaves in place. Code that a compiler split off ("name.cold") is a function of its own; stubs of
+ * a procedure linkage table are none. CAIRN_E_NOMEM.
+ */
+CAIRN_API int cairn_module_find_function(struct cairn_module *module, uint64_t vaddr,
+                                         uint64_t *ret_from, uint64_t *ret_to,
+                                         struct cairn_err *err);
 
 /* Takes the answer for vaddrs[index], borrowed until it returns. Nonzero stops. */
 typedef int (*cairn_symbol_fn)(void *ctx, size_t index, const struct cairn_symbol *symbol);

@@ -29,8 +29,11 @@
 extern "C" {
 #endif
 
-/* No walk gives more frames than this, whatever the stack says. */
+/* No walk of a thread's own stack gives more frames than this, whatever the stack says. A cursor
+ * stops here too, unless cairn_cursor_limit() says otherwise. */
 #define CAIRN_MAX_FRAMES 1024
+/* The most that a cursor can be told to give. */
+#define CAIRN_CURSOR_MAX_FRAMES (1u << 20)
 
 /* How a frame was found: by what its callee's part of the walk went. Later versions add values at
  * the end. */
@@ -51,7 +54,7 @@ enum cairn_frame_how {
 /* Why a walk ended. Later versions add values at the end. */
 enum cairn_unwind_end {
     CAIRN_END_OUTERMOST,  /* the stack's beginning: nobody called this frame. The stack is whole */
-    CAIRN_END_MAX_FRAMES, /* the caller's room, or CAIRN_MAX_FRAMES */
+    CAIRN_END_MAX_FRAMES, /* the caller's capacity or limit, or CAIRN_MAX_FRAMES */
     CAIRN_END_NO_MODULE, /* an address in no known module (compiled at run time, or a wild one), and
                             no frame pointer that could be believed */
     CAIRN_END_NO_RULE,   /* in a module, but nothing covers the address, and the same */
@@ -62,7 +65,9 @@ enum cairn_unwind_end {
     CAIRN_END_BUSY,        /* no memory or no turn to walk: try again */
     CAIRN_END_TIMEOUT,     /* another thread did not answer in time */
     CAIRN_END_NO_REGISTER, /* the rule needs a register whose value is not known */
-    CAIRN_END_NO_THREAD    /* there is no such thread, or not any more */
+    CAIRN_END_NO_THREAD,   /* there is no such thread, or not any more */
+    CAIRN_END_SWITCHED     /* the function that called is on another stack, to which nothing here
+                              leads: Go's runtime.systemstack, mcall, morestack, asmcgocall */
 };
 
 /* "outermost", "no rule", ...; "?" for a value that is none. Static strings; signal-safe. */
@@ -350,9 +355,13 @@ CAIRN_API int cairn_cursor_init(struct cairn_cursor *ret_cursor, struct cairn_un
                                 const struct cairn_cursor_regs *regs, struct cairn_err *err);
 
 /* Goes to the caller's frame: 1; or stays, for cairn_cursor_end() tells why: 0. Allocates only in
- * the first step into a module. At most
- * CAIRN_MAX_FRAMES, whatever the memory holds. */
+ * the first step into a module. Gives at most CAIRN_MAX_FRAMES frames, or as many as
+ * cairn_cursor_limit() said, whatever the memory holds. */
 CAIRN_API int cairn_cursor_step(struct cairn_cursor *cursor);
+/* Sets the number of frames, the first one included, after which the walk ends with
+ * CAIRN_END_MAX_FRAMES: at most CAIRN_CURSOR_MAX_FRAMES; 0 means just these. A walk takes no memory
+ * for its frames. */
+CAIRN_API void cairn_cursor_limit(struct cairn_cursor *cursor, uint32_t n_frames);
 CAIRN_API enum cairn_unwind_end cairn_cursor_end(const struct cairn_cursor *cursor);
 
 CAIRN_API void cairn_cursor_frame(const struct cairn_cursor *cursor,

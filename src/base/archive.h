@@ -3,9 +3,13 @@
  * Zip archives (APPNOTE.TXT, 6.3.10), as far as Android's loader uses them: files that are stored
  * as they are and mapped from where they lie in the archive. Nothing is unpacked.
  *
- *     [prefix] local header | name | extra | data ... | directory: header name extra comment ... |
- * end ▲                                        └── offset of the local header ──┘ the data begins
- * behind this one's own name and extra field, whose size differs
+ *     [prefix] | local header | name | extra | data | ... | directory | end
+ *                ▲                             ▲            │
+ *                │                             │            └─ entry: header, name, extra, comment
+ *                │                             └─ the data starts after the local name and extra
+ *                └─ the entry holds the offset of the local header
+ *
+ * The local extra field and the directory's extra field differ in size.
  *
  * Everything borrows from the bytes that cairn_archive_open() was given.
  */

@@ -6,12 +6,14 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
+#include "base/foreign.h"
 #include "base/guard.h"
+#include "base/open.h"
 
 static const char *kind_of(mode_t mode)
 {
@@ -30,6 +32,21 @@ static const char *kind_of(mode_t mode)
     }
 }
 
+static int check_kind(int fd, const struct stat *st, const char *who, struct cairn_err *err)
+{
+    if (!S_ISREG(st->st_mode))
+        return cairn_fail(err, CAIRN_E_FORMAT, "%s: is %s, expected a regular file", who,
+                          kind_of(st->st_mode));
+    if (cairn_open_is_kernels(fd))
+        return cairn_fail(err, CAIRN_E_FORMAT,
+                          "%s: is made up by the kernel as it is read, expected a regular file of "
+                          "a disk",
+                          who);
+    return CAIRN_OK;
+}
+
+enum { LARGE = 1 << 30 };
+
 static int map_bytes(int fd, const char *who, uint64_t size, struct cairn_span *ret_bytes,
                      struct cairn_err *err)
 {
@@ -40,6 +57,9 @@ static int map_bytes(int fd, const char *who, uint64_t size, struct cairn_span *
         return cairn_fail(err, CAIRN_E_LIMIT, "%s: too large to map: %llu bytes", who,
                           (unsigned long long)size);
     void *mapped = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (mapped == MAP_FAILED && errno == ENOMEM && size > LARGE) /* this file's fault, not ours */
+        return cairn_fail(err, CAIRN_E_LIMIT, "%s: cannot map %llu bytes: no address space", who,
+                          (unsigned long long)size);
     if (mapped == MAP_FAILED)
         return cairn_fail_os(err, errno, "%s: cannot map %llu bytes", who,
                              (unsigned long long)size);
@@ -57,11 +77,12 @@ int cairn_file_open_fd(int fd, const char *who, struct cairn_file *ret_file, str
     struct stat st;
     if (fstat(fd, &st) < 0)
         return cairn_fail_os(err, errno, "%s: cannot read its size", who);
-    if (!S_ISREG(st.st_mode))
-        return cairn_fail(err, CAIRN_E_FORMAT, "%s: is %s, expected a regular file", who,
-                          kind_of(st.st_mode));
+    int result = check_kind(fd, &st, who, err);
+    if (result < 0)
+        return result;
+    bool is_copy = cairn_foreign_is_copy(fd);
     struct cairn_span bytes;
-    int result = map_bytes(fd, who, (uint64_t)st.st_size, &bytes, err);
+    result = map_bytes(fd, who, (uint64_t)st.st_size, &bytes, err);
     if (result < 0)
         return result;
     *ret_file = (struct cairn_file){
@@ -69,20 +90,63 @@ int cairn_file_open_fd(int fd, const char *who, struct cairn_file *ret_file, str
         .mapping = bytes,
         .dev = st.st_dev,
         .inode = st.st_ino,
-        .mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+        .mtime_ns = cairn_time_ns(&st.st_mtim),
+        .ctime_ns = cairn_time_ns(&st.st_ctim),
+        .uid = st.st_uid,
+        .is_guarded = !is_copy && cairn_open_is_guarded(fd, &st), /* we own the copy alone */
+        .is_copy = is_copy,
     };
     return CAIRN_OK;
 }
 
-int cairn_file_open(const char *path, struct cairn_file *ret_file, struct cairn_err *err)
+/* Looks at the file before it is opened: base/open.h. In a command that looks at processes, with a
+ * deadline: base/foreign.h. */
+bool cairn_file_stat_guarded(const char *path, struct stat *ret_st, bool *ret_is_guarded)
 {
-    /* Without O_NONBLOCK a pipe would wait for its writer before we can refuse it. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
+    if (!cairn_apart_is_used())
+        return cairn_open_stat(path, ret_st, ret_is_guarded) == 0;
+    int result = cairn_foreign_stat(path, ret_st, ret_is_guarded);
+    errno = -result;
+    return result == 0;
+}
+
+bool cairn_file_stat(const char *path, struct stat *ret_st)
+{
+    return cairn_file_stat_guarded(path, ret_st, NULL);
+}
+
+static int open_below(const char *root, const char *path, int *ret_fd, struct cairn_err *err)
+{
+    struct stat st;
+    int place = cairn_open_place_below(root, path);
+    if (place < 0)
         return cairn_fail_os(err, errno, "%s", path);
-    int result = cairn_file_open_fd(fd, path, ret_file, err);
+    int fd = cairn_open_again(place, path, O_RDONLY), result = CAIRN_OK;
+    if (fd < 0 && errno == EINVAL && fstat(place, &st) == 0)
+        result = check_kind(place, &st, path, err);
+    if (result == CAIRN_OK && fd < 0)
+        result = cairn_fail_os(err, errno, "%s", path);
+    close(place);
+    *ret_fd = fd;
+    return result;
+}
+
+int cairn_file_open_below(const char *root, const char *path, struct cairn_file *ret_file,
+                          struct cairn_err *err)
+{
+    const struct cairn_foreign_wish wish = {.path = path, .root = root, .folder = -1};
+    int fd = -1, result = cairn_apart_is_used() ? cairn_foreign_open(&wish, &fd, err)
+                                                : open_below(root, path, &fd, err);
+    if (result < 0)
+        return result;
+    result = cairn_file_open_fd(fd, path, ret_file, err);
     close(fd);
     return result;
+}
+
+int cairn_file_open(const char *path, struct cairn_file *ret_file, struct cairn_err *err)
+{
+    return cairn_file_open_below(NULL, path, ret_file, err);
 }
 
 void cairn_file_close(struct cairn_file *file)
@@ -95,8 +159,8 @@ void cairn_file_close(struct cairn_file *file)
     *file = (struct cairn_file){0};
 }
 
-static int slurp_fd(int fd, const char *path, size_t limit, struct cairn_buffer *out,
-                    struct cairn_err *err)
+static int read_to_end(int fd, const char *path, size_t limit, struct cairn_buffer *out,
+                       struct cairn_err *err)
 {
     enum { PIECE = 1 << 16 };
     size_t start = out->size;
@@ -116,20 +180,38 @@ static int slurp_fd(int fd, const char *path, size_t limit, struct cairn_buffer 
     }
 }
 
-int cairn_file_slurp(const char *path, size_t limit, struct cairn_buffer *ret_bytes,
-                     struct cairn_err *err)
+/* Closes `fd`. */
+static int slurp(int fd, const char *path, size_t limit, struct cairn_buffer *ret_bytes,
+                 struct cairn_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return cairn_fail_os(err, errno, "%s", path);
     size_t start = ret_bytes->size;
-    int result = slurp_fd(fd, path, limit, ret_bytes, err);
+    int result = read_to_end(fd, path, limit, ret_bytes, err);
     close(fd);
     if (result < 0)
         ret_bytes->size = start;
     if (ret_bytes->data)
         ret_bytes->data[ret_bytes->size] = 0;
     return result;
+}
+
+int cairn_file_slurp(const char *path, size_t limit, struct cairn_buffer *ret_bytes,
+                     struct cairn_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return cairn_fail_os(err, errno, "%s", path);
+    return slurp(fd, path, limit, ret_bytes, err);
+}
+
+int cairn_file_slurp_regular(const char *path, size_t limit, struct cairn_buffer *ret_bytes,
+                             struct cairn_err *err)
+{
+    int fd = cairn_open_regular(path);
+    if (fd < 0 && errno == EINVAL)
+        return cairn_fail(err, CAIRN_E_FORMAT, "%s: is no regular file", path);
+    if (fd < 0)
+        return cairn_fail_os(err, errno, "%s", path);
+    return slurp(fd, path, limit, ret_bytes, err);
 }
 
 /* A terminal or pipe that somebody set to O_NONBLOCK: wait until it takes more. */
@@ -172,8 +254,7 @@ int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, str
     return CAIRN_OK;
 }
 
-/* The value of an environment variable as an ID; false where it is none. */
-static bool id_of_env(const char *name, unsigned *ret_id)
+bool cairn_file_env_id(const char *name, unsigned *ret_id)
 {
     const char *text = getenv(name);
     if (!text || *text < '0' || *text > '9')
@@ -190,7 +271,8 @@ static bool id_of_env(const char *name, unsigned *ret_id)
 int cairn_file_give_to_caller(int fd, const char *who, struct cairn_err *err)
 {
     unsigned uid, gid;
-    if (geteuid() != 0 || !id_of_env("SUDO_UID", &uid) || !id_of_env("SUDO_GID", &gid))
+    if (geteuid() != 0 || !cairn_file_env_id("SUDO_UID", &uid) ||
+        !cairn_file_env_id("SUDO_GID", &gid))
         return CAIRN_OK;
     if (fchown(fd, uid, gid) < 0)
         return cairn_fail_os(err, errno, "%s: cannot give it to uid %u, who called sudo", who, uid);

@@ -2,15 +2,18 @@
 /*
  * Replacing a file: all of the new one, or all of the old one.
  *
- *     path --symlinks--> target = FOLDER/NAME
+ *     path --base/dest.h--> target = FOLDER/NAME, FOLDER held open
  *     open:    FOLDER/.NAME.cairn-XXXXXX is made and written
  *     commit:  fsync it, rename it over the target, fsync FOLDER
+ *
+ * All by names in the one descriptor of FOLDER, so that another user who renames a folder or plants
+ * a link meanwhile does not choose where the file goes.
  *
  * Two runs on one target have a temporary file each; whoever renames last wins, whole.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -19,11 +22,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dest.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 
-enum { LINKS_MAX = 40, NAME_KEPT = 200, TRIES_MAX = 100 };
+enum { NAME_KEPT = 200, TRIES_MAX = 100 };
 
 /* Bytes of the folder part of `path` with its last '/'; 0 where there is none. */
 static size_t folder_size(const char *path)
@@ -32,88 +36,26 @@ static size_t folder_size(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* `text` with `size` bytes of `head` before it; false where that is longer than any path. */
-static bool join(char out[PATH_MAX], const char *head, size_t size, const char *text)
-{
-    char joined[PATH_MAX];
-    int needed = snprintf(joined, sizeof joined, "%.*s%s", (int)size, head, text);
-    if (needed < 0 || needed >= PATH_MAX)
-        return false;
-    memcpy(out, joined, (size_t)needed + 1);
-    return true;
-}
-
-/* A file that is not there yet: its folder must be. */
-static int resolve_new(char path[PATH_MAX], struct cairn_err *err)
-{
-    size_t size = folder_size(path);
-    const char *name = path + size;
-    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return cairn_fail(err, CAIRN_E_ARG, "%s: names a folder, expected a file", path);
-    char folder[PATH_MAX], real[PATH_MAX];
-    if (!join(folder, path, size, size ? "" : "."))
-        return cairn_fail_os(err, ENAMETOOLONG, "%s", path);
-    if (!realpath(folder, real)) {
-        int code = cairn_fail_os(err, errno, "%s: folder %s", path, folder);
-        cairn_hint(err, "make the folder first: mkdir -p %s", folder);
-        return code;
-    }
-    size_t real_size = strlen(real);
-    if (real[real_size - 1] != '/' && !join(real, real, real_size, "/"))
-        return cairn_fail_os(err, ENAMETOOLONG, "%s", path);
-    if (!join(path, real, strlen(real), name))
-        return cairn_fail_os(err, ENAMETOOLONG, "%s", path);
-    return CAIRN_OK;
-}
-
-/* Follows symlinks to where the file is, or would be. */
-static int resolve(const char *path, char **ret_target, struct cairn_err *err)
-{
-    char now[PATH_MAX], real[PATH_MAX], link[PATH_MAX];
-    if (!join(now, path, strlen(path), ""))
-        return cairn_fail_os(err, ENAMETOOLONG, "%s", path);
-    for (int hops = 0; !realpath(now, real); hops++) {
-        if (errno != ENOENT || hops == LINKS_MAX)
-            return cairn_fail_os(err, errno == ENOENT ? ELOOP : errno, "%s", path);
-        ssize_t size = readlink(now, link, sizeof link - 1);
-        if (size < 0) {
-            int result = resolve_new(now, err);
-            if (result < 0)
-                return result;
-            memcpy(real, now, sizeof real);
-            break;
-        }
-        link[size] = 0;
-        if (!join(now, now, link[0] == '/' ? 0 : folder_size(now), link))
-            return cairn_fail_os(err, ENAMETOOLONG, "%s", path);
-    }
-    *ret_target = cairn_strdup(real);
-    return *ret_target ? CAIRN_OK : cairn_fail_memory(err);
-}
-
-/* May the target be what `mode` says? `ret_exists` tells whether `ret_st` is filled. */
-static int check_target(const struct cairn_replace *r, struct stat *ret_st, bool *ret_exists,
+/* May the target be what `mode` says? */
+static int check_target(const struct cairn_replace *r, const struct cairn_dest *t,
                         struct cairn_err *err)
 {
-    *ret_exists = stat(r->target, ret_st) == 0;
-    if (!*ret_exists) {
-        if (errno != ENOENT || r->mode == CAIRN_REPLACE_IN_PLACE)
-            return cairn_fail_os(err, errno, "%s", r->target);
-        return CAIRN_OK;
-    }
+    if (!t->exists)
+        return r->mode == CAIRN_REPLACE_IN_PLACE ? cairn_fail_os(err, ENOENT, "%s", r->target)
+                                                 : CAIRN_OK;
     if (r->mode == CAIRN_REPLACE_NEVER) {
         cairn_fail(err, CAIRN_E_EXISTS, "%s: is there already", r->target);
         cairn_hint(err, "choose another name, or replace it with --force");
         return CAIRN_E_EXISTS;
     }
-    if (!S_ISREG(ret_st->st_mode)) {
+    if (!S_ISREG(t->st.st_mode)) {
         cairn_fail(err, CAIRN_E_ARG, "%s: is no regular file, and only those are replaced",
                    r->target);
         cairn_hint(err, "write to stdout with -o -");
         return CAIRN_E_ARG;
     }
     /* A rename asks only the folder; who made the file read-only meant it. */
-    if (faccessat(AT_FDCWD, r->target, W_OK, AT_EACCESS) < 0) {
+    if (faccessat(r->folder, cairn_dest_name(t), W_OK, AT_EACCESS) < 0) {
         int code = cairn_fail_os(err, errno, "%s: may not be written", r->target);
         cairn_hint(err, "chmod u+w %s, or write elsewhere with -o", r->target);
         return code;
@@ -140,6 +82,11 @@ static char *temp_name(const char *target)
     return (char *)text.data;
 }
 
+static const char *temp_in_folder(const struct cairn_replace *r)
+{
+    return r->temp + folder_size(r->temp);
+}
+
 /* open() and not mkstemp(), so that a new file gets the mode that umask and the folder's default
  * ACL ask for; one that takes an old file's place is private until it has that file's mode. */
 static int make_temp(struct cairn_replace *r, mode_t mode, struct cairn_err *err)
@@ -149,7 +96,8 @@ static int make_temp(struct cairn_replace *r, mode_t mode, struct cairn_err *err
         r->temp = temp_name(r->target);
         if (!r->temp)
             return cairn_fail_memory(err);
-        r->fd = open(r->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        r->fd = openat(r->folder, temp_in_folder(r),
+                       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (r->fd >= 0)
             return CAIRN_OK;
         os_errno = errno;
@@ -190,42 +138,47 @@ int cairn_replace_open(const char *path, enum cairn_replace_mode mode,
                        struct cairn_replace *ret_replace, struct cairn_err *err)
 {
     struct cairn_replace r = {.fd = -1, .mode = mode};
-    struct stat st;
-    bool exists = false;
-    int result = resolve(path, &r.target, err);
+    struct cairn_dest t;
+    int result = cairn_dest_find(path, &t, err);
+    if (result < 0)
+        return result;
+    r.target = t.path;
+    r.folder = t.folder;
+    result = check_target(&r, &t, err);
     if (result == CAIRN_OK)
-        result = check_target(&r, &st, &exists, err);
-    if (result == CAIRN_OK)
-        result = make_temp(&r, exists ? 0600 : 0666, err);
+        result = make_temp(&r, t.exists ? 0600 : 0666, err);
+    if (t.file >= 0)
+        close(t.file);
     if (result < 0) {
         cairn_replace_drop(&r);
         return result;
     }
-    if (exists)
-        follow_old_file(&r, &st);
+    if (t.exists)
+        follow_old_file(&r, &t.st);
     *ret_replace = r;
     return CAIRN_OK;
 }
 
 /* The name must still be free. Old kernels and some file systems know no RENAME_NOREPLACE; a second
  * link fails in the same way where the name is taken. */
-static int rename_to_new(const char *from, const char *to)
+static int rename_to_new(int folder, const char *from, const char *to)
 {
     enum { NO_REPLACE = 1 };
-    if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, NO_REPLACE) == 0)
+    if (syscall(SYS_renameat2, folder, from, folder, to, NO_REPLACE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
-    if (link(from, to) < 0)
+    if (linkat(folder, from, folder, to, 0) < 0)
         return -1;
-    unlink(from);
+    unlinkat(folder, from, 0);
     return 0;
 }
 
 static int rename_temp(const struct cairn_replace *r, struct cairn_err *err)
 {
-    int renamed = r->mode == CAIRN_REPLACE_NEVER ? rename_to_new(r->temp, r->target)
-                                                 : rename(r->temp, r->target);
+    const char *from = temp_in_folder(r), *to = r->target + folder_size(r->target);
+    int renamed = r->mode == CAIRN_REPLACE_NEVER ? rename_to_new(r->folder, from, to)
+                                                 : renameat(r->folder, from, r->folder, to);
     if (renamed == 0)
         return CAIRN_OK;
     if (errno == EEXIST) {
@@ -237,15 +190,13 @@ static int rename_temp(const struct cairn_replace *r, struct cairn_err *err)
 }
 
 /* The file is in place by now, so what goes wrong here is worth a warning and no more. */
-static void sync_folder(const char *target)
+static void sync_folder(const struct cairn_replace *r)
 {
-    char folder[PATH_MAX];
-    if (!join(folder, target, folder_size(target), ""))
-        return;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool unsupported = fd >= 0 && fsync(fd) < 0 && errno != EINVAL;
-    if (fd < 0 || unsupported)
-        cairn_log(CAIRN_LOG_WARNING, "%s: cannot fsync the folder: %s", folder, strerror(errno));
+    int fd = openat(r->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool failed = fd >= 0 && fsync(fd) < 0 && errno != EINVAL;
+    if (fd < 0 || failed)
+        cairn_log(CAIRN_LOG_WARNING, "%.*s: cannot fsync the folder: %s",
+                  (int)folder_size(r->target), r->target, strerror(errno));
     if (fd >= 0)
         close(fd);
 }
@@ -267,40 +218,71 @@ static int sync_and_close(struct cairn_replace *r, struct cairn_err *err)
     return code;
 }
 
+int cairn_replace_rename(struct cairn_replace *r, const char *name, struct cairn_err *err)
+{
+    struct cairn_buffer text = {0};
+    cairn_buffer_printf(&text, "%.*s%s", (int)folder_size(r->target), r->target,
+                        name + folder_size(name));
+    if (text.failed) {
+        cairn_buffer_done(&text);
+        return cairn_fail_memory(err);
+    }
+    cairn_free(r->target);
+    r->target = (char *)text.data;
+    return CAIRN_OK;
+}
+
+/* cairn_replace_unlink() may run in a signal handler at any moment. */
+static void forget_temp(struct cairn_replace *r)
+{
+    char *temp = r->temp;
+    r->temp = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    cairn_free(temp);
+}
+
 int cairn_replace_commit(struct cairn_replace *r, struct cairn_err *err)
 {
-    int result = sync_and_close(r, err);
+    int result = r->fd >= 0 ? sync_and_close(r, err) : CAIRN_OK;
     if (result == CAIRN_OK)
         result = rename_temp(r, err);
     if (result < 0)
         return result;
-    cairn_free(r->temp);
-    r->temp = NULL;
-    sync_folder(r->target);
+    forget_temp(r);
+    sync_folder(r);
     return CAIRN_OK;
 }
 
 void cairn_replace_keep(struct cairn_replace *r)
 {
-    bool is_open = r->target && r->fd >= 0; /* all-zero has fd 0, which is not ours */
-    if (is_open)
-        close(r->fd);
-    cairn_free(r->temp);
+    if (r->target) { /* all-zero has descriptors 0, which are not ours */
+        if (r->fd >= 0)
+            close(r->fd);
+        close(r->folder);
+    }
+    forget_temp(r);
     cairn_free(r->target);
-    *r = (struct cairn_replace){.fd = -1};
+    *r = (struct cairn_replace){.fd = -1, .folder = -1};
+}
+
+void cairn_replace_unlink(const struct cairn_replace *r)
+{
+    if (r->temp)
+        unlinkat(r->folder, temp_in_folder(r), 0);
 }
 
 void cairn_replace_drop(struct cairn_replace *r)
 {
-    if (r->temp)
-        unlink(r->temp);
+    cairn_replace_unlink(r);
     cairn_replace_keep(r);
 }
 
 int cairn_replace_fail(struct cairn_replace *r, int code, struct cairn_err *err)
 {
     struct stat st;
-    bool written = r->temp && stat(r->temp, &st) == 0 && st.st_size > 0;
+    bool written = r->temp &&
+                   fstatat(r->folder, temp_in_folder(r), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   st.st_size > 0;
     if (!written) {
         cairn_replace_drop(r);
         return code;

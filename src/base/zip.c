@@ -240,6 +240,27 @@ int cairn_zip_zstd_exact(struct cairn_span bytes, uint8_t *out, size_t out_size,
     return CAIRN_OK;
 }
 
+const char *cairn_zip_program(struct cairn_span head)
+{
+    static const struct {
+        const char *magic, *program;
+    } rows[] = {
+        {"\x1f\x8b\x08", "gzip"},
+        {"\x28\xb5\x2f\xfd", "zstd"},
+        {"\xfd"
+         "7zXZ",
+         "xz"},
+        {"BZh", "bzip2"},
+        {"\x04\x22\x4d\x18", "lz4"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t size = strlen(rows[i].magic);
+        if (head.size >= size && memcmp(head.data, rows[i].magic, size) == 0)
+            return rows[i].program;
+    }
+    return NULL;
+}
+
 bool cairn_zip_is_zstd(struct cairn_span bytes)
 {
     static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};

@@ -11,6 +11,9 @@
 /* Is this gzip (RFC 1952)? */
 bool cairn_zip_is_gzip(struct cairn_span bytes);
 
+/* The program that unpacks what begins like this; NULL: none is known. */
+const char *cairn_zip_program(struct cairn_span head);
+
 /* gzip, all members, to `ret_bytes` (appended); more than `limit` bytes is CAIRN_E_LIMIT. */
 int cairn_zip_gunzip(struct cairn_span bytes, size_t limit, struct cairn_buffer *ret_bytes,
                      struct cairn_err *err);

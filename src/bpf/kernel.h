@@ -55,6 +55,7 @@ struct maple_arange_64 {
 
 struct super_block {
     unsigned int s_dev;
+    unsigned long s_magic; /* of the kind of file system */
 } CAIRN_KERNEL_TYPE;
 
 struct timespec64 {
@@ -88,11 +89,16 @@ struct backing_file {      /* begins as a file, that of a layer; who opened it o
     struct path user_path; /* Linux 6.8 */
 } CAIRN_KERNEL_TYPE;
 
+struct vm_userfaultfd_ctx {
+    void *ctx; /* not NULL: under userfaultfd(2) */
+} CAIRN_KERNEL_TYPE;
+
 struct vm_area_struct { /* a mapping */
     unsigned long vm_start, vm_end;
     unsigned long vm_flags;
     unsigned long vm_pgoff;
     struct file *vm_file;
+    struct vm_userfaultfd_ctx vm_userfaultfd_ctx; /* empty in a kernel without userfaultfd(2) */
 } CAIRN_KERNEL_TYPE;
 
 struct mm_context { /* has another name, or none, which does not count */

@@ -3,10 +3,11 @@
  * Off CPU: what the programs that measure how long threads are off a CPU, and who loads them, have
  * in common. Compiled into both; kernel types alone.
  *
- *     switched out   the stack is walked, and noted with the time     asleep: tid ──► stack, since
- *     woken          by whom                                          asleep: ... waker
- *     switched in    how long that was is added up                    slept: stack, waker, why ──►
- * sum            or, where times are wanted, told
+ *     event          what the program does                         map that it writes
+ *     switched out   walks the stack, notes it with the time       asleep: tid ──► stack, since
+ *     woken          notes the waker                               asleep: tid ──► ..., waker
+ *     switched in    adds the time to the sum                      slept: stack, waker, why ──► sum
+ *                    or sends it by itself, if times are wanted
  *
  * Stacks are those of walk.h: a new one crosses over whole, and is named by hash, thread and space.
  */

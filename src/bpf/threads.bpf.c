@@ -12,7 +12,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-enum { PF_KTHREAD = 0x00200000 };
+enum { PF_KTHREAD = 0x00200000, FUSE_MAGIC = 0x65735546, MAPPINGS_MAX = 4 };
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -49,6 +49,25 @@ static int number_of(struct task_struct *task)
     return upid_at(task, BPF_CORE_READ(own, level)).nr;
 }
 
+struct seen {
+    uint64_t start, end; /* of the mapping; 0: it was not looked at */
+    uint32_t unread;
+};
+
+static long see_mapping(struct task_struct *task, struct vm_area_struct *vma, struct seen *seen)
+{
+    (void)task;
+    seen->start = vma->vm_start;
+    seen->end = vma->vm_end;
+    struct file *file = vma->vm_file;
+    if (bpf_core_field_exists(vma->vm_userfaultfd_ctx.ctx) &&
+        BPF_CORE_READ(vma, vm_userfaultfd_ctx.ctx))
+        seen->unread = CAIRN_BPF_UFFD;
+    else if (file && BPF_CORE_READ(file, f_inode, i_sb, s_magic) == FUSE_MAGIC)
+        seen->unread = CAIRN_BPF_FUSE;
+    return 0;
+}
+
 static void look(struct task_struct *task, struct cairn_bpf_moment *moment)
 {
     moment->switches = task->nvcsw + task->nivcsw;
@@ -72,13 +91,40 @@ static uint64_t word(const struct cairn_bpf_slot *slot, uint32_t i)
     return i < CAIRN_BPF_REG_WORDS ? slot->regs[i] : 0;
 }
 
+static void put_unread(struct cairn_bpf_slot *slot, const struct seen *seen)
+{
+    slot->unread = seen->unread;
+    slot->unread_from = seen->start;
+    slot->unread_to = seen->end;
+}
+
+/* Those of the stack's own mapping and of some behind it: mprotect(2) or mlock(2) of a part makes
+ * several mappings of a stack. Where the mappings are locked nothing is known of them, and the
+ * reader's deadline has to do. */
+static uint32_t pages_to_read(struct task_struct *task, struct cairn_bpf_slot *slot, uint64_t va)
+{
+    uint64_t pages = 0;
+    for (int i = 0; i < MAPPINGS_MAX && pages < wish.max_pages; i++) {
+        struct seen seen = {0};
+        bpf_find_vma(task, va + pages * CAIRN_BPF_PAGE, see_mapping, &seen, 0);
+        if (!seen.end)
+            return i ? pages : wish.max_pages;
+        put_unread(slot, &seen);
+        if (seen.unread)
+            return pages;
+        pages = (seen.end - va) / CAIRN_BPF_PAGE;
+    }
+    return pages < wish.max_pages ? pages : wish.max_pages;
+}
+
 static void copy_stack(struct task_struct *task, struct cairn_bpf_slot *slot)
 {
     struct copy copy = {.task = task, .page = n_pages};
     bool is_32 = (word(slot, cpu.mode) & cpu.mode_32_mask) == cpu.mode_32;
     uint64_t sp = word(slot, is_32 ? cpu.sp_32 : cpu.sp);
     copy.va = (sp & -(uint64_t)CAIRN_BPF_PAGE) + (uint64_t)wish.skip_pages * CAIRN_BPF_PAGE;
-    bpf_loop(wish.max_pages, copy_page, &copy, 0);
+    uint32_t pages = pages_to_read(task, slot, copy.va);
+    bpf_loop(pages, copy_page, &copy, 0);
     slot->stack_va = copy.va;
     slot->n_pages = copy.n;
     n_pages += copy.n;
@@ -93,6 +139,7 @@ static void fill(struct task_struct *task, struct cairn_bpf_slot *slot)
     slot->page = n_pages;
     slot->n_pages = 0;
     slot->has_regs = 0;
+    slot->unread = CAIRN_BPF_READ;
     bpf_probe_read_kernel(slot->name, sizeof slot->name, task->comm);
     look(task, &slot->before);
     slot->kernel_bytes = 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "bpf/cpu.h"
 #include "bpf/threads.light.h"
@@ -34,6 +35,7 @@ struct cairn_bpf_threads {
     struct threads_bpf *program;
     struct cairn_bpf_slot *slots; /* mapped */
     uint8_t *stacks;              /* mapped */
+    bool is_stuck; /* a run did not end in time: it may write to the maps at any moment */
 };
 
 struct walk {
@@ -93,6 +95,9 @@ static int hand_over(struct walk *walk, const struct cairn_bpf_slot *slot)
             (size_t)slot->n_pages * CAIRN_BPF_PAGE,
         };
         thread.stack_va = slot->stack_va;
+        thread.unread = (enum cairn_bpf_unread)slot->unread;
+        thread.unread_from = slot->unread_from;
+        thread.unread_to = slot->unread_to;
     }
     return walk->fn(walk->ctx, &thread);
 }
@@ -108,13 +113,34 @@ static int empty(struct walk *walk)
     return code;
 }
 
+static long read_for_caller(uint8_t *io, int fd, int *ret_fd)
+{
+    (void)ret_fd;
+    ssize_t got = read(fd, io, CAIRN_BPF_SLOTS);
+    return got < 0 ? -errno : got;
+}
+
+static int fail_stuck(struct cairn_err *err)
+{
+    return cairn_fail(err, CAIRN_E_LIMIT, "a copy of a stack did not end in time");
+}
+
+/* The program copies in the context of who reads, and waits for the memory as a read of it would.
+ * After a deadline it may go on any time, so that its maps are not ours any more. */
 static int read_all(struct walk *walk, int fd, struct cairn_err *err)
 {
-    char marks[CAIRN_BPF_SLOTS];
+    const struct cairn_apart_call call = {.fn = read_for_caller, .fd = fd};
     unsigned stalls = 0;
     for (;;) {
-        ssize_t got = read(fd, marks, sizeof marks);
-        int os_errno = errno;
+        long got = cairn_apart_do(&call);
+        int os_errno = got < 0 ? (int)-got : 0;
+        if (os_errno == ETIMEDOUT)
+            walk->threads->is_stuck = true;
+        if (os_errno == ETIMEDOUT)
+            return fail_stuck(err);
+        if (os_errno == EUSERS) /* nothing was read */
+            return cairn_fail(err, CAIRN_E_LIMIT,
+                              "too many reads of memory did not end: stacks are not copied");
         int code = empty(walk);
         if (code != 0 || got == 0)
             return code;
@@ -178,6 +204,8 @@ int cairn_bpf_threads_each(struct cairn_bpf_threads *threads,
 {
     struct walk walk = {.threads = threads, .fn = fn, .ctx = ctx};
     size_t bytes = opts->stack_bytes ? opts->stack_bytes : CAIRN_BPF_STACK_BYTES;
+    if (threads->is_stuck)
+        return fail_stuck(err);
     if (bytes > CAIRN_BPF_STACK_BYTES_MAX || opts->skip_bytes % CAIRN_BPF_PAGE ||
         opts->skip_bytes / CAIRN_BPF_PAGE > UINT32_MAX)
         return cairn_fail(err, CAIRN_E_ARG, "%zu bytes of stack behind %zu cannot be copied", bytes,

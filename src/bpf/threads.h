@@ -21,6 +21,7 @@
 
 #include "base/span.h"
 #include "bpf/load.h"
+#include "bpf/threads_slot.h"
 
 enum { CAIRN_BPF_STACK_BYTES = 32 << 10, CAIRN_BPF_STACK_BYTES_MAX = 1 << 20 };
 
@@ -39,11 +40,13 @@ struct cairn_bpf_thread {
     const char *name; /* as it named itself */
     char state;       /* as in struct cairn_process_status */
     enum cairn_bpf_found found;
-    uint64_t switches;       /* how often it has left a CPU: did not change, it did not run */
-    struct cairn_span regs;  /* as PTRACE_GETREGSET gives them for NT_PRSTATUS */
-    struct cairn_span stack; /* empty where the memory cannot be read */
-    uint64_t stack_va;       /* of its first byte: the page of the stack pointer, + skipped */
-    const uint64_t *kernel;  /* its frames in the kernel, innermost first; only if asked */
+    uint64_t switches;            /* how often it has left a CPU: did not change, it did not run */
+    struct cairn_span regs;       /* as PTRACE_GETREGSET gives them for NT_PRSTATUS */
+    struct cairn_span stack;      /* empty where the memory cannot be read */
+    uint64_t stack_va;            /* of its first byte: the page of the stack pointer, + skipped */
+    enum cairn_bpf_unread unread; /* CAIRN_BPF_READ, or why these are not to be read: */
+    uint64_t unread_from, unread_to; /* in the stack's mapping, or the one above it */
+    const uint64_t *kernel;          /* its frames in the kernel, innermost first; only if asked */
     size_t n_kernel;
     bool in_call; /* it is in a system call: */
     long call;    /* this one, as its own kind of program (32-bit) numbers it */
@@ -70,8 +73,10 @@ int cairn_bpf_threads_open(struct cairn_bpf_threads **ret_threads, struct cairn_
 void cairn_bpf_threads_close(struct cairn_bpf_threads *threads); /* accepts NULL */
 
 /* Calls `fn` for each thread. Threads that start or end meanwhile may be left out; a process that
- * is not there has none. The process that calls is as good as any other; its calling thread is
- * CAIRN_BPF_RUNNING. CAIRN_E_ARG: more stack than can be copied. */
+ * is not there has none. The process that calls is as good as any other; its calling thread waits
+ * for the process that reads for it (base/apart.h). CAIRN_E_LIMIT: memory of the process kept the
+ * program waiting; every later call with this handle fails so, too. CAIRN_E_ARG: more stack than
+ * can be copied. */
 int cairn_bpf_threads_each(struct cairn_bpf_threads *threads,
                            const struct cairn_bpf_threads_opts *opts, cairn_bpf_thread_fn fn,
                            void *ctx, struct cairn_err *err);

@@ -22,6 +22,9 @@ enum {
     CAIRN_BPF_KERNEL_FRAMES = 64,
 };
 
+/* Why memory is not copied: its owner may let a read of it wait for ever. */
+enum cairn_bpf_unread { CAIRN_BPF_READ, CAIRN_BPF_FUSE, CAIRN_BPF_UFFD };
+
 /* What a thread was when it was looked at, and when its stack had been copied. It did not run in
  * between if it was off the CPU both times and was never switched out. */
 struct cairn_bpf_moment {
@@ -39,6 +42,9 @@ struct cairn_bpf_slot {
     uint32_t page, n_pages;
     int32_t kernel_bytes; /* of kernel[]; below 0: it cannot be had */
     uint32_t has_regs;
+    uint32_t unread; /* enum cairn_bpf_unread, of [unread_from, unread_to): */
+    uint32_t reserved;
+    uint64_t unread_from, unread_to; /* va; the mapping of the stack pointer, or the next one */
     char name[16];
     uint64_t regs[CAIRN_BPF_REG_WORDS]; /* struct pt_regs of this CPU */
     uint64_t kernel[CAIRN_BPF_KERNEL_FRAMES];

@@ -17,6 +17,7 @@ enum {
     RING_WAKE = CAIRN_BPF_RING_BYTES / 4,
     COPIES_EVERY_NS = 100000000,
     COPIES_BYTES = 4 << 20, /* in that time, of one CPU */
+    DEEP_SHARE = 16,        /* a walk beyond what is kept takes this part of the time at most */
     COPY_AT_MAX = sizeof((struct cairn_bpf_walk_cpu *)0)->frames / 8 - PAGE / 8
 };
 
@@ -57,6 +58,17 @@ struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, CAIRN_BPF_RING_BYTES);
 } ring SEC(".maps");
+
+/* Processes that are sampled, where cairn_is_filtered: the event is a whole CPU's. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1 << 16);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, __u32);
+    __type(value, __u32);
+} only SEC(".maps");
+
+__u32 cairn_is_filtered = 0;
 
 /* Each sample, and each time off the CPU, crosses over with its time. */
 const volatile __u32 cairn_has_times = 0;
@@ -146,10 +158,32 @@ static __always_inline void take_kernel(void *ctx, struct cairn_bpf_walk_cpu *cp
     cpu->stack.n_kernel = bytes > 0 ? (__u64)bytes / 8 : 0;
 }
 
+static long mix_outer(__u32 i, void *ctx)
+{
+    struct cairn_bpf_walk_cpu *cpu = *(struct cairn_bpf_walk_cpu **)ctx;
+    __u64 at = cairn_bpf_frame_at(cpu->stack.beyond, CAIRN_BPF_INNER_FRAMES + i);
+    cpu->stack.hash = mixed(cpu->stack.hash, cpu->frames[at & (CAIRN_BPF_FRAMES_MAX - 1)]);
+    return 0;
+}
+
+/* Stacks that differ in the depth of their recursion are counted together, as far as it has the
+ * same number of bits. */
+static __always_inline void mix_deep(struct cairn_bpf_walk_cpu *cpu)
+{
+    __u64 bits = 0, beyond = cpu->stack.beyond;
+    cpu->stack.hash = cpu->inner_hash;
+    bpf_loop(CAIRN_BPF_OUTER_FRAMES, mix_outer, &cpu, 0);
+    for (int i = 0; i < 16; i++)
+        bits += beyond >> i != 0;
+    cpu->stack.hash = mixed(cpu->stack.hash, bits);
+}
+
 /* The stack is complete: what it is counted under. */
 static __always_inline void name_stack(struct cairn_bpf_walk_cpu *cpu,
                                        struct cairn_bpf_count *ret_key)
 {
+    if (cpu->stack.beyond)
+        mix_deep(cpu);
     bpf_loop(cpu->stack.n_kernel, mix_kernel, &cpu, 0);
     cpu->stack.hash = mixed(cpu->stack.hash, cpu->end);
     cpu->stack.end = cpu->end;
@@ -335,7 +369,12 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
     }
     cpu->stack.id = w.space ? w.space->id : id_of(task);
     open_window(cpu);
-    bpf_loop(CAIRN_BPF_FRAMES_MAX, step, &w, 0);
+    cpu->beyond_max = cpu->stack.time_ns >= cpu->deep_ns ? CAIRN_BPF_BEYOND_MAX : 0;
+    bpf_loop(CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_BEYOND_MAX, step, &w, 0);
+    if (cpu->stack.beyond) {
+        __u64 now_ns = bpf_ktime_get_ns();
+        cpu->deep_ns = now_ns + DEEP_SHARE * (now_ns - cpu->stack.time_ns);
+    }
 }
 
 /* Who is walked by its files costs more each time, but a look costs as much as hundreds of times.
@@ -389,13 +428,23 @@ static __always_inline void leave_out(struct cairn_bpf_walk_cpu *cpu, struct tas
     cpu->n_lost++;
 }
 
+static __always_inline int is_left_out(struct task_struct *task)
+{
+    __u32 tgid;
+    if (!cairn_is_filtered)
+        return 0;
+    tgid = pid_of(task);
+    return !bpf_map_lookup_elem(&only, &tgid);
+}
+
 SEC("perf_event")
 int cairn_walk(struct bpf_perf_event_data *ctx)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
     __u32 number = bpf_get_smp_processor_id();
     struct cairn_bpf_walk_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
-    if (!cpu || cpu->busy || !task->tgid) /* a CPU that has nothing to do is no sample */
+    if (!cpu || cpu->busy || !task->tgid ||
+        is_left_out(task)) /* a CPU that has nothing to do is no sample */
         return 0;
     cpu->busy = 1;
     if (!tid_of(task))

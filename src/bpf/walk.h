@@ -6,15 +6,15 @@
  * From an address to its rule:
  *
  *     tgid ──► space   mappings with code, sorted ──► range: text offset, first strip
- *     strip ──► where in which segment it lies, or the one rule that it has
- *     segment  [ strip | strip | strip | ... ]     2 MiB each, made as tables come
+ *     strip ──► segment and place in it, or the one rule that covers the strip
+ *     segment  [ strip | strip | strip | ... ]     2 MiB each, created as tables arrive
  *
- * A strip is 256 KiB of text, cut out of a module's table (unwind/table.h): as there, a page is 256
- * bytes of text, pages[p] the first row that begins in page p or behind it, low[] the last byte of
- * where each row begins:
+ * A strip is 256 KiB of text, cut from a module's table (unwind/table.h). As in that table, a page
+ * is 256 bytes of text, pages[p] is the first row that starts in page p or later, and low[] is the
+ * low byte of the address at which each row starts:
  *
- *     pages u32[1024 + 1] | pad | rules u32[n] | low u8[n]         n: rows, row 0 holds at its
- * start
+ *     pages u32[1024 + 1] | pad | rules u32[n] | low u8[n]     n rows; row 0 is valid from the
+ *                                                              first byte of the strip
  *
  * Segments hang in a map of maps, which the kernel fills one by one, so that tables grow without
  * the program being loaded again. A strip never lies in two segments, and all that is looked up in
@@ -48,6 +48,9 @@ enum {
     CAIRN_BPF_FILES_MAX = 1 << 16,
     CAIRN_BPF_MET_MAX = 8, /* mappings that one walk asks for */
     CAIRN_BPF_FRAMES_MAX = 1024,
+    CAIRN_BPF_OUTER_FRAMES = 256, /* of them: the outermost of a deeper stack; a power of two */
+    CAIRN_BPF_INNER_FRAMES = CAIRN_BPF_FRAMES_MAX - CAIRN_BPF_OUTER_FRAMES,
+    CAIRN_BPF_BEYOND_MAX = 15 << 10, /* frames that are walked for the outermost */
     CAIRN_BPF_KERNEL_FRAMES_MAX = 127,
     CAIRN_BPF_WINDOW_WORDS = 1024,
     CAIRN_BPF_CACHE_ENTRIES = 2048,
@@ -114,13 +117,14 @@ enum cairn_bpf_end {
     CAIRN_BPF_END_SIDE,       /* a rule that needs more registers than there are */
     CAIRN_BPF_END_UNREADABLE, /* a word of the stack could not be read */
     CAIRN_BPF_END_BAD_CFA,    /* the caller's frame would not lie above */
-    CAIRN_BPF_END_DEEP,       /* more than CAIRN_BPF_FRAMES_MAX */
+    CAIRN_BPF_END_DEEP,       /* more than are kept, and beyond what is walked of the rest */
     CAIRN_BPF_END_NOT_CODE,   /* no mapping with code that is known holds the address */
     CAIRN_BPF_END_NEW,        /* a program, or a file in it, of which nothing is known yet */
     CAIRN_BPF_END_NO_ROOM,    /* the module's table is not here, for lack of memory */
     CAIRN_BPF_END_32,         /* a 32-bit program */
     CAIRN_BPF_END_KERNEL,     /* the thread has no user side: it ends, or its program is replaced */
-    CAIRN_BPF_END_NOT_COPIED  /* a copy might lead further, but there are too many already */
+    CAIRN_BPF_END_NOT_COPIED, /* a copy might lead further, but there are too many already */
+    CAIRN_BPF_END_SWITCHED    /* a rule says that the caller is on another stack */
 };
 
 /* Of a stack, before its frames. */
@@ -141,7 +145,23 @@ struct cairn_bpf_stack {
     __u64 pages;       /* which pages, from that of sp on, the copy has, one behind the other; those
                           that nothing was ever written to are not there */
     __u64 value;       /* of the event, since the one before: attr.sample_period as it was then */
+    __u32 beyond;      /* how many frames the stack has more than these; see cairn_bpf_frame_at() */
+    __u32 reserved;
 };
+
+/*
+ * Where the frame number `i` lies, the innermost is 0. Of a stack with more frames than there is
+ * capacity for, the innermost stay, and the last entries are a ring of the outermost:
+ *
+ *     [ 0 1 2 ... INNER - 1 | ... newest | oldest ... ]
+ */
+static inline __u32 cairn_bpf_frame_at(__u32 beyond, __u32 i)
+{
+    if (!beyond || i < CAIRN_BPF_INNER_FRAMES)
+        return i;
+    return CAIRN_BPF_INNER_FRAMES +
+           ((i - CAIRN_BPF_INNER_FRAMES + beyond) & (CAIRN_BPF_OUTER_FRAMES - 1));
+}
 
 #define CAIRN_BPF_ID_BY_FILES (1u << 31)
 
@@ -193,10 +213,13 @@ struct cairn_bpf_walk_cpu {
     __u64 n_misses;  /* frames whose rule was not in the cache */
     __u64 busy, asked_ns;
     __u64 copies_ns, copies_left; /* since then so many bytes more may be copied */
-    __u64 low, size;              /* the window: va of its first byte, and how many are valid */
-    __u64 ip, sp, fp, lr;         /* on x86-64 rdi, of the innermost frame */
-    __u64 ax;                     /* x86-64's rax, of the innermost frame */
-    __u8 code[16];                /* what is looked at where no rule is of it */
+    __u64 deep_ns;                /* until then no walk goes on beyond what is kept */
+    __u64 inner_hash;             /* of the frames that stay whatever comes */
+    __u32 beyond_max, reserved;
+    __u64 low, size;      /* the window: va of its first byte, and how many are valid */
+    __u64 ip, sp, fp, lr; /* on x86-64 rdi, of the innermost frame */
+    __u64 ax;             /* x86-64's rax, of the innermost frame */
+    __u8 code[16];        /* what is looked at where no rule is of it */
     __u32 exact, end;
     __u32 sp_is_floor; /* the frame begins at sp or above: all that its callee told */
     __u32 has_tree; /* the kernel can be asked what is mapped; 0: not, or nobody was walked yet */

@@ -88,6 +88,13 @@ static __always_inline int go_by_link(struct walker *w, __u32 kind)
     return 1;
 }
 
+/* No code that starts a stack is told by its instructions. */
+static __always_inline int is_root(struct cairn_bpf_walk_cpu *cpu)
+{
+    (void)cpu;
+    return 0;
+}
+
 /* Does it return into the kernel's code behind a handler, though no table says so? That of the vdso
  * is a function like others by its CFI. */
 static __always_inline int is_sigreturn(const struct cairn_bpf_walk_cpu *cpu, __u32 kind)

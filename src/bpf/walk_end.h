@@ -13,6 +13,8 @@ static inline enum cairn_bpf_end cairn_bpf_end_of(enum cairn_unwind_end end)
     switch (end) {
     case CAIRN_END_OUTERMOST:
         return CAIRN_BPF_END_OUTERMOST;
+    case CAIRN_END_SWITCHED:
+        return CAIRN_BPF_END_SWITCHED;
     case CAIRN_END_MAX_FRAMES:
         return CAIRN_BPF_END_DEEP;
     case CAIRN_END_NO_MODULE:

@@ -69,14 +69,35 @@ static __always_inline long stop(struct cairn_bpf_walk_cpu *cpu, enum cairn_bpf_
     return 1;
 }
 
+/* The entry of the frame that was added last. */
+static __always_inline __u64 last_entry(const struct cairn_bpf_walk_cpu *cpu)
+{
+    __u64 beyond = cpu->stack.beyond;
+    if (beyond)
+        return CAIRN_BPF_INNER_FRAMES + ((beyond - 1) & (CAIRN_BPF_OUTER_FRAMES - 1));
+    return (cpu->stack.n - 1u) & (CAIRN_BPF_FRAMES_MAX - 1);
+}
+
+/* Over the oldest of the outermost frames. */
+static __always_inline long add_beyond(struct cairn_bpf_walk_cpu *cpu, __u64 frame)
+{
+    if (cpu->stack.beyond >= cpu->beyond_max)
+        return stop(cpu, CAIRN_BPF_END_DEEP);
+    cpu->stack.beyond++;
+    cpu->frames[last_entry(cpu) & (CAIRN_BPF_FRAMES_MAX - 1)] = frame;
+    return 0;
+}
+
 static __always_inline long add(struct cairn_bpf_walk_cpu *cpu, __u64 frame)
 {
     __u64 n = cpu->stack.n;
     if (n >= CAIRN_BPF_FRAMES_MAX)
-        return stop(cpu, CAIRN_BPF_END_DEEP);
+        return add_beyond(cpu, frame);
     cpu->frames[n & (CAIRN_BPF_FRAMES_MAX - 1)] = frame;
     cpu->stack.n = n + 1;
     cpu->stack.hash = mixed(cpu->stack.hash, frame);
+    if (n + 1 == CAIRN_BPF_INNER_FRAMES)
+        cpu->inner_hash = cpu->stack.hash;
     return 0;
 }
 
@@ -84,7 +105,7 @@ static __always_inline long add(struct cairn_bpf_walk_cpu *cpu, __u64 frame)
 static __always_inline long go_to_signaled(struct cairn_bpf_walk_cpu *cpu, __u64 ip, __u64 sp,
                                            __u64 fp)
 {
-    cpu->frames[(cpu->stack.n - 1u) & (CAIRN_BPF_FRAMES_MAX - 1)] |= CAIRN_BPF_EXACT;
+    cpu->frames[last_entry(cpu) & (CAIRN_BPF_FRAMES_MAX - 1)] |= CAIRN_BPF_EXACT;
     cpu->ip = ip;
     cpu->fp = fp;
     cpu->exact = 1;

@@ -2,6 +2,7 @@
 #include "bpf/walk_look.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <cairn/maps.h>
 
 #include "base/error.h"
+#include "base/foreign.h"
 #include "proc/process.h"
 #include "unwind/local_cpu.h"
 #include "unwind/space.h"
@@ -60,19 +62,33 @@ static bool stat_path(const struct look *look, const struct cairn_map *map, stru
     struct cairn_buffer path = {0};
     cairn_buffer_printf(&path, "/proc/%d/root%s", look->pid, map->path);
     bool is_there = map->path[0] == '/' && !path.failed &&
-                    stat(cairn_buffer_text(&path), ret_st) == 0 && ret_st->st_ino == map->inode;
+                    cairn_foreign_stat(cairn_buffer_text(&path), ret_st, NULL) == 0 &&
+                    ret_st->st_ino == map->inode;
     cairn_buffer_done(&path);
     return is_there;
+}
+
+/* What the kernel knows already: the server of a FUSE file is not asked. */
+static bool stat_link(const char *link, uint64_t *ret_changed_ns)
+{
+    struct statx st;
+    if (statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_CTIME, &st) < 0)
+        return false;
+    *ret_changed_ns = (uint64_t)st.stx_ctime.tv_sec * 1000000000u + st.stx_ctime.tv_nsec;
+    return true;
 }
 
 /* When the file's inode was changed last, as the kernel's walk asks, too; 0: nobody tells. */
 static uint64_t changed_ns(const struct look *look, const struct cairn_map *map)
 {
     char link[96];
+    uint64_t ns;
     struct stat st;
     snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, look->pid, map->start,
              map->end);
-    if (stat(link, &st) < 0 && !stat_path(look, map, &st)) /* the link is root's alone */
+    if (stat_link(link, &ns))
+        return ns;
+    if (!stat_path(look, map, &st)) /* the link is root's alone */
         return 0;
     return (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
 }

@@ -12,7 +12,7 @@ static __always_inline long step_pointer(struct cairn_bpf_walk_cpu *cpu, __u32 p
 {
     __u64 fp = cpu->fp, next, ret;
     if (!(place & PLACE_FP_OK) || fp % 8 || fp < cpu->sp || fp - cpu->sp > CAIRN_BPF_STACK_MAX)
-        return stop(cpu, CAIRN_BPF_END_NO_RULE);
+        return stop(cpu, is_root(cpu) ? CAIRN_BPF_END_OUTERMOST : CAIRN_BPF_END_NO_RULE);
     if (read_word(cpu, fp, &next) || read_word(cpu, fp + 8, &ret))
         return stop(cpu, CAIRN_BPF_END_UNREADABLE);
     if (!ret)
@@ -47,7 +47,8 @@ static long step(__u32 i, void *ctx)
     if (can_step(cpu, place, kind))
         return step_rule(cpu, rule);
     if (kind == CAIRN_RULE_OUTERMOST)
-        return stop(cpu, CAIRN_BPF_END_OUTERMOST);
+        return stop(cpu, cairn_rule_payload(rule) == CAIRN_RULE_SWITCHED ? CAIRN_BPF_END_SWITCHED
+                                                                         : CAIRN_BPF_END_OUTERMOST);
     if (kind == CAIRN_RULE_SIDE)
         return go_by_hint(cpu, rule) ? add(cpu, cpu->ip) : stop(cpu, CAIRN_BPF_END_SIDE);
     if (place & PLACE_NO_ROOM)

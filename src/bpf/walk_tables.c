@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 enum {
-    SHARE = 20,             /* of the time is taken by looks: one part in so many */
+    SHARE = 20,             /* of one CPU's time is taken by looks: one part in so many */
     CREDIT_MAX = 400000000, /* ns that are saved up: as many modules as a large program has */
     /* ns that are owed, by a look that took more than there was: two seconds without any, for else
        one at 60,000 mappings follows the other */
@@ -30,13 +30,12 @@ struct cairn_walk_process {
 };
 
 /* It is now; the time since the last call gives credit. */
-static uint64_t pass_time(struct cairn_walk_tables *tables)
+static void pass_time(struct cairn_walk_tables *tables)
 {
     uint64_t now_ns = cairn_now_ns();
     tables->credit_ns += (int64_t)(now_ns - tables->modules.now_ns) / SHARE;
     tables->credit_ns = tables->credit_ns < CREDIT_MAX ? tables->credit_ns : CREDIT_MAX;
     tables->modules.now_ns = now_ns;
-    return now_ns;
 }
 
 void cairn_walk_tables_init(struct cairn_walk_tables *tables, uint64_t max_bytes)
@@ -200,15 +199,20 @@ static enum cairn_walk_look look(struct cairn_walk_tables *tables, int pid)
     return result;
 }
 
+/* What is charged is this thread's CPU time: on a busy machine, or a slow disk, a look takes long
+ * and costs little, and new programs would stay unknown for seconds. */
 enum cairn_walk_look cairn_walk_tables_look(struct cairn_walk_tables *tables, int pid, bool now)
 {
-    uint64_t began_ns = pass_time(tables);
-    if (!now && tables->credit_ns <= 0)
+    pass_time(tables);
+    if (now) /* is charged nothing */
+        return look(tables, pid);
+    if (tables->credit_ns <= 0)
         return CAIRN_WALK_LATER;
+    uint64_t began_ns = cairn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     enum cairn_walk_look result = look(tables, pid);
-    int64_t left_ns = tables->credit_ns - (int64_t)(cairn_now_ns() - began_ns);
-    if (!now)
-        tables->credit_ns = left_ns > -DEBT_MAX ? left_ns : -DEBT_MAX;
+    int64_t left_ns =
+        tables->credit_ns - (int64_t)(cairn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+    tables->credit_ns = left_ns > -DEBT_MAX ? left_ns : -DEBT_MAX;
     return result;
 }
 
@@ -220,7 +224,7 @@ bool cairn_walk_tables_know(const struct cairn_walk_tables *tables, int pid)
 void cairn_walk_tables_forget(struct cairn_walk_tables *tables, int pid)
 {
     struct cairn_walk_process *process = find_process(tables, pid);
-    (void)pass_time(tables);
+    pass_time(tables);
     if (process)
         forget(tables, process);
 }
@@ -242,7 +246,8 @@ static bool may_gain(const struct cairn_walk_tables *tables,
 
 void cairn_walk_tables_retry(struct cairn_walk_tables *tables)
 {
-    uint64_t now_ns = pass_time(tables);
+    pass_time(tables);
+    uint64_t now_ns = tables->modules.now_ns;
     if (now_ns - tables->retried_ns < RETRY_NS)
         return;
     tables->retried_ns = now_ns;

@@ -86,6 +86,17 @@ static __always_inline __u32 rule_by_code(struct cairn_bpf_walk_cpu *cpu)
                    : cairn_rule_make(CAIRN_RULE_OUTERMOST, 0);
 }
 
+/* No rule and no frame pointer leads on: does boost.context's code follow, to which a context's
+ * first function returns (arch_x86_64.c)? */
+static __always_inline int is_root(struct cairn_bpf_walk_cpu *cpu)
+{
+    if (cpu->exact || bpf_probe_read_user(cpu->code, 16, (void *)cpu->ip))
+        return 0;
+    __u64 at = cpu->code[0] == 0xf3 ? 4 : 0; /* endbr64 */
+    return cpu->code[at] == 0x48 && cpu->code[at + 1] == 0x31 && cpu->code[at + 2] == 0xff &&
+           cpu->code[at + 3] == 0xe8 && cpu->code[at + 8] == 0xf4;
+}
+
 /* There is no link register. */
 static __always_inline int go_by_link(struct walker *w, __u32 kind)
 {
@@ -104,7 +115,7 @@ static __always_inline int is_sigreturn(const struct cairn_bpf_walk_cpu *cpu, __
 static __always_inline int can_step(const struct cairn_bpf_walk_cpu *cpu, __u32 place, __u32 kind)
 {
     (void)cpu, (void)place;
-    return kind >= CAIRN_RULE_OF_CPU && kind <= CAIRN_X86_64_SP_DEREF;
+    return kind >= CAIRN_RULE_OF_CPU && kind <= CAIRN_X86_64_FP_CHAIN;
 }
 
 static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule)
@@ -121,6 +132,10 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
     } else if (kind == CAIRN_X86_64_FP_DEREF) {
         if (read_word(cpu, fp - n, &cfa))
             return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+    } else if (kind == CAIRN_X86_64_FP_CHAIN) {
+        if (read_word(cpu, fp, &cfa))
+            return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+        cfa += n;
     } else {
         if (read_word(cpu, cpu->sp + n, &cfa))
             return stop(cpu, CAIRN_BPF_END_UNREADABLE);

@@ -67,7 +67,7 @@ static int know_namespace(struct walk_bpf *program, struct cairn_err *err)
 /* Before Linux 6.1 all of a map is there from the begin: fewer processes have room. */
 static void fill_maps(struct cairn_walker *w)
 {
-    struct bpf_map *grow[] = {w->program->maps.own, w->program->maps.spaces,
+    struct bpf_map *grow[] = {w->program->maps.own, w->program->maps.only, w->program->maps.spaces,
                               w->program->maps.files};
     if (cairn_bpf_is_new_enough(&maps_that_grow))
         return;
@@ -178,6 +178,23 @@ int cairn_walker_attach(struct cairn_walker *w, int event_fd, int tid, struct ca
     return cairn_bpf_fail(err, errno, &cairn_walker_need, "attach");
 }
 
+void cairn_walker_only(struct cairn_walker *w, int pid, bool is_one)
+{
+    int fd = bpf_map__fd(w->program->maps.only);
+    uint32_t tgid = (uint32_t)pid, one = 1;
+    if (is_one)
+        (void)bpf_map_update_elem(fd, &tgid, &one, BPF_ANY);
+    else
+        (void)bpf_map_delete_elem(fd, &tgid);
+    w->program->bss->cairn_is_filtered = 1;
+}
+
+bool cairn_walker_is_only(const struct cairn_walker *w, int pid)
+{
+    uint32_t tgid = (uint32_t)pid, one;
+    return bpf_map_lookup_elem(bpf_map__fd(w->program->maps.only), &tgid, &one) == 0;
+}
+
 void cairn_walker_look(struct cairn_walker *w, int pid, bool now)
 {
     if (cairn_walk_tables_look(&w->tables, pid, now) != CAIRN_WALK_LATER)
@@ -236,7 +253,8 @@ bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_
 struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack)
 {
     const uint64_t *frames = (const uint64_t *)(const void *)(stack + 1);
-    uint64_t ip = stack->n ? frames[stack->n - 1] & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT) : 0;
+    uint32_t last = stack->n ? cairn_bpf_frame_at(stack->beyond, stack->n - 1u) : 0;
+    uint64_t ip = stack->n ? frames[last] & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT) : 0;
     return (struct cairn_bpf_place){
         .page = ip >> CAIRN_BPF_PLACE_SHIFT, .id = stack->id, .end = stack->end};
 }

@@ -43,6 +43,11 @@ void cairn_walker_free(struct cairn_walker *walker); /* NULL is fine */
  * event was opened for; what it starts inherits it. */
 int cairn_walker_attach(struct cairn_walker *walker, int event_fd, int tid, struct cairn_err *err);
 
+/* From the first call on, only processes for which `is_one` was true last are sampled: for events
+ * of whole CPUs. */
+void cairn_walker_only(struct cairn_walker *walker, int pid, bool is_one);
+bool cairn_walker_is_only(const struct cairn_walker *walker, int pid);
+
 /* Looks at the mappings of a process, now or, where looks take too much time already, later. */
 void cairn_walker_look(struct cairn_walker *walker, int pid, bool now);
 /* Looks at it again if it was looked at before: its mappings have changed. */

@@ -58,6 +58,17 @@ int cairn_walker_take(struct cairn_walker *walker, cairn_walker_stack_fn fn, voi
     return CAIRN_OK;
 }
 
+void cairn_walker_only(struct cairn_walker *walker, int pid, bool is_one)
+{
+    (void)walker, (void)pid, (void)is_one;
+}
+
+bool cairn_walker_is_only(const struct cairn_walker *walker, int pid)
+{
+    (void)walker, (void)pid;
+    return false;
+}
+
 struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack)
 {
     (void)stack;

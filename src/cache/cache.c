@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cairn/cache.h>
 
@@ -12,6 +13,7 @@
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/open.h"
 #include "cache/seal.h"
 #include "cache/store.h"
 
@@ -103,11 +105,55 @@ void cairn_cache_free(struct cairn_cache *cache)
     cairn_free(cache);
 }
 
-/* The name of an entry; false where the module has neither a build ID nor a path. */
+static void add_number(struct cairn_buffer *out, uint64_t number)
+{
+    cairn_buffer_add(out, &number, sizeof number);
+}
+
+/* The module in hand, if another user could have written one of its files: another user's file then
+ * has another name, and cannot even displace the entry. 0: there is no identity to go by. */
+static uint64_t hash_identity(const struct cairn_cache_key *key)
+{
+    struct cairn_buffer all = {0};
+    bool known = true;
+    for (size_t i = 0; i < key->n_files; i++) {
+        const struct cairn_cache_file *file = &key->files[i];
+        if (file->role == CAIRN_CACHE_OTHER)
+            continue;
+        known &= file->inode != 0;
+        add_number(&all, file->role);
+        add_number(&all, file->size); /* this and the next tell the files of an archive apart */
+        add_number(&all, file->layout);
+        add_number(&all, file->dev);
+        add_number(&all, file->inode);
+        add_number(&all, file->uid);
+        add_number(&all, file->mtime_ns);
+        add_number(&all, file->ctime_ns);
+    }
+    uint64_t hash = known && !all.failed ? cairn_cache_hash(cairn_buffer_span(&all)) : 0;
+    cairn_buffer_done(&all);
+    return hash;
+}
+
+static bool all_are_guarded(const struct cairn_cache_key *key)
+{
+    for (size_t i = 0; i < key->n_files; i++)
+        if (key->files[i].role != CAIRN_CACHE_OTHER && !key->files[i].is_guarded)
+            return false;
+    return true;
+}
+
+/* The name of an entry; false where nothing identifies the module. */
 static bool name_of(const struct cairn_cache_key *key, enum cairn_cache_kind kind,
                     char ret_name[CAIRN_CACHE_NAME_MAX + 1])
 {
     size_t size = strlen(key->build_id);
+    if (!all_are_guarded(key)) {
+        uint64_t identity = hash_identity(key);
+        snprintf(ret_name, CAIRN_CACHE_NAME_MAX + 1, "%016" PRIx64 "-file.%s", identity,
+                 suffix_of(kind));
+        return identity != 0;
+    }
     if (size >= BUILD_ID_MIN && size <= BUILD_ID_MAX) {
         snprintf(ret_name, CAIRN_CACHE_NAME_MAX + 1, "%s.%s", key->build_id, suffix_of(kind));
         return true;
@@ -118,25 +164,31 @@ static bool name_of(const struct cairn_cache_key *key, enum cairn_cache_kind kin
 }
 
 /* A file that is stored in an archive is as old as the archive. */
-static int stat_archive(const char *path, struct stat *ret_st)
+static bool stat_archive(const char *path, struct stat *ret_st, bool *ret_is_guarded)
 {
     const char *split = cairn_archive_split(path);
     char *archive = split ? cairn_strdup(path) : NULL;
     if (!archive)
-        return -1;
+        return false;
     archive[split - path] = 0;
-    int result = stat(archive, ret_st);
+    bool found = cairn_file_stat_guarded(archive, ret_st, ret_is_guarded);
     cairn_free(archive);
-    return result;
+    return found;
 }
 
 void cairn_cache_file_stat(struct cairn_cache_file *file)
 {
     struct stat st;
-    file->absent = stat(file->path, &st) < 0 && stat_archive(file->path, &st) < 0;
-    file->size = file->absent ? 0 : (uint64_t)st.st_size;
-    file->mtime_ns =
-        file->absent ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    file->absent = !cairn_file_stat_guarded(file->path, &st, &file->is_guarded) &&
+                   !stat_archive(file->path, &st, &file->is_guarded);
+    if (file->absent)
+        st = (struct stat){0};
+    file->size = (uint64_t)st.st_size;
+    file->mtime_ns = cairn_time_ns(&st.st_mtim);
+    file->ctime_ns = cairn_time_ns(&st.st_ctim);
+    file->dev = st.st_dev;
+    file->inode = st.st_ino;
+    file->uid = st.st_uid;
 }
 
 static bool is_in_hand(const struct cairn_cache_key *key, const struct cairn_cache_file *file)
@@ -153,7 +205,11 @@ static bool is_as_it_was(const struct cairn_cache_file *file)
 {
     struct cairn_cache_file now = {.path = file->path};
     cairn_cache_file_stat(&now);
-    return now.absent == file->absent && now.size == file->size && now.mtime_ns == file->mtime_ns;
+    if (now.absent || file->absent)
+        return now.absent == file->absent;
+    return now.size == file->size && now.is_guarded == file->is_guarded &&
+           (now.is_guarded ? now.mtime_ns == file->mtime_ns
+                           : cairn_cache_file_identical(&now, file));
 }
 
 /* Every file in hand went into the entry, and every file that went into it is still the same. */

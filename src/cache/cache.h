@@ -54,7 +54,7 @@ bool cairn_cache_store(struct cairn_cache *cache, const struct cairn_cache_key *
 void cairn_cache_discard(struct cairn_cache *cache, const struct cairn_cache_key *key,
                          enum cairn_cache_kind kind, const struct cairn_err *why);
 
-/* Fills size and mtime_ns of the file at file->path, or marks it as absent. */
+/* Fills size, times and identity of the file at file->path, or marks it as absent. */
 void cairn_cache_file_stat(struct cairn_cache_file *file);
 
 #endif /* CAIRN_CACHE_CACHE_H */

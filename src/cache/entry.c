@@ -9,12 +9,12 @@
 #include "cache/seal.h"
 
 enum {
-    VERSION = 2,     /* of what is laid out here; payloads have their own */
+    VERSION = 3,     /* of what is laid out here; payloads have their own */
     ALIGN = 64,      /* of the payload: a cache line, and any number */
     FIXED_SIZE = 64, /* up to the first text */
     CHECKSUM_AT = 48,
-    FILES_MAX = 1 << 20,    /* .dwo files of one module; big browsers have 40,000 */
-    FILE_BYTES_MIN = 2 + 26 /* of one dependency: two empty texts, and numbers */
+    FILES_MAX = 1 << 20,        /* .dwo files of one module; big browsers have 40,000 */
+    FILE_BYTES_MIN = 3 + 52 + 2 /* of one dependency: two empty texts, and numbers */
 };
 
 static const char magic[8] = "cairnSYM";
@@ -50,9 +50,14 @@ static void put_file(struct cairn_buffer *out, const struct cairn_cache_file *fi
 {
     put(out, file->role, 1);
     put(out, file->absent, 1);
+    put(out, file->is_guarded, 1);
     put(out, file->size, 8);
     put(out, file->mtime_ns, 8);
     put(out, file->layout, 8);
+    put(out, file->dev, 8);
+    put(out, file->inode, 8);
+    put(out, file->ctime_ns, 8);
+    put(out, file->uid, 4);
     put_text(out, file->path);
     put_text(out, file->build_id);
 }
@@ -118,9 +123,14 @@ static int read_files(struct cairn_reader *r, uint64_t n, struct cairn_cache_ent
         struct cairn_cache_file *file = &entry->files[i];
         file->role = cairn_reader_u8(r);
         file->absent = cairn_reader_u8(r) != 0;
+        file->is_guarded = cairn_reader_u8(r) != 0;
         file->size = cairn_reader_u64(r);
         file->mtime_ns = cairn_reader_u64(r);
         file->layout = cairn_reader_u64(r);
+        file->dev = cairn_reader_u64(r);
+        file->inode = cairn_reader_u64(r);
+        file->ctime_ns = cairn_reader_u64(r);
+        file->uid = cairn_reader_u32(r);
         file->path = cairn_reader_str(r);
         file->build_id = cairn_reader_str(r);
     }
@@ -188,10 +198,19 @@ void cairn_cache_entry_done(struct cairn_cache_entry_read *entry)
     *entry = (struct cairn_cache_entry_read){0};
 }
 
+bool cairn_cache_file_identical(const struct cairn_cache_file *a, const struct cairn_cache_file *b)
+{
+    return a->inode && a->dev == b->dev && a->inode == b->inode && a->uid == b->uid &&
+           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
 bool cairn_cache_file_equal(const struct cairn_cache_file *a, const struct cairn_cache_file *b)
 {
     if (a->role != b->role || a->absent != b->absent || a->size != b->size ||
-        a->layout != b->layout || strcmp(a->build_id, b->build_id) != 0)
+        a->layout != b->layout || a->is_guarded != b->is_guarded ||
+        strcmp(a->build_id, b->build_id) != 0)
         return false;
+    if (!a->is_guarded)
+        return cairn_cache_file_identical(a, b);
     return a->build_id[0] || (a->mtime_ns == b->mtime_ns && strcmp(a->path, b->path) == 0);
 }

@@ -28,15 +28,22 @@ enum cairn_cache_role {
     CAIRN_CACHE_OTHER = 3  /* a .dwo, a .dwp, an alt file: opened on the way */
 };
 
-/* A file that went into an entry. Files with a build ID are told apart by that, their size and how
- * their sections lie, wherever they are; the others by path, size and time of change. */
+/*
+ * A file that went into an entry. Build ID, size and section layout identify a file wherever it
+ * lies, if only root and we could write it; without a build ID, its path and time of change do.
+ * Another user can forge all of these, so a file that is not guarded is identified by device,
+ * inode, owner and both times: no user sets the time of the last inode change.
+ */
 struct cairn_cache_file {
     uint8_t role;
     bool absent;          /* was looked for at `path`, and was not there */
+    bool is_guarded;      /* nobody but root and us could write it: base/open.h */
     const char *path;     /* absolute, or "" for bytes in memory */
     const char *build_id; /* lower-case hex, or "" */
     uint64_t size, mtime_ns;
-    uint64_t layout; /* hash of its table of sections; 0: not known */
+    uint64_t layout;               /* hash of its table of sections; 0: not known */
+    uint64_t dev, inode, ctime_ns; /* inode 0: bytes in memory */
+    uint32_t uid;
 };
 
 struct cairn_cache_entry_header {
@@ -67,6 +74,9 @@ struct cairn_cache_entry_read {
 int cairn_cache_entry_read(struct cairn_span bytes, struct cairn_cache_entry_read *ret_entry,
                            struct cairn_err *err);
 void cairn_cache_entry_done(struct cairn_cache_entry_read *entry); /* all-zero is fine */
+
+/* Device, inode, owner and both times are equal, and known. */
+bool cairn_cache_file_identical(const struct cairn_cache_file *a, const struct cairn_cache_file *b);
 
 /* Is it the same file, as far as one can tell without reading it? */
 bool cairn_cache_file_equal(const struct cairn_cache_file *a, const struct cairn_cache_file *b);

@@ -26,15 +26,15 @@ static bool is_folder_name(const char *name)
     return strspn(name, "0123456789abcdef") == 2 && !name[2];
 }
 
-/* abcdef0123456789.index, abcdef0123456789-path.index, the same with .units and .unpacked.
- */
+/* abcdef0123456789.index, abcdef0123456789-path.index, abcdef0123456789-file.index, the same with
+ * .units and .unpacked. */
 static bool is_entry_name(const char *name)
 {
     size_t n = strspn(name, "0123456789abcdef");
     const char *rest = name + n;
     if (n < DIGITS_MIN || strlen(name) > CAIRN_CACHE_NAME_MAX)
         return false;
-    if (strncmp(rest, "-path", 5) == 0)
+    if (strncmp(rest, "-path", 5) == 0 || strncmp(rest, "-file", 5) == 0)
         rest += 5;
     return strcmp(rest, ".index") == 0 || strcmp(rest, ".units") == 0 ||
            strcmp(rest, ".unpacked") == 0;

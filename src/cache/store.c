@@ -23,18 +23,6 @@ enum {
     TEMP_TRIES = 16
 };
 
-/* Root hands what it made to whoever owns the folder around it. Only what is still root's own: a
- * name may have been given to something else meanwhile. */
-static int give(int fd, uid_t owner, gid_t group)
-{
-    struct stat st;
-    if (geteuid() != 0 || owner == 0)
-        return 0;
-    if (fstat(fd, &st) < 0)
-        return -1;
-    return st.st_uid != 0 || fchown(fd, owner, group) == 0 ? 0 : -1;
-}
-
 /* Length of the folder part of a path, slashes behind it left out; 0 where it has none. */
 static size_t parent_size(const char *path)
 {
@@ -48,24 +36,43 @@ static size_t parent_size(const char *path)
     return size;
 }
 
-/* One folder by its path; it becomes its parent's owner's. -1 and errno. */
+static bool is_root(void)
+{
+    return geteuid() == 0;
+}
+
+/* Where a folder may be made. Root makes none in a folder of another user, who could not delete it,
+ * nor where others could replace it. */
+static bool may_make_in(int parent)
+{
+    struct stat st;
+    if (fstat(parent, &st) < 0)
+        return false;
+    if (!is_root() ||
+        (st.st_uid == 0 && (!(st.st_mode & (S_IWGRP | S_IWOTH)) || (st.st_mode & S_ISVTX))))
+        return true;
+    errno = EPERM;
+    return false;
+}
+
+/* One folder by its path. -1 and errno. */
 static int make_folder(const char *path)
 {
     char parent[PATH_MAX];
     size_t size = parent_size(path);
-    struct stat st;
-    if (size >= sizeof parent || strlen(path) >= sizeof parent) {
+    if (size >= sizeof parent) {
         errno = ENAMETOOLONG;
         return -1;
     }
     memcpy(parent, size ? path : ".", size ? size : 1);
     parent[size ? size : 1] = '\0';
-    if (stat(parent, &st) < 0 || mkdir(path, FOLDER_MODE) < 0)
-        return -1;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int result = fd < 0 ? -1 : give(fd, st.st_uid, st.st_gid);
+    int fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const char *name = path + size + strspn(path + size, "/");
+    int result = fd >= 0 && may_make_in(fd) ? mkdirat(fd, name, FOLDER_MODE) : -1;
+    int os_errno = errno;
     if (fd >= 0)
         close(fd);
+    errno = os_errno;
     return result;
 }
 
@@ -86,23 +93,16 @@ static int make_top(const char *folder)
     return make_folder(folder) == 0 || errno == EEXIST ? 0 : -1;
 }
 
-/* A symlink in FOLDER's place is followed where we made it; for root, where it belongs to the owner
- * of what it leads to. */
+/* A symlink in FOLDER's place is followed where we made it. */
 static int open_link(const char *folder)
 {
-    struct stat link, st;
+    struct stat link;
     if (lstat(folder, &link) < 0 || !S_ISLNK(link.st_mode)) {
         errno = ENOTDIR;
         return -1;
     }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    bool fine = fstat(fd, &st) == 0 &&
-                (link.st_uid == geteuid() || (geteuid() == 0 && link.st_uid == st.st_uid));
-    if (fine)
-        return fd;
-    close(fd);
+    if (link.st_uid == geteuid())
+        return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     errno = EPERM;
     return -1;
 }
@@ -116,8 +116,25 @@ static int open_top(const char *folder, bool make)
     return fd < 0 && (errno == ELOOP || errno == ENOTDIR) ? open_link(folder) : fd;
 }
 
+/* Ours, and for root writable by nobody else: what others could put there or take away is not
+ * used. */
+static int check_ours(int fd, const char *folder, struct cairn_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return cairn_fail_os(err, errno, "%s", folder);
+    if (st.st_uid != geteuid())
+        return cairn_fail(err, CAIRN_E_ACCESS, "%s: belongs to uid %u, expected %u", folder,
+                          st.st_uid, geteuid());
+    if (is_root() && (st.st_mode & (S_IWGRP | S_IWOTH)))
+        return cairn_fail(err, CAIRN_E_ACCESS,
+                          "%s: mode %04o, expected a folder that only root can write", folder,
+                          st.st_mode & 07777);
+    return CAIRN_OK;
+}
+
 /* A folder below FOLDER. -1 and errno. */
-static int open_below(int parent, const char *name, bool make, uid_t owner, gid_t group)
+static int open_below(int parent, const char *name, bool make)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(parent, name, flags);
@@ -125,46 +142,39 @@ static int open_below(int parent, const char *name, bool make, uid_t owner, gid_
         return fd;
     if (mkdirat(parent, name, FOLDER_MODE) < 0 && errno != EEXIST)
         return -1;
-    fd = openat(parent, name, flags);
-    if (fd >= 0 && give(fd, owner, group) < 0) {
-        int os_errno = errno;
-        close(fd);
-        errno = os_errno;
-        return -1;
-    }
-    return fd;
+    return openat(parent, name, flags);
 }
 
-static int is_ours(int fd, const char *folder, struct stat *ret_st, struct cairn_err *err)
+/* FOLDER/symbols/v1 in an opened FOLDER. */
+static int open_versions(int top, const char *folder, bool make, int *ret_fd, struct cairn_err *err)
 {
-    if (fstat(fd, ret_st) < 0)
-        return cairn_fail_os(err, errno, "%s", folder);
-    if (ret_st->st_uid != geteuid() && geteuid() != 0)
-        return cairn_fail(err, CAIRN_E_ACCESS, "%s: belongs to uid %u, expected %u", folder,
-                          ret_st->st_uid, geteuid());
-    return CAIRN_OK;
+    int code = check_ours(top, folder, err);
+    if (code < 0)
+        return code;
+    int symbols = open_below(top, "symbols", make);
+    int fd = symbols < 0 ? -1 : open_below(symbols, "v1", make), os_errno = errno;
+    if (symbols >= 0)
+        close(symbols);
+    if (fd < 0)
+        return cairn_fail_os(err, os_errno, "%s/symbols/v1", folder);
+    code = check_ours(fd, folder, err);
+    if (code < 0)
+        close(fd);
+    else
+        *ret_fd = fd;
+    return code;
 }
 
 int cairn_cache_store_open(const char *folder, bool make, struct cairn_cache_store *ret_store,
                            struct cairn_err *err)
 {
     struct cairn_buffer path = {0};
-    struct stat st;
-    int top = open_top(folder, make);
+    int fd = -1, top = open_top(folder, make);
     if (top < 0 && errno == ENOTDIR)
         return cairn_fail(err, CAIRN_E_ARG, "%s: is no folder", folder);
     if (top < 0)
         return cairn_fail_os(err, errno, "%s", folder);
-    int code = is_ours(top, folder, &st, err);
-    int fd = -1;
-    if (code == CAIRN_OK) {
-        int symbols = open_below(top, "symbols", make, st.st_uid, st.st_gid);
-        fd = symbols < 0 ? -1 : open_below(symbols, "v1", make, st.st_uid, st.st_gid);
-        if (fd < 0)
-            code = cairn_fail_os(err, errno, "%s/symbols/v1", folder);
-        if (symbols >= 0)
-            close(symbols);
-    }
+    int code = open_versions(top, folder, make, &fd, err);
     close(top);
     if (code < 0)
         return code;
@@ -174,11 +184,8 @@ int cairn_cache_store_open(const char *folder, bool make, struct cairn_cache_sto
         close(fd);
         return cairn_fail_memory(err);
     }
-    *ret_store = (struct cairn_cache_store){.fd = fd,
-                                            .owner = st.st_uid,
-                                            .group = st.st_gid,
-                                            .path = (char *)path.data,
-                                            .mark = cairn_cache_mark()};
+    *ret_store =
+        (struct cairn_cache_store){.fd = fd, .path = (char *)path.data, .mark = cairn_cache_mark()};
     return CAIRN_OK;
 }
 
@@ -194,7 +201,7 @@ void cairn_cache_store_close(struct cairn_cache_store *store)
 static int open_folder_of(const struct cairn_cache_store *store, const char *name, bool make)
 {
     const char folder[3] = {name[0], name[1], '\0'};
-    return open_below(store->fd, folder, make, store->owner, store->group);
+    return open_below(store->fd, folder, make);
 }
 
 /* Sets the time of change: its seconds say what goes first when the folder is full, its nanoseconds
@@ -219,8 +226,7 @@ static int map_fd(const struct cairn_cache_store *store, const char *who, int fd
     struct stat st;
     if (fstat(fd, &st) < 0)
         return cairn_fail_os(err, errno, "%s", who);
-    bool ours = st.st_uid == geteuid() || (geteuid() == 0 && st.st_uid == store->owner);
-    if (!S_ISREG(st.st_mode) || !ours || (st.st_mode & (S_IWGRP | S_IWOTH)))
+    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
         return cairn_fail(err, CAIRN_E_ACCESS,
                           "%s: uid %u, mode %04o: not trusted, expected a file that only uid %u "
                           "can write",
@@ -228,7 +234,7 @@ static int map_fd(const struct cairn_cache_store *store, const char *who, int fd
     int code = cairn_file_open_fd(fd, who, ret_file, err);
     if (code == CAIRN_OK && use)
         note_use(fd, &st);
-    *ret_sealed = store->mark && st.st_mtim.tv_nsec == store->mark;
+    *ret_sealed = store->mark && st.st_mtim.tv_nsec == store->mark && !is_root();
     return code;
 }
 
@@ -268,7 +274,7 @@ int cairn_cache_store_map(const struct cairn_cache_store *store, const char *nam
 
 void cairn_cache_store_vouch(const struct cairn_cache_store *store, const char *name)
 {
-    int fd = store->mark ? open_entry(store, name) : -1;
+    int fd = store->mark && !is_root() ? open_entry(store, name) : -1;
     if (fd < 0)
         return;
     set_time(fd, store->mark);
@@ -286,7 +292,7 @@ static bool claim_temp(int fd)
 }
 
 /* A file of our own beside the entry's place. -1 and errno. */
-static int open_temp(const struct cairn_cache_store *store, int folder, char ret_name[32])
+static int open_temp(int folder, char ret_name[32])
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     for (int tries = 0; tries < TEMP_TRIES; tries++) {
@@ -297,10 +303,8 @@ static int open_temp(const struct cairn_cache_store *store, int folder, char ret
         int fd = openat(folder, ret_name, flags, ENTRY_MODE);
         if (fd < 0 && errno != EEXIST)
             return -1;
-        if (fd >= 0 && claim_temp(fd)) {
-            (void)give(fd, store->owner, store->group);
+        if (fd >= 0 && claim_temp(fd))
             return fd;
-        }
         if (fd >= 0)
             close(fd);
     }
@@ -327,7 +331,7 @@ int cairn_cache_store_put(const struct cairn_cache_store *store, const char *nam
     int folder = open_folder_of(store, name, true);
     if (folder < 0)
         return cairn_fail_os(err, errno, "%s", who);
-    int fd = open_temp(store, folder, temp);
+    int fd = open_temp(folder, temp);
     int code = fd < 0 ? cairn_fail_os(err, errno, "%s", who) : write_temp(fd, who, head, body, err);
     if (code == CAIRN_OK && store->mark)
         set_time(fd, store->mark);

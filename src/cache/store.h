@@ -5,10 +5,9 @@
  *     FOLDER/symbols/v1/ab/abcdef0123.index      an entry; its name begins with that of its folder
  *                         .tmp-0123456789ab      one that is being written, locked by its writer
  *
- * Folders are made for their owner alone. An entry counts if it is a regular file, ours, and not
- * writable by others. Where root works in somebody else's folder (sudo with the caller's HOME),
- * that owner's entries count too, and what is made becomes that owner's: nothing is left behind
- * that the caller cannot delete. Below FOLDER no symlink is followed.
+ * Folders are made for their owner alone. An entry is used if it is a regular file, ours, and not
+ * writable by others. Root uses no folder of another user (sudo with the caller's HOME), because
+ * that user could write any entry. Below FOLDER no symlink is followed.
  *
  * Many processes may work in it at once: an entry appears whole, by a rename, and whoever has
  * mapped one keeps it though it is deleted. No call waits for another process.
@@ -21,9 +20,7 @@
 enum { CAIRN_CACHE_NAME_MAX = 255 }; /* of an entry, without the NUL */
 
 struct cairn_cache_store {
-    int fd;      /* of FOLDER/symbols/v1; -1: closed */
-    uid_t owner; /* of FOLDER */
-    gid_t group;
+    int fd;     /* of FOLDER/symbols/v1; -1: closed */
     char *path; /* FOLDER/symbols/v1 */
     long mark;  /* of this boot: seal.h */
 };
@@ -38,8 +35,9 @@ int cairn_cache_store_open(const char *folder, bool make, struct cairn_cache_sto
 void cairn_cache_store_close(struct cairn_cache_store *store);
 
 /* Maps an entry, and notes that it was used where `use` says so. `*ret_sealed`: it is as it was
- * written or vouched for in this boot. CAIRN_E_MISSING: there is none.
- * CAIRN_E_ACCESS: it is not to be trusted. CAIRN_E_IO, CAIRN_E_NOMEM. */
+ * written or vouched for in this boot; never for root, who checks the sum each time.
+ * CAIRN_E_MISSING: there is none. CAIRN_E_ACCESS: it is not to be trusted. CAIRN_E_IO,
+ * CAIRN_E_NOMEM. */
 int cairn_cache_store_map(const struct cairn_cache_store *store, const char *name, bool use,
                           struct cairn_file *ret_file, bool *ret_sealed, struct cairn_err *err);
 

@@ -2,14 +2,13 @@
 #include "debugfile/candidate.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/xz.h"
 #include "base/zip.h"
+#include "debugfile/other_file.h"
 #include "elf/layout.h"
 #include "elf/note.h"
 
@@ -40,31 +39,24 @@ static void read_build_id(struct cairn_candidate *c)
     }
 }
 
-/* Nobody can guess what is in an archive: one entry that can be looked at is named. */
-static void hint_entries(struct cairn_span bytes, const char *path, struct cairn_err *err)
-{
-    struct cairn_archive archive;
-    struct cairn_archive_entry entry;
-    struct cairn_span data;
-    if (!cairn_archive_is_one(bytes) || cairn_archive_open(bytes, &archive, NULL) < 0)
-        return;
-    for (size_t pos = 0; cairn_archive_next(&archive, &pos, &entry);) {
-        if (entry.name.size > 3 && !memcmp(entry.name.data + entry.name.size - 3, ".so", 3) &&
-            cairn_archive_data(&archive, &entry, &data, NULL) == CAIRN_OK) {
-            cairn_hint(err, "it is a zip archive: name a library in it, as %s!/%.*s", path,
-                       (int)entry.name.size, (const char *)entry.name.data);
-            return;
-        }
-    }
-    cairn_hint(err, "it is a zip archive without a stored (uncompressed) library");
-}
-
 /* The bytes of the file are from now on those that were made of them. */
 static void replace_bytes(struct cairn_file *file, struct cairn_span bytes, void *owned)
 {
     cairn_free(file->owned);
     file->owned = owned;
     file->bytes = bytes;
+}
+
+static bool is_packed(struct cairn_span bytes)
+{
+    return cairn_zip_is_gzip(bytes) || cairn_xz_is_xz(bytes) || cairn_zip_is_zstd(bytes);
+}
+
+/* A process can map any file, and one of 14 MB can unpack to 14 GB. No process runs a packed one.
+ */
+static bool may_unpack(const struct cairn_file *file, const char *path, bool is_vouched)
+{
+    return is_vouched || (file->is_guarded && strstr(path, ".ko."));
 }
 
 /* Unpacks what is packed as a whole. */
@@ -93,29 +85,43 @@ static int lay_out(struct cairn_candidate *c, struct cairn_err *err)
     int code = cairn_elf_lay_out(&c->elf, &data, err);
     if (code < 0)
         return code;
+    bool is_vouched = c->elf.is_vouched;
     replace_bytes(&c->file, data.bytes, data.owned);
     c->is_relocatable = true;
-    return cairn_elf_open(c->file.bytes, &c->elf, err);
+    code = cairn_elf_open(c->file.bytes, &c->elf, err);
+    c->elf.is_vouched = is_vouched;
+    return code;
+}
+
+static int open_elf(struct cairn_candidate *c, const char *path, bool is_vouched,
+                    struct cairn_err *err)
+{
+    if (is_packed(c->file.bytes) && !may_unpack(&c->file, path, is_vouched)) {
+        cairn_fail(err, CAIRN_E_FORMAT,
+                   "is packed; files that a process maps are not unpacked, expected an ELF file");
+        cairn_hint(err, "name the file, or give its folder with --symbols, and it is unpacked");
+        return CAIRN_E_FORMAT;
+    }
+    int code = unpack(&c->file, err);
+    if (code == CAIRN_OK) {
+        code = cairn_elf_open(c->file.bytes, &c->elf, err);
+        if (code < 0)
+            cairn_other_file_name(c->file.bytes, path, err);
+    }
+    c->elf.is_vouched = is_vouched || c->file.is_guarded;
+    return code;
 }
 
 /* Looks at the file that was opened; takes it over. */
-static int look_at(struct cairn_file file, const char *path, struct cairn_candidate *ret_candidate,
-                   struct cairn_err *err)
+static int look_at(struct cairn_file file, const char *path, bool is_vouched,
+                   struct cairn_candidate *ret_candidate, struct cairn_err *err)
 {
     struct cairn_candidate c = {.file = file, .stored = file.bytes};
-    int code = unpack(&c.file, err);
-    if (code == CAIRN_OK) {
-        code = cairn_elf_open(c.file.bytes, &c.elf, err);
-        if (code < 0)
-            hint_entries(c.file.bytes, path, err);
-    }
+    int code = open_elf(&c, path, is_vouched, err);
     if (code == CAIRN_OK && cairn_elf_is_relocatable(&c.elf))
         code = lay_out(&c, err);
     if (code == CAIRN_OK && c.elf.type != ET_EXEC && c.elf.type != ET_DYN)
-        code = cairn_fail(err, CAIRN_E_FORMAT,
-                          "ELF type is %u, expected 1 (relocatable), 2 (executable) or 3 (shared "
-                          "object)",
-                          c.elf.type);
+        code = cairn_other_file_fail_type(c.elf.type, path, err);
     if (code < 0) {
         cairn_candidate_close(&c);
         return cairn_fail_in(err, code, path);
@@ -148,18 +154,17 @@ static int enter_archive(struct cairn_file *file, const char *entry_name, struct
     return code;
 }
 
-static int open_entry(const char *path, const char *split, struct cairn_file *ret_file,
-                      struct cairn_err *err)
+static int open_entry(const char *path, const char *split, const char *root,
+                      struct cairn_file *ret_file, struct cairn_err *err)
 {
     struct cairn_file file;
-    struct stat st;
     char *archive = cairn_strdup(path);
     if (!archive)
         return cairn_fail_memory(err);
     archive[split - path] = 0;
-    int code = stat(archive, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)
-                   ? cairn_fail(err, CAIRN_E_MISSING, "%s: no such archive", archive)
-                   : cairn_file_open(archive, &file, err);
+    int code = cairn_file_open_below(root, archive, &file, err);
+    if (code == CAIRN_E_MISSING)
+        cairn_fail(err, CAIRN_E_MISSING, "%s: no such archive", archive);
     if (code == CAIRN_OK) {
         code = enter_archive(&file, split + 2, err);
         if (code < 0) {
@@ -173,17 +178,17 @@ static int open_entry(const char *path, const char *split, struct cairn_file *re
     return code;
 }
 
-int cairn_candidate_open(const char *path, struct cairn_candidate *ret_candidate,
-                         struct cairn_err *err)
+int cairn_candidate_open(const char *path, const struct cairn_candidate_place *place,
+                         struct cairn_candidate *ret_candidate, struct cairn_err *err)
 {
     struct cairn_file file;
-    struct stat st;
     const char *split = cairn_archive_split(path);
-    bool missing = stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
-    if (missing && !split)
-        return cairn_fail(err, CAIRN_E_MISSING, "%s: no such file", path);
-    int code = missing ? open_entry(path, split, &file, err) : cairn_file_open(path, &file, err);
-    return code < 0 ? code : look_at(file, path, ret_candidate, err);
+    int code = cairn_file_open_below(place->root, path, &file, err);
+    if (code == CAIRN_E_MISSING && split)
+        code = open_entry(path, split, place->root, &file, err);
+    else if (code == CAIRN_E_MISSING)
+        cairn_fail(err, CAIRN_E_MISSING, "%s: no such file", path);
+    return code < 0 ? code : look_at(file, path, place->is_vouched, ret_candidate, err);
 }
 
 int cairn_candidate_open_fd(int fd, const char *name, struct cairn_candidate *ret_candidate,
@@ -191,7 +196,7 @@ int cairn_candidate_open_fd(int fd, const char *name, struct cairn_candidate *re
 {
     struct cairn_file file;
     int code = cairn_file_open_fd(fd, name, &file, err);
-    return code < 0 ? code : look_at(file, name, ret_candidate, err);
+    return code < 0 ? code : look_at(file, name, false, ret_candidate, err);
 }
 
 void cairn_candidate_close(struct cairn_candidate *c)

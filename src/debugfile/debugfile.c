@@ -5,9 +5,11 @@
 
 #include "base/alloc.h"
 #include "base/archive.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "debugfile/search.h"
 #include "debugfile/symbol_dir.h"
 #include "elf/note.h"
@@ -44,9 +46,31 @@ static void try_build_id(struct cairn_search *s, const char *id)
         try_build_id_in(s, s->finder->debug_dir, id);
 }
 
+/* The file may have terabytes of holes. */
+static bool read_crc(const struct cairn_candidate *c, uint32_t *ret_crc)
+{
+    enum { PIECE = 16 << 20 };
+    struct cairn_budget_turn turn;
+    struct cairn_span piece;
+    uint32_t crc = 0;
+    int code = cairn_budget_begin(0, c->path, &turn, NULL);
+    for (size_t at = 0; at < c->stored.size && code == CAIRN_OK; at += PIECE) {
+        size_t left = c->stored.size - at;
+        (void)cairn_span_slice(c->stored, at, left < PIECE ? left : PIECE, &piece);
+        crc = cairn_elf_debuglink_crc(crc, piece);
+        code = c->elf.is_vouched ? CAIRN_OK : cairn_budget_check(&turn, c->path, NULL);
+    }
+    if (!c->elf.is_vouched)
+        cairn_budget_end(&turn);
+    *ret_crc = crc;
+    return code == CAIRN_OK;
+}
+
 static bool crc_is_right(struct cairn_search *s, struct cairn_candidate *c, uint32_t wanted)
 {
-    uint32_t crc = cairn_elf_debuglink_crc(c->stored);
+    uint32_t crc;
+    if (!read_crc(c, &crc))
+        return false;
     if (crc == wanted)
         return true;
     c->other_build = true;
@@ -60,13 +84,32 @@ static bool crc_is_right(struct cairn_search *s, struct cairn_candidate *c, uint
     return false;
 }
 
+/* The link and its checksum lead to the file, and yet it is of another build: a tool has written
+ * the build ID of one of the two anew, or the link. Whoever misses the lines should know. */
+static void tell_other_build(const struct cairn_search *s, const struct cairn_candidate *c,
+                             uint32_t crc)
+{
+    const char *wanted = s->wanted[0] ? s->wanted : s->image.build_id;
+    uint32_t found;
+    if (wanted[0] && c->build_id[0] && strcmp(wanted, c->build_id) != 0 &&
+        c->elf.machine == s->image.elf.machine && read_crc(c, &found) && found == crc)
+        cairn_log(
+            CAIRN_LOG_WARNING,
+            "%s: its CRC is that of the debuglink of %s, but its build ID is %s, expected %s; "
+            "passed over (--allow-mismatch takes it)",
+            c->path, s->image.path, c->build_id, wanted);
+}
+
 static void try_debuglink_at(struct cairn_search *s, uint32_t crc)
 {
     struct cairn_candidate c;
     if (cairn_search_has_lines(s) || !cairn_search_open(s, &c))
         return;
-    if (!cairn_candidate_is_same_file(&c, &s->image) && cairn_search_is_right_build(s, &c) &&
-        crc_is_right(s, &c, crc))
+    bool is_other = !cairn_candidate_is_same_file(&c, &s->image);
+    bool is_right = is_other && cairn_search_is_right_build(s, &c);
+    if (is_other && !is_right)
+        tell_other_build(s, &c, crc);
+    if (is_right && crc_is_right(s, &c, crc))
         cairn_search_settle(s, &c);
     else
         cairn_candidate_close(&c);
@@ -294,6 +337,8 @@ static void hand_over(struct cairn_search *s, struct cairn_debugfile_found *ret_
         .verified = is_id(s, s->image.path ? &s->image : &s->debug),
         .mismatch = s->took_other,
         .is_relocatable = s->image.path ? s->image.is_relocatable : s->debug.is_relocatable,
+        .image_vouched = s->image.elf.is_vouched,
+        .debug_vouched = s->debug.elf.is_vouched,
     };
     found.verified = found.verified && !found.mismatch;
     const char *how = found.verified ? "verified" : found.mismatch ? "another build" : "unverified";
@@ -362,7 +407,8 @@ int cairn_debugfile_find_for(struct cairn_debugfile_finder *finder, const char *
                              struct cairn_debugfile_found *ret_found, struct cairn_err *err)
 {
     struct cairn_candidate c;
-    int code = cairn_candidate_open(file, &c, err);
+    const struct cairn_candidate_place place = {.root = finder->root, .is_vouched = true};
+    int code = cairn_candidate_open(file, &place, &c, err);
     return code < 0 ? code : find_for(finder, file, c, ret_found, err);
 }
 
@@ -427,4 +473,21 @@ const char *cairn_debugfile_finder_debug_dir(const struct cairn_debugfile_finder
 const char *cairn_debugfile_finder_root(const struct cairn_debugfile_finder *finder)
 {
     return finder->root;
+}
+
+/* No path is below "", which stands for no folder. */
+static bool is_below(const char *path, const char *folder)
+{
+    bool is_root = *folder && !folder[strspn(folder, "/")];
+    return is_root ? path[0] == '/' : cairn_path_behind(folder, path) != NULL;
+}
+
+bool cairn_debugfile_finder_vouches(const struct cairn_debugfile_finder *finder, const char *path)
+{
+    if (strstr(path, "/../")) /* out of the folder, by a path that a target chose */
+        return false;
+    for (size_t i = 0; i < finder->dirs.n; i++)
+        if (is_below(path, finder->dirs.dirs[i].path))
+            return true;
+    return is_below(path, finder->debug_dir);
 }

@@ -42,6 +42,9 @@ struct cairn_symbol_dirs *cairn_debugfile_finder_dirs(struct cairn_debugfile_fin
 const char *cairn_debugfile_finder_debug_dir(const struct cairn_debugfile_finder *finder);
 const char *cairn_debugfile_finder_root(const struct cairn_debugfile_finder *finder);
 
+/* Did the user choose where this path lies: below a symbol folder or the debug folder? */
+bool cairn_debugfile_finder_vouches(const struct cairn_debugfile_finder *finder, const char *path);
+
 /* At least one of the two paths is set. */
 struct cairn_debugfile_found {
     char *image_path; /* the binary itself; NULL: only a debug file was found. Offsets in the file
@@ -53,6 +56,7 @@ struct cairn_debugfile_found {
     bool verified;       /* the build ID that was asked for is theirs */
     bool mismatch;       /* it is not, and allow_mismatch took them; neither: unverified */
     bool is_relocatable; /* laid out: the image, or the debug file where there is none */
+    bool image_vouched, debug_vouched; /* struct cairn_elf, is_vouched */
 };
 
 /*

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "debugfile/debugfile.h"
 
 bool cairn_search_has_lines(const struct cairn_search *s)
 {
@@ -69,10 +70,12 @@ bool cairn_search_open(struct cairn_search *s, struct cairn_candidate *ret)
     }
     struct stat st;
     const char *path = cairn_buffer_text(&s->text);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (cairn_file_stat(path, &st) && S_ISDIR(st.st_mode))
         return false; /* named like the module, as build folders are */
     struct cairn_err why;
-    int code = cairn_candidate_open(path, ret, &why);
+    const struct cairn_candidate_place place = {
+        .root = s->finder->root, .is_vouched = cairn_debugfile_finder_vouches(s->finder, path)};
+    int code = cairn_candidate_open(path, &place, ret, &why);
     if (code < 0 && code != CAIRN_E_MISSING)
         note_damage(s, &why);
     return code == CAIRN_OK;

@@ -4,20 +4,16 @@
  * name with. Everything is read as captures and names would be: the file that is mapped, whatever
  * became of its path, and its debug file by build ID or debuglink.
  */
-#include <elf.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cairn/maps.h>
 
 #include "base/alloc.h"
+#include "base/foreign.h"
 #include "debugfile/debugfile.h"
 #include "doctor/file.h"
 #include "doctor/report.h"
-#include "proc/kernel.h"
 #include "proc/mem.h"
 #include "proc/perf_map.h"
 #include "target/memory_image.h"
@@ -87,11 +83,8 @@ static uint64_t find_header(const struct list *list, size_t first)
 static bool open_link(struct list *list, const struct cairn_map *map, const char *link,
                       struct cairn_debugfile_found *ret_found)
 {
-    struct stat st;
-    if (stat(link, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
-    int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    int fd;
+    if (cairn_foreign_open_path(link, &fd, NULL) < 0)
         return false;
     int code = cairn_debugfile_find_fd(list->finder, map->path, fd, ret_found, NULL);
     close(fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- *     | length | version 2 | unit's offset | address size | segment size | pad | (start, length)...
- * |
+ *     | length | version 2 | unit's offset | address size | segment size | pad
+ *     | (start, length)... |
  */
 #include "dwarf/aranges.h"
 

@@ -45,6 +45,14 @@ struct cairn_cfi_row {
     struct cairn_cfi_rule regs[CAIRN_CFI_REGS];
 };
 
+/* A row whose return address is undefined ends a stack. This library's own sections also mark rows
+ * of functions that switch stacks, by an empty expression for the CFA: their caller is on another
+ * stack. No compiler writes one. */
+static inline bool cairn_cfi_row_is_switch(const struct cairn_cfi_row *row)
+{
+    return row->cfa.where == CAIRN_CFI_IS_EXPR && !row->cfa.expr_size;
+}
+
 /* Filled by the caller. */
 struct cairn_cfi {
     struct cairn_span bytes; /* the section; of one in memory: up to its segment's end */
@@ -128,6 +136,17 @@ bool cairn_cfi_cie_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_ci
 /* The FDE at `off` of the section, as cairn_cfi_next gave it; false where there is none or a
  * damaged one. */
 bool cairn_cfi_fde_at(const struct cairn_cfi *cfi, uint64_t off, struct cairn_fde *ret_fde);
+
+/* What .eh_frame_hdr's table says of an address. */
+enum cairn_cfi_table {
+    CAIRN_CFI_TABLE_COVERS,
+    CAIRN_CFI_TABLE_GAP,  /* no entry covers it */
+    CAIRN_CFI_TABLE_WRONG /* no table, or one that the section contradicts near the address */
+};
+
+/* Asks the table alone, in O(log n); `*ret_fde` is written where it covers `vaddr`. */
+enum cairn_cfi_table cairn_cfi_ask_table(const struct cairn_cfi *cfi, uint64_t vaddr,
+                                         struct cairn_fde *ret_fde);
 
 /* The FDE that covers `vaddr`. By .eh_frame_hdr's table where there is one; what it says is held
  * against the section, and where they differ it is not believed and all entries are gone through.

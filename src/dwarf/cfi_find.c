@@ -18,8 +18,6 @@ struct table {
     bool swap;
 };
 
-enum verdict { COVERED, GAP, LIES };
-
 static bool open_table(const struct cairn_cfi *cfi, struct table *ret_table)
 {
     struct cairn_reader r = cairn_reader_of(cfi->hdr, cfi->swap);
@@ -109,28 +107,28 @@ static bool is_gap(const struct cairn_cfi *cfi, const struct table *t, uint64_t 
     return n == t->n || (read_fde(cfi, t, n, &fde) && fde.from > vaddr && fde.from <= last);
 }
 
-static enum verdict ask_table(const struct cairn_cfi *cfi, uint64_t vaddr,
-                              struct cairn_fde *ret_fde)
+enum cairn_cfi_table cairn_cfi_ask_table(const struct cairn_cfi *cfi, uint64_t vaddr,
+                                         struct cairn_fde *ret_fde)
 {
     struct table t;
     struct cairn_fde fde = {0};
     if (!cfi->hdr.size || !open_table(cfi, &t))
-        return LIES;
+        return CAIRN_CFI_TABLE_WRONG;
     uint64_t n = count_before(&t, vaddr);
     if (n && (!read_fde(cfi, &t, n - 1, &fde) || fde.from > vaddr))
-        return LIES;
+        return CAIRN_CFI_TABLE_WRONG;
     if (n && vaddr < fde.to) {
         *ret_fde = fde;
-        return COVERED;
+        return CAIRN_CFI_TABLE_COVERS;
     }
-    return is_gap(cfi, &t, n, vaddr, fde.from) ? GAP : LIES;
+    return is_gap(cfi, &t, n, vaddr, fde.from) ? CAIRN_CFI_TABLE_GAP : CAIRN_CFI_TABLE_WRONG;
 }
 
 bool cairn_cfi_find(const struct cairn_cfi *cfi, uint64_t vaddr, struct cairn_fde *ret_fde)
 {
-    enum verdict verdict = ask_table(cfi, vaddr, ret_fde);
-    if (verdict != LIES)
-        return verdict == COVERED;
+    enum cairn_cfi_table answer = cairn_cfi_ask_table(cfi, vaddr, ret_fde);
+    if (answer != CAIRN_CFI_TABLE_WRONG)
+        return answer == CAIRN_CFI_TABLE_COVERS;
     struct cairn_cfi_iter iter = {.cfi = cfi};
     struct cairn_fde fde;
     while (cairn_cfi_next(&iter, &fde)) {

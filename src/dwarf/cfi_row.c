@@ -4,7 +4,6 @@
  * Whole rows out of the programs: all registers. Who wants fewer, and faster, gives
  * cairn_cfi_program_run a sink of their own.
  */
-#include "base/reader.h"
 #include "dwarf/cfi_machine.h"
 #include "dwarf/cfi_pointer.h"
 #include "dwarf/cfi_program.h"

@@ -359,6 +359,7 @@ int cairn_dwarf_functions_read_again(const struct cairn_dwarf *d,
     functions->n_nodes = functions->n_intervals = functions->n_scopes = 0;
     int code = walk_dies(&w);
     close_scopes(&w);
+    functions->n_ranges_read = w.ranges.n_read;
     cairn_dwarf_ranges_done(&w.ranges);
     return code < 0 ? code : w.ranges_code;
 }

@@ -45,6 +45,7 @@ struct cairn_dwarf_functions {
     size_t n_intervals, cap_intervals;
     struct cairn_dwarf_scope *scopes; /* scope number n is scopes[n - 1]; none for units in C */
     size_t n_scopes, cap_scopes;
+    uint64_t n_ranges_read; /* entries of lists, also those that gave no interval */
 };
 
 /*

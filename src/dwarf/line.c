@@ -119,13 +119,14 @@ int cairn_dwarf_lines_read_again(const struct cairn_dwarf *d, const struct cairn
                                  struct cairn_dwarf_lines *lines, struct cairn_err *err)
 {
     struct cairn_dwarf_line_machine m;
-    lines->n_rows = lines->n_files = lines->n_dirs = 0;
+    lines->n_rows = lines->n_files = lines->n_dirs = lines->n_bytes = 0;
     if (unit->line_off == UINT64_MAX)
         return CAIRN_OK;
     int code = cairn_dwarf_line_machine_begin(&m, d, unit, lines, err);
     if (code < 0)
         return code;
     run(&m);
+    lines->n_bytes = m.r.pos - (size_t)unit->line_off;
     return cairn_dwarf_line_machine_end(&m, err);
 }
 

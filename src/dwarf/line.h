@@ -30,6 +30,7 @@ struct cairn_dwarf_lines {
     size_t n_files, cap_files;
     const char **dirs; /* 0: the folder of compilation; the others may be relative to it */
     size_t n_dirs, cap_dirs;
+    size_t n_bytes; /* of header and program that were read, up to the damage if there is some */
 };
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  *     | length | version | [5: address size, segment size] | header length | min length | [4: ops]
- *     | is_stmt | line base | line range | opcode base | lengths... | folders | files | program...
- * |
+ *     | is_stmt | line base | line range | opcode base | lengths... | folders | files
+ *     | program... |
  *
  * Up to version 4 folders and files are lists that end with an empty name; version 5 says for each
  * table which values an entry has, in which forms.
@@ -171,29 +171,41 @@ static bool read_frame(struct cairn_reader *r, struct cairn_dwarf_line_header *h
     return !r->failed && header_length <= cairn_reader_left(r);
 }
 
+static int read_header(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                       struct cairn_reader *r, struct cairn_dwarf_line_header *h,
+                       struct cairn_dwarf_lines *lines, struct cairn_err *err)
+{
+    unsigned long long at = unit->line_off;
+    if (!read_frame(r, h))
+        return cairn_fail(err, CAIRN_E_FORMAT, ".debug_line at 0x%llx: program runs past the end",
+                          at);
+    if (h->version < 2 || h->version > 5)
+        return cairn_fail(err, CAIRN_E_FORMAT, ".debug_line at 0x%llx: version %u, expected 2 to 5",
+                          at, h->version);
+    r->bytes.size = (size_t)h->program; /* tables end where the program begins */
+    if (!read_machine(r, h))
+        return cairn_fail(err, CAIRN_E_FORMAT, ".debug_line at 0x%llx: damaged header", at);
+    int code = read_tables(d, unit, h, r, lines, err);
+    if (code < 0)
+        return code;
+    if (r->failed)
+        return cairn_fail(err, CAIRN_E_FORMAT,
+                          ".debug_line at 0x%llx: tables of files run past the header", at);
+    return CAIRN_OK;
+}
+
 int cairn_dwarf_line_header_read(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                                  struct cairn_dwarf_line_header *ret_header,
                                  struct cairn_dwarf_lines *lines, struct cairn_err *err)
 {
     struct cairn_dwarf_line_header h = {0};
-    unsigned long long at = unit->line_off;
     struct cairn_reader r = cairn_reader_of(d->line, d->swap);
     cairn_reader_seek(&r, unit->line_off);
-    if (!read_frame(&r, &h))
-        return cairn_fail(err, CAIRN_E_FORMAT, ".debug_line at 0x%llx: program runs past the end",
-                          at);
-    if (h.version < 2 || h.version > 5)
-        return cairn_fail(err, CAIRN_E_FORMAT, ".debug_line at 0x%llx: version %u, expected 2 to 5",
-                          at, h.version);
-    r.bytes.size = (size_t)h.program; /* tables end where the program begins */
-    if (!read_machine(&r, &h))
-        return cairn_fail(err, CAIRN_E_FORMAT, ".debug_line at 0x%llx: damaged header", at);
-    int code = read_tables(d, unit, &h, &r, lines, err);
-    if (code < 0)
-        return code;
-    if (r.failed)
-        return cairn_fail(err, CAIRN_E_FORMAT,
-                          ".debug_line at 0x%llx: tables of files run past the header", at);
-    *ret_header = h;
-    return CAIRN_OK;
+    size_t start = r.pos;
+    int code = read_header(d, unit, &r, &h, lines, err);
+    lines->n_bytes =
+        r.pos - start; /* of a damaged header too: the bytes read so far have a bound */
+    if (code == CAIRN_OK)
+        *ret_header = h;
+    return code;
 }

@@ -50,6 +50,36 @@ static int find_abbrev(struct cairn_dwarf_roots *roots, uint64_t code,
     return result;
 }
 
+/*
+ * What the sequences of a unit's line program cover, if the unit has a low address but no end. The
+ * partial units of dwz have no address: they cover no code, and their programs are those of other
+ * units. Reading stops when more bytes were read than .debug_line has, because units can share one
+ * program.
+ */
+static int read_line_ranges(struct cairn_dwarf_roots *roots, struct cairn_err *err)
+{
+    const struct cairn_dwarf *d = roots->units->d;
+    const struct cairn_dwarf_unit *unit = &roots->unit;
+    struct cairn_dwarf_lines *l = &roots->lines;
+    if (!unit->has_low || unit->ranges_form || unit->high_form || unit->is_split ||
+        unit->line_off == UINT64_MAX || roots->n_line_bytes > d->line.size)
+        return CAIRN_OK;
+    int code = cairn_dwarf_lines_read_again(d, unit, l, NULL);
+    if (code == CAIRN_E_NOMEM)
+        return cairn_fail_memory(err);
+    roots->n_line_bytes += l->n_bytes;
+    uint64_t base = cairn_dwarf_base(d);
+    for (size_t i = 0, first = 0; i < l->n_rows; i++) {
+        if (l->rows[i].file != (uint32_t)CAIRN_DWARF_NO_FILE)
+            continue;
+        if (cairn_dwarf_ranges_add(d, &roots->ranges, base + l->rows[first].low,
+                                   base + l->rows[i].low, err) < 0)
+            return CAIRN_E_NOMEM;
+        first = i + 1;
+    }
+    return CAIRN_OK; /* damage is reported when the unit itself is read */
+}
+
 static int fail_root(const struct cairn_dwarf_roots *roots, struct cairn_err *err)
 {
     return cairn_fail(err, CAIRN_E_FORMAT, "its first entry, at 0x%llx, is damaged",
@@ -74,7 +104,8 @@ static int read_root(struct cairn_dwarf_roots *roots, struct cairn_err *err)
     if (r.failed || !root.abbrev)
         return fail_root(roots, err);
     cairn_dwarf_unit_note_numbers(d, unit, &root);
-    return cairn_dwarf_unit_ranges(d, unit, &roots->ranges, err);
+    result = cairn_dwarf_unit_ranges(d, unit, &roots->ranges, err);
+    return result < 0 ? result : read_line_ranges(roots, err);
 }
 
 /* A file that was cut short has thousands of such units: one line speaks for all. */
@@ -122,4 +153,5 @@ void cairn_dwarf_roots_done(struct cairn_dwarf_roots *roots)
     }
     cairn_dwarf_abbrev_maker_done(&roots->one);
     cairn_dwarf_ranges_done(&roots->ranges);
+    cairn_dwarf_lines_done(&roots->lines);
 }

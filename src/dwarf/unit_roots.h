@@ -2,11 +2,13 @@
 /*
  * A walk over the root DIEs of all units, for the ranges that they claim: of each unit one page is
  * touched, and no text; of the abbreviations only the root's own is compiled; no unit becomes known
- * by it.
+ * by it. A unit with DW_AT_low_pc but without an end or ranges (clang 3.2 writes DW_AT_low_pc 0 and
+ * no more) claims what the sequences of its line program cover.
  */
 #ifndef CAIRN_DWARF_UNIT_ROOTS_H
 #define CAIRN_DWARF_UNIT_ROOTS_H
 
+#include "dwarf/line.h"
 #include "dwarf/unit.h"
 
 struct cairn_dwarf_roots {
@@ -20,8 +22,10 @@ struct cairn_dwarf_roots {
     struct cairn_dwarf_abbrev_maker one; /* the root's abbreviation, and where it was found */
     uint64_t one_off, one_code;
     struct cairn_dwarf_sizes one_sizes;
-    uint64_t crossed; /* bytes of .debug_abbrev, of all units so far */
-    size_t n_damaged; /* root DIEs; the first one's fault is in `damage` */
+    uint64_t crossed;               /* bytes of .debug_abbrev, of all units so far */
+    struct cairn_dwarf_lines lines; /* of a unit that does not say what it covers */
+    uint64_t n_line_bytes;          /* that were read for such units so far */
+    size_t n_damaged;               /* root DIEs; the first one's fault is in `damage` */
     struct cairn_err damage;
 };
 

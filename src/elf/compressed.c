@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/budget.h"
 #include "base/error.h"
 #include "base/zip.h"
 
@@ -81,12 +82,10 @@ static int check_claim(const struct claim *claim, const char *name, struct cairn
     return CAIRN_OK;
 }
 
-static int inflate_claim(const struct claim *claim, const char *name,
-                         struct cairn_elf_data *ret_data, struct cairn_err *err)
+static int inflate(const struct claim *claim, const char *name, struct cairn_elf_data *ret_data,
+                   struct cairn_err *err)
 {
-    int code = check_claim(claim, name, err);
-    if (code < 0)
-        return code;
+    int code;
     size_t size = (size_t)claim->plain_size;
     uint8_t *plain = cairn_alloc(size, 1);
     if (!plain)
@@ -100,6 +99,23 @@ static int inflate_claim(const struct claim *claim, const char *name,
     }
     *ret_data = (struct cairn_elf_data){.bytes = {plain, size}, .owned = plain};
     return CAIRN_OK;
+}
+
+static int inflate_claim(const struct cairn_elf *elf, const struct claim *claim, const char *name,
+                         struct cairn_elf_data *ret_data, struct cairn_err *err)
+{
+    struct cairn_budget_turn turn;
+    int code = check_claim(claim, name, err);
+    if (code < 0)
+        return code;
+    if (elf->is_vouched)
+        return inflate(claim, name, ret_data, err);
+    code = cairn_budget_begin((size_t)claim->plain_size, name, &turn, err);
+    if (code < 0)
+        return code;
+    code = inflate(claim, name, ret_data, err);
+    cairn_budget_end(&turn);
+    return code;
 }
 
 int cairn_elf_read_section_of(const struct cairn_elf *elf, const struct cairn_elf_section *section,
@@ -122,7 +138,7 @@ int cairn_elf_read_section_of(const struct cairn_elf *elf, const struct cairn_el
         return cairn_fail(err, CAIRN_E_FORMAT,
                           "section %s: no compression header in its 0x%zx bytes", section->name,
                           bytes.size);
-    return inflate_claim(&claim, section->name, ret_data, err);
+    return inflate_claim(elf, &claim, section->name, ret_data, err);
 }
 
 int cairn_elf_read_section(const struct cairn_elf *elf, const char *name,

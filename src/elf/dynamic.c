@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The number of dynamic symbols is said nowhere but in the hash tables:
+ * Only the hash tables say how many dynamic symbols a file has:
  *
- *     DT_HASH      u32 n_buckets  u32 n_chains (= symbols)  buckets  chains        (gABI "Hash
- * Table") DT_GNU_HASH  u32 n_buckets  u32 first  u32 n_bloom  u32 shift | bloom words | buckets |
- * chains a chain belongs to each symbol from `first` on; the last of a bucket is odd
+ *     DT_HASH (gABI, "Hash Table")
+ *         u32 n_buckets | u32 n_chains | buckets | chains
+ *                             └── equals the number of symbols
+ *     DT_GNU_HASH
+ *         u32 n_buckets | u32 first | u32 n_bloom | u32 shift | bloom words | buckets | chains
+ *                             └── number of the first symbol that has a chain word
+ *         Each symbol from `first` on has one chain word. The last word of a bucket is odd.
  */
 #include "elf/dynamic.h"
 

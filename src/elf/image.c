@@ -221,6 +221,20 @@ bool cairn_elf_section_bytes(const struct cairn_elf *elf, const struct cairn_elf
     return true;
 }
 
+bool cairn_elf_find_plain(const struct cairn_elf *elf, const char *name, uint64_t *ret_vaddr,
+                          struct cairn_span *ret_bytes)
+{
+    struct cairn_elf_section section;
+    struct cairn_span bytes;
+    if (!cairn_elf_find_section(elf, name, &section) || section.type == SHT_NOBITS ||
+        section.flags & SHF_COMPRESSED || !cairn_elf_section_bytes(elf, &section, &bytes) ||
+        !bytes.size)
+        return false;
+    *ret_vaddr = section.vaddr;
+    *ret_bytes = bytes;
+    return true;
+}
+
 static bool is_code_section(const struct cairn_elf_section *section)
 {
     return (section->flags & SHF_ALLOC) && (section->flags & SHF_EXECINSTR);
@@ -386,6 +400,23 @@ const char *cairn_elf_machine_name(uint16_t machine)
         return "s390";
     case EM_MIPS:
         return "mips";
+    case EM_PPC:
+        return "ppc";
+    case EM_SPARC:
+    case EM_SPARCV9:
+        return "sparc";
+    case EM_68K:
+        return "m68k";
+    case EM_SH:
+        return "sh";
+    case EM_PARISC:
+        return "hppa";
+    case EM_ALPHA:
+        return "alpha";
+    case EM_IA_64:
+        return "ia64";
+    case 258: /* EM_LOONGARCH, which elf.h of glibc before 2.36 does not have */
+        return "loongarch";
     default:
         snprintf(unknown, sizeof unknown, "machine %u", machine);
         return unknown;

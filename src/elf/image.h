@@ -25,6 +25,8 @@ struct cairn_elf {
     uint32_t n_segments, n_sections; /* extended numbering (PN_XNUM, section 0) resolved */
     uint16_t segment_size, section_size;
     uint32_t names_index; /* section of section names; 0: none */
+    bool is_vouched;      /* set by the caller, if no target chose the file: compressed sections are
+                             unpacked without the budget of base/budget.h */
 };
 
 struct cairn_elf_segment {
@@ -60,6 +62,11 @@ bool cairn_elf_find_section(const struct cairn_elf *elf, const char *name,
  * they run past the file. */
 bool cairn_elf_section_bytes(const struct cairn_elf *elf, const struct cairn_elf_section *section,
                              struct cairn_span *ret_bytes);
+
+/* The bytes and the vaddr of a section that stands in the file as it is used: not SHT_NOBITS, not
+ * compressed, not empty. False: there is no such section, and nothing is written. */
+bool cairn_elf_find_plain(const struct cairn_elf *elf, const char *name, uint64_t *ret_vaddr,
+                          struct cairn_span *ret_bytes);
 
 /* Is this vaddr inside an executable section (or, without sections, an executable segment)? */
 bool cairn_elf_is_code(const struct cairn_elf *elf, uint64_t vaddr);

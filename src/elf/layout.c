@@ -29,7 +29,7 @@ bool cairn_elf_is_relocatable(const struct cairn_elf *elf)
     return elf->type == ET_REL;
 }
 
-static int read_parts(struct cairn_layout *l, struct cairn_err *err)
+static int read_parts(struct cairn_layout_parts *l, struct cairn_err *err)
 {
     const struct cairn_elf *elf = l->elf;
     l->parts = cairn_alloc(elf->n_sections ? elf->n_sections : 1, sizeof *l->parts);
@@ -50,7 +50,7 @@ static int read_parts(struct cairn_layout *l, struct cairn_err *err)
 }
 
 /* Gives a section the next address. One that has no place in the address space is none. */
-static void place(struct cairn_layout *l, struct cairn_elf_section *section, uint64_t *end)
+static void place(struct cairn_layout_parts *l, struct cairn_elf_section *section, uint64_t *end)
 {
     uint64_t align = section->align ? section->align : 1;
     struct cairn_span bytes;
@@ -74,7 +74,7 @@ static bool is_alloc(const struct cairn_elf_section *section, bool executable)
 }
 
 /* .text before all others, wherever it is listed. */
-static void place_all(struct cairn_layout *l)
+static void place_all(struct cairn_layout_parts *l)
 {
     uint32_t n = l->elf->n_sections, text = 0;
     for (uint32_t i = 1; i < n && !text; i++)
@@ -94,7 +94,7 @@ static void place_all(struct cairn_layout *l)
 }
 
 /* Where a symbol's section begins; false where it is in none that has a place. */
-static bool section_vaddr(const struct cairn_layout *l, uint32_t section, uint64_t *ret_vaddr)
+static bool section_vaddr(const struct cairn_layout_parts *l, uint32_t section, uint64_t *ret_vaddr)
 {
     if (section >= l->elf->n_sections)
         return false;
@@ -104,7 +104,7 @@ static bool section_vaddr(const struct cairn_layout *l, uint32_t section, uint64
 }
 
 /* Where there are more than 65,279 sections, their numbers are in a section of their own. */
-static struct cairn_span find_section_numbers(const struct cairn_layout *l)
+static struct cairn_span find_section_numbers(const struct cairn_layout_parts *l)
 {
     struct cairn_span numbers = {0};
     for (uint32_t i = 1; i < l->elf->n_sections; i++) {
@@ -115,8 +115,8 @@ static struct cairn_span find_section_numbers(const struct cairn_layout *l)
     return numbers;
 }
 
-static uint32_t section_of(const struct cairn_layout *l, struct cairn_span numbers, size_t number,
-                           uint16_t section)
+static uint32_t section_of(const struct cairn_layout_parts *l, struct cairn_span numbers,
+                           size_t number, uint16_t section)
 {
     if (section != SHN_XINDEX)
         return section < SHN_LORESERVE ? section : SHN_UNDEF;
@@ -126,7 +126,7 @@ static uint32_t section_of(const struct cairn_layout *l, struct cairn_span numbe
 }
 
 /* Values of symbols, once for relocations and once for the table in the copy. */
-static int read_symbols(struct cairn_layout *l, struct cairn_err *err)
+static int read_symbols(struct cairn_layout_parts *l, struct cairn_err *err)
 {
     const struct cairn_elf *elf = l->elf;
     struct cairn_elf_section *table = &l->parts[l->symtab].section;
@@ -167,14 +167,14 @@ static int read_symbols(struct cairn_layout *l, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-static bool is_table_for(const struct cairn_layout *l, const struct cairn_elf_section *table)
+static bool is_table_for(const struct cairn_layout_parts *l, const struct cairn_elf_section *table)
 {
     return (table->type == SHT_RELA || table->type == SHT_REL) &&
            table->info < l->elf->n_sections && l->parts[table->info].debug != CAIRN_LAYOUT_NO_DEBUG;
 }
 
 /* Tables that overlap would be work without end: all together are no longer than the file. */
-static void relocate_all(struct cairn_layout *l)
+static void relocate_all(struct cairn_layout_parts *l)
 {
     const struct cairn_elf *elf = l->elf;
     uint64_t left = elf->bytes.size;
@@ -200,7 +200,7 @@ static void relocate_all(struct cairn_layout *l)
     }
 }
 
-static void tell_damage(const struct cairn_layout *l)
+static void tell_damage(const struct cairn_layout_parts *l)
 {
     const struct cairn_elf_relocator *r = &l->relocator;
     uint64_t n_lost = r->n_outside + r->n_symbols_lost;
@@ -218,7 +218,7 @@ static void tell_damage(const struct cairn_layout *l)
                   r->first_unknown);
 }
 
-static int lay_out(struct cairn_layout *l, struct cairn_err *err)
+static int lay_out(struct cairn_layout_parts *l, struct cairn_err *err)
 {
     int code = read_parts(l, err);
     if (code < 0)
@@ -239,14 +239,22 @@ static int lay_out(struct cairn_layout *l, struct cairn_err *err)
     return code < 0 ? code : cairn_layout_put_tables(l, err);
 }
 
+static int fail_machine(const struct cairn_elf *elf, struct cairn_err *err)
+{
+    cairn_fail(err, CAIRN_E_SUPPORT,
+               "relocatable file for %s, expected one for x86-64, i386, aarch64 or arm",
+               cairn_elf_machine_name(elf->machine));
+    cairn_hint(err, "link it: programs and libraries of any machine are read; or use "
+                    "llvm-symbolizer, which reads this object");
+    return CAIRN_E_SUPPORT;
+}
+
 int cairn_elf_lay_out(const struct cairn_elf *elf, struct cairn_elf_data *ret_file,
                       struct cairn_err *err)
 {
-    struct cairn_layout l = {.elf = elf};
+    struct cairn_layout_parts l = {.elf = elf};
     if (!cairn_elf_can_relocate(elf->machine))
-        return cairn_fail(err, CAIRN_E_SUPPORT,
-                          "relocatable file for %s, expected one for x86-64, i386, aarch64 or arm",
-                          cairn_elf_machine_name(elf->machine));
+        return fail_machine(elf, err);
     int code = lay_out(&l, err);
     if (code == CAIRN_OK) {
         tell_damage(&l);

@@ -29,7 +29,7 @@ unsigned cairn_layout_debug_of(const struct cairn_elf_section *section)
 }
 
 /* Appends the contents of one debug section; those that are damaged are left out. */
-static int append_debug(struct cairn_layout *l, struct cairn_layout_part *part,
+static int append_debug(struct cairn_layout_parts *l, struct cairn_layout_part *part,
                         struct cairn_err *err)
 {
     struct cairn_elf_data data = {0};
@@ -56,7 +56,7 @@ static int append_debug(struct cairn_layout *l, struct cairn_layout_part *part,
 
 /* All debug sections of one name, one behind the other: the address of each is where it begins in
  * the whole. One that stands alone and is not compressed stays where it is. */
-static int gather_debug(struct cairn_layout *l, unsigned debug, uint32_t first, uint32_t n,
+static int gather_debug(struct cairn_layout_parts *l, unsigned debug, uint32_t first, uint32_t n,
                         struct cairn_err *err)
 {
     struct cairn_layout_part *head = &l->parts[first];
@@ -80,7 +80,7 @@ static int gather_debug(struct cairn_layout *l, unsigned debug, uint32_t first, 
 }
 
 /* Sound files have no two sections in one place, so that all together fit into the file. */
-int cairn_layout_gather_debug(struct cairn_layout *l, struct cairn_err *err)
+int cairn_layout_gather_debug(struct cairn_layout_parts *l, struct cairn_err *err)
 {
     uint32_t first[CAIRN_LAYOUT_N_DEBUG] = {0}, n[CAIRN_LAYOUT_N_DEBUG] = {0};
     uint64_t total = 0;
@@ -105,7 +105,7 @@ int cairn_layout_gather_debug(struct cairn_layout *l, struct cairn_err *err)
 }
 
 /* The first of a name is the whole, under the name of today; the others are gone. */
-int cairn_layout_join_debug(struct cairn_layout *l, struct cairn_err *err)
+int cairn_layout_join_debug(struct cairn_layout_parts *l, struct cairn_err *err)
 {
     struct cairn_layout_part *names =
         &l->parts[l->elf->names_index < l->elf->n_sections ? l->elf->names_index : 0];

@@ -19,7 +19,7 @@ struct cairn_layout_part {
     unsigned debug;                   /* which debug section, or CAIRN_LAYOUT_NO_DEBUG */
 };
 
-struct cairn_layout {
+struct cairn_layout_parts {
     const struct cairn_elf *elf;
     struct cairn_layout_part *parts; /* by section */
     struct cairn_buffer out;
@@ -43,12 +43,12 @@ unsigned cairn_layout_debug_of(const struct cairn_elf_section *section);
 
 /* The contents of all debug sections of one name one behind the other, behind the copy so far: the
  * address of each is where it begins in the whole. CAIRN_E_LIMIT, CAIRN_E_FORMAT, CAIRN_E_NOMEM. */
-int cairn_layout_gather_debug(struct cairn_layout *l, struct cairn_err *err);
+int cairn_layout_gather_debug(struct cairn_layout_parts *l, struct cairn_err *err);
 
 /* Makes one section of those of one name, after relocations. CAIRN_E_NOMEM. */
-int cairn_layout_join_debug(struct cairn_layout *l, struct cairn_err *err);
+int cairn_layout_join_debug(struct cairn_layout_parts *l, struct cairn_err *err);
 
 /* The tables of sections and segments, and the header. CAIRN_E_NOMEM. */
-int cairn_layout_put_tables(struct cairn_layout *l, struct cairn_err *err);
+int cairn_layout_put_tables(struct cairn_layout_parts *l, struct cairn_err *err);
 
 #endif /* CAIRN_ELF_LAYOUT_PARTS_H */

@@ -6,14 +6,14 @@
 #include "base/error.h"
 #include "elf/layout_parts.h"
 
-static void put(struct cairn_layout *l, unsigned width, uint64_t value)
+static void put(struct cairn_layout_parts *l, unsigned width, uint64_t value)
 {
     uint8_t bytes[8];
     cairn_elf_put(bytes, width, value, l->elf->swap);
     cairn_buffer_add(&l->out, bytes, width);
 }
 
-static void put_section(struct cairn_layout *l, const struct cairn_layout_part *part)
+static void put_section(struct cairn_layout_parts *l, const struct cairn_layout_part *part)
 {
     const struct cairn_elf_section *s = &part->section;
     unsigned word = l->elf->is64 ? 8 : 4;
@@ -30,7 +30,7 @@ static void put_section(struct cairn_layout *l, const struct cairn_layout_part *
 }
 
 /* Without bytes in the file: the sections lie there in another order. */
-static void put_segment(struct cairn_layout *l, uint32_t flags, uint64_t start, uint64_t end)
+static void put_segment(struct cairn_layout_parts *l, uint32_t flags, uint64_t start, uint64_t end)
 {
     unsigned word = l->elf->is64 ? 8 : 4;
     put(l, 4, PT_LOAD);
@@ -46,7 +46,7 @@ static void put_segment(struct cairn_layout *l, uint32_t flags, uint64_t start, 
     put(l, word, CAIRN_LAYOUT_PAGE_BYTES);
 }
 
-int cairn_layout_put_tables(struct cairn_layout *l, struct cairn_err *err)
+int cairn_layout_put_tables(struct cairn_layout_parts *l, struct cairn_err *err)
 {
     const struct cairn_elf *elf = l->elf;
     bool is64 = elf->is64, swap = elf->swap;

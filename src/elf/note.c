@@ -107,7 +107,7 @@ bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **ret_name, uin
     return true;
 }
 
-uint32_t cairn_elf_debuglink_crc(struct cairn_span bytes)
+uint32_t cairn_elf_debuglink_crc(uint32_t before, struct cairn_span bytes)
 {
-    return (uint32_t)crc32_z(0, bytes.data, bytes.size);
+    return (uint32_t)crc32_z(before, bytes.data, bytes.size);
 }

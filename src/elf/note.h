@@ -20,6 +20,6 @@ int cairn_elf_find_build_id(struct cairn_span notes, size_t align, bool swap,
 bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **ret_name, uint32_t *ret_crc);
 
 /* The CRC that .gnu_debuglink uses (CRC-32, IEEE polynomial). */
-uint32_t cairn_elf_debuglink_crc(struct cairn_span bytes);
+uint32_t cairn_elf_debuglink_crc(uint32_t before, struct cairn_span bytes);
 
 #endif /* CAIRN_ELF_NOTE_H */

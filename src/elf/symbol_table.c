@@ -4,8 +4,10 @@
 
 #include <elf.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "elf/dynamic.h"
 
@@ -14,30 +16,50 @@ enum {
     SECTION_NUMBERS_ARE_U32 = 4, /* entry size of SHT_SYMTAB_SHNDX */
 };
 
-/* [low, high) is empty unless the section holds code. */
-struct cairn_elf_code_section {
+/* [low, high) of a section or an executable segment. */
+struct cairn_elf_symbol_place {
     uint64_t low, high;
+    bool is_code;
 };
 
-static int read_code(const struct cairn_elf *elf, const struct cairn_elf *image,
-                     struct cairn_elf_symbol_table *t, struct cairn_err *err)
+static int compare_places(const void *left, const void *right)
 {
-    t->n_code = elf->n_sections;
-    t->code = cairn_alloc(t->n_code ? t->n_code : 1, sizeof *t->code);
+    const struct cairn_elf_symbol_place *a = left, *b = right;
+    return (a->low > b->low) - (a->low < b->low);
+}
+
+/* `n_places` is at most `n`. Sorts the code among the places for look-ups by value. */
+static int list_code(struct cairn_elf_symbol_table *t, struct cairn_err *err)
+{
+    t->code = cairn_realloc(NULL, t->n_places ? t->n_places : 1, sizeof *t->code);
     if (!t->code)
+        return cairn_fail_memory(err);
+    for (uint32_t i = 0; i < t->n_places; i++)
+        if (t->places[i].is_code)
+            t->code[t->n_code++] = t->places[i];
+    if (t->n_code)
+        qsort(t->code, t->n_code, sizeof *t->code, compare_places);
+    return CAIRN_OK;
+}
+
+static int read_places(const struct cairn_elf *elf, const struct cairn_elf *image,
+                       struct cairn_elf_symbol_table *t, struct cairn_err *err)
+{
+    t->n_places = elf->n_sections;
+    t->places = cairn_alloc(t->n_places ? t->n_places : 1, sizeof *t->places);
+    if (!t->places)
         return cairn_fail_memory(err);
     struct cairn_elf_section section;
     for (uint32_t i = 1; cairn_elf_section(elf, i, &section); i++) {
         uint64_t high;
-        if (!(section.flags & SHF_EXECINSTR) || !section.size ||
-            __builtin_add_overflow(section.vaddr, section.size, &high))
+        if (__builtin_add_overflow(section.vaddr, section.size, &high))
             continue;
-        if (image != elf &&
-            !(cairn_elf_is_code(image, section.vaddr) && cairn_elf_is_code(image, high - 1)))
-            continue;
-        t->code[i] = (struct cairn_elf_code_section){section.vaddr, high};
+        bool is_code = (section.flags & SHF_EXECINSTR) && section.size;
+        if (is_code && image != elf)
+            is_code = cairn_elf_is_code(image, section.vaddr) && cairn_elf_is_code(image, high - 1);
+        t->places[i] = (struct cairn_elf_symbol_place){section.vaddr, high, is_code};
     }
-    return CAIRN_OK;
+    return list_code(t, err);
 }
 
 /* The table's section. */
@@ -103,16 +125,16 @@ static int open_dynamic(const struct cairn_elf *elf, struct cairn_elf_symbol_tab
     t->data.bytes = (struct cairn_span){dynamic.symbols.data, t->n * t->entry_size};
     t->names.bytes = dynamic.names;
     t->by_segments = true;
-    t->code = cairn_alloc(elf->n_segments ? elf->n_segments : 1, sizeof *t->code);
-    if (!t->code)
+    t->places = cairn_alloc(elf->n_segments ? elf->n_segments : 1, sizeof *t->places);
+    if (!t->places)
         return cairn_fail_memory(err);
     struct cairn_elf_segment load;
     uint64_t high;
     for (uint32_t i = 0; cairn_elf_segment(elf, i, &load); i++)
         if (load.type == PT_LOAD && (load.flags & PF_X) &&
             !__builtin_add_overflow(load.vaddr, load.mem_size, &high))
-            t->code[t->n_code++] = (struct cairn_elf_code_section){load.vaddr, high};
-    return CAIRN_OK;
+            t->places[t->n_places++] = (struct cairn_elf_symbol_place){load.vaddr, high, true};
+    return list_code(t, err);
 }
 
 int cairn_elf_symbol_table_open(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
@@ -127,7 +149,7 @@ int cairn_elf_symbol_table_open(const struct cairn_elf *elf, enum cairn_elf_symt
     if (elf->type != ET_REL && find_table(elf, type, &section)) {
         code = open_table(elf, &section, &t, err);
         if (code == CAIRN_OK)
-            code = read_code(elf, image, &t, err);
+            code = read_places(elf, image, &t, err);
     } else if (elf->type != ET_REL && kind == CAIRN_ELF_DYNSYM) {
         code = open_dynamic(elf, &t, err);
     }
@@ -142,16 +164,47 @@ void cairn_elf_symbol_table_done(struct cairn_elf_symbol_table *table)
 {
     cairn_elf_data_done(&table->data);
     cairn_elf_data_done(&table->names);
+    cairn_free(table->places);
     cairn_free(table->code);
     *table = (struct cairn_elf_symbol_table){0};
 }
 
-/* $a, $d, $t, $x, alone or with ".anything": they mark code and data, and name nothing. */
+/* Letters of the symbols that mark where code and data begin in a section: "$d", and in the ABIs of
+ * ARM, AArch64 (with Morello's $c), RISC-V, C-SKY and NDS32 those of instruction sets. */
+static const char *mapping_letters(uint16_t machine)
+{
+    return machine == EM_ARM       ? "adt"
+           : machine == EM_AARCH64 ? "cdx"
+           : machine == EM_RISCV   ? "dx"
+           : machine == EM_CSKY    ? "dt"
+           : machine == EM_NDS32   ? "cdt"
+                                   : "";
+}
+
+/* Such a letter stands alone, or before ".anything"; of RISC-V's $x an ISA follows ($xrv64i2p1), of
+ * NDS32's $d a digit. */
 static bool is_mapping_symbol(const struct cairn_elf_symbol_table *t, const char *name)
 {
-    bool has_them = t->machine == EM_ARM || t->machine == EM_AARCH64 || t->machine == EM_RISCV;
-    return has_them && name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
-           (!name[2] || name[2] == '.' || name[1] == 'x');
+    if (name[0] != '$' || !name[1] || !strchr(mapping_letters(t->machine), name[1]))
+        return false;
+    bool more = (t->machine == EM_RISCV && name[1] == 'x') ||
+                (t->machine == EM_NDS32 && name[1] == 'd' && name[2] && !name[3]);
+    return !name[2] || name[2] == '.' || more;
+}
+
+/* Marks that tools leave at places of code, none of which is the name of a function: annobin's
+ * notes of what a compiler was called with, the assembler's temporary labels, and what GCC 2 put at
+ * the head of each file. */
+static bool is_mark(const struct cairn_elf_symbol *symbol)
+{
+    static const char *const marks[] = {".annobin_", "_annobin_", "annobin_", ".L",
+                                        "gcc2_compiled."};
+    if (symbol->type != STT_NOTYPE || symbol->bind != STB_LOCAL)
+        return false;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strncmp(symbol->name, marks[i], strlen(marks[i])) == 0)
+            return true;
+    return false;
 }
 
 /* The section of an entry, SHN_XINDEX followed. */
@@ -175,22 +228,51 @@ static const char *name_at(const struct cairn_elf_symbol_table *t, uint32_t off)
     return name ? name : "";
 }
 
-/* The index in `code` of what may hold a symbol, `n_code` where nothing does. */
-static uint32_t code_of(const struct cairn_elf_symbol_table *t, uint32_t number, uint64_t vaddr,
-                        uint16_t section)
+static bool is_function(const struct cairn_elf_symbol *symbol)
 {
-    if (!t->by_segments)
-        return section_of(t, number, section);
-    if (section == SHN_UNDEF || section >= SHN_LORESERVE)
-        return t->n_code;
-    for (uint32_t i = 0; i < t->n_code; i++)
-        if (vaddr - t->code[i].low < t->code[i].high - t->code[i].low)
-            return i;
-    return t->n_code;
+    return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
 }
 
-bool cairn_elf_symbol_table_get(const struct cairn_elf_symbol_table *t, uint32_t number,
-                                struct cairn_elf_symbol *ret_symbol)
+static bool is_data(const struct cairn_elf_symbol *symbol)
+{
+    return symbol->type == STT_OBJECT || symbol->type == STT_COMMON;
+}
+
+/* The code that holds `vaddr`, or NULL. */
+static const struct cairn_elf_symbol_place *find_code(const struct cairn_elf_symbol_table *t,
+                                                      uint64_t vaddr)
+{
+    size_t n = CAIRN_COUNT_BELOW(t->code, t->n_code, low, vaddr);
+    return n && vaddr < t->code[n - 1].high ? &t->code[n - 1] : NULL;
+}
+
+/*
+ * The code that holds a symbol, or NULL. Tools that rewrite a program may leave a section's number
+ * that is another section's by now: of functions the value counts, which is all that dlsym(3) looks
+ * at. Other symbols are not moved so, because "_end" and the like lie outside their section by
+ * intent; and a function at the very end of its section is empty, and not the next section's first.
+ */
+static const struct cairn_elf_symbol_place *place_of(const struct cairn_elf_symbol_table *t,
+                                                     uint32_t number, uint16_t section_number,
+                                                     const struct cairn_elf_symbol *symbol)
+{
+    uint64_t vaddr = symbol->vaddr;
+    uint32_t section = section_of(t, number, section_number);
+    if (section == SHN_UNDEF)
+        return NULL;
+    if (!t->by_segments && section < t->n_places) {
+        const struct cairn_elf_symbol_place *place = &t->places[section];
+        if (vaddr >= place->low && vaddr < place->high)
+            return place->is_code ? place : NULL;
+        if (vaddr == place->high)
+            return NULL;
+    }
+    return t->by_segments || is_function(symbol) ? find_code(t, vaddr) : NULL;
+}
+
+/* What stands in the entry, but for the Thumb bit. False: it names no place, or ends early. */
+static bool read_entry(const struct cairn_elf_symbol_table *t, uint32_t number,
+                       struct cairn_elf_symbol *ret_symbol, uint16_t *ret_section)
 {
     struct cairn_reader r = cairn_reader_of(t->data.bytes, t->swap);
     cairn_reader_seek(&r, (uint64_t)number * t->entry_size);
@@ -202,31 +284,48 @@ bool cairn_elf_symbol_table_get(const struct cairn_elf_symbol_table *t, uint32_t
     }
     uint8_t info = cairn_reader_u8(&r);
     cairn_reader_skip(&r, 1); /* st_other: visibility */
-    uint16_t section_number = cairn_reader_u16(&r);
+    *ret_section = cairn_reader_u16(&r);
     symbol.bind = ELF64_ST_BIND(info);
     symbol.type = ELF64_ST_TYPE(info);
-    bool is_function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
-    if (!is_function && symbol.type != STT_NOTYPE)
+    if (!is_function(&symbol) && !is_data(&symbol) && symbol.type != STT_NOTYPE)
         return false;
     if (t->is64) {
         symbol.vaddr = cairn_reader_u64(&r);
         symbol.size = cairn_reader_u64(&r);
     }
-    if (r.failed)
-        return false;
-    if (t->machine == EM_ARM && is_function)
+    if (t->machine == EM_ARM && is_function(&symbol))
         symbol.vaddr &= ~1ull;
+    symbol.name = name_at(t, name);
+    *ret_symbol = symbol;
+    return !r.failed;
+}
 
-    uint32_t section = code_of(t, number, symbol.vaddr, section_number);
-    if (section >= t->n_code || symbol.vaddr < t->code[section].low ||
-        symbol.vaddr >= t->code[section].high)
-        return false;
-    uint64_t left = t->code[section].high - symbol.vaddr;
+enum cairn_elf_entry cairn_elf_symbol_table_read(const struct cairn_elf_symbol_table *t,
+                                                 uint32_t number,
+                                                 struct cairn_elf_symbol *ret_symbol)
+{
+    struct cairn_elf_symbol symbol;
+    uint16_t section;
+    if (!read_entry(t, number, &symbol, &section))
+        return CAIRN_ELF_ENTRY_NONE;
+    const struct cairn_elf_symbol_place *place = place_of(t, number, section, &symbol);
+    if (!place)
+        return CAIRN_ELF_ENTRY_NONE;
+    uint64_t left = place->high - symbol.vaddr;
     symbol.sized = symbol.size != 0;
     if (!symbol.sized || symbol.size > left)
         symbol.size = left;
-    symbol.name = name_at(t, name);
-    if (!*symbol.name || is_mapping_symbol(t, symbol.name))
+    *ret_symbol = symbol;
+    if (is_data(&symbol) || is_mapping_symbol(t, symbol.name))
+        return CAIRN_ELF_ENTRY_END;
+    return *symbol.name && !is_mark(&symbol) ? CAIRN_ELF_ENTRY_CODE : CAIRN_ELF_ENTRY_NONE;
+}
+
+bool cairn_elf_symbol_table_get(const struct cairn_elf_symbol_table *t, uint32_t number,
+                                struct cairn_elf_symbol *ret_symbol)
+{
+    struct cairn_elf_symbol symbol;
+    if (cairn_elf_symbol_table_read(t, number, &symbol) != CAIRN_ELF_ENTRY_CODE)
         return false;
     *ret_symbol = symbol;
     return true;

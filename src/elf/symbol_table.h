@@ -18,7 +18,8 @@ struct cairn_elf_symbol {
     const char *name; /* borrowed from the image */
     uint8_t bind;     /* STB_GLOBAL, STB_WEAK, STB_LOCAL */
     uint8_t type;     /* STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE (assembly) */
-    bool sized;       /* the table said so; else it reaches up to the next symbol or section end */
+    bool sized;       /* the table said so; else it reaches up to the next symbol, data or mapping
+                         symbol, or its section's end */
     bool shared;      /* another symbol of another name covers the very same bytes (folded code,
                          aliases); the C1/C2 and D1/D2 of one class do not count */
 };
@@ -28,16 +29,24 @@ enum cairn_elf_symtab_kind {
     CAIRN_ELF_DYNSYM  /* .dynsym */
 };
 
-struct cairn_elf_code_section;
+/* What an entry of a table is. */
+enum cairn_elf_entry {
+    CAIRN_ELF_ENTRY_NONE, /* neither */
+    CAIRN_ELF_ENTRY_CODE, /* the name of code */
+    CAIRN_ELF_ENTRY_END   /* a mapping symbol or data in code: what has no size ends here */
+};
+
+struct cairn_elf_symbol_place;
 
 struct cairn_elf_symbol_table {
     struct cairn_elf_data data, names;
-    struct cairn_span section_numbers;   /* SHT_SYMTAB_SHNDX, or empty */
-    struct cairn_elf_code_section *code; /* by number of the section */
-    uint32_t n_code;
+    struct cairn_span section_numbers;     /* SHT_SYMTAB_SHNDX, or empty */
+    struct cairn_elf_symbol_place *places; /* by number of the section */
+    struct cairn_elf_symbol_place *code;   /* the code among them, sorted by vaddr */
+    uint32_t n_places, n_code;
     uint32_t n; /* entries; number 0 names nothing */
     size_t entry_size;
-    bool by_segments; /* the section headers are gone: `code` is of executable segments */
+    bool by_segments; /* the section headers are gone: `places` are the executable segments */
     uint16_t machine;
     bool is64, swap;
     bool names_end; /* with a NUL, so that each of them does */
@@ -54,10 +63,15 @@ void cairn_elf_symbol_table_done(struct cairn_elf_symbol_table *table); /* all-z
 
 /*
  * Entry `number`, which is below `n`; a symbol without size reaches up to the end of its section.
- * False where it names no code: mapping symbols ($x, $d, $a, $t), undefined ones, data, sections
- * and files, what lies outside executable sections (which in a debug file hold no bytes, but are
- * executable all the same), and what has no name in the string table.
+ * CAIRN_ELF_ENTRY_NONE: undefined and absolute symbols, thread-local ones, sections and files, what
+ * lies outside executable sections (which in a debug file hold no bytes, but are executable all the
+ * same), marks of tools (.annobin_*, .L*), and what has no name in the string table.
  */
+enum cairn_elf_entry cairn_elf_symbol_table_read(const struct cairn_elf_symbol_table *table,
+                                                 uint32_t number,
+                                                 struct cairn_elf_symbol *ret_symbol);
+
+/* The same; false where the entry is no name of code. */
 bool cairn_elf_symbol_table_get(const struct cairn_elf_symbol_table *table, uint32_t number,
                                 struct cairn_elf_symbol *ret_symbol);
 

@@ -4,7 +4,8 @@
  * they nest:
  *
  *     symbols     |---- outer (sized) -----------|        label (no size)
- *                       |-- inner --|                     |........ next symbol or section end
+ *                       |-- inner --|                     |........ next symbol, data or mapping
+ *                                                                   symbol, section end
  *     reaches     outer  inner       outer       nobody   label
  */
 #include "elf/symtab.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "elf/symtab_scan.h"
 
@@ -33,8 +35,11 @@ static int read_symbols(const struct cairn_elf_symbol_table *table, struct cairn
 {
     struct cairn_elf_symbol symbol;
     size_t n = 0;
-    for (uint32_t i = 1; i < table->n; i++)
-        n += cairn_elf_symbol_table_get(table, i, &symbol);
+    for (uint32_t i = 1; i < table->n; i++) {
+        enum cairn_elf_entry entry = cairn_elf_symbol_table_read(table, i, &symbol);
+        n += entry == CAIRN_ELF_ENTRY_CODE;
+        symtab->has_ends |= entry == CAIRN_ELF_ENTRY_END;
+    }
     symtab->symbols = cairn_realloc(NULL, n ? n : 1, sizeof *symtab->symbols);
     if (!symtab->symbols)
         return CAIRN_E_NOMEM;
@@ -121,10 +126,13 @@ static bool same_bytes(const struct cairn_elf_symbol *a, const struct cairn_elf_
     return a->vaddr == b->vaddr && a->size == b->size && a->sized == b->sized;
 }
 
-/* Names of one constructor or destructor differ in one digit: ...C1E... and ...C2E... */
-static bool is_structor_variant(const char *a, const char *b)
+/* Names of one function, which differ in the version ("f" and "f@@V2") or, of a constructor or
+ * destructor, in one digit: ...C1E... and ...C2E... */
+static bool is_variant(const char *a, const char *b)
 {
-    size_t i = 0;
+    size_t i = 0, size = strcspn(a, "@");
+    if (size && size == strcspn(b, "@") && strncmp(a, b, size) == 0)
+        return true;
     while (a[i] && a[i] == b[i])
         i++;
     bool digits = a[i] >= '0' && a[i] <= '5' && b[i] >= '0' && b[i] <= '5';
@@ -152,9 +160,29 @@ static void mark_shared(struct cairn_elf_symtab *symtab)
         struct cairn_elf_symbol *group = &symtab->symbols[first];
         bool shared = false;
         for (end = first + 1; end < symtab->n && same_bytes(group, &symtab->symbols[end]); end++)
-            shared = shared || !is_structor_variant(group->name, symtab->symbols[end].name);
+            shared = shared || !is_variant(group->name, symtab->symbols[end].name);
         for (size_t i = first; shared && i < end; i++)
             symtab->symbols[i].shared = true;
+    }
+}
+
+/* Data and mapping symbols end the labels before them. Of several labels at one place only the last
+ * is cut here; size_group() cuts the others. Reads the whole table again, so only where an end was
+ * seen. */
+static void clip_labels(struct cairn_elf_symtab *symtab)
+{
+    struct cairn_elf_symbol end;
+    size_t n_labels = 0;
+    for (size_t i = 0; symtab->has_ends && i < symtab->n; i++)
+        n_labels += !symtab->symbols[i].sized;
+    for (uint32_t i = 1; n_labels && i < symtab->table.n; i++) {
+        if (cairn_elf_symbol_table_read(&symtab->table, i, &end) != CAIRN_ELF_ENTRY_END ||
+            !end.vaddr)
+            continue;
+        size_t n = CAIRN_COUNT_BELOW(symtab->symbols, symtab->n, vaddr, end.vaddr - 1);
+        struct cairn_elf_symbol *last = n ? &symtab->symbols[n - 1] : NULL;
+        if (last && !last->sized && end.vaddr - last->vaddr < last->size)
+            last->size = end.vaddr - last->vaddr;
     }
 }
 
@@ -175,7 +203,8 @@ static int size_group(const struct cairn_elf_symtab *symtab, struct cairn_elf_sy
     return CAIRN_OK;
 }
 
-/* Labels reach up to the next higher symbol; until now they reach to the end of their section. */
+/* Labels reach up to the next higher symbol, if no data comes before it; until now they reach to
+ * the end of their section. */
 static int size_labels(struct cairn_elf_symtab *symtab)
 {
     for (size_t first = 0, end; first < symtab->n; first = end) {
@@ -284,6 +313,7 @@ static int arrange(struct cairn_elf_symtab *symtab)
         return CAIRN_E_NOMEM;
     unique_symbols(symtab);
     mark_shared(symtab);
+    clip_labels(symtab);
     return size_labels(symtab) < 0 ? CAIRN_E_NOMEM : flatten(symtab);
 }
 

@@ -27,6 +27,7 @@ struct cairn_elf_symtab {
     size_t n_reaches;
     struct cairn_elf_symbol_table table;                     /* what the names borrow from */
     bool sorted;                                             /* all of the above is valid */
+    bool has_ends;                                           /* data or mapping symbols in code */
     struct cairn_elf_symbol scanned[CAIRN_ELF_SYMTAB_SCANS]; /* answers given before */
     unsigned n_scans;
     cairn_elf_size_label_fn *size_label; /* or NULL: up to the next symbol */

@@ -40,9 +40,10 @@ static void scan_sized(const struct cairn_elf_symbol_table *t, uint64_t vaddr, s
     }
 }
 
-/* Where no sized symbol covers `vaddr`: the last place before it where a symbol begins, all that
- * begin there or reach over it, and the next place behind it, where labels end. */
-static void scan_labels(const struct cairn_elf_symbol_table *t, uint64_t vaddr, struct few *few)
+/* Where the last symbol before `vaddr` begins. False: nowhere. Adds the next symbol behind `vaddr`,
+ * where labels end. */
+static bool find_last(const struct cairn_elf_symbol_table *t, uint64_t vaddr, struct few *few,
+                      uint64_t *ret_last)
 {
     struct cairn_elf_symbol symbol, next = {.vaddr = UINT64_MAX};
     uint64_t last = 0;
@@ -59,10 +60,30 @@ static void scan_labels(const struct cairn_elf_symbol_table *t, uint64_t vaddr, 
     }
     if (next.name)
         keep(few, &next);
-    for (uint32_t i = 1; found && i < t->n; i++)
-        if (cairn_elf_symbol_table_get(t, i, &symbol) && symbol.vaddr <= last &&
+    *ret_last = last;
+    return found;
+}
+
+/* Where no sized symbol covers `vaddr`: the last place before it where a symbol begins, all that
+ * begin there or reach over it, and the next place behind it. */
+static void scan_labels(const struct cairn_elf_symbol_table *t, uint64_t vaddr, struct few *few)
+{
+    struct cairn_elf_symbol symbol;
+    uint64_t last, end = UINT64_MAX;
+    bool found = find_last(t, vaddr, few, &last);
+    for (uint32_t i = 1; found && i < t->n; i++) {
+        enum cairn_elf_entry entry = cairn_elf_symbol_table_read(t, i, &symbol);
+        if (entry == CAIRN_ELF_ENTRY_END && symbol.vaddr > last && symbol.vaddr < end)
+            end = symbol.vaddr;
+        if (entry == CAIRN_ELF_ENTRY_CODE && symbol.vaddr <= last &&
             (symbol.vaddr == last || (symbol.sized && last - symbol.vaddr < symbol.size)))
             keep(few, &symbol);
+    }
+    for (size_t i = 0; i < few->n; i++) {
+        struct cairn_elf_symbol *label = &few->symbols[i];
+        if (!label->sized && label->vaddr == last && end - last < label->size)
+            label->size = end - last;
+    }
 }
 
 bool cairn_elf_symtab_scan(const struct cairn_elf_symbol_table *table, uint64_t vaddr,

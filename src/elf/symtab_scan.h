@@ -5,7 +5,7 @@
  *
  *     covered by a size    the innermost, and those with the very same bytes
  *     else                 what begins at the last place before the address, what reaches over that
- *                          place, and the next symbol, where labels end
+ *                          place, and the next symbol, where labels end; labels are cut at data
  */
 #ifndef CAIRN_ELF_SYMTAB_SCAN_H
 #define CAIRN_ELF_SYMTAB_SCAN_H

@@ -5,8 +5,10 @@
  *     frame;frame;frame COUNT
  *     |-- text, any byte but ';' and line breaks --| the count follows the last blank
  *
- * A suffix tells a frame's kind: _[k] kernel, _[i] inlined, _[j] JIT. Addresses stay the text they
- * are: a collapsed line does not say which of them are return addresses (`cairn resolve` is told).
+ * A line that begins with '#' and a blank and has no ';' is a comment (austin's "# interval: 100"),
+ * and so is one that begins with '#' and has no count. A suffix tells a frame's kind: _[k] kernel,
+ * _[i] inlined, _[j] JIT. Addresses stay the text they are: a collapsed line does not say which of
+ * them are return addresses (`cairn resolve` is told).
  */
 #include "formats/collapsed.h"
 
@@ -162,17 +164,26 @@ static bool parse_count(struct reading *r, struct cairn_span text, int64_t *ret_
     return at == text.size;
 }
 
+/* "#", or "# " and anything but frames. */
+static bool is_comment(struct cairn_span line)
+{
+    return line.size && line.data[0] == '#' &&
+           (line.size == 1 || (line.data[1] == ' ' && !memchr(line.data, ';', line.size)));
+}
+
 static int add_line(struct reading *r, struct cairn_span line, struct cairn_err *err)
 {
     r->line++;
     while (line.size && strchr(" \t\r", line.data[line.size - 1]) && line.data[line.size - 1])
         line.size--;
-    if (line.size == 0)
+    if (line.size == 0 || is_comment(line))
         return CAIRN_OK;
     const uint8_t *blank = memrchr(line.data, ' ', line.size);
     size_t at = blank ? (size_t)(blank - line.data) : line.size;
     int64_t count;
     if (!blank || !parse_count(r, (struct cairn_span){blank + 1, line.size - at - 1}, &count)) {
+        if (line.data[0] == '#')
+            return CAIRN_OK;
         cairn_fail(err, CAIRN_E_FORMAT, "line %llu: no count behind the last blank",
                    (unsigned long long)r->line);
         cairn_hint(err, "collapsed stacks are lines of frame;frame;frame COUNT");
@@ -228,28 +239,41 @@ static int read_collapsed(struct cairn_source *source, struct cairn_profile *p,
     return result;
 }
 
+/* The first line with anything on it that is no comment; false where only the head's own end ends
+ * it: then it is all that there is. */
+static bool first_line(struct cairn_span head, struct cairn_span *ret_line)
+{
+    const uint8_t *end = NULL;
+    do {
+        while (head.size && (head.data[0] == '\n' || head.data[0] == '\r')) {
+            head.data++;
+            head.size--;
+        }
+        end = head.size ? memchr(head.data, '\n', head.size) : NULL;
+        *ret_line = (struct cairn_span){head.data, end ? (size_t)(end - head.data) : head.size};
+        head.data += ret_line->size;
+        head.size -= ret_line->size;
+    } while (end && is_comment(*ret_line));
+    return end != NULL;
+}
+
 /* Text whose first line with anything on it ends in a blank and a number. */
 static bool sniff(struct cairn_span head)
 {
-    size_t start = 0;
-    while (start < head.size && (head.data[start] == '\n' || head.data[start] == '\r'))
-        start++;
-    const uint8_t *line = head.data + start;
-    size_t left = head.size - start;
-    const uint8_t *end = left ? memchr(line, '\n', left) : NULL;
-    if (!left || memchr(line, 0, end ? (size_t)(end - line) : left))
+    struct cairn_span text;
+    bool has_end = first_line(head, &text);
+    if (!text.size || memchr(text.data, 0, text.size))
         return false;
-    if (!end)
+    if (!has_end)
         return true; /* a first line longer than the head: the reader will say */
     struct reading ignored = {0};
-    struct cairn_span text = {line, (size_t)(end - line)};
-    if (text.size && text.data[text.size - 1] == '\r')
+    if (text.data[text.size - 1] == '\r')
         text.size--;
-    const uint8_t *blank = text.size ? memrchr(line, ' ', text.size) : NULL;
+    const uint8_t *blank = text.size ? memrchr(text.data, ' ', text.size) : NULL;
     int64_t count;
     return blank &&
            parse_count(&ignored,
-                       (struct cairn_span){blank + 1, (size_t)(line + text.size - blank - 1)},
+                       (struct cairn_span){blank + 1, (size_t)(text.data + text.size - blank - 1)},
                        &count);
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/zip.h"
 #include "formats/format.h"
+#include "formats/other_profile.h"
 
 enum { HEAD_SIZE = 4096 };
 
@@ -87,6 +88,20 @@ static const struct cairn_format_row *row_of_head(struct cairn_span head)
     return NULL;
 }
 
+static int fail_unknown(struct cairn_span head, struct cairn_err *err)
+{
+    const struct cairn_other_profile *other = cairn_other_profile_of(head);
+    cairn_fail(err, CAIRN_E_FORMAT, "%s%sneither a pprof profile nor collapsed stacks",
+               other ? other->what : "", other ? ", " : "");
+    if (!head.size)
+        cairn_fail(err, CAIRN_E_FORMAT, "the input is empty");
+    if (!other)
+        cairn_hint(err, "collapsed stacks are lines of frame;frame;frame COUNT");
+    else if (other->hint)
+        cairn_hint(err, "%s", other->hint);
+    return CAIRN_E_FORMAT;
+}
+
 static int read_from(struct cairn_source *source, enum cairn_format format,
                      struct cairn_profile *profile, struct cairn_err *err)
 {
@@ -102,13 +117,10 @@ static int read_from(struct cairn_source *source, enum cairn_format format,
         format == CAIRN_FORMAT_AUTO ? row_of_head(head) : row_of(format);
     if (!row && format != CAIRN_FORMAT_AUTO)
         return cairn_fail(err, CAIRN_E_ARG, "there is no format number %d", (int)format);
-    if (!row) {
-        cairn_fail(err, CAIRN_E_FORMAT,
-                   head.size ? "neither a pprof profile nor collapsed stacks"
-                             : "the input is empty");
-        cairn_hint(err, "collapsed stacks are lines of frame;frame;frame COUNT");
-        return CAIRN_E_FORMAT;
-    }
+    /* "goroutine profile: total 7" looks like a stack and its count. */
+    if (!row || (format == CAIRN_FORMAT_AUTO && row == &cairn_format_collapsed &&
+                 cairn_other_profile_of(head)))
+        return fail_unknown(head, err);
     return row->read(source, profile, err);
 }
 

@@ -187,6 +187,8 @@ static const char *cut_reason(const struct adding *a, uint32_t stack)
         return "no stack was taken";
     if (a->stacks[stack] == UINT32_MAX || !cairn_heap_view_record(a->view, stack, &record))
         return "its record is damaged";
+    if (record.head.flags & CAIRN_HEAP_LOG_CALLER)
+        return "no stack was taken";
     if (record.head.n_cut)
         return "depth limit";
     return record.head.end == CAIRN_END_OUTERMOST ? NULL : cairn_unwind_end_text(record.head.end);

@@ -96,6 +96,28 @@ CAIRN_API char *memory_tracker_get_leaks_json(void)
     return t ? t->get_leaks_json() : NULL;
 }
 
+CAIRN_API int memory_tracker_mark(void)
+{
+    const struct cairn_tracker *t = tracker();
+    return t ? t->mark() : MEMORY_TRACKER_E_NOT_LIVE;
+}
+
+CAIRN_API char *memory_tracker_get_leak_report_since(int mark)
+{
+    const struct cairn_tracker *t = tracker();
+    if (!t)
+        errno = ENOTSUP;
+    return t ? t->get_leak_report_since(mark) : NULL;
+}
+
+CAIRN_API char *memory_tracker_get_leaks_json_since(int mark)
+{
+    const struct cairn_tracker *t = tracker();
+    if (!t)
+        errno = ENOTSUP;
+    return t ? t->get_leaks_json_since(mark) : NULL;
+}
+
 CAIRN_API int memory_tracker_dump_leak_report(const char *path)
 {
     const struct cairn_tracker *t = tracker();

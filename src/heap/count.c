@@ -35,7 +35,7 @@ static void copy_to_peak(struct cairn_heap_stack *stack, uint32_t peak)
 }
 
 /* A stack's number out of an entry or a delta, which may have been scribbled over. */
-static struct cairn_heap_stack *stack_at(struct cairn_heap *heap, uint32_t stack)
+static struct cairn_heap_stack *stack_at(struct cairn_tracked_heap *heap, uint32_t stack)
 {
     return cairn_heap_stacks_at(&heap->stacks, stack < load32(&heap->state.header->n_stacks) &&
                                                        stack / CAIRN_HEAP_STACKS_A_CHUNK <
@@ -60,7 +60,7 @@ static void add_to_peak(struct cairn_heap_stack *stack, const struct change *cha
 }
 
 /* By atomic additions, for a signal handler may count directly meanwhile. */
-static void add_change(struct cairn_heap *heap, const struct change *change)
+static void add_change(struct cairn_tracked_heap *heap, const struct change *change)
 {
     struct cairn_heap_stack *stack = stack_at(heap, change->stack);
     struct cairn_lock *stripe = &heap->stripes[change->stack % CAIRN_HEAP_STRIPES];
@@ -79,7 +79,7 @@ static void add_change(struct cairn_heap *heap, const struct change *change)
     cairn_lock_give(stripe);
 }
 
-void cairn_heap_count_hand_in(struct cairn_heap *heap, struct cairn_heap_delta *delta)
+void cairn_heap_count_hand_in(struct cairn_tracked_heap *heap, struct cairn_heap_delta *delta)
 {
     uint64_t key = load64(&delta->key), allocs = load64(&delta->allocs),
              frees = load64(&delta->frees);
@@ -99,8 +99,8 @@ void cairn_heap_count_hand_in(struct cairn_heap *heap, struct cairn_heap_delta *
 }
 
 /* Its bytes are not in a delta's half word. */
-void cairn_heap_count_large(struct cairn_heap *heap, uint32_t number, struct cairn_heap_share share,
-                            bool is_free)
+void cairn_heap_count_large(struct cairn_tracked_heap *heap, uint32_t number,
+                            struct cairn_heap_share share, bool is_free)
 {
     struct cairn_heap_stack *stack = stack_at(heap, number);
     struct cairn_lock *stripe = &heap->stripes[number % CAIRN_HEAP_STRIPES];
@@ -112,7 +112,7 @@ void cairn_heap_count_large(struct cairn_heap *heap, uint32_t number, struct cai
     cairn_lock_give(stripe);
 }
 
-void cairn_heap_count_directly(struct cairn_heap *heap, uint32_t number,
+void cairn_heap_count_directly(struct cairn_tracked_heap *heap, uint32_t number,
                                struct cairn_heap_share share, bool is_free)
 {
     struct cairn_heap_stack *stack = stack_at(heap, number);
@@ -123,7 +123,7 @@ void cairn_heap_count_directly(struct cairn_heap *heap, uint32_t number,
                               memory_order_relaxed);
 }
 
-void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t number,
+void cairn_heap_count_undo_free(struct cairn_tracked_heap *heap, uint32_t number,
                                 struct cairn_heap_share share)
 {
     struct cairn_heap_stack *stack = stack_at(heap, number);
@@ -133,7 +133,7 @@ void cairn_heap_count_undo_free(struct cairn_heap *heap, uint32_t number,
                               memory_order_relaxed);
 }
 
-void cairn_heap_count_temporary(struct cairn_heap *heap, uint32_t number, uint64_t blocks)
+void cairn_heap_count_temporary(struct cairn_tracked_heap *heap, uint32_t number, uint64_t blocks)
 {
     atomic_fetch_add_explicit(&stack_at(heap, number)->n_temporary, (uint32_t)blocks,
                               memory_order_relaxed);
@@ -146,7 +146,7 @@ static uint32_t chunks_of(uint32_t n_deltas)
     return (uint32_t)((bytes + CAIRN_HEAP_CHUNK - 1) >> CAIRN_HEAP_CHUNK_BITS);
 }
 
-static struct cairn_heap_thread *new_deltas(struct cairn_heap *heap, uint32_t n)
+static struct cairn_heap_thread *new_deltas(struct cairn_tracked_heap *heap, uint32_t n)
 {
     struct cairn_heap_thread *shared =
         cairn_heap_state_take(&heap->state, CAIRN_HEAP_DELTAS, chunks_of(n), 0, 0);
@@ -155,14 +155,20 @@ static struct cairn_heap_thread *new_deltas(struct cairn_heap *heap, uint32_t n)
     return shared;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS static void set_step(struct cairn_heap_own *own, int64_t step)
+CAIRN_THREAD_BLOCK_ACCESS static void set_steps(const struct cairn_tracked_heap *heap,
+                                                struct cairn_heap_own *own)
 {
-    own->live_step = step < CAIRN_HEAP_MOST_STEP ? step : CAIRN_HEAP_MOST_STEP;
-    own->live_least = -own->live_step;
+    const struct cairn_heap_header *header = heap->state.header;
+    int64_t peak = atomic_load_explicit(&header->peak_bytes, memory_order_relaxed);
+    uint32_t n = atomic_load_explicit(&header->n_counters, memory_order_relaxed);
+    peak = peak > 0 ? peak : 0;
+    int64_t up = cairn_heap_held_up(peak, n), down = cairn_heap_held_down(peak, n);
+    own->live_step = up < CAIRN_HEAP_MOST_STEP ? up : CAIRN_HEAP_MOST_STEP;
+    own->live_least = -(down < CAIRN_HEAP_MOST_STEP ? down : CAIRN_HEAP_MOST_STEP);
 }
 
 /* The turn first: what is changed behind it is another one's. */
-CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_look(struct cairn_heap *heap,
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_look(struct cairn_tracked_heap *heap,
                                                      struct cairn_heap_own *own)
 {
     struct cairn_heap_header *header = heap->state.header;
@@ -173,21 +179,32 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_look(struct cairn_heap *heap,
     for (unsigned kind = 0; kind < sizeof(own->bases) / sizeof(own->bases[0]); kind++)
         own->bases[kind] = cairn_heap_entry_base(kind, epoch);
     own->stacks_on = load32(&header->flags) & CAIRN_HEAP_STACKS_ON;
+    set_steps(heap, own);
     atomic_signal_fence(memory_order_seq_cst); /* what is left behind is looked at again */
     own->turn = turn;
     own->ready = heap->settings.sample_bytes ? (uint32_t)CAIRN_HEAP_IDLE_SAMPLES : turn;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
+/* Each holds back less from now on, where there are twice as many threads. */
+static void count_counter(struct cairn_heap_header *header)
+{
+    uint32_t n = atomic_fetch_add(&header->n_counters, 1) + 1;
+    if (n > 1 && (n & (n - 1)) == 0)
+        cairn_heap_next_turn(header);
+}
+
+CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_tracked_heap *heap,
                                                       struct cairn_heap_own *own)
 {
     if (!own->shared) {
         own->mask = CAIRN_HEAP_FIRST_DELTAS - 1;
         atomic_signal_fence(memory_order_seq_cst); /* for what is left behind it is done again */
         own->shared = new_deltas(heap, CAIRN_HEAP_FIRST_DELTAS);
+        if (own->shared)
+            count_counter(heap->state.header);
     }
     own->one = cairn_heap_counted(1, 0);
-    set_step(own, CAIRN_HEAP_LEAST_STEP);
+    set_steps(heap, own);
     if (!own->shared)
         return false;
     atomic_fetch_add(&heap->state.header->n_threads, 1); /* the table may be of one that ended */
@@ -196,7 +213,8 @@ CAIRN_THREAD_BLOCK_ACCESS bool cairn_heap_count_begin(struct cairn_heap *heap,
 }
 
 /* All are handed in first: so nobody sees one twice. */
-CAIRN_THREAD_BLOCK_ACCESS static void grow(struct cairn_heap *heap, struct cairn_heap_own *own)
+CAIRN_THREAD_BLOCK_ACCESS static void grow(struct cairn_tracked_heap *heap,
+                                           struct cairn_heap_own *own)
 {
     uint32_t n = (own->mask + 1) * 2;
     struct cairn_heap_thread *old = own->shared, *larger = new_deltas(heap, n);
@@ -213,7 +231,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void grow(struct cairn_heap *heap, struct cairn
 }
 
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_delta *
-cairn_heap_count_switch(struct cairn_heap *heap, struct cairn_heap_own *own, uint64_t key)
+cairn_heap_count_switch(struct cairn_tracked_heap *heap, struct cairn_heap_own *own, uint64_t key)
 {
     struct cairn_heap_delta *delta = &own->shared->deltas[(uint32_t)key & own->mask];
     uint64_t was = load64(&delta->key);
@@ -227,18 +245,21 @@ cairn_heap_count_switch(struct cairn_heap *heap, struct cairn_heap_own *own, uin
     return delta;
 }
 
-static int64_t step_of(int64_t peak_bytes)
+static int64_t next_mark(int64_t mark_bytes)
 {
-    int64_t step = peak_bytes >> CAIRN_HEAP_STEP_BITS;
-    return step > CAIRN_HEAP_LEAST_STEP ? step : CAIRN_HEAP_LEAST_STEP;
+    return mark_bytes + (mark_bytes >> CAIRN_HEAP_MARK_BITS) + 1;
 }
 
-/* Who raises the bytes first makes the mark. */
-static void raise_peak(struct cairn_heap_header *header, int64_t live)
+/* The thread that raises mark_bytes makes the mark. */
+static void raise_peak(struct cairn_tracked_heap *heap, int64_t live)
 {
+    struct cairn_heap_header *header = heap->state.header;
     int64_t peak = atomic_load_explicit(&header->peak_bytes, memory_order_relaxed);
-    while (live >= peak + step_of(peak))
-        if (atomic_compare_exchange_weak(&header->peak_bytes, &peak, live)) {
+    while (live > peak && !atomic_compare_exchange_weak(&header->peak_bytes, &peak, live))
+        ;
+    int64_t mark = atomic_load_explicit(&heap->mark_bytes, memory_order_relaxed);
+    while (live >= next_mark(mark))
+        if (atomic_compare_exchange_weak(&heap->mark_bytes, &mark, live)) {
             atomic_fetch_add(&header->turn_and_peak, CAIRN_HEAP_NEXT_PEAK);
             atomic_store_explicit(&header->peak_ns, cairn_heap_epoch_now_ns(),
                                   memory_order_relaxed);
@@ -246,15 +267,15 @@ static void raise_peak(struct cairn_heap_header *header, int64_t live)
         }
 }
 
-CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_hand_in_live(struct cairn_heap *heap,
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_count_hand_in_live(struct cairn_tracked_heap *heap,
                                                              struct cairn_heap_own *own)
 {
     struct cairn_heap_header *header = heap->state.header;
     int64_t more = atomic_exchange_explicit(&own->shared->live_bytes, 0, memory_order_relaxed);
     int64_t live =
         atomic_fetch_add_explicit(&header->live_bytes, more, memory_order_relaxed) + more;
-    raise_peak(header, live);
+    raise_peak(heap, live);
     if (more < 0) /* who only frees looks at no clock otherwise */
         cairn_heap_empty_look(heap, cairn_heap_epoch_now_ns());
-    set_step(own, step_of(atomic_load_explicit(&header->peak_bytes, memory_order_relaxed)) / 2);
+    set_steps(heap, own);
 }

@@ -7,7 +7,7 @@
 #include "heap/track.h"
 #include "heap/within.h"
 
-static struct cairn_heap_death death_of_unknown(struct cairn_heap *heap, const void *block)
+static struct cairn_heap_death death_of_unknown(struct cairn_tracked_heap *heap, const void *block)
 {
     if (heap->settings.sample_bytes == 0 && !cairn_heap_handed_take(block))
         cairn_heap_state_lose(
@@ -16,7 +16,7 @@ static struct cairn_heap_death death_of_unknown(struct cairn_heap *heap, const v
     return (struct cairn_heap_death){0};
 }
 
-CAIRN_THREAD_BLOCK_ACCESS static void count_death(struct cairn_heap *heap,
+CAIRN_THREAD_BLOCK_ACCESS static void count_death(struct cairn_tracked_heap *heap,
                                                   struct cairn_heap_own *own, uint32_t stack,
                                                   uint64_t bytes, bool is_temporary)
 {
@@ -37,8 +37,10 @@ CAIRN_THREAD_BLOCK_ACCESS static void count_death(struct cairn_heap *heap,
     cairn_heap_count_live(heap, own, -(int64_t)bytes);
 }
 
-CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death
-note_death(struct cairn_heap *heap, struct cairn_heap_own *own, const void *block, unsigned kind)
+CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death note_death(struct cairn_tracked_heap *heap,
+                                                                    struct cairn_heap_own *own,
+                                                                    const void *block,
+                                                                    unsigned kind)
 {
     uint64_t va = cairn_heap_va(block);
     _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
@@ -59,8 +61,8 @@ note_death(struct cairn_heap *heap, struct cairn_heap_own *own, const void *bloc
 }
 
 /* The free is handed in first, so that there is one to be taken back. */
-CAIRN_THREAD_BLOCK_ACCESS static void put_back(struct cairn_heap *heap, struct cairn_heap_own *own,
-                                               const void *block,
+CAIRN_THREAD_BLOCK_ACCESS static void put_back(struct cairn_tracked_heap *heap,
+                                               struct cairn_heap_own *own, const void *block,
                                                const struct cairn_heap_death *death)
 {
     uint64_t va = cairn_heap_va(block);
@@ -110,7 +112,7 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const vo
         return (struct cairn_heap_death){0};
     int saved = errno;
     struct cairn_heap_death death = {0};
-    struct cairn_heap *heap;
+    struct cairn_tracked_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap, (uintptr_t)__builtin_dwarf_cfa());
     if (own) {
         death = note_death(heap, own, block, kind);
@@ -120,4 +122,20 @@ CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_death cairn_heap_died_fully(const vo
     }
     errno = saved;
     return death;
+}
+
+CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_forget(const void *block)
+{
+    int saved = errno;
+    struct cairn_tracked_heap *heap;
+    struct cairn_heap_own *own = cairn_heap_call_begin(&heap, (uintptr_t)__builtin_dwarf_cfa());
+    if (own) {
+        const _Atomic(uint64_t) *place =
+            cairn_heap_shadow_reach(&heap->shadow, cairn_heap_va(block));
+        uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
+        if (entry)
+            note_death(heap, own, block, cairn_heap_entry_kind(entry));
+        cairn_heap_call_end(own);
+    }
+    errno = saved;
 }

@@ -48,7 +48,7 @@ CAIRN_THREAD_BLOCK_ACCESS static bool all_were_outside(uint32_t look)
 }
 
 /* Closes the leaf of a chunk, if it is one that has emptied. Returns how many words were read. */
-static uint32_t look_at(struct cairn_heap *heap, uint32_t chunk)
+static uint32_t look_at(struct cairn_tracked_heap *heap, uint32_t chunk)
 {
     struct cairn_heap_empty *empty = &heap->empty;
     const struct cairn_heap_row *row = cairn_heap_state_row(&heap->state, chunk);
@@ -69,7 +69,7 @@ static uint32_t look_at(struct cairn_heap *heap, uint32_t chunk)
 }
 
 /* Whether the last chunk was reached. */
-static bool look_around(struct cairn_heap *heap)
+static bool look_around(struct cairn_tracked_heap *heap)
 {
     struct cairn_heap_empty *empty = &heap->empty;
     uint32_t n_chunks = atomic_load(&heap->state.n_chunks), n_words = 0;
@@ -86,7 +86,7 @@ static bool look_around(struct cairn_heap *heap)
  * that nobody waits for long who wants a leaf. Taken out of the batch first: who is left by
  * longjmp(3) gives none back twice. Read before it is cut off: who found it open before it was
  * closed may have left a block in it, and its free must find the way to that at any time. */
-static void give_back(struct cairn_heap *heap)
+static void give_back(struct cairn_tracked_heap *heap)
 {
     struct cairn_heap_empty *empty = &heap->empty;
     for (int k = 0; k < GIVEN_A_STEP && empty->n > 0; k++) {
@@ -102,7 +102,7 @@ static void give_back(struct cairn_heap *heap)
 }
 
 /* Returns how many pauses there are to be before the next one. */
-static unsigned step(struct cairn_heap *heap)
+static unsigned step(struct cairn_tracked_heap *heap)
 {
     struct cairn_heap_empty *empty = &heap->empty;
     switch (empty->step) {
@@ -139,7 +139,7 @@ static uint64_t later(uint64_t now_ns)
 }
 
 /* Threads that the table of them does not have cannot be asked: then all stays as it is. */
-void cairn_heap_empty_look(struct cairn_heap *heap, uint64_t now_ns)
+void cairn_heap_empty_look(struct cairn_tracked_heap *heap, uint64_t now_ns)
 {
     struct cairn_heap_empty *empty = &heap->empty;
     if (__builtin_expect(now_ns < atomic_load_explicit(&empty->next_ns, memory_order_relaxed), 1) ||

@@ -41,11 +41,11 @@ struct cairn_heap_empty {
     struct cairn_heap_leaf leaves[CAIRN_HEAP_EMPTY_BATCH]; /* of these chunks */
 };
 
-struct cairn_heap;
+struct cairn_tracked_heap;
 
 /* The next step, if it is due: half a millisecond at most, about. The calling thread holds no place
  * of the shadow table, nor any lock. */
-void cairn_heap_empty_look(struct cairn_heap *heap, uint64_t now_ns);
+void cairn_heap_empty_look(struct cairn_tracked_heap *heap, uint64_t now_ns);
 
 /* Between two steps; tests make it shorter. Not below ten milliseconds where it has to hold what is
  * said above. */

@@ -36,7 +36,7 @@ static int64_t rss_bytes(void)
     return pages * (int64_t)cairn_pages_size();
 }
 
-static struct cairn_heap_epoch *at(struct cairn_heap *heap, uint32_t epoch)
+static struct cairn_heap_epoch *at(struct cairn_tracked_heap *heap, uint32_t epoch)
 {
     struct cairn_heap_epoch *chunk = atomic_load_explicit(
         &heap->epochs[epoch / CAIRN_HEAP_EPOCHS_A_CHUNK], memory_order_acquire);
@@ -44,7 +44,7 @@ static struct cairn_heap_epoch *at(struct cairn_heap *heap, uint32_t epoch)
 }
 
 /* The place for `epoch`, and the chunk behind it in good time. */
-static struct cairn_heap_epoch *make(struct cairn_heap *heap, uint32_t epoch)
+static struct cairn_heap_epoch *make(struct cairn_tracked_heap *heap, uint32_t epoch)
 {
     uint32_t last = epoch + CAIRN_HEAP_EPOCHS_A_CHUNK / 2;
     for (uint32_t i = epoch / CAIRN_HEAP_EPOCHS_A_CHUNK;
@@ -61,7 +61,7 @@ static struct cairn_heap_epoch *make(struct cairn_heap *heap, uint32_t epoch)
     return at(heap, epoch);
 }
 
-static void begin(struct cairn_heap *heap, struct cairn_heap_epoch *epoch, uint64_t now_ns)
+static void begin(struct cairn_tracked_heap *heap, struct cairn_heap_epoch *epoch, uint64_t now_ns)
 {
     int64_t live = atomic_load_explicit(&heap->state.header->live_bytes, memory_order_relaxed);
     atomic_store_explicit(&epoch->live_bytes, live, memory_order_relaxed);
@@ -69,7 +69,7 @@ static void begin(struct cairn_heap *heap, struct cairn_heap_epoch *epoch, uint6
     atomic_store_explicit(&epoch->begin_ns, now_ns, memory_order_release);
 }
 
-bool cairn_heap_epoch_init(struct cairn_heap *heap)
+bool cairn_heap_epoch_init(struct cairn_tracked_heap *heap)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -80,7 +80,25 @@ bool cairn_heap_epoch_init(struct cairn_heap *heap)
     return first != NULL;
 }
 
-void cairn_heap_epoch_tick(struct cairn_heap *heap)
+enum ended { ENDED, ENDED_BEFORE, NO_ROOM };
+
+/* Begins the epoch after `epoch`, unless another thread did. `mark`: 0: time did it. */
+static enum ended end_epoch(struct cairn_tracked_heap *heap, uint32_t epoch, uint32_t mark,
+                            uint64_t now_ns)
+{
+    struct cairn_heap_epoch *next = make(heap, epoch + 1);
+    if (!next)
+        return NO_ROOM;
+    if (!atomic_compare_exchange_strong(&heap->state.header->epoch, &epoch, epoch + 1))
+        return ENDED_BEFORE;
+    if (mark != 0)
+        atomic_store_explicit(&next->mark, mark, memory_order_relaxed);
+    begin(heap, next, now_ns);
+    cairn_heap_next_turn(heap->state.header);
+    return ENDED;
+}
+
+void cairn_heap_epoch_tick(struct cairn_tracked_heap *heap)
 {
     uint64_t now_ns = cairn_heap_epoch_now_ns();
     cairn_heap_empty_look(heap, now_ns);
@@ -92,11 +110,34 @@ void cairn_heap_epoch_tick(struct cairn_heap *heap)
     uint64_t begin_ns =
         present ? atomic_load_explicit(&present->begin_ns, memory_order_relaxed) : UINT64_MAX;
     uint64_t length_ns = second_ns << epoch / EPOCHS_OF_A_LENGTH;
-    if (begin_ns == 0 || now_ns < begin_ns || now_ns - begin_ns < length_ns)
-        return;
-    struct cairn_heap_epoch *next = make(heap, epoch + 1);
-    if (next && atomic_compare_exchange_strong(&heap->state.header->epoch, &epoch, epoch + 1)) {
-        begin(heap, next, now_ns);
-        cairn_heap_next_turn(heap->state.header);
+    if (begin_ns != 0 && now_ns >= begin_ns && now_ns - begin_ns >= length_ns)
+        (void)end_epoch(heap, epoch, 0, now_ns);
+}
+
+/* A thread that began an epoch in between wins: the mark then begins the epoch after that one. */
+uint32_t cairn_heap_epoch_mark(struct cairn_tracked_heap *heap)
+{
+    struct cairn_heap_header *header = heap->state.header;
+    if (atomic_load(&header->epoch) >= CAIRN_HEAP_MAX_EPOCHS - 1)
+        return 0;
+    uint32_t mark = atomic_fetch_add(&header->n_marks, 1) + 1;
+    enum ended ended = ENDED_BEFORE;
+    while (ended == ENDED_BEFORE) {
+        uint32_t epoch = atomic_load(&header->epoch);
+        ended = epoch < CAIRN_HEAP_MAX_EPOCHS - 1
+                    ? end_epoch(heap, epoch, mark, cairn_heap_epoch_now_ns())
+                    : NO_ROOM;
     }
+    return ended == ENDED ? mark : 0;
+}
+
+uint32_t cairn_heap_epoch_of_mark(struct cairn_tracked_heap *heap, uint32_t mark)
+{
+    uint32_t last = atomic_load(&heap->state.header->epoch);
+    for (uint32_t i = 1; mark != 0 && i <= last && i < CAIRN_HEAP_MAX_EPOCHS; i++) {
+        const struct cairn_heap_epoch *epoch = at(heap, i);
+        if (epoch && atomic_load_explicit(&epoch->mark, memory_order_relaxed) == mark)
+            return i;
+    }
+    return 0;
 }

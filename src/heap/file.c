@@ -70,8 +70,7 @@ uint64_t cairn_heap_file_start_ticks(const char *stat_path)
     return ticks;
 }
 
-/* Is it a folder that nobody else can put anything into? */
-static bool is_ours_alone(const char *dir)
+bool cairn_heap_file_may_make(const char *dir)
 {
     struct cairn_sys_stat found;
     return cairn_sys_stat_path(dir, &found) == 0 && S_ISDIR(found.mode) &&
@@ -83,7 +82,7 @@ bool cairn_heap_file_make(struct cairn_heap_file *file, const char *dir, uint64_
 {
     int fd = -EEXIST;
     uint32_t n = 0;
-    if (!is_ours_alone(dir))
+    if (!cairn_heap_file_may_make(dir))
         return false;
     for (; fd == -EEXIST && n < MAX_PROGRAMS; n++)
         fd = cairn_heap_file_name(file->path, dir, start_ticks, n)
@@ -106,7 +105,7 @@ bool cairn_heap_file_make(struct cairn_heap_file *file, const char *dir, uint64_
 
 int cairn_heap_file_copy_begin(const char *dir, uint64_t bytes)
 {
-    if (bytes > cairn_sys_limit(RLIMIT_FSIZE) || !is_ours_alone(dir))
+    if (bytes > cairn_sys_limit(RLIMIT_FSIZE) || !cairn_heap_file_may_make(dir))
         return -1;
     int fd = cairn_sys_open(dir, O_RDWR | O_TMPFILE, 0600);
     if (fd >= 0)

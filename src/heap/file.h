@@ -24,6 +24,8 @@ struct cairn_heap_file {
  * this process was before. False: it cannot be. */
 bool cairn_heap_file_make(struct cairn_heap_file *file, const char *dir, uint64_t start_ticks,
                           uint32_t *ret_before);
+/* May one be made there now? `dir` must be a folder that no other user can put anything into. */
+bool cairn_heap_file_may_make(const char *dir);
 /* A file of that folder without a name, that may have so many bytes; its descriptor, or -1. */
 int cairn_heap_file_copy_begin(const char *dir, uint64_t bytes);
 /* Writes some of them; NULL: zeros. */

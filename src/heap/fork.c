@@ -9,7 +9,7 @@
  * But another thread may fork without, within a call. */
 static struct {
     struct cairn_lock lock;
-    struct cairn_heap *heap; /* NULL: there is no copy */
+    struct cairn_tracked_heap *heap; /* NULL: there is no copy */
     int fd;
     uint64_t signals; /* that were held back before */
 } copy;
@@ -45,7 +45,7 @@ static void end_copy(void)
 
 CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_fork_prepare(void)
 {
-    struct cairn_heap *heap = cairn_heap_present();
+    struct cairn_tracked_heap *heap = cairn_heap_present();
     struct cairn_heap_own *own = cairn_heap_own;
     /* Not within a call, which may hold any lock. */
     if (!heap || !heap->settings.fork_copy || !own || !cairn_heap_is_idle(own))
@@ -68,7 +68,7 @@ void cairn_heap_fork_parent(void)
         end_copy();
 }
 
-static void become_copy(struct cairn_heap *heap)
+static void become_copy(struct cairn_tracked_heap *heap)
 {
     cairn_heap_each_lock(heap, clear);
     if (cairn_heap_state_become(&heap->state, copy.fd, heap->settings.dir)) {
@@ -82,7 +82,7 @@ static void become_copy(struct cairn_heap *heap)
 
 void cairn_heap_fork_child(void)
 {
-    struct cairn_heap *heap = copies ? copy.heap : NULL;
+    struct cairn_tracked_heap *heap = copies ? copy.heap : NULL;
     copy.heap = NULL;
     copies = false;
     clear(&copy.lock);

@@ -17,12 +17,12 @@ _Static_assert(sizeof(struct cairn_heap_root) == CAIRN_HEAP_LARGEST_PAGE, "whole
 static _Atomic(uint32_t) no_turn;
 _Atomic(_Atomic(uint32_t) *) cairn_heap_turn = &no_turn;
 
-void cairn_heap_set_turn(struct cairn_heap *heap)
+void cairn_heap_set_turn(struct cairn_tracked_heap *heap)
 {
     atomic_store(&cairn_heap_turn, heap ? &heap->state.header->turn : &no_turn);
 }
 
-void cairn_heap_each_lock(struct cairn_heap *heap, void (*what)(struct cairn_lock *lock))
+void cairn_heap_each_lock(struct cairn_tracked_heap *heap, void (*what)(struct cairn_lock *lock))
 {
     struct cairn_lock *const locks[] = {&heap->empty.lock, &heap->shadow.lock, &heap->stacks.lock,
                                         &heap->epoch_lock, &heap->large.lock,  &heap->maps.lock};
@@ -33,7 +33,7 @@ void cairn_heap_each_lock(struct cairn_heap *heap, void (*what)(struct cairn_loc
     what(&heap->state.lock);
 }
 
-static void describe(struct cairn_heap *heap)
+static void describe(struct cairn_tracked_heap *heap)
 {
     const struct cairn_heap_settings *settings = &heap->settings;
     struct cairn_heap_header *header = heap->state.header;
@@ -54,9 +54,9 @@ static void describe(struct cairn_heap *heap)
     memcpy(header->magic, CAIRN_HEAP_MAGIC, sizeof(header->magic));
 }
 
-struct cairn_heap *cairn_heap_new(const struct cairn_heap_settings *settings)
+struct cairn_tracked_heap *cairn_heap_new(const struct cairn_heap_settings *settings)
 {
-    struct cairn_heap *heap = cairn_pages_map(sizeof(*heap));
+    struct cairn_tracked_heap *heap = cairn_pages_map(sizeof(*heap));
     if (!heap)
         return NULL;
     memcpy(&heap->settings, settings, sizeof(*settings));
@@ -76,7 +76,7 @@ struct cairn_heap *cairn_heap_new(const struct cairn_heap_settings *settings)
 
 /* Tables of pages that were made on the way stay, untouched: what a child has of them costs it
  * addresses alone. */
-void cairn_heap_leave(struct cairn_heap *heap)
+void cairn_heap_leave(struct cairn_tracked_heap *heap)
 {
     cairn_heap_state_leave(&heap->state);
     cairn_pages_unmap(heap, sizeof(*heap));

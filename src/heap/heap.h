@@ -33,9 +33,9 @@ struct cairn_heap_settings {
     uint32_t parent; /* whose child this is, by fork; 0 */
 };
 
-struct cairn_heap {
+struct cairn_tracked_heap {
     struct cairn_heap_settings settings;
-    struct cairn_heap_state state;
+    struct cairn_tracked_state state;
     struct cairn_heap_stacks stacks;
     struct cairn_heap_modules modules;
     struct cairn_heap_large_table large;
@@ -43,21 +43,22 @@ struct cairn_heap {
     struct cairn_lock stripes[CAIRN_HEAP_STRIPES]; /* of stacks' counts, by their numbers */
     _Atomic(struct cairn_heap_epoch *) epochs[CAIRN_HEAP_EPOCH_CHUNKS];
     struct cairn_lock epoch_lock; /* of who makes chunks of epochs */
+    _Atomic(int64_t) mark_bytes;  /* the header's live_bytes at the last high-water mark */
     struct cairn_heap_shadow shadow;
     struct cairn_heap_empty empty;
 };
 
 /* Makes a state as `settings` ask, on pages of its own. NULL: it cannot be. */
-struct cairn_heap *cairn_heap_new(const struct cairn_heap_settings *settings);
+struct cairn_tracked_heap *cairn_heap_new(const struct cairn_heap_settings *settings);
 /* Forgets one, in a child of fork, and gives its pages back. The file stays. */
-void cairn_heap_leave(struct cairn_heap *heap);
+void cairn_heap_leave(struct cairn_tracked_heap *heap);
 
 /* For each lock of it, that of its state last: who holds one of the others may wait for that. */
-void cairn_heap_each_lock(struct cairn_heap *heap, void (*what)(struct cairn_lock *lock));
+void cairn_heap_each_lock(struct cairn_tracked_heap *heap, void (*what)(struct cairn_lock *lock));
 
 /* Where it is found; a page of its own. */
 struct cairn_heap_root {
-    _Atomic(struct cairn_heap *) heap;
+    _Atomic(struct cairn_tracked_heap *) heap;
     uint8_t unused[CAIRN_HEAP_LARGEST_PAGE - sizeof(void *)];
 };
 extern struct cairn_heap_root cairn_heap_root __attribute__((visibility("hidden")));
@@ -66,7 +67,7 @@ extern struct cairn_heap_root cairn_heap_root __attribute__((visibility("hidden"
  * no page that is wiped: what it is compared with is. */
 extern _Atomic(_Atomic(uint32_t) *) cairn_heap_turn __attribute__((visibility("hidden")));
 /* NULL: that of no state. */
-void cairn_heap_set_turn(struct cairn_heap *heap);
+void cairn_heap_set_turn(struct cairn_tracked_heap *heap);
 
 /* Another one for all threads, since what they have of the header is void. */
 static inline void cairn_heap_next_turn(struct cairn_heap_header *header)

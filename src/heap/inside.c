@@ -18,13 +18,13 @@ static uint64_t load(const _Atomic(uint64_t) *word)
 }
 
 /* Behind the end of the file a load is a SIGBUS: so the header is not asked. */
-static uint32_t chunks_of(const struct cairn_heap_state *state)
+static uint32_t chunks_of(const struct cairn_tracked_state *state)
 {
     uint32_t n = atomic_load(&state->n_chunks);
     return n <= state->reserved_bytes >> CAIRN_HEAP_CHUNK_BITS ? n : 1;
 }
 
-static bool is_of(const struct cairn_heap_state *state, uint32_t chunk,
+static bool is_of(const struct cairn_tracked_state *state, uint32_t chunk,
                   enum cairn_heap_chunk_kind kind)
 {
     return atomic_load_explicit(&cairn_heap_state_row(state, chunk)->kind, memory_order_acquire) ==
@@ -32,7 +32,7 @@ static bool is_of(const struct cairn_heap_state *state, uint32_t chunk,
 }
 
 /* The chunks of a kind, by their `arg`, whose number is the value. */
-static bool list_chunks(const struct cairn_heap_state *state, uint32_t n_chunks,
+static bool list_chunks(const struct cairn_tracked_state *state, uint32_t n_chunks,
                         enum cairn_heap_chunk_kind kind, struct cairn_array *ret)
 {
     for (uint32_t i = 1; i < n_chunks; i++) {
@@ -56,7 +56,7 @@ static void add_delta(const struct cairn_heap_delta *delta, struct cairn_heap_co
     counts->free_bytes += cairn_heap_counted_bytes(frees);
 }
 
-CAIRN_THREAD_BLOCK_ACCESS static void add_thread(const struct cairn_heap_state *state,
+CAIRN_THREAD_BLOCK_ACCESS static void add_thread(const struct cairn_tracked_state *state,
                                                  uint32_t n_chunks, uint32_t first,
                                                  struct cairn_heap_counts *counts)
 {
@@ -71,7 +71,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void add_thread(const struct cairn_heap_state *
 }
 
 /* Numbers whose counts there are. */
-static uint32_t stacks_of(const struct cairn_heap *heap)
+static uint32_t stacks_of(const struct cairn_tracked_heap *heap)
 {
     uint32_t n = atomic_load(&heap->state.header->n_stacks), chunk = 0;
     while (chunk < CAIRN_HEAP_STACK_CHUNKS && atomic_load(&heap->stacks.chunks[chunk]))
@@ -80,7 +80,8 @@ static uint32_t stacks_of(const struct cairn_heap *heap)
     return n < room ? n : room;
 }
 
-void cairn_heap_inside_count(const struct cairn_heap *heap, struct cairn_heap_counts *ret_counts)
+void cairn_heap_inside_count(const struct cairn_tracked_heap *heap,
+                             struct cairn_heap_counts *ret_counts)
 {
     struct cairn_heap_counts counts = {0};
     uint32_t n_chunks = chunks_of(&heap->state), n_stacks = stacks_of(heap);
@@ -100,7 +101,7 @@ void cairn_heap_inside_count(const struct cairn_heap *heap, struct cairn_heap_co
 /* The sizes that do not fit into their entries, by address. */
 static bool list_large(const struct cairn_heap_inside *inside, struct cairn_array *ret)
 {
-    const struct cairn_heap_state *state = &inside->heap->state;
+    const struct cairn_tracked_state *state = &inside->heap->state;
     for (uint32_t i = 1; i < inside->n_chunks; i++) {
         const struct cairn_heap_large *large = cairn_heap_state_at(state, i);
         for (int k = 0; is_of(state, i, CAIRN_HEAP_LARGE) && k < LARGES; k++) {
@@ -130,7 +131,7 @@ static uint64_t size_of(uint64_t entry, uint64_t va, const struct cairn_array *l
 static bool add_leaf(struct cairn_heap_inside *inside, const struct cairn_pair *leaf,
                      const struct cairn_array *large)
 {
-    const struct cairn_heap_state *state = &inside->heap->state;
+    const struct cairn_tracked_state *state = &inside->heap->state;
     const struct cairn_heap_row *row = cairn_heap_state_row(state, (uint32_t)leaf->value);
     const _Atomic(uint64_t) *entries = cairn_heap_state_at(state, (uint32_t)leaf->value);
     unsigned bits = row->granule_bits & CAIRN_HEAP_GRANULE_MASK;
@@ -200,7 +201,7 @@ CAIRN_THREAD_BLOCK_ACCESS static bool add_modules(struct cairn_heap_inside *insi
 static bool list_modules(struct cairn_heap_inside *inside)
 {
     struct cairn_array chunks = {0};
-    const struct cairn_heap_state *state = &inside->heap->state;
+    const struct cairn_tracked_state *state = &inside->heap->state;
     bool done = list_chunks(state, inside->n_chunks, CAIRN_HEAP_MODULES, &chunks);
     for (size_t i = 0; done && i < chunks.n; i++) {
         uint32_t chunk = (uint32_t)((const struct cairn_pair *)chunks.items)[i].value;
@@ -210,7 +211,7 @@ static bool list_modules(struct cairn_heap_inside *inside)
     return done;
 }
 
-bool cairn_heap_inside_open(struct cairn_heap_inside *ret_inside, struct cairn_heap *heap)
+bool cairn_heap_inside_open(struct cairn_heap_inside *ret_inside, struct cairn_tracked_heap *heap)
 {
     struct cairn_heap_inside inside = {.heap = heap, .n_chunks = chunks_of(&heap->state)};
     cairn_heap_state_read_begin(&heap->state);
@@ -242,7 +243,7 @@ void cairn_heap_inside_close(struct cairn_heap_inside *inside)
 static const uint64_t *record_of(const struct cairn_heap_inside *inside, uint32_t stack,
                                  struct cairn_heap_log *ret_head)
 {
-    const struct cairn_heap *heap = inside->heap;
+    const struct cairn_tracked_heap *heap = inside->heap;
     if (stack == 0 || stack >= inside->n_stacks)
         return NULL;
     uint64_t at = atomic_load_explicit(&cairn_heap_stacks_at(&heap->stacks, stack)->log,
@@ -282,6 +283,12 @@ uint32_t cairn_heap_inside_stack(const struct cairn_heap_inside *inside, uint32_
         rets = record_of(inside, stack = head.base, &head);
     }
     return 0;
+}
+
+bool cairn_heap_inside_is_caller(const struct cairn_heap_inside *inside, uint32_t stack)
+{
+    struct cairn_heap_log head;
+    return record_of(inside, stack, &head) && (head.flags & CAIRN_HEAP_LOG_CALLER);
 }
 
 uint32_t cairn_heap_inside_module(const struct cairn_heap_inside *inside, uint32_t n, uint64_t va)

@@ -18,7 +18,8 @@ struct cairn_heap_counts {
 
 /* All that ever happened, what threads have not handed in included. While others allocate, what is
  * just being handed in may be counted twice or not. */
-void cairn_heap_inside_count(const struct cairn_heap *heap, struct cairn_heap_counts *ret_counts);
+void cairn_heap_inside_count(const struct cairn_tracked_heap *heap,
+                             struct cairn_heap_counts *ret_counts);
 
 struct cairn_heap_live_block {
     uint64_t va, size;
@@ -34,7 +35,7 @@ struct cairn_heap_seen {
 };
 
 struct cairn_heap_inside {
-    const struct cairn_heap *heap;
+    const struct cairn_tracked_heap *heap;
     uint32_t n_chunks, n_stacks;
     uint64_t bytes;             /* of all blocks */
     struct cairn_array blocks;  /* cairn_heap_live_block, by address */
@@ -42,13 +43,16 @@ struct cairn_heap_inside {
 };
 
 /* The blocks that live, and the mappings. False: no memory; nothing is to be closed. */
-bool cairn_heap_inside_open(struct cairn_heap_inside *ret_inside, struct cairn_heap *heap);
+bool cairn_heap_inside_open(struct cairn_heap_inside *ret_inside, struct cairn_tracked_heap *heap);
 void cairn_heap_inside_close(struct cairn_heap_inside *inside);
 
 /* A stack's return addresses, outermost first: how many, at most CAIRN_HEAP_FRAMES. Which of the
  * mappings count for it: those before *ret_n_modules. 0: it has none, or makes no sense. */
 uint32_t cairn_heap_inside_stack(const struct cairn_heap_inside *inside, uint32_t stack,
                                  uint64_t *ret_rets, uint32_t *ret_n_modules);
+
+/* No stack was taken: what it has is the caller of the allocation function. */
+bool cairn_heap_inside_is_caller(const struct cairn_heap_inside *inside, uint32_t stack);
 
 /* The last mapping among the first `n` that has `va`; n: none has. */
 uint32_t cairn_heap_inside_module(const struct cairn_heap_inside *inside, uint32_t n, uint64_t va);

@@ -17,9 +17,9 @@
 
 #include "heap/caller.h"
 #include "heap/map_calls.h"
+#include "heap/next.h"
 #include "heap/real.h"
 #include "heap/start.h"
-#include "unwind/loader.h"
 
 #define CALLER (&(struct cairn_local_frame_at)CAIRN_HEAP_CALLER)
 
@@ -47,16 +47,7 @@ static struct {
     void *(*sbrk)(intptr_t);
 } real;
 
-/* The real function; two threads that look for it at once find the same. */
-#define REAL(name)                                                                                 \
-    ({                                                                                             \
-        __typeof__(real.name) found_ = __atomic_load_n(&real.name, __ATOMIC_RELAXED);              \
-        if (__builtin_expect(!found_, 0)) {                                                        \
-            found_ = (__typeof__(real.name))cairn_loader_next(#name);                              \
-            __atomic_store_n(&real.name, found_, __ATOMIC_RELAXED);                                \
-        }                                                                                          \
-        found_;                                                                                    \
-    })
+#define REAL(name) CAIRN_HEAP_NEXT(real, name)
 
 static void *none(void)
 {

@@ -16,7 +16,7 @@ static uint32_t find(const struct cairn_heap_large_table *table, uint64_t va)
     return i;
 }
 
-static bool put_locked(struct cairn_heap_large_table *table, struct cairn_heap_state *state,
+static bool put_locked(struct cairn_heap_large_table *table, struct cairn_tracked_state *state,
                        uint64_t va, uint64_t bytes)
 {
     uint32_t i = find(table, 0);
@@ -36,7 +36,7 @@ static bool put_locked(struct cairn_heap_large_table *table, struct cairn_heap_s
     return true;
 }
 
-bool cairn_heap_large_put(struct cairn_heap_large_table *table, struct cairn_heap_state *state,
+bool cairn_heap_large_put(struct cairn_heap_large_table *table, struct cairn_tracked_state *state,
                           uint64_t va, uint64_t bytes)
 {
     cairn_lock_take(&table->lock);

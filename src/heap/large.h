@@ -22,7 +22,7 @@ struct cairn_heap_large_table {
 };
 
 /* False: no room. */
-bool cairn_heap_large_put(struct cairn_heap_large_table *table, struct cairn_heap_state *state,
+bool cairn_heap_large_put(struct cairn_heap_large_table *table, struct cairn_tracked_state *state,
                           uint64_t va, uint64_t bytes);
 /* Its size, and forgets it; 0 if it is not there. */
 uint64_t cairn_heap_large_take(struct cairn_heap_large_table *table, uint64_t va);

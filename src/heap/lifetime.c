@@ -5,8 +5,11 @@
  * no first block: a program that asks for no memory has a state all the same. In libcairn-heap
  * alone.
  */
-#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "heap/exec.h"
 #include "heap/fork.h"
 #include "heap/real.h"
 #include "heap/settings.h"
@@ -14,37 +17,7 @@
 #include "unwind/loader.h"
 
 extern char **environ;
-
-static bool names_us(const char *text, size_t n)
-{
-    static const char ours[] = "libcairn-heap.so";
-    for (size_t i = 0; i + sizeof(ours) - 1 <= n; i++) {
-        size_t k = 0;
-        while (k < sizeof(ours) - 1 && text[i + k] == ours[k])
-            k++;
-        if (k == sizeof(ours) - 1)
-            return true;
-    }
-    return false;
-}
-
-/* Takes this library out of a list of libraries, in place (ld.so(8): by spaces or colons). */
-static void take_out(char *list)
-{
-    char *to = list;
-    for (char *from = list; *from;) {
-        size_t n = 0;
-        while (from[n] && from[n] != ' ' && from[n] != ':')
-            n++;
-        bool keeps = !names_us(from, n);
-        if (from[n])
-            n++;
-        for (size_t i = 0; keeps && i < n; i++)
-            *to++ = from[i];
-        from += n;
-    }
-    *to = 0;
-}
+extern void *__dso_handle __attribute__((visibility("hidden")));
 
 /* Programs that this one starts are not to be recorded. */
 static void stay_alone(void)
@@ -54,12 +27,44 @@ static void stay_alone(void)
     char *preload = (char *)cairn_heap_settings_find(list, "LD_PRELOAD");
     uint64_t value;
     if (follow && preload && cairn_heap_settings_number(follow, &value) && value == 0)
-        take_out(preload);
+        cairn_heap_exec_take_out(preload);
+}
+
+/* pthread_atfork(3) of whichever libc this is: linked in, it is glibc's alone. */
+static void register_fork(void)
+{
+    typedef void handler(void);
+    typedef int of_musl(handler *, handler *, handler *);
+    typedef int of_glibc(handler *, handler *, handler *, void *);
+    of_glibc *glibcs = (of_glibc *)cairn_loader_libc("__register_atfork");
+    of_musl *musls = (of_musl *)(glibcs ? 0 : cairn_loader_musl("pthread_atfork"));
+    if (glibcs)
+        glibcs(cairn_heap_fork_prepare, cairn_heap_fork_parent, cairn_heap_fork_child,
+               &__dso_handle);
+    else if (musls)
+        musls(cairn_heap_fork_prepare, cairn_heap_fork_parent, cairn_heap_fork_child);
+}
+
+/* Functions of jemalloc, mimalloc and tcmalloc that allocate or free, and that no C library has. */
+static bool calls_by_other_names(void)
+{
+    static const char *const marks[] = {"mallocx", "mi_malloc", "tc_malloc"};
+    static const char *const starts[] = {
+        "mallocx",   "rallocx",    "xallocx",   "sdallocx",  "dallocx",    "mi_malloc",
+        "mi_calloc", "mi_realloc", "mi_free",   "mi_zalloc", "mi_new",     "mi_heap_",
+        "mi_re",     "mi_str",     "mi_align",  "mi_posix_", "mi_memalig", "mi_valloc",
+        "tc_malloc", "tc_calloc",  "tc_free",   "tc_cfree",  "tc_realloc", "tc_new",
+        "tc_delete", "tc_memalig", "tc_posix_", "tc_valloc", "tc_pvalloc",
+    };
+    for (unsigned i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (cairn_loader_next(marks[i]))
+            return cairn_loader_uses(starts, sizeof(starts) / sizeof(starts[0]));
+    return false;
 }
 
 CAIRN_THREAD_BLOCK_ACCESS __attribute__((constructor)) static void begin(void)
 {
-    struct cairn_heap *heap;
+    struct cairn_tracked_heap *heap;
     cairn_heap_real_find();
     cairn_heap_starts_later = false; /* constructors of libraries behind this one are done */
     struct cairn_heap_own *own = cairn_heap_start_thread(&heap, cairn_heap_sp());
@@ -68,16 +73,22 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((constructor)) static void begin(void)
     /* Its own malloc comes before ours, or one that is preloaded too. */
     if (heap && cairn_loader_before("malloc"))
         atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_NOT_ASKED);
+    cairn_heap_exec_begin(environ);
     if (heap)
         stay_alone();
-    pthread_atfork(cairn_heap_fork_prepare, cairn_heap_fork_parent, cairn_heap_fork_child);
+    if (heap && calls_by_other_names())
+        atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_OTHER_NAMES);
+    register_fork();
 }
 
 __attribute__((destructor)) static void end(void)
 {
-    struct cairn_heap *heap = cairn_heap_present();
+    struct cairn_tracked_heap *heap = cairn_heap_present();
     if (!heap)
         return;
+    /* A library that was loaded since may call them. */
+    if (calls_by_other_names())
+        atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_OTHER_NAMES);
     atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_ENDED);
     atomic_fetch_and(&heap->state.header->flags, ~(unsigned)CAIRN_HEAP_LIVE);
 }

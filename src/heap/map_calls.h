@@ -17,7 +17,7 @@
 #include "unwind/local.h"
 
 struct cairn_heap_map_call {
-    struct cairn_heap *heap;    /* NULL: nothing is recorded */
+    struct cairn_tracked_heap *heap; /* NULL: nothing is recorded */
     struct cairn_heap_own *own; /* NULL: within a call of this thread: it can only be counted */
     uint32_t stack;
     bool locked;

@@ -32,7 +32,7 @@ static uint32_t first_above(const struct cairn_heap_maps *maps, uint64_t va)
     return low;
 }
 
-static bool have_place(struct cairn_heap_maps *maps, struct cairn_heap_state *state)
+static bool have_place(struct cairn_heap_maps *maps, struct cairn_tracked_state *state)
 {
     if (maps->n < maps->n_made)
         return true;
@@ -54,7 +54,7 @@ static bool have_place(struct cairn_heap_maps *maps, struct cairn_heap_state *st
     return true;
 }
 
-static void count(struct cairn_heap_state *state, const struct cairn_heap_map *map, int maps,
+static void count(struct cairn_tracked_state *state, const struct cairn_heap_map *map, int maps,
                   int64_t bytes)
 {
     struct cairn_heap_header *header = state->header;
@@ -69,7 +69,7 @@ static void count(struct cairn_heap_state *state, const struct cairn_heap_map *m
 }
 
 /* As the i-th; what it covers was cut out before. */
-static bool insert(struct cairn_heap_maps *maps, struct cairn_heap_state *state, uint32_t i,
+static bool insert(struct cairn_heap_maps *maps, struct cairn_tracked_state *state, uint32_t i,
                    const struct cairn_heap_range *range)
 {
     if (!have_place(maps, state)) {
@@ -90,7 +90,7 @@ static bool insert(struct cairn_heap_maps *maps, struct cairn_heap_state *state,
     return true;
 }
 
-static void take_out(struct cairn_heap_maps *maps, struct cairn_heap_state *state, uint32_t i)
+static void take_out(struct cairn_heap_maps *maps, struct cairn_tracked_state *state, uint32_t i)
 {
     struct cairn_heap_map *map = at(maps, i);
     uint32_t number = maps->order[i];
@@ -102,7 +102,7 @@ static void take_out(struct cairn_heap_maps *maps, struct cairn_heap_state *stat
 }
 
 /* From within: two are left of it. */
-static void split(struct cairn_heap_maps *maps, struct cairn_heap_state *state, uint32_t i,
+static void split(struct cairn_heap_maps *maps, struct cairn_tracked_state *state, uint32_t i,
                   uint64_t from, uint64_t to)
 {
     struct cairn_heap_map *map = at(maps, i);
@@ -118,7 +118,7 @@ static void split(struct cairn_heap_maps *maps, struct cairn_heap_state *state, 
     insert(maps, state, i + 1, &rest);
 }
 
-void cairn_heap_maps_cut(struct cairn_heap_maps *maps, struct cairn_heap_state *state,
+void cairn_heap_maps_cut(struct cairn_heap_maps *maps, struct cairn_tracked_state *state,
                          uint64_t from, uint64_t to)
 {
     uint32_t i = first_above(maps, from);
@@ -141,7 +141,7 @@ void cairn_heap_maps_cut(struct cairn_heap_maps *maps, struct cairn_heap_state *
     }
 }
 
-void cairn_heap_maps_put(struct cairn_heap_maps *maps, struct cairn_heap_state *state,
+void cairn_heap_maps_put(struct cairn_heap_maps *maps, struct cairn_tracked_state *state,
                          const struct cairn_heap_range *range)
 {
     cairn_heap_maps_cut(maps, state, range->from, range->to);

@@ -33,10 +33,10 @@ struct cairn_heap_range {
 
 /* Both with the lock held. Puts one in the place of whatever was there; counted as lost where there
  * is no room. */
-void cairn_heap_maps_put(struct cairn_heap_maps *maps, struct cairn_heap_state *state,
+void cairn_heap_maps_put(struct cairn_heap_maps *maps, struct cairn_tracked_state *state,
                          const struct cairn_heap_range *range);
 /* [from, to) is mapped no more, or was not. */
-void cairn_heap_maps_cut(struct cairn_heap_maps *maps, struct cairn_heap_state *state,
+void cairn_heap_maps_cut(struct cairn_heap_maps *maps, struct cairn_tracked_state *state,
                          uint64_t from, uint64_t to);
 /* What kind of mapping `va` is in; `otherwise` where it is in none. */
 enum cairn_heap_map_kind cairn_heap_maps_kind(const struct cairn_heap_maps *maps, uint64_t va,

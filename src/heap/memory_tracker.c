@@ -12,6 +12,7 @@
 
 #include <cairn/log.h>
 
+#include "heap/epoch.h"
 #include "heap/handed.h"
 #include "heap/real.h"
 #include "heap/report.h"
@@ -81,14 +82,14 @@ static bool is_asked(void)
 }
 
 /* NULL: nothing is tracked. A child of fork has a state from its first block or question on. */
-CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap *present(void)
+CAIRN_THREAD_BLOCK_ACCESS static struct cairn_tracked_heap *present(void)
 {
-    struct cairn_heap *heap = cairn_heap_present();
+    struct cairn_tracked_heap *heap = cairn_heap_present();
     if (!is_asked() || heap)
         return is_asked() ? heap : NULL;
     struct cairn_heap_own *own = cairn_heap_start_thread(&heap, cairn_heap_sp());
     if (own)
-        own->idle = own->ready;
+        cairn_heap_call_end(own);
     return heap;
 }
 
@@ -97,7 +98,7 @@ static int why_not(void)
     return is_asked() ? MEMORY_TRACKER_E_STATE : MEMORY_TRACKER_E_NOT_LIVE;
 }
 
-static void set_flag(struct cairn_heap *heap, bool on)
+static void set_flag(struct cairn_tracked_heap *heap, bool on)
 {
     if (on)
         atomic_fetch_or(&heap->state.header->flags, CAIRN_HEAP_STACKS_ON);
@@ -108,7 +109,7 @@ static void set_flag(struct cairn_heap *heap, bool on)
 
 CAIRN_API int memory_tracker_init(bool debug_on, bool enable_backtrace)
 {
-    struct cairn_heap *heap = present();
+    struct cairn_tracked_heap *heap = present();
     atomic_store(&debug.is_on, debug_on);
     if (!heap)
         return fail("init: ", why_not());
@@ -120,14 +121,14 @@ CAIRN_API int memory_tracker_init(bool debug_on, bool enable_backtrace)
 
 CAIRN_API void memory_tracker_set_backtrace_enabled(bool enabled)
 {
-    struct cairn_heap *heap = present();
+    struct cairn_tracked_heap *heap = present();
     if (heap)
         set_flag(heap, enabled);
 }
 
 CAIRN_API bool memory_tracker_is_backtrace_enabled(void)
 {
-    const struct cairn_heap *heap = present();
+    const struct cairn_tracked_heap *heap = present();
     return heap && cairn_heap_state_has(&heap->state, CAIRN_HEAP_STACKS_ON);
 }
 
@@ -135,7 +136,7 @@ CAIRN_API bool memory_tracker_is_backtrace_enabled(void)
  * gone. */
 CAIRN_API int memory_tracker_set_depth(unsigned depth)
 {
-    struct cairn_heap *heap = present();
+    struct cairn_tracked_heap *heap = present();
     if (depth < 1 || depth > CAIRN_HEAP_FRAMES)
         return fail("set_depth: ", MEMORY_TRACKER_E_ARG);
     if (!heap)
@@ -162,7 +163,7 @@ CAIRN_API int memory_tracker_unhook(const char *const *libraries, size_t n)
 
 CAIRN_API int memory_tracker_get_stats(struct memory_stats *ret_stats)
 {
-    struct cairn_heap *heap = present();
+    struct cairn_tracked_heap *heap = present();
     struct cairn_heap_stats stats;
     if (!ret_stats || !heap)
         return fail("get_stats: ", ret_stats ? why_not() : MEMORY_TRACKER_E_ARG);
@@ -176,17 +177,18 @@ CAIRN_API int memory_tracker_get_stats(struct memory_stats *ret_stats)
 
 CAIRN_API void memory_tracker_reset_stats(void)
 {
-    struct cairn_heap *heap = present();
+    struct cairn_tracked_heap *heap = present();
     if (heap)
         cairn_heap_stats_reset(heap);
 }
 
-static void report(struct cairn_heap *heap, enum cairn_heap_report_form form,
-                   struct cairn_heap_out *out)
+/* Of the blocks from epoch `since` on. */
+static void report(struct cairn_tracked_heap *heap, enum cairn_heap_report_form form,
+                   uint32_t since, struct cairn_heap_out *out)
 {
     struct cairn_heap_stats stats;
     cairn_heap_stats(heap, &stats);
-    cairn_heap_report(heap, form, &stats.counts, out);
+    cairn_heap_report(heap, form, &stats.counts, since, out);
 }
 
 /* Moves it piece by piece, so that it is there once and not twice. */
@@ -203,15 +205,20 @@ static void move_text(char *to, struct cairn_heap_out *out)
 }
 
 /* In a block of the real malloc, so that any free(3) takes it, which is none of the program's. */
-static char *hand_over(enum cairn_heap_report_form form)
+static char *hand_over(enum cairn_heap_report_form form, int mark)
 {
-    struct cairn_heap *heap = present();
+    struct cairn_tracked_heap *heap = present();
     struct cairn_heap_out out = {.fd = -1};
     if (!heap) {
         errno = ENOTSUP;
         return NULL;
     }
-    report(heap, form, &out);
+    uint32_t since = mark > 0 ? cairn_heap_epoch_of_mark(heap, (uint32_t)mark) : 0;
+    if (mark != 0 && since == 0) {
+        errno = EINVAL;
+        return NULL;
+    }
+    report(heap, form, since, &out);
     char *text = out.failed ? NULL : cairn_heap_real.malloc(out.text.n + 1);
     if (text) {
         move_text(text, &out);
@@ -225,18 +232,42 @@ static char *hand_over(enum cairn_heap_report_form form)
 
 CAIRN_API char *memory_tracker_get_leak_report(void)
 {
-    return hand_over(CAIRN_HEAP_REPORT_TEXT);
+    return hand_over(CAIRN_HEAP_REPORT_TEXT, 0);
 }
 
 CAIRN_API char *memory_tracker_get_leaks_json(void)
 {
-    return hand_over(CAIRN_HEAP_REPORT_JSON);
+    return hand_over(CAIRN_HEAP_REPORT_JSON, 0);
 }
 
-static int write_report(struct cairn_heap *heap, int fd)
+CAIRN_API char *memory_tracker_get_leak_report_since(int mark)
+{
+    return hand_over(CAIRN_HEAP_REPORT_TEXT, mark);
+}
+
+CAIRN_API char *memory_tracker_get_leaks_json_since(int mark)
+{
+    return hand_over(CAIRN_HEAP_REPORT_JSON, mark);
+}
+
+/* A call of its own, for it takes locks that a handler which allocates would wait for. Within a
+ * call, in such a handler, it fails. */
+CAIRN_THREAD_BLOCK_ACCESS CAIRN_API int memory_tracker_mark(void)
+{
+    struct cairn_tracked_heap *heap = present();
+    struct cairn_heap_own *own = heap ? cairn_heap_call_begin(&heap, cairn_heap_sp()) : NULL;
+    uint32_t mark = own ? cairn_heap_epoch_mark(heap) : 0;
+    if (own)
+        cairn_heap_call_end(own);
+    if (mark == 0)
+        return fail("mark: ", heap ? MEMORY_TRACKER_E_STATE : why_not());
+    return (int)mark;
+}
+
+static int write_report(struct cairn_tracked_heap *heap, int fd)
 {
     struct cairn_heap_out out = {.fd = fd};
-    report(heap, CAIRN_HEAP_REPORT_TEXT, &out);
+    report(heap, CAIRN_HEAP_REPORT_TEXT, 0, &out);
     cairn_heap_out_flush(&out);
     cairn_heap_out_done(&out);
     cairn_sys_close(fd);
@@ -259,7 +290,7 @@ static bool put_name(const char *path, char *ret_name)
 }
 
 /* An errno; 0: done. */
-static int replace(struct cairn_heap *heap, const char *path)
+static int replace(struct cairn_tracked_heap *heap, const char *path)
 {
     char name[PATH_BYTES];
     if (!put_name(path, name))
@@ -277,7 +308,7 @@ static int replace(struct cairn_heap *heap, const char *path)
 
 CAIRN_API int memory_tracker_dump_leak_report(const char *path)
 {
-    struct cairn_heap *heap = present();
+    struct cairn_tracked_heap *heap = present();
     struct cairn_sys_stat found;
     int failed;
     if (!path || !*path || !heap)
@@ -313,6 +344,9 @@ CAIRN_API const struct cairn_tracker *cairn_tracker(void)
         memory_tracker_get_leak_report,
         memory_tracker_get_leaks_json,
         memory_tracker_dump_leak_report,
+        memory_tracker_mark,
+        memory_tracker_get_leak_report_since,
+        memory_tracker_get_leaks_json_since,
     };
     return &tracker;
 }

@@ -19,8 +19,9 @@ enum {
 /* A look at /proc/self/maps. */
 struct look {
     struct cairn_heap_modules *modules;
-    struct cairn_heap_state *state;
-    struct cairn_heap_mapping first; /* of the file whose mappings come now: its header is there */
+    struct cairn_tracked_state *state;
+    struct cairn_tracked_mapping
+        first; /* of the file whose mappings come now: its header is there */
     bool replaced;
 };
 
@@ -48,7 +49,7 @@ static bool skip(const char **at, char c)
     return true;
 }
 
-bool cairn_heap_mapping_read(const char *line, struct cairn_heap_mapping *ret, bool *ret_is_code,
+bool cairn_heap_mapping_read(const char *line, struct cairn_tracked_mapping *ret, bool *ret_is_code,
                              const char **ret_path)
 {
     const char *at = line;
@@ -70,13 +71,15 @@ bool cairn_heap_mapping_read(const char *line, struct cairn_heap_mapping *ret, b
     return ret->from < ret->to;
 }
 
-static bool is_same_file(const struct cairn_heap_mapping *a, const struct cairn_heap_mapping *b)
+static bool is_same_file(const struct cairn_tracked_mapping *a,
+                         const struct cairn_tracked_mapping *b)
 {
     return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
 }
 
 /* Would an address of both be named alike? */
-static bool is_same_code(const struct cairn_heap_mapping *a, const struct cairn_heap_mapping *b)
+static bool is_same_code(const struct cairn_tracked_mapping *a,
+                         const struct cairn_tracked_mapping *b)
 {
     return is_same_file(a, b) && (a->inode == 0 || a->from - a->off == b->from - b->off);
 }
@@ -109,7 +112,7 @@ static bool have_room(struct cairn_heap_modules *modules)
     if (modules->n < modules->room)
         return true;
     uint32_t room = modules->room ? modules->room * 2 : FIRST_ROOM;
-    struct cairn_heap_mapping *known = cairn_pages_map(room * sizeof(*known));
+    struct cairn_tracked_mapping *known = cairn_pages_map(room * sizeof(*known));
     if (!known)
         return false;
     if (modules->n > 0)
@@ -121,7 +124,7 @@ static bool have_room(struct cairn_heap_modules *modules)
 }
 
 /* Puts it in the place of all that it covers a part of. */
-static void replace(struct look *look, const struct cairn_heap_mapping *mapping)
+static void replace(struct look *look, const struct cairn_tracked_mapping *mapping)
 {
     struct cairn_heap_modules *modules = look->modules;
     if (!have_room(modules))
@@ -153,7 +156,7 @@ static void *record_room(struct look *look, uint32_t bytes)
     return room;
 }
 
-static void write_record(struct look *look, const struct cairn_heap_mapping *mapping,
+static void write_record(struct look *look, const struct cairn_tracked_mapping *mapping,
                          const char *path)
 {
     struct cairn_heap_modules *modules = look->modules;
@@ -190,7 +193,7 @@ static void write_record(struct look *look, const struct cairn_heap_mapping *map
 static void take_line(struct look *look, const char *line)
 {
     struct cairn_heap_modules *modules = look->modules;
-    struct cairn_heap_mapping mapping = {0};
+    struct cairn_tracked_mapping mapping = {0};
     const char *path;
     bool is_code;
     if (!cairn_heap_mapping_read(line, &mapping, &is_code, &path))
@@ -200,7 +203,7 @@ static void take_line(struct look *look, const char *line)
     if (!is_code)
         return;
     uint32_t at = first_above(modules, mapping.from);
-    const struct cairn_heap_mapping *known = at < modules->n ? &modules->known[at] : NULL;
+    const struct cairn_tracked_mapping *known = at < modules->n ? &modules->known[at] : NULL;
     if (known && known->from <= mapping.from && known->to >= mapping.to &&
         is_same_code(known, &mapping)) {
         modules->known[at].is_seen = true;
@@ -235,7 +238,7 @@ static bool read_maps(struct look *look)
     return got == 0;
 }
 
-void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
+void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_tracked_state *state,
                              uint64_t va)
 {
     /* A return address may be the first one behind its module. */
@@ -260,7 +263,7 @@ static void drop_unseen(struct look *look)
     struct cairn_heap_modules *modules = look->modules;
     uint32_t n = 0;
     for (uint32_t i = 0; i < modules->n; i++) {
-        const struct cairn_heap_mapping *known = &modules->known[i];
+        const struct cairn_tracked_mapping *known = &modules->known[i];
         if (known->is_seen)
             modules->known[n++] = *known;
         else
@@ -270,7 +273,8 @@ static void drop_unseen(struct look *look)
     modules->last = 0;
 }
 
-bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state)
+bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules,
+                                struct cairn_tracked_state *state)
 {
     struct look look = {.modules = modules, .state = state};
     uint64_t generation = atomic_load(&cairn_unload_generation);

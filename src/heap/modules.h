@@ -13,7 +13,7 @@
 enum { CAIRN_HEAP_LINE = 1024 /* of /proc/self/maps: the rest of a longer one is lost */ };
 
 /* A mapping of code. */
-struct cairn_heap_mapping {
+struct cairn_tracked_mapping {
     uint64_t from, to, off, inode;
     uint32_t dev_major, dev_minor;
     bool is_used; /* a stack went through it */
@@ -22,7 +22,7 @@ struct cairn_heap_mapping {
 
 /* All guarded by the lock of stacks. */
 struct cairn_heap_modules {
-    struct cairn_heap_mapping *known; /* sorted by `from`, apart */
+    struct cairn_tracked_mapping *known; /* sorted by `from`, apart */
     uint32_t n, room;
     uint32_t last;      /* the one that was found last */
     uint32_t n_records; /* written */
@@ -36,16 +36,17 @@ struct cairn_heap_modules {
 };
 
 /* Makes sure that the mapping of an address is noted, if there is one. */
-void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_heap_state *state,
+void cairn_heap_modules_meet(struct cairn_heap_modules *modules, struct cairn_tracked_state *state,
                              uint64_t va);
 
 /* Looks anew, since modules may have been unloaded. True: one that stacks went through is gone, and
  * what lies at its addresses, now or later, is other code. */
-bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules, struct cairn_heap_state *state);
+bool cairn_heap_modules_refresh(struct cairn_heap_modules *modules,
+                                struct cairn_tracked_state *state);
 
 /* One line of /proc/PID/maps. False: it is none. The path is what `line` has from *ret_path on, up
  * to its end. */
-bool cairn_heap_mapping_read(const char *line, struct cairn_heap_mapping *ret, bool *ret_is_code,
+bool cairn_heap_mapping_read(const char *line, struct cairn_tracked_mapping *ret, bool *ret_is_code,
                              const char **ret_path);
 
 #endif /* CAIRN_HEAP_MODULES_H */

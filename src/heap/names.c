@@ -36,20 +36,20 @@ struct search {
     char path[PATH_BYTES];
 };
 
-static uint64_t lookup_of(const struct cairn_heap_place *place)
+static uint64_t lookup_of(const struct cairn_tracked_place *place)
 {
     return cairn_lookup_address(place->ret, CAIRN_ADDRESS_RETURN);
 }
 
-static struct cairn_heap_place *place_at(const struct search *s, uint64_t number)
+static struct cairn_tracked_place *place_at(const struct search *s, uint64_t number)
 {
-    return (struct cairn_heap_place *)s->names->places.items + number;
+    return (struct cairn_tracked_place *)s->names->places.items + number;
 }
 
 static uint32_t *slot_of(const struct cairn_heap_names *names, uint64_t ret, uint32_t module)
 {
     uint32_t *slots = names->slots.items;
-    const struct cairn_heap_place *places = names->places.items;
+    const struct cairn_tracked_place *places = names->places.items;
     uint64_t mask = names->slots.n - 1;
     uint64_t at = (ret * UINT64_C(0x9e3779b97f4a7c15) >> 20 ^ module) & mask;
     while (slots[at] &&
@@ -70,7 +70,7 @@ static bool have_slots(struct cairn_heap_names *names)
         return false;
     names->slots = slots;
     for (uint32_t i = 0; i < names->places.n; i++) {
-        const struct cairn_heap_place *place = cairn_heap_names_place(names, i);
+        const struct cairn_tracked_place *place = cairn_heap_names_place(names, i);
         *slot_of(names, place->ret, place->module) = i + 1;
     }
     cairn_array_done(&old);
@@ -84,10 +84,10 @@ uint32_t cairn_heap_names_note(struct cairn_heap_names *names, uint64_t ret, uin
     uint32_t *slot = slot_of(names, ret, module);
     if (*slot)
         return *slot - 1;
-    struct cairn_heap_place *place = cairn_array_add(&names->places, 1, sizeof(*place));
+    struct cairn_tracked_place *place = cairn_array_add(&names->places, 1, sizeof(*place));
     if (!place)
         return UINT32_MAX;
-    *place = (struct cairn_heap_place){.ret = ret, .module = module};
+    *place = (struct cairn_tracked_place){.ret = ret, .module = module};
     *slot = (uint32_t)names->places.n;
     return *slot - 1;
 }
@@ -117,7 +117,7 @@ static void offer(struct search *s, const ElfW(Shdr) * strings, const ElfW(Sym) 
     for (size_t i = cairn_pairs_find(s->wanted, s->n_wanted, start);
          i < s->n_wanted && s->wanted[i].key - start < symbol->st_size && s->n_offers < MOST_OFFERS;
          i++, s->n_offers++) {
-        struct cairn_heap_place *place = place_at(s, s->wanted[i].value);
+        struct cairn_tracked_place *place = place_at(s, s->wanted[i].value);
         if (place->name && place->start >= start)
             continue;
         place->name = text_of(s, strings, symbol);
@@ -155,7 +155,7 @@ static void leave_unnamed(struct search *s, struct cairn_pair *wanted)
 static void move_by(struct search *s, struct cairn_pair *wanted, uint64_t bias)
 {
     for (size_t i = 0; i < s->n_wanted; i++) {
-        struct cairn_heap_place *place = place_at(s, wanted[i].value);
+        struct cairn_tracked_place *place = place_at(s, wanted[i].value);
         wanted[i].key -= bias;
         place->rel = place->ret - bias;
         place->has_rel = true;

@@ -11,7 +11,7 @@
 #include "heap/inside.h"
 
 /* What is known of a return address. */
-struct cairn_heap_place {
+struct cairn_tracked_place {
     uint64_t ret;
     uint64_t rel;    /* of it, from the load base; valid if has_rel */
     uint32_t module; /* which of inside->modules; CAIRN_HEAP_NO_MODULE */
@@ -35,15 +35,15 @@ uint32_t cairn_heap_names_note(struct cairn_heap_names *names, uint64_t ret, uin
 /* Names all that were noted, as far as there are names. */
 void cairn_heap_names_find(struct cairn_heap_names *names, const struct cairn_heap_inside *inside);
 
-static inline const struct cairn_heap_place *
+static inline const struct cairn_tracked_place *
 cairn_heap_names_place(const struct cairn_heap_names *names, uint32_t number)
 {
-    return (const struct cairn_heap_place *)names->places.items + number;
+    return (const struct cairn_tracked_place *)names->places.items + number;
 }
 
 /* "": it has none. Borrowed. */
 static inline const char *cairn_heap_names_text(const struct cairn_heap_names *names,
-                                                const struct cairn_heap_place *place)
+                                                const struct cairn_tracked_place *place)
 {
     return place->name ? (const char *)names->texts.items + place->name : "";
 }

@@ -11,9 +11,20 @@
 #include "rt/heap_state.h"
 #include "rt/thread.h"
 
-enum { CAIRN_HEAP_FRAMES = 1024, CAIRN_HEAP_RECENT = 1 << 12 /* 32 KiB */ };
+enum {
+    CAIRN_HEAP_FRAMES = 1024,
+    CAIRN_HEAP_RECENT = 1 << 12, /* 32 KiB */
+    CAIRN_HEAP_CALLERS = 1 << 10 /* 16 KiB */
+};
 
-struct cairn_heap;
+/* A caller of an allocation function, and the number that its blocks get where no stack is taken.
+ */
+struct cairn_heap_caller_seen {
+    uint64_t key; /* of the return address and cairn_unload_generation; 0: unused */
+    uint32_t number;
+};
+
+struct cairn_tracked_heap;
 
 enum {
     CAIRN_HEAP_IDLE_SAMPLES = 2, /* only some blocks are recorded: track.c sees to that */
@@ -23,7 +34,7 @@ enum {
 struct cairn_heap_own {
     struct cairn_thread_head head;
     /* What the next thread takes over with the block. */
-    struct cairn_heap *heap; /* whose `shared` is */
+    struct cairn_tracked_heap *heap; /* whose `shared` is */
     struct cairn_heap_thread *shared;
     uint32_t mask;        /* of deltas */
     uint32_t n_conflicts; /* since they last grew */
@@ -36,7 +47,7 @@ struct cairn_heap_own {
     uint32_t until_tick; /* allocations until the next look at the clock */
     uint64_t last_va;    /* the last block that was born here, until the next one is; 0: gone */
     int64_t live_step;   /* shared->live_bytes is handed in beyond this, */
-    int64_t live_least;  /* or below */
+    int64_t live_least;  /* or below (rt/heap_state.h: cairn_heap_held_up()) */
     uint64_t one;        /* cairn_heap_counted(1, 0): where it is a number, it takes a register */
     /* Of the header, as of its turn. */
     uint32_t turn;
@@ -61,6 +72,7 @@ struct cairn_heap_own {
      * of a large program's stacks few are asked for most of the time, but in the table each of them
      * has a cache line of its own. */
     uint64_t recent[CAIRN_HEAP_RECENT];
+    struct cairn_heap_caller_seen callers[CAIRN_HEAP_CALLERS]; /* by the return address */
 };
 
 enum {

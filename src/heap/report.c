@@ -13,6 +13,7 @@ struct shown {
     size_t first;      /* of its places, innermost first */
     uint32_t n;        /* of them */
     bool is_known;     /* the two above are */
+    bool is_caller;    /* no stack was taken: its frame names the library, and is no backtrace */
     size_t from, size; /* its text; size 0: not made yet */
 };
 
@@ -31,7 +32,7 @@ static struct shown *shown_of(const struct report *r, uint32_t stack)
 }
 
 static const struct cairn_heap_seen *module_of(const struct report *r,
-                                               const struct cairn_heap_place *place)
+                                               const struct cairn_tracked_place *place)
 {
     if (place->module >= r->inside->modules.n)
         return NULL;
@@ -39,8 +40,8 @@ static const struct cairn_heap_seen *module_of(const struct report *r,
 }
 
 /* The i-th frame of a stack, from the innermost. */
-static const struct cairn_heap_place *place_of(const struct report *r, const struct shown *shown,
-                                               uint32_t i)
+static const struct cairn_tracked_place *place_of(const struct report *r, const struct shown *shown,
+                                                  uint32_t i)
 {
     return cairn_heap_names_place(&r->names, ((const uint32_t *)r->places.items)[shown->first + i]);
 }
@@ -54,7 +55,10 @@ static bool take_stack(struct report *r, uint32_t stack)
     if (shown->is_known)
         return true;
     uint32_t n = cairn_heap_inside_stack(r->inside, stack, rets, &n_modules);
-    *shown = (struct shown){.first = r->places.n, .n = n, .is_known = true};
+    *shown = (struct shown){.first = r->places.n,
+                            .n = n,
+                            .is_known = true,
+                            .is_caller = cairn_heap_inside_is_caller(r->inside, stack)};
     uint32_t *places = n ? cairn_array_add(&r->places, n, sizeof(*places)) : NULL;
     if (n && !places)
         return false;
@@ -88,7 +92,7 @@ static void put_base(struct cairn_heap_out *out, const struct cairn_heap_seen *m
         cairn_heap_out_str(out, "unknown");
 }
 
-static void put_text_frame(struct report *r, uint32_t i, const struct cairn_heap_place *place)
+static void put_text_frame(struct report *r, uint32_t i, const struct cairn_tracked_place *place)
 {
     struct cairn_heap_out *out = &r->texts;
     const struct cairn_heap_seen *module = module_of(r, place);
@@ -123,7 +127,7 @@ static void put_build_id(struct cairn_heap_out *out, const struct cairn_heap_see
     cairn_heap_out_str(out, "\"");
 }
 
-static void put_json_frame(struct report *r, uint32_t i, const struct cairn_heap_place *place)
+static void put_json_frame(struct report *r, uint32_t i, const struct cairn_tracked_place *place)
 {
     struct cairn_heap_out *out = &r->texts;
     const struct cairn_heap_seen *module = module_of(r, place);
@@ -191,7 +195,7 @@ static void put_text_block(struct report *r, size_t i, const struct cairn_heap_l
     cairn_heap_out_str(r->out, ", so=");
     put_base(r->out, innermost_module(r, shown));
     cairn_heap_out_str(r->out, "\n");
-    if (shown->n)
+    if (shown->n && !shown->is_caller)
         put_stack(r, shown);
     cairn_heap_out_str(r->out, "\n");
 }
@@ -209,7 +213,7 @@ static void put_json_block(struct report *r, size_t i, const struct cairn_heap_l
     cairn_heap_out_str(r->out, ", \"so\": \"");
     put_base(r->out, innermost_module(r, shown));
     cairn_heap_out_str(r->out, "\", \"frames\": [");
-    if (shown->n)
+    if (shown->n && !shown->is_caller)
         put_stack(r, shown);
     cairn_heap_out_str(r->out, "]}");
 }
@@ -265,8 +269,23 @@ static bool take_stacks(struct report *r)
     return true;
 }
 
-void cairn_heap_report(struct cairn_heap *heap, enum cairn_heap_report_form form,
-                       const struct cairn_heap_counts *counts, struct cairn_heap_out *out)
+/* Drops the blocks of earlier epochs. */
+static void keep_since(struct cairn_heap_inside *inside, uint32_t since)
+{
+    struct cairn_heap_live_block *blocks = inside->blocks.items;
+    size_t n = 0;
+    inside->bytes = 0;
+    for (size_t i = 0; i < inside->blocks.n; i++)
+        if (blocks[i].epoch >= since) {
+            blocks[n] = blocks[i];
+            inside->bytes += blocks[n++].size;
+        }
+    inside->blocks.n = n;
+}
+
+void cairn_heap_report(struct cairn_tracked_heap *heap, enum cairn_heap_report_form form,
+                       const struct cairn_heap_counts *counts, uint32_t since,
+                       struct cairn_heap_out *out)
 {
     struct cairn_heap_inside inside;
     struct report report = {.inside = &inside, .texts = {.fd = -1}, .out = out, .form = form};
@@ -274,6 +293,8 @@ void cairn_heap_report(struct cairn_heap *heap, enum cairn_heap_report_form form
         out->failed = ENOMEM;
         return;
     }
+    if (since)
+        keep_since(&inside, since);
     if (take_stacks(&report))
         put_all(&report, counts);
     else

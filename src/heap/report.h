@@ -12,8 +12,10 @@
 
 enum cairn_heap_report_form { CAIRN_HEAP_REPORT_TEXT, CAIRN_HEAP_REPORT_JSON };
 
-/* `counts`: what its head says of the past. What fails is said by out->failed. */
-void cairn_heap_report(struct cairn_heap *heap, enum cairn_heap_report_form form,
-                       const struct cairn_heap_counts *counts, struct cairn_heap_out *out);
+/* `counts`: what its head says of the past. `since`: the first epoch whose blocks count. What fails
+ * is said by out->failed. */
+void cairn_heap_report(struct cairn_tracked_heap *heap, enum cairn_heap_report_form form,
+                       const struct cairn_heap_counts *counts, uint32_t since,
+                       struct cairn_heap_out *out);
 
 #endif /* CAIRN_HEAP_REPORT_H */

@@ -4,7 +4,6 @@
 
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 
 #include "rt/heap_state.h"
 #include "rt/pages.h"
@@ -86,10 +85,8 @@ static bool make_dir(char *ret, const char *folder, const char *name, bool with_
         memcpy(ret + at, parts[i], n + 1);
         at += n;
     }
-    struct cairn_sys_stat found;
     cairn_sys_mkdir(ret, 0700);
-    return cairn_sys_stat_path(ret, &found) == 0 && S_ISDIR(found.mode) &&
-           found.uid == cairn_sys_uid() && (found.mode & 077) == 0;
+    return cairn_heap_file_may_make(ret);
 }
 
 static bool choose_dir(char *ret, const char *const *list)

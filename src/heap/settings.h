@@ -14,7 +14,8 @@
  *     CAIRN_HEAP_MAX_MEMORY   bytes: bound of the state file; else a tenth of the memory there is
  *     CAIRN_HEAP_MMAP=1       mmap(2) and its kin too
  *     CAIRN_HEAP_FORK_COPY=1  children of fork(2) begin with their parent's blocks
- *     CAIRN_HEAP_FOLLOW=0     not into programs that this one starts
+ *     CAIRN_HEAP_FOLLOW=0     not into programs that this one starts; 2: also into those that it
+ *                             starts with an environment of their own (exec.h)
  *
  * A setuid program (AT_SECURE, getauxval(3)) asks for nothing.
  */

@@ -58,7 +58,8 @@ static uintptr_t closed_word(const struct cairn_heap_leaf *leaf, uint32_t i)
     return open_word(leaf, i) - leaf->bits + ((uintptr_t)leaf->bits << CLOSED_SHIFT);
 }
 
-static void make_leaf(struct cairn_heap_shadow *shadow, struct cairn_heap_state *state, uint64_t va)
+static void make_leaf(struct cairn_heap_shadow *shadow, struct cairn_tracked_state *state,
+                      uint64_t va)
 {
     unsigned bits = shadow->granule_bits, span_bits = CAIRN_HEAP_LEAF_BITS + bits;
     struct cairn_heap_leaf leaf = {.first = va >> span_bits << span_bits, .bits = bits};
@@ -70,7 +71,7 @@ static void make_leaf(struct cairn_heap_shadow *shadow, struct cairn_heap_state 
 }
 
 _Atomic(uint64_t) *cairn_heap_shadow_make(struct cairn_heap_shadow *shadow,
-                                          struct cairn_heap_state *state, uint64_t va)
+                                          struct cairn_tracked_state *state, uint64_t va)
 {
     _Atomic(uint64_t) *entry = cairn_heap_shadow_reach(shadow, va);
     if (entry || va >> CAIRN_HEAP_VA_BITS)

@@ -77,7 +77,7 @@ static inline _Atomic(uint64_t) *cairn_heap_shadow_find(const struct cairn_heap_
 _Atomic(uint64_t) *cairn_heap_shadow_reach(struct cairn_heap_shadow *shadow, uint64_t va);
 /* The same; where there is none, one is made. NULL: there is no room, or `va` is too high. */
 _Atomic(uint64_t) *cairn_heap_shadow_make(struct cairn_heap_shadow *shadow,
-                                          struct cairn_heap_state *state, uint64_t va);
+                                          struct cairn_tracked_state *state, uint64_t va);
 
 /* A leaf as the table of chunks has it, which the program may scribble over. */
 struct cairn_heap_leaf {

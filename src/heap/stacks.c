@@ -64,7 +64,7 @@ static bool have_hashes(struct cairn_heap_stacks *stacks)
     return true;
 }
 
-static bool have_counts(struct cairn_heap_stacks *stacks, struct cairn_heap_state *state)
+static bool have_counts(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state)
 {
     uint32_t chunk = stacks->n / CAIRN_HEAP_STACKS_A_CHUNK;
     if (chunk < stacks->n_stack_chunks)
@@ -77,7 +77,7 @@ static bool have_counts(struct cairn_heap_stacks *stacks, struct cairn_heap_stat
     return true;
 }
 
-static void *log_room(struct cairn_heap_stacks *stacks, struct cairn_heap_state *state,
+static void *log_room(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state,
                       uint32_t bytes)
 {
     if (!stacks->log || CAIRN_HEAP_CHUNK - stacks->log_used < bytes) {
@@ -93,7 +93,7 @@ static void *log_room(struct cairn_heap_stacks *stacks, struct cairn_heap_state 
 
 /* Where in the log the stack is now; 0: no room. No record is at the place that 0 would be, for
  * chunk 0 is the header's. */
-static uint64_t write_log(struct cairn_heap_stacks *stacks, struct cairn_heap_state *state,
+static uint64_t write_log(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state,
                           uint32_t n_modules, const struct cairn_heap_new_stack *new)
 {
     uint32_t n = new->n - new->n_shared, bytes = (uint32_t)(sizeof(struct cairn_heap_log) + 8 * n);
@@ -104,6 +104,7 @@ static uint64_t write_log(struct cairn_heap_stacks *stacks, struct cairn_heap_st
     log->n_shared = (uint16_t) new->n_shared;
     log->n = (uint16_t)n;
     log->end = (uint8_t) new->end;
+    log->flags = new->is_caller ? CAIRN_HEAP_LOG_CALLER : 0;
     log->n_cut = (uint16_t)(new->n_cut < UINT16_MAX ? new->n_cut : UINT16_MAX);
     log->n_modules = n_modules;
     for (uint32_t i = 0; i < n; i++)
@@ -114,7 +115,7 @@ static uint64_t write_log(struct cairn_heap_stacks *stacks, struct cairn_heap_st
     return at;
 }
 
-static uint32_t add_locked(struct cairn_heap_stacks *stacks, struct cairn_heap_state *state,
+static uint32_t add_locked(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state,
                            struct cairn_heap_modules *modules, uint64_t hash,
                            const struct cairn_heap_new_stack *new)
 {
@@ -137,7 +138,7 @@ static uint32_t add_locked(struct cairn_heap_stacks *stacks, struct cairn_heap_s
     return number;
 }
 
-uint32_t cairn_heap_stacks_add(struct cairn_heap_stacks *stacks, struct cairn_heap_state *state,
+uint32_t cairn_heap_stacks_add(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state,
                                struct cairn_heap_modules *modules, uint64_t hash,
                                const struct cairn_heap_new_stack *new, bool *ret_is_new)
 {
@@ -148,7 +149,7 @@ uint32_t cairn_heap_stacks_add(struct cairn_heap_stacks *stacks, struct cairn_he
     return number;
 }
 
-bool cairn_heap_stacks_init(struct cairn_heap_stacks *stacks, struct cairn_heap_state *state)
+bool cairn_heap_stacks_init(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state)
 {
     if (!have_table(stacks) || !have_hashes(stacks) || !have_counts(stacks, state))
         return false;

@@ -48,10 +48,11 @@ struct cairn_heap_new_stack {
     uint32_t n, n_shared, base;
     uint32_t n_cut;
     int end;
+    bool is_caller; /* no stack was taken: CAIRN_HEAP_LOG_CALLER */
 };
 
 /* Makes number 0. False: no room. */
-bool cairn_heap_stacks_init(struct cairn_heap_stacks *stacks, struct cairn_heap_state *state);
+bool cairn_heap_stacks_init(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state);
 
 static inline uint64_t cairn_heap_hash_step(uint64_t hash, uintptr_t ret)
 {
@@ -92,7 +93,7 @@ static inline uint32_t cairn_heap_stacks_find(const struct cairn_heap_stacks *st
 
 /* The number of that stack, given to it if it had none; then its record is as `new` has it. 0: no
  * room. */
-uint32_t cairn_heap_stacks_add(struct cairn_heap_stacks *stacks, struct cairn_heap_state *state,
+uint32_t cairn_heap_stacks_add(struct cairn_heap_stacks *stacks, struct cairn_tracked_state *state,
                                struct cairn_heap_modules *modules, uint64_t hash,
                                const struct cairn_heap_new_stack *new, bool *ret_is_new);
 

@@ -11,7 +11,9 @@
 #include "heap/epoch.h"
 #include "heap/settings.h"
 #include "heap/tidy.h"
+#include "heap/untracked.h"
 #include "rt/pages.h"
+#include "rt/seal.h"
 #include "rt/sys.h"
 
 static struct cairn_heap_own nobody;
@@ -33,10 +35,10 @@ struct cairn_thread_blocks cairn_heap_threads = {.bytes = OWN_PAGES * PAGE,
 /* What a child of fork has a copy of. */
 static struct {
     struct cairn_heap_settings settings;
-    struct cairn_heap *heap; /* as cairn_heap_root has it, which is wiped */
-    uint32_t pid;            /* whose it is */
-    bool read;               /* settings are */
-    bool wiped;              /* in children of fork cairn_heap_root is */
+    struct cairn_tracked_heap *heap; /* as cairn_heap_root has it, which is wiped */
+    uint32_t pid;                    /* whose it is */
+    bool read;                       /* settings are */
+    bool wiped;                      /* in children of fork cairn_heap_root is */
 } process;
 
 /* Who makes the state. A copy of the lock that is held in a child is that of a thread which is not
@@ -69,11 +71,11 @@ static bool have_settings(void)
     return !atomic_load(&cairn_heap_off);
 }
 
-static struct cairn_heap *make(const struct cairn_heap_settings *settings)
+static struct cairn_tracked_heap *make(const struct cairn_heap_settings *settings)
 {
     if (settings->own_dir)
         cairn_heap_tidy(settings->dir, settings->max_bytes / CAIRN_HEAP_TIDY_SHARE);
-    struct cairn_heap *heap = cairn_heap_new(settings);
+    struct cairn_tracked_heap *heap = cairn_heap_new(settings);
     if (!heap)
         return NULL;
     process.wiped = cairn_pages_wipe_on_fork(&cairn_heap_root, sizeof(cairn_heap_root));
@@ -84,13 +86,31 @@ static struct cairn_heap *make(const struct cairn_heap_settings *settings)
     return heap;
 }
 
-static struct cairn_heap *start_locked(void)
+/* A child of fork that has become another user, or lives below another root directory, may have no
+ * state: its parent's says so, and stays for what the child starts. */
+static bool is_shut_out(struct cairn_tracked_heap *parents)
 {
-    struct cairn_heap *heap = atomic_load(&cairn_heap_root.heap);
+    if (process.pid == (uint32_t)getpid() || cairn_heap_file_may_make(process.settings.dir))
+        return false;
+    char path[CAIRN_HEAP_PATH];
+    long n = cairn_sys_read_link("/proc/self/exe", path, sizeof(path) - 1);
+    path[n > 0 ? n : 0] = 0;
+    process.heap = parents;
+    cairn_heap_untracked_note(CAIRN_PROGRAM_UNREACHABLE, path);
+    return true;
+}
+
+static struct cairn_tracked_heap *start_locked(void)
+{
+    struct cairn_tracked_heap *heap = atomic_load(&cairn_heap_root.heap);
     if (heap || !have_settings())
         return heap;
-    struct cairn_heap *old = process.heap;
+    struct cairn_tracked_heap *old = process.heap;
     process.heap = NULL; /* before it is left, for this may be left itself, and be done again */
+    if (old && is_shut_out(old)) {
+        atomic_store(&cairn_heap_off, true);
+        return NULL;
+    }
     if (old) {
         if (process.pid != (uint32_t)getpid())
             process.settings.parent = process.pid;
@@ -117,12 +137,24 @@ static bool was_left(uintptr_t call, uintptr_t sp)
     return was_on_other || sp + LESS_THAN_SIGNAL_FRAME > call;
 }
 
+/* A child of fork whose parent had sealed itself has the same filter, which may end it at any call
+ * that a state needs. Its parent's says so, once. */
+static void shut_out_sealed(void)
+{
+    if (!atomic_exchange(&cairn_heap_off, true) && process.heap)
+        cairn_heap_untracked_note(CAIRN_PROGRAM_SEALED, process.heap->state.header->command);
+}
+
 /* NULL also where this thread is just about it, and this is a signal handler. */
-static struct cairn_heap *start_process(uintptr_t sp)
+static struct cairn_tracked_heap *start_process(uintptr_t sp)
 {
     if (atomic_load(&cairn_heap_off) || cairn_heap_starts_later ||
         (starting_at && !was_left(starting_at, sp)))
         return NULL;
+    if (cairn_seal_forbids_files()) {
+        shut_out_sealed();
+        return NULL;
+    }
     uint32_t pid = (uint32_t)getpid(), before = atomic_exchange(&starting.pid, pid);
     if (before != pid && before != 0)
         atomic_store(&starting.lock.word, 0);
@@ -132,7 +164,7 @@ static struct cairn_heap *start_process(uintptr_t sp)
     atomic_signal_fence(memory_order_seq_cst);
     cairn_lock_break(&starting.lock);
     cairn_lock_take(&starting.lock);
-    struct cairn_heap *heap = start_locked();
+    struct cairn_tracked_heap *heap = start_locked();
     cairn_lock_give(&starting.lock);
     atomic_signal_fence(memory_order_seq_cst);
     starting_at = 0;
@@ -140,7 +172,8 @@ static struct cairn_heap *start_process(uintptr_t sp)
 }
 
 /* The rest is done while it is known that a call is under way: for it takes a lock. */
-CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cairn_heap_own *own)
+CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_tracked_heap *heap,
+                                             struct cairn_heap_own *own)
 {
     own->until_tick = CAIRN_HEAP_TICK;
     own->n_conflicts = 0;
@@ -157,7 +190,8 @@ CAIRN_THREAD_BLOCK_ACCESS static bool set_up(struct cairn_heap *heap, struct cai
 }
 
 /* The calling thread's, of which a handler sees from its first lock on that a call is under way. */
-CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *claim(struct cairn_heap *heap, uintptr_t sp)
+CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *claim(struct cairn_tracked_heap *heap,
+                                                              uintptr_t sp)
 {
     struct cairn_heap_own *own = cairn_thread_claim(&cairn_heap_threads);
     if (!own)
@@ -177,9 +211,10 @@ CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_own *claim(struct cairn_heap 
 
 /* A block whose head reads zero was wiped by a fork. */
 CAIRN_THREAD_BLOCK_ACCESS struct cairn_heap_own *
-cairn_heap_start_thread(struct cairn_heap **ret_heap, uintptr_t sp)
+cairn_heap_start_thread(struct cairn_tracked_heap **ret_heap, uintptr_t sp)
 {
-    struct cairn_heap *heap = atomic_load_explicit(&cairn_heap_root.heap, memory_order_acquire);
+    struct cairn_tracked_heap *heap =
+        atomic_load_explicit(&cairn_heap_root.heap, memory_order_acquire);
     *ret_heap = heap = heap ? heap : start_process(sp);
     struct cairn_heap_own *own = cairn_heap_own;
     if (!heap)
@@ -219,7 +254,7 @@ CAIRN_THREAD_BLOCK_ACCESS void cairn_heap_start_anew(void)
     atomic_store(&cairn_heap_root.heap, NULL);
 }
 
-void cairn_heap_start_adopt(struct cairn_heap *heap)
+void cairn_heap_start_adopt(struct cairn_tracked_heap *heap)
 {
     heap->settings.parent = process.settings.parent = process.pid;
     process.heap = heap;
@@ -233,7 +268,17 @@ void cairn_heap_start_look(void)
         cairn_heap_start_anew();
 }
 
-struct cairn_heap *cairn_heap_present(void)
+struct cairn_tracked_heap *cairn_heap_start_last(void)
+{
+    return process.heap;
+}
+
+bool cairn_heap_start_is_lent(void)
+{
+    return cairn_heap_present() && process.pid != (uint32_t)getpid();
+}
+
+struct cairn_tracked_heap *cairn_heap_present(void)
 {
     return atomic_load_explicit(&cairn_heap_root.heap, memory_order_acquire);
 }

@@ -12,11 +12,11 @@
 /* The calling thread's own, not idle: to be made idle when the call is done. NULL: it is within a
  * call (then *ret_heap is what may be written to without a lock), or nothing is recorded
  * (*ret_heap is NULL). `sp`: of the interposed function's frame, or its caller's. */
-struct cairn_heap_own *cairn_heap_start_thread(struct cairn_heap **ret_heap, uintptr_t sp);
+struct cairn_heap_own *cairn_heap_start_thread(struct cairn_tracked_heap **ret_heap, uintptr_t sp);
 
 /* The same of a thread that most likely has it. */
 CAIRN_THREAD_BLOCK_ACCESS static inline struct cairn_heap_own *
-cairn_heap_call_begin(struct cairn_heap **ret_heap, uintptr_t sp)
+cairn_heap_call_begin(struct cairn_tracked_heap **ret_heap, uintptr_t sp)
 {
     struct cairn_heap_own *own = cairn_heap_own;
     if (!own || !cairn_heap_is_idle(own))
@@ -54,12 +54,19 @@ bool cairn_heap_start(const struct cairn_heap_settings *settings);
  * new one is made with the next block. */
 void cairn_heap_start_anew(void);
 /* In a child of fork: `heap`, its parent's, is of a state of its own now. */
-void cairn_heap_start_adopt(struct cairn_heap *heap);
+void cairn_heap_start_adopt(struct cairn_tracked_heap *heap);
 /* The same as the first of them, where this is a child that nobody told so, on a kernel that wipes
  * nothing. Now and then: it asks the kernel. */
 void cairn_heap_start_look(void);
 
+/* The last state that there was: in a child of fork that has none yet its parent's. NULL: none. */
+struct cairn_tracked_heap *cairn_heap_start_last(void);
+
+/* Is this a child of vfork(2)? It has its parent's memory, and the state in it. False also where
+ * there is no state. */
+bool cairn_heap_start_is_lent(void);
+
 /* The state of this process, NULL: none. */
-struct cairn_heap *cairn_heap_present(void);
+struct cairn_tracked_heap *cairn_heap_present(void);
 
 #endif /* CAIRN_HEAP_START_H */

@@ -67,7 +67,7 @@ static uint64_t raise_seen(uint64_t bytes)
     return seen < bytes ? bytes : seen;
 }
 
-void cairn_heap_stats(const struct cairn_heap *heap, struct cairn_heap_stats *ret_stats)
+void cairn_heap_stats(const struct cairn_tracked_heap *heap, struct cairn_heap_stats *ret_stats)
 {
     struct cairn_heap_counts now;
     make_ours();
@@ -88,7 +88,7 @@ void cairn_heap_stats(const struct cairn_heap *heap, struct cairn_heap_stats *re
 }
 
 /* Who comes while another thread is at it leaves it to that. */
-void cairn_heap_stats_reset(struct cairn_heap *heap)
+void cairn_heap_stats_reset(struct cairn_tracked_heap *heap)
 {
     struct cairn_heap_header *header = heap->state.header;
     struct cairn_heap_counts now;
@@ -101,6 +101,7 @@ void cairn_heap_stats_reset(struct cairn_heap *heap)
     set_before(&now, live_bytes);
     /* A new high-water mark, lower than the last one. */
     atomic_store(&header->peak_bytes, (int64_t)live_bytes);
+    atomic_store(&heap->mark_bytes, (int64_t)live_bytes);
     atomic_fetch_add(&header->turn_and_peak, CAIRN_HEAP_NEXT_PEAK);
     atomic_store(&before.stamp, stamp_of((uint32_t)(stamp >> 32), stamp + 2));
 }

@@ -14,7 +14,7 @@ struct cairn_heap_stats {
     uint64_t n_live, live_bytes, peak_bytes;
 };
 
-void cairn_heap_stats(const struct cairn_heap *heap, struct cairn_heap_stats *ret_stats);
-void cairn_heap_stats_reset(struct cairn_heap *heap);
+void cairn_heap_stats(const struct cairn_tracked_heap *heap, struct cairn_heap_stats *ret_stats);
+void cairn_heap_stats_reset(struct cairn_tracked_heap *heap);
 
 #endif /* CAIRN_HEAP_STATS_H */

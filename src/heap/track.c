@@ -9,26 +9,33 @@
 #include "heap/start.h"
 #include "heap/within.h"
 
+static uint32_t find_or_add(struct cairn_tracked_heap *heap, uint64_t hash,
+                            const struct cairn_heap_new_stack *new)
+{
+    uint32_t number = cairn_heap_stacks_find(&heap->stacks, hash);
+    bool is_new;
+    return number ? number
+                  : cairn_heap_stacks_add(&heap->stacks, &heap->state, &heap->modules, hash, new,
+                                          &is_new);
+}
+
 /* The frames that --depth keeps are the innermost ones: a hash of its own. */
-__attribute__((noinline)) static uint32_t
-number_of_cut(struct cairn_heap *heap, const struct cairn_local_frame *frames, uint32_t n, int end)
+__attribute__((noinline)) static uint32_t number_of_cut(struct cairn_tracked_heap *heap,
+                                                        const struct cairn_local_frame *frames,
+                                                        uint32_t n, int end)
 {
     uint32_t depth = atomic_load_explicit(&heap->settings.depth, memory_order_relaxed);
     uint64_t hash = atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
     for (uint32_t i = depth; i-- > 0;)
         hash = cairn_heap_hash_step(hash, frames[i].ret);
-    uint32_t number = cairn_heap_stacks_find(&heap->stacks, hash);
-    if (number)
-        return number;
-    struct cairn_heap_new_stack new = {
+    const struct cairn_heap_new_stack new = {
         .frames = frames, .n = depth, .n_cut = n - depth, .end = end};
-    bool is_new;
-    return cairn_heap_stacks_add(&heap->stacks, &heap->state, &heap->modules, hash, &new, &is_new);
+    return find_or_add(heap, hash, &new);
 }
 
 /* Shared is what lies up to the innermost frame of which it is known in whose record it is. */
 CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) static uint32_t
-number_of_new(struct cairn_heap *heap, struct cairn_heap_own *own,
+number_of_new(struct cairn_tracked_heap *heap, struct cairn_heap_own *own,
               const struct cairn_local_frame *frames, uint32_t n, int end)
 {
     uint32_t shared = own->n_bases < n ? own->n_bases : n - 1;
@@ -52,7 +59,7 @@ number_of_new(struct cairn_heap *heap, struct cairn_heap_own *own,
 /* Modules may have gone: what this thread remembered is void already, but numbers of stacks may be
  * of other code at the same addresses. */
 CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) static void
-look_at_modules(struct cairn_heap *heap, struct cairn_heap_own *own)
+look_at_modules(struct cairn_tracked_heap *heap, struct cairn_heap_own *own)
 {
     own->generation = atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed);
     cairn_lock_take(&heap->stacks.lock);
@@ -62,7 +69,7 @@ look_at_modules(struct cairn_heap *heap, struct cairn_heap_own *own)
 }
 
 /* Of the frames that are not shared; returns the whole stack's. */
-CAIRN_HEAP_HOT uint64_t hash_new(const struct cairn_heap *heap, struct cairn_heap_own *own,
+CAIRN_HEAP_HOT uint64_t hash_new(const struct cairn_tracked_heap *heap, struct cairn_heap_own *own,
                                  const struct cairn_local_frame *frames, uint32_t n,
                                  uint32_t n_shared)
 {
@@ -80,7 +87,7 @@ CAIRN_HEAP_HOT uint64_t hash_new(const struct cairn_heap *heap, struct cairn_hea
     return hash;
 }
 
-__attribute__((noinline, cold)) static uint32_t no_stack(struct cairn_heap *heap)
+__attribute__((noinline, cold)) static uint32_t no_stack(struct cairn_tracked_heap *heap)
 {
     cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, 0);
     return 0;
@@ -103,7 +110,7 @@ CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) static uint32_t
 number_of(struct cairn_heap_own *own, const struct cairn_local_frame *frames, uint32_t n,
           uint32_t n_shared, int end)
 {
-    struct cairn_heap *heap = own->heap;
+    struct cairn_tracked_heap *heap = own->heap;
     if (__builtin_expect(own->generation !=
                              atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed),
                          0)) {
@@ -143,7 +150,7 @@ stack_fully(struct cairn_heap_own *own)
 CAIRN_THREAD_BLOCK_ACCESS __attribute__((hot)) uint32_t
 cairn_heap_other_stack(struct cairn_heap_own *own, struct cairn_local_again again)
 {
-    const struct cairn_heap *heap = own->heap;
+    const struct cairn_tracked_heap *heap = own->heap;
     if (__builtin_expect(again.n == 0, 0))
         return stack_fully(own);
     if (__builtin_expect(
@@ -164,8 +171,36 @@ cairn_heap_other_stack(struct cairn_heap_own *own, struct cairn_local_again agai
     return number_of(own, again.frames, again.n, again.n_shared, CAIRN_END_OUTERMOST);
 }
 
-static uint64_t entry_of(struct cairn_heap *heap, uint64_t va, uint64_t bytes, unsigned kind,
-                         uint32_t stack)
+/* Its hash is not that of a whole stack of this one frame. */
+static uint32_t number_of_caller(struct cairn_tracked_heap *heap, uintptr_t ret)
+{
+    const struct cairn_local_frame frame = {.ret = ret};
+    uint64_t seed = atomic_load_explicit(&heap->stacks.seed, memory_order_relaxed);
+    uint64_t hash = cairn_heap_hash_step(cairn_heap_hash_step(seed, UINTPTR_MAX), ret);
+    const struct cairn_heap_new_stack new = {
+        .frames = &frame, .n = 1, .end = CAIRN_END_MAX_FRAMES, .is_caller = true};
+    return find_or_add(heap, hash, &new);
+}
+
+/* The key is written last: a signal handler may leave this by longjmp(3). */
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) uint32_t
+cairn_heap_new_caller(struct cairn_heap_own *own, uintptr_t ret)
+{
+    uint64_t key = cairn_heap_caller_key(ret);
+    if (own->generation != atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed))
+        look_at_modules(own->heap, own);
+    uint32_t number = number_of_caller(own->heap, ret);
+    struct cairn_heap_caller_seen *seen = cairn_heap_caller_at(own, ret);
+    seen->key = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    seen->number = number;
+    atomic_signal_fence(memory_order_seq_cst);
+    seen->key = key;
+    return number;
+}
+
+static uint64_t entry_of(struct cairn_tracked_heap *heap, uint64_t va, uint64_t bytes,
+                         unsigned kind, uint32_t stack)
 {
     uint32_t epoch = atomic_load_explicit(&heap->state.header->epoch, memory_order_relaxed);
     uint32_t size =
@@ -174,7 +209,7 @@ static uint64_t entry_of(struct cairn_heap *heap, uint64_t va, uint64_t bytes, u
 }
 
 /* A block that was never freed as far as we saw, and must be gone: another one is there. */
-static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
+static void bury(struct cairn_tracked_heap *heap, uint64_t va, uint64_t entry)
 {
     uint64_t bytes = cairn_heap_entry_size(entry);
     if (bytes == CAIRN_HEAP_SIZE_ASIDE)
@@ -185,7 +220,7 @@ static void bury(struct cairn_heap *heap, uint64_t va, uint64_t entry)
 }
 
 /* Where it has to go; NULL: it cannot be recorded. */
-static _Atomic(uint64_t) *place_for(struct cairn_heap *heap, uint64_t va, uint64_t bytes)
+static _Atomic(uint64_t) *place_for(struct cairn_tracked_heap *heap, uint64_t va, uint64_t bytes)
 {
     _Atomic(uint64_t) *place = cairn_heap_shadow_make(&heap->shadow, &heap->state, va);
     if (!place) {
@@ -200,8 +235,9 @@ static _Atomic(uint64_t) *place_for(struct cairn_heap *heap, uint64_t va, uint64
     return place;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS static void
-count_birth(struct cairn_heap *heap, struct cairn_heap_own *own, uint64_t bytes, uint32_t stack)
+CAIRN_THREAD_BLOCK_ACCESS static void count_birth(struct cairn_tracked_heap *heap,
+                                                  struct cairn_heap_own *own, uint64_t bytes,
+                                                  uint32_t stack)
 {
     uint64_t mean = heap->settings.sample_bytes;
     if (bytes >= CAIRN_HEAP_SIZE_ASIDE || mean) {
@@ -218,7 +254,7 @@ count_birth(struct cairn_heap *heap, struct cairn_heap_own *own, uint64_t bytes,
 CAIRN_THREAD_BLOCK_ACCESS static void note_birth(struct cairn_heap_own *own, const void *block,
                                                  uint64_t bytes, unsigned kind, uint32_t stack)
 {
-    struct cairn_heap *heap = own->heap;
+    struct cairn_tracked_heap *heap = own->heap;
     uint64_t va = cairn_heap_va(block);
     if (own->until_tick == 0 || own->until_tick > CAIRN_HEAP_TICK) {
         own->until_tick = CAIRN_HEAP_TICK;
@@ -246,6 +282,18 @@ cairn_heap_born_oddly(struct cairn_heap_own *own, void *block, uint64_t bytes, u
     int saved = errno;
     note_birth(own, block, bytes, kind, stack);
     errno = saved;
+    cairn_heap_call_end(own);
+    return block;
+}
+
+CAIRN_THREAD_BLOCK_ACCESS __attribute__((noinline)) void *
+cairn_heap_born_to_new_caller(struct cairn_heap_own *own, void *block, uint64_t bytes,
+                              unsigned kind)
+{
+    uint32_t stack = cairn_heap_new_caller(own, own->ret);
+    _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, cairn_heap_va(block));
+    if (!cairn_heap_note_birth(own, place, block, bytes, kind, stack))
+        return cairn_heap_born_oddly(own, block, bytes, kind, stack);
     cairn_heap_call_end(own);
     return block;
 }
@@ -282,7 +330,7 @@ CAIRN_THREAD_BLOCK_ACCESS void *cairn_heap_born_fully(void *block, uint64_t byte
 {
     const struct cairn_local_frame_at caller = {ret, sp, fp};
     int saved = errno;
-    struct cairn_heap *heap;
+    struct cairn_tracked_heap *heap;
     struct cairn_heap_own *own = cairn_heap_call_begin(&heap, sp);
     if (own) {
         born_by_call(own, block, bytes, kind, caller);

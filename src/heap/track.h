@@ -42,6 +42,13 @@ typedef void *cairn_heap_here_fn(uintptr_t ret, uintptr_t sp, uintptr_t fp,
                                  struct cairn_heap_own *own, void *block, uint64_t bytes);
 cairn_heap_here_fn cairn_heap_malloc_here, cairn_heap_new_here, cairn_heap_new_array_here;
 
+/* The same of one whose stack is not asked for, and whose caller (own->ret) has no number here. */
+void *cairn_heap_born_to_new_caller(struct cairn_heap_own *own, void *block, uint64_t bytes,
+                                    unsigned kind);
+
+/* Takes a block out, if it is known, whatever its kind: another birth of it follows. */
+void cairn_heap_forget(const void *block);
+
 /* What was taken out for a realloc that failed: the block lives as if nothing had been. */
 void cairn_heap_put_back(const void *block, const struct cairn_heap_death *death);
 
@@ -61,11 +68,31 @@ CAIRN_HEAP_HOT uint32_t cairn_heap_stack_from(struct cairn_heap_own *own,
     return cairn_heap_other_stack(own, again);
 }
 
-/* 0 also where stacks are switched off. */
+/* An address may be that of other code once a module was unloaded. */
+CAIRN_HEAP_HOT uint64_t cairn_heap_caller_key(uintptr_t ret)
+{
+    return ret + atomic_load_explicit(&cairn_unload_generation, memory_order_relaxed) *
+                     UINT64_C(0x9e3779b97f4a7c15);
+}
+
+CAIRN_HEAP_HOT struct cairn_heap_caller_seen *cairn_heap_caller_at(struct cairn_heap_own *own,
+                                                                   uintptr_t ret)
+{
+    return &own->callers[(ret ^ ret >> 10) % CAIRN_HEAP_CALLERS];
+}
+
+/* The number of a caller that this thread has not seen lately; 0: there is no room for it. */
+uint32_t cairn_heap_new_caller(struct cairn_heap_own *own, uintptr_t ret);
+
+/* Of the caller alone, where stacks are switched off. */
 CAIRN_HEAP_HOT uint32_t cairn_heap_stack_of(struct cairn_heap_own *own,
                                             struct cairn_local_frame_at at)
 {
-    return own->stacks_on ? cairn_heap_stack_from(own, at) : 0;
+    if (own->stacks_on)
+        return cairn_heap_stack_from(own, at);
+    const struct cairn_heap_caller_seen *seen = cairn_heap_caller_at(own, at.ret);
+    return seen->key == cairn_heap_caller_key(at.ret) ? seen->number
+                                                      : cairn_heap_new_caller(own, at.ret);
 }
 
 /* The thread's delta of a stack as it is now; what is in it is another one's if its key is. */
@@ -179,9 +206,16 @@ CAIRN_HEAP_HOT void *cairn_heap_born(void *block, uint64_t bytes, unsigned kind)
         return cairn_heap_here_of(kind)(caller.ret, caller.sp, caller.fp, own, block, bytes);
     }
     cairn_heap_enter(own);
+    uintptr_t ret = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));
+    const struct cairn_heap_caller_seen *seen = cairn_heap_caller_at(own, ret);
+    if (__builtin_expect(seen->key != cairn_heap_caller_key(ret), 0)) {
+        own->ret = ret;
+        return cairn_heap_born_to_new_caller(own, block, bytes, kind);
+    }
+    uint32_t stack = seen->number;
     _Atomic(uint64_t) *place = cairn_heap_shadow_find(&own->heap->shadow, cairn_heap_va(block));
-    if (__builtin_expect(!cairn_heap_note_birth(own, place, block, bytes, kind, 0), 0))
-        return cairn_heap_born_oddly(own, block, bytes, kind, 0);
+    if (__builtin_expect(!cairn_heap_note_birth(own, place, block, bytes, kind, stack), 0))
+        return cairn_heap_born_oddly(own, block, bytes, kind, stack);
     cairn_heap_leave_call(own, turn);
     return block;
 }

@@ -22,6 +22,9 @@ struct cairn_tracker {
     char *(*get_leak_report)(void);
     char *(*get_leaks_json)(void);
     int (*dump_leak_report)(const char *path);
+    int (*mark)(void);
+    char *(*get_leak_report_since)(int mark);
+    char *(*get_leaks_json_since)(int mark);
 };
 
 /* memory_tracker_strerror() */

@@ -3,7 +3,7 @@
 #include "heap/within.h"
 
 /* Whose own does not say that a call is under way says so here: heap/empty.h. */
-CAIRN_THREAD_BLOCK_ACCESS static bool read_begin(struct cairn_heap *heap)
+CAIRN_THREAD_BLOCK_ACCESS static bool read_begin(struct cairn_tracked_heap *heap)
 {
     const struct cairn_heap_own *own = cairn_heap_own;
     bool reads = !own || own->idle == 0 || cairn_heap_is_idle(own);
@@ -12,13 +12,13 @@ CAIRN_THREAD_BLOCK_ACCESS static bool read_begin(struct cairn_heap *heap)
     return reads;
 }
 
-static void read_end(struct cairn_heap *heap, bool reads)
+static void read_end(struct cairn_tracked_heap *heap, bool reads)
 {
     if (reads)
         cairn_heap_state_read_end(&heap->state);
 }
 
-static void born(struct cairn_heap *heap, uint64_t va, uint64_t bytes, unsigned kind)
+static void born(struct cairn_tracked_heap *heap, uint64_t va, uint64_t bytes, unsigned kind)
 {
     _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
     if (!place || bytes >= CAIRN_HEAP_SIZE_ASIDE) {
@@ -33,7 +33,7 @@ static void born(struct cairn_heap *heap, uint64_t va, uint64_t bytes, unsigned 
     cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_NO_STACK, bytes);
 }
 
-static struct cairn_heap_death died(struct cairn_heap *heap, uint64_t va)
+static struct cairn_heap_death died(struct cairn_tracked_heap *heap, uint64_t va)
 {
     _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
     uint64_t entry = place ? atomic_exchange_explicit(place, 0, memory_order_relaxed) : 0;
@@ -48,7 +48,7 @@ static struct cairn_heap_death died(struct cairn_heap *heap, uint64_t va)
     return (struct cairn_heap_death){entry, bytes};
 }
 
-void cairn_heap_born_within(struct cairn_heap *heap, const void *block, uint64_t bytes,
+void cairn_heap_born_within(struct cairn_tracked_heap *heap, const void *block, uint64_t bytes,
                             unsigned kind)
 {
     bool reads = read_begin(heap);
@@ -56,7 +56,7 @@ void cairn_heap_born_within(struct cairn_heap *heap, const void *block, uint64_t
     read_end(heap, reads);
 }
 
-struct cairn_heap_death cairn_heap_died_within(struct cairn_heap *heap, const void *block)
+struct cairn_heap_death cairn_heap_died_within(struct cairn_tracked_heap *heap, const void *block)
 {
     bool reads = read_begin(heap);
     struct cairn_heap_death death = died(heap, cairn_heap_va(block));

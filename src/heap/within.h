@@ -10,8 +10,8 @@
 
 #include "heap/track.h"
 
-void cairn_heap_born_within(struct cairn_heap *heap, const void *block, uint64_t bytes,
+void cairn_heap_born_within(struct cairn_tracked_heap *heap, const void *block, uint64_t bytes,
                             unsigned kind);
-struct cairn_heap_death cairn_heap_died_within(struct cairn_heap *heap, const void *block);
+struct cairn_heap_death cairn_heap_died_within(struct cairn_tracked_heap *heap, const void *block);
 
 #endif /* CAIRN_HEAP_WITHIN_H */

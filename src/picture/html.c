@@ -13,10 +13,11 @@
  *     looks         its look
  *
  *     Of each look:
- *     look-name  look-short  look-file  look-module  look-path  look-build      texts;
- *                   look-short is 0 where it is the name
- *     look-low  look-high                      the lines that were sampled; 0: unknown
- *     look-kind  look-shade  look-found  look-flags                   picture/look.h
+ *     look-name  look-short  look-file
+ *     look-module  look-path  look-build       texts; look-short is 0 where it is the name
+ *     look-low   look-high                     the lines that were sampled; 0: unknown
+ *     look-kind  look-shade
+ *     look-found  look-flags                   picture/look.h
  *
  *     Where no sample has a label or a time, for each value type N, of each node:
  *     self-N ~      what ended there, in units of the type's scale
@@ -28,24 +29,27 @@
  *                   row without a time has 0. Empty where no sample has one
  *     row-N ~       for each value type: what the row adds to its node, in units of the scale
  *
- *     In a comparison, the same of the older profile, whose nodes and looks are in the tree as
- * well: old-self-N, or old-row-node and so on
+ *     In a comparison, the same of the older profile; its nodes and looks are in the tree too:
+ *     old-self-N, or old-row-node and so on
  *
- *     Of each label set, number 0 is empty, and of the labels of all of them:
- *     set-size                                   how many labels
- *     label-key  label-text  label-number ~  label-unit      texts; text 0: it is a number
+ *     Of each label set (number 0 is empty), then of the labels of all sets:
+ *     set-size      how many labels
+ *     label-key  label-text  label-number ~
+ *     label-unit                               texts; label-text 0: the label is a number
  *
  *     Where there is source, of each line of it that is shown, by file, then line:
  *     source-file   text                         as that of a look
  *     source-line
  *     source-texts  the lines, a NUL behind each
  *
- *     Then, too, of each line of each look that was sampled (picture/heat.h), in the order of
- * looks, then lines: heat-look heat-line. And the tree again, whose nodes are such lines:
+ *     Then also, of each sampled line of each look (picture/heat.h), ordered by look, then line:
+ *     heat-look  heat-line
+ *
+ *     And the tree again, with such lines as nodes:
  *     heat-steps    as steps
- *     heat-looks    its line; where that is not known its look, plus the number of lines
- *     heat-self-N ~, or heat-row-node and so on, old-heat-row-node ...          as of the tree
- * above
+ *     heat-looks    its line; if that is unknown, its look plus the number of lines
+ *     heat-self-N ~, or heat-row-node and so on,
+ *     old-heat-row-node ...                    as of the tree above
  *
  *     Of each number over time, whose names are in meta:
  *     line-time-N   milliseconds

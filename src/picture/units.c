@@ -11,21 +11,11 @@ struct scale {
 
 /* The largest first within a unit. */
 static const struct scale scales[] = {
-    {"nanoseconds", 1e9, "s"},
-    {"nanoseconds", 1e6, "ms"},
-    {"nanoseconds", 1e3, "µs"},
-    {"nanoseconds", 1, "ns"},
-    {"microseconds", 1e6, "s"},
-    {"microseconds", 1e3, "ms"},
-    {"microseconds", 1, "µs"},
-    {"milliseconds", 1e3, "s"},
-    {"milliseconds", 1, "ms"},
-    {"seconds", 1, "s"},
-    {"bytes", 1024.0 * 1024 * 1024 * 1024, "TiB"},
-    {"bytes", 1024.0 * 1024 * 1024, "GiB"},
-    {"bytes", 1024.0 * 1024, "MiB"},
-    {"bytes", 1024.0, "KiB"},
-    {"bytes", 1, "B"},
+    {"nanoseconds", 1e9, "s"}, {"nanoseconds", 1e6, "ms"}, {"nanoseconds", 1e3, "µs"},
+    {"nanoseconds", 1, "ns"},  {"microseconds", 1e6, "s"}, {"microseconds", 1e3, "ms"},
+    {"microseconds", 1, "µs"}, {"milliseconds", 1e3, "s"}, {"milliseconds", 1, "ms"},
+    {"seconds", 1, "s"},       {"bytes", 1e12, "TB"},      {"bytes", 1e9, "GB"},
+    {"bytes", 1e6, "MB"},      {"bytes", 1e3, "kB"},       {"bytes", 1, "B"},
 };
 
 void cairn_units_count(struct cairn_buffer *b, uint64_t value)

@@ -21,6 +21,7 @@
 #include "base/strings.h"
 #include "proc/overlay.h"
 #include "proc/process.h"
+#include "proc/shared_memory.h"
 
 enum { MAPPINGS_MAX = 1 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_MAX_BYTES = 1 << 29 };
 
@@ -139,6 +140,10 @@ static int add_path(struct cairn_maps *maps, struct cairn_span path, struct cair
     }
     struct cairn_buffer text = {0};
     unescape(&text, path);
+    if (!text.failed && cairn_is_shared_memory(cairn_buffer_text(&text))) {
+        row->flags &= ~(uint32_t)(CAIRN_MAP_FILE | CAIRN_MAP_DELETED);
+        cairn_buffer_clear(&text);
+    }
     uint32_t number = cairn_strings_add(&maps->paths, cairn_buffer_text(&text), text.size);
     bool sound = !text.failed && number != UINT32_MAX;
     cairn_buffer_done(&text);

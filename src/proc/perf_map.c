@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/foreign.h"
 #include "proc/process.h"
 
 enum { PATH_SIZE = 64, PIECE_BYTES = 1 << 16 };
@@ -35,48 +36,69 @@ static struct home home_of(int pid)
     return home;
 }
 
-/* Step by step, no link followed but the kernel's own /proc/PID/root. */
-static int open_map(const struct home *home, int *ret_fd)
+static int fail_place(int os_errno, const char *path, struct cairn_err *err)
 {
-    int root = open(home->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int folder = root < 0 ? -1 : openat(root, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int fd = folder < 0 ? -1
-                        : openat(folder, home->name,
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    int os_errno = errno;
-    if (root >= 0)
-        close(root);
-    if (folder >= 0)
-        close(folder);
-    *ret_fd = fd;
-    return fd < 0 ? os_errno : 0;
+    switch (os_errno) {
+    case ELOOP:
+    case ENOTDIR:
+        return cairn_fail(err, CAIRN_E_FORMAT,
+                          "%s: a link on the way to it, which could lead anywhere", path);
+    case EXDEV:
+        return cairn_fail(err, CAIRN_E_FORMAT, "%s: another file is mounted over it", path);
+    case ETIMEDOUT:
+        return cairn_fail(err, CAIRN_E_LIMIT, "%s: its file system did not answer in time", path);
+    default:
+        return cairn_fail_os(err, os_errno, "%s", path);
+    }
 }
 
-static int check(const struct home *home, int fd, const char *path, struct cairn_err *err)
+static int check(const struct home *home, const struct stat *st, const char *path,
+                 struct cairn_err *err)
 {
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return cairn_fail_os(err, errno, "%s", path);
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st->st_mode))
         return cairn_fail(err, CAIRN_E_FORMAT, "%s: is no regular file", path);
-    if (st.st_uid != home->uid && st.st_uid != home->euid && st.st_uid != 0) {
+    if (st->st_uid != home->uid && st->st_uid != home->euid && st->st_uid != 0) {
         if (home->ended)
             cairn_fail(err, CAIRN_E_ACCESS,
                        "%s: belongs to uid %u, and the process has ended, so that nobody knows "
                        "whether it was that user's",
-                       path, st.st_uid);
+                       path, st->st_uid);
         else
             cairn_fail(err, CAIRN_E_ACCESS,
                        "%s: belongs to uid %u, the process to uid %u: names from it could be "
                        "anything",
-                       path, st.st_uid, home->euid);
+                       path, st->st_uid, home->euid);
         cairn_hint(err, "give it with --perf-map where it is to be trusted");
         return CAIRN_E_ACCESS;
     }
-    if (st.st_size > CAIRN_PERF_MAP_BYTES_MAX)
+    if (st->st_size > CAIRN_PERF_MAP_BYTES_MAX)
         return cairn_fail(err, CAIRN_E_LIMIT, "%s: %lld bytes, at most %d", path,
-                          (long long)st.st_size, CAIRN_PERF_MAP_BYTES_MAX);
+                          (long long)st->st_size, CAIRN_PERF_MAP_BYTES_MAX);
     return CAIRN_OK;
+}
+
+/*
+ * No link is followed but the kernel's own /proc/PID/root, and nothing is opened before check() has
+ * seen it. A process in a user namespace of its own can mount any file over its map, /proc/kmsg
+ * too, which takes away what root reads of it: no mount point is crossed in /tmp. It can mount a
+ * FUSE file system whose server never answers over /tmp or its root: each step has a deadline.
+ */
+static int open_map(const struct home *home, const char *path, int *ret_fd, struct cairn_err *err)
+{
+    struct stat st;
+    char inside[sizeof "tmp/" + PATH_SIZE];
+    int root = open(home->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return fail_place(errno, path, err);
+    snprintf(inside, sizeof inside, "tmp/%s", home->name);
+    struct cairn_foreign_wish wish = {.path = inside, .folder = root, .is_strict = true};
+    int result = cairn_foreign_stat_of(&wish, &st, NULL);
+    int code = result < 0 ? fail_place(-result, path, err) : check(home, &st, path, err);
+    wish.inode = code == CAIRN_OK ? st.st_ino : 0;
+    if (code == CAIRN_OK && (code = cairn_foreign_open(&wish, ret_fd, err)) < 0)
+        cairn_fail_in(err, code, home->root);
+    close(root);
+    return code;
 }
 
 /* It may grow meanwhile. */
@@ -105,17 +127,13 @@ int cairn_perf_map_read(int pid, struct cairn_buffer *ret_text, struct cairn_buf
                         struct cairn_err *err)
 {
     struct home home = home_of(pid);
-    int fd, os_errno = open_map(&home, &fd);
+    int fd;
     cairn_buffer_printf(ret_path, "%s%stmp/%s", home.root, home.root[1] ? "/" : "", home.name);
     const char *path = cairn_buffer_text(ret_path);
-    if (os_errno == ELOOP || os_errno == ENOTDIR)
-        return cairn_fail(err, CAIRN_E_FORMAT,
-                          "%s: a link on the way to it, which could lead anywhere", path);
-    if (os_errno)
-        return cairn_fail_os(err, os_errno, "%s", path);
-    int code = check(&home, fd, path, err);
-    if (code == CAIRN_OK)
-        code = read_text(fd, path, ret_text, err);
+    int code = open_map(&home, path, &fd, err);
+    if (code < 0)
+        return code;
+    code = read_text(fd, path, ret_text, err);
     close(fd);
     return code;
 }

@@ -19,7 +19,8 @@ enum { CAIRN_PERF_MAP_BYTES_MAX = 256 << 20 };
  * Reads the map of a process, appended; `ret_path`, appended too, is what to call it. A process
  * that has ended is taken for one of our own: of this user, in our root. CAIRN_E_MISSING: there is
  * none. CAIRN_E_ACCESS: it is somebody else's, or may not be read. CAIRN_E_FORMAT: a link, or no
- * regular file. CAIRN_E_LIMIT: larger than CAIRN_PERF_MAP_BYTES_MAX.
+ * regular file. CAIRN_E_LIMIT: larger than CAIRN_PERF_MAP_BYTES_MAX, or on a file system that did
+ * not answer in time.
  */
 int cairn_perf_map_read(int pid, struct cairn_buffer *ret_text, struct cairn_buffer *ret_path,
                         struct cairn_err *err);

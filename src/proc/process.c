@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/reader.h"
 
 enum {
@@ -40,13 +41,21 @@ static int fail_refused(int pid, const char *name, int os_errno, struct cairn_er
     return code;
 }
 
+/* The kernel makes these of the target's memory, or under the lock of its mappings. */
+static bool may_wait(const char *name)
+{
+    return strcmp(name, "maps") == 0 || strcmp(name, "smaps") == 0 || strcmp(name, "cmdline") == 0;
+}
+
 int cairn_process_slurp(int pid, const char *name, size_t limit, struct cairn_buffer *ret_bytes,
                         struct cairn_err *err)
 {
     char path[PROC_PATH_SIZE];
     proc_path(path, pid, name);
     struct cairn_err inner;
-    int code = cairn_file_slurp(path, limit, ret_bytes, &inner);
+    bool is_foreign = pid != getpid() && may_wait(name);
+    int code = is_foreign ? cairn_foreign_slurp(path, limit, ret_bytes, &inner)
+                          : cairn_file_slurp(path, limit, ret_bytes, &inner);
     if (code < 0 && inner.os_errno)
         return fail_refused(pid, name, inner.os_errno, err);
     if (code < 0 && err)
@@ -178,12 +187,9 @@ static unsigned address_width(int pid)
 {
     char path[PROC_PATH_SIZE];
     proc_path(path, pid, "exe");
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     unsigned char ident[EI_NIDENT] = {0};
-    bool is_32 = fd >= 0 && read(fd, ident, sizeof ident) == (ssize_t)sizeof ident &&
+    bool is_32 = cairn_foreign_head(path, ident, sizeof ident) == sizeof ident &&
                  ident[EI_CLASS] == ELFCLASS32;
-    if (fd >= 0)
-        close(fd);
     return is_32 ? 4 : 8;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/function_start.h"
 
 /* Number 0 of each kind means none, and is there from the start. */
 static bool add_zeros(struct cairn_profile *p)
@@ -183,4 +184,22 @@ bool cairn_profile_is_named(const struct cairn_profile *p, uint32_t frame)
     const struct cairn_profile_function *function = &p->functions[p->lines[f->lines].function];
     return is_name(
         cairn_strings_get(&p->strings, function->name ? function->name : function->system_name));
+}
+
+bool cairn_profile_is_function_start(const struct cairn_profile *p, uint32_t frame,
+                                     uint64_t *ret_address)
+{
+    const struct cairn_profile_frame *f = &p->frames[frame];
+    size_t module_size;
+    uint64_t off;
+    if (f->n_lines != 1)
+        return false;
+    uint32_t name = p->functions[p->lines[f->lines].function].name;
+    if (!cairn_function_start_read(cairn_strings_get(&p->strings, name),
+                                   cairn_strings_size(&p->strings, name), &module_size, &off))
+        return false;
+    const struct cairn_profile_module *module = &p->modules[f->module];
+    if (ret_address)
+        *ret_address = off - module->off + module->start;
+    return true;
 }

@@ -204,6 +204,11 @@ void cairn_profile_reach_done(struct cairn_profile_reach *reach); /* all-zero is
  * "[unknown]")? */
 bool cairn_profile_is_named(const struct cairn_profile *p, uint32_t frame);
 
+/* Has the frame no name but "libfoo.so+0x1230 [function]"? `*ret_address`, unless that is NULL, is
+ * where the function begins, counted as the frame's address. */
+bool cairn_profile_is_function_start(const struct cairn_profile *p, uint32_t frame,
+                                     uint64_t *ret_address);
+
 /* Base name of a module's path; "" for none. Borrowed. */
 const char *cairn_profile_module_name(const struct cairn_profile *p, uint32_t module);
 
@@ -212,5 +217,8 @@ const char *cairn_profile_module_name(const struct cairn_profile *p, uint32_t mo
  * `buf`. */
 const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t frame, char *buf,
                                      size_t size);
+
+/* The label cairn.cut of a stack that reaches its root, but whose middle is left out. */
+#define CAIRN_PROFILE_GAP "gap (deeper than 1024 frames)"
 
 #endif /* CAIRN_PROFILE_PROFILE_H */

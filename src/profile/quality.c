@@ -16,11 +16,17 @@ uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample)
     return 1;
 }
 
-static bool is_cut(const struct cairn_profile *p, size_t sample)
+/* The number of its text; 0: it has none. */
+static uint32_t cut_of(const struct cairn_profile *p, size_t sample)
 {
     const struct cairn_profile_label *label =
         cairn_profile_find_label(p, p->samples[sample].labels, "cairn.cut");
-    return label && label->text;
+    return label ? label->text : 0;
+}
+
+static bool is_gap(const struct cairn_profile *p, uint32_t cut)
+{
+    return cut && strcmp(cairn_strings_get(&p->strings, cut), CAIRN_PROFILE_GAP) == 0;
 }
 
 /* A walker told how it found this frame, as no reader of text can. */
@@ -52,9 +58,11 @@ static void count_samples(const struct cairn_profile *p, struct cairn_profile_st
         walked = is_walked(p, i);
     for (size_t i = 0; i < p->n_samples; i++) {
         uint64_t weight = cairn_profile_weight(p, i);
-        bool cut = is_cut(p, i);
+        uint32_t cut = cut_of(p, i);
+        bool has_gap = is_gap(p, cut);
         s->n_samples += weight;
-        s->n_cut += cut ? weight : 0;
+        s->n_cut += cut && !has_gap ? weight : 0;
+        s->n_gap += has_gap ? weight : 0;
         s->n_judged += cut || (walked && told && told[p->samples[i].stack]) ? weight : 0;
     }
     cairn_free(told);
@@ -66,6 +74,11 @@ static uint64_t count_marks(const bool *marks, size_t n)
     for (size_t i = 1; i < n; i++)
         sum += !marks || marks[i];
     return sum;
+}
+
+static bool has_name(const struct cairn_profile *p, uint32_t frame)
+{
+    return cairn_profile_is_named(p, frame) && !cairn_profile_is_function_start(p, frame, NULL);
 }
 
 /* Where memory is gone, what no sample uses counts too. */
@@ -82,7 +95,7 @@ void cairn_profile_stats(const struct cairn_profile *p, struct cairn_profile_sta
         .duration_ns = p->duration_ns > 0 ? (uint64_t)p->duration_ns : 0,
     };
     for (uint32_t i = 1; i < p->n_frames; i++)
-        s.n_unnamed += (!reach.frames || reach.frames[i]) && !cairn_profile_is_named(p, i);
+        s.n_unnamed += (!reach.frames || reach.frames[i]) && !has_name(p, i);
     count_samples(p, &s);
     cairn_profile_reach_done(&reach);
     memcpy(stats, &s, stats->size < sizeof s ? stats->size : sizeof s);
@@ -100,9 +113,9 @@ static int count_cuts(const struct cairn_profile *p, struct cairn_table *numbers
                       struct cairn_cut_row **rows, size_t *n, size_t *cap)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
-        if (!is_cut(p, i))
+        uint32_t text = cut_of(p, i), at;
+        if (!text || is_gap(p, text))
             continue;
-        uint32_t text = cairn_profile_find_label(p, p->samples[i].labels, "cairn.cut")->text, at;
         if (!cairn_table_find(numbers, text, &at)) {
             at = (uint32_t)*n;
             if (cairn_grow((void **)rows, cap, *n + 1, sizeof **rows) < 0 ||

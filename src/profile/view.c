@@ -32,6 +32,8 @@ int cairn_profile_frame(const struct cairn_profile *p, uint32_t frame,
         .module_end = module->end,
         .n_lines = cairn_profile_is_named(p, frame) ? f->n_lines : 0,
     };
+    if (!cairn_profile_is_function_start(p, frame, &info.function_start))
+        info.function_start = 0;
     memcpy(ret_info, &info, info.size < sizeof info ? info.size : sizeof info);
     return CAIRN_OK;
 }

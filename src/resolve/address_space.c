@@ -185,7 +185,8 @@ static int find_module(struct cairn_modules *modules, struct cairn_region *regio
 
 int cairn_address_space_place(const struct cairn_address_space *space,
                               struct cairn_modules *modules, struct cairn_region *region,
-                              uint64_t va, struct cairn_place *ret_place, struct cairn_err *err)
+                              uint64_t va, struct cairn_resolve_place *ret_place,
+                              struct cairn_err *err)
 {
     if (!region->module) {
         int result = find_module(modules, region, err);
@@ -193,7 +194,7 @@ int cairn_address_space_place(const struct cairn_address_space *space,
             return result;
         region->module->deleted |= region->deleted;
     }
-    struct cairn_place place = {.module = region->module, .cause = region->module->missing};
+    struct cairn_resolve_place place = {.module = region->module, .cause = region->module->missing};
     if (place.cause == CAIRN_CAUSE_NONE && place.module->kind != CAIRN_KNOWN_FILE) {
         place.vaddr = va;
     } else if (place.cause == CAIRN_CAUSE_NONE) {

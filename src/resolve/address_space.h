@@ -33,10 +33,12 @@ struct cairn_address_space {
 };
 
 /* Where an address lies: in a module at `vaddr`, or `cause` says why not. */
-struct cairn_place {
+struct cairn_resolve_place {
     struct cairn_known_module *module; /* NULL: in none */
     uint64_t vaddr;
     enum cairn_cause cause; /* CAIRN_CAUSE_NONE: `vaddr` is good */
+    bool has_start;         /* of CAIRN_CAUSE_NO_SYMBOL: the next is known: */
+    uint64_t start;         /* vaddr at which the function without a name begins */
 };
 
 void cairn_address_space_done(struct cairn_address_space *space);
@@ -62,6 +64,7 @@ uint32_t cairn_address_space_find_name(const struct cairn_address_space *space,
 /* Only lack of memory fails. */
 int cairn_address_space_place(const struct cairn_address_space *space,
                               struct cairn_modules *modules, struct cairn_region *region,
-                              uint64_t va, struct cairn_place *ret_place, struct cairn_err *err);
+                              uint64_t va, struct cairn_resolve_place *ret_place,
+                              struct cairn_err *err);
 
 #endif /* CAIRN_RESOLVE_ADDRESS_SPACE_H */

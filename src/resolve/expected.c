@@ -17,7 +17,7 @@ void cairn_expected_done(struct cairn_expected *expected)
 int cairn_expected_add(struct cairn_expected *expected, struct cairn_resolver *resolver,
                        struct cairn_key key, struct cairn_err *err)
 {
-    struct cairn_place place;
+    struct cairn_resolve_place place;
     uint32_t ignored;
     uint64_t mixed = cairn_hash_u64(key.value ^ (uint64_t)key.word << 48) | 1;
     if (cairn_table_find(&expected->seen, mixed, &ignored) || cairn_resolver_knows(resolver, key))

@@ -2,7 +2,6 @@
 #include "resolve/jit.h"
 
 #include <glob.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -29,11 +28,13 @@ static int add_text(struct cairn_modules *modules, const char *path, struct cair
     return cairn_modules_add_list(modules, path, module, ret_known, err);
 }
 
-static int read_file(struct cairn_modules *modules, const char *path,
+/* `is_named`: by the caller, who may give a pipe; else anybody may have put it into the folder. */
+static int read_file(struct cairn_modules *modules, const char *path, bool is_named,
                      struct cairn_known_module **ret_known, struct cairn_err *err)
 {
     struct cairn_buffer text = {0};
-    int code = cairn_file_slurp(path, CAIRN_PERF_MAP_BYTES_MAX, &text, err);
+    int code = is_named ? cairn_file_slurp(path, CAIRN_PERF_MAP_BYTES_MAX, &text, err)
+                        : cairn_file_slurp_regular(path, CAIRN_PERF_MAP_BYTES_MAX, &text, err);
     if (code < 0) {
         cairn_buffer_done(&text);
         return code;
@@ -60,7 +61,7 @@ int cairn_jit_init(struct cairn_jit *jit, struct cairn_modules *modules,
             if (!jit->folders[jit->n_folders++])
                 return cairn_fail_memory(err);
         } else {
-            code = read_file(modules, path, &jit->files[jit->n_files], err);
+            code = read_file(modules, path, true, &jit->files[jit->n_files], err);
             jit->n_files += code == CAIRN_OK;
         }
         if (code < 0)
@@ -117,7 +118,7 @@ static int read_only_map(struct cairn_jit *jit, struct cairn_modules *modules, c
     int code = cairn_fail(err, CAIRN_E_MISSING, "%s: has no perf-PID.map", folder);
     if (!pattern.failed && glob(cairn_buffer_text(&pattern), GLOB_NOSORT, NULL, &found) == 0) {
         if (found.gl_pathc == 1)
-            code = read_file(modules, found.gl_pathv[0], ret_known, err);
+            code = read_file(modules, found.gl_pathv[0], false, ret_known, err);
         else if (!jit->warned_many)
             cairn_log(CAIRN_LOG_WARNING,
                       "%s: holds %zu perf maps, and a text does not say of which process it is; "
@@ -138,7 +139,7 @@ static int read_folder(struct cairn_jit *jit, struct cairn_modules *modules, con
     struct cairn_buffer path = {0};
     cairn_buffer_printf(&path, "%s/perf-%d.map", folder, pid);
     int code = path.failed ? cairn_fail_memory(err)
-                           : read_file(modules, cairn_buffer_text(&path), ret_known, err);
+                           : read_file(modules, cairn_buffer_text(&path), false, ret_known, err);
     cairn_buffer_done(&path);
     return code;
 }
@@ -174,16 +175,18 @@ static int get_map(struct cairn_jit *jit, struct cairn_modules *modules, int pid
     return CAIRN_OK;
 }
 
-static bool covers(struct cairn_known_module *known, uint64_t va, struct cairn_place *ret_place)
+static bool covers(struct cairn_known_module *known, uint64_t va,
+                   struct cairn_resolve_place *ret_place)
 {
     if (!known || !cairn_listed_covers(known->module, va))
         return false;
-    *ret_place = (struct cairn_place){.module = known, .vaddr = va, .cause = CAIRN_CAUSE_NONE};
+    *ret_place =
+        (struct cairn_resolve_place){.module = known, .vaddr = va, .cause = CAIRN_CAUSE_NONE};
     return true;
 }
 
 int cairn_jit_find(struct cairn_jit *jit, struct cairn_modules *modules, int pid, uint64_t va,
-                   struct cairn_place *ret_place, bool *ret_found, struct cairn_err *err)
+                   struct cairn_resolve_place *ret_place, bool *ret_found, struct cairn_err *err)
 {
     struct cairn_known_module *known;
     *ret_found = false;

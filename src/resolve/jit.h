@@ -36,6 +36,6 @@ bool cairn_jit_knows_any(const struct cairn_jit *jit);
 /* Sets `ret_place` and `*ret_found` where a map has a name for `va` of process `pid`; 0: whichever
  * it is. Only lack of memory fails. */
 int cairn_jit_find(struct cairn_jit *jit, struct cairn_modules *modules, int pid, uint64_t va,
-                   struct cairn_place *ret_place, bool *ret_found, struct cairn_err *err);
+                   struct cairn_resolve_place *ret_place, bool *ret_found, struct cairn_err *err);
 
 #endif /* CAIRN_RESOLVE_JIT_H */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Mapped: files without a name any more, or with one in another mount namespace, which a process
  * has, or had when somebody took hold of them. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/foreign.h"
 #include "base/log.h"
 #include "resolve/modules.h"
 
@@ -47,7 +48,8 @@ static int open_held(struct cairn_modules *m, const char *path, const char *buil
 static bool is_there(const struct stat *file, const char *path)
 {
     struct stat there;
-    return stat(path, &there) == 0 && there.st_dev == file->st_dev && there.st_ino == file->st_ino;
+    return cairn_file_stat(path, &there) && there.st_dev == file->st_dev &&
+           there.st_ino == file->st_ino;
 }
 
 int cairn_modules_get_held(struct cairn_modules *m, uint32_t path, uint32_t build_id, int fd,
@@ -86,8 +88,8 @@ static int open_link(struct cairn_modules *m, struct cairn_known_module *known, 
 {
     struct cairn_module *module;
     struct cairn_err why;
-    int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    int fd;
+    if (cairn_foreign_open_path(link, &fd, &why) < 0)
         return CAIRN_OK;
     int code = cairn_symbolizer_open_fd(m->symbolizer, known->path, fd, &module, &why);
     close(fd);
@@ -113,5 +115,7 @@ int cairn_modules_open_mapped(struct cairn_modules *m, struct cairn_known_module
     snprintf(link, sizeof link, "/proc/%d/exe", m->pid);
     if (code == CAIRN_OK && !known->module)
         code = open_link(m, known, link, err);
+    if (code == CAIRN_OK && !known->module && cairn_modules_is_anonymous(known->path))
+        known->missing = CAIRN_CAUSE_ANONYMOUS; /* what a compiler made, and no library */
     return code;
 }

@@ -4,9 +4,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "proc/shared_memory.h"
 #include "resolve/vdso.h"
 
-enum { BUILD_ID_DIGITS_MIN = 2, BUILD_ID_DIGITS_MAX = 128, WARNED_MAX = 256 };
+enum { BUILD_ID_DIGITS_MIN = 2, BUILD_ID_DIGITS_MAX = 128 };
 
 void cairn_modules_done(struct cairn_modules *m)
 {
@@ -108,14 +109,15 @@ static uint32_t find_build_id(const struct cairn_modules *m, uint32_t path)
 
 bool cairn_modules_is_file(const char *path)
 {
-    return *path && *path != '[' && strncmp(path, "//anon", 6) != 0;
+    return *path && *path != '[' && strncmp(path, "//anon", 6) != 0 &&
+           !cairn_is_shared_memory(path);
 }
 
 bool cairn_modules_is_anonymous(const char *path)
 {
-    static const char *const names[] = {"//anon",  "[anon",     "[heap]", "[stack",
-                                        "/memfd:", "/dev/zero", "/SYSV"};
-    if (!*path)
+    static const char *const names[] = {"//anon", "[anon",   "[heap]",
+                                        "[stack", "/memfd:", "/dev/shm/"};
+    if (!*path || cairn_is_shared_memory(path))
         return true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(path, names[i], strlen(names[i])) == 0)
@@ -157,9 +159,13 @@ static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
                               known->build_id[0] ? known->build_id : NULL, &known->module, &why);
     if (result == CAIRN_E_NOMEM)
         return cairn_fail_memory(err);
+    /* A library may lie in memory that has a name; without one it is what a compiler made there. */
+    bool is_made = result < 0 && !m->pid && cairn_modules_is_anonymous(known->path);
     known->missing = result == CAIRN_OK      ? CAIRN_CAUSE_NONE
+                     : is_made               ? CAIRN_CAUSE_ANONYMOUS
                      : result == CAIRN_E_ARG ? CAIRN_CAUSE_MISMATCH
                                              : CAIRN_CAUSE_NO_BINARY;
+    known->is_by_path = result == CAIRN_OK;
     if (result == CAIRN_OK)
         log_found(known);
     else /* of a process the file that it has mapped may still be read, and the report says if not
@@ -308,88 +314,4 @@ void cairn_modules_count(struct cairn_known_module *module, enum cairn_cause cau
         module->n_unique_named++;
     else
         module->unique_by_cause[cause]++;
-}
-
-/* What a person can do about it; NULL: nothing. */
-static const char *advice(const struct cairn_modules *m, const struct cairn_known_module *known,
-                          enum cairn_cause cause)
-{
-    switch (cause) {
-    case CAIRN_CAUSE_NO_SYMBOL:
-        return cairn_module_info(known->module)->has_symtab
-                   ? NULL
-                   : "it is stripped; give its unstripped or debug file with --symbols DIR";
-    case CAIRN_CAUSE_NO_BINARY:
-        return "give the folder that holds it with --symbols DIR";
-    case CAIRN_CAUSE_MISMATCH:
-        return m->is_live ? "its file was replaced; root can read the one that is mapped, or give "
-                            "the folder of that build with --symbols DIR"
-                          : "cairn resolve --allow-mismatch takes it all the same";
-    case CAIRN_CAUSE_ANONYMOUS:
-        return "of a JIT compiler? give its /tmp/perf-PID.map with --perf-map FILE";
-    case CAIRN_CAUSE_NO_KERNEL:
-        return "give a copy of its /proc/kallsyms with --kallsyms FILE";
-    case CAIRN_CAUSE_KERNEL_HIDDEN:
-        return "sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1, or run as root";
-    case CAIRN_CAUSE_BEFORE_SEGMENT:
-        return "is it the file that was mapped?";
-    default:
-        return NULL;
-    }
-}
-
-static const char *shown_path(const struct cairn_known_module *known)
-{
-    return known->path[0] ? known->path : "a mapping without a name";
-}
-
-/* A file that was replaced while it ran may be another build, unless a build ID vouches for it. */
-static bool may_be_another(const struct cairn_known_module *known)
-{
-    return known->deleted && known->module && !cairn_module_info(known->module)->verified;
-}
-
-static bool deserves_warning(const struct cairn_known_module *known)
-{
-    return known->n_unique > known->n_unique_named || may_be_another(known);
-}
-
-static void warn(const struct cairn_modules *m, const struct cairn_known_module *known)
-{
-    const char *path = shown_path(known);
-    for (int cause = 0; cause < CAIRN_N_CAUSES; cause++) {
-        unsigned long long n = known->unique_by_cause[cause];
-        if (!n)
-            continue;
-        const char *what = advice(m, known, (enum cairn_cause)cause);
-        cairn_log(CAIRN_LOG_WARNING, "%s: %s for %llu of %llu addresses%s%s%s", path,
-                  cairn_cause_text((enum cairn_cause)cause), n, (unsigned long long)known->n_unique,
-                  what ? " (" : "", what ? what : "", what ? ")" : "");
-    }
-    if (may_be_another(known))
-        cairn_log(CAIRN_LOG_WARNING,
-                  "%s: was removed or replaced while the process ran, so %s may be another build "
-                  "(%s)",
-                  path, cairn_module_info(known->module)->path,
-                  m->is_live ? "root can read the one that is mapped"
-                             : "cairn resolve --build-ids FILE says which it was");
-}
-
-void cairn_modules_report(struct cairn_modules *m)
-{
-    size_t n_silent = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        struct cairn_known_module *known = m->list[i];
-        cairn_log(CAIRN_LOG_INFO, "%s: %llu addresses, %llu named", shown_path(known),
-                  (unsigned long long)known->n_unique, (unsigned long long)known->n_unique_named);
-        if (known->warned || !deserves_warning(known))
-            continue;
-        known->warned = true;
-        if (m->n_warned++ < WARNED_MAX)
-            warn(m, known);
-        else
-            n_silent++;
-    }
-    if (n_silent)
-        cairn_log(CAIRN_LOG_WARNING, "addresses without a name in %zu further modules", n_silent);
 }

@@ -31,7 +31,10 @@ struct cairn_known_module {
     struct cairn_kernel kernel;
     enum cairn_cause missing; /* CAIRN_CAUSE_NONE once it was found */
     bool deleted;             /* the maps say that the file was removed or replaced */
+    bool is_by_path;          /* its file was found by its path, or by its build ID */
     bool warned;              /* of the causes, once the input has ended */
+    bool told_stripped;       /* and that it is stripped */
+    uint64_t weight;          /* of samples whose innermost frame without a name is in it */
     uint64_t n_unique, n_unique_named, unique_by_cause[CAIRN_N_CAUSES];
 };
 
@@ -63,8 +66,9 @@ struct cairn_modules {
     struct cairn_build_id *build_ids;
     size_t n_build_ids, cap_build_ids;
     size_t n_warned;
-    int pid;      /* whose files may be read though they are gone; 0: nobody's */
-    bool is_live; /* of processes that run, or did a moment ago */
+    const char *root; /* below which files were looked for; NULL: none. In `strings` */
+    int pid;          /* whose files may be read though they are gone; 0: nobody's */
+    bool is_live;     /* of processes that run, or did a moment ago */
 };
 
 /* All-zero with `symbolizer` set is an empty list. Frees the symbolizer too. */
@@ -113,5 +117,12 @@ void cairn_modules_count(struct cairn_known_module *module, enum cairn_cause cau
 
 /* The input has ended: a warning a module and cause, and with INFO how each module fared. */
 void cairn_modules_report(struct cairn_modules *m);
+
+/* Is `weight` of use: is there more than one stripped module that is about to be reported? */
+bool cairn_modules_want_weights(const struct cairn_modules *m);
+
+/* After all other messages: where the debug files of stripped modules can be had, the heaviest
+ * module first, each once: five lines, and one for all others. */
+void cairn_modules_report_stripped(struct cairn_modules *m);
 
 #endif /* CAIRN_RESOLVE_MODULES_H */

@@ -5,9 +5,12 @@
  *     slots: | value word+kind answer | free | ...      answers: | text size cause | ...
  *                                                                    └► texts: equal ones once
  */
+#include <elf.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/function_start.h"
 #include "base/log.h"
 #include "resolve/resolver.h"
 
@@ -76,18 +79,11 @@ static void add_frame(struct cairn_buffer *out, const struct cairn_symbol_frame 
     cairn_buffer_str(out, frame->inlined ? "_[i]" : suffix);
 }
 
-/* The stack goes from the root to the leaf, the symbolizer's frames from the innermost outwards. */
-static int finish_text(struct cairn_name_cache *names, const struct cairn_symbol *symbol,
-                       bool lines, const char *suffix, struct cairn_answer *answer,
-                       struct cairn_err *err)
+/* The text in the buffer becomes the answer's. */
+static int keep_text(struct cairn_name_cache *names, struct cairn_answer *answer,
+                     struct cairn_err *err)
 {
     struct cairn_buffer *out = &names->buffer;
-    cairn_buffer_clear(out);
-    for (uint32_t i = symbol->n_frames; i-- > 0 && out->size < TEXT_MAX;) {
-        add_frame(out, &symbol->frames[i], lines, suffix);
-        if (i)
-            cairn_buffer_char(out, ';');
-    }
     if (names->max_bytes && names->texts.arena.used_bytes > names->max_bytes) {
         cairn_strings_done(&names->texts);
         for (size_t i = 0; i < names->n; i++)
@@ -100,17 +96,64 @@ static int finish_text(struct cairn_name_cache *names, const struct cairn_symbol
     if (number == UINT32_MAX)
         return cairn_fail_memory(err);
     answer->text = cairn_strings_get(&names->texts, number);
+    answer->was_text = true;
     answer->size = (uint32_t)cairn_strings_size(&names->texts, number);
     return CAIRN_OK;
 }
 
+/* The stack goes from the root to the leaf, the symbolizer's frames from the innermost outwards.
+ * Inlined calls and lines of a function's first instruction are not those of the address that the
+ * function was met at. */
+static int finish_text(struct cairn_name_cache *names, const struct cairn_symbol *symbol,
+                       bool function_alone, bool lines, const char *suffix,
+                       struct cairn_answer *answer, struct cairn_err *err)
+{
+    struct cairn_buffer *out = &names->buffer;
+    cairn_buffer_clear(out);
+    for (uint32_t i = symbol->n_frames; i-- > 0 && out->size < TEXT_MAX;) {
+        add_frame(out, &symbol->frames[i], lines && !function_alone, suffix);
+        if (function_alone)
+            break;
+        if (i)
+            cairn_buffer_char(out, ';');
+    }
+    return keep_text(names, answer, err);
+}
+
+/* How a module's place is written behind its name: as dladdr(3) counts, of a program that is not
+ * position-independent its own address. */
+static uint64_t rel_of(const struct cairn_module *module, uint64_t vaddr)
+{
+    uint64_t first;
+    bool fixed = cairn_module_info(module)->elf_type == ET_EXEC;
+    return !fixed && cairn_module_vaddr_of_rel(module, 0, &first) && first <= vaddr ? vaddr - first
+                                                                                    : vaddr;
+}
+
+/* Behind the module's name of the token; a bare address gets that of the mapping. */
+static int finish_start(struct cairn_name_cache *names, struct cairn_key key,
+                        const struct cairn_resolve_place *place, struct cairn_answer *answer,
+                        struct cairn_err *err)
+{
+    struct cairn_buffer *out = &names->buffer;
+    const char *path = key.word ? "" : place->module->path, *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    uint64_t value = cairn_lookup_address(key.value, key.kind);
+    cairn_buffer_clear(out);
+    cairn_escape_collapsed(out, base, strlen(base));
+    cairn_function_start_put(out, "",
+                             key.word ? value - (place->vaddr - place->start)
+                                      : rel_of(place->module->module, place->start));
+    return keep_text(names, answer, err);
+}
+
 int cairn_resolver_find(struct cairn_resolver *resolver, struct cairn_key key,
-                        struct cairn_place *ret_place, struct cairn_err *err)
+                        struct cairn_resolve_place *ret_place, struct cairn_err *err)
 {
     uint64_t value = cairn_lookup_address(key.value, key.kind);
     if (!key.word)
         return cairn_resolver_place(resolver, 0, value, ret_place, err);
-    struct cairn_place place = {.module = resolver->by_word[key.word]};
+    struct cairn_resolve_place place = {.module = resolver->by_word[key.word]};
     place.cause = place.module->missing;
     if (place.cause == CAIRN_CAUSE_NONE) {
         const struct cairn_module *module = place.module->module;
@@ -132,15 +175,17 @@ static const char *suffix_of(enum cairn_frame_kind kind)
 static int look_up(struct cairn_resolver *resolver, struct cairn_key key, bool is_new,
                    struct cairn_answer *ret_answer, struct cairn_err *err)
 {
-    struct cairn_place place;
+    struct cairn_resolve_place place;
     struct cairn_symbol symbol = {0};
     int result = cairn_resolver_find(resolver, key, &place, err);
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
         result = cairn_resolver_symbolize(resolver, &place, &symbol, err);
-    struct cairn_answer answer = {.cause = place.cause};
+    struct cairn_answer answer = {.cause = (uint16_t)place.cause};
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
-        result = finish_text(&resolver->names, &symbol, resolver->lines,
+        result = finish_text(&resolver->names, &symbol, key.is_function_start, resolver->lines,
                              suffix_of(cairn_resolver_kind(&place, &symbol)), &answer, err);
+    else if (result == CAIRN_OK && place.has_start && !key.is_function_start)
+        result = finish_start(&resolver->names, key, &place, &answer, err);
     if (result < 0)
         return result;
     if (is_new)
@@ -176,7 +221,7 @@ static int add_answer(struct cairn_resolver *resolver, struct cairn_key key, uin
 /* What the key holds beside its value, for the slots. */
 static uint32_t pack(struct cairn_key key)
 {
-    return key.word << 1 | (key.kind == CAIRN_ADDRESS_RETURN);
+    return key.word << 2 | key.is_function_start << 1 | (key.kind == CAIRN_ADDRESS_RETURN);
 }
 
 /* The answer as it was kept; NULL where there is none yet. */
@@ -190,7 +235,7 @@ static struct cairn_answer *find_answer(const struct cairn_name_cache *names, st
 
 static bool is_forgotten(const struct cairn_answer *answer)
 {
-    return !answer->text && answer->cause == CAIRN_CAUSE_NONE;
+    return !answer->text && answer->was_text;
 }
 
 bool cairn_resolver_knows(const struct cairn_resolver *resolver, struct cairn_key key)

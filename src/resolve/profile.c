@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/function_start.h"
 #include "resolve/frame_pids.h"
 #include "resolve/resolver.h"
 
@@ -50,13 +51,13 @@ static int add_regions(struct naming *n)
 
 /* A profile whose mapping has no range counts its addresses from the module's load base. */
 static int place_in_rangeless(struct naming *n, struct cairn_region *region, uint64_t rel,
-                              struct cairn_place *ret_place)
+                              struct cairn_resolve_place *ret_place)
 {
     int result = cairn_modules_get(&n->resolver->modules, region->path, region->build_id,
                                    &region->module, n->err);
     if (result < 0)
         return result;
-    struct cairn_place place = {.module = region->module, .cause = region->module->missing};
+    struct cairn_resolve_place place = {.module = region->module, .cause = region->module->missing};
     if (place.cause == CAIRN_CAUSE_NONE &&
         !cairn_module_vaddr_of_rel(region->module->module, rel, &place.vaddr))
         place.cause = CAIRN_CAUSE_BEFORE_SEGMENT;
@@ -79,7 +80,7 @@ static int pid_of(const struct naming *n, const struct cairn_profile_frame *fram
 
 /* Code made at run time lies in memory that a profile may have as a module. */
 static int find_in_maps(struct naming *n, const struct cairn_profile_frame *frame,
-                        const struct cairn_region *region, struct cairn_place *ret_place,
+                        const struct cairn_region *region, struct cairn_resolve_place *ret_place,
                         bool *ret_found)
 {
     struct cairn_resolver *r = n->resolver;
@@ -91,7 +92,7 @@ static int find_in_maps(struct naming *n, const struct cairn_profile_frame *fram
 }
 
 static int find_place(struct naming *n, const struct cairn_profile_frame *frame,
-                      struct cairn_place *ret_place)
+                      struct cairn_resolve_place *ret_place)
 {
     struct cairn_resolver *resolver = n->resolver;
     struct cairn_region *region = NULL;
@@ -121,7 +122,7 @@ int cairn_resolver_frame_vaddr(struct cairn_resolver *resolver,
                                struct cairn_err *err)
 {
     struct cairn_strings *strings = &resolver->modules.strings;
-    struct cairn_place place;
+    struct cairn_resolve_place place;
     struct cairn_region region = {
         .start = frame->module_start,
         .end = frame->module_end,
@@ -148,6 +149,22 @@ static uint32_t text_number(struct cairn_profile *p, const char *text)
     return text ? cairn_profile_text(p, text, strlen(text)) : 0;
 }
 
+/* A line of that function. */
+static int add_function(struct naming *n, const struct cairn_profile_function *function,
+                        uint32_t line)
+{
+    struct cairn_profile *p = n->profile;
+    if (function->name == UINT32_MAX || function->system_name == UINT32_MAX ||
+        function->file == UINT32_MAX)
+        return cairn_fail_memory(n->err);
+    uint32_t number = cairn_profile_add_function(p, function);
+    if (number == UINT32_MAX || p->n_lines >= UINT32_MAX ||
+        cairn_grow((void **)&p->lines, &p->cap_lines, p->n_lines + 1, sizeof *p->lines) < 0)
+        return cairn_fail_memory(n->err);
+    p->lines[p->n_lines++] = (struct cairn_profile_line){number, line};
+    return CAIRN_OK;
+}
+
 /* One line of the frame; innermost first, as the symbolizer has them. */
 static int add_line(struct naming *n, const struct cairn_symbol_frame *from)
 {
@@ -158,14 +175,34 @@ static int add_line(struct naming *n, const struct cairn_symbol_frame *from)
         .file = text_number(p, from->file),
         .start_line = from->start_line,
     };
-    if (function.name == UINT32_MAX || function.system_name == UINT32_MAX ||
-        function.file == UINT32_MAX)
-        return cairn_fail_memory(n->err);
-    uint32_t number = cairn_profile_add_function(p, &function);
-    if (number == UINT32_MAX || p->n_lines >= UINT32_MAX ||
-        cairn_grow((void **)&p->lines, &p->cap_lines, p->n_lines + 1, sizeof *p->lines) < 0)
-        return cairn_fail_memory(n->err);
-    p->lines[p->n_lines++] = (struct cairn_profile_line){number, from->line};
+    return add_function(n, &function, from->line);
+}
+
+/* A function without a name: all of its addresses have one row, named by where it begins. */
+static int add_function_start(struct naming *n, struct cairn_profile_frame *frame,
+                              const struct cairn_resolve_place *place)
+{
+    struct cairn_profile *p = n->profile;
+    const struct cairn_profile_module *module = &p->modules[frame->module];
+    const char *name = cairn_profile_module_name(p, frame->module);
+    uint64_t off = frame->address - (place->vaddr - place->start) - module->start + module->off;
+    struct cairn_buffer text = {0};
+    if (!*name)
+        return CAIRN_OK;
+    cairn_function_start_put(&text, name, off);
+    const char *start = cairn_buffer_text(&text);
+    size_t size = cairn_function_start_bare(start, text.size);
+    struct cairn_profile_function function = {
+        .name = text.failed ? UINT32_MAX : cairn_profile_text(p, start, text.size),
+        .system_name = text.failed ? UINT32_MAX : cairn_profile_text(p, start, size),
+    };
+    cairn_buffer_done(&text);
+    uint32_t first = (uint32_t)p->n_lines;
+    int result = add_function(n, &function, 0);
+    if (result < 0)
+        return result;
+    frame->lines = first;
+    frame->n_lines = 1;
     return CAIRN_OK;
 }
 
@@ -214,7 +251,7 @@ static int move_to_kernel_module(struct naming *n, struct cairn_profile_frame *f
 }
 
 static int set_kind(struct naming *n, struct cairn_profile_frame *frame,
-                    const struct cairn_place *place, const struct cairn_symbol *symbol)
+                    const struct cairn_resolve_place *place, const struct cairn_symbol *symbol)
 {
     enum cairn_frame_kind kind = cairn_resolver_kind(place, symbol);
     if (kind != CAIRN_FRAME_UNKNOWN)
@@ -227,7 +264,7 @@ static int set_kind(struct naming *n, struct cairn_profile_frame *frame,
 static int name_frame(struct naming *n, struct cairn_profile_frame *frame)
 {
     struct cairn_resolve_summary *summary = &n->resolver->summary;
-    struct cairn_place place;
+    struct cairn_resolve_place place;
     struct cairn_symbol symbol = {0};
     int result = find_place(n, frame, &place);
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
@@ -236,6 +273,8 @@ static int name_frame(struct naming *n, struct cairn_profile_frame *frame)
         result = add_lines(n, frame, &symbol);
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
         result = set_kind(n, frame, &place, &symbol);
+    if (result == CAIRN_OK && place.has_start)
+        result = add_function_start(n, frame, &place);
     if (result < 0)
         return result;
     cairn_resolver_count(n->resolver, &place);
@@ -246,6 +285,12 @@ static int name_frame(struct naming *n, struct cairn_profile_frame *frame)
     return CAIRN_OK;
 }
 
+/* Symbols may name later what an earlier run knew by its start alone. */
+static bool is_named(const struct cairn_profile *p, size_t frame)
+{
+    return p->frames[frame].n_lines && !cairn_profile_is_function_start(p, (uint32_t)frame, NULL);
+}
+
 static int name_frames(struct naming *n)
 {
     struct cairn_profile *p = n->profile;
@@ -253,13 +298,42 @@ static int name_frames(struct naming *n)
         n->resolver->summary.n_samples += cairn_profile_weight(p, i);
     for (size_t i = 1; i < p->n_frames; i++) {
         n->resolver->summary.n_frames++;
-        if (p->frames[i].n_lines || !p->frames[i].address)
+        if (!p->frames[i].address || is_named(p, i))
             continue;
         int result = name_frame(n, &p->frames[i]);
         if (result < 0)
             return result;
     }
     return CAIRN_OK;
+}
+
+/* The module that lacks the name of a frame; NULL: it has one, or lies in no module. */
+static struct cairn_known_module *lacking(const struct naming *n, uint32_t frame)
+{
+    uint32_t module = n->profile->frames[frame].module;
+    return module && module <= n->space.n && !is_named(n->profile, frame)
+               ? n->space.regions[module - 1].module
+               : NULL;
+}
+
+/* What each module's missing names cost the reader: each sample counts for the module of its
+ * innermost frame without a name. Without memory the modules are listed in another order. */
+static void weigh_modules(struct naming *n)
+{
+    struct cairn_profile *p = n->profile;
+    size_t type = cairn_profile_default_value(p);
+    struct cairn_known_module **by_stack = cairn_alloc(p->n_stacks, sizeof(void *));
+    for (size_t i = 1; by_stack && i < p->n_stacks; i++) {
+        struct cairn_known_module *known = lacking(n, p->stacks[i].frame);
+        by_stack[i] = known ? known : by_stack[p->stacks[i].parent];
+    }
+    for (size_t i = 0; by_stack && i < p->n_samples; i++) {
+        int64_t value = p->n_types ? p->values[i * p->n_types + type] : 1;
+        struct cairn_known_module *known = by_stack[p->samples[i].stack];
+        if (known && value > 0)
+            known->weight += (uint64_t)value;
+    }
+    cairn_free(by_stack);
 }
 
 /* What the recorder wrote: "kernel: 6.1.0-47-amd64". */
@@ -284,6 +358,8 @@ int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile 
         result = cairn_frame_pids(profile, &naming.pids, err);
     if (result == CAIRN_OK)
         result = name_frames(&naming);
+    if (result == CAIRN_OK && cairn_modules_want_weights(&resolver->modules))
+        weigh_modules(&naming);
     cairn_address_space_done(&naming.space);
     cairn_free(naming.pids);
     resolver->modules.kernel_release = NULL;

@@ -37,6 +37,12 @@ static int set_up(struct cairn_resolver *resolver, const struct cairn_resolve_op
     resolver->offsets = opts->offsets;
     resolver->lines = opts->lines;
     resolver->modules.pid = opts->pid;
+    if (symbols.root) {
+        uint32_t root = cairn_strings_add_str(&resolver->modules.strings, symbols.root);
+        if (root == UINT32_MAX)
+            return cairn_fail_memory(err);
+        resolver->modules.root = cairn_strings_get(&resolver->modules.strings, root);
+    }
     resolver->modules.is_live = opts->live != 0;
     resolver->files = opts->module_files;
     resolver->n_files = opts->module_files ? opts->n_module_files : 0;
@@ -88,6 +94,8 @@ static int add_word(struct cairn_resolver *resolver, uint32_t text, struct cairn
 {
     struct cairn_modules *modules = &resolver->modules;
     const char *name = cairn_strings_get(&modules->strings, text);
+    if (resolver->n_words == CAIRN_WORDS_MAX)
+        return cairn_fail(err, CAIRN_E_LIMIT, "more than %d different modules", CAIRN_WORDS_MAX);
     uint32_t path =
         strchr(name, '/') ? 0 : cairn_address_space_find_name(&resolver->space, modules, name);
     if (cairn_grow((void **)&resolver->by_word, &resolver->cap_words, resolver->n_words + 1,
@@ -117,7 +125,19 @@ int cairn_resolver_word(struct cairn_resolver *resolver, const char *module, siz
     return result;
 }
 
-int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_place *place,
+/* A function without a name is known by where it begins. */
+static int find_start(struct cairn_resolve_place *place, struct cairn_err *err)
+{
+    uint64_t end;
+    if (place->module->kind != CAIRN_KNOWN_FILE)
+        return CAIRN_OK;
+    int code =
+        cairn_module_find_function(place->module->module, place->vaddr, &place->start, &end, err);
+    place->has_start = code > 0;
+    return code < 0 ? code : CAIRN_OK;
+}
+
+int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_resolve_place *place,
                              struct cairn_symbol *ret_symbol, struct cairn_err *err)
 {
     struct cairn_known_module *known = place->module;
@@ -137,12 +157,13 @@ int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_place
         place->cause = CAIRN_CAUSE_BEFORE_SEGMENT;
     } else if (ret_symbol->state != CAIRN_SYMBOL_NAMED || !ret_symbol->n_frames) {
         place->cause = CAIRN_CAUSE_NO_SYMBOL;
+        return find_start(place, err);
     }
     return CAIRN_OK;
 }
 
 int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
-                         struct cairn_place *ret_place, struct cairn_err *err)
+                         struct cairn_resolve_place *ret_place, struct cairn_err *err)
 {
     struct cairn_modules *modules = &resolver->modules;
     struct cairn_region *region = cairn_address_space_find(&resolver->space, va);
@@ -157,7 +178,7 @@ int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
     if (region || va < cairn_upper_half) {
         if (region)
             return cairn_address_space_place(&resolver->space, modules, region, va, ret_place, err);
-        *ret_place = (struct cairn_place){.cause = CAIRN_CAUSE_NO_MAPPING};
+        *ret_place = (struct cairn_resolve_place){.cause = CAIRN_CAUSE_NO_MAPPING};
         return CAIRN_OK;
     }
     beyond.path = cairn_strings_add_str(&modules->strings, name);
@@ -167,7 +188,7 @@ int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
     return cairn_address_space_place(&resolver->space, modules, &beyond, va, ret_place, err);
 }
 
-enum cairn_frame_kind cairn_resolver_kind(const struct cairn_place *place,
+enum cairn_frame_kind cairn_resolver_kind(const struct cairn_resolve_place *place,
                                           const struct cairn_symbol *symbol)
 {
     if (place->module && place->module->kind == CAIRN_KNOWN_KERNEL)
@@ -176,7 +197,7 @@ enum cairn_frame_kind cairn_resolver_kind(const struct cairn_place *place,
     return jit ? CAIRN_FRAME_JIT : CAIRN_FRAME_UNKNOWN;
 }
 
-void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_place *place)
+void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_resolve_place *place)
 {
     struct cairn_resolve_summary *summary = &resolver->summary;
     summary->n_unique++;
@@ -188,9 +209,9 @@ void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_pl
         cairn_modules_count(place->module, place->cause);
 }
 
-void cairn_resolver_report(struct cairn_resolver *resolver, bool named_modules)
+/* Addresses that no mapping holds. */
+static void report_unmapped(struct cairn_resolver *resolver, bool named_modules)
 {
-    cairn_modules_report(&resolver->modules);
     uint64_t unmapped = resolver->summary.unique_by_cause[CAIRN_CAUSE_NO_MAPPING];
     if (!unmapped || resolver->warned_no_mapping)
         return;
@@ -208,6 +229,13 @@ void cairn_resolver_report(struct cairn_resolver *resolver, bool named_modules)
         cairn_log(CAIRN_LOG_WARNING,
                   "no mapping for %llu address%s (give a copy of /proc/PID/maps with --maps FILE)",
                   n, many);
+}
+
+void cairn_resolver_report(struct cairn_resolver *resolver, bool named_modules)
+{
+    cairn_modules_report(&resolver->modules);
+    report_unmapped(resolver, named_modules);
+    cairn_modules_report_stripped(&resolver->modules);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

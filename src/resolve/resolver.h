@@ -15,18 +15,25 @@
 #include "resolve/jit.h"
 #include "resolve/modules.h"
 
+enum { CAIRN_WORDS_MAX = 1 << 30 }; /* modules named by a text; a slot of the names has 30 bits */
+
 /* What one frame of a text is. */
 struct cairn_key {
     uint64_t value; /* as the text says it: va, rel or off */
     uint32_t word;  /* 0: va; else the module that it counts from, see words */
     enum cairn_address_kind kind;
+    bool is_function_start; /* an earlier run knew the function by this alone: no line is asked for
+                             */
 };
 
 /* The finished text of one key. */
 struct cairn_answer {
-    const char *text; /* NULL where there is no name, or it was forgotten */
+    const char *text; /* NULL where there is none, or it was forgotten */
     uint32_t size;
-    uint32_t cause; /* enum cairn_cause; CAIRN_CAUSE_NONE: it has a name */
+    bool was_text;  /* `text` is NULL only where it was forgotten */
+    uint16_t cause; /* enum cairn_cause; CAIRN_CAUSE_NONE: it has a name. CAIRN_CAUSE_NO_SYMBOL
+                       with a text: where its function begins; of a key with a module the text
+                       goes behind that */
 };
 
 struct cairn_name_slot;
@@ -62,7 +69,7 @@ void cairn_name_cache_done(struct cairn_name_cache *names);
 
 /* Where the address of a key lies. Only lack of memory fails. */
 int cairn_resolver_find(struct cairn_resolver *resolver, struct cairn_key key,
-                        struct cairn_place *ret_place, struct cairn_err *err);
+                        struct cairn_resolve_place *ret_place, struct cairn_err *err);
 
 /* The answer for a key, looked up the first time; borrowed until the next call. */
 int cairn_resolver_name(struct cairn_resolver *resolver, struct cairn_key key,
@@ -78,20 +85,20 @@ int cairn_resolver_word(struct cairn_resolver *resolver, const char *module, siz
 
 /* Asks the symbolizer. A module that turns out to be damaged as a whole is given up with a warning;
  * `place->cause` then says so. The symbol is borrowed until the next call. */
-int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_place *place,
+int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_resolve_place *place,
                              struct cairn_symbol *ret_symbol, struct cairn_err *err);
 
 /* Where an address in the memory of process `pid` (0: unknown) lies: in what the maps say, in the
  * kernel, or in code made at run time. Only lack of memory fails. */
 int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
-                         struct cairn_place *ret_place, struct cairn_err *err);
+                         struct cairn_resolve_place *ret_place, struct cairn_err *err);
 
 /* CAIRN_FRAME_KERNEL, CAIRN_FRAME_JIT, or CAIRN_FRAME_UNKNOWN: by what gave the name. */
-enum cairn_frame_kind cairn_resolver_kind(const struct cairn_place *place,
+enum cairn_frame_kind cairn_resolver_kind(const struct cairn_resolve_place *place,
                                           const struct cairn_symbol *symbol);
 
 /* Counts a different address. */
-void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_place *place);
+void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_resolve_place *place);
 
 /* The input has ended: what is to be warned of is said. Where it named its own modules, what lies
  * in none of them is no fault of the maps. */

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/function_start.h"
+
 enum { ADDRESS_DIGITS_MAX = 16 };
 
 static const int8_t hex_digits[256] = {
@@ -61,8 +63,10 @@ static bool is_module_name(const char *p, size_t size)
     return !memchr(p, '(', size) && !memchr(p, '<', size) && !memchr(p, ':', size);
 }
 
-/* "module+0xoff": `ret_size` is the length of the module's name. */
-static bool read_offset(const char *p, const char *end, size_t *ret_size, uint64_t *ret_value)
+/* "module+0xoff": `ret_size` is the length of the module's name, `ret_base` that of all before
+ * "+0x". */
+static bool read_offset(const char *p, const char *end, size_t *ret_size, size_t *ret_base,
+                        uint64_t *ret_value)
 {
     static const char deleted[] = " (deleted)";
     const char *digits = end;
@@ -71,10 +75,17 @@ static bool read_offset(const char *p, const char *end, size_t *ret_size, uint64
     if (digits == end || digits - p < 4 || memcmp(digits - 3, "+0x", 3) != 0)
         return false;
     size_t size = (size_t)(digits - 3 - p), tail = sizeof deleted - 1;
+    *ret_base = size;
     if (size > tail && memcmp(p + size - tail, deleted, tail) == 0)
         size -= tail;
     *ret_size = size;
     return is_module_name(p, size) && read_hex(digits, end, ret_value) == end;
+}
+
+/* Where an offset would end. */
+static const char *behind_offset(const char *p, const char *end)
+{
+    return p + cairn_function_start_bare(p, (size_t)(end - p));
 }
 
 /* In a line with two counts the first one stands behind the leaf: "0x12 3". */
@@ -97,8 +108,10 @@ bool cairn_stack_line_next(struct cairn_stack_line *line, struct cairn_stack_fra
     frame.size = (size_t)(end - p);
     if (frame.size > 2 && p[0] == '0' && p[1] == 'x' && read_hex(p + 2, end, &frame.value) == end)
         frame.form = CAIRN_STACK_VA;
-    else if (read_offset(p, end, &frame.module_size, &frame.value))
+    else if (read_offset(p, behind_offset(p, end), &frame.module_size, &frame.base_size,
+                         &frame.value))
         frame.form = CAIRN_STACK_OFFSET;
+    frame.is_function_start = frame.form == CAIRN_STACK_OFFSET && behind_offset(p, end) != end;
     *ret_frame = frame;
     return true;
 }

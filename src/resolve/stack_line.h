@@ -4,6 +4,8 @@
  *
  *     app;0x7f12a0;lib.so+0x1b0;0x7f12c4 17\r
  *     name   va       offset      va    count: behind the last blank
+ *
+ * "lib.so+0x1b0 [function]" is an offset too: a function that had no name in an earlier run.
  */
 #ifndef CAIRN_RESOLVE_STACK_LINE_H
 #define CAIRN_RESOLVE_STACK_LINE_H
@@ -24,7 +26,9 @@ struct cairn_stack_frame {
     bool leaf;
     enum cairn_stack_form form;
     uint64_t value;
-    size_t module_size; /* CAIRN_STACK_OFFSET: so many bytes of `text` name the module */
+    size_t module_size;     /* CAIRN_STACK_OFFSET: so many bytes of `text` name the module */
+    size_t base_size;       /* and so many stand before "+0x" */
+    bool is_function_start; /* "module+0xoff [function]" */
 };
 
 struct cairn_stack_line {

@@ -63,6 +63,10 @@ static int find_key(struct text *text, const struct cairn_stack_frame *frame,
     struct cairn_key key = {.value = frame->value, .kind = CAIRN_ADDRESS_RETURN};
     if (frame->leaf && text->resolver->leaf == CAIRN_LEAF_IP)
         key.kind = CAIRN_ADDRESS_EXACT;
+    if (frame->is_function_start) {
+        key.kind = CAIRN_ADDRESS_EXACT;
+        key.is_function_start = true;
+    }
     int result = frame->form == CAIRN_STACK_OFFSET
                      ? find_word(text, frame->text, frame->module_size, &key.word)
                      : CAIRN_OK;
@@ -86,7 +90,10 @@ static int put_address(struct text *text, const struct cairn_stack_frame *frame)
         cairn_buffer_add(&text->out, answer.text, answer.size);
     } else {
         summary->frames_by_cause[answer.cause]++;
-        cairn_buffer_add(&text->out, frame->text, frame->size);
+        /* Where its function begins, in place of the offset or of the whole. */
+        size_t kept = !answer.text ? frame->size : key.word ? frame->base_size : 0;
+        cairn_buffer_add(&text->out, frame->text, kept);
+        cairn_buffer_add(&text->out, answer.text, answer.text ? answer.size : 0);
     }
     return CAIRN_OK;
 }

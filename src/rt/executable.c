@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "rt/pages.h"
+#include "rt/seal.h"
 #include "rt/self.h"
 
 enum {
@@ -36,6 +37,8 @@ static atomic_bool has_no_query; /* once the kernel said so */
 
 static int open_maps(void)
 {
+    if (cairn_seal_forbids_files())
+        return -1;
     return (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
 }
 

@@ -201,9 +201,9 @@ struct cairn_heap_stack {
     _Atomic(uint64_t) n_allocs, alloc_bytes;
     _Atomic(uint64_t) n_frees, free_bytes;
     _Atomic(uint32_t) n_temporary; /* freed before the thread's next allocation */
-    _Atomic(uint32_t)
-        peak; /* the number of the high-water mark that the two below are of; an older
-                 one than the header's: since then nothing changed, and live is peak */
+    /* The number of the high-water mark that the two below are of; an older one than the header's:
+     * since then nothing changed, and live is peak. */
+    _Atomic(uint32_t) peak;
     _Atomic(int64_t) peak_blocks, peak_bytes;
 };
 
@@ -223,7 +223,9 @@ struct cairn_heap_log {
 };
 
 enum cairn_heap_log_flag {
-    CAIRN_HEAP_LOG_GUESSED = 1 /* there is a guessed frame among them */
+    CAIRN_HEAP_LOG_GUESSED = 1, /* there is a guessed frame among them */
+    CAIRN_HEAP_LOG_CALLER = 2   /* no stack was taken: its one frame is the caller of the allocation
+                                   function */
 };
 
 /*
@@ -324,7 +326,13 @@ enum cairn_heap_flag {                       /* of the header */
                        CAIRN_HEAP_STACKS_ON = 16,
                        CAIRN_HEAP_MAPPINGS = 32, /* mmap(2) and its kin are recorded too */
                        CAIRN_HEAP_NOT_ASKED =
-                           64 /* a malloc of the program, or of a library, comes before ours */
+                           64, /* a malloc of the program, or of a library, comes before ours */
+                       CAIRN_HEAP_APART =
+                           128, /* a library was loaded by RTLD_DEEPBIND or dlmopen(3): its calls
+                                   of malloc and free may go past ours */
+                       CAIRN_HEAP_OTHER_NAMES =
+                           256 /* the allocator's functions are called by names that are not C's:
+                                  mallocx, mi_malloc, tc_malloc */
 };
 
 /* What went wrong, counted; blocks and bytes of each are told at the end of every report. */
@@ -339,6 +347,15 @@ enum cairn_heap_loss {
     CAIRN_HEAP_LOSS_OVERLAP,     /* a block where another one is live: two in one granule */
     CAIRN_HEAP_LOSS_MAPPING,     /* a mapping made or unmade that could not be recorded */
     CAIRN_HEAP_LOSSES = 16
+};
+
+/* Programs of one kind at one path that this process started, or its children of fork(2) that had
+ * no state yet, and that no tracker is in. */
+enum { CAIRN_HEAP_UNTRACKED = 7, CAIRN_HEAP_UNTRACKED_PATH = 120 };
+struct cairn_heap_untracked {
+    _Atomic(uint32_t) kind;               /* enum cairn_program_kind (program.h); 0: unused */
+    _Atomic(uint32_t) n;                  /* how often; 0: never, after all */
+    char path[CAIRN_HEAP_UNTRACKED_PATH]; /* the end of it */
 };
 
 struct cairn_heap_header {
@@ -358,8 +375,8 @@ struct cairn_heap_header {
     _Atomic(uint32_t) n_stacks; /* numbers given out, 0 counted too */
     _Atomic(uint32_t) epoch;    /* the present one */
     _Atomic(uint32_t) n_marks;
-    uint32_t unused;
-    _Atomic(uint32_t) n_threads; /* that ever allocated or freed */
+    _Atomic(uint32_t) n_counters; /* cairn_heap_thread tables: how many threads counted at once */
+    _Atomic(uint32_t) n_threads;  /* that ever allocated or freed */
     _Atomic(int64_t) live_bytes, peak_bytes;
     _Atomic(uint64_t) peak_ns; /* CLOCK_MONOTONIC */
     _Atomic(uint64_t) loss_blocks[CAIRN_HEAP_LOSSES], loss_bytes[CAIRN_HEAP_LOSSES];
@@ -375,11 +392,48 @@ struct cairn_heap_header {
         struct {
             _Atomic(uint32_t) turn; /* another one, in another bit than the lowest, whenever the
                                        peak, the epoch or CAIRN_HEAP_STACKS_ON has become another */
-            _Atomic(uint32_t) peak; /* the number of the high-water mark: a new one with each step
-                                       of max(4 KiB, peak_bytes / 128) */
+            _Atomic(uint32_t) peak; /* the number of the high-water mark: a new one each time that
+                                       live_bytes is 1/128 higher than at the last mark */
         };
     };
+    /* All zero in files from before there was this. The last one counts what finds no other. */
+    _Alignas(64) struct cairn_heap_untracked untracked[CAIRN_HEAP_UNTRACKED + 1];
 };
+
+/*
+ * A thread adds its live bytes to the header's when they leave [-down, up]. For one thread the
+ * header's peak_bytes is exact but for `up`, less than 1 % of it. For n threads each holds back 1/n
+ * of 1/256, or a few KiB: so that threads with little memory do not meet at the header with each
+ * block.
+ */
+enum { CAIRN_HEAP_HELD_BYTES = 2048 };
+
+static inline int64_t cairn_heap_held_up(int64_t peak_bytes, uint32_t n_threads)
+{
+    int64_t share = (peak_bytes >> 8) / (n_threads ? n_threads : 1), least = peak_bytes >> 6;
+    if (n_threads <= 1)
+        return peak_bytes >> 7;
+    least = least < CAIRN_HEAP_HELD_BYTES ? least : CAIRN_HEAP_HELD_BYTES;
+    return share > least ? share : least;
+}
+
+static inline int64_t cairn_heap_held_down(int64_t peak_bytes, uint32_t n_threads)
+{
+    int64_t share = (peak_bytes >> 8) / (n_threads ? n_threads : 1);
+    int64_t least = n_threads <= 1 ? 2 * CAIRN_HEAP_HELD_BYTES : CAIRN_HEAP_HELD_BYTES;
+    return share > least ? share : least;
+}
+
+/* The most by which peak_bytes is wrong. A thread learns that there are more threads when their
+ * number doubles. */
+static inline uint64_t cairn_heap_peak_error(int64_t peak_bytes, uint32_t n_threads)
+{
+    if (peak_bytes < 0 || n_threads <= 1)
+        return peak_bytes < 0 ? 0 : (uint64_t)cairn_heap_held_up(peak_bytes, 1);
+    int64_t up = cairn_heap_held_up(peak_bytes, n_threads);
+    int64_t down = cairn_heap_held_down(peak_bytes, n_threads);
+    return 2 * (uint64_t)n_threads * (uint64_t)(up > down ? up : down);
+}
 
 /* What is added to turn: by the tracker, and by others, who cannot do so in one step: what either
  * makes of it is no number that it had. */

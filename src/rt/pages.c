@@ -10,14 +10,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rt/seal.h"
+
 enum {
-/* 32-bit CPUs have mmap2, which counts in 4096 bytes; without a file it is all the same. */
+/* 32-bit CPUs have mmap2, which counts a file's bytes by 4096. */
 #ifdef SYS_mmap2
     MAP_CALL = SYS_mmap2,
+    MAP_UNIT = 4096,
 #else
     MAP_CALL = SYS_mmap,
+    MAP_UNIT = 1,
 #endif
-    WIPE_ON_FORK = 18 /* MADV_WIPEONFORK of Linux 4.14, which older headers lack */
+    /* What older headers lack: of Linux 3.4, 4.14 and 5.14. */
+    DONT_DUMP = 16,     /* MADV_DONTDUMP */
+    WIPE_ON_FORK = 18,  /* MADV_WIPEONFORK */
+    POPULATE_WRITE = 23 /* MADV_POPULATE_WRITE */
 };
 
 /* TSan must see who maps what, or it takes what the next one who has the same pages writes for a
@@ -49,7 +56,7 @@ size_t cairn_pages_size(void)
 void *cairn_pages_map(size_t bytes)
 {
     int saved = errno;
-    long got = map(bytes);
+    long got = cairn_seal_forbids_maps() ? -1 : map(bytes);
     errno = saved;
     return got == -1 ? NULL : (void *)(uintptr_t)got;
 }
@@ -57,7 +64,7 @@ void *cairn_pages_map(size_t bytes)
 void cairn_pages_unmap(void *pages, size_t bytes)
 {
     int saved = errno;
-    if (pages)
+    if (pages && !cairn_seal_forbids_maps())
         syscall(SYS_munmap, pages, bytes);
     errno = saved;
 }
@@ -82,7 +89,8 @@ static long move(void *pages, size_t bytes, size_t more)
 void *cairn_pages_grow(void *pages, size_t bytes, size_t more)
 {
     int saved = errno;
-    long got = pages ? move(pages, bytes, more) : map(more);
+    bool forbidden = pages ? cairn_seal_forbids_files() : cairn_seal_forbids_maps();
+    long got = forbidden ? -1 : pages ? move(pages, bytes, more) : map(more);
     errno = saved;
     return got == -1 ? NULL : (void *)(uintptr_t)got;
 }
@@ -90,7 +98,7 @@ void *cairn_pages_grow(void *pages, size_t bytes, size_t more)
 static bool advise(void *pages, size_t bytes, int what)
 {
     int saved = errno;
-    bool done = syscall(SYS_madvise, pages, bytes, what) == 0;
+    bool done = !cairn_seal_forbids_files() && syscall(SYS_madvise, pages, bytes, what) == 0;
     errno = saved;
     return done;
 }
@@ -103,4 +111,37 @@ void cairn_pages_drop(void *pages, size_t bytes)
 bool cairn_pages_wipe_on_fork(void *pages, size_t bytes)
 {
     return advise(pages, bytes, WIPE_ON_FORK);
+}
+
+void *cairn_pages_map_file(int fd, uint64_t off, size_t bytes, void *at, bool open)
+{
+    const int prot = open ? PROT_READ | PROT_WRITE : PROT_NONE;
+    const int flags = MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0);
+    int saved = errno;
+    long got = cairn_seal_forbids_files()
+                   ? -1
+                   : syscall(MAP_CALL, at, bytes, prot, flags, fd, (long)(off / MAP_UNIT));
+    if (got != -1)
+        syscall(SYS_madvise, got, bytes, DONT_DUMP);
+    errno = saved;
+    return got == -1 ? NULL : (void *)(uintptr_t)got;
+}
+
+bool cairn_pages_open(void *pages, size_t bytes)
+{
+    int saved = errno;
+    bool done = !cairn_seal_forbids_files() &&
+                syscall(SYS_mprotect, pages, bytes, PROT_READ | PROT_WRITE) == 0;
+    errno = saved;
+    return done;
+}
+
+bool cairn_pages_allocate(void *pages, size_t bytes)
+{
+    return advise(pages, bytes, POPULATE_WRITE);
+}
+
+bool cairn_pages_punch(void *pages, size_t bytes)
+{
+    return advise(pages, bytes, MADV_REMOVE);
 }

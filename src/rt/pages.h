@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Of one page. */
 size_t cairn_pages_size(void);
@@ -25,5 +26,17 @@ void cairn_pages_drop(void *pages, size_t bytes);
 /* In a child of fork(2), or of any clone without CLONE_VM, they read as zero. False: the kernel is
  * older than 4.14, and the child gets a copy. */
 bool cairn_pages_wipe_on_fork(void *pages, size_t bytes);
+
+/* `bytes` of a file from `off` on, shared, and in no core dump. Not `open`: no access (PROT_NONE),
+ * so that mlockall(2) allocates none of them. `at`: where, instead of what is mapped there; NULL:
+ * anywhere. Returns NULL if the kernel refuses. */
+void *cairn_pages_map_file(int fd, uint64_t off, size_t bytes, void *at, bool open);
+/* Makes pages readable and writable. False: the kernel refuses. */
+bool cairn_pages_open(void *pages, size_t bytes);
+/* Pages of a file that is mapped shared, within its size: allocates them on the disk, so that no
+ * touch of them is a SIGBUS. False: the disk is full, or the kernel is older than 5.14. */
+bool cairn_pages_allocate(void *pages, size_t bytes);
+/* The same pages: gives the disk's room back; they read as zero. */
+bool cairn_pages_punch(void *pages, size_t bytes);
 
 #endif /* CAIRN_RT_PAGES_H */

@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "rt/seal.h"
+
 enum {
     SMALLEST_PAGE = 4096,
     NO_SUCH_HOW = 0x7fff, /* so that the mask is read and then nothing is done */
@@ -20,7 +22,7 @@ static atomic_bool refused;
 bool cairn_self_readable(uintptr_t va)
 {
     /* The kernel copies the mask before it looks at `how`: EFAULT or EINVAL. NULL is no mask. */
-    if (va < 8)
+    if (va < 8 || cairn_seal_forbids_files())
         return false;
     int saved = errno;
     syscall(SYS_rt_sigprocmask, NO_SUCH_HOW, va & ~(uintptr_t)7, NULL, KERNEL_SIGSET_BYTES);
@@ -51,7 +53,7 @@ bool cairn_self_read(uintptr_t va, void *to, size_t size)
 {
     if (size == 0)
         return true;
-    if (va > UINTPTR_MAX - (size - 1))
+    if (va > UINTPTR_MAX - (size - 1) || cairn_seal_forbids_files())
         return false;
     if (atomic_load_explicit(&refused, memory_order_relaxed))
         return read_probed(va, to, size);

@@ -11,16 +11,24 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* `call` as long as it is interrupted; its result or a negative errno. */
+#include "rt/seal.h"
+
+atomic_uint cairn_seal;
+_Thread_local uint32_t cairn_seal_of_child
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* `call` as long as it is interrupted; its result or a negative errno: EPERM behind a seal. */
 #define UNTIL_DONE(call)                                                                           \
     ({                                                                                             \
         int saved_ = errno;                                                                        \
-        long got_;                                                                                 \
-        do                                                                                         \
-            got_ = (call);                                                                         \
-        while (got_ < 0 && errno == EINTR);                                                        \
-        if (got_ < 0)                                                                              \
-            got_ = -errno;                                                                         \
+        long got_ = -EPERM;                                                                        \
+        if (!cairn_seal_forbids_files()) {                                                         \
+            do                                                                                     \
+                got_ = (call);                                                                     \
+            while (got_ < 0 && errno == EINTR);                                                    \
+            if (got_ < 0)                                                                          \
+                got_ = -errno;                                                                     \
+        }                                                                                          \
         errno = saved_;                                                                            \
         got_;                                                                                      \
     })
@@ -71,12 +79,39 @@ long cairn_sys_read_file(const char *path, char *to, size_t size)
 
 enum { WORD_BITS = 8 * sizeof(long) };
 
+long cairn_sys_read_at(int fd, void *to, size_t size, uint64_t off)
+{
+    if (WORD_BITS == 64)
+        return UNTIL_DONE(syscall(SYS_pread64, fd, to, size, off));
+    return UNTIL_DONE(syscall(SYS_pread64, fd, to, size, 0L, (long)off, (long)(off >> 32)));
+}
+
+long cairn_sys_read_link(const char *path, char *to, size_t size)
+{
+    return UNTIL_DONE(syscall(SYS_readlinkat, AT_FDCWD, path, to, size));
+}
+
 long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes)
 {
     if (WORD_BITS == 64)
         return UNTIL_DONE(syscall(SYS_fallocate, fd, mode, off, bytes));
     return UNTIL_DONE(syscall(SYS_fallocate, fd, mode, (long)off, (long)(off >> 32), (long)bytes,
                               (long)(bytes >> 32)));
+}
+
+long cairn_sys_truncate(int fd, uint64_t bytes)
+{
+    if (WORD_BITS == 64)
+        return UNTIL_DONE(syscall(SYS_ftruncate, fd, bytes));
+#ifdef SYS_ftruncate64
+#ifdef __arm__ /* a 64-bit argument begins at an even register */
+    return UNTIL_DONE(syscall(SYS_ftruncate64, fd, 0L, (long)bytes, (long)(bytes >> 32)));
+#else
+    return UNTIL_DONE(syscall(SYS_ftruncate64, fd, (long)bytes, (long)(bytes >> 32)));
+#endif
+#else
+    return -ENOSYS;
+#endif
 }
 
 long cairn_sys_write(int fd, const void *from, size_t size)
@@ -116,6 +151,7 @@ static int stat_at(int fd, const char *path, int flags, struct cairn_sys_stat *r
         *ret = (struct cairn_sys_stat){.dev = makedev(found.stx_dev_major, found.stx_dev_minor),
                                        .ino = found.stx_ino,
                                        .uid = found.stx_uid,
+                                       .gid = found.stx_gid,
                                        .mode = found.stx_mode,
                                        .bytes = found.stx_blocks * BLOCK_BYTES,
                                        .written_ns = (uint64_t)found.stx_mtime.tv_sec * NS +
@@ -180,7 +216,22 @@ int cairn_sys_unlink(const char *path)
 
 uint32_t cairn_sys_uid(void)
 {
-    return (uint32_t)syscall(SYS_geteuid);
+    return cairn_seal_forbids_files() ? UINT32_MAX : (uint32_t)syscall(SYS_geteuid);
+}
+
+uint32_t cairn_sys_gid(void)
+{
+    return cairn_seal_forbids_files() ? UINT32_MAX : (uint32_t)syscall(SYS_getegid);
+}
+
+bool cairn_sys_has_capabilities(int fd)
+{
+    return UNTIL_DONE(syscall(SYS_fgetxattr, fd, "security.capability", NULL, 0)) > 0;
+}
+
+bool cairn_sys_may_execute(const char *path)
+{
+    return UNTIL_DONE(syscall(SYS_faccessat, AT_FDCWD, path, X_OK)) == 0;
 }
 
 uint64_t cairn_sys_limit(int resource)

@@ -18,9 +18,14 @@ void cairn_sys_close(int fd);
 /* The same descriptor at `at_least` or above, closed on exec. */
 int cairn_sys_move(int fd, int at_least);
 long cairn_sys_read(int fd, void *to, size_t size);
+long cairn_sys_read_at(int fd, void *to, size_t size, uint64_t off);
+/* Where a symbolic link leads, without a zero behind it; its bytes. */
+long cairn_sys_read_link(const char *path, char *to, size_t size);
 /* All that `size` has room for, from a file of /proc or another one. A zero is put behind it. */
 long cairn_sys_read_file(const char *path, char *to, size_t size);
 long cairn_sys_fallocate(int fd, int mode, uint64_t off, uint64_t bytes);
+/* The file's size; no signal comes of it within RLIMIT_FSIZE. */
+long cairn_sys_truncate(int fd, uint64_t bytes);
 /* What got written: all of it or the beginning. */
 long cairn_sys_write(int fd, const void *from, size_t size);
 long cairn_sys_write_at(int fd, const void *from, size_t size, uint64_t off);
@@ -29,7 +34,7 @@ long cairn_sys_write_zeros(int fd, uint64_t off, uint64_t bytes);
  * written to last (CLOCK_REALTIME). Of a link: itself. */
 struct cairn_sys_stat {
     uint64_t dev, ino;
-    uint32_t uid, mode;
+    uint32_t uid, gid, mode;
     uint64_t bytes, written_ns;
 };
 int cairn_sys_stat_fd(int fd, struct cairn_sys_stat *ret);
@@ -55,6 +60,11 @@ int cairn_sys_rename(const char *from, const char *to);
 int cairn_sys_link(const char *from, const char *to);
 int cairn_sys_unlink(const char *path);
 uint32_t cairn_sys_uid(void);
+uint32_t cairn_sys_gid(void);
+/* Would the program of that file get capabilities (capabilities(7)) by being executed? */
+bool cairn_sys_has_capabilities(int fd);
+/* execve(2) may be tried: by the effective user, where the kernel can say it. */
+bool cairn_sys_may_execute(const char *path);
 /* The soft limit; UINT64_MAX: none. `resource` as for getrlimit(2). */
 uint64_t cairn_sys_limit(int resource);
 uint64_t cairn_sys_ram_bytes(void);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "rt/pages.h"
+#include "rt/seal.h"
 
 enum { LOOKS = 16 /* at other blocks, before a new one is made */ };
 
@@ -77,6 +78,8 @@ static void *take_dead(struct cairn_thread_blocks *blocks, _Atomic(uintptr_t) *t
 
 void *cairn_thread_claim(struct cairn_thread_blocks *blocks)
 {
+    if (cairn_seal_forbids_files())
+        return NULL;
     _Atomic(uintptr_t) *table = table_of(blocks);
     uint32_t self = (uint32_t)call(SYS_gettid, 0, 0, 0);
     if (!table)
@@ -113,7 +116,8 @@ struct cairn_thread_head *cairn_thread_at(const struct cairn_thread_blocks *bloc
 CAIRN_THREAD_BLOCK_ACCESS bool cairn_thread_is_gone(const struct cairn_thread_head *head)
 {
     uint32_t owner = (uint32_t)atomic_load(&head->owner);
-    return owner == 0 || call(SYS_tgkill, getpid(), owner, 0) == -ESRCH;
+    return owner == 0 ||
+           (!cairn_seal_forbids_files() && call(SYS_tgkill, getpid(), owner, 0) == -ESRCH);
 }
 
 uint32_t cairn_thread_count(const struct cairn_thread_blocks *blocks)

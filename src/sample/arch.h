@@ -21,4 +21,9 @@ bool cairn_arch_jump(struct cairn_span code, uint64_t va, uint64_t *ret_pointer)
  * function. */
 bool cairn_arch_exits(struct cairn_span code);
 
+/* Is this code Go's runtime.goexit at the address that runtime.newproc makes the root of each
+ * goroutine's stack return to? `code` starts CAIRN_ARCH_GO_BEFORE bytes before that address. */
+enum { CAIRN_ARCH_GO_BEFORE = 4, CAIRN_ARCH_GO_BYTES = 10 };
+bool cairn_arch_go_root(struct cairn_span code);
+
 #endif /* CAIRN_SAMPLE_ARCH_H */

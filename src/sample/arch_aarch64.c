@@ -27,3 +27,11 @@ bool cairn_arch_exits(struct cairn_span code)
 {
     return cairn_unwind_aarch64.ends_thread(code);
 }
+
+/* mov x0, x0; bl runtime.goexit1 (asm_arm64.s). The address is that behind the first one. */
+bool cairn_arch_go_root(struct cairn_span code)
+{
+    static const uint8_t nop[] = {0xe0, 0x03, 0x00, 0xaa};
+    return code.size >= CAIRN_ARCH_GO_BYTES && memcmp(code.data, nop, sizeof nop) == 0 &&
+           (code.data[CAIRN_ARCH_GO_BEFORE + 3] & 0xfc) == 0x94;
+}

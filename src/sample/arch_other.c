@@ -29,3 +29,9 @@ bool cairn_arch_exits(struct cairn_span code)
     (void)code;
     return false;
 }
+
+bool cairn_arch_go_root(struct cairn_span code)
+{
+    (void)code;
+    return false;
+}

@@ -39,3 +39,10 @@ bool cairn_arch_exits(struct cairn_span code)
 {
     return cairn_unwind_x86_64.ends_thread(code);
 }
+
+/* nop; call runtime.goexit1; nop (asm_amd64.s). The address is that behind the first one. */
+bool cairn_arch_go_root(struct cairn_span code)
+{
+    const uint8_t *at = code.data + CAIRN_ARCH_GO_BEFORE;
+    return code.size >= CAIRN_ARCH_GO_BYTES && at[-1] == 0x90 && at[0] == 0xe8 && at[5] == 0x90;
+}

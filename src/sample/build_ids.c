@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/build_ids.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/apart.h"
 
 /* struct procmap_query of <linux/fs.h>, which Debian 12's headers do not have yet. */
 struct query {
@@ -28,16 +32,33 @@ void cairn_build_ids_close(struct cairn_build_ids *ids)
     ids->fd = -1;
 }
 
+/* The kernel reads the note from the file, which may lie on FUSE. The bytes lie behind the query.
+ */
+static long ask(uint8_t *io, int fd, int *ret_fd)
+{
+    struct query query;
+    (void)ret_fd;
+    memcpy(&query, io, sizeof query);
+    query.build_id_address = (uint64_t)(uintptr_t)(io + sizeof query);
+    return ioctl(fd, _IOWR('f', 17, struct query), &query) < 0 ? -errno : (long)query.build_id_size;
+}
+
 struct cairn_span cairn_build_ids_find(struct cairn_build_ids *ids, uint64_t va)
 {
-    struct query query = {
-        .size = sizeof query,
-        .address = va,
-        .build_id_size = sizeof ids->bytes,
-        .build_id_address = (uint64_t)(uintptr_t)ids->bytes,
+    const struct query query = {
+        .size = sizeof query, .address = va, .build_id_size = sizeof ids->bytes};
+    const struct cairn_apart_call call = {
+        .fn = ask,
+        .fd = ids->fd,
+        .in = &query,
+        .in_size = sizeof query,
+        .out = ids->bytes,
+        .out_off = sizeof query,
+        .out_size = sizeof ids->bytes,
+        .out_is_result = true,
     };
-    if (ids->fd < 0 || ioctl(ids->fd, _IOWR('f', 17, struct query), &query) < 0 ||
-        query.build_id_size > sizeof ids->bytes)
+    long size = ids->fd < 0 ? -1 : cairn_apart_do(&call);
+    if (size < 0 || size > (long)sizeof ids->bytes)
         return (struct cairn_span){0};
-    return (struct cairn_span){ids->bytes, query.build_id_size};
+    return (struct cairn_span){ids->bytes, (size_t)size};
 }

@@ -9,7 +9,7 @@ enum { KNOWN_CALLS_MAX = 1 << 20 };
 
 /* What lies before one return address, whichever process it is in. */
 struct cairn_known_call {
-    bool is_call;
+    bool is_call, is_go_root;
     uint64_t file, off; /* of the function that is called; file 0: not known (yet) */
 };
 
@@ -72,6 +72,14 @@ static void note_target(struct cairn_space *space, const struct cairn_call *call
     }
 }
 
+static bool read_go_root(struct cairn_space *space, uint64_t va)
+{
+    uint8_t code[CAIRN_ARCH_GO_BYTES];
+    return va > CAIRN_ARCH_GO_BEFORE &&
+           cairn_space_peek(space, va - CAIRN_ARCH_GO_BEFORE, code, sizeof code) == sizeof code &&
+           cairn_arch_go_root((struct cairn_span){code, sizeof code});
+}
+
 /* What is remembered, or read now and remembered; false where it cannot be told. */
 static bool find_call(struct cairn_calls *calls, struct cairn_space *space, uint64_t ret,
                       struct cairn_known_call *ret_known)
@@ -94,6 +102,8 @@ static bool find_call(struct cairn_calls *calls, struct cairn_space *space, uint
         known = calls->known[number]; /* it has ended: what was known stands */
     else if (cairn_space_peek(space, ret, &byte, 1) != 1)
         return false;
+    else
+        known.is_go_root = read_go_root(space, ret);
     *ret_known = known;
     if (seen)
         calls->known[number] = known;
@@ -110,6 +120,12 @@ bool cairn_calls_end(struct cairn_calls *calls, struct cairn_space *space, uint6
     if (!cairn_arch_knows_calls() || !find_call(calls, space, va, &known))
         return true; /* the process is gone, or not ours to read: the kernel's word stands */
     return known.is_call;
+}
+
+bool cairn_calls_go_root(struct cairn_calls *calls, struct cairn_space *space, uint64_t va)
+{
+    struct cairn_known_call known;
+    return cairn_arch_knows_calls() && find_call(calls, space, va, &known) && known.is_go_root;
 }
 
 uint64_t cairn_calls_lead(struct cairn_calls *calls, struct cairn_space *space, uint64_t ret)

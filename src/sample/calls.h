@@ -24,6 +24,10 @@ void cairn_calls_done(struct cairn_calls *calls);
 /* Does a call end right before `va`? True where that cannot be told. */
 bool cairn_calls_end(struct cairn_calls *calls, struct cairn_space *space, uint64_t va);
 
+/* Is `va` the root of a goroutine's stack, to which its first function returns? No call is before
+ * it. False where that cannot be told. */
+bool cairn_calls_go_root(struct cairn_calls *calls, struct cairn_space *space, uint64_t va);
+
 /* Where the call that ends right before `ret` leads; 0: there is none, or that is not known. */
 uint64_t cairn_calls_lead(struct cairn_calls *calls, struct cairn_space *space, uint64_t ret);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/collect.h"
 
+#include <stdio.h>
+
 #include "base/address.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "sample/cut_words.h"
@@ -80,13 +83,15 @@ static bool is_code(void *ctx, uint64_t va)
 static bool is_return(void *ctx, uint64_t va)
 {
     struct code_of *of = ctx;
-    return cairn_calls_end(&of->collect->spaces.calls, of->space, va);
+    return cairn_calls_end(&of->collect->spaces.calls, of->space, va) ||
+           cairn_calls_go_root(&of->collect->spaces.calls, of->space, va);
 }
 
 static bool is_start(void *ctx, uint64_t va)
 {
     struct code_of *of = ctx;
-    return cairn_starts_hold(&of->collect->starts, of->space, va);
+    return cairn_starts_hold(&of->collect->starts, of->space, va) ||
+           cairn_calls_go_root(&of->collect->spaces.calls, of->space, va);
 }
 
 static uint64_t called(void *ctx, uint64_t ret)
@@ -111,24 +116,38 @@ static void walk_copy(struct cairn_collect *collect, const struct cairn_walk_cod
         cairn_copy_walker_done(copies);
         return;
     }
+    uint64_t before_ns = cairn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     cairn_copy_walk(copies, &collect->spaces, space, code, copy);
+    cairn_share_spend(&space->share, cairn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
     struct cairn_user_walk *walk = &copies->walk;
-    if (walk->end == CAIRN_WALK_WHOLE || walk->n > collect->walk.n)
+    if (walk->end == CAIRN_WALK_WHOLE ||
+        walk->n + walk->n_missing > collect->walk.n + collect->walk.n_missing)
         collect->walk = *walk;
 }
 
+/* Whoever asked for copies of all stacks gets all of them walked. */
+static bool may_walk_copy(const struct cairn_collect *collect, struct cairn_space *space,
+                          const struct cairn_sampled *caught)
+{
+    return collect->stack_bytes || cairn_share_is_left(&space->share, caught->now_ns);
+}
+
 static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_space *space,
-                                 const struct cairn_caught *caught)
+                                 const struct cairn_sampled *caught)
 {
     struct code_of of = {collect, space};
     const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called, is_made};
     cairn_user_walk(&caught->user, &code, &collect->walk);
-    if (collect->walk.end != CAIRN_WALK_WHOLE && caught->copy)
+    if (collect->walk.end == CAIRN_WALK_WHOLE || !caught->copy)
+        return;
+    if (may_walk_copy(collect, space, caught))
         walk_copy(collect, &code, space, caught->copy);
+    else
+        collect->walk.end = CAIRN_WALK_SPENT;
 }
 
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
-                      const struct cairn_caught *caught)
+                      const struct cairn_sampled *caught)
 {
     cairn_starts_learn_program(&collect->starts, space, caught->now_ns);
     walk_what_was_caught(collect, space, caught);
@@ -171,6 +190,32 @@ static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address
     return CAIRN_OK;
 }
 
+/* In place of frames that are not kept. Recursion is of many depths: so that the pictures and sums
+ * have few of these, they tell the largest power of two that is not more. */
+static int push_gap(struct cairn_collect *collect, uint32_t *stack, uint64_t n_missing)
+{
+    struct cairn_profile *p = collect->profile;
+    const struct cairn_profile_frame frame = {.kind = CAIRN_FRAME_UNKNOWN};
+    char text[CAIRN_CUT_WORDS_BYTES];
+    uint64_t least = 1;
+    while (least <= n_missing / 2)
+        least *= 2;
+    int size =
+        snprintf(text, sizeof text, "[%llu or more frames left out]", (unsigned long long)least);
+    struct cairn_profile_function function = {.name = cairn_profile_text(p, text, (size_t)size)};
+    function.system_name = function.name;
+    if (function.name == UINT32_MAX)
+        return no_room(collect);
+    const struct cairn_profile_line line = {.function = cairn_profile_add_function(p, &function)};
+    uint32_t number =
+        line.function == UINT32_MAX ? UINT32_MAX : cairn_profile_add_frame(p, &frame, &line, 1);
+    uint32_t child = number == UINT32_MAX ? UINT32_MAX : cairn_profile_add_stack(p, *stack, number);
+    if (child == UINT32_MAX)
+        return no_room(collect);
+    *stack = child;
+    return CAIRN_OK;
+}
+
 static int push_user(struct cairn_collect *collect, struct cairn_space *space, uint32_t *stack)
 {
     const struct cairn_user_walk *walk = &collect->walk;
@@ -183,6 +228,8 @@ static int push_user(struct cairn_collect *collect, struct cairn_space *space, u
         if (map)
             va = cairn_shared_va(collect->profile, map, va);
         int code = push(collect, stack, va, walk->exact[i], module, walk->kinds[i]);
+        if (code == CAIRN_OK && walk->n_missing && i == walk->gap_at)
+            code = push_gap(collect, stack, walk->n_missing);
         if (code != CAIRN_OK)
             return code;
     }
@@ -211,7 +258,7 @@ static int add_kernel(struct cairn_collect *collect)
     return CAIRN_OK;
 }
 
-static int push_kernel(struct cairn_collect *collect, const struct cairn_caught *caught,
+static int push_kernel(struct cairn_collect *collect, const struct cairn_sampled *caught,
                        uint32_t *stack)
 {
     int code = caught->n_kernel && !collect->kernel_module ? add_kernel(collect) : CAIRN_OK;
@@ -291,7 +338,7 @@ static int keep_bound(struct cairn_collect *collect)
 
 /* From the root on; FULL: not to the end. */
 static int push_all(struct cairn_collect *collect, struct cairn_space *space,
-                    const struct cairn_caught *caught, uint32_t *stack)
+                    const struct cairn_sampled *caught, uint32_t *stack)
 {
     int code = CAIRN_OK;
     if (collect->profile->n_modules <= 1 && !collect->profile->closed)
@@ -301,7 +348,7 @@ static int push_all(struct cairn_collect *collect, struct cairn_space *space,
     return code == CAIRN_OK ? push_kernel(collect, caught, stack) : code;
 }
 
-int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught *caught,
+int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_sampled *caught,
                         struct cairn_collected *ret_collected)
 {
     char reason[CAIRN_CUT_WORDS_BYTES];
@@ -342,7 +389,7 @@ int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_colle
     return cairn_collect_seen(collect, collected->tid);
 }
 
-int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught)
+int cairn_collect_add(struct cairn_collect *collect, const struct cairn_sampled *caught)
 {
     struct cairn_collected collected;
     const struct cairn_collect_more one = {

@@ -55,7 +55,7 @@ struct cairn_collect {
 };
 
 /* One caught thread. */
-struct cairn_caught {
+struct cairn_sampled {
     int pid, tid;
     const uint64_t *kernel; /* leaf first; NULL: none */
     size_t n_kernel;
@@ -75,7 +75,7 @@ void cairn_collect_done(struct cairn_collect *collect); /* all-zero is fine */
 uint64_t cairn_collect_bytes(const struct cairn_collect *collect);
 
 /* CAIRN_OK or CAIRN_E_NOMEM. */
-int cairn_collect_add(struct cairn_collect *collect, const struct cairn_caught *caught);
+int cairn_collect_add(struct cairn_collect *collect, const struct cairn_sampled *caught);
 
 /* A stack that is in the profile, of one thread: what samples of it have in common. */
 struct cairn_collected {
@@ -96,7 +96,7 @@ struct cairn_collect_more {
 };
 
 /* The stack alone; samples of it may follow. CAIRN_OK or CAIRN_E_NOMEM, as of the next one. */
-int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_caught *caught,
+int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_sampled *caught,
                         struct cairn_collected *ret_collected);
 int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_collected *collected,
                          const struct cairn_collect_more *more);

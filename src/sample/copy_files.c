@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/copy_files.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/foreign.h"
 #include "elf/note.h"
 #include "target/memory_image.h"
 
@@ -91,11 +90,8 @@ static bool is_wanted(const struct wanted *w, const char *link, const struct cai
 static bool open_link(const struct wanted *w, const char *link,
                       struct cairn_debugfile_found *ret_found)
 {
-    struct stat st;
-    if (stat(link, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
-    int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    int fd;
+    if (cairn_foreign_open_path(link, &fd, NULL) < 0)
         return false;
     int code = cairn_debugfile_find_fd(w->finder, w->path, fd, ret_found, NULL);
     close(fd);
@@ -179,6 +175,13 @@ static void open_file(const struct wanted *w, struct cairn_copy_file *file)
         (void)open_by_path(w, &file->found);
 }
 
+/* A build ID alone is no identity: another user's program can have a copy of it. */
+static uint64_t identity_of(const struct cairn_space *space, const struct cairn_space_map *map)
+{
+    const uint64_t identity[] = {map->file, (uint64_t)map->path << 32 | space->root};
+    return cairn_hash_bytes(identity, sizeof identity);
+}
+
 /* The number of the file; false: memory is gone. */
 static bool add(struct cairn_copy_files *files, const struct cairn_spaces *spaces,
                 struct cairn_space *space, const struct cairn_space_map *map, uint32_t *ret_number)
@@ -189,7 +192,8 @@ static bool add(struct cairn_copy_files *files, const struct cairn_spaces *space
         cairn_grow((void **)&files->items, &files->cap, files->n + 1, sizeof(void *)) < 0)
         return false;
     struct cairn_copy_file *file = cairn_alloc(1, sizeof *file);
-    if (!file || cairn_table_set(&files->by_identity, map->file, (uint32_t)files->n) < 0) {
+    if (!file ||
+        cairn_table_set(&files->by_identity, identity_of(space, map), (uint32_t)files->n) < 0) {
         cairn_free(file);
         return false;
     }
@@ -218,7 +222,7 @@ struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files
             none.image = vdso;
         return none;
     }
-    if (!map->file || (!cairn_table_find(&files->by_identity, map->file, &number) &&
+    if (!map->file || (!cairn_table_find(&files->by_identity, identity_of(space, map), &number) &&
                        !add(files, spaces, space, map, &number)))
         return none;
     const struct cairn_copy_file *file = files->items[number];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/copy_walk.h"
 
+#include "base/clock.h"
 #include "bpf/walk_end.h"
 #include "profile/frame_kind.h"
 #include "unwind/space.h"
@@ -17,7 +18,7 @@ static bool read_code(struct cairn_copy_walker *walker, const struct cairn_space
     struct cairn_span bytes,
         image = cairn_copy_files_get(&walker->files, walker->spaces, walker->space, map).image;
     if (!cairn_span_slice(image, va - map->start + map->off, size, &bytes))
-        return cairn_space_peek(walker->space, va, to, size) == size;
+        return cairn_code_pages_read(&walker->code, walker->space, va, to, size);
     memcpy(to, bytes.data, size);
     return true;
 }
@@ -145,10 +146,9 @@ static bool is_elsewhere(const struct cairn_target_copy *stack, uint64_t sp)
 
 static void add(struct cairn_copy_walker *walker, const struct cairn_cursor_frame *frame)
 {
-    struct cairn_user_walk *walk = &walker->walk;
-    walk->addresses[walk->n] = frame->ip;
-    walk->exact[walk->n] = frame->exact || frame->signal; /* nobody has called a signal's frame */
-    walk->kinds[walk->n++] = (uint8_t)cairn_frame_kind_of(frame->how);
+    /* Nothing has called a signal's frame. */
+    (void)cairn_user_walk_add(&walker->walk, frame->ip, frame->exact || frame->signal,
+                              (uint8_t)cairn_frame_kind_of(frame->how));
     walker->is_beyond = false; /* what the step that ends the walk asks for is what counts */
     if (frame->how == CAIRN_HOW_SIGNAL)
         walker->is_switched = is_elsewhere(&walker->copy->stack, frame->sp);
@@ -163,13 +163,14 @@ static void walk_by_tables(struct cairn_copy_walker *walker, const struct cairn_
     uint64_t fp = 0;
     if (cairn_cursor_init(&cursor, walker->unwind, &copy->regs, NULL) < 0)
         return;
+    cairn_cursor_limit(&cursor, 0);
     bool has_fp = cairn_cursor_get_reg(&cursor, CAIRN_REG_FP, &fp) == CAIRN_OK;
     do {
         cairn_cursor_frame(&cursor, &frame);
         add(walker, &frame);
-    } while (walk->n < CAIRN_WALK_FRAMES_MAX && cairn_cursor_step(&cursor));
-    walk->end = walk->n < CAIRN_WALK_FRAMES_MAX ? end_of(walker, cairn_cursor_end(&cursor))
-                                                : CAIRN_WALK_DEEP;
+    } while (cairn_cursor_step(&cursor));
+    walk->end = end_of(walker, cairn_cursor_end(&cursor));
+    cairn_user_walk_close_gap(walk);
     if (walk->end != CAIRN_WALK_COPY || !has_fp || !copy->n_chain)
         return;
     size_t n = find_in_chain(copy, &cursor, fp);
@@ -182,8 +183,10 @@ void cairn_copy_walk(struct cairn_copy_walker *walker, const struct cairn_spaces
 {
     struct cairn_user_walk *walk = &walker->walk;
     walk->n = 0;
+    walk->n_missing = 0;
     walk->end = CAIRN_WALK_NOTHING;
     turn_to(walker, spaces, space);
+    cairn_code_pages_begin(&walker->code, space, cairn_now_ns());
     walker->copy = copy;
     walker->is_switched = false;
     walk_by_tables(walker, code);

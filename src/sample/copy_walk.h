@@ -13,6 +13,7 @@
 #ifndef CAIRN_SAMPLE_COPY_WALK_H
 #define CAIRN_SAMPLE_COPY_WALK_H
 
+#include "sample/code_pages.h"
 #include "sample/copy_files.h"
 #include "sample/user_walk.h"
 #include "target/pid.h"
@@ -29,6 +30,7 @@ struct cairn_copy {
 
 struct cairn_copy_walker {
     struct cairn_copy_files files;
+    struct cairn_code_pages code;      /* what is in none of the files */
     struct cairn_unwind_space *unwind; /* the files' tables; where they lie in */
     uint64_t n_changes;                /* this process, as long as nothing was mapped since */
     /* Of the walk that runs. */

@@ -47,6 +47,12 @@ static void table_reason(struct cairn_collect *collect, struct cairn_space *spac
     case CAIRN_WALK_NOT_COPIED:
         snprintf(out, size, "too many stacks to copy at once");
         break;
+    case CAIRN_WALK_SPENT:
+        snprintf(out, size, "copy not walked, to keep the recorder below a fifth of a CPU");
+        break;
+    case CAIRN_WALK_SWITCHED:
+        snprintf(out, size, "called on another stack in %s", module);
+        break;
     case CAIRN_WALK_32:
         snprintf(out, size, "32-bit program");
         break;
@@ -56,23 +62,35 @@ static void table_reason(struct cairn_collect *collect, struct cairn_space *spac
     }
 }
 
+/* As CAIRN_PROFILE_GAP says. */
+_Static_assert(CAIRN_WALK_FRAMES_MAX == 1024, "frames of a stack with a gap");
+
+/* So many were walked when it was too much: those of a gap, too, which are not kept. */
+static uint64_t frames_of(const struct cairn_collect *collect)
+{
+    if (collect->walk.n == CAIRN_WALK_FRAMES_MAX || !collect->frames_max)
+        return CAIRN_WALK_FRAMES_MAX + collect->walk.n_missing;
+    return collect->frames_max;
+}
+
 bool cairn_cut_words(struct cairn_collect *collect, struct cairn_space *space, char *out,
                      size_t size)
 {
     switch (collect->walk.end) {
     case CAIRN_WALK_WHOLE:
-        return false;
+        if (collect->walk.n_missing)
+            snprintf(out, size, CAIRN_PROFILE_GAP);
+        return collect->walk.n_missing > 0;
     case CAIRN_WALK_OUTSIDE:
         snprintf(out, size, "frame pointer leads outside code");
         break;
     case CAIRN_WALK_DEEP:
-        snprintf(out, size, "deeper than %u frames",
-                 collect->frames_max ? collect->frames_max : CAIRN_WALK_FRAMES_MAX);
+        snprintf(out, size, "deeper than %llu frames", (unsigned long long)frames_of(collect));
         break;
     case CAIRN_WALK_COPY:
         if (collect->stack_bytes)
-            snprintf(out, size, "the stack is deeper than the copied %g kB",
-                     collect->stack_bytes / 1024.0);
+            snprintf(out, size, "the stack is deeper than the copied %.3g kB",
+                     collect->stack_bytes / 1000.0);
         else
             snprintf(out, size, "stack larger than the copy");
         break;

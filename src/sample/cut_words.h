@@ -7,7 +7,7 @@
 
 enum { CAIRN_CUT_WORDS_BYTES = 320 };
 
-/* Of the walk that collect->walk has; false where its stack does not end early. */
+/* Of the walk that collect->walk has; false where its stack is whole. */
 bool cairn_cut_words(struct cairn_collect *collect, struct cairn_space *space, char *out,
                      size_t size);
 

@@ -4,15 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "base/foreign.h"
 
-enum { NAME_BYTES = 96, ROOTS_MAX = 512, FILES_MAX = 1024, OPEN_FLAGS = O_RDONLY | O_CLOEXEC };
+enum { NAME_BYTES = 96, ROOTS_MAX = 512, FILES_MAX = 1024 };
 
 void cairn_held_done(struct cairn_held *held)
 {
@@ -26,21 +26,22 @@ void cairn_held_done(struct cairn_held *held)
     *held = (struct cairn_held){0};
 }
 
-/* `process`: "self", or a number. */
-static bool ask_root(const char *process, struct cairn_held_root *root)
+/* `process`: "self", or a number. 0 or a negative errno, as of cairn_foreign_stat(). */
+static int ask_root(const char *process, struct cairn_held_root *root)
 {
     char name[NAME_BYTES];
     struct stat st;
     snprintf(name, sizeof name, "/proc/%s/ns/mnt", process);
     if (stat(name, &st) < 0)
-        return false;
+        return -errno;
     root->space = st.st_ino;
     snprintf(name, sizeof name, "/proc/%s/root/", process);
-    if (stat(name, &st) < 0)
-        return false;
+    int code = cairn_foreign_stat(name, &st, NULL); /* it may be a mount of the process's own */
+    if (code < 0)
+        return code;
     root->dev = st.st_dev;
     root->inode = st.st_ino;
-    return true;
+    return 0;
 }
 
 static bool is_same_root(const struct cairn_held_root *a, const struct cairn_held_root *b)
@@ -50,11 +51,15 @@ static bool is_same_root(const struct cairn_held_root *a, const struct cairn_hel
 
 bool cairn_held_find_root(struct cairn_held *held, int pid, uint32_t *ret_root)
 {
+    enum { ANOTHER = UINT32_MAX }; /* not ours, and not held */
     char process[sizeof "-2147483648"], name[NAME_BYTES];
     struct cairn_held_root root;
-    held->knows_ours = held->knows_ours || ask_root("self", &held->ours);
+    held->knows_ours = held->knows_ours || ask_root("self", &held->ours) == 0;
     snprintf(process, sizeof process, "%d", pid);
-    if (!held->knows_ours || !ask_root(process, &root))
+    int code = held->knows_ours ? ask_root(process, &root) : -ENOENT;
+    if (code == -ETIMEDOUT || code == -EUSERS) /* ours answers */
+        *ret_root = ANOTHER;
+    if (code < 0)
         return false;
     *ret_root = 0;
     if (is_same_root(&root, &held->ours))
@@ -65,6 +70,7 @@ bool cairn_held_find_root(struct cairn_held *held, int pid, uint32_t *ret_root)
             return true;
         }
     snprintf(name, sizeof name, "/proc/%d/root", pid);
+    *ret_root = ANOTHER;
     if (held->n_roots == ROOTS_MAX ||
         cairn_grow((void **)&held->roots, &held->cap_roots, held->n_roots + 1, sizeof root) < 0)
         return false;
@@ -76,49 +82,39 @@ bool cairn_held_find_root(struct cairn_held *held, int pid, uint32_t *ret_root)
     return true;
 }
 
-/* Links in a container lead to places in it. Before Linux 5.6, or behind a filter, there is no way
- * to say so, and the last part of the path must be no link then; the kernel tells paths without
- * any. */
-static int open_below(int root, const char *path)
+/* A number that file systems of several layers mark in its upper half is the same for all that. */
+static int open_file(const char *path, int folder, uint64_t inode)
 {
-    struct open_how how = {.flags = OPEN_FLAGS | O_NONBLOCK, .resolve = RESOLVE_IN_ROOT};
-    int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-        fd = openat(root, path + 1, OPEN_FLAGS | O_NONBLOCK | O_NOFOLLOW);
-    return fd;
+    /* Links in a container lead to places in it. */
+    const struct cairn_foreign_wish wish = {.path = path, .folder = folder, .inode = inode};
+    int fd;
+    return cairn_foreign_open(&wish, &fd, NULL) < 0 ? -1 : fd;
 }
 
-/* A number that file systems of several layers mark in its upper half is the same for all that. */
-static bool is_file(int fd, uint64_t inode)
+/* Where a path leads to in our own root. What a process mapped there under that name may be
+ * another file, mounted over it: the module stands for all processes with that path. */
+static bool is_ours(const struct cairn_held_mapping *mapping)
 {
     struct stat st;
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-           (!inode || (uint32_t)st.st_ino == (uint32_t)inode);
-}
-
-static int checked(int fd, uint64_t inode)
-{
-    if (fd < 0 || is_file(fd, inode))
-        return fd;
-    close(fd);
-    return -1;
+    return !mapping->root && !mapping->is_deleted && cairn_file_stat(mapping->path, &st);
 }
 
 static int open_mapped(const struct cairn_held *held, const struct cairn_held_mapping *mapping)
 {
     char name[NAME_BYTES];
+    if (is_ours(mapping))
+        return open_file(mapping->path, -1, mapping->inode);
     snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, mapping->pid,
              mapping->start, mapping->end);
-    int fd = checked(open(name, OPEN_FLAGS | O_NONBLOCK), mapping->inode);
+    int fd = open_file(name, -1, mapping->inode);
     if (fd < 0 && mapping->is_program) {
         snprintf(name, sizeof name, "/proc/%d/exe", mapping->pid);
-        fd = checked(open(name, OPEN_FLAGS | O_NONBLOCK), mapping->inode);
+        fd = open_file(name, -1, mapping->inode);
     }
-    if (fd >= 0 || mapping->is_deleted)
+    if (fd >= 0 || mapping->is_deleted || mapping->root > held->n_roots)
         return fd;
-    fd = mapping->root ? open_below(held->roots[mapping->root - 1].fd, mapping->path)
-                       : open(mapping->path, OPEN_FLAGS | O_NONBLOCK);
-    return checked(fd, mapping->inode);
+    return open_file(mapping->path, mapping->root ? held->roots[mapping->root - 1].fd : -1,
+                     mapping->inode);
 }
 
 void cairn_held_take(struct cairn_held *held, uint32_t module,

@@ -36,7 +36,8 @@ struct cairn_held {
 void cairn_held_done(struct cairn_held *held); /* all-zero is fine */
 
 /* The number of the root of a process, by which it is found later; 0: ours. False: it has ended, or
- * may not be asked. */
+ * may not be asked, and `*ret_root` is untouched; or its root is not ours, but not held either, and
+ * `*ret_root` is a number of no root. */
 bool cairn_held_find_root(struct cairn_held *held, int pid, uint32_t *ret_root);
 
 /* A mapping of a module's file. */

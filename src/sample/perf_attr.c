@@ -15,7 +15,7 @@ enum {
 
 void cairn_perf_describe(const struct cairn_perf_opts *opts, struct perf_event_attr *attr)
 {
-    const bool are_cpus = cairn_targets_are_cpus(opts->targets);
+    const bool are_cpus = cairn_perf_opts_on_cpus(opts);
     *attr = (struct perf_event_attr){
         .size = sizeof *attr,
         .type = opts->event->perf_type,

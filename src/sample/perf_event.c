@@ -59,23 +59,30 @@ int cairn_perf_fd(const struct cairn_perf *perf)
     return perf->has_epoll ? perf->epoll_fd : -1;
 }
 
-void cairn_perf_close(struct cairn_perf *perf)
+void cairn_perf_close_events(struct cairn_perf *perf)
 {
     for (size_t i = 0; perf->rings && i < perf->n_cpus; i++)
         cairn_perf_ring_unmap(&perf->rings[i]);
     for (size_t i = 0; i < perf->n_fds; i++)
         close(perf->fds[i]);
+    perf->n_fds = perf->n_threads = 0;
+    cairn_perf_close_clocks(perf);
+    cairn_table_done(&perf->opened_for);
+    cairn_table_done(&perf->has_own);
+    perf->opened_for = perf->has_own = (struct cairn_table){0};
+}
+
+void cairn_perf_close(struct cairn_perf *perf)
+{
+    cairn_perf_close_events(perf);
     if (perf->has_epoll)
         close(perf->epoll_fd);
-    cairn_perf_close_clocks(perf);
     cairn_free(perf->rings);
     cairn_free(perf->ring_fds);
     cairn_free(perf->fds);
     cairn_free(perf->tids);
     cairn_free(perf->clock_fds);
     cairn_free(perf->cpus);
-    cairn_table_done(&perf->opened_for);
-    cairn_table_done(&perf->has_own);
     *perf = (struct cairn_perf){0};
 }
 

@@ -7,6 +7,10 @@
  * there is one event for each thread that exists and each CPU; what those threads start inherits.
  * A thread that starts while we open may then have two: its own and an inherited one. Samples carry
  * the number of the event that we opened, so the second is told apart and dropped.
+ *
+ * That is one open file for each thread and CPU. Where the limit of open files (RLIMIT_NOFILE)
+ * cannot be raised far enough, whole CPUs are sampled where that is allowed, and `is_filtered` says
+ * that samples of other processes have to be left out.
  */
 #ifndef CAIRN_SAMPLE_PERF_EVENT_H
 #define CAIRN_SAMPLE_PERF_EVENT_H
@@ -26,6 +30,7 @@ struct cairn_perf_opts {
     bool no_inherit; /* children, not threads */
     bool is_child;   /* held before exec: events begin with the program */
     bool user_only;
+    bool on_cpus;   /* whole CPUs, though processes are the targets: set by cairn_perf_open() */
     bool no_stacks; /* samples go to a program of bpf/, and none is written; what is written tells
                        of mappings, and is told at once */
     uint32_t stack_bytes; /* of the user stack are copied with each sample; 0: only its top */
@@ -57,12 +62,21 @@ struct cairn_perf {
     int *clock_fds;   /* a counter of CPU time for each of them, where files suffice */
     size_t n_clocks, cap_clocks;
     bool has_kernel, hardware, no_clocks;
+    bool lacks_files;    /* an event was refused because this process has too many open files */
+    bool is_filtered;    /* whole CPUs are sampled, and what is of no target must be left out */
     uint32_t frames_max; /* of kernel and user side together */
 };
 
+/* Are events opened for whole CPUs? */
+static inline bool cairn_perf_opts_on_cpus(const struct cairn_perf_opts *opts)
+{
+    return opts->on_cpus || cairn_targets_are_cpus(opts->targets);
+}
+
 int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_perf,
                     struct cairn_err *err);
-void cairn_perf_close(struct cairn_perf *perf); /* all-zero is fine */
+void cairn_perf_close(struct cairn_perf *perf);        /* all-zero is fine */
+void cairn_perf_close_events(struct cairn_perf *perf); /* with their rings and clocks */
 
 void cairn_perf_enable(struct cairn_perf *perf);
 void cairn_perf_disable(struct cairn_perf *perf);

@@ -58,7 +58,7 @@ static int probe_process(struct cairn_perf *perf, const struct cairn_event *even
     return os_errno;
 }
 
-/* Whom an event is opened for where it is no thread. */
+/* What an event is opened for where it is no thread. */
 static int whom_on_cpus(const struct cairn_perf_opts *opts)
 {
     return opts->targets->is_cgroup ? opts->targets->cgroup_fd : CAIRN_PERF_ALL;
@@ -88,9 +88,9 @@ static int probe(struct cairn_perf *perf, const struct cairn_perf_opts *opts, st
 {
     const struct cairn_targets *targets = opts->targets;
     int pid = CAIRN_PERF_ALL, refused = ESRCH;
-    if (cairn_targets_are_cpus(targets))
+    if (cairn_perf_opts_on_cpus(opts))
         refused = probe_thread(perf, opts->event, whom_on_cpus(opts));
-    for (size_t i = 0; i < targets->n && refused == ESRCH; i++) {
+    for (size_t i = 0; !opts->on_cpus && i < targets->n && refused == ESRCH; i++) {
         pid = targets->items[i].pid;
         refused = probe_process(perf, opts->event, pid);
     }
@@ -237,12 +237,13 @@ static int open_all(struct cairn_perf *perf, const struct cairn_perf_opts *opts,
 {
     const struct cairn_targets *targets = opts->targets;
     int pid = CAIRN_PERF_ALL, refused = 0;
-    if (cairn_targets_are_cpus(targets))
+    if (cairn_perf_opts_on_cpus(opts))
         refused = open_on_cpus(perf, whom_on_cpus(opts), CAIRN_PERF_ALL, opts->ring_pages);
-    for (size_t i = 0; i < targets->n && refused == 0; i++) {
+    for (size_t i = 0; !opts->on_cpus && i < targets->n && refused == 0; i++) {
         pid = targets->items[i].pid;
         refused = open_process(perf, pid, opts->ring_pages);
     }
+    perf->lacks_files = refused == -EMFILE || refused == -ENFILE;
     if (refused == -ENOMEM)
         return cairn_fail_memory(err);
     if (refused < 0)
@@ -252,14 +253,23 @@ static int open_all(struct cairn_perf *perf, const struct cairn_perf_opts *opts,
     return perf->n_fds ? CAIRN_OK : cairn_fail_perf(err, ESRCH, pid);
 }
 
-/* An event for each thread and CPU is many; this process may need more files than usual. */
+/* An event for each thread and CPU is many; this process may need more files than usual. Root
+ * (CAP_SYS_RESOURCE) may go beyond the hard limit, up to fs.nr_open. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    struct cairn_buffer text = {0};
+    unsigned long long most = 0;
+    if (cairn_file_slurp("/proc/sys/fs/nr_open", 64, &text, NULL) == CAIRN_OK)
+        most = strtoull(cairn_buffer_text(&text), NULL, 10);
+    cairn_buffer_done(&text);
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    const struct rlimit higher = {.rlim_cur = (rlim_t)most, .rlim_max = (rlim_t)most};
+    if (most > limit.rlim_max && setrlimit(RLIMIT_NOFILE, &higher) == 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* Files that events shall not take. False: there are not so many. */
@@ -287,6 +297,40 @@ static int open_with_spare(struct cairn_perf *perf, const struct cairn_perf_opts
     bool held = hold_spare(spare);
     int code = held ? open_all(perf, opts, err) : cairn_fail_perf(err, EMFILE, CAIRN_PERF_ALL);
     give_spare(spare);
+    return code;
+}
+
+static int open_all_at_once(struct cairn_perf *perf, const struct cairn_perf_opts *opts,
+                            struct cairn_err *err)
+{
+    cairn_perf_describe(opts, &perf->attr);
+    perf->flags = opts->targets->is_cgroup ? PERF_FLAG_PID_CGROUP : 0;
+    int code = probe(perf, opts, err);
+    return code < 0 ? code : open_with_spare(perf, opts, err);
+}
+
+/* Where an event for each thread and CPU is too much, one for each CPU does, if that is allowed. */
+static int open_events(struct cairn_perf *perf, const struct cairn_perf_opts *opts,
+                       struct cairn_err *err)
+{
+    struct cairn_err refusal = {0};
+    struct cairn_perf_opts on_cpus = *opts;
+    int code = open_all_at_once(perf, opts, &refusal);
+    if (code < 0 && perf->lacks_files && !opts->is_child && !cairn_perf_opts_on_cpus(opts)) {
+        on_cpus.on_cpus = true;
+        cairn_perf_close_events(perf);
+        if (open_all_at_once(perf, &on_cpus, NULL) == CAIRN_OK) {
+            perf->is_filtered = true;
+            cairn_log(CAIRN_LOG_INFO,
+                      "whole CPUs are sampled, and what is of no target is left out, but from the "
+                      "count of lost samples: an event for each thread and CPU needs more open "
+                      "files than the %llu allowed",
+                      cairn_files_allowed());
+            return CAIRN_OK;
+        }
+    }
+    if (code < 0 && err)
+        *err = refusal;
     return code;
 }
 
@@ -339,13 +383,9 @@ int cairn_perf_open(const struct cairn_perf_opts *opts, struct cairn_perf *ret_p
             code = cairn_fail_memory(err);
     }
     if (code == CAIRN_OK) {
-        cairn_perf_describe(opts, &perf.attr);
-        perf.flags = opts->targets->is_cgroup ? PERF_FLAG_PID_CGROUP : 0;
         raise_file_limit();
-        code = probe(&perf, opts, err);
+        code = open_events(&perf, opts, err);
     }
-    if (code == CAIRN_OK)
-        code = open_with_spare(&perf, opts, err);
     if (code < 0) {
         cairn_perf_close(&perf);
         return code;

@@ -115,9 +115,11 @@ static void keep_rest(struct cairn_perf_queue *queue)
     queue->bytes = kept;
 }
 
-void cairn_perf_queue_peek(const struct cairn_perf_queue *queue, size_t first,
-                           cairn_perf_record_fn fn, void *ctx)
+void cairn_perf_queue_peek(struct cairn_perf_queue *queue, size_t first, cairn_perf_record_fn fn,
+                           void *ctx)
 {
+    if (first < queue->n)
+        qsort(queue->entries + first, queue->n - first, sizeof *queue->entries, compare_entries);
     for (size_t i = first; i < queue->n; i++) {
         struct cairn_perf_record record;
         struct cairn_span bytes = {queue->bytes.data + queue->entries[i].off,

@@ -47,10 +47,10 @@ void cairn_perf_queue_add(struct cairn_perf_queue *queue, struct cairn_span byte
 
 typedef int (*cairn_perf_record_fn)(void *ctx, const struct cairn_perf_record *record);
 
-/* Hands over the records from number `first` on without taking them out, in the order in which they
- * came. */
-void cairn_perf_queue_peek(const struct cairn_perf_queue *queue, size_t first,
-                           cairn_perf_record_fn fn, void *ctx);
+/* Hands over the records from number `first` on, which were added last, oldest first, without
+ * taking them out. A child's fork is behind its parent's, whichever ring had it. */
+void cairn_perf_queue_peek(struct cairn_perf_queue *queue, size_t first, cairn_perf_record_fn fn,
+                           void *ctx);
 
 /* Hands over all records up to `until_ns`, oldest first; a negative answer stops and comes back. */
 int cairn_perf_queue_flush(struct cairn_perf_queue *queue, uint64_t until_ns,

@@ -9,19 +9,31 @@
 #include "base/log.h"
 #include "proc/perf_regs.h"
 #include "proc/process.h"
+#include "proc/threads.h"
 #include "sample/fold.h"
 #include "sample/pack.h"
 #include "target/regs.h"
 
 static const uint64_t TURN_NS = 1000000000;
 
+/* Values of the table `only`. */
+enum { ALIVE = 1, LEADER_EXITED = 2 };
+
 int cairn_perf_sampler_open(const struct cairn_perf_opts *opts, int64_t period_ns,
                             struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
 {
     ret_sampler->period_ns = period_ns;
-    ret_sampler->has_idle = cairn_targets_are_cpus(opts->targets);
     ret_sampler->is_inside = cairn_process_is_inside();
-    return cairn_perf_open(opts, &ret_sampler->events, err);
+    int code = cairn_perf_open(opts, &ret_sampler->events, err);
+    if (code < 0)
+        return code;
+    const bool is_filtered = ret_sampler->events.is_filtered;
+    ret_sampler->has_idle = is_filtered || cairn_targets_are_cpus(opts->targets);
+    ret_sampler->no_children = opts->no_inherit;
+    for (size_t i = 0; is_filtered && i < opts->targets->n; i++)
+        if (cairn_table_set(&ret_sampler->only, (uint64_t)opts->targets->items[i].pid, ALIVE) < 0)
+            return cairn_fail_memory(err);
+    return CAIRN_OK;
 }
 
 int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t period_ns,
@@ -35,6 +47,9 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
         return code;
     bare.no_stacks = true;
     code = cairn_perf_sampler_open(&bare, period_ns, ret_sampler, err);
+    for (size_t i = 0; code == CAIRN_OK && ret_sampler->events.is_filtered && i < opts->targets->n;
+         i++)
+        cairn_walker_only(ret_sampler->walk.walker, opts->targets->items[i].pid, true);
     if (code == CAIRN_OK && !opts->off_cpu)
         code = cairn_walk_intake_attach(&ret_sampler->walk, &ret_sampler->events, err);
     ret_sampler->is_walked = code == CAIRN_OK;
@@ -60,6 +75,58 @@ void cairn_perf_sampler_close(struct cairn_perf_sampler *sampler)
     sampler->is_walked = false;
     cairn_perf_close(&sampler->events);
     cairn_perf_queue_done(&sampler->queue);
+    cairn_table_done(&sampler->only);
+    sampler->only = (struct cairn_table){0};
+}
+
+/* Where whole CPUs are sampled in place of processes: is that one of them? */
+static bool is_target(const struct cairn_perf_sampler *sampler, uint32_t pid)
+{
+    uint32_t one;
+    return !sampler->events.is_filtered || cairn_table_find(&sampler->only, pid, &one);
+}
+
+/* What a target starts is one, too, as by events that are inherited. A number may have been
+ * another process's before. The walk in the kernel was told at once already, but of records that
+ * came late, in the wrong order (on_news()). */
+static void follow_fork(struct cairn_perf_sampler *sampler, const struct cairn_perf_record *record)
+{
+    if (!sampler->events.is_filtered || record->pid == record->parent_pid)
+        return;
+    const bool is_one = !sampler->no_children && is_target(sampler, record->parent_pid);
+    if (!is_one)
+        cairn_table_remove(&sampler->only, record->pid);
+    else
+        (void)cairn_table_set(&sampler->only, record->pid, ALIVE);
+    if (sampler->is_walked)
+        cairn_walker_only(sampler->walk.walker, (int)record->pid, is_one);
+}
+
+/* A zombie has one thread, itself: a first thread may end before the others. */
+static bool has_no_thread(int pid)
+{
+    struct cairn_thread_stat stat;
+    struct cairn_threads threads = {0};
+    if (cairn_thread_stat(pid, pid, &stat, NULL) < 0)
+        return true;
+    if (stat.state != 'Z' && stat.state != 'X')
+        return false;
+    bool is_alone = cairn_threads_read(pid, &threads, NULL) < 0 || threads.n <= 1;
+    cairn_threads_done(&threads);
+    return is_alone;
+}
+
+/* The kernel has room for so many targets only; here they stay, for their last samples. */
+static void follow_exit(struct cairn_perf_sampler *sampler, const struct cairn_perf_record *record)
+{
+    uint32_t state;
+    if (!sampler->events.is_filtered || !sampler->is_walked ||
+        !cairn_table_find(&sampler->only, record->pid, &state))
+        return;
+    if (record->pid == record->tid)
+        (void)cairn_table_set(&sampler->only, record->pid, state = LEADER_EXITED);
+    if (state == LEADER_EXITED && has_no_thread((int)record->pid))
+        cairn_walker_only(sampler->walk.walker, (int)record->pid, false);
 }
 
 /* Where a record goes. */
@@ -108,7 +175,7 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
         return CAIRN_OK;
     }
     cairn_perf_chain_split(record->chain, &sampler->chain);
-    struct cairn_caught caught = {
+    struct cairn_sampled caught = {
         .pid = (int)record->pid,
         .tid = (int)record->tid,
         .kernel = sampler->chain.kernel,
@@ -152,9 +219,21 @@ static int on_name(struct intake *in, const struct cairn_perf_record *record)
     return cairn_collect_name(in->collect, (int)record->tid, record->text);
 }
 
+/* The others speak of events and rings. */
+static bool is_of_process(const struct cairn_perf_record *record)
+{
+    return record->type == PERF_RECORD_SAMPLE || record->type == PERF_RECORD_MMAP2 ||
+           record->type == PERF_RECORD_COMM || record->type == PERF_RECORD_FORK ||
+           record->type == PERF_RECORD_EXIT;
+}
+
 static int on_record(void *ctx, const struct cairn_perf_record *record)
 {
     struct intake *in = ctx;
+    if (record->type == PERF_RECORD_FORK)
+        follow_fork(in->sampler, record);
+    if (is_of_process(record) && !is_target(in->sampler, record->pid))
+        return CAIRN_OK;
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
         return on_sample(in, record);
@@ -165,6 +244,7 @@ static int on_record(void *ctx, const struct cairn_perf_record *record)
     case PERF_RECORD_FORK:
         return cairn_collect_fork(in->collect, record);
     case PERF_RECORD_EXIT:
+        follow_exit(in->sampler, record);
         return cairn_collect_exit(in->collect, record);
     case PERF_RECORD_THROTTLE:
         in->sampler->n_throttled++;
@@ -182,6 +262,7 @@ static int on_record(void *ctx, const struct cairn_perf_record *record)
 
 /* What the walk in the kernel is told at once, and not in its turn. */
 struct news {
+    const struct cairn_perf_sampler *sampler;
     struct cairn_walker *walker;
     int changed; /* a process with other mappings than before; 0: none */
 };
@@ -194,11 +275,30 @@ static void note_change(struct news *news, int pid)
     news->changed = pid;
 }
 
+/* As follow_fork() will do again, when no earlier record can come any more. */
+static void note_fork(struct news *news, const struct cairn_perf_record *record)
+{
+    if (!news->sampler->events.is_filtered || record->pid == record->parent_pid)
+        return;
+    cairn_walker_only(news->walker, (int)record->pid,
+                      !news->sampler->no_children &&
+                          cairn_walker_is_only(news->walker, (int)record->parent_pid));
+}
+
+/* A look at another's process takes time that looks at targets may need. */
+static void note_exec(struct news *news, int pid)
+{
+    if (!news->sampler->events.is_filtered || cairn_walker_is_only(news->walker, pid))
+        cairn_walker_replaced(news->walker, pid);
+}
+
 static int on_news(void *ctx, const struct cairn_perf_record *record)
 {
     struct news *news = ctx;
-    if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC)
-        cairn_walker_replaced(news->walker, (int)record->pid);
+    if (record->type == PERF_RECORD_FORK)
+        note_fork(news, record);
+    else if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC)
+        note_exec(news, (int)record->pid);
     else if (record->type == PERF_RECORD_MMAP2 && record->protection & PROT_EXEC)
         note_change(news, (int)record->pid);
     else if (record->type == PERF_RECORD_EXIT && record->pid == record->tid)
@@ -208,7 +308,7 @@ static int on_news(void *ctx, const struct cairn_perf_record *record)
 
 static void tell_walker(struct cairn_perf_sampler *sampler, size_t n_before)
 {
-    struct news news = {.walker = sampler->walk.walker};
+    struct news news = {.sampler = sampler, .walker = sampler->walk.walker};
     cairn_perf_queue_peek(&sampler->queue, n_before, on_news, &news);
     note_change(&news, 0);
 }

@@ -16,9 +16,12 @@
 struct cairn_perf_sampler {
     struct cairn_perf events;
     struct cairn_perf_queue queue;
-    bool has_idle;  /* CPUs that have nothing to do may give samples, which are none */
-    bool is_inside; /* a pid namespace; who lives outside has no number for us either */
-    bool is_walked; /* stacks come from there: */
+    struct cairn_table only; /* pid -> whether its first thread has ended: the targets, where whole
+                                CPUs are sampled in their place */
+    bool no_children;        /* what targets start is none */
+    bool has_idle;           /* CPUs that have nothing to do may give samples, which are none */
+    bool is_inside;          /* a pid namespace; who lives outside has no number for us either */
+    bool is_walked;          /* stacks come from there: */
     struct cairn_walk_intake walk;
     bool is_copied;                /* or are walked from copies */
     struct cairn_perf_chain chain; /* of one sample: too large for a stack */

@@ -87,7 +87,7 @@ static int look_at_space(struct cairn_collect *collect, struct cairn_space *spac
 
 /* The thread is stopped as short as can be: registers and a copy, no more. */
 static int catch_thread(struct cairn_ptrace_sampler *sampler, struct cairn_space *space,
-                        const struct cairn_tracee *tracee, struct cairn_caught *ret_caught)
+                        const struct cairn_tracee *tracee, struct cairn_sampled *ret_caught)
 {
     struct cairn_user_sample user = {0};
     const int tid = tracee->tid;
@@ -112,7 +112,7 @@ static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_coll
                          const struct cairn_tracee *tracee)
 {
     struct cairn_thread_stat stat;
-    struct cairn_caught caught = {.pid = tracee->pid, .tid = tracee->tid};
+    struct cairn_sampled caught = {.pid = tracee->pid, .tid = tracee->tid};
     struct cairn_space *space = cairn_spaces_get(&collect->spaces, tracee->pid);
     if (!space)
         return CAIRN_E_NOMEM;

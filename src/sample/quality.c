@@ -5,6 +5,7 @@
 #include <cairn/sampler.h>
 
 #include "base/buffer.h"
+#include "profile/profile.h"
 #include "sample/event.h"
 
 enum { REASONS_MAX = 6, EXPECTED_MIN = 20, MISSED_PART = 20 };
@@ -14,10 +15,18 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-static void add_reasons(struct cairn_buffer *line, const struct cairn_profile *profile)
+/* Stacks with a gap have their root, and are neither whole nor cut. */
+static void add_cuts(struct cairn_buffer *line, const struct cairn_sample_quality *quality,
+                     const struct cairn_profile *profile)
 {
     struct cairn_cut_row rows[REASONS_MAX];
+    struct cairn_profile_stats stats = {.size = sizeof stats};
     size_t n = cairn_profile_cuts(profile, rows, REASONS_MAX);
+    cairn_profile_stats(profile, &stats);
+    uint64_t n_gap = stats.n_gap < quality->n_cut ? stats.n_gap : quality->n_cut;
+    if (n_gap)
+        cairn_buffer_printf(line, ", %llu with a " CAIRN_PROFILE_GAP, (unsigned long long)n_gap);
+    cairn_buffer_printf(line, ", %llu cut", (unsigned long long)(quality->n_cut - n_gap));
     for (size_t i = 0; i < n && i < REASONS_MAX; i++)
         cairn_buffer_printf(line, "%s%llu %s", i ? ", " : ": ",
                             (unsigned long long)rows[i].n_samples, rows[i].reason);
@@ -106,10 +115,9 @@ int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
     add_count(&line, quality);
     cairn_buffer_printf(&line, " in %.1f s%s", (double)quality->duration_ns / 1e9,
                         method_text(quality->method));
-    cairn_buffer_printf(
-        &line, ", %llu whole (%.1f %%), %llu cut", (unsigned long long)quality->n_whole,
-        n ? 100.0 * (double)quality->n_whole / (double)n : 0.0, (unsigned long long)quality->n_cut);
-    add_reasons(&line, profile);
+    cairn_buffer_printf(&line, ", %llu whole (%.1f %%)", (unsigned long long)quality->n_whole,
+                        n ? 100.0 * (double)quality->n_whole / (double)n : 0.0);
+    add_cuts(&line, quality, profile);
     cairn_buffer_printf(&line, "; %llu lost", (unsigned long long)quality->n_lost);
     if (quality->n_unkept)
         cairn_buffer_printf(&line, ", %llu not kept: no memory for more samples",

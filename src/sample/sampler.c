@@ -23,6 +23,7 @@ enum {
     GATHER_US = 500 /* what comes so soon after something is taken with it */
 };
 static const uint64_t FIRST_LOOKS_NS = 1000000000; /* at all processes, before samples of them */
+static const uint64_t FIRST_SPACES_NS = 500000000; /* for their mappings */
 
 static void note_command(struct cairn_sampler *s)
 {
@@ -188,6 +189,39 @@ static int read_space(struct cairn_sampler *s, int pid, struct cairn_err *err)
     return code;
 }
 
+struct first_spaces {
+    struct cairn_spaces *spaces;
+    uint64_t until_ns;
+    int code;
+};
+
+static bool know_first(void *ctx, int pid)
+{
+    struct first_spaces *first = ctx;
+    struct cairn_space *space = cairn_spaces_get(first->spaces, pid);
+    first->code = space ? cairn_space_know(first->spaces, space) : CAIRN_E_NOMEM;
+    return first->code >= 0 && cairn_now_ns() < first->until_ns;
+}
+
+/* On a busy machine a process may end before its first sample is taken from the ring: its mappings
+ * could not be read any more. Later ones tell of their mappings by events. */
+static int read_spaces(struct cairn_sampler *s, struct cairn_err *err)
+{
+    struct first_spaces first = {&s->collect.spaces, cairn_now_ns() + FIRST_SPACES_NS, CAIRN_OK};
+    cairn_targets_each(&s->targets, know_first, &first);
+    return first.code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+/* The sampled time starts where events can come. The first looks before it may take a second: if
+ * they counted, samples that were never due would be reported as missed. */
+static void start_clocks(struct cairn_sampler *s)
+{
+    s->start_all_ns = s->targets.is_machine ? cairn_cpu_time_ns() : 0;
+    s->start_ns = cairn_now_ns();
+    s->collect.profile->time_ns = (int64_t)cairn_clock_ns(CLOCK_REALTIME);
+    s->collect.to_real_ns = (uint64_t)s->collect.profile->time_ns - s->start_ns;
+}
+
 static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
 {
     int code = CAIRN_OK;
@@ -195,10 +229,13 @@ static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
         struct first_looks looks = {s->perf.walk.walker, cairn_now_ns() + FIRST_LOOKS_NS};
         cairn_targets_each(&s->targets, look_first, &looks);
     }
+    start_clocks(s);
     cairn_perf_enable(&s->perf.events);
     code = start_off_cpu(s, err);
     for (size_t i = 0; i < s->targets.n && code == CAIRN_OK; i++)
         code = read_space(s, s->targets.items[i].pid, err);
+    if (code == CAIRN_OK && cairn_targets_are_cpus(&s->targets))
+        code = read_spaces(s, err);
     return code;
 }
 
@@ -207,15 +244,12 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     if (s->started)
         return cairn_fail(err, CAIRN_E_ARG, "the sampler was started before");
     s->started = true;
-    s->start_ns = cairn_now_ns();
     s->start_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    s->start_all_ns = s->targets.is_machine ? cairn_cpu_time_ns() : 0;
-    s->collect.profile->time_ns = (int64_t)cairn_clock_ns(CLOCK_REALTIME);
-    s->collect.to_real_ns = (uint64_t)s->collect.profile->time_ns - s->start_ns;
     if (!s->child.pid)
         return start_attached(s, err);
     if (s->perf.is_walked) /* it will have the same libc as we, which then is there already */
         cairn_walker_look(s->perf.walk.walker, s->pid, true);
+    start_clocks(s);
     int code = start_off_cpu(s, err);
     if (code < 0)
         return code;

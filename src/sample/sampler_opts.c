@@ -14,7 +14,7 @@ enum {
     FREQUENCY_MAX = 1000000,
     RING_PAGES_MAX = 1 << 16,
     STACK_BYTES_MAX = (64 << 10) - 8,
-    MEMORY_MIN = 64 << 10,
+    MEMORY_MIN = 64000,
     DEFAULT_MEMORY = 256 << 20,
 };
 

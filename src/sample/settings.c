@@ -107,7 +107,7 @@ static int fail_forbidden(struct cairn_err *err, int os_errno, int pid, const ch
     return CAIRN_E_ACCESS;
 }
 
-static unsigned long long files_allowed(void)
+unsigned long long cairn_files_allowed(void)
 {
     struct rlimit limit = {0};
     (void)getrlimit(RLIMIT_NOFILE, &limit);
@@ -137,8 +137,9 @@ int cairn_fail_perf(struct cairn_err *err, int os_errno, int pid)
         code = cairn_fail(err, CAIRN_E_LIMIT,
                           "cannot sample %s: too many open files: one is needed for each "
                           "thread and CPU, and %llu are allowed",
-                          who, files_allowed());
-        cairn_hint(err, "ulimit -n 1048576 (as root), then again");
+                          who, cairn_files_allowed());
+        cairn_hint(err, "run with sudo, which raises the limit or samples whole CPUs; or raise it "
+                        "to as many: ulimit -n N (as root)");
         return code;
     case EOVERFLOW:
         code = cairn_fail(err, CAIRN_E_LIMIT, "the kernel allows %ld frames a stack",

@@ -9,6 +9,9 @@
 /* A number out of /proc/sys/kernel/NAME; `otherwise` where there is none. */
 long cairn_setting(const char *name, long otherwise);
 
+/* How many files this process may have open. */
+unsigned long long cairn_files_allowed(void);
+
 /* Fills `err` for a refusal of perf_event_open(2) with `os_errno` on `pid`, negative: on whole
  * CPUs; returns its code. */
 int cairn_fail_perf(struct cairn_err *err, int os_errno, int pid);

@@ -24,10 +24,11 @@ static bool may_share(const struct cairn_space_map *map)
     return is_image(map) && map->path && !map->is_deleted;
 }
 
-static uint64_t place_of(const struct cairn_space_map *map)
+/* The root, too: a process can mount another file with the same build ID over a path of ours. */
+static uint64_t place_of(const struct cairn_space *space, const struct cairn_space_map *map)
 {
     const uint64_t place[] = {map->file, map->off, map->end - map->start,
-                              (uint64_t)map->path << 32 | map->build_id};
+                              (uint64_t)map->path << 32 | map->build_id, space->root};
     return cairn_hash_bytes(place, sizeof place);
 }
 
@@ -76,7 +77,7 @@ static uint32_t find_or_make(struct cairn_shared_modules *shared, struct cairn_s
         return UINT32_MAX;
     if (!may_share(map))
         return unshared(shared, spaces, map);
-    uint64_t place = place_of(map);
+    uint64_t place = place_of(space, map);
     if (cairn_table_find(&shared->by_place, place, &number))
         return map->module = number;
     number = cairn_space_module(spaces, map);

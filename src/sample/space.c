@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/below.h"
 #include "base/error.h"
+#include "proc/shared_memory.h"
 #include "sample/build_ids.h"
 #include "sample/cgroup.h"
 
@@ -199,13 +200,13 @@ static int overlay(struct cairn_space *space, const struct cairn_space_map *map)
     return CAIRN_OK;
 }
 
-/* What the kernel appends to the path of a file that is gone, and its name for memory that is none,
- * are no part of a name. */
+/* What the kernel appends to the path of a file that is gone, and its names for memory that is
+ * none, are no part of a name. */
 static size_t path_size(const char *path)
 {
     static const char deleted[] = " (deleted)";
     size_t size = strlen(path), tail = sizeof deleted - 1;
-    if (strcmp(path, "//anon") == 0)
+    if (strcmp(path, "//anon") == 0 || cairn_is_shared_memory(path))
         return 0;
     return size > tail && strcmp(path + size - tail, deleted) == 0 ? size - tail : size;
 }
@@ -397,7 +398,8 @@ bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_pla
     const struct cairn_space_map *map = cairn_space_find(space, va);
     if (!map || !map->file)
         return false;
-    const uint64_t place[2] = {map->file, va - map->start + map->off};
+    const uint64_t place[] = {map->file, va - map->start + map->off,
+                              (uint64_t)map->path << 32 | space->root};
     *ret_place = cairn_hash_bytes(place, sizeof place);
     return true;
 }

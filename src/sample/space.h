@@ -15,6 +15,7 @@
 #include "profile/profile.h"
 #include "sample/calls.h"
 #include "sample/held.h"
+#include "sample/share.h"
 
 enum {
     CAIRN_SPACE_MAPPINGS_MAX = 1 << 17, /* of one process; more are not remembered */
@@ -37,20 +38,21 @@ struct cairn_space {
     int pid;
     struct cairn_space_map *maps; /* sorted, apart */
     size_t n, cap;
-    uint64_t n_changes;   /* of its maps; no two spaces of a capture ever have the same */
-    bool is_partial;      /* its maps may not be read: code may lie anywhere */
-    bool is_known;        /* its maps were read, or all that it mapped was told */
-    bool is_seen;         /* a sample came from it */
-    bool has_ended;       /* its first thread has, at least */
-    bool has_cgroup;      /* asked for already, since the last execve(2) */
-    uint32_t cgroup;      /* a text of the profile; 0: the root, or unknown */
-    uint32_t root;        /* where its paths begin: a number of `held` */
-    uint32_t program;     /* path of the main program; a text of the profile, 0: unknown */
-    struct cairn_mem mem; /* its memory, while it lives */
-    int8_t mem_state;     /* 0 not opened yet, 1 open, -1 cannot be read */
-    uint64_t entry;       /* AT_ENTRY; 0: unknown */
-    uint32_t n_searches;  /* for the start of the program (start.h) */
-    uint64_t searched_ns; /* the last one */
+    uint64_t n_changes;       /* of its maps; no two spaces of a capture ever have the same */
+    bool is_partial;          /* its maps may not be read: code may lie anywhere */
+    bool is_known;            /* its maps were read, or all that it mapped was told */
+    bool is_seen;             /* a sample came from it */
+    bool has_ended;           /* its first thread has, at least */
+    bool has_cgroup;          /* asked for already, since the last execve(2) */
+    uint32_t cgroup;          /* a text of the profile; 0: the root, or unknown */
+    uint32_t root;            /* where its paths begin: a number of `held` */
+    uint32_t program;         /* path of the main program; a text of the profile, 0: unknown */
+    struct cairn_mem mem;     /* its memory, while it lives */
+    int8_t mem_state;         /* 0 not opened yet, 1 open, -1 cannot be read */
+    uint64_t entry;           /* AT_ENTRY; 0: unknown */
+    uint32_t n_searches;      /* for the start of the program (start.h) */
+    uint64_t searched_ns;     /* the last one */
+    struct cairn_share share; /* of the recorder's CPU time, for walks of its copies */
 };
 
 struct cairn_spaces {

@@ -27,7 +27,7 @@ int cairn_targets_add(struct cairn_targets *targets, int pid, struct cairn_err *
                    sizeof *targets->items) < 0)
         return cairn_fail_memory(err);
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    targets->items[targets->n++] = (struct cairn_target){.pid = pid, .fd = fd};
+    targets->items[targets->n++] = (struct cairn_sample_target){.pid = pid, .fd = fd};
     return CAIRN_OK;
 }
 
@@ -73,7 +73,7 @@ void cairn_targets_close(struct cairn_targets *targets)
     *targets = (struct cairn_targets){0};
 }
 
-static bool lives(const struct cairn_target *target)
+static bool lives(const struct cairn_sample_target *target)
 {
     struct cairn_process_status status;
     struct pollfd ended = {.fd = target->fd, .events = POLLIN};
@@ -86,7 +86,7 @@ bool cairn_targets_live(struct cairn_targets *targets)
 {
     bool any = cairn_targets_are_cpus(targets);
     for (size_t i = 0; i < targets->n; i++) {
-        struct cairn_target *target = &targets->items[i];
+        struct cairn_sample_target *target = &targets->items[i];
         target->has_ended = target->has_ended || !lives(target);
         any = any || !target->has_ended;
     }

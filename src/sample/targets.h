@@ -13,14 +13,14 @@
 
 #include "base/buffer.h"
 
-struct cairn_target {
+struct cairn_sample_target {
     int pid;
     int fd; /* readable when the process has ended; -1: the kernel has none */
     bool has_ended;
 };
 
 struct cairn_targets {
-    struct cairn_target *items;
+    struct cairn_sample_target *items;
     size_t n, cap;
     bool is_all;
     bool is_cgroup;

@@ -35,16 +35,58 @@ struct walker {
     bool led_on; /* what frame pointers gave led to the start of a thread, by rules in the end */
 };
 
+static const size_t gap_at = CAIRN_WALK_FRAMES_MAX - CAIRN_WALK_OUTER_FRAMES;
+
+bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t kind)
+{
+    size_t at = walk->n;
+    if (walk->n_missing == CAIRN_WALK_BEYOND_MAX)
+        return false;
+    if (at == CAIRN_WALK_FRAMES_MAX)
+        at = gap_at + walk->n_missing++ % CAIRN_WALK_OUTER_FRAMES;
+    else
+        walk->n++;
+    walk->kinds[at] = kind;
+    walk->exact[at] = exact;
+    walk->addresses[at] = va;
+    return true;
+}
+
+static void reverse(struct cairn_user_walk *walk, size_t low, size_t high)
+{
+    for (; low + 1 < high; low++) {
+        high--;
+        const uint64_t va = walk->addresses[low];
+        const uint8_t kind = walk->kinds[low];
+        const bool exact = walk->exact[low];
+        walk->addresses[low] = walk->addresses[high];
+        walk->kinds[low] = walk->kinds[high];
+        walk->exact[low] = walk->exact[high];
+        walk->addresses[high] = va;
+        walk->kinds[high] = kind;
+        walk->exact[high] = exact;
+    }
+}
+
+/* A rotation by three reversals. */
+void cairn_user_walk_close_gap(struct cairn_user_walk *walk)
+{
+    size_t oldest = gap_at + walk->n_missing % CAIRN_WALK_OUTER_FRAMES;
+    if (!walk->n_missing)
+        return;
+    walk->gap_at = gap_at;
+    reverse(walk, gap_at, oldest);
+    reverse(walk, oldest, CAIRN_WALK_FRAMES_MAX);
+    reverse(walk, gap_at, CAIRN_WALK_FRAMES_MAX);
+}
+
 static bool add(struct walker *w, uint64_t va, enum cairn_frame_kind kind)
 {
     if (w->walk->n == CAIRN_WALK_FRAMES_MAX) {
         w->walk->end = CAIRN_WALK_DEEP;
         return false;
     }
-    w->walk->kinds[w->walk->n] = (uint8_t)kind;
-    w->walk->exact[w->walk->n] = w->walk->n == 0;
-    w->walk->addresses[w->walk->n++] = va;
-    return true;
+    return cairn_user_walk_add(w->walk, va, w->walk->n == 0, (uint8_t)kind);
 }
 
 /* Interpreters return to places behind no call: Java's pushes the address of what it made for that.
@@ -120,6 +162,7 @@ static const uint8_t walked_ends[] = {
     [CAIRN_BPF_END_32] = CAIRN_WALK_32,
     [CAIRN_BPF_END_KERNEL] = CAIRN_WALK_WHOLE,
     [CAIRN_BPF_END_NOT_COPIED] = CAIRN_WALK_NOT_COPIED,
+    [CAIRN_BPF_END_SWITCHED] = CAIRN_WALK_SWITCHED,
 };
 
 enum cairn_walk_end cairn_walk_end_of(unsigned bpf_end)
@@ -138,9 +181,14 @@ static void take_walked(struct walker *w, const struct cairn_user_sample *sample
 {
     size_t i = 0;
     for (; i < sample->n_walked; i++) {
-        if (!add_walked(w, sample->walked[i]))
+        uint64_t frame = sample->walked[cairn_bpf_frame_at(sample->n_beyond, (uint32_t)i)];
+        if (!add_walked(w, frame))
             break;
-        w->walk->exact[i] = i == 0 || sample->walked[i] & CAIRN_BPF_EXACT;
+        w->walk->exact[i] = i == 0 || frame & CAIRN_BPF_EXACT;
+    }
+    if (i > CAIRN_BPF_INNER_FRAMES) { /* frames from both sides of the gap are kept */
+        w->walk->gap_at = CAIRN_BPF_INNER_FRAMES;
+        w->walk->n_missing = sample->n_beyond;
     }
     if (i == sample->n_walked)
         w->walk->end = cairn_walk_end_of(sample->walked_end);
@@ -148,8 +196,10 @@ static void take_walked(struct walker *w, const struct cairn_user_sample *sample
 
 static bool leads_on(const struct cairn_user_sample *sample)
 {
-    return sample->walked && sample->n_walked && sample->walked_end == CAIRN_BPF_END_OUTERMOST &&
-           !(sample->walked[sample->n_walked - 1] & CAIRN_BPF_BY_FP);
+    if (!sample->walked || !sample->n_walked || sample->walked_end != CAIRN_BPF_END_OUTERMOST)
+        return false;
+    uint32_t last = cairn_bpf_frame_at(sample->n_beyond, (uint32_t)sample->n_walked - 1);
+    return !(sample->walked[last] & CAIRN_BPF_BY_FP);
 }
 
 /* Was nothing of the user side caught? */
@@ -219,6 +269,7 @@ void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_
 {
     struct walker w = {.code = code, .walk = ret_walk, .led_on = leads_on(sample)};
     ret_walk->n = 0;
+    ret_walk->n_missing = 0;
     ret_walk->end = CAIRN_WALK_NO_POINTER;
     if (is_nothing(sample)) {
         bool is_kernel = sample->walked && sample->walked_end == CAIRN_BPF_END_KERNEL;

@@ -20,6 +20,7 @@ struct cairn_user_sample {
     const uint64_t *walked; /* frames as the kernel's side of bpf/ found them, leaf first; NULL: it
                                did not */
     size_t n_walked;
+    uint32_t n_beyond;     /* how many frames more the stack has (cairn_bpf_frame_at) */
     uint8_t walked_end;    /* enum cairn_bpf_end */
     const uint64_t *chain; /* where the CPU was, then return addresses; NULL: walk yourself */
     size_t n_chain;
@@ -34,7 +35,8 @@ struct cairn_user_sample {
 struct cairn_walk_code {
     void *ctx;
     bool (*is_code)(void *ctx, uint64_t va);   /* executable memory? */
-    bool (*is_return)(void *ctx, uint64_t va); /* does a call end there? true where unknown */
+    bool (*is_return)(void *ctx, uint64_t va); /* does a call end there, or begins a goroutine?
+                                                  True where unknown */
     bool (*is_start)(void *ctx, uint64_t va);  /* code that calls main() or a thread's function? */
     uint64_t (*called)(void *ctx, uint64_t ret); /* the function that the call before `ret` leads
                                                     to; 0: unknown */
@@ -60,7 +62,9 @@ enum cairn_walk_end {
     CAIRN_WALK_32,         /* a 32-bit program */
     CAIRN_WALK_SIGNAL,     /* a signal's handler has a stack of its own, which alone is copied */
     CAIRN_WALK_NOT_COPIED, /* a copy of the stack might have led further: there were too many */
-    CAIRN_WALK_LAST = CAIRN_WALK_NOT_COPIED
+    CAIRN_WALK_SPENT,      /* a copy was not walked: the process has used its share (share.h) */
+    CAIRN_WALK_SWITCHED,   /* its caller is on another stack */
+    CAIRN_WALK_LAST = CAIRN_WALK_SWITCHED
 };
 
 struct cairn_user_walk {
@@ -68,8 +72,18 @@ struct cairn_user_walk {
     uint8_t kinds[CAIRN_WALK_FRAMES_MAX];      /* enum cairn_frame_kind */
     bool exact[CAIRN_WALK_FRAMES_MAX];         /* true of the leaf, and around a signal's frame */
     size_t n;
+    size_t gap_at;      /* before this frame, not the innermost, there are */
+    uint64_t n_missing; /* so many more, which are not kept; 0: no gap */
     enum cairn_walk_end end;
 };
+
+/* Of more frames than there is capacity for, these outermost ones are kept in a ring while a walk
+ * goes on; cairn_user_walk_close_gap() puts them in order. */
+enum { CAIRN_WALK_OUTER_FRAMES = 256, CAIRN_WALK_BEYOND_MAX = 1 << 20 };
+
+/* False: no more frames are taken. */
+bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t kind);
+void cairn_user_walk_close_gap(struct cairn_user_walk *walk);
 
 /* Of an enum cairn_bpf_end. */
 enum cairn_walk_end cairn_walk_end_of(unsigned bpf_end);

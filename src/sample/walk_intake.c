@@ -175,12 +175,15 @@ static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stac
                               .stack.pages = stack->pages,
                               .goes_on = stack->goes_on};
     bool has_copy = cairn_walker_copy(stack, &copy.regs, &copy.stack.bytes);
-    const struct cairn_caught caught = {
+    const struct cairn_sampled caught = {
         .pid = (int)stack->pid,
         .tid = (int)stack->tid,
         .kernel = frames + stack->n,
         .n_kernel = stack->n_kernel,
-        .user = {.walked = frames, .n_walked = stack->n, .walked_end = stack->end},
+        .user = {.walked = frames,
+                 .n_walked = stack->n,
+                 .n_beyond = stack->beyond,
+                 .walked_end = stack->end},
         .copy = has_copy ? &copy : NULL,
         .sp = stack->sp,
         .now_ns = cairn_now_ns(),
@@ -191,7 +194,7 @@ static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stac
 /* A copy is up to 64 KiB: where some in a row led no further than the walk in the kernel, as in
  * code without tables, none is wanted for a while. */
 static void judge_copy(struct cairn_walk_intake *intake, const struct cairn_bpf_stack *stack,
-                       bool led_further)
+                       bool is_fruitful)
 {
     const struct cairn_bpf_place place = cairn_walker_place(stack);
     uint64_t key = cairn_hash_bytes(&place, sizeof place);
@@ -199,10 +202,16 @@ static void judge_copy(struct cairn_walk_intake *intake, const struct cairn_bpf_
     (void)cairn_table_find(&intake->fruitless, key, &n);
     if (intake->fruitless.n >= PLACES_MAX)
         cairn_table_done(&intake->fruitless);
-    n = led_further ? 0 : n + 1;
+    n = is_fruitful ? 0 : n + 1;
     if (n >= FRUITLESS && stack->id)
         cairn_walker_copy_no_more(intake->walker, &place, stack->time_ns + COPY_AGAIN_NS);
     (void)cairn_table_set(&intake->fruitless, key, n < FRUITLESS ? n : 0);
+}
+
+static bool led_further(const struct cairn_user_walk *walk, const struct cairn_bpf_stack *stack)
+{
+    return walk->end == CAIRN_WALK_WHOLE ||
+           walk->n + walk->n_missing > (uint64_t)stack->n + stack->beyond;
 }
 
 const struct cairn_collected *cairn_walk_intake_find(const struct cairn_walk_intake *intake,
@@ -270,8 +279,8 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         return CAIRN_OK; /* is found to be lost at the end */
     else
         collected = *again;
-    if (code == CAIRN_OK && stack->copied)
-        judge_copy(intake, stack, !collected.cut || collect->walk.n > stack->n);
+    if (code == CAIRN_OK && stack->copied && collect->walk.end != CAIRN_WALK_SPENT)
+        judge_copy(intake, stack, led_further(&collect->walk, stack));
     if (code == CAIRN_OK && !intake->is_off_cpu) /* else samples are made of the sums */
         code = cairn_collect_sample(collect, &collected, &one);
     bool is_counted = intake->is_off_cpu || !stack->copied; /* else it comes but once */

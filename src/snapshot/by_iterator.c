@@ -17,6 +17,7 @@ enum { TRIES = 3 };
 struct catching {
     struct cairn_caught *threads;
     size_t n;
+    struct cairn_mem *mem;      /* NULL: the process has no memory (a zombie) */
     int code;                   /* CAIRN_E_NOMEM, CAIRN_E_SUPPORT: registers of no CPU we know */
     enum cairn_bpf_found found; /* of the last one that was wanted */
     size_t n_seen;
@@ -87,6 +88,9 @@ static int see(void *ctx, const struct cairn_bpf_thread *from)
         return 0;
     catching->n_seen++;
     catching->found = from->found;
+    if (from->unread != CAIRN_BPF_READ && catching->mem)
+        cairn_unread_add(&catching->mem->unread, from->unread_from, from->unread_to,
+                         from->unread == CAIRN_BPF_FUSE ? cairn_unread_fuse : cairn_unread_uffd);
     if (from->found == CAIRN_BPF_STILL)
         catching->code = put(thread, from);
     return catching->code;
@@ -150,7 +154,7 @@ static void add_kernel(struct cairn_catcher *catcher, struct cairn_caught *threa
 void cairn_catch_all_by_iterator(struct cairn_catcher *catcher, struct cairn_caught *threads,
                                  size_t n, size_t want)
 {
-    struct catching catching = {.threads = threads, .n = n};
+    struct catching catching = {.threads = threads, .n = n, .mem = catcher->mem};
     struct cairn_err err;
     int first, last;
     if (!catcher->iterator || !n)
@@ -160,7 +164,8 @@ void cairn_catch_all_by_iterator(struct cairn_catcher *catcher, struct cairn_cau
     int code = cairn_bpf_threads_each(catcher->iterator, &opts, see, &catching, &err);
     if (code < 0 && code != catching.code)
         cairn_log_err(CAIRN_LOG_WARNING, &err);
-    add_kernel(catcher, threads, n);
+    if (code != CAIRN_E_LIMIT)
+        add_kernel(catcher, threads, n);
 }
 
 static int fail(const struct cairn_caught *thread, const struct catching *catching,
@@ -226,7 +231,7 @@ int cairn_catch_by_iterator(struct cairn_catcher *catcher, struct cairn_caught *
     if (!catcher->iterator)
         return cairn_fail(err, CAIRN_E_SUPPORT, "the task iterator is not to be had");
     for (int i = 0; i < TRIES; i++) {
-        catching = (struct catching){.threads = thread, .n = 1};
+        catching = (struct catching){.threads = thread, .n = 1, .mem = catcher->mem};
         cairn_buffer_clear(&thread->kernel_text);
         int code = cairn_bpf_threads_each(catcher->iterator, &opts, see, &catching, err);
         if (code < 0 && code != catching.code)

@@ -21,7 +21,7 @@ bool cairn_caught_copy(struct cairn_catcher *catcher, struct cairn_caught *threa
     if (cairn_grow((void **)&thread->copy, &thread->copy_cap, want, 1) < 0)
         return false;
     thread->copy_va = sp - below;
-    thread->copy_size = cairn_mem_read(&catcher->mem, thread->copy_va, thread->copy, want);
+    thread->copy_size = cairn_mem_read(catcher->mem, thread->copy_va, thread->copy, want);
     return true;
 }
 

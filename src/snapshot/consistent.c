@@ -86,7 +86,7 @@ static int walk_all(struct cairn_snapshot *s)
         thread->first_row = s->stacks.n_rows;
         if (thread->has_regs)
             code = cairn_walk_user(&s->stacks, s->space, thread, false, &missed);
-        if (code == CAIRN_OK && missed)
+        if (code == CAIRN_OK && missed && !*thread->end_detail)
             code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
     }
     return code;

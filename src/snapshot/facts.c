@@ -2,12 +2,12 @@
 #include "snapshot/facts.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/foreign.h"
 #include "proc/process.h"
 
 enum { NAME_SIZE = 64, LINE_MAX_BYTES = 4096, STACK_MAX_BYTES = 1 << 16 };
@@ -109,12 +109,8 @@ uint32_t cairn_facts_machine(int pid)
     char path[NAME_SIZE];
     unsigned char head[EI_NIDENT + 4];
     snprintf(path, sizeof path, "/proc/%d/exe", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return 0;
-    bool whole = read(fd, head, sizeof head) == sizeof head;
-    close(fd);
-    if (!whole || memcmp(head, ELFMAG, SELFMAG) != 0)
+    if (cairn_foreign_head(path, head, sizeof head) < sizeof head ||
+        memcmp(head, ELFMAG, SELFMAG) != 0)
         return 0;
     const unsigned char *machine = head + EI_NIDENT + 2; /* e_machine */
     return head[EI_DATA] == ELFDATA2MSB ? (uint32_t)machine[0] << 8 | machine[1]

@@ -10,6 +10,9 @@
 #include "proc/process.h"
 #include "snapshot/by_iterator.h"
 #include "snapshot/syscall.h"
+#include "target/core.h"
+#include "target/core_notes.h"
+#include "target/pid.h"
 
 /* What runs waits rarely longer for its CPU. Who may not be stopped is waited for longer. */
 enum { STOP_MS = 100, SAMPLE_MS = 20 };
@@ -76,10 +79,11 @@ static int open_pid(struct cairn_snapshot *s, struct cairn_err *err)
     s->catcher.machine = cairn_facts_machine(s->catcher.pid_alive);
     s->is_native = s->catcher.machine == cairn_facts_machine(getpid());
     (void)cairn_process_cmdline(s->catcher.pid_alive, &s->command, NULL);
-    code = cairn_mem_open(s->catcher.pid_alive, &s->catcher.mem, err);
-    if (code == CAIRN_OK)
-        code = cairn_unwind_space_open_pid(s->catcher.pid_alive, s->opts.modules, &s->space, err);
-    return code == CAIRN_OK ? open_iterator(s, err) : code;
+    code = cairn_unwind_space_open_pid(s->catcher.pid_alive, s->opts.modules, &s->space, err);
+    if (code < 0)
+        return code;
+    s->catcher.mem = cairn_target_pid_mem(s->space);
+    return open_iterator(s, err);
 }
 
 int cairn_snapshot_new(const struct cairn_snapshot_opts *opts, struct cairn_snapshot **ret_snapshot,
@@ -92,12 +96,12 @@ int cairn_snapshot_new(const struct cairn_snapshot_opts *opts, struct cairn_snap
     if (!s)
         return cairn_fail_memory(err);
     s->opts = *opts;
-    s->catcher.mem.fd = -1;
     s->catcher.stop_ms = opts->stop_ms ? opts->stop_ms : STOP_MS;
     s->catcher.sample_ms =
         opts->no_stop || opts->way == CAIRN_SNAPSHOT_SAMPLE ? s->catcher.stop_ms : SAMPLE_MS;
     s->catcher.user_only = opts->user_only;
     code = cairn_stacks_init(&s->stacks, err);
+    s->stacks.max_frames = opts->max_frames;
     if (code == CAIRN_OK)
         code = opts->core ? cairn_unwind_space_open_core(opts->core, opts->modules, &s->space, err)
                           : open_pid(s, err);
@@ -118,7 +122,6 @@ void cairn_snapshot_free(struct cairn_snapshot *snapshot)
     cairn_stacks_done(&snapshot->stacks);
     cairn_unwind_space_free(snapshot->space);
     cairn_iterator_close(&snapshot->catcher);
-    cairn_mem_close(&snapshot->catcher.mem);
     cairn_buffer_done(&snapshot->command);
     cairn_free(snapshot);
 }
@@ -136,6 +139,29 @@ uint32_t cairn_snapshot_machine(const struct cairn_snapshot *snapshot)
 const char *cairn_snapshot_command(const struct cairn_snapshot *snapshot)
 {
     return cairn_buffer_text(&snapshot->command);
+}
+
+int cairn_snapshot_core(const struct cairn_snapshot *snapshot, struct cairn_snapshot_core *ret_core)
+{
+    const struct cairn_core_facts *facts =
+        snapshot->opts.core ? cairn_target_core_facts(snapshot->space) : NULL;
+    if (!facts)
+        return 0;
+    struct cairn_snapshot_core core = {
+        .size = ret_core->size,
+        .pid = facts->pid,
+        .name = facts->name,
+        .arguments = facts->arguments,
+        .signal = facts->signal,
+        .tid = facts->tid,
+        .has_code = facts->has_code,
+        .code = facts->code,
+        .has_address = facts->has_address,
+        .address = facts->address,
+        .sender = facts->sender,
+    };
+    memcpy(ret_core, &core, core.size < sizeof core ? core.size : sizeof core);
+    return 1;
 }
 
 size_t cairn_snapshot_threads(const struct cairn_snapshot *snapshot)
@@ -176,6 +202,7 @@ int cairn_snapshot_thread(const struct cairn_snapshot *snapshot, size_t index,
         .wchan = t->facts.wchan,
         .way = t->way,
         .reason = t->reason,
+        .end_detail = t->end_detail,
         .held_ns = t->held_ns,
         .asked_ns = t->asked_ns,
         .n_kernel = (uint32_t)t->n_kernel_rows,
@@ -201,11 +228,11 @@ int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread, s
         .size = ret_frame->size,
         .frame = row->number,
         .is_kernel = row->is_kernel,
-        .ip = row->frame.ip,
-        .sp = row->frame.sp,
-        .how = row->frame.how,
-        .exact = row->frame.exact,
-        .signal = row->frame.signal,
+        .ip = row->ip,
+        .sp = row->sp,
+        .how = (enum cairn_frame_how)row->how,
+        .exact = row->exact,
+        .signal = row->signal,
     };
     return CAIRN_OK;
 }

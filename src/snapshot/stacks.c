@@ -166,8 +166,13 @@ int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space
     };
     if (!row || in_profile.module == UINT32_MAX)
         return CAIRN_E_NOMEM;
-    *row = (struct cairn_frame_row){.frame = *frame};
-    row->frame.path = NULL;
+    *row = (struct cairn_frame_row){
+        .ip = frame->ip,
+        .sp = frame->sp,
+        .how = (uint8_t)frame->how,
+        .exact = frame->exact != 0,
+        .signal = frame->signal != 0,
+    };
     row->number = cairn_profile_add_frame(stacks->profile, &in_profile, NULL, 0);
     if (row->number == UINT32_MAX)
         return CAIRN_E_NOMEM;

@@ -8,10 +8,14 @@
 #include "profile/profile.h"
 
 struct cairn_frame_row {
-    struct cairn_cursor_frame frame; /* `path` is not kept */
-    uint32_t number;                 /* of the profile */
-    bool is_kernel;
+    uint64_t ip, sp;
+    uint32_t number; /* of the profile */
+    uint8_t how;     /* enum cairn_frame_how */
+    bool is_kernel, exact, signal;
 };
+
+/* Rows of all threads of one look, 96 MB. Beyond it a stack has CAIRN_MAX_FRAMES at most. */
+enum { CAIRN_STACK_ROWS_MAX = 4 << 20 };
 
 struct cairn_stacks {
     struct cairn_profile *profile;
@@ -20,6 +24,7 @@ struct cairn_stacks {
     bool kernel_hidden;         /* its addresses have no names for us */
     struct cairn_frame_row *rows;
     size_t n_rows, cap_rows;
+    uint32_t max_frames; /* of one stack; 0: CAIRN_CURSOR_MAX_FRAMES */
 };
 
 int cairn_stacks_init(struct cairn_stacks *stacks, struct cairn_err *err);

@@ -11,6 +11,8 @@
 #include "snapshot/by_sample.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/walk.h"
+#include "target/core.h"
+#include "target/core_notes.h"
 
 /* LOOK_SAMPLES: so many samples may take all of their time, and then no thread is waited for. */
 enum { BATCH = 64, MORE_BYTES = 256 << 10, LOOK_SAMPLES = 10 };
@@ -147,9 +149,10 @@ int cairn_snapshot_walk(struct cairn_snapshot *snapshot, struct cairn_caught *th
         /* A frame asked for a register that only a stopped thread tells. */
         if (catch_again(snapshot, thread, N_WAYS - 1, CAIRN_SNAPSHOT_COPY_BYTES))
             code = cairn_walk_user(&snapshot->stacks, snapshot->space, thread, false, &missed);
-    if (code == CAIRN_OK && missed && catch_again(snapshot, thread, 0, MORE_BYTES))
+    if (code == CAIRN_OK && missed && !*thread->end_detail &&
+        catch_again(snapshot, thread, 0, MORE_BYTES))
         code = cairn_walk_user(&snapshot->stacks, snapshot->space, thread, false, &missed);
-    if (code == CAIRN_OK && missed && thread->has_regs)
+    if (code == CAIRN_OK && missed && !*thread->end_detail && thread->has_regs)
         code = walk_live(snapshot, thread);
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
@@ -246,8 +249,17 @@ static void see_maps(struct cairn_snapshot *s)
     s->maps_hash = hash;
 }
 
+/* A core file has the name of the main thread alone: that of the process. */
+static void name_main(const struct cairn_snapshot *s, struct cairn_caught *thread)
+{
+    const struct cairn_core_facts *facts = cairn_target_core_facts(s->space);
+    if (facts && facts->pid == thread->facts.tid)
+        snprintf(thread->facts.name, sizeof thread->facts.name, "%s", facts->name);
+}
+
 static int take_core(struct cairn_snapshot *s, struct cairn_err *err)
 {
+    const struct cairn_core_facts *facts = cairn_target_core_facts(s->space);
     size_t n = 0;
     bool missed;
     int code = cairn_unwind_threads(s->space, NULL, 0, &n, err);
@@ -257,6 +269,8 @@ static int take_core(struct cairn_snapshot *s, struct cairn_err *err)
     for (size_t i = 0; i < n && code == CAIRN_OK; i++) {
         struct cairn_caught *thread = cairn_snapshot_add(s, tids[i]);
         struct cairn_err why;
+        if (thread)
+            name_main(s, thread);
         if (!thread) {
             code = cairn_fail_memory(err);
         } else if (cairn_unwind_thread_regs(s->space, tids[i], &thread->regs, &why) < 0) {
@@ -272,7 +286,7 @@ static int take_core(struct cairn_snapshot *s, struct cairn_err *err)
                 code = add_sample(s, thread, err);
         }
     }
-    s->catcher.pid = n && tids ? tids[0] : 0;
+    s->catcher.pid = facts && facts->pid > 0 ? facts->pid : n && tids ? tids[0] : 0;
     cairn_free(tids);
     return code;
 }

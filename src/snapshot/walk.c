@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot/walk.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "target/pid.h"
 
 int cairn_walk_kernel(struct cairn_stacks *stacks, struct cairn_caught *thread)
@@ -27,6 +30,9 @@ static int walk(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
     thread->end = CAIRN_END_NO_REGISTER;
     if (code < 0 || cairn_cursor_init(&cursor, space, &thread->regs, NULL) < 0)
         return code;
+    bool is_full = stacks->n_rows + CAIRN_CURSOR_MAX_FRAMES > CAIRN_STACK_ROWS_MAX;
+    cairn_cursor_limit(&cursor,
+                       stacks->max_frames || !is_full ? stacks->max_frames : CAIRN_MAX_FRAMES);
     do {
         cairn_cursor_frame(&cursor, &frame);
         code = cairn_stacks_add_user(stacks, space, &frame);
@@ -34,6 +40,18 @@ static int walk(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
     thread->end = cairn_cursor_end(&cursor);
     thread->n_rows = stacks->n_rows - thread->first_row;
     return code;
+}
+
+/* Where a read of the stack would wait for somebody, the stack ends there. */
+static void keep_detail(struct cairn_unwind_space *space, struct cairn_caught *thread)
+{
+    const struct cairn_unread *unread = &cairn_target_pid_mem(space)->unread;
+    thread->end_detail[0] = 0;
+    if (unread->why && thread->end != CAIRN_END_OUTERMOST) {
+        snprintf(thread->end_detail, sizeof thread->end_detail, "it goes on at 0x%" PRIx64 ", %s",
+                 unread->why_va, unread->why);
+        thread->end = CAIRN_END_UNREADABLE;
+    }
 }
 
 int cairn_walk_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
@@ -48,6 +66,8 @@ int cairn_walk_user(struct cairn_stacks *stacks, struct cairn_unwind_space *spac
     int code = walk(stacks, space, thread);
     if (!live)
         cairn_target_pid_copy(space, NULL);
+    if (thread->way != CAIRN_SNAPSHOT_CORE)
+        keep_detail(space, thread);
     *ret_missed = copy.missed;
     return code;
 }

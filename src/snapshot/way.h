@@ -21,7 +21,7 @@
 
 struct cairn_bpf_threads;
 
-enum { CAIRN_REASON_SIZE = 512, CAIRN_KERNEL_FRAMES = 64 };
+enum { CAIRN_REASON_SIZE = 512, CAIRN_DETAIL_SIZE = 128, CAIRN_KERNEL_FRAMES = 64 };
 
 /* One thread, as it was caught. */
 struct cairn_caught {
@@ -39,6 +39,7 @@ struct cairn_caught {
     struct cairn_buffer kernel_text; /* by other ways: /proc/PID/task/TID/stack of that moment */
     uint64_t held_ns, asked_ns;
     char reason[CAIRN_REASON_SIZE];          /* of the last way that failed; "" */
+    char end_detail[CAIRN_DETAIL_SIZE];      /* memory that was not read; "" */
     size_t first_row, n_rows, n_kernel_rows; /* frames, the kernel's first */
     enum cairn_unwind_end end;
     uint32_t stack;
@@ -51,9 +52,9 @@ struct cairn_catcher {
                       ended, another one */
     uint32_t machine;
     unsigned stop_ms, sample_ms;
-    uint64_t sample_left_ns; /* of the time that one look may wait for samples */
-    bool user_only;          /* nobody wants frames in the kernel */
-    struct cairn_mem mem;
+    uint64_t sample_left_ns;            /* of the time that one look may wait for samples */
+    bool user_only;                     /* nobody wants frames in the kernel */
+    struct cairn_mem *mem;              /* the space's */
     struct cairn_bpf_threads *iterator; /* NULL: not to be had, or not wanted */
 };
 

@@ -12,7 +12,7 @@
 enum { NAMESAKES_MAX = 64 }; /* archives of one name that are opened */
 
 struct entry_search {
-    const char *path;
+    const char *path, *root; /* the root: NULL for none */
     uint64_t off;
     struct cairn_buffer text; /* the path that is tried */
     struct cairn_buffer *ret_path;
@@ -27,7 +27,8 @@ static void try_archive(struct entry_search *s)
     struct cairn_archive archive;
     struct cairn_archive_entry entry;
     struct cairn_span data;
-    if (s->found || s->text.failed || cairn_file_open(cairn_buffer_text(&s->text), &file, NULL) < 0)
+    if (s->found || s->text.failed ||
+        cairn_file_open_below(s->root, cairn_buffer_text(&s->text), &file, NULL) < 0)
         return;
     if (cairn_archive_open(file.bytes, &archive, NULL) == CAIRN_OK &&
         cairn_archive_find_at(&archive, s->off, &entry, &data)) {
@@ -69,7 +70,7 @@ int cairn_symbolizer_find_entry(struct cairn_symbolizer *symbolizer, const char 
                                 uint64_t *ret_end, struct cairn_err *err)
 {
     struct cairn_debugfile_finder *finder = symbolizer->finder;
-    struct entry_search s = {.path = path, .off = off, .ret_path = ret_path};
+    struct entry_search s = {.path = path, .root = finder->root, .off = off, .ret_path = ret_path};
     int code = CAIRN_OK;
     for (size_t i = 0; i < finder->dirs.n && code == CAIRN_OK && !s.found; i++)
         code = try_folder(&s, &finder->dirs.dirs[i], err);

@@ -166,7 +166,7 @@ static int try_existence(void *ctx, const char *path)
 {
     struct stat st;
     (void)ctx;
-    return stat(path, &st) == 0;
+    return cairn_file_stat(path, &st);
 }
 
 /* Is there anything for this skeleton, as far as one can tell without reading it? */

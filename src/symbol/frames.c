@@ -80,6 +80,19 @@ static bool same_name(const char *a, const char *b)
            (a[i - 1] == 'C' || a[i - 1] == 'D') && strcmp(a + i + 1, b + i + 1) == 0;
 }
 
+/* Is the linkage name that of a symbol? Clones have more behind it ("f.avx2"), and on some machines
+ * all symbols an underscore before it. */
+static bool is_symbol_named(const char *symbol, const char *linkage)
+{
+    size_t i = 0;
+    if (same_name(symbol, linkage)) /* nearly always */
+        return true;
+    while (symbol[i] && symbol[i] == linkage[i])
+        i++;
+    return (!linkage[i] && strchr(".$@", symbol[i])) || (!symbol[i] && strchr(".$@", linkage[i])) ||
+           (symbol[0] == '_' && strcmp(symbol + 1, linkage) == 0);
+}
+
 /* Does a mangled name speak of an identifier? Operators and closures have none: then yes. */
 static bool speaks_of(const char *mangled, const char *name)
 {
@@ -108,6 +121,16 @@ static bool is_linkage_of(const struct walk *w, const struct cairn_frame_symbol 
     if (symbol->shared && f->name && !speaks_of(symbol->bare, f->name))
         return false; /* of folded functions the symbol may be another's */
     return w->source->same_function(w->q, &w->place, symbol->vaddr);
+}
+
+/* Is the linkage name none that the linker saw? Where symbols share the code it may be another's of
+ * them; a plain name of C is no linkage name. */
+static bool is_overruled(const struct walk *w, const struct cairn_frame_symbol *symbol,
+                         const struct cairn_function *f)
+{
+    return f->linkage && !f->is_plain && symbol->bare && !symbol->shared &&
+           !is_symbol_named(symbol->bare, f->linkage) &&
+           w->source->same_function(w->q, &w->place, symbol->vaddr);
 }
 
 /* Names the frame after the symbol. */
@@ -147,7 +170,7 @@ static int name_outermost(const struct walk *w, uint32_t number,
         return code;
     if (f)
         frame->start_line = f->decl_line;
-    if (f && !is_linkage_of(w, &symbol, f))
+    if (f && !is_linkage_of(w, &symbol, f) && !is_overruled(w, &symbol, f))
         code = take_function(w, f, frame, err);
     if (code == CAIRN_OK && symbol.bare && !frame->function)
         take_symbol(w, &symbol, frame);

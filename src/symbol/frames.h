@@ -2,12 +2,14 @@
 /*
  * From a place in a module to named frames. DWARF knows lines, inline frames and most names, the
  * symbol table knows names that DWARF lacks, what the compiler cut out of a function, and which
- * functions share their code. Who is asked first:
+ * functions share their code. The first source that answers gives the name:
  *
+ *     the outermost    the symbol that starts in the same function, if no symbol there has the
+ *     frame            linkage name (Crystal writes "new" for all constructors) or DWARF has no
+ *                      linkage name
  *     any frame        DW_AT_linkage_name, demangled; in C the plain name
- *     the outermost    else the symbol that covers the address, if it begins in the same function
- *     any frame        else the plain name, qualified by the namespaces and types around it
- *     no DIE           the symbol, with DWARF's line where there is one (assembly)
+ *     any frame        the plain name, qualified by the namespaces and types around it
+ *     no DIE           the symbol, with DWARF's line if there is one (assembly)
  */
 #ifndef CAIRN_SYMBOL_FRAMES_H
 #define CAIRN_SYMBOL_FRAMES_H

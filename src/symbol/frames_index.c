@@ -86,7 +86,7 @@ static int find_path(const struct cairn_frames_request *q, const struct cairn_fr
                      uint32_t file, const char **ret_path, struct cairn_err *err)
 {
     (void)place;
-    struct cairn_text path = {0};
+    struct cairn_index_text path = {0};
     int code = CAIRN_OK;
     if (file)
         code = cairn_texts_get(&q->module->index->paths, file - 1, &path, err);
@@ -101,7 +101,7 @@ static int read_function(const struct cairn_frames_request *q, uint32_t number,
 {
     struct cairn_index *index = q->module->index;
     uint32_t values[CAIRN_COLUMNS_MAX];
-    struct cairn_text text, qualified = {0};
+    struct cairn_index_text text, qualified = {0};
     cairn_columns_row(&index->functions, number - 1, values);
     uint32_t flags = values[CAIRN_FUNCTION_FLAGS];
     int code = cairn_texts_get(&index->texts, values[CAIRN_FUNCTION_TEXT], &text, err);
@@ -112,6 +112,7 @@ static int read_function(const struct cairn_frames_request *q, uint32_t number,
     *ret_function = (struct cairn_function){.decl_line = values[CAIRN_FUNCTION_DECLARED]};
     if (flags & CAIRN_FUNCTION_HAS_LINKAGE) {
         ret_function->linkage = text.text;
+        ret_function->is_plain = (flags & CAIRN_FUNCTION_HAS_NAME) != 0;
         if (q->demangler->names == CAIRN_NAMES_FULL)
             ret_function->shown = text.readable;
     } else if (flags & CAIRN_FUNCTION_HAS_NAME) {
@@ -165,7 +166,7 @@ static int find_symbol(const struct cairn_frames_request *q, struct cairn_frame_
 {
     struct cairn_index *index = q->module->index;
     uint32_t values[CAIRN_COLUMNS_MAX];
-    struct cairn_text name = {0}, suffix = {0};
+    struct cairn_index_text name = {0}, suffix = {0};
     *ret_symbol = (struct cairn_frame_symbol){0};
     if (q->vaddr < index->symbol_base || q->vaddr - index->symbol_base > UINT32_MAX ||
         !cairn_columns_find_near(&index->symbols, &index->symbol_at,

@@ -54,6 +54,7 @@ void cairn_function_of_name(const struct cairn_dwarf_units *from,
         .home = name->home,
         .from = from,
         .decl_line = name->decl_line,
+        .is_plain = !name->linkage && name->is_c,
     };
 }
 

@@ -19,7 +19,7 @@ struct cairn_index_node;
 
 /* Changes with the layout and with what the builder puts in: an image of another version is made
  * anew. */
-enum { CAIRN_INDEX_VERSION = 2 };
+enum { CAIRN_INDEX_VERSION = 3 };
 
 struct cairn_index {
     struct cairn_span image; /* borrowed */
@@ -37,11 +37,12 @@ struct cairn_index {
 /*
  * Reads the whole module, by `n_threads` threads (0: one for each CPU that the process may use),
  * and appends its image to `ret_image`. Damage costs what it damaged and is logged, by the calling
- * thread alone. CAIRN_E_LIMIT: the module is too large for an index, its units still can be read.
+ * thread alone. CAIRN_E_LIMIT: the module is too large for an index, or takes more memory than
+ * `memory_bytes` or more than its size allows (index_budget.h); its units still can be read.
  * CAIRN_E_NOMEM.
  */
-int cairn_index_build(struct cairn_module *m, unsigned n_threads, struct cairn_buffer *ret_image,
-                      struct cairn_err *err);
+int cairn_index_build(struct cairn_module *m, unsigned n_threads, size_t memory_bytes,
+                      struct cairn_buffer *ret_image, struct cairn_err *err);
 
 /* Looks at the head alone, however large the image is; borrows it until cairn_index_done(). The
  * image may be anybody's bytes: answers out of a damaged one are wrong, but bounded.

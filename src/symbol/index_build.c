@@ -43,12 +43,16 @@ static size_t expected_bytes(const struct cairn_module *m)
     return m->has_dwarf ? m->dwarf.info.size / 2 : 0;
 }
 
-static int build(struct cairn_module *m, unsigned n_threads, struct cairn_index_parts *parts,
-                 struct cairn_buffer *image, struct cairn_err *err)
+static int build(struct cairn_module *m, unsigned n_threads, size_t memory_bytes,
+                 struct cairn_index_parts *parts, struct cairn_buffer *image, struct cairn_err *err)
 {
     struct cairn_index_units units = {0};
+    struct cairn_index_budget budget;
     struct taking taking = {.parts = parts};
     int code = cairn_index_units_list(m, &units, err);
+    if (code == CAIRN_OK)
+        code = cairn_index_budget_init(&budget, m, &units, memory_bytes, err);
+    units.budget = taking.names.budget = &budget;
     cairn_index_begin(parts, image, expected_bytes(m)); /* that the module has DWARF is known now */
     taking.names.str = m->has_dwarf ? m->dwarf.str : (struct cairn_span){0};
     if (code == CAIRN_OK)
@@ -64,14 +68,14 @@ static int build(struct cairn_module *m, unsigned n_threads, struct cairn_index_
     return code;
 }
 
-int cairn_index_build(struct cairn_module *m, unsigned n_threads, struct cairn_buffer *ret_image,
-                      struct cairn_err *err)
+int cairn_index_build(struct cairn_module *m, unsigned n_threads, size_t memory_bytes,
+                      struct cairn_buffer *ret_image, struct cairn_err *err)
 {
     struct cairn_index_parts *parts = cairn_alloc(1, sizeof *parts);
     size_t start = ret_image->size;
     if (!parts)
         return cairn_fail_memory(err);
-    int code = build(m, cairn_index_threads_of(n_threads), parts, ret_image, err);
+    int code = build(m, cairn_index_threads_of(n_threads), memory_bytes, parts, ret_image, err);
     if (code == CAIRN_OK)
         code = cairn_index_end(parts, err);
     if (code < 0)

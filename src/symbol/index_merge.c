@@ -14,6 +14,7 @@
 #include "symbol/index_merge.h"
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 
 enum { OPEN_MAX = 32 }; /* runs over one address; honest files have one or two */
@@ -115,6 +116,8 @@ static int add_runs(struct merging *m, uint32_t unit, uint32_t low, uint32_t hig
         uint32_t begin = t->starts[first] > low ? t->starts[first] : low;
         uint32_t end = i < t->n && t->starts[i] < high ? t->starts[i] : high;
         if (first < i && begin < end) {
+            if (!cairn_index_spend(m->units->budget, sizeof *m->runs, 0))
+                return CAIRN_E_LIMIT;
             if (cairn_grow((void **)&m->runs, &m->cap_runs, m->n_runs + 1, sizeof *m->runs) < 0)
                 return CAIRN_E_NOMEM;
             m->runs[m->n_runs++] = (struct run){begin, end, unit, (uint32_t)first, by_root};
@@ -131,7 +134,9 @@ static int add_code(struct merging *m, uint32_t unit, uint32_t low, uint32_t hig
     const struct cairn_dwarf *d = &m->units->module->dwarf;
     uint64_t base = cairn_dwarf_base(d);
     int code = CAIRN_OK;
-    for (size_t i = 0; code == CAIRN_OK && i < d->n_code && d->code[i].low - base < high; i++) {
+    size_t first = CAIRN_COUNT_BELOW(d->code, d->n_code, low, base + low);
+    first -= first > 0; /* the section that `low` lies in, or the one before it */
+    for (size_t i = first; code == CAIRN_OK && i < d->n_code && d->code[i].low - base < high; i++) {
         uint64_t code_low = d->code[i].low - base, code_high = d->code[i].high - base;
         uint32_t begin = code_low > low ? (uint32_t)code_low : low;
         uint32_t end = code_high < high ? (uint32_t)code_high : high;
@@ -180,6 +185,8 @@ static int list_runs(struct merging *m, struct cairn_err *err)
     cairn_free(roots.claims);
     if (code < 0)
         return code;
+    if (added == CAIRN_E_LIMIT)
+        return cairn_index_fail_budget(m->units->budget, err);
     return added < 0 || cairn_dwarf_sort(m->runs, m->n_runs, sizeof *m->runs) < 0
                ? cairn_fail_memory(err)
                : CAIRN_OK;

@@ -24,6 +24,21 @@ uint32_t cairn_index_names_text(struct cairn_index_names *names, const char *tex
     return cairn_strings_add(&names->texts, text, size);
 }
 
+int cairn_index_names_count(struct cairn_index_names *names, struct cairn_err *err)
+{
+    const struct cairn_strings *const strings[] = {&names->texts, &names->paths, &names->odd};
+    const struct cairn_table *const tables[] = {&names->said, &names->around, &names->text_at,
+                                                &names->qualified, &names->function_of};
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        bytes += cairn_strings_bytes(strings[i]);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        bytes += cairn_table_bytes(tables[i]);
+    return cairn_index_spend_grown(names->budget, bytes)
+               ? CAIRN_OK
+               : cairn_index_fail_budget(names->budget, err);
+}
+
 /* Number of a text that stays where it is until the index is done. */
 static uint32_t lasting_text(struct cairn_index_names *names, const char *text)
 {
@@ -53,7 +68,9 @@ static uint32_t number_of(struct cairn_table *table, uint64_t key, uint32_t *n, 
 
 static uint32_t flags_of(const struct cairn_index_said *f)
 {
-    return f->linkage ? CAIRN_FUNCTION_HAS_LINKAGE : f->name ? CAIRN_FUNCTION_HAS_NAME : 0;
+    if (f->linkage)
+        return CAIRN_FUNCTION_HAS_LINKAGE | (f->is_plain ? CAIRN_FUNCTION_HAS_NAME : 0);
+    return f->name ? CAIRN_FUNCTION_HAS_NAME : 0;
 }
 
 /* Number of the qualified name. */
@@ -96,7 +113,7 @@ static int take_function(struct cairn_index_names *names, const struct cairn_ind
     if (is_new)
         cairn_columns_add(&parts->functions,
                           (const uint32_t[]){text, qualified, f->decl_line, flags});
-    return CAIRN_OK;
+    return cairn_index_names_count(names, err);
 }
 
 /* A text by its place alone, for linkers leave one copy of each in .debug_str; compilers write
@@ -185,6 +202,9 @@ static int take_paths(struct cairn_index_names *names, struct cairn_index_unit *
         u->files[i] = cairn_strings_add_str(&names->paths, u->paths[i]) + 1;
         if (!u->files[i])
             return cairn_fail_memory(err);
+        int code = cairn_index_names_count(names, err);
+        if (code < 0)
+            return code;
     }
     return CAIRN_OK;
 }
@@ -262,6 +282,7 @@ static void demangle_some(void *ctx, size_t piece, unsigned thread)
         char *copy = cairn_arena_text(&p->memory, (const char *)out.data, out.size);
         failed = !copy;
         p->readable[i - first_of(piece)] = (struct cairn_span){(const uint8_t *)copy, out.size};
+        failed |= !cairn_index_spend(d->names->budget, out.size, 0);
     }
     if (failed || out.failed) {
         cairn_free(p->readable);
@@ -276,7 +297,7 @@ static struct cairn_span text_span(const struct cairn_strings *s, uint32_t numbe
                                cairn_strings_size(s, number)};
 }
 
-/* False: memory was gone. */
+/* False: memory was gone, or the budget is spent. */
 static bool write_some(void *ctx, size_t piece)
 {
     struct demangling *d = ctx;
@@ -303,7 +324,8 @@ int cairn_index_names_write(struct cairn_index_names *names, unsigned n_threads,
     if (code == CAIRN_OK && d.pieces)
         n_written = cairn_index_share_out_in_order(n_threads, n, demangle_some, write_some, &d);
     if (code == CAIRN_OK && n_written < n)
-        code = cairn_fail_memory(err);
+        code = cairn_index_spend(names->budget, 0, 0) ? cairn_fail_memory(err)
+                                                      : cairn_index_fail_budget(names->budget, err);
     for (size_t i = n_written; d.pieces && i < n; i++) {
         cairn_free(d.pieces[i].readable);
         cairn_arena_done(&d.pieces[i].memory);

@@ -7,7 +7,8 @@
 #include "symbol/index_units.h"
 
 struct cairn_index_names {
-    struct cairn_span str; /* .debug_str, borrowed; may be empty */
+    struct cairn_index_budget *budget; /* borrowed */
+    struct cairn_span str;             /* .debug_str, borrowed; may be empty */
     struct cairn_strings texts, paths;
     struct cairn_table said;   /* what a function is known by at once -> its number */
     struct cairn_table around; /* what is around, and a name in it -> both as a number */
@@ -28,7 +29,10 @@ int cairn_index_names_take(struct cairn_index_names *names, struct cairn_index_u
 /* Number of a text that is copied; UINT32_MAX where memory is gone. */
 uint32_t cairn_index_names_text(struct cairn_index_names *names, const char *text, size_t size);
 
-/* Demangles by several threads, and writes texts and paths. CAIRN_E_NOMEM. */
+/* Counts what they take by now: CAIRN_E_LIMIT where the budget is spent. */
+int cairn_index_names_count(struct cairn_index_names *names, struct cairn_err *err);
+
+/* Demangles by several threads, and writes texts and paths. CAIRN_E_NOMEM, CAIRN_E_LIMIT. */
 int cairn_index_names_write(struct cairn_index_names *names, unsigned n_threads,
                             struct cairn_index_parts *parts, struct cairn_err *err);
 void cairn_index_names_done(struct cairn_index_names *names);

@@ -46,28 +46,28 @@ static bool read_text(struct cairn_texts *t, struct cairn_reader *r, uint64_t sh
 
 /* Reads `n` texts of a block; those from the first damaged one on are "". False: memory is gone. */
 static bool read_block(struct cairn_texts *t, struct cairn_reader *r, unsigned n,
-                       struct cairn_text *ret_texts)
+                       struct cairn_index_text *ret_texts)
 {
     struct before text = {"", 0}, readable = {"", 0};
     bool failed = false, sound = true;
     for (unsigned i = 0; i < n && !failed; i++) {
-        struct cairn_text read = {"", ""};
+        struct cairn_index_text read = {"", ""};
         sound = sound && read_text(t, r, cairn_reader_uleb(r), &text, &failed);
         uint64_t shared = sound ? cairn_reader_uleb(r) : 0;
         sound = sound && (!shared || read_text(t, r, shared - 1, &readable, &failed));
         if (sound)
-            read =
-                (struct cairn_text){text.text, shared && readable.size ? readable.text : text.text};
+            read = (struct cairn_index_text){text.text,
+                                             shared && readable.size ? readable.text : text.text};
         ret_texts[i] = read;
     }
     return !failed;
 }
 
-int cairn_texts_get(struct cairn_texts *t, uint32_t number, struct cairn_text *ret_text,
+int cairn_texts_get(struct cairn_texts *t, uint32_t number, struct cairn_index_text *ret_text,
                     struct cairn_err *err)
 {
     if (number == 0 || number > t->n) {
-        *ret_text = (struct cairn_text){"", ""};
+        *ret_text = (struct cairn_index_text){"", ""};
         return CAIRN_OK;
     }
     if (!t->read)
@@ -75,7 +75,7 @@ int cairn_texts_get(struct cairn_texts *t, uint32_t number, struct cairn_text *r
     if (!t->read)
         return cairn_fail_memory(err);
     if (!t->read[number - 1].text) {
-        struct cairn_text texts[CAIRN_TEXT_BLOCK];
+        struct cairn_index_text texts[CAIRN_TEXT_BLOCK];
         uint32_t block = (number - 1) / CAIRN_TEXT_BLOCK, first = block * CAIRN_TEXT_BLOCK;
         unsigned n = t->n - first < CAIRN_TEXT_BLOCK ? t->n - first : CAIRN_TEXT_BLOCK;
         struct cairn_reader r = cairn_reader_of(t->data, false);

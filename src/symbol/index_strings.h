@@ -24,7 +24,7 @@ enum { CAIRN_TEXT_BLOCK = 16, CAIRN_TEXT_MAX_BYTES = 512 * 1024 };
 
 /* A text that was read, kept for the next time; with it those of its block, which had to be read
  * for it, or will be for the next. */
-struct cairn_text {
+struct cairn_index_text {
     const char *text; /* NULL: not read yet */
     const char *readable;
 };
@@ -32,7 +32,7 @@ struct cairn_text {
 struct cairn_texts {
     struct cairn_span blocks, data; /* borrowed */
     uint32_t n;
-    struct cairn_text *read; /* by number - 1; NULL: none was read */
+    struct cairn_index_text *read; /* by number - 1; NULL: none was read */
     struct cairn_arena arena;
 };
 
@@ -40,7 +40,7 @@ bool cairn_texts_fit(const struct cairn_texts *t);
 
 /* Number `number`; both texts "" where there is no such number or it is damaged. Borrowed until
  * cairn_texts_forget(). CAIRN_E_NOMEM. */
-int cairn_texts_get(struct cairn_texts *t, uint32_t number, struct cairn_text *ret_text,
+int cairn_texts_get(struct cairn_texts *t, uint32_t number, struct cairn_index_text *ret_text,
                     struct cairn_err *err);
 
 /* Frees what was read; it can be read again. */

@@ -72,7 +72,7 @@ static int take_symbol(struct cairn_module *m, uint32_t start, struct cairn_inde
             return cairn_fail_memory(err);
     }
     cairn_columns_add(&parts->symbols, row);
-    return CAIRN_OK;
+    return cairn_index_names_count(names, err);
 }
 
 int cairn_index_symbols_take(struct cairn_module *m, struct cairn_index_names *names,

@@ -17,18 +17,26 @@ struct recent {
     } around[RECENT];
 };
 
+static bool lend(struct cairn_index_unit *u, uint64_t bytes)
+{
+    u->n_lent += bytes;
+    return cairn_index_spend(u->budget, bytes, 0);
+}
+
 /* Puts the names into `around` of the unit, or finds them there. */
 static int keep_around(struct cairn_index_unit *u, const struct cairn_dwarf_around *around,
-                       struct recent *recent, struct cairn_index_said *said)
+                       struct recent *recent, struct cairn_index_said *said, struct cairn_err *err)
 {
     const void *innermost = around->n ? around->names[around->n - 1] : NULL;
     size_t slot = ((uintptr_t)innermost ^ (uintptr_t)innermost >> 6) % RECENT;
     uint32_t n = around->n, at = recent->around[slot].at;
     size_t bytes = n * sizeof *u->around;
     if (!n || recent->around[slot].n != n || memcmp(u->around + at, around->names, bytes) != 0) {
+        if (!lend(u, bytes))
+            return cairn_index_fail_budget(u->budget, err);
         if (u->n_around >= UINT32_MAX - n ||
             cairn_grow((void **)&u->around, &u->cap_around, u->n_around + n, sizeof *u->around) < 0)
-            return CAIRN_E_NOMEM;
+            return cairn_fail_memory(err);
         at = (uint32_t)u->n_around;
         if (n)
             memcpy(u->around + at, around->names, bytes);
@@ -54,9 +62,7 @@ static int qualify(struct cairn_index_unit *u, const struct cairn_function *f,
     around.n = 0;
     if (scopes)
         code = cairn_dwarf_around(f->home, unit, scopes, f->declared, known, &around, err);
-    if (code == CAIRN_OK && keep_around(u, &around, recent, said) < 0)
-        code = cairn_fail_memory(err);
-    return code;
+    return code < 0 ? code : keep_around(u, &around, recent, said, err);
 }
 
 /* What was read of number `i` of `said`. */
@@ -69,6 +75,7 @@ static int say(struct cairn_index_unit *u, size_t i, const struct cairn_dwarf_na
     said->linkage = f.linkage;
     said->name = f.name;
     said->decl_line = f.decl_line;
+    said->is_plain = f.is_plain;
     bool own =
         f.home == u->home && f.declared >= u->described->off && f.declared < u->described->end;
     return !f.linkage && f.name && own
@@ -210,6 +217,8 @@ static int take_paths(struct cairn_index_unit *u, const bool *spoken_of)
 {
     for (uint32_t file = 0; file < u->n_files; file++) {
         const char *path = spoken_of[file] ? cairn_unit_table_path(u->table, u->unit, file) : NULL;
+        if (path && !lend(u, 2 * (uint64_t)strlen(path))) /* the table has it, too */
+            return CAIRN_E_LIMIT;
         if (path && !(u->paths[file] = cairn_arena_text(&u->texts, path, strlen(path))))
             return CAIRN_E_NOMEM;
     }
@@ -251,6 +260,9 @@ void cairn_index_unit_drop(struct cairn_index_unit *u)
     cairn_free(u->around);
     cairn_free(u->paths);
     cairn_arena_done(&u->texts);
+    if (u->n_lent)
+        cairn_index_give_back(u->budget, u->n_lent);
+    u->n_lent = 0;
     cairn_unit_table_free(u->table);
     u->damage = NULL;
     u->nodes = NULL;

@@ -3,6 +3,7 @@
 #ifndef CAIRN_SYMBOL_INDEX_UNIT_H
 #define CAIRN_SYMBOL_INDEX_UNIT_H
 
+#include "symbol/index_budget.h"
 #include "symbol/index_memory.h"
 #include "symbol/module.h"
 
@@ -14,6 +15,7 @@ struct cairn_index_said {
     uint32_t around; /* what is around it, of `around` of the unit; where there is a name and no */
     uint32_t n_around; /* linkage name */
     bool is_qualified; /* that is known */
+    bool is_plain;     /* `linkage` is `name` */
 };
 
 struct cairn_index_unit {
@@ -21,7 +23,9 @@ struct cairn_index_unit {
     struct cairn_dwarf_units *home;     /* where its functions are described, */
     struct cairn_dwarf_unit *described; /* and by what; NULL: nowhere */
     struct cairn_err *damage;           /* the first; NULL: none */
-    int code;                           /* CAIRN_E_NOMEM, or CAIRN_OK */
+    int code;                           /* CAIRN_E_NOMEM, CAIRN_E_LIMIT, or CAIRN_OK */
+    struct cairn_index_budget *budget;  /* borrowed */
+    uint64_t n_lent;                    /* bytes of it that come back when the unit is dropped */
     struct cairn_unit_table *table;     /* until it is settled */
 
     /* From then on until it is taken. Nodes have a number in `said` where their DIE was. */
@@ -51,17 +55,18 @@ static inline uint32_t cairn_index_unit_file(const struct cairn_index_unit *u, u
 }
 
 /* Reads the names of all functions of the table; qualifies those that are declared in the unit
- * itself, and leaves the others. CAIRN_E_NOMEM. */
+ * itself, and leaves the others. CAIRN_E_NOMEM; CAIRN_E_LIMIT: the budget is spent. */
 int cairn_index_unit_name(struct cairn_index_unit *u, struct cairn_err *err);
 
-/* Qualifies what was left, for which other units may have to be opened. CAIRN_E_NOMEM. */
+/* Qualifies what was left, for which other units may have to be opened. CAIRN_E_NOMEM,
+ * CAIRN_E_LIMIT. */
 int cairn_index_unit_name_rest(struct cairn_index_unit *u, struct cairn_module *m,
                                struct cairn_err *err);
 
 /* Was nothing left? */
 bool cairn_index_unit_is_named(const struct cairn_index_unit *u);
 
-/* Keeps of the table what the image will have, and frees it. CAIRN_OK or CAIRN_E_NOMEM. */
+/* Keeps of the table what the image will have, and frees it. CAIRN_E_NOMEM, CAIRN_E_LIMIT. */
 int cairn_index_unit_settle(struct cairn_index_unit *u, struct cairn_index_memory *memory);
 
 /* Frees all that is not for good. */

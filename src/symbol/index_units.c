@@ -131,6 +131,20 @@ struct reading {
     int code; /* of `take` */
 };
 
+/* What reading the unit has cost, and what its records will; the table goes with the unit. */
+static bool spend_unit(struct cairn_index_units *units, struct cairn_index_unit *u, unsigned thread)
+{
+    const struct cairn_unit_scratch *scratch = &units->scratches[thread];
+    uint64_t records = u->table ? u->table->n : 0;
+    size_t grown = cairn_unit_scratch_bytes(scratch) - units->n_scratch_bytes[thread];
+    units->n_scratch_bytes[thread] += grown;
+    u->n_lent += u->table ? u->table->block_bytes : 0;
+    return cairn_index_spend(u->budget,
+                             grown + u->n_lent + records * (sizeof *u->starts + sizeof *u->records),
+                             u->described->end - u->described->off + scratch->lines.n_bytes +
+                                 scratch->functions.n_ranges_read);
+}
+
 /* One unit, by whichever thread took it. */
 static void read_unit(void *ctx, size_t i, unsigned thread)
 {
@@ -140,6 +154,11 @@ static void read_unit(void *ctx, size_t i, unsigned thread)
     struct cairn_err why = {0};
     if (!u->described)
         return;
+    u->budget = units->budget;
+    if (!cairn_index_spend(u->budget, 0, 0)) {
+        u->code = CAIRN_E_LIMIT;
+        return;
+    }
     int code = cairn_unit_table_new_in(&units->module->dwarf, u->unit, u->home, u->described,
                                        &units->scratches[thread], &u->table, &why);
     if (code < 0 && code != CAIRN_E_NOMEM) {
@@ -148,6 +167,8 @@ static void read_unit(void *ctx, size_t i, unsigned thread)
             *u->damage = why;
         code = u->damage ? CAIRN_OK : CAIRN_E_NOMEM;
     }
+    if (code == CAIRN_OK && !spend_unit(units, u, thread))
+        code = CAIRN_E_LIMIT;
     if (code == CAIRN_OK && u->table && u->home == &units->module->units) {
         code = cairn_index_unit_name(u, NULL);
         if (code == CAIRN_OK && cairn_index_unit_is_named(u))
@@ -156,11 +177,18 @@ static void read_unit(void *ctx, size_t i, unsigned thread)
     u->code = code;
 }
 
+static int fail_unit(const struct cairn_index_units *units, int code, struct cairn_err *err)
+{
+    return code == CAIRN_OK        ? CAIRN_OK
+           : code == CAIRN_E_LIMIT ? cairn_index_fail_budget(units->budget, err)
+                                   : cairn_fail_memory(err);
+}
+
 /* What was left to the calling thread: names in other files, and those that other units qualify. */
 static int finish_unit(struct cairn_index_units *units, struct cairn_index_unit *u,
                        struct cairn_err *err)
 {
-    int code = u->code == CAIRN_OK ? CAIRN_OK : cairn_fail_memory(err);
+    int code = fail_unit(units, u->code, err);
     if (code == CAIRN_OK && u->damage)
         code = cairn_module_tell_damage(units->module, u->unit, u->damage, err);
     if (code < 0 || !u->table)
@@ -169,9 +197,7 @@ static int finish_unit(struct cairn_index_units *units, struct cairn_index_unit 
         code = cairn_index_unit_name(u, err);
     if (code == CAIRN_OK)
         code = cairn_index_unit_name_rest(u, units->module, err);
-    if (code == CAIRN_OK && cairn_index_unit_settle(u, &units->memories[0]) < 0)
-        code = cairn_fail_memory(err);
-    return code;
+    return code < 0 ? code : fail_unit(units, cairn_index_unit_settle(u, &units->memories[0]), err);
 }
 
 /* False: it is for the calling thread, and so is all that follows. */

@@ -4,6 +4,7 @@
 #ifndef CAIRN_SYMBOL_INDEX_UNITS_H
 #define CAIRN_SYMBOL_INDEX_UNITS_H
 
+#include "symbol/index_budget.h"
 #include "symbol/index_threads.h"
 #include "symbol/index_unit.h"
 
@@ -11,8 +12,10 @@ struct cairn_index_units {
     struct cairn_module *module;
     struct cairn_index_unit *units; /* in the order of .debug_info */
     size_t n;
+    struct cairn_index_budget *budget; /* borrowed */
     struct cairn_index_memory memories[CAIRN_INDEX_THREADS_MAX];
     struct cairn_unit_scratch scratches[CAIRN_INDEX_THREADS_MAX];
+    size_t n_scratch_bytes[CAIRN_INDEX_THREADS_MAX]; /* that the budget knows of */
 };
 
 /* Lists the units that aranges or root DIEs say something of, and opens all that threads will look
@@ -25,7 +28,7 @@ typedef int (*cairn_index_unit_take)(void *ctx, struct cairn_index_unit *unit,
                                      struct cairn_err *err);
 
 /* Reads all of them and has each taken, after which only what is for good stays of it. Damage is
- * logged by the calling thread. CAIRN_E_NOMEM, or what `take` returned. */
+ * logged by the calling thread. CAIRN_E_LIMIT, CAIRN_E_NOMEM, or what `take` returned. */
 int cairn_index_units_read(struct cairn_index_units *units, unsigned n_threads,
                            cairn_index_unit_take take, void *ctx, struct cairn_err *err);
 

@@ -62,8 +62,10 @@ static int open_elves(struct cairn_module *m, struct cairn_span image, struct ca
     m->has_image = image.size > 0;
     if (m->has_image)
         code = cairn_elf_open(image, &m->image, err);
+    m->image.is_vouched = m->found.image_vouched;
     if (code == CAIRN_OK && debug.size)
         code = cairn_elf_open(debug, &m->debug, err);
+    m->debug.is_vouched = m->found.debug_vouched;
     if (!debug.size)
         m->debug = m->image;
     if (!m->has_image)
@@ -112,7 +114,9 @@ static int lay_out(struct cairn_module *m, struct cairn_err *err)
     cairn_free(m->owned_bytes);
     m->owned_bytes = data.owned;
     m->found.is_relocatable = true;
-    return cairn_elf_open(data.bytes, &m->image, err);
+    code = cairn_elf_open(data.bytes, &m->image, err);
+    m->image.is_vouched = true;
+    return code;
 }
 
 int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void *bytes,
@@ -125,6 +129,7 @@ int cairn_module_load_bytes(struct cairn_module *m, const char *name, const void
         memcpy(m->owned_bytes, bytes, size);
     m->has_image = true;
     int code = cairn_elf_open((struct cairn_span){m->owned_bytes, size}, &m->image, err);
+    m->image.is_vouched = true; /* no target chose them: the caller did, and holds a copy of them */
     if (code == CAIRN_OK && cairn_elf_is_relocatable(&m->image))
         code = lay_out(m, err);
     if (code < 0)
@@ -154,6 +159,7 @@ void cairn_module_unload(struct cairn_module *m)
     cairn_module_leave_way(m);
     cairn_module_unload_dwarf(m);
     cairn_module_symbols_done(&m->symbols);
+    cairn_module_functions_done(&m->functions_without_name);
     m->loaded = false;
 }
 
@@ -190,9 +196,10 @@ size_t cairn_module_bytes(const struct cairn_module *m)
 {
     size_t bytes = cairn_dwarf_files_bytes(&m->files) + m->table_bytes + m->names.used_bytes +
                    m->cap_functions * sizeof *m->functions +
-                   cairn_module_symbols_bytes(&m->symbols) + cairn_symbol_list_bytes(&m->list) +
-                   cairn_unit_finder_bytes(&m->unit_finder) + m->units.memory.used_bytes +
-                   m->units.cap * sizeof *m->units.units +
+                   cairn_module_symbols_bytes(&m->symbols) +
+                   cairn_module_functions_bytes(&m->functions_without_name) +
+                   cairn_symbol_list_bytes(&m->list) + cairn_unit_finder_bytes(&m->unit_finder) +
+                   m->units.memory.used_bytes + m->units.cap * sizeof *m->units.units +
                    m->units.cap_sorted * sizeof *m->units.sorted +
                    m->cap_unit_states * sizeof *m->unit_states + m->discriminator_bytes +
                    m->cap_discriminators * sizeof *m->discriminators;

@@ -19,6 +19,7 @@
 #include "dwarf/discriminator.h"
 #include "dwarf/name.h"
 #include "symbol/dwarf_files.h"
+#include "symbol/module_functions.h"
 #include "symbol/module_symbols.h"
 #include "symbol/module_way.h"
 #include "symbol/unit_finder.h"
@@ -38,7 +39,8 @@ struct cairn_function {
     const struct cairn_dwarf_units *from; /* where the DIE lives that the search began with */
     uint32_t next; /* number (index + 1) of one with the same key from another file, or 0 */
     uint32_t decl_line;
-    bool is_cut; /* the suffix was looked for, and is no part of `linkage` any more */
+    bool is_plain; /* `linkage` is `name` */
+    bool is_cut;   /* the suffix was looked for, and is no part of `linkage` any more */
 };
 
 /* Fills what DWARF says of the function whose name begins at a DIE of `from`; `shown` is not made
@@ -92,6 +94,7 @@ struct cairn_module {
     bool has_image;                /* program headers with offsets that mean something */
 
     struct cairn_module_symbols symbols;
+    struct cairn_module_functions functions_without_name;
 
     bool has_dwarf; /* the rest is valid */
     struct cairn_elf_data sections[CAIRN_MODULE_N_SECTIONS];
@@ -107,6 +110,7 @@ struct cairn_module {
     struct cairn_dwarf_files files;
     unsigned n_told;                                    /* warnings about units */
     size_t table_bytes;                                 /* of all unit tables */
+    size_t memory_bytes;                                /* the user's bound; 0: none */
     struct cairn_module_discriminators *discriminators; /* by number of the unit */
     size_t n_discriminators, cap_discriminators, discriminator_bytes;
 
@@ -203,8 +207,8 @@ size_t cairn_module_bytes(const struct cairn_module *m);
  * used at `now`. */
 uint64_t cairn_module_oldest_table(const struct cairn_module *m, uint64_t now);
 
-/* Frees that table. */
-void cairn_module_drop_oldest(struct cairn_module *m, uint64_t now);
+/* Frees that table; false: there is none. */
+bool cairn_module_drop_oldest(struct cairn_module *m, uint64_t now);
 
 /* May a look-up still change how the module is read? */
 static inline bool cairn_module_has_choice(const struct cairn_module *m)

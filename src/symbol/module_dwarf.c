@@ -3,12 +3,10 @@
  * when an address first needs it. */
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "symbol/module.h"
 #include "symbol/module_tables.h"
 

@@ -51,6 +51,17 @@ static int put_path(const char *path, struct cairn_buffer *out, struct cairn_err
     return out->failed ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
+/* Bytes in memory have no identity that a later run could find: inode 0. */
+static void describe_file(const struct cairn_file *found, struct cairn_cache_file *file)
+{
+    file->mtime_ns = found->mtime_ns;
+    file->ctime_ns = found->ctime_ns;
+    file->dev = found->dev;
+    file->inode = found->is_copy ? 0 : found->inode;
+    file->uid = found->uid;
+    file->is_guarded = found->is_guarded;
+}
+
 static size_t add_others(const struct cairn_dwarf_files *files, struct cairn_cache_file *out)
 {
     for (size_t i = 0; i < files->n; i++) {
@@ -58,8 +69,8 @@ static size_t add_others(const struct cairn_dwarf_files *files, struct cairn_cac
         out[i] = (struct cairn_cache_file){.role = CAIRN_CACHE_OTHER,
                                            .path = side->path,
                                            .build_id = "",
-                                           .size = side->file.bytes.size,
-                                           .mtime_ns = side->file.mtime_ns};
+                                           .size = side->file.bytes.size};
+        describe_file(&side->file, &out[i]);
     }
     return files->n;
 }
@@ -80,13 +91,13 @@ int cairn_module_key_make(const struct cairn_module *m, bool all, struct cairn_m
     k->files[n] = (struct cairn_cache_file){
         .role = m->has_image ? CAIRN_CACHE_IMAGE : CAIRN_CACHE_DEBUG,
         .path = path,
-        .mtime_ns = m->has_image ? m->found.image.mtime_ns : m->found.debug.mtime_ns,
     };
+    describe_file(m->has_image ? &m->found.image : &m->found.debug, &k->files[n]);
     describe_elf(&m->image, k->build_ids[0], &k->files[n++]);
     if (both) {
         k->files[n] = (struct cairn_cache_file){.role = CAIRN_CACHE_DEBUG,
-                                                .path = m->debug_path ? m->debug_path : "",
-                                                .mtime_ns = m->found.debug.mtime_ns};
+                                                .path = m->debug_path ? m->debug_path : ""};
+        describe_file(&m->found.debug, &k->files[n]);
         describe_elf(&m->debug, k->build_ids[1], &k->files[n++]);
     }
     if (all)

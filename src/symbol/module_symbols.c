@@ -2,7 +2,6 @@
 #include "symbol/module_symbols.h"
 
 #include "base/error.h"
-#include "base/log.h"
 #include "code/extent.h"
 #include "elf/minidebug.h"
 #include "symbol/module.h"

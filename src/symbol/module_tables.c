@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "symbol/index_budget.h"
 #include "symbol/index_threads.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
     LINE_BYTES_SOON = 256 << 10, /* of .debug_line: most units have less */
     INFO_BYTES_SOON = 2 << 20,   /* of .debug_info, where units are read one after the other */
     LOOKED_AT_MAX = 1 << 14,     /* addresses for which tables are read in advance */
+    TABLES_FACTOR = 32,          /* tables of lines alone take 8 times their programs */
     FEW_TABLES = 16,             /* who reads more goes through the same names again and again */
 };
 
@@ -98,6 +100,38 @@ static void take_table(struct cairn_module *m, const struct cairn_dwarf_unit *un
     m->way.held_bytes += unit->end - unit->off;
 }
 
+static struct cairn_module_unit *find_oldest(const struct cairn_module *m, uint64_t now)
+{
+    struct cairn_module_unit *oldest = NULL;
+    for (size_t i = 0; m->table_bytes && i < m->n_unit_states; i++) {
+        struct cairn_module_unit *state = &m->unit_states[i];
+        if (state->table && state->used != now && (!oldest || state->used < oldest->used))
+            oldest = state;
+    }
+    return oldest;
+}
+
+/*
+ * Units that share a line program or a list of ranges have the same table many times over. What all
+ * tables of a module may take follows from its debug information, and what those of one look-up
+ * take from the user's bound.
+ */
+static int check_tables(struct cairn_module *m, uint64_t now, struct cairn_err *err)
+{
+    uint64_t bytes = (uint64_t)m->dwarf.info.size + m->dwarf.line.size;
+    bytes = bytes < m->way.size ? m->way.size : bytes;
+    size_t bound = m->memory_bytes ? m->memory_bytes : SIZE_MAX;
+    uint64_t most = cairn_index_memory_max(bytes, TABLES_FACTOR, bound);
+    while (m->memory_bytes && m->table_bytes > most && cairn_module_drop_oldest(m, now))
+        ;
+    if (m->table_bytes <= most)
+        return CAIRN_OK;
+    return cairn_fail(err, CAIRN_E_LIMIT,
+                      ".debug_info: tables of %zu MB were made of %llu kB of debug information, "
+                      "which its units share: the others are not read",
+                      m->table_bytes / 1000000, (unsigned long long)bytes / 1000);
+}
+
 int cairn_module_need_table(struct cairn_module *m, struct cairn_dwarf_unit *unit, uint64_t now,
                             struct cairn_unit_table **ret_table, struct cairn_err *err)
 {
@@ -107,7 +141,9 @@ int cairn_module_need_table(struct cairn_module *m, struct cairn_dwarf_unit *uni
         return cairn_fail_memory(err);
     state->used = now;
     if (!state->table && !state->failed) {
-        int code = read_table(m, unit, &state->table, &why);
+        int code = check_tables(m, now, &why);
+        if (code == CAIRN_OK)
+            code = read_table(m, unit, &state->table, &why);
         if (code == CAIRN_E_NOMEM)
             return cairn_fail_memory(err);
         if (code < 0)
@@ -128,33 +164,23 @@ int cairn_module_tell_damage(struct cairn_module *m, const struct cairn_dwarf_un
     return CAIRN_OK;
 }
 
-static struct cairn_module_unit *find_oldest(const struct cairn_module *m, uint64_t now)
-{
-    struct cairn_module_unit *oldest = NULL;
-    for (size_t i = 0; m->table_bytes && i < m->n_unit_states; i++) {
-        struct cairn_module_unit *state = &m->unit_states[i];
-        if (state->table && state->used != now && (!oldest || state->used < oldest->used))
-            oldest = state;
-    }
-    return oldest;
-}
-
 uint64_t cairn_module_oldest_table(const struct cairn_module *m, uint64_t now)
 {
     const struct cairn_module_unit *oldest = find_oldest(m, now);
     return oldest ? oldest->used : UINT64_MAX;
 }
 
-void cairn_module_drop_oldest(struct cairn_module *m, uint64_t now)
+bool cairn_module_drop_oldest(struct cairn_module *m, uint64_t now)
 {
     struct cairn_module_unit *oldest = find_oldest(m, now);
     if (!oldest)
-        return;
+        return false;
     const struct cairn_dwarf_unit *unit = m->units.units[oldest - m->unit_states];
     m->table_bytes -= oldest->bytes;
     m->way.held_bytes -= unit->end - unit->off;
     cairn_unit_table_free(oldest->table);
     oldest->table = NULL;
+    return true;
 }
 
 /* A table that some thread reads. What goes wrong is left for the look-up, which tells of it. */

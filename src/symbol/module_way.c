@@ -207,7 +207,7 @@ static void make_index(struct cairn_module *m, const struct cairn_way_settings *
     struct cairn_err why;
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    int code = cairn_index_build(m, settings->n_threads, &image, &why);
+    int code = cairn_index_build(m, settings->n_threads, settings->memory_bytes, &image, &why);
     double seconds = seconds_since(start);
     double megabytes = (double)image.size / 1e6;
     if (code == CAIRN_OK)

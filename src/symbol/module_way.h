@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In which way a module is read. Answers are the same in each; what differs is when the work is
- * done.
+ * Module way: how a module is read. All methods give the same answers. They differ in when the work
+ * is done.
  *
- *     first look-up    an index in the cache ──► that
- *                      unpacked by a run before ──► read whole, kept in the cache
- *                      else unit by unit, with a map of units out of the cache where the compiler
- *                      wrote none
- *     later ones       once what was read unit by unit adds up to a quarter of the whole, or so
- * many are asked that an index would have been cheaper ──► read whole, kept in the cache
+ *     first look-up
+ *         the cache has an index                           ──► use that index
+ *         an earlier run had to decompress the module      ──► index the module, store the index
+ *         else                                             ──► read unit by unit
+ *                                                              (unit map from the cache if the
+ *                                                              compiler wrote none)
+ *     later look-ups
+ *         a quarter of the units were read, or an index
+ *         would have been cheaper than the look-ups so far ──► index the module, store the index
  */
 #ifndef CAIRN_SYMBOL_MODULE_WAY_H
 #define CAIRN_SYMBOL_MODULE_WAY_H

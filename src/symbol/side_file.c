@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One file beside the module: opened, and its sections read as far as names need them. */
-#include <errno.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -191,6 +189,8 @@ static int read_file(struct cairn_dwarf_files *files, struct cairn_side_file *f,
     int code = cairn_elf_open(f->file.bytes, &f->elf, err);
     if (code < 0)
         return code;
+    f->elf.is_vouched =
+        f->file.is_guarded || cairn_debugfile_finder_vouches(files->owner.finder, f->path);
     f->info = sections_of(files, f);
     code = f->kind == CAIRN_SIDE_SUP ? read_sup(f, err) : read_split(f, err);
     return code < 0 ? code : init_units(files, f, err);
@@ -232,9 +232,6 @@ static char *absolute(const char *path)
 int cairn_side_file_open(struct cairn_dwarf_files *files, enum cairn_side_file_kind kind,
                          const char *path, struct cairn_side_file **ret_file, struct cairn_err *err)
 {
-    struct stat st;
-    if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return cairn_fail(err, CAIRN_E_MISSING, "%s: no such file", path);
     CAIRN_AUTO(free_file) struct cairn_side_file *f = cairn_alloc(1, sizeof *f);
     if (!f || !(f->path = absolute(path)))
         return cairn_fail_memory(err);
@@ -244,7 +241,8 @@ int cairn_side_file_open(struct cairn_dwarf_files *files, enum cairn_side_file_k
         return CAIRN_OK;
     }
     f->kind = kind;
-    int code = cairn_file_open(f->path, &f->file, err);
+    const char *root = cairn_debugfile_finder_root(files->owner.finder);
+    int code = cairn_file_open_below(root, f->path, &f->file, err);
     if (code < 0)
         return code;
     code = read_file(files, f, err);

@@ -4,6 +4,7 @@
 
 #include "base/address.h"
 #include "base/alloc.h"
+#include "base/budget.h"
 #include "base/error.h"
 #include "symbol/frames.h"
 #include "symbol/listed.h"
@@ -26,6 +27,7 @@ int cairn_symbolizer_new(const struct cairn_symbolizer_opts *opts,
         .root = o.root,
         .allow_mismatch = o.allow_mismatch != 0,
     };
+    cairn_budget_renew();
     s->memory_bytes = o.memory_bytes ? o.memory_bytes : SIZE_MAX;
     s->no_inlines = o.no_inlines != 0;
     s->discriminators = o.discriminators != 0;

@@ -45,9 +45,7 @@ static bool drop_oldest_table(const struct cairn_symbolizer *s)
             from = m;
         }
     }
-    if (from)
-        cairn_module_drop_oldest(from, s->now);
-    return from != NULL;
+    return from && cairn_module_drop_oldest(from, s->now);
 }
 
 /* A bound that is too small for what is asked costs time without end; whoever set it should know.

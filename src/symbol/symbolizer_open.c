@@ -69,6 +69,7 @@ static int add_entry(struct cairn_symbolizer *s, enum cairn_asked kind, const ch
         return cairn_fail_memory(err);
     }
     e->hash = hash_of(kind, asked, id);
+    e->module.memory_bytes = s->memory_bytes == SIZE_MAX ? 0 : s->memory_bytes;
     s->entries[s->n++] = e;
     *ret_entry = e;
     return CAIRN_OK;

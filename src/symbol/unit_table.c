@@ -148,6 +148,19 @@ static int merge(struct cairn_unit_scratch *scratch, size_t *ret_n)
     return CAIRN_OK;
 }
 
+size_t cairn_unit_scratch_bytes(const struct cairn_unit_scratch *scratch)
+{
+    const struct cairn_dwarf_functions *f = &scratch->functions;
+    const struct cairn_dwarf_lines *l = &scratch->lines;
+    return f->cap_nodes * sizeof *f->nodes + f->cap_intervals * sizeof *f->intervals +
+           f->cap_scopes * sizeof *f->scopes + l->cap_rows * sizeof *l->rows +
+           l->cap_files * sizeof *l->files + l->cap_dirs * sizeof *l->dirs +
+           scratch->cap_starts * sizeof *scratch->starts +
+           scratch->cap_roots * sizeof *scratch->roots +
+           scratch->cap_records * sizeof *scratch->records +
+           scratch->cap_number * sizeof *scratch->number;
+}
+
 void cairn_unit_scratch_done(struct cairn_unit_scratch *scratch)
 {
     cairn_dwarf_functions_done(&scratch->functions);

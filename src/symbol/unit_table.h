@@ -51,6 +51,7 @@ struct cairn_unit_scratch {
     size_t cap_starts, cap_roots, cap_records, cap_number;
 };
 
+size_t cairn_unit_scratch_bytes(const struct cairn_unit_scratch *scratch);
 void cairn_unit_scratch_done(struct cairn_unit_scratch *scratch);
 
 /*

@@ -18,6 +18,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/zip.h"
+#include "proc/shared_memory.h"
 #include "target/core_modules.h"
 #include "target/regs.h"
 #include "target/target.h"
@@ -112,7 +114,7 @@ static void done(void *ctx)
 static uint32_t add_path(struct core_target *c, const char *path, uint32_t *flags)
 {
     static const char deleted[] = " (deleted)";
-    size_t size = strlen(path), tail = sizeof deleted - 1;
+    size_t size = cairn_is_shared_memory(path) ? 0 : strlen(path), tail = sizeof deleted - 1;
     if (size > tail && strcmp(path + size - tail, deleted) == 0) {
         *flags |= CAIRN_MAP_DELETED;
         size -= tail;
@@ -221,6 +223,17 @@ static bool read_head(void *ctx, const char *path, uint8_t *to, size_t size)
     return is_there;
 }
 
+static bool is_of_build(void *ctx, const char *path, const char *build_id)
+{
+    struct core_target *c = ctx;
+    struct cairn_debugfile_found found = {0};
+    if (cairn_debugfile_find(c->target.finder, path, build_id, &found, NULL) < 0)
+        return false;
+    bool is_there = found.image.bytes.size > 0;
+    cairn_debugfile_found_done(&found);
+    return is_there;
+}
+
 /* Modules are known by absolute paths. One that is not here may be below the root. */
 static int find_program(struct core_target *c, const struct cairn_unwind_opts *opts,
                         struct cairn_err *err)
@@ -237,7 +250,7 @@ static int find_program(struct core_target *c, const struct cairn_unwind_opts *o
 
 static int find_files(struct core_target *c, struct cairn_err *err)
 {
-    const struct cairn_core_access access = {&c->target.memory, read_head, c,
+    const struct cairn_core_access access = {&c->target.memory, read_head, is_of_build, c,
                                              *c->program ? c->program : NULL};
     if (!c->notes.n_files)
         return cairn_core_modules_read(&c->elf, &access, &c->notes, err);
@@ -252,6 +265,14 @@ static int find_files(struct core_target *c, struct cairn_err *err)
 static int fail_without_threads(const struct cairn_elf *elf, struct cairn_err *err)
 {
     struct cairn_elf_segment segment;
+    if (!cairn_target_regs_bytes(elf->machine)) {
+        int code =
+            cairn_fail(err, CAIRN_E_SUPPORT,
+                       "a core file of %s: stacks of x86-64, x86, aarch64 and arm can be read",
+                       cairn_elf_machine_name(elf->machine));
+        cairn_hint(err, "gdb-multiarch, or that machine's own gdb or eu-stack, reads it");
+        return code;
+    }
     for (uint32_t i = 0; cairn_elf_segment(elf, i, &segment); i++) {
         if (segment.type != PT_NOTE || segment.file_size == 0 ||
             cairn_span_slice(elf->bytes, segment.off, segment.file_size, &(struct cairn_span){0}))
@@ -270,6 +291,15 @@ static int fail_without_threads(const struct cairn_elf *elf, struct cairn_err *e
 static int read_core_file(struct core_target *c, const struct cairn_unwind_opts *opts,
                           struct cairn_err *err)
 {
+    const char *packer = cairn_zip_program(c->elf.bytes);
+    if (packer) {
+        cairn_fail(err, CAIRN_E_FORMAT, "is compressed (%s), expected a core file", packer);
+        cairn_hint(err,
+                   "%s -dc FILE >core, or of systemd's coredumpctl dump PID -o core; then "
+                   "cairn stack core",
+                   packer);
+        return CAIRN_E_FORMAT;
+    }
     int code = cairn_elf_open(c->elf.bytes, &c->elf, err);
     if (code < 0)
         return code;
@@ -288,11 +318,18 @@ static int read_core_file(struct core_target *c, const struct cairn_unwind_opts 
     return code == CAIRN_OK ? read_maps(c, err) : code;
 }
 
+static const struct cairn_space_kind kind = {
+    .is_dead = true, .done = done, .next_code = next_code, .threads = threads, .regs = regs};
+
+const struct cairn_core_facts *cairn_target_core_facts(const struct cairn_unwind_space *space)
+{
+    const struct core_target *c = space->accessors.ctx;
+    return space->kind == &kind ? &c->notes.facts : NULL;
+}
+
 static int open_space(struct core_target *c, const struct cairn_unwind_opts *opts,
                       struct cairn_unwind_space **ret_space, struct cairn_err *err)
 {
-    static const struct cairn_space_kind kind = {
-        .done = done, .next_code = next_code, .threads = threads, .regs = regs};
     const struct cairn_unwind_accessors accessors = {
         .size = sizeof accessors,
         .ctx = c,

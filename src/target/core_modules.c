@@ -2,6 +2,8 @@
 #include "target/core_modules.h"
 
 #include <elf.h>
+#include <limits.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -122,20 +124,34 @@ static int add_list(const struct walk *w, uint64_t debug)
     return code;
 }
 
+/* A program that was started by a relative path: the file that lies there from here on, if it is of
+ * the build whose ID is in the core's memory. NULL: it is not. */
+static const char *find_relative(const struct walk *w, const struct cairn_core_notes *notes,
+                                 const char *path, char ret_found[PATH_MAX])
+{
+    const uint64_t base = notes->phdr - notes->phdr % PAGE;
+    char in_core[CAIRN_IMAGE_BUILD_ID_MAX];
+    cairn_memory_build_id(w->memory, base, in_core);
+    if (!*path || !notes->phdr || !*in_core || !realpath(path, ret_found))
+        return NULL;
+    return w->access->is_of_build(w->access->ctx, ret_found, in_core) ? ret_found : NULL;
+}
+
 int cairn_core_modules_read(const struct cairn_elf *core, const struct cairn_core_access *access,
                             struct cairn_core_notes *notes, struct cairn_err *err)
 {
     const struct walk w = {access, access->memory, notes, core->is64 ? 8 : 4, core->swap};
     const char *program = access->program;
-    char path[CAIRN_CORE_PATH_MAX] = "";
+    char path[CAIRN_CORE_PATH_MAX] = "", found[PATH_MAX];
     struct head head;
     if (!program && notes->execfn && read_text(&w, notes->execfn, path))
         program = path;
-    if (!program || program[0] != '/') {
-        cairn_log(CAIRN_LOG_WARNING, "the core file does not say where the program lies: \"%s\"",
-                  program ? program : "");
-        program = NULL;
-    }
+    if (program && program[0] != '/')
+        program = find_relative(&w, notes, path, found);
+    if (!program)
+        cairn_log(CAIRN_LOG_WARNING,
+                  "the core file does not say where the program lies: \"%s\" (name it with --exe)",
+                  path);
     if (!notes->phdr || !read_head(&w, notes->phdr - notes->phdr % PAGE, program, &head))
         return CAIRN_OK;
     int code = program ? add_module(&w, &head, program) : CAIRN_OK;

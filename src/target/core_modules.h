@@ -21,8 +21,11 @@ struct cairn_core_access {
     const struct cairn_memory *memory; /* of the core file alone */
     /* The first `size` bytes of a file; false: not at hand. */
     bool (*read_head)(void *ctx, const char *path, uint8_t *to, size_t size);
+    /* Is the file of the build with this ID, in hexadecimal digits? */
+    bool (*is_of_build)(void *ctx, const char *path, const char *build_id);
     void *ctx;
-    const char *program; /* its path; NULL: as it was started, if that was by an absolute path */
+    const char *program; /* its path; NULL: as it was started; by a relative path, if the build is
+                            the same */
 };
 
 /* Adds them to notes->files. What memory does not tell is left out. CAIRN_E_NOMEM. */

@@ -2,6 +2,7 @@
 #include "target/core_notes.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -10,8 +11,29 @@
 #include "base/log.h"
 #include "target/regs.h"
 
-/* Where pr_pid and pr_reg lie in struct elf_prstatus. */
-enum { PID_64 = 32, REGS_64 = 112, PID_32 = 24, REGS_32 = 72 };
+/* Where pr_pid and pr_reg lie in struct elf_prstatus, and pr_cursig, 16 bits. */
+enum { PID_64 = 32, REGS_64 = 112, PID_32 = 24, REGS_32 = 72, CURSIG = 12 };
+
+enum { NAME_BYTES = 16, ARGUMENTS_BYTES = 80 };
+
+/* struct elf_prpsinfo by its size: it depends on how wide a long and a uid are. */
+static const struct prpsinfo {
+    uint16_t size, pid, name;
+} prpsinfos[] = {
+    {136, 24, 40}, /* 64 bits */
+    {124, 12, 28}, /* 32 bits, uids of 16: x86, arm */
+    {128, 16, 32}, /* 32 bits, uids of 32 */
+};
+
+static void read_cursig(const struct cairn_elf *elf, struct cairn_span note, int tid,
+                        struct cairn_core_facts *facts)
+{
+    struct cairn_reader r = cairn_reader_of(note, elf->swap);
+    cairn_reader_seek(&r, CURSIG);
+    facts->tid = tid;
+    if (!facts->signal)
+        facts->signal = cairn_reader_u16(&r);
+}
 
 static int add_thread(const struct cairn_elf *elf, struct cairn_span note,
                       struct cairn_core_notes *notes)
@@ -30,8 +52,68 @@ static int add_thread(const struct cairn_elf *elf, struct cairn_span note,
     if (cairn_grow((void **)&notes->threads, &notes->cap_threads, notes->n_threads + 1,
                    sizeof *notes->threads) < 0)
         return CAIRN_E_NOMEM;
+    if (!notes->n_threads) /* the kernel writes the one that got the signal first */
+        read_cursig(elf, note, (int)tid, &notes->facts);
     notes->threads[notes->n_threads++] = (struct cairn_core_thread){(int)tid, regs};
     return CAIRN_OK;
+}
+
+static void read_prpsinfo(const struct cairn_elf *elf, struct cairn_span note,
+                          struct cairn_core_facts *facts)
+{
+    struct cairn_span name, arguments;
+    for (size_t i = 0; i < sizeof prpsinfos / sizeof *prpsinfos; i++) {
+        const struct prpsinfo *layout = &prpsinfos[i];
+        if (note.size != layout->size || elf->is64 != (i == 0) ||
+            !cairn_span_slice(note, layout->name, NAME_BYTES, &name) ||
+            !cairn_span_slice(note, layout->name + NAME_BYTES, ARGUMENTS_BYTES, &arguments))
+            continue;
+        struct cairn_reader r = cairn_reader_of(note, elf->swap);
+        cairn_reader_seek(&r, layout->pid);
+        facts->pid = (int)cairn_reader_u32(&r);
+        memcpy(facts->name, name.data, NAME_BYTES);
+        memcpy(facts->arguments, arguments.data, ARGUMENTS_BYTES);
+        size_t n = strlen(facts->arguments);
+        if (n && n < ARGUMENTS_BYTES - 1 && facts->arguments[n - 1] == ' ')
+            facts->arguments[n - 1] = '\0'; /* the kernel's, in place of the last NUL */
+    }
+}
+
+static bool is_fault(int number)
+{
+    return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+           number == SIGTRAP;
+}
+
+/* Of the codes up to 0 these have si_pid. Those of timers and of files (SI_TIMER, SI_SIGIO) have
+ * other fields there. */
+static bool has_sender(int code)
+{
+    return code == SI_USER || code == SI_QUEUE || code == SI_TKILL || code == SI_MESGQ;
+}
+
+/* The kernel's codes for faults lie above 0, and SI_KERNEL, 0x80, has no address. gcore(1) writes a
+ * note for each thread, of the SIGSTOP that it stopped the thread by: pr_cursig is 0 there. */
+static void read_siginfo(const struct cairn_elf *elf, struct cairn_span note,
+                         struct cairn_core_facts *facts)
+{
+    struct cairn_reader r = cairn_reader_of(note, elf->swap);
+    int number = (int)cairn_reader_u32(&r);
+    cairn_reader_skip(&r, sizeof(uint32_t)); /* si_errno */
+    int code = (int)cairn_reader_u32(&r);
+    cairn_reader_seek(&r, elf->is64 ? 16 : 12);
+    uint64_t word = cairn_reader_word(&r, elf->is64 ? 8 : 4);
+    if (r.failed || number <= 0 || number != facts->signal || facts->has_code)
+        return;
+    facts->has_code = true;
+    facts->code = code;
+    if (code > 0 && code < SI_KERNEL && is_fault(number)) {
+        facts->has_address = true;
+        facts->address = word;
+    } else if (has_sender(code)) {
+        cairn_reader_seek(&r, elf->is64 ? 16 : 12);
+        facts->sender = (int)cairn_reader_u32(&r);
+    }
 }
 
 static int read_files(const struct cairn_elf *elf, struct cairn_span note,
@@ -87,6 +169,12 @@ static int read_note(const struct cairn_elf *elf, uint32_t type, struct cairn_sp
     switch (type) {
     case NT_PRSTATUS:
         return add_thread(elf, note, notes);
+    case NT_PRPSINFO:
+        read_prpsinfo(elf, note, &notes->facts);
+        return CAIRN_OK;
+    case NT_SIGINFO:
+        read_siginfo(elf, note, &notes->facts);
+        return CAIRN_OK;
     case NT_FILE:
         return read_files(elf, note, notes);
     case NT_AUXV:

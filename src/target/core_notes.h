@@ -6,6 +6,8 @@
  *     NT_PRSTATUS   one a thread, that which got the signal first: ... pid ... registers ...
  *     NT_FILE       count | page size | { start, end, offset in pages } ... | names ...
  *     NT_AUXV       { type, value } ...            AT_SYSINFO_EHDR: where the vdso lies, ...
+ *     NT_PRPSINFO   ... | pid | parent, group, session | name [16] | arguments [80]
+ *     NT_SIGINFO    siginfo_t of the signal that ended the process (Linux 3.7)
  */
 #ifndef CAIRN_TARGET_CORE_NOTES_H
 #define CAIRN_TARGET_CORE_NOTES_H
@@ -25,7 +27,21 @@ struct cairn_core_file {
     const char *path; /* borrowed from the file or `paths`; ends with " (deleted)" where it was */
 };
 
+/* What a core file says of its process; all-zero: nothing. */
+struct cairn_core_facts {
+    int pid;
+    char name[16 + 1];      /* of the program, and of the first thread: pr_fname */
+    char arguments[80 + 1]; /* pr_psargs: blanks between them, cut where they are longer */
+    int signal, tid;  /* that ended it, and the thread that got it; 0: none did, as in gcore(1)'s */
+    bool has_code;    /* an NT_SIGINFO behind the first thread has this signal: */
+    int code;         /* si_code */
+    bool has_address; /* a fault's, which is */
+    uint64_t address; /* si_addr */
+    int sender;       /* pid of the process that sent it; 0: the kernel sent it, or unknown */
+};
+
 struct cairn_core_notes {
+    struct cairn_core_facts facts;
     struct cairn_core_thread *threads;
     size_t n_threads, cap_threads;
     struct cairn_core_file *files; /* sorted by start */

@@ -3,9 +3,13 @@
  * Memory image: makes an ELF file again out of what the loader mapped of it, for files that were
  * deleted, or replaced by another build.
  *
- *     memory   base | segment | segment ...        header, program headers, notes: found there
- *     file     0    | segment | segment ...        without section headers; what cannot be read is
- * 0
+ *     memory   base │ segment │  gap  │ segment │     ELF header, program headers and notes are
+ *                   │         │       │         │     in the first segment
+ *                   ▼         ▼       ▼         ▼
+ *     file     0    │ segment │ segment         │     at the file offsets that the program headers
+ *                                                     give; no section headers
+ *
+ * Bytes that cannot be read are 0.
  *
  * The dynamic linker writes addresses into the dynamic section of a module that it loaded: they are
  * made vaddrs again.

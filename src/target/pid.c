@@ -17,6 +17,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/foreign.h"
+#include "base/log.h"
 #include "proc/mem.h"
 #include "proc/process.h"
 #include "proc/ptrace.h"
@@ -58,6 +60,21 @@ static struct pid_target *of(void *ctx)
     return ctx;
 }
 
+/* Reads the page at `va`, and those behind it as far as that goes: why one of those is not to be
+ * read is no answer to what was asked. Returns how many. */
+static size_t read_pages(struct pid_target *p, uint64_t va, uint8_t *to, size_t n)
+{
+    struct cairn_unread *unread = &p->mem.unread;
+    const char *why = unread->why;
+    const uint64_t why_va = unread->why_va;
+    size_t got = cairn_mem_read(&p->mem, va, to, n * PAGE) / PAGE;
+    if (got) {
+        unread->why = why;
+        unread->why_va = why_va;
+    }
+    return got;
+}
+
 /* The page at `va`; NULL: it cannot be read. */
 static const uint8_t *page_at(struct pid_target *p, uint64_t va)
 {
@@ -68,7 +85,7 @@ static const uint8_t *page_at(struct pid_target *p, uint64_t va)
     size_t n = va == pages->next ? 2 * pages->n_before : 1;
     n = n < PAGES_AT_ONCE ? n : PAGES_AT_ONCE;
     n = n < PAGES - slot ? n : PAGES - slot;
-    size_t got = cairn_mem_read(&p->mem, va, pages->bytes[slot], n * PAGE) / PAGE;
+    size_t got = read_pages(p, va, pages->bytes[slot], n);
     for (size_t i = 0; i < n; i++) {
         pages->va[slot + i] = va + i * PAGE;
         pages->valid[slot + i] = i < got;
@@ -144,12 +161,18 @@ static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
     if (map && !(map->flags & CAIRN_MAP_WRITE))
         return !read_memory(ctx, va, to, size);
     p->copy->missed = true;
+    (void)cairn_unread_clip(&p->mem.unread, va, 1); /* it may be known why */
     return 1;
 }
 
 void cairn_target_pid_copy(struct cairn_unwind_space *space, struct cairn_target_copy *copy)
 {
     of(space->accessors.ctx)->copy = copy;
+}
+
+struct cairn_mem *cairn_target_pid_mem(struct cairn_unwind_space *space)
+{
+    return &of(space->accessors.ctx)->mem;
 }
 
 /* The second time it adds what is new: what is known stays, for cursors use it. */
@@ -159,6 +182,7 @@ static int read_maps(struct pid_target *p, struct cairn_err *err)
     int code = cairn_maps_read_pid(p->pid, &maps, err);
     if (code < 0)
         return code;
+    cairn_unread_add_maps(&p->mem.unread, p->pid, maps);
     code = cairn_target_add_maps(&p->target, maps, err);
     cairn_target_sort(&p->target);
     cairn_maps_free(maps);
@@ -187,6 +211,7 @@ static void begin(void *ctx)
 {
     struct pid_target *p = of(ctx);
     p->asked_again = false;
+    p->mem.unread.why = NULL;
     memset(p->pages.valid, 0, sizeof p->pages.valid);
     p->pages.next = UINT64_MAX;
 }
@@ -195,6 +220,7 @@ static void refresh(void *ctx)
 {
     struct pid_target *p = of(ctx);
     cairn_target_forget(&p->target);
+    cairn_unread_forget(&p->mem.unread);
     (void)read_maps(p, NULL);
     begin(p);
 }
@@ -204,12 +230,14 @@ static bool open_link(struct cairn_target *target, const struct cairn_target_map
                       const char *link, uint64_t inode, struct cairn_debugfile_found *ret_found)
 {
     const char *path = cairn_strings_get(&target->texts, map->path);
-    struct stat st;
-    if (stat(link, &st) < 0 || !S_ISREG(st.st_mode) || (inode && st.st_ino != inode))
+    const struct cairn_foreign_wish wish = {.path = link, .folder = -1, .inode = inode};
+    struct cairn_err why;
+    int fd;
+    if (cairn_foreign_open(&wish, &fd, &why) < 0) {
+        if (why.code == CAIRN_E_LIMIT)
+            cairn_log_err(CAIRN_LOG_WARNING, &why);
         return false;
-    int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return false;
+    }
     int code = cairn_debugfile_find_fd(target->finder, path, fd, ret_found, NULL);
     close(fd);
     if (code == CAIRN_OK && ret_found->image.bytes.size)

@@ -5,6 +5,7 @@
 #include <cairn/unwind.h>
 
 #include "base/span.h"
+#include "proc/mem.h"
 
 /* The top of a thread's stack as it was at one moment. */
 enum { CAIRN_COPY_PAGE = 4096 };
@@ -27,5 +28,8 @@ bool cairn_target_copy_read(const struct cairn_target_copy *copy, uint64_t va, v
  * memory as it is.
  */
 void cairn_target_pid_copy(struct cairn_unwind_space *space, struct cairn_target_copy *copy);
+
+/* What the space reads memory by; its `unread.why` is of the reads since a cursor was made last. */
+struct cairn_mem *cairn_target_pid_mem(struct cairn_unwind_space *space);
 
 #endif /* CAIRN_TARGET_PID_H */

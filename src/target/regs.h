@@ -7,14 +7,16 @@
 #include "base/span.h"
 
 /*
- * All registers of any CPU, out of what the kernel keeps of a stopped thread (pr_reg of a core
- * file's NT_PRSTATUS, PTRACE_GETREGSET), whose size tells the CPU:
+ * Registers of a stopped thread, as the kernel saves them (pr_reg of a core file's NT_PRSTATUS,
+ * PTRACE_GETREGSET). The size of the record identifies the CPU:
  *
- *     x86-64   27 x 8   r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig rip cs flags
- * rsp i386     17 x 4   ebx ecx edx esi edi ebp eax ds es fs gs orig eip cs flags esp ss aarch64 34
- * x 8   x0 ... x30 sp pc pstate arm      18 x 4   r0 ... r15 cpsr orig
+ *     x86-64    27 x 8   r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax
+ *                        rip cs flags rsp ss fs_base gs_base ds es fs gs
+ *     i386      17 x 4   ebx ecx edx esi edi ebp eax ds es fs gs orig_eax eip cs flags esp ss
+ *     aarch64   34 x 8   x0 ... x30 sp pc pstate
+ *     arm       18 x 4   r0 ... r15 cpsr orig_r0
  *
- * False where it is none of these.
+ * False if the size is none of these.
  */
 bool cairn_target_regs(struct cairn_span raw, bool swap, struct cairn_cursor_regs *ret_regs);
 

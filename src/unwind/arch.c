@@ -28,7 +28,8 @@ enum cairn_arch_step cairn_unwind_step(const struct cairn_unwind_arch *arch, uin
     case CAIRN_RULE_NONE:
         return CAIRN_STEP_NO_RULE;
     case CAIRN_RULE_OUTERMOST:
-        return CAIRN_STEP_OUTERMOST;
+        return cairn_rule_payload(rule) == CAIRN_RULE_SWITCHED ? CAIRN_STEP_SWITCHED
+                                                               : CAIRN_STEP_OUTERMOST;
     case CAIRN_RULE_SIDE:
         return CAIRN_STEP_SIDE;
     case CAIRN_RULE_SIGNAL:

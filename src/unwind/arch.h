@@ -39,6 +39,7 @@ enum cairn_follow_step {
 enum cairn_arch_step {
     CAIRN_STEP_OK,
     CAIRN_STEP_OUTERMOST, /* the rule says so */
+    CAIRN_STEP_SWITCHED,  /* the rule says that the caller is on another stack */
     CAIRN_STEP_SIDE,      /* not to be had from the rule alone: ask the rows of CFI */
     CAIRN_STEP_NO_RULE,   /* NONE, or a number that is no rule of this CPU */
     CAIRN_STEP_UNKNOWN,   /* a register that the rule needs is not known */
@@ -133,6 +134,13 @@ extern const struct cairn_unwind_arch cairn_unwind_arm;
 
 /* By EM_*; NULL: a CPU that the unwinder does not know. */
 const struct cairn_unwind_arch *cairn_unwind_arch_of(uint16_t machine);
+
+/* The rule for a row whose return address is undefined. */
+static inline uint32_t cairn_unwind_outermost(const struct cairn_cfi_row *row)
+{
+    return cairn_rule_make(CAIRN_RULE_OUTERMOST,
+                           cairn_cfi_row_is_switch(row) ? CAIRN_RULE_SWITCHED : 0);
+}
 
 /* Replaces `regs` by those of the caller; on anything but OK they are untouched. `is_leaf`: the
  * innermost frame, or one that a signal interrupted. Registers that the rule does not speak of are

@@ -38,7 +38,7 @@ static uint32_t encode(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
     if (cie->ra_reg != LR)
         return side;
     if (ra->where == CAIRN_CFI_UNDEFINED)
-        return cairn_rule_make(CAIRN_RULE_OUTERMOST, 0);
+        return cairn_unwind_outermost(row);
     if (cfa->where != CAIRN_CFI_IN_REG || (cfa->reg != SP && cfa->reg != FP) || cfa->value < 0 ||
         cfa->value % 16 || cfa->value / 16 > CAIRN_AARCH64_CFA_MAX ||
         row->regs[SP].where != CAIRN_CFI_SAME)

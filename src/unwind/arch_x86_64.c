@@ -24,6 +24,7 @@ enum {
     OP_LIT0 = 0x30,
     OP_LIT3 = 0x33,
     OP_LIT15 = 0x3f,
+    OP_LIT16 = 0x40,
     OP_LIT31 = 0x4f,
     OP_BREG0 = 0x70
 };
@@ -67,7 +68,21 @@ static uint32_t encode_plt(struct cairn_reader *r, uint32_t n)
     return cairn_x86_64_rule(CAIRN_X86_64_PLT, n, k - OP_LIT0);
 }
 
-/* The CFA is an expression: one of three that compilers and linkers write. `fp` is where the
+/* Behind breg6 `off`, deref: nothing, or plus 16. */
+static uint32_t encode_fp_deref(struct cairn_reader *r, int64_t off, uint32_t fp)
+{
+    uint32_t n;
+    bool is_deref = cairn_reader_u8(r) == OP_DEREF && !r->failed;
+    if (is_deref && !cairn_reader_left(r) && words_of(-off, CAIRN_X86_64_CFA_MAX, &n))
+        return cairn_x86_64_rule(CAIRN_X86_64_FP_DEREF, n, fp);
+    bool is_chain = is_deref && !off && cairn_reader_left(r) == 2;
+    uint8_t op = cairn_reader_u8(r), last = cairn_reader_u8(r);
+    is_chain &= (op == OP_LIT16 && last == OP_PLUS) || (op == OP_PLUS_UCONST && last == 16);
+    return is_chain ? cairn_x86_64_rule(CAIRN_X86_64_FP_CHAIN, 2, fp)
+                    : cairn_rule_make(CAIRN_RULE_SIDE, 0);
+}
+
+/* The CFA is an expression: one of four that compilers, linkers and SBCL write. `fp` is where the
  * caller's rbp is, AT_FP included. */
 static uint32_t encode_expr(const struct cairn_cfi *cfi, const struct cairn_cfi_rule *cfa,
                             uint32_t fp)
@@ -78,12 +93,8 @@ static uint32_t encode_expr(const struct cairn_cfi *cfi, const struct cairn_cfi_
     int64_t off = cairn_reader_sleb(&r);
     if (r.failed || off < -8 * CAIRN_X86_64_CFA_MAX)
         return side;
-    if (reg == RBP) {
-        bool deref = cairn_reader_u8(&r) == OP_DEREF && !r.failed && !cairn_reader_left(&r);
-        return deref && words_of(-off, CAIRN_X86_64_CFA_MAX, &n)
-                   ? cairn_x86_64_rule(CAIRN_X86_64_FP_DEREF, n, fp)
-                   : side;
-    }
+    if (reg == RBP)
+        return encode_fp_deref(&r, off, fp);
     if (reg != RSP || fp == CAIRN_X86_64_FP_AT_FP || !words_of(off, CAIRN_X86_64_CFA_MAX, &n))
         return side;
     if (cairn_reader_left(&r) != 3)
@@ -147,7 +158,7 @@ static uint32_t encode(const struct cairn_cfi *cfi, const struct cairn_cie *cie,
     if (cie->ra_reg != RIP)
         return side;
     if (ra->where == CAIRN_CFI_UNDEFINED)
-        return cairn_rule_make(CAIRN_RULE_OUTERMOST, 0);
+        return cairn_unwind_outermost(row);
     if (cie->is_signal_frame)
         return is_kernels(cfi, row) ? cairn_rule_make(CAIRN_RULE_SIGNAL, 0) : side;
     if (!(sp->where == CAIRN_CFI_SAME || (sp->where == CAIRN_CFI_IS_CFA && !sp->value)))
@@ -178,7 +189,8 @@ static enum cairn_arch_step find_cfa(uint32_t rule, const struct cairn_memory *m
 {
     uint64_t n = cairn_x86_64_cfa(rule), sp = regs->regs[RSP], fp = regs->regs[RBP];
     unsigned kind = cairn_rule_kind(rule);
-    if ((kind == CAIRN_X86_64_FP || kind == CAIRN_X86_64_FP_DEREF) &&
+    if ((kind == CAIRN_X86_64_FP || kind == CAIRN_X86_64_FP_DEREF ||
+         kind == CAIRN_X86_64_FP_CHAIN) &&
         !cairn_unwind_known(regs, RBP))
         return CAIRN_STEP_UNKNOWN;
     switch (kind) {
@@ -197,6 +209,11 @@ static enum cairn_arch_step find_cfa(uint32_t rule, const struct cairn_memory *m
         if (!read_word(memory, swap, sp + n, ret_cfa))
             return CAIRN_STEP_UNREADABLE;
         *ret_cfa += 8;
+        return CAIRN_STEP_OK;
+    case CAIRN_X86_64_FP_CHAIN:
+        if (!read_word(memory, swap, fp, ret_cfa))
+            return CAIRN_STEP_UNREADABLE;
+        *ret_cfa += n;
         return CAIRN_STEP_OK;
     default:
         return CAIRN_STEP_NO_RULE;
@@ -266,6 +283,13 @@ static uint64_t code_address(uint64_t stored)
     return stored;
 }
 
+/* Where boost.context's make_fcontext lets a context's function return to: xor %rdi, %rdi; call
+ * _exit; hlt. */
+static bool ends_context(const uint8_t *code)
+{
+    return memcmp(code, "\x48\x31\xff\xe8", 4) == 0 && code[8] == 0xf4;
+}
+
 /* mov $60 (exit) into eax or al, then syscall, at once (glibc, musl). */
 static bool ends_thread(struct cairn_span code)
 {
@@ -274,7 +298,8 @@ static bool ends_thread(struct cairn_span code)
                                             0x3c, 0x24, 0x48, 0x85, 0xff};
     if (code.size >= 16) {
         size_t endbr = memcmp(code.data, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
-        if (memcmp(code.data + endbr, start_context, sizeof start_context) == 0)
+        if (memcmp(code.data + endbr, start_context, sizeof start_context) == 0 ||
+            ends_context(code.data + endbr))
             return true;
     }
     bool number = false;

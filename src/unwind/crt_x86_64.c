@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <elf.h>
 
+#include "code/flow.h"
 #include "unwind/crt.h"
 
 /* ENTRIES_MAX: of an array; a library may have put its own before. */
@@ -11,7 +12,9 @@ enum {
     PROGRAM_BYTES = 48,
     FDE_BYTES = 24,
     RBP = 6,
-    RSP = 7
+    RSP = 7,
+    A64_LR = 30,
+    A64_SP = 31
 };
 
 /* Byte codes of DWARF 5, 7.24. */
@@ -242,12 +245,25 @@ static void put_number(struct section *s, uint64_t number, size_t n)
         s->bytes[s->size++] = (uint8_t)(number >> 8 * i);
 }
 
-static void put_cie(struct section *s)
+/* On aarch64 a call leaves the stack pointer alone and the return address in x30. */
+static void put_cie(struct section *s, bool is_aarch64)
 {
-    static const uint8_t rest[] = {
-        1,       0,        /* version, augmentation "" */
-        1,       0x78, 16, /* code by 1, data by -8, the return address is register 16 */
-        DEF_CFA, RSP,  8,  OFFSET | 16, 1, 0, 0, 0, 0, 0, /* padded by DW_CFA_nop */
+    const uint8_t rest[] = {
+        1,
+        0, /* version, augmentation "" */
+        1,
+        0x78,
+        is_aarch64 ? A64_LR : 16, /* code by 1, data by -8, the return address's register */
+        DEF_CFA,
+        is_aarch64 ? A64_SP : RSP,
+        is_aarch64 ? 0 : 8,
+        is_aarch64 ? 0 : OFFSET | 16,
+        is_aarch64 ? 0 : 1,
+        0,
+        0,
+        0,
+        0,
+        0, /* padded by DW_CFA_nop */
     };
     put_number(s, 4 + sizeof rest, 4);
     put_number(s, UINT32_MAX, 4);
@@ -289,10 +305,36 @@ static void find_functions(const struct cairn_elf *elf, struct section *s)
                                     (uint64_t)displacement(bytes.data + at + 4, 4) << 32);
 }
 
+/* Of the function at `entry`, up to behind the first instruction that never leads to the next. */
+static uint64_t entry_bytes(const struct cairn_elf *elf, uint64_t entry)
+{
+    struct cairn_span code;
+    if (elf->machine != EM_X86_64 || !cairn_elf_bytes_at(elf, entry, &code))
+        return CAIRN_CRT_ENTRY_BYTES;
+    for (size_t at = 0; at < CAIRN_CRT_ENTRY_MAX && at < code.size;) {
+        struct cairn_code_step step;
+        cairn_code_step_x86_64((struct cairn_span){code.data + at, code.size - at}, entry + at,
+                               &step);
+        if (!step.size || step.flow == CAIRN_FLOW_BAD)
+            break;
+        at += step.size;
+        if (step.flow == CAIRN_FLOW_JUMP || step.flow == CAIRN_FLOW_INDIRECT ||
+            step.flow == CAIRN_FLOW_RETURN || step.flow == CAIRN_FLOW_STOP)
+            return at;
+    }
+    return CAIRN_CRT_ENTRY_BYTES;
+}
+
+uint64_t cairn_crt_entry_bytes(const struct cairn_elf *elf)
+{
+    return entry_bytes(elf, elf->entry & ~UINT64_C(1)); /* bit 0: Thumb, on arm */
+}
+
 /* Up to the next function that is known: what lies between may be padding, or of the entry. */
 static bool put_entry(const struct cairn_elf *elf, struct section *s, uint64_t entry)
 {
-    struct function f = {.at = CAIRN_CRT_ENTRY_BYTES, .program = {UNDEFINED, 16}, .n_program = 2};
+    const uint8_t ra = elf->machine == EM_AARCH64 ? A64_LR : 16;
+    struct function f = {.at = entry_bytes(elf, entry), .program = {UNDEFINED, ra}, .n_program = 2};
     if (!entry || !cairn_elf_is_code(elf, entry) || s->size + FDE_BYTES + 2 > CAIRN_CRT_BYTES)
         return false;
     for (size_t i = 0; i < s->n; i++)
@@ -325,10 +367,12 @@ size_t cairn_crt_frames(const struct cairn_elf *elf, uint64_t entry,
 {
     struct section s = {.bytes = ret_bytes};
     bool some = false;
-    if (elf->machine != EM_X86_64 || !elf->is64)
+    const bool is_aarch64 = elf->machine == EM_AARCH64;
+    if ((elf->machine != EM_X86_64 && !is_aarch64) || !elf->is64 || elf->swap)
         return 0;
-    find_functions(elf, &s);
-    put_cie(&s);
+    if (!is_aarch64)
+        find_functions(elf, &s);
+    put_cie(&s, is_aarch64);
     for (size_t i = 0; i < s.n; i++)
         some |= put_function(elf, &s, s.functions[i]);
     some |= put_entry(elf, &s, entry);

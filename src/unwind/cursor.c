@@ -90,6 +90,7 @@ int cairn_cursor_init(struct cairn_cursor *ret_cursor, struct cairn_unwind_space
     cairn_unwind_set(&c->regs, arch->pc, regs->ip); /* rules of PLT stubs ask for it */
     c->how = CAIRN_HOW_START;
     c->n_frames = 1;
+    c->max_frames = CAIRN_MAX_FRAMES;
     if (space->kind->begin)
         space->kind->begin(space->accessors.ctx);
     look(c);
@@ -101,6 +102,8 @@ static enum cairn_unwind_end end_of(enum cairn_arch_step result)
     switch (result) {
     case CAIRN_STEP_OUTERMOST:
         return CAIRN_END_OUTERMOST;
+    case CAIRN_STEP_SWITCHED:
+        return CAIRN_END_SWITCHED;
     case CAIRN_STEP_UNKNOWN:
         return CAIRN_END_NO_REGISTER;
     case CAIRN_STEP_BAD_CFA:
@@ -219,7 +222,7 @@ static bool is_thread_start(const struct cursor *c)
 static bool is_entry(const struct cursor *c)
 {
     return cairn_cursor_has_code(c) && c->place->module->elf.entry &&
-           c->vaddr - (c->place->module->elf.entry & ~UINT64_C(1)) < CAIRN_CRT_ENTRY_BYTES;
+           c->vaddr - (c->place->module->elf.entry & ~UINT64_C(1)) < c->place->module->entry_bytes;
 }
 
 static enum cairn_unwind_end end_without_rule(const struct cursor *c, bool is_sound)
@@ -240,6 +243,7 @@ static bool is_in_doubt(const struct cursor *c, enum cairn_arch_step result,
         return false;
     switch (result) {
     case CAIRN_STEP_OUTERMOST:
+    case CAIRN_STEP_SWITCHED:
         return false;
     case CAIRN_STEP_NO_RULE: /* then a frame pointer is believed, or none */
         return !cairn_unwind_known(&c->regs, fp) || c->arch->fp_regs[0] != fp ||
@@ -313,7 +317,7 @@ int cairn_cursor_step(struct cairn_cursor *cursor)
         return 0;
     if (cairn_cursor_is_stale(c))
         return finish(c, CAIRN_END_NO_MODULE);
-    if (c->n_frames == CAIRN_MAX_FRAMES)
+    if (c->n_frames >= c->max_frames)
         return finish(c, CAIRN_END_MAX_FRAMES);
     if (c->entry.kind == CAIRN_ENTRY_RULE) {
         if (cairn_cursor_step_quickly(c)) {
@@ -328,6 +332,12 @@ int cairn_cursor_step(struct cairn_cursor *cursor)
         result = step_by_rows(c);
     }
     return result;
+}
+
+void cairn_cursor_limit(struct cairn_cursor *cursor, uint32_t n_frames)
+{
+    bool all = n_frames == 0 || n_frames > CAIRN_CURSOR_MAX_FRAMES;
+    of(cursor)->max_frames = all ? CAIRN_CURSOR_MAX_FRAMES : n_frames;
 }
 
 enum cairn_unwind_end cairn_cursor_end(const struct cairn_cursor *cursor)

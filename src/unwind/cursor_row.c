@@ -7,6 +7,7 @@
 #include "base/reader.h"
 #include "dwarf/expr.h"
 #include "unwind/call.h"
+#include "unwind/fp_step.h"
 
 static uint64_t code_address(uint64_t stored)
 {
@@ -15,6 +16,9 @@ static uint64_t code_address(uint64_t stored)
 
 /* System V ABI, Intel386 Supplement 1.1, table 2.14 for the numbers, 2.2 for what is kept: ebx,
  * esp, ebp, esi, edi. The return address is column 8. */
+static const struct cairn_fp_layout i386_layouts[] = {
+    {.fp = 0, .ra = 4, .end = 8, .end_is_sp = true}}; /* push %ebp; mov %esp, %ebp */
+
 static const struct cairn_unwind_arch i386 = {
     .machine = EM_386,
     .word = 4,
@@ -25,6 +29,9 @@ static const struct cairn_unwind_arch i386 = {
     .pc = 8,
     .kept = 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7,
     .code_address = code_address,
+    .fp_regs = {5, 5},
+    .fp_layouts = i386_layouts,
+    .n_fp_layouts = 1,
     .call = cairn_call_x86_64, /* the same bytes; a call through memory names another place */
 };
 
@@ -194,11 +201,10 @@ enum cairn_arch_step cairn_row_step(const struct cairn_row_input *in,
 {
     struct cairn_unwind_regs next = {0};
     uint64_t cfa;
-    enum cairn_arch_step result = CAIRN_STEP_OUTERMOST;
-    /* What begins the stack need not have a CFA. */
+    /* A stack's root need not have a CFA. */
     if (in->ra_reg < CAIRN_CFI_REGS && in->row->regs[in->ra_reg].where == CAIRN_CFI_UNDEFINED)
-        return result;
-    result = find_cfa(in, regs, &cfa);
+        return cairn_cfi_row_is_switch(in->row) ? CAIRN_STEP_SWITCHED : CAIRN_STEP_OUTERMOST;
+    enum cairn_arch_step result = find_cfa(in, regs, &cfa);
     if (result == CAIRN_STEP_OK)
         result = find_ip(in, regs, cfa, &next.ip);
     if (result != CAIRN_STEP_OK)

@@ -25,7 +25,7 @@ struct cursor {
     struct cairn_module_entry entry; /* what covers the address */
     uint64_t vaddr;                  /* the address to look up, in the module */
     uint32_t generation;             /* of the space; another one: all of the above is stale */
-    uint32_t n_frames;
+    uint32_t n_frames, max_frames;
     uint8_t how;      /* enum cairn_frame_how of this frame */
     uint8_t sigframe; /* enum cairn_sigframe: the kernel's own instructions */
     bool is_signal;   /* this frame is the kernel's */

@@ -7,6 +7,7 @@
 #include "base/below.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "unwind/crt.h"
 #include "unwind/derive_flow.h"
 
 /* ALIGN: of functions, where padding comes before. STEPS_A_BYTE: four times what any program has
@@ -164,11 +165,25 @@ static size_t begin_symbols(struct cairn_deriving *d)
     return n;
 }
 
+/* The program's entry code loads the address of main(), which need not be aligned. */
+static void begin_main(struct cairn_deriving *d)
+{
+    struct cairn_span code;
+    uint64_t entry = d->input->elf->entry;
+    if (!entry || !cairn_elf_bytes_at(d->input->elf, entry, &code))
+        return;
+    uint64_t size = cairn_crt_entry_bytes(d->input->elf);
+    if (size < CAIRN_CRT_ENTRY_BYTES) /* it may jump, over what is not code, to where it goes on */
+        size = CAIRN_CRT_ENTRY_BYTES;
+    read_leads(d, (struct cairn_span){code.data, code.size < size ? code.size : size}, entry);
+}
+
 static void begin_known(struct cairn_deriving *d)
 {
     struct cairn_elf_section section;
     struct cairn_span code;
     size_t n_symbols = begin_symbols(d);
+    begin_main(d);
     for (size_t g = 0; g < d->n_gaps; g++)
         read_leads(d, cairn_derive_code_from(&d->gaps[g], d->gaps[g].from), d->gaps[g].from);
     if (n_symbols >= d->n_bytes / NAMED_BYTES)

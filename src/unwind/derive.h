@@ -5,10 +5,14 @@
  * is written by hand.
  *
  *     gaps: code that no entry covers
- *       │  symbols, where calls and addresses lead: functions begin there
+ *       │
+ *       │  function starts: symbols, targets of calls, addresses in code
  *       ▼
- *     each instruction, along all ways from there: where the CFA is, where the caller's registers
- * lie │  all ways to a place agree, and each return finds the return address at the stack pointer ▼
+ *     state before each instruction, on every path: the CFA, the slots of the caller's registers
+ *       │
+ *       │  accepted if all paths to an instruction agree,
+ *       │  and each return finds the return address at the stack pointer
+ *       ▼
  *     .debug_frame
  *
  * A function for which that does not hold is left out, and so is what no way leads to: nothing is

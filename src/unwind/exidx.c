@@ -3,7 +3,6 @@
 #include "unwind/exidx.h"
 
 enum { SP = 13, LR = 14, PC = 15, N_REGS = 16 };
-enum { CANTUNWIND = 1 };
 enum { LARGEST_ADD = 1 << 30 }; /* bytes; no stack is larger */
 
 /* Where a program stands: all places are counted from the value of `base`. */
@@ -19,38 +18,6 @@ struct machine {
     bool finished;
 };
 
-/* The word at `off`, which is inside. */
-static uint32_t word_at(struct cairn_span bytes, size_t off, bool swap)
-{
-    uint32_t word;
-    memcpy(&word, bytes.data + off, sizeof word);
-    return swap ? __builtin_bswap32(word) : word;
-}
-
-uint32_t cairn_exidx_start(const struct cairn_exidx *exidx, size_t i)
-{
-    size_t off = i * CAIRN_EXIDX_ENTRY_BYTES;
-    uint32_t word = word_at(exidx->index, off, exidx->swap);
-    return cairn_exidx_target(word, exidx->index_vaddr + (uint32_t)off) & ~1u;
-}
-
-bool cairn_exidx_find(const struct cairn_exidx *exidx, uint32_t vaddr, size_t *ret_i)
-{
-    size_t low = 0, high = cairn_exidx_count(exidx);
-    vaddr &= ~1u;
-    if (!high || cairn_exidx_start(exidx, 0) > vaddr)
-        return false;
-    while (high - low > 1) { /* start(low) <= vaddr, whatever order the entries are in */
-        size_t middle = low + (high - low) / 2;
-        if (cairn_exidx_start(exidx, middle) <= vaddr)
-            low = middle;
-        else
-            high = middle;
-    }
-    *ret_i = low;
-    return true;
-}
-
 static bool more(const struct machine *m)
 {
     return m->pos < m->words.size;
@@ -63,7 +30,7 @@ static uint8_t next(struct machine *m)
         m->result = CAIRN_EXIDX_DAMAGED;
         return 0;
     }
-    uint32_t word = word_at(m->words, m->pos & ~(size_t)3, m->swap);
+    uint32_t word = cairn_exidx_word(m->words, m->pos & ~(size_t)3, m->swap);
     return (uint8_t)(word >> (24 - 8 * (m->pos++ & 3)));
 }
 
@@ -179,13 +146,13 @@ static bool open_extab(const struct cairn_exidx *exidx, uint32_t vaddr, struct m
     uint64_t off = vaddr - exidx->extab_vaddr; /* one before it is beyond its end, too */
     if (vaddr % 4 || !cairn_span_slice(exidx->extab, off, 4, &slice))
         return false;
-    uint32_t word = word_at(slice, 0, exidx->swap);
+    uint32_t word = cairn_exidx_word(slice, 0, exidx->swap);
     size_t more_words = 0, first = 1;
     if (!(word >> 31)) { /* a personality of its own; the next word has the count */
         off += 4;
         if (!cairn_span_slice(exidx->extab, off, 4, &slice))
             return false;
-        more_words = word_at(slice, 0, exidx->swap) >> 24;
+        more_words = cairn_exidx_word(slice, 0, exidx->swap) >> 24;
     } else if (word >> 24 == 0x81 || word >> 24 == 0x82) {
         more_words = word >> 16 & 0xff;
         first = 2;
@@ -216,14 +183,14 @@ enum cairn_exidx_result cairn_exidx_row(const struct cairn_exidx *exidx, size_t 
                                         struct cairn_cfi_row *ret_row)
 {
     size_t off = i * CAIRN_EXIDX_ENTRY_BYTES + 4;
-    uint32_t what = word_at(exidx->index, off, exidx->swap);
+    uint32_t what = cairn_exidx_word(exidx->index, off, exidx->swap);
     uint64_t from = cairn_exidx_start(exidx, i), to = 1ull << 32;
     struct machine m = {.base = SP, .swap = exidx->swap};
     if (i + 1 < cairn_exidx_count(exidx))
         to = cairn_exidx_start(exidx, i + 1);
     if (to < from)
         return CAIRN_EXIDX_DAMAGED;
-    if (what == CANTUNWIND)
+    if (what == CAIRN_EXIDX_WHAT_CANTUNWIND)
         return CAIRN_EXIDX_CANTUNWIND;
     if (what >> 31) {
         m.words = (struct cairn_span){exidx->index.data + off, 4};

@@ -19,17 +19,7 @@
 #define CAIRN_UNWIND_EXIDX_H
 
 #include "dwarf/cfi.h"
-
-/* Filled by the caller, who keeps the bytes alive. */
-struct cairn_exidx {
-    struct cairn_span index; /* .ARM.exidx, or the segment PT_ARM_EXIDX */
-    uint32_t index_vaddr;
-    struct cairn_span extab; /* .ARM.extab, or all of the segment that it lies in */
-    uint32_t extab_vaddr;
-    bool swap;
-};
-
-enum { CAIRN_EXIDX_ENTRY_BYTES = 8 };
+#include "dwarf/exidx.h"
 
 enum cairn_exidx_result {
     CAIRN_EXIDX_ROW,
@@ -38,26 +28,6 @@ enum cairn_exidx_result {
     CAIRN_EXIDX_ODD,        /* sound, but it moves the stack in a way that no row can say */
     CAIRN_EXIDX_DAMAGED     /* outside the bytes, or an instruction that nobody defined */
 };
-
-/* What the low 31 bits of a word point to, relative to where the word lies (IHI 0038B, 4.4.2:
- * R_ARM_PREL31). */
-static inline uint32_t cairn_exidx_target(uint32_t word, uint32_t vaddr)
-{
-    return vaddr + (uint32_t)((int32_t)(word << 1) >> 1);
-}
-
-static inline size_t cairn_exidx_count(const struct cairn_exidx *exidx)
-{
-    return exidx->index.size / CAIRN_EXIDX_ENTRY_BYTES;
-}
-
-/* The first vaddr of entry i < count, without Thumb's bit. */
-uint32_t cairn_exidx_start(const struct cairn_exidx *exidx, size_t i);
-
-/* The last entry that starts at or before `vaddr`, in O(log n); false where all start behind it.
- * Thumb's bit of `vaddr` counts for nothing. The last entry of all has no end of its own: who
- * asks knows where the text ends. */
-bool cairn_exidx_find(const struct cairn_exidx *exidx, uint32_t vaddr, size_t *ret_i);
 
 /* What entry i < count says of its whole function. Only for CAIRN_EXIDX_ROW is `*ret_row` written:
  * [from, to) are the function's vaddrs (to = 2^32 for the last entry), the CFA is the caller's sp,

@@ -140,10 +140,11 @@ enum cairn_fp_result cairn_follow(const struct cairn_unwind_arch *arch,
                                   struct cairn_unwind_regs *regs)
 {
     enum cairn_fp_result found = CAIRN_FP_NONE;
-    struct cairn_follow *f;
+    struct cairn_follow *f = space->scratch;
     if (!arch->follow || space->swap || !cairn_unwind_known(regs, arch->sp) ||
-        !(f = cairn_pages_map(sizeof *f)))
+        (!f && !(f = cairn_pages_map(sizeof *f))))
         return CAIRN_FP_NONE;
+    f->code_size = 0;
     for (int takes = 0; takes < 2 && found == CAIRN_FP_NONE; takes++) {
         f->space = space;
         f->regs = *regs;
@@ -155,6 +156,7 @@ enum cairn_fp_result cairn_follow(const struct cairn_unwind_arch *arch,
         if (run(arch, f))
             found = finish(arch, f, regs);
     }
-    cairn_pages_unmap(f, sizeof *f);
+    if (!space->scratch)
+        cairn_pages_unmap(f, sizeof *f);
     return found;
 }

@@ -38,7 +38,7 @@ struct cairn_follow {
 
 /* Replaces `regs` by the caller's, of which those that calls keep are known. CAIRN_FP_LEAF: the
  * return address was in the link register all the time, and the frame empty; CAIRN_FP_NONE:
- * untouched. Maps a page of its own meanwhile, for the stack may be a signal handler's. */
+ * untouched. Works in space->scratch, else in a page that it maps for the call. */
 enum cairn_fp_result cairn_follow(const struct cairn_unwind_arch *arch,
                                   const struct cairn_fp_space *space,
                                   struct cairn_unwind_regs *regs);

@@ -43,6 +43,16 @@ static bool is_return(const struct cairn_unwind_arch *arch, const struct cairn_f
     return arch->call((struct cairn_span){code, sizeof code}, ret | (stored & 1), ret_call);
 }
 
+/* Of a record, for which no call proves its return address. */
+static bool may_be_return(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
+                          uint64_t stored, bool rises, bool is_last)
+{
+    uint64_t ret = arch->code_address(stored);
+    return (space->is_root && space->is_root(space->ctx, ret)) ||
+           (rises && space->pushes && space->pushes(space->ctx, ret)) ||
+           ((rises || is_last) && space->is_missing && space->is_missing(space->ctx, ret - 1));
+}
+
 /* A record where `reg` points, in this layout. */
 static bool read_record(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
                         const struct cairn_unwind_regs *regs, unsigned reg,
@@ -61,8 +71,7 @@ static bool read_record(const struct cairn_unwind_arch *arch, const struct cairn
         !read_word(arch, space, fp + (uint64_t)(int64_t)layout->fp, ret_fp))
         return false;
     return is_return(arch, space, *ret_ra, &call) ||
-           (space->pushes && *ret_fp > fp && *ret_fp < limit &&
-            space->pushes(space->ctx, arch->code_address(*ret_ra)));
+           may_be_return(arch, space, *ret_ra, *ret_fp > fp && *ret_fp < limit, *ret_fp == 0);
 }
 
 static bool step_record(const struct cairn_unwind_arch *arch, const struct cairn_fp_space *space,
@@ -138,6 +147,26 @@ static bool step_leaf(const struct cairn_unwind_arch *arch, const struct cairn_f
     return true;
 }
 
+/* The link register of code that is missing: the caller of a leaf, or, where the function has
+ * called another one since, an address of its own, which lies near. */
+static bool step_missing_link(const struct cairn_unwind_arch *arch,
+                              const struct cairn_fp_space *space, struct cairn_unwind_regs *regs)
+{
+    struct cairn_unwind_regs by_record = *regs;
+    uint64_t ret = arch->code_address(regs->regs[arch->ra]), ip = regs->ip;
+    if (!arch->ra_in_reg || !space->is_missing || !cairn_unwind_known(regs, arch->ra) ||
+        !space->is_missing(space->ctx, ip) || !space->is_code(space->ctx, ret - 1))
+        return false;
+    bool is_near = ret - ip < LEAF_BYTES_MAX || ip - ret < LEAF_BYTES_MAX;
+    if (step_record(arch, space, &by_record) && (is_near || by_record.ip == ret))
+        return false;
+    cairn_unwind_set(regs, arch->pc, regs->regs[arch->ra]);
+    regs->known &= (arch->kept | UINT64_C(1) << arch->fp | UINT64_C(1) << arch->pc) &
+                   ~(UINT64_C(1) << arch->sp); /* sp is but a floor */
+    regs->ip = ret;
+    return true;
+}
+
 /* Who called through a wild pointer: nothing has run there yet, so that the return address is where
  * the call put it, behind a call. */
 static bool step_out_of_nowhere(const struct cairn_unwind_arch *arch,
@@ -169,6 +198,8 @@ enum cairn_fp_result cairn_fp_step(const struct cairn_unwind_arch *arch,
         return by_code;
     if (is_leaf && step_leaf(arch, space, regs))
         return CAIRN_FP_LEAF;
+    if (is_leaf && step_missing_link(arch, space, regs))
+        return CAIRN_FP_FRAME;
     if (!space->no_records && step_record(arch, space, regs))
         return CAIRN_FP_FRAME;
     return code_first || space->no_code ? CAIRN_FP_NONE : cairn_follow(arch, space, regs);

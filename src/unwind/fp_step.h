@@ -17,6 +17,7 @@
 
 #include "unwind/arch.h"
 
+struct cairn_follow;
 struct cairn_unwind_table;
 
 /* One way in which code lays out the record: bytes from where the register points. */
@@ -38,7 +39,16 @@ struct cairn_fp_space {
      * time does? Then a record counts whose caller's lies above it, inside the stack. NULL: none
      * does. */
     bool (*pushes)(void *ctx, uint64_t va);
+    /* Code whose bytes are missing, as in a core file without its program: no call can be looked
+     * for there. A record counts whose caller's lies above it inside the stack, or is the last.
+     * NULL: there is none. */
+    bool (*is_missing)(void *ctx, uint64_t va);
+    /* A stack root to which no call returns, as a goroutine's? NULL: none is. */
+    bool (*is_root)(void *ctx, uint64_t va);
     void *ctx;
+    /* Where cairn_follow() works; NULL: it maps and unmaps a page for each call, for the stack may
+     * be a signal handler's. The two system calls cost more than the step. */
+    struct cairn_follow *scratch;
     uint64_t stack_end; /* the first byte behind the stack; 0: not known */
     bool swap;
     bool no_code;    /* records alone count: no instructions are followed */

@@ -140,3 +140,72 @@ uintptr_t cairn_loader_next(const char *name)
     uintptr_t va = own ? first_of(own->l_next, name) : 0;
     return va ? va : first_of(first_map(), name);
 }
+
+/* What the loader fills in for a module: entries of `entry_bytes`, whose second word is r_info. */
+struct relocations {
+    const char *entries;
+    size_t bytes, entry_bytes;
+};
+
+enum { KINDS = 3 };
+
+static void open_relocations(const struct link_map *map, struct relocations ret[KINDS])
+{
+    static const struct {
+        ElfW(Sxword) at, bytes;
+        size_t entry_bytes;
+    } kinds[KINDS] = {{DT_JMPREL, DT_PLTRELSZ, sizeof(ElfW(Rela))},
+                      {DT_RELA, DT_RELASZ, sizeof(ElfW(Rela))},
+                      {DT_REL, DT_RELSZ, sizeof(ElfW(Rel))}};
+    for (unsigned k = 0; k < KINDS; k++)
+        ret[k] = (struct relocations){NULL, 0, kinds[k].entry_bytes};
+    for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_PLTREL && entry->d_un.d_val == DT_REL)
+            ret[0].entry_bytes = sizeof(ElfW(Rel));
+        for (unsigned k = 0; k < KINDS; k++) {
+            if (entry->d_tag == (ElfW(Sxword))kinds[k].at)
+                ret[k].entries = pointer_of(map->l_addr, entry);
+            else if (entry->d_tag == (ElfW(Sxword))kinds[k].bytes)
+                ret[k].bytes = entry->d_un.d_val;
+        }
+    }
+}
+
+static bool is_wanted(const struct symbols *in, size_t symbol, const char *const *starts, size_t n)
+{
+    const ElfW(Sym) *s = &in->table[symbol];
+    if (symbol == 0 || s->st_shndx != SHN_UNDEF || s->st_name >= in->names_bytes)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(in->names + s->st_name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool uses(const struct link_map *map, const char *const *starts, size_t n)
+{
+    struct symbols symbols;
+    struct relocations relocations[KINDS];
+    if (map->l_ld == own_dynamic || !open_symbols(map, &symbols))
+        return false;
+    open_relocations(map, relocations);
+    for (unsigned k = 0; k < KINDS; k++)
+        for (size_t at = 0; relocations[k].entries && at < relocations[k].bytes;
+             at += relocations[k].entry_bytes) {
+            const ElfW(Rel) *r = (const void *)(relocations[k].entries + at);
+            /* ELF32_R_SYM, ELF64_R_SYM */
+            size_t symbol = (size_t)(r->r_info >> (sizeof(r->r_info) == 8 ? 32 : 8));
+            if (is_wanted(&symbols, symbol, starts, n))
+                return true;
+        }
+    return false;
+}
+
+bool cairn_loader_uses(const char *const *starts, size_t n)
+{
+    const struct link_map *map = first_map();
+    for (unsigned i = 0; map && i < MAX_MODULES; i++, map = map->l_next)
+        if (uses(map, starts, n))
+            return true;
+    return false;
+}

@@ -13,6 +13,8 @@
 #ifndef CAIRN_UNWIND_LOADER_H
 #define CAIRN_UNWIND_LOADER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The va of a function of glibc; 0: it has none, or this is another libc. Looks at no module behind
@@ -29,5 +31,9 @@ uintptr_t cairn_loader_before(const char *name);
 /* The va of the first one behind this module: what RTLD_NEXT of dlsym(3) means; else the first of
  * another module. 0: there is none. Not beside a dlclose(3) of another thread. */
 uintptr_t cairn_loader_next(const char *name);
+
+/* Does a module use a function of another one whose name begins with one of `starts`? What is found
+ * by dlsym(3) is not known. Not beside a dlclose(3) of another thread. */
+bool cairn_loader_uses(const char *const *starts, size_t n);
 
 #endif /* CAIRN_UNWIND_LOADER_H */

@@ -64,6 +64,7 @@ static inline enum cairn_fast_deref cairn_fast_deref(uint32_t rule)
 {
     switch (cairn_rule_kind(rule)) {
     case CAIRN_X86_64_FP_DEREF:
+    case CAIRN_X86_64_FP_CHAIN:
         return CAIRN_FAST_BY_FP;
     case CAIRN_X86_64_SP_DEREF:
         return CAIRN_FAST_BY_SP;
@@ -75,12 +76,18 @@ static inline enum cairn_fast_deref cairn_fast_deref(uint32_t rule)
 static inline uintptr_t cairn_fast_deref_slot(uint32_t rule, uintptr_t base)
 {
     uintptr_t n = cairn_fast_cfa(rule);
-    return cairn_rule_kind(rule) == CAIRN_X86_64_FP_DEREF ? base - n : base + n;
+    unsigned kind = cairn_rule_kind(rule);
+    return kind == CAIRN_X86_64_FP_DEREF   ? base - n
+           : kind == CAIRN_X86_64_FP_CHAIN ? base
+                                           : base + n;
 }
 
 static inline uintptr_t cairn_fast_deref_cfa(uint32_t rule, uintptr_t word)
 {
-    return word + (cairn_rule_kind(rule) == CAIRN_X86_64_SP_DEREF ? 8 : 0);
+    unsigned kind = cairn_rule_kind(rule);
+    return word + (kind == CAIRN_X86_64_SP_DEREF   ? 8
+                   : kind == CAIRN_X86_64_FP_CHAIN ? cairn_fast_cfa(rule)
+                                                   : 0);
 }
 
 #endif /* CAIRN_UNWIND_LOCAL_FAST_X86_64_H */

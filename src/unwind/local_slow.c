@@ -15,7 +15,7 @@ enum {
     LEFT_FRAMES = 8  /* behind an exact frame where its rule is found to be wrong */
 };
 
-CAIRN_THREAD_BLOCK_ACCESS static void put_frame(const struct cairn_local_walk *w,
+CAIRN_THREAD_BLOCK_ACCESS static void put_frame(const struct cairn_local_slow_walk *w,
                                                 struct cairn_local_out *out)
 {
     out->ips[out->n] = (uintptr_t)w->regs.ip;
@@ -25,7 +25,8 @@ CAIRN_THREAD_BLOCK_ACCESS static void put_frame(const struct cairn_local_walk *w
     out->n++;
 }
 
-CAIRN_THREAD_BLOCK_ACCESS static void walk(struct cairn_local_walk *w, struct cairn_local_out *out)
+CAIRN_THREAD_BLOCK_ACCESS static void walk(struct cairn_local_slow_walk *w,
+                                           struct cairn_local_out *out)
 {
     out->n = 0;
     out->n_guessed = 0;
@@ -58,11 +59,11 @@ CAIRN_THREAD_BLOCK_ACCESS static void walk(struct cairn_local_walk *w, struct ca
 /* The registers of the frame that called this library, all that it must find again: by walking out
  * of here, through our own frames. */
 CAIRN_THREAD_BLOCK_ACCESS static bool find_caller(const struct cairn_local_start *start,
-                                                  struct cairn_local_walk *w)
+                                                  struct cairn_local_slow_walk *w)
 {
     unsigned sp = cairn_local_arch->sp;
     uint64_t ip = cairn_local_arch->code_address(start->ret);
-    *w = (struct cairn_local_walk){.is_whole = true};
+    *w = (struct cairn_local_slow_walk){.is_whole = true};
     cairn_local_save_regs(w->regs.regs);
     w->regs.known = cairn_local_saved;
     w->regs.ip = w->regs.regs[CAIRN_LOCAL_SAVED_PC];
@@ -76,11 +77,11 @@ CAIRN_THREAD_BLOCK_ACCESS static bool find_caller(const struct cairn_local_start
 }
 
 CAIRN_THREAD_BLOCK_ACCESS static bool begin(const struct cairn_local_start *start, bool is_whole,
-                                            struct cairn_local_walk *w)
+                                            struct cairn_local_slow_walk *w)
 {
     if (is_whole && !start->ucontext)
         return find_caller(start, w);
-    *w = (struct cairn_local_walk){.is_exact = start->ucontext, .is_whole = is_whole};
+    *w = (struct cairn_local_slow_walk){.is_exact = start->ucontext, .is_whole = is_whole};
     if (start->ucontext) {
         cairn_local_context_regs(start->ucontext, &w->regs);
     } else {
@@ -101,7 +102,7 @@ static bool is_lost_behind(size_t n, const struct cairn_local_out *out)
 /* Rules know three registers. Where one needs another, or CFI itself must be asked, the walk begins
  * anew and follows all of them. */
 CAIRN_THREAD_BLOCK_ACCESS static void walk_by_rules(const struct cairn_local_start *start,
-                                                    struct cairn_local_walk *w,
+                                                    struct cairn_local_slow_walk *w,
                                                     struct cairn_local_out *out)
 {
     out->n = out->n_guessed = 0;
@@ -120,7 +121,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void walk_by_rules(const struct cairn_local_sta
 CAIRN_THREAD_BLOCK_ACCESS void cairn_local_slow_walk(const struct cairn_local_start *start,
                                                      struct cairn_local_out *out)
 {
-    struct cairn_local_walk w;
+    struct cairn_local_slow_walk w;
     if (out->max > CAIRN_MAX_FRAMES)
         out->max = CAIRN_MAX_FRAMES;
     walk_by_rules(start, &w, out);
@@ -138,7 +139,7 @@ bool cairn_local_slow_leaf(const void *ucontext, uintptr_t *ret_ip,
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
     const struct cairn_local_start start = {.ucontext = ucontext};
-    struct cairn_local_walk w;
+    struct cairn_local_slow_walk w;
     begin(&start, false, &w);
     *ret_ip = (uintptr_t)w.regs.ip;
     if (w.regs.ip == 0 || arch->machine == EM_ARM ||

@@ -3,7 +3,6 @@
 #include "unwind/local_step.h"
 
 #include <elf.h>
-#include <sys/auxv.h>
 
 #include <cairn/unwind.h>
 
@@ -16,6 +15,7 @@
 #include "unwind/local_cache.h"
 #include "unwind/local_cpu.h"
 #include "unwind/local_kept.h"
+#include "unwind/local_root.h"
 #include "unwind/local_rows.h"
 #include "unwind/modules.h"
 #include "unwind/sigframe.h"
@@ -23,12 +23,25 @@
 enum {
     NEAR_BYTES = 1 << 15, /* above what is known: page by page; beyond: that page alone */
     CODE_BYTES = 16,      /* that tell a signal trampoline */
-    THREAD_BYTES = 4096,  /* from a thread's first frame to its thread pointer, at most */
-    ENTRY_BYTES = 128,    /* of a program's first instructions, up to behind their call */
     FUNCTION_ALIGN = 16,  /* of a function that is a return address */
     DESCENTS_MAX = 4,     /* to a stack that lies below the one before it */
     BY_CODE_MAX = 16      /* frames whose code is followed: each may cost some microseconds */
 };
+
+/* The room of a row serves cairn_follow(), too: a page that is mapped for each frame costs all CPUs
+ * that run threads of the process an interrupt when it is unmapped. */
+_Static_assert(sizeof(struct cairn_follow) <= CAIRN_LOCAL_ROW_BYTES, "room for code to follow");
+
+static struct cairn_follow *take_scratch(void)
+{
+    return (struct cairn_follow *)(void *)cairn_local_rows_take();
+}
+
+static void give_scratch(struct cairn_follow *scratch)
+{
+    if (scratch)
+        cairn_local_rows_give((struct cairn_local_row *)(void *)scratch);
+}
 
 /* Not inlined: what it needs of the stack is not there while others run. */
 #define APART __attribute__((noinline))
@@ -56,7 +69,7 @@ static bool read_stack(void *ctx, uint64_t va, void *to, size_t size)
     return true;
 }
 
-static uintptr_t lookup_va(const struct cairn_local_walk *w)
+static uintptr_t lookup_va(const struct cairn_local_slow_walk *w)
 {
     return (uintptr_t)w->regs.ip - !w->is_exact;
 }
@@ -74,12 +87,14 @@ static bool is_made_at_run_time(void *ctx, uint64_t va)
     return is_code(ctx, va) && !cairn_modules_find((uintptr_t)va, &module);
 }
 
-int cairn_local_end_of(const struct cairn_local_walk *w, enum cairn_arch_step step)
+int cairn_local_end_of(const struct cairn_local_slow_walk *w, enum cairn_arch_step step)
 {
     struct cairn_local_module module;
     switch (step) {
     case CAIRN_STEP_OUTERMOST:
         return CAIRN_END_OUTERMOST;
+    case CAIRN_STEP_SWITCHED:
+        return CAIRN_END_SWITCHED;
     case CAIRN_STEP_UNKNOWN:
     case CAIRN_STEP_SIDE:
         return CAIRN_END_NO_REGISTER;
@@ -102,7 +117,7 @@ uint8_t cairn_local_how_by(unsigned kind)
 
 /* The trampoline that a handler returns to, where the C library describes it not; or the system
  * call that is its second instruction. */
-static enum cairn_sigframe trampoline(const struct cairn_local_walk *w)
+static enum cairn_sigframe trampoline(const struct cairn_local_slow_walk *w)
 {
     enum cairn_sigframe kind = CAIRN_SIGFRAME_NONE;
     for (uintptr_t before = 0; kind == CAIRN_SIGFRAME_NONE && before <= (w->is_exact ? 4 : 0);
@@ -111,7 +126,7 @@ static enum cairn_sigframe trampoline(const struct cairn_local_walk *w)
     return kind;
 }
 
-static enum cairn_arch_step step_signal(struct cairn_local_walk *w, enum cairn_sigframe kind)
+static enum cairn_arch_step step_signal(struct cairn_local_slow_walk *w, enum cairn_sigframe kind)
 {
     const struct cairn_memory memory = {read_stack, &w->stack};
     w->how = CAIRN_HOW_SIGNAL;
@@ -129,46 +144,14 @@ static bool is_behind_call(uint64_t stored)
 }
 
 /* The address as the return address of a frame's callee had it: with Thumb's bit. */
-static uint64_t stored_ip(const struct cairn_local_walk *w)
+static uint64_t stored_ip(const struct cairn_local_slow_walk *w)
 {
     unsigned pc = cairn_local_arch->pc;
     return cairn_unwind_known(&w->regs, pc) ? w->regs.regs[pc] : w->regs.ip;
 }
 
-/* arm's index says of the C library's first function of a thread that it cannot be unwound, as it
- * does of many others. That one calls by a register, and its frame lies right below the thread's
- * own data, to which the thread pointer points. */
-static bool is_arm_thread_start(const struct cairn_local_walk *w, unsigned module_bits)
-{
-    const struct cairn_unwind_arch *arch = cairn_local_arch;
-    uint64_t pointer = (uintptr_t)__builtin_thread_pointer(), sp = w->regs.regs[arch->sp];
-    uint64_t ret = w->regs.ip;
-    uint8_t code[CAIRN_CALL_BYTES];
-    struct cairn_call call;
-    if (arch->machine != EM_ARM || !(module_bits & CAIRN_LOCAL_HAS_RULES) ||
-        pointer - sp > THREAD_BYTES ||
-        !cairn_self_read((uintptr_t)ret - sizeof(code), code, sizeof(code)))
-        return false;
-    const struct cairn_span before = {code, sizeof(code)};
-    return (arch->call(before, ret | 1, &call) || arch->call(before, ret, &call)) && !call.target;
-}
-
-/* The first function of a program or of a thread, by what follows its call, or where the program
- * begins. */
-static bool is_first(const struct cairn_local_walk *w, unsigned module_bits)
-{
-    uint8_t code[CODE_BYTES];
-    if (w->is_exact)
-        return false;
-    if (is_arm_thread_start(w, module_bits))
-        return true;
-    return w->regs.ip - getauxval(AT_ENTRY) < ENTRY_BYTES ||
-           (cairn_self_read((uintptr_t)w->regs.ip, code, sizeof(code)) &&
-            cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)}));
-}
-
 /* By what the instructions do to return. `row`: what holds where they call, or NULL. */
-static enum cairn_arch_step step_by_code(struct cairn_local_walk *w,
+static enum cairn_arch_step step_by_code(struct cairn_local_slow_walk *w,
                                          const struct cairn_cfi_row *row)
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
@@ -190,7 +173,7 @@ static enum cairn_arch_step step_by_code(struct cairn_local_walk *w,
 }
 
 /* Code without a rule: a trampoline, a frame pointer, or nobody called it. */
-static enum cairn_arch_step step_unruled(struct cairn_local_walk *w)
+static enum cairn_arch_step step_unruled(struct cairn_local_slow_walk *w)
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
     struct cairn_local_module module;
@@ -201,7 +184,7 @@ static enum cairn_arch_step step_unruled(struct cairn_local_walk *w)
     bool is_module = cairn_modules_find(lookup_va(w), &module);
     if (is_module)
         bits = cairn_local_kept(&module);
-    if (is_first(w, bits))
+    if (cairn_local_is_root(w, is_module ? &module : NULL))
         return CAIRN_STEP_OUTERMOST;
     enum cairn_arch_step by_code = step_by_code(w, NULL);
     w->how = CAIRN_HOW_CODE;
@@ -212,15 +195,17 @@ static enum cairn_arch_step step_unruled(struct cairn_local_walk *w)
         .is_code = is_code,
         .pushes = is_module ? NULL : is_made_at_run_time,
         .no_records = !(bits & CAIRN_LOCAL_KEEPS_FP),
+        .scratch = take_scratch(),
     };
     enum cairn_fp_result found = cairn_fp_step(arch, &space, w->is_exact, &w->regs);
+    give_scratch(space.scratch);
     w->how = found == CAIRN_FP_CODE                      ? CAIRN_HOW_CODE
              : found == CAIRN_FP_LEAF && arch->ra_in_reg ? CAIRN_HOW_LINK
                                                          : CAIRN_HOW_FP_GUESS;
     return found == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE : CAIRN_STEP_OK;
 }
 
-static enum cairn_arch_step step_row(struct cairn_local_walk *w,
+static enum cairn_arch_step step_row(struct cairn_local_slow_walk *w,
                                      const struct cairn_local_row *found)
 {
     const struct cairn_memory memory = {read_stack, &w->stack};
@@ -243,7 +228,7 @@ static enum cairn_arch_step step_row(struct cairn_local_walk *w,
  * its epilogue, and its code is asked. Where that is silent the rule is believed if it leads behind
  * a call.
  */
-static enum cairn_arch_step step_leaf_row(struct cairn_local_walk *w,
+static enum cairn_arch_step step_leaf_row(struct cairn_local_slow_walk *w,
                                           const struct cairn_local_row *found)
 {
     const struct cairn_unwind_arch *arch = cairn_local_arch;
@@ -262,7 +247,7 @@ static enum cairn_arch_step step_leaf_row(struct cairn_local_walk *w,
 }
 
 /* By all that CFI says: every register. */
-enum cairn_arch_step cairn_local_step_by_row(struct cairn_local_walk *w)
+enum cairn_arch_step cairn_local_step_by_row(struct cairn_local_slow_walk *w)
 {
     enum cairn_local_found why;
     struct cairn_local_row *found = cairn_local_row_find(lookup_va(w), &why);
@@ -276,18 +261,20 @@ enum cairn_arch_step cairn_local_step_by_row(struct cairn_local_walk *w)
 
 /* By its code, where an exact frame's rule was seen to lead nowhere: what the C library's functions
  * that change stacks are described as holds for no more than some of their instructions. */
-APART static enum cairn_arch_step step_followed(struct cairn_local_walk *w)
+APART static enum cairn_arch_step step_followed(struct cairn_local_slow_walk *w)
 {
-    const struct cairn_fp_space space = {.memory = &cairn_self_memory, .is_code = is_code};
+    const struct cairn_fp_space space = {
+        .memory = &cairn_self_memory, .is_code = is_code, .scratch = take_scratch()};
     w->how = CAIRN_HOW_CODE;
-    return cairn_follow(cairn_local_arch, &space, &w->regs) == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE
-                                                                             : CAIRN_STEP_OK;
+    enum cairn_fp_result found = cairn_follow(cairn_local_arch, &space, &w->regs);
+    give_scratch(space.scratch);
+    return found == CAIRN_FP_NONE ? CAIRN_STEP_NO_RULE : CAIRN_STEP_OK;
 }
 
 /* What makecontext(3) put where the return address of a stack's first function is: a function.
  * Rules would be asked for the one that lies before it. Where a handler returns to is aligned so,
  * too: where its rule is known no system call is made for each capture. */
-APART static bool is_stack_start(const struct cairn_local_walk *w)
+APART static bool is_stack_start(const struct cairn_local_slow_walk *w)
 {
     uint8_t code[CODE_BYTES];
     return !w->is_exact && w->regs.ip % FUNCTION_ALIGN == 0 &&
@@ -296,7 +283,7 @@ APART static bool is_stack_start(const struct cairn_local_walk *w)
            cairn_local_arch->ends_thread((struct cairn_span){code, sizeof(code)});
 }
 
-enum cairn_arch_step cairn_local_step_by_rule(struct cairn_local_walk *w)
+enum cairn_arch_step cairn_local_step_by_rule(struct cairn_local_slow_walk *w)
 {
     if (w->is_whole || (w->is_exact && cairn_local_arch->step_by_code))
         return cairn_local_step_by_row(w);
@@ -318,7 +305,7 @@ enum cairn_arch_step cairn_local_step_by_rule(struct cairn_local_walk *w)
 
 /* A caller's frame lies above, unless the function changed stacks and the other one happens to lie
  * below. Then the frame's end is in another register than sp, and a call led here. */
-APART static enum cairn_arch_step step_down(struct cairn_local_walk *w)
+APART static enum cairn_arch_step step_down(struct cairn_local_slow_walk *w)
 {
     uint64_t *sp = &w->regs.regs[cairn_local_arch->sp];
     if (w->n_descents++ == DESCENTS_MAX)
@@ -330,7 +317,7 @@ APART static enum cairn_arch_step step_down(struct cairn_local_walk *w)
     return is_sound ? CAIRN_STEP_OK : CAIRN_STEP_BAD_CFA;
 }
 
-enum cairn_arch_step cairn_local_step(struct cairn_local_walk *w, size_t n)
+enum cairn_arch_step cairn_local_step(struct cairn_local_slow_walk *w, size_t n)
 {
     if (w->is_exact && n == w->followed)
         return step_followed(w);

@@ -16,7 +16,7 @@
 #include "unwind/local_stack.h"
 
 /* A walk, at one of its frames. */
-struct cairn_local_walk {
+struct cairn_local_slow_walk {
     struct cairn_unwind_regs regs;
     bool is_exact; /* ip is not a return address */
     bool is_whole; /* all registers are followed, by rows instead of rules */
@@ -29,14 +29,14 @@ struct cairn_local_walk {
 };
 
 /* To the caller of frame `n`, counted from 1. */
-enum cairn_arch_step cairn_local_step(struct cairn_local_walk *w, size_t n);
+enum cairn_arch_step cairn_local_step(struct cairn_local_slow_walk *w, size_t n);
 
 /* By the frame's rule, or by all that CFI says of it; never to a stack that lies below. */
-enum cairn_arch_step cairn_local_step_by_rule(struct cairn_local_walk *w);
-enum cairn_arch_step cairn_local_step_by_row(struct cairn_local_walk *w);
+enum cairn_arch_step cairn_local_step_by_rule(struct cairn_local_slow_walk *w);
+enum cairn_arch_step cairn_local_step_by_row(struct cairn_local_slow_walk *w);
 
 /* Why a walk ends where `step` is what its last frame gave: enum cairn_unwind_end. */
-int cairn_local_end_of(const struct cairn_local_walk *w, enum cairn_arch_step step);
+int cairn_local_end_of(const struct cairn_local_slow_walk *w, enum cairn_arch_step step);
 
 /* How a frame was found by a rule of this kind: enum cairn_frame_how. */
 uint8_t cairn_local_how_by(unsigned kind);

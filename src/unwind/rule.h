@@ -23,7 +23,8 @@ enum { CAIRN_RULE_BITS = 29, CAIRN_RULE_PAYLOAD_BITS = 25, CAIRN_RULE_MASK = 0x1
 
 enum cairn_rule_kind {
     CAIRN_RULE_NONE,      /* nothing covers the pc: the gap behind a function's end, or no CFI */
-    CAIRN_RULE_OUTERMOST, /* the return address is undefined: here the stack begins */
+    CAIRN_RULE_OUTERMOST, /* the return address is undefined: the stack's root. Payload
+                             CAIRN_RULE_SWITCHED: the caller is on another stack */
     CAIRN_RULE_SIDE, /* payload: a hint of the CPU's in the upper bits, below them the index of the
                         table's side entry; see cairn_unwind_table_side() */
     CAIRN_RULE_SIGNAL, /* the kernel's signal frame lies at the stack pointer */
@@ -31,6 +32,7 @@ enum cairn_rule_kind {
     CAIRN_RULE_KINDS = 16
 };
 
+enum { CAIRN_RULE_SWITCHED = 1 };
 enum { CAIRN_RULE_SIDE_BITS = 20, CAIRN_RULE_SIDE_MASK = 0xfffff };
 
 /* `payload` must fit; what does not is the encoder's business. */

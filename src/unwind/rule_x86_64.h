@@ -12,6 +12,8 @@
  *     PLT        rsp + 8n, 8 more from byte `fp` of the stub's 16 on; the caller's rbp is rbp
  *     FP_DEREF   *(rbp - 8n): the stack was realigned, and the CFA kept (`main` of 32-bit habits)
  *     SP_DEREF   *(rsp + 8n) + 8: hand-written assembly that kept the old rsp
+ *     FP_CHAIN   *rbp + 8n: rbp points to a record that links to the one at the frame's end (SBCL's
+ *                call_into_lisp, which may have switched stacks in between)
  *
  * and `fp` where the caller's rbp is: 0: still in rbp; 511: at *rbp; else at CFA - 8 * fp.
  *
@@ -31,7 +33,8 @@ enum cairn_rule_x86_64 {
     CAIRN_X86_64_FP,                     /* more often than the rest differ in one bit */
     CAIRN_X86_64_PLT,
     CAIRN_X86_64_FP_DEREF,
-    CAIRN_X86_64_SP_DEREF
+    CAIRN_X86_64_SP_DEREF,
+    CAIRN_X86_64_FP_CHAIN
 };
 
 enum {

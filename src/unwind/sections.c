@@ -2,7 +2,7 @@
 /* SIGNAL-SAFE */
 #include "unwind/sections.h"
 
-#include "dwarf/cfi_pointer.h"
+#include "dwarf/cfi_hdr.h"
 
 #ifndef PT_ARM_EXIDX
 #define PT_ARM_EXIDX 0x70000001
@@ -23,43 +23,6 @@ static bool find_segment(const struct cairn_unwind_image *image, uint32_t type,
     return false;
 }
 
-/* The furthest entry of .eh_frame that the table of .eh_frame_hdr names, as a vaddr; 0: none. What
- * linkers write alone: { function, entry } of 4 bytes each, counted from the table's section. */
-static uint64_t last_entry(struct cairn_reader r, uint64_t n, uint64_t hdr_vaddr)
-{
-    int64_t last = INT64_MIN;
-    if (n > cairn_reader_left(&r) / 8)
-        return 0;
-    for (uint64_t i = 0; i < n; i++) {
-        cairn_reader_skip(&r, 4);
-        int64_t entry = (int32_t)cairn_reader_u32(&r);
-        last = entry > last ? entry : last;
-    }
-    return n ? hdr_vaddr + (uint64_t)last : 0;
-}
-
-/* A length of 0 ends .eh_frame where crtend.o was linked; else the last entry of the table does. */
-static void end_eh_frame(struct cairn_cfi *cfi, struct cairn_reader hdr, uint8_t count_encoding,
-                         uint8_t table_encoding)
-{
-    const struct cairn_cfi_bases bases = {cfi->hdr_vaddr, 0, cfi->hdr_vaddr, cfi->address_size};
-    uint64_t n;
-    if (table_encoding != (CAIRN_DW_EH_PE_DATAREL | CAIRN_DW_EH_PE_SDATA4) ||
-        cairn_cfi_read_pointer(&hdr, count_encoding, &bases, &n) != CAIRN_CFI_SOUND)
-        return;
-    uint64_t last = last_entry(hdr, n, cfi->hdr_vaddr);
-    struct cairn_reader r = cairn_reader_of(cfi->bytes, cfi->swap);
-    if (last < cfi->vaddr)
-        return;
-    cairn_reader_seek(&r, last - cfi->vaddr);
-    uint64_t size = cairn_reader_u32(&r);
-    if (size == UINT32_MAX)
-        size = cairn_reader_u64(&r);
-    cairn_reader_skip(&r, size);
-    if (!r.failed)
-        cfi->bytes.size = r.pos;
-}
-
 static void find_eh_frame(const struct cairn_unwind_image *image, struct cairn_cfi *cfi)
 {
     struct cairn_elf_segment segment;
@@ -68,16 +31,11 @@ static void find_eh_frame(const struct cairn_unwind_image *image, struct cairn_c
         return;
     cfi->hdr = cut_to(cfi->hdr, segment.mem_size);
     cfi->hdr_vaddr = segment.vaddr;
-    const struct cairn_cfi_bases bases = {cfi->hdr_vaddr, 0, cfi->hdr_vaddr, cfi->address_size};
-    struct cairn_reader r = cairn_reader_of(cfi->hdr, cfi->swap);
-    uint8_t version = cairn_reader_u8(&r), section = cairn_reader_u8(&r);
-    uint8_t count = cairn_reader_u8(&r), table = cairn_reader_u8(&r);
-    if (version != 1 || cairn_cfi_read_pointer(&r, section, &bases, &cfi->vaddr) ||
-        !image->bytes_at(image->ctx, cfi->vaddr, &cfi->bytes)) {
+    if (cairn_cfi_hdr_section(cfi, &cfi->vaddr) &&
+        image->bytes_at(image->ctx, cfi->vaddr, &cfi->bytes))
+        cairn_cfi_hdr_cut(cfi);
+    else
         cfi->bytes = (struct cairn_span){0};
-        return;
-    }
-    end_eh_frame(cfi, r, count, table);
 }
 
 static void find_exidx(const struct cairn_unwind_image *image, struct cairn_exidx *exidx)
@@ -116,8 +74,9 @@ bool cairn_unwind_sections_of(const struct cairn_unwind_arch *arch,
 {
     const struct cairn_cfi empty = {
         .machine = arch->machine, .address_size = arch->word, .swap = image->swap};
-    struct cairn_unwind_sections s = {.arch = arch, .eh_frame = empty, .debug_frame = empty};
-    s.debug_frame.debug_frame = true;
+    struct cairn_unwind_sections s = {
+        .arch = arch, .known = empty, .eh_frame = empty, .debug_frame = empty};
+    s.known.debug_frame = s.debug_frame.debug_frame = true;
     s.exidx.swap = image->swap;
     if (!find_text(image, &s.text_from, &s.text_to))
         return false;
@@ -174,6 +133,7 @@ cairn_unwind_table_input_of(const struct cairn_unwind_sections *sections)
 {
     return (struct cairn_unwind_table_input){
         .arch = sections->arch,
+        .known = sections->known.bytes.size ? &sections->known : NULL,
         .eh_frame = sections->eh_frame.bytes.size ? &sections->eh_frame : NULL,
         .debug_frame = sections->debug_frame.bytes.size ? &sections->debug_frame : NULL,
         .exidx = sections->exidx.index.size ? &sections->exidx : NULL,

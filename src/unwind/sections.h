@@ -21,6 +21,7 @@
 /* Borrows the bytes of the module. Of what it does not have the bytes are empty. */
 struct cairn_unwind_sections {
     const struct cairn_unwind_arch *arch;
+    struct cairn_cfi known; /* made by this library, of functions that it knows: asked first */
     struct cairn_cfi eh_frame, debug_frame;
     struct cairn_exidx exidx;
     uint64_t text_from, text_to; /* vaddrs: from the first executable byte to the last */

@@ -11,6 +11,7 @@
 #include <cairn/unwind.h>
 
 #include "base/memory.h"
+#include "unwind/follow.h"
 #include "unwind/space_module.h"
 
 enum { CAIRN_SPACE_PLACES_MAX = 1 << 16 };
@@ -24,6 +25,7 @@ struct cairn_space_place {
 
 /* What the kinds of spaces (src/target) add to the accessors; each may be NULL. */
 struct cairn_space_kind {
+    bool is_dead; /* memory is what was kept of it, which code need not be in: a core file */
     void (*done)(void *ctx);
     void (*refresh)(void *ctx);
     /* Where the first mapping with code begins that ends behind `va`; false: there is none. */
@@ -45,6 +47,7 @@ struct cairn_unwind_space {
     size_t n_places, cap_places;
     struct cairn_space_module **modules;
     size_t n_modules, cap_modules;
+    struct cairn_follow follow; /* of the step that is made, for cairn_fp_space.scratch */
 };
 
 /* As cairn_unwind_space_new(), for a kind; `ctx` of the accessors is its own. On failure

@@ -17,9 +17,18 @@
 /* BYTES_A_STEP: of CFI that are made into rows in the time that a row saves, some 0.3 us. */
 enum { FDES_MAX = 1 << 24, BYTES_A_STEP = 100 };
 
-/* Rules are made of code where that is worth it: of so many bytes, a part of all in so many.
- * GAP_BYTES_MIN: less lies between functions. */
-enum { GAP_BYTES_MIN = 32, DERIVE_BYTES_MIN = 128, DERIVE_PART = 64 };
+/* Rules are made of code where that is worth it: of so many bytes, a part of all in so many; of
+ * less where a walk has met such code, but of no more than DERIVE_MET_MAX bytes. GAP_BYTES_MIN:
+ * less lies between functions. FUNCTION_BYTES_MAX: of a function that
+ * are looked through; NAMELESS_BYTES_MAX: where no symbol says where it starts. */
+enum {
+    GAP_BYTES_MIN = 32,
+    DERIVE_BYTES_MIN = 128,
+    DERIVE_PART = 64,
+    DERIVE_MET_MAX = 256 << 10,
+    FUNCTION_BYTES_MAX = 16 << 10,
+    NAMELESS_BYTES_MAX = 4 << 10
+};
 
 /* The file's own was found if it is not packed. */
 static void open_debug_frame(struct cairn_space_module *m, const struct cairn_elf *elf)
@@ -83,7 +92,10 @@ static int open_rules(struct cairn_space_module *m)
     open_debug_frame(m, &m->elf);
     if (m->debug_file != m->file)
         open_debug_frame(m, &m->debug);
-    int code = index_fdes(&m->sections.eh_frame, &m->eh_index);
+    m->sections.known.bytes = (struct cairn_span){m->go, cairn_go_frames(&m->elf, m->go)};
+    int code = index_fdes(&m->sections.known, &m->known_index);
+    if (code == CAIRN_OK)
+        code = index_fdes(&m->sections.eh_frame, &m->eh_index);
     if (code < 0)
         return code;
     add_crt(m);
@@ -104,6 +116,7 @@ int cairn_space_module_new(struct cairn_span file, struct cairn_span debug_file,
     else
         m->usable =
             cairn_unwind_sections_for(cairn_row_arch_of(m->elf.machine), &m->elf, &m->sections);
+    m->entry_bytes = cairn_crt_entry_bytes(&m->elf);
     m->debug = m->elf;
     if (!debug_file.data || cairn_elf_open(debug_file, &m->debug, NULL) < 0 ||
         m->debug.machine != m->elf.machine) {
@@ -127,6 +140,7 @@ void cairn_space_module_free(struct cairn_space_module *m)
     cairn_elf_data_done(&m->minidebug);
     cairn_elf_data_done(&m->debug_frame);
     cairn_free(m->image);
+    cairn_free(m->known_index.places);
     cairn_free(m->eh_index.places);
     cairn_free(m->debug_index.places);
     cairn_buffer_done(&m->derived);
@@ -159,7 +173,8 @@ void cairn_space_module_find(const struct cairn_space_module *m, uint64_t vaddr,
 {
     const struct cairn_unwind_sections *s = &m->sections;
     ret->kind = CAIRN_ENTRY_NONE;
-    if (!m->usable || find_fde(&s->eh_frame, &m->eh_index, vaddr, ret) ||
+    if (!m->usable || find_fde(&s->known, &m->known_index, vaddr, ret) ||
+        find_fde(&s->eh_frame, &m->eh_index, vaddr, ret) ||
         find_fde(&s->debug_frame, &m->debug_index, vaddr, ret))
         return;
     if (s->exidx.index.size && vaddr <= UINT32_MAX &&
@@ -267,7 +282,9 @@ static int add_gaps(const struct cairn_space_module *m, uint64_t from, uint64_t 
         covered = covers;
         at = next;
     }
-    return covered || code < 0 ? code : add_gap(gaps, at, to);
+    if (covered) /* up to the table's end, behind which there need be no row */
+        at = table->to < from ? from : table->to;
+    return code < 0 ? code : add_gap(gaps, at, to);
 }
 
 static int find_gaps(const struct cairn_space_module *m, struct gaps *gaps,
@@ -311,35 +328,48 @@ static int derive(struct cairn_space_module *m, const struct gaps *gaps)
     return index_fdes(&m->sections.debug_frame, &m->debug_index);
 }
 
-static bool is_worth_it(const struct gaps *gaps, uint64_t code_bytes)
+static bool is_worth_it(const struct cairn_space_module *m, const struct gaps *gaps,
+                        uint64_t code_bytes)
 {
-    return gaps->bytes >= DERIVE_BYTES_MIN && gaps->bytes >= code_bytes / DERIVE_PART &&
-           gaps->bytes <= CAIRN_DERIVE_BYTES_MAX;
+    if (gaps->bytes < DERIVE_BYTES_MIN || gaps->bytes > CAIRN_DERIVE_BYTES_MAX)
+        return false;
+    return gaps->bytes >= code_bytes / DERIVE_PART ||
+           (m->asked_met && gaps->bytes <= DERIVE_MET_MAX);
 }
 
-static void make_table(struct cairn_space_module *m)
+/* Adds rules that are made of the code to a table that was built. */
+static void add_derived(struct cairn_space_module *m)
 {
     struct gaps gaps = {0};
     uint64_t code_bytes = 0;
-    build_table(m);
-    m->asked_derived = true;
-    if (m->usable && m->elf.machine == EM_X86_64 && m->elf.is64 &&
-        (m->image || m->table_end == CAIRN_TABLE_NOTHING) &&
-        find_gaps(m, &gaps, &code_bytes) == CAIRN_OK && is_worth_it(&gaps, code_bytes) &&
-        derive(m, &gaps) == CAIRN_OK && m->derived.size > m->derived_off) {
-        cairn_free(m->image);
-        m->image = NULL;
-        build_table(m);
+    if (m->derived.size > m->derived_off || !m->usable || m->elf.machine != EM_X86_64 ||
+        !m->elf.is64 || (!m->image && m->table_end != CAIRN_TABLE_NOTHING))
+        return;
+    if (find_gaps(m, &gaps, &code_bytes) == CAIRN_OK && is_worth_it(m, &gaps, code_bytes)) {
+        m->asked_derived = true;
+        if (derive(m, &gaps) == CAIRN_OK && m->derived.size > m->derived_off) {
+            cairn_free(m->image);
+            m->image = NULL;
+            build_table(m);
+        }
     }
     cairn_free(gaps.items);
 }
 
+static void make_table(struct cairn_space_module *m)
+{
+    build_table(m);
+    add_derived(m);
+}
+
 bool cairn_space_module_derive(struct cairn_space_module *m)
 {
-    if (m->asked_derived || !m->usable || m->elf.machine != EM_X86_64)
+    if (m->asked_met || m->asked_derived || !m->usable || m->elf.machine != EM_X86_64)
         return false;
-    m->asked_derived = true;
-    if (!m->asked_table)
+    m->asked_met = true;
+    if (m->asked_table)
+        add_derived(m);
+    else
         make_table(m);
     return m->derived.size > m->derived_off;
 }
@@ -382,9 +412,33 @@ bool cairn_space_module_keeps_fp(struct cairn_space_module *m, const struct cair
     if (!m->asked_table)
         make_table(m);
     m->asked_fp = true;
-    m->keeps_fp = m->sections.arch != arch || m->table_end == CAIRN_TABLE_NOTHING ||
-                  (m->image && cairn_fp_kept(arch, &m->table));
+    if (m->sections.arch == arch && !arch->encode) /* rows alone: most are of code without any */
+        m->keeps_fp = !m->sections.eh_frame.bytes.size && !m->sections.debug_frame.bytes.size;
+    else
+        m->keeps_fp = m->sections.arch != arch || m->table_end == CAIRN_TABLE_NOTHING ||
+                      (m->image && cairn_fp_kept(arch, &m->table));
     return m->keeps_fp;
+}
+
+struct cairn_fp_function cairn_space_module_function(struct cairn_space_module *m, uint64_t vaddr)
+{
+    struct cairn_span code;
+    const struct cairn_elf_symbol *symbol = cairn_space_module_symbol(m, vaddr);
+    uint64_t from = symbol ? symbol->vaddr : vaddr, least = vaddr - vaddr % GAP_BYTES_MIN;
+    bool is_start = symbol && vaddr - from <= FUNCTION_BYTES_MAX;
+    for (uint64_t back = 0; !is_start && back < NAMELESS_BYTES_MAX; back += GAP_BYTES_MIN) {
+        struct cairn_module_entry entry;
+        cairn_space_module_find(m, least - back, &entry);
+        if (entry.kind == CAIRN_ENTRY_FDE && entry.fde.to < from)
+            from = entry.fde.to;
+        if (entry.kind != CAIRN_ENTRY_NONE || !cairn_elf_is_code(&m->elf, least - back))
+            break;
+        from = least - back;
+    }
+    if (from >= vaddr || !cairn_elf_bytes_at(&m->elf, from, &code) || code.size < vaddr - from)
+        return (struct cairn_fp_function){0};
+    code.size = (size_t)(vaddr - from);
+    return cairn_fp_function_read(m->elf.machine, code, from, is_start);
 }
 
 const struct cairn_elf_symbol *cairn_space_module_symbol(struct cairn_space_module *m,

@@ -15,6 +15,8 @@
 #include "elf/compressed.h"
 #include "elf/symtab.h"
 #include "unwind/crt.h"
+#include "unwind/fp_function.h"
+#include "unwind/go_runtime.h"
 #include "unwind/sections.h"
 
 /* Sorted by `from`; none overlaps the next. */
@@ -37,11 +39,14 @@ struct cairn_space_module {
     bool usable;                   /* else only `file` is set */
     struct cairn_unwind_sections sections;
     struct cairn_elf_data debug_frame; /* its bytes, where they were packed or another file's */
+    uint8_t go[CAIRN_GO_BYTES];        /* sections.known: unwind/go_runtime.h */
+    uint64_t entry_bytes;              /* of the function where the file begins to run */
     uint8_t crt[CAIRN_CRT_BYTES];      /* what stands for it where there is none: unwind/crt.h */
     struct cairn_buffer derived;       /* both, that and unwind/derive.h; from derived_off on */
     size_t derived_off;
-    bool asked_derived;
-    struct cairn_fde_index eh_index, debug_index;
+    bool asked_derived; /* in vain, or `derived` is all that will be */
+    bool asked_met;     /* and because a walk met code without a rule */
+    struct cairn_fde_index known_index, eh_index, debug_index;
     bool has_exidx; /* and nothing else */
     bool asked_fp, keeps_fp;
     bool asked_table; /* `table` is all that will be */
@@ -79,8 +84,8 @@ bool cairn_space_module_is_derived(const struct cairn_space_module *module, uint
 /* Bytes of code whose rules were made of it. */
 uint64_t cairn_space_module_derived_bytes(const struct cairn_space_module *module);
 
-/* Makes rules of code that has none, once, where that is a considerable part of the module; true
- * where there are some now that were not there before. Takes some 6 ms for 100 KB. */
+/* Makes unwind rules of code that has none, once, because a walk met such code; true where there
+ * are some now that were not there before. Takes some 6 ms for 100 KB. */
 bool cairn_space_module_derive(struct cairn_space_module *module);
 
 enum cairn_table_when { CAIRN_TABLE_WHEN_IT_PAYS, CAIRN_TABLE_NOW };
@@ -92,10 +97,15 @@ const struct cairn_unwind_table *cairn_space_module_table(struct cairn_space_mod
                                                           const struct cairn_unwind_arch *arch,
                                                           enum cairn_table_when when);
 
-/* Do its functions keep frame pointers? Asked of its rules, once; where it has none, or they are
- * of another CPU, who knows. */
+/* Do its functions keep frame pointers? Asked of its rules, once; true where it has none, or they
+ * are of another CPU. */
 bool cairn_space_module_keeps_fp(struct cairn_space_module *module,
                                  const struct cairn_unwind_arch *arch);
+
+/* The same of the one function that holds the vaddr: has it set up a frame pointer before it? Asked
+ * of its code. */
+struct cairn_fp_function cairn_space_module_function(struct cairn_space_module *module,
+                                                     uint64_t vaddr);
 
 /* The function that holds the vaddr, or NULL; borrowed from the module. */
 const struct cairn_elf_symbol *cairn_space_module_symbol(struct cairn_space_module *module,

@@ -60,7 +60,12 @@ struct cairn_unwind_table {
     uint64_t from, to;
 };
 
-enum cairn_unwind_table_source { CAIRN_TABLE_EH_FRAME, CAIRN_TABLE_DEBUG_FRAME, CAIRN_TABLE_EXIDX };
+enum cairn_unwind_table_source {
+    CAIRN_TABLE_EH_FRAME,
+    CAIRN_TABLE_DEBUG_FRAME,
+    CAIRN_TABLE_EXIDX,
+    CAIRN_TABLE_KNOWN
+};
 
 /* What a rule of kind SIDE refers to. */
 struct cairn_unwind_table_side {
@@ -90,6 +95,7 @@ bool cairn_unwind_table_row(const struct cairn_unwind_table *table, uint32_t i, 
  * first of them is believed. */
 struct cairn_unwind_table_input {
     const struct cairn_unwind_arch *arch;
+    const struct cairn_cfi *known; /* asked first; NULL: none */
     const struct cairn_cfi *eh_frame;
     const struct cairn_cfi *debug_frame;
     const struct cairn_exidx *exidx; /* unwind/exidx.h */

@@ -9,13 +9,13 @@
  *     image: | header | blocks, pages | rules | low | side |      moved together at the end
  *
  * Entries of one section may overlap in a damaged file: one ends where the next one begins, which
- * is also how .eh_frame_hdr sees them. Where .eh_frame says nothing, .debug_frame is asked, then
- * .ARM.exidx.
+ * is also how .eh_frame_hdr sees them. Functions that this library knows come first. Where
+ * .eh_frame says nothing, .debug_frame is asked, then .ARM.exidx.
  */
 #include "unwind/exidx.h"
 #include "unwind/table_writer.h"
 
-enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, MAX_LAYERS = 3 };
+enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, MAX_LAYERS = 4 };
 
 /* What is kept of an FDE: where it begins in the text, and where it lies in its section. */
 struct note {
@@ -61,6 +61,7 @@ static enum cairn_unwind_table_end measure(const struct cairn_unwind_table_input
     const uint64_t limit = UINT32_MAX;
     uint64_t eh = input->eh_frame ? input->eh_frame->bytes.size : 0;
     uint64_t debug = input->debug_frame ? input->debug_frame->bytes.size : 0;
+    debug += input->known ? input->known->bytes.size : 0;
     uint64_t n_exidx = input->exidx ? cairn_exidx_count(input->exidx) : 0;
     struct bounds bounds = {0};
     if (input->text_from >= input->text_to || !(eh | debug | n_exidx))
@@ -364,6 +365,7 @@ enum cairn_unwind_table_end cairn_unwind_table_build(const struct cairn_unwind_t
     struct build *b = place;
     struct cairn_unwind_table_built built = {0};
     start_build(b, input, &bounds);
+    note_section(b, input->known, CAIRN_TABLE_KNOWN, &built);
     note_section(b, input->eh_frame, CAIRN_TABLE_EH_FRAME, &built);
     note_section(b, input->debug_frame, CAIRN_TABLE_DEBUG_FRAME, &built);
     note_exidx(b);

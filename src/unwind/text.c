@@ -18,6 +18,7 @@ CAIRN_API const char *cairn_unwind_end_text(int end)
         [CAIRN_END_TIMEOUT] = "timeout",
         [CAIRN_END_NO_REGISTER] = "no register",
         [CAIRN_END_NO_THREAD] = "no thread",
+        [CAIRN_END_SWITCHED] = "called on another stack",
     };
     return end >= 0 && (size_t)end < sizeof(texts) / sizeof(*texts) ? texts[end] : "?";
 }

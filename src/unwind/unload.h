@@ -5,11 +5,13 @@
  * place later, so that all that was remembered of addresses is void: rules, and the threads' last
  * walks.
  *
- * The dlclose of this library comes before libc's one (interposing it is safe; interposing dlopen
- * would change what the caller's RUNPATH is worth, and is not needed). What libc unloads by itself
- * (converters of iconv, name services), or who calls libc's dlclose past this one, is noticed when
- * the module's last destructor calls __cxa_finalize, as all do that a compiler links. Not seen are
- * modules without that which are unloaded so: cairn_unwind_refresh() is for who has such.
+ * The dlclose of this library comes before libc's one. dlopen(3) is not interposed here: what is
+ * loaded makes nothing void. (The heap tracker does so for another reason, heap/interpose_dl.c, and
+ * keeps the caller's return address, which the loader needs for its RUNPATH.) What libc
+ * unloads by itself (converters of iconv, name services), or who calls libc's dlclose past this
+ * one, is noticed when the module's last destructor calls __cxa_finalize, as all do that a compiler
+ * links. Not seen are modules without that which are unloaded so: cairn_unwind_refresh() is for who
+ * has such.
  */
 #ifndef CAIRN_UNWIND_UNLOAD_H
 #define CAIRN_UNWIND_UNLOAD_H

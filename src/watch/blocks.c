@@ -20,6 +20,14 @@ struct listing {
     bool failed;
 };
 
+/* No stack was taken: what it has is the caller of the allocation function. */
+static bool is_caller(const struct listing *l, uint32_t stack)
+{
+    struct cairn_heap_record record;
+    return cairn_heap_view_record(&l->state->view, stack, &record) &&
+           (record.head.flags & CAIRN_HEAP_LOG_CALLER);
+}
+
 static void add_block(void *ctx, const struct cairn_heap_block *block)
 {
     struct listing *l = ctx;
@@ -37,7 +45,7 @@ static void add_block(void *ctx, const struct cairn_heap_block *block)
         .age_ns = cairn_heap_age(l->state, block->epoch),
         .process = l->process,
         .stack = stack == UINT32_MAX ? 0 : stack,
-        .has_stack = stack != UINT32_MAX,
+        .has_stack = stack != UINT32_MAX && !is_caller(l, block->stack),
     };
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "watch/heap.h"
+#include "watch/open_state.h"
 
 enum {
     TRIES = 5,
@@ -97,21 +98,22 @@ static int mark_fd(int fd, int pid, const struct cairn_heap *heap, uint32_t *ret
     return CAIRN_E_IO;
 }
 
+/* What is read and what is written is one file: between two opens the process could put another in
+ * its place. */
 int cairn_heap_mark(int pid, uint32_t *ret_mark, struct cairn_err *err)
 {
-    struct cairn_buffer path = {0};
+    struct cairn_buffer who = {0};
     struct cairn_heap *heap = NULL;
-    int result = cairn_heap_read_pid(pid, &heap, err);
+    int fd = -1, result = cairn_heap_open_state(pid, O_RDWR, &who, &fd, err);
+    int to_read = result == CAIRN_OK ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
     if (result == CAIRN_OK)
-        result = cairn_heap_path_of(pid, &path, err);
-    if (result == CAIRN_OK) {
-        int fd = open(cairn_buffer_text(&path), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-        result = fd < 0 ? cairn_fail_os(err, errno, "%s", cairn_buffer_text(&path))
-                        : mark_fd(fd, pid, heap, ret_mark, err);
-        if (fd >= 0)
-            close(fd);
-    }
-    cairn_buffer_done(&path);
+        result = to_read < 0 ? cairn_fail_os(err, errno, "%s", cairn_buffer_text(&who))
+                             : cairn_heap_read_opened(to_read, cairn_buffer_text(&who), &heap, err);
+    if (result == CAIRN_OK)
+        result = mark_fd(fd, pid, heap, ret_mark, err);
+    if (fd >= 0)
+        close(fd);
+    cairn_buffer_done(&who);
     cairn_heap_free(heap);
     return result;
 }

@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "proc/process.h"
 #include "proc/threads.h"
+#include "rt/program.h"
 #include "watch/heap.h"
 
 enum {
@@ -27,8 +28,8 @@ enum {
 
 struct program {
     uint64_t dev, ino;
-    char *path; /* of what is to be told; else NULL */
-    const char *reason;
+    char *path;    /* of what is to be told; else NULL */
+    uint32_t kind; /* enum cairn_program_kind */
 };
 
 struct cairn_heap_missed_list {
@@ -87,9 +88,14 @@ static void look_at(struct cairn_heap_missed_list *list, int pid)
     struct program *program;
     if (stat(exe, &st) < 0 || is_known(list, &st) || !(program = add(list, &st)))
         return;
-    program->reason = cairn_heap_unloadable(exe);
-    if (*program->reason && cairn_process_exe(pid, &path, &is_deleted, NULL) == CAIRN_OK)
+    program->kind = cairn_program_judge(exe, NULL);
+    if (*cairn_program_reason(program->kind) &&
+        cairn_process_exe(pid, &path, &is_deleted, NULL) == CAIRN_OK) {
         program->path = cairn_strdup(cairn_buffer_text(&path));
+        if (program->kind == CAIRN_PROGRAM_STATIC &&
+            cairn_program_is_valgrinds(cairn_buffer_text(&path)))
+            program->kind = CAIRN_PROGRAM_VALGRIND;
+    }
     cairn_buffer_done(&path);
 }
 
@@ -124,14 +130,25 @@ void cairn_heap_missed_look(struct cairn_heap_missed_list *list, int pid)
 }
 
 bool cairn_heap_missed_get(const struct cairn_heap_missed_list *list, size_t index,
-                           struct cairn_heap_missed *missed)
+                           struct cairn_heap_missed *missed, uint32_t *ret_kind)
 {
     for (size_t i = 0; i < list->n; i++) {
         if (!list->programs[i].path || index-- > 0)
             continue;
-        missed->path = list->programs[i].path;
-        missed->reason = list->programs[i].reason;
+        *missed = (struct cairn_heap_missed){
+            .size = sizeof *missed,
+            .path = list->programs[i].path,
+            .reason = cairn_program_reason(list->programs[i].kind),
+        };
+        *ret_kind = list->programs[i].kind;
         return true;
     }
     return false;
+}
+
+void cairn_heap_missed_copy(struct cairn_heap_missed *to, const struct cairn_heap_missed *from)
+{
+    struct cairn_heap_missed whole = *from;
+    whole.size = to->size;
+    memcpy(to, &whole, whole.size < sizeof whole ? whole.size : sizeof whole);
 }

@@ -12,7 +12,7 @@
 #include "watch/heap.h"
 
 /* Where nobody says which one is meant, it may be. */
-static bool is_of_build(const struct cairn_elf *elf, const char *hex)
+bool cairn_heap_is_of_build(const struct cairn_elf *elf, const char *hex)
 {
     static const char digits[] = "0123456789abcdef";
     struct cairn_span id;
@@ -36,7 +36,7 @@ static void look_into(const char *root, const struct cairn_frame_info *frame,
         cairn_file_open(path, &place->file, NULL) < 0)
         return;
     place->has_file = cairn_elf_open(place->file.bytes, &elf, NULL) == CAIRN_OK &&
-                      is_of_build(&elf, frame->build_id);
+                      cairn_heap_is_of_build(&elf, frame->build_id);
     if (!place->has_file)
         cairn_file_close(&place->file);
     else if (!cairn_elf_vaddr_of_mapping(&elf, frame->module_off, (uint64_t)sysconf(_SC_PAGESIZE),

@@ -19,17 +19,20 @@
 #include "base/error.h"
 #include "proc/child.h"
 #include "rt/heap_state.h"
+#include "rt/program.h"
+#include "watch/heap.h"
 #include "watch/missed.h"
 
 #define LIBRARY "libcairn-heap.so"
 #define PRELOAD "LD_PRELOAD="
 
-enum { VARIABLES_MAX = 9, LINE_BYTES = 2 * PATH_MAX };
+enum { VARIABLES_MAX = 10, LINE_BYTES = 2 * PATH_MAX };
 
 struct cairn_heap_session {
     char folder[PATH_MAX];
-    int lock; /* of the folder, shared, as long as somebody waits for what comes into it */
-    int pid;  /* that was started; 0: none */
+    int lock;     /* of the folder, shared, as long as somebody waits for what comes into it */
+    int pid;      /* that was started; 0: none */
+    bool is_kept; /* the folder outlives the session */
     struct cairn_heap_missed_list *missed; /* NULL: nothing is looked for */
     char *env[VARIABLES_MAX + 1];          /* ends with NULL */
     size_t n_env;
@@ -80,13 +83,22 @@ static int use_library(const char *given, char *ret_path, size_t size, struct ca
     return CAIRN_OK;
 }
 
+/* Root makes no folder where another user could replace it: sudo may keep the caller's
+ * XDG_RUNTIME_DIR or TMPDIR. */
+static bool may_hold(const char *place)
+{
+    struct stat st;
+    return geteuid() != 0 || (stat(place, &st) == 0 && st.st_uid == 0 &&
+                              (!(st.st_mode & (S_IWGRP | S_IWOTH)) || (st.st_mode & S_ISVTX)));
+}
+
 /* In memory where there is such a place: what is recorded is gone with the machine anyway. */
 static int make_folder(char *ret_path, size_t size, struct cairn_err *err)
 {
     const char *places[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", getenv("TMPDIR"), "/tmp"};
     int os_errno = ENOENT;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!places[i] || places[i][0] != '/')
+        if (!places[i] || places[i][0] != '/' || !may_hold(places[i]))
             continue;
         int n = snprintf(ret_path, size, "%s/" CAIRN_HEAP_RUN_FOLDER "XXXXXX", places[i]);
         if (n > 0 && (size_t)n < size && mkdtemp(ret_path))
@@ -122,7 +134,7 @@ static bool set_all(struct cairn_heap_session *s, const struct cairn_heap_opts *
     done = done && (!o->no_stacks || set(s, "CAIRN_HEAP_STACKS=0"));
     done = done && (!o->mappings || set(s, "CAIRN_HEAP_MMAP=1"));
     done = done && (!o->fork_copy || set(s, "CAIRN_HEAP_FORK_COPY=1"));
-    done = done && (!o->no_follow || set(s, "CAIRN_HEAP_FOLLOW=0"));
+    done = done && set(s, "CAIRN_HEAP_FOLLOW=%d", o->no_follow ? 0 : 2);
     done = done && (!o->sample_bytes ||
                     set(s, "CAIRN_HEAP_SAMPLE=%llu", (unsigned long long)o->sample_bytes));
     return done && (!o->max_memory ||
@@ -158,9 +170,11 @@ int cairn_heap_session_new(const struct cairn_heap_opts *opts,
     return CAIRN_OK;
 }
 
-static void remove_folder(const char *path)
+/* `held` is the folder; -1: it could not be opened. */
+static void remove_folder(const char *path, int held)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = held >= 0 ? openat(held, ".", flags) : open(path, flags);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     if (!folder && fd >= 0)
         close(fd);
@@ -175,13 +189,19 @@ void cairn_heap_session_free(struct cairn_heap_session *s)
 {
     if (!s)
         return;
-    remove_folder(s->folder);
+    if (!s->is_kept)
+        remove_folder(s->folder, s->lock);
     if (s->lock >= 0)
         close(s->lock);
     for (size_t i = 0; i < s->n_env; i++)
         cairn_free(s->env[i]);
     cairn_heap_missed_free(s->missed);
     cairn_free(s);
+}
+
+void cairn_heap_session_keep(struct cairn_heap_session *s)
+{
+    s->is_kept = true;
 }
 
 const char *cairn_heap_session_folder(const struct cairn_heap_session *s)
@@ -194,6 +214,11 @@ const char *cairn_heap_session_env(const struct cairn_heap_session *s, size_t in
     return index < s->n_env ? s->env[index] : NULL;
 }
 
+static bool is_preload(const char *line)
+{
+    return strncmp(line, PRELOAD, strlen(PRELOAD)) == 0;
+}
+
 static bool is_replaced(const struct cairn_heap_session *s, const char *line)
 {
     size_t name = strcspn(line, "=") + 1;
@@ -201,6 +226,16 @@ static bool is_replaced(const struct cairn_heap_session *s, const char *line)
         if (strncmp(s->env[i], line, name) == 0)
             return true;
     return false;
+}
+
+/* The tracker is left out where it would do harm; what the program starts may be tracked then, if
+ * that is preloaded again. */
+static bool is_refused(const char *command)
+{
+    char path[PATH_MAX];
+    return cairn_program_lists_sanitizer(getenv("LD_PRELOAD")) ||
+           (cairn_heap_find_program(command, path, sizeof path) &&
+            cairn_program_refuses(cairn_program_judge(path, NULL)));
 }
 
 int cairn_heap_session_start(struct cairn_heap_session *s, char *const *argv, int *ret_pid,
@@ -213,10 +248,13 @@ int cairn_heap_session_start(struct cairn_heap_session *s, char *const *argv, in
     char **env = cairn_alloc(old + s->n_env + 1, sizeof *env);
     if (!env)
         return cairn_fail_memory(err);
+    bool refused = is_refused(argv[0]);
     for (size_t i = 0; i < old; i++)
-        if (!is_replaced(s, environ[i]))
+        if (!is_replaced(s, environ[i]) || (refused && is_preload(environ[i])))
             env[n++] = environ[i];
-    memcpy(env + n, s->env, s->n_env * sizeof *env);
+    for (size_t i = 0; i < s->n_env; i++)
+        if (!refused || !is_preload(s->env[i]))
+            env[n++] = s->env[i];
     int result = cairn_child_start(argv, env, &child, err);
     cairn_free(env);
     if (result == CAIRN_OK)
@@ -238,5 +276,25 @@ void cairn_heap_session_look(struct cairn_heap_session *s)
 int cairn_heap_session_missed(const struct cairn_heap_session *s, size_t index,
                               struct cairn_heap_missed *missed)
 {
-    return s->missed && cairn_heap_missed_get(s->missed, index, missed);
+    struct cairn_heap_missed found;
+    uint32_t kind;
+    if (!s->missed || !cairn_heap_missed_get(s->missed, index, &found, &kind))
+        return 0;
+    cairn_heap_missed_copy(missed, &found);
+    return 1;
+}
+
+int cairn_heap_session_read(struct cairn_heap_session *s, struct cairn_heap **ret_heap,
+                            struct cairn_err *err)
+{
+    struct cairn_heap_missed missed;
+    uint32_t kind;
+    int result = cairn_heap_read_folder(s->folder, ret_heap, err);
+    if (result == CAIRN_OK)
+        cairn_heap_resolve_untracked(*ret_heap);
+    for (size_t i = 0;
+         result == CAIRN_OK && s->missed && cairn_heap_missed_get(s->missed, i, &missed, &kind);
+         i++)
+        cairn_heap_add_untracked(*ret_heap, missed.path, kind);
+    return result;
 }

@@ -6,7 +6,8 @@
  *     leak:pattern
  *
  * A pattern is a part of the name of a function, a source file or a module; * stands for anything,
- * ^ at its begin and $ at its end for those of the name.
+ * ^ at its begin and $ at its end for those of the name. What no pattern takes out the default
+ * rules may (suppress_default.h), where they were added.
  */
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "base/file.h"
 #include "profile/profile.h"
 #include "watch/heap.h"
+#include "watch/suppress_default.h"
 
 enum { FILE_MAX = 16 << 20, SHOWN = 80 };
 
@@ -30,6 +32,8 @@ struct pattern {
 struct cairn_heap_suppressions {
     struct pattern *patterns;
     size_t n, cap;
+    bool has_defaults;
+    struct cairn_heap_suppressed defaults[CAIRN_HEAP_DEFAULTS_MAX]; /* by rule: what it took out */
 };
 
 static char *whole_of(const char *text)
@@ -85,12 +89,11 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-int cairn_heap_suppressions_parse(struct cairn_span text, struct cairn_heap_suppressions **ret_s,
-                                  struct cairn_err *err)
+int cairn_heap_suppressions_add(struct cairn_heap_suppressions *s, struct cairn_span text,
+                                struct cairn_err *err)
 {
-    struct cairn_heap_suppressions *s = cairn_alloc(1, sizeof *s);
     struct cairn_buffer line = {0};
-    int result = s ? CAIRN_OK : cairn_fail_memory(err);
+    int result = CAIRN_OK;
     size_t number = 1;
     for (size_t at = 0, end; result == CAIRN_OK && at < text.size; at = end + 1, number++) {
         const uint8_t *found = memchr(text.data + at, '\n', text.size - at);
@@ -106,6 +109,31 @@ int cairn_heap_suppressions_parse(struct cairn_span text, struct cairn_heap_supp
                              : read_line(s, cairn_buffer_text(&line), number, err);
     }
     cairn_buffer_done(&line);
+    return result;
+}
+
+int cairn_heap_suppressions_new(struct cairn_heap_suppressions **ret_s, struct cairn_err *err)
+{
+    struct cairn_heap_suppressions *s = cairn_alloc(1, sizeof *s);
+    if (!s)
+        return cairn_fail_memory(err);
+    *ret_s = s;
+    return CAIRN_OK;
+}
+
+void cairn_heap_suppressions_add_defaults(struct cairn_heap_suppressions *s)
+{
+    s->has_defaults = true;
+}
+
+int cairn_heap_suppressions_parse(struct cairn_span text, struct cairn_heap_suppressions **ret_s,
+                                  struct cairn_err *err)
+{
+    struct cairn_heap_suppressions *s;
+    int result = cairn_heap_suppressions_new(&s, err);
+    if (result < 0)
+        return result;
+    result = cairn_heap_suppressions_add(s, text, err);
     if (result < 0)
         cairn_heap_suppressions_free(s);
     else
@@ -196,6 +224,28 @@ static uint32_t find_stack(const struct cairn_heap_suppressions *s, const struct
     return found;
 }
 
+static void count(struct cairn_heap_suppressed *counts, const struct cairn_heap_leak *leak)
+{
+    counts->n_stacks++;
+    counts->n_blocks += leak->n_blocks;
+    counts->bytes += leak->bytes;
+}
+
+/* True: it is taken out, and counted. */
+static bool take_out(struct cairn_heap_suppressions *s, const struct cairn_profile *profile,
+                     const struct cairn_heap_leak *leak, uint32_t *of_frames)
+{
+    size_t rule;
+    uint32_t found = find_stack(s, profile, leak->stack, of_frames);
+    if (found != NONE)
+        count(&s->patterns[found - FIRST].counts, leak);
+    else if (s->has_defaults && cairn_heap_default_find(profile, leak, &rule))
+        count(&s->defaults[rule], leak);
+    else
+        return false;
+    return true;
+}
+
 int cairn_heap_suppress(struct cairn_heap_suppressions *s, const struct cairn_profile *profile,
                         struct cairn_heap_leak *leaks, size_t *n, struct cairn_err *err)
 {
@@ -205,17 +255,10 @@ int cairn_heap_suppress(struct cairn_heap_suppressions *s, const struct cairn_pr
         return cairn_fail_memory(err);
     for (size_t i = 0; i < s->n; i++)
         s->patterns[i].counts = (struct cairn_heap_suppressed){0};
-    for (size_t i = 0; i < *n; i++) {
-        uint32_t found = find_stack(s, profile, leaks[i].stack, of_frames);
-        if (found == NONE) {
+    memset(s->defaults, 0, sizeof s->defaults);
+    for (size_t i = 0; i < *n; i++)
+        if (!take_out(s, profile, &leaks[i], of_frames))
             leaks[kept++] = leaks[i];
-            continue;
-        }
-        struct cairn_heap_suppressed *counts = &s->patterns[found - FIRST].counts;
-        counts->n_stacks++;
-        counts->n_blocks += leaks[i].n_blocks;
-        counts->bytes += leaks[i].bytes;
-    }
     *n = kept;
     cairn_free(of_frames);
     return CAIRN_OK;
@@ -224,11 +267,15 @@ int cairn_heap_suppress(struct cairn_heap_suppressions *s, const struct cairn_pr
 int cairn_heap_suppressed(const struct cairn_heap_suppressions *s, size_t index,
                           struct cairn_heap_suppressed *suppressed)
 {
-    if (index >= s->n)
+    const bool is_default = index >= s->n;
+    const char *what = is_default ? cairn_heap_default_text(index - s->n) : s->patterns[index].text;
+    if (!what || (is_default && !s->has_defaults))
         return 0;
-    struct cairn_heap_suppressed counts = s->patterns[index].counts;
+    struct cairn_heap_suppressed counts =
+        is_default ? s->defaults[index - s->n] : s->patterns[index].counts;
     counts.size = suppressed->size;
-    counts.pattern = s->patterns[index].text;
+    counts.pattern = what;
+    counts.is_default = is_default;
     memcpy(suppressed, &counts, counts.size < sizeof counts ? counts.size : sizeof counts);
     return 1;
 }

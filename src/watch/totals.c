@@ -83,6 +83,8 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
     t->n_live += sum_of(state, CAIRN_HEAP_INUSE_OBJECTS);
     t->live_bytes += live;
     t->peak_bytes += peak_of(state, live);
+    if (!h->sample_bytes)
+        t->peak_bound_bytes += cairn_heap_peak_error(h->peak_bytes, h->n_counters);
     t->n_temporary += sum_of(state, CAIRN_HEAP_TEMPORARY_OBJECTS);
     t->duration_ns = duration > t->duration_ns ? duration : t->duration_ns;
     t->n_unrecorded += h->loss_blocks[CAIRN_HEAP_LOSS_FULL] +
@@ -100,7 +102,10 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
     t->mapped_bytes += h->live_map_bytes;
     t->peak_mapped_bytes += h->peak_map_bytes;
     t->n_unrecorded_maps += h->loss_blocks[CAIRN_HEAP_LOSS_MAPPING];
+    t->n_untracked += cairn_heap_count_untracked(state);
     t->n_not_asked += (h->flags & CAIRN_HEAP_NOT_ASKED) != 0 && t->n_allocs == allocs_before;
+    t->n_apart += (h->flags & CAIRN_HEAP_APART) != 0;
+    t->n_other_names += (h->flags & CAIRN_HEAP_OTHER_NAMES) != 0;
     t->n_damaged += state->n_damaged + state->n_damaged_stacks;
 }
 
@@ -214,8 +219,9 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     if (t.n_unrecorded)
         add(&line, "; %llu blocks of %llu bytes NOT RECORDED", (unsigned long long)t.n_unrecorded,
             (unsigned long long)t.unrecorded_bytes);
-    else if (!t.sample_bytes && t.n_not_asked < t.n_processes)
-        add(&line, "; every block recorded");
+    else if (!t.sample_bytes && !t.n_apart && !t.n_other_names && t.n_not_asked < t.n_processes)
+        add(&line, t.n_untracked || t.n_not_asked ? "; every block of tracked programs recorded"
+                                                  : "; every block recorded");
     if (t.sample_bytes)
         add(&line,
             "; one block in %llu bytes recorded, at random: sums are estimates, with a standard "
@@ -224,6 +230,16 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
             (unsigned long long)t.peak_error, (unsigned long long)t.alloc_error);
     add_loss(&line, t.n_not_asked,
              "processes with another malloc in front of the tracker's: nothing is known of them");
+    if (t.n_untracked)
+        add(&line, "; %llu program%s started that %s NOT TRACKED",
+            (unsigned long long)t.n_untracked, t.n_untracked == 1 ? "" : "s",
+            t.n_untracked == 1 ? "is" : "are");
+    add_loss(&line, t.n_apart,
+             "processes with libraries loaded by RTLD_DEEPBIND or dlmopen: what these allocate or "
+             "free is NOT SEEN");
+    add_loss(&line, t.n_other_names,
+             "processes that call the allocator's functions by other names than C's (mallocx, "
+             "sdallocx, mi_malloc, tc_malloc): what these allocate or free is NOT SEEN");
     add_loss(&line, t.n_without_stack, "blocks without their stack");
     add_loss(&line, t.n_unknown_frees, "frees of blocks from before the tracker");
     add_loss(&line, t.n_inherited_frees, "frees of blocks of the parent process");

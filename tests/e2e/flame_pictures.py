@@ -106,7 +106,7 @@ def draws_comparisons_and_heaps(browser, theme):
     browser.open(flame("new", NEW, f"--diff={WORK / 'old.in'}"), dark=theme == "dark", fragment="#width=both")
     shoot(browser, f"diff-{theme}")
     browser.open(heap(), dark=theme == "dark")
-    check_that("the lines say their most", "at most 26.0 MiB, at the end 26.0 MiB" in browser.text("#lines"), browser.text("#lines"))
+    check_that("the lines say their most", "at most 27.3 MB, at the end 27.3 MB" in browser.text("#lines"), browser.text("#lines"))
     shoot(browser, f"heap-{theme}")
     browser.check_quiet(f"heap, {theme}")
 

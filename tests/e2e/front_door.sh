@@ -38,7 +38,7 @@ grep -q 'no command nosuch' "$WORK/out" || fail "it does not name the wrong comm
 stub id 'echo 0'
 stub apt-get 'echo "apt-get $*" >>"$WORK/calls"'
 stub dpkg-query 'echo installed'
-deps build demo test bench full format || fail "fails where nothing is missing"
+deps build demo test bench full fresh format || fail "fails where nothing is missing"
 [ ! -s "$WORK/calls" ] || fail "calls apt-get where nothing is missing"
 [ ! -s "$WORK/out" ] || fail "says something where nothing is missing"
 
@@ -62,4 +62,57 @@ stub sudo 'exit 1'
 deps build && fail "succeeds without root"
 grep -q 'hint: install these by hand.*: meson' "$WORK/out" || fail "names no packages to a user"
 CAIRN_DEPS=skip deps build || fail "CAIRN_DEPS=skip does not go on"
+# What the command needs at run time is built with it.
+if command -v ninja >/dev/null && [ -f "$(dirname "$CAIRN")/build.ninja" ]; then
+    ninja -C "$(dirname "$CAIRN")" -t inputs command >"$WORK/out" 2>&1 || fail "ninja knows no target command"
+    grep -q 'libcairn-heap' "$WORK/out" || fail "the target command leaves out the tracker's library"
+else
+    echo "skipped: the target command: ninja or its build folder is missing"
+fi
+
+# A bench that measured nothing fails, and says what is missing.
+mkdir "$WORK/bare"
+stub_cairn=$WORK/bare/cairn
+printf '#!/bin/sh\n' >"$stub_cairn"
+chmod +x "$stub_cairn"
+status=0
+CAIRN="$stub_cairn" BENCH_WORK="$WORK/bench" sh "$SRC/bench/run.sh" heap >"$WORK/out" 2>&1 || status=$?
+[ "$status" = 1 ] || fail "bench heap without the tracker: exit status $status, not 1"
+grep -q 'heap was not measured: .*libcairn-heap.so is missing' "$WORK/out" || fail "bench heap does not say why"
+
+# ./run fresh: needs root, says so, and leaves nothing behind when debootstrap fails or a signal comes.
+copy_tree() {
+    mkdir -p "$WORK/tree" "$WORK/tmp"
+    cp -r "$SRC/scripts" "$SRC/run" "$SRC/README.md" "$WORK/tree/"
+    (cd "$WORK/tree" && git init -q . && git -c user.name=t -c user.email=t@localhost commit -q --allow-empty -m t)
+}
+fresh() {
+    CAIRN_DEPS=skip TMPDIR="$WORK/tmp" PATH="$WORK/bin:$PATH" sh "$WORK/tree/run" fresh "$@" >"$WORK/out" 2>&1 </dev/null
+}
+if command -v git >/dev/null && command -v unshare >/dev/null; then
+    copy_tree
+    stub id 'echo 1000'
+    fresh && fail "fresh goes on without root"
+    grep -q 'needs root' "$WORK/out" || fail "fresh does not say that it needs root"
+    rm "$WORK/bin/id"
+fi
+if command -v git >/dev/null && [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    stub debootstrap 'echo "no such mirror"; for word; do case $word in /*) mkdir -p "$word/etc" ;; esac; done; exit 1'
+    fresh true && fail "fresh succeeds though debootstrap fails"
+    grep -q 'no such mirror' "$WORK/out" || fail "fresh hides what debootstrap said"
+    [ -z "$(ls "$WORK/tmp")" ] || fail "fresh leaves its tree behind when debootstrap fails"
+    stub debootstrap 'echo $$ >"$WORK/started"; exec sleep 60'
+    CAIRN_DEPS=skip TMPDIR="$WORK/tmp" PATH="$WORK/bin:$PATH" sh "$WORK/tree/run" fresh true >"$WORK/out" 2>&1 </dev/null &
+    pid=$!
+    for _ in $(seq 200); do [ -s "$WORK/started" ] || sleep 0.1; done
+    [ -s "$WORK/started" ] || fail "fresh did not call debootstrap"
+    kill -TERM "$pid"
+    wait "$pid" && fail "fresh succeeds though it was ended"
+    for _ in $(seq 50); do kill -0 "$(cat "$WORK/started")" 2>/dev/null && sleep 0.1; done # init reaps it
+    ! kill -0 "$(cat "$WORK/started")" 2>/dev/null || fail "fresh leaves debootstrap running when it is ended"
+    [ -z "$(ls "$WORK/tmp")" ] || fail "fresh leaves its tree behind when it is ended"
+else
+    echo "skipped: ./run fresh: it needs root, git and mount namespaces"
+fi
 echo "front_door: fine"

@@ -84,10 +84,38 @@ print(*[(l["bytes"], l["processes"]) for l in json.load(open("out"))["leaks"]
 has out "15.0 MB in 3 blocks" "a bound for all together"
 has out ", 3 processes" "how many they are"
 
+# The sums of many processes come first, then those with most of them.
+# shellcheck disable=SC2016 # the inner shell expands it
+"$CAIRN" heap run --force -o crowd.heap -- sh -c 'i=0; while [ $i -lt 25 ]; do ./program; i=$((i + 1)); done' \
+    >/dev/null 2>log
+"$CAIRN" heap report crowd.heap >out 2>log
+n=$(sed -n '1s/^\([0-9]*\) processes: .*/\1/p' out)
+at_least 25 "${n:-0}" "the first line counts the processes: $(head -1 out)"
+same "processes in a report" "$(grep -c '^process ' out)" 10
+has out "and $((n - 10)) more processes: --top 0 prints all" "the other processes"
+same "the first process" "$(grep -m 1 '^process ' out | sed 's/^process [0-9]*: //')" "./program: 5.0 MB live, peak 5.0 MB"
+"$CAIRN" heap report --top 0 crowd.heap >out 2>log
+same "all processes" "$(grep -c '^process ' out)" "$n"
+
+# Every command names the frames of a heap file by itself.
+"$CAIRN" report plain.heap >out 2>log || fail "cairn report of a heap file" log
+has out "keep                    program" "names in cairn report"
+hasnt log "have no name" "names in cairn report"
+"$CAIRN" flame --force -o named.svg plain.heap 2>log || fail "cairn flame of a heap file" log
+has named.svg ">keep" "names in cairn flame"
+hasnt log "have no name" "names in cairn flame"
+"$CAIRN" convert --force -o named.txt plain.heap 2>log || fail "cairn convert of a heap file" log
+has named.txt "main;keep " "names in cairn convert"
+"$CAIRN" diff plain.heap plain.heap >out 2>log || fail "cairn diff of heap files" log
+hasnt log "have no name" "names in cairn diff"
+
+# A picture counts bytes as texts do.
+has named.svg "5.00 MB" "the unit in a picture"
+
 # Estimates: 10,000 blocks of 1,000 bytes live of 20,000; a twentieth of the bytes is four times the
 # standard error, which is said.
 gcc -O1 -fno-builtin -fno-inline -w -o programs "$SRC/tests/e2e/heap_programs.c" -pthread || exit 1
-"$CAIRN" heap run --force --sample 1K -o sample.heap -- ./programs many >/dev/null 2>log
+"$CAIRN" heap run --force --sample 1Ki -o sample.heap -- ./programs many >/dev/null 2>log
 has log "one block in 1024 bytes recorded, at random" "the quality line of estimates"
 leaks --top 0 sample.heap
 has out '"standard_error": 1' "the error of a stack"

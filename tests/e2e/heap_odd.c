@@ -9,6 +9,8 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -20,7 +22,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { BLOCKS = 3000, SIZE = 1001, FILES = 1100, SPARE_FILES = 8 };
@@ -103,11 +107,13 @@ static int as_nobody(void)
 }
 
 /* What a parser's sandbox leaves: memory, what is open, and the end. Else EPERM, or the end. */
-static int in_sandbox(unsigned otherwise)
+static int enter_sandbox(unsigned otherwise)
 {
-    static const unsigned may[] = {SYS_read,    SYS_write,        SYS_exit,     SYS_exit_group,
-                                   SYS_mmap,    SYS_munmap,       SYS_mremap,   SYS_brk,
-                                   SYS_madvise, SYS_rt_sigreturn, SYS_mprotect, SYS_futex};
+    static const unsigned may[] = {
+        SYS_read,          SYS_write,  SYS_exit,    SYS_exit_group,   SYS_mmap,
+        SYS_mremap,        SYS_brk,    SYS_madvise, SYS_rt_sigreturn, SYS_mprotect,
+        SYS_futex,         SYS_munmap, SYS_clone,   SYS_wait4,        SYS_set_robust_list,
+        SYS_rt_sigprocmask};
     enum { N = sizeof may / sizeof *may };
     struct sock_filter code[N + 3];
     code[0] =
@@ -122,6 +128,118 @@ static int in_sandbox(unsigned otherwise)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         return 77;
+    return 0;
+}
+
+static int in_sandbox(unsigned otherwise)
+{
+    int failed = enter_sandbox(otherwise);
+    return failed ? failed : allocate();
+}
+
+/* Each call that is not malloc's own is the end of the child too. */
+static int fork_in_sandbox(void)
+{
+    int status = 1, failed = enter_sandbox(SECCOMP_RET_KILL_PROCESS);
+    if (failed)
+        return failed;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(allocate());
+    return wait4(pid, &status, 0, NULL) != pid || status != 0 || allocate();
+}
+
+/* read, write, exit of this thread, and the return from a handler: all else ends the process. What
+ * malloc needs for the blocks is made before, and a second passes, in which the tracker looks at
+ * its clock. */
+static int in_strict_mode(void)
+{
+    enum { ROOM = 16 << 20 };
+    mallopt(M_MMAP_THRESHOLD, 2 * ROOM);
+    mallopt(M_TRIM_THRESHOLD, 2 * ROOM);
+    free(malloc(ROOM));
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) != 0)
+        return 77;
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &start); /* of the vdso */
+    int failed = allocate();
+    do {
+        for (int i = 0; i < 1000; i++)
+            free(malloc(SIZE));
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    } while (now.tv_sec - start.tv_sec < 3);
+    syscall(SYS_exit, failed);
+    return 1;
+}
+
+/* What the tracker asks about a program before it is executed is the end. */
+static int forbid_statx(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_statx, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0;
+}
+
+static void *allocate_in_thread(void *failed)
+{
+    *(int *)failed = allocate();
+    return NULL;
+}
+
+/* A child of vfork(2), which has this process's memory, locks itself in before it executes another
+ * program. This process is as free as before: a thread that it starts then is recorded. */
+static int lock_in_child(char *self)
+{
+    char *argv[] = {self, "nothing", NULL}, *none[] = {NULL};
+    int status = 1, failed = 1;
+    pthread_t thread;
+    free(malloc(SIZE));
+    pid_t pid = vfork();
+    if (pid == 0) {
+        if (forbid_statx() != 0)
+            _exit(77);
+        execve(self, argv, none);
+        _exit(1);
+    }
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    if (pthread_create(&thread, NULL, allocate_in_thread, &failed) != 0)
+        return 1;
+    pthread_join(thread, NULL);
+    return failed;
+}
+
+static volatile sig_atomic_t handled;
+static void *volatile leaves[512];
+
+/* Each block has a leaf of its own in the tracker's table. The next signal comes once this is done,
+ * however long it took. */
+static void on_alarm(int number)
+{
+    const struct itimerval once = {{0, 0}, {0, 500}};
+    (void)number;
+    leaves[handled % 512] = malloc(256 << 10);
+    handled++;
+    setitimer(ITIMER_REAL, &once, NULL);
+}
+
+/* A handler allocates while prctl(2) makes the tracker ready for a filter, which needs the state's
+ * lock. The program itself allocates nothing meanwhile. */
+static int in_handlers(void)
+{
+    const struct itimerval never = {{0, 0}, {0, 0}};
+    free(malloc(SIZE));
+    signal(SIGALRM, on_alarm);
+    raise(SIGALRM);
+    while (handled < 200)
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+            return 77;
+    setitimer(ITIMER_REAL, &never, NULL);
     return allocate();
 }
 
@@ -172,8 +290,20 @@ int main(int argc, char **argv)
         return without_files();
     if (strcmp(how, "nobody") == 0)
         return as_nobody();
+    if (strcmp(how, "kill") == 0)
+        return in_sandbox(SECCOMP_RET_KILL_PROCESS);
+    if (strcmp(how, "strict") == 0)
+        return in_strict_mode();
     if (strcmp(how, "sandbox") == 0)
         return in_sandbox(SECCOMP_RET_ERRNO | EPERM);
+    if (strcmp(how, "fork") == 0)
+        return fork_in_sandbox();
+    if (strcmp(how, "nothing") == 0)
+        return 0;
+    if (strcmp(how, "child") == 0)
+        return lock_in_child(argv[0]);
+    if (strcmp(how, "handlers") == 0)
+        return in_handlers();
     if (strcmp(how, "spawn") == 0)
         return spawn(argv[0]);
     if (strcmp(how, "clone") == 0)

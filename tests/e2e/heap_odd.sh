@@ -13,7 +13,7 @@ py=/usr/bin/python3
 states=$PWD/states
 mkdir -m 700 "$states"
 mkdir jail
-gcc -O1 -fno-builtin -o odd "$SRC/tests/e2e/heap_odd.c" || { fail "heap_odd.c does not compile"; finish heap_odd; }
+gcc -O1 -fno-builtin -pthread -o odd "$SRC/tests/e2e/heap_odd.c" || { fail "heap_odd.c does not compile"; finish heap_odd; }
 
 # odd CASE STATUS: in `said`, what all its states say; 1: it skipped itself.
 odd() {
@@ -55,6 +55,40 @@ odd segv 139 && counted SIGSEGV 1
 odd prison 0 && stopped chroot
 odd files 0 && stopped RLIMIT_NOFILE
 odd sandbox 0 && stopped seccomp
+# Each call that is not malloc's own is the end.
+for _ in 1 2 3 4 5; do
+    odd kill 0 && stopped "seccomp that kills"
+done
+if odd fork 0; then
+    counted "fork behind seccomp: the parent" 1
+    "$CAIRN" heap run -f -o run.heap -- ./odd fork >out 2>log
+    same "fork behind seccomp: exit status" $? 0
+    has log "odd ran, and is not tracked: its parent had a seccomp filter" "fork behind seccomp"
+    has log "1 program started that is NOT TRACKED" "fork behind seccomp"
+fi
+odd strict 0 && counted "strict seccomp" 1
+odd child 0 && counted "seccomp in a child of vfork" 1
+# What a handler allocates while the tracker makes ready is not all recorded.
+if odd handlers 0; then
+    same "handlers in prctl: 3,000 blocks" "$(grep -c '^size 1001 3000$' said)" 1
+    has said 'counts agree' "handlers in prctl"
+fi
+
+# As many settings as the tracker hands on, and its folder is not among them.
+mkdir -m 700 runtime
+settings=$(for i in $(seq 20); do echo "CAIRN_HEAP_UNKNOWN$i=1"; done)
+# shellcheck disable=SC2086 # several words
+XDG_RUNTIME_DIR=$PWD/runtime env $settings LD_PRELOAD="$library" sh -c 'exec ./odd plain' 2>log
+same "many settings: exit status" $? 0
+
+# A program sees no descriptor that it has not opened; CPython's test suite looks.
+# shellcheck disable=SC2012 # the numbers alone
+for command in "ls /proc/self/fd" "$py -c 'import os; print(*sorted(os.listdir(\"/proc/self/fd\")), sep=chr(10))'"; do
+    sh -c "$command" >plain 2>log
+    CAIRN_HEAP_DIR=$states LD_PRELOAD=$library sh -c "$command" >tracked 2>log
+    same "descriptors of $command" "$(wc -l <tracked)" "$(wc -l <plain)"
+    same "descriptors of $command: 900" "$(grep -c '^9[0-9][0-9]$' tracked)" 0
+done
 
 # run NAME TIMES COMMAND...: by `cairn heap run`, as a user would.
 run() {

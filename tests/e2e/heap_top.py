@@ -156,7 +156,7 @@ def same(what, got, wanted):
 
 
 def start_program():
-    run = subprocess.Popen([CAIRN, "heap", "run", "-o", "top.heap", "--", "./program", "wait"],
+    run = subprocess.Popen([CAIRN, "heap", "run", "--force", "-o", "top.heap", "--", "./program", "wait"],
                            stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     children.append(run)
     for _ in range(100):

@@ -47,7 +47,7 @@ def judge(how, status, truth):
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     check(f"{how}: exit status", run.returncode, status)
     check(f"{how}: every block recorded", "every block recorded" in run.stderr, True)
-    said = subprocess.run([CAIRN, "heap", "leaks", "--json", "--top", "0", file],
+    said = subprocess.run([CAIRN, "heap", "leaks", "--no-default-suppressions", "--json", "--top", "0", file],
                           stdout=subprocess.PIPE, check=True)
     found, others = collections.defaultdict(lambda: (0, [])), 0
     for leak in json.loads(said.stdout)["leaks"]:

@@ -88,7 +88,7 @@ static void basics(void)
     memory_tracker_set_backtrace_enabled(false);
     CHECK(!memory_tracker_is_backtrace_enabled());
     char *c = make_buffer(1003);
-    CHECK(in_report(", size=1003, so=unknown\n\n") == 1);
+    CHECK(in_report(", size=1003, so=memory_tracker\n\n") == 1);
     CHECK(in_report(" (make_buffer)\n") >= 1); /* what a block was born with it keeps */
     CHECK(memory_tracker_init(false, true) == 0);
     CHECK(memory_tracker_is_backtrace_enabled());
@@ -99,6 +99,39 @@ static void basics(void)
     CHECK(memory_tracker_unhook(NULL, 0) == MEMORY_TRACKER_E_SUPPORT);
     CHECK(strstr(memory_tracker_strerror(MEMORY_TRACKER_E_SUPPORT), "libraries"));
     CHECK(strcmp(memory_tracker_strerror(12345), memory_tracker_strerror(-12345)) == 0);
+}
+
+static int in_since(int mark, const char *part)
+{
+    char *report = memory_tracker_get_leak_report_since(mark);
+    CHECK(report);
+    int n = count(report, part);
+    free(report);
+    return n;
+}
+
+static void marks(void)
+{
+    CHECK(memory_tracker_init(false, true) == 0);
+    char *before = make_buffer(1001);
+    int first = memory_tracker_mark();
+    char *between = make_buffer(1002);
+    int second = memory_tracker_mark();
+    char *after = make_buffer(1003);
+    CHECK(first > 0 && second == first + 1);
+    CHECK(in_since(0, ", size=100") == 3);
+    CHECK(in_since(first, ", size=1001,") == 0);
+    CHECK(in_since(first, ", size=1002,") == 1 && in_since(first, ", size=1003,") == 1);
+    CHECK(in_since(second, ", size=1002,") == 0 && in_since(second, ", size=1003,") == 1);
+    char *json = memory_tracker_get_leaks_json_since(second);
+    CHECK(json && count(json, "\"size\": 1003") == 1 && count(json, "\"size\": 1002") == 0);
+    free(json);
+    errno = 0;
+    CHECK(memory_tracker_get_leak_report_since(second + 1) == NULL && errno == EINVAL);
+    CHECK(memory_tracker_get_leaks_json_since(-1) == NULL);
+    free(before);
+    free(between);
+    free(after);
 }
 
 /* What the tracker needs for itself is in no number. */
@@ -271,6 +304,8 @@ static void is_not_live(void)
     CHECK(memory_tracker_get_leak_report() == NULL && errno == ENOTSUP);
     errno = 0;
     CHECK(memory_tracker_get_leaks_json() == NULL && errno == ENOTSUP);
+    CHECK(memory_tracker_get_leak_report_since(0) == NULL && errno == ENOTSUP);
+    CHECK(memory_tracker_mark() == code);
 }
 
 static void say(void)
@@ -284,9 +319,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"basics", basics}, {"itself", itself}, {"reset", reset},
-                 {"depth", depth},   {"dump", dump},     {"threads", threads},
-                 {"child", child},   {"say", say},       {"not_live", is_not_live}};
+    } cases[] = {{"basics", basics}, {"itself", itself},       {"reset", reset}, {"depth", depth},
+                 {"dump", dump},     {"threads", threads},     {"marks", marks}, {"child", child},
+                 {"say", say},       {"not_live", is_not_live}};
     for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(*cases); i++)
         if (strcmp(cases[i].name, argv[1]) == 0) {
             cases[i].run();

@@ -40,7 +40,7 @@ mv so either/memory_tracker
 build a "gcc -std=c99 -D_GNU_SOURCE -x c" -x none "$BUILD/libcairn.a" -lz -lzstd -llzma
 mkdir either_static
 mv a either_static/memory_tracker
-for case in basics itself reset depth dump threads child; do
+for case in basics itself reset depth marks dump threads child; do
     run "linked, C: $case" ./linked/memory_tracker $case
     run "linked, C++: $case" ./linked_cc/memory_tracker $case
     LD_PRELOAD=$BUILD/libcairn-heap.so run "preloaded: $case" ./either/memory_tracker $case
@@ -81,6 +81,17 @@ sed 's/ (.*)$//' inside.txt >a
 sed 's/ (.*)$//' outside.txt >b
 cmp -s a b || fail "from inside and from outside differ" <(diff a b)
 same "blocks" "$(grep -c '^Leak #' inside.txt)" "$(grep -c '^Leak #' outside.txt)"
+rm -f states/*
+
+# Without stacks the caller alone is known: it names the library, and is no backtrace.
+CAIRN_HEAP_STACKS=0 ./both
+"$CAIRN" heap leaks --format tracker states/*.heap >outside.txt 2>log || fail "cairn heap leaks, no stacks" log
+cmp -s inside.txt outside.txt || fail "without stacks, from inside and from outside differ" <(diff inside.txt outside.txt)
+same "blocks by caller" "$(grep -c ', size=10[0-2], so=both$' outside.txt)" 3
+hasnt outside.txt Backtrace "no stacks"
+"$CAIRN" heap leaks states/*.heap >outside.txt 2>log || fail "cairn heap leaks, no stacks" log
+has outside.txt 'main (both.c:7)' "the caller, no stacks"
+has outside.txt '[cut: no stack was taken]' "no stacks"
 rm -f states/*
 
 # With neither it says so, and how to get it.

@@ -48,7 +48,7 @@ for method in "${methods[@]}"; do
     # A little memory: all samples are there or counted, and what is cut has its outer part.
     "$CAIRN" record --method="$method" -F 4999 --max-memory=64K -f -o small.txt -- ./prog maze 3 60 \
         >out.log 2>log || fail "$method: small" log
-    has log "warning: the 0.0655 MB of memory for what is recorded are used up" "$method: a warning"
+    has log "warning: the 0.064 MB of memory for what is recorded are used up" "$method: a warning"
     has log " no memory for more stacks" "$method: the quality line"
     said=$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)
     check "$method: samples" "$(total small.txt)" = "$said"

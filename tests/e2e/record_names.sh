@@ -108,7 +108,8 @@ else
 fi
 
 # The vdso is named from itself, where clocks are read in it.
-if grep -q 'vdso\]+0x' reads.txt; then
+# A function of it that has no symbol is known by its start.
+if sed 's/\[vdso\]+0x[0-9a-f]* \[function\]//g' reads.txt | grep -q 'vdso\]+0x'; then
     fail "addresses in the vdso stay" reads.txt
 elif ! grep -q '__vdso_clock_gettime' reads.txt; then
     skip vdso "clocks are not read in it here"

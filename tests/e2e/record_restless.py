@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 
+from checks import under_asan
 from pprof_decode import Profile
 
 CAIRN, SRC = os.environ["CAIRN"], os.environ["SRC"]
@@ -125,8 +126,7 @@ def main():
     end(target)
     if not methods:
         sys.exit(77)
-    with open(CAIRN, "rb") as file:
-        bound_kb = 0 if b"__asan_init" in file.read() else MEMORY_KB
+    bound_kb = 0 if under_asan() else MEMORY_KB
     for what in WHATS:
         for method in methods:
             log, n, whole = check(what, method, bound_kb)

@@ -6,11 +6,30 @@ set -u
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
 
+# CPU time in ticks: of all CPUs but what they were idle, and of this script with all that it has waited for.
+all_ticks() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9 }' /proc/stat; }
+own_ticks() { awk '{ print $14 + $15 + $16 + $17 }' /proc/$$/stat; }
+
+# busy_by COMMAND...: runs it; `others` is the CPU time that others took meanwhile, in permille of one CPU.
+busy_by() {
+    local all own since code hz
+    all=$(all_ticks) own=$(own_ticks) since=$(date +%s%N) hz=$(getconf CLK_TCK)
+    "$@"
+    code=$?
+    since=$((($(date +%s%N) - since) * hz / 1000000000 + 1))
+    others=$((1000 * ($(all_ticks) - all - $(own_ticks) + own) / since))
+    return $code
+}
+
+# Where others take a tenth of a CPU, the recorder may be late: a program may have ended, and its file be
+# another's, before it was looked at. Such samples have to say so, and do not count.
+is_quiet() { [ "$others" -lt 100 ]; }
+
 # record NAME OPTIONS...: into NAME.txt and log.
 record() {
     local out=$1
     shift
-    "$CAIRN" record --method=bpf -F 999 -f -o "$out.txt" "$@" >out.log 2>log || fail "$out" log
+    busy_by "$CAIRN" record --method=bpf -F 999 -f -o "$out.txt" "$@" >out.log 2>log || fail "$out" log
 }
 
 cc=${CC:-gcc}
@@ -79,23 +98,42 @@ record rewritten -- sh -c 'i=0; while [ $i -lt 5 ]; do
     i=$((i + 1)); done'
 grep -E '(^|;)(dive|busy|again[+]0x)' rewritten.txt >rewritten.busy # names are those of the last one alone
 at_least 100 "$(awk '{ n += $NF } END { print n + 0 }' rewritten.busy)" "a file that is rewritten: samples"
-at_least 970 "$(awk '{ n = $NF; sum += n; if (gsub(/;/, "") >= 12) hit += n }
-    END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' rewritten.busy)" "a file that is rewritten: all frames"
+# all_frames FILE LEAST: permille of the stacks with at least LEAST frames of the program that have all of them.
+all_frames() {
+    awk -v least="$2" '{ n = $NF; all = gsub(/;/, ";") + 1; gsub(/;[^;]*_\[k\]/, "") }
+        gsub(/;/, ";") + 1 >= least { sum += n; if (all >= 13) hit += n }
+        END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1"
+}
+if is_quiet; then
+    at_least 970 "$(all_frames rewritten.busy 1)" "a file that is rewritten: all frames"
+else # of few samples, those of the program's start are many
+    samples=$(sed -n 's/^cairn: \([0-9]*\) samples.*/\1/p' log)
+    whole=$(sed -n 's/^cairn: .* tables, \([0-9]*\) whole.*/\1/p' log)
+    unknown=$(sed -n 's/^cairn: .* \([0-9]*\) program not known yet.*/\1/p' log)
+    at_least 970 $((1000 * (whole + ${unknown:-0}) / samples)) "a file that is rewritten: whole, or not known"
+    at_least 850 "$(all_frames rewritten.busy 2)" "a file that is rewritten: all frames of those that were walked"
+fi
 
 # Files of an overlay, as containers have them: the kernel has mapped those of the layer below.
 mkdir -p layer empty merged
 cp prog layer/
 # shellcheck disable=SC2016 # the other shell counts
 if unshare -m mount -t overlay -o lowerdir=layer:empty none merged 2>/dev/null; then
-    unshare -m sh -c 'mount -t overlay -o lowerdir=layer:empty none merged && exec "$@"' sh \
+    busy_by unshare -m sh -c 'mount -t overlay -o lowerdir=layer:empty none merged && exec "$@"' sh \
         "$CAIRN" record --method=bpf -v -F 999 -f -o overlay.txt -- \
         sh -c 'i=0; while [ $i -lt 100 ]; do merged/prog deep 0.01 9; i=$((i + 1)); done' >out.log 2>log ||
         fail "an overlay" log
     grep -E '(^|;)dive(;|$| )' overlay.txt >overlay.deep
-    at_least 200 "$(awk '{ n += $NF } END { print n + 0 }' overlay.deep)" "an overlay: samples"
+    is_quiet && wanted=200 || wanted=50
+    at_least "$wanted" "$(awk '{ n += $NF } END { print n + 0 }' overlay.deep)" "an overlay: samples"
     at_least 980 "$(permille overlay.deep '_start;.*;main;dive')" "an overlay: reach main"
     copied=$(sed -n 's/^cairn: \([0-9]*\) stacks came with a copy/\1/p' log | head -1)
-    at_least "${copied:-0}" 100 "an overlay: copies, of what is known"
+    if is_quiet; then
+        at_least "${copied:-0}" 100 "an overlay: copies, of what is known"
+    else
+        all=$(awk '{ n += $NF } END { print n + 0 }' overlay.txt)
+        at_least "${copied:-0}" $((all / 2)) "an overlay: copies, on a busy machine"
+    fi
 else
     skip "files of an overlay" "none can be mounted here"
 fi
@@ -114,7 +152,8 @@ record blind -v -u -- ./blind deep 5 9
 cut=$(grep -o '[0-9]* no unwind rule in blind' log | cut -d ' ' -f 1)
 copied=$(sed -n 's/^cairn: \([0-9]*\) stacks came with a copy/\1/p' log | head -1)
 at_least 100 "${cut:-0}" "no table: all are counted"
-at_least "${copied:-1000000}" $((cut / 2)) "no table: copies"
+is_quiet && most=$((cut / 2)) || most=$((cut * 9 / 10))
+at_least "${copied:-1000000}" "$most" "no table: copies"
 
 # A process in a pid namespace of its own, seen from the first.
 if unshare --pid --fork true 2>/dev/null; then
@@ -137,7 +176,11 @@ at_least 950 "$(permille threads.txt 'clone3?(;start_thread)?;.*sort;.*qsort.*;c
 
 # Children are walked by their parent's tables before anybody has heard of them.
 record fork -- ./prog fork 6 3
-at_least 950 "$(permille fork.txt '_start;.*main;(forks;)?.*busy')" "forked children"
+grep 'busy' fork.txt >fork.busy
+at_least 950 "$(permille fork.busy '_start;.*main;(forks;)?.*busy')" "forked children: what they do"
+if is_quiet; then # else fork(2) and _exit(2) take a larger part of the CPU time that is left
+    at_least 950 "$(permille fork.txt '_start;.*main;(forks;)?.*busy')" "forked children"
+fi
 
 # A handler on a stack of its own: what it interrupted is below it.
 record signal -- ./prog signal 3

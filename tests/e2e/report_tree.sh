@@ -71,7 +71,7 @@ same "filters" "$(ask 'j["sum"], j["nodes"][0]["total"], j["quality"]["samples_r
 report cpu.pb.gz --callers=or
 same "a part of a name" "$(awk 'NR > 3 && $5 ~ /^w/ { print $5; exit }' out)" work
 report heap.pb.gz --tree
-has out "-10.00  -25.0  -10.00  -25.0  └ give" "values below zero"
+has out "-10.49  -25.0  -10.49  -25.0  └ give" "values below zero"
 for form in --tree --callers --callers=x; do
     report empty.pb.gz $form
     same "nothing there, $form" "$(cat out)" "the profile is empty: it holds no samples"

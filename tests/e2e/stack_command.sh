@@ -221,6 +221,7 @@ if command -v gcore >/dev/null; then
     stack out "core.$pid" || fail "a core file" out.err
     same "stacks of a core file" "$(grep -c ' held_outer  ' out)" 3
     has out "core.$pid: core file" "its name"
+    hasnt out "ended by" "gcore stopped it, no signal ended it"
     mv prog moved # as to another machine
     stack out "core.$pid" --exe moved || fail "a program that is elsewhere" out.err
     same "stacks by a program that is elsewhere" "$(grep -c ' held_outer  .*stack_command.c:' out)" 3

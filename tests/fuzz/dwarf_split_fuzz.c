@@ -2,8 +2,8 @@
 /*
  * A module whose functions are in another file, both in one input:
  *
- *     | what the other file is | 4 sizes of 2 bytes, little-endian | the module, as dwarfpack.h has
- * it | .debug_cu_index | .debug_tu_index | type units | the other file, as dwarfpack.h has it |
+ *     | kind of the other file | 4 sizes of 2 bytes, little-endian | the module (dwarfpack.h)
+ *     | .debug_cu_index | .debug_tu_index | type units | the other file (dwarfpack.h) |
  */
 #include "dwarf/name.h"
 #include "dwarf/split.h"

@@ -12,6 +12,10 @@ static void look_up(struct cairn_symbolizer *s, struct cairn_module *module, uin
 {
     struct cairn_symbol symbol;
     struct cairn_err err;
+    uint64_t from, to;
+    if (cairn_module_find_function(module, vaddr, &from, &to, &err) > 0 &&
+        (vaddr < from || vaddr >= to))
+        __builtin_trap();
     if (cairn_symbolize(s, module, vaddr, &symbol, &err) < 0)
         return;
     for (uint32_t i = 0; i < symbol.n_frames; i++) {

@@ -1,68 +1,137 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds every #include against the floors of docs/architecture.md: check_layers.py SOURCE_ROOT."""
+"""Checks every #include against the table of rooms: check_layers.py [--write] SOURCE_ROOT.
+
+What the table allows, some file needs; and a struct's tag is one struct in the whole tree.
+
+The table in docs/architecture.md is generated from ROOMS. The check fails when they differ; --write
+updates the document.
+"""
 import pathlib
 import re
 import sys
 
-MAY_USE = {  # a room: the rooms it may include; itself is always allowed
-    "base": "",
-    "rt": "base",
-    "cache": "base",
-    "symlist": "base",
-    "elf": "base",
-    "proc": "base",
-    "profile": "base",
-    "code": "base elf",
-    "dwarf": "base elf",
-    "formats": "base profile rt",  # of rt the layout of the shared state alone
-    "picture": "base profile",
-    "debugfile": "base elf",
-    "symbol": "base cache symlist elf code dwarf debugfile",
-    "unwind": "base rt elf code dwarf",
-    "target": "base elf proc dwarf debugfile unwind",
-    "resolve": "base elf proc symbol profile formats",
-    "bpf": "base proc unwind target",
-    "sample": "base elf proc profile debugfile unwind target bpf",
-    "snapshot": "base elf proc unwind target profile bpf",
-    "doctor": "base elf proc dwarf debugfile unwind target bpf",
-    "heap": "base rt unwind",
-    "watch": "base rt elf proc profile formats",
-    "cli": "base",  # one writer of JSON, one set of escapes, one atomic file, instead of two
+ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside itself, its subject
+    "base": ("", "errors, untrusted bytes, memory, text, files, compression"),
+    "rt": ("base", "what may run inside another program: pages, threads, system calls"),
+    "cache": ("base", "results about modules, kept between runs"),
+    "symlist": ("base", "lists of symbols: kallsyms, System.map, perf maps"),
+    "elf": ("base", "one ELF image in memory: headers, sections, notes, symbols, relocations"),
+    "proc": ("base", "`/proc`: mappings, memory, threads, the running kernel; ptrace"),
+    "profile": ("base", "the model: modules, frames, stacks, samples, labels; sums and trees"),
+    "code": ("base elf", "instructions: length, target, size of a function"),
+    "dwarf": ("base", "debug information: units, lines, functions, inline frames, CFI"),
+    # Of rt only the layout of the tracker's state.
+    "formats": ("base profile rt", "files of profiles: pprof, collapsed stacks, tracker states"),
+    "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
+    "debugfile": ("base elf", "the search for a module's debug files"),
+    "symbol": ("base cache symlist elf code dwarf debugfile", "address to functions and lines"),
+    "unwind": ("base rt elf code dwarf", "unwind tables, the cursor, the walk of the calling thread"),
+    "target": ("base elf proc debugfile unwind", "address spaces: processes, core files, stack copies"),
+    "resolve": ("base proc debugfile symbol profile", "names for a whole profile or text"),
+    "bpf": ("base proc unwind target", "programs in the kernel, and what loads them"),
+    "sample": ("base elf proc profile debugfile unwind target bpf", "samples of running processes"),
+    "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
+    "doctor": ("base elf proc debugfile unwind target bpf", "what this machine allows, and why not more"),
+    "heap": ("base rt unwind", "the allocation tracker, inside the target"),
+    "watch": ("base rt elf proc profile formats", "the tracker's states, read from outside"),
+    # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
+    "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
 }
+DOCUMENT = "docs/architecture.md"
+BEGIN = "<!-- rooms: written by tests/style/check_layers.py --write -->\n"
+END = "<!-- rooms: end -->\n"
 BANNED = {"internal.h", "common.h", "util.c", "util.h", "utils.c", "utils.h", "misc.c", "misc.h"}
 
 
+def room_of(root, path):
+    return path.relative_to(root).parts[0 if path.is_relative_to(root / "cli") else 1]
+
+
 def check_file(root, path):
-    room = path.relative_to(root).parts[0 if path.is_relative_to(root / "cli") else 1]
+    room = room_of(root, path)
     where = path.relative_to(root)
-    if room not in MAY_USE:
-        yield f"{where}: there is no room {room}/ in the table"
+    if room not in ROOMS:
+        yield f"{where}: ROOMS of check_layers.py has no room {room}/"
         return
     if path.name in BANNED:
-        yield f"{where}: a file is named after what it does"
-    allowed = {room, *MAY_USE[room].split()}
+        yield f"{where}: a file is named after its subject"
+    allowed = {room, *ROOMS[room][0].split()}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         found = re.match(r'\s*#\s*include\s*"([^"]*)"', line)
         if not found:
             continue
         head, slash, _ = found[1].partition("/")
         if not slash or head in (".", ".."):
-            yield f'{where}:{number}: written "room/file.h", so that this test can read it'
+            yield f'{where}:{number}: expected "room/file.h"'
         elif head == "cairn":
             yield f"{where}:{number}: public headers are included as <cairn/...>"
         elif head not in allowed:
             yield f"{where}:{number}: {room}/ may not include {head}/ (docs/architecture.md)"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1]).resolve()
-    paths = [path for folder in ("src", "cli") for path in sorted((root / folder).rglob("*.[ch]"))]
-    wrong = [text for path in paths for text in check_file(root, path)]
+def check_unused(root, paths):
+    """What no include needs is not allowed either."""
+    used = {room: set() for room in ROOMS}
+    for path in paths:
+        heads = re.findall(r'^\s*#\s*include\s*"([^"/]*)/', path.read_text(), re.MULTILINE)
+        used.get(room_of(root, path), set()).update(heads)
+    for room, (allowed, _) in ROOMS.items():
+        for name in allowed.split():
+            if name not in used[room]:
+                yield f"ROOMS of check_layers.py: {room}/ includes nothing of {name}/"
+
+
+def check_tags(root, paths):
+    """A struct's tag means one thing in the whole tree. Short tags are a file's own."""
+    first = {}
+    for path in paths:
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+        for tag, body in re.findall(r"^struct (cairn_\w+) \{(.*?)^\}", text, re.DOTALL | re.MULTILINE):
+            body = " ".join(body.split())
+            where, known = first.setdefault(tag, (path, body))
+            if body != known:
+                yield (f"{path.relative_to(root)}: struct {tag} is another one in "
+                       f"{where.relative_to(root)}")
+
+
+def table_of_rooms():
+    yield "| room | subject | may include, beside `base` |\n|---|---|---|\n"
+    for room, (allowed, subject) in ROOMS.items():
+        names = ", ".join(f"`{name}`" for name in allowed.split() if name != "base")
+        yield f"| `{room}` | {subject} | {names} |\n"
+
+
+def check_document(root, write):
+    """The table in the document is the one that this script prints."""
+    path = root / DOCUMENT
+    before, begin, rest = path.read_text().partition(BEGIN)
+    table, end, after = rest.partition(END)
+    wanted = "".join(table_of_rooms())
+    if not begin or not end:
+        yield f"{DOCUMENT}: no table between {BEGIN.strip()} and {END.strip()}"
+    elif table != wanted and write:
+        path.write_text(before + begin + wanted + end + after)
+    elif table != wanted:
+        yield (f"{DOCUMENT}: the table of rooms differs from tests/style/check_layers.py\n"
+               "hint: python3 tests/style/check_layers.py --write .")
+
+
+def check_public(root):
     for path in sorted((root / "include").rglob("*.h")):
         for line in path.read_text().splitlines():
             if re.match(r'\s*#\s*include\s*"', line):
-                wrong.append(f"{path.relative_to(root)}: includes what is not installed: {line}")
+                yield f"{path.relative_to(root)}: includes a header that is not installed: {line}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[-1]).resolve()
+    paths = [path for folder in ("src", "cli") for path in sorted((root / folder).rglob("*.[ch]"))]
+    wrong = [text for path in paths for text in check_file(root, path)]
+    wrong += check_unused(root, paths)
+    wrong += check_tags(root, paths + sorted((root / "include").rglob("*.h")))
+    wrong += check_public(root)
+    wrong += check_document(root, "--write" in sys.argv[1:-1])
     print("\n".join(wrong))
     print(f"{len(paths)} files read")
     return bool(wrong) or not paths

@@ -14,7 +14,7 @@ import sys
 
 # No lock, no malloc, no stdio, no locale; errno is restored by who calls them.
 ALLOWED = re.compile(
-    r"^(__)?(memcpy|memmove|memset|memcmp|memchr|memrchr|strlen|strnlen)(_chk)?$"
+    r"^(__)?(memcpy|memmove|memset|memcmp|memchr|memrchr|strlen|strncmp|strnlen)(_chk)?$"
     r"|^(syscall|getpid|getauxval|__errno_location)$"
     r"|^_r_debug$|^_dl_debug_addr$|^_DYNAMIC$|^__stack_chk_(fail|guard)$|^_GLOBAL_OFFSET_TABLE_$"
     r"|^__popcount[sd]i2$|^__aeabi_\w+$|^__sync_\w+$|^__aarch64_\w+$|^__[au]?(div|mod)[sdt]i3$"
@@ -26,6 +26,7 @@ BUT_FOR = {  # of functions that say that they are not signal-safe
     "unwind/modules.c": {"dl_iterate_phdr", "sched_yield"},
     "unwind/unload.c": {"nanosleep"},
     "heap/epoch.c": {"clock_gettime"},  # of the vdso: no lock
+    "heap/exec.c": {"environ"},
     "heap/settings.c": {"environ"},
     "rt/text.c": FILES,
     "unwind/print_maps.c": FILES,

@@ -51,6 +51,15 @@ at_least() {
     fail "$@"
 }
 
+# at_most MOST GOT CASE: the same for an upper bound.
+at_most() {
+    n_checks=$((n_checks + 1))
+    [ "$2" -le "$1" ] && return
+    set -- "$3: $2, expected at most $1"
+    [ ! -e log ] || set -- "$1" log
+    fail "$@"
+}
+
 # ask EXPRESSION: a value of the JSON in the file `out`, which is j.
 ask() {
     /usr/bin/python3 -c 'import json, sys

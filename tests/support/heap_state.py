@@ -20,7 +20,8 @@ import sys
 CHUNK, TABLE_AT, ROWS = 1 << 16, 3840, 4096
 LEAF, STACKS, DELTAS, LARGE, MAPS = 2, 3, 5, 9, 10
 ASIDE, COUNTED_AT = (1 << 22) - 1, 43
-FLAGS = {1: "live", 2: "ended", 4: "execed", 8: "full", 16: "stacks", 32: "mappings", 64: "not_asked"}
+FLAGS = {1: "live", 2: "ended", 4: "execed", 8: "full", 16: "stacks", 32: "mappings", 64: "not_asked", 128: "apart",
+         256: "other_names"}
 LOSSES = ["full", "address", "no_stack", "stacks_full", "unknown", "inherited", "mismatched",
           "overlap", "mapping"]
 MAP_KINDS = ["memory", "file", "break", "allocator"]
@@ -33,7 +34,10 @@ def counted(both):
 class State:
     def __init__(self, path):
         with open(path, "rb") as file:
-            self.data = file.read()
+            # The file has the size that it may grow to; the chunks that there are come first.
+            head = file.read(64)
+            file.seek(0)
+            self.data = file.read(struct.unpack_from("<I", head, 60)[0] * CHUNK)
         (magic, _, _, _, _, self.flags, self.pid, self.parent) = self.at("<10sHHBBIII", 0)
         assert magic == b"cairnheap\0", magic
         self.n_chunks, _, self.n_stacks = self.at("<3I", 60)

@@ -6,7 +6,7 @@ const scales = {
   microseconds: [[1e6, "s"], [1e3, "ms"], [1, "µs"]],
   milliseconds: [[1e3, "s"], [1, "ms"]],
   seconds: [[1, "s"]],
-  bytes: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
+  bytes: [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
 };
 
 // By hand: the browser's own way loads tables of languages first, which takes longer than to draw.

@@ -10,8 +10,8 @@
  *     captures 10000 identical 9990 frames 183204 lost 0 | outermost 10000
  *     same exact: back 95 0 5 0
  *     same guess: back 3 0 0 0
- *     3 exact: cairn goes on by cfi to a+0x10 | libunwind ends (-10) | own 2 0 | back 3 0 0 0 | at
- * b+0x20 (f) | covered | leaf c+0x30
+ *     3 exact: cairn goes on by cfi to a+0x10 | libunwind ends (-10) | own 2 0 | back 3 0 0 0
+ *         | at b+0x20 (f) | covered | leaf c+0x30
  *
  * "At" is the last frame that both had: the step from there is where they part. "exact": all that
  * cairn has up to its next frame it found by rules; "guess": one of them is marked as a guess, the

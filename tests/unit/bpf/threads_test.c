@@ -12,6 +12,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -169,6 +170,27 @@ static void a_deep_stack_comes_whole_or_in_pieces(void **state)
     assert_int_equal(piece.n_marks, 1);
 }
 
+/* A page of another kind makes three mappings of it. */
+static void a_stack_of_several_mappings_comes_whole(void **state)
+{
+    (void)state;
+    OPEN_OR_SKIP();
+    struct sleeper sleeper;
+    struct cairn_err err = {0};
+    start_sleepers(&sleeper, 1, DEEP_BYTES);
+    struct seen seen = {.sleepers = &sleeper, .n_sleepers = 1};
+    const struct cairn_bpf_threads_opts opts = {.pid = getpid(),
+                                                .tid_first = sleeper.tid,
+                                                .tid_last = sleeper.tid,
+                                                .stack_bytes = DEEP_BYTES + (64 << 10)};
+    void *page = (void *)(uintptr_t)((sleeper.mark_va - DEEP_BYTES / 2) & ~UINT64_C(4095));
+    assert_int_equal(madvise(page, 4096, MADV_DONTDUMP), 0);
+    assert_ok(cairn_bpf_threads_each(threads, &opts, check_thread, &seen, &err), err);
+    assert_int_equal(madvise(page, 4096, MADV_DODUMP), 0);
+    end_sleepers(&sleeper, 1);
+    assert_int_equal(seen.n_marks, 1);
+}
+
 /* Or where it is, where there is no such CPU. */
 static void go_to_cpu(int cpu)
 {
@@ -222,11 +244,27 @@ static void a_thread_on_a_cpu_is_not_believed(void **state)
     pthread_join(thread, NULL);
     (void)sched_setaffinity(0, sizeof before, &before);
     assert_int_equal(n_running, 1);
-    /* And who asks is one. */
-    n_running = 0;
-    opts.tid_first = opts.tid_last = getpid();
-    assert_ok(cairn_bpf_threads_each(threads, &opts, count_running, &n_running, &err), err);
-    assert_int_equal(n_running, 1);
+}
+
+static int see_waiting(void *ctx, const struct cairn_bpf_thread *thread)
+{
+    assert_int_equal(thread->tid, getpid());
+    assert_int_not_equal(thread->found, CAIRN_BPF_RUNNING);
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+/* Another process reads for it (base/apart.h). */
+static void the_calling_thread_waits(void **state)
+{
+    (void)state;
+    OPEN_OR_SKIP();
+    struct cairn_err err = {0};
+    size_t n = 0;
+    struct cairn_bpf_threads_opts opts = {
+        .pid = getpid(), .tid_first = getpid(), .tid_last = getpid()};
+    assert_ok(cairn_bpf_threads_each(threads, &opts, see_waiting, &n, &err), err);
+    assert_int_equal(n, 1);
 }
 
 static int see_zombie(void *ctx, const struct cairn_bpf_thread *thread)
@@ -462,7 +500,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_sleeping_thread_comes_with_its_stack_and_call),
         cmocka_unit_test(a_deep_stack_comes_whole_or_in_pieces),
+        cmocka_unit_test(a_stack_of_several_mappings_comes_whole),
         cmocka_unit_test(a_thread_on_a_cpu_is_not_believed),
+        cmocka_unit_test(the_calling_thread_waits),
         cmocka_unit_test(a_zombie_has_no_user_side),
         cmocka_unit_test(a_thread_of_the_kernel_has_no_user_side),
         cmocka_unit_test(kernel_frames_come_if_asked),

@@ -312,6 +312,52 @@ static void tables_that_find_no_room_say_so(void **state)
     cairn_walker_free(walker);
 }
 
+/* Frames beyond what is kept lie in a ring: the last entry is not the last frame. */
+static void the_place_of_a_deep_walk_is_that_of_its_outermost_frame(void **state)
+{
+    (void)state;
+    struct {
+        struct cairn_bpf_stack stack;
+        uint64_t frames[CAIRN_BPF_FRAMES_MAX];
+    } deep = {.stack = {.n = CAIRN_BPF_FRAMES_MAX, .beyond = 10, .id = 7}};
+    for (uint32_t i = 0; i < CAIRN_BPF_FRAMES_MAX; i++)
+        deep.frames[cairn_bpf_frame_at(10, i)] = (uint64_t)i << CAIRN_BPF_PLACE_SHIFT;
+    deep.frames[cairn_bpf_frame_at(10, CAIRN_BPF_FRAMES_MAX - 1)] |= CAIRN_BPF_BY_FP;
+    assert_int_equal(cairn_walker_place(&deep.stack).page, CAIRN_BPF_FRAMES_MAX - 1);
+    deep.stack.n = 3;
+    deep.stack.beyond = 0;
+    assert_int_equal(cairn_walker_place(&deep.stack).page, 2);
+    deep.stack.n = 0;
+    assert_int_equal(cairn_walker_place(&deep.stack).page, 0);
+}
+
+static void only_named_processes_are_sampled(void **state)
+{
+    (void)state;
+    struct cairn_walker *walker = walker_or_skip();
+    struct cairn_walker_stats before, after;
+    struct seen *seen = cairn_alloc(1, sizeof *seen);
+    const int pid = getpid(), other = 0x3f000000;
+    assert_false(cairn_walker_is_only(walker, pid));
+    cairn_walker_only(walker, other, true);
+    cairn_walker_only(walker, pid, true);
+    assert_true(cairn_walker_is_only(walker, pid));
+    sample(walker, seen, SHALLOW, true);
+    cairn_walker_only(walker, pid, false);
+    assert_false(cairn_walker_is_only(walker, pid));
+    assert_true(cairn_walker_is_only(walker, other));
+    cairn_walker_stats(walker, &before);
+    int fd = open_event();
+    assert_int_equal(cairn_walker_attach(walker, fd, (int)syscall(SYS_gettid), NULL), CAIRN_OK);
+    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    dive(seen, SHALLOW);
+    close(fd);
+    cairn_walker_stats(walker, &after);
+    assert_int_equal(after.n_samples, before.n_samples);
+    cairn_free(seen);
+    cairn_walker_free(walker);
+}
+
 static void with_times_every_sample_is_told_and_none_is_counted(void **state)
 {
     (void)state;
@@ -371,6 +417,8 @@ int main(void)
         cmocka_unit_test(who_is_not_known_is_cut_and_asked_for),
         cmocka_unit_test(who_could_not_be_copied_any_more_says_so),
         cmocka_unit_test(whom_nobody_looked_at_is_walked_by_files_that_are_known),
+        cmocka_unit_test(the_place_of_a_deep_walk_is_that_of_its_outermost_frame),
+        cmocka_unit_test(only_named_processes_are_sampled),
         cmocka_unit_test(too_deep_a_stack_says_so),
         cmocka_unit_test(tables_that_find_no_room_say_so),
         cmocka_unit_test(a_stack_that_is_forgotten_is_new_again),

@@ -6,10 +6,37 @@
 #include "support/test.h"
 
 static const struct cairn_cache_file files[] = {
-    {CAIRN_CACHE_IMAGE, false, "/bin/prog", "0123456789abcdef", 100, 7, 0x1234},
-    {CAIRN_CACHE_DEBUG, false, "/debug/prog.debug", "", UINT64_MAX, UINT64_MAX, 1},
-    {CAIRN_CACHE_OTHER, true, "/src/prog.dwo", "", 0, 0, 0},
+    {.role = CAIRN_CACHE_IMAGE,
+     .is_guarded = true,
+     .path = "/bin/prog",
+     .build_id = "0123456789abcdef",
+     .size = 100,
+     .mtime_ns = 7,
+     .layout = 0x1234},
+    {.role = CAIRN_CACHE_DEBUG,
+     .is_guarded = true,
+     .path = "/debug/prog.debug",
+     .build_id = "",
+     .size = UINT64_MAX,
+     .mtime_ns = UINT64_MAX,
+     .layout = 1},
+    {.role = CAIRN_CACHE_OTHER,
+     .is_guarded = true,
+     .absent = true,
+     .path = "/src/prog.dwo",
+     .build_id = ""},
+    {.role = CAIRN_CACHE_IMAGE,
+     .path = "/home/prog",
+     .build_id = "0123456789abcdef",
+     .size = 100,
+     .mtime_ns = 7,
+     .layout = 0x1234,
+     .dev = UINT64_MAX,
+     .inode = 9,
+     .ctime_ns = 8,
+     .uid = 1000},
 };
+enum { N_FILES = sizeof files / sizeof *files };
 
 static struct cairn_buffer make(enum cairn_cache_kind kind, size_t n_files, const char *payload)
 {
@@ -25,7 +52,7 @@ static struct cairn_buffer make(enum cairn_cache_kind kind, size_t n_files, cons
 static void what_was_written_comes_back(void **state)
 {
     (void)state;
-    for (size_t n = 0; n <= 3; n++) {
+    for (size_t n = 0; n <= N_FILES; n++) {
         struct cairn_buffer bytes = make(CAIRN_CACHE_UNIT_MAP, n, "payload");
         struct cairn_cache_entry_read entry;
         struct cairn_err err;
@@ -124,6 +151,32 @@ static void files_are_told_apart(void **state)
     assert_false(cairn_cache_file_equal(&by_path, &other));
 }
 
+/* Build ID, size, layout and time of change can all be forged. */
+static void a_file_that_others_can_write_is_known_by_its_inode(void **state)
+{
+    (void)state;
+    const struct cairn_cache_file unguarded = files[3];
+    struct cairn_cache_file other = files[0];
+    assert_false(cairn_cache_file_equal(&unguarded, &other));
+    other = unguarded;
+    other.path = "/elsewhere"; /* another name of the same inode */
+    assert_true(cairn_cache_file_equal(&unguarded, &other));
+    other.dev++;
+    assert_false(cairn_cache_file_equal(&unguarded, &other));
+    other = unguarded;
+    other.inode++;
+    assert_false(cairn_cache_file_equal(&unguarded, &other));
+    other = unguarded;
+    other.ctime_ns++;
+    assert_false(cairn_cache_file_equal(&unguarded, &other));
+    other = unguarded;
+    other.uid++;
+    assert_false(cairn_cache_file_equal(&unguarded, &other));
+    struct cairn_cache_file nowhere = unguarded;
+    nowhere.inode = 0; /* bytes in memory */
+    assert_false(cairn_cache_file_equal(&nowhere, &nowhere));
+}
+
 static void a_sum_notices_what_changes(void **state)
 {
     (void)state;
@@ -169,6 +222,7 @@ int main(void)
         cmocka_unit_test(every_truncation_and_every_bit_of_the_header_is_noticed),
         cmocka_unit_test(counts_of_dependencies_are_not_believed),
         cmocka_unit_test(files_are_told_apart),
+        cmocka_unit_test(a_file_that_others_can_write_is_known_by_its_inode),
         cmocka_unit_test(a_sum_notices_what_changes),
         cmocka_unit_test(lack_of_memory_is_told),
     };

@@ -117,7 +117,7 @@ static uint32_t put_elf(const char *below, int kind, const char *id, const char 
     size_t size;
     uint8_t *bytes = test_elf_finish(&w, &size);
     write_bytes(below, bytes, size);
-    uint32_t own_crc = cairn_elf_debuglink_crc((struct cairn_span){bytes, size});
+    uint32_t own_crc = cairn_elf_debuglink_crc(0, (struct cairn_span){bytes, size});
     free(bytes);
     return own_crc;
 }
@@ -517,9 +517,38 @@ static void memory_may_be_gone_at_any_time(void **state)
 
 #define folder_test(function) cmocka_unit_test_setup_teardown(function, enter, leave)
 
+/* What the user chose is unpacked without a bound; a target chooses all other paths. */
+static void only_folders_that_the_user_named_are_vouched_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *debug_dir, *path;
+        bool vouched;
+    } cases[] = {
+        {"/d", "/d/.build-id/aa/01.debug", true},
+        {"/d/", "/d/x", true},
+        {"/d", "/dd/x", false},
+        {"/d", "/d/../x", false},
+        {"/", "/x", true},
+        {"/", "x", false},
+        {"", "/usr/lib/x.so", false},
+        {"", "x", false},
+        {"", "", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct cairn_debugfile_places places = {.debug_dir = cases[i].debug_dir};
+        struct cairn_debugfile_finder *finder;
+        struct cairn_err err;
+        assert_ok(cairn_debugfile_finder_new(&places, &finder, &err), err);
+        assert_int_equal(cairn_debugfile_finder_vouches(finder, cases[i].path), cases[i].vouched);
+        cairn_debugfile_finder_free(finder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_folders_that_the_user_named_are_vouched_for),
         folder_test(a_build_id_is_looked_for_in_symbol_folders_then_in_the_debug_folder),
         folder_test(without_the_binary_a_debug_file_is_enough),
         folder_test(a_wrong_file_under_a_build_id_is_passed_over),

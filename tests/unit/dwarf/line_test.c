@@ -308,6 +308,24 @@ static void wrong_headers_are_named(void **state)
     cairn_dwarf_lines_done(&lines);
 }
 
+/* Many units may share one damaged header: what each of them reads must count. */
+static void a_damaged_header_counts_as_read(void **state)
+{
+    (void)state;
+    for (unsigned version = 4; version <= 5; version++) {
+        struct test_dwarf w = test_dwarf_of(version, false, 4, 8);
+        struct cairn_dwarf_lines lines = {0};
+        struct cairn_err err;
+        test_dwarf_line_begin(&w);
+        size_t length = w.line.n - w.line_header_length - 4 - 1; /* cuts the last file */
+        test_dwarf_patch(&w, &w.line, w.line_header_length, length, 4);
+        test_dwarf_line_end(&w);
+        assert_fails(run(&w, &lines, &err), CAIRN_E_FORMAT, err, "tables of files run past");
+        assert_true(lines.n_bytes > w.line.n - 24 && lines.n_bytes < w.line.n);
+        cairn_dwarf_lines_done(&lines);
+    }
+}
+
 /* A table that claims 2^40 entries without bytes must not be walked. */
 static void entries_without_bytes_are_refused(void **state)
 {
@@ -343,6 +361,7 @@ int main(void)
         cmocka_unit_test(files_can_be_defined_on_the_way),
         cmocka_unit_test(damage_keeps_the_whole_sequences_before_it),
         cmocka_unit_test(wrong_headers_are_named),
+        cmocka_unit_test(a_damaged_header_counts_as_read),
         cmocka_unit_test(entries_without_bytes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

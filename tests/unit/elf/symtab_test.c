@@ -168,7 +168,8 @@ static void what_is_no_code_is_left_out(void **state)
     test_elf_symbol(&w, "variable", STB_GLOBAL, STT_OBJECT, TEXT, 0x1000, 0x10);
     test_elf_symbol(&w, "in_data", STB_GLOBAL, STT_FUNC, DATA, 0x3000, 0x10);
     test_elf_symbol(&w, "elsewhere", STB_GLOBAL, STT_FUNC, TEXT, 0x9000, 0x10);
-    test_elf_symbol(&w, "nowhere", STB_GLOBAL, STT_FUNC, 77, 0x1000, 0x10);
+    test_elf_symbol(&w, "local_data", STB_GLOBAL, STT_TLS, TEXT, 0x1000, 0x10);
+    test_elf_symbol(&w, "section", STB_LOCAL, STT_SECTION, TEXT, 0x1000, 0x10);
     test_elf_symbol(&w, "file.c", STB_LOCAL, STT_FILE, TEXT, 0x1000, 0x10);
     test_elf_symbol(&w, "$x", STB_LOCAL, STT_NOTYPE, TEXT, 0x1000, 0);
     test_elf_symbol(&w, "$d.12", STB_LOCAL, STT_NOTYPE, TEXT, 0x1010, 0);
@@ -177,6 +178,115 @@ static void what_is_no_code_is_left_out(void **state)
     struct sample s = read_sample(&w);
     assert_int_equal(s.symtab.n, 1);
     assert_string_equal(s.symtab.symbols[0].name, "$money");
+    done_sample(&s);
+}
+
+/* Their section numbers are stale, as in programs that a tool took apart and put together again. */
+static void functions_are_where_their_value_says(void **state)
+{
+    (void)state;
+    struct test_elf w = plain_sample();
+    test_elf_symbol(&w, "in_data", STB_GLOBAL, STT_FUNC, DATA, 0x1000, 0x10);
+    test_elf_symbol(&w, "in_no_section", STB_GLOBAL, STT_FUNC, 77, 0x1010, 0x10);
+    test_elf_symbol(&w, "chosen", STB_GLOBAL, STT_GNU_IFUNC, DATA, 0x1020, 0x10);
+    test_elf_symbol(&w, "_end", STB_GLOBAL, STT_NOTYPE, DATA, 0x1030, 0); /* no function */
+    test_elf_symbol(&w, "empty", STB_GLOBAL, STT_FUNC, TEXT, 0x2000, 0);
+    uint16_t next = (uint16_t)test_elf_section(&w, ".fini", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+                                               0x2000, 0x10);
+    test_elf_symbol(&w, "below", STB_GLOBAL, STT_FUNC, next, 0x1040, 0x10);
+    struct sample s = read_sample(&w);
+    assert_int_equal(s.symtab.n, 4);
+    assert_string_equal(name_at(&s, 0x100f), "in_data");
+    assert_string_equal(name_at(&s, 0x1010), "in_no_section");
+    assert_string_equal(name_at(&s, 0x1020), "chosen");
+    assert_string_equal(name_at(&s, 0x1030), "-");
+    assert_string_equal(name_at(&s, 0x1040), "below");
+    assert_string_equal(name_at(&s, 0x2000), "-"); /* the end of .text is not the start of .fini */
+    done_sample(&s);
+}
+
+static void a_symbol_without_size_ends_at_data(void **state)
+{
+    (void)state;
+    struct test_elf w = sample_of(true, false, EM_AARCH64, SHT_PROGBITS);
+    test_elf_symbol(&w, "$x", STB_LOCAL, STT_NOTYPE, TEXT, 0x1000, 0);
+    test_elf_symbol(&w, "_fini", STB_GLOBAL, STT_FUNC, TEXT, 0x1000, 0);
+    test_elf_symbol(&w, "fini", STB_LOCAL, STT_NOTYPE, TEXT, 0x1000, 0);
+    test_elf_symbol(&w, "$d", STB_LOCAL, STT_NOTYPE, TEXT, 0x1010, 0);
+    test_elf_symbol(&w, "label", STB_GLOBAL, STT_NOTYPE, TEXT, 0x1400, 0);
+    test_elf_symbol(&w, "table", STB_LOCAL, STT_OBJECT, TEXT, 0x1404, 8);
+    test_elf_symbol(&w, "sized", STB_LOCAL, STT_FUNC, TEXT, 0x1800, 0x20); /* with a pool in it */
+    test_elf_symbol(&w, "$d.1", STB_LOCAL, STT_NOTYPE, TEXT, 0x1810, 0);
+    struct sample s = read_sample(&w);
+    assert_string_equal(name_at(&s, 0x1000), "_fini");
+    assert_string_equal(name_at(&s, 0x100f), "_fini");
+    assert_string_equal(name_at(&s, 0x1010), "-");
+    assert_string_equal(name_at(&s, 0x13ff), "-");
+    assert_string_equal(name_at(&s, 0x1403), "label");
+    assert_string_equal(name_at(&s, 0x1404), "-");
+    assert_string_equal(name_at(&s, 0x17ff), "-");
+    assert_string_equal(name_at(&s, 0x181f), "sized");
+    done_sample(&s);
+}
+
+/* Does a local symbol of that name, and no size, name code on that machine? */
+static bool is_name_on(uint16_t machine, const char *name)
+{
+    struct test_elf w = sample_of(true, false, machine, SHT_PROGBITS);
+    test_elf_symbol(&w, name, STB_LOCAL, STT_NOTYPE, TEXT, 0x1000, 0);
+    struct sample s = read_sample(&w);
+    bool is_name = strcmp(name_at(&s, 0x1000), name) == 0;
+    done_sample(&s);
+    return is_name;
+}
+
+static void marks_name_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t machine;
+        const char *name;
+        bool is_name;
+    } rows[] = {
+        {EM_CSKY, "$d", false},
+        {EM_CSKY, "$t", false},
+        {EM_CSKY, "$a", true},
+        {EM_NDS32, "$d2", false},
+        {EM_NDS32, "$d22", true},
+        {EM_ARM, "$a", false},
+        {EM_ARM, "$t.12", false},
+        {EM_ARM, "$tt", true},
+        {EM_AARCH64, "$c", false},
+        {EM_RISCV, "$d", false},
+        {EM_RISCV, "$xrv64i2", false},
+        {EM_X86_64, "$d", true},
+        {EM_X86_64, ".L12", false},
+        {EM_LOONGARCH, ".L0", false},
+        {EM_RISCV, ".L0 ", false},
+        {EM_386, "gcc2_compiled.", false},
+        {EM_X86_64, ".annobin_a.c", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (is_name_on(rows[i].machine, rows[i].name) != rows[i].is_name)
+            fail_msg("machine %u: %s", rows[i].machine, rows[i].name);
+}
+
+/* annobin, a plugin of GCC, leaves marks in every file of Fedora's. */
+static void marks_and_versions_are_no_folded_code(void **state)
+{
+    (void)state;
+    struct test_elf w = plain_sample();
+    test_elf_symbol(&w, "_start", STB_GLOBAL, STT_NOTYPE, TEXT, 0x1000, 0);
+    test_elf_symbol(&w, ".annobin_init.c", STB_LOCAL, STT_NOTYPE, TEXT, 0x1000, 0);
+    test_elf_symbol(&w, ".annobin_a.c_end", STB_LOCAL, STT_NOTYPE, TEXT, 0x1010, 0);
+    test_elf_symbol(&w, "f@@V2", STB_GLOBAL, STT_FUNC, TEXT, 0x1100, 0x10);
+    test_elf_symbol(&w, "f", STB_LOCAL, STT_FUNC, TEXT, 0x1100, 0x10);
+    test_elf_symbol(&w, "f@V1", STB_GLOBAL, STT_FUNC, TEXT, 0x1100, 0x10);
+    struct sample s = read_sample(&w);
+    assert_string_equal(name_at(&s, 0x1000), "_start");
+    assert_string_equal(name_at(&s, 0x1010), "_start");
+    assert_false(cairn_elf_symtab_find(&s.symtab, 0x1000)->shared);
+    assert_false(cairn_elf_symtab_find(&s.symtab, 0x1100)->shared);
     done_sample(&s);
 }
 
@@ -339,8 +449,10 @@ static void scans_of_random_tables_equal_look_ups(void **state)
             for (int k = 0; k < 6; k++)
                 r[k] = (seed = seed * 1664525 + 1013904223) >> 8;
             test_elf_symbol(&w, names[r[0] % 8], (uint8_t)(r[1] % 3), types[r[2] % 6],
-                            r[3] % 16 ? TEXT : DATA, 0x1000 + r[4] % spread,
-                            r[5] % 4 ? r[5] / 4 % largest : 0);
+                            r[3] % 16   ? TEXT
+                            : r[3] & 16 ? DATA
+                                        : 77,
+                            0x1000 + r[4] % spread, r[5] % 4 ? r[5] / 4 % largest : 0);
         }
         size_t size;
         test_elf_symtab(&w, false);
@@ -494,6 +606,10 @@ int main(void)
         cmocka_unit_test(of_nested_symbols_the_innermost_answers),
         cmocka_unit_test(aliases_are_sorted_and_marked),
         cmocka_unit_test(what_is_no_code_is_left_out),
+        cmocka_unit_test(functions_are_where_their_value_says),
+        cmocka_unit_test(a_symbol_without_size_ends_at_data),
+        cmocka_unit_test(marks_name_nothing),
+        cmocka_unit_test(marks_and_versions_are_no_folded_code),
         cmocka_unit_test(thumb_functions_lose_their_lowest_bit),
         cmocka_unit_test(sizes_are_clipped_to_the_section),
         cmocka_unit_test(relocatable_files_have_no_vaddrs),

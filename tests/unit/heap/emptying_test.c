@@ -20,7 +20,7 @@ static struct {
     atomic_bool end;
     _Atomic(uint64_t) n_wrong, n_born, n_in_handler;
     pthread_t threads[THREADS];
-    const struct cairn_heap *heap;
+    const struct cairn_tracked_heap *heap;
 } run;
 
 static _Thread_local uint32_t number, seed;
@@ -97,7 +97,7 @@ static void *work(void *arg)
 
 CAIRN_THREAD_BLOCK_ACCESS static uint32_t holes(void)
 {
-    return ((const volatile struct cairn_heap_state *)&run.heap->state)->n_holes;
+    return ((const volatile struct cairn_tracked_state *)&run.heap->state)->n_holes;
 }
 
 static uint64_t lost(enum cairn_heap_loss loss)

@@ -10,7 +10,7 @@
 enum { PAGES = 200, PAGE = 4096, ROUNDS = 20000 };
 static const uint64_t base = UINT64_C(0x7f0000000000) & UINTPTR_MAX;
 
-static struct cairn_heap_state made;
+static struct cairn_tracked_state made;
 static struct cairn_heap_maps maps;
 
 static int make(void **state)

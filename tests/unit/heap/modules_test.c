@@ -13,7 +13,7 @@
 static void a_line_of_maps_is_read(void **state)
 {
     (void)state;
-    struct cairn_heap_mapping mapping;
+    struct cairn_tracked_mapping mapping;
     const char *path;
     bool is_code;
     assert_true(cairn_heap_mapping_read(
@@ -47,7 +47,7 @@ static void what_is_no_line_is_refused(void **state)
         "11111111111111111111111-2 r-xp 0 0:0 0 ",
         "x-2000 r-xp 0 0:0 0 ",
     };
-    struct cairn_heap_mapping mapping;
+    struct cairn_tracked_mapping mapping;
     const char *path;
     bool is_code;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
@@ -55,7 +55,7 @@ static void what_is_no_line_is_refused(void **state)
             fail_msg("\"%s\" was taken for a line", wrong[i]);
 }
 
-static struct cairn_heap_state made;
+static struct cairn_tracked_state made;
 static struct cairn_heap_modules modules;
 
 static int make(void **state)

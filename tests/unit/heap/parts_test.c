@@ -5,7 +5,7 @@
 #include "heap/start.h"
 #include "unit/heap/temporary.h"
 
-static struct cairn_heap *heap;
+static struct cairn_tracked_heap *heap;
 
 static int make(void **state)
 {

@@ -7,11 +7,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "rt/seal.h"
 #include "unit/heap/temporary.h"
 
-static struct cairn_heap_state made;
+static struct cairn_tracked_state made;
 
 static int make(void **state)
 {
@@ -21,9 +23,17 @@ static int make(void **state)
                                                                                               : -1;
 }
 
+/* As on a kernel before 5.14. */
+static int make_with_fd(void **state)
+{
+    cairn_heap_state_keeps_fd = true;
+    return make(state);
+}
+
 static int leave(void **state)
 {
     (void)state;
+    cairn_heap_state_keeps_fd = false;
     cairn_heap_state_remove(&made);
     cairn_heap_state_leave(&made);
     return 0;
@@ -38,7 +48,8 @@ static void the_file_is_private_and_named_after_the_process(void **state)
                                      cairn_heap_file_start_ticks("/proc/self/stat"), 0));
     assert_int_equal(stat(path, &found), 0);
     assert_int_equal(found.st_mode & 07777, 0600);
-    assert_int_equal(found.st_size, CAIRN_HEAP_CHUNK);
+    assert_true(found.st_size >= CAIRN_HEAP_CHUNK);
+    assert_in_range(found.st_blocks * 512, CAIRN_HEAP_CHUNK, 2 * CAIRN_HEAP_CHUNK);
     assert_int_equal(made.header->pid, getpid());
     assert_int_equal(made.header->n_chunks, 1);
 }
@@ -46,7 +57,7 @@ static void the_file_is_private_and_named_after_the_process(void **state)
 static void a_program_after_exec_gets_a_name_of_its_own(void **state)
 {
     (void)state;
-    struct cairn_heap_state second = {0};
+    struct cairn_tracked_state second = {0};
     assert_true(cairn_heap_state_make(&second, temporary_settings.dir, 1 << 20));
     assert_non_null(strstr(second.file.path, ".1.heap"));
     assert_false(made.header->flags & CAIRN_HEAP_EXECED); /* it is no state yet */
@@ -128,6 +139,76 @@ static void a_vanished_file_ends_it_without_harm(void **state)
     assert_true(cairn_heap_state_has(&made, CAIRN_HEAP_FULL));
 }
 
+/* A program that has lost its rights, or the folder, goes on to be recorded. */
+static void no_descriptor_and_no_path_are_needed_to_grow(void **state)
+{
+    (void)state;
+    if (!made.by_pages) {
+        print_message("skipped: the kernel, older than 5.14, allocates no pages of a mapping\n");
+        skip();
+    }
+    assert_int_equal(made.file.fd, -1);
+    cairn_heap_state_remove(&made);
+    char *chunk = cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0);
+    assert_non_null(chunk);
+    chunk[CAIRN_HEAP_CHUNK - 1] = 1;
+    uint32_t number = cairn_heap_state_chunk(&made, chunk);
+    chunk[CAIRN_HEAP_CHUNK - 1] = 0;
+    assert_true(cairn_heap_state_give_room(&made, number));
+    assert_ptr_equal(cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0), chunk);
+}
+
+/* By the call, for ASan makes nothing of mlock(3). What mlockall(2) locks has the same pages. */
+static void a_lock_allocates_no_chunks_that_were_not_handed_out(void **state)
+{
+    (void)state;
+    enum { CHUNKS_AT_MOST = 32 };
+    char path[CAIRN_HEAP_PATH];
+    struct stat found;
+    assert_true(cairn_heap_file_name(path, temporary_settings.dir,
+                                     cairn_heap_file_start_ticks("/proc/self/stat"), 0));
+    assert_true(made.reserved_bytes > CHUNKS_AT_MOST * CAIRN_HEAP_CHUNK);
+    int locked = (int)syscall(SYS_mlock, made.header, made.reserved_bytes), os_errno = errno;
+    if (locked < 0 && os_errno == EPERM) {
+        print_message("skipped: RLIMIT_MEMLOCK forbids mlock(2)\n");
+        skip();
+    }
+    assert_int_equal(stat(path, &found), 0);
+    assert_in_range(found.st_blocks * 512, CAIRN_HEAP_CHUNK, CHUNKS_AT_MOST * CAIRN_HEAP_CHUNK);
+    uint8_t *chunk = NULL;
+    for (int i = 0; i < CHUNKS_AT_MOST; i++) {
+        chunk = cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0);
+        assert_non_null(chunk);
+        chunk[CAIRN_HEAP_CHUNK - 1] = 1;
+    }
+    /* MADV_REMOVE refuses locked pages: then the chunk stays as it is. */
+    chunk[CAIRN_HEAP_CHUNK - 1] = 0;
+    uint32_t number = cairn_heap_state_chunk(&made, chunk);
+    if (!cairn_heap_state_give_room(&made, number))
+        assert_int_equal(cairn_heap_state_row(&made, number)->kind, CAIRN_HEAP_LEAF);
+}
+
+/* In a child, for a seal stays. */
+static void behind_a_seal_there_are_the_reserved_chunks(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        cairn_heap_state_reserve(&made);
+        atomic_store(&cairn_seal, CAIRN_SEAL_STRICT);
+        uint32_t left = made.header->max_chunks - 1, n = 0;
+        while (cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0))
+            n++;
+        _exit(n == (left < CAIRN_HEAP_RESERVED_CHUNKS ? left : CAIRN_HEAP_RESERVED_CHUNKS) &&
+                      cairn_heap_state_has(&made, CAIRN_HEAP_FULL)
+                  ? 0
+                  : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* In a child, for a limit cannot be raised again. */
 static void a_limit_of_file_sizes_is_kept_without_its_signal(void **state)
 {
@@ -149,7 +230,7 @@ static void a_limit_of_file_sizes_is_kept_without_its_signal(void **state)
 static void a_folder_that_others_may_write_to_is_refused(void **state)
 {
     (void)state;
-    struct cairn_heap_state other = {0};
+    struct cairn_tracked_state other = {0};
     assert_int_equal(chmod(temporary_settings.dir, 0755), 0);
     assert_false(cairn_heap_state_make(&other, temporary_settings.dir, 1 << 20));
     assert_int_equal(chmod(temporary_settings.dir, 0700), 0);
@@ -165,10 +246,18 @@ static void errno_stays(void **state)
 {
     (void)state;
     errno = 77;
-    cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0);
-    close(made.file.fd);
+    assert_non_null(cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0));
+    assert_int_equal(errno, 77);
+    if (made.file.fd >= 0)
+        assert_int_equal(close(made.file.fd), 0);
     errno = 77;
-    cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0);
+    char *chunk = cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0);
+    assert_non_null(chunk);
+    assert_int_equal(errno, 77);
+    cairn_heap_state_give_room(&made, cairn_heap_state_chunk(&made, chunk));
+    assert_int_equal(errno, 77);
+    while (cairn_heap_state_take(&made, CAIRN_HEAP_LEAF, 1, 4, 0))
+        assert_int_equal(errno, 77);
     assert_int_equal(errno, 77);
 }
 
@@ -183,12 +272,18 @@ int main(void)
                                         leave),
         cmocka_unit_test_setup_teardown(the_bound_ends_it, make, leave),
         cmocka_unit_test_setup_teardown(
-            a_closed_descriptor_is_opened_anew_and_a_foreign_one_left_alone, make, leave),
-        cmocka_unit_test_setup_teardown(a_vanished_file_ends_it_without_harm, make, leave),
-        cmocka_unit_test_setup_teardown(a_limit_of_file_sizes_is_kept_without_its_signal, make,
-                                        leave),
+            a_closed_descriptor_is_opened_anew_and_a_foreign_one_left_alone, make_with_fd, leave),
+        cmocka_unit_test_setup_teardown(a_vanished_file_ends_it_without_harm, make_with_fd, leave),
+        cmocka_unit_test_setup_teardown(a_limit_of_file_sizes_is_kept_without_its_signal,
+                                        make_with_fd, leave),
         cmocka_unit_test(a_folder_that_others_may_write_to_is_refused),
         cmocka_unit_test_setup_teardown(errno_stays, make, leave),
+        cmocka_unit_test_setup_teardown(errno_stays, make_with_fd, leave),
+        cmocka_unit_test_setup_teardown(the_bound_ends_it, make_with_fd, leave),
+        cmocka_unit_test_setup_teardown(no_descriptor_and_no_path_are_needed_to_grow, make, leave),
+        cmocka_unit_test_setup_teardown(a_lock_allocates_no_chunks_that_were_not_handed_out, make,
+                                        leave),
+        cmocka_unit_test_setup_teardown(behind_a_seal_there_are_the_reserved_chunks, make, leave),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);
 }

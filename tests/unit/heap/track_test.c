@@ -14,7 +14,7 @@ struct totals {
     int64_t blocks, bytes, allocs, frees, temporary, peak_bytes;
 };
 
-static void *row_chunk(const struct cairn_heap *heap, uint32_t chunk,
+static void *row_chunk(const struct cairn_tracked_heap *heap, uint32_t chunk,
                        const struct cairn_heap_row **ret_row)
 {
     *ret_row = (const struct cairn_heap_row *)(const void *)((const char *)heap->state.header +
@@ -23,7 +23,7 @@ static void *row_chunk(const struct cairn_heap *heap, uint32_t chunk,
     return cairn_heap_state_at(&heap->state, chunk);
 }
 
-static void add_delta(const struct cairn_heap *heap, struct totals *counted,
+static void add_delta(const struct cairn_tracked_heap *heap, struct totals *counted,
                       const struct cairn_heap_delta *delta)
 {
     uint64_t allocs = delta->allocs, frees = delta->frees;
@@ -41,7 +41,8 @@ static void add_delta(const struct cairn_heap *heap, struct totals *counted,
 }
 
 /* What the counts say, and what lies in the table. */
-static void read_state(const struct cairn_heap *heap, struct totals *counted, struct totals *live)
+static void read_state(const struct cairn_tracked_heap *heap, struct totals *counted,
+                       struct totals *live)
 {
     *counted = *live = (struct totals){0};
     const struct cairn_heap_header *header = heap->state.header;
@@ -244,6 +245,35 @@ static void equal_stacks_have_equal_numbers(void **state)
     assert_int_not_equal(number_at(blocks[0]), number_at(blocks[4]));
 }
 
+static void without_stacks_a_caller_has_a_number(void **state)
+{
+    (void)state;
+    static char blocks[6][64];
+    struct cairn_tracked_heap *heap = cairn_heap_present();
+    struct totals totals;
+    volatile int n = 2;
+    one_way(blocks[4]);
+    atomic_fetch_and(&heap->state.header->flags, ~(unsigned)CAIRN_HEAP_STACKS_ON);
+    cairn_heap_next_turn(heap->state.header);
+    for (int i = 0; i < n; i++)
+        cairn_heap_born_fully(blocks[i], 1, CAIRN_HEAP_KIND_MALLOC, 0x1000, cairn_heap_sp(), 0);
+    cairn_heap_born_fully(blocks[2], 1, CAIRN_HEAP_KIND_MALLOC, 0x2000, cairn_heap_sp(), 0);
+    assert_int_equal(number_at(blocks[0]), number_at(blocks[1]));
+    assert_int_not_equal(number_at(blocks[0]), number_at(blocks[2]));
+    assert_true(is_of_caller(heap, number_at(blocks[0])) &&
+                is_of_caller(heap, number_at(blocks[2])));
+    assert_false(is_of_caller(heap, number_at(blocks[4])));
+    /* Where a module was unloaded, the caller is looked up again. */
+    cairn_heap_own->callers[(0x1000 ^ 0x1000 >> 10) % CAIRN_HEAP_CALLERS].number = 12345;
+    atomic_fetch_add(&cairn_unload_generation, 1);
+    cairn_heap_born_fully(blocks[3], 1, CAIRN_HEAP_KIND_MALLOC, 0x1000, cairn_heap_sp(), 0);
+    assert_int_not_equal(number_at(blocks[3]), 12345);
+    for (int i = 0; i < 5; i++)
+        died(blocks[i]);
+    agree(&totals);
+    assert_int_equal(totals.blocks, 0);
+}
+
 static void the_composition_at_the_mark_adds_up(void **state)
 {
     (void)state;
@@ -316,7 +346,7 @@ static void threads_that_came_and_went_leave_their_counts(void **state)
     enum { N = 300 };
     static char blocks[N][64];
     struct totals totals;
-    struct cairn_heap_state *heap_state = &cairn_heap_present()->state;
+    struct cairn_tracked_state *heap_state = &cairn_heap_present()->state;
     uint32_t before = heap_state->header->n_threads, n_tables = 0;
     for (int i = 0; i < N; i++) {
         pthread_t thread;
@@ -335,7 +365,7 @@ static void a_child_of_fork_has_a_state_of_its_own(void **state)
 {
     (void)state;
     static char a[64], b[64];
-    const struct cairn_heap *heap = cairn_heap_present();
+    const struct cairn_tracked_heap *heap = cairn_heap_present();
     struct totals totals;
     born(a, 100);
     pid_t child = fork();
@@ -378,6 +408,7 @@ int main(void)
         TEST(counts_are_handed_in_before_they_are_full),
         TEST(what_goes_wrong_is_counted),
         TEST(equal_stacks_have_equal_numbers),
+        TEST(without_stacks_a_caller_has_a_number),
         TEST(the_composition_at_the_mark_adds_up),
         TEST(threads_that_exchange_addresses_lose_nothing),
         TEST(threads_that_came_and_went_leave_their_counts),

@@ -18,7 +18,7 @@ __attribute__((unused)) static int start(void **state)
 __attribute__((unused)) static int stop(void **state)
 {
     (void)state;
-    struct cairn_heap *heap = cairn_heap_present();
+    struct cairn_tracked_heap *heap = cairn_heap_present();
     cairn_heap_state_remove(&heap->state);
     return 0;
 }
@@ -50,6 +50,15 @@ __attribute__((unused)) static uint32_t number_at(const void *block)
 {
     return cairn_heap_entry_stack(
         *cairn_heap_shadow_find(&cairn_heap_present()->shadow, cairn_heap_va(block)));
+}
+
+/* No stack was taken: its one frame is the caller. */
+static inline bool is_of_caller(const struct cairn_tracked_heap *heap, uint32_t stack)
+{
+    uint64_t at = cairn_heap_stacks_at(&heap->stacks, stack)->log;
+    const char *chunk = cairn_heap_state_at(&heap->state, (uint32_t)(at >> CAIRN_HEAP_CHUNK_BITS));
+    const struct cairn_heap_log *log = (const void *)(chunk + (at & (CAIRN_HEAP_CHUNK - 1)));
+    return log->n == 1 && (log->flags & CAIRN_HEAP_LOG_CALLER);
 }
 
 #endif /* CAIRN_TESTS_HEAP_TRACKED_H */

@@ -57,6 +57,23 @@ static void every_field_of_a_line_is_read(void **state)
     cairn_maps_free(NULL);
 }
 
+static void shared_anonymous_memory_has_no_path(void **state)
+{
+    (void)state;
+    struct cairn_maps *maps = parse_str("1-2 rwxs 0 0:1 9 /dev/zero (deleted)\n"
+                                        "2-3 rwxp 0 0:6 4 /dev/zero\n"
+                                        "3-4 rwxs 0 0:1 5 /SYSV0000abcd (deleted)\n"
+                                        "4-5 r-xp 0 0:1 5 /SYSVinit (deleted)\n"
+                                        "5-6 r-xp 0 0:1 5 /dev/zeros\n");
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(cairn_maps_get(maps, i)->path, "");
+        assert_int_equal(cairn_maps_get(maps, i)->flags & (CAIRN_MAP_FILE | CAIRN_MAP_DELETED), 0);
+    }
+    assert_string_equal(cairn_maps_get(maps, 3)->path, "/SYSVinit");
+    assert_string_equal(cairn_maps_get(maps, 4)->path, "/dev/zeros");
+    cairn_maps_free(maps);
+}
+
 static void a_deleted_file_keeps_its_name_and_says_so(void **state)
 {
     (void)state;
@@ -356,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_of_a_line_is_read),
         cmocka_unit_test(a_deleted_file_keeps_its_name_and_says_so),
+        cmocka_unit_test(shared_anonymous_memory_has_no_path),
         cmocka_unit_test(paths_hold_blanks_and_escaped_line_breaks),
         cmocka_unit_test(copies_may_have_crlf_blank_lines_and_no_last_line_break),
         cmocka_unit_test(what_lies_in_a_gap_is_not_found),

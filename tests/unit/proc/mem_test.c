@@ -117,6 +117,8 @@ static void a_process_that_ends_gives_nothing(void **state)
     kill(brief, SIGKILL);
     assert_int_equal(waitpid(brief, NULL, 0), brief);
     assert_int_equal(cairn_mem_read(&mem, va_of(0), out, 8), 0);
+    assert_true(mem.gone); /* no helper is asked again */
+    assert_int_equal(cairn_mem_read(&mem, va_of(0), out, 8), 0);
     cairn_mem_close(&mem);
 }
 

@@ -29,6 +29,27 @@ static void add_sample(struct cairn_profile *p, const char *kinds, int64_t weigh
     assert_int_not_equal(cairn_profile_add_sample(p, stack, labels, &weight), UINT32_MAX);
 }
 
+/* A stack with a gap has its root: it ends nowhere early, and is not whole either. */
+static void a_stack_with_a_gap_is_neither_cut_nor_whole(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = make_profile();
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    struct cairn_cut_row rows[3];
+    add_sample(p, "cc", 5, NULL);
+    add_sample(p, "cc", 7, CAIRN_PROFILE_GAP);
+    add_sample(p, "cc", 11, "no unwind rule in prog");
+    cairn_profile_stats(p, &stats);
+    assert_int_equal(stats.n_samples, 23);
+    assert_int_equal(stats.n_judged, 23);
+    assert_int_equal(stats.n_cut, 11);
+    assert_int_equal(stats.n_gap, 7);
+    assert_int_equal(cairn_profile_cuts(p, rows, 3), 1);
+    assert_string_equal(rows[0].reason, "no unwind rule in prog");
+    assert_int_equal(rows[0].n_samples, 11);
+    cairn_profile_free(p);
+}
+
 static void assert_judged(struct cairn_profile *p, uint64_t n_judged, uint64_t n_cut)
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
@@ -99,6 +120,7 @@ static void what_was_cut_is_judged_whoever_found_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stack_with_a_gap_is_neither_cut_nor_whole),
         cmocka_unit_test(text_without_kinds_is_not_judged),
         cmocka_unit_test(stacks_that_a_walker_found_are_judged_by_their_weight),
         cmocka_unit_test(one_frame_that_nobody_speaks_for_is_enough),

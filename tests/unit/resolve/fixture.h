@@ -5,8 +5,8 @@
  *     name       type     code segment: file offset, vaddr     functions
  *     lld.so     ET_DYN   0x0bd0 at 0x1bd0                     first 0x1c00-0x1c20, second 0x1c20-
  *     fixed      ET_EXEC  0x1000 at 0x401000                   start 0x401000-0x401010
- *     two.so     ET_DYN   0x1000 at 0x1000, 0x3000 at 0x5000   low 0x1100-0x1140, high
- * 0x5100-0x5140
+ *     two.so     ET_DYN   0x1000 at 0x1000, 0x3000 at 0x5000   low 0x1100-0x1140,
+ *                                                              high 0x5100-0x5140
  *
  * lld.so is laid out as lld does it: the code begins inside the page where the read-only segment
  * ends, so that page of the file is mapped twice. `second` ends at 0x1c40; behind it is a gap up to
@@ -34,7 +34,7 @@ static inline void fixture_keep_log(void *ctx, enum cairn_log_level level, const
 {
     (void)ctx;
     size_t n = strlen(fixture_said);
-    snprintf(fixture_said + n, sizeof fixture_said - n, "%c %s\n", "WID"[level], text);
+    snprintf(fixture_said + n, sizeof fixture_said - n, "%c %s\n", "HWID"[level + 1], text);
 }
 
 static inline void fixture_write(const char *name, const void *bytes, size_t size)

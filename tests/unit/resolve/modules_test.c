@@ -94,6 +94,78 @@ static void beyond_the_limit_modules_are_not_looked_for(void **state)
     cairn_resolver_free(resolver);
 }
 
+/* A program without symbols: nothing in it has a name. */
+static void make_stripped(const char *name)
+{
+    static struct test_elf w; /* large */
+    size_t size;
+    w = test_elf_of(true, false, ET_DYN, EM_X86_64);
+    test_elf_load(&w, PF_R | PF_X, 0x1000, 0x1000, 0x800, 0x800);
+    fixture_code(&w, ".text", SHT_PROGBITS, 0x1000, 0x800);
+    uint8_t *bytes = test_elf_finish(&w, &size);
+    fixture_write(name, bytes, size);
+    free(bytes);
+}
+
+/* Resolves one address in libA.so, two in libB.so and so on; `fixture_said` has the messages. */
+static void resolve_stripped(int n_modules)
+{
+    struct cairn_buffer in = {0}, out = {0};
+    struct cairn_err err;
+    for (int i = 0; i < n_modules; i++) {
+        char name[] = "libA.so";
+        name[3] = (char)('A' + i);
+        make_stripped(name);
+        for (int k = 0; k <= i; k++)
+            cairn_buffer_printf(&in, "%s+0x%x;", name, 0x100 + k);
+    }
+    cairn_buffer_str(&in, "main 1\n");
+    struct cairn_resolve_opts opts = fixture_opts(NULL);
+    struct cairn_resolver *resolver = fixture_resolver(&opts);
+    struct fixture_input input = {cairn_buffer_text(&in), in.size, 1 << 20};
+    fixture_said[0] = 0;
+    assert_ok(cairn_resolve_text(resolver, fixture_read, &input, fixture_write_out, &out, &err),
+              err);
+    cairn_resolver_free(resolver);
+    cairn_buffer_done(&in);
+    cairn_buffer_done(&out);
+}
+
+static int count_hints(void)
+{
+    int n = 0;
+    for (const char *at = fixture_said; (at = strstr(at, "H ")) != NULL; at++)
+        n += at == fixture_said || at[-1] == '\n';
+    return n;
+}
+
+static void five_stripped_modules_have_hints_and_one_line_counts_the_others(void **state)
+{
+    (void)state;
+    resolve_stripped(5);
+    assert_int_equal(count_hints(), 5);
+    assert_null(strstr(fixture_said, "more stripped"));
+
+    resolve_stripped(6);
+    assert_int_equal(count_hints(), 6);
+    assert_contains(fixture_said,
+                    "H and 1 more stripped module: no symbol for 1 addresses (-v lists it)\n");
+
+    resolve_stripped(8);
+    assert_int_equal(count_hints(), 6);
+    assert_contains(fixture_said, "libH.so: no symbol for 8 of 8 addresses (it is stripped");
+    assert_contains(fixture_said, "libD.so: no symbol for 4 of 4 addresses (it is stripped");
+    assert_null(strstr(fixture_said, "libC.so"));
+    assert_contains(fixture_said,
+                    "H and 3 more stripped modules: no symbol for 6 addresses (-v lists them)\n");
+
+    cairn_log_set(fixture_keep_log, NULL, CAIRN_LOG_INFO);
+    resolve_stripped(8);
+    assert_int_equal(count_hints(), 6);
+    assert_contains(fixture_said, "libA.so: no symbol for 1 of 1 addresses (it is stripped)\n");
+    assert_contains(fixture_said, "libC.so: no symbol for 3 of 3 addresses (it is stripped)\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +177,9 @@ int main(void)
                                         fixture_enter, fixture_leave),
         cmocka_unit_test_setup_teardown(a_line_that_is_no_build_id_is_named_by_its_number,
                                         fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(
+            five_stripped_modules_have_hints_and_one_line_counts_the_others, fixture_enter,
+            fixture_leave),
         cmocka_unit_test_setup_teardown(beyond_the_limit_modules_are_not_looked_for, fixture_enter,
                                         fixture_leave),
     };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "bpf/walk.h"
 #include "tests/support/test.h"
 
 /* No such process: everything is known from what is told here. */
@@ -16,7 +17,7 @@ static int fill(struct cairn_collect *collect)
 {
     const struct cairn_space_news news = {
         .start = 0x1000, .size = 0x1000, .dev = 1, .inode = 2, .path = "/bin/program"};
-    struct cairn_caught caught = {
+    struct cairn_sampled caught = {
         .pid = PID, .tid = PID + 1, .user = {.chain = chain, .n_chain = 3}, .value = PERIOD_NS};
     struct cairn_space *space;
     int code = cairn_collect_init(collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, NULL);
@@ -109,12 +110,41 @@ static void a_sample_tells_its_thread_and_why_it_is_cut(void **state)
     cairn_collect_done(&collect);
 }
 
+/* A walk of a copy needs a process that has some of its share left; whoever asked for copies of
+ * all stacks gets them walked in any case. */
+static void a_process_that_spent_its_share_is_cut_with_that_reason(void **state)
+{
+    (void)state;
+    struct cairn_collect collect;
+    const struct cairn_copy copy = {.goes_on = true};
+    const struct cairn_sampled caught = {
+        .pid = PID,
+        .tid = PID + 1,
+        .user = {.walked = chain, .n_walked = 3, .walked_end = CAIRN_BPF_END_NO_RULE},
+        .copy = &copy,
+        .now_ns = 1000};
+    struct cairn_collected collected;
+    assert_int_equal(fill(&collect), CAIRN_OK);
+    const struct cairn_strings *texts = &collect.profile->strings;
+    struct cairn_space *space = cairn_spaces_get(&collect.spaces, PID);
+    assert_int_equal(cairn_collect_stack(&collect, &caught, &collected), CAIRN_OK);
+    assert_string_equal(cairn_strings_get(texts, collected.cut), "no unwind rule in program");
+    cairn_share_spend(&space->share, 1000000000);
+    assert_int_equal(cairn_collect_stack(&collect, &caught, &collected), CAIRN_OK);
+    assert_string_equal(cairn_strings_get(texts, collected.cut),
+                        "copy not walked, to keep the recorder below a fifth of a CPU");
+    collect.stack_bytes = 4096;
+    assert_int_equal(cairn_collect_stack(&collect, &caught, &collected), CAIRN_OK);
+    assert_string_equal(cairn_strings_get(texts, collected.cut), "no unwind rule in program");
+    cairn_collect_done(&collect);
+}
+
 static void samples_with_times_stay_apart_and_tell_them(void **state)
 {
     (void)state;
     struct cairn_collect collect;
     struct cairn_collected collected;
-    const struct cairn_caught caught = {
+    const struct cairn_sampled caught = {
         .pid = PID, .tid = PID, .user = {.chain = chain, .n_chain = 3}};
     struct cairn_collect_more one = {.n = 1, .value = PERIOD_NS, .time_ns = 50};
     assert_int_equal(
@@ -149,7 +179,7 @@ static void a_sample_tells_its_process_and_cgroup(void **state)
     struct cairn_err err = {0};
     const struct cairn_perf_record born = {
         .pid = PID + 2, .tid = PID + 2, .parent_pid = PID, .parent_tid = PID};
-    struct cairn_caught caught = {
+    struct cairn_sampled caught = {
         .pid = PID, .tid = PID + 1, .user = {.chain = chain, .n_chain = 3}};
     assert_ok(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, &err), err);
     struct cairn_space *space = cairn_spaces_get(&collect.spaces, PID);
@@ -177,7 +207,7 @@ static void catch_at(struct cairn_collect *collect, int pid, uint64_t base, cons
     const struct cairn_space_news news = {
         .start = base, .size = 0x1000, .off = 0x2000, .dev = 1, .inode = inode, .path = path};
     const uint64_t addresses[] = {base + 0x10, base + 0x20};
-    const struct cairn_caught caught = {
+    const struct cairn_sampled caught = {
         .pid = pid, .tid = pid, .user = {.chain = addresses, .n_chain = 2}};
     struct cairn_space *space = cairn_spaces_get(&collect->spaces, pid);
     assert_non_null(space);
@@ -215,7 +245,7 @@ enum { BOUND = 256 << 10, ROUNDS = 20000 };
 static int catch_new(struct cairn_collect *collect, int pid, uint64_t number)
 {
     const uint64_t addresses[] = {0x100000 + 16 * number, 0x1020, 0x1030};
-    const struct cairn_caught caught = {
+    const struct cairn_sampled caught = {
         .pid = pid, .tid = pid, .user = {.chain = addresses, .n_chain = 3}, .value = PERIOD_NS};
     return cairn_collect_add(collect, &caught);
 }
@@ -296,7 +326,7 @@ static void a_kernel_thread_has_a_whole_stack_without_a_user_side(void **state)
     struct cairn_collect collect = {0};
     struct cairn_err err = {0};
     struct cairn_thread_stat stat;
-    struct cairn_caught caught = {.pid = 2, .tid = 2, .kernel = kernel, .n_kernel = 2};
+    struct cairn_sampled caught = {.pid = 2, .tid = 2, .kernel = kernel, .n_kernel = 2};
     if (cairn_thread_stat(2, 2, &stat, NULL) < 0 || !(stat.flags & 0x00200000)) {
         print_message("no kernel thread is seen here: not tried\n");
         skip();
@@ -321,7 +351,7 @@ static void the_program_is_the_first_module(void **state)
     const struct cairn_space_news library = {
         .start = 0x5000, .size = 0x1000, .inode = 3, .path = "/lib/library"};
     static const uint64_t there[] = {0x5010};
-    const struct cairn_caught caught = {
+    const struct cairn_sampled caught = {
         .pid = PID, .tid = PID, .user = {.chain = there, .n_chain = 1}};
     assert_ok(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), PERIOD_NS, &err), err);
     struct cairn_space *space = cairn_spaces_get(&collect.spaces, PID);
@@ -357,6 +387,7 @@ int main(void)
         cmocka_unit_test(the_leaf_is_exact_and_callers_point_into_their_calls),
         cmocka_unit_test(kernel_frames_lie_below_the_user_side_in_a_module_of_their_own),
         cmocka_unit_test(a_sample_tells_its_thread_and_why_it_is_cut),
+        cmocka_unit_test(a_process_that_spent_its_share_is_cut_with_that_reason),
         cmocka_unit_test(samples_with_times_stay_apart_and_tell_them),
         cmocka_unit_test(a_sample_tells_its_process_and_cgroup),
         cmocka_unit_test(processes_that_map_the_same_file_share_its_frames_and_stacks),

@@ -37,7 +37,7 @@ static void drop(struct fixture *f)
 
 static uint32_t sample(struct fixture *f, uint32_t pid, uint32_t tid, int64_t value)
 {
-    const struct cairn_caught caught = {
+    const struct cairn_sampled caught = {
         .pid = (int)pid, .tid = (int)tid, .user = {.chain = chain, .n_chain = 2}, .value = value};
     assert_int_equal(cairn_collect_add(&f->collect, &caught), CAIRN_OK);
     return f->collect.last;
@@ -201,10 +201,10 @@ static void of_many_rows_so_many_are_kept(void **state)
         born(&f, CHILD + run, CHILD + run);
         for (uint32_t i = 0; i < EACH; i++) {
             const uint64_t own[] = {0x1010 + i % 0x800, 0x1020 + i / 0x800};
-            const struct cairn_caught caught = {.pid = (int)(CHILD + run),
-                                                .tid = (int)(CHILD + run),
-                                                .user = {.chain = own, .n_chain = 2},
-                                                .value = 1 + (run == 2)};
+            const struct cairn_sampled caught = {.pid = (int)(CHILD + run),
+                                                 .tid = (int)(CHILD + run),
+                                                 .user = {.chain = own, .n_chain = 2},
+                                                 .value = 1 + (run == 2)};
             assert_int_equal(cairn_collect_add(&f.collect, &caught), CAIRN_OK);
         }
         end(&f, CHILD + run, CHILD + run);
@@ -235,10 +235,10 @@ static void who_ran_code_that_was_made_keeps_its_number(void **state)
     born(&f, CHILD + CHILDREN, CHILD + CHILDREN);
     struct cairn_space *space = cairn_spaces_get(&f.collect.spaces, CHILD + CHILDREN);
     assert_int_equal(cairn_space_add(&f.collect.spaces, space, &made), CAIRN_OK);
-    const struct cairn_caught caught = {.pid = CHILD + CHILDREN,
-                                        .tid = CHILD + CHILDREN,
-                                        .user = {.chain = own, .n_chain = 2},
-                                        .value = 1};
+    const struct cairn_sampled caught = {.pid = CHILD + CHILDREN,
+                                         .tid = CHILD + CHILDREN,
+                                         .user = {.chain = own, .n_chain = 2},
+                                         .value = 1};
     assert_int_equal(cairn_collect_add(&f.collect, &caught), CAIRN_OK);
     uint32_t row = f.collect.last;
     end(&f, CHILD + CHILDREN, CHILD + CHILDREN);

@@ -40,7 +40,7 @@ static void end(struct cairn_collect *collect, uint32_t pid, uint32_t tid)
 
 static void sample(struct cairn_collect *collect, int pid, int tid)
 {
-    const struct cairn_caught caught = {
+    const struct cairn_sampled caught = {
         .pid = pid, .tid = tid, .user = {.chain = chain, .n_chain = 2}, .value = 1};
     assert_int_equal(cairn_collect_add(collect, &caught), CAIRN_OK);
 }

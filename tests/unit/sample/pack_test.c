@@ -25,7 +25,7 @@ static struct cairn_collect begin(size_t pack_rows)
 static void sample(struct cairn_collect *collect, uint32_t pid, uint64_t leaf, int64_t value)
 {
     const uint64_t chain[] = {leaf, 0x1020};
-    const struct cairn_caught caught = {
+    const struct cairn_sampled caught = {
         .pid = (int)pid, .tid = (int)pid, .user = {.chain = chain, .n_chain = 2}, .value = value};
     assert_int_equal(cairn_collect_add(collect, &caught), CAIRN_OK);
 }

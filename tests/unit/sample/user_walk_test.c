@@ -338,6 +338,67 @@ static void a_frame_half_in_the_copy_is_not_read(void **state)
     }
 }
 
+/* 0x1010, 0x1020, ... are return addresses; the last frame is a start. */
+static void of_a_deep_walk_both_ends_are_kept(void **state)
+{
+    (void)state;
+    enum { BEYOND = 300, N = CAIRN_BPF_FRAMES_MAX };
+    static uint64_t frames[N];
+    for (uint32_t i = 0; i < N; i++)
+        frames[cairn_bpf_frame_at(BEYOND, i)] = i + 1 == N ? 0x1f20 : 0x1010 + 16 * (i % 100);
+    const struct cairn_user_sample sample = {
+        .walked = frames, .n_walked = N, .n_beyond = BEYOND, .walked_end = CAIRN_BPF_END_OUTERMOST};
+    cairn_user_walk(&sample, &code, &walk);
+    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.n, N);
+    assert_int_equal(walk.n_missing, BEYOND);
+    assert_int_equal(walk.gap_at, CAIRN_BPF_INNER_FRAMES);
+    for (size_t i = 0; i + 1 < N; i++)
+        assert_int_equal(walk.addresses[i], 0x1010 + 16 * (i % 100));
+    assert_int_equal(walk.addresses[N - 1], 0x1f20);
+}
+
+/* A frame pointer that leads nowhere ends the walk beyond the gap, at it, or before it. */
+static void a_walk_that_ends_beyond_its_gap_has_one(void **state)
+{
+    (void)state;
+    enum { BEYOND = 300, N = CAIRN_BPF_FRAMES_MAX };
+    static const uint32_t bad[] = {N - 1, CAIRN_BPF_INNER_FRAMES + 1, CAIRN_BPF_INNER_FRAMES, 7};
+    for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
+        static uint64_t frames[N];
+        for (uint32_t i = 0; i < N; i++)
+            frames[cairn_bpf_frame_at(BEYOND, i)] =
+                i == bad[b] ? 0x1101 | CAIRN_BPF_BY_FP : 0x1010 + 16 * (i % 100);
+        const struct cairn_user_sample sample = {.walked = frames,
+                                                 .n_walked = N,
+                                                 .n_beyond = BEYOND,
+                                                 .walked_end = CAIRN_BPF_END_OUTERMOST};
+        cairn_user_walk(&sample, &code, &walk);
+        assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+        assert_int_equal(walk.n, bad[b]);
+        assert_int_equal(walk.n_missing, bad[b] > CAIRN_BPF_INNER_FRAMES ? BEYOND : 0);
+        if (walk.n_missing)
+            assert_int_equal(walk.gap_at, CAIRN_BPF_INNER_FRAMES);
+    }
+}
+
+static void frames_that_do_not_fit_leave_a_gap_before_the_outermost(void **state)
+{
+    (void)state;
+    for (uint64_t n = CAIRN_WALK_FRAMES_MAX; n < CAIRN_WALK_FRAMES_MAX + 600; n += 7) {
+        walk = (struct cairn_user_walk){0};
+        for (uint64_t i = 0; i < n; i++)
+            assert_true(cairn_user_walk_add(&walk, 0x100000 + i, i == 0, CAIRN_FRAME_CFI));
+        cairn_user_walk_close_gap(&walk);
+        assert_int_equal(walk.n, CAIRN_WALK_FRAMES_MAX);
+        assert_int_equal(walk.n_missing, n - CAIRN_WALK_FRAMES_MAX);
+        for (size_t i = 0; i < walk.n; i++) {
+            bool outer = walk.n_missing && i >= walk.gap_at;
+            assert_int_equal(walk.addresses[i], 0x100000 + i + (outer ? walk.n_missing : 0));
+        }
+    }
+}
+
 static void narrow_programs_have_narrow_frames(void **state)
 {
     (void)state;
@@ -374,6 +435,9 @@ int main(void)
         cmocka_unit_test(a_frame_pointer_that_goes_down_or_is_crooked_ends_the_walk),
         cmocka_unit_test(a_frame_beyond_the_copy_is_said_to_be_so),
         cmocka_unit_test(a_frame_half_in_the_copy_is_not_read),
+        cmocka_unit_test(of_a_deep_walk_both_ends_are_kept),
+        cmocka_unit_test(a_walk_that_ends_beyond_its_gap_has_one),
+        cmocka_unit_test(frames_that_do_not_fit_leave_a_gap_before_the_outermost),
         cmocka_unit_test(narrow_programs_have_narrow_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/walk_intake.h"
 
+#include "base/clock.h"
 #include "tests/support/test.h"
 
 /* No such processes; stacks come as from the ring, without a walker. */
@@ -40,6 +41,43 @@ static void come(struct fixture *f, uint32_t tid, uint64_t hash, enum cairn_bpf_
     cairn_buffer_add(&f->intake.waiting, &stack, sizeof stack);
     cairn_buffer_add(&f->intake.waiting, &frame, stack.n * sizeof frame);
     assert_int_equal(cairn_walk_intake_pass(&f->intake, &f->collect), CAIRN_OK);
+}
+
+/* A stack of one frame with a copy of eight bytes, which lead nowhere. */
+static void come_copied(struct fixture *f, uint32_t tid)
+{
+    const struct cairn_bpf_stack stack = {.time_ns = 1,
+                                          .pid = tid,
+                                          .tid = tid,
+                                          .id = 7,
+                                          .n = 1,
+                                          .end = CAIRN_BPF_END_NO_RULE,
+                                          .what = CAIRN_BPF_STACK,
+                                          .copied = sizeof(uint64_t),
+                                          .pages = 1};
+    const uint64_t words[1 + CAIRN_BPF_COPY_REGS + 1] = {0x1000};
+    cairn_buffer_add(&f->intake.waiting, &stack, sizeof stack);
+    cairn_buffer_add(&f->intake.waiting, words, sizeof words);
+    assert_int_equal(cairn_walk_intake_pass(&f->intake, &f->collect), CAIRN_OK);
+}
+
+/* How many copies in a row led no further: nobody knows of one that was not walked. */
+static void a_copy_that_was_not_walked_is_not_judged(void **state)
+{
+    (void)state;
+    struct fixture f = begin();
+    struct cairn_space *space = cairn_spaces_get(&f.collect.spaces, PID);
+    assert_non_null(space);
+    space->share = (struct cairn_share){.since_ns = cairn_now_ns(), .left_ns = INT64_MIN / 2};
+    for (unsigned i = 0; i < 20; i++)
+        come_copied(&f, PID);
+    assert_int_equal(f.collect.walk.end, CAIRN_WALK_SPENT);
+    assert_int_equal(f.intake.fruitless.n, 0);
+    space->share = (struct cairn_share){0};
+    come_copied(&f, PID);
+    assert_int_not_equal(f.collect.walk.end, CAIRN_WALK_SPENT);
+    assert_int_equal(f.intake.fruitless.n, 1);
+    drop(&f);
 }
 
 static int met_as(struct fixture *f, uint32_t tid, uint64_t hash, uint64_t n, bool is_last)
@@ -223,6 +261,7 @@ static void samples_may_have_other_numbers_while_some_are_free(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_that_was_not_walked_is_not_judged),
         cmocka_unit_test(what_is_met_again_is_added_up),
         cmocka_unit_test(what_was_counted_of_a_stack_that_waits_is_added_once),
         cmocka_unit_test(a_count_may_pass_what_is_kept_of_it),

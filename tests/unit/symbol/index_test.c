@@ -21,7 +21,7 @@ static const struct cairn_symbolizer_opts by_units = {.size = sizeof by_units,
 
 static void build(struct pair *p, unsigned n_threads)
 {
-    assert_ok(cairn_index_build(p->m[1], n_threads, &p->image, &p->err), p->err);
+    assert_ok(cairn_index_build(p->m[1], n_threads, SIZE_MAX, &p->image, &p->err), p->err);
     assert_ok(cairn_index_open(cairn_buffer_span(&p->image), &p->index, &p->err), p->err);
     p->m[1]->index = &p->index;
 }
@@ -179,7 +179,7 @@ static void a_real_program_has_the_same_answers_and_one_image(void **state)
         assert_ok(cairn_symbolizer_open_file(p->s[i], "/proc/self/exe", &p->m[i], &p->err), p->err);
     }
     build(p, 4);
-    assert_ok(cairn_index_build(p->m[0], 1, &other, &p->err), p->err);
+    assert_ok(cairn_index_build(p->m[0], 1, SIZE_MAX, &other, &p->err), p->err);
     assert_int_equal(other.size, p->image.size);
     assert_memory_equal(other.data, p->image.data, other.size);
     cairn_buffer_done(&other);
@@ -284,7 +284,7 @@ static void without_memory_there_is_an_error_and_no_leak(void **state)
         struct pair *p = open_made(&by_units);
         struct cairn_symbol symbol;
         cairn_alloc_fail_after(n);
-        code = cairn_index_build(p->m[1], 1, &p->image, &p->err);
+        code = cairn_index_build(p->m[1], 1, SIZE_MAX, &p->image, &p->err);
         if (code == CAIRN_OK)
             code = cairn_index_open(cairn_buffer_span(&p->image), &p->index, &p->err);
         if (code == CAIRN_OK) {

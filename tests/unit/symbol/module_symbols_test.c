@@ -12,6 +12,7 @@
 
 #include <cairn/symbolizer.h>
 
+#include "base/budget.h"
 #include "support/elfwriter.h"
 #include "support/test.h"
 
@@ -119,12 +120,34 @@ static void damaged_debugdata_costs_itself_alone(void **state)
     assert_named(WITH_DEBUGDATA | DAMAGED, 0x1100, "", CAIRN_SOURCE_NONE);
 }
 
+/* The budget is for files that a target chose. */
+static void bytes_of_the_caller_are_unpacked_when_the_budget_is_spent(void **state)
+{
+    (void)state;
+    struct cairn_symbolizer *s;
+    struct cairn_module *m;
+    struct cairn_symbol symbol;
+    struct cairn_err err;
+    size_t size;
+    uint8_t *file = make(WITH_DEBUGDATA, &size);
+    assert_ok(cairn_symbolizer_new(NULL, &s, &err), err);
+    cairn_budget_spend(CAIRN_BUDGET_BYTES);
+    assert_ok(cairn_symbolizer_open_bytes(s, "made", file, size, &m, &err), err);
+    free(file);
+    assert_ok(cairn_symbolize(s, m, 0x1100, &symbol, &err), err);
+    assert_int_equal(symbol.n_frames, 1);
+    assert_string_equal(symbol.frames[0].function, "packed2");
+    assert_int_equal(cairn_budget_left(), 0);
+    cairn_symbolizer_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_table_is_asked_where_those_before_it_know_nothing),
         cmocka_unit_test(packed_symbols_of_code_that_the_image_has_not_are_dropped),
         cmocka_unit_test(damaged_debugdata_costs_itself_alone),
+        cmocka_unit_test(bytes_of_the_caller_are_unpacked_when_the_budget_is_spent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,31 @@ static void a_table_is_read_once(void **state)
     cairn_symbolizer_free(o.s);
 }
 
+/* Units that share their lines can make many tables of few bytes, in whichever way the module came.
+ */
+static void the_bound_of_the_user_holds_for_every_module(void **state)
+{
+    (void)state;
+    struct cairn_symbolizer_opts opts = {.size = sizeof opts, .memory_bytes = 20000000};
+    struct cairn_symbolizer *s;
+    struct cairn_module *m;
+    struct cairn_err err;
+    size_t size;
+    uint8_t *bytes = made_elf(&size);
+    assert_ok(cairn_symbolizer_new(&opts, &s, &err), err);
+    assert_ok(cairn_symbolizer_open_bytes(s, "made", bytes, size, &m, &err), err);
+    assert_int_equal(m->memory_bytes, opts.memory_bytes);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fflush(file), 0);
+    assert_ok(cairn_symbolizer_open_fd(s, "(deleted)", fileno(file), &m, &err), err);
+    assert_int_equal(m->memory_bytes, opts.memory_bytes);
+    fclose(file);
+    free(bytes);
+    cairn_symbolizer_free(s);
+}
+
 static void the_one_not_used_for_longest_goes_first(void **state)
 {
     (void)state;
@@ -84,13 +109,14 @@ static void the_one_not_used_for_longest_goes_first(void **state)
     need(o.m, ONE, 3);
     size_t both = o.m->table_bytes;
     assert_int_equal(cairn_module_oldest_table(o.m, 9), 2);
-    cairn_module_drop_oldest(o.m, 9);
+    assert_true(cairn_module_drop_oldest(o.m, 9));
     assert_true(o.m->table_bytes < both);
     assert_int_equal(cairn_module_oldest_table(o.m, 9), 3);
-    cairn_module_drop_oldest(o.m, 3); /* it is in use now */
+    assert_false(cairn_module_drop_oldest(o.m, 3)); /* it is in use now */
     assert_int_equal(cairn_module_oldest_table(o.m, 9), 3);
-    cairn_module_drop_oldest(o.m, 9);
+    assert_true(cairn_module_drop_oldest(o.m, 9));
     assert_int_equal(o.m->table_bytes, 0);
+    assert_false(cairn_module_drop_oldest(o.m, 9));
     assert_non_null(need(o.m, OTHER, 4)); /* and comes back */
     cairn_symbolizer_free(o.s);
 }
@@ -155,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_read_once),
+        cmocka_unit_test(the_bound_of_the_user_holds_for_every_module),
         cmocka_unit_test(the_one_not_used_for_longest_goes_first),
         cmocka_unit_test(tables_are_read_ahead_for_the_addresses_asked),
         cmocka_unit_test(a_unit_that_cannot_be_read_is_told_of_once),

@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cairn/symbolizer.h>
@@ -15,6 +16,7 @@
 #include "base/alloc.h"
 #include "support/dwarfwriter.h"
 #include "support/test.h"
+#include "symbol/module_files.h"
 
 enum { UNIT = 1, FUNCTION, ABSTRACT, INLINED };
 
@@ -456,6 +458,35 @@ static void a_module_is_read_from_a_descriptor(void **state)
     cairn_symbolizer_free(s);
 }
 
+/* A later run could not find it again, nor tell it from the copy of another file. */
+static void a_copy_in_memory_has_no_identity_for_the_cache(void **state)
+{
+    (void)state;
+    struct cairn_symbolizer *s;
+    struct cairn_module *m;
+    struct cairn_module_key key;
+    struct cairn_err err;
+    size_t size;
+    uint8_t *bytes = make_elf(false, true, &size);
+    int fd = memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    assert_ok(cairn_symbolizer_new(NULL, &s, &err), err);
+    for (int is_sealed = 0; is_sealed < 2; is_sealed++) {
+        if (is_sealed)
+            assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW), 0);
+        assert_ok(cairn_symbolizer_open_fd(s, "copy", fd, &m, &err), err);
+        assert_ok(cairn_module_key_make(m, false, &key, &err), err);
+        assert_int_equal(key.key.n_files, 1);
+        assert_int_equal(key.files[0].inode == 0, is_sealed);
+        assert_false(is_sealed && key.files[0].is_guarded);
+        cairn_module_key_done(&key);
+    }
+    close(fd);
+    free(bytes);
+    cairn_symbolizer_free(s);
+}
+
 struct batch {
     size_t n, stop_at;
     const uint64_t *vaddrs;
@@ -557,6 +588,7 @@ int main(void)
         cmocka_unit_test(dropped_contents_come_back),
         cmocka_unit_test(a_failure_is_remembered),
         cmocka_unit_test(a_module_is_read_from_a_descriptor),
+        cmocka_unit_test(a_copy_in_memory_has_no_identity_for_the_cache),
         cmocka_unit_test(a_batch_answers_as_single_questions_do_and_in_their_order),
         cmocka_unit_test(a_long_batch_answers_as_single_questions_do),
         cmocka_unit_test(every_way_has_a_text_of_its_own),

@@ -161,6 +161,101 @@ static void every_way_names_the_same_units_lowest_first(void **state)
     }
 }
 
+static void add_lines(struct test_dwarf *w, uint64_t low, unsigned size)
+{
+    test_dwarf_line_begin(w);
+    test_dwarf_line_at(w, low);
+    test_dwarf_line_row(w, 0, 1);
+    test_dwarf_line_row(w, 4, 1);
+    test_dwarf_line_sequence_end(w, size - 4);
+    test_dwarf_line_at(w, low + 0x400);
+    test_dwarf_line_row(w, 0, 1);
+    test_dwarf_line_sequence_end(w, size);
+    test_dwarf_line_end(w);
+}
+
+/* As clang 3.2 writes units at -O0: DW_AT_low_pc is 0, and there is nothing else. */
+static void a_unit_that_does_not_say_what_it_covers_claims_its_lines(void **state)
+{
+    (void)state;
+    static struct sample s;
+    struct cairn_unit_finder f;
+    uint64_t offs[2];
+    s.w = test_dwarf_of(3, false, 4, 8);
+    test_dwarf_abbrev(&s.w, 1, CAIRN_DW_TAG_COMPILE_UNIT, false, CAIRN_DW_AT_LOW_PC,
+                      CAIRN_DW_FORM_ADDR, CAIRN_DW_AT_STMT_LIST, CAIRN_DW_FORM_DATA4, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        offs[i] = s.w.info.n;
+        test_dwarf_unit_begin(&s.w);
+        test_dwarf_uleb(&s.w.info, 1);
+        test_dwarf_addr(&s.w, &s.w.info, 0);
+        test_dwarf_u(&s.w, &s.w.info, s.w.line.n, 4);
+        test_dwarf_unit_end(&s.w);
+        if (i == 0)
+            s.w.abbrev.n -= 1; /* one table for both: the last end counts */
+        add_lines(&s.w, 0x1000 + 0x100 * i, 0x20);
+    }
+    begin(&s);
+    cairn_unit_finder_init(&f, &s.units);
+    static const struct {
+        uint64_t vaddr;
+        int unit; /* -1: none */
+    } wanted[] = {{0x1000, 0},  {0x101f, 0}, {0x1020, -1}, {0x1400, 0},  {0x141f, 0},
+                  {0x1420, -1}, {0x1100, 1}, {0x151f, 1},  {0x1520, -1}, {0xfff, -1}};
+    for (size_t i = 0; i < 2 * (sizeof wanted / sizeof *wanted); i++) {
+        struct list list = {.n = 0};
+        int unit = wanted[i / 2].unit;
+        f.n_walks = i & 1; /* by a walk, and by the map */
+        assert_ok(cairn_unit_finder_ask_roots(&f, wanted[i / 2].vaddr, note, &list, &s.err), s.err);
+        assert_int_equal(list.n, unit >= 0);
+        if (unit >= 0)
+            assert_int_equal(list.units[0], offs[unit]);
+    }
+    cairn_unit_finder_done(&f);
+    cairn_dwarf_units_done(&s.units);
+}
+
+/* dwz moves DIEs to partial units, which keep DW_AT_stmt_list for DW_AT_decl_file. */
+static void a_partial_unit_claims_no_code_by_its_lines(void **state)
+{
+    (void)state;
+    static struct sample s;
+    struct cairn_unit_finder f;
+    s.w = test_dwarf_of(4, false, 4, 8);
+    test_dwarf_abbrev(&s.w, 1, CAIRN_DW_TAG_PARTIAL_UNIT, false, CAIRN_DW_AT_STMT_LIST,
+                      CAIRN_DW_FORM_SEC_OFFSET, 0);
+    test_dwarf_abbrev(&s.w, 2, CAIRN_DW_TAG_COMPILE_UNIT, false, CAIRN_DW_AT_LOW_PC,
+                      CAIRN_DW_FORM_ADDR, CAIRN_DW_AT_HIGH_PC, CAIRN_DW_FORM_DATA8,
+                      CAIRN_DW_AT_STMT_LIST, CAIRN_DW_FORM_SEC_OFFSET, 0);
+    test_dwarf_unit_begin(&s.w);
+    test_dwarf_uleb(&s.w.info, 1);
+    test_dwarf_off(&s.w, &s.w.info, 0);
+    test_dwarf_unit_end(&s.w);
+    s.w.abbrev.n -= 1; /* one table for both: the last end counts */
+    uint64_t compile_unit = s.w.info.n;
+    test_dwarf_unit_begin(&s.w);
+    test_dwarf_uleb(&s.w.info, 2);
+    test_dwarf_addr(&s.w, &s.w.info, 0x1000);
+    test_dwarf_u(&s.w, &s.w.info, 0x20, 8);
+    test_dwarf_off(&s.w, &s.w.info, 0);
+    test_dwarf_unit_end(&s.w);
+    add_lines(&s.w, 0x1000, 0x20);
+    begin(&s);
+    cairn_unit_finder_init(&f, &s.units);
+    for (unsigned by_map = 0; by_map < 2; by_map++) {
+        struct list list = {.n = 0};
+        f.n_walks = by_map;
+        assert_ok(cairn_unit_finder_ask_roots(&f, 0x1010, note, &list, &s.err), s.err);
+        assert_int_equal(list.n, 1);
+        assert_int_equal(list.units[0], compile_unit);
+        list.n = 0;
+        assert_ok(cairn_unit_finder_ask_roots(&f, 0x1410, note, &list, &s.err), s.err);
+        assert_int_equal(list.n, 0);
+    }
+    cairn_unit_finder_done(&f);
+    cairn_dwarf_units_done(&s.units);
+}
+
 static void a_content_asker_ends_the_search(void **state)
 {
     (void)state;
@@ -266,6 +361,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_names_the_same_units_lowest_first),
+        cmocka_unit_test(a_unit_that_does_not_say_what_it_covers_claims_its_lines),
+        cmocka_unit_test(a_partial_unit_claims_no_code_by_its_lines),
         cmocka_unit_test(a_content_asker_ends_the_search),
         cmocka_unit_test(a_saved_map_answers_the_same),
         cmocka_unit_test(a_damaged_map_is_refused),

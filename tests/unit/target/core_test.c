@@ -6,6 +6,7 @@
 #include "target/core.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -17,6 +18,12 @@
 enum { BODY = 0x9000, MAIN = 0x9100, MODULE_BYTES = 0xa000, STACK_BYTES = 128 };
 static const uint64_t BASE = 0x7f0000000000, STACK = 0x7ffe00001000;
 static char path[64];
+/* What the notes say of a signal; 0: there is no NT_SIGINFO. */
+static struct {
+    uint16_t cursig;
+    int number, code, pid;
+    int second; /* the number in a second NT_SIGINFO */
+} told_signal;
 static bool tells_files = true; /* else where the program's headers are, and its path */
 
 static void add_function(struct test_cfi *t, uint64_t from, const char *program, size_t size)
@@ -66,18 +73,30 @@ static size_t put_note(uint8_t *notes, size_t at, uint32_t type, const void *bod
     return at + sizeof head + 8 + (size + 3) / 4 * 4;
 }
 
+static size_t put_siginfo(uint8_t *notes, size_t at, int number)
+{
+    uint8_t info[128] = {0};
+    const int head[3] = {number, 0, told_signal.code};
+    memcpy(info, head, sizeof head);
+    memcpy(info + 16, &told_signal.pid, sizeof told_signal.pid);
+    return number ? put_note(notes, at, NT_SIGINFO, info, sizeof info) : at;
+}
+
 static size_t put_notes(uint8_t *notes, bool with_thread)
 {
     uint8_t status[336] = {0}, files[256] = {0};
     const uint32_t tid = 77;
     const uint64_t ip = BASE + BODY + 8;
     const uint64_t row[5] = {1, 4096, BASE, BASE + MODULE_BYTES, 0};
+    memcpy(status + 12, &told_signal.cursig, 2);
     memcpy(status + 32, &tid, 4);
     memcpy(status + 112 + 8 * 16, &ip, 8);
     memcpy(status + 112 + 8 * 19, &STACK, 8);
     memcpy(files, row, sizeof row);
     snprintf((char *)files + sizeof row, sizeof files - sizeof row, "%s", path);
     size_t n = with_thread ? put_note(notes, 0, NT_PRSTATUS, status, sizeof status) : 0;
+    n = put_siginfo(notes, n, told_signal.number);
+    n = put_siginfo(notes, n, told_signal.second);
     const uint64_t auxv[] = {AT_PHDR, BASE + sizeof(Elf64_Ehdr), AT_EXECFN, STACK + 16, AT_NULL, 0};
     if (!tells_files)
         return put_note(notes, n, NT_AUXV, auxv, sizeof auxv);
@@ -88,7 +107,7 @@ static size_t put_notes(uint8_t *notes, bool with_thread)
 static uint8_t *make_core(const uint8_t *page, bool with_thread, size_t *ret_size)
 {
     static struct test_elf w;
-    uint8_t notes[1024] = {0}, stack[STACK_BYTES] = {0};
+    uint8_t notes[2048] = {0}, stack[STACK_BYTES] = {0};
     const uint64_t ret = BASE + MAIN + 5;
     memcpy(stack + 8, &ret, 8);
     memcpy(stack + 16, path, sizeof path);
@@ -229,6 +248,60 @@ static void threads_and_their_registers_are_listed(void **state)
     free(core);
 }
 
+static struct cairn_core_facts facts_of(uint16_t cursig, int number, int code, int pid, int second)
+{
+    size_t size;
+    struct cairn_unwind_space *space;
+    struct cairn_err err;
+    told_signal.cursig = cursig;
+    told_signal.number = number;
+    told_signal.code = code;
+    told_signal.pid = pid;
+    told_signal.second = second;
+    uint8_t *core = make_core(NULL, true, &size);
+    assert_ok(cairn_target_open_core((struct cairn_span){core, size}, NULL, &space, &err), err);
+    const struct cairn_core_facts facts = *cairn_target_core_facts(space);
+    cairn_unwind_space_free(space);
+    free(core);
+    memset(&told_signal, 0, sizeof told_signal);
+    return facts;
+}
+
+/* gcore(1) writes the SIGSTOP by which it stopped each thread, and 0 as pr_cursig. */
+static void a_signal_that_stopped_a_thread_ended_no_process(void **state)
+{
+    (void)state;
+    struct cairn_core_facts facts = facts_of(0, SIGSTOP, SI_USER, 123, SIGSTOP);
+    assert_int_equal(facts.signal, 0);
+    assert_false(facts.has_code);
+    assert_int_equal(facts.sender, 0);
+    facts = facts_of(SIGABRT, SIGSTOP, SI_USER, 123, 0);
+    assert_int_equal(facts.signal, SIGABRT);
+    assert_false(facts.has_code);
+    facts = facts_of(SIGABRT, SIGABRT, SI_TKILL, 123, SIGSTOP);
+    assert_int_equal(facts.signal, SIGABRT);
+    assert_true(facts.has_code);
+    assert_int_equal(facts.sender, 123);
+    facts = facts_of(SIGSEGV, SIGSEGV, 1, 0x1234, SIGSEGV);
+    assert_true(facts.has_address);
+    assert_int_equal(facts.address, 0x1234);
+}
+
+static void a_timer_that_ended_a_process_has_no_pid(void **state)
+{
+    (void)state;
+    static const int without[] = {SI_TIMER, SI_SIGIO, SI_ASYNCIO};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        const struct cairn_core_facts facts = facts_of(SIGALRM, SIGALRM, without[i], 7, 0);
+        assert_true(facts.has_code);
+        assert_int_equal(facts.code, without[i]);
+        assert_int_equal(facts.sender, 0);
+    }
+    assert_int_equal(facts_of(SIGTERM, SIGTERM, SI_USER, 7, 0).sender, 7);
+    assert_int_equal(facts_of(SIGTERM, SIGTERM, SI_QUEUE, 7, 0).sender, 7);
+    assert_int_equal(facts_of(SIGTERM, SIGTERM, SI_MESGQ, 7, 0).sender, 7);
+}
+
 static void what_is_no_core_file_is_refused(void **state)
 {
     (void)state;
@@ -290,6 +363,8 @@ int main(void)
         cmocka_unit_test(a_file_is_taken_where_the_core_tells_no_build),
         cmocka_unit_test(without_its_note_files_are_found_by_the_programs_headers),
         cmocka_unit_test(threads_and_their_registers_are_listed),
+        cmocka_unit_test(a_signal_that_stopped_a_thread_ended_no_process),
+        cmocka_unit_test(a_timer_that_ended_a_process_has_no_pid),
         cmocka_unit_test(what_is_no_core_file_is_refused),
         cmocka_unit_test(every_truncation_fails_or_gives_what_is_left),
     };

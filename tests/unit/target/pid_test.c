@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -12,9 +13,11 @@
 
 #include <cairn/unwind.h>
 
+#include "proc/mem.h"
 #include "support/apart.h"
 #include "support/test.h"
 #include "unit/target/may_hold.h"
+#include "unwind/space.h"
 
 enum { TIMEOUT_MS = 5000, DEEP = 30 };
 
@@ -131,6 +134,35 @@ static struct cairn_unwind_space *open_pid(pid_t child)
     struct cairn_err err;
     assert_ok(cairn_unwind_space_open_pid(child, NULL, &space, &err), err);
     return space;
+}
+
+/* Pages that are read ahead may be ones that are not to be read: nothing was asked of those. */
+static void why_memory_is_not_read_is_told_where_it_was_asked_for(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096, PAGES = 16, BAD = 6 };
+    char *pages =
+        mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    memset(pages, 1, PAGES * PAGE);
+    pid_t child = start(be_deep);
+    struct cairn_unwind_space *space = open_pid(child);
+    struct cairn_unread *unread = &cairn_target_pid_mem(space)->unread;
+    const uint64_t va = (uint64_t)(uintptr_t)pages;
+    cairn_unread_add(unread, va + BAD * PAGE, va + (BAD + 1) * PAGE, cairn_unread_uffd);
+    uint64_t word;
+    for (unsigned i = 0; i < BAD; i++) {
+        assert_int_equal(
+            space->accessors.read(space->accessors.ctx, va + i * PAGE, &word, sizeof word), 0);
+        assert_null(unread->why);
+    }
+    assert_int_not_equal(
+        space->accessors.read(space->accessors.ctx, va + BAD * PAGE, &word, sizeof word), 0);
+    assert_ptr_equal(unread->why, cairn_unread_uffd);
+    assert_int_equal(unread->why_va, va + BAD * PAGE);
+    cairn_unwind_space_free(space);
+    finish(child);
+    munmap(pages, PAGES * PAGE);
 }
 
 static void every_frame_of_a_child_is_found(void **state)
@@ -253,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_with_gaps_is_read_by_page),
+        cmocka_unit_test(why_memory_is_not_read_is_told_where_it_was_asked_for),
         cmocka_unit_test(every_frame_of_a_child_is_found),
         cmocka_unit_test(a_handler_on_a_stack_of_its_own_is_walked_through),
         cmocka_unit_test(a_thread_that_the_caller_traces_needs_no_holding),

@@ -98,6 +98,10 @@ static void a_cfa_in_memory_is_read(void **state)
     test_stack_put(&t, STACK + 0x200 - 24, 0x77, 8);
     assert_stepped(cairn_x86_64_rule(CAIRN_X86_64_SP_DEREF, 8, 3), regs_at(STACK, 9), STACK + 0x200,
                    0x77);
+    test_stack_put(&t, STACK + 0x80, STACK + 0x1f0, 8); /* *rbp + 16 */
+    test_stack_put(&t, STACK + 0x1f0, 0x5678, 8);       /* at CFA - 16 */
+    assert_stepped(cairn_x86_64_rule(CAIRN_X86_64_FP_CHAIN, 2, 2), regs_at(STACK, STACK + 0x80),
+                   STACK + 0x200, 0x5678);
 }
 
 static void a_signal_frame_gives_every_register(void **state)

@@ -20,7 +20,7 @@ static uint8_t init_code[] = {
     0xff, 0xd0,                      /* 10 call *%rax */
     0x48, 0x83, 0xc4, 0x08,          /* 12 add $8, %rsp */
     0xc3,                            /* 16 ret */
-    0xf4, 0xf4, 0xf4,                /* 17 hlt: what nothing describes */
+    0x90, 0x90, 0x90,                /* 17 nop: what nothing describes */
 };
 
 static uint8_t text_code[] = {
@@ -287,13 +287,55 @@ static void nobody_has_called_an_entry_that_nothing_describes(void **state)
     free(f.file);
 }
 
+/* Free Pascal's entry code calls main farther behind its start than others do. */
+static void an_entry_reaches_to_where_its_code_ends(void **state)
+{
+    (void)state;
+    enum { ENTRY = INIT + 0x18 };
+    struct fixture f = {.entry = ENTRY};
+    int fp;
+    init_code[sizeof init_code - 1] = 0xc3; /* ret */
+    open_file(&f);
+    read_frames(&f);
+    assert_int_equal(end_of_entry(&f), ENTRY + 2);
+    f.elf.entry = ENTRY;
+    assert_int_equal(cairn_crt_entry_bytes(&f.elf), 2);
+    f.elf.machine = EM_AARCH64;
+    assert_int_equal(cairn_crt_entry_bytes(&f.elf), CAIRN_CRT_ENTRY_BYTES);
+    assert_int_equal(cfa_at(&f, ENTRY + 1, &fp), OUTERMOST);
+    init_code[sizeof init_code - 1] = 0x90;
+    free(f.file);
+}
+
 static void other_machines_have_none(void **state)
 {
     (void)state;
     struct fixture f = {0};
     open_file(&f);
-    f.elf.machine = EM_AARCH64;
+    f.elf.machine = EM_ARM;
     assert_int_equal(cairn_crt_frames(&f.elf, TEXT, f.bytes), 0);
+    free(f.file);
+}
+
+static void on_aarch64_the_entry_alone_is_described(void **state)
+{
+    (void)state;
+    struct fixture f = {.entry = TEXT};
+    struct cairn_cfi_iter iter = {.cfi = &f.cfi};
+    struct cairn_fde fde;
+    struct cairn_cfi_row row;
+    open_file(&f);
+    f.elf.machine = EM_AARCH64;
+    read_frames(&f);
+    f.cfi.machine = EM_AARCH64;
+    assert_true(cairn_cfi_next(&iter, &fde));
+    assert_int_equal(fde.from, TEXT);
+    assert_int_equal(fde.to, TEXT + CAIRN_CRT_ENTRY_BYTES);
+    assert_int_equal(fde.cie.ra_reg, 30);
+    assert_true(cairn_cfi_row_at(&f.cfi, &fde, TEXT, &row));
+    assert_int_equal(row.regs[30].where, CAIRN_CFI_UNDEFINED);
+    assert_false(cairn_cfi_next(&iter, &fde));
+    assert_int_equal(iter.n_damaged, 0);
     free(f.file);
 }
 
@@ -305,7 +347,9 @@ int main(void)
         cmocka_unit_test(a_frame_pointer_must_be_saved_before_it_is_made),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(nobody_has_called_an_entry_that_nothing_describes),
+        cmocka_unit_test(an_entry_reaches_to_where_its_code_ends),
         cmocka_unit_test(other_machines_have_none),
+        cmocka_unit_test(on_aarch64_the_entry_alone_is_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

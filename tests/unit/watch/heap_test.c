@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "watch/heap.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "rt/program.h"
 #include "support/heapwriter.h"
 #include "support/memory_io.h"
 #include "support/test.h"
+#include "watch/missed.h"
 
 enum { KIND = CAIRN_HEAP_KIND_MALLOC, PATH = 256, FOLDER = 200 };
 static const uint64_t SECOND = 1000000000;
@@ -334,14 +337,70 @@ static void a_session_makes_a_private_folder_and_removes_it(void **state)
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_contains(cairn_heap_session_env(session, 0), "LD_PRELOAD=");
     assert_contains(cairn_heap_session_env(session, 2), "CAIRN_HEAP_DEPTH=7");
-    assert_null(cairn_heap_session_env(session, 3));
+    assert_contains(cairn_heap_session_env(session, 3), "CAIRN_HEAP_FOLLOW=2");
+    assert_null(cairn_heap_session_env(session, 4));
     cairn_heap_session_free(session);
     assert_int_not_equal(stat(folder, &st), 0);
+}
+
+/* By whom a file is read may have another file there. */
+static void links_to_untracked_programs_are_resolved_when_they_were_recorded(void **state)
+{
+    (void)state;
+    char link[PATH], target[PATH];
+    struct cairn_heap_missed found = {.size = sizeof found};
+    snprintf(link, sizeof link, "%s/alias", t.folder);
+    snprintf(target, sizeof target, "%s/program", t.folder);
+    put_file(target, (struct cairn_span){(const uint8_t *)"x", 1});
+    assert_int_equal(symlink(target, link), 0);
+    struct cairn_heap_untracked *rows = test_heap_header(&t.h)->untracked;
+    assert_true(strlen(target) < sizeof rows->path - 1 && strlen(link) < sizeof rows->path - 1);
+    for (int i = 0; i < 2; i++) {
+        rows[i].kind = CAIRN_PROGRAM_STATIC;
+        rows[i].n = 2;
+        snprintf(rows[i].path, sizeof rows[i].path, "%.119s", i ? target : link);
+    }
+    struct cairn_heap *heap = read_it();
+    assert_true(cairn_heap_untracked(heap, 0, &found));
+    assert_string_equal(found.path, link);
+    assert_true(cairn_heap_untracked(heap, 1, &found));
+    cairn_heap_free(heap);
+    heap = read_it();
+    cairn_heap_resolve_untracked(heap);
+    assert_true(cairn_heap_untracked(heap, 0, &found));
+    assert_string_equal(found.path, target);
+    assert_int_equal(found.n, 4);
+    assert_false(cairn_heap_untracked(heap, 1, &found));
+    cairn_heap_free(heap);
+    unlink(link);
+    unlink(target);
+}
+
+static void an_older_callers_program_is_filled_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    const struct cairn_heap_missed found = {.path = "/bin/p", .reason = "r", .n = 5};
+    struct cairn_heap_missed older = {.size = offsetof(struct cairn_heap_missed, n), .n = 77};
+    cairn_heap_missed_copy(&older, &found);
+    assert_string_equal(older.path, "/bin/p");
+    assert_string_equal(older.reason, "r");
+    assert_int_equal(older.n, 77);
+    assert_int_equal(older.size, offsetof(struct cairn_heap_missed, n));
+    struct cairn_heap_missed ours = {.size = sizeof ours};
+    cairn_heap_missed_copy(&ours, &found);
+    assert_int_equal(ours.n, 5);
+    assert_int_equal(ours.size, sizeof ours);
+    struct cairn_heap_missed newer = {.size = sizeof newer + 8};
+    cairn_heap_missed_copy(&newer, &found);
+    assert_int_equal(newer.n, 5);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            links_to_untracked_programs_are_resolved_when_they_were_recorded, set_up, tear_down),
+        cmocka_unit_test(an_older_callers_program_is_filled_as_far_as_it_goes),
         cmocka_unit_test_setup_teardown(filters_keep_what_they_say, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mappings_are_summed_by_stack_and_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_of_a_sample_are_estimates_with_an_error, set_up,
