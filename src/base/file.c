@@ -233,6 +233,22 @@ void cairn_file_will_need(struct cairn_span bytes, uint64_t off, uint64_t size)
     (void)madvise((void *)first, n, MADV_WILLNEED); /* a hint: nothing depends on it */
 }
 
+/* Whole pages alone: a neighbour may be in use. */
+void cairn_file_was_read(const struct cairn_file *file, struct cairn_span part)
+{
+    uintptr_t in_page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    uintptr_t start = (uintptr_t)part.data;
+    uintptr_t mapped = (uintptr_t)file->mapping.data;
+    bool is_mapped = mapped && start >= mapped && start - mapped <= file->mapping.size &&
+                     part.size <= file->mapping.size - (start - mapped);
+    if (file->is_copy || !is_mapped)
+        return;
+    uintptr_t first = (start + in_page) & ~in_page;
+    uintptr_t end = (start + part.size) & ~in_page;
+    if (first < end)
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, struct cairn_err *err)
 {
     const uint8_t *at = bytes;

@@ -70,6 +70,10 @@ int cairn_file_slurp_regular(const char *path, size_t limit, struct cairn_buffer
  * fetches what is not in memory yet while other things are done; what lies outside is cut off. */
 void cairn_file_will_need(struct cairn_span bytes, uint64_t off, uint64_t size);
 
+/* Says that a part of a mapped file was read and is not needed soon: the process gives its memory
+ * back. The bytes can be read as before; those of a copy in memory stay. */
+void cairn_file_was_read(const struct cairn_file *file, struct cairn_span part);
+
 /* All `size` bytes to `fd`, through short writes and EINTR. */
 int cairn_write_all(int fd, const void *bytes, size_t size, const char *who, struct cairn_err *err);
 

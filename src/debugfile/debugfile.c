@@ -58,6 +58,7 @@ static bool read_crc(const struct cairn_candidate *c, uint32_t *ret_crc)
         size_t left = c->stored.size - at;
         (void)cairn_span_slice(c->stored, at, left < PIECE ? left : PIECE, &piece);
         crc = cairn_elf_debuglink_crc(crc, piece);
+        cairn_file_was_read(&c->file, piece);
         code = c->elf.is_vouched ? CAIRN_OK : cairn_budget_check(&turn, c->path, NULL);
     }
     if (!c->elf.is_vouched)

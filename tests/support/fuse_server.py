@@ -36,7 +36,10 @@ def call(result, what):
 def mount_apart():
     """From here on this process and its children mount for themselves: nothing outlives them."""
     call(LIBC.unshare(CLONE_NEWNS), "unshare")
-    call(LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "private mounts")
+    made = LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None)
+    # In a chroot whose root is a plain folder, whoever made the chroot has decided who shares its mounts.
+    if made < 0 and ctypes.get_errno() != errno.EINVAL:
+        call(made, "private mounts")
 
 
 class FuseServer:

@@ -246,9 +246,48 @@ static void what_will_be_needed_is_a_hint(void **state)
     assert_int_equal(bytes[0], 7);
 }
 
+/* mincore(2) would say what the page cache has; smaps says what this process holds. */
+static long held_kb_at(const void *start)
+{
+    char line[256], wanted[32];
+    FILE *smaps = fopen("/proc/self/smaps", "r");
+    long kb = -1;
+    bool is_there = false;
+    assert_non_null(smaps);
+    snprintf(wanted, sizeof wanted, "%lx-", (unsigned long)start);
+    while (kb < 0 && fgets(line, sizeof line, smaps)) {
+        is_there = is_there || strncmp(line, wanted, strlen(wanted)) == 0;
+        if (is_there)
+            (void)sscanf(line, "Rss: %ld kB", &kb);
+    }
+    fclose(smaps);
+    return kb;
+}
+
+static void what_was_read_is_given_back_and_can_be_read_again(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    static char text[SIZE + 1];
+    struct cairn_file file;
+    struct cairn_err err;
+    memset(text, 'x', SIZE);
+    put(text);
+    assert_ok(cairn_file_open(path, &file, &err), err);
+    assert_memory_equal(file.bytes.data, text, SIZE);
+    assert_true(held_kb_at(file.bytes.data) >= SIZE / 1024);
+    cairn_file_was_read(&file, file.bytes);
+    assert_int_equal(held_kb_at(file.bytes.data), 0);
+    assert_memory_equal(file.bytes.data, text, SIZE);
+    cairn_file_was_read(&file, (struct cairn_span){(const uint8_t *)text, SIZE}); /* another's */
+    assert_int_equal(text[SIZE / 2], 'x');
+    cairn_file_close(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(what_was_read_is_given_back_and_can_be_read_again, drop),
         cmocka_unit_test_teardown(a_file_is_mapped_whole, drop),
         cmocka_unit_test_teardown(an_empty_file_is_an_empty_span, drop),
         cmocka_unit_test_teardown(only_regular_files_are_mapped, drop),
