@@ -24,6 +24,7 @@
 #include <cairn/api.h>
 #include <cairn/error.h>
 #include <cairn/maps.h>
+#include <cairn/unwind_end.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,26 +52,7 @@ enum cairn_frame_how {
                            call frame information */
 };
 
-/* Why a walk ended. Later versions add values at the end. */
-enum cairn_unwind_end {
-    CAIRN_END_OUTERMOST,  /* the stack's beginning: nobody called this frame. The stack is whole */
-    CAIRN_END_MAX_FRAMES, /* the caller's capacity or limit, or CAIRN_MAX_FRAMES */
-    CAIRN_END_NO_MODULE, /* an address in no known module (compiled at run time, or a wild one), and
-                            no frame pointer that could be believed */
-    CAIRN_END_NO_RULE,   /* in a module, but nothing covers the address, and the same */
-    CAIRN_END_BAD_CFA,   /* the frame's end would not lie outside of it, or not be aligned */
-    CAIRN_END_UNREADABLE,  /* memory that the rule points to cannot be read */
-    CAIRN_END_LOOP,        /* the same frame again */
-    CAIRN_END_DAMAGED,     /* the rule, or the information it is made from, makes no sense */
-    CAIRN_END_BUSY,        /* no memory or no turn to walk: try again */
-    CAIRN_END_TIMEOUT,     /* another thread did not answer in time */
-    CAIRN_END_NO_REGISTER, /* the rule needs a register whose value is not known */
-    CAIRN_END_NO_THREAD,   /* there is no such thread, or not any more */
-    CAIRN_END_SWITCHED     /* the function that called is on another stack, to which nothing here
-                              leads: Go's runtime.systemstack, mcall, morestack, asmcgocall */
-};
-
-/* "outermost", "no rule", ...; "?" for a value that is none. Static strings; signal-safe. */
+/* "outermost", "no unwind rule", ...; "?" for a value that is none. Static strings; signal-safe. */
 CAIRN_API const char *cairn_unwind_end_text(int end);
 /* "cfi", "signal", ... */
 CAIRN_API const char *cairn_frame_how_text(int how);

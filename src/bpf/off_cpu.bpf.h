@@ -245,7 +245,7 @@ static __always_inline void recall_waker(__u32 tid, __u64 since_ns)
  * stack by itself. */
 static __always_inline int is_worth_a_copy(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    return cpu->end == CAIRN_BPF_END_NEW && task->se.sum_exec_runtime < LONG_NS;
+    return cpu->end == CAIRN_END_NEW && task->se.sum_exec_runtime < LONG_NS;
 }
 
 /* What is copied is named apart from all others: behind equal frames it may lead elsewhere. */

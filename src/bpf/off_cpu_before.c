@@ -17,7 +17,6 @@
 #include "bpf/off_cpu_programs.h"
 #include "bpf/threads.h"
 #include "bpf/walk.skel.h"
-#include "bpf/walk_end.h"
 #include "target/regs.h"
 
 enum { ONE_PAGE = 4096 };
@@ -63,7 +62,7 @@ static void walk(struct before *before, const struct cairn_bpf_thread *thread,
     struct cairn_cursor_regs regs;
     struct cairn_cursor cursor;
     struct cairn_cursor_frame frame;
-    stack->end = CAIRN_BPF_END_NOTHING;
+    stack->end = CAIRN_END_NO_USER;
     if (!cairn_target_regs(thread->regs, false, &regs) ||
         cairn_cursor_init(&cursor, before->space, &regs, NULL) < 0)
         return;
@@ -73,8 +72,8 @@ static void walk(struct before *before, const struct cairn_bpf_thread *thread,
         stack->sp = stack->n ? stack->sp : frame.sp;
         stack->n++;
     } while (stack->n < CAIRN_BPF_FRAMES_MAX && cairn_cursor_step(&cursor));
-    const enum cairn_bpf_end end = cairn_bpf_end_of(cairn_cursor_end(&cursor));
-    stack->end = (uint8_t)(stack->n == CAIRN_BPF_FRAMES_MAX ? CAIRN_BPF_END_DEEP : end);
+    const enum cairn_unwind_end end = cairn_cursor_end(&cursor);
+    stack->end = (uint8_t)(stack->n == CAIRN_BPF_FRAMES_MAX ? CAIRN_END_MAX_FRAMES : end);
 }
 
 static void add_kernel(struct before *before, const struct cairn_bpf_thread *thread,

@@ -85,7 +85,7 @@ static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
     bpf_user_pt_regs_t *kept, *regs = (bpf_user_pt_regs_t *)cpu->window;
     __u64 mode = ctx ? MODE_OF(&ctx->regs) : 0;
     if (!task->mm || !task->mm->start_code)
-        return stop(cpu, CAIRN_BPF_END_KERNEL), 0;
+        return stop(cpu, CAIRN_END_KERNEL), 0;
     if (ctx && is_user(mode)) {
         take(cpu, &ctx->regs);
         if (is_user_32(mode))
@@ -94,16 +94,16 @@ static __always_inline int take_regs(struct bpf_perf_event_data *ctx,
     } else {
         kept = (bpf_user_pt_regs_t *)bpf_task_pt_regs(task);
         if (!kept || bpf_probe_read_kernel(regs, sizeof *regs, kept))
-            return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
+            return stop(cpu, CAIRN_END_NO_USER), 0;
         mode = MODE_OF(regs);
         take(cpu, regs);
         if (is_user_32(mode))
             take_32(cpu, regs);
     }
     if (!cpu->ip || !is_user(mode))
-        return stop(cpu, CAIRN_BPF_END_NOTHING), 0;
+        return stop(cpu, CAIRN_END_NO_USER), 0;
     if (is_user_32(mode))
-        stop(cpu, CAIRN_BPF_END_32);
+        stop(cpu, CAIRN_END_32_BIT);
     cpu->exact = 1;
     return 1;
 }
@@ -289,7 +289,7 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
     if (!task->mm)
         return;
     if (!may_copy(cpu)) {
-        cpu->end = CAIRN_BPF_END_NOT_COPIED;
+        cpu->end = CAIRN_END_NOT_COPIED;
         return;
     }
     HIDE(at);
@@ -314,8 +314,8 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
 
 static __always_inline int is_in_doubt(__u32 end)
 {
-    return end == CAIRN_BPF_END_NEW || end == CAIRN_BPF_END_NOT_CODE || end == CAIRN_BPF_END_SIDE ||
-           end == CAIRN_BPF_END_NO_RULE || end == CAIRN_BPF_END_32;
+    return end == CAIRN_END_NEW || end == CAIRN_END_NO_MODULE || end == CAIRN_END_NO_REGISTER ||
+           end == CAIRN_END_NO_RULE || end == CAIRN_END_32_BIT;
 }
 
 /* Adds one to a stack that is known, or tells of it; one that is new is handed over. */
@@ -351,7 +351,7 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
                                           .time_ns = bpf_ktime_get_ns(),
                                           .hash = 1,
                                           .what = CAIRN_BPF_STACK};
-    cpu->end = CAIRN_BPF_END_DEEP;
+    cpu->end = CAIRN_END_MAX_FRAMES;
     if (!take_regs(ctx, cpu, task))
         return;
     cpu->stack.sp = cpu->sp;
@@ -359,12 +359,12 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
     w.space = space_of(task, cpu->stack.pid);
     cpu->n_met = 0;
     cpu->has_tree = has_tree();
-    if (cpu->end == CAIRN_BPF_END_32) { /* its tables are not here */
+    if (cpu->end == CAIRN_END_32_BIT) { /* its tables are not here */
         cpu->stack.id = id_of(task);
         return;
     }
     if (!w.space && !has_tree()) {
-        stop(cpu, CAIRN_BPF_END_NEW);
+        stop(cpu, CAIRN_END_NEW);
         return;
     }
     cpu->stack.id = w.space ? w.space->id : id_of(task);
@@ -381,9 +381,9 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
  */
 static __always_inline int is_unknown(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    if (cpu->end == CAIRN_BPF_END_32)
+    if (cpu->end == CAIRN_END_32_BIT)
         return 0;
-    return cpu->end == CAIRN_BPF_END_NEW || cpu->end == CAIRN_BPF_END_NOT_CODE ||
+    return cpu->end == CAIRN_END_NEW || cpu->end == CAIRN_END_NO_MODULE ||
            (cpu->stack.id & CAIRN_BPF_ID_BY_FILES && task->se.sum_exec_runtime > LONG_NS);
 }
 

@@ -36,6 +36,8 @@
 
 #include <linux/types.h>
 
+#include <cairn/unwind_end.h>
+
 enum {
     CAIRN_BPF_STRIP_SHIFT = 18, /* 256 KiB of text */
     CAIRN_BPF_STRIP_PAGES = 1024,
@@ -109,24 +111,6 @@ struct cairn_bpf_space {
     struct cairn_bpf_range ranges[CAIRN_BPF_RANGES_MAX];
 };
 
-/* Why a walk ended. */
-enum cairn_bpf_end {
-    CAIRN_BPF_END_OUTERMOST,  /* a rule says so, or the return address is 0 */
-    CAIRN_BPF_END_NOTHING,    /* the user side cannot be read */
-    CAIRN_BPF_END_NO_RULE,    /* code without a rule, and no frame pointer to be believed */
-    CAIRN_BPF_END_SIDE,       /* a rule that needs more registers than there are */
-    CAIRN_BPF_END_UNREADABLE, /* a word of the stack could not be read */
-    CAIRN_BPF_END_BAD_CFA,    /* the caller's frame would not lie above */
-    CAIRN_BPF_END_DEEP,       /* more than are kept, and beyond what is walked of the rest */
-    CAIRN_BPF_END_NOT_CODE,   /* no mapping with code that is known holds the address */
-    CAIRN_BPF_END_NEW,        /* a program, or a file in it, of which nothing is known yet */
-    CAIRN_BPF_END_NO_ROOM,    /* the module's table is not here, for lack of memory */
-    CAIRN_BPF_END_32,         /* a 32-bit program */
-    CAIRN_BPF_END_KERNEL,     /* the thread has no user side: it ends, or its program is replaced */
-    CAIRN_BPF_END_NOT_COPIED, /* a copy might lead further, but there are too many already */
-    CAIRN_BPF_END_SWITCHED    /* a rule says that the caller is on another stack */
-};
-
 /* Of a stack, before its frames. */
 struct cairn_bpf_stack {
     __u64 hash;
@@ -136,7 +120,7 @@ struct cairn_bpf_stack {
     __u32 id;          /* of the space that it was walked by; from CAIRN_BPF_ID_BY_FILES on: of the
                           program, that was walked by its files; 0: none */
     __u16 n, n_kernel; /* user frames, and kernel frames behind them */
-    __u8 end;          /* enum cairn_bpf_end */
+    __u8 end;          /* enum cairn_unwind_end */
     __u8 what;         /* enum cairn_bpf_message */
     __u16 goes_on;     /* the stack does, behind the copy */
     __u32 copied;      /* bytes of the stack, from sp / 8 * 8 on, behind the frames and
@@ -189,7 +173,7 @@ struct cairn_bpf_count {
 struct cairn_bpf_place {
     __u64 page; /* ip >> CAIRN_BPF_PLACE_SHIFT */
     __u32 id;
-    __u32 end; /* enum cairn_bpf_end */
+    __u32 end; /* enum cairn_unwind_end */
 };
 
 /* What came of a stack since it was handed over. */

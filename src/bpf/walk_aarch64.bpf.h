@@ -53,10 +53,10 @@ static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
 {
     __u64 at = cpu->sp, ip, sp, fp, lr;
     if (cpu->sp_is_floor)
-        return stop(cpu, CAIRN_BPF_END_SIDE);
+        return stop(cpu, CAIRN_END_NO_REGISTER);
     if (read_word(cpu, at + SIGNAL_FP, &fp) || read_word(cpu, at + SIGNAL_LR, &lr) ||
         read_word(cpu, at + SIGNAL_SP, &sp) || read_word(cpu, at + SIGNAL_IP, &ip))
-        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+        return stop(cpu, CAIRN_END_UNREADABLE);
     cpu->lr = lr;
     return go_to_signaled(cpu, ip, sp, fp);
 }
@@ -155,12 +155,12 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
         cfa = fp + at.fp;
     /* A caller's x30 is the return address into it. */
     if ((!at.ra && !cpu->exact) || cfa % 16 || cfa < cpu->sp || (cfa == cpu->sp && !cpu->exact))
-        return stop(cpu, CAIRN_BPF_END_BAD_CFA);
+        return stop(cpu, CAIRN_END_BAD_CFA);
     if ((at.fp && read_word(cpu, cfa - at.fp, &fp)) || (at.ra && read_word(cpu, cfa - at.ra, &ret)))
-        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+        return stop(cpu, CAIRN_END_UNREADABLE);
     ret &= CAIRN_AARCH64_ADDRESS_BITS;
     if (!ret)
-        return stop(cpu, CAIRN_BPF_END_OUTERMOST);
+        return stop(cpu, CAIRN_END_OUTERMOST);
     cpu->ip = ret;
     cpu->sp = cfa;
     cpu->sp_is_floor = 0;

@@ -63,7 +63,7 @@ static __always_inline __u64 mixed(__u64 hash, __u64 word)
     return hash ^ hash >> 29;
 }
 
-static __always_inline long stop(struct cairn_bpf_walk_cpu *cpu, enum cairn_bpf_end end)
+static __always_inline long stop(struct cairn_bpf_walk_cpu *cpu, enum cairn_unwind_end end)
 {
     cpu->end = end;
     return 1;
@@ -82,7 +82,7 @@ static __always_inline __u64 last_entry(const struct cairn_bpf_walk_cpu *cpu)
 static __always_inline long add_beyond(struct cairn_bpf_walk_cpu *cpu, __u64 frame)
 {
     if (cpu->stack.beyond >= cpu->beyond_max)
-        return stop(cpu, CAIRN_BPF_END_DEEP);
+        return stop(cpu, CAIRN_END_MAX_FRAMES);
     cpu->stack.beyond++;
     cpu->frames[last_entry(cpu) & (CAIRN_BPF_FRAMES_MAX - 1)] = frame;
     return 0;

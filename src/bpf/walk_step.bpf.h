@@ -12,11 +12,11 @@ static __always_inline long step_pointer(struct cairn_bpf_walk_cpu *cpu, __u32 p
 {
     __u64 fp = cpu->fp, next, ret;
     if (!(place & PLACE_FP_OK) || fp % 8 || fp < cpu->sp || fp - cpu->sp > CAIRN_BPF_STACK_MAX)
-        return stop(cpu, is_root(cpu) ? CAIRN_BPF_END_OUTERMOST : CAIRN_BPF_END_NO_RULE);
+        return stop(cpu, is_root(cpu) ? CAIRN_END_OUTERMOST : CAIRN_END_NO_RULE);
     if (read_word(cpu, fp, &next) || read_word(cpu, fp + 8, &ret))
-        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+        return stop(cpu, CAIRN_END_UNREADABLE);
     if (!ret)
-        return stop(cpu, CAIRN_BPF_END_NO_RULE);
+        return stop(cpu, CAIRN_END_NO_RULE);
     go_by_record(cpu, next, ret);
     cpu->exact = 0;
     return add(cpu, cpu->ip | CAIRN_BPF_BY_FP);
@@ -37,7 +37,7 @@ static long step(__u32 i, void *ctx)
             place = beside;
     }
     if (!(place & PLACE_IS_CODE))
-        return stop(cpu, cpu->is_missing ? CAIRN_BPF_END_NEW : CAIRN_BPF_END_NOT_CODE);
+        return stop(cpu, cpu->is_missing ? CAIRN_END_NEW : CAIRN_END_NO_MODULE);
     __u32 rule = place & CAIRN_RULE_MASK;
     if (!cairn_rule_kind(rule))
         rule = rule_by_code(cpu);
@@ -47,12 +47,12 @@ static long step(__u32 i, void *ctx)
     if (can_step(cpu, place, kind))
         return step_rule(cpu, rule);
     if (kind == CAIRN_RULE_OUTERMOST)
-        return stop(cpu, cairn_rule_payload(rule) == CAIRN_RULE_SWITCHED ? CAIRN_BPF_END_SWITCHED
-                                                                         : CAIRN_BPF_END_OUTERMOST);
+        return stop(cpu, cairn_rule_payload(rule) == CAIRN_RULE_SWITCHED ? CAIRN_END_SWITCHED
+                                                                         : CAIRN_END_OUTERMOST);
     if (kind == CAIRN_RULE_SIDE)
-        return go_by_hint(cpu, rule) ? add(cpu, cpu->ip) : stop(cpu, CAIRN_BPF_END_SIDE);
+        return go_by_hint(cpu, rule) ? add(cpu, cpu->ip) : stop(cpu, CAIRN_END_NO_REGISTER);
     if (place & PLACE_NO_ROOM)
-        return stop(cpu, CAIRN_BPF_END_NO_ROOM);
+        return stop(cpu, CAIRN_END_NO_ROOM);
     if (go_by_link(w, kind))
         return add(cpu, cpu->ip | CAIRN_BPF_BY_FP);
     return step_pointer(cpu, place);

@@ -49,7 +49,7 @@ static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
     if (read_word(cpu, at + CAIRN_X86_64_SIGNAL_FP, &fp) ||
         read_word(cpu, at + CAIRN_X86_64_SIGNAL_SP, &sp) ||
         read_word(cpu, at + CAIRN_X86_64_SIGNAL_IP, &ip))
-        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+        return stop(cpu, CAIRN_END_UNREADABLE);
     return go_to_signaled(cpu, ip, sp, fp);
 }
 
@@ -131,26 +131,26 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
         slot = CAIRN_X86_64_FP_SAME;
     } else if (kind == CAIRN_X86_64_FP_DEREF) {
         if (read_word(cpu, fp - n, &cfa))
-            return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+            return stop(cpu, CAIRN_END_UNREADABLE);
     } else if (kind == CAIRN_X86_64_FP_CHAIN) {
         if (read_word(cpu, fp, &cfa))
-            return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+            return stop(cpu, CAIRN_END_UNREADABLE);
         cfa += n;
     } else {
         if (read_word(cpu, cpu->sp + n, &cfa))
-            return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+            return stop(cpu, CAIRN_END_UNREADABLE);
         cfa += 8;
     }
     if (cfa <= cpu->sp || cfa % 8)
-        return stop(cpu, CAIRN_BPF_END_BAD_CFA);
+        return stop(cpu, CAIRN_END_BAD_CFA);
     /* The lower one first: the window goes upwards. */
     if (slot != CAIRN_X86_64_FP_SAME &&
         read_word(cpu, slot == CAIRN_X86_64_FP_AT_FP ? fp : cfa - 8 * (__u64)slot, &fp))
-        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+        return stop(cpu, CAIRN_END_UNREADABLE);
     if (read_word(cpu, cfa - 8, &ret))
-        return stop(cpu, CAIRN_BPF_END_UNREADABLE);
+        return stop(cpu, CAIRN_END_UNREADABLE);
     if (!ret)
-        return stop(cpu, CAIRN_BPF_END_OUTERMOST);
+        return stop(cpu, CAIRN_END_OUTERMOST);
     cpu->ip = ret;
     cpu->sp = cfa;
     cpu->fp = fp;

@@ -120,7 +120,7 @@ static void walk_copy(struct cairn_collect *collect, const struct cairn_walk_cod
     cairn_copy_walk(copies, &collect->spaces, space, code, copy);
     cairn_share_spend(&space->share, cairn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
     struct cairn_user_walk *walk = &copies->walk;
-    if (walk->end == CAIRN_WALK_WHOLE ||
+    if (walk->end == CAIRN_END_OUTERMOST ||
         walk->n + walk->n_missing > collect->walk.n + collect->walk.n_missing)
         collect->walk = *walk;
 }
@@ -138,12 +138,12 @@ static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_spa
     struct code_of of = {collect, space};
     const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called, is_made};
     cairn_user_walk(&caught->user, &code, &collect->walk);
-    if (collect->walk.end == CAIRN_WALK_WHOLE || !caught->copy)
+    if (collect->walk.end == CAIRN_END_OUTERMOST || !caught->copy)
         return;
     if (may_walk_copy(collect, space, caught))
         walk_copy(collect, &code, space, caught->copy);
     else
-        collect->walk.end = CAIRN_WALK_SPENT;
+        collect->walk.end = CAIRN_END_SPENT;
 }
 
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
@@ -151,15 +151,15 @@ static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
 {
     cairn_starts_learn_program(&collect->starts, space, caught->now_ns);
     walk_what_was_caught(collect, space, caught);
-    if (collect->walk.end != CAIRN_WALK_WHOLE && caught->tid != caught->pid &&
+    if (collect->walk.end != CAIRN_END_OUTERMOST && caught->tid != caught->pid &&
         cairn_starts_learn_thread(&collect->starts, space, caught->tid, caught->sp))
         walk_what_was_caught(collect, space, caught);
-    if (collect->walk.end == CAIRN_WALK_NOTHING && collect->frames_max &&
+    if (collect->walk.end == CAIRN_END_NO_USER && collect->frames_max &&
         caught->n_kernel >= collect->frames_max)
-        collect->walk.end = CAIRN_WALK_DEEP;
-    else if (collect->walk.end == CAIRN_WALK_NOTHING && caught->n_kernel &&
+        collect->walk.end = CAIRN_END_MAX_FRAMES;
+    else if (collect->walk.end == CAIRN_END_NO_USER && caught->n_kernel &&
              cairn_collect_is_kernel_thread(collect, caught->pid, caught->tid))
-        collect->walk.end = CAIRN_WALK_WHOLE;
+        collect->walk.end = CAIRN_END_OUTERMOST;
 }
 
 /* Only so much of a stack is in the profile already, and it takes no more. */

@@ -2,7 +2,6 @@
 #include "sample/copy_walk.h"
 
 #include "base/clock.h"
-#include "bpf/walk_end.h"
 #include "profile/frame_kind.h"
 #include "unwind/space.h"
 
@@ -125,16 +124,16 @@ static size_t find_in_chain(const struct cairn_copy *copy, struct cairn_cursor *
     return n;
 }
 
-static enum cairn_walk_end end_of(const struct cairn_copy_walker *walker, enum cairn_unwind_end end)
+static enum cairn_unwind_end end_of(const struct cairn_copy_walker *walker,
+                                    enum cairn_unwind_end told)
 {
-    const enum cairn_walk_end told = cairn_walk_end_of(cairn_bpf_end_of(end));
-    if (told == CAIRN_WALK_WHOLE || told == CAIRN_WALK_DEEP)
+    if (told == CAIRN_END_OUTERMOST || told == CAIRN_END_MAX_FRAMES)
         return told;
     if (walker->is_switched)
-        return CAIRN_WALK_SIGNAL;
+        return CAIRN_END_SIGNAL_STACK;
     if (walker->is_beyond)
-        return CAIRN_WALK_COPY;
-    return told == CAIRN_WALK_NO_CODE && walker->space->n == 0 ? CAIRN_WALK_NEW : told;
+        return CAIRN_END_COPY;
+    return told == CAIRN_END_NO_MODULE && walker->space->n == 0 ? CAIRN_END_NEW : told;
 }
 
 /* Where what was interrupted has its stack elsewhere: the kernel copies only that of the handler.
@@ -171,7 +170,7 @@ static void walk_by_tables(struct cairn_copy_walker *walker, const struct cairn_
     } while (cairn_cursor_step(&cursor));
     walk->end = end_of(walker, cairn_cursor_end(&cursor));
     cairn_user_walk_close_gap(walk);
-    if (walk->end != CAIRN_WALK_COPY || !has_fp || !copy->n_chain)
+    if (walk->end != CAIRN_END_COPY || !has_fp || !copy->n_chain)
         return;
     size_t n = find_in_chain(copy, &cursor, fp);
     cairn_user_walk_on(walk, code, copy->chain + n, copy->n_chain - n);
@@ -184,7 +183,7 @@ void cairn_copy_walk(struct cairn_copy_walker *walker, const struct cairn_spaces
     struct cairn_user_walk *walk = &walker->walk;
     walk->n = 0;
     walk->n_missing = 0;
-    walk->end = CAIRN_WALK_NOTHING;
+    walk->end = CAIRN_END_NO_USER;
     turn_to(walker, spaces, space);
     cairn_code_pages_begin(&walker->code, space, cairn_now_ns());
     walker->copy = copy;

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "unwind/end_words.h"
+
 /* Base name of the module that holds the outermost frame. */
 static const char *outermost_module(struct cairn_collect *collect, struct cairn_space *space)
 {
@@ -16,52 +18,6 @@ static const char *outermost_module(struct cairn_collect *collect, struct cairn_
     return slash ? slash + 1 : path;
 }
 
-/* Those of a walk by tables. */
-static void table_reason(struct cairn_collect *collect, struct cairn_space *space, char *out,
-                         size_t size)
-{
-    const char *module = outermost_module(collect, space);
-    switch (collect->walk.end) {
-    case CAIRN_WALK_NO_RULE:
-        snprintf(out, size, "no unwind rule in %s", module);
-        break;
-    case CAIRN_WALK_HARD_RULE:
-        snprintf(out, size, "a rule of %s needs more registers", module);
-        break;
-    case CAIRN_WALK_UNREADABLE:
-        snprintf(out, size, "stack not in %s, below %s",
-                 collect->stack_bytes ? "the copy" : "memory", module);
-        break;
-    case CAIRN_WALK_FALLING:
-        snprintf(out, size, "stack does not rise in %s", module);
-        break;
-    case CAIRN_WALK_NO_CODE:
-        snprintf(out, size, "address outside of known code");
-        break;
-    case CAIRN_WALK_NO_ROOM:
-        snprintf(out, size, "no room for the table of %s", module);
-        break;
-    case CAIRN_WALK_SIGNAL:
-        snprintf(out, size, "the handler of a signal has a stack of its own");
-        break;
-    case CAIRN_WALK_NOT_COPIED:
-        snprintf(out, size, "too many stacks to copy at once");
-        break;
-    case CAIRN_WALK_SPENT:
-        snprintf(out, size, "copy not walked, to keep the recorder below a fifth of a CPU");
-        break;
-    case CAIRN_WALK_SWITCHED:
-        snprintf(out, size, "called on another stack in %s", module);
-        break;
-    case CAIRN_WALK_32:
-        snprintf(out, size, "32-bit program");
-        break;
-    default:
-        snprintf(out, size, "program not known yet");
-        break;
-    }
-}
-
 /* As CAIRN_PROFILE_GAP says. */
 _Static_assert(CAIRN_WALK_FRAMES_MAX == 1024, "frames of a stack with a gap");
 
@@ -73,36 +29,30 @@ static uint64_t frames_of(const struct cairn_collect *collect)
     return collect->frames_max;
 }
 
+static void say_where(struct cairn_collect *collect, struct cairn_space *space, char *out,
+                      size_t size)
+{
+    const struct cairn_end_words words = cairn_end_words((int)collect->walk.end);
+    if (words.has_place)
+        snprintf(out, size, "%s in %s", words.text, outermost_module(collect, space));
+    else
+        snprintf(out, size, "%s", words.text);
+}
+
 bool cairn_cut_words(struct cairn_collect *collect, struct cairn_space *space, char *out,
                      size_t size)
 {
-    switch (collect->walk.end) {
-    case CAIRN_WALK_WHOLE:
-        if (collect->walk.n_missing)
+    const struct cairn_user_walk *walk = &collect->walk;
+    if (walk->end == CAIRN_END_OUTERMOST) {
+        if (walk->n_missing)
             snprintf(out, size, CAIRN_PROFILE_GAP);
-        return collect->walk.n_missing > 0;
-    case CAIRN_WALK_OUTSIDE:
-        snprintf(out, size, "frame pointer leads outside code");
-        break;
-    case CAIRN_WALK_DEEP:
-        snprintf(out, size, "deeper than %llu frames", (unsigned long long)frames_of(collect));
-        break;
-    case CAIRN_WALK_COPY:
-        if (collect->stack_bytes)
-            snprintf(out, size, "the stack is deeper than the copied %.3g kB",
-                     collect->stack_bytes / 1000.0);
-        else
-            snprintf(out, size, "stack larger than the copy");
-        break;
-    case CAIRN_WALK_NOTHING:
-        snprintf(out, size, "no user stack");
-        break;
-    case CAIRN_WALK_NO_POINTER:
-        snprintf(out, size, "no frame pointer in %s", outermost_module(collect, space));
-        break;
-    default:
-        table_reason(collect, space, out, size);
-        break;
+        return walk->n_missing > 0;
     }
+    if (walk->end == CAIRN_END_MAX_FRAMES)
+        snprintf(out, size, "deeper than %llu frames", (unsigned long long)frames_of(collect));
+    else if (walk->end == CAIRN_END_COPY && collect->stack_bytes)
+        snprintf(out, size, "stack larger than the copied %.3g kB", collect->stack_bytes / 1000.0);
+    else
+        say_where(collect, space, out, size);
     return true;
 }

@@ -83,7 +83,7 @@ void cairn_user_walk_close_gap(struct cairn_user_walk *walk)
 static bool add(struct walker *w, uint64_t va, enum cairn_frame_kind kind)
 {
     if (w->walk->n == CAIRN_WALK_FRAMES_MAX) {
-        w->walk->end = CAIRN_WALK_DEEP;
+        w->walk->end = CAIRN_END_MAX_FRAMES;
         return false;
     }
     return cairn_user_walk_add(w->walk, va, w->walk->n == 0, (uint8_t)kind);
@@ -102,7 +102,7 @@ static bool add_return(struct walker *w, uint64_t va)
     if (va && w->code->is_code(w->code->ctx, va) &&
         (w->code->is_return(w->code->ctx, va) || is_led_through(w, va)))
         return add(w, va, CAIRN_FRAME_POINTER);
-    w->walk->end = va ? CAIRN_WALK_OUTSIDE : CAIRN_WALK_NO_POINTER;
+    w->walk->end = va ? CAIRN_END_OUTSIDE : CAIRN_END_NO_POINTER;
     return false;
 }
 
@@ -145,29 +145,13 @@ static void take_chain(struct walker *w, const struct cairn_user_sample *sample)
         if (!add_return(w, sample->chain[i]))
             return;
     if (sample->chain_max && sample->n_chain >= sample->chain_max)
-        w->walk->end = CAIRN_WALK_DEEP;
+        w->walk->end = CAIRN_END_MAX_FRAMES;
 }
 
-static const uint8_t walked_ends[] = {
-    [CAIRN_BPF_END_OUTERMOST] = CAIRN_WALK_WHOLE,
-    [CAIRN_BPF_END_NOTHING] = CAIRN_WALK_NOTHING,
-    [CAIRN_BPF_END_NO_RULE] = CAIRN_WALK_NO_RULE,
-    [CAIRN_BPF_END_SIDE] = CAIRN_WALK_HARD_RULE,
-    [CAIRN_BPF_END_UNREADABLE] = CAIRN_WALK_UNREADABLE,
-    [CAIRN_BPF_END_BAD_CFA] = CAIRN_WALK_FALLING,
-    [CAIRN_BPF_END_DEEP] = CAIRN_WALK_DEEP,
-    [CAIRN_BPF_END_NOT_CODE] = CAIRN_WALK_NO_CODE,
-    [CAIRN_BPF_END_NEW] = CAIRN_WALK_NEW,
-    [CAIRN_BPF_END_NO_ROOM] = CAIRN_WALK_NO_ROOM,
-    [CAIRN_BPF_END_32] = CAIRN_WALK_32,
-    [CAIRN_BPF_END_KERNEL] = CAIRN_WALK_WHOLE,
-    [CAIRN_BPF_END_NOT_COPIED] = CAIRN_WALK_NOT_COPIED,
-    [CAIRN_BPF_END_SWITCHED] = CAIRN_WALK_SWITCHED,
-};
-
-enum cairn_walk_end cairn_walk_end_of(unsigned bpf_end)
+/* Who has no user side has all of it. */
+static enum cairn_unwind_end walked_end_of(const struct cairn_user_sample *sample)
 {
-    return walked_ends[bpf_end % (sizeof walked_ends / sizeof *walked_ends)];
+    return sample->walked_end == CAIRN_END_KERNEL ? CAIRN_END_OUTERMOST : sample->walked_end;
 }
 
 /* A rule is believed; a frame pointer is held against what a frame must be. */
@@ -191,12 +175,12 @@ static void take_walked(struct walker *w, const struct cairn_user_sample *sample
         w->walk->n_missing = sample->n_beyond;
     }
     if (i == sample->n_walked)
-        w->walk->end = cairn_walk_end_of(sample->walked_end);
+        w->walk->end = walked_end_of(sample);
 }
 
 static bool leads_on(const struct cairn_user_sample *sample)
 {
-    if (!sample->walked || !sample->n_walked || sample->walked_end != CAIRN_BPF_END_OUTERMOST)
+    if (!sample->walked || !sample->n_walked || sample->walked_end != CAIRN_END_OUTERMOST)
         return false;
     uint32_t last = cairn_bpf_frame_at(sample->n_beyond, (uint32_t)sample->n_walked - 1);
     return !(sample->walked[last] & CAIRN_BPF_BY_FP);
@@ -235,7 +219,7 @@ static void follow_pointers(struct walker *w, const struct cairn_user_sample *sa
     while (fp >= floor && fp % width == 0) {
         if (!cairn_span_slice(sample->stack, fp - sample->regs.sp, 2 * width, &frame)) {
             bool near = sample->stack_goes_on && fp - sample->regs.sp < STACK_BYTES_MAX;
-            w->walk->end = near ? CAIRN_WALK_COPY : CAIRN_WALK_OUTSIDE;
+            w->walk->end = near ? CAIRN_END_COPY : CAIRN_END_OUTSIDE;
             return;
         }
         if (!add_return(w, word_at(frame.data + width, width)))
@@ -252,16 +236,16 @@ void cairn_user_walk_on(struct cairn_user_walk *walk, const struct cairn_walk_co
     for (size_t i = 0; i < n; i++)
         if (!add_return(&w, returns[i]))
             break;
-    if (walk->end != CAIRN_WALK_DEEP)
-        walk->end = CAIRN_WALK_COPY;
+    if (walk->end != CAIRN_END_MAX_FRAMES)
+        walk->end = CAIRN_END_COPY;
 }
 
 /* Whatever the register pointed to there. */
 void cairn_user_walk_finish(struct cairn_user_walk *walk, const struct cairn_walk_code *code)
 {
-    if (walk->n && walk->end != CAIRN_WALK_DEEP &&
+    if (walk->n && walk->end != CAIRN_END_MAX_FRAMES &&
         code->is_start(code->ctx, walk->addresses[walk->n - 1]))
-        walk->end = CAIRN_WALK_WHOLE;
+        walk->end = CAIRN_END_OUTERMOST;
 }
 
 void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_walk_code *code,
@@ -270,10 +254,10 @@ void cairn_user_walk(const struct cairn_user_sample *sample, const struct cairn_
     struct walker w = {.code = code, .walk = ret_walk, .led_on = leads_on(sample)};
     ret_walk->n = 0;
     ret_walk->n_missing = 0;
-    ret_walk->end = CAIRN_WALK_NO_POINTER;
+    ret_walk->end = CAIRN_END_NO_POINTER;
     if (is_nothing(sample)) {
-        bool is_kernel = sample->walked && sample->walked_end == CAIRN_BPF_END_KERNEL;
-        ret_walk->end = is_kernel ? CAIRN_WALK_WHOLE : CAIRN_WALK_NOTHING;
+        bool is_kernel = sample->walked && sample->walked_end == CAIRN_END_KERNEL;
+        ret_walk->end = is_kernel ? CAIRN_END_OUTERMOST : CAIRN_END_NO_USER;
         return;
     }
     if (sample->walked)

@@ -8,6 +8,8 @@
 #ifndef CAIRN_SAMPLE_USER_WALK_H
 #define CAIRN_SAMPLE_USER_WALK_H
 
+#include <cairn/unwind_end.h>
+
 #include "base/span.h"
 #include "proc/regs.h"
 
@@ -21,7 +23,7 @@ struct cairn_user_sample {
                                did not */
     size_t n_walked;
     uint32_t n_beyond;     /* how many frames more the stack has (cairn_bpf_frame_at) */
-    uint8_t walked_end;    /* enum cairn_bpf_end */
+    uint8_t walked_end;    /* enum cairn_unwind_end */
     const uint64_t *chain; /* where the CPU was, then return addresses; NULL: walk yourself */
     size_t n_chain;
     size_t chain_max;                   /* the kernel stops there */
@@ -43,30 +45,6 @@ struct cairn_walk_code {
     bool (*is_made)(void *ctx, uint64_t va);     /* code that was made at run time? */
 };
 
-/* Why a walk ends where it ends. */
-enum cairn_walk_end {
-    CAIRN_WALK_WHOLE,      /* at the start of the program or of the thread */
-    CAIRN_WALK_NO_POINTER, /* the outermost frame's code keeps no frame pointer */
-    CAIRN_WALK_OUTSIDE,    /* the frame pointer leads to what is no return address */
-    CAIRN_WALK_DEEP,       /* more frames than can be told */
-    CAIRN_WALK_COPY,       /* the stack goes on beyond the copy */
-    CAIRN_WALK_NOTHING,    /* the thread has no user side (any more) */
-    /* Of a walk by tables: */
-    CAIRN_WALK_NO_RULE,    /* no table has a rule for the outermost frame's code */
-    CAIRN_WALK_HARD_RULE,  /* its rule needs registers that were not kept */
-    CAIRN_WALK_UNREADABLE, /* a word of the stack is not in memory */
-    CAIRN_WALK_FALLING,    /* its caller would lie below it: damage, or a stack that was switched */
-    CAIRN_WALK_NO_CODE,    /* it returns to where no code is */
-    CAIRN_WALK_NEW,        /* of the process or program nothing was known yet */
-    CAIRN_WALK_NO_ROOM,    /* its module's table found no room */
-    CAIRN_WALK_32,         /* a 32-bit program */
-    CAIRN_WALK_SIGNAL,     /* a signal's handler has a stack of its own, which alone is copied */
-    CAIRN_WALK_NOT_COPIED, /* a copy of the stack might have led further: there were too many */
-    CAIRN_WALK_SPENT,      /* a copy was not walked: the process has used its share (share.h) */
-    CAIRN_WALK_SWITCHED,   /* its caller is on another stack */
-    CAIRN_WALK_LAST = CAIRN_WALK_SWITCHED
-};
-
 struct cairn_user_walk {
     uint64_t addresses[CAIRN_WALK_FRAMES_MAX]; /* leaf first: exact, then return addresses */
     uint8_t kinds[CAIRN_WALK_FRAMES_MAX];      /* enum cairn_frame_kind */
@@ -74,7 +52,7 @@ struct cairn_user_walk {
     size_t n;
     size_t gap_at;      /* before this frame, not the innermost, there are */
     uint64_t n_missing; /* so many more, which are not kept; 0: no gap */
-    enum cairn_walk_end end;
+    enum cairn_unwind_end end;
 };
 
 /* Of more frames than there is capacity for, these outermost ones are kept in a ring while a walk
@@ -84,9 +62,6 @@ enum { CAIRN_WALK_OUTER_FRAMES = 256, CAIRN_WALK_BEYOND_MAX = 1 << 20 };
 /* False: no more frames are taken. */
 bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t kind);
 void cairn_user_walk_close_gap(struct cairn_user_walk *walk);
-
-/* Of an enum cairn_bpf_end. */
-enum cairn_walk_end cairn_walk_end_of(unsigned bpf_end);
 
 /* Leads a walk on that ended where its copy did, by return addresses that frame pointers lead to;
  * that is why it ends then, too. */

@@ -210,7 +210,7 @@ static void judge_copy(struct cairn_walk_intake *intake, const struct cairn_bpf_
 
 static bool led_further(const struct cairn_user_walk *walk, const struct cairn_bpf_stack *stack)
 {
-    return walk->end == CAIRN_WALK_WHOLE ||
+    return walk->end == CAIRN_END_OUTERMOST ||
            walk->n + walk->n_missing > (uint64_t)stack->n + stack->beyond;
 }
 
@@ -279,7 +279,7 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         return CAIRN_OK; /* is found to be lost at the end */
     else
         collected = *again;
-    if (code == CAIRN_OK && stack->copied && collect->walk.end != CAIRN_WALK_SPENT)
+    if (code == CAIRN_OK && stack->copied && collect->walk.end != CAIRN_END_SPENT)
         judge_copy(intake, stack, led_further(&collect->walk, stack));
     if (code == CAIRN_OK && !intake->is_off_cpu) /* else samples are made of the sums */
         code = cairn_collect_sample(collect, &collected, &one);

@@ -30,7 +30,7 @@ hasnt out 'the stack ends here' "abort: the stack is whole"
 crash overflow ./crash 139
 has out ' overflow+0x' "overflow: the function"
 has out '#1023 ' "overflow: the last frame"
-has out 'the stack ends here: frame limit' "overflow: why it ends"
+has out 'the stack ends here: deeper than the frame limit' "overflow: why it ends"
 
 # Stripped, its static function has no name, and takes no neighbour's either.
 strip -o bare crash

@@ -76,7 +76,7 @@ for program in named stripped; do
     "$CAIRN" stack --why $target >stack.txt 2>log || fail "stack $program" log
     at_least 1 "$(grep -c 'cut: called on another stack' stack.txt)" "stack $program: cut at a switch"
     n_checks=$((n_checks + 1))
-    grep -E 'cut: (no rule|no module|bad CFA)' stack.txt >cut.txt && fail "stack $program: cut" stack.txt
+    grep -E 'cut: (no unwind rule|address outside|stack does not rise)' stack.txt >cut.txt && fail "stack $program: cut" stack.txt
     kill $target
     wait $target 2>/dev/null
 done

@@ -49,7 +49,7 @@ at_least 500 "$(permille fork.txt '_start;.*main;(forks;)?.*busy')" "forked chil
 
 # What does not is cut, with the reason; a larger copy holds it.
 record small --stack-bytes 4096 -- ./prog deep 1 60
-has log "the stack is deeper than the copied 4.1 kB" "a stack that is deeper than the copy"
+has log "stack larger than the copied 4.1 kB" "a stack that is deeper than the copy"
 at_least "$(whole)" 500 "a stack that is deeper than the copy"
 record large --stack-bytes 65528 -- ./prog deep 1 150
 at_least 950 "$(whole)" "a copy of 64 kB"

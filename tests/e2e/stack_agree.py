@@ -64,7 +64,7 @@ def compare(name, pid):
     for tid, stack in mine.items():
         wanted = (theirs.get(tid), "outermost")
         if len(wanted[0] or []) > LIMIT:
-            wanted = (wanted[0][:LIMIT], "frame limit")
+            wanted = (wanted[0][:LIMIT], "deeper than the frame limit")
         if (stack.addresses, stack.end) != wanted:
             failed.append(f"{name}: thread {tid}: {stack.end}\n" + "\n".join(
                 f"    {a} {t}" for a, t in zip(

@@ -199,7 +199,7 @@ refuses "same exact: back 40 1 9 0"
 refuses "1 exact: cairn goes on by cfi to a.so+0x10 | $code | back 1 1 0 0 | $at"
 refuses "1 exact: cairn goes on by cfi to a.so+0x10 | $code | back 0 0 1 0 | $at"
 refuses "9 guess (code guess): cairn goes on by code guess to a.so+0x10 | $code | back 3 6 0 0 | $at"
-refuses "9 end: cairn ends (no rule) | $code | back 0 6 3 0 | $at"
+refuses "9 end: cairn ends (no unwind rule) | $code | back 0 6 3 0 | $at"
 
 if /usr/bin/python3 "$SRC/tests/e2e/unwind_report.py" "$WORK" $((captures / 4)) >report 2>&1; then
     cat report

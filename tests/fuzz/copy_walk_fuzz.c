@@ -95,11 +95,11 @@ static bool is_same(uint64_t address, const struct cairn_cursor_regs *regs)
 
 static void check(const struct cairn_user_walk *walk, const struct cairn_copy *copy)
 {
-    if (walk->n > CAIRN_WALK_FRAMES_MAX || walk->end > CAIRN_WALK_LAST)
+    if (walk->n > CAIRN_WALK_FRAMES_MAX || walk->end >= CAIRN_ENDS)
         abort();
     if (walk->n && (!is_same(walk->addresses[0], &copy->regs) || !walk->exact[0]))
         abort();
-    if (!walk->n && walk->end != CAIRN_WALK_NOTHING)
+    if (!walk->n && walk->end != CAIRN_END_NO_USER)
         abort();
 }
 

@@ -75,7 +75,7 @@ def look(pid, what, word, options):
     healthy, trapped = thread_of(text, "healthy"), thread_of(text, "trapped")
     check("healthy_inner" in functions(healthy) and healthy["end"] == "outermost",
           f"{what}: the other thread is not whole: {functions(healthy)}, {healthy['end']}")
-    check(trapped["end"] == "unreadable", f"{what}: the stack ends with {trapped['end']}")
+    check(trapped["end"] == "stack not readable", f"{what}: the stack ends with {trapped['end']}")
     check(word in trapped.get("end_detail", ""), f"{what}: the detail is {trapped.get('end_detail')!r}")
     status, text, err = run("stack", *options, str(pid))
     check(status == 0 and word in text, f"{what}: the text does not name {word}: {text}")

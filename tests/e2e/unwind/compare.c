@@ -79,7 +79,7 @@ static struct {
     atomic_flag busy;
     atomic_uint n;
     unsigned n_same, n_frames;
-    unsigned n_ends[16];
+    unsigned n_ends[CAIRN_ENDS];
     unsigned proofs[2][N_ANSWERS], n_proofs; /* of exact frames, of guesses */
     struct stretch {                         /* of a stack: a frame and what led there */
         uint64_t pc[STRETCH];
@@ -381,7 +381,7 @@ __attribute__((destructor)) static void finish(void)
         return;
     fprintf(out, "captures %u identical %u frames %u lost %u", atomic_load(&now.n), now.n_same,
             now.n_frames, kinds_lost());
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < CAIRN_ENDS; i++)
         if (now.n_ends[i])
             fprintf(out, " | %s %u", cairn_unwind_end_text(i), now.n_ends[i]);
     for (int i = 0; i < 2; i++) {

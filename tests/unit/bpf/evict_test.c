@@ -29,7 +29,7 @@ struct child {
 /* What came of some samples. */
 struct seen {
     const struct child *child;
-    uint64_t n, n_by_end[16];
+    uint64_t n, n_by_end[CAIRN_ENDS];
     uint64_t n_new, n_through; /* with frames, and those with each library's */
 };
 
@@ -116,7 +116,7 @@ static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64
     if (!seen || stack->pid != (uint32_t)seen->child->pid)
         return CAIRN_OK;
     seen->n++;
-    seen->n_by_end[stack->end & 15]++;
+    seen->n_by_end[stack->end % CAIRN_ENDS]++;
     if (stack->what == CAIRN_BPF_AGAIN)
         return CAIRN_OK;
     bool is_through = true;
@@ -162,13 +162,13 @@ static struct seen sample(struct cairn_walker *walker, const struct child *child
 static void assert_whole(struct cairn_walker *walker, const struct child *child)
 {
     struct seen seen = sample(walker, child);
-    assert_int_equal(seen.n_by_end[CAIRN_BPF_END_OUTERMOST], seen.n);
+    assert_int_equal(seen.n_by_end[CAIRN_END_OUTERMOST], seen.n);
 }
 
 static void assert_no_room(struct cairn_walker *walker, const struct child *child)
 {
     struct seen seen = sample(walker, child);
-    assert_int_equal(seen.n_by_end[CAIRN_BPF_END_NO_ROOM], seen.n);
+    assert_int_equal(seen.n_by_end[CAIRN_END_NO_ROOM], seen.n);
 }
 
 static struct cairn_walker_stats stats_of(const struct cairn_walker *walker)
@@ -190,7 +190,7 @@ static void wait_until_whole(struct cairn_walker *walker, const struct child *ch
     struct seen seen;
     do
         seen = sample(walker, child);
-    while (seen.n_by_end[CAIRN_BPF_END_OUTERMOST] < seen.n);
+    while (seen.n_by_end[CAIRN_END_OUTERMOST] < seen.n);
 }
 
 static void tables_that_nobody_has_give_way_and_come_back(void **state)

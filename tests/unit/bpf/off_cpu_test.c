@@ -189,7 +189,7 @@ static bool is_true(const struct seen *seen, const struct cairn_bpf_slept_key *k
         while (n < all && n < sleeper->n_truth &&
                seen->stacks[i].frames[all - 1 - n] == sleeper->truth[sleeper->n_truth - 1 - n])
             n++;
-        return seen->stacks[i].end == CAIRN_BPF_END_OUTERMOST && n >= sleeper->n_truth - 1;
+        return seen->stacks[i].end == CAIRN_END_OUTERMOST && n >= sleeper->n_truth - 1;
     }
     return false;
 }

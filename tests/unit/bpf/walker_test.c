@@ -23,7 +23,7 @@ enum { RING_COPIES = CAIRN_BPF_RING_BYTES / 2 / CAIRN_BPF_COPY_MAX };
 
 /* What came of one run. */
 struct seen {
-    uint64_t n, n_whole, n_main, n_by_end[16];
+    uint64_t n, n_whole, n_main, n_by_end[CAIRN_ENDS];
     uint64_t n_by_files;
     uint64_t n_burn;   /* as deep as burn() */
     uint64_t n_copies; /* with registers and the top of the stack */
@@ -76,13 +76,13 @@ static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64
 {
     struct seen *seen = ctx;
     seen->n++;
-    seen->n_by_end[stack->end & 15]++;
+    seen->n_by_end[stack->end % CAIRN_ENDS]++;
     struct cairn_cursor_regs regs;
     struct cairn_span bytes;
     if (cairn_walker_copy(stack, &regs, &bytes)) /* ASan may keep frame[] elsewhere */
         seen->n_copies += regs.ip == frames[0] && bytes.size >= SHALLOW * 2 * sizeof(void *);
     seen->n_by_files += stack->id >= CAIRN_BPF_ID_BY_FILES;
-    seen->n_whole += stack->end == CAIRN_BPF_END_OUTERMOST;
+    seen->n_whole += stack->end == CAIRN_END_OUTERMOST;
     /* from the outermost frame on; the one of burn() differs */
     int n = 0;
     while (n < stack->n && n < seen->n_truth &&
@@ -190,7 +190,7 @@ static void sample(struct cairn_walker *walker, struct seen *seen, int depth, bo
         (unsigned long long)seen->n_equal, (unsigned long long)(after.n_misses - before.n_misses),
         (unsigned long long)after.table_bytes / 1024,
         (unsigned long long)(after.n_runs ? after.run_ns / after.n_runs : 0));
-    for (unsigned i = 0; i < 16; i++)
+    for (unsigned i = 0; i < CAIRN_ENDS; i++)
         if (seen->n_by_end[i])
             print_message("  end %u: %llu\n", i, (unsigned long long)seen->n_by_end[i]);
     assert_int_equal(after.n_lost, before.n_lost);
@@ -223,7 +223,7 @@ static void who_is_not_known_is_cut_and_asked_for(void **state)
     struct cairn_walker *walker = walker_or_skip();
     struct seen *seen = cairn_alloc(1, sizeof *seen);
     sample(walker, seen, SHALLOW, false);
-    assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NEW] + seen->n_by_end[CAIRN_BPF_END_NOT_COPIED],
+    assert_int_equal(seen->n_by_end[CAIRN_END_NEW] + seen->n_by_end[CAIRN_END_NOT_COPIED],
                      seen->n);       /* 250 copies may fill half the ring */
     assert_true(seen->n_copies > 0); /* others were caught on the way down */
     memset(seen, 0, sizeof *seen);   /* taking the question has answered it */
@@ -241,11 +241,10 @@ static void who_could_not_be_copied_any_more_says_so(void **state)
     struct seen *seen = cairn_alloc(1, sizeof *seen);
     seen->filled = walker;
     sample(walker, seen, DEEP, false); /* takes them in the end */
-    assert_true(seen->n_by_end[CAIRN_BPF_END_NOT_COPIED] > 0);
+    assert_true(seen->n_by_end[CAIRN_END_NOT_COPIED] > 0);
     assert_true(seen->n_copies > 0);
-    assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NEW] + seen->n_by_end[CAIRN_BPF_END_NOT_COPIED],
-                     seen->n);
-    assert_true(seen->n_copies <= seen->n_by_end[CAIRN_BPF_END_NEW]);
+    assert_int_equal(seen->n_by_end[CAIRN_END_NEW] + seen->n_by_end[CAIRN_END_NOT_COPIED], seen->n);
+    assert_true(seen->n_copies <= seen->n_by_end[CAIRN_END_NEW]);
     cairn_free(seen);
     cairn_walker_free(walker);
 }
@@ -288,8 +287,8 @@ static void too_deep_a_stack_says_so(void **state)
     struct cairn_walker *walker = walker_or_skip();
     struct seen *seen = cairn_alloc(1, sizeof *seen);
     sample(walker, seen, TOO_DEEP, true);
-    assert_true(seen->n_by_end[CAIRN_BPF_END_DEEP] > 0); /* others were caught on the way down */
-    assert_true(seen->n_by_end[CAIRN_BPF_END_DEEP] + seen->n_whole == seen->n);
+    assert_true(seen->n_by_end[CAIRN_END_MAX_FRAMES] > 0); /* others were caught on the way down */
+    assert_true(seen->n_by_end[CAIRN_END_MAX_FRAMES] + seen->n_whole == seen->n);
     cairn_free(seen);
     cairn_walker_free(walker);
 }
@@ -307,7 +306,7 @@ static void tables_that_find_no_room_say_so(void **state)
     cairn_walker_stats(walker, &stats);
     assert_true(stats.n_no_room > 0);
     assert_int_equal(seen->n_whole, 0);
-    assert_int_equal(seen->n_by_end[CAIRN_BPF_END_NO_ROOM], seen->n);
+    assert_int_equal(seen->n_by_end[CAIRN_END_NO_ROOM], seen->n);
     cairn_free(seen);
     cairn_walker_free(walker);
 }

@@ -161,8 +161,8 @@ static void a_cut_stack_says_why(void **state)
     struct cairn_profile *p = read_as(test_heap_span(&h));
     assert_int_equal(cairn_profile_cuts(p, cuts, 4), 3);
     assert_string_equal(cuts[0].reason, "depth limit");
-    assert_string_equal(cuts[1].reason, "no rule");
-    assert_string_equal(cuts[2].reason, "no stack was taken");
+    assert_string_equal(cuts[2].reason, "no unwind rule");
+    assert_string_equal(cuts[1].reason, "no stack was taken");
     cairn_profile_free(p);
     test_heap_done(&h);
 }

@@ -120,7 +120,7 @@ static void a_process_that_spent_its_share_is_cut_with_that_reason(void **state)
     const struct cairn_sampled caught = {
         .pid = PID,
         .tid = PID + 1,
-        .user = {.walked = chain, .n_walked = 3, .walked_end = CAIRN_BPF_END_NO_RULE},
+        .user = {.walked = chain, .n_walked = 3, .walked_end = CAIRN_END_NO_RULE},
         .copy = &copy,
         .now_ns = 1000};
     struct cairn_collected collected;

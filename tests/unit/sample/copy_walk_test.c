@@ -204,7 +204,7 @@ static void a_copy_leads_where_the_thread_itself_walks(void **state)
     (void)state;
     assert_true(caught.n_truth > DEPTH);
     walk(&caught.copy);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walker.walk.n, caught.n_truth);
     check_frames(walker.walk.n);
     assert_true(walker.walk.exact[0]);
@@ -218,16 +218,16 @@ static void the_process_may_be_gone_and_others_have_the_same_files(void **state)
     space->pid = PID_GONE;
     for (int i = 0; i < 3; i++) {
         walk(&caught.copy);
-        assert_int_equal(walker.walk.end, CAIRN_WALK_WHOLE);
+        assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
         check_frames(caught.n_truth);
     }
     /* Elsewhere there is nothing: the same addresses are no code. */
     struct cairn_space *empty = cairn_spaces_get(&spaces, PID_GONE + 1);
     cairn_copy_walk(&walker, &spaces, empty, &code, &caught.copy);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_NEW);
+    assert_int_equal(walker.walk.end, CAIRN_END_NEW);
     assert_int_equal(walker.walk.n, 1);
     walk(&caught.copy);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
 }
 
 static void a_file_of_another_build_is_not_taken(void **state)
@@ -246,7 +246,7 @@ static void a_file_of_another_build_is_not_taken(void **state)
         space->pid = lives ? getpid() : PID_GONE;
         assert_int_equal(cairn_space_add(&spaces, space, &other), CAIRN_OK);
         walk(&caught.copy);
-        assert_int_not_equal(walker.walk.end, CAIRN_WALK_WHOLE);
+        assert_int_not_equal(walker.walk.end, CAIRN_END_OUTERMOST);
     }
 }
 
@@ -267,7 +267,7 @@ static void what_was_replaced_is_had_by_its_mapping_while_that_lives(void **stat
         space->program = round == 1 ? 0 : map->path; /* neither /proc/PID/exe nor, for root, */
         map->end -= round == 1 ? 4096 : 0;           /* a link in map_files: of memory */
         walk(&caught.copy);
-        assert_int_equal(walker.walk.end == CAIRN_WALK_WHOLE, round != 2);
+        assert_int_equal(walker.walk.end == CAIRN_END_OUTERMOST, round != 2);
         map->end += round == 1 ? 4096 : 0;
     }
 }
@@ -279,10 +279,10 @@ static void a_copy_of_any_size_ends_where_it_ends(void **state)
     for (size_t size = 0; size <= (full < 4096 ? full : 4096); size += 8) {
         walk_first(size, false);
         assert_true(walker.walk.n >= n_before && walker.walk.n <= caught.n_truth);
-        assert_true(walker.walk.end == CAIRN_WALK_COPY || walker.walk.end == CAIRN_WALK_WHOLE);
+        assert_true(walker.walk.end == CAIRN_END_COPY || walker.walk.end == CAIRN_END_OUTERMOST);
         check_frames(walker.walk.n);
         n_before = walker.walk.n;
-        n_cut += walker.walk.end == CAIRN_WALK_COPY;
+        n_cut += walker.walk.end == CAIRN_END_COPY;
     }
     assert_true(n_cut > 100);
     assert_true(n_before > 4);
@@ -295,7 +295,7 @@ static void a_copy_that_is_not_full_is_all_there_is(void **state)
     struct cairn_copy copy = caught.copy;
     copy.stack.bytes.size = 64;
     walk(&copy);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_UNREADABLE);
+    assert_int_equal(walker.walk.end, CAIRN_END_UNREADABLE);
 }
 
 static void where_the_copy_ends_the_kernels_chain_leads_on(void **state)
@@ -305,10 +305,10 @@ static void where_the_copy_ends_the_kernels_chain_leads_on(void **state)
     size_t size = (size_t)(caught.copy.regs.reg[RBP] - caught.copy.stack.va) + 600;
     walk_first(size, false);
     size_t n_alone = walker.walk.n;
-    assert_int_equal(walker.walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walker.walk.end, CAIRN_END_COPY);
     assert_true(n_alone > 1 && n_alone < DEPTH);
     walk_first(size, true);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walker.walk.end, CAIRN_END_COPY);
     assert_true(walker.walk.n > n_alone + DEPTH / 2);
     check_frames(n_alone + DEPTH / 2); /* none is left out */
     assert_int_equal(walker.walk.kinds[n_alone], CAIRN_FRAME_POINTER);
@@ -334,7 +334,7 @@ static void what_is_popped_already_is_in_its_register(void **state)
     walk(&copy);
     assert_int_equal(walker.walk.n, 2);
     assert_int_equal(walker.walk.addresses[1], (uint64_t)(uintptr_t)test_by_rbx_at);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
 }
 
 /* What the kernel puts on a handler's stack: registers of x86-64 at 40 of the ucontext, rsp and rip
@@ -358,10 +358,10 @@ static void from_a_handlers_own_stack_the_walk_leads_to_what_was_interrupted_and
     assert_int_equal(walker.walk.n, 3);
     assert_int_equal(walker.walk.addresses[2], (uint64_t)(uintptr_t)test_by_rbx_at);
     assert_true(walker.walk.exact[1] && walker.walk.exact[2]);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_SIGNAL);
+    assert_int_equal(walker.walk.end, CAIRN_END_SIGNAL_STACK);
     words[REGS + 11] = words[REGS + 15] = SP + sizeof words; /* the same stack: only too short */
     walk(&copy);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walker.walk.end, CAIRN_END_COPY);
 }
 
 static void registers_of_no_cpu_have_no_stack(void **state)
@@ -370,10 +370,10 @@ static void registers_of_no_cpu_have_no_stack(void **state)
     struct cairn_copy copy = caught.copy;
     copy.regs.known = 0;
     walk(&copy);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_NOTHING);
+    assert_int_equal(walker.walk.end, CAIRN_END_NO_USER);
     copy.regs = (struct cairn_cursor_regs){.machine = 9999, .known = UINT64_MAX};
     walk(&copy);
-    assert_int_equal(walker.walk.end, CAIRN_WALK_NOTHING);
+    assert_int_equal(walker.walk.end, CAIRN_END_NO_USER);
     assert_int_equal(walker.walk.n, 0);
 }
 
@@ -401,7 +401,7 @@ static void whatever_the_bytes_say_the_walk_ends(void **state)
             copy.regs.ip = noise(&seed);
         walk(&copy);
         assert_true(walker.walk.n >= 1 && walker.walk.n <= CAIRN_WALK_FRAMES_MAX);
-        n_whole += walker.walk.end == CAIRN_WALK_WHOLE;
+        n_whole += walker.walk.end == CAIRN_END_OUTERMOST;
     }
     assert_true(n_whole < NOISE_ROUNDS);
 }
@@ -418,7 +418,7 @@ static void every_lack_of_memory_ends_in_a_walk(void **state)
             cairn_copy_walk(w, &spaces, space, &code, &caught.copy);
         cairn_alloc_fail_after(-1);
         assert_true(result == CAIRN_OK || result == CAIRN_E_NOMEM);
-        done = result == CAIRN_OK && w->walk.end == CAIRN_WALK_WHOLE;
+        done = result == CAIRN_OK && w->walk.end == CAIRN_END_OUTERMOST;
         cairn_copy_walker_done(w);
         cairn_free(w);
     }

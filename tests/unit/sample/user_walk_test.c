@@ -68,7 +68,7 @@ static void a_chain_that_reaches_the_start_is_whole(void **state)
     (void)state;
     const uint64_t chain[] = {0x1233, 0x1100, 0x1f10};
     walk_chain(chain, 3, 127);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
     assert_int_equal(walk.addresses[2], 0x1f10);
     assert_int_equal(walk.kinds[0], CAIRN_FRAME_POINTER);
@@ -79,7 +79,7 @@ static void what_lies_beyond_the_start_does_not_matter(void **state)
     (void)state;
     const uint64_t chain[] = {0x1233, 0x1f10, 0xdead};
     walk_chain(chain, 3, 127);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 2);
 }
 
@@ -88,11 +88,11 @@ static void a_chain_that_leads_outside_code_is_cut_there(void **state)
     (void)state;
     const uint64_t outside[] = {0x1233, 0x1100, 0xdead0000, 0x1f10};
     walk_chain(outside, 4, 127);
-    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
     assert_int_equal(walk.n, 2);
     const uint64_t no_call[] = {0x1233, 0x1101, 0x1f10};
     walk_chain(no_call, 3, 127);
-    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
     assert_int_equal(walk.n, 1);
 }
 
@@ -101,7 +101,7 @@ static void a_chain_that_just_ends_lacks_a_frame_pointer(void **state)
     (void)state;
     const uint64_t chain[] = {0x1233, 0x1100};
     walk_chain(chain, 2, 127);
-    assert_int_equal(walk.end, CAIRN_WALK_NO_POINTER);
+    assert_int_equal(walk.end, CAIRN_END_NO_POINTER);
     assert_int_equal(walk.n, 2);
 }
 
@@ -111,10 +111,10 @@ static void the_leaf_is_kept_wherever_it_is(void **state)
     const uint64_t chain[] = {0xdeadbeef};
     walk_chain(chain, 1, 127);
     assert_int_equal(walk.n, 1);
-    assert_int_equal(walk.end, CAIRN_WALK_NO_POINTER);
+    assert_int_equal(walk.end, CAIRN_END_NO_POINTER);
 }
 
-static void walk_walked(const uint64_t *frames, size_t n, enum cairn_bpf_end end)
+static void walk_walked(const uint64_t *frames, size_t n, enum cairn_unwind_end end)
 {
     const struct cairn_user_sample sample = {
         .walked = frames, .n_walked = n, .walked_end = (uint8_t)end};
@@ -125,8 +125,8 @@ static void frames_by_rules_are_believed(void **state)
 {
     (void)state;
     const uint64_t frames[] = {0x1233, 0xdead0001, 0x1105};
-    walk_walked(frames, 3, CAIRN_BPF_END_OUTERMOST);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    walk_walked(frames, 3, CAIRN_END_OUTERMOST);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
     assert_int_equal(walk.addresses[1], 0xdead0001);
     assert_int_equal(walk.kinds[2], CAIRN_FRAME_CFI);
@@ -138,12 +138,12 @@ static void frames_by_pointers_are_held_against_calls(void **state)
 {
     (void)state;
     const uint64_t good[] = {0x1233, 0x1100 | CAIRN_BPF_BY_FP, 0x1f10 | CAIRN_BPF_BY_FP};
-    walk_walked(good, 3, CAIRN_BPF_END_NO_RULE);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE); /* it lies where programs start */
+    walk_walked(good, 3, CAIRN_END_NO_RULE);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST); /* it lies where programs start */
     assert_int_equal(walk.kinds[1], CAIRN_FRAME_POINTER);
     const uint64_t bad[] = {0x1233, 0x1101 | CAIRN_BPF_BY_FP, 0x1f10};
-    walk_walked(bad, 3, CAIRN_BPF_END_OUTERMOST);
-    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    walk_walked(bad, 3, CAIRN_END_OUTERMOST);
+    assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
     assert_int_equal(walk.n, 1);
 }
 
@@ -153,22 +153,22 @@ static void made_code_is_believed_where_it_leads_to_the_start(void **state)
 {
     (void)state;
     const uint64_t frames[] = {0x1233, 0x1801 | CAIRN_BPF_BY_FP, 0x1101};
-    walk_walked(frames, 3, CAIRN_BPF_END_OUTERMOST);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    walk_walked(frames, 3, CAIRN_END_OUTERMOST);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
     assert_int_equal(walk.kinds[1], CAIRN_FRAME_POINTER);
-    walk_walked(frames, 3, CAIRN_BPF_END_NO_RULE);
-    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
-    walk_walked(frames, 2, CAIRN_BPF_END_OUTERMOST);
-    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    walk_walked(frames, 3, CAIRN_END_NO_RULE);
+    assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
+    walk_walked(frames, 2, CAIRN_END_OUTERMOST);
+    assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
 }
 
 /* Two frames are in the copy, the second behind no call: who walked believed it. */
 static void walk_on(const uint64_t *returns, size_t n)
 {
     const uint64_t frames[] = {0x1233, 0x1101};
-    walk_walked(frames, 2, CAIRN_BPF_END_UNREADABLE);
-    walk.end = CAIRN_WALK_COPY;
+    walk_walked(frames, 2, CAIRN_END_UNREADABLE);
+    walk.end = CAIRN_END_COPY;
     cairn_user_walk_on(&walk, &code, returns, n);
     cairn_user_walk_finish(&walk, &code);
 }
@@ -178,18 +178,18 @@ static void behind_the_end_of_a_copy_pointers_lead_on_or_it_is_cut_there(void **
     (void)state;
     const uint64_t returns[] = {0x1110, 0x1f10};
     walk_on(returns, 2);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 4);
     assert_int_equal(walk.kinds[2], CAIRN_FRAME_POINTER);
     walk_on(returns, 1);
-    assert_int_equal(walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walk.end, CAIRN_END_COPY);
     assert_int_equal(walk.n, 3);
     const uint64_t wild[] = {0x1110, 0x1101, 0x1f10}; /* no call ends at the second */
     walk_on(wild, 3);
-    assert_int_equal(walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walk.end, CAIRN_END_COPY);
     assert_int_equal(walk.n, 3);
     walk_on(NULL, 0);
-    assert_int_equal(walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walk.end, CAIRN_END_COPY);
     assert_int_equal(walk.n, 2);
 }
 
@@ -197,7 +197,7 @@ static void what_a_signal_interrupted_is_exact(void **state)
 {
     (void)state;
     const uint64_t frames[] = {0x1233, 0x1100 | CAIRN_BPF_EXACT, 0x1301 | CAIRN_BPF_EXACT, 0x1f10};
-    walk_walked(frames, 4, CAIRN_BPF_END_OUTERMOST);
+    walk_walked(frames, 4, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.addresses[2], 0x1301);
     assert_true(walk.exact[1] && walk.exact[2]);
     assert_false(walk.exact[3]);
@@ -207,12 +207,12 @@ static void each_end_of_a_walk_has_its_reason(void **state)
 {
     (void)state;
     const uint64_t frame = 0x1233;
-    for (unsigned end = CAIRN_BPF_END_NO_RULE; end <= CAIRN_BPF_END_32; end++) {
-        walk_walked(&frame, 1, (enum cairn_bpf_end)end);
-        assert_int_not_equal(walk.end, CAIRN_WALK_WHOLE);
+    for (unsigned end = CAIRN_END_MAX_FRAMES; end < CAIRN_ENDS; end++) {
+        walk_walked(&frame, 1, (enum cairn_unwind_end)end);
+        assert_int_equal(walk.end, end == CAIRN_END_KERNEL ? CAIRN_END_OUTERMOST : end);
     }
-    walk_walked(&frame, 0, CAIRN_BPF_END_NOTHING);
-    assert_int_equal(walk.end, CAIRN_WALK_NOTHING);
+    walk_walked(&frame, 0, CAIRN_END_NO_USER);
+    assert_int_equal(walk.end, CAIRN_END_NO_USER);
 }
 
 static void a_full_chain_is_deeper_than_told(void **state)
@@ -220,7 +220,7 @@ static void a_full_chain_is_deeper_than_told(void **state)
     (void)state;
     const uint64_t chain[] = {0x1233, 0x1100, 0x1110};
     walk_chain(chain, 3, 3);
-    assert_int_equal(walk.end, CAIRN_WALK_DEEP);
+    assert_int_equal(walk.end, CAIRN_END_MAX_FRAMES);
     assert_int_equal(walk.n, 3);
 }
 
@@ -231,7 +231,7 @@ static void more_frames_than_fit_are_cut(void **state)
     for (size_t i = 0; i < sizeof chain / sizeof *chain; i++)
         chain[i] = 0x1100;
     walk_chain(chain, sizeof chain / sizeof *chain, 0);
-    assert_int_equal(walk.end, CAIRN_WALK_DEEP);
+    assert_int_equal(walk.end, CAIRN_END_MAX_FRAMES);
     assert_int_equal(walk.n, CAIRN_WALK_FRAMES_MAX);
 }
 
@@ -251,7 +251,7 @@ static void the_caller_of_a_function_without_a_frame_is_found_and_called_guessed
     assert_int_equal(walk.kinds[1], CAIRN_FRAME_GUESSED);
     assert_int_equal(walk.addresses[2], 0x1b10);
     assert_int_equal(walk.kinds[2], CAIRN_FRAME_POINTER);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     walk_top(0x1201, 0x1b10, 0x7ffc, 0x1a10); /* right after the push */
     assert_int_equal(walk.n, 4);
 }
@@ -280,7 +280,7 @@ static void a_sample_without_a_user_side_has_nothing(void **state)
     (void)state;
     const uint64_t chain[] = {0};
     walk_chain(chain, 0, 127);
-    assert_int_equal(walk.end, CAIRN_WALK_NOTHING);
+    assert_int_equal(walk.end, CAIRN_END_NO_USER);
     assert_int_equal(walk.n, 0);
 }
 
@@ -289,7 +289,7 @@ static void frame_pointers_are_followed_up_the_stack(void **state)
     (void)state;
     const uint64_t stack[] = {1, 2, SP + 40, 0x1100, 3, 1, 0x1f20};
     walk_stack(stack, 7, SP + 16, false);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
     assert_int_equal(walk.addresses[0], 0x1234);
     assert_int_equal(walk.addresses[1], 0x1100);
@@ -301,7 +301,7 @@ static void a_frame_pointer_that_goes_down_or_is_crooked_ends_the_walk(void **st
     (void)state;
     const uint64_t down[] = {SP, 0x1100, 3, 4};
     walk_stack(down, 4, SP, false);
-    assert_int_equal(walk.end, CAIRN_WALK_NO_POINTER);
+    assert_int_equal(walk.end, CAIRN_END_NO_POINTER);
     assert_int_equal(walk.n, 2);
     const uint64_t crooked[] = {SP + 17, 0x1100, 3, 4, 5, 6};
     walk_stack(crooked, 6, SP, false);
@@ -315,11 +315,11 @@ static void a_frame_beyond_the_copy_is_said_to_be_so(void **state)
     (void)state;
     const uint64_t stack[] = {SP + 4096, 0x1100};
     walk_stack(stack, 2, SP, true);
-    assert_int_equal(walk.end, CAIRN_WALK_COPY);
+    assert_int_equal(walk.end, CAIRN_END_COPY);
     walk_stack(stack, 2, SP, false); /* the stack ends there: the pointer is none */
-    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
     walk_stack(stack, 2, UINT64_MAX - 7, true);
-    assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+    assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
 }
 
 static void a_frame_half_in_the_copy_is_not_read(void **state)
@@ -347,9 +347,9 @@ static void of_a_deep_walk_both_ends_are_kept(void **state)
     for (uint32_t i = 0; i < N; i++)
         frames[cairn_bpf_frame_at(BEYOND, i)] = i + 1 == N ? 0x1f20 : 0x1010 + 16 * (i % 100);
     const struct cairn_user_sample sample = {
-        .walked = frames, .n_walked = N, .n_beyond = BEYOND, .walked_end = CAIRN_BPF_END_OUTERMOST};
+        .walked = frames, .n_walked = N, .n_beyond = BEYOND, .walked_end = CAIRN_END_OUTERMOST};
     cairn_user_walk(&sample, &code, &walk);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, N);
     assert_int_equal(walk.n_missing, BEYOND);
     assert_int_equal(walk.gap_at, CAIRN_BPF_INNER_FRAMES);
@@ -369,12 +369,10 @@ static void a_walk_that_ends_beyond_its_gap_has_one(void **state)
         for (uint32_t i = 0; i < N; i++)
             frames[cairn_bpf_frame_at(BEYOND, i)] =
                 i == bad[b] ? 0x1101 | CAIRN_BPF_BY_FP : 0x1010 + 16 * (i % 100);
-        const struct cairn_user_sample sample = {.walked = frames,
-                                                 .n_walked = N,
-                                                 .n_beyond = BEYOND,
-                                                 .walked_end = CAIRN_BPF_END_OUTERMOST};
+        const struct cairn_user_sample sample = {
+            .walked = frames, .n_walked = N, .n_beyond = BEYOND, .walked_end = CAIRN_END_OUTERMOST};
         cairn_user_walk(&sample, &code, &walk);
-        assert_int_equal(walk.end, CAIRN_WALK_OUTSIDE);
+        assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
         assert_int_equal(walk.n, bad[b]);
         assert_int_equal(walk.n_missing, bad[b] > CAIRN_BPF_INNER_FRAMES ? BEYOND : 0);
         if (walk.n_missing)
@@ -409,7 +407,7 @@ static void narrow_programs_have_narrow_frames(void **state)
     };
     cairn_user_walk(&sample, &code, &walk);
     assert_int_equal(walk.n, 3);
-    assert_int_equal(walk.end, CAIRN_WALK_WHOLE);
+    assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
 }
 
 int main(void)

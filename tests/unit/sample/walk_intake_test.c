@@ -51,7 +51,7 @@ static void come_copied(struct fixture *f, uint32_t tid)
                                           .tid = tid,
                                           .id = 7,
                                           .n = 1,
-                                          .end = CAIRN_BPF_END_NO_RULE,
+                                          .end = CAIRN_END_NO_RULE,
                                           .what = CAIRN_BPF_STACK,
                                           .copied = sizeof(uint64_t),
                                           .pages = 1};
@@ -71,11 +71,11 @@ static void a_copy_that_was_not_walked_is_not_judged(void **state)
     space->share = (struct cairn_share){.since_ns = cairn_now_ns(), .left_ns = INT64_MIN / 2};
     for (unsigned i = 0; i < 20; i++)
         come_copied(&f, PID);
-    assert_int_equal(f.collect.walk.end, CAIRN_WALK_SPENT);
+    assert_int_equal(f.collect.walk.end, CAIRN_END_SPENT);
     assert_int_equal(f.intake.fruitless.n, 0);
     space->share = (struct cairn_share){0};
     come_copied(&f, PID);
-    assert_int_not_equal(f.collect.walk.end, CAIRN_WALK_SPENT);
+    assert_int_not_equal(f.collect.walk.end, CAIRN_END_SPENT);
     assert_int_equal(f.intake.fruitless.n, 1);
     drop(&f);
 }

@@ -110,7 +110,7 @@ static void a_stack_overflow_is_told_from_the_other_stack(void **state)
     assert_contains(text, "#0    0x");
     assert_contains(text, " overflow+0x");
     assert_contains(text, "\n#1023 0x");
-    assert_contains(text, "the stack ends here: frame limit\n");
+    assert_contains(text, "the stack ends here: deeper than the frame limit\n");
 }
 
 APART static void run_wild(int fd)
