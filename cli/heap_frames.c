@@ -99,7 +99,7 @@ static void add_frame(struct cairn_buffer *out, const struct cairn_profile *prof
             cairn_buffer_str(out, "  ");
             cli_add_base(out, frame.module);
         }
-        if (is_last && frame.kind == CAIRN_FRAME_GUESSED)
+        if (is_last && cairn_frame_is_guess((int)frame.how))
             cairn_buffer_str(out, " [guessed]");
         cairn_buffer_char(out, '\n');
     }

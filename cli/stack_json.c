@@ -209,7 +209,7 @@ static void put_group_frame(struct cairn_json *json, const struct cairn_profile 
     struct cairn_frame_info info = {.size = sizeof info};
     cairn_json_open(json, NULL, '{');
     if (cairn_profile_frame(profile, number, &info) == CAIRN_OK)
-        cairn_json_bool(json, "kernel", info.kind == CAIRN_FRAME_KERNEL);
+        cairn_json_bool(json, "kernel", info.what == CAIRN_WHAT_KERNEL);
     if (first && !first->is_kernel) {
         cairn_json_hex(json, "ip", first->ip);
         cairn_json_str(json, "how", cairn_frame_how_text((int)first->how));

@@ -134,7 +134,7 @@ static void put_line(struct cairn_buffer *out, const struct cairn_frame_line *li
             cairn_buffer_printf(out, ":%u", line->line);
     } else if (info->function_start) {
         cairn_buffer_printf(out, "  +0x%" PRIx64, info->address - info->function_start);
-    } else if (*info->module && info->kind != CAIRN_FRAME_KERNEL) {
+    } else if (*info->module && info->what != CAIRN_WHAT_KERNEL) {
         cairn_buffer_str(out, "  (");
         cli_add_base(out, info->module);
         cairn_buffer_char(out, ')');
@@ -366,7 +366,7 @@ static void get_of_group(const void *ctx, uint32_t index, struct cairn_snapshot_
     }
     (void)cairn_profile_frame(of->profile, of->frames[index], &info);
     ret_frame->frame = of->frames[index];
-    ret_frame->is_kernel = info.kind == CAIRN_FRAME_KERNEL;
+    ret_frame->is_kernel = info.what == CAIRN_WHAT_KERNEL;
 }
 
 static void put_group_frames(struct cairn_buffer *out, const struct cairn_profile *profile,

@@ -13,6 +13,7 @@
 
 #include <cairn/api.h>
 #include <cairn/error.h>
+#include <cairn/frame.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,7 +21,8 @@ extern "C" {
 
 struct cairn_profile;
 
-/* How a frame was found: the letters of the pprof label `cairn.frames` (docs/formats/pprof.md). */
+/* What a frame is and how it was found, as one letter: those of the pprof label `cairn.frames`
+ * (docs/formats/pprof.md). <cairn/frame.h> tells the two apart. */
 enum cairn_frame_kind {
     CAIRN_FRAME_UNKNOWN = '-', /* nobody said */
     CAIRN_FRAME_KERNEL = 'k',
@@ -167,6 +169,9 @@ struct cairn_frame_info {
     uint64_t module_end; /* of that mapping */
     uint64_t function_start; /* va; not 0: the function has no name but its start, and its line
                                 calls it "module+0x10 [function]" */
+    enum cairn_frame_what what;
+    enum cairn_frame_how how; /* CAIRN_HOW_TEXT: nobody said */
+    enum cairn_language language;
 };
 struct cairn_frame_line {
     const char *function, *file; /* "" where unknown */

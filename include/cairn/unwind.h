@@ -23,6 +23,7 @@
 
 #include <cairn/api.h>
 #include <cairn/error.h>
+#include <cairn/frame.h>
 #include <cairn/maps.h>
 #include <cairn/unwind_end.h>
 
@@ -36,41 +37,15 @@ extern "C" {
 /* The most that a cursor can be told to give. */
 #define CAIRN_CURSOR_MAX_FRAMES (1u << 20)
 
-/* How a frame was found: by what its callee's part of the walk went. Later versions add values at
- * the end. */
-enum cairn_frame_how {
-    CAIRN_HOW_START,    /* the registers that were given: the address is exact */
-    CAIRN_HOW_CFI,      /* call frame information, as a compact rule or evaluated */
-    CAIRN_HOW_EXIDX,    /* arm's .ARM.exidx */
-    CAIRN_HOW_PLT,      /* the stub of a procedure linkage table */
-    CAIRN_HOW_SIGNAL,   /* registers that the kernel saved for a signal: the address is exact */
-    CAIRN_HOW_LINK,     /* arm, aarch64: the link register of a leaf function */
-    CAIRN_HOW_FP_GUESS, /* a frame pointer, checked but a guess: no rule covers the callee */
-    CAIRN_HOW_FP,       /* a frame pointer, because the caller asked for that way */
-    CAIRN_HOW_CODE,     /* the callee's instructions, followed to its return: a guess, too */
-    CAIRN_HOW_DERIVED   /* a rule made of the callee's instructions, all ways through it: it has no
-                           call frame information */
-};
-
 /* "outermost", "no unwind rule", ...; "?" for a value that is none. Static strings; signal-safe. */
 CAIRN_API const char *cairn_unwind_end_text(int end);
-/* "cfi", "signal", ... */
-CAIRN_API const char *cairn_frame_how_text(int how);
-
-/* Nonzero where the address of a frame found in this way is that of the instruction itself; 0 where
- * it is a return address. */
-static inline int cairn_frame_is_exact(int how)
-{
-    return how == CAIRN_HOW_START || how == CAIRN_HOW_SIGNAL;
-}
-
 /* What a local walk has to say beside its addresses. Set .size to sizeof(struct cairn_unwind_info)
  * and .how before. */
 struct cairn_unwind_info {
     size_t size;
     uint8_t *how;        /* room for an enum cairn_frame_how of each frame, or NULL */
     int end;             /* enum cairn_unwind_end */
-    uint32_t n_guessed;  /* frames found as CAIRN_HOW_FP_GUESS or CAIRN_HOW_CODE */
+    uint32_t n_guessed;  /* frames of which cairn_frame_is_guess() */
     uint64_t generation; /* of the list of modules; another one: modules were unloaded since */
 };
 

@@ -51,8 +51,7 @@ static uint64_t marked(const struct cairn_cursor_frame *frame)
 {
     if (frame->exact)
         return frame->ip | CAIRN_BPF_EXACT;
-    bool is_guess = frame->how == CAIRN_HOW_FP_GUESS || frame->how == CAIRN_HOW_CODE;
-    return is_guess ? frame->ip | CAIRN_BPF_BY_FP : frame->ip;
+    return cairn_frame_is_guess((int)frame->how) ? frame->ip | CAIRN_BPF_BY_FP : frame->ip;
 }
 
 /* The user side, as the programs in the kernel would hand it over. */

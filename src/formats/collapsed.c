@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/format.h"
+#include "profile/frame_kind.h"
 
 enum {
     LINE_MAX_BYTES = 16 << 20,
@@ -49,7 +50,7 @@ static void done(struct reading *r)
     cairn_buffer_done(&r->last);
 }
 
-static enum cairn_frame_kind kind_of_suffix(struct cairn_span *io_text)
+static unsigned char kind_of_suffix(struct cairn_span *io_text)
 {
     const uint8_t *end = io_text->data + io_text->size;
     if (io_text->size <= SUFFIX_SIZE || end[-4] != '_' || end[-3] != '[' || end[-1] != ']')
@@ -59,7 +60,7 @@ static enum cairn_frame_kind kind_of_suffix(struct cairn_span *io_text)
     case 'i':
     case 'j':
         io_text->size -= SUFFIX_SIZE;
-        return (enum cairn_frame_kind)end[-2];
+        return end[-2];
     default:
         return CAIRN_FRAME_UNKNOWN;
     }
@@ -67,13 +68,14 @@ static enum cairn_frame_kind kind_of_suffix(struct cairn_span *io_text)
 
 static uint32_t make_frame(struct reading *r, struct cairn_span text)
 {
-    enum cairn_frame_kind kind = kind_of_suffix(&text);
+    const unsigned char kind = kind_of_suffix(&text);
     struct cairn_profile_function function = {
         .name = cairn_profile_text(r->p, (const char *)text.data, text.size)};
     if (function.name == UINT32_MAX)
         return UINT32_MAX;
     struct cairn_profile_line line = {.function = cairn_profile_add_function(r->p, &function)};
-    struct cairn_profile_frame frame = {.kind = (uint8_t)kind};
+    struct cairn_profile_frame frame = {0};
+    (void)cairn_frame_set_kind(&frame, kind);
     return line.function == UINT32_MAX ? UINT32_MAX
                                        : cairn_profile_add_frame(r->p, &frame, &line, 1);
 }

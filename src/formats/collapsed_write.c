@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "formats/collapsed.h"
+#include "profile/frame_kind.h"
 #include "profile/profile.h"
 
 enum { FLUSH_BYTES = 1 << 18 };
@@ -36,7 +37,7 @@ struct writing {
     struct cairn_buffer out;
 };
 
-static const char *suffix_of_kind(uint8_t kind)
+static const char *suffix_of_kind(enum cairn_frame_kind kind)
 {
     switch (kind) {
     case CAIRN_FRAME_KERNEL:
@@ -65,7 +66,8 @@ static uint32_t text_of(struct writing *w, uint32_t frame, const struct cairn_pr
                         bool inlined)
 {
     const struct cairn_profile *p = w->profile;
-    const char *suffix = suffix_of_kind(inlined ? CAIRN_FRAME_INLINED : p->frames[frame].kind);
+    const char *suffix =
+        suffix_of_kind(inlined ? CAIRN_FRAME_INLINED : cairn_frame_kind_of(&p->frames[frame]));
     char address[512];
     if (!line)
         return add_text(w, cairn_profile_frame_text(p, frame, address, sizeof address), suffix);

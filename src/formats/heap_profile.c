@@ -137,10 +137,10 @@ static uint32_t module_at(const struct adding *a, uint64_t address, uint32_t n_r
 }
 
 static uint32_t add_frame(struct adding *a, uint32_t parent, uint64_t ret, uint32_t n_records,
-                          enum cairn_frame_kind kind)
+                          enum cairn_frame_how how)
 {
     struct cairn_profile_frame frame = {.address = cairn_lookup_address(ret, CAIRN_ADDRESS_RETURN),
-                                        .kind = (uint8_t)kind};
+                                        .how = (uint8_t)how};
     frame.module = module_at(a, frame.address, n_records);
     uint32_t number = cairn_profile_add_frame(a->p, &frame, NULL, 0);
     uint32_t child =
@@ -171,10 +171,10 @@ static void add_stack(struct adding *a, uint32_t stack)
         a->view->n_damaged += stack != 0;
         return;
     }
-    enum cairn_frame_kind kind =
-        record.head.flags & CAIRN_HEAP_LOG_GUESSED ? CAIRN_FRAME_GUESSED : CAIRN_FRAME_CFI;
+    enum cairn_frame_how how =
+        record.head.flags & CAIRN_HEAP_LOG_GUESSED ? CAIRN_HOW_FP_GUESS : CAIRN_HOW_CFI;
     for (uint32_t i = 0; i < record.head.n && !a->failed; i++)
-        at = add_frame(a, at, cairn_heap_record_ret(&record, i), record.head.n_modules, kind);
+        at = add_frame(a, at, cairn_heap_record_ret(&record, i), record.head.n_modules, how);
     a->stacks[stack] = at;
     a->depths[stack] = (uint16_t)(record.head.n_shared + record.head.n);
 }

@@ -2,6 +2,7 @@
 /* Samples of a pprof file: values, labels, and stacks made of locations. */
 #include "base/alloc.h"
 #include "formats/pprof_read.h"
+#include "profile/frame_kind.h"
 
 enum {
     FRAMES_MAX = CAIRN_PROFILE_DEPTH_MAX,
@@ -103,7 +104,8 @@ static int frame_of(struct cairn_pprof_reading *r, uint32_t location, uint8_t ki
         return CAIRN_OK;
     const struct cairn_pprof_found *found = &r->found[location];
     struct cairn_profile_frame frame = found->frame;
-    frame.kind = kind;
+    if (!cairn_frame_set_kind(&frame, kind)) /* of a later version */
+        (void)cairn_frame_set_kind(&frame, CAIRN_FRAME_UNKNOWN);
     uint32_t number = cairn_profile_add_frame(
         r->p, &frame, found->n_lines ? r->lines + found->first_line : NULL, found->n_lines);
     if (number == UINT32_MAX || cairn_table_set(&r->frames, key, number) < 0)
@@ -115,9 +117,7 @@ static int frame_of(struct cairn_pprof_reading *r, uint32_t location, uint8_t ki
 static uint8_t kind_of_letter(struct cairn_span letters, size_t index, size_t n_ids)
 {
     /* Letters that do not fit the stack say nothing about it. */
-    if (letters.size != n_ids || !strchr("kcfgjli", letters.data[index]))
-        return CAIRN_FRAME_UNKNOWN;
-    return letters.data[index];
+    return letters.size == n_ids ? letters.data[index] : CAIRN_FRAME_UNKNOWN;
 }
 
 static int stack_of(struct cairn_pprof_reading *r, const struct sample_parts *parts,

@@ -10,6 +10,7 @@
 #include "base/zip.h"
 #include "formats/pprof.h"
 #include "formats/protobuf.h"
+#include "profile/frame_kind.h"
 
 enum { GZIP_LEVEL = 6 };
 
@@ -82,9 +83,9 @@ static void put_frame_letters(struct writing *w, uint32_t stack)
     const struct cairn_profile *p = w->p;
     bool known = false;
     for (uint32_t at = stack; at; at = p->stacks[at].parent) {
-        uint8_t kind = p->frames[p->stacks[at].frame].kind;
-        known |= kind && kind != CAIRN_FRAME_UNKNOWN;
-        cairn_buffer_char(&w->inner, kind ? (char)kind : (char)CAIRN_FRAME_UNKNOWN);
+        enum cairn_frame_kind kind = cairn_frame_kind_of(&p->frames[p->stacks[at].frame]);
+        known |= kind != CAIRN_FRAME_UNKNOWN;
+        cairn_buffer_char(&w->inner, (char)kind);
     }
     uint64_t letters = known ? text(w, cairn_buffer_text(&w->inner), w->inner.size) : 0;
     w->message.failed |= w->inner.failed;

@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/table.h"
 #include "picture/short_name.h"
+#include "profile/frame_kind.h"
 
 /* What makes two frames look the same. No padding: it is hashed as bytes. */
 struct identity {
@@ -72,9 +73,9 @@ static uint32_t module_text_of(struct builder *b, uint32_t module)
     return b->modules[module] - 1;
 }
 
-static uint8_t found_of(uint8_t frame_kind)
+static uint8_t found_of(const struct cairn_profile_frame *frame)
 {
-    switch ((enum cairn_frame_kind)frame_kind) {
+    switch (cairn_frame_kind_of(frame)) {
     case CAIRN_FRAME_CFI:
         return CAIRN_FOUND_CFI;
     case CAIRN_FRAME_POINTER:
@@ -109,7 +110,7 @@ static bool is_no_name(const char *text)
 
 static uint8_t kind_of(const struct cairn_profile_frame *frame, bool inlined, const char *name)
 {
-    switch ((enum cairn_frame_kind)frame->kind) {
+    switch (cairn_frame_kind_of(frame)) {
     case CAIRN_FRAME_KERNEL:
         return CAIRN_PALETTE_KERNEL;
     case CAIRN_FRAME_JIT:
@@ -235,7 +236,7 @@ static int add_look(struct builder *b, uint32_t frame, const struct cairn_profil
     b->looks->of_frames[b->n_of_frames++] = number;
     if (!add_origin(b, &b->looks->rows[number], f))
         return CAIRN_E_NOMEM;
-    b->looks->rows[number].found |= found_of(f->kind);
+    b->looks->rows[number].found |= found_of(f);
     b->looks->rows[number].raw_file = function->file;
     widen_lines(&b->looks->rows[number], line && line->line ? line->line : function->start_line);
     return CAIRN_OK;

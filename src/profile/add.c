@@ -103,10 +103,15 @@ struct frame_view {
     uint32_t n_lines;
 };
 
+static uint64_t found_as(const struct cairn_profile_frame *frame)
+{
+    return (uint64_t)frame->what << 16 | (uint64_t)frame->how << 8 | frame->language;
+}
+
 static uint64_t hash_frame(const struct frame_view *view)
 {
     const struct cairn_profile_frame *f = view->frame;
-    uint64_t hash = mix(mix(f->address, f->module), (uint64_t)f->kind << 1 | f->folded);
+    uint64_t hash = mix(mix(f->address, f->module), found_as(f) << 1 | f->folded);
     for (uint32_t i = 0; i < view->n_lines; i++)
         hash = mix(hash, (uint64_t)view->lines[i].function << 32 | view->lines[i].line);
     return hash;
@@ -128,7 +133,7 @@ static bool is_frame(const struct cairn_profile *p, uint32_t number, const void 
 {
     const struct frame_view a = view_of_frame(p, number), *b = thing;
     if (a.frame->address != b->frame->address || a.frame->module != b->frame->module ||
-        a.frame->kind != b->frame->kind || a.frame->folded != b->frame->folded ||
+        found_as(a.frame) != found_as(b->frame) || a.frame->folded != b->frame->folded ||
         a.n_lines != b->n_lines)
         return false;
     return a.n_lines == 0 || memcmp(a.lines, b->lines, a.n_lines * sizeof *a.lines) == 0;

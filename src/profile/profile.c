@@ -21,7 +21,7 @@ static bool add_zeros(struct cairn_profile *p)
         return false;
     p->modules[p->n_modules++] = (struct cairn_profile_module){0};
     p->functions[p->n_functions++] = (struct cairn_profile_function){0};
-    p->frames[p->n_frames++] = (struct cairn_profile_frame){.kind = CAIRN_FRAME_UNKNOWN};
+    p->frames[p->n_frames++] = (struct cairn_profile_frame){.how = CAIRN_HOW_TEXT};
     p->stacks[p->n_stacks++] = (struct cairn_profile_stack){0};
     p->label_sets[p->n_label_sets++] = (struct cairn_profile_label_set){0};
     return true;

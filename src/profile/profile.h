@@ -61,7 +61,9 @@ struct cairn_profile_frame {
     uint32_t module;
     uint32_t lines;   /* index into `lines` */
     uint32_t n_lines; /* 0: not named */
-    uint8_t kind;     /* enum cairn_frame_kind */
+    uint8_t what;     /* enum cairn_frame_what */
+    uint8_t how;      /* enum cairn_frame_how: CAIRN_HOW_TEXT where nobody said */
+    uint8_t language; /* enum cairn_language */
     bool folded;      /* pprof's is_folded: the name is one of several */
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "profile/frame_kind.h"
 #include "profile/profile.h"
 
 uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample)
@@ -32,9 +33,8 @@ static bool is_gap(const struct cairn_profile *p, uint32_t cut)
 /* A walker told how it found this frame, as no reader of text can. */
 static bool is_walked(const struct cairn_profile *p, uint32_t frame)
 {
-    uint8_t kind = p->frames[frame].kind;
-    return kind == CAIRN_FRAME_CFI || kind == CAIRN_FRAME_POINTER || kind == CAIRN_FRAME_GUESSED ||
-           kind == CAIRN_FRAME_LUA;
+    uint8_t how = p->frames[frame].how;
+    return how != CAIRN_HOW_KERNEL && how != CAIRN_HOW_TEXT && how != CAIRN_HOW_TEXT_GUESS;
 }
 
 /* By stack: is it known of every frame how it was found? */
@@ -43,8 +43,8 @@ static bool *find_told(const struct cairn_profile *p)
     bool *told = cairn_alloc(p->n_stacks, sizeof *told);
     for (uint32_t i = 1; told && i < p->n_stacks; i++) {
         uint32_t parent = p->stacks[i].parent;
-        uint8_t kind = p->frames[p->stacks[i].frame].kind;
-        told[i] = (!parent || told[parent]) && kind && kind != CAIRN_FRAME_UNKNOWN;
+        const struct cairn_profile_frame *frame = &p->frames[p->stacks[i].frame];
+        told[i] = (!parent || told[parent]) && cairn_frame_kind_of(frame) != CAIRN_FRAME_UNKNOWN;
     }
     return told;
 }

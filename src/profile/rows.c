@@ -2,6 +2,7 @@
 #include "profile/rows.h"
 
 #include "base/alloc.h"
+#include "profile/frame_kind.h"
 
 /* What makes two lines the same row. No padding: it is hashed as bytes. */
 struct identity {
@@ -16,7 +17,7 @@ struct making {
     size_t cap_identities;
 };
 
-static uint32_t row_of(struct making *m, const struct identity *id, uint8_t kind)
+static uint32_t row_of(struct making *m, const struct identity *id, enum cairn_frame_kind kind)
 {
     struct cairn_profile_rows *rows = m->rows;
     uint64_t key = cairn_hash_bytes(id, sizeof *id);
@@ -33,7 +34,7 @@ static uint32_t row_of(struct making *m, const struct identity *id, uint8_t kind
         .function = cairn_strings_get(&rows->texts, id->function),
         .file = cairn_strings_get(&rows->texts, id->file),
         .module = cairn_strings_get(&rows->texts, id->module),
-        .kind = (enum cairn_frame_kind)kind,
+        .kind = kind,
     };
     return (uint32_t)rows->n++;
 }
@@ -59,7 +60,7 @@ static uint32_t add_row(struct making *m, uint32_t frame, const struct cairn_pro
                           cairn_strings_add_str(texts, cairn_profile_module_name(p, f->module))};
     if (id.function == UINT32_MAX || id.file == UINT32_MAX || id.module == UINT32_MAX)
         return UINT32_MAX;
-    return row_of(m, &id, inlined ? (uint8_t)CAIRN_FRAME_INLINED : f->kind);
+    return row_of(m, &id, inlined ? CAIRN_FRAME_INLINED : cairn_frame_kind_of(f));
 }
 
 static bool make(struct making *m)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks and frames one by one, for who prints them in a way of his own. */
+#include "profile/frame_kind.h"
 #include "profile/profile.h"
 
 size_t cairn_profile_stack(const struct cairn_profile *p, uint32_t stack, uint32_t *frames,
@@ -24,13 +25,16 @@ int cairn_profile_frame(const struct cairn_profile *p, uint32_t frame,
     struct cairn_frame_info info = {
         .size = ret_info->size,
         .address = f->address,
-        .kind = (enum cairn_frame_kind)f->kind,
+        .kind = cairn_frame_kind_of(f),
         .module = cairn_strings_get(&p->strings, module->path),
         .build_id = cairn_strings_get(&p->strings, module->build_id),
         .module_start = module->start,
         .module_off = module->off,
         .module_end = module->end,
         .n_lines = cairn_profile_is_named(p, frame) ? f->n_lines : 0,
+        .what = (enum cairn_frame_what)f->what,
+        .how = (enum cairn_frame_how)f->how,
+        .language = (enum cairn_language)f->language,
     };
     if (!cairn_profile_is_function_start(p, frame, &info.function_start))
         info.function_start = 0;

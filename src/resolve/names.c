@@ -167,9 +167,9 @@ int cairn_resolver_find(struct cairn_resolver *resolver, struct cairn_key key,
     return CAIRN_OK;
 }
 
-static const char *suffix_of(enum cairn_frame_kind kind)
+static const char *suffix_of(enum cairn_frame_what what)
 {
-    return kind == CAIRN_FRAME_KERNEL ? "_[k]" : kind == CAIRN_FRAME_JIT ? "_[j]" : "";
+    return what == CAIRN_WHAT_KERNEL ? "_[k]" : what == CAIRN_WHAT_JIT ? "_[j]" : "";
 }
 
 static int look_up(struct cairn_resolver *resolver, struct cairn_key key, bool is_new,
@@ -183,7 +183,7 @@ static int look_up(struct cairn_resolver *resolver, struct cairn_key key, bool i
     struct cairn_answer answer = {.cause = (uint16_t)place.cause};
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
         result = finish_text(&resolver->names, &symbol, key.is_function_start, resolver->lines,
-                             suffix_of(cairn_resolver_kind(&place, &symbol)), &answer, err);
+                             suffix_of(cairn_resolver_what(&place, &symbol)), &answer, err);
     else if (result == CAIRN_OK && place.has_start && !key.is_function_start)
         result = finish_start(&resolver->names, key, &place, &answer, err);
     if (result < 0)

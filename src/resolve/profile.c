@@ -250,13 +250,14 @@ static int move_to_kernel_module(struct naming *n, struct cairn_profile_frame *f
     return CAIRN_OK;
 }
 
-static int set_kind(struct naming *n, struct cairn_profile_frame *frame,
+/* How it was found stays as the capture says. */
+static int set_what(struct naming *n, struct cairn_profile_frame *frame,
                     const struct cairn_resolve_place *place, const struct cairn_symbol *symbol)
 {
-    enum cairn_frame_kind kind = cairn_resolver_kind(place, symbol);
-    if (kind != CAIRN_FRAME_UNKNOWN)
-        frame->kind = (uint8_t)kind;
-    if (kind == CAIRN_FRAME_KERNEL && symbol->frames[0].module && frame->module)
+    enum cairn_frame_what what = cairn_resolver_what(place, symbol);
+    if (what != CAIRN_WHAT_NATIVE)
+        frame->what = (uint8_t)what;
+    if (what == CAIRN_WHAT_KERNEL && symbol->frames[0].module && frame->module)
         return move_to_kernel_module(n, frame, symbol->frames[0].module);
     return CAIRN_OK;
 }
@@ -272,7 +273,7 @@ static int name_frame(struct naming *n, struct cairn_profile_frame *frame)
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
         result = add_lines(n, frame, &symbol);
     if (result == CAIRN_OK && place.cause == CAIRN_CAUSE_NONE)
-        result = set_kind(n, frame, &place, &symbol);
+        result = set_what(n, frame, &place, &symbol);
     if (result == CAIRN_OK && place.has_start)
         result = add_function_start(n, frame, &place);
     if (result < 0)

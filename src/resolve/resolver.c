@@ -188,13 +188,13 @@ int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
     return cairn_address_space_place(&resolver->space, modules, &beyond, va, ret_place, err);
 }
 
-enum cairn_frame_kind cairn_resolver_kind(const struct cairn_resolve_place *place,
+enum cairn_frame_what cairn_resolver_what(const struct cairn_resolve_place *place,
                                           const struct cairn_symbol *symbol)
 {
     if (place->module && place->module->kind == CAIRN_KNOWN_KERNEL)
-        return CAIRN_FRAME_KERNEL;
+        return CAIRN_WHAT_KERNEL;
     bool jit = symbol->n_frames && symbol->frames[0].source == CAIRN_SOURCE_JIT;
-    return jit ? CAIRN_FRAME_JIT : CAIRN_FRAME_UNKNOWN;
+    return jit ? CAIRN_WHAT_JIT : CAIRN_WHAT_NATIVE;
 }
 
 void cairn_resolver_count(struct cairn_resolver *resolver, const struct cairn_resolve_place *place)

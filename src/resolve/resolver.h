@@ -93,8 +93,8 @@ int cairn_resolver_symbolize(struct cairn_resolver *resolver, struct cairn_resol
 int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
                          struct cairn_resolve_place *ret_place, struct cairn_err *err);
 
-/* CAIRN_FRAME_KERNEL, CAIRN_FRAME_JIT, or CAIRN_FRAME_UNKNOWN: by what gave the name. */
-enum cairn_frame_kind cairn_resolver_kind(const struct cairn_resolve_place *place,
+/* CAIRN_WHAT_KERNEL, CAIRN_WHAT_JIT, or CAIRN_WHAT_NATIVE: by what gave the name. */
+enum cairn_frame_what cairn_resolver_what(const struct cairn_resolve_place *place,
                                           const struct cairn_symbol *symbol);
 
 /* Counts a different address. */

@@ -172,13 +172,14 @@ static int no_room(const struct cairn_collect *collect)
 
 /* Puts one frame below `*stack`; as the next ones, FULL where that cannot be. */
 static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address, bool is_exact,
-                uint32_t module, uint8_t kind)
+                uint32_t module, enum cairn_frame_what what, uint8_t how)
 {
     struct cairn_profile_frame frame = {
         .address =
             cairn_lookup_address(address, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
         .module = module,
-        .kind = kind,
+        .what = (uint8_t)what,
+        .how = how,
     };
     uint32_t number = cairn_profile_add_frame(collect->profile, &frame, NULL, 0);
     if (number == UINT32_MAX)
@@ -195,7 +196,7 @@ static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address
 static int push_gap(struct cairn_collect *collect, uint32_t *stack, uint64_t n_missing)
 {
     struct cairn_profile *p = collect->profile;
-    const struct cairn_profile_frame frame = {.kind = CAIRN_FRAME_UNKNOWN};
+    const struct cairn_profile_frame frame = {.how = CAIRN_HOW_TEXT};
     char text[CAIRN_CUT_WORDS_BYTES];
     uint64_t least = 1;
     while (least <= n_missing / 2)
@@ -227,7 +228,8 @@ static int push_user(struct cairn_collect *collect, struct cairn_space *space, u
             return no_room(collect);
         if (map)
             va = cairn_shared_va(collect->profile, map, va);
-        int code = push(collect, stack, va, walk->exact[i], module, walk->kinds[i]);
+        int code =
+            push(collect, stack, va, walk->exact[i], module, CAIRN_WHAT_NATIVE, walk->how[i]);
         if (code == CAIRN_OK && walk->n_missing && i == walk->gap_at)
             code = push_gap(collect, stack, walk->n_missing);
         if (code != CAIRN_OK)
@@ -264,7 +266,7 @@ static int push_kernel(struct cairn_collect *collect, const struct cairn_sampled
     int code = caught->n_kernel && !collect->kernel_module ? add_kernel(collect) : CAIRN_OK;
     for (size_t i = caught->n_kernel; i-- > 0 && code == CAIRN_OK;)
         code = push(collect, stack, caught->kernel[i], i == 0, collect->kernel_module,
-                    CAIRN_FRAME_KERNEL);
+                    CAIRN_WHAT_KERNEL, CAIRN_HOW_KERNEL);
     return code;
 }
 

@@ -2,7 +2,6 @@
 #include "sample/copy_walk.h"
 
 #include "base/clock.h"
-#include "profile/frame_kind.h"
 #include "unwind/space.h"
 
 /* What is farther from the copy than a stack is long is no part of the stack. */
@@ -147,7 +146,7 @@ static void add(struct cairn_copy_walker *walker, const struct cairn_cursor_fram
 {
     /* Nothing has called a signal's frame. */
     (void)cairn_user_walk_add(&walker->walk, frame->ip, frame->exact || frame->signal,
-                              (uint8_t)cairn_frame_kind_of(frame->how));
+                              (uint8_t)frame->how);
     walker->is_beyond = false; /* what the step that ends the walk asks for is what counts */
     if (frame->how == CAIRN_HOW_SIGNAL)
         walker->is_switched = is_elsewhere(&walker->copy->stack, frame->sp);

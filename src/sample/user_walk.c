@@ -19,7 +19,7 @@
  */
 #include "sample/user_walk.h"
 
-#include <cairn/profile.h>
+#include <cairn/frame.h>
 
 #include "bpf/walk.h"
 
@@ -37,7 +37,7 @@ struct walker {
 
 static const size_t gap_at = CAIRN_WALK_FRAMES_MAX - CAIRN_WALK_OUTER_FRAMES;
 
-bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t kind)
+bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t how)
 {
     size_t at = walk->n;
     if (walk->n_missing == CAIRN_WALK_BEYOND_MAX)
@@ -46,7 +46,7 @@ bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, 
         at = gap_at + walk->n_missing++ % CAIRN_WALK_OUTER_FRAMES;
     else
         walk->n++;
-    walk->kinds[at] = kind;
+    walk->how[at] = how;
     walk->exact[at] = exact;
     walk->addresses[at] = va;
     return true;
@@ -57,13 +57,13 @@ static void reverse(struct cairn_user_walk *walk, size_t low, size_t high)
     for (; low + 1 < high; low++) {
         high--;
         const uint64_t va = walk->addresses[low];
-        const uint8_t kind = walk->kinds[low];
+        const uint8_t how = walk->how[low];
         const bool exact = walk->exact[low];
         walk->addresses[low] = walk->addresses[high];
-        walk->kinds[low] = walk->kinds[high];
+        walk->how[low] = walk->how[high];
         walk->exact[low] = walk->exact[high];
         walk->addresses[high] = va;
-        walk->kinds[high] = kind;
+        walk->how[high] = how;
         walk->exact[high] = exact;
     }
 }
@@ -80,13 +80,13 @@ void cairn_user_walk_close_gap(struct cairn_user_walk *walk)
     reverse(walk, gap_at, CAIRN_WALK_FRAMES_MAX);
 }
 
-static bool add(struct walker *w, uint64_t va, enum cairn_frame_kind kind)
+static bool add(struct walker *w, uint64_t va, enum cairn_frame_how how)
 {
     if (w->walk->n == CAIRN_WALK_FRAMES_MAX) {
         w->walk->end = CAIRN_END_MAX_FRAMES;
         return false;
     }
-    return cairn_user_walk_add(w->walk, va, w->walk->n == 0, (uint8_t)kind);
+    return cairn_user_walk_add(w->walk, va, w->walk->n == 0, (uint8_t)how);
 }
 
 /* Interpreters return to places behind no call: Java's pushes the address of what it made for that.
@@ -101,7 +101,7 @@ static bool add_return(struct walker *w, uint64_t va)
 {
     if (va && w->code->is_code(w->code->ctx, va) &&
         (w->code->is_return(w->code->ctx, va) || is_led_through(w, va)))
-        return add(w, va, CAIRN_FRAME_POINTER);
+        return add(w, va, CAIRN_HOW_FP);
     w->walk->end = va ? CAIRN_END_OUTSIDE : CAIRN_END_NO_POINTER;
     return false;
 }
@@ -130,10 +130,10 @@ static uint64_t hidden_caller(const struct walker *w, const struct cairn_user_sa
 static bool add_leaf(struct walker *w, const struct cairn_user_sample *sample, uint64_t ip,
                      uint64_t next)
 {
-    if (!add(w, ip, CAIRN_FRAME_POINTER))
+    if (!add(w, ip, CAIRN_HOW_FP))
         return false;
     uint64_t hidden = hidden_caller(w, sample, ip, next);
-    return !hidden || add(w, hidden, CAIRN_FRAME_GUESSED);
+    return !hidden || add(w, hidden, CAIRN_HOW_FP_GUESS);
 }
 
 static void take_chain(struct walker *w, const struct cairn_user_sample *sample)
@@ -158,7 +158,8 @@ static enum cairn_unwind_end walked_end_of(const struct cairn_user_sample *sampl
 static bool add_walked(struct walker *w, uint64_t frame)
 {
     uint64_t va = frame & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT);
-    return frame & CAIRN_BPF_BY_FP ? add_return(w, va) : add(w, va, CAIRN_FRAME_CFI);
+    return frame & CAIRN_BPF_BY_FP ? add_return(w, va)
+                                   : add(w, va, w->walk->n ? CAIRN_HOW_CFI : CAIRN_HOW_START);
 }
 
 static void take_walked(struct walker *w, const struct cairn_user_sample *sample)

@@ -47,7 +47,7 @@ struct cairn_walk_code {
 
 struct cairn_user_walk {
     uint64_t addresses[CAIRN_WALK_FRAMES_MAX]; /* leaf first: exact, then return addresses */
-    uint8_t kinds[CAIRN_WALK_FRAMES_MAX];      /* enum cairn_frame_kind */
+    uint8_t how[CAIRN_WALK_FRAMES_MAX];        /* enum cairn_frame_how */
     bool exact[CAIRN_WALK_FRAMES_MAX];         /* true of the leaf, and around a signal's frame */
     size_t n;
     size_t gap_at;      /* before this frame, not the innermost, there are */
@@ -60,7 +60,7 @@ struct cairn_user_walk {
 enum { CAIRN_WALK_OUTER_FRAMES = 256, CAIRN_WALK_BEYOND_MAX = 1 << 20 };
 
 /* False: no more frames are taken. */
-bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t kind);
+bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t how);
 void cairn_user_walk_close_gap(struct cairn_user_walk *walk);
 
 /* Leads a walk on that ended where its copy did, by return addresses that frame pointers lead to;

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "elf/note.h"
 #include "proc/kernel.h"
-#include "profile/frame_kind.h"
 #include "unwind/space.h"
 
 enum { LABELS_MAX = 4, BUILD_ID_MAX = 64 };
@@ -49,7 +48,7 @@ int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_
 {
     struct cairn_profile *p = stacks->profile;
     struct cairn_frame_row *row = new_row(stacks);
-    const struct cairn_profile_frame frame = {.kind = CAIRN_FRAME_KERNEL};
+    const struct cairn_profile_frame frame = {.what = CAIRN_WHAT_KERNEL, .how = CAIRN_HOW_KERNEL};
     struct cairn_profile_function function = {.name = cairn_profile_text(p, name, size)};
     function.system_name = function.name;
     if (!row || function.name == UINT32_MAX)
@@ -103,7 +102,8 @@ int cairn_stacks_add_kernel_at(struct cairn_stacks *stacks, const uint64_t *addr
             .address =
                 cairn_lookup_address(addresses[i], i ? CAIRN_ADDRESS_RETURN : CAIRN_ADDRESS_EXACT),
             .module = stacks->kernel_module,
-            .kind = CAIRN_FRAME_KERNEL,
+            .what = CAIRN_WHAT_KERNEL,
+            .how = CAIRN_HOW_KERNEL,
         };
         if (!row)
             return CAIRN_E_NOMEM;
@@ -162,7 +162,7 @@ int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space
         .address = cairn_lookup_address(frame->ip,
                                         frame->exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
         .module = module_of(stacks, space, frame->ip),
-        .kind = (uint8_t)cairn_frame_kind_of(frame->how),
+        .how = (uint8_t)frame->how,
     };
     if (!row || in_profile.module == UINT32_MAX)
         return CAIRN_E_NOMEM;

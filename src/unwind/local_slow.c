@@ -21,7 +21,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void put_frame(const struct cairn_local_slow_wa
     out->ips[out->n] = (uintptr_t)w->regs.ip;
     if (out->how)
         out->how[out->n] = (uint8_t)w->how;
-    out->n_guessed += w->how == CAIRN_HOW_FP_GUESS || w->how == CAIRN_HOW_CODE;
+    out->n_guessed += cairn_frame_is_guess(w->how) != 0;
     out->n++;
 }
 

@@ -46,9 +46,7 @@ static void print_frame(struct print *p, size_t i)
         cairn_text_put(&p->out, "+");
         cairn_text_put_hex(&p->out, p->symbol.rel, 1);
     }
-    bool is_guess = p->how[i] == CAIRN_HOW_FP_GUESS || p->how[i] == CAIRN_HOW_LINK ||
-                    p->how[i] == CAIRN_HOW_CODE;
-    cairn_text_put(&p->out, is_guess ? ") guessed\n" : ")\n");
+    cairn_text_put(&p->out, cairn_frame_is_guess(p->how[i]) ? ") guessed\n" : ")\n");
     cairn_text_flush(&p->out);
 }
 

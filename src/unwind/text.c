@@ -49,6 +49,8 @@ CAIRN_API const char *cairn_frame_how_text(int how)
         [CAIRN_HOW_SIGNAL] = "signal",     [CAIRN_HOW_LINK] = "link",
         [CAIRN_HOW_FP_GUESS] = "fp guess", [CAIRN_HOW_FP] = "fp",
         [CAIRN_HOW_CODE] = "code guess",   [CAIRN_HOW_DERIVED] = "code",
+        [CAIRN_HOW_KERNEL] = "kernel",     [CAIRN_HOW_INTERPRETER] = "interpreter",
+        [CAIRN_HOW_TEXT] = "text",         [CAIRN_HOW_TEXT_GUESS] = "text guess",
     };
     return how >= 0 && (size_t)how < sizeof(texts) / sizeof(*texts) ? texts[how] : "?";
 }

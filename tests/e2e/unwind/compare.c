@@ -127,16 +127,11 @@ static void ask(unsigned *counters, const struct claim claims[2])
     atomic_store(&now.asked, counters);
 }
 
-static bool is_guess(int how)
-{
-    return how == CAIRN_HOW_FP_GUESS || how == CAIRN_HOW_CODE;
-}
-
 /* The first guess of `n` frames; 0, which is none: there is no such frame. */
 static int first_guess(const struct ours *ours, size_t n)
 {
     for (size_t i = 0; i < n && i < ours->n; i++)
-        if (is_guess(ours->how[i]))
+        if (cairn_frame_is_guess(ours->how[i]))
             return ours->how[i];
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/zip.h"
+#include "profile/frame_kind.h"
 #include "profile/profile.h"
 #include "support/memory_io.h"
 #include "support/test.h"
@@ -143,7 +144,7 @@ static void suffixes_are_kinds(void **state)
     for (uint32_t i = 1; i < 6; i++) {
         const struct cairn_profile_function *f =
             &p->functions[p->lines[p->frames[i].lines].function];
-        assert_int_equal(p->frames[i].kind, expected[i].kind);
+        assert_int_equal(cairn_frame_kind_of(&p->frames[i]), expected[i].kind);
         assert_string_equal(cairn_strings_get(&p->strings, f->name), expected[i].name);
     }
     cairn_profile_free(p);
@@ -161,7 +162,7 @@ static void semicolons_and_breaks_in_names_are_made_safe(void **state)
     static const char name[] = "op;weird\nname\r 5";
     struct cairn_profile_function f = {.name = cairn_profile_text(p, name, sizeof name - 1)};
     struct cairn_profile_line line = {.function = cairn_profile_add_function(p, &f)};
-    struct cairn_profile_frame frame = {.kind = CAIRN_FRAME_KERNEL};
+    struct cairn_profile_frame frame = {.what = CAIRN_WHAT_KERNEL, .how = CAIRN_HOW_KERNEL};
     uint32_t number = cairn_profile_add_frame(p, &frame, &line, 1);
     cairn_profile_add_sample(p, cairn_profile_add_stack(p, 0, number), 0, &(int64_t){3});
     assert_ok(cairn_profile_write(p, CAIRN_FORMAT_COLLAPSED, test_write, &out, &err), err);
@@ -182,7 +183,7 @@ static void stacks_that_read_the_same_are_one_line(void **state)
     struct cairn_profile_function f = {.name = cairn_profile_text(p, "f", 1)};
     struct cairn_profile_line line = {.function = cairn_profile_add_function(p, &f)};
     for (uint64_t address = 1; address <= 3; address++) {
-        struct cairn_profile_frame frame = {.address = address, .kind = CAIRN_FRAME_CFI};
+        struct cairn_profile_frame frame = {.address = address, .how = CAIRN_HOW_CFI};
         uint32_t stack =
             cairn_profile_add_stack(p, 0, cairn_profile_add_frame(p, &frame, &line, 1));
         cairn_profile_add_sample(p, stack, 0, &(int64_t){10});

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/zip.h"
 #include "formats/protobuf.h"
+#include "profile/frame_kind.h"
 #include "profile/profile.h"
 #include "support/memory_io.h"
 #include "support/test.h"
@@ -329,10 +330,11 @@ static struct cairn_profile *make_rich(void)
                                          {cairn_profile_add_function(p, &f), 34}};
     struct cairn_profile_frame named = {.address = 0x400123,
                                         .module = cairn_profile_add_module(p, &module),
-                                        .kind = CAIRN_FRAME_CFI,
+                                        .how = CAIRN_HOW_CFI,
                                         .folded = true};
-    struct cairn_profile_frame raw = {.address = UINT64_MAX, .kind = CAIRN_FRAME_KERNEL};
-    struct cairn_profile_frame plain = {.address = 0x10, .kind = CAIRN_FRAME_UNKNOWN};
+    struct cairn_profile_frame raw = {
+        .address = UINT64_MAX, .what = CAIRN_WHAT_KERNEL, .how = CAIRN_HOW_KERNEL};
+    struct cairn_profile_frame plain = {.address = 0x10, .how = CAIRN_HOW_TEXT};
     uint32_t root = cairn_profile_add_stack(p, 0, cairn_profile_add_frame(p, &plain, NULL, 0));
     uint32_t middle =
         cairn_profile_add_stack(p, root, cairn_profile_add_frame(p, &named, lines, 2));
@@ -362,8 +364,8 @@ static void assert_rich_frames(const struct cairn_profile *p)
     const struct cairn_profile_frame *raw = &p->frames[p->stacks[leaf].frame];
     const struct cairn_profile_frame *named = &p->frames[p->stacks[middle].frame];
     assert_true(raw->address == UINT64_MAX);
-    assert_int_equal(raw->kind, CAIRN_FRAME_KERNEL);
-    assert_int_equal(named->kind, CAIRN_FRAME_CFI);
+    assert_int_equal(raw->what, CAIRN_WHAT_KERNEL);
+    assert_int_equal(named->how, CAIRN_HOW_CFI);
     assert_int_equal(named->n_lines, 2);
     assert_true(named->folded);
     const struct cairn_profile_line *lines = &p->lines[named->lines];
@@ -381,7 +383,7 @@ static void assert_rich_frames(const struct cairn_profile *p)
     assert_int_equal(m->end, 0x500000);
     assert_int_equal(m->off, 0x1000);
     assert_true(m->has_functions && m->has_inlines && !m->has_files && !m->has_lines);
-    assert_int_equal(p->frames[p->stacks[p->stacks[middle].parent].frame].kind,
+    assert_int_equal(cairn_frame_kind_of(&p->frames[p->stacks[p->stacks[middle].parent].frame]),
                      CAIRN_FRAME_UNKNOWN);
 }
 
@@ -503,8 +505,9 @@ static void letters_that_do_not_fit_are_left_out(void **state)
         struct recipe recipe = {.no_samples = true, .more = cairn_buffer_span(&file)};
         struct cairn_profile *p = read_cooked(&recipe);
         uint32_t leaf = p->samples[0].stack;
-        assert_int_equal(p->frames[p->stacks[leaf].frame].kind, cases[i].leaf);
-        assert_int_equal(p->frames[p->stacks[p->stacks[leaf].parent].frame].kind, cases[i].root);
+        assert_int_equal(cairn_frame_kind_of(&p->frames[p->stacks[leaf].frame]), cases[i].leaf);
+        assert_int_equal(cairn_frame_kind_of(&p->frames[p->stacks[p->stacks[leaf].parent].frame]),
+                         cases[i].root);
         assert_int_equal(p->samples[0].labels, 0);
         cairn_profile_free(p);
         cairn_buffer_done(&label);

@@ -75,7 +75,7 @@ static uint32_t frame_of(struct cairn_profile *p, const char *lines)
         *colon = 0;
         made[n] = stacks_line(p, name, "a.c", (uint32_t)strtoul(colon + 1, NULL, 10));
     }
-    struct cairn_profile_frame frame = {.address = address, .kind = CAIRN_FRAME_CFI};
+    struct cairn_profile_frame frame = {.address = address, .how = CAIRN_HOW_CFI};
     return cairn_profile_add_frame(p, &frame, made, n);
 }
 

@@ -116,7 +116,7 @@ static void inlined_calls_are_nodes_outermost_first(void **state)
     struct cairn_profile_line lines[] = {stacks_line(p, "hash", "", 3),
                                          stacks_line(p, "find", "", 2),
                                          stacks_line(p, "main", "", 1)};
-    struct cairn_profile_frame frame = {.address = 0x10, .kind = CAIRN_FRAME_CFI};
+    struct cairn_profile_frame frame = {.address = 0x10, .how = CAIRN_HOW_CFI};
     uint32_t whole = cairn_profile_add_frame(p, &frame, lines, 3);
     frame.address = 0x20;
     uint32_t outer = cairn_profile_add_frame(p, &frame, lines + 1, 2);

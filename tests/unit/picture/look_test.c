@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "profile/frame_kind.h"
 #include "unit/picture/stacks.h"
 
 static struct cairn_looks looks_of(const struct cairn_profile *p)
@@ -156,7 +157,8 @@ static void inlined_lines_keep_what_matters_more(void **state)
         struct cairn_profile *p = stacks_new();
         struct cairn_profile_line lines[] = {stacks_line(p, "inner", "", 0),
                                              stacks_line(p, "outer", "", 0)};
-        struct cairn_profile_frame frame = {.address = 1, .kind = (uint8_t)rows[i].kind};
+        struct cairn_profile_frame frame = {.address = 1};
+        assert_true(cairn_frame_set_kind(&frame, (unsigned char)rows[i].kind));
         uint32_t number = cairn_profile_add_frame(p, &frame, lines, 2);
         struct cairn_looks looks = looks_of(p);
         assert_int_equal(find(&looks, "inner")->kind, rows[i].inner);
@@ -171,7 +173,7 @@ static void frames_without_a_name_show_where_they_are(void **state)
 {
     (void)state;
     struct cairn_profile *p = stacks_new();
-    struct cairn_profile_frame frame = {.address = 0x7f1234, .kind = CAIRN_FRAME_POINTER};
+    struct cairn_profile_frame frame = {.address = 0x7f1234, .how = CAIRN_HOW_FP};
     cairn_profile_add_frame(p, &frame, NULL, 0);
     struct cairn_looks looks = looks_of(p);
     assert_int_equal(looks.n, 1);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "profile/frame_kind.h"
 #include "profile/profile.h"
 #include "support/test.h"
 
@@ -27,7 +28,8 @@ static inline uint32_t stacks_frame(struct cairn_profile *p, const char *name, c
                                     uint64_t address)
 {
     struct cairn_profile_line line = stacks_line(p, name, "", 0);
-    struct cairn_profile_frame frame = {.address = address, .kind = (uint8_t)kind};
+    struct cairn_profile_frame frame = {.address = address};
+    assert_true(cairn_frame_set_kind(&frame, (unsigned char)kind));
     return cairn_profile_add_frame(p, &frame, &line, 1);
 }
 

@@ -24,7 +24,7 @@ static uint32_t labels_of(struct fixture *f, int64_t pid)
 
 static uint32_t stack_of(struct fixture *f, uint64_t address)
 {
-    const struct cairn_profile_frame frame = {.address = address, .kind = CAIRN_FRAME_UNKNOWN};
+    const struct cairn_profile_frame frame = {.address = address, .how = CAIRN_HOW_TEXT};
     return cairn_profile_add_stack(f->profile, 0,
                                    cairn_profile_add_frame(f->profile, &frame, NULL, 0));
 }

@@ -27,7 +27,7 @@ static uint32_t text(const char *text)
 
 static uint32_t add_address(uint64_t address)
 {
-    struct cairn_profile_frame frame = {.address = address, .kind = CAIRN_FRAME_UNKNOWN};
+    struct cairn_profile_frame frame = {.address = address, .how = CAIRN_HOW_TEXT};
     return cairn_profile_add_frame(profile, &frame, NULL, 0);
 }
 
@@ -35,7 +35,7 @@ static uint32_t add_named(const char *name)
 {
     struct cairn_profile_function function = {.name = text(name)};
     struct cairn_profile_line line = {cairn_profile_add_function(profile, &function), 7};
-    struct cairn_profile_frame frame = {.kind = CAIRN_FRAME_UNKNOWN};
+    struct cairn_profile_frame frame = {.how = CAIRN_HOW_TEXT};
     return cairn_profile_add_frame(profile, &frame, &line, 1);
 }
 
@@ -57,12 +57,12 @@ static void equal_things_have_equal_numbers(void **state)
     assert_int_equal(cairn_profile_add_function(profile, &function), 2);
 
     struct cairn_profile_line lines[] = {{1, 10}, {2, 20}};
-    struct cairn_profile_frame frame = {.address = 5, .kind = CAIRN_FRAME_CFI};
+    struct cairn_profile_frame frame = {.address = 5, .how = CAIRN_HOW_CFI};
     uint32_t both = cairn_profile_add_frame(profile, &frame, lines, 2);
     assert_int_equal(cairn_profile_add_frame(profile, &frame, lines, 2), both);
     uint32_t one = cairn_profile_add_frame(profile, &frame, lines, 1);
     assert_int_not_equal(one, both);
-    frame.kind = CAIRN_FRAME_POINTER;
+    frame.how = CAIRN_HOW_FP;
     assert_int_not_equal(cairn_profile_add_frame(profile, &frame, lines, 1), one);
     assert_int_equal(profile->lines[profile->frames[both].lines + 1].line, 20);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Of which samples it is known whether their stack is whole. */
+#include "profile/frame_kind.h"
 #include "profile/profile.h"
 #include "support/test.h"
 
@@ -18,7 +19,8 @@ static void add_sample(struct cairn_profile *p, const char *kinds, int64_t weigh
 {
     uint32_t stack = 0, labels = 0;
     for (size_t i = 0; kinds[i]; i++) {
-        struct cairn_profile_frame frame = {.address = 0x10 + i, .kind = (uint8_t)kinds[i]};
+        struct cairn_profile_frame frame = {.address = 0x10 + i};
+        assert_true(cairn_frame_set_kind(&frame, (unsigned char)kinds[i]));
         stack = cairn_profile_add_stack(p, stack, cairn_profile_add_frame(p, &frame, NULL, 0));
     }
     if (cut) {

@@ -200,7 +200,7 @@ static void inlined_functions_are_nodes(void **state)
         lines[i].function = cairn_profile_add_function(p, &function);
         lines[i].line = i;
     }
-    struct cairn_profile_frame frame = {.address = 1, .kind = CAIRN_FRAME_CFI};
+    struct cairn_profile_frame frame = {.address = 1, .how = CAIRN_HOW_CFI};
     uint32_t stack = cairn_profile_add_stack(p, 0, cairn_profile_add_frame(p, &frame, lines, 3));
     cairn_profile_add_sample(p, stack, 0, &(int64_t){4});
     struct cairn_tree *tree = tree_of(p, CAIRN_TREE_CALLS, NULL, 0, 0);

@@ -267,7 +267,7 @@ static void inlined_functions_are_functions(void **state)
         lines[i].function = cairn_profile_add_function(p, &function);
         lines[i].line = i;
     }
-    struct cairn_profile_frame frame = {.address = 1, .kind = CAIRN_FRAME_CFI};
+    struct cairn_profile_frame frame = {.address = 1, .how = CAIRN_HOW_CFI};
     uint32_t stack = cairn_profile_add_stack(p, 0, cairn_profile_add_frame(p, &frame, lines, 3));
     cairn_profile_add_sample(p, stack, 0, &(int64_t){4});
     assert_ok(cairn_profile_top(p, 0, &top, &err), err);

@@ -58,7 +58,8 @@ static uint32_t add_module(struct cairn_profile *p, const char *path, uint64_t s
 static void add_sample(struct cairn_profile *p, int pid, uint64_t address, uint32_t module)
 {
     const int64_t value = 1;
-    const struct cairn_profile_frame frame = {.address = address, .module = module};
+    const struct cairn_profile_frame frame = {
+        .address = address, .module = module, .how = CAIRN_HOW_FP};
     const struct cairn_profile_label label = {.key = cairn_profile_text(p, "pid", 3),
                                               .number = pid};
     uint32_t number = cairn_profile_add_frame(p, &frame, NULL, 0);
@@ -118,7 +119,7 @@ static void a_list_of_the_same_boot_names_modules_too(void **state)
     assert_string_equal(name_of(p, 1), "do_syscall_64");
     assert_string_equal(name_of(p, 2), "vfs_read");
     assert_string_equal(name_of(p, 3), "nft_do_chain");
-    assert_int_equal(p->frames[1].kind, CAIRN_FRAME_KERNEL);
+    assert_int_equal(p->frames[1].what, CAIRN_WHAT_KERNEL);
     assert_string_equal(cairn_profile_module_name(p, p->frames[2].module), "[kernel.kallsyms]");
     assert_string_equal(cairn_profile_module_name(p, p->frames[3].module), "[nf_tables]");
     cairn_profile_free(p);
@@ -302,7 +303,8 @@ static void each_process_has_a_perf_map_of_its_own(void **state)
     assert_int_equal(cairn_resolver_new(&opts, &resolver, NULL), CAIRN_OK);
     assert_int_equal(cairn_resolve_profile(resolver, p, NULL), CAIRN_OK);
     assert_string_equal(name_of(p, 1), "first");
-    assert_int_equal(p->frames[1].kind, CAIRN_FRAME_JIT);
+    assert_int_equal(p->frames[1].what, CAIRN_WHAT_JIT);
+    assert_int_equal(p->frames[1].how, CAIRN_HOW_FP); /* as before: a name does not change it */
     assert_string_equal(name_of(p, 2), "second");
     assert_string_equal(name_of(p, 3), "-");
     assert_string_equal(name_of(p, 4), "-");

@@ -21,8 +21,9 @@ static uint32_t add_module(struct cairn_profile *p, const char *path, uint64_t s
 static uint32_t add_frame(struct cairn_profile *p, uint32_t module, uint64_t address)
 {
     return cairn_profile_add_frame(
-        p, &(struct cairn_profile_frame){.address = address, .module = module, .kind = '-'}, NULL,
-        0);
+        p,
+        &(struct cairn_profile_frame){.address = address, .module = module, .how = CAIRN_HOW_TEXT},
+        NULL, 0);
 }
 
 /* The name of a frame's outermost line; NULL where it has none. */
@@ -80,7 +81,9 @@ static void named_frames_and_frames_without_address_stay(void **state)
     struct cairn_profile_function function = {.name = text_number(p, "mine")};
     struct cairn_profile_line line = {cairn_profile_add_function(p, &function), 3};
     uint32_t named = cairn_profile_add_frame(
-        p, &(struct cairn_profile_frame){.address = 0x7f0000001c10, .module = lld, .kind = '-'},
+        p,
+        &(struct cairn_profile_frame){
+            .address = 0x7f0000001c10, .module = lld, .how = CAIRN_HOW_TEXT},
         &line, 1);
     uint32_t bare = add_frame(p, CAIRN_PROFILE_NO_MODULE, 0);
     struct cairn_resolve_opts opts = fixture_opts(NULL);

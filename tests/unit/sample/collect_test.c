@@ -86,7 +86,7 @@ static void kernel_frames_lie_below_the_user_side_in_a_module_of_their_own(void 
     const struct cairn_profile *p = collect.profile;
     const struct cairn_profile_frame *leaf = frame_of(p, p->samples[1].stack);
     assert_int_equal(leaf->address, kernel[0]);
-    assert_int_equal(leaf->kind, CAIRN_FRAME_KERNEL);
+    assert_int_equal(leaf->what, CAIRN_WHAT_KERNEL);
     assert_string_equal(cairn_strings_get(&p->strings, p->modules[leaf->module].path),
                         "[kernel.kallsyms]");
     uint32_t above = p->stacks[p->samples[1].stack].parent;

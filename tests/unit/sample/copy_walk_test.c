@@ -209,7 +209,7 @@ static void a_copy_leads_where_the_thread_itself_walks(void **state)
     check_frames(walker.walk.n);
     assert_true(walker.walk.exact[0]);
     assert_false(walker.walk.exact[1]);
-    assert_int_equal(walker.walk.kinds[1], CAIRN_FRAME_CFI);
+    assert_int_equal(walker.walk.how[1], CAIRN_HOW_CFI);
 }
 
 static void the_process_may_be_gone_and_others_have_the_same_files(void **state)
@@ -311,7 +311,7 @@ static void where_the_copy_ends_the_kernels_chain_leads_on(void **state)
     assert_int_equal(walker.walk.end, CAIRN_END_COPY);
     assert_true(walker.walk.n > n_alone + DEPTH / 2);
     check_frames(n_alone + DEPTH / 2); /* none is left out */
-    assert_int_equal(walker.walk.kinds[n_alone], CAIRN_FRAME_POINTER);
+    assert_int_equal(walker.walk.how[n_alone], CAIRN_HOW_FP);
     caught.chain[DEPTH / 2] = 1; /* no code: it ends before */
     walk_first(size, true);
     assert_true(walker.walk.n <= DEPTH / 2 + 1);

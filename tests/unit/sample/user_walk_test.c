@@ -71,7 +71,7 @@ static void a_chain_that_reaches_the_start_is_whole(void **state)
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
     assert_int_equal(walk.addresses[2], 0x1f10);
-    assert_int_equal(walk.kinds[0], CAIRN_FRAME_POINTER);
+    assert_int_equal(walk.how[0], CAIRN_HOW_FP);
 }
 
 static void what_lies_beyond_the_start_does_not_matter(void **state)
@@ -129,7 +129,7 @@ static void frames_by_rules_are_believed(void **state)
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
     assert_int_equal(walk.addresses[1], 0xdead0001);
-    assert_int_equal(walk.kinds[2], CAIRN_FRAME_CFI);
+    assert_int_equal(walk.how[2], CAIRN_HOW_CFI);
     assert_true(walk.exact[0]);
     assert_false(walk.exact[1]);
 }
@@ -140,7 +140,7 @@ static void frames_by_pointers_are_held_against_calls(void **state)
     const uint64_t good[] = {0x1233, 0x1100 | CAIRN_BPF_BY_FP, 0x1f10 | CAIRN_BPF_BY_FP};
     walk_walked(good, 3, CAIRN_END_NO_RULE);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST); /* it lies where programs start */
-    assert_int_equal(walk.kinds[1], CAIRN_FRAME_POINTER);
+    assert_int_equal(walk.how[1], CAIRN_HOW_FP);
     const uint64_t bad[] = {0x1233, 0x1101 | CAIRN_BPF_BY_FP, 0x1f10};
     walk_walked(bad, 3, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
@@ -156,7 +156,7 @@ static void made_code_is_believed_where_it_leads_to_the_start(void **state)
     walk_walked(frames, 3, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
-    assert_int_equal(walk.kinds[1], CAIRN_FRAME_POINTER);
+    assert_int_equal(walk.how[1], CAIRN_HOW_FP);
     walk_walked(frames, 3, CAIRN_END_NO_RULE);
     assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
     walk_walked(frames, 2, CAIRN_END_OUTERMOST);
@@ -180,7 +180,7 @@ static void behind_the_end_of_a_copy_pointers_lead_on_or_it_is_cut_there(void **
     walk_on(returns, 2);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 4);
-    assert_int_equal(walk.kinds[2], CAIRN_FRAME_POINTER);
+    assert_int_equal(walk.how[2], CAIRN_HOW_FP);
     walk_on(returns, 1);
     assert_int_equal(walk.end, CAIRN_END_COPY);
     assert_int_equal(walk.n, 3);
@@ -248,9 +248,9 @@ static void the_caller_of_a_function_without_a_frame_is_found_and_called_guessed
     walk_top(0x1234, 0x1b10, 0x1a10, 0); /* 0x1b10 called 0x1a00, which called 0x1200 */
     assert_int_equal(walk.n, 4);
     assert_int_equal(walk.addresses[1], 0x1a10);
-    assert_int_equal(walk.kinds[1], CAIRN_FRAME_GUESSED);
+    assert_int_equal(walk.how[1], CAIRN_HOW_FP_GUESS);
     assert_int_equal(walk.addresses[2], 0x1b10);
-    assert_int_equal(walk.kinds[2], CAIRN_FRAME_POINTER);
+    assert_int_equal(walk.how[2], CAIRN_HOW_FP);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     walk_top(0x1201, 0x1b10, 0x7ffc, 0x1a10); /* right after the push */
     assert_int_equal(walk.n, 4);
