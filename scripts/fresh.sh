@@ -45,6 +45,7 @@ make_tree() {
 
 # Mounts live in this process's mount namespace: they end with it, whatever ends it.
 mount_system() {
+    mount --bind "$tree" "$tree" # the root of a mount namespace must be a mount, or unshare(1) refuses
     mount -t proc proc "$tree/proc"
     mount --rbind /sys "$tree/sys"
     mount --rbind /dev "$tree/dev"

@@ -191,7 +191,7 @@ inside = subprocess.Popen(["unshare", "-m", "--propagation", "private", "sh", "-
                            "wait; umount /tmp/perf-$pid.map; rm -f /tmp/perf-$pid.map"],
                           stdout=subprocess.PIPE, text=True)
 pid = inside.stdout.readline().strip()
-if pid == "no" or jit.returncode:
+if pid in ("no", "") or jit.returncode:
     print("skipped: a mounted perf map: no mount namespace, or no compiler")
 else:
     held.opened()
