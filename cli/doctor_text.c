@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/module_kind.h"
 #include "cli/numbers.h"
 
 enum {
@@ -220,7 +221,8 @@ static void add_missing(struct cairn_buffer *b, const struct cairn_doctor *docto
     size_t n = 0;
     for (size_t i = 0; i < cairn_doctor_n_modules(doctor); i++) {
         const struct cairn_doctor_module *module = cairn_doctor_module(doctor, i);
-        if (module->has_lines || !*module->build_id || !*module->fix || *module->path == '[')
+        if (module->has_lines || !*module->build_id || !*module->fix ||
+            cairn_module_kind_of(module->path, 0) != CAIRN_MODULE_FILE)
             continue;
         first = first ? first : module;
         n++;

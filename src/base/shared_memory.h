@@ -2,8 +2,8 @@
 /* Shared memory that the kernel lists with a path but that is no file: mappings of MAP_SHARED with
  * MAP_ANONYMOUS and of /dev/zero ("/dev/zero (deleted)"), and segments of shmget(2) ("/SYSV" and
  * the key in 8 hex digits). To whoever names code they are anonymous memory. */
-#ifndef CAIRN_PROC_SHARED_MEMORY_H
-#define CAIRN_PROC_SHARED_MEMORY_H
+#ifndef CAIRN_BASE_SHARED_MEMORY_H
+#define CAIRN_BASE_SHARED_MEMORY_H
 
 #include <stdbool.h>
 #include <string.h>
@@ -27,4 +27,4 @@ static inline bool cairn_is_shared_memory(const char *path)
     return !*rest || strcmp(rest, " (deleted)") == 0;
 }
 
-#endif /* CAIRN_PROC_SHARED_MEMORY_H */
+#endif /* CAIRN_BASE_SHARED_MEMORY_H */

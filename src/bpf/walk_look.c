@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/foreign.h"
+#include "base/module_kind.h"
 #include "proc/process.h"
 #include "unwind/local_cpu.h"
 #include "unwind/space.h"
@@ -99,7 +100,7 @@ static bool file_of(struct look *look, const struct cairn_map *map, struct cairn
 {
     struct cairn_bpf_file file = {(uint64_t)map->dev_major << 32 | map->dev_minor, map->inode,
                                   map->off};
-    if (!map->inode && strcmp(map->path, "[vdso]") == 0)
+    if (cairn_module_kind_of(map->path, map->start) == CAIRN_MODULE_VDSO)
         file.off = map->end - map->start;
     if (map->inode && file.dev == look->last.dev && file.inode == look->last.inode)
         file.changed_ns = look->last.changed_ns; /* one stat(2) for its neighbours */

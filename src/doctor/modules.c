@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/foreign.h"
+#include "base/module_kind.h"
 #include "debugfile/debugfile.h"
 #include "doctor/file.h"
 #include "doctor/report.h"
@@ -194,11 +195,12 @@ static void add_vdso(struct list *list, const struct cairn_map *map)
 static void add_map(struct list *list, size_t number)
 {
     const struct cairn_map *map = cairn_maps_get(list->maps, number);
-    if (!is_code(map) || strcmp(map->path, "[vsyscall]") == 0)
+    const enum cairn_module_kind kind = cairn_module_kind_of(map->path, map->start);
+    if (!is_code(map) || kind == CAIRN_MODULE_VSYSCALL)
         return;
     if (list->d->n_modules >= MODULES_MAX) {
         list->n_left_out++;
-    } else if (strcmp(map->path, "[vdso]") == 0) {
+    } else if (kind == CAIRN_MODULE_VDSO) {
         add_vdso(list, map);
     } else if (map->flags & CAIRN_MAP_FILE && map->inode) {
         uint64_t code_bytes = sum_code(list->maps, number);

@@ -18,10 +18,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/reader.h"
+#include "base/shared_memory.h"
 #include "base/strings.h"
 #include "proc/overlay.h"
 #include "proc/process.h"
-#include "proc/shared_memory.h"
 
 enum { MAPPINGS_MAX = 1 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_MAX_BYTES = 1 << 29 };
 

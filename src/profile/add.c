@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Adding to a profile: each kind of thing once, found again by what it holds. */
 #include "base/alloc.h"
+#include "base/module_kind.h"
 #include "profile/index.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -56,7 +57,25 @@ uint32_t cairn_profile_add_module(struct cairn_profile *p,
         index->modules.n_indexed = number;
         return UINT32_MAX;
     }
+    p->modules[number].kind =
+        (uint8_t)cairn_module_kind_of(cairn_strings_get(&p->strings, module->path), module->start);
     return *slot = number;
+}
+
+uint32_t cairn_profile_add_kernel(struct cairn_profile *p, uint64_t text, const char *build_id)
+{
+    static const char path[] = "[kernel.kallsyms]";
+    static const uint64_t upper_half = 1ull << 63;
+    const struct cairn_profile_module module = {
+        .start = upper_half,
+        .end = UINT64_MAX,
+        .off = text > upper_half ? text : upper_half,
+        .path = cairn_profile_text(p, path, sizeof path - 1),
+        .build_id = cairn_profile_text(p, build_id, strlen(build_id)),
+    };
+    if (module.path == UINT32_MAX || module.build_id == UINT32_MAX)
+        return UINT32_MAX;
+    return cairn_profile_add_module(p, &module);
 }
 
 static uint64_t hash_function(const struct cairn_profile_function *f)

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/function_start.h"
+#include "base/module_kind.h"
 
 /* Number 0 of each kind means none, and is there from the start. */
 static bool add_zeros(struct cairn_profile *p)
@@ -142,12 +143,6 @@ const char *cairn_profile_module_name(const struct cairn_profile *p, uint32_t mo
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The kernel's module begins with the upper half of the address space, and in no file. */
-static bool is_kernel(const struct cairn_profile_module *module, const char *name)
-{
-    return *name == '[' && module->start >> 63;
-}
-
 const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t frame, char *buf,
                                      size_t size)
 {
@@ -156,7 +151,8 @@ const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t fra
     const char *name = cairn_profile_module_name(p, f->module);
     if (!f->address)
         snprintf(buf, size, "[unknown]");
-    else if (*name && f->address >= module->start && !is_kernel(module, name))
+    else if (*name && f->address >= module->start && !cairn_module_is_kernel(module->kind) &&
+             module->kind != CAIRN_MODULE_VSYSCALL)
         snprintf(buf, size, "%s+0x%" PRIx64, name, f->address - module->start + module->off);
     else
         snprintf(buf, size, "0x%" PRIx64, f->address);

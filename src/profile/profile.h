@@ -42,6 +42,7 @@ struct cairn_profile_module {
     uint64_t start, end, off; /* va range and file offset of the (first) mapping */
     uint32_t path, build_id;  /* strings; build ID in lower-case hex */
     bool has_functions, has_files, has_lines, has_inlines; /* what naming found; pprof's has_* */
+    uint8_t kind; /* enum cairn_module_kind: cairn_profile_add_module() sets it */
 };
 
 struct cairn_profile_function {
@@ -143,6 +144,9 @@ uint32_t cairn_profile_text(struct cairn_profile *p, const char *text, size_t si
 uint32_t cairn_profile_add_type(struct cairn_profile *p, const char *type, const char *unit);
 uint32_t cairn_profile_add_module(struct cairn_profile *p,
                                   const struct cairn_profile_module *module);
+/* All of the kernel that runs, its modules too. `text`: va of _text, by which its names can be
+ * found elsewhere; 0 where the kernel hides it. */
+uint32_t cairn_profile_add_kernel(struct cairn_profile *p, uint64_t text, const char *build_id);
 uint32_t cairn_profile_add_function(struct cairn_profile *p,
                                     const struct cairn_profile_function *function);
 /* `frame->lines` and `n_lines` are ignored: the lines are copied from `lines`. */

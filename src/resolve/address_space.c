@@ -36,6 +36,7 @@ int cairn_address_space_of_maps(struct cairn_address_space *space, struct cairn_
             .end = map->end,
             .off = map->off,
             .path = cairn_strings_add_str(&modules->strings, map->path),
+            .kind = cairn_module_kind_of(map->path, map->start),
             .executable = map->flags & CAIRN_MAP_EXEC,
             .deleted = map->flags & CAIRN_MAP_DELETED,
         };
@@ -156,20 +157,12 @@ static bool find_vaddr(const struct cairn_address_space *space, const struct cai
     return cairn_module_vaddr_of_rel(module, fixed ? va : va - region->base, ret_vaddr);
 }
 
-/* What a profile says of the kernel: in the upper half, and no file. Its offset is where _text
- * lies.
- */
-static bool is_kernel(const struct cairn_modules *modules, const struct cairn_region *region)
-{
-    const char *path = cairn_strings_get(&modules->strings, region->path);
-    return region->start >= cairn_upper_half && *path == '[' && strncmp(path, "[v", 2) != 0;
-}
-
+/* The offset of what a profile says of the kernel is where _text lies. */
 static int find_module(struct cairn_modules *modules, struct cairn_region *region,
                        struct cairn_err *err)
 {
     int code;
-    if (is_kernel(modules, region))
+    if (cairn_module_is_kernel(region->kind))
         code = cairn_modules_get_kernel(modules, region->path, region->build_id,
                                         region->off > cairn_upper_half ? region->off : 0,
                                         &region->module, err);

@@ -14,6 +14,7 @@
 #ifndef CAIRN_RESOLVE_ADDRESS_SPACE_H
 #define CAIRN_RESOLVE_ADDRESS_SPACE_H
 
+#include "base/module_kind.h"
 #include "resolve/modules.h"
 
 struct cairn_region {
@@ -21,6 +22,7 @@ struct cairn_region {
     uint64_t base;            /* va of the file's offset 0 in this load of it */
     uint32_t path, build_id;  /* strings of the modules */
     bool has_base; /* it is: another mapping, of that offset, lies before; else a guess */
+    enum cairn_module_kind kind; /* set when it is added */
     bool executable, deleted, logged;
     bool has_fd;                       /* an open file of the module: */
     int fd;                            /* borrowed */

@@ -115,7 +115,7 @@ int cairn_modules_open_mapped(struct cairn_modules *m, struct cairn_known_module
     snprintf(link, sizeof link, "/proc/%d/exe", m->pid);
     if (code == CAIRN_OK && !known->module)
         code = open_link(m, known, link, err);
-    if (code == CAIRN_OK && !known->module && cairn_modules_is_anonymous(known->path))
+    if (code == CAIRN_OK && !known->module && cairn_module_is_made(known->module_kind))
         known->missing = CAIRN_CAUSE_ANONYMOUS; /* what a compiler made, and no library */
     return code;
 }

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "proc/shared_memory.h"
 #include "resolve/vdso.h"
 
 enum { BUILD_ID_DIGITS_MIN = 2, BUILD_ID_DIGITS_MAX = 128 };
@@ -107,24 +106,6 @@ static uint32_t find_build_id(const struct cairn_modules *m, uint32_t path)
     return by_name;
 }
 
-bool cairn_modules_is_file(const char *path)
-{
-    return *path && *path != '[' && strncmp(path, "//anon", 6) != 0 &&
-           !cairn_is_shared_memory(path);
-}
-
-bool cairn_modules_is_anonymous(const char *path)
-{
-    static const char *const names[] = {"//anon", "[anon",   "[heap]",
-                                        "[stack", "/memfd:", "/dev/shm/"};
-    if (!*path || cairn_is_shared_memory(path))
-        return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(path, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
 static void log_found(const struct cairn_known_module *known)
 {
     const struct cairn_module_info *info = cairn_module_info(known->module);
@@ -142,16 +123,16 @@ static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
                       struct cairn_err *err)
 {
     struct cairn_err why = {0};
-    if (strcmp(known->path, "[vdso]") == 0)
+    if (known->module_kind == CAIRN_MODULE_VDSO)
         return cairn_vdso_open(m, known, err);
-    if (strcmp(known->path, "[vsyscall]") == 0) {
+    if (known->module_kind == CAIRN_MODULE_VSYSCALL) {
         known->kind = CAIRN_KNOWN_LIST;
         known->missing = CAIRN_CAUSE_NONE;
         return cairn_vsyscall_open(m->symbolizer, &known->module, err);
     }
-    if (!cairn_modules_is_file(known->path)) {
-        known->missing = cairn_modules_is_anonymous(known->path) ? CAIRN_CAUSE_ANONYMOUS
-                                                                 : CAIRN_CAUSE_NOT_A_FILE;
+    if (!cairn_module_is_file(known->module_kind)) {
+        known->missing = cairn_module_is_made(known->module_kind) ? CAIRN_CAUSE_ANONYMOUS
+                                                                  : CAIRN_CAUSE_NOT_A_FILE;
         return CAIRN_OK;
     }
     int result =
@@ -160,7 +141,7 @@ static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
     if (result == CAIRN_E_NOMEM)
         return cairn_fail_memory(err);
     /* A library may lie in memory that has a name; without one it is what a compiler made there. */
-    bool is_made = result < 0 && !m->pid && cairn_modules_is_anonymous(known->path);
+    bool is_made = result < 0 && !m->pid && cairn_module_is_made(known->module_kind);
     known->missing = result == CAIRN_OK      ? CAIRN_CAUSE_NONE
                      : is_made               ? CAIRN_CAUSE_ANONYMOUS
                      : result == CAIRN_E_ARG ? CAIRN_CAUSE_MISMATCH
@@ -186,6 +167,7 @@ static struct cairn_known_module *new_module(struct cairn_modules *m, const char
     }
     known->path = path;
     known->build_id = build_id;
+    known->module_kind = cairn_module_kind_of(path, 0);
     m->list[m->n] = known;
     return known;
 }

@@ -8,6 +8,7 @@
 
 #include <cairn/resolve.h>
 
+#include "base/module_kind.h"
 #include "base/strings.h"
 #include "base/table.h"
 #include "resolve/kernel.h"
@@ -28,6 +29,7 @@ struct cairn_known_module {
     const char *path, *build_id; /* borrowed from `strings`; "" where there is none */
     struct cairn_module *module; /* NULL: `missing` says why */
     enum cairn_known_kind kind;
+    enum cairn_module_kind module_kind;
     struct cairn_kernel kernel;
     enum cairn_cause missing; /* CAIRN_CAUSE_NONE once it was found */
     bool deleted;             /* the maps say that the file was removed or replaced */
@@ -105,12 +107,6 @@ int cairn_modules_get_kernel(struct cairn_modules *m, uint32_t path, uint32_t bu
 /* Adds a module whose names come from a list, as a perf map. `path` is copied. */
 int cairn_modules_add_list(struct cairn_modules *m, const char *path, struct cairn_module *module,
                            struct cairn_known_module **ret_module, struct cairn_err *err);
-
-/* May code that was made at run time lie in a mapping of this name? */
-bool cairn_modules_is_anonymous(const char *path);
-
-/* Is this path that of a file, and not "[vdso]" or nothing at all? */
-bool cairn_modules_is_file(const char *path);
 
 /* Counts one address; `cause` is CAIRN_CAUSE_NONE where it got a name. */
 void cairn_modules_count(struct cairn_known_module *module, enum cairn_cause cause);

@@ -32,6 +32,7 @@ static int add_regions(struct naming *n)
             .start = module->start,
             .end = module->end,
             .off = module->off,
+            .kind = (enum cairn_module_kind)module->kind,
             .executable = true,
             .path = cairn_strings_add_str(strings,
                                           cairn_strings_get(&n->profile->strings, module->path)),
@@ -85,7 +86,7 @@ static int find_in_maps(struct naming *n, const struct cairn_profile_frame *fram
 {
     struct cairn_resolver *r = n->resolver;
     *ret_found = false;
-    if (!cairn_modules_is_anonymous(cairn_strings_get(&r->modules.strings, region->path)))
+    if (!cairn_module_is_made(region->kind))
         return CAIRN_OK;
     return cairn_jit_find(&r->jit, &r->modules, pid_of(n, frame), frame->address, ret_place,
                           ret_found, n->err);
@@ -109,8 +110,7 @@ static int find_place(struct naming *n, const struct cairn_profile_frame *frame,
         for (size_t i = 0; !holds(region, frame->address) && i < space->n; i++)
             if (space->regions[i].path == region->path && holds(&space->regions[i], frame->address))
                 region = &space->regions[i];
-        if (!cairn_modules_is_file(cairn_strings_get(&resolver->modules.strings, region->path)) ||
-            holds(region, frame->address))
+        if (!cairn_module_is_file(region->kind) || holds(region, frame->address))
             return cairn_address_space_place(space, &resolver->modules, region, frame->address,
                                              ret_place, n->err);
     }

@@ -169,7 +169,7 @@ int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
     struct cairn_region *region = cairn_address_space_find(&resolver->space, va);
     bool found = false;
     int code = CAIRN_OK;
-    if (!region || cairn_modules_is_anonymous(cairn_strings_get(&modules->strings, region->path)))
+    if (!region || cairn_module_is_made(region->kind))
         code = cairn_jit_find(&resolver->jit, modules, pid, va, ret_place, &found, err);
     if (found || code < 0)
         return code;
@@ -185,6 +185,7 @@ int cairn_resolver_place(struct cairn_resolver *resolver, int pid, uint64_t va,
     if (beyond.path == UINT32_MAX)
         return cairn_fail_memory(err);
     beyond.off = cairn_upper_half;
+    beyond.kind = cairn_module_kind_of(name, va);
     return cairn_address_space_place(&resolver->space, modules, &beyond, va, ret_place, err);
 }
 

@@ -10,11 +10,6 @@
 #include "sample/cut_words.h"
 #include "sample/labels.h"
 
-static const char kernel_path[] = "[kernel.kallsyms]";
-
-/* The upper half of the address space: all of it is the kernel's, on every CPU that we know. */
-static const uint64_t kernel_start = 0x8000000000000000ull;
-
 int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,
                        int64_t period, struct cairn_err *err)
 {
@@ -238,22 +233,11 @@ static int push_user(struct cairn_collect *collect, struct cairn_space *space, u
     return CAIRN_OK;
 }
 
-/* All of the kernel, its modules too. Its offset says where _text lies, by which its names can be
- * found elsewhere. */
 static int add_kernel(struct cairn_collect *collect)
 {
     cairn_running_kernel(&collect->kernel);
-    const char *id = collect->kernel.build_id;
-    struct cairn_profile_module module = {
-        .start = kernel_start,
-        .end = UINT64_MAX,
-        .off = collect->kernel.text > kernel_start ? collect->kernel.text : kernel_start,
-        .path = cairn_profile_text(collect->profile, kernel_path, sizeof kernel_path - 1),
-        .build_id = cairn_profile_text(collect->profile, id, strlen(id)),
-    };
-    if (module.path == UINT32_MAX || module.build_id == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    uint32_t number = cairn_profile_add_module(collect->profile, &module);
+    uint32_t number =
+        cairn_profile_add_kernel(collect->profile, collect->kernel.text, collect->kernel.build_id);
     if (number == UINT32_MAX)
         return no_room(collect);
     collect->kernel_module = number;

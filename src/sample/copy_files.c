@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/foreign.h"
+#include "base/module_kind.h"
 #include "elf/note.h"
 #include "target/memory_image.h"
 
@@ -213,10 +214,9 @@ struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files
                                                   struct cairn_space *space,
                                                   const struct cairn_space_map *map)
 {
-    const char *path = cairn_strings_get(&spaces->profile->strings, map->path);
     struct cairn_copy_file_bytes none = {0};
     uint32_t number;
-    if (strcmp(path, "[vdso]") == 0) {
+    if (map->kind == CAIRN_MODULE_VDSO) {
         struct cairn_span vdso = cairn_vdso_of_self();
         if (cairn_vdso_is_mapped(vdso, map->start, map->end))
             none.image = vdso;

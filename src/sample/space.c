@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/below.h"
 #include "base/error.h"
-#include "proc/shared_memory.h"
+#include "base/module_kind.h"
 #include "sample/build_ids.h"
 #include "sample/cgroup.h"
 
@@ -206,7 +206,7 @@ static size_t path_size(const char *path)
 {
     static const char deleted[] = " (deleted)";
     size_t size = strlen(path), tail = sizeof deleted - 1;
-    if (strcmp(path, "//anon") == 0 || cairn_is_shared_memory(path))
+    if (cairn_module_kind_of(path, 0) == CAIRN_MODULE_ANONYMOUS && *path != '[')
         return 0;
     return size > tail && strcmp(path + size - tail, deleted) == 0 ? size - tail : size;
 }
@@ -236,6 +236,7 @@ int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
     map.file = file_identity(news);
     map.inode = news->inode;
     map.is_deleted = path_size(news->path) != strlen(news->path);
+    map.kind = (uint8_t)cairn_module_kind_of(news->path, news->start);
     map.cxx_runtime = strstr(news->path, "/libstdc++.so") || strstr(news->path, "/libc++.so");
     map.path = cairn_profile_text(spaces->profile, news->path, path_size(news->path));
     map.build_id = cairn_profile_text(spaces->profile, hex, strlen(hex));
@@ -344,8 +345,7 @@ static bool is_our_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
 bool cairn_space_find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
                            struct cairn_space_map *map)
 {
-    const char *path = cairn_strings_get(&spaces->profile->strings, map->path);
-    if (map->build_id || strcmp(path, "[vdso]") != 0 || !is_our_vdso(spaces, space, map))
+    if (map->build_id || map->kind != CAIRN_MODULE_VDSO || !is_our_vdso(spaces, space, map))
         return true;
     const char *id = spaces->vdso_build_id;
     map->build_id = cairn_profile_text(spaces->profile, id, strlen(id));

@@ -31,6 +31,7 @@ struct cairn_space_map {
     bool cxx_runtime;         /* libstdc++ or libc++ */
     uint64_t inode;           /* of the file; 0: unknown */
     bool is_deleted;          /* its path is another file's by now, or nobody's */
+    uint8_t kind;             /* enum cairn_module_kind */
 };
 
 /* One process between two execve(2). */

@@ -64,27 +64,14 @@ int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_
     return CAIRN_OK;
 }
 
-/* All of the kernel, its modules too. The offset says where _text lies. */
 static int add_kernel_module(struct cairn_stacks *stacks)
 {
-    static const char path[] = "[kernel.kallsyms]";
-    static const uint64_t upper_half = 1ull << 63;
-    struct cairn_profile *p = stacks->profile;
     struct cairn_running_kernel kernel;
     cairn_running_kernel(&kernel);
-    stacks->kernel_hidden = kernel.text < upper_half;
+    stacks->kernel_hidden = !kernel.text;
     if (stacks->kernel_hidden)
         return CAIRN_OK;
-    const struct cairn_profile_module module = {
-        .start = upper_half,
-        .end = UINT64_MAX,
-        .off = kernel.text,
-        .path = cairn_profile_text(p, path, sizeof path - 1),
-        .build_id = cairn_profile_text(p, kernel.build_id, strlen(kernel.build_id)),
-    };
-    if (module.path == UINT32_MAX || module.build_id == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    uint32_t number = cairn_profile_add_module(p, &module);
+    uint32_t number = cairn_profile_add_kernel(stacks->profile, kernel.text, kernel.build_id);
     if (number == UINT32_MAX)
         return CAIRN_E_NOMEM;
     stacks->kernel_module = number;
@@ -158,9 +145,10 @@ int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space
                           const struct cairn_cursor_frame *frame)
 {
     struct cairn_frame_row *row = new_row(stacks);
+    bool is_exact = frame->exact || frame->signal; /* nothing has called a signal's frame */
     const struct cairn_profile_frame in_profile = {
-        .address = cairn_lookup_address(frame->ip,
-                                        frame->exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
+        .address =
+            cairn_lookup_address(frame->ip, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
         .module = module_of(stacks, space, frame->ip),
         .how = (uint8_t)frame->how,
     };

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/module_kind.h"
 #include "elf/image.h"
 #include "target/memory_image.h"
 
@@ -109,7 +110,7 @@ static void open_file(struct cairn_target *target, const struct cairn_target_map
     const char *path = cairn_strings_get(&target->texts, map->path);
     char build_id[CAIRN_IMAGE_BUILD_ID_MAX] = "";
     struct cairn_err why;
-    if (strcmp(path, "[vdso]") == 0) {
+    if (cairn_module_kind_of(path, map->start) == CAIRN_MODULE_VDSO) {
         if (target->memory.read && read_vdso(target, map, &file->made))
             file->image = file->made;
         return;

@@ -214,6 +214,32 @@ stack out --method=ptrace $(grep -x '[0-9]*' eintr)
 sleep 0.5
 [ "$(grep -c ': EINTR' eintr)" -gt 0 ] || fail "a stop ended no call" eintr
 
+# The frame between a signal's handler and what it interrupted: nobody has called it, and its address
+# is exact. One byte early lies another function, or none.
+cat >handler.c <<'END'
+#include <signal.h>
+#include <unistd.h>
+static void on_signal(int number)
+{
+    (void)number;
+    for (;;)
+        pause();
+}
+int main(void)
+{
+    signal(SIGUSR1, on_signal);
+    write(1, "up\n", 3);
+    raise(SIGUSR1);
+    return 0;
+}
+END
+gcc -O1 -g -static -o handler handler.c
+start handling ./handler
+stack out "$pid" || fail "a signal's handler" out.err
+has out "  on_signal  " "the handler"
+has out "__restore_rt" "the signal's frame by its name"
+has out "  main  " "what was interrupted"
+
 # A core file.
 if command -v gcore >/dev/null; then
     start cored ./prog threads 3
