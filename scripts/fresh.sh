@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # fresh.sh [COMMAND...]: tries this commit as a newcomer would. It makes a Debian 12 tree (minbase) in a
-# temporary folder, clones the current commit into it, runs the commands there in a chroot and prints a
+# temporary folder, clones the current commit into it, makes it the root, runs the commands there and prints a
 # line for each. Without arguments the commands are ./run demo, ./run test, ./run install and each
 # command of README.md and docs/guide/tour.md. Logs stay in build-fresh/, everything else is removed at the end.
 # CAIRN_FRESH_MIRROR names another mirror of Debian, TMPDIR the folder to work in (about 6 GB).
@@ -45,7 +45,7 @@ make_tree() {
 
 # Mounts live in this process's mount namespace: they end with it, whatever ends it.
 mount_system() {
-    mount --bind "$tree" "$tree" # the root of a mount namespace must be a mount, or unshare(1) refuses
+    mount --bind "$tree" "$tree" # a root must be a mount
     mount -t proc proc "$tree/proc"
     mount --rbind /sys "$tree/sys"
     mount --rbind /dev "$tree/dev"
@@ -54,8 +54,21 @@ mount_system() {
     mountpoint -q "$tree/sys/fs/bpf" || mount -t bpf bpf "$tree/sys/fs/bpf" || :
 }
 
+# The tree becomes the root of this mount namespace, as of a container: in a chroot the kernel lets
+# nobody make the root private, and tells paths from beyond it. /host is what the results are written to.
+enter_tree() {
+    readlink /proc/self/ns/mnt >"$logs/namespace"
+    mkdir -p "$tree/host" "$tree/old"
+    mount --bind "$root" "$tree/host"
+    cd "$tree"
+    pivot_root . old
+    cd /
+    umount -l /old
+    root=/host logs=/host/build-fresh
+}
+
 in_tree() { # SECONDS COMMAND
-    timeout -k 10 "$1" chroot "$tree" /usr/bin/env -i HOME=/root TERM=dumb LC_ALL=C.UTF-8 \
+    timeout -k 10 "$1" /usr/bin/env -i HOME=/root TERM=dumb LC_ALL=C.UTF-8 \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         sh -c "cd /root/cairn && $2" </dev/null
 }
@@ -111,6 +124,7 @@ inside() {
     shift 2
     make_tree
     mount_system
+    enter_tree
     if [ $# -gt 0 ]; then
         for command; do try 7200 "$command"; done
     else
@@ -136,8 +150,9 @@ clean_up() {
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         alive=
         for process in /proc/[0-9]*; do
-            case $(readlink "$process/root" 2>/dev/null || :) in
-            "$tree"*)
+            case $(readlink "$process/ns/mnt" 2>/dev/null || :) in
+            '' | "$ours") ;;
+            "$(cat "$logs/namespace" 2>/dev/null)")
                 alive=yes
                 kill -9 "${process#/proc/}" 2>/dev/null || :
                 ;;
@@ -159,6 +174,7 @@ fi
 for tool in debootstrap git unshare setsid; do
     command -v "$tool" >/dev/null || give_up "$tool is missing" "scripts/deps.sh fresh"
 done
+ours=$(readlink /proc/self/ns/mnt)
 commit=$(git -C "$root" rev-parse HEAD)
 rm -rf "$logs"
 mkdir -p "$logs"
