@@ -90,7 +90,7 @@ try() { # SECONDS COMMAND
     else
         failed=$((failed + 1))
         printf 'FAILED  %5d s  %s\n' "$took" "$2"
-        echo "    exit status $status; all it printed is in $log, its end is:"
+        echo "    exit status $status; all it printed is in build-fresh/${log##*/}, its end is:"
         tail -n 40 "$log" | sed 's/^/    /'
     fi
 }

@@ -21,7 +21,6 @@
 #include "profile/frame_kind.h"
 
 enum {
-    LINE_MAX_BYTES = 16 << 20,
     FRAMES_MAX = CAIRN_PROFILE_DEPTH_MAX, /* of one line */
     SUFFIX_SIZE = 4,                      /* "_[k]" */
 };
@@ -201,31 +200,14 @@ static int add_line(struct reading *r, struct cairn_span line, struct cairn_err 
 
 static int read_lines(struct reading *r, struct cairn_source *s, struct cairn_err *err)
 {
-    size_t searched = 0; /* of what lies ahead: no line break there */
-    for (;;) {
-        const uint8_t *start = s->ahead.data + s->pos;
-        size_t have = s->ahead.size - s->pos;
-        const uint8_t *end =
-            have > searched ? memchr(start + searched, '\n', have - searched) : NULL;
-        if (end || (s->at_end && have)) {
-            size_t size = end ? (size_t)(end - start) : have;
-            int result = add_line(r, (struct cairn_span){start, size}, err);
-            if (result < 0)
-                return result;
-            s->pos += size + (end != NULL);
-            searched = 0;
-            continue;
-        }
-        if (s->at_end)
-            return CAIRN_OK;
-        if (have > LINE_MAX_BYTES)
-            return cairn_fail(err, CAIRN_E_LIMIT, "line %llu: longer than %d bytes",
-                              (unsigned long long)r->line + 1, LINE_MAX_BYTES);
-        searched = have;
-        int result = cairn_source_fill(s, have + 1, err);
+    struct cairn_span line;
+    int got;
+    while ((got = cairn_source_line(s, &line, r->line + 1, err)) > 0) {
+        int result = add_line(r, line, err);
         if (result < 0)
             return result;
     }
+    return got;
 }
 
 static int read_collapsed(struct cairn_source *source, struct cairn_profile *p,

@@ -37,6 +37,11 @@ int cairn_source_fill(struct cairn_source *source, size_t size, struct cairn_err
 int cairn_source_slurp(struct cairn_source *source, size_t limit, struct cairn_span *ret_bytes,
                        struct cairn_err *err);
 
+/* The next line, without its break, borrowed until more is read; the last one may lack a break.
+ * `number`, from 1, is for errors. 1, or 0 at the end; CAIRN_E_LIMIT: longer than 16 MiB. */
+int cairn_source_line(struct cairn_source *source, struct cairn_span *ret_line, uint64_t number,
+                      struct cairn_err *err);
+
 struct cairn_format_row {
     enum cairn_format format;
     const char *name;
@@ -49,6 +54,7 @@ struct cairn_format_row {
                  struct cairn_err *err);
 };
 
-extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed, cairn_format_heap;
+extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed, cairn_format_heap,
+    cairn_format_perf_script;
 
 #endif /* CAIRN_FORMATS_FORMAT_H */

@@ -7,15 +7,15 @@
 #include "formats/format.h"
 #include "formats/other_profile.h"
 
-enum { HEAD_SIZE = 4096 };
+enum { HEAD_SIZE = 4096, LINE_MAX_BYTES = 16 << 20 };
 
 /* Profiles unpack to 5 to 20 times their size, a bomb to 1000 times; what is small may. */
 enum { UNZIPPED_RATIO_MAX = 256 };
 static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 
 /* In the order of trust: collapsed text comes last, for it has no magic. */
-static const struct cairn_format_row *const rows[] = {&cairn_format_heap, &cairn_format_pprof,
-                                                      &cairn_format_collapsed};
+static const struct cairn_format_row *const rows[] = {
+    &cairn_format_heap, &cairn_format_pprof, &cairn_format_perf_script, &cairn_format_collapsed};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
@@ -50,6 +50,33 @@ int cairn_source_slurp(struct cairn_source *s, size_t limit, struct cairn_span *
     }
     *ret_bytes = (struct cairn_span){s->ahead.data + s->pos, s->ahead.size - s->pos};
     return CAIRN_OK;
+}
+
+int cairn_source_line(struct cairn_source *s, struct cairn_span *ret_line, uint64_t number,
+                      struct cairn_err *err)
+{
+    size_t searched = 0; /* of what lies ahead: no line break there */
+    for (;;) {
+        const uint8_t *start = s->ahead.data + s->pos;
+        size_t have = s->ahead.size - s->pos;
+        const uint8_t *end =
+            have > searched ? memchr(start + searched, '\n', have - searched) : NULL;
+        if (end || (s->at_end && have)) {
+            size_t size = end ? (size_t)(end - start) : have;
+            *ret_line = (struct cairn_span){start, size};
+            s->pos += size + (end != NULL);
+            return 1;
+        }
+        if (s->at_end)
+            return 0;
+        if (have > LINE_MAX_BYTES)
+            return cairn_fail(err, CAIRN_E_LIMIT, "line %llu: longer than %d bytes",
+                              (unsigned long long)number, LINE_MAX_BYTES);
+        searched = have;
+        int result = cairn_source_fill(s, have + 1, err);
+        if (result < 0)
+            return result;
+    }
 }
 
 /* Puts the unzipped bytes in place of the source's, so that no reader needs to know of gzip. */
@@ -91,12 +118,13 @@ static const struct cairn_format_row *row_of_head(struct cairn_span head)
 static int fail_unknown(struct cairn_span head, struct cairn_err *err)
 {
     const struct cairn_other_profile *other = cairn_other_profile_of(head);
-    cairn_fail(err, CAIRN_E_FORMAT, "%s%sneither a pprof profile nor collapsed stacks",
+    cairn_fail(err, CAIRN_E_FORMAT, "%s%sneither a pprof profile nor stacks as text",
                other ? other->what : "", other ? ", " : "");
     if (!head.size)
         cairn_fail(err, CAIRN_E_FORMAT, "the input is empty");
     if (!other)
-        cairn_hint(err, "collapsed stacks are lines of frame;frame;frame COUNT");
+        cairn_hint(err, "stacks as text are what perf script writes, or lines of "
+                        "frame;frame;frame COUNT");
     else if (other->hint)
         cairn_hint(err, "%s", other->hint);
     return CAIRN_E_FORMAT;

@@ -58,10 +58,6 @@ static const struct row texts[] = {
      "\nX ",
      {"a recording of heaptrack",
       "heaptrack_print -f FILE -F x.txt makes stacks that cairn reads"}},
-    {BINARY("# ========\n# captured on"),
-     NULL,
-     {"text of perf", "stackcollapse-perf.pl FILE makes stacks that "
-                      "cairn reads"}},
     {BINARY("*** *** ***"),
      NULL,
      {"a tombstone of Android", "ndk-stack -sym FOLDER -dump FILE names its frames"}},
@@ -89,8 +85,7 @@ static const struct row texts[] = {
 static const struct row binaries[] = {
     {BINARY("PERFILE2"),
      NULL,
-     {"a recording of perf", "perf script -i FILE | stackcollapse-perf.pl makes stacks that "
-                             "cairn reads"}},
+     {"a recording of perf", "perf script -i FILE makes text that cairn reads"}},
     {BINARY("SIMPLEPERF"),
      NULL,
      {"a report of simpleperf", "simpleperf's report_html.py reads it"}},

@@ -22,7 +22,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "code": ("base elf", "instructions: length, target, size of a function"),
     "dwarf": ("base", "debug information: units, lines, functions, inline frames, CFI"),
     # Of rt only the layout of the tracker's state.
-    "formats": ("base profile rt", "files of profiles: pprof, collapsed stacks, tracker states"),
+    "formats": ("base profile rt", "files of profiles: pprof, collapsed stacks, perf script's text, tracker states"),
     "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
     "debugfile": ("base elf", "the search for a module's debug files"),
     "symbol": ("base cache symlist elf code dwarf debugfile", "address to functions and lines"),
