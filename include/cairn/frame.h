@@ -12,6 +12,10 @@
 extern "C" {
 #endif
 
+/* No walk of a thread's own stack gives more frames than this, whatever the stack says. A cursor
+ * stops here too, unless cairn_cursor_limit() says otherwise. */
+#define CAIRN_MAX_FRAMES 1024
+
 /* What runs there. Later versions add values at the end. */
 enum cairn_frame_what {
     CAIRN_WHAT_NATIVE,  /* machine code of a file, or nobody said */

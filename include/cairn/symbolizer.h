@@ -27,6 +27,7 @@
 
 #include <cairn/api.h>
 #include <cairn/error.h>
+#include <cairn/symbol_source.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,18 +82,6 @@ enum cairn_symbol_state {
     CAIRN_SYMBOL_NAMED,     /* at least a function name was found */
     CAIRN_SYMBOL_NO_SYMBOL, /* the module is sound, but nothing in it covers the address */
     CAIRN_SYMBOL_OUTSIDE    /* no loadable segment of the module holds the address */
-};
-
-/* Where a name came from. */
-enum cairn_symbol_source {
-    CAIRN_SOURCE_NONE,
-    CAIRN_SOURCE_DWARF,
-    CAIRN_SOURCE_SYMTAB,
-    CAIRN_SOURCE_DYNSYM,
-    CAIRN_SOURCE_DEBUGDATA, /* .symtab inside .gnu_debugdata */
-    CAIRN_SOURCE_PLT,       /* a stub of the procedure linkage table: "memcpy@plt" */
-    CAIRN_SOURCE_KERNEL,    /* kallsyms or System.map */
-    CAIRN_SOURCE_JIT        /* a /tmp/perf-PID.map */
 };
 
 /* The way in which a module's names were read so far. */

@@ -25,20 +25,16 @@
 #include <cairn/error.h>
 #include <cairn/frame.h>
 #include <cairn/maps.h>
+#include <cairn/regs.h>
 #include <cairn/unwind_end.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* No walk of a thread's own stack gives more frames than this, whatever the stack says. A cursor
- * stops here too, unless cairn_cursor_limit() says otherwise. */
-#define CAIRN_MAX_FRAMES 1024
 /* The most that a cursor can be told to give. */
 #define CAIRN_CURSOR_MAX_FRAMES (1u << 20)
 
-/* "outermost", "no unwind rule", ...; "?" for a value that is none. Static strings; signal-safe. */
-CAIRN_API const char *cairn_unwind_end_text(int end);
 /* What a local walk has to say beside its addresses. Set .size to sizeof(struct cairn_unwind_info)
  * and .how before. */
 struct cairn_unwind_info {
@@ -163,25 +159,11 @@ CAIRN_API size_t cairn_unwind_print_context(int fd, const void *ucontext);
  * of this may be called in a signal handler.
  */
 
-/* DWARF's register numbers, as the psABI of each CPU gives them: x86-64 0..15 (rax rdx rcx rbx rsi
- * rdi rbp rsp r8..r15), i386 0..7 (eax ecx edx ebx esp ebp esi edi), aarch64 0..31 (x0..x30, sp),
- * arm 0..15 (r0..r15). */
-enum { CAIRN_UNWIND_REGS = 40 };
-
 /* The same registers of any CPU, for cairn_cursor_get_reg(). */
 enum cairn_unwind_reg {
     CAIRN_REG_IP = 256,
     CAIRN_REG_SP,
     CAIRN_REG_FP /* rbp, ebp, x29, r11 */
-};
-
-/* What a walk starts from. */
-struct cairn_cursor_regs {
-    uint32_t machine; /* as ELF numbers them: 3 i386, 40 arm, 62 x86-64, 183 aarch64 */
-    uint32_t reserved;
-    uint64_t ip;    /* without arm's Thumb bit */
-    uint64_t known; /* bit n: reg[n] holds DWARF's register n */
-    uint64_t reg[CAIRN_UNWIND_REGS];
 };
 
 /* What lies at an address. A file's bytes stay valid until the space is freed or refreshed. */

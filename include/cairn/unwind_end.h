@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Unwind end: why a walk of a stack ended, whoever walked it: the calling thread, a cursor, the
- * program in the kernel, a recorder. Constants alone, so that programs for BPF can include it.
+ * program in the kernel, a recorder. Programs for BPF include it, too.
  */
 #ifndef CAIRN_UNWIND_END_H
 #define CAIRN_UNWIND_END_H
+
+#include <cairn/api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Later versions add values at the end. cairn_unwind_end_text() has a text for each. */
 enum cairn_unwind_end {
     CAIRN_END_OUTERMOST,   /* the stack's beginning: nobody called this frame. The stack is whole */
     CAIRN_END_MAX_FRAMES,  /* the caller's capacity or limit, or CAIRN_MAX_FRAMES */
     CAIRN_END_NO_MODULE,   /* an address in no known module (compiled at run time, or a wild one),
-                             and no frame pointer that could be believed */
+                              and no frame pointer that could be believed */
     CAIRN_END_NO_RULE,     /* in a module, but nothing covers the address, and the same */
     CAIRN_END_BAD_CFA,     /* the caller's frame would not lie above, or not be aligned */
     CAIRN_END_UNREADABLE,  /* memory that the rule points to cannot be read */
@@ -38,4 +44,10 @@ enum cairn_unwind_end {
     CAIRN_ENDS              /* how many there are in this version */
 };
 
+/* "outermost", "no unwind rule", ...; "?" for a value that is none. Static strings; signal-safe. */
+CAIRN_API const char *cairn_unwind_end_text(int end);
+
+#ifdef __cplusplus
+}
+#endif
 #endif /* CAIRN_UNWIND_END_H */

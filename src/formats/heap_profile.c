@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include <cairn/unwind.h>
+#include <cairn/frame.h>
+#include <cairn/unwind_end.h>
 
 #include "base/address.h"
 #include "base/alloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/heap_view.h"
 
-#include <cairn/unwind.h>
+#include <cairn/frame.h>
 
 #include "base/alloc.h"
 #include "base/error.h"

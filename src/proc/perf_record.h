@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-#include <cairn/unwind.h>
+#include <cairn/regs.h>
 
 #include "base/span.h"
 

@@ -6,7 +6,7 @@
 #ifndef CAIRN_PROC_PERF_REGS_H
 #define CAIRN_PROC_PERF_REGS_H
 
-#include <cairn/unwind.h>
+#include <cairn/regs.h>
 
 #include "base/reader.h"
 

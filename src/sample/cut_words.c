@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "unwind/end_words.h"
+#include "rt/end_words.h"
 
 /* Base name of the module that holds the outermost frame. */
 static const char *outermost_module(struct cairn_collect *collect, struct cairn_space *space)

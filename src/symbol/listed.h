@@ -3,6 +3,8 @@
 #ifndef CAIRN_SYMBOL_LISTED_H
 #define CAIRN_SYMBOL_LISTED_H
 
+#include <cairn/symbolizer.h>
+
 #include "symlist/list.h"
 
 struct cairn_frames;

@@ -7,7 +7,8 @@
 #ifndef CAIRN_SYMLIST_LIST_H
 #define CAIRN_SYMLIST_LIST_H
 
-#include <cairn/symbolizer.h>
+#include <cairn/error.h>
+#include <cairn/symbol_source.h>
 
 #include "base/buffer.h"
 #include "base/strings.h"

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <cairn/symbolizer.h>
+
 #include "base/alloc.h"
 #include "base/file.h"
 #include "support/test.h"

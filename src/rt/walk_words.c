@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGNAL-SAFE */
 /* Words for how a frame was found and why a walk ended. */
-#include <cairn/unwind.h>
+#include <stddef.h>
 
-#include "unwind/end_words.h"
+#include <cairn/frame.h>
+#include <cairn/unwind_end.h>
+
+#include "rt/end_words.h"
 
 struct cairn_end_words cairn_end_words(int end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* End words: why a walk ended, in words: the one table of them, for every command and format. */
-#ifndef CAIRN_UNWIND_END_WORDS_H
-#define CAIRN_UNWIND_END_WORDS_H
+#ifndef CAIRN_RT_END_WORDS_H
+#define CAIRN_RT_END_WORDS_H
 
 #include <stdbool.h>
 
@@ -15,4 +15,4 @@ struct cairn_end_words {
 /* Static; signal-safe. */
 struct cairn_end_words cairn_end_words(int end);
 
-#endif /* CAIRN_UNWIND_END_WORDS_H */
+#endif /* CAIRN_RT_END_WORDS_H */
