@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "base/escape.h"
 
 enum { LINE_MAX_BYTES = 4096 }; /* a longer line ends in "..." */
@@ -60,4 +61,15 @@ void cairn_log_err(enum cairn_log_level level, const struct cairn_err *err)
         cairn_log(level, "%s (%s)", err->msg, err->hint);
     else
         cairn_log(level, "%s", err->msg);
+}
+
+int cairn_bear(const char *who, int code, struct cairn_err *why, struct cairn_err *err)
+{
+    if (code == CAIRN_E_NOMEM)
+        return cairn_fail_memory(err);
+    if (code < 0) {
+        cairn_fail_in(why, code, who);
+        cairn_log_err(CAIRN_LOG_WARNING, why);
+    }
+    return CAIRN_OK;
 }

@@ -17,4 +17,8 @@ __attribute__((format(printf, 2, 3))) void cairn_log(enum cairn_log_level level,
 /* An error that loses a part but not the run: "message (hint)" as a warning. */
 void cairn_log_err(enum cairn_log_level level, const struct cairn_err *err);
 
+/* Damage in `who`, of which `why` tells, costs what it damaged and no more: it is logged, and the
+ * answer is CAIRN_OK. CAIRN_E_NOMEM stays what it is, in `err`. */
+int cairn_bear(const char *who, int code, struct cairn_err *why, struct cairn_err *err);
+
 #endif /* CAIRN_BASE_LOG_H */

@@ -8,6 +8,7 @@
 #include "base/below.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "elf/symbol_names.h"
 #include "symbol/module.h"
 #include "symlist/line.h"
@@ -223,7 +224,7 @@ int cairn_kernel_sections_reckon(const struct cairn_module *file, const struct c
         code = cairn_elf_symbols_each(&file->debug, CAIRN_ELF_SYMTAB, cast_votes, &r, &why);
         if (code == CAIRN_OK && !r.n_votes && file->debug.bytes.data != file->image.bytes.data)
             code = cairn_elf_symbols_each(&file->image, CAIRN_ELF_SYMTAB, cast_votes, &r, &why);
-        code = cairn_module_bear(file, code, &why, err);
+        code = cairn_bear(file->path, code, &why, err);
     }
     if (code == CAIRN_OK) {
         count_votes(&r);

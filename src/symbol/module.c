@@ -170,6 +170,11 @@ void cairn_module_close(struct cairn_module *m)
     m->image = m->debug = (struct cairn_elf){0};
 }
 
+const struct cairn_module_info *cairn_module_info(const struct cairn_module *module)
+{
+    return &module->info;
+}
+
 bool cairn_module_holds(const struct cairn_module *m, uint64_t vaddr)
 {
     struct cairn_elf_segment segment;
@@ -178,18 +183,6 @@ bool cairn_module_holds(const struct cairn_module *m, uint64_t vaddr)
             vaddr >= segment.vaddr && vaddr - segment.vaddr < segment.mem_size)
             return true;
     return false;
-}
-
-int cairn_module_bear(const struct cairn_module *m, int code, struct cairn_err *why,
-                      struct cairn_err *err)
-{
-    if (code == CAIRN_E_NOMEM)
-        return cairn_fail_memory(err);
-    if (code < 0) {
-        cairn_fail_in(why, code, m->path);
-        cairn_log_err(CAIRN_LOG_WARNING, why);
-    }
-    return CAIRN_OK;
 }
 
 size_t cairn_module_bytes(const struct cairn_module *m)

@@ -152,11 +152,6 @@ void cairn_module_forget_names(struct cairn_module *m);
 /* Does a PT_LOAD hold this address? */
 bool cairn_module_holds(const struct cairn_module *m, uint64_t vaddr);
 
-/* Damage that `why` tells of costs what it damaged, not the module: it is logged, and the answer is
- * CAIRN_OK. CAIRN_E_NOMEM stays what it is, in `err`. */
-int cairn_module_bear(const struct cairn_module *m, int code, struct cairn_err *why,
-                      struct cairn_err *err);
-
 /* What debug information knows of an address. */
 struct cairn_place {
     struct cairn_dwarf_unit *unit; /* of the module's own: lines count from its folder */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "symbol/module.h"
 #include "symbol/module_tables.h"
 
@@ -94,7 +95,7 @@ static int read_sections(struct cairn_module *m, struct cairn_err *err)
     for (size_t i = 0; i < CAIRN_MODULE_N_SECTIONS; i++) {
         struct cairn_err why;
         int code = cairn_elf_read_section(elf, wanted[i].name, &m->sections[i], &why);
-        if (cairn_module_bear(m, code, &why, err) < 0)
+        if (cairn_bear(m->path, code, &why, err) < 0)
             return CAIRN_E_NOMEM;
         if (code == CAIRN_OK)
             *wanted[i].span = m->sections[i].bytes;
@@ -133,7 +134,7 @@ static int begin_units(struct cairn_module *m, struct cairn_err *err)
     int code = cairn_dwarf_units_init(&m->units, &m->dwarf, &why);
     if (code == CAIRN_OK)
         cairn_unit_finder_init(&m->unit_finder, &m->units);
-    return cairn_module_bear(m, code, &why, err);
+    return cairn_bear(m->path, code, &why, err);
 }
 
 static int open_files(struct cairn_module *m, struct cairn_err *err)

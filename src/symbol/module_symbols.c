@@ -2,6 +2,7 @@
 #include "symbol/module_symbols.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "code/extent.h"
 #include "elf/minidebug.h"
 #include "symbol/module.h"
@@ -19,7 +20,7 @@ static int add_table(struct cairn_module *m, int code, struct cairn_module_symta
         m->symbols.tables[m->symbols.n_listed++] = *table;
     else if (code == CAIRN_OK)
         cairn_elf_symtab_done(&table->symtab);
-    return cairn_module_bear(m, code, why, err);
+    return cairn_bear(m->path, code, why, err);
 }
 
 static int add_symtab(struct cairn_module *m, const struct cairn_elf *elf,
@@ -152,7 +153,7 @@ static int add_stub_table(struct cairn_module *m, struct cairn_err *err)
     int code = cairn_module_list_stubs(m, &table.symtab, &why);
     if (code == CAIRN_OK && table.symtab.n)
         m->symbols.tables[m->symbols.n++] = table;
-    code = cairn_module_bear(m, code, &why, err);
+    code = cairn_bear(m->path, code, &why, err);
     m->symbols.has_stub_table = code == CAIRN_OK;
     return code;
 }

@@ -17,6 +17,25 @@ enum {
     INDEX_SHARE = 2,     /* of the debug information: what making an index may need in memory */
 };
 
+const char *cairn_way_text(enum cairn_way way)
+{
+    switch (way) {
+    case CAIRN_WAY_NONE:
+        return "not read yet";
+    case CAIRN_WAY_SYMBOLS:
+        return "symbol tables alone";
+    case CAIRN_WAY_UNITS:
+        return "unit by unit";
+    case CAIRN_WAY_SAVED_MAP:
+        return "unit by unit, found by a map from the cache";
+    case CAIRN_WAY_INDEX:
+        return "indexed whole";
+    case CAIRN_WAY_CACHE:
+        return "index from the cache";
+    }
+    return "unknown";
+}
+
 static uint64_t size_of(const struct cairn_elf *elf, const char *name)
 {
     struct cairn_elf_section section;

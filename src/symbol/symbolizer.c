@@ -159,22 +159,3 @@ const char *cairn_symbol_state_text(enum cairn_symbol_state state)
     }
     return "unknown";
 }
-
-const char *cairn_way_text(enum cairn_way way)
-{
-    switch (way) {
-    case CAIRN_WAY_NONE:
-        return "not read yet";
-    case CAIRN_WAY_SYMBOLS:
-        return "symbol tables alone";
-    case CAIRN_WAY_UNITS:
-        return "unit by unit";
-    case CAIRN_WAY_SAVED_MAP:
-        return "unit by unit, found by a map from the cache";
-    case CAIRN_WAY_INDEX:
-        return "indexed whole";
-    case CAIRN_WAY_CACHE:
-        return "index from the cache";
-    }
-    return "unknown";
-}

@@ -214,11 +214,6 @@ int cairn_symbolizer_add_list(struct cairn_symbolizer *symbolizer, const char *n
     return finish_unshared(symbolizer, e, code, ret_module);
 }
 
-const struct cairn_module_info *cairn_module_info(const struct cairn_module *module)
-{
-    return &module->info;
-}
-
 /* The granule in which a loader may map this machine's files; exact hits win over rounded ones, so
  * that the largest one does no harm. */
 static uint64_t page_of(const struct cairn_module *m)
