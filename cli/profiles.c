@@ -249,12 +249,26 @@ void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile
     cairn_buffer_str(b, " frames unnamed");
 }
 
+/* Frames that whoever wrote the text could not name either, and of which it does not say where they
+ * lie. */
+static uint64_t count_hopeless(const struct cairn_profile *profile)
+{
+    struct cairn_frame_info info = {.size = sizeof info};
+    struct cairn_frame_line line;
+    uint64_t n = 0;
+    for (uint32_t i = 1; cairn_profile_frame(profile, i, &info) == CAIRN_OK; i++)
+        n += cairn_profile_frame_line(profile, i, 0, &line) == CAIRN_OK && info.n_lines == 0 &&
+             strcmp(line.function, "[unknown]") == 0;
+    return n;
+}
+
 void cli_say_unnamed(const struct cairn_profile *profile, const char *path)
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
     cairn_profile_stats(profile, &stats);
     bool is_heap = cairn_format_of_name(path) == CAIRN_FORMAT_HEAP;
-    if (stats.n_unnamed <= stats.n_frames / 2)
+    if (stats.n_unnamed <= stats.n_frames / 2 ||
+        stats.n_unnamed <= stats.n_frames / 2 + count_hopeless(profile))
         return;
     cli_say("most frames have no name: \"cairn resolve --symbols DIR %s%s\" looks them up in debug "
             "files below DIR",

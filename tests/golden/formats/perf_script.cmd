@@ -14,3 +14,5 @@ bad 'a 1 2.5: cycles: \n\t12 f (x)\n\na 1 2.5:'
 bad 'w x\n\t12 f (x)\n' --from=perf-script
 bad 'a 1 2.5: cycles: \n\t12 f\000 (x)\n'
 bad '' --from=perf-script
+echo "== what perf could not name, symbols do not name either: nobody is told to look"
+printf 'a 1 2.5: cycles: \n\t12 [unknown] (x)\n\t13 [unknown] (y)\n' | "$CAIRN" report - --top 0
