@@ -53,8 +53,11 @@ static void print_frame(struct print *p, size_t i)
 static void print_stack(struct print *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        enum cairn_address_kind kind =
-            cairn_frame_is_exact(p->how[i]) ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN;
+        /* Nothing has called the frame between a signal's handler and what it interrupted. */
+        bool is_signals = i + 1 < n && p->how[i + 1] == CAIRN_HOW_SIGNAL;
+        enum cairn_address_kind kind = cairn_frame_is_exact(p->how[i]) || is_signals
+                                           ? CAIRN_ADDRESS_EXACT
+                                           : CAIRN_ADDRESS_RETURN;
         p->lookups[i] = (uintptr_t)cairn_lookup_address(p->ips[i], kind);
     }
     if (!cairn_print_maps_read(&p->maps, p->lookups, n))

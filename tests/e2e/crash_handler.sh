@@ -32,6 +32,45 @@ has out ' overflow+0x' "overflow: the function"
 has out '#1023 ' "overflow: the last frame"
 has out 'the stack ends here: deeper than the frame limit' "overflow: why it ends"
 
+# From within a handler: nobody has called the frame between it and what it interrupted. libc's has a
+# symbol without a size, which names nothing here; this one has a size, and a neighbour before it.
+if [ "$(uname -m)" = x86_64 ]; then
+    cat >within.c <<'END'
+#include <cairn/unwind.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__asm__(".text\n.type neighbour, @function\nneighbour:\nnop\nret\n.size neighbour, .-neighbour\n"
+        ".type own_restorer, @function\nown_restorer:\nmov $15, %rax\nsyscall\n"
+        ".size own_restorer, .-own_restorer\n");
+void own_restorer(void);
+static void on_signal(int number)
+{
+    (void)number;
+    cairn_unwind_print(2);
+}
+int main(void)
+{
+    const struct {
+        void (*handler)(int);
+        unsigned long flags; /* SA_RESTORER */
+        void (*restorer)(void);
+        unsigned long mask;
+    } action = {on_signal, 0x04000000, own_restorer, 0};
+    syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, sizeof action.mask);
+    return raise(SIGUSR1);
+}
+END
+    gcc -O1 -g -D_GNU_SOURCE -I"$SRC/include" -o within within.c "$BUILD/libcairn.a" -pthread ||
+        fail "a handler does not compile"
+    ./within 2>out
+    has out ' on_signal+0x' "within a handler: the handler"
+    has out ' own_restorer+0x0 ' "within a handler: the signal's frame"
+    has out ' main+0x' "within a handler: what was interrupted"
+else
+    skip "the frame of a signal" "it is written for x86-64"
+fi
+
 # Stripped, its static function has no name, and takes no neighbour's either.
 strip -o bare crash
 crash overflow ./bare 139
