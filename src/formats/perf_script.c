@@ -245,11 +245,11 @@ static int add_below(struct reading *r, struct cairn_span line, bool *ret_taken,
                      struct cairn_err *err)
 {
     *ret_taken = true;
-    if (r->has_head_frame)
-        r->stacks.n_steps = 0;
-    r->has_head_frame = false;
     switch (cairn_perf_stacks_add(&r->stacks, line)) {
     case CAIRN_PERF_FRAME:
+        if (r->has_head_frame) /* it was a tracepoint's field */
+            cairn_perf_stacks_drop_first(&r->stacks);
+        r->has_head_frame = false;
         return CAIRN_OK;
     case CAIRN_PERF_TOO_DEEP:
         return cairn_fail(err, CAIRN_E_LIMIT, "line %llu: more than %d frames",
@@ -263,8 +263,8 @@ static int add_below(struct reading *r, struct cairn_span line, bool *ret_taken,
     return CAIRN_OK;
 }
 
-/* Frames begin with a tab. Where an editor has made blanks of it, they may begin as heads do that
- * perf pads to columns: those have a time. */
+/* Frames begin with a tab. Where somebody has made blanks of it, they may begin as heads do that
+ * perf pads to columns: those have a time. Where it was lost, a frame is what is no head. */
 static int add_text(struct reading *r, struct cairn_span line, struct cairn_err *err)
 {
     struct cairn_perf_head head;
@@ -272,12 +272,14 @@ static int add_text(struct reading *r, struct cairn_span line, struct cairn_err 
     bool is_head = line.data[0] != '\t' && cairn_perf_head_parse(line, &head);
     if (is_head && (!is_indented || !r->in_sample || head.has_time))
         return begin_sample(r, &head, err);
-    if (is_indented && r->in_sample) {
+    if (r->in_sample) {
         int code = add_below(r, line, &is_taken, err);
         if (code < 0 || is_taken)
             return code;
         if (is_head)
             return begin_sample(r, &head, err);
+        if (!is_indented)
+            return is_record(r, line) ? CAIRN_OK : fail_line(r, err);
         return cairn_perf_stacks_place(&r->stacks, line) ? CAIRN_OK : cairn_fail_memory(err);
     }
     return is_record(r, line) ? CAIRN_OK : fail_line(r, err);

@@ -49,6 +49,8 @@ enum cairn_perf_took {
 /* Takes a line that may be a frame, the innermost one first. */
 enum cairn_perf_took cairn_perf_stacks_add(struct cairn_perf_stacks *stacks,
                                            struct cairn_span line);
+/* Forgets the first of the frames that were taken, if there are any. */
+void cairn_perf_stacks_drop_first(struct cairn_perf_stacks *stacks);
 /* The place of the last one. False: memory is gone. */
 bool cairn_perf_stacks_place(struct cairn_perf_stacks *stacks, struct cairn_span line);
 

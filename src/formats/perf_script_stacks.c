@@ -69,6 +69,18 @@ static uint32_t user_module(struct cairn_profile *p, struct cairn_span path)
     return module.path == UINT32_MAX ? UINT32_MAX : cairn_profile_add_module(p, &module);
 }
 
+/* Their addresses may be counted from their own beginning. */
+static bool is_kernel_file(struct cairn_span path)
+{
+    const uint8_t *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
+    size_t at = slash ? (size_t)(slash - path.data) + 1 : 0;
+    struct cairn_span name = {path.data + at, path.size - at};
+    const uint8_t *end = name.size ? memmem(name.data, name.size, ".ko", 3) : NULL;
+    bool is_module = end && (end + 3 == name.data + name.size || end[3] == '.');
+    return begins(path, "[kernel") || begins(path, "[guest.kernel") || begins(name, "vmlinux") ||
+           is_module;
+}
+
 static bool is_perf_map(struct cairn_span path)
 {
     return path.size > 4 && memcmp(path.data + path.size - 4, ".map", 4) == 0 &&
@@ -83,8 +95,7 @@ static bool learn(struct cairn_perf_stacks *stacks, struct cairn_span line,
     *known = (struct cairn_perf_known){0};
     if (!cairn_perf_frame_parse(line, &frame))
         return true;
-    bool is_kernel = frame.address >> 63 || begins(frame.module, "[kernel") ||
-                     begins(frame.module, "[guest.kernel");
+    bool is_kernel = frame.address >> 63 || is_kernel_file(frame.module);
     bool is_jit = !is_kernel && is_perf_map(frame.module);
     known->is_frame = true;
     known->address = frame.address;
@@ -128,6 +139,14 @@ enum cairn_perf_took cairn_perf_stacks_add(struct cairn_perf_stacks *stacks, str
         return CAIRN_PERF_NOMEM;
     stacks->steps[stacks->n_steps++] = (struct cairn_perf_step){.line = number};
     return CAIRN_PERF_FRAME;
+}
+
+void cairn_perf_stacks_drop_first(struct cairn_perf_stacks *stacks)
+{
+    if (!stacks->n_steps)
+        return;
+    stacks->n_steps--;
+    memmove(stacks->steps, stacks->steps + 1, stacks->n_steps * sizeof *stacks->steps);
 }
 
 bool cairn_perf_stacks_place(struct cairn_perf_stacks *stacks, struct cairn_span line)

@@ -202,6 +202,47 @@ static void frames_have_what_the_text_says(void **state)
     cairn_profile_free(p);
 }
 
+static void frames_that_lost_their_tab_are_frames(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = read_in_pieces("java 19 cycles:\n"
+                                             "ffffffff81000010 k ([kernel.kallsyms])\n"
+                                             "59fef5 copy (/lib/modules/4.3/build/vmlinux)\n"
+                                             "12 m (/lib/modules/4.3/x.ko)\n"
+                                             "7f10 Ljava/lang/X;::run (/tmp/perf-19.map)\n"
+                                             "7f20 x.kona (/lib/x.kona)\n"
+                                             "\n"
+                                             "cafe 12 cycles:\n"
+                                             "7f10 f (/x)\n",
+                                             0);
+    static const uint8_t whats[] = {CAIRN_WHAT_KERNEL, CAIRN_WHAT_KERNEL, CAIRN_WHAT_KERNEL,
+                                    CAIRN_WHAT_JIT, CAIRN_WHAT_NATIVE};
+    assert_int_equal(p->n_samples, 2);
+    uint32_t at = p->samples[0].stack;
+    for (size_t i = 0; i < sizeof whats; i++, at = p->stacks[at].parent)
+        assert_int_equal(p->frames[p->stacks[at].frame].what, whats[i]);
+    assert_int_equal(at, 0);
+    cairn_profile_free(p);
+}
+
+static void a_frame_in_the_head_s_line_is_the_stack_unless_others_follow(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = read_in_pieces("  w 1 1.0: 1 c:  7f1010 f (/x)\n"
+                                             "  x.c:12\n"
+                                             "  w 1 2.0: 1 s:t: 7f1010 g (/x)\n"
+                                             "\t7f20 h (/x)\n",
+                                             0);
+    assert_int_equal(p->n_samples, 2);
+    const struct cairn_profile_frame *f = &p->frames[p->stacks[p->samples[0].stack].frame],
+                                     *h = &p->frames[p->stacks[p->samples[1].stack].frame];
+    assert_int_equal(f->address, 0x7f1010);
+    assert_int_equal(p->lines[f->lines].line, 12);
+    assert_int_equal(h->address, 0x7f20);
+    assert_int_equal(p->stacks[p->samples[1].stack].parent, 0);
+    cairn_profile_free(p);
+}
+
 static void assert_refused(const char *from, enum cairn_code code, const char *part)
 {
     struct cairn_profile *profile = NULL;
@@ -253,6 +294,8 @@ int main(void)
         cmocka_unit_test(modifiers_are_no_part_of_an_event),
         cmocka_unit_test(equal_samples_are_one_with_the_sums),
         cmocka_unit_test(frames_have_what_the_text_says),
+        cmocka_unit_test(frames_that_lost_their_tab_are_frames),
+        cmocka_unit_test(a_frame_in_the_head_s_line_is_the_stack_unless_others_follow),
         cmocka_unit_test(what_cannot_be_told_is_refused_with_its_line),
         cmocka_unit_test(lack_of_memory_leaks_nothing),
     };
