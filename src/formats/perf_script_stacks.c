@@ -72,7 +72,9 @@ static uint32_t user_module(struct cairn_profile *p, struct cairn_span path)
 /* Their addresses may be counted from their own beginning. */
 static bool is_kernel_file(struct cairn_span path)
 {
-    const uint8_t *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
+    if (!path.size)
+        return false;
+    const uint8_t *slash = memrchr(path.data, '/', path.size);
     size_t at = slash ? (size_t)(slash - path.data) + 1 : 0;
     struct cairn_span name = {path.data + at, path.size - at};
     const uint8_t *end = name.size ? memmem(name.data, name.size, ".ko", 3) : NULL;

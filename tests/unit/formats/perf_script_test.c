@@ -7,7 +7,7 @@
 
 static void assert_span(struct cairn_span span, const char *expected, const char *line)
 {
-    if (span.size != strlen(expected) || memcmp(span.data, expected, span.size) != 0)
+    if (span.size != strlen(expected) || (span.size && memcmp(span.data, expected, span.size) != 0))
         fail_msg("%s: \"%.*s\", expected \"%s\"", line, (int)span.size, (const char *)span.data,
                  expected);
 }
