@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|perf|flame|report|tables|cursor|unwind|heap|record|stack]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|record|stack]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -211,6 +211,28 @@ bench_report() {
     measure "$runs" ${pprof:+"pprof -top -diff_base=$pprof -top -diff_base=$old $new"} "cairn diff=$cairn diff $old $new"
 }
 
+# Text of perf script, 260 MB of it: a recording of whatever compiles and sorts here, again and again.
+bench_perf_script() {
+    have perf || { unmeasured perf-script "perf is missing"; return; }
+    text=$work/perf-script.txt
+    if [ ! -f "$text" ]; then
+        perf record -q -a -e cpu-clock,page-faults -F 999 -g -o "$out/perf.data" -- sh -c '
+            for i in 1 2 3 4 5 6; do
+                echo "int f(int a) { return a + 1; }" | gcc -O2 -x c -c -o /dev/null -
+                /usr/bin/python3 -c "print(len(sorted(str(i) for i in range(300000))))"
+            done' >/dev/null
+        perf script -i "$out/perf.data" >"$out/once" 2>/dev/null
+        while [ "$(wc -c <"$text" 2>/dev/null || echo 0)" -lt 260000000 ]; do cat "$out/once" >>"$text"; done
+        rm "$out/perf.data" "$out/once"
+    fi
+    echo "## text of perf script ($(wc -c <"$text") bytes) to a table and to a page"
+    set -- "cairn report=$cairn report $text" "cairn flame=$cairn flame $text -o $out/text.html --force"
+    if [ -n "${STACKCOLLAPSE_PL:-}" ]; then
+        set -- "stackcollapse-perf.pl=perl $STACKCOLLAPSE_PL $text" "$@"
+    fi
+    measure "$runs" "$@"
+}
+
 # Tables of unwind rules: of libraries that are here, and of all modules of a process.
 bench_tables() {
     stats=$(dirname "$cairn")/bench/unwind/table_stats
@@ -291,12 +313,13 @@ bench_stack() {
         unmeasured stack "it failed, see above"
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index perf flame report tables cursor unwind heap record stack
+[ $# -gt 0 ] || set -- resolve one symbolize index perf flame report perf-script tables cursor unwind heap record stack
 for name in "$@"; do
     case $name in
     resolve | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack) "bench_$name" ;;
+    perf-script) bench_perf_script ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, report, tables, cursor, unwind, heap, record, stack)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, record, stack)" >&2
         exit 2
         ;;
     esac
