@@ -39,9 +39,10 @@ fi
 trap 'exit 143' TERM INT HUP
 cd "$WORK"
 status=0
+# nohup(1) has SIGHUP ignored in all that it starts, and no shell may change that.
 case $(head -n 1 "$script") in
-*python3*) /usr/bin/python3 "$script" || status=$? ;;
-*bash*) bash "$script" || status=$? ;;
-*) sh "$script" || status=$? ;;
+*python3*) env --default-signal=HUP /usr/bin/python3 "$script" || status=$? ;;
+*bash*) env --default-signal=HUP bash "$script" || status=$? ;;
+*) env --default-signal=HUP sh "$script" || status=$? ;;
 esac
 exit "$status"
