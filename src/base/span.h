@@ -24,6 +24,12 @@ static inline bool cairn_span_equal(struct cairn_span a, struct cairn_span b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+static inline bool cairn_span_begins(struct cairn_span bytes, const char *text)
+{
+    size_t size = strlen(text);
+    return bytes.size >= size && (size == 0 || memcmp(bytes.data, text, size) == 0);
+}
+
 /* [off, off + size) of `bytes`; false, and nothing written, where that is not all inside. */
 static inline bool cairn_span_slice(struct cairn_span bytes, uint64_t off, uint64_t size,
                                     struct cairn_span *ret_slice)

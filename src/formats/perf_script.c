@@ -67,11 +67,6 @@ static uint32_t text_of(struct reading *r, struct cairn_span text)
     return cairn_profile_text(r->p, (const char *)text.data, text.size);
 }
 
-static bool begins(struct cairn_span text, const char *start)
-{
-    return text.size >= strlen(start) && memcmp(text.data, start, strlen(start)) == 0;
-}
-
 /* Ends the sample whose head was read. */
 static int add_sample(struct reading *r, struct cairn_err *err)
 {
@@ -144,7 +139,8 @@ static int event_of(struct reading *r, const struct cairn_perf_head *head, uint3
         return cairn_fail(err, CAIRN_E_LIMIT, "line %llu: more than %d events",
                           (unsigned long long)r->line, EVENTS_MAX);
     if (i == r->n_events) {
-        bool is_clock = begins(text, "cpu-clock") || begins(text, "task-clock");
+        bool is_clock =
+            cairn_span_begins(text, "cpu-clock") || cairn_span_begins(text, "task-clock");
         r->events[r->n_events++] = (struct event){.name = name, .is_clock = is_clock};
     }
     r->events[i].n++;
@@ -197,7 +193,7 @@ static int add_comment(struct reading *r, struct cairn_span line, struct cairn_e
                                        "# arch"};
     char text[1024];
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        if (!begins(line, kept[i]) || r->p->n_comments >= COMMENTS_MAX)
+        if (!cairn_span_begins(line, kept[i]) || r->p->n_comments >= COMMENTS_MAX)
             continue;
         size_t size = line.size - 2 < sizeof text - 1 ? line.size - 2 : sizeof text - 1;
         memcpy(text, line.data + 2, size);
@@ -223,7 +219,7 @@ static bool is_record(struct reading *r, struct cairn_span line)
         return false;
     size_t left = line.size - (size_t)(at - line.data);
     char digits[20] = "";
-    if (begins((struct cairn_span){at, left}, lost)) {
+    if (cairn_span_begins((struct cairn_span){at, left}, lost)) {
         left -= sizeof lost - 1;
         memcpy(digits, at + sizeof lost - 1, left < sizeof digits - 1 ? left : sizeof digits - 1);
         r->n_lost += strtoull(digits, NULL, 10);
@@ -371,7 +367,7 @@ static bool sniff(struct cairn_span head)
 {
     struct cairn_perf_head parsed;
     bool has_head = false;
-    if (begins(head, "# ========\n# captured on")) /* --header, which may be long */
+    if (cairn_span_begins(head, "# ========\n# captured on")) /* --header, which may be long */
         return true;
     for (size_t n = 0; head.size && n < SNIFFED_LINES_MAX;) {
         const uint8_t *end = memchr(head.data, '\n', head.size);

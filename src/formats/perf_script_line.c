@@ -37,11 +37,6 @@ static struct cairn_span trimmed(struct cairn_span text)
     return from(text, at);
 }
 
-static bool is_text(struct cairn_span text, const char *other)
-{
-    return text.size == strlen(other) && memcmp(text.data, other, text.size) == 0;
-}
-
 static size_t skip_blanks(struct cairn_span line, size_t at)
 {
     while (at < line.size && is_blank(line.data[at]))
@@ -217,7 +212,7 @@ static struct cairn_span without_deleted(struct cairn_span module)
     const size_t size = sizeof deleted - 1;
     if (module.size > size && memcmp(module.data + module.size - size, deleted, size) == 0)
         module.size -= size;
-    return is_text(module, "[unknown]") ? (struct cairn_span){0} : module;
+    return cairn_span_equal(module, cairn_span_of("[unknown]")) ? (struct cairn_span){0} : module;
 }
 
 /* "name+0x1c" */
@@ -229,7 +224,7 @@ static struct cairn_span without_offset(struct cairn_span name)
     bool has_offset = at < name.size && at > 3 && memcmp(name.data + at - 3, "+0x", 3) == 0;
     if (has_offset)
         name.size = at - 3;
-    return is_text(name, "[unknown]") ? (struct cairn_span){0} : name;
+    return cairn_span_equal(name, cairn_span_of("[unknown]")) ? (struct cairn_span){0} : name;
 }
 
 bool cairn_perf_frame_parse(struct cairn_span line, struct cairn_perf_frame *ret_frame)
@@ -242,7 +237,7 @@ bool cairn_perf_frame_parse(struct cairn_span line, struct cairn_perf_frame *ret
         return false;
     struct cairn_span text = trimmed(from(line, at));
     if (split_module(&text, &frame.module)) {
-        frame.is_inlined = is_text(frame.module, "inlined");
+        frame.is_inlined = cairn_span_equal(frame.module, cairn_span_of("inlined"));
         frame.module = frame.is_inlined ? (struct cairn_span){0} : without_deleted(frame.module);
     }
     frame.name = without_offset(text);
@@ -260,7 +255,8 @@ bool cairn_perf_place_parse(struct cairn_span line, struct cairn_span *ret_file,
     if (at < 2 || text.data[at - 1] != ':')
         return false;
     struct cairn_span file = {text.data, at - 1};
-    if (!take_number(text, &at, &number) || number > UINT32_MAX || is_text(file, "??"))
+    if (!take_number(text, &at, &number) || number > UINT32_MAX ||
+        cairn_span_equal(file, cairn_span_of("??")))
         return false;
     *ret_file = file;
     *ret_line = (uint32_t)number;

@@ -15,6 +15,8 @@
 
 enum { MODULE_BYTES = 256, INLINED_MAX = 64 };
 
+static const uint64_t upper_half = UINT64_C(1) << 63;
+
 void cairn_perf_stacks_done(struct cairn_perf_stacks *stacks)
 {
     cairn_strings_done(&stacks->lines);
@@ -24,69 +26,65 @@ void cairn_perf_stacks_done(struct cairn_perf_stacks *stacks)
     cairn_free(stacks->frames);
 }
 
-static bool begins(struct cairn_span text, const char *start)
+static const char *base_name(const char *path)
 {
-    return text.size >= strlen(start) && memcmp(text.data, start, strlen(start)) == 0;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
-/* "/lib/modules/.../nf_tables.ko.xz" is "[nf_tables]", as the kernel's own list has it. */
-static struct cairn_span kernel_module_name(struct cairn_span path, char *buf, size_t size)
+/* Bytes of "nf_tables" in "nf_tables.ko.xz"; 0: it is no module's file. */
+static size_t kernel_object(const char *name)
 {
-    const uint8_t *slash = memrchr(path.data, '/', path.size);
-    const uint8_t *name = slash ? slash + 1 : path.data;
-    size_t left = path.size - (size_t)(name - path.data);
-    const uint8_t *dot = memmem(name, left, ".ko", 3);
-    if (!dot || (size_t)(dot - name) + 3 > size)
-        return path;
-    int n = snprintf(buf, size, "[%.*s]", (int)(dot - name), (const char *)name);
-    for (char *at = buf; *at; at++)
-        *at = *at == '-' ? '_' : *at;
-    return (struct cairn_span){(const uint8_t *)buf, (size_t)n};
+    const char *end = strstr(name, ".ko");
+    return end && (!end[3] || end[3] == '.') ? (size_t)(end - name) : 0;
 }
 
-static uint32_t kernel_module(struct cairn_profile *p, struct cairn_span path)
+/* Of the files of the kernel addresses may be counted from their own beginning. */
+static bool is_kernel_file(const char *path)
 {
-    char buf[MODULE_BYTES];
-    if (!path.size || begins(path, "[kernel") || begins(path, "[guest.kernel"))
+    const char *name = base_name(path);
+    return cairn_module_kind_of(path, upper_half) == CAIRN_MODULE_KERNEL ||
+           strncmp(name, "vmlinux", 7) == 0 || kernel_object(name);
+}
+
+static bool is_perf_map(const char *path)
+{
+    size_t size = strlen(path);
+    return size > 4 && strcmp(path + size - 4, ".map") == 0 && strstr(path, "/perf-");
+}
+
+/* "/lib/modules/.../nf-tables.ko.xz" is "[nf_tables]", as the kernel's own list has it. */
+static uint32_t kernel_module(struct cairn_profile *p, const char *path)
+{
+    char text[MODULE_BYTES];
+    size_t size = kernel_object(base_name(path));
+    if (!*path || cairn_module_kind_of(path, upper_half) == CAIRN_MODULE_KERNEL)
         return cairn_profile_add_kernel(p, 0, "");
-    struct cairn_span name = kernel_module_name(path, buf, sizeof buf);
-    const struct cairn_profile_module module = {
-        .start = UINT64_C(1) << 63,
-        .end = UINT64_MAX,
-        .off = UINT64_C(1) << 63,
-        .path = cairn_profile_text(p, (const char *)name.data, name.size)};
+    if (size && size < sizeof text - sizeof "[]") {
+        snprintf(text, sizeof text, "[%.*s]", (int)size, base_name(path));
+        for (char *at = text; *at; at++)
+            *at = *at == '-' ? '_' : *at;
+        path = text;
+    }
+    const struct cairn_profile_module module = {.start = upper_half,
+                                                .end = UINT64_MAX,
+                                                .off = upper_half,
+                                                .path = cairn_profile_text(p, path, strlen(path))};
     return module.path == UINT32_MAX ? UINT32_MAX : cairn_profile_add_module(p, &module);
 }
 
 /* Where the module lies is not said: it has no range. */
-static uint32_t user_module(struct cairn_profile *p, struct cairn_span path)
+static uint32_t user_module(struct cairn_profile *p, const char *path)
 {
-    if (!path.size || begins(path, "//anon") || begins(path, "[anon") || begins(path, "[heap]") ||
-        begins(path, "[stack"))
+    if (cairn_module_kind_of(path, 0) == CAIRN_MODULE_ANONYMOUS || is_perf_map(path))
         return CAIRN_PROFILE_NO_MODULE;
-    const struct cairn_profile_module module = {
-        .path = cairn_profile_text(p, (const char *)path.data, path.size)};
+    const struct cairn_profile_module module = {.path = cairn_profile_text(p, path, strlen(path))};
     return module.path == UINT32_MAX ? UINT32_MAX : cairn_profile_add_module(p, &module);
 }
 
-/* Their addresses may be counted from their own beginning. */
-static bool is_kernel_file(struct cairn_span path)
+static uint32_t text_of(struct cairn_profile *p, struct cairn_span text)
 {
-    if (!path.size)
-        return false;
-    const uint8_t *slash = memrchr(path.data, '/', path.size);
-    size_t at = slash ? (size_t)(slash - path.data) + 1 : 0;
-    struct cairn_span name = {path.data + at, path.size - at};
-    const uint8_t *end = name.size ? memmem(name.data, name.size, ".ko", 3) : NULL;
-    bool is_module = end && (end + 3 == name.data + name.size || end[3] == '.');
-    return begins(path, "[kernel") || begins(path, "[guest.kernel") || begins(name, "vmlinux") ||
-           is_module;
-}
-
-static bool is_perf_map(struct cairn_span path)
-{
-    return path.size > 4 && memcmp(path.data + path.size - 4, ".map", 4) == 0 &&
-           memmem(path.data, path.size, "/perf-", 6);
+    return text.size ? cairn_profile_text(p, (const char *)text.data, text.size) : 0;
 }
 
 static bool learn(struct cairn_perf_stacks *stacks, struct cairn_span line,
@@ -97,19 +95,19 @@ static bool learn(struct cairn_perf_stacks *stacks, struct cairn_span line,
     *known = (struct cairn_perf_known){0};
     if (!cairn_perf_frame_parse(line, &frame))
         return true;
-    bool is_kernel = frame.address >> 63 || is_kernel_file(frame.module);
-    bool is_jit = !is_kernel && is_perf_map(frame.module);
+    uint32_t text = text_of(p, frame.module);
+    if (text == UINT32_MAX)
+        return false;
+    const char *path = cairn_strings_get(&p->strings, text);
+    bool is_kernel = frame.address >= upper_half || is_kernel_file(path);
     known->is_frame = true;
     known->address = frame.address;
     known->is_inlined = frame.is_inlined;
-    known->what = (uint8_t)(is_kernel ? CAIRN_WHAT_KERNEL
-                            : is_jit  ? CAIRN_WHAT_JIT
-                                      : CAIRN_WHAT_NATIVE);
-    if (frame.name.size)
-        known->name = cairn_profile_text(p, (const char *)frame.name.data, frame.name.size);
-    known->module = is_kernel ? kernel_module(p, frame.module)
-                    : is_jit  ? CAIRN_PROFILE_NO_MODULE
-                              : user_module(p, frame.module);
+    known->what = (uint8_t)(is_kernel           ? CAIRN_WHAT_KERNEL
+                            : is_perf_map(path) ? CAIRN_WHAT_JIT
+                                                : CAIRN_WHAT_NATIVE);
+    known->name = text_of(p, frame.name);
+    known->module = is_kernel ? kernel_module(p, path) : user_module(p, path);
     return known->name != UINT32_MAX && known->module != UINT32_MAX;
 }
 
@@ -181,7 +179,7 @@ static struct cairn_profile_line line_of(struct cairn_perf_stacks *stacks,
                                  cairn_strings_size(&stacks->lines, step->place)};
         struct cairn_span file = {0};
         (void)cairn_perf_place_parse(all, &file, &line.line);
-        function.file = cairn_profile_text(p, (const char *)file.data, file.size);
+        function.file = text_of(p, file);
     }
     if (function.name != UINT32_MAX && function.file != UINT32_MAX)
         line.function = cairn_profile_add_function(p, &function);

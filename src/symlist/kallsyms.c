@@ -26,26 +26,15 @@ struct reading {
     struct cairn_err *err;
 };
 
-static bool begins(struct cairn_span name, const char *with)
-{
-    size_t size = strlen(with);
-    return name.size >= size && memcmp(name.data, with, size) == 0;
-}
-
-static bool is(struct cairn_span name, const char *text)
-{
-    return name.size == strlen(text) && begins(name, text);
-}
-
 /* What the linker's script puts around code: it has the address of a function, or of none. */
 static bool is_marker(struct cairn_span name)
 {
     static const char *const whole[] = {"_text",      "_stext",     "_etext",
                                         "_sinittext", "_einittext", "_exittext"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (is(name, whole[i]))
+        if (cairn_span_equal(name, cairn_span_of(whole[i])))
             return true;
-    if (!begins(name, "__") || !memmem(name.data, name.size, "text", 4))
+    if (!cairn_span_begins(name, "__") || !memmem(name.data, name.size, "text", 4))
         return false;
     return memcmp(name.data + name.size - 4, "_end", 4) == 0 ||
            (name.size > 6 && memcmp(name.data + name.size - 6, "_start", 6) == 0);
@@ -54,7 +43,7 @@ static bool is_marker(struct cairn_span name)
 /* The padding before a function (__pfx_) belongs to nobody. */
 static uint8_t rank_of(uint8_t type, struct cairn_span name)
 {
-    if (begins(name, "__pfx_") || begins(name, "__cfi_") || is_marker(name))
+    if (cairn_span_begins(name, "__pfx_") || cairn_span_begins(name, "__cfi_") || is_marker(name))
         return 0;
     switch (type) {
     case 'T':
@@ -73,7 +62,7 @@ static uint8_t rank_of(uint8_t type, struct cairn_span name)
 /* Absolute values are no places; mapping symbols and local labels mark none that counts. */
 static bool is_place(uint8_t type, struct cairn_span name)
 {
-    return type != 'a' && type != 'A' && name.data[0] != '$' && !begins(name, ".L");
+    return type != 'a' && type != 'A' && name.data[0] != '$' && !cairn_span_begins(name, ".L");
 }
 
 /* "[nf_tables]" at the end of the line. */
@@ -97,7 +86,7 @@ static int add_symbol(struct reading *r, uint64_t va, uint8_t type, struct cairn
                       struct cairn_span module)
 {
     struct cairn_listed_symbol row = {.start = va, .rank = rank_of(type, name)};
-    if (is(name, "_text"))
+    if (cairn_span_equal(name, cairn_span_of("_text")))
         r->list->kernel_text = va;
     if (!is_place(type, name))
         return CAIRN_OK;
