@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Guest: an interpreter that runs inside a native process. Bytes in, answers out:
+ *
+ *     a module's file ─────────► cairn_guest_file    is there an interpreter, and where is its loop
+ *     native frames, memory ───► frames and states   what each state of the interpreter runs
+ *     places of the frames ────► weave.h             native and guest frames as one list
+ *
+ * A guest is a folder below src/guest with one struct cairn_guest. It never asks for a file's name
+ * or for a symbol: it knows its interpreter by what the file holds and what memory proves. Memory
+ * comes through a callback: of a stopped process, a copy, a core file, a test. All of it is the
+ * target's word: each size, length and list has a bound below.
+ *
+ * Nothing here opens a file, knows a pid or prints. Threads: a result and a cache belong to one
+ * thread at a time.
+ */
+#ifndef CAIRN_GUEST_GUEST_H
+#define CAIRN_GUEST_GUEST_H
+
+#include <cairn/frame.h>
+
+#include "base/memory.h"
+#include "base/strings.h"
+#include "elf/image.h"
+
+/* No module, no registers, no native frame. */
+#define CAIRN_GUEST_NONE UINT32_MAX
+
+enum {
+    CAIRN_GUEST_NO_REG = 255,
+    CAIRN_GUEST_REGS = 33,            /* DWARF numbers 0 to 32: x86-64 has 17, aarch64 33 */
+    CAIRN_GUEST_FRAMES_MAX = 1 << 16, /* of one thread */
+    CAIRN_GUEST_STATES_MAX = 256,     /* of one thread */
+    CAIRN_GUEST_NAME_MAX = 1024       /* bytes of a name or of a chunk's name; the rest is cut */
+};
+
+struct cairn_guest;
+
+/* What a module's file tells. */
+struct cairn_guest_file {
+    const struct cairn_guest *guest; /* NULL: no interpreter is in it */
+    char version[24];                /* "Lua 5.4.4", "LuaJIT 2.1.0-beta3" */
+    uint64_t loop, loop_end;         /* vaddrs: code of the loop that runs byte code, all of the
+                                        assembler for LuaJIT; equal: not found */
+    uint8_t state_reg;               /* DWARF's number of the register that holds the state there;
+                                        CAIRN_GUEST_NO_REG: not known */
+    uint32_t variant;                /* the guest's own: which row of its layouts, if it is known */
+};
+
+/* A module of the process, where it is mapped. */
+struct cairn_guest_module {
+    const struct cairn_guest_file *file; /* borrowed */
+    uint64_t bias;                       /* va - vaddr */
+};
+
+/* Registers of one native frame, by DWARF number. */
+struct cairn_guest_regs {
+    uint64_t known; /* bit n: value[n] is that of the frame */
+    uint64_t value[CAIRN_GUEST_REGS];
+};
+
+/* A native frame of the thread, innermost first. */
+struct cairn_guest_native {
+    uint64_t ip;       /* va to look up: of a return address one byte less */
+    uint64_t sp;       /* at that place */
+    uint64_t function; /* va where its function begins; 0: unknown */
+    uint32_t module;   /* of thread->modules, for code of an interpreter's file; CAIRN_GUEST_NONE */
+    uint32_t regs;     /* of thread->regs; CAIRN_GUEST_NONE: not at hand */
+};
+
+/* All that is known of a stopped thread. All is borrowed. Registers are at hand for the innermost
+ * frame, for those that cairn_guest_wants_regs() asked for, and for code in no file. */
+struct cairn_guest_thread {
+    struct cairn_memory memory;
+    uint16_t machine; /* EM_X86_64, EM_AARCH64 */
+    const struct cairn_guest_module *modules;
+    size_t n_modules;
+    const struct cairn_guest_native *natives;
+    size_t n_natives;
+    const struct cairn_guest_regs *regs;
+    size_t n_regs;
+    uint64_t stack_end; /* va where the stack's mapping ends; 0: unknown */
+};
+
+enum cairn_guest_kind {
+    CAIRN_GUEST_FUNCTION,
+    CAIRN_GUEST_CHUNK, /* the outermost code of a file or a text */
+    CAIRN_GUEST_C,     /* a native function that the interpreter called */
+    CAIRN_GUEST_HOOK,
+    CAIRN_GUEST_FINALIZER,
+    CAIRN_GUEST_TRACE /* compiled code */
+};
+
+/* A frame of an interpreter. Texts are numbers of result->strings. */
+struct cairn_guest_frame {
+    uint8_t kind;         /* enum cairn_guest_kind */
+    bool is_tail_called;  /* its caller is not on the stack */
+    bool is_inlined;      /* into the next frame, by a compiler */
+    bool is_about;        /* the line is near the true one, in the same function */
+    uint32_t state;       /* of result->states */
+    uint32_t name;        /* of the function; 0: it has none */
+    uint32_t chunk;       /* where its text is: "@file" is "file", "=name" is "name", any other text
+                             is [string "its first line"]; 0: unknown */
+    uint32_t line;        /* 0: unknown */
+    uint32_t defined;     /* line of its definition; 0: unknown, or a chunk */
+    uint32_t defined_end; /* last line of it */
+    uint32_t trace;       /* its number, of compiled code; 0: none */
+    uint64_t id;          /* va of what the interpreter has of the function, or of its code in C */
+    /* It stands directly inside (is called by) this native frame: before natives[place] in a list
+     * that begins with the innermost frame. n_natives: outside of all. */
+    uint32_t place;
+};
+
+/* A state of an interpreter, such as a lua_State, that runs on the thread. */
+struct cairn_guest_state {
+    uint32_t module; /* of thread->modules */
+    uint64_t va;
+    const char *mode;  /* "interpreted", "compiled", "gc", ...: what a LuaJIT does; NULL: not told.
+                          Static. */
+    const char *doubt; /* why what is said of it may be wrong: a static text; NULL: it fits */
+};
+
+struct cairn_guest_result {
+    struct cairn_strings strings;
+    struct cairn_guest_frame *frames; /* innermost first; places never go down */
+    size_t n_frames, cap_frames;
+    struct cairn_guest_state *states;
+    size_t n_states, cap_states;
+    uint8_t
+        *own; /* by native frame: nonzero for the interpreter's own code, which views may hide */
+    size_t n_own, cap_own;
+};
+
+/* What is remembered of a process between stops. It only spares work: all that is taken from it is
+ * proven anew. All-zero is empty. */
+struct cairn_guest_cache {
+    struct cairn_guest_names *names;
+    void *of_guest[4]; /* by guest->number, freed by guest->forget() */
+};
+
+/* An interpreter. */
+struct cairn_guest {
+    unsigned number;              /* of its place in caches */
+    enum cairn_language language; /* of its frames */
+    const char *name;             /* "Lua", "LuaJIT" */
+    /* Is it in that file? Fills *ret_file if so. */
+    bool (*look)(const struct cairn_elf *elf, struct cairn_guest_file *ret_file);
+    /* Adds the frames and the states of one thread, and marks its own code. CAIRN_E_NOMEM. */
+    int (*read)(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
+                struct cairn_guest_result *result);
+    /* The registers of the caller of a native frame that has no unwind rule, because the
+     * interpreter made its code (regs->known has ip and sp): the next frame outwards that a native
+     * walk can go on from. False: not this guest's code. NULL: it makes none. */
+    bool (*step)(const struct cairn_guest_thread *thread, const struct cairn_guest_module *module,
+                 const struct cairn_guest_regs *regs, struct cairn_guest_regs *ret_caller);
+    void (*forget)(void *of_guest); /* NULL: it keeps nothing */
+};
+
+extern const struct cairn_guest cairn_guest_lua, cairn_guest_luajit;
+
+/* What is in a file; `ret_file->guest` is NULL for most. Takes some milliseconds for a file that
+ * has the text of an interpreter in it, microseconds for others. */
+void cairn_guest_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file);
+
+/* Are a frame's callee-saved registers wanted, for its `ip` (as above) lies in the loop? */
+static inline bool cairn_guest_wants_regs(const struct cairn_guest_module *module, uint64_t ip)
+{
+    return ip - module->bias - module->file->loop < module->file->loop_end - module->file->loop;
+}
+
+/* All guests of the thread. `result` was all-zero or is used again; strings stay.
+ * CAIRN_E_NOMEM. */
+int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
+                     struct cairn_guest_result *result);
+void cairn_guest_result_done(struct cairn_guest_result *result);
+void cairn_guest_cache_done(struct cairn_guest_cache *cache);
+
+/* For guests: one more, all-zero but for what is given. NULL: no memory, or too many. */
+struct cairn_guest_frame *cairn_guest_add_frame(struct cairn_guest_result *result, uint32_t state,
+                                                enum cairn_guest_kind kind, uint32_t place);
+struct cairn_guest_state *cairn_guest_add_state(struct cairn_guest_result *result, uint32_t module,
+                                                uint64_t va);
+void cairn_guest_mark_own(struct cairn_guest_result *result, size_t native);
+
+#endif /* CAIRN_GUEST_GUEST_H */
