@@ -55,6 +55,7 @@ struct cairn_guest_module {
 
 /* Registers of one native frame, by DWARF number. */
 struct cairn_guest_regs {
+    uint64_t ip;
     uint64_t known; /* bit n: value[n] is that of the frame */
     uint64_t value[CAIRN_GUEST_REGS];
 };
@@ -149,7 +150,7 @@ struct cairn_guest {
     int (*read)(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
                 struct cairn_guest_result *result);
     /* The registers of the caller of a native frame that has no unwind rule, because the
-     * interpreter made its code (regs->known has ip and sp): the next frame outwards that a native
+     * interpreter made its code or wrote it by hand (sp is known): the next frame outwards that a native
      * walk can go on from. False: not this guest's code. NULL: it makes none. */
     bool (*step)(const struct cairn_guest_thread *thread, const struct cairn_guest_module *module,
                  const struct cairn_guest_regs *regs, struct cairn_guest_regs *ret_caller);

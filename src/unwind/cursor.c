@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "unwind/crt.h"
 #include "unwind/cursor_guess.h"
+#include "unwind/cursor_resume.h"
 #include "unwind/cursor_row.h"
 #include "unwind/cursor_state.h"
 #include "unwind/sigframe.h"
@@ -398,4 +399,57 @@ int cairn_cursor_proc_name(struct cairn_cursor *cursor, char *ret_name, size_t s
     snprintf(ret_name, size, "%s", symbol->name);
     *ret_offset = c->regs.ip - c->place->bias - symbol->vaddr;
     return CAIRN_OK;
+}
+
+bool cairn_cursor_resume(struct cairn_cursor *cursor, const struct cairn_cursor_regs *regs)
+{
+    struct cursor *c = of(cursor);
+    uint64_t sp = regs->reg[c->arch->sp];
+    if (cairn_cursor_is_stale(c) || c->n_frames >= c->max_frames ||
+        !(regs->known >> c->arch->sp & 1) || sp <= c->regs.regs[c->arch->sp])
+        return false;
+    c->regs.known = 0;
+    c->regs.ip = c->arch->code_address(regs->ip);
+    for (unsigned i = 0; i < c->arch->n_regs && i < CAIRN_UNWIND_REGS; i++)
+        if (regs->known >> i & 1)
+            cairn_unwind_set(&c->regs, i, regs->reg[i]);
+    c->ended = c->is_lean = false;
+    c->how = CAIRN_HOW_INTERPRETER;
+    c->n_frames++;
+    look(c);
+    return true;
+}
+
+uint64_t cairn_cursor_function(const struct cairn_cursor *cursor)
+{
+    const struct cursor *c = of_const(cursor);
+    struct cairn_module_entry entry;
+    if (!cairn_cursor_has_code(c))
+        return 0;
+    cairn_space_module_find(c->place->module, cairn_cursor_lookup_address(c) - c->place->bias,
+                            &entry);
+    return entry.kind == CAIRN_ENTRY_FDE ? entry.fde.from + c->place->bias : 0;
+}
+
+struct cairn_space_module *cairn_cursor_module(const struct cairn_cursor *cursor,
+                                               uint64_t *ret_bias)
+{
+    const struct cursor *c = of_const(cursor);
+    if (!cairn_cursor_has_code(c))
+        return NULL;
+    *ret_bias = c->place->bias;
+    return c->place->module;
+}
+
+void cairn_cursor_all_regs(struct cairn_cursor *cursor, struct cairn_cursor_regs *ret_regs)
+{
+    struct cursor *c = of(cursor);
+    catch_up(c);
+    *ret_regs = (struct cairn_cursor_regs){.machine = c->arch->machine, .ip = c->regs.ip};
+    for (unsigned i = 0; i < c->arch->n_regs && i < CAIRN_UNWIND_REGS; i++) {
+        if (!cairn_unwind_known(&c->regs, i))
+            continue;
+        ret_regs->known |= UINT64_C(1) << i;
+        ret_regs->reg[i] = c->regs.regs[i];
+    }
 }

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "target/guests.h"
+
+#include "base/address.h"
+#include "base/alloc.h"
+#include "unwind/cursor_resume.h"
+
+enum { MODULES_MAX = 4096 };
+
+struct cairn_guest_known_file {
+    const struct cairn_space_module *module;
+    struct cairn_guest_file file;
+};
+
+static void forget_modules(struct cairn_target_guests *guests)
+{
+    for (size_t i = 0; i < guests->n_files; i++)
+        cairn_free(guests->files[i]);
+    guests->n_files = guests->n_modules = 0;
+    guests->looked_at_all = false;
+}
+
+void cairn_target_guests_done(struct cairn_target_guests *guests)
+{
+    forget_modules(guests);
+    cairn_guest_cache_done(&guests->cache);
+    cairn_guest_result_done(&guests->result);
+    cairn_free(guests->files);
+    cairn_free(guests->modules);
+    cairn_free(guests->natives);
+    cairn_free(guests->regs);
+    *guests = (struct cairn_target_guests){.space = guests->space};
+}
+
+/* NULL: memory is gone. */
+static const struct cairn_guest_file *file_of(struct cairn_target_guests *guests,
+                                              const struct cairn_space_module *module)
+{
+    for (size_t i = 0; i < guests->n_files; i++)
+        if (guests->files[i]->module == module)
+            return &guests->files[i]->file;
+    struct cairn_guest_known_file *known = cairn_alloc(1, sizeof *known);
+    if (!known || cairn_grow((void **)&guests->files, &guests->cap_files, guests->n_files + 1,
+                             sizeof(void *)) < 0) {
+        cairn_free(known);
+        return NULL;
+    }
+    known->module = module;
+    cairn_guest_look(&module->elf, &known->file);
+    guests->files[guests->n_files++] = known;
+    return &known->file;
+}
+
+/* Of guests->modules; CAIRN_GUEST_NONE: no interpreter is in it. CAIRN_E_NOMEM. */
+static int number_of(struct cairn_target_guests *guests, const struct cairn_space_module *module,
+                     uint64_t bias, uint32_t *ret_number)
+{
+    const struct cairn_guest_file *file = file_of(guests, module);
+    *ret_number = CAIRN_GUEST_NONE;
+    if (!file)
+        return CAIRN_E_NOMEM;
+    if (!file->guest)
+        return CAIRN_OK;
+    for (size_t i = 0; i < guests->n_modules; i++)
+        if (guests->modules[i].file == file && guests->modules[i].bias == bias)
+            return *ret_number = (uint32_t)i, CAIRN_OK;
+    if (guests->n_modules == MODULES_MAX)
+        return CAIRN_OK;
+    if (cairn_grow((void **)&guests->modules, &guests->cap_modules, guests->n_modules + 1,
+                   sizeof *guests->modules) < 0)
+        return CAIRN_E_NOMEM;
+    *ret_number = (uint32_t)guests->n_modules;
+    guests->modules[guests->n_modules++] = (struct cairn_guest_module){file, bias};
+    return CAIRN_OK;
+}
+
+/* All modules of the process, for whose code it is that lies in no file. */
+static int look_at_all(struct cairn_target_guests *guests)
+{
+    struct cairn_unwind_space *space = guests->space;
+    uint64_t va = 0;
+    int code = CAIRN_OK;
+    guests->looked_at_all = true;
+    if (!space->kind->next_code)
+        return CAIRN_OK;
+    for (size_t i = 0; i < CAIRN_SPACE_PLACES_MAX && code == CAIRN_OK &&
+                       space->kind->next_code(space->accessors.ctx, va, &va);
+         i++) {
+        const struct cairn_space_place *place = cairn_space_at(space, va);
+        uint32_t number;
+        if (place && place->module && place->module->usable)
+            code = number_of(guests, place->module, place->bias, &number);
+        if (place && place->region.end > va)
+            va = place->region.end;
+        else
+            va++;
+    }
+    return code;
+}
+
+static void keep_regs(struct cairn_target_guests *guests, struct cairn_cursor *cursor,
+                      struct cairn_guest_regs *to)
+{
+    struct cairn_cursor_regs regs;
+    cairn_cursor_all_regs(cursor, &regs);
+    guests->machine = (uint16_t)regs.machine;
+    to->ip = regs.ip;
+    to->known = regs.known & ((UINT64_C(1) << CAIRN_GUEST_REGS) - 1);
+    for (unsigned i = 0; i < CAIRN_GUEST_REGS; i++)
+        to->value[i] = to->known >> i & 1 ? regs.reg[i] : 0;
+}
+
+/* The frame where the cursor stands. `is_code_of_none`: no file has the code there. */
+static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
+{
+    struct cairn_cursor_frame frame;
+    uint64_t bias;
+    uint32_t module = CAIRN_GUEST_NONE;
+    int code = CAIRN_OK;
+    cairn_cursor_frame(cursor, &frame);
+    bool is_exact = frame.exact || frame.signal;
+    uint64_t ip =
+        cairn_lookup_address(frame.ip, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
+    const struct cairn_space_module *of = cairn_cursor_module(cursor, &bias);
+    if (of)
+        code = number_of(guests, of, bias, &module);
+    bool is_made = !of && !frame.path; /* code that something made */
+    if (code == CAIRN_OK && is_made && !guests->looked_at_all)
+        code = look_at_all(guests);
+    if (code < 0 || cairn_grow((void **)&guests->natives, &guests->cap_natives,
+                               guests->n_natives + 1, sizeof *guests->natives) < 0)
+        return CAIRN_E_NOMEM;
+    bool wants_regs = is_made || !guests->n_natives ||
+                      (module != CAIRN_GUEST_NONE &&
+                       cairn_guest_wants_regs(&guests->modules[module], ip));
+    struct cairn_guest_native *native = &guests->natives[guests->n_natives];
+    *native = (struct cairn_guest_native){
+        .ip = ip,
+        .sp = frame.sp,
+        .function = cairn_cursor_function(cursor),
+        .module = module,
+        .regs = CAIRN_GUEST_NONE,
+    };
+    if (wants_regs) {
+        if (cairn_grow((void **)&guests->regs, &guests->cap_regs, guests->n_regs + 1,
+                       sizeof *guests->regs) < 0)
+            return CAIRN_E_NOMEM;
+        native->regs = (uint32_t)guests->n_regs;
+        keep_regs(guests, cursor, &guests->regs[guests->n_regs++]);
+    }
+    guests->is_met |= module != CAIRN_GUEST_NONE || (is_made && guests->n_modules);
+    guests->n_natives++;
+    return CAIRN_OK;
+}
+
+int cairn_target_guests_begin(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
+{
+    if (guests->generation != guests->space->generation)
+        forget_modules(guests);
+    guests->generation = guests->space->generation;
+    guests->n_natives = guests->n_regs = 0;
+    guests->is_met = false;
+    guests->result.n_frames = guests->result.n_states = 0;
+    return add(guests, cursor);
+}
+
+static struct cairn_guest_thread thread_of(const struct cairn_target_guests *guests,
+                                           uint64_t stack_end)
+{
+    return (struct cairn_guest_thread){
+        .memory = guests->space->memory,
+        .machine = guests->machine,
+        .modules = guests->modules,
+        .n_modules = guests->n_modules,
+        .natives = guests->natives,
+        .n_natives = guests->n_natives,
+        .regs = guests->regs,
+        .n_regs = guests->n_regs,
+        .stack_end = stack_end,
+    };
+}
+
+/* By an interpreter that made the code of the frame, or whose hand-written code it is. */
+static bool step_by_guest(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
+{
+    const struct cairn_guest_native *native = &guests->natives[guests->n_natives - 1];
+    const struct cairn_guest_thread thread = thread_of(guests, 0);
+    struct cairn_guest_regs caller;
+    if (native->regs == CAIRN_GUEST_NONE)
+        return false;
+    for (size_t i = 0; i < guests->n_modules; i++) {
+        const struct cairn_guest_module *module = &guests->modules[i];
+        if (!module->file->guest->step ||
+            (native->module != CAIRN_GUEST_NONE && native->module != i))
+            continue;
+        if (native->module == i && !cairn_guest_wants_regs(module, native->ip))
+            continue;
+        if (module->file->guest->step(&thread, module, &guests->regs[native->regs], &caller)) {
+            struct cairn_cursor_regs regs = {.machine = guests->machine, .known = caller.known};
+            memcpy(regs.reg, caller.value, sizeof caller.value);
+            regs.ip = caller.ip;
+            return cairn_cursor_resume(cursor, &regs);
+        }
+    }
+    return false;
+}
+
+int cairn_target_guests_step(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
+{
+    if (!guests->is_met || !step_by_guest(guests, cursor)) {
+        int result = cairn_cursor_step(cursor);
+        if (result != 1)
+            return result;
+    }
+    int code = add(guests, cursor);
+    return code < 0 ? code : 1;
+}
+
+int cairn_target_guests_read(struct cairn_target_guests *guests, uint64_t stack_end)
+{
+    const struct cairn_guest_thread thread = thread_of(guests, stack_end);
+    if (!guests->is_met)
+        return CAIRN_OK;
+    return cairn_guest_read(&thread, &guests->cache, &guests->result);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Guests of a space: the interpreters in a process or core file, as a walk meets them.
+ *
+ *     cairn_target_guests_begin()      a cursor stands at the innermost frame
+ *     cairn_target_guests_step()       to the next frame, through code that an interpreter made
+ *     cairn_target_guests_read()       the frames of the interpreters, for guest/weave.h
+ *
+ * The memory must not change from begin to read.
+ */
+#ifndef CAIRN_TARGET_GUESTS_H
+#define CAIRN_TARGET_GUESTS_H
+
+#include "base/table.h"
+#include "guest/guest.h"
+#include "unwind/space.h"
+
+struct cairn_guest_known_file;
+
+struct cairn_target_guests {
+    struct cairn_unwind_space *space;
+    uint32_t generation; /* of the space, for `modules` and `files` */
+    bool looked_at_all;  /* `modules` has all of the process */
+    struct cairn_guest_known_file **files;
+    size_t n_files, cap_files;
+    struct cairn_guest_module *modules; /* with an interpreter */
+    size_t n_modules, cap_modules;
+    struct cairn_guest_native *natives;
+    size_t n_natives, cap_natives;
+    struct cairn_guest_regs *regs;
+    size_t n_regs, cap_regs;
+    uint16_t machine;
+    bool is_met; /* a frame was in an interpreter's file, or in what one made */
+    struct cairn_guest_cache cache;
+    struct cairn_guest_result result; /* of the last read */
+};
+
+/* All-zero, and `space` set, is ready. */
+void cairn_target_guests_done(struct cairn_target_guests *guests);
+
+/* CAIRN_E_NOMEM. */
+int cairn_target_guests_begin(struct cairn_target_guests *guests, struct cairn_cursor *cursor);
+
+/* As cairn_cursor_step(). CAIRN_E_NOMEM. */
+int cairn_target_guests_step(struct cairn_target_guests *guests, struct cairn_cursor *cursor);
+
+/* Fills guests->result for the frames that were walked: without any where no interpreter was met.
+ * `stack_end`: va where the stack's mapping ends; 0: unknown. CAIRN_E_NOMEM. */
+int cairn_target_guests_read(struct cairn_target_guests *guests, uint64_t stack_end);
+
+#endif /* CAIRN_TARGET_GUESTS_H */
