@@ -44,7 +44,8 @@ struct cairn_guest_file {
                                         assembler for LuaJIT; equal: not found */
     uint8_t state_reg;               /* DWARF's number of the register that holds the state there;
                                         CAIRN_GUEST_NO_REG: not known */
-    uint32_t variant;                /* the guest's own: which row of its layouts, if it is known */
+    bool is_library;                 /* nothing but the interpreter is in it */
+    uint32_t variant;                /* the guest's own: which of its layouts, if it is known */
 };
 
 /* A module of the process, where it is mapped. */
@@ -80,7 +81,17 @@ struct cairn_guest_thread {
     size_t n_natives;
     const struct cairn_guest_regs *regs;
     size_t n_regs;
-    uint64_t stack_end; /* va where the stack's mapping ends; 0: unknown */
+    uint64_t stack_end;                    /* va where the stack's mapping ends; 0: unknown */
+    const struct cairn_guest_names *names; /* NULL: nobody knows any */
+};
+
+/* Names that only the caller can tell. */
+struct cairn_guest_names {
+    void *ctx;
+    /* A line of a source file, as its chunk is named; without its end, cut to `size`. */
+    bool (*source_line)(void *ctx, const char *file, uint32_t line, char *to, size_t size);
+    /* The name of a native function that begins at `va`. */
+    bool (*function)(void *ctx, uint64_t va, char *to, size_t size);
 };
 
 enum cairn_guest_kind {
@@ -135,7 +146,6 @@ struct cairn_guest_result {
 /* What is remembered of a process between stops. It only spares work: all that is taken from it is
  * proven anew. All-zero is empty. */
 struct cairn_guest_cache {
-    struct cairn_guest_names *names;
     void *of_guest[4]; /* by guest->number, freed by guest->forget() */
 };
 

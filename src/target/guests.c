@@ -130,9 +130,9 @@ static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
     if (code < 0 || cairn_grow((void **)&guests->natives, &guests->cap_natives,
                                guests->n_natives + 1, sizeof *guests->natives) < 0)
         return CAIRN_E_NOMEM;
-    bool wants_regs = is_made || !guests->n_natives ||
-                      (module != CAIRN_GUEST_NONE &&
-                       cairn_guest_wants_regs(&guests->modules[module], ip));
+    bool wants_regs =
+        is_made || !guests->n_natives ||
+        (module != CAIRN_GUEST_NONE && cairn_guest_wants_regs(&guests->modules[module], ip));
     struct cairn_guest_native *native = &guests->natives[guests->n_natives];
     *native = (struct cairn_guest_native){
         .ip = ip,

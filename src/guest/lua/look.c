@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Is PUC Lua in a file, and where is its loop? The text "$Lua..." that every build has tells the
+ * release. The loop, luaV_execute(), is the function that a table of exactly as many places as
+ * there are opcodes leads into: a table of `switch`, or since 5.4 of labels.
+ */
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "guest/image.h"
+#include "guest/lua/lua.h"
+
+static const struct {
+    uint8_t minor, n_opcodes;
+} loops[] = {{1, 38}, {2, 39}, {3, 46}, {3, 47}, {4, 83}, {5, 85}};
+
+/* "$LuaVersion: Lua 5.4.4  Copyright", "$Lua: Lua 5.1.5 Copyright" */
+static bool find_version(const struct cairn_elf *elf, struct cairn_guest_file *file)
+{
+    struct cairn_span bytes;
+    if (!cairn_guest_find_text(elf, "$LuaVersion: Lua 5.", &bytes) &&
+        !cairn_guest_find_text(elf, "$Lua: Lua 5.", &bytes))
+        return false;
+    char text[40];
+    unsigned minor = 0, patch = 0;
+    size_t n = bytes.size < sizeof text - 1 ? bytes.size : sizeof text - 1;
+    memcpy(text, bytes.data, n);
+    text[n] = 0;
+    const char *at = strchr(text, ' ');
+    if (!at || sscanf(at, " Lua 5.%2u.%2u", &minor, &patch) < 1 || minor < 1 || minor > 5)
+        return false;
+    snprintf(file->version, sizeof file->version, "Lua 5.%u.%u", minor, patch);
+    file->variant = CAIRN_LUA_VERSION(minor, patch);
+    return true;
+}
+
+static void find_loop(const struct cairn_elf *elf, struct cairn_guest_file *file)
+{
+    struct cairn_guest_image image;
+    uint64_t from, to;
+    if (!cairn_guest_image_open(elf, &image))
+        return;
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        if (loops[i].minor != file->variant >> 8 ||
+            !cairn_guest_find_table(&image, loops[i].n_opcodes, &from, &to))
+            continue;
+        file->loop = from;
+        file->loop_end = to;
+        file->state_reg = cairn_guest_first_argument(elf, from);
+        return;
+    }
+}
+
+static bool is_library(const struct cairn_elf *elf)
+{
+    struct cairn_elf_segment segment;
+    if (elf->type != ET_DYN || elf->entry)
+        return false;
+    for (uint32_t i = 0; cairn_elf_segment(elf, i, &segment); i++)
+        if (segment.type == PT_INTERP)
+            return false;
+    return true;
+}
+
+bool cairn_lua_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file)
+{
+    if (!elf->is64 || elf->swap || !find_version(elf, ret_file))
+        return false;
+    ret_file->is_library = is_library(elf);
+    find_loop(elf, ret_file);
+    return true;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Place: which native frame runs which calls of a state. Each frame of the loop has one run of Lua
+ * functions; between two of them are C functions, which have native frames of their own, unless
+ * they ended with a jump.
+ *
+ *     natives, innermost first   f2   loop   luaD_call  lua_call  f1   precall  loop   ...  main
+ *     calls,   innermost first   f2   b  a                        f1            y  x
+ */
+#include "guest/lua/lua.h"
+
+static const char too_few[] = "more runs of Lua functions than frames of the interpreter's loop";
+static const char too_many[] = "more frames of the interpreter's loop than runs of Lua functions";
+
+static size_t count_runs(const struct cairn_lua_placed *placed)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < placed->n_calls; i++)
+        n += placed->calls[i].starts_run;
+    return n;
+}
+
+/* A native frame of the function in [from, to), seen from the outermost. */
+static uint32_t find_inward(const struct cairn_lua_placed *placed, uint64_t function, uint32_t from,
+                            uint32_t to)
+{
+    while (to > from)
+        if (placed->thread->natives[--to].function == function)
+            return to;
+    return CAIRN_GUEST_NONE;
+}
+
+static uint32_t find_outward(const struct cairn_lua_placed *placed, uint64_t function,
+                             uint32_t from, uint32_t to)
+{
+    for (; from < to; from++)
+        if (placed->thread->natives[from].function == function)
+            return from;
+    return CAIRN_GUEST_NONE;
+}
+
+/* What lies outside of the outermost frame of the loop: C functions that called it, and what of a
+ * coroutine has no native frames since it yielded. Calls [first, n_calls). */
+static void place_outside(struct cairn_lua_placed *placed, size_t first)
+{
+    uint32_t at = placed->n_loops ? placed->loops[placed->n_loops - 1] + 1 : 0;
+    for (size_t i = first; i < placed->n_calls; i++) {
+        uint32_t found = placed->calls[i].is_lua
+                             ? CAIRN_GUEST_NONE
+                             : find_outward(placed, placed->calls[i].c_function, at, placed->end);
+        placed->natives[i] = found;
+        if (found != CAIRN_GUEST_NONE)
+            at = found + 1;
+        placed->places[i] = at;
+    }
+}
+
+/* The C functions of calls [first, last) are between the natives from `from` on and the frame of
+ * the loop `loop` that called the outermost of them. */
+static void place_between(struct cairn_lua_placed *placed, size_t first, size_t last, uint32_t from,
+                          uint32_t loop)
+{
+    uint32_t limit = loop;
+    while (last-- > first) {
+        uint32_t found = find_inward(placed, placed->calls[last].c_function, from, limit);
+        placed->natives[last] = found;
+        placed->places[last] = found == CAIRN_GUEST_NONE ? limit : found + 1;
+        if (found != CAIRN_GUEST_NONE)
+            limit = found;
+    }
+}
+
+/* Of the runs, the outermost that a frame of the loop has, or none: a coroutine that yielded lost
+ * the native frames of its outer part; and a function is entered, or was left, a moment before or
+ * after its frame is there. */
+static size_t runs_without_frame(struct cairn_lua_placed *placed, size_t n_runs)
+{
+    size_t without = n_runs > placed->n_loops ? n_runs - placed->n_loops : 0;
+    if (without && placed->state.is_main && without > 1)
+        placed->doubt = too_few;
+    if (placed->n_loops > n_runs + 1)
+        placed->doubt = too_many;
+    return without;
+}
+
+void cairn_lua_place(struct cairn_lua_placed *placed)
+{
+    size_t n_runs = count_runs(placed), without = runs_without_frame(placed, n_runs);
+    /* Of a main state the innermost run is the one that is being entered. */
+    bool is_entering = without && placed->state.is_main;
+    size_t at = 0, n_loops = placed->n_loops, loop = 0;
+    uint32_t from = 0;
+    if (n_loops > n_runs) /* the innermost frames are being entered or left */
+        loop = n_loops - n_runs;
+    while (at < placed->n_calls && loop < n_loops) {
+        size_t first = at;
+        while (at < placed->n_calls && !placed->calls[at].is_lua)
+            at++;
+        if (at == placed->n_calls) { /* only C functions are left: they lie outside */
+            at = first;
+            break;
+        }
+        if (is_entering) {
+            is_entering = false;
+            for (; at < placed->n_calls; at++) {
+                placed->places[at] = placed->loops[loop];
+                placed->natives[at] = CAIRN_GUEST_NONE;
+                if (placed->calls[at].starts_run)
+                    break;
+            }
+            at++;
+            place_between(placed, first, first, from, placed->loops[loop]);
+            for (size_t i = first; i < at; i++) {
+                placed->places[i] = from;
+                placed->natives[i] = CAIRN_GUEST_NONE;
+            }
+            continue;
+        }
+        place_between(placed, first, at, from, placed->loops[loop]);
+        for (bool ends = false; at < placed->n_calls && !ends; at++) {
+            placed->places[at] = placed->loops[loop];
+            placed->natives[at] = CAIRN_GUEST_NONE;
+            ends = placed->calls[at].starts_run;
+        }
+        from = placed->loops[loop++] + 1;
+    }
+    place_outside(placed, at);
+}
+
+static bool is_c_function(const struct cairn_lua_placed *placed, uint32_t native)
+{
+    for (size_t i = 0; i < placed->n_calls; i++)
+        if (placed->natives[i] == native)
+            return true;
+    return false;
+}
+
+/* Marks outward from the frame of the loop: what called it, of the same module. */
+static void mark_callers(const struct cairn_lua_placed *placed, uint32_t loop,
+                         struct cairn_guest_result *result)
+{
+    const struct cairn_guest_thread *thread = placed->thread;
+    for (uint32_t i = loop + 1; i < thread->n_natives && !result->own[i]; i++) {
+        if (thread->natives[i].module != placed->module || is_c_function(placed, i))
+            break;
+        cairn_guest_mark_own(result, i);
+    }
+}
+
+/* And inward, what the loop called. */
+static void mark_callees(const struct cairn_lua_placed *placed, uint32_t loop,
+                         struct cairn_guest_result *result)
+{
+    const struct cairn_guest_thread *thread = placed->thread;
+    for (uint32_t i = loop; i-- > 0 && !result->own[i];) {
+        if (thread->natives[i].module != placed->module || is_c_function(placed, i))
+            break;
+        cairn_guest_mark_own(result, i);
+    }
+}
+
+/* In a program that has more in it than Lua, only what lies between the loop and a C function that
+ * it called is known to be the interpreter's. */
+static void mark_between(const struct cairn_lua_placed *placed, struct cairn_guest_result *result)
+{
+    for (size_t i = 0; i + 1 < placed->n_calls; i++) {
+        uint32_t native = placed->natives[i];
+        if (native == CAIRN_GUEST_NONE || !placed->calls[i + 1].is_lua)
+            continue;
+        for (uint32_t n = native + 1; n < placed->places[i + 1] && n < result->n_own; n++)
+            cairn_guest_mark_own(result, n);
+    }
+}
+
+void cairn_lua_mark_own(const struct cairn_lua_placed *placed, struct cairn_guest_result *result)
+{
+    bool is_library = placed->thread->modules[placed->module].file->is_library;
+    for (size_t i = 0; i < placed->n_loops; i++)
+        cairn_guest_mark_own(result, placed->loops[i]);
+    for (size_t i = 0; is_library && i < placed->n_loops; i++) {
+        mark_callees(placed, placed->loops[i], result);
+        mark_callers(placed, placed->loops[i], result);
+    }
+    if (!is_library)
+        mark_between(placed, result);
+}

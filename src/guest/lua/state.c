@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/lua/state.h"
+
+#include <string.h>
+
+#include "guest/pages.h"
+
+enum {
+    TT = 8, /* of each collectable object: its type */
+    TYPE_THREAD = 8,
+    TVALUE = 16, /* sizeof; the tag is in the middle */
+    STATE_BYTES = 208,
+    CI_BYTES = 80,
+    PROTO_BYTES = 128,
+    STACK_MAX = 1 << 24, /* slots: luaconf.h lets a stack have a million */
+    CODE_MAX = 1 << 27,  /* instructions: the 5.4's limit of what a jump reaches */
+    SLACK = 64,          /* slots behind stack_last: EXTRA_STACK, and what an error may use */
+};
+
+static uint64_t word(const uint8_t *bytes, size_t at)
+{
+    uint64_t value;
+    memcpy(&value, bytes + at, sizeof value);
+    return value;
+}
+
+static uint32_t half(const uint8_t *bytes, size_t at)
+{
+    uint32_t value;
+    memcpy(&value, bytes + at, sizeof value);
+    return value;
+}
+
+/* Does the state that these bytes would be lead to a main state which leads to the same globals? */
+static bool leads_back(struct cairn_memory memory, const struct cairn_lua_layout *layout,
+                       uint64_t global, uint64_t *ret_main)
+{
+    uint64_t main, again;
+    uint8_t tt;
+    if (layout->main_in_global)
+        main = global + layout->state;
+    else if (!cairn_guest_u64(memory, global + layout->main, &main) ||
+             main + layout->state != global)
+        return false;
+    *ret_main = main;
+    return memory.read(memory.ctx, main + TT, &tt, 1) && (tt & 0x0f) == TYPE_THREAD &&
+           cairn_guest_u64(memory, main + layout->global, &again) && again == global;
+}
+
+static bool fits(struct cairn_memory memory, const struct cairn_lua_layout *layout, uint64_t va,
+                 const uint8_t *bytes, struct cairn_lua_state *state)
+{
+    uint64_t main;
+    *state = (struct cairn_lua_state){
+        .layout = layout,
+        .va = va,
+        .global = word(bytes, layout->global),
+        .ci = word(bytes, layout->ci),
+        .stack = word(bytes, layout->stack),
+        .stack_last = word(bytes, layout->stack_last),
+        .top = word(bytes, layout->top),
+        .saved_pc = layout->saved_pc ? word(bytes, layout->saved_pc) : 0,
+        .base_ci = layout->has_ci_array ? word(bytes, layout->base_ci) : va + layout->base_ci,
+    };
+    uint64_t size = state->stack_last - state->stack;
+    if (state->global % 8 || !state->global || size % TVALUE || size / TVALUE > STACK_MAX ||
+        state->top < state->stack || state->top > state->stack_last + SLACK * TVALUE ||
+        !leads_back(memory, layout, state->global, &main))
+        return false;
+    state->is_main = main == va;
+    return true;
+}
+
+bool cairn_lua_state_read(struct cairn_memory memory, uint64_t va, uint32_t version,
+                          struct cairn_lua_state *ret_state)
+{
+    uint8_t bytes[STATE_BYTES];
+    if (va % 8 || !memory.read(memory.ctx, va, bytes, sizeof bytes) ||
+        (bytes[TT] & 0x0f) != TYPE_THREAD)
+        return false;
+    for (const struct cairn_lua_layout *row = cairn_lua_layouts; row->minor; row++) {
+        uint32_t patch = version & 0xff;
+        if (version &&
+            (row->minor != version >> 8 || patch < row->patch_min || patch > row->patch_max))
+            continue;
+        if (fits(memory, row, va, bytes, ret_state))
+            return true;
+    }
+    return false;
+}
+
+struct cairn_lua_calls cairn_lua_calls_of(struct cairn_memory memory,
+                                          const struct cairn_lua_state *state)
+{
+    return (struct cairn_lua_calls){.memory = memory,
+                                    .state = state,
+                                    .at = state->ci,
+                                    .func_before = state->stack_last + SLACK * TVALUE,
+                                    .is_first = true};
+}
+
+static bool read_proto(struct cairn_memory memory, const struct cairn_lua_layout *layout,
+                       uint64_t va, struct cairn_lua_proto *ret_proto)
+{
+    uint8_t bytes[PROTO_BYTES];
+    if (!va || !memory.read(memory.ctx, va, bytes, sizeof bytes))
+        return false;
+    *ret_proto = (struct cairn_lua_proto){
+        .va = va,
+        .code = word(bytes, layout->code),
+        .line_info = word(bytes, layout->line_info),
+        .abs_line_info = layout->lines_are_deltas ? word(bytes, layout->abs_line_info) : 0,
+        .source = word(bytes, layout->source),
+        .n_code = half(bytes, layout->n_code),
+        .n_line_info = half(bytes, layout->n_line_info),
+        .n_abs_line_info = layout->lines_are_deltas ? half(bytes, layout->n_abs_line_info) : 0,
+        .defined = half(bytes, layout->defined),
+        .defined_end = half(bytes, layout->defined_end),
+    };
+    return ret_proto->n_code && ret_proto->n_code <= CODE_MAX &&
+           ret_proto->n_line_info <= ret_proto->n_code &&
+           ret_proto->n_abs_line_info <= ret_proto->n_code && ret_proto->code % 4 == 0;
+}
+
+/* What the slot that a CallInfo calls its function holds. */
+static bool read_function(struct cairn_memory memory, const struct cairn_lua_layout *layout,
+                          uint64_t func, struct cairn_lua_call *call)
+{
+    enum { FUNCTION_5_1 = 6, IS_C_5_1 = 10, LUA = 0x46, C = 0x66, LIGHT_C = 0x16 };
+    uint8_t slot[TVALUE], closure[40];
+    if (!memory.read(memory.ctx, func, slot, sizeof slot))
+        return false;
+    uint64_t value = word(slot, 0);
+    uint32_t tag = layout->minor == 1 ? half(slot, 8) : slot[8];
+    if (layout->minor > 1 && tag == LIGHT_C) {
+        call->c_function = value;
+        return true;
+    }
+    if (!memory.read(memory.ctx, value, closure, sizeof closure))
+        return false;
+    if (layout->minor == 1) {
+        if (tag != FUNCTION_5_1)
+            return false;
+        call->is_lua = !closure[IS_C_5_1];
+    } else if (tag == LUA || tag == C) {
+        call->is_lua = tag == LUA;
+    } else {
+        return false;
+    }
+    uint64_t of = word(closure, layout->closure);
+    if (!call->is_lua)
+        call->c_function = of;
+    return !call->is_lua || read_proto(memory, layout, of, &call->proto);
+}
+
+static uint32_t status_of(const struct cairn_lua_layout *layout, const uint8_t *ci)
+{
+    uint32_t status = half(ci, layout->ci_status & ~3U);
+    if (layout->ci_status_size == 2)
+        status = layout->ci_status % 4 ? status >> 16 : status & 0xffff;
+    return status;
+}
+
+static bool read_call(struct cairn_lua_calls *calls, struct cairn_lua_call *call)
+{
+    const struct cairn_lua_layout *layout = calls->state->layout;
+    const struct cairn_lua_state *state = calls->state;
+    uint8_t ci[CI_BYTES];
+    *call = (struct cairn_lua_call){.va = calls->at};
+    if (!calls->memory.read(calls->memory.ctx, calls->at, ci, layout->ci_size))
+        return false;
+    uint64_t func = word(ci, layout->ci_func);
+    /* Calls lie on the stack one above the other, so that no ring of them can be followed. */
+    if (func < state->stack || func >= calls->func_before || (func - state->stack) % TVALUE ||
+        !read_function(calls->memory, layout, func, call))
+        return false;
+    uint32_t status = status_of(layout, ci);
+    if (layout->minor == 1) {
+        call->is_tail_called = call->is_lua && status != 0;
+    } else {
+        call->is_tail_called = layout->tail_bit < 32 && status >> layout->tail_bit & 1;
+        bool is_lua = status >> layout->is_lua_bit & 1;
+        if ((is_lua != layout->is_lua_inverted) != call->is_lua)
+            return false;
+    }
+    call->starts_run = layout->run == CAIRN_LUA_RUN_EACH ||
+                       (status >> layout->run_bit & 1) == (layout->run == CAIRN_LUA_RUN_FRESH);
+    call->saved_pc = word(ci, layout->ci_saved_pc);
+    if (calls->is_first && state->saved_pc && call->is_lua)
+        call->saved_pc = state->saved_pc;
+    calls->is_first = false;
+    calls->func_before = func;
+    calls->at = layout->has_ci_array ? calls->at - layout->ci_size : word(ci, layout->ci_previous);
+    return true;
+}
+
+bool cairn_lua_calls_next(struct cairn_lua_calls *calls, struct cairn_lua_call *ret_call)
+{
+    if (calls->is_broken || calls->at == calls->state->base_ci)
+        return false;
+    calls->is_broken = !read_call(calls, ret_call);
+    return !calls->is_broken;
+}
+
+/* Is the instruction before `saved_pc` a call? */
+static bool is_calling(struct cairn_memory memory, const struct cairn_lua_layout *layout,
+                       const struct cairn_lua_call *call)
+{
+    uint32_t insn;
+    return cairn_lua_is_pc(&call->proto, call->saved_pc) &&
+           cairn_guest_u32(memory, call->saved_pc - 4, &insn) &&
+           ((insn & 0x3f) == layout->opcode_call || (insn & 0x3f) == layout->opcode_call + 1u);
+}
+
+void cairn_lua_mark_runs(struct cairn_memory memory, const struct cairn_lua_layout *layout,
+                         struct cairn_lua_call *calls, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!calls[i].is_lua) {
+            calls[i].starts_run = false;
+            continue;
+        }
+        const struct cairn_lua_call *caller = i + 1 < n ? &calls[i + 1] : NULL;
+        if (!caller || !caller->is_lua)
+            calls[i].starts_run = true;
+        else if (layout->run == CAIRN_LUA_RUN_BY_CALLER)
+            calls[i].starts_run = !is_calling(memory, layout, caller);
+        else if (layout->minor == 2 && calls[i].starts_run)
+            /* The mark is made after a step of the collector that may run in between. */
+            calls[i].starts_run = !is_calling(memory, layout, caller);
+    }
+}
