@@ -57,6 +57,8 @@ static bool data_piece(const struct cairn_elf *elf, uint32_t index, uint64_t *re
         return false;
     *ret_is_data = segment.type == PT_LOAD && !(segment.flags & PF_X) && segment.file_size &&
                    cairn_elf_bytes_at(elf, segment.vaddr, ret_bytes);
+    if (*ret_is_data && ret_bytes->size > segment.file_size)
+        ret_bytes->size = (size_t)segment.file_size;
     *ret_vaddr = segment.vaddr;
     return true;
 }
@@ -100,67 +102,58 @@ static size_t run_add(struct run *run, uint64_t place, bool goes_on)
     return ended;
 }
 
+void cairn_guest_each_pointer(const struct cairn_elf *elf, cairn_guest_pointer_fn each, void *ctx)
+{
+    uint64_t vaddr;
+    struct cairn_span bytes;
+    bool is_data;
+    uint32_t relative = elf->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+    if (!elf->is64)
+        return;
+    if (cairn_elf_find_plain(elf, ".rela.dyn", &vaddr, &bytes)) {
+        struct cairn_reader r = cairn_reader_of(bytes, elf->swap);
+        while (cairn_reader_left(&r) >= 24) {
+            uint64_t at = cairn_reader_word(&r, 8), info = cairn_reader_word(&r, 8);
+            uint64_t addend = cairn_reader_word(&r, 8);
+            if ((uint32_t)info == relative && !each(ctx, at, addend))
+                return;
+        }
+    }
+    for (uint32_t i = 0; data_piece(elf, i, &vaddr, &bytes, &is_data); i++) {
+        struct cairn_reader r = cairn_reader_of(bytes, elf->swap);
+        for (uint64_t at = vaddr; is_data && cairn_reader_left(&r) >= 8; at += 8) {
+            uint64_t value = cairn_reader_word(&r, 8);
+            if (value && !each(ctx, at, value))
+                return;
+        }
+    }
+}
+
 struct table {
-    const struct cairn_guest_image *image;
+    struct run run;
     size_t n;
     uint64_t from, to; /* the function */
+    uint64_t before;   /* where the last pointer is */
     bool is_found;
 };
 
-/* Feeds addresses one after the other; `goes_on`: it lies behind the one before. */
-static void feed(struct table *table, struct run *run, uint64_t place, bool goes_on)
+static bool take_pointer(void *ctx, uint64_t at, uint64_t value)
 {
-    uint64_t from = run->from, to = run->to;
-    if (run_add(run, place, goes_on) == table->n) {
+    struct table *table = ctx;
+    uint64_t from = table->run.from, to = table->run.to;
+    if (run_add(&table->run, value, at == table->before + 8) == table->n) {
         table->from = from;
         table->to = to;
         table->is_found = true;
     }
-}
-
-static void find_in_words(struct table *table, struct cairn_span bytes)
-{
-    struct run run = {.image = table->image};
-    unsigned word = table->image->elf->is64 ? 8 : 4;
-    struct cairn_reader r = cairn_reader_of(bytes, table->image->elf->swap);
-    bool goes_on = false;
-    while (!table->is_found && cairn_reader_left(&r) >= word) {
-        uint64_t place = cairn_reader_word(&r, word);
-        if (place || goes_on)
-            feed(table, &run, place, goes_on);
-        goes_on = place != 0;
-    }
-    if (!table->is_found && goes_on)
-        feed(table, &run, 0, false);
-}
-
-/* By relocations that add the load base: the same, where the file's own words are 0. */
-static void find_in_relocations(struct table *table)
-{
-    const struct cairn_elf *elf = table->image->elf;
-    struct run run = {.image = table->image};
-    uint64_t vaddr, before = 0;
-    struct cairn_span bytes;
-    uint32_t relative = elf->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
-    if (!elf->is64 || !cairn_elf_find_plain(elf, ".rela.dyn", &vaddr, &bytes))
-        return;
-    struct cairn_reader r = cairn_reader_of(bytes, elf->swap);
-    while (!table->is_found && cairn_reader_left(&r) >= 24) {
-        uint64_t at = cairn_reader_word(&r, 8), info = cairn_reader_word(&r, 8);
-        uint64_t addend = cairn_reader_word(&r, 8);
-        if ((uint32_t)info != relative)
-            addend = 0;
-        feed(table, &run, addend, at == before + 8);
-        before = at;
-    }
-    if (!table->is_found)
-        feed(table, &run, 0, false);
+    table->before = at;
+    return !table->is_found;
 }
 
 /* A table of distances is tried from each place that it can begin at. */
 static void find_in_distances(struct table *table, struct cairn_span bytes, uint64_t vaddr)
 {
-    const struct cairn_guest_image *image = table->image;
+    const struct cairn_guest_image *image = table->run.image;
     size_t n_words = bytes.size / 4;
     int32_t first, next;
     for (size_t i = 0; i + table->n <= n_words && !table->is_found; i++) {
@@ -188,22 +181,18 @@ static void find_in_distances(struct table *table, struct cairn_span bytes, uint
 bool cairn_guest_find_table(const struct cairn_guest_image *image, size_t n, uint64_t *ret_from,
                             uint64_t *ret_to)
 {
-    struct table table = {.image = image, .n = n};
+    struct table table = {.run = {.image = image}, .n = n};
     struct cairn_span bytes;
     uint64_t vaddr;
     bool is_data;
-    find_in_relocations(&table);
-    for (uint32_t i = 0; !table.is_found && data_piece(image->elf, i, &vaddr, &bytes, &is_data);
-         i++) {
-        if (!is_data)
-            continue;
-        struct cairn_elf_segment segment;
-        if (cairn_elf_segment(image->elf, i, &segment) && bytes.size > segment.file_size)
-            bytes.size = (size_t)segment.file_size;
-        find_in_words(&table, bytes);
-        if (!table.is_found && !image->elf->swap)
+    cairn_guest_each_pointer(image->elf, take_pointer, &table);
+    if (!table.is_found) /* the last table ends with the file */
+        take_pointer(&table, 0, 0);
+    for (uint32_t i = 0; !table.is_found && !image->elf->swap &&
+                         data_piece(image->elf, i, &vaddr, &bytes, &is_data);
+         i++)
+        if (is_data)
             find_in_distances(&table, bytes, vaddr);
-    }
     *ret_from = table.from;
     *ret_to = table.to;
     return table.is_found;

@@ -18,18 +18,27 @@ static void forget_modules(struct cairn_target_guests *guests)
         cairn_free(guests->files[i]);
     guests->n_files = guests->n_modules = 0;
     guests->looked_at_all = false;
+    cairn_target_guest_names_forget(&guests->names);
+}
+
+void cairn_target_guests_init(struct cairn_target_guests *guests, struct cairn_unwind_space *space,
+                              int pid)
+{
+    *guests = (struct cairn_target_guests){.space = space, .generation = space->generation};
+    cairn_target_guest_names_init(&guests->names, space, pid);
 }
 
 void cairn_target_guests_done(struct cairn_target_guests *guests)
 {
     forget_modules(guests);
+    cairn_target_guest_names_done(&guests->names);
     cairn_guest_cache_done(&guests->cache);
     cairn_guest_result_done(&guests->result);
     cairn_free(guests->files);
     cairn_free(guests->modules);
     cairn_free(guests->natives);
     cairn_free(guests->regs);
-    *guests = (struct cairn_target_guests){.space = guests->space};
+    *guests = (struct cairn_target_guests){0};
 }
 
 /* NULL: memory is gone. */
@@ -177,6 +186,7 @@ static struct cairn_guest_thread thread_of(const struct cairn_target_guests *gue
         .regs = guests->regs,
         .n_regs = guests->n_regs,
         .stack_end = stack_end,
+        .names = &guests->names.names,
     };
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/table.h"
 #include "guest/guest.h"
+#include "target/guest_names.h"
 #include "unwind/space.h"
 
 struct cairn_guest_known_file;
@@ -31,11 +32,14 @@ struct cairn_target_guests {
     size_t n_regs, cap_regs;
     uint16_t machine;
     bool is_met; /* a frame was in an interpreter's file, or in what one made */
+    struct cairn_target_guest_names names;
     struct cairn_guest_cache cache;
     struct cairn_guest_result result; /* of the last read */
 };
 
-/* All-zero, and `space` set, is ready. */
+/* `pid`: of a process; 0: of a core file, whose sources are nowhere. */
+void cairn_target_guests_init(struct cairn_target_guests *guests, struct cairn_unwind_space *space,
+                              int pid);
 void cairn_target_guests_done(struct cairn_target_guests *guests);
 
 /* CAIRN_E_NOMEM. */

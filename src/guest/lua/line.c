@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "guest/lua/state.h"
-#include "guest/pages.h"
+#include "guest/words.h"
 
 enum { ABSOLUTE = -128, APART_MAX = 256 };
 

@@ -2,14 +2,12 @@
 #include "guest/lua/lua.h"
 
 #include "base/alloc.h"
-#include "guest/pages.h"
 
 /* One thread that is read. */
 struct reading {
     const struct cairn_guest_thread *thread;
     struct cairn_guest_result *result;
     struct cairn_memory memory;
-    struct cairn_guest_pages pages;
     struct cairn_lua_call *calls;
     size_t cap_calls;
     uint32_t *places, *natives, *loops;
@@ -198,7 +196,7 @@ static int read_thread(const struct cairn_guest_thread *thread, struct cairn_gue
         return CAIRN_E_NOMEM;
     r->thread = thread;
     r->result = result;
-    r->memory = cairn_guest_pages_begin(&r->pages, thread->memory);
+    r->memory = thread->memory;
     int code = read_all(r);
     cairn_free(r->calls);
     cairn_free(r->places);

@@ -4,7 +4,7 @@
 
 #include "guest/definition.h"
 #include "guest/lua/lua.h"
-#include "guest/pages.h"
+#include "guest/words.h"
 
 enum { IN_TEXT_MAX = 64 /* of a chunk's first line, as luaO_chunkid() cuts it */ };
 

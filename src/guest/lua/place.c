@@ -83,6 +83,22 @@ static size_t runs_without_frame(struct cairn_lua_placed *placed, size_t n_runs)
     return without;
 }
 
+/* The first call outside of the run that begins, innermost, at `at`. */
+static size_t behind_run(const struct cairn_lua_placed *placed, size_t at)
+{
+    while (at < placed->n_calls && !placed->calls[at].starts_run)
+        at++;
+    return at < placed->n_calls ? at + 1 : at;
+}
+
+static void place_at(struct cairn_lua_placed *placed, size_t first, size_t last, uint32_t place)
+{
+    for (size_t i = first; i < last; i++) {
+        placed->places[i] = place;
+        placed->natives[i] = CAIRN_GUEST_NONE;
+    }
+}
+
 void cairn_lua_place(struct cairn_lua_placed *placed)
 {
     size_t n_runs = count_runs(placed), without = runs_without_frame(placed, n_runs);
@@ -102,26 +118,14 @@ void cairn_lua_place(struct cairn_lua_placed *placed)
         }
         if (is_entering) {
             is_entering = false;
-            for (; at < placed->n_calls; at++) {
-                placed->places[at] = placed->loops[loop];
-                placed->natives[at] = CAIRN_GUEST_NONE;
-                if (placed->calls[at].starts_run)
-                    break;
-            }
-            at++;
-            place_between(placed, first, first, from, placed->loops[loop]);
-            for (size_t i = first; i < at; i++) {
-                placed->places[i] = from;
-                placed->natives[i] = CAIRN_GUEST_NONE;
-            }
+            at = behind_run(placed, at);
+            place_at(placed, first, at, from);
             continue;
         }
         place_between(placed, first, at, from, placed->loops[loop]);
-        for (bool ends = false; at < placed->n_calls && !ends; at++) {
-            placed->places[at] = placed->loops[loop];
-            placed->natives[at] = CAIRN_GUEST_NONE;
-            ends = placed->calls[at].starts_run;
-        }
+        first = at;
+        at = behind_run(placed, at);
+        place_at(placed, first, at, placed->loops[loop]);
         from = placed->loops[loop++] + 1;
     }
     place_outside(placed, at);

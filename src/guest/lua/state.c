@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "guest/pages.h"
+#include "guest/words.h"
 
 enum {
     TT = 8, /* of each collectable object: its type */
