@@ -28,7 +28,8 @@ static const struct cli_option options[] = {
                    .help = "pprof or collapsed, whatever the name of OUT"},
     CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples: the only value that collapsed stacks "
-                    "hold, the one that pprof shows first (default: what the profile says)"),
+                    "hold, the one that pprof shows first (default: what the profile says)",
+                    "all"),
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
                       .help = "replace OUT where it is there already"},
@@ -153,9 +154,11 @@ static int convert(const struct convert *c, struct cairn_err *err)
 
 static int run(struct cli_args *args)
 {
-    struct convert c = {
-        .args = args,
-        .wanted = {.args = args, .rows = &options[OPTION_WANTED], .reading = {.keeps_raw = true}}};
+    struct convert c = {.args = args,
+                        .wanted = {.args = args,
+                                   .rows = &options[OPTION_WANTED],
+                                   .reading = {.keeps_raw = true},
+                                   .guest = CAIRN_GUEST_ALL}};
     struct cairn_err err = {0};
     int status = parse(&c);
     if (status == CLI_OK) {

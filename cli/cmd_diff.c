@@ -38,7 +38,7 @@ static const struct cli_option options[] = {
                      .help = "what of a function is compared: self (default), what it costs "
                              "itself, or total, with all that it called"},
     CLI_WANTED_ROWS(OPTION_WANTED,
-                    "what is counted, such as cpu or samples (default: what NEW says)"),
+                    "what is counted, such as cpu or samples (default: what NEW says)", "fold"),
     CLI_SHOW_ROWS(OPTION_SHOW),
     [OPTION_JSON] = {.name = "json", .help = "print one JSON object, numbers and names uncut"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},

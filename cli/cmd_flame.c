@@ -28,6 +28,7 @@ enum option {
     OPTION_MIN_PERCENT,
     OPTION_WIDTH,
     OPTION_NO_OPEN,
+    OPTION_GUEST,
     OPTION_FORCE,
     OPTION_VERBOSE
 };
@@ -68,6 +69,7 @@ static const struct cli_option options[] = {
     [OPTION_NO_OPEN] = {.name = "no-open",
                         .help = "html: open no browser; without this one is opened when run on a "
                                 "terminal of a desktop"},
+    [OPTION_GUEST] = CLI_GUEST_ROW("fold"),
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
                       .help = "replace FILE where it is there already"},
@@ -82,6 +84,7 @@ struct flame {
     bool has_format, force, no_open;
     double min_percent;
     uint64_t width;
+    enum cairn_guest_view guest;
     int verbosity;
     const char *old; /* NULL: nothing is compared */
     const char *source, *heap;
@@ -135,6 +138,8 @@ static bool take_option(struct flame *f, enum option option, const char *value)
         return true;
     case OPTION_FORMAT:
         return set_format(f, value);
+    case OPTION_GUEST:
+        return cli_guest_take(f->args, value, &f->guest);
     case OPTION_DIFF:
         f->old = value;
         return true;
@@ -299,6 +304,10 @@ static int read_material(const struct flame *f, struct material *m, struct cairn
         m->heap = f->inputs[0];
     if (rc == CAIRN_OK && m->heap)
         rc = cli_flame_lines_read(m->heap, f->inputs[1] != NULL, m->profile, &m->lines, err);
+    if (rc == CAIRN_OK)
+        rc = cairn_profile_view_guests(m->profile, f->guest, err);
+    if (rc == CAIRN_OK && m->old)
+        rc = cairn_profile_view_guests(m->old, f->guest, err);
     return rc;
 }
 

@@ -61,7 +61,8 @@ static const struct cli_option options[] = {
          .help =
              "self (default), what functions cost themselves, or total, with all that they called"},
     CLI_WANTED_ROWS(OPTION_WANTED,
-                    "what is counted, such as cpu or samples (default: what the profile says)"),
+                    "what is counted, such as cpu or samples (default: what the profile says)",
+                    "fold"),
     CLI_SHOW_ROWS(OPTION_SHOW),
     [OPTION_JSON] = {.name = "json", .help = "print one JSON object, numbers and names uncut"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},

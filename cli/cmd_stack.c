@@ -236,7 +236,12 @@ static int write_profile(struct job *job, struct cairn_err *err)
     snprintf(subtitle, sizeof subtitle, "%llu stacks, %llu cut", (unsigned long long)job->n_threads,
              (unsigned long long)job->n_cut);
     job->output = NULL;
-    int code = cli_result_write(job->wish.result, job->all, subtitle, output, err);
+    int code = job->wish.result == CLI_RESULT_RAW
+                   ? CAIRN_OK
+                   : cairn_profile_view_guests(job->all, job->wish.view.guest, err);
+    if (code < 0)
+        return cli_result_end(output, code, err);
+    code = cli_result_write(job->wish.result, job->all, subtitle, output, err);
     code = code == CAIRN_OK ? cli_output_commit_anyway(output, &name, err)
                             : cli_result_end(output, code, err);
     if (code == CAIRN_OK && strcmp(job->wish.out, "-") != 0)

@@ -139,6 +139,8 @@ bool cli_wanted_take(struct cli_wanted *wanted, enum cli_wanted_row row, const c
         return true;
     case CLI_WANTED_LABEL:
         return take_label(wanted, value);
+    case CLI_WANTED_GUEST:
+        return cli_guest_take(wanted->args, value, &wanted->guest);
     case CLI_N_WANTED:
         break;
     }
@@ -168,7 +170,7 @@ static int keep_wanted(const struct cli_wanted *wanted, struct cairn_profile *pr
     }
     for (size_t i = 0; i < wanted->labels.n && result == CAIRN_OK; i++)
         result = keep_label(wanted->labels.items[i], profile, err);
-    return result;
+    return result == CAIRN_OK ? cairn_profile_view_guests(profile, wanted->guest, err) : result;
 }
 
 int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_profile,

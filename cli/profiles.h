@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "cli/args.h"
+#include "cli/guest_option.h"
 #include "cli/numbers.h"
 
 /* "pprof" or "collapsed" as the value of an option; false after having said what is wrong. */
@@ -44,6 +45,7 @@ struct cli_wanted {
     const char *value;         /* a type; NULL: the one to show first */
     struct cli_list functions; /* keep samples that hold all of these texts ... */
     struct cli_list labels;    /* ... and carry all of these: "KEY=VALUE" */
+    enum cairn_guest_view guest;
 };
 
 enum cli_wanted_row {
@@ -51,12 +53,13 @@ enum cli_wanted_row {
     CLI_WANTED_VALUE,
     CLI_WANTED_FUNCTION,
     CLI_WANTED_LABEL,
+    CLI_WANTED_GUEST,
     CLI_N_WANTED
 };
 
 /* Their rows in a table of options, from number `first` on. */
 /* clang-format off */
-#define CLI_WANTED_ROWS(first, value_help)                                                         \
+#define CLI_WANTED_ROWS(first, value_help, usual_guest)                                                        \
     [(first) + CLI_WANTED_FORMAT] = {"from", 0, "FORMAT",                                          \
         "what the profiles are, pprof or collapsed (default: what they look like)"},               \
     [(first) + CLI_WANTED_VALUE] = {"value", 0, "TYPE", value_help},                               \
@@ -65,7 +68,8 @@ enum cli_wanted_row {
         "times, all must be there"},                                                               \
     [(first) + CLI_WANTED_LABEL] = {"label", 0, "KEY=VALUE",                                       \
         "only samples with this label, such as thread=main; given several times, all must be "     \
-        "there"}
+        "there"},                                                                                  \
+    [(first) + CLI_WANTED_GUEST] = CLI_GUEST_ROW(usual_guest)
 /* clang-format on */
 
 /* One of these options; false after having said what is wrong. */

@@ -13,6 +13,7 @@ struct cli_stack_view {
     bool why;     /* how each frame was found */
     bool regs;    /* the registers of each thread */
     bool no_fold; /* frames that repeat are printed one by one */
+    enum cairn_guest_view guest;
 };
 
 enum { CLI_STACK_WAYS = CAIRN_SNAPSHOT_SAMPLE + 1 };
@@ -47,6 +48,10 @@ uint32_t *cli_stack_group_frames(const struct cairn_profile *profile,
                                  const struct cli_stack_group *group, uint32_t *ret_n);
 void cli_stack_sort(struct cli_stack_groups *groups); /* the most frequent first */
 void cli_stack_groups_done(struct cli_stack_groups *groups);
+
+/* Is a frame printed, of a stack that has frames of an interpreter or has none? */
+bool cli_stack_shows(const struct cli_stack_view *view, const struct cairn_snapshot_frame *frame,
+                     bool has_guest);
 
 /* The words for a thread's state. */
 const char *cli_stack_state(char state);

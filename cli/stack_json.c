@@ -37,17 +37,64 @@ static void put_names(struct cairn_json *json, const struct cairn_profile *profi
     cairn_json_close(json, ']');
 }
 
+/* What a frame of an interpreter is. */
+static void put_guest(struct cairn_json *json, const struct cairn_profile *profile,
+                      const struct cairn_snapshot_frame *frame)
+{
+    static const char *const kinds[] = {"function", "chunk", "c", "hook", "finalizer", "trace"};
+    struct cairn_frame_line line = {0};
+    (void)cairn_profile_frame_line(profile, frame->frame, 0, &line);
+    cairn_json_open(json, "guest", '{');
+    cairn_json_str(json, "language", "lua");
+    cairn_json_str(json, "kind", kinds[frame->guest_kind]);
+    if (line.defined)
+        cairn_json_u64(json, "defined", line.defined);
+    if (frame->is_tail_called)
+        cairn_json_bool(json, "tail_call", true);
+    if (frame->trace)
+        cairn_json_u64(json, "trace", frame->trace);
+    if (frame->is_about)
+        cairn_json_bool(json, "about", true);
+    cairn_json_close(json, '}');
+}
+
+static void put_guests(struct cairn_json *json, const struct cairn_snapshot *snapshot,
+                       size_t thread, uint32_t n)
+{
+    cairn_json_open(json, "guests", '[');
+    for (uint32_t i = 0; i < n; i++) {
+        struct cairn_snapshot_guest guest = {.size = sizeof guest};
+        if (cairn_snapshot_guest(snapshot, thread, i, &guest) < 0)
+            continue;
+        cairn_json_open(json, NULL, '{');
+        cairn_json_str(json, "language", guest.language);
+        cairn_json_str(json, "version", guest.version);
+        cairn_json_str(json, "module", guest.module);
+        cairn_json_hex(json, "state", guest.state);
+        if (*guest.mode)
+            cairn_json_str(json, "mode", guest.mode);
+        if (*guest.reason)
+            cairn_json_str(json, "reason", guest.reason);
+        cairn_json_close(json, '}');
+    }
+    cairn_json_close(json, ']');
+}
+
 static void put_frame(struct cairn_json *json, const struct cairn_profile *profile,
                       const struct cairn_snapshot_frame *frame)
 {
     cairn_json_open(json, NULL, '{');
     cairn_json_bool(json, "kernel", frame->is_kernel);
-    if (!frame->is_kernel) {
+    if (frame->is_guest) {
+        put_guest(json, profile, frame);
+    } else if (!frame->is_kernel) {
         cairn_json_hex(json, "ip", frame->ip);
         cairn_json_hex(json, "sp", frame->sp);
         cairn_json_bool(json, "exact", frame->exact);
         cairn_json_bool(json, "signal", frame->signal);
         cairn_json_str(json, "how", cairn_frame_how_text((int)frame->how));
+        if (frame->own)
+            cairn_json_bool(json, "folded", true);
     }
     put_names(json, profile, frame->frame);
     cairn_json_close(json, '}');
@@ -178,6 +225,8 @@ void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, co
                 put_regs(json, &thread.regs);
         }
         put_thread_frames(json, snapshot, i, thread.n_frames, view);
+        if (thread.n_guests)
+            put_guests(json, snapshot, i, thread.n_guests);
         cairn_json_close(json, '}');
     }
     cairn_json_close(json, ']');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/stack_options.h"
 
+#include "cli/guest_option.h"
 #include "cli/way_options.h"
 
 enum {
@@ -13,6 +14,7 @@ enum {
     OPT_DEPTH,
     OPT_NO_FOLD,
     OPT_USER_ONLY,
+    OPT_GUEST,
     OPT_COUNT,
     OPT_INTERVAL,
     OPT_OUTPUT,
@@ -40,6 +42,7 @@ const struct cli_option cli_stack_options[] = {
     [OPT_DEPTH] = {"depth", 0, "N", "print the innermost N frames of a stack; default: all"},
     [OPT_NO_FOLD] = {"no-fold", 0, NULL, "print frames that repeat, as in recursion, one by one"},
     [OPT_USER_ONLY] = {"user-only", 'u', NULL, "no kernel frames"},
+    [OPT_GUEST] = CLI_GUEST_ROW("fold"),
     [OPT_COUNT] = {"count", 'n', "N", "look N times, and print how often each stack was seen"},
     [OPT_INTERVAL] = {"interval", 'i', "MS", "milliseconds between two looks (100)"},
     [OPT_OUTPUT] = {"output", 'o', "FILE",
@@ -88,6 +91,14 @@ static bool set_depth(struct cli_stack_wish *wish, struct cli_args *args, const 
     return true;
 }
 
+static bool set_guest(struct cli_stack_wish *wish, struct cli_args *args, const char *value)
+{
+    if (!cli_guest_take(args, value, &wish->view.guest))
+        return false;
+    wish->opts.no_guests = wish->view.guest == CAIRN_GUEST_OFF;
+    return true;
+}
+
 static bool set_option(struct cli_stack_wish *wish, struct cli_args *args, int row,
                        const char *value)
 {
@@ -115,6 +126,8 @@ static bool set_option(struct cli_stack_wish *wish, struct cli_args *args, int r
     case OPT_USER_ONLY:
         wish->opts.user_only = 1;
         return true;
+    case OPT_GUEST:
+        return set_guest(wish, args, value);
     case OPT_COUNT:
         return set_number(args, "count", value, 1000000, &wish->count);
     case OPT_INTERVAL:

@@ -164,6 +164,38 @@ static void put_frame(struct cairn_buffer *out, const struct cairn_profile *prof
     cairn_buffer_printf(out, "%s\n", note);
 }
 
+/* What a frame of an interpreter is, for people. */
+static const char *guest_word(const struct cairn_snapshot_frame *frame)
+{
+    switch (frame->guest_kind) {
+    case CAIRN_GUEST_C:
+        return "Lua's C function";
+    case CAIRN_GUEST_HOOK:
+        return "Lua, hook";
+    case CAIRN_GUEST_FINALIZER:
+        return "Lua, finalizer";
+    case CAIRN_GUEST_TRACE:
+        return frame->is_about ? "Lua, compiled, about" : "Lua, compiled";
+    default:
+        return "Lua";
+    }
+}
+
+bool cli_stack_shows(const struct cli_stack_view *view, const struct cairn_snapshot_frame *frame,
+                     bool has_guest)
+{
+    switch (view->guest) {
+    case CAIRN_GUEST_FOLD:
+        return !frame->own;
+    case CAIRN_GUEST_ONLY:
+        return frame->is_guest || !has_guest;
+    case CAIRN_GUEST_OFF:
+        return !frame->is_guest;
+    default:
+        return true;
+    }
+}
+
 static void put_thread_frame(struct cairn_buffer *out, const struct cairn_profile *profile,
                              const struct cairn_snapshot_frame *frame, uint32_t number,
                              const struct cli_stack_view *view)
@@ -171,6 +203,8 @@ static void put_thread_frame(struct cairn_buffer *out, const struct cairn_profil
     char tag[64], note[64] = "";
     if (frame->is_kernel)
         snprintf(tag, sizeof tag, "  k   ");
+    else if (frame->is_guest && view->why)
+        snprintf(tag, sizeof tag, "  #%-3u %-18s  ", number, "");
     else if (view->why)
         snprintf(tag, sizeof tag, "  #%-3u 0x%016" PRIx64 "  ", number, frame->ip);
     else
@@ -179,6 +213,9 @@ static void put_thread_frame(struct cairn_buffer *out, const struct cairn_profil
         snprintf(note, sizeof note, "  [%s]", cairn_frame_how_text((int)frame->how));
     else if (frame->signal)
         snprintf(note, sizeof note, "  (signal handler called)");
+    else if (frame->is_guest)
+        snprintf(note, sizeof note, "  (%s%s)", guest_word(frame),
+                 frame->is_tail_called ? ", tail call" : "");
     put_frame(out, profile, frame->frame, tag, frame->ip, note);
 }
 
@@ -211,10 +248,12 @@ static void put_end(struct cairn_buffer *out, const struct end *how,
     }
 }
 
-/* Frames by their numbers in the profile, and a way to what else is known of one. */
+/* Frames by their numbers in the profile, and a way to what else is known of one. Those that the
+ * view leaves out have numbers all the same. */
 struct shown {
     const uint32_t *frames;
     uint32_t n;
+    bool has_guest;
     void (*get)(const void *ctx, uint32_t index, struct cairn_snapshot_frame *ret_frame);
     const void *ctx;
 };
@@ -226,6 +265,8 @@ static void put_range(struct cairn_buffer *out, const struct cairn_profile *prof
     for (uint32_t k = range[0]; k < range[1]; k++) {
         struct cairn_snapshot_frame frame = {.size = sizeof frame};
         shown->get(shown->ctx, k, &frame);
+        if (!cli_stack_shows(view, &frame, shown->has_guest))
+            continue;
         put_thread_frame(out, profile, &frame, k - (k < n_kernel ? k : n_kernel), view);
     }
 }
@@ -275,9 +316,21 @@ static void put_thread_frames(struct cairn_buffer *out, struct cairn_snapshot *s
         out->failed = true;
         return;
     }
-    const struct shown shown = {frames, thread->n_frames, get_of_thread, &of};
+    const struct shown shown = {frames, thread->n_frames, thread->n_guests > 0, get_of_thread, &of};
     put_frames(out, cairn_snapshot_profile(snapshot), &shown, thread->n_kernel, view);
     cairn_free(frames);
+}
+
+/* States of an interpreter whose frames may be wrong, and why. */
+static void put_guests(struct cairn_buffer *out, const struct cairn_snapshot *snapshot,
+                       size_t thread, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct cairn_snapshot_guest guest = {.size = sizeof guest};
+        if (cairn_snapshot_guest(snapshot, thread, i, &guest) < 0 || !*guest.reason)
+            continue;
+        cairn_buffer_printf(out, "  ... frames of %s in doubt: %s\n", guest.version, guest.reason);
+    }
 }
 
 void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
@@ -291,6 +344,7 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
         if (view->regs && thread.has_regs)
             put_regs(out, &thread.regs);
         put_thread_frames(out, snapshot, i, &thread, view);
+        put_guests(out, snapshot, i, thread.n_guests);
         if (thread.way == CAIRN_SNAPSHOT_NONE)
             put_no_stack(out, thread.reason);
         else
@@ -367,6 +421,18 @@ static void get_of_group(const void *ctx, uint32_t index, struct cairn_snapshot_
     (void)cairn_profile_frame(of->profile, of->frames[index], &info);
     ret_frame->frame = of->frames[index];
     ret_frame->is_kernel = info.what == CAIRN_WHAT_KERNEL;
+    ret_frame->is_guest = info.what == CAIRN_WHAT_INTERPRETED;
+    ret_frame->own = info.own;
+}
+
+static bool has_guest(const struct cairn_profile *profile, const uint32_t *frames, uint32_t n)
+{
+    struct cairn_frame_info info = {.size = sizeof info};
+    for (uint32_t i = 0; i < n; i++)
+        if (cairn_profile_frame(profile, frames[i], &info) == CAIRN_OK &&
+            info.what == CAIRN_WHAT_INTERPRETED)
+            return true;
+    return false;
 }
 
 static void put_group_frames(struct cairn_buffer *out, const struct cairn_profile *profile,
@@ -379,7 +445,7 @@ static void put_group_frames(struct cairn_buffer *out, const struct cairn_profil
         return;
     }
     const struct of_group of = {profile, group, frames};
-    const struct shown shown = {frames, n, get_of_group, &of};
+    const struct shown shown = {frames, n, has_guest(profile, frames, n), get_of_group, &of};
     for (bool is_kernel = true; n_kernel < n && is_kernel; n_kernel += is_kernel) {
         struct cairn_snapshot_frame frame = {.size = sizeof frame};
         get_of_group(&of, n_kernel, &frame);

@@ -14,6 +14,7 @@
 #include <cairn/api.h>
 #include <cairn/error.h>
 #include <cairn/frame.h>
+#include <cairn/guest.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +32,7 @@ enum cairn_frame_kind {
     CAIRN_FRAME_GUESSED = 'g',
     CAIRN_FRAME_JIT = 'j',
     CAIRN_FRAME_LUA = 'l',
+    CAIRN_FRAME_OWN = 'o', /* native code of an interpreter, whose frames are on the stack, too */
     CAIRN_FRAME_INLINED = 'i' /* a frame of its own in formats that know no call sites */
 };
 
@@ -139,6 +141,11 @@ struct cairn_filter {
 CAIRN_API int cairn_profile_filter(struct cairn_profile *profile, const struct cairn_filter *filter,
                                    struct cairn_err *err);
 
+/* Takes frames out of stacks that have frames of an interpreter: those that the view does not show.
+ * CAIRN_E_NOMEM: nothing is changed. */
+CAIRN_API int cairn_profile_view_guests(struct cairn_profile *profile, enum cairn_guest_view view,
+                                        struct cairn_err *err);
+
 /* One line of the table: a function with what it did itself and with all it called. A function that
  * is several times on one stack is counted once in `total`. */
 struct cairn_top_row {
@@ -173,10 +180,12 @@ struct cairn_frame_info {
     enum cairn_frame_what what;
     enum cairn_frame_how how; /* CAIRN_HOW_TEXT: nobody said */
     enum cairn_language language;
+    int own; /* nonzero: native code of an interpreter, whose frames are on the stack, too */
 };
 struct cairn_frame_line {
     const char *function, *file; /* "" where unknown */
     uint32_t line;               /* 0: unknown */
+    uint32_t defined;            /* the line where the function begins; 0: unknown */
 };
 
 /* The frames of a stack, the leaf first, by number: fills at most `n`, returns how many there are.

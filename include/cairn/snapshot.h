@@ -34,6 +34,7 @@
 
 #include <cairn/api.h>
 #include <cairn/error.h>
+#include <cairn/guest.h>
 #include <cairn/profile.h>
 #include <cairn/unwind.h>
 
@@ -76,6 +77,7 @@ struct cairn_snapshot_opts {
                          runs is sampled */
     uint32_t max_frames; /* frames of the program in one stack, the innermost ones; 0: all, which
                             are CAIRN_CURSOR_MAX_FRAMES at most */
+    int no_guests;       /* nonzero: frames of interpreters are not looked for */
 };
 
 /* CAIRN_E_SUPPORT: the one way that was asked for is not there, in this build or kernel.
@@ -142,6 +144,7 @@ struct cairn_snapshot_thread {
     int has_regs;
     struct cairn_cursor_regs regs; /* by way of memory only ip and sp are known */
     const char *end_detail; /* CAIRN_END_UNREADABLE: which memory is not read, and why; or "" */
+    uint32_t n_guests;      /* states of interpreters that run on it: cairn_snapshot_guest() */
 };
 /* The main thread is number 0, the others follow by tid. */
 CAIRN_API size_t cairn_snapshot_threads(const struct cairn_snapshot *snapshot);
@@ -156,10 +159,31 @@ struct cairn_snapshot_frame {
     uint64_t ip, sp; /* as struct cairn_cursor_frame has them */
     enum cairn_frame_how how;
     int exact, signal;
+    int is_guest; /* nonzero: of an interpreter. It has no address; `guest_kind` says what it is */
+    int own;      /* nonzero: native code of an interpreter, whose frames are on the stack, too */
+    enum cairn_guest_kind guest_kind;
+    int is_tail_called; /* nonzero: the function that called it is gone from the stack */
+    int is_about;       /* nonzero: the line is near the true one, in the same function */
+    uint32_t trace;     /* number of the compiled code; 0: none */
 };
 /* CAIRN_E_ARG: there is no such one. */
 CAIRN_API int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread,
                                    size_t index, struct cairn_snapshot_frame *ret_frame);
+
+/* A state of an interpreter, such as a lua_State, that runs on a thread. Texts are borrowed until the
+ * next call of take or free. */
+struct cairn_snapshot_guest {
+    size_t size;
+    const char *language; /* "lua" */
+    const char *version;  /* "Lua 5.4.4" */
+    const char *module;   /* path of the file that holds the interpreter */
+    uint64_t state;       /* va; 0: not found */
+    const char *mode;     /* "interpreted", "compiled", "gc", ...; "" where it is not told */
+    const char *reason;   /* why the frames may be wrong; "": they fit */
+};
+/* CAIRN_E_ARG: there is no such one. */
+CAIRN_API int cairn_snapshot_guest(const struct cairn_snapshot *snapshot, size_t thread,
+                                   size_t index, struct cairn_snapshot_guest *ret_guest);
 
 /*
  * All stacks of all calls of take as a raw profile, a sample for each stack: value type

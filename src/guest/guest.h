@@ -18,6 +18,7 @@
 #define CAIRN_GUEST_GUEST_H
 
 #include <cairn/frame.h>
+#include <cairn/guest.h>
 
 #include "base/memory.h"
 #include "base/strings.h"
@@ -92,15 +93,6 @@ struct cairn_guest_names {
     bool (*source_line)(void *ctx, const char *file, uint32_t line, char *to, size_t size);
     /* The name of a native function that begins at `va`. */
     bool (*function)(void *ctx, uint64_t va, char *to, size_t size);
-};
-
-enum cairn_guest_kind {
-    CAIRN_GUEST_FUNCTION,
-    CAIRN_GUEST_CHUNK, /* the outermost code of a file or a text */
-    CAIRN_GUEST_C,     /* a native function that the interpreter called */
-    CAIRN_GUEST_HOOK,
-    CAIRN_GUEST_FINALIZER,
-    CAIRN_GUEST_TRACE /* compiled code */
 };
 
 /* A frame of an interpreter. Texts are numbers of result->strings. */

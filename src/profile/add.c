@@ -124,7 +124,8 @@ struct frame_view {
 
 static uint64_t found_as(const struct cairn_profile_frame *frame)
 {
-    return (uint64_t)frame->what << 16 | (uint64_t)frame->how << 8 | frame->language;
+    return (uint64_t)frame->what << 16 | (uint64_t)frame->how << 8 | (uint64_t)frame->own << 24 |
+           frame->language;
 }
 
 static uint64_t hash_frame(const struct frame_view *view)

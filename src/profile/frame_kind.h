@@ -24,6 +24,8 @@ static inline enum cairn_frame_kind cairn_frame_kind_of(const struct cairn_profi
     case CAIRN_WHAT_NATIVE:
         break;
     }
+    if (frame->own)
+        return CAIRN_FRAME_OWN;
     if (cairn_frame_is_guess(frame->how))
         return CAIRN_FRAME_GUESSED;
     if (frame->how == CAIRN_HOW_TEXT)
@@ -44,6 +46,7 @@ static inline bool cairn_frame_set_kind(struct cairn_profile_frame *frame, unsig
         {CAIRN_FRAME_POINTER, CAIRN_WHAT_NATIVE, CAIRN_HOW_FP, 0},
         {CAIRN_FRAME_GUESSED, CAIRN_WHAT_NATIVE, CAIRN_HOW_FP_GUESS, 0},
         {CAIRN_FRAME_JIT, CAIRN_WHAT_JIT, CAIRN_HOW_TEXT, 0},
+        {CAIRN_FRAME_OWN, CAIRN_WHAT_NATIVE, CAIRN_HOW_CFI, 0},
         {CAIRN_FRAME_LUA, CAIRN_WHAT_INTERPRETED, CAIRN_HOW_INTERPRETER, CAIRN_LANGUAGE_LUA},
         {CAIRN_FRAME_INLINED, CAIRN_WHAT_INLINED, CAIRN_HOW_TEXT, 0},
     };
@@ -53,6 +56,7 @@ static inline bool cairn_frame_set_kind(struct cairn_profile_frame *frame, unsig
         frame->what = rows[i].what;
         frame->how = rows[i].how;
         frame->language = rows[i].language;
+        frame->own = letter == CAIRN_FRAME_OWN;
         return true;
     }
     return false;

@@ -66,6 +66,7 @@ struct cairn_profile_frame {
     uint8_t how;      /* enum cairn_frame_how: CAIRN_HOW_TEXT where nobody said */
     uint8_t language; /* enum cairn_language */
     bool folded;      /* pprof's is_folded: the name is one of several */
+    bool own;         /* native code of an interpreter, whose frames are on the stack, too */
 };
 
 struct cairn_profile_stack {

@@ -35,6 +35,7 @@ int cairn_profile_frame(const struct cairn_profile *p, uint32_t frame,
         .what = (enum cairn_frame_what)f->what,
         .how = (enum cairn_frame_how)f->how,
         .language = (enum cairn_language)f->language,
+        .own = f->own,
     };
     if (!cairn_profile_is_function_start(p, frame, &info.function_start))
         info.function_start = 0;
@@ -53,6 +54,7 @@ int cairn_profile_frame_line(const struct cairn_profile *p, uint32_t frame, uint
         .function = cairn_strings_get(&p->strings, function->name),
         .file = cairn_strings_get(&p->strings, function->file),
         .line = line->line,
+        .defined = function->start_line,
     };
     return CAIRN_OK;
 }

@@ -105,10 +105,15 @@ int cairn_snapshot_new(const struct cairn_snapshot_opts *opts, struct cairn_snap
     if (code == CAIRN_OK)
         code = opts->core ? cairn_unwind_space_open_core(opts->core, opts->modules, &s->space, err)
                           : open_pid(s, err);
-    if (code < 0)
+    if (code < 0) {
         cairn_snapshot_free(s);
-    else
-        *ret_snapshot = s;
+        return code;
+    }
+    if (s->space && !opts->no_guests) {
+        cairn_target_guests_init(&s->guests, s->space, opts->core ? 0 : s->catcher.pid_alive);
+        s->stacks.guests = &s->guests;
+    }
+    *ret_snapshot = s;
     return code;
 }
 
@@ -120,6 +125,7 @@ void cairn_snapshot_free(struct cairn_snapshot *snapshot)
         cairn_caught_done(&snapshot->threads[i]);
     cairn_free(snapshot->threads);
     cairn_stacks_done(&snapshot->stacks);
+    cairn_target_guests_done(&snapshot->guests);
     cairn_unwind_space_free(snapshot->space);
     cairn_iterator_close(&snapshot->catcher);
     cairn_buffer_done(&snapshot->command);
@@ -211,6 +217,7 @@ int cairn_snapshot_thread(const struct cairn_snapshot *snapshot, size_t index,
         .end = t->end,
         .has_regs = t->has_regs,
         .regs = t->regs,
+        .n_guests = (uint32_t)t->n_guests,
     };
     put_syscall(snapshot, &t->facts.place, ret_thread);
     return CAIRN_OK;
@@ -233,6 +240,32 @@ int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread, s
         .how = (enum cairn_frame_how)row->how,
         .exact = row->exact,
         .signal = row->signal,
+        .is_guest = row->is_guest,
+        .own = row->own,
+        .guest_kind = (enum cairn_guest_kind)row->guest_kind,
+        .is_tail_called = row->is_tail_called,
+        .is_about = row->is_about,
+        .trace = row->trace,
+    };
+    return CAIRN_OK;
+}
+
+int cairn_snapshot_guest(const struct cairn_snapshot *snapshot, size_t thread, size_t index,
+                         struct cairn_snapshot_guest *ret_guest)
+{
+    if (thread >= snapshot->n || index >= snapshot->threads[thread].n_guests ||
+        ret_guest->size < sizeof *ret_guest)
+        return CAIRN_E_ARG;
+    const struct cairn_guest_row *row =
+        &snapshot->stacks.guest_rows[snapshot->threads[thread].first_guest + index];
+    *ret_guest = (struct cairn_snapshot_guest){
+        .size = ret_guest->size,
+        .language = "lua",
+        .version = row->version,
+        .module = cairn_strings_get(&snapshot->stacks.profile->strings, row->module),
+        .state = row->va,
+        .mode = row->mode ? row->mode : "",
+        .reason = row->reason ? row->reason : "",
     };
     return CAIRN_OK;
 }

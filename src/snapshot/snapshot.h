@@ -9,6 +9,7 @@
 
 #include "snapshot/stacks.h"
 #include "snapshot/way.h"
+#include "target/guests.h"
 
 struct cairn_snapshot {
     struct cairn_snapshot_opts opts;
@@ -20,6 +21,7 @@ struct cairn_snapshot {
     struct cairn_caught *threads;
     size_t n, cap;
     struct cairn_stacks stacks;
+    struct cairn_target_guests guests;
 };
 
 /* The next thread of the list, empty but for its facts' tid. NULL: memory is gone. */

@@ -26,6 +26,7 @@ void cairn_stacks_done(struct cairn_stacks *stacks)
 {
     cairn_table_done(&stacks->modules);
     cairn_free(stacks->rows);
+    cairn_free(stacks->guest_rows);
     cairn_profile_free(stacks->profile);
     *stacks = (struct cairn_stacks){0};
 }

@@ -12,6 +12,10 @@ struct cairn_frame_row {
     uint32_t number; /* of the profile */
     uint8_t how;     /* enum cairn_frame_how */
     bool is_kernel, exact, signal;
+    bool is_guest, own; /* a frame of an interpreter; native code of one */
+    uint8_t guest_kind; /* enum cairn_guest_kind */
+    bool is_tail_called, is_about;
+    uint32_t trace; /* number; 0: none */
 };
 
 /* Rows of all threads of one look, 96 MB. Beyond it a stack has CAIRN_MAX_FRAMES at most. */
@@ -24,7 +28,19 @@ struct cairn_stacks {
     bool kernel_hidden;         /* its addresses have no names for us */
     struct cairn_frame_row *rows;
     size_t n_rows, cap_rows;
-    uint32_t max_frames; /* of one stack; 0: CAIRN_CURSOR_MAX_FRAMES */
+    uint32_t max_frames;                /* of one stack; 0: CAIRN_CURSOR_MAX_FRAMES */
+    struct cairn_target_guests *guests; /* NULL: interpreters are nobody's business */
+    struct cairn_guest_row *guest_rows; /* states of all threads of one look */
+    size_t n_guest_rows, cap_guest_rows;
+};
+
+/* A state of an interpreter. Texts are static, or the space's until its next refresh. */
+struct cairn_guest_row {
+    const char *name; /* of the interpreter */
+    char version[24];
+    uint32_t module; /* of the profile's texts: its path */
+    uint64_t va;
+    const char *mode, *reason; /* NULL: none */
 };
 
 int cairn_stacks_init(struct cairn_stacks *stacks, struct cairn_err *err);

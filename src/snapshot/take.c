@@ -149,7 +149,7 @@ int cairn_snapshot_walk(struct cairn_snapshot *snapshot, struct cairn_caught *th
         /* A frame asked for a register that only a stopped thread tells. */
         if (catch_again(snapshot, thread, N_WAYS - 1, CAIRN_SNAPSHOT_COPY_BYTES))
             code = cairn_walk_user(&snapshot->stacks, snapshot->space, thread, false, &missed);
-    if (code == CAIRN_OK && missed && !*thread->end_detail &&
+    if (code == CAIRN_OK && missed && !thread->wants_still && !*thread->end_detail &&
         catch_again(snapshot, thread, 0, MORE_BYTES))
         code = cairn_walk_user(&snapshot->stacks, snapshot->space, thread, false, &missed);
     if (code == CAIRN_OK && missed && !*thread->end_detail && thread->has_regs)
@@ -296,7 +296,7 @@ int cairn_snapshot_take(struct cairn_snapshot *snapshot, struct cairn_err *err)
     for (size_t i = 0; i < snapshot->n; i++)
         cairn_caught_done(&snapshot->threads[i]);
     snapshot->n = 0;
-    snapshot->stacks.n_rows = 0;
+    snapshot->stacks.n_rows = snapshot->stacks.n_guest_rows = 0;
     if (snapshot->opts.core)
         return take_core(snapshot, err);
     int code = list_threads(snapshot, err);

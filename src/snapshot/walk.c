@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "snapshot/guest_rows.h"
 #include "target/pid.h"
 
 int cairn_walk_kernel(struct cairn_stacks *stacks, struct cairn_caught *thread)
@@ -21,8 +22,36 @@ int cairn_walk_kernel(struct cairn_stacks *stacks, struct cairn_caught *thread)
     return code;
 }
 
+static int begin(struct cairn_stacks *stacks, struct cairn_cursor *cursor)
+{
+    return stacks->guests ? cairn_target_guests_begin(stacks->guests, cursor) : CAIRN_OK;
+}
+
+/* As cairn_cursor_step(). CAIRN_E_NOMEM. */
+static int step(struct cairn_stacks *stacks, struct cairn_cursor *cursor)
+{
+    return stacks->guests ? cairn_target_guests_step(stacks->guests, cursor)
+                          : cairn_cursor_step(cursor);
+}
+
+/* Frames of interpreters are read of memory that stands still. */
+static int add_guests(struct cairn_stacks *stacks, struct cairn_caught *thread, bool live)
+{
+    size_t first = thread->first_row + thread->n_kernel_rows;
+    thread->first_guest = stacks->n_guest_rows;
+    thread->n_guests = 0;
+    thread->wants_still = stacks->guests && stacks->guests->is_met && !live;
+    if (!stacks->guests || !stacks->guests->is_met || !live)
+        return CAIRN_OK;
+    int code = cairn_target_guests_read(stacks->guests, 0);
+    if (code == CAIRN_OK)
+        code = cairn_guest_rows_weave(stacks, first);
+    thread->n_guests = stacks->n_guest_rows - thread->first_guest;
+    return code;
+}
+
 static int walk(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
-                struct cairn_caught *thread)
+                struct cairn_caught *thread, bool live)
 {
     struct cairn_cursor cursor;
     struct cairn_cursor_frame frame;
@@ -33,11 +62,17 @@ static int walk(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
     bool is_full = stacks->n_rows + CAIRN_CURSOR_MAX_FRAMES > CAIRN_STACK_ROWS_MAX;
     cairn_cursor_limit(&cursor,
                        stacks->max_frames || !is_full ? stacks->max_frames : CAIRN_MAX_FRAMES);
-    do {
+    code = begin(stacks, &cursor);
+    while (code == CAIRN_OK) {
         cairn_cursor_frame(&cursor, &frame);
         code = cairn_stacks_add_user(stacks, space, &frame);
-    } while (code == CAIRN_OK && cairn_cursor_step(&cursor));
+        if (code == CAIRN_OK && (code = step(stacks, &cursor)) != 1)
+            break;
+        code = CAIRN_OK;
+    }
     thread->end = cairn_cursor_end(&cursor);
+    if (code == CAIRN_OK)
+        code = add_guests(stacks, thread, live);
     thread->n_rows = stacks->n_rows - thread->first_row;
     return code;
 }
@@ -63,11 +98,11 @@ int cairn_walk_user(struct cairn_stacks *stacks, struct cairn_unwind_space *spac
     };
     if (!live)
         cairn_target_pid_copy(space, &copy);
-    int code = walk(stacks, space, thread);
+    int code = walk(stacks, space, thread, live);
     if (!live)
         cairn_target_pid_copy(space, NULL);
     if (thread->way != CAIRN_SNAPSHOT_CORE)
         keep_detail(space, thread);
-    *ret_missed = copy.missed;
+    *ret_missed = copy.missed || thread->wants_still;
     return code;
 }

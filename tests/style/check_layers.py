@@ -33,7 +33,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "resolve": ("base proc debugfile symbol profile", "names for a whole profile or text"),
     "bpf": ("base proc unwind target", "programs in the kernel, and what loads them"),
     "sample": ("base rt elf proc profile debugfile unwind target bpf", "samples of running processes"),
-    "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
+    "snapshot": ("base elf proc unwind guest target profile bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample snapshot", "what this machine allows, and why not more"),
     "heap": ("base rt unwind", "the allocation tracker, inside the target"),
     "watch": ("base rt elf proc profile formats", "the tracker's states, read from outside"),
@@ -43,7 +43,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
 # <cairn/NAME.h> counts as a header of this room.
 PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
-    "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "profile": "profile",
+    "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample",
     "snapshot": "snapshot", "doctor": "doctor", "heap": "watch", "symbolizer": "symbol", "unwind": "unwind",
 }
