@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "guest/definition.h"
 
 static const struct cairn_guest *const guests[] = {&cairn_guest_lua, &cairn_guest_luajit};
 enum { N_GUESTS = sizeof guests / sizeof *guests };
@@ -15,9 +16,16 @@ void cairn_guest_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_
     for (size_t i = 0; i < N_GUESTS; i++) {
         if (guests[i]->look(elf, ret_file)) {
             ret_file->guest = guests[i];
+            if (ret_file->loop != ret_file->loop_end)
+                (void)cairn_own_find(elf, ret_file->loop, &ret_file->own);
             return;
         }
     }
+}
+
+void cairn_guest_file_done(struct cairn_guest_file *file)
+{
+    cairn_own_done(&file->own);
 }
 
 static void begin(const struct cairn_guest_thread *thread, struct cairn_guest_result *result)
@@ -48,6 +56,18 @@ static bool has(const struct cairn_guest_thread *thread, const struct cairn_gues
     return false;
 }
 
+/* Of stacks with frames of an interpreter. Those of code that it made are marked by it. */
+static void mark_own(const struct cairn_guest_thread *thread, struct cairn_guest_result *result)
+{
+    for (size_t i = 0; result->n_frames && i < thread->n_natives; i++) {
+        const struct cairn_guest_native *native = &thread->natives[i];
+        if (native->module == CAIRN_GUEST_NONE)
+            continue;
+        const struct cairn_guest_module *module = &thread->modules[native->module];
+        result->own[i] |= cairn_own_has(&module->file->own, native->ip - module->bias);
+    }
+}
+
 int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
                      struct cairn_guest_result *result)
 {
@@ -59,7 +79,35 @@ int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest
         if (has(thread, guests[i]))
             code = guests[i]->read(thread, cache, result);
     sort_by_place(result);
+    mark_own(thread, result);
     return code;
+}
+
+static bool find_name(const struct cairn_guest_result *result,
+                      const struct cairn_guest_names *names, const struct cairn_guest_frame *frame,
+                      char *name, size_t room)
+{
+    char text[512];
+    if (frame->kind == CAIRN_GUEST_C)
+        return names->function(names->ctx, frame->id, name, room);
+    return frame->is_of_file && frame->defined &&
+           names->source_line(names->ctx, cairn_strings_get(&result->strings, frame->chunk),
+                              frame->defined, text, sizeof text) &&
+           cairn_guest_definition(text, strlen(text), name, room);
+}
+
+int cairn_guest_name(struct cairn_guest_result *result, const struct cairn_guest_names *names)
+{
+    char name[CAIRN_GUEST_NAME_MAX];
+    for (size_t i = 0; i < result->n_frames; i++) {
+        struct cairn_guest_frame *frame = &result->frames[i];
+        if (frame->name || !find_name(result, names, frame, name, sizeof name))
+            continue;
+        frame->name = cairn_strings_add_str(&result->strings, name);
+        if (frame->name == UINT32_MAX)
+            return CAIRN_E_NOMEM;
+    }
+    return CAIRN_OK;
 }
 
 void cairn_guest_result_done(struct cairn_guest_result *result)

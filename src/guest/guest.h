@@ -23,6 +23,7 @@
 #include "base/memory.h"
 #include "base/strings.h"
 #include "elf/image.h"
+#include "guest/own.h"
 
 /* No module, no registers, no native frame. */
 #define CAIRN_GUEST_NONE UINT32_MAX
@@ -45,7 +46,7 @@ struct cairn_guest_file {
                                         assembler for LuaJIT; equal: not found */
     uint8_t state_reg;               /* DWARF's number of the register that holds the state there;
                                         CAIRN_GUEST_NO_REG: not known */
-    bool is_library;                 /* nothing but the interpreter is in it */
+    struct cairn_own own;            /* its functions */
     uint32_t variant;                /* the guest's own: which of its layouts, if it is known */
 };
 
@@ -82,11 +83,10 @@ struct cairn_guest_thread {
     size_t n_natives;
     const struct cairn_guest_regs *regs;
     size_t n_regs;
-    uint64_t stack_end;                    /* va where the stack's mapping ends; 0: unknown */
-    const struct cairn_guest_names *names; /* NULL: nobody knows any */
+    uint64_t stack_end; /* va where the stack's mapping ends; 0: unknown */
 };
 
-/* Names that only the caller can tell. */
+/* What only the caller can tell, of files. */
 struct cairn_guest_names {
     void *ctx;
     /* A line of a source file, as its chunk is named; without its end, cut to `size`. */
@@ -101,8 +101,9 @@ struct cairn_guest_frame {
     bool is_tail_called;  /* its caller is not on the stack */
     bool is_inlined;      /* into the next frame, by a compiler */
     bool is_about;        /* the line is near the true one, in the same function */
+    bool is_of_file;      /* `chunk` names a file */
     uint32_t state;       /* of result->states */
-    uint32_t name;        /* of the function; 0: it has none */
+    uint32_t name;        /* of the function; 0: none, or cairn_guest_name() knows it */
     uint32_t chunk;       /* where its text is: "@file" is "file", "=name" is "name", any other text
                              is [string "its first line"]; 0: unknown */
     uint32_t line;        /* 0: unknown */
@@ -164,6 +165,7 @@ extern const struct cairn_guest cairn_guest_lua, cairn_guest_luajit;
 /* What is in a file; `ret_file->guest` is NULL for most. Takes some milliseconds for a file that
  * has the text of an interpreter in it, microseconds for others. */
 void cairn_guest_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file);
+void cairn_guest_file_done(struct cairn_guest_file *file);
 
 /* Are a frame's callee-saved registers wanted, for its `ip` (as above) lies in the loop? */
 static inline bool cairn_guest_wants_regs(const struct cairn_guest_module *module, uint64_t ip)
@@ -175,6 +177,10 @@ static inline bool cairn_guest_wants_regs(const struct cairn_guest_module *modul
  * CAIRN_E_NOMEM. */
 int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
                      struct cairn_guest_result *result);
+
+/* Names the functions that files tell, which may take its time: the thread may run again. What has
+ * no name then has none. CAIRN_E_NOMEM. */
+int cairn_guest_name(struct cairn_guest_result *result, const struct cairn_guest_names *names);
 void cairn_guest_result_done(struct cairn_guest_result *result);
 void cairn_guest_cache_done(struct cairn_guest_cache *cache);
 

@@ -13,6 +13,8 @@ struct making {
     struct cairn_guest_image image;
     bool has_functions; /* `image` says where they begin */
     struct cairn_registry *registry;
+    uint64_t last_pair; /* where the last pair ended */
+    uint32_t table;
     uint64_t before;  /* where the last pointer is, */
     const char *name; /* and the name that it leads to; NULL: none */
     int code;
@@ -55,7 +57,10 @@ static bool take(void *ctx, uint64_t at, uint64_t value)
                                   sizeof *registry->entries);
         if (making->code < 0)
             return false;
-        registry->entries[registry->n++] = (struct cairn_registry_entry){value, making->name};
+        making->table += at != making->last_pair + 16;
+        making->last_pair = at;
+        registry->entries[registry->n++] =
+            (struct cairn_registry_entry){value, making->name, making->table};
     }
     making->before = at;
     making->name = is_pair ? NULL : name_at(making, value);

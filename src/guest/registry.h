@@ -13,6 +13,7 @@ enum { CAIRN_REGISTRY_MAX = 1 << 16 };
 struct cairn_registry_entry {
     uint64_t function; /* vaddr */
     const char *name;  /* borrowed from the file, NUL-terminated */
+    uint32_t table;    /* number of its table in the file */
 };
 
 struct cairn_registry {
@@ -24,7 +25,7 @@ struct cairn_registry {
 int cairn_registry_make(const struct cairn_elf *elf, struct cairn_registry *ret_registry);
 void cairn_registry_done(struct cairn_registry *registry);
 
-/* NULL: the table has no such function. */
+/* NULL: no table has such a function. */
 const char *cairn_registry_find(const struct cairn_registry *registry, uint64_t function);
 
 #endif /* CAIRN_GUEST_REGISTRY_H */

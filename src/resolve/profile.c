@@ -292,20 +292,25 @@ static bool is_named(const struct cairn_profile *p, size_t frame)
     return p->frames[frame].n_lines && !cairn_profile_is_function_start(p, (uint32_t)frame, NULL);
 }
 
+/* Frames that no sample has, as of stacks that were walked in vain, need no names. */
 static int name_frames(struct naming *n)
 {
     struct cairn_profile *p = n->profile;
+    struct cairn_profile_reach reach;
+    int result = CAIRN_OK;
+    if (!cairn_profile_reach(p, &reach))
+        return cairn_fail_memory(n->err);
     for (size_t i = 0; i < p->n_samples; i++)
         n->resolver->summary.n_samples += cairn_profile_weight(p, i);
-    for (size_t i = 1; i < p->n_frames; i++) {
-        n->resolver->summary.n_frames++;
-        if (!p->frames[i].address || is_named(p, i))
+    for (size_t i = 1; i < p->n_frames && result == CAIRN_OK; i++) {
+        if (!reach.frames[i])
             continue;
-        int result = name_frame(n, &p->frames[i]);
-        if (result < 0)
-            return result;
+        n->resolver->summary.n_frames++;
+        if (p->frames[i].address && !is_named(p, i))
+            result = name_frame(n, &p->frames[i]);
     }
-    return CAIRN_OK;
+    cairn_profile_reach_done(&reach);
+    return result;
 }
 
 /* The module that lacks the name of a frame; NULL: it has one, or lies in no module. */

@@ -88,6 +88,8 @@ static int walk_all(struct cairn_snapshot *s)
             code = cairn_walk_user(&s->stacks, s->space, thread, false, &missed);
         if (code == CAIRN_OK && missed && !*thread->end_detail)
             code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
+        if (code == CAIRN_OK)
+            code = cairn_walk_guests(&s->stacks, thread);
     }
     return code;
 }

@@ -174,6 +174,11 @@ static int add_sample(struct cairn_snapshot *s, struct cairn_caught *thread, str
     return CAIRN_OK;
 }
 
+static int add_guests(struct cairn_snapshot *s, struct cairn_caught *thread, struct cairn_err *err)
+{
+    return cairn_walk_guests(&s->stacks, thread) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
 static int walk_batch(struct cairn_snapshot *s, size_t from, size_t to, struct cairn_err *err)
 {
     int code = CAIRN_OK;
@@ -187,6 +192,8 @@ static int walk_batch(struct cairn_snapshot *s, size_t from, size_t to, struct c
             code = cairn_snapshot_walk(s, thread, err);
         else if (cairn_walk_kernel(&s->stacks, thread) < 0)
             code = cairn_fail_memory(err);
+        if (code == CAIRN_OK)
+            code = add_guests(s, thread, err);
         if (code == CAIRN_OK)
             code = add_sample(s, thread, err);
         cairn_caught_done(thread);
@@ -282,7 +289,7 @@ static int take_core(struct cairn_snapshot *s, struct cairn_err *err)
             s->catcher.machine = thread->regs.machine;
             if (cairn_walk_user(&s->stacks, s->space, thread, true, &missed) < 0)
                 code = cairn_fail_memory(err);
-            else
+            else if ((code = add_guests(s, thread, err)) == CAIRN_OK)
                 code = add_sample(s, thread, err);
         }
     }

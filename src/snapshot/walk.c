@@ -35,18 +35,26 @@ static int step(struct cairn_stacks *stacks, struct cairn_cursor *cursor)
 }
 
 /* Frames of interpreters are read of memory that stands still. */
-static int add_guests(struct cairn_stacks *stacks, struct cairn_caught *thread, bool live)
+static int read_guests(struct cairn_stacks *stacks, struct cairn_caught *thread, bool live)
 {
-    size_t first = thread->first_row + thread->n_kernel_rows;
+    bool is_met = stacks->guests && stacks->guests->is_met;
+    thread->wants_still = is_met && !live;
+    thread->wants_weave = is_met && live;
+    return thread->wants_weave ? cairn_target_guests_read(stacks->guests, 0) : CAIRN_OK;
+}
+
+int cairn_walk_guests(struct cairn_stacks *stacks, struct cairn_caught *thread)
+{
     thread->first_guest = stacks->n_guest_rows;
     thread->n_guests = 0;
-    thread->wants_still = stacks->guests && stacks->guests->is_met && !live;
-    if (!stacks->guests || !stacks->guests->is_met || !live)
+    if (!thread->wants_weave)
         return CAIRN_OK;
-    int code = cairn_target_guests_read(stacks->guests, 0);
+    thread->wants_weave = false;
+    int code = cairn_target_guests_name(stacks->guests);
     if (code == CAIRN_OK)
-        code = cairn_guest_rows_weave(stacks, first);
+        code = cairn_guest_rows_weave(stacks, thread->first_row + thread->n_kernel_rows);
     thread->n_guests = stacks->n_guest_rows - thread->first_guest;
+    thread->n_rows = stacks->n_rows - thread->first_row;
     return code;
 }
 
@@ -72,7 +80,7 @@ static int walk(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
     }
     thread->end = cairn_cursor_end(&cursor);
     if (code == CAIRN_OK)
-        code = add_guests(stacks, thread, live);
+        code = read_guests(stacks, thread, live);
     thread->n_rows = stacks->n_rows - thread->first_row;
     return code;
 }

@@ -42,6 +42,7 @@ struct cairn_caught {
     char end_detail[CAIRN_DETAIL_SIZE];      /* memory that was not read; "" */
     size_t first_row, n_rows, n_kernel_rows; /* frames, the kernel's first */
     size_t first_guest, n_guests;            /* states of interpreters */
+    bool wants_weave; /* their frames were read, and are not among the rows yet */
     bool wants_still; /* there are some, and they were not read, for the memory may have changed */
     enum cairn_unwind_end end;
     uint32_t stack;

@@ -14,8 +14,10 @@ struct cairn_guest_known_file {
 
 static void forget_modules(struct cairn_target_guests *guests)
 {
-    for (size_t i = 0; i < guests->n_files; i++)
+    for (size_t i = 0; i < guests->n_files; i++) {
+        cairn_guest_file_done(&guests->files[i]->file);
         cairn_free(guests->files[i]);
+    }
     guests->n_files = guests->n_modules = 0;
     guests->looked_at_all = false;
     cairn_target_guest_names_forget(&guests->names);
@@ -186,7 +188,6 @@ static struct cairn_guest_thread thread_of(const struct cairn_target_guests *gue
         .regs = guests->regs,
         .n_regs = guests->n_regs,
         .stack_end = stack_end,
-        .names = &guests->names.names,
     };
 }
 
@@ -232,4 +233,9 @@ int cairn_target_guests_read(struct cairn_target_guests *guests, uint64_t stack_
     if (!guests->is_met)
         return CAIRN_OK;
     return cairn_guest_read(&thread, &guests->cache, &guests->result);
+}
+
+int cairn_target_guests_name(struct cairn_target_guests *guests)
+{
+    return guests->is_met ? cairn_guest_name(&guests->result, &guests->names.names) : CAIRN_OK;
 }

@@ -5,6 +5,7 @@
  *     cairn_target_guests_begin()      a cursor stands at the innermost frame
  *     cairn_target_guests_step()       to the next frame, through code that an interpreter made
  *     cairn_target_guests_read()       the frames of the interpreters, for guest/weave.h
+ *     cairn_target_guests_name()       and their names
  *
  * The memory must not change from begin to read.
  */
@@ -51,5 +52,8 @@ int cairn_target_guests_step(struct cairn_target_guests *guests, struct cairn_cu
 /* Fills guests->result for the frames that were walked: without any where no interpreter was met.
  * `stack_end`: va where the stack's mapping ends; 0: unknown. CAIRN_E_NOMEM. */
 int cairn_target_guests_read(struct cairn_target_guests *guests, uint64_t stack_end);
+
+/* Names the functions that were read, by files: the memory may change again. CAIRN_E_NOMEM. */
+int cairn_target_guests_name(struct cairn_target_guests *guests);
 
 #endif /* CAIRN_TARGET_GUESTS_H */

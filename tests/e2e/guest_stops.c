@@ -128,6 +128,8 @@ static int stop_once(struct cairn_target_guests *guests, int pid, const struct s
         ;
     if (code >= 0)
         code = cairn_target_guests_read(guests, 0);
+    if (code >= 0)
+        code = cairn_target_guests_name(guests);
     if (shadow)
         judge(guests, shadow, sums);
     cairn_unwind_release(guests->space, pid);

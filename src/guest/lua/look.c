@@ -4,7 +4,6 @@
  * release. The loop, luaV_execute(), is the function that a table of exactly as many places as
  * there are opcodes leads into: a table of `switch`, or since 5.4 of labels.
  */
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,22 +51,10 @@ static void find_loop(const struct cairn_elf *elf, struct cairn_guest_file *file
     }
 }
 
-static bool is_library(const struct cairn_elf *elf)
-{
-    struct cairn_elf_segment segment;
-    if (elf->type != ET_DYN || elf->entry)
-        return false;
-    for (uint32_t i = 0; cairn_elf_segment(elf, i, &segment); i++)
-        if (segment.type == PT_INTERP)
-            return false;
-    return true;
-}
-
 bool cairn_lua_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file)
 {
     if (!elf->is64 || elf->swap || !find_version(elf, ret_file))
         return false;
-    ret_file->is_library = is_library(elf);
     find_loop(elf, ret_file);
     return true;
 }

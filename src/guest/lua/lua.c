@@ -144,7 +144,6 @@ static int read_state(struct reading *r, const struct cairn_lua_state *state, ui
     if (code < 0)
         return code;
     cairn_lua_place(&placed);
-    cairn_lua_mark_own(&placed, r->result);
     uint32_t number = (uint32_t)r->result->n_states;
     struct cairn_guest_state *of = cairn_guest_add_state(r->result, placed.module, state->va);
     if (!of)
@@ -182,7 +181,6 @@ static int read_all(struct reading *r)
         if (!lost)
             return CAIRN_E_NOMEM;
         lost->doubt = no_state;
-        cairn_guest_mark_own(r->result, i);
     }
     return code;
 }

@@ -35,9 +35,6 @@ struct cairn_lua_placed {
 /* Fills places, natives and doubt. */
 void cairn_lua_place(struct cairn_lua_placed *placed);
 
-/* Marks the native frames that are the interpreter's own, once all states were placed. */
-void cairn_lua_mark_own(const struct cairn_lua_placed *placed, struct cairn_guest_result *result);
-
 /* Names the function of a call and its chunk. CAIRN_E_NOMEM. */
 int cairn_lua_name(const struct cairn_lua_placed *placed, size_t call,
                    struct cairn_guest_result *result, struct cairn_guest_frame *frame);

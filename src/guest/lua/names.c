@@ -33,16 +33,10 @@ static bool read_source(const struct cairn_lua_placed *placed, const struct cair
     return cairn_guest_text(placed->memory, text, to, CAIRN_GUEST_NAME_MAX, ret_size);
 }
 
-static bool name_by_definition(const struct cairn_lua_placed *placed, const char *source,
-                               size_t size, uint32_t line, char *name, size_t room)
+/* The name that the text itself has, where that is the chunk's name. */
+static bool name_by_text(const char *source, size_t size, uint32_t line, char *name, size_t room)
 {
-    const struct cairn_guest_names *names = placed->thread->names;
-    char text[512];
-    if (source[0] == '@')
-        return names && names->source_line &&
-               names->source_line(names->ctx, source + 1, line, text, sizeof text) &&
-               cairn_guest_definition(text, strlen(text), name, room);
-    if (source[0] == '=' || size == CAIRN_GUEST_NAME_MAX)
+    if (source[0] == '@' || source[0] == '=' || size == CAIRN_GUEST_NAME_MAX)
         return false;
     for (uint32_t i = 1; i < line && size; i++) {
         const char *end = memchr(source, '\n', size);
@@ -69,12 +63,13 @@ static int name_lua(const struct cairn_lua_placed *placed, const struct cairn_lu
     if (!read_source(placed, proto, source, &size))
         return CAIRN_OK;
     source[size] = 0;
+    frame->is_of_file = source[0] == '@';
     if (size && (source[0] == '@' || source[0] == '='))
         code = keep(result, source + 1, size - 1, &frame->chunk);
     else
         code = keep(result, name, name_of_text(source, size, name, sizeof name), &frame->chunk);
     if (code == CAIRN_OK && proto->defined && size &&
-        name_by_definition(placed, source, size, proto->defined, name, sizeof name))
+        name_by_text(source, size, proto->defined, name, sizeof name))
         code = keep(result, name, strlen(name), &frame->name);
     return code;
 }
@@ -82,13 +77,6 @@ static int name_lua(const struct cairn_lua_placed *placed, const struct cairn_lu
 int cairn_lua_name(const struct cairn_lua_placed *placed, size_t call,
                    struct cairn_guest_result *result, struct cairn_guest_frame *frame)
 {
-    const struct cairn_guest_names *names = placed->thread->names;
     const struct cairn_lua_call *of = &placed->calls[call];
-    char name[CAIRN_GUEST_NAME_MAX];
-    if (of->is_lua)
-        return name_lua(placed, &of->proto, result, frame);
-    if (!names || !names->function ||
-        !names->function(names->ctx, of->c_function, name, sizeof name))
-        return CAIRN_OK;
-    return keep(result, name, strlen(name), &frame->name);
+    return of->is_lua ? name_lua(placed, &of->proto, result, frame) : CAIRN_OK;
 }
