@@ -78,7 +78,7 @@ bool cairn_lj_frames_next(struct cairn_lj_frames *f, struct cairn_lj_frame *ret_
     while (!f->is_broken && f->base > f->state.stack + 16) {
         uint64_t at = f->base;
         bool is_skipped = f->skips;
-        *ret_frame = (struct cairn_lj_frame){.pc = f->pc, .run = f->run};
+        *ret_frame = (struct cairn_lj_frame){.pc = f->pc, .run = f->run, .c_frame = f->c_frame};
         f->skips = false;
         if (at > f->state.max_stack + 4096 || f->run > CAIRN_LJ_RUNS_MAX ||
             !f->memory.read(f->memory.ctx, at - 16, pair, sizeof pair) || !pair[1])

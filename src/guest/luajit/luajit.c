@@ -25,6 +25,8 @@ struct reading {
 
 static const char no_c_frame[] = "a C frame of the state is not on the native stack";
 static const char broken[] = "a frame of the Lua stack makes no sense";
+static const char no_state[] = "the assembler runs no state that makes sense";
+static const char moved[] = "the compiled code has left the function that it began in";
 static const char no_place[] = "it is not known where the compiled code is";
 
 int cairn_lj_describe(struct cairn_memory memory, const struct cairn_lj_proto *proto, uint64_t pc,
@@ -94,12 +96,27 @@ static bool find_anchor(struct reading *r, uint32_t native, struct anchor *ret_a
     return true;
 }
 
+/* A frame of the assembler whose state cannot be told, as while a stack is moved. */
+static bool add_lost(struct reading *r, uint32_t native)
+{
+    struct cairn_guest_state *lost;
+    if (native == 0 && cairn_lj_is_border(r->memory, r->thread->natives[0].ip))
+        return true;
+    lost = cairn_guest_add_state(r->result, r->thread->natives[native].module, 0);
+    if (lost)
+        lost->doubt = no_state;
+    return lost != NULL;
+}
+
 static int find_anchors(struct reading *r)
 {
     struct anchor anchor;
     for (uint32_t i = 0; i < r->thread->n_natives; i++) {
-        if (!find_anchor(r, i, &anchor))
+        if (!find_anchor(r, i, &anchor)) {
+            if (is_assembler(r, i) && !add_lost(r, i))
+                return CAIRN_E_NOMEM;
             continue;
+        }
         if (is_assembler(r, i))
             r->module = r->thread->natives[i].module;
         if (r->n_anchors && r->anchors[r->n_anchors - 1].c_frame == anchor.c_frame &&
@@ -194,6 +211,7 @@ static int add_trace(struct reading *r, const struct anchor *anchor, uint32_t st
     };
     struct cairn_lj_frame first;
     bool added;
+    size_t before = r->result->n_frames;
     int code = cairn_lj_trace_read(&at, r->result, &added);
     frames->base = r->now.jit_base;
     frames->pc = 0;
@@ -202,7 +220,9 @@ static int add_trace(struct reading *r, const struct anchor *anchor, uint32_t st
         return code;
     }
     /* The outermost of those that were told is the frame at jit_base. */
-    (void)cairn_lj_frames_next(frames, &first);
+    if (!cairn_lj_frames_next(frames, &first) || r->result->n_frames == before ||
+        first.function.proto.va != r->result->frames[r->result->n_frames - 1].id)
+        r->result->states[state].doubt = moved;
     return CAIRN_OK;
 }
 
@@ -221,14 +241,10 @@ static int read_state(struct reading *r, size_t first)
     state->mode = is_now ? cairn_lj_mode(r->now.vm_state) : NULL;
     find_top(r, anchor, &frames);
     int code = anchor->is_trace ? add_trace(r, anchor, number, &frames) : CAIRN_OK;
-    uint64_t c_frame = frames.c_frame;
     uint32_t place = anchor->native;
-    while (code == CAIRN_OK) {
-        c_frame = frames.c_frame;
-        if (!cairn_lj_frames_next(&frames, &frame))
-            break;
+    while (code == CAIRN_OK && cairn_lj_frames_next(&frames, &frame)) {
         if (frame.run != run || !inner) {
-            uint32_t native = native_of(r, c_frame);
+            uint32_t native = native_of(r, frame.c_frame);
             inner = run == frame.run ? 0 : place + 1;
             run = frame.run;
             if (native == CAIRN_GUEST_NONE)

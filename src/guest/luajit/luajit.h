@@ -94,8 +94,9 @@ bool cairn_lj_function_read(struct cairn_memory memory, uint64_t va,
 /* A frame of a state's stack. */
 struct cairn_lj_frame {
     struct cairn_lj_function function;
-    uint64_t pc;  /* behind the current instruction; 0: not known */
-    uint32_t run; /* number of the C frame that it belongs to */
+    uint64_t pc;      /* behind the current instruction; 0: not known */
+    uint32_t run;     /* number of the C frame that it belongs to, */
+    uint64_t c_frame; /* and its va */
 };
 
 /* Goes through the frames of a state, innermost first. */
@@ -119,6 +120,9 @@ struct cairn_lj_trace_place {
 };
 int cairn_lj_trace_read(const struct cairn_lj_trace_place *at, struct cairn_guest_result *result,
                         bool *ret_added);
+
+/* Is it where the assembler is entered or left, so that no C frame is there yet, or any more? */
+bool cairn_lj_is_border(struct cairn_memory memory, uint64_t ip);
 
 bool cairn_lj_step(const struct cairn_guest_thread *thread, const struct cairn_guest_module *module,
                    const struct cairn_guest_regs *regs, struct cairn_guest_regs *ret_caller);

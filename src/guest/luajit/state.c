@@ -33,8 +33,8 @@ enum {
     PREVIOUS = 32,
     C_FRAME_BYTES = 80,
     FLAGS = 3,
-    /* words that the assembler may have pushed below its C frame */
-    PUSHED_MAX = 16,
+    /* words that the assembler may have pushed below its C frame; the next one is further above */
+    PUSHED_MAX = C_FRAME_BYTES / 8,
     PROTO = 104, /* sizeof(GCproto): byte code follows it */
     CODE_MAX = 1 << 26,
     BACK_MAX = 1 << 16 /* instructions from a pc to its function's first */
@@ -88,20 +88,24 @@ bool cairn_lj_state_read(struct cairn_memory memory, uint64_t va, struct cairn_l
            ret_state->stack % 8 == 0 && is_global(memory, ret_state->global);
 }
 
+static bool is_global_at(struct cairn_memory memory, uint64_t dispatch, uint64_t distance,
+                         uint64_t *ret_global)
+{
+    *ret_global = dispatch - distance;
+    return distance <= dispatch && is_global(memory, *ret_global);
+}
+
 bool cairn_lj_global_of(struct cairn_memory memory, uint64_t dispatch, uint64_t *ret_global)
 {
-    uint8_t bytes[DISPATCH_TO - DISPATCH_FROM + MAIN + 8];
-    uint64_t low = dispatch - DISPATCH_TO;
-    if (dispatch % 8 || dispatch < DISPATCH_TO ||
-        !memory.read(memory.ctx, low, bytes, sizeof bytes))
+    static const uint16_t known[] = {3968, 4000, 4008}; /* 2022, 2026, OpenResty */
+    if (dispatch % 8)
         return false;
-    for (uint64_t at = 0; at <= DISPATCH_TO - DISPATCH_FROM; at += 8) {
-        uint64_t before = low + at - word(bytes, (size_t)at + MAIN);
-        if (before >= STATE_MIN && before <= STATE_MAX && is_global(memory, low + at)) {
-            *ret_global = low + at;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (is_global_at(memory, dispatch, known[i], ret_global))
             return true;
-        }
-    }
+    for (uint64_t distance = DISPATCH_FROM; distance <= DISPATCH_TO; distance += 8)
+        if (is_global_at(memory, dispatch, distance, ret_global))
+            return true;
     return false;
 }
 

@@ -24,7 +24,8 @@ enum {
     SNAP_BYTES = 12,
     SNAPS_MAX = 4096,
     ENTRIES_MAX = 256,
-    FRAMES_MAX = 64
+    FRAMES_MAX = 64,
+    CONTINUATION = 2 /* type of a link: lj_frame.h */
 };
 
 struct trace {
@@ -150,7 +151,7 @@ static bool proto_at(const struct slots *slots, const struct cairn_lj_now *now, 
     return cairn_lj_proto_of_pc(slots->memory, pc, ret_proto);
 }
 
-/* Goes to the caller's base and pc. */
+/* Goes to the caller's base and pc, which is 0 where the caller is no byte code. */
 static bool to_caller(const struct slots *slots, unsigned *base, uint64_t *pc)
 {
     uint64_t link;
@@ -165,6 +166,8 @@ static bool to_caller(const struct slots *slots, unsigned *base, uint64_t *pc)
         down = 2 + (call >> 8 & 0xff);
     } else {
         down = (unsigned)((link & ~UINT64_C(7)) / 8);
+        if ((link & 7) != CONTINUATION || !constant(slots, *base - 3, pc))
+            *pc = 0;
     }
     if (!down || down + 2 > *base)
         return false;
@@ -204,10 +207,12 @@ int cairn_lj_trace_read(const struct cairn_lj_trace_place *at, struct cairn_gues
     uint64_t pc = slots.pc;
     for (unsigned i = 0; i < FRAMES_MAX && code == CAIRN_OK; i++) {
         bool is_last = base <= 2;
-        if (!proto_at(&slots, at->now, base, pc, &proto))
-            break;
-        code = add(at, result, &proto, pc, !is_last);
-        *ret_added = true;
+        if (pc) {
+            if (!proto_at(&slots, at->now, base, pc, &proto))
+                break;
+            code = add(at, result, &proto, pc, !is_last);
+            *ret_added = true;
+        }
         if (is_last || !to_caller(&slots, &base, &pc))
             break;
     }
