@@ -118,11 +118,28 @@ static bool catch_again(struct cairn_snapshot *s, struct cairn_caught *thread, s
     return true;
 }
 
-/* The memory as it is, of a thread that stands still or is made to. */
-static int walk_live(struct cairn_snapshot *s, struct cairn_caught *thread)
+/* `again`: and once more where an interpreter's frames do not fit. CAIRN_E_ACCESS: it could not be
+ * stopped. */
+static int walk_stopped(struct cairn_snapshot *s, struct cairn_caught *thread, bool again)
 {
     struct cairn_hold hold;
     struct cairn_err err;
+    bool missed;
+    if (!may_go(s, N_WAYS - 1) || cairn_hold(&s->catcher, thread, &hold, &err) < 0)
+        return CAIRN_E_ACCESS;
+    thread->way = CAIRN_SNAPSHOT_PTRACE;
+    int code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
+    cairn_let_go(&hold, thread);
+    if (code < 0 || !again || !s->stacks.guests || !cairn_target_guests_doubts(s->stacks.guests))
+        return code;
+    /* An interpreter that was in the middle of a change has ended it a moment later. */
+    code = walk_stopped(s, thread, false);
+    return code == CAIRN_E_ACCESS ? CAIRN_OK : code;
+}
+
+/* The memory as it is, of a thread that stands still or is made to. */
+static int walk_live(struct cairn_snapshot *s, struct cairn_caught *thread)
+{
     bool missed,
         waits = thread->way == CAIRN_SNAPSHOT_ITERATOR || thread->way == CAIRN_SNAPSHOT_MEMORY;
     int code = CAIRN_OK;
@@ -130,13 +147,11 @@ static int walk_live(struct cairn_snapshot *s, struct cairn_caught *thread)
         code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
     if (code < 0 || (waits && is_still(s, thread)))
         return code;
+    code = walk_stopped(s, thread, true);
+    if (code != CAIRN_E_ACCESS)
+        return code;
     /* The copy was of one moment, if not all of it. */
-    if (!may_go(s, N_WAYS - 1) || cairn_hold(&s->catcher, thread, &hold, &err) < 0)
-        return waits ? cairn_walk_user(&s->stacks, s->space, thread, false, &missed) : CAIRN_OK;
-    thread->way = CAIRN_SNAPSHOT_PTRACE;
-    code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
-    cairn_let_go(&hold, thread);
-    return code;
+    return waits ? cairn_walk_user(&s->stacks, s->space, thread, false, &missed) : CAIRN_OK;
 }
 
 int cairn_snapshot_walk(struct cairn_snapshot *snapshot, struct cairn_caught *thread,

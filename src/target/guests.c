@@ -235,6 +235,14 @@ int cairn_target_guests_read(struct cairn_target_guests *guests, uint64_t stack_
     return cairn_guest_read(&thread, &guests->cache, &guests->result);
 }
 
+bool cairn_target_guests_doubts(const struct cairn_target_guests *guests)
+{
+    for (size_t i = 0; guests->is_met && i < guests->result.n_states; i++)
+        if (guests->result.states[i].doubt)
+            return true;
+    return false;
+}
+
 int cairn_target_guests_name(struct cairn_target_guests *guests)
 {
     return guests->is_met ? cairn_guest_name(&guests->result, &guests->names.names) : CAIRN_OK;

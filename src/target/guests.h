@@ -53,6 +53,9 @@ int cairn_target_guests_step(struct cairn_target_guests *guests, struct cairn_cu
  * `stack_end`: va where the stack's mapping ends; 0: unknown. CAIRN_E_NOMEM. */
 int cairn_target_guests_read(struct cairn_target_guests *guests, uint64_t stack_end);
 
+/* Does something not fit in what was read? A moment later it may. */
+bool cairn_target_guests_doubts(const struct cairn_target_guests *guests);
+
 /* Names the functions that were read, by files: the memory may change again. CAIRN_E_NOMEM. */
 int cairn_target_guests_name(struct cairn_target_guests *guests);
 
