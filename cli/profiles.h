@@ -59,7 +59,7 @@ enum cli_wanted_row {
 
 /* Their rows in a table of options, from number `first` on. */
 /* clang-format off */
-#define CLI_WANTED_ROWS(first, value_help, usual_guest)                                                        \
+#define CLI_WANTED_ROWS(first, value_help, usual_guest)                                            \
     [(first) + CLI_WANTED_FORMAT] = {"from", 0, "FORMAT",                                          \
         "what the profiles are, pprof or collapsed (default: what they look like)"},               \
     [(first) + CLI_WANTED_VALUE] = {"value", 0, "TYPE", value_help},                               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Guest: an interpreter that runs inside a native process, such as Lua, and its frames, which stand
- * between the native ones where they ran. Nothing is loaded into the process; what it holds is read.
+ * between the native ones where they ran. Nothing is loaded into the process: its memory is read.
  */
 #ifndef CAIRN_GUEST_H
 #define CAIRN_GUEST_H

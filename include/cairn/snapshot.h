@@ -170,8 +170,8 @@ struct cairn_snapshot_frame {
 CAIRN_API int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread,
                                    size_t index, struct cairn_snapshot_frame *ret_frame);
 
-/* A state of an interpreter, such as a lua_State, that runs on a thread. Texts are borrowed until the
- * next call of take or free. */
+/* A state of an interpreter, such as a lua_State, that runs on a thread. Texts are borrowed until
+ * the next call of take or free. */
 struct cairn_snapshot_guest {
     size_t size;
     const char *language; /* "lua" */

@@ -17,10 +17,9 @@ static inline bool cairn_is_shared_memory(const char *path)
         rest += sizeof zero - 1;
     } else if (strncmp(path, segment, sizeof segment - 1) == 0) {
         rest += sizeof segment - 1;
-        size_t digits = strspn(rest, "0123456789abcdef");
-        if (digits != 8)
-            return false;
-        rest += digits;
+        for (size_t i = 0; i < 8; i++, rest++)
+            if (!*rest || !strchr("0123456789abcdef", *rest))
+                return false;
     } else {
         return false;
     }

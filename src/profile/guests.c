@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Views of stacks with frames of an interpreter: its own native frames, or its frames, are taken
- * out. The tree of stacks is built again; a parent has a smaller number, so once through is enough. */
+ * out. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "profile/index.h"

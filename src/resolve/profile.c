@@ -292,7 +292,8 @@ static bool is_named(const struct cairn_profile *p, size_t frame)
     return p->frames[frame].n_lines && !cairn_profile_is_function_start(p, (uint32_t)frame, NULL);
 }
 
-/* Frames that no sample has, as of stacks that were walked in vain, need no names. */
+/* Frames that no sample has, as of stacks that were walked in vain, need no names; where there are
+ * no samples, all do. */
 static int name_frames(struct naming *n)
 {
     struct cairn_profile *p = n->profile;
@@ -303,7 +304,7 @@ static int name_frames(struct naming *n)
     for (size_t i = 0; i < p->n_samples; i++)
         n->resolver->summary.n_samples += cairn_profile_weight(p, i);
     for (size_t i = 1; i < p->n_frames && result == CAIRN_OK; i++) {
-        if (!reach.frames[i])
+        if (p->n_samples && !reach.frames[i])
             continue;
         n->resolver->summary.n_frames++;
         if (p->frames[i].address && !is_named(p, i))

@@ -53,7 +53,7 @@ struct section {
 static void put(struct section *s, uint64_t number, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        s->bytes[s->size++] = i < sizeof number ? (uint8_t)(number >> 8 * i) : 0;
+        s->bytes[s->size++] = (uint8_t)(i < sizeof number ? number >> 8 * i : 0);
 }
 
 /* Byte codes of DWARF 5, 7.24. */

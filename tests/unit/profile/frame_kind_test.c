@@ -5,7 +5,7 @@
 
 #include "support/test.h"
 
-static const char letters[] = "-kcfgjli";
+static const char letters[] = "-kcfgjloi";
 
 static void each_letter_comes_back(void **state)
 {
