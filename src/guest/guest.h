@@ -152,9 +152,9 @@ struct cairn_guest {
     /* Adds the frames and the states of one thread, and marks its own code. CAIRN_E_NOMEM. */
     int (*read)(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
                 struct cairn_guest_result *result);
-    /* The registers of the caller of a native frame that has no unwind rule, because the
-     * interpreter made its code or wrote it by hand (sp is known): the next frame outwards that a native
-     * walk can go on from. False: not this guest's code. NULL: it makes none. */
+    /* The registers of the caller of a native frame that has no unwind rule which holds, because
+     * the interpreter made its code or wrote it by hand (sp is known): the next frame outwards that
+     * a native walk can go on from. False: not this guest's code. NULL: it makes none. */
     bool (*step)(const struct cairn_guest_thread *thread, const struct cairn_guest_module *module,
                  const struct cairn_guest_regs *regs, struct cairn_guest_regs *ret_caller);
     void (*forget)(void *of_guest); /* NULL: it keeps nothing */

@@ -21,8 +21,8 @@ bool cairn_guest_image_function(const struct cairn_guest_image *image, uint64_t 
 bool cairn_guest_find_text(const struct cairn_elf *elf, const char *text,
                            struct cairn_span *ret_bytes);
 
-/* Each word that is a pointer when the file is loaded: those that get the load base added, and words
- * of data as they stand in the file, most of which are none. Until `each` says false. */
+/* Each word that is a pointer when the file is loaded: those that get the load base added, and
+ * words of data as they stand in the file, most of which are none. Until `each` says false. */
 typedef bool (*cairn_guest_pointer_fn)(void *ctx, uint64_t at, uint64_t value);
 void cairn_guest_each_pointer(const struct cairn_elf *elf, cairn_guest_pointer_fn each, void *ctx);
 

@@ -21,8 +21,8 @@ static inline bool cairn_guest_u8(struct cairn_memory memory, uint64_t va, uint8
     return memory.read(memory.ctx, va, ret_value, sizeof *ret_value);
 }
 
-/* The text at `va`, up to a NUL or `max` bytes; `*ret_size` is without the NUL. Reads little that it
- * does not need. */
+/* The text at `va`, up to a NUL or `max` bytes; `*ret_size` is without the NUL. Reads little that
+ * it does not need. */
 bool cairn_guest_text(struct cairn_memory memory, uint64_t va, char *to, size_t max,
                       size_t *ret_size);
 

@@ -304,7 +304,8 @@ static int name_frames(struct naming *n)
     for (size_t i = 0; i < p->n_samples; i++)
         n->resolver->summary.n_samples += cairn_profile_weight(p, i);
     for (size_t i = 1; i < p->n_frames && result == CAIRN_OK; i++) {
-        if (p->n_samples && !reach.frames[i])
+        bool is_made = p->frames[i].own && !p->frames[i].module; /* by an interpreter */
+        if ((p->n_samples && !reach.frames[i]) || is_made)
             continue;
         n->resolver->summary.n_frames++;
         if (p->frames[i].address && !is_named(p, i))

@@ -7,8 +7,8 @@
  *     step.c    from its code to its caller     luajit.c  all of it, for one thread
  *
  * The interpreter is one piece of assembler. Each call into it has a C frame on the native stack,
- * at the sp of the assembler's frame; a state has a list of its C frames, and a run of Lua functions
- * for each of them. So a run's place is told by an address (lj_frame.h, vm_x64.dasc).
+ * at the sp of the assembler's frame; a state has a list of its C frames, and a run of Lua
+ * functions for each of them. So a run's place is told by an address (lj_frame.h, vm_x64.dasc).
  */
 #ifndef CAIRN_GUEST_LUAJIT_LUAJIT_H
 #define CAIRN_GUEST_LUAJIT_LUAJIT_H

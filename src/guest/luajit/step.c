@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the assembler, and from compiled code, to who called it. The one unwind rule of the assembler
- * does not hold where it calls parts of its own, and compiled code has none; but each has a C frame
- * above its stack pointer, where the caller's registers are saved (vm_x64.dasc, saveregs). Nor does
- * the rule hold while they are saved and restored.
+ * From the assembler, and from compiled code, to who called it. The one unwind rule of the
+ * assembler does not hold where it calls parts of its own, nor while registers are saved and
+ * restored, and compiled code has none. But each has a C frame above its stack pointer, where the
+ * caller's registers are saved (vm_x64.dasc, saveregs).
  *
- *     C frame   +0 r12 of traces, below it r13   +40 r14  +48 r15  +56 rbx  +64 rbp  +72 return address
+ *     C frame   -8 r13 and +0 r12 of traces, +40 r14, +48 r15, +56 rbx, +64 rbp, +72 return
  */
 #include <string.h>
 
