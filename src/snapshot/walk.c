@@ -71,12 +71,13 @@ static int walk(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
     cairn_cursor_limit(&cursor,
                        stacks->max_frames || !is_full ? stacks->max_frames : CAIRN_MAX_FRAMES);
     code = begin(stacks, &cursor);
-    while (code == CAIRN_OK) {
+    for (int result = 1; code == CAIRN_OK && result == 1;) {
         cairn_cursor_frame(&cursor, &frame);
         code = cairn_stacks_add_user(stacks, space, &frame);
-        if (code == CAIRN_OK && (code = step(stacks, &cursor)) != 1)
-            break;
-        code = CAIRN_OK;
+        if (code == CAIRN_OK)
+            result = step(stacks, &cursor);
+        if (result < 0)
+            code = result;
     }
     thread->end = cairn_cursor_end(&cursor);
     if (code == CAIRN_OK)

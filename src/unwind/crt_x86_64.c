@@ -334,7 +334,8 @@ uint64_t cairn_crt_entry_bytes(const struct cairn_elf *elf)
 static bool put_entry(const struct cairn_elf *elf, struct section *s, uint64_t entry)
 {
     const uint8_t ra = elf->machine == EM_AARCH64 ? A64_LR : 16;
-    struct function f = {.at = entry_bytes(elf, entry), .program = {UNDEFINED, ra}, .n_program = 2};
+    struct function f = {
+        .at = (unsigned)entry_bytes(elf, entry), .program = {UNDEFINED, ra}, .n_program = 2};
     if (!entry || !cairn_elf_is_code(elf, entry) || s->size + FDE_BYTES + 2 > CAIRN_CRT_BYTES)
         return false;
     for (size_t i = 0; i < s->n; i++)

@@ -175,7 +175,8 @@ static void begin_main(struct cairn_deriving *d)
     uint64_t size = cairn_crt_entry_bytes(d->input->elf);
     if (size < CAIRN_CRT_ENTRY_BYTES) /* it may jump, over what is not code, to where it goes on */
         size = CAIRN_CRT_ENTRY_BYTES;
-    read_leads(d, (struct cairn_span){code.data, code.size < size ? code.size : size}, entry);
+    read_leads(d, (struct cairn_span){code.data, code.size < size ? code.size : (size_t)size},
+               entry);
 }
 
 static void begin_known(struct cairn_deriving *d)
