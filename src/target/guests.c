@@ -141,9 +141,9 @@ static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
     if (code < 0 || cairn_grow((void **)&guests->natives, &guests->cap_natives,
                                guests->n_natives + 1, sizeof *guests->natives) < 0)
         return CAIRN_E_NOMEM;
-    bool wants_regs =
-        is_made || !guests->n_natives ||
-        (module != CAIRN_GUEST_NONE && cairn_guest_wants_regs(&guests->modules[module], ip));
+    bool is_in_loop =
+        module != CAIRN_GUEST_NONE && cairn_guest_wants_regs(&guests->modules[module], ip);
+    bool wants_regs = is_made || is_in_loop || !guests->n_natives;
     struct cairn_guest_native *native = &guests->natives[guests->n_natives];
     *native = (struct cairn_guest_native){
         .ip = ip,
@@ -159,7 +159,7 @@ static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
         native->regs = (uint32_t)guests->n_regs;
         keep_regs(guests, cursor, &guests->regs[guests->n_regs++]);
     }
-    guests->is_met |= module != CAIRN_GUEST_NONE || (is_made && guests->n_modules);
+    guests->is_met |= is_in_loop || (is_made && guests->n_modules);
     guests->n_natives++;
     return CAIRN_OK;
 }

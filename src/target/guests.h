@@ -32,7 +32,7 @@ struct cairn_target_guests {
     struct cairn_guest_regs *regs;
     size_t n_regs, cap_regs;
     uint16_t machine;
-    bool is_met; /* a frame was in an interpreter's file, or in what one made */
+    bool is_met; /* a frame was in an interpreter's loop, or in what one made */
     struct cairn_target_guest_names names;
     struct cairn_guest_cache cache;
     struct cairn_guest_result result; /* of the last read */

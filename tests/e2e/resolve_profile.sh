@@ -16,7 +16,7 @@ cat >spin.c <<'EOF'
 volatile unsigned long sink;
 static inline __attribute__((always_inline)) void spin_inlined(void)
 {
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 1000000; i++) /* so that samples are here and not in clock() */
         sink += i;
 }
 __attribute__((noinline)) void spin_outer(void)
