@@ -49,10 +49,6 @@ uint32_t *cli_stack_group_frames(const struct cairn_profile *profile,
 void cli_stack_sort(struct cli_stack_groups *groups); /* the most frequent first */
 void cli_stack_groups_done(struct cli_stack_groups *groups);
 
-/* Is a frame printed, of a stack that has frames of an interpreter or has none? */
-bool cli_stack_shows(const struct cli_stack_view *view, const struct cairn_snapshot_frame *frame,
-                     bool has_guest);
-
 /* The words for a thread's state. */
 const char *cli_stack_state(char state);
 

@@ -181,21 +181,6 @@ static const char *guest_word(const struct cairn_snapshot_frame *frame)
     }
 }
 
-bool cli_stack_shows(const struct cli_stack_view *view, const struct cairn_snapshot_frame *frame,
-                     bool has_guest)
-{
-    switch (view->guest) {
-    case CAIRN_GUEST_FOLD:
-        return !frame->own;
-    case CAIRN_GUEST_ONLY:
-        return frame->is_guest || !has_guest;
-    case CAIRN_GUEST_OFF:
-        return !frame->is_guest;
-    default:
-        return true;
-    }
-}
-
 static void put_thread_frame(struct cairn_buffer *out, const struct cairn_profile *profile,
                              const struct cairn_snapshot_frame *frame, uint32_t number,
                              const struct cli_stack_view *view)
@@ -265,7 +250,7 @@ static void put_range(struct cairn_buffer *out, const struct cairn_profile *prof
     for (uint32_t k = range[0]; k < range[1]; k++) {
         struct cairn_snapshot_frame frame = {.size = sizeof frame};
         shown->get(shown->ctx, k, &frame);
-        if (!cli_stack_shows(view, &frame, shown->has_guest))
+        if (!cairn_guest_shows(view->guest, frame.is_guest, frame.own, shown->has_guest))
             continue;
         put_thread_frame(out, profile, &frame, k - (k < n_kernel ? k : n_kernel), view);
     }

@@ -28,6 +28,23 @@ enum cairn_guest_view {
     CAIRN_GUEST_OFF   /* native ones alone */
 };
 
+/* Does the view show a frame? `is_guest`: of an interpreter; `own`: its native code; `has_guest`:
+ * its stack has frames of one. */
+static inline int cairn_guest_shows(enum cairn_guest_view view, int is_guest, int own,
+                                    int has_guest)
+{
+    switch (view) {
+    case CAIRN_GUEST_FOLD:
+        return !own;
+    case CAIRN_GUEST_ONLY:
+        return is_guest || !has_guest;
+    case CAIRN_GUEST_OFF:
+        return !is_guest;
+    default:
+        return 1;
+    }
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "code/extent.h"
 
-#include <elf.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 
 enum { BYTES_MAX = 64 << 10, NOT_REACHED = 0, BEGINS = 1, CONTINUES = 2 };
 
-typedef void step_fn(struct cairn_span code, uint64_t vaddr, struct cairn_code_step *ret_step);
-
 /* Offsets take the place of vaddrs. */
 struct extent {
-    step_fn *step;
+    cairn_code_step_fn *step;
     struct cairn_span code;
     uint8_t *reached; /* by byte: an instruction, or its rest */
     uint32_t *todo;   /* each byte is there once at most */
     size_t n_todo;
 };
-
-static step_fn *step_of(uint16_t machine)
-{
-    return machine == EM_X86_64    ? cairn_code_step_x86_64
-           : machine == EM_AARCH64 ? cairn_code_step_aarch64
-                                   : NULL;
-}
 
 static void take_step(const struct extent *e, size_t off, struct cairn_code_step *ret_step)
 {
@@ -87,7 +76,7 @@ static size_t measure(struct extent *e)
 
 int cairn_code_extent(uint16_t machine, struct cairn_span code, size_t *ret_size)
 {
-    struct extent e = {.step = step_of(machine), .code = code};
+    struct extent e = {.step = cairn_code_stepper(machine), .code = code};
     size_t size = code.size < BYTES_MAX ? code.size : BYTES_MAX;
     *ret_size = code.size;
     if (!e.step || !size)

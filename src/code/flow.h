@@ -33,6 +33,11 @@ void cairn_code_step_x86_64(struct cairn_span code, uint64_t vaddr,
 void cairn_code_step_aarch64(struct cairn_span code, uint64_t vaddr,
                              struct cairn_code_step *ret_step);
 
+/* The one of these for a machine as ELF numbers it; NULL: nothing is known of its instructions. */
+typedef void cairn_code_step_fn(struct cairn_span code, uint64_t vaddr,
+                                struct cairn_code_step *ret_step);
+cairn_code_step_fn *cairn_code_stepper(uint16_t machine);
+
 /* The same of one that was taken apart, and is `size` bytes long. */
 void cairn_x86_64_insn_step(const struct cairn_x86_64_insn *insn, size_t size, uint64_t vaddr,
                             struct cairn_code_step *ret_step);

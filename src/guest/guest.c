@@ -16,8 +16,6 @@ void cairn_guest_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_
     for (size_t i = 0; i < N_GUESTS; i++) {
         if (guests[i]->look(elf, ret_file)) {
             ret_file->guest = guests[i];
-            if (ret_file->loop != ret_file->loop_end)
-                (void)cairn_own_find(elf, ret_file->loop, &ret_file->own);
             return;
         }
     }
@@ -36,16 +34,49 @@ static void begin(const struct cairn_guest_thread *thread, struct cairn_guest_re
         memset(result->own, 0, result->n_own);
 }
 
-/* Frames with equal places stay in their order. Nearly all come sorted. */
-static void sort_by_place(struct cairn_guest_result *result)
+/* Where the frames of each place begin, in order: `at` has room for one place more than there are
+ * native frames, and a place behind them counts as theirs. */
+static void count_places(const struct cairn_guest_result *result, uint32_t *at, size_t n_natives)
 {
-    for (size_t i = 1; i < result->n_frames; i++) {
-        struct cairn_guest_frame frame = result->frames[i];
-        size_t to = i;
-        for (; to && result->frames[to - 1].place > frame.place; to--)
-            result->frames[to] = result->frames[to - 1];
-        result->frames[to] = frame;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < result->n_frames; i++)
+        at[result->frames[i].place < n_natives ? result->frames[i].place : n_natives]++;
+    for (size_t i = 0; i <= n_natives; i++) {
+        uint32_t n = at[i];
+        at[i] = sum;
+        sum += n;
     }
+}
+
+static bool is_sorted(const struct cairn_guest_result *result)
+{
+    for (size_t i = 1; i < result->n_frames; i++)
+        if (result->frames[i].place < result->frames[i - 1].place)
+            return false;
+    return true;
+}
+
+/* Frames with equal places stay in their order. Those of one state come sorted. */
+static int sort_by_place(struct cairn_guest_result *result, size_t n_natives)
+{
+    if (is_sorted(result))
+        return CAIRN_OK;
+    uint32_t *at = cairn_alloc(n_natives + 1, sizeof *at);
+    struct cairn_guest_frame *sorted = cairn_alloc(result->cap_frames, sizeof *sorted);
+    if (at && sorted) {
+        count_places(result, at, n_natives);
+        for (size_t i = 0; i < result->n_frames; i++) {
+            uint32_t place = result->frames[i].place;
+            sorted[at[place < n_natives ? place : n_natives]++] = result->frames[i];
+        }
+        struct cairn_guest_frame *unsorted = result->frames;
+        result->frames = sorted;
+        sorted = unsorted;
+    }
+    int code = at && sorted ? CAIRN_OK : CAIRN_E_NOMEM;
+    cairn_free(at);
+    cairn_free(sorted);
+    return code;
 }
 
 static bool has(const struct cairn_guest_thread *thread, const struct cairn_guest *guest)
@@ -68,8 +99,7 @@ static void mark_own(const struct cairn_guest_thread *thread, struct cairn_guest
     }
 }
 
-int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
-                     struct cairn_guest_result *result)
+int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_result *result)
 {
     int code = cairn_grow((void **)&result->own, &result->cap_own, thread->n_natives, 1);
     if (code < 0)
@@ -77,8 +107,9 @@ int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest
     begin(thread, result);
     for (size_t i = 0; i < N_GUESTS && code == CAIRN_OK; i++)
         if (has(thread, guests[i]))
-            code = guests[i]->read(thread, cache, result);
-    sort_by_place(result);
+            code = guests[i]->read(thread, result);
+    if (code == CAIRN_OK)
+        code = sort_by_place(result, thread->n_natives);
     mark_own(thread, result);
     return code;
 }
@@ -119,22 +150,17 @@ void cairn_guest_result_done(struct cairn_guest_result *result)
     *result = (struct cairn_guest_result){0};
 }
 
-void cairn_guest_cache_done(struct cairn_guest_cache *cache)
-{
-    for (size_t i = 0; i < N_GUESTS; i++)
-        if (guests[i]->forget)
-            guests[i]->forget(cache->of_guest[guests[i]->number]);
-    *cache = (struct cairn_guest_cache){0};
-}
-
 struct cairn_guest_frame *cairn_guest_add_frame(struct cairn_guest_result *result, uint32_t state,
                                                 enum cairn_guest_kind kind, uint32_t place)
 {
-    if (result->n_frames == CAIRN_GUEST_FRAMES_MAX ||
-        cairn_grow((void **)&result->frames, &result->cap_frames, result->n_frames + 1,
-                   sizeof *result->frames) < 0)
+    struct cairn_guest_frame *frame = &result->beyond;
+    if (result->n_frames == CAIRN_GUEST_FRAMES_MAX)
+        result->states[state].doubt = "more than 65,536 frames";
+    else if (cairn_grow((void **)&result->frames, &result->cap_frames, result->n_frames + 1,
+                        sizeof *result->frames) < 0)
         return NULL;
-    struct cairn_guest_frame *frame = &result->frames[result->n_frames++];
+    else
+        frame = &result->frames[result->n_frames++];
     *frame = (struct cairn_guest_frame){.state = state, .kind = (uint8_t)kind, .place = place};
     return frame;
 }
@@ -142,13 +168,23 @@ struct cairn_guest_frame *cairn_guest_add_frame(struct cairn_guest_result *resul
 struct cairn_guest_state *cairn_guest_add_state(struct cairn_guest_result *result, uint32_t module,
                                                 uint64_t va)
 {
-    if (result->n_states == CAIRN_GUEST_STATES_MAX ||
-        cairn_grow((void **)&result->states, &result->cap_states, result->n_states + 1,
+    if (cairn_grow((void **)&result->states, &result->cap_states, result->n_states + 1,
                    sizeof *result->states) < 0)
         return NULL;
     struct cairn_guest_state *state = &result->states[result->n_states++];
     *state = (struct cairn_guest_state){.module = module, .va = va};
     return state;
+}
+
+uint32_t cairn_guest_find_function(const struct cairn_guest_thread *thread, uint64_t function,
+                                   uint32_t from, uint32_t to, uint64_t *n_looks)
+{
+    while (to > from && *n_looks) {
+        --*n_looks;
+        if (thread->natives[--to].function == function)
+            return to;
+    }
+    return CAIRN_GUEST_NONE;
 }
 
 void cairn_guest_mark_own(struct cairn_guest_result *result, size_t native)

@@ -11,8 +11,8 @@
  * comes through a callback: of a stopped process, a copy, a core file, a test. All of it is the
  * target's word: each size, length and list has a bound below.
  *
- * Nothing here opens a file, knows a pid or prints. Threads: a result and a cache belong to one
- * thread at a time.
+ * Nothing here opens a file, knows a pid or prints. Threads: a result belongs to one thread at a
+ * time.
  */
 #ifndef CAIRN_GUEST_GUEST_H
 #define CAIRN_GUEST_GUEST_H
@@ -33,6 +33,7 @@ enum {
     CAIRN_GUEST_REGS = 33,            /* DWARF numbers 0 to 32: x86-64 has 17, aarch64 33 */
     CAIRN_GUEST_FRAMES_MAX = 1 << 16, /* of one thread */
     CAIRN_GUEST_STATES_MAX = 256,     /* of one thread */
+    CAIRN_GUEST_LOOKS_MAX = 1 << 24,  /* at native frames, in search of functions, in one read */
     CAIRN_GUEST_NAME_MAX = 1024       /* bytes of a name or of a chunk's name; the rest is cut */
 };
 
@@ -46,7 +47,7 @@ struct cairn_guest_file {
                                         assembler for LuaJIT; equal: not found */
     uint8_t state_reg;               /* DWARF's number of the register that holds the state there;
                                         CAIRN_GUEST_NO_REG: not known */
-    struct cairn_own own;            /* its functions */
+    struct cairn_own own;            /* its functions, once cairn_own_find() was asked */
     uint32_t variant;                /* the guest's own: which of its layouts, if it is known */
 };
 
@@ -83,7 +84,6 @@ struct cairn_guest_thread {
     size_t n_natives;
     const struct cairn_guest_regs *regs;
     size_t n_regs;
-    uint64_t stack_end; /* va where the stack's mapping ends; 0: unknown */
 };
 
 /* What only the caller can tell, of files. */
@@ -134,30 +134,22 @@ struct cairn_guest_result {
     uint8_t
         *own; /* by native frame: nonzero for the interpreter's own code, which views may hide */
     size_t n_own, cap_own;
-};
-
-/* What is remembered of a process between stops. It only spares work: all that is taken from it is
- * proven anew. All-zero is empty. */
-struct cairn_guest_cache {
-    void *of_guest[4]; /* by guest->number, freed by guest->forget() */
+    struct cairn_guest_frame beyond; /* the last frame that was not kept */
 };
 
 /* An interpreter. */
 struct cairn_guest {
-    unsigned number;              /* of its place in caches */
     enum cairn_language language; /* of its frames */
     const char *name;             /* "Lua", "LuaJIT" */
     /* Is it in that file? Fills *ret_file if so. */
     bool (*look)(const struct cairn_elf *elf, struct cairn_guest_file *ret_file);
     /* Adds the frames and the states of one thread, and marks its own code. CAIRN_E_NOMEM. */
-    int (*read)(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
-                struct cairn_guest_result *result);
+    int (*read)(const struct cairn_guest_thread *thread, struct cairn_guest_result *result);
     /* The registers of the caller of a native frame that has no unwind rule which holds, because
      * the interpreter made its code or wrote it by hand (sp is known): the next frame outwards that
      * a native walk can go on from. False: not this guest's code. NULL: it makes none. */
     bool (*step)(const struct cairn_guest_thread *thread, const struct cairn_guest_module *module,
                  const struct cairn_guest_regs *regs, struct cairn_guest_regs *ret_caller);
-    void (*forget)(void *of_guest); /* NULL: it keeps nothing */
 };
 
 extern const struct cairn_guest cairn_guest_lua, cairn_guest_luajit;
@@ -175,20 +167,23 @@ static inline bool cairn_guest_wants_regs(const struct cairn_guest_module *modul
 
 /* All guests of the thread. `result` was all-zero or is used again; strings stay.
  * CAIRN_E_NOMEM. */
-int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
-                     struct cairn_guest_result *result);
+int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_result *result);
 
 /* Names the functions that files tell, which may take its time: the thread may run again. What has
  * no name then has none. CAIRN_E_NOMEM. */
 int cairn_guest_name(struct cairn_guest_result *result, const struct cairn_guest_names *names);
 void cairn_guest_result_done(struct cairn_guest_result *result);
-void cairn_guest_cache_done(struct cairn_guest_cache *cache);
 
-/* For guests: one more, all-zero but for what is given. NULL: no memory, or too many. */
+/* For guests: one more, all-zero but for what is given. NULL: no memory. Frames beyond the limit
+ * are not kept, and their state is in doubt; nobody may add more states than the limit. */
 struct cairn_guest_frame *cairn_guest_add_frame(struct cairn_guest_result *result, uint32_t state,
                                                 enum cairn_guest_kind kind, uint32_t place);
 struct cairn_guest_state *cairn_guest_add_state(struct cairn_guest_result *result, uint32_t module,
                                                 uint64_t va);
+/* The outermost native frame in [from, to) of the function that begins at the va; CAIRN_GUEST_NONE.
+ * Each look at a frame is taken off `*n_looks`, and without any nothing is found. */
+uint32_t cairn_guest_find_function(const struct cairn_guest_thread *thread, uint64_t function,
+                                   uint32_t from, uint32_t to, uint64_t *n_looks);
 void cairn_guest_mark_own(struct cairn_guest_result *result, size_t native);
 
 #endif /* CAIRN_GUEST_GUEST_H */

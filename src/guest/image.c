@@ -5,35 +5,18 @@
 #include <string.h>
 
 #include "code/flow.h"
-#include "dwarf/cfi_hdr.h"
 #include "guest/guest.h"
+#include "unwind/sections.h"
 
 enum { LOOP_SIZE_MIN = 2048, PROLOGUE = 12 /* instructions */ };
 
-static bool find_segment(const struct cairn_elf *elf, uint32_t type,
-                         struct cairn_elf_segment *ret_segment)
-{
-    for (uint32_t i = 0; cairn_elf_segment(elf, i, ret_segment); i++)
-        if (ret_segment->type == type)
-            return true;
-    return false;
-}
-
 bool cairn_guest_image_open(const struct cairn_elf *elf, struct cairn_guest_image *ret_image)
 {
-    struct cairn_elf_segment segment;
-    struct cairn_cfi cfi = {
-        .machine = elf->machine, .address_size = elf->is64 ? 8 : 4, .swap = elf->swap};
-    if (!find_segment(elf, PT_GNU_EH_FRAME, &segment) ||
-        !cairn_elf_bytes_at(elf, segment.vaddr, &cfi.hdr))
+    struct cairn_unwind_sections sections;
+    if (!cairn_unwind_sections_of_file(elf, &sections) || !sections.eh_frame.hdr.size ||
+        !sections.eh_frame.bytes.size)
         return false;
-    if (cfi.hdr.size > segment.mem_size)
-        cfi.hdr.size = (size_t)segment.mem_size;
-    cfi.hdr_vaddr = segment.vaddr;
-    if (!cairn_cfi_hdr_section(&cfi, &cfi.vaddr) || !cairn_elf_bytes_at(elf, cfi.vaddr, &cfi.bytes))
-        return false;
-    cairn_cfi_hdr_cut(&cfi);
-    *ret_image = (struct cairn_guest_image){elf, cfi};
+    *ret_image = (struct cairn_guest_image){elf, sections.eh_frame};
     return true;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/own.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "base/table.h"
 #include "code/flow.h"
 #include "guest/image.h"
-#include "guest/registry.h"
 
 /* Names of the standard library: a table with so many of them is one of its own. */
 static const char *const standard[] = {
@@ -19,13 +17,15 @@ static const char *const standard[] = {
     "gmatch",     "gsub",           "rep",    "upper",        "concat",   "insert",
     "remove",     "sort",           "create", "resume",       "wrap",     "yield",
     "floor",      "sqrt",           "random", "traceback",    "sethook",  "getinfo"};
-enum { NAMES_OF_A_TABLE = 4 };
+enum { NAMES_OF_A_TABLE = 4, N_STUBS = 3 };
 
 struct finding {
     const struct cairn_elf *elf;
     struct cairn_guest_image image;
     struct cairn_own *own; /* in the order they were found; also what is to be done */
     struct cairn_table known;
+    cairn_code_step_fn *step;
+    struct cairn_own_range stubs[N_STUBS]; /* of procedure linkage tables; empty: none */
 };
 
 /* The function that holds the vaddr is the interpreter's. */
@@ -46,12 +46,19 @@ static int add(struct finding *f, uint64_t vaddr)
 }
 
 /* Stubs of a procedure linkage table lead out of the file. */
-static bool is_stub(const struct cairn_elf *elf, uint64_t vaddr)
+static void find_stubs(struct finding *f)
 {
-    static const char *const names[] = {".plt", ".plt.sec", ".plt.got"};
+    static const char *const sections[N_STUBS] = {".plt", ".plt.sec", ".plt.got"};
     struct cairn_elf_section section;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (cairn_elf_find_section(elf, names[i], &section) && vaddr - section.vaddr < section.size)
+    for (size_t i = 0; i < N_STUBS; i++)
+        if (cairn_elf_find_section(f->elf, sections[i], &section))
+            f->stubs[i] = (struct cairn_own_range){section.vaddr, section.vaddr + section.size};
+}
+
+static bool is_stub(const struct finding *f, uint64_t vaddr)
+{
+    for (size_t i = 0; i < N_STUBS; i++)
+        if (vaddr - f->stubs[i].from < f->stubs[i].to - f->stubs[i].from)
             return true;
     return false;
 }
@@ -67,14 +74,10 @@ static int follow(struct finding *f, struct cairn_own_range range)
         code.size = (size_t)(range.to - range.from);
     for (uint64_t at = range.from; code.size && result == CAIRN_OK;) {
         struct cairn_code_step step;
-        if (f->elf->machine == EM_X86_64)
-            cairn_code_step_x86_64(code, at, &step);
-        else
-            cairn_code_step_aarch64(code, at, &step);
+        f->step(code, at, &step);
         if (!step.size)
             break;
-        if (step.knows_to && step.to - range.from >= range.to - range.from &&
-            !is_stub(f->elf, step.to))
+        if (step.knows_to && step.to - range.from >= range.to - range.from && !is_stub(f, step.to))
             result = add(f, step.to);
         code.data += step.size;
         code.size -= step.size;
@@ -106,28 +109,26 @@ static uint32_t *count_names(const struct cairn_registry *registry)
     return counts;
 }
 
-static int add_seeds(struct finding *f, uint64_t loop)
+static int add_seeds(struct finding *f, uint64_t loop, const struct cairn_registry *registry)
 {
-    struct cairn_registry registry;
-    int code = cairn_registry_make(f->elf, &registry);
-    uint32_t *counts = code == CAIRN_OK ? count_names(&registry) : NULL;
-    code = counts ? add(f, loop) : CAIRN_E_NOMEM;
-    for (size_t i = 0; code == CAIRN_OK && i < registry.n; i++)
-        if (counts[registry.entries[i].table] >= NAMES_OF_A_TABLE)
-            code = add(f, registry.entries[i].function);
+    uint32_t *counts = count_names(registry);
+    int code = counts ? add(f, loop) : CAIRN_E_NOMEM;
+    for (size_t i = 0; code == CAIRN_OK && i < registry->n; i++)
+        if (counts[registry->entries[i].table] >= NAMES_OF_A_TABLE)
+            code = add(f, registry->entries[i].function);
     cairn_free(counts);
-    cairn_registry_done(&registry);
     return code;
 }
 
-int cairn_own_find(const struct cairn_elf *elf, uint64_t loop, struct cairn_own *ret_own)
+int cairn_own_find(const struct cairn_elf *elf, uint64_t loop,
+                   const struct cairn_registry *registry, struct cairn_own *ret_own)
 {
-    struct finding f = {.elf = elf, .own = ret_own};
+    struct finding f = {.elf = elf, .own = ret_own, .step = cairn_code_stepper(elf->machine)};
     *ret_own = (struct cairn_own){0};
-    if ((elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) ||
-        !cairn_guest_image_open(elf, &f.image))
+    if (!f.step || !cairn_guest_image_open(elf, &f.image))
         return CAIRN_OK;
-    int code = add_seeds(&f, loop);
+    find_stubs(&f);
+    int code = add_seeds(&f, loop, registry);
     for (size_t i = 0; i < ret_own->n && code == CAIRN_OK; i++)
         code = follow(&f, ret_own->ranges[i]);
     cairn_table_done(&f.known);

@@ -7,7 +7,7 @@
 #ifndef CAIRN_GUEST_OWN_H
 #define CAIRN_GUEST_OWN_H
 
-#include "elf/image.h"
+#include "guest/registry.h"
 
 enum { CAIRN_OWN_MAX = 1 << 14 };
 
@@ -21,7 +21,8 @@ struct cairn_own {
 };
 
 /* `loop`: a vaddr in the loop. None are found where functions have no borders. CAIRN_E_NOMEM. */
-int cairn_own_find(const struct cairn_elf *elf, uint64_t loop, struct cairn_own *ret_own);
+int cairn_own_find(const struct cairn_elf *elf, uint64_t loop,
+                   const struct cairn_registry *registry, struct cairn_own *ret_own);
 void cairn_own_done(struct cairn_own *own);
 
 bool cairn_own_has(const struct cairn_own *own, uint64_t vaddr);

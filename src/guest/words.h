@@ -3,7 +3,24 @@
 #ifndef CAIRN_GUEST_WORDS_H
 #define CAIRN_GUEST_WORDS_H
 
+#include <string.h>
+
 #include "base/memory.h"
+
+/* Of bytes that were read. */
+static inline uint64_t cairn_guest_word(const uint8_t *bytes, size_t at)
+{
+    uint64_t value;
+    memcpy(&value, bytes + at, sizeof value);
+    return value;
+}
+
+static inline uint32_t cairn_guest_half(const uint8_t *bytes, size_t at)
+{
+    uint32_t value;
+    memcpy(&value, bytes + at, sizeof value);
+    return value;
+}
 
 /* False: not to be read. */
 static inline bool cairn_guest_u64(struct cairn_memory memory, uint64_t va, uint64_t *ret_value)

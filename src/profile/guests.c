@@ -28,30 +28,17 @@ static bool *find_stacks(const struct cairn_profile *p)
     return found;
 }
 
-static bool is_shown(const struct cairn_profile_frame *frame, enum cairn_guest_view view,
-                     bool has_guest)
-{
-    switch (view) {
-    case CAIRN_GUEST_FOLD:
-        return !frame->own;
-    case CAIRN_GUEST_ONLY:
-        return is_guest(frame) || !has_guest;
-    case CAIRN_GUEST_OFF:
-        return !is_guest(frame);
-    default:
-        return true;
-    }
-}
-
 /* The stack of sample `of` as it is seen; UINT32_MAX: memory is gone. `frames` has room. */
 static uint32_t seen(struct cairn_profile *p, uint32_t of, enum cairn_guest_view view,
                      bool has_guest, uint32_t *frames)
 {
     size_t n = 0;
     uint32_t stack = 0;
-    for (; of; of = p->stacks[of].parent)
-        if (is_shown(&p->frames[p->stacks[of].frame], view, has_guest))
+    for (; of; of = p->stacks[of].parent) {
+        const struct cairn_profile_frame *frame = &p->frames[p->stacks[of].frame];
+        if (cairn_guest_shows(view, is_guest(frame), frame->own, has_guest))
             frames[n++] = p->stacks[of].frame;
+    }
     while (n-- > 0 && stack != UINT32_MAX)
         stack = cairn_profile_add_stack(p, stack, frames[n]);
     return stack;

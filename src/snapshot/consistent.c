@@ -101,6 +101,8 @@ int cairn_snapshot_take_consistent(struct cairn_snapshot *snapshot, struct cairn
         cairn_facts_read(snapshot->catcher.pid, snapshot->threads[i].facts.tid,
                          &snapshot->threads[i].facts);
     (void)cairn_unwind_space_load(snapshot->space, NULL);
+    if (snapshot->stacks.guests && cairn_target_guests_load(snapshot->stacks.guests) < 0)
+        return cairn_fail_memory(err);
     int code = make_room(snapshot, err);
     if (code == CAIRN_OK)
         code = cairn_tracer_new(snapshot->catcher.pid, 0, &tracer, err);

@@ -59,15 +59,6 @@ static uint32_t add_to_profile(struct cairn_profile *p, const struct cairn_guest
     return cairn_profile_add_frame(p, &in_profile, lines, n);
 }
 
-/* Makes room for one row more behind the others. */
-static struct cairn_frame_row *add_row(struct cairn_stacks *stacks)
-{
-    if (cairn_grow((void **)&stacks->rows, &stacks->cap_rows, stacks->n_rows + 1,
-                   sizeof *stacks->rows) < 0)
-        return NULL;
-    return &stacks->rows[stacks->n_rows++];
-}
-
 /* A C function that has no name for the interpreter is known by its native frame alone. */
 static bool is_worth(const struct cairn_target_guests *guests,
                      const struct cairn_guest_frame *frame)
@@ -81,9 +72,10 @@ static int add_guest(struct cairn_stacks *stacks, size_t first, size_t last)
     const struct cairn_guest_result *result = &stacks->guests->result;
     const struct cairn_guest_frame *frame = &result->frames[last];
     uint32_t number = add_to_profile(stacks->profile, result, first, last);
-    struct cairn_frame_row *row = number == UINT32_MAX ? NULL : add_row(stacks);
+    struct cairn_frame_row *row = number == UINT32_MAX ? NULL : cairn_stacks_new_row(stacks);
     if (!row)
         return CAIRN_E_NOMEM;
+    stacks->n_rows++;
     *row = (struct cairn_frame_row){
         .number = number,
         .how = CAIRN_HOW_INTERPRETER,
@@ -99,9 +91,10 @@ static int add_guest(struct cairn_stacks *stacks, size_t first, size_t last)
 /* A native row again, as the interpreter's own code where it is that. */
 static int add_native(struct cairn_stacks *stacks, const struct cairn_frame_row *native, bool own)
 {
-    struct cairn_frame_row *row = add_row(stacks);
+    struct cairn_frame_row *row = cairn_stacks_new_row(stacks);
     if (!row)
         return CAIRN_E_NOMEM;
+    stacks->n_rows++;
     *row = *native;
     if (!own)
         return CAIRN_OK;

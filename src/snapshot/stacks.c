@@ -37,7 +37,7 @@ void cairn_stacks_forget_modules(struct cairn_stacks *stacks)
     stacks->modules = (struct cairn_table){0};
 }
 
-static struct cairn_frame_row *new_row(struct cairn_stacks *stacks)
+struct cairn_frame_row *cairn_stacks_new_row(struct cairn_stacks *stacks)
 {
     if (cairn_grow((void **)&stacks->rows, &stacks->cap_rows, stacks->n_rows + 1,
                    sizeof *stacks->rows) < 0)
@@ -48,7 +48,7 @@ static struct cairn_frame_row *new_row(struct cairn_stacks *stacks)
 int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_t size)
 {
     struct cairn_profile *p = stacks->profile;
-    struct cairn_frame_row *row = new_row(stacks);
+    struct cairn_frame_row *row = cairn_stacks_new_row(stacks);
     const struct cairn_profile_frame frame = {.what = CAIRN_WHAT_KERNEL, .how = CAIRN_HOW_KERNEL};
     struct cairn_profile_function function = {.name = cairn_profile_text(p, name, size)};
     function.system_name = function.name;
@@ -85,7 +85,7 @@ int cairn_stacks_add_kernel_at(struct cairn_stacks *stacks, const uint64_t *addr
     if (n && !stacks->kernel_module && !stacks->kernel_hidden)
         code = add_kernel_module(stacks);
     for (size_t i = 0; i < n && code == CAIRN_OK && !stacks->kernel_hidden; i++) {
-        struct cairn_frame_row *row = new_row(stacks);
+        struct cairn_frame_row *row = cairn_stacks_new_row(stacks);
         const struct cairn_profile_frame frame = {
             .address =
                 cairn_lookup_address(addresses[i], i ? CAIRN_ADDRESS_RETURN : CAIRN_ADDRESS_EXACT),
@@ -145,7 +145,7 @@ static uint32_t module_of(struct cairn_stacks *stacks, struct cairn_unwind_space
 int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space *space,
                           const struct cairn_cursor_frame *frame)
 {
-    struct cairn_frame_row *row = new_row(stacks);
+    struct cairn_frame_row *row = cairn_stacks_new_row(stacks);
     bool is_exact = frame->exact || frame->signal; /* nothing has called a signal's frame */
     const struct cairn_profile_frame in_profile = {
         .address =

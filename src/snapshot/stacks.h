@@ -49,6 +49,9 @@ void cairn_stacks_done(struct cairn_stacks *stacks);
 /* Modules may lie elsewhere now. */
 void cairn_stacks_forget_modules(struct cairn_stacks *stacks);
 
+/* Room for a row behind the others, which n_rows does not count yet. NULL: memory is gone. */
+struct cairn_frame_row *cairn_stacks_new_row(struct cairn_stacks *stacks);
+
 /* One more row, the next frame outwards. CAIRN_E_NOMEM. */
 int cairn_stacks_add_kernel(struct cairn_stacks *stacks, const char *name, size_t size);
 /* Frames that are known by their addresses alone, innermost first: none where nobody may name them.

@@ -40,7 +40,7 @@ static int read_guests(struct cairn_stacks *stacks, struct cairn_caught *thread,
     bool is_met = stacks->guests && stacks->guests->is_met;
     thread->wants_still = is_met && !live;
     thread->wants_weave = is_met && live;
-    return thread->wants_weave ? cairn_target_guests_read(stacks->guests, 0) : CAIRN_OK;
+    return thread->wants_weave ? cairn_target_guests_read(stacks->guests) : CAIRN_OK;
 }
 
 int cairn_walk_guests(struct cairn_stacks *stacks, struct cairn_caught *thread)

@@ -1,54 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 #include "target/guest_names.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/foreign.h"
 
 enum { FILE_MAX = 8 << 20 };
 
-/* A path that is not absolute is counted from the process's folder. */
-static bool path_of(int pid, const char *file, char *to, size_t room)
+/* Below the process's root; what is not absolute is counted from its folder. */
+static bool path_of(int pid, const char *root, const char *file, char *to, size_t room)
 {
-    char link[64];
-    if (*file == '/')
-        return (size_t)snprintf(to, room, "%s", file) < room;
+    char link[64], folder[PATH_MAX] = "";
+    ssize_t n = 0;
     snprintf(link, sizeof link, "/proc/%d/cwd", pid);
-    ssize_t n = readlink(link, to, room);
-    return n > 0 && (size_t)n < room &&
-           (size_t)snprintf(to + n, room - (size_t)n, "/%s", file) < room - (size_t)n;
-}
-
-/* A regular file below the process's root, and none that makes us wait. -1: there is none. */
-static int open_source(int pid, const char *file)
-{
-    char root[64], path[PATH_MAX];
-    int fd = -1;
-    snprintf(root, sizeof root, "/proc/%d/root", pid);
-    int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0)
-        return -1;
-    const struct cairn_foreign_wish wish = {.path = path, .folder = folder};
-    if (!path_of(pid, file, path, sizeof path) || cairn_foreign_open(&wish, &fd, NULL) < 0)
-        fd = -1;
-    close(folder);
-    return fd;
+    if (*file != '/' &&
+        ((n = readlink(link, folder, sizeof folder)) <= 0 || (size_t)n >= sizeof folder))
+        return false;
+    folder[n] = 0;
+    return (size_t)snprintf(to, room, "%s%s/%s", root, folder, file) < room;
 }
 
 static int split_lines(struct cairn_source_file *source)
 {
-    const char *text = cairn_buffer_text(&source->text);
-    for (uint32_t at = 0; at < source->text.size;) {
+    const struct cairn_span text = source->file.bytes;
+    for (uint32_t at = 0; at < text.size;) {
         if (cairn_grow((void **)&source->lines, &source->cap_lines, source->n_lines + 1,
                        sizeof *source->lines) < 0)
             return CAIRN_E_NOMEM;
         source->lines[source->n_lines++] = at;
-        const char *end = memchr(text + at, '\n', source->text.size - at);
-        at = end ? (uint32_t)(end - text) + 1 : (uint32_t)source->text.size;
+        const uint8_t *end = memchr(text.data + at, '\n', text.size - at);
+        at = end ? (uint32_t)(end - text.data) + 1 : (uint32_t)text.size;
     }
     return CAIRN_OK;
 }
@@ -56,21 +39,17 @@ static int split_lines(struct cairn_source_file *source)
 static void read_source(struct cairn_target_guest_names *names, const char *file,
                         struct cairn_source_file *source)
 {
-    struct stat st;
-    int fd = open_source(names->pid, file);
-    if (fd < 0)
+    char root[64], path[PATH_MAX];
+    snprintf(root, sizeof root, "/proc/%d/root", names->pid);
+    if (!path_of(names->pid, root, file, path, sizeof path) ||
+        cairn_file_open_below(root, path, &source->file, NULL) < 0)
         return;
-    if (fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= FILE_MAX &&
-        names->n_bytes + (uint64_t)st.st_size <= CAIRN_SOURCES_BYTES_MAX) {
-        char piece[4096];
-        ssize_t n;
-        while (source->text.size < FILE_MAX && (n = read(fd, piece, sizeof piece)) > 0)
-            cairn_buffer_add(&source->text, piece, (size_t)n);
-        names->n_bytes += source->text.size;
-        if (split_lines(source) < 0)
-            source->n_lines = 0;
-    }
-    close(fd);
+    uint64_t size = source->file.bytes.size;
+    if (size > FILE_MAX || names->n_bytes + size > CAIRN_SOURCES_BYTES_MAX ||
+        split_lines(source) < 0)
+        source->n_lines = 0;
+    else
+        names->n_bytes += size;
 }
 
 /* NULL: there is no such file, or no memory. */
@@ -98,16 +77,16 @@ static bool source_line(void *ctx, const char *file, uint32_t line, char *to, si
     if (!source || !line || line > source->n_lines)
         return false;
     size_t from = source->lines[line - 1];
-    size_t end = line < source->n_lines ? source->lines[line] - 1 : source->text.size;
+    size_t end = line < source->n_lines ? source->lines[line] - 1 : source->file.bytes.size;
     size_t n = end - from < size - 1 ? end - from : size - 1;
-    memcpy(to, cairn_buffer_text(&source->text) + from, n);
+    memcpy(to, source->file.bytes.data + from, n);
     to[n] = 0;
     return true;
 }
 
-/* NULL: memory is gone. */
-static const struct cairn_registry *registry_of(struct cairn_target_guest_names *names,
-                                                const struct cairn_space_module *module)
+const struct cairn_registry *
+cairn_target_guest_names_registry(struct cairn_target_guest_names *names,
+                                  const struct cairn_space_module *module)
 {
     for (size_t i = 0; i < names->n_registries; i++)
         if (names->registries[i].module == module)
@@ -129,7 +108,7 @@ static bool function(void *ctx, uint64_t va, char *to, size_t size)
     const struct cairn_space_place *place = cairn_space_at(names->space, va);
     if (!place || !place->module || !place->module->usable)
         return false;
-    const struct cairn_registry *registry = registry_of(names, place->module);
+    const struct cairn_registry *registry = cairn_target_guest_names_registry(names, place->module);
     const char *name = registry ? cairn_registry_find(registry, va - place->bias) : NULL;
     if (!name) {
         const struct cairn_elf_symbol *symbol =
@@ -157,7 +136,7 @@ void cairn_target_guest_names_done(struct cairn_target_guest_names *names)
 {
     cairn_target_guest_names_forget(names);
     for (size_t i = 0; i < names->n_sources; i++) {
-        cairn_buffer_done(&names->sources[i].text);
+        cairn_file_close(&names->sources[i].file);
         cairn_free(names->sources[i].lines);
     }
     cairn_free(names->sources);

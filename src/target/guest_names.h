@@ -6,7 +6,7 @@
 #ifndef CAIRN_TARGET_GUEST_NAMES_H
 #define CAIRN_TARGET_GUEST_NAMES_H
 
-#include "base/buffer.h"
+#include "base/file.h"
 #include "base/strings.h"
 #include "base/table.h"
 #include "guest/guest.h"
@@ -17,8 +17,8 @@
 enum { CAIRN_SOURCES_BYTES_MAX = 64 << 20, CAIRN_SOURCES_MAX = 4096 };
 
 struct cairn_source_file {
-    struct cairn_buffer text; /* empty: it could not be read */
-    uint32_t *lines;          /* where each begins */
+    struct cairn_file file;
+    uint32_t *lines; /* where each begins; none: it could not be read */
     size_t n_lines, cap_lines;
 };
 
@@ -42,6 +42,11 @@ struct cairn_target_guest_names {
 /* `names` is then for struct cairn_guest_thread. */
 void cairn_target_guest_names_init(struct cairn_target_guest_names *names,
                                    struct cairn_unwind_space *space, int pid);
+
+/* The tables of a module, made when they are first asked for. NULL: memory is gone. */
+const struct cairn_registry *
+cairn_target_guest_names_registry(struct cairn_target_guest_names *names,
+                                  const struct cairn_space_module *module);
 
 /* The space's modules are others from now on. */
 void cairn_target_guest_names_forget(struct cairn_target_guest_names *names);

@@ -23,6 +23,14 @@ static void forget_modules(struct cairn_target_guests *guests)
     cairn_target_guest_names_forget(&guests->names);
 }
 
+/* What is known of modules is that of the space. */
+static void keep_up(struct cairn_target_guests *guests)
+{
+    if (guests->generation != guests->space->generation)
+        forget_modules(guests);
+    guests->generation = guests->space->generation;
+}
+
 void cairn_target_guests_init(struct cairn_target_guests *guests, struct cairn_unwind_space *space,
                               int pid)
 {
@@ -34,13 +42,23 @@ void cairn_target_guests_done(struct cairn_target_guests *guests)
 {
     forget_modules(guests);
     cairn_target_guest_names_done(&guests->names);
-    cairn_guest_cache_done(&guests->cache);
     cairn_guest_result_done(&guests->result);
     cairn_free(guests->files);
     cairn_free(guests->modules);
     cairn_free(guests->natives);
     cairn_free(guests->regs);
     *guests = (struct cairn_target_guests){0};
+}
+
+static int find_own(struct cairn_target_guests *guests, struct cairn_guest_known_file *known)
+{
+    const struct cairn_guest_file *file = &known->file;
+    if (!file->guest || file->loop == file->loop_end)
+        return CAIRN_OK;
+    const struct cairn_registry *registry =
+        cairn_target_guest_names_registry(&guests->names, known->module);
+    return registry ? cairn_own_find(&known->module->elf, file->loop, registry, &known->file.own)
+                    : CAIRN_E_NOMEM;
 }
 
 /* NULL: memory is gone. */
@@ -59,7 +77,7 @@ static const struct cairn_guest_file *file_of(struct cairn_target_guests *guests
     known->module = module;
     cairn_guest_look(&module->elf, &known->file);
     guests->files[guests->n_files++] = known;
-    return &known->file;
+    return find_own(guests, known) == CAIRN_OK ? &known->file : NULL;
 }
 
 /* Of guests->modules; CAIRN_GUEST_NONE: no interpreter is in it. CAIRN_E_NOMEM. */
@@ -85,15 +103,15 @@ static int number_of(struct cairn_target_guests *guests, const struct cairn_spac
     return CAIRN_OK;
 }
 
-/* All modules of the process, for whose code it is that lies in no file. */
-static int look_at_all(struct cairn_target_guests *guests)
+int cairn_target_guests_load(struct cairn_target_guests *guests)
 {
     struct cairn_unwind_space *space = guests->space;
     uint64_t va = 0;
     int code = CAIRN_OK;
-    guests->looked_at_all = true;
-    if (!space->kind->next_code)
+    keep_up(guests);
+    if (guests->looked_at_all || !space->kind->next_code)
         return CAIRN_OK;
+    guests->looked_at_all = true;
     for (size_t i = 0; i < CAIRN_SPACE_PLACES_MAX && code == CAIRN_OK &&
                        space->kind->next_code(space->accessors.ctx, va, &va);
          i++) {
@@ -121,7 +139,7 @@ static void keep_regs(struct cairn_target_guests *guests, struct cairn_cursor *c
         to->value[i] = to->known >> i & 1 ? regs.reg[i] : 0;
 }
 
-/* The frame where the cursor stands. `is_code_of_none`: no file has the code there. */
+/* The frame where the cursor stands. */
 static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
 {
     struct cairn_cursor_frame frame;
@@ -136,8 +154,8 @@ static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
     if (of)
         code = number_of(guests, of, bias, &module);
     bool is_made = !of && !frame.path; /* code that something made */
-    if (code == CAIRN_OK && is_made && !guests->looked_at_all)
-        code = look_at_all(guests);
+    if (code == CAIRN_OK && is_made)
+        code = cairn_target_guests_load(guests);
     if (code < 0 || cairn_grow((void **)&guests->natives, &guests->cap_natives,
                                guests->n_natives + 1, sizeof *guests->natives) < 0)
         return CAIRN_E_NOMEM;
@@ -148,7 +166,6 @@ static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
     *native = (struct cairn_guest_native){
         .ip = ip,
         .sp = frame.sp,
-        .function = cairn_cursor_function(cursor),
         .module = module,
         .regs = CAIRN_GUEST_NONE,
     };
@@ -166,17 +183,14 @@ static int add(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
 
 int cairn_target_guests_begin(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
 {
-    if (guests->generation != guests->space->generation)
-        forget_modules(guests);
-    guests->generation = guests->space->generation;
+    keep_up(guests);
     guests->n_natives = guests->n_regs = 0;
     guests->is_met = false;
     guests->result.n_frames = guests->result.n_states = 0;
     return add(guests, cursor);
 }
 
-static struct cairn_guest_thread thread_of(const struct cairn_target_guests *guests,
-                                           uint64_t stack_end)
+static struct cairn_guest_thread thread_of(const struct cairn_target_guests *guests)
 {
     return (struct cairn_guest_thread){
         .memory = guests->space->memory,
@@ -187,7 +201,6 @@ static struct cairn_guest_thread thread_of(const struct cairn_target_guests *gue
         .n_natives = guests->n_natives,
         .regs = guests->regs,
         .n_regs = guests->n_regs,
-        .stack_end = stack_end,
     };
 }
 
@@ -195,7 +208,7 @@ static struct cairn_guest_thread thread_of(const struct cairn_target_guests *gue
 static bool step_by_guest(struct cairn_target_guests *guests, struct cairn_cursor *cursor)
 {
     const struct cairn_guest_native *native = &guests->natives[guests->n_natives - 1];
-    const struct cairn_guest_thread thread = thread_of(guests, 0);
+    const struct cairn_guest_thread thread = thread_of(guests);
     struct cairn_guest_regs caller;
     if (native->regs == CAIRN_GUEST_NONE)
         return false;
@@ -227,12 +240,28 @@ int cairn_target_guests_step(struct cairn_target_guests *guests, struct cairn_cu
     return code < 0 ? code : 1;
 }
 
-int cairn_target_guests_read(struct cairn_target_guests *guests, uint64_t stack_end)
+/* Where the functions of the frames begin: C functions are known by it. */
+static void find_functions(struct cairn_target_guests *guests)
 {
-    const struct cairn_guest_thread thread = thread_of(guests, stack_end);
+    for (size_t i = 0; i < guests->n_natives; i++) {
+        struct cairn_guest_native *native = &guests->natives[i];
+        const struct cairn_space_place *place = cairn_space_at(guests->space, native->ip);
+        struct cairn_module_entry entry;
+        if (!place || !place->module || !place->module->usable)
+            continue;
+        cairn_space_module_find(place->module, native->ip - place->bias, &entry);
+        if (entry.kind == CAIRN_ENTRY_FDE)
+            native->function = entry.fde.from + place->bias;
+    }
+}
+
+int cairn_target_guests_read(struct cairn_target_guests *guests)
+{
     if (!guests->is_met)
         return CAIRN_OK;
-    return cairn_guest_read(&thread, &guests->cache, &guests->result);
+    find_functions(guests);
+    const struct cairn_guest_thread thread = thread_of(guests);
+    return cairn_guest_read(&thread, &guests->result);
 }
 
 bool cairn_target_guests_doubts(const struct cairn_target_guests *guests)

@@ -34,7 +34,6 @@ struct cairn_target_guests {
     uint16_t machine;
     bool is_met; /* a frame was in an interpreter's loop, or in what one made */
     struct cairn_target_guest_names names;
-    struct cairn_guest_cache cache;
     struct cairn_guest_result result; /* of the last read */
 };
 
@@ -43,6 +42,10 @@ void cairn_target_guests_init(struct cairn_target_guests *guests, struct cairn_u
                               int pid);
 void cairn_target_guests_done(struct cairn_target_guests *guests);
 
+/* Looks into all modules of the process, which is else done as they are met: for who will have no
+ * time then. CAIRN_E_NOMEM. */
+int cairn_target_guests_load(struct cairn_target_guests *guests);
+
 /* CAIRN_E_NOMEM. */
 int cairn_target_guests_begin(struct cairn_target_guests *guests, struct cairn_cursor *cursor);
 
@@ -50,8 +53,8 @@ int cairn_target_guests_begin(struct cairn_target_guests *guests, struct cairn_c
 int cairn_target_guests_step(struct cairn_target_guests *guests, struct cairn_cursor *cursor);
 
 /* Fills guests->result for the frames that were walked: without any where no interpreter was met.
- * `stack_end`: va where the stack's mapping ends; 0: unknown. CAIRN_E_NOMEM. */
-int cairn_target_guests_read(struct cairn_target_guests *guests, uint64_t stack_end);
+ * CAIRN_E_NOMEM. */
+int cairn_target_guests_read(struct cairn_target_guests *guests);
 
 /* Does something not fit in what was read? A moment later it may. */
 bool cairn_target_guests_doubts(const struct cairn_target_guests *guests);

@@ -420,17 +420,6 @@ bool cairn_cursor_resume(struct cairn_cursor *cursor, const struct cairn_cursor_
     return true;
 }
 
-uint64_t cairn_cursor_function(const struct cairn_cursor *cursor)
-{
-    const struct cursor *c = of_const(cursor);
-    struct cairn_module_entry entry;
-    if (!cairn_cursor_has_code(c))
-        return 0;
-    cairn_space_module_find(c->place->module, cairn_cursor_lookup_address(c) - c->place->bias,
-                            &entry);
-    return entry.kind == CAIRN_ENTRY_FDE ? entry.fde.from + c->place->bias : 0;
-}
-
 struct cairn_space_module *cairn_cursor_module(const struct cairn_cursor *cursor,
                                                uint64_t *ret_bias)
 {

@@ -11,9 +11,6 @@
  * need not have known the way, but must rise. True, or false and the cursor stays as it was. */
 bool cairn_cursor_resume(struct cairn_cursor *cursor, const struct cairn_cursor_regs *regs);
 
-/* The va where the function of the frame begins, as its unwind rules say; 0: not known. */
-uint64_t cairn_cursor_function(const struct cairn_cursor *cursor);
-
 /* The module that holds the frame's address; NULL: none that is at hand. `*ret_bias` is its va -
  * vaddr. */
 struct cairn_space_module;

@@ -127,7 +127,7 @@ static int stop_once(struct cairn_target_guests *guests, int pid, const struct s
     while (code >= 0 && (code = cairn_target_guests_step(guests, &cursor)) == 1)
         ;
     if (code >= 0)
-        code = cairn_target_guests_read(guests, 0);
+        code = cairn_target_guests_read(guests);
     if (code >= 0)
         code = cairn_target_guests_name(guests);
     if (shadow)

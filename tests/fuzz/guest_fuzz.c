@@ -83,16 +83,14 @@ static void read_states(struct world *world, const uint8_t *data)
         .regs = regs,
         .n_regs = 3,
     };
-    struct cairn_guest_cache cache = {0};
     struct cairn_guest_result result = {0};
     struct cairn_guest_regs caller;
-    if (cairn_guest_read(&thread, &cache, &result) == CAIRN_OK)
+    if (cairn_guest_read(&thread, &result) == CAIRN_OK)
         weave(&thread, &result);
     regs[1].ip = 0x21100;
     if (cairn_guest_luajit.step(&thread, &modules[1], &regs[1], &caller))
         sink += caller.ip;
     cairn_guest_result_done(&result);
-    cairn_guest_cache_done(&cache);
 }
 
 static void look(struct cairn_span bytes)
@@ -101,8 +99,12 @@ static void look(struct cairn_span bytes)
     struct cairn_guest_file file;
     if (cairn_elf_open(bytes, &elf, NULL) < 0)
         return;
+    struct cairn_registry registry;
     cairn_guest_look(&elf, &file);
-    sink += file.loop;
+    if (cairn_registry_make(&elf, &registry) == CAIRN_OK)
+        (void)cairn_own_find(&elf, file.loop, &registry, &file.own);
+    cairn_registry_done(&registry);
+    sink += file.loop + file.own.n;
     cairn_guest_file_done(&file);
 }
 

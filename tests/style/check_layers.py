@@ -28,7 +28,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "symbol": ("base cache symlist elf code dwarf debugfile", "address to functions and lines"),
     # Of proc only what <cairn/maps.h> says: libcairn-unwind has none of it.
     "unwind": ("base rt elf proc code dwarf", "unwind tables, the cursor, the walk of the calling thread"),
-    "guest": ("base elf code dwarf", "interpreters inside a process: their states, frames and names"),
+    "guest": ("base elf code dwarf unwind", "interpreters inside a process: their states, frames and names"),
     "target": ("base elf proc debugfile unwind guest", "address spaces: processes, core files, stack copies"),
     "resolve": ("base proc debugfile symbol profile", "names for a whole profile or text"),
     "bpf": ("base proc unwind target", "programs in the kernel, and what loads them"),

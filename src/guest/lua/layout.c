@@ -3,9 +3,9 @@
 
 enum { NONE = 255, ANY = 255 };
 
-#define STATE_5_4(size_, last_, stack_, jump_, base_)                                              \
+#define STATE_5_4(size_, last_, stack_, base_)                                                     \
     .state = size_, .top = 16, .global = 24, .ci = 32, .stack_last = last_, .stack = stack_,       \
-    .error_jump = jump_, .base_ci = base_
+    .base_ci = base_
 
 #define CALL_5_4(status_, size_, lua_)                                                             \
     .ci_size = 64, .ci_func = 0, .ci_previous = 16, .ci_saved_pc = 32, .ci_status = status_,       \
@@ -17,8 +17,7 @@ enum { NONE = 255, ANY = 255 };
     .text = 24, .lines_are_deltas = true
 
 #define STATE_5_3                                                                                  \
-    .state = 208, .top = 16, .global = 24, .ci = 32, .stack_last = 48, .stack = 56,                \
-    .error_jump = 88, .base_ci = 96
+    .state = 208, .top = 16, .global = 24, .ci = 32, .stack_last = 48, .stack = 56, .base_ci = 96
 
 #define CALL_5_3                                                                                   \
     .ci_size = 72, .ci_func = 0, .ci_previous = 16, .ci_saved_pc = 40, .ci_status = 66,            \
@@ -32,7 +31,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
     {.minor = 5,
      .patch_min = 0,
      .patch_max = ANY,
-     STATE_5_4(1416, 40, 48, 88, 96),
+     STATE_5_4(1416, 40, 48, 96),
      .main_in_global = true,
      CALL_5_4(60, 4, 15),
      .run = CAIRN_LUA_RUN_FRESH,
@@ -42,7 +41,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
     {.minor = 4,
      .patch_min = 3,
      .patch_max = ANY,
-     STATE_5_4(200, 40, 48, 88, 96),
+     STATE_5_4(200, 40, 48, 96),
      .main = 264,
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_FRESH,
@@ -52,7 +51,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
     {.minor = 4,
      .patch_min = 2,
      .patch_max = 2,
-     STATE_5_4(192, 40, 48, 80, 88),
+     STATE_5_4(192, 40, 48, 88),
      .main = 264,
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_FRESH,
@@ -62,7 +61,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
     {.minor = 4,
      .patch_min = 1,
      .patch_max = 1,
-     STATE_5_4(192, 40, 48, 80, 88),
+     STATE_5_4(192, 40, 48, 88),
      .main = 264,
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_EACH,
@@ -71,7 +70,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
     {.minor = 4,
      .patch_min = 0,
      .patch_max = 0,
-     STATE_5_4(200, 48, 56, 88, 96),
+     STATE_5_4(200, 48, 56, 96),
      .main = 256,
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_EACH,
@@ -110,7 +109,6 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .ci = 32,
      .stack_last = 48,
      .stack = 56,
-     .error_jump = 112,
      .base_ci = 128,
      .main = 264,
      .ci_size = 80,
@@ -144,7 +142,6 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .ci = 40,
      .stack_last = 56,
      .stack = 64,
-     .error_jump = 168,
      .base_ci = 80,
      .saved_pc = 48,
      .main = 176,

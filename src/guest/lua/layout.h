@@ -27,7 +27,7 @@ struct cairn_lua_layout {
     uint16_t state;               /* sizeof(lua_State); with `main_in_global` where main begins */
     bool main_in_global;          /* the main state is a part of global_State */
     bool has_ci_array;            /* CallInfos are an array, and base_ci points to it */
-    uint16_t top, global, ci, stack_last, stack, error_jump, base_ci, saved_pc; /* of lua_State */
+    uint16_t top, global, ci, stack_last, stack, base_ci, saved_pc; /* of lua_State */
     uint16_t main; /* of global_State: mainthread */
     uint16_t ci_size, ci_func, ci_previous, ci_saved_pc, ci_status; /* of CallInfo */
     uint8_t ci_status_size;

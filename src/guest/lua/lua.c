@@ -3,6 +3,13 @@
 
 #include "base/alloc.h"
 
+/* A native frame in the loop. */
+struct loop {
+    uint32_t native;
+    bool is_read; /* its state is among the results */
+    struct cairn_lua_state state;
+};
+
 /* One thread that is read. */
 struct reading {
     const struct cairn_guest_thread *thread;
@@ -12,8 +19,9 @@ struct reading {
     size_t cap_calls;
     uint32_t *places, *natives, *loops;
     size_t cap_places, cap_natives, cap_loops;
-    uint64_t states[CAIRN_GUEST_STATES_MAX];
-    size_t n_states;
+    struct loop *found; /* innermost first */
+    size_t n_found, cap_found;
+    uint64_t n_looks; /* for C functions: so many native frames may be looked at yet */
 };
 
 static const char unreadable[] = "a call of the interpreter makes no sense";
@@ -116,36 +124,43 @@ static int add_frame(struct cairn_lua_placed *placed, size_t i, struct cairn_gue
     return cairn_lua_name(placed, i, result, frame);
 }
 
-static int read_state(struct reading *r, const struct cairn_lua_state *state, uint32_t first_loop)
+/* The frames of the loop that run the state, and where what lies outside of them is another's. */
+static int collect_loops(struct reading *r, struct cairn_lua_placed *placed, size_t first)
 {
-    const struct cairn_guest_thread *thread = r->thread;
-    struct cairn_lua_placed placed = {
-        .thread = thread,
-        .memory = r->memory,
-        .state = *state,
-        .module = thread->natives[first_loop].module,
-        .end = (uint32_t)thread->n_natives,
-    };
-    for (uint32_t i = first_loop; i < thread->n_natives; i++) {
-        struct cairn_lua_state other;
-        if (!is_loop(thread, i) || !state_of_frame(r, i, &other))
-            continue;
-        if (other.va != state->va) {
-            placed.end = placed.end == thread->n_natives ? i : placed.end;
+    if (cairn_grow((void **)&r->loops, &r->cap_loops, r->n_found, sizeof *r->loops) < 0)
+        return CAIRN_E_NOMEM;
+    for (size_t i = first; i < r->n_found; i++) {
+        if (r->found[i].state.va != placed->state.va) {
+            if (placed->end == r->thread->n_natives)
+                placed->end = r->found[i].native;
             continue;
         }
-        placed.end = (uint32_t)thread->n_natives;
-        if (cairn_grow((void **)&r->loops, &r->cap_loops, placed.n_loops + 1, sizeof *r->loops) < 0)
-            return CAIRN_E_NOMEM;
-        r->loops[placed.n_loops++] = i;
+        placed->end = (uint32_t)r->thread->n_natives;
+        r->loops[placed->n_loops++] = r->found[i].native;
+        r->found[i].is_read = true;
     }
-    placed.loops = r->loops;
-    int code = read_calls(r, &placed);
+    placed->loops = r->loops;
+    return CAIRN_OK;
+}
+
+static int read_state(struct reading *r, size_t first)
+{
+    struct cairn_lua_placed placed = {
+        .thread = r->thread,
+        .memory = r->memory,
+        .state = r->found[first].state,
+        .module = r->thread->natives[r->found[first].native].module,
+        .end = (uint32_t)r->thread->n_natives,
+        .n_looks = &r->n_looks,
+    };
+    int code = collect_loops(r, &placed, first);
+    if (code == CAIRN_OK)
+        code = read_calls(r, &placed);
     if (code < 0)
         return code;
     cairn_lua_place(&placed);
     uint32_t number = (uint32_t)r->result->n_states;
-    struct cairn_guest_state *of = cairn_guest_add_state(r->result, placed.module, state->va);
+    struct cairn_guest_state *of = cairn_guest_add_state(r->result, placed.module, placed.state.va);
     if (!of)
         return CAIRN_E_NOMEM;
     of->doubt = placed.doubt;
@@ -154,58 +169,62 @@ static int read_state(struct reading *r, const struct cairn_lua_state *state, ui
     return code;
 }
 
-static bool is_read(struct reading *r, uint64_t va)
+static int add_lost(struct reading *r, uint32_t native)
 {
-    for (size_t i = 0; i < r->n_states; i++)
-        if (r->states[i] == va)
-            return true;
-    if (r->n_states < CAIRN_GUEST_STATES_MAX)
-        r->states[r->n_states++] = va;
-    return false;
+    struct cairn_guest_state *lost =
+        cairn_guest_add_state(r->result, r->thread->natives[native].module, 0);
+    if (!lost)
+        return CAIRN_E_NOMEM;
+    lost->doubt = no_state;
+    return CAIRN_OK;
 }
 
-static int read_all(struct reading *r)
+static int find_loops(struct reading *r)
 {
-    struct cairn_lua_state state;
     int code = CAIRN_OK;
-    for (uint32_t i = 0; i < r->thread->n_natives && code == CAIRN_OK; i++) {
+    for (uint32_t i = 0;
+         i < r->thread->n_natives && code == CAIRN_OK && r->n_found < CAIRN_LUA_LOOPS_MAX; i++) {
+        struct loop loop = {.native = i};
         if (!is_loop(r->thread, i))
             continue;
-        if (state_of_frame(r, i, &state)) {
-            if (!is_read(r, state.va))
-                code = read_state(r, &state, i);
+        if (!state_of_frame(r, i, &loop.state)) {
+            if (r->result->n_states < CAIRN_GUEST_STATES_MAX)
+                code = add_lost(r, i);
             continue;
         }
-        struct cairn_guest_state *lost =
-            cairn_guest_add_state(r->result, r->thread->natives[i].module, 0);
-        if (!lost)
-            return CAIRN_E_NOMEM;
-        lost->doubt = no_state;
+        code = cairn_grow((void **)&r->found, &r->cap_found, r->n_found + 1, sizeof *r->found);
+        if (code == CAIRN_OK)
+            r->found[r->n_found++] = loop;
     }
     return code;
 }
 
-static int read_thread(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
-                       struct cairn_guest_result *result)
+static int read_all(struct reading *r)
 {
-    (void)cache;
-    struct reading *r = cairn_alloc(1, sizeof *r);
-    if (!r)
-        return CAIRN_E_NOMEM;
-    r->thread = thread;
-    r->result = result;
-    r->memory = thread->memory;
-    int code = read_all(r);
-    cairn_free(r->calls);
-    cairn_free(r->places);
-    cairn_free(r->natives);
-    cairn_free(r->loops);
-    cairn_free(r);
+    int code = find_loops(r);
+    for (size_t i = 0;
+         i < r->n_found && code == CAIRN_OK && r->result->n_states < CAIRN_GUEST_STATES_MAX; i++)
+        if (!r->found[i].is_read)
+            code = read_state(r, i);
+    return code;
+}
+
+static int read_thread(const struct cairn_guest_thread *thread, struct cairn_guest_result *result)
+{
+    struct reading r = {.thread = thread,
+                        .result = result,
+                        .memory = thread->memory,
+                        .n_looks = CAIRN_GUEST_LOOKS_MAX};
+    int code = read_all(&r);
+    cairn_free(r.calls);
+    cairn_free(r.places);
+    cairn_free(r.natives);
+    cairn_free(r.loops);
+    cairn_free(r.found);
     return code;
 }
 
 const struct cairn_guest cairn_guest_lua = {
-    .number = 0,
     .language = CAIRN_LANGUAGE_LUA,
     .name = "Lua",
     .look = cairn_lua_look,

@@ -12,7 +12,8 @@
 #include "guest/guest.h"
 #include "guest/lua/state.h"
 
-enum { CAIRN_LUA_CALLS_MAX = 1 << 16 };
+/* The frames of the loop on one stack: luaconf.h lets a state have 200 calls from C. */
+enum { CAIRN_LUA_CALLS_MAX = 1 << 16, CAIRN_LUA_LOOPS_MAX = 1 << 12 };
 
 bool cairn_lua_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file);
 
@@ -30,6 +31,7 @@ struct cairn_lua_placed {
     uint32_t *places;  /* of each call: as cairn_guest_frame.place */
     uint32_t *natives; /* of each call of C: its native frame; CAIRN_GUEST_NONE */
     const char *doubt; /* NULL: all fits */
+    uint64_t *n_looks; /* as for cairn_guest_find_function() */
 };
 
 /* Fills places, natives and doubt. */

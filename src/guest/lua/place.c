@@ -20,20 +20,17 @@ static size_t count_runs(const struct cairn_lua_placed *placed)
     return n;
 }
 
-/* A native frame of the function in [from, to), seen from the outermost. */
+/* The native frame of a C function between two others, seen from the outermost. */
 static uint32_t find_inward(const struct cairn_lua_placed *placed, uint64_t function, uint32_t from,
                             uint32_t to)
 {
-    while (to > from)
-        if (placed->thread->natives[--to].function == function)
-            return to;
-    return CAIRN_GUEST_NONE;
+    return cairn_guest_find_function(placed->thread, function, from, to, placed->n_looks);
 }
 
 static uint32_t find_outward(const struct cairn_lua_placed *placed, uint64_t function,
                              uint32_t from, uint32_t to)
 {
-    for (; from < to; from++)
+    for (; from < to && *placed->n_looks; from++, --*placed->n_looks)
         if (placed->thread->natives[from].function == function)
             return from;
     return CAIRN_GUEST_NONE;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/lua/state.h"
 
-#include <string.h>
-
 #include "guest/words.h"
 
 enum {
@@ -16,20 +14,6 @@ enum {
     CODE_MAX = 1 << 27,  /* instructions: the 5.4's limit of what a jump reaches */
     SLACK = 64,          /* slots behind stack_last: EXTRA_STACK, and what an error may use */
 };
-
-static uint64_t word(const uint8_t *bytes, size_t at)
-{
-    uint64_t value;
-    memcpy(&value, bytes + at, sizeof value);
-    return value;
-}
-
-static uint32_t half(const uint8_t *bytes, size_t at)
-{
-    uint32_t value;
-    memcpy(&value, bytes + at, sizeof value);
-    return value;
-}
 
 /* Does the state that these bytes would be lead to a main state which leads to the same globals? */
 static bool leads_back(struct cairn_memory memory, const struct cairn_lua_layout *layout,
@@ -54,13 +38,14 @@ static bool fits(struct cairn_memory memory, const struct cairn_lua_layout *layo
     *state = (struct cairn_lua_state){
         .layout = layout,
         .va = va,
-        .global = word(bytes, layout->global),
-        .ci = word(bytes, layout->ci),
-        .stack = word(bytes, layout->stack),
-        .stack_last = word(bytes, layout->stack_last),
-        .top = word(bytes, layout->top),
-        .saved_pc = layout->saved_pc ? word(bytes, layout->saved_pc) : 0,
-        .base_ci = layout->has_ci_array ? word(bytes, layout->base_ci) : va + layout->base_ci,
+        .global = cairn_guest_word(bytes, layout->global),
+        .ci = cairn_guest_word(bytes, layout->ci),
+        .stack = cairn_guest_word(bytes, layout->stack),
+        .stack_last = cairn_guest_word(bytes, layout->stack_last),
+        .top = cairn_guest_word(bytes, layout->top),
+        .saved_pc = layout->saved_pc ? cairn_guest_word(bytes, layout->saved_pc) : 0,
+        .base_ci =
+            layout->has_ci_array ? cairn_guest_word(bytes, layout->base_ci) : va + layout->base_ci,
     };
     uint64_t size = state->stack_last - state->stack;
     if (state->global % 8 || !state->global || size % TVALUE || size / TVALUE > STACK_MAX ||
@@ -107,15 +92,17 @@ static bool read_proto(struct cairn_memory memory, const struct cairn_lua_layout
         return false;
     *ret_proto = (struct cairn_lua_proto){
         .va = va,
-        .code = word(bytes, layout->code),
-        .line_info = word(bytes, layout->line_info),
-        .abs_line_info = layout->lines_are_deltas ? word(bytes, layout->abs_line_info) : 0,
-        .source = word(bytes, layout->source),
-        .n_code = half(bytes, layout->n_code),
-        .n_line_info = half(bytes, layout->n_line_info),
-        .n_abs_line_info = layout->lines_are_deltas ? half(bytes, layout->n_abs_line_info) : 0,
-        .defined = half(bytes, layout->defined),
-        .defined_end = half(bytes, layout->defined_end),
+        .code = cairn_guest_word(bytes, layout->code),
+        .line_info = cairn_guest_word(bytes, layout->line_info),
+        .abs_line_info =
+            layout->lines_are_deltas ? cairn_guest_word(bytes, layout->abs_line_info) : 0,
+        .source = cairn_guest_word(bytes, layout->source),
+        .n_code = cairn_guest_half(bytes, layout->n_code),
+        .n_line_info = cairn_guest_half(bytes, layout->n_line_info),
+        .n_abs_line_info =
+            layout->lines_are_deltas ? cairn_guest_half(bytes, layout->n_abs_line_info) : 0,
+        .defined = cairn_guest_half(bytes, layout->defined),
+        .defined_end = cairn_guest_half(bytes, layout->defined_end),
     };
     return ret_proto->n_code && ret_proto->n_code <= CODE_MAX &&
            ret_proto->n_line_info <= ret_proto->n_code &&
@@ -130,8 +117,8 @@ static bool read_function(struct cairn_memory memory, const struct cairn_lua_lay
     uint8_t slot[TVALUE], closure[40];
     if (!memory.read(memory.ctx, func, slot, sizeof slot))
         return false;
-    uint64_t value = word(slot, 0);
-    uint32_t tag = layout->minor == 1 ? half(slot, 8) : slot[8];
+    uint64_t value = cairn_guest_word(slot, 0);
+    uint32_t tag = layout->minor == 1 ? cairn_guest_half(slot, 8) : slot[8];
     if (layout->minor > 1 && tag == LIGHT_C) {
         call->c_function = value;
         return true;
@@ -147,7 +134,7 @@ static bool read_function(struct cairn_memory memory, const struct cairn_lua_lay
     } else {
         return false;
     }
-    uint64_t of = word(closure, layout->closure);
+    uint64_t of = cairn_guest_word(closure, layout->closure);
     if (!call->is_lua)
         call->c_function = of;
     return !call->is_lua || read_proto(memory, layout, of, &call->proto);
@@ -155,7 +142,7 @@ static bool read_function(struct cairn_memory memory, const struct cairn_lua_lay
 
 static uint32_t status_of(const struct cairn_lua_layout *layout, const uint8_t *ci)
 {
-    uint32_t status = half(ci, layout->ci_status & ~3U);
+    uint32_t status = cairn_guest_half(ci, layout->ci_status & ~3U);
     if (layout->ci_status_size == 2)
         status = layout->ci_status % 4 ? status >> 16 : status & 0xffff;
     return status;
@@ -169,7 +156,7 @@ static bool read_call(struct cairn_lua_calls *calls, struct cairn_lua_call *call
     *call = (struct cairn_lua_call){.va = calls->at};
     if (!calls->memory.read(calls->memory.ctx, calls->at, ci, layout->ci_size))
         return false;
-    uint64_t func = word(ci, layout->ci_func);
+    uint64_t func = cairn_guest_word(ci, layout->ci_func);
     /* Calls lie on the stack one above the other, so that no ring of them can be followed. */
     if (func < state->stack || func >= calls->func_before || (func - state->stack) % TVALUE ||
         !read_function(calls->memory, layout, func, call))
@@ -185,12 +172,13 @@ static bool read_call(struct cairn_lua_calls *calls, struct cairn_lua_call *call
     }
     call->starts_run = layout->run == CAIRN_LUA_RUN_EACH ||
                        (status >> layout->run_bit & 1) == (layout->run == CAIRN_LUA_RUN_FRESH);
-    call->saved_pc = word(ci, layout->ci_saved_pc);
+    call->saved_pc = cairn_guest_word(ci, layout->ci_saved_pc);
     if (calls->is_first && state->saved_pc && call->is_lua)
         call->saved_pc = state->saved_pc;
     calls->is_first = false;
     calls->func_before = func;
-    calls->at = layout->has_ci_array ? calls->at - layout->ci_size : word(ci, layout->ci_previous);
+    calls->at = layout->has_ci_array ? calls->at - layout->ci_size
+                                     : cairn_guest_word(ci, layout->ci_previous);
     return true;
 }
 

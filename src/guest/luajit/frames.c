@@ -19,7 +19,6 @@ enum {
     TYPE_BITS = 7,
     CONTINUATION_OF_FFI = 1
 };
-static const uint64_t pointer_bits = (UINT64_C(1) << 47) - 1;
 
 /* Goes to the outer C frame, and gives its saved pc. */
 static void leave_run(struct cairn_lj_frames *f)
@@ -83,7 +82,7 @@ bool cairn_lj_frames_next(struct cairn_lj_frames *f, struct cairn_lj_frame *ret_
         if (at > f->state.max_stack + 4096 || f->run > CAIRN_LJ_RUNS_MAX ||
             !f->memory.read(f->memory.ctx, at - 16, pair, sizeof pair) || !pair[1])
             break;
-        uint64_t function = pair[0] & pointer_bits;
+        uint64_t function = cairn_lj_pointer(pair[0]);
         bool is_dummy = function == f->state.va; /* lj_err_optype_call() */
         if (!is_dummy && !cairn_lj_function_read(f->memory, function, &ret_frame->function))
             break;

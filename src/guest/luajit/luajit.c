@@ -21,6 +21,7 @@ struct reading {
     struct cairn_lj_now now; /* of the innermost globals */
     bool has_now;
     uint32_t module;
+    uint64_t n_looks; /* as for cairn_guest_find_function() */
 };
 
 static const char no_c_frame[] = "a C frame of the state is not on the native stack";
@@ -100,6 +101,8 @@ static bool find_anchor(struct reading *r, uint32_t native, struct anchor *ret_a
 static bool add_lost(struct reading *r, uint32_t native)
 {
     struct cairn_guest_state *lost;
+    if (r->result->n_states == CAIRN_GUEST_STATES_MAX)
+        return true;
     if (native == 0 && cairn_lj_is_border(r->memory, r->thread->natives[0].ip))
         return true;
     lost = cairn_guest_add_state(r->result, r->thread->natives[native].module, 0);
@@ -111,7 +114,7 @@ static bool add_lost(struct reading *r, uint32_t native)
 static int find_anchors(struct reading *r)
 {
     struct anchor anchor;
-    for (uint32_t i = 0; i < r->thread->n_natives; i++) {
+    for (uint32_t i = 0; i < r->thread->n_natives && r->n_anchors < CAIRN_LJ_RUNS_MAX; i++) {
         if (!find_anchor(r, i, &anchor)) {
             if (is_assembler(r, i) && !add_lost(r, i))
                 return CAIRN_E_NOMEM;
@@ -148,7 +151,7 @@ static bool is_base(const struct reading *r, const struct cairn_lj_state *state,
     uint64_t va;
     return base > state->stack && base <= state->max_stack && base % 8 == 0 &&
            cairn_guest_u64(r->memory, base - 16, &va) &&
-           cairn_lj_function_read(r->memory, va & ((UINT64_C(1) << 47) - 1), &function);
+           cairn_lj_function_read(r->memory, cairn_lj_pointer(va), &function);
 }
 
 /* Where the innermost frame of the state is: in the assembler its base and pc are registers, else
@@ -170,15 +173,6 @@ static void find_top(const struct reading *r, const struct anchor *anchor,
     frames->pc = regs->value[CAIRN_LJ_RBX];
 }
 
-/* The native frame of a C function in [from, to), seen from the outermost. */
-static uint32_t find_c(const struct reading *r, uint64_t function, uint32_t from, uint32_t to)
-{
-    while (to > from)
-        if (r->thread->natives[--to].function == function)
-            return to;
-    return CAIRN_GUEST_NONE;
-}
-
 static int add_frame(struct reading *r, const struct cairn_lj_frame *from, uint32_t state,
                      uint32_t inner, uint32_t place)
 {
@@ -187,7 +181,8 @@ static int add_frame(struct reading *r, const struct cairn_lj_frame *from, uint3
                                  : from->function.proto.first_line ? CAIRN_GUEST_FUNCTION
                                                                    : CAIRN_GUEST_CHUNK;
     if (!is_lua) {
-        uint32_t native = find_c(r, from->function.c_function, inner, place);
+        uint32_t native = cairn_guest_find_function(r->thread, from->function.c_function, inner,
+                                                    place, &r->n_looks);
         place = native == CAIRN_GUEST_NONE ? place : native + 1;
     }
     struct cairn_guest_frame *frame = cairn_guest_add_frame(r->result, state, kind, place);
@@ -215,9 +210,11 @@ static int add_trace(struct reading *r, const struct anchor *anchor, uint32_t st
     int code = cairn_lj_trace_read(&at, r->result, &added);
     frames->base = r->now.jit_base;
     frames->pc = 0;
-    if (code < 0 || !added) {
-        r->result->states[state].doubt = added ? NULL : no_place;
+    if (code < 0)
         return code;
+    if (!added) {
+        r->result->states[state].doubt = no_place;
+        return CAIRN_OK;
     }
     /* The outermost of those that were told is the frame at jit_base. */
     if (!cairn_lj_frames_next(frames, &first) || r->result->n_frames == before ||
@@ -274,11 +271,12 @@ static int read_states(struct reading *r)
     return code;
 }
 
-static int read_thread(const struct cairn_guest_thread *thread, struct cairn_guest_cache *cache,
-                       struct cairn_guest_result *result)
+static int read_thread(const struct cairn_guest_thread *thread, struct cairn_guest_result *result)
 {
-    struct reading r = {.thread = thread, .result = result, .memory = thread->memory};
-    (void)cache;
+    struct reading r = {.thread = thread,
+                        .result = result,
+                        .memory = thread->memory,
+                        .n_looks = CAIRN_GUEST_LOOKS_MAX};
     for (uint32_t i = 0; i < thread->n_modules; i++)
         if (thread->modules[i].file->guest == &cairn_guest_luajit)
             r.module = i;
@@ -293,7 +291,6 @@ static int read_thread(const struct cairn_guest_thread *thread, struct cairn_gue
 }
 
 const struct cairn_guest cairn_guest_luajit = {
-    .number = 1,
     .language = CAIRN_LANGUAGE_LUA,
     .name = "LuaJIT",
     .look = cairn_lj_look,

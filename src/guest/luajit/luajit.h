@@ -16,7 +16,7 @@
 #include "guest/guest.h"
 
 enum {
-    CAIRN_LJ_RUNS_MAX = 4096, /* C frames of one state */
+    CAIRN_LJ_RUNS_MAX = 1024, /* C frames of one state, and of a stack: luaconf.h allows 200 */
     /* DWARF's numbers */
     CAIRN_LJ_RDX = 1,
     CAIRN_LJ_RBX = 3,
@@ -27,6 +27,12 @@ enum {
     CAIRN_LJ_R14 = 14,
     CAIRN_LJ_R15 = 15
 };
+
+/* The pointer in a tagged slot. */
+static inline uint64_t cairn_lj_pointer(uint64_t slot)
+{
+    return slot & ((UINT64_C(1) << 47) - 1);
+}
 
 bool cairn_lj_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Offsets are those of lj_obj.h and lj_frame.h with LJ_GC64 on x86-64. */
-#include <string.h>
-
 #include "guest/luajit/luajit.h"
 #include "guest/words.h"
 
@@ -40,25 +38,11 @@ enum {
     BACK_MAX = 1 << 16 /* instructions from a pc to its function's first */
 };
 
-static uint64_t word(const uint8_t *bytes, size_t at)
-{
-    uint64_t value;
-    memcpy(&value, bytes + at, sizeof value);
-    return value;
-}
-
-static uint32_t half(const uint8_t *bytes, size_t at)
-{
-    uint32_t value;
-    memcpy(&value, bytes + at, sizeof value);
-    return value;
-}
-
 static bool is_thread_of(struct cairn_memory memory, uint64_t va, uint64_t global)
 {
     uint8_t bytes[GLREF + 8];
     return va && va % 8 == 0 && memory.read(memory.ctx, va, bytes, sizeof bytes) &&
-           bytes[GCT] == GCT_THREAD && word(bytes, GLREF) == global;
+           bytes[GCT] == GCT_THREAD && cairn_guest_word(bytes, GLREF) == global;
 }
 
 /* Is it the globals' address? The main state lies just before them. */
@@ -77,12 +61,12 @@ bool cairn_lj_state_read(struct cairn_memory memory, uint64_t va, struct cairn_l
         return false;
     *ret_state = (struct cairn_lj_state){
         .va = va,
-        .global = word(bytes, GLREF),
-        .base = word(bytes, BASE),
-        .top = word(bytes, TOP),
-        .max_stack = word(bytes, MAX_STACK),
-        .stack = word(bytes, STACK),
-        .c_frame = word(bytes, C_FRAME) & ~(uint64_t)FLAGS,
+        .global = cairn_guest_word(bytes, GLREF),
+        .base = cairn_guest_word(bytes, BASE),
+        .top = cairn_guest_word(bytes, TOP),
+        .max_stack = cairn_guest_word(bytes, MAX_STACK),
+        .stack = cairn_guest_word(bytes, STACK),
+        .c_frame = cairn_guest_word(bytes, C_FRAME) & ~(uint64_t)FLAGS,
     };
     return ret_state->stack < ret_state->base && ret_state->base <= ret_state->max_stack + 4096 &&
            ret_state->stack % 8 == 0 && is_global(memory, ret_state->global);
@@ -118,9 +102,9 @@ bool cairn_lj_now_read(struct cairn_memory memory, uint64_t global, struct cairn
         return false;
     ret_now->vm_state = (int32_t)vm_state;
     for (size_t at = 0; at <= CUR_L_TO - CUR_L_FROM; at += 8) {
-        uint64_t base = word(bytes, at + 8);
-        if (!is_thread_of(memory, word(bytes, at), global) ||
-            !cairn_lj_state_read(memory, word(bytes, at), &ret_now->state))
+        uint64_t base = cairn_guest_word(bytes, at + 8);
+        if (!is_thread_of(memory, cairn_guest_word(bytes, at), global) ||
+            !cairn_lj_state_read(memory, cairn_guest_word(bytes, at), &ret_now->state))
             continue;
         if (base && (base <= ret_now->state.stack || base > ret_now->state.max_stack))
             continue;
@@ -148,9 +132,9 @@ bool cairn_lj_c_frame_read(struct cairn_memory memory, uint64_t va,
         return false;
     *ret_frame = (struct cairn_lj_c_frame){
         .va = va,
-        .state = word(bytes, SAVED_L),
-        .pc = word(bytes, SAVED_PC),
-        .previous = word(bytes, PREVIOUS) & ~(uint64_t)FLAGS,
+        .state = cairn_guest_word(bytes, SAVED_L),
+        .pc = cairn_guest_word(bytes, SAVED_PC),
+        .previous = cairn_guest_word(bytes, PREVIOUS) & ~(uint64_t)FLAGS,
     };
     return true;
 }
@@ -192,11 +176,11 @@ bool cairn_lj_proto_read(struct cairn_memory memory, uint64_t va, struct cairn_l
     *ret_proto = (struct cairn_lj_proto){
         .va = va,
         .code = va + PROTO,
-        .n_code = half(bytes, 12),
-        .chunk = word(bytes, 64),
-        .first_line = half(bytes, 72),
-        .n_lines = half(bytes, 76),
-        .line_info = word(bytes, 80),
+        .n_code = cairn_guest_half(bytes, 12),
+        .chunk = cairn_guest_word(bytes, 64),
+        .first_line = cairn_guest_half(bytes, 72),
+        .n_lines = cairn_guest_half(bytes, 76),
+        .line_info = cairn_guest_word(bytes, 80),
     };
     return ret_proto->n_code && ret_proto->n_code <= CODE_MAX;
 }
@@ -213,7 +197,7 @@ bool cairn_lj_proto_of_pc(struct cairn_memory memory, uint64_t pc, struct cairn_
             uint64_t va = low + at - 4 - PROTO;
             const uint8_t *header = bytes + (at - 4);
             if (va % 8 == 0 && header[GCT] == GCT_PROTO &&
-                half(header, 12) > (pc - va - PROTO) / 4 &&
+                cairn_guest_half(header, 12) > (pc - va - PROTO) / 4 &&
                 cairn_lj_proto_read(memory, va, ret_proto))
                 return true;
         }
@@ -246,8 +230,8 @@ bool cairn_lj_function_read(struct cairn_memory memory, uint64_t va,
     *ret_function = (struct cairn_lj_function){.va = va, .ffid = bytes[FFID]};
     ret_function->is_lua = bytes[FFID] == 0;
     if (!ret_function->is_lua) {
-        ret_function->c_function = word(bytes, F);
+        ret_function->c_function = cairn_guest_word(bytes, F);
         return true;
     }
-    return cairn_lj_proto_read(memory, word(bytes, PC) - PROTO, &ret_function->proto);
+    return cairn_lj_proto_read(memory, cairn_guest_word(bytes, PC) - PROTO, &ret_function->proto);
 }

@@ -59,11 +59,11 @@ static bool read_trace(struct cairn_memory memory, uint64_t va, uint32_t number,
         return false;
     memcpy(&n_snaps, b + 10, 2);
     memcpy(&own_number, b + 104, 2);
-    memcpy(&ret_trace->ir, b + 32, 8);
-    memcpy(&ret_trace->snaps, b + 48, 8);
-    memcpy(&ret_trace->snap_map, b + 56, 8);
-    memcpy(&ret_trace->code_size, b + 84, 4);
-    memcpy(&ret_trace->code, b + 88, 8);
+    ret_trace->ir = cairn_guest_word(b, 32);
+    ret_trace->snaps = cairn_guest_word(b, 48);
+    ret_trace->snap_map = cairn_guest_word(b, 56);
+    ret_trace->code_size = cairn_guest_half(b, 84);
+    ret_trace->code = cairn_guest_word(b, 88);
     ret_trace->n_snaps = n_snaps;
     return own_number == number && n_snaps && n_snaps <= SNAPS_MAX;
 }
@@ -75,10 +75,8 @@ static bool find_trace(struct cairn_memory memory, uint64_t global, uint32_t num
     if (number >= TRACES_MAX || !memory.read(memory.ctx, global + TRACES_FROM, b, sizeof b))
         return false;
     for (size_t at = 0; at <= TRACES_TO - TRACES_FROM; at += 8) {
-        uint64_t list, va;
-        uint32_t n;
-        memcpy(&list, b + at, 8);
-        memcpy(&n, b + at + N_TRACES, 4);
+        uint64_t va, list = cairn_guest_word(b, at);
+        uint32_t n = cairn_guest_half(b, at + N_TRACES);
         if (list && list % 8 == 0 && n > number && n <= TRACES_MAX &&
             cairn_guest_u64(memory, list + 8 * (uint64_t)number, &va) &&
             read_trace(memory, va, number, ret_trace))
@@ -143,7 +141,7 @@ static bool proto_at(const struct slots *slots, const struct cairn_lj_now *now, 
     uint64_t va;
     bool found = base == 2 ? cairn_guest_u64(slots->memory, now->jit_base - 16, &va)
                            : constant(slots, base - 2, &va);
-    if (found && cairn_lj_function_read(slots->memory, va & ((UINT64_C(1) << 47) - 1), &function) &&
+    if (found && cairn_lj_function_read(slots->memory, cairn_lj_pointer(va), &function) &&
         function.is_lua && pc - function.proto.code <= 4 * (uint64_t)function.proto.n_code) {
         *ret_proto = function.proto;
         return true;
