@@ -162,7 +162,7 @@ struct cairn_snapshot_frame {
     int is_guest; /* nonzero: of an interpreter. It has no address; `guest_kind` says what it is */
     int own;      /* nonzero: native code of an interpreter, whose frames are on the stack, too */
     enum cairn_guest_kind guest_kind;
-    int is_tail_called; /* nonzero: the function that called it is gone from the stack */
+    int is_tail_called; /* nonzero: a tail call has removed its caller from the stack */
     int is_about;       /* nonzero: the line is near the true one, in the same function */
     uint32_t trace;     /* number of the compiled code; 0: none */
 };
@@ -178,7 +178,7 @@ struct cairn_snapshot_guest {
     const char *version;  /* "Lua 5.4.4" */
     const char *module;   /* path of the file that holds the interpreter */
     uint64_t state;       /* va; 0: not found */
-    const char *mode;     /* "interpreted", "compiled", "gc", ...; "" where it is not told */
+    const char *mode;     /* of LuaJIT: "interpreted", "compiled", "gc", ...; "": unknown */
     const char *reason;   /* why the frames may be wrong; "": they fit */
 };
 /* CAIRN_E_ARG: there is no such one. */

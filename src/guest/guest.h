@@ -39,7 +39,7 @@ enum {
 
 struct cairn_guest;
 
-/* What a module's file tells. */
+/* The interpreter in a module's file. */
 struct cairn_guest_file {
     const struct cairn_guest *guest; /* NULL: no interpreter is in it */
     char version[24];                /* "Lua 5.4.4", "LuaJIT 2.1.0-beta3" */
@@ -86,7 +86,7 @@ struct cairn_guest_thread {
     size_t n_regs;
 };
 
-/* What only the caller can tell, of files. */
+/* Names in files, which the caller reads. */
 struct cairn_guest_names {
     void *ctx;
     /* A line of a source file, as its chunk is named; without its end, cut to `size`. */
@@ -120,9 +120,9 @@ struct cairn_guest_frame {
 struct cairn_guest_state {
     uint32_t module; /* of thread->modules */
     uint64_t va;
-    const char *mode;  /* "interpreted", "compiled", "gc", ...: what a LuaJIT does; NULL: not told.
+    const char *mode;  /* what LuaJIT does now: "interpreted", "compiled", "gc", ...; NULL: unknown.
                           Static. */
-    const char *doubt; /* why what is said of it may be wrong: a static text; NULL: it fits */
+    const char *doubt; /* why its frames may be wrong, a static text; NULL: they fit */
 };
 
 struct cairn_guest_result {
@@ -169,8 +169,8 @@ static inline bool cairn_guest_wants_regs(const struct cairn_guest_module *modul
  * CAIRN_E_NOMEM. */
 int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_result *result);
 
-/* Names the functions that files tell, which may take its time: the thread may run again. What has
- * no name then has none. CAIRN_E_NOMEM. */
+/* Names functions by source files and by tables of modules. It reads no memory of the target, so
+ * that the thread may run. CAIRN_E_NOMEM. */
 int cairn_guest_name(struct cairn_guest_result *result, const struct cairn_guest_names *names);
 void cairn_guest_result_done(struct cairn_guest_result *result);
 

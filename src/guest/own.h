@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Own: which functions of a file are the interpreter's, and not those of the program that it is
- * linked into. They are those that its standard library's functions and its loop lead to, by calls
- * and jumps that the code says; an interpreter calls its host through pointers alone.
+ * Own: the functions of a file that belong to the interpreter, and not to the program that it is
+ * linked into. They are reached by direct calls and jumps from the interpreter's loop and from its
+ * standard library. An interpreter calls its host through pointers only.
  */
 #ifndef CAIRN_GUEST_OWN_H
 #define CAIRN_GUEST_OWN_H

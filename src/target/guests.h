@@ -42,8 +42,8 @@ void cairn_target_guests_init(struct cairn_target_guests *guests, struct cairn_u
                               int pid);
 void cairn_target_guests_done(struct cairn_target_guests *guests);
 
-/* Looks into all modules of the process, which is else done as they are met: for who will have no
- * time then. CAIRN_E_NOMEM. */
+/* Looks for interpreters in all modules of the process. Without this call a module is examined when
+ * the first frame is in it. Call it before threads are stopped together. CAIRN_E_NOMEM. */
 int cairn_target_guests_load(struct cairn_target_guests *guests);
 
 /* CAIRN_E_NOMEM. */
@@ -52,14 +52,15 @@ int cairn_target_guests_begin(struct cairn_target_guests *guests, struct cairn_c
 /* As cairn_cursor_step(). CAIRN_E_NOMEM. */
 int cairn_target_guests_step(struct cairn_target_guests *guests, struct cairn_cursor *cursor);
 
-/* Fills guests->result for the frames that were walked: without any where no interpreter was met.
+/* Fills guests->result for the walked frames. It is empty if no frame is in an interpreter's loop.
  * CAIRN_E_NOMEM. */
 int cairn_target_guests_read(struct cairn_target_guests *guests);
 
-/* Does something not fit in what was read? A moment later it may. */
+/* Does a state of the last read not fit the native stack? A second read may fit. */
 bool cairn_target_guests_doubts(const struct cairn_target_guests *guests);
 
-/* Names the functions that were read, by files: the memory may change again. CAIRN_E_NOMEM. */
+/* Names the functions of the last read. It reads files and no memory, so that threads may run.
+ * CAIRN_E_NOMEM. */
 int cairn_target_guests_name(struct cairn_target_guests *guests);
 
 #endif /* CAIRN_TARGET_GUESTS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Resuming a walk behind code whose caller only its maker can tell, such as an interpreter. */
+/* Resumes a walk after code whose caller only an interpreter can compute. */
 #ifndef CAIRN_UNWIND_CURSOR_RESUME_H
 #define CAIRN_UNWIND_CURSOR_RESUME_H
 
@@ -7,12 +7,11 @@
 
 #include <cairn/unwind.h>
 
-/* The cursor goes to the caller's frame, whose registers are these; its ip is a return address. It
- * need not have known the way, but must rise. True, or false and the cursor stays as it was. */
+/* Moves the cursor to the caller's frame, whose registers are `regs`; regs->ip is a return address.
+ * The stack pointer must rise. False: the cursor stays where it is. */
 bool cairn_cursor_resume(struct cairn_cursor *cursor, const struct cairn_cursor_regs *regs);
 
-/* The module that holds the frame's address; NULL: none that is at hand. `*ret_bias` is its va -
- * vaddr. */
+/* The module that contains the frame's address; NULL: no file. `*ret_bias` is va - vaddr. */
 struct cairn_space_module;
 struct cairn_space_module *cairn_cursor_module(const struct cairn_cursor *cursor,
                                                uint64_t *ret_bias);
