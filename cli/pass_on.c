@@ -73,12 +73,17 @@ static bool descends_from(int pid, int ancestor)
     return false;
 }
 
+static bool is_sent_below(const siginfo_t *info, int ancestor)
+{
+    return (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) &&
+           descends_from(info->si_pid, ancestor);
+}
+
 static bool has_got_it(const siginfo_t *info, int pid)
 {
     if (info->si_code == SI_KERNEL)
         return getpgid(pid) == getpgrp();
-    return (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) &&
-           descends_from(info->si_pid, pid);
+    return is_sent_below(info, pid);
 }
 
 /* As the terminal's key would have stopped us; the shell sees which signal it was. */
@@ -103,9 +108,11 @@ static void on_signal(int number, siginfo_t *info, void *context)
         atomic_fetch_add(&n_ends, 1);
     /* A pipe of ours that nobody reads is our matter: the write fails. */
     bool is_ours = number == SIGPIPE && info->si_code != SI_QUEUE && info->si_pid == getpid();
-    if (pid == 0)
-        waits[number] = 1;
-    else if (!is_ours && !has_got_it(info, pid)) {
+    /* A command that signals its group in its first instruction comes before its pid does. */
+    if (pid == 0) {
+        if (!is_sent_below(info, getpid()))
+            waits[number] = 1;
+    } else if (!is_ours && !has_got_it(info, pid)) {
         if (info->si_code == SI_QUEUE)
             sigqueue(pid, number, info->si_value);
         else
