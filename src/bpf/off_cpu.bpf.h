@@ -31,6 +31,14 @@ struct {
     __type(value, struct cairn_bpf_asleep);
 } asleep SEC(".maps");
 
+/* What is noted next, of each CPU: the program's own stack is nearly spent by the walk. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct cairn_bpf_asleep);
+} falls_asleep SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, CAIRN_BPF_SLEPT_MAX);
@@ -261,11 +269,11 @@ static __always_inline int name_slept(struct cairn_bpf_walk_cpu *cpu, struct cai
 static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
                                   struct task_struct *task, int preempted)
 {
-    struct cairn_bpf_asleep now = {};
     struct cairn_bpf_count key = {};
     struct cairn_bpf_sum none = {};
-    __u32 tid = tid_of(task), state = task->__state;
-    if (state & STATE_DEAD)
+    __u32 tid = tid_of(task), state = task->__state, zero = 0;
+    struct cairn_bpf_asleep *now = bpf_map_lookup_elem(&falls_asleep, &zero);
+    if (!now || state & STATE_DEAD)
         return;
     walk(0, cpu, task);
     if (!cairn_off_user_only)
@@ -274,16 +282,14 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     if (is_worth_a_copy(cpu, task))
         copy_top(0, cpu, task);
     int is_new = name_slept(cpu, &key);
-    now.key.hash = key.hash;
-    now.key.tid = key.tid;
-    now.key.id = key.id;
-    now.key.why = why_off(state, preempted);
-    now.since_ns = cpu->stack.time_ns;
-    if ((is_new && hand_over(cpu)) || note(tid, &now)) {
+    *now = (struct cairn_bpf_asleep){
+        .key = {.hash = key.hash, .tid = key.tid, .id = key.id, .why = why_off(state, preempted)},
+        .since_ns = cpu->stack.time_ns};
+    if ((is_new && hand_over(cpu)) || note(tid, now)) {
         __sync_fetch_and_add(&cairn_off_lost, 1);
         return;
     }
-    recall_waker(tid, now.since_ns);
+    recall_waker(tid, now->since_ns);
     if (is_new)
         bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
     if (wants_look)

@@ -132,10 +132,11 @@ static __always_inline __u64 changed_ns(struct inode *inode)
     return s * 1000000000 + (ns & NSEC_MASK);
 }
 
-/* False: of no file, and not the vdso. */
-static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma,
-                                   const struct cairn_bpf_range *range, struct cairn_bpf_file *ret)
+/* The file of cpu->mapping. False: of no file, and not the vdso. */
+static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma)
 {
+    const struct cairn_bpf_range *range = &w->cpu->mapping;
+    struct cairn_bpf_file *ret = &w->cpu->file;
     struct file *file = BPF_CORE_READ(vma, vm_file);
     if (!file) {
         ret->off = range->end - range->start;
@@ -155,32 +156,33 @@ static __always_inline int file_of(struct walker *w, struct vm_area_struct *vma,
 static __attribute__((noinline)) __u32 meet(struct walker *w, __u64 va)
 {
     struct cairn_bpf_walk_cpu *cpu = w->cpu;
-    struct cairn_bpf_range range = {.flags = CAIRN_BPF_FP_OK};
-    struct cairn_bpf_file file = {};
+    struct cairn_bpf_range *range = &cpu->mapping;
     struct cairn_bpf_module *module = 0;
     struct vm_area_struct *vma = mapping_of(w, va);
     __u32 id = 0, at = cpu->n_met;
     if (!vma || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
         return CAIRN_BPF_MET_MAX;
-    range.start = BPF_CORE_READ(vma, vm_start);
-    range.end = BPF_CORE_READ(vma, vm_end);
-    if (va < range.start || va >= range.end)
+    *range = (struct cairn_bpf_range){.flags = CAIRN_BPF_FP_OK};
+    range->start = BPF_CORE_READ(vma, vm_start);
+    range->end = BPF_CORE_READ(vma, vm_end);
+    if (va < range->start || va >= range->end)
         return CAIRN_BPF_MET_MAX;
-    if (file_of(w, vma, &range, &file)) {
-        module = bpf_map_lookup_elem(&files, &file);
+    cpu->file = (struct cairn_bpf_file){};
+    if (file_of(w, vma)) {
+        module = bpf_map_lookup_elem(&files, &cpu->file);
         cpu->is_missing = !module;
         if (!module)
             return CAIRN_BPF_MET_MAX;
         if (cpu->stack.time_ns - module->used_ns > USED_EVERY_NS) /* it must not give way */
             module->used_ns = cpu->stack.time_ns;
-        range.to_text = module->text - range.start;
-        range.strip = module->strip;
-        range.n_strips = module->n_strips;
-        range.flags = module->flags;
+        range->to_text = module->text - range->start;
+        range->strip = module->strip;
+        range->n_strips = module->n_strips;
+        range->flags = module->flags;
         id = module->id | CAIRN_BPF_ID_BY_FILES;
     }
     at &= CAIRN_BPF_MET_MAX - 1; /* where there are more, the first are asked for again */
-    cpu->met[at] = range;
+    cpu->met[at] = *range;
     cpu->met_ids[at] = id;
     cpu->n_met = at + 1;
     return at;
