@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "support/emulated.h"
 #include "support/test.h"
 
 enum { NOBODY = 65534 };
@@ -170,6 +171,8 @@ static void symlinks_are_followed_and_stay(void **state)
 static void a_symlink_to_a_file_yet_to_come_makes_that_file(void **state)
 {
     (void)state;
+    if (is_emulated("/ is the folder of its libraries"))
+        skip();
     struct cairn_err err;
     char absolute[PATH_MAX + 16];
     assert_int_equal(mkdir("real", 0755), 0);
@@ -189,6 +192,8 @@ static void a_symlink_to_a_file_yet_to_come_makes_that_file(void **state)
 static void what_is_no_file_is_refused(void **state)
 {
     (void)state;
+    if (is_emulated("/ is the folder of its libraries"))
+        skip();
     struct cairn_err err;
     assert_fails(write_new("/dev/null", CAIRN_REPLACE_FORCE, "x", &err), CAIRN_E_ARG, err,
                  "/dev/null: is no regular file");
