@@ -3,6 +3,7 @@
 #ifndef CAIRN_CLI_RECORD_H
 #define CAIRN_CLI_RECORD_H
 
+#include <cairn/guest.h>
 #include <cairn/sampler.h>
 #include <cairn/symbolizer.h>
 
@@ -18,6 +19,7 @@ struct cli_record {
     double seconds;            /* 0: until the target ends */
     const char *out;           /* NULL: a name of whom is sampled */
     enum cli_result result;
+    enum cairn_guest_view guest; /* of what is named; a raw file has all frames */
     struct cli_list symbol_dirs;
     bool force;
     int verbosity;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/guest_option.h"
 #include "cli/record.h"
 #include "cli/way_options.h"
 
@@ -21,6 +22,7 @@ enum {
     OPT_OUTPUT,
     OPT_USER_ONLY,
     OPT_METHOD,
+    OPT_GUEST,
     OPT_STACK_BYTES,
     OPT_MAX_MEMORY,
     OPT_SYMBOLS,
@@ -63,8 +65,9 @@ const struct cli_option cli_record_options[] = {
     [OPT_USER_ONLY] = {"user-only", 'u', NULL,
                        "no kernel frames; time in the kernel is not counted"},
     [OPT_METHOD] = {"method", 0, "HOW",
-                    "bpf, dump, perf, ptrace (commands only), or auto (default): the first of "
-                    "these that is allowed"},
+                    "bpf, dump, perf, ptrace, or auto (default): the first of these that is "
+                    "allowed; ptrace where Lua runs in the process"},
+    [OPT_GUEST] = CLI_GUEST_ROW("fold"),
     [OPT_STACK_BYTES] = {"stack-bytes", 0, "N",
                          "by dump: copy N bytes of each stack, a multiple of 8 up to 65528 "
                          "(32768)"},
@@ -233,6 +236,11 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
         return true;
     case OPT_METHOD:
         return set_method(record, args, value);
+    case OPT_GUEST:
+        if (!cli_guest_take(args, value, &record->guest))
+            return false;
+        record->sampler.no_guests = record->guest == CAIRN_GUEST_OFF;
+        return true;
     case OPT_STACK_BYTES:
         return set_stack_bytes(record, args, value);
     case OPT_MAX_MEMORY:
@@ -262,8 +270,8 @@ static bool check_targets(const struct cli_record *record, struct cli_args *args
     else if (opts->no_inherit && (opts->all_processes || opts->cgroup))
         cli_args_wrong(args, "--no-inherit is for --pid and commands: --all and --cgroup sample "
                              "whoever runs");
-    else if (opts->no_inherit && opts->method == CAIRN_SAMPLE_PTRACE)
-        cli_args_wrong(args, "--no-inherit contradicts --method=ptrace");
+    else if ((opts->all_processes || opts->cgroup) && opts->method == CAIRN_SAMPLE_PTRACE)
+        cli_args_wrong(args, "--method=ptrace is for --pid and commands");
     else
         return true;
     return false;
@@ -313,10 +321,6 @@ bool cli_record_read(struct cli_args *args, struct cli_record *record)
         record->sampler.argv = operands;
     if (!check_targets(record, args))
         return false;
-    if (record->sampler.method == CAIRN_SAMPLE_PTRACE && n == 0) {
-        cli_args_wrong(args, "--method=ptrace is for commands only");
-        return false;
-    }
     if (!check_what(record, args))
         return false;
     return cli_result_of_name(args, record->out, &record->result);

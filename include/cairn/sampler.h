@@ -27,7 +27,8 @@ enum cairn_sample_method {
     CAIRN_SAMPLE_AUTO,   /* the first that is allowed: BPF, DUMP, PERF, and for a child PTRACE */
     CAIRN_SAMPLE_PERF,   /* perf_event_open: the kernel interrupts, nothing is stopped; stacks by
                             frame pointers */
-    CAIRN_SAMPLE_PTRACE, /* stops each running thread for some microseconds; children only */
+    CAIRN_SAMPLE_PTRACE, /* stops each running thread for some microseconds; user frames alone, and
+                            those of interpreters such as Lua */
     CAIRN_SAMPLE_BPF,    /* as PERF, with stacks by unwind tables, walked and counted in the kernel:
                             Linux 5.17 and later on x86-64; root, or CAP_BPF and CAP_PERFMON */
     CAIRN_SAMPLE_DUMP /* as PERF, with stacks by unwind tables, walked here out of a copy that the
@@ -85,6 +86,9 @@ struct cairn_sampler_opts {
     uint64_t memory_bytes; /* at most so much memory for stacks and samples, at least 64,000; 0: 256
                               MiB. What is new then is cut to what is known of it, or not kept:
                               the quality says how often */
+    int no_guests; /* nonzero: frames of interpreters, such as Lua, are not looked for. By AUTO a
+                      process that has an interpreter in it is else sampled by PTRACE, up to 200
+                      times a second */
 };
 
 /* What a capture was worth: the quality line. */
@@ -119,6 +123,8 @@ struct cairn_sample_quality {
     double frequency_hz;   /* samples a second */
     uint64_t n_folded;     /* threads that have ended, and whose samples have no labels pid and tid
                               any more: where there are many, those with the most keep them */
+    uint64_t n_guest;      /* stacks with frames of an interpreter */
+    uint64_t n_doubt;      /* of them: where those may be wrong, as the label cairn.guest says */
 };
 
 /*

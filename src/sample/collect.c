@@ -3,12 +3,13 @@
 
 #include <stdio.h>
 
-#include "base/address.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "sample/cut_words.h"
+#include "sample/guest_walk.h"
 #include "sample/labels.h"
+#include "sample/push.h"
 
 int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,
                        int64_t period, struct cairn_err *err)
@@ -45,21 +46,6 @@ void cairn_collect_done(struct cairn_collect *collect)
     cairn_packed_done(&collect->packed);
     cairn_profile_free(collect->profile);
     *collect = (struct cairn_collect){0};
-}
-
-static uint32_t module_of(struct cairn_collect *collect, struct cairn_space *space,
-                          struct cairn_space_map *map)
-{
-    return cairn_shared_module(&collect->modules, &collect->spaces, space, map);
-}
-
-int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *space)
-{
-    for (size_t i = 0; space->program && i < space->n; i++)
-        if (space->maps[i].path == space->program)
-            return module_of(collect, space, &space->maps[i]) == UINT32_MAX ? CAIRN_E_NOMEM
-                                                                            : CAIRN_OK;
-    return CAIRN_OK;
 }
 
 /* What the walk asks of one process. */
@@ -132,6 +118,11 @@ static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_spa
 {
     struct code_of of = {collect, space};
     const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called, is_made};
+    if (caught->guests) {
+        collect->walk = caught->guests->walk;
+        cairn_user_walk_finish(&collect->walk, &code);
+        return;
+    }
     cairn_user_walk(&caught->user, &code, &collect->walk);
     if (collect->walk.end == CAIRN_END_OUTERMOST || !caught->copy)
         return;
@@ -157,103 +148,6 @@ static void walk_user(struct cairn_collect *collect, struct cairn_space *space,
         collect->walk.end = CAIRN_END_OUTERMOST;
 }
 
-/* Only so much of a stack is in the profile already, and it takes no more. */
-enum { FULL = 1 };
-
-static int no_room(const struct cairn_collect *collect)
-{
-    return collect->profile->closed ? FULL : CAIRN_E_NOMEM;
-}
-
-/* Puts one frame below `*stack`; as the next ones, FULL where that cannot be. */
-static int push(struct cairn_collect *collect, uint32_t *stack, uint64_t address, bool is_exact,
-                uint32_t module, enum cairn_frame_what what, uint8_t how)
-{
-    struct cairn_profile_frame frame = {
-        .address =
-            cairn_lookup_address(address, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN),
-        .module = module,
-        .what = (uint8_t)what,
-        .how = how,
-    };
-    uint32_t number = cairn_profile_add_frame(collect->profile, &frame, NULL, 0);
-    if (number == UINT32_MAX)
-        return no_room(collect);
-    uint32_t child = cairn_profile_add_stack(collect->profile, *stack, number);
-    if (child == UINT32_MAX)
-        return no_room(collect);
-    *stack = child;
-    return CAIRN_OK;
-}
-
-/* In place of frames that are not kept. Recursion is of many depths: so that the pictures and sums
- * have few of these, they tell the largest power of two that is not more. */
-static int push_gap(struct cairn_collect *collect, uint32_t *stack, uint64_t n_missing)
-{
-    struct cairn_profile *p = collect->profile;
-    const struct cairn_profile_frame frame = {.how = CAIRN_HOW_TEXT};
-    char text[CAIRN_CUT_WORDS_BYTES];
-    uint64_t least = 1;
-    while (least <= n_missing / 2)
-        least *= 2;
-    int size =
-        snprintf(text, sizeof text, "[%llu or more frames left out]", (unsigned long long)least);
-    struct cairn_profile_function function = {.name = cairn_profile_text(p, text, (size_t)size)};
-    function.system_name = function.name;
-    if (function.name == UINT32_MAX)
-        return no_room(collect);
-    const struct cairn_profile_line line = {.function = cairn_profile_add_function(p, &function)};
-    uint32_t number =
-        line.function == UINT32_MAX ? UINT32_MAX : cairn_profile_add_frame(p, &frame, &line, 1);
-    uint32_t child = number == UINT32_MAX ? UINT32_MAX : cairn_profile_add_stack(p, *stack, number);
-    if (child == UINT32_MAX)
-        return no_room(collect);
-    *stack = child;
-    return CAIRN_OK;
-}
-
-static int push_user(struct cairn_collect *collect, struct cairn_space *space, uint32_t *stack)
-{
-    const struct cairn_user_walk *walk = &collect->walk;
-    for (size_t i = walk->n; i-- > 0;) {
-        uint64_t va = walk->addresses[i];
-        struct cairn_space_map *map = cairn_space_find(space, va);
-        uint32_t module = map ? module_of(collect, space, map) : 0;
-        if (module == UINT32_MAX)
-            return no_room(collect);
-        if (map)
-            va = cairn_shared_va(collect->profile, map, va);
-        int code =
-            push(collect, stack, va, walk->exact[i], module, CAIRN_WHAT_NATIVE, walk->how[i]);
-        if (code == CAIRN_OK && walk->n_missing && i == walk->gap_at)
-            code = push_gap(collect, stack, walk->n_missing);
-        if (code != CAIRN_OK)
-            return code;
-    }
-    return CAIRN_OK;
-}
-
-static int add_kernel(struct cairn_collect *collect)
-{
-    cairn_running_kernel(&collect->kernel);
-    uint32_t number =
-        cairn_profile_add_kernel(collect->profile, collect->kernel.text, collect->kernel.build_id);
-    if (number == UINT32_MAX)
-        return no_room(collect);
-    collect->kernel_module = number;
-    return CAIRN_OK;
-}
-
-static int push_kernel(struct cairn_collect *collect, const struct cairn_sampled *caught,
-                       uint32_t *stack)
-{
-    int code = caught->n_kernel && !collect->kernel_module ? add_kernel(collect) : CAIRN_OK;
-    for (size_t i = caught->n_kernel; i-- > 0 && code == CAIRN_OK;)
-        code = push(collect, stack, caught->kernel[i], i == 0, collect->kernel_module,
-                    CAIRN_WHAT_KERNEL, CAIRN_HOW_KERNEL);
-    return code;
-}
-
 /* Equal samples are summed at once, so that a long capture grows only with what is new in it; those
  * that have a time are never equal. */
 static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t labels,
@@ -261,12 +155,12 @@ static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t la
 {
     const int64_t values[2] = {(int64_t)more->n, more->value};
     if (labels == UINT32_MAX)
-        return no_room(collect);
+        return cairn_collect_no_room(collect);
     uint32_t number = collect->has_times
                           ? cairn_profile_add_sample(collect->profile, stack, labels, values)
                           : cairn_profile_sum_sample(collect->profile, stack, labels, values);
     if (number == UINT32_MAX)
-        return no_room(collect);
+        return cairn_collect_no_room(collect);
     collect->last = number;
     return CAIRN_OK;
 }
@@ -322,18 +216,6 @@ static int keep_bound(struct cairn_collect *collect)
     return CAIRN_OK;
 }
 
-/* From the root on; FULL: not to the end. */
-static int push_all(struct cairn_collect *collect, struct cairn_space *space,
-                    const struct cairn_sampled *caught, uint32_t *stack)
-{
-    int code = CAIRN_OK;
-    if (collect->profile->n_modules <= 1 && !collect->profile->closed)
-        code = cairn_collect_program(collect, space);
-    if (code == CAIRN_OK)
-        code = push_user(collect, space, stack);
-    return code == CAIRN_OK ? push_kernel(collect, caught, stack) : code;
-}
-
 int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_sampled *caught,
                         struct cairn_collected *ret_collected)
 {
@@ -346,10 +228,17 @@ int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_sample
     collect->n_processes += !space->is_seen;
     space->is_seen = true;
     walk_user(collect, space, caught);
+    if (caught->guests) {
+        got.doubt = cairn_guest_walk_doubt(caught->guests);
+        got.mode = cairn_guest_walk_mode(caught->guests);
+        collect->n_guest += cairn_guest_walk_met(caught->guests);
+        collect->n_doubt += got.doubt != NULL;
+    }
     if (cairn_cut_words(collect, space, reason, sizeof reason))
         got.cut = cairn_profile_text(collect->profile, reason, strlen(reason));
-    int code = got.cut == UINT32_MAX ? CAIRN_E_NOMEM : push_all(collect, space, caught, &got.stack);
-    if (code == FULL)
+    int code = got.cut == UINT32_MAX ? CAIRN_E_NOMEM
+                                     : cairn_collect_push(collect, space, caught, &got.stack);
+    if (code == CAIRN_COLLECT_FULL)
         got.cut = collect->full;
     else if (code < 0)
         return code;
@@ -366,7 +255,7 @@ int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_colle
     int code = add_sample(collect, collected->stack, labels, more);
     if (code < 0)
         return code;
-    if (code == FULL) {
+    if (code == CAIRN_COLLECT_FULL) {
         collect->n_unkept += more->n;
         collect->last = CAIRN_COLLECT_UNKEPT;
         return CAIRN_OK;

@@ -38,10 +38,12 @@ struct cairn_collect {
     uint64_t beside_bytes;              /* of them: beside the profile and what is here */
     uint32_t full;                      /* a text: why stacks are cut since the bound is near */
     uint64_t n_samples, n_whole, n_cut;
-    uint64_t n_unkept;          /* samples that are none of these: there was no memory for them */
-    int64_t value;              /* what they stand for */
-    uint64_t n_processes;       /* that samples came from */
-    uint64_t n_threads;         /* the same */
+    uint64_t n_guest,
+        n_doubt;          /* of them: with frames of an interpreter; where those are in doubt */
+    uint64_t n_unkept;    /* samples that are none of these: there was no memory for them */
+    int64_t value;        /* what they stand for */
+    uint64_t n_processes; /* that samples came from */
+    uint64_t n_threads;   /* the same */
     struct cairn_packed packed; /* rows that are no more among those of the profile (pack.h) */
     size_t pack_rows;           /* they are packed at so many; 0: never, their numbers are kept */
     uint32_t pack_turns;        /* so many turns long not, unless they are very many */
@@ -60,11 +62,12 @@ struct cairn_sampled {
     const uint64_t *kernel; /* leaf first; NULL: none */
     size_t n_kernel;
     struct cairn_user_sample user;
-    const struct cairn_copy *copy; /* walked where `user` leads not to the end; NULL: none */
-    uint64_t sp;                   /* of the user side; 0: unknown */
-    uint64_t now_ns;               /* any clock that goes on */
-    uint64_t time_ns;              /* when it was caught, CLOCK_MONOTONIC */
-    int64_t value;                 /* of the event, CPU time for one: what the sample stands for */
+    const struct cairn_copy *copy;   /* walked where `user` leads not to the end; NULL: none */
+    struct cairn_guest_walk *guests; /* has walked the user side, in place of `user`; NULL: none */
+    uint64_t sp;                     /* of the user side; 0: unknown */
+    uint64_t now_ns;                 /* any clock that goes on */
+    uint64_t time_ns;                /* when it was caught, CLOCK_MONOTONIC */
+    int64_t value; /* of the event, CPU time for one: what the sample stands for */
 };
 
 int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,
@@ -83,6 +86,7 @@ struct cairn_collected {
     uint32_t cut;    /* a text, why it ends early; 0: it does not */
     uint32_t cgroup; /* a text; 0: the root, or unknown */
     int pid, tid;
+    const char *doubt, *mode; /* of an interpreter on it (guest_walk.h); NULL: none. Static */
 };
 
 /* What one sample, or many equal ones, have beside their stack. */
@@ -125,8 +129,5 @@ int cairn_collect_seen(struct cairn_collect *collect, int tid);
 
 /* Has the thread no user side? */
 bool cairn_collect_is_kernel_thread(struct cairn_collect *collect, int pid, int tid);
-
-/* Puts the program's own module first in the profile, as pprof wants it. */
-int cairn_collect_program(struct cairn_collect *collect, struct cairn_space *space);
 
 #endif /* CAIRN_SAMPLE_COLLECT_H */

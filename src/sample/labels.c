@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/labels.h"
 
-enum { LABELS_MAX = 10 };
+enum { LABELS_MAX = 12 };
 
 int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
 {
@@ -84,6 +84,10 @@ uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_
         labels[n].text = of->cut;
         ok = ok && set_key(collect, &labels[n++], "cairn.cut");
     }
+    if (of->doubt)
+        ok = ok && set_text(collect, &labels[n++], "cairn.guest", of->doubt);
+    if (of->mode)
+        ok = ok && set_text(collect, &labels[n++], "lua.vmstate", of->mode);
     if (more->off_cpu)
         ok = ok && set_text(collect, &labels[n++], "off_cpu", more->off_cpu);
     if (more->waker && *more->waker)

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "sample/guest_walk.h"
+#include "target/regs.h"
 
 enum {
     STACK_COPY_BYTES = 1 << 16,
@@ -15,28 +17,49 @@ enum {
     ROUND_THREADS_MAX = 4096, /* looked at in one round */
 };
 
-int cairn_ptrace_sampler_open(int pid, int64_t period_ns, struct cairn_ptrace_sampler *ret_sampler,
-                              struct cairn_err *err)
+int cairn_ptrace_sampler_open(const struct cairn_ptrace_opts *opts,
+                              struct cairn_ptrace_sampler *ret_sampler, struct cairn_err *err)
 {
-    struct cairn_ptrace_sampler sampler = {.period_ns = period_ns};
+    const unsigned flags = opts->no_inherit ? 0 : CAIRN_TRACER_CHILDREN;
+    struct cairn_ptrace_sampler sampler = {.period_ns = opts->period_ns,
+                                           .no_guests = opts->no_guests};
     sampler.stack = cairn_alloc(1, STACK_COPY_BYTES);
-    if (!sampler.stack)
-        return cairn_fail_memory(err);
-    int code = cairn_tracer_new(pid, CAIRN_TRACER_CHILDREN, &sampler.tracer, err);
-    if (code < 0) {
-        cairn_free(sampler.stack);
-        return code;
+    sampler.tracers = cairn_alloc(opts->n_pids ? opts->n_pids : 1, sizeof(void *));
+    int code = sampler.stack && sampler.tracers ? CAIRN_OK : cairn_fail_memory(err);
+    for (size_t i = 0; i < opts->n_pids && code == CAIRN_OK; i++) {
+        code = cairn_tracer_new(opts->pids[i], flags, &sampler.tracers[sampler.n], err);
+        sampler.n += code == CAIRN_OK;
+        if (code == CAIRN_E_MISSING && (sampler.n || i + 1 < opts->n_pids))
+            code = CAIRN_OK;
     }
-    *ret_sampler = sampler;
-    return CAIRN_OK;
+    if (code < 0)
+        cairn_ptrace_sampler_close(&sampler);
+    else
+        *ret_sampler = sampler;
+    return code;
 }
 
 void cairn_ptrace_sampler_close(struct cairn_ptrace_sampler *sampler)
 {
-    cairn_tracer_free(sampler->tracer);
+    for (size_t i = 0; i < sampler->n; i++)
+        cairn_tracer_free(sampler->tracers[i]);
+    cairn_free(sampler->tracers);
     cairn_table_done(&sampler->used_us);
     cairn_free(sampler->stack);
     *sampler = (struct cairn_ptrace_sampler){0};
+}
+
+bool cairn_ptrace_sampler_serve(struct cairn_ptrace_sampler *sampler)
+{
+    bool lives = false;
+    for (size_t i = 0; i < sampler->n; i++)
+        lives |= cairn_tracer_serve(sampler->tracers[i]);
+    return lives;
+}
+
+int cairn_ptrace_sampler_exit_status(const struct cairn_ptrace_sampler *sampler)
+{
+    return sampler->n ? cairn_tracer_exit_status(sampler->tracers[0]) : -1;
 }
 
 /* CPU time of a thread so far: the first number of its schedstat; false where that is not told. */
@@ -70,14 +93,27 @@ static int64_t cpu_since_last(struct cairn_ptrace_sampler *sampler,
     return used_ns;
 }
 
-/* Reads the maps where they are not known yet, or where the CPU is in code that is new to us. */
+/* Memory of a program that another one has replaced cannot be read. */
+static bool is_of_now(const struct cairn_guest_walk *guests)
+{
+    return guests->walk.n > 1;
+}
+
+/* Reads the maps where they are not known yet, or where the CPU is in code that is new to us: of
+ * another program, of a library, or made at run time. */
 static int look_at_space(struct cairn_collect *collect, struct cairn_space *space, int tid,
                          uint64_t ip)
 {
     char name[CAIRN_COMM_SIZE];
-    if (cairn_space_find(space, ip))
+    struct cairn_guest_walk *guests = space->guests;
+    bool is_old = guests && !is_of_now(guests);
+    if (cairn_space_find(space, ip) && !is_old)
         return CAIRN_OK;
+    if (!is_old)
+        space->guests = NULL; /* the same program: they stay */
     cairn_space_exec(space);
+    if (!is_old)
+        space->guests = guests;
     cairn_thread_name(space->pid, tid, name);
     if (cairn_collect_name(collect, tid, name) < 0)
         return CAIRN_E_NOMEM;
@@ -85,52 +121,106 @@ static int look_at_space(struct cairn_collect *collect, struct cairn_space *spac
     return code == CAIRN_E_NOMEM ? code : CAIRN_OK; /* else it just ended */
 }
 
-/* The thread is stopped as short as can be: registers and a copy, no more. */
-static int catch_thread(struct cairn_ptrace_sampler *sampler, struct cairn_space *space,
-                        const struct cairn_tracee *tracee, struct cairn_sampled *ret_caught)
+/* A thread that is to be sampled. */
+struct catch
+{
+    struct cairn_tracer *tracer;
+    const struct cairn_tracee *tracee;
+    struct cairn_space *space;
+};
+
+/* The thread is stopped: a copy of its stack, no more. */
+static int copy_stack(struct cairn_ptrace_sampler *sampler, const struct catch *of,
+                      struct cairn_sampled *ret_caught)
 {
     struct cairn_user_sample user = {0};
-    const int tid = tracee->tid;
-    if (cairn_tracer_stop(sampler->tracer, tid, STOP_TIMEOUT_MS, NULL) < 0)
-        return CAIRN_E_MISSING;
-    int code = cairn_tracer_regs(sampler->tracer, tid, &user.regs, NULL);
-    if (code == CAIRN_OK)
-        ret_caught->value = cpu_since_last(sampler, tracee);
-    if (code == CAIRN_OK && ret_caught->value) {
-        user.stack.data = sampler->stack;
-        user.stack.size = cairn_space_peek(space, user.regs.sp, sampler->stack, STACK_COPY_BYTES);
-        if (user.regs.width == sizeof *user.top && user.stack.size >= sizeof user.top)
-            memcpy(user.top, user.stack.data, sizeof user.top);
-        user.stack_goes_on = user.stack.size == STACK_COPY_BYTES;
-    }
-    (void)cairn_tracer_resume(sampler->tracer, tid, NULL);
+    int code = cairn_tracer_regs(of->tracer, of->tracee->tid, &user.regs, NULL);
+    if (code < 0)
+        return code;
+    user.stack.data = sampler->stack;
+    user.stack.size = cairn_space_peek(of->space, user.regs.sp, sampler->stack, STACK_COPY_BYTES);
+    if (user.regs.width == sizeof *user.top && user.stack.size >= sizeof user.top)
+        memcpy(user.top, user.stack.data, sizeof user.top);
+    user.stack_goes_on = user.stack.size == STACK_COPY_BYTES;
     ret_caught->user = user;
+    ret_caught->sp = user.regs.sp;
+    return CAIRN_OK;
+}
+
+/* The thread is stopped: frames of interpreters are in memory that it will change. `*ret_fits`: no
+ * second stop is worth it. */
+static int walk_guests(const struct catch *of, struct cairn_sampled *caught, bool *ret_fits)
+{
+    uint8_t raw[CAIRN_PRSTATUS_MAX];
+    size_t size;
+    struct cairn_cursor_regs regs;
+    int code = cairn_tracer_prstatus(of->tracer, of->tracee->tid, raw, &size, NULL);
+    *ret_fits = true;
+    if (code < 0 || !cairn_target_regs((struct cairn_span){raw, size}, false, &regs))
+        return CAIRN_E_MISSING;
+    caught->user.regs.ip = regs.ip;
+    caught->sp = cairn_target_sp(&regs);
+    *ret_fits = cairn_guest_walk_catch(caught->guests, &regs, &code);
     return code;
 }
 
-static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_collect *collect,
-                         const struct cairn_tracee *tracee)
+/* Stops the thread for as long as it is read. */
+static int catch_once(struct cairn_ptrace_sampler *sampler, const struct catch *of, bool is_again,
+                      struct cairn_sampled *caught, bool *ret_fits)
+{
+    const int tid = of->tracee->tid;
+    int code = CAIRN_OK;
+    *ret_fits = true;
+    if (cairn_tracer_stop(of->tracer, tid, STOP_TIMEOUT_MS, NULL) < 0)
+        return CAIRN_E_MISSING;
+    if (!is_again)
+        caught->value = cpu_since_last(sampler, of->tracee);
+    if (caught->value && caught->guests)
+        code = walk_guests(of, caught, ret_fits);
+    else if (caught->value)
+        code = copy_stack(sampler, of, caught);
+    (void)cairn_tracer_resume(of->tracer, tid, NULL);
+    return code;
+}
+
+/* What does not fit is read at another moment, once: an interpreter was just about to call. */
+static int catch_thread(struct cairn_ptrace_sampler *sampler, const struct catch *of,
+                        struct cairn_sampled *caught)
+{
+    bool fits;
+    int code = catch_once(sampler, of, false, caught, &fits);
+    if (code == CAIRN_OK && !fits)
+        code = catch_once(sampler, of, true, caught, &fits);
+    return code;
+}
+
+static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_tracer *tracer,
+                         struct cairn_collect *collect, const struct cairn_tracee *tracee)
 {
     struct cairn_thread_stat stat;
     struct cairn_sampled caught = {.pid = tracee->pid, .tid = tracee->tid};
-    struct cairn_space *space = cairn_spaces_get(&collect->spaces, tracee->pid);
-    if (!space)
+    struct catch of = {tracer, tracee, cairn_spaces_get(&collect->spaces, tracee->pid)};
+    if (!of.space || (!sampler->no_guests && cairn_space_guests(of.space, &caught.guests) < 0))
         return CAIRN_E_NOMEM;
-    if (cairn_thread_stat(tracee->pid, tracee->tid, &stat, NULL) < 0 || stat.state != 'R' ||
-        catch_thread(sampler, space, tracee, &caught) < 0 || caught.value == 0)
-        return CAIRN_OK; /* it sleeps, waits, or is gone */
-    caught.sp = caught.user.regs.sp;
+    if (cairn_thread_stat(tracee->pid, tracee->tid, &stat, NULL) < 0 || stat.state != 'R')
+        return CAIRN_OK; /* it sleeps or waits */
+    int code = catch_thread(sampler, &of, &caught);
+    if (code < 0 || caught.value == 0)
+        return code == CAIRN_E_NOMEM ? code : CAIRN_OK; /* it is gone */
     caught.now_ns = caught.time_ns = cairn_now_ns();
-    if (look_at_space(collect, space, tracee->tid, caught.user.regs.ip) < 0)
+    if ((caught.guests && cairn_guest_walk_name(caught.guests) < 0) ||
+        look_at_space(collect, of.space, tracee->tid, caught.user.regs.ip) < 0)
         return CAIRN_E_NOMEM;
+    caught.guests = of.space->guests; /* another program has none of them */
     return cairn_collect_add(collect, &caught);
 }
 
 /* One look at every thread that runs. The list moves with every call on the tracer: copy it. */
-static int sample_round(struct cairn_ptrace_sampler *sampler, struct cairn_collect *collect)
+static int sample_round(struct cairn_ptrace_sampler *sampler, struct cairn_tracer *tracer,
+                        struct cairn_collect *collect)
 {
     const struct cairn_tracee *tracees;
-    size_t n = cairn_tracer_threads(sampler->tracer, &tracees);
+    size_t n = cairn_tracer_threads(tracer, &tracees);
     if (n > ROUND_THREADS_MAX)
         n = ROUND_THREADS_MAX;
     struct cairn_tracee *copy = cairn_alloc(n ? n : 1, sizeof *copy);
@@ -141,8 +231,16 @@ static int sample_round(struct cairn_ptrace_sampler *sampler, struct cairn_colle
     int code = CAIRN_OK;
     for (size_t i = 0; i < n && code == CAIRN_OK; i++)
         if (!copy[i].held && !copy[i].stopped)
-            code = sample_thread(sampler, collect, &copy[i]);
+            code = sample_thread(sampler, tracer, collect, &copy[i]);
     cairn_free(copy);
+    return code;
+}
+
+static int sample_all(struct cairn_ptrace_sampler *sampler, struct cairn_collect *collect)
+{
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < sampler->n && code == CAIRN_OK; i++)
+        code = sample_round(sampler, sampler->tracers[i], collect);
     return code;
 }
 
@@ -157,13 +255,13 @@ int cairn_ptrace_sampler_run(struct cairn_ptrace_sampler *sampler, struct cairn_
 {
     const uint64_t period_ns = (uint64_t)sampler->period_ns;
     for (;;) {
-        if (!cairn_tracer_serve(sampler->tracer))
+        if (!cairn_ptrace_sampler_serve(sampler))
             return 0;
         uint64_t now_ns = cairn_now_ns();
         if (now_ns >= until_ns)
             return 1;
         if (now_ns >= sampler->next_ns) {
-            if (sample_round(sampler, collect) < 0)
+            if (sample_all(sampler, collect) < 0)
                 return cairn_fail_memory(err);
             bool late = sampler->next_ns && now_ns - sampler->next_ns > period_ns;
             sampler->n_late += late;

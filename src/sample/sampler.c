@@ -118,7 +118,7 @@ enum cairn_sample_method cairn_sampler_method(const struct cairn_sampler *s)
 static void serve_tracer(void *ctx)
 {
     struct cairn_sampler *s = ctx;
-    (void)cairn_tracer_serve(s->ptrace.tracer);
+    (void)cairn_ptrace_sampler_serve(&s->ptrace);
 }
 
 struct before {
@@ -279,7 +279,8 @@ static int poll_perf(struct cairn_sampler *s, int timeout_ms, struct cairn_err *
     if (poll(news, 3, timeout_ms) > 0 && s->perf.is_walked)
         (void)usleep(GATHER_US);
     s->ended = !target_lives(s);
-    if (cairn_perf_sampler_take(&s->perf, &s->collect, false) < 0)
+    if (cairn_perf_sampler_take(&s->perf, &s->collect, false) < 0 ||
+        (!s->ended && cairn_sampler_look_for_guests(s) < 0))
         return cairn_fail_memory(err);
     return !s->ended;
 }
@@ -298,7 +299,7 @@ int cairn_sampler_poll(struct cairn_sampler *s, int timeout_ms, struct cairn_err
     int code = cairn_ptrace_sampler_run(&s->ptrace, &s->collect, until_ns, err);
     s->ended = code <= 0;
     if (code == 0)
-        s->exit_status = cairn_tracer_exit_status(s->ptrace.tracer);
+        s->exit_status = cairn_ptrace_sampler_exit_status(&s->ptrace);
     return code;
 }
 

@@ -56,8 +56,6 @@ static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *e
     if (opts->no_inherit && (opts->all_processes || opts->cgroup))
         return cairn_fail(err, CAIRN_E_ARG,
                           "children can be left out of processes and commands alone");
-    if (opts->no_inherit && opts->method == CAIRN_SAMPLE_PTRACE)
-        return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling leaves no children out");
     if (!(opts->frequency_hz >= 0.5 && opts->frequency_hz <= FREQUENCY_MAX))
         return cairn_fail(err, CAIRN_E_ARG, "%g samples a second: expected 1 to %d",
                           opts->frequency_hz, FREQUENCY_MAX);
@@ -73,8 +71,8 @@ static int check_opts(const struct cairn_sampler_opts *opts, struct cairn_err *e
     if (opts->memory_bytes < MEMORY_MIN)
         return cairn_fail(err, CAIRN_E_ARG, "%llu bytes of memory: expected at least %d",
                           (unsigned long long)opts->memory_bytes, MEMORY_MIN);
-    if (opts->method == CAIRN_SAMPLE_PTRACE && !has_command)
-        return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling is for commands started here only");
+    if (opts->method == CAIRN_SAMPLE_PTRACE && (opts->all_processes || opts->cgroup))
+        return cairn_fail(err, CAIRN_E_ARG, "ptrace sampling is for processes and commands");
     return check_event(opts, err);
 }
 

@@ -11,8 +11,9 @@
 #include "base/module_kind.h"
 #include "sample/build_ids.h"
 #include "sample/cgroup.h"
+#include "sample/guest_walk.h"
 
-enum { SWEEP_MIN = 1024 };
+enum { SWEEP_MIN = 1024, GUEST_LOOKS_MAX = 8 };
 
 static void close_memory(struct cairn_space *space)
 {
@@ -21,9 +22,18 @@ static void close_memory(struct cairn_space *space)
     space->mem_state = 0;
 }
 
+static void forget_guests(struct cairn_space *space)
+{
+    cairn_guest_walk_close(space->guests);
+    space->guests = NULL;
+    space->guests_changes = 0;
+    space->n_guest_looks = 0;
+}
+
 void cairn_space_exec(struct cairn_space *space)
 {
     close_memory(space);
+    forget_guests(space);
     space->n = 0;
     space->n_changes++;
     space->program = 0;
@@ -39,12 +49,14 @@ void cairn_space_exec(struct cairn_space *space)
 void cairn_space_end(struct cairn_space *space)
 {
     close_memory(space);
+    forget_guests(space);
     space->has_ended = true;
 }
 
 static void free_space(struct cairn_space *space)
 {
     close_memory(space);
+    forget_guests(space);
     cairn_free(space->maps);
     cairn_free(space);
 }
@@ -402,4 +414,17 @@ bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_pla
                               (uint64_t)map->path << 32 | space->root};
     *ret_place = cairn_hash_bytes(place, sizeof place);
     return true;
+}
+
+int cairn_space_guests(struct cairn_space *space, struct cairn_guest_walk **ret_guests)
+{
+    int code = CAIRN_OK;
+    if (!space->guests && space->guests_changes != space->n_changes &&
+        space->n_guest_looks < GUEST_LOOKS_MAX) {
+        space->guests_changes = space->n_changes;
+        space->n_guest_looks++;
+        code = cairn_guest_walk_open(space->pid, &space->guests);
+    }
+    *ret_guests = space->guests;
+    return code;
 }

@@ -54,6 +54,9 @@ struct cairn_space {
     uint32_t n_searches;      /* for the start of the program (start.h) */
     uint64_t searched_ns;     /* the last one */
     struct cairn_share share; /* of the recorder's CPU time, for walks of its copies */
+    struct cairn_guest_walk *guests; /* NULL: no interpreter is known to be in it */
+    uint64_t guests_changes;         /* its maps were looked through for one at that n_changes */
+    uint32_t n_guest_looks;
 };
 
 struct cairn_spaces {
@@ -123,6 +126,10 @@ uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map 
 /* Takes hold of the file that is mapped there, for the module that was made of it. */
 void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,
                       const struct cairn_space_map *map, uint32_t module);
+
+/* The interpreters in the process, looked for when its mappings changed, but few times: each takes
+ * milliseconds. NULL: none is there. CAIRN_OK or CAIRN_E_NOMEM. */
+int cairn_space_guests(struct cairn_space *space, struct cairn_guest_walk **ret_guests);
 
 /* Reads code or data of the process; returns how many bytes came. */
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size);

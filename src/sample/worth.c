@@ -51,6 +51,8 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .n_cut = s->collect.n_cut,
         .n_unkept = s->collect.n_unkept,
         .n_folded = s->collect.n_folded,
+        .n_guest = s->collect.n_guest,
+        .n_doubt = s->collect.n_doubt,
         .n_lost = cairn_perf_sampler_lost(&s->perf) + s->ptrace.n_late,
         .n_throttled = s->perf.n_throttled,
         .duration_ns = s->end_ns - s->start_ns,

@@ -24,6 +24,9 @@ static bool find_version(const struct cairn_elf *elf, struct cairn_guest_file *f
         n++;
     memcpy(file->version, bytes.data, n);
     file->version[n] = 0;
+    char *rest = strstr(file->version, " --"); /* the copyright */
+    if (rest)
+        *rest = 0;
     return true;
 }
 

@@ -88,8 +88,9 @@ static int on_stack(void *ctx, const struct cairn_bpf_stack *stack, const uint64
     while (n < stack->n && n < seen->n_truth &&
            (frames[stack->n - 1 - n] & ~CAIRN_BPF_BY_FP) == seen->truth[seen->n_truth - 1 - n])
         n++;
-    seen->n_burn += stack->n >= seen->n_truth;
-    seen->n_equal += n >= seen->n_truth - 1;
+    bool is_burn = stack->n >= seen->n_truth;
+    seen->n_burn += is_burn;
+    seen->n_equal += is_burn && n >= seen->n_truth - 1;
     return CAIRN_OK;
 }
 

@@ -113,14 +113,11 @@ static void options_that_cannot_be_meant_are_refused(void **state)
     opts.n_pids = 1;
     assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "either processes, a command");
     opts.n_pids = 0;
-    opts.argv = argv;
-    opts.no_inherit = 1;
+    opts.all_processes = 1;
     opts.method = CAIRN_SAMPLE_PTRACE;
-    assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "leaves no children out");
-    opts.no_inherit = 0;
-    opts.pid = 1;
-    opts.argv = NULL;
     assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "ptrace");
+    opts.all_processes = 0;
+    opts.pid = 1;
     opts.method = CAIRN_SAMPLE_AUTO;
     opts.frequency_hz = -1;
     assert_fails(try_opts(&opts, &err), CAIRN_E_ARG, err, "samples a second");
