@@ -16,6 +16,8 @@ enum {
     TRACES_TO = 1320,
     N_TRACES = 12, /* sizetrace, behind the list's address and freetrace */
     TRACES_MAX = 1 << 16,
+    LOOKED_MAX = 4096,
+    LIST_PIECE = 64,
     /* GCtrace */
     TRACE_BYTES = 120,
     GCT = 9,
@@ -30,7 +32,7 @@ enum {
 
 struct trace {
     uint64_t ir, snaps, snap_map, code;
-    uint32_t n_snaps, code_size;
+    uint32_t number, n_snaps, code_size;
 };
 
 struct snapshot {
@@ -65,21 +67,56 @@ static bool read_trace(struct cairn_memory memory, uint64_t va, uint32_t number,
     ret_trace->code_size = cairn_guest_half(b, 84);
     ret_trace->code = cairn_guest_word(b, 88);
     ret_trace->n_snaps = n_snaps;
+    ret_trace->number = number;
     return own_number == number && n_snaps && n_snaps <= SNAPS_MAX;
 }
 
-static bool find_trace(struct cairn_memory memory, uint64_t global, uint32_t number,
+/* The list of traces of a jit_State, which lies at `list`. */
+static bool trace_of_list(struct cairn_memory memory, uint64_t list, uint32_t number,
+                          struct trace *ret_trace)
+{
+    uint64_t va;
+    return cairn_guest_u64(memory, list + 8 * (uint64_t)number, &va) &&
+           read_trace(memory, va, number, ret_trace);
+}
+
+/* Code sets the number of its trace in its first instructions; until then it is that of the code
+ * that came before. What holds other things than traces is no list. */
+static bool find_by_code(struct cairn_memory memory, uint64_t list, uint32_t n, uint64_t ip,
+                         struct trace *ret_trace)
+{
+    uint64_t piece[LIST_PIECE];
+    for (uint32_t i = 0; i < n && i < LOOKED_MAX; i++) {
+        uint32_t size = n - i < LIST_PIECE ? n - i : LIST_PIECE;
+        if (i % LIST_PIECE == 0 &&
+            !memory.read(memory.ctx, list + 8 * (uint64_t)i, piece, 8 * (size_t)size))
+            return false;
+        uint64_t va = piece[i % LIST_PIECE];
+        if (va && !read_trace(memory, va, i, ret_trace))
+            return false;
+        if (va && ip - ret_trace->code < ret_trace->code_size)
+            return true;
+    }
+    return false;
+}
+
+/* The trace whose code holds `ip`: most often the one that `vm_state` says. */
+static bool find_trace(struct cairn_memory memory, const struct cairn_lj_now *now, uint64_t ip,
                        struct trace *ret_trace)
 {
     uint8_t b[TRACES_TO - TRACES_FROM + 24];
-    if (number >= TRACES_MAX || !memory.read(memory.ctx, global + TRACES_FROM, b, sizeof b))
+    if (!memory.read(memory.ctx, now->state.global + TRACES_FROM, b, sizeof b))
         return false;
     for (size_t at = 0; at <= TRACES_TO - TRACES_FROM; at += 8) {
-        uint64_t va, list = cairn_guest_word(b, at);
+        uint64_t list = cairn_guest_word(b, at);
         uint32_t n = cairn_guest_half(b, at + N_TRACES);
-        if (list && list % 8 == 0 && n > number && n <= TRACES_MAX &&
-            cairn_guest_u64(memory, list + 8 * (uint64_t)number, &va) &&
-            read_trace(memory, va, number, ret_trace))
+        if (!list || list % 8 || !n || n > TRACES_MAX)
+            continue;
+        if (now->vm_state >= 0 && (uint32_t)now->vm_state < n &&
+            trace_of_list(memory, list, (uint32_t)now->vm_state, ret_trace) &&
+            ip - ret_trace->code < ret_trace->code_size)
+            return true;
+        if (find_by_code(memory, list, n, ip, ret_trace))
             return true;
     }
     return false;
@@ -174,15 +211,15 @@ static bool to_caller(const struct slots *slots, unsigned *base, uint64_t *pc)
 }
 
 static int add(const struct cairn_lj_trace_place *at, struct cairn_guest_result *result,
-               const struct cairn_lj_proto *proto, uint64_t pc, bool is_inlined)
+               const struct cairn_lj_proto *proto, uint64_t pc, uint32_t trace)
 {
     struct cairn_guest_frame *frame =
         cairn_guest_add_frame(result, at->state, CAIRN_GUEST_TRACE, at->place);
     if (!frame)
         return CAIRN_E_NOMEM;
-    frame->is_inlined = is_inlined;
+    frame->is_inlined = true; /* the outermost of them is not: cairn_lj_trace_read() */
     frame->is_about = true;
-    frame->trace = (uint32_t)at->now->vm_state;
+    frame->trace = trace;
     return cairn_lj_describe(at->thread->memory, proto, pc, result, frame);
 }
 
@@ -195,9 +232,7 @@ int cairn_lj_trace_read(const struct cairn_lj_trace_place *at, struct cairn_gues
     struct cairn_lj_proto proto;
     int code = CAIRN_OK;
     *ret_added = false;
-    if (at->now->vm_state < 0 ||
-        !find_trace(slots.memory, at->now->state.global, (uint32_t)at->now->vm_state, &trace) ||
-        at->ip - trace.code >= trace.code_size ||
+    if (!find_trace(slots.memory, at->now, at->ip, &trace) ||
         !find_snapshot(slots.memory, &trace, at->ip - trace.code, &snapshot) ||
         !read_slots(&trace, &snapshot, &slots))
         return CAIRN_OK;
@@ -208,7 +243,7 @@ int cairn_lj_trace_read(const struct cairn_lj_trace_place *at, struct cairn_gues
         if (pc) {
             if (!proto_at(&slots, at->now, base, pc, &proto))
                 break;
-            code = add(at, result, &proto, pc, !is_last);
+            code = add(at, result, &proto, pc, trace.number);
             *ret_added = true;
         }
         if (is_last || !to_caller(&slots, &base, &pc))
