@@ -66,7 +66,7 @@ const struct cli_option cli_record_options[] = {
                        "no kernel frames; time in the kernel is not counted"},
     [OPT_METHOD] = {"method", 0, "HOW",
                     "bpf, dump, perf, ptrace, or auto (default): the first of these that is "
-                    "allowed; ptrace where Lua runs in the process"},
+                    "allowed; ptrace records frames of Lua"},
     [OPT_GUEST] = CLI_GUEST_ROW("fold"),
     [OPT_STACK_BYTES] = {"stack-bytes", 0, "N",
                          "by dump: copy N bytes of each stack, a multiple of 8 up to 65528 "

@@ -294,6 +294,13 @@ static bool is_named(const struct cairn_profile *p, size_t frame)
 
 /* Frames that no sample has, as of stacks that were walked in vain, need no names; where there are
  * no samples, all do. */
+/* Code that an interpreter compiled, whose own frames tell what it is. */
+static bool is_made_by_guest(const struct cairn_profile *p, const struct cairn_profile_frame *frame)
+{
+    return frame->own &&
+           (!frame->module || p->modules[frame->module].kind == CAIRN_MODULE_ANONYMOUS);
+}
+
 static int name_frames(struct naming *n)
 {
     struct cairn_profile *p = n->profile;
@@ -304,8 +311,7 @@ static int name_frames(struct naming *n)
     for (size_t i = 0; i < p->n_samples; i++)
         n->resolver->summary.n_samples += cairn_profile_weight(p, i);
     for (size_t i = 1; i < p->n_frames && result == CAIRN_OK; i++) {
-        bool is_made = p->frames[i].own && !p->frames[i].module; /* by an interpreter */
-        if ((p->n_samples && !reach.frames[i]) || is_made)
+        if ((p->n_samples && !reach.frames[i]) || is_made_by_guest(p, &p->frames[i]))
             continue;
         n->resolver->summary.n_frames++;
         if (p->frames[i].address && !is_named(p, i))

@@ -16,9 +16,10 @@ enum {
     MOST_RING_PAGES = 1024, /* and what copies of stacks get */
     SAMPLES_A_PAGE = 4,     /* of a hundred frames */
     DEFAULT_STACK_BYTES = 32 << 10,
-    GUESTS_HZ_MAX = 200,
+    HINTED_MAX = 4,     /* processes that are looked at for a hint */
     BYTES_A_STACK = 256 /* that is known by what it was counted under, several times over */
 };
+static const uint64_t HINT_AFTER_NS = 100000000; /* a command has loaded its libraries */
 
 static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
 {
@@ -111,51 +112,23 @@ static int open_ptrace(struct cairn_sampler *s, struct cairn_err *err)
     return code;
 }
 
-/* Frames of interpreters are read while a thread stands. Faster than this it would hardly run. */
-static bool may_stop_for_guests(const struct cairn_sampler *s)
+void cairn_sampler_hint_guests(struct cairn_sampler *s)
 {
-    return !s->opts.no_guests && s->opts.method == CAIRN_SAMPLE_AUTO && s->event->is_time &&
-           !s->opts.off_cpu && s->targets.n && !cairn_targets_are_cpus(&s->targets) &&
-           s->opts.frequency_hz <= GUESTS_HZ_MAX;
-}
-
-/* True: one of the processes has an interpreter in it, and all are sampled by ptrace. */
-static bool open_for_guests(struct cairn_sampler *s)
-{
-    struct cairn_err refusal = {0};
-    for (size_t i = 0; i < s->targets.n; i++) {
+    if (s->has_hinted || s->opts.no_guests || s->method == CAIRN_SAMPLE_PTRACE || s->opts.off_cpu ||
+        !s->event->is_time || cairn_now_ns() - s->start_ns < HINT_AFTER_NS)
+        return;
+    s->has_hinted = true;
+    for (size_t i = 0; i < s->targets.n && i < HINTED_MAX; i++) {
         struct cairn_guest_walk *guests;
-        int pid = s->targets.items[i].pid;
-        if (cairn_guest_walk_open(pid, &guests) < 0 || !guests)
+        if (cairn_guest_walk_open(s->targets.items[i].pid, &guests) < 0 || !guests)
             continue;
-        bool is_open = open_ptrace(s, &refusal) == CAIRN_OK;
-        if (is_open)
-            cairn_log(CAIRN_LOG_WARNING,
-                      "%s runs in pid %d: for its frames each thread is stopped for a moment at a "
-                      "sample, and frames of the kernel are not seen (--guest=off samples without "
-                      "them)",
-                      cairn_guest_walk_version(guests), pid);
-        else
-            cairn_log_err(CAIRN_LOG_WARNING, &refusal);
+        cairn_log(CAIRN_LOG_HINT,
+                  "%s runs in pid %d: --method=ptrace records its functions too, and stops a "
+                  "thread for a moment at each sample",
+                  cairn_guest_walk_version(guests), s->targets.items[i].pid);
         cairn_guest_walk_close(guests);
-        return is_open;
+        return;
     }
-    return false;
-}
-
-int cairn_sampler_look_for_guests(struct cairn_sampler *s)
-{
-    static const uint64_t looks_ns[] = {20000000, 100000000, 500000000};
-    const size_t n = sizeof looks_ns / sizeof *looks_ns;
-    if (s->child.pid <= 0 || s->n_guest_looks == n || !may_stop_for_guests(s) ||
-        cairn_now_ns() - s->start_ns < looks_ns[s->n_guest_looks])
-        return CAIRN_OK;
-    s->n_guest_looks++;
-    if (!open_for_guests(s))
-        return CAIRN_OK;
-    s->n_guest_looks = n;
-    cairn_perf_disable(&s->perf.events);
-    return cairn_perf_sampler_take(&s->perf, &s->collect, true);
 }
 
 int cairn_sampler_choose_method(struct cairn_sampler *s, struct cairn_err *err)
@@ -167,8 +140,6 @@ int cairn_sampler_choose_method(struct cairn_sampler *s, struct cairn_err *err)
         return open_bpf(s, err);
     if (s->opts.method == CAIRN_SAMPLE_DUMP)
         return open_dump(s, err);
-    if (s->child.pid <= 0 && may_stop_for_guests(s) && open_for_guests(s))
-        return CAIRN_OK;
     if (s->opts.method == CAIRN_SAMPLE_AUTO) {
         if (open_bpf(s, &refusal) == CAIRN_OK)
             return CAIRN_OK;

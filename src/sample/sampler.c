@@ -279,9 +279,10 @@ static int poll_perf(struct cairn_sampler *s, int timeout_ms, struct cairn_err *
     if (poll(news, 3, timeout_ms) > 0 && s->perf.is_walked)
         (void)usleep(GATHER_US);
     s->ended = !target_lives(s);
-    if (cairn_perf_sampler_take(&s->perf, &s->collect, false) < 0 ||
-        (!s->ended && cairn_sampler_look_for_guests(s) < 0))
+    if (cairn_perf_sampler_take(&s->perf, &s->collect, false) < 0)
         return cairn_fail_memory(err);
+    if (!s->ended)
+        cairn_sampler_hint_guests(s);
     return !s->ended;
 }
 

@@ -31,15 +31,15 @@ struct cairn_sampler {
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
     uint64_t start_all_ns, end_all_ns; /* CPU time of all processes, where all are sampled */
-    unsigned n_guest_looks;            /* at the command, for an interpreter in it */
+    bool has_hinted;                   /* that an interpreter is in a process, or none */
 };
 
 /* Opens the method that was asked for, or the first that is allowed: it is `s->method` then. */
 int cairn_sampler_choose_method(struct cairn_sampler *s, struct cairn_err *err);
 
-/* A command that was started has an interpreter in it, as is seen some time after its start: it is
- * sampled by ptrace from here on. To be called at each poll. CAIRN_OK or CAIRN_E_NOMEM. */
-int cairn_sampler_look_for_guests(struct cairn_sampler *s);
+/* Says once which interpreter runs in one of the processes, where its frames are not recorded. To
+ * be called at each poll. */
+void cairn_sampler_hint_guests(struct cairn_sampler *s);
 
 /* What the capture was worth, as far as `ret_quality->size` goes. */
 void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality);
