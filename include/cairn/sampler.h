@@ -86,8 +86,8 @@ struct cairn_sampler_opts {
     uint64_t memory_bytes; /* at most so much memory for stacks and samples, at least 64,000; 0: 256
                               MiB. What is new then is cut to what is known of it, or not kept:
                               the quality says how often */
-    int no_guests; /* nonzero: frames of interpreters, such as Lua, are not looked for by PTRACE, nor
-                      hinted at */
+    int no_guests;         /* nonzero: PTRACE does not look for frames of interpreters, such as Lua,
+                              and the other methods do not hint at them */
 };
 
 /* What a capture was worth: the quality line. */

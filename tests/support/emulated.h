@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether qemu-user runs the test, as tests/meson.build says: it has no other processes, takes `/` for
- * its own folder of libraries, and accepts what it does not do. A test that needs these runs in
- * guest/arm64, on a kernel. */
+/* Does qemu-user run the test, as tests/meson.build says? It has no other processes, takes `/` for
+ * its own folder of libraries, and accepts calls that it does not carry out. A test that needs
+ * these runs in guest/arm64, on a kernel. */
 #ifndef CAIRN_TESTS_EMULATED_H
 #define CAIRN_TESTS_EMULATED_H
 
