@@ -94,7 +94,7 @@ static int64_t cpu_since_last(struct cairn_ptrace_sampler *sampler,
 }
 
 /* Memory of a program that another one has replaced cannot be read. */
-static bool is_of_now(const struct cairn_guest_walk *guests)
+static bool is_of_this_program(const struct cairn_guest_walk *guests)
 {
     return guests->walk.n > 1;
 }
@@ -105,15 +105,13 @@ static int look_at_space(struct cairn_collect *collect, struct cairn_space *spac
                          uint64_t ip)
 {
     char name[CAIRN_COMM_SIZE];
-    struct cairn_guest_walk *guests = space->guests;
-    bool is_old = guests && !is_of_now(guests);
-    if (cairn_space_find(space, ip) && !is_old)
+    bool is_replaced = space->guests && !is_of_this_program(space->guests);
+    if (cairn_space_find(space, ip) && !is_replaced)
         return CAIRN_OK;
-    if (!is_old)
-        space->guests = NULL; /* the same program: they stay */
-    cairn_space_exec(space);
-    if (!is_old)
-        space->guests = guests;
+    if (is_replaced)
+        cairn_space_exec(space);
+    else
+        cairn_space_forget_maps(space);
     cairn_thread_name(space->pid, tid, name);
     if (cairn_collect_name(collect, tid, name) < 0)
         return CAIRN_E_NOMEM;
@@ -183,15 +181,17 @@ static int catch_once(struct cairn_ptrace_sampler *sampler, const struct catch *
     return code;
 }
 
-/* What does not fit is read at another moment, once: an interpreter was just about to call. */
+/* What does not fit is read at another moment, once: an interpreter was just about to call. If the
+ * thread cannot be stopped again, what was read first stays, in doubt. */
 static int catch_thread(struct cairn_ptrace_sampler *sampler, const struct catch *of,
                         struct cairn_sampled *caught)
 {
     bool fits;
     int code = catch_once(sampler, of, false, caught, &fits);
-    if (code == CAIRN_OK && !fits)
-        code = catch_once(sampler, of, true, caught, &fits);
-    return code;
+    if (code < 0 || fits)
+        return code;
+    code = catch_once(sampler, of, true, caught, &fits);
+    return code == CAIRN_E_MISSING ? CAIRN_OK : code;
 }
 
 static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_tracer *tracer,

@@ -32,8 +32,13 @@ static void forget_guests(struct cairn_space *space)
 
 void cairn_space_exec(struct cairn_space *space)
 {
-    close_memory(space);
     forget_guests(space);
+    cairn_space_forget_maps(space);
+}
+
+void cairn_space_forget_maps(struct cairn_space *space)
+{
+    close_memory(space);
     space->n = 0;
     space->n_changes++;
     space->program = 0;
