@@ -47,6 +47,9 @@ void cairn_doctor_judge_kernel(struct cairn_doctor *d, const struct cairn_doctor
 int cairn_doctor_look_at(struct cairn_doctor *d, const struct cairn_doctor_facts *facts, int pid,
                          struct cairn_err *err);
 
+/* Interpreters, such as Lua, and whether their frames are read. */
+void cairn_doctor_add_interpreters(struct cairn_doctor *d, int pid);
+
 /* What is mapped with code; after the other. Where maps cannot be read there is nothing. */
 int cairn_doctor_add_modules(struct cairn_doctor *d, int pid, struct cairn_err *err);
 

@@ -84,8 +84,7 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child);
 /* Forgets everything: another program begins in this process. What it maps will be told. */
 void cairn_space_exec(struct cairn_space *space);
 
-/* The same, but interpreters that were found stay: it may be the same program with code that is new.
- */
+/* The same, but interpreters that were found stay: it may be the same program with new code. */
 void cairn_space_forget_maps(struct cairn_space *space);
 
 /* The first thread has ended, and most likely the process: nothing of it is kept open, and it may

@@ -89,6 +89,8 @@ sleep 0.3
 "$CAIRN" record --method=ptrace -d 1 -f -o both.txt -p $one,$two 2>log || fail "two processes" log
 at_least 20 "$(share both.txt 'main chunk')" "two processes: Lua's share"
 at_least 20 "$((100 - $(share both.txt 'main chunk')))" "two processes: the other's share"
+same "doctor: the interpreter" "$("$CAIRN" doctor --json $one | jq -r '.process[] | select(.key == "process.interpreter") | .level')" yes
+same "doctor: a process without one" "$("$CAIRN" doctor --json $two | jq -r '[.process[] | select(.key == "process.interpreter")] | length')" 0
 # What the kernel's walk does not see is pointed out.
 if "$CAIRN" record --method=bpf -d 1 -f -o bpf.pb.gz -p $one 2>log; then
     has log "hint: Lua 5" "another method: the hint"
