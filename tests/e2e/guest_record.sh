@@ -39,7 +39,7 @@ recorded() {
     local pid=$!
     pids="$pids $pid"
     sleep 0.4
-    "$CAIRN" record --method=ptrace -F 199 -d 3 -f -o "$name.txt" -p $pid 2>log || fail "$name" log
+    "$CAIRN" record --method=ptrace -F 199 -d 1.5 -f -o "$name.txt" -p $pid 2>log || fail "$name" log
     has log "by ptrace" "$name: the last line"
     at_least 99 "$(sed -n 's/.*whole (\([0-9]*\).*/\1/p' log)" "$name: whole stacks, percent"
     at_least 98 "$(sed -n 's/.*ptrace, \([0-9]*\) whole.* \([0-9]*\) with frames of an int.*/\1 \2/p' log |
@@ -67,7 +67,7 @@ fi
 [ "$any" ] || finish "no version of Lua is installed"
 
 # A command; its raw profile has all frames, and each view shows its own.
-timeout -s TERM 2 "$CAIRN" record --method=ptrace -f -o raw.pb.gz -- $any work.lua 2>log
+timeout -s TERM 1 "$CAIRN" record --method=ptrace -f -o raw.pb.gz -- $any work.lua 2>log
 has log "with frames of an interpreter" "a command: the last line"
 "$CAIRN" report --tree --guest=only raw.pb.gz >only.txt 2>/dev/null
 has only.txt 'heavy' "--guest=only"
