@@ -200,10 +200,12 @@ static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_trac
     struct cairn_thread_stat stat;
     struct cairn_sampled caught = {.pid = tracee->pid, .tid = tracee->tid};
     struct catch of = {tracer, tracee, cairn_spaces_get(&collect->spaces, tracee->pid)};
-    if (!of.space || (!sampler->no_guests && cairn_space_guests(of.space, &caught.guests) < 0))
+    if (!of.space)
         return CAIRN_E_NOMEM;
     if (cairn_thread_stat(tracee->pid, tracee->tid, &stat, NULL) < 0 || stat.state != 'R')
         return CAIRN_OK; /* it sleeps or waits */
+    if (!sampler->no_guests && cairn_space_guests(of.space, &caught.guests) < 0)
+        return CAIRN_E_NOMEM;
     int code = catch_thread(sampler, &of, &caught);
     if (code < 0 || caught.value == 0)
         return code == CAIRN_E_NOMEM ? code : CAIRN_OK; /* it is gone */

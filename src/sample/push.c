@@ -121,8 +121,8 @@ static int push_woven(struct cairn_collect *collect, struct cairn_space *space,
 {
     struct woven_list list = {0};
     int code = cairn_target_guests_weave(&guests->guests, collect->profile, keep_woven, &list);
-    if (code < 0)
-        code = code == CAIRN_E_LIMIT ? CAIRN_COLLECT_FULL : code;
+    if (code == CAIRN_E_LIMIT)
+        code = CAIRN_COLLECT_FULL;
     for (size_t i = list.n; i-- > 0 && code == CAIRN_OK;) {
         const struct cairn_woven *woven = &list.items[i];
         code = woven->frame ? push_number(collect, stack, woven->number)

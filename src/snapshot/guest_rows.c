@@ -53,9 +53,7 @@ static int add_state(struct cairn_stacks *stacks, const struct cairn_guest_state
                    sizeof *stacks->guest_rows) < 0)
         return CAIRN_E_NOMEM;
     struct cairn_guest_row *row = &stacks->guest_rows[stacks->n_guest_rows++];
-    const struct cairn_space_place *place =
-        cairn_space_at(stacks->guests->space, module->bias + module->file->loop);
-    const char *path = place && place->region.path ? place->region.path : "";
+    const char *path = cairn_target_guests_path(stacks->guests, module);
     *row = (struct cairn_guest_row){
         .name = module->file->guest->name,
         .module = cairn_profile_text(stacks->profile, path, strlen(path)),

@@ -127,6 +127,14 @@ int cairn_target_guests_load(struct cairn_target_guests *guests)
     return code;
 }
 
+const char *cairn_target_guests_path(const struct cairn_target_guests *guests,
+                                     const struct cairn_guest_module *module)
+{
+    const struct cairn_space_place *place =
+        cairn_space_at(guests->space, module->bias + module->file->loop);
+    return place && place->region.path ? place->region.path : "";
+}
+
 static void keep_regs(struct cairn_target_guests *guests, struct cairn_cursor *cursor,
                       struct cairn_guest_regs *to)
 {

@@ -46,6 +46,10 @@ void cairn_target_guests_done(struct cairn_target_guests *guests);
  * the first frame is in it. Call it before threads are stopped together. CAIRN_E_NOMEM. */
 int cairn_target_guests_load(struct cairn_target_guests *guests);
 
+/* The path of the file that holds the interpreter; "": unknown. Borrowed from the space. */
+const char *cairn_target_guests_path(const struct cairn_target_guests *guests,
+                                     const struct cairn_guest_module *module);
+
 /* CAIRN_E_NOMEM. */
 int cairn_target_guests_begin(struct cairn_target_guests *guests, struct cairn_cursor *cursor);
 

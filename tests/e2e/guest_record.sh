@@ -105,4 +105,9 @@ timeout -s TERM 2.5 "$CAIRN" record --method=ptrace -f -o exec.txt -- \
     sh -c "timeout 0.7 $any work.lua; exec $any other.lua" 2>log
 at_least 10 "$(share exec.txt 'main chunk;other')" "another program in the same process"
 at_least 10 "$(share exec.txt 'main chunk;heavy')" "a program that it started before"
+# A child is left out on demand.
+"$CAIRN" record --method=ptrace --no-inherit -f -o alone.txt -- \
+    sh -c "timeout 1 $any other.lua; i=0; while [ \$i -lt 300000 ]; do i=\$((i + 1)); done" 2>log
+hasnt alone.txt 'other' "--no-inherit"
+has log "by ptrace" "--no-inherit: the last line"
 finish "time by Lua's functions"
