@@ -108,7 +108,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         atomic_fetch_add(&n_ends, 1);
     /* A pipe of ours that nobody reads is our matter: the write fails. */
     bool is_ours = number == SIGPIPE && info->si_code != SI_QUEUE && info->si_pid == getpid();
-    /* A command that signals its group in its first instruction comes before its pid does. */
+    /* A command may signal its process group before its pid is known here. It has got that. */
     if (pid == 0) {
         if (!is_sent_below(info, getpid()))
             waits[number] = 1;

@@ -31,7 +31,8 @@ struct {
     __type(value, struct cairn_bpf_asleep);
 } asleep SEC(".maps");
 
-/* What is noted next, of each CPU: the program's own stack is nearly spent by the walk. */
+/* The note of the thread that leaves the CPU, one for each CPU. It is no local variable, for the
+ * walk needs nearly all of the program's stack. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);

@@ -210,9 +210,11 @@ struct cairn_bpf_walk_cpu {
     struct cairn_bpf_range met[CAIRN_BPF_MET_MAX]; /* mappings that this walk has asked for */
     __u32 met_ids[CAIRN_BPF_MET_MAX];              /* of their modules; 0: none */
     __u32 n_met, is_missing;
-    struct cairn_bpf_range mapping; /* that is being asked for, and its file. The program's own */
-    struct cairn_bpf_file file;     /* stack has 512 bytes, from the event to the deepest call. */
-    __u64 node[32];                 /* of the tree of mappings */
+    /* The mapping that is looked up, and its file. They are no local variables, for all calls of a
+     * program share a stack of 512 bytes. */
+    struct cairn_bpf_range mapping;
+    struct cairn_bpf_file file;
+    __u64 node[32]; /* of the tree of mappings */
     struct cairn_bpf_cached cache[CAIRN_BPF_CACHE_ENTRIES];
     __u64 window[CAIRN_BPF_WINDOW_WORDS];
     struct cairn_bpf_stack stack;

@@ -71,7 +71,7 @@ static bool read_trace(struct cairn_memory memory, uint64_t va, uint32_t number,
     return own_number == number && n_snaps && n_snaps <= SNAPS_MAX;
 }
 
-/* The list of traces of a jit_State, which lies at `list`. */
+/* Entry `number` of the list of traces at `list`. */
 static bool trace_of_list(struct cairn_memory memory, uint64_t list, uint32_t number,
                           struct trace *ret_trace)
 {
@@ -80,8 +80,8 @@ static bool trace_of_list(struct cairn_memory memory, uint64_t list, uint32_t nu
            read_trace(memory, va, number, ret_trace);
 }
 
-/* Code sets the number of its trace in its first instructions; until then it is that of the code
- * that came before. What holds other things than traces is no list. */
+/* A trace stores its number in its first instructions. Until then vm_state has the number of the
+ * trace that ran before. A list with an entry that is no trace is not the list of traces. */
 static bool find_by_code(struct cairn_memory memory, uint64_t list, uint32_t n, uint64_t ip,
                          struct trace *ret_trace)
 {
