@@ -38,7 +38,7 @@ int cairn_source_slurp(struct cairn_source *source, size_t limit, struct cairn_s
                        struct cairn_err *err);
 
 /* The next line, without its break, borrowed until more is read; the last one may lack a break.
- * `number`, from 1, is for errors. 1, or 0 at the end; CAIRN_E_LIMIT: longer than 16 MiB. */
+ * `number`, from 1, is for errors. 1, or 0 at the end; CAIRN_E_LIMIT: longer than 64 MiB. */
 int cairn_source_line(struct cairn_source *source, struct cairn_span *ret_line, uint64_t number,
                       struct cairn_err *err);
 

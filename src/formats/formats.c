@@ -7,7 +7,7 @@
 #include "formats/format.h"
 #include "formats/other_profile.h"
 
-enum { HEAD_SIZE = 4096, LINE_MAX_BYTES = 16 << 20 };
+enum { HEAD_SIZE = 4096, LINE_MAX_BYTES = 64 << 20 };
 
 /* Profiles unpack to 5 to 20 times their size, a bomb to 1000 times; what is small may. */
 enum { UNZIPPED_RATIO_MAX = 256 };

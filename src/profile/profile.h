@@ -34,7 +34,7 @@ enum {
     CAIRN_PROFILE_NO_MODULE = 0, /* module number 0 is "none"; real ones start at 1 */
     CAIRN_PROFILE_TYPES_MAX = 64,
     CAIRN_PROFILE_LABELS_MAX = 256,       /* of one sample */
-    CAIRN_PROFILE_DEPTH_MAX = 65536,      /* frames of one stack: every reader's limit */
+    CAIRN_PROFILE_DEPTH_MAX = 1 << 21,    /* frames of one stack: every reader's limit */
     CAIRN_PROFILE_NUMBERS_MAX = INT32_MAX /* samples, frames, ...: things of one kind */
 };
 

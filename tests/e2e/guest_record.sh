@@ -79,6 +79,15 @@ timeout -s TERM 1 "$CAIRN" record --method=ptrace --guest=off -f -o off.txt -- $
 hasnt off.txt 'heavy' "record --guest=off"
 hasnt log "an interpreter" "record --guest=off: the last line"
 
+# More calls than are kept of one thread: what is written can be read.
+cat >deep.lua <<'EOF'
+local function deep(n) if n == 0 then repeat until os.clock() > 0.5 return 0 end return deep(n - 1) + 1 end
+deep(150000)
+EOF
+"$CAIRN" record --method=ptrace -F 20 -f -o deep.pb.gz -- $any deep.lua 2>log || fail "a deep recursion" log
+"$CAIRN" convert -f -o deep.txt deep.pb.gz 2>log || fail "a deep recursion is read" log
+at_least 65000 "$(awk -F ';' 'NF > n { n = NF } END { print n }' deep.txt)" "a deep recursion: frames"
+
 # Several processes, one of them without Lua.
 $any work.lua &
 one=$!

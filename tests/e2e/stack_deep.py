@@ -97,6 +97,13 @@ def try_endless():
     target = start(2 * MOST)
     text = stack("--user-only", str(target.pid))
     check("frame limit" in text and " times" in text, f"two million frames: {text[-300:]}")
+    for name in "most.txt", "most.pb.gz":
+        stack("-o", name, str(target.pid))
+        done = subprocess.run([CAIRN, "convert", "-f", "-o", "back.txt", name], text=True,
+                              capture_output=True, check=False, timeout=PATIENCE_S)
+        check(done.returncode == 0, f"convert {name}: {done.stderr}")
+        with open("back.txt", encoding="utf-8") as file:
+            check(file.read().count(";") >= MOST, f"{name}: as deep as it was written")
     target.kill()
 
 

@@ -83,7 +83,7 @@ static void a_nul_in_a_name_is_refused(void **state)
 static void a_line_longer_than_the_limit_is_refused(void **state)
 {
     (void)state;
-    enum { SIZE = (16 << 20) + (2 << 20) };
+    enum { SIZE = (64 << 20) + (2 << 20) };
     struct cairn_buffer text = {0};
     assert_true(cairn_buffer_reserve(&text, SIZE));
     cairn_buffer_str(&text, "a 1\n");

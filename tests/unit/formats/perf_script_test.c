@@ -266,7 +266,7 @@ static void what_cannot_be_told_is_refused_with_its_line(void **state)
     cairn_buffer_str(&many, "w 1 2.0: c: \n");
     for (int i = 0; i <= CAIRN_PROFILE_DEPTH_MAX; i++)
         cairn_buffer_str(&many, "\t12 f (x)\n");
-    assert_refused(cairn_buffer_text(&many), CAIRN_E_LIMIT, "more than 65536 frames");
+    assert_refused(cairn_buffer_text(&many), CAIRN_E_LIMIT, "more than 2097152 frames");
     cairn_buffer_done(&many);
 }
 

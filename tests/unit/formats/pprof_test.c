@@ -245,7 +245,7 @@ static void limits_are_named(void **state)
     put(&m, PPROF_SAMPLE_LOCATION, &packed);
     put(&file, PPROF_SAMPLE, &m);
     struct recipe recipe = {.more = cairn_buffer_span(&file)};
-    assert_fails(read_recipe(&recipe, &p, &err), CAIRN_E_LIMIT, err, "more than 65536 locations");
+    assert_fails(read_recipe(&recipe, &p, &err), CAIRN_E_LIMIT, err, "more than 2097152 locations");
 
     cairn_buffer_clear(&file);
     for (unsigned i = 0; i < N_LABELS; i++)
