@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process as the space of a cursor. Its memory is read by pages, for a stack is read word by word
- * and each system call costs more than a whole page; the more the further a walk goes outwards, as
- * stacks are walked. Pages are read anew for each cursor.
+ * A process as the space of a cursor. Its memory is read by pages, which are read anew for each
+ * cursor.
  */
 #include "target/pid.h"
 
@@ -23,21 +22,12 @@
 #include "proc/process.h"
 #include "proc/ptrace.h"
 #include "proc/threads.h"
+#include "target/pages.h"
 #include "target/regs.h"
 #include "target/target.h"
 #include "unwind/space.h"
 
-enum { PAGE = 4096, PAGES = 32, PAGES_AT_ONCE = 16, HELD_MAX = 1 << 16 };
-
-/* A page lies in the slot that its va gives, so that pages that follow each other are read at once.
- */
-struct pages {
-    uint64_t va[PAGES];
-    bool valid[PAGES];
-    uint64_t next;   /* va behind what was read last, */
-    size_t n_before; /* and how many pages that were */
-    uint8_t bytes[PAGES][PAGE];
-};
+enum { PAGE = CAIRN_PAGE, HELD_MAX = 1 << 16 };
 
 struct held {
     int tid;
@@ -52,7 +42,7 @@ struct pid_target {
     size_t n_held, cap_held;
     bool asked_again; /* the maps were read for this cursor already */
     struct cairn_target_copy *copy;
-    struct pages pages;
+    struct cairn_pages pages;
 };
 
 static struct pid_target *of(void *ctx)
@@ -60,39 +50,19 @@ static struct pid_target *of(void *ctx)
     return ctx;
 }
 
-/* Reads the page at `va`, and those behind it as far as that goes: why one of those is not to be
- * read is no answer to what was asked. Returns how many. */
-static size_t read_pages(struct pid_target *p, uint64_t va, uint8_t *to, size_t n)
+/* Why a page that was only hoped for is not to be read is no answer to what was asked. */
+static size_t read_pages(void *ctx, uint64_t va, uint8_t *to, size_t n, size_t asked)
 {
+    struct pid_target *p = of(ctx);
     struct cairn_unread *unread = &p->mem.unread;
     const char *why = unread->why;
     const uint64_t why_va = unread->why_va;
     size_t got = cairn_mem_read(&p->mem, va, to, n * PAGE) / PAGE;
-    if (got) {
+    if (got || asked) {
         unread->why = why;
         unread->why_va = why_va;
     }
     return got;
-}
-
-/* The page at `va`; NULL: it cannot be read. */
-static const uint8_t *page_at(struct pid_target *p, uint64_t va)
-{
-    struct pages *pages = &p->pages;
-    size_t slot = va / PAGE % PAGES;
-    if (pages->valid[slot] && pages->va[slot] == va)
-        return pages->bytes[slot];
-    size_t n = va == pages->next ? 2 * pages->n_before : 1;
-    n = n < PAGES_AT_ONCE ? n : PAGES_AT_ONCE;
-    n = n < PAGES - slot ? n : PAGES - slot;
-    size_t got = read_pages(p, va, pages->bytes[slot], n);
-    for (size_t i = 0; i < n; i++) {
-        pages->va[slot + i] = va + i * PAGE;
-        pages->valid[slot + i] = i < got;
-    }
-    pages->next = va + got * PAGE;
-    pages->n_before = n;
-    return got ? pages->bytes[slot] : NULL;
 }
 
 static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
@@ -101,14 +71,11 @@ static bool read_memory(void *ctx, uint64_t va, void *to, size_t size)
     if (size > PAGE)
         return cairn_mem_read(&p->mem, va, to, size) == size;
     for (size_t done = 0, part; done < size; done += part) {
-        uint64_t at = va + done, start = at - at % PAGE;
-        part = (size_t)(start + PAGE - at);
+        part = PAGE - (size_t)((va + done) % PAGE);
         if (part > size - done)
             part = size - done;
-        const uint8_t *page = page_at(p, start);
-        if (!page)
+        if (!cairn_pages_read(&p->pages, va + done, (uint8_t *)to + done, part))
             return false;
-        memcpy((uint8_t *)to + done, page + (at - start), part);
     }
     return true;
 }
@@ -212,8 +179,7 @@ static void begin(void *ctx)
     struct pid_target *p = of(ctx);
     p->asked_again = false;
     p->mem.unread.why = NULL;
-    memset(p->pages.valid, 0, sizeof p->pages.valid);
-    p->pages.next = UINT64_MAX;
+    cairn_pages_forget(&p->pages);
 }
 
 static void refresh(void *ctx)
@@ -393,6 +359,9 @@ int cairn_unwind_space_open_pid(int pid, const struct cairn_unwind_opts *opts,
         return cairn_fail_memory(err);
     p->pid = pid;
     p->mem.fd = -1;
+    p->pages.read = read_pages;
+    p->pages.ctx = p;
+    cairn_pages_forget(&p->pages);
     p->target.memory = (struct cairn_memory){.read = read_memory, .ctx = p};
     p->target.open_mapped = open_mapped;
     const struct cairn_unwind_accessors accessors = {
