@@ -25,12 +25,6 @@ local function sorts() local t = {} for i = 1, 300 do t[i] = i * 7919 % 499 end 
 while true do heavy() light() sorts() end
 EOF
 
-# share FILE PATTERN: percent of the samples of collapsed stacks that match.
-share() {
-    awk -v pattern="$2" '{ n = $NF; all += n } $0 ~ pattern { some += n }
-        END { printf "%d", all ? 100 * some / all : 0 }' "$1"
-}
-
 # recorded NAME COMMAND...
 recorded() {
     local name=$1

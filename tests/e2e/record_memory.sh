@@ -23,7 +23,7 @@ check() {
 
 # total FILE [PATTERN]: samples of a collapsed file whose stack matches.
 total() {
-    awk -v pattern="${2:-.}" '$0 ~ pattern { sum += $NF } END { print sum + 0 }' "$1"
+    pattern=${2:-.} awk '$0 ~ ENVIRON["pattern"] { sum += $NF } END { print sum + 0 }' "$1"
 }
 
 # anon PID: kB of memory that is nobody else's.

@@ -19,7 +19,8 @@ at_least() {
 # permille PATTERN: of the samples of the program in named.txt whose stack matches. What has no name, or
 # that of another file, is of it, too.
 permille() {
-    awk -v pattern="$1" '/within_|decoy_|in-box[+]0x|libbox.so[+]0x/ { n = $NF; sum += n; if ($0 ~ pattern) hit += n }
+    pattern=$1 awk '/within_|decoy_|in-box[+]0x|libbox.so[+]0x/ {
+            n = $NF; sum += n; if ($0 ~ ENVIRON["pattern"]) hit += n }
         END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' named.txt
 }
 

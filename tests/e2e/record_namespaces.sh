@@ -10,7 +10,8 @@ set -u
 # whole FILE FUNCTION PATTERN CASE: nearly all samples in the function have a stack that matches.
 # What a busy machine leaves of a command's time goes to its start, which is not looked at.
 whole() {
-    at_least 980 "$(awk -v within="$2" -v pattern="$3" '$0 ~ within { n = $NF; sum += n; if ($0 ~ pattern) hit += n }
+    at_least 980 "$(within=$2 pattern=$3 awk '$0 ~ ENVIRON["within"] {
+            n = $NF; sum += n; if ($0 ~ ENVIRON["pattern"]) hit += n }
         END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1")" "$4"
 }
 

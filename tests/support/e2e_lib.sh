@@ -68,9 +68,9 @@ print(eval("(" + sys.argv[1] + ")"))' "$1"
 }
 
 # permille FILE PATTERN, share FILE PATTERN (in percent): of the samples of a collapsed file, those
-# whose stack matches.
+# whose stack matches. By the environment, for some awks take \ out of what -v gives.
 permille() {
-    awk -v pattern="$2" '{ n = $NF; sum += n; if ($0 ~ pattern) hit += n }
+    pattern=$2 awk '{ n = $NF; sum += n; if ($0 ~ ENVIRON["pattern"]) hit += n }
         END { printf "%d\n", sum ? 1000 * hit / sum : 0 }' "$1"
 }
 share() {
