@@ -86,8 +86,8 @@ struct cairn_sampler_opts {
     uint64_t memory_bytes; /* at most so much memory for stacks and samples, at least 64,000; 0: 256
                               MiB. What is new then is cut to what is known of it, or not kept:
                               the quality says how often */
-    int no_guests;         /* nonzero: PTRACE does not look for frames of interpreters, such as Lua,
-                              and the other methods do not hint at them */
+    int no_guests; /* nonzero: BPF and PTRACE do not look for frames of interpreters, such as
+                              Lua, and the other methods do not hint at them */
 };
 
 /* What a capture was worth: the quality line. */
@@ -122,8 +122,9 @@ struct cairn_sample_quality {
     double frequency_hz;   /* samples a second */
     uint64_t n_folded;     /* threads that have ended, and whose samples have no labels pid and tid
                               any more: where there are many, those with the most keep them */
-    uint64_t n_guest;      /* stacks with frames of an interpreter */
+    uint64_t n_guest;      /* samples with frames of an interpreter */
     uint64_t n_doubt;      /* of them: where those may be wrong, as the label cairn.guest says */
+    uint64_t n_unread;     /* samples whose frames of an interpreter are missing, as it says, too */
 };
 
 /*

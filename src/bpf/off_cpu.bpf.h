@@ -261,7 +261,7 @@ static __always_inline int is_worth_a_copy(struct cairn_bpf_walk_cpu *cpu, struc
 static __always_inline int name_slept(struct cairn_bpf_walk_cpu *cpu, struct cairn_bpf_count *key)
 {
     name_stack(cpu, key);
-    if (!cpu->stack.copied)
+    if (!cpu->stack.copied || cpu->stack.pieces)
         return !bpf_map_lookup_elem(&counts, key);
     cpu->stack.hash = key->hash = mixed(key->hash, cpu->stack.time_ns);
     return 1;
@@ -280,8 +280,7 @@ static __always_inline void begin(void *ctx, struct cairn_bpf_walk_cpu *cpu,
     if (!cairn_off_user_only)
         add_kernel_from_sched(ctx, cpu);
     int wants_look = is_unknown(cpu, task);
-    if (is_worth_a_copy(cpu, task))
-        copy_top(0, cpu, task);
+    copy_where_wanted(0, cpu, task, is_worth_a_copy(cpu, task));
     int is_new = name_slept(cpu, &key);
     *now = (struct cairn_bpf_asleep){
         .key = {.hash = key.hash, .tid = key.tid, .id = key.id, .why = why_off(state, preempted)},

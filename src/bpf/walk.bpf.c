@@ -7,6 +7,8 @@
 
 #include "bpf/walk_pids.bpf.h"
 #include "bpf/walk_step.bpf.h"
+/* wants the CPU's registers */
+#include "bpf/walk_guest.bpf.h"
 
 /* bpf_perf_event_data and bpf_task_pt_regs() are for programs under this licence alone. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -204,7 +206,7 @@ static __always_inline long hand_over(struct cairn_bpf_walk_cpu *cpu)
 {
     __u64 bytes = (cpu->stack.n + (__u64)cpu->stack.n_kernel) * 8;
     if (cpu->stack.copied)
-        bytes += CAIRN_BPF_COPY_REGS * 8 + (__u64)cpu->stack.copied;
+        bytes += CAIRN_BPF_COPY_REGS * 8 + (__u64)cpu->stack.copied + cpu->stack.pieces;
     HIDE(bytes);
     if (bytes > sizeof cpu->frames)
         return -1;
@@ -288,10 +290,6 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
     bpf_user_pt_regs_t *kept;
     if (!task->mm)
         return;
-    if (!may_copy(cpu)) {
-        cpu->end = CAIRN_END_NOT_COPIED;
-        return;
-    }
     HIDE(at);
     if (at > CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX)
         return;
@@ -387,6 +385,27 @@ static __always_inline int is_unknown(struct cairn_bpf_walk_cpu *cpu, struct tas
            (cpu->stack.id & CAIRN_BPF_ID_BY_FILES && task->se.sum_exec_runtime > LONG_NS);
 }
 
+/* A stack that is to be walked elsewhere, too: with what interpreters on it have, else where the
+ * walk here did not come to the end. */
+static __always_inline void copy_where_wanted(struct bpf_perf_event_data *ctx,
+                                              struct cairn_bpf_walk_cpu *cpu,
+                                              struct task_struct *task, int in_doubt)
+{
+    struct cairn_bpf_guest *guest = guest_of(task, cpu->stack.pid);
+    int wants_guest = guest && passes_guest(cpu, guest);
+    if (!wants_guest && !in_doubt)
+        return;
+    if (!may_copy(cpu)) {
+        cpu->n_no_guest += wants_guest;
+        if (in_doubt)
+            cpu->end = CAIRN_END_NOT_COPIED;
+        return;
+    }
+    copy_top(ctx, cpu, task);
+    if (wants_guest && cpu->stack.copied)
+        gather_guest(cpu, guest, cpu->stack.n + (__u64)cpu->stack.n_kernel + CAIRN_BPF_COPY_REGS);
+}
+
 static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn_bpf_walk_cpu *cpu,
                                    struct task_struct *task)
 {
@@ -395,8 +414,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct cairn
     cpu->stack.value = ctx->sample_period;
     if (!is_user(MODE_OF(&ctx->regs)))
         take_kernel(ctx, cpu, 0);
-    if (is_in_doubt(cpu->end) && !is_fruitless(cpu))
-        copy_top(ctx, cpu, task);
+    copy_where_wanted(ctx, cpu, task, is_in_doubt(cpu->end) && !is_fruitless(cpu));
     count(cpu);
     if (wants_look)
         ask(cpu, cpu->stack.time_ns);

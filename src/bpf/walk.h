@@ -29,6 +29,7 @@
  *     stack   top page copied, a page more at a time as frames lie higher; [low, low + size)
  *     frames  leaf first: exact, then return addresses; the top bits: how it was found
  *     copy    where the tables did not lead to the end: all registers and the top of the stack
+ *     pieces  where an interpreter is on the stack, behind a copy: what its frames are made of
  *     count   hash of frames, thread and space ──► samples; who is not there yet crosses over whole
  */
 #ifndef CAIRN_BPF_WALK_H
@@ -37,6 +38,8 @@
 #include <linux/types.h>
 
 #include <cairn/unwind_end.h>
+
+#include "guest/sketch.h"
 
 enum {
     CAIRN_BPF_STRIP_SHIFT = 18, /* 256 KiB of text */
@@ -63,7 +66,13 @@ enum {
     CAIRN_BPF_COPY_THREAD = 32 << 10, /* where its end is not known */
     CAIRN_BPF_FRUITLESS_MAX = 4096,
     CAIRN_BPF_PLACE_SHIFT = 12,
-    CAIRN_BPF_COPY_PAGES = 64,    /* that they are looked for in: a bit for each */
+    CAIRN_BPF_COPY_PAGES = 64,       /* that they are looked for in: a bit for each */
+    CAIRN_BPF_PIECES_MAX = 32 << 10, /* bytes of an interpreter's memory, nearly */
+    CAIRN_BPF_SEEN_PIECES = 64,
+    CAIRN_BPF_HITS_MAX = 256, /* luaconf.h lets a state have 200 calls from C */
+    CAIRN_BPF_STATES_MAX = 8, /* of an interpreter, on one stack */
+    CAIRN_BPF_GUESTS_MAX = 4096,
+    CAIRN_BPF_GUEST_LOOPS_MAX = 4,
     CAIRN_BPF_STACK_MAX = 8 << 20 /* a frame pointer that far above the stack pointer is none */
 };
 
@@ -130,7 +139,16 @@ struct cairn_bpf_stack {
                           that nothing was ever written to are not there */
     __u64 value;       /* of the event, since the one before: attr.sample_period as it was then */
     __u32 beyond;      /* how many frames the stack has more than these; see cairn_bpf_frame_at() */
-    __u32 reserved;
+    __u32 pieces;      /* bytes of an interpreter's memory behind the copy: struct
+                          cairn_guest_piece, one behind the other; 0: none */
+};
+
+/* The interpreters in a process, with the addresses of their loops there. */
+struct cairn_bpf_guest {
+    __u64 stack_start;   /* as of a space */
+    __u64 low, high;     /* all loops lie within */
+    __u32 n, makes_code; /* how many; one of them runs code that it makes */
+    struct cairn_guest_sketch loops[CAIRN_BPF_GUEST_LOOPS_MAX]; /* behind `n` are empty ones */
 };
 
 /*
@@ -189,12 +207,13 @@ struct cairn_bpf_cached {
 
 /* What one CPU works in. */
 struct cairn_bpf_walk_cpu {
-    __u64 n_samples; /* stacks walked and counted */
-    __u64 n_lost;    /* the ring was full */
-    __u64 n_double;  /* of threads that two events see */
-    __u64 n_copied;  /* stacks that came with a copy */
-    __u64 n_outside; /* of threads that have no number in the namespace of who loaded this */
-    __u64 n_misses;  /* frames whose rule was not in the cache */
+    __u64 n_samples;  /* stacks walked and counted */
+    __u64 n_lost;     /* the ring was full */
+    __u64 n_double;   /* of threads that two events see */
+    __u64 n_copied;   /* stacks that came with a copy */
+    __u64 n_outside;  /* of threads that have no number in the namespace of who loaded this */
+    __u64 n_misses;   /* frames whose rule was not in the cache */
+    __u64 n_no_guest; /* stacks with an interpreter that might not be copied */
     __u64 busy, asked_ns;
     __u64 copies_ns, copies_left; /* since then so many bytes more may be copied */
     __u64 deep_ns;                /* until then no walk goes on beyond what is kept */
@@ -217,9 +236,17 @@ struct cairn_bpf_walk_cpu {
     __u64 node[32]; /* of the tree of mappings */
     struct cairn_bpf_cached cache[CAIRN_BPF_CACHE_ENTRIES];
     __u64 window[CAIRN_BPF_WINDOW_WORDS];
+    /* What is copied of interpreters: the states that were found, and pieces that were copied. */
+    struct {
+        __u64 va, global, main, row;
+    } states[CAIRN_BPF_STATES_MAX];
+    __u64 n_states, n_hits;
+    __u64 hits[CAIRN_BPF_HITS_MAX]; /* words of `frames` that lead into a loop */
+    __u64 seen[CAIRN_BPF_SEEN_PIECES];
+    __u64 piece_at, piece_end; /* words of `frames` */
     struct cairn_bpf_stack stack;
     __u64 frames[CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX + 1 + CAIRN_BPF_COPY_REGS +
-                 CAIRN_BPF_COPY_MAX / 8];
+                 CAIRN_BPF_COPY_MAX / 8 + CAIRN_BPF_PIECES_MAX / 8 + 64];
 };
 
 #endif /* CAIRN_BPF_WALK_H */

@@ -23,6 +23,13 @@ static const __u64 SIGRETURN = 0xd4000001d2801168; /* mov x8, #139; svc #0 */
 /* The word of the registers that says whom they belong to, and what it says. */
 #define MODE_OF(regs) ((regs)->pstate)
 
+/* Of the registers' words those that an interpreter's loop may have its state in: x19 to x28, and
+ * x0 at its begin. */
+#define GUEST_REGS (0x1ff80000ull | 1)
+/* The words of LuaJIT's registers, which is not read on this CPU yet: x22, GL; x19, BASE. */
+#define GUEST_DISPATCH 22
+#define GUEST_BASE     19
+
 static __always_inline int is_user(__u64 pstate)
 {
     return (pstate & PSR_MODE_MASK) == PSR_MODE_EL0t;

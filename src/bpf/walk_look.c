@@ -19,8 +19,6 @@
 #include "unwind/local_cpu.h"
 #include "unwind/space.h"
 
-enum { STAT_BYTES = 4096, STAT_STACK_START = 28 };
-
 struct look {
     struct cairn_walk_modules *modules;
     struct cairn_walk_found *found;
@@ -210,35 +208,19 @@ static bool read_ranges(struct look *look)
     return true;
 }
 
-/* Where the arguments of the program lie; 0: not told, or there is none yet. */
-static uint64_t stack_start(int pid)
-{
-    struct cairn_buffer text = {0};
-    uint64_t start = 0;
-    if (cairn_process_slurp(pid, "stat", STAT_BYTES, &text, NULL) == CAIRN_OK) {
-        const char *at = strrchr(cairn_buffer_text(&text), ')'); /* the name may hold anything */
-        for (unsigned field = 2; at && field < STAT_STACK_START; field++) {
-            at = strchr(at, ' ');
-            at += at != NULL;
-        }
-        start = at ? strtoull(at, NULL, 10) : 0;
-    }
-    cairn_buffer_done(&text);
-    return start;
-}
-
 enum cairn_walk_look cairn_walk_look_at(struct cairn_walk_modules *modules, int pid,
                                         struct cairn_walk_found *ret_found)
 {
     struct look look = {.modules = modules, .found = ret_found, .pid = pid};
-    ret_found->space.stack_start = stack_start(pid);
+    ret_found->space.stack_start = cairn_process_stack_start(pid);
     if (!ret_found->space.stack_start)
         return kill(pid, 0) < 0 && errno == ESRCH ? CAIRN_WALK_IMPOSSIBLE : CAIRN_WALK_LATER;
     bool was_read = read_ranges(&look);
     cairn_unwind_space_free(look.space);
     if (!was_read)
         return CAIRN_WALK_IMPOSSIBLE;
-    return stack_start(pid) == ret_found->space.stack_start ? CAIRN_WALK_LOOKED : CAIRN_WALK_LATER;
+    return cairn_process_stack_start(pid) == ret_found->space.stack_start ? CAIRN_WALK_LOOKED
+                                                                          : CAIRN_WALK_LATER;
 }
 
 void cairn_walk_ranges_leave(struct cairn_walk_modules *modules,

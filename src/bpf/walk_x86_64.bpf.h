@@ -14,6 +14,13 @@ enum {
     CS_MASK = 0xffff   /* beside it is what FRED keeps (Linux 6.9) */
 };
 
+/* Of the registers' words those that an interpreter's loop may have its state in: rbx, rbp, r12 to
+ * r15, and rdi at its begin. */
+#define GUEST_REGS (0x3full | 1ull << 14)
+/* The words of LuaJIT's registers: r14, DISPATCH; rdx, BASE. */
+#define GUEST_DISPATCH 1
+#define GUEST_BASE     12
+
 /* The word of the registers that says whom they belong to, and what it says. */
 #define MODE_OF(regs) ((regs)->cs)
 

@@ -68,7 +68,7 @@ static int know_namespace(struct walk_bpf *program, struct cairn_err *err)
 static void fill_maps(struct cairn_walker *w)
 {
     struct bpf_map *grow[] = {w->program->maps.own, w->program->maps.only, w->program->maps.spaces,
-                              w->program->maps.files};
+                              w->program->maps.files, w->program->maps.guests};
     if (cairn_bpf_is_new_enough(&maps_that_grow))
         return;
     for (size_t i = 0; i < sizeof grow / sizeof *grow; i++)
@@ -230,7 +230,10 @@ void cairn_walker_replaced(struct cairn_walker *w, int pid)
 
 void cairn_walker_forget(struct cairn_walker *w, int pid)
 {
+    uint32_t tgid = (uint32_t)pid;
     cairn_walk_tables_forget(&w->tables, pid);
+    if (w->program->bss->cairn_has_guests)
+        (void)bpf_map_delete_elem(bpf_map__fd(w->program->maps.guests), &tgid);
 }
 
 int cairn_walker_fd(const struct cairn_walker *w)
@@ -248,6 +251,31 @@ bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_
     size_t size = cairn_bpf_prstatus(regs, raw);
     *ret_bytes = (struct cairn_span){(const uint8_t *)(regs + CAIRN_BPF_COPY_REGS), stack->copied};
     return cairn_target_regs((struct cairn_span){raw, size}, false, ret_regs);
+}
+
+struct cairn_span cairn_walker_pieces(const struct cairn_bpf_stack *stack)
+{
+    const uint8_t *end = (const uint8_t *)stack + cairn_walker_stack_bytes(stack);
+    return (struct cairn_span){end - stack->pieces, stack->pieces};
+}
+
+bool cairn_walker_guest(struct cairn_walker *w, int pid, struct cairn_bpf_guest *guest)
+{
+    uint32_t tgid = (uint32_t)pid;
+    guest->stack_start = cairn_process_stack_start(pid);
+    guest->low = UINT64_MAX;
+    guest->high = 0;
+    for (uint32_t i = 0; i < guest->n; i++) {
+        const struct cairn_guest_sketch *loop = &guest->loops[i];
+        guest->low = loop->loop < guest->low ? loop->loop : guest->low;
+        guest->high = loop->loop_end > guest->high ? loop->loop_end : guest->high;
+        guest->makes_code |= loop->kind == CAIRN_SKETCH_LUAJIT;
+    }
+    if (!guest->n || !guest->stack_start ||
+        bpf_map_update_elem(bpf_map__fd(w->program->maps.guests), &tgid, guest, BPF_ANY) < 0)
+        return false;
+    w->program->bss->cairn_has_guests = 1;
+    return true;
 }
 
 struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack)
@@ -369,6 +397,7 @@ void cairn_walker_stats(const struct cairn_walker *w, struct cairn_walker_stats 
         ret_stats->n_outside += w->cpus[i].n_outside;
         ret_stats->n_copied += w->cpus[i].n_copied;
         ret_stats->n_misses += w->cpus[i].n_misses;
+        ret_stats->n_no_guest += w->cpus[i].n_no_guest;
     }
     if (bpf_obj_get_info_by_fd(bpf_program__fd(w->program->progs.cairn_walk), &info, &size) == 0) {
         ret_stats->run_ns = info.run_time_ns;

@@ -72,7 +72,7 @@ static inline size_t cairn_walker_stack_bytes(const struct cairn_bpf_stack *stac
     size_t words = (size_t)stack->n + stack->n_kernel + (stack->copied ? CAIRN_BPF_COPY_REGS : 0);
     if (stack->what == CAIRN_BPF_SLEPT)
         return sizeof(struct cairn_bpf_slept);
-    return sizeof *stack + words * sizeof(uint64_t) + stack->copied;
+    return sizeof *stack + words * sizeof(uint64_t) + stack->copied + stack->pieces;
 }
 
 /* Where the tables did not lead to the stack's end it comes with a copy, so that it can be walked
@@ -80,6 +80,15 @@ static inline size_t cairn_walker_stack_bytes(const struct cairn_bpf_stack *stac
  * Borrowed from `stack`. False: there is no copy. */
 bool cairn_walker_copy(const struct cairn_bpf_stack *stack, struct cairn_cursor_regs *ret_regs,
                        struct cairn_span *ret_bytes);
+
+/* What interpreters on the stack are made of, as struct cairn_guest_piece; empty: none was met, or
+ * nothing of it copied. Borrowed from `stack`. */
+struct cairn_span cairn_walker_pieces(const struct cairn_bpf_stack *stack);
+
+/* From now on stacks of the process that lead through one of these loops come with a copy and with
+ * pieces, each time. `stack_start` and the bounds are filled in. False: it is too late, or there
+ * is no room. */
+bool cairn_walker_guest(struct cairn_walker *walker, int pid, struct cairn_bpf_guest *guest);
 
 /* Where the walk of that stack ended. */
 struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack);
@@ -109,6 +118,7 @@ struct cairn_walker_stats {
     uint64_t n_outside;            /* not walked: the thread is none of our pid namespace */
     uint64_t n_copied;             /* stacks that came with a copy */
     uint64_t n_misses;             /* frames whose rule was searched for */
+    uint64_t n_no_guest;           /* stacks with an interpreter that were not copied */
     uint64_t run_ns, n_runs;       /* where kernel.bpf_stats_enabled is on; else 0 */
     uint64_t n_no_room, n_evicted; /* modules */
     uint64_t table_bytes;

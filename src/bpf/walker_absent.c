@@ -41,6 +41,18 @@ void cairn_walker_replaced(struct cairn_walker *walker, int pid)
     (void)walker, (void)pid;
 }
 
+struct cairn_span cairn_walker_pieces(const struct cairn_bpf_stack *stack)
+{
+    (void)stack;
+    return (struct cairn_span){0};
+}
+
+bool cairn_walker_guest(struct cairn_walker *walker, int pid, struct cairn_bpf_guest *guest)
+{
+    (void)walker, (void)pid, (void)guest;
+    return false;
+}
+
 void cairn_walker_forget(struct cairn_walker *walker, int pid)
 {
     (void)walker, (void)pid;

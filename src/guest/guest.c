@@ -114,6 +114,19 @@ int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest
     return code;
 }
 
+static bool read_any(void *ctx, uint64_t va, void *to, size_t size)
+{
+    const struct cairn_guest_thread *thread = ctx;
+    const struct cairn_memory *memory = &thread->memory, *constant = &thread->constant.memory;
+    return memory->read(memory->ctx, va, to, size) ||
+           (thread->constant.renew && constant->read(constant->ctx, va, to, size));
+}
+
+struct cairn_memory cairn_guest_any(const struct cairn_guest_thread *thread)
+{
+    return (struct cairn_memory){read_any, (void *)(uintptr_t)thread};
+}
+
 static bool find_name(const struct cairn_guest_result *result,
                       const struct cairn_guest_names *names, const struct cairn_guest_frame *frame,
                       char *name, size_t room)

@@ -24,6 +24,7 @@
 #include "base/strings.h"
 #include "elf/image.h"
 #include "guest/own.h"
+#include "guest/sketch.h"
 
 /* No module, no registers, no native frame. */
 #define CAIRN_GUEST_NONE UINT32_MAX
@@ -73,10 +74,19 @@ struct cairn_guest_native {
     uint32_t regs;     /* of thread->regs; CAIRN_GUEST_NONE: not at hand */
 };
 
+/* Memory of what does not change while a function lives: its code, its lines and its names. */
+struct cairn_guest_constant {
+    struct cairn_memory memory;
+    /* NULL: it is read at the frames' moment. Else it was read at others, and who asks for a
+     * function holds against it what the frame has of that; where they differ all is read anew. */
+    void (*renew)(void *ctx);
+};
+
 /* All that is known of a stopped thread. All is borrowed. Registers are at hand for the innermost
  * frame, for those that cairn_guest_wants_regs() asked for, and for code in no file. */
 struct cairn_guest_thread {
-    struct cairn_memory memory;
+    struct cairn_memory memory; /* of one moment */
+    struct cairn_guest_constant constant;
     uint16_t machine; /* EM_X86_64, EM_AARCH64 */
     const struct cairn_guest_module *modules;
     size_t n_modules;
@@ -150,6 +160,8 @@ struct cairn_guest {
      * a native walk can go on from. False: not this guest's code. NULL: it makes none. */
     bool (*step)(const struct cairn_guest_thread *thread, const struct cairn_guest_module *module,
                  const struct cairn_guest_regs *regs, struct cairn_guest_regs *ret_caller);
+    /* What a program in the kernel needs to copy frames of it; false: no such program can. */
+    bool (*sketch)(const struct cairn_guest_file *file, struct cairn_guest_sketch *ret_sketch);
 };
 
 extern const struct cairn_guest cairn_guest_lua, cairn_guest_luajit;
@@ -173,6 +185,9 @@ int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest
  * that the thread may run. CAIRN_E_NOMEM. */
 int cairn_guest_name(struct cairn_guest_result *result, const struct cairn_guest_names *names);
 void cairn_guest_result_done(struct cairn_guest_result *result);
+
+/* For guests: memory of the moment, and what that has not, constant memory. */
+struct cairn_memory cairn_guest_any(const struct cairn_guest_thread *thread);
 
 /* For guests: one more, all-zero but for what is given. NULL: no memory. Frames beyond the limit
  * are not kept, and their state is in doubt; nobody may add more states than the limit. */

@@ -193,6 +193,23 @@ static unsigned address_width(int pid)
     return is_32 ? 4 : 8;
 }
 
+uint64_t cairn_process_stack_start(int pid)
+{
+    enum { STAT_BYTES = 4096, START_STACK = 28 };
+    struct cairn_buffer text = {0};
+    uint64_t start = 0;
+    if (cairn_process_slurp(pid, "stat", STAT_BYTES, &text, NULL) == CAIRN_OK) {
+        const char *at = strrchr(cairn_buffer_text(&text), ')'); /* the name may hold anything */
+        for (unsigned field = 2; at && field < START_STACK; field++) {
+            at = strchr(at, ' ');
+            at += at != NULL;
+        }
+        start = at ? strtoull(at, NULL, 10) : 0;
+    }
+    cairn_buffer_done(&text);
+    return start;
+}
+
 int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn_err *err)
 {
     struct cairn_buffer bytes = {0};

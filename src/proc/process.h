@@ -48,6 +48,10 @@ int cairn_process_cmdline(int pid, struct cairn_buffer *ret_text, struct cairn_e
  * none. Knows that a 32-bit program has entries of half the size. */
 int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn_err *err);
 
+/* Where the arguments of its program lie (proc(5), stat, startstack), a place that execve(2)
+ * chooses by chance. 0: there is no program yet, or it is not told. */
+uint64_t cairn_process_stack_start(int pid);
+
 /* The whole of /proc/PID/NAME, appended. What is missing or refused is told in words about the
  * process, not about the file. */
 int cairn_process_slurp(int pid, const char *name, size_t limit, struct cairn_buffer *ret_bytes,

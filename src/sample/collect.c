@@ -37,6 +37,7 @@ void cairn_collect_done(struct cairn_collect *collect)
 {
     cairn_copy_walker_done(&collect->copies);
     cairn_spaces_done(&collect->spaces);
+    cairn_guest_looks_done(&collect->guest_looks);
     cairn_shared_modules_done(&collect->modules);
     cairn_starts_done(&collect->starts);
     cairn_table_done(&collect->names);
@@ -165,15 +166,18 @@ static int add_sample(struct cairn_collect *collect, uint32_t stack, uint32_t la
     return CAIRN_OK;
 }
 
-static void count(struct cairn_collect *collect, uint64_t n, int64_t value, bool is_cut)
+static void count(struct cairn_collect *collect, uint64_t n, int64_t value, uint8_t marks)
 {
     collect->value += value;
     collect->n_samples += n;
-    collect->n_whole += is_cut ? 0 : n;
-    collect->n_cut += is_cut ? n : 0;
+    collect->n_whole += marks & CAIRN_COLLECT_CUT ? 0 : n;
+    collect->n_cut += marks & CAIRN_COLLECT_CUT ? n : 0;
+    collect->n_guest += marks & CAIRN_COLLECT_GUEST ? n : 0;
+    collect->n_doubt += marks & CAIRN_COLLECT_DOUBT ? n : 0;
+    collect->n_unread += marks & CAIRN_COLLECT_UNREAD ? n : 0;
 }
 
-void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is_cut, uint64_t n,
+void cairn_collect_again(struct cairn_collect *collect, uint32_t number, uint8_t marks, uint64_t n,
                          int64_t value)
 {
     if (number == CAIRN_COLLECT_UNKEPT) {
@@ -182,7 +186,7 @@ void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is
     }
     collect->profile->values[2 * (size_t)number] += (int64_t)n;
     collect->profile->values[2 * (size_t)number + 1] += value;
-    count(collect, n, value, is_cut);
+    count(collect, n, value, marks);
 }
 
 uint64_t cairn_collect_bytes(const struct cairn_collect *collect)
@@ -216,6 +220,19 @@ static int keep_bound(struct cairn_collect *collect)
     return CAIRN_OK;
 }
 
+static void mark_guests(const struct cairn_sampled *caught, struct cairn_collected *got)
+{
+    if (caught->guests) {
+        got->doubt = cairn_guest_walk_doubt(caught->guests);
+        got->mode = cairn_guest_walk_mode(caught->guests);
+        got->marks |= cairn_guest_walk_met(caught->guests) ? CAIRN_COLLECT_GUEST : 0;
+        got->marks |= got->doubt ? CAIRN_COLLECT_DOUBT : 0;
+    } else if (caught->unread) {
+        got->doubt = caught->unread;
+        got->marks |= CAIRN_COLLECT_UNREAD;
+    }
+}
+
 int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_sampled *caught,
                         struct cairn_collected *ret_collected)
 {
@@ -228,12 +245,7 @@ int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_sample
     collect->n_processes += !space->is_seen;
     space->is_seen = true;
     walk_user(collect, space, caught);
-    if (caught->guests) {
-        got.doubt = cairn_guest_walk_doubt(caught->guests);
-        got.mode = cairn_guest_walk_mode(caught->guests);
-        collect->n_guest += cairn_guest_walk_met(caught->guests);
-        collect->n_doubt += got.doubt != NULL;
-    }
+    mark_guests(caught, &got);
     if (cairn_cut_words(collect, space, reason, sizeof reason))
         got.cut = cairn_profile_text(collect->profile, reason, strlen(reason));
     int code = got.cut == UINT32_MAX ? CAIRN_E_NOMEM
@@ -242,6 +254,7 @@ int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_sample
         got.cut = collect->full;
     else if (code < 0)
         return code;
+    got.marks |= got.cut ? CAIRN_COLLECT_CUT : 0;
     *ret_collected = got;
     return CAIRN_OK;
 }
@@ -260,7 +273,7 @@ int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_colle
         collect->last = CAIRN_COLLECT_UNKEPT;
         return CAIRN_OK;
     }
-    count(collect, more->n, more->value, collected->cut != 0);
+    count(collect, more->n, more->value, collected->marks);
     return cairn_collect_seen(collect, collected->tid);
 }
 

@@ -12,6 +12,7 @@
 #include "sample/copy_walk.h"
 #include "sample/ended.h"
 #include "sample/event.h"
+#include "sample/guest_look.h"
 #include "sample/shared_module.h"
 #include "sample/space.h"
 #include "sample/start.h"
@@ -22,6 +23,7 @@ enum { CAIRN_COLLECT_UNKEPT = UINT32_MAX }; /* number of a sample that there was
 struct cairn_collect {
     struct cairn_profile *profile;
     struct cairn_spaces spaces;
+    struct cairn_guest_looks guest_looks;
     struct cairn_shared_modules modules;
     struct cairn_starts starts;
     struct cairn_table names;           /* tid -> text of the profile: the thread's name */
@@ -38,12 +40,13 @@ struct cairn_collect {
     uint64_t beside_bytes;              /* of them: beside the profile and what is here */
     uint32_t full;                      /* a text: why stacks are cut since the bound is near */
     uint64_t n_samples, n_whole, n_cut;
-    uint64_t n_guest,
-        n_doubt;          /* of them: with frames of an interpreter; where those are in doubt */
-    uint64_t n_unkept;    /* samples that are none of these: there was no memory for them */
-    int64_t value;        /* what they stand for */
-    uint64_t n_processes; /* that samples came from */
-    uint64_t n_threads;   /* the same */
+    uint64_t n_guest;           /* of them: with frames of an interpreter, */
+    uint64_t n_doubt;           /* and of these: where those are in doubt */
+    uint64_t n_unread;          /* with an interpreter, whose frames are missing */
+    uint64_t n_unkept;          /* samples that are none of these: there was no memory for them */
+    int64_t value;              /* what they stand for */
+    uint64_t n_processes;       /* that samples came from */
+    uint64_t n_threads;         /* the same */
     struct cairn_packed packed; /* rows that are no more among those of the profile (pack.h) */
     size_t pack_rows;           /* they are packed at so many; 0: never, their numbers are kept */
     uint32_t pack_turns;        /* so many turns long not, unless they are very many */
@@ -64,10 +67,12 @@ struct cairn_sampled {
     struct cairn_user_sample user;
     const struct cairn_copy *copy;   /* walked where `user` leads not to the end; NULL: none */
     struct cairn_guest_walk *guests; /* has walked the user side, in place of `user`; NULL: none */
-    uint64_t sp;                     /* of the user side; 0: unknown */
-    uint64_t now_ns;                 /* any clock that goes on */
-    uint64_t time_ns;                /* when it was caught, CLOCK_MONOTONIC */
-    int64_t value; /* of the event, CPU time for one: what the sample stands for */
+    const char
+        *unread;      /* why frames of an interpreter are missing, a static text; NULL: none are */
+    uint64_t sp;      /* of the user side; 0: unknown */
+    uint64_t now_ns;  /* any clock that goes on */
+    uint64_t time_ns; /* when it was caught, CLOCK_MONOTONIC */
+    int64_t value;    /* of the event, CPU time for one: what the sample stands for */
 };
 
 int cairn_collect_init(struct cairn_collect *collect, const struct cairn_event *event,
@@ -80,12 +85,21 @@ uint64_t cairn_collect_bytes(const struct cairn_collect *collect);
 /* CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_collect_add(struct cairn_collect *collect, const struct cairn_sampled *caught);
 
+/* What samples of a stack are counted as. */
+enum cairn_collect_mark {
+    CAIRN_COLLECT_CUT = 1,
+    CAIRN_COLLECT_GUEST = 2, /* it has frames of an interpreter, */
+    CAIRN_COLLECT_DOUBT = 4, /* which may be wrong, */
+    CAIRN_COLLECT_UNREAD = 8 /* or lacks them */
+};
+
 /* A stack that is in the profile, of one thread: what samples of it have in common. */
 struct cairn_collected {
     uint32_t stack;  /* a number of the profile, as the next two: */
     uint32_t cut;    /* a text, why it ends early; 0: it does not */
     uint32_t cgroup; /* a text; 0: the root, or unknown */
     int pid, tid;
+    uint8_t marks;            /* enum cairn_collect_mark */
     const char *doubt, *mode; /* of an interpreter on it (guest_walk.h); NULL: none. Static */
 };
 
@@ -105,9 +119,9 @@ int cairn_collect_stack(struct cairn_collect *collect, const struct cairn_sample
 int cairn_collect_sample(struct cairn_collect *collect, const struct cairn_collected *collected,
                          const struct cairn_collect_more *more);
 
-/* `n` times more what became sample `number`, of a stack that ends early or not; together they
- * stand for `value`. */
-void cairn_collect_again(struct cairn_collect *collect, uint32_t number, bool is_cut, uint64_t n,
+/* `n` times more what became sample `number`, with the marks of its stack; together they stand for
+ * `value`. */
+void cairn_collect_again(struct cairn_collect *collect, uint32_t number, uint8_t marks, uint64_t n,
                          int64_t value);
 
 /* Remembers how a thread is called from now on. */

@@ -176,8 +176,8 @@ static void open_file(const struct wanted *w, struct cairn_copy_file *file)
         (void)open_by_path(w, &file->found);
 }
 
-/* A build ID alone is no identity: another user's program can have a copy of it. */
-static uint64_t identity_of(const struct cairn_space *space, const struct cairn_space_map *map)
+uint64_t cairn_copy_files_identity(const struct cairn_space *space,
+                                   const struct cairn_space_map *map)
 {
     const uint64_t identity[] = {map->file, (uint64_t)map->path << 32 | space->root};
     return cairn_hash_bytes(identity, sizeof identity);
@@ -193,8 +193,8 @@ static bool add(struct cairn_copy_files *files, const struct cairn_spaces *space
         cairn_grow((void **)&files->items, &files->cap, files->n + 1, sizeof(void *)) < 0)
         return false;
     struct cairn_copy_file *file = cairn_alloc(1, sizeof *file);
-    if (!file ||
-        cairn_table_set(&files->by_identity, identity_of(space, map), (uint32_t)files->n) < 0) {
+    if (!file || cairn_table_set(&files->by_identity, cairn_copy_files_identity(space, map),
+                                 (uint32_t)files->n) < 0) {
         cairn_free(file);
         return false;
     }
@@ -222,8 +222,9 @@ struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files
             none.image = vdso;
         return none;
     }
-    if (!map->file || (!cairn_table_find(&files->by_identity, identity_of(space, map), &number) &&
-                       !add(files, spaces, space, map, &number)))
+    if (!map->file ||
+        (!cairn_table_find(&files->by_identity, cairn_copy_files_identity(space, map), &number) &&
+         !add(files, spaces, space, map, &number)))
         return none;
     const struct cairn_copy_file *file = files->items[number];
     return (struct cairn_copy_file_bytes){file->made.size ? file->made : file->found.image.bytes,

@@ -2,6 +2,7 @@
 #include "sample/guest_walk.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "unwind/space.h"
 
 int cairn_guest_walk_open(int pid, struct cairn_guest_walk **ret_walk)
@@ -29,6 +30,7 @@ void cairn_guest_walk_close(struct cairn_guest_walk *walk)
     if (!walk)
         return;
     cairn_target_guests_done(&walk->guests);
+    cairn_still_pages_done(&walk->still);
     cairn_unwind_space_free(walk->space);
     cairn_free(walk);
 }
@@ -38,8 +40,41 @@ const char *cairn_guest_walk_version(const struct cairn_guest_walk *walk)
     return walk->guests.n_modules ? walk->guests.modules[0].file->version : "";
 }
 
-bool cairn_guest_walk_catch(struct cairn_guest_walk *walk, const struct cairn_cursor_regs *regs,
-                            int *ret_code)
+bool cairn_guest_walk_is_in_loop(const struct cairn_guest_walk *walk, uint64_t va)
+{
+    for (size_t i = 0; i < walk->guests.n_modules; i++)
+        if (cairn_guest_wants_regs(&walk->guests.modules[i], va))
+            return true;
+    return false;
+}
+
+bool cairn_guest_walk_is_in(const struct cairn_guest_walk *walk, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < walk->guests.n_modules; i++) {
+        const struct cairn_guest_module *module = &walk->guests.modules[i];
+        if (module->bias + module->file->loop - start < end - start)
+            return true;
+    }
+    return false;
+}
+
+size_t cairn_guest_walk_sketch(const struct cairn_guest_walk *walk,
+                               struct cairn_guest_sketch *ret_sketches, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < walk->guests.n_modules && n < max; i++) {
+        const struct cairn_guest_module *module = &walk->guests.modules[i];
+        const struct cairn_guest *guest = module->file->guest;
+        if (!guest->sketch || !guest->sketch(module->file, &ret_sketches[n]))
+            continue;
+        ret_sketches[n].loop += module->bias;
+        ret_sketches[n++].loop_end += module->bias;
+    }
+    return n;
+}
+
+/* Natives and frames of interpreters, by the memory that the space reads now. */
+static int walk_all(struct cairn_guest_walk *walk, const struct cairn_cursor_regs *regs)
 {
     struct cairn_target_guests *guests = &walk->guests;
     struct cairn_user_walk *native = &walk->walk;
@@ -50,25 +85,60 @@ bool cairn_guest_walk_catch(struct cairn_guest_walk *walk, const struct cairn_cu
     native->n_missing = 0;
     native->end = CAIRN_END_NO_USER;
     guests->is_met = false;
-    *ret_code = CAIRN_OK;
     if (cairn_cursor_init(&cursor, walk->space, regs, NULL) < 0)
-        return true;
+        return CAIRN_OK;
     cairn_cursor_limit(&cursor, 0);
-    *ret_code = cairn_target_guests_begin(guests, &cursor);
-    while (*ret_code == CAIRN_OK && result == 1) {
+    int code = cairn_target_guests_begin(guests, &cursor);
+    while (code == CAIRN_OK && result == 1) {
         cairn_cursor_frame(&cursor, &frame);
         /* Nothing has called a signal's frame. */
         (void)cairn_user_walk_add(native, frame.ip, frame.exact || frame.signal,
                                   (uint8_t)frame.how);
         result = cairn_target_guests_step(guests, &cursor);
         if (result < 0)
-            *ret_code = result;
+            code = result;
     }
     native->end = cairn_cursor_end(&cursor);
     cairn_user_walk_close_gap(native);
-    if (*ret_code == CAIRN_OK)
-        *ret_code = cairn_target_guests_read(guests);
-    return *ret_code < 0 || !cairn_target_guests_doubts(guests);
+    return code == CAIRN_OK ? cairn_target_guests_read(guests) : code;
+}
+
+bool cairn_guest_walk_catch(struct cairn_guest_walk *walk, const struct cairn_cursor_regs *regs,
+                            int *ret_code)
+{
+    walk->guests.constant = (struct cairn_guest_constant){0};
+    *ret_code = walk_all(walk, regs);
+    return *ret_code < 0 || !cairn_target_guests_doubts(&walk->guests);
+}
+
+static bool read_still(void *ctx, uint64_t va, void *to, size_t size)
+{
+    struct cairn_guest_walk *walk = ctx;
+    return cairn_still_pages_read(&walk->still, va, to, size);
+}
+
+static void renew_still(void *ctx)
+{
+    struct cairn_guest_walk *walk = ctx;
+    cairn_still_pages_renew(&walk->still);
+}
+
+int cairn_guest_walk_catch_copy(struct cairn_guest_walk *walk, const struct cairn_copy *copy,
+                                struct cairn_span pieces)
+{
+    struct cairn_target_pieces in_pieces = {.bytes = pieces};
+    struct cairn_target_copy stack = copy->stack;
+    stack.pieces = &in_pieces;
+    stack.missed = false;
+    walk->still.mem = cairn_target_pid_mem(walk->space);
+    cairn_still_pages_begin(&walk->still, cairn_now_ns());
+    walk->guests.constant = (struct cairn_guest_constant){{read_still, walk}, renew_still};
+    cairn_target_pid_copy(walk->space, &stack);
+    int code = walk_all(walk, &copy->regs);
+    cairn_target_pid_copy(walk->space, NULL);
+    if (stack.missed && copy->goes_on && walk->walk.end == CAIRN_END_UNREADABLE)
+        walk->walk.end = CAIRN_END_COPY;
+    return code;
 }
 
 int cairn_guest_walk_name(struct cairn_guest_walk *walk)

@@ -5,17 +5,24 @@
  *
  *     stopped   registers ─► cursor over the live memory ─► native frames, frames of interpreters
  *     running   names of functions, from files
+ *
+ * or a program in the kernel has copied what it takes:
+ *
+ *     copied    registers ─► cursor over the copy ─► native frames, frames of interpreters
+ *     running   lines and texts of functions, which stay where they are, from the live memory
  */
 #ifndef CAIRN_SAMPLE_GUEST_WALK_H
 #define CAIRN_SAMPLE_GUEST_WALK_H
 
-#include "sample/user_walk.h"
+#include "sample/copy_walk.h"
+#include "sample/still_pages.h"
 #include "target/guests.h"
 
 struct cairn_guest_walk {
     struct cairn_unwind_space *space;
     struct cairn_target_guests guests;
     struct cairn_user_walk walk; /* the native frames of the last catch */
+    struct cairn_still_pages still;
 };
 
 /* Looks for interpreters in the process, which takes milliseconds. `*ret_walk` is NULL where there
@@ -31,6 +38,20 @@ const char *cairn_guest_walk_version(const struct cairn_guest_walk *walk);
  * CAIRN_E_NOMEM. */
 bool cairn_guest_walk_catch(struct cairn_guest_walk *walk, const struct cairn_cursor_regs *regs,
                             int *ret_code);
+
+/* Does code of an interpreter's loop lie there? */
+bool cairn_guest_walk_is_in_loop(const struct cairn_guest_walk *walk, uint64_t va);
+
+/* Is one of them in the mapping? */
+bool cairn_guest_walk_is_in(const struct cairn_guest_walk *walk, uint64_t start, uint64_t end);
+
+/* What a program in the kernel needs to know of them; returns how many, `max` at most. */
+size_t cairn_guest_walk_sketch(const struct cairn_guest_walk *walk,
+                               struct cairn_guest_sketch *ret_sketches, size_t max);
+
+/* Walks a thread that runs by what was copied of it. CAIRN_E_NOMEM. */
+int cairn_guest_walk_catch_copy(struct cairn_guest_walk *walk, const struct cairn_copy *copy,
+                                struct cairn_span pieces);
 
 /* Names the functions of what was caught. The thread may run. CAIRN_E_NOMEM. */
 int cairn_guest_walk_name(struct cairn_guest_walk *walk);

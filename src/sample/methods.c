@@ -26,6 +26,7 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
     return (struct cairn_perf_opts){
         .targets = &s->targets,
         .no_inherit = s->opts.no_inherit != 0,
+        .no_guests = s->opts.no_guests != 0,
         .is_child = s->child.pid > 0,
         .user_only = s->opts.user_only != 0,
         .event = s->event,
@@ -120,8 +121,13 @@ void cairn_sampler_hint_guests(struct cairn_sampler *s)
     s->has_hinted = true;
     for (size_t i = 0; i < s->targets.n && i < HINTED_MAX; i++) {
         struct cairn_guest_walk *guests;
+        struct cairn_guest_sketch sketch;
         if (cairn_guest_walk_open(s->targets.items[i].pid, &guests) < 0 || !guests)
             continue;
+        if (s->method == CAIRN_SAMPLE_BPF && cairn_guest_walk_sketch(guests, &sketch, 1)) {
+            cairn_guest_walk_close(guests);
+            continue;
+        }
         cairn_log(CAIRN_LOG_HINT,
                   "%s runs in pid %d: --method=ptrace records its functions too, and stops a "
                   "thread for a moment at each sample",

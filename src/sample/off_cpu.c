@@ -9,7 +9,7 @@
 /* A key that became a sample. */
 struct cairn_slept_known {
     uint32_t sample;
-    bool is_cut;
+    uint8_t marks;            /* of its stack */
     struct cairn_bpf_sum sum; /* as read last */
 };
 
@@ -84,7 +84,7 @@ static int add_key(const struct adding *to, const struct cairn_collected *collec
         cairn_table_set(&sums->by_key, hash, (uint32_t)sums->n_known) < 0)
         return CAIRN_E_NOMEM;
     sums->known[sums->n_known++] = (struct cairn_slept_known){
-        .sample = to->collect->last, .is_cut = collected->cut != 0, .sum = *sum};
+        .sample = to->collect->last, .marks = collected->marks, .sum = *sum};
     return CAIRN_OK;
 }
 
@@ -93,7 +93,7 @@ static void add_again(const struct adding *to, struct cairn_slept_known *known,
 {
     const struct cairn_bpf_sum more = {sum->n - known->sum.n, sum->value - known->sum.value};
     if (more.n)
-        cairn_collect_again(to->collect, known->sample, known->is_cut, more.n, (int64_t)more.value);
+        cairn_collect_again(to->collect, known->sample, known->marks, more.n, (int64_t)more.value);
     known->sum = *sum;
 }
 

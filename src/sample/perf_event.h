@@ -28,6 +28,7 @@ enum { CAIRN_PERF_ALL = -1 }; /* in place of a thread: whoever runs */
 struct cairn_perf_opts {
     const struct cairn_targets *targets;
     bool no_inherit; /* children, not threads */
+    bool no_guests;  /* interpreters are not looked for */
     bool is_child;   /* held before exec: events begin with the program */
     bool user_only;
     bool on_cpus;   /* whole CPUs, though processes are the targets: set by cairn_perf_open() */

@@ -53,6 +53,7 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
     if (code == CAIRN_OK && !opts->off_cpu)
         code = cairn_walk_intake_attach(&ret_sampler->walk, &ret_sampler->events, err);
     ret_sampler->is_walked = code == CAIRN_OK;
+    ret_sampler->walk.no_guests = opts->no_guests;
     return code;
 }
 

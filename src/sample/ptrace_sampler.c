@@ -204,7 +204,8 @@ static int sample_thread(struct cairn_ptrace_sampler *sampler, struct cairn_trac
         return CAIRN_E_NOMEM;
     if (cairn_thread_stat(tracee->pid, tracee->tid, &stat, NULL) < 0 || stat.state != 'R')
         return CAIRN_OK; /* it sleeps or waits */
-    if (!sampler->no_guests && cairn_space_guests(of.space, &caught.guests) < 0)
+    if (!sampler->no_guests && cairn_guest_looks_find(&collect->guest_looks, &collect->spaces,
+                                                      of.space, &caught.guests) < 0)
         return CAIRN_E_NOMEM;
     int code = catch_thread(sampler, &of, &caught);
     if (code < 0 || caught.value == 0)

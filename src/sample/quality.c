@@ -118,10 +118,12 @@ int cairn_sample_quality_text(const struct cairn_sample_quality *quality,
     cairn_buffer_printf(&line, ", %llu whole (%.1f %%)", (unsigned long long)quality->n_whole,
                         n ? 100.0 * (double)quality->n_whole / (double)n : 0.0);
     add_cuts(&line, quality, profile);
-    if (quality->n_guest)
+    if (quality->n_guest || quality->n_unread)
         cairn_buffer_printf(&line, "; %llu with frames of an interpreter, %llu of them in doubt",
                             (unsigned long long)quality->n_guest,
                             (unsigned long long)quality->n_doubt);
+    if (quality->n_unread)
+        cairn_buffer_printf(&line, ", missing of %llu more", (unsigned long long)quality->n_unread);
     cairn_buffer_printf(&line, "; %llu lost", (unsigned long long)quality->n_lost);
     if (quality->n_unkept)
         cairn_buffer_printf(&line, ", %llu not kept: no memory for more samples",

@@ -222,12 +222,38 @@ static void start_clocks(struct cairn_sampler *s)
     s->collect.to_real_ns = (uint64_t)s->collect.profile->time_ns - s->start_ns;
 }
 
+struct first_guests {
+    struct cairn_sampler *s;
+    uint64_t until_ns;
+    int code;
+};
+
+static bool find_guests_of(void *ctx, int pid)
+{
+    struct first_guests *first = ctx;
+    struct cairn_sampler *s = first->s;
+    struct cairn_guest_walk *guests;
+    if (pid != getpid())
+        first->code = cairn_walk_intake_guests(&s->perf.walk, &s->collect, pid, &guests);
+    return first->code == CAIRN_OK && cairn_now_ns() < first->until_ns;
+}
+
+/* Interpreters in the processes, so that their frames are known from the first sample on. */
+static int find_guests(struct cairn_sampler *s)
+{
+    struct first_guests first = {s, cairn_now_ns() + FIRST_LOOKS_NS, CAIRN_OK};
+    cairn_targets_each(&s->targets, find_guests_of, &first);
+    return first.code;
+}
+
 static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
 {
     int code = CAIRN_OK;
     if (s->perf.is_walked) {
         struct first_looks looks = {s->perf.walk.walker, cairn_now_ns() + FIRST_LOOKS_NS};
         cairn_targets_each(&s->targets, look_first, &looks);
+        if (find_guests(s) < 0)
+            return cairn_fail_memory(err);
     }
     start_clocks(s);
     cairn_perf_enable(&s->perf.events);

@@ -13,7 +13,7 @@
 #include "sample/cgroup.h"
 #include "sample/guest_walk.h"
 
-enum { SWEEP_MIN = 1024, GUEST_LOOKS_MAX = 8 };
+enum { SWEEP_MIN = 1024 };
 
 static void close_memory(struct cairn_space *space)
 {
@@ -28,6 +28,7 @@ static void forget_guests(struct cairn_space *space)
     space->guests = NULL;
     space->guests_changes = 0;
     space->n_guest_looks = 0;
+    space->guests_told_ns = 0;
 }
 
 void cairn_space_exec(struct cairn_space *space)
@@ -419,17 +420,4 @@ bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_pla
                               (uint64_t)map->path << 32 | space->root};
     *ret_place = cairn_hash_bytes(place, sizeof place);
     return true;
-}
-
-int cairn_space_guests(struct cairn_space *space, struct cairn_guest_walk **ret_guests)
-{
-    int code = CAIRN_OK;
-    if (!space->guests && space->guests_changes != space->n_changes &&
-        space->n_guest_looks < GUEST_LOOKS_MAX) {
-        space->guests_changes = space->n_changes;
-        space->n_guest_looks++;
-        code = cairn_guest_walk_open(space->pid, &space->guests);
-    }
-    *ret_guests = space->guests;
-    return code;
 }

@@ -57,6 +57,7 @@ struct cairn_space {
     struct cairn_guest_walk *guests; /* NULL: no interpreter is known to be in it */
     uint64_t guests_changes;         /* its maps were looked through for one at that n_changes */
     uint32_t n_guest_looks;
+    uint64_t guests_told_ns; /* when the kernel's side was told of them; 0: not yet */
 };
 
 struct cairn_spaces {
@@ -129,10 +130,6 @@ uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map 
 /* Takes hold of the file that is mapped there, for the module that was made of it. */
 void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,
                       const struct cairn_space_map *map, uint32_t module);
-
-/* The interpreters in the process, looked for when its mappings changed, but few times: each takes
- * milliseconds. NULL: none is there. CAIRN_OK or CAIRN_E_NOMEM. */
-int cairn_space_guests(struct cairn_space *space, struct cairn_guest_walk **ret_guests);
 
 /* Reads code or data of the process; returns how many bytes came. */
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sample/fold.h"
+#include "sample/guest_walk.h"
 #include "sample/pack.h"
 #include "sample/perf_event.h"
 
@@ -13,14 +14,14 @@ static const uint64_t COPY_AGAIN_NS = 20000000000;
 
 /* A stack that was handed on. */
 struct cairn_walk_known {
-    uint32_t sample; /* that it became at first; the next one that is free */
-    uint32_t
-        n_again : 31; /* what came since, as counted last; the kernel's number goes on behind */
-    uint32_t is_cut : 1;
-    uint64_t value; /* FREE: the entry is nobody's */
+    uint32_t sample;     /* that it became at first; the next one that is free */
+    uint32_t n_again;    /* what came since, as counted last, modulo 2^31 */
+    uint64_t value : 60; /* and what it stands for, modulo 2^60 */
+    uint64_t marks : 4;  /* of its stack: enum cairn_collect_mark */
 };
 
-static const uint64_t FREE = UINT64_MAX;
+static const uint64_t VALUE_MAX = (UINT64_C(1) << 60) - 1;
+enum { FREE = 15 /* no stack has all marks: the entry is nobody's */ };
 
 int cairn_walk_intake_open(int64_t period_ns, const struct cairn_walker_opts *opts,
                            struct cairn_walk_intake *ret_intake, struct cairn_err *err)
@@ -141,7 +142,7 @@ static void give_number(struct cairn_walk_intake *intake, uint32_t number)
 {
     *next_free(intake, number) = intake->first_free;
     if (!intake->keeps_stacks)
-        intake->known[number].value = FREE;
+        intake->known[number].marks = FREE;
     intake->first_free = number;
     intake->n_free++;
 }
@@ -163,19 +164,80 @@ static int remember(struct cairn_walk_intake *intake, uint64_t key,
         intake->stacks[number] = *collected;
     else if (is_new)
         intake->known[number] =
-            (struct cairn_walk_known){.sample = sample, .is_cut = collected->cut != 0};
+            (struct cairn_walk_known){.sample = sample, .marks = collected->marks & 15u};
     return CAIRN_OK;
 }
 
-static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stack *stack,
-                      struct cairn_collected *ret_collected)
+/* Tells the kernel's side of interpreters in a process, once for each program. */
+static void tell_guests(struct cairn_walk_intake *intake, struct cairn_space *space)
+{
+    struct cairn_bpf_guest guest = {0};
+    guest.n =
+        (uint32_t)cairn_guest_walk_sketch(space->guests, guest.loops, CAIRN_BPF_GUEST_LOOPS_MAX);
+    if (guest.n)
+        (void)cairn_walker_guest(intake->walker, space->pid, &guest);
+    space->guests_told_ns = cairn_now_ns();
+}
+
+int cairn_walk_intake_guests(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                             int pid, struct cairn_guest_walk **ret_guests)
+{
+    struct cairn_space *space = cairn_spaces_get(&collect->spaces, pid);
+    *ret_guests = NULL;
+    if (intake->no_guests)
+        return CAIRN_OK;
+    if (!space || cairn_space_know(&collect->spaces, space) < 0 ||
+        cairn_guest_looks_find(&collect->guest_looks, &collect->spaces, space, ret_guests) < 0)
+        return CAIRN_E_NOMEM;
+    if (*ret_guests && !space->guests_told_ns)
+        tell_guests(intake, space);
+    return CAIRN_OK;
+}
+
+/* Why a stack has no frames of the interpreter that it leads through; NULL: it leads through none.
+ */
+static const char *why_unread(const struct cairn_guest_walk *guests,
+                              const struct cairn_space *space, const struct cairn_bpf_stack *stack)
+{
+    const uint64_t *frames = (const void *)(stack + 1);
+    for (size_t i = 0; i < stack->n; i++) {
+        if (!cairn_guest_walk_is_in_loop(guests, frames[i] & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT)))
+            continue;
+        if (stack->time_ns < space->guests_told_ns)
+            return "caught before the interpreter was known";
+        return stack->copied ? "no state of the interpreter is near the stack"
+                             : "a copy would have taken too much of the time";
+    }
+    return NULL;
+}
+
+/* The frames of interpreters on the stack, where what they are made of came with it. */
+static int walk_guests(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                       const struct cairn_bpf_stack *stack, struct cairn_sampled *caught)
+{
+    const struct cairn_span pieces = cairn_walker_pieces(stack);
+    struct cairn_guest_walk *guests;
+    int code = cairn_walk_intake_guests(intake, collect, caught->pid, &guests);
+    if (code < 0 || !guests)
+        return code;
+    if (!pieces.size || !caught->copy) {
+        caught->unread = why_unread(guests, cairn_spaces_get(&collect->spaces, caught->pid), stack);
+        return CAIRN_OK;
+    }
+    code = cairn_guest_walk_catch_copy(guests, caught->copy, pieces);
+    caught->guests = guests;
+    return code == CAIRN_OK ? cairn_guest_walk_name(guests) : code;
+}
+
+static int pass_stack(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                      const struct cairn_bpf_stack *stack, struct cairn_collected *ret_collected)
 {
     const uint64_t *frames = (const void *)(stack + 1);
     struct cairn_copy copy = {.stack.va = stack->sp & ~(uint64_t)7,
                               .stack.pages = stack->pages,
                               .goes_on = stack->goes_on};
     bool has_copy = cairn_walker_copy(stack, &copy.regs, &copy.stack.bytes);
-    const struct cairn_sampled caught = {
+    struct cairn_sampled caught = {
         .pid = (int)stack->pid,
         .tid = (int)stack->tid,
         .kernel = frames + stack->n,
@@ -188,7 +250,8 @@ static int pass_stack(struct cairn_collect *collect, const struct cairn_bpf_stac
         .sp = stack->sp,
         .now_ns = cairn_now_ns(),
     };
-    return cairn_collect_stack(collect, &caught, ret_collected);
+    int code = walk_guests(intake, collect, stack, &caught);
+    return code < 0 ? code : cairn_collect_stack(collect, &caught, ret_collected);
 }
 
 /* A copy is up to 64 KiB: where some in a row led no further than the walk in the kernel, as in
@@ -227,13 +290,13 @@ static void add_again(const struct cairn_walk_intake *intake, struct cairn_walk_
                       const struct cairn_bpf_sum *sum, struct cairn_collect *collect)
 {
     uint32_t n = ((uint32_t)sum->n - known->n_again) & INT32_MAX;
-    uint64_t value = sum->value - known->value;
+    uint64_t value = (sum->value - known->value) & VALUE_MAX;
     if (!n)
         return;
-    cairn_collect_again(collect, known->sample, known->is_cut, n,
+    cairn_collect_again(collect, known->sample, (uint8_t)known->marks, n,
                         intake->period_ns ? n * intake->period_ns : (int64_t)value);
     known->n_again = (uint32_t)sum->n & INT32_MAX;
-    known->value = sum->value;
+    known->value = sum->value & VALUE_MAX;
 }
 
 /* How often a stack was met while it waited, if all were forgotten then. */
@@ -248,13 +311,13 @@ static void note_early(struct cairn_walk_intake *intake, uint64_t key,
     intake->early_sums[intake->n_early++] = *sum;
 }
 
-static void add_early(struct cairn_walk_intake *intake, uint64_t key, bool is_cut,
+static void add_early(struct cairn_walk_intake *intake, uint64_t key, uint8_t marks,
                       struct cairn_collect *collect)
 {
     uint32_t early;
     if (!intake->early.n || !cairn_table_find(&intake->early, key, &early))
         return;
-    struct cairn_walk_known before = {.sample = collect->last, .is_cut = is_cut};
+    struct cairn_walk_known before = {.sample = collect->last, .marks = marks & 15u};
     add_again(intake, &before, &intake->early_sums[early], collect);
     cairn_table_remove(&intake->early, key);
 }
@@ -274,12 +337,12 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
     if (stack->what == CAIRN_BPF_SLEPT)
         return cairn_off_cpu_pass(intake, collect, (const struct cairn_bpf_slept *)stack);
     if (stack->what != CAIRN_BPF_AGAIN)
-        code = pass_stack(collect, stack, &collected);
+        code = pass_stack(intake, collect, stack, &collected);
     else if (!(again = cairn_walk_intake_find(intake, stack->hash, stack->tid, stack->id)))
         return CAIRN_OK; /* is found to be lost at the end */
     else
         collected = *again;
-    if (code == CAIRN_OK && stack->copied && collect->walk.end != CAIRN_END_SPENT)
+    if (code == CAIRN_OK && stack->copied && !stack->pieces && collect->walk.end != CAIRN_END_SPENT)
         judge_copy(intake, stack, led_further(&collect->walk, stack));
     if (code == CAIRN_OK && !intake->is_off_cpu) /* else samples are made of the sums */
         code = cairn_collect_sample(collect, &collected, &one);
@@ -290,7 +353,7 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         return CAIRN_OK; /* its times will be lost */
     uint64_t key = hash_of(stack->hash, stack->tid, stack->id);
     if (!intake->is_off_cpu)
-        add_early(intake, key, collected.cut != 0, collect);
+        add_early(intake, key, collected.marks, collect);
     return remember(intake, key, &collected, collect->last);
 }
 
@@ -378,7 +441,7 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
 void cairn_walk_intake_renumber(struct cairn_walk_intake *intake, const uint32_t *numbers)
 {
     for (size_t i = 0; i < intake->n_known && !intake->keeps_stacks; i++)
-        if (intake->known[i].value != FREE)
+        if (intake->known[i].marks != FREE)
             intake->known[i].sample = cairn_fold_number(numbers, intake->known[i].sample);
     cairn_off_cpu_sums_renumber(&intake->sums, numbers);
 }

@@ -22,6 +22,7 @@ struct cairn_walk_intake {
     struct cairn_buffer waiting; /* stacks with their frames */
     size_t taken;                /* of them: these bytes went on already */
     bool is_off_cpu;             /* time off the CPU is measured */
+    bool no_guests;              /* interpreters are not looked for */
     bool keeps_stacks;           /* that, or samples have times: each has to find its stack again */
     struct cairn_table by_key;   /* hash of the stack's key -> number in one of these: */
     struct cairn_collected *stacks; /* where they are kept */
@@ -54,6 +55,11 @@ int cairn_walk_intake_take(struct cairn_walk_intake *intake);
 
 /* The time of the next stack that waits; UINT64_MAX: none does. */
 uint64_t cairn_walk_intake_next_ns(const struct cairn_walk_intake *intake);
+
+/* The interpreters in a process, of which the kernel's side is told; NULL: none, or not looked for
+ * yet. CAIRN_E_NOMEM. */
+int cairn_walk_intake_guests(struct cairn_walk_intake *intake, struct cairn_collect *collect,
+                             int pid, struct cairn_guest_walk **ret_guests);
 
 /* Hands the next one on. */
 int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collect *collect);

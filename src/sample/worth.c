@@ -53,6 +53,7 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
         .n_folded = s->collect.n_folded,
         .n_guest = s->collect.n_guest,
         .n_doubt = s->collect.n_doubt,
+        .n_unread = s->collect.n_unread,
         .n_lost = cairn_perf_sampler_lost(&s->perf) + s->ptrace.n_late,
         .n_throttled = s->perf.n_throttled,
         .duration_ns = s->end_ns - s->start_ns,

@@ -200,8 +200,10 @@ int cairn_target_guests_begin(struct cairn_target_guests *guests, struct cairn_c
 
 static struct cairn_guest_thread thread_of(const struct cairn_target_guests *guests)
 {
+    const struct cairn_guest_constant same = {.memory = guests->space->memory};
     return (struct cairn_guest_thread){
         .memory = guests->space->memory,
+        .constant = guests->constant.memory.read ? guests->constant : same,
         .machine = guests->machine,
         .modules = guests->modules,
         .n_modules = guests->n_modules,

@@ -34,7 +34,8 @@ struct cairn_target_guests {
     uint16_t machine;
     bool is_met; /* a frame was in an interpreter's loop, or in what one made */
     struct cairn_target_guest_names names;
-    struct cairn_guest_result result; /* of the last read */
+    struct cairn_guest_constant constant; /* all-zero: the space's memory */
+    struct cairn_guest_result result;     /* of the last read */
 };
 
 /* `pid`: of a process; 0: of a core file, whose sources are nowhere. */

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/foreign.h"
 #include "base/log.h"
+#include "guest/sketch.h"
 #include "proc/mem.h"
 #include "proc/process.h"
 #include "proc/ptrace.h"
@@ -98,8 +99,45 @@ static size_t copied_at(const struct cairn_target_copy *copy, uint64_t va)
     return n_below * CAIRN_COPY_PAGE - missing + va % CAIRN_COPY_PAGE;
 }
 
-bool cairn_target_copy_read(const struct cairn_target_copy *copy, uint64_t va, void *to,
-                            size_t size)
+/* Of the pieces that begin in [from, end) the first that has the byte at `va`: what it has from
+ * there on. Empty: there is none, or the bytes end. */
+static struct cairn_span find_piece(struct cairn_target_pieces *pieces, size_t from, size_t end,
+                                    uint64_t va)
+{
+    struct cairn_guest_piece piece;
+    struct cairn_span bytes;
+    for (size_t at = from; at < end; at += sizeof piece + (size_t)piece.size) {
+        if (!cairn_span_slice(pieces->bytes, at, sizeof piece, &bytes))
+            break;
+        memcpy(&piece, bytes.data, sizeof piece);
+        if (!cairn_span_slice(pieces->bytes, at + sizeof piece, piece.size, &bytes))
+            break;
+        if (va < piece.va || va - piece.va >= piece.size)
+            continue;
+        pieces->at = at;
+        return (struct cairn_span){bytes.data + (va - piece.va),
+                                   (size_t)(piece.size - (va - piece.va))};
+    }
+    return (struct cairn_span){0};
+}
+
+static bool read_pieces(struct cairn_target_pieces *pieces, uint64_t va, void *to, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        size_t at = pieces->at;
+        struct cairn_span bytes = find_piece(pieces, at, pieces->bytes.size, va + done);
+        if (!bytes.size)
+            bytes = find_piece(pieces, 0, at, va + done);
+        if (!bytes.size)
+            return false;
+        size_t n = bytes.size < size - done ? bytes.size : size - done;
+        memcpy((uint8_t *)to + done, bytes.data, n);
+        done += n;
+    }
+    return true;
+}
+
+static bool read_stack(const struct cairn_target_copy *copy, uint64_t va, void *to, size_t size)
 {
     struct cairn_span bytes;
     uint8_t *out = to;
@@ -114,6 +152,13 @@ bool cairn_target_copy_read(const struct cairn_target_copy *copy, uint64_t va, v
         size -= n;
     }
     return true;
+}
+
+bool cairn_target_copy_read(const struct cairn_target_copy *copy, uint64_t va, void *to,
+                            size_t size)
+{
+    return read_stack(copy, va, to, size) ||
+           (copy->pieces && read_pieces(copy->pieces, va, to, size));
 }
 
 /* With a copy: what may have been written since is not for the walk. */

@@ -10,11 +10,17 @@
 /* The top of a thread's stack as it was at one moment. */
 enum { CAIRN_COPY_PAGE = 4096 };
 
+struct cairn_target_pieces {
+    struct cairn_span bytes; /* of struct cairn_guest_piece, one behind the other */
+    size_t at;               /* of the one that was read last: the next is mostly behind it */
+};
+
 struct cairn_target_copy {
     uint64_t va;
     struct cairn_span bytes;
     uint64_t pages; /* of those from va's on, which `bytes` has, one behind the other; 0: all */
-    bool missed;    /* a walk asked for other memory that the process may write */
+    struct cairn_target_pieces *pieces; /* other memory of that moment; NULL: none */
+    bool missed; /* a walk asked for other memory that the process may write */
 };
 
 /* False: it does not hold all of that. */

@@ -64,9 +64,9 @@ for method in $methods; do
         "$method: main goroutine"
     if [ "$method" != perf ]; then # frame pointers lead through a switch
         at_least 1 "$(switched)" "$method: stacks that are cut at a switch"
-        at_least 1 "$(grep -cE "^$switches[; ]" named.txt)" "$method: they begin there"
+        at_least 1 "$(grep -cE "^${switches}[; ]" named.txt)" "$method: they begin there"
         n_checks=$((n_checks + 1))
-        grep -E ";$switches[; ]" named.txt >stale.txt && fail "$method: frames above a switch" stale.txt
+        grep -E ";${switches}[; ]" named.txt >stale.txt && fail "$method: frames above a switch" stale.txt
     fi
     record stripped "$method" -d 3 -p "$stripped"
     at_least $wanted "$(accounted)" "$method, -s -w: whole, or cut at a switch"

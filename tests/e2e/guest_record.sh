@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cairn record of programs with Lua in them: where their time goes, by Lua function, from short stops.
+# cairn record of programs with Lua in them: where their time goes, by Lua function, from short stops and from
+# what a program in the kernel copies.
 set -u
 
 # shellcheck source=tests/support/e2e_lib.sh
@@ -9,6 +10,12 @@ set -u
 if ! "$CAIRN" record --method=ptrace -f -o probe.pb.gz -- true 2>probe.log; then
     echo "skipped: threads may not be stopped here: $(head -1 probe.log)"
     exit 77
+fi
+
+methods="ptrace bpf"
+if ! "$CAIRN" record --method=bpf -f -o probe.pb.gz -- true 2>probe.log; then
+    skip "Lua by copies" "$(head -1 probe.log)"
+    methods=ptrace
 fi
 
 pids=""
@@ -22,27 +29,39 @@ local function heavy() local e = clock() + 0.03 repeat spin(2000) until clock() 
 local function light() local e = clock() + 0.01 repeat spin(2000) until clock() >= e end
 local function order(a, b) return a < b end
 local function sorts() local t = {} for i = 1, 300 do t[i] = i * 7919 % 499 end table.sort(t, order) end
-while true do heavy() light() sorts() end
+local most = tonumber(arg[1]) or 1e9
+while clock() < most do heavy() light() sorts() end
 EOF
 
-# recorded NAME COMMAND...
+# told NAME METHOD: what the record of that name is worth.
+told() {
+    cp "$1.$2.log" log
+    at_least 99 "$(sed -n 's/.*whole (\([0-9]*\).*/\1/p' log)" "$1, $2: whole stacks, percent"
+    at_least 98 "$(sed -n 's/.*, \([0-9]*\) whole.* \([0-9]*\) with frames of an int.*/\1 \2/p' log |
+        awk '{ printf "%d", $1 ? 100 * $2 / $1 : 0 }')" "$1, $2: stacks with Lua, percent"
+    at_most 4 "$(sed -n 's/.* an interpreter, \([0-9]*\) of them in doubt.*/\1/p' log)" "$1, $2: in doubt"
+    at_least 62 "$(share "$1.$2.txt" ';main chunk;heavy')" "$1, $2: share of heavy()"
+    at_least 15 "$(share "$1.$2.txt" ';main chunk;light')" "$1, $2: share of light()"
+    at_most 30 "$(share "$1.$2.txt" ';main chunk;light')" "$1, $2: share of light()"
+}
+
+# recorded NAME COMMAND...: by all methods at once.
 recorded() {
-    local name=$1
+    local name=$1 method recorders=""
     shift
-    "$@" work.lua &
+    "$@" work.lua 2 & # seconds of CPU time: on a busy machine there are as many samples
     local pid=$!
     pids="$pids $pid"
-    sleep 0.4
-    "$CAIRN" record --method=ptrace -F 199 -d 1.5 -f -o "$name.txt" -p $pid 2>log || fail "$name" log
-    has log "by ptrace" "$name: the last line"
-    at_least 99 "$(sed -n 's/.*whole (\([0-9]*\).*/\1/p' log)" "$name: whole stacks, percent"
-    at_least 98 "$(sed -n 's/.*ptrace, \([0-9]*\) whole.* \([0-9]*\) with frames of an int.*/\1 \2/p' log |
-        awk '{ printf "%d", $1 ? 100 * $2 / $1 : 0 }')" "$name: stacks with Lua, percent"
-    at_most 4 "$(sed -n 's/.* an interpreter, \([0-9]*\) of them in doubt.*/\1/p' log)" "$name: in doubt"
-    at_least 62 "$(share "$name.txt" ';main chunk;heavy')" "$name: share of heavy()"
-    at_least 15 "$(share "$name.txt" ';main chunk;light')" "$name: share of light()"
-    at_most 30 "$(share "$name.txt" ';main chunk;light')" "$name: share of light()"
-    kill -9 $pid
+    sleep 0.3
+    for method in $methods; do
+        "$CAIRN" record --method=$method -F 199 -f -o "$name.$method.txt" -p $pid 2>"$name.$method.log" &
+        recorders="$recorders $!"
+    done
+    wait $recorders
+    for method in $methods; do
+        told "$name" $method
+    done
+    [ "$methods" = ptrace ] || at_least 1 "$(grep -c ';heavy;.*_\[k\]' "$name.bpf.txt")" "$name: Lua and the kernel"
     wait $pid 2>/dev/null
 }
 
@@ -94,13 +113,34 @@ at_least 20 "$(share both.txt 'main chunk')" "two processes: Lua's share"
 at_least 20 "$((100 - $(share both.txt 'main chunk')))" "two processes: the other's share"
 same "doctor: the interpreter" "$("$CAIRN" doctor --json $one | jq -r '.process[] | select(.key == "process.interpreter") | .level')" yes
 same "doctor: a process without one" "$("$CAIRN" doctor --json $two | jq -r '[.process[] | select(.key == "process.interpreter")] | length')" 0
-# What the kernel's walk does not see is pointed out.
-if "$CAIRN" record --method=bpf -d 1 -f -o bpf.pb.gz -p $one 2>log; then
+# What other methods do not see is pointed out.
+if "$CAIRN" record --method=perf -d 0.5 -f -o perf.pb.gz -p $one 2>log; then
     has log "hint: Lua 5" "another method: the hint"
-    "$CAIRN" record --method=bpf --guest=off -d 1 -f -o bpf.pb.gz -p $one 2>log
+    "$CAIRN" record --method=perf --guest=off -d 0.5 -f -o perf.pb.gz -p $one 2>log
     hasnt log "hint: Lua" "another method, --guest=off"
 else
     skip "the hint" "$(head -1 log)"
+fi
+if [ "$methods" != ptrace ]; then
+    "$CAIRN" record --method=bpf --guest=off -d 0.5 -f -o off.txt -p $one 2>log
+    hasnt off.txt 'heavy' "in the kernel, --guest=off"
+    # A command, whose first samples come before anybody knows it.
+    "$CAIRN" record --method=bpf -f -o command.txt -- $any -e "repeat until os.clock() > 1" 2>log
+    at_least 70 "$(share command.txt 'main chunk')" "a command: Lua's share"
+    # Who waits, in which Lua function.
+    cat >waits.lua <<'EOF'
+local function nap(s) local p = io.popen('sleep ' .. s) p:read('*a') p:close() end
+local function long() nap(0.12) end
+local function short() nap(0.04) end
+while true do long() short() end
+EOF
+    $any waits.lua &
+    waits=$!
+    pids="$pids $waits"
+    sleep 0.3
+    "$CAIRN" record --off-cpu -d 2 -f -o waits.txt -p $waits 2>log || fail "time off the CPU" log
+    at_least 50 "$(share <(grep 'main chunk' waits.txt) ';main chunk;long;nap;')" "time off the CPU: long()"
+    at_least 12 "$(share <(grep 'main chunk' waits.txt) ';main chunk;short;nap;')" "time off the CPU: short()"
 fi
 # Another program in the same process. Both run for CPU time: a busy machine gives each its share.
 cat >first.lua <<'EOF'

@@ -75,6 +75,7 @@ static void read_states(struct world *world, const uint8_t *data)
     };
     const struct cairn_guest_thread thread = {
         .memory = {read_memory, world},
+        .constant = {.memory = {read_memory, world}},
         .machine = EM_X86_64,
         .modules = modules,
         .n_modules = 2,

@@ -31,7 +31,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "guest": ("base elf code dwarf unwind", "interpreters inside a process: their states, frames and names"),
     "target": ("base elf proc profile debugfile unwind guest", "address spaces: processes, core files, stack copies"),
     "resolve": ("base proc debugfile symbol profile", "names for a whole profile or text"),
-    "bpf": ("base proc unwind target", "programs in the kernel, and what loads them"),
+    "bpf": ("base proc unwind guest target", "programs in the kernel, and what loads them"),
     "sample": ("base rt elf proc profile debugfile unwind target bpf", "samples of running processes"),
     "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample snapshot", "what this machine allows, and why not more"),

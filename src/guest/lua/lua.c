@@ -27,6 +27,7 @@ struct reading {
 static const char unreadable[] = "a call of the interpreter makes no sense";
 static const char no_state[] = "the register that holds the interpreter's state does not hold one";
 static const char too_deep[] = "more than 65,536 calls";
+static const char is_gone[] = "a function was gone before its name was read";
 
 /* The state that a frame of the loop runs: in its register, or, in the first instructions, still in
  * that of the first argument. */
@@ -59,6 +60,22 @@ static bool is_loop(const struct cairn_guest_thread *thread, uint32_t native)
            cairn_guest_wants_regs(&thread->modules[module], thread->natives[native].ip);
 }
 
+/* Is the function that ran the one that constant memory has there? */
+static bool is_there(const struct reading *r, const struct cairn_lua_placed *placed,
+                     const struct cairn_lua_proto *then)
+{
+    const struct cairn_guest_constant *constant = &r->thread->constant;
+    struct cairn_lua_proto now;
+    for (unsigned tries = 0; constant->renew && tries < 2; tries++) {
+        if (cairn_lua_proto_read(constant->memory, placed->state.layout, then->va, &now) &&
+            now.code == then->code && now.n_code == then->n_code && now.source == then->source &&
+            now.line_info == then->line_info && now.defined == then->defined)
+            return true;
+        constant->renew(constant->memory.ctx);
+    }
+    return !constant->renew;
+}
+
 static int read_calls(struct reading *r, struct cairn_lua_placed *placed)
 {
     struct cairn_lua_calls calls = cairn_lua_calls_of(r->memory, &placed->state);
@@ -76,7 +93,12 @@ static int read_calls(struct reading *r, struct cairn_lua_placed *placed)
     if (cairn_grow((void **)&r->places, &r->cap_places, n, sizeof *r->places) < 0 ||
         cairn_grow((void **)&r->natives, &r->cap_natives, n, sizeof *r->natives) < 0)
         return CAIRN_E_NOMEM;
-    cairn_lua_mark_runs(r->memory, placed->state.layout, r->calls, n);
+    for (size_t i = 0; i < n; i++) {
+        r->calls[i].is_gone = r->calls[i].is_lua && !is_there(r, placed, &r->calls[i].proto);
+        if (r->calls[i].is_gone)
+            placed->doubt = is_gone;
+    }
+    cairn_lua_mark_runs(placed->constant, placed->state.layout, r->calls, n);
     placed->calls = r->calls;
     placed->n_calls = n;
     placed->places = r->places;
@@ -115,13 +137,13 @@ static int add_frame(struct cairn_lua_placed *placed, size_t i, struct cairn_gue
         return CAIRN_E_NOMEM;
     frame->is_tail_called = call->is_tail_called;
     frame->id = call->is_lua ? call->proto.va : call->c_function;
-    if (call->is_lua) {
+    if (call->is_lua && !call->is_gone) {
         uint64_t pc = i == 0 ? running_pc(placed, i) : call->saved_pc;
-        frame->line = cairn_lua_line(placed->memory, placed->state.layout, &call->proto, pc);
+        frame->line = cairn_lua_line(placed->constant, placed->state.layout, &call->proto, pc);
         frame->defined = call->proto.defined;
         frame->defined_end = call->proto.defined_end;
     }
-    return cairn_lua_name(placed, i, result, frame);
+    return call->is_gone ? CAIRN_OK : cairn_lua_name(placed, i, result, frame);
 }
 
 /* The frames of the loop that run the state, and where what lies outside of them is another's. */
@@ -147,7 +169,7 @@ static int read_state(struct reading *r, size_t first)
 {
     struct cairn_lua_placed placed = {
         .thread = r->thread,
-        .memory = r->memory,
+        .constant = r->thread->constant.memory,
         .state = r->found[first].state,
         .module = r->thread->natives[r->found[first].native].module,
         .end = (uint32_t)r->thread->n_natives,
@@ -224,9 +246,38 @@ static int read_thread(const struct cairn_guest_thread *thread, struct cairn_gue
     return code;
 }
 
+/* A layout that is not known yet is found out by many reads, for which no moment is long enough. */
+static bool sketch(const struct cairn_guest_file *file, struct cairn_guest_sketch *ret_sketch)
+{
+    const struct cairn_lua_layout *layout = cairn_lua_layout_of(file->variant);
+    if (!layout || file->loop == file->loop_end)
+        return false;
+    *ret_sketch = (struct cairn_guest_sketch){
+        .loop = file->loop,
+        .loop_end = file->loop_end,
+        .kind = CAIRN_SKETCH_LUA,
+        .flags = (layout->main_in_global ? CAIRN_SKETCH_MAIN_IN_GLOBAL : 0) |
+                 (layout->has_ci_array ? CAIRN_SKETCH_CI_ARRAY : 0) |
+                 (layout->minor == 1 ? CAIRN_SKETCH_TAGS_5_1 : 0),
+        .global = layout->global,
+        .ci = layout->ci,
+        .base_ci = layout->base_ci,
+        .main = layout->main_in_global ? layout->state : layout->main,
+        .main_to_global = layout->state,
+        .ci_size = layout->ci_size,
+        .ci_func = layout->ci_func,
+        .ci_previous = layout->ci_previous,
+        .ci_saved_pc = layout->ci_saved_pc,
+        .saved_pc = layout->saved_pc,
+        .closure = layout->closure,
+    };
+    return true;
+}
+
 const struct cairn_guest cairn_guest_lua = {
     .language = CAIRN_LANGUAGE_LUA,
     .name = "Lua",
     .look = cairn_lua_look,
     .read = read_thread,
+    .sketch = sketch,
 };

@@ -20,7 +20,7 @@ bool cairn_lua_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_fi
 /* What is at work on one state, and where it stands. */
 struct cairn_lua_placed {
     const struct cairn_guest_thread *thread;
-    struct cairn_memory memory;
+    struct cairn_memory constant;
     struct cairn_lua_state state;
     uint32_t module;       /* of thread->modules */
     const uint32_t *loops; /* native frames in the loop that run this state, innermost first */

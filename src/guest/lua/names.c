@@ -10,12 +10,12 @@ static bool read_source(const struct cairn_lua_placed *placed, const struct cair
     const struct cairn_lua_layout *layout = placed->state.layout;
     uint64_t text = proto->source + layout->text;
     uint8_t tt;
-    if (!proto->source || !cairn_guest_u8(placed->memory, proto->source + TT, &tt))
+    if (!proto->source || !cairn_guest_u8(placed->constant, proto->source + TT, &tt))
         return false;
     if (layout->minor == 5 && (tt & 0x3f) == LONG_5_5 &&
-        !cairn_guest_u64(placed->memory, text, &text))
+        !cairn_guest_u64(placed->constant, text, &text))
         return false;
-    return cairn_guest_text(placed->memory, text, to, CAIRN_GUEST_NAME_MAX, ret_size);
+    return cairn_guest_text(placed->constant, text, to, CAIRN_GUEST_NAME_MAX, ret_size);
 }
 
 int cairn_lua_name(const struct cairn_lua_placed *placed, size_t call,

@@ -7,9 +7,8 @@ enum {
     TT = 8, /* of each collectable object: its type */
     TYPE_THREAD = 8,
     TVALUE = 16, /* sizeof; the tag is in the middle */
-    STATE_BYTES = 208,
+    STATE_BYTES = CAIRN_SKETCH_STATE,
     CI_BYTES = 80,
-    PROTO_BYTES = 128,
     STACK_MAX = 1 << 24, /* slots: luaconf.h lets a stack have a million */
     CODE_MAX = 1 << 27,  /* instructions: the 5.4's limit of what a jump reaches */
     SLACK = 64,          /* slots behind stack_last: EXTRA_STACK, and what an error may use */
@@ -56,6 +55,20 @@ static bool fits(struct cairn_memory memory, const struct cairn_lua_layout *layo
     return true;
 }
 
+static bool is_row_of(const struct cairn_lua_layout *row, uint32_t version)
+{
+    uint32_t patch = version & 0xff;
+    return row->minor == version >> 8 && patch >= row->patch_min && patch <= row->patch_max;
+}
+
+const struct cairn_lua_layout *cairn_lua_layout_of(uint32_t version)
+{
+    for (const struct cairn_lua_layout *row = cairn_lua_layouts; row->minor; row++)
+        if (is_row_of(row, version))
+            return row;
+    return NULL;
+}
+
 bool cairn_lua_state_read(struct cairn_memory memory, uint64_t va, uint32_t version,
                           struct cairn_lua_state *ret_state)
 {
@@ -63,14 +76,9 @@ bool cairn_lua_state_read(struct cairn_memory memory, uint64_t va, uint32_t vers
     if (va % 8 || !memory.read(memory.ctx, va, bytes, sizeof bytes) ||
         (bytes[TT] & 0x0f) != TYPE_THREAD)
         return false;
-    for (const struct cairn_lua_layout *row = cairn_lua_layouts; row->minor; row++) {
-        uint32_t patch = version & 0xff;
-        if (version &&
-            (row->minor != version >> 8 || patch < row->patch_min || patch > row->patch_max))
-            continue;
-        if (fits(memory, row, va, bytes, ret_state))
+    for (const struct cairn_lua_layout *row = cairn_lua_layouts; row->minor; row++)
+        if ((!version || is_row_of(row, version)) && fits(memory, row, va, bytes, ret_state))
             return true;
-    }
     return false;
 }
 
@@ -84,10 +92,10 @@ struct cairn_lua_calls cairn_lua_calls_of(struct cairn_memory memory,
                                     .is_first = true};
 }
 
-static bool read_proto(struct cairn_memory memory, const struct cairn_lua_layout *layout,
-                       uint64_t va, struct cairn_lua_proto *ret_proto)
+bool cairn_lua_proto_read(struct cairn_memory memory, const struct cairn_lua_layout *layout,
+                          uint64_t va, struct cairn_lua_proto *ret_proto)
 {
-    uint8_t bytes[PROTO_BYTES];
+    uint8_t bytes[CAIRN_SKETCH_PROTO];
     if (!va || !memory.read(memory.ctx, va, bytes, sizeof bytes))
         return false;
     *ret_proto = (struct cairn_lua_proto){
@@ -114,7 +122,7 @@ static bool read_function(struct cairn_memory memory, const struct cairn_lua_lay
                           uint64_t func, struct cairn_lua_call *call)
 {
     enum { FUNCTION_5_1 = 6, IS_C_5_1 = 10, LUA = 0x46, C = 0x66, LIGHT_C = 0x16 };
-    uint8_t slot[TVALUE], closure[40];
+    uint8_t slot[TVALUE], closure[CAIRN_SKETCH_CLOSURE];
     if (!memory.read(memory.ctx, func, slot, sizeof slot))
         return false;
     uint64_t value = cairn_guest_word(slot, 0);
@@ -137,7 +145,7 @@ static bool read_function(struct cairn_memory memory, const struct cairn_lua_lay
     uint64_t of = cairn_guest_word(closure, layout->closure);
     if (!call->is_lua)
         call->c_function = of;
-    return !call->is_lua || read_proto(memory, layout, of, &call->proto);
+    return !call->is_lua || cairn_lua_proto_read(memory, layout, of, &call->proto);
 }
 
 static uint32_t status_of(const struct cairn_lua_layout *layout, const uint8_t *ci)

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "guest/lua/layout.h"
+#include "guest/sketch.h"
 
 struct cairn_lua_state {
     const struct cairn_lua_layout *layout;
@@ -19,6 +20,7 @@ struct cairn_lua_state {
 /* `version`: CAIRN_LUA_VERSION() of the file; 0: not known, all rows are tried. False: there is no
  * such state. */
 #define CAIRN_LUA_VERSION(minor, patch) ((uint32_t)(minor) << 8 | (uint32_t)(patch))
+const struct cairn_lua_layout *cairn_lua_layout_of(uint32_t version); /* NULL: no row is of it */
 bool cairn_lua_state_read(struct cairn_memory memory, uint64_t va, uint32_t version,
                           struct cairn_lua_state *ret_state);
 
@@ -28,9 +30,13 @@ struct cairn_lua_proto {
     uint32_t n_code, n_line_info, n_abs_line_info, defined, defined_end;
 };
 
+bool cairn_lua_proto_read(struct cairn_memory memory, const struct cairn_lua_layout *layout,
+                          uint64_t va, struct cairn_lua_proto *ret_proto);
+
 struct cairn_lua_call {
     uint64_t va;
     bool is_lua;
+    bool is_gone; /* its Proto is not to be asked for names and lines */
     bool is_tail_called;
     bool starts_run;     /* a Lua function that a call of the loop began with */
     uint64_t c_function; /* va of its code; of a C function */

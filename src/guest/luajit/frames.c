@@ -39,7 +39,7 @@ static void leave_run(struct cairn_lj_frames *f)
 static bool to_lua_caller(struct cairn_lj_frames *f, uint64_t link)
 {
     uint32_t call;
-    if (!cairn_guest_u32(f->memory, link - 4, &call))
+    if (!cairn_guest_u32(f->any, link - 4, &call))
         return false;
     f->pc = link;
     f->base -= 8 * (2 + (uint64_t)(call >> 8 & 0xff));
@@ -84,7 +84,7 @@ bool cairn_lj_frames_next(struct cairn_lj_frames *f, struct cairn_lj_frame *ret_
             break;
         uint64_t function = cairn_lj_pointer(pair[0]);
         bool is_dummy = function == f->state.va; /* lj_err_optype_call() */
-        if (!is_dummy && !cairn_lj_function_read(f->memory, function, &ret_frame->function))
+        if (!is_dummy && !cairn_lj_function_read(f->any, function, &ret_frame->function))
             break;
         if (!to_caller(f, pair[1]) || f->base >= at)
             break;

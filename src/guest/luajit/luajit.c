@@ -15,8 +15,8 @@ struct anchor {
 struct reading {
     const struct cairn_guest_thread *thread;
     struct cairn_guest_result *result;
-    struct cairn_memory memory;
-    struct anchor *anchors; /* innermost first */
+    struct cairn_memory memory, any; /* of the moment; and constant memory */
+    struct anchor *anchors;          /* innermost first */
     size_t n_anchors, cap_anchors;
     struct cairn_lj_now now; /* of the innermost globals */
     bool has_now;
@@ -28,6 +28,7 @@ static const char no_c_frame[] = "a C frame of the state is not on the native st
 static const char broken[] = "a frame of the Lua stack makes no sense";
 static const char no_state[] = "the assembler runs no state that makes sense";
 static const char moved[] = "the compiled code has left the function that it began in";
+static const char is_gone[] = "a function was gone before its name was read";
 static const char no_place[] = "it is not known where the compiled code is";
 
 int cairn_lj_describe(struct cairn_memory memory, const struct cairn_lj_proto *proto, uint64_t pc,
@@ -151,7 +152,7 @@ static bool is_base(const struct reading *r, const struct cairn_lj_state *state,
     uint64_t va;
     return base > state->stack && base <= state->max_stack && base % 8 == 0 &&
            cairn_guest_u64(r->memory, base - 16, &va) &&
-           cairn_lj_function_read(r->memory, cairn_lj_pointer(va), &function);
+           cairn_lj_function_read(r->any, cairn_lj_pointer(va), &function);
 }
 
 /* Where the innermost frame of the state is: in the assembler its base and pc are registers, else
@@ -173,6 +174,21 @@ static void find_top(const struct reading *r, const struct anchor *anchor,
     frames->pc = regs->value[CAIRN_LJ_RBX];
 }
 
+/* Is the function that ran the one that constant memory has there? */
+static bool is_there(const struct reading *r, const struct cairn_lj_proto *then)
+{
+    const struct cairn_guest_constant *constant = &r->thread->constant;
+    struct cairn_lj_proto now;
+    for (unsigned tries = 0; constant->renew && tries < 2; tries++) {
+        if (cairn_lj_proto_read(constant->memory, then->va, &now) && now.n_code == then->n_code &&
+            now.chunk == then->chunk && now.line_info == then->line_info &&
+            now.first_line == then->first_line)
+            return true;
+        constant->renew(constant->memory.ctx);
+    }
+    return !constant->renew;
+}
+
 static int add_frame(struct reading *r, const struct cairn_lj_frame *from, uint32_t state,
                      uint32_t inner, uint32_t place)
 {
@@ -189,16 +205,22 @@ static int add_frame(struct reading *r, const struct cairn_lj_frame *from, uint3
     if (!frame)
         return CAIRN_E_NOMEM;
     frame->id = from->function.c_function;
-    return is_lua ? cairn_lj_describe(r->memory, &from->function.proto, from->pc, r->result, frame)
+    if (is_lua && !is_there(r, &from->function.proto)) {
+        r->result->states[state].doubt = is_gone;
+        return CAIRN_OK;
+    }
+    return is_lua ? cairn_lj_describe(r->any, &from->function.proto, from->pc, r->result, frame)
                   : CAIRN_OK;
 }
 
-/* The functions that compiled code runs, and where on the Lua stack it goes on. */
-static int add_trace(struct reading *r, const struct anchor *anchor, uint32_t state,
-                     struct cairn_lj_frames *frames)
+/* The functions that compiled code runs, and where on the Lua stack it goes on. `*ret_doubt` is
+ * NULL if all fits: the outermost of those that were told is the frame at jit_base. */
+static int read_trace(struct reading *r, const struct anchor *anchor, uint32_t state,
+                      struct cairn_lj_frames *frames, const char **ret_doubt)
 {
     const struct cairn_lj_trace_place at = {
         .thread = r->thread,
+        .any = r->any,
         .now = &r->now,
         .ip = r->thread->natives[anchor->native].ip,
         .state = state,
@@ -210,23 +232,39 @@ static int add_trace(struct reading *r, const struct anchor *anchor, uint32_t st
     int code = cairn_lj_trace_read(&at, r->result, &added);
     frames->base = r->now.jit_base;
     frames->pc = 0;
+    *ret_doubt = NULL;
     if (code < 0)
         return code;
-    if (!added) {
-        r->result->states[state].doubt = no_place;
-        return CAIRN_OK;
-    }
-    /* The outermost of those that were told is the frame at jit_base. */
-    if (!cairn_lj_frames_next(frames, &first) || r->result->n_frames == before ||
-        first.function.proto.va != r->result->frames[r->result->n_frames - 1].id)
-        r->result->states[state].doubt = moved;
+    if (!added)
+        *ret_doubt = no_place;
+    else if (!cairn_lj_frames_next(frames, &first) || r->result->n_frames == before ||
+             first.function.proto.va != r->result->frames[r->result->n_frames - 1].id)
+        *ret_doubt = moved;
     return CAIRN_OK;
+}
+
+/* What is known of compiled code may be of what was there before: then it is read anew. */
+static int add_trace(struct reading *r, const struct anchor *anchor, uint32_t state,
+                     struct cairn_lj_frames *frames)
+{
+    const struct cairn_lj_frames begin = *frames;
+    const size_t before = r->result->n_frames;
+    const char *doubt;
+    int code = read_trace(r, anchor, state, frames, &doubt);
+    if (code == CAIRN_OK && doubt && r->thread->constant.renew) {
+        r->thread->constant.renew(r->thread->constant.memory.ctx);
+        r->result->n_frames = before;
+        *frames = begin;
+        code = read_trace(r, anchor, state, frames, &doubt);
+    }
+    r->result->states[state].doubt = doubt;
+    return code;
 }
 
 static int read_state(struct reading *r, size_t first)
 {
     const struct anchor *anchor = &r->anchors[first];
-    struct cairn_lj_frames frames = {.memory = r->memory};
+    struct cairn_lj_frames frames = {.memory = r->memory, .any = r->any};
     struct cairn_lj_frame frame;
     uint32_t number = (uint32_t)r->result->n_states, inner = 0, run = 0;
     if (!cairn_lj_state_read(r->memory, anchor->state, &frames.state))
@@ -276,6 +314,7 @@ static int read_thread(const struct cairn_guest_thread *thread, struct cairn_gue
     struct reading r = {.thread = thread,
                         .result = result,
                         .memory = thread->memory,
+                        .any = cairn_guest_any(thread),
                         .n_looks = CAIRN_GUEST_LOOKS_MAX};
     for (uint32_t i = 0; i < thread->n_modules; i++)
         if (thread->modules[i].file->guest == &cairn_guest_luajit)
@@ -290,10 +329,22 @@ static int read_thread(const struct cairn_guest_thread *thread, struct cairn_gue
     return code;
 }
 
+static bool sketch(const struct cairn_guest_file *file, struct cairn_guest_sketch *ret_sketch)
+{
+    *ret_sketch = (struct cairn_guest_sketch){
+        .loop = file->loop,
+        .loop_end = file->loop_end,
+        .kind = CAIRN_SKETCH_LUAJIT,
+        .global = CAIRN_SKETCH_LJ_GLOBAL,
+    };
+    return file->loop != file->loop_end;
+}
+
 const struct cairn_guest cairn_guest_luajit = {
     .language = CAIRN_LANGUAGE_LUA,
     .name = "LuaJIT",
     .look = cairn_lj_look,
     .read = read_thread,
     .step = cairn_lj_step,
+    .sketch = sketch,
 };

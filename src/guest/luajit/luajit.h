@@ -107,7 +107,7 @@ struct cairn_lj_frame {
 
 /* Goes through the frames of a state, innermost first. */
 struct cairn_lj_frames {
-    struct cairn_memory memory;
+    struct cairn_memory memory, any; /* of the moment; and constant memory */
     struct cairn_lj_state state;
     uint64_t base, pc, c_frame;
     uint32_t run;
@@ -120,6 +120,7 @@ bool cairn_lj_frames_next(struct cairn_lj_frames *frames, struct cairn_lj_frame 
  * from jit_base. `*ret_added` is 0 where it is not known where it is. CAIRN_E_NOMEM. */
 struct cairn_lj_trace_place {
     const struct cairn_guest_thread *thread;
+    struct cairn_memory any;
     const struct cairn_lj_now *now;
     uint64_t ip;
     uint32_t state, place; /* for the frames */

@@ -4,24 +4,25 @@
 #include "guest/words.h"
 
 enum {
-    GCT = 9, /* of each collectable object: its type */
-    GCT_THREAD = 6,
-    GCT_PROTO = 7,
-    GCT_FUNCTION = 8,
+    GCT = CAIRN_SKETCH_LJ_TYPE, /* of each collectable object: its type */
+    GCT_THREAD = CAIRN_SKETCH_LJ_THREAD,
+    GCT_PROTO = CAIRN_SKETCH_LJ_PROTO_TYPE,
+    GCT_FUNCTION = CAIRN_SKETCH_LJ_FUNCTION_TYPE,
     /* lua_State */
-    GLREF = 16,
-    BASE = 32,
-    TOP = 40,
-    MAX_STACK = 48,
-    STACK = 56,
+    GLREF = CAIRN_SKETCH_LJ_GLOBAL,
+    BASE = CAIRN_SKETCH_LJ_BASE,
+    TOP = CAIRN_SKETCH_LJ_TOP,
+    MAX_STACK = CAIRN_SKETCH_LJ_MAX_STACK,
+    STACK = CAIRN_SKETCH_LJ_STACK,
     C_FRAME = 80,
-    STATE_MIN = 96, /* forks append to it; the global_State of the main one follows */
-    STATE_MAX = 160,
+    STATE_MIN =
+        CAIRN_SKETCH_LJ_STATE, /* forks append to it; the global_State of the main one follows */
+    STATE_MAX = CAIRN_SKETCH_LJ_STATE_MAX,
     /* global_State; the current state moves between versions */
-    VM_STATE = 184,
-    MAIN = 192,
-    CUR_L_FROM = 320,
-    CUR_L_TO = 416,
+    VM_STATE = CAIRN_SKETCH_LJ_VM_STATE,
+    MAIN = CAIRN_SKETCH_LJ_MAIN,
+    CUR_L_FROM = CAIRN_SKETCH_LJ_RUNS,
+    CUR_L_TO = CUR_L_FROM + CAIRN_SKETCH_LJ_RUNS_BYTES - 16,
     /* the table before DISPATCH has the global_State so far below it */
     DISPATCH_FROM = 3000,
     DISPATCH_TO = 5400,
@@ -33,7 +34,7 @@ enum {
     FLAGS = 3,
     /* words that the assembler may have pushed below its C frame; the next one is further above */
     PUSHED_MAX = C_FRAME_BYTES / 8,
-    PROTO = 104, /* sizeof(GCproto): byte code follows it */
+    PROTO = CAIRN_SKETCH_LJ_PROTO, /* sizeof(GCproto): byte code follows it */
     CODE_MAX = 1 << 26,
     BACK_MAX = 1 << 16 /* instructions from a pc to its function's first */
 };
@@ -222,8 +223,8 @@ uint32_t cairn_lj_line(struct cairn_memory memory, const struct cairn_lj_proto *
 bool cairn_lj_function_read(struct cairn_memory memory, uint64_t va,
                             struct cairn_lj_function *ret_function)
 {
-    enum { FFID = 10, PC = 32, F = 40 };
-    uint8_t bytes[48];
+    enum { FFID = CAIRN_SKETCH_LJ_FFID, PC = CAIRN_SKETCH_LJ_PC, F = 40 };
+    uint8_t bytes[CAIRN_SKETCH_LJ_FUNCTION];
     if (!va || va % 8 || !memory.read(memory.ctx, va, bytes, sizeof bytes) ||
         bytes[GCT] != GCT_FUNCTION)
         return false;

@@ -170,6 +170,15 @@ static bool constant(const struct slots *slots, unsigned slot, uint64_t *ret_val
     return false;
 }
 
+/* What was read at different moments need not be a prototype: its chunk has a name. */
+static bool is_sound(const struct slots *slots, const struct cairn_lj_proto *proto)
+{
+    enum { STRING = 4, LINE_MAX_GIVEN = 0x7fffff00 };
+    uint8_t type;
+    return proto->first_line < LINE_MAX_GIVEN && proto->n_lines < LINE_MAX_GIVEN &&
+           cairn_guest_u8(slots->memory, proto->chunk + GCT, &type) && type == STRING;
+}
+
 /* The function of the frame whose base is that slot. */
 static bool proto_at(const struct slots *slots, const struct cairn_lj_now *now, unsigned base,
                      uint64_t pc, struct cairn_lj_proto *ret_proto)
@@ -181,9 +190,9 @@ static bool proto_at(const struct slots *slots, const struct cairn_lj_now *now, 
     if (found && cairn_lj_function_read(slots->memory, cairn_lj_pointer(va), &function) &&
         function.is_lua && pc - function.proto.code <= 4 * (uint64_t)function.proto.n_code) {
         *ret_proto = function.proto;
-        return true;
+        return is_sound(slots, ret_proto);
     }
-    return cairn_lj_proto_of_pc(slots->memory, pc, ret_proto);
+    return cairn_lj_proto_of_pc(slots->memory, pc, ret_proto) && is_sound(slots, ret_proto);
 }
 
 /* Goes to the caller's base and pc, which is 0 where the caller is no byte code. */
@@ -220,7 +229,7 @@ static int add(const struct cairn_lj_trace_place *at, struct cairn_guest_result 
     frame->is_inlined = true; /* the outermost of them is not: cairn_lj_trace_read() */
     frame->is_about = true;
     frame->trace = trace;
-    return cairn_lj_describe(at->thread->memory, proto, pc, result, frame);
+    return cairn_lj_describe(at->any, proto, pc, result, frame);
 }
 
 int cairn_lj_trace_read(const struct cairn_lj_trace_place *at, struct cairn_guest_result *result,
@@ -228,8 +237,9 @@ int cairn_lj_trace_read(const struct cairn_lj_trace_place *at, struct cairn_gues
 {
     struct trace trace;
     struct snapshot snapshot;
-    struct slots slots = {.memory = at->thread->memory};
+    struct slots slots = {.memory = at->any};
     struct cairn_lj_proto proto;
+    const size_t before = result->n_frames;
     int code = CAIRN_OK;
     *ret_added = false;
     if (!find_trace(slots.memory, at->now, at->ip, &trace) ||
@@ -241,8 +251,11 @@ int cairn_lj_trace_read(const struct cairn_lj_trace_place *at, struct cairn_gues
     for (unsigned i = 0; i < FRAMES_MAX && code == CAIRN_OK; i++) {
         bool is_last = base <= 2;
         if (pc) {
-            if (!proto_at(&slots, at->now, base, pc, &proto))
+            if (!proto_at(&slots, at->now, base, pc, &proto)) {
+                result->n_frames = before;
+                *ret_added = false;
                 break;
+            }
             code = add(at, result, &proto, pc, trace.number);
             *ret_added = true;
         }

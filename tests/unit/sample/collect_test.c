@@ -292,7 +292,7 @@ static void beyond_all_of_the_bound_new_samples_are_counted_alone(void **state)
     assert_int_equal(collect.n_samples + collect.n_unkept, 3 + ROUNDS - 1);
     assert_in_range(collect.n_unkept, 1, ROUNDS - 1);
     uint64_t n_unkept = collect.n_unkept, n_samples = collect.n_samples;
-    cairn_collect_again(&collect, collect.last, false, 5, 5);
+    cairn_collect_again(&collect, collect.last, 0, 5, 5);
     assert_int_equal(collect.n_unkept, n_unkept + 5);
     collected = (struct cairn_collected){.stack = p->samples[0].stack, .pid = 1, .tid = 1};
     assert_int_equal(cairn_collect_sample(&collect, &collected, &one), CAIRN_OK); /* is known */

@@ -281,9 +281,68 @@ static void a_copy_with_gaps_is_read_by_page(void **state)
     assert_memory_equal(got, bytes + 8, 64);
 }
 
+static void put_piece(uint64_t *words, size_t *n, uint64_t va, uint64_t size)
+{
+    words[(*n)++] = va;
+    words[(*n)++] = size;
+    for (uint64_t i = 0; i < size / 8; i++)
+        words[(*n)++] = va + 8 * i;
+}
+
+static bool reads_word(struct cairn_target_copy *copy, uint64_t va)
+{
+    uint64_t word;
+    return cairn_target_copy_read(copy, va, &word, sizeof word) && word == va;
+}
+
+/* Two pieces that follow each other, out of order, and one apart. */
+static void pieces_beside_a_copy_are_read(void **state)
+{
+    (void)state;
+    uint64_t words[64], two[2];
+    size_t n = 0;
+    put_piece(words, &n, 0x2010, 16);
+    put_piece(words, &n, 0x9000, 8);
+    put_piece(words, &n, 0x2000, 16);
+    struct cairn_target_pieces pieces = {.bytes = {(const uint8_t *)words, 8 * n}};
+    struct cairn_target_copy copy = {.va = 0x100000, .pieces = &pieces};
+    assert_true(reads_word(&copy, 0x2010));
+    assert_true(reads_word(&copy, 0x9000));
+    assert_true(reads_word(&copy, 0x2000));
+    assert_true(cairn_target_copy_read(&copy, 0x2008, two, sizeof two));
+    assert_true(two[0] == 0x2008 && two[1] == 0x2010);
+    assert_false(reads_word(&copy, 0x2020));
+    assert_false(cairn_target_copy_read(&copy, 0x2018, two, sizeof two));
+    assert_false(cairn_target_copy_read(&copy, UINT64_MAX - 3, two, sizeof two));
+}
+
+/* Nothing is read beyond the bytes, whatever a size says. */
+static void pieces_that_are_cut_or_too_large_end_there(void **state)
+{
+    (void)state;
+    uint64_t words[64];
+    size_t n = 0, end;
+    put_piece(words, &n, 0x1000, 8);
+    put_piece(words, &n, 0x2000, 16);
+    struct cairn_target_pieces pieces = {.bytes = {(const uint8_t *)words, 8 * n}};
+    struct cairn_target_copy copy = {.va = 0x100000, .pieces = &pieces};
+    for (end = 0; end <= 8 * n; end++) {
+        pieces = (struct cairn_target_pieces){.bytes = {(const uint8_t *)words, end}};
+        assert_true(reads_word(&copy, 0x1000) == (end >= 24));
+        assert_true(reads_word(&copy, 0x2000) == (end >= 56));
+    }
+    words[1] = UINT64_MAX - 8;
+    pieces = (struct cairn_target_pieces){.bytes = {(const uint8_t *)words, 8 * n}};
+    assert_false(reads_word(&copy, 0x1000));
+    words[1] = 0;
+    assert_false(reads_word(&copy, 0x1000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_beside_a_copy_are_read),
+        cmocka_unit_test(pieces_that_are_cut_or_too_large_end_there),
         cmocka_unit_test(a_copy_with_gaps_is_read_by_page),
         cmocka_unit_test(why_memory_is_not_read_is_told_where_it_was_asked_for),
         cmocka_unit_test(every_frame_of_a_child_is_found),
