@@ -12,10 +12,10 @@ if ! "$CAIRN" record --method=ptrace -f -o probe.pb.gz -- true 2>probe.log; then
     exit 77
 fi
 
-methods="ptrace bpf"
+methods=(ptrace bpf)
 if ! "$CAIRN" record --method=bpf -f -o probe.pb.gz -- true 2>probe.log; then
     skip "Lua by copies" "$(head -1 probe.log)"
-    methods=ptrace
+    methods=(ptrace)
 fi
 
 pids=""
@@ -47,21 +47,21 @@ told() {
 
 # recorded NAME COMMAND...: by all methods at once.
 recorded() {
-    local name=$1 method recorders=""
+    local name=$1 method recorders=()
     shift
     "$@" work.lua 2 & # seconds of CPU time: on a busy machine there are as many samples
     local pid=$!
     pids="$pids $pid"
     sleep 0.3
-    for method in $methods; do
-        "$CAIRN" record --method=$method -F 199 -f -o "$name.$method.txt" -p $pid 2>"$name.$method.log" &
-        recorders="$recorders $!"
+    for method in "${methods[@]}"; do
+        "$CAIRN" record --method="$method" -F 199 -f -o "$name.$method.txt" -p $pid 2>"$name.$method.log" &
+        recorders+=($!)
     done
-    wait $recorders
-    for method in $methods; do
-        told "$name" $method
+    wait "${recorders[@]}"
+    for method in "${methods[@]}"; do
+        told "$name" "$method"
     done
-    [ "$methods" = ptrace ] || at_least 1 "$(grep -c ';heavy;.*_\[k\]' "$name.bpf.txt")" "$name: Lua and the kernel"
+    [ "${#methods[@]}" = 1 ] || at_least 1 "$(grep -c ';heavy;.*_\[k\]' "$name.bpf.txt")" "$name: Lua and the kernel"
     wait $pid 2>/dev/null
 }
 
@@ -121,7 +121,7 @@ if "$CAIRN" record --method=perf -d 0.5 -f -o perf.pb.gz -p $one 2>log; then
 else
     skip "the hint" "$(head -1 log)"
 fi
-if [ "$methods" != ptrace ]; then
+if [ "${#methods[@]}" != 1 ]; then
     "$CAIRN" record --method=bpf --guest=off -d 0.5 -f -o off.txt -p $one 2>log
     hasnt off.txt 'heavy' "in the kernel, --guest=off"
     # A command, whose first samples come before anybody knows it.
