@@ -312,6 +312,16 @@ static __always_inline void try_registers(struct gathering *g)
     bpf_loop(ABOVE_WORDS, look_above, g, 0);
 }
 
+static long try_loop(__u32 row, void *ctx)
+{
+    struct gathering *g = ctx;
+    g->row = row;
+    if (row >= g->guest->n)
+        return 1;
+    try_registers(g);
+    return 0;
+}
+
 /* States of the loops that the stack, copied from the word `first` on, leads through. */
 __attribute__((noinline)) __u32 cairn_find_states(struct cairn_bpf_walk_cpu *cpu,
                                                   struct cairn_bpf_guest *guest, __u64 first)
@@ -322,8 +332,7 @@ __attribute__((noinline)) __u32 cairn_find_states(struct cairn_bpf_walk_cpu *cpu
     g.end = first + cpu->stack.copied / 8;
     cpu->n_states = 0;
     cpu->n_hits = 0;
-    for (g.row = 0; g.row < CAIRN_BPF_GUEST_LOOPS_MAX && g.row < guest->n; g.row++)
-        try_registers(&g);
+    bpf_loop(CAIRN_BPF_GUEST_LOOPS_MAX, try_loop, &g, 0);
     bpf_loop(CAIRN_BPF_COPY_MAX / 8 / WORDS_A_STEP, scan_copy, &g, 0);
     bpf_loop(CAIRN_BPF_HITS_MAX, try_hit, &g, 0);
     return cpu->n_states;
