@@ -3,6 +3,7 @@
 #include "rt/pages.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -35,15 +36,38 @@ enum {
 #endif
 #endif
 
+#ifdef MAP_BY_LIBC
 static long map(size_t bytes)
 {
     const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-#ifdef MAP_BY_LIBC
     return (long)mmap(NULL, bytes, prot, flags, -1, 0);
-#else
-    return syscall(MAP_CALL, NULL, bytes, prot, flags, -1, 0L);
-#endif
 }
+#else
+/*
+ * Where nobody else maps: three quarters up to a stack's address. Anywhere would be a hole that the
+ * program has just made, and which it may map over, or unmap once more. 0: 32 bits have no room.
+ *
+ *     0    program, its heap          ours ──►          ◄── mappings, stack
+ *     0x5555...                       0x5fff...             0x7fff...
+ */
+static uintptr_t place_of(size_t bytes)
+{
+    static _Atomic(uintptr_t) next;
+    const uintptr_t page = cairn_pages_size(), none = 0;
+    uintptr_t expected = none, first = (uintptr_t)__builtin_frame_address(0) / 4 * 3;
+    if (sizeof(void *) < 8)
+        return 0;
+    atomic_compare_exchange_strong(&next, &expected, first / page * page);
+    return atomic_fetch_add(&next, (bytes + page - 1) / page * page);
+}
+
+/* The kernel takes another place where that one is taken. */
+static long map(size_t bytes)
+{
+    const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    return syscall(MAP_CALL, place_of(bytes), bytes, prot, flags, -1, 0L);
+}
+#endif
 
 size_t cairn_pages_size(void)
 {
@@ -82,7 +106,13 @@ static long move(void *pages, size_t bytes, size_t more)
 #else
 static long move(void *pages, size_t bytes, size_t more)
 {
-    return syscall(SYS_mremap, pages, bytes, more, MREMAP_MAYMOVE);
+    long place = map(more);
+    if (place == -1)
+        return place;
+    long moved = syscall(SYS_mremap, pages, bytes, more, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    if (moved == -1)
+        syscall(SYS_munmap, place, more);
+    return moved;
 }
 #endif
 

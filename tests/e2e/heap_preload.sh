@@ -49,6 +49,36 @@ has said 'flags live' "exit: not by exit(3)"
 state
 sizes kill
 
+# What the program gave back is nobody's: it is unmapped once more, and other memory is mapped over it.
+cat >given_back.c <<'EOF'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int argc, char **argv)
+{
+    const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    size_t size = (size_t)atol(argv[1]);
+    char *range = mmap(NULL, size, prot, flags, -1, 0);
+    munmap(range, size);
+    void *volatile a = malloc(100);
+    if (argc > 2)
+        memset(mmap(range, size, prot, flags | MAP_FIXED, -1, 0), 0xff, size);
+    else
+        munmap(range, size);
+    void *volatile b = malloc(200);
+    free(a);
+    free(b);
+    return 0;
+}
+EOF
+gcc -O0 -w -o given_back given_back.c || fail "given_back.c does not compile"
+for size in 8192 16384 65536 131072 1048576; do
+    "$CAIRN" heap run -f -o given.heap -- ./given_back $size >said 2>&1
+    same "given back, $size bytes, unmapped again: status" "$?" 0
+    "$CAIRN" heap run -f -o given.heap -- ./given_back $size over >said 2>&1
+    same "given back, $size bytes, mapped over: status" "$?" 0
+done
+
 for round in 1 2 3; do
     MALLOC_ARENA_MAX=1 tracked ./programs race
     state
