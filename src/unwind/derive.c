@@ -7,6 +7,7 @@
 #include "base/below.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "elf/go_table.h"
 #include "unwind/crt.h"
 #include "unwind/derive_flow.h"
 
@@ -65,6 +66,17 @@ static uint64_t next_begin(const struct cairn_deriving *d, const struct cairn_de
     return vaddr;
 }
 
+/* Where the function goes on behind code that no way leads to; `vaddr` where it does not. */
+static uint64_t goes_on_at(const struct cairn_deriving *d, const struct cairn_derive_code *gap,
+                           uint64_t vaddr)
+{
+    size_t byte = cairn_derive_byte_of(gap, vaddr);
+    for (uint64_t at = vaddr; at < gap->to && !(d->marks[byte] & CAIRN_DERIVE_BEGINS); at++)
+        if (d->states[byte++])
+            return at;
+    return vaddr;
+}
+
 /* From `at` on; behind what was looked at. */
 static uint64_t begin_one(struct cairn_deriving *d, const struct cairn_derive_code *gap,
                           uint64_t at, uint64_t end)
@@ -79,19 +91,25 @@ static uint64_t begin_one(struct cairn_deriving *d, const struct cairn_derive_co
     return is_known ? next : next + 1;
 }
 
-/* Code that no way leads to: behind padding somebody begins there, whom nobody names. */
+/* Code that no way leads to: behind padding somebody begins there, whom nobody names. Within a
+ * function that holds it is behind a call that never returns, and nobody's. */
 static void begin_rest(struct cairn_deriving *d)
 {
     for (size_t g = 0; g < d->n_gaps && d->code == CAIRN_OK; g++) {
         const struct cairn_derive_code *gap = &d->gaps[g];
-        uint64_t end = gap->from;
+        uint64_t end = gap->from, goes_on;
+        unsigned marks = CAIRN_DERIVE_IS_BAD; /* of the function so far */
         for (uint64_t at = gap->from; at < gap->to && d->code == CAIRN_OK;) {
             struct cairn_derive_state state = cairn_derive_entry;
             struct cairn_derive_insn insn;
+            size_t byte = cairn_derive_byte_of(gap, at);
             end = at < end ? end : next_begin(d, gap, at + 1);
-            if (d->states[cairn_derive_byte_of(gap, at)]) {
+            marks = d->marks[byte] | (d->marks[byte] & CAIRN_DERIVE_BEGINS ? 0 : marks);
+            if (d->states[byte]) {
                 cairn_derive_x86_64(cairn_derive_code_from(gap, at), at, &state, &insn);
                 at += insn.size ? insn.size : 1;
+            } else if (!(marks & CAIRN_DERIVE_IS_BAD) && (goes_on = goes_on_at(d, gap, at)) > at) {
+                at = goes_on;
             } else {
                 at = begin_one(d, gap, at, end);
             }
@@ -165,6 +183,18 @@ static size_t begin_symbols(struct cairn_deriving *d)
     return n;
 }
 
+/* Go's own table has all of Go's functions, stripped or not. */
+static size_t begin_go(struct cairn_deriving *d)
+{
+    struct cairn_go_table table;
+    uint64_t vaddr;
+    if (!cairn_go_table_open(d->input->elf, &table))
+        return 0;
+    for (uint64_t i = 0; i < table.n && cairn_go_table_start(&table, i, &vaddr); i++)
+        begin_at(d, vaddr, 0);
+    return (size_t)table.n;
+}
+
 /* The program's entry code loads the address of main(), which need not be aligned. */
 static void begin_main(struct cairn_deriving *d)
 {
@@ -183,7 +213,7 @@ static void begin_known(struct cairn_deriving *d)
 {
     struct cairn_elf_section section;
     struct cairn_span code;
-    size_t n_symbols = begin_symbols(d);
+    size_t n_symbols = begin_symbols(d) + begin_go(d);
     begin_main(d);
     for (size_t g = 0; g < d->n_gaps; g++)
         read_leads(d, cairn_derive_code_from(&d->gaps[g], d->gaps[g].from), d->gaps[g].from);

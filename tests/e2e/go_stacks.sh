@@ -14,6 +14,13 @@ mkdir -p src
 cp "$SRC/tests/e2e/go_program.go" src/main.go
 go build -o named src/main.go >log 2>&1 || { fail "go build" log; exit 1; }
 go build -ldflags='-s -w' -o stripped src/main.go >log 2>&1 || { fail "go build -s -w" log; exit 1; }
+go build -ldflags=-compressdwarf=false -o told src/main.go >log 2>&1 || { fail "go build, plain DWARF" log; exit 1; }
+
+# What CFI covers has a rule made of the code, but for what is written by hand.
+if [ "$(uname -m)" = x86_64 ]; then
+    read -r _ told _ none _ <<<"$("$BUILD/tests/e2e/derive_rows" told | tail -1)"
+    at_most 15 $((told ? 1000 * none / told : 1000)) "permille of Go's code without a rule"
+fi
 methods=perf
 for method in bpf dump; do
     if "$CAIRN" record --method=$method -f -o probe.txt -- ./named 0.1 >probe.log 2>&1; then
@@ -77,10 +84,13 @@ for program in named stripped; do
     ./$program 20 &
     target=$!
     sleep 0.5
-    "$CAIRN" stack --why $target >stack.txt 2>log || fail "stack $program" log
+    for _ in 1 2 3; do # a running thread may be in what is written by hand, but not each time
+        "$CAIRN" stack --why $target >stack.txt 2>log || fail "stack $program" log
+        grep -E 'cut: (no unwind rule|address outside|stack does not rise)' stack.txt >cut.txt || break
+    done
     at_least 1 "$(grep -c 'cut: called on another stack' stack.txt)" "stack $program: cut at a switch"
     n_checks=$((n_checks + 1))
-    grep -E 'cut: (no unwind rule|address outside|stack does not rise)' stack.txt >cut.txt && fail "stack $program: cut" stack.txt
+    [ ! -s cut.txt ] || fail "stack $program: cut" stack.txt
     kill $target
     wait $target 2>/dev/null
 done

@@ -107,6 +107,27 @@ static const struct code codes[] = {
      {0x20},
      {0},
      {{4, RSP, 16, SAME, SAME}, {9, RSP, 0, 0, 0}, {0x22, RSP, 8, SAME, SAME}}},
+    {"code that nobody reaches, behind one that never returns, within a function",
+     {0x53,                                        /* 00 push %rbx */
+      0x85, 0xff,                                  /* 01 test %edi, %edi */
+      0x74, 0x1c,                                  /* 03 je 21 */
+      0xe8, 0x26, 0,    0,    0,                   /* 05 call 30 */
+      0x48, 0x8b, 0x44, 0x24, 0x08,                /* 0a mov 8(%rsp), %rax */
+      0x0f, 0xb6, 0x9c, 0x24, 0xe0, 0,    0,    0, /* 0f movzbl; a function might begin at 10 */
+      0x48, 0x89, 0xc8,                            /* 17 mov %rcx, %rax */
+      0x48, 0x89, 0xc8, 0x48, 0x89, 0xc8, 0x90,    /* 1a */
+      0x5b,                                        /* 21 pop %rbx */
+      0xc3,                                        /* 22 ret */
+      0,    0,    0,    0,    0,    0,    0,    0,
+      0,    0,    0,    0,    0,    0x31, 0xc0, /* 30 xor %eax, %eax */
+      0x0f, 0x05,                               /* 32 syscall */
+      0xf4},                                    /* 34 hlt */
+     {0x30},
+     {0},
+     {{5, RSP, 16, SAME, -16},
+      {0xa, RSP, 0, 0, 0},
+      {0x21, RSP, 16, SAME, -16},
+      {0x22, RSP, 8, SAME, SAME}}},
     {"a call in the last place",
      {0x53, 0x5b, /* 00 push %rbx, pop %rbx */
       0xeb, 0x1c, /* 02 jmp 20 */
