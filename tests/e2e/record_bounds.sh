@@ -92,13 +92,17 @@ yes >/dev/null &
 other=$!
 target threads $n_threads 100
 
-# few_files CASE WORD...: records with few files; WORD... runs the command.
+# few_files CASE WORD...: records with few files; WORD... runs the command. On a busy machine the
+# recorder has to wait behind all threads, and loses what whole CPUs give it: three tries.
 few_files() {
     case=$1
     shift
-    (ulimit -n $n_files
-        exec "$@" -v -F 499 -d 5 --force -o many.txt -p $target) 2>all || fail "$case" all
-    grep -e 'CPUs are sampled' -e ' samples in ' all >log
+    for _ in 1 2 3; do
+        (ulimit -n $n_files
+            exec "$@" -v -F 499 -d 5 --force -o many.txt -p $target) 2>all || fail "$case" all
+        grep -e 'CPUs are sampled' -e ' samples in ' all >log
+        [ "$(awk '{ n += $NF } END { print n + 0 }' many.txt)" -lt 40 ] || break
+    done
     at_least 700 "$(permille many.txt '(^|;)spin')" "permille of spin, $case"
     at_least 50 "$(permille many.txt 'child_spin;')" "permille of children, $case"
     at_least 8 "$(awk '{ n += $NF } END { print n + 0 }' many.txt)" "samples, $case"

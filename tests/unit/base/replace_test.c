@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/mount.h>
@@ -29,14 +30,22 @@ static int enter(void **state)
     return !mkdtemp(made) || chdir(made) < 0 || !getcwd(folder, sizeof folder);
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+/* Not by rm: a guest has no programs. */
 static int leave(void **state)
 {
     (void)state;
+    enum { OPEN_MAX_FOLDERS = 8 };
     cairn_alloc_fail_after(-1);
     cairn_log_set(NULL, NULL, CAIRN_LOG_WARNING);
-    char command[PATH_MAX + 16];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") < 0 || system(command);
+    return chdir("/") < 0 || nftw(folder, remove_one, OPEN_MAX_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
 static void put(const char *name, const char *text)
