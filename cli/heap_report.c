@@ -200,6 +200,8 @@ static int add_json(struct job *job, struct cairn_buffer *out, struct cairn_err 
     cairn_json_u64(&json, "inherited_frees", t.n_inherited_frees);
     cairn_json_u64(&json, "mismatched_frees", t.n_mismatched);
     cairn_json_u64(&json, "damaged_entries", t.n_damaged);
+    cairn_json_u64(&json, "running_processes", t.n_running);
+    cairn_json_u64(&json, "changed_entries", t.n_changed);
     cairn_json_open(&json, "processes", '[');
     for (size_t i = 0; cairn_heap_process(job->look.heap, i, &p); i++) {
         cairn_json_open(&json, NULL, '{');

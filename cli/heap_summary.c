@@ -112,15 +112,30 @@ static int add_stacks(struct cairn_buffer *out, struct cairn_heap *heap,
     return result;
 }
 
+static void add_note(struct cairn_buffer *out, bool *has_notes)
+{
+    cairn_buffer_str(out, *has_notes ? ", " : " (");
+    *has_notes = true;
+}
+
 void cli_heap_add_peak(struct cairn_buffer *out, const struct cairn_heap_totals *t)
 {
     enum { SMALL_PART = 100 };
+    bool has_notes = false;
     cli_add_size(out, t->peak_bytes);
-    if (t->peak_bound_bytes > t->peak_bytes / SMALL_PART) {
-        cairn_buffer_str(out, " (right to ");
-        cli_add_size(out, t->peak_bound_bytes);
-        cairn_buffer_str(out, ")");
+    if (t->n_processes > 1) { /* each had its own at another time */
+        add_note(out, &has_notes);
+        cairn_buffer_str(out, "the sum of ");
+        cli_add_count(out, t->n_processes);
+        cairn_buffer_str(out, " processes' peaks");
     }
+    if (t->peak_bound_bytes > t->peak_bytes / SMALL_PART) {
+        add_note(out, &has_notes);
+        cairn_buffer_str(out, "right to ");
+        cli_add_size(out, t->peak_bound_bytes);
+    }
+    if (has_notes)
+        cairn_buffer_char(out, ')');
 }
 
 int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *names,
@@ -140,13 +155,11 @@ int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *n
     cli_add_counted(&out, t.n_live, "block");
     cairn_buffer_str(&out, " live at the end, ");
     cli_add_counted(&out, t.n_allocs, "allocation");
-    if (t.n_processes > 1) {
-        cairn_buffer_str(&out, " in ");
-        cli_add_count(&out, t.n_processes);
-        cairn_buffer_str(&out, " processes");
-    }
     cli_say("%s", cairn_buffer_text(&out));
     cairn_buffer_clear(&out);
+    if (t.n_running)
+        cli_say("%llu of the processes still run%s: what is shown of them is of this moment",
+                (unsigned long long)t.n_running, t.n_running == 1 ? "s" : "");
     int result = cairn_heap_leaks(heap, NULL, &profile, &leaks, &n, err);
     if (result == CAIRN_OK)
         result = add_stacks(&out, heap, profile, leaks, n, names, err);

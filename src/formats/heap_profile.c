@@ -262,7 +262,7 @@ static int read_states(struct cairn_span bytes, struct cairn_profile *profile,
         result = cairn_heap_sums_make(&view, &CAIRN_HEAP_ALL, &sums, err);
         if (result == CAIRN_OK)
             result = cairn_heap_profile_add(&view, &sums, profile, NULL, err);
-        *ret_damaged += view.n_damaged;
+        *ret_damaged += view.header.flags & CAIRN_HEAP_WAS_RUNNING ? 0 : view.n_damaged;
         cairn_heap_sums_done(&sums);
         cairn_heap_view_close(&view);
         if (result < 0)

@@ -317,22 +317,24 @@ struct cairn_heap_map {
     uint32_t unused;
 };
 
-enum cairn_heap_flag {                       /* of the header */
-                       CAIRN_HEAP_LIVE = 1,  /* the process runs, as far as it says itself */
-                       CAIRN_HEAP_ENDED = 2, /* exit(3) was reached */
-                       CAIRN_HEAP_EXECED =
-                           4, /* it became another program, which has a file of its own */
-                       CAIRN_HEAP_FULL = 8, /* recording stopped: no room, see n_unrecorded */
-                       CAIRN_HEAP_STACKS_ON = 16,
-                       CAIRN_HEAP_MAPPINGS = 32, /* mmap(2) and its kin are recorded too */
-                       CAIRN_HEAP_NOT_ASKED =
-                           64, /* a malloc of the program, or of a library, comes before ours */
-                       CAIRN_HEAP_APART =
-                           128, /* a library was loaded by RTLD_DEEPBIND or dlmopen(3): its calls
-                                   of malloc and free may go past ours */
-                       CAIRN_HEAP_OTHER_NAMES =
-                           256 /* the allocator's functions are called by names that are not C's:
-                                  mallocx, mi_malloc, tc_malloc */
+/* Of the header. */
+enum cairn_heap_flag {
+    CAIRN_HEAP_LIVE = 1,   /* the process runs, as far as it says itself */
+    CAIRN_HEAP_ENDED = 2,  /* exit(3) was reached */
+    CAIRN_HEAP_EXECED = 4, /* it became another program, which has a file of its own */
+    CAIRN_HEAP_FULL = 8,   /* recording stopped: no room, see n_unrecorded */
+    CAIRN_HEAP_STACKS_ON = 16,
+    CAIRN_HEAP_MAPPINGS = 32, /* mmap(2) and its kin are recorded too */
+    /* A malloc of the program, or of a library, comes before ours. */
+    CAIRN_HEAP_NOT_ASKED = 64,
+    /* A library was loaded by RTLD_DEEPBIND or dlmopen(3): its calls of malloc and free may go past
+     * ours. */
+    CAIRN_HEAP_APART = 128,
+    /* The allocator's functions are called by names that are not C's: mallocx, mi_malloc. */
+    CAIRN_HEAP_OTHER_NAMES = 256,
+    /* Of a copy alone: it was made while the process went on, so that an entry may have been half
+     * written, or speak of what was copied before. */
+    CAIRN_HEAP_WAS_RUNNING = 512
 };
 
 /* What went wrong, counted; blocks and bytes of each are told at the end of every report. */

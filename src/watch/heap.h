@@ -66,13 +66,17 @@ void cairn_heap_resolve_untracked(struct cairn_heap *heap);
 void cairn_heap_add_untracked(struct cairn_heap *heap, const char *path, uint32_t kind);
 
 /* Takes over `bytes`, which hold one state or several, and those after it. `read_ns`: of a running
- * process the time at which they were read, else 0. On failure the bytes are freed. */
+ * process the time at which they were read, else 0; the state's flags keep that it ran. On failure
+ * the bytes are freed. */
 int cairn_heap_take(struct cairn_heap *heap, struct cairn_buffer *bytes, uint64_t read_ns,
                     struct cairn_err *err);
 
 /* The states of one file or process together have at most so many bytes. */
 static const size_t CAIRN_HEAP_STATES_MAX = SIZE_MAX / 2 > UINT32_MAX ? (size_t)(UINT64_C(1) << 36)
                                                                       : SIZE_MAX / 4;
+
+/* Does the process go on that wrote it? False where that is not known. */
+bool cairn_heap_is_running(const struct cairn_heap_header *header);
 
 /* Does it end in ".heap"? */
 bool cairn_heap_is_state_name(const char *name);

@@ -110,6 +110,20 @@ static int unzip(const char *who, struct cairn_buffer *bytes, struct cairn_err *
     return cairn_fail_in(err, result, who);
 }
 
+/* Who reads the copy later cannot ask any more. */
+static bool note_running(struct cairn_buffer *bytes)
+{
+    struct cairn_heap_header header;
+    if (bytes->size < sizeof header)
+        return false;
+    memcpy(&header, bytes->data, sizeof header);
+    header.flags &= ~(uint32_t)CAIRN_HEAP_WAS_RUNNING;
+    bool is_running = cairn_heap_is_running(&header);
+    header.flags |= is_running ? CAIRN_HEAP_WAS_RUNNING : 0;
+    memcpy(bytes->data, &header, sizeof header);
+    return is_running;
+}
+
 /* `is_of_process`: read_state.h. Closes `fd`. */
 static int read_fd(struct cairn_heap *heap, int fd, const char *who, bool is_of_process,
                    uint64_t read_ns, struct cairn_err *err)
@@ -123,6 +137,8 @@ static int read_fd(struct cairn_heap *heap, int fd, const char *who, bool is_of_
         cairn_buffer_done(&bytes);
         return result;
     }
+    if (is_of_process && note_running(&bytes))
+        read_ns = cairn_heap_now();
     result = cairn_heap_take(heap, &bytes, read_ns, err);
     return result < 0 ? cairn_fail_in(err, result, who) : CAIRN_OK;
 }

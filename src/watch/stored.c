@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@
 #include "formats/heap_view.h"
 #include "proc/threads.h"
 #include "rt/heap_state.h"
+#include "watch/heap.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 256, PLACES = 5, COMMAND_BYTES = 256 };
 
@@ -96,6 +98,13 @@ static enum cairn_heap_stored_status status_of(int pid, uint64_t ticks, uint64_t
     if (!is_running(pid, ticks))
         return CAIRN_HEAP_STORED_ENDED;
     return flags & CAIRN_HEAP_EXECED ? CAIRN_HEAP_STORED_EXECED : CAIRN_HEAP_STORED_RUNNING;
+}
+
+bool cairn_heap_is_running(const struct cairn_heap_header *header)
+{
+    return header->pid && header->pid <= INT_MAX && header->start_ticks &&
+           status_of((int)header->pid, header->start_ticks, header->pid_space, our_space(),
+                     header->flags) == CAIRN_HEAP_STORED_RUNNING;
 }
 
 /* False: it is no state's name, or no file. */

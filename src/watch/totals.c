@@ -106,7 +106,11 @@ static void add_state(struct cairn_heap_totals *t, const struct cairn_heap_state
     t->n_not_asked += (h->flags & CAIRN_HEAP_NOT_ASKED) != 0 && t->n_allocs == allocs_before;
     t->n_apart += (h->flags & CAIRN_HEAP_APART) != 0;
     t->n_other_names += (h->flags & CAIRN_HEAP_OTHER_NAMES) != 0;
-    t->n_damaged += state->n_damaged + state->n_damaged_stacks;
+    bool was_running = h->flags & CAIRN_HEAP_WAS_RUNNING;
+    uint64_t n_damaged = state->n_damaged + state->n_damaged_stacks;
+    t->n_running += was_running;
+    t->n_changed += was_running ? n_damaged : 0;
+    t->n_damaged += was_running ? 0 : n_damaged;
 }
 
 void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals)
@@ -245,6 +249,7 @@ int cairn_heap_quality_text(const struct cairn_heap *heap, const struct cairn_pr
     add_loss(&line, t.n_inherited_frees, "frees of blocks of the parent process");
     add_loss(&line, t.n_mismatched, "blocks freed by another function than belongs to them");
     add_loss(&line, t.n_unrecorded_maps, "mappings NOT RECORDED");
+    add_loss(&line, t.n_changed, "entries passed over that the process changed meanwhile");
     add_loss(&line, t.n_damaged, "damaged entries passed over");
     return (int)line.n;
 }

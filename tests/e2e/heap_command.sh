@@ -8,6 +8,7 @@ set -u
 py=/usr/bin/python3
 [ -f "$(dirname "$CAIRN")/libcairn-heap.so" ] || { echo "skipped: there is no libcairn-heap.so"; exit 77; }
 gcc -g -O1 -fno-builtin -fno-inline -o program "$SRC/tests/e2e/heap_program.c" || exit 1
+gcc -O1 -fno-builtin -fno-inline -w -o programs "$SRC/tests/e2e/heap_programs.c" -pthread || exit 1
 
 # run OUT ARGUMENT...: the program under the tracker; its status is checked by the caller.
 run() {
@@ -84,6 +85,16 @@ print(*[(l["bytes"], l["processes"]) for l in json.load(open("out"))["leaks"]
 has out "15.0 MB in 3 blocks" "a bound for all together"
 has out ", 3 processes" "how many they are"
 
+# A process that outlives the command is told of as it is then; that is no damage.
+# shellcheck disable=SC2016 # the inner shell expands it
+"$CAIRN" heap run --force -o outlives.heap -- sh -c './programs storm & echo $! >pid; sleep 0.3' >/dev/null 2>log
+kill -KILL "$(cat pid)"
+has log "1 of the processes still runs" "a process that outlives the command"
+has log "processes' peaks), " "the peak of several processes"
+hasnt log damaged "a process that outlives the command"
+"$CAIRN" heap leaks outlives.heap >out 2>log || fail "leaks of what outlived the command" log
+hasnt log damaged "what was copied of a running process"
+
 # The sums of many processes come first, then those with most of them.
 # shellcheck disable=SC2016 # the inner shell expands it
 "$CAIRN" heap run --force -o crowd.heap -- sh -c 'i=0; while [ $i -lt 25 ]; do ./program; i=$((i + 1)); done' \
@@ -114,7 +125,6 @@ has named.svg "5.00 MB" "the unit in a picture"
 
 # Estimates: 10,000 blocks of 1,000 bytes live of 20,000; a twentieth of the bytes is four times the
 # standard error, which is said.
-gcc -O1 -fno-builtin -fno-inline -w -o programs "$SRC/tests/e2e/heap_programs.c" -pthread || exit 1
 "$CAIRN" heap run --force --sample 1Ki -o sample.heap -- ./programs many >/dev/null 2>log
 has log "one block in 1024 bytes recorded, at random" "the quality line of estimates"
 leaks --top 0 sample.heap

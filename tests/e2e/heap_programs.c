@@ -74,6 +74,19 @@ static void *race(void *arg)
     return NULL;
 }
 
+/* Never ends: blocks of many sizes come, move and go. */
+static void *storm(void *arg)
+{
+    static __thread void *blocks[4096];
+    unsigned seed = (unsigned)(uintptr_t)&arg;
+    for (;;) {
+        void **block = &blocks[(unsigned)rand_r(&seed) % 4096];
+        *block = realloc(*block,
+                         1 + (unsigned)rand_r(&seed) % 2 * 200000 + (unsigned)rand_r(&seed) % 500);
+    }
+    return NULL;
+}
+
 static void in_threads(void *(*function)(void *), unsigned n)
 {
     pthread_t threads[16];
@@ -270,6 +283,8 @@ int main(int argc, char **argv)
         leak_each_way();
     else if (strcmp(name, "race") == 0)
         in_threads(race, 4);
+    else if (strcmp(name, "storm") == 0)
+        in_threads(storm, 4);
     else if (strcmp(name, "threads") == 0)
         thousands_of_threads();
     else if (strcmp(name, "fork") == 0)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "proc/threads.h"
 #include "rt/program.h"
 #include "support/heapwriter.h"
 #include "support/memory_io.h"
@@ -307,6 +308,23 @@ static void damage_is_counted_once(void **state)
     cairn_heap_free(heap);
 }
 
+static void what_a_process_changed_meanwhile_is_no_damage(void **state)
+{
+    (void)state;
+    test_heap_block(&t.h, 0x100060, cairn_heap_entry(0x100060, 999, 1, KIND, 0));
+    struct cairn_thread_stat stat;
+    assert_int_equal(cairn_thread_stat(getpid(), getpid(), &stat, NULL), CAIRN_OK);
+    test_heap_header(&t.h)->pid = (uint32_t)getpid();
+    test_heap_header(&t.h)->start_ticks = stat.start_ticks;
+    struct cairn_heap *heap = read_it();
+    struct cairn_heap_totals totals = {.size = sizeof totals};
+    cairn_heap_totals(heap, &totals);
+    assert_int_equal(totals.n_damaged, 0);
+    assert_int_equal(totals.n_changed, 1);
+    assert_int_equal(totals.n_running, 1);
+    cairn_heap_free(heap);
+}
+
 static void what_is_no_state_is_said(void **state)
 {
     (void)state;
@@ -413,6 +431,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_saved_is_read_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blocks_come_one_by_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_is_counted_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_process_changed_meanwhile_is_no_damage, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_state_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_session_makes_a_private_folder_and_removes_it, set_up,
                                         tear_down),
