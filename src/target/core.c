@@ -234,6 +234,20 @@ static bool is_of_build(void *ctx, const char *path, const char *build_id)
     return is_there;
 }
 
+/* No file has that name: it is looked for by its build ID alone. */
+static void find_build(void *ctx, const char *build_id, char ret_path[PATH_MAX])
+{
+    struct core_target *c = ctx;
+    struct cairn_debugfile_found found = {0};
+    char name[PATH_MAX];
+    snprintf(name, sizeof name, "/build-id/%s", build_id);
+    int code = cairn_debugfile_find(c->target.finder, name, build_id, &found, NULL);
+    const char *path = found.image_path ? found.image_path : found.debug_path;
+    if (code < 0 || !found.verified || !realpath(path, ret_path))
+        memcpy(ret_path, name, sizeof name);
+    cairn_debugfile_found_done(&found);
+}
+
 /* Modules are known by absolute paths. One that is not here may be below the root. */
 static int find_program(struct core_target *c, const struct cairn_unwind_opts *opts,
                         struct cairn_err *err)
@@ -250,8 +264,8 @@ static int find_program(struct core_target *c, const struct cairn_unwind_opts *o
 
 static int find_files(struct core_target *c, struct cairn_err *err)
 {
-    const struct cairn_core_access access = {&c->target.memory, read_head, is_of_build, c,
-                                             *c->program ? c->program : NULL};
+    const struct cairn_core_access access = {
+        &c->target.memory, read_head, is_of_build, find_build, c, *c->program ? c->program : NULL};
     if (!c->notes.n_files)
         return cairn_core_modules_read(&c->elf, &access, &c->notes, err);
     if (*c->program && !cairn_core_notes_rename(&c->notes, c->notes.phdr, c->program))

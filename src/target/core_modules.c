@@ -137,11 +137,38 @@ static const char *find_relative(const struct walk *w, const struct cairn_core_n
     return w->access->is_of_build(w->access->ctx, ret_found, in_core) ? ret_found : NULL;
 }
 
+/* What begins with an ELF header that has a build ID is a module, though nobody lists it. */
+static int add_by_build_id(const struct walk *w, uint64_t base)
+{
+    char build_id[CAIRN_IMAGE_BUILD_ID_MAX], path[PATH_MAX];
+    struct head head;
+    cairn_memory_build_id(w->memory, base, build_id);
+    if (!*build_id || !read_head(w, base, NULL, &head))
+        return CAIRN_OK;
+    w->access->find_build(w->access->ctx, build_id, path);
+    return add_module(w, &head, path);
+}
+
+static int scan_memory(const struct walk *w, const struct cairn_elf *core)
+{
+    struct cairn_elf_segment s;
+    int n = 0, code = CAIRN_OK;
+    for (uint32_t i = 0; code == CAIRN_OK && cairn_elf_segment(core, i, &s); i++) {
+        if (s.type != PT_LOAD || cairn_core_notes_file(w->notes, s.vaddr) ||
+            s.vaddr == w->notes->vdso || n++ >= CAIRN_CORE_MODULES_MAX)
+            continue;
+        code = add_by_build_id(w, s.vaddr);
+        cairn_core_notes_sort(w->notes);
+    }
+    return code;
+}
+
 int cairn_core_modules_read(const struct cairn_elf *core, const struct cairn_core_access *access,
                             struct cairn_core_notes *notes, struct cairn_err *err)
 {
     const struct walk w = {access, access->memory, notes, core->is64 ? 8 : 4, core->swap};
     const char *program = access->program;
+    int code = CAIRN_OK;
     char path[CAIRN_CORE_PATH_MAX] = "", found[PATH_MAX];
     struct head head;
     if (!program && notes->execfn && read_text(&w, notes->execfn, path))
@@ -152,14 +179,14 @@ int cairn_core_modules_read(const struct cairn_elf *core, const struct cairn_cor
         cairn_log(CAIRN_LOG_WARNING,
                   "the core file does not say where the program lies: \"%s\" (name it with --exe)",
                   path);
-    if (!notes->phdr || !read_head(&w, notes->phdr - notes->phdr % PAGE, program, &head))
-        return CAIRN_OK;
-    int code = program ? add_module(&w, &head, program) : CAIRN_OK;
-    uint64_t debug = find_debug(&w, &head);
-    if (code == CAIRN_OK && debug)
-        code = add_list(&w, debug);
-    if (code < 0)
-        return cairn_fail_memory(err);
-    cairn_core_notes_sort(notes);
-    return CAIRN_OK;
+    if (notes->phdr && read_head(&w, notes->phdr - notes->phdr % PAGE, program, &head)) {
+        uint64_t debug = find_debug(&w, &head);
+        code = program ? add_module(&w, &head, program) : CAIRN_OK;
+        if (code == CAIRN_OK && debug)
+            code = add_list(&w, debug);
+        cairn_core_notes_sort(notes);
+    }
+    if (code == CAIRN_OK)
+        code = scan_memory(&w, core);
+    return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }

@@ -118,6 +118,16 @@ TEXT
 text
 has out "#0   crash  $WORK/crash.c:" "a program that no note names"
 has out "main  $WORK/crash.c:" "a program that no note names"
+
+# By the build ID in its memory where it lies nowhere that anybody says.
+id=$(readelf -n crash | sed -n 's/.*Build ID: //p')
+mkdir -p "symbols/.build-id/${id%"${id#??}"}"
+mv crash "symbols/.build-id/${id%"${id#??}"}/${id#??}.debug"
+"$CAIRN" stack --symbols symbols core >out 2>log || fail "a program by its build ID" log
+has out "#0   crash  $WORK/crash.c:" "a program by its build ID"
+has out "main  $WORK/crash.c:" "a program by its build ID"
+text
+has out "${id#??}+0x" "a program whose build ID nobody knows"
 gcc -g -O2 -Wl,--build-id -w -o crash crash.c -pthread || exit 1
 text
 hasnt out "crash.c:" "a program of another build"
