@@ -55,6 +55,7 @@ struct gathering {
     __u64 first, end; /* words of the copy: numbers in cpu->frames */
     __u64 at;         /* of what is done in steps */
     __u64 ci, base;   /* the next call, and where there is none */
+    __u64 max;        /* of LuaJIT's stack: its end */
     __u32 row, n_found;
 };
 
@@ -214,6 +215,7 @@ static __always_inline void try_dispatch(struct gathering *g, __u64 dispatch)
         g->at = dispatch - 4008;
     else
         return;
+    g->guest->dispatch = dispatch;
     g->n_found = 0;
     bpf_loop(CAIRN_SKETCH_LJ_RUNS_BYTES / 8, try_running, g, 0);
 }
@@ -322,6 +324,16 @@ static long try_loop(__u32 row, void *ctx)
     return 0;
 }
 
+/* What compiled code calls may have saved its register and use it for something else. */
+static long try_last(__u32 row, void *ctx)
+{
+    struct gathering *g = ctx;
+    g->row = row;
+    if (is_luajit(g))
+        try_dispatch(g, g->guest->dispatch);
+    return g->cpu->n_states != 0;
+}
+
 /* States of the loops that the stack, copied from the word `first` on, leads through. */
 __attribute__((noinline)) __u32 cairn_find_states(struct cairn_bpf_walk_cpu *cpu,
                                                   struct cairn_bpf_guest *guest, __u64 first)
@@ -335,6 +347,8 @@ __attribute__((noinline)) __u32 cairn_find_states(struct cairn_bpf_walk_cpu *cpu
     bpf_loop(CAIRN_BPF_GUEST_LOOPS_MAX, try_loop, &g, 0);
     bpf_loop(CAIRN_BPF_COPY_MAX / 8 / WORDS_A_STEP, scan_copy, &g, 0);
     bpf_loop(CAIRN_BPF_HITS_MAX, try_hit, &g, 0);
+    if (!cpu->n_states && guest->dispatch)
+        bpf_loop(CAIRN_BPF_GUEST_LOOPS_MAX, try_last, &g, 0);
     return cpu->n_states;
 }
 
@@ -428,21 +442,34 @@ static long add_slots(__u32 i, void *ctx)
     return 0;
 }
 
-/* `at`: the piece of the state. What lies above the top of its stack is no frame's, but the base of
- * the innermost may be in a register alone. */
+static __always_inline void raise_top(struct gathering *g, __u64 base)
+{
+    if (base > g->base && base <= g->max && !(base & 7))
+        g->base = base;
+}
+
+static long raise_by_global(__u32 i, void *ctx)
+{
+    struct gathering *g = ctx;
+    raise_top(g, user_word(g->at + CAIRN_SKETCH_LJ_RUNS + 8ull * i));
+    return 0;
+}
+
+/* `at`: the piece of the state. What lies above the top of its stack is no frame's; but in the
+ * assembler the base of the innermost is in a register alone, in compiled code in the globals. */
 static __always_inline void add_luajit(struct gathering *g, __u64 at, __u64 global)
 {
-    __u64 top = word_of(g->cpu, at, CAIRN_SKETCH_LJ_TOP);
-    __u64 base = word_of(g->cpu, g->first + GUEST_BASE, 0);
     g->ci = word_of(g->cpu, at, CAIRN_SKETCH_LJ_STACK);
+    g->base = word_of(g->cpu, at, CAIRN_SKETCH_LJ_TOP);
+    g->max = word_of(g->cpu, at, CAIRN_SKETCH_LJ_MAX_STACK);
+    g->at = global;
     if (!has_piece(g->cpu, global + CAIRN_SKETCH_LJ_VM_STATE)) {
         cairn_add_piece(g->cpu, global + CAIRN_SKETCH_LJ_VM_STATE, 16);
         cairn_add_piece(g->cpu, global + CAIRN_SKETCH_LJ_RUNS, CAIRN_SKETCH_LJ_RUNS_BYTES);
     }
-    if (base > top && base <= word_of(g->cpu, at, CAIRN_SKETCH_LJ_MAX_STACK) && !(base & 7))
-        top = base;
-    g->base = top;
-    if (g->ci & 7 || top & 7 || top < g->ci)
+    raise_top(g, word_of(g->cpu, g->first + GUEST_BASE, 0));
+    bpf_loop(CAIRN_SKETCH_LJ_RUNS_BYTES / 8, raise_by_global, g, 0);
+    if (g->ci & 7 || g->base & 7 || g->base < g->ci)
         return;
     bpf_loop(SLOTS_BYTES / PIECE_MAX, add_slots, g, 0);
 }

@@ -14,16 +14,16 @@ static void add_guest(struct cairn_doctor *d, const struct cairn_target_guests *
     char value[512];
     snprintf(value, sizeof value, "%s in %s", file->version,
              *path ? path : "a file that is not known");
-    cairn_doctor_add(d,
-                     &(struct cairn_doctor_finding){
-                         .group = CAIRN_DOCTOR_PROCESS,
-                         .level = is_read ? CAIRN_DOCTOR_YES : CAIRN_DOCTOR_NO,
-                         .key = "process.interpreter",
-                         .name = "frames of an interpreter",
-                         .value = value,
-                         .why = is_read ? "stack shows them, and record --method=ptrace"
-                                        : "the loop that runs its code was not found in the file",
-                     });
+    cairn_doctor_add(
+        d, &(struct cairn_doctor_finding){
+               .group = CAIRN_DOCTOR_PROCESS,
+               .level = is_read ? CAIRN_DOCTOR_YES : CAIRN_DOCTOR_NO,
+               .key = "process.interpreter",
+               .name = "frames of an interpreter",
+               .value = value,
+               .why = is_read ? "stack shows them; record does as root, else by --method=ptrace"
+                              : "the loop that runs its code was not found in the file",
+           });
 }
 
 void cairn_doctor_add_interpreters(struct cairn_doctor *d, int pid)
