@@ -52,7 +52,7 @@ static __always_inline struct cairn_bpf_guest *guest_of(struct task_struct *task
 struct gathering {
     struct cairn_bpf_walk_cpu *cpu;
     struct cairn_bpf_guest *guest;
-    __u64 first, end; /* words of the copy: numbers in cpu->frames */
+    __u64 first, end; /* words of the copy, or a piece: numbers in cpu->frames */
     __u64 at;         /* of what is done in steps */
     __u64 ci, base;   /* the next call, and where there is none */
     __u64 max;        /* of LuaJIT's stack: its end */
@@ -405,23 +405,31 @@ static long add_call(__u32 i, void *ctx)
     return 0;
 }
 
-/* A function in a slot of LuaJIT's stack. */
+static __always_inline void add_luajit_function(struct cairn_bpf_walk_cpu *cpu, __u64 va)
+{
+    __u64 at = has_piece(cpu, va) ? 0 : cairn_add_piece(cpu, va, CAIRN_SKETCH_LJ_FUNCTION);
+    if (!at ||
+        word_of(cpu, at, CAIRN_SKETCH_TYPE) >> 8 * (CAIRN_SKETCH_LJ_FFID - CAIRN_SKETCH_TYPE) &
+            0xff)
+        return;
+    va = word_of(cpu, at, CAIRN_SKETCH_LJ_PC) - CAIRN_SKETCH_LJ_PROTO;
+    if (!has_piece(cpu, va))
+        cairn_add_piece(cpu, va, CAIRN_SKETCH_LJ_PROTO);
+}
+
+/* A function in a slot of LuaJIT's stack. The next slot may be where its caller goes on: the call
+ * before that says where the caller's frame begins. */
 static long add_slot(__u32 i, void *ctx)
 {
     struct gathering *g = ctx;
-    __u64 word = word_of(g->cpu, g->at + i, 0),
-          va = word & ((1ull << CAIRN_SKETCH_LJ_TAG_SHIFT) - 1);
-    __u64 at;
-    if (word >> CAIRN_SKETCH_LJ_TAG_SHIFT != CAIRN_SKETCH_LJ_TAG_FUNCTION || has_piece(g->cpu, va))
+    __u64 at = g->at + i, word = word_of(g->cpu, at, 0), call;
+    if (word >> CAIRN_SKETCH_LJ_TAG_SHIFT != CAIRN_SKETCH_LJ_TAG_FUNCTION)
         return 0;
-    at = cairn_add_piece(g->cpu, va, CAIRN_SKETCH_LJ_FUNCTION);
-    if (!at ||
-        word_of(g->cpu, at, CAIRN_SKETCH_TYPE) >> 8 * (CAIRN_SKETCH_LJ_FFID - CAIRN_SKETCH_TYPE) &
-            0xff)
-        return 0;
-    va = word_of(g->cpu, at, CAIRN_SKETCH_LJ_PC) - CAIRN_SKETCH_LJ_PROTO;
-    if (!has_piece(g->cpu, va))
-        cairn_add_piece(g->cpu, va, CAIRN_SKETCH_LJ_PROTO);
+    add_luajit_function(g->cpu, word & ((1ull << CAIRN_SKETCH_LJ_TAG_SHIFT) - 1));
+    call = (at + 1 < g->end ? word_of(g->cpu, at, 8) : user_word(g->base + 8ull * (i + 1))) -
+           CAIRN_SKETCH_LJ_CALL;
+    if (!(call & 3) && !has_piece(g->cpu, call))
+        cairn_add_piece(g->cpu, call, 8);
     return 0;
 }
 
@@ -436,6 +444,7 @@ static long add_slots(__u32 i, void *ctx)
     HIDE(size);
     g->base -= size;
     g->at = size ? cairn_add_piece(g->cpu, g->base, size) : 0;
+    g->end = g->at + size / 8;
     if (!g->at)
         return 1;
     bpf_loop(size / 8, add_slot, g, 0);

@@ -10,20 +10,23 @@ static void add_guest(struct cairn_doctor *d, const struct cairn_target_guests *
 {
     const struct cairn_guest_file *file = module->file;
     const char *path = cairn_target_guests_path(guests, module);
-    bool is_read = file->loop != file->loop_end;
+    const char *unread = file->unread ? file->unread
+                         : file->loop == file->loop_end
+                             ? "the loop that runs its code was not found in the file"
+                             : NULL;
     char value[512];
     snprintf(value, sizeof value, "%s in %s", file->version,
              *path ? path : "a file that is not known");
-    cairn_doctor_add(
-        d, &(struct cairn_doctor_finding){
-               .group = CAIRN_DOCTOR_PROCESS,
-               .level = is_read ? CAIRN_DOCTOR_YES : CAIRN_DOCTOR_NO,
-               .key = "process.interpreter",
-               .name = "frames of an interpreter",
-               .value = value,
-               .why = is_read ? "stack shows them; record does as root, else by --method=ptrace"
-                              : "the loop that runs its code was not found in the file",
-           });
+    cairn_doctor_add(d, &(struct cairn_doctor_finding){
+                            .group = CAIRN_DOCTOR_PROCESS,
+                            .level = unread ? CAIRN_DOCTOR_NO : CAIRN_DOCTOR_YES,
+                            .key = "process.interpreter",
+                            .name = "frames of an interpreter",
+                            .value = value,
+                            .why = unread ? unread
+                                          : "stack shows them; record does as root, else by "
+                                            "--method=ptrace",
+                        });
 }
 
 void cairn_doctor_add_interpreters(struct cairn_doctor *d, int pid)

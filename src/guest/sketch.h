@@ -82,6 +82,7 @@ enum {
     CAIRN_SKETCH_LJ_FFID = 10, /* of a function: 0 for byte code, */
     CAIRN_SKETCH_LJ_PC = 32,   /* which is there, behind its prototype */
     CAIRN_SKETCH_LJ_PROTO = 104,
+    CAIRN_SKETCH_LJ_CALL = 4,       /* a call, before where its caller goes on */
     CAIRN_SKETCH_LJ_TAG_SHIFT = 47, /* of a slot */
     CAIRN_SKETCH_LJ_TAG_FUNCTION = 0x1fff7
 };

@@ -37,7 +37,10 @@ void cairn_guest_walk_close(struct cairn_guest_walk *walk)
 
 const char *cairn_guest_walk_version(const struct cairn_guest_walk *walk)
 {
-    return walk->guests.n_modules ? walk->guests.modules[0].file->version : "";
+    for (size_t i = 0; i < walk->guests.n_modules; i++)
+        if (walk->guests.modules[i].file->loop != walk->guests.modules[i].file->loop_end)
+            return walk->guests.modules[i].file->version;
+    return "";
 }
 
 bool cairn_guest_walk_is_in_loop(const struct cairn_guest_walk *walk, uint64_t va)

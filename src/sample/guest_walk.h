@@ -30,7 +30,7 @@ struct cairn_guest_walk {
 int cairn_guest_walk_open(int pid, struct cairn_guest_walk **ret_walk);
 void cairn_guest_walk_close(struct cairn_guest_walk *walk); /* NULL is fine */
 
-/* What is in it, as "Lua 5.4.4". */
+/* The first one whose functions can be read, as "Lua 5.4.4"; "": none. */
 const char *cairn_guest_walk_version(const struct cairn_guest_walk *walk);
 
 /* Walks a thread whose memory stands still. False: an interpreter's frames do not fit the native

@@ -124,7 +124,8 @@ void cairn_sampler_hint_guests(struct cairn_sampler *s)
         struct cairn_guest_sketch sketch;
         if (cairn_guest_walk_open(s->targets.items[i].pid, &guests) < 0 || !guests)
             continue;
-        if (s->method == CAIRN_SAMPLE_BPF && cairn_guest_walk_sketch(guests, &sketch, 1)) {
+        if (!*cairn_guest_walk_version(guests) ||
+            (s->method == CAIRN_SAMPLE_BPF && cairn_guest_walk_sketch(guests, &sketch, 1))) {
             cairn_guest_walk_close(guests);
             continue;
         }

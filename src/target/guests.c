@@ -3,6 +3,7 @@
 
 #include "base/address.h"
 #include "base/alloc.h"
+#include "base/log.h"
 #include "unwind/cursor_resume.h"
 
 enum { MODULES_MAX = 4096 };
@@ -76,6 +77,9 @@ static const struct cairn_guest_file *file_of(struct cairn_target_guests *guests
     }
     known->module = module;
     cairn_guest_look(&module->elf, &known->file);
+    if (known->file.unread)
+        cairn_log(CAIRN_LOG_WARNING, "%s: its functions are not shown: %s", known->file.version,
+                  known->file.unread);
     guests->files[guests->n_files++] = known;
     return find_own(guests, known) == CAIRN_OK ? &known->file : NULL;
 }

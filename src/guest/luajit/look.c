@@ -38,6 +38,19 @@ static bool is_assembler(const struct cairn_cfi *cfi, const struct cairn_fde *fd
            row.cfa.reg == CAIRN_LJ_RSP && row.cfa.value == C_FRAME_SIZE;
 }
 
+/* Each entry stores the state in its C frame: of 64-bit references as SAVED_L, a word at sp + 16, of
+ * 32-bit ones a half word at sp + 24 (vm_x86.dasc, vm_x64.dasc). */
+static bool has_narrow_references(const struct cairn_elf *elf, uint64_t loop, uint64_t loop_end)
+{
+    static const uint8_t wide[] = {0x48, 0x89, 0x7c, 0x24, 0x10}; /* mov %rdi, 16(%rsp) */
+    static const uint8_t narrow[] = {0x89, 0x7c, 0x24, 0x18};     /* mov %edi, 24(%rsp) */
+    struct cairn_span code;
+    size_t size = (size_t)(loop_end - loop);
+    return cairn_elf_bytes_at(elf, loop, &code) && code.size >= size &&
+           !memmem(code.data, size, wide, sizeof wide) &&
+           memmem(code.data, size, narrow, sizeof narrow);
+}
+
 bool cairn_lj_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_file)
 {
     struct cairn_guest_image image;
@@ -53,6 +66,10 @@ bool cairn_lj_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_fil
         ret_file->loop = fde.from;
         ret_file->loop_end = fde.to;
         break;
+    }
+    if (has_narrow_references(elf, ret_file->loop, ret_file->loop_end)) {
+        ret_file->unread = "its references have 32 bits (it was built without GC64)";
+        ret_file->loop_end = ret_file->loop;
     }
     return true;
 }
