@@ -125,9 +125,7 @@ void cli_heap_add_peak(struct cairn_buffer *out, const struct cairn_heap_totals 
     cli_add_size(out, t->peak_bytes);
     if (t->n_processes > 1) { /* each had its own at another time */
         add_note(out, &has_notes);
-        cairn_buffer_str(out, "the sum of ");
-        cli_add_count(out, t->n_processes);
-        cairn_buffer_str(out, " processes' peaks");
+        cairn_buffer_str(out, "the sum of each process's peak");
     }
     if (t->peak_bound_bytes > t->peak_bytes / SMALL_PART) {
         add_note(out, &has_notes);
@@ -155,6 +153,11 @@ int cli_heap_say_summary(struct cairn_heap *heap, const struct cli_heap_names *n
     cli_add_counted(&out, t.n_live, "block");
     cairn_buffer_str(&out, " live at the end, ");
     cli_add_counted(&out, t.n_allocs, "allocation");
+    if (t.n_processes > 1) {
+        cairn_buffer_str(&out, " in ");
+        cli_add_count(&out, t.n_processes);
+        cairn_buffer_str(&out, " processes");
+    }
     cli_say("%s", cairn_buffer_text(&out));
     cairn_buffer_clear(&out);
     if (t.n_running)

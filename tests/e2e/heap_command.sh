@@ -90,7 +90,7 @@ has out ", 3 processes" "how many they are"
 "$CAIRN" heap run --force -o outlives.heap -- sh -c './programs storm & echo $! >pid; sleep 0.3' >/dev/null 2>log
 kill -KILL "$(cat pid)"
 has log "1 of the processes still runs" "a process that outlives the command"
-has log "processes' peaks), " "the peak of several processes"
+has log "(the sum of each process's peak), " "the peak of several processes"
 hasnt log damaged "a process that outlives the command"
 "$CAIRN" heap leaks outlives.heap >out 2>log || fail "leaks of what outlived the command" log
 hasnt log damaged "what was copied of a running process"
