@@ -145,9 +145,12 @@ int cairn_guest_name(struct cairn_guest_result *result, const struct cairn_guest
     char name[CAIRN_GUEST_NAME_MAX];
     for (size_t i = 0; i < result->n_frames; i++) {
         struct cairn_guest_frame *frame = &result->frames[i];
-        if (frame->name || !find_name(result, names, frame, name, sizeof name))
+        if (frame->name)
             continue;
-        frame->name = cairn_strings_add_str(&result->strings, name);
+        if (find_name(result, names, frame, name, sizeof name))
+            frame->name = cairn_strings_add_str(&result->strings, name);
+        else
+            frame->name = frame->called;
         if (frame->name == UINT32_MAX)
             return CAIRN_E_NOMEM;
     }

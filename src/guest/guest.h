@@ -116,6 +116,7 @@ struct cairn_guest_frame {
     bool is_of_file;      /* `chunk` names a file */
     uint32_t state;       /* of result->states */
     uint32_t name;        /* of the function; 0: none, or cairn_guest_name() knows it */
+    uint32_t called;      /* the name by which its caller called it, if no other is known; 0 */
     uint32_t chunk;       /* where its text is: "@file" is "file", "=name" is "name", any other text
                              is [string "its first line"]; 0: unknown */
     uint32_t line;        /* 0: unknown */

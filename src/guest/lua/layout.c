@@ -13,8 +13,9 @@ enum { NONE = 255, ANY = 255 };
 
 #define PROTO_5_4                                                                                  \
     .code = 64, .line_info = 88, .abs_line_info = 96, .source = 112, .n_code = 24,                 \
-    .n_line_info = 28, .n_abs_line_info = 40, .defined = 44, .defined_end = 48, .closure = 24,     \
-    .text = 24, .lines_are_deltas = true
+    .n_line_info = 28, .n_abs_line_info = 40, .defined = 44, .defined_end = 48, .constants = 56,   \
+    .upvalues = 80, .locals = 104, .n_upvalues = 16, .n_locals = 36, .closure = 24, .text = 24,    \
+    .lines_are_deltas = true
 
 #define STATE_5_3                                                                                  \
     .state = 208, .top = 16, .global = 24, .ci = 32, .stack_last = 48, .stack = 56, .base_ci = 96
@@ -25,7 +26,8 @@ enum { NONE = 255, ANY = 255 };
 
 #define PROTO_5_3(text_)                                                                           \
     .code = 56, .line_info = 72, .source = 104, .n_code = 24, .n_line_info = 28, .defined = 40,    \
-    .defined_end = 44, .closure = 24, .text = text_, .opcode_call = 36, .keeps_pc = true
+    .defined_end = 44, .constants = 48, .upvalues = 88, .locals = 80, .n_upvalues = 16,            \
+    .n_locals = 36, .closure = 24, .text = text_, .opcode_call = 36, .keeps_pc = true
 
 const struct cairn_lua_layout cairn_lua_layouts[] = {
     {.minor = 5,
@@ -128,6 +130,11 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .n_line_info = 92,
      .defined = 104,
      .defined_end = 108,
+     .constants = 16,
+     .upvalues = 56,
+     .locals = 48,
+     .n_upvalues = 80,
+     .n_locals = 100,
      .closure = 24,
      .text = 24,
      .opcode_call = 29,
@@ -159,6 +166,11 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .n_line_info = 84,
      .defined = 96,
      .defined_end = 100,
+     .constants = 16,
+     .upvalues = 56,
+     .locals = 48,
+     .n_upvalues = 72,
+     .n_locals = 92,
      .closure = 32,
      .text = 24,
      .opcode_call = 28},

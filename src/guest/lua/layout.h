@@ -38,6 +38,7 @@ struct cairn_lua_layout {
     uint8_t tail_bit; /* its caller made a tail call; 255: not told by a bit */
     uint16_t code, line_info, abs_line_info, source; /* of Proto */
     uint16_t n_code, n_line_info, n_abs_line_info, defined, defined_end;
+    uint16_t constants, upvalues, locals, n_upvalues, n_locals;
     uint8_t closure;     /* of a closure: Proto or C function */
     uint8_t text;        /* of TString: its bytes, or in 5.5 of long ones their address */
     uint8_t opcode_call; /* OP_CALL; OP_TAILCALL is the next */

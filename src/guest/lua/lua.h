@@ -4,7 +4,8 @@
  *
  *     look.c    what a file tells            state.c   a lua_State, its calls, their runs
  *     place.c   runs to native frames        line.c    a pc to a line
- *     names.c   what frames are called       lua.c     all of it, for one thread
+ *     names.c   what frames are called       called.c  the name by which they are called
+ *     lua.c     all of it, for one thread
  */
 #ifndef CAIRN_GUEST_LUA_LUA_H
 #define CAIRN_GUEST_LUA_LUA_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/chunk.h"
+#include "guest/lua/called.h"
 #include "guest/lua/lua.h"
 #include "guest/words.h"
 
@@ -18,6 +19,23 @@ static bool read_source(const struct cairn_lua_placed *placed, const struct cair
     return cairn_guest_text(placed->constant, text, to, CAIRN_GUEST_NAME_MAX, ret_size);
 }
 
+/* A tail call, a hook or a finalizer has not been called by what its caller's code says: it has no
+ * caller, or begins a run of its own. */
+static int name_by_caller(const struct cairn_lua_placed *placed, size_t call,
+                          struct cairn_guest_result *result, struct cairn_guest_frame *frame)
+{
+    char name[CAIRN_GUEST_NAME_MAX];
+    const struct cairn_lua_call *of = &placed->calls[call], *caller = of + 1;
+    const char *chunk = cairn_strings_get(&result->strings, frame->chunk);
+    bool has_source = frame->is_of_file && *chunk == '/'; /* whose line says more */
+    if (frame->name || has_source || !of->proto.defined || of->is_tail_called || of->starts_run ||
+        call + 1 >= placed->n_calls || !caller->is_lua || caller->is_gone ||
+        !cairn_lua_called(placed->constant, placed->state.layout, caller, name, sizeof name))
+        return CAIRN_OK;
+    frame->called = cairn_strings_add_str(&result->strings, name);
+    return frame->called == UINT32_MAX ? CAIRN_E_NOMEM : CAIRN_OK;
+}
+
 int cairn_lua_name(const struct cairn_lua_placed *placed, size_t call,
                    struct cairn_guest_result *result, struct cairn_guest_frame *frame)
 {
@@ -26,5 +44,6 @@ int cairn_lua_name(const struct cairn_lua_placed *placed, size_t call,
     size_t size;
     if (!of->is_lua || !read_source(placed, &of->proto, source, &size))
         return CAIRN_OK;
-    return cairn_guest_chunk(result, source, size, frame);
+    int code = cairn_guest_chunk(result, source, size, frame);
+    return code < 0 ? code : name_by_caller(placed, call, result, frame);
 }

@@ -111,6 +111,11 @@ bool cairn_lua_proto_read(struct cairn_memory memory, const struct cairn_lua_lay
             layout->lines_are_deltas ? cairn_guest_half(bytes, layout->n_abs_line_info) : 0,
         .defined = cairn_guest_half(bytes, layout->defined),
         .defined_end = cairn_guest_half(bytes, layout->defined_end),
+        .constants = cairn_guest_word(bytes, layout->constants),
+        .upvalues = cairn_guest_word(bytes, layout->upvalues),
+        .locals = cairn_guest_word(bytes, layout->locals),
+        .n_upvalues = cairn_guest_half(bytes, layout->n_upvalues),
+        .n_locals = cairn_guest_half(bytes, layout->n_locals),
     };
     return ret_proto->n_code && ret_proto->n_code <= CODE_MAX &&
            ret_proto->n_line_info <= ret_proto->n_code &&

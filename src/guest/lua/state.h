@@ -26,8 +26,8 @@ bool cairn_lua_state_read(struct cairn_memory memory, uint64_t va, uint32_t vers
 
 /* What a function of the interpreter is, as its Proto says. */
 struct cairn_lua_proto {
-    uint64_t va, code, line_info, abs_line_info, source;
-    uint32_t n_code, n_line_info, n_abs_line_info, defined, defined_end;
+    uint64_t va, code, line_info, abs_line_info, source, constants, upvalues, locals;
+    uint32_t n_code, n_line_info, n_abs_line_info, defined, defined_end, n_upvalues, n_locals;
 };
 
 bool cairn_lua_proto_read(struct cairn_memory memory, const struct cairn_lua_layout *layout,
