@@ -38,8 +38,8 @@ static bool is_assembler(const struct cairn_cfi *cfi, const struct cairn_fde *fd
            row.cfa.reg == CAIRN_LJ_RSP && row.cfa.value == C_FRAME_SIZE;
 }
 
-/* Each entry stores the state in its C frame: of 64-bit references as SAVED_L, a word at sp + 16, of
- * 32-bit ones a half word at sp + 24 (vm_x86.dasc, vm_x64.dasc). */
+/* Each entry stores the state in its C frame: with 64-bit references in a word at sp + 16, with
+ * 32-bit ones in a half word at sp + 24 (SAVED_L of vm_x64.dasc, vm_x86.dasc). */
 static bool has_narrow_references(const struct cairn_elf *elf, uint64_t loop, uint64_t loop_end)
 {
     static const uint8_t wide[] = {0x48, 0x89, 0x7c, 0x24, 0x10}; /* mov %rdi, 16(%rsp) */
