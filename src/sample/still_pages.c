@@ -5,10 +5,11 @@
 
 #include "base/alloc.h"
 
-enum { PAGE = CAIRN_STILL_PAGE_BYTES };
+enum { PAGE = CAIRN_STILL_PAGE_BYTES, PROBES = 8 };
 static const uint64_t AGE_MAX_NS = 1000000000;
 
 struct cairn_still_page {
+    uint64_t number;
     size_t size; /* bytes that could be read */
     uint8_t bytes[PAGE];
 };
@@ -22,12 +23,32 @@ void cairn_still_pages_done(struct cairn_still_pages *pages)
     *pages = (struct cairn_still_pages){0};
 }
 
+/* Has the process ended? Then no page that could be read can be. */
+static bool is_ended(const struct cairn_still_pages *pages)
+{
+    uint8_t byte;
+    bool any = false;
+    for (size_t i = 0; i < pages->n && i < PROBES; i++) {
+        const struct cairn_still_page *page = pages->pages[i];
+        if (page->size && cairn_mem_read(pages->mem, page->number * PAGE, &byte, 1))
+            return false;
+        any = any || page->size;
+    }
+    return any;
+}
+
 /* The memory of the pages serves for the next ones. */
-void cairn_still_pages_renew(struct cairn_still_pages *pages)
+static void forget(struct cairn_still_pages *pages)
 {
     cairn_table_done(&pages->by_number);
     pages->by_number = (struct cairn_table){0};
     pages->n = 0;
+}
+
+void cairn_still_pages_renew(struct cairn_still_pages *pages)
+{
+    if (!is_ended(pages))
+        forget(pages);
 }
 
 void cairn_still_pages_begin(struct cairn_still_pages *pages, uint64_t now_ns)
@@ -43,7 +64,7 @@ static struct cairn_still_page *add(struct cairn_still_pages *pages, uint64_t nu
 {
     size_t had = pages->cap;
     if (pages->n == CAIRN_STILL_PAGES_MAX)
-        cairn_still_pages_renew(pages);
+        forget(pages);
     if (cairn_grow((void **)&pages->pages, &pages->cap, pages->n + 1, sizeof(void *)) < 0)
         return NULL;
     if (pages->cap > had)
@@ -55,6 +76,7 @@ static struct cairn_still_page *add(struct cairn_still_pages *pages, uint64_t nu
         return NULL;
     pages->n++;
     pages->n_reads++;
+    (*page)->number = number;
     (*page)->size = cairn_mem_read(pages->mem, number * PAGE, (*page)->bytes, PAGE);
     return *page;
 }

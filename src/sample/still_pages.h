@@ -2,8 +2,8 @@
 /*
  * Still pages: memory of a process that runs, of which a reader asks only for what does not change,
  * such as the names and lines of an interpreter's functions. Each page is read once and kept, a
- * second at most. The reader proves that what it found is still what was there when a stack was
- * caught, and renews the pages where it is not.
+ * second at most, or for good once the process has ended. The reader proves that what it found is
+ * still what was there when a stack was caught, and renews the pages where it is not.
  */
 #ifndef CAIRN_SAMPLE_STILL_PAGES_H
 #define CAIRN_SAMPLE_STILL_PAGES_H
@@ -26,7 +26,7 @@ struct cairn_still_pages {
 
 void cairn_still_pages_done(struct cairn_still_pages *pages);
 
-/* Forgets all of them. */
+/* Forgets all of them, unless the process has ended. */
 void cairn_still_pages_renew(struct cairn_still_pages *pages);
 /* Those that are too old at `now_ns` are forgotten. */
 void cairn_still_pages_begin(struct cairn_still_pages *pages, uint64_t now_ns);

@@ -75,6 +75,21 @@ static void pages_count_for_a_second(void **state)
     assert_int_equal(byte_at(0), 77);
 }
 
+static void pages_of_a_process_that_has_ended_stay(void **state)
+{
+    (void)state;
+    assert_int_equal(byte_at(0), 1);
+    assert_int_equal(byte_at(PAGE), 2);
+    assert_int_equal(mprotect(bytes, PAGE, PROT_NONE), 0);
+    cairn_still_pages_renew(&pages); /* one page alone is gone */
+    assert_int_equal(byte_at(0), -1);
+    assert_int_equal(byte_at(PAGE), 2);
+    assert_int_equal(mprotect(bytes + PAGE, PAGE, PROT_NONE), 0);
+    cairn_still_pages_renew(&pages);
+    cairn_still_pages_begin(&pages, 9 * SECOND_NS);
+    assert_int_equal(byte_at(PAGE), 2);
+}
+
 static void reads_go_across_pages_and_not_beyond_memory(void **state)
 {
     (void)state;
@@ -103,6 +118,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_page_is_read_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(renewed_pages_are_as_memory_is_now, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_count_for_a_second, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pages_of_a_process_that_has_ended_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_go_across_pages_and_not_beyond_memory, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(no_more_pages_are_kept_than_the_limit, set_up, tear_down),
