@@ -26,12 +26,14 @@ local one, two = (function() return function(e) local x = until_(e) return x end
 local sorted = (function() return function(a, b) until_(clock() + 0.001) return a < b end end)()
 local closed = (function() return function() until_(clock() + 0.002) end end)()
 local function tail(e) return last(e) end
+local goes_on = coroutine.wrap(function() while true do until_(clock() + 0.02) coroutine.yield() end end)
 local most = clock() + 1
 while clock() < most do
     local away = {M.field, O}
     M.field(clock() + 0.02)
     O:method(clock() + 0.02)
     global(clock() + 0.02)
+    goes_on()
     tail(clock() + 0.02);
     (away[1] and one or two)(clock() + 0.02)
     table.sort({3, 1, 2}, sorted)
@@ -47,6 +49,7 @@ called() {
     for name in field method global; do
         at_least 5 "$(share "$1.txt" "main chunk;$name;until_")" "$1: share of $name()"
     done
+    at_least 5 "$(share "$1.txt" "main chunk;goes_on;.*;until_")" "$1: share of a C function that no table names"
     at_least 5 "$(share "$1.txt" "main chunk;function <[^;]*>;until_")" "$1: share of what has no name"
     for name in last one two sorted closed tail away collectgarbage; do
         n_checks=$((n_checks + 1))

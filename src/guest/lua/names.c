@@ -26,14 +26,20 @@ static int name_by_caller(const struct cairn_lua_placed *placed, size_t call,
 {
     char name[CAIRN_GUEST_NAME_MAX];
     const struct cairn_lua_call *of = &placed->calls[call], *caller = of + 1;
-    const char *chunk = cairn_strings_get(&result->strings, frame->chunk);
-    bool has_source = frame->is_of_file && *chunk == '/'; /* whose line says more */
-    if (frame->name || has_source || !of->proto.defined || of->is_tail_called || of->starts_run ||
-        call + 1 >= placed->n_calls || !caller->is_lua || caller->is_gone ||
+    if (of->is_tail_called || of->starts_run || call + 1 >= placed->n_calls || !caller->is_lua ||
+        caller->is_gone ||
         !cairn_lua_called(placed->constant, placed->state.layout, caller, name, sizeof name))
         return CAIRN_OK;
     frame->called = cairn_strings_add_str(&result->strings, name);
     return frame->called == UINT32_MAX ? CAIRN_E_NOMEM : CAIRN_OK;
+}
+
+/* A line of its source says more. */
+static bool has_source(const struct cairn_guest_result *result,
+                       const struct cairn_guest_frame *frame)
+{
+    return frame->name ||
+           (frame->is_of_file && *cairn_strings_get(&result->strings, frame->chunk) == '/');
 }
 
 int cairn_lua_name(const struct cairn_lua_placed *placed, size_t call,
@@ -42,8 +48,10 @@ int cairn_lua_name(const struct cairn_lua_placed *placed, size_t call,
     const struct cairn_lua_call *of = &placed->calls[call];
     char source[CAIRN_GUEST_NAME_MAX + 1];
     size_t size;
-    if (!of->is_lua || !read_source(placed, &of->proto, source, &size))
-        return CAIRN_OK;
-    int code = cairn_guest_chunk(result, source, size, frame);
-    return code < 0 ? code : name_by_caller(placed, call, result, frame);
+    int code = CAIRN_OK;
+    if (of->is_lua && read_source(placed, &of->proto, source, &size))
+        code = cairn_guest_chunk(result, source, size, frame);
+    if (code == CAIRN_OK && frame->kind != CAIRN_GUEST_CHUNK && !has_source(result, frame))
+        code = name_by_caller(placed, call, result, frame);
+    return code;
 }
