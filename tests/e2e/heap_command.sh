@@ -87,7 +87,8 @@ has out ", 3 processes" "how many they are"
 
 # A process that outlives the command is told of as it is then; that is no damage.
 # shellcheck disable=SC2016 # the inner shell expands it
-"$CAIRN" heap run --force -o outlives.heap -- sh -c './programs storm & echo $! >pid; sleep 0.3' >/dev/null 2>log
+"$CAIRN" heap run --force -o outlives.heap -- sh -c './programs storm & echo $! >pid
+    until grep -q libcairn-heap /proc/$!/maps; do sleep 0.1; done; sleep 0.3' >/dev/null 2>log
 kill -KILL "$(cat pid)"
 has log "1 of the processes still runs" "a process that outlives the command"
 has log "(the sum of each process's peak), " "the peak of several processes"
