@@ -183,9 +183,10 @@ record short --off-cpu -- sleep 0.3
 has log "whole (100.0 %), 0 cut" "whole in a program that is new"
 at_least 290000000 "$(total short --label=off_cpu=sleep)" "ns in a program that is new"
 
-# With times each wait is by itself: ten of nap() at least, one after the other, and none is summed.
+# With times each wait is by itself: ten of nap() at least, one after the other, and none is summed. Of
+# one that is preempted before it sleeps the rest is shorter.
 before=$(date +%s%N)
-record waits --off-cpu --timeline -- ./prog nap 10
+record waits --off-cpu --timeline -- ./prog nap 15
 after=$(date +%s%N)
 python3 "$SRC/tests/e2e/record_waits.py" waits.raw.pb.gz "$before" "$after" 10 20000000 >times.log 2>&1 ||
     fail "times of waits" times.log
