@@ -201,7 +201,8 @@ same "addr2line" "$("$CAIRN" addr2line -f -e pie.stripped "$inside" | tr '\n' ' 
 same "gnu" "$("$CAIRN" symbolize --output-style gnu pie.stripped "$inside" | tr '\n' ' ')" "?? ??:0 "
 hasnt <("$CAIRN" symbolize --output-style llvm pie.stripped "$inside") "function]" "llvm"
 
-# A profile: one row a function, all its addresses in the locations; with symbols later, names.
+# A profile: one row a function, all its addresses in the locations; with symbols later, names. A sample
+# may meet what no table has, such as the start-up code's destructors; it is one of hundreds.
 "$CAIRN" record -F 997 -f -o raw.pb.gz -- ./pie.stripped 100000000 >log 2>&1 || fail "record" log
 "$CAIRN" resolve raw.pb.gz -f -o named.pb.gz >log 2>&1 || fail "resolve" log
 name="pie.stripped+0x$(printf %x $((16#$leaf))) [function]"
@@ -209,9 +210,12 @@ name="pie.stripped+0x$(printf %x $((16#$leaf))) [function]"
 same "one row for leaf" "$($py - table "$name" <<'PY'
 import json
 import sys
-rows = [r for r in json.load(open(sys.argv[1]))["functions"] if r["module"] == "pie.stripped"]
+table = json.load(open(sys.argv[1]))
+rows = [r for r in table["functions"] if r["module"] == "pie.stripped"]
+others = [r for r in rows if not r["function"].endswith(" [function]") and "@plt" not in r["function"]
+          and not r["function"].startswith("_")]
 print([r["function"] for r in rows][:1] == [sys.argv[2]], len(rows) < 8,
-      all(r["function"].endswith(" [function]") or "@plt" in r["function"] or r["function"].startswith("_") for r in rows))
+      100 * sum(r["total"] for r in others) <= table["sum"])
 PY
 )" "True True True"
 has <("$CAIRN" report named.pb.gz 2>&1) "frames unnamed" "quality"
