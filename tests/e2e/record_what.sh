@@ -136,7 +136,7 @@ if [ "$methods" = perf ]; then
     n_checks=$((n_checks + 1))
     finish "$n_checks checks hold"
 fi
-# napped NAME: ten times 20 ms in nap(). On its way to sleep it may have lost the CPU to others, and
+# napped NAME [N]: N times 20 ms in nap(), 10. On its way to sleep it may have lost the CPU to others, and
 # been woken before it had it again: that is told as preempted, and nobody as its waker.
 napped() {
     local slept preempted ended
@@ -147,7 +147,7 @@ napped() {
     ended=$(total "$1" --value=samples --label=woken_by=interrupt)
     preempted=$(total "$1" --value=samples --label=off_cpu=preempted --function=nap)
     at_least 1 "$ended" "$1: times that a timer ended"
-    at_least 10 $((ended + preempted)) "$1: times that a timer ended, or came before the sleep"
+    at_least "${2:-10}" $((ended + preempted)) "$1: times that a timer ended, or came before the sleep"
 }
 record nap --off-cpu -- ./prog nap 10
 napped nap
@@ -183,15 +183,15 @@ record short --off-cpu -- sleep 0.3
 has log "whole (100.0 %), 0 cut" "whole in a program that is new"
 at_least 290000000 "$(total short --label=off_cpu=sleep)" "ns in a program that is new"
 
-# With times each wait is by itself: ten of nap() at least, one after the other, and none is summed. Of
-# one that is preempted before it sleeps the rest is shorter.
+# With times each wait is by itself: one after the other, and none is summed. On a busy machine some are
+# cut short, as above, but ten are as long as nap() sleeps.
 before=$(date +%s%N)
 record waits --off-cpu --timeline -- ./prog nap 15
 after=$(date +%s%N)
 python3 "$SRC/tests/e2e/record_waits.py" waits.raw.pb.gz "$before" "$after" 10 20000000 >times.log 2>&1 ||
     fail "times of waits" times.log
 n_checks=$((n_checks + 1))
-napped waits
+napped waits 15
 
 # A process that only waits: what it does for ever is told at the end, for both threads.
 ./prog forever >ready &
