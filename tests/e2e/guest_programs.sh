@@ -46,7 +46,6 @@ defaults
   timeout server 5s
   timeout connect 5s
 frontend all
-  bind unix@$PWD/socket
   bind 127.0.0.1:18098
   http-request use-service lua.page
 EOF

@@ -98,11 +98,12 @@ hasnt log damaged "what was copied of a running process"
 
 # The sums of many processes come first, then those with most of them.
 # shellcheck disable=SC2016 # the inner shell expands it
-"$CAIRN" heap run --force -o crowd.heap -- sh -c 'i=0; while [ $i -lt 25 ]; do ./program; i=$((i + 1)); done' \
+"$CAIRN" heap run --force -o crowd.heap -- sh -c 'i=0; while [ $i -lt 55 ]; do ./program; i=$((i + 1)); done' \
     >/dev/null 2>log
+has log "reading what 5" "reading many states is announced"
 "$CAIRN" heap report crowd.heap >out 2>log
 n=$(sed -n '1s/^\([0-9]*\) processes: .*/\1/p' out)
-at_least 25 "${n:-0}" "the first line counts the processes: $(head -1 out)"
+at_least 55 "${n:-0}" "the first line counts the processes: $(head -1 out)"
 same "processes in a report" "$(grep -c '^process ' out)" 10
 has out "and $((n - 10)) more processes: --top 0 prints all" "the other processes"
 same "the first process" "$(grep -m 1 '^process ' out | sed 's/^process [0-9]*: //')" "./program: 5.0 MB live, peak 5.0 MB"
