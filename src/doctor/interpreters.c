@@ -11,7 +11,7 @@ static void add_guest(struct cairn_doctor *d, const struct cairn_target_guests *
     const struct cairn_guest_file *file = module->file;
     const char *path = cairn_target_guests_path(guests, module);
     const char *unread = file->unread ? file->unread
-                         : file->loop == file->loop_end
+                         : !cairn_guest_has_loop(file)
                              ? "the loop that runs its code was not found in the file"
                              : NULL;
     char value[512];

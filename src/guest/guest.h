@@ -54,6 +54,11 @@ struct cairn_guest_file {
                                         nothing is known against it. Static. */
 };
 
+static inline bool cairn_guest_has_loop(const struct cairn_guest_file *file)
+{
+    return file->loop != file->loop_end;
+}
+
 /* A module of the process, where it is mapped. */
 struct cairn_guest_module {
     const struct cairn_guest_file *file; /* borrowed */

@@ -38,7 +38,7 @@ void cairn_guest_walk_close(struct cairn_guest_walk *walk)
 const char *cairn_guest_walk_version(const struct cairn_guest_walk *walk)
 {
     for (size_t i = 0; i < walk->guests.n_modules; i++)
-        if (walk->guests.modules[i].file->loop != walk->guests.modules[i].file->loop_end)
+        if (cairn_guest_has_loop(walk->guests.modules[i].file))
             return walk->guests.modules[i].file->version;
     return "";
 }

@@ -146,7 +146,9 @@ static int add_by_build_id(const struct walk *w, uint64_t base)
     if (!*build_id || !read_head(w, base, NULL, &head))
         return CAIRN_OK;
     w->access->find_build(w->access->ctx, build_id, path);
-    return add_module(w, &head, path);
+    int code = add_module(w, &head, path);
+    cairn_core_notes_sort(w->notes);
+    return code;
 }
 
 static int scan_memory(const struct walk *w, const struct cairn_elf *core)
@@ -158,7 +160,6 @@ static int scan_memory(const struct walk *w, const struct cairn_elf *core)
             s.vaddr == w->notes->vdso || n++ >= CAIRN_CORE_MODULES_MAX)
             continue;
         code = add_by_build_id(w, s.vaddr);
-        cairn_core_notes_sort(w->notes);
     }
     return code;
 }

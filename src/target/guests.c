@@ -54,7 +54,7 @@ void cairn_target_guests_done(struct cairn_target_guests *guests)
 static int find_own(struct cairn_target_guests *guests, struct cairn_guest_known_file *known)
 {
     const struct cairn_guest_file *file = &known->file;
-    if (!file->guest || file->loop == file->loop_end)
+    if (!file->guest || !cairn_guest_has_loop(file))
         return CAIRN_OK;
     const struct cairn_registry *registry =
         cairn_target_guest_names_registry(&guests->names, known->module);

@@ -28,23 +28,75 @@ struct code_form {
 };
 
 static const struct code_form forms[] = {
-    {1, 6, 18, 0, 4, 5, NONE, 6, NONE, 11, 3, 22, 28, 33, "11111110001111111111110000111101110011"},
-    {2, 6, 18, 0, 5, NONE, 6, 7, NONE, 12, 4, 23, 29, 34,
-     "1111111100011111111111100000111011010110"},
-    {3, 6, 18, 0, 5, NONE, 6, 7, NONE, 12, 4, 30, 36, 41,
-     "11111111000111111111111111111100000111011010110"},
-    {4, 7, 25, 0, 9, NONE, 11, NONE, 14, 20, 8, 56, 68, 76,
-     "11111111110111100001111111111111111111111111110001111100000000000001110001100101110"},
+    {.minor = 1,
+     .op_bits = 6,
+     .jump_bits = 18,
+     .move = 0,
+     .get_upvalue = 4,
+     .get_global = 5,
+     .get_in_upvalue = NONE,
+     .get_in_table = 6,
+     .get_field = NONE,
+     .self = 11,
+     .load_nil = 3,
+     .jump = 22,
+     .call = 28,
+     .iterate = 33,
+     .sets = "11111110001111111111110000111101110011"},
+    {.minor = 2,
+     .op_bits = 6,
+     .jump_bits = 18,
+     .move = 0,
+     .get_upvalue = 5,
+     .get_global = NONE,
+     .get_in_upvalue = 6,
+     .get_in_table = 7,
+     .get_field = NONE,
+     .self = 12,
+     .load_nil = 4,
+     .jump = 23,
+     .call = 29,
+     .iterate = 34,
+     .sets = "1111111100011111111111100000111011010110"},
+    {.minor = 3,
+     .op_bits = 6,
+     .jump_bits = 18,
+     .move = 0,
+     .get_upvalue = 5,
+     .get_global = NONE,
+     .get_in_upvalue = 6,
+     .get_in_table = 7,
+     .get_field = NONE,
+     .self = 12,
+     .load_nil = 4,
+     .jump = 30,
+     .call = 36,
+     .iterate = 41,
+     .sets = "11111111000111111111111111111100000111011010110"},
+    {.minor = 4,
+     .op_bits = 7,
+     .jump_bits = 25,
+     .move = 0,
+     .get_upvalue = 9,
+     .get_global = NONE,
+     .get_in_upvalue = 11,
+     .get_in_table = NONE,
+     .get_field = 14,
+     .self = 20,
+     .load_nil = 8,
+     .jump = 56,
+     .call = 68,
+     .iterate = 76,
+     .sets = "11111111110111100001111111111111111111111111110001111100000000000001110001100101110"},
 };
 
-/* A function, with its code from the first instruction to the call. */
+/* A function that calls another one. */
 struct calling {
     struct cairn_memory memory;
     const struct cairn_lua_layout *layout;
     const struct cairn_lua_proto *proto;
     const struct code_form *form;
-    uint32_t code[CODE_MAX];
-    uint32_t n; /* the last one is the call */
+    const uint32_t *code; /* from the first instruction to the call */
 };
 
 static uint32_t bits(uint32_t instruction, unsigned from, unsigned n)
@@ -197,18 +249,24 @@ static bool name_of_register(const struct calling *c, uint32_t last, uint32_t re
     return false;
 }
 
+static const struct code_form *form_of(const struct cairn_lua_layout *layout)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (forms[i].minor == layout->minor)
+            return &forms[i];
+    return NULL;
+}
+
 bool cairn_lua_called(struct cairn_memory memory, const struct cairn_lua_layout *layout,
                       const struct cairn_lua_call *caller, char *to, size_t room)
 {
-    struct calling c = {.memory = memory, .layout = layout, .proto = &caller->proto};
+    uint32_t code[CODE_MAX];
+    const struct calling c = {memory, layout, &caller->proto, form_of(layout), code};
     const uint64_t n = (caller->saved_pc - caller->proto.code) / 4;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        c.form = forms[i].minor == layout->minor ? &forms[i] : c.form;
     if (!c.form || !cairn_lua_is_pc(&caller->proto, caller->saved_pc) || n > CODE_MAX ||
-        !memory.read(memory.ctx, caller->proto.code, c.code, 4 * (size_t)n))
+        !memory.read(memory.ctx, caller->proto.code, code, 4 * (size_t)n))
         return false;
-    c.n = (uint32_t)n;
-    const uint32_t op = op_of(&c, c.n - 1);
+    const uint32_t last = (uint32_t)n - 1, op = op_of(&c, last);
     return (op == c.form->call || op == c.form->call + 1u) &&
-           name_of_register(&c, c.n - 1, a_of(&c, c.n - 1), to, room);
+           name_of_register(&c, last, a_of(&c, last), to, room);
 }

@@ -250,7 +250,7 @@ static int read_thread(const struct cairn_guest_thread *thread, struct cairn_gue
 static bool sketch(const struct cairn_guest_file *file, struct cairn_guest_sketch *ret_sketch)
 {
     const struct cairn_lua_layout *layout = cairn_lua_layout_of(file->variant);
-    if (!layout || file->loop == file->loop_end)
+    if (!layout || !cairn_guest_has_loop(file))
         return false;
     *ret_sketch = (struct cairn_guest_sketch){
         .loop = file->loop,

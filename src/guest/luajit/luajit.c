@@ -337,7 +337,7 @@ static bool sketch(const struct cairn_guest_file *file, struct cairn_guest_sketc
         .kind = CAIRN_SKETCH_LUAJIT,
         .global = CAIRN_SKETCH_LJ_GLOBAL,
     };
-    return file->loop != file->loop_end;
+    return cairn_guest_has_loop(file);
 }
 
 const struct cairn_guest cairn_guest_luajit = {

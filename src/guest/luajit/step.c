@@ -92,8 +92,7 @@ bool cairn_lj_step(const struct cairn_guest_thread *thread, const struct cairn_g
 {
     struct cairn_lj_c_frame frame;
     uint64_t saved[SAVED_WORDS], extra[2];
-    bool is_assembler =
-        module->file->loop != module->file->loop_end && cairn_guest_wants_regs(module, regs->ip);
+    bool is_assembler = cairn_guest_wants_regs(module, regs->ip);
     struct cairn_memory memory = thread->memory;
     if (!(regs->known >> CAIRN_LJ_RSP & 1))
         return false;
