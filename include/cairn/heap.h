@@ -73,8 +73,8 @@ struct cairn_heap_totals {
         n_other_names; /* processes that call jemalloc's mallocx, mimalloc's mi_malloc or such */
     uint64_t peak_bound_bytes; /* peak_bytes is right to so many: threads hold back some each */
     uint64_t n_untracked; /* programs that these processes started, and that no tracker was in */
-    uint64_t n_running;   /* processes that went on while their states were read */
-    uint64_t n_changed;   /* entries of those that made no sense: they were being written */
+    uint64_t n_running;   /* processes that were running while their states were read */
+    uint64_t n_changed;   /* inconsistent entries of those: they were being written */
 };
 CAIRN_API void cairn_heap_totals(const struct cairn_heap *heap, struct cairn_heap_totals *totals);
 

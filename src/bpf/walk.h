@@ -148,7 +148,7 @@ struct cairn_bpf_guest {
     __u64 stack_start;   /* as of a space */
     __u64 low, high;     /* all loops lie within */
     __u32 n, makes_code; /* how many; one of them runs code that it makes */
-    __u64 dispatch;      /* the register that such code has, as it was last met; 0: not yet */
+    __u64 dispatch;      /* LuaJIT's DISPATCH register, as last seen; 0: not seen yet */
     struct cairn_guest_sketch loops[CAIRN_BPF_GUEST_LOOPS_MAX]; /* behind `n` are empty ones */
 };
 

@@ -50,8 +50,8 @@ struct cairn_guest_file {
                                         CAIRN_GUEST_NO_REG: not known */
     struct cairn_own own;            /* its functions, once cairn_own_find() was asked */
     uint32_t variant;                /* the guest's own: which of its layouts, if it is known */
-    const char *unread;              /* why its frames cannot be read: then it has no loop. NULL:
-                                        nothing is known against it. Static. */
+    const char *unread;              /* the reason why its frames cannot be read; it has no loop
+                                        then. NULL: none is known. Static text. */
 };
 
 static inline bool cairn_guest_has_loop(const struct cairn_guest_file *file)

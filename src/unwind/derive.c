@@ -66,7 +66,7 @@ static uint64_t next_begin(const struct cairn_deriving *d, const struct cairn_de
     return vaddr;
 }
 
-/* Where the function goes on behind code that no way leads to; `vaddr` where it does not. */
+/* Where the function continues behind unreached code; `vaddr` if it does not continue. */
 static uint64_t goes_on_at(const struct cairn_deriving *d, const struct cairn_derive_code *gap,
                            uint64_t vaddr)
 {
@@ -91,8 +91,8 @@ static uint64_t begin_one(struct cairn_deriving *d, const struct cairn_derive_co
     return is_known ? next : next + 1;
 }
 
-/* Code that no way leads to: behind padding somebody begins there, whom nobody names. Within a
- * function that holds it is behind a call that never returns, and nobody's. */
+/* Unreached code. A function without a symbol may start there, behind padding. Inside a sound
+ * function the code follows a call that never returns, and no function starts in it. */
 static void begin_rest(struct cairn_deriving *d)
 {
     for (size_t g = 0; g < d->n_gaps && d->code == CAIRN_OK; g++) {

@@ -110,7 +110,7 @@ static int unzip(const char *who, struct cairn_buffer *bytes, struct cairn_err *
     return cairn_fail_in(err, result, who);
 }
 
-/* Who reads the copy later cannot ask any more. */
+/* Records in the copy that the process was running: a later reader of the file cannot find out. */
 static bool note_running(struct cairn_buffer *bytes)
 {
     struct cairn_heap_header header;

@@ -152,12 +152,11 @@ static bool sets(const struct calling *c, uint32_t at, uint32_t reg)
     return form->sets[op] == '1' && reg == a;
 }
 
-/* The instruction that set the register which instruction `last` reads; false: none did, or not on
- * every way. */
+/* The instruction that set the register before `last`. False: none did, or not on every path. */
 static bool find_set(const struct calling *c, uint32_t last, uint32_t reg, uint32_t *ret_at)
 {
     const size_t n_ops = strlen(c->form->sets);
-    uint32_t target = 0; /* code before is not run on every way */
+    uint32_t target = 0; /* instructions before it are not on every path */
     bool found = false;
     *ret_at = 0;
     for (uint32_t at = 0; at < last; at++) {

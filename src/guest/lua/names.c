@@ -19,8 +19,8 @@ static bool read_source(const struct cairn_lua_placed *placed, const struct cair
     return cairn_guest_text(placed->constant, text, to, CAIRN_GUEST_NAME_MAX, ret_size);
 }
 
-/* A tail call, a hook or a finalizer has not been called by what its caller's code says: it has no
- * caller, or begins a run of its own. */
+/* The next outer frame's call instruction does not name a function that was tail-called, nor a hook
+ * or a finalizer: those start a run of their own. */
 static int name_by_caller(const struct cairn_lua_placed *placed, size_t call,
                           struct cairn_guest_result *result, struct cairn_guest_frame *frame)
 {
@@ -34,7 +34,7 @@ static int name_by_caller(const struct cairn_lua_placed *placed, size_t call,
     return frame->called == UINT32_MAX ? CAIRN_E_NOMEM : CAIRN_OK;
 }
 
-/* A line of its source says more. */
+/* The source line of its definition will name it. */
 static bool has_source(const struct cairn_guest_result *result,
                        const struct cairn_guest_frame *frame)
 {
