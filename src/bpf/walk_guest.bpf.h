@@ -324,8 +324,8 @@ static long try_loop(__u32 row, void *ctx)
     return 0;
 }
 
-/* A C function that compiled code calls may have saved the DISPATCH register and reused it. The last
- * DISPATCH that was seen in the process is tried. */
+/* A C function that compiled code calls may have saved the DISPATCH register and reused it. The
+ * last DISPATCH that was seen in the process is tried. */
 static long try_last(__u32 row, void *ctx)
 {
     struct gathering *g = ctx;

@@ -59,6 +59,18 @@ static int compare_u64(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+/* Of names of one function the one that perf shows too (choose_best_symbol() in Linux 6.1's
+ * tools/perf/util/symbol.c): perf takes another name for an inlined function. So it is malloc, not
+ * __libc_malloc. */
+static int compare_names(const char *a, const char *b)
+{
+    size_t a_underscores = strspn(a, "_"), b_underscores = strspn(b, "_");
+    int order = compare_u64(a_underscores, b_underscores);
+    if (!order)
+        order = compare_u64(strlen(b), strlen(a));
+    return order ? order : strcmp(a, b);
+}
+
 /* Before sizes of labels are known: the sized before the others, else as the header promises. */
 static int compare_symbols(const void *left, const void *right)
 {
@@ -72,7 +84,7 @@ static int compare_symbols(const void *left, const void *right)
         order = bind_rank(a) - bind_rank(b);
     if (!order)
         order = (a->type == STT_NOTYPE) - (b->type == STT_NOTYPE);
-    return order ? order : strcmp(a->name, b->name);
+    return order ? order : compare_names(a->name, b->name);
 }
 
 /* One stable pass by a digit of the address; false where all have the same, and nothing moved. */

@@ -21,7 +21,8 @@ typedef int cairn_elf_size_label_fn(const struct cairn_elf *image, uint64_t vadd
 struct cairn_elf_symtab {
     struct cairn_elf_symbol *symbols; /* sorted by vaddr; at equal vaddrs the larger first; aliases
                                          side by side, the best first: global before weak before
-                                         local, functions before labels, then by name */
+                                         local, functions before labels, then fewer leading
+                                         underscores, then the longer name */
     size_t n;
     struct cairn_elf_reach *reaches; /* who answers from a vaddr on, sorted */
     size_t n_reaches;

@@ -332,8 +332,8 @@ enum cairn_heap_flag {
     CAIRN_HEAP_APART = 128,
     /* The allocator's functions are called by names that are not C's: mallocx, mi_malloc. */
     CAIRN_HEAP_OTHER_NAMES = 256,
-    /* Set in a copy only: the process was running while it was copied. An entry may be half written,
-     * or refer to data that was copied before. */
+    /* Set in a copy only: the process was running while it was copied. An entry may be half
+     * written, or refer to data that was copied before. */
     CAIRN_HEAP_WAS_RUNNING = 512
 };
 

@@ -45,9 +45,9 @@ static long map(size_t bytes)
 #else
 /*
  * A hint for mmap(2) that is far from the program's mappings: three quarters of a stack address.
- * Without a hint the kernel may return a hole that the program has just unmapped. A second munmap(2)
- * of the program, or MAP_FIXED, would then destroy the tracker's memory. 0: a 32-bit address space
- * has no such place.
+ * Without a hint the kernel may return a hole that the program has just unmapped. A second
+ * munmap(2) of the program, or MAP_FIXED, would then destroy the tracker's memory. 0: a 32-bit
+ * address space has no such place.
  *
  *     0    program, its heap          ours ──►          ◄── mappings, stack
  *     0x5555...                       0x5fff...             0x7fff...

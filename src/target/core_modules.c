@@ -137,8 +137,8 @@ static const char *find_relative(const struct walk *w, const struct cairn_core_n
     return w->access->is_of_build(w->access->ctx, ret_found, in_core) ? ret_found : NULL;
 }
 
-/* A segment that starts with an ELF header and has a build ID is a module, even if the link map does
- * not list it. */
+/* A segment that starts with an ELF header and has a build ID is a module, even if the link map
+ * does not list it. */
 static int add_by_build_id(const struct walk *w, uint64_t base)
 {
     char build_id[CAIRN_IMAGE_BUILD_ID_MAX], path[PATH_MAX];

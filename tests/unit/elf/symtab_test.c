@@ -159,6 +159,24 @@ static void aliases_are_sorted_and_marked(void **state)
     done_sample(&s);
 }
 
+/* perf takes another name than its own for an inlined function. */
+static void names_are_those_of_perf(void **state)
+{
+    (void)state;
+    struct test_elf w = plain_sample();
+    test_elf_symbol(&w, "__libc_malloc", STB_GLOBAL, STT_FUNC, TEXT, 0x1000, 0x10);
+    test_elf_symbol(&w, "malloc", STB_GLOBAL, STT_FUNC, TEXT, 0x1000, 0x10);
+    test_elf_symbol(&w, "_IO_puts", STB_GLOBAL, STT_FUNC, TEXT, 0x1020, 0x10);
+    test_elf_symbol(&w, "__puts", STB_GLOBAL, STT_FUNC, TEXT, 0x1020, 0x10);
+    test_elf_symbol(&w, "__memcpy_avx", STB_GLOBAL, STT_FUNC, TEXT, 0x1040, 0x10);
+    test_elf_symbol(&w, "__memmove_avx", STB_GLOBAL, STT_FUNC, TEXT, 0x1040, 0x10);
+    struct sample s = read_sample(&w);
+    assert_string_equal(name_at(&s, 0x1008), "malloc");
+    assert_string_equal(name_at(&s, 0x1028), "_IO_puts");
+    assert_string_equal(name_at(&s, 0x1048), "__memmove_avx");
+    done_sample(&s);
+}
+
 static void what_is_no_code_is_left_out(void **state)
 {
     (void)state;
@@ -605,6 +623,7 @@ int main(void)
         cmocka_unit_test(a_symbol_without_size_reaches_to_the_next),
         cmocka_unit_test(of_nested_symbols_the_innermost_answers),
         cmocka_unit_test(aliases_are_sorted_and_marked),
+        cmocka_unit_test(names_are_those_of_perf),
         cmocka_unit_test(what_is_no_code_is_left_out),
         cmocka_unit_test(functions_are_where_their_value_says),
         cmocka_unit_test(a_symbol_without_size_ends_at_data),
