@@ -33,6 +33,7 @@ struct job {
     struct cairn_buffer text;
     struct cairn_profile *all; /* what -o writes */
     struct cli_output *output; /* of -o, opened before the first look, which cannot be repeated */
+    uint64_t n_coroutines;
     uint64_t n_threads, n_stopped, n_cut, held_max_ns;
 };
 
@@ -92,6 +93,13 @@ static void count_ways(struct job *job, const struct cairn_snapshot *snapshot)
     }
 }
 
+static void count_coroutines(struct job *job, const struct cairn_snapshot *snapshot)
+{
+    struct cairn_snapshot_coroutines all = {.size = sizeof all};
+    if (cairn_snapshot_coroutines(snapshot, &all) == CAIRN_OK)
+        job->n_coroutines += all.n;
+}
+
 static void nap(uint64_t ms)
 {
     const struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
@@ -113,6 +121,7 @@ static int take(struct job *job, struct cairn_snapshot *snapshot, struct cli_sta
         }
         if (code == CAIRN_OK) {
             count_ways(job, snapshot);
+            count_coroutines(job, snapshot);
             if (!cli_stack_count(groups, snapshot))
                 code = cairn_fail_memory(err);
         }
@@ -137,6 +146,8 @@ static void show(struct job *job, struct cairn_snapshot *snapshot, struct cli_st
             cli_stack_groups_text(&job->text, snapshot, groups, &job->wish.view);
         else
             cli_stack_text(&job->text, snapshot, &job->wish.view);
+        if (job->wish.view.coroutines)
+            cli_stack_coroutines_text(&job->text, snapshot, &job->wish.view);
     }
 }
 
@@ -233,8 +244,11 @@ static int write_profile(struct job *job, struct cairn_err *err)
     struct cairn_buffer name = {0};
     struct cli_output *output = job->output;
     char subtitle[128];
-    snprintf(subtitle, sizeof subtitle, "%llu stacks, %llu cut", (unsigned long long)job->n_threads,
-             (unsigned long long)job->n_cut);
+    int n = snprintf(subtitle, sizeof subtitle, "%llu stacks, %llu cut",
+                     (unsigned long long)job->n_threads, (unsigned long long)job->n_cut);
+    if (job->wish.view.coroutines)
+        snprintf(subtitle + n, sizeof subtitle - (size_t)n, ", %llu coroutines",
+                 (unsigned long long)job->n_coroutines);
     job->output = NULL;
     int code = job->wish.result == CLI_RESULT_RAW
                    ? CAIRN_OK

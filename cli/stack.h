@@ -10,8 +10,9 @@
 #include "base/json.h"
 
 struct cli_stack_view {
-    bool why;     /* how each frame was found */
-    bool regs;    /* the registers of each thread */
+    bool why;  /* how each frame was found */
+    bool regs; /* the registers of each thread */
+    bool coroutines;
     bool no_fold; /* frames that repeat are printed one by one */
     enum cairn_guest_view guest;
 };
@@ -41,9 +42,11 @@ struct cli_stack_groups {
 
 /* Counts the threads of the last take. False: memory is gone. */
 bool cli_stack_count(struct cli_stack_groups *groups, const struct cairn_snapshot *snapshot);
-/* The numbers of a thread's first `n` frames, and of a group's, the innermost first; cairn_free()
- * them. NULL: memory is gone. */
+/* The numbers of the first `n` frames of a thread, of coroutines, and of a group, the innermost
+ * first; cairn_free() them. NULL: memory is gone. */
 uint32_t *cli_stack_thread_frames(const struct cairn_snapshot *snapshot, size_t thread, uint32_t n);
+uint32_t *cli_stack_coroutine_frames(const struct cairn_snapshot *snapshot, size_t coroutine,
+                                     uint32_t n);
 uint32_t *cli_stack_group_frames(const struct cairn_profile *profile,
                                  const struct cli_stack_group *group, uint32_t *ret_n);
 void cli_stack_sort(struct cli_stack_groups *groups); /* the most frequent first */
@@ -60,6 +63,10 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
 void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
                            const struct cli_stack_groups *groups,
                            const struct cli_stack_view *view);
+
+/* Coroutines that no thread runs, behind the threads. */
+void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
+                               const struct cli_stack_view *view);
 
 /* One object of the array that --json prints. */
 void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, const char *core,

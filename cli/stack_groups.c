@@ -122,6 +122,18 @@ uint32_t *cli_stack_thread_frames(const struct cairn_snapshot *snapshot, size_t 
     return frames;
 }
 
+uint32_t *cli_stack_coroutine_frames(const struct cairn_snapshot *snapshot, size_t coroutine,
+                                     uint32_t n)
+{
+    uint32_t *frames = cairn_alloc(n + 1, sizeof *frames);
+    for (uint32_t k = 0; frames && k < n; k++) {
+        struct cairn_snapshot_frame frame = {.size = sizeof frame};
+        (void)cairn_snapshot_coroutine_frame(snapshot, coroutine, k, &frame);
+        frames[k] = frame.frame;
+    }
+    return frames;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct cli_stack_group *x = a, *y = b;

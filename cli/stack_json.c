@@ -58,24 +58,30 @@ static void put_guest(struct cairn_json *json, const struct cairn_profile *profi
     cairn_json_close(json, '}');
 }
 
+/* A state of an interpreter. */
+static void put_guest_state(struct cairn_json *json, const char *key,
+                            const struct cairn_snapshot_guest *guest)
+{
+    cairn_json_open(json, key, '{');
+    cairn_json_str(json, "language", guest->language);
+    cairn_json_str(json, "version", guest->version);
+    cairn_json_str(json, "module", guest->module);
+    cairn_json_hex(json, "state", guest->state);
+    if (*guest->mode)
+        cairn_json_str(json, "mode", guest->mode);
+    if (*guest->reason)
+        cairn_json_str(json, "reason", guest->reason);
+    cairn_json_close(json, '}');
+}
+
 static void put_guests(struct cairn_json *json, const struct cairn_snapshot *snapshot,
                        size_t thread, uint32_t n)
 {
     cairn_json_open(json, "guests", '[');
     for (uint32_t i = 0; i < n; i++) {
         struct cairn_snapshot_guest guest = {.size = sizeof guest};
-        if (cairn_snapshot_guest(snapshot, thread, i, &guest) < 0)
-            continue;
-        cairn_json_open(json, NULL, '{');
-        cairn_json_str(json, "language", guest.language);
-        cairn_json_str(json, "version", guest.version);
-        cairn_json_str(json, "module", guest.module);
-        cairn_json_hex(json, "state", guest.state);
-        if (*guest.mode)
-            cairn_json_str(json, "mode", guest.mode);
-        if (*guest.reason)
-            cairn_json_str(json, "reason", guest.reason);
-        cairn_json_close(json, '}');
+        if (cairn_snapshot_guest(snapshot, thread, i, &guest) == CAIRN_OK)
+            put_guest_state(json, NULL, &guest);
     }
     cairn_json_close(json, ']');
 }
@@ -205,6 +211,57 @@ static void put_thread_frames(struct cairn_json *json, struct cairn_snapshot *sn
     cairn_free(frames);
 }
 
+struct of_coroutine {
+    struct cairn_snapshot *snapshot;
+    size_t coroutine;
+};
+
+static void put_of_coroutine(const void *ctx, struct cairn_json *json, uint32_t index)
+{
+    const struct of_coroutine *of = ctx;
+    struct cairn_snapshot_frame frame = {.size = sizeof frame};
+    if (cairn_snapshot_coroutine_frame(of->snapshot, of->coroutine, index, &frame) == CAIRN_OK)
+        put_frame(json, cairn_snapshot_profile(of->snapshot), &frame);
+}
+
+static void put_coroutine(struct cairn_json *json, struct cairn_snapshot *snapshot, size_t number,
+                          const struct cli_stack_view *view)
+{
+    const struct of_coroutine of = {snapshot, number};
+    struct cairn_snapshot_coroutine c = {.size = sizeof c};
+    if (cairn_snapshot_coroutine(snapshot, number, &c) < 0)
+        return;
+    uint32_t *frames = cli_stack_coroutine_frames(snapshot, number, c.n_frames);
+    cairn_json_open(json, NULL, '{');
+    cairn_json_u64(json, "count", c.n);
+    cairn_json_str(json, "status", c.is_begun ? "suspended" : "not begun");
+    put_guest_state(json, "guest", &c.guest);
+    put_folded(&(struct frames){json, frames, frames ? c.n_frames : 0, put_of_coroutine, &of},
+               frames && !view->no_fold);
+    cairn_json_close(json, '}');
+    cairn_free(frames);
+}
+
+static void put_coroutines(struct cairn_json *json, struct cairn_snapshot *snapshot,
+                           const struct cli_stack_view *view)
+{
+    struct cairn_snapshot_coroutines all = {.size = sizeof all};
+    (void)cairn_snapshot_coroutines(snapshot, &all);
+    cairn_json_open(json, "coroutines", '{');
+    cairn_json_u64(json, "count", all.n);
+    cairn_json_u64(json, "unlisted", all.n_unlisted);
+    cairn_json_u64(json, "changing", all.n_moving);
+    cairn_json_bool(json, "cut", all.is_cut);
+    cairn_json_u64(json, "searched_bytes", all.searched_bytes);
+    cairn_json_u64(json, "unread_bytes", all.unread_bytes);
+    cairn_json_u64(json, "search_ns", all.search_ns);
+    cairn_json_open(json, "stacks", '[');
+    for (size_t i = 0; i < all.n_groups; i++)
+        put_coroutine(json, snapshot, i, view);
+    cairn_json_close(json, ']');
+    cairn_json_close(json, '}');
+}
+
 void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, const char *core,
                     const struct cli_stack_view *view)
 {
@@ -230,6 +287,8 @@ void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, co
         cairn_json_close(json, '}');
     }
     cairn_json_close(json, ']');
+    if (view->coroutines)
+        put_coroutines(json, snapshot, view);
     cairn_json_close(json, '}');
 }
 
@@ -313,5 +372,7 @@ void cli_stack_groups_json(struct cairn_json *json, struct cairn_snapshot *snaps
         cairn_json_close(json, '}');
     }
     cairn_json_close(json, ']');
+    if (view->coroutines)
+        put_coroutines(json, snapshot, view);
     cairn_json_close(json, '}');
 }

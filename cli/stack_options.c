@@ -15,6 +15,7 @@ enum {
     OPT_NO_FOLD,
     OPT_USER_ONLY,
     OPT_GUEST,
+    OPT_COROUTINES,
     OPT_COUNT,
     OPT_INTERVAL,
     OPT_OUTPUT,
@@ -43,6 +44,8 @@ const struct cli_option cli_stack_options[] = {
     [OPT_NO_FOLD] = {"no-fold", 0, NULL, "print frames that repeat, as in recursion, one by one"},
     [OPT_USER_ONLY] = {"user-only", 'u', NULL, "no kernel frames"},
     [OPT_GUEST] = CLI_GUEST_ROW("fold"),
+    [OPT_COROUTINES] = {"coroutines", 0, NULL,
+                        "show the coroutines that no thread runs too, equal stacks together"},
     [OPT_COUNT] = {"count", 'n', "N", "look N times, and print how often each stack was seen"},
     [OPT_INTERVAL] = {"interval", 'i', "MS", "milliseconds between two looks (100)"},
     [OPT_OUTPUT] = {"output", 'o', "FILE",
@@ -128,6 +131,9 @@ static bool set_option(struct cli_stack_wish *wish, struct cli_args *args, int r
         return true;
     case OPT_GUEST:
         return set_guest(wish, args, value);
+    case OPT_COROUTINES:
+        wish->opts.coroutines = 1;
+        return wish->view.coroutines = true;
     case OPT_COUNT:
         return set_number(args, "count", value, 1000000, &wish->count);
     case OPT_INTERVAL:
@@ -175,6 +181,8 @@ bool cli_stack_options_read(struct cli_stack_wish *wish, struct cli_args *args)
     if (wish->view.regs && (wish->merge || wish->count > 1))
         return cli_args_wrong(args, "--regs are those of one thread: not with --merge or --count"),
                false;
+    if (wish->opts.coroutines && wish->opts.no_guests)
+        return cli_args_wrong(args, "--coroutines contradicts --guest=off"), false;
     if (wish->json && wish->out)
         return cli_args_wrong(args, "either --json or --output, not both"), false;
     return !wish->out || cli_result_of_name(args, wish->out, &wish->result);

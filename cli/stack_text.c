@@ -337,6 +337,68 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
     }
 }
 
+struct of_coroutine {
+    const struct cairn_snapshot *snapshot;
+    size_t coroutine;
+};
+
+static void get_of_coroutine(const void *ctx, uint32_t index,
+                             struct cairn_snapshot_frame *ret_frame)
+{
+    const struct of_coroutine *of = ctx;
+    (void)cairn_snapshot_coroutine_frame(of->snapshot, of->coroutine, index, ret_frame);
+}
+
+static void put_coroutine(struct cairn_buffer *out, struct cairn_snapshot *snapshot, size_t number,
+                          const struct cli_stack_view *view)
+{
+    const struct of_coroutine of = {snapshot, number};
+    struct cairn_snapshot_coroutine c = {.size = sizeof c};
+    if (cairn_snapshot_coroutine(snapshot, number, &c) < 0)
+        return;
+    uint32_t *frames = cli_stack_coroutine_frames(snapshot, number, c.n_frames);
+    if (!frames) {
+        out->failed = true;
+        return;
+    }
+    const struct shown shown = {frames, c.n_frames, true, get_of_coroutine, &of};
+    cairn_buffer_printf(out, "\n%" PRIu64 " coroutine%s of %s  %s\n", c.n, c.n == 1 ? "" : "s",
+                        c.guest.version, c.is_begun ? "suspended" : "not begun");
+    put_frames(out, cairn_snapshot_profile(snapshot), &shown, 0, view);
+    if (*c.guest.reason)
+        cairn_buffer_printf(out, "  ... frames in doubt: %s\n", c.guest.reason);
+    cairn_free(frames);
+}
+
+void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
+                               const struct cli_stack_view *view)
+{
+    struct cairn_snapshot_coroutines all = {.size = sizeof all};
+    (void)cairn_snapshot_coroutines(snapshot, &all);
+    for (size_t i = 0; i < all.n_groups; i++)
+        put_coroutine(out, snapshot, i, view);
+    if (!all.searched_bytes) {
+        cairn_buffer_str(out, "\nno coroutines: no interpreter that has them is in the process\n");
+        return;
+    }
+    cairn_buffer_printf(out,
+                        "\n%" PRIu64 " coroutine%s in %zu stack%s; %.1f MB of memory searched in "
+                        "%.2f s\n",
+                        all.n, all.n == 1 ? "" : "s", all.n_groups, all.n_groups == 1 ? "" : "s",
+                        (double)all.searched_bytes / 1e6, (double)all.search_ns / 1e9);
+    if (all.n_unlisted)
+        cairn_buffer_printf(out, "%" PRIu64 " of them are not listed: too many frames\n",
+                            all.n_unlisted);
+    if (all.is_cut)
+        cairn_buffer_str(out, "the search ended early: too many frames\n");
+    if (all.n_moving)
+        cairn_buffer_printf(out, "%" PRIu64 " more changed each time they were read\n",
+                            all.n_moving);
+    if (all.unread_bytes)
+        cairn_buffer_printf(out, "%.1f kB of memory could not be read\n",
+                            (double)all.unread_bytes / 1e3);
+}
+
 /* Numbers that follow each other as "4-9". */
 static void put_tids(struct cairn_buffer *out, const struct cli_stack_group *group)
 {

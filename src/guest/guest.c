@@ -114,6 +114,13 @@ int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest
     return code;
 }
 
+int cairn_guest_read_resting(const struct cairn_guest_thread *thread, uint32_t module, uint64_t va,
+                             struct cairn_guest_result *result)
+{
+    begin(thread, result);
+    return thread->modules[module].file->guest->rest(thread, module, va, result);
+}
+
 static bool read_any(void *ctx, uint64_t va, void *to, size_t size)
 {
     const struct cairn_guest_thread *thread = ctx;

@@ -35,6 +35,7 @@ enum {
     CAIRN_GUEST_FRAMES_MAX = 1 << 16, /* of one thread */
     CAIRN_GUEST_STATES_MAX = 256,     /* of one thread */
     CAIRN_GUEST_LOOKS_MAX = 1 << 24,  /* at native frames, in search of functions, in one read */
+    CAIRN_GUEST_RESTING_BYTES = 128,  /* of a state */
     CAIRN_GUEST_NAME_MAX = 1024       /* bytes of a name or of a chunk's name; the rest is cut */
 };
 
@@ -134,10 +135,19 @@ struct cairn_guest_frame {
     uint32_t place;
 };
 
-/* A state of an interpreter, such as a lua_State, that runs on the thread. */
+/* Does a thread run the state? */
+enum cairn_guest_rest {
+    CAIRN_GUEST_RUNS,
+    CAIRN_GUEST_SUSPENDED, /* a coroutine that has yielded */
+    CAIRN_GUEST_NOT_BEGUN  /* a coroutine that has not run; its frame is the function that it will
+                              call */
+};
+
+/* A state of an interpreter, such as a lua_State. */
 struct cairn_guest_state {
     uint32_t module; /* of thread->modules */
     uint64_t va;
+    uint8_t rest;      /* enum cairn_guest_rest */
     const char *mode;  /* what LuaJIT does now: "interpreted", "compiled", "gc", ...; NULL: unknown.
                           Static. */
     const char *doubt; /* why its frames may be wrong, a static text; NULL: they fit */
@@ -168,6 +178,14 @@ struct cairn_guest {
      * a native walk can go on from. False: not this guest's code. NULL: it makes none. */
     bool (*step)(const struct cairn_guest_thread *thread, const struct cairn_guest_module *module,
                  const struct cairn_guest_regs *regs, struct cairn_guest_regs *ret_caller);
+    /* May the object at `va`, of which these are the first CAIRN_GUEST_RESTING_BYTES, be a state
+     * that no thread runs? It reads no more than that. Is asked for each word of a heap where the
+     * byte `type_at` is `type`. NULL: the interpreter has no coroutines. */
+    uint8_t type_at, type;
+    bool (*may_rest)(const struct cairn_guest_file *file, const uint8_t *bytes, uint64_t va);
+    /* If it is one: adds it and its frames. CAIRN_E_NOMEM. */
+    int (*rest)(const struct cairn_guest_thread *thread, uint32_t module, uint64_t va,
+                struct cairn_guest_result *result);
     /* What a program in the kernel needs to copy frames of it; false: no such program can. */
     bool (*sketch)(const struct cairn_guest_file *file, struct cairn_guest_sketch *ret_sketch);
 };
@@ -188,6 +206,11 @@ static inline bool cairn_guest_wants_regs(const struct cairn_guest_module *modul
 /* All guests of the thread. `result` was all-zero or is used again; strings stay.
  * CAIRN_E_NOMEM. */
 int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest_result *result);
+
+/* The coroutine at `va` of the interpreter in thread->modules[module], if it is one that no thread
+ * runs: one state and its frames, else none. The thread has no native frames. CAIRN_E_NOMEM. */
+int cairn_guest_read_resting(const struct cairn_guest_thread *thread, uint32_t module, uint64_t va,
+                             struct cairn_guest_result *result);
 
 /* Names functions by source files and by tables of modules. It reads no memory of the target, so
  * that the thread may run. CAIRN_E_NOMEM. */

@@ -29,6 +29,8 @@ static int check(const struct cairn_snapshot_opts *opts, struct cairn_err *err)
         return cairn_fail(err, CAIRN_E_ARG, "a snapshot is of a pid or of a core file");
     if (opts->no_stop && (opts->consistent || opts->way == CAIRN_SNAPSHOT_PTRACE))
         return cairn_fail(err, CAIRN_E_ARG, "threads cannot be stopped without a stop");
+    if (opts->coroutines && opts->no_guests)
+        return cairn_fail(err, CAIRN_E_ARG, "coroutines are found by reading interpreters");
     if (opts->consistent && opts->way != CAIRN_SNAPSHOT_NONE && opts->way != CAIRN_SNAPSHOT_PTRACE)
         return cairn_fail(err, CAIRN_E_ARG, "threads are stopped together by ptrace alone");
     if (opts->way < CAIRN_SNAPSHOT_NONE || opts->way > CAIRN_SNAPSHOT_SAMPLE ||
@@ -125,6 +127,7 @@ void cairn_snapshot_free(struct cairn_snapshot *snapshot)
         cairn_caught_done(&snapshot->threads[i]);
     cairn_free(snapshot->threads);
     cairn_stacks_done(&snapshot->stacks);
+    cairn_coroutines_done(&snapshot->coroutines);
     cairn_target_guests_done(&snapshot->guests);
     cairn_unwind_space_free(snapshot->space);
     cairn_iterator_close(&snapshot->catcher);
@@ -223,14 +226,8 @@ int cairn_snapshot_thread(const struct cairn_snapshot *snapshot, size_t index,
     return CAIRN_OK;
 }
 
-int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread, size_t index,
-                         struct cairn_snapshot_frame *ret_frame)
+static void put_frame(const struct cairn_frame_row *row, struct cairn_snapshot_frame *ret_frame)
 {
-    if (thread >= snapshot->n || index >= snapshot->threads[thread].n_rows ||
-        ret_frame->size < sizeof *ret_frame)
-        return CAIRN_E_ARG;
-    const struct cairn_frame_row *row =
-        &snapshot->stacks.rows[snapshot->threads[thread].first_row + index];
     *ret_frame = (struct cairn_snapshot_frame){
         .size = ret_frame->size,
         .frame = row->number,
@@ -247,17 +244,22 @@ int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread, s
         .is_about = row->is_about,
         .trace = row->trace,
     };
+}
+
+int cairn_snapshot_frame(const struct cairn_snapshot *snapshot, size_t thread, size_t index,
+                         struct cairn_snapshot_frame *ret_frame)
+{
+    if (thread >= snapshot->n || index >= snapshot->threads[thread].n_rows ||
+        ret_frame->size < sizeof *ret_frame)
+        return CAIRN_E_ARG;
+    put_frame(&snapshot->stacks.rows[snapshot->threads[thread].first_row + index], ret_frame);
     return CAIRN_OK;
 }
 
-int cairn_snapshot_guest(const struct cairn_snapshot *snapshot, size_t thread, size_t index,
-                         struct cairn_snapshot_guest *ret_guest)
+static void put_guest(const struct cairn_snapshot *snapshot, size_t number,
+                      struct cairn_snapshot_guest *ret_guest)
 {
-    if (thread >= snapshot->n || index >= snapshot->threads[thread].n_guests ||
-        ret_guest->size < sizeof *ret_guest)
-        return CAIRN_E_ARG;
-    const struct cairn_guest_row *row =
-        &snapshot->stacks.guest_rows[snapshot->threads[thread].first_guest + index];
+    const struct cairn_guest_row *row = &snapshot->stacks.guest_rows[number];
     *ret_guest = (struct cairn_snapshot_guest){
         .size = ret_guest->size,
         .language = "lua",
@@ -267,5 +269,64 @@ int cairn_snapshot_guest(const struct cairn_snapshot *snapshot, size_t thread, s
         .mode = row->mode ? row->mode : "",
         .reason = row->reason ? row->reason : "",
     };
+}
+
+int cairn_snapshot_guest(const struct cairn_snapshot *snapshot, size_t thread, size_t index,
+                         struct cairn_snapshot_guest *ret_guest)
+{
+    if (thread >= snapshot->n || index >= snapshot->threads[thread].n_guests ||
+        ret_guest->size < sizeof *ret_guest)
+        return CAIRN_E_ARG;
+    put_guest(snapshot, snapshot->threads[thread].first_guest + index, ret_guest);
+    return CAIRN_OK;
+}
+
+int cairn_snapshot_coroutines(const struct cairn_snapshot *snapshot,
+                              struct cairn_snapshot_coroutines *ret_coroutines)
+{
+    const struct cairn_coroutines *c = &snapshot->coroutines;
+    if (ret_coroutines->size < sizeof *ret_coroutines)
+        return CAIRN_E_ARG;
+    *ret_coroutines = (struct cairn_snapshot_coroutines){
+        .size = ret_coroutines->size,
+        .n_groups = c->n,
+        .n = c->n_all,
+        .n_unlisted = c->n_unlisted,
+        .n_moving = c->search.n_moving,
+        .is_cut = c->search.is_cut,
+        .searched_bytes = c->search.n_bytes,
+        .unread_bytes = c->search.n_unread,
+        .search_ns = c->search_ns,
+    };
+    return CAIRN_OK;
+}
+
+int cairn_snapshot_coroutine(const struct cairn_snapshot *snapshot, size_t index,
+                             struct cairn_snapshot_coroutine *ret_coroutine)
+{
+    if (index >= snapshot->coroutines.n || ret_coroutine->size < sizeof *ret_coroutine)
+        return CAIRN_E_ARG;
+    const struct cairn_coroutine_group *group = &snapshot->coroutines.groups[index];
+    *ret_coroutine = (struct cairn_snapshot_coroutine){
+        .size = ret_coroutine->size,
+        .n = group->n,
+        .is_begun = group->rest == CAIRN_GUEST_SUSPENDED,
+        .n_frames = (uint32_t)group->n_rows,
+        .stack = group->stack,
+        .guest.size = sizeof ret_coroutine->guest,
+    };
+    put_guest(snapshot, group->guest_row, &ret_coroutine->guest);
+    return CAIRN_OK;
+}
+
+int cairn_snapshot_coroutine_frame(const struct cairn_snapshot *snapshot, size_t coroutine,
+                                   size_t index, struct cairn_snapshot_frame *ret_frame)
+{
+    if (coroutine >= snapshot->coroutines.n || ret_frame->size < sizeof *ret_frame)
+        return CAIRN_E_ARG;
+    const struct cairn_coroutine_group *group = &snapshot->coroutines.groups[coroutine];
+    if (index >= group->n_rows)
+        return CAIRN_E_ARG;
+    put_frame(&snapshot->stacks.rows[group->first_row + index], ret_frame);
     return CAIRN_OK;
 }

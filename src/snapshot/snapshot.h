@@ -7,6 +7,7 @@
 #ifndef CAIRN_SNAPSHOT_SNAPSHOT_H
 #define CAIRN_SNAPSHOT_SNAPSHOT_H
 
+#include "snapshot/coroutines.h"
 #include "snapshot/stacks.h"
 #include "snapshot/way.h"
 #include "target/guests.h"
@@ -22,6 +23,7 @@ struct cairn_snapshot {
     size_t n, cap;
     struct cairn_stacks stacks;
     struct cairn_target_guests guests;
+    struct cairn_coroutines coroutines;
 };
 
 /* The next thread of the list, empty but for its facts' tid. NULL: memory is gone. */

@@ -184,8 +184,11 @@ static uint32_t labels_of(struct cairn_profile *p, const struct cairn_stack_owne
 {
     struct cairn_profile_label labels[LABELS_MAX];
     uint32_t n = 0;
-    bool ok = set_label(p, &labels[n++], "pid", NULL, owner->pid) &&
-              set_label(p, &labels[n++], "tid", NULL, owner->tid);
+    bool ok = set_label(p, &labels[n++], "pid", NULL, owner->pid);
+    if (owner->coroutine)
+        ok = ok && set_label(p, &labels[n++], "lua.coroutine", owner->coroutine, 0);
+    else
+        ok = ok && set_label(p, &labels[n++], "tid", NULL, owner->tid);
     if (*owner->name)
         ok = ok && set_label(p, &labels[n++], "thread", owner->name, 0);
     if (*owner->cut)
@@ -197,12 +200,12 @@ int cairn_stacks_add_sample(struct cairn_stacks *stacks, size_t first, size_t n,
                             const struct cairn_stack_owner *owner, uint32_t *ret_stack)
 {
     struct cairn_profile *p = stacks->profile;
-    const int64_t one = 1;
+    const int64_t value = owner->n ? owner->n : 1;
     uint32_t stack = 0;
     for (size_t i = n; i-- > 0 && stack != UINT32_MAX;)
         stack = cairn_profile_add_stack(p, stack, stacks->rows[first + i].number);
     uint32_t labels = stack == UINT32_MAX ? UINT32_MAX : labels_of(p, owner);
-    if (labels == UINT32_MAX || cairn_profile_add_sample(p, stack, labels, &one) == UINT32_MAX)
+    if (labels == UINT32_MAX || cairn_profile_add_sample(p, stack, labels, &value) == UINT32_MAX)
         return CAIRN_E_NOMEM;
     *ret_stack = stack;
     return CAIRN_OK;

@@ -63,8 +63,10 @@ int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space
 /* The stack of `n` rows from `first` on, and a sample of it with labels; `cut` and `name` may be
  * "". `*ret_stack` is its number. CAIRN_E_NOMEM. */
 struct cairn_stack_owner {
-    int pid, tid;
+    int pid, tid; /* `tid` 0: it is of coroutines, which no thread runs, */
     const char *name, *cut;
+    const char *coroutine; /* and how they rest; NULL: it is of a thread */
+    int64_t n;             /* of coroutines; 0: one stack */
 };
 int cairn_stacks_add_sample(struct cairn_stacks *stacks, size_t first, size_t n,
                             const struct cairn_stack_owner *owner, uint32_t *ret_stack);

@@ -179,8 +179,8 @@ static int add_sample(struct cairn_snapshot *s, struct cairn_caught *thread, str
         cut = "no user stack";
     else if (thread->has_regs && thread->end != CAIRN_END_OUTERMOST)
         cut = cairn_unwind_end_text(thread->end);
-    const struct cairn_stack_owner owner = {s->catcher.pid, thread->facts.tid, thread->facts.name,
-                                            cut};
+    const struct cairn_stack_owner owner = {
+        .pid = s->catcher.pid, .tid = thread->facts.tid, .name = thread->facts.name, .cut = cut};
     if (!thread->n_rows)
         return CAIRN_OK;
     if (cairn_stacks_add_sample(&s->stacks, thread->first_row, thread->n_rows, &owner,
@@ -313,7 +313,7 @@ static int take_core(struct cairn_snapshot *s, struct cairn_err *err)
     return code;
 }
 
-int cairn_snapshot_take(struct cairn_snapshot *snapshot, struct cairn_err *err)
+static int take_threads(struct cairn_snapshot *snapshot, struct cairn_err *err)
 {
     for (size_t i = 0; i < snapshot->n; i++)
         cairn_caught_done(&snapshot->threads[i]);
@@ -332,5 +332,14 @@ int cairn_snapshot_take(struct cairn_snapshot *snapshot, struct cairn_err *err)
     code = cairn_snapshot_take_consistent(snapshot, err);
     for (size_t i = 0; i < snapshot->n && code == CAIRN_OK; i++)
         code = add_sample(snapshot, &snapshot->threads[i], err);
+    return code;
+}
+
+int cairn_snapshot_take(struct cairn_snapshot *snapshot, struct cairn_err *err)
+{
+    int code = take_threads(snapshot, err);
+    if (code == CAIRN_OK && snapshot->opts.coroutines && snapshot->stacks.guests &&
+        cairn_coroutines_find(&snapshot->coroutines, &snapshot->stacks, snapshot->catcher.pid) < 0)
+        code = cairn_fail_memory(err);
     return code;
 }

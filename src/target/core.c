@@ -25,6 +25,8 @@
 #include "target/target.h"
 #include "unwind/space.h"
 
+enum { DATA_BYTES = 1 << 20 }; /* of memory that is searched at once */
+
 /* Memory that is in the file. */
 struct part {
     uint64_t va;
@@ -78,6 +80,25 @@ static bool next_code(void *ctx, uint64_t va, uint64_t *ret_va)
 {
     const struct core_target *t = ctx;
     return cairn_target_next_code(&t->target, va, ret_va);
+}
+
+/* What is not in the file cannot have been written. */
+static bool next_data(void *ctx, uint64_t va, uint64_t *ret_from, uint64_t *ret_to)
+{
+    const struct core_target *t = ctx;
+    const struct cairn_target_map *map;
+    for (; (map = cairn_target_next_heap(&t->target, va)); va = map->end) {
+        uint64_t from = va > map->start ? va : map->start;
+        const struct part *part = part_at(t, from);
+        if (!part)
+            continue;
+        size_t left = part->bytes.size - (size_t)(from - part->va);
+        *ret_from = from;
+        *ret_to = from + (left < DATA_BYTES ? left : DATA_BYTES);
+        *ret_to = *ret_to < map->end ? *ret_to : map->end;
+        return true;
+    }
+    return false;
 }
 
 static int threads(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err)
@@ -332,8 +353,12 @@ static int read_core_file(struct core_target *c, const struct cairn_unwind_opts 
     return code == CAIRN_OK ? read_maps(c, err) : code;
 }
 
-static const struct cairn_space_kind kind = {
-    .is_dead = true, .done = done, .next_code = next_code, .threads = threads, .regs = regs};
+static const struct cairn_space_kind kind = {.is_dead = true,
+                                             .done = done,
+                                             .next_code = next_code,
+                                             .next_data = next_data,
+                                             .threads = threads,
+                                             .regs = regs};
 
 const struct cairn_core_facts *cairn_target_core_facts(const struct cairn_unwind_space *space)
 {

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "guest/sketch.h"
 #include "proc/mem.h"
+#include "proc/present.h"
 #include "proc/process.h"
 #include "proc/ptrace.h"
 #include "proc/threads.h"
@@ -28,7 +29,7 @@
 #include "target/target.h"
 #include "unwind/space.h"
 
-enum { PAGE = CAIRN_PAGE, HELD_MAX = 1 << 16 };
+enum { PAGE = CAIRN_PAGE, HELD_MAX = 1 << 16, DATA_BYTES = 1 << 20 };
 
 struct held {
     int tid;
@@ -44,6 +45,7 @@ struct pid_target {
     bool asked_again; /* the maps were read for this cursor already */
     struct cairn_target_copy *copy;
     struct cairn_pages pages;
+    struct cairn_present *present; /* while data is searched; else NULL */
 };
 
 static struct pid_target *of(void *ctx)
@@ -219,6 +221,28 @@ static bool next_code(void *ctx, uint64_t va, uint64_t *ret_va)
     return cairn_target_next_code(&t->target, va, ret_va);
 }
 
+static bool next_data(void *ctx, uint64_t va, uint64_t *ret_from, uint64_t *ret_to)
+{
+    struct pid_target *p = of(ctx);
+    const struct cairn_target_map *map;
+    if (!p->present) {
+        p->present = cairn_alloc(1, sizeof *p->present);
+        if (!p->present)
+            return false;
+        cairn_present_open(p->pid, p->present);
+    }
+    if (!va)
+        p->present->n = 0; /* a new search */
+    for (; (map = cairn_target_next_heap(&p->target, va)); va = map->end)
+        if (cairn_present_next(p->present, va > map->start ? va : map->start, map->end, DATA_BYTES,
+                               ret_from, ret_to))
+            return true;
+    cairn_present_close(p->present);
+    cairn_free(p->present);
+    p->present = NULL;
+    return false;
+}
+
 static void begin(void *ctx)
 {
     struct pid_target *p = of(ctx);
@@ -370,6 +394,9 @@ static void done(void *ctx)
     while (p->n_held)
         release(p, p->held[p->n_held - 1].tid);
     cairn_free(p->held);
+    if (p->present)
+        cairn_present_close(p->present);
+    cairn_free(p->present);
     cairn_mem_close(&p->mem);
     cairn_target_done(&p->target);
     cairn_free(p);
@@ -392,6 +419,7 @@ int cairn_unwind_space_open_pid(int pid, const struct cairn_unwind_opts *opts,
     static const struct cairn_space_kind kind = {
         .done = done,
         .next_code = next_code,
+        .next_data = next_data,
         .refresh = refresh,
         .begin = begin,
         .threads = threads,

@@ -133,6 +133,20 @@ bool cairn_target_next_code(const struct cairn_target *target, uint64_t va, uint
     return false;
 }
 
+const struct cairn_target_map *cairn_target_next_heap(const struct cairn_target *target,
+                                                      uint64_t va)
+{
+    const uint64_t reservation = UINT64_C(1) << 40;
+    for (size_t i = 0; i < target->n_maps; i++) {
+        const struct cairn_target_map *map = &target->maps[i];
+        bool is_shared_file = map->flags & CAIRN_MAP_SHARED && map->flags & CAIRN_MAP_FILE;
+        if (map->end > va && map->flags & CAIRN_MAP_WRITE && !is_shared_file &&
+            map->end - map->start < reservation)
+            return map;
+    }
+    return NULL;
+}
+
 int cairn_target_find(struct cairn_target *target, uint64_t va,
                       struct cairn_unwind_region *ret_region)
 {

@@ -75,6 +75,11 @@ struct cairn_target_map *cairn_target_find_map(struct cairn_target *target, uint
 /* As struct cairn_space_kind wants it. */
 bool cairn_target_next_code(const struct cairn_target *target, uint64_t va, uint64_t *ret_va);
 
+/* The first mapping that ends behind `va` and may be part of a heap: writable, and no file that
+ * others share. One of a terabyte and more is a reservation. */
+const struct cairn_target_map *cairn_target_next_heap(const struct cairn_target *target,
+                                                      uint64_t va);
+
 /* As struct cairn_unwind_accessors wants it. */
 int cairn_target_find(struct cairn_target *target, uint64_t va,
                       struct cairn_unwind_region *ret_region);

@@ -30,6 +30,9 @@ struct cairn_space_kind {
     void (*refresh)(void *ctx);
     /* Where the first mapping with code begins that ends behind `va`; false: there is none. */
     bool (*next_code)(void *ctx, uint64_t va, uint64_t *ret_va);
+    /* The first piece of data at or behind `va` that is worth a search: memory that the process may
+     * write and has written. At most some megabytes; false: there is none. */
+    bool (*next_data)(void *ctx, uint64_t va, uint64_t *ret_from, uint64_t *ret_to);
     /* Memory may have changed since it was last read: a cursor starts. */
     void (*begin)(void *ctx);
     int (*threads)(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err);

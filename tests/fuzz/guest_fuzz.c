@@ -49,6 +49,38 @@ static void weave(const struct cairn_guest_thread *thread, const struct cairn_gu
                 result->frames[i].line;
 }
 
+/* The first places of the memory that may be a coroutine at rest. */
+static void read_resting(struct world *world, const struct cairn_guest_module *modules)
+{
+    enum { RESTING_MAX = 2 };
+    const struct cairn_guest_thread thread = {
+        .memory = {read_memory, world},
+        .constant = {.memory = {read_memory, world}},
+        .modules = modules,
+        .n_modules = 2,
+    };
+    struct cairn_guest_result result = {0};
+    struct cairn_span bytes;
+    unsigned n = 0;
+    for (size_t at = 0; n < RESTING_MAX; at += 8) {
+        if (!cairn_span_slice(world->bytes, at, CAIRN_GUEST_RESTING_BYTES, &bytes))
+            break;
+        for (uint32_t i = 0; i < 2; i++) {
+            const struct cairn_guest *guest = modules[i].file->guest;
+            if (bytes.data[guest->type_at] != guest->type ||
+                !guest->may_rest(modules[i].file, bytes.data, BASE + at))
+                continue;
+            world->n_reads = 0;
+            n++;
+            if (cairn_guest_read_resting(&thread, i, BASE + at, &result) == CAIRN_OK)
+                weave(&thread, &result);
+            if (result.n_states > 1)
+                __builtin_trap();
+        }
+    }
+    cairn_guest_result_done(&result);
+}
+
 static void read_states(struct world *world, const uint8_t *data)
 {
     const struct cairn_guest_file files[] = {
@@ -92,6 +124,7 @@ static void read_states(struct world *world, const uint8_t *data)
     if (cairn_guest_luajit.step(&thread, &modules[1], &regs[1], &caller))
         sink += caller.ip;
     cairn_guest_result_done(&result);
+    read_resting(world, modules);
 }
 
 static void look(struct cairn_span bytes)

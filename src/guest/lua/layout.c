@@ -22,7 +22,7 @@ enum { NONE = 255, ANY = 255 };
 
 #define CALL_5_3                                                                                   \
     .ci_size = 72, .ci_func = 0, .ci_previous = 16, .ci_saved_pc = 40, .ci_status = 66,            \
-    .ci_status_size = 2, .is_lua_bit = 1, .run_bit = 3, .tail_bit = 5
+    .ci_status_size = 2, .ci_extra = 56, .is_lua_bit = 1, .run_bit = 3, .tail_bit = 5
 
 #define PROTO_5_3(text_)                                                                           \
     .code = 56, .line_info = 72, .source = 104, .n_code = 24, .n_line_info = 28, .defined = 40,    \
@@ -34,6 +34,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 0,
      .patch_max = ANY,
      STATE_5_4(1416, 40, 48, 96),
+     .status = 11,
      .main_in_global = true,
      CALL_5_4(60, 4, 15),
      .run = CAIRN_LUA_RUN_FRESH,
@@ -44,6 +45,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 3,
      .patch_max = ANY,
      STATE_5_4(200, 40, 48, 96),
+     .status = 10,
      .main = 264,
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_FRESH,
@@ -54,6 +56,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 2,
      .patch_max = 2,
      STATE_5_4(192, 40, 48, 88),
+     .status = 10,
      .main = 264,
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_FRESH,
@@ -64,6 +67,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 1,
      .patch_max = 1,
      STATE_5_4(192, 40, 48, 88),
+     .status = 10,
      .main = 264,
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_EACH,
@@ -73,6 +77,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 0,
      .patch_max = 0,
      STATE_5_4(200, 48, 56, 96),
+     .status = 10,
      .main = 256,
      CALL_5_4(62, 2, 1),
      .run = CAIRN_LUA_RUN_EACH,
@@ -82,6 +87,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 2,
      .patch_max = ANY,
      STATE_5_3,
+     .status = 12,
      .main = 200,
      CALL_5_3,
      .run = CAIRN_LUA_RUN_FRESH,
@@ -90,6 +96,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 1,
      .patch_max = 1,
      STATE_5_3,
+     .status = 10,
      .main = 224,
      CALL_5_3,
      .run = CAIRN_LUA_RUN_NOT_REENTRY,
@@ -98,6 +105,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 0,
      .patch_max = 0,
      STATE_5_3,
+     .status = 10,
      .main = 224,
      CALL_5_3,
      .run = CAIRN_LUA_RUN_NOT_REENTRY,
@@ -106,6 +114,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 0,
      .patch_max = ANY,
      .state = 208,
+     .status = 10,
      .top = 16,
      .global = 24,
      .ci = 32,
@@ -119,6 +128,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .ci_saved_pc = 56,
      .ci_status = 34,
      .ci_status_size = 2,
+     .ci_extra = 40,
      .is_lua_bit = 0,
      .run = CAIRN_LUA_RUN_NOT_REENTRY,
      .run_bit = 2,
@@ -143,6 +153,7 @@ const struct cairn_lua_layout cairn_lua_layouts[] = {
      .patch_min = 0,
      .patch_max = ANY,
      .state = 184,
+     .status = 10,
      .has_ci_array = true,
      .top = 16,
      .global = 32,

@@ -28,8 +28,10 @@ struct cairn_lua_layout {
     bool main_in_global;          /* the main state is a part of global_State */
     bool has_ci_array;            /* CallInfos are an array, and base_ci points to it */
     uint16_t top, global, ci, stack_last, stack, base_ci, saved_pc; /* of lua_State */
-    uint16_t main; /* of global_State: mainthread */
+    uint8_t status; /* of lua_State: 0, or why it does not run */
+    uint16_t main;  /* of global_State: mainthread */
     uint16_t ci_size, ci_func, ci_previous, ci_saved_pc, ci_status; /* of CallInfo */
+    uint16_t ci_extra; /* where a call of C that has yielded keeps its place; 0: it does not move */
     uint8_t ci_status_size;
     uint8_t is_lua_bit; /* number of a bit of the status */
     bool is_lua_inverted;

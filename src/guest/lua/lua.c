@@ -76,20 +76,34 @@ static bool is_there(const struct reading *r, const struct cairn_lua_placed *pla
     return !constant->renew;
 }
 
+static int add_call(struct reading *r, struct cairn_lua_placed *placed,
+                    const struct cairn_lua_call *call)
+{
+    size_t n = placed->n_calls;
+    if (cairn_grow((void **)&r->calls, &r->cap_calls, n + 1, sizeof *r->calls) < 0)
+        return CAIRN_E_NOMEM;
+    r->calls[placed->n_calls++] = *call;
+    return CAIRN_OK;
+}
+
 static int read_calls(struct reading *r, struct cairn_lua_placed *placed)
 {
     struct cairn_lua_calls calls = cairn_lua_calls_of(r->memory, &placed->state);
     struct cairn_lua_call call;
-    size_t n = 0;
-    while (n < CAIRN_LUA_CALLS_MAX && cairn_lua_calls_next(&calls, &call)) {
-        if (cairn_grow((void **)&r->calls, &r->cap_calls, n + 1, sizeof *r->calls) < 0)
+    while (placed->n_calls < CAIRN_LUA_CALLS_MAX && cairn_lua_calls_next(&calls, &call))
+        if (add_call(r, placed, &call) < 0)
             return CAIRN_E_NOMEM;
-        r->calls[n++] = call;
-    }
-    if (n == CAIRN_LUA_CALLS_MAX)
+    if (placed->n_calls == CAIRN_LUA_CALLS_MAX)
         placed->doubt = too_deep;
     if (calls.is_broken)
         placed->doubt = unreadable;
+    return CAIRN_OK;
+}
+
+/* Room for the places of the calls; and are their functions still there? */
+static int finish_calls(struct reading *r, struct cairn_lua_placed *placed)
+{
+    const size_t n = placed->n_calls;
     if (cairn_grow((void **)&r->places, &r->cap_places, n, sizeof *r->places) < 0 ||
         cairn_grow((void **)&r->natives, &r->cap_natives, n, sizeof *r->natives) < 0)
         return CAIRN_E_NOMEM;
@@ -100,7 +114,6 @@ static int read_calls(struct reading *r, struct cairn_lua_placed *placed)
     }
     cairn_lua_mark_runs(placed->constant, placed->state.layout, r->calls, n);
     placed->calls = r->calls;
-    placed->n_calls = n;
     placed->places = r->places;
     placed->natives = r->natives;
     return CAIRN_OK;
@@ -178,6 +191,8 @@ static int read_state(struct reading *r, size_t first)
     int code = collect_loops(r, &placed, first);
     if (code == CAIRN_OK)
         code = read_calls(r, &placed);
+    if (code == CAIRN_OK)
+        code = finish_calls(r, &placed);
     if (code < 0)
         return code;
     cairn_lua_place(&placed);
@@ -231,6 +246,15 @@ static int read_all(struct reading *r)
     return code;
 }
 
+static void done(struct reading *r)
+{
+    cairn_free(r->calls);
+    cairn_free(r->places);
+    cairn_free(r->natives);
+    cairn_free(r->loops);
+    cairn_free(r->found);
+}
+
 static int read_thread(const struct cairn_guest_thread *thread, struct cairn_guest_result *result)
 {
     struct reading r = {.thread = thread,
@@ -238,11 +262,55 @@ static int read_thread(const struct cairn_guest_thread *thread, struct cairn_gue
                         .memory = thread->memory,
                         .n_looks = CAIRN_GUEST_LOOKS_MAX};
     int code = read_all(&r);
-    cairn_free(r.calls);
-    cairn_free(r.places);
-    cairn_free(r.natives);
-    cairn_free(r.loops);
-    cairn_free(r.found);
+    done(&r);
+    return code;
+}
+
+static bool may_rest(const struct cairn_guest_file *file, const uint8_t *bytes, uint64_t va)
+{
+    return cairn_lua_may_rest(bytes, va, file->variant);
+}
+
+/* The calls of a coroutine that no thread runs have no native frames. */
+static int add_resting(struct reading *r, struct cairn_lua_placed *placed)
+{
+    struct cairn_lua_call first;
+    int code = CAIRN_OK;
+    if (placed->state.rest == CAIRN_GUEST_SUSPENDED)
+        code = read_calls(r, placed);
+    else if (!cairn_lua_first_call(r->memory, &placed->state, &first))
+        return CAIRN_OK;
+    else
+        code = add_call(r, placed, &first);
+    if (code == CAIRN_OK)
+        code = finish_calls(r, placed);
+    struct cairn_guest_state *state =
+        code == CAIRN_OK ? cairn_guest_add_state(r->result, placed->module, placed->state.va)
+                         : NULL;
+    if (!state)
+        return CAIRN_E_NOMEM;
+    state->rest = placed->state.rest;
+    state->doubt = placed->doubt;
+    cairn_lua_place(placed);
+    for (size_t i = 0; i < placed->n_calls && code == CAIRN_OK; i++)
+        code = add_frame(placed, i, r->result, 0);
+    return code;
+}
+
+static int read_resting(const struct cairn_guest_thread *thread, uint32_t module, uint64_t va,
+                        struct cairn_guest_result *result)
+{
+    struct reading r = {.thread = thread, .result = result, .memory = thread->memory};
+    struct cairn_lua_placed placed = {
+        .thread = thread,
+        .constant = thread->constant.memory,
+        .module = module,
+        .n_looks = &r.n_looks,
+    };
+    int code = CAIRN_OK;
+    if (cairn_lua_resting_read(r.memory, va, thread->modules[module].file->variant, &placed.state))
+        code = add_resting(&r, &placed);
+    done(&r);
     return code;
 }
 
@@ -279,5 +347,9 @@ const struct cairn_guest cairn_guest_lua = {
     .name = "Lua",
     .look = cairn_lua_look,
     .read = read_thread,
+    .type_at = CAIRN_LUA_TT,
+    .type = CAIRN_LUA_TYPE_THREAD,
+    .may_rest = may_rest,
+    .rest = read_resting,
     .sketch = sketch,
 };

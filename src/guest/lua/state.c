@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/lua/state.h"
 
+#include "guest/guest.h"
 #include "guest/words.h"
 
 enum {
-    TT = 8, /* of each collectable object: its type */
-    TYPE_THREAD = 8,
+    TT = CAIRN_LUA_TT,
+    TYPE_THREAD = CAIRN_LUA_TYPE_THREAD,
     TVALUE = 16, /* sizeof; the tag is in the middle */
     STATE_BYTES = CAIRN_SKETCH_STATE,
     CI_BYTES = 80,
@@ -30,10 +31,10 @@ static bool leads_back(struct cairn_memory memory, const struct cairn_lua_layout
            cairn_guest_u64(memory, main + layout->global, &again) && again == global;
 }
 
-static bool fits(struct cairn_memory memory, const struct cairn_lua_layout *layout, uint64_t va,
-                 const uint8_t *bytes, struct cairn_lua_state *state)
+/* What the bytes tell, if they are those of a state. */
+static bool is_sane(const struct cairn_lua_layout *layout, uint64_t va, const uint8_t *bytes,
+                    struct cairn_lua_state *state)
 {
-    uint64_t main;
     *state = (struct cairn_lua_state){
         .layout = layout,
         .va = va,
@@ -47,9 +48,16 @@ static bool fits(struct cairn_memory memory, const struct cairn_lua_layout *layo
             layout->has_ci_array ? cairn_guest_word(bytes, layout->base_ci) : va + layout->base_ci,
     };
     uint64_t size = state->stack_last - state->stack;
-    if (state->global % 8 || !state->global || size % TVALUE || size / TVALUE > STACK_MAX ||
-        state->top < state->stack || state->top > state->stack_last + SLACK * TVALUE ||
-        !leads_back(memory, layout, state->global, &main))
+    return state->global % 8 == 0 && state->global && size % TVALUE == 0 &&
+           size / TVALUE <= STACK_MAX && state->top >= state->stack &&
+           state->top <= state->stack_last + SLACK * TVALUE;
+}
+
+static bool fits(struct cairn_memory memory, const struct cairn_lua_layout *layout, uint64_t va,
+                 const uint8_t *bytes, struct cairn_lua_state *state)
+{
+    uint64_t main;
+    if (!is_sane(layout, va, bytes, state) || !leads_back(memory, layout, state->global, &main))
         return false;
     state->is_main = main == va;
     return true;
@@ -80,6 +88,39 @@ bool cairn_lua_state_read(struct cairn_memory memory, uint64_t va, uint32_t vers
         if ((!version || is_row_of(row, version)) && fits(memory, row, va, bytes, ret_state))
             return true;
     return false;
+}
+
+/* A coroutine that has yielded has a call; one that was collected has none left. One that has not
+ * begun has its function on the stack; one that has ended, nothing or its results. */
+static bool rests(const struct cairn_lua_layout *layout, const uint8_t *bytes,
+                  struct cairn_lua_state *state)
+{
+    enum { YIELDED = 1 };
+    const uint8_t status = bytes[layout->status];
+    if (status == YIELDED && state->ci != state->base_ci)
+        state->rest = CAIRN_GUEST_SUSPENDED;
+    else if (!status && state->ci == state->base_ci && state->top >= state->stack + 2 * TVALUE)
+        state->rest = CAIRN_GUEST_NOT_BEGUN;
+    return state->rest != CAIRN_GUEST_RUNS;
+}
+
+bool cairn_lua_may_rest(const uint8_t *bytes, uint64_t va, uint32_t version)
+{
+    struct cairn_lua_state state;
+    for (const struct cairn_lua_layout *row = cairn_lua_layouts; row->minor; row++)
+        if ((!version || is_row_of(row, version)) && is_sane(row, va, bytes, &state) &&
+            rests(row, bytes, &state))
+            return true;
+    return false;
+}
+
+bool cairn_lua_resting_read(struct cairn_memory memory, uint64_t va, uint32_t version,
+                            struct cairn_lua_state *ret_state)
+{
+    uint8_t bytes[CAIRN_GUEST_RESTING_BYTES];
+    return cairn_lua_state_read(memory, va, version, ret_state) && !ret_state->is_main &&
+           memory.read(memory.ctx, va, bytes, sizeof bytes) &&
+           rests(ret_state->layout, bytes, ret_state);
 }
 
 struct cairn_lua_calls cairn_lua_calls_of(struct cairn_memory memory,
@@ -161,6 +202,34 @@ static uint32_t status_of(const struct cairn_lua_layout *layout, const uint8_t *
     return status;
 }
 
+bool cairn_lua_first_call(struct cairn_memory memory, const struct cairn_lua_state *state,
+                          struct cairn_lua_call *ret_call)
+{
+    const struct cairn_lua_layout *layout = state->layout;
+    uint8_t slot[TVALUE];
+    uint64_t func;
+    uint32_t tag;
+    *ret_call = (struct cairn_lua_call){0};
+    /* In a state that lives the stack begins with nil, which is the function of the base. An
+     * allocator writes over the beginning of most of what is freed. */
+    if (!memory.read(memory.ctx, state->stack, slot, sizeof slot) ||
+        !cairn_guest_u64(memory, state->base_ci + layout->ci_func, &func) || func != state->stack)
+        return false;
+    tag = layout->minor < 4 ? cairn_guest_half(slot, 8) : slot[8];
+    return tag == 0 && read_function(memory, layout, state->stack + TVALUE, ret_call);
+}
+
+/* Where the function of a call is. A call of C that yields is moved below its results. */
+static uint64_t function_of(const struct cairn_lua_calls *calls, const uint8_t *ci)
+{
+    const struct cairn_lua_layout *layout = calls->state->layout;
+    bool is_lua = (status_of(layout, ci) >> layout->is_lua_bit & 1) != layout->is_lua_inverted;
+    if (calls->is_first && calls->state->rest == CAIRN_GUEST_SUSPENDED && layout->ci_extra &&
+        !is_lua)
+        return calls->state->stack + cairn_guest_word(ci, layout->ci_extra);
+    return cairn_guest_word(ci, layout->ci_func);
+}
+
 static bool read_call(struct cairn_lua_calls *calls, struct cairn_lua_call *call)
 {
     const struct cairn_lua_layout *layout = calls->state->layout;
@@ -169,7 +238,7 @@ static bool read_call(struct cairn_lua_calls *calls, struct cairn_lua_call *call
     *call = (struct cairn_lua_call){.va = calls->at};
     if (!calls->memory.read(calls->memory.ctx, calls->at, ci, layout->ci_size))
         return false;
-    uint64_t func = cairn_guest_word(ci, layout->ci_func);
+    uint64_t func = function_of(calls, ci);
     /* Calls lie on the stack one above the other, so that no ring of them can be followed. */
     if (func < state->stack || func >= calls->func_before || (func - state->stack) % TVALUE ||
         !read_function(calls->memory, layout, func, call))

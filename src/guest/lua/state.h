@@ -10,10 +10,16 @@
 #include "guest/lua/layout.h"
 #include "guest/sketch.h"
 
+enum {
+    CAIRN_LUA_TT = 8, /* of each collectable object: its type */
+    CAIRN_LUA_TYPE_THREAD = 8
+};
+
 struct cairn_lua_state {
     const struct cairn_lua_layout *layout;
     uint64_t va;
     bool is_main;
+    uint8_t rest; /* enum cairn_guest_rest */
     uint64_t global, ci, stack, stack_last, top, saved_pc, base_ci;
 };
 
@@ -23,6 +29,13 @@ struct cairn_lua_state {
 const struct cairn_lua_layout *cairn_lua_layout_of(uint32_t version); /* NULL: no row is of it */
 bool cairn_lua_state_read(struct cairn_memory memory, uint64_t va, uint32_t version,
                           struct cairn_lua_state *ret_state);
+
+/* As struct cairn_guest wants it: by the first bytes alone. `version` as above. */
+bool cairn_lua_may_rest(const uint8_t *bytes, uint64_t va, uint32_t version);
+
+/* A coroutine that no thread runs: `rest` says which kind. False: it is none. */
+bool cairn_lua_resting_read(struct cairn_memory memory, uint64_t va, uint32_t version,
+                            struct cairn_lua_state *ret_state);
 
 /* What a function of the interpreter is, as its Proto says. */
 struct cairn_lua_proto {
@@ -56,6 +69,10 @@ struct cairn_lua_calls {
 
 struct cairn_lua_calls cairn_lua_calls_of(struct cairn_memory memory,
                                           const struct cairn_lua_state *state);
+
+/* The function that a coroutine will call when it begins. */
+bool cairn_lua_first_call(struct cairn_memory memory, const struct cairn_lua_state *state,
+                          struct cairn_lua_call *ret_call);
 
 /* False: there are no more. `starts_run` is not told yet: cairn_lua_mark_runs() does it. */
 bool cairn_lua_calls_next(struct cairn_lua_calls *calls, struct cairn_lua_call *ret_call);

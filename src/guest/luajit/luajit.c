@@ -329,6 +329,52 @@ static int read_thread(const struct cairn_guest_thread *thread, struct cairn_gue
     return code;
 }
 
+static bool may_rest(const struct cairn_guest_file *file, const uint8_t *bytes, uint64_t va)
+{
+    (void)file;
+    return cairn_lj_may_rest(bytes, va);
+}
+
+static int add_suspended(struct reading *r, const struct cairn_lj_state *state)
+{
+    struct cairn_lj_frames frames = {
+        .memory = r->memory, .any = r->any, .state = *state, .base = state->base};
+    struct cairn_lj_frame frame;
+    int code = CAIRN_OK;
+    while (code == CAIRN_OK && cairn_lj_frames_next(&frames, &frame))
+        code = add_frame(r, &frame, 0, 0, 0);
+    if (frames.is_broken)
+        r->result->states[0].doubt = broken;
+    return code;
+}
+
+static int add_resting(struct reading *r, const struct cairn_lj_state *state)
+{
+    struct cairn_lj_frame first = {0};
+    uint64_t slot;
+    bool is_begun = state->rest == CAIRN_GUEST_SUSPENDED;
+    if (!is_begun && (!cairn_guest_u64(r->memory, state->base, &slot) ||
+                      !cairn_lj_function_read(r->any, cairn_lj_pointer(slot), &first.function)))
+        return CAIRN_OK;
+    struct cairn_guest_state *added = cairn_guest_add_state(r->result, r->module, state->va);
+    if (!added)
+        return CAIRN_E_NOMEM;
+    added->rest = state->rest;
+    return is_begun ? add_suspended(r, state) : add_frame(r, &first, 0, 0, 0);
+}
+
+static int read_resting(const struct cairn_guest_thread *thread, uint32_t module, uint64_t va,
+                        struct cairn_guest_result *result)
+{
+    struct reading r = {.thread = thread,
+                        .result = result,
+                        .memory = thread->memory,
+                        .any = cairn_guest_any(thread),
+                        .module = module};
+    struct cairn_lj_state state;
+    return cairn_lj_resting_read(r.memory, va, &state) ? add_resting(&r, &state) : CAIRN_OK;
+}
+
 static bool sketch(const struct cairn_guest_file *file, struct cairn_guest_sketch *ret_sketch)
 {
     *ret_sketch = (struct cairn_guest_sketch){
@@ -345,6 +391,10 @@ const struct cairn_guest cairn_guest_luajit = {
     .name = "LuaJIT",
     .look = cairn_lj_look,
     .read = read_thread,
+    .type_at = CAIRN_SKETCH_LJ_TYPE,
+    .type = CAIRN_SKETCH_LJ_THREAD,
+    .may_rest = may_rest,
+    .rest = read_resting,
     .step = cairn_lj_step,
     .sketch = sketch,
 };

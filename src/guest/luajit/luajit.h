@@ -38,9 +38,17 @@ bool cairn_lj_look(const struct cairn_elf *elf, struct cairn_guest_file *ret_fil
 
 /* A lua_State, proven by pointers that come back to it. */
 struct cairn_lj_state {
+    uint8_t rest; /* enum cairn_guest_rest; told by cairn_lj_resting_read() alone */
     uint64_t va, global, base, top, max_stack, stack, c_frame;
 };
 bool cairn_lj_state_read(struct cairn_memory memory, uint64_t va, struct cairn_lj_state *ret_state);
+
+/* As struct cairn_guest wants it: by the first bytes alone. */
+bool cairn_lj_may_rest(const uint8_t *bytes, uint64_t va);
+
+/* A coroutine that no thread runs: `rest` says which kind. False: it is none. */
+bool cairn_lj_resting_read(struct cairn_memory memory, uint64_t va,
+                           struct cairn_lj_state *ret_state);
 
 /* The global_State before DISPATCH, which is a register of the assembler and of compiled code. */
 bool cairn_lj_global_of(struct cairn_memory memory, uint64_t dispatch, uint64_t *ret_global);

@@ -9,6 +9,7 @@ enum {
     GCT_PROTO = CAIRN_SKETCH_LJ_PROTO_TYPE,
     GCT_FUNCTION = CAIRN_SKETCH_LJ_FUNCTION_TYPE,
     /* lua_State */
+    STATUS = 11,
     GLREF = CAIRN_SKETCH_LJ_GLOBAL,
     BASE = CAIRN_SKETCH_LJ_BASE,
     TOP = CAIRN_SKETCH_LJ_TOP,
@@ -71,6 +72,45 @@ bool cairn_lj_state_read(struct cairn_memory memory, uint64_t va, struct cairn_l
     };
     return ret_state->stack < ret_state->base && ret_state->base <= ret_state->max_stack + 4096 &&
            ret_state->stack % 8 == 0 && is_global(memory, ret_state->global);
+}
+
+/* By L->status and what is on the stack. One that a thread runs has a C frame. One that has ended
+ * has nothing on its stack, or its results, or an error. */
+static uint8_t rest_of(const uint8_t *bytes)
+{
+    enum { YIELDED = 1, BOTTOM = 16 /* two slots below the first base */ };
+    const uint64_t base = cairn_guest_word(bytes, BASE), top = cairn_guest_word(bytes, TOP);
+    const uint64_t stack = cairn_guest_word(bytes, STACK);
+    if (bytes[GCT] != GCT_THREAD || cairn_guest_word(bytes, C_FRAME) || stack % 8 || base % 8 ||
+        !stack || stack + BOTTOM > base || base > top ||
+        top > cairn_guest_word(bytes, MAX_STACK) + 4096)
+        return CAIRN_GUEST_RUNS;
+    if (bytes[STATUS] == YIELDED && base > stack + BOTTOM)
+        return CAIRN_GUEST_SUSPENDED;
+    return !bytes[STATUS] && base == stack + BOTTOM && top > base ? CAIRN_GUEST_NOT_BEGUN
+                                                                  : CAIRN_GUEST_RUNS;
+}
+
+bool cairn_lj_may_rest(const uint8_t *bytes, uint64_t va)
+{
+    (void)va;
+    return rest_of(bytes) != CAIRN_GUEST_RUNS;
+}
+
+bool cairn_lj_resting_read(struct cairn_memory memory, uint64_t va,
+                           struct cairn_lj_state *ret_state)
+{
+    uint8_t bytes[STATE_MIN];
+    uint64_t main, bottom;
+    /* A stack begins with its state (stack_init() in lj_state.c); most of those that were freed do
+     * not any more. */
+    if (!cairn_lj_state_read(memory, va, ret_state) ||
+        !cairn_guest_u64(memory, ret_state->global + MAIN, &main) || main == va ||
+        !cairn_guest_u64(memory, ret_state->stack, &bottom) || cairn_lj_pointer(bottom) != va ||
+        !memory.read(memory.ctx, va, bytes, sizeof bytes))
+        return false;
+    ret_state->rest = rest_of(bytes);
+    return ret_state->rest != CAIRN_GUEST_RUNS;
 }
 
 static bool is_global_at(struct cairn_memory memory, uint64_t dispatch, uint64_t distance,

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cairn stack --coroutines: as many as the script itself counts, with their stacks, of every Lua; in a core file;
+# and of a process that makes, resumes and drops them all the time no stack that never was.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+need python3 gcore
+
+# All that it says of its coroutines is true when it says it; it then waits.
+cat >rest.lua <<'EOF2'
+local all = setmetatable({}, {__mode = "k"})
+local function new(f) local co = coroutine.create(f) all[co] = f return co end
+local keep = {}
+local function wait(n) local x = coroutine.yield(n) return x end
+local function reader(n) local r = wait(n) return r end
+local function writer(n) wait(n) return n end
+local function never(n) return n end
+local function fails() error("it fails") end
+for i = 1, 1000 do
+    keep[i] = new(i % 10 == 0 and writer or reader)
+    coroutine.resume(keep[i], i)
+end
+for i = 1, 7 do keep[#keep + 1] = new(never) end
+-- Those that have ended, or failed, or were collected while they waited, are not at rest.
+for i = 1, 50 do keep[#keep + 1] = new(never) coroutine.resume(keep[#keep], 1) end
+for i = 1, 50 do keep[#keep + 1] = new(fails) coroutine.resume(keep[#keep], 1) end
+for i = 1, 50 do coroutine.resume(new(reader), 1) end
+collectgarbage() collectgarbage()
+local n = {[reader] = 0, [writer] = 0, [never] = 0, [fails] = 0}
+for co, f in pairs(all) do
+    if coroutine.status(co) == "suspended" then n[f] = n[f] + 1 end
+end
+-- Nor is one that runs, or has resumed another.
+coroutine.wrap(function()
+    coroutine.wrap(function()
+        io.write(n[reader], " ", n[writer], " ", n[never], "\n")
+        io.flush()
+        io.read()
+    end)()
+end)()
+EOF2
+
+cat >busy.lua <<'EOF2'
+local yield, deep = coroutine.yield, nil
+local function inner_a() yield() end
+local function outer_a() while true do inner_a() end end
+local function inner_b() yield() end
+function deep(n) if n == 0 then inner_b() else deep(n - 1) end return 1 end
+local function outer_b() while true do deep(3) end end
+local ring, at = {}, 0
+print("ready") io.flush()
+while true do
+    at = at % 400 + 1
+    if not ring[at] or at % 7 == 0 then
+        ring[at] = coroutine.create(at % 2 == 0 and outer_a or outer_b)
+    end
+    coroutine.resume(ring[at])
+end
+EOF2
+
+# start LUA SCRIPT: in $pid; its first line is in the file "said". It ends with the descriptor 9.
+start() {
+    rm -f said input
+    mkfifo input
+    "$1" "$2" <input >said &
+    pid=$!
+    exec 9>input
+    for _ in $(seq 200); do
+        [ -s said ] && return
+        sleep 0.05
+    done
+    fail "$1 $2 says nothing"
+}
+
+stop() {
+    exec 9>&-
+    [ "${1:-}" = kill ] && kill "$pid"
+    wait "$pid" 2>/dev/null
+}
+
+# counts JSON: reader, writer, never; and whatever else there is.
+counts() {
+    python3 - "$1" <<'EOF2'
+import json
+import sys
+found = json.load(open(sys.argv[1]))["processes"][0]["coroutines"]
+sums = {}
+for stack in found["stacks"]:
+    names = tuple(frame["lines"][0]["function"] for frame in stack["frames"][-1:])
+    inner = [frame["lines"][0]["function"] for frame in stack["frames"]]
+    lines = [frame["lines"][0].get("line") for frame in stack["frames"]]
+    key = (names[0], stack["status"])
+    sums[key] = sums.get(key, 0) + stack["count"]
+    if stack["status"] == "suspended" and (inner[-2] != "wait" or lines[-2:] not in ([4, 5], [4, 6])):
+        print("a stack that is none:", inner, lines)
+    if "reason" in stack["guest"]:
+        print("in doubt:", stack["guest"]["reason"])
+print(sums.pop(("reader", "suspended"), 0), sums.pop(("writer", "suspended"), 0),
+      sums.pop(("never", "not begun"), 0))
+for key, n in sums.items():
+    print("more:", key, n)
+if found["count"] != sum(stack["count"] for stack in found["stacks"]):
+    print("the sum is another")
+EOF2
+}
+
+# The counts of `found`, but the first one as the script says it, where it is that or up to 50 more.
+of_said() {
+    awk 'NR == FNR {n = $1; next} FNR == 1 && $1 >= n && $1 <= n + 50 {$1 = n} {print}' - found
+}
+
+# of_rest NAME LUA
+of_rest() {
+    start "$2" rest.lua
+    "$CAIRN" stack --coroutines --json "$pid" >rest.json 2>log || fail "$1" log
+    counts rest.json >found
+    n_checks=$((n_checks + 1))
+    # LuaJIT's allocator leaves most of what it frees as it was: of the 50 that were collected some are there.
+    [ "$2" = luajit ] && of_said <said >found.said && mv found.said found
+    cmp -s said found || fail "$1: coroutines" <(diff said found)
+    if gcore -o core "$pid" >gcore.log 2>&1; then
+        "$CAIRN" stack --coroutines "core.$pid" >core.txt 2>log || fail "$1: core file" log
+        at_least "$(awk '{print $1 + $2 + $3}' said)" "$(sed -n 's/ coroutines in .*//p' core.txt)" \
+            "$1: core file: all of them"
+        rm -f "core.$pid"
+    else
+        skip "$1: core file" "$(tail -1 gcore.log)"
+    fi
+    stop
+}
+
+# of_busy NAME LUA: 20 looks. What has just begun or yields has one of three stacks.
+of_busy() {
+    start "$2" busy.lua
+    "$CAIRN" stack --coroutines --user-only -n 20 -i 5 -f -o busy.txt "$pid" 2>log || fail "$1: busy" log
+    grep -vE 'main chunk|_start' busy.txt | grep -E 'inner_|outer_|deep' >stacks.txt
+    n_checks=$((n_checks + 1))
+    sed -i -E 's/;(yield|C function) /;YIELD /' stacks.txt # LuaJIT has no name for its own functions
+    grep -vE '^(outer_a;inner_a;YIELD|outer_b;deep;deep;deep;deep;inner_b;YIELD|outer_[ab]) [0-9]+$' \
+        stacks.txt >wrong.txt && fail "$1: stacks that never were" wrong.txt
+    at_least 2 "$(wc -l <stacks.txt)" "$1: stacks of the busy process"
+    stop kill
+}
+
+any=""
+for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+    command -v $lua >/dev/null || { skip "$lua" "it is not installed"; continue; }
+    of_rest "$lua" $lua
+    of_busy "$lua" $lua
+    any=yes
+done
+[ "$any" ] || { echo "skipped: no version of Lua is installed"; exit 77; }
+
+# A process without one, and options that contradict each other.
+sleep 60 &
+"$CAIRN" stack --coroutines $! >none.txt 2>log || fail "no interpreter" log
+has none.txt "no coroutines: no interpreter that has them is in the process" "no interpreter"
+kill $!
+"$CAIRN" stack --coroutines --guest=off $$ >out 2>log
+[ $? = 2 ] || fail "--guest=off" log
+has log "contradicts --guest=off" "--guest=off"
+
+finish "coroutines: $n_checks checks"
