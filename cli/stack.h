@@ -42,11 +42,19 @@ struct cli_stack_groups {
 
 /* Counts the threads of the last take. False: memory is gone. */
 bool cli_stack_count(struct cli_stack_groups *groups, const struct cairn_snapshot *snapshot);
-/* The numbers of the first `n` frames of a thread, of coroutines, and of a group, the innermost
- * first; cairn_free() them. NULL: memory is gone. */
-uint32_t *cli_stack_thread_frames(const struct cairn_snapshot *snapshot, size_t thread, uint32_t n);
-uint32_t *cli_stack_coroutine_frames(const struct cairn_snapshot *snapshot, size_t coroutine,
-                                     uint32_t n);
+/* The stack of a thread, or of coroutines. */
+struct cli_stack_source {
+    struct cairn_snapshot *snapshot;
+    /* cairn_snapshot_frame() or cairn_snapshot_coroutine_frame() */
+    int (*get)(const struct cairn_snapshot *snapshot, size_t index, size_t frame,
+               struct cairn_snapshot_frame *ret_frame);
+    size_t index;
+    uint32_t n_frames;
+};
+
+/* The numbers of the frames of a source, and of a group, the innermost first; cairn_free() them.
+ * NULL: memory is gone. */
+uint32_t *cli_stack_source_frames(const struct cli_stack_source *source);
 uint32_t *cli_stack_group_frames(const struct cairn_profile *profile,
                                  const struct cli_stack_group *group, uint32_t *ret_n);
 void cli_stack_sort(struct cli_stack_groups *groups); /* the most frequent first */

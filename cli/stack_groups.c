@@ -111,24 +111,12 @@ uint32_t *cli_stack_group_frames(const struct cairn_profile *profile,
     return frames;
 }
 
-uint32_t *cli_stack_thread_frames(const struct cairn_snapshot *snapshot, size_t thread, uint32_t n)
+uint32_t *cli_stack_source_frames(const struct cli_stack_source *source)
 {
-    uint32_t *frames = cairn_alloc(n + 1, sizeof *frames);
-    for (uint32_t k = 0; frames && k < n; k++) {
+    uint32_t *frames = cairn_alloc(source->n_frames + 1, sizeof *frames);
+    for (uint32_t k = 0; frames && k < source->n_frames; k++) {
         struct cairn_snapshot_frame frame = {.size = sizeof frame};
-        (void)cairn_snapshot_frame(snapshot, thread, k, &frame);
-        frames[k] = frame.frame;
-    }
-    return frames;
-}
-
-uint32_t *cli_stack_coroutine_frames(const struct cairn_snapshot *snapshot, size_t coroutine,
-                                     uint32_t n)
-{
-    uint32_t *frames = cairn_alloc(n + 1, sizeof *frames);
-    for (uint32_t k = 0; frames && k < n; k++) {
-        struct cairn_snapshot_frame frame = {.size = sizeof frame};
-        (void)cairn_snapshot_coroutine_frame(snapshot, coroutine, k, &frame);
+        (void)source->get(source->snapshot, source->index, k, &frame);
         frames[k] = frame.frame;
     }
     return frames;

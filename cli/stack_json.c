@@ -189,57 +189,38 @@ static void put_folded(const struct frames *f, bool folds)
     cairn_json_close(f->json, ']');
 }
 
-struct of_thread {
-    struct cairn_snapshot *snapshot;
-    size_t thread;
-};
-
-static void put_of_thread(const void *ctx, struct cairn_json *json, uint32_t index)
+static void put_of_source(const void *ctx, struct cairn_json *json, uint32_t index)
 {
-    const struct of_thread *of = ctx;
+    const struct cli_stack_source *of = ctx;
     struct cairn_snapshot_frame frame = {.size = sizeof frame};
-    if (cairn_snapshot_frame(of->snapshot, of->thread, index, &frame) == CAIRN_OK)
+    if (of->get(of->snapshot, of->index, index, &frame) == CAIRN_OK)
         put_frame(json, cairn_snapshot_profile(of->snapshot), &frame);
 }
 
-static void put_thread_frames(struct cairn_json *json, struct cairn_snapshot *snapshot,
-                              size_t thread, uint32_t n, const struct cli_stack_view *view)
+static void put_source(struct cairn_json *json, const struct cli_stack_source *source,
+                       const struct cli_stack_view *view)
 {
-    const struct of_thread of = {snapshot, thread};
-    uint32_t *frames = cli_stack_thread_frames(snapshot, thread, n);
-    put_folded(&(struct frames){json, frames, n, put_of_thread, &of}, frames && !view->no_fold);
+    uint32_t *frames = cli_stack_source_frames(source);
+    put_folded(&(struct frames){json, frames, source->n_frames, put_of_source, source},
+               frames && !view->no_fold);
     cairn_free(frames);
-}
-
-struct of_coroutine {
-    struct cairn_snapshot *snapshot;
-    size_t coroutine;
-};
-
-static void put_of_coroutine(const void *ctx, struct cairn_json *json, uint32_t index)
-{
-    const struct of_coroutine *of = ctx;
-    struct cairn_snapshot_frame frame = {.size = sizeof frame};
-    if (cairn_snapshot_coroutine_frame(of->snapshot, of->coroutine, index, &frame) == CAIRN_OK)
-        put_frame(json, cairn_snapshot_profile(of->snapshot), &frame);
 }
 
 static void put_coroutine(struct cairn_json *json, struct cairn_snapshot *snapshot, size_t number,
                           const struct cli_stack_view *view)
 {
-    const struct of_coroutine of = {snapshot, number};
     struct cairn_snapshot_coroutine c = {.size = sizeof c};
     if (cairn_snapshot_coroutine(snapshot, number, &c) < 0)
         return;
-    uint32_t *frames = cli_stack_coroutine_frames(snapshot, number, c.n_frames);
     cairn_json_open(json, NULL, '{');
     cairn_json_u64(json, "count", c.n);
     cairn_json_str(json, "status", c.is_begun ? "suspended" : "not begun");
     put_guest_state(json, "guest", &c.guest);
-    put_folded(&(struct frames){json, frames, frames ? c.n_frames : 0, put_of_coroutine, &of},
-               frames && !view->no_fold);
+    put_source(
+        json,
+        &(struct cli_stack_source){snapshot, cairn_snapshot_coroutine_frame, number, c.n_frames},
+        view);
     cairn_json_close(json, '}');
-    cairn_free(frames);
 }
 
 static void put_coroutines(struct cairn_json *json, struct cairn_snapshot *snapshot,
@@ -281,7 +262,9 @@ void cli_stack_json(struct cairn_json *json, struct cairn_snapshot *snapshot, co
             if (view->regs)
                 put_regs(json, &thread.regs);
         }
-        put_thread_frames(json, snapshot, i, thread.n_frames, view);
+        put_source(json,
+                   &(struct cli_stack_source){snapshot, cairn_snapshot_frame, i, thread.n_frames},
+                   view);
         if (thread.n_guests)
             put_guests(json, snapshot, i, thread.n_guests);
         cairn_json_close(json, '}');

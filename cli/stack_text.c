@@ -280,29 +280,22 @@ static void put_frames(struct cairn_buffer *out, const struct cairn_profile *pro
     cairn_free(keys);
 }
 
-struct of_thread {
-    const struct cairn_snapshot *snapshot;
-    size_t thread;
-};
-
-static void get_of_thread(const void *ctx, uint32_t index, struct cairn_snapshot_frame *ret_frame)
+static void get_of_source(const void *ctx, uint32_t index, struct cairn_snapshot_frame *ret_frame)
 {
-    const struct of_thread *of = ctx;
-    (void)cairn_snapshot_frame(of->snapshot, of->thread, index, ret_frame);
+    const struct cli_stack_source *of = ctx;
+    (void)of->get(of->snapshot, of->index, index, ret_frame);
 }
 
-static void put_thread_frames(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
-                              size_t number, const struct cairn_snapshot_thread *thread,
-                              const struct cli_stack_view *view)
+static void put_source(struct cairn_buffer *out, const struct cli_stack_source *source,
+                       bool has_guest, uint32_t n_kernel, const struct cli_stack_view *view)
 {
-    const struct of_thread of = {snapshot, number};
-    uint32_t *frames = cli_stack_thread_frames(snapshot, number, thread->n_frames);
+    uint32_t *frames = cli_stack_source_frames(source);
     if (!frames) {
         out->failed = true;
         return;
     }
-    const struct shown shown = {frames, thread->n_frames, thread->n_guests > 0, get_of_thread, &of};
-    put_frames(out, cairn_snapshot_profile(snapshot), &shown, thread->n_kernel, view);
+    const struct shown shown = {frames, source->n_frames, has_guest, get_of_source, source};
+    put_frames(out, cairn_snapshot_profile(source->snapshot), &shown, n_kernel, view);
     cairn_free(frames);
 }
 
@@ -328,7 +321,8 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
         put_head(out, &thread);
         if (view->regs && thread.has_regs)
             put_regs(out, &thread.regs);
-        put_thread_frames(out, snapshot, i, &thread, view);
+        const struct cli_stack_source source = {snapshot, cairn_snapshot_frame, i, thread.n_frames};
+        put_source(out, &source, thread.n_guests > 0, thread.n_kernel, view);
         put_guests(out, snapshot, i, thread.n_guests);
         if (thread.way == CAIRN_SNAPSHOT_NONE)
             put_no_stack(out, thread.reason);
@@ -337,37 +331,19 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
     }
 }
 
-struct of_coroutine {
-    const struct cairn_snapshot *snapshot;
-    size_t coroutine;
-};
-
-static void get_of_coroutine(const void *ctx, uint32_t index,
-                             struct cairn_snapshot_frame *ret_frame)
-{
-    const struct of_coroutine *of = ctx;
-    (void)cairn_snapshot_coroutine_frame(of->snapshot, of->coroutine, index, ret_frame);
-}
-
 static void put_coroutine(struct cairn_buffer *out, struct cairn_snapshot *snapshot, size_t number,
                           const struct cli_stack_view *view)
 {
-    const struct of_coroutine of = {snapshot, number};
     struct cairn_snapshot_coroutine c = {.size = sizeof c};
     if (cairn_snapshot_coroutine(snapshot, number, &c) < 0)
         return;
-    uint32_t *frames = cli_stack_coroutine_frames(snapshot, number, c.n_frames);
-    if (!frames) {
-        out->failed = true;
-        return;
-    }
-    const struct shown shown = {frames, c.n_frames, true, get_of_coroutine, &of};
     cairn_buffer_printf(out, "\n%" PRIu64 " coroutine%s of %s  %s\n", c.n, c.n == 1 ? "" : "s",
                         c.guest.version, c.is_begun ? "suspended" : "not begun");
-    put_frames(out, cairn_snapshot_profile(snapshot), &shown, 0, view);
+    const struct cli_stack_source source = {snapshot, cairn_snapshot_coroutine_frame, number,
+                                            c.n_frames};
+    put_source(out, &source, true, 0, view);
     if (*c.guest.reason)
         cairn_buffer_printf(out, "  ... frames in doubt: %s\n", c.guest.reason);
-    cairn_free(frames);
 }
 
 void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
