@@ -2,6 +2,7 @@
 /* A lua_State of 5.4 in a piece of memory, whole and damaged. */
 #include <string.h>
 
+#include "guest/guest.h"
 #include "guest/lua/state.h"
 #include "support/test.h"
 
@@ -184,6 +185,79 @@ static void lines_that_lie_are_unknown(void **ctx)
     assert_int_equal(cairn_lua_line(reader, layout, &call.proto, call.proto.code + 4), 0);
 }
 
+enum { RESTING = 0x3000, RESTING_STACK = 0x3400 };
+
+/* A coroutine of the main state's globals: `status` and `ci` as given, a function on its stack. */
+static void make_resting(uint8_t status, size_t ci)
+{
+    make();
+    memory[RESTING + 8] = 8;
+    memory[RESTING + 10] = status;
+    put_pointer(RESTING + 16, RESTING_STACK + 32);
+    put_pointer(RESTING + 24, GLOBAL);
+    put_pointer(RESTING + 32, ci);
+    put_pointer(RESTING + 40, RESTING_STACK + 16 * 40);
+    put_pointer(RESTING + 48, RESTING_STACK);
+    put_pointer(RESTING + 96, RESTING_STACK); /* the base's function */
+    put_pointer(RESTING_STACK + 16, CLOSURE);
+    memory[RESTING_STACK + 24] = 0x46;
+}
+
+/* Both ways of asking agree. */
+static uint8_t rest_of(size_t at, struct cairn_lua_state *ret_state)
+{
+    bool may = cairn_lua_may_rest(memory + at, BASE + at, CAIRN_LUA_VERSION(4, 4));
+    bool does = cairn_lua_resting_read(reader, BASE + at, CAIRN_LUA_VERSION(4, 4), ret_state);
+    assert_true(may || !does);
+    return does ? ret_state->rest : CAIRN_GUEST_RUNS;
+}
+
+static void coroutines_at_rest_are_told_from_others(void **ctx)
+{
+    (void)ctx;
+    enum { OK = 0, YIELDED = 1, FAILED = 2 };
+    struct cairn_lua_state state;
+    make_resting(YIELDED, CALLS);
+    assert_int_equal(rest_of(RESTING, &state), CAIRN_GUEST_SUSPENDED);
+    make_resting(OK, RESTING + 96);
+    assert_int_equal(rest_of(RESTING, &state), CAIRN_GUEST_NOT_BEGUN);
+    make_resting(YIELDED, RESTING + 96); /* it was collected */
+    assert_int_equal(rest_of(RESTING, &state), CAIRN_GUEST_RUNS);
+    make_resting(OK, CALLS); /* it runs, or has resumed another */
+    assert_int_equal(rest_of(RESTING, &state), CAIRN_GUEST_RUNS);
+    make_resting(FAILED, CALLS);
+    assert_int_equal(rest_of(RESTING, &state), CAIRN_GUEST_RUNS);
+    make_resting(OK, RESTING + 96); /* it has ended: nothing is on its stack */
+    put_pointer(RESTING + 16, RESTING_STACK + 16);
+    assert_int_equal(rest_of(RESTING, &state), CAIRN_GUEST_RUNS);
+    make_resting(YIELDED, CALLS); /* of globals that are none */
+    put_pointer(RESTING + 24, GLOBAL + 8);
+    assert_int_equal(rest_of(RESTING, &state), CAIRN_GUEST_RUNS);
+    make();
+    memory[MAIN + 10] = YIELDED; /* the main state is no coroutine */
+    assert_int_equal(rest_of(MAIN, &state), CAIRN_GUEST_RUNS);
+}
+
+static void the_first_call_of_a_coroutine_is_its_function(void **ctx)
+{
+    (void)ctx;
+    struct cairn_lua_state state;
+    struct cairn_lua_call call;
+    make_resting(0, RESTING + 96);
+    assert_true(cairn_lua_resting_read(reader, BASE + RESTING, 0, &state));
+    assert_true(cairn_lua_first_call(reader, &state, &call));
+    assert_true(call.is_lua);
+    assert_int_equal(call.proto.defined, 10);
+    memory[RESTING_STACK + 8] = 3; /* the allocator wrote over a stack that was freed */
+    assert_false(cairn_lua_first_call(reader, &state, &call));
+    make_resting(0, RESTING + 96);
+    put_pointer(RESTING + 96, RESTING_STACK + 16);
+    assert_false(cairn_lua_first_call(reader, &state, &call));
+    make_resting(0, RESTING + 96);
+    memory[RESTING_STACK + 24] = 0x45; /* no function */
+    assert_false(cairn_lua_first_call(reader, &state, &call));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +266,8 @@ int main(void)
         cmocka_unit_test(a_ring_of_calls_ends),
         cmocka_unit_test(calls_that_make_no_sense_end_the_list),
         cmocka_unit_test(lines_that_lie_are_unknown),
+        cmocka_unit_test(coroutines_at_rest_are_told_from_others),
+        cmocka_unit_test(the_first_call_of_a_coroutine_is_its_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
