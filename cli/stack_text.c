@@ -331,12 +331,13 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
     }
 }
 
-static void put_coroutine(struct cairn_buffer *out, struct cairn_snapshot *snapshot, size_t number,
+/* Is it of LuaJIT? Its allocator leaves freed memory as it was. */
+static bool put_coroutine(struct cairn_buffer *out, struct cairn_snapshot *snapshot, size_t number,
                           const struct cli_stack_view *view)
 {
     struct cairn_snapshot_coroutine c = {.size = sizeof c};
     if (cairn_snapshot_coroutine(snapshot, number, &c) < 0)
-        return;
+        return false;
     cairn_buffer_printf(out, "\n%" PRIu64 " coroutine%s of %s  %s\n", c.n, c.n == 1 ? "" : "s",
                         c.guest.version, c.is_begun ? "suspended" : "not begun");
     const struct cli_stack_source source = {snapshot, cairn_snapshot_coroutine_frame, number,
@@ -344,6 +345,7 @@ static void put_coroutine(struct cairn_buffer *out, struct cairn_snapshot *snaps
     put_source(out, &source, true, 0, view);
     if (*c.guest.reason)
         cairn_buffer_printf(out, "  ... frames in doubt: %s\n", c.guest.reason);
+    return strncmp(c.guest.version, "LuaJIT", 6) == 0;
 }
 
 void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
@@ -351,8 +353,9 @@ void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *
 {
     struct cairn_snapshot_coroutines all = {.size = sizeof all};
     (void)cairn_snapshot_coroutines(snapshot, &all);
+    bool has_luajit = false;
     for (size_t i = 0; i < all.n_groups; i++)
-        put_coroutine(out, snapshot, i, view);
+        has_luajit |= put_coroutine(out, snapshot, i, view);
     if (!all.searched_bytes) {
         cairn_buffer_str(out, "\nno coroutines: no interpreter that has them is in the process\n");
         return;
@@ -362,6 +365,9 @@ void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *
                         "%.2f s\n",
                         all.n, all.n == 1 ? "" : "s", all.n_groups, all.n_groups == 1 ? "" : "s",
                         (double)all.searched_bytes / 1e6, (double)all.search_ns / 1e9);
+    if (has_luajit)
+        cairn_buffer_str(out,
+                         "some of LuaJIT's may have been collected: their memory is as it was\n");
     if (all.n_unlisted)
         cairn_buffer_printf(out, "%" PRIu64 " of them are not listed: too many frames\n",
                             all.n_unlisted);
