@@ -25,6 +25,7 @@ struct search {
     struct candidate *candidates; /* of one piece */
     size_t n_candidates, cap_candidates;
     uint64_t n_frames; /* that were read */
+    bool is_restless;  /* coroutines changed during the search */
     uint64_t va;       /* of bytes[0] */
     size_t n;
     uint8_t bytes[PIECE + CAIRN_GUEST_RESTING_BYTES];
@@ -72,7 +73,8 @@ static int read_once(struct search *s, const struct candidate *candidate, uint64
 }
 
 /* The process goes on: what two reads agree on was so in between. What makes no sense may be of
- * two moments, and is read again by itself. */
+ * two moments, and is read again by itself, which takes microseconds. So is all of a process that
+ * was seen to change coroutines. */
 static int confirm(struct search *s, struct candidate *candidate)
 {
     const struct cairn_guest_result *result = &s->guests->result;
@@ -80,10 +82,11 @@ static int confirm(struct search *s, struct candidate *candidate)
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t before = candidate->key;
         int code = read_once(s, candidate, &candidate->key);
+        agrees = candidate->key == before;
+        s->is_restless |= !agrees;
         if (code < 0 || !candidate->key)
             return code; /* 0: it runs, or has ended */
-        agrees = candidate->key == before;
-        if (agrees && !result->states[0].doubt)
+        if (agrees && !result->states[0].doubt && (i || !s->is_restless))
             return s->fn(s->ctx, s->guests, candidate->key);
         read_anew(s);
     }
