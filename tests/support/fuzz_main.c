@@ -5,12 +5,10 @@
  *
  * Every file of the corpus is given as it is, then every truncation of it, then with one byte after
  * the other changed (all bits, single bits, zero). Files over BIG bytes are changed at evenly
- * spread places. Of a small file each bit of a byte is flipped, but with AddressSanitizer, which
- * is several times slower, one of them, unless CAIRN_FULL is set. Always the same inputs in the
- * same order. Each lies in a block of its own of exactly its size, so that a sanitizer sees the
- * first byte read beyond it; an input that takes longer than SECONDS_EACH is a hang, and without
- * sanitizers the address space is capped, so that memory without bound is a failure too. The input
- * that broke the target is kept as a file.
+ * spread places. Always the same inputs in the same order. Each lies in a block of its own of
+ * exactly its size, so that a sanitizer sees the first byte read beyond it; an input that takes
+ * longer than SECONDS_EACH is a hang, and without sanitizers the address space is capped, so that
+ * memory without bound is a failure too. The input that broke the target is kept as a file.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -26,7 +24,7 @@
 
 enum {
     SECONDS_EACH = 10,
-    SMALL = 1024,               /* up to here each single bit of a byte may be flipped */
+    SMALL = 1024,               /* up to here every single bit of every byte is flipped */
     BIG = 16384,                /* from here on, places are a sample */
     PLACES = 4096,              /* so many of them */
     LARGEST = 16 * 1024 * 1024, /* a corpus holds small files */
@@ -96,20 +94,13 @@ static void run_one(const char *change, size_t place, const uint8_t *bytes, size
     n_runs++;
 }
 
-/* Of every byte, or is one bit of it enough? */
-static int flips_each_bit(size_t size)
-{
-    return size <= SMALL && (!UNDER_ASAN || getenv("CAIRN_FULL"));
-}
-
 static void flip(const uint8_t *bytes, size_t size, size_t i)
 {
-    const int each = flips_each_bit(size);
     run_one("all bits flipped", i, bytes, size, bytes[i] ^ 0xff);
     if (bytes[i])
         run_one("zeroed", i, bytes, size, 0);
     for (unsigned bit = 0; bit < 8; bit++)
-        if (each || bit == i % 8)
+        if (size <= SMALL || bit == i % 8)
             run_one("a bit flipped", i, bytes, size, bytes[i] ^ (1 << bit));
 }
 
