@@ -25,8 +25,6 @@
 #include "target/target.h"
 #include "unwind/space.h"
 
-enum { DATA_BYTES = 1 << 20 }; /* of memory that is searched at once */
-
 /* Memory that is in the file. */
 struct part {
     uint64_t va;
@@ -94,7 +92,7 @@ static bool next_data(void *ctx, uint64_t va, uint64_t *ret_from, uint64_t *ret_
             continue;
         size_t left = part->bytes.size - (size_t)(from - part->va);
         *ret_from = from;
-        *ret_to = from + (left < DATA_BYTES ? left : DATA_BYTES);
+        *ret_to = from + (left < CAIRN_SPACE_DATA_MAX ? left : CAIRN_SPACE_DATA_MAX);
         *ret_to = *ret_to < map->end ? *ret_to : map->end;
         return true;
     }

@@ -29,7 +29,7 @@
 #include "target/target.h"
 #include "unwind/space.h"
 
-enum { PAGE = CAIRN_PAGE, HELD_MAX = 1 << 16, DATA_BYTES = 1 << 20 };
+enum { PAGE = CAIRN_PAGE, HELD_MAX = 1 << 16 };
 
 struct held {
     int tid;
@@ -234,8 +234,8 @@ static bool next_data(void *ctx, uint64_t va, uint64_t *ret_from, uint64_t *ret_
     if (!va)
         p->present->n = 0; /* a new search */
     for (; (map = cairn_target_next_heap(&p->target, va)); va = map->end)
-        if (cairn_present_next(p->present, va > map->start ? va : map->start, map->end, DATA_BYTES,
-                               ret_from, ret_to))
+        if (cairn_present_next(p->present, va > map->start ? va : map->start, map->end,
+                               CAIRN_SPACE_DATA_MAX, ret_from, ret_to))
             return true;
     cairn_present_close(p->present);
     cairn_free(p->present);

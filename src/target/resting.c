@@ -4,11 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum {
-    PIECE = 1 << 20, /* at least what next_data gives at once */
-    PAGE = 4096,
-    TRIES = 8
-};
+enum { PAGE = 4096, TRIES = 8 };
 
 /* What may be a state. Of two modules with the same interpreter the first one gets it. */
 struct candidate {
@@ -28,7 +24,7 @@ struct search {
     bool is_restless;  /* coroutines changed during the search */
     uint64_t va;       /* of bytes[0] */
     size_t n;
-    uint8_t bytes[PIECE + CAIRN_GUEST_RESTING_BYTES];
+    uint8_t bytes[CAIRN_SPACE_DATA_MAX + CAIRN_GUEST_RESTING_BYTES];
 };
 
 /* Reads are of the process as it is from now on. */
@@ -42,9 +38,9 @@ static void read_anew(const struct search *s)
 /* What makes coroutines equal, before anything has a name; 0: there is none. */
 static uint64_t key_of(const struct cairn_guest_result *result)
 {
-    const struct cairn_guest_state *state = &result->states[0];
     if (!result->n_states)
         return 0;
+    const struct cairn_guest_state *state = &result->states[0];
     uint64_t hash = cairn_hash_u64((uint64_t)state->module << 8 | state->rest);
     for (size_t i = 0; i < result->n_frames; i++) {
         const struct cairn_guest_frame *frame = &result->frames[i];
@@ -175,7 +171,6 @@ static int search_all(struct search *s)
     int code = CAIRN_OK;
     while (code == CAIRN_OK && !s->sums->is_cut &&
            space->kind->next_data(space->accessors.ctx, to, &from, &to)) {
-        to = to - from < PIECE ? to : from + PIECE;
         code = search_piece(s, from, to);
         size_t n = s->n < to - from ? s->n : (size_t)(to - from);
         s->sums->n_bytes += n;

@@ -9,7 +9,7 @@
 
 #include "target/guests.h"
 
-/* Frames that one search reads: who makes memory look like endless states does not keep us. */
+/* Frames that one search reads, so that memory which looks like endless states ends it. */
 enum { CAIRN_RESTING_FRAMES_MAX = 64 << 20 };
 
 struct cairn_target_resting {

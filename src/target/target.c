@@ -121,11 +121,18 @@ struct cairn_target_map *cairn_target_find_map(struct cairn_target *target, uint
     return n && va < target->maps[n - 1].end ? &target->maps[n - 1] : NULL;
 }
 
+/* Number of the first mapping that ends behind `va`. */
+static size_t first_behind(const struct cairn_target *target, uint64_t va)
+{
+    size_t n = count_below(target, target->n_maps, va);
+    return n && target->maps[n - 1].end > va ? n - 1 : n;
+}
+
 bool cairn_target_next_code(const struct cairn_target *target, uint64_t va, uint64_t *ret_va)
 {
-    for (size_t i = 0; i < target->n_maps; i++) {
+    for (size_t i = first_behind(target, va); i < target->n_maps; i++) {
         const struct cairn_target_map *map = &target->maps[i];
-        if (map->end > va && map->flags & CAIRN_MAP_EXEC) {
+        if (map->flags & CAIRN_MAP_EXEC) {
             *ret_va = map->start;
             return true;
         }
@@ -137,11 +144,10 @@ const struct cairn_target_map *cairn_target_next_heap(const struct cairn_target 
                                                       uint64_t va)
 {
     const uint64_t reservation = UINT64_C(1) << 40;
-    for (size_t i = 0; i < target->n_maps; i++) {
+    for (size_t i = first_behind(target, va); i < target->n_maps; i++) {
         const struct cairn_target_map *map = &target->maps[i];
         bool is_shared_file = map->flags & CAIRN_MAP_SHARED && map->flags & CAIRN_MAP_FILE;
-        if (map->end > va && map->flags & CAIRN_MAP_WRITE && !is_shared_file &&
-            map->end - map->start < reservation)
+        if (map->flags & CAIRN_MAP_WRITE && !is_shared_file && map->end - map->start < reservation)
             return map;
     }
     return NULL;

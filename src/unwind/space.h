@@ -14,7 +14,7 @@
 #include "unwind/follow.h"
 #include "unwind/space_module.h"
 
-enum { CAIRN_SPACE_PLACES_MAX = 1 << 16 };
+enum { CAIRN_SPACE_PLACES_MAX = 1 << 16, CAIRN_SPACE_DATA_MAX = 1 << 20 };
 
 /* Where a mapping lies, and what is in it. Its address does not change until a refresh. */
 struct cairn_space_place {
@@ -31,7 +31,7 @@ struct cairn_space_kind {
     /* Where the first mapping with code begins that ends behind `va`; false: there is none. */
     bool (*next_code)(void *ctx, uint64_t va, uint64_t *ret_va);
     /* The first piece of data at or behind `va` that is worth a search: memory that the process may
-     * write and has written. At most some megabytes; false: there is none. */
+     * write and has written, at most CAIRN_SPACE_DATA_MAX bytes. False: there is no more. */
     bool (*next_data)(void *ctx, uint64_t va, uint64_t *ret_from, uint64_t *ret_to);
     /* Memory may have changed since it was last read: a cursor starts. */
     void (*begin)(void *ctx);
