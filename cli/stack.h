@@ -10,10 +10,10 @@
 #include "base/json.h"
 
 struct cli_stack_view {
-    bool why;  /* how each frame was found */
-    bool regs; /* the registers of each thread */
-    bool coroutines;
-    bool no_fold; /* frames that repeat are printed one by one */
+    bool why;        /* how each frame was found */
+    bool regs;       /* the registers of each thread */
+    bool coroutines; /* those that no thread runs, too */
+    bool no_fold;    /* frames that repeat are printed one by one */
     enum cairn_guest_view guest;
 };
 

@@ -215,6 +215,8 @@ static void put_coroutine(struct cairn_json *json, struct cairn_snapshot *snapsh
     cairn_json_open(json, NULL, '{');
     cairn_json_u64(json, "count", c.n);
     cairn_json_str(json, "status", c.is_begun ? "suspended" : "not begun");
+    if (c.may_be_collected)
+        cairn_json_bool(json, "may_be_collected", true);
     put_guest_state(json, "guest", &c.guest);
     put_source(
         json,

@@ -331,21 +331,20 @@ void cli_stack_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
     }
 }
 
-/* Is it of LuaJIT? Its allocator leaves freed memory as it was. */
-static bool put_coroutine(struct cairn_buffer *out, struct cairn_snapshot *snapshot, size_t number,
+static void put_coroutine(struct cairn_buffer *out, struct cairn_snapshot *snapshot, size_t number,
                           const struct cli_stack_view *view)
 {
     struct cairn_snapshot_coroutine c = {.size = sizeof c};
     if (cairn_snapshot_coroutine(snapshot, number, &c) < 0)
-        return false;
-    cairn_buffer_printf(out, "\n%" PRIu64 " coroutine%s of %s  %s\n", c.n, c.n == 1 ? "" : "s",
-                        c.guest.version, c.is_begun ? "suspended" : "not begun");
+        return;
+    cairn_buffer_printf(out, "\n%" PRIu64 " coroutine%s of %s  %s%s\n", c.n, c.n == 1 ? "" : "s",
+                        c.guest.version, c.is_begun ? "suspended" : "not begun",
+                        c.may_be_collected ? "  (some may have been collected)" : "");
     const struct cli_stack_source source = {snapshot, cairn_snapshot_coroutine_frame, number,
                                             c.n_frames};
     put_source(out, &source, true, 0, view);
     if (*c.guest.reason)
         cairn_buffer_printf(out, "  ... frames in doubt: %s\n", c.guest.reason);
-    return strncmp(c.guest.version, "LuaJIT", 6) == 0;
 }
 
 void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
@@ -353,9 +352,8 @@ void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *
 {
     struct cairn_snapshot_coroutines all = {.size = sizeof all};
     (void)cairn_snapshot_coroutines(snapshot, &all);
-    bool has_luajit = false;
     for (size_t i = 0; i < all.n_groups; i++)
-        has_luajit |= put_coroutine(out, snapshot, i, view);
+        put_coroutine(out, snapshot, i, view);
     if (!all.searched_bytes) {
         cairn_buffer_str(out, "\nno coroutines: no interpreter that has them is in the process\n");
         return;
@@ -365,9 +363,6 @@ void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *
                         "%.2f s\n",
                         all.n, all.n == 1 ? "" : "s", all.n_groups, all.n_groups == 1 ? "" : "s",
                         (double)all.searched_bytes / 1e6, (double)all.search_ns / 1e9);
-    if (has_luajit)
-        cairn_buffer_str(out,
-                         "some of LuaJIT's may have been collected: their memory is as it was\n");
     if (all.n_unlisted)
         cairn_buffer_printf(out, "%" PRIu64 " of them are not listed: too many frames\n",
                             all.n_unlisted);

@@ -206,11 +206,13 @@ CAIRN_API int cairn_snapshot_coroutines(const struct cairn_snapshot *snapshot,
 /* Coroutines with the same stack. */
 struct cairn_snapshot_coroutine {
     size_t size;
-    uint64_t n;        /* of them */
-    int is_begun;      /* nonzero: they have yielded. 0: they have not run; the one frame is the
+    uint64_t n;           /* of them */
+    int is_begun;         /* nonzero: they have yielded. 0: they have not run; the one frame is the
                           function that will be called */
-    uint32_t n_frames; /* the innermost is number 0: cairn_snapshot_coroutine_frame() */
-    uint32_t stack;    /* of the profile; its sample has the label lua.coroutine */
+    int may_be_collected; /* nonzero: some were collected maybe, for the interpreter's allocator
+                             leaves freed memory as it was (LuaJIT) */
+    uint32_t n_frames;    /* the innermost is number 0: cairn_snapshot_coroutine_frame() */
+    uint32_t stack;       /* of the profile; its sample has the label lua.coroutine */
     struct cairn_snapshot_guest guest; /* the state of the first of them */
 };
 /* The group with most coroutines is number 0. CAIRN_E_ARG: there is no such one. */

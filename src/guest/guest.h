@@ -182,6 +182,7 @@ struct cairn_guest {
      * that no thread runs? It reads no more than that. Is asked for each word of a heap where the
      * byte `type_at` is `type`. NULL: the interpreter has no coroutines. */
     uint8_t type_at, type;
+    bool keeps_freed; /* its allocator leaves freed memory as it was: what rests may be collected */
     bool (*may_rest)(const struct cairn_guest_file *file, const uint8_t *bytes, uint64_t va);
     /* If it is one: adds it and its frames. CAIRN_E_NOMEM. */
     int (*rest)(const struct cairn_guest_thread *thread, uint32_t module, uint64_t va,

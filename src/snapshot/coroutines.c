@@ -22,6 +22,7 @@ static int add_group(struct cairn_coroutines *coroutines, struct cairn_stacks *s
     *group = (struct cairn_coroutine_group){
         .n = 1,
         .rest = state->rest,
+        .may_be_collected = stacks->guests->modules[state->module].file->guest->keeps_freed,
         .first_row = stacks->n_rows,
         .guest_row = stacks->n_guest_rows,
     };

@@ -311,6 +311,7 @@ int cairn_snapshot_coroutine(const struct cairn_snapshot *snapshot, size_t index
         .size = ret_coroutine->size,
         .n = group->n,
         .is_begun = group->rest == CAIRN_GUEST_SUSPENDED,
+        .may_be_collected = group->may_be_collected,
         .n_frames = (uint32_t)group->n_rows,
         .stack = group->stack,
         .guest.size = sizeof ret_coroutine->guest,
