@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 /* zlib counts in 32 bits and may be asked to grow a buffer piece by piece. */
-enum { PIECE_MAX = 1 << 30, OUT_PIECE = 1 << 16, GZIP_WINDOW = 15 + 16 };
+enum { PIECE_MAX = 1 << 30, GZIP_FLAG = 16, GZIP_WINDOW = 15 + GZIP_FLAG };
 
 static void *zlib_alloc(void *ctx, unsigned n, unsigned size)
 {
@@ -76,13 +76,21 @@ static int next_member(z_stream *z, struct cairn_span bytes, bool *ret_more, str
     return CAIRN_OK;
 }
 
+/* How much room to make at least for what comes out of so many bytes. */
+static size_t piece_for(struct cairn_span bytes)
+{
+    enum { SMALLEST = 1 << 10, LARGEST = 1 << 16, RATIO = 8 };
+    size_t piece = bytes.size < LARGEST / RATIO ? bytes.size * RATIO : LARGEST;
+    return piece < SMALLEST ? SMALLEST : piece;
+}
+
 static int gunzip_members(z_stream *z, struct cairn_span bytes, size_t limit,
                           struct cairn_buffer *out, struct cairn_err *err)
 {
     size_t start = out->size;
     for (bool more = true; more;) {
         refill(z, bytes);
-        if (!cairn_buffer_reserve(out, OUT_PIECE))
+        if (!cairn_buffer_reserve(out, piece_for(bytes)))
             return cairn_fail_memory(err);
         size_t room = out->cap - 1 - out->size;
         z->next_out = out->data + out->size;
@@ -123,7 +131,7 @@ static int deflate_into(z_stream *z, struct cairn_span bytes, struct cairn_buffe
     int code = Z_OK;
     while (code != Z_STREAM_END) {
         size_t left = refill(z, bytes);
-        if (!cairn_buffer_reserve(out, OUT_PIECE))
+        if (!cairn_buffer_reserve(out, piece_for(bytes)))
             return cairn_fail_memory(err);
         size_t room = out->cap - 1 - out->size;
         z->next_out = out->data + out->size;
@@ -137,13 +145,30 @@ static int deflate_into(z_stream *z, struct cairn_span bytes, struct cairn_buffe
     return CAIRN_OK;
 }
 
-/* `window`: 15 + 16 for gzip (zlib then writes time 0), -15 for raw deflate. */
-static int compress_with(int window, struct cairn_span bytes, int level, int strategy,
+/* zlib's window and memory level for so many bytes. What is small needs no tables for 32 KiB: they
+ * take longer to clear than the bytes to compress. A match reaches 262 bytes less than the window
+ * (MIN_LOOKAHEAD of zlib's deflate.h), and a block holds 2^(level + 6) symbols. */
+static void size_tables(size_t size, int *ret_window, int *ret_memory)
+{
+    enum { WINDOW_MIN = 9, MEMORY_MIN = 1, MEMORY_MAX = 8, LOOKAHEAD = 262, BLOCK_BITS = 6 };
+    int window = WINDOW_MIN, memory = MEMORY_MIN;
+    while (window < MAX_WBITS && ((size_t)1 << window) < size + LOOKAHEAD)
+        window++;
+    while (memory < MEMORY_MAX && ((size_t)1 << (memory + BLOCK_BITS)) <= size)
+        memory++;
+    *ret_window = window;
+    *ret_memory = memory;
+}
+
+/* `gzip`: with its header and checksum (zlib then writes time 0), else raw deflate. */
+static int compress_with(bool gzip, struct cairn_span bytes, int level, int strategy,
                          struct cairn_buffer *out, struct cairn_err *err)
 {
-    enum { MEMORY_LEVEL = 8 };
+    int window, memory;
+    size_tables(bytes.size, &window, &memory);
     z_stream z = stream_over(bytes);
-    int code = deflateInit2(&z, level, Z_DEFLATED, window, MEMORY_LEVEL, strategy);
+    int code =
+        deflateInit2(&z, level, Z_DEFLATED, gzip ? window + GZIP_FLAG : -window, memory, strategy);
     if (code == Z_MEM_ERROR)
         return cairn_fail_memory(err);
     if (code != Z_OK)
@@ -162,7 +187,7 @@ static int compress_with(int window, struct cairn_span bytes, int level, int str
 int cairn_zip_gzip(struct cairn_span bytes, int level, struct cairn_buffer *ret_bytes,
                    struct cairn_err *err)
 {
-    return compress_with(GZIP_WINDOW, bytes, level, Z_DEFAULT_STRATEGY, ret_bytes, err);
+    return compress_with(true, bytes, level, Z_DEFAULT_STRATEGY, ret_bytes, err);
 }
 
 int cairn_zip_deflate(struct cairn_span bytes, enum cairn_zip_way way,
@@ -176,7 +201,7 @@ int cairn_zip_deflate(struct cairn_span bytes, enum cairn_zip_way way,
         [CAIRN_ZIP_RUNS] = {1, Z_RLE},
         [CAIRN_ZIP_SYMBOLS] = {1, Z_HUFFMAN_ONLY},
     };
-    return compress_with(-MAX_WBITS, bytes, ways[way].level, ways[way].strategy, ret_bytes, err);
+    return compress_with(false, bytes, ways[way].level, ways[way].strategy, ret_bytes, err);
 }
 
 /* One stream to its end mark, into what is left of `out`. A byte more than fits is caught by
@@ -273,9 +298,10 @@ static int unzstd_frames(ZSTD_DCtx *zstd, struct cairn_span bytes, size_t limit,
     ZSTD_inBuffer in = {bytes.data, bytes.size, 0};
     size_t start = out->size, left = 1;
     while (in.pos < in.size || left) {
-        if (!cairn_buffer_reserve(out, OUT_PIECE))
+        size_t room = piece_for(bytes);
+        if (!cairn_buffer_reserve(out, room))
             return cairn_fail_memory(err);
-        ZSTD_outBuffer piece = {out->data + out->size, OUT_PIECE, 0};
+        ZSTD_outBuffer piece = {out->data + out->size, room, 0};
         size_t before = in.pos;
         left = ZSTD_decompressStream(zstd, &piece, &in);
         if (ZSTD_isError(left))

@@ -15,8 +15,6 @@
 #include "base/buffer.h"
 #include "profile/profile.h"
 
-enum { CAIRN_SOURCE_CHUNK = 1 << 20 };
-
 /* What a reader that needs the whole file holds at most: 4 GiB, or a quarter of what pointers of 32
  * bits reach. */
 #define CAIRN_FORMAT_BYTES_MAX ((size_t)(SIZE_MAX > UINT32_MAX ? 4ull << 30 : 1ull << 30))
@@ -27,6 +25,7 @@ struct cairn_source {
     void *ctx;
     struct cairn_buffer ahead; /* bytes read and not yet consumed: [pos, ahead.size) */
     size_t pos;
+    bool is_long; /* a read got all that it asked for */
     bool at_end;
 };
 

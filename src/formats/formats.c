@@ -9,6 +9,9 @@
 
 enum { HEAD_SIZE = 4096, LINE_MAX_BYTES = 64 << 20 };
 
+/* Bytes that a read asks for, and while the input seems to be shorter than the first. */
+enum { CHUNK = 1 << 20, CHUNK_FIRST = 1 << 14 };
+
 /* Profiles unpack to 5 to 20 times their size, a bomb to 1000 times; what is small may. */
 enum { UNZIPPED_RATIO_MAX = 256 };
 static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
@@ -26,11 +29,13 @@ int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err
             s->ahead.size -= s->pos;
             s->pos = 0;
         }
-        if (!cairn_buffer_reserve(&s->ahead, CAIRN_SOURCE_CHUNK))
+        size_t chunk = s->is_long ? CHUNK : CHUNK_FIRST;
+        if (!cairn_buffer_reserve(&s->ahead, chunk))
             return cairn_fail_memory(err);
-        long got = s->read(s->ctx, s->ahead.data + s->ahead.size, CAIRN_SOURCE_CHUNK);
-        if (got < 0 || got > CAIRN_SOURCE_CHUNK)
+        long got = s->read(s->ctx, s->ahead.data + s->ahead.size, chunk);
+        if (got < 0 || (size_t)got > chunk)
             return cairn_fail(err, CAIRN_E_IO, "the input could not be read to its end");
+        s->is_long |= (size_t)got == chunk;
         s->ahead.size += (size_t)got;
         s->at_end = got == 0;
     }
