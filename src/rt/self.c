@@ -31,12 +31,21 @@ bool cairn_self_readable(uintptr_t va)
     return readable;
 }
 
-/* Word by word what the compiler must not turn into a call of an interposed memcpy. */
-__attribute__((no_sanitize("address", "thread"))) static void copy(const volatile uint8_t *from,
-                                                                   uint8_t *to, size_t size)
+/* Words at any address, of any type. `volatile`, or the compiler makes a memcpy() of the loop. */
+struct __attribute__((packed, may_alias)) any_word {
+    uint64_t bits;
+};
+
+__attribute__((no_sanitize("address", "thread"))) void cairn_self_copy(uintptr_t va, void *to,
+                                                                       size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        to[i] = from[i];
+    uint8_t *out = to;
+    size_t i = 0;
+    for (; size - i >= sizeof(struct any_word); i += sizeof(struct any_word))
+        ((struct any_word *)(void *)(out + i))->bits =
+            ((const volatile struct any_word *)(va + i))->bits;
+    for (; i < size; i++)
+        out[i] = ((const volatile uint8_t *)va)[i];
 }
 
 static bool read_probed(uintptr_t va, void *to, size_t size)
@@ -45,7 +54,7 @@ static bool read_probed(uintptr_t va, void *to, size_t size)
     for (uintptr_t at = va; at <= last; at = (at | (SMALLEST_PAGE - 1)) + 1)
         if (!cairn_self_readable(at) || (at | (SMALLEST_PAGE - 1)) == UINTPTR_MAX)
             return false;
-    copy((const volatile uint8_t *)va, to, size);
+    cairn_self_copy(va, to, size);
     return true;
 }
 

@@ -15,6 +15,10 @@
 /* Can the aligned 8 bytes at `va` be read? One system call. */
 bool cairn_self_readable(uintptr_t va);
 
+/* Copies what is known to be mapped. A sanitizer replaces memcpy() by one that takes the bytes
+ * between a program's variables for a fault; this is not replaced. */
+void cairn_self_copy(uintptr_t va, void *to, size_t size);
+
 /* All of [va, va + size) or false. One system call. */
 bool cairn_self_read(uintptr_t va, void *to, size_t size);
 

@@ -34,14 +34,13 @@ struct source {
     uintptr_t from, to; /* vas; equal: by way of the kernel */
 };
 
-__attribute__((no_sanitize("address", "thread"))) static bool
-fetch(const struct source *source, uintptr_t va, void *to, size_t size)
+static bool fetch(const struct source *source, uintptr_t va, void *to, size_t size)
 {
     if (source->from == source->to)
         return cairn_self_read(va, to, size);
     if (va < source->from || va > source->to || size > source->to - va)
         return false;
-    memcpy(to, (const void *)va, size);
+    cairn_self_copy(va, to, size);
     return true;
 }
 
@@ -70,7 +69,7 @@ static bool headers_of(const struct cairn_local_module *module, struct headers *
     ElfW(Phdr) segment = {.p_type = PT_NULL};
     if (module->to - module->from < SMALLEST_PAGE)
         return false;
-    memcpy(&head, (const void *)module->from, sizeof(head));
+    cairn_self_copy(module->from, &head, sizeof(head));
     size_t bytes = (size_t)head.e_phnum * sizeof(segment);
     if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(segment) ||
         bytes > HEADERS_BYTES || head.e_phoff > SMALLEST_PAGE - bytes)

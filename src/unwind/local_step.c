@@ -46,14 +46,6 @@ static void give_scratch(struct cairn_follow *scratch)
 /* Not inlined: what it needs of the stack is not there while others run. */
 #define APART __attribute__((noinline))
 
-/* Others' frames: see local_fast.c. */
-__attribute__((no_sanitize("address", "thread"))) static void copy(uintptr_t from, uint8_t *to,
-                                                                   size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        to[i] = ((const volatile uint8_t *)from)[i];
-}
-
 static bool read_stack(void *ctx, uint64_t va, void *to, size_t size)
 {
     struct cairn_local_stack *stack = ctx;
@@ -65,7 +57,7 @@ static bool read_stack(void *ctx, uint64_t va, void *to, size_t size)
         stack->high = stack->low;
     if (!cairn_local_stack_reach(stack, end))
         return false;
-    copy(from, to, size);
+    cairn_self_copy(from, to, size);
     return true;
 }
 
