@@ -11,7 +11,7 @@ enum { HEAD_BYTES = sizeof HEAP_HEAD - 1 };
 
 /* gzip, the state of a heap tracker, or a message whose first field is a sample type: a text could
  * begin with the same line break, but not go on with a control character. */
-static bool looks_like_profile(const uint8_t *head, size_t size)
+bool cli_resolve_is_profile(const uint8_t *head, size_t size)
 {
     if (size >= HEAD_BYTES && memcmp(head, HEAP_HEAD, HEAD_BYTES) == 0)
         return true;
@@ -50,7 +50,7 @@ int cli_resolve_convert(const struct cli_resolve_way *way, struct cli_source *so
 {
     const uint8_t *head;
     size_t size = cli_source_peek(source, HEAD_BYTES, &head);
-    bool is_profile = way->format == CAIRN_FORMAT_AUTO ? looks_like_profile(head, size)
+    bool is_profile = way->format == CAIRN_FORMAT_AUTO ? cli_resolve_is_profile(head, size)
                                                        : way->format != CAIRN_FORMAT_COLLAPSED;
     if (is_profile)
         return convert_profile(way, source, output, err);

@@ -13,6 +13,9 @@ struct cli_resolve_way {
     enum cairn_format format; /* of the input; CAIRN_FORMAT_AUTO: what it looks like */
 };
 
+/* Do these first bytes look like those of a profile? */
+bool cli_resolve_is_profile(const uint8_t *head, size_t size);
+
 /* Why reading or writing failed is in `err`, with the name of the one that did. */
 int cli_resolve_convert(const struct cli_resolve_way *way, struct cli_source *source,
                         struct cli_output *output, struct cairn_err *err);

@@ -11,6 +11,7 @@
 
 #include <cairn/api.h>
 #include <cairn/error.h>
+#include <cairn/klog.h>
 #include <cairn/maps.h>
 #include <cairn/profile.h>
 #include <cairn/symbolizer.h>
@@ -145,6 +146,49 @@ struct cairn_resolved_module {
  * that is no file of its own, as [vdso], counts as one. */
 CAIRN_API int cairn_resolver_module(const struct cairn_resolver *resolver, size_t index,
                                     struct cairn_resolved_module *module);
+
+/*
+ * Kernel logs. The maps of each process are added once; what is said by address is then looked up
+ * in those of the dump's process.
+ */
+enum { CAIRN_NO_SPACE = -1 };
+
+/* The number of these maps, from 0. They may be freed afterwards. */
+CAIRN_API int cairn_resolver_add_maps(struct cairn_resolver *resolver,
+                                      const struct cairn_maps *maps, int *ret_space,
+                                      struct cairn_err *err);
+
+/* One frame of a dump with its names. Borrowed until the next call on the same resolver. */
+struct cairn_resolved_frame {
+    size_t size;
+    uint64_t va;           /* without the bits that sign or tag it; 0: unknown */
+    const char *path;      /* of the mapping or the file; "": none, or memory without a file */
+    uint64_t off;          /* in that file, of the address itself, not of what was looked up */
+    int has_place;         /* nonzero: `path` and `off` are known */
+    int is_garbage;        /* nonzero: there are maps, and no executable mapping holds it */
+    enum cairn_cause cause; /* CAIRN_CAUSE_NONE: it has names */
+    uint32_t n_lines;      /* all but the last are inlined into the next */
+    const struct cairn_symbol_frame *lines;
+};
+
+/* Names frame `index` of a dump. User frames are looked up in the maps of number `space`;
+ * CAIRN_NO_SPACE: by the file and offset that the log gives. Kernel frames get lines and inline
+ * frames by `vmlinux` and the files of kernel modules in the symbol folders; bare addresses are
+ * named by `kallsyms`. CAIRN_E_NOMEM. */
+CAIRN_API int cairn_resolver_klog_frame(struct cairn_resolver *resolver,
+                                        const struct cairn_klog_dump *dump, size_t index, int space,
+                                        struct cairn_resolved_frame *ret_frame,
+                                        struct cairn_err *err);
+
+/* Is this number the one of maps with executable mappings? */
+CAIRN_API int cairn_resolver_has_code(const struct cairn_resolver *resolver, int space);
+
+/* Adds a dump to a profile as one sample of the type "samples", with the labels pid, comm, tag, time
+ * and what else the log says, and its frames, named. `n_frames`: how many of them. */
+CAIRN_API int cairn_resolver_klog_sample(struct cairn_resolver *resolver,
+                                         const struct cairn_klog_dump *dump, size_t n_frames,
+                                         int space, struct cairn_profile *profile,
+                                         struct cairn_err *err);
 
 #ifdef __cplusplus
 }

@@ -75,6 +75,8 @@ struct cairn_symbolizer_opts {
     int symbol_files;   /* nonzero: a local function without line information has the file that the
                            symbol table says it came from: "crtstuff.c"; costs a pass over the table
                            when the first one is asked for */
+    int no_local_files; /* nonzero: a module's own path on this machine is not tried, for the
+                           addresses are of another; only folders and build IDs lead to files */
 };
 
 /* Why an address has no name. */

@@ -291,7 +291,7 @@ static void search_once(struct cairn_search *s)
     }
     if (!cairn_search_is_over(s))
         try_symbol_dirs(s);
-    if (!s->image.path && s->code == CAIRN_OK)
+    if (!s->image.path && s->code == CAIRN_OK && !s->finder->no_local_files)
         try_local(s, false);
     follow(s);
 }
@@ -437,6 +437,7 @@ int cairn_debugfile_finder_new(const struct cairn_debugfile_places *places,
     if (!finder)
         return cairn_fail_memory(err);
     finder->allow_mismatch = places->allow_mismatch;
+    finder->no_local_files = places->no_local_files;
     finder->debug_dir = cairn_strdup(places->debug_dir ? places->debug_dir : "/usr/lib/debug");
     finder->root = places->root ? cairn_strdup(places->root) : NULL;
     int code =

@@ -27,6 +27,7 @@ struct cairn_debugfile_places {
     const char *debug_dir; /* NULL: /usr/lib/debug */
     const char *root;      /* NULL: none */
     bool allow_mismatch;   /* files of another build are taken where there is no other */
+    bool no_local_files;   /* the path itself is tried for the build ID that was asked for alone */
 };
 
 /* The places with globs expanded, and what a walk through them found; not thread-safe. */

@@ -14,6 +14,7 @@ struct cairn_debugfile_finder {
     char *debug_dir;
     char *root; /* NULL: none */
     bool allow_mismatch;
+    bool no_local_files;
 };
 
 /* One search. It is over once there is a binary and lines were found in it or beside it; until then

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "resolve/klog_spaces.h"
 
 enum { TEXTS_SHARE = 2, TEXTS_LEAST = 16 << 20 };
 
@@ -81,6 +82,7 @@ void cairn_resolver_free(struct cairn_resolver *resolver)
 {
     if (!resolver)
         return;
+    cairn_klog_spaces_free(resolver->klog);
     cairn_name_cache_done(&resolver->names);
     cairn_address_space_done(&resolver->space);
     cairn_jit_done(&resolver->jit);

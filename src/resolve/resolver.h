@@ -62,6 +62,7 @@ struct cairn_resolver {
     bool lines, warned_no_mapping;
     const int *files; /* by number of a profile's module; -1: none. Borrowed */
     size_t n_files;
+    struct cairn_klog_spaces *klog; /* maps of the processes of a kernel log; NULL: none */
     struct cairn_resolve_summary summary;
 };
 

@@ -23,6 +23,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "dwarf": ("base", "debug information: units, lines, functions, inline frames, CFI"),
     # Of rt only the layout of the tracker's state, and words.
     "formats": ("base profile rt", "files of profiles: pprof, collapsed stacks, perf script's text, tracker states"),
+    "klog": ("base", "kernel logs: prefixes of lines, stack dumps, which line is of which dump"),
     "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
     "debugfile": ("base elf", "the search for a module's debug files"),
     "symbol": ("base cache symlist elf code dwarf debugfile", "address to functions and lines"),
@@ -30,7 +31,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "unwind": ("base rt elf proc code dwarf", "unwind tables, the cursor, the walk of the calling thread"),
     "guest": ("base elf code dwarf unwind", "interpreters inside a process: their states, frames and names"),
     "target": ("base elf proc profile debugfile unwind guest", "address spaces: processes, core files, stack copies"),
-    "resolve": ("base proc debugfile symbol profile", "names for a whole profile or text"),
+    "resolve": ("base proc debugfile symbol profile klog", "names for a whole profile or text"),
     "bpf": ("base proc unwind guest target", "programs in the kernel, and what loads them"),
     "sample": ("base rt elf proc profile debugfile unwind target bpf", "samples of running processes"),
     "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
@@ -45,7 +46,7 @@ PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample",
-    "snapshot": "snapshot", "doctor": "doctor", "heap": "watch", "symbolizer": "symbol", "unwind": "unwind",
+    "snapshot": "snapshot", "doctor": "doctor", "heap": "watch", "klog": "klog", "symbolizer": "symbol", "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"
 BEGIN = "<!-- rooms: written by tests/style/check_layers.py --write -->\n"

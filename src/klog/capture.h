@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Capture: one line of our own form. Behind each may stand what newer printers add: the number of
+ * the dump (" #17"), of the head also the process and the CPU, of a user frame its file.
+ *
+ *     TAG: pid=110 comm=u_cxx tgid=108 cpu=1 #17
+ *     TAG: kernel backtrace:
+ *     TAG:   [k02] misc_open+0xc4/0x180 #17
+ *     TAG: user backtrace (raw user PCs):
+ *     TAG:   [u04] 0x00007f592a8da5b9 lib/libwork_lld.so+0x5b9 #17
+ */
+#ifndef CAIRN_KLOG_CAPTURE_H
+#define CAIRN_KLOG_CAPTURE_H
+
+#include "base/span.h"
+
+enum cairn_klog_form {
+    CAIRN_KLOG_NONE, /* no line of this form */
+    CAIRN_KLOG_HEAD,
+    CAIRN_KLOG_KERNEL_HEAD,
+    CAIRN_KLOG_KERNEL_FRAME,
+    CAIRN_KLOG_USER_HEAD,
+    CAIRN_KLOG_USER_FRAME,
+    CAIRN_KLOG_NO_USER, /* the kernel cannot walk user stacks */
+    CAIRN_KLOG_SAME     /* "same as #12" */
+};
+
+struct cairn_klog_capture {
+    enum cairn_klog_form form;
+    struct cairn_span tag;
+    uint64_t printed; /* the number of the dump; 0: none */
+    uint64_t same_as;
+    int64_t pid, tgid, cpu; /* of a head; -1: not said */
+    struct cairn_span comm;
+    uint32_t index;         /* of a frame */
+    uint64_t va;            /* 0: none */
+    struct cairn_span text; /* symbol, or file and offset */
+    bool is_cut;            /* the address is not whole, or too long for one */
+};
+
+void cairn_klog_capture_read(struct cairn_span body, struct cairn_klog_capture *ret_line);
+
+#endif /* CAIRN_KLOG_CAPTURE_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbol/name_index.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "symbol/module.h"
+
+/* Functions start at multiples of 16 or 64, behind them is padding. */
+enum { PADDING_MAX = 64 };
+
+struct slot {
+    const char *name; /* in `names`, for the module's contents may be dropped; NULL: free */
+    uint64_t vaddr, size;
+};
+
+struct cairn_name_index {
+    struct slot *slots; /* open addressing, at most half full, a power of two */
+    size_t n_slots;
+    struct cairn_arena names;
+};
+
+static uint64_t hash_name(const char *name, size_t size)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)name[i]) * UINT64_C(0x100000001b3);
+    return hash ^ hash >> 29;
+}
+
+/* False: memory is gone. */
+static bool enter(struct cairn_name_index *index, const struct cairn_elf_symbol *symbol)
+{
+    size_t mask = index->n_slots - 1, size = strlen(symbol->name);
+    size_t at = hash_name(symbol->name, size) & mask;
+    while (index->slots[at].name) {
+        const struct slot *slot = &index->slots[at];
+        if (slot->vaddr == symbol->vaddr && strcmp(slot->name, symbol->name) == 0)
+            return true;
+        at = (at + 1) & mask;
+    }
+    char *name = cairn_arena_alloc(&index->names, size + 1);
+    if (!name)
+        return false;
+    memcpy(name, symbol->name, size + 1);
+    index->slots[at] = (struct slot){name, symbol->vaddr, symbol->size};
+    return true;
+}
+
+static int fill(struct cairn_name_index *index, struct cairn_module *module, struct cairn_err *err)
+{
+    const struct cairn_module_symtab *tables;
+    size_t n_tables, n = 0;
+    int code = cairn_module_symbol_tables(module, &tables, &n_tables, err);
+    if (code < 0)
+        return code;
+    for (size_t i = 0; i < n_tables; i++)
+        n += tables[i].symtab.n;
+    for (index->n_slots = 16; index->n_slots < n * 2; index->n_slots *= 2)
+        ;
+    index->slots = cairn_alloc(index->n_slots, sizeof *index->slots);
+    if (!index->slots)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < n_tables; i++)
+        for (size_t k = 0; k < tables[i].symtab.n; k++)
+            if (!enter(index, &tables[i].symtab.symbols[k]))
+                return cairn_fail_memory(err);
+    return CAIRN_OK;
+}
+
+int cairn_name_index_new(struct cairn_module *module, struct cairn_name_index **ret_index,
+                         struct cairn_err *err)
+{
+    struct cairn_name_index *index = cairn_alloc(1, sizeof *index);
+    struct cairn_err why = {0};
+    if (!index)
+        return cairn_fail_memory(err);
+    int code = fill(index, module, &why);
+    if (code == CAIRN_E_NOMEM) {
+        cairn_name_index_free(index);
+        return cairn_fail_memory(err);
+    }
+    if (code < 0)
+        cairn_log_err(CAIRN_LOG_WARNING, &why);
+    *ret_index = index;
+    return CAIRN_OK;
+}
+
+void cairn_name_index_free(struct cairn_name_index *index)
+{
+    if (!index)
+        return;
+    cairn_free(index->slots);
+    cairn_arena_done(&index->names);
+    cairn_free(index);
+}
+
+static bool is_size(uint64_t table_size, uint64_t function_size)
+{
+    return function_size >= table_size && function_size - table_size < PADDING_MAX;
+}
+
+bool cairn_name_index_find(const struct cairn_name_index *index, const char *name, size_t name_size,
+                           uint64_t function_size, uint64_t *ret_vaddr)
+{
+    const struct slot *found = NULL;
+    size_t n = 0, n_fit = 0;
+    uint64_t vaddr = 0;
+    if (!index->n_slots)
+        return false;
+    size_t mask = index->n_slots - 1;
+    for (size_t at = hash_name(name, name_size) & mask; index->slots[at].name; at = (at + 1) & mask) {
+        const struct slot *slot = &index->slots[at];
+        if (strncmp(slot->name, name, name_size) != 0 || slot->name[name_size])
+            continue;
+        n++;
+        found = slot;
+        if (function_size && is_size(slot->size, function_size)) {
+            n_fit++;
+            vaddr = slot->vaddr;
+        }
+    }
+    if (n_fit == 1 || (n == 1 && !n_fit))
+        *ret_vaddr = n_fit ? vaddr : found->vaddr;
+    return n_fit == 1 || (n == 1 && !n_fit);
+}
