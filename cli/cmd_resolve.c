@@ -23,7 +23,6 @@
 
 enum { BUILD_IDS_BYTES_MAX = 64 << 20 };
 
-
 static bool replaces_input(const struct cli_resolve_job *job)
 {
     struct stat in, out;
@@ -49,8 +48,7 @@ static int load(struct cli_resolve_job *job, struct cairn_err *err)
     job->opts.symbols.symbol_dirs = job->symbol_dirs.items;
     job->opts.symbols.n_symbol_dirs = job->symbol_dirs.n;
     /* A file of this machine's is not what ran where the log was written. */
-    job->opts.symbols.no_local_files =
-        job->is_klog && !job->klog.live && job->symbol_dirs.n > 0;
+    job->opts.symbols.no_local_files = job->is_klog && !job->klog.live && job->symbol_dirs.n > 0;
     job->opts.perf_maps = job->perf_maps.items;
     job->opts.n_perf_maps = job->perf_maps.n;
     job->opts.maps = job->maps;
@@ -61,7 +59,8 @@ static int load(struct cli_resolve_job *job, struct cairn_err *err)
                : result;
 }
 
-static int convert_to_output(struct cli_resolve_job *job, struct cli_source *source, struct cairn_err *err)
+static int convert_to_output(struct cli_resolve_job *job, struct cli_source *source,
+                             struct cairn_err *err)
 {
     int result = source->replaced ? cli_output_open_in_place(job->in, &job->output, err)
                                   : cli_output_open(job->out, job->force, &job->output, err);
@@ -161,13 +160,14 @@ const struct cli_command cli_cmd_resolve = {
                                    "[OPTION...]",
                                    "resolve LOG [--maps [PID=]FILE]... [--symbols DIR]... "
                                    "[OPTION...]",
-                                   "resolve --log LOG --pid N --maps FILE --sym-root DIR",
-                                   NULL},
+                                   "resolve --log LOG --pid N --maps FILE --sym-root DIR", NULL},
     .options = cli_resolve_options,
-    .notes = "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile or a "
-             "kernel log (LOG), whose stack dumps are printed with names; "
-             "- is stdin. Frames of stacks are addresses (0x7f12a0), module+0xoff or names "
-             "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is overwritten "
-             "without --force.",
+    .notes =
+        "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile or a "
+        "kernel log (LOG), whose stack dumps are printed with names; "
+        "- is stdin. Frames of stacks are addresses (0x7f12a0), module+0xoff or names "
+        "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is "
+        "overwritten "
+        "without --force.",
     .run = run,
 };

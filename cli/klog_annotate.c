@@ -62,8 +62,8 @@ static int name(struct annotate *a, const struct cairn_klog_frame *frame,
                                          .tgid = -1,
                                          .frames = frame,
                                          .n_frames = 1};
-    int code = frame->part == CAIRN_KLOG_USER ? cli_klog_maps_of(a->klog, &dump, &space, err)
-                                              : CAIRN_OK;
+    int code =
+        frame->part == CAIRN_KLOG_USER ? cli_klog_maps_of(a->klog, &dump, &space, err) : CAIRN_OK;
     *ret_found = (struct cairn_resolved_frame){.size = sizeof *ret_found};
     return code < 0 ? code
                     : cairn_resolver_klog_frame(a->klog->resolver, &dump, 0, space, ret_found, err);
@@ -208,9 +208,8 @@ static int take(struct annotate *a, const char *text, size_t size, bool is_whole
         cairn_buffer_add(&a->line, text, size);
     } else if (a->line.size) {
         cairn_buffer_add(&a->line, text, size);
-        code = a->line.failed
-                   ? cairn_fail_memory(err)
-                   : annotate_line(a, cairn_buffer_text(&a->line), a->line.size, err);
+        code = a->line.failed ? cairn_fail_memory(err)
+                              : annotate_line(a, cairn_buffer_text(&a->line), a->line.size, err);
         cairn_buffer_clear(&a->line);
     } else {
         code = annotate_line(a, text, size, err);

@@ -31,8 +31,7 @@ static int add_space(struct cli_klog *klog, const struct cairn_maps *maps, const
     return code;
 }
 
-static int read_maps(struct cli_klog *klog, const char *path, int *ret_space,
-                     struct cairn_err *err)
+static int read_maps(struct cli_klog *klog, const char *path, int *ret_space, struct cairn_err *err)
 {
     struct cairn_maps *maps = NULL;
     int code = cairn_maps_read_file(path, &maps, err);
@@ -106,7 +105,8 @@ static bool is_file_name(const char *comm)
 static int look_in_folder(struct cli_klog *klog, const char *folder, int pid, const char *comm,
                           int *ret_space, struct cairn_err *err)
 {
-    static const char *const forms[][2] = {{"/", ""}, {"/", ".maps"}, {"/maps.", ""}, {"/", "/maps"}};
+    static const char *const forms[][2] = {
+        {"/", ""}, {"/", ".maps"}, {"/maps.", ""}, {"/", "/maps"}};
     struct cairn_buffer path = {0};
     int code = CAIRN_OK;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && pid > 0; i++) {

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "cli/klog.h"
 
-enum { PIECE_BYTES = 1 << 20, OUT_BYTES = 1 << 16, IDLE_MS = 300 };
+enum { PIECE_BYTES = 1 << 20, OUT_BYTES = 1 << 16, IDLE_MS = 1000 };
 
 typedef unsigned long long ull;
 
@@ -148,8 +148,9 @@ static int take(struct cli_klog *klog, const struct cairn_klog_dump *dump, struc
     if (!klog->profile)
         return cli_klog_put_text(klog, dump, space, err);
     int code = cli_klog_usable(klog, dump, space, &n, &left, err);
-    return code < 0 ? code
-                    : cairn_resolver_klog_sample(klog->resolver, dump, n, space, klog->profile, err);
+    return code < 0
+               ? code
+               : cairn_resolver_klog_sample(klog->resolver, dump, n, space, klog->profile, err);
 }
 
 static int take_dump(void *ctx, const struct cairn_klog_dump *dump)
@@ -205,8 +206,9 @@ static int fail_empty(const struct cli_klog *klog, const struct cairn_klog *read
         cairn_fail(err, CAIRN_E_MISSING, "%s: no %s%s in its %llu lines", klog->name, what,
                    is_filtered ? " of what was asked for" : "", (ull)counts.n_lines);
     if (counts.n_dumps)
-        cairn_hint(err, "it has %llu dumps of other threads, tags or times; pid= in the log is that "
-                        "of the thread",
+        cairn_hint(err,
+                   "it has %llu dumps of other threads, tags or times; pid= in the log is that "
+                   "of the thread",
                    (ull)counts.n_dumps);
     return CAIRN_E_MISSING;
 }
@@ -243,8 +245,7 @@ static int check_shown(const struct cli_klog *klog, const struct cairn_klog *rea
 static int write_profile(struct cli_klog *klog, struct cairn_err *err)
 {
     enum cairn_format format = cairn_format_of_name(klog->opts->out);
-    int code =
-        cairn_profile_write(klog->profile, format, cli_output_write, klog->output, err);
+    int code = cairn_profile_write(klog->profile, format, cli_output_write, klog->output, err);
     return code == CAIRN_E_IO ? cli_output_error(klog->output, err) : code;
 }
 
@@ -282,11 +283,10 @@ static void done(struct cli_klog *klog)
 int cli_klog_run(const struct cli_klog_opts *opts, struct cairn_resolver *resolver,
                  struct cli_source *source, struct cairn_err *err)
 {
-    struct cli_klog klog = {
-        .opts = opts, .resolver = resolver, .name = source->name, .err = err};
+    struct cli_klog klog = {.opts = opts, .resolver = resolver, .name = source->name, .err = err};
     const char *out = opts->out ? opts->out : "-";
-    bool is_profile = !opts->json && !opts->annotate &&
-                      cairn_format_of_name(out) != CAIRN_FORMAT_AUTO;
+    bool is_profile =
+        !opts->json && !opts->annotate && cairn_format_of_name(out) != CAIRN_FORMAT_AUTO;
     int code = read_bounds(&klog, err);
     if (code == CAIRN_OK)
         code = cli_klog_maps_open(&klog, err);
@@ -295,8 +295,8 @@ int cli_klog_run(const struct cli_klog_opts *opts, struct cairn_resolver *resolv
     if (code == CAIRN_OK)
         code = cli_output_open(out, opts->force, &klog.output, err);
     if (code == CAIRN_OK) {
-        code = opts->annotate ? cli_klog_annotate(&klog, source, err)
-                              : run_reader(&klog, source, err);
+        code =
+            opts->annotate ? cli_klog_annotate(&klog, source, err) : run_reader(&klog, source, err);
         if (code < 0)
             code = cli_output_fail(klog.output, code, err);
         else

@@ -203,7 +203,8 @@ static bool set_klog(struct cli_resolve_job *job, struct cli_args *args, int row
     return true;
 }
 
-static bool set_option(struct cli_resolve_job *job, struct cli_args *args, int row, const char *value)
+static bool set_option(struct cli_resolve_job *job, struct cli_args *args, int row,
+                       const char *value)
 {
     if (row >= OPT_WAYS)
         return cli_way_take(args, (enum cli_way_row)(row - OPT_WAYS), value, &job->opts.symbols);

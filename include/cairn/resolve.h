@@ -161,13 +161,13 @@ CAIRN_API int cairn_resolver_add_maps(struct cairn_resolver *resolver,
 /* One frame of a dump with its names. Borrowed until the next call on the same resolver. */
 struct cairn_resolved_frame {
     size_t size;
-    uint64_t va;           /* without the bits that sign or tag it; 0: unknown */
-    const char *path;      /* of the mapping or the file; "": none, or memory without a file */
-    uint64_t off;          /* in that file, of the address itself, not of what was looked up */
-    int has_place;         /* nonzero: `path` and `off` are known */
-    int is_garbage;        /* nonzero: there are maps, and no executable mapping holds it */
+    uint64_t va;            /* without the bits that sign or tag it; 0: unknown */
+    const char *path;       /* of the mapping or the file; "": none, or memory without a file */
+    uint64_t off;           /* in that file, of the address itself, not of what was looked up */
+    int has_place;          /* nonzero: `path` and `off` are known */
+    int is_garbage;         /* nonzero: there are maps, and no executable mapping holds it */
     enum cairn_cause cause; /* CAIRN_CAUSE_NONE: it has names */
-    uint32_t n_lines;      /* all but the last are inlined into the next */
+    uint32_t n_lines;       /* all but the last are inlined into the next */
     const struct cairn_symbol_frame *lines;
 };
 

@@ -125,8 +125,7 @@ static void read_address(struct cairn_span rest, struct cairn_klog_capture *line
     size_t at = 0, digits = 0;
     bool found = cairn_scan_text(rest, &at, "0x") && cairn_scan_hex(rest, &at, &line->va, &digits);
     bool is_padded = found && rest.data[2] == '0';
-    line->is_cut = !found || digits > ADDRESS_DIGITS ||
-                   (at < rest.size && rest.data[at] != ' ') ||
+    line->is_cut = !found || digits > ADDRESS_DIGITS || (at < rest.size && rest.data[at] != ' ') ||
                    (is_padded && digits < ADDRESS_DIGITS && line->form == CAIRN_KLOG_USER_FRAME);
     if (line->is_cut)
         line->va = 0;

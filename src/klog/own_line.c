@@ -127,7 +127,8 @@ static bool read_cpu_line(struct cairn_span text, struct cairn_klog_own_line *li
     line->cpu = number_behind(text, "CPU: ");
     line->pid = number_behind(text, "PID: ");
     struct cairn_span rest = cairn_scan_rest(text, comm + 7);
-    size_t end = cairn_scan_find(rest, " Not tainted"), tainted = cairn_scan_find(rest, " Tainted: ");
+    size_t end = cairn_scan_find(rest, " Not tainted"),
+           tainted = cairn_scan_find(rest, " Tainted: ");
     end = end < tainted ? end : tainted;
     line->comm = cairn_scan_trim((struct cairn_span){rest.data, end});
     /* The last word, where it is as long as a build ID. */

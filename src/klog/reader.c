@@ -17,9 +17,9 @@
 
 enum {
     LINE_BYTES_MAX = 1 << 16,
-    GLUED_MAX = 16,               /* records of one line */
-    BOOT_BACK_US = 10 * 1000000,  /* clocks of CPUs differ by microseconds */
-    AGE_LINES = 64                /* between two looks for dumps that stood still */
+    GLUED_MAX = 16,              /* records of one line */
+    BOOT_BACK_US = 10 * 1000000, /* clocks of CPUs differ by microseconds */
+    AGE_LINES = 64               /* between two looks for dumps that stood still */
 };
 
 struct cairn_klog {
@@ -211,10 +211,10 @@ static bool take_capture(struct cairn_klog *klog, const struct cairn_klog_captur
                          const struct cairn_klog_where *where)
 {
     struct cairn_klog_stack *stack;
-    enum cairn_klog_phase phase = line->form == CAIRN_KLOG_USER_FRAME ||
-                                          line->form == CAIRN_KLOG_USER_HEAD
-                                      ? CAIRN_KLOG_IN_USER
-                                      : CAIRN_KLOG_IN_KERNEL;
+    enum cairn_klog_phase phase =
+        line->form == CAIRN_KLOG_USER_FRAME || line->form == CAIRN_KLOG_USER_HEAD
+            ? CAIRN_KLOG_IN_USER
+            : CAIRN_KLOG_IN_KERNEL;
     bool is_late = false;
     if (line->form == CAIRN_KLOG_HEAD)
         return open_capture(klog, line, tag, prefix, where) != NULL;

@@ -196,7 +196,8 @@ void cairn_klog_stacks_end_thread(struct cairn_klog_stacks *stacks, uint64_t key
         if (stack->key != key || stack->dump.pid != pid || stack->dump.is_whose)
             continue;
         if (stack->mixed_at == SIZE_MAX && stacks->ended.n < CAIRN_KLOG_ENDED_MAX && stack->n)
-            (void)cairn_table_set(&stacks->ended, stack->content, 1); /* without it more is marked */
+            (void)cairn_table_set(&stacks->ended, stack->content,
+                                  1); /* without it more is marked */
         cairn_klog_stacks_close(stacks, stack);
     }
 }

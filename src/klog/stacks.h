@@ -62,8 +62,8 @@ struct cairn_klog_stack {
     struct cairn_klog_dump dump; /* `frames` is set when it is handed out */
     struct cairn_klog_frame *frames;
     size_t n, cap;
-    size_t mixed_at; /* frames from here on are not its own for sure; SIZE_MAX: all are */
-    size_t others_before;           /* `n_others` before it was mixed */
+    size_t mixed_at;      /* frames from here on are not its own for sure; SIZE_MAX: all are */
+    size_t others_before; /* `n_others` before it was mixed */
     struct cairn_klog_stack *rival; /* the one other dump that expected it; NULL: more, or gone */
     bool is_doubtful;               /* has frames with CAIRN_KLOG_MAYBE, the next is one, too */
 };

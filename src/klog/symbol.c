@@ -13,8 +13,8 @@ enum { NAME_BYTES_MAX = 512, MODULE_BYTES_MAX = 64, BUILD_ID_DIGITS_MIN = 16 };
 
 static bool is_name_byte(uint8_t c)
 {
-    return (uint8_t)((c | 0x20) - 'a') < 26 || cairn_scan_is_digit(c) || c == '_' || c == '.' || c == '$' ||
-           c == ':' || c == '<' || c == '>' || c == '@' || c >= 0x80;
+    return (uint8_t)((c | 0x20) - 'a') < 26 || cairn_scan_is_digit(c) || c == '_' || c == '.' ||
+           c == '$' || c == ':' || c == '<' || c == '>' || c == '@' || c >= 0x80;
 }
 
 static size_t read_name(struct cairn_span text, size_t at)

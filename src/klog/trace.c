@@ -37,8 +37,8 @@ static const char *text_of(struct take *take, uint32_t number)
 
 static void forget_task(struct cairn_klog_report *report)
 {
-    report->task = (struct cairn_klog_dump){.pid = -1, .tgid = -1, .cpu = -1, .comm = "",
-                                            .build_id = ""};
+    report->task =
+        (struct cairn_klog_dump){.pid = -1, .tgid = -1, .cpu = -1, .comm = "", .build_id = ""};
 }
 
 /* That of the caller; where there are too many, the one that was silent for longest is dropped. */
@@ -83,7 +83,7 @@ static struct cairn_klog_stack *begin_stack(struct take *take, enum cairn_klog_k
     struct cairn_klog_report *report = take->report;
     struct cairn_klog_dump dump = *take->head;
     dump.kind = kind;
-    dump.title = report->title            ? text_of(take, report->title)
+    dump.title = report->title             ? text_of(take, report->title)
                  : kind == CAIRN_KLOG_PROC ? "stack"
                                            : "Call Trace";
     dump.section = text_of(take, report->section);

@@ -138,8 +138,8 @@ static int name_symbol(struct cairn_resolver *resolver, const struct cairn_klog_
     ret->cause = CAIRN_CAUSE_NO_KERNEL;
     if (code < 0 || !file)
         return code;
-    vaddr = cairn_lookup_address(vaddr + symbol->off, symbol->off ? kind_of(frame)
-                                                                  : CAIRN_ADDRESS_EXACT);
+    vaddr = cairn_lookup_address(vaddr + symbol->off,
+                                 symbol->off ? kind_of(frame) : CAIRN_ADDRESS_EXACT);
     code = cairn_symbolize(resolver->modules.symbolizer, file, vaddr, &found, &why);
     if (code == CAIRN_E_NOMEM)
         return cairn_fail_memory(err);

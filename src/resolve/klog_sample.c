@@ -31,8 +31,8 @@ static void add_label(struct labels *labels, const char *key, const char *text, 
                                         .text = text_of(labels->profile, text),
                                         .number = number,
                                         .unit = text_of(labels->profile, unit)};
-    labels->failed |= label.key == UINT32_MAX || label.text == UINT32_MAX ||
-                      label.unit == UINT32_MAX;
+    labels->failed |=
+        label.key == UINT32_MAX || label.text == UINT32_MAX || label.unit == UINT32_MAX;
     labels->list[labels->n++] = label;
 }
 
@@ -71,9 +71,8 @@ static uint32_t module_of(struct cairn_profile *p, const struct cairn_resolved_f
     if (!found->has_place || !*found->path)
         return CAIRN_PROFILE_NO_MODULE;
     uint64_t start = found->va - found->off;
-    const struct cairn_profile_module module = {.start = start,
-                                                .end = start + MODULE_BYTES,
-                                                .path = text_of(p, found->path)};
+    const struct cairn_profile_module module = {
+        .start = start, .end = start + MODULE_BYTES, .path = text_of(p, found->path)};
     return module.path == UINT32_MAX ? UINT32_MAX : cairn_profile_add_module(p, &module);
 }
 
@@ -122,8 +121,8 @@ static uint32_t add_frame(struct cairn_profile *p, const struct cairn_klog_frame
     struct cairn_profile_line lines[LINES_MAX];
     bool is_kernel = frame->part == CAIRN_KLOG_KERNEL;
     uint32_t n = 0;
-    enum cairn_address_kind kind = frame->marks & CAIRN_KLOG_EXACT ? CAIRN_ADDRESS_EXACT
-                                                                   : CAIRN_ADDRESS_RETURN;
+    enum cairn_address_kind kind =
+        frame->marks & CAIRN_KLOG_EXACT ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN;
     struct cairn_profile_frame made = {
         .address = cairn_lookup_address(found->va, kind),
         .module = module_of(p, found, is_kernel),

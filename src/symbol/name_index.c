@@ -110,7 +110,8 @@ bool cairn_name_index_find(const struct cairn_name_index *index, const char *nam
     if (!index->n_slots)
         return false;
     size_t mask = index->n_slots - 1;
-    for (size_t at = hash_name(name, name_size) & mask; index->slots[at].name; at = (at + 1) & mask) {
+    for (size_t at = hash_name(name, name_size) & mask; index->slots[at].name;
+         at = (at + 1) & mask) {
         const struct slot *slot = &index->slots[at];
         if (strncmp(slot->name, name, name_size) != 0 || slot->name[name_size])
             continue;

@@ -18,7 +18,7 @@ static inline int klog_put_dump(void *ctx, const struct cairn_klog_dump *dump)
     struct cairn_buffer *out = ctx;
     static const char marks[] = "?!i_-~";
     cairn_buffer_printf(out, "%s|%s|%d|%s|", dump->title, dump->section, dump->pid, dump->comm);
-    const int flags[] = {dump->is_headless, dump->is_whose,     dump->is_mixed,
+    const int flags[] = {dump->is_headless,   dump->is_whose,     dump->is_mixed,
                          dump->is_open_ended, dump->is_cut_short, !dump->is_user_supported};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (flags[i])
@@ -44,8 +44,7 @@ static inline void klog_read(const char *log, size_t size, size_t piece, struct 
     assert_int_equal(cairn_klog_new(klog_put_dump, out, &klog, &err), CAIRN_OK);
     for (size_t at = 0; at < size; at += piece)
         assert_int_equal(
-            cairn_klog_feed(klog, log + at, size - at < piece ? size - at : piece, &err),
-            CAIRN_OK);
+            cairn_klog_feed(klog, log + at, size - at < piece ? size - at : piece, &err), CAIRN_OK);
     assert_int_equal(cairn_klog_flush(klog, &err), CAIRN_OK);
     cairn_klog_free(klog);
     assert_false(out->failed);

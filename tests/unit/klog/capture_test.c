@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "klog/capture.h"
+
 #include <cairn/klog.h>
 
-#include "klog/capture.h"
 #include "support/test.h"
 
 static struct cairn_klog_capture read_line(const char *text)

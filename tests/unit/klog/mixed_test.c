@@ -151,8 +151,9 @@ static int check_dump(void *ctx, const struct cairn_klog_dump *dump)
         : is_marked    ? !is_prefix(&run->dumps[k], dump)
                        : !is_whole(&run->dumps[k], dump))
         fail_msg("run %u: the dump of pid %d is mixed with another, %s", run->number, dump->pid,
-                 dump->is_whose ? "though it says of which" : is_marked ? "before its mark"
-                                                                        : "without a mark");
+                 dump->is_whose ? "though it says of which"
+                 : is_marked    ? "before its mark"
+                                : "without a mark");
     run->n_exact += !is_marked && !dump->is_whose;
     run->n_whose += dump->is_whose && !is_marked;
     run->n_marked += is_marked;

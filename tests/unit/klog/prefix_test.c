@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "klog/prefix.h"
+
 #include "support/test.h"
 
 static struct cairn_span span(const char *text)
@@ -79,7 +80,8 @@ static void a_glued_record_is_found(void **state)
         {"[    4.100000] a [1] b [ 2 ] c [3.] [4.5", -1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t size = strlen(rows[i].line), at = cairn_klog_prefix_find_glued(span(rows[i].line), 1);
+        size_t size = strlen(rows[i].line),
+               at = cairn_klog_prefix_find_glued(span(rows[i].line), 1);
         if (at != (rows[i].at < 0 ? size : (size_t)rows[i].at))
             fail_msg("%s: at %zu", rows[i].line, at);
     }
