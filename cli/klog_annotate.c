@@ -79,7 +79,7 @@ static bool is_exact(const char *line, size_t at)
     return false;
 }
 
-/* The symbol with an offset that contains "+0x" at `plus`, and how long it is without its module. */
+/* The symbol with an offset whose "+0x" is at `plus`, and how long it is with its module. */
 static size_t symbol_around(const char *line, size_t size, size_t plus, size_t *ret_start,
                             struct cairn_klog_symbol *symbol)
 {

@@ -183,8 +183,8 @@ CAIRN_API int cairn_resolver_klog_frame(struct cairn_resolver *resolver,
 /* Is this number the one of maps with executable mappings? */
 CAIRN_API int cairn_resolver_has_code(const struct cairn_resolver *resolver, int space);
 
-/* Adds a dump to a profile as one sample of the type "samples", with the labels pid, comm, tag, time
- * and what else the log says, and its frames, named. `n_frames`: how many of them. */
+/* Adds a dump to a profile as one sample of the type "samples": its first `n_frames` frames, named,
+ * and the labels pid, tid, comm, tag, time and what else the log says. */
 CAIRN_API int cairn_resolver_klog_sample(struct cairn_resolver *resolver,
                                          const struct cairn_klog_dump *dump, size_t n_frames,
                                          int space, struct cairn_profile *profile,

@@ -3,8 +3,8 @@
  * Stacks: the dumps that are open, and which of them a line belongs to.
  *
  * A line of the capture form names its tag and its index; with CONFIG_PRINTK_CALLER also the thread
- * or CPU that printed it, and from newer printers the number of the dump. These make the key. Of the
- * dumps of one key a line can belong to those that expect its index:
+ * or CPU that printed it, and from newer printers the number of the dump. These make the key. Of
+ * the dumps of one key a line can belong to those that expect its index:
  *
  *     key, phase, next index ──► bucket ──► none: lines are lost, or the head is
  *                                           one: it is that dump's

@@ -3,8 +3,8 @@
  * A line fits several dumps. None is guessed:
  *
  *     all have equal frames     the frames are known, but not which thread's they are: is_whose
- *     all but one stood still   since before that one began: most likely they have ended. Its frames
- *                               from here on get CAIRN_KLOG_MAYBE, those are is_open_ended
+ *     all but one stood still   since before that one began: most likely they have ended. Its
+ *                               frames from here on get CAIRN_KLOG_MAYBE, those are is_open_ended
  *     else                      is_mixed: frames from here on are left out; unless two dumps turn
  *                               out to have the same line here, which settles it
  */

@@ -108,7 +108,7 @@ struct cairn_klog_stack *cairn_klog_stacks_find_user(struct cairn_klog_stacks *s
     struct cairn_klog_stack *active = cairn_klog_stacks_choose(begun.list, begun.n);
     if (saw_all && active->mixed_at == SIZE_MAX)
         return active;
-    /* Where each of them stands is unknown from here on: they are whole as far as they are known. */
+    /* Where each of them stands is unknown from here on. They end as far as they are known. */
     cairn_klog_stacks_mix(begun.list, begun.n);
     for (size_t i = 0; i < begun.n; i++)
         cairn_klog_stacks_close(stacks, begun.list[i]);

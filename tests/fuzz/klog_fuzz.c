@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel logs of whatever wrote them: whole, and cut into small pieces, they give the same dumps. */
+/* Kernel logs of whatever wrote them: whole and in small pieces they give the same dumps. */
 #include <stdlib.h>
 #include <string.h>
 
