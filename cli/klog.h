@@ -101,6 +101,9 @@ int cli_klog_annotate(struct cli_klog *klog, struct cli_source *source, struct c
 /* Hands the buffer on; with `all` also a small one. */
 int cli_klog_drain(struct cli_klog *klog, bool all, struct cairn_err *err);
 
+/* The same, and lets it be seen at once. */
+int cli_klog_show(struct cli_klog *klog, struct cairn_err *err);
+
 /* The next bytes; with --follow it waits for them, and calls `idle` when none came for a while.
  * Negative: failed. */
 long cli_klog_read(struct cli_klog *klog, struct cli_source *source, void *buf, size_t size,

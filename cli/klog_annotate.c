@@ -222,7 +222,7 @@ static int take(struct annotate *a, const char *text, size_t size, bool is_whole
 static int drain_idle(struct cli_klog *klog, void *ctx, struct cairn_err *err)
 {
     (void)ctx;
-    return cli_klog_drain(klog, true, err);
+    return cli_klog_show(klog, err);
 }
 
 static int take_piece(struct annotate *a, const char *piece, size_t size, struct cairn_err *err)
@@ -246,6 +246,8 @@ int cli_klog_annotate(struct cli_klog *klog, struct cli_source *source, struct c
     while (code == CAIRN_OK && got > 0) {
         got = cli_klog_read(klog, source, piece, sizeof piece, drain_idle, NULL, err);
         code = got < 0 ? (int)err->code : take_piece(&a, piece, (size_t)got, err);
+        if (code == CAIRN_OK && klog->opts->follow)
+            code = cli_klog_show(klog, err);
     }
     if (code == CAIRN_OK && a.line.size) /* the last line has no break */
         code = annotate_line(&a, cairn_buffer_text(&a.line), a.line.size, err);

@@ -117,7 +117,6 @@ int cli_klog_put_json(struct cli_klog *klog, const struct cairn_klog_dump *dump,
     }
     cairn_json_close(&json, ']');
     cairn_json_u64(&json, "left_out", dump->n_frames - n);
-    cairn_json_close(&json, '}');
-    cairn_buffer_char(&klog->out, '\n');
+    cairn_json_close(&json, '}'); /* with a line break */
     return code;
 }

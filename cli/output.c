@@ -251,6 +251,11 @@ static int flush(struct cli_output *output)
     return output->failed ? (int)output->err.code : CAIRN_OK;
 }
 
+int cli_output_flush(struct cli_output *output)
+{
+    return flush(output);
+}
+
 int cli_output_error(const struct cli_output *output, struct cairn_err *err)
 {
     if (output->failed)

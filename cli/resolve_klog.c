@@ -33,6 +33,14 @@ int cli_klog_drain(struct cli_klog *klog, bool all, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+int cli_klog_show(struct cli_klog *klog, struct cairn_err *err)
+{
+    int code = cli_klog_drain(klog, true, err);
+    if (code == CAIRN_OK && cli_output_flush(klog->output) < 0)
+        code = cli_output_error(klog->output, err);
+    return code;
+}
+
 static bool is_waiting(const struct cli_source *source)
 {
     struct pollfd fd = {.fd = source->fd, .events = POLLIN};
@@ -167,7 +175,7 @@ static int take_dump(void *ctx, const struct cairn_klog_dump *dump)
 static int flush_idle(struct cli_klog *klog, void *reader, struct cairn_err *err)
 {
     int code = cairn_klog_flush(reader, err);
-    return code < 0 ? code : cli_klog_drain(klog, true, err);
+    return code < 0 ? code : cli_klog_show(klog, err);
 }
 
 static int read_all(struct cli_klog *klog, struct cairn_klog *reader, struct cli_source *source,
@@ -185,6 +193,8 @@ static int read_all(struct cli_klog *klog, struct cairn_klog *reader, struct cli
         code = cairn_klog_feed(reader, piece, (size_t)got, &why);
         if (code < 0 && klog->code == CAIRN_OK)
             *err = why;
+        if (code == CAIRN_OK && klog->opts->follow)
+            code = cli_klog_show(klog, err);
     }
     cairn_free(piece);
     if (code == CAIRN_OK)

@@ -44,6 +44,7 @@ struct cli_output;
 int cli_output_open(const char *path, bool force, struct cli_output **ret_output,
                     struct cairn_err *err);
 int cli_output_write(void *output, const void *bytes, size_t size); /* a cairn_write_fn */
+int cli_output_flush(struct cli_output *output); /* what was written so far leaves at once */
 int cli_output_commit(struct cli_output *output,
                       struct cairn_err *err);    /* frees, also on failure */
 void cli_output_drop(struct cli_output *output); /* accepts NULL */

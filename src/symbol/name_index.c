@@ -96,33 +96,35 @@ void cairn_name_index_free(struct cairn_name_index *index)
     cairn_free(index);
 }
 
-static bool is_size(uint64_t table_size, uint64_t function_size)
+/* By how much the printed size is more than the table's; UINT64_MAX: it is another function's. */
+static uint64_t excess(uint64_t table_size, uint64_t function_size)
 {
-    return function_size >= table_size && function_size - table_size < PADDING_MAX;
+    bool fits = function_size >= table_size && function_size - table_size < PADDING_MAX;
+    return fits ? function_size - table_size : UINT64_MAX;
 }
 
 bool cairn_name_index_find(const struct cairn_name_index *index, const char *name, size_t name_size,
                            uint64_t function_size, uint64_t *ret_vaddr)
 {
     const struct slot *found = NULL;
-    size_t n = 0, n_fit = 0;
-    uint64_t vaddr = 0;
+    uint64_t least = UINT64_MAX;
+    size_t n = 0, n_least = 0, mask = index->n_slots - 1;
     if (!index->n_slots)
         return false;
-    size_t mask = index->n_slots - 1;
     for (size_t at = hash_name(name, name_size) & mask; index->slots[at].name;
          at = (at + 1) & mask) {
         const struct slot *slot = &index->slots[at];
         if (strncmp(slot->name, name, name_size) != 0 || slot->name[name_size])
             continue;
+        uint64_t more = function_size ? excess(slot->size, function_size) : UINT64_MAX;
+        n_least = more < least ? 1 : n_least + (more == least);
+        if (more < least || !found)
+            found = slot;
+        least = more < least ? more : least;
         n++;
-        found = slot;
-        if (function_size && is_size(slot->size, function_size)) {
-            n_fit++;
-            vaddr = slot->vaddr;
-        }
     }
-    if (n_fit == 1 || (n == 1 && !n_fit))
-        *ret_vaddr = n_fit ? vaddr : found->vaddr;
-    return n_fit == 1 || (n == 1 && !n_fit);
+    if (!found || (n > 1 && (least == UINT64_MAX || n_least > 1)))
+        return false;
+    *ret_vaddr = found->vaddr;
+    return true;
 }
