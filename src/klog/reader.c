@@ -153,19 +153,21 @@ static struct cairn_klog_stack *open_capture(struct cairn_klog *klog,
 
 /* Its dump; where there is none, one without a head begins, unless the line may be of several. */
 static bool find_stack(struct cairn_klog *klog, const struct cairn_klog_capture *line,
-                       enum cairn_klog_phase phase, uint32_t tag,
+                       const struct cairn_klog_frame *frame, uint32_t tag,
                        const struct cairn_klog_prefix *prefix, const struct cairn_klog_where *where,
                        struct cairn_klog_stack **ret_stack, bool *ret_is_late)
 {
     bool several = false;
     struct cairn_klog_stack *stack = NULL;
+    enum cairn_klog_phase phase =
+        frame->part == CAIRN_KLOG_USER ? CAIRN_KLOG_IN_USER : CAIRN_KLOG_IN_KERNEL;
     *ret_is_late = false;
     if (line->form == CAIRN_KLOG_KERNEL_HEAD)
-        stack = cairn_klog_stacks_find(&klog->stacks, where, CAIRN_KLOG_AT_HEAD, 0);
+        stack = cairn_klog_stacks_find(&klog->stacks, where, CAIRN_KLOG_AT_HEAD, 0, NULL);
     else if (line->form == CAIRN_KLOG_USER_HEAD || line->form == CAIRN_KLOG_NO_USER)
         stack = cairn_klog_stacks_find_user(&klog->stacks, where);
     else
-        stack = cairn_klog_stacks_find(&klog->stacks, where, phase, line->index);
+        stack = cairn_klog_stacks_find(&klog->stacks, where, phase, line->index, frame);
     if (!stack && (line->form == CAIRN_KLOG_KERNEL_FRAME || line->form == CAIRN_KLOG_USER_FRAME)) {
         stack = cairn_klog_stacks_find_late(&klog->stacks, where, phase, line->index, &several);
         *ret_is_late = stack || line->index > 0;
@@ -178,30 +180,37 @@ static bool find_stack(struct cairn_klog *klog, const struct cairn_klog_capture 
     return stack || several;
 }
 
-static bool add_capture_frame(struct cairn_klog *klog, struct cairn_klog_stack *stack,
-                              const struct cairn_klog_capture *line, enum cairn_klog_phase phase,
-                              bool is_late)
+/* What the line alone says of a frame. False: memory is gone. */
+static bool frame_of(struct cairn_klog *klog, const struct cairn_klog_capture *line,
+                     struct cairn_klog_frame *ret_frame)
 {
+    bool is_user = line->form == CAIRN_KLOG_USER_FRAME || line->form == CAIRN_KLOG_USER_HEAD;
     uint32_t text;
     if (!intern(klog, line->text, &text))
         return false;
-    bool is_user = phase == CAIRN_KLOG_IN_USER;
-    struct cairn_klog_frame frame = {
+    *ret_frame = (struct cairn_klog_frame){
         .va = line->va,
         .text = text_of(klog, text),
         .index = line->index,
         .part = is_user ? CAIRN_KLOG_USER : CAIRN_KLOG_KERNEL,
-        .marks = (uint8_t)((is_late ? CAIRN_KLOG_HOLE : 0) | (line->is_cut ? CAIRN_KLOG_CUT : 0) |
-                           (stack->is_doubtful ? CAIRN_KLOG_MAYBE : 0)),
+        .marks = line->is_cut ? CAIRN_KLOG_CUT : 0,
     };
     /* A system call's own place is exact: the kernel came back to it, no call did. */
     if (is_user && line->index == 0)
-        frame.marks |= CAIRN_KLOG_EXACT;
+        ret_frame->marks |= CAIRN_KLOG_EXACT;
+    return true;
+}
+
+static bool add_capture_frame(struct cairn_klog *klog, struct cairn_klog_stack *stack,
+                              const struct cairn_klog_frame *frame)
+{
+    bool is_user = frame->part == CAIRN_KLOG_USER;
     stack->dump.has_user |= is_user;
-    stack->is_at_chain_end = !is_user && cairn_klog_stacks_ends_chain(frame.text);
-    if (!cairn_klog_stacks_add(&klog->stacks, stack, &frame))
+    stack->is_at_chain_end = !is_user && cairn_klog_stacks_ends_chain(frame->text);
+    if (!cairn_klog_stacks_add(&klog->stacks, stack, frame))
         return false;
-    cairn_klog_stacks_move(&klog->stacks, stack, phase, line->index + 1);
+    cairn_klog_stacks_move(&klog->stacks, stack,
+                           is_user ? CAIRN_KLOG_IN_USER : CAIRN_KLOG_IN_KERNEL, frame->index + 1);
     cairn_klog_stacks_settle(stack);
     return true;
 }
@@ -211,14 +220,12 @@ static bool take_capture(struct cairn_klog *klog, const struct cairn_klog_captur
                          const struct cairn_klog_where *where)
 {
     struct cairn_klog_stack *stack;
-    enum cairn_klog_phase phase =
-        line->form == CAIRN_KLOG_USER_FRAME || line->form == CAIRN_KLOG_USER_HEAD
-            ? CAIRN_KLOG_IN_USER
-            : CAIRN_KLOG_IN_KERNEL;
+    struct cairn_klog_frame frame;
     bool is_late = false;
     if (line->form == CAIRN_KLOG_HEAD)
         return open_capture(klog, line, tag, prefix, where) != NULL;
-    if (!find_stack(klog, line, phase, tag, prefix, where, &stack, &is_late))
+    if (!frame_of(klog, line, &frame) ||
+        !find_stack(klog, line, &frame, tag, prefix, where, &stack, &is_late))
         return false;
     if (!stack)
         return true;
@@ -239,11 +246,15 @@ static bool take_capture(struct cairn_klog *klog, const struct cairn_klog_captur
         return true;
     case CAIRN_KLOG_KERNEL_FRAME:
     case CAIRN_KLOG_USER_FRAME:
-        return add_capture_frame(klog, stack, line, phase, is_late);
+        frame.marks |= (uint8_t)((is_late ? CAIRN_KLOG_HOLE : 0) |
+                                 (stack->is_doubtful ? CAIRN_KLOG_MAYBE : 0));
+        return add_capture_frame(klog, stack, &frame);
     default:
         break;
     }
-    cairn_klog_stacks_move(&klog->stacks, stack, phase, 0);
+    cairn_klog_stacks_move(
+        &klog->stacks, stack,
+        line->form == CAIRN_KLOG_USER_HEAD ? CAIRN_KLOG_IN_USER : CAIRN_KLOG_IN_KERNEL, 0);
     return true;
 }
 

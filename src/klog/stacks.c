@@ -58,7 +58,7 @@ void cairn_klog_stacks_done(struct cairn_klog_stacks *stacks)
 {
     free_ring(&stacks->by_age);
     free_ring(&stacks->spare);
-    cairn_table_done(&stacks->ended);
+    cairn_table_done(&stacks->known);
 }
 
 static uint32_t bucket_of(uint64_t key, enum cairn_klog_phase phase, uint32_t next)
@@ -173,6 +173,27 @@ struct cairn_klog_stack *cairn_klog_stacks_open(struct cairn_klog_stacks *stacks
     return stack;
 }
 
+/* A kernel part that is whole is a chain from now on. Without memory fewer are known. */
+static void learn_chain(struct cairn_klog_stacks *stacks, const struct cairn_klog_stack *stack)
+{
+    uint64_t content = 0;
+    uint32_t ignored;
+    size_t n = 0;
+    bool is_whole = stack->mixed_at == SIZE_MAX && !stack->is_doubtful && !stack->dump.is_headless;
+    for (; n < stack->n && stack->frames[n].part == CAIRN_KLOG_KERNEL && is_whole; n++) {
+        is_whole = !(stack->frames[n].marks & (CAIRN_KLOG_HOLE | CAIRN_KLOG_CUT));
+        content = cairn_klog_stacks_content(content, &stack->frames[n]);
+    }
+    if (!n || !is_whole || !cairn_klog_stacks_ends_chain(stack->frames[n - 1].text) ||
+        cairn_table_find(&stacks->known, content, &ignored))
+        return;
+    content = 0;
+    for (size_t i = 0; i < n && stacks->known.n < CAIRN_KLOG_KNOWN_MAX; i++) {
+        content = cairn_klog_stacks_content(content, &stack->frames[i]);
+        (void)cairn_table_set(&stacks->known, content, 1);
+    }
+}
+
 void cairn_klog_stacks_close(struct cairn_klog_stacks *stacks, struct cairn_klog_stack *stack)
 {
     if (!stack->is_open)
@@ -183,6 +204,8 @@ void cairn_klog_stacks_close(struct cairn_klog_stacks *stacks, struct cairn_klog
     if (stack->rival)
         stack->rival->rival = NULL;
     stack->rival = NULL;
+    if (stack->dump.kind == CAIRN_KLOG_CAPTURE)
+        learn_chain(stacks, stack);
     stack->is_open = false;
     stacks->n_open--;
 }
@@ -195,9 +218,6 @@ void cairn_klog_stacks_end_thread(struct cairn_klog_stacks *stacks, uint64_t key
         /* Whose dump it is may be unknown; then one of these ended, and it is unknown which. */
         if (stack->key != key || stack->dump.pid != pid || stack->dump.is_whose)
             continue;
-        if (stack->mixed_at == SIZE_MAX && stacks->ended.n < CAIRN_KLOG_ENDED_MAX && stack->n)
-            (void)cairn_table_set(&stacks->ended, stack->content,
-                                  1); /* without it more is marked */
         cairn_klog_stacks_close(stacks, stack);
     }
 }
@@ -217,6 +237,13 @@ void cairn_klog_stacks_age(struct cairn_klog_stacks *stacks, const struct cairn_
     }
 }
 
+uint64_t cairn_klog_stacks_content(uint64_t content, const struct cairn_klog_frame *frame)
+{
+    uint64_t item = frame->va ^ (uint64_t)(uintptr_t)frame->text ^ (uint64_t)frame->part << 62;
+    content = (content ^ item) * UINT64_C(0x9e3779b97f4a7c15);
+    return content ^ content >> 29;
+}
+
 bool cairn_klog_stacks_add(struct cairn_klog_stacks *stacks, struct cairn_klog_stack *stack,
                            const struct cairn_klog_frame *frame)
 {
@@ -227,9 +254,7 @@ bool cairn_klog_stacks_add(struct cairn_klog_stacks *stacks, struct cairn_klog_s
     if (cairn_grow((void **)&stack->frames, &stack->cap, stack->n + 1, sizeof *stack->frames) < 0)
         return false;
     stack->frames[stack->n++] = *frame;
-    uint64_t item = frame->va ^ (uint64_t)(uintptr_t)frame->text ^ (uint64_t)frame->part << 62;
-    stack->content = (stack->content ^ item) * UINT64_C(0x9e3779b97f4a7c15);
-    stack->content ^= stack->content >> 29;
+    stack->content = cairn_klog_stacks_content(stack->content, frame);
     stacks->counts->n_frames++;
     stacks->counts->n_holes += (frame->marks & CAIRN_KLOG_HOLE) != 0;
     return true;

@@ -16,7 +16,9 @@
  * The end of a user stack has no line of its own. A dump ends when its thread begins another, when
  * it stood still for a second or for 2,000 lines, or with the log.
  *
- * A system call's kernel stack ends at the kernel's entry code (cairn_klog_stacks_ends_chain()).
+ * A system call's kernel stack ends at the kernel's entry code (cairn_klog_stacks_ends_chain()). A
+ * kernel stack that was printed whole before is a known chain: where one dump follows such a chain
+ * with this line, and the others stand in such chains that never went on so, it is the one's.
  */
 #ifndef CAIRN_KLOG_STACKS_H
 #define CAIRN_KLOG_STACKS_H
@@ -33,7 +35,7 @@ enum {
     CAIRN_KLOG_CHOICES_MAX = 64,
     CAIRN_KLOG_STILL_LINES = 2000,
     CAIRN_KLOG_STILL_US = 1000000,
-    CAIRN_KLOG_ENDED_MAX = 1 << 16,
+    CAIRN_KLOG_KNOWN_MAX = 1 << 16,
     CAIRN_KLOG_LATE_MAX = 256 /* dumps looked at for a line that nobody expects */
 };
 
@@ -83,7 +85,7 @@ struct cairn_klog_stacks {
     struct cairn_klog_stack *buckets[CAIRN_KLOG_BUCKETS];
     struct cairn_klog_stack *threads[CAIRN_KLOG_BUCKETS];
     struct cairn_klog_ring spare; /* freed stacks, by by_age.next */
-    struct cairn_table ended;     /* contents of dumps whose end was seen */
+    struct cairn_table known;     /* contents after each kernel frame of dumps that were whole */
     size_t n_open, n_all;
 };
 
@@ -118,10 +120,12 @@ void cairn_klog_stacks_move(struct cairn_klog_stacks *stacks, struct cairn_klog_
                             enum cairn_klog_phase phase, uint32_t next);
 
 /* The dump of this key that expects the phase's line of that index, with marks where several do;
- * NULL: none. A user part may begin in a dump at any place of its kernel part. */
+ * NULL: none. `frame` is what the line says; NULL: it is a head. A user part may begin in a dump at
+ * any place of its kernel part. */
 struct cairn_klog_stack *cairn_klog_stacks_find(struct cairn_klog_stacks *stacks,
                                                 const struct cairn_klog_where *where,
-                                                enum cairn_klog_phase phase, uint32_t index);
+                                                enum cairn_klog_phase phase, uint32_t index,
+                                                const struct cairn_klog_frame *frame);
 struct cairn_klog_stack *cairn_klog_stacks_find_user(struct cairn_klog_stacks *stacks,
                                                      const struct cairn_klog_where *where);
 /* The dump that the line belongs to if lines before it are lost; NULL: none, or `*ret_several`. */
@@ -129,6 +133,9 @@ struct cairn_klog_stack *cairn_klog_stacks_find_late(struct cairn_klog_stacks *s
                                                      const struct cairn_klog_where *where,
                                                      enum cairn_klog_phase phase, uint32_t index,
                                                      bool *ret_several);
+
+/* The content of a dump after one more frame. */
+uint64_t cairn_klog_stacks_content(uint64_t content, const struct cairn_klog_frame *frame);
 
 /* One of several, which are marked by what is unknown of them. */
 struct cairn_klog_stack *cairn_klog_stacks_choose(struct cairn_klog_stack **choices, size_t n);

@@ -53,27 +53,38 @@ static void gather(struct cairn_klog_stacks *stacks, const struct cairn_klog_whe
     }
 }
 
-/* Of several that may have ended, those have whose frames ended just so before. */
-static void drop_ended(const struct cairn_klog_stacks *stacks, struct choices *choices)
+/* Of several, the one that goes on with this frame as a known chain does, where all others stand in
+ * known chains that do not. */
+static void follow_chains(const struct cairn_klog_stacks *stacks,
+                          const struct cairn_klog_frame *frame, struct choices *choices)
 {
-    struct choices left = {.n = 0};
+    struct cairn_klog_stack *found = NULL;
     uint32_t ignored;
-    for (size_t i = 0; i < choices->n; i++)
-        if (!cairn_table_find(&stacks->ended, choices->list[i]->content, &ignored))
-            left.list[left.n++] = choices->list[i];
-    if (left.n)
-        *choices = left;
+    for (size_t i = 0; i < choices->n; i++) {
+        struct cairn_klog_stack *stack = choices->list[i];
+        uint64_t next = cairn_klog_stacks_content(stack->content, frame);
+        bool goes_on = cairn_table_find(&stacks->known, next, &ignored);
+        bool is_known = !stack->n || cairn_table_find(&stacks->known, stack->content, &ignored);
+        if ((goes_on && found) || (!goes_on && !is_known) || stack->mixed_at != SIZE_MAX ||
+            stack->is_doubtful)
+            return;
+        if (goes_on)
+            found = stack;
+    }
+    if (found)
+        *choices = (struct choices){.list = {found}, .n = 1};
 }
 
 struct cairn_klog_stack *cairn_klog_stacks_find(struct cairn_klog_stacks *stacks,
                                                 const struct cairn_klog_where *where,
-                                                enum cairn_klog_phase phase, uint32_t index)
+                                                enum cairn_klog_phase phase, uint32_t index,
+                                                const struct cairn_klog_frame *frame)
 {
     struct choices choices;
     choices.n = 0;
     gather(stacks, where, phase, index, &choices);
-    if (choices.n > 1 && phase == CAIRN_KLOG_IN_USER && index > 0)
-        drop_ended(stacks, &choices);
+    if (choices.n > 1 && phase == CAIRN_KLOG_IN_KERNEL && frame)
+        follow_chains(stacks, frame, &choices);
     return choices.n ? cairn_klog_stacks_choose(choices.list, choices.n) : NULL;
 }
 
@@ -102,7 +113,7 @@ struct cairn_klog_stack *cairn_klog_stacks_find_user(struct cairn_klog_stacks *s
     if (saw_all && ended.n)
         return cairn_klog_stacks_choose(ended.list, ended.n);
     if (!begun.n)
-        return cairn_klog_stacks_find(stacks, where, CAIRN_KLOG_AT_HEAD, 0);
+        return cairn_klog_stacks_find(stacks, where, CAIRN_KLOG_AT_HEAD, 0, NULL);
     if (begun.n == 1 && saw_all)
         return begun.list[0];
     struct cairn_klog_stack *active = cairn_klog_stacks_choose(begun.list, begun.n);
