@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|record|stack]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|klog|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|record|stack]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -63,6 +63,21 @@ bench_resolve() {
     measure "$runs" "cairn, from its cache=$resolve $work/stacks/stacks.1000000 -o - --no-inlines" \
         "cairn=$resolve --no-cache $work/stacks/stacks.1000000 -o - --no-inlines"
     rm -rf "$out/cache"
+}
+
+# A kernel log of 40,000 dumps. What the script does before its first name is all that is measured of it: then it
+# runs addr2line once an address, 5.4 ms each.
+bench_klog() {
+    "$here/programs.sh" "$work"
+    mkdir -p "$work/klog/symbols"
+    ln -sf "$work/cpp10" "$work/klog/symbols/"
+    [ -f "$work/klog/k.log" ] || python3 "$here/gen_klog.py" "$work/cpp10" "$work/klog/k"
+    resolve="$cairn resolve --no-cache $work/klog/k.log --maps $work/klog/k.maps --symbols $work/klog/symbols"
+    echo "## klog: 1,000,000 lines, 40,000 dumps, 17,000 different addresses"
+    measure "$runs" "script, before its first name=python3 $here/klog_script.py $work/klog/k.log 0" \
+        "cairn, without maps=$cairn resolve $work/klog/k.log" \
+        "cairn, no inlines=$resolve --no-inlines --names short" \
+        "cairn=$resolve"
 }
 
 # addresses NAME: random ones of the program $work/NAME, made once.
@@ -313,13 +328,13 @@ bench_stack() {
         unmeasured stack "it failed, see above"
 }
 
-[ $# -gt 0 ] || set -- resolve one symbolize index perf flame report perf-script tables cursor unwind heap record stack
+[ $# -gt 0 ] || set -- resolve klog one symbolize index perf flame report perf-script tables cursor unwind heap record stack
 for name in "$@"; do
     case $name in
-    resolve | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack) "bench_$name" ;;
+    resolve | klog | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack) "bench_$name" ;;
     perf-script) bench_perf_script ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, record, stack)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, klog, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, record, stack)" >&2
         exit 2
         ;;
     esac
