@@ -2,6 +2,7 @@
 /* Lines, and what logs lose and damage. */
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "support/klog_dumps.h"
 
 #define HEAD "t: pid=7 comm=x\nt: kernel backtrace:\n"
@@ -159,6 +160,32 @@ static void a_refusal_ends_the_reading(void **state)
     cairn_klog_free(klog);
 }
 
+/* Whichever allocation fails: the reader says so, and frees what it has. */
+static void lack_of_memory_is_an_error(void **state)
+{
+    (void)state;
+    static const char log[] = HEAD "t:   [k00] f+0x1/0x2\nt: user backtrace (raw user PCs):\n"
+                                   "t:   [u00] 0x0000000000401136\nBUG: x\nCall Trace:\n"
+                                   " g+0x1/0x2\n";
+    int code = CAIRN_E_NOMEM;
+    long n = 0;
+    for (; code == CAIRN_E_NOMEM && n < 1000; n++) {
+        struct cairn_klog *klog = NULL;
+        struct cairn_err err;
+        cairn_alloc_fail_after(n);
+        code = cairn_klog_new(NULL, NULL, &klog, &err);
+        for (size_t at = 0; code == CAIRN_OK && at < sizeof log - 1; at += 5)
+            code = cairn_klog_feed(klog, log + at,
+                                   sizeof log - 1 - at < 5 ? sizeof log - 1 - at : 5, &err);
+        if (code == CAIRN_OK)
+            code = cairn_klog_flush(klog, &err);
+        cairn_klog_free(klog);
+        cairn_alloc_fail_after(-1);
+    }
+    assert_int_equal(code, CAIRN_OK);
+    assert_true(n > 5);
+}
+
 static void a_log_is_recognized(void **state)
 {
     (void)state;
@@ -201,6 +228,7 @@ int main(void)
         cmocka_unit_test(each_boot_begins_anew),
         cmocka_unit_test(long_lines_and_many_open_dumps_are_bounded_and_counted),
         cmocka_unit_test(a_refusal_ends_the_reading),
+        cmocka_unit_test(lack_of_memory_is_an_error),
         cmocka_unit_test(a_log_is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
