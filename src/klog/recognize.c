@@ -26,10 +26,20 @@ static bool is_dump_line(struct cairn_span body)
     return cairn_klog_own_frame_read(body, &frame) && frame.has_brackets && frame.text.size;
 }
 
+/* "#0: 0x7f8a5c1234": a frame of an allocation tracker, whose reports logs hold as well. */
+static bool is_tracker_line(struct cairn_span body)
+{
+    uint64_t ignored;
+    const uint8_t *mark = body.size ? memchr(body.data, '#', body.size) : NULL;
+    size_t at = mark ? (size_t)(mark - body.data) + 1 : body.size;
+    return mark && cairn_scan_decimal(body, &at, &ignored) && cairn_scan_text(body, &at, ": 0x");
+}
+
 int cairn_klog_recognize(const void *bytes, size_t size)
 {
     struct cairn_span left = {bytes, size};
     int n_kernel = 0;
+    bool has_tracker = false;
     for (int i = 0; i < LINES_MAX && left.size; i++) {
         const uint8_t *end = memchr(left.data, '\n', left.size);
         struct cairn_span line = {left.data, end ? (size_t)(end - left.data) : left.size};
@@ -37,9 +47,10 @@ int cairn_klog_recognize(const void *bytes, size_t size)
         size_t at = cairn_klog_prefix_read(line, &prefix);
         bool has_word = cairn_scan_find((struct cairn_span){line.data, at}, "kernel: ") < at;
         n_kernel += (prefix.time_us != UINT64_MAX && !prefix.is_date) || has_word;
-        if (n_kernel >= KERNEL_LINES_MIN || is_dump_line(cairn_scan_rest(line, at)))
+        has_tracker = has_tracker || is_tracker_line(cairn_scan_rest(line, at));
+        if (is_dump_line(cairn_scan_rest(line, at)))
             return 1;
         left = cairn_scan_rest(left, line.size + (end != NULL));
     }
-    return 0;
+    return n_kernel >= KERNEL_LINES_MIN && !has_tracker;
 }
