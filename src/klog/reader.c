@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "klog/capture.h"
+#include "klog/clean.h"
 #include "klog/prefix.h"
 #include "klog/scan.h"
 #include "klog/stacks.h"
@@ -347,34 +348,6 @@ static int take_line(struct cairn_klog *klog, struct cairn_span line)
     return CAIRN_OK;
 }
 
-/* Behind ESC: "[...letter", or one byte. */
-static size_t escape_size(struct cairn_span line, size_t at)
-{
-    size_t p = at + 1;
-    if (p < line.size && line.data[p] == '[') {
-        for (p++; p < line.size && (line.data[p] < '@' || line.data[p] > '~'); p++)
-            ;
-    }
-    return (p < line.size ? p + 1 : p) - at;
-}
-
-static int clean_line(struct cairn_klog *klog, struct cairn_span line, struct cairn_span *ret_line)
-{
-    struct cairn_buffer *clean = &klog->clean;
-    cairn_buffer_clear(clean);
-    if (!cairn_buffer_reserve(clean, line.size + 1))
-        return cairn_fail_memory(klog->err);
-    for (size_t i = 0; i < line.size;) {
-        uint8_t c = line.data[i];
-        size_t skipped = c == 0x1b ? escape_size(line, i) : c == 0 || c == '\r';
-        if (!skipped)
-            cairn_buffer_char(clean, (char)c);
-        i += skipped ? skipped : 1;
-    }
-    *ret_line = cairn_buffer_span(clean);
-    return CAIRN_OK;
-}
-
 static int take_raw_line(struct cairn_klog *klog, struct cairn_span line, bool is_dirty)
 {
     while (line.size && line.data[line.size - 1] == '\r')
@@ -384,9 +357,9 @@ static int take_raw_line(struct cairn_klog *klog, struct cairn_span line, bool i
         line.size = LINE_BYTES_MAX;
     }
     if (is_dirty) {
-        int code = clean_line(klog, line, &line);
-        if (code < 0)
-            return code;
+        if (!cairn_klog_clean(line, &klog->clean))
+            return cairn_fail_memory(klog->err);
+        line = cairn_buffer_span(&klog->clean);
     }
     return take_line(klog, line);
 }
@@ -408,13 +381,6 @@ static int take_rest(struct cairn_klog *klog, struct cairn_span more, bool is_wh
     return code;
 }
 
-/* A carriage return that is not the line's end. */
-static bool has_inner_cr(struct cairn_span line)
-{
-    const uint8_t *cr = line.size ? memchr(line.data, '\r', line.size) : NULL;
-    return cr && cr + 1 < line.data + line.size;
-}
-
 int cairn_klog_feed(struct cairn_klog *klog, const void *bytes, size_t size, struct cairn_err *err)
 {
     struct cairn_span left = {bytes, size};
@@ -428,7 +394,7 @@ int cairn_klog_feed(struct cairn_klog *klog, const void *bytes, size_t size, str
         if (klog->rest.size || !end)
             code = take_rest(klog, line, end != NULL);
         else
-            code = take_raw_line(klog, line, is_dirty || (has_cr && has_inner_cr(line)));
+            code = take_raw_line(klog, line, is_dirty || (has_cr && cairn_klog_has_inner_cr(line)));
         left = cairn_scan_rest(left, line.size + (end != NULL));
     }
     return code;
