@@ -48,25 +48,35 @@ static bool enter(struct cairn_name_index *index, const struct cairn_elf_symbol 
     return true;
 }
 
+/* The entries as they stand in the file: to sort them by address takes longer than all else. */
+static int enter_table(struct cairn_name_index *index, const struct cairn_elf_symbol_table *table,
+                       struct cairn_err *err)
+{
+    struct cairn_elf_symbol symbol;
+    for (uint32_t i = 1; i < table->n; i++)
+        if (cairn_elf_symbol_table_get(table, i, &symbol) && !enter(index, &symbol))
+            return cairn_fail_memory(err);
+    return CAIRN_OK;
+}
+
 static int fill(struct cairn_name_index *index, struct cairn_module *module, struct cairn_err *err)
 {
-    const struct cairn_module_symtab *tables;
-    size_t n_tables, n = 0;
-    int code = cairn_module_symbol_tables(module, &tables, &n_tables, err);
-    if (code < 0)
-        return code;
-    for (size_t i = 0; i < n_tables; i++)
-        n += tables[i].symtab.n;
-    for (index->n_slots = 16; index->n_slots < n * 2; index->n_slots *= 2)
+    struct cairn_elf_symbol_table table = {0};
+    const struct cairn_elf *const files[] = {&module->debug, &module->image, &module->image};
+    int code = CAIRN_OK;
+    for (int i = 0; i < 3 && code == CAIRN_OK && !table.n; i++) {
+        cairn_elf_symbol_table_done(&table);
+        table = (struct cairn_elf_symbol_table){0};
+        code = cairn_elf_symbol_table_open(files[i], i < 2 ? CAIRN_ELF_SYMTAB : CAIRN_ELF_DYNSYM,
+                                           &module->image, &table, err);
+    }
+    for (index->n_slots = 16; index->n_slots < (size_t)table.n * 2; index->n_slots *= 2)
         ;
     index->slots = cairn_alloc(index->n_slots, sizeof *index->slots);
-    if (!index->slots)
-        return cairn_fail_memory(err);
-    for (size_t i = 0; i < n_tables; i++)
-        for (size_t k = 0; k < tables[i].symtab.n; k++)
-            if (!enter(index, &tables[i].symtab.symbols[k]))
-                return cairn_fail_memory(err);
-    return CAIRN_OK;
+    if (code == CAIRN_OK)
+        code = index->slots ? enter_table(index, &table, err) : cairn_fail_memory(err);
+    cairn_elf_symbol_table_done(&table);
+    return code;
 }
 
 int cairn_name_index_new(struct cairn_module *module, struct cairn_name_index **ret_index,
@@ -109,7 +119,7 @@ bool cairn_name_index_find(const struct cairn_name_index *index, const char *nam
     const struct slot *found = NULL;
     uint64_t least = UINT64_MAX;
     size_t n = 0, n_least = 0, mask = index->n_slots - 1;
-    if (!index->n_slots)
+    if (!index->slots)
         return false;
     for (size_t at = hash_name(name, name_size) & mask; index->slots[at].name;
          at = (at + 1) & mask) {
