@@ -209,8 +209,8 @@ struct cairn_snapshot_coroutine {
     uint64_t n;           /* of them */
     int is_begun;         /* nonzero: they have yielded. 0: they have not run; the one frame is the
                           function that will be called */
-    int may_be_collected; /* nonzero: some were collected maybe, for the interpreter's allocator
-                             leaves freed memory as it was (LuaJIT) */
+    int may_be_collected; /* nonzero: some were collected maybe, for LuaJIT's allocator leaves freed
+                             memory as it was and its blocks could not be followed */
     uint32_t n_frames;    /* the innermost is number 0: cairn_snapshot_coroutine_frame() */
     uint32_t stack;       /* of the profile; its sample has the label lua.coroutine */
     struct cairn_snapshot_guest guest; /* the state of the first of them */

@@ -143,11 +143,23 @@ enum cairn_guest_rest {
                               call */
 };
 
+/* Was an object freed that its interpreter's allocator leaves as it was? */
+enum cairn_guest_life { CAIRN_GUEST_MAY_LIVE, CAIRN_GUEST_LIVES, CAIRN_GUEST_IS_FREE };
+
+/* Where a walk through the heap of an interpreter stands; the guest's own. All-zero at first. */
+struct cairn_guest_heap_walk {
+    uint64_t from, to;   /* a segment of the heap; equal: none */
+    uint64_t before, at; /* where the last chunk that was read begins and ends */
+    bool is_used;        /* the last one */
+    uint64_t n_steps;    /* of all segments */
+};
+
 /* A state of an interpreter, such as a lua_State. */
 struct cairn_guest_state {
     uint32_t module; /* of thread->modules */
     uint64_t va;
     uint8_t rest;      /* enum cairn_guest_rest */
+    bool may_be_freed; /* it rests, and nothing proves that it was not collected */
     const char *mode;  /* what LuaJIT does now: "interpreted", "compiled", "gc", ...; NULL: unknown.
                           Static. */
     const char *doubt; /* why its frames may be wrong, a static text; NULL: they fit */
@@ -182,11 +194,13 @@ struct cairn_guest {
      * that no thread runs? It reads no more than that. Is asked for each word of a heap where the
      * byte `type_at` is `type`. NULL: the interpreter has no coroutines. */
     uint8_t type_at, type;
-    bool keeps_freed; /* its allocator leaves freed memory as it was: what rests may be collected */
     bool (*may_rest)(const struct cairn_guest_file *file, const uint8_t *bytes, uint64_t va);
     /* If it is one: adds it and its frames. CAIRN_E_NOMEM. */
     int (*rest)(const struct cairn_guest_thread *thread, uint32_t module, uint64_t va,
                 struct cairn_guest_result *result);
+    /* Does the state at `va`, which rests, live? Is asked in the order of addresses. NULL: what
+     * its allocator frees does not look like a state any more. */
+    uint8_t (*life)(struct cairn_memory memory, uint64_t va, struct cairn_guest_heap_walk *walk);
     /* What a program in the kernel needs to copy frames of it; false: no such program can. */
     bool (*sketch)(const struct cairn_guest_file *file, struct cairn_guest_sketch *ret_sketch);
 };

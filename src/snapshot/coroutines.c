@@ -22,7 +22,7 @@ static int add_group(struct cairn_coroutines *coroutines, struct cairn_stacks *s
     *group = (struct cairn_coroutine_group){
         .n = 1,
         .rest = state->rest,
-        .may_be_collected = stacks->guests->modules[state->module].file->guest->keeps_freed,
+        .may_be_collected = state->may_be_freed,
         .first_row = stacks->n_rows,
         .guest_row = stacks->n_guest_rows,
     };
@@ -42,6 +42,7 @@ static int count(void *ctx, struct cairn_target_guests *guests, uint64_t key)
     coroutines->n_all++;
     if (cairn_table_find(&coroutines->by_stack, key, &number)) {
         coroutines->groups[number].n++;
+        coroutines->groups[number].may_be_collected |= guests->result.states[0].may_be_freed;
         return CAIRN_OK;
     }
     if (finding->stacks->n_rows + guests->result.n_frames > CAIRN_STACK_ROWS_MAX) {

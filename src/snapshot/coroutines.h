@@ -11,7 +11,7 @@
 struct cairn_coroutine_group {
     uint64_t n;
     uint8_t rest;             /* enum cairn_guest_rest */
-    bool may_be_collected;    /* some of them; cairn_guest.keeps_freed */
+    bool may_be_collected;    /* some of them */
     size_t first_row, n_rows; /* of stacks->rows */
     size_t guest_row;         /* of stacks->guest_rows: the first coroutine's state */
     uint32_t stack;           /* of the profile */

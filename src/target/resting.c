@@ -11,6 +11,7 @@ struct candidate {
     uint64_t va;
     uint32_t module;
     uint64_t key; /* of what was read first; 0: it is no coroutine that rests */
+    uint8_t life; /* enum cairn_guest_life */
 };
 
 struct search {
@@ -20,9 +21,10 @@ struct search {
     struct cairn_target_resting *sums;
     struct candidate *candidates; /* of one piece */
     size_t n_candidates, cap_candidates;
-    uint64_t n_frames; /* that were read */
-    bool is_restless;  /* coroutines changed during the search */
-    uint64_t va;       /* of bytes[0] */
+    struct cairn_guest_heap_walk *walks; /* by module */
+    uint64_t n_frames;                   /* that were read */
+    bool is_restless;                    /* coroutines changed during the search */
+    uint64_t va;                         /* of bytes[0] */
     size_t n;
     uint8_t bytes[CAIRN_SPACE_DATA_MAX + CAIRN_GUEST_RESTING_BYTES];
 };
@@ -68,6 +70,21 @@ static int read_once(struct search *s, const struct candidate *candidate, uint64
     return code;
 }
 
+/* An allocator may leave what is freed as it was. */
+static uint8_t life_of(const struct search *s, const struct candidate *candidate)
+{
+    const struct cairn_guest *guest = s->guests->modules[candidate->module].file->guest;
+    if (!guest->life)
+        return CAIRN_GUEST_LIVES;
+    return guest->life(s->guests->space->memory, candidate->va, &s->walks[candidate->module]);
+}
+
+static int tell(const struct search *s, const struct candidate *candidate)
+{
+    s->guests->result.states[0].may_be_freed = candidate->life == CAIRN_GUEST_MAY_LIVE;
+    return s->fn(s->ctx, s->guests, candidate->key);
+}
+
 /* The process goes on: what two reads agree on was so in between. What makes no sense may be of
  * two moments, and is read again by itself, which takes microseconds. So is all of a process that
  * was seen to change coroutines. */
@@ -83,11 +100,11 @@ static int confirm(struct search *s, struct candidate *candidate)
         if (code < 0 || !candidate->key)
             return code; /* 0: it runs, or has ended */
         if (agrees && !result->states[0].doubt && (i || !s->is_restless))
-            return s->fn(s->ctx, s->guests, candidate->key);
+            return tell(s, candidate);
         read_anew(s);
     }
     if (agrees)
-        return s->fn(s->ctx, s->guests, candidate->key);
+        return tell(s, candidate);
     s->sums->n_moving++;
     return CAIRN_OK;
 }
@@ -120,8 +137,12 @@ static int read_candidates(struct search *s)
 {
     int code = CAIRN_OK;
     read_anew(s);
-    for (size_t i = 0; i < s->n_candidates && code == CAIRN_OK && !is_over(s); i++)
-        code = read_once(s, &s->candidates[i], &s->candidates[i].key);
+    for (size_t i = 0; i < s->n_candidates && code == CAIRN_OK && !is_over(s); i++) {
+        struct candidate *candidate = &s->candidates[i];
+        candidate->life = life_of(s, candidate);
+        if (candidate->life != CAIRN_GUEST_IS_FREE)
+            code = read_once(s, candidate, &candidate->key);
+    }
     read_anew(s);
     for (size_t i = 0; i < s->n_candidates && code == CAIRN_OK && !is_over(s); i++) {
         bool is_same = i && s->candidates[i].va == s->candidates[i - 1].va;
@@ -204,11 +225,13 @@ int cairn_target_guests_find_resting(struct cairn_target_guests *guests, cairn_t
     s->fn = fn;
     s->ctx = ctx;
     s->sums = ret_resting;
+    s->walks = cairn_alloc(guests->n_modules, sizeof *s->walks);
     guests->n_natives = guests->n_regs = 0;
     guests->is_met = true; /* for who names and weaves the result */
-    code = search_all(s);
+    code = s->walks ? search_all(s) : CAIRN_E_NOMEM;
     guests->result.n_frames = guests->result.n_states = 0;
     cairn_free(s->candidates);
+    cairn_free(s->walks);
     cairn_free(s);
     return code;
 }

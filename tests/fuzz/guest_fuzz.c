@@ -60,6 +60,7 @@ static void read_resting(struct world *world, const struct cairn_guest_module *m
         .n_modules = 2,
     };
     struct cairn_guest_result result = {0};
+    struct cairn_guest_heap_walk walks[2] = {0};
     struct cairn_span bytes;
     unsigned n = 0;
     for (size_t at = 0; n < RESTING_MAX; at += 8) {
@@ -76,6 +77,8 @@ static void read_resting(struct world *world, const struct cairn_guest_module *m
                 weave(&thread, &result);
             if (result.n_states > 1)
                 __builtin_trap();
+            if (guest->life)
+                sink += guest->life(thread.memory, BASE + at, &walks[i]);
         }
     }
     cairn_guest_result_done(&result);

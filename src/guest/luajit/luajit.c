@@ -393,9 +393,9 @@ const struct cairn_guest cairn_guest_luajit = {
     .read = read_thread,
     .type_at = CAIRN_SKETCH_LJ_TYPE,
     .type = CAIRN_SKETCH_LJ_THREAD,
-    .keeps_freed = true,
     .may_rest = may_rest,
     .rest = read_resting,
+    .life = cairn_lj_life,
     .step = cairn_lj_step,
     .sketch = sketch,
 };

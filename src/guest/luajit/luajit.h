@@ -5,6 +5,7 @@
  *     look.c    what a file tells               state.c   states, their C frames, protos and lines
  *     frames.c  the Lua stack of a state        trace.c   functions inlined into compiled code
  *     step.c    from its code to its caller     luajit.c  all of it, for one thread
+ *     allocator.c   was a state freed?
  *
  * The interpreter is one piece of assembler. Each call into it has a C frame on the native stack,
  * at the sp of the assembler's frame; a state has a list of its C frames, and a run of Lua
@@ -49,6 +50,9 @@ bool cairn_lj_may_rest(const uint8_t *bytes, uint64_t va);
 /* A coroutine that no thread runs: `rest` says which kind. False: it is none. */
 bool cairn_lj_resting_read(struct cairn_memory memory, uint64_t va,
                            struct cairn_lj_state *ret_state);
+
+/* Does the state at `va` live, by the allocator's word? enum cairn_guest_life. */
+uint8_t cairn_lj_life(struct cairn_memory memory, uint64_t va, struct cairn_guest_heap_walk *walk);
 
 /* The global_State before DISPATCH, which is a register of the assembler and of compiled code. */
 bool cairn_lj_global_of(struct cairn_memory memory, uint64_t dispatch, uint64_t *ret_global);
