@@ -71,6 +71,8 @@ static void put_guest_state(struct cairn_json *json, const char *key,
         cairn_json_str(json, "mode", guest->mode);
     if (*guest->reason)
         cairn_json_str(json, "reason", guest->reason);
+    if (guest->is_unread)
+        cairn_json_bool(json, "missing", true);
     cairn_json_close(json, '}');
 }
 

@@ -307,7 +307,8 @@ static void put_guests(struct cairn_buffer *out, const struct cairn_snapshot *sn
         struct cairn_snapshot_guest guest = {.size = sizeof guest};
         if (cairn_snapshot_guest(snapshot, thread, i, &guest) < 0 || !*guest.reason)
             continue;
-        cairn_buffer_printf(out, "  ... frames of %s in doubt: %s\n", guest.version, guest.reason);
+        cairn_buffer_printf(out, "  ... frames of %s %s: %s\n", guest.version,
+                            guest.is_unread ? "missing" : "in doubt", guest.reason);
     }
 }
 

@@ -181,7 +181,8 @@ struct cairn_snapshot_guest {
     const char *module;   /* path of the file that holds the interpreter */
     uint64_t state;       /* va; 0: not found */
     const char *mode;     /* of LuaJIT: "interpreted", "compiled", "gc", ...; "": unknown */
-    const char *reason;   /* why the frames may be wrong; "": they fit */
+    const char *reason;   /* why the frames may be wrong, or are missing; "": they fit */
+    int is_unread;        /* nonzero: they are missing, as of a thread that runs with no_stop */
 };
 /* CAIRN_E_ARG: there is no such one. */
 CAIRN_API int cairn_snapshot_guest(const struct cairn_snapshot *snapshot, size_t thread,

@@ -89,7 +89,7 @@ static int walk_all(struct cairn_snapshot *s)
         if (code == CAIRN_OK && missed && !*thread->end_detail)
             code = cairn_walk_user(&s->stacks, s->space, thread, true, &missed);
         if (code == CAIRN_OK)
-            code = cairn_walk_guests(&s->stacks, thread);
+            code = cairn_walk_guests(&s->stacks, thread, "the thread was not stopped");
     }
     return code;
 }

@@ -65,6 +65,27 @@ static int add_state(struct cairn_stacks *stacks, const struct cairn_guest_state
     return row->module == UINT32_MAX ? CAIRN_E_NOMEM : CAIRN_OK;
 }
 
+/* The module of the innermost frame that an interpreter has. */
+static uint32_t module_met(const struct cairn_target_guests *guests)
+{
+    for (size_t i = 0; i < guests->n_natives; i++)
+        if (guests->natives[i].module != CAIRN_GUEST_NONE)
+            return guests->natives[i].module;
+    return 0; /* code that an interpreter made */
+}
+
+int cairn_guest_rows_unread(struct cairn_stacks *stacks, const char *why)
+{
+    const struct cairn_target_guests *guests = stacks->guests;
+    if (!guests->is_met || !guests->n_modules)
+        return CAIRN_OK;
+    const struct cairn_guest_state state = {.module = module_met(guests), .doubt = why};
+    int code = add_state(stacks, &state);
+    if (code == CAIRN_OK)
+        stacks->guest_rows[stacks->n_guest_rows - 1].is_unread = true;
+    return code;
+}
+
 static int add_woven(void *ctx, const struct cairn_woven *woven)
 {
     const struct weaving *weaving = ctx;

@@ -268,6 +268,7 @@ static void put_guest(const struct cairn_snapshot *snapshot, size_t number,
         .state = row->va,
         .mode = row->mode ? row->mode : "",
         .reason = row->reason ? row->reason : "",
+        .is_unread = row->is_unread,
     };
 }
 

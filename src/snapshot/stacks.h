@@ -41,6 +41,7 @@ struct cairn_guest_row {
     uint32_t module; /* of the profile's texts: its path */
     uint64_t va;
     const char *mode, *reason; /* NULL: none */
+    bool is_unread;            /* `reason` says why no frames were read */
 };
 
 int cairn_stacks_init(struct cairn_stacks *stacks, struct cairn_err *err);

@@ -191,7 +191,9 @@ static int add_sample(struct cairn_snapshot *s, struct cairn_caught *thread, str
 
 static int add_guests(struct cairn_snapshot *s, struct cairn_caught *thread, struct cairn_err *err)
 {
-    return cairn_walk_guests(&s->stacks, thread) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+    const char *unread = s->opts.no_stop ? "the thread runs, and was not stopped"
+                                         : "the thread runs, and could not be stopped";
+    return cairn_walk_guests(&s->stacks, thread, unread) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
 static int walk_batch(struct cairn_snapshot *s, size_t from, size_t to, struct cairn_err *err)

@@ -43,16 +43,18 @@ static int read_guests(struct cairn_stacks *stacks, struct cairn_caught *thread,
     return thread->wants_weave ? cairn_target_guests_read(stacks->guests) : CAIRN_OK;
 }
 
-int cairn_walk_guests(struct cairn_stacks *stacks, struct cairn_caught *thread)
+int cairn_walk_guests(struct cairn_stacks *stacks, struct cairn_caught *thread, const char *unread)
 {
     thread->first_guest = stacks->n_guest_rows;
     thread->n_guests = 0;
-    if (!thread->wants_weave)
-        return CAIRN_OK;
-    thread->wants_weave = false;
-    int code = cairn_target_guests_name(stacks->guests);
-    if (code == CAIRN_OK)
+    int code = CAIRN_OK;
+    if (thread->wants_weave)
+        code = cairn_target_guests_name(stacks->guests);
+    if (thread->wants_weave && code == CAIRN_OK)
         code = cairn_guest_rows_weave(stacks, thread->first_row + thread->n_kernel_rows);
+    else if (thread->wants_still)
+        code = cairn_guest_rows_unread(stacks, unread);
+    thread->wants_weave = thread->wants_still = false;
     thread->n_guests = stacks->n_guest_rows - thread->first_guest;
     thread->n_rows = stacks->n_rows - thread->first_row;
     return code;

@@ -13,8 +13,9 @@ int cairn_walk_user(struct cairn_stacks *stacks, struct cairn_unwind_space *spac
                     struct cairn_caught *thread, bool live, bool *ret_missed);
 
 /* Puts the frames of interpreters, which the walk that was made last has read, among the thread's
- * rows, which are the last. The memory may change again. CAIRN_E_NOMEM. */
-int cairn_walk_guests(struct cairn_stacks *stacks, struct cairn_caught *thread);
+ * rows, which are the last. The memory may change again. `unread` says why there are none where
+ * the thread did not stand still; static. CAIRN_E_NOMEM. */
+int cairn_walk_guests(struct cairn_stacks *stacks, struct cairn_caught *thread, const char *unread);
 
 /* The same of a thread without registers: its stack in the kernel alone. */
 int cairn_walk_kernel(struct cairn_stacks *stacks, struct cairn_caught *thread);
