@@ -25,7 +25,7 @@
 
 static const struct cli_command *const commands[] = {
     /* clang-format off */
-    &cli_cmd_stack,
+    &cli_cmd_stack, &cli_cmd_trace,
     &cli_cmd_record,
     &cli_cmd_heap,
     &cli_cmd_resolve,

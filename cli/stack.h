@@ -72,6 +72,10 @@ void cli_stack_groups_text(struct cairn_buffer *out, struct cairn_snapshot *snap
                            const struct cli_stack_groups *groups,
                            const struct cli_stack_view *view);
 
+/* The frames of a user stack, innermost first. */
+void cli_stack_frames_text(struct cairn_buffer *out, const struct cairn_profile *profile,
+                           const uint32_t *frames, uint32_t n, const struct cli_stack_view *view);
+
 /* Coroutines that no thread runs, behind the threads. */
 void cli_stack_coroutines_text(struct cairn_buffer *out, struct cairn_snapshot *snapshot,
                                const struct cli_stack_view *view);

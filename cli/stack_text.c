@@ -460,6 +460,15 @@ static bool has_guest(const struct cairn_profile *profile, const uint32_t *frame
     return false;
 }
 
+void cli_stack_frames_text(struct cairn_buffer *out, const struct cairn_profile *profile,
+                           const uint32_t *frames, uint32_t n, const struct cli_stack_view *view)
+{
+    static const struct cli_stack_group none = {0};
+    const struct of_group of = {profile, &none, frames};
+    const struct shown shown = {frames, n, has_guest(profile, frames, n), get_of_group, &of};
+    put_frames(out, profile, &shown, 0, view);
+}
+
 static void put_group_frames(struct cairn_buffer *out, const struct cairn_profile *profile,
                              const struct cli_stack_group *group, const struct cli_stack_view *view)
 {

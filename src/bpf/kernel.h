@@ -123,7 +123,13 @@ struct signal_struct { /* of a process */
     } live; /* threads that have not ended */
 } CAIRN_KERNEL_TYPE;
 
+struct thread_info {
+    unsigned int status; /* x86-64 alone */
+    unsigned long flags;
+} CAIRN_KERNEL_TYPE;
+
 struct task_struct {
+    struct thread_info thread_info;
     unsigned int __state; /* Linux 5.14 */
     unsigned int flags;
     int exit_state;

@@ -339,19 +339,20 @@ static __always_inline void count(struct cairn_bpf_walk_cpu *cpu)
         bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
 }
 
-/* The user side of a thread. */
-static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_bpf_walk_cpu *cpu,
-                                 struct task_struct *task)
+static __always_inline void begin_walk(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
 {
-    struct walker w = {.cpu = cpu};
     cpu->stack = (struct cairn_bpf_stack){.pid = pid_of(task),
                                           .tid = tid_of(task),
                                           .time_ns = bpf_ktime_get_ns(),
                                           .hash = 1,
                                           .what = CAIRN_BPF_STACK};
     cpu->end = CAIRN_END_MAX_FRAMES;
-    if (!take_regs(ctx, cpu, task))
-        return;
+}
+
+/* The user side of a thread, whose registers were taken. */
+static __always_inline void walk_on(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    struct walker w = {.cpu = cpu};
     cpu->stack.sp = cpu->sp;
     add(cpu, cpu->ip);
     w.space = space_of(task, cpu->stack.pid);
@@ -373,6 +374,14 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_b
         __u64 now_ns = bpf_ktime_get_ns();
         cpu->deep_ns = now_ns + DEEP_SHARE * (now_ns - cpu->stack.time_ns);
     }
+}
+
+static __always_inline void walk(struct bpf_perf_event_data *ctx, struct cairn_bpf_walk_cpu *cpu,
+                                 struct task_struct *task)
+{
+    begin_walk(cpu, task);
+    if (take_regs(ctx, cpu, task))
+        walk_on(cpu, task);
 }
 
 /* Who is walked by its files costs more each time, but a look costs as much as hundreds of times.
@@ -476,3 +485,5 @@ int cairn_walk(struct bpf_perf_event_data *ctx)
 }
 
 #include "bpf/off_cpu.bpf.h"
+/* wants what tells targets */
+#include "bpf/trace.bpf.h"

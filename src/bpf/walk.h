@@ -72,6 +72,7 @@ enum {
     CAIRN_BPF_HITS_MAX = 256, /* luaconf.h lets a state have 200 calls from C */
     CAIRN_BPF_STATES_MAX = 8, /* of an interpreter, on one stack */
     CAIRN_BPF_GUESTS_MAX = 4096,
+    CAIRN_BPF_WORDS_MAX = 64, /* of a stack, that a remembered walk has read */
     CAIRN_BPF_GUEST_LOOPS_MAX = 4,
     CAIRN_BPF_STACK_MAX = 8 << 20 /* a frame pointer that far above the stack pointer is none */
 };
@@ -173,8 +174,10 @@ enum cairn_bpf_message {
     CAIRN_BPF_ASK = 2,   /* no frames: this process should be looked at */
     CAIRN_BPF_AGAIN = 3, /* no frames: one that came before, by hash, tid and id; where times are
                             wanted */
-    CAIRN_BPF_SLEPT = 4  /* no frames, but what off_cpu.h has of it: a time off the CPU that ended
+    CAIRN_BPF_SLEPT = 4, /* no frames, but what off_cpu.h has of it: a time off the CPU that ended
                             now, of `value` ns, with a stack that came before; as AGAIN */
+    CAIRN_BPF_EVENT = 5  /* no frames, but what trace.h has of it: an event, with a stack that came
+                            before */
 };
 
 /* The frame was found by a frame pointer, not by a rule. */
@@ -204,6 +207,14 @@ struct cairn_bpf_cached {
     __u64 va; /* in the space `id`, or, of a module, the offset in its text */
     __u32 id;
     __u32 rule; /* and what else is known of the place, above bit 29 */
+};
+
+/* The words that a walk read: all that it depends on beside the registers. */
+struct cairn_bpf_words {
+    __u16 n, end; /* `end`: bytes from the stack pointer to behind the highest word */
+    __u16 is_bad; /* the walk depends on more: such a stack is not remembered */
+    __u16 off[CAIRN_BPF_WORDS_MAX + 1]; /* from sp / 8 * 8 on */
+    __u64 value[CAIRN_BPF_WORDS_MAX];
 };
 
 /* What one CPU works in. */
@@ -245,6 +256,7 @@ struct cairn_bpf_walk_cpu {
     __u64 hits[CAIRN_BPF_HITS_MAX]; /* words of `frames` that lead into a loop */
     __u64 seen[CAIRN_BPF_SEEN_PIECES];
     __u64 piece_at, piece_end; /* words of `frames` */
+    struct cairn_bpf_words words; /* where stacks are remembered */
     struct cairn_bpf_stack stack;
     __u64 frames[CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX + 1 + CAIRN_BPF_COPY_REGS +
                  CAIRN_BPF_COPY_MAX / 8 + CAIRN_BPF_PIECES_MAX / 8 + 64];

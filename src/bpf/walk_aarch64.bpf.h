@@ -18,6 +18,8 @@ enum {
     SIGNAL_IP = SIGNAL_FP + 24
 };
 
+enum { TIF_32BIT = 1 << 22 }; /* arch/arm64/include/asm/thread_info.h */
+
 static const __u64 SIGRETURN = 0xd4000001d2801168; /* mov x8, #139; svc #0 */
 
 /* The word of the registers that says whom they belong to, and what it says. */
@@ -54,6 +56,21 @@ static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_
     cpu->lr = regs->regs[30];
     cpu->sp_is_floor = 0;
 }
+
+/* Is the system call that begins one of arm's table? */
+static __always_inline int is_compat_call(struct task_struct *task)
+{
+    return (BPF_CORE_READ(task, thread_info.flags) & TIF_32BIT) != 0;
+}
+
+static __always_inline void call_args(const bpf_user_pt_regs_t *regs, int is_compat, __u64 *args)
+{
+    for (int i = 0; i < 6; i++)
+        args[i] = is_compat ? (__u32)regs->regs[i] : regs->regs[i];
+}
+
+/* The register that a walk from a system call may depend on beside ip, sp and fp. */
+#define LINK_OF(regs) ((regs)->regs[30])
 
 /* The kernel kept all registers of what it interrupted. */
 static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)

@@ -34,14 +34,41 @@ static __attribute__((noinline)) long read_far(struct cairn_bpf_walk_cpu *cpu, _
     return 0;
 }
 
+/* Walks note what they read, so that the next one can be compared with it (trace.h). */
+const volatile __u32 cairn_has_words = 0;
+
+enum { WORDS_BYTES = PAGE - 8 }; /* how far from the stack pointer a noted word may be */
+
+static __always_inline void note_word(struct cairn_bpf_walk_cpu *cpu, __u64 va, __u64 word)
+{
+    __u64 n = cpu->words.n, off = va - (cpu->stack.sp & ~(__u64)7);
+    if (!cairn_has_words)
+        return;
+    if (n >= CAIRN_BPF_WORDS_MAX || off >= WORDS_BYTES || off & 7) {
+        cpu->words.is_bad = 1;
+        return;
+    }
+    cpu->words.n = n + 1;
+    HIDE(n);
+    n &= CAIRN_BPF_WORDS_MAX - 1;
+    cpu->words.off[n] = off;
+    cpu->words.value[n] = word;
+    if (off + 8 > cpu->words.end)
+        cpu->words.end = off + 8;
+}
+
 static __always_inline long read_word(struct cairn_bpf_walk_cpu *cpu, __u64 va, __u64 *ret_word)
 {
     __u64 off = va - cpu->low;
     if (off < cpu->size && !(off & 7)) {
         *ret_word = cpu->window[off / 8 & (CAIRN_BPF_WINDOW_WORDS - 1)];
-        return 0;
+    } else {
+        long failed = read_far(cpu, va, ret_word);
+        if (failed)
+            return failed;
     }
-    return read_far(cpu, va, ret_word);
+    note_word(cpu, va, *ret_word);
+    return 0;
 }
 
 static __always_inline void open_window(struct cairn_bpf_walk_cpu *cpu)

@@ -39,9 +39,13 @@ static long step(__u32 i, void *ctx)
     if (!(place & PLACE_IS_CODE))
         return stop(cpu, cpu->is_missing ? CAIRN_END_NEW : CAIRN_END_NO_MODULE);
     __u32 rule = place & CAIRN_RULE_MASK;
-    if (!cairn_rule_kind(rule))
+    if (!cairn_rule_kind(rule)) {
+        cpu->words.is_bad = 1; /* code and other registers decide */
         rule = rule_by_code(cpu);
+    }
     __u32 kind = cairn_rule_kind(rule);
+    if (kind == CAIRN_RULE_SIDE)
+        cpu->words.is_bad = 1;
     if (kind == CAIRN_RULE_SIGNAL || is_sigreturn(cpu, kind))
         return step_signal(cpu);
     if (can_step(cpu, place, kind))

@@ -11,6 +11,7 @@
 
 enum {
     USER_CS_32 = 0x23, /* arch/x86/include/asm/segment.h, __USER32_CS */
+    TS_COMPAT = 2,     /* arch/x86/include/asm/thread_info.h */
     CS_MASK = 0xffff   /* beside it is what FRED keeps (Linux 6.9) */
 };
 
@@ -48,6 +49,26 @@ static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_
     cpu->lr = regs->rdi;
     cpu->ax = regs->rax;
 }
+
+/* Is the system call that begins one of i386's table? By int 0x80 any program may call so. */
+static __always_inline int is_compat_call(struct task_struct *task)
+{
+    return bpf_core_field_exists(task->thread_info) &&
+           (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT);
+}
+
+static __always_inline void call_args(const bpf_user_pt_regs_t *regs, int is_compat, __u64 *args)
+{
+    args[0] = is_compat ? (__u32)regs->rbx : regs->rdi;
+    args[1] = is_compat ? (__u32)regs->rcx : regs->rsi;
+    args[2] = is_compat ? (__u32)regs->rdx : regs->rdx;
+    args[3] = is_compat ? (__u32)regs->rsi : regs->r10;
+    args[4] = is_compat ? (__u32)regs->rdi : regs->r8;
+    args[5] = is_compat ? (__u32)regs->rbp : regs->r9;
+}
+
+/* The register that a walk from a system call may depend on beside ip, sp and fp. */
+#define LINK_OF(regs) 0
 
 /* The kernel kept all registers of what it interrupted. */
 static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)

@@ -34,6 +34,7 @@ struct batch {
 struct cairn_walker {
     struct walk_bpf *program;
     struct cairn_off_cpu off_cpu; /* its program is NULL where that was not asked for */
+    struct cairn_trace_programs trace; /* likewise */
     struct ring_buffer *ring;
     struct cairn_walk_tables tables;
     struct cairn_bpf_walk_cpu *cpus;
@@ -78,6 +79,18 @@ static void fill_maps(struct cairn_walker *w)
     (void)bpf_map__set_max_entries(w->program->maps.files, 1); /* nobody asks for them there */
 }
 
+static void prepare_trace(struct cairn_walker *w, const struct cairn_trace_programs_opts *opts,
+                          size_t n_cpus)
+{
+    cairn_trace_programs_prepare(w->program, opts, n_cpus);
+    if (opts)
+        w->trace = (struct cairn_trace_programs){.program = w->program,
+                                                 .calls = opts->calls,
+                                                 .is_cgroup = opts->is_cgroup,
+                                                 .cgroup_fd = opts->cgroup_fd,
+                                                 .n_cpus = n_cpus};
+}
+
 static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, struct cairn_err *err)
 {
     int n_cpus = libbpf_num_possible_cpus(), code = cairn_bpf_check(&cairn_walker_need, err);
@@ -97,6 +110,7 @@ static int load(struct cairn_walker *w, const struct cairn_walker_opts *opts, st
             w->off_cpu = (struct cairn_off_cpu){.program = w->program,
                                                 .is_cgroup = opts->off_cpu->is_cgroup,
                                                 .cgroup_fd = opts->off_cpu->cgroup_fd};
+        prepare_trace(w, opts->trace, (size_t)n_cpus);
     }
     code = cairn_bpf_load(w->program ? w->program->skeleton : NULL, &cairn_walker_need, err);
     w->n_cpus = code < 0 ? 0 : (size_t)n_cpus;
@@ -161,6 +175,7 @@ void cairn_walker_free(struct cairn_walker *w)
         munmap(w->tables.modules.strips, w->strips_bytes);
     cairn_walk_tables_done(&w->tables);
     cairn_off_cpu_stop(&w->off_cpu);
+    cairn_trace_programs_stop(&w->trace);
     ring_buffer__free(w->ring);
     walk_bpf__destroy(w->program);
     cairn_free(w->batch);
@@ -197,6 +212,7 @@ bool cairn_walker_is_only(const struct cairn_walker *w, int pid)
 
 void cairn_walker_look(struct cairn_walker *w, int pid, bool now)
 {
+    cairn_trace_programs_forget(&w->trace);
     if (cairn_walk_tables_look(&w->tables, pid, now) != CAIRN_WALK_LATER)
         return;
     for (size_t i = 0; i < w->n_asked; i++)
@@ -208,6 +224,7 @@ void cairn_walker_look(struct cairn_walker *w, int pid, bool now)
 
 void cairn_walker_changed(struct cairn_walker *w, int pid)
 {
+    cairn_trace_programs_forget(&w->trace);
     if (cairn_walk_tables_know(&w->tables, pid))
         cairn_walker_look(w, pid, false);
 }
@@ -301,7 +318,8 @@ static int on_message(void *ctx, void *data, size_t size)
         return 0;
     if (stack->what == CAIRN_BPF_ASK)
         cairn_walker_look(w, (int)stack->pid, false);
-    if (stack->what < CAIRN_BPF_STACK || stack->what > CAIRN_BPF_SLEPT ||
+    if (stack->what < CAIRN_BPF_STACK || stack->what > CAIRN_BPF_EVENT ||
+        (stack->what == CAIRN_BPF_EVENT && size < sizeof(struct cairn_bpf_event)) ||
         stack->what == CAIRN_BPF_ASK || size < cairn_walker_stack_bytes(stack))
         return 0;
     return w->fn(w->fn_ctx, stack, (const uint64_t *)(const void *)(stack + 1));
@@ -380,6 +398,11 @@ int cairn_walker_last_counts(struct cairn_walker *w, cairn_walker_count_fn fn, v
 struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *w)
 {
     return w->off_cpu.program ? &w->off_cpu : NULL;
+}
+
+struct cairn_trace_programs *cairn_walker_trace(struct cairn_walker *w)
+{
+    return w->trace.program ? &w->trace : NULL;
 }
 
 void cairn_walker_stats(const struct cairn_walker *w, struct cairn_walker_stats *ret_stats)

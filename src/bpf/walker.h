@@ -18,6 +18,7 @@
 
 #include "base/span.h"
 #include "bpf/off_cpu_programs.h"
+#include "bpf/trace_programs.h"
 #include "bpf/walk.h"
 
 struct cairn_walker;
@@ -29,6 +30,7 @@ struct cairn_walker_opts {
     uint64_t table_bytes;                     /* of tables at most; 0: 256 MiB */
     const struct cairn_off_cpu_opts *off_cpu; /* time off the CPU is measured, and no event's; NULL:
                                                  it is not */
+    const struct cairn_trace_programs_opts *trace; /* system calls are traced instead; NULL: not */
     size_t stacks_max;                        /* so many are counted at a time; 0: 49152 */
     bool has_times; /* a stack that is met again, or a time off the CPU, is told each time,
                        without its frames, and not counted */
@@ -72,6 +74,10 @@ static inline size_t cairn_walker_stack_bytes(const struct cairn_bpf_stack *stac
     size_t words = (size_t)stack->n + stack->n_kernel + (stack->copied ? CAIRN_BPF_COPY_REGS : 0);
     if (stack->what == CAIRN_BPF_SLEPT)
         return sizeof(struct cairn_bpf_slept);
+    if (stack->what == CAIRN_BPF_EVENT)
+        return ((const struct cairn_bpf_event *)stack)->has_payload
+                   ? sizeof(struct cairn_bpf_payload_event)
+                   : sizeof(struct cairn_bpf_event);
     return sizeof *stack + words * sizeof(uint64_t) + stack->copied + stack->pieces;
 }
 
@@ -110,6 +116,9 @@ int cairn_walker_last_counts(struct cairn_walker *walker, cairn_walker_count_fn 
 
 /* What measures time off the CPU, where that was asked for; else NULL. Owned by the walker. */
 struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *walker);
+
+/* What traces system calls, likewise. */
+struct cairn_trace_programs *cairn_walker_trace(struct cairn_walker *walker);
 
 struct cairn_walker_stats {
     uint64_t n_samples;            /* walked */

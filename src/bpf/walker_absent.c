@@ -163,6 +163,42 @@ uint64_t cairn_off_cpu_unseen(const struct cairn_off_cpu *off)
     return 0;
 }
 
+int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool from_exec)
+{
+    (void)trace, (void)pid, (void)from_exec;
+    return -ENOSYS;
+}
+
+int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_err *err)
+{
+    (void)trace;
+    return cairn_bpf_check(&cairn_walker_need, err);
+}
+
+void cairn_trace_programs_stop(struct cairn_trace_programs *trace)
+{
+    (void)trace;
+}
+
+int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx)
+{
+    (void)trace, (void)fn, (void)ctx;
+    return CAIRN_OK;
+}
+
+void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
+                       struct cairn_bpf_trace_cpu *ret_stats)
+{
+    (void)trace;
+    *ret_stats = (struct cairn_bpf_trace_cpu){0};
+}
+
+struct cairn_trace_programs *cairn_walker_trace(struct cairn_walker *walker)
+{
+    (void)walker;
+    return NULL;
+}
+
 struct cairn_off_cpu *cairn_walker_off_cpu(struct cairn_walker *walker)
 {
     (void)walker;

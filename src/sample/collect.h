@@ -110,6 +110,7 @@ struct cairn_collect_more {
     uint64_t time_ns;
     const char *off_cpu; /* why the thread was off the CPU; NULL: it was on one */
     const char *waker;   /* name of the thread that woke it; NULL or "": none */
+    const char *syscall; /* that was traced; NULL: none */
     int waker_pid;       /* 0: none */
 };
 

@@ -53,6 +53,12 @@ const struct cairn_event cairn_event_off_cpu = {.name = "off-CPU time",
                                                 .perf_type = PERF_TYPE_SOFTWARE,
                                                 .perf_config = PERF_COUNT_SW_DUMMY};
 
+const struct cairn_event cairn_event_trace = {.name = "traced events",
+                                              .type = "time",
+                                              .unit = "nanoseconds",
+                                              .perf_type = PERF_TYPE_SOFTWARE,
+                                              .perf_config = PERF_COUNT_SW_DUMMY};
+
 const struct cairn_event *cairn_event_get(enum cairn_sample_event event)
 {
     return (size_t)event < sizeof events / sizeof *events ? &events[event] : NULL;

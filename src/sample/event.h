@@ -28,6 +28,9 @@ const struct cairn_event *cairn_event_get(enum cairn_sample_event event);
 /* Time off the CPU: nothing counts it, the scheduler's events are followed instead. */
 extern const struct cairn_event cairn_event_off_cpu;
 
+/* Events that programs in the kernel report: nothing counts them, either. */
+extern const struct cairn_event cairn_event_trace;
+
 /* Is it told by a counter of the CPU? */
 bool cairn_event_is_hardware(const struct cairn_event *event);
 

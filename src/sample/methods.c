@@ -33,8 +33,9 @@ static struct cairn_perf_opts perf_opts(const struct cairn_sampler *s)
         .has_times = s->opts.timeline != 0,
         .stacks_max = (size_t)(s->opts.memory_bytes / BYTES_A_STACK),
         .frequency_hz = s->opts.frequency_hz,
-        .event_period = s->opts.off_cpu ? 1 : s->opts.event_period,
+        .event_period = s->opts.off_cpu || s->is_traced ? 1 : s->opts.event_period,
         .off_cpu = s->opts.off_cpu ? &s->off_cpu : NULL,
+        .trace = s->is_traced ? &s->trace : NULL,
         .ring_pages = s->opts.ring_pages ? s->opts.ring_pages : DEFAULT_RING_PAGES,
         .max_frames = s->opts.max_frames,
     };
@@ -116,6 +117,7 @@ static int open_ptrace(struct cairn_sampler *s, struct cairn_err *err)
 void cairn_sampler_hint_guests(struct cairn_sampler *s)
 {
     if (s->has_hinted || s->opts.no_guests || s->method == CAIRN_SAMPLE_PTRACE || s->opts.off_cpu ||
+        s->is_traced ||
         !s->event->is_time || cairn_now_ns() - s->start_ns < HINT_AFTER_NS)
         return;
     s->has_hinted = true;
@@ -143,7 +145,7 @@ int cairn_sampler_choose_method(struct cairn_sampler *s, struct cairn_err *err)
     struct cairn_err refusal = {0};
     if (s->opts.method == CAIRN_SAMPLE_PTRACE)
         return open_ptrace(s, err);
-    if (s->opts.method == CAIRN_SAMPLE_BPF || s->opts.off_cpu)
+    if (s->opts.method == CAIRN_SAMPLE_BPF || s->opts.off_cpu || s->is_traced)
         return open_bpf(s, err);
     if (s->opts.method == CAIRN_SAMPLE_DUMP)
         return open_dump(s, err);

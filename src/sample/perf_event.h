@@ -19,6 +19,7 @@
 
 #include "base/table.h"
 #include "bpf/off_cpu_programs.h"
+#include "bpf/trace_programs.h"
 #include "sample/event.h"
 #include "sample/perf_ring.h"
 #include "sample/targets.h"
@@ -37,6 +38,7 @@ struct cairn_perf_opts {
     uint32_t stack_bytes; /* of the user stack are copied with each sample; 0: only its top */
     const struct cairn_event *event;
     const struct cairn_off_cpu_opts *off_cpu; /* instead of samples; NULL: it is not measured */
+    const struct cairn_trace_programs_opts *trace; /* likewise; NULL: system calls are not traced */
     bool has_times;    /* of samples that go to a program: one by one, with their times */
     size_t stacks_max; /* of them: so many are known at a time; 0: some 50,000 */
     double frequency_hz;

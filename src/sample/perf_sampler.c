@@ -41,7 +41,7 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
 {
     struct cairn_perf_opts bare = *opts;
     const struct cairn_walker_opts walk = {
-        .off_cpu = opts->off_cpu, .has_times = opts->has_times, .stacks_max = opts->stacks_max};
+        .off_cpu = opts->off_cpu, .trace = opts->trace, .has_times = opts->has_times, .stacks_max = opts->stacks_max};
     int code = cairn_walk_intake_open(period_ns, &walk, &ret_sampler->walk, err);
     if (code < 0)
         return code;
@@ -50,7 +50,7 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
     for (size_t i = 0; code == CAIRN_OK && ret_sampler->events.is_filtered && i < opts->targets->n;
          i++)
         cairn_walker_only(ret_sampler->walk.walker, opts->targets->items[i].pid, true);
-    if (code == CAIRN_OK && !opts->off_cpu)
+    if (code == CAIRN_OK && !opts->off_cpu && !opts->trace)
         code = cairn_walk_intake_attach(&ret_sampler->walk, &ret_sampler->events, err);
     ret_sampler->is_walked = code == CAIRN_OK;
     ret_sampler->walk.no_guests = opts->no_guests;

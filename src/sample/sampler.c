@@ -42,12 +42,14 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
         return code;
     s->collect.has_times = s->opts.timeline != 0;
     s->collect.memory_max = s->opts.memory_bytes;
-    if (!s->opts.timeline && !s->opts.off_cpu) /* whose stacks are found again by number */
+    if (!s->opts.timeline && !s->opts.off_cpu && !s->is_traced) /* whose stacks are found again by number */
         s->collect.pack_rows = CAIRN_PACK_ROWS;
     cairn_starts_learn_self(&s->collect.starts);
     code = cairn_targets_open(&s->opts, &s->targets, err);
     s->off_cpu.is_cgroup = s->targets.is_cgroup;
     s->off_cpu.cgroup_fd = s->targets.cgroup_fd;
+    s->trace.is_cgroup = s->targets.is_cgroup;
+    s->trace.cgroup_fd = s->targets.cgroup_fd;
     if (code == CAIRN_OK && s->opts.argv) {
         code = cairn_child_start(s->opts.argv, NULL, &s->child, err);
         if (code == CAIRN_OK)
@@ -60,8 +62,8 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
     return cairn_sampler_choose_method(s, err);
 }
 
-int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sampler **ret_sampler,
-                      struct cairn_err *err)
+static int make(const struct cairn_sampler_opts *opts, const struct cairn_trace_programs_opts *trace,
+                struct cairn_sampler **ret_sampler, struct cairn_err *err)
 {
     struct cairn_sampler_opts taken;
     int code = cairn_sampler_take_opts(opts, &taken, err);
@@ -74,6 +76,11 @@ int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sample
     s->child.go_fd = s->child.fail_fd = -1;
     s->exit_status = -1;
     s->event = taken.off_cpu ? &cairn_event_off_cpu : cairn_event_get(taken.event);
+    if (trace) {
+        s->is_traced = true;
+        s->trace = *trace;
+        s->event = &cairn_event_trace;
+    }
     s->off_cpu = (struct cairn_off_cpu_opts){
         .all = taken.all_processes, .no_inherit = taken.no_inherit, .user_only = taken.user_only};
     s->period_ns = s->event->is_time ? (int64_t)(1e9 / taken.frequency_hz) : 0;
@@ -84,6 +91,19 @@ int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sample
     }
     *ret_sampler = s;
     return CAIRN_OK;
+}
+
+int cairn_sampler_new(const struct cairn_sampler_opts *opts, struct cairn_sampler **ret_sampler,
+                      struct cairn_err *err)
+{
+    return make(opts, NULL, ret_sampler, err);
+}
+
+int cairn_sampler_new_traced(const struct cairn_sampler_opts *opts,
+                             const struct cairn_trace_programs_opts *trace,
+                             struct cairn_sampler **ret_sampler, struct cairn_err *err)
+{
+    return make(opts, trace, ret_sampler, err);
 }
 
 void cairn_sampler_free(struct cairn_sampler *s)
@@ -154,6 +174,23 @@ static int start_off_cpu(struct cairn_sampler *s, struct cairn_err *err)
     if (code == CAIRN_OK && !s->child.pid && !s->targets.is_all) /* of all: too many */
         cairn_targets_each(&s->targets, note_before, &before);
     return before.code < 0 ? cairn_fail_memory(err) : code;
+}
+
+static int start_trace(struct cairn_sampler *s, struct cairn_err *err)
+{
+    struct cairn_trace_programs *trace = cairn_walker_trace(s->perf.walk.walker);
+    for (size_t i = 0; i < s->targets.n; i++) {
+        int pid = s->targets.items[i].pid;
+        int code = cairn_trace_programs_add(trace, pid, s->child.pid > 0);
+        if (code < 0)
+            return cairn_fail_os(err, -code, "pid %d: cannot be traced", pid);
+    }
+    return cairn_trace_programs_start(trace, err);
+}
+
+static int start_programs(struct cairn_sampler *s, struct cairn_err *err)
+{
+    return s->is_traced ? start_trace(s, err) : start_off_cpu(s, err);
 }
 
 /* What a walk by tables must know before the first sample. */
@@ -257,7 +294,7 @@ static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
     }
     start_clocks(s);
     cairn_perf_enable(&s->perf.events);
-    code = start_off_cpu(s, err);
+    code = start_programs(s, err);
     for (size_t i = 0; i < s->targets.n && code == CAIRN_OK; i++)
         code = read_space(s, s->targets.items[i].pid, err);
     if (code == CAIRN_OK && cairn_targets_are_cpus(&s->targets))
@@ -276,7 +313,7 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     if (s->perf.is_walked) /* it will have the same libc as we, which then is there already */
         cairn_walker_look(s->perf.walk.walker, s->pid, true);
     start_clocks(s);
-    int code = start_off_cpu(s, err);
+    int code = start_programs(s, err);
     if (code < 0)
         return code;
     bool traced = s->method == CAIRN_SAMPLE_PTRACE;
@@ -344,6 +381,8 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
     s->end_all_ns = s->start_all_ns ? cairn_cpu_time_ns() : 0;
     if (s->method != CAIRN_SAMPLE_PTRACE) {
         cairn_perf_disable(&s->perf.events);
+        if (s->is_traced)
+            cairn_trace_programs_stop(cairn_walker_trace(s->perf.walk.walker));
         if (s->opts.off_cpu)
             cairn_off_cpu_stop(cairn_walker_off_cpu(s->perf.walk.walker));
         if (cairn_perf_sampler_take(&s->perf, &s->collect, true) < 0)

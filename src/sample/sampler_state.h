@@ -27,6 +27,8 @@ struct cairn_sampler {
     struct cairn_collect collect;
     const struct cairn_event *event;
     struct cairn_off_cpu_opts off_cpu;
+    bool is_traced; /* instead of samples, calls are reported by: */
+    struct cairn_trace_programs_opts trace;
     int64_t period_ns; /* of CPU time; 0: the event is another */
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */
@@ -46,5 +48,12 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
 
 /* The same, the command and the kernel as comments of the profile. CAIRN_E_NOMEM. */
 int cairn_sampler_add_comments(struct cairn_sampler *s);
+
+/* As cairn_sampler_new(), for the room trace/: no samples are taken; the programs at system calls
+ * report to `on_event` of the walk intake, which is to be set before the start. Whoever made it
+ * adds samples to the profile. */
+int cairn_sampler_new_traced(const struct cairn_sampler_opts *opts,
+                             const struct cairn_trace_programs_opts *trace,
+                             struct cairn_sampler **ret_sampler, struct cairn_err *err);
 
 #endif /* CAIRN_SAMPLE_SAMPLER_STATE_H */

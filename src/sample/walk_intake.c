@@ -28,7 +28,8 @@ int cairn_walk_intake_open(int64_t period_ns, const struct cairn_walker_opts *op
 {
     ret_intake->period_ns = period_ns;
     ret_intake->is_off_cpu = opts->off_cpu != NULL;
-    ret_intake->keeps_stacks = opts->off_cpu || opts->has_times;
+    ret_intake->is_traced = opts->trace != NULL;
+    ret_intake->keeps_stacks = opts->off_cpu || opts->trace || opts->has_times;
     return cairn_walker_new(opts, &ret_intake->walker, err);
 }
 
@@ -330,12 +331,16 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         .value = intake->period_ns ? intake->period_ns : (int64_t)stack->value,
         .time_ns = stack->time_ns,
     };
+    const bool makes_sums = intake->is_off_cpu || intake->is_traced;
     const struct cairn_collected *again = NULL;
     struct cairn_collected collected;
     int code = CAIRN_OK;
     intake->taken += cairn_walker_stack_bytes(stack);
     if (stack->what == CAIRN_BPF_SLEPT)
         return cairn_off_cpu_pass(intake, collect, (const struct cairn_bpf_slept *)stack);
+    if (stack->what == CAIRN_BPF_EVENT)
+        return intake->on_event(intake->event_ctx, (const struct cairn_bpf_event *)stack,
+                                cairn_walk_intake_find(intake, stack->hash, stack->tid, stack->id));
     if (stack->what != CAIRN_BPF_AGAIN)
         code = pass_stack(intake, collect, stack, &collected);
     else if (!(again = cairn_walk_intake_find(intake, stack->hash, stack->tid, stack->id)))
@@ -344,15 +349,15 @@ int cairn_walk_intake_pass(struct cairn_walk_intake *intake, struct cairn_collec
         collected = *again;
     if (code == CAIRN_OK && stack->copied && !stack->pieces && collect->walk.end != CAIRN_END_SPENT)
         judge_copy(intake, stack, led_further(&collect->walk, stack));
-    if (code == CAIRN_OK && !intake->is_off_cpu) /* else samples are made of the sums */
+    if (code == CAIRN_OK && !makes_sums) /* else samples are made of the sums */
         code = cairn_collect_sample(collect, &collected, &one);
-    bool is_counted = intake->is_off_cpu || !stack->copied; /* else it comes but once */
+    bool is_counted = makes_sums || !stack->copied; /* else it comes but once */
     if (code < 0 || stack->what == CAIRN_BPF_AGAIN || !is_counted)
         return code;
-    if (intake->is_off_cpu && collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES)
+    if (makes_sums && collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES)
         return CAIRN_OK; /* its times will be lost */
     uint64_t key = hash_of(stack->hash, stack->tid, stack->id);
-    if (!intake->is_off_cpu)
+    if (!makes_sums)
         add_early(intake, key, collected.marks, collect);
     return remember(intake, key, &collected, collect->last);
 }
@@ -429,6 +434,8 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
     struct counting counting = {intake, collect, false};
     bool is_full = false;
     int code = intake->is_off_cpu ? cairn_off_cpu_sums_add(intake, collect, is_end) : CAIRN_OK;
+    if (intake->is_traced)
+        code = intake->on_turn(intake->event_ctx, is_end);
     if (code == CAIRN_OK)
         code = cairn_walker_counts(intake->walker, on_count, &counting, &is_full);
     if (code == CAIRN_OK && (is_full || (!is_end && cairn_collect_is_crowded(collect))))

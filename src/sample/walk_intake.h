@@ -22,6 +22,12 @@ struct cairn_walk_intake {
     struct cairn_buffer waiting; /* stacks with their frames */
     size_t taken;                /* of them: these bytes went on already */
     bool is_off_cpu;             /* time off the CPU is measured */
+    bool is_traced;              /* events come with their stacks, and go to: */
+    int (*on_event)(void *ctx, const struct cairn_bpf_event *event,
+                    const struct cairn_collected *stack); /* NULL: the stack did not come */
+    int (*on_turn)(void *ctx, bool is_end); /* once a second, before stacks of threads that are over
+                                               are forgotten, and at the end */
+    void *event_ctx;
     bool no_guests;              /* interpreters are not looked for */
     bool keeps_stacks;           /* that, or samples have times: each has to find its stack again */
     struct cairn_table by_key;   /* hash of the stack's key -> number in one of these: */

@@ -34,6 +34,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "resolve": ("base proc debugfile symbol profile klog", "names for a whole profile or text"),
     "bpf": ("base proc unwind guest target", "programs in the kernel, and what loads them"),
     "sample": ("base rt elf proc profile debugfile unwind target bpf", "samples of running processes"),
+    "trace": ("base profile resolve bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample snapshot", "what this machine allows, and why not more"),
     "heap": ("base rt unwind", "the allocation tracker, inside the target"),
@@ -46,7 +47,8 @@ PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample",
-    "snapshot": "snapshot", "doctor": "doctor", "heap": "watch", "klog": "klog", "symbolizer": "symbol", "unwind": "unwind",
+    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "klog": "klog", "symbolizer": "symbol",
+    "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"
 BEGIN = "<!-- rooms: written by tests/style/check_layers.py --write -->\n"

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT */
+/* Trace: the programs at system calls, a part of walk.bpf.c. See trace.h. */
+#ifndef CAIRN_BPF_TRACE_BPF_H
+#define CAIRN_BPF_TRACE_BPF_H
+
+#include "bpf/trace.h"
+
+enum { SLICE_NS = 1000000000, COMM_BYTES = 16 };
+
+/* A bit for each number of this CPU's table, and of i386's: most calls end at this test. */
+const volatile __u64 cairn_trace_wanted[CAIRN_TRACE_NUMBERS / 64] = {};
+const volatile __u64 cairn_trace_wanted_compat[CAIRN_TRACE_NUMBERS / 64] = {};
+const volatile __u32 cairn_trace_tid = 0;     /* this thread alone; 0: all of the targets */
+const volatile __u32 cairn_trace_self = 0;    /* the process that is never traced: ours */
+const volatile __u32 cairn_trace_no_stack = 0;
+const volatile __u32 cairn_trace_enter_only = 0; /* calls are counted as they begin */
+const volatile __u32 cairn_trace_signal = 0;     /* sent to the process at an event; 0: none */
+const volatile __u64 cairn_trace_limit = 0;      /* events that cross a second, of each CPU */
+const volatile __u64 cairn_trace_max = 0;        /* no more events than that; 0: no bound */
+
+__u32 cairn_trace_epoch = 0; /* another one when mappings have changed */
+__u64 cairn_trace_taken = 0; /* events, where cairn_trace_max bounds them */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, CAIRN_TRACE_CALLS);
+    __type(key, __u32);
+    __type(value, struct cairn_bpf_call);
+} trace_calls SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct cairn_bpf_pending);
+} trace_pending SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, CAIRN_TRACE_SUMS_MAX);
+    __type(key, struct cairn_bpf_trace_key);
+    __type(value, struct cairn_bpf_trace_sum);
+} trace_sums SEC(".maps");
+
+/* CAIRN_TRACE_MEMOS for each CPU, one CPU's behind the other's. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, CAIRN_TRACE_MEMOS);
+    __type(key, __u32);
+    __type(value, struct cairn_bpf_memo);
+} trace_memos SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct cairn_bpf_trace_cpu);
+} trace_cpus SEC(".maps");
+
+/* A call that is reported as it begins; no local variable, for its size. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct cairn_bpf_pending);
+} trace_now SEC(".maps");
+
+static __always_inline int is_wanted(__u64 number, int is_compat)
+{
+    __u64 word = number / 64;
+    if (number >= CAIRN_TRACE_NUMBERS)
+        return 0;
+    return (is_compat ? cairn_trace_wanted_compat[word & 7] : cairn_trace_wanted[word & 7]) >>
+               (number & 63) &
+           1;
+}
+
+static __always_inline __u32 memo_slot(__u32 cpu, __u64 ip, __u64 sp)
+{
+    __u64 mix = (ip ^ (sp >> 3) * 0x9e37) * 0x9e3779b97f4a7c15ull;
+    return cpu * CAIRN_TRACE_MEMOS + (__u32)(mix >> 40 & (CAIRN_TRACE_MEMOS - 1));
+}
+
+/* Are all words that the remembered walk read the same? They are read into the window. */
+static __attribute__((noinline)) int words_hold(struct cairn_bpf_memo *memo,
+                                                struct cairn_bpf_walk_cpu *cpu, __u64 sp)
+{
+    __u64 n = memo->words.n, size = memo->words.end, differ = 0;
+    HIDE(size);
+    if (!size || size > PAGE || n > CAIRN_BPF_WORDS_MAX)
+        return 0;
+    if (bpf_probe_read_user(cpu->window, size, (void *)(sp & ~(__u64)7)))
+        return 0;
+    for (__u32 i = 0; i < CAIRN_BPF_WORDS_MAX; i++) {
+        if (i >= n)
+            break;
+        __u64 at = memo->words.off[i] / 8 & (CAIRN_BPF_WINDOW_WORDS - 1);
+        differ |= cpu->window[at] ^ memo->words.value[i];
+    }
+    return !differ;
+}
+
+/* False: there is no space for another key. The key has the thread, which runs here alone. */
+static __always_inline int add_sum(const struct cairn_bpf_trace_key *key,
+                                   const struct cairn_bpf_trace_sum *more)
+{
+    struct cairn_bpf_trace_sum *sum = bpf_map_lookup_elem(&trace_sums, key);
+    if (!sum)
+        return !bpf_map_update_elem(&trace_sums, key, more, BPF_NOEXIST);
+    sum->n += more->n;
+    sum->n_errors += more->n_errors;
+    sum->ns += more->ns;
+    if (more->ns && (!sum->min_ns || more->min_ns < sum->min_ns))
+        sum->min_ns = more->min_ns;
+    if (more->max_ns > sum->max_ns)
+        sum->max_ns = more->max_ns;
+    sum->bytes += more->bytes;
+    sum->n_lost_returns += more->n_lost_returns;
+    return 1;
+}
+
+/* What a memo has counted and `sums` has not. */
+static __always_inline void flush_memo(struct cairn_bpf_memo *memo,
+                                       struct cairn_bpf_trace_cpu *stats)
+{
+    const struct cairn_bpf_trace_key key = {.hash = memo->hash,
+                                            .tid = memo->tid,
+                                            .id = memo->id,
+                                            .row = memo->row,
+                                            .pid = memo->pid};
+    const struct cairn_bpf_trace_sum more = {.n = memo->n};
+    if (!memo->n)
+        return;
+    memo->n = 0;
+    if (add_sum(&key, &more))
+        return;
+    stats->n_counted -= more.n;
+    stats->n_lost += more.n;
+}
+
+static __always_inline __s64 as_wide(__u64 value, __u32 width)
+{
+    if (width == CAIRN_TRACE_S32)
+        return (__s32)value;
+    if (width == CAIRN_TRACE_U32)
+        return (__u32)value;
+    return value;
+}
+
+static __always_inline int compares(const struct cairn_bpf_term *term, __u64 raw)
+{
+    __s64 a = as_wide(raw, term->width), b = term->value[0];
+    int less = term->width == CAIRN_TRACE_U64 ? (__u64)a < (__u64)b : a < b;
+    switch (term->op) {
+    case CAIRN_TRACE_EQ:
+        return a == b;
+    case CAIRN_TRACE_NE:
+        return a != b;
+    case CAIRN_TRACE_LT:
+        return less;
+    case CAIRN_TRACE_LE:
+        return less || a == b;
+    case CAIRN_TRACE_GT:
+        return !less && a != b;
+    case CAIRN_TRACE_GE:
+        return !less;
+    case CAIRN_TRACE_AND:
+        return (a & b) != 0;
+    default:
+        return (a & b) == 0;
+    }
+}
+
+static __always_inline __u64 arg_of(const struct cairn_bpf_pending *of, __u64 number)
+{
+    HIDE(number);
+    return of->args[number & (CAIRN_TRACE_ARG_SLOTS - 1)];
+}
+
+struct judging {
+    struct cairn_bpf_call *call;
+    struct cairn_bpf_pending *of;
+    __s64 ret;
+    __u64 ns;
+    __u32 at_return, fails;
+};
+
+static __always_inline int comm_is(const struct cairn_bpf_term *term,
+                                   const struct cairn_bpf_pending *of)
+{
+    const __u64 *comm = (const __u64 *)of->comm;
+    return comm[0] == term->value[0] && comm[1] == term->value[1];
+}
+
+static long judge_term(__u32 i, void *ctx)
+{
+    struct judging *j = ctx;
+    if (i >= CAIRN_TRACE_TERMS_MAX)
+        return 1;
+    const struct cairn_bpf_term *term = &j->call->terms[i];
+    __u64 value = 0, field = term->field;
+    if ((field >= CAIRN_TRACE_RET) != j->at_return)
+        return 0;
+    if (field < CAIRN_TRACE_ARGS)
+        value = arg_of(j->of, field);
+    else if (field == CAIRN_TRACE_PID)
+        value = j->of->pid;
+    else if (field == CAIRN_TRACE_TID)
+        value = j->of->tid;
+    else if (field == CAIRN_TRACE_UID)
+        value = (__u32)bpf_get_current_uid_gid();
+    else if (field == CAIRN_TRACE_CPU)
+        value = bpf_get_smp_processor_id();
+    else if (field == CAIRN_TRACE_RET)
+        value = j->ret;
+    else if (field == CAIRN_TRACE_DURATION)
+        value = j->ns;
+    if (field == CAIRN_TRACE_COMM)
+        j->fails = comm_is(term, j->of) != (term->op == CAIRN_TRACE_EQ);
+    else
+        j->fails = !compares(term, value);
+    return j->fails;
+}
+
+static __always_inline int holds(struct judging *j)
+{
+    if (j->call->n_terms)
+        bpf_loop(j->call->n_terms, judge_term, j, 0);
+    return !j->fails;
+}
+
+/* Texts that could not be read as the call began may be there when it returns. */
+static __always_inline void take_texts(const struct cairn_bpf_call *call,
+                                       struct cairn_bpf_pending *of, int at_return)
+{
+    for (int i = 0; i < CAIRN_TRACE_TEXTS; i++) {
+        __u32 arg = call->text[i];
+        if (!arg || arg > CAIRN_TRACE_ARGS ||
+            (at_return && of->payload.n_text[i] != CAIRN_TRACE_NO_TEXT))
+            continue;
+        long n = bpf_probe_read_user_str(of->payload.text[i], CAIRN_TRACE_TEXT_BYTES,
+                                         (void *)arg_of(of, arg - 1));
+        of->payload.n_text[i] = n > 0 ? n : CAIRN_TRACE_NO_TEXT;
+    }
+}
+
+static __always_inline void take_data(const struct cairn_bpf_call *call,
+                                      struct cairn_bpf_pending *of, __s64 ret, int at_return)
+{
+    __u32 arg = call->data, by = call->data_size;
+    if (!arg || arg > CAIRN_TRACE_ARGS || (by == CAIRN_TRACE_DATA_BY_RET) != at_return)
+        return;
+    __s64 n = at_return ? ret : 0;
+    if (!at_return && by >= 1 && by <= CAIRN_TRACE_ARGS)
+        n = arg_of(of, by - 1);
+    if (n <= 0)
+        return;
+    __u64 size = n > CAIRN_TRACE_DATA_BYTES ? CAIRN_TRACE_DATA_BYTES : n;
+    HIDE(size);
+    if (!size || size > CAIRN_TRACE_DATA_BYTES)
+        return;
+    if (!bpf_probe_read_user(of->payload.data, size, (void *)arg_of(of, arg - 1)))
+        of->payload.n_data = size;
+}
+
+static __always_inline void fill_event(struct cairn_bpf_event *event,
+                                       const struct cairn_bpf_pending *of, __s64 ret, __u64 now_ns,
+                                       int has_ret, int is_gone)
+{
+    *event = (struct cairn_bpf_event){.stack = {.hash = of->hash,
+                                                .time_ns = now_ns,
+                                                .pid = of->pid,
+                                                .tid = of->tid,
+                                                .id = of->id,
+                                                .what = CAIRN_BPF_EVENT,
+                                                .value = now_ns - of->start_ns},
+                                      .start_ns = of->start_ns,
+                                      .ret = ret,
+                                      .row = of->row,
+                                      .cpu = bpf_get_smp_processor_id(),
+                                      .uid = (__u32)bpf_get_current_uid_gid(),
+                                      .has_ret = has_ret,
+                                      .is_gone = is_gone};
+    __builtin_memcpy(event->args, of->args, sizeof event->args);
+    __builtin_memcpy(event->comm, of->comm, sizeof of->comm);
+}
+
+/* Nonzero: no space in the ring. */
+static __always_inline int send(const struct cairn_bpf_call *call,
+                                const struct cairn_bpf_pending *of, __s64 ret, __u64 now_ns,
+                                int has_ret, int is_gone)
+{
+    if (!call->text[0] && !call->data) {
+        struct cairn_bpf_event *event = bpf_ringbuf_reserve(&ring, sizeof *event, 0);
+        if (!event)
+            return -1;
+        fill_event(event, of, ret, now_ns, has_ret, is_gone);
+        bpf_ringbuf_submit(event, wake_flags());
+        return 0;
+    }
+    struct cairn_bpf_payload_event *more = bpf_ringbuf_reserve(&ring, sizeof *more, 0);
+    if (!more)
+        return -1;
+    fill_event(&more->event, of, ret, now_ns, has_ret, is_gone);
+    more->event.has_payload = 1;
+    __builtin_memcpy(&more->payload, &of->payload, sizeof more->payload);
+    bpf_ringbuf_submit(more, wake_flags());
+    return 0;
+}
+
+static __always_inline int may_send(struct cairn_bpf_trace_cpu *stats, __u64 now_ns)
+{
+    if (now_ns - stats->slice_ns > SLICE_NS) {
+        stats->slice_ns = now_ns;
+        stats->left = cairn_trace_limit;
+    }
+    if (!stats->left)
+        return 0;
+    stats->left--;
+    return 1;
+}
+
+/* The bound of all CPUs together. */
+static __always_inline int is_beyond(void)
+{
+    return cairn_trace_max && __sync_fetch_and_add(&cairn_trace_taken, 1) >= cairn_trace_max;
+}
+
+/* A call whose filter holds. */
+static __always_inline void report(const struct cairn_bpf_call *call,
+                                   const struct cairn_bpf_pending *of, __s64 ret, __u64 now_ns,
+                                   int has_ret, int is_gone, struct cairn_bpf_trace_cpu *stats)
+{
+    if (call->flags & CAIRN_TRACE_EACH) {
+        int lost = send(call, of, ret, now_ns, has_ret, is_gone) != 0;
+        stats->n_lost += lost;
+        stats->n_each += !lost;
+        return;
+    }
+    if (is_beyond()) {
+        stats->n_filtered++;
+        return;
+    }
+    const struct cairn_bpf_trace_key key = {
+        .hash = of->hash, .tid = of->tid, .id = of->id, .row = of->row, .pid = of->pid};
+    struct cairn_bpf_trace_sum one = {.n = 1, .n_lost_returns = is_gone};
+    if (has_ret) {
+        one.ns = one.min_ns = one.max_ns = now_ns - of->start_ns;
+        one.n_errors = ret < 0 && ret >= -4095;
+        one.bytes = call->flags & CAIRN_TRACE_SIZE && ret > 0 ? ret : 0;
+    }
+    if (add_sum(&key, &one))
+        stats->n_counted++;
+    else
+        stats->n_lost++;
+    if (cairn_trace_limit && may_send(stats, now_ns) &&
+        !send(call, of, ret, now_ns, has_ret, is_gone))
+        stats->n_sent++;
+    else
+        stats->n_unsent++;
+    if (cairn_trace_signal)
+        bpf_send_signal(cairn_trace_signal);
+}
+
+static __always_inline void learn(struct cairn_bpf_memo *memo, struct cairn_bpf_walk_cpu *cpu,
+                                  const struct cairn_bpf_pending *of, __u64 lr, __u64 mm,
+                                  __u64 ip, __u64 fp, struct cairn_bpf_trace_cpu *stats)
+{
+    flush_memo(memo, stats);
+    if (cpu->end != CAIRN_END_OUTERMOST || cpu->words.is_bad || cpu->stack.copied ||
+        !cpu->words.n) {
+        memo->mm = 0;
+        return;
+    }
+    memo->ip = ip;
+    memo->sp = cpu->stack.sp;
+    memo->fp = fp;
+    memo->lr = lr;
+    memo->hash = of->hash;
+    memo->tid = of->tid;
+    memo->id = of->id;
+    memo->row = of->row;
+    memo->pid = of->pid;
+    memo->epoch = cairn_trace_epoch;
+    memo->n = 0;
+    __builtin_memcpy(&memo->words, &cpu->words, sizeof memo->words);
+    memo->mm = mm;
+}
+
+/* The stack is walked, and handed over where it is new. False: it was lost. */
+static __always_inline int walk_call(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
+                                     const bpf_user_pt_regs_t *regs, int is_compat,
+                                     struct cairn_bpf_pending *of)
+{
+    struct cairn_bpf_count key = {};
+    struct cairn_bpf_sum none = {};
+    begin_walk(cpu, task);
+    cpu->words.n = cpu->words.end = cpu->words.is_bad = 0;
+    if (is_compat) {
+        if (take_regs(0, cpu, task))
+            walk_on(cpu, task);
+    } else {
+        take(cpu, regs);
+        cpu->exact = 1;
+        walk_on(cpu, task);
+    }
+    int wants_look = is_unknown(cpu, task);
+    copy_where_wanted(0, cpu, task, is_in_doubt(cpu->end) && !is_fruitless(cpu));
+    int is_new = name_slept(cpu, &key);
+    of->hash = key.hash;
+    of->id = key.id;
+    if (is_new && hand_over(cpu))
+        return 0;
+    if (is_new)
+        bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
+    if (wants_look)
+        ask(cpu, cpu->stack.time_ns);
+    return 1;
+}
+
+/* The stack of a call that begins; the memo that holds it, or NULL. */
+static __always_inline struct cairn_bpf_memo *
+take_stack(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
+           const bpf_user_pt_regs_t *regs, int is_compat, struct cairn_bpf_pending *of,
+           struct cairn_bpf_trace_cpu *stats)
+{
+    struct cairn_bpf_memo *memo = 0;
+    __u64 mm = (__u64)task->mm, lr = LINK_OF(regs);
+    take(cpu, regs);
+    __u64 ip = cpu->ip, sp = cpu->sp, fp = cpu->fp;
+    __u32 slot = memo_slot(bpf_get_smp_processor_id(), ip, sp);
+    if (!is_compat)
+        memo = bpf_map_lookup_elem(&trace_memos, &slot);
+    if (memo && mm && memo->mm == mm && memo->ip == ip && memo->sp == sp && memo->fp == fp &&
+        memo->lr == lr && memo->tid == of->tid && memo->epoch == cairn_trace_epoch &&
+        words_hold(memo, cpu, sp)) {
+        of->hash = memo->hash;
+        of->id = memo->id;
+        stats->n_remembered++;
+        return memo;
+    }
+    stats->n_walked++;
+    if (!walk_call(cpu, task, regs, is_compat, of))
+        stats->n_stacks_lost++;
+    if (memo)
+        learn(memo, cpu, of, lr, mm, ip, fp, stats);
+    return 0;
+}
+
+static __always_inline int is_traced(struct task_struct *task)
+{
+    if (task->tgid == (int)cairn_trace_self)
+        return 0;
+    if (cairn_trace_tid && tid_of(task) != cairn_trace_tid)
+        return 0;
+    return is_target(task);
+}
+
+/* A call that begins, with its stack; where it is not reported yet, it is stored with the thread.
+ */
+static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
+                                       const bpf_user_pt_regs_t *regs, __u32 number, int is_compat,
+                                       struct cairn_bpf_trace_cpu *stats)
+{
+    __u32 zero = 0, row = number + (is_compat ? CAIRN_TRACE_NUMBERS : 0);
+    struct cairn_bpf_call *call = bpf_map_lookup_elem(&trace_calls, &row);
+    struct cairn_bpf_pending *of;
+    struct cairn_bpf_memo *memo = 0;
+    if (!call)
+        return;
+    int is_now = cairn_trace_enter_only || call->flags & CAIRN_TRACE_NO_RETURN;
+    of = is_now ? bpf_map_lookup_elem(&trace_now, &zero)
+                : bpf_task_storage_get(&trace_pending, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!of) {
+        stats->n_lost++;
+        return;
+    }
+    of->row = row;
+    of->pid = pid_of(task);
+    of->tid = tid_of(task);
+    of->hash = of->id = 0;
+    call_args(regs, is_compat, of->args);
+    bpf_get_current_comm(of->comm, sizeof of->comm);
+    struct judging j = {.call = call, .of = of};
+    if (!holds(&j)) {
+        stats->n_filtered++;
+        return;
+    }
+    if (!cairn_trace_no_stack)
+        memo = take_stack(cpu, task, regs, is_compat, of, stats);
+    if (is_now && memo && memo->row == row && !cairn_trace_limit && !cairn_trace_max &&
+        !cairn_trace_signal && !(call->flags & CAIRN_TRACE_EACH)) {
+        memo->n++;
+        stats->n_counted++;
+        stats->n_unsent++;
+        return;
+    }
+    of->payload.n_text[0] = of->payload.n_text[1] = of->payload.n_data = 0;
+    if (cairn_trace_limit || call->flags & CAIRN_TRACE_EACH) {
+        take_texts(call, of, 0);
+        take_data(call, of, 0, 0);
+    }
+    __u64 now_ns = bpf_ktime_get_ns();
+    of->start_ns = now_ns;
+    if (is_now) {
+        report(call, of, 0, now_ns, 0, 0, stats);
+        of->start_ns = 0;
+    }
+}
+
+SEC("tp_btf/sys_enter")
+int cairn_trace_enter(__u64 *ctx)
+{
+    const bpf_user_pt_regs_t *regs = (const bpf_user_pt_regs_t *)ctx[0];
+    __u64 number = ctx[1];
+    if (!is_wanted(number, 0) && !is_wanted(number, 1))
+        return 0;
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+    __u32 zero = 0, cpu_number = bpf_get_smp_processor_id();
+    int is_compat = is_compat_call(task);
+    if (!is_wanted(number, is_compat) || !is_traced(task))
+        return 0;
+    struct cairn_bpf_walk_cpu *cpu = bpf_map_lookup_elem(&cpus, &cpu_number);
+    struct cairn_bpf_trace_cpu *stats = bpf_map_lookup_elem(&trace_cpus, &zero);
+    if (!cpu || !stats)
+        return 0;
+    stats->n_seen++;
+    if (cpu->busy) {
+        stats->n_busy++;
+        stats->n_lost++;
+        return 0;
+    }
+    cpu->busy = 1;
+    begin_call(cpu, task, regs, number, is_compat, stats);
+    cpu->busy = 0;
+    return 0;
+}
+
+/* `is_gone`: the thread exits, and its call never returned. */
+static __always_inline void end_call(struct cairn_bpf_pending *of, __s64 ret, int is_gone)
+{
+    __u32 zero = 0, row = of->row;
+    __u64 now_ns = bpf_ktime_get_ns();
+    struct cairn_bpf_trace_cpu *stats = bpf_map_lookup_elem(&trace_cpus, &zero);
+    struct cairn_bpf_call *call = bpf_map_lookup_elem(&trace_calls, &row);
+    if (!stats || !call)
+        return;
+    struct judging j = {
+        .call = call, .of = of, .ret = ret, .ns = now_ns - of->start_ns, .at_return = 1};
+    if (!is_gone && !holds(&j)) {
+        stats->n_filtered++;
+    } else {
+        if (cairn_trace_limit || call->flags & CAIRN_TRACE_EACH) {
+            take_texts(call, of, 1);
+            take_data(call, of, ret, 1);
+        }
+        report(call, of, ret, now_ns, !is_gone, is_gone, stats);
+    }
+    of->start_ns = 0;
+}
+
+SEC("tp_btf/sys_exit")
+int cairn_trace_exit(__u64 *ctx)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+    struct cairn_bpf_pending *of = bpf_task_storage_get(&trace_pending, task, 0, 0);
+    if (of && of->start_ns)
+        end_call(of, ctx[1], 0);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int cairn_trace_gone(__u64 *ctx)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+    struct cairn_bpf_pending *of = bpf_task_storage_get(&trace_pending, task, 0, 0);
+    (void)ctx;
+    if (of && of->start_ns)
+        end_call(of, 0, 1);
+    return 0;
+}
+
+#endif /* CAIRN_BPF_TRACE_BPF_H */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "bpf/load.h"
+#include "bpf/trace_programs.h"
+#include "bpf/walk.skel.h"
+#include "bpf/walker.h"
+
+enum { BATCH = 1024 };
+
+/* What follows targets is attached first, and what reports calls last. */
+static void list_programs(const struct walk_bpf *program,
+                          struct bpf_program *ret_programs[CAIRN_TRACE_PROGRAMS])
+{
+    ret_programs[0] = program->progs.cairn_off_fork;
+    ret_programs[1] = program->progs.cairn_off_exec;
+    ret_programs[2] = program->progs.cairn_off_exit;
+    ret_programs[3] = program->progs.cairn_trace_gone;
+    ret_programs[4] = program->progs.cairn_trace_exit;
+    ret_programs[5] = program->progs.cairn_trace_enter;
+}
+
+static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *calls)
+{
+    for (uint32_t i = 0; i < CAIRN_TRACE_CALLS; i++) {
+        uint32_t number = i % CAIRN_TRACE_NUMBERS;
+        uint64_t bit = (uint64_t)calls[i].is_wanted << number % 64;
+        if (i < CAIRN_TRACE_NUMBERS)
+            program->rodata->cairn_trace_wanted[number / 64] |= bit;
+        else
+            program->rodata->cairn_trace_wanted_compat[number / 64] |= bit;
+    }
+}
+
+void cairn_trace_programs_prepare(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts,
+                         size_t n_cpus)
+{
+    struct bpf_program *programs[CAIRN_TRACE_PROGRAMS];
+    struct bpf_map *const maps[] = {program->maps.trace_calls,   program->maps.trace_pending,
+                                    program->maps.trace_sums,    program->maps.trace_memos,
+                                    program->maps.trace_cpus,    program->maps.trace_now};
+    list_programs(program, programs);
+    for (size_t i = opts ? 0 : 3; i < CAIRN_TRACE_PROGRAMS; i++)
+        (void)bpf_program__set_autoload(programs[i], opts != NULL);
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        (void)bpf_map__set_autocreate(maps[i], opts != NULL);
+    if (!opts)
+        return;
+    (void)bpf_map__set_autocreate(program->maps.targets, true);
+    (void)bpf_map__set_autocreate(program->maps.target_cgroup, opts->is_cgroup);
+    (void)bpf_program__set_autoload(program->progs.cairn_walk, false);
+    (void)bpf_map__set_max_entries(program->maps.trace_memos,
+                                   (uint32_t)n_cpus * CAIRN_TRACE_MEMOS);
+    program->rodata->cairn_has_words = 1;
+    program->rodata->cairn_off_all = opts->all || opts->is_cgroup;
+    program->rodata->cairn_off_cgroup = opts->is_cgroup;
+    program->rodata->cairn_off_no_inherit = opts->no_inherit;
+    program->rodata->cairn_trace_tid = opts->tid;
+    program->rodata->cairn_trace_self = (uint32_t)getpid();
+    program->rodata->cairn_trace_no_stack = opts->no_stack;
+    program->rodata->cairn_trace_enter_only = opts->enter_only;
+    program->rodata->cairn_trace_signal = opts->signal;
+    program->rodata->cairn_trace_limit = opts->per_second;
+    program->rodata->cairn_trace_max = opts->max;
+    set_wanted(program, opts->calls);
+}
+
+int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool from_exec)
+{
+    uint32_t tgid = (uint32_t)pid, how = from_exec ? CAIRN_BPF_TARGET_FROM_EXEC : CAIRN_BPF_TARGET;
+    return bpf_map_update_elem(bpf_map__fd(trace->program->maps.targets), &tgid, &how, BPF_ANY);
+}
+
+static int write_calls(struct cairn_trace_programs *trace, struct cairn_err *err)
+{
+    int fd = bpf_map__fd(trace->program->maps.trace_calls);
+    for (uint32_t i = 0; i < CAIRN_TRACE_CALLS; i++)
+        if (trace->calls[i].is_wanted && bpf_map_update_elem(fd, &i, &trace->calls[i], BPF_ANY) < 0)
+            return cairn_bpf_fail(err, errno, &cairn_walker_need, "fill");
+    return CAIRN_OK;
+}
+
+int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_err *err)
+{
+    struct bpf_program *programs[CAIRN_TRACE_PROGRAMS];
+    const uint32_t zero = 0;
+    int code = write_calls(trace, err);
+    if (code < 0)
+        return code;
+    if (trace->is_cgroup && bpf_map_update_elem(bpf_map__fd(trace->program->maps.target_cgroup),
+                                                &zero, &trace->cgroup_fd, BPF_ANY) < 0)
+        return cairn_bpf_fail(err, errno, &cairn_walker_need, "trace a cgroup by");
+    list_programs(trace->program, programs);
+    for (size_t i = 0; i < CAIRN_TRACE_PROGRAMS; i++) {
+        trace->links[i] = bpf_program__attach(programs[i]);
+        if (trace->links[i])
+            continue;
+        int os_errno = errno;
+        cairn_trace_programs_stop(trace);
+        return cairn_bpf_fail(err, os_errno, &cairn_walker_need, "attach to system calls by");
+    }
+    return CAIRN_OK;
+}
+
+void cairn_trace_programs_stop(struct cairn_trace_programs *trace)
+{
+    for (size_t i = CAIRN_TRACE_PROGRAMS; i-- > 0;) {
+        bpf_link__destroy(trace->links[i]);
+        trace->links[i] = NULL;
+    }
+}
+
+void cairn_trace_programs_forget(struct cairn_trace_programs *trace)
+{
+    if (trace->program)
+        trace->program->bss->cairn_trace_epoch++;
+}
+
+struct batch {
+    struct cairn_bpf_trace_key keys[BATCH];
+    struct cairn_bpf_trace_sum sums[BATCH];
+};
+
+static int each_sum(int fd, struct batch *batch, cairn_trace_sum_fn fn, void *ctx)
+{
+    uint64_t at = 0;
+    int result = 0;
+    for (bool is_first = true; result == 0; is_first = false) {
+        uint32_t count = BATCH;
+        result = bpf_map_lookup_batch(fd, is_first ? NULL : &at, &at, batch->keys, batch->sums,
+                                      &count, NULL);
+        if (result < 0 && result != -ENOENT)
+            return CAIRN_OK;
+        for (uint32_t i = 0; i < count; i++) {
+            int code = fn(ctx, &batch->keys[i], &batch->sums[i]);
+            if (code < 0)
+                return code;
+            if (code == CAIRN_TRACE_FORGET)
+                (void)bpf_map_delete_elem(fd, &batch->keys[i]);
+        }
+    }
+    return CAIRN_OK;
+}
+
+/* What was counted in memos since they were last written to the sums. */
+static int each_memo(const struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx)
+{
+    int fd = bpf_map__fd(trace->program->maps.trace_memos), code = CAIRN_OK;
+    struct cairn_bpf_memo memo;
+    for (uint32_t i = 0; i < trace->n_cpus * CAIRN_TRACE_MEMOS && code >= 0; i++) {
+        if (bpf_map_lookup_elem(fd, &i, &memo) != 0 || !memo.n)
+            continue;
+        const struct cairn_bpf_trace_key key = {
+            .hash = memo.hash, .tid = memo.tid, .id = memo.id, .row = memo.row, .pid = memo.pid};
+        const struct cairn_bpf_trace_sum sum = {.n = memo.n};
+        code = fn(ctx, &key, &sum);
+    }
+    return code;
+}
+
+int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx)
+{
+    struct batch *batch = cairn_alloc(1, sizeof *batch);
+    if (!batch)
+        return CAIRN_E_NOMEM;
+    int code = each_sum(bpf_map__fd(trace->program->maps.trace_sums), batch, fn, ctx);
+    cairn_free(batch);
+    return code < 0 ? code : each_memo(trace, fn, ctx);
+}
+
+static void add_cpu(struct cairn_bpf_trace_cpu *sum, const struct cairn_bpf_trace_cpu *one)
+{
+    sum->n_seen += one->n_seen;
+    sum->n_filtered += one->n_filtered;
+    sum->n_counted += one->n_counted;
+    sum->n_each += one->n_each;
+    sum->n_lost += one->n_lost;
+    sum->n_sent += one->n_sent;
+    sum->n_unsent += one->n_unsent;
+    sum->n_busy += one->n_busy;
+    sum->n_remembered += one->n_remembered;
+    sum->n_walked += one->n_walked;
+    sum->n_stacks_lost += one->n_stacks_lost;
+}
+
+void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
+                       struct cairn_bpf_trace_cpu *ret_stats)
+{
+    const uint32_t zero = 0;
+    struct bpf_program *programs[CAIRN_TRACE_PROGRAMS];
+    struct cairn_bpf_trace_cpu sum = {0}, *cpus = cairn_alloc(trace->n_cpus, sizeof *cpus);
+    if (cpus && bpf_map_lookup_elem(bpf_map__fd(trace->program->maps.trace_cpus), &zero, cpus) == 0)
+        for (size_t i = 0; i < trace->n_cpus; i++)
+            add_cpu(&sum, &cpus[i]);
+    cairn_free(cpus);
+    list_programs(trace->program, programs);
+    for (size_t i = 3; i < CAIRN_TRACE_PROGRAMS; i++) {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof info;
+        if (bpf_obj_get_info_by_fd(bpf_program__fd(programs[i]), &info, &size) != 0)
+            continue;
+        sum.run_ns += info.run_time_ns;
+        if (i == 5) { /* the kernel does not run a program inside itself */
+            sum.n_seen += info.recursion_misses;
+            sum.n_lost += info.recursion_misses;
+        }
+    }
+    *ret_stats = sum;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trace: what the programs that report system calls, and the loader, have in common. Compiled into
+ * both; kernel types alone.
+ *
+ *     event                what the program does                       map that it writes
+ *     system call begins   walks the stack, or recognizes it; stores   pending: of the thread
+ *                          time, arguments and texts
+ *     system call returns  filters, adds to the sum, sends the event   sums: stack, call ──► sum
+ *     thread exits         the same for a call that never returned
+ *
+ * Stacks are those of walk.h: a new one crosses to user space whole, and hash, thread and space
+ * identify it.
+ *
+ * Each CPU remembers stacks (a memo): the registers and every word that the walk read. A walk is a
+ * function of these alone, so equal words are the same stack; one read and some comparisons replace
+ * the walk. A memo is valid for one `cairn_trace_epoch`, which changes with any process's mappings.
+ */
+#ifndef CAIRN_BPF_TRACE_H
+#define CAIRN_BPF_TRACE_H
+
+#include "bpf/walk.h"
+
+enum {
+    CAIRN_TRACE_NUMBERS = 512,            /* system calls of a table; those of i386 follow */
+    CAIRN_TRACE_CALLS = 1024,             /* rows: 2 * CAIRN_TRACE_NUMBERS */
+    CAIRN_TRACE_TERMS_MAX = 12,           /* comparisons of one call */
+    CAIRN_TRACE_ARGS = 6,
+    CAIRN_TRACE_ARG_SLOTS = 8,            /* a power of two, so that a mask bounds an index */
+    CAIRN_TRACE_TEXTS = 2,
+    CAIRN_TRACE_TEXT_BYTES = 256,
+    CAIRN_TRACE_DATA_BYTES = 64,
+    CAIRN_TRACE_SUMS_MAX = 1 << 16,
+    CAIRN_TRACE_MEMOS = 512,              /* of one CPU */
+    CAIRN_TRACE_NO_TEXT = 0xffff          /* of a text: its memory could not be read */
+};
+
+enum cairn_trace_field { /* what a term compares; ARG + i is an argument */
+    CAIRN_TRACE_ARG = 0,
+    CAIRN_TRACE_PID = CAIRN_TRACE_ARGS,
+    CAIRN_TRACE_TID,
+    CAIRN_TRACE_UID,
+    CAIRN_TRACE_CPU,
+    CAIRN_TRACE_COMM,
+    CAIRN_TRACE_RET, /* this and the next are known when the call returns */
+    CAIRN_TRACE_DURATION
+};
+
+enum cairn_trace_op {
+    CAIRN_TRACE_EQ,
+    CAIRN_TRACE_NE,
+    CAIRN_TRACE_LT,
+    CAIRN_TRACE_LE,
+    CAIRN_TRACE_GT,
+    CAIRN_TRACE_GE,
+    CAIRN_TRACE_AND, /* any of these bits is set */
+    CAIRN_TRACE_NOT_AND
+};
+
+enum cairn_trace_width {
+    CAIRN_TRACE_U64,
+    CAIRN_TRACE_S64,
+    CAIRN_TRACE_S32, /* the low half counts, with its sign */
+    CAIRN_TRACE_U32
+};
+
+struct cairn_bpf_term {
+    __u8 field, op, width, reserved[5];
+    __u64 value[2]; /* of COMM 16 bytes, padded by NUL */
+};
+
+enum cairn_trace_call_flag {
+    CAIRN_TRACE_NO_RETURN = 1, /* the call never returns: it is reported as it begins */
+    CAIRN_TRACE_EACH = 2,      /* user space filters: each event crosses, none is summed here */
+    CAIRN_TRACE_SIZE = 4       /* the result is a number of bytes */
+};
+
+enum { CAIRN_TRACE_DATA_BY_RET = 7 };
+
+/* What is done with a system call; row number `nr`, of i386 CAIRN_TRACE_NUMBERS + nr. */
+struct cairn_bpf_call {
+    __u8 is_wanted;
+    __u8 flags;                   /* enum cairn_trace_call_flag */
+    __u8 text[CAIRN_TRACE_TEXTS]; /* 1 + number of an argument that is a C string; 0: none */
+    __u8 data;                    /* 1 + number of an argument that points to bytes; 0: none */
+    __u8 data_size;               /* 1 + number of the argument that counts them, or
+                                     CAIRN_TRACE_DATA_BY_RET */
+    __u8 n_terms, reserved;
+    struct cairn_bpf_term terms[CAIRN_TRACE_TERMS_MAX]; /* all hold of an event */
+};
+
+struct cairn_bpf_trace_key {
+    __u64 hash; /* of the stack, as its message has it; 0: no stacks are wanted */
+    __u32 tid, id;
+    __u32 row, pid;
+};
+
+struct cairn_bpf_trace_sum {
+    __u64 n, n_errors;
+    __u64 ns, min_ns, max_ns; /* of those that returned */
+    __u64 bytes;
+    __u64 n_lost_returns; /* calls whose thread exited in them */
+};
+
+/* A message: CAIRN_BPF_EVENT. `stack` has hash, tid, id and pid, the time of the event, and in
+ * `value` how long the call took. */
+struct cairn_bpf_event {
+    struct cairn_bpf_stack stack;
+    __u64 start_ns;
+    __s64 ret;
+    __u64 args[CAIRN_TRACE_ARGS];
+    char comm[16]; /* of the thread, as the call began */
+    __u32 row, cpu, uid;
+    __u8 has_ret, is_gone; /* is_gone: the thread exited in the call */
+    __u8 has_payload, reserved;
+};
+
+/* Behind an event with has_payload. */
+struct cairn_bpf_payload {
+    __u16 n_text[CAIRN_TRACE_TEXTS]; /* bytes with the NUL; 0: there is none */
+    __u16 n_data, reserved;
+    char text[CAIRN_TRACE_TEXTS][CAIRN_TRACE_TEXT_BYTES];
+    __u8 data[CAIRN_TRACE_DATA_BYTES];
+};
+
+struct cairn_bpf_payload_event {
+    struct cairn_bpf_event event;
+    struct cairn_bpf_payload payload;
+};
+
+/* A thread's call that has begun. */
+struct cairn_bpf_pending {
+    __u64 start_ns; /* 0: none */
+    __u64 hash;
+    __u32 id, row, pid, tid;
+    __u64 args[CAIRN_TRACE_ARG_SLOTS];
+    char comm[16];
+    struct cairn_bpf_payload payload;
+};
+
+struct cairn_bpf_memo {
+    __u64 ip, sp, fp, lr; /* lr: 0 on x86-64 */
+    __u64 mm;             /* the address space; 0: the memo is empty */
+    __u64 hash;
+    __u32 tid, pid, id, row, epoch, reserved;
+    __u64 n; /* events that are not added to `sums` yet: where calls are counted as they begin */
+    struct cairn_bpf_words words;
+};
+
+/* What one CPU counts. n_seen = n_filtered + n_counted + n_lost + n_each + pending ones. */
+struct cairn_bpf_trace_cpu {
+    __u64 n_seen;     /* calls of targets that began */
+    __u64 n_filtered; /* of them: a term did not hold */
+    __u64 n_counted;  /* added to a sum */
+    __u64 n_each;     /* sent to user space, which filters and counts */
+    __u64 n_lost;     /* no space in `sums` or, of those to be filtered, in the ring */
+    __u64 n_sent;     /* events that crossed */
+    __u64 n_unsent;   /* events that were summed alone: beyond the limit, or no space in the ring */
+    __u64 n_busy;     /* calls that began while another program walked on this CPU: lost */
+    __u64 n_remembered, n_walked, n_stacks_lost;
+    __u64 slice_ns, left; /* so many events may cross in this second */
+    __u64 run_ns;
+};
+
+#endif /* CAIRN_BPF_TRACE_H */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trace programs: system calls of chosen processes, with their stacks, counted in the kernel or
+ * sent one by one. A part of the walker (walker.h), which has the stacks.
+ */
+#ifndef CAIRN_BPF_TRACE_PROGRAMS_H
+#define CAIRN_BPF_TRACE_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cairn/error.h>
+
+#include "bpf/off_cpu.h"
+#include "bpf/trace.h"
+
+struct walk_bpf;
+
+enum { CAIRN_TRACE_PROGRAMS = 6 };
+
+struct cairn_trace_programs_opts {
+    const struct cairn_bpf_call *calls; /* CAIRN_TRACE_CALLS rows; borrowed until the load */
+    bool all;                           /* every process but this one */
+    bool is_cgroup;                     /* of them those in this cgroup of version 2 */
+    int cgroup_fd;                      /* its folder; borrowed until the start */
+    bool no_inherit;                    /* not what targets start */
+    bool no_stack;
+    bool enter_only;    /* calls are counted as they begin: no result, no duration */
+    uint32_t tid;       /* of the targets this thread alone; 0: all */
+    uint32_t signal;    /* is sent to the process at each event; 0: none */
+    uint64_t per_second; /* so many events cross, of each CPU; 0: none, they are summed alone */
+    uint64_t max;        /* events; 0: no bound */
+};
+
+struct cairn_trace_programs {
+    struct walk_bpf *program; /* borrowed; NULL: not asked for */
+    const struct cairn_bpf_call *calls;
+    bool is_cgroup;
+    int cgroup_fd;
+    size_t n_cpus;
+    struct bpf_link *links[CAIRN_TRACE_PROGRAMS];
+};
+
+/* Before the walker's programs are loaded: with these, or, where `opts` is NULL, without. */
+void cairn_trace_programs_prepare(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts,
+                         size_t n_cpus);
+
+/* A process whose calls are traced; from its next execve(2) on. 0 or a negative errno. */
+int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool from_exec);
+
+/* From now on. CAIRN_E_ACCESS, CAIRN_E_SUPPORT: nothing stays attached. */
+int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_err *err);
+
+/* No more: calls that have begun are not reported. */
+void cairn_trace_programs_stop(struct cairn_trace_programs *trace);
+
+/* Mappings of some process have changed: remembered stacks count no more. */
+void cairn_trace_programs_forget(struct cairn_trace_programs *trace);
+
+/* What was summed since the start, each key once, in no order. After cairn_trace_programs_stop() it is all.
+ * CAIRN_TRACE_FORGET: the key's thread is over, and the sum is not needed any more. A negative answer
+ * stops, and comes back. */
+enum { CAIRN_TRACE_FORGET = 1 };
+typedef int (*cairn_trace_sum_fn)(void *ctx, const struct cairn_bpf_trace_key *key,
+                                  const struct cairn_bpf_trace_sum *sum);
+int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx);
+
+/* Of all CPUs. `run_ns`: of all programs, where kernel.bpf_stats_enabled is on. */
+void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
+                       struct cairn_bpf_trace_cpu *ret_stats);
+
+#endif /* CAIRN_BPF_TRACE_PROGRAMS_H */

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/spec.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum { WORD_BYTES = 128, FILTER_BYTES = 1024, FILTERS_MAX = UINT16_MAX };
+
+static int init(struct cairn_spec *spec, struct cairn_err *err)
+{
+    if (spec->calls)
+        return CAIRN_OK;
+    spec->calls = cairn_alloc(CAIRN_TRACE_CALLS, sizeof *spec->calls);
+    spec->filter_of = cairn_alloc(2 * (size_t)CAIRN_TRACE_CALLS, sizeof *spec->filter_of);
+    return spec->calls && spec->filter_of ? CAIRN_OK : cairn_fail_memory(err);
+}
+
+void cairn_spec_done(struct cairn_spec *spec)
+{
+    cairn_free(spec->calls);
+    cairn_free(spec->filter_of);
+    cairn_free(spec->filters);
+    *spec = (struct cairn_spec){0};
+}
+
+bool cairn_spec_matches(const char *word, const char *name)
+{
+    if (*word == '%')
+        return cairn_call_sets(name) & cairn_call_set_of(word + 1, strlen(word + 1));
+    return strcmp(word, "all") == 0 || fnmatch(word, name, 0) == 0;
+}
+
+static int add_filter(struct cairn_spec *spec, const struct cairn_trace_filter *filter, uint16_t *ret_number,
+                      struct cairn_err *err)
+{
+    if (spec->n_filters >= FILTERS_MAX - 1 ||
+        cairn_grow((void **)&spec->filters, &spec->cap_filters, spec->n_filters + 1,
+                   sizeof *spec->filters) < 0)
+        return cairn_fail_memory(err);
+    spec->filters[spec->n_filters++] = *filter;
+    *ret_number = (uint16_t)spec->n_filters;
+    return CAIRN_OK;
+}
+
+/* Of a list, calls that lack a field are left out, if any call has it. */
+struct adding {
+    struct cairn_spec *spec;
+    const char *word, *filter;
+    size_t n_matched, n_added;
+    struct cairn_err refusal;
+};
+
+static int add_row(struct adding *to, uint32_t row, const char *name, struct cairn_err *err)
+{
+    struct cairn_call call;
+    struct cairn_trace_filter filter;
+    bool no_field;
+    uint16_t number = 0;
+    (void)cairn_call_find(name, &call);
+    int code = cairn_trace_filter_parse(to->filter, &call, &filter, &no_field, &to->refusal);
+    if (code < 0 && no_field)
+        return CAIRN_OK;
+    if (code == CAIRN_OK && !filter.is_empty)
+        code = add_filter(to->spec, &filter, &number, &to->refusal);
+    if (code < 0) {
+        if (err)
+            *err = to->refusal;
+        return code;
+    }
+    to->spec->calls[row].is_wanted = 1;
+    to->spec->filter_of[2 * row] = number;
+    to->n_added++;
+    return CAIRN_OK;
+}
+
+static int add_word(struct cairn_spec *spec, const char *word, const char *filter,
+                    struct cairn_err *err)
+{
+    const bool is_not = *word == '!';
+    struct adding to = {.spec = spec, .word = word + is_not, .filter = filter};
+    int code = CAIRN_OK;
+    if (*to.word == '%' && !cairn_call_set_of(to.word + 1, strlen(to.word + 1))) {
+        cairn_fail(err, CAIRN_E_ARG, "%s: there is no such set of system calls", to.word);
+        cairn_hint(err, "the sets are %%file, %%desc, %%net, %%process, %%memory, %%signal, %%ipc");
+        return CAIRN_E_ARG;
+    }
+    for (uint32_t row = 0; row < CAIRN_TRACE_CALLS && code == CAIRN_OK; row++) {
+        const char *name = cairn_call_name(row);
+        if (!name || !cairn_spec_matches(to.word, name))
+            continue;
+        to.n_matched++;
+        if (is_not)
+            spec->calls[row].is_wanted = 0;
+        else
+            code = add_row(&to, row, name, err);
+    }
+    if (code < 0)
+        return code;
+    if (!to.n_matched) {
+        cairn_fail(err, CAIRN_E_ARG, "syscall:%s: no system call has that name", to.word);
+        cairn_hint(err, "cairn trace --list 'syscall:*%s*'", to.word);
+        return CAIRN_E_ARG;
+    }
+    if (!to.n_added && !is_not) {
+        if (err)
+            *err = to.refusal;
+        return CAIRN_E_ARG;
+    }
+    return CAIRN_OK;
+}
+
+/* "word,word" before a filter. Where only "!name" is said, all others are meant. */
+static int add_list(struct cairn_spec *spec, const char *list, size_t size, const char *filter,
+                    struct cairn_err *err)
+{
+    char word[WORD_BYTES];
+    int code = CAIRN_OK;
+    if (*list == '!')
+        code = add_word(spec, "all", filter, err);
+    for (size_t at = 0; at <= size && code == CAIRN_OK;) {
+        size_t n = 0;
+        while (at + n < size && list[at + n] != ',')
+            n++;
+        const char *start = list + at;
+        size_t length = n;
+        if (length > 8 && memcmp(start, "syscall:", 8) == 0)
+            start += 8, length -= 8;
+        if (length == 0 || length >= sizeof word)
+            return cairn_fail(err, CAIRN_E_ARG, "syscall:%.*s: column %zu: expected a name",
+                              (int)(size < 64 ? size : 64), list, at + 1);
+        memcpy(word, start, length);
+        word[length] = '\0';
+        code = add_word(spec, word, filter, err);
+        at += n + 1;
+    }
+    return code;
+}
+
+int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *err)
+{
+    static const char kind[] = "syscall:";
+    char filter[FILTER_BYTES] = "";
+    int code = init(spec, err);
+    if (code < 0)
+        return code;
+    if (strncmp(text, kind, sizeof kind - 1) != 0) {
+        cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": expected syscall:NAME", text);
+        cairn_hint(err, "cairn trace --list '*' prints the events of this machine");
+        return CAIRN_E_ARG;
+    }
+    const char *list = text + sizeof kind - 1, *bracket = strchr(list, '[');
+    size_t size = bracket ? (size_t)(bracket - list) : strlen(list);
+    if (bracket) {
+        size_t length = strlen(bracket);
+        if (bracket[length - 1] != ']')
+            return cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": the filter has no closing ]", text);
+        if (length - 2 >= sizeof filter)
+            return cairn_fail(err, CAIRN_E_LIMIT, "event \"%.64s\": the filter is longer than %zu bytes",
+                              text, sizeof filter - 1);
+        memcpy(filter, bracket + 1, length - 2);
+    }
+    return add_list(spec, list, size, filter, err);
+}
+
+/* The kernel compares what it can; what is left makes each event cross. */
+static void write_terms(struct cairn_bpf_call *call, struct cairn_trace_filter *filter)
+{
+    call->n_terms = (uint8_t)(call->n_terms +
+                              cairn_trace_filter_terms(filter, call->terms + call->n_terms,
+                                                 CAIRN_TRACE_TERMS_MAX - (size_t)call->n_terms));
+    if (cairn_trace_filter_has_rest(filter))
+        call->flags |= CAIRN_TRACE_EACH;
+}
+
+static void describe(struct cairn_bpf_call *row, const struct cairn_call *call)
+{
+    size_t n_texts = 0;
+    for (int i = 0; i < call->n_args; i++) {
+        const enum cairn_call_kind kind = call->args[i].kind;
+        if (kind == CAIRN_KIND_TEXT && n_texts < CAIRN_TRACE_TEXTS)
+            row->text[n_texts++] = (uint8_t)(i + 1);
+        if (kind == CAIRN_KIND_DATA || kind == CAIRN_KIND_FILLED) {
+            row->data = (uint8_t)(i + 1);
+            row->data_size = kind == CAIRN_KIND_DATA ? (uint8_t)(i + 2) : CAIRN_TRACE_DATA_BY_RET;
+        }
+    }
+    row->flags |= call->no_return ? CAIRN_TRACE_NO_RETURN : 0;
+    row->flags |= call->ret == CAIRN_KIND_SIZE ? CAIRN_TRACE_SIZE : 0;
+}
+
+int cairn_spec_finish(struct cairn_spec *spec, const char *text, struct cairn_err *err)
+{
+    size_t n = 0;
+    for (uint32_t row = 0; row < CAIRN_TRACE_CALLS; row++) {
+        struct cairn_bpf_call *to = &spec->calls[row];
+        struct cairn_call call;
+        struct cairn_trace_filter filter;
+        bool no_field;
+        if (!to->is_wanted)
+            continue;
+        n++;
+        (void)cairn_call_find(cairn_call_name(row), &call);
+        int code = cairn_trace_filter_parse(text ? text : "", &call, &filter, &no_field, err);
+        if (code == CAIRN_OK && !filter.is_empty)
+            code = add_filter(spec, &filter, &spec->filter_of[2 * row + 1], err);
+        if (code < 0)
+            return code;
+        describe(to, &call);
+        for (size_t i = 0; i < 2; i++)
+            if (spec->filter_of[2 * row + i])
+                write_terms(to, &spec->filters[spec->filter_of[2 * row + i] - 1]);
+    }
+    return n ? CAIRN_OK : cairn_fail(err, CAIRN_E_ARG, "no system call is left to trace");
+}
+
+bool cairn_spec_holds(const struct cairn_spec *spec, uint32_t row,
+                      const struct cairn_trace_filter_subject *subject)
+{
+    for (size_t i = 0; i < 2; i++) {
+        uint16_t number = spec->filter_of[2 * row + i];
+        if (number && !cairn_trace_filter_holds(&spec->filters[number - 1], subject))
+            return false;
+    }
+    return true;
+}

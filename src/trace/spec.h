@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Spec: the events that are asked for, as rows for the programs in the kernel, and filters. */
+#ifndef CAIRN_TRACE_SPEC_H
+#define CAIRN_TRACE_SPEC_H
+
+#include "trace/filter.h"
+
+struct cairn_spec {
+    struct cairn_bpf_call *calls; /* CAIRN_TRACE_CALLS rows */
+    uint16_t *filter_of;          /* by row: two numbers of `filters`, each plus one; 0: none */
+    struct cairn_trace_filter *filters;
+    size_t n_filters, cap_filters;
+};
+
+/* Adds one -e, such as "syscall:open*,!openat2[ret < 0]". CAIRN_E_ARG, CAIRN_E_NOMEM. */
+int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *err);
+/* When all are added: a filter of all calls, NULL: none. What the kernel needs is written to the
+ * rows. */
+int cairn_spec_finish(struct cairn_spec *spec, const char *filter, struct cairn_err *err);
+void cairn_spec_done(struct cairn_spec *spec);
+
+bool cairn_spec_holds(const struct cairn_spec *spec, uint32_t row,
+                      const struct cairn_trace_filter_subject *subject);
+
+/* Does a word of a list, such as "open*", "%file" or "all", hold the call of that name? */
+bool cairn_spec_matches(const char *word, const char *name);
+
+#endif /* CAIRN_TRACE_SPEC_H */
