@@ -119,25 +119,6 @@ static __always_inline int add_sum(const struct cairn_bpf_trace_key *key,
     return 1;
 }
 
-/* What a memo has counted and `sums` has not. */
-static __always_inline void flush_memo(struct cairn_bpf_memo *memo,
-                                       struct cairn_bpf_trace_cpu *stats)
-{
-    const struct cairn_bpf_trace_key key = {.hash = memo->hash,
-                                            .tid = memo->tid,
-                                            .id = memo->id,
-                                            .row = memo->row,
-                                            .pid = memo->pid};
-    const struct cairn_bpf_trace_sum more = {.n = memo->n};
-    if (!memo->n)
-        return;
-    memo->n = 0;
-    if (add_sum(&key, &more))
-        return;
-    stats->n_counted -= more.n;
-    stats->n_lost += more.n;
-}
-
 static __always_inline __s64 as_wide(__u64 value, __u32 width)
 {
     if (width == CAIRN_TRACE_S32)
@@ -364,9 +345,8 @@ static __always_inline void report(const struct cairn_bpf_call *call,
 
 static __always_inline void learn(struct cairn_bpf_memo *memo, struct cairn_bpf_walk_cpu *cpu,
                                   const struct cairn_bpf_pending *of, __u64 lr, __u64 mm,
-                                  __u64 ip, __u64 fp, struct cairn_bpf_trace_cpu *stats)
+                                  __u64 ip, __u64 fp)
 {
-    flush_memo(memo, stats);
     if (cpu->end != CAIRN_END_OUTERMOST || cpu->words.is_bad || cpu->stack.copied ||
         !cpu->words.n) {
         memo->mm = 0;
@@ -379,10 +359,7 @@ static __always_inline void learn(struct cairn_bpf_memo *memo, struct cairn_bpf_
     memo->hash = of->hash;
     memo->tid = of->tid;
     memo->id = of->id;
-    memo->row = of->row;
-    memo->pid = of->pid;
     memo->epoch = cairn_trace_epoch;
-    memo->n = 0;
     __builtin_memcpy(&memo->words, &cpu->words, sizeof memo->words);
     memo->mm = mm;
 }
@@ -396,6 +373,8 @@ static __always_inline int walk_call(struct cairn_bpf_walk_cpu *cpu, struct task
     struct cairn_bpf_sum none = {};
     begin_walk(cpu, task);
     cpu->words.n = cpu->words.end = cpu->words.is_bad = 0;
+    cpu->words.uses_fp = ALWAYS_USES_FP;
+    cpu->fp_va = 0;
     if (is_compat) {
         if (take_regs(0, cpu, task))
             walk_on(cpu, task);
@@ -418,8 +397,8 @@ static __always_inline int walk_call(struct cairn_bpf_walk_cpu *cpu, struct task
     return 1;
 }
 
-/* The stack of a call that begins; the memo that holds it, or NULL. */
-static __always_inline struct cairn_bpf_memo *
+/* The stack of a call that begins. */
+static __always_inline void
 take_stack(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
            const bpf_user_pt_regs_t *regs, int is_compat, struct cairn_bpf_pending *of,
            struct cairn_bpf_trace_cpu *stats)
@@ -431,20 +410,19 @@ take_stack(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
     __u32 slot = memo_slot(bpf_get_smp_processor_id(), ip, sp);
     if (!is_compat)
         memo = bpf_map_lookup_elem(&trace_memos, &slot);
-    if (memo && mm && memo->mm == mm && memo->ip == ip && memo->sp == sp && memo->fp == fp &&
+    if (memo && mm && memo->mm == mm && memo->ip == ip && memo->sp == sp && (memo->fp == fp || !memo->words.uses_fp) &&
         memo->lr == lr && memo->tid == of->tid && memo->epoch == cairn_trace_epoch &&
         words_hold(memo, cpu, sp)) {
         of->hash = memo->hash;
         of->id = memo->id;
         stats->n_remembered++;
-        return memo;
+        return;
     }
     stats->n_walked++;
     if (!walk_call(cpu, task, regs, is_compat, of))
         stats->n_stacks_lost++;
     if (memo)
-        learn(memo, cpu, of, lr, mm, ip, fp, stats);
-    return 0;
+        learn(memo, cpu, of, lr, mm, ip, fp);
 }
 
 static __always_inline int is_traced(struct task_struct *task)
@@ -465,7 +443,6 @@ static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct ta
     __u32 zero = 0, row = number + (is_compat ? CAIRN_TRACE_NUMBERS : 0);
     struct cairn_bpf_call *call = bpf_map_lookup_elem(&trace_calls, &row);
     struct cairn_bpf_pending *of;
-    struct cairn_bpf_memo *memo = 0;
     if (!call)
         return;
     int is_now = cairn_trace_enter_only || call->flags & CAIRN_TRACE_NO_RETURN;
@@ -487,14 +464,7 @@ static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct ta
         return;
     }
     if (!cairn_trace_no_stack)
-        memo = take_stack(cpu, task, regs, is_compat, of, stats);
-    if (is_now && memo && memo->row == row && !cairn_trace_limit && !cairn_trace_max &&
-        !cairn_trace_signal && !(call->flags & CAIRN_TRACE_EACH)) {
-        memo->n++;
-        stats->n_counted++;
-        stats->n_unsent++;
-        return;
-    }
+        take_stack(cpu, task, regs, is_compat, of, stats);
     of->payload.n_text[0] = of->payload.n_text[1] = of->payload.n_data = 0;
     if (cairn_trace_limit || call->flags & CAIRN_TRACE_EACH) {
         take_texts(call, of, 0);

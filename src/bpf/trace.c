@@ -148,22 +148,6 @@ static int each_sum(int fd, struct batch *batch, cairn_trace_sum_fn fn, void *ct
     return CAIRN_OK;
 }
 
-/* What was counted in memos since they were last written to the sums. */
-static int each_memo(const struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx)
-{
-    int fd = bpf_map__fd(trace->program->maps.trace_memos), code = CAIRN_OK;
-    struct cairn_bpf_memo memo;
-    for (uint32_t i = 0; i < trace->n_cpus * CAIRN_TRACE_MEMOS && code >= 0; i++) {
-        if (bpf_map_lookup_elem(fd, &i, &memo) != 0 || !memo.n)
-            continue;
-        const struct cairn_bpf_trace_key key = {
-            .hash = memo.hash, .tid = memo.tid, .id = memo.id, .row = memo.row, .pid = memo.pid};
-        const struct cairn_bpf_trace_sum sum = {.n = memo.n};
-        code = fn(ctx, &key, &sum);
-    }
-    return code;
-}
-
 int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx)
 {
     struct batch *batch = cairn_alloc(1, sizeof *batch);
@@ -171,7 +155,7 @@ int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_su
         return CAIRN_E_NOMEM;
     int code = each_sum(bpf_map__fd(trace->program->maps.trace_sums), batch, fn, ctx);
     cairn_free(batch);
-    return code < 0 ? code : each_memo(trace, fn, ctx);
+    return code;
 }
 
 static void add_cpu(struct cairn_bpf_trace_cpu *sum, const struct cairn_bpf_trace_cpu *one)

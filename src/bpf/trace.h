@@ -142,8 +142,7 @@ struct cairn_bpf_memo {
     __u64 ip, sp, fp, lr; /* lr: 0 on x86-64 */
     __u64 mm;             /* the address space; 0: the memo is empty */
     __u64 hash;
-    __u32 tid, pid, id, row, epoch, reserved;
-    __u64 n; /* events that are not added to `sums` yet: where calls are counted as they begin */
+    __u32 tid, id, epoch, reserved;
     struct cairn_bpf_words words;
 };
 

@@ -212,8 +212,9 @@ struct cairn_bpf_cached {
 /* The words that a walk read: all that it depends on beside the registers. */
 struct cairn_bpf_words {
     __u16 n, end; /* `end`: bytes from the stack pointer to behind the highest word */
+    __u16 uses_fp; /* and the frame pointer, as it was in the innermost frame */
     __u16 is_bad; /* the walk depends on more: such a stack is not remembered */
-    __u16 off[CAIRN_BPF_WORDS_MAX + 1]; /* from sp / 8 * 8 on */
+    __u16 off[CAIRN_BPF_WORDS_MAX]; /* from sp / 8 * 8 on */
     __u64 value[CAIRN_BPF_WORDS_MAX];
 };
 
@@ -233,6 +234,7 @@ struct cairn_bpf_walk_cpu {
     __u32 beyond_max, reserved;
     __u64 low, size;      /* the window: va of its first byte, and how many are valid */
     __u64 ip, sp, fp, lr; /* on x86-64 rdi, of the innermost frame */
+    __u64 fp_va;          /* where `fp` was read from; 0: it is the register */
     __u64 ax;             /* x86-64's rax, of the innermost frame */
     __u8 code[16];        /* what is looked at where no rule is of it */
     __u32 exact, end;

@@ -69,8 +69,10 @@ static __always_inline void call_args(const bpf_user_pt_regs_t *regs, int is_com
         args[i] = is_compat ? (__u32)regs->regs[i] : regs->regs[i];
 }
 
-/* The register that a walk from a system call may depend on beside ip, sp and fp. */
+/* The register that a walk from a system call may depend on beside ip, sp and fp; and whether fp is
+ * one that each walk depends on. */
 #define LINK_OF(regs) ((regs)->regs[30])
+enum { ALWAYS_USES_FP = 1 };
 
 /* The kernel kept all registers of what it interrupted. */
 static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)

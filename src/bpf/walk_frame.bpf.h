@@ -57,18 +57,34 @@ static __always_inline void note_word(struct cairn_bpf_walk_cpu *cpu, __u64 va, 
         cpu->words.end = off + 8;
 }
 
-static __always_inline long read_word(struct cairn_bpf_walk_cpu *cpu, __u64 va, __u64 *ret_word)
+/* Not noted: the walk may never depend on it. */
+static __always_inline long peek_word(struct cairn_bpf_walk_cpu *cpu, __u64 va, __u64 *ret_word)
 {
     __u64 off = va - cpu->low;
     if (off < cpu->size && !(off & 7)) {
         *ret_word = cpu->window[off / 8 & (CAIRN_BPF_WINDOW_WORDS - 1)];
-    } else {
-        long failed = read_far(cpu, va, ret_word);
-        if (failed)
-            return failed;
+        return 0;
     }
-    note_word(cpu, va, *ret_word);
-    return 0;
+    return read_far(cpu, va, ret_word);
+}
+
+static __always_inline long read_word(struct cairn_bpf_walk_cpu *cpu, __u64 va, __u64 *ret_word)
+{
+    long failed = peek_word(cpu, va, ret_word);
+    if (!failed)
+        note_word(cpu, va, *ret_word);
+    return failed;
+}
+
+/* The frame pointer decides. Mostly it is any value of the program, which no rule asks for. */
+static __always_inline void note_fp(struct cairn_bpf_walk_cpu *cpu)
+{
+    if (!cairn_has_words)
+        return;
+    if (cpu->fp_va)
+        note_word(cpu, cpu->fp_va, cpu->fp);
+    else
+        cpu->words.uses_fp = 1;
 }
 
 static __always_inline void open_window(struct cairn_bpf_walk_cpu *cpu)

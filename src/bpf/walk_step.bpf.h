@@ -11,6 +11,7 @@
 static __always_inline long step_pointer(struct cairn_bpf_walk_cpu *cpu, __u32 place)
 {
     __u64 fp = cpu->fp, next, ret;
+    note_fp(cpu);
     if (!(place & PLACE_FP_OK) || fp % 8 || fp < cpu->sp || fp - cpu->sp > CAIRN_BPF_STACK_MAX)
         return stop(cpu, is_root(cpu) ? CAIRN_END_OUTERMOST : CAIRN_END_NO_RULE);
     if (read_word(cpu, fp, &next) || read_word(cpu, fp + 8, &ret))
@@ -18,6 +19,7 @@ static __always_inline long step_pointer(struct cairn_bpf_walk_cpu *cpu, __u32 p
     if (!ret)
         return stop(cpu, CAIRN_END_NO_RULE);
     go_by_record(cpu, next, ret);
+    cpu->fp_va = fp;
     cpu->exact = 0;
     return add(cpu, cpu->ip | CAIRN_BPF_BY_FP);
 }

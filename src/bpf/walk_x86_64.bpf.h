@@ -67,8 +67,10 @@ static __always_inline void call_args(const bpf_user_pt_regs_t *regs, int is_com
     args[5] = is_compat ? (__u32)regs->rbp : regs->r9;
 }
 
-/* The register that a walk from a system call may depend on beside ip, sp and fp. */
+/* The register that a walk from a system call may depend on beside ip, sp and fp; and whether fp is
+ * one that each walk depends on. */
 #define LINK_OF(regs) 0
+enum { ALWAYS_USES_FP = 0 };
 
 /* The kernel kept all registers of what it interrupted. */
 static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
@@ -150,6 +152,9 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
 {
     __u64 cfa = 0, ret, fp = cpu->fp, n = cairn_x86_64_cfa(rule);
     __u32 kind = cairn_rule_kind(rule), slot = cairn_x86_64_fp(rule);
+    if (kind == CAIRN_X86_64_FP || kind == CAIRN_X86_64_FP_DEREF || kind == CAIRN_X86_64_FP_CHAIN ||
+        (slot == CAIRN_X86_64_FP_AT_FP && kind != CAIRN_X86_64_PLT))
+        note_fp(cpu);
     if (kind == CAIRN_X86_64_SP) {
         cfa = cpu->sp + n;
     } else if (kind == CAIRN_X86_64_FP) {
@@ -172,9 +177,12 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
     if (cfa <= cpu->sp || cfa % 8)
         return stop(cpu, CAIRN_END_BAD_CFA);
     /* The lower one first: the window goes upwards. */
-    if (slot != CAIRN_X86_64_FP_SAME &&
-        read_word(cpu, slot == CAIRN_X86_64_FP_AT_FP ? fp : cfa - 8 * (__u64)slot, &fp))
-        return stop(cpu, CAIRN_END_UNREADABLE);
+    if (slot != CAIRN_X86_64_FP_SAME) {
+        __u64 at = slot == CAIRN_X86_64_FP_AT_FP ? fp : cfa - 8 * (__u64)slot;
+        if (peek_word(cpu, at, &fp))
+            return stop(cpu, CAIRN_END_UNREADABLE);
+        cpu->fp_va = at;
+    }
     if (read_word(cpu, cfa - 8, &ret))
         return stop(cpu, CAIRN_END_UNREADABLE);
     if (!ret)
