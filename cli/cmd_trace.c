@@ -172,8 +172,7 @@ static void say_quality(struct job *job)
     }
     cairn_buffer_printf(&line, "attached by %s", stats->attached);
     if (stats->ns_per_event)
-        cairn_buffer_printf(&line, "; %llu ns an event",
-                            (unsigned long long)stats->ns_per_event);
+        cairn_buffer_printf(&line, "; %llu ns an event", (unsigned long long)stats->ns_per_event);
     else
         cairn_buffer_str(&line, "; time of an event: see sysctl kernel.bpf_stats_enabled");
     say_line(&line);
@@ -196,8 +195,7 @@ static int write_profile(struct job *job, struct cairn_err *err)
     struct cairn_profile *profile = NULL;
     const enum cli_result result = job->asked.whom.result;
     char title[128];
-    int code =
-        cairn_trace_take_profile(job->trace, result != CLI_RESULT_RAW, &profile, err);
+    int code = cairn_trace_take_profile(job->trace, result != CLI_RESULT_RAW, &profile, err);
     snprintf(title, sizeof title, "%llu events, %llu lost",
              (unsigned long long)job->stats.n_counted, (unsigned long long)job->stats.n_lost);
     if (code == CAIRN_OK)

@@ -163,7 +163,6 @@ static void put_json(struct cli_trace_lines *lines, const struct cairn_trace_eve
     if (!lines->no_stack)
         put_json_stack(&json, lines->trace, event);
     cairn_json_close(&json, '}');
-    cairn_buffer_char(&lines->out, '\n');
 }
 
 static void end_run(struct cli_trace_lines *lines)

@@ -41,10 +41,11 @@ enum {
 };
 
 const struct cli_option cli_trace_options[] = {
-    [OPT_EVENT] = {"event", 'e', "EVENT",
-                   "trace syscall:NAME, with its filter in [...]; NAME is a name, a pattern such as "
-                   "*open*, all, %file, %desc, %net, %process, %memory, %signal or %ipc; several "
-                   "with commas between, !NAME takes out; may be given several times"},
+    [OPT_EVENT] =
+        {"event", 'e', "EVENT",
+         "trace syscall:NAME, with its filter in [...]; NAME is a name, a pattern such as "
+         "*open*, all, %file, %desc, %net, %process, %memory, %signal or %ipc; several "
+         "with commas between, !NAME takes out; may be given several times"},
     [OPT_PID] = {"pid", 'p', "PID|NAME",
                  "trace this process, or all that are called so, and what they start; several with "
                  "commas between, and may be given several times"},
@@ -60,8 +61,10 @@ const struct cli_option cli_trace_options[] = {
     [OPT_SLOWER] = {"slower-than", 0, "TIME", "of all events calls that took longer, such as 10ms"},
     [OPT_COMM] = {"comm", 0, "NAME", "of all events those of threads with this name"},
     [OPT_UID] = {"uid", 0, "UID", "of all events those of this user"},
-    [OPT_EXCLUDE_PID] = {"exclude-pid", 0, "PID", "leave out this process; may be given several times"},
-    [OPT_EXCLUDE_TID] = {"exclude-tid", 0, "TID", "leave out this thread; may be given several times"},
+    [OPT_EXCLUDE_PID] = {"exclude-pid", 0, "PID",
+                         "leave out this process; may be given several times"},
+    [OPT_EXCLUDE_TID] = {"exclude-tid", 0, "TID",
+                         "leave out this thread; may be given several times"},
     [OPT_EXCLUDE_COMM] = {"exclude-comm", 0, "NAME",
                           "leave out threads with this name; may be given several times"},
     [OPT_NO_STACK] = {"no-stack", 0, NULL, "no stacks"},
@@ -74,9 +77,10 @@ const struct cli_option cli_trace_options[] = {
     [OPT_LIMIT] = {"limit", 0, "N/s",
                    "print at most N events a second; the others are counted; 0: no bound (1000/s; "
                    "with --json 0)"},
-    [OPT_OUTPUT] = {"output", 'o', "FILE",
-                    "write the sums to FILE, and print no events: .pb.gz raw addresses; .html, .svg "
-                    "a flame graph; .txt, .collapsed, .folded named stacks"},
+    [OPT_OUTPUT] =
+        {"output", 'o', "FILE",
+         "write the sums to FILE, and print no events: .pb.gz raw addresses; .html, .svg "
+         "a flame graph; .txt, .collapsed, .folded named stacks"},
     [OPT_MAX_EVENTS] = {"max-events", 0, "N", "stop after N events"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_STOP] = {"stop", 0, NULL, "stop the process at each event, by SIGSTOP"},

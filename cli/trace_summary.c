@@ -70,8 +70,8 @@ static size_t sum_calls(const struct cairn_trace_sum *rows, size_t n, struct cal
     size_t n_calls = 0;
     for (size_t i = 0; i < n; i++) {
         if (!i || !is_same_call(&rows[i], &rows[i - 1]))
-            calls[n_calls++] = (struct call){.name = rows[i].name,
-                                             .is_compat = rows[i].is_compat != 0};
+            calls[n_calls++] =
+                (struct call){.name = rows[i].name, .is_compat = rows[i].is_compat != 0};
         struct call *call = &calls[n_calls - 1];
         call->n += rows[i].n;
         call->n_errors += rows[i].n_errors;

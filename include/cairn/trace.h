@@ -15,7 +15,6 @@
 #include <cairn/api.h>
 #include <cairn/error.h>
 #include <cairn/profile.h>
-#include <cairn/symbolizer.h>
 #include <cairn/unwind_end.h>
 
 #ifdef __cplusplus
@@ -23,6 +22,7 @@ extern "C" {
 #endif
 
 struct cairn_trace;
+struct cairn_symbolizer_opts; /* cairn/symbolizer.h */
 
 /* One event. All texts are borrowed for the call that reports it, and may hold anything: escape
  * them for a terminal. */
@@ -98,13 +98,13 @@ CAIRN_API size_t cairn_trace_frames(struct cairn_trace *trace, uint32_t stack, u
 /* After cairn_trace_finish(): what all events were. */
 struct cairn_trace_stats {
     size_t size;
-    uint64_t n_seen;     /* calls that began */
-    uint64_t n_filtered; /* of them: the filter did not hold */
-    uint64_t n_counted;  /* in the sums */
-    uint64_t n_shown;    /* reported one by one */
-    uint64_t n_lost;     /* neither filtered nor counted: no space. Exact */
-    uint64_t n_pending;  /* had not returned in the end */
-    uint64_t n_whole, n_cut; /* counted events by their stacks */
+    uint64_t n_seen;                 /* calls that began */
+    uint64_t n_filtered;             /* of them: the filter did not hold */
+    uint64_t n_counted;              /* in the sums */
+    uint64_t n_shown;                /* reported one by one */
+    uint64_t n_lost;                 /* neither filtered nor counted: no space. Exact */
+    uint64_t n_pending;              /* had not returned in the end */
+    uint64_t n_whole, n_cut;         /* counted events by their stacks */
     uint64_t n_remembered, n_walked; /* stacks that were recognized, and that were walked */
     uint64_t ns_per_event; /* of the programs in the kernel; 0: kernel.bpf_stats_enabled is off */
     uint64_t duration_ns;

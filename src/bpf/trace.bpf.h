@@ -10,8 +10,8 @@ enum { SLICE_NS = 1000000000, COMM_BYTES = 16 };
 /* A bit for each number of this CPU's table, and of i386's: most calls end at this test. */
 const volatile __u64 cairn_trace_wanted[CAIRN_TRACE_NUMBERS / 64] = {};
 const volatile __u64 cairn_trace_wanted_compat[CAIRN_TRACE_NUMBERS / 64] = {};
-const volatile __u32 cairn_trace_tid = 0;     /* this thread alone; 0: all of the targets */
-const volatile __u32 cairn_trace_self = 0;    /* the process that is never traced: ours */
+const volatile __u32 cairn_trace_tid = 0;  /* this thread alone; 0: all of the targets */
+const volatile __u32 cairn_trace_self = 0; /* the process that is never traced: ours */
 const volatile __u32 cairn_trace_no_stack = 0;
 const volatile __u32 cairn_trace_enter_only = 0; /* calls are counted as they begin */
 const volatile __u32 cairn_trace_signal = 0;     /* sent to the process at an event; 0: none */
@@ -78,7 +78,8 @@ static __always_inline int is_wanted(__u64 number, int is_compat)
 static __always_inline __u32 memo_slot(__u32 cpu, __u64 ip, __u64 sp)
 {
     __u64 mix = (ip ^ (sp >> 3) * 0x9e37) * 0x9e3779b97f4a7c15ull;
-    return cpu * CAIRN_TRACE_MEMOS + (__u32)(mix >> 40 & (CAIRN_TRACE_MEMOS - 1));
+    return cpu * CAIRN_TRACE_MEMOS +
+           (__u32)(mix >> 40 & (CAIRN_TRACE_MEMOS - CAIRN_TRACE_MEMO_WAYS));
 }
 
 /* Are all words that the remembered walk read the same? They are read into the window. */
@@ -344,8 +345,8 @@ static __always_inline void report(const struct cairn_bpf_call *call,
 }
 
 static __always_inline void learn(struct cairn_bpf_memo *memo, struct cairn_bpf_walk_cpu *cpu,
-                                  const struct cairn_bpf_pending *of, __u64 lr, __u64 mm,
-                                  __u64 ip, __u64 fp)
+                                  const struct cairn_bpf_pending *of, __u64 lr, __u64 mm, __u64 ip,
+                                  __u64 fp)
 {
     if (cpu->end != CAIRN_END_OUTERMOST || cpu->words.is_bad || cpu->stack.copied ||
         !cpu->words.n) {
@@ -398,26 +399,30 @@ static __always_inline int walk_call(struct cairn_bpf_walk_cpu *cpu, struct task
 }
 
 /* The stack of a call that begins. */
-static __always_inline void
-take_stack(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
-           const bpf_user_pt_regs_t *regs, int is_compat, struct cairn_bpf_pending *of,
-           struct cairn_bpf_trace_cpu *stats)
+static __always_inline void take_stack(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
+                                       const bpf_user_pt_regs_t *regs, int is_compat,
+                                       struct cairn_bpf_pending *of,
+                                       struct cairn_bpf_trace_cpu *stats)
 {
     struct cairn_bpf_memo *memo = 0;
     __u64 mm = (__u64)task->mm, lr = LINK_OF(regs);
     take(cpu, regs);
     __u64 ip = cpu->ip, sp = cpu->sp, fp = cpu->fp;
     __u32 slot = memo_slot(bpf_get_smp_processor_id(), ip, sp);
-    if (!is_compat)
-        memo = bpf_map_lookup_elem(&trace_memos, &slot);
-    if (memo && mm && memo->mm == mm && memo->ip == ip && memo->sp == sp && (memo->fp == fp || !memo->words.uses_fp) &&
-        memo->lr == lr && memo->tid == of->tid && memo->epoch == cairn_trace_epoch &&
-        words_hold(memo, cpu, sp)) {
-        of->hash = memo->hash;
-        of->id = memo->id;
-        stats->n_remembered++;
-        return;
+    for (__u32 way = 0; way < CAIRN_TRACE_MEMO_WAYS && !is_compat; way++) {
+        __u32 at = slot + way;
+        memo = bpf_map_lookup_elem(&trace_memos, &at);
+        if (memo && mm && memo->mm == mm && memo->ip == ip && memo->sp == sp &&
+            (memo->fp == fp || !memo->words.uses_fp) && memo->lr == lr && memo->tid == of->tid &&
+            memo->epoch == cairn_trace_epoch && words_hold(memo, cpu, sp)) {
+            of->hash = memo->hash;
+            of->id = memo->id;
+            stats->n_remembered++;
+            return;
+        }
     }
+    slot += stats->n_walked & (CAIRN_TRACE_MEMO_WAYS - 1);
+    memo = is_compat ? 0 : bpf_map_lookup_elem(&trace_memos, &slot);
     stats->n_walked++;
     if (!walk_call(cpu, task, regs, is_compat, of))
         stats->n_stacks_lost++;

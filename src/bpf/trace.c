@@ -38,13 +38,13 @@ static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *ca
     }
 }
 
-void cairn_trace_programs_prepare(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts,
-                         size_t n_cpus)
+void cairn_trace_programs_prepare(struct walk_bpf *program,
+                                  const struct cairn_trace_programs_opts *opts, size_t n_cpus)
 {
     struct bpf_program *programs[CAIRN_TRACE_PROGRAMS];
-    struct bpf_map *const maps[] = {program->maps.trace_calls,   program->maps.trace_pending,
-                                    program->maps.trace_sums,    program->maps.trace_memos,
-                                    program->maps.trace_cpus,    program->maps.trace_now};
+    struct bpf_map *const maps[] = {program->maps.trace_calls, program->maps.trace_pending,
+                                    program->maps.trace_sums,  program->maps.trace_memos,
+                                    program->maps.trace_cpus,  program->maps.trace_now};
     list_programs(program, programs);
     for (size_t i = opts ? 0 : 3; i < CAIRN_TRACE_PROGRAMS; i++)
         (void)bpf_program__set_autoload(programs[i], opts != NULL);
@@ -55,8 +55,7 @@ void cairn_trace_programs_prepare(struct walk_bpf *program, const struct cairn_t
     (void)bpf_map__set_autocreate(program->maps.targets, true);
     (void)bpf_map__set_autocreate(program->maps.target_cgroup, opts->is_cgroup);
     (void)bpf_program__set_autoload(program->progs.cairn_walk, false);
-    (void)bpf_map__set_max_entries(program->maps.trace_memos,
-                                   (uint32_t)n_cpus * CAIRN_TRACE_MEMOS);
+    (void)bpf_map__set_max_entries(program->maps.trace_memos, (uint32_t)n_cpus * CAIRN_TRACE_MEMOS);
     program->rodata->cairn_has_words = 1;
     program->rodata->cairn_off_all = opts->all || opts->is_cgroup;
     program->rodata->cairn_off_cgroup = opts->is_cgroup;
@@ -174,7 +173,7 @@ static void add_cpu(struct cairn_bpf_trace_cpu *sum, const struct cairn_bpf_trac
 }
 
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
-                       struct cairn_bpf_trace_cpu *ret_stats)
+                                struct cairn_bpf_trace_cpu *ret_stats)
 {
     const uint32_t zero = 0;
     struct bpf_program *programs[CAIRN_TRACE_PROGRAMS];

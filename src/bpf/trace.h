@@ -22,28 +22,29 @@
 #include "bpf/walk.h"
 
 enum {
-    CAIRN_TRACE_NUMBERS = 512,            /* system calls of a table; those of i386 follow */
-    CAIRN_TRACE_CALLS = 1024,             /* rows: 2 * CAIRN_TRACE_NUMBERS */
-    CAIRN_TRACE_TERMS_MAX = 12,           /* comparisons of one call */
+    CAIRN_TRACE_NUMBERS = 512,  /* system calls of a table; those of i386 follow */
+    CAIRN_TRACE_CALLS = 1024,   /* rows: 2 * CAIRN_TRACE_NUMBERS */
+    CAIRN_TRACE_TERMS_MAX = 12, /* comparisons of one call */
     CAIRN_TRACE_ARGS = 6,
-    CAIRN_TRACE_ARG_SLOTS = 8,            /* a power of two, so that a mask bounds an index */
+    CAIRN_TRACE_ARG_SLOTS = 8, /* a power of two, so that a mask bounds an index */
     CAIRN_TRACE_TEXTS = 2,
     CAIRN_TRACE_TEXT_BYTES = 256,
     CAIRN_TRACE_DATA_BYTES = 64,
     CAIRN_TRACE_SUMS_MAX = 1 << 16,
-    CAIRN_TRACE_MEMOS = 512,              /* of one CPU */
-    CAIRN_TRACE_NO_TEXT = 0xffff          /* of a text: its memory could not be read */
+    CAIRN_TRACE_MEMOS = 512,   /* of one CPU */
+    CAIRN_TRACE_MEMO_WAYS = 4, /* stacks of one function at one depth are kept beside each other */
+    CAIRN_TRACE_NO_TEXT = 0xffff /* of a text: its memory could not be read */
 };
 
 enum cairn_trace_field { /* what a term compares; ARG + i is an argument */
-    CAIRN_TRACE_ARG = 0,
-    CAIRN_TRACE_PID = CAIRN_TRACE_ARGS,
-    CAIRN_TRACE_TID,
-    CAIRN_TRACE_UID,
-    CAIRN_TRACE_CPU,
-    CAIRN_TRACE_COMM,
-    CAIRN_TRACE_RET, /* this and the next are known when the call returns */
-    CAIRN_TRACE_DURATION
+                         CAIRN_TRACE_ARG = 0,
+                         CAIRN_TRACE_PID = CAIRN_TRACE_ARGS,
+                         CAIRN_TRACE_TID,
+                         CAIRN_TRACE_UID,
+                         CAIRN_TRACE_CPU,
+                         CAIRN_TRACE_COMM,
+                         CAIRN_TRACE_RET, /* this and the next are known when the call returns */
+                         CAIRN_TRACE_DURATION
 };
 
 enum cairn_trace_op {

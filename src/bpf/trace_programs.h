@@ -25,9 +25,9 @@ struct cairn_trace_programs_opts {
     int cgroup_fd;                      /* its folder; borrowed until the start */
     bool no_inherit;                    /* not what targets start */
     bool no_stack;
-    bool enter_only;    /* calls are counted as they begin: no result, no duration */
-    uint32_t tid;       /* of the targets this thread alone; 0: all */
-    uint32_t signal;    /* is sent to the process at each event; 0: none */
+    bool enter_only;     /* calls are counted as they begin: no result, no duration */
+    uint32_t tid;        /* of the targets this thread alone; 0: all */
+    uint32_t signal;     /* is sent to the process at each event; 0: none */
     uint64_t per_second; /* so many events cross, of each CPU; 0: none, they are summed alone */
     uint64_t max;        /* events; 0: no bound */
 };
@@ -42,8 +42,8 @@ struct cairn_trace_programs {
 };
 
 /* Before the walker's programs are loaded: with these, or, where `opts` is NULL, without. */
-void cairn_trace_programs_prepare(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts,
-                         size_t n_cpus);
+void cairn_trace_programs_prepare(struct walk_bpf *program,
+                                  const struct cairn_trace_programs_opts *opts, size_t n_cpus);
 
 /* A process whose calls are traced; from its next execve(2) on. 0 or a negative errno. */
 int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool from_exec);
@@ -57,9 +57,9 @@ void cairn_trace_programs_stop(struct cairn_trace_programs *trace);
 /* Mappings of some process have changed: remembered stacks count no more. */
 void cairn_trace_programs_forget(struct cairn_trace_programs *trace);
 
-/* What was summed since the start, each key once, in no order. After cairn_trace_programs_stop() it is all.
- * CAIRN_TRACE_FORGET: the key's thread is over, and the sum is not needed any more. A negative answer
- * stops, and comes back. */
+/* What was summed since the start, each key once, in no order; all of it once they are stopped.
+ * CAIRN_TRACE_FORGET: the key's thread is over, and the sum is not needed any more. A negative
+ * answer stops, and comes back. */
 enum { CAIRN_TRACE_FORGET = 1 };
 typedef int (*cairn_trace_sum_fn)(void *ctx, const struct cairn_bpf_trace_key *key,
                                   const struct cairn_bpf_trace_sum *sum);
@@ -67,6 +67,6 @@ int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_su
 
 /* Of all CPUs. `run_ns`: of all programs, where kernel.bpf_stats_enabled is on. */
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
-                       struct cairn_bpf_trace_cpu *ret_stats);
+                                struct cairn_bpf_trace_cpu *ret_stats);
 
 #endif /* CAIRN_BPF_TRACE_PROGRAMS_H */

@@ -211,9 +211,9 @@ struct cairn_bpf_cached {
 
 /* The words that a walk read: all that it depends on beside the registers. */
 struct cairn_bpf_words {
-    __u16 n, end; /* `end`: bytes from the stack pointer to behind the highest word */
+    __u16 n, end;  /* `end`: bytes from the stack pointer to behind the highest word */
     __u16 uses_fp; /* and the frame pointer, as it was in the innermost frame */
-    __u16 is_bad; /* the walk depends on more: such a stack is not remembered */
+    __u16 is_bad;  /* the walk depends on more: such a stack is not remembered */
     __u16 off[CAIRN_BPF_WORDS_MAX]; /* from sp / 8 * 8 on */
     __u64 value[CAIRN_BPF_WORDS_MAX];
 };
@@ -257,7 +257,7 @@ struct cairn_bpf_walk_cpu {
     __u64 n_states, n_hits;
     __u64 hits[CAIRN_BPF_HITS_MAX]; /* words of `frames` that lead into a loop */
     __u64 seen[CAIRN_BPF_SEEN_PIECES];
-    __u64 piece_at, piece_end; /* words of `frames` */
+    __u64 piece_at, piece_end;    /* words of `frames` */
     struct cairn_bpf_words words; /* where stacks are remembered */
     struct cairn_bpf_stack stack;
     __u64 frames[CAIRN_BPF_FRAMES_MAX + CAIRN_BPF_KERNEL_FRAMES_MAX + 1 + CAIRN_BPF_COPY_REGS +

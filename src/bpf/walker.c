@@ -33,7 +33,7 @@ struct batch {
 
 struct cairn_walker {
     struct walk_bpf *program;
-    struct cairn_off_cpu off_cpu; /* its program is NULL where that was not asked for */
+    struct cairn_off_cpu off_cpu;      /* its program is NULL where that was not asked for */
     struct cairn_trace_programs trace; /* likewise */
     struct ring_buffer *ring;
     struct cairn_walk_tables tables;

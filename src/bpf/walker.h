@@ -31,7 +31,7 @@ struct cairn_walker_opts {
     const struct cairn_off_cpu_opts *off_cpu; /* time off the CPU is measured, and no event's; NULL:
                                                  it is not */
     const struct cairn_trace_programs_opts *trace; /* system calls are traced instead; NULL: not */
-    size_t stacks_max;                        /* so many are counted at a time; 0: 49152 */
+    size_t stacks_max;                             /* so many are counted at a time; 0: 49152 */
     bool has_times; /* a stack that is met again, or a time off the CPU, is told each time,
                        without its frames, and not counted */
 };

@@ -187,7 +187,7 @@ int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_su
 }
 
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
-                       struct cairn_bpf_trace_cpu *ret_stats)
+                                struct cairn_bpf_trace_cpu *ret_stats)
 {
     (void)trace;
     *ret_stats = (struct cairn_bpf_trace_cpu){0};

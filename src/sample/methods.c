@@ -117,8 +117,7 @@ static int open_ptrace(struct cairn_sampler *s, struct cairn_err *err)
 void cairn_sampler_hint_guests(struct cairn_sampler *s)
 {
     if (s->has_hinted || s->opts.no_guests || s->method == CAIRN_SAMPLE_PTRACE || s->opts.off_cpu ||
-        s->is_traced ||
-        !s->event->is_time || cairn_now_ns() - s->start_ns < HINT_AFTER_NS)
+        s->is_traced || !s->event->is_time || cairn_now_ns() - s->start_ns < HINT_AFTER_NS)
         return;
     s->has_hinted = true;
     for (size_t i = 0; i < s->targets.n && i < HINTED_MAX; i++) {

@@ -40,8 +40,10 @@ int cairn_perf_sampler_open_walked(const struct cairn_perf_opts *opts, int64_t p
                                    struct cairn_perf_sampler *ret_sampler, struct cairn_err *err)
 {
     struct cairn_perf_opts bare = *opts;
-    const struct cairn_walker_opts walk = {
-        .off_cpu = opts->off_cpu, .trace = opts->trace, .has_times = opts->has_times, .stacks_max = opts->stacks_max};
+    const struct cairn_walker_opts walk = {.off_cpu = opts->off_cpu,
+                                           .trace = opts->trace,
+                                           .has_times = opts->has_times,
+                                           .stacks_max = opts->stacks_max};
     int code = cairn_walk_intake_open(period_ns, &walk, &ret_sampler->walk, err);
     if (code < 0)
         return code;

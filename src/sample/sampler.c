@@ -42,7 +42,8 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
         return code;
     s->collect.has_times = s->opts.timeline != 0;
     s->collect.memory_max = s->opts.memory_bytes;
-    if (!s->opts.timeline && !s->opts.off_cpu && !s->is_traced) /* whose stacks are found again by number */
+    if (!s->opts.timeline && !s->opts.off_cpu &&
+        !s->is_traced) /* whose stacks are found again by number */
         s->collect.pack_rows = CAIRN_PACK_ROWS;
     cairn_starts_learn_self(&s->collect.starts);
     code = cairn_targets_open(&s->opts, &s->targets, err);
@@ -62,8 +63,9 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
     return cairn_sampler_choose_method(s, err);
 }
 
-static int make(const struct cairn_sampler_opts *opts, const struct cairn_trace_programs_opts *trace,
-                struct cairn_sampler **ret_sampler, struct cairn_err *err)
+static int make(const struct cairn_sampler_opts *opts,
+                const struct cairn_trace_programs_opts *trace, struct cairn_sampler **ret_sampler,
+                struct cairn_err *err)
 {
     struct cairn_sampler_opts taken;
     int code = cairn_sampler_take_opts(opts, &taken, err);

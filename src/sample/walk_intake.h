@@ -28,9 +28,9 @@ struct cairn_walk_intake {
     int (*on_turn)(void *ctx, bool is_end); /* once a second, before stacks of threads that are over
                                                are forgotten, and at the end */
     void *event_ctx;
-    bool no_guests;              /* interpreters are not looked for */
-    bool keeps_stacks;           /* that, or samples have times: each has to find its stack again */
-    struct cairn_table by_key;   /* hash of the stack's key -> number in one of these: */
+    bool no_guests;            /* interpreters are not looked for */
+    bool keeps_stacks;         /* that, or samples have times: each has to find its stack again */
+    struct cairn_table by_key; /* hash of the stack's key -> number in one of these: */
     struct cairn_collected *stacks; /* where they are kept */
     struct cairn_walk_known *known; /* where their samples are all that is asked for */
     size_t n_known, cap_known;

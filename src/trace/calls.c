@@ -184,8 +184,8 @@ static const struct {
 static const struct {
     const char *name;
     unsigned set;
-} sets[] = {{"file", F},   {"desc", D},   {"net", N}, {"network", N}, {"process", P},
-            {"memory", M}, {"signal", S}, {"ipc", I}};
+} sets[] = {{"file", F},    {"desc", D},   {"net", N},    {"network", N},
+            {"process", P}, {"memory", M}, {"signal", S}, {"ipc", I}};
 
 static const char *name_in(const struct row *rows, size_t n, long number)
 {
@@ -237,7 +237,7 @@ static void read_arg(const char *word, size_t size, struct cairn_call_arg *arg)
     arg->names = arg->kind == CAIRN_KIND_FLAGS ? colon + 2 : NULL;
 }
 
-static void read_form(const char *form, struct cairn_call *call)
+static void read_form(const char *form, struct cairn_syscall *call)
 {
     for (const char *at = form;; at++) {
         size_t size = strcspn(at, " ");
@@ -251,9 +251,9 @@ static void read_form(const char *form, struct cairn_call *call)
     }
 }
 
-bool cairn_call_find(const char *name, struct cairn_call *ret_call)
+bool cairn_call_find(const char *name, struct cairn_syscall *ret_call)
 {
-    *ret_call = (struct cairn_call){.name = name, .ret = CAIRN_KIND_LONG, .n_args = -1};
+    *ret_call = (struct cairn_syscall){.name = name, .ret = CAIRN_KIND_LONG, .n_args = -1};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(known[i].name, name) != 0)
             continue;
@@ -265,8 +265,17 @@ bool cairn_call_find(const char *name, struct cairn_call *ret_call)
     return false;
 }
 
+/* Results inside the kernel (include/linux/errno.h): a signal ended the call, which is begun again
+ * if the thread goes on. */
+static const struct row restarts[] = {{"ERESTARTSYS", 512},
+                                      {"ERESTARTNOINTR", 513},
+                                      {"ERESTARTNOHAND", 514},
+                                      {"ERESTART_RESTARTBLOCK", 516}};
+
 const char *cairn_error_name(int number)
 {
+    if (number >= restarts[0].number)
+        return name_in(restarts, sizeof restarts / sizeof *restarts, number);
     return name_in(errors, sizeof errors / sizeof *errors, number);
 }
 

@@ -31,7 +31,7 @@ enum cairn_call_kind {
     CAIRN_KIND_AT = 'a',   /* a descriptor, or AT_FDCWD */
     CAIRN_KIND_MODE = 'o', /* octal */
     CAIRN_KIND_HEX = 'x',
-    CAIRN_KIND_DATA = 'b', /* bytes that the call reads; the next argument counts them */
+    CAIRN_KIND_DATA = 'b',   /* bytes that the call reads; the next argument counts them */
     CAIRN_KIND_FILLED = 'B', /* bytes that the call writes; the result counts them */
     CAIRN_KIND_SIGNAL = 'g',
     CAIRN_KIND_LONG = 'l', /* signed, of 64 bits */
@@ -44,12 +44,12 @@ struct cairn_call_arg {
     const char *names; /* of the table of flags; NULL: none */
 };
 
-struct cairn_call {
+struct cairn_syscall {
     const char *name;
-    unsigned sets;              /* enum cairn_call_set */
-    bool no_return;             /* exit, and rt_sigreturn */
-    enum cairn_call_kind ret;   /* of the result */
-    int n_args;                 /* -1: not known */
+    unsigned sets;            /* enum cairn_call_set */
+    bool no_return;           /* exit, and rt_sigreturn */
+    enum cairn_call_kind ret; /* of the result */
+    int n_args;               /* -1: not known */
     struct cairn_call_arg args[CAIRN_CALL_ARGS];
 };
 
@@ -58,7 +58,7 @@ struct cairn_call {
 const char *cairn_call_name(uint32_t row);
 
 /* What is known of a call of that name; false: nothing but the name. */
-bool cairn_call_find(const char *name, struct cairn_call *ret_call);
+bool cairn_call_find(const char *name, struct cairn_syscall *ret_call);
 
 /* The sets of a name; 0: it is in none. */
 unsigned cairn_call_sets(const char *name);

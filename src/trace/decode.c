@@ -48,13 +48,13 @@ void cairn_decode_subject(struct cairn_decoder *d, const struct cairn_bpf_event 
     memcpy(d->comm, event->comm, sizeof event->comm);
     d->comm[sizeof event->comm] = '\0';
     *ret_subject = (struct cairn_trace_filter_subject){.args = (const uint64_t *)event->args,
-                                                 .comm = d->comm,
-                                                 .pid = event->stack.pid,
-                                                 .tid = event->stack.tid,
-                                                 .uid = event->uid,
-                                                 .cpu = event->cpu,
-                                                 .ret = event->ret,
-                                                 .duration_ns = event->stack.value};
+                                                       .comm = d->comm,
+                                                       .pid = event->stack.pid,
+                                                       .tid = event->stack.tid,
+                                                       .uid = event->uid,
+                                                       .cpu = event->cpu,
+                                                       .ret = event->ret,
+                                                       .duration_ns = event->stack.value};
     for (int i = 0; i < d->call.n_args; i++)
         if (d->call.args[i].kind == CAIRN_KIND_TEXT)
             ret_subject->texts[i] = text_of(d, event, i, NULL);

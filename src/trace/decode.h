@@ -13,7 +13,7 @@
 /* Holds the texts of one event. All-zero before the first use. */
 struct cairn_decoder {
     struct cairn_buffer texts; /* NUL behind each */
-    struct cairn_call call;
+    struct cairn_syscall call;
     char comm[17];
     char text[CAIRN_TRACE_TEXTS][CAIRN_TRACE_TEXT_BYTES + 1];
 };

@@ -16,7 +16,7 @@ enum { ERRNO = CAIRN_TRACE_DURATION + 1, ERRORS_MAX = 4095, WORD_MAX = 32 };
 
 struct parser {
     const char *text, *at;
-    const struct cairn_call *call;
+    const struct cairn_syscall *call;
     struct cairn_trace_filter *filter;
     bool *no_field;
     int depth;
@@ -79,16 +79,13 @@ static uint8_t width_of(enum cairn_call_kind kind)
 static const struct {
     const char *name;
     uint8_t field, width;
-} fields[] = {{"pid", CAIRN_TRACE_PID, CAIRN_TRACE_U64},
-              {"tid", CAIRN_TRACE_TID, CAIRN_TRACE_U64},
-              {"event_pid", CAIRN_TRACE_PID, CAIRN_TRACE_U64}, /* where a call has a pid, too */
-              {"event_tid", CAIRN_TRACE_TID, CAIRN_TRACE_U64},
-              {"uid", CAIRN_TRACE_UID, CAIRN_TRACE_U64},
-              {"cpu", CAIRN_TRACE_CPU, CAIRN_TRACE_U64},
-              {"comm", CAIRN_TRACE_COMM, CAIRN_TRACE_U64},
-              {"ret", CAIRN_TRACE_RET, CAIRN_TRACE_S64},
-              {"errno", ERRNO, CAIRN_TRACE_S64},
-              {"duration", CAIRN_TRACE_DURATION, CAIRN_TRACE_U64}};
+} fields[] = {
+    {"pid", CAIRN_TRACE_PID, CAIRN_TRACE_U64},          {"tid", CAIRN_TRACE_TID, CAIRN_TRACE_U64},
+    {"event_pid", CAIRN_TRACE_PID, CAIRN_TRACE_U64}, /* where a call has a pid, too */
+    {"event_tid", CAIRN_TRACE_TID, CAIRN_TRACE_U64},    {"uid", CAIRN_TRACE_UID, CAIRN_TRACE_U64},
+    {"cpu", CAIRN_TRACE_CPU, CAIRN_TRACE_U64},          {"comm", CAIRN_TRACE_COMM, CAIRN_TRACE_U64},
+    {"ret", CAIRN_TRACE_RET, CAIRN_TRACE_S64},          {"errno", ERRNO, CAIRN_TRACE_S64},
+    {"duration", CAIRN_TRACE_DURATION, CAIRN_TRACE_U64}};
 
 static bool is_word(const char *name, const char *word, size_t size)
 {
@@ -166,8 +163,8 @@ bool cairn_trace_filter_number(const char *text, int64_t *ret_value, size_t *ret
     static const struct {
         const char *unit;
         int64_t factor;
-    } units[] = {{"ns", 1},    {"us", 1000}, {"ms", 1000000},  {"s", 1000000000},
-                 {"k", 1024},  {"M", 1 << 20}, {"G", 1 << 30}, {"", 1}};
+    } units[] = {{"ns", 1},   {"us", 1000},   {"ms", 1000000}, {"s", 1000000000},
+                 {"k", 1024}, {"M", 1 << 20}, {"G", 1 << 30},  {"", 1}};
     char *end;
     if (!isdigit((unsigned char)text[*text == '-']))
         return false;
@@ -293,7 +290,8 @@ static int read_one(struct parser *p)
     return number;
 }
 
-static int read_list(struct parser *p, const char *word, enum kind kind, int (*read)(struct parser *))
+static int read_list(struct parser *p, const char *word, enum kind kind,
+                     int (*read)(struct parser *))
 {
     int left = read(p);
     while (left >= 0 && take(p, word)) {
@@ -313,13 +311,17 @@ static int read_either(struct parser *p)
     return read_list(p, "||", EITHER, read_both);
 }
 
-int cairn_trace_filter_parse(const char *text, const struct cairn_call *call,
-                       struct cairn_trace_filter *ret_filter, bool *ret_no_field, struct cairn_err *err)
+int cairn_trace_filter_parse(const char *text, const struct cairn_syscall *call,
+                             struct cairn_trace_filter *ret_filter, bool *ret_no_field,
+                             struct cairn_err *err)
 {
     struct cairn_trace_filter filter = {0};
-    struct parser p = {
-        .text = text, .at = text, .call = call, .filter = &filter, .no_field = ret_no_field,
-        .err = err};
+    struct parser p = {.text = text,
+                       .at = text,
+                       .call = call,
+                       .filter = &filter,
+                       .no_field = ret_no_field,
+                       .err = err};
     *ret_no_field = false;
     skip_blanks(&p);
     if (!*p.at) {
@@ -377,7 +379,8 @@ static size_t collect(struct cairn_trace_filter *f, uint8_t number, struct cairn
     return 1;
 }
 
-size_t cairn_trace_filter_terms(struct cairn_trace_filter *filter, struct cairn_bpf_term *terms, size_t max)
+size_t cairn_trace_filter_terms(struct cairn_trace_filter *filter, struct cairn_bpf_term *terms,
+                                size_t max)
 {
     return filter->is_empty ? 0 : collect(filter, filter->root, terms, max);
 }
@@ -467,7 +470,7 @@ static bool holds(const struct cairn_trace_filter *f, uint8_t number,
 }
 
 bool cairn_trace_filter_holds(const struct cairn_trace_filter *filter,
-                        const struct cairn_trace_filter_subject *subject)
+                              const struct cairn_trace_filter_subject *subject)
 {
     return filter->is_empty || holds(filter, filter->root, subject);
 }

@@ -21,14 +21,18 @@
 #include "bpf/trace.h"
 #include "trace/calls.h"
 
-enum { CAIRN_TRACE_FILTER_NODES_MAX = 64, CAIRN_TRACE_FILTER_TEXT_BYTES = 128, CAIRN_TRACE_FILTER_DEPTH_MAX = 32 };
+enum {
+    CAIRN_TRACE_FILTER_NODES_MAX = 64,
+    CAIRN_TRACE_FILTER_TEXT_BYTES = 128,
+    CAIRN_TRACE_FILTER_DEPTH_MAX = 32
+};
 
 struct cairn_trace_filter_node {
-    uint8_t kind;         /* of filter.c */
+    uint8_t kind; /* of filter.c */
     uint8_t field, op, width;
-    uint8_t left, right;  /* numbers of nodes */
-    bool is_text;         /* `text` is compared */
-    bool is_done;         /* the kernel evaluates it */
+    uint8_t left, right; /* numbers of nodes */
+    bool is_text;        /* `text` is compared */
+    bool is_done;        /* the kernel evaluates it */
     int64_t value;
     char text[CAIRN_TRACE_FILTER_TEXT_BYTES];
 };
@@ -51,17 +55,19 @@ struct cairn_trace_filter_subject {
 
 /* `call` has the arguments' names. CAIRN_E_ARG: what is wrong, with its column; `*ret_no_field`
  * then says that the call merely has no such argument. */
-int cairn_trace_filter_parse(const char *text, const struct cairn_call *call,
-                       struct cairn_trace_filter *ret_filter, bool *ret_no_field, struct cairn_err *err);
+int cairn_trace_filter_parse(const char *text, const struct cairn_syscall *call,
+                             struct cairn_trace_filter *ret_filter, bool *ret_no_field,
+                             struct cairn_err *err);
 
 /* The comparisons that the kernel can evaluate, at most `max`: all have to hold. They are left out
  * of cairn_trace_filter_holds(). Returns how many. */
-size_t cairn_trace_filter_terms(struct cairn_trace_filter *filter, struct cairn_bpf_term *terms, size_t max);
+size_t cairn_trace_filter_terms(struct cairn_trace_filter *filter, struct cairn_bpf_term *terms,
+                                size_t max);
 
 /* Is anything left to evaluate here? */
 bool cairn_trace_filter_has_rest(const struct cairn_trace_filter *filter);
 bool cairn_trace_filter_holds(const struct cairn_trace_filter *filter,
-                        const struct cairn_trace_filter_subject *subject);
+                              const struct cairn_trace_filter_subject *subject);
 
 /* "10ms" in nanoseconds, "4k" in units; false: it is no number. `*ret_size`: bytes read. */
 bool cairn_trace_filter_number(const char *text, int64_t *ret_value, size_t *ret_size);

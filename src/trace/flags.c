@@ -27,62 +27,115 @@ struct table {
     const struct value *values, *bits;
 };
 
-#define ROW(name) {#name, (uint64_t)(name)}
-#define END       {NULL, 0}
+#define ROW(name)                                                                                  \
+    {                                                                                              \
+#name, (uint64_t)(name)                                                                    \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        NULL, 0                                                                                    \
+    }
 
 static const struct value none[] = {END};
 static const struct value open_values[] = {ROW(O_RDONLY), ROW(O_WRONLY), ROW(O_RDWR), END};
-static const struct value open_bits[] = {
-    ROW(O_CREAT),     ROW(O_EXCL),      ROW(O_NOCTTY),   ROW(O_TRUNC),  ROW(O_APPEND),
-    ROW(O_NONBLOCK),  ROW(O_SYNC),      ROW(O_DSYNC),    ROW(O_ASYNC),  ROW(O_DIRECT),
-    ROW(O_TMPFILE),   ROW(O_DIRECTORY), ROW(O_NOFOLLOW), ROW(O_CLOEXEC), ROW(O_NOATIME),
-    ROW(O_PATH),      END};
+static const struct value open_bits[] = {ROW(O_CREAT),
+                                         ROW(O_EXCL),
+                                         ROW(O_NOCTTY),
+                                         ROW(O_TRUNC),
+                                         ROW(O_APPEND),
+                                         ROW(O_NONBLOCK),
+                                         ROW(O_SYNC),
+                                         ROW(O_DSYNC),
+                                         ROW(O_ASYNC),
+                                         ROW(O_DIRECT),
+                                         ROW(O_TMPFILE),
+                                         ROW(O_DIRECTORY),
+                                         ROW(O_NOFOLLOW),
+                                         ROW(O_CLOEXEC),
+                                         ROW(O_NOATIME),
+                                         ROW(O_PATH),
+                                         END};
 static const struct value at_bits[] = {ROW(AT_SYMLINK_NOFOLLOW), ROW(AT_REMOVEDIR),
-                                       ROW(AT_SYMLINK_FOLLOW), ROW(AT_NO_AUTOMOUNT),
-                                       ROW(AT_EMPTY_PATH), END};
+                                       ROW(AT_SYMLINK_FOLLOW),   ROW(AT_NO_AUTOMOUNT),
+                                       ROW(AT_EMPTY_PATH),       END};
 static const struct value access_values[] = {ROW(F_OK), END};
 static const struct value access_bits[] = {ROW(R_OK), ROW(W_OK), ROW(X_OK), END};
 static const struct value prot_values[] = {ROW(PROT_NONE), END};
 static const struct value prot_bits[] = {ROW(PROT_READ), ROW(PROT_WRITE), ROW(PROT_EXEC), END};
 static const struct value map_values[] = {ROW(MAP_SHARED), ROW(MAP_PRIVATE), END};
-static const struct value map_bits[] = {
-    ROW(MAP_FIXED),    ROW(MAP_ANONYMOUS), ROW(MAP_GROWSDOWN), ROW(MAP_DENYWRITE), ROW(MAP_LOCKED),
-    ROW(MAP_NORESERVE), ROW(MAP_POPULATE), ROW(MAP_NONBLOCK),  ROW(MAP_STACK),     ROW(MAP_HUGETLB),
-    END};
+static const struct value map_bits[] = {ROW(MAP_FIXED),
+                                        ROW(MAP_ANONYMOUS),
+                                        ROW(MAP_GROWSDOWN),
+                                        ROW(MAP_DENYWRITE),
+                                        ROW(MAP_LOCKED),
+                                        ROW(MAP_NORESERVE),
+                                        ROW(MAP_POPULATE),
+                                        ROW(MAP_NONBLOCK),
+                                        ROW(MAP_STACK),
+                                        ROW(MAP_HUGETLB),
+                                        END};
 static const struct value madvise_values[] = {
-    ROW(MADV_NORMAL), ROW(MADV_RANDOM),   ROW(MADV_SEQUENTIAL), ROW(MADV_WILLNEED),
-    ROW(MADV_DONTNEED), ROW(MADV_FREE),   ROW(MADV_HUGEPAGE),   ROW(MADV_NOHUGEPAGE), END};
-static const struct value family_values[] = {ROW(AF_UNIX),   ROW(AF_INET),   ROW(AF_INET6),
+    ROW(MADV_NORMAL),   ROW(MADV_RANDOM),     ROW(MADV_SEQUENTIAL),
+    ROW(MADV_WILLNEED), ROW(MADV_DONTNEED),   ROW(MADV_FREE),
+    ROW(MADV_HUGEPAGE), ROW(MADV_NOHUGEPAGE), END};
+static const struct value family_values[] = {ROW(AF_UNIX),    ROW(AF_INET),   ROW(AF_INET6),
                                              ROW(AF_NETLINK), ROW(AF_PACKET), END};
 static const struct value socket_values[] = {ROW(SOCK_STREAM), ROW(SOCK_DGRAM), ROW(SOCK_RAW),
                                              ROW(SOCK_SEQPACKET), END};
 static const struct value socket_bits[] = {ROW(SOCK_CLOEXEC), ROW(SOCK_NONBLOCK), END};
-static const struct value msg_bits[] = {ROW(MSG_OOB),      ROW(MSG_PEEK),     ROW(MSG_DONTROUTE),
-                                        ROW(MSG_TRUNC),    ROW(MSG_DONTWAIT), ROW(MSG_WAITALL),
-                                        ROW(MSG_NOSIGNAL), ROW(MSG_MORE),     ROW(MSG_ERRQUEUE),
-                                        END};
+static const struct value msg_bits[] = {
+    ROW(MSG_OOB),     ROW(MSG_PEEK),     ROW(MSG_DONTROUTE), ROW(MSG_TRUNC),    ROW(MSG_DONTWAIT),
+    ROW(MSG_WAITALL), ROW(MSG_NOSIGNAL), ROW(MSG_MORE),      ROW(MSG_ERRQUEUE), END};
 static const struct value whence_values[] = {ROW(SEEK_SET), ROW(SEEK_CUR), ROW(SEEK_END), END};
 static const struct value flock_values[] = {ROW(LOCK_SH), ROW(LOCK_EX), ROW(LOCK_UN), END};
 static const struct value flock_bits[] = {ROW(LOCK_NB), END};
-static const struct value fcntl_values[] = {
-    ROW(F_DUPFD), ROW(F_GETFD), ROW(F_SETFD),  ROW(F_GETFL),    ROW(F_SETFL), ROW(F_GETLK),
-    ROW(F_SETLK), ROW(F_SETLKW), ROW(F_SETOWN), ROW(F_GETOWN), {"F_DUPFD_CLOEXEC", 1030}, END};
+static const struct value fcntl_values[] = {ROW(F_DUPFD),
+                                            ROW(F_GETFD),
+                                            ROW(F_SETFD),
+                                            ROW(F_GETFL),
+                                            ROW(F_SETFL),
+                                            ROW(F_GETLK),
+                                            ROW(F_SETLK),
+                                            ROW(F_SETLKW),
+                                            ROW(F_SETOWN),
+                                            ROW(F_GETOWN),
+                                            {"F_DUPFD_CLOEXEC", 1030},
+                                            END};
 static const struct value epollop_values[] = {ROW(EPOLL_CTL_ADD), ROW(EPOLL_CTL_DEL),
                                               ROW(EPOLL_CTL_MOD), END};
 static const struct value sigmask_values[] = {ROW(SIG_BLOCK), ROW(SIG_UNBLOCK), ROW(SIG_SETMASK),
                                               END};
-static const struct value futex_values[] = {
-    ROW(FUTEX_WAIT),     ROW(FUTEX_WAKE),        ROW(FUTEX_REQUEUE),     ROW(FUTEX_CMP_REQUEUE),
-    ROW(FUTEX_WAKE_OP),  ROW(FUTEX_LOCK_PI),     ROW(FUTEX_UNLOCK_PI),   ROW(FUTEX_TRYLOCK_PI),
-    ROW(FUTEX_WAIT_BITSET), ROW(FUTEX_WAKE_BITSET), END};
+static const struct value futex_values[] = {ROW(FUTEX_WAIT),
+                                            ROW(FUTEX_WAKE),
+                                            ROW(FUTEX_REQUEUE),
+                                            ROW(FUTEX_CMP_REQUEUE),
+                                            ROW(FUTEX_WAKE_OP),
+                                            ROW(FUTEX_LOCK_PI),
+                                            ROW(FUTEX_UNLOCK_PI),
+                                            ROW(FUTEX_TRYLOCK_PI),
+                                            ROW(FUTEX_WAIT_BITSET),
+                                            ROW(FUTEX_WAKE_BITSET),
+                                            END};
 static const struct value futex_bits[] = {ROW(FUTEX_PRIVATE_FLAG), ROW(FUTEX_CLOCK_REALTIME), END};
 static const struct value wait_bits[] = {ROW(WNOHANG), ROW(WUNTRACED), ROW(WCONTINUED),
                                          ROW(WEXITED), ROW(WNOWAIT),   END};
-static const struct value clone_bits[] = {
-    ROW(CLONE_VM),      ROW(CLONE_FS),     ROW(CLONE_FILES),         ROW(CLONE_SIGHAND),
-    ROW(CLONE_VFORK),   ROW(CLONE_PARENT), ROW(CLONE_THREAD),        ROW(CLONE_NEWNS),
-    ROW(CLONE_SYSVSEM), ROW(CLONE_SETTLS), ROW(CLONE_PARENT_SETTID), ROW(CLONE_CHILD_CLEARTID),
-    ROW(CLONE_CHILD_SETTID), ROW(CLONE_NEWUSER), ROW(CLONE_NEWPID),  ROW(CLONE_NEWNET), END};
+static const struct value clone_bits[] = {ROW(CLONE_VM),
+                                          ROW(CLONE_FS),
+                                          ROW(CLONE_FILES),
+                                          ROW(CLONE_SIGHAND),
+                                          ROW(CLONE_VFORK),
+                                          ROW(CLONE_PARENT),
+                                          ROW(CLONE_THREAD),
+                                          ROW(CLONE_NEWNS),
+                                          ROW(CLONE_SYSVSEM),
+                                          ROW(CLONE_SETTLS),
+                                          ROW(CLONE_PARENT_SETTID),
+                                          ROW(CLONE_CHILD_CLEARTID),
+                                          ROW(CLONE_CHILD_SETTID),
+                                          ROW(CLONE_NEWUSER),
+                                          ROW(CLONE_NEWPID),
+                                          ROW(CLONE_NEWNET),
+                                          END};
 
 static const struct table tables[] = {
     {"open", O_ACCMODE, open_values, open_bits},

@@ -35,7 +35,8 @@ static int copy_modules(struct cairn_trace_names *frames, const struct cairn_pro
 
 /* Lines of frames that are no addresses: of interpreters, and of gaps. */
 static int copy_lines(struct cairn_profile *p, const struct cairn_profile *raw,
-                      const struct cairn_profile_frame *frame, struct cairn_profile_line **ret_lines)
+                      const struct cairn_profile_frame *frame,
+                      struct cairn_profile_line **ret_lines)
 {
     struct cairn_profile_line *lines = cairn_alloc(frame->n_lines + 1, sizeof *lines);
     for (uint32_t i = 0; lines && i < frame->n_lines; i++) {
@@ -59,7 +60,8 @@ static int copy_lines(struct cairn_profile *p, const struct cairn_profile *raw,
     return lines ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-static int copy_frame(struct cairn_trace_names *frames, const struct cairn_profile *raw, uint32_t number)
+static int copy_frame(struct cairn_trace_names *frames, const struct cairn_profile *raw,
+                      uint32_t number)
 {
     const struct cairn_profile_frame *frame = &raw->frames[number];
     struct cairn_profile_line *lines;
@@ -70,7 +72,8 @@ static int copy_frame(struct cairn_trace_names *frames, const struct cairn_profi
     return copy == UINT32_MAX ? CAIRN_E_NOMEM : cairn_table_set(&frames->by_frame, number, copy);
 }
 
-int cairn_trace_names_add(struct cairn_trace_names *frames, const struct cairn_profile *raw, uint32_t stack)
+int cairn_trace_names_add(struct cairn_trace_names *frames, const struct cairn_profile *raw,
+                          uint32_t stack)
 {
     uint32_t copy;
     if (!frames->named && cairn_profile_new(&frames->named, NULL) < 0)
@@ -84,8 +87,9 @@ int cairn_trace_names_add(struct cairn_trace_names *frames, const struct cairn_p
     return CAIRN_OK;
 }
 
-int cairn_trace_names_open_resolver(const struct cairn_trace_names *frames, const int *fds, size_t n_fds,
-                               struct cairn_resolver **ret_resolver, struct cairn_err *err)
+int cairn_trace_names_open_resolver(const struct cairn_trace_names *frames, const int *fds,
+                                    size_t n_fds, struct cairn_resolver **ret_resolver,
+                                    struct cairn_err *err)
 {
     char root[PATH_BYTES];
     struct cairn_resolve_opts opts = {.size = sizeof opts,
@@ -104,7 +108,7 @@ int cairn_trace_names_open_resolver(const struct cairn_trace_names *frames, cons
 
 /* Another resolver where files came: it borrows their list. */
 int cairn_trace_names_name(struct cairn_trace_names *frames, const int *fds, size_t n_fds,
-                      struct cairn_err *err)
+                           struct cairn_err *err)
 {
     int code = CAIRN_OK;
     if (!frames->named || frames->named->n_frames == frames->n_named)

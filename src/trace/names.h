@@ -24,14 +24,16 @@ struct cairn_trace_names {
 void cairn_trace_names_done(struct cairn_trace_names *frames);
 
 /* Copies the frames of a stack of `raw` that are not there yet. CAIRN_OK or CAIRN_E_NOMEM. */
-int cairn_trace_names_add(struct cairn_trace_names *frames, const struct cairn_profile *raw, uint32_t stack);
+int cairn_trace_names_add(struct cairn_trace_names *frames, const struct cairn_profile *raw,
+                          uint32_t stack);
 
 /* Names what was added since; `fds` as of cairn_sampler_files(). */
 int cairn_trace_names_name(struct cairn_trace_names *frames, const int *fds, size_t n_fds,
-                      struct cairn_err *err);
+                           struct cairn_err *err);
 
 /* A resolver for the whole recording, for the caller to free. */
-int cairn_trace_names_open_resolver(const struct cairn_trace_names *frames, const int *fds, size_t n_fds,
-                               struct cairn_resolver **ret_resolver, struct cairn_err *err);
+int cairn_trace_names_open_resolver(const struct cairn_trace_names *frames, const int *fds,
+                                    size_t n_fds, struct cairn_resolver **ret_resolver,
+                                    struct cairn_err *err);
 
 #endif /* CAIRN_TRACE_NAMES_H */

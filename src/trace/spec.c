@@ -33,8 +33,8 @@ bool cairn_spec_matches(const char *word, const char *name)
     return strcmp(word, "all") == 0 || fnmatch(word, name, 0) == 0;
 }
 
-static int add_filter(struct cairn_spec *spec, const struct cairn_trace_filter *filter, uint16_t *ret_number,
-                      struct cairn_err *err)
+static int add_filter(struct cairn_spec *spec, const struct cairn_trace_filter *filter,
+                      uint16_t *ret_number, struct cairn_err *err)
 {
     if (spec->n_filters >= FILTERS_MAX - 1 ||
         cairn_grow((void **)&spec->filters, &spec->cap_filters, spec->n_filters + 1,
@@ -55,7 +55,7 @@ struct adding {
 
 static int add_row(struct adding *to, uint32_t row, const char *name, struct cairn_err *err)
 {
-    struct cairn_call call;
+    struct cairn_syscall call;
     struct cairn_trace_filter filter;
     bool no_field;
     uint16_t number = 0;
@@ -156,10 +156,12 @@ int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *
     if (bracket) {
         size_t length = strlen(bracket);
         if (bracket[length - 1] != ']')
-            return cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": the filter has no closing ]", text);
+            return cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": the filter has no closing ]",
+                              text);
         if (length - 2 >= sizeof filter)
-            return cairn_fail(err, CAIRN_E_LIMIT, "event \"%.64s\": the filter is longer than %zu bytes",
-                              text, sizeof filter - 1);
+            return cairn_fail(err, CAIRN_E_LIMIT,
+                              "event \"%.64s\": the filter is longer than %zu bytes", text,
+                              sizeof filter - 1);
         memcpy(filter, bracket + 1, length - 2);
     }
     return add_list(spec, list, size, filter, err);
@@ -168,14 +170,14 @@ int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *
 /* The kernel compares what it can; what is left makes each event cross. */
 static void write_terms(struct cairn_bpf_call *call, struct cairn_trace_filter *filter)
 {
-    call->n_terms = (uint8_t)(call->n_terms +
-                              cairn_trace_filter_terms(filter, call->terms + call->n_terms,
-                                                 CAIRN_TRACE_TERMS_MAX - (size_t)call->n_terms));
+    call->n_terms = (uint8_t)(call->n_terms + cairn_trace_filter_terms(
+                                                  filter, call->terms + call->n_terms,
+                                                  CAIRN_TRACE_TERMS_MAX - (size_t)call->n_terms));
     if (cairn_trace_filter_has_rest(filter))
         call->flags |= CAIRN_TRACE_EACH;
 }
 
-static void describe(struct cairn_bpf_call *row, const struct cairn_call *call)
+static void describe(struct cairn_bpf_call *row, const struct cairn_syscall *call)
 {
     size_t n_texts = 0;
     for (int i = 0; i < call->n_args; i++) {
@@ -196,7 +198,7 @@ int cairn_spec_finish(struct cairn_spec *spec, const char *text, struct cairn_er
     size_t n = 0;
     for (uint32_t row = 0; row < CAIRN_TRACE_CALLS; row++) {
         struct cairn_bpf_call *to = &spec->calls[row];
-        struct cairn_call call;
+        struct cairn_syscall call;
         struct cairn_trace_filter filter;
         bool no_field;
         if (!to->is_wanted)

@@ -5,12 +5,12 @@
  *     spec ─► programs ─┬─► stacks, events ─► decode, filter ─► report
  *                       └─► sums ──────────────────────────────► rows ─► profile
  */
-#include <cairn/trace.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cairn/trace.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -383,12 +383,13 @@ static int add_samples(struct cairn_trace *t, struct cairn_err *err)
     struct cairn_collect *collect = &t->sampler->collect;
     for (size_t i = 0; i < t->sums.n; i++) {
         const struct cairn_sum_row *row = &t->sums.rows[i];
-        const struct cairn_collect_more more = {.n = row->sum.n, .syscall = cairn_call_name(row->row)};
+        const struct cairn_collect_more more = {.n = row->sum.n,
+                                                .syscall = cairn_call_name(row->row)};
         const int64_t values[] = {(int64_t)row->sum.n, (int64_t)row->sum.ns,
                                   (int64_t)row->sum.bytes};
         uint32_t labels = cairn_collect_labels(collect, &row->of, &more);
-        if (labels == UINT32_MAX || cairn_profile_sum_sample(collect->profile, row->of.stack, labels,
-                                                             values) == UINT32_MAX)
+        if (labels == UINT32_MAX ||
+            cairn_profile_sum_sample(collect->profile, row->of.stack, labels, values) == UINT32_MAX)
             return cairn_fail_memory(err);
     }
     return CAIRN_OK;
@@ -424,8 +425,8 @@ int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx, str
 {
     char name[64];
     static const char kind[] = "syscall:";
-    const char *word = strncmp(pattern, kind, sizeof kind - 1) == 0 ? pattern + sizeof kind - 1
-                                                                    : pattern;
+    const char *word =
+        strncmp(pattern, kind, sizeof kind - 1) == 0 ? pattern + sizeof kind - 1 : pattern;
     (void)err;
     for (uint32_t row = 0; row < CAIRN_TRACE_NUMBERS; row++) {
         const char *call = cairn_call_name(row);

@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# cairn trace: each call with its whole stack, counts that are exact, and calls that are easily got wrong.
+set -u
+
+# shellcheck source=tests/support/e2e_lib.sh
+. "$SRC/tests/support/e2e_lib.sh"
+program=$WORK/trace_program
+need cc
+cc -O2 -g -fomit-frame-pointer -Wall -Wextra -pthread -o "$program" "$SRC/tests/e2e/trace_program.c" || exit 1
+
+"$CAIRN" trace --list 'syscall:open*' >list || fail "--list" list
+has list syscall:openat "--list"
+hasnt list syscall:read "--list"
+"$CAIRN" trace -e 'syscall:openat[ret <]' true 2>err && fail "a wrong filter is taken"
+has err "filter: column 6" "a wrong filter"
+"$CAIRN" trace -e syscall:nothing true 2>err && fail "a wrong name is taken"
+has err "no system call has that name" "a wrong name"
+"$CAIRN" trace -e syscall:read 2>err && fail "no target is taken"
+has err "no target" "no target"
+
+if ! "$CAIRN" trace --summary -e syscall:write true >out 2>err; then
+    echo "refused here: $(head -n 1 err)"
+    exit 77
+fi
+
+# Four threads, three places; exact, while processes come and go.
+each=${TRACE_CALLS:-250000}
+"$CAIRN" trace --summary -e 'syscall:write[fd == 3]' "$program" counts "$each" >out 2>err || fail "counts" err
+all=$((4 * each))
+commas() { echo "$1" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta'; }
+for place in "a 2" "b 1" "c 1"; do
+    n=$(commas $((each * ${place#* })))
+    awk -v head="$n of $(commas $all) write" -v place="place_${place% *}" '
+        index($0, head) == 1 { in_stack = 1; next }
+        /^$/ { in_stack = 0 }
+        in_stack && index($0, place) { found = 1 }
+        END { exit !found }' out || fail "place_${place% *}: no $n calls" out
+done
+has err " 0 lost" "counts"
+has err "$(commas $all) whole, 0 cut" "counts"
+recognized=$(sed -n 's/.*; \([0-9,]*\) recognized.*/\1/p' err | tr -d ,)
+at_least $((all * 9 / 10)) "${recognized:-0}" "stacks recognized"
+
+# The same counted as they begin, and in a profile.
+"$CAIRN" trace --enter-only -f -o counts.txt -e 'syscall:write[fd == 3]' "$program" counts 1000 2>err ||
+    fail "-o" err
+for place in "a 2000" "b 1000" "c 1000"; do
+    got=$(awk -v place="place_${place% *}" '$0 ~ place { n += $NF } END { print n + 0 }' counts.txt)
+    same "collapsed ${place% *}" "$got" "${place#* }"
+done
+"$CAIRN" trace -f -o counts.pb.gz -e 'syscall:write[fd == 3]' "$program" counts 1000 2>err || fail "-o raw" err
+"$CAIRN" report --json counts.pb.gz >report.json 2>&1 || fail "report" report.json
+"$CAIRN" trace -f -o counts.html -e syscall:write "$program" counts 10 2>err || fail "-o html" err
+
+# Traps.
+"$CAIRN" trace --limit 0 -e syscall:write,openat,execve,vfork,pause,exit_group "$program" traps >out 2>err ||
+    fail "traps" err
+stack_of() { # TEXT FILE: what follows the first line with the text
+    awk -v text="$1" 'index($0, text) { on = 1; next } on && !/^  / { exit } on' out >"$2"
+}
+stack_of '"handler"' stack
+for name in handler "on_other_stack" traps main; do has stack "$name" "a handler on its own stack"; done
+hasnt stack "cut:" "a handler on its own stack"
+stack_of '"assembly"' stack
+has stack "#0   by_assembly" "inline assembly"
+has stack main "inline assembly"
+if grep -q "^no int 0x80 here" out; then
+    skip "int 0x80" "this kernel has no table of 32-bit calls"
+elif [ "$(uname -m)" = x86_64 ]; then
+    grep -q 'write(fd=3</dev/null>.*\[32-bit call\] = ' out || fail "int 0x80" out
+    stack_of '[32-bit call]' stack
+    has stack "#0   by_old_gate" "int 0x80"
+fi
+stack_of '"vforked"' stack
+for name in in_vfork main; do has stack "$name" "vfork"; done
+stack_of '"deep"' stack
+has stack deep_and_large "a deep stack"
+has stack main "a deep stack"
+hasnt stack "cut:" "a deep stack"
+has out 'openat(dirfd=AT_FDCWD, path="/no/such/file", flags=O_RDONLY|O_CLOEXEC, mode=00) = -1 ENOENT' "openat"
+has out "pause() = -1 ERESTARTNOHAND" "a thread that dies in the call"
+stack_of 'path="/bin/true"' stack
+has stack traps "execve has the stack of the old program"
+has out "exit_group(status=0)" "exit_group"
+has err " 0 lost" "traps"
+
+# Filters: in the kernel, here, and of all events.
+"$CAIRN" trace --no-stack --failed=ENOENT -e 'syscall:%file' "$program" traps >out 2>err || fail "--failed" err
+hasnt out " = 0" "--failed"
+has out "/no/such/file" "--failed"
+"$CAIRN" trace --no-stack -e 'syscall:openat[path ~ "/no/*"]' "$program" traps >out 2>err || fail "~" err
+same "one event is left by a pattern" "$(grep -c openat out)" 1
+has err "1 counted, 0 lost" "a pattern"
+"$CAIRN" trace --max-events 5 -e syscall:write "$program" counts 1000 >out 2>err || fail "--max-events" err
+has err "5 counted" "--max-events"
+
+# JSON: an object a line.
+"$CAIRN" trace --json -e 'syscall:write[count == 3]' "$program" counts 8 >out 2>err || fail "--json" err
+python3 - out <<'PYTHON' || fail "--json" out
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+assert len(events) == 8, len(events)
+for event in events:
+    assert event["name"] == "write" and event["args"]["buf"] == '"ccc"' and event["result"] == 3, event
+    names = [frame["function"] for frame in event["stack"]]
+    assert names.count("deeper") == 4 and "place_c" in names and event["cut"] is None, names
+PYTHON
+
+# A running process: the stack is that of cairn stack. Nothing stays attached when cairn is killed.
+"$program" wait &
+pid=$!
+"$CAIRN" trace -v -e syscall:pause,rt_sigreturn -p $pid >live 2>err &
+tracer=$!
+for _ in $(seq 100); do grep -q "has begun" err && break; sleep 0.1; done
+kill -STOP $pid && kill -CONT $pid # the call begins again
+sleep 0.5
+"$CAIRN" stack $pid >sleeping 2>&1
+kill -KILL $tracer
+wait $tracer 2>/dev/null
+sleep 0.2
+if command -v bpftool >/dev/null; then
+    bpftool prog list 2>/dev/null | grep -q "cairn_trace.*pids.*($tracer)" && fail "a program stays attached"
+fi
+kill -KILL $pid
+
+# Without rights.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod a+rx "$WORK"
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$CAIRN" trace -e syscall:write true >out 2>err &&
+        fail "an ordinary user may trace"
+    grep -q "hint:" err || fail "the refusal has no hint" err
+fi
+
+finish "counts of $(commas $all) calls are exact"

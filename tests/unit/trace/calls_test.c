@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/calls.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "bpf/trace.h"
+#include "support/test.h"
+#include "trace/flags.h"
+
+static void calls_have_the_names_of_the_headers(void **state)
+{
+    (void)state;
+    assert_string_equal(cairn_call_name(SYS_openat), "openat");
+    assert_null(cairn_call_name(CAIRN_TRACE_NUMBERS - 1));
+#ifdef __x86_64__
+    assert_string_equal(cairn_call_name(CAIRN_TRACE_NUMBERS + 4), "write"); /* of i386 */
+#endif
+}
+
+static void each_known_call_has_arguments_that_can_be_read(void **state)
+{
+    (void)state;
+    struct cairn_syscall call;
+    for (uint32_t row = 0; row < CAIRN_TRACE_CALLS; row++) {
+        const char *name = cairn_call_name(row);
+        if (!name || !cairn_call_find(name, &call))
+            continue;
+        assert_in_range(call.n_args, 0, CAIRN_CALL_ARGS);
+        for (int i = 0; i < call.n_args; i++)
+            assert_true(*call.args[i].name && call.args[i].kind);
+    }
+    assert_true(cairn_call_find("openat", &call));
+    assert_int_equal(call.n_args, 4);
+    assert_string_equal(call.args[1].name, "path");
+    assert_int_equal(call.args[1].kind, CAIRN_KIND_TEXT);
+    assert_int_equal(call.ret, CAIRN_KIND_FD);
+    assert_true(cairn_call_find("exit_group", &call) && call.no_return);
+    assert_false(cairn_call_find("no_such_call", &call));
+    assert_int_equal(call.n_args, -1);
+}
+
+static void errors_and_signals_have_names_both_ways(void **state)
+{
+    (void)state;
+    assert_string_equal(cairn_error_name(ENOENT), "ENOENT");
+    assert_int_equal(cairn_error_of("ENOENT", 6), ENOENT);
+    assert_int_equal(cairn_error_of("ENOENT", 5), -1);
+    assert_string_equal(cairn_signal_name(SIGTERM), "SIGTERM");
+    assert_int_equal(cairn_signal_of("SIGTERM", 7), SIGTERM);
+    assert_null(cairn_error_name(4000));
+}
+
+static void flags_are_named_and_the_rest_is_a_number(void **state)
+{
+    (void)state;
+    struct cairn_buffer out = {0};
+    cairn_flags_put(&out, "open =f", 02000102);
+    assert_string_equal(cairn_buffer_text(&out), "O_RDWR|O_CREAT|O_CLOEXEC");
+    cairn_buffer_clear(&out);
+    cairn_flags_put(&out, "prot", 0);
+    assert_string_equal(cairn_buffer_text(&out), "PROT_NONE");
+    cairn_buffer_clear(&out);
+    cairn_flags_put(&out, "prot", 0x101);
+    assert_string_equal(cairn_buffer_text(&out), "PROT_READ|0x100");
+    cairn_buffer_done(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_have_the_names_of_the_headers),
+        cmocka_unit_test(each_known_call_has_arguments_that_can_be_read),
+        cmocka_unit_test(errors_and_signals_have_names_both_ways),
+        cmocka_unit_test(flags_are_named_and_the_rest_is_a_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
