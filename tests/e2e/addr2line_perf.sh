@@ -36,9 +36,10 @@ mkdir folder
 ln -s "$CAIRN" folder/addr2line
 export PERF_BUILDID_DIR=$WORK/buildid PERF_CONFIG=/dev/null
 
-# record NAME: its samples in NAME.data
+# record NAME: its samples in NAME.data, but for the start: the functions that choose libc's others have
+# several names, of which GNU takes none that perf takes.
 record() {
-    perf record -q -e cpu-clock:u -F 499 --call-graph dwarf,4096 -o "$1.data" "./$1" 500000 >record.log 2>&1 || {
+    perf record -q -D 100 -e cpu-clock:u -F 499 --call-graph dwarf,4096 -o "$1.data" "./$1" 1500000 >record.log 2>&1 || {
         echo "skipped: perf cannot record: $(tail -1 record.log)"
         exit 77
     }
