@@ -39,8 +39,9 @@ def letters_of_help(text):
     return re.findall(r"^\s+(-\w), (--[\w-]+)", text, re.M)
 
 
-# "cairn stack -n 100" is what everybody tries, and stack prints no table that has a top.
-APART = {("-n", "--count")}
+# "cairn stack -n 100" is what everybody tries, and stack prints no table that has a top. -t is a thread in perf and
+# other tracers.
+APART = {("-n", "--count"), ("-t", "--tid")}
 
 
 def check_letters(letters):
