@@ -204,8 +204,8 @@ static void a_log_is_recognized(void **state)
         "0x401136;0x401140 7\n",
         "#0: 0x7f8a5c1234 libsample.so+0x1234 (make_buffer)\n",
         "11-28 20:11:46.123  412  430 I tracker : #0: 0x7f8a5c1234 libsample.so+0x1234\n",
-        "[    1.000000] a: #0: 0x7f8a5c1234 libx.so+0x1234\n"
-        "[    1.000001] a: #1: 0x7f8a5c1238 libx.so+0x1238\n",
+        ("[    1.000000] a: #0: 0x7f8a5c1234 libx.so+0x1234\n"
+         "[    1.000001] a: #1: 0x7f8a5c1238 libx.so+0x1238\n"),
         "swapper 0 [000] 1.123: cycles: \n\t7f12 f (x)\n",
     };
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++)
