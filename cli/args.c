@@ -251,6 +251,17 @@ bool cli_args_real(struct cli_args *args, const char *option, const char *text, 
     return true;
 }
 
+bool cli_args_positive(struct cli_args *args, const char *option, const char *text, double most,
+                       double *ret_value)
+{
+    if (!cli_args_real(args, option, text, ret_value))
+        return false;
+    if (*ret_value > 0 && *ret_value <= most)
+        return true;
+    cli_args_wrong(args, "--%s: %s, expected more than 0 and at most %.0f", option, text, most);
+    return false;
+}
+
 bool cli_parse_size(const char *text, uint64_t *ret_size)
 {
     static const char units[] = "kMGT";

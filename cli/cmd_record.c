@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <cairn/resolve.h>
 
@@ -27,9 +26,9 @@
 #include "cli/pass_on.h"
 #include "cli/record.h"
 #include "cli/term.h"
+#include "cli/wait.h"
 
-enum { POLL_MS = 100, QUALITY_BYTES = 4096, PATH_BYTES = 128, OWN_PAGES_BYTES = 64 << 10 };
-static const double GRACE_SECONDS = 1;
+enum { QUALITY_BYTES = 4096, PATH_BYTES = 128, OWN_PAGES_BYTES = 64 << 10 };
 
 struct job {
     struct cli_record asked;
@@ -42,39 +41,16 @@ struct job {
     struct cairn_buffer written; /* the name that it got in the end */
 };
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* The first signal that asks for an end gives the command, which gets it too, so long to end; the
- * second one gives nothing. */
-static bool is_over(const struct job *job, double now, double *ended)
-{
-    unsigned n = cli_pass_on_n_ends();
-    if (n > 0 && *ended <= 0)
-        *ended = now;
-    return n > 1 || (n > 0 && (!job->asked.sampler.argv || now - *ended > GRACE_SECONDS));
-}
-
 static int wait_for_end(struct job *job, struct cairn_err *err)
 {
-    const double start = seconds_now();
-    double now = start, ended = 0;
-    for (int code = 1; code > 0 && !is_over(job, now, &ended); now = seconds_now()) {
-        double elapsed = now - start;
-        double left_ms = job->asked.seconds > 0 ? (job->asked.seconds - elapsed) * 1000 : POLL_MS;
-        if (left_ms <= 0)
-            break;
-        code =
-            cairn_sampler_poll(job->sampler, left_ms < POLL_MS ? (int)left_ms + 1 : POLL_MS, err);
+    struct cli_wait wait = cli_wait_begin(job->asked.seconds, job->asked.sampler.argv != NULL);
+    for (int code = 1, ms; code > 0 && (ms = cli_wait_next(&wait)) > 0;) {
+        code = cairn_sampler_poll(job->sampler, ms, err);
         if (code < 0)
             return code;
-        cli_progress("%llu %s, %.0f s; Ctrl-C ends",
-                     (unsigned long long)cairn_sampler_count(job->sampler),
-                     job->asked.sampler.off_cpu ? "times off the CPU" : "samples", elapsed);
+        cli_progress(
+            "%llu %s, %.0f s; Ctrl-C ends", (unsigned long long)cairn_sampler_count(job->sampler),
+            job->asked.sampler.off_cpu ? "times off the CPU" : "samples", cli_wait_elapsed(&wait));
     }
     cli_progress_done();
     return CAIRN_OK;

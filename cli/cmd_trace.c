@@ -11,16 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/namer.h"
+#include "cli/numbers.h"
 #include "cli/pass_on.h"
 #include "cli/trace.h"
-
-enum { POLL_MS = 100 };
-static const double GRACE_SECONDS = 1;
+#include "cli/wait.h"
 
 struct job {
     struct cli_trace asked;
@@ -33,36 +31,14 @@ struct job {
     bool is_closed; /* whoever read stdout has gone */
 };
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static bool is_over(const struct job *job, double now, double *ended)
-{
-    unsigned n = cli_pass_on_n_ends();
-    if (n > 0 && *ended <= 0)
-        *ended = now;
-    return n > 1 || (n > 0 && (!job->asked.opts.argv || now - *ended > GRACE_SECONDS));
-}
-
 static int wait_for_end(struct job *job, struct cairn_err *err)
 {
-    const double start = seconds_now();
-    double now = start, ended = 0;
-    for (int code = 1; code == 1 && !is_over(job, now, &ended); now = seconds_now()) {
-        const double seconds = job->asked.whom.seconds;
-        double left_ms = seconds > 0 ? (seconds - (now - start)) * 1000 : POLL_MS;
-        if (left_ms <= 0)
-            break;
-        code = cairn_trace_poll(job->trace, left_ms < POLL_MS ? (int)left_ms + 1 : POLL_MS, err);
+    struct cli_wait wait = cli_wait_begin(job->asked.whom.seconds, job->asked.opts.argv != NULL);
+    for (int code = 1, ms; code == 1 && !job->is_closed && (ms = cli_wait_next(&wait)) > 0;) {
+        code = cairn_trace_poll(job->trace, ms, err);
         if (code < 0)
             return code;
         job->is_closed = code == 2 || !cli_trace_flush(&job->lines, false);
-        if (job->is_closed)
-            break;
     }
     return CAIRN_OK;
 }
@@ -87,7 +63,7 @@ static int trace(struct job *job, struct cairn_err *err)
 static void put_part(struct cairn_buffer *out, uint64_t n, const char *what)
 {
     cairn_buffer_str(out, out->size ? ", " : "");
-    cli_trace_count(out, n);
+    cli_add_count(out, n);
     cairn_buffer_printf(out, " %s", what);
 }
 
@@ -121,7 +97,7 @@ static void put_cuts(struct cairn_buffer *out, struct cairn_trace *trace)
     }
     for (size_t i = 0; i < n; i++) {
         cairn_buffer_str(out, i ? ", " : ": ");
-        cli_trace_count(out, cuts[i].n);
+        cli_add_count(out, cuts[i].n);
         cairn_buffer_char(out, ' ');
         cairn_escape_terminal(out, cuts[i].reason, strlen(cuts[i].reason));
     }
@@ -158,15 +134,15 @@ static void say_quality(struct job *job)
     say_line(&line);
     if (!job->asked.opts.no_stack) {
         cairn_buffer_str(&line, "stacks: ");
-        cli_trace_count(&line, stats->n_whole);
+        cli_add_count(&line, stats->n_whole);
         cairn_buffer_str(&line, " whole, ");
-        cli_trace_count(&line, stats->n_cut);
+        cli_add_count(&line, stats->n_cut);
         cairn_buffer_str(&line, " cut");
         put_cuts(&line, job->trace);
         cairn_buffer_str(&line, "; ");
-        cli_trace_count(&line, stats->n_remembered);
+        cli_add_count(&line, stats->n_remembered);
         cairn_buffer_str(&line, " recognized, ");
-        cli_trace_count(&line, stats->n_walked);
+        cli_add_count(&line, stats->n_walked);
         cairn_buffer_str(&line, " walked");
         say_line(&line);
     }

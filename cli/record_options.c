@@ -179,17 +179,6 @@ static bool add_processes(struct cli_record *record, struct cli_args *args, cons
     return true;
 }
 
-static bool set_positive(struct cli_args *args, const char *option, const char *value, double most,
-                         double *ret_value)
-{
-    if (!cli_args_real(args, option, value, ret_value))
-        return false;
-    if (*ret_value > 0 && *ret_value <= most)
-        return true;
-    cli_args_wrong(args, "--%s: %s, expected more than 0 and at most %.0f", option, value, most);
-    return false;
-}
-
 static bool set_option(struct cli_record *record, struct cli_args *args, int row, const char *value)
 {
     if (row >= OPT_WAYS)
@@ -214,14 +203,14 @@ static bool set_option(struct cli_record *record, struct cli_args *args, int row
     case OPT_COUNT:
         return set_count(record, args, value);
     case OPT_FREQUENCY:
-        if (!set_positive(args, "frequency", value, 1e6, &record->sampler.frequency_hz))
+        if (!cli_args_positive(args, "frequency", value, 1e6, &record->sampler.frequency_hz))
             return false;
         if (record->sampler.frequency_hz >= 1)
             return true;
         cli_args_wrong(args, "--frequency: %s, expected at least 1", value);
         return false;
     case OPT_DURATION:
-        return set_positive(args, "duration", value, 1e8, &record->seconds);
+        return cli_args_positive(args, "duration", value, 1e8, &record->seconds);
     case OPT_OUTPUT:
         record->out = value;
         return true;

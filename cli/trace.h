@@ -40,8 +40,6 @@ void cli_trace_lines_done(struct cli_trace_lines *lines);
 /* A table of calls on stdout, with the stacks that made most of them. */
 void cli_trace_summary(struct cairn_buffer *out, struct cairn_trace *trace, bool has_stacks);
 
-/* "1,204". */
-void cli_trace_count(struct cairn_buffer *out, uint64_t n);
 /* "12.3 us". */
 void cli_trace_time(struct cairn_buffer *out, uint64_t ns);
 /* The frames of a stack, and why it ends early. */

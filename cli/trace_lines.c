@@ -15,21 +15,11 @@
 #include "base/alloc.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "cli/numbers.h"
 #include "cli/stack.h"
 #include "cli/trace.h"
 
 enum { FRAMES_MAX = 2048, FLUSH_BYTES = 1 << 16 };
-
-void cli_trace_count(struct cairn_buffer *out, uint64_t n)
-{
-    char digits[24];
-    const int size = snprintf(digits, sizeof digits, "%" PRIu64, n);
-    for (int i = 0; i < size; i++) {
-        if (i && (size - i) % 3 == 0)
-            cairn_buffer_char(out, ',');
-        cairn_buffer_char(out, digits[i]);
-    }
-}
 
 void cli_trace_time(struct cairn_buffer *out, uint64_t ns)
 {
@@ -170,7 +160,7 @@ static void end_run(struct cli_trace_lines *lines)
     if (!lines->n_again)
         return;
     cairn_buffer_str(&lines->out, "  ... x ");
-    cli_trace_count(&lines->out, lines->n_again + 1);
+    cli_add_count(&lines->out, lines->n_again + 1);
     cairn_buffer_char(&lines->out, '\n');
     lines->n_again = 0;
 }

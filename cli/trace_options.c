@@ -201,16 +201,6 @@ static bool set_count(struct cli_args *args, const char *option, const char *val
     return false;
 }
 
-static bool set_duration(struct cli_trace *trace, struct cli_args *args, const char *value)
-{
-    if (!cli_args_real(args, "duration", value, &trace->whom.seconds))
-        return false;
-    if (trace->whom.seconds > 0 && trace->whom.seconds <= 1e8)
-        return true;
-    cli_args_wrong(args, "--duration: %s, expected more than 0 and at most 100000000", value);
-    return false;
-}
-
 static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, const char *value)
 {
     if (row >= OPT_WAYS)
@@ -255,7 +245,7 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
     case OPT_MAX_EVENTS:
         return set_count(args, "max-events", value, &trace->opts.max_events);
     case OPT_DURATION:
-        return set_duration(trace, args, value);
+        return cli_args_positive(args, "duration", value, 1e8, &trace->whom.seconds);
     case OPT_STOP:
         trace->opts.signal = SIGSTOP;
         return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/numbers.h"
 #include "cli/trace.h"
 
 enum { TOP_STACKS = 3, TIME_WIDTH = 10 };
@@ -95,7 +96,7 @@ static void put_right(struct cairn_buffer *out, const struct cairn_buffer *text,
 static void put_number(struct cairn_buffer *out, uint64_t n, size_t width)
 {
     struct cairn_buffer text = {0};
-    cli_trace_count(&text, n);
+    cli_add_count(&text, n);
     put_right(out, &text, width);
     cairn_buffer_done(&text);
 }
@@ -131,13 +132,13 @@ static void put_stacks(struct cairn_buffer *out, struct cairn_trace *trace,
         if (strcmp(rows[i].name, call->name) != 0 || (rows[i].is_compat != 0) != call->is_compat)
             continue;
         cairn_buffer_char(out, '\n');
-        cli_trace_count(out, rows[i].n);
+        cli_add_count(out, rows[i].n);
         cairn_buffer_str(out, " of ");
-        cli_trace_count(out, call->n);
+        cli_add_count(out, call->n);
         cairn_buffer_printf(out, " %s", call->name);
         if (rows[i].n_errors) {
             cairn_buffer_str(out, ", ");
-            cli_trace_count(out, rows[i].n_errors);
+            cli_add_count(out, rows[i].n_errors);
             cairn_buffer_str(out, " failed");
         }
         cairn_buffer_char(out, '\n');
