@@ -108,49 +108,14 @@ static __always_inline int add_sum(const struct cairn_bpf_trace_key *key,
     struct cairn_bpf_trace_sum *sum = bpf_map_lookup_elem(&trace_sums, key);
     if (!sum)
         return !bpf_map_update_elem(&trace_sums, key, more, BPF_NOEXIST);
-    sum->n += more->n;
-    sum->n_errors += more->n_errors;
-    sum->ns += more->ns;
-    if (more->ns && (!sum->min_ns || more->min_ns < sum->min_ns))
-        sum->min_ns = more->min_ns;
-    if (more->max_ns > sum->max_ns)
-        sum->max_ns = more->max_ns;
-    sum->bytes += more->bytes;
-    sum->n_lost_returns += more->n_lost_returns;
+    cairn_trace_sum_add(sum, more);
     return 1;
-}
-
-static __always_inline __s64 as_wide(__u64 value, __u32 width)
-{
-    if (width == CAIRN_TRACE_S32)
-        return (__s32)value;
-    if (width == CAIRN_TRACE_U32)
-        return (__u32)value;
-    return value;
 }
 
 static __always_inline int compares(const struct cairn_bpf_term *term, __u64 raw)
 {
-    __s64 a = as_wide(raw, term->width), b = term->value[0];
-    int less = term->width == CAIRN_TRACE_U64 ? (__u64)a < (__u64)b : a < b;
-    switch (term->op) {
-    case CAIRN_TRACE_EQ:
-        return a == b;
-    case CAIRN_TRACE_NE:
-        return a != b;
-    case CAIRN_TRACE_LT:
-        return less;
-    case CAIRN_TRACE_LE:
-        return less || a == b;
-    case CAIRN_TRACE_GT:
-        return !less && a != b;
-    case CAIRN_TRACE_GE:
-        return !less;
-    case CAIRN_TRACE_AND:
-        return (a & b) != 0;
-    default:
-        return (a & b) == 0;
-    }
+    return cairn_trace_compares(term->op, term->width, cairn_trace_widen(raw, term->width),
+                                term->value[0]);
 }
 
 static __always_inline __u64 arg_of(const struct cairn_bpf_pending *of, __u64 number)

@@ -54,8 +54,7 @@ enum cairn_trace_op {
     CAIRN_TRACE_LE,
     CAIRN_TRACE_GT,
     CAIRN_TRACE_GE,
-    CAIRN_TRACE_AND, /* any of these bits is set */
-    CAIRN_TRACE_NOT_AND
+    CAIRN_TRACE_AND /* any of these bits is set */
 };
 
 enum cairn_trace_width {
@@ -69,6 +68,38 @@ struct cairn_bpf_term {
     __u8 field, op, width, reserved[5];
     __u64 value[2]; /* of COMM 16 bytes, padded by NUL */
 };
+
+/* What a value of that width is, and whether it compares so. */
+static inline __attribute__((always_inline)) __s64 cairn_trace_widen(__u64 value, __u32 width)
+{
+    if (width == CAIRN_TRACE_S32)
+        return (__s32)value;
+    if (width == CAIRN_TRACE_U32)
+        return (__u32)value;
+    return (__s64)value;
+}
+
+static inline __attribute__((always_inline)) int cairn_trace_compares(__u32 op, __u32 width,
+                                                                      __s64 a, __s64 b)
+{
+    const int less = width == CAIRN_TRACE_U64 ? (__u64)a < (__u64)b : a < b;
+    switch (op) {
+    case CAIRN_TRACE_EQ:
+        return a == b;
+    case CAIRN_TRACE_NE:
+        return a != b;
+    case CAIRN_TRACE_LT:
+        return less;
+    case CAIRN_TRACE_LE:
+        return less || a == b;
+    case CAIRN_TRACE_GT:
+        return !less && a != b;
+    case CAIRN_TRACE_GE:
+        return !less;
+    default:
+        return (a & b) != 0;
+    }
+}
 
 enum cairn_trace_call_flag {
     CAIRN_TRACE_NO_RETURN = 1, /* the call never returns: it is reported as it begins */
@@ -102,6 +133,20 @@ struct cairn_bpf_trace_sum {
     __u64 bytes;
     __u64 n_lost_returns; /* calls whose thread exited in them */
 };
+
+static inline __attribute__((always_inline)) void
+cairn_trace_sum_add(struct cairn_bpf_trace_sum *to, const struct cairn_bpf_trace_sum *more)
+{
+    to->n += more->n;
+    to->n_errors += more->n_errors;
+    to->ns += more->ns;
+    if (more->min_ns && (!to->min_ns || more->min_ns < to->min_ns))
+        to->min_ns = more->min_ns;
+    if (more->max_ns > to->max_ns)
+        to->max_ns = more->max_ns;
+    to->bytes += more->bytes;
+    to->n_lost_returns += more->n_lost_returns;
+}
 
 /* A message: CAIRN_BPF_EVENT. `stack` has hash, tid, id and pid, the time of the event, and in
  * `value` how long the call took. */

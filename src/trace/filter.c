@@ -409,33 +409,7 @@ static int64_t number_of(const struct cairn_trace_filter_node *node,
     case ERRNO:
         return s->ret < 0 && s->ret >= -ERRORS_MAX ? -s->ret : 0;
     default:
-        if (node->width == CAIRN_TRACE_S32)
-            return (int32_t)s->args[node->field];
-        if (node->width == CAIRN_TRACE_U32)
-            return (uint32_t)s->args[node->field];
-        return (int64_t)s->args[node->field];
-    }
-}
-
-static bool compare(const struct cairn_trace_filter_node *node, int64_t a)
-{
-    const int64_t b = node->value;
-    const bool less = node->width == CAIRN_TRACE_U64 ? (uint64_t)a < (uint64_t)b : a < b;
-    switch (node->op) {
-    case CAIRN_TRACE_EQ:
-        return a == b;
-    case CAIRN_TRACE_NE:
-        return a != b;
-    case CAIRN_TRACE_LT:
-        return less;
-    case CAIRN_TRACE_LE:
-        return less || a == b;
-    case CAIRN_TRACE_GT:
-        return !less && a != b;
-    case CAIRN_TRACE_GE:
-        return !less;
-    default:
-        return (a & b) != 0;
+        return cairn_trace_widen(s->args[node->field], node->width);
     }
 }
 
@@ -465,7 +439,7 @@ static bool holds(const struct cairn_trace_filter *f, uint8_t number,
             return holds_text(node, s->comm);
         if (node->is_text)
             return holds_text(node, s->texts[node->field]);
-        return compare(node, number_of(node, s));
+        return cairn_trace_compares(node->op, node->width, number_of(node, s), node->value);
     }
 }
 

@@ -39,19 +39,6 @@ static int find_row(struct cairn_sums *sums, uint32_t row, const struct cairn_co
     return CAIRN_OK;
 }
 
-static void add(struct cairn_bpf_trace_sum *to, const struct cairn_bpf_trace_sum *more)
-{
-    to->n += more->n;
-    to->n_errors += more->n_errors;
-    to->ns += more->ns;
-    if (more->min_ns && (!to->min_ns || more->min_ns < to->min_ns))
-        to->min_ns = more->min_ns;
-    if (more->max_ns > to->max_ns)
-        to->max_ns = more->max_ns;
-    to->bytes += more->bytes;
-    to->n_lost_returns += more->n_lost_returns;
-}
-
 /* Least and most are those of all, not of the difference. */
 static struct cairn_bpf_trace_sum since(const struct cairn_bpf_trace_sum *now,
                                         const struct cairn_bpf_trace_sum *last)
@@ -94,7 +81,7 @@ int cairn_sums_read(struct cairn_sums *sums, const struct cairn_bpf_trace_key *k
     }
     struct cairn_sums_known *known = &sums->known[number];
     const struct cairn_bpf_trace_sum more = since(sum, &known->last);
-    add(&sums->rows[known->row].sum, &more);
+    cairn_trace_sum_add(&sums->rows[known->row].sum, &more);
     known->last = *sum;
     return CAIRN_OK;
 }
@@ -117,6 +104,6 @@ int cairn_sums_add(struct cairn_sums *sums, uint32_t row, const struct cairn_col
     uint32_t number;
     if (find_row(sums, row, stack, &number) < 0)
         return CAIRN_E_NOMEM;
-    add(&sums->rows[number].sum, one);
+    cairn_trace_sum_add(&sums->rows[number].sum, one);
     return CAIRN_OK;
 }

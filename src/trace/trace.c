@@ -80,15 +80,8 @@ static int report(struct cairn_trace *t, const struct cairn_bpf_event *event,
 {
     const struct cairn_profile *raw = t->sampler->collect.profile;
     struct cairn_trace_event shown;
-    struct cairn_err err = {0};
-    const int *fds;
-    if (!cairn_decode(&t->decoder, event, &shown) ||
-        cairn_trace_names_add(&t->frames, raw, stack->stack) < 0)
+    if (!cairn_decode(&t->decoder, event, &shown))
         return CAIRN_E_NOMEM;
-    const size_t n_fds = cairn_sampler_files(t->sampler, &fds);
-    int code = cairn_trace_names_name(&t->frames, fds, n_fds, &err);
-    if (code == CAIRN_E_NOMEM)
-        return code;
     shown.time_ns = event->start_ns + t->sampler->collect.to_real_ns;
     shown.stack = stack->stack;
     shown.cut = cairn_strings_get(&raw->strings, stack->cut);
