@@ -93,25 +93,10 @@ static int open_file(struct cairn_kernel_modules *m, struct cairn_symbolizer *sy
                      struct known *known, struct cairn_err *err)
 {
     char id[CAIRN_KERNEL_BUILD_ID_SIZE];
-    struct cairn_buffer path = {0};
-    struct cairn_err why;
     int code = read_build_id(m, known->name, id, err);
-    if (code == CAIRN_OK)
-        code = cairn_kernel_files_find(m->files, symbolizer, known->name, &path, err);
-    if (code == CAIRN_OK && !path.size && id[0]) {
-        cairn_buffer_printf(&path, "%s.ko", known->name);
-        code = path.failed ? cairn_fail_memory(err) : CAIRN_OK;
-    }
-    if (code == CAIRN_OK && path.size) {
-        int opened =
-            cairn_symbolizer_open(symbolizer, cairn_buffer_text(&path), id, &known->file, &why);
-        if (opened == CAIRN_E_NOMEM)
-            code = cairn_fail_memory(err);
-        else if (opened < 0)
-            cairn_log_err(opened == CAIRN_E_MISSING ? CAIRN_LOG_INFO : CAIRN_LOG_WARNING, &why);
-    }
-    cairn_buffer_done(&path);
-    return code;
+    return code < 0
+               ? code
+               : cairn_kernel_files_open(m->files, symbolizer, known->name, id, &known->file, err);
 }
 
 /* As the kernel says it, else as its list shows it. */

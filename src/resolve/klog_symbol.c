@@ -44,27 +44,12 @@ static int open_module(struct cairn_resolver *resolver, const char *name, const 
 {
     struct cairn_klog_spaces *spaces = resolver->klog;
     struct cairn_symbolizer *symbolizer = resolver->modules.symbolizer;
-    struct cairn_buffer path = {0};
-    struct cairn_err why;
     int code = CAIRN_OK;
     if (!spaces->files)
         code = cairn_kernel_files_new(symbolizer, "", &spaces->files, err);
-    if (code == CAIRN_OK)
-        code = cairn_kernel_files_find(spaces->files, symbolizer, name, &path, err);
-    if (code == CAIRN_OK && !path.size && *build_id)
-        cairn_buffer_printf(&path, "%s.ko", name);
-    if (code == CAIRN_OK && path.failed)
-        code = cairn_fail_memory(err);
-    if (code == CAIRN_OK && path.size) {
-        int opened = cairn_symbolizer_open(symbolizer, cairn_buffer_text(&path),
-                                           *build_id ? build_id : NULL, ret_file, &why);
-        if (opened == CAIRN_E_NOMEM)
-            code = cairn_fail_memory(err);
-        else if (opened < 0)
-            cairn_log_err(opened == CAIRN_E_MISSING ? CAIRN_LOG_INFO : CAIRN_LOG_WARNING, &why);
-    }
-    cairn_buffer_done(&path);
-    return code;
+    return code < 0
+               ? code
+               : cairn_kernel_files_open(spaces->files, symbolizer, name, build_id, ret_file, err);
 }
 
 /* `key` is "MODULE BUILDID", without a module that of the kernel itself. */

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "debugfile/debugfile.h"
 #include "debugfile/symbol_dir.h"
 #include "symbol/symbolizer.h"
@@ -99,5 +100,28 @@ int cairn_kernel_files_find(struct cairn_kernel_files *files, struct cairn_symbo
         code = find_in(&files->debug, name, ret_path, err);
     if (code == CAIRN_OK && !ret_path->size)
         code = find_in(&files->installed, name, ret_path, err);
+    return code;
+}
+
+int cairn_kernel_files_open(struct cairn_kernel_files *files, struct cairn_symbolizer *symbolizer,
+                            const char *name, const char *build_id, struct cairn_module **ret_file,
+                            struct cairn_err *err)
+{
+    struct cairn_buffer path = {0};
+    struct cairn_err why;
+    int code = cairn_kernel_files_find(files, symbolizer, name, &path, err);
+    if (code == CAIRN_OK && !path.size && *build_id)
+        cairn_buffer_printf(&path, "%s.ko", name);
+    if (code == CAIRN_OK && path.failed)
+        code = cairn_fail_memory(err);
+    if (code == CAIRN_OK && path.size) {
+        int opened = cairn_symbolizer_open(symbolizer, cairn_buffer_text(&path),
+                                           *build_id ? build_id : NULL, ret_file, &why);
+        if (opened == CAIRN_E_NOMEM)
+            code = cairn_fail_memory(err);
+        else if (opened < 0)
+            cairn_log_err(opened == CAIRN_E_MISSING ? CAIRN_LOG_INFO : CAIRN_LOG_WARNING, &why);
+    }
+    cairn_buffer_done(&path);
     return code;
 }

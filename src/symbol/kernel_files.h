@@ -22,4 +22,11 @@ void cairn_kernel_files_free(struct cairn_kernel_files *files); /* NULL is fine 
 int cairn_kernel_files_find(struct cairn_kernel_files *files, struct cairn_symbolizer *symbolizer,
                             const char *name, struct cairn_buffer *ret_path, struct cairn_err *err);
 
+/* Opens it, else what has its build ID wherever debug files are. `build_id` is "" where it is
+ * unknown. `*ret_file` is set only where a file of that build is found; the log says why not.
+ * CAIRN_E_NOMEM. */
+int cairn_kernel_files_open(struct cairn_kernel_files *files, struct cairn_symbolizer *symbolizer,
+                            const char *name, const char *build_id, struct cairn_module **ret_file,
+                            struct cairn_err *err);
+
 #endif /* CAIRN_SYMBOL_KERNEL_FILES_H */
