@@ -67,62 +67,45 @@ static uint32_t bucket_of(uint64_t key, enum cairn_klog_phase phase, uint32_t ne
     return (uint32_t)((mixed ^ mixed >> 32 ^ mixed >> 17) % CAIRN_KLOG_BUCKETS);
 }
 
-static void leave_bucket(struct cairn_klog_stacks *stacks, struct cairn_klog_stack *stack)
+static void leave(struct cairn_klog_stacks *stacks, enum cairn_klog_by by,
+                  struct cairn_klog_stack *stack)
 {
-    if (stack->bucket == UINT32_MAX)
+    struct cairn_klog_link *link = &stack->links[by];
+    if (link->bucket == UINT32_MAX)
         return;
-    if (stack->bucket_prev)
-        stack->bucket_prev->bucket_next = stack->bucket_next;
+    if (link->prev)
+        link->prev->links[by].next = link->next;
     else
-        stacks->buckets[stack->bucket] = stack->bucket_next;
-    if (stack->bucket_next)
-        stack->bucket_next->bucket_prev = stack->bucket_prev;
-    stack->bucket = UINT32_MAX;
+        stacks->buckets[by][link->bucket] = link->next;
+    if (link->next)
+        link->next->links[by].prev = link->prev;
+    link->bucket = UINT32_MAX;
+}
+
+static void enter(struct cairn_klog_stacks *stacks, enum cairn_klog_by by,
+                  struct cairn_klog_stack *stack, uint32_t bucket)
+{
+    struct cairn_klog_stack **first = &stacks->buckets[by][bucket];
+    stack->links[by] = (struct cairn_klog_link){.next = *first, .bucket = bucket};
+    if (*first)
+        (*first)->links[by].prev = stack;
+    *first = stack;
 }
 
 void cairn_klog_stacks_move(struct cairn_klog_stacks *stacks, struct cairn_klog_stack *stack,
                             enum cairn_klog_phase phase, uint32_t next)
 {
-    leave_bucket(stacks, stack);
+    leave(stacks, CAIRN_KLOG_BY_LINE, stack);
     stack->phase = phase;
     stack->next = next;
     if (!stack->is_open || phase == CAIRN_KLOG_DONE)
         return;
-    stack->bucket = bucket_of(stack->key, phase, next);
-    stack->bucket_prev = NULL;
-    stack->bucket_next = stacks->buckets[stack->bucket];
-    if (stack->bucket_next)
-        stack->bucket_next->bucket_prev = stack;
-    stacks->buckets[stack->bucket] = stack;
+    enter(stacks, CAIRN_KLOG_BY_LINE, stack, bucket_of(stack->key, phase, next));
 }
 
 static uint32_t thread_bucket_of(uint64_t key, int pid)
 {
     return bucket_of(key, CAIRN_KLOG_DONE, (uint32_t)pid);
-}
-
-static void enter_thread(struct cairn_klog_stacks *stacks, struct cairn_klog_stack *stack)
-{
-    stack->thread_bucket = thread_bucket_of(stack->key, stack->dump.pid);
-    struct cairn_klog_stack **first = &stacks->threads[stack->thread_bucket];
-    stack->thread_prev = NULL;
-    stack->thread_next = *first;
-    if (*first)
-        (*first)->thread_prev = stack;
-    *first = stack;
-}
-
-static void leave_thread(struct cairn_klog_stacks *stacks, struct cairn_klog_stack *stack)
-{
-    if (stack->thread_bucket == UINT32_MAX)
-        return;
-    if (stack->thread_prev)
-        stack->thread_prev->thread_next = stack->thread_next;
-    else
-        stacks->threads[stack->thread_bucket] = stack->thread_next;
-    if (stack->thread_next)
-        stack->thread_next->thread_prev = stack->thread_prev;
-    stack->thread_bucket = UINT32_MAX;
 }
 
 static struct cairn_klog_stack *new_stack(struct cairn_klog_stacks *stacks)
@@ -163,12 +146,13 @@ struct cairn_klog_stack *cairn_klog_stacks_open(struct cairn_klog_stacks *stacks
     stack->first_line = stack->last_line = where->line;
     stack->last_us = where->time_us;
     stack->mixed_at = SIZE_MAX;
-    stack->bucket = stack->thread_bucket = UINT32_MAX;
+    for (int by = 0; by < CAIRN_KLOG_TABLES; by++)
+        stack->links[by].bucket = UINT32_MAX;
     ring_add_last(&stacks->by_age, &stack->by_age);
     ring_add_last(&stacks->by_use, &stack->by_use);
     stacks->n_open++;
     stacks->n_all++;
-    enter_thread(stacks, stack);
+    enter(stacks, CAIRN_KLOG_BY_THREAD, stack, thread_bucket_of(stack->key, stack->dump.pid));
     cairn_klog_stacks_move(stacks, stack, CAIRN_KLOG_AT_HEAD, 0);
     return stack;
 }
@@ -198,8 +182,8 @@ void cairn_klog_stacks_close(struct cairn_klog_stacks *stacks, struct cairn_klog
 {
     if (!stack->is_open)
         return;
-    leave_bucket(stacks, stack);
-    leave_thread(stacks, stack);
+    leave(stacks, CAIRN_KLOG_BY_LINE, stack);
+    leave(stacks, CAIRN_KLOG_BY_THREAD, stack);
     ring_remove(&stack->by_use);
     if (stack->rival)
         stack->rival->rival = NULL;
@@ -212,9 +196,11 @@ void cairn_klog_stacks_close(struct cairn_klog_stacks *stacks, struct cairn_klog
 
 void cairn_klog_stacks_end_thread(struct cairn_klog_stacks *stacks, uint64_t key, int pid)
 {
-    struct cairn_klog_stack *stack = stacks->threads[thread_bucket_of(key, pid)], *next;
+    struct cairn_klog_stack *stack =
+                                stacks->buckets[CAIRN_KLOG_BY_THREAD][thread_bucket_of(key, pid)],
+                            *next;
     for (; stack; stack = next) {
-        next = stack->thread_next;
+        next = stack->links[CAIRN_KLOG_BY_THREAD].next;
         /* Whose dump it is may be unknown; then one of these ended, and it is unknown which. */
         if (stack->key != key || stack->dump.pid != pid || stack->dump.is_whose)
             continue;
@@ -307,7 +293,7 @@ struct cairn_klog_stack *cairn_klog_stacks_bucket(const struct cairn_klog_stacks
                                                   uint64_t key, enum cairn_klog_phase phase,
                                                   uint32_t next)
 {
-    return stacks->buckets[bucket_of(key, phase, next)];
+    return stacks->buckets[CAIRN_KLOG_BY_LINE][bucket_of(key, phase, next)];
 }
 
 struct cairn_klog_stack *cairn_klog_stacks_before(const struct cairn_klog_stacks *stacks,

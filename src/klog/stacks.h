@@ -50,12 +50,18 @@ struct cairn_klog_ring {
     struct cairn_klog_ring *prev, *next;
 };
 
+/* Open dumps are found by what they expect, and by key and thread. */
+enum cairn_klog_by { CAIRN_KLOG_BY_LINE, CAIRN_KLOG_BY_THREAD, CAIRN_KLOG_TABLES };
+
+struct cairn_klog_link {
+    struct cairn_klog_stack *prev, *next; /* of the same bucket */
+    uint32_t bucket;                      /* UINT32_MAX: in none */
+};
+
 /* One dump that is open, or was closed and waits for older ones: dumps come out by their heads. */
 struct cairn_klog_stack {
     struct cairn_klog_ring by_age, by_use; /* all; those that are open */
-    struct cairn_klog_stack *bucket_prev, *bucket_next;
-    struct cairn_klog_stack *thread_prev, *thread_next; /* of the same bucket of pids */
-    uint32_t bucket, thread_bucket;                     /* UINT32_MAX: in none */
+    struct cairn_klog_link links[CAIRN_KLOG_TABLES];
     uint64_t key, content; /* content: a hash of its frames, by which equal ones are known */
     enum cairn_klog_phase phase;
     uint32_t next;
@@ -82,8 +88,7 @@ struct cairn_klog_stacks {
     struct cairn_strings *strings;
     struct cairn_klog_counts *counts;
     struct cairn_klog_ring by_age, by_use; /* rings with these as heads; the oldest first */
-    struct cairn_klog_stack *buckets[CAIRN_KLOG_BUCKETS];
-    struct cairn_klog_stack *threads[CAIRN_KLOG_BUCKETS];
+    struct cairn_klog_stack *buckets[CAIRN_KLOG_TABLES][CAIRN_KLOG_BUCKETS];
     struct cairn_klog_ring spare; /* freed stacks, by by_age.next */
     struct cairn_table known;     /* contents after each kernel frame of dumps that were whole */
     size_t n_open, n_all;

@@ -39,7 +39,7 @@ static void gather(struct cairn_klog_stacks *stacks, const struct cairn_klog_whe
 {
     struct cairn_klog_stack *stack = cairn_klog_stacks_bucket(stacks, where->key, phase, index);
     for (struct cairn_klog_stack *next; stack; stack = next) {
-        next = stack->bucket_next;
+        next = stack->links[CAIRN_KLOG_BY_LINE].next;
         if (stack->key != where->key || stack->phase != phase || stack->next != index ||
             (phase == CAIRN_KLOG_IN_KERNEL && stack->is_at_chain_end))
             continue;
