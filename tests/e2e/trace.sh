@@ -113,14 +113,29 @@ pid=$!
 "$CAIRN" trace -v -e syscall:pause,rt_sigreturn -p $pid >live 2>err &
 tracer=$!
 for _ in $(seq 100); do grep -q "has begun" err && break; sleep 0.1; done
-kill -STOP $pid && kill -CONT $pid # the call begins again
-sleep 0.5
+for _ in 1 2 3; do # each time the call ends, and begins again
+    kill -STOP $pid
+    sleep 0.2
+    kill -CONT $pid
+    sleep 0.2
+done
 "$CAIRN" stack $pid >sleeping 2>&1
-kill -KILL $tracer
-wait $tracer 2>/dev/null
-sleep 0.2
+sleep 0.3
+names() { sed -n 's/^  #[0-9]* *\([^ ]*\).*/\1/p' "$1"; }
+awk '/ pause\(\)/ { if (n++) exit; next } n' live >stack
+[ -n "$(names stack)" ] || fail "no stack of a running process" live
+same "the stack is that of cairn stack" "$(names stack)" "$(names sleeping)"
+n_attached() { bpftool prog list 2>/dev/null | grep -c "name cairn_trace" || :; }
 if command -v bpftool >/dev/null; then
-    bpftool prog list 2>/dev/null | grep -q "cairn_trace.*pids.*($tracer)" && fail "a program stays attached"
+    before=$(n_attached)
+    at_least 1 "$before" "programs while it runs"
+    kill -KILL $tracer
+    wait $tracer 2>/dev/null
+    for _ in $(seq 50); do [ "$(n_attached)" -lt "$before" ] && break; sleep 0.1; done
+    at_most $((before - 1)) "$(n_attached)" "programs when it was killed"
+else
+    skip "killed" "bpftool is missing"
+    kill -KILL $tracer
 fi
 kill -KILL $pid
 
