@@ -49,6 +49,15 @@ static bool is_behind_frame(struct cairn_span behind)
     return colon && colon + 1 < behind.data + blank && cairn_scan_is_digit(colon[1]);
 }
 
+/* "(token.c:74 (inlined by) token.c:82)": what decode_stacktrace.sh puts in the offset's place. */
+static bool is_decoded(struct cairn_span behind)
+{
+    if (behind.size < 2 || *behind.data != '(' || behind.data[behind.size - 1] != ')')
+        return false;
+    const uint8_t *colon = memchr(behind.data, ':', behind.size - 1);
+    return colon && cairn_scan_is_digit(colon[1]);
+}
+
 /* "(f) from [<c0112399>] (g+0x18/0x1c)" and "f from g+0x18/0x1c": a call, innermost first. */
 static bool read_from(struct cairn_span body, size_t at, struct cairn_klog_own_frame *frame)
 {
@@ -100,7 +109,7 @@ bool cairn_klog_own_frame_read(struct cairn_span body, struct cairn_klog_own_fra
     struct cairn_span behind = cairn_scan_trim(cairn_scan_rest(body, at + size));
     frame.text = cairn_scan_trim(cairn_scan_rest(body, at));
     frame.is_inlined = ends_with(behind, "(inlined)") || ends_with(behind, "[inline]");
-    bool is_known = symbol.has_off || frame.is_inlined || frame.has_brackets;
+    bool is_known = symbol.has_off || frame.is_inlined || frame.has_brackets || is_decoded(behind);
     if (!size || !is_known || !is_behind_frame(behind))
         return false;
     if (cairn_scan_find(behind, "(P") == 0)

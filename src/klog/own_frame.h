@@ -6,6 +6,7 @@
  *     [<ffffffff81002f6a>] ? f+0x1a/0x40                     [<0>] f+0x1a/0x40
  *     [<c0112345>] (f) from [<c0112399>] (g+0x18/0x1c)       f from g+0x18/0x1c
  *     f (inlined)      f file.c:12 [inline]      f+0x1a/0x40 file.c:12      0xffffffffc05f90c8
+ *     f (file.c:12)    f (file.c:12 (inlined by) g.h:3)
  */
 #ifndef CAIRN_KLOG_OWN_FRAME_H
 #define CAIRN_KLOG_OWN_FRAME_H

@@ -68,6 +68,24 @@ static void a_report_of_kasan_has_three_stacks(void **state)
                 " k1 kfree+0x5/0x6\n");
 }
 
+static void a_report_that_was_decoded_before_is_read(void **state)
+{
+    (void)state;
+    assert_klog("[ 1502.5][T14140] BUG: KASAN: slab-use-after-free in f (fs/a.c:286) \n"
+                "[ 1502.6][T14140] CPU: 1 PID: 14140 Comm: ip Tainted: G  N 6.5.0 #1\n"
+                "[ 1502.7][T14140] Call Trace:\n"
+                "[ 1502.8][T14140]  <TASK>\n"
+                "[ 1502.9][T14140] dump_stack_lvl (lib/dump_stack.c:107 (discriminator 1)) \n"
+                "[ 1503.0][T14140] f (a.c:74 (inlined by) a.c:82)\n"
+                "[ 1503.1][T14140] ? g (fs/a.c:1)\n"
+                "[ 1503.2][T14140] no frame (it says nothing)\n"
+                "[ 1503.3][T14140]  </TASK>\n",
+                "BUG: KASAN: slab-use-after-free in f (fs/a.c:286)||14140|ip|\n"
+                " k0 dump_stack_lvl (lib/dump_stack.c:107 (discriminator 1))\n"
+                " k1 f (a.c:74 (inlined by) a.c:82)\n"
+                " k2? g (fs/a.c:1)\n");
+}
+
 static void reports_of_arm64_arm_and_riscv_are_read(void **state)
 {
     (void)state;
@@ -225,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_oops_of_x86_is_read),
         cmocka_unit_test(a_report_of_kasan_has_three_stacks),
+        cmocka_unit_test(a_report_that_was_decoded_before_is_read),
         cmocka_unit_test(reports_of_arm64_arm_and_riscv_are_read),
         cmocka_unit_test(other_reports_are_read),
         cmocka_unit_test(a_fault_of_a_user_program_is_one_frame),
