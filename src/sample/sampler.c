@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "sample/ahead.h"
 #include "sample/cpu_time.h"
 #include "sample/pack.h"
 #include "sample/sampler_opts.h"
@@ -52,7 +53,10 @@ static int prepare(struct cairn_sampler *s, struct cairn_err *err)
     s->trace.is_cgroup = s->targets.is_cgroup;
     s->trace.cgroup_fd = s->targets.cgroup_fd;
     if (code == CAIRN_OK && s->opts.argv) {
+        struct cairn_ahead ahead;
+        cairn_ahead_map(s->opts.argv[0], &ahead);
         code = cairn_child_start(s->opts.argv, NULL, &s->child, err);
+        cairn_ahead_unmap(&ahead);
         if (code == CAIRN_OK)
             code = cairn_targets_add(&s->targets, s->child.pid, err);
     }
@@ -312,7 +316,7 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     s->start_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     if (!s->child.pid)
         return start_attached(s, err);
-    if (s->perf.is_walked) /* it will have the same libc as we, which then is there already */
+    if (s->perf.is_walked) /* it has our libc mapped, and the program ahead: they are known then */
         cairn_walker_look(s->perf.walk.walker, s->pid, true);
     start_clocks(s);
     int code = start_programs(s, err);

@@ -97,6 +97,23 @@ at_least 1 "$(grep -c 'main;.*on_signal;place_b' sums.txt)" "the stack goes on b
 "$CAIRN" trace -f --enter-only -e syscall:write -o enter.txt -- ./calls $calls $forks >out 2>log || fail "--enter-only" log
 same "as they begin: place_a" "$(count enter.txt place_a)" $((4 * calls + forks))
 
+# --- a new program is known before it runs, however late the tracer's next turn comes
+loops=
+for _ in 1 2 3; do
+    timeout 300 sh -c 'while :; do :; done' &
+    loops="$loops $!"
+done
+early=0
+for _ in 1 2 3; do
+    nice -n 5 "$CAIRN" trace -f -e 'syscall:write[count == 2]' -o early.txt -- ./calls 0 0 >out 2>log ||
+        fail "an early stack" log
+    early=$((early + $(grep -c 'main;.*on_signal;place_b' early.txt)))
+done
+# shellcheck disable=SC2086
+kill $loops
+wait 2>/dev/null
+same "early stacks that go on below a handler on a stack of its own" "$early" 3
+
 # --- errors alone, and the words of a filter
 "$CAIRN" trace -f --failed=EBADF -e syscall:write -o failed.txt -- ./calls 100 0 >out 2>log || fail "--failed" log
 same "failed calls, place_c" "$(count failed.txt place_c)" 40

@@ -174,7 +174,6 @@ PLACE static void deep_and_large(int n)
 
 static void traps(void)
 {
-    usleep(300000); /* the tables of a program are read soon after it has begun */
     on_other_stack();
     by_assembly();
     by_old_gate();
