@@ -127,6 +127,9 @@ static void say_quality(struct job *job)
         put_part(&line, stats->n_filtered, "filtered out");
     if (!job->asked.opts.sums_only)
         put_part(&line, stats->n_shown, "shown");
+    if (stats->n_not_shown)
+        put_part(&line, stats->n_not_shown,
+                 "counted alone, for they came faster than they were read");
     put_part(&line, stats->n_counted, "counted");
     if (stats->n_pending)
         put_part(&line, stats->n_pending, "not returned yet");

@@ -136,7 +136,7 @@ static void put_json(struct cli_trace_lines *lines, const struct cairn_trace_eve
     cairn_json_u64(&json, "cpu", event->cpu);
     cairn_json_u64(&json, "uid", event->uid);
     cairn_json_str(&json, "comm", event->comm);
-    cairn_json_str(&json, "event", "syscall");
+    cairn_json_str(&json, "event", event->kind);
     cairn_json_str(&json, "name", event->name);
     cairn_json_bool(&json, "compat", event->is_compat);
     cairn_json_open(&json, "args", '{');
@@ -181,7 +181,7 @@ int cli_trace_line(void *ctx, const struct cairn_trace_event *event)
         end_run(lines);
         put_clock(&lines->out, event->time_ns);
         cairn_buffer_add(&lines->out, lines->now.data, lines->now.size);
-        if (event->has_result) {
+        if (event->duration_ns) {
             cairn_buffer_str(&lines->out, " <");
             cli_trace_time(&lines->out, event->duration_ns);
             cairn_buffer_char(&lines->out, '>');

@@ -24,6 +24,7 @@ enum {
     OPT_EXCLUDE_TID,
     OPT_EXCLUDE_COMM,
     OPT_NO_STACK,
+    OPT_USER_ONLY,
     OPT_ENTER_ONLY,
     OPT_SUMMARY,
     OPT_JSON,
@@ -45,7 +46,9 @@ const struct cli_option cli_trace_options[] = {
         {"event", 'e', "EVENT",
          "trace syscall:NAME, with its filter in [...]; NAME is a name, a pattern such as "
          "*open*, all, %file, %desc, %net, %process, %memory, %signal or %ipc; several "
-         "with commas between, !NAME takes out; may be given several times"},
+         "with commas between, !NAME takes out. Or uprobe:FILE:FUNCTION[+OFFSET], "
+         "uretprobe:FILE:FUNCTION, kprobe:FUNCTION[+OFFSET], kretprobe:FUNCTION, "
+         "tracepoint:GROUP:NAME. May be given several times"},
     [OPT_PID] = {"pid", 'p', "PID|NAME",
                  "trace this process, or all that are called so, and what they start; several with "
                  "commas between, and may be given several times"},
@@ -68,6 +71,8 @@ const struct cli_option cli_trace_options[] = {
     [OPT_EXCLUDE_COMM] = {"exclude-comm", 0, "NAME",
                           "leave out threads with this name; may be given several times"},
     [OPT_NO_STACK] = {"no-stack", 0, NULL, "no stacks"},
+    [OPT_USER_ONLY] = {"user-only", 0, NULL,
+                       "leave out the kernel's frames, which tracepoints and kprobes have"},
     [OPT_ENTER_ONLY] = {"enter-only", 0, NULL,
                         "count calls as they begin: cheaper, without results and durations"},
     [OPT_SUMMARY] = {"summary", 0, NULL,
@@ -227,6 +232,9 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
         return true;
     case OPT_NO_STACK:
         trace->opts.no_stack = 1;
+        return true;
+    case OPT_USER_ONLY:
+        trace->opts.user_only = 1;
         return true;
     case OPT_ENTER_ONLY:
         trace->opts.enter_only = 1;

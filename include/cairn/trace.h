@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trace: system calls of running processes, each with its whole user stack, reported one by one or
- * summed in the kernel.
+ * Trace: system calls, probes and tracepoints of running processes, each with its whole stack,
+ * reported one by one or summed in the kernel.
  *
  * Threads: one trace may be used by one thread. Needs BPF: root, or CAP_BPF, CAP_PERFMON and
  * CAP_SYS_PTRACE; Linux 5.17 and later.
@@ -33,7 +33,8 @@ struct cairn_trace_event {
     int pid, tid;
     uint32_t cpu, uid;
     const char *comm; /* the thread's name, as the call began */
-    const char *name; /* of the system call */
+    const char *kind; /* "syscall", "uprobe", "uretprobe", "kprobe", "kretprobe", "tracepoint" */
+    const char *name; /* of the system call; of others all of it: "uprobe:libc.so.6:fopen" */
     int is_compat;    /* 1: of the table of 32-bit programs */
     int has_result;   /* 0: the call does not return, or was counted as it began */
     int is_gone;      /* 1: the thread exited in the call */
@@ -41,7 +42,7 @@ struct cairn_trace_event {
     const char *error;       /* "ENOENT"; "": none */
     const char *result_text; /* as it is printed: "3</dev/null>", "-1 ENOENT" */
     uint32_t n_args;
-    const char *arg_names[6], *arg_texts[6];
+    const char *arg_names[16], *arg_texts[16];
     uint32_t stack;  /* for cairn_trace_frames(); 0: none */
     const char *cut; /* why the stack ends early; "": it is whole */
 };
@@ -54,7 +55,8 @@ typedef int (*cairn_trace_fn)(void *ctx, const struct cairn_trace_event *event);
  * cairn_trace_start() does. */
 struct cairn_trace_opts {
     size_t size;
-    const char *const *events; /* "syscall:openat,%net,!close[ret < 0]" */
+    const char *const *events; /* "syscall:openat,%net,!close[ret < 0]",
+                                  "uprobe:libc.so.6:fopen", "tracepoint:sched:sched_switch" */
     size_t n_events;
     const char *filter; /* of all events; NULL: none */
     char *const *argv;
@@ -65,6 +67,7 @@ struct cairn_trace_opts {
     int tid;        /* of the process this thread alone */
     int no_inherit; /* not what targets start */
     int no_stack;
+    int user_only;       /* probes and tracepoints of the kernel without the kernel's frames */
     int enter_only;      /* calls are counted as they begin: cheaper; no result, no duration */
     int signal;          /* is sent to the process at each event, such as SIGSTOP; 0: none */
     uint64_t max_events; /* 0: no bound */
@@ -102,13 +105,14 @@ struct cairn_trace_stats {
     uint64_t n_filtered;             /* of them: the filter did not hold */
     uint64_t n_counted;              /* in the sums */
     uint64_t n_shown;                /* reported one by one */
+    uint64_t n_not_shown;            /* of the counted: nobody read as fast as they came */
     uint64_t n_lost;                 /* neither filtered nor counted: no space. Exact */
     uint64_t n_pending;              /* had not returned in the end */
     uint64_t n_whole, n_cut;         /* counted events by their stacks */
     uint64_t n_remembered, n_walked; /* stacks that were recognized, and that were walked */
     uint64_t ns_per_event; /* of the programs in the kernel; 0: kernel.bpf_stats_enabled is off */
     uint64_t duration_ns;
-    const char *attached; /* how, and what that costs others; static */
+    const char *attached; /* how, and what that costs; until cairn_trace_free() */
     int exit_status;      /* of the command, as waitpid gives it; -1: running, or none */
 };
 CAIRN_API void cairn_trace_stats(const struct cairn_trace *trace,
@@ -117,7 +121,7 @@ CAIRN_API void cairn_trace_stats(const struct cairn_trace *trace,
 /* After cairn_trace_finish(): one row for each stack of each call of each thread. */
 struct cairn_trace_sum {
     size_t size;
-    const char *name;
+    const char *kind, *name; /* as of an event */
     int is_compat;
     uint32_t stack;
     const char *cut;

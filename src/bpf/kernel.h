@@ -101,6 +101,25 @@ struct vm_area_struct { /* a mapping */
     struct vm_userfaultfd_ctx vm_userfaultfd_ctx; /* empty in a kernel without userfaultfd(2) */
 } CAIRN_KERNEL_TYPE;
 
+/* Where uprobes keep instructions; its first one is what their functions return to. */
+struct xol_area {
+    unsigned long vaddr;
+} CAIRN_KERNEL_TYPE;
+
+struct uprobes_state {
+    struct xol_area *xol_area; /* NULL: no probe has needed one */
+} CAIRN_KERNEL_TYPE;
+
+struct return_instance { /* a call whose return address a uretprobe has replaced */
+    unsigned long stack; /* the stack pointer as the function began */
+    unsigned long orig_ret_vaddr;
+    struct return_instance *next; /* of the call before */
+} CAIRN_KERNEL_TYPE;
+
+struct uprobe_task {
+    struct return_instance *return_instances;
+} CAIRN_KERNEL_TYPE;
+
 struct mm_context { /* has another name, or none, which does not count */
     void *vdso;
 } CAIRN_KERNEL_TYPE;
@@ -110,6 +129,7 @@ struct mm_struct {
     unsigned long start_stack; /* of the program's arguments: another at each execve(2) */
     struct maple_tree mm_mt;   /* of its mappings; Linux 6.1 */
     struct mm_context context;
+    struct uprobes_state uprobes_state;
 } CAIRN_KERNEL_TYPE;
 
 struct sched_entity {
@@ -140,6 +160,7 @@ struct task_struct {
     struct pid *thread_pid;
     struct task_struct *group_leader, *real_parent;
     struct signal_struct *signal;
+    struct uprobe_task *utask; /* NULL: no probe was hit */
     struct sched_entity se;
     unsigned long nvcsw, nivcsw;
     char comm[16];

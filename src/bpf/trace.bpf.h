@@ -23,7 +23,7 @@ __u64 cairn_trace_taken = 0; /* events, where cairn_trace_max bounds them */
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, CAIRN_TRACE_CALLS);
+    __uint(max_entries, CAIRN_TRACE_ROWS);
     __type(key, __u32);
     __type(value, struct cairn_bpf_call);
 } trace_calls SEC(".maps");
@@ -237,7 +237,7 @@ static __always_inline int send(const struct cairn_bpf_call *call,
                                 const struct cairn_bpf_pending *of, __s64 ret, __u64 now_ns,
                                 int has_ret, int is_gone)
 {
-    if (!call->text[0] && !call->data) {
+    if (!call->text[0] && !call->data && !call->record_bytes) {
         struct cairn_bpf_event *event = bpf_ringbuf_reserve(&ring, sizeof *event, 0);
         if (!event)
             return -1;
@@ -293,18 +293,19 @@ static __always_inline void report(const struct cairn_bpf_call *call,
     struct cairn_bpf_trace_sum one = {.n = 1, .n_lost_returns = is_gone};
     if (has_ret) {
         one.ns = one.min_ns = one.max_ns = now_ns - of->start_ns;
-        one.n_errors = ret < 0 && ret >= -4095;
+        one.n_errors = of->row < CAIRN_TRACE_CALLS && ret < 0 && ret >= -4095;
         one.bytes = call->flags & CAIRN_TRACE_SIZE && ret > 0 ? ret : 0;
     }
     if (add_sum(&key, &one))
         stats->n_counted++;
     else
         stats->n_lost++;
-    if (cairn_trace_limit && may_send(stats, now_ns) &&
-        !send(call, of, ret, now_ns, has_ret, is_gone))
-        stats->n_sent++;
-    else
+    if (!cairn_trace_limit || !may_send(stats, now_ns))
         stats->n_unsent++;
+    else if (send(call, of, ret, now_ns, has_ret, is_gone))
+        stats->n_no_space++;
+    else
+        stats->n_sent++;
     if (cairn_trace_signal)
         bpf_send_signal(cairn_trace_signal);
 }
@@ -330,13 +331,34 @@ static __always_inline void learn(struct cairn_bpf_memo *memo, struct cairn_bpf_
     memo->mm = mm;
 }
 
-/* The stack is walked, and handed over where it is new. False: it was lost. */
+/* The stack that was walked, with the kernel's frames of `kernel` unless that is NULL, is named,
+ * and handed over where it is new. False: it was lost. */
+static __always_inline int keep_stack(void *kernel, struct cairn_bpf_walk_cpu *cpu,
+                                      struct task_struct *task, struct cairn_bpf_pending *of)
+{
+    struct cairn_bpf_count key = {};
+    struct cairn_bpf_sum none = {};
+    int wants_look = is_unknown(cpu, task);
+    if (kernel)
+        take_kernel(kernel, cpu, 0);
+    copy_where_wanted(0, cpu, task, is_in_doubt(cpu->end) && !is_fruitless(cpu));
+    int is_new = name_slept(cpu, &key);
+    of->hash = key.hash;
+    of->id = key.id;
+    if (is_new && hand_over(cpu))
+        return 0;
+    if (is_new)
+        bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
+    if (wants_look)
+        ask(cpu, cpu->stack.time_ns);
+    return 1;
+}
+
+/* The user side is walked. False: the stack was lost. */
 static __always_inline int walk_call(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
                                      const bpf_user_pt_regs_t *regs, int is_compat,
                                      struct cairn_bpf_pending *of)
 {
-    struct cairn_bpf_count key = {};
-    struct cairn_bpf_sum none = {};
     begin_walk(cpu, task);
     cpu->words.n = cpu->words.end = cpu->words.is_bad = 0;
     cpu->words.uses_fp = ALWAYS_USES_FP;
@@ -349,18 +371,7 @@ static __always_inline int walk_call(struct cairn_bpf_walk_cpu *cpu, struct task
         cpu->exact = 1;
         walk_on(cpu, task);
     }
-    int wants_look = is_unknown(cpu, task);
-    copy_where_wanted(0, cpu, task, is_in_doubt(cpu->end) && !is_fruitless(cpu));
-    int is_new = name_slept(cpu, &key);
-    of->hash = key.hash;
-    of->id = key.id;
-    if (is_new && hand_over(cpu))
-        return 0;
-    if (is_new)
-        bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
-    if (wants_look)
-        ask(cpu, cpu->stack.time_ns);
-    return 1;
+    return keep_stack(0, cpu, task, of);
 }
 
 /* The stack of a call that begins. */
@@ -404,6 +415,16 @@ static __always_inline int is_traced(struct task_struct *task)
     return is_target(task);
 }
 
+static __always_inline void set_row(struct cairn_bpf_pending *of, struct task_struct *task,
+                                    __u32 row)
+{
+    of->row = row;
+    of->pid = pid_of(task);
+    of->tid = tid_of(task);
+    of->hash = of->id = 0;
+    bpf_get_current_comm(of->comm, sizeof of->comm);
+}
+
 /* A call that begins, with its stack; where it is not reported yet, it is stored with the thread.
  */
 static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task,
@@ -422,12 +443,8 @@ static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct ta
         stats->n_lost++;
         return;
     }
-    of->row = row;
-    of->pid = pid_of(task);
-    of->tid = tid_of(task);
-    of->hash = of->id = 0;
+    set_row(of, task, row);
     call_args(regs, is_compat, of->args);
-    bpf_get_current_comm(of->comm, sizeof of->comm);
     struct judging j = {.call = call, .of = of};
     if (!holds(&j)) {
         stats->n_filtered++;

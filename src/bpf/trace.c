@@ -14,6 +14,8 @@
 
 enum { BATCH = 1024 };
 
+static const char KPROBES[] = "/sys/bus/event_source/devices/kprobe";
+
 /* What follows targets is attached first, and what reports calls last. */
 static void list_programs(const struct walk_bpf *program,
                           struct bpf_program *ret_programs[CAIRN_TRACE_PROGRAMS])
@@ -24,6 +26,37 @@ static void list_programs(const struct walk_bpf *program,
     ret_programs[3] = program->progs.cairn_trace_gone;
     ret_programs[4] = program->progs.cairn_trace_exit;
     ret_programs[5] = program->progs.cairn_trace_enter;
+}
+
+/* By enum cairn_trace_place. */
+static void list_probe_programs(const struct walk_bpf *program,
+                                struct bpf_program *ret_programs[CAIRN_TRACE_PROBE_PROGRAMS])
+{
+    ret_programs[CAIRN_TRACE_IN_PROGRAM] = program->progs.cairn_trace_uprobe;
+    ret_programs[CAIRN_TRACE_IN_KERNEL] = program->progs.cairn_trace_kprobe;
+    ret_programs[CAIRN_TRACE_POINT] = program->progs.cairn_trace_point;
+}
+
+bool cairn_trace_has_calls(const struct cairn_bpf_call *calls)
+{
+    for (uint32_t i = 0; i < CAIRN_TRACE_CALLS; i++)
+        if (calls[i].is_wanted)
+            return true;
+    return false;
+}
+
+static void load_programs(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
+{
+    struct bpf_program *programs[CAIRN_TRACE_PROGRAMS], *probes[CAIRN_TRACE_PROBE_PROGRAMS];
+    const bool wants_calls = opts && cairn_trace_has_calls(opts->calls);
+    list_programs(program, programs);
+    list_probe_programs(program, probes);
+    for (size_t i = opts ? 0 : 3; i < CAIRN_TRACE_PROGRAMS; i++)
+        (void)bpf_program__set_autoload(programs[i], opts && (i < 3 || wants_calls));
+    for (size_t i = 0; i < CAIRN_TRACE_PROBE_PROGRAMS; i++)
+        (void)bpf_program__set_autoload(probes[i], false);
+    for (size_t i = 0; opts && i < opts->n_probes; i++)
+        (void)bpf_program__set_autoload(probes[opts->probes[i].place], true);
 }
 
 static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *calls)
@@ -41,13 +74,10 @@ static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *ca
 void cairn_trace_programs_prepare(struct walk_bpf *program,
                                   const struct cairn_trace_programs_opts *opts, size_t n_cpus)
 {
-    struct bpf_program *programs[CAIRN_TRACE_PROGRAMS];
     struct bpf_map *const maps[] = {program->maps.trace_calls, program->maps.trace_pending,
                                     program->maps.trace_sums,  program->maps.trace_memos,
                                     program->maps.trace_cpus,  program->maps.trace_now};
-    list_programs(program, programs);
-    for (size_t i = opts ? 0 : 3; i < CAIRN_TRACE_PROGRAMS; i++)
-        (void)bpf_program__set_autoload(programs[i], opts != NULL);
+    load_programs(program, opts);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         (void)bpf_map__set_autocreate(maps[i], opts != NULL);
     if (!opts)
@@ -63,6 +93,10 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     program->rodata->cairn_trace_tid = opts->tid;
     program->rodata->cairn_trace_self = (uint32_t)getpid();
     program->rodata->cairn_trace_no_stack = opts->no_stack;
+    program->rodata->cairn_trace_user_only = opts->user_only;
+    for (size_t i = 0; i < opts->n_probes; i++)
+        program->rodata->cairn_has_returns |=
+            opts->probes[i].at_return && opts->probes[i].place == CAIRN_TRACE_IN_PROGRAM;
     program->rodata->cairn_trace_enter_only = opts->enter_only;
     program->rodata->cairn_trace_signal = opts->signal;
     program->rodata->cairn_trace_limit = opts->per_second;
@@ -79,9 +113,58 @@ int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool f
 static int write_calls(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
     int fd = bpf_map__fd(trace->program->maps.trace_calls);
-    for (uint32_t i = 0; i < CAIRN_TRACE_CALLS; i++)
+    for (uint32_t i = 0; i < CAIRN_TRACE_ROWS; i++)
         if (trace->calls[i].is_wanted && bpf_map_update_elem(fd, &i, &trace->calls[i], BPF_ANY) < 0)
             return cairn_bpf_fail(err, errno, &cairn_walker_need, "fill");
+    return CAIRN_OK;
+}
+
+static struct bpf_link *attach_probe(struct cairn_trace_programs *trace, uint32_t number)
+{
+    const struct cairn_trace_probe_at *at = &trace->probes[number];
+    const uint64_t row = CAIRN_TRACE_CALLS + number;
+    struct bpf_program *programs[CAIRN_TRACE_PROBE_PROGRAMS];
+    list_probe_programs(trace->program, programs);
+    struct bpf_link *link;
+    LIBBPF_OPTS(bpf_uprobe_opts, user, .bpf_cookie = row, .retprobe = at->at_return,
+                .ref_ctr_offset = at->ref_ctr);
+    LIBBPF_OPTS(bpf_kprobe_opts, kernel, .bpf_cookie = row, .retprobe = at->at_return,
+                .offset = at->off);
+    LIBBPF_OPTS(bpf_tracepoint_opts, point, .bpf_cookie = row);
+    libbpf_print_fn_t before = libbpf_set_print(NULL); /* what it says, we say */
+    if (at->place == CAIRN_TRACE_IN_PROGRAM) /* of any process: targets are told apart at the hit */
+        link = bpf_program__attach_uprobe_opts(programs[at->place], -1, at->path, at->off, &user);
+    else if (at->place == CAIRN_TRACE_IN_KERNEL)
+        link = bpf_program__attach_kprobe_opts(programs[at->place], at->name, &kernel);
+    else
+        link = bpf_program__attach_tracepoint_opts(programs[at->place], at->path, at->name, &point);
+    const int os_errno = errno;
+    libbpf_set_print(before);
+    errno = os_errno;
+    return link;
+}
+
+static int fail_probe(const struct cairn_trace_probe_at *at, int os_errno, struct cairn_err *err)
+{
+    int code = cairn_fail_os(err, os_errno, "%s: cannot be attached to", at->event);
+    if (at->place == CAIRN_TRACE_IN_KERNEL && access(KPROBES, F_OK) != 0)
+        cairn_hint(err, "this kernel has no kprobes (CONFIG_KPROBE_EVENTS); a tracepoint may do: "
+                        "cairn trace --list 'tracepoint:*'");
+    else if (at->place == CAIRN_TRACE_IN_KERNEL)
+        cairn_hint(err, "/sys/kernel/tracing/available_filter_functions has the functions");
+    return code;
+}
+
+static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *err)
+{
+    for (uint32_t i = 0; i < trace->n_probes; i++) {
+        trace->probe_links[i] = attach_probe(trace, i);
+        if (trace->probe_links[i])
+            continue;
+        const int os_errno = errno;
+        cairn_trace_programs_stop(trace);
+        return fail_probe(&trace->probes[i], os_errno, err);
+    }
     return CAIRN_OK;
 }
 
@@ -97,6 +180,8 @@ int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_
         return cairn_bpf_fail(err, errno, &cairn_walker_need, "trace a cgroup by");
     list_programs(trace->program, programs);
     for (size_t i = 0; i < CAIRN_TRACE_PROGRAMS; i++) {
+        if (i >= 3 && !trace->has_calls)
+            break;
         trace->links[i] = bpf_program__attach(programs[i]);
         if (trace->links[i])
             continue;
@@ -104,11 +189,15 @@ int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_
         cairn_trace_programs_stop(trace);
         return cairn_bpf_fail(err, os_errno, &cairn_walker_need, "attach to system calls by");
     }
-    return CAIRN_OK;
+    return start_probes(trace, err);
 }
 
 void cairn_trace_programs_stop(struct cairn_trace_programs *trace)
 {
+    for (size_t i = 0; i < trace->n_probes; i++) {
+        bpf_link__destroy(trace->probe_links[i]);
+        trace->probe_links[i] = NULL;
+    }
     for (size_t i = CAIRN_TRACE_PROGRAMS; i-- > 0;) {
         bpf_link__destroy(trace->links[i]);
         trace->links[i] = NULL;
@@ -166,6 +255,7 @@ static void add_cpu(struct cairn_bpf_trace_cpu *sum, const struct cairn_bpf_trac
     sum->n_lost += one->n_lost;
     sum->n_sent += one->n_sent;
     sum->n_unsent += one->n_unsent;
+    sum->n_no_space += one->n_no_space;
     sum->n_busy += one->n_busy;
     sum->n_remembered += one->n_remembered;
     sum->n_walked += one->n_walked;
@@ -176,20 +266,21 @@ void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
                                 struct cairn_bpf_trace_cpu *ret_stats)
 {
     const uint32_t zero = 0;
-    struct bpf_program *programs[CAIRN_TRACE_PROGRAMS];
+    struct bpf_program *programs[CAIRN_TRACE_PROGRAMS + CAIRN_TRACE_PROBE_PROGRAMS];
     struct cairn_bpf_trace_cpu sum = {0}, *cpus = cairn_alloc(trace->n_cpus, sizeof *cpus);
     if (cpus && bpf_map_lookup_elem(bpf_map__fd(trace->program->maps.trace_cpus), &zero, cpus) == 0)
         for (size_t i = 0; i < trace->n_cpus; i++)
             add_cpu(&sum, &cpus[i]);
     cairn_free(cpus);
     list_programs(trace->program, programs);
-    for (size_t i = 3; i < CAIRN_TRACE_PROGRAMS; i++) {
+    list_probe_programs(trace->program, programs + CAIRN_TRACE_PROGRAMS);
+    for (size_t i = 3; i < CAIRN_TRACE_PROGRAMS + CAIRN_TRACE_PROBE_PROGRAMS; i++) {
         struct bpf_prog_info info = {0};
         uint32_t size = sizeof info;
         if (bpf_obj_get_info_by_fd(bpf_program__fd(programs[i]), &info, &size) != 0)
             continue;
         sum.run_ns += info.run_time_ns;
-        if (i == 5) { /* the kernel does not run a program inside itself */
+        if (i >= 5) { /* the kernel does not run a program inside itself */
             sum.n_seen += info.recursion_misses;
             sum.n_lost += info.recursion_misses;
         }

@@ -8,6 +8,7 @@
  *                          time, arguments and texts
  *     system call returns  filters, adds to the sum, sends the event   sums: stack, call ──► sum
  *     thread exits         the same for a call that never returned
+ *     probe, tracepoint    all of this at once: nothing returns
  *
  * Stacks are those of walk.h: a new one crosses to user space whole, and hash, thread and space
  * identify it.
@@ -22,8 +23,10 @@
 #include "bpf/walk.h"
 
 enum {
-    CAIRN_TRACE_NUMBERS = 512,  /* system calls of a table; those of i386 follow */
-    CAIRN_TRACE_CALLS = 1024,   /* rows: 2 * CAIRN_TRACE_NUMBERS */
+    CAIRN_TRACE_NUMBERS = 512, /* system calls of a table; those of i386 follow */
+    CAIRN_TRACE_CALLS = 1024,  /* rows: 2 * CAIRN_TRACE_NUMBERS */
+    CAIRN_TRACE_PROBES = 256,  /* rows behind them */
+    CAIRN_TRACE_ROWS = CAIRN_TRACE_CALLS + CAIRN_TRACE_PROBES,
     CAIRN_TRACE_TERMS_MAX = 12, /* comparisons of one call */
     CAIRN_TRACE_ARGS = 6,
     CAIRN_TRACE_ARG_SLOTS = 8, /* a power of two, so that a mask bounds an index */
@@ -38,7 +41,8 @@ enum {
 
 enum cairn_trace_field { /* what a term compares; ARG + i is an argument */
                          CAIRN_TRACE_ARG = 0,
-                         CAIRN_TRACE_PID = CAIRN_TRACE_ARGS,
+                         CAIRN_TRACE_PID = 16, /* those from CAIRN_TRACE_ARGS on are not known to
+                                                  the kernel's side */
                          CAIRN_TRACE_TID,
                          CAIRN_TRACE_UID,
                          CAIRN_TRACE_CPU,
@@ -104,7 +108,8 @@ static inline __attribute__((always_inline)) int cairn_trace_compares(__u32 op, 
 enum cairn_trace_call_flag {
     CAIRN_TRACE_NO_RETURN = 1, /* the call never returns: it is reported as it begins */
     CAIRN_TRACE_EACH = 2,      /* user space filters: each event crosses, none is summed here */
-    CAIRN_TRACE_SIZE = 4       /* the result is a number of bytes */
+    CAIRN_TRACE_SIZE = 4,      /* the result is a number of bytes */
+    CAIRN_TRACE_AT_RETURN = 8  /* a probe where a function returns */
 };
 
 enum { CAIRN_TRACE_DATA_BY_RET = 7 };
@@ -118,6 +123,7 @@ struct cairn_bpf_call {
     __u8 data_size;               /* 1 + number of the argument that counts them, or
                                      CAIRN_TRACE_DATA_BY_RET */
     __u8 n_terms, reserved;
+    __u16 record_bytes, reserved2[3]; /* of a tracepoint's record, in the place of the texts */
     struct cairn_bpf_term terms[CAIRN_TRACE_TERMS_MAX]; /* all hold of an event */
 };
 
@@ -200,7 +206,8 @@ struct cairn_bpf_trace_cpu {
     __u64 n_each;     /* sent to user space, which filters and counts */
     __u64 n_lost;     /* no space in `sums` or, of those to be filtered, in the ring */
     __u64 n_sent;     /* events that crossed */
-    __u64 n_unsent;   /* events that were summed alone: beyond the limit, or no space in the ring */
+    __u64 n_unsent;   /* events that were summed alone: beyond the limit */
+    __u64 n_no_space; /* the same, for the ring had no space */
     __u64 n_busy;     /* calls that began while another program walked on this CPU: lost */
     __u64 n_remembered, n_walked, n_stacks_lost;
     __u64 slice_ns, left; /* so many events may cross in this second */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trace programs: system calls of chosen processes, with their stacks, counted in the kernel or
- * sent one by one. A part of the walker (walker.h), which has the stacks.
+ * Trace programs: system calls, probes and tracepoints of chosen processes, with their stacks,
+ * counted in the kernel or sent one by one. A part of the walker (walker.h), which has the stacks.
  */
 #ifndef CAIRN_BPF_TRACE_PROGRAMS_H
 #define CAIRN_BPF_TRACE_PROGRAMS_H
@@ -16,15 +16,35 @@
 
 struct walk_bpf;
 
-enum { CAIRN_TRACE_PROGRAMS = 6 };
+enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 3 };
+
+/* Where an event is that is no system call; its row is CAIRN_TRACE_CALLS + its number. */
+enum cairn_trace_place {
+    CAIRN_TRACE_IN_PROGRAM, /* uprobe */
+    CAIRN_TRACE_IN_KERNEL,  /* kprobe */
+    CAIRN_TRACE_POINT       /* tracepoint */
+};
+
+struct cairn_trace_probe_at {
+    enum cairn_trace_place place;
+    bool at_return;    /* where the function returns */
+    const char *path;  /* of a program's file; of a tracepoint its group */
+    const char *name;  /* of a function of the kernel, or of a tracepoint */
+    uint64_t off;      /* in the file, or behind the function's begin */
+    uint64_t ref_ctr;  /* of a USDT semaphore, its offset in the file; 0: none */
+    const char *event; /* as the user wrote it, for messages */
+};
 
 struct cairn_trace_programs_opts {
-    const struct cairn_bpf_call *calls; /* CAIRN_TRACE_CALLS rows; borrowed until the load */
-    bool all;                           /* every process but this one */
-    bool is_cgroup;                     /* of them those in this cgroup of version 2 */
-    int cgroup_fd;                      /* its folder; borrowed until the start */
-    bool no_inherit;                    /* not what targets start */
+    const struct cairn_bpf_call *calls;        /* CAIRN_TRACE_ROWS rows; borrowed until the start */
+    const struct cairn_trace_probe_at *probes; /* at most CAIRN_TRACE_PROBES; likewise */
+    size_t n_probes;
+    bool all;        /* every process but this one */
+    bool is_cgroup;  /* of them those in this cgroup of version 2 */
+    int cgroup_fd;   /* its folder; borrowed until the start */
+    bool no_inherit; /* not what targets start */
     bool no_stack;
+    bool user_only;      /* no frames of the kernel, at its probes and tracepoints */
     bool enter_only;     /* calls are counted as they begin: no result, no duration */
     uint32_t tid;        /* of the targets this thread alone; 0: all */
     uint32_t signal;     /* is sent to the process at each event; 0: none */
@@ -35,11 +55,18 @@ struct cairn_trace_programs_opts {
 struct cairn_trace_programs {
     struct walk_bpf *program; /* borrowed; NULL: not asked for */
     const struct cairn_bpf_call *calls;
+    const struct cairn_trace_probe_at *probes;
+    size_t n_probes;
+    bool has_calls; /* system calls are traced */
     bool is_cgroup;
     int cgroup_fd;
     size_t n_cpus;
     struct bpf_link *links[CAIRN_TRACE_PROGRAMS];
+    struct bpf_link *probe_links[CAIRN_TRACE_PROBES];
 };
+
+/* Is any system call wanted? */
+bool cairn_trace_has_calls(const struct cairn_bpf_call *calls);
 
 /* Before the walker's programs are loaded: with these, or, where `opts` is NULL, without. */
 void cairn_trace_programs_prepare(struct walk_bpf *program,

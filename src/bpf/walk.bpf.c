@@ -304,6 +304,8 @@ static __always_inline void copy_top(struct bpf_perf_event_data *ctx,
     set_size(&copy, task);
     copy.at = at + CAIRN_BPF_COPY_REGS;
     bpf_loop(CAIRN_BPF_COPY_PAGES, copy_page, &copy, 0);
+    if (RETURNS_ON_STACK)
+        repair_copy(cpu, copy.low, copy.at);
     cpu->copies_left -= cpu->stack.copied;
     cpu->n_copied++;
     if (cpu->stack.pages >> (CAIRN_BPF_COPY_PAGES - 1)) /* and so may all that is above */
@@ -354,6 +356,7 @@ static __always_inline void walk_on(struct cairn_bpf_walk_cpu *cpu, struct task_
 {
     struct walker w = {.cpu = cpu};
     cpu->stack.sp = cpu->sp;
+    know_replaced(cpu, task);
     add(cpu, cpu->ip);
     w.space = space_of(task, cpu->stack.pid);
     cpu->n_met = 0;
@@ -487,3 +490,5 @@ int cairn_walk(struct bpf_perf_event_data *ctx)
 #include "bpf/off_cpu.bpf.h"
 /* wants what tells targets */
 #include "bpf/trace.bpf.h"
+/* wants what reports events */
+#include "bpf/probe.bpf.h"

@@ -236,6 +236,7 @@ struct cairn_bpf_walk_cpu {
     __u64 ip, sp, fp, lr; /* on x86-64 rdi, of the innermost frame */
     __u64 fp_va;          /* where `fp` was read from; 0: it is the register */
     __u64 ax;             /* x86-64's rax, of the innermost frame */
+    __u64 replaced;       /* the page of the return addresses that uretprobes put; 0: none */
     __u8 code[16];        /* what is looked at where no rule is of it */
     __u32 exact, end;
     __u32 sp_is_floor; /* the frame begins at sp or above: all that its callee told */

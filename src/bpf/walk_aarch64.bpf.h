@@ -5,7 +5,7 @@
 #ifndef CAIRN_BPF_WALK_AARCH64_H
 #define CAIRN_BPF_WALK_AARCH64_H
 
-#include "bpf/walk_frame.bpf.h"
+#include "bpf/walk_return.bpf.h"
 #include "unwind/rule_aarch64.h"
 
 /* struct rt_sigframe (arch/arm64/kernel/signal.c): siginfo, then the ucontext, whose mcontext
@@ -69,10 +69,20 @@ static __always_inline void call_args(const bpf_user_pt_regs_t *regs, int is_com
         args[i] = is_compat ? (__u32)regs->regs[i] : regs->regs[i];
 }
 
+/* Where a function begins, and where it has returned (AAPCS64, 6.8.2). */
+static __always_inline void function_args(const bpf_user_pt_regs_t *regs, __u64 *args)
+{
+    call_args(regs, 0, args);
+}
+#define RETURNED(regs) ((regs)->regs[0])
+
 /* The register that a walk from a system call may depend on beside ip, sp and fp; and whether fp is
  * one that each walk depends on. */
 #define LINK_OF(regs) ((regs)->regs[30])
 enum { ALWAYS_USES_FP = 1 };
+
+/* A call leaves the return address in x30; where the function stores it is its own choice. */
+enum { RETURNS_ON_STACK = 0 };
 
 /* The kernel kept all registers of what it interrupted. */
 static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
@@ -184,7 +194,7 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
         return stop(cpu, CAIRN_END_BAD_CFA);
     if ((at.fp && read_word(cpu, cfa - at.fp, &fp)) || (at.ra && read_word(cpu, cfa - at.ra, &ret)))
         return stop(cpu, CAIRN_END_UNREADABLE);
-    ret &= CAIRN_AARCH64_ADDRESS_BITS;
+    ret = true_return(cpu, ret & CAIRN_AARCH64_ADDRESS_BITS, cfa);
     if (!ret)
         return stop(cpu, CAIRN_END_OUTERMOST);
     cpu->ip = ret;

@@ -5,7 +5,7 @@
 #ifndef CAIRN_BPF_WALK_X86_64_H
 #define CAIRN_BPF_WALK_X86_64_H
 
-#include "bpf/walk_frame.bpf.h"
+#include "bpf/walk_return.bpf.h"
 #include "unwind/clone_x86_64.h"
 #include "unwind/rule_x86_64.h"
 
@@ -67,10 +67,25 @@ static __always_inline void call_args(const bpf_user_pt_regs_t *regs, int is_com
     args[5] = is_compat ? (__u32)regs->rbp : regs->r9;
 }
 
+/* Where a function begins, and where it has returned (System V ABI for x86-64, 3.2.3). */
+static __always_inline void function_args(const bpf_user_pt_regs_t *regs, __u64 *args)
+{
+    args[0] = regs->rdi;
+    args[1] = regs->rsi;
+    args[2] = regs->rdx;
+    args[3] = regs->rcx;
+    args[4] = regs->r8;
+    args[5] = regs->r9;
+}
+#define RETURNED(regs) ((regs)->rax)
+
 /* The register that a walk from a system call may depend on beside ip, sp and fp; and whether fp is
  * one that each walk depends on. */
 #define LINK_OF(regs) 0
 enum { ALWAYS_USES_FP = 0 };
+
+/* A call puts the return address where the stack pointer then points. */
+enum { RETURNS_ON_STACK = 1 };
 
 /* The kernel kept all registers of what it interrupted. */
 static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
@@ -87,7 +102,7 @@ static __always_inline long step_signal(struct cairn_bpf_walk_cpu *cpu)
  * caller's frame begins. */
 static __always_inline void go_by_record(struct cairn_bpf_walk_cpu *cpu, __u64 fp, __u64 ret)
 {
-    cpu->ip = ret;
+    cpu->ip = true_return(cpu, ret, cpu->fp + 8);
     cpu->sp = cpu->fp + 16;
     cpu->fp = fp;
 }
@@ -185,6 +200,7 @@ static __always_inline long step_rule(struct cairn_bpf_walk_cpu *cpu, __u32 rule
     }
     if (read_word(cpu, cfa - 8, &ret))
         return stop(cpu, CAIRN_END_UNREADABLE);
+    ret = true_return(cpu, ret, cfa - 8);
     if (!ret)
         return stop(cpu, CAIRN_END_OUTERMOST);
     cpu->ip = ret;

@@ -111,6 +111,7 @@ struct cairn_collect_more {
     const char *off_cpu; /* why the thread was off the CPU; NULL: it was on one */
     const char *waker;   /* name of the thread that woke it; NULL or "": none */
     const char *syscall; /* that was traced; NULL: none */
+    const char *event;   /* another event that was; NULL: none */
     int waker_pid;       /* 0: none */
 };
 

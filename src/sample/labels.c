@@ -94,6 +94,8 @@ uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_
         ok = ok && set_text(collect, &labels[n++], "woken_by", more->waker);
     if (more->syscall)
         ok = ok && set_text(collect, &labels[n++], "syscall", more->syscall);
+    if (more->event)
+        ok = ok && set_text(collect, &labels[n++], "event", more->event);
     if (more->waker_pid)
         ok = ok && set_number(collect, &labels[n++], "woken_by_pid", more->waker_pid);
     if (collect->has_times)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CAIRN_CALL_ARGS = 6, CAIRN_CALL_NAME_BYTES = 16 };
+enum { CAIRN_CALL_ARGS = 16, CAIRN_CALL_NAME_BYTES = 32 };
 
 enum cairn_call_set {
     CAIRN_CALL_FILE = 1, /* takes a path */

@@ -40,14 +40,42 @@ static const char *text_of(struct cairn_decoder *d, const struct cairn_bpf_event
     return d->text[slot];
 }
 
+/* Of a tracepoint the fields of its record, else the registers. */
+static void read_args(struct cairn_decoder *d, const struct cairn_bpf_event *event)
+{
+    const struct cairn_bpf_payload *payload = payload_of(event);
+    memset(d->args, 0, sizeof d->args);
+    d->fields = cairn_spec_fields(d->spec, event->row);
+    if (!d->fields) {
+        memcpy(d->args, event->args, sizeof event->args);
+        return;
+    }
+    struct cairn_span record = {0};
+    if (payload && payload->n_text[0] <= CAIRN_RECORD_BYTES_MAX)
+        record = (struct cairn_span){(const uint8_t *)payload->text, payload->n_text[0]};
+    for (int i = 0; i < d->fields->n; i++) {
+        const struct cairn_field *field = &d->fields->fields[i];
+        struct cairn_span text = {0};
+        if (d->call.args[i].kind == CAIRN_KIND_TEXT)
+            text = cairn_field_text(field, record);
+        else
+            d->args[i] = cairn_field_number(field, record);
+        if (text.size >= sizeof d->words[i])
+            text.size = sizeof d->words[i] - 1;
+        if (text.size)
+            memcpy(d->words[i], text.data, text.size);
+        d->words[i][text.size] = '\0';
+    }
+}
+
 void cairn_decode_subject(struct cairn_decoder *d, const struct cairn_bpf_event *event,
                           struct cairn_trace_filter_subject *ret_subject)
 {
-    const char *name = cairn_call_name(event->row);
-    (void)cairn_call_find(name ? name : "?", &d->call);
+    (void)cairn_spec_call(d->spec, event->row, &d->call);
     memcpy(d->comm, event->comm, sizeof event->comm);
     d->comm[sizeof event->comm] = '\0';
-    *ret_subject = (struct cairn_trace_filter_subject){.args = (const uint64_t *)event->args,
+    read_args(d, event);
+    *ret_subject = (struct cairn_trace_filter_subject){.args = d->args,
                                                        .comm = d->comm,
                                                        .pid = event->stack.pid,
                                                        .tid = event->stack.tid,
@@ -57,7 +85,7 @@ void cairn_decode_subject(struct cairn_decoder *d, const struct cairn_bpf_event 
                                                        .duration_ns = event->stack.value};
     for (int i = 0; i < d->call.n_args; i++)
         if (d->call.args[i].kind == CAIRN_KIND_TEXT)
-            ret_subject->texts[i] = text_of(d, event, i, NULL);
+            ret_subject->texts[i] = d->fields ? d->words[i] : text_of(d, event, i, NULL);
 }
 
 static void put_quoted(struct cairn_buffer *out, const char *bytes, size_t size, bool goes_on)
@@ -137,6 +165,15 @@ static void put_number(struct cairn_buffer *out, enum cairn_call_kind kind, uint
     }
 }
 
+static void put_field(struct cairn_decoder *d, int i)
+{
+    const struct cairn_call_arg *arg = &d->call.args[i];
+    if (arg->kind == CAIRN_KIND_TEXT)
+        put_quoted(&d->texts, d->words[i], strlen(d->words[i]), false);
+    else
+        put_number(&d->texts, arg->kind, d->args[i]);
+}
+
 static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event, int i)
 {
     struct cairn_buffer *out = &d->texts;
@@ -144,6 +181,10 @@ static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event
     const uint64_t value = event->args[i];
     bool cut = false;
     const char *text;
+    if (d->fields) {
+        put_field(d, i);
+        return;
+    }
     switch (arg->kind) {
     case CAIRN_KIND_TEXT:
         text = text_of(d, event, i, &cut);
@@ -178,7 +219,7 @@ static void put_result(struct cairn_decoder *d, const struct cairn_bpf_event *ev
 {
     if (!event->has_ret)
         cairn_buffer_str(&d->texts, "?");
-    else if (event->ret < 0 && event->ret >= -ERRORS_MAX)
+    else if (*error)
         cairn_buffer_printf(&d->texts, "-1 %s", error);
     else if (d->call.ret == CAIRN_KIND_FD)
         put_fd(&d->texts, event->stack.pid, (int32_t)event->ret);
@@ -188,7 +229,8 @@ static void put_result(struct cairn_decoder *d, const struct cairn_bpf_event *ev
 
 static const char *error_of(const struct cairn_bpf_event *event)
 {
-    if (!event->has_ret || event->ret >= 0 || event->ret < -ERRORS_MAX)
+    if (event->row >= CAIRN_TRACE_CALLS || !event->has_ret || event->ret >= 0 ||
+        event->ret < -ERRORS_MAX)
         return "";
     const char *name = cairn_error_name((int)-event->ret);
     return name ? name : "an error without a name";
@@ -197,8 +239,10 @@ static const char *error_of(const struct cairn_bpf_event *event)
 bool cairn_decode(struct cairn_decoder *d, const struct cairn_bpf_event *event,
                   struct cairn_trace_event *ret_event)
 {
-    size_t at[CAIRN_TRACE_ARGS + 1];
-    const int n = d->call.n_args < 0 ? CAIRN_TRACE_ARGS : d->call.n_args;
+    size_t at[CAIRN_CALL_ARGS + 1];
+    /* what a function was given is not in its registers any more when it returns */
+    const int unknown = event->row >= CAIRN_TRACE_CALLS && event->has_ret ? 0 : CAIRN_TRACE_ARGS;
+    const int n = d->call.n_args < 0 ? unknown : d->call.n_args;
     static const char *const unnamed[] = {"arg0", "arg1", "arg2", "arg3", "arg4", "arg5"};
     cairn_buffer_clear(&d->texts);
     for (int i = 0; i < n; i++) {
@@ -222,8 +266,10 @@ bool cairn_decode(struct cairn_decoder *d, const struct cairn_bpf_event *event,
                                             .cpu = event->cpu,
                                             .uid = event->uid,
                                             .comm = d->comm,
-                                            .name = d->call.name,
-                                            .is_compat = event->row >= CAIRN_TRACE_NUMBERS,
+                                            .kind = cairn_spec_kind(d->spec, event->row),
+                                            .name = cairn_spec_name(d->spec, event->row),
+                                            .is_compat = event->row >= CAIRN_TRACE_NUMBERS &&
+                                                         event->row < CAIRN_TRACE_CALLS,
                                             .has_result = event->has_ret,
                                             .is_gone = event->is_gone,
                                             .result = event->ret,

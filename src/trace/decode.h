@@ -7,13 +7,16 @@
 
 #include "base/buffer.h"
 #include "bpf/trace.h"
-#include "trace/calls.h"
-#include "trace/filter.h"
+#include "trace/spec.h"
 
-/* Holds the texts of one event. All-zero before the first use. */
+/* Holds the texts of one event. All-zero before the first use, but `spec`. */
 struct cairn_decoder {
-    struct cairn_buffer texts; /* NUL behind each */
+    const struct cairn_spec *spec; /* borrowed */
+    struct cairn_buffer texts;     /* NUL behind each */
     struct cairn_syscall call;
+    const struct cairn_fields *fields; /* of a tracepoint; NULL: it is none */
+    uint64_t args[CAIRN_CALL_ARGS];
+    char words[CAIRN_CALL_ARGS][CAIRN_TRACE_TEXT_BYTES]; /* texts among the fields */
     char comm[17];
     char text[CAIRN_TRACE_TEXTS][CAIRN_TRACE_TEXT_BYTES + 1];
 };

@@ -340,13 +340,15 @@ int cairn_trace_filter_parse(const char *text, const struct cairn_syscall *call,
 }
 
 /* What the kernel can compare. */
-static bool to_term(const struct cairn_trace_filter_node *node, struct cairn_bpf_term *term)
+static bool to_term(const struct cairn_trace_filter_node *node, bool has_args,
+                    struct cairn_bpf_term *term)
 {
     *term = (struct cairn_bpf_term){.field = node->field,
                                     .op = node->op,
                                     .width = node->width,
                                     .value = {(uint64_t)node->value}};
-    if (node->kind != COMPARE)
+    if (node->kind != COMPARE ||
+        (node->field < CAIRN_TRACE_PID && (!has_args || node->field >= CAIRN_TRACE_ARGS)))
         return false;
     if (node->field == CAIRN_TRACE_COMM) {
         if (strlen(node->text) >= sizeof term->value)
@@ -363,26 +365,26 @@ static bool to_term(const struct cairn_trace_filter_node *node, struct cairn_bpf
     return node->field != ERRNO && !node->is_text;
 }
 
-static size_t collect(struct cairn_trace_filter *f, uint8_t number, struct cairn_bpf_term *terms,
-                      size_t max)
+static size_t collect(struct cairn_trace_filter *f, uint8_t number, bool has_args,
+                      struct cairn_bpf_term *terms, size_t max)
 {
     struct cairn_trace_filter_node *node = &f->nodes[number];
     if (node->kind == BOTH) {
-        size_t n = collect(f, node->left, terms, max);
-        n += collect(f, node->right, terms + n, max - n);
+        size_t n = collect(f, node->left, has_args, terms, max);
+        n += collect(f, node->right, has_args, terms + n, max - n);
         node->is_done = f->nodes[node->left].is_done && f->nodes[node->right].is_done;
         return n;
     }
-    if (max == 0 || !to_term(node, terms))
+    if (max == 0 || !to_term(node, has_args, terms))
         return 0;
     node->is_done = true;
     return 1;
 }
 
-size_t cairn_trace_filter_terms(struct cairn_trace_filter *filter, struct cairn_bpf_term *terms,
-                                size_t max)
+size_t cairn_trace_filter_terms(struct cairn_trace_filter *filter, bool has_args,
+                                struct cairn_bpf_term *terms, size_t max)
 {
-    return filter->is_empty ? 0 : collect(filter, filter->root, terms, max);
+    return filter->is_empty ? 0 : collect(filter, filter->root, has_args, terms, max);
 }
 
 bool cairn_trace_filter_has_rest(const struct cairn_trace_filter *filter)

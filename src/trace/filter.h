@@ -59,10 +59,11 @@ int cairn_trace_filter_parse(const char *text, const struct cairn_syscall *call,
                              struct cairn_trace_filter *ret_filter, bool *ret_no_field,
                              struct cairn_err *err);
 
-/* The comparisons that the kernel can evaluate, at most `max`: all have to hold. They are left out
+/* The comparisons that the kernel can evaluate, at most `max`: all have to hold. Without `has_args`
+ * it does not know the arguments: they are fields of a record. They are left out
  * of cairn_trace_filter_holds(). Returns how many. */
-size_t cairn_trace_filter_terms(struct cairn_trace_filter *filter, struct cairn_bpf_term *terms,
-                                size_t max);
+size_t cairn_trace_filter_terms(struct cairn_trace_filter *filter, bool has_args,
+                                struct cairn_bpf_term *terms, size_t max);
 
 /* Is anything left to evaluate here? */
 bool cairn_trace_filter_has_rest(const struct cairn_trace_filter *filter);

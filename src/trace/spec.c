@@ -13,8 +13,8 @@ static int init(struct cairn_spec *spec, struct cairn_err *err)
 {
     if (spec->calls)
         return CAIRN_OK;
-    spec->calls = cairn_alloc(CAIRN_TRACE_CALLS, sizeof *spec->calls);
-    spec->filter_of = cairn_alloc(2 * (size_t)CAIRN_TRACE_CALLS, sizeof *spec->filter_of);
+    spec->calls = cairn_alloc(CAIRN_TRACE_ROWS, sizeof *spec->calls);
+    spec->filter_of = cairn_alloc(2 * (size_t)CAIRN_TRACE_ROWS, sizeof *spec->filter_of);
     return spec->calls && spec->filter_of ? CAIRN_OK : cairn_fail_memory(err);
 }
 
@@ -23,7 +23,45 @@ void cairn_spec_done(struct cairn_spec *spec)
     cairn_free(spec->calls);
     cairn_free(spec->filter_of);
     cairn_free(spec->filters);
+    cairn_probes_done(&spec->probes);
     *spec = (struct cairn_spec){0};
+}
+
+static const struct cairn_probe *probe_of(const struct cairn_spec *spec, uint32_t row)
+{
+    return row >= CAIRN_TRACE_CALLS && row - CAIRN_TRACE_CALLS < spec->probes.n
+               ? &spec->probes.items[row - CAIRN_TRACE_CALLS]
+               : NULL;
+}
+
+bool cairn_spec_call(const struct cairn_spec *spec, uint32_t row, struct cairn_syscall *ret_call)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    if (probe) {
+        *ret_call = probe->call;
+        return true;
+    }
+    const char *name = row < CAIRN_TRACE_CALLS ? cairn_call_name(row) : NULL;
+    return cairn_call_find(name ? name : "?", ret_call);
+}
+
+const struct cairn_fields *cairn_spec_fields(const struct cairn_spec *spec, uint32_t row)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    return probe && probe->at.place == CAIRN_TRACE_POINT ? &probe->fields : NULL;
+}
+
+const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    return probe ? cairn_probe_kind(probe) : "syscall";
+}
+
+const char *cairn_spec_name(const struct cairn_spec *spec, uint32_t row)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    const char *name = probe ? probe->event : cairn_call_name(row);
+    return name ? name : "?";
 }
 
 bool cairn_spec_matches(const char *word, const char *name)
@@ -53,13 +91,13 @@ struct adding {
     struct cairn_err refusal;
 };
 
-static int add_row(struct adding *to, uint32_t row, const char *name, struct cairn_err *err)
+static int add_row(struct adding *to, uint32_t row, struct cairn_err *err)
 {
     struct cairn_syscall call;
     struct cairn_trace_filter filter;
     bool no_field;
     uint16_t number = 0;
-    (void)cairn_call_find(name, &call);
+    (void)cairn_spec_call(to->spec, row, &call);
     int code = cairn_trace_filter_parse(to->filter, &call, &filter, &no_field, &to->refusal);
     if (code < 0 && no_field)
         return CAIRN_OK;
@@ -95,7 +133,7 @@ static int add_word(struct cairn_spec *spec, const char *word, const char *filte
         if (is_not)
             spec->calls[row].is_wanted = 0;
         else
-            code = add_row(&to, row, name, err);
+            code = add_row(&to, row, err);
     }
     if (code < 0)
         return code;
@@ -139,42 +177,85 @@ static int add_list(struct cairn_spec *spec, const char *list, size_t size, cons
     return code;
 }
 
+/* "[FILTER]" behind an event, of `size` bytes without it. */
+static int cut_filter(const char *text, char filter[FILTER_BYTES], size_t *ret_size,
+                      struct cairn_err *err)
+{
+    const char *bracket = strchr(text, '[');
+    filter[0] = '\0';
+    *ret_size = bracket ? (size_t)(bracket - text) : strlen(text);
+    if (!bracket)
+        return CAIRN_OK;
+    const size_t length = strlen(bracket);
+    if (bracket[length - 1] != ']')
+        return cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": the filter has no closing ]", text);
+    if (length - 2 >= FILTER_BYTES)
+        return cairn_fail(err, CAIRN_E_LIMIT, "event \"%.64s\": the filter is longer than %d bytes",
+                          text, FILTER_BYTES - 1);
+    memcpy(filter, bracket + 1, length - 2);
+    filter[length - 2] = '\0';
+    return CAIRN_OK;
+}
+
+/* What a probe's event means, and the filter of each. */
+static int add_probes(struct cairn_spec *spec, const char *text, size_t size, const char *filter,
+                      struct cairn_err *err)
+{
+    struct adding to = {.spec = spec, .filter = filter};
+    const size_t first = spec->probes.n;
+    char *event = cairn_alloc(size + 1, 1);
+    if (!event)
+        return cairn_fail_memory(err);
+    memcpy(event, text, size);
+    int code = cairn_probes_add(&spec->probes, event, err);
+    cairn_free(event);
+    for (size_t i = first; i < spec->probes.n && code == CAIRN_OK; i++)
+        code = add_row(&to, CAIRN_TRACE_CALLS + (uint32_t)i, err);
+    if (code == CAIRN_OK && !to.n_added) {
+        if (err)
+            *err = to.refusal;
+        code = CAIRN_E_ARG;
+    }
+    return code;
+}
+
 int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *err)
 {
     static const char kind[] = "syscall:";
-    char filter[FILTER_BYTES] = "";
+    char filter[FILTER_BYTES];
+    size_t size = 0;
     int code = init(spec, err);
+    if (code == CAIRN_OK)
+        code = cut_filter(text, filter, &size, err);
     if (code < 0)
         return code;
+    if (cairn_probe_is(text))
+        return add_probes(spec, text, size, filter, err);
     if (strncmp(text, kind, sizeof kind - 1) != 0) {
         cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": expected syscall:NAME", text);
-        cairn_hint(err, "cairn trace --list '*' prints the events of this machine");
+        cairn_hint(err, "or uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, kprobe:FUNCTION, "
+                        "kretprobe:FUNCTION, tracepoint:GROUP:NAME; cairn trace --list '*' prints "
+                        "the events of this machine");
         return CAIRN_E_ARG;
     }
-    const char *list = text + sizeof kind - 1, *bracket = strchr(list, '[');
-    size_t size = bracket ? (size_t)(bracket - list) : strlen(list);
-    if (bracket) {
-        size_t length = strlen(bracket);
-        if (bracket[length - 1] != ']')
-            return cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": the filter has no closing ]",
-                              text);
-        if (length - 2 >= sizeof filter)
-            return cairn_fail(err, CAIRN_E_LIMIT,
-                              "event \"%.64s\": the filter is longer than %zu bytes", text,
-                              sizeof filter - 1);
-        memcpy(filter, bracket + 1, length - 2);
-    }
-    return add_list(spec, list, size, filter, err);
+    return add_list(spec, text + sizeof kind - 1, size - (sizeof kind - 1), filter, err);
 }
 
 /* The kernel compares what it can; what is left makes each event cross. */
 static void write_terms(struct cairn_bpf_call *call, struct cairn_trace_filter *filter)
 {
-    call->n_terms = (uint8_t)(call->n_terms + cairn_trace_filter_terms(
-                                                  filter, call->terms + call->n_terms,
-                                                  CAIRN_TRACE_TERMS_MAX - (size_t)call->n_terms));
+    size_t n = call->n_terms;
+    n += cairn_trace_filter_terms(filter, !call->record_bytes, call->terms + n,
+                                  CAIRN_TRACE_TERMS_MAX - n);
+    call->n_terms = (uint8_t)n;
     if (cairn_trace_filter_has_rest(filter))
         call->flags |= CAIRN_TRACE_EACH;
+}
+
+static void describe_probe(struct cairn_bpf_call *row, const struct cairn_probe *probe)
+{
+    row->flags |= probe->at.at_return ? CAIRN_TRACE_AT_RETURN : 0;
+    row->record_bytes = probe->fields.record_bytes;
 }
 
 static void describe(struct cairn_bpf_call *row, const struct cairn_syscall *call)
@@ -196,7 +277,7 @@ static void describe(struct cairn_bpf_call *row, const struct cairn_syscall *cal
 int cairn_spec_finish(struct cairn_spec *spec, const char *text, struct cairn_err *err)
 {
     size_t n = 0;
-    for (uint32_t row = 0; row < CAIRN_TRACE_CALLS; row++) {
+    for (uint32_t row = 0; row < CAIRN_TRACE_ROWS; row++) {
         struct cairn_bpf_call *to = &spec->calls[row];
         struct cairn_syscall call;
         struct cairn_trace_filter filter;
@@ -204,18 +285,21 @@ int cairn_spec_finish(struct cairn_spec *spec, const char *text, struct cairn_er
         if (!to->is_wanted)
             continue;
         n++;
-        (void)cairn_call_find(cairn_call_name(row), &call);
+        (void)cairn_spec_call(spec, row, &call);
         int code = cairn_trace_filter_parse(text ? text : "", &call, &filter, &no_field, err);
         if (code == CAIRN_OK && !filter.is_empty)
             code = add_filter(spec, &filter, &spec->filter_of[2 * row + 1], err);
         if (code < 0)
             return code;
-        describe(to, &call);
+        if (row < CAIRN_TRACE_CALLS)
+            describe(to, &call);
+        else
+            describe_probe(to, probe_of(spec, row));
         for (size_t i = 0; i < 2; i++)
             if (spec->filter_of[2 * row + i])
                 write_terms(to, &spec->filters[spec->filter_of[2 * row + i] - 1]);
     }
-    return n ? CAIRN_OK : cairn_fail(err, CAIRN_E_ARG, "no system call is left to trace");
+    return n ? CAIRN_OK : cairn_fail(err, CAIRN_E_ARG, "no event is left to trace");
 }
 
 bool cairn_spec_holds(const struct cairn_spec *spec, uint32_t row,

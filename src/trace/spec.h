@@ -4,13 +4,23 @@
 #define CAIRN_TRACE_SPEC_H
 
 #include "trace/filter.h"
+#include "trace/probe.h"
 
 struct cairn_spec {
-    struct cairn_bpf_call *calls; /* CAIRN_TRACE_CALLS rows */
+    struct cairn_bpf_call *calls; /* CAIRN_TRACE_ROWS rows */
+    struct cairn_probes probes;   /* its targets are set before the first event is added */
     uint16_t *filter_of;          /* by row: two numbers of `filters`, each plus one; 0: none */
     struct cairn_trace_filter *filters;
     size_t n_filters, cap_filters;
 };
+
+/* What is known of the event of a row; false: there is no such row. */
+bool cairn_spec_call(const struct cairn_spec *spec, uint32_t row, struct cairn_syscall *ret_call);
+/* What the record of a tracepoint holds; NULL: the row is none. */
+const struct cairn_fields *cairn_spec_fields(const struct cairn_spec *spec, uint32_t row);
+/* "syscall", or the kind of a probe. Static. */
+const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row);
+const char *cairn_spec_name(const struct cairn_spec *spec, uint32_t row);
 
 /* Adds one -e, such as "syscall:open*,!openat2[ret < 0]". CAIRN_E_ARG, CAIRN_E_NOMEM. */
 int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *err);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public trace: a sampler that takes no samples, whose walker has the programs at system calls.
+ * The public trace: a sampler that takes no samples, whose walker has the programs at events.
  *
  *     spec ─► programs ─┬─► stacks, events ─► decode, filter ─► report
  *                       └─► sums ──────────────────────────────► rows ─► profile
  */
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,9 +34,11 @@ struct cairn_trace {
     struct cairn_trace_stats stats;
     uint32_t lost_stack; /* a text of the profile: why an event has no stack */
     uint64_t n_taken;    /* events that were counted here */
-    uint64_t n_reported; /* before the filter here: all that crossed */
+    uint64_t n_crossed;  /* events that the kernel counted, and sent to be shown */
     uint64_t n_rest_filtered, n_each;
     uint64_t slice_ns, left;
+    struct cairn_trace_probe_at *places; /* of the probes */
+    struct cairn_buffer attached;
     int answer; /* of `report`, that ends the poll */
     bool is_finished;
 };
@@ -99,7 +102,7 @@ static int count_here(struct cairn_trace *t, const struct cairn_bpf_event *event
     struct cairn_bpf_trace_sum one = {.n = 1, .n_lost_returns = event->is_gone};
     if (event->has_ret) {
         one.ns = one.min_ns = one.max_ns = event->stack.value;
-        one.n_errors = event->ret < 0 && event->ret >= -4095;
+        one.n_errors = event->row < CAIRN_TRACE_CALLS && event->ret < 0 && event->ret >= -4095;
         one.bytes = has_size && event->ret > 0 ? (uint64_t)event->ret : 0;
     }
     t->n_taken++;
@@ -113,7 +116,7 @@ static int on_event(void *ctx, const struct cairn_bpf_event *event,
 {
     struct cairn_trace *t = ctx;
     struct cairn_trace_filter_subject subject;
-    if (event->row >= CAIRN_TRACE_CALLS)
+    if (event->row >= CAIRN_TRACE_ROWS || !t->spec.calls[event->row].is_wanted)
         return CAIRN_OK;
     const struct cairn_collected none = lost_stack(t, event->stack.pid, event->stack.tid);
     const struct cairn_collected *stack = found ? found : &none;
@@ -127,6 +130,8 @@ static int on_event(void *ctx, const struct cairn_bpf_event *event,
         }
         if (count_here(t, event, stack) < 0)
             return CAIRN_E_NOMEM;
+    } else {
+        t->n_crossed++;
     }
     return may_report(t, event->stack.time_ns) ? report(t, event, stack) : CAIRN_OK;
 }
@@ -164,12 +169,24 @@ static int take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t
     memcpy(&t->opts, given, given->size < sizeof t->opts ? given->size : sizeof t->opts);
     if (!t->opts.n_events)
         return cairn_fail(err, CAIRN_E_ARG, "no event was given");
+    t->spec.probes.pids = t->opts.pids;
+    t->spec.probes.n_pids = t->opts.n_pids;
+    t->spec.probes.command = t->opts.argv ? t->opts.argv[0] : NULL;
+    t->decoder.spec = &t->spec;
     for (size_t i = 0; i < t->opts.n_events; i++) {
         int code = cairn_spec_add(&t->spec, t->opts.events[i], err);
         if (code < 0)
             return code;
     }
     return cairn_spec_finish(&t->spec, t->opts.filter, err);
+}
+
+static int list_places(struct cairn_trace *t)
+{
+    t->places = cairn_alloc(t->spec.probes.n + 1, sizeof *t->places);
+    for (size_t i = 0; t->places && i < t->spec.probes.n; i++)
+        t->places[i] = t->spec.probes.items[i].at;
+    return t->places ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
 static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
@@ -181,11 +198,16 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
                                             .all_processes = t->opts.all_processes,
                                             .cgroup = t->opts.cgroup,
                                             .no_inherit = t->opts.no_inherit,
-                                            .user_only = 1};
+                                            .user_only = t->opts.user_only || !t->spec.probes.n};
     uint64_t per_second = t->opts.per_second ? t->opts.per_second : PER_SECOND_ALL;
     if (t->opts.sums_only || !t->opts.report)
         per_second = 0;
+    if (list_places(t) < 0)
+        return cairn_fail_memory(err);
     const struct cairn_trace_programs_opts programs = {.calls = t->spec.calls,
+                                                       .probes = t->places,
+                                                       .n_probes = t->spec.probes.n,
+                                                       .user_only = t->opts.user_only != 0,
                                                        .all = t->opts.all_processes,
                                                        .no_inherit = t->opts.no_inherit,
                                                        .no_stack = t->opts.no_stack,
@@ -237,6 +259,8 @@ void cairn_trace_free(struct cairn_trace *t)
     cairn_spec_done(&t->spec);
     cairn_sums_done(&t->sums);
     cairn_decoder_done(&t->decoder);
+    cairn_buffer_done(&t->attached);
+    cairn_free(t->places);
     cairn_free(t);
 }
 
@@ -280,6 +304,27 @@ static void count_marks(struct cairn_trace *t)
     }
 }
 
+/* Each way once. */
+static void say_attached(struct cairn_trace *t)
+{
+    const struct cairn_probes *probes = &t->spec.probes;
+    bool has_calls = false;
+    for (uint32_t row = 0; row < CAIRN_TRACE_CALLS && !has_calls; row++)
+        has_calls = t->spec.calls[row].is_wanted;
+    cairn_buffer_clear(&t->attached);
+    if (has_calls)
+        cairn_buffer_str(&t->attached, attached_raw);
+    for (size_t i = 0; i < probes->n; i++) {
+        bool is_said = false;
+        for (size_t k = 0; k < i && !is_said; k++)
+            is_said = strcmp(probes->items[k].how, probes->items[i].how) == 0;
+        if (is_said)
+            continue;
+        cairn_buffer_str(&t->attached, t->attached.size ? "; " : "");
+        cairn_buffer_str(&t->attached, probes->items[i].how);
+    }
+}
+
 static void measure(struct cairn_trace *t)
 {
     struct cairn_trace_stats *stats = &t->stats;
@@ -289,6 +334,7 @@ static void measure(struct cairn_trace *t)
     stats->n_seen = cpu.n_seen;
     stats->n_filtered = cpu.n_filtered + t->n_rest_filtered;
     stats->n_lost = cpu.n_lost;
+    stats->n_not_shown = cpu.n_no_space + (cpu.n_sent - t->n_crossed);
     /* What the kernel counted, and what came here to be filtered, must be in the sums. */
     const uint64_t n_due = cpu.n_counted + (cpu.n_each - t->n_rest_filtered);
     if (n_due > stats->n_counted)
@@ -299,7 +345,8 @@ static void measure(struct cairn_trace *t)
     stats->n_walked = cpu.n_walked;
     stats->ns_per_event = cpu.n_seen ? cpu.run_ns / cpu.n_seen : 0;
     stats->duration_ns = t->sampler->end_ns - t->sampler->start_ns;
-    stats->attached = attached_raw;
+    say_attached(t);
+    stats->attached = cairn_buffer_text(&t->attached);
     stats->exit_status = t->sampler->exit_status;
 }
 
@@ -354,8 +401,9 @@ int cairn_trace_sum(const struct cairn_trace *t, size_t index, struct cairn_trac
     const struct cairn_sum_row *row = &t->sums.rows[index];
     const struct cairn_trace_sum sum = {
         .size = ret_sum->size,
-        .name = cairn_call_name(row->row),
-        .is_compat = row->row >= CAIRN_TRACE_NUMBERS,
+        .kind = cairn_spec_kind(&t->spec, row->row),
+        .name = cairn_spec_name(&t->spec, row->row),
+        .is_compat = row->row >= CAIRN_TRACE_NUMBERS && row->row < CAIRN_TRACE_CALLS,
         .stack = row->of.stack,
         .cut = cairn_strings_get(&t->sampler->collect.profile->strings, row->of.cut),
         .pid = row->of.pid,
@@ -376,8 +424,10 @@ static int add_samples(struct cairn_trace *t, struct cairn_err *err)
     struct cairn_collect *collect = &t->sampler->collect;
     for (size_t i = 0; i < t->sums.n; i++) {
         const struct cairn_sum_row *row = &t->sums.rows[i];
-        const struct cairn_collect_more more = {.n = row->sum.n,
-                                                .syscall = cairn_call_name(row->row)};
+        const char *name = cairn_spec_name(&t->spec, row->row);
+        const bool is_call = row->row < CAIRN_TRACE_CALLS;
+        const struct cairn_collect_more more = {
+            .n = row->sum.n, .syscall = is_call ? name : NULL, .event = is_call ? NULL : name};
         const int64_t values[] = {(int64_t)row->sum.n, (int64_t)row->sum.ns,
                                   (int64_t)row->sum.bytes};
         uint32_t labels = cairn_collect_labels(collect, &row->of, &more);
@@ -414,13 +464,9 @@ int cairn_trace_take_profile(struct cairn_trace *t, int named, struct cairn_prof
     return CAIRN_OK;
 }
 
-int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx, struct cairn_err *err)
+static int list_calls(const char *word, cairn_trace_list_fn fn, void *ctx)
 {
     char name[64];
-    static const char kind[] = "syscall:";
-    const char *word =
-        strncmp(pattern, kind, sizeof kind - 1) == 0 ? pattern + sizeof kind - 1 : pattern;
-    (void)err;
     for (uint32_t row = 0; row < CAIRN_TRACE_NUMBERS; row++) {
         const char *call = cairn_call_name(row);
         if (!call || !cairn_spec_matches(word, call))
@@ -431,4 +477,34 @@ int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx, str
             return code;
     }
     return CAIRN_OK;
+}
+
+struct listing {
+    const char *pattern;
+    cairn_trace_list_fn fn;
+    void *ctx;
+};
+
+static int list_point(void *ctx, const char *group, const char *name)
+{
+    const struct listing *to = ctx;
+    char text[600];
+    snprintf(text, sizeof text, "tracepoint:%s:%s", group, name);
+    return fnmatch(to->pattern, text, 0) == 0 ? to->fn(to->ctx, text) : 0;
+}
+
+int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx, struct cairn_err *err)
+{
+    static const char kind[] = "syscall:", point[] = "tracepoint:";
+    const bool is_call = strncmp(pattern, kind, sizeof kind - 1) == 0;
+    struct listing to = {pattern, fn, ctx};
+    (void)err;
+    if (is_call)
+        return list_calls(pattern + sizeof kind - 1, fn, ctx);
+    int code = CAIRN_OK;
+    if (!strchr(pattern, ':'))
+        code = list_calls(pattern, fn, ctx);
+    if (!code && (*pattern == '*' || strncmp(pattern, point, sizeof point - 1) == 0))
+        code = cairn_probe_list_points("*", "*", list_point, &to);
+    return code;
 }

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)cairn_call_find("openat", &call);
     if (cairn_trace_filter_parse(text, &call, &filter, &no_field, NULL) == 0) {
         bool before = cairn_trace_filter_holds(&filter, &subject);
-        size_t n = cairn_trace_filter_terms(&filter, terms, CAIRN_TRACE_TERMS_MAX);
+        size_t n = cairn_trace_filter_terms(&filter, true, terms, CAIRN_TRACE_TERMS_MAX);
         /* What the kernel evaluates is only left out: the rest cannot be stricter. */
         if (n > CAIRN_TRACE_TERMS_MAX || (before && !cairn_trace_filter_holds(&filter, &subject)))
             abort();

@@ -126,7 +126,7 @@ static void the_kernel_gets_what_it_can_compare(void **state)
         cairn_trace_filter_parse("errno == ENOENT && comm == \"cat\" && path ~ \"/tmp/*\"", &call,
                                  &filter, &no_field, NULL),
         CAIRN_OK);
-    assert_int_equal(cairn_trace_filter_terms(&filter, terms, CAIRN_TRACE_TERMS_MAX), 2);
+    assert_int_equal(cairn_trace_filter_terms(&filter, true, terms, CAIRN_TRACE_TERMS_MAX), 2);
     assert_int_equal(terms[0].field, CAIRN_TRACE_RET);
     assert_int_equal((int64_t)terms[0].value[0], -2);
     assert_int_equal(terms[1].field, CAIRN_TRACE_COMM);
@@ -135,11 +135,11 @@ static void the_kernel_gets_what_it_can_compare(void **state)
     assert_false(cairn_trace_filter_holds(&filter, &of));
     assert_int_equal(
         cairn_trace_filter_parse("ret < 0 && uid == 1", &call, &filter, &no_field, NULL), CAIRN_OK);
-    assert_int_equal(cairn_trace_filter_terms(&filter, terms, CAIRN_TRACE_TERMS_MAX), 2);
+    assert_int_equal(cairn_trace_filter_terms(&filter, true, terms, CAIRN_TRACE_TERMS_MAX), 2);
     assert_false(cairn_trace_filter_has_rest(&filter));
     assert_int_equal(
         cairn_trace_filter_parse("ret < 0 || uid == 1", &call, &filter, &no_field, NULL), CAIRN_OK);
-    assert_int_equal(cairn_trace_filter_terms(&filter, terms, CAIRN_TRACE_TERMS_MAX), 0);
+    assert_int_equal(cairn_trace_filter_terms(&filter, true, terms, CAIRN_TRACE_TERMS_MAX), 0);
 }
 
 int main(void)

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probe: the programs at probes and tracepoints, a part of walk.bpf.c. See trace.h. The cookie of
+ * what they are attached to is the row.
+ */
+#ifndef CAIRN_BPF_PROBE_BPF_H
+#define CAIRN_BPF_PROBE_BPF_H
+
+#include "bpf/trace.bpf.h"
+
+const volatile __u32 cairn_trace_user_only = 0; /* no frames of the kernel */
+
+/* NULL: this hit is not traced, or is lost. The CPU's space is busy then. */
+struct hit {
+    struct cairn_bpf_walk_cpu *cpu;
+    struct cairn_bpf_trace_cpu *stats;
+    struct cairn_bpf_call *call;
+    struct cairn_bpf_pending *of;
+    struct task_struct *task;
+};
+
+static __always_inline int begin_hit(void *ctx, struct hit *hit)
+{
+    __u32 zero = 0, number = bpf_get_smp_processor_id(), row = bpf_get_attach_cookie(ctx);
+    hit->task = (struct task_struct *)bpf_get_current_task_btf();
+    if (!is_traced(hit->task))
+        return 0;
+    hit->cpu = bpf_map_lookup_elem(&cpus, &number);
+    hit->stats = bpf_map_lookup_elem(&trace_cpus, &zero);
+    hit->call = bpf_map_lookup_elem(&trace_calls, &row);
+    hit->of = bpf_map_lookup_elem(&trace_now, &zero);
+    if (!hit->cpu || !hit->stats || !hit->call || !hit->of)
+        return 0;
+    hit->stats->n_seen++;
+    if (hit->cpu->busy) {
+        hit->stats->n_busy++;
+        hit->stats->n_lost++;
+        return 0;
+    }
+    hit->cpu->busy = 1;
+    set_row(hit->of, hit->task, row);
+    hit->of->start_ns = bpf_ktime_get_ns();
+    hit->of->payload.n_text[0] = hit->of->payload.n_text[1] = hit->of->payload.n_data = 0;
+    return 1;
+}
+
+/* Of what a function returns all comparisons can be made at once. */
+static __always_inline int hit_holds(struct hit *hit, __s64 ret, int has_ret)
+{
+    struct judging j = {.call = hit->call, .of = hit->of, .ret = ret};
+    if (!holds(&j))
+        return 0;
+    j.at_return = 1;
+    return !has_ret || holds(&j);
+}
+
+static __always_inline void end_hit(struct hit *hit, __s64 ret, int has_ret)
+{
+    report(hit->call, hit->of, ret, hit->of->start_ns, has_ret, 0, hit->stats);
+}
+
+/* The user side, and where the kernel's code was hit that side, too. */
+static __always_inline void take_both(void *ctx, struct hit *hit)
+{
+    if (cairn_trace_no_stack)
+        return;
+    hit->stats->n_walked++;
+    begin_walk(hit->cpu, hit->task);
+    if (take_regs(0, hit->cpu, hit->task))
+        walk_on(hit->cpu, hit->task);
+    if (!keep_stack(cairn_trace_user_only ? 0 : ctx, hit->cpu, hit->task, hit->of))
+        hit->stats->n_stacks_lost++;
+}
+
+/* A function of a program. */
+SEC("uprobe")
+int cairn_trace_uprobe(bpf_user_pt_regs_t *regs)
+{
+    struct hit hit;
+    if (!begin_hit(regs, &hit))
+        return 0;
+    int has_ret = hit.call->flags & CAIRN_TRACE_AT_RETURN;
+    __s64 ret = RETURNED(regs);
+    function_args(regs, hit.of->args);
+    if (hit_holds(&hit, ret, has_ret)) {
+        if (!cairn_trace_no_stack)
+            take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);
+        if (cairn_trace_limit || hit.call->flags & CAIRN_TRACE_EACH)
+            take_texts(hit.call, hit.of, 0);
+        end_hit(&hit, ret, has_ret);
+    } else {
+        hit.stats->n_filtered++;
+    }
+    hit.cpu->busy = 0;
+    return 0;
+}
+
+/* A function of the kernel. */
+SEC("kprobe")
+int cairn_trace_kprobe(bpf_user_pt_regs_t *regs)
+{
+    struct hit hit;
+    if (!begin_hit(regs, &hit))
+        return 0;
+    int has_ret = hit.call->flags & CAIRN_TRACE_AT_RETURN;
+    __s64 ret = RETURNED(regs);
+    function_args(regs, hit.of->args);
+    if (hit_holds(&hit, ret, has_ret)) {
+        take_both(regs, &hit);
+        end_hit(&hit, ret, has_ret);
+    } else {
+        hit.stats->n_filtered++;
+    }
+    hit.cpu->busy = 0;
+    return 0;
+}
+
+/* The record of a tracepoint is copied whole: user space knows its fields. */
+static __always_inline void take_record(void *ctx, struct hit *hit)
+{
+    __u64 size = hit->call->record_bytes;
+    HIDE(size);
+    if (!size || size > sizeof hit->of->payload.text)
+        return;
+    if (bpf_probe_read_kernel(hit->of->payload.text, size, ctx))
+        return;
+    hit->of->payload.n_text[0] = size;
+}
+
+SEC("tracepoint")
+int cairn_trace_point(void *ctx)
+{
+    struct hit hit;
+    if (!begin_hit(ctx, &hit))
+        return 0;
+    __builtin_memset(hit.of->args, 0, sizeof hit.of->args);
+    if (hit_holds(&hit, 0, 0)) {
+        take_both(ctx, &hit);
+        if (cairn_trace_limit || hit.call->flags & CAIRN_TRACE_EACH)
+            take_record(ctx, &hit);
+        end_hit(&hit, 0, 0);
+    } else {
+        hit.stats->n_filtered++;
+    }
+    hit.cpu->busy = 0;
+    return 0;
+}
+
+#endif /* CAIRN_BPF_PROBE_BPF_H */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Walk return: return addresses that uretprobes of ours have replaced, for walk.bpf.c alone. The
+ * kernel keeps the true ones in a list, with the stack pointer as each function began
+ * (kernel/events/uprobes.c, struct return_instance).
+ */
+#ifndef CAIRN_BPF_WALK_RETURN_H
+#define CAIRN_BPF_WALK_RETURN_H
+
+#include "bpf/walk_frame.bpf.h"
+
+enum { RETURNS_MAX = 64 };
+
+/* Such probes are attached; else nothing of this is loaded. */
+const volatile __u32 cairn_has_returns = 0;
+
+static __always_inline int is_replaced(const struct cairn_bpf_walk_cpu *cpu, __u64 ret)
+{
+    return cpu->replaced && ret - cpu->replaced < PAGE;
+}
+
+/* What they are replaced by. */
+static __always_inline void know_replaced(struct cairn_bpf_walk_cpu *cpu, struct task_struct *task)
+{
+    if (!cairn_has_returns)
+        return;
+    cpu->replaced = 0;
+    if (bpf_core_field_exists(task->utask) && bpf_core_field_exists(task->mm->uprobes_state))
+        cpu->replaced = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
+
+struct return_search {
+    struct cairn_bpf_walk_cpu *cpu;
+    struct return_instance *at;
+    __u64 stack, ret;
+};
+
+/* Of several probes on a function the first one has the true address. */
+static long look_at_return(__u32 i, void *ctx)
+{
+    struct return_search *search = ctx;
+    struct return_instance *at = search->at;
+    (void)i;
+    if (!at)
+        return 1;
+    if (BPF_CORE_READ(at, stack) == search->stack) {
+        __u64 ret = BPF_CORE_READ(at, orig_ret_vaddr);
+        if (!is_replaced(search->cpu, ret)) {
+            search->ret = ret;
+            return 1;
+        }
+    }
+    search->at = BPF_CORE_READ(at, next);
+    return 0;
+}
+
+/* `stack`: what the stack pointer was as the function began. */
+static __always_inline __u64 true_return(struct cairn_bpf_walk_cpu *cpu, __u64 ret, __u64 stack)
+{
+    struct return_search search = {.cpu = cpu, .stack = stack, .ret = ret};
+    if (!cairn_has_returns || !is_replaced(cpu, ret))
+        return ret;
+    cpu->words.is_bad = 1; /* other true addresses would have the same words */
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+    search.at = BPF_CORE_READ(task, utask, return_instances);
+    bpf_loop(RETURNS_MAX, look_at_return, &search, 0);
+    return search.ret;
+}
+
+/* A copy of the stack's top, from `low` on, in words of `frames` from `at` on. */
+struct return_repair {
+    struct cairn_bpf_walk_cpu *cpu;
+    struct return_instance *of;
+    __u64 low, at;
+};
+
+/* Bytes of the copy that lie below `off` bytes of the stack: pages that could not be read are left
+ * out. ~0: so is this one. */
+static __always_inline __u64 copied_below(const struct return_repair *repair, __u64 off)
+{
+    __u64 first = PAGE - (repair->low & (PAGE - 1));
+    __u64 page = off < first ? 0 : 1 + (off - first) / PAGE, pages = repair->cpu->stack.pages;
+    if (page >= CAIRN_BPF_COPY_PAGES || !(pages >> page & 1))
+        return ~0ull;
+    if (!page)
+        return off;
+    __u64 whole = __builtin_popcountll(pages & ((1ull << page) - 1) & ~1ull);
+    return (pages & 1 ? first : 0) + whole * PAGE + ((off - first) & (PAGE - 1));
+}
+
+/* Of several probes on a function the first one comes last, and has the true address. */
+static long repair_return(__u32 i, void *ctx)
+{
+    struct return_repair *repair = ctx;
+    struct cairn_bpf_walk_cpu *cpu = repair->cpu;
+    struct return_instance *of = repair->of;
+    (void)i;
+    if (!of)
+        return 1;
+    __u64 off = BPF_CORE_READ(of, stack) - repair->low;
+    __u64 ret = BPF_CORE_READ(of, orig_ret_vaddr), below = copied_below(repair, off);
+    if (below < cpu->stack.copied && !(off & 7) && !is_replaced(cpu, ret)) {
+        __u64 at = repair->at + below / 8;
+        HIDE(at);
+        if (at < sizeof cpu->frames / sizeof *cpu->frames)
+            cpu->frames[at] = ret;
+    }
+    repair->of = BPF_CORE_READ(of, next);
+    return 0;
+}
+
+/* Where calls put the return address on the stack: whoever walks the copy finds the true ones. */
+static __always_inline void repair_copy(struct cairn_bpf_walk_cpu *cpu, __u64 low, __u64 at)
+{
+    struct return_repair repair = {.cpu = cpu, .low = low, .at = at};
+    if (!cairn_has_returns || !cpu->replaced)
+        return;
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+    repair.of = BPF_CORE_READ(task, utask, return_instances);
+    bpf_loop(RETURNS_MAX, repair_return, &repair, 0);
+}
+
+#endif /* CAIRN_BPF_WALK_RETURN_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probe: an event that is no system call, as a person writes it, and where that is.
+ *
+ *     uprobe:FILE:FUNC[+OFF]    uretprobe:FILE:FUNC    a function of a program or library
+ *     kprobe:FUNC[+OFF]         kretprobe:FUNC         a function of the kernel
+ *     tracepoint:GROUP:NAME                            both may be patterns
+ */
+#ifndef CAIRN_TRACE_PROBE_H
+#define CAIRN_TRACE_PROBE_H
+
+#include <cairn/error.h>
+
+#include "bpf/trace_programs.h"
+#include "trace/calls.h"
+#include "trace/fields.h"
+
+struct cairn_probe {
+    struct cairn_trace_probe_at at; /* its texts are `texts` */
+    char *event;                    /* "uprobe:libc.so.6:fopen" */
+    char *path, *name;
+    struct cairn_syscall call; /* arguments, or fields; its name is `event` */
+    struct cairn_fields fields;
+    const char *how; /* static: what is attached, and what a hit costs */
+};
+
+struct cairn_probes {
+    struct cairn_probe *items; /* CAIRN_TRACE_PROBES */
+    size_t n;
+    const int *pids; /* in whose mappings libraries are looked for; borrowed */
+    size_t n_pids;
+    const char *command; /* that will be started; NULL: none */
+};
+
+/* Does the text begin with a kind of this file? */
+bool cairn_probe_is(const char *text);
+
+/* Adds what one text means: of a pattern several. CAIRN_E_ARG, CAIRN_E_MISSING: no such file or
+ * function. CAIRN_E_LIMIT. */
+int cairn_probes_add(struct cairn_probes *probes, const char *text, struct cairn_err *err);
+void cairn_probes_done(struct cairn_probes *probes);
+
+/* "uprobe". */
+const char *cairn_probe_kind(const struct cairn_probe *probe);
+
+/* Calls `fn` with the name of each tracepoint that matches; a nonzero answer stops. */
+int cairn_probe_list_points(const char *group, const char *name,
+                            int (*fn)(void *ctx, const char *group, const char *name), void *ctx);
+
+#endif /* CAIRN_TRACE_PROBE_H */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/probe_file.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cairn/maps.h>
+#include <cairn/symbolizer.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "code/insn_x86_64.h"
+#include "elf/image.h"
+
+enum { ENDBR_BYTES = 4, PUSH = 0x50, PUSH_END = 0x58, REX_B = 0x41 };
+
+static const char emulated[] =
+    "uprobe on an instruction that the kernel emulates: some 0.7 us a hit";
+static const char stepped[] =
+    "uprobe on an instruction that the kernel single-steps: some 10 us a hit";
+static const char other_cpu[] = "uprobe";
+
+static bool is_file(struct cairn_buffer *path)
+{
+    struct stat st;
+    return !path->failed && cairn_file_stat(cairn_buffer_text(path), &st) && S_ISREG(st.st_mode);
+}
+
+static bool try_path(struct cairn_buffer *path, const char *folder, const char *file)
+{
+    cairn_buffer_clear(path);
+    cairn_buffer_printf(path, "%s%s", folder, file);
+    return is_file(path);
+}
+
+/* By the name that others use: "libc.so.6" and "libc" are both libc.so.6. */
+static bool is_called(const char *path, const char *file)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const size_t size = strlen(file);
+    if (strncmp(name, file, size) != 0)
+        return false;
+    return !name[size] || strncmp(name + size, ".so", 3) == 0;
+}
+
+static bool find_mapped(int pid, const char *file, struct cairn_buffer *path)
+{
+    struct cairn_maps *maps;
+    bool found = false;
+    if (cairn_maps_read_pid(pid, &maps, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < cairn_maps_count(maps) && !found; i++) {
+        const struct cairn_map *map = cairn_maps_get(maps, i);
+        if (!(map->flags & CAIRN_MAP_FILE) || !(map->flags & CAIRN_MAP_EXEC) ||
+            !is_called(map->path, file))
+            continue;
+        cairn_buffer_clear(path);
+        if (map->flags & CAIRN_MAP_DELETED)
+            cairn_buffer_printf(path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
+                                map->end);
+        else
+            cairn_buffer_printf(path, "/proc/%d/root%s", pid, map->path);
+        found = is_file(path);
+    }
+    cairn_maps_free(maps);
+    return found;
+}
+
+static bool find_in_folders(const char *file, struct cairn_buffer *path)
+{
+    static const char *const folders[] = {"/lib/x86_64-linux-gnu/",
+                                          "/usr/lib/x86_64-linux-gnu/",
+                                          "/lib/aarch64-linux-gnu/",
+                                          "/usr/lib/aarch64-linux-gnu/",
+                                          "/lib64/",
+                                          "/usr/lib64/",
+                                          "/usr/local/lib/",
+                                          "/lib/",
+                                          "/usr/lib/"};
+    const char *at = getenv("PATH");
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (try_path(path, folders[i], file))
+            return true;
+    while (at && *at) {
+        const size_t n = strcspn(at, ":");
+        cairn_buffer_clear(path);
+        cairn_buffer_printf(path, "%.*s/%s", (int)n, at, file);
+        if (is_file(path))
+            return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
+/* The command itself, or what lies beside it. */
+static bool find_by_command(const char *command, const char *file, struct cairn_buffer *path)
+{
+    const char *slash = strrchr(command, '/');
+    if (is_called(command, file) && try_path(path, "", command))
+        return true;
+    if (!slash)
+        return false;
+    cairn_buffer_clear(path);
+    cairn_buffer_printf(path, "%.*s%s", (int)(slash + 1 - command), command, file);
+    return is_file(path);
+}
+
+int cairn_probe_find_file(const struct cairn_probes *probes, const char *file,
+                          struct cairn_buffer *ret_path, struct cairn_err *err)
+{
+    char root[64];
+    const bool has_folder = strchr(file, '/') != NULL;
+    for (size_t i = 0; i < probes->n_pids; i++) {
+        snprintf(root, sizeof root, "/proc/%d/root", probes->pids[i]);
+        if (has_folder ? file[0] == '/' && try_path(ret_path, root, file)
+                       : find_mapped(probes->pids[i], file, ret_path))
+            return CAIRN_OK;
+    }
+    if (has_folder ? try_path(ret_path, "", file) : find_in_folders(file, ret_path))
+        return CAIRN_OK;
+    if (!has_folder && probes->command && find_by_command(probes->command, file, ret_path))
+        return CAIRN_OK;
+    cairn_fail(err, CAIRN_E_MISSING, "%s: there is no such file", file);
+    cairn_hint(err, has_folder ? "the path is as the target sees it"
+                               : "no target has it mapped, and no folder of libraries nor PATH has "
+                                 "it; give its path");
+    return CAIRN_E_MISSING;
+}
+
+/* The offset in the file of code at `vaddr`, and the bytes there. */
+static bool find_code(const struct cairn_elf *elf, uint64_t vaddr, uint64_t *ret_off,
+                      struct cairn_span *ret_code)
+{
+    struct cairn_elf_segment s;
+    for (uint32_t i = 0; i < elf->n_segments; i++)
+        if (cairn_elf_segment(elf, i, &s) && s.type == PT_LOAD && s.flags & PF_X &&
+            vaddr >= s.vaddr && vaddr - s.vaddr < s.file_size) {
+            *ret_off = vaddr - s.vaddr + s.off;
+            return cairn_elf_bytes_at(elf, vaddr, ret_code);
+        }
+    return false;
+}
+
+static bool is_push(struct cairn_span code)
+{
+    const size_t at = code.size > 1 && code.data[0] == REX_B;
+    return code.size > at && code.data[at] >= PUSH && code.data[at] < PUSH_END;
+}
+
+/* Does an instruction begin there? */
+static bool is_begin(struct cairn_span code, uint64_t off)
+{
+    struct cairn_x86_64_insn insn;
+    uint64_t at = 0;
+    while (at < off) {
+        const size_t size = cairn_x86_64_insn_take(
+            &insn, (struct cairn_span){code.data + at, code.size - (size_t)at});
+        if (!size)
+            return false;
+        at += size;
+    }
+    return at == off;
+}
+
+static int place_x86_64(const char *function, struct cairn_span code, uint64_t off,
+                        uint64_t *ret_off, const char **ret_how, struct cairn_err *err)
+{
+    static const uint8_t endbr64[ENDBR_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa};
+    if (off >= code.size || !is_begin(code, off)) {
+        cairn_fail(err, CAIRN_E_ARG, "%s+%#" PRIx64 ": no instruction begins there", function, off);
+        cairn_hint(err, "objdump -d shows where the instructions of the function begin");
+        return CAIRN_E_ARG;
+    }
+    code = (struct cairn_span){code.data + off, code.size - (size_t)off};
+    const bool has_endbr =
+        code.size > ENDBR_BYTES && memcmp(code.data, endbr64, sizeof endbr64) == 0;
+    if (!off && has_endbr &&
+        is_push((struct cairn_span){code.data + ENDBR_BYTES, code.size - ENDBR_BYTES})) {
+        *ret_off += ENDBR_BYTES;
+        *ret_how = emulated;
+    } else {
+        *ret_how = is_push(code) ? emulated : stepped;
+    }
+    return CAIRN_OK;
+}
+
+static int place_in(const struct cairn_file *file, const char *path, const char *function,
+                    uint64_t vaddr, uint64_t off, uint64_t *ret_off, const char **ret_how,
+                    struct cairn_err *err)
+{
+    struct cairn_elf elf;
+    struct cairn_span code;
+    int code_of = cairn_elf_open(file->bytes, &elf, err);
+    if (code_of < 0)
+        return code_of;
+    if (!find_code(&elf, vaddr, ret_off, &code))
+        return cairn_fail(err, CAIRN_E_MISSING, "%s: %s is no code of this file", path, function);
+    *ret_off += off;
+    *ret_how = other_cpu;
+    if (elf.machine == EM_X86_64)
+        return place_x86_64(function, code, off, ret_off, ret_how, err);
+    if (off % 4 != 0)
+        return cairn_fail(err, CAIRN_E_ARG, "%s+%#" PRIx64 ": no instruction begins there",
+                          function, off);
+    return CAIRN_OK;
+}
+
+static int find_function(const char *path, const char *function, uint64_t *ret_vaddr,
+                         struct cairn_err *err)
+{
+    const struct cairn_symbolizer_opts opts = {.size = sizeof opts};
+    struct cairn_symbolizer *symbolizer;
+    struct cairn_module *module;
+    int code = cairn_symbolizer_new(&opts, &symbolizer, err);
+    if (code < 0)
+        return code;
+    code = cairn_symbolizer_open_file(symbolizer, path, &module, err);
+    if (code == CAIRN_OK)
+        code = cairn_module_find_name(module, function, ret_vaddr, err);
+    cairn_symbolizer_free(symbolizer);
+    if (code == CAIRN_E_MISSING)
+        cairn_hint(err, "nm -D and nm list the functions of a file; one that is inlined everywhere "
+                        "has none; 0xADDRESS works, too");
+    return code;
+}
+
+int cairn_probe_place(const char *path, const char *function, uint64_t off, uint64_t *ret_off,
+                      const char **ret_how, struct cairn_err *err)
+{
+    struct cairn_file file;
+    uint64_t vaddr = 0;
+    char *end;
+    int code = CAIRN_OK;
+    if (strncmp(function, "0x", 2) == 0) {
+        vaddr = strtoull(function, &end, 16);
+        if (*end)
+            return cairn_fail(err, CAIRN_E_ARG, "%s: is no address", function);
+    } else {
+        code = find_function(path, function, &vaddr, err);
+    }
+    if (code == CAIRN_OK)
+        code = cairn_file_open(path, &file, err);
+    if (code < 0)
+        return code;
+    code = place_in(&file, path, function, vaddr, off, ret_off, ret_how, err);
+    cairn_file_close(&file);
+    return code;
+}

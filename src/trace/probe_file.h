@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Probe file: a file by a path or a library's plain name, and the place of a function in it. */
+#ifndef CAIRN_TRACE_PROBE_FILE_H
+#define CAIRN_TRACE_PROBE_FILE_H
+
+#include "base/buffer.h"
+#include "trace/probe.h"
+
+/* The path by which we can open the file: as it is, below a target's root, what a target has mapped
+ * under that plain name, else in the folders of libraries, in PATH and
+ * beside the command. CAIRN_E_MISSING. */
+int cairn_probe_find_file(const struct cairn_probes *probes, const char *file,
+                          struct cairn_buffer *ret_path, struct cairn_err *err);
+
+/* Where in the file a probe on `function` + `off` is put. At its begin it may stand behind an
+ * endbr64, where the registers and the stack are the same and the kernel need not single-step.
+ * CAIRN_E_MISSING: no such function. CAIRN_E_ARG: `off` is no instruction's begin. */
+int cairn_probe_place(const char *path, const char *function, uint64_t off, uint64_t *ret_off,
+                      const char **ret_how, struct cairn_err *err);
+
+#endif /* CAIRN_TRACE_PROBE_FILE_H */
