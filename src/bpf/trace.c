@@ -158,6 +158,8 @@ static int fail_probe(const struct cairn_trace_probe_at *at, int os_errno, struc
 static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
     for (uint32_t i = 0; i < trace->n_probes; i++) {
+        if (!trace->calls[CAIRN_TRACE_CALLS + i].is_wanted)
+            continue;
         trace->probe_links[i] = attach_probe(trace, i);
         if (trace->probe_links[i])
             continue;

@@ -37,7 +37,8 @@ struct cairn_trace_probe_at {
 
 struct cairn_trace_programs_opts {
     const struct cairn_bpf_call *calls;        /* CAIRN_TRACE_ROWS rows; borrowed until the start */
-    const struct cairn_trace_probe_at *probes; /* at most CAIRN_TRACE_PROBES; likewise */
+    const struct cairn_trace_probe_at *probes; /* at most CAIRN_TRACE_PROBES; likewise. Those whose
+                                                  row is wanted are attached */
     size_t n_probes;
     bool all;        /* every process but this one */
     bool is_cgroup;  /* of them those in this cgroup of version 2 */

@@ -144,6 +144,10 @@ EOF2
     "$CAIRN" trace -e 'tracepoint:sched:no_such_*' -- true >out 2>log && fail "a tracepoint that is none"
     has log "no such tracepoint" "a tracepoint that is none"
     has log "cairn trace --list" "a tracepoint that is none: what to do"
+    "$CAIRN" trace --summary -e 'tracepoint:sched:sched_process_*[child_pid > 1]' -- sh -c '/bin/true; /bin/true' >out 2>log ||
+        fail "a pattern with a filter" log
+    has out "tracepoint:sched:sched_process_fork" "of a pattern those that have the field"
+    hasnt out "tracepoint:sched:sched_process_exec" "of a pattern none that lacks the field"
     "$CAIRN" trace --list 'tracepoint:sched:sched_process_*' >out 2>log || fail "--list" log
     has out "tracepoint:sched:sched_process_exec" "--list"
 else
