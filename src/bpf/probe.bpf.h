@@ -10,15 +10,18 @@
 
 const volatile __u32 cairn_trace_user_only = 0; /* no frames of the kernel */
 
-/* NULL: this hit is not traced, or is lost. The CPU's space is busy then. */
 struct hit {
     struct cairn_bpf_walk_cpu *cpu;
     struct cairn_bpf_trace_cpu *stats;
     struct cairn_bpf_call *call;
     struct cairn_bpf_pending *of;
     struct task_struct *task;
+    __s64 ret;
+    int has_ret;
 };
 
+/* False: the hit is not traced, or is lost. Else the CPU's space is busy until judge_hit() says no,
+ * or end_hit(). */
 static __always_inline int begin_hit(void *ctx, struct hit *hit)
 {
     __u32 zero = 0, number = bpf_get_smp_processor_id(), row = bpf_get_attach_cookie(ctx);
@@ -45,18 +48,33 @@ static __always_inline int begin_hit(void *ctx, struct hit *hit)
 }
 
 /* Of what a function returns all comparisons can be made at once. */
-static __always_inline int hit_holds(struct hit *hit, __s64 ret, int has_ret)
+static __always_inline int judge_hit(struct hit *hit)
 {
-    struct judging j = {.call = hit->call, .of = hit->of, .ret = ret};
-    if (!holds(&j))
-        return 0;
+    struct judging j = {.call = hit->call, .of = hit->of, .ret = hit->ret};
+    int passes = holds(&j);
     j.at_return = 1;
-    return !has_ret || holds(&j);
+    if (passes && (!hit->has_ret || holds(&j)))
+        return 1;
+    hit->stats->n_filtered++;
+    hit->cpu->busy = 0;
+    return 0;
 }
 
-static __always_inline void end_hit(struct hit *hit, __s64 ret, int has_ret)
+static __always_inline void end_hit(struct hit *hit)
 {
-    report(hit->call, hit->of, ret, hit->of->start_ns, has_ret, 0, hit->stats);
+    report(hit->call, hit->of, hit->ret, hit->of->start_ns, hit->has_ret, 0, hit->stats);
+    hit->cpu->busy = 0;
+}
+
+/* A function that is called, or has returned. */
+static __always_inline int begin_function(const bpf_user_pt_regs_t *regs, struct hit *hit)
+{
+    if (!begin_hit((void *)regs, hit))
+        return 0;
+    hit->ret = RETURNED(regs);
+    hit->has_ret = hit->call->flags & CAIRN_TRACE_AT_RETURN;
+    function_args(regs, hit->of->args);
+    return judge_hit(hit);
 }
 
 /* The user side, and where the kernel's code was hit that side, too. */
@@ -72,46 +90,26 @@ static __always_inline void take_both(void *ctx, struct hit *hit)
         hit->stats->n_stacks_lost++;
 }
 
-/* A function of a program. */
 SEC("uprobe")
 int cairn_trace_uprobe(bpf_user_pt_regs_t *regs)
 {
-    struct hit hit;
-    if (!begin_hit(regs, &hit))
+    struct hit hit = {};
+    if (!begin_function(regs, &hit))
         return 0;
-    int has_ret = hit.call->flags & CAIRN_TRACE_AT_RETURN;
-    __s64 ret = RETURNED(regs);
-    function_args(regs, hit.of->args);
-    if (hit_holds(&hit, ret, has_ret)) {
-        if (!cairn_trace_no_stack)
-            take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);
-        if (cairn_trace_limit || hit.call->flags & CAIRN_TRACE_EACH)
-            take_texts(hit.call, hit.of, 0);
-        end_hit(&hit, ret, has_ret);
-    } else {
-        hit.stats->n_filtered++;
-    }
-    hit.cpu->busy = 0;
+    if (!cairn_trace_no_stack)
+        take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);
+    end_hit(&hit);
     return 0;
 }
 
-/* A function of the kernel. */
 SEC("kprobe")
 int cairn_trace_kprobe(bpf_user_pt_regs_t *regs)
 {
-    struct hit hit;
-    if (!begin_hit(regs, &hit))
+    struct hit hit = {};
+    if (!begin_function(regs, &hit))
         return 0;
-    int has_ret = hit.call->flags & CAIRN_TRACE_AT_RETURN;
-    __s64 ret = RETURNED(regs);
-    function_args(regs, hit.of->args);
-    if (hit_holds(&hit, ret, has_ret)) {
-        take_both(regs, &hit);
-        end_hit(&hit, ret, has_ret);
-    } else {
-        hit.stats->n_filtered++;
-    }
-    hit.cpu->busy = 0;
+    take_both(regs, &hit);
+    end_hit(&hit);
     return 0;
 }
 
@@ -130,19 +128,16 @@ static __always_inline void take_record(void *ctx, struct hit *hit)
 SEC("tracepoint")
 int cairn_trace_point(void *ctx)
 {
-    struct hit hit;
+    struct hit hit = {};
     if (!begin_hit(ctx, &hit))
         return 0;
     __builtin_memset(hit.of->args, 0, sizeof hit.of->args);
-    if (hit_holds(&hit, 0, 0)) {
-        take_both(ctx, &hit);
-        if (cairn_trace_limit || hit.call->flags & CAIRN_TRACE_EACH)
-            take_record(ctx, &hit);
-        end_hit(&hit, 0, 0);
-    } else {
-        hit.stats->n_filtered++;
-    }
-    hit.cpu->busy = 0;
+    if (!judge_hit(&hit))
+        return 0;
+    take_both(ctx, &hit);
+    if (cairn_trace_limit || hit.call->flags & CAIRN_TRACE_EACH)
+        take_record(ctx, &hit);
+    end_hit(&hit);
     return 0;
 }
 

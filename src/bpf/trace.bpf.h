@@ -293,7 +293,7 @@ static __always_inline void report(const struct cairn_bpf_call *call,
     struct cairn_bpf_trace_sum one = {.n = 1, .n_lost_returns = is_gone};
     if (has_ret) {
         one.ns = one.min_ns = one.max_ns = now_ns - of->start_ns;
-        one.n_errors = of->row < CAIRN_TRACE_CALLS && ret < 0 && ret >= -4095;
+        one.n_errors = cairn_trace_is_error(of->row, ret);
         one.bytes = call->flags & CAIRN_TRACE_SIZE && ret > 0 ? ret : 0;
     }
     if (add_sum(&key, &one))

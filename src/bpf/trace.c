@@ -37,14 +37,6 @@ static void list_probe_programs(const struct walk_bpf *program,
     ret_programs[CAIRN_TRACE_POINT] = program->progs.cairn_trace_point;
 }
 
-bool cairn_trace_has_calls(const struct cairn_bpf_call *calls)
-{
-    for (uint32_t i = 0; i < CAIRN_TRACE_CALLS; i++)
-        if (calls[i].is_wanted)
-            return true;
-    return false;
-}
-
 static void load_programs(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
 {
     struct bpf_program *programs[CAIRN_TRACE_PROGRAMS], *probes[CAIRN_TRACE_PROBE_PROGRAMS];
@@ -126,8 +118,7 @@ static struct bpf_link *attach_probe(struct cairn_trace_programs *trace, uint32_
     struct bpf_program *programs[CAIRN_TRACE_PROBE_PROGRAMS];
     list_probe_programs(trace->program, programs);
     struct bpf_link *link;
-    LIBBPF_OPTS(bpf_uprobe_opts, user, .bpf_cookie = row, .retprobe = at->at_return,
-                .ref_ctr_offset = at->ref_ctr);
+    LIBBPF_OPTS(bpf_uprobe_opts, user, .bpf_cookie = row, .retprobe = at->at_return);
     LIBBPF_OPTS(bpf_kprobe_opts, kernel, .bpf_cookie = row, .retprobe = at->at_return,
                 .offset = at->off);
     LIBBPF_OPTS(bpf_tracepoint_opts, point, .bpf_cookie = row);

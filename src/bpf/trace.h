@@ -112,7 +112,10 @@ enum cairn_trace_call_flag {
     CAIRN_TRACE_AT_RETURN = 8  /* a probe where a function returns */
 };
 
-enum { CAIRN_TRACE_DATA_BY_RET = 7 };
+enum {
+    CAIRN_TRACE_DATA_BY_RET = 7,
+    CAIRN_TRACE_ERRORS_MAX = 4095 /* include/linux/err.h, MAX_ERRNO */
+};
 
 /* What is done with a system call; row number `nr`, of i386 CAIRN_TRACE_NUMBERS + nr. */
 struct cairn_bpf_call {
@@ -126,6 +129,12 @@ struct cairn_bpf_call {
     __u16 record_bytes, reserved2[3]; /* of a tracepoint's record, in the place of the texts */
     struct cairn_bpf_term terms[CAIRN_TRACE_TERMS_MAX]; /* all hold of an event */
 };
+
+/* Has a system call failed? What a function returns is its own matter. */
+static inline __attribute__((always_inline)) int cairn_trace_is_error(__u32 row, __s64 ret)
+{
+    return row < CAIRN_TRACE_CALLS && ret < 0 && ret >= -CAIRN_TRACE_ERRORS_MAX;
+}
 
 struct cairn_bpf_trace_key {
     __u64 hash; /* of the stack, as its message has it; 0: no stacks are wanted */

@@ -31,7 +31,6 @@ struct cairn_trace_probe_at {
     const char *path;  /* of a program's file; of a tracepoint its group */
     const char *name;  /* of a function of the kernel, or of a tracepoint */
     uint64_t off;      /* in the file, or behind the function's begin */
-    uint64_t ref_ctr;  /* of a USDT semaphore, its offset in the file; 0: none */
     const char *event; /* as the user wrote it, for messages */
 };
 
@@ -67,7 +66,13 @@ struct cairn_trace_programs {
 };
 
 /* Is any system call wanted? */
-bool cairn_trace_has_calls(const struct cairn_bpf_call *calls);
+static inline bool cairn_trace_has_calls(const struct cairn_bpf_call *calls)
+{
+    for (uint32_t i = 0; i < CAIRN_TRACE_CALLS; i++)
+        if (calls[i].is_wanted)
+            return true;
+    return false;
+}
 
 /* Before the walker's programs are loaded: with these, or, where `opts` is NULL, without. */
 void cairn_trace_programs_prepare(struct walk_bpf *program,

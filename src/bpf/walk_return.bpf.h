@@ -9,7 +9,7 @@
 
 #include "bpf/walk_frame.bpf.h"
 
-enum { RETURNS_MAX = 64 };
+enum { RETURNS_MAX = 64 /* MAX_URETPROBE_DEPTH: the list is never longer */ };
 
 /* Such probes are attached; else nothing of this is loaded. */
 const volatile __u32 cairn_has_returns = 0;

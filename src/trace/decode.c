@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "trace/flags.h"
 
-enum { ERRORS_MAX = 4095, SHOWN_DATA = 32 };
+enum { SHOWN_DATA = 32 };
 
 void cairn_decoder_done(struct cairn_decoder *decoder)
 {
@@ -71,7 +71,9 @@ static void read_args(struct cairn_decoder *d, const struct cairn_bpf_event *eve
 void cairn_decode_subject(struct cairn_decoder *d, const struct cairn_bpf_event *event,
                           struct cairn_trace_filter_subject *ret_subject)
 {
-    (void)cairn_spec_call(d->spec, event->row, &d->call);
+    if (!d->call.name || d->row != event->row)
+        (void)cairn_spec_call(d->spec, event->row, &d->call);
+    d->row = event->row;
     memcpy(d->comm, event->comm, sizeof event->comm);
     d->comm[sizeof event->comm] = '\0';
     read_args(d, event);
@@ -229,8 +231,7 @@ static void put_result(struct cairn_decoder *d, const struct cairn_bpf_event *ev
 
 static const char *error_of(const struct cairn_bpf_event *event)
 {
-    if (event->row >= CAIRN_TRACE_CALLS || !event->has_ret || event->ret >= 0 ||
-        event->ret < -ERRORS_MAX)
+    if (!event->has_ret || !cairn_trace_is_error(event->row, event->ret))
         return "";
     const char *name = cairn_error_name((int)-event->ret);
     return name ? name : "an error without a name";

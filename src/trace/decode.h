@@ -13,7 +13,8 @@
 struct cairn_decoder {
     const struct cairn_spec *spec; /* borrowed */
     struct cairn_buffer texts;     /* NUL behind each */
-    struct cairn_syscall call;
+    struct cairn_syscall call;     /* of `row`, the last one that was asked for */
+    uint32_t row;
     const struct cairn_fields *fields; /* of a tracepoint; NULL: it is none */
     uint64_t args[CAIRN_CALL_ARGS];
     char words[CAIRN_CALL_ARGS][CAIRN_TRACE_TEXT_BYTES]; /* texts among the fields */

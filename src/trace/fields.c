@@ -21,8 +21,7 @@ static bool read_number(const char *line, const char *key, uint32_t *ret_value)
 
 static bool has_word(const char *type, size_t size, const char *word)
 {
-    const char *at = memmem(type, size, word, strlen(word));
-    return at != NULL;
+    return memmem(type, size, word, strlen(word)) != NULL;
 }
 
 static enum cairn_call_kind kind_of(const char *type, size_t size, const struct cairn_field *field,

@@ -12,7 +12,7 @@
 
 enum kind { COMPARE, MATCH, BOTH, EITHER, NOT };
 
-enum { ERRNO = CAIRN_TRACE_DURATION + 1, ERRORS_MAX = 4095, WORD_MAX = 32 };
+enum { ERRNO = CAIRN_TRACE_DURATION + 1, WORD_MAX = 32 };
 
 struct parser {
     const char *text, *at;
@@ -409,7 +409,7 @@ static int64_t number_of(const struct cairn_trace_filter_node *node,
     case CAIRN_TRACE_DURATION:
         return (int64_t)s->duration_ns;
     case ERRNO:
-        return s->ret < 0 && s->ret >= -ERRORS_MAX ? -s->ret : 0;
+        return s->ret < 0 && s->ret >= -CAIRN_TRACE_ERRORS_MAX ? -s->ret : 0;
     default:
         return cairn_trace_widen(s->args[node->field], node->width);
     }

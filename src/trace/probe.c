@@ -17,18 +17,18 @@
 enum { FORMAT_BYTES = 1 << 16 };
 
 static const struct {
-    const char *prefix;
+    const char *name;
     enum cairn_trace_place place;
     bool at_return;
     const char *how;
 } kinds[] = {
-    {"uprobe:", CAIRN_TRACE_IN_PROGRAM, false, ""},
-    {"uretprobe:", CAIRN_TRACE_IN_PROGRAM, true,
+    {"uprobe", CAIRN_TRACE_IN_PROGRAM, false, ""},
+    {"uretprobe", CAIRN_TRACE_IN_PROGRAM, true,
      "uretprobe: some 1.2 us a hit, or 10 us where the "
      "function's begin is single-stepped"},
-    {"kprobe:", CAIRN_TRACE_IN_KERNEL, false, "kprobe"},
-    {"kretprobe:", CAIRN_TRACE_IN_KERNEL, true, "kretprobe"},
-    {"tracepoint:", CAIRN_TRACE_POINT, false, "tracepoint"},
+    {"kprobe", CAIRN_TRACE_IN_KERNEL, false, "kprobe"},
+    {"kretprobe", CAIRN_TRACE_IN_KERNEL, true, "kretprobe"},
+    {"tracepoint", CAIRN_TRACE_POINT, false, "tracepoint"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -38,7 +38,9 @@ static const char *const tracefs[] = {"/sys/kernel/tracing/events",
 static size_t kind_of(const char *text)
 {
     size_t kind = 0;
-    while (kind < KINDS && strncmp(text, kinds[kind].prefix, strlen(kinds[kind].prefix)) != 0)
+    const size_t size = strcspn(text, ":");
+    while (kind < KINDS && (strlen(kinds[kind].name) != size || !text[size] ||
+                            memcmp(text, kinds[kind].name, size) != 0))
         kind++;
     return kind;
 }
@@ -50,8 +52,7 @@ bool cairn_probe_is(const char *text)
 
 const char *cairn_probe_kind(const struct cairn_probe *probe)
 {
-    static const char *const names[] = {"uprobe", "uretprobe", "kprobe", "kretprobe", "tracepoint"};
-    return names[kind_of(probe->event)];
+    return kinds[kind_of(probe->event)].name;
 }
 
 void cairn_probes_done(struct cairn_probes *probes)
@@ -171,6 +172,8 @@ static int add_point(void *ctx, const char *group, const char *name)
     if (!text.failed)
         probe = add(to->probes, KINDS - 1, cairn_buffer_text(&text), group, name, to->err);
     to->code = probe ? CAIRN_OK : CAIRN_E_NOMEM;
+    if (probe)
+        probe->call.n_args = 0; /* where no format can be read */
     for (size_t i = 0; probe && i < sizeof tracefs / sizeof *tracefs; i++) {
         cairn_buffer_clear(&path);
         cairn_buffer_clear(&text);
@@ -257,7 +260,7 @@ static int add_parts(struct cairn_probes *probes, size_t kind, const char *event
 int cairn_probes_add(struct cairn_probes *probes, const char *text, struct cairn_err *err)
 {
     const size_t kind = kind_of(text);
-    char *rest = cairn_strdup(text + strlen(kinds[kind].prefix));
+    char *rest = cairn_strdup(text + strlen(kinds[kind].name) + 1);
     if (!rest)
         return cairn_fail_memory(err);
     int code = add_parts(probes, kind, text, rest, err);

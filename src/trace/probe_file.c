@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/file.h"
 #include "code/insn_x86_64.h"
 #include "elf/image.h"
+#include "rt/program.h"
 
 enum { ENDBR_BYTES = 4, PUSH = 0x50, PUSH_END = 0x58, REX_B = 0x41 };
 
@@ -83,19 +85,12 @@ static bool find_in_folders(const char *file, struct cairn_buffer *path)
                                           "/usr/local/lib/",
                                           "/lib/",
                                           "/usr/lib/"};
-    const char *at = getenv("PATH");
+    char found[PATH_MAX];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (try_path(path, folders[i], file))
             return true;
-    while (at && *at) {
-        const size_t n = strcspn(at, ":");
-        cairn_buffer_clear(path);
-        cairn_buffer_printf(path, "%.*s/%s", (int)n, at, file);
-        if (is_file(path))
-            return true;
-        at += n + (at[n] == ':');
-    }
-    return false;
+    const char *program = cairn_program_find(file, getenv("PATH"), found, sizeof found);
+    return program && try_path(path, "", program);
 }
 
 /* The command itself, or what lies beside it. */

@@ -102,7 +102,7 @@ static int count_here(struct cairn_trace *t, const struct cairn_bpf_event *event
     struct cairn_bpf_trace_sum one = {.n = 1, .n_lost_returns = event->is_gone};
     if (event->has_ret) {
         one.ns = one.min_ns = one.max_ns = event->stack.value;
-        one.n_errors = event->row < CAIRN_TRACE_CALLS && event->ret < 0 && event->ret >= -4095;
+        one.n_errors = cairn_trace_is_error(event->row, event->ret);
         one.bytes = has_size && event->ret > 0 ? (uint64_t)event->ret : 0;
     }
     t->n_taken++;
@@ -308,11 +308,8 @@ static void count_marks(struct cairn_trace *t)
 static void say_attached(struct cairn_trace *t)
 {
     const struct cairn_probes *probes = &t->spec.probes;
-    bool has_calls = false;
-    for (uint32_t row = 0; row < CAIRN_TRACE_CALLS && !has_calls; row++)
-        has_calls = t->spec.calls[row].is_wanted;
     cairn_buffer_clear(&t->attached);
-    if (has_calls)
+    if (cairn_trace_has_calls(t->spec.calls))
         cairn_buffer_str(&t->attached, attached_raw);
     for (size_t i = 0; i < probes->n; i++) {
         bool is_said = false;
