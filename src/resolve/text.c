@@ -21,7 +21,8 @@
 enum {
     LINE_BYTES_MAX = 16 << 20,
     PIECE_BYTES = 1 << 20,
-    OUT_BYTES = 1 << 16, /* handed on while they are in the CPU's cache */
+    STEP_BYTES = 1 << 16, /* reserved at a time: a short text touches no more memory */
+    OUT_BYTES = 1 << 16,  /* handed on while they are in the CPU's cache */
     EXPECTED_MIN =
         64 /* new addresses of a piece; where there are fewer there will be hardly more */
 };
@@ -334,10 +335,11 @@ static int read_piece(struct text *text, struct cairn_buffer *in, cairn_read_fn 
                       void *read_ctx, bool *ret_at_end)
 {
     long got = 1;
-    if (!cairn_buffer_reserve(in, PIECE_BYTES))
-        return cairn_fail_memory(text->err);
     for (size_t room = PIECE_BYTES; room && got > 0; room -= (size_t)got) {
-        got = read(read_ctx, in->data + in->size, room);
+        size_t step = room < STEP_BYTES ? room : STEP_BYTES;
+        if (!cairn_buffer_reserve(in, step))
+            return cairn_fail_memory(text->err);
+        got = read(read_ctx, in->data + in->size, step);
         if (got < 0)
             return cairn_fail(text->err, CAIRN_E_IO, "cannot read the stacks");
         in->size += (size_t)got;
