@@ -23,6 +23,7 @@ enum {
 struct tags {
     uint64_t symtab, strtab, strsz, hash, gnu_hash, got;
     uint64_t rela, relasz, rel, relsz, jmprel, pltrelsz, pltrel;
+    uint64_t folders; /* offset of a name: DT_RUNPATH, or the older DT_RPATH */
 };
 
 static unsigned word_size(const struct cairn_elf *elf)
@@ -69,12 +70,15 @@ static uint64_t *place_of(struct tags *tags, uint64_t tag)
         return &tags->pltrelsz;
     case DT_PLTREL:
         return &tags->pltrel;
+    case DT_RPATH:
+    case DT_RUNPATH:
+        return &tags->folders;
     default:
         return NULL;
     }
 }
 
-static void read_tags(const struct cairn_elf *elf, struct tags *tags)
+static struct cairn_reader dynamic_entries(const struct cairn_elf *elf)
 {
     struct cairn_elf_segment segment;
     struct cairn_span bytes = {0};
@@ -82,12 +86,27 @@ static void read_tags(const struct cairn_elf *elf, struct tags *tags)
         if (segment.type == PT_DYNAMIC &&
             cairn_span_slice(elf->bytes, segment.off, segment.file_size, &bytes))
             break;
-    struct cairn_reader r = cairn_reader_of(bytes, elf->swap);
-    for (unsigned n = 0; n < DYNAMIC_ENTRIES_MAX && cairn_reader_more(&r); n++) {
-        uint64_t tag = cairn_reader_word(&r, word_size(elf));
-        uint64_t value = cairn_reader_word(&r, word_size(elf));
-        if (r.failed || tag == DT_NULL)
-            break;
+    if (bytes.size > (size_t)DYNAMIC_ENTRIES_MAX * 2 * word_size(elf))
+        bytes.size = (size_t)DYNAMIC_ENTRIES_MAX * 2 * word_size(elf);
+    return cairn_reader_of(bytes, elf->swap);
+}
+
+/* False at the end. */
+static bool next_entry(const struct cairn_elf *elf, struct cairn_reader *entries, uint64_t *ret_tag,
+                       uint64_t *ret_value)
+{
+    if (!cairn_reader_more(entries))
+        return false;
+    *ret_tag = cairn_reader_word(entries, word_size(elf));
+    *ret_value = cairn_reader_word(entries, word_size(elf));
+    return !entries->failed && *ret_tag != DT_NULL;
+}
+
+static void read_tags(const struct cairn_elf *elf, struct tags *tags)
+{
+    struct cairn_reader entries = dynamic_entries(elf);
+    uint64_t tag, value;
+    while (next_entry(elf, &entries, &tag, &value)) {
         uint64_t *place = place_of(tags, tag);
         if (place)
             *place = value;
@@ -187,6 +206,22 @@ void cairn_elf_read_dynamic(const struct cairn_elf *elf, struct cairn_elf_dynami
     if (!dynamic.n_relocs)
         find_in_sections(elf, &dynamic);
     *ret_dynamic = dynamic;
+}
+
+bool cairn_elf_each_needed(const struct cairn_elf *elf, cairn_elf_needed_fn fn, void *ctx)
+{
+    struct tags tags = {0};
+    uint64_t tag, value;
+    read_tags(elf, &tags);
+    const struct cairn_span names = bytes_from(elf, tags.strtab, tags.strsz);
+    const char *folders = tags.folders ? cairn_span_str(names, tags.folders) : NULL;
+    struct cairn_reader entries = dynamic_entries(elf);
+    while (next_entry(elf, &entries, &tag, &value)) {
+        const char *name = tag == DT_NEEDED ? cairn_span_str(names, value) : NULL;
+        if (name && *name && !fn(ctx, name, folders ? folders : ""))
+            return false;
+    }
+    return true;
 }
 
 bool cairn_elf_reloc(const struct cairn_elf *elf, const struct cairn_elf_relocs *relocs,

@@ -42,6 +42,12 @@ void cairn_elf_read_dynamic(const struct cairn_elf *elf, struct cairn_elf_dynami
 bool cairn_elf_reloc(const struct cairn_elf *elf, const struct cairn_elf_relocs *relocs,
                      uint64_t index, struct cairn_elf_reloc *ret_reloc);
 
+/* Calls `fn` with each library that the loader would load for this file (DT_NEEDED), and with the
+ * folders, with colons between, that the file says to search (DT_RUNPATH, DT_RPATH; "": none). Both
+ * are borrowed from the image. False: `fn` said so, and it was the last. */
+typedef bool (*cairn_elf_needed_fn)(void *ctx, const char *name, const char *folders);
+bool cairn_elf_each_needed(const struct cairn_elf *elf, cairn_elf_needed_fn fn, void *ctx);
+
 /* The name of a symbol that a relocation speaks of; NULL where there is none. */
 const char *cairn_elf_dynamic_name(const struct cairn_elf *elf,
                                    const struct cairn_elf_dynamic *dynamic, uint32_t symbol);

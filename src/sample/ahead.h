@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ahead: the code of a program that is about to be started, mapped as it will be, so that whoever
+ * Ahead: the code of a program that is about to be started, and of the libraries that it needs,
+ * mapped as it will be, so that whoever
  * looks at the held child (proc/child.h) reads its tables before it runs. Without it the first
  * stacks of a program would be walked from copies, which end where a copy ends.
  *
@@ -11,7 +12,7 @@
 
 #include <stddef.h>
 
-enum { CAIRN_AHEAD_PIECES = 8 };
+enum { CAIRN_AHEAD_PIECES = 128 };
 
 struct cairn_ahead {
     struct {

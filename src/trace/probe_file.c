@@ -18,6 +18,7 @@
 #include "code/insn_x86_64.h"
 #include "elf/image.h"
 #include "rt/program.h"
+#include "target/library.h"
 
 enum { ENDBR_BYTES = 4, PUSH = 0x50, PUSH_END = 0x58, REX_B = 0x41 };
 
@@ -76,19 +77,9 @@ static bool find_mapped(int pid, const char *file, struct cairn_buffer *path)
 
 static bool find_in_folders(const char *file, struct cairn_buffer *path)
 {
-    static const char *const folders[] = {"/lib/x86_64-linux-gnu/",
-                                          "/usr/lib/x86_64-linux-gnu/",
-                                          "/lib/aarch64-linux-gnu/",
-                                          "/usr/lib/aarch64-linux-gnu/",
-                                          "/lib64/",
-                                          "/usr/lib64/",
-                                          "/usr/local/lib/",
-                                          "/lib/",
-                                          "/usr/lib/"};
     char found[PATH_MAX];
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (try_path(path, folders[i], file))
-            return true;
+    if (cairn_library_find(file, NULL, path))
+        return true;
     const char *program = cairn_program_find(file, getenv("PATH"), found, sizeof found);
     return program && try_path(path, "", program);
 }
