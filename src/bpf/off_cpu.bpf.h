@@ -198,7 +198,7 @@ static __always_inline void tell(struct cairn_bpf_asleep *was, __u64 now_ns)
                                           .what = CAIRN_BPF_SLEPT,
                                           .time_ns = now_ns,
                                           .value = now_ns - was->since_ns};
-    bpf_ringbuf_submit(one, wake_flags());
+    bpf_ringbuf_submit(one, wake_flags(now_ns));
 }
 
 static __always_inline void end(struct task_struct *task, __u64 now_ns)

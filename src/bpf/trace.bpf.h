@@ -14,6 +14,7 @@ const volatile __u32 cairn_trace_tid = 0;  /* this thread alone; 0: all of the t
 const volatile __u32 cairn_trace_self = 0; /* the process that is never traced: ours */
 const volatile __u32 cairn_trace_no_stack = 0;
 const volatile __u32 cairn_trace_enter_only = 0; /* calls are counted as they begin */
+const volatile __u32 cairn_trace_has_comm = 0;   /* somebody asks for the thread's name */
 const volatile __u32 cairn_trace_signal = 0;     /* sent to the process at an event; 0: none */
 const volatile __u64 cairn_trace_limit = 0;      /* events that cross a second, of each CPU */
 const volatile __u64 cairn_trace_max = 0;        /* no more events than that; 0: no bound */
@@ -35,12 +36,32 @@ struct {
     __type(value, struct cairn_bpf_pending);
 } trace_pending SEC(".maps");
 
-struct {
+/* Sums are added up on one side, while user space empties the other. */
+struct trace_side {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, CAIRN_TRACE_SUMS_MAX);
     __type(key, struct cairn_bpf_trace_key);
     __type(value, struct cairn_bpf_trace_sum);
-} trace_sums SEC(".maps");
+} trace_sums SEC(".maps"), trace_sums_other SEC(".maps");
+
+/* No program reads it. User space puts a map into it, and so waits for every program that runs:
+ * whoever changes a map of maps does (kernel/bpf/syscall.c, maybe_wait_bpf_programs). */
+struct trace_fence_inner {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u32);
+} trace_fence_inner SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __array(values, struct trace_fence_inner);
+} trace_fence SEC(".maps");
+
+__u32 cairn_trace_side = 0;  /* 1: the other one */
+__u64 cairn_trace_fresh = 0; /* new keys since user space last turned to the other side */
 
 /* CAIRN_TRACE_MEMOS for each CPU, one CPU's behind the other's. */
 struct {
@@ -101,15 +122,23 @@ static __attribute__((noinline)) int words_hold(struct cairn_bpf_memo *memo,
     return !differ;
 }
 
+static __always_inline int add_to(void *side, const struct cairn_bpf_trace_key *key,
+                                  const struct cairn_bpf_trace_sum *more)
+{
+    struct cairn_bpf_trace_sum *sum = bpf_map_lookup_elem(side, key);
+    if (sum) {
+        cairn_trace_sum_add(sum, more);
+        return 1;
+    }
+    __sync_fetch_and_add(&cairn_trace_fresh, 1);
+    return !bpf_map_update_elem(side, key, more, BPF_NOEXIST);
+}
+
 /* False: there is no space for another key. The key has the thread, which runs here alone. */
 static __always_inline int add_sum(const struct cairn_bpf_trace_key *key,
                                    const struct cairn_bpf_trace_sum *more)
 {
-    struct cairn_bpf_trace_sum *sum = bpf_map_lookup_elem(&trace_sums, key);
-    if (!sum)
-        return !bpf_map_update_elem(&trace_sums, key, more, BPF_NOEXIST);
-    cairn_trace_sum_add(sum, more);
-    return 1;
+    return cairn_trace_side ? add_to(&trace_sums_other, key, more) : add_to(&trace_sums, key, more);
 }
 
 static __always_inline int compares(const struct cairn_bpf_term *term, __u64 raw)
@@ -242,7 +271,7 @@ static __always_inline int send(const struct cairn_bpf_call *call,
         if (!event)
             return -1;
         fill_event(event, of, ret, now_ns, has_ret, is_gone);
-        bpf_ringbuf_submit(event, wake_flags());
+        bpf_ringbuf_submit(event, wake_flags(now_ns));
         return 0;
     }
     struct cairn_bpf_payload_event *more = bpf_ringbuf_reserve(&ring, sizeof *more, 0);
@@ -251,7 +280,7 @@ static __always_inline int send(const struct cairn_bpf_call *call,
     fill_event(&more->event, of, ret, now_ns, has_ret, is_gone);
     more->event.has_payload = 1;
     __builtin_memcpy(&more->payload, &of->payload, sizeof more->payload);
-    bpf_ringbuf_submit(more, wake_flags());
+    bpf_ringbuf_submit(more, wake_flags(now_ns));
     return 0;
 }
 
@@ -422,7 +451,8 @@ static __always_inline void set_row(struct cairn_bpf_pending *of, struct task_st
     of->pid = pid_of(task);
     of->tid = tid_of(task);
     of->hash = of->id = 0;
-    bpf_get_current_comm(of->comm, sizeof of->comm);
+    if (cairn_trace_has_comm)
+        bpf_get_current_comm(of->comm, sizeof of->comm);
 }
 
 /* A call that begins, with its stack; where it is not reported yet, it is stored with the thread.

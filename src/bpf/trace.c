@@ -12,7 +12,7 @@
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
 
-enum { BATCH = 1024 };
+enum { BATCH = 1024, ENTER = CAIRN_TRACE_PROGRAMS - 1 };
 
 static const char KPROBES[] = "/sys/bus/event_source/devices/kprobe";
 
@@ -41,10 +41,12 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
 {
     struct bpf_program *programs[CAIRN_TRACE_PROGRAMS], *probes[CAIRN_TRACE_PROBE_PROGRAMS];
     const bool wants_calls = opts && cairn_trace_has_calls(opts->calls);
+    const bool wants_ends = wants_calls && !opts->enter_only;
     list_programs(program, programs);
     list_probe_programs(program, probes);
     for (size_t i = opts ? 0 : 3; i < CAIRN_TRACE_PROGRAMS; i++)
-        (void)bpf_program__set_autoload(programs[i], opts && (i < 3 || wants_calls));
+        (void)bpf_program__set_autoload(programs[i],
+                                        opts && (i < 3 || (i == ENTER ? wants_calls : wants_ends)));
     for (size_t i = 0; i < CAIRN_TRACE_PROBE_PROGRAMS; i++)
         (void)bpf_program__set_autoload(probes[i], false);
     for (size_t i = 0; opts && i < opts->n_probes; i++)
@@ -63,12 +65,26 @@ static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *ca
     }
 }
 
+/* Does anything ask for threads' names: a filter, or an event that crosses? */
+static bool has_comm(const struct cairn_trace_programs_opts *opts)
+{
+    bool has = opts->per_second;
+    for (uint32_t i = 0; i < CAIRN_TRACE_ROWS && !has; i++) {
+        has = opts->calls[i].flags & CAIRN_TRACE_EACH;
+        for (uint32_t k = 0; k < opts->calls[i].n_terms; k++)
+            has = has || opts->calls[i].terms[k].field == CAIRN_TRACE_COMM;
+    }
+    return has;
+}
+
 void cairn_trace_programs_prepare(struct walk_bpf *program,
                                   const struct cairn_trace_programs_opts *opts, size_t n_cpus)
 {
-    struct bpf_map *const maps[] = {program->maps.trace_calls, program->maps.trace_pending,
-                                    program->maps.trace_sums,  program->maps.trace_memos,
-                                    program->maps.trace_cpus,  program->maps.trace_now};
+    struct bpf_map *const maps[] = {program->maps.trace_calls,      program->maps.trace_pending,
+                                    program->maps.trace_sums,       program->maps.trace_sums_other,
+                                    program->maps.trace_memos,      program->maps.trace_cpus,
+                                    program->maps.trace_now,        program->maps.trace_fence,
+                                    program->maps.trace_fence_inner};
     load_programs(program, opts);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         (void)bpf_map__set_autocreate(maps[i], opts != NULL);
@@ -90,6 +106,7 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
         program->rodata->cairn_has_returns |=
             opts->probes[i].at_return && opts->probes[i].place == CAIRN_TRACE_IN_PROGRAM;
     program->rodata->cairn_trace_enter_only = opts->enter_only;
+    program->rodata->cairn_trace_has_comm = has_comm(opts);
     program->rodata->cairn_trace_signal = opts->signal;
     program->rodata->cairn_trace_limit = opts->per_second;
     program->rodata->cairn_trace_max = opts->max;
@@ -173,8 +190,8 @@ int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_
         return cairn_bpf_fail(err, errno, &cairn_walker_need, "trace a cgroup by");
     list_programs(trace->program, programs);
     for (size_t i = 0; i < CAIRN_TRACE_PROGRAMS; i++) {
-        if (i >= 3 && !trace->has_calls)
-            break;
+        if (!bpf_program__autoload(programs[i]))
+            continue;
         trace->links[i] = bpf_program__attach(programs[i]);
         if (trace->links[i])
             continue;
@@ -208,7 +225,22 @@ struct batch {
     struct cairn_bpf_trace_sum sums[BATCH];
 };
 
-static int each_sum(int fd, struct batch *batch, cairn_trace_sum_fn fn, void *ctx)
+/* Those that are taken come to the front; how many, or a negative code. */
+static int take_batch(struct batch *batch, uint32_t count, cairn_trace_sum_fn fn, void *ctx)
+{
+    int n_taken = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int code = fn(ctx, &batch->keys[i], &batch->sums[i]);
+        if (code < 0)
+            return code;
+        if (code == CAIRN_TRACE_TAKEN)
+            batch->keys[n_taken++] = batch->keys[i];
+    }
+    return n_taken;
+}
+
+/* Of a side that no program adds to. */
+static int empty_side(int fd, struct batch *batch, cairn_trace_sum_fn fn, void *ctx)
 {
     uint64_t at = 0;
     int result = 0;
@@ -218,15 +250,41 @@ static int each_sum(int fd, struct batch *batch, cairn_trace_sum_fn fn, void *ct
                                       &count, NULL);
         if (result < 0 && result != -ENOENT)
             return CAIRN_OK;
-        for (uint32_t i = 0; i < count; i++) {
-            int code = fn(ctx, &batch->keys[i], &batch->sums[i]);
-            if (code < 0)
-                return code;
-            if (code == CAIRN_TRACE_FORGET)
-                (void)bpf_map_delete_elem(fd, &batch->keys[i]);
-        }
+        int n_taken = take_batch(batch, count, fn, ctx);
+        if (n_taken < 0)
+            return n_taken;
+        uint32_t n = (uint32_t)n_taken;
+        if (n)
+            (void)bpf_map_delete_batch(fd, batch->keys, &n, NULL);
     }
     return CAIRN_OK;
+}
+
+/* Programs that run now have ended when this returns. */
+static bool wait_for_programs(const struct cairn_trace_programs *trace)
+{
+    const uint32_t zero = 0;
+    const int inner = bpf_map__fd(trace->program->maps.trace_fence_inner);
+    return bpf_map_update_elem(bpf_map__fd(trace->program->maps.trace_fence), &zero, &inner,
+                               BPF_ANY) == 0;
+}
+
+static int side_fd(const struct cairn_trace_programs *trace, uint32_t side)
+{
+    return bpf_map__fd(side ? trace->program->maps.trace_sums_other
+                            : trace->program->maps.trace_sums);
+}
+
+static int turn_sides(struct cairn_trace_programs *trace, struct batch *batch,
+                      cairn_trace_sum_fn fn, void *ctx)
+{
+    const uint32_t active = trace->program->bss->cairn_trace_side;
+    int code = empty_side(side_fd(trace, !active), batch, fn, ctx); /* what had to wait before */
+    if (code < 0)
+        return code;
+    trace->program->bss->cairn_trace_fresh = 0;
+    __atomic_store_n(&trace->program->bss->cairn_trace_side, !active, __ATOMIC_SEQ_CST);
+    return wait_for_programs(trace) ? empty_side(side_fd(trace, active), batch, fn, ctx) : CAIRN_OK;
 }
 
 int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx)
@@ -234,9 +292,14 @@ int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_su
     struct batch *batch = cairn_alloc(1, sizeof *batch);
     if (!batch)
         return CAIRN_E_NOMEM;
-    int code = each_sum(bpf_map__fd(trace->program->maps.trace_sums), batch, fn, ctx);
+    int code = turn_sides(trace, batch, fn, ctx);
     cairn_free(batch);
     return code;
+}
+
+bool cairn_trace_programs_are_crowded(const struct cairn_trace_programs *trace)
+{
+    return trace->program->bss->cairn_trace_fresh > CAIRN_TRACE_SUMS_MAX / 4;
 }
 
 static void add_cpu(struct cairn_bpf_trace_cpu *sum, const struct cairn_bpf_trace_cpu *one)

@@ -13,6 +13,9 @@
  * Stacks are those of walk.h: a new one crosses to user space whole, and hash, thread and space
  * identify it.
  *
+ * There are two maps of sums. User space turns the programs to the other one, waits for those that
+ * run, and empties the one that is idle then: no event is counted in what is being deleted.
+ *
  * Each CPU remembers stacks (a memo): the registers and every word that the walk read. A walk is a
  * function of these alone, so equal words are the same stack; one read and some comparisons replace
  * the walk. A memo is valid for one `cairn_trace_epoch`, which changes with any process's mappings.

@@ -57,7 +57,6 @@ struct cairn_trace_programs {
     const struct cairn_bpf_call *calls;
     const struct cairn_trace_probe_at *probes;
     size_t n_probes;
-    bool has_calls; /* system calls are traced */
     bool is_cgroup;
     int cgroup_fd;
     size_t n_cpus;
@@ -90,13 +89,16 @@ void cairn_trace_programs_stop(struct cairn_trace_programs *trace);
 /* Mappings of some process have changed: remembered stacks count no more. */
 void cairn_trace_programs_forget(struct cairn_trace_programs *trace);
 
-/* What was summed since the start, each key once, in no order; all of it once they are stopped.
- * CAIRN_TRACE_FORGET: the key's thread is over, and the sum is not needed any more. A negative
- * answer stops, and comes back. */
-enum { CAIRN_TRACE_FORGET = 1 };
+/* What was summed since it was asked last, in no order, a key twice at most; all of it once they
+ * are stopped. CAIRN_TRACE_TAKEN: the sum is deleted; 0: it comes again. A negative answer stops,
+ * and comes back. It waits until every program that runs has ended: some milliseconds. */
+enum { CAIRN_TRACE_TAKEN = 1 };
 typedef int (*cairn_trace_sum_fn)(void *ctx, const struct cairn_bpf_trace_key *key,
                                   const struct cairn_bpf_trace_sum *sum);
 int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx);
+
+/* Will there soon be no space for other sums? */
+bool cairn_trace_programs_are_crowded(const struct cairn_trace_programs *trace);
 
 /* Of all CPUs. `run_ns`: of all programs, where kernel.bpf_stats_enabled is on. */
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,

@@ -17,6 +17,7 @@ enum {
     ASK_EVERY_NS = 2000000,
     LONG_NS = 200000000, /* CPU time of a thread that is worth a look */
     RING_WAKE = CAIRN_BPF_RING_BYTES / 4,
+    WAKE_EVERY_NS = 1000000,
     COPIES_EVERY_NS = 100000000,
     COPIES_BYTES = 4 << 20, /* in that time, of one CPU */
     DEEP_SHARE = 16,        /* a walk beyond what is kept takes this part of the time at most */
@@ -194,11 +195,17 @@ static __always_inline void name_stack(struct cairn_bpf_walk_cpu *cpu,
     ret_key->id = cpu->stack.id;
 }
 
-/* Who takes is woken when there is much, and not each time. */
-static __always_inline __u64 wake_flags(void)
+__u64 cairn_woken_ns = 0;
+
+/* Who takes is woken when there is much, and not each time: a wake-up is an interrupt, which costs
+ * as much as a walk. */
+static __always_inline __u64 wake_flags(__u64 now_ns)
 {
-    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_WAKE ? BPF_RB_FORCE_WAKEUP
-                                                                   : BPF_RB_NO_WAKEUP;
+    if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) <= RING_WAKE ||
+        (__s64)(now_ns - cairn_woken_ns) < WAKE_EVERY_NS)
+        return BPF_RB_NO_WAKEUP;
+    cairn_woken_ns = now_ns;
+    return BPF_RB_FORCE_WAKEUP;
 }
 
 /* Nonzero where there is no room. */
@@ -210,7 +217,8 @@ static __always_inline long hand_over(struct cairn_bpf_walk_cpu *cpu)
     HIDE(bytes);
     if (bytes > sizeof cpu->frames)
         return -1;
-    return bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes, wake_flags());
+    return bpf_ringbuf_output(&ring, &cpu->stack, sizeof cpu->stack + bytes,
+                              wake_flags(cpu->stack.time_ns));
 }
 
 /* What of the stack is copied: at most `most` bytes of [low, low + all), to words from `at` on. */

@@ -60,7 +60,7 @@ static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_
 /* Is the system call that begins one of arm's table? */
 static __always_inline int is_compat_call(struct task_struct *task)
 {
-    return (BPF_CORE_READ(task, thread_info.flags) & TIF_32BIT) != 0;
+    return (task->thread_info.flags & TIF_32BIT) != 0;
 }
 
 static __always_inline void call_args(const bpf_user_pt_regs_t *regs, int is_compat, __u64 *args)

@@ -53,8 +53,7 @@ static __always_inline void take(struct cairn_bpf_walk_cpu *cpu, const bpf_user_
 /* Is the system call that begins one of i386's table? By int 0x80 any program may call so. */
 static __always_inline int is_compat_call(struct task_struct *task)
 {
-    return bpf_core_field_exists(task->thread_info) &&
-           (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT);
+    return bpf_core_field_exists(task->thread_info) && (task->thread_info.status & TS_COMPAT);
 }
 
 static __always_inline void call_args(const bpf_user_pt_regs_t *regs, int is_compat, __u64 *args)

@@ -88,7 +88,6 @@ static void prepare_trace(struct cairn_walker *w, const struct cairn_trace_progr
                                                  .calls = opts->calls,
                                                  .probes = opts->probes,
                                                  .n_probes = opts->n_probes,
-                                                 .has_calls = cairn_trace_has_calls(opts->calls),
                                                  .is_cgroup = opts->is_cgroup,
                                                  .cgroup_fd = opts->cgroup_fd,
                                                  .n_cpus = n_cpus};

@@ -186,6 +186,12 @@ int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_su
     return CAIRN_OK;
 }
 
+bool cairn_trace_programs_are_crowded(const struct cairn_trace_programs *trace)
+{
+    (void)trace;
+    return false;
+}
+
 void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
                                 struct cairn_bpf_trace_cpu *ret_stats)
 {

@@ -348,7 +348,7 @@ static int turn(struct intake *in, uint64_t now_ns, bool is_end)
     struct cairn_perf_sampler *sampler = in->sampler;
     int code = CAIRN_OK;
     if (!is_end && now_ns - sampler->turned_ns < TURN_NS)
-        return CAIRN_OK;
+        return sampler->is_walked ? cairn_walk_intake_relieve(&sampler->walk) : CAIRN_OK;
     sampler->turned_ns = now_ns;
     if (sampler->is_walked)
         code = cairn_walk_intake_count(&sampler->walk, in->collect, is_end);

@@ -445,6 +445,13 @@ int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_colle
     return code;
 }
 
+int cairn_walk_intake_relieve(struct cairn_walk_intake *intake)
+{
+    return intake->is_traced && cairn_trace_programs_are_crowded(cairn_walker_trace(intake->walker))
+               ? intake->on_turn(intake->event_ctx, false)
+               : CAIRN_OK;
+}
+
 void cairn_walk_intake_renumber(struct cairn_walk_intake *intake, const uint32_t *numbers)
 {
     for (size_t i = 0; i < intake->n_known && !intake->keeps_stacks; i++)

@@ -87,6 +87,9 @@ int cairn_walk_intake_met(struct cairn_walk_intake *intake, struct cairn_collect
 int cairn_walk_intake_count(struct cairn_walk_intake *intake, struct cairn_collect *collect,
                             bool is_end);
 
+/* Has a trace's sums taken at once where the kernel would soon have no space for others. */
+int cairn_walk_intake_relieve(struct cairn_walk_intake *intake);
+
 /* Does it know no sample's number? So it is at first, and when all were forgotten. */
 bool cairn_walk_intake_is_anew(const struct cairn_walk_intake *intake);
 

@@ -2,8 +2,8 @@
 /*
  * Sums: what calls come to, by stack, call and thread.
  *
- *     the kernel's sums, read once a second ──► known: as read last ──┐ the difference
- *     events that are filtered here ──────────────────────────────────┴─► rows
+ *     the kernel's sums, taken once a second ──┐
+ *     events that are filtered here ───────────┴─► rows
  */
 #ifndef CAIRN_TRACE_SUMS_H
 #define CAIRN_TRACE_SUMS_H
@@ -20,29 +20,16 @@ struct cairn_sum_row {
     struct cairn_bpf_trace_sum sum;
 };
 
-struct cairn_sums_known;
-
 struct cairn_sums {
-    struct cairn_table by_key, by_row;
-    struct cairn_sums_known *known;
-    size_t n_known, cap_known;
-    uint32_t first_free;
-    size_t n_free;
+    struct cairn_table by_row;
     struct cairn_sum_row *rows;
     size_t n, cap;
 };
 
 void cairn_sums_done(struct cairn_sums *sums);
 
-/* `stack`: NULL, it did not come, and the row has an empty one, cut with the text `lost`. */
-int cairn_sums_read(struct cairn_sums *sums, const struct cairn_bpf_trace_key *key,
-                    const struct cairn_bpf_trace_sum *sum, const struct cairn_collected *stack);
-
-/* The key comes no more. */
-void cairn_sums_forget(struct cairn_sums *sums, const struct cairn_bpf_trace_key *key);
-
-/* One event. */
+/* Adds one event, or a sum of several of one kind and thread. CAIRN_E_NOMEM. */
 int cairn_sums_add(struct cairn_sums *sums, uint32_t row, const struct cairn_collected *stack,
-                   const struct cairn_bpf_trace_sum *one);
+                   const struct cairn_bpf_trace_sum *more);
 
 #endif /* CAIRN_TRACE_SUMS_H */

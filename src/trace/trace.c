@@ -44,8 +44,8 @@ struct cairn_trace {
 };
 
 static const char lost_text[] = "the stack was lost: no space in the ring";
-static const char attached_raw[] =
-    "tp_btf at sys_enter and sys_exit: every system call of every process takes some 0.1 us more";
+static const char attached_raw[] = "tp_btf at sys_enter%s: every system call of every process "
+                                   "takes some 0.1 us more";
 
 static bool is_each(const struct cairn_trace *t, uint32_t row)
 {
@@ -140,18 +140,13 @@ static int on_sum(void *ctx, const struct cairn_bpf_trace_key *key,
                   const struct cairn_bpf_trace_sum *sum)
 {
     struct cairn_trace *t = ctx;
-    const struct cairn_collect *collect = &t->sampler->collect;
     const struct cairn_collected none = lost_stack(t, key->pid, key->tid);
     const struct cairn_collected *stack =
         cairn_walk_intake_find(&t->sampler->perf.walk, key->hash, key->tid, key->id);
     if (!stack && !t->is_finished && key->hash)
         return CAIRN_OK; /* it waits yet */
-    if (cairn_sums_read(&t->sums, key, sum, stack ? stack : &none) < 0)
-        return CAIRN_E_NOMEM;
-    if (!collect->ended.n || !cairn_ended_is_over(&collect->ended, key->tid))
-        return CAIRN_OK;
-    cairn_sums_forget(&t->sums, key);
-    return CAIRN_TRACE_FORGET;
+    int code = cairn_sums_add(&t->sums, key->row, stack ? stack : &none, sum);
+    return code < 0 ? code : CAIRN_TRACE_TAKEN;
 }
 
 static int on_turn(void *ctx, bool is_end)
@@ -310,7 +305,7 @@ static void say_attached(struct cairn_trace *t)
     const struct cairn_probes *probes = &t->spec.probes;
     cairn_buffer_clear(&t->attached);
     if (cairn_trace_has_calls(t->spec.calls))
-        cairn_buffer_str(&t->attached, attached_raw);
+        cairn_buffer_printf(&t->attached, attached_raw, t->opts.enter_only ? "" : " and sys_exit");
     for (size_t i = 0; i < probes->n; i++) {
         bool is_said = false;
         for (size_t k = 0; k < i && !is_said; k++)
