@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh [resolve|klog|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|record|stack]...: cairn beside its peers on the same input, in the same run. Prints
+# run.sh [resolve|klog|one|symbolize|index|perf|flame|report|perf-script|tables|cursor|unwind|heap|record|stack|trace]...: cairn beside its peers on the same input, in the same run. Prints
 # tables; bench/README.md keeps the ratios. CAIRN is the command (build-bench/cairn), BENCH_WORK the folder for
 # inputs (bench/work), RUNS the number of counted runs (3).
 set -eu
@@ -328,13 +328,20 @@ bench_stack() {
         unmeasured stack "it failed, see above"
 }
 
-[ $# -gt 0 ] || set -- resolve klog one symbolize index perf flame report perf-script tables cursor unwind heap record stack
+# What an event costs the program that is traced, beside perf and strace; TRACE_BENCH is a part of it.
+bench_trace() {
+    # shellcheck disable=SC2086
+    RUNS=$runs python3 "$here/live/trace.py" "$cairn" "$work/live" ${TRACE_BENCH:-} ||
+        unmeasured trace "a part of it failed, see above"
+}
+
+[ $# -gt 0 ] || set -- resolve klog one symbolize index perf flame report perf-script tables cursor unwind heap record stack trace
 for name in "$@"; do
     case $name in
-    resolve | klog | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack) "bench_$name" ;;
+    resolve | klog | one | symbolize | index | perf | flame | report | tables | cursor | unwind | heap | record | stack | trace) "bench_$name" ;;
     perf-script) bench_perf_script ;;
     *)
-        echo "run.sh: no such benchmark: $name (resolve, klog, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, record, stack)" >&2
+        echo "run.sh: no such benchmark: $name (resolve, klog, one, symbolize, index, perf, flame, report, perf-script, tables, cursor, unwind, heap, record, stack, trace)" >&2
         exit 2
         ;;
     esac
