@@ -42,6 +42,12 @@ has err "$(commas $all) whole, 0 cut" "counts"
 recognized=$(sed -n 's/.*; \([0-9,]*\) recognized.*/\1/p' err | tr -d ,)
 at_least $((all * 9 / 10)) "${recognized:-0}" "stacks recognized"
 
+# More stacks than the kernel has space for at a time.
+"$CAIRN" trace -f -o many.txt -e 'syscall:write[fd == 3]' "$program" many 100000 2>err || fail "many stacks" err
+has err "100,000 counted, 0 lost" "many stacks"
+has err "100,000 whole, 0 cut" "many stacks"
+same "different stacks" "$(grep -c 'write$\|write ' many.txt)" 100000
+
 # The same counted as they begin, and in a profile.
 "$CAIRN" trace --enter-only -f -o counts.txt -e 'syscall:write[fd == 3]' "$program" counts 1000 2>err ||
     fail "-o" err

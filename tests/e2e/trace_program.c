@@ -5,6 +5,7 @@
  *     counts N   four threads call write(2) N times each: 1/2 in place_a, 1/4 in place_b, 1/4 in
  *                place_c, while another one forks and execs
  *     traps      calls that tracers get wrong, one after the other
+ *     many N     calls write(2) N times, each time from another stack, with a pause now and then
  *     wait       sleeps in pause(2), three frames deep
  */
 #include <errno.h>
@@ -191,6 +192,40 @@ static void traps(void)
     waitpid(pid, NULL, 0);
 }
 
+PLACE static void left(unsigned way, int n);
+PLACE static void right(unsigned way, int n);
+
+static void go(unsigned way, int n)
+{
+    if (n == 0)
+        sink = (int)write(null_fd, "many", 4);
+    else
+        (way & 1 ? left : right)(way >> 1, n - 1);
+}
+
+PLACE static void left(unsigned way, int n)
+{
+    go(way, n);
+    sink = n;
+}
+
+PLACE static void right(unsigned way, int n)
+{
+    go(way, n);
+    sink = -n;
+}
+
+/* The pauses are for who reads on a busy machine. */
+static void from_many_stacks(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        go(i, 18);
+        if (i % 4000 == 0)
+            usleep(100000);
+        sink = 0;
+    }
+}
+
 PLACE static void waits(void)
 {
     sink = pause();
@@ -205,6 +240,8 @@ int main(int argc, char **argv)
         count(argc > 2 ? atol(argv[2]) : 1000);
     else if (strcmp(what, "traps") == 0)
         traps();
+    else if (strcmp(what, "many") == 0)
+        from_many_stacks(argc > 2 ? (unsigned)atol(argv[2]) : 1000);
     else if (strcmp(what, "wait") == 0)
         for (;;)
             waits();
