@@ -261,11 +261,37 @@ static int put_event_name(void *ctx, const char *name)
     return 0;
 }
 
-static int list(const struct cli_trace *asked, struct cairn_err *err)
+/* An event as -e takes it, then what is known of it. */
+static int put_usdt(void *ctx, const struct cairn_trace_usdt *probe)
 {
+    struct cairn_buffer line = {0};
+    (void)ctx;
+    cairn_buffer_str(&line, "usdt:");
+    cairn_escape_terminal(&line, probe->file, strlen(probe->file));
+    cairn_buffer_printf(&line, ":%s:%s  %zu place%s%s  ", probe->provider, probe->name,
+                        probe->n_places, probe->n_places == 1 ? "" : "s",
+                        probe->has_semaphore ? ", semaphore" : "");
+    if (*probe->args)
+        cairn_escape_terminal(&line, probe->args, strlen(probe->args));
+    else
+        cairn_buffer_str(&line, "no arguments");
+    puts(cairn_buffer_text(&line));
+    cairn_buffer_done(&line);
+    return 0;
+}
+
+static int list(struct job *job, struct cairn_err *err)
+{
+    const struct cli_list *patterns = &job->asked.patterns;
+    const struct cairn_trace_opts *opts = &job->asked.opts;
     int code = CAIRN_OK;
-    for (size_t i = 0; i < asked->patterns.n && code == CAIRN_OK; i++)
-        code = cairn_trace_list(asked->patterns.items[i], put_event_name, NULL, err);
+    if (opts->tid || job->asked.whom.processes.n)
+        code = find_targets(job, err);
+    for (size_t i = 0; i < patterns->n && code == CAIRN_OK; i++)
+        code = strncmp(patterns->items[i], "usdt:", 5) == 0
+                   ? cairn_trace_list_usdt(patterns->items[i], opts->pids, opts->n_pids, put_usdt,
+                                           NULL, err)
+                   : cairn_trace_list(patterns->items[i], put_event_name, NULL, err);
     return code;
 }
 
@@ -276,7 +302,7 @@ static int run(struct cli_args *args)
     int status = CLI_USAGE;
     if (cli_trace_read(args, &job.asked)) {
         cli_log_open(job.asked.whom.verbosity);
-        int code = job.asked.patterns.n ? list(&job.asked, &err) : work(&job, &err);
+        int code = job.asked.patterns.n ? list(&job, &err) : work(&job, &err);
         status = code < 0 ? cli_report(&err) : CLI_OK;
     }
     cli_output_drop(job.output);
@@ -295,7 +321,7 @@ const struct cli_command cli_cmd_trace = {
                                    "trace [OPTION...] -e EVENT -t TID",
                                    "trace [OPTION...] -e EVENT -a | --cgroup CGROUP",
                                    "trace [OPTION...] -e EVENT [--] COMMAND [ARGUMENT...]",
-                                   "trace --list PATTERN", NULL},
+                                   "trace --list PATTERN [-p PID]", NULL},
     .options = cli_trace_options,
     .notes = "A filter is a condition such as [count > 4096 && path ~ \"/dev/*\" && ret < 0], with "
              "fields by the names of arguments, pid, tid, uid, cpu, comm, ret, errno and duration. "

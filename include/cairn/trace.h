@@ -33,7 +33,8 @@ struct cairn_trace_event {
     int pid, tid;
     uint32_t cpu, uid;
     const char *comm; /* the thread's name, as the call began */
-    const char *kind; /* "syscall", "uprobe", "uretprobe", "kprobe", "kretprobe", "tracepoint" */
+    const char *kind; /* "syscall", "uprobe", "uretprobe", "kprobe", "kretprobe", "tracepoint",
+                         "usdt" */
     const char *name; /* of the system call; of others all of it: "uprobe:libc.so.6:fopen" */
     int is_compat;    /* 1: of the table of 32-bit programs */
     int has_result;   /* 0: the call does not return, or was counted as it began */
@@ -144,6 +145,23 @@ CAIRN_API int cairn_trace_take_profile(struct cairn_trace *trace, int named,
 typedef int (*cairn_trace_list_fn)(void *ctx, const char *name);
 CAIRN_API int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx,
                                struct cairn_err *err);
+
+/* A static probe (USDT) of a file. Texts are borrowed for the call. */
+struct cairn_trace_usdt {
+    size_t size;
+    const char *file; /* as the target sees it */
+    const char *provider, *name;
+    const char *args; /* of its first place, as the file has them: "8@%rdi -4@$5"; any bytes */
+    size_t n_places;
+    int has_semaphore; /* the program skips it unless it is traced */
+};
+
+/* Calls `fn` with each static probe that "usdt:FILE:PROVIDER:NAME" matches, of which parts may be
+ * missing at the end; of the processes `pids`, if there are any, also "usdt:PROVIDER:NAME" and
+ * "usdt:". CAIRN_E_ARG, CAIRN_E_MISSING, CAIRN_E_FORMAT; what `fn` answered, if that is not 0. */
+typedef int (*cairn_trace_list_usdt_fn)(void *ctx, const struct cairn_trace_usdt *probe);
+CAIRN_API int cairn_trace_list_usdt(const char *pattern, const int *pids, size_t n_pids,
+                                    cairn_trace_list_usdt_fn fn, void *ctx, struct cairn_err *err);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probe: the programs at probes and tracepoints, a part of walk.bpf.c. See trace.h. The cookie of
- * what they are attached to is the row.
+ * what they are attached to is the row; above it, of a USDT probe, is the number of the place.
  */
 #ifndef CAIRN_BPF_PROBE_BPF_H
 #define CAIRN_BPF_PROBE_BPF_H

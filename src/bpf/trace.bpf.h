@@ -177,7 +177,11 @@ static long judge_term(__u32 i, void *ctx)
     __u64 value = 0, field = term->field;
     if ((field >= CAIRN_TRACE_RET) != j->at_return)
         return 0;
-    if (field < CAIRN_TRACE_ARGS)
+    if (field < CAIRN_TRACE_ARGS_MAX && cairn_trace_why_unread(j->of->unread, field)) {
+        j->fails = 1; /* no comparison holds of what is not known */
+        return 1;
+    }
+    if (field < CAIRN_TRACE_ARGS_MAX)
         value = arg_of(j->of, field);
     else if (field == CAIRN_TRACE_PID)
         value = j->of->pid;
@@ -255,6 +259,7 @@ static __always_inline void fill_event(struct cairn_bpf_event *event,
                                       .row = of->row,
                                       .cpu = bpf_get_smp_processor_id(),
                                       .uid = (__u32)bpf_get_current_uid_gid(),
+                                      .unread = of->unread,
                                       .has_ret = has_ret,
                                       .is_gone = is_gone};
     __builtin_memcpy(event->args, of->args, sizeof event->args);
@@ -450,7 +455,7 @@ static __always_inline void set_row(struct cairn_bpf_pending *of, struct task_st
     of->row = row;
     of->pid = pid_of(task);
     of->tid = tid_of(task);
-    of->hash = of->id = 0;
+    of->hash = of->id = of->unread = 0;
     if (cairn_trace_has_comm)
         bpf_get_current_comm(of->comm, sizeof of->comm);
 }

@@ -35,6 +35,7 @@ static void list_probe_programs(const struct walk_bpf *program,
     ret_programs[CAIRN_TRACE_IN_PROGRAM] = program->progs.cairn_trace_uprobe;
     ret_programs[CAIRN_TRACE_IN_KERNEL] = program->progs.cairn_trace_kprobe;
     ret_programs[CAIRN_TRACE_POINT] = program->progs.cairn_trace_point;
+    ret_programs[CAIRN_TRACE_STATIC] = program->progs.cairn_trace_usdt;
 }
 
 static void load_programs(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
@@ -51,6 +52,14 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
         (void)bpf_program__set_autoload(probes[i], false);
     for (size_t i = 0; opts && i < opts->n_probes; i++)
         (void)bpf_program__set_autoload(probes[opts->probes[i].place], true);
+}
+
+static bool has_static(const struct cairn_trace_programs_opts *opts)
+{
+    for (size_t i = 0; i < opts->n_probes; i++)
+        if (opts->probes[i].place == CAIRN_TRACE_STATIC)
+            return true;
+    return false;
 }
 
 static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *calls)
@@ -88,8 +97,12 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     load_programs(program, opts);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         (void)bpf_map__set_autocreate(maps[i], opts != NULL);
+    (void)bpf_map__set_autocreate(program->maps.trace_places, false);
+    (void)bpf_map__set_autocreate(program->maps.trace_registers, false);
     if (!opts)
         return;
+    (void)bpf_map__set_autocreate(program->maps.trace_places, has_static(opts));
+    (void)bpf_map__set_autocreate(program->maps.trace_registers, has_static(opts));
     (void)bpf_map__set_autocreate(program->maps.targets, true);
     (void)bpf_map__set_autocreate(program->maps.target_cgroup, opts->is_cgroup);
     (void)bpf_program__set_autoload(program->progs.cairn_walk, false);
@@ -125,22 +138,30 @@ static int write_calls(struct cairn_trace_programs *trace, struct cairn_err *err
     for (uint32_t i = 0; i < CAIRN_TRACE_ROWS; i++)
         if (trace->calls[i].is_wanted && bpf_map_update_elem(fd, &i, &trace->calls[i], BPF_ANY) < 0)
             return cairn_bpf_fail(err, errno, &cairn_walker_need, "fill");
+    for (uint32_t i = 0; i < trace->n_probes; i++)
+        if (trace->probes[i].args &&
+            bpf_map_update_elem(bpf_map__fd(trace->program->maps.trace_places), &i,
+                                trace->probes[i].args, BPF_ANY) < 0)
+            return cairn_bpf_fail(err, errno, &cairn_walker_need, "fill");
     return CAIRN_OK;
 }
 
+/* The cookie is the row, and above it the number of the place (probe.bpf.h). */
 static struct bpf_link *attach_probe(struct cairn_trace_programs *trace, uint32_t number)
 {
     const struct cairn_trace_probe_at *at = &trace->probes[number];
-    const uint64_t row = CAIRN_TRACE_CALLS + number;
+    const uint64_t cookie = (uint64_t)number << 32 | (CAIRN_TRACE_CALLS + at->number);
     struct bpf_program *programs[CAIRN_TRACE_PROBE_PROGRAMS];
     list_probe_programs(trace->program, programs);
     struct bpf_link *link;
-    LIBBPF_OPTS(bpf_uprobe_opts, user, .bpf_cookie = row, .retprobe = at->at_return);
-    LIBBPF_OPTS(bpf_kprobe_opts, kernel, .bpf_cookie = row, .retprobe = at->at_return,
+    LIBBPF_OPTS(bpf_uprobe_opts, user, .bpf_cookie = cookie, .retprobe = at->at_return,
+                .ref_ctr_offset = at->semaphore_off);
+    LIBBPF_OPTS(bpf_kprobe_opts, kernel, .bpf_cookie = cookie, .retprobe = at->at_return,
                 .offset = at->off);
-    LIBBPF_OPTS(bpf_tracepoint_opts, point, .bpf_cookie = row);
+    LIBBPF_OPTS(bpf_tracepoint_opts, point, .bpf_cookie = cookie);
     libbpf_print_fn_t before = libbpf_set_print(NULL); /* what it says, we say */
-    if (at->place == CAIRN_TRACE_IN_PROGRAM) /* of any process: targets are told apart at the hit */
+    if (at->place == CAIRN_TRACE_IN_PROGRAM ||
+        at->place == CAIRN_TRACE_STATIC) /* of any process: targets are told apart at the hit */
         link = bpf_program__attach_uprobe_opts(programs[at->place], -1, at->path, at->off, &user);
     else if (at->place == CAIRN_TRACE_IN_KERNEL)
         link = bpf_program__attach_kprobe_opts(programs[at->place], at->name, &kernel);
@@ -166,7 +187,7 @@ static int fail_probe(const struct cairn_trace_probe_at *at, int os_errno, struc
 static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
     for (uint32_t i = 0; i < trace->n_probes; i++) {
-        if (!trace->calls[CAIRN_TRACE_CALLS + i].is_wanted)
+        if (!trace->calls[CAIRN_TRACE_CALLS + trace->probes[i].number].is_wanted)
             continue;
         trace->probe_links[i] = attach_probe(trace, i);
         if (trace->probe_links[i])

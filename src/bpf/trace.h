@@ -30,9 +30,11 @@ enum {
     CAIRN_TRACE_CALLS = 1024,  /* rows: 2 * CAIRN_TRACE_NUMBERS */
     CAIRN_TRACE_PROBES = 256,  /* rows behind them */
     CAIRN_TRACE_ROWS = CAIRN_TRACE_CALLS + CAIRN_TRACE_PROBES,
+    CAIRN_TRACE_PLACES = 1024,  /* of USDT probes, each of which may have several */
     CAIRN_TRACE_TERMS_MAX = 12, /* comparisons of one call */
-    CAIRN_TRACE_ARGS = 6,
-    CAIRN_TRACE_ARG_SLOTS = 8, /* a power of two, so that a mask bounds an index */
+    CAIRN_TRACE_ARGS = 6,       /* in registers: of system calls and functions */
+    CAIRN_TRACE_ARGS_MAX = 12,  /* of a USDT probe */
+    CAIRN_TRACE_ARG_SLOTS = 16, /* a power of two, so that a mask bounds an index */
     CAIRN_TRACE_TEXTS = 2,
     CAIRN_TRACE_TEXT_BYTES = 256,
     CAIRN_TRACE_DATA_BYTES = 64,
@@ -44,8 +46,8 @@ enum {
 
 enum cairn_trace_field { /* what a term compares; ARG + i is an argument */
                          CAIRN_TRACE_ARG = 0,
-                         CAIRN_TRACE_PID = 16, /* those from CAIRN_TRACE_ARGS on are not known to
-                                                  the kernel's side */
+                         CAIRN_TRACE_PID = 16, /* those from CAIRN_TRACE_ARGS_MAX on are not known
+                                                  to the kernel's side */
                          CAIRN_TRACE_TID,
                          CAIRN_TRACE_UID,
                          CAIRN_TRACE_CPU,
@@ -133,6 +135,53 @@ struct cairn_bpf_call {
     struct cairn_bpf_term terms[CAIRN_TRACE_TERMS_MAX]; /* all hold of an event */
 };
 
+/* Where an argument of a USDT probe is. Registers are words of struct pt_regs. */
+enum cairn_trace_operand {
+    CAIRN_TRACE_OPERAND_NONE,
+    CAIRN_TRACE_OPERAND_CONST,    /* `value` */
+    CAIRN_TRACE_OPERAND_REGISTER, /* reg >> shift */
+    CAIRN_TRACE_OPERAND_MEMORY    /* at reg + (index << shift) + value */
+};
+
+enum {
+    CAIRN_TRACE_REG_WORDS = 64, /* a power of two, and more than a CPU has */
+    CAIRN_TRACE_NO_REG = 63     /* a word that is 0 */
+};
+
+enum cairn_trace_extend { /* what counts of an index */
+                          CAIRN_TRACE_EXTEND_NOT,
+                          CAIRN_TRACE_EXTEND_U32,
+                          CAIRN_TRACE_EXTEND_S32
+};
+
+struct cairn_bpf_arg {
+    __u8 operand;          /* enum cairn_trace_operand */
+    __u8 bytes, is_signed; /* 1, 2, 4 or 8 */
+    __u8 reg, index, shift;
+    __u8 extend; /* enum cairn_trace_extend */
+    __u8 reserved;
+    __s64 value;
+};
+
+/* Why an argument has no value: two bits for each. */
+enum cairn_trace_unread {
+    CAIRN_TRACE_READ,
+    CAIRN_TRACE_UNREAD_MEMORY,  /* its memory is not there, or not yet */
+    CAIRN_TRACE_UNREAD_OPERAND, /* the kernel does not keep it, or we do not understand the note */
+    CAIRN_TRACE_UNREAD_ABSENT   /* other places of the probe have it */
+};
+
+/* One place of a USDT probe. */
+struct cairn_bpf_usdt {
+    __u32 n_args, unread;
+    struct cairn_bpf_arg args[CAIRN_TRACE_ARGS_MAX];
+};
+
+static inline __attribute__((always_inline)) __u32 cairn_trace_why_unread(__u32 unread, __u32 arg)
+{
+    return arg < CAIRN_TRACE_ARGS_MAX ? unread >> 2 * arg & 3 : CAIRN_TRACE_READ;
+}
+
 /* Has a system call failed? What a function returns is its own matter. */
 static inline __attribute__((always_inline)) int cairn_trace_is_error(__u32 row, __s64 ret)
 {
@@ -172,11 +221,12 @@ struct cairn_bpf_event {
     struct cairn_bpf_stack stack;
     __u64 start_ns;
     __s64 ret;
-    __u64 args[CAIRN_TRACE_ARGS];
+    __u64 args[CAIRN_TRACE_ARGS_MAX];
     char comm[16]; /* of the thread, as the call began */
     __u32 row, cpu, uid;
+    __u32 unread;          /* enum cairn_trace_unread, two bits for each argument */
     __u8 has_ret, is_gone; /* is_gone: the thread exited in the call */
-    __u8 has_payload, reserved;
+    __u8 has_payload, reserved[5];
 };
 
 /* Behind an event with has_payload. */
@@ -197,6 +247,7 @@ struct cairn_bpf_pending {
     __u64 start_ns; /* 0: none */
     __u64 hash;
     __u32 id, row, pid, tid;
+    __u32 unread, reserved; /* as of an event */
     __u64 args[CAIRN_TRACE_ARG_SLOTS];
     char comm[16];
     struct cairn_bpf_payload payload;

@@ -16,27 +16,33 @@
 
 struct walk_bpf;
 
-enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 3 };
+enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 4 };
 
-/* Where an event is that is no system call; its row is CAIRN_TRACE_CALLS + its number. */
+/* What a probe is attached to. */
 enum cairn_trace_place {
     CAIRN_TRACE_IN_PROGRAM, /* uprobe */
     CAIRN_TRACE_IN_KERNEL,  /* kprobe */
-    CAIRN_TRACE_POINT       /* tracepoint */
+    CAIRN_TRACE_POINT,      /* tracepoint */
+    CAIRN_TRACE_STATIC      /* USDT */
 };
 
+/* Where an event is that is no system call; of a USDT probe, one of its places. */
 struct cairn_trace_probe_at {
     enum cairn_trace_place place;
-    bool at_return;    /* where the function returns */
-    const char *path;  /* of a program's file; of a tracepoint its group */
-    const char *name;  /* of a function of the kernel, or of a tracepoint */
-    uint64_t off;      /* in the file, or behind the function's begin */
-    const char *event; /* as the user wrote it, for messages */
+    uint32_t number;                   /* of the probe: its row is CAIRN_TRACE_CALLS + number */
+    bool at_return;                    /* where the function returns */
+    const char *path;                  /* of a program's file; of a tracepoint its group */
+    const char *name;                  /* of a function of the kernel, or of a tracepoint */
+    uint64_t off;                      /* in the file, or behind the function's begin */
+    uint64_t semaphore_off;            /* in the file; the kernel raises it while it is attached.
+                                           0: there is none */
+    const struct cairn_bpf_usdt *args; /* of a USDT probe */
+    const char *event;                 /* as the user wrote it, for messages */
 };
 
 struct cairn_trace_programs_opts {
     const struct cairn_bpf_call *calls;        /* CAIRN_TRACE_ROWS rows; borrowed until the start */
-    const struct cairn_trace_probe_at *probes; /* at most CAIRN_TRACE_PROBES; likewise. Those whose
+    const struct cairn_trace_probe_at *probes; /* at most CAIRN_TRACE_PLACES; likewise. Those whose
                                                   row is wanted are attached */
     size_t n_probes;
     bool all;        /* every process but this one */
@@ -61,7 +67,7 @@ struct cairn_trace_programs {
     int cgroup_fd;
     size_t n_cpus;
     struct bpf_link *links[CAIRN_TRACE_PROGRAMS];
-    struct bpf_link *probe_links[CAIRN_TRACE_PROBES];
+    struct bpf_link *probe_links[CAIRN_TRACE_PLACES];
 };
 
 /* Is any system call wanted? */

@@ -500,3 +500,4 @@ int cairn_walk(struct bpf_perf_event_data *ctx)
 #include "bpf/trace.bpf.h"
 /* wants what reports events */
 #include "bpf/probe.bpf.h"
+#include "bpf/usdt.bpf.h"

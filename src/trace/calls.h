@@ -34,8 +34,10 @@ enum cairn_call_kind {
     CAIRN_KIND_DATA = 'b',   /* bytes that the call reads; the next argument counts them */
     CAIRN_KIND_FILLED = 'B', /* bytes that the call writes; the result counts them */
     CAIRN_KIND_SIGNAL = 'g',
-    CAIRN_KIND_LONG = 'l', /* signed, of 64 bits */
-    CAIRN_KIND_FLAGS = 'F' /* names of bits or values: `names` (flags.h) */
+    CAIRN_KIND_LONG = 'l',   /* signed, of 64 bits */
+    CAIRN_KIND_FLOAT = 'e',  /* its bits are the value; and those of */
+    CAIRN_KIND_DOUBLE = 'r', /* twice the size */
+    CAIRN_KIND_FLAGS = 'F'   /* names of bits or values: `names` (flags.h) */
 };
 
 struct cairn_call_arg {
@@ -50,6 +52,7 @@ struct cairn_syscall {
     bool no_return;           /* exit, and rt_sigreturn */
     enum cairn_call_kind ret; /* of the result */
     int n_args;               /* -1: not known */
+    bool has_own_args;        /* arg0 is no register, but the first of `args`, if there are any */
     struct cairn_call_arg args[CAIRN_CALL_ARGS];
 };
 

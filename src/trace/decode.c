@@ -83,6 +83,7 @@ void cairn_decode_subject(struct cairn_decoder *d, const struct cairn_bpf_event 
                                                        .tid = event->stack.tid,
                                                        .uid = event->uid,
                                                        .cpu = event->cpu,
+                                                       .unread = event->unread,
                                                        .ret = event->ret,
                                                        .duration_ns = event->stack.value};
     for (int i = 0; i < d->call.n_args; i++)
@@ -136,6 +137,15 @@ static void put_data(struct cairn_buffer *out, const struct cairn_bpf_event *eve
     put_quoted(out, (const char *)payload->data, n < SHOWN_DATA ? n : SHOWN_DATA, n > SHOWN_DATA);
 }
 
+static void put_real(struct cairn_buffer *out, enum cairn_call_kind kind, uint64_t bits)
+{
+    double value;
+    float small;
+    memcpy(&value, &bits, sizeof value);
+    memcpy(&small, &bits, sizeof small);
+    cairn_buffer_printf(out, "%.9g", kind == CAIRN_KIND_FLOAT ? (double)small : value);
+}
+
 static void put_number(struct cairn_buffer *out, enum cairn_call_kind kind, uint64_t value)
 {
     const char *name;
@@ -159,6 +169,10 @@ static void put_number(struct cairn_buffer *out, enum cairn_call_kind kind, uint
         else
             cairn_buffer_printf(out, "%d", (int32_t)value);
         break;
+    case CAIRN_KIND_FLOAT:
+    case CAIRN_KIND_DOUBLE:
+        put_real(out, kind, value);
+        break;
     default:
         if (kind == CAIRN_KIND_POINTER && !value)
             cairn_buffer_str(out, "NULL");
@@ -176,6 +190,11 @@ static void put_field(struct cairn_decoder *d, int i)
         put_number(&d->texts, arg->kind, d->args[i]);
 }
 
+static const char *const why_unread[] = {[CAIRN_TRACE_UNREAD_MEMORY] = "its memory cannot be read",
+                                         [CAIRN_TRACE_UNREAD_OPERAND] =
+                                             "the kernel cannot read its operand",
+                                         [CAIRN_TRACE_UNREAD_ABSENT] = "this place has none"};
+
 static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event, int i)
 {
     struct cairn_buffer *out = &d->texts;
@@ -183,8 +202,13 @@ static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event
     const uint64_t value = event->args[i];
     bool cut = false;
     const char *text;
+    const uint32_t why = cairn_trace_why_unread(event->unread, (uint32_t)i);
     if (d->fields) {
         put_field(d, i);
+        return;
+    }
+    if (why) {
+        cairn_buffer_printf(out, "? (%s)", why_unread[why]);
         return;
     }
     switch (arg->kind) {

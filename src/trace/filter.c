@@ -110,6 +110,9 @@ static int read_field(struct parser *p, struct cairn_trace_filter_node *node)
                               : "ends where a field is expected");
     for (int i = 0; i < p->call->n_args; i++)
         if (is_word(p->call->args[i].name, p->at, size)) {
+            if (p->call->args[i].kind == CAIRN_KIND_FLOAT ||
+                p->call->args[i].kind == CAIRN_KIND_DOUBLE)
+                return fail(p, "a floating-point number cannot be compared");
             node->field = (uint8_t)i;
             node->width = width_of(p->call->args[i].kind);
             p->at += size;
@@ -122,7 +125,8 @@ static int read_field(struct parser *p, struct cairn_trace_filter_node *node)
             p->at += size;
             return CAIRN_OK;
         }
-    if (size == 4 && memcmp(p->at, "arg", 3) == 0 && p->at[3] >= '0' && p->at[3] <= '5') {
+    if (!p->call->has_own_args && size == 4 && memcmp(p->at, "arg", 3) == 0 && p->at[3] >= '0' &&
+        p->at[3] <= '5') {
         node->field = (uint8_t)(p->at[3] - '0');
         node->width = CAIRN_TRACE_S64;
         p->at += size;
@@ -348,7 +352,7 @@ static bool to_term(const struct cairn_trace_filter_node *node, bool has_args,
                                     .width = node->width,
                                     .value = {(uint64_t)node->value}};
     if (node->kind != COMPARE ||
-        (node->field < CAIRN_TRACE_PID && (!has_args || node->field >= CAIRN_TRACE_ARGS)))
+        (node->field < CAIRN_TRACE_PID && (!has_args || node->field >= CAIRN_TRACE_ARGS_MAX)))
         return false;
     if (node->field == CAIRN_TRACE_COMM) {
         if (strlen(node->text) >= sizeof term->value)
@@ -439,6 +443,8 @@ static bool holds(const struct cairn_trace_filter *f, uint8_t number,
     default:
         if (node->field == CAIRN_TRACE_COMM)
             return holds_text(node, s->comm);
+        if (node->field < CAIRN_TRACE_ARGS_MAX && cairn_trace_why_unread(s->unread, node->field))
+            return false;
         if (node->is_text)
             return holds_text(node, s->texts[node->field]);
         return cairn_trace_compares(node->op, node->width, number_of(node, s), node->value);

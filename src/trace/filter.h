@@ -49,6 +49,7 @@ struct cairn_trace_filter_subject {
     const char *texts[CAIRN_CALL_ARGS]; /* of arguments that are strings; NULL: not known */
     const char *comm;
     uint32_t pid, tid, uid, cpu;
+    uint32_t unread; /* enum cairn_trace_unread, two bits for each argument */
     int64_t ret;
     uint64_t duration_ns;
 };

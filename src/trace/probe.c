@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "trace/probe_file.h"
+#include "trace/probe_usdt.h"
 
 enum { FORMAT_BYTES = 1 << 16 };
 
@@ -29,6 +30,7 @@ static const struct {
     {"kprobe", CAIRN_TRACE_IN_KERNEL, false, "kprobe"},
     {"kretprobe", CAIRN_TRACE_IN_KERNEL, true, "kretprobe"},
     {"tracepoint", CAIRN_TRACE_POINT, false, "tracepoint"},
+    {"usdt", CAIRN_TRACE_STATIC, false, ""},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -61,16 +63,17 @@ void cairn_probes_done(struct cairn_probes *probes)
         cairn_free(probes->items[i].event);
         cairn_free(probes->items[i].path);
         cairn_free(probes->items[i].name);
+        cairn_free(probes->items[i].places);
     }
     cairn_free(probes->items);
     probes->items = NULL;
     probes->n = 0;
 }
 
-/* The next probe, whose texts are copies. NULL: no memory, or too many. */
-static struct cairn_probe *add(struct cairn_probes *probes, size_t kind, const char *event,
-                               const char *path, const char *name, struct cairn_err *err)
+struct cairn_probe *cairn_probes_append(struct cairn_probes *probes, const char *event,
+                                        const char *path, const char *name, struct cairn_err *err)
 {
+    const size_t kind = kind_of(event);
     if (!probes->items)
         probes->items = cairn_alloc(CAIRN_TRACE_PROBES, sizeof *probes->items);
     if (probes->n == CAIRN_TRACE_PROBES) {
@@ -83,6 +86,7 @@ static struct cairn_probe *add(struct cairn_probes *probes, size_t kind, const c
         cairn_fail_memory(err);
         return NULL;
     }
+    const uint32_t number = (uint32_t)probes->n;
     *probe = (struct cairn_probe){
         .event = cairn_strdup(event), .path = cairn_strdup(path), .name = cairn_strdup(name)};
     probes->n++; /* what is there is freed, whatever follows */
@@ -92,11 +96,15 @@ static struct cairn_probe *add(struct cairn_probes *probes, size_t kind, const c
     }
     probe->how = kinds[kind].how;
     probe->at = (struct cairn_trace_probe_at){.place = kinds[kind].place,
+                                              .number = number,
                                               .at_return = kinds[kind].at_return,
                                               .path = probe->path,
                                               .name = probe->name,
                                               .event = probe->event};
-    probe->call = (struct cairn_syscall){.name = probe->event, .ret = CAIRN_KIND_HEX, .n_args = -1};
+    probe->call = (struct cairn_syscall){.name = probe->event,
+                                         .ret = CAIRN_KIND_HEX,
+                                         .n_args = -1,
+                                         .has_own_args = kinds[kind].place == CAIRN_TRACE_STATIC};
     return probe;
 }
 
@@ -127,7 +135,7 @@ static int add_in_program(struct cairn_probes *probes, size_t kind, const char *
     if (code == CAIRN_OK)
         code = cairn_probe_find_file(probes, file, &path, err);
     if (code == CAIRN_OK) {
-        probe = add(probes, kind, event, cairn_buffer_text(&path), function, err);
+        probe = cairn_probes_append(probes, event, cairn_buffer_text(&path), function, err);
         code = probe ? CAIRN_OK : CAIRN_E_NOMEM;
     }
     if (code == CAIRN_OK) {
@@ -140,8 +148,8 @@ static int add_in_program(struct cairn_probes *probes, size_t kind, const char *
     return code;
 }
 
-static int add_in_kernel(struct cairn_probes *probes, size_t kind, const char *event,
-                         char *function, struct cairn_err *err)
+static int add_in_kernel(struct cairn_probes *probes, const char *event, char *function,
+                         struct cairn_err *err)
 {
     uint64_t off;
     int code = cut_offset(event, function, &off, err);
@@ -149,7 +157,7 @@ static int add_in_kernel(struct cairn_probes *probes, size_t kind, const char *e
         return code;
     if (!*function)
         return cairn_fail(err, CAIRN_E_ARG, "%s: expected the name of a function", event);
-    struct cairn_probe *probe = add(probes, kind, event, "", function, err);
+    struct cairn_probe *probe = cairn_probes_append(probes, event, "", function, err);
     if (!probe)
         return CAIRN_E_NOMEM;
     probe->at.off = off;
@@ -170,7 +178,7 @@ static int add_point(void *ctx, const char *group, const char *name)
     cairn_buffer_printf(&text, "tracepoint:%s:%s", group, name);
     struct cairn_probe *probe = NULL;
     if (!text.failed)
-        probe = add(to->probes, KINDS - 1, cairn_buffer_text(&text), group, name, to->err);
+        probe = cairn_probes_append(to->probes, cairn_buffer_text(&text), group, name, to->err);
     to->code = probe ? CAIRN_OK : CAIRN_E_NOMEM;
     if (probe)
         probe->call.n_args = 0; /* where no format can be read */
@@ -245,7 +253,9 @@ static int add_parts(struct cairn_probes *probes, size_t kind, const char *event
                      struct cairn_err *err)
 {
     if (kinds[kind].place == CAIRN_TRACE_IN_KERNEL)
-        return add_in_kernel(probes, kind, event, rest, err);
+        return add_in_kernel(probes, event, rest, err);
+    if (kinds[kind].place == CAIRN_TRACE_STATIC)
+        return cairn_probes_add_static(probes, event, rest, err);
     char *colon = strchr(rest, ':');
     if (!colon || colon == rest || !colon[1])
         return cairn_fail(err, CAIRN_E_ARG, "event \"%.128s\": expected %s", event,

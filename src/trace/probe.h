@@ -5,6 +5,7 @@
  *     uprobe:FILE:FUNC[+OFF]    uretprobe:FILE:FUNC    a function of a program or library
  *     kprobe:FUNC[+OFF]         kretprobe:FUNC         a function of the kernel
  *     tracepoint:GROUP:NAME                            both may be patterns
+ *     usdt:[FILE:]PROVIDER:NAME                        static probes; likewise, and of all places
  */
 #ifndef CAIRN_TRACE_PROBE_H
 #define CAIRN_TRACE_PROBE_H
@@ -14,6 +15,7 @@
 #include "bpf/trace_programs.h"
 #include "trace/calls.h"
 #include "trace/fields.h"
+#include "trace/usdt.h"
 
 struct cairn_probe {
     struct cairn_trace_probe_at at; /* its texts are `texts` */
@@ -21,7 +23,10 @@ struct cairn_probe {
     char *path, *name;
     struct cairn_syscall call; /* arguments, or fields; its name is `event` */
     struct cairn_fields fields;
-    const char *how; /* static: what is attached, and what a hit costs */
+    const char *how; /* static: what is attached, and what a hit costs; "" of USDT, whose places
+                        say it */
+    struct cairn_usdt_place *places; /* of USDT */
+    size_t n_places;
 };
 
 struct cairn_probes {
@@ -39,6 +44,11 @@ bool cairn_probe_is(const char *text);
  * function. CAIRN_E_LIMIT. */
 int cairn_probes_add(struct cairn_probes *probes, const char *text, struct cairn_err *err);
 void cairn_probes_done(struct cairn_probes *probes);
+
+/* For the files that know a kind: a probe of the kind of `event`, with copies of the texts. NULL:
+ * memory is gone, or there are too many. */
+struct cairn_probe *cairn_probes_append(struct cairn_probes *probes, const char *event,
+                                        const char *path, const char *name, struct cairn_err *err);
 
 /* "uprobe". */
 const char *cairn_probe_kind(const struct cairn_probe *probe);

@@ -52,6 +52,19 @@ static bool is_called(const char *path, const char *file)
     return !name[size] || strncmp(name + size, ".so", 3) == 0;
 }
 
+bool cairn_probe_mapped_path(int pid, const struct cairn_map *map, struct cairn_buffer *ret_path)
+{
+    if (!(map->flags & CAIRN_MAP_FILE) || !(map->flags & CAIRN_MAP_EXEC))
+        return false;
+    cairn_buffer_clear(ret_path);
+    if (map->flags & CAIRN_MAP_DELETED)
+        cairn_buffer_printf(ret_path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
+                            map->end);
+    else
+        cairn_buffer_printf(ret_path, "/proc/%d/root%s", pid, map->path);
+    return is_file(ret_path);
+}
+
 static bool find_mapped(int pid, const char *file, struct cairn_buffer *path)
 {
     struct cairn_maps *maps;
@@ -60,16 +73,7 @@ static bool find_mapped(int pid, const char *file, struct cairn_buffer *path)
         return false;
     for (size_t i = 0; i < cairn_maps_count(maps) && !found; i++) {
         const struct cairn_map *map = cairn_maps_get(maps, i);
-        if (!(map->flags & CAIRN_MAP_FILE) || !(map->flags & CAIRN_MAP_EXEC) ||
-            !is_called(map->path, file))
-            continue;
-        cairn_buffer_clear(path);
-        if (map->flags & CAIRN_MAP_DELETED)
-            cairn_buffer_printf(path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
-                                map->end);
-        else
-            cairn_buffer_printf(path, "/proc/%d/root%s", pid, map->path);
-        found = is_file(path);
+        found = is_called(map->path, file) && cairn_probe_mapped_path(pid, map, path);
     }
     cairn_maps_free(maps);
     return found;
@@ -119,9 +123,8 @@ int cairn_probe_find_file(const struct cairn_probes *probes, const char *file,
     return CAIRN_E_MISSING;
 }
 
-/* The offset in the file of code at `vaddr`, and the bytes there. */
-static bool find_code(const struct cairn_elf *elf, uint64_t vaddr, uint64_t *ret_off,
-                      struct cairn_span *ret_code)
+bool cairn_probe_find_code(const struct cairn_elf *elf, uint64_t vaddr, uint64_t *ret_off,
+                           struct cairn_span *ret_code)
 {
     struct cairn_elf_segment s;
     for (uint32_t i = 0; i < elf->n_segments; i++)
@@ -185,7 +188,7 @@ static int place_in(const struct cairn_file *file, const char *path, const char 
     int code_of = cairn_elf_open(file->bytes, &elf, err);
     if (code_of < 0)
         return code_of;
-    if (!find_code(&elf, vaddr, ret_off, &code))
+    if (!cairn_probe_find_code(&elf, vaddr, ret_off, &code))
         return cairn_fail(err, CAIRN_E_MISSING, "%s: %s is no code of this file", path, function);
     *ret_off += off;
     *ret_how = other_cpu;

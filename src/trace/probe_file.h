@@ -4,6 +4,7 @@
 #define CAIRN_TRACE_PROBE_FILE_H
 
 #include "base/buffer.h"
+#include "elf/image.h"
 #include "trace/probe.h"
 
 /* The path by which we can open the file: as it is, below a target's root, what a target has mapped
@@ -11,6 +12,16 @@
  * beside the command. CAIRN_E_MISSING. */
 int cairn_probe_find_file(const struct cairn_probes *probes, const char *file,
                           struct cairn_buffer *ret_path, struct cairn_err *err);
+
+struct cairn_map;
+
+/* The path by which we can open what a process has mapped: false, it is no code of a file that is
+ * there. */
+bool cairn_probe_mapped_path(int pid, const struct cairn_map *map, struct cairn_buffer *ret_path);
+
+/* The offset in the file of code at `vaddr`, and the bytes there. False: there is no code. */
+bool cairn_probe_find_code(const struct cairn_elf *elf, uint64_t vaddr, uint64_t *ret_off,
+                           struct cairn_span *ret_code);
 
 /* Where in the file a probe on `function` + `off` is put. At its begin it may stand behind an
  * endbr64, where the registers and the stack are the same and the kernel need not single-step.

@@ -3,6 +3,7 @@
 #ifndef CAIRN_TRACE_SPEC_H
 #define CAIRN_TRACE_SPEC_H
 
+#include "base/buffer.h"
 #include "trace/filter.h"
 #include "trace/probe.h"
 
@@ -31,6 +32,11 @@ void cairn_spec_done(struct cairn_spec *spec);
 
 bool cairn_spec_holds(const struct cairn_spec *spec, uint32_t row,
                       const struct cairn_trace_filter_subject *subject);
+
+/* How its events are attached, and what that costs (attached.c). `enter_only`: of calls nothing is at
+ * their return. */
+void cairn_spec_say_attached(const struct cairn_spec *spec, bool enter_only,
+                             struct cairn_buffer *out);
 
 /* Does a word of a list, such as "open*", "%file" or "all", hold the call of that name? */
 bool cairn_spec_matches(const char *word, const char *name);

@@ -5,7 +5,6 @@
  *     spec ─► programs ─┬─► stacks, events ─► decode, filter ─► report
  *                       └─► sums ──────────────────────────────► rows ─► profile
  */
-#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,15 +37,13 @@ struct cairn_trace {
     uint64_t n_rest_filtered, n_each;
     uint64_t slice_ns, left;
     struct cairn_trace_probe_at *places; /* of the probes */
+    size_t n_places;
     struct cairn_buffer attached;
     int answer; /* of `report`, that ends the poll */
     bool is_finished;
 };
 
 static const char lost_text[] = "the stack was lost: no space in the ring";
-static const char attached_raw[] = "tp_btf at sys_enter%s: every system call of every process "
-                                   "takes some 0.1 us more";
-
 static bool is_each(const struct cairn_trace *t, uint32_t row)
 {
     return t->spec.calls[row].flags & CAIRN_TRACE_EACH;
@@ -176,12 +173,31 @@ static int take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t
     return cairn_spec_finish(&t->spec, t->opts.filter, err);
 }
 
-static int list_places(struct cairn_trace *t)
+/* What each probe is attached to: one place, or, of a static one, several. */
+static int list_places(struct cairn_trace *t, struct cairn_err *err)
 {
-    t->places = cairn_alloc(t->spec.probes.n + 1, sizeof *t->places);
-    for (size_t i = 0; t->places && i < t->spec.probes.n; i++)
-        t->places[i] = t->spec.probes.items[i].at;
-    return t->places ? CAIRN_OK : CAIRN_E_NOMEM;
+    t->places = cairn_alloc(CAIRN_TRACE_PLACES, sizeof *t->places);
+    if (!t->places)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < t->spec.probes.n; i++) {
+        const struct cairn_probe *probe = &t->spec.probes.items[i];
+        const size_t n = probe->places ? probe->n_places : 1;
+        if (!t->spec.calls[CAIRN_TRACE_CALLS + i].is_wanted)
+            continue;
+        if (n > CAIRN_TRACE_PLACES - t->n_places)
+            return cairn_fail(err, CAIRN_E_LIMIT, "%s: more than %d places in all", probe->event,
+                              CAIRN_TRACE_PLACES);
+        for (size_t k = 0; k < n; k++) {
+            struct cairn_trace_probe_at *at = &t->places[t->n_places++];
+            *at = probe->at;
+            if (!probe->places)
+                continue;
+            at->off = probe->places[k].off;
+            at->semaphore_off = probe->places[k].semaphore_off;
+            at->args = &probe->places[k].args;
+        }
+    }
+    return CAIRN_OK;
 }
 
 static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
@@ -197,11 +213,12 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
     uint64_t per_second = t->opts.per_second ? t->opts.per_second : PER_SECOND_ALL;
     if (t->opts.sums_only || !t->opts.report)
         per_second = 0;
-    if (list_places(t) < 0)
-        return cairn_fail_memory(err);
+    int code = list_places(t, err);
+    if (code < 0)
+        return code;
     const struct cairn_trace_programs_opts programs = {.calls = t->spec.calls,
                                                        .probes = t->places,
-                                                       .n_probes = t->spec.probes.n,
+                                                       .n_probes = t->n_places,
                                                        .user_only = t->opts.user_only != 0,
                                                        .all = t->opts.all_processes,
                                                        .no_inherit = t->opts.no_inherit,
@@ -211,7 +228,7 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
                                                        .signal = (uint32_t)t->opts.signal,
                                                        .per_second = per_second,
                                                        .max = t->opts.max_events};
-    int code = cairn_sampler_new_traced(&whom, &programs, &t->sampler, err);
+    code = cairn_sampler_new_traced(&whom, &programs, &t->sampler, err);
     if (code < 0)
         return code;
     struct cairn_profile *p = t->sampler->collect.profile;
@@ -299,24 +316,6 @@ static void count_marks(struct cairn_trace *t)
     }
 }
 
-/* Each way once. */
-static void say_attached(struct cairn_trace *t)
-{
-    const struct cairn_probes *probes = &t->spec.probes;
-    cairn_buffer_clear(&t->attached);
-    if (cairn_trace_has_calls(t->spec.calls))
-        cairn_buffer_printf(&t->attached, attached_raw, t->opts.enter_only ? "" : " and sys_exit");
-    for (size_t i = 0; i < probes->n; i++) {
-        bool is_said = false;
-        for (size_t k = 0; k < i && !is_said; k++)
-            is_said = strcmp(probes->items[k].how, probes->items[i].how) == 0;
-        if (is_said)
-            continue;
-        cairn_buffer_str(&t->attached, t->attached.size ? "; " : "");
-        cairn_buffer_str(&t->attached, probes->items[i].how);
-    }
-}
-
 static void measure(struct cairn_trace *t)
 {
     struct cairn_trace_stats *stats = &t->stats;
@@ -337,7 +336,8 @@ static void measure(struct cairn_trace *t)
     stats->n_walked = cpu.n_walked;
     stats->ns_per_event = cpu.n_seen ? cpu.run_ns / cpu.n_seen : 0;
     stats->duration_ns = t->sampler->end_ns - t->sampler->start_ns;
-    say_attached(t);
+    cairn_buffer_clear(&t->attached);
+    cairn_spec_say_attached(&t->spec, t->opts.enter_only, &t->attached);
     stats->attached = cairn_buffer_text(&t->attached);
     stats->exit_status = t->sampler->exit_status;
 }
@@ -454,49 +454,4 @@ int cairn_trace_take_profile(struct cairn_trace *t, int named, struct cairn_prof
     t->sums.n = 0;
     *ret_profile = profile;
     return CAIRN_OK;
-}
-
-static int list_calls(const char *word, cairn_trace_list_fn fn, void *ctx)
-{
-    char name[64];
-    for (uint32_t row = 0; row < CAIRN_TRACE_NUMBERS; row++) {
-        const char *call = cairn_call_name(row);
-        if (!call || !cairn_spec_matches(word, call))
-            continue;
-        snprintf(name, sizeof name, "syscall:%s", call);
-        int code = fn(ctx, name);
-        if (code)
-            return code;
-    }
-    return CAIRN_OK;
-}
-
-struct listing {
-    const char *pattern;
-    cairn_trace_list_fn fn;
-    void *ctx;
-};
-
-static int list_point(void *ctx, const char *group, const char *name)
-{
-    const struct listing *to = ctx;
-    char text[600];
-    snprintf(text, sizeof text, "tracepoint:%s:%s", group, name);
-    return fnmatch(to->pattern, text, 0) == 0 ? to->fn(to->ctx, text) : 0;
-}
-
-int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx, struct cairn_err *err)
-{
-    static const char kind[] = "syscall:", point[] = "tracepoint:";
-    const bool is_call = strncmp(pattern, kind, sizeof kind - 1) == 0;
-    struct listing to = {pattern, fn, ctx};
-    (void)err;
-    if (is_call)
-        return list_calls(pattern + sizeof kind - 1, fn, ctx);
-    int code = CAIRN_OK;
-    if (!strchr(pattern, ':'))
-        code = list_calls(pattern, fn, ctx);
-    if (!code && (*pattern == '*' || strncmp(pattern, point, sizeof point - 1) == 0))
-        code = cairn_probe_list_points("*", "*", list_point, &to);
-    return code;
 }
