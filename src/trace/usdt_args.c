@@ -81,7 +81,8 @@ static bool read_arg(const char *text, uint16_t machine, struct cairn_usdt_arg *
 bool cairn_usdt_arg_next(const char **at, uint16_t machine, struct cairn_usdt_arg *ret_arg)
 {
     char text[CAIRN_USDT_OPERAND_BYTES];
-    *at += strspn(*at, " \t\n");
+    while (isspace((unsigned char)**at))
+        ++*at;
     const size_t size = arg_size(*at);
     if (!size)
         return false;

@@ -12,6 +12,7 @@ static void kinds_are_told_by_their_beginning(void **state)
     (void)state;
     assert_true(cairn_probe_is("uprobe:libc.so.6:fopen"));
     assert_true(cairn_probe_is("tracepoint:sched:sched_switch"));
+    assert_true(cairn_probe_is("usdt:libc.so.6:libc:setjmp"));
     assert_false(cairn_probe_is("syscall:open"));
     assert_false(cairn_probe_is("uprob:libc.so.6:fopen"));
     assert_false(cairn_probe_is(""));
@@ -40,6 +41,15 @@ static void what_is_no_place_is_refused(void **state)
         {"kprobe:vfs_read+9x", "is no offset", CAIRN_E_ARG},
         {"tracepoint:sched", "expected tracepoint:GROUP:NAME", CAIRN_E_ARG},
         {"tracepoint:no_such_group:x", "no such tracepoint", CAIRN_E_MISSING},
+        {"usdt:", "expected usdt:FILE:PROVIDER:NAME", CAIRN_E_ARG},
+        {"usdt:name", "expected usdt:FILE:PROVIDER:NAME", CAIRN_E_ARG},
+        {"usdt:a:", "expected usdt:FILE:PROVIDER:NAME", CAIRN_E_ARG},
+        {"usdt:a::c", "expected usdt:FILE:PROVIDER:NAME", CAIRN_E_ARG},
+        {"usdt:a:b:c:d", "expected usdt:FILE:PROVIDER:NAME", CAIRN_E_ARG},
+        {"usdt:own:start", "in which file", CAIRN_E_ARG},
+        {"usdt:/no/such/file:own:start", "there is no such file", CAIRN_E_MISSING},
+        {"usdt:/etc/passwd:own:start", "no ELF file", CAIRN_E_FORMAT},
+        {"usdt:/bin/true:own:start", "has no static probes", CAIRN_E_MISSING},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cairn_probes probes = {0};
