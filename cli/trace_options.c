@@ -48,7 +48,7 @@ const struct cli_option cli_trace_options[] = {
          "*open*, all, %file, %desc, %net, %process, %memory, %signal or %ipc; several "
          "with commas between, !NAME takes out. Or uprobe:FILE:FUNCTION[+OFFSET], "
          "uretprobe:FILE:FUNCTION, kprobe:FUNCTION[+OFFSET], kretprobe:FUNCTION, "
-         "tracepoint:GROUP:NAME. May be given several times"},
+         "tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME. May be given several times"},
     [OPT_PID] = {"pid", 'p', "PID|NAME",
                  "trace this process, or all that are called so, and what they start; several with "
                  "commas between, and may be given several times"},
@@ -90,7 +90,9 @@ const struct cli_option cli_trace_options[] = {
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_STOP] = {"stop", 0, NULL, "stop the process at each event, by SIGSTOP"},
     [OPT_SIGNAL] = {"signal", 0, "SIG", "send SIG to the process at each event"},
-    [OPT_LIST] = {"list", 0, "PATTERN", "list the events of this machine, and trace none"},
+    [OPT_LIST] = {"list", 0, "PATTERN",
+                  "list the events of this machine, and trace none; usdt:FILE, or usdt: with "
+                  "--pid, lists static probes"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too; may be given several times"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},

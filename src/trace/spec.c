@@ -234,8 +234,8 @@ int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *
     if (strncmp(text, kind, sizeof kind - 1) != 0) {
         cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": expected syscall:NAME", text);
         cairn_hint(err, "or uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, kprobe:FUNCTION, "
-                        "kretprobe:FUNCTION, tracepoint:GROUP:NAME; cairn trace --list '*' prints "
-                        "the events of this machine");
+                        "kretprobe:FUNCTION, tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME; "
+                        "cairn trace --list '*' prints the events of this machine");
         return CAIRN_E_ARG;
     }
     return add_list(spec, text + sizeof kind - 1, size - (sizeof kind - 1), filter, err);
