@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "bpf/load.h"
+#include "bpf/places.h"
 #include "bpf/trace_programs.h"
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
@@ -87,7 +88,8 @@ static bool has_comm(const struct cairn_trace_programs_opts *opts)
 }
 
 void cairn_trace_programs_prepare(struct walk_bpf *program,
-                                  const struct cairn_trace_programs_opts *opts, size_t n_cpus)
+                                  const struct cairn_trace_programs_opts *opts, size_t n_cpus,
+                                  bool *ret_many_at_once)
 {
     struct bpf_map *const maps[] = {program->maps.trace_calls,      program->maps.trace_pending,
                                     program->maps.trace_sums,       program->maps.trace_sums_other,
@@ -101,6 +103,8 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     (void)bpf_map__set_autocreate(program->maps.trace_registers, false);
     if (!opts)
         return;
+    *ret_many_at_once =
+        has_static(opts) && cairn_bpf_places_prepare(program->progs.cairn_trace_usdt);
     (void)bpf_map__set_autocreate(program->maps.trace_places, has_static(opts));
     (void)bpf_map__set_autocreate(program->maps.trace_registers, has_static(opts));
     (void)bpf_map__set_autocreate(program->maps.targets, true);
@@ -146,11 +150,10 @@ static int write_calls(struct cairn_trace_programs *trace, struct cairn_err *err
     return CAIRN_OK;
 }
 
-/* The cookie is the row, and above it the number of the place (probe.bpf.h). */
 static struct bpf_link *attach_probe(struct cairn_trace_programs *trace, uint32_t number)
 {
     const struct cairn_trace_probe_at *at = &trace->probes[number];
-    const uint64_t cookie = (uint64_t)number << 32 | (CAIRN_TRACE_CALLS + at->number);
+    const uint64_t cookie = cairn_bpf_place_cookie(at, number);
     struct bpf_program *programs[CAIRN_TRACE_PROBE_PROGRAMS];
     list_probe_programs(trace->program, programs);
     struct bpf_link *link;
@@ -184,17 +187,50 @@ static int fail_probe(const struct cairn_trace_probe_at *at, int os_errno, struc
     return code;
 }
 
+/* How many places from `first` on one call may attach: those of one file. */
+static uint32_t places_of_file(const struct cairn_trace_programs *trace, uint32_t first)
+{
+    uint32_t last = first + 1;
+    while (trace->probes[first].place == CAIRN_TRACE_STATIC && last < trace->n_probes &&
+           trace->probes[last].place == CAIRN_TRACE_STATIC &&
+           strcmp(trace->probes[last].path, trace->probes[first].path) == 0)
+        last++;
+    return last - first;
+}
+
+/* Which place of [first, last) the kernel refuses, when it refuses them together. */
+static uint32_t find_refused(const struct cairn_trace_programs *trace, uint32_t first,
+                             uint32_t last)
+{
+    for (uint32_t i = first; i < last; i++) {
+        const int fd = cairn_bpf_places_attach(trace->program->progs.cairn_trace_usdt,
+                                               trace->probes, i, i + 1);
+        if (fd < 0)
+            return i;
+        close(fd);
+    }
+    return first;
+}
+
 static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
-    for (uint32_t i = 0; i < trace->n_probes; i++) {
-        if (!trace->calls[CAIRN_TRACE_CALLS + trace->probes[i].number].is_wanted)
+    for (uint32_t i = 0, n; i < trace->n_probes; i += n) {
+        int os_errno = 0;
+        n = trace->many_at_once ? places_of_file(trace, i) : 1;
+        if (trace->many_at_once && trace->probes[i].place == CAIRN_TRACE_STATIC) {
+            const int fd = cairn_bpf_places_attach(trace->program->progs.cairn_trace_usdt,
+                                                   trace->probes, i, i + n);
+            trace->probe_fds[i] = fd < 0 ? 0 : fd + 1;
+            os_errno = fd < 0 ? -fd : 0;
+        } else {
+            trace->probe_links[i] = attach_probe(trace, i);
+            os_errno = trace->probe_links[i] ? 0 : errno;
+        }
+        if (!os_errno)
             continue;
-        trace->probe_links[i] = attach_probe(trace, i);
-        if (trace->probe_links[i])
-            continue;
-        const int os_errno = errno;
+        const uint32_t refused = n > 1 ? find_refused(trace, i, i + n) : i;
         cairn_trace_programs_stop(trace);
-        return fail_probe(&trace->probes[i], os_errno, err);
+        return fail_probe(&trace->probes[refused], os_errno, err);
     }
     return CAIRN_OK;
 }
@@ -228,6 +264,9 @@ void cairn_trace_programs_stop(struct cairn_trace_programs *trace)
     for (size_t i = 0; i < trace->n_probes; i++) {
         bpf_link__destroy(trace->probe_links[i]);
         trace->probe_links[i] = NULL;
+        if (trace->probe_fds[i])
+            close(trace->probe_fds[i] - 1);
+        trace->probe_fds[i] = 0;
     }
     for (size_t i = CAIRN_TRACE_PROGRAMS; i-- > 0;) {
         bpf_link__destroy(trace->links[i]);

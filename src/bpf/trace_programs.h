@@ -42,8 +42,7 @@ struct cairn_trace_probe_at {
 
 struct cairn_trace_programs_opts {
     const struct cairn_bpf_call *calls;        /* CAIRN_TRACE_ROWS rows; borrowed until the start */
-    const struct cairn_trace_probe_at *probes; /* at most CAIRN_TRACE_PLACES; likewise. Those whose
-                                                  row is wanted are attached */
+    const struct cairn_trace_probe_at *probes; /* at most CAIRN_TRACE_PLACES; likewise */
     size_t n_probes;
     bool all;        /* every process but this one */
     bool is_cgroup;  /* of them those in this cgroup of version 2 */
@@ -67,7 +66,9 @@ struct cairn_trace_programs {
     int cgroup_fd;
     size_t n_cpus;
     struct bpf_link *links[CAIRN_TRACE_PROGRAMS];
+    bool many_at_once; /* static probes are attached file by file (places.h) */
     struct bpf_link *probe_links[CAIRN_TRACE_PLACES];
+    int probe_fds[CAIRN_TRACE_PLACES]; /* of those, by their first place, plus one; 0: none */
 };
 
 /* Is any system call wanted? */
@@ -81,7 +82,8 @@ static inline bool cairn_trace_has_calls(const struct cairn_bpf_call *calls)
 
 /* Before the walker's programs are loaded: with these, or, where `opts` is NULL, without. */
 void cairn_trace_programs_prepare(struct walk_bpf *program,
-                                  const struct cairn_trace_programs_opts *opts, size_t n_cpus);
+                                  const struct cairn_trace_programs_opts *opts, size_t n_cpus,
+                                  bool *ret_many_at_once);
 
 /* A process whose calls are traced; from its next execve(2) on. 0 or a negative errno. */
 int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool from_exec);

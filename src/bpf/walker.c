@@ -82,12 +82,14 @@ static void fill_maps(struct cairn_walker *w)
 static void prepare_trace(struct cairn_walker *w, const struct cairn_trace_programs_opts *opts,
                           size_t n_cpus)
 {
-    cairn_trace_programs_prepare(w->program, opts, n_cpus);
+    bool many_at_once = false;
+    cairn_trace_programs_prepare(w->program, opts, n_cpus, &many_at_once);
     if (opts)
         w->trace = (struct cairn_trace_programs){.program = w->program,
                                                  .calls = opts->calls,
                                                  .probes = opts->probes,
                                                  .n_probes = opts->n_probes,
+                                                 .many_at_once = many_at_once,
                                                  .is_cgroup = opts->is_cgroup,
                                                  .cgroup_fd = opts->cgroup_fd,
                                                  .n_cpus = n_cpus};
