@@ -198,39 +198,47 @@ static uint32_t places_of_file(const struct cairn_trace_programs *trace, uint32_
     return last - first;
 }
 
-/* Which place of [first, last) the kernel refuses, when it refuses them together. */
-static uint32_t find_refused(const struct cairn_trace_programs *trace, uint32_t first,
-                             uint32_t last)
+static int attach_places(struct cairn_trace_programs *trace, uint32_t first, uint32_t last)
 {
-    for (uint32_t i = first; i < last; i++) {
-        const int fd = cairn_bpf_places_attach(trace->program->progs.cairn_trace_usdt,
-                                               trace->probes, i, i + 1);
-        if (fd < 0)
-            return i;
-        close(fd);
+    const int fd =
+        cairn_bpf_places_attach(trace->program->progs.cairn_trace_usdt, trace->probes, first, last);
+    trace->probe_fds[first] = fd < 0 ? 0 : fd + 1;
+    return fd < 0 ? fd : 0;
+}
+
+/* The places of a file together; if the kernel refuses them, one by one, so that it is known which.
+ * `*ret_at`: the one. 0 or a negative errno. */
+static int attach_file(struct cairn_trace_programs *trace, uint32_t first, uint32_t last,
+                       uint32_t *ret_at)
+{
+    int result = attach_places(trace, first, last);
+    *ret_at = first;
+    if (result == 0 || last == first + 1)
+        return result;
+    result = 0;
+    for (uint32_t i = first; i < last && result == 0; i++) {
+        *ret_at = i;
+        result = attach_places(trace, i, i + 1);
     }
-    return first;
+    return result;
 }
 
 static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
     for (uint32_t i = 0, n; i < trace->n_probes; i += n) {
-        int os_errno = 0;
+        uint32_t at = i;
+        int result;
         n = trace->many_at_once ? places_of_file(trace, i) : 1;
         if (trace->many_at_once && trace->probes[i].place == CAIRN_TRACE_STATIC) {
-            const int fd = cairn_bpf_places_attach(trace->program->progs.cairn_trace_usdt,
-                                                   trace->probes, i, i + n);
-            trace->probe_fds[i] = fd < 0 ? 0 : fd + 1;
-            os_errno = fd < 0 ? -fd : 0;
+            result = attach_file(trace, i, i + n, &at);
         } else {
             trace->probe_links[i] = attach_probe(trace, i);
-            os_errno = trace->probe_links[i] ? 0 : errno;
+            result = trace->probe_links[i] ? 0 : -errno;
         }
-        if (!os_errno)
+        if (result == 0)
             continue;
-        const uint32_t refused = n > 1 ? find_refused(trace, i, i + n) : i;
         cairn_trace_programs_stop(trace);
-        return fail_probe(&trace->probes[refused], os_errno, err);
+        return fail_probe(&trace->probes[at], -result, err);
     }
     return CAIRN_OK;
 }

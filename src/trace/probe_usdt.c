@@ -76,7 +76,7 @@ static bool understand(const struct cairn_probes *probes, char *text, bool is_li
     return is_list || (n > 1 && *parts[0] && *wanted.provider && *wanted.name);
 }
 
-static int make_places(const struct cairn_usdt_file *file, const struct cairn_usdt_probe *from,
+static int make_places(struct cairn_usdt_file *file, const struct cairn_usdt_probe *from,
                        struct cairn_usdt_place **ret_places, size_t *ret_n, struct cairn_err *err)
 {
     struct cairn_usdt_place *places;
@@ -100,7 +100,7 @@ static int make_places(const struct cairn_usdt_file *file, const struct cairn_us
     return CAIRN_OK;
 }
 
-static int add_probe(struct search *search, const struct cairn_usdt_file *file, const char *path,
+static int add_probe(struct search *search, struct cairn_usdt_file *file, const char *path,
                      const char *shown, const struct cairn_usdt_probe *from, struct cairn_err *err)
 {
     struct cairn_buffer event = {0};

@@ -8,7 +8,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum { COMPARED_MAX = 4096 }; /* probes that a misspelled name is compared with */
+enum {
+    COMPARED_MAX = 4096,   /* probes that a misspelled name is compared with */
+    SYMBOLS_MAX = 1 << 26, /* for all operands of a file: half a second */
+};
 
 static int by_names(const struct cairn_elf_usdt_note *a, const struct cairn_elf_usdt_note *b)
 {
@@ -42,7 +45,7 @@ static int read_notes(struct cairn_usdt_file *file, struct cairn_err *err)
 
 int cairn_usdt_open(const char *path, struct cairn_usdt_file *ret_file, struct cairn_err *err)
 {
-    struct cairn_usdt_file file = {0};
+    struct cairn_usdt_file file = {.symbols_left = SYMBOLS_MAX};
     int code = cairn_file_open(path, &file.file, err);
     if (code < 0)
         return code;

@@ -21,6 +21,7 @@ struct cairn_usdt_file {
     struct cairn_elf elf;
     struct cairn_elf_usdt_note *notes; /* by provider, name and address; borrow from `file` */
     size_t n, cap;
+    uint64_t symbols_left; /* so many may be compared with the symbols of operands */
 };
 
 /* CAIRN_E_MISSING: the file has no static probes. CAIRN_E_FORMAT: its notes are damaged. */
@@ -57,7 +58,7 @@ struct cairn_usdt_place {
 
 /* Where a probe is attached for a note. CAIRN_E_FORMAT: no code is there. CAIRN_E_SUPPORT: the file
  * is of another CPU. */
-int cairn_usdt_place(const struct cairn_usdt_file *file, const struct cairn_elf_usdt_note *note,
+int cairn_usdt_place(struct cairn_usdt_file *file, const struct cairn_elf_usdt_note *note,
                      struct cairn_usdt_place *ret_place, struct cairn_err *err);
 
 /* What the arguments of a probe are, by all its places: arg0, arg1, ... */

@@ -70,17 +70,20 @@ static enum cairn_usdt_insn choose(struct cairn_span code, uint64_t vaddr, uint6
 }
 
 /* The vaddr of data by its name, in one table of symbols. */
-static bool find_in_table(const struct cairn_elf *elf, const struct cairn_elf_section *table,
+static bool find_in_table(struct cairn_usdt_file *file, const struct cairn_elf_section *table,
                           const char *name, uint64_t *ret_vaddr)
 {
+    const struct cairn_elf *elf = &file->elf;
     struct cairn_elf_section section;
     struct cairn_span symbols, names;
     if (!cairn_elf_section_bytes(elf, table, &symbols) ||
         !cairn_elf_section(elf, table->link, &section) ||
         !cairn_elf_section_bytes(elf, &section, &names))
         return false;
-    for (size_t at = 0; at + SYMBOL_BYTES <= symbols.size; at += SYMBOL_BYTES) {
+    for (size_t at = 0; at + SYMBOL_BYTES <= symbols.size && file->symbols_left;
+         at += SYMBOL_BYTES) {
         Elf64_Sym symbol;
+        file->symbols_left--;
         memcpy(&symbol, symbols.data + at, sizeof symbol);
         if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) == STT_TLS)
             continue;
@@ -93,31 +96,31 @@ static bool find_in_table(const struct cairn_elf *elf, const struct cairn_elf_se
     return false;
 }
 
-static bool find_symbol(const struct cairn_elf *elf, const char *name, uint64_t *ret_vaddr)
+static bool find_symbol(struct cairn_usdt_file *file, const char *name, uint64_t *ret_vaddr)
 {
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
     struct cairn_elf_section section;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        for (uint32_t k = 1; cairn_elf_section(elf, k, &section); k++)
-            if (section.type == types[i] && find_in_table(elf, &section, name, ret_vaddr))
+        for (uint32_t k = 1; cairn_elf_section(&file->elf, k, &section); k++)
+            if (section.type == types[i] && find_in_table(file, &section, name, ret_vaddr))
                 return true;
     return false;
 }
 
 /* What counts from an instruction or a symbol has to count from where the probe is attached. */
-static bool relate(const struct cairn_elf *elf, uint64_t vaddr, uint64_t add,
+static bool relate(struct cairn_usdt_file *file, uint64_t vaddr, uint64_t add,
                    struct cairn_usdt_arg *arg)
 {
     uint64_t from = vaddr;
     if (!arg->is_relative)
         return true;
-    if (*arg->symbol && !find_symbol(elf, arg->symbol, &from))
+    if (*arg->symbol && !find_symbol(file, arg->symbol, &from))
         return false;
     arg->at.value = (int64_t)((uint64_t)arg->at.value + from - (vaddr + add));
     return true;
 }
 
-static void read_args(const struct cairn_usdt_file *file, const struct cairn_elf_usdt_note *note,
+static void read_args(struct cairn_usdt_file *file, const struct cairn_elf_usdt_note *note,
                       uint64_t add, struct cairn_usdt_place *place)
 {
     struct cairn_usdt_arg arg;
@@ -127,7 +130,7 @@ static void read_args(const struct cairn_usdt_file *file, const struct cairn_elf
          to->n_args++) {
         const uint32_t i = to->n_args;
         place->is_real[i] = arg.is_real;
-        if (!relate(&file->elf, note->vaddr, add, &arg))
+        if (!relate(file, note->vaddr, add, &arg))
             arg.at.operand = CAIRN_TRACE_OPERAND_NONE;
         to->args[i] = arg.at;
         if (arg.at.operand != CAIRN_TRACE_OPERAND_NONE)
@@ -167,7 +170,7 @@ static int fail_at(const struct cairn_elf_usdt_note *note, enum cairn_code code,
                                            : "the part of this file that is loaded to be written");
 }
 
-int cairn_usdt_place(const struct cairn_usdt_file *file, const struct cairn_elf_usdt_note *note,
+int cairn_usdt_place(struct cairn_usdt_file *file, const struct cairn_elf_usdt_note *note,
                      struct cairn_usdt_place *ret_place, struct cairn_err *err)
 {
     struct cairn_usdt_place place = {0};

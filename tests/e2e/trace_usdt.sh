@@ -117,6 +117,20 @@ echo >&3
 exec 3>&-
 wait $pid
 same "guarded: the semaphore is dropped" "$(tail -n 1 said)" "0 0"
+cp usdt2 gone
+./gone guarded 7 <gate >said &
+pid=$!
+exec 3>gate
+for _ in $(seq 100); do [ -s said ] && break; sleep 0.05; done
+rm gone
+"$CAIRN" trace -v --json -e usdt:own:guarded -p $pid >out 2>log &
+tracer=$!
+for _ in $(seq 100); do grep -q "tracing has begun" log && break; sleep 0.1; done
+echo >&3
+wait $pid
+wait $tracer || fail "guarded, file gone" log
+exec 3>&-
+same "guarded: hits in a program whose file is gone" "$(grep -c '"event":"usdt"' out)" 7
 
 # --- a nop of five bytes behind the short one
 if [ "$(uname -m)" = x86_64 ]; then
@@ -212,9 +226,24 @@ refuses "damaged notes" "damaged: .note.stapsdt: note at 0x" -e usdt:./damaged:o
 notes = bytearray(open("notes", "rb").read())
 notes[20:28] = (0x10).to_bytes(8, "little")  # the first note's address: the ELF header
 open("moved", "wb").write(notes)
+notes = bytearray(open("notes", "rb").read())
+notes[36:44] = (0x10).to_bytes(8, "little")  # its semaphore
+open("raised", "wb").write(notes)
 EOF2
 cp usdt2 damaged && objcopy --update-section .note.stapsdt=moved damaged
 refuses "a place out of the code" "is not in the code of this file" -e 'usdt:./damaged:*:*' -- true
+cp usdt2 damaged && objcopy --update-section .note.stapsdt=raised damaged
+refuses "a semaphore in read-only data" "the semaphore at 0x10 is not in the part of this file that is loaded to be written" \
+    -e 'usdt:./damaged:*:*' -- true
+# the kernel refuses a second semaphore for one place: of several it is said which
+cat >twice.c <<'EOF2'
+#include "support/usdt.h"
+USDT_SEMAPHORE(one);
+USDT_SEMAPHORE(two);
+int main(void) { __asm__ volatile(USDT_TEXT("", "one", "own", "first", "") USDT_TEXT("", "two", "own", "second", "") USDT_TEXT("nop", "0", "own", "third", "")); return 0; }
+EOF2
+cc -I "$SRC/tests" -o twice twice.c || fail "twice is not built"
+refuses "two semaphores at one place" "usdt:./twice:own:second: cannot be attached to" -e 'usdt:./twice:own:*' -- ./twice
 cp usdt2 other && printf '\363\0' | dd of=other bs=1 seek=18 conv=notrunc status=none
 refuses "a program of another CPU" "a program of riscv, 64 bit" -e usdt:./other:own:count -- true
 "$CAIRN" trace --list usdt:./other:own:count >out 2>log || fail "--list of another CPU's program" log
