@@ -38,7 +38,8 @@ static void say_places(const struct cairn_spec *spec, struct cairn_buffer *out)
             cairn_buffer_printf(out, "%s %zu %s", n_said++ ? "," : ":", n[i], insns[i]);
 }
 
-void cairn_spec_say_attached(const struct cairn_spec *spec, bool enter_only, struct cairn_buffer *out)
+void cairn_spec_say_attached(const struct cairn_spec *spec, bool enter_only,
+                             struct cairn_buffer *out)
 {
     const struct cairn_probes *probes = &spec->probes;
     if (cairn_trace_has_calls(spec->calls))

@@ -33,8 +33,8 @@ void cairn_spec_done(struct cairn_spec *spec);
 bool cairn_spec_holds(const struct cairn_spec *spec, uint32_t row,
                       const struct cairn_trace_filter_subject *subject);
 
-/* How its events are attached, and what that costs (attached.c). `enter_only`: of calls nothing is at
- * their return. */
+/* How its events are attached, and what that costs (attached.c). `enter_only`: of calls, nothing is
+ * at their return. */
 void cairn_spec_say_attached(const struct cairn_spec *spec, bool enter_only,
                              struct cairn_buffer *out);
 

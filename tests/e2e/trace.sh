@@ -74,7 +74,8 @@ has stack main "inline assembly"
 if grep -q "^no int 0x80 here" out; then
     skip "int 0x80" "this kernel has no table of 32-bit calls"
 elif [ "$(uname -m)" = x86_64 ]; then
-    grep -q 'write(fd=3</dev/null>.*\[32-bit call\] = ' out || fail "int 0x80" out
+    # On a busy machine the program has ended before its descriptors are asked for.
+    grep -q 'write(fd=3[<,].*\[32-bit call\] = ' out || fail "int 0x80" out
     stack_of '[32-bit call]' stack
     has stack "#0   by_old_gate" "int 0x80"
 fi
