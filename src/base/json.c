@@ -118,6 +118,23 @@ void cairn_json_real(struct cairn_json *j, const char *name, double value)
     cairn_buffer_add(j->out, digits, (size_t)used);
 }
 
+void cairn_json_fixed(struct cairn_json *j, const char *name, int64_t value, unsigned places)
+{
+    uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value, scale = 1;
+    for (unsigned i = 0; i < places; i++)
+        scale *= 10;
+    start_member(j, name);
+    if (value < 0)
+        cairn_buffer_char(j->out, '-');
+    cairn_buffer_u64(j->out, size / scale);
+    uint64_t part = size % scale;
+    if (!part)
+        return;
+    cairn_buffer_char(j->out, '.');
+    for (scale /= 10; part; part %= scale, scale /= 10)
+        cairn_buffer_char(j->out, (char)('0' + part / scale));
+}
+
 void cairn_json_hex(struct cairn_json *j, const char *name, uint64_t value)
 {
     start_member(j, name);

@@ -23,8 +23,10 @@ void cairn_json_close(struct cairn_json *j, char bracket);                     /
 void cairn_json_str(struct cairn_json *j, const char *name, const char *text); /* NULL: null */
 void cairn_json_u64(struct cairn_json *j, const char *name, uint64_t value);
 void cairn_json_i64(struct cairn_json *j, const char *name, int64_t value);
-void cairn_json_real(struct cairn_json *j, const char *name, double value);  /* shortest that is
+void cairn_json_real(struct cairn_json *j, const char *name, double value); /* shortest that is
                                                                                 exact to 6 places */
+/* value / 10^places, exactly: "1.5" of 1500 and 3 places. `places` is at most 18. */
+void cairn_json_fixed(struct cairn_json *j, const char *name, int64_t value, unsigned places);
 void cairn_json_hex(struct cairn_json *j, const char *name, uint64_t value); /* "0x..." */
 void cairn_json_bool(struct cairn_json *j, const char *name, bool value);
 

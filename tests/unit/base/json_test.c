@@ -90,6 +90,30 @@ static void reals_are_short_and_know_no_locale(void **state)
     setlocale(LC_ALL, "C");
 }
 
+static void fixed_decimals_are_exact_and_short(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t value;
+        unsigned places;
+        const char *expected;
+    } cases[] = {{0, 3, "0"},
+                 {1500, 3, "1.5"},
+                 {-1, 6, "-0.000001"},
+                 {1000, 3, "1"},
+                 {1001, 3, "1.001"},
+                 {7, 0, "7"},
+                 {INT64_MAX, 18, "9.223372036854775807"},
+                 {INT64_MIN, 6, "-9223372036854.775808"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cairn_buffer b = {0};
+        struct cairn_json j = {.out = &b};
+        cairn_json_fixed(&j, NULL, cases[i].value, cases[i].places);
+        assert_string_equal(cairn_buffer_text(&b), cases[i].expected);
+        cairn_buffer_done(&b);
+    }
+}
+
 static void lack_of_memory_latches_wherever_it_happens(void **state)
 {
     (void)state;
@@ -113,6 +137,7 @@ int main(void)
         cmocka_unit_test(a_document_has_one_member_a_line),
         cmocka_unit_test(compact_objects_are_one_line_each),
         cmocka_unit_test(reals_are_short_and_know_no_locale),
+        cmocka_unit_test(fixed_decimals_are_exact_and_short),
         cmocka_unit_test(lack_of_memory_latches_wherever_it_happens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
