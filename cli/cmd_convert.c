@@ -6,6 +6,7 @@
 #include "cli/args.h"
 #include "cli/profiles.h"
 #include "cli/term.h"
+#include "cli/write_profile.h"
 
 enum option {
     OPTION_OUTPUT,
@@ -21,14 +22,15 @@ static const struct cli_option options[] = {
                        .value = "OUT",
                        .help = "write to OUT; its ending says in which format: .pb.gz, .pb or "
                                ".pprof for pprof, .collapsed, .folded or .txt for collapsed "
-                               "stacks; - is stdout and wants --to"},
+                               "stacks, .firefox.json.gz or .firefox.json for the Firefox "
+                               "Profiler; - is stdout and wants --to"},
     [OPTION_TO] = {.name = "to",
                    .letter = 't',
                    .value = "FORMAT",
-                   .help = "pprof or collapsed, whatever the name of OUT"},
+                   .help = "pprof, collapsed or firefox, whatever the name of OUT"},
     CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples: the only value that collapsed stacks "
-                    "hold, the one that pprof shows first (default: what the profile says)",
+                    "hold, the one that others show first (default: what the profile says)",
                     "all"),
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
@@ -85,10 +87,12 @@ static int parse(struct convert *c)
     if (c->to != CAIRN_FORMAT_AUTO)
         return CLI_OK;
     if (strcmp(c->output, "-") == 0)
-        return cli_args_wrong(c->args, "stdout has no ending: say --to pprof or --to collapsed");
+        return cli_args_wrong(c->args, "stdout has no ending: say --to FORMAT: pprof, collapsed or "
+                                       "firefox");
     return cli_args_wrong(c->args,
                           "-o %s: the ending names no format, expected .pb.gz, .pb or .pprof "
-                          "(pprof), .collapsed, .folded or .txt (collapsed), or --to FORMAT",
+                          "(pprof), .collapsed, .folded or .txt (collapsed), .firefox.json.gz or "
+                          ".firefox.json (firefox), or --to FORMAT",
                           c->output);
 }
 
@@ -140,11 +144,8 @@ static int convert(const struct convert *c, struct cairn_err *err)
     if (result < 0)
         return result;
     result = load(c, &profile, err);
-    if (result == CAIRN_OK) {
-        result = cairn_profile_write(profile, c->to, cli_output_write, output, err);
-        if (result < 0 && cli_output_error(output, err) < 0)
-            result = err->code;
-    }
+    if (result == CAIRN_OK)
+        result = cli_write_profile(profile, c->to, output, err);
     result = result < 0 ? cli_output_fail(output, result, err) : cli_output_commit(output, err);
     if (result == CAIRN_OK)
         say_done(c, profile);
@@ -154,14 +155,13 @@ static int convert(const struct convert *c, struct cairn_err *err)
 
 static int run(struct cli_args *args)
 {
-    struct convert c = {.args = args,
-                        .wanted = {.args = args,
-                                   .rows = &options[OPTION_WANTED],
-                                   .reading = {.keeps_raw = true},
-                                   .guest = CAIRN_GUEST_ALL}};
+    struct convert c = {
+        .args = args,
+        .wanted = {.args = args, .rows = &options[OPTION_WANTED], .guest = CAIRN_GUEST_ALL}};
     struct cairn_err err = {0};
     int status = parse(&c);
     if (status == CLI_OK) {
+        c.wanted.reading.keeps_raw = !cli_format_is_for_viewers(c.to);
         cli_log_open(c.verbosity);
         status = convert(&c, &err) < 0 ? cli_report(&err) : CLI_OK;
     }
@@ -177,6 +177,6 @@ const struct cli_command cli_cmd_convert = {
     .notes = "IN is a profile in pprof or collapsed form or text of perf script, - is stdin; "
              "several become one. "
              "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
-             "stay behind.",
+             "stay behind. For viewers, addresses are named by the files of this machine.",
     .run = run,
 };

@@ -256,6 +256,11 @@ int cli_output_flush(struct cli_output *output)
     return flush(output);
 }
 
+const char *cli_output_name(const struct cli_output *output)
+{
+    return output->name;
+}
+
 int cli_output_error(const struct cli_output *output, struct cairn_err *err)
 {
     if (output->failed)

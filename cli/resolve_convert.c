@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/write_profile.h"
 
 #define HEAP_HEAD "cairnheap" /* docs/formats/heap.md */
 
@@ -32,6 +33,13 @@ static int refine(int result, const struct cli_source *source, const struct cli_
                                                  : result;
 }
 
+/* The format of the output: pprof, whatever its name, but for the formats of viewers. */
+static enum cairn_format format_of(const struct cli_output *output)
+{
+    enum cairn_format format = cairn_format_of_name(cli_output_name(output));
+    return cli_format_is_for_viewers(format) ? format : CAIRN_FORMAT_PPROF;
+}
+
 static int convert_profile(const struct cli_resolve_way *way, struct cli_source *source,
                            struct cli_output *output, struct cairn_err *err)
 {
@@ -40,7 +48,7 @@ static int convert_profile(const struct cli_resolve_way *way, struct cli_source 
     if (result == CAIRN_OK)
         result = cairn_resolve_profile(way->resolver, profile, err);
     if (result == CAIRN_OK)
-        result = cairn_profile_write(profile, CAIRN_FORMAT_PPROF, cli_output_write, output, err);
+        result = cli_write_profile(profile, format_of(output), output, err);
     cairn_profile_free(profile);
     return refine(result, source, output, err);
 }
@@ -54,6 +62,13 @@ int cli_resolve_convert(const struct cli_resolve_way *way, struct cli_source *so
                                                        : way->format != CAIRN_FORMAT_COLLAPSED;
     if (is_profile)
         return convert_profile(way, source, output, err);
+    if (format_of(output) != CAIRN_FORMAT_PPROF) {
+        cairn_fail(err, CAIRN_E_ARG, "%s: wants a profile, %s is text", cli_output_name(output),
+                   source->name);
+        cairn_hint(err, "write named text first, then cairn convert TEXT -o %s",
+                   cli_output_name(output));
+        return CAIRN_E_ARG;
+    }
     int result =
         cairn_resolve_text(way->resolver, cli_source_read, source, cli_output_write, output, err);
     return refine(result, source, output, err);

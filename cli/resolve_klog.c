@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/klog.h"
+#include "cli/write_profile.h"
 
 enum { PIECE_BYTES = 1 << 20, OUT_BYTES = 1 << 16, IDLE_MS = 1000 };
 
@@ -255,8 +256,7 @@ static int check_shown(const struct cli_klog *klog, const struct cairn_klog *rea
 static int write_profile(struct cli_klog *klog, struct cairn_err *err)
 {
     enum cairn_format format = cairn_format_of_name(klog->opts->out);
-    int code = cairn_profile_write(klog->profile, format, cli_output_write, klog->output, err);
-    return code == CAIRN_E_IO ? cli_output_error(klog->output, err) : code;
+    return cli_write_profile(klog->profile, format, klog->output, err);
 }
 
 static int run_reader(struct cli_klog *klog, struct cli_source *source, struct cairn_err *err)

@@ -5,6 +5,8 @@
 
 #include <cairn/picture.h>
 
+#include "cli/write_profile.h"
+
 bool cli_result_name_ends(const char *name, const char *ending)
 {
     size_t size = strlen(name), tail = strlen(ending);
@@ -29,10 +31,12 @@ bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result
         *ret_result = CLI_RESULT_COLLAPSED;
     else if (cairn_format_of_name(name) == CAIRN_FORMAT_PPROF)
         *ret_result = CLI_RESULT_RAW;
+    else if (cairn_format_of_name(name) == CAIRN_FORMAT_FIREFOX)
+        *ret_result = CLI_RESULT_FIREFOX;
     else
         return cli_args_wrong(args,
                               "%s: the ending says nothing, expected .pb.gz, .html, .svg, .txt, "
-                              ".collapsed or .folded",
+                              ".collapsed, .folded or .firefox.json.gz",
                               name),
                false;
     return true;
@@ -50,9 +54,11 @@ int cli_result_write(enum cli_result result, const struct cairn_profile *profile
             profile, result == CLI_RESULT_SVG ? CAIRN_PICTURE_SVG : CAIRN_PICTURE_HTML, &picture,
             cli_output_write, output, err);
     case CLI_RESULT_COLLAPSED:
-        return cairn_profile_write(profile, CAIRN_FORMAT_COLLAPSED, cli_output_write, output, err);
+        return cli_write_profile(profile, CAIRN_FORMAT_COLLAPSED, output, err);
+    case CLI_RESULT_FIREFOX:
+        return cli_write_profile(profile, CAIRN_FORMAT_FIREFOX, output, err);
     default:
-        return cairn_profile_write(profile, CAIRN_FORMAT_PPROF, cli_output_write, output, err);
+        return cli_write_profile(profile, CAIRN_FORMAT_PPROF, output, err);
     }
 }
 

@@ -8,7 +8,13 @@
 #include "cli/args.h"
 #include "cli/term.h"
 
-enum cli_result { CLI_RESULT_RAW, CLI_RESULT_COLLAPSED, CLI_RESULT_HTML, CLI_RESULT_SVG };
+enum cli_result {
+    CLI_RESULT_RAW,
+    CLI_RESULT_COLLAPSED,
+    CLI_RESULT_HTML,
+    CLI_RESULT_SVG,
+    CLI_RESULT_FIREFOX
+};
 
 bool cli_result_name_ends(const char *name, const char *ending);
 

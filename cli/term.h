@@ -49,6 +49,9 @@ int cli_output_commit(struct cli_output *output,
                       struct cairn_err *err);    /* frees, also on failure */
 void cli_output_drop(struct cli_output *output); /* accepts NULL */
 
+/* As it was given; "stdout". */
+const char *cli_output_name(const struct cli_output *output);
+
 /* Another name in the same folder, for a file that was opened before its name was known. */
 int cli_output_rename(struct cli_output *output, const char *name, struct cairn_err *err);
 /* cli_output_commit() of what cannot be made again. Where a file of that name came into being since

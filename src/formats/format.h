@@ -44,8 +44,8 @@ int cairn_source_line(struct cairn_source *source, struct cairn_span *ret_line, 
 struct cairn_format_row {
     enum cairn_format format;
     const char *name;
-    const char *const *endings; /* of file names, NULL-terminated, the longest first */
-    bool (*sniff)(struct cairn_span head);
+    const char *const *endings;            /* of file names, NULL-terminated, the longest first */
+    bool (*sniff)(struct cairn_span head); /* NULL, as `read`: cairn does not read it */
     /* Fills an empty profile. */
     int (*read)(struct cairn_source *source, struct cairn_profile *profile, struct cairn_err *err);
     /* NULL: none but its own program writes it. */
@@ -54,6 +54,6 @@ struct cairn_format_row {
 };
 
 extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed, cairn_format_heap,
-    cairn_format_perf_script;
+    cairn_format_perf_script, cairn_format_firefox;
 
 #endif /* CAIRN_FORMATS_FORMAT_H */

@@ -16,9 +16,10 @@ enum { CHUNK = 1 << 20, CHUNK_FIRST = 1 << 14 };
 enum { UNZIPPED_RATIO_MAX = 256 };
 static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 
-/* In the order of trust: collapsed text comes last, for it has no magic. */
+/* In the order of trust: collapsed text comes last of those that are read, for it has no magic. */
 static const struct cairn_format_row *const rows[] = {
-    &cairn_format_heap, &cairn_format_pprof, &cairn_format_perf_script, &cairn_format_collapsed};
+    &cairn_format_heap, &cairn_format_pprof, &cairn_format_perf_script, &cairn_format_collapsed,
+    &cairn_format_firefox};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
@@ -115,7 +116,7 @@ static const struct cairn_format_row *row_of(enum cairn_format format)
 static const struct cairn_format_row *row_of_head(struct cairn_span head)
 {
     for (size_t i = 0; i < N_ROWS; i++)
-        if (rows[i]->sniff(head))
+        if (rows[i]->sniff && rows[i]->sniff(head))
             return rows[i];
     return NULL;
 }
@@ -154,6 +155,8 @@ static int read_from(struct cairn_source *source, enum cairn_format format,
     if (!row || (format == CAIRN_FORMAT_AUTO && row == &cairn_format_collapsed &&
                  cairn_other_profile_of(head)))
         return fail_unknown(head, err);
+    if (!row->read)
+        return cairn_fail(err, CAIRN_E_ARG, "the format %s can be written, not read", row->name);
     return row->read(source, profile, err);
 }
 

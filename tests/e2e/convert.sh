@@ -145,7 +145,7 @@ same "nothing else is left" "$(echo "$left" | wc -w)" 1
 # Used wrongly.
 refused 2 "IN is missing" -o out.txt
 refused 2 "OUT is missing" big.txt
-refused 2 "stdout has no ending: say --to pprof or --to collapsed" big.txt -o -
+refused 2 "stdout has no ending: say --to FORMAT" big.txt -o -
 refused 2 ".pb.gz, .pb or .pprof (pprof), .collapsed, .folded or .txt (collapsed)" big.txt -o x.svg
 refused 2 '"svg", expected pprof or collapsed' big.txt -o x --to svg
 refused 2 '"perf", expected pprof or collapsed' big.txt -o x.txt --from perf

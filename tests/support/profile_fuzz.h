@@ -30,6 +30,15 @@ static inline void fuzz_again(const struct cairn_profile *p, enum cairn_format f
     cairn_buffer_done(&third);
 }
 
+/* What cannot be read again must be written at least. */
+static inline void fuzz_for_viewers(const struct cairn_profile *p)
+{
+    struct cairn_buffer out = {0};
+    if (cairn_profile_write(p, CAIRN_FORMAT_FIREFOX, test_write, &out, NULL) < 0 || !out.size)
+        __builtin_trap();
+    cairn_buffer_done(&out);
+}
+
 /* Ends and depths say the same, and what is not there was counted. */
 static inline void fuzz_tree(const struct cairn_profile *p, enum cairn_tree_kind kind)
 {
@@ -101,6 +110,7 @@ static inline void fuzz_profile(struct cairn_profile *p)
     struct cairn_profile *merged;
     fuzz_again(p, CAIRN_FORMAT_PPROF);
     fuzz_again(p, CAIRN_FORMAT_COLLAPSED);
+    fuzz_for_viewers(p);
     fuzz_views(p);
     if (cairn_profile_new(&merged, NULL) < 0 || cairn_profile_merge(merged, p, NULL) < 0 ||
         cairn_profile_merge(merged, p, NULL) < 0 || merged->n_samples != 2 * p->n_samples ||

@@ -12,6 +12,9 @@ static void names_of_files_ask_for_formats(void **state)
     assert_int_equal(cairn_format_of_name("a.pb"), CAIRN_FORMAT_PPROF);
     assert_int_equal(cairn_format_of_name("dir.x/a.collapsed"), CAIRN_FORMAT_COLLAPSED);
     assert_int_equal(cairn_format_of_name("a.folded"), CAIRN_FORMAT_COLLAPSED);
+    assert_int_equal(cairn_format_of_name("a.firefox.json.gz"), CAIRN_FORMAT_FIREFOX);
+    assert_int_equal(cairn_format_of_name("a.firefox.json"), CAIRN_FORMAT_FIREFOX);
+    assert_int_equal(cairn_format_of_name("a.json"), CAIRN_FORMAT_AUTO);
     assert_int_equal(cairn_format_of_name("a.html"), CAIRN_FORMAT_AUTO);
     assert_int_equal(cairn_format_of_name(".pb.gz"), CAIRN_FORMAT_AUTO);
     assert_int_equal(cairn_format_of_name(""), CAIRN_FORMAT_AUTO);
@@ -127,6 +130,8 @@ static void formats_that_are_not_there_are_refused(void **state)
     struct cairn_err err;
     assert_fails(test_read_profile(cairn_span_of("a 1\n"), (enum cairn_format)99, &p, &err),
                  CAIRN_E_ARG, err, "99");
+    assert_fails(test_read_profile(cairn_span_of("{}"), CAIRN_FORMAT_FIREFOX, &p, &err),
+                 CAIRN_E_ARG, err, "firefox can be written, not read");
     assert_ok(cairn_profile_new(&p, &err), err);
     assert_fails(cairn_profile_write(p, CAIRN_FORMAT_AUTO, test_write, NULL, &err), CAIRN_E_ARG,
                  err, "format");

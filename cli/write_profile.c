@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/write_profile.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/gzip_stream.h"
+
+enum { GZIP_LEVEL = 1 }; /* of columns of numbers: more would take far longer for a tenth less */
+
+static bool is_packed_name(const char *name)
+{
+    size_t size = strlen(name);
+    return size > 3 && strcmp(name + size - 3, ".gz") == 0;
+}
+
+static int add(void *stream, const void *bytes, size_t size)
+{
+    return cairn_gzip_stream_add(stream, bytes, size, NULL);
+}
+
+static int write_packed(const struct cairn_profile *profile, enum cairn_format format,
+                        struct cli_output *output, struct cairn_err *err)
+{
+    struct cairn_gzip_stream *stream;
+    int code = cairn_gzip_stream_open(GZIP_LEVEL, cli_output_write, output, &stream, err);
+    if (code < 0)
+        return code;
+    code = cairn_profile_write(profile, format, add, stream, err);
+    return cairn_gzip_stream_close(stream, code, err);
+}
+
+bool cli_format_is_for_viewers(enum cairn_format format)
+{
+    return format == CAIRN_FORMAT_FIREFOX;
+}
+
+int cli_write_profile(const struct cairn_profile *profile, enum cairn_format format,
+                      struct cli_output *output, struct cairn_err *err)
+{
+    bool is_packed = cli_format_is_for_viewers(format) && is_packed_name(cli_output_name(output));
+    int code = is_packed ? write_packed(profile, format, output, err)
+                         : cairn_profile_write(profile, format, cli_output_write, output, err);
+    if (code == CAIRN_E_IO && cli_output_error(output, err) < 0)
+        return (int)err->code;
+    return code;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracks: the samples of a profile by thread, in the order of time. Viewers show each thread as a
+ * track of its own; a profile has threads as labels of its samples.
+ *
+ *     labels pid, tid, process, thread of a sample  ─►  track  ─►  span of `order`
+ *
+ * A thread that changed its name is one track. Samples without a pid or tid belong together where
+ * their names are equal.
+ */
+#ifndef CAIRN_FORMATS_TRACKS_H
+#define CAIRN_FORMATS_TRACKS_H
+
+#include "profile/profile.h"
+
+struct cairn_track {
+    uint32_t process, thread; /* strings, the last names that it had; 0: unknown */
+    bool has_pid, has_tid;
+    int64_t pid, tid;
+    size_t first, n; /* its samples: a span of `order` */
+};
+
+struct cairn_tracks {
+    struct cairn_track *rows; /* by process, its main thread first */
+    size_t n, cap;
+    uint32_t *order;   /* numbers of samples; in order of time within a track, where has_times */
+    int64_t *times_ns; /* by label set: since 1970; 0: unknown */
+    uint32_t *cuts;    /* by label set: why the stack ends early, a string; 0: it does not */
+    size_t n_timed;    /* samples with a time */
+    bool has_times;    /* all have one */
+    int64_t first_ns, last_ns; /* of all samples, where has_times */
+};
+
+/* CAIRN_E_NOMEM. */
+int cairn_tracks_build(const struct cairn_profile *p, struct cairn_tracks *ret_tracks,
+                       struct cairn_err *err);
+void cairn_tracks_done(struct cairn_tracks *tracks); /* all-zero is fine */
+
+/* Since the first sample; 0 where there are no times. */
+uint64_t cairn_tracks_since_ns(const struct cairn_tracks *tracks, const struct cairn_profile *p,
+                               size_t sample);
+
+/* Is value type `type` in every sample the same multiple of type `of`? Then it says nothing new. */
+bool cairn_tracks_is_multiple(const struct cairn_profile *p, size_t type, size_t of);
+
+/* The name to show for a thread: its own, or by what is known of it. Written to `buf`. */
+const char *cairn_track_name(const struct cairn_track *track, const struct cairn_profile *p,
+                             char *buf, size_t size);
+
+#endif /* CAIRN_FORMATS_TRACKS_H */
