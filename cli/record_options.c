@@ -62,7 +62,7 @@ const struct cli_option cli_record_options[] = {
     [OPT_OUTPUT] = {"output", 'o', "FILE",
                     "write to FILE: .pb.gz raw addresses; .html, .svg a flame graph; .txt, "
                     ".collapsed, .folded named stacks; "
-                    ".firefox.json.gz for the Firefox Profiler (cairn.PID.pb.gz)"},
+                    ".firefox.json.gz, .speedscope.json.gz for these viewers (cairn.PID.pb.gz)"},
     [OPT_USER_ONLY] = {"user-only", 'u', NULL,
                        "no kernel frames; time in the kernel is not counted"},
     [OPT_METHOD] = {"method", 0, "HOW",

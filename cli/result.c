@@ -33,10 +33,12 @@ bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result
         *ret_result = CLI_RESULT_RAW;
     else if (cairn_format_of_name(name) == CAIRN_FORMAT_FIREFOX)
         *ret_result = CLI_RESULT_FIREFOX;
+    else if (cairn_format_of_name(name) == CAIRN_FORMAT_SPEEDSCOPE)
+        *ret_result = CLI_RESULT_SPEEDSCOPE;
     else
         return cli_args_wrong(args,
                               "%s: the ending says nothing, expected .pb.gz, .html, .svg, .txt, "
-                              ".collapsed, .folded or .firefox.json.gz",
+                              ".collapsed, .folded, .firefox.json.gz or .speedscope.json.gz",
                               name),
                false;
     return true;
@@ -57,6 +59,8 @@ int cli_result_write(enum cli_result result, const struct cairn_profile *profile
         return cli_write_profile(profile, CAIRN_FORMAT_COLLAPSED, output, err);
     case CLI_RESULT_FIREFOX:
         return cli_write_profile(profile, CAIRN_FORMAT_FIREFOX, output, err);
+    case CLI_RESULT_SPEEDSCOPE:
+        return cli_write_profile(profile, CAIRN_FORMAT_SPEEDSCOPE, output, err);
     default:
         return cli_write_profile(profile, CAIRN_FORMAT_PPROF, output, err);
     }

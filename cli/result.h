@@ -13,7 +13,8 @@ enum cli_result {
     CLI_RESULT_COLLAPSED,
     CLI_RESULT_HTML,
     CLI_RESULT_SVG,
-    CLI_RESULT_FIREFOX
+    CLI_RESULT_FIREFOX,
+    CLI_RESULT_SPEEDSCOPE
 };
 
 bool cli_result_name_ends(const char *name, const char *ending);

@@ -32,7 +32,7 @@ static int write_packed(const struct cairn_profile *profile, enum cairn_format f
 
 bool cli_format_is_for_viewers(enum cairn_format format)
 {
-    return format == CAIRN_FORMAT_FIREFOX;
+    return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_SPEEDSCOPE;
 }
 
 int cli_write_profile(const struct cairn_profile *profile, enum cairn_format format,

@@ -42,7 +42,8 @@ enum cairn_format {
     CAIRN_FORMAT_COLLAPSED,   /* frame;frame;frame COUNT */
     CAIRN_FORMAT_HEAP,        /* what a heap tracker writes (cairn/heap.h); cannot be written */
     CAIRN_FORMAT_PERF_SCRIPT, /* text of perf script; cannot be written */
-    CAIRN_FORMAT_FIREFOX /* the Firefox Profiler's, as JSON that is not packed; cannot be read */
+    CAIRN_FORMAT_FIREFOX,     /* the Firefox Profiler's JSON, not packed; cannot be read */
+    CAIRN_FORMAT_SPEEDSCOPE   /* speedscope's JSON, not packed; cannot be read */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);

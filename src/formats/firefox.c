@@ -32,11 +32,6 @@ static int64_t value_of(const struct cairn_firefox *f, size_t sample, size_t typ
     return f->p->values[sample * f->p->n_types + type];
 }
 
-bool cairn_firefox_has_type(const struct cairn_firefox *f, size_t type)
-{
-    return type == f->shown || !cairn_tracks_is_multiple(f->p, type, f->shown);
-}
-
 static int64_t sample_stack(const struct cairn_firefox *f, size_t row)
 {
     const struct cairn_profile_sample *sample = &f->p->samples[f->order[row]];
@@ -210,7 +205,7 @@ void cairn_firefox_put_threads(struct cairn_firefox *f)
         put_thread(f, &none, 0);
     }
     for (size_t type = 0; type < f->p->n_types; type++)
-        if (type != f->shown && cairn_firefox_has_type(f, type))
+        if (cairn_tracks_says_more(f->p, type, f->shown))
             put_type(f, type);
     cairn_json_close(&f->stream.json, ']');
 }
@@ -225,26 +220,6 @@ static size_t find_cpu_type(const struct cairn_profile *p)
     return type;
 }
 
-static bool has_value(const struct cairn_firefox *f, size_t sample)
-{
-    for (size_t type = 0; type < f->p->n_types; type++)
-        if (value_of(f, sample, type))
-            return true;
-    return false;
-}
-
-static bool add_stacks(struct cairn_firefox *f)
-{
-    for (size_t i = 0; i < f->p->n_samples; i++) {
-        const struct cairn_profile_sample *sample = &f->p->samples[i];
-        if (has_value(f, i) &&
-            cairn_viewer_stack(&f->viewer, sample->stack, f->tracks.cuts[sample->labels]) ==
-                CAIRN_VIEWER_NONE)
-            return false;
-    }
-    return true;
-}
-
 static int prepare(struct cairn_firefox *f, struct cairn_err *err)
 {
     f->shown = cairn_profile_default_value(f->p);
@@ -255,8 +230,10 @@ static int prepare(struct cairn_firefox *f, struct cairn_err *err)
     if (result < 0)
         return result;
     f->order = cairn_alloc(f->p->n_samples + 1, sizeof *f->order);
-    return f->order && add_stacks(f) && cairn_firefox_prepare(f) ? CAIRN_OK
-                                                                 : cairn_fail_memory(err);
+    return f->order && cairn_viewer_take_samples(&f->viewer, f->tracks.cuts) &&
+                   cairn_firefox_prepare(f)
+               ? CAIRN_OK
+               : cairn_fail_memory(err);
 }
 
 static void put_all(struct cairn_firefox *f)

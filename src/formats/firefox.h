@@ -63,7 +63,4 @@ void cairn_firefox_put_libs(struct cairn_firefox *f);
 void cairn_firefox_put_shared(struct cairn_firefox *f);
 void cairn_firefox_put_threads(struct cairn_firefox *f);
 
-/* Is value type `type` written as threads of its own? */
-bool cairn_firefox_has_type(const struct cairn_firefox *f, size_t type);
-
 #endif /* CAIRN_FORMATS_FIREFOX_H */

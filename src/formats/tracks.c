@@ -300,7 +300,7 @@ uint64_t cairn_tracks_since_ns(const struct cairn_tracks *tracks, const struct c
     return (uint64_t)tracks->times_ns[p->samples[sample].labels] - (uint64_t)tracks->first_ns;
 }
 
-bool cairn_tracks_is_multiple(const struct cairn_profile *p, size_t type, size_t of)
+static bool is_multiple(const struct cairn_profile *p, size_t type, size_t of)
 {
     int64_t one = 0, other = 0; /* the first pair of values that are not both 0 */
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -316,6 +316,11 @@ bool cairn_tracks_is_multiple(const struct cairn_profile *p, size_t type, size_t
             return false;
     }
     return true;
+}
+
+bool cairn_tracks_says_more(const struct cairn_profile *p, size_t type, size_t shown)
+{
+    return type != shown && !is_multiple(p, type, shown);
 }
 
 const char *cairn_track_name(const struct cairn_track *track, const struct cairn_profile *p,

@@ -40,8 +40,9 @@ void cairn_tracks_done(struct cairn_tracks *tracks); /* all-zero is fine */
 uint64_t cairn_tracks_since_ns(const struct cairn_tracks *tracks, const struct cairn_profile *p,
                                size_t sample);
 
-/* Is value type `type` in every sample the same multiple of type `of`? Then it says nothing new. */
-bool cairn_tracks_is_multiple(const struct cairn_profile *p, size_t type, size_t of);
+/* Does value type `type` say something, beside type `shown`? One that is the same multiple of it in
+ * every sample does not. */
+bool cairn_tracks_says_more(const struct cairn_profile *p, size_t type, size_t shown);
 
 /* The name to show for a thread: its own, or by what is known of it. Written to `buf`. */
 const char *cairn_track_name(const struct cairn_track *track, const struct cairn_profile *p,

@@ -240,6 +240,25 @@ uint32_t cairn_viewer_stack(struct cairn_viewer *v, uint32_t stack, uint32_t cut
     return row;
 }
 
+static bool has_value(const struct cairn_profile *p, size_t sample)
+{
+    for (size_t type = 0; type < p->n_types; type++)
+        if (p->values[sample * p->n_types + type])
+            return true;
+    return false;
+}
+
+bool cairn_viewer_take_samples(struct cairn_viewer *v, const uint32_t *cuts)
+{
+    for (size_t i = 0; i < v->p->n_samples; i++) {
+        const struct cairn_profile_sample *sample = &v->p->samples[i];
+        if (has_value(v->p, i) &&
+            cairn_viewer_stack(v, sample->stack, cuts[sample->labels]) == CAIRN_VIEWER_NONE)
+            return false;
+    }
+    return true;
+}
+
 int cairn_viewer_open(const struct cairn_profile *p, struct cairn_viewer *ret_viewer,
                       struct cairn_err *err)
 {

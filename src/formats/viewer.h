@@ -91,6 +91,10 @@ void cairn_viewer_done(struct cairn_viewer *viewer); /* all-zero is fine */
  * frames has the row "[no stack]". NONE where memory is gone. */
 uint32_t cairn_viewer_stack(struct cairn_viewer *viewer, uint32_t stack, uint32_t cut);
 
+/* The same for each sample that has a value; `cuts` are the reasons, by label set. False where
+ * memory is gone. */
+bool cairn_viewer_take_samples(struct cairn_viewer *viewer, const uint32_t *cuts);
+
 /* The same for one that was asked for before. */
 uint32_t cairn_viewer_find(const struct cairn_viewer *viewer, uint32_t stack, uint32_t cut);
 

@@ -30,11 +30,15 @@ static inline void fuzz_again(const struct cairn_profile *p, enum cairn_format f
     cairn_buffer_done(&third);
 }
 
-/* What cannot be read again must be written at least. */
+/* What cannot be read again must be written at least, or be refused for its values. */
 static inline void fuzz_for_viewers(const struct cairn_profile *p)
 {
     struct cairn_buffer out = {0};
     if (cairn_profile_write(p, CAIRN_FORMAT_FIREFOX, test_write, &out, NULL) < 0 || !out.size)
+        __builtin_trap();
+    cairn_buffer_clear(&out);
+    int code = cairn_profile_write(p, CAIRN_FORMAT_SPEEDSCOPE, test_write, &out, NULL);
+    if (code != CAIRN_OK && code != CAIRN_E_ARG)
         __builtin_trap();
     cairn_buffer_done(&out);
 }

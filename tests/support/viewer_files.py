@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Files for viewers of other projects, held to all that those viewers ask for: read_firefox(PATH).
+"""Files for viewers of other projects, held to all that those viewers ask for: Firefox(PATH), Speedscope(PATH).
 
-Both readers give threads: objects with name, pid, tid, unit, sum, self and total. The last two count by
+Both have `threads`: objects with name, pid, tid, unit, sum, self and total. The last two count by
 (function, module); a function that is several times on a stack counts once in total.
 """
 import collections
@@ -255,3 +255,49 @@ class Firefox:
                 if self.is_text(frame):
                     found.texts[self.function(frame)[0]] += round(weight * scale)
         return found
+
+
+class Speedscope:
+    """A file of speedscope's own format, by its schema and by what its importer refuses."""
+
+    def __init__(self, path):
+        whole_file = read_json(path)
+        need(set(whole_file) == {"$schema", "exporter", "name", "shared", "profiles", "activeProfileIndex"},
+             "the file has", sorted(whole_file))
+        need(whole_file["$schema"] == "https://www.speedscope.app/file-format-schema.json", "schema")
+        need(whole_file["exporter"].startswith("cairn@") and set(whole_file["shared"]) == {"frames"}, "exporter, shared")
+        self.name, self.frames, self.used = whole_file["name"], whole_file["shared"]["frames"], set()
+        for frame in self.frames:
+            need({"name"} <= set(frame) <= {"name", "file", "line"} and isinstance(frame["name"], str), "frame", frame)
+            need(whole(frame.get("line", 1)) and frame.get("line", 1) > 0 and frame.get("file", "x"), "frame", frame)
+        need(whole_file["profiles"], "no profiles")
+        self.threads = [self.thread(profile) for profile in whole_file["profiles"]]
+        indices([whole_file["activeProfileIndex"]], len(self.threads), "activeProfileIndex")
+        need(self.used == set(range(len(self.frames))), "frames are not used")
+        self.active = self.threads[whole_file["activeProfileIndex"]]
+
+    def thread(self, profile):
+        """Functions are (name, "") here: a frame has no module where it has a source file."""
+        need(set(profile) == {"type", "name", "unit", "startValue", "endValue", "samples", "weights"},
+             "a profile has", sorted(profile))
+        need(profile["type"] == "sampled" and profile["startValue"] == 0, "a profile is", profile["type"])
+        need(profile["unit"] in ("none", "bytes", "nanoseconds", "microseconds", "milliseconds", "seconds"), "unit")
+        need(len(profile["samples"]) == len(profile["weights"]), "samples and weights")
+        thread = Thread(profile["name"], None, None, profile["unit"])
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            need(stack and whole(weight) and weight > 0, "a sample", stack, weight)
+            indices(stack, len(self.frames), "a stack")
+            self.used.update(stack)
+            names = [self.frames[frame]["name"] for frame in stack]
+            thread.add([None if is_note(name) else (name, "") for name in names], weight)
+        need(thread.sum == profile["endValue"], "endValue", profile["endValue"], "of", thread.sum)
+        need(self.is_short(profile["samples"]), "equal stacks follow each other")
+        return thread
+
+    @staticmethod
+    def is_short(samples):
+        return all(left != right for left, right in zip(samples, samples[1:]))
+
+
+def is_note(name):
+    return name == "[no stack]" or name.startswith("stack cut: ")

@@ -14,6 +14,7 @@ static void names_of_files_ask_for_formats(void **state)
     assert_int_equal(cairn_format_of_name("a.folded"), CAIRN_FORMAT_COLLAPSED);
     assert_int_equal(cairn_format_of_name("a.firefox.json.gz"), CAIRN_FORMAT_FIREFOX);
     assert_int_equal(cairn_format_of_name("a.firefox.json"), CAIRN_FORMAT_FIREFOX);
+    assert_int_equal(cairn_format_of_name("a.speedscope.json"), CAIRN_FORMAT_SPEEDSCOPE);
     assert_int_equal(cairn_format_of_name("a.json"), CAIRN_FORMAT_AUTO);
     assert_int_equal(cairn_format_of_name("a.html"), CAIRN_FORMAT_AUTO);
     assert_int_equal(cairn_format_of_name(".pb.gz"), CAIRN_FORMAT_AUTO);
