@@ -23,12 +23,14 @@ static const struct cli_option options[] = {
                        .help = "write to OUT; its ending says in which format: .pb.gz, .pb or "
                                ".pprof for pprof, .collapsed, .folded or .txt for collapsed "
                                "stacks, .firefox.json.gz or .firefox.json for the Firefox "
-                               "Profiler, .speedscope.json.gz or .speedscope.json for speedscope; "
+                               "Profiler, .speedscope.json.gz or .speedscope.json for speedscope, "
+                               ".callgrind or callgrind.out.NAME for callgrind; "
                                "- is stdout and wants --to"},
-    [OPTION_TO] = {.name = "to",
-                   .letter = 't',
-                   .value = "FORMAT",
-                   .help = "pprof, collapsed, firefox or speedscope, whatever the name of OUT"},
+    [OPTION_TO] =
+        {.name = "to",
+         .letter = 't',
+         .value = "FORMAT",
+         .help = "pprof, collapsed, firefox, speedscope or callgrind, whatever the name of OUT"},
     CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples: the only value that collapsed stacks "
                     "hold, the one that others show first (default: what the profile says)",
@@ -88,14 +90,15 @@ static int parse(struct convert *c)
     if (c->to != CAIRN_FORMAT_AUTO)
         return CLI_OK;
     if (strcmp(c->output, "-") == 0)
-        return cli_args_wrong(
-            c->args,
-            "stdout has no ending: say --to FORMAT: pprof, collapsed, firefox or speedscope");
-    return cli_args_wrong(c->args,
-                          "-o %s: the ending names no format, expected .pb.gz, .pb or .pprof "
-                          "(pprof), .collapsed, .folded or .txt (collapsed), .firefox.json.gz "
-                          "(firefox), .speedscope.json.gz (speedscope), or --to FORMAT",
-                          c->output);
+        return cli_args_wrong(c->args,
+                              "stdout has no ending: say --to FORMAT: pprof, collapsed, firefox, "
+                              "speedscope or callgrind");
+    return cli_args_wrong(
+        c->args,
+        "-o %s: the ending names no format, expected .pb.gz, .pb or .pprof "
+        "(pprof), .collapsed, .folded or .txt (collapsed), .firefox.json.gz "
+        "(firefox), .speedscope.json.gz (speedscope), .callgrind (callgrind), or --to FORMAT",
+        c->output);
 }
 
 /* What collapsed stacks have no place for is not dropped without a word. */

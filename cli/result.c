@@ -31,15 +31,14 @@ bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result
         *ret_result = CLI_RESULT_COLLAPSED;
     else if (cairn_format_of_name(name) == CAIRN_FORMAT_PPROF)
         *ret_result = CLI_RESULT_RAW;
-    else if (cairn_format_of_name(name) == CAIRN_FORMAT_FIREFOX)
-        *ret_result = CLI_RESULT_FIREFOX;
-    else if (cairn_format_of_name(name) == CAIRN_FORMAT_SPEEDSCOPE)
-        *ret_result = CLI_RESULT_SPEEDSCOPE;
+    else if (cli_format_is_for_viewers(cairn_format_of_name(name)))
+        *ret_result = CLI_RESULT_VIEWER;
     else
-        return cli_args_wrong(args,
-                              "%s: the ending says nothing, expected .pb.gz, .html, .svg, .txt, "
-                              ".collapsed, .folded, .firefox.json.gz or .speedscope.json.gz",
-                              name),
+        return cli_args_wrong(
+                   args,
+                   "%s: the ending says nothing, expected .pb.gz, .html, .svg, .txt, "
+                   ".collapsed, .folded, .firefox.json.gz, .speedscope.json.gz or .callgrind",
+                   name),
                false;
     return true;
 }
@@ -57,10 +56,9 @@ int cli_result_write(enum cli_result result, const struct cairn_profile *profile
             cli_output_write, output, err);
     case CLI_RESULT_COLLAPSED:
         return cli_write_profile(profile, CAIRN_FORMAT_COLLAPSED, output, err);
-    case CLI_RESULT_FIREFOX:
-        return cli_write_profile(profile, CAIRN_FORMAT_FIREFOX, output, err);
-    case CLI_RESULT_SPEEDSCOPE:
-        return cli_write_profile(profile, CAIRN_FORMAT_SPEEDSCOPE, output, err);
+    case CLI_RESULT_VIEWER:
+        return cli_write_profile(profile, cairn_format_of_name(cli_output_name(output)), output,
+                                 err);
     default:
         return cli_write_profile(profile, CAIRN_FORMAT_PPROF, output, err);
     }

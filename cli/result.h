@@ -13,8 +13,7 @@ enum cli_result {
     CLI_RESULT_COLLAPSED,
     CLI_RESULT_HTML,
     CLI_RESULT_SVG,
-    CLI_RESULT_FIREFOX,
-    CLI_RESULT_SPEEDSCOPE
+    CLI_RESULT_VIEWER /* a format for viewers of other projects, by the name of the output */
 };
 
 bool cli_result_name_ends(const char *name, const char *ending);

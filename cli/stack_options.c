@@ -51,7 +51,7 @@ const struct cli_option cli_stack_options[] = {
     [OPT_OUTPUT] = {"output", 'o', "FILE",
                     "write a profile of all stacks to FILE instead: .pb.gz raw addresses; .html, "
                     ".svg a flame graph; .txt, .collapsed, .folded named stacks; "
-                    ".firefox.json.gz, .speedscope.json.gz for these viewers"},
+                    ".firefox.json.gz, .speedscope.json.gz, .callgrind for these viewers"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object"},
     [OPT_EXE] = {"exe", 0, "FILE", "the program that a core file is of"},

@@ -86,7 +86,7 @@ const struct cli_option cli_trace_options[] = {
         {"output", 'o', "FILE",
          "write the sums to FILE, and print no events: .pb.gz raw addresses; .html, .svg "
          "a flame graph; .txt, .collapsed, .folded named stacks; "
-         ".firefox.json.gz, .speedscope.json.gz for these viewers"},
+         ".firefox.json.gz, .speedscope.json.gz, .callgrind for these viewers"},
     [OPT_MAX_EVENTS] = {"max-events", 0, "N", "stop after N events"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_STOP] = {"stop", 0, NULL, "stop the process at each event, by SIGSTOP"},

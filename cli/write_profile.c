@@ -32,7 +32,8 @@ static int write_packed(const struct cairn_profile *profile, enum cairn_format f
 
 bool cli_format_is_for_viewers(enum cairn_format format)
 {
-    return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_SPEEDSCOPE;
+    return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_SPEEDSCOPE ||
+           format == CAIRN_FORMAT_CALLGRIND;
 }
 
 int cli_write_profile(const struct cairn_profile *profile, enum cairn_format format,

@@ -43,7 +43,8 @@ enum cairn_format {
     CAIRN_FORMAT_HEAP,        /* what a heap tracker writes (cairn/heap.h); cannot be written */
     CAIRN_FORMAT_PERF_SCRIPT, /* text of perf script; cannot be written */
     CAIRN_FORMAT_FIREFOX,     /* the Firefox Profiler's JSON, not packed; cannot be read */
-    CAIRN_FORMAT_SPEEDSCOPE   /* speedscope's JSON, not packed; cannot be read */
+    CAIRN_FORMAT_SPEEDSCOPE,  /* speedscope's JSON, not packed; cannot be read */
+    CAIRN_FORMAT_CALLGRIND    /* text for callgrind_annotate and kcachegrind; cannot be read */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);
@@ -66,7 +67,8 @@ CAIRN_API int cairn_profile_read(cairn_read_fn read, void *ctx, enum cairn_forma
 CAIRN_API int cairn_profile_write(const struct cairn_profile *profile, enum cairn_format format,
                                   cairn_write_fn write, void *ctx, struct cairn_err *err);
 
-/* The format that a file name's ending asks for; CAIRN_FORMAT_AUTO where it asks for none. */
+/* The format that a file name's ending asks for, or its start ("callgrind.out.42");
+ * CAIRN_FORMAT_AUTO where it asks for none. */
 CAIRN_API enum cairn_format cairn_format_of_name(const char *name);
 
 /* "pprof" for its number and back; NULL and CAIRN_FORMAT_AUTO for what is none. */

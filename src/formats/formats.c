@@ -19,7 +19,8 @@ static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 /* In the order of trust: collapsed text comes last of those that are read, for it has no magic. */
 static const struct cairn_format_row *const rows[] = {
     &cairn_format_heap,      &cairn_format_pprof,   &cairn_format_perf_script,
-    &cairn_format_collapsed, &cairn_format_firefox, &cairn_format_speedscope};
+    &cairn_format_collapsed, &cairn_format_firefox, &cairn_format_speedscope,
+    &cairn_format_callgrind};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
@@ -199,12 +200,21 @@ static bool ends_with(const char *name, const char *ending)
     return size > tail && strcmp(name + size - tail, ending) == 0;
 }
 
+static bool starts_with(const char *name, const char *start)
+{
+    const char *slash = strrchr(name, '/');
+    return start && strncmp(slash ? slash + 1 : name, start, strlen(start)) == 0;
+}
+
 enum cairn_format cairn_format_of_name(const char *name)
 {
     for (size_t i = 0; i < N_ROWS; i++)
         for (const char *const *ending = rows[i]->endings; *ending; ending++)
             if (ends_with(name, *ending))
                 return rows[i]->format;
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (starts_with(name, rows[i]->start))
+            return rows[i]->format;
     return CAIRN_FORMAT_AUTO;
 }
 

@@ -249,16 +249,14 @@ static void put_all(struct writing *w)
 static int check_signs(const struct writing *w, struct cairn_err *err)
 {
     for (size_t type = 0; type < w->p->n_types; type++) {
-        bool written = type == w->shown || cairn_tracks_says_more(w->p, type, w->shown);
-        for (size_t i = 0; written && i < w->p->n_samples; i++) {
-            if (value_of(w, i, type) >= 0)
-                continue;
-            cairn_fail(err, CAIRN_E_ARG,
-                       "the values \"%s\" go below zero, and speedscope shows none that do",
-                       text_of(w, w->p->types[type].type));
-            cairn_hint(err, "the Firefox Profiler does: --to firefox");
-            return CAIRN_E_ARG;
-        }
+        if ((type != w->shown && !cairn_tracks_says_more(w->p, type, w->shown)) ||
+            !cairn_tracks_goes_below_zero(w->p, type))
+            continue;
+        cairn_fail(err, CAIRN_E_ARG,
+                   "the values \"%s\" go below zero, and speedscope shows none that do",
+                   text_of(w, w->p->types[type].type));
+        cairn_hint(err, "the Firefox Profiler does: --to firefox");
+        return CAIRN_E_ARG;
     }
     return CAIRN_OK;
 }

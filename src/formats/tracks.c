@@ -323,6 +323,14 @@ bool cairn_tracks_says_more(const struct cairn_profile *p, size_t type, size_t s
     return type != shown && !is_multiple(p, type, shown);
 }
 
+bool cairn_tracks_goes_below_zero(const struct cairn_profile *p, size_t type)
+{
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (p->values[i * p->n_types + type] < 0)
+            return true;
+    return false;
+}
+
 const char *cairn_track_name(const struct cairn_track *track, const struct cairn_profile *p,
                              char *buf, size_t size)
 {

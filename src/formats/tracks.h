@@ -44,6 +44,9 @@ uint64_t cairn_tracks_since_ns(const struct cairn_tracks *tracks, const struct c
  * every sample does not. */
 bool cairn_tracks_says_more(const struct cairn_profile *p, size_t type, size_t shown);
 
+/* Has a sample a value of that type below zero, as differences have? */
+bool cairn_tracks_goes_below_zero(const struct cairn_profile *p, size_t type);
+
 /* The name to show for a thread: its own, or by what is known of it. Written to `buf`. */
 const char *cairn_track_name(const struct cairn_track *track, const struct cairn_profile *p,
                              char *buf, size_t size);

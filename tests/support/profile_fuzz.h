@@ -37,9 +37,12 @@ static inline void fuzz_for_viewers(const struct cairn_profile *p)
     if (cairn_profile_write(p, CAIRN_FORMAT_FIREFOX, test_write, &out, NULL) < 0 || !out.size)
         __builtin_trap();
     cairn_buffer_clear(&out);
-    int code = cairn_profile_write(p, CAIRN_FORMAT_SPEEDSCOPE, test_write, &out, NULL);
-    if (code != CAIRN_OK && code != CAIRN_E_ARG)
-        __builtin_trap();
+    for (int format = CAIRN_FORMAT_SPEEDSCOPE; format <= CAIRN_FORMAT_CALLGRIND; format++) {
+        int code = cairn_profile_write(p, (enum cairn_format)format, test_write, &out, NULL);
+        if (code != CAIRN_OK && code != CAIRN_E_ARG)
+            __builtin_trap();
+        cairn_buffer_clear(&out);
+    }
     cairn_buffer_done(&out);
 }
 
