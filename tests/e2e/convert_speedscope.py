@@ -131,7 +131,9 @@ refused = run(CAIRN, "report", "once.speedscope.json", status=1)
 check("a speedscope profile" in refused.stderr, "it is not read", refused.stderr)
 
 # A heap file: one profile for each value that says something.
-if run(CAIRN, "heap", "run", "-o", "x.heap", "--", "./program").returncode == 0:
+if not os.path.exists(os.path.join(os.path.dirname(CAIRN), "libcairn-heap.so")):
+    print("skipped: heap files: no libcairn-heap.so: a sanitizer has a malloc of its own")
+elif run(CAIRN, "heap", "run", "-o", "x.heap", "--", "./program").returncode == 0:
     heap = converted("x.heap")
     kinds = {re.fullmatch(r"all samples \((\w+)\)", thread.name).group(1): thread for thread in heap.threads}
     check({"inuse_space", "alloc_space", "alloc_objects"} <= set(kinds), "values of a heap file", sorted(kinds))
