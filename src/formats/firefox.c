@@ -150,11 +150,21 @@ static void put_names(struct cairn_firefox *f, const struct cairn_track *track, 
     cairn_buffer_done(&tid);
 }
 
+/* Its main thread, or the one that stands for it. */
+static bool is_first_of_process(const struct cairn_firefox *f, size_t number)
+{
+    if (!number)
+        return true;
+    const struct cairn_track *track = &f->tracks.rows[number], *before = track - 1;
+    if (track->has_pid != before->has_pid)
+        return true;
+    return track->has_pid ? track->pid != before->pid : track->process != before->process;
+}
+
 static void put_thread(struct cairn_firefox *f, const struct cairn_track *track, size_t number)
 {
     struct cairn_json *j = &f->stream.json;
-    bool is_main = f->type == f->shown && (!number || !track->has_pid || track->tid == track->pid ||
-                                           f->tracks.rows[number - 1].pid != track->pid);
+    bool is_main = f->type == f->shown && is_first_of_process(f, number);
     cairn_json_open(j, NULL, '{');
     put_names(f, track, number);
     put_process(j, f, track);

@@ -5,7 +5,9 @@
  *
  * A new format needs: a value in enum cairn_format (include/cairn/profile.h), a file here with its
  * reader and writer, a row in formats.c, a fuzz target with a corpus for the reader, golden files,
- * and a page in docs/formats that says what is accepted and by which source.
+ * and a page in docs/formats that says what is accepted and by which source. A format that is only
+ * written, for viewers of other projects, is also named in cli/write_profile.c, and
+ * tests/support/profile_fuzz.h writes it.
  */
 #ifndef CAIRN_FORMATS_FORMAT_H
 #define CAIRN_FORMATS_FORMAT_H

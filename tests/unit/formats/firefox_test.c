@@ -114,6 +114,10 @@ static void samples_of_a_thread_are_in_the_order_of_time(void **state)
     const char *threads = strstr(cairn_buffer_text(&out), "\"threads\":[");
     assert_non_null(threads);
     assert_true(strstr(threads, "\"tid\":7") < strstr(threads, "\"tid\":8"));
+    assert_contains(threads, "\"tid\":7,\"processType\":\"default\",\"processName\":\"app\","
+                             "\"pid\":\"7\",\"isMainThread\":true");
+    assert_contains(threads, "\"tid\":8,\"processType\":\"default\",\"processName\":\"app\","
+                             "\"pid\":\"7\",\"isMainThread\":false");
     assert_holds(&out, "\"stack\":[2,2],\"timeDeltas\":[0,5],\"weight\":null,"
                        "\"weightType\":\"samples\",\"threadCPUDelta\":[7,9],\"length\":2");
     assert_holds(&out, "\"timeDeltas\":[0.001]");
