@@ -16,7 +16,10 @@ enum { BATCH = 1024 };
 
 static const char KPROBES[] = "/sys/bus/event_source/devices/kprobe";
 
-/* What follows targets is attached first, and what reports calls last. */
+enum { FOLLOWS_EXIT = 2 };
+
+/* What follows targets is attached first, and what reports calls last; but who exits is a target
+ * until all programs at its exit have run, so that one comes last of all. */
 static void list_programs(const struct walk_bpf *program,
                           struct bpf_program *ret_programs[CAIRN_TRACE_PROGRAMS])
 {
@@ -35,6 +38,15 @@ static void list_probe_programs(const struct walk_bpf *program,
     ret_programs[CAIRN_TRACE_IN_PROGRAM] = program->progs.cairn_trace_uprobe;
     ret_programs[CAIRN_TRACE_IN_KERNEL] = program->progs.cairn_trace_kprobe;
     ret_programs[CAIRN_TRACE_POINT] = program->progs.cairn_trace_point;
+    ret_programs[CAIRN_TRACE_MEMORY] = program->progs.cairn_trace_memory;
+}
+
+static bool has_memory(const struct cairn_trace_probe_at *probes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (probes[i].place == CAIRN_TRACE_MEMORY)
+            return true;
+    return false;
 }
 
 static void load_programs(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
@@ -49,6 +61,8 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
         (void)bpf_program__set_autoload(probes[i], false);
     for (size_t i = 0; opts && i < opts->n_probes; i++)
         (void)bpf_program__set_autoload(probes[opts->probes[i].place], true);
+    (void)bpf_program__set_autoload(program->progs.cairn_trace_replaced,
+                                    opts && has_memory(opts->probes, opts->n_probes));
 }
 
 static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *calls)
@@ -69,9 +83,15 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     struct bpf_map *const maps[] = {program->maps.trace_calls, program->maps.trace_pending,
                                     program->maps.trace_sums,  program->maps.trace_memos,
                                     program->maps.trace_cpus,  program->maps.trace_now};
+    struct bpf_map *const of_memory[] = {program->maps.trace_memory,
+                                         program->maps.trace_memory_last,
+                                         program->maps.trace_memory_pids};
+    const bool wants_memory = opts && has_memory(opts->probes, opts->n_probes);
     load_programs(program, opts);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         (void)bpf_map__set_autocreate(maps[i], opts != NULL);
+    for (size_t i = 0; i < sizeof of_memory / sizeof *of_memory; i++)
+        (void)bpf_map__set_autocreate(of_memory[i], wants_memory);
     if (!opts)
         return;
     (void)bpf_map__set_autocreate(program->maps.targets, true);
@@ -151,6 +171,14 @@ static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *er
     for (uint32_t i = 0; i < trace->n_probes; i++) {
         if (!trace->calls[CAIRN_TRACE_CALLS + i].is_wanted)
             continue;
+        if (trace->probes[i].place == CAIRN_TRACE_MEMORY) {
+            int code = trace->probes[i].memory.va ? cairn_trace_memory_attach(trace, i, err)
+                                                  : CAIRN_OK;
+            if (code == CAIRN_OK)
+                continue;
+            cairn_trace_programs_stop(trace);
+            return code;
+        }
         trace->probe_links[i] = attach_probe(trace, i);
         if (trace->probe_links[i])
             continue;
@@ -159,6 +187,17 @@ static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *er
         return fail_probe(&trace->probes[i], os_errno, err);
     }
     return CAIRN_OK;
+}
+
+static int attach(struct cairn_trace_programs *trace, struct bpf_program *program,
+                  struct bpf_link **ret_link, struct cairn_err *err)
+{
+    *ret_link = bpf_program__attach(program);
+    if (*ret_link)
+        return CAIRN_OK;
+    int os_errno = errno;
+    cairn_trace_programs_stop(trace);
+    return cairn_bpf_fail(err, os_errno, &cairn_walker_need, "attach to system calls by");
 }
 
 int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_err *err)
@@ -172,21 +211,23 @@ int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_
                                                 &zero, &trace->cgroup_fd, BPF_ANY) < 0)
         return cairn_bpf_fail(err, errno, &cairn_walker_need, "trace a cgroup by");
     list_programs(trace->program, programs);
-    for (size_t i = 0; i < CAIRN_TRACE_PROGRAMS; i++) {
-        if (i >= 3 && !trace->has_calls)
-            break;
-        trace->links[i] = bpf_program__attach(programs[i]);
-        if (trace->links[i])
-            continue;
-        int os_errno = errno;
-        cairn_trace_programs_stop(trace);
-        return cairn_bpf_fail(err, os_errno, &cairn_walker_need, "attach to system calls by");
-    }
-    return start_probes(trace, err);
+    for (size_t i = 0; i < CAIRN_TRACE_PROGRAMS && code == CAIRN_OK; i++)
+        if (i != FOLLOWS_EXIT && (i < 3 || trace->has_calls))
+            code = attach(trace, programs[i], &trace->links[i], err);
+    if (code == CAIRN_OK && has_memory(trace->probes, trace->n_probes))
+        code = attach(trace, trace->program->progs.cairn_trace_replaced, &trace->replaced_link, err);
+    if (code == CAIRN_OK)
+        code = start_probes(trace, err);
+    return code == CAIRN_OK
+               ? attach(trace, programs[FOLLOWS_EXIT], &trace->links[FOLLOWS_EXIT], err)
+               : code;
 }
 
 void cairn_trace_programs_stop(struct cairn_trace_programs *trace)
 {
+    cairn_trace_memory_stop(trace);
+    bpf_link__destroy(trace->replaced_link);
+    trace->replaced_link = NULL;
     for (size_t i = 0; i < trace->n_probes; i++) {
         bpf_link__destroy(trace->probe_links[i]);
         trace->probe_links[i] = NULL;

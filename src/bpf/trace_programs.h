@@ -16,13 +16,21 @@
 
 struct walk_bpf;
 
-enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 3 };
+enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 4 };
 
 /* Where an event is that is no system call; its row is CAIRN_TRACE_CALLS + its number. */
 enum cairn_trace_place {
     CAIRN_TRACE_IN_PROGRAM, /* uprobe */
     CAIRN_TRACE_IN_KERNEL,  /* kprobe */
-    CAIRN_TRACE_POINT       /* tracepoint */
+    CAIRN_TRACE_POINT,      /* tracepoint */
+    CAIRN_TRACE_MEMORY      /* hardware breakpoint */
+};
+
+struct cairn_trace_memory_at {
+    uint64_t va;          /* 0: not known before the command has called execve(2) */
+    uint64_t stack_start; /* of the address space (proc/process.h); 0: the kernel's */
+    uint32_t bytes, type; /* HW_BREAKPOINT_W, _RW, _X */
+    int pid;              /* 0: the kernel's */
 };
 
 struct cairn_trace_probe_at {
@@ -32,6 +40,7 @@ struct cairn_trace_probe_at {
     const char *name;  /* of a function of the kernel, or of a tracepoint */
     uint64_t off;      /* in the file, or behind the function's begin */
     const char *event; /* as the user wrote it, for messages */
+    struct cairn_trace_memory_at memory;
 };
 
 struct cairn_trace_programs_opts {
@@ -63,6 +72,11 @@ struct cairn_trace_programs {
     size_t n_cpus;
     struct bpf_link *links[CAIRN_TRACE_PROGRAMS];
     struct bpf_link *probe_links[CAIRN_TRACE_PROBES];
+    struct {
+        struct bpf_link **links; /* of each place one for each CPU */
+        size_t n, cap;
+    } memory;
+    struct bpf_link *replaced_link; /* follows execve(2) of processes with breakpoints */
 };
 
 /* Is any system call wanted? */
@@ -83,6 +97,15 @@ int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool f
 
 /* From now on. CAIRN_E_ACCESS, CAIRN_E_SUPPORT: nothing stays attached. */
 int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_err *err);
+
+/* The breakpoints of the probe of that number, whose `va` is known now. CAIRN_E_LIMIT: all are in
+ * use. CAIRN_E_SUPPORT: the machine has none. */
+int cairn_trace_memory_attach(struct cairn_trace_programs *trace, uint32_t number,
+                              struct cairn_err *err);
+void cairn_trace_memory_stop(struct cairn_trace_programs *trace);
+
+/* Did a process with breakpoints call execve(2) since? They are not of its new program. */
+bool cairn_trace_memory_is_replaced(const struct cairn_trace_programs *trace, int pid);
 
 /* No more: calls that have begun are not reported. */
 void cairn_trace_programs_stop(struct cairn_trace_programs *trace);
