@@ -29,6 +29,10 @@ struct cairn_sampler {
     struct cairn_off_cpu_opts off_cpu;
     bool is_traced; /* instead of samples, calls are reported by: */
     struct cairn_trace_programs_opts trace;
+    /* Where not NULL: called when the command has called execve(2), and no instruction of its
+     * program has run; to be set before the start. */
+    int (*at_exec)(void *ctx, int pid, struct cairn_err *err);
+    void *at_exec_ctx;
     int64_t period_ns; /* of CPU time; 0: the event is another */
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */

@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "trace/flags.h"
+#include "trace/memory.h"
 
 enum { SHOWN_DATA = 32 };
 
@@ -185,6 +186,11 @@ static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event
     const char *text;
     if (d->fields) {
         put_field(d, i);
+        return;
+    }
+    const struct cairn_probe *memory = cairn_spec_memory(d->spec, event->row);
+    if (memory) {
+        cairn_memory_put(out, memory, d->args, i);
         return;
     }
     switch (arg->kind) {

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "trace/memory.h"
 #include "trace/probe_file.h"
 
 enum { FORMAT_BYTES = 1 << 16 };
@@ -29,8 +30,9 @@ static const struct {
     {"kprobe", CAIRN_TRACE_IN_KERNEL, false, "kprobe"},
     {"kretprobe", CAIRN_TRACE_IN_KERNEL, true, "kretprobe"},
     {"tracepoint", CAIRN_TRACE_POINT, false, "tracepoint"},
+    {"mem", CAIRN_TRACE_MEMORY, false, "hardware breakpoint: some 1 us a hit"},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = sizeof kinds / sizeof *kinds, KIND_POINT = 4 };
 
 static const char *const tracefs[] = {"/sys/kernel/tracing/events",
                                       "/sys/kernel/debug/tracing/events"};
@@ -98,6 +100,12 @@ static struct cairn_probe *add(struct cairn_probes *probes, size_t kind, const c
                                               .event = probe->event};
     probe->call = (struct cairn_syscall){.name = probe->event, .ret = CAIRN_KIND_HEX, .n_args = -1};
     return probe;
+}
+
+struct cairn_probe *cairn_probes_make(struct cairn_probes *probes, const char *event,
+                                      const char *path, const char *name, struct cairn_err *err)
+{
+    return add(probes, kind_of(event), event, path, name, err);
 }
 
 /* "name+0x10": cuts it behind the name. */
@@ -170,7 +178,7 @@ static int add_point(void *ctx, const char *group, const char *name)
     cairn_buffer_printf(&text, "tracepoint:%s:%s", group, name);
     struct cairn_probe *probe = NULL;
     if (!text.failed)
-        probe = add(to->probes, KINDS - 1, cairn_buffer_text(&text), group, name, to->err);
+        probe = add(to->probes, KIND_POINT, cairn_buffer_text(&text), group, name, to->err);
     to->code = probe ? CAIRN_OK : CAIRN_E_NOMEM;
     if (probe)
         probe->call.n_args = 0; /* where no format can be read */
@@ -246,6 +254,8 @@ static int add_parts(struct cairn_probes *probes, size_t kind, const char *event
 {
     if (kinds[kind].place == CAIRN_TRACE_IN_KERNEL)
         return add_in_kernel(probes, kind, event, rest, err);
+    if (kinds[kind].place == CAIRN_TRACE_MEMORY)
+        return cairn_memory_add(probes, event, rest, err);
     char *colon = strchr(rest, ':');
     if (!colon || colon == rest || !colon[1])
         return cairn_fail(err, CAIRN_E_ARG, "event \"%.128s\": expected %s", event,

@@ -5,6 +5,7 @@
  *     uprobe:FILE:FUNC[+OFF]    uretprobe:FILE:FUNC    a function of a program or library
  *     kprobe:FUNC[+OFF]         kretprobe:FUNC         a function of the kernel
  *     tracepoint:GROUP:NAME                            both may be patterns
+ *     mem:[FILE:]SYMBOL[+OFF][/LEN]:w                  an access to memory (memory.h)
  */
 #ifndef CAIRN_TRACE_PROBE_H
 #define CAIRN_TRACE_PROBE_H
@@ -21,6 +22,7 @@ struct cairn_probe {
     char *path, *name;
     struct cairn_syscall call; /* arguments, or fields; its name is `event` */
     struct cairn_fields fields;
+    uint64_t rel; /* of a breakpoint in a command: behind its program's first mapping */
     const char *how; /* static: what is attached, and what a hit costs */
 };
 
@@ -39,6 +41,11 @@ bool cairn_probe_is(const char *text);
  * function. CAIRN_E_LIMIT. */
 int cairn_probes_add(struct cairn_probes *probes, const char *text, struct cairn_err *err);
 void cairn_probes_done(struct cairn_probes *probes);
+
+/* Adds one whose texts are copies, for the files of other kinds: `event` begins with the kind. NULL:
+ * no memory, or too many. */
+struct cairn_probe *cairn_probes_make(struct cairn_probes *probes, const char *event,
+                                      const char *path, const char *name, struct cairn_err *err);
 
 /* "uprobe". */
 const char *cairn_probe_kind(const struct cairn_probe *probe);

@@ -40,8 +40,7 @@ static bool try_path(struct cairn_buffer *path, const char *folder, const char *
     return is_file(path);
 }
 
-/* By the name that others use: "libc.so.6" and "libc" are both libc.so.6. */
-static bool is_called(const char *path, const char *file)
+bool cairn_probe_is_called(const char *path, const char *file)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -60,7 +59,7 @@ static bool find_mapped(int pid, const char *file, struct cairn_buffer *path)
     for (size_t i = 0; i < cairn_maps_count(maps) && !found; i++) {
         const struct cairn_map *map = cairn_maps_get(maps, i);
         if (!(map->flags & CAIRN_MAP_FILE) || !(map->flags & CAIRN_MAP_EXEC) ||
-            !is_called(map->path, file))
+            !cairn_probe_is_called(map->path, file))
             continue;
         cairn_buffer_clear(path);
         if (map->flags & CAIRN_MAP_DELETED)
@@ -97,7 +96,7 @@ static bool find_in_folders(const char *file, struct cairn_buffer *path)
 static bool find_by_command(const char *command, const char *file, struct cairn_buffer *path)
 {
     const char *slash = strrchr(command, '/');
-    if (is_called(command, file) && try_path(path, "", command))
+    if (cairn_probe_is_called(command, file) && try_path(path, "", command))
         return true;
     if (!slash)
         return false;

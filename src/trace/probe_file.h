@@ -12,6 +12,9 @@
 int cairn_probe_find_file(const struct cairn_probes *probes, const char *file,
                           struct cairn_buffer *ret_path, struct cairn_err *err);
 
+/* Is that the file's name, as others call it? "libc.so.6" and "libc" are both libc.so.6. */
+bool cairn_probe_is_called(const char *path, const char *file);
+
 /* Where in the file a probe on `function` + `off` is put. At its begin it may stand behind an
  * endbr64, where the registers and the stack are the same and the kernel need not single-step.
  * CAIRN_E_MISSING: no such function. CAIRN_E_ARG: `off` is no instruction's begin. */

@@ -51,6 +51,12 @@ const struct cairn_fields *cairn_spec_fields(const struct cairn_spec *spec, uint
     return probe && probe->at.place == CAIRN_TRACE_POINT ? &probe->fields : NULL;
 }
 
+const struct cairn_probe *cairn_spec_memory(const struct cairn_spec *spec, uint32_t row)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    return probe && probe->at.place == CAIRN_TRACE_MEMORY ? probe : NULL;
+}
+
 const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row)
 {
     const struct cairn_probe *probe = probe_of(spec, row);
@@ -234,7 +240,7 @@ int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *
     if (strncmp(text, kind, sizeof kind - 1) != 0) {
         cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": expected syscall:NAME", text);
         cairn_hint(err, "or uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, kprobe:FUNCTION, "
-                        "kretprobe:FUNCTION, tracepoint:GROUP:NAME; cairn trace --list '*' prints "
+                        "kretprobe:FUNCTION, tracepoint:GROUP:NAME, mem:VARIABLE:w; cairn trace --list '*' prints "
                         "the events of this machine");
         return CAIRN_E_ARG;
     }

@@ -18,6 +18,7 @@
 #include "sample/labels.h"
 #include "sample/sampler_state.h"
 #include "trace/decode.h"
+#include "trace/memory.h"
 #include "trace/names.h"
 #include "trace/spec.h"
 #include "trace/sums.h"
@@ -189,6 +190,36 @@ static int list_places(struct cairn_trace *t)
     return t->places ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
+static bool is_late(const struct cairn_trace *t, size_t i)
+{
+    return t->places[i].place == CAIRN_TRACE_MEMORY && !t->places[i].memory.va;
+}
+
+static bool has_late(const struct cairn_trace *t)
+{
+    for (size_t i = 0; i < t->spec.probes.n; i++)
+        if (is_late(t, i))
+            return true;
+    return false;
+}
+
+/* The command's addresses are known when it has called execve(2). */
+static int place_late(void *ctx, int pid, struct cairn_err *err)
+{
+    struct cairn_trace *t = ctx;
+    struct cairn_trace_programs *programs = cairn_walker_trace(t->sampler->perf.walk.walker);
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < t->spec.probes.n && code == CAIRN_OK; i++) {
+        if (!is_late(t, i))
+            continue;
+        code = cairn_memory_place(&t->spec.probes.items[i], pid, err);
+        t->places[i].memory = t->spec.probes.items[i].at.memory;
+        if (code == CAIRN_OK)
+            code = cairn_trace_memory_attach(programs, (uint32_t)i, err);
+    }
+    return code;
+}
+
 static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
 {
     const struct cairn_sampler_opts whom = {.size = sizeof whom,
@@ -228,6 +259,10 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
     t->sampler->perf.walk.on_event = on_event;
     t->sampler->perf.walk.on_turn = on_turn;
     t->sampler->perf.walk.event_ctx = t;
+    if (has_late(t)) {
+        t->sampler->at_exec = place_late;
+        t->sampler->at_exec_ctx = t;
+    }
     t->frames.symbols = t->opts.symbols;
     t->frames.pid = t->opts.n_pids == 1 || t->opts.argv ? cairn_sampler_pid(t->sampler) : -1;
     return CAIRN_OK;
@@ -304,6 +339,23 @@ static void count_marks(struct cairn_trace *t)
     }
 }
 
+/* Breakpoints end where their process calls execve(2). */
+static void say_replaced(struct cairn_trace *t)
+{
+    const struct cairn_trace_programs *programs =
+        cairn_walker_trace(t->sampler->perf.walk.walker);
+    int said = 0;
+    for (size_t i = 0; i < t->spec.probes.n; i++) {
+        const int pid = t->places[i].memory.pid;
+        if (t->places[i].place != CAIRN_TRACE_MEMORY || pid == said ||
+            !cairn_trace_memory_is_replaced(programs, pid))
+            continue;
+        cairn_buffer_printf(&t->attached,
+                            "; pid %d has called execve: its new program was not watched", pid);
+        said = pid;
+    }
+}
+
 /* Each way once. */
 static void say_attached(struct cairn_trace *t)
 {
@@ -320,6 +372,7 @@ static void say_attached(struct cairn_trace *t)
         cairn_buffer_str(&t->attached, t->attached.size ? "; " : "");
         cairn_buffer_str(&t->attached, probes->items[i].how);
     }
+    say_replaced(t);
 }
 
 static void measure(struct cairn_trace *t)
