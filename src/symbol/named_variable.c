@@ -81,13 +81,28 @@ static void note_near(struct search *search, const char *name)
     memcpy(search->near[at].name, name, strlen(name) + 1);
 }
 
+static bool is_function(const struct cairn_elf_named *named)
+{
+    return named->type == STT_FUNC || named->type == STT_GNU_IFUNC;
+}
+
+/* A demangled function may be named without its arguments. */
+static bool is_it(const struct search *search, const struct cairn_elf_named *named,
+                  const char *name)
+{
+    const size_t size = strlen(search->name);
+    if (strncmp(name, search->name, size) != 0)
+        return false;
+    return !name[size] || (search->demangler && is_function(named) && name[size] == '(');
+}
+
 static int compare(void *ctx, const struct cairn_elf_named *named)
 {
     struct search *search = ctx;
     const char *name = named->name;
     if (search->demangler)
         name = cairn_demangle(search->demangler, name, strlen(name));
-    if (strcmp(name, search->name) != 0) {
+    if (!is_it(search, named, name)) {
         if (named->type == STT_OBJECT)
             note_near(search, name);
         return 0;
@@ -96,7 +111,7 @@ static int compare(void *ctx, const struct cairn_elf_named *named)
         .vaddr = named->vaddr,
         .size = named->size,
         .is_thread_local = named->type == STT_TLS,
-        .is_function = named->type == STT_FUNC || named->type == STT_GNU_IFUNC};
+        .is_function = is_function(named)};
     return FOUND;
 }
 
@@ -120,7 +135,7 @@ static int fail_missing(const struct cairn_module *m, const struct search *searc
         cairn_escape_terminal(&names, search->near[i].name, strlen(search->near[i].name));
     }
     if (names.size && !names.failed)
-        cairn_hint(err, "near it are: %s", cairn_buffer_text(&names));
+        cairn_hint(err, "the nearest names are: %s", cairn_buffer_text(&names));
     else
         cairn_hint(err, "nm -C lists the variables of a file (B, b, D, d); a stripped file needs "
                         "its debug file; 0xADDRESS works, too");
@@ -134,8 +149,9 @@ int cairn_module_find_variable(const struct cairn_module *module, const char *na
     struct search search = {.name = name};
     struct cairn_demangler demangler = {.names = CAIRN_NAMES_FULL};
     int code = search_tables(module, &search, err);
-    if (code == CAIRN_OK && strpbrk(name, ":(<")) { /* else nothing demangles to it */
+    if (code == CAIRN_OK) { /* "counter" may be _ZL7counter */
         search.demangler = &demangler;
+        search.n_near = 0;
         code = search_tables(module, &search, err);
         cairn_demangler_done(&demangler);
     }

@@ -13,7 +13,8 @@ struct cairn_named_variable {
     bool is_function;
 };
 
-/* By linkage name, else by the full demangled name; the symbol table of the debug file comes before
+/* By linkage name, else by the full demangled name, of a function also without its
+ * arguments; the symbol table of the debug file comes before
  * that of the image, and the dynamic one last. CAIRN_E_MISSING: the hint has the names that differ
  * least. */
 int cairn_module_find_variable(const struct cairn_module *module, const char *name,
