@@ -98,13 +98,32 @@ int cairn_trace_memory(struct bpf_perf_event_data *ctx)
     struct cairn_bpf_walk_cpu *cpu = bpf_map_lookup_elem(&cpus, &cpu_number);
     if (!at || !cpu || cpu->busy || !is_watched(at, task)) /* busy: a walk of ours reads it */
         return 0;
-    if (!begin_hit(ctx, &hit))
+    if (!begin_hit(ctx, &hit, 0))
         return 0;
     take_values(at, number, &hit);
     if (!judge_hit(&hit))
         return 0;
     if (!cairn_trace_no_stack)
         take_accessor(ctx, at, &hit);
+    end_hit(&hit);
+    return 0;
+}
+
+/* A page fault, where the CPU's tracepoints are not there. */
+SEC("perf_event")
+int cairn_trace_fault(struct bpf_perf_event_data *ctx)
+{
+    struct hit hit = {};
+    if (!begin_hit(ctx, &hit, 0))
+        return 0;
+    __builtin_memset(hit.of->args, 0, sizeof hit.of->args);
+    hit.of->args[CAIRN_MEMORY_ADDRESS] = ctx->addr;
+    if (!judge_hit(&hit))
+        return 0;
+    if (!cairn_trace_no_stack && is_user(MODE_OF(&ctx->regs)) && !is_user_32(MODE_OF(&ctx->regs)))
+        take_stack(hit.cpu, hit.task, &ctx->regs, 0, hit.of, hit.stats);
+    else
+        take_both(ctx, &hit);
     end_hit(&hit);
     return 0;
 }

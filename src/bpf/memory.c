@@ -16,15 +16,27 @@
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
 
-static int open_event(const struct cairn_trace_memory_at *at, int cpu)
+static int open_event(const struct cairn_trace_probe_at *probe, int cpu)
 {
+    const struct cairn_trace_memory_at *at = &probe->memory;
+    struct perf_event_attr fault = {.type = PERF_TYPE_SOFTWARE,
+                                    .size = sizeof fault,
+                                    .config = PERF_COUNT_SW_PAGE_FAULTS,
+                                    .sample_period = 1};
     struct perf_event_attr attr = {.type = PERF_TYPE_BREAKPOINT,
                                    .size = sizeof attr,
                                    .bp_type = at->type,
                                    .bp_addr = at->va,
                                    .bp_len = at->type == HW_BREAKPOINT_X ? sizeof(long) : at->bytes,
                                    .sample_period = 1};
+    if (probe->place == CAIRN_TRACE_FAULT)
+        attr = fault;
     return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int fail_fault(const char *event, int os_errno, struct cairn_err *err)
+{
+    return cairn_fail_os(err, os_errno, "%s: cannot open the software event", event);
 }
 
 static int fail_event(const char *event, int os_errno, struct cairn_err *err)
@@ -72,7 +84,9 @@ static int attach_event(struct cairn_trace_programs *trace, uint32_t number, int
     LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = CAIRN_TRACE_CALLS + number);
     libbpf_print_fn_t before = libbpf_set_print(NULL); /* what it says, we say */
     struct bpf_link *link = bpf_program__attach_perf_event_opts(
-        trace->program->progs.cairn_trace_memory, fd, &opts);
+        trace->probes[number].place == CAIRN_TRACE_FAULT ? trace->program->progs.cairn_trace_fault
+                                                         : trace->program->progs.cairn_trace_memory,
+        fd, &opts);
     const int os_errno = errno;
     libbpf_set_print(before);
     if (!link) {
@@ -106,14 +120,18 @@ int cairn_trace_memory_attach(struct cairn_trace_programs *trace, uint32_t numbe
 {
     const struct cairn_trace_probe_at *at = &trace->probes[number];
     size_t n = 0;
-    int code = write_place(trace, number, err), os_errno = ENODEV;
+    int code = at->place == CAIRN_TRACE_MEMORY ? write_place(trace, number, err) : CAIRN_OK;
+    int os_errno;
     for (size_t cpu = 0; cpu < trace->n_cpus && code == CAIRN_OK; cpu++) {
-        const int fd = open_event(&at->memory, (int)cpu);
+        const int fd = open_event(at, (int)cpu);
         os_errno = fd < 0 ? errno : 0;
         if (fd < 0 && os_errno == ENODEV) /* it is not on */
             continue;
-        code = fd < 0 ? fail_event(at->event, os_errno, err)
-                      : attach_event(trace, number, fd, err);
+        if (fd >= 0)
+            code = attach_event(trace, number, fd, err);
+        else
+            code = at->place == CAIRN_TRACE_FAULT ? fail_fault(at->event, os_errno, err)
+                                                  : fail_event(at->event, os_errno, err);
         n += code == CAIRN_OK;
     }
     return code == CAIRN_OK && !n ? fail_event(at->event, ENODEV, err) : code;

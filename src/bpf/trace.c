@@ -39,6 +39,7 @@ static void list_probe_programs(const struct walk_bpf *program,
     ret_programs[CAIRN_TRACE_IN_KERNEL] = program->progs.cairn_trace_kprobe;
     ret_programs[CAIRN_TRACE_POINT] = program->progs.cairn_trace_point;
     ret_programs[CAIRN_TRACE_MEMORY] = program->progs.cairn_trace_memory;
+    ret_programs[CAIRN_TRACE_FAULT] = program->progs.cairn_trace_fault;
 }
 
 static bool has_memory(const struct cairn_trace_probe_at *probes, size_t n)
@@ -166,14 +167,20 @@ static int fail_probe(const struct cairn_trace_probe_at *at, int os_errno, struc
     return code;
 }
 
+/* The command's addresses are not known yet. */
+static bool is_late(const struct cairn_trace_probe_at *at)
+{
+    return at->place == CAIRN_TRACE_MEMORY && !at->memory.va;
+}
+
 static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
     for (uint32_t i = 0; i < trace->n_probes; i++) {
         if (!trace->calls[CAIRN_TRACE_CALLS + i].is_wanted)
             continue;
-        if (trace->probes[i].place == CAIRN_TRACE_MEMORY) {
-            int code = trace->probes[i].memory.va ? cairn_trace_memory_attach(trace, i, err)
-                                                  : CAIRN_OK;
+        if (trace->probes[i].place >= CAIRN_TRACE_MEMORY) {
+            int code = is_late(&trace->probes[i]) ? CAIRN_OK
+                                                  : cairn_trace_memory_attach(trace, i, err);
             if (code == CAIRN_OK)
                 continue;
             cairn_trace_programs_stop(trace);

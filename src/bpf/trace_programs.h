@@ -16,14 +16,15 @@
 
 struct walk_bpf;
 
-enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 4 };
+enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 5 };
 
 /* Where an event is that is no system call; its row is CAIRN_TRACE_CALLS + its number. */
 enum cairn_trace_place {
     CAIRN_TRACE_IN_PROGRAM, /* uprobe */
     CAIRN_TRACE_IN_KERNEL,  /* kprobe */
     CAIRN_TRACE_POINT,      /* tracepoint */
-    CAIRN_TRACE_MEMORY      /* hardware breakpoint */
+    CAIRN_TRACE_MEMORY,     /* hardware breakpoint */
+    CAIRN_TRACE_FAULT       /* software event of perf: page faults */
 };
 
 struct cairn_trace_memory_at {

@@ -173,6 +173,8 @@ static void put_field(struct cairn_decoder *d, int i)
     const struct cairn_call_arg *arg = &d->call.args[i];
     if (arg->kind == CAIRN_KIND_TEXT)
         put_quoted(&d->texts, d->words[i], strlen(d->words[i]), false);
+    else if (arg->kind == CAIRN_KIND_FLAGS)
+        cairn_flags_put(&d->texts, arg->names, d->args[i]);
     else
         put_number(&d->texts, arg->kind, d->args[i]);
 }

@@ -31,6 +31,8 @@ static const struct {
     {"kretprobe", CAIRN_TRACE_IN_KERNEL, true, "kretprobe"},
     {"tracepoint", CAIRN_TRACE_POINT, false, "tracepoint"},
     {"mem", CAIRN_TRACE_MEMORY, false, "hardware breakpoint: some 1 us a hit"},
+    {"software", CAIRN_TRACE_FAULT, false,
+     "software event of perf for page faults, without the tracepoints exceptions:page_fault_*"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, KIND_POINT = 4 };
 
@@ -249,6 +251,20 @@ static int add_points(struct cairn_probes *probes, const char *event, const char
     return CAIRN_E_MISSING;
 }
 
+static int add_fault(struct cairn_probes *probes, size_t kind, const char *event, const char *name,
+                     struct cairn_err *err)
+{
+    if (strcmp(name, "page-faults") != 0)
+        return cairn_fail(err, CAIRN_E_ARG, "event \"%.128s\": expected software:page-faults",
+                          event);
+    struct cairn_probe *probe = add(probes, kind, event, "", name, err);
+    if (!probe)
+        return CAIRN_E_NOMEM;
+    probe->call.n_args = 1;
+    probe->call.args[0] = (struct cairn_call_arg){"address", CAIRN_KIND_POINTER, NULL};
+    return CAIRN_OK;
+}
+
 static int add_parts(struct cairn_probes *probes, size_t kind, const char *event, char *rest,
                      struct cairn_err *err)
 {
@@ -256,6 +272,8 @@ static int add_parts(struct cairn_probes *probes, size_t kind, const char *event
         return add_in_kernel(probes, kind, event, rest, err);
     if (kinds[kind].place == CAIRN_TRACE_MEMORY)
         return cairn_memory_add(probes, event, rest, err);
+    if (kinds[kind].place == CAIRN_TRACE_FAULT)
+        return add_fault(probes, kind, event, rest, err);
     char *colon = strchr(rest, ':');
     if (!colon || colon == rest || !colon[1])
         return cairn_fail(err, CAIRN_E_ARG, "event \"%.128s\": expected %s", event,
