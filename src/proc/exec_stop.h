@@ -25,6 +25,11 @@ void cairn_exec_stop_serve(void *stop);
 /* Waits until it is there. CAIRN_E_MISSING: the child has ended. */
 int cairn_exec_stop_wait(struct cairn_exec_stop *stop, struct cairn_err *err);
 
+/* From the stop on to the program's own first instruction: its libraries are mapped, and their
+ * constructors have run. By a hardware breakpoint, which leaves the code as it is. CAIRN_E_SUPPORT:
+ * the machine has none. CAIRN_E_MISSING: the child has ended. */
+int cairn_exec_stop_run_to_entry(struct cairn_exec_stop *stop, struct cairn_err *err);
+
 /* The child runs on; nothing of us stays in it. All-zero is fine. */
 void cairn_exec_stop_end(struct cairn_exec_stop *stop);
 

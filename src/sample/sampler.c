@@ -321,8 +321,13 @@ static int release_by_stop(struct cairn_sampler *s, struct cairn_err *err)
         code = cairn_exec_stop_wait(&stop, err);
     if (code == CAIRN_OK)
         code = s->at_exec(s->at_exec_ctx, s->pid, err);
+    if (code == CAIRN_SAMPLER_AT_ENTRY) {
+        code = cairn_exec_stop_run_to_entry(&stop, err);
+        if (code == CAIRN_OK)
+            code = s->at_exec(s->at_exec_ctx, s->pid, err);
+    }
     if (code < 0 && s->child.pid > 0 && stop.is_there)
-        kill(s->child.pid, SIGKILL); /* none of its instructions has run */
+        kill(s->child.pid, SIGKILL); /* its program has not begun */
     cairn_exec_stop_end(&stop);
     return code;
 }

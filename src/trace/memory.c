@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "bpf/memory.h"
 #include "proc/process.h"
@@ -16,6 +17,7 @@
 
 enum { KERNEL_BIT = 63 };
 
+static const char kind[] = "mem:";
 static const char expected[] = "mem:[FILE:]SYMBOL[+OFFSET][/BYTES]:w, or :rw or :x";
 
 /* Behind the last colon: cuts it off. */
@@ -165,7 +167,8 @@ static void describe(struct cairn_probe *probe, uint32_t type)
 
 /* One breakpoint. `label`: what the address is called. */
 static int add_place(struct cairn_probes *probes, const char *event, const char *label,
-                     const struct cairn_trace_memory_at *at, uint64_t rel, struct cairn_err *err)
+                     const struct cairn_trace_memory_at *at, uint64_t rel, bool is_of_library,
+                     struct cairn_err *err)
 {
     struct cairn_probe *probe = cairn_probes_make(probes, event, "", label, err);
     if (!probe)
@@ -173,6 +176,7 @@ static int add_place(struct cairn_probes *probes, const char *event, const char 
     describe(probe, at->type);
     probe->at.memory = *at;
     probe->rel = rel;
+    probe->is_of_library = is_of_library;
     return CAIRN_OK;
 }
 
@@ -211,7 +215,8 @@ static int add_places(struct cairn_probes *probes, const char *event,
         put_label(&label, spec, found->mapping, off);
         code = label.failed ? cairn_fail_memory(err)
                             : add_place(probes, event, cairn_buffer_text(&label), &at,
-                                        found->rel + off, err);
+                                        (found->is_of_library ? 0 : found->rel) + off,
+                                        found->is_of_library, err);
     }
     cairn_buffer_done(&label);
     return code;
@@ -260,11 +265,36 @@ int cairn_memory_add(struct cairn_probes *probes, const char *event, char *text,
     return code;
 }
 
+/* The library that the loader took may be another file than the one that was found before. */
+static int place_in_library(const struct cairn_probe *probe, int pid, uint64_t *ret_va,
+                            struct cairn_err *err)
+{
+    struct cairn_memory_spec spec;
+    struct cairn_memory_found found = {0};
+    char *text = cairn_strdup(probe->event + sizeof kind - 1);
+    if (!text)
+        return cairn_fail_memory(err);
+    int code = cairn_memory_parse(probe->event, text, &spec, err);
+    if (code == CAIRN_OK)
+        code = cairn_memory_find(probe->event, pid, &spec, &found, err);
+    const uint64_t bytes = spec.type == HW_BREAKPOINT_X ? 0 : probe->at.memory.bytes;
+    if (code == CAIRN_OK && bytes && (probe->rel + bytes > found.bytes || found.va & (bytes - 1)))
+        code = cairn_fail(err, CAIRN_E_ARG, "%s: the library that is mapped is another one",
+                          probe->event);
+    if (code == CAIRN_OK)
+        *ret_va = found.va + probe->rel;
+    cairn_memory_found_done(&found);
+    cairn_free(text);
+    return code;
+}
+
 int cairn_memory_place(struct cairn_probe *probe, int pid, struct cairn_err *err)
 {
     struct cairn_trace_memory_at *at = &probe->at.memory;
     uint64_t va;
-    int code = cairn_memory_find_late(probe->event, pid, probe->rel, at->type, &va, err);
+    int code = probe->is_of_library
+                   ? place_in_library(probe, pid, &va, err)
+                   : cairn_memory_find_late(probe->event, pid, probe->rel, at->type, &va, err);
     if (code < 0)
         return code;
     at->pid = pid;

@@ -266,14 +266,15 @@ int cairn_memory_find_ahead(const struct cairn_probes *probes, const char *event
         cairn_hint(err, "start it, and give --pid PID; or name a variable");
         return CAIRN_E_ARG;
     }
-    if (spec->file && !is_program(probes, program, spec->file)) {
-        cairn_fail(err, CAIRN_E_ARG, "%s: where %s will be mapped is not known before the command "
-                                     "runs",
-                   event, spec->file);
-        cairn_hint(err, "start it, and give --pid PID");
-        return CAIRN_E_ARG;
-    }
-    return measure(event, program, spec, ret_found, err);
+    if (!spec->file || is_program(probes, program, spec->file))
+        return measure(event, program, spec, ret_found, err);
+    struct cairn_buffer path = {0};
+    int code = cairn_probe_find_file(probes, spec->file, &path, err);
+    if (code == CAIRN_OK)
+        code = measure(event, cairn_buffer_text(&path), spec, ret_found, err);
+    ret_found->is_of_library = true;
+    cairn_buffer_done(&path);
+    return code;
 }
 
 int cairn_memory_find_late(const char *event, int pid, uint64_t rel, uint32_t type,

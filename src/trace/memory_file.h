@@ -12,6 +12,7 @@ struct cairn_memory_found {
     uint64_t bytes;       /* as asked, or the symbol's */
     uint64_t stack_start; /* of the process's program */
     int pid;              /* 0: of the command, which does not run yet */
+    bool is_of_library;   /* of the command */
     const char *mapping;  /* its name, "" without one; borrowed until cairn_memory_found_done() */
     struct cairn_maps *maps;
 };
@@ -22,13 +23,13 @@ int cairn_memory_find(const char *event, int pid, const struct cairn_memory_spec
                       struct cairn_memory_found *ret_found, struct cairn_err *err);
 void cairn_memory_found_done(struct cairn_memory_found *found);
 
-/* Of the command that will be started: a variable of its program. Nothing to free. */
+/* Of the command that will be started: a variable of its program or of a library. Nothing to free.
+ */
 int cairn_memory_find_ahead(const struct cairn_probes *probes, const char *event,
                             const struct cairn_memory_spec *spec,
                             struct cairn_memory_found *ret_found, struct cairn_err *err);
 
-/* Of its process, which has just called execve(2): `rel` bytes behind the program's first mapping,
- * or, in a program at fixed addresses, there. */
+/* Of its process, which has called execve(2): `rel` bytes behind the program's first mapping. */
 int cairn_memory_find_late(const char *event, int pid, uint64_t rel, uint32_t type,
                            uint64_t *ret_va, struct cairn_err *err);
 

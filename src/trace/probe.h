@@ -22,7 +22,10 @@ struct cairn_probe {
     char *path, *name;
     struct cairn_syscall call; /* arguments, or fields; its name is `event` */
     struct cairn_fields fields;
-    uint64_t rel; /* of a breakpoint in a command: behind its program's first mapping */
+    /* Of a breakpoint in a command: bytes behind its program's first mapping; of a library's
+     * variable behind its begin. */
+    uint64_t rel;
+    bool is_of_library;
     const char *how; /* static: what is attached, and what a hit costs */
 };
 

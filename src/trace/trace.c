@@ -41,6 +41,7 @@ struct cairn_trace {
     uint64_t slice_ns, left;
     struct cairn_trace_probe_at *places; /* of the probes */
     struct cairn_buffer attached;
+    bool has_entered; /* the command's execve(2) */
     int answer; /* of `report`, that ends the poll */
     bool is_finished;
 };
@@ -204,21 +205,29 @@ static bool has_late(const struct cairn_trace *t)
     return false;
 }
 
+/* Libraries are mapped when the program's loader has run. */
+static bool is_of_library(const struct cairn_trace *t, size_t i)
+{
+    return t->spec.probes.items[i].is_of_library;
+}
+
 /* The command's addresses are known when it has called execve(2). */
 static int place_late(void *ctx, int pid, struct cairn_err *err)
 {
     struct cairn_trace *t = ctx;
     struct cairn_trace_programs *programs = cairn_walker_trace(t->sampler->perf.walk.walker);
+    const bool is_entry = t->has_entered;
     int code = CAIRN_OK;
+    t->has_entered = true;
     for (size_t i = 0; i < t->spec.probes.n && code == CAIRN_OK; i++) {
-        if (!is_late(t, i))
+        if (!is_late(t, i) || (is_of_library(t, i) && !is_entry))
             continue;
         code = cairn_memory_place(&t->spec.probes.items[i], pid, err);
         t->places[i].memory = t->spec.probes.items[i].at.memory;
         if (code == CAIRN_OK)
             code = cairn_trace_memory_attach(programs, (uint32_t)i, err);
     }
-    return code;
+    return code == CAIRN_OK && has_late(t) ? CAIRN_SAMPLER_AT_ENTRY : code;
 }
 
 static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
