@@ -59,8 +59,11 @@ static int fail_event(const char *event, int os_errno, struct cairn_err *err)
                         "uprobe: at the functions that write the variable needs none");
         return code;
     case EINVAL:
-        return cairn_fail(err, CAIRN_E_ARG, "%s: the kernel takes no breakpoint at this address",
+        code = cairn_fail(err, CAIRN_E_ARG, "%s: the kernel takes no breakpoint at this address",
                           event);
+        cairn_hint(err, "in code of the kernel use kprobe:FUNCTION; some of its data is kept from "
+                        "breakpoints");
+        return code;
     default:
         code = cairn_fail_os(err, os_errno, "%s: cannot set a hardware breakpoint", event);
         if (os_errno == EACCES || os_errno == EPERM)
