@@ -52,9 +52,10 @@ static __always_inline int read_value(const struct cairn_bpf_memory *at, __u64 *
 static __always_inline void take_values(const struct cairn_bpf_memory *at, __u32 number,
                                         struct hit *hit)
 {
-    const struct cairn_bpf_memory_key key = {
-        .mm = at->stack_start ? (__u64)hit->task->mm : 0, .number = number};
-    __u64 value, *args = hit->of->args, known = 1 << CAIRN_MEMORY_ADDRESS | 1 << CAIRN_MEMORY_SYMBOL;
+    const struct cairn_bpf_memory_key key = {.mm = at->stack_start ? (__u64)hit->task->mm : 0,
+                                             .number = number};
+    __u64 value, *args = hit->of->args,
+                 known = 1 << CAIRN_MEMORY_ADDRESS | 1 << CAIRN_MEMORY_SYMBOL;
     __builtin_memset(args, 0, sizeof hit->of->args);
     args[CAIRN_MEMORY_ADDRESS] = at->va;
     if (at->bytes && !read_value(at, &value)) {

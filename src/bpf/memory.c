@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hardware breakpoints: one for each CPU and each place, with the program that reports the hits. */
+#include "bpf/memory.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "bpf/load.h"
-#include "bpf/memory.h"
 #include "bpf/trace_programs.h"
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
@@ -53,10 +54,11 @@ static int fail_event(const char *event, int os_errno, struct cairn_err *err)
     case ENODEV:
     case ENOSYS:
     case EOPNOTSUPP:
-        code = cairn_fail(err, CAIRN_E_SUPPORT, "%s: this machine has no hardware breakpoints",
-                          event);
-        cairn_hint(err, "a virtual machine or the kernel (CONFIG_HAVE_HW_BREAKPOINT) may lack them; "
-                        "uprobe: at the functions that write the variable needs none");
+        code =
+            cairn_fail(err, CAIRN_E_SUPPORT, "%s: this machine has no hardware breakpoints", event);
+        cairn_hint(err,
+                   "a virtual machine or the kernel (CONFIG_HAVE_HW_BREAKPOINT) may lack them; "
+                   "uprobe: at the functions that write the variable needs none");
         return code;
     case EINVAL:
         code = cairn_fail(err, CAIRN_E_ARG, "%s: the kernel takes no breakpoint at this address",
@@ -105,10 +107,9 @@ static int attach_event(struct cairn_trace_programs *trace, uint32_t number, int
 static int write_place(struct cairn_trace_programs *trace, uint32_t number, struct cairn_err *err)
 {
     const struct cairn_trace_memory_at *at = &trace->probes[number].memory;
-    const struct cairn_bpf_memory place = {
-        .va = at->va,
-        .stack_start = at->stack_start,
-        .bytes = at->type == HW_BREAKPOINT_X ? 0 : at->bytes};
+    const struct cairn_bpf_memory place = {.va = at->va,
+                                           .stack_start = at->stack_start,
+                                           .bytes = at->type == HW_BREAKPOINT_X ? 0 : at->bytes};
     const uint32_t pid = (uint32_t)at->pid, watched = CAIRN_MEMORY_WATCHED;
     int code = bpf_map_update_elem(bpf_map__fd(trace->program->maps.trace_memory), &number, &place,
                                    BPF_ANY);

@@ -43,6 +43,9 @@ struct cairn_bpf_memory_key {
     __u32 number, reserved;
 };
 
-enum { CAIRN_MEMORY_WATCHED = 1, CAIRN_MEMORY_REPLACED = 2 }; /* of a process: it called execve(2) */
+enum {
+    CAIRN_MEMORY_WATCHED = 1,
+    CAIRN_MEMORY_REPLACED = 2
+}; /* of a process: it called execve(2) */
 
 #endif /* CAIRN_BPF_MEMORY_H */

@@ -179,8 +179,8 @@ static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *er
         if (!trace->calls[CAIRN_TRACE_CALLS + i].is_wanted)
             continue;
         if (trace->probes[i].place >= CAIRN_TRACE_MEMORY) {
-            int code = is_late(&trace->probes[i]) ? CAIRN_OK
-                                                  : cairn_trace_memory_attach(trace, i, err);
+            int code =
+                is_late(&trace->probes[i]) ? CAIRN_OK : cairn_trace_memory_attach(trace, i, err);
             if (code == CAIRN_OK)
                 continue;
             cairn_trace_programs_stop(trace);
@@ -222,7 +222,8 @@ int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_
         if (i != FOLLOWS_EXIT && (i < 3 || trace->has_calls))
             code = attach(trace, programs[i], &trace->links[i], err);
     if (code == CAIRN_OK && has_memory(trace->probes, trace->n_probes))
-        code = attach(trace, trace->program->progs.cairn_trace_replaced, &trace->replaced_link, err);
+        code =
+            attach(trace, trace->program->progs.cairn_trace_replaced, &trace->replaced_link, err);
     if (code == CAIRN_OK)
         code = start_probes(trace, err);
     return code == CAIRN_OK

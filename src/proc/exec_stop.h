@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exec stop: holds a child where its execve(2) has ended and its program has not begun: its mappings
- * are there, and none of its instructions has run. By ptrace(2), for that moment alone. If we die in
- * it, the kernel lets the child go on.
+ * Exec stop: holds a child where its execve(2) has ended and its program has not begun: its
+ * mappings are there, and none of its instructions has run. By ptrace(2), for that moment alone. If
+ * we die in it, the kernel lets the child go on.
  */
 #ifndef CAIRN_PROC_EXEC_STOP_H
 #define CAIRN_PROC_EXEC_STOP_H

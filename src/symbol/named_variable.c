@@ -107,11 +107,10 @@ static int compare(void *ctx, const struct cairn_elf_named *named)
             note_near(search, name);
         return 0;
     }
-    search->found = (struct cairn_named_variable){
-        .vaddr = named->vaddr,
-        .size = named->size,
-        .is_thread_local = named->type == STT_TLS,
-        .is_function = is_function(named)};
+    search->found = (struct cairn_named_variable){.vaddr = named->vaddr,
+                                                  .size = named->size,
+                                                  .is_thread_local = named->type == STT_TLS,
+                                                  .is_function = is_function(named)};
     return FOUND;
 }
 

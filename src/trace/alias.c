@@ -46,9 +46,9 @@ static size_t find(const char *text)
 {
     const size_t size = strcspn(text, ":[");
     size_t i = 0;
-    while (i < ALIASES && (strlen(aliases[i].name) != size ||
-                           memcmp(aliases[i].name, text, size) != 0 ||
-                           (text[size] == ':') != (aliases[i].name == signal_name)))
+    while (i < ALIASES &&
+           (strlen(aliases[i].name) != size || memcmp(aliases[i].name, text, size) != 0 ||
+            (text[size] == ':') != (aliases[i].name == signal_name)))
         i++;
     return i;
 }

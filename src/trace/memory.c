@@ -139,8 +139,9 @@ int cairn_memory_split(const char *event, uint64_t va, uint64_t bytes, uint32_t 
                    "%s: %" PRIu64 " bytes at 0x%" PRIx64
                    " are not aligned: the CPU takes no such breakpoint",
                    event, bytes, va);
-        cairn_hint(err, "here %" PRIu64 " fit%s: give /%" PRIu64 ", and the rest by events of its "
-                        "own",
+        cairn_hint(err,
+                   "here %" PRIu64 " fit%s: give /%" PRIu64 ", and the rest by events of its "
+                   "own",
                    fits, fits == 1 ? "s" : "", fits);
         return CAIRN_E_ARG;
     }

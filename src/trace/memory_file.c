@@ -63,8 +63,9 @@ static int find_file(const char *event, int pid, const char *file, const struct 
     if (code < 0) {
         cairn_fail(err, code, "%s: pid %d has no file %s mapped", event, pid,
                    file ? file : "of its program");
-        cairn_hint(err, "cat /proc/%d/maps has the files; for C++, a name of a namespace is "
-                        "written with two colons",
+        cairn_hint(err,
+                   "cat /proc/%d/maps has the files; for C++, a name of a namespace is "
+                   "written with two colons",
                    pid);
     }
     return code;
@@ -82,8 +83,7 @@ static int from_first(const char *path, uint64_t vaddr, uint64_t *ret_rel, struc
     code = cairn_elf_open(file.bytes, &elf, err);
     if (code == CAIRN_OK && !elf.is64)
         code = cairn_fail(err, CAIRN_E_SUPPORT, "%s: 32-bit programs are not watched", path);
-    if (code == CAIRN_OK &&
-        !cairn_elf_first_vaddr(&elf, (uint64_t)sysconf(_SC_PAGESIZE), &first))
+    if (code == CAIRN_OK && !cairn_elf_first_vaddr(&elf, (uint64_t)sysconf(_SC_PAGESIZE), &first))
         code = cairn_fail(err, CAIRN_E_FORMAT, "%s: has no segment that is loaded", path);
     cairn_file_close(&file);
     if (code == CAIRN_OK)
@@ -202,8 +202,9 @@ static int check_width(const char *event, int pid, struct cairn_err *err)
         return cairn_fail_in(err, code, event);
     code = cairn_elf_open(file.bytes, &elf, err);
     if (code == CAIRN_OK && !elf.is64)
-        code = cairn_fail(err, CAIRN_E_SUPPORT, "%s: pid %d is a 32-bit program: these are not "
-                                                "watched",
+        code = cairn_fail(err, CAIRN_E_SUPPORT,
+                          "%s: pid %d is a 32-bit program: these are not "
+                          "watched",
                           event, pid);
     cairn_file_close(&file);
     return code;
@@ -226,8 +227,8 @@ int cairn_memory_find(const char *event, int pid, const struct cairn_memory_spec
         ret_found->mapping = map->path;
     code = check_mapping(event, pid, ret_found->va, spec->type, map, err);
     if (code == CAIRN_OK && !ret_found->stack_start)
-        code = cairn_fail(err, CAIRN_E_MISSING, "%s: pid %d has ended, or has no program", event,
-                          pid);
+        code =
+            cairn_fail(err, CAIRN_E_MISSING, "%s: pid %d has ended, or has no program", event, pid);
     return code;
 }
 

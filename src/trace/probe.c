@@ -30,7 +30,8 @@ static const struct {
     {"kprobe", CAIRN_TRACE_IN_KERNEL, false, "kprobe"},
     {"kretprobe", CAIRN_TRACE_IN_KERNEL, true, "kretprobe"},
     {"tracepoint", CAIRN_TRACE_POINT, false, "tracepoint"},
-    {"mem", CAIRN_TRACE_MEMORY, false, "hardware breakpoint: some 1 us a hit"},
+    {"mem", CAIRN_TRACE_MEMORY, false,
+     "hardware breakpoint: a trap at each access, some 12 us in a virtual machine"},
     {"software", CAIRN_TRACE_FAULT, false,
      "software event of perf for page faults, without the tracepoints exceptions:page_fault_*"},
 };

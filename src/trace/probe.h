@@ -45,8 +45,8 @@ bool cairn_probe_is(const char *text);
 int cairn_probes_add(struct cairn_probes *probes, const char *text, struct cairn_err *err);
 void cairn_probes_done(struct cairn_probes *probes);
 
-/* Adds one whose texts are copies, for the files of other kinds: `event` begins with the kind. NULL:
- * no memory, or too many. */
+/* Adds one whose texts are copies, for the files of other kinds: `event` begins with the kind.
+ * NULL: no memory, or too many. */
 struct cairn_probe *cairn_probes_make(struct cairn_probes *probes, const char *event,
                                       const char *path, const char *name, struct cairn_err *err);
 

@@ -42,7 +42,7 @@ struct cairn_trace {
     struct cairn_trace_probe_at *places; /* of the probes */
     struct cairn_buffer attached;
     bool has_entered; /* the command's execve(2) */
-    int answer; /* of `report`, that ends the poll */
+    int answer;       /* of `report`, that ends the poll */
     bool is_finished;
 };
 
@@ -352,8 +352,7 @@ static void count_marks(struct cairn_trace *t)
 /* Breakpoints end where their process calls execve(2). */
 static void say_replaced(struct cairn_trace *t)
 {
-    const struct cairn_trace_programs *programs =
-        cairn_walker_trace(t->sampler->perf.walk.walker);
+    const struct cairn_trace_programs *programs = cairn_walker_trace(t->sampler->perf.walk.walker);
     int said = 0;
     for (size_t i = 0; i < t->spec.probes.n; i++) {
         const int pid = t->places[i].memory.pid;

@@ -68,8 +68,8 @@ int main(int argc, char **argv)
     return reads() == 8 + 4 * n && constant == 7 ? 0 : 1;
 }
 EOF2
-cc -O2 -g -shared -fPIC -o libwrites.so lib.c && cc -O2 -g -pthread -o writes writes.c -L. -lwrites -Wl,-rpath,"$PWD" &&
-    cc -O2 -g -pthread -no-pie -o fixed writes.c -L. -lwrites -Wl,-rpath,"$PWD" || fail "the programs are not built"
+{ cc -O2 -g -shared -fPIC -o libwrites.so lib.c && cc -O2 -g -pthread -o writes writes.c -L. -lwrites -Wl,-rpath,"$PWD" &&
+    cc -O2 -g -pthread -no-pie -o fixed writes.c -L. -lwrites -Wl,-rpath,"$PWD"; } || fail "the programs are not built"
 
 if ! "$CAIRN" trace --summary -e mem:counter:w -- ./writes 1 >out 2>log; then
     if grep -q 'no hardware breakpoints\|not allowed\|is not in this build' log; then
@@ -154,7 +154,7 @@ EOF2
     c++ -O2 -g -o class class.cc || fail "the C++ program is not built"
     "$CAIRN" trace -f -e mem:app::Counter::total:w -o sums.txt -- ./class >out 2>log || fail "a class" log
     same "writes of a class's static member" "$(count sums.txt 'app::Counter::add[^;]*')" 10
-    "$CAIRN" trace -e mem:./class:app::Counter::total:w[value==50] -- ./class >out 2>log || fail "a class in a file" log
+    "$CAIRN" trace -e "mem:./class:app::Counter::total:w[value == 50]" -- ./class >out 2>log || fail "a class in a file" log
     has out "value=0x00000032 (50)" "a file before two colons"
 else
     skip "C++" "c++ is missing"
@@ -210,7 +210,7 @@ echo >&3
 exec 3>&-
 wait $pid
 same "a program whose tracer was killed" $? 0
-more=exec
+more="exec"
 begin --no-stack -e mem:small:w
 end "an exec"
 same "writes before the exec" "$(grep -c 'mem:small:w' out)" 1

@@ -85,8 +85,7 @@ if [ ! -d /sys/kernel/tracing/events/sched ]; then
     "$CAIRN" trace -e page-fault --summary -- ./short >out 2>log || fail "page-fault without tracefs" log
     has log "software event of perf" "page-fault without tracefs"
     skip "tracepoints" "tracefs is not mounted"
-    finish "trace_short: $n_checks checks"
-    exit
+    finish "trace_short: $n_checks checks" # exits
 fi
 
 # --- page faults by their tracepoints, with what was tried

@@ -99,9 +99,8 @@ static void signals_have_names_and_numbers(void **state)
 static void known_fields_get_their_kinds(void **state)
 {
     (void)state;
-    struct cairn_syscall call = {.n_args = 2,
-                                 .args = {{"sig", CAIRN_KIND_INT, NULL},
-                                          {"error_code", CAIRN_KIND_HEX, NULL}}};
+    struct cairn_syscall call = {
+        .n_args = 2, .args = {{"sig", CAIRN_KIND_INT, NULL}, {"error_code", CAIRN_KIND_HEX, NULL}}};
     cairn_alias_describe("tracepoint:sched:sched_switch", &call);
     assert_int_equal(call.args[0].kind, CAIRN_KIND_INT);
     cairn_alias_describe("tracepoint:signal:signal_deliver", &call);
