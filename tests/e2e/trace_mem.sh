@@ -34,7 +34,11 @@ PLACE static void store(int n) { counter = n; KEEP(counter); }
 PLACE static void add(void) { __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED); KEEP(counter); }
 PLACE static void middle(void) { add(); KEEP(counter); }
 PLACE static int reads(void) { return *(volatile int *)&counter; }
-PLACE static void last_of_function(int n) { counter = n; }
+PLACE static void last_of_line(int n)
+{
+    counter = n; /* here */
+    __asm__ volatile("nop");
+}
 PLACE static void fill(int n) { memset(bytes, n, 32); KEEP(bytes); }
 PLACE static void filled_by_kernel(void)
 {
@@ -53,7 +57,7 @@ int main(int argc, char **argv)
     long n = argc > 1 ? atol(argv[1]) : 3;
     if (argc > 2) { char line[8]; if (!fgets(line, sizeof line, stdin)) return 1; }
     store(7);
-    last_of_function(8);
+    last_of_line(8);
     for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, (void *)n);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     if (fork() == 0) { for (long i = 0; i < n; i++) store(-1); _exit(0); }
@@ -64,7 +68,7 @@ int main(int argc, char **argv)
     fill(1);
     repeats(bytes + 40, 4);
     filled_by_kernel();
-    if (argc > 3) execl("./writes", "writes", "1", NULL);
+    if (argc > 3) execl(argv[0], argv[0], "1", NULL);
     return reads() == 8 + 4 * n && constant == 7 ? 0 : 1;
 }
 EOF2
@@ -88,7 +92,7 @@ for program in writes fixed; do
     "$CAIRN" trace -f -e mem:counter:w -o sums.txt -- ./$program $n >out 2>log || fail "$program: counts" log
     same "$program: writes of add" "$(count sums.txt add)" $((4 * n))
     same "$program: writes of store, also in the child" "$(count sums.txt store)" $((n + 1))
-    same "$program: a store with which a function ends" "$(count sums.txt last_of_function)" 1
+    same "$program: a store at the end of its line" "$(count sums.txt last_of_line)" 1
     same "$program: all" "$(awk '{ n += $NF } END { print n }' sums.txt)" $((5 * n + 2))
     has log ", 0 lost" "$program: nothing is lost"
     has log ", 0 cut" "$program: stacks are whole"
@@ -98,6 +102,10 @@ done
 same "without the child" "$(count sums.txt store)" 1
 "$CAIRN" trace -f -e mem:counter:rw -o sums.txt -- ./writes 10 >out 2>log || fail "reads" log
 same "reads" "$(count sums.txt reads)" 1
+
+echo | "$CAIRN" trace -f -e mem:counter:w -o sums.txt -- ./fixed 10 wait exec >out 2>log || fail "an exec at fixed addresses" log
+same "without the program of an exec, which has the same addresses" "$(count sums.txt add)" 40
+has log "has called execve" "an exec at fixed addresses"
 
 # --- values: old and new, as wide as the variable; filters
 "$CAIRN" trace --json -e 'mem:counter:w[value == 8 || value == -1]' -- ./writes 1 >out 2>log || fail "values" log
@@ -111,8 +119,8 @@ a = first["args"]
 assert a["symbol"] == "counter" and a["value"] == "0x00000008 (8)" and a["previous"] == "0x00000007 (7)", a
 assert int(a["address"], 16), a
 f = first["stack"][0]
-assert f["function"] == "last_of_function" and first["cut"] is None, f
-line = [i for i, text in enumerate(open("writes.c"), 1) if " last_of_function(int n) {" in text]
+assert f["function"] == "last_of_line" and first["cut"] is None, f
+line = [i for i, text in enumerate(open("writes.c"), 1) if "/* here */" in text]
 assert f["line"] == line[0], (f, line)
 assert second["args"]["value"] == "0xffffffff (-1)" and second["args"]["previous"] == "?", second["args"]
 assert second["pid"] != first["pid"]
