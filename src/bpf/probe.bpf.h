@@ -27,6 +27,8 @@ static __always_inline int names_target(void *ctx, struct task_struct *task)
     struct cairn_bpf_call *call = bpf_map_lookup_elem(&trace_calls, &row);
     if (!call || !(call->flags & CAIRN_TRACE_NAMES_PID) || task->tgid == (int)cairn_trace_self)
         return 0;
+    if (cairn_is_inside) /* the record has the machine's number, and we have our namespace's */
+        return 0;
     __u64 off = call->record_pid;
     if (bpf_probe_read_kernel(&pid, sizeof pid, (char *)ctx + off))
         return 0;

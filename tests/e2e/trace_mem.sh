@@ -299,10 +299,13 @@ if command -v redis-server >/dev/null && nm -D "$(command -v redis-server)" | gr
     redis-server --port 0 --unixsocket "$PWD/redis.sock" --save '' >redis.log 2>&1 &
     pid=$!
     for _ in $(seq 100); do [ -S redis.sock ] && break; sleep 0.05; done
-    if "$CAIRN" trace -d 2 --summary -e mem:server/8:w -e mem:server+8/8:rw -p $pid >out 2>log; then
-        has log "0 lost" "redis-server"
+    "$CAIRN" trace -d 2 -f -e mem:server+32/32:w -o sums.txt -p $pid >out 2>log || fail "redis-server" log
+    has log "0 lost" "redis-server: nothing is lost"
+    if [ -s sums.txt ]; then
+        has log ", 0 cut" "redis-server: whole stacks"
+        has sums.txt ";aeMain;" "redis-server: its timer"
     else
-        fail "redis-server" log
+        skip "redis-server" "this version writes nothing at server+32 within two seconds"
     fi
     kill $pid
     wait $pid
