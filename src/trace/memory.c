@@ -15,9 +15,8 @@
 #include "proc/process.h"
 #include "trace/memory_file.h"
 
-enum { KERNEL_BIT = 63 };
+enum { KERNEL_BIT = 63, KIND_BYTES = sizeof "mem:" - 1 };
 
-static const char kind[] = "mem:";
 static const char expected[] = "mem:[FILE:]SYMBOL[+OFFSET][/BYTES]:w, or :rw or :x";
 
 /* Behind the last colon: cuts it off. */
@@ -272,7 +271,7 @@ static int place_in_library(const struct cairn_probe *probe, int pid, uint64_t *
 {
     struct cairn_memory_spec spec;
     struct cairn_memory_found found = {0};
-    char *text = cairn_strdup(probe->event + sizeof kind - 1);
+    char *text = cairn_strdup(probe->event + KIND_BYTES);
     if (!text)
         return cairn_fail_memory(err);
     int code = cairn_memory_parse(probe->event, text, &spec, err);
