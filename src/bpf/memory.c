@@ -17,6 +17,25 @@
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
 
+static bool has_memory(const struct cairn_trace_probe_at *probes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (probes[i].place == CAIRN_TRACE_MEMORY)
+            return true;
+    return false;
+}
+
+void cairn_trace_memory_prepare(struct walk_bpf *program,
+                                const struct cairn_trace_programs_opts *opts)
+{
+    struct bpf_map *const maps[] = {program->maps.trace_memory, program->maps.trace_memory_last,
+                                    program->maps.trace_memory_pids};
+    const bool is_wanted = opts && has_memory(opts->probes, opts->n_probes);
+    (void)bpf_program__set_autoload(program->progs.cairn_trace_replaced, is_wanted);
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        (void)bpf_map__set_autocreate(maps[i], is_wanted);
+}
+
 static int open_event(const struct cairn_trace_probe_at *probe, int cpu)
 {
     const struct cairn_trace_memory_at *at = &probe->memory;
@@ -141,8 +160,32 @@ int cairn_trace_memory_attach(struct cairn_trace_programs *trace, uint32_t numbe
     return code == CAIRN_OK && !n ? fail_event(at->event, ENODEV, err) : code;
 }
 
+static bool is_due(const struct cairn_trace_programs *trace, uint32_t i)
+{
+    const struct cairn_trace_probe_at *at = &trace->probes[i];
+    if (!trace->calls[CAIRN_TRACE_CALLS + i].is_wanted)
+        return false;
+    return at->place == CAIRN_TRACE_FAULT || (at->place == CAIRN_TRACE_MEMORY && at->memory.va);
+}
+
+int cairn_trace_memory_start(struct cairn_trace_programs *trace, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    if (has_memory(trace->probes, trace->n_probes)) {
+        trace->replaced_link = bpf_program__attach(trace->program->progs.cairn_trace_replaced);
+        if (!trace->replaced_link)
+            return cairn_bpf_fail(err, errno, &cairn_walker_need, "follow execve by");
+    }
+    for (uint32_t i = 0; i < trace->n_probes && code == CAIRN_OK; i++)
+        if (is_due(trace, i))
+            code = cairn_trace_memory_attach(trace, i, err);
+    return code;
+}
+
 void cairn_trace_memory_stop(struct cairn_trace_programs *trace)
 {
+    bpf_link__destroy(trace->replaced_link);
+    trace->replaced_link = NULL;
     for (size_t i = 0; i < trace->memory.n; i++)
         bpf_link__destroy(trace->memory.links[i]);
     cairn_free(trace->memory.links);

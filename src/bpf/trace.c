@@ -42,14 +42,6 @@ static void list_probe_programs(const struct walk_bpf *program,
     ret_programs[CAIRN_TRACE_FAULT] = program->progs.cairn_trace_fault;
 }
 
-static bool has_memory(const struct cairn_trace_probe_at *probes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (probes[i].place == CAIRN_TRACE_MEMORY)
-            return true;
-    return false;
-}
-
 static void load_programs(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
 {
     struct bpf_program *programs[CAIRN_TRACE_PROGRAMS], *probes[CAIRN_TRACE_PROBE_PROGRAMS];
@@ -62,8 +54,7 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
         (void)bpf_program__set_autoload(probes[i], false);
     for (size_t i = 0; opts && i < opts->n_probes; i++)
         (void)bpf_program__set_autoload(probes[opts->probes[i].place], true);
-    (void)bpf_program__set_autoload(program->progs.cairn_trace_replaced,
-                                    opts && has_memory(opts->probes, opts->n_probes));
+    cairn_trace_memory_prepare(program, opts);
 }
 
 static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *calls)
@@ -84,15 +75,9 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     struct bpf_map *const maps[] = {program->maps.trace_calls, program->maps.trace_pending,
                                     program->maps.trace_sums,  program->maps.trace_memos,
                                     program->maps.trace_cpus,  program->maps.trace_now};
-    struct bpf_map *const of_memory[] = {program->maps.trace_memory,
-                                         program->maps.trace_memory_last,
-                                         program->maps.trace_memory_pids};
-    const bool wants_memory = opts && has_memory(opts->probes, opts->n_probes);
     load_programs(program, opts);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         (void)bpf_map__set_autocreate(maps[i], opts != NULL);
-    for (size_t i = 0; i < sizeof of_memory / sizeof *of_memory; i++)
-        (void)bpf_map__set_autocreate(of_memory[i], wants_memory);
     if (!opts)
         return;
     (void)bpf_map__set_autocreate(program->maps.targets, true);
@@ -167,25 +152,13 @@ static int fail_probe(const struct cairn_trace_probe_at *at, int os_errno, struc
     return code;
 }
 
-/* The command's addresses are not known yet. */
-static bool is_late(const struct cairn_trace_probe_at *at)
-{
-    return at->place == CAIRN_TRACE_MEMORY && !at->memory.va;
-}
-
 static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
     for (uint32_t i = 0; i < trace->n_probes; i++) {
         if (!trace->calls[CAIRN_TRACE_CALLS + i].is_wanted)
             continue;
-        if (trace->probes[i].place >= CAIRN_TRACE_MEMORY) {
-            int code =
-                is_late(&trace->probes[i]) ? CAIRN_OK : cairn_trace_memory_attach(trace, i, err);
-            if (code == CAIRN_OK)
-                continue;
-            cairn_trace_programs_stop(trace);
-            return code;
-        }
+        if (trace->probes[i].place >= CAIRN_TRACE_MEMORY) /* memory.c */
+            continue;
         trace->probe_links[i] = attach_probe(trace, i);
         if (trace->probe_links[i])
             continue;
@@ -221,9 +194,8 @@ int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_
     for (size_t i = 0; i < CAIRN_TRACE_PROGRAMS && code == CAIRN_OK; i++)
         if (i != FOLLOWS_EXIT && (i < 3 || trace->has_calls))
             code = attach(trace, programs[i], &trace->links[i], err);
-    if (code == CAIRN_OK && has_memory(trace->probes, trace->n_probes))
-        code =
-            attach(trace, trace->program->progs.cairn_trace_replaced, &trace->replaced_link, err);
+    if (code == CAIRN_OK && (code = cairn_trace_memory_start(trace, err)) < 0)
+        cairn_trace_programs_stop(trace);
     if (code == CAIRN_OK)
         code = start_probes(trace, err);
     return code == CAIRN_OK
@@ -234,8 +206,6 @@ int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_
 void cairn_trace_programs_stop(struct cairn_trace_programs *trace)
 {
     cairn_trace_memory_stop(trace);
-    bpf_link__destroy(trace->replaced_link);
-    trace->replaced_link = NULL;
     for (size_t i = 0; i < trace->n_probes; i++) {
         bpf_link__destroy(trace->probe_links[i]);
         trace->probe_links[i] = NULL;

@@ -99,11 +99,17 @@ int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool f
 /* From now on. CAIRN_E_ACCESS, CAIRN_E_SUPPORT: nothing stays attached. */
 int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_err *err);
 
+/* Part of cairn_trace_programs_prepare(), _start() and _stop(): breakpoints and page faults. Places
+ * whose `va` is not known yet are left out. */
+void cairn_trace_memory_prepare(struct walk_bpf *program,
+                                const struct cairn_trace_programs_opts *opts);
+int cairn_trace_memory_start(struct cairn_trace_programs *trace, struct cairn_err *err);
+void cairn_trace_memory_stop(struct cairn_trace_programs *trace);
+
 /* The breakpoints of the probe of that number, whose `va` is known now. CAIRN_E_LIMIT: all are in
  * use. CAIRN_E_SUPPORT: the machine has none. */
 int cairn_trace_memory_attach(struct cairn_trace_programs *trace, uint32_t number,
                               struct cairn_err *err);
-void cairn_trace_memory_stop(struct cairn_trace_programs *trace);
 
 /* Did a process with breakpoints call execve(2) since? They are not of its new program. */
 bool cairn_trace_memory_is_replaced(const struct cairn_trace_programs *trace, int pid);
