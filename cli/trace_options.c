@@ -48,7 +48,9 @@ const struct cli_option cli_trace_options[] = {
          "*open*, all, %file, %desc, %net, %process, %memory, %signal or %ipc; several "
          "with commas between, !NAME takes out. Or uprobe:FILE:FUNCTION[+OFFSET], "
          "uretprobe:FILE:FUNCTION, kprobe:FUNCTION[+OFFSET], kretprobe:FUNCTION, "
-         "tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME. May be given several times"},
+         "tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME; mem:[FILE:]SYMBOL[+OFFSET][/BYTES]:w, "
+         ":rw or :x for accesses to memory; signal:NAME, page-fault, exec, fork, exit, malloc, "
+         "mmap, brk. May be given several times"},
     [OPT_PID] = {"pid", 'p', "PID|NAME",
                  "trace this process, or all that are called so, and what they start; several with "
                  "commas between, and may be given several times"},

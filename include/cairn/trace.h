@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trace: system calls, probes and tracepoints of running processes, each with its whole stack,
- * reported one by one or summed in the kernel.
+ * Trace: system calls, probes, tracepoints and accesses to memory of running processes, each with
+ * its whole stack, reported one by one or summed in the kernel.
  *
  * Threads: one trace may be used by one thread. Needs BPF: root, or CAP_BPF, CAP_PERFMON and
  * CAP_SYS_PTRACE; Linux 5.17 and later.
@@ -34,7 +34,7 @@ struct cairn_trace_event {
     uint32_t cpu, uid;
     const char *comm; /* the thread's name, as the call began */
     const char *kind; /* "syscall", "uprobe", "uretprobe", "kprobe", "kretprobe", "tracepoint",
-                         "usdt" */
+                         "usdt", "mem", "software" */
     const char *name; /* of the system call; of others all of it: "uprobe:libc.so.6:fopen" */
     int is_compat;    /* 1: of the table of 32-bit programs */
     int has_result;   /* 0: the call does not return, or was counted as it began */
@@ -57,7 +57,8 @@ typedef int (*cairn_trace_fn)(void *ctx, const struct cairn_trace_event *event);
 struct cairn_trace_opts {
     size_t size;
     const char *const *events; /* "syscall:openat,%net,!close[ret < 0]",
-                                  "uprobe:libc.so.6:fopen", "tracepoint:sched:sched_switch" */
+                                  "uprobe:libc.so.6:fopen", "tracepoint:sched:sched_switch",
+                                  "mem:counter:w", "signal:SEGV", "page-fault", "exec" */
     size_t n_events;
     const char *filter; /* of all events; NULL: none */
     char *const *argv;

@@ -20,13 +20,31 @@ struct hit {
     int has_ret;
 };
 
+/* Does the record of a tracepoint name a target, whoever runs? */
+static __always_inline int names_target(void *ctx, struct task_struct *task)
+{
+    __u32 row = bpf_get_attach_cookie(ctx), pid = 0;
+    struct cairn_bpf_call *call = bpf_map_lookup_elem(&trace_calls, &row);
+    if (!call || !(call->flags & CAIRN_TRACE_NAMES_PID) || task->tgid == (int)cairn_trace_self)
+        return 0;
+    if (cairn_is_inside) /* the record has the machine's number, and we have our namespace's */
+        return 0;
+    __u64 off = call->record_pid;
+    if (bpf_probe_read_kernel(&pid, sizeof pid, (char *)ctx + off))
+        return 0;
+    if (cairn_trace_tid)
+        return pid == cairn_trace_tid;
+    __u32 *target = bpf_map_lookup_elem(&targets, &pid);
+    return target && *target == CAIRN_BPF_TARGET;
+}
+
 /* False: the hit is not traced, or is lost. Else the CPU's space is busy until judge_hit() says no,
  * or end_hit(). */
-static __always_inline int begin_hit(void *ctx, struct hit *hit)
+static __always_inline int begin_hit(void *ctx, struct hit *hit, int is_record)
 {
     __u32 zero = 0, number = bpf_get_smp_processor_id(), row = bpf_get_attach_cookie(ctx);
     hit->task = (struct task_struct *)bpf_get_current_task_btf();
-    if (!is_traced(hit->task))
+    if (!is_traced(hit->task) && !(is_record && names_target(ctx, hit->task)))
         return 0;
     hit->cpu = bpf_map_lookup_elem(&cpus, &number);
     hit->stats = bpf_map_lookup_elem(&trace_cpus, &zero);
@@ -69,7 +87,7 @@ static __always_inline void end_hit(struct hit *hit)
 /* A function that is called, or has returned. */
 static __always_inline int begin_function(const bpf_user_pt_regs_t *regs, struct hit *hit)
 {
-    if (!begin_hit((void *)regs, hit))
+    if (!begin_hit((void *)regs, hit, 0))
         return 0;
     hit->ret = RETURNED(regs);
     hit->has_ret = hit->call->flags & CAIRN_TRACE_AT_RETURN;
@@ -129,7 +147,7 @@ SEC("tracepoint")
 int cairn_trace_point(void *ctx)
 {
     struct hit hit = {};
-    if (!begin_hit(ctx, &hit))
+    if (!begin_hit(ctx, &hit, 1))
         return 0;
     __builtin_memset(hit.of->args, 0, sizeof hit.of->args);
     if (!judge_hit(&hit))

@@ -415,7 +415,7 @@ static __always_inline void take_stack(struct cairn_bpf_walk_cpu *cpu, struct ta
                                        struct cairn_bpf_trace_cpu *stats)
 {
     struct cairn_bpf_memo *memo = 0;
-    __u64 mm = (__u64)task->mm, lr = LINK_OF(regs);
+    __u64 mm = (__u64)task->mm, lr = LINK_OF(regs) ^ cpu->behind;
     take(cpu, regs);
     __u64 ip = cpu->ip, sp = cpu->sp, fp = cpu->fp;
     __u32 slot = memo_slot(bpf_get_smp_processor_id(), ip, sp);

@@ -17,7 +17,10 @@ enum { BATCH = 1024, ENTER = CAIRN_TRACE_PROGRAMS - 1 };
 
 static const char KPROBES[] = "/sys/bus/event_source/devices/kprobe";
 
-/* What follows targets is attached first, and what reports calls last. */
+enum { FOLLOWS_EXIT = 2 };
+
+/* What follows targets is attached first, and what reports calls last; but who exits is a target
+ * until all programs at its exit have run, so that one comes last of all. */
 static void list_programs(const struct walk_bpf *program,
                           struct bpf_program *ret_programs[CAIRN_TRACE_PROGRAMS])
 {
@@ -37,6 +40,8 @@ static void list_probe_programs(const struct walk_bpf *program,
     ret_programs[CAIRN_TRACE_IN_KERNEL] = program->progs.cairn_trace_kprobe;
     ret_programs[CAIRN_TRACE_POINT] = program->progs.cairn_trace_point;
     ret_programs[CAIRN_TRACE_STATIC] = program->progs.cairn_trace_usdt;
+    ret_programs[CAIRN_TRACE_MEMORY] = program->progs.cairn_trace_memory;
+    ret_programs[CAIRN_TRACE_FAULT] = program->progs.cairn_trace_fault;
 }
 
 static void load_programs(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
@@ -53,6 +58,7 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
         (void)bpf_program__set_autoload(probes[i], false);
     for (size_t i = 0; opts && i < opts->n_probes; i++)
         (void)bpf_program__set_autoload(probes[opts->probes[i].place], true);
+    cairn_trace_memory_prepare(program, opts);
 }
 
 static bool has_static(const struct cairn_trace_programs_opts *opts)
@@ -229,6 +235,8 @@ static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *er
         uint32_t at = i;
         int result;
         n = trace->many_at_once ? places_of_file(trace, i) : 1;
+        if (cairn_trace_is_perf_event(trace->probes[i].place)) /* memory.c */
+            continue;
         if (trace->many_at_once && trace->probes[i].place == CAIRN_TRACE_STATIC) {
             result = attach_file(trace, i, i + n, &at);
         } else {
@@ -243,6 +251,17 @@ static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *er
     return CAIRN_OK;
 }
 
+static int attach(struct cairn_trace_programs *trace, struct bpf_program *program,
+                  struct bpf_link **ret_link, struct cairn_err *err)
+{
+    *ret_link = bpf_program__attach(program);
+    if (*ret_link)
+        return CAIRN_OK;
+    int os_errno = errno;
+    cairn_trace_programs_stop(trace);
+    return cairn_bpf_fail(err, os_errno, &cairn_walker_need, "attach to system calls by");
+}
+
 int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
     struct bpf_program *programs[CAIRN_TRACE_PROGRAMS];
@@ -254,21 +273,21 @@ int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_
                                                 &zero, &trace->cgroup_fd, BPF_ANY) < 0)
         return cairn_bpf_fail(err, errno, &cairn_walker_need, "trace a cgroup by");
     list_programs(trace->program, programs);
-    for (size_t i = 0; i < CAIRN_TRACE_PROGRAMS; i++) {
-        if (!bpf_program__autoload(programs[i]))
-            continue;
-        trace->links[i] = bpf_program__attach(programs[i]);
-        if (trace->links[i])
-            continue;
-        int os_errno = errno;
+    for (size_t i = 0; i < CAIRN_TRACE_PROGRAMS && code == CAIRN_OK; i++)
+        if (i != FOLLOWS_EXIT && bpf_program__autoload(programs[i]))
+            code = attach(trace, programs[i], &trace->links[i], err);
+    if (code == CAIRN_OK && (code = cairn_trace_memory_start(trace, err)) < 0)
         cairn_trace_programs_stop(trace);
-        return cairn_bpf_fail(err, os_errno, &cairn_walker_need, "attach to system calls by");
-    }
-    return start_probes(trace, err);
+    if (code == CAIRN_OK)
+        code = start_probes(trace, err);
+    return code == CAIRN_OK
+               ? attach(trace, programs[FOLLOWS_EXIT], &trace->links[FOLLOWS_EXIT], err)
+               : code;
 }
 
 void cairn_trace_programs_stop(struct cairn_trace_programs *trace)
 {
+    cairn_trace_memory_stop(trace);
     for (size_t i = 0; i < trace->n_probes; i++) {
         bpf_link__destroy(trace->probe_links[i]);
         trace->probe_links[i] = NULL;

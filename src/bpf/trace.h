@@ -114,7 +114,8 @@ enum cairn_trace_call_flag {
     CAIRN_TRACE_NO_RETURN = 1, /* the call never returns: it is reported as it begins */
     CAIRN_TRACE_EACH = 2,      /* user space filters: each event crosses, none is summed here */
     CAIRN_TRACE_SIZE = 4,      /* the result is a number of bytes */
-    CAIRN_TRACE_AT_RETURN = 8  /* a probe where a function returns */
+    CAIRN_TRACE_AT_RETURN = 8, /* a probe where a function returns */
+    CAIRN_TRACE_NAMES_PID = 16 /* the record names the target, at `record_pid` */
 };
 
 enum {
@@ -131,7 +132,9 @@ struct cairn_bpf_call {
     __u8 data_size;               /* 1 + number of the argument that counts them, or
                                      CAIRN_TRACE_DATA_BY_RET */
     __u8 n_terms, reserved;
-    __u16 record_bytes, reserved2[3]; /* of a tracepoint's record, in the place of the texts */
+    __u16 record_bytes; /* of a tracepoint's record, in the place of the texts */
+    __u16 record_pid;
+    __u16 reserved2[2];
     struct cairn_bpf_term terms[CAIRN_TRACE_TERMS_MAX]; /* all hold of an event */
 };
 

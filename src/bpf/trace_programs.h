@@ -16,14 +16,28 @@
 
 struct walk_bpf;
 
-enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 4 };
+enum { CAIRN_TRACE_PROGRAMS = 6, CAIRN_TRACE_PROBE_PROGRAMS = 6 };
 
 /* What a probe is attached to. */
 enum cairn_trace_place {
     CAIRN_TRACE_IN_PROGRAM, /* uprobe */
     CAIRN_TRACE_IN_KERNEL,  /* kprobe */
     CAIRN_TRACE_POINT,      /* tracepoint */
-    CAIRN_TRACE_STATIC      /* USDT */
+    CAIRN_TRACE_STATIC,     /* USDT */
+    CAIRN_TRACE_MEMORY,     /* hardware breakpoint */
+    CAIRN_TRACE_FAULT       /* software event of perf: page faults */
+};
+
+static inline bool cairn_trace_is_perf_event(enum cairn_trace_place place)
+{
+    return place == CAIRN_TRACE_MEMORY || place == CAIRN_TRACE_FAULT;
+}
+
+struct cairn_trace_memory_at {
+    uint64_t va;          /* 0: not known before the command has called execve(2) */
+    uint64_t stack_start; /* of the address space (proc/process.h); 0: the kernel's */
+    uint32_t bytes, type; /* HW_BREAKPOINT_W, _RW, _X */
+    int pid;              /* 0: the kernel's */
 };
 
 /* Where an event is that is no system call; of a USDT probe, one of its places. */
@@ -38,6 +52,7 @@ struct cairn_trace_probe_at {
                                            0: there is none */
     const struct cairn_bpf_usdt *args; /* of a USDT probe */
     const char *event;                 /* as the user wrote it, for messages */
+    struct cairn_trace_memory_at memory;
 };
 
 struct cairn_trace_programs_opts {
@@ -69,6 +84,11 @@ struct cairn_trace_programs {
     bool many_at_once; /* static probes are attached file by file (places.h) */
     struct bpf_link *probe_links[CAIRN_TRACE_PLACES];
     int probe_fds[CAIRN_TRACE_PLACES]; /* of those, by their first place, plus one; 0: none */
+    struct {
+        struct bpf_link **links; /* of each place one for each CPU */
+        size_t n, cap;
+    } memory;
+    struct bpf_link *replaced_link; /* follows execve(2) of processes with breakpoints */
 };
 
 /* Is any system call wanted? */
@@ -90,6 +110,21 @@ int cairn_trace_programs_add(struct cairn_trace_programs *trace, int pid, bool f
 
 /* From now on. CAIRN_E_ACCESS, CAIRN_E_SUPPORT: nothing stays attached. */
 int cairn_trace_programs_start(struct cairn_trace_programs *trace, struct cairn_err *err);
+
+/* Part of cairn_trace_programs_prepare(), _start() and _stop(): breakpoints and page faults. Places
+ * whose `va` is not known yet are left out. */
+void cairn_trace_memory_prepare(struct walk_bpf *program,
+                                const struct cairn_trace_programs_opts *opts);
+int cairn_trace_memory_start(struct cairn_trace_programs *trace, struct cairn_err *err);
+void cairn_trace_memory_stop(struct cairn_trace_programs *trace);
+
+/* The breakpoints of a place, whose `va` is known now. CAIRN_E_LIMIT: all are in
+ * use. CAIRN_E_SUPPORT: the machine has none. */
+int cairn_trace_memory_attach(struct cairn_trace_programs *trace,
+                              const struct cairn_trace_probe_at *at, struct cairn_err *err);
+
+/* Did a process with breakpoints call execve(2) since? They are not of its new program. */
+bool cairn_trace_memory_is_replaced(const struct cairn_trace_programs *trace, int pid);
 
 /* No more: calls that have begun are not reported. */
 void cairn_trace_programs_stop(struct cairn_trace_programs *trace);

@@ -104,7 +104,7 @@ SEC("uprobe")
 int cairn_trace_usdt(bpf_user_pt_regs_t *regs)
 {
     struct hit hit = {};
-    if (!begin_hit((void *)regs, &hit))
+    if (!begin_hit((void *)regs, &hit, 0))
         return 0;
     if (!usdt_args(regs, hit.of)) {
         hit.stats->n_lost++;

@@ -365,7 +365,7 @@ static __always_inline void walk_on(struct cairn_bpf_walk_cpu *cpu, struct task_
     struct walker w = {.cpu = cpu};
     cpu->stack.sp = cpu->sp;
     know_replaced(cpu, task);
-    add(cpu, cpu->ip);
+    add(cpu, cpu->ip | cpu->behind);
     w.space = space_of(task, cpu->stack.pid);
     cpu->n_met = 0;
     cpu->has_tree = has_tree();
@@ -501,3 +501,5 @@ int cairn_walk(struct bpf_perf_event_data *ctx)
 /* wants what reports events */
 #include "bpf/probe.bpf.h"
 #include "bpf/usdt.bpf.h"
+/* wants what a hit is */
+#include "bpf/memory.bpf.h"

@@ -184,6 +184,9 @@ enum cairn_bpf_message {
 #define CAIRN_BPF_BY_FP (1ull << 63)
 /* The address is no return address, though the frame is not the innermost: a signal's. */
 #define CAIRN_BPF_EXACT (1ull << 62)
+/* Of the innermost frame: the instruction before the address is meant, which has just ended. */
+#define CAIRN_BPF_BEHIND (1ull << 61)
+#define CAIRN_BPF_MARKS  (CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT | CAIRN_BPF_BEHIND)
 
 struct cairn_bpf_count {
     __u64 hash;
@@ -236,6 +239,7 @@ struct cairn_bpf_walk_cpu {
     __u64 ip, sp, fp, lr; /* on x86-64 rdi, of the innermost frame */
     __u64 fp_va;          /* where `fp` was read from; 0: it is the register */
     __u64 ax;             /* x86-64's rax, of the innermost frame */
+    __u64 behind;         /* CAIRN_BPF_BEHIND, or 0, for the walk that begins */
     __u64 replaced;       /* the page of the return addresses that uretprobes put; 0: none */
     __u8 code[16];        /* what is looked at where no rule is of it */
     __u32 exact, end;

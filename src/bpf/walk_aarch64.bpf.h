@@ -76,6 +76,14 @@ static __always_inline void function_args(const bpf_user_pt_regs_t *regs, __u64 
 }
 #define RETURNED(regs) ((regs)->regs[0])
 
+/* A data breakpoint stops before the instruction. */
+static __always_inline int stands_behind(struct cairn_bpf_walk_cpu *cpu,
+                                         const bpf_user_pt_regs_t *regs, __u64 va, __u64 bytes)
+{
+    (void)cpu, (void)regs, (void)va, (void)bytes;
+    return 0;
+}
+
 /* The register that a walk from a system call may depend on beside ip, sp and fp; and whether fp is
  * one that each walk depends on. */
 #define LINK_OF(regs) ((regs)->regs[30])

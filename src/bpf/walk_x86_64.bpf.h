@@ -78,6 +78,23 @@ static __always_inline void function_args(const bpf_user_pt_regs_t *regs, __u64 
 }
 #define RETURNED(regs) ((regs)->rax)
 
+/* At a data breakpoint: does the instruction that made the access stand before ip? Not if a call
+ * wrote its return address, which is at sp, or if ip is at a string instruction that goes on. */
+static __always_inline int stands_behind(struct cairn_bpf_walk_cpu *cpu,
+                                         const bpf_user_pt_regs_t *regs, __u64 va, __u64 bytes)
+{
+    if (regs->rsp < va + bytes && va < regs->rsp + 8)
+        return 0;
+    if (!regs->rcx || bpf_probe_read_user(cpu->code, 4, (void *)regs->rip))
+        return 1;
+    __u32 at = cpu->code[0] == 0x66 ? 1 : 0; /* 16 bits */
+    if (cpu->code[at] != 0xf3 && cpu->code[at] != 0xf2)
+        return 1;
+    at += (cpu->code[at + 1] & 0xf0) == 0x40 ? 2 : 1; /* REX */
+    __u8 op = cpu->code[at];
+    return !((op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf));
+}
+
 /* The register that a walk from a system call may depend on beside ip, sp and fp; and whether fp is
  * one that each walk depends on. */
 #define LINK_OF(regs) 0

@@ -303,7 +303,7 @@ struct cairn_bpf_place cairn_walker_place(const struct cairn_bpf_stack *stack)
 {
     const uint64_t *frames = (const uint64_t *)(const void *)(stack + 1);
     uint32_t last = stack->n ? cairn_bpf_frame_at(stack->beyond, stack->n - 1u) : 0;
-    uint64_t ip = stack->n ? frames[last] & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT) : 0;
+    uint64_t ip = stack->n ? frames[last] & ~CAIRN_BPF_MARKS : 0;
     return (struct cairn_bpf_place){
         .page = ip >> CAIRN_BPF_PLACE_SHIFT, .id = stack->id, .end = stack->end};
 }

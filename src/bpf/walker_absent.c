@@ -180,6 +180,19 @@ void cairn_trace_programs_stop(struct cairn_trace_programs *trace)
     (void)trace;
 }
 
+int cairn_trace_memory_attach(struct cairn_trace_programs *trace,
+                              const struct cairn_trace_probe_at *at, struct cairn_err *err)
+{
+    (void)trace, (void)at;
+    return cairn_bpf_check(&cairn_walker_need, err);
+}
+
+bool cairn_trace_memory_is_replaced(const struct cairn_trace_programs *trace, int pid)
+{
+    (void)trace, (void)pid;
+    return false;
+}
+
 int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx)
 {
     (void)trace, (void)fn, (void)ctx;

@@ -17,32 +17,32 @@ static bool find_table(const struct cairn_elf *elf, enum cairn_elf_symtab_kind k
 
 /* The reader stands at an entry (gABI "Symbol Table"; symtab.c draws it). False: names no place. */
 static bool read_entry(struct cairn_reader *r, const struct cairn_elf *elf, struct cairn_span names,
-                       const char **ret_name, uint64_t *ret_vaddr)
+                       struct cairn_elf_named *ret_named)
 {
-    uint64_t value = 0;
-    const char *name = cairn_span_str(names, cairn_reader_u32(r));
+    struct cairn_elf_named named = {.name = cairn_span_str(names, cairn_reader_u32(r))};
     if (!elf->is64) {
-        value = cairn_reader_u32(r);
-        cairn_reader_skip(r, 4); /* st_size */
+        named.vaddr = cairn_reader_u32(r);
+        named.size = cairn_reader_u32(r);
     }
-    uint8_t type = ELF64_ST_TYPE(cairn_reader_u8(r));
+    named.type = ELF64_ST_TYPE(cairn_reader_u8(r));
     cairn_reader_skip(r, 1); /* st_other */
     uint16_t section = cairn_reader_u16(r);
-    if (elf->is64)
-        value = cairn_reader_u64(r);
-    bool is_place =
-        type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE || type == STT_OBJECT;
-    if (r->failed || !is_place || section == SHN_UNDEF || !name || !*name)
+    if (elf->is64) {
+        named.vaddr = cairn_reader_u64(r);
+        named.size = cairn_reader_u64(r);
+    }
+    bool is_place = named.type == STT_FUNC || named.type == STT_GNU_IFUNC ||
+                    named.type == STT_NOTYPE || named.type == STT_OBJECT || named.type == STT_TLS;
+    if (r->failed || !is_place || section == SHN_UNDEF || !named.name || !*named.name)
         return false;
-    if (elf->machine == EM_ARM && type == STT_FUNC)
-        value &= ~1ull; /* Thumb */
-    *ret_name = name;
-    *ret_vaddr = value;
+    if (elf->machine == EM_ARM && named.type == STT_FUNC)
+        named.vaddr &= ~1ull; /* Thumb */
+    *ret_named = named;
     return true;
 }
 
-int cairn_elf_symbols_each(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
-                           cairn_elf_symbol_fn each, void *ctx, struct cairn_err *err)
+int cairn_elf_named_each(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
+                         cairn_elf_named_fn each, void *ctx, struct cairn_err *err)
 {
     struct cairn_elf_section table, strings;
     struct cairn_elf_data entries = {0}, names = {0};
@@ -59,13 +59,30 @@ int cairn_elf_symbols_each(const struct cairn_elf *elf, enum cairn_elf_symtab_ki
     struct cairn_reader r = cairn_reader_of(entries.bytes, elf->swap);
     size_t n = entries.bytes.size / entry_size;
     for (size_t i = 1; code == CAIRN_OK && i < n; i++) {
-        const char *name;
-        uint64_t vaddr;
+        struct cairn_elf_named named;
         cairn_reader_seek(&r, i * entry_size);
-        if (read_entry(&r, elf, names.bytes, &name, &vaddr))
-            code = each(ctx, name, vaddr);
+        if (read_entry(&r, elf, names.bytes, &named))
+            code = each(ctx, &named);
     }
     cairn_elf_data_done(&entries);
     cairn_elf_data_done(&names);
     return code;
+}
+
+struct places {
+    cairn_elf_symbol_fn each;
+    void *ctx;
+};
+
+static int pass_place(void *ctx, const struct cairn_elf_named *named)
+{
+    const struct places *to = ctx;
+    return named->type == STT_TLS ? 0 : to->each(to->ctx, named->name, named->vaddr);
+}
+
+int cairn_elf_symbols_each(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
+                           cairn_elf_symbol_fn each, void *ctx, struct cairn_err *err)
+{
+    struct places to = {each, ctx};
+    return cairn_elf_named_each(elf, kind, pass_place, &to, err);
 }

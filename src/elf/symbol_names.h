@@ -5,6 +5,20 @@
 
 #include "elf/symtab.h"
 
+/* One entry. Thread-local data has an offset in the thread's block as its vaddr. */
+struct cairn_elf_named {
+    const char *name; /* borrowed from the image */
+    uint64_t vaddr, size;
+    uint8_t type; /* STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, STT_NOTYPE, STT_TLS */
+};
+
+/* Valid until it returns. Nonzero ends the reading. */
+typedef int (*cairn_elf_named_fn)(void *ctx, const struct cairn_elf_named *named);
+
+/* As cairn_elf_symbols_each(), with sizes, types and thread-local data. */
+int cairn_elf_named_each(const struct cairn_elf *elf, enum cairn_elf_symtab_kind kind,
+                         cairn_elf_named_fn each, void *ctx, struct cairn_err *err);
+
 /* `name` is borrowed until it returns. Nonzero ends the reading. */
 typedef int (*cairn_elf_symbol_fn)(void *ctx, const char *name, uint64_t vaddr);
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "bpf/walk.h"
 #include "sample/cut_words.h"
 #include "sample/guest_walk.h"
 #include "sample/labels.h"
@@ -114,6 +115,13 @@ static bool may_walk_copy(const struct cairn_collect *collect, struct cairn_spac
     return collect->stack_bytes || cairn_share_is_left(&space->share, caught->now_ns);
 }
 
+/* Behind the instruction that is meant? A walk of a copy takes ip as it is. */
+static bool stands_behind(const struct cairn_sampled *caught)
+{
+    return caught->user.walked && caught->user.n_walked &&
+           caught->user.walked[0] & CAIRN_BPF_BEHIND;
+}
+
 static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_space *space,
                                  const struct cairn_sampled *caught)
 {
@@ -131,6 +139,8 @@ static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_spa
         walk_copy(collect, &code, space, caught->copy);
     else
         collect->walk.end = CAIRN_END_SPENT;
+    if (collect->walk.n && stands_behind(caught))
+        collect->walk.exact[0] = false;
 }
 
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,

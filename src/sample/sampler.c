@@ -6,6 +6,7 @@
  *     ptrace sampler ─┴─► collect ─► profile
  */
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "proc/exec_stop.h"
 #include "sample/ahead.h"
 #include "sample/cpu_time.h"
 #include "sample/pack.h"
@@ -308,6 +310,28 @@ static int start_attached(struct cairn_sampler *s, struct cairn_err *err)
     return code;
 }
 
+/* The command stops where its program begins. */
+static int release_by_stop(struct cairn_sampler *s, struct cairn_err *err)
+{
+    struct cairn_exec_stop stop = {0};
+    int code = cairn_exec_stop_begin(s->pid, &stop, err);
+    if (code == CAIRN_OK)
+        code = cairn_child_release(&s->child, s->opts.argv[0], cairn_exec_stop_serve, &stop, err);
+    if (code == CAIRN_OK)
+        code = cairn_exec_stop_wait(&stop, err);
+    if (code == CAIRN_OK)
+        code = s->at_exec(s->at_exec_ctx, s->pid, err);
+    if (code == CAIRN_SAMPLER_AT_ENTRY) {
+        code = cairn_exec_stop_run_to_entry(&stop, err);
+        if (code == CAIRN_OK)
+            code = s->at_exec(s->at_exec_ctx, s->pid, err);
+    }
+    if (code < 0 && s->child.pid > 0 && stop.is_there)
+        kill(s->child.pid, SIGKILL); /* its program has not begun */
+    cairn_exec_stop_end(&stop);
+    return code;
+}
+
 int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
 {
     if (s->started)
@@ -322,6 +346,8 @@ int cairn_sampler_start(struct cairn_sampler *s, struct cairn_err *err)
     int code = start_programs(s, err);
     if (code < 0)
         return code;
+    if (s->at_exec)
+        return release_by_stop(s, err);
     bool traced = s->method == CAIRN_SAMPLE_PTRACE;
     return cairn_child_release(&s->child, s->opts.argv[0], traced ? serve_tracer : NULL, s, err);
 }

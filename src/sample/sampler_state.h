@@ -13,6 +13,8 @@
 #include "sample/ptrace_sampler.h"
 #include "sample/targets.h"
 
+enum { CAIRN_SAMPLER_AT_ENTRY = 1 };
+
 struct cairn_sampler {
     struct cairn_sampler_opts opts;
     int pid; /* the command, or the first process; 0: whole CPUs */
@@ -29,6 +31,11 @@ struct cairn_sampler {
     struct cairn_off_cpu_opts off_cpu;
     bool is_traced; /* instead of samples, calls are reported by: */
     struct cairn_trace_programs_opts trace;
+    /* Where not NULL: called when the command has called execve(2), and no instruction of its
+     * program has run; to be set before the start. Where it answers CAIRN_SAMPLER_AT_ENTRY, it is
+     * called again at the program's own first instruction, behind its loader's. */
+    int (*at_exec)(void *ctx, int pid, struct cairn_err *err);
+    void *at_exec_ctx;
     int64_t period_ns; /* of CPU time; 0: the event is another */
     uint64_t start_ns, end_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /* this process's own */

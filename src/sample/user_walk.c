@@ -157,7 +157,7 @@ static enum cairn_unwind_end walked_end_of(const struct cairn_user_sample *sampl
 /* A rule is believed; a frame pointer is held against what a frame must be. */
 static bool add_walked(struct walker *w, uint64_t frame)
 {
-    uint64_t va = frame & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT);
+    uint64_t va = frame & ~CAIRN_BPF_MARKS;
     return frame & CAIRN_BPF_BY_FP ? add_return(w, va)
                                    : add(w, va, w->walk->n ? CAIRN_HOW_CFI : CAIRN_HOW_START);
 }
@@ -169,7 +169,7 @@ static void take_walked(struct walker *w, const struct cairn_user_sample *sample
         uint64_t frame = sample->walked[cairn_bpf_frame_at(sample->n_beyond, (uint32_t)i)];
         if (!add_walked(w, frame))
             break;
-        w->walk->exact[i] = i == 0 || frame & CAIRN_BPF_EXACT;
+        w->walk->exact[i] = i ? (frame & CAIRN_BPF_EXACT) != 0 : !(frame & CAIRN_BPF_BEHIND);
     }
     if (i > CAIRN_BPF_INNER_FRAMES) { /* frames from both sides of the gap are kept */
         w->walk->gap_at = CAIRN_BPF_INNER_FRAMES;

@@ -202,7 +202,7 @@ static const char *why_unread(const struct cairn_guest_walk *guests,
 {
     const uint64_t *frames = (const void *)(stack + 1);
     for (size_t i = 0; i < stack->n; i++) {
-        if (!cairn_guest_walk_is_in_loop(guests, frames[i] & ~(CAIRN_BPF_BY_FP | CAIRN_BPF_EXACT)))
+        if (!cairn_guest_walk_is_in_loop(guests, frames[i] & ~CAIRN_BPF_MARKS))
             continue;
         if (stack->time_ns < space->guests_told_ns)
             return "caught before the interpreter was known";

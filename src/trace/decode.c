@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "trace/flags.h"
+#include "trace/memory.h"
 
 enum { SHOWN_DATA = 32 };
 
@@ -186,6 +187,8 @@ static void put_field(struct cairn_decoder *d, int i)
     const struct cairn_call_arg *arg = &d->call.args[i];
     if (arg->kind == CAIRN_KIND_TEXT)
         put_quoted(&d->texts, d->words[i], strlen(d->words[i]), false);
+    else if (arg->kind == CAIRN_KIND_FLAGS)
+        cairn_flags_put(&d->texts, arg->names, d->args[i]);
     else
         put_number(&d->texts, arg->kind, d->args[i]);
 }
@@ -209,6 +212,11 @@ static void put_arg(struct cairn_decoder *d, const struct cairn_bpf_event *event
     }
     if (why) {
         cairn_buffer_printf(out, "? (%s)", why_unread[why]);
+        return;
+    }
+    const struct cairn_probe *memory = cairn_spec_memory(d->spec, event->row);
+    if (memory) {
+        cairn_memory_put(out, memory, d->args, i);
         return;
     }
     switch (arg->kind) {

@@ -137,6 +137,18 @@ static const struct value clone_bits[] = {ROW(CLONE_VM),
                                           ROW(CLONE_NEWNET),
                                           END};
 
+/* Of a page fault on x86-64 (arch/x86/include/asm/trap_pf.h). */
+static const struct value fault_values[] = {{"read|not_present", 0},
+                                            {"read|protection", 1},
+                                            {"write|not_present", 2},
+                                            {"write|protection", 3},
+                                            {"instruction|not_present", 16},
+                                            {"instruction|protection", 17},
+                                            END};
+static const struct value fault_bits[] = {
+    {"protection", 1},   {"write", 2},           {"user", 4},          {"reserved_bit", 8},
+    {"instruction", 16}, {"protection_key", 32}, {"shadow_stack", 64}, END};
+
 static const struct table tables[] = {
     {"open", O_ACCMODE, open_values, open_bits},
     {"at", 0, none, at_bits},
@@ -155,6 +167,7 @@ static const struct table tables[] = {
     {"futex", 127, futex_values, futex_bits},
     {"wait", 0, none, wait_bits},
     {"clone", 0xff, none, clone_bits},
+    {"fault", 19, fault_values, fault_bits},
 };
 
 static const struct table *table_of(const char *name)

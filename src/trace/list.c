@@ -7,6 +7,7 @@
 #include <cairn/trace.h>
 
 #include "base/error.h"
+#include "trace/alias.h"
 #include "trace/probe_usdt.h"
 #include "trace/spec.h"
 
@@ -39,6 +40,16 @@ static int list_point(void *ctx, const char *group, const char *name)
     return fnmatch(to->pattern, text, 0) == 0 ? to->fn(to->ctx, text) : 0;
 }
 
+static int list_aliases(const struct listing *to)
+{
+    const char *name;
+    int code = CAIRN_OK;
+    for (size_t i = 0; !code && (name = cairn_alias_name(i)); i++)
+        if (fnmatch(to->pattern, name, 0) == 0)
+            code = to->fn(to->ctx, name);
+    return code;
+}
+
 int cairn_trace_list_usdt(const char *pattern, const int *pids, size_t n_pids,
                           cairn_trace_list_usdt_fn fn, void *ctx, struct cairn_err *err)
 {
@@ -57,8 +68,8 @@ int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx, str
     (void)err;
     if (is_call)
         return list_calls(pattern + sizeof kind - 1, fn, ctx);
-    int code = CAIRN_OK;
-    if (!strchr(pattern, ':'))
+    int code = list_aliases(&to);
+    if (!code && !strchr(pattern, ':'))
         code = list_calls(pattern, fn, ctx);
     if (!code && (*pattern == '*' || strncmp(pattern, point, sizeof point - 1) == 0))
         code = cairn_probe_list_points("*", "*", list_point, &to);

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "trace/memory.h"
 #include "trace/probe_file.h"
 #include "trace/probe_usdt.h"
 
@@ -31,6 +32,10 @@ static const struct {
     {"kretprobe", CAIRN_TRACE_IN_KERNEL, true, "kretprobe"},
     {"tracepoint", CAIRN_TRACE_POINT, false, "tracepoint"},
     {"usdt", CAIRN_TRACE_STATIC, false, ""},
+    {"mem", CAIRN_TRACE_MEMORY, false,
+     "hardware breakpoint: a trap at each access, some 12 us in a virtual machine"},
+    {"software", CAIRN_TRACE_FAULT, false,
+     "software event of perf for page faults, without the tracepoints exceptions:page_fault_*"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -249,6 +254,20 @@ static int add_points(struct cairn_probes *probes, const char *event, const char
     return CAIRN_E_MISSING;
 }
 
+static int add_fault(struct cairn_probes *probes, const char *event, const char *name,
+                     struct cairn_err *err)
+{
+    if (strcmp(name, "page-faults") != 0)
+        return cairn_fail(err, CAIRN_E_ARG, "event \"%.128s\": expected software:page-faults",
+                          event);
+    struct cairn_probe *probe = cairn_probes_append(probes, event, "", name, err);
+    if (!probe)
+        return CAIRN_E_NOMEM;
+    probe->call.n_args = 1;
+    probe->call.args[0] = (struct cairn_call_arg){"address", CAIRN_KIND_POINTER, NULL};
+    return CAIRN_OK;
+}
+
 static int add_parts(struct cairn_probes *probes, size_t kind, const char *event, char *rest,
                      struct cairn_err *err)
 {
@@ -256,6 +275,10 @@ static int add_parts(struct cairn_probes *probes, size_t kind, const char *event
         return add_in_kernel(probes, event, rest, err);
     if (kinds[kind].place == CAIRN_TRACE_STATIC)
         return cairn_probes_add_static(probes, event, rest, err);
+    if (kinds[kind].place == CAIRN_TRACE_MEMORY)
+        return cairn_memory_add(probes, event, rest, err);
+    if (kinds[kind].place == CAIRN_TRACE_FAULT)
+        return add_fault(probes, event, rest, err);
     char *colon = strchr(rest, ':');
     if (!colon || colon == rest || !colon[1])
         return cairn_fail(err, CAIRN_E_ARG, "event \"%.128s\": expected %s", event,

@@ -6,6 +6,7 @@
  *     kprobe:FUNC[+OFF]         kretprobe:FUNC         a function of the kernel
  *     tracepoint:GROUP:NAME                            both may be patterns
  *     usdt:[FILE:]PROVIDER:NAME                        static probes; likewise, and of all places
+ *     mem:[FILE:]SYMBOL[+OFF][/LEN]:w                  an access to memory (memory.h)
  */
 #ifndef CAIRN_TRACE_PROBE_H
 #define CAIRN_TRACE_PROBE_H
@@ -27,6 +28,10 @@ struct cairn_probe {
                         say it */
     struct cairn_usdt_place *places; /* of USDT */
     size_t n_places;
+    /* Of a breakpoint in a command: bytes behind its program's first mapping; of a library's
+     * variable behind its begin. */
+    uint64_t rel;
+    bool is_of_library;
 };
 
 struct cairn_probes {

@@ -41,8 +41,7 @@ static bool try_path(struct cairn_buffer *path, const char *folder, const char *
     return is_file(path);
 }
 
-/* By the name that others use: "libc.so.6" and "libc" are both libc.so.6. */
-static bool is_called(const char *path, const char *file)
+bool cairn_probe_is_called(const char *path, const char *file)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -73,7 +72,7 @@ static bool find_mapped(int pid, const char *file, struct cairn_buffer *path)
         return false;
     for (size_t i = 0; i < cairn_maps_count(maps) && !found; i++) {
         const struct cairn_map *map = cairn_maps_get(maps, i);
-        found = is_called(map->path, file) && cairn_probe_mapped_path(pid, map, path);
+        found = cairn_probe_is_called(map->path, file) && cairn_probe_mapped_path(pid, map, path);
     }
     cairn_maps_free(maps);
     return found;
@@ -92,7 +91,7 @@ static bool find_in_folders(const char *file, struct cairn_buffer *path)
 static bool find_by_command(const char *command, const char *file, struct cairn_buffer *path)
 {
     const char *slash = strrchr(command, '/');
-    if (is_called(command, file) && try_path(path, "", command))
+    if (cairn_probe_is_called(command, file) && try_path(path, "", command))
         return true;
     if (!slash)
         return false;

@@ -22,6 +22,8 @@ bool cairn_probe_mapped_path(int pid, const struct cairn_map *map, struct cairn_
 /* The offset in the file of code at `vaddr`, and the bytes there. False: there is no code. */
 bool cairn_probe_find_code(const struct cairn_elf *elf, uint64_t vaddr, uint64_t *ret_off,
                            struct cairn_span *ret_code);
+/* Is that the file's name, as others call it? "libc.so.6" and "libc" are both libc.so.6. */
+bool cairn_probe_is_called(const char *path, const char *file);
 
 /* Where in the file a probe on `function` + `off` is put. At its begin it may stand behind an
  * endbr64, where the registers and the stack are the same and the kernel need not single-step.

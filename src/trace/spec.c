@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/alias.h"
 
 enum { WORD_BYTES = 128, FILTER_BYTES = 1024, FILTERS_MAX = UINT16_MAX };
 
@@ -49,6 +50,12 @@ const struct cairn_fields *cairn_spec_fields(const struct cairn_spec *spec, uint
 {
     const struct cairn_probe *probe = probe_of(spec, row);
     return probe && probe->at.place == CAIRN_TRACE_POINT ? &probe->fields : NULL;
+}
+
+const struct cairn_probe *cairn_spec_memory(const struct cairn_spec *spec, uint32_t row)
+{
+    const struct cairn_probe *probe = probe_of(spec, row);
+    return probe && probe->at.place == CAIRN_TRACE_MEMORY ? probe : NULL;
 }
 
 const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row)
@@ -210,6 +217,8 @@ static int add_probes(struct cairn_spec *spec, const char *text, size_t size, co
     int code = cairn_probes_add(&spec->probes, event, err);
     cairn_free(event);
     for (size_t i = first; i < spec->probes.n && code == CAIRN_OK; i++)
+        cairn_alias_describe(spec->probes.items[i].event, &spec->probes.items[i].call);
+    for (size_t i = first; i < spec->probes.n && code == CAIRN_OK; i++)
         code = add_row(&to, CAIRN_TRACE_CALLS + (uint32_t)i, err);
     if (code == CAIRN_OK && !to.n_added) {
         if (err)
@@ -217,6 +226,11 @@ static int add_probes(struct cairn_spec *spec, const char *text, size_t size, co
         code = CAIRN_E_ARG;
     }
     return code;
+}
+
+static int add_event(void *ctx, const char *event, struct cairn_err *err)
+{
+    return cairn_spec_add(ctx, event, err);
 }
 
 int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *err)
@@ -229,12 +243,15 @@ int cairn_spec_add(struct cairn_spec *spec, const char *text, struct cairn_err *
         code = cut_filter(text, filter, &size, err);
     if (code < 0)
         return code;
+    if (cairn_alias_is(text))
+        return cairn_alias_each(&spec->probes, text, size, filter, add_event, spec, err);
     if (cairn_probe_is(text))
         return add_probes(spec, text, size, filter, err);
     if (strncmp(text, kind, sizeof kind - 1) != 0) {
         cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": expected syscall:NAME", text);
         cairn_hint(err, "or uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, kprobe:FUNCTION, "
-                        "kretprobe:FUNCTION, tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME; "
+                        "kretprobe:FUNCTION, tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME, "
+                        "mem:VARIABLE:w, signal:NAME, page-fault, exec, fork, exit, malloc; "
                         "cairn trace --list '*' prints the events of this machine");
         return CAIRN_E_ARG;
     }
@@ -256,6 +273,14 @@ static void describe_probe(struct cairn_bpf_call *row, const struct cairn_probe 
 {
     row->flags |= probe->at.at_return ? CAIRN_TRACE_AT_RETURN : 0;
     row->record_bytes = probe->fields.record_bytes;
+    /* Whoever sends a signal may be any process: the record names the target. */
+    if (strcmp(probe->event, "tracepoint:signal:signal_generate") != 0)
+        return;
+    for (int i = 0; i < probe->fields.n; i++)
+        if (strcmp(probe->call.args[i].name, "pid") == 0) {
+            row->flags |= CAIRN_TRACE_NAMES_PID;
+            row->record_pid = probe->fields.fields[i].off;
+        }
 }
 
 static void describe(struct cairn_bpf_call *row, const struct cairn_syscall *call)

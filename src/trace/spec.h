@@ -19,6 +19,8 @@ struct cairn_spec {
 bool cairn_spec_call(const struct cairn_spec *spec, uint32_t row, struct cairn_syscall *ret_call);
 /* What the record of a tracepoint holds; NULL: the row is none. */
 const struct cairn_fields *cairn_spec_fields(const struct cairn_spec *spec, uint32_t row);
+/* The breakpoint of a row; NULL: the row is none. */
+const struct cairn_probe *cairn_spec_memory(const struct cairn_spec *spec, uint32_t row);
 /* "syscall", or the kind of a probe. Static. */
 const char *cairn_spec_kind(const struct cairn_spec *spec, uint32_t row);
 const char *cairn_spec_name(const struct cairn_spec *spec, uint32_t row);

@@ -18,6 +18,7 @@
 #include "sample/sampler_state.h"
 #include "trace/decode.h"
 #include "trace/names.h"
+#include "trace/places.h"
 #include "trace/spec.h"
 #include "trace/sums.h"
 
@@ -36,14 +37,14 @@ struct cairn_trace {
     uint64_t n_crossed;  /* events that the kernel counted, and sent to be shown */
     uint64_t n_rest_filtered, n_each;
     uint64_t slice_ns, left;
-    struct cairn_trace_probe_at *places; /* of the probes */
-    size_t n_places;
+    struct cairn_places places;
     struct cairn_buffer attached;
     int answer; /* of `report`, that ends the poll */
     bool is_finished;
 };
 
 static const char lost_text[] = "the stack was lost: no space in the ring";
+
 static bool is_each(const struct cairn_trace *t, uint32_t row)
 {
     return t->spec.calls[row].flags & CAIRN_TRACE_EACH;
@@ -173,31 +174,12 @@ static int take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t
     return cairn_spec_finish(&t->spec, t->opts.filter, err);
 }
 
-/* What each probe is attached to: one place, or, of a static one, several. */
-static int list_places(struct cairn_trace *t, struct cairn_err *err)
+/* The command's addresses are known when it has called execve(2). */
+static int place_late(void *ctx, int pid, struct cairn_err *err)
 {
-    t->places = cairn_alloc(CAIRN_TRACE_PLACES, sizeof *t->places);
-    if (!t->places)
-        return cairn_fail_memory(err);
-    for (size_t i = 0; i < t->spec.probes.n; i++) {
-        const struct cairn_probe *probe = &t->spec.probes.items[i];
-        const size_t n = probe->places ? probe->n_places : 1;
-        if (!t->spec.calls[CAIRN_TRACE_CALLS + i].is_wanted)
-            continue;
-        if (n > CAIRN_TRACE_PLACES - t->n_places)
-            return cairn_fail(err, CAIRN_E_LIMIT, "%s: more than %d places in all", probe->event,
-                              CAIRN_TRACE_PLACES);
-        for (size_t k = 0; k < n; k++) {
-            struct cairn_trace_probe_at *at = &t->places[t->n_places++];
-            *at = probe->at;
-            if (!probe->places)
-                continue;
-            at->off = probe->places[k].off;
-            at->semaphore_off = probe->places[k].semaphore_off;
-            at->args = &probe->places[k].args;
-        }
-    }
-    return CAIRN_OK;
+    struct cairn_trace *t = ctx;
+    struct cairn_trace_programs *programs = cairn_walker_trace(t->sampler->perf.walk.walker);
+    return cairn_places_attach_late(&t->places, &t->spec, programs, pid, err);
 }
 
 static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
@@ -213,12 +195,12 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
     uint64_t per_second = t->opts.per_second ? t->opts.per_second : PER_SECOND_ALL;
     if (t->opts.sums_only || !t->opts.report)
         per_second = 0;
-    int code = list_places(t, err);
+    int code = cairn_places_list(&t->spec, &t->places, err);
     if (code < 0)
         return code;
     const struct cairn_trace_programs_opts programs = {.calls = t->spec.calls,
-                                                       .probes = t->places,
-                                                       .n_probes = t->n_places,
+                                                       .probes = t->places.items,
+                                                       .n_probes = t->places.n,
                                                        .user_only = t->opts.user_only != 0,
                                                        .all = t->opts.all_processes,
                                                        .no_inherit = t->opts.no_inherit,
@@ -240,6 +222,10 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
     t->sampler->perf.walk.on_event = on_event;
     t->sampler->perf.walk.on_turn = on_turn;
     t->sampler->perf.walk.event_ctx = t;
+    if (cairn_places_has_late(&t->places)) {
+        t->sampler->at_exec = place_late;
+        t->sampler->at_exec_ctx = t;
+    }
     t->frames.symbols = t->opts.symbols;
     t->frames.pid = t->opts.n_pids == 1 || t->opts.argv ? cairn_sampler_pid(t->sampler) : -1;
     return CAIRN_OK;
@@ -272,7 +258,7 @@ void cairn_trace_free(struct cairn_trace *t)
     cairn_sums_done(&t->sums);
     cairn_decoder_done(&t->decoder);
     cairn_buffer_done(&t->attached);
-    cairn_free(t->places);
+    cairn_places_done(&t->places);
     cairn_free(t);
 }
 
@@ -338,6 +324,8 @@ static void measure(struct cairn_trace *t)
     stats->duration_ns = t->sampler->end_ns - t->sampler->start_ns;
     cairn_buffer_clear(&t->attached);
     cairn_spec_say_attached(&t->spec, t->opts.enter_only, &t->attached);
+    cairn_places_say_replaced(&t->places, cairn_walker_trace(t->sampler->perf.walk.walker),
+                              &t->attached);
     stats->attached = cairn_buffer_text(&t->attached);
     stats->exit_status = t->sampler->exit_status;
 }

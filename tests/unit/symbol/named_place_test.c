@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "support/elfwriter.h"
 #include "support/test.h"
+#include "symbol/named_variable.h"
 
 enum { TEXT = 1, DATA = 2 };
 
@@ -25,6 +26,8 @@ static uint8_t *make_elf(bool is64, bool big, bool dynamic, size_t *ret_size)
     test_elf_symbol(&w, "puts", STB_GLOBAL, STT_FUNC, SHN_UNDEF, 0, 0);
     test_elf_symbol(&w, "thumb", STB_GLOBAL, STT_FUNC, TEXT, 0x1041, 8);
     test_elf_symbol(&w, "_ZN3app4leafEi", STB_WEAK, STT_FUNC, TEXT, 0x1100, 8);
+    test_elf_symbol(&w, "_ZL5small", STB_LOCAL, STT_OBJECT, DATA, 0x3020, 2);
+    test_elf_symbol(&w, "own", STB_LOCAL, STT_TLS, DATA, 0x10, 4);
     test_elf_symtab(&w, dynamic);
     return test_elf_finish(&w, ret_size);
 }
@@ -129,6 +132,42 @@ static void what_is_no_place_is_missing(void **state)
     close_sample(&s);
 }
 
+static void variables_are_found_with_their_sizes(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 8; form++) {
+        struct sample s = open_sample(form & 1, form & 2, form & 4);
+        struct cairn_named_variable v;
+        struct cairn_err err;
+        assert_ok(cairn_module_find_variable(s.module, "table", &v, &err), err);
+        assert_int_equal(v.vaddr, 0x3010);
+        assert_int_equal(v.size, 8);
+        assert_false(v.is_thread_local || v.is_function);
+        assert_ok(cairn_module_find_variable(s.module, "small", &v, &err), err);
+        assert_int_equal(v.vaddr, 0x3020);
+        assert_int_equal(v.size, 2);
+        assert_ok(cairn_module_find_variable(s.module, "own", &v, &err), err);
+        assert_true(v.is_thread_local);
+        assert_ok(cairn_module_find_variable(s.module, "app::leaf", &v, &err), err);
+        assert_true(v.is_function);
+        close_sample(&s);
+    }
+}
+
+static void a_missing_variable_has_near_ones(void **state)
+{
+    (void)state;
+    struct sample s = open_sample(true, false, false);
+    struct cairn_named_variable v;
+    struct cairn_err err;
+    assert_int_equal(cairn_module_find_variable(s.module, "tabel", &v, &err), CAIRN_E_MISSING);
+    assert_string_equal(err.hint, "the nearest names are: table");
+    assert_int_equal(cairn_module_find_variable(s.module, "smal", &v, &err), CAIRN_E_MISSING);
+    assert_string_equal(err.hint, "the nearest names are: small");
+    assert_int_equal(cairn_module_find_variable(s.module, "", &v, &err), CAIRN_E_MISSING);
+    close_sample(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +176,8 @@ int main(void)
         cmocka_unit_test(symbols_are_found_by_their_linkage_names),
         cmocka_unit_test(demangled_names_are_found_too),
         cmocka_unit_test(what_is_no_place_is_missing),
+        cmocka_unit_test(variables_are_found_with_their_sizes),
+        cmocka_unit_test(a_missing_variable_has_near_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
