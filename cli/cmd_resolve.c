@@ -98,19 +98,32 @@ static int resolve_klog(struct cli_resolve_job *job, struct cli_source *source,
     return result < 0 ? result : cli_klog_run(&job->klog, job->resolver, source, err);
 }
 
+static int refuse_to_replace(const struct cli_resolve_job *job, const char *what,
+                             struct cairn_err *err)
+{
+    cairn_fail(err, CAIRN_E_ARG, "%s: %s holds more than a profile with names", job->in, what);
+    cairn_hint(err, "-o FILE.pb.gz keeps it, and writes the profile");
+    return CAIRN_E_ARG;
+}
+
+static bool is_recording(const struct cli_resolve_job *job, struct cli_source *source)
+{
+    const uint8_t *head;
+    size_t size = cli_source_peek(source, CLI_SOURCE_HEAD_BYTES, &head);
+    return job->format == CAIRN_FORMAT_PERF_DATA || cli_resolve_is_recording(head, size);
+}
+
 static int resolve(struct cli_resolve_job *job, struct cairn_err *err)
 {
     struct cli_source source;
-    if (replaces_input(job) && cairn_format_of_name(job->in) == CAIRN_FORMAT_HEAP) {
-        cairn_fail(err, CAIRN_E_ARG, "%s: a heap file holds more than a profile with names",
-                   job->in);
-        cairn_hint(err, "-o FILE.pb.gz keeps it, and writes the profile");
-        return CAIRN_E_ARG;
-    }
+    if (replaces_input(job) && cairn_format_of_name(job->in) == CAIRN_FORMAT_HEAP)
+        return refuse_to_replace(job, "a heap file", err);
     int result = cli_source_open(job->in, !job->is_klog && replaces_input(job), &source, err);
     if (result < 0)
         return result;
-    if (is_klog(job, &source)) {
+    if (source.replaced && is_recording(job, &source)) {
+        result = refuse_to_replace(job, "a recording of perf", err);
+    } else if (is_klog(job, &source)) {
         result = resolve_klog(job, &source, err);
         source.replaced = false;
     } else {

@@ -37,11 +37,12 @@ enum cairn_frame_kind {
 };
 
 enum cairn_format {
-    CAIRN_FORMAT_AUTO,       /* reading: by the bytes; writing: by the name's ending */
-    CAIRN_FORMAT_PPROF,      /* pprof protobuf, gzip */
-    CAIRN_FORMAT_COLLAPSED,  /* frame;frame;frame COUNT */
-    CAIRN_FORMAT_HEAP,       /* what a heap tracker writes (cairn/heap.h); cannot be written */
-    CAIRN_FORMAT_PERF_SCRIPT /* text of perf script; cannot be written */
+    CAIRN_FORMAT_AUTO,        /* reading: by the bytes; writing: by the name's ending */
+    CAIRN_FORMAT_PPROF,       /* pprof protobuf, gzip */
+    CAIRN_FORMAT_COLLAPSED,   /* frame;frame;frame COUNT */
+    CAIRN_FORMAT_HEAP,        /* what a heap tracker writes (cairn/heap.h); cannot be written */
+    CAIRN_FORMAT_PERF_SCRIPT, /* text of perf script; cannot be written */
+    CAIRN_FORMAT_PERF_DATA    /* a recording of perf; cannot be written */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);

@@ -54,6 +54,6 @@ struct cairn_format_row {
 };
 
 extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed, cairn_format_heap,
-    cairn_format_perf_script;
+    cairn_format_perf_script, cairn_format_perf_data;
 
 #endif /* CAIRN_FORMATS_FORMAT_H */

@@ -135,8 +135,11 @@ static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
                                                                   : CAIRN_CAUSE_NOT_A_FILE;
         return CAIRN_OK;
     }
+    /* Another host's path leads to another build here; by its name alone the file is looked for in
+     * the folders with symbols. */
+    bool is_elsewhere = m->is_elsewhere && !m->root && !known->build_id[0];
     int result =
-        cairn_symbolizer_open(m->symbolizer, known->path,
+        cairn_symbolizer_open(m->symbolizer, is_elsewhere ? base_name(known->path) : known->path,
                               known->build_id[0] ? known->build_id : NULL, &known->module, &why);
     if (result == CAIRN_E_NOMEM)
         return cairn_fail_memory(err);

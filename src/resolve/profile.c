@@ -6,6 +6,7 @@
 #include "profile/profile.h"
 
 #include <stdio.h>
+#include <sys/utsname.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -350,23 +351,31 @@ static void weigh_modules(struct naming *n)
     cairn_free(by_stack);
 }
 
-/* What the recorder wrote: "kernel: 6.1.0-47-amd64". */
-static const char *release_of(const struct cairn_profile *p)
+/* What the recorder wrote behind the mark: "kernel: 6.1.0-47-amd64". */
+static const char *find_comment(const struct cairn_profile *p, const char *mark)
 {
-    static const char mark[] = "kernel: ";
+    size_t size = strlen(mark);
     for (size_t i = p->n_comments; i-- > 0;) {
         const char *comment = cairn_strings_get(&p->strings, p->comments[i]);
-        if (strncmp(comment, mark, sizeof mark - 1) == 0)
-            return comment + sizeof mark - 1;
+        if (strncmp(comment, mark, size) == 0)
+            return comment + size;
     }
     return NULL;
+}
+
+static bool is_elsewhere(const struct cairn_profile *p)
+{
+    struct utsname here;
+    const char *host = find_comment(p, "host: ");
+    return host && uname(&here) == 0 && strcmp(host, here.nodename) != 0;
 }
 
 int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
                           struct cairn_err *err)
 {
     struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
-    resolver->modules.kernel_release = release_of(profile);
+    resolver->modules.kernel_release = find_comment(profile, "kernel: ");
+    resolver->modules.is_elsewhere = is_elsewhere(profile);
     int result = add_regions(&naming);
     if (result == CAIRN_OK && cairn_jit_knows_any(&resolver->jit))
         result = cairn_frame_pids(profile, &naming.pids, err);
@@ -377,6 +386,7 @@ int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile 
     cairn_address_space_done(&naming.space);
     cairn_free(naming.pids);
     resolver->modules.kernel_release = NULL;
+    resolver->modules.is_elsewhere = false;
     /* Frames were made unique by what they held before. */
     cairn_profile_drop_index(profile);
     if (result == CAIRN_OK)

@@ -21,8 +21,9 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "profile": ("base", "the model: modules, frames, stacks, samples, labels; sums and trees"),
     "code": ("base elf", "instructions: length, target, size of a function"),
     "dwarf": ("base", "debug information: units, lines, functions, inline frames, CFI"),
+    "stream": ("base profile", "from recorded events of processes to a profile"),
     # Of rt only the layout of the tracker's state, and words.
-    "formats": ("base profile rt", "files of profiles: pprof, collapsed stacks, perf script's text, tracker states"),
+    "formats": ("base profile stream rt", "files of profiles: pprof, collapsed stacks, perf.data, perf script's text, tracker states"),
     "klog": ("base", "kernel logs: prefixes of lines, stack dumps, which line is of which dump"),
     "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
     "debugfile": ("base elf", "the search for a module's debug files"),
