@@ -15,6 +15,7 @@ enum record {
     SAMPLE = 9,
     MMAP2 = 10,
     LOST_SAMPLES = 13,
+    KSYMBOL = 17,
 };
 
 /* Bits of `misc`, which mean something else in each record. */
@@ -62,7 +63,8 @@ static int take_mapping(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
         mapping.inode ^= cairn_reader_u64(r) << 40; /* its generation */
     }
     if (type == MMAP2) {
-        is_code &= mapping.is_kernel || (cairn_reader_u32(r) & PROT_EXECUTABLE);
+        uint32_t protection = cairn_reader_u32(r);
+        is_code &= mapping.is_kernel || protection & PROT_EXECUTABLE; /* perf tells none of those */
         cairn_reader_skip(r, 4);
     }
     mapping.path = cairn_reader_str(r);
@@ -226,6 +228,21 @@ static void take_lost(struct cairn_perf_data *d, uint32_t type, struct cairn_rea
         *sum = UINT64_MAX;
 }
 
+/* What was there before the recording comes in this form, too. */
+static int take_symbol(struct cairn_perf_data *d, struct cairn_reader *r, struct cairn_err *err)
+{
+    enum { GONE = 1 };
+    uint64_t start = cairn_reader_u64(r), size = cairn_reader_u32(r);
+    cairn_reader_skip(r, 2);
+    uint16_t flags = cairn_reader_u16(r);
+    const char *name = cairn_reader_str(r);
+    d->counts.n_damaged += r->failed;
+    if (r->failed || flags & GONE)
+        return CAIRN_OK;
+    return cairn_stream_symbol(&d->stream, start, size, name) < 0 ? cairn_fail_memory(err)
+                                                                  : CAIRN_OK;
+}
+
 int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
                           struct cairn_err *err)
 {
@@ -251,6 +268,8 @@ int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
     case LOST_SAMPLES:
         take_lost(d, type, &r);
         return CAIRN_OK;
+    case KSYMBOL:
+        return take_symbol(d, &r, err);
     default: /* known, and of no use here */
         return CAIRN_OK;
     }

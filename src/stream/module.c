@@ -90,19 +90,17 @@ static uint32_t module_name(struct cairn_stream *stream, const char *path)
 }
 
 /* All of the kernel is one range, and a module of it is called by its name. */
-uint32_t cairn_stream_kernel_module(struct cairn_stream *stream, uint64_t va)
+uint32_t cairn_stream_kernel_module(struct cairn_stream *stream, struct cairn_stream_map *map)
 {
     struct cairn_profile *p = stream->profile;
-    struct cairn_stream_map *map = cairn_stream_space_find(&stream->kernel, va);
-    if (!map)
-        return add_image(stream);
-    if (map->module)
-        return map->module;
+    if (!map || map->module)
+        return map ? map->module : add_image(stream);
     struct cairn_profile_module module = {
         .start = upper_half,
         .end = UINT64_MAX,
         .off = stream->kernel_text > upper_half ? stream->kernel_text : upper_half,
-        .path = module_name(stream, cairn_strings_get(&p->strings, map->path)),
+        .path = module_name(stream,
+                            map->is_symbol ? "[bpf]" : cairn_strings_get(&p->strings, map->path)),
     };
     uint32_t number = module.path == UINT32_MAX ? UINT32_MAX : cairn_profile_add_module(p, &module);
     if (number != UINT32_MAX)

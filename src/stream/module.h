@@ -9,8 +9,8 @@
  * with the addresses of the process that was met first. UINT32_MAX: memory is gone. */
 uint32_t cairn_stream_module(struct cairn_stream *stream, struct cairn_stream_map *map);
 
-/* The same for an address of the kernel. */
-uint32_t cairn_stream_kernel_module(struct cairn_stream *stream, uint64_t va);
+/* The same of the kernel; NULL is its image. */
+uint32_t cairn_stream_kernel_module(struct cairn_stream *stream, struct cairn_stream_map *map);
 
 /* Where the profile has what lies at `va` in the mapping, whose module is known. */
 uint64_t cairn_stream_va(const struct cairn_stream *stream, const struct cairn_stream_map *map,

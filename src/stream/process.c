@@ -26,11 +26,13 @@ struct cairn_stream_space *cairn_stream_process(struct cairn_stream *stream, int
                    sizeof *stream->spaces) < 0)
         return NULL;
     space = cairn_alloc(1, sizeof *space);
-    if (!space || cairn_table_set(&stream->by_pid, (uint32_t)pid, (uint32_t)stream->n_spaces) < 0) {
+    if (!space || cairn_table_set(&stream->threads, (uint32_t)pid, 1) < 0 ||
+        cairn_table_set(&stream->by_pid, (uint32_t)pid, (uint32_t)stream->n_spaces) < 0) {
         cairn_free(space);
         return NULL;
     }
     space->pid = pid;
+    space->n_threads = 1; /* the first one, which has the process's number */
     space->version = ++stream->n_versions;
     stream->spaces[stream->n_spaces++] = space;
     return space;
@@ -92,6 +94,12 @@ static int lay(struct cairn_stream *stream, struct cairn_stream_space *space,
     return code < 0 ? code : CAIRN_OK;
 }
 
+static void clear(struct cairn_stream *stream, struct cairn_stream_space *space)
+{
+    cairn_stream_space_clear(space, &stream->n_maps);
+    space->version = ++stream->n_versions;
+}
+
 int cairn_stream_map(struct cairn_stream *stream, const struct cairn_stream_mapping *mapping)
 {
     size_t size = cairn_stream_path_size(mapping->path);
@@ -120,10 +128,19 @@ int cairn_stream_map(struct cairn_stream *stream, const struct cairn_stream_mapp
     return lay(stream, space, &map);
 }
 
-static void clear(struct cairn_stream *stream, struct cairn_stream_space *space)
+int cairn_stream_symbol(struct cairn_stream *stream, uint64_t start, uint64_t size,
+                        const char *name)
 {
-    cairn_stream_space_clear(space, &stream->n_maps);
-    space->version = ++stream->n_versions;
+    struct cairn_stream_map map = {
+        .start = start,
+        .path = cairn_profile_text(stream->profile, name, strlen(name)),
+        .is_symbol = true,
+    };
+    if (map.path == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    if (!*name || __builtin_add_overflow(start, size, &map.end) || map.end == map.start)
+        return CAIRN_OK;
+    return lay(stream, &stream->kernel, &map);
 }
 
 int cairn_stream_exec(struct cairn_stream *stream, int pid)
@@ -131,7 +148,7 @@ int cairn_stream_exec(struct cairn_stream *stream, int pid)
     struct cairn_stream_space *space = cairn_stream_process(stream, pid);
     if (!space)
         return CAIRN_E_NOMEM;
-    clear(stream, space);
+    cairn_stream_space_leave(space);
     return CAIRN_OK;
 }
 

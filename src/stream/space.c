@@ -17,6 +17,26 @@ void cairn_stream_space_clear(struct cairn_stream_space *space, size_t *n_all)
     space->maps = NULL;
     space->n = space->cap = 0;
     space->program = 0;
+    space->is_leaving = false;
+}
+
+void cairn_stream_space_leave(struct cairn_stream_space *space)
+{
+    for (size_t i = 0; i < space->n; i++)
+        space->maps[i].is_old = true;
+    space->is_leaving = true;
+    space->program = 0;
+}
+
+void cairn_stream_space_drop_old(struct cairn_stream_space *space, size_t *n_all)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < space->n; i++)
+        if (!space->maps[i].is_old)
+            space->maps[n++] = space->maps[i];
+    *n_all -= space->n - n;
+    space->n = n;
+    space->is_leaving = false;
 }
 
 /* Index of the first mapping that ends above `va`. */
@@ -80,6 +100,7 @@ int cairn_stream_space_copy(struct cairn_stream_space *to, const struct cairn_st
         memcpy(to->maps, from->maps, from->n * sizeof *to->maps);
     to->n = from->n;
     to->program = from->program;
+    to->is_leaving = from->is_leaving;
     *n_all += to->n;
     return 1;
 }

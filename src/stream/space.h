@@ -20,6 +20,8 @@ struct cairn_stream_map {
     uint32_t path, build_id;  /* texts of the profile */
     uint32_t module;          /* of the profile; 0: no sample lies there yet */
     uint8_t kind;             /* enum cairn_module_kind */
+    bool is_symbol;           /* of the kernel: one function, whose name stands in for the path */
+    bool is_old;              /* of the program that execve(2) ends */
     bool is_deleted;          /* its path led to no file, or to another one, when it was recorded */
 };
 
@@ -29,6 +31,7 @@ struct cairn_stream_space {
     struct cairn_stream_map *maps; /* sorted, apart */
     size_t n, cap;
     uint64_t version;   /* of its maps; no two states of spaces in a stream have the same */
+    bool is_leaving;    /* inside of execve(2): what the old program had mapped is there, too */
     uint32_t program;   /* path of what it mapped first; a text, 0: unknown */
     uint32_t n_threads; /* that were heard of and have not exited */
 };
@@ -43,6 +46,12 @@ int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_
 /* Replaces the mappings of `to` by those of `from`; 1, 0 or CAIRN_E_NOMEM as above. */
 int cairn_stream_space_copy(struct cairn_stream_space *to, const struct cairn_stream_space *from,
                             size_t *n_all);
+
+/* Another program begins: the mappings are old from now on. */
+void cairn_stream_space_leave(struct cairn_stream_space *space);
+
+/* Forgets what is old. */
+void cairn_stream_space_drop_old(struct cairn_stream_space *space, size_t *n_all);
 
 /* Forgets all mappings. */
 void cairn_stream_space_clear(struct cairn_stream_space *space, size_t *n_all);

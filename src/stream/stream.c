@@ -50,15 +50,20 @@ uint32_t cairn_stream_add_event(struct cairn_stream *stream, const char *type, c
     return i;
 }
 
-/* Puts a frame below `stack`; UINT32_MAX: memory is gone. */
+/* Puts a frame below `stack`; `name`, a text, is its function, 0: unknown. UINT32_MAX: memory is
+ * gone. */
 static uint32_t push(struct cairn_stream *stream, uint32_t stack, struct cairn_profile_frame frame,
-                     bool is_exact)
+                     bool is_exact, uint32_t name)
 {
+    struct cairn_profile_line line = {0};
+    const struct cairn_profile_function function = {.name = name, .system_name = name};
     frame.address =
         cairn_lookup_address(frame.address, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
-    uint32_t number = frame.module == UINT32_MAX
+    if (name)
+        line.function = cairn_profile_add_function(stream->profile, &function);
+    uint32_t number = frame.module == UINT32_MAX || line.function == UINT32_MAX
                           ? UINT32_MAX
-                          : cairn_profile_add_frame(stream->profile, &frame, NULL, 0);
+                          : cairn_profile_add_frame(stream->profile, &frame, &line, name != 0);
     return number == UINT32_MAX ? UINT32_MAX
                                 : cairn_profile_add_stack(stream->profile, stack, number);
 }
@@ -77,7 +82,7 @@ static uint32_t push_user(struct cairn_stream *stream, const struct cairn_stream
                 return UINT32_MAX;
             frame.address = cairn_stream_va(stream, map, frame.address);
         }
-        stack = push(stream, stack, frame, i == 0);
+        stack = push(stream, stack, frame, i == 0, 0);
     }
     return stack;
 }
@@ -86,13 +91,15 @@ static uint32_t push_kernel(struct cairn_stream *stream, const struct cairn_stre
                             uint32_t stack)
 {
     for (size_t i = sample->n_kernel; i-- > 0 && stack != UINT32_MAX;) {
+        struct cairn_stream_map *map =
+            cairn_stream_space_find(&stream->kernel, sample->kernel[i] - (i > 0));
         const struct cairn_profile_frame frame = {
             .address = sample->kernel[i],
-            .module = cairn_stream_kernel_module(stream, sample->kernel[i] - (i > 0)),
+            .module = cairn_stream_kernel_module(stream, map),
             .what = CAIRN_WHAT_KERNEL,
             .how = CAIRN_HOW_KERNEL,
         };
-        stack = push(stream, stack, frame, i == 0);
+        stack = push(stream, stack, frame, i == 0, map && map->is_symbol ? map->path : 0);
     }
     return stack;
 }
@@ -109,7 +116,11 @@ static bool add_program(struct cairn_stream *stream, const struct cairn_stream_s
 /* The same addresses with the same mappings are the same stack. UINT32_MAX: memory is gone. */
 static uint32_t stack_of(struct cairn_stream *stream, const struct cairn_stream_sample *sample)
 {
-    const struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
+    struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
+    if (space && space->is_leaving && sample->n_user && !sample->n_kernel) {
+        cairn_stream_space_drop_old(space, &stream->n_maps);
+        space->version = ++stream->n_versions;
+    }
     const uint64_t what[] = {
         sample->n_user ? cairn_hash_bytes(sample->user, sample->n_user * sizeof(uint64_t)) : 0,
         sample->n_kernel ? cairn_hash_bytes(sample->kernel, sample->n_kernel * sizeof(uint64_t))

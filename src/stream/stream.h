@@ -82,10 +82,15 @@ uint32_t cairn_stream_add_event(struct cairn_stream *stream, const char *type, c
 
 int cairn_stream_map(struct cairn_stream *stream, const struct cairn_stream_mapping *mapping);
 
+/* A function that the kernel made at run time, as of a BPF program. */
+int cairn_stream_symbol(struct cairn_stream *stream, uint64_t start, uint64_t size,
+                        const char *name);
+
 /* A thread is called so from now on. */
 int cairn_stream_name(struct cairn_stream *stream, int pid, int tid, const char *name);
 
-/* Another program begins in the process: its mappings are gone. */
+/* Another program begins in the process. Its mappings are gone once the process is seen outside of
+ * the kernel: until then a stack is still that of the call. */
 int cairn_stream_exec(struct cairn_stream *stream, int pid);
 
 /* A thread began. Where it is of another process than its parent, that process begins with the

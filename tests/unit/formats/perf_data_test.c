@@ -107,7 +107,9 @@ static void a_sample_has_its_thread_its_values_and_both_sides_of_its_stack(void 
 static void mappings_are_those_of_the_moment(void **state)
 {
     (void)state;
-    static const uint64_t ip[] = {PERF_MARK_USER, 0x401010};
+    static const uint64_t ip[] = {PERF_MARK_USER, 0x401010},
+                          in_call[] = {PERF_MARK_KERNEL, 0xffffffff81000010, PERF_MARK_USER,
+                                       0x401010};
     struct perf_writer w = {0};
     add_program(&w);
     perf_fork(&w, 7, 8, 7, 10);
@@ -115,18 +117,21 @@ static void mappings_are_those_of_the_moment(void **state)
     perf_mmap(&w, 8, 0x401000, 0x1000, 0, "/lib/over.so", 30);
     perf_sample(&w, 8, 40, 0, 2, ip, 2); /* of the one laid over it */
     perf_comm(&w, 8, "other", true, 50);
-    perf_sample(&w, 8, 60, 0, 3, ip, 2); /* of none: another program began */
+    perf_mmap(&w, 8, 0x500000, 0x10000, 0, "/bin/other", 55);
+    perf_sample(&w, 8, 60, 0, 3, in_call, 4); /* inside of execve(2) */
+    perf_sample(&w, 8, 66, 0, 4, ip, 2);      /* of none: another program began */
     perf_mmap(&w, 8, 0x400000, 0x10000, 0, "/bin/other", 70);
-    perf_sample(&w, 8, 80, 0, 4, ip, 2);
+    perf_sample(&w, 8, 80, 0, 5, ip, 2);
     perf_fork(&w, 4, 8, 7, 90);
     struct cairn_profile *p = read_file(&w);
-    assert_int_equal(p->n_samples, 4);
+    assert_int_equal(p->n_samples, 5);
     assert_string_equal(path_of(p, 0, 0), "/bin/prog");
     assert_string_equal(label_of(p, 0, "thread"), "prog");
     assert_string_equal(path_of(p, 1, 0), "/lib/over.so");
-    assert_string_equal(path_of(p, 2, 0), "");
+    assert_string_equal(path_of(p, 2, 1), "/lib/over.so");
     assert_string_equal(label_of(p, 2, "thread"), "other");
-    assert_string_equal(path_of(p, 3, 0), "/bin/other");
+    assert_string_equal(path_of(p, 3, 0), "");
+    assert_string_equal(path_of(p, 4, 0), "/bin/other");
     cairn_profile_free(p);
 }
 
@@ -315,6 +320,41 @@ static void build_ids_beside_the_mappings_are_theirs(void **state)
     cairn_profile_free(p);
 }
 
+/* perf record --buildid-mmap: the kernel's image has no protection. */
+static void mappings_may_have_build_ids(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t misc;
+        uint64_t start, protection;
+        const char *path;
+    } rows[] = {{1, 0xffffffff81000000, 0, "[kernel.kallsyms]_text"},
+                {2, 0x400000, 5, "/bin/prog"}};
+    struct perf_writer w = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        perf_begin(&w, 10, (uint16_t)(rows[i].misc | 1 << 14));
+        perf_u64(&w, 7 * UINT64_C(0x100000001));
+        perf_u64(&w, rows[i].start);
+        perf_u64(&w, 0x10000);
+        perf_u64(&w, i ? 0 : rows[i].start);
+        perf_put(&w, &w.data, 2, 1);
+        perf_put(&w, &w.data, 0, 3);
+        for (int byte = 0; byte < 20; byte++)
+            cairn_buffer_char(&w.data, (char)(0x11 * (i + 1)));
+        perf_u32(&w, rows[i].protection);
+        perf_u32(&w, 0);
+        perf_text(&w, rows[i].path);
+        perf_end_at(&w, 7, 0);
+    }
+    perf_sample(&w, 7, 1, 0, 3, chain, 6);
+    struct cairn_profile *p = read_file(&w);
+    for (size_t up = 0; up < 3; up += 2)
+        assert_string_equal(text_of(p, p->modules[frame_of(p, 0, up)->module].build_id),
+                            up ? "2222" : "1111");
+    assert_string_equal(path_of(p, 0, 0), "[kernel.kallsyms]");
+    cairn_profile_free(p);
+}
+
 static void what_is_damaged_loses_itself_alone(void **state)
 {
     (void)state;
@@ -396,6 +436,7 @@ int main(void)
         cmocka_unit_test(every_field_is_read_or_passed_over),
         cmocka_unit_test(attributes_may_be_of_any_year),
         cmocka_unit_test(build_ids_beside_the_mappings_are_theirs),
+        cmocka_unit_test(mappings_may_have_build_ids),
         cmocka_unit_test(what_is_damaged_loses_itself_alone),
         cmocka_unit_test(every_truncation_is_read_or_refused),
         cmocka_unit_test(wrong_headers_say_where_they_are_wrong),
