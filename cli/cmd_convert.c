@@ -174,9 +174,10 @@ const struct cli_command cli_cmd_convert = {
     .summary = "convert between formats of profiles",
     .usage = (const char *const[]){"convert IN... -o OUT [OPTION...]", NULL},
     .options = options,
-    .notes = "IN is a profile in pprof or collapsed form or text of perf script, - is stdin; "
-             "several become one. "
-             "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
-             "stay behind.",
+    .notes =
+        "IN is a profile in pprof or collapsed form, perf.data or text of perf script, - is stdin; "
+        "several become one. "
+        "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
+        "stay behind.",
     .run = run,
 };

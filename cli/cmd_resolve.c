@@ -175,12 +175,11 @@ const struct cli_command cli_cmd_resolve = {
                                    "[OPTION...]",
                                    "resolve --log LOG --pid N --maps FILE --sym-root DIR", NULL},
     .options = cli_resolve_options,
-    .notes =
-        "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile or a "
-        "kernel log (LOG), whose stack dumps are printed with names; "
-        "- is stdin. Frames of stacks are addresses (0x7f12a0), module+0xoff or names "
-        "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is "
-        "overwritten "
-        "without --force.",
+    .notes = "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile, "
+             "perf.data or a kernel log (LOG), whose stack dumps are printed with names; - is "
+             "stdin. Frames of stacks are addresses (0x7f12a0), module+0xoff or names "
+             "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is "
+             "overwritten "
+             "without --force.",
     .run = run,
 };
