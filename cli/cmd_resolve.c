@@ -67,9 +67,14 @@ static int convert_to_output(struct cli_resolve_job *job, struct cli_source *sou
     if (result < 0)
         return result;
     result = load(job, err);
+    const struct cairn_unwind_opts files = {.size = sizeof files,
+                                            .root = job->opts.symbols.root,
+                                            .symbol_dirs = job->opts.symbols.symbol_dirs,
+                                            .n_symbol_dirs = job->opts.symbols.n_symbol_dirs,
+                                            .debug_dir = job->opts.symbols.debug_dir};
     if (result == CAIRN_OK)
-        result = cli_resolve_convert(&(struct cli_resolve_way){job->resolver, job->format}, source,
-                                     job->output, err);
+        result = cli_resolve_convert(&(struct cli_resolve_way){job->resolver, &files, job->format},
+                                     source, job->output, err);
     cli_progress_done();
     if (result == CAIRN_OK)
         result = cli_source_check(source, err);

@@ -50,7 +50,9 @@ static int convert_profile(const struct cli_resolve_way *way, struct cli_source 
                            struct cli_output *output, struct cairn_err *err)
 {
     struct cairn_profile *profile = NULL;
-    int result = cairn_profile_read(cli_source_read, source, way->format, &profile, err);
+    const struct cairn_import_opts opts = {
+        .size = sizeof opts, .format = way->format, .files = way->files};
+    int result = cli_source_import(source, &opts, &profile, err);
     if (result == CAIRN_OK)
         result = cairn_resolve_profile(way->resolver, profile, err);
     if (result == CAIRN_OK)

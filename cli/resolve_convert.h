@@ -10,7 +10,8 @@
 
 struct cli_resolve_way {
     struct cairn_resolver *resolver;
-    enum cairn_format format; /* of the input; CAIRN_FORMAT_AUTO: what it looks like */
+    const struct cairn_unwind_opts *files; /* where modules are looked for; NULL: on this machine */
+    enum cairn_format format;              /* of the input; CAIRN_FORMAT_AUTO: what it looks like */
 };
 
 /* Do these first bytes look like those of a profile? */

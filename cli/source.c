@@ -116,6 +116,33 @@ long cli_source_read(void *source_ctx, void *buf, size_t size)
     return (long)got;
 }
 
+static long read_at(void *source_ctx, uint64_t off, void *buf, size_t size)
+{
+    struct cli_source *source = source_ctx;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(source->fd, (char *)buf + done, size - done, (off_t)(off + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            source->os_errno = errno;
+        if (got <= 0)
+            return got < 0 ? -1 : (long)done;
+        done += (size_t)got;
+    }
+    source->read_bytes = off + done;
+    show_progress(source);
+    return (long)done;
+}
+
+int cli_source_import(struct cli_source *source, const struct cairn_import_opts *opts,
+                      struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    struct cairn_import_opts all = *opts;
+    all.read_at = S_ISREG(source->st.st_mode) ? read_at : NULL;
+    return cairn_import_profile(cli_source_read, source, &all, ret_profile, err);
+}
+
 size_t cli_source_peek(struct cli_source *source, size_t wanted, const uint8_t **ret_bytes)
 {
     while (source->head_size < wanted) {
@@ -156,7 +183,8 @@ int cli_read_profile(const char *path, enum cairn_format format, struct cairn_pr
     int result = cli_source_open(path, false, &source, err);
     if (result < 0)
         return result;
-    result = cairn_profile_read(cli_source_read, &source, format, ret_profile, err);
+    struct cairn_import_opts opts = {.size = sizeof opts, .format = format};
+    result = cli_source_import(&source, &opts, ret_profile, err);
     cli_source_close(&source);
     cli_progress_done();
     if (result < 0 && source.os_errno)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <cairn/error.h>
+#include <cairn/import.h>
 
 enum { CLI_SOURCE_HEAD_BYTES = 4096 };
 
@@ -30,6 +31,10 @@ void cli_source_close(struct cli_source *source); /* lets the next run have it *
 
 /* A cairn_read_fn that shows progress. */
 long cli_source_read(void *source, void *buf, size_t size);
+
+/* Reads all of it as a profile; `opts->read_at` is set here. */
+int cli_source_import(struct cli_source *source, const struct cairn_import_opts *opts,
+                      struct cairn_profile **ret_profile, struct cairn_err *err);
 
 /* The first bytes, at least `wanted` where there are as many; they are still to be read. */
 size_t cli_source_peek(struct cli_source *source, size_t wanted, const uint8_t **ret_bytes);

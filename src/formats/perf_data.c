@@ -20,7 +20,14 @@
 
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
 
-enum { MAGIC_BYTES = 8, HEADER_BYTES = 104, PIPE_BYTES = 16, SECTION_BYTES = 16, N_FEATURES = 256 };
+enum {
+    MAGIC_BYTES = 8,
+    HEADER_BYTES = 104,
+    SECTION_BYTES = 16,
+    N_FEATURES = 256,
+    SECTION_MAX = 256 << 20, /* of attributes, or of one feature */
+    WINDOW = 1 << 20         /* of the data, at a time; larger than any record */
+};
 
 struct section {
     uint64_t off, size;
@@ -67,89 +74,170 @@ static int read_header(struct cairn_span file, bool swap, struct header *ret_hea
     return CAIRN_OK;
 }
 
-static int read_attrs(struct cairn_perf_data *d, struct cairn_span file,
-                      const struct header *header, struct cairn_err *err)
+/* The file: as a whole in memory, or read where it is wanted. */
+struct file {
+    struct cairn_source *source;
+    struct cairn_span whole;   /* where it cannot be read at any place */
+    struct cairn_buffer piece; /* what was read last */
+};
+
+/* As many as there are of the `size` bytes at `off`, borrowed until the next call. */
+static int read_piece(struct file *file, uint64_t off, size_t size, struct cairn_span *ret_bytes,
+                      struct cairn_err *err)
 {
-    struct cairn_span attrs, ids;
-    if (!cairn_span_slice(file, header->attrs.off, header->attrs.size, &attrs))
-        return cairn_fail(err, CAIRN_E_FORMAT,
-                          "perf.data: the attributes at 0x%" PRIx64 " (0x%" PRIx64
-                          " bytes) lie behind the end of the file (0x%zx bytes)",
-                          header->attrs.off, header->attrs.size, file.size);
-    int code = CAIRN_OK;
-    while (attrs.size >= header->attr_size && code == CAIRN_OK) {
-        struct cairn_span attr = {attrs.data, (size_t)header->attr_size - SECTION_BYTES};
-        struct cairn_reader r = cairn_reader_of(attrs, d->swap);
-        cairn_reader_skip(&r, attr.size);
-        struct section where = read_section(&r);
-        if (!cairn_span_slice(file, where.off, where.size, &ids))
-            return cairn_fail(err, CAIRN_E_FORMAT,
-                              "perf.data: the numbers of an event at 0x%" PRIx64 " (0x%" PRIx64
-                              " bytes) lie behind the end of the file",
-                              where.off, where.size);
-        code = cairn_perf_data_add_attr(d, attr, ids, err);
-        attrs.data += header->attr_size;
-        attrs.size -= (size_t)header->attr_size;
+    const struct cairn_format_input *input = &file->source->input;
+    struct cairn_span bytes = {0};
+    if (!input->read_at) {
+        uint64_t there = off < file->whole.size ? file->whole.size - off : 0;
+        (void)cairn_span_slice(file->whole, off, size < there ? size : there, &bytes);
+        *ret_bytes = bytes;
+        return CAIRN_OK;
     }
-    if (code == CAIRN_OK && !d->n_attrs)
+    cairn_buffer_clear(&file->piece);
+    if (!cairn_buffer_reserve(&file->piece, size ? size : 1))
+        return cairn_fail_memory(err);
+    long got = off > INT64_MAX - size ? 0 : input->read_at(input->ctx, off, file->piece.data, size);
+    if (got < 0 || (size_t)got > size)
+        return cairn_fail(err, CAIRN_E_IO, "the input could not be read at 0x%" PRIx64, off);
+    file->piece.size = (size_t)got;
+    *ret_bytes = cairn_buffer_span(&file->piece);
+    return CAIRN_OK;
+}
+
+/* All of a section, a copy in `ret_bytes`; a longer one than the limit, or than the file, is none.
+ * 1: read, 0: not, or a failure. */
+static int read_section_bytes(struct file *file, struct section section,
+                              struct cairn_buffer *ret_bytes, struct cairn_err *err)
+{
+    struct cairn_span bytes;
+    cairn_buffer_clear(ret_bytes);
+    if (section.size > SECTION_MAX)
+        return 0;
+    int code = read_piece(file, section.off, (size_t)section.size, &bytes, err);
+    if (code < 0)
+        return code;
+    cairn_buffer_add(ret_bytes, bytes.data, bytes.size);
+    if (ret_bytes->failed)
+        return cairn_fail_memory(err);
+    return bytes.size == section.size;
+}
+
+static int read_attr(struct cairn_perf_data *d, struct file *file, struct cairn_span entry,
+                     struct cairn_err *err)
+{
+    struct cairn_buffer ids = {0};
+    const struct cairn_span attr = {entry.data, entry.size - SECTION_BYTES};
+    struct cairn_reader r = cairn_reader_of(entry, d->swap);
+    cairn_reader_skip(&r, attr.size);
+    struct section where = read_section(&r);
+    int code = read_section_bytes(file, where, &ids, err);
+    if (code == 0)
+        code = cairn_fail(err, CAIRN_E_FORMAT,
+                          "perf.data: the numbers of an event at 0x%" PRIx64 " (0x%" PRIx64
+                          " bytes) lie behind the end of the file",
+                          where.off, where.size);
+    if (code > 0)
+        code = cairn_perf_data_add_attr(d, attr, cairn_buffer_span(&ids), err);
+    cairn_buffer_done(&ids);
+    return code;
+}
+
+static int read_attrs(struct cairn_perf_data *d, struct file *file, const struct header *header,
+                      struct cairn_err *err)
+{
+    struct cairn_buffer attrs = {0};
+    const size_t size = (size_t)header->attr_size;
+    int code = read_section_bytes(file, header->attrs, &attrs, err);
+    if (code == 0)
+        code = cairn_fail(err, CAIRN_E_FORMAT,
+                          "perf.data: the attributes at 0x%" PRIx64 " (0x%" PRIx64
+                          " bytes) lie behind the end of the file",
+                          header->attrs.off, header->attrs.size);
+    for (size_t at = 0; code >= 0 && attrs.size - at >= size; at += size)
+        code = read_attr(d, file, (struct cairn_span){attrs.data + at, size}, err);
+    if (code >= 0 && !d->n_attrs)
         code = cairn_fail(err, CAIRN_E_FORMAT, "perf.data: there is no event");
+    cairn_buffer_done(&attrs);
+    return code < 0 ? code : CAIRN_OK;
+}
+
+static int read_features(struct cairn_perf_data *d, struct file *file, const struct header *header,
+                         struct cairn_err *err)
+{
+    struct cairn_buffer bytes = {0};
+    struct section table = {.size = SECTION_BYTES};
+    int code = CAIRN_OK;
+    if (!header->data.size ||
+        __builtin_add_overflow(header->data.off, header->data.size, &table.off))
+        return CAIRN_OK;
+    for (unsigned i = 0; i < N_FEATURES && code >= 0; i++) {
+        if (!(header->features[i / 64] >> (i % 64) & 1))
+            continue;
+        code = read_section_bytes(file, table, &bytes, err);
+        if (code <= 0)
+            break;
+        struct cairn_reader r = cairn_reader_of(cairn_buffer_span(&bytes), d->swap);
+        code = read_section_bytes(file, read_section(&r), &bytes, err);
+        if (code > 0)
+            code = cairn_perf_data_feature(d, i, cairn_buffer_span(&bytes), err);
+        table.off += SECTION_BYTES;
+    }
+    cairn_buffer_done(&bytes);
     return code < 0 ? code : CAIRN_OK;
 }
 
 /* A recorder that was killed wrote neither the size of the data nor features. */
-static struct cairn_span find_data(struct cairn_span file, const struct header *header)
+static int read_data(struct cairn_perf_data *d, struct file *file, struct section data,
+                     struct cairn_err *err)
 {
-    struct cairn_span data = {0};
-    uint64_t off = header->data.off, size = header->data.size;
-    if (off > file.size)
-        return data;
-    if (!size || size > file.size - off)
-        size = file.size - off;
-    (void)cairn_span_slice(file, off, size, &data);
-    return data;
-}
-
-static int read_features(struct cairn_perf_data *d, struct cairn_span file,
-                         const struct header *header, struct cairn_err *err)
-{
-    struct cairn_span table, bytes;
-    uint64_t at;
-    int code = CAIRN_OK;
-    if (!header->data.size || __builtin_add_overflow(header->data.off, header->data.size, &at))
-        return CAIRN_OK;
-    for (unsigned i = 0; i < N_FEATURES && code == CAIRN_OK; i++) {
-        if (!(header->features[i / 64] >> (i % 64) & 1))
-            continue;
-        if (!cairn_span_slice(file, at, SECTION_BYTES, &table))
+    uint64_t end = data.size ? data.off + data.size : UINT64_MAX, at = data.off;
+    if (end < data.off)
+        end = UINT64_MAX;
+    d->counts.broken_at = at;
+    while (at < end && !d->is_broken) {
+        struct cairn_span bytes;
+        size_t used = 0, wanted = end - at < WINDOW ? (size_t)(end - at) : WINDOW;
+        int code = read_piece(file, at, wanted, &bytes, err);
+        if (code == CAIRN_OK)
+            code = cairn_perf_data_records(d, bytes, at, &used, err);
+        if (code < 0)
+            return code;
+        at += used;
+        if (!used && !d->is_broken) { /* nothing there, or less than a record */
+            d->counts.n_broken += bytes.size;
+            d->counts.n_missing = data.size ? end - at - bytes.size : 0;
             return CAIRN_OK;
-        struct cairn_reader r = cairn_reader_of(table, d->swap);
-        struct section where = read_section(&r);
-        at += SECTION_BYTES;
-        if (cairn_span_slice(file, where.off, where.size, &bytes))
-            code = cairn_perf_data_feature(d, i, bytes, err);
+        }
+        d->counts.broken_at = at;
+        if (d->is_broken)
+            d->counts.n_broken += data.size ? end - at : bytes.size - used;
+        if (!d->is_broken && d->skip > bytes.size) { /* far more than a window, and not wanted */
+            at = d->skip < end - at ? at + d->skip : end;
+            d->skip = 0;
+        }
     }
-    return code;
+    return CAIRN_OK;
 }
 
 static int read_file(struct cairn_perf_data *d, struct cairn_source *source, struct cairn_err *err)
 {
-    struct cairn_span file;
+    struct file file = {.source = source};
     struct header header = {0};
-    size_t used = 0;
-    int code = cairn_source_slurp(source, CAIRN_FORMAT_BYTES_MAX, &file, err);
+    struct cairn_span head;
+    int code = source->input.read_at
+                   ? CAIRN_OK
+                   : cairn_source_slurp(source, CAIRN_FORMAT_BYTES_MAX, &file.whole, err);
     if (code == CAIRN_OK)
-        code = read_header(file, d->swap, &header, err);
+        code = read_piece(&file, 0, HEADER_BYTES, &head, err);
     if (code == CAIRN_OK)
-        code = read_attrs(d, file, &header, err);
+        code = read_header(head, d->swap, &header, err);
     if (code == CAIRN_OK)
-        code = read_features(d, file, &header, err);
-    if (code < 0)
-        return code;
-    struct cairn_span data = find_data(file, &header);
-    code = cairn_perf_data_records(d, data, header.data.off, &used, err);
-    d->counts.n_broken += data.size - used;
-    if (!d->is_broken)
-        d->counts.broken_at = header.data.off + used;
+        code = read_attrs(d, &file, &header, err);
+    if (code == CAIRN_OK)
+        code = read_features(d, &file, &header, err);
+    if (code == CAIRN_OK)
+        code = read_data(d, &file, header.data, err);
+    cairn_buffer_done(&file.piece);
     return code;
 }
 
@@ -177,6 +265,7 @@ static int add_counts(struct cairn_perf_data *d, struct cairn_err *err)
     } rows[] = {
         {stream->n_lost, "events that the recorder lost"},
         {counts->n_broken, "bytes of data that are no records"},
+        {counts->n_missing, "bytes of data behind the end of the file"},
         {counts->n_damaged, "damaged records"},
         {counts->n_unknown, "records of unknown types"},
         {counts->n_no_event, "samples of unknown events"},
@@ -208,6 +297,7 @@ static int read_perf_data(struct cairn_source *source, struct cairn_profile *p,
         cairn_span_begins(head, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? magic_swapped : magic);
     if (code == CAIRN_OK && cairn_stream_init(&d.stream, p) < 0)
         code = cairn_fail_memory(err);
+    d.stream.walker = source->input.walker;
     if (code == CAIRN_OK)
         code = read_file(&d, source, err);
     if (code == CAIRN_OK)

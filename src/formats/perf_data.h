@@ -24,6 +24,7 @@ struct cairn_perf_data_counts {
     uint64_t n_guest;    /* samples of guests and hypervisors */
     uint64_t n_broken;   /* bytes behind a record whose size is impossible */
     uint64_t broken_at;  /* where that is */
+    uint64_t n_missing;  /* bytes of data that the file has not: it was cut off */
 };
 
 struct cairn_perf_data {
@@ -33,6 +34,7 @@ struct cairn_perf_data {
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;
     struct cairn_table by_id;           /* number of an event -> attribute */
+    uint16_t machine;                   /* as ELF numbers them: of the recording CPU; 0: unknown */
     bool swap;                          /* written on a CPU of the other byte order */
     bool is_broken;                     /* no record can be found any more */
     uint64_t skip;                      /* bytes of data that follow the last record and are none */

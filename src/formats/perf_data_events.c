@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "formats/perf_data.h"
+#include "formats/perf_data_regs.h"
 #include "formats/perf_script_line.h"
 
 enum record {
@@ -173,10 +174,24 @@ static const char *cut_of(const struct cairn_perf_data *d, const struct cairn_pe
     return text;
 }
 
+/* What was copied of the user side; false: nothing. */
+static bool find_copy(const struct cairn_perf_data *d, const struct cairn_perf_data_attr *attr,
+                      const struct cairn_perf_data_sample *sample,
+                      struct cairn_stream_copy *ret_copy)
+{
+    struct cairn_stream_copy copy = {.stack = sample->stack, .goes_on = sample->is_stack_full};
+    if (!cairn_perf_data_has(attr, CAIRN_PERF_DATA_STACK_USER) || !sample->regs.abi ||
+        !cairn_perf_data_cursor_regs(&sample->regs, d->machine, d->swap, &copy.regs, &copy.sp))
+        return false;
+    *ret_copy = copy;
+    return true;
+}
+
 static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_attr *attr,
                       const struct cairn_perf_data_sample *sample, struct cairn_err *err)
 {
     char text[CUT_BYTES];
+    struct cairn_stream_copy copy;
     const struct cairn_stream_sample told = {
         .pid = sample->pid,
         .tid = sample->tid,
@@ -189,9 +204,8 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
         .has_time = sample->has_time,
         .kernel = d->chain.kernel,
         .n_kernel = d->chain.n_kernel,
-        .user = d->chain.user,
-        .n_user = d->chain.n_user,
-        .cut = cut_of(d, attr, text),
+        .user = {.addresses = d->chain.user, .n = d->chain.n_user, .cut = cut_of(d, attr, text)},
+        .copy = find_copy(d, attr, sample, &copy) ? &copy : NULL,
     };
     return cairn_stream_sample(&d->stream, &told) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }

@@ -2,6 +2,8 @@
 /* The features of a header: what perf stores of the machine and the command, and names and build
  * IDs. Source: Linux, tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c.
  */
+#include <elf.h>
+
 #include "base/error.h"
 #include "formats/perf_data.h"
 
@@ -131,6 +133,19 @@ static void take_clock(struct cairn_perf_data *d, struct cairn_reader *r)
     d->clock_ns = clock_ns;
 }
 
+/* As uname(2) calls it. */
+static int take_cpu(struct cairn_perf_data *d, struct cairn_span name, struct cairn_err *err)
+{
+    static const struct {
+        const char *begin;
+        uint16_t machine;
+    } cpus[] = {{"x86_64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"arm", EM_ARM}, {"i", EM_386}};
+    for (size_t i = sizeof cpus / sizeof *cpus; i-- > 0;)
+        if (cairn_span_begins(name, cpus[i].begin))
+            d->machine = cpus[i].machine;
+    return comment(d, "cpu: ", name, err);
+}
+
 int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
                             struct cairn_err *err)
 {
@@ -143,7 +158,7 @@ int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct 
     case OSRELEASE:
         return comment(d, "kernel: ", take_text(&r), err);
     case ARCH:
-        return comment(d, "cpu: ", take_text(&r), err);
+        return take_cpu(d, take_text(&r), err);
     case CMDLINE:
         return take_command(d, &r, err);
     case EVENT_DESC:

@@ -58,15 +58,15 @@ static struct cairn_perf_data_regs take_regs(struct cairn_reader *r, uint64_t ma
 }
 
 /* Of what was reserved for the copy the kernel says how much it filled. */
-static struct cairn_span take_stack(struct cairn_reader *r)
+static void take_stack(struct cairn_reader *r, struct cairn_perf_data_sample *s)
 {
     uint64_t size = cairn_reader_u64(r);
     if (!size)
-        return (struct cairn_span){0};
-    struct cairn_span stack = cairn_reader_take(r, size);
+        return;
+    s->stack = cairn_reader_take(r, size);
     uint64_t filled = cairn_reader_u64(r);
-    stack.size = filled < stack.size ? (size_t)filled : stack.size;
-    return stack;
+    s->is_stack_full = filled >= s->stack.size;
+    s->stack.size = filled < s->stack.size ? (size_t)filled : s->stack.size;
 }
 
 /* From the call chain on. */
@@ -85,7 +85,7 @@ static void parse_long(struct cairn_reader *r, const struct cairn_perf_data_attr
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_REGS_USER))
         s->regs = take_regs(r, attr->regs_user);
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_STACK_USER))
-        s->stack = take_stack(r);
+        take_stack(r, s);
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_WEIGHT) ||
         cairn_perf_data_has(attr, CAIRN_PERF_DATA_WEIGHT_STRUCT))
         cairn_reader_skip(r, WORD);

@@ -6,11 +6,11 @@
 #include "profile/profile.h"
 
 #include <stdio.h>
-#include <sys/utsname.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/function_start.h"
+#include "proc/kernel.h"
 #include "resolve/frame_pids.h"
 #include "resolve/resolver.h"
 
@@ -351,31 +351,13 @@ static void weigh_modules(struct naming *n)
     cairn_free(by_stack);
 }
 
-/* What the recorder wrote behind the mark: "kernel: 6.1.0-47-amd64". */
-static const char *find_comment(const struct cairn_profile *p, const char *mark)
-{
-    size_t size = strlen(mark);
-    for (size_t i = p->n_comments; i-- > 0;) {
-        const char *comment = cairn_strings_get(&p->strings, p->comments[i]);
-        if (strncmp(comment, mark, size) == 0)
-            return comment + size;
-    }
-    return NULL;
-}
-
-static bool is_elsewhere(const struct cairn_profile *p)
-{
-    struct utsname here;
-    const char *host = find_comment(p, "host: ");
-    return host && uname(&here) == 0 && strcmp(host, here.nodename) != 0;
-}
-
 int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
                           struct cairn_err *err)
 {
     struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
-    resolver->modules.kernel_release = find_comment(profile, "kernel: ");
-    resolver->modules.is_elsewhere = is_elsewhere(profile);
+    resolver->modules.kernel_release = cairn_profile_find_comment(profile, "kernel: ");
+    resolver->modules.is_elsewhere =
+        cairn_host_is_other(cairn_profile_find_comment(profile, "host: "));
     int result = add_regions(&naming);
     if (result == CAIRN_OK && cairn_jit_knows_any(&resolver->jit))
         result = cairn_frame_pids(profile, &naming.pids, err);

@@ -108,6 +108,15 @@ uint32_t cairn_stream_kernel_module(struct cairn_stream *stream, struct cairn_st
     return number;
 }
 
+uint32_t cairn_stream_map_build_id(const struct cairn_stream *stream,
+                                   const struct cairn_stream_map *map)
+{
+    uint32_t id;
+    if (map->build_id)
+        return map->build_id;
+    return cairn_table_find(&stream->build_ids, map->path, &id) ? id : 0;
+}
+
 void cairn_stream_set_build_ids(struct cairn_stream *stream)
 {
     struct cairn_profile *p = stream->profile;

@@ -16,6 +16,10 @@ uint32_t cairn_stream_kernel_module(struct cairn_stream *stream, struct cairn_st
 uint64_t cairn_stream_va(const struct cairn_stream *stream, const struct cairn_stream_map *map,
                          uint64_t va);
 
+/* The build ID of a mapping as far as it is known by now; a text of the profile, 0: unknown. */
+uint32_t cairn_stream_map_build_id(const struct cairn_stream *stream,
+                                   const struct cairn_stream_map *map);
+
 /* Bytes of a path without what the kernel appends to it where the file is gone; 0: it names memory
  * of no file. */
 size_t cairn_stream_path_size(const char *path);

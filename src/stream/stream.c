@@ -69,20 +69,22 @@ static uint32_t push(struct cairn_stream *stream, uint32_t stack, struct cairn_p
 }
 
 static uint32_t push_user(struct cairn_stream *stream, const struct cairn_stream_space *space,
-                          const struct cairn_stream_sample *sample, uint32_t stack)
+                          const struct cairn_stream_walk *user, uint32_t stack)
 {
-    for (size_t i = sample->n_user; i-- > 0 && stack != UINT32_MAX;) {
-        struct cairn_profile_frame frame = {.address = sample->user[i], .how = CAIRN_HOW_TEXT};
+    for (size_t i = user->n; i-- > 0 && stack != UINT32_MAX;) {
+        bool is_exact = user->exact ? user->exact[i] : i == 0;
+        struct cairn_profile_frame frame = {.address = user->addresses[i],
+                                            .how = user->how ? user->how[i] : CAIRN_HOW_TEXT};
         /* A call that is the last instruction of a mapping returns behind it. */
         struct cairn_stream_map *map =
-            space ? cairn_stream_space_find(space, frame.address - (i > 0)) : NULL;
+            space ? cairn_stream_space_find(space, frame.address - !is_exact) : NULL;
         if (map) {
             frame.module = cairn_stream_module(stream, map);
             if (frame.module == UINT32_MAX)
                 return UINT32_MAX;
             frame.address = cairn_stream_va(stream, map, frame.address);
         }
-        stack = push(stream, stack, frame, i == 0, 0);
+        stack = push(stream, stack, frame, is_exact, 0);
     }
     return stack;
 }
@@ -113,20 +115,27 @@ static bool add_program(struct cairn_stream *stream, const struct cairn_stream_s
     return true;
 }
 
-/* The same addresses with the same mappings are the same stack. UINT32_MAX: memory is gone. */
-static uint32_t stack_of(struct cairn_stream *stream, const struct cairn_stream_sample *sample)
+static uint64_t hash_user(const struct cairn_stream_walk *user)
 {
-    struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
-    if (space && space->is_leaving && sample->n_user && !sample->n_kernel) {
-        cairn_stream_space_drop_old(space, &stream->n_maps);
-        space->version = ++stream->n_versions;
-    }
     const uint64_t what[] = {
-        sample->n_user ? cairn_hash_bytes(sample->user, sample->n_user * sizeof(uint64_t)) : 0,
+        user->n ? cairn_hash_bytes(user->addresses, user->n * sizeof *user->addresses) : 0,
+        user->n && user->how ? cairn_hash_bytes(user->how, user->n * sizeof *user->how) : 0,
+        user->n && user->exact ? cairn_hash_bytes(user->exact, user->n * sizeof *user->exact) : 0,
+        user->n};
+    return cairn_hash_bytes(what, sizeof what);
+}
+
+/* The same addresses with the same mappings are the same stack. UINT32_MAX: memory is gone. */
+static uint32_t stack_of(struct cairn_stream *stream, const struct cairn_stream_space *space,
+                         const struct cairn_stream_sample *sample,
+                         const struct cairn_stream_walk *user)
+{
+    const uint64_t what[] = {
+        hash_user(user),
         sample->n_kernel ? cairn_hash_bytes(sample->kernel, sample->n_kernel * sizeof(uint64_t))
                          : 0,
-        (uint64_t)sample->n_user << 32 | sample->n_kernel,
-        sample->n_user && space ? space->version : 0,
+        sample->n_kernel,
+        user->n && space ? space->version : 0,
         sample->n_kernel ? stream->kernel.version : 0,
     };
     const uint64_t key = cairn_hash_bytes(what, sizeof what);
@@ -135,11 +144,37 @@ static uint32_t stack_of(struct cairn_stream *stream, const struct cairn_stream_
         return stack;
     if (stream->profile->n_modules <= 1 && !add_program(stream, space))
         return UINT32_MAX;
-    stack = push_user(stream, space, sample, 0);
+    stack = push_user(stream, space, user, 0);
     if (stack != UINT32_MAX)
         stack = push_kernel(stream, sample, stack);
     return stack != UINT32_MAX && cairn_table_set(&stream->stacks, key, stack) < 0 ? UINT32_MAX
                                                                                    : stack;
+}
+
+/* The process of a sample as it is now; NULL: nothing was heard of it. */
+static struct cairn_stream_space *space_of(struct cairn_stream *stream,
+                                           const struct cairn_stream_sample *sample)
+{
+    struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
+    if (space && space->is_leaving && (sample->user.n || sample->copy) && !sample->n_kernel) {
+        cairn_stream_space_drop_old(space, &stream->n_maps);
+        space->version = ++stream->n_versions;
+    }
+    return space;
+}
+
+/* Without a walker where the CPU was is all that is known. */
+static int walk_copy(const struct cairn_stream *stream, const struct cairn_stream_space *space,
+                     const struct cairn_stream_copy *copy, struct cairn_stream_walk *ret_walk)
+{
+    static const bool is_exact = true;
+    if (stream->walker.walk && space)
+        return stream->walker.walk(stream->walker.ctx, stream, space, copy, ret_walk);
+    *ret_walk = (struct cairn_stream_walk){.addresses = &copy->regs.ip,
+                                           .n = 1,
+                                           .exact = &is_exact,
+                                           .cut = "the copy of the stack was not walked"};
+    return CAIRN_OK;
 }
 
 static int add_row(struct cairn_stream *stream, const struct cairn_stream_row *row)
@@ -174,12 +209,16 @@ static void note_time(struct cairn_stream *stream, uint64_t time_ns)
 int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_sample *sample)
 {
     struct cairn_stream_row row = {.event = sample->event, .n = 1, .value = sample->value};
-    if (sample->n_user + sample->n_kernel > CAIRN_PROFILE_DEPTH_MAX) {
+    struct cairn_stream_walk user = sample->user;
+    struct cairn_stream_space *space = space_of(stream, sample);
+    if (sample->copy && walk_copy(stream, space, sample->copy, &user) < 0)
+        return CAIRN_E_NOMEM;
+    if (user.n + sample->n_kernel > CAIRN_PROFILE_DEPTH_MAX) {
         stream->counts.n_deep++;
         return CAIRN_OK;
     }
-    row.stack = stack_of(stream, sample);
-    row.labels = cairn_stream_labels(stream, sample->pid, sample->tid, sample->cut);
+    row.stack = stack_of(stream, space, sample, &user);
+    row.labels = cairn_stream_labels(stream, sample->pid, sample->tid, user.cut);
     if (row.stack == UINT32_MAX || row.labels == UINT32_MAX || add_row(stream, &row) < 0)
         return CAIRN_E_NOMEM;
     stream->events[sample->event].n++;

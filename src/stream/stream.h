@@ -12,6 +12,8 @@
 #ifndef CAIRN_STREAM_STREAM_H
 #define CAIRN_STREAM_STREAM_H
 
+#include <cairn/regs.h>
+
 #include "base/table.h"
 #include "stream/space.h"
 
@@ -47,8 +49,40 @@ struct cairn_stream_counts {
     uint64_t n_deep;     /* samples with more frames than a profile takes */
 };
 
+struct cairn_stream;
+
+/* The user side of a stack: addresses as they were caught, innermost first. */
+struct cairn_stream_walk {
+    const uint64_t *addresses;
+    size_t n;
+    const uint8_t *how; /* enum cairn_frame_how of each; NULL: nobody said */
+    const bool *exact;  /* false of return addresses; NULL: the first one is exact */
+    const char *cut;    /* why it ends early; NULL: it does not, or that is not known */
+};
+
+/* Registers and a copy of the top of a stack, which is still to be walked; all is borrowed. */
+struct cairn_stream_copy {
+    struct cairn_cursor_regs regs;
+    uint64_t sp; /* where the copy begins */
+    struct cairn_span stack;
+    bool goes_on; /* the stack does, behind the copy */
+};
+
+/* Walks it in a process as that is now; what it fills is borrowed until the next call. CAIRN_OK or
+ * CAIRN_E_NOMEM. */
+typedef int (*cairn_stream_walk_fn)(void *ctx, const struct cairn_stream *stream,
+                                    const struct cairn_stream_space *space,
+                                    const struct cairn_stream_copy *copy,
+                                    struct cairn_stream_walk *ret_walk);
+
+struct cairn_stream_walker {
+    cairn_stream_walk_fn walk; /* NULL: copies of stacks are not walked */
+    void *ctx;
+};
+
 struct cairn_stream {
     struct cairn_profile *profile; /* borrowed; empty at first */
+    struct cairn_stream_walker walker;
     struct cairn_stream_space **spaces;
     size_t n_spaces, cap_spaces;
     struct cairn_table by_pid;
@@ -107,17 +141,17 @@ int cairn_stream_exit(struct cairn_stream *stream, int pid, int tid);
 int cairn_stream_build_id(struct cairn_stream *stream, const char *path, struct cairn_span build_id,
                           bool is_kernel);
 
-/* Addresses are innermost first and as they were caught: of each side the first one is exact, the
- * others are return addresses. */
+/* Of the kernel's side the first address is exact, the others are return addresses. */
 struct cairn_stream_sample {
     int pid, tid; /* -1: unknown */
     uint32_t event;
     int64_t value; /* what it stands for */
     uint64_t time_ns;
     bool has_time;
-    const uint64_t *kernel, *user;
-    size_t n_kernel, n_user;
-    const char *cut; /* why the stack ends early; NULL: it does not, or that is not known */
+    const uint64_t *kernel;
+    size_t n_kernel;
+    struct cairn_stream_walk user;
+    const struct cairn_stream_copy *copy; /* in place of `user`; NULL: none */
 };
 int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_sample *sample);
 

@@ -89,7 +89,7 @@ def functions_of(data, tmp):
 
 
 def place_of(profile, location, is_exact):
-    """As perf prints it: within the file, and of a caller the return address."""
+    """As perf prints it: within the file, and of a caller the return address, but where perf unwound the stack."""
     mapping, address = profile.locations[location]
     module = profile.mappings.get(mapping, {})
     path = profile.strings[module.get(5, 0)]
@@ -101,14 +101,15 @@ def place_of(profile, location, is_exact):
     return address, name
 
 
-def ours(profile, has_chains):
+def ours(profile, has_chains, is_unwound):
     types = [profile.strings[kind] for kind in profile.types]
     found = collections.defaultdict(lambda: [0, 0])
     for sample in profile.samples:
         frames, was_kernel = [], False
         for i, location in enumerate(sample.stack):
-            is_kernel = profile.locations[location][1] >> 63
-            frames.append(place_of(profile, location, i == 0 or (was_kernel and not is_kernel)))
+            mapping, address = profile.locations[location]
+            is_kernel = address >> 63 and mapping
+            frames.append(place_of(profile, location, i == 0 or (not is_kernel and (was_kernel or is_unwound))))
             was_kernel = is_kernel
         if not has_chains:  # of those perf prints the address in the process
             frames = [(0, name) for address, name in frames]
@@ -129,13 +130,13 @@ def without_frames(rows):
     return dict(sums)
 
 
-def compare(case, data, tmp):
+def compare(case, data, tmp, is_unwound=False):
     done = run(CAIRN, "convert", data, "-o", f"{tmp}/raw.pb.gz", "-f")
     if not check(done.returncode == 0, f"{case}: convert: {done.stderr}"):
         return
     perf, names = theirs(data)
     raw = pprof_decode.Profile(f"{tmp}/raw.pb.gz")
-    cairn = ours(raw, any(len(key[4]) > 1 for key in perf))
+    cairn = ours(raw, any(len(key[4]) > 1 for key in perf), is_unwound)
     n = sum(row[0] for row in perf.values())
     check(n > 0, f"{case}: perf has no samples")
     a, b = without_frames(perf), without_frames(cairn)
@@ -158,6 +159,30 @@ def same_stacks(case, perf, cairn):
     differ = [(key, row, cairn.get(key)) for key, row in perf.items() if cairn.get(key) != row and key[4]]
     check(not differ, f"{case}: {len(differ)} of {len(perf)} stacks differ, such as {differ[:1]}, cairn has "
           f"{[key for key in cairn if differ and key[:4] == differ[0][0][:4] and key not in perf][:1]}")
+
+
+def same_walks(case, data, tmp):
+    """Copied stacks, walked by both: where perf comes to code that starts programs or threads, cairn has the same
+    frames. Now and then perf goes astray.
+    """
+    compared = compare(case, data, tmp, is_unwound=True)
+    if not compared:
+        return
+    perf, cairn, names, n = compared
+    n_whole = missing = 0
+    for key, row in perf.items():
+        if key[4] and names[key[4][-1]] & {"_start", "clone3", "__clone3"}:
+            n_whole += row[0]
+            differ = max(0, row[0] - cairn.get(key, [0])[0])
+            missing += differ
+            if differ:
+                print(f"    {case}: perf {key}, cairn {[k for k in cairn if k[:4] == key[:4] and k not in perf]}")
+    missing = max(0, missing - 1)  # perf may go astray and come to a root all the same
+    report = run(CAIRN, "report", data).stdout
+    whole = re.search(r"([\d,]+) whole \(([\d.]+) %\)", report)
+    check(n_whole and missing * 50 <= n_whole, f"{case}: {missing} of {n_whole} stacks are not those of perf")
+    check(whole and float(whole[2]) > 90, f"{case}: {report[-300:]}")
+    print(f"{case}: {n} samples, {n_whole} of perf are whole, {missing} others, {whole and whole[2]} % whole")
 
 
 def same_names(case, data, tmp, names):
@@ -215,6 +240,13 @@ def main():
             if "-g" in options:
                 same_names(case, data, tmp, names)
             print(f"{case}: {n} samples, {len(perf)} stacks")
+    data = record("copies", tmp, ["-F", "499", "--call-graph", "dwarf"])
+    if data:
+        same_walks("copies", data, tmp)
+    data = record("short_copies", tmp, ["-F", "499", "--call-graph", "dwarf,128"])
+    if data:
+        report = run(CAIRN, "report", data).stdout
+        check("stack larger than the copied 0.128 kB" in report, f"short copies: {report[-300:]}")
     print(f"{n_checks} checks of recordings of perf, {len(failed)} failed")
     return bool(failed)
 

@@ -35,8 +35,11 @@ static int map(struct told *told, int pid, uint64_t start, const char *path, uin
 
 static int sample(struct told *told, int pid, const uint64_t *user, size_t n)
 {
-    const struct cairn_stream_sample one = {
-        .pid = pid, .tid = pid, .event = told->event, .value = 2, .user = user, .n_user = n};
+    const struct cairn_stream_sample one = {.pid = pid,
+                                            .tid = pid,
+                                            .event = told->event,
+                                            .value = 2,
+                                            .user = {.addresses = user, .n = n}};
     return cairn_stream_sample(&told->stream, &one);
 }
 
