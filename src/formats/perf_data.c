@@ -8,6 +8,7 @@
  *     records                          the data
  *     {offset, size} of each feature   names, build IDs, host: in the order of their bits
  *
+ * What goes through a pipe has a header of 16 bytes, and all the rest as records.
  * The magic read backwards says that the file is of a CPU of the other byte order.
  */
 #include "formats/perf_data.h"
@@ -23,6 +24,7 @@ static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
 enum {
     MAGIC_BYTES = 8,
     HEADER_BYTES = 104,
+    PIPE_BYTES = 16,
     SECTION_BYTES = 16,
     N_FEATURES = 256,
     SECTION_MAX = 256 << 20, /* of attributes, or of one feature */
@@ -241,6 +243,38 @@ static int read_file(struct cairn_perf_data *d, struct cairn_source *source, str
     return code;
 }
 
+/* A pipe has no sections: what they hold comes as records. */
+static int read_pipe(struct cairn_perf_data *d, struct cairn_source *source, struct cairn_err *err)
+{
+    uint64_t off = PIPE_BYTES;
+    source->pos += PIPE_BYTES;
+    for (;;) {
+        size_t used = 0;
+        const struct cairn_span ahead = {source->ahead.data + source->pos,
+                                         source->ahead.size - source->pos};
+        int code = cairn_perf_data_records(d, ahead, off, &used, err);
+        source->pos += used;
+        off += used;
+        if (code == CAIRN_OK && !used && !d->is_broken && !source->at_end)
+            code = cairn_source_fill(source, ahead.size + 1, err);
+        if (code < 0)
+            return code;
+        if (d->is_broken || (!used && source->at_end)) {
+            d->counts.n_broken += ahead.size - used;
+            d->counts.broken_at = off;
+            return CAIRN_OK;
+        }
+    }
+}
+
+/* The header of a pipe's has 16 bytes. */
+static bool is_pipe(struct cairn_span head, bool swap)
+{
+    struct cairn_reader r = cairn_reader_of(head, swap);
+    cairn_reader_skip(&r, MAGIC_BYTES);
+    return cairn_reader_u64(&r) == PIPE_BYTES && !r.failed;
+}
+
 static int say(struct cairn_perf_data *d, uint64_t n, const char *what, struct cairn_err *err)
 {
     struct cairn_buffer line = {0};
@@ -299,7 +333,7 @@ static int read_perf_data(struct cairn_source *source, struct cairn_profile *p,
         code = cairn_fail_memory(err);
     d.stream.walker = source->input.walker;
     if (code == CAIRN_OK)
-        code = read_file(&d, source, err);
+        code = is_pipe(head, d.swap) ? read_pipe(&d, source, err) : read_file(&d, source, err);
     if (code == CAIRN_OK)
         code = cairn_perf_data_finish(&d, err);
     if (code == CAIRN_OK)

@@ -10,6 +10,7 @@
 #ifndef CAIRN_FORMATS_PERF_DATA_H
 #define CAIRN_FORMATS_PERF_DATA_H
 
+#include "base/zstd_stream.h"
 #include "formats/perf_data_order.h"
 #include "formats/perf_data_sample.h"
 #include "stream/stream.h"
@@ -33,7 +34,11 @@ struct cairn_perf_data {
     struct cairn_perf_data_counts counts;
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;
-    struct cairn_table by_id;           /* number of an event -> attribute */
+    struct cairn_table by_id;      /* number of an event -> attribute */
+    struct cairn_zstd_stream zstd; /* of compressed records, one for all */
+    struct cairn_buffer unzipped;  /* their records, as far as they are not done with */
+    uint64_t n_zipped, n_unzipped; /* bytes so far */
+    bool is_unzipping;
     uint16_t machine;                   /* as ELF numbers them: of the recording CPU; 0: unknown */
     bool swap;                          /* written on a CPU of the other byte order */
     bool is_broken;                     /* no record can be found any more */

@@ -16,6 +16,8 @@ enum record {
     AUXTRACE = 71,
     EVENT_UPDATE = 78,
     HEADER_FEATURE = 80,
+    COMPRESSED = 81,
+    COMPRESSED2 = 83,
     USER_LAST = 86, /* of perf 6.19 */
     SIMPLEPERF_FIRST = 32768
 };
@@ -137,8 +139,61 @@ static int take_kernel(struct cairn_perf_data *d, uint32_t type, struct cairn_sp
                : CAIRN_OK;
 }
 
+/* A bomb unpacks to 1000 times its size and more, records to 5 or 20 times; what is small may. */
+static size_t unzipped_max(const struct cairn_perf_data *d)
+{
+    enum { RATIO_MAX = 256, SMALL = 256 << 20 };
+    uint64_t most = d->n_zipped * RATIO_MAX;
+    most = most < SMALL ? SMALL : most;
+    uint64_t left = most > d->n_unzipped ? most - d->n_unzipped : 0;
+    return left < SMALL ? (size_t)left : SMALL;
+}
+
+/* Records continue where the one before ended, also inside of a record. */
+static int take_zipped(struct cairn_perf_data *d, struct cairn_span zipped, uint64_t off,
+                       struct cairn_err *err)
+{
+    size_t used = 0, before = d->unzipped.size;
+    if (d->is_unzipping) { /* compressed records do not nest */
+        d->counts.n_damaged++;
+        return CAIRN_OK;
+    }
+    d->n_zipped += zipped.size;
+    int code = cairn_zstd_stream_add(&d->zstd, zipped, unzipped_max(d), &d->unzipped, err);
+    if (code == CAIRN_E_FORMAT) {
+        d->counts.n_damaged++;
+        d->unzipped.size = 0;
+        return CAIRN_OK;
+    }
+    if (code < 0)
+        return code;
+    d->n_unzipped += d->unzipped.size - before;
+    d->is_unzipping = true;
+    code = cairn_perf_data_records(d, cairn_buffer_span(&d->unzipped), off, &used, err);
+    d->is_unzipping = false;
+    if (d->is_broken) { /* what is compressed later may be sound */
+        d->is_broken = false;
+        d->counts.n_damaged++;
+        used = d->unzipped.size;
+    }
+    if (used)
+        memmove(d->unzipped.data, d->unzipped.data + used, d->unzipped.size - used);
+    d->unzipped.size -= used;
+    return code;
+}
+
+/* {u64 size; bytes; padding} */
+static int take_zipped_sized(struct cairn_perf_data *d, struct cairn_span body, uint64_t off,
+                             struct cairn_err *err)
+{
+    struct cairn_reader r = cairn_reader_of(body, d->swap);
+    struct cairn_span zipped = cairn_reader_take(&r, cairn_reader_u64(&r));
+    d->counts.n_damaged += r.failed;
+    return r.failed ? CAIRN_OK : take_zipped(d, zipped, off, err);
+}
+
 static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
-                     struct cairn_span body, struct cairn_err *err)
+                     struct cairn_span body, uint64_t off, struct cairn_err *err)
 {
     struct cairn_reader r = cairn_reader_of(body, d->swap);
     switch (type) {
@@ -158,6 +213,10 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
         return take_update(d, body, err);
     case HEADER_FEATURE:
         return take_feature(d, body, err);
+    case COMPRESSED:
+        return take_zipped(d, body, off, err);
+    case COMPRESSED2:
+        return take_zipped_sized(d, body, off, err);
     default:
         d->counts.n_unknown += type > USER_LAST;
         return CAIRN_OK;
@@ -174,33 +233,55 @@ static int take_record(struct cairn_perf_data *d, struct cairn_span record, uint
         return take_kernel(d, type, record, off, err);
     if (type >= USER_FIRST)
         return take_user(d, type, misc, (struct cairn_span){record.data + HEAD, record.size - HEAD},
-                         err);
+                         off, err);
     d->counts.n_unknown++;
     return CAIRN_OK;
+}
+
+/* The size of COMPRESSED2 has 16 bits in its header, and perf writes more: what it says inside
+ * counts, where the two agree in these bits. */
+static uint32_t long_size(struct cairn_reader *r, uint32_t size)
+{
+    enum { SIZE_BYTES = 8, LONG_MAX_BYTES = 1 << 19 };
+    uint64_t inside = cairn_reader_u64(r);
+    if (r->failed || inside > LONG_MAX_BYTES)
+        return size;
+    uint32_t whole = (uint32_t)(HEAD + SIZE_BYTES + ((inside + 7) & ~UINT64_C(7)));
+    return (whole & UINT16_MAX) == size ? whole : size;
+}
+
+/* The size of the record at the reader, with its header; 0: it is impossible. */
+static uint32_t size_of(struct cairn_reader r, uint32_t *ret_type)
+{
+    uint32_t type = cairn_reader_u32(&r), high = cairn_reader_u16(&r), size = cairn_reader_u16(&r);
+    *ret_type = type;
+    if (type >= SIMPLEPERF_FIRST)
+        size |= high << 16;
+    else if (type == COMPRESSED2)
+        size = long_size(&r, size);
+    return size < HEAD ? 0 : size;
 }
 
 int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, uint64_t off,
                             size_t *ret_used, struct cairn_err *err)
 {
+    enum { PEEKED = 16 }; /* of a record, to know its size */
     size_t at = 0;
     int code = CAIRN_OK;
     while (code == CAIRN_OK && !d->is_broken && at < bytes.size) {
         size_t left = bytes.size - at;
+        uint32_t type;
         if (d->skip) {
             size_t skipped = d->skip < left ? (size_t)d->skip : left;
             d->skip -= skipped;
             at += skipped;
             continue;
         }
-        struct cairn_reader r =
-            cairn_reader_of((struct cairn_span){bytes.data + at, left}, d->swap);
-        uint32_t type = cairn_reader_u32(&r), high = cairn_reader_u16(&r);
-        uint32_t size = cairn_reader_u16(&r);
-        if (r.failed)
+        if (left < HEAD)
             break;
-        if (type >= SIMPLEPERF_FIRST)
-            size |= high << 16;
-        if (size < HEAD) {
+        const struct cairn_span here = {bytes.data + at, left < PEEKED ? left : PEEKED};
+        uint32_t size = size_of(cairn_reader_of(here, d->swap), &type);
+        if (!size) {
             d->is_broken = true;
             d->counts.broken_at = off + at;
             break;
@@ -236,4 +317,6 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_perf_data_order_done(&d->order);
     cairn_table_done(&d->by_id);
     cairn_free(d->attrs);
+    cairn_zstd_stream_done(&d->zstd);
+    cairn_buffer_done(&d->unzipped);
 }

@@ -250,6 +250,7 @@ int cairn_modules_get_kernel(struct cairn_modules *m, uint32_t path, uint32_t bu
         .build_id = cairn_strings_get(&m->strings, build_id),
         .release = m->kernel_release ? m->kernel_release : "",
         .text = text,
+        .is_of_here = m->is_of_here,
     };
     for (size_t i = 0; i < m->n_kernels; i++)
         if (m->kernels[i].path == path && m->kernels[i].build_id == build_id &&

@@ -356,8 +356,9 @@ int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile 
 {
     struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
     resolver->modules.kernel_release = cairn_profile_find_comment(profile, "kernel: ");
-    resolver->modules.is_elsewhere =
-        cairn_host_is_other(cairn_profile_find_comment(profile, "host: "));
+    const char *host = cairn_profile_find_comment(profile, "host: ");
+    resolver->modules.is_elsewhere = cairn_host_is_other(host);
+    resolver->modules.is_of_here = host && !resolver->modules.is_elsewhere;
     int result = add_regions(&naming);
     if (result == CAIRN_OK && cairn_jit_knows_any(&resolver->jit))
         result = cairn_frame_pids(profile, &naming.pids, err);
@@ -368,7 +369,7 @@ int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile 
     cairn_address_space_done(&naming.space);
     cairn_free(naming.pids);
     resolver->modules.kernel_release = NULL;
-    resolver->modules.is_elsewhere = false;
+    resolver->modules.is_elsewhere = resolver->modules.is_of_here = false;
     /* Frames were made unique by what they held before. */
     cairn_profile_drop_index(profile);
     if (result == CAIRN_OK)

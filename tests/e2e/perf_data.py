@@ -147,7 +147,12 @@ def compare(case, data, tmp, is_unwound=False):
 
 def record(case, tmp, options, command=tuple(PROGRAM)):
     data = f"{tmp}/{case}.data"
-    done = run("perf", "record", "-q", "-o", data, *options, *command)
+    if case == "pipe":
+        with open(data, "wb") as out:
+            done = subprocess.run(["perf", "record", "-q", "-o", "-", *options, *command], stdout=out,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+    else:
+        done = run("perf", "record", "-q", "-o", data, *options, *command)
     if done.returncode or not os.path.exists(data):
         print(f"skipped: {case}: perf cannot record: {done.stderr.strip()[-200:]}")
         return None
@@ -227,7 +232,9 @@ def main():
         "events": ["-F", "299", "-e", "cpu-clock,page-faults,context-switches", "-g"],
         "modes": ["-F", "499", "-e", "cpu-clock:u", "-e", "cpu-clock:k", "-g"],
         "build_ids": ["-F", "499", "-g", "--buildid-mmap"],
-        "fields": ["-F", "499", "-g", "-d", "-W", "--phys-data", "--sample-cpu", "-T", "--data-page-size",
+        "pipe": ["-F", "499", "-g"],
+        "zstd": ["-z", "-F", "1999", "-g"],
+        "fields": ["-F", "499", "-g", "-W", "--phys-data", "--sample-cpu", "-T", "--data-page-size",
                    "--code-page-size"],
         "everything": ["-a", "-F", "299", "-g"],
     }
