@@ -15,14 +15,29 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* perf record --threads makes a folder, whose file "data" is the recording's beginning. */
+static int open_in_folder(struct cli_source *source, struct cairn_err *err)
+{
+    struct stat st;
+    int fd = openat(source->fd, "data", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return cairn_fail(err, CAIRN_E_ARG, "%s: is a folder, expected a file", source->name);
+    }
+    close(source->fd);
+    source->fd = fd;
+    source->st = st;
+    source->is_folder = true;
+    return CAIRN_OK;
+}
+
 static int open_named(struct cli_source *source, struct cairn_err *err)
 {
     source->fd = open(source->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (source->fd < 0 || fstat(source->fd, &source->st) < 0)
         return cairn_fail_os(err, errno, "%s", source->name);
-    if (S_ISDIR(source->st.st_mode))
-        return cairn_fail(err, CAIRN_E_ARG, "%s: is a folder, expected a file", source->name);
-    return CAIRN_OK;
+    return S_ISDIR(source->st.st_mode) ? open_in_folder(source, err) : CAIRN_OK;
 }
 
 static void wait_for_lock(const struct cli_source *source)
@@ -41,7 +56,7 @@ static int open_locked(struct cli_source *source, struct cairn_err *err)
     for (;;) {
         struct stat now;
         int result = open_named(source, err);
-        if (result < 0)
+        if (result < 0 || source->is_folder)
             return result;
         wait_for_lock(source);
         if (stat(source->name, &now) < 0 || fstat(source->fd, &source->st) < 0)
@@ -140,6 +155,7 @@ int cli_source_import(struct cli_source *source, const struct cairn_import_opts 
 {
     struct cairn_import_opts all = *opts;
     all.read_at = S_ISREG(source->st.st_mode) ? read_at : NULL;
+    all.folder = source->is_folder ? source->name : NULL;
     return cairn_import_profile(cli_source_read, source, &all, ret_profile, err);
 }
 

@@ -17,6 +17,7 @@ struct cli_source {
     int fd;                              /* -1: not open */
     const char *name;                    /* for messages */
     struct stat st;                      /* as it was when it was opened */
+    bool is_folder;                      /* its file "data" is open */
     bool replaced;                       /* its name is going to lead to another file */
     uint8_t head[CLI_SOURCE_HEAD_BYTES]; /* read to see what it is, given out first */
     size_t head_size, head_used;

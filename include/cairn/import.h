@@ -24,6 +24,8 @@ struct cairn_import_opts {
     /* Bytes of the input from `off` on: how many came, fewer than `size` at its end alone; negative
      * for failure. NULL: a recording that is no pipe's is held in memory as a whole. */
     long (*read_at)(void *ctx, uint64_t off, void *buf, size_t size);
+    const char *folder; /* of perf record --threads, whose file "data" is the input: "data.0", ...
+                           beside it are read, too. NULL: none */
 };
 
 /* CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_IO, CAIRN_E_NOMEM as of cairn_profile_read(). `ctx` is

@@ -29,6 +29,8 @@ struct cairn_format_input {
     cairn_read_fn read;
     cairn_read_at_fn read_at; /* NULL: it can be read from front to back alone */
     void *ctx;
+    const struct cairn_format_input *more; /* files beside it, as a folder of perf has; read_at */
+    size_t n_more;
     struct cairn_stream_walker walker; /* of copies of stacks; all-zero: they are not walked */
 };
 

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/format.h"
+#include "formats/perf_data_file.h"
 
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
 
@@ -25,29 +26,15 @@ enum {
     MAGIC_BYTES = 8,
     HEADER_BYTES = 104,
     PIPE_BYTES = 16,
-    SECTION_BYTES = 16,
-    N_FEATURES = 256,
-    SECTION_MAX = 256 << 20, /* of attributes, or of one feature */
-    WINDOW = 1 << 20         /* of the data, at a time; larger than any record */
-};
-
-struct section {
-    uint64_t off, size;
+    SECTION_BYTES = CAIRN_PERF_DATA_SECTION_BYTES,
+    N_FEATURES = 256
 };
 
 struct header {
     uint64_t attr_size;
-    struct section attrs, data;
+    struct cairn_perf_data_section attrs, data;
     uint64_t features[N_FEATURES / 64];
 };
-
-static struct section read_section(struct cairn_reader *r)
-{
-    struct section section;
-    section.off = cairn_reader_u64(r);
-    section.size = cairn_reader_u64(r);
-    return section;
-}
 
 static int read_header(struct cairn_span file, bool swap, struct header *ret_header,
                        struct cairn_err *err)
@@ -57,9 +44,9 @@ static int read_header(struct cairn_span file, bool swap, struct header *ret_hea
     cairn_reader_skip(&r, MAGIC_BYTES);
     uint64_t size = cairn_reader_u64(&r);
     header.attr_size = cairn_reader_u64(&r);
-    header.attrs = read_section(&r);
-    header.data = read_section(&r);
-    (void)read_section(&r); /* event types, of 2010 to 2013 */
+    header.attrs = cairn_perf_data_section_of(&r);
+    header.data = cairn_perf_data_section_of(&r);
+    (void)cairn_perf_data_section_of(&r); /* event types, of 2010 to 2013 */
     for (size_t i = 0; i < N_FEATURES / 64; i++)
         header.features[i] = cairn_reader_u64(&r);
     if (r.failed || size < HEADER_BYTES)
@@ -76,63 +63,15 @@ static int read_header(struct cairn_span file, bool swap, struct header *ret_hea
     return CAIRN_OK;
 }
 
-/* The file: as a whole in memory, or read where it is wanted. */
-struct file {
-    struct cairn_source *source;
-    struct cairn_span whole;   /* where it cannot be read at any place */
-    struct cairn_buffer piece; /* what was read last */
-};
-
-/* As many as there are of the `size` bytes at `off`, borrowed until the next call. */
-static int read_piece(struct file *file, uint64_t off, size_t size, struct cairn_span *ret_bytes,
-                      struct cairn_err *err)
-{
-    const struct cairn_format_input *input = &file->source->input;
-    struct cairn_span bytes = {0};
-    if (!input->read_at) {
-        uint64_t there = off < file->whole.size ? file->whole.size - off : 0;
-        (void)cairn_span_slice(file->whole, off, size < there ? size : there, &bytes);
-        *ret_bytes = bytes;
-        return CAIRN_OK;
-    }
-    cairn_buffer_clear(&file->piece);
-    if (!cairn_buffer_reserve(&file->piece, size ? size : 1))
-        return cairn_fail_memory(err);
-    long got = off > INT64_MAX - size ? 0 : input->read_at(input->ctx, off, file->piece.data, size);
-    if (got < 0 || (size_t)got > size)
-        return cairn_fail(err, CAIRN_E_IO, "the input could not be read at 0x%" PRIx64, off);
-    file->piece.size = (size_t)got;
-    *ret_bytes = cairn_buffer_span(&file->piece);
-    return CAIRN_OK;
-}
-
-/* All of a section, a copy in `ret_bytes`; a longer one than the limit, or than the file, is none.
- * 1: read, 0: not, or a failure. */
-static int read_section_bytes(struct file *file, struct section section,
-                              struct cairn_buffer *ret_bytes, struct cairn_err *err)
-{
-    struct cairn_span bytes;
-    cairn_buffer_clear(ret_bytes);
-    if (section.size > SECTION_MAX)
-        return 0;
-    int code = read_piece(file, section.off, (size_t)section.size, &bytes, err);
-    if (code < 0)
-        return code;
-    cairn_buffer_add(ret_bytes, bytes.data, bytes.size);
-    if (ret_bytes->failed)
-        return cairn_fail_memory(err);
-    return bytes.size == section.size;
-}
-
-static int read_attr(struct cairn_perf_data *d, struct file *file, struct cairn_span entry,
-                     struct cairn_err *err)
+static int read_attr(struct cairn_perf_data *d, struct cairn_perf_data_file *file,
+                     struct cairn_span entry, struct cairn_err *err)
 {
     struct cairn_buffer ids = {0};
     const struct cairn_span attr = {entry.data, entry.size - SECTION_BYTES};
     struct cairn_reader r = cairn_reader_of(entry, d->swap);
     cairn_reader_skip(&r, attr.size);
-    struct section where = read_section(&r);
-    int code = read_section_bytes(file, where, &ids, err);
+    struct cairn_perf_data_section where = cairn_perf_data_section_of(&r);
+    int code = cairn_perf_data_read_section(file, where, &ids, err);
     if (code == 0)
         code = cairn_fail(err, CAIRN_E_FORMAT,
                           "perf.data: the numbers of an event at 0x%" PRIx64 " (0x%" PRIx64
@@ -144,12 +83,12 @@ static int read_attr(struct cairn_perf_data *d, struct file *file, struct cairn_
     return code;
 }
 
-static int read_attrs(struct cairn_perf_data *d, struct file *file, const struct header *header,
-                      struct cairn_err *err)
+static int read_attrs(struct cairn_perf_data *d, struct cairn_perf_data_file *file,
+                      const struct header *header, struct cairn_err *err)
 {
     struct cairn_buffer attrs = {0};
     const size_t size = (size_t)header->attr_size;
-    int code = read_section_bytes(file, header->attrs, &attrs, err);
+    int code = cairn_perf_data_read_section(file, header->attrs, &attrs, err);
     if (code == 0)
         code = cairn_fail(err, CAIRN_E_FORMAT,
                           "perf.data: the attributes at 0x%" PRIx64 " (0x%" PRIx64
@@ -163,11 +102,11 @@ static int read_attrs(struct cairn_perf_data *d, struct file *file, const struct
     return code < 0 ? code : CAIRN_OK;
 }
 
-static int read_features(struct cairn_perf_data *d, struct file *file, const struct header *header,
-                         struct cairn_err *err)
+static int read_features(struct cairn_perf_data *d, struct cairn_perf_data_file *file,
+                         const struct header *header, struct cairn_err *err)
 {
     struct cairn_buffer bytes = {0};
-    struct section table = {.size = SECTION_BYTES};
+    struct cairn_perf_data_section table = {.size = SECTION_BYTES};
     int code = CAIRN_OK;
     if (!header->data.size ||
         __builtin_add_overflow(header->data.off, header->data.size, &table.off))
@@ -175,11 +114,11 @@ static int read_features(struct cairn_perf_data *d, struct file *file, const str
     for (unsigned i = 0; i < N_FEATURES && code >= 0; i++) {
         if (!(header->features[i / 64] >> (i % 64) & 1))
             continue;
-        code = read_section_bytes(file, table, &bytes, err);
+        code = cairn_perf_data_read_section(file, table, &bytes, err);
         if (code <= 0)
             break;
         struct cairn_reader r = cairn_reader_of(cairn_buffer_span(&bytes), d->swap);
-        code = read_section_bytes(file, read_section(&r), &bytes, err);
+        code = cairn_perf_data_read_section(file, cairn_perf_data_section_of(&r), &bytes, err);
         if (code > 0)
             code = cairn_perf_data_feature(d, i, cairn_buffer_span(&bytes), err);
         table.off += SECTION_BYTES;
@@ -188,49 +127,16 @@ static int read_features(struct cairn_perf_data *d, struct file *file, const str
     return code < 0 ? code : CAIRN_OK;
 }
 
-/* A recorder that was killed wrote neither the size of the data nor features. */
-static int read_data(struct cairn_perf_data *d, struct file *file, struct section data,
-                     struct cairn_err *err)
-{
-    uint64_t end = data.size ? data.off + data.size : UINT64_MAX, at = data.off;
-    if (end < data.off)
-        end = UINT64_MAX;
-    d->counts.broken_at = at;
-    while (at < end && !d->is_broken) {
-        struct cairn_span bytes;
-        size_t used = 0, wanted = end - at < WINDOW ? (size_t)(end - at) : WINDOW;
-        int code = read_piece(file, at, wanted, &bytes, err);
-        if (code == CAIRN_OK)
-            code = cairn_perf_data_records(d, bytes, at, &used, err);
-        if (code < 0)
-            return code;
-        at += used;
-        if (!used && !d->is_broken) { /* nothing there, or less than a record */
-            d->counts.n_broken += bytes.size;
-            d->counts.n_missing = data.size ? end - at - bytes.size : 0;
-            return CAIRN_OK;
-        }
-        d->counts.broken_at = at;
-        if (d->is_broken)
-            d->counts.n_broken += data.size ? end - at : bytes.size - used;
-        if (!d->is_broken && d->skip > bytes.size) { /* far more than a window, and not wanted */
-            at = d->skip < end - at ? at + d->skip : end;
-            d->skip = 0;
-        }
-    }
-    return CAIRN_OK;
-}
-
 static int read_file(struct cairn_perf_data *d, struct cairn_source *source, struct cairn_err *err)
 {
-    struct file file = {.source = source};
+    struct cairn_perf_data_file file = {.input = source->input};
     struct header header = {0};
     struct cairn_span head;
     int code = source->input.read_at
                    ? CAIRN_OK
                    : cairn_source_slurp(source, CAIRN_FORMAT_BYTES_MAX, &file.whole, err);
     if (code == CAIRN_OK)
-        code = read_piece(&file, 0, HEADER_BYTES, &head, err);
+        code = cairn_perf_data_read_piece(&file, 0, HEADER_BYTES, &head, err);
     if (code == CAIRN_OK)
         code = read_header(head, d->swap, &header, err);
     if (code == CAIRN_OK)
@@ -238,7 +144,7 @@ static int read_file(struct cairn_perf_data *d, struct cairn_source *source, str
     if (code == CAIRN_OK)
         code = read_features(d, &file, &header, err);
     if (code == CAIRN_OK)
-        code = read_data(d, &file, header.data, err);
+        code = cairn_perf_data_read_data(d, &file, header.data, err);
     cairn_buffer_done(&file.piece);
     return code;
 }
@@ -255,11 +161,11 @@ static int read_pipe(struct cairn_perf_data *d, struct cairn_source *source, str
         int code = cairn_perf_data_records(d, ahead, off, &used, err);
         source->pos += used;
         off += used;
-        if (code == CAIRN_OK && !used && !d->is_broken && !source->at_end)
+        if (code == CAIRN_OK && !used && !d->part.is_broken && !source->at_end)
             code = cairn_source_fill(source, ahead.size + 1, err);
         if (code < 0)
             return code;
-        if (d->is_broken || (!used && source->at_end)) {
+        if (d->part.is_broken || (!used && source->at_end)) {
             d->counts.n_broken += ahead.size - used;
             d->counts.broken_at = off;
             return CAIRN_OK;

@@ -28,21 +28,30 @@ struct cairn_perf_data_counts {
     uint64_t n_missing;  /* bytes of data that the file has not: it was cut off */
 };
 
+/* What belongs to one file of several. */
+struct cairn_perf_data_part {
+    uint64_t skip;                 /* bytes that follow the last record and are none */
+    struct cairn_zstd_stream zstd; /* of compressed records, one for all */
+    struct cairn_buffer unzipped;  /* their records, as far as they are not done with */
+    uint64_t newest;               /* time of its records so far */
+    bool is_broken;                /* no record can be found any more */
+};
+
+void cairn_perf_data_part_done(struct cairn_perf_data_part *part);
+
 struct cairn_perf_data {
     struct cairn_stream stream;
     struct cairn_perf_data_order order;
     struct cairn_perf_data_counts counts;
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;
-    struct cairn_table by_id;      /* number of an event -> attribute */
-    struct cairn_zstd_stream zstd; /* of compressed records, one for all */
-    struct cairn_buffer unzipped;  /* their records, as far as they are not done with */
-    uint64_t n_zipped, n_unzipped; /* bytes so far */
+    struct cairn_table by_id;         /* number of an event -> attribute */
+    struct cairn_perf_data_part part; /* the file that is read */
+    uint64_t n_zipped, n_unzipped;    /* bytes so far */
+    bool has_no_rounds;               /* a round's end says nothing of other files */
     bool is_unzipping;
     uint16_t machine;                   /* as ELF numbers them: of the recording CPU; 0: unknown */
     bool swap;                          /* written on a CPU of the other byte order */
-    bool is_broken;                     /* no record can be found any more */
-    uint64_t skip;                      /* bytes of data that follow the last record and are none */
     uint64_t wall_ns, clock_ns;         /* one moment by two clocks; 0: unknown */
     struct cairn_perf_data_chain chain; /* too large for a stack */
 };

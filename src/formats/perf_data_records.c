@@ -132,6 +132,7 @@ static int take_kernel(struct cairn_perf_data *d, uint32_t type, struct cairn_sp
     const struct cairn_span body = {record.data + HEAD, record.size - HEAD};
     if (!time_of(d, type, body, &time))
         return cairn_perf_data_event(d, record, err);
+    d->part.newest = time > d->part.newest ? time : d->part.newest;
     if (cairn_perf_data_order_add(&d->order, time, record, off) < 0)
         return cairn_fail_memory(err);
     return cairn_perf_data_order_is_full(&d->order)
@@ -153,32 +154,33 @@ static size_t unzipped_max(const struct cairn_perf_data *d)
 static int take_zipped(struct cairn_perf_data *d, struct cairn_span zipped, uint64_t off,
                        struct cairn_err *err)
 {
-    size_t used = 0, before = d->unzipped.size;
+    size_t used = 0, before = d->part.unzipped.size;
     if (d->is_unzipping) { /* compressed records do not nest */
         d->counts.n_damaged++;
         return CAIRN_OK;
     }
     d->n_zipped += zipped.size;
-    int code = cairn_zstd_stream_add(&d->zstd, zipped, unzipped_max(d), &d->unzipped, err);
+    int code =
+        cairn_zstd_stream_add(&d->part.zstd, zipped, unzipped_max(d), &d->part.unzipped, err);
     if (code == CAIRN_E_FORMAT) {
         d->counts.n_damaged++;
-        d->unzipped.size = 0;
+        d->part.unzipped.size = 0;
         return CAIRN_OK;
     }
     if (code < 0)
         return code;
-    d->n_unzipped += d->unzipped.size - before;
+    d->n_unzipped += d->part.unzipped.size - before;
     d->is_unzipping = true;
-    code = cairn_perf_data_records(d, cairn_buffer_span(&d->unzipped), off, &used, err);
+    code = cairn_perf_data_records(d, cairn_buffer_span(&d->part.unzipped), off, &used, err);
     d->is_unzipping = false;
-    if (d->is_broken) { /* what is compressed later may be sound */
-        d->is_broken = false;
+    if (d->part.is_broken) { /* what is compressed later may be sound */
+        d->part.is_broken = false;
         d->counts.n_damaged++;
-        used = d->unzipped.size;
+        used = d->part.unzipped.size;
     }
     if (used)
-        memmove(d->unzipped.data, d->unzipped.data + used, d->unzipped.size - used);
-    d->unzipped.size -= used;
+        memmove(d->part.unzipped.data, d->part.unzipped.data + used, d->part.unzipped.size - used);
+    d->part.unzipped.size -= used;
     return code;
 }
 
@@ -200,14 +202,16 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
     case ATTR:
         return take_attr(d, body, err);
     case TRACING_DATA:
-        d->skip = ((uint64_t)cairn_reader_u32(&r) + 7) & ~UINT64_C(7);
+        d->part.skip = ((uint64_t)cairn_reader_u32(&r) + 7) & ~UINT64_C(7);
         return CAIRN_OK;
     case BUILD_ID:
         return cairn_perf_data_add_build_id(d, misc, body, err);
     case FINISHED_ROUND:
+        if (d->has_no_rounds)
+            return CAIRN_OK;
         return cairn_perf_data_order_round(&d->order, send, d, err);
     case AUXTRACE:
-        d->skip = cairn_reader_u64(&r);
+        d->part.skip = cairn_reader_u64(&r);
         return CAIRN_OK;
     case EVENT_UPDATE:
         return take_update(d, body, err);
@@ -268,12 +272,12 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
     enum { PEEKED = 16 }; /* of a record, to know its size */
     size_t at = 0;
     int code = CAIRN_OK;
-    while (code == CAIRN_OK && !d->is_broken && at < bytes.size) {
+    while (code == CAIRN_OK && !d->part.is_broken && at < bytes.size) {
         size_t left = bytes.size - at;
         uint32_t type;
-        if (d->skip) {
-            size_t skipped = d->skip < left ? (size_t)d->skip : left;
-            d->skip -= skipped;
+        if (d->part.skip) {
+            size_t skipped = d->part.skip < left ? (size_t)d->part.skip : left;
+            d->part.skip -= skipped;
             at += skipped;
             continue;
         }
@@ -282,13 +286,13 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
         const struct cairn_span here = {bytes.data + at, left < PEEKED ? left : PEEKED};
         uint32_t size = size_of(cairn_reader_of(here, d->swap), &type);
         if (!size) {
-            d->is_broken = true;
+            d->part.is_broken = true;
             d->counts.broken_at = off + at;
             break;
         }
         if (type >= SIMPLEPERF_FIRST) { /* too long to wait for, and of no use */
             d->counts.n_unknown++;
-            d->skip = size;
+            d->part.skip = size;
             continue;
         }
         if (size > left)
@@ -311,12 +315,17 @@ int cairn_perf_data_finish(struct cairn_perf_data *d, struct cairn_err *err)
     return code;
 }
 
+void cairn_perf_data_part_done(struct cairn_perf_data_part *part)
+{
+    cairn_zstd_stream_done(&part->zstd);
+    cairn_buffer_done(&part->unzipped);
+}
+
 void cairn_perf_data_done(struct cairn_perf_data *d)
 {
     cairn_stream_done(&d->stream);
     cairn_perf_data_order_done(&d->order);
     cairn_table_done(&d->by_id);
     cairn_free(d->attrs);
-    cairn_zstd_stream_done(&d->zstd);
-    cairn_buffer_done(&d->unzipped);
+    cairn_perf_data_part_done(&d->part);
 }

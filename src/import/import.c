@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "formats/format.h"
+#include "import/folder.h"
 #include "import/walk.h"
 
 int cairn_import_profile(cairn_read_fn read, void *ctx, const struct cairn_import_opts *opts,
@@ -17,11 +18,19 @@ int cairn_import_profile(cairn_read_fn read, void *ctx, const struct cairn_impor
     struct cairn_import_walker *walker = cairn_alloc(1, sizeof *walker); /* too large for a stack */
     if (!walker)
         return cairn_fail_memory(err);
-    const struct cairn_format_input input = {
-        .read = read, .read_at = known.read_at, .ctx = ctx, .walker = {cairn_import_walk, walker}};
+    struct cairn_import_folder folder = {0};
     int code = cairn_import_walker_init(walker, known.files, err);
+    if (code == CAIRN_OK && known.folder)
+        code = cairn_import_folder_open(known.folder, &folder, err);
+    const struct cairn_format_input input = {.read = read,
+                                             .read_at = known.read_at,
+                                             .ctx = ctx,
+                                             .more = folder.inputs,
+                                             .n_more = folder.n,
+                                             .walker = {cairn_import_walk, walker}};
     if (code == CAIRN_OK)
         code = cairn_format_read(&input, known.format, ret_profile, err);
+    cairn_import_folder_close(&folder);
     cairn_import_walker_done(walker);
     cairn_free(walker);
     return code;

@@ -194,7 +194,7 @@ def same_names(case, data, tmp, names):
     """Where perf has a name, cairn has that one, or another of the same function. Of all processes of a machine some
     files have several names for many functions.
     """
-    is_busy = case == "everything"
+    is_busy = case in ("everything", "threads")
     profile = functions_of(data, tmp)
     n = wrong = 0
     for sample in profile.samples:
@@ -237,6 +237,7 @@ def main():
         "fields": ["-F", "499", "-g", "-W", "--phys-data", "--sample-cpu", "-T", "--data-page-size",
                    "--code-page-size"],
         "everything": ["-a", "-F", "299", "-g"],
+        "threads": ["-a", "-F", "299", "-g", "--threads"],
     }
     for case, options in cases.items():
         data = record(case, tmp, options)
