@@ -1,6 +1,8 @@
 # Recordings of perf, without the files that they name.
 DATA=$SRC/tests/data/corpus/perf_data
 "$CAIRN" convert "$DATA/fp.data" -o - --to=collapsed
+"$CAIRN" convert "$DATA/fp.data" --info
+"$CAIRN" convert "$DATA/fp.data" --info -o x.pb.gz
 cp "$DATA/fp.data" "$TMP/perf.data"
 cd "$TMP"
 "$CAIRN" resolve perf.data
