@@ -11,6 +11,7 @@
 #define CAIRN_FORMATS_PERF_DATA_H
 
 #include "base/zstd_stream.h"
+#include "formats/perf_data_deferred.h"
 #include "formats/perf_data_order.h"
 #include "formats/perf_data_sample.h"
 #include "stream/stream.h"
@@ -42,6 +43,7 @@ void cairn_perf_data_part_done(struct cairn_perf_data_part *part);
 struct cairn_perf_data {
     struct cairn_stream stream;
     struct cairn_perf_data_order order;
+    struct cairn_perf_data_deferred deferred;
     struct cairn_perf_data_counts counts;
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;
@@ -79,6 +81,9 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
 /* A record whose turn has come. */
 int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
                           struct cairn_err *err);
+
+/* What waits for its user side gets none. */
+int cairn_perf_data_end_deferred(struct cairn_perf_data *d, struct cairn_err *err);
 
 /* All that waits goes out, and the profile is complete. */
 int cairn_perf_data_finish(struct cairn_perf_data *d, struct cairn_err *err);

@@ -17,6 +17,7 @@ enum record {
     MMAP2 = 10,
     LOST_SAMPLES = 13,
     KSYMBOL = 17,
+    CALLCHAIN_DEFERRED = 22,
 };
 
 /* Bits of `misc`, which mean something else in each record. */
@@ -210,10 +211,33 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
     return cairn_stream_sample(&d->stream, &told) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
-static int take_sample(struct cairn_perf_data *d, uint16_t misc, struct cairn_span body,
-                       struct cairn_err *err)
+/* What became known of a sample since it was recorded. */
+struct later {
+    struct cairn_span user; /* a chain of the user side; empty: none */
+    bool is_last;           /* nothing more will */
+};
+
+/* The addresses stay where they are when the sample's own chain, which has none, is split. */
+static void split_chain(struct cairn_perf_data *d, const struct cairn_perf_data_sample *sample,
+                        enum cairn_perf_data_mode mode, const struct later *later)
 {
-    enum cairn_perf_data_mode mode = misc & CAIRN_PERF_DATA_MODE_MASK;
+    const struct cairn_perf_data_sample rest = {.chain = later->user};
+    cairn_perf_data_chain_split(&rest, d->swap, CAIRN_PERF_DATA_MODE_USER, &d->chain);
+    size_t n_user = d->chain.n_user;
+    cairn_perf_data_chain_split(sample, d->swap, mode, &d->chain);
+    if (!d->chain.is_deferred || d->chain.n_user || !n_user)
+        return;
+    d->chain.n_user = n_user;
+    d->chain.is_deferred = false;
+}
+
+static int take_sample(struct cairn_perf_data *d, struct cairn_span record,
+                       const struct later *later, struct cairn_err *err)
+{
+    struct cairn_reader r = cairn_reader_of(record, d->swap);
+    cairn_reader_skip(&r, 4);
+    enum cairn_perf_data_mode mode = cairn_reader_u16(&r) & CAIRN_PERF_DATA_MODE_MASK;
+    struct cairn_span body = {record.data + HEAD, record.size - HEAD};
     struct cairn_perf_data_attr *attr = attr_of(d, body);
     struct cairn_perf_data_sample sample;
     if (!attr) {
@@ -228,9 +252,39 @@ static int take_sample(struct cairn_perf_data *d, uint16_t misc, struct cairn_sp
         d->counts.n_guest++;
         return CAIRN_OK;
     }
-    cairn_perf_data_chain_split(&sample, d->swap, mode, &d->chain);
-    int code = find_event(d, attr, err);
+    split_chain(d, &sample, mode, later);
+    int code = d->chain.is_deferred && !later->is_last
+                   ? cairn_perf_data_deferred_add(&d->deferred, d->chain.cookie, record)
+                   : 0;
+    if (code != 0)
+        return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+    code = find_event(d, attr, err);
     return code < 0 ? code : add_sample(d, attr, &sample, err);
+}
+
+/* The user side of the samples with that cookie. */
+static int take_deferred(struct cairn_perf_data *d, struct cairn_reader *r, struct cairn_err *err)
+{
+    uint64_t cookie = cairn_reader_u64(r), n = cairn_reader_u64(r);
+    const struct later later = {.user = n <= cairn_reader_left(r) / 8 ? cairn_reader_take(r, n * 8)
+                                                                      : (struct cairn_span){0},
+                                .is_last = true};
+    int code = CAIRN_OK;
+    for (struct cairn_span record;
+         code == CAIRN_OK &&
+         (record = cairn_perf_data_deferred_take(&d->deferred, cookie, false)).size;)
+        code = take_sample(d, record, &later, err);
+    return code;
+}
+
+int cairn_perf_data_end_deferred(struct cairn_perf_data *d, struct cairn_err *err)
+{
+    const struct later later = {.is_last = true};
+    int code = CAIRN_OK;
+    for (struct cairn_span record;
+         code == CAIRN_OK && (record = cairn_perf_data_deferred_take(&d->deferred, 0, true)).size;)
+        code = take_sample(d, record, &later, err);
+    return code;
 }
 
 static void take_lost(struct cairn_perf_data *d, uint32_t type, struct cairn_reader *r)
@@ -265,7 +319,7 @@ int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
     uint16_t misc = cairn_reader_u16(&r);
     struct cairn_span body = {record.data + HEAD, record.size - HEAD};
     if (type == SAMPLE)
-        return take_sample(d, misc, body, err);
+        return take_sample(d, record, &(struct later){0}, err);
     if (d->n_attrs)
         body.size -= cairn_perf_data_trailer_of(d->attrs, body, d->swap).size;
     r = cairn_reader_of(body, d->swap);
@@ -284,6 +338,8 @@ int cairn_perf_data_event(struct cairn_perf_data *d, struct cairn_span record,
         return CAIRN_OK;
     case KSYMBOL:
         return take_symbol(d, &r, err);
+    case CALLCHAIN_DEFERRED:
+        return take_deferred(d, &r, err);
     default: /* known, and of no use here */
         return CAIRN_OK;
     }

@@ -308,6 +308,8 @@ int cairn_perf_data_finish(struct cairn_perf_data *d, struct cairn_err *err)
 {
     struct cairn_stream *stream = &d->stream;
     int code = cairn_perf_data_order_end(&d->order, send, d, err);
+    if (code == CAIRN_OK)
+        code = cairn_perf_data_end_deferred(d, err);
     if (code == CAIRN_OK && cairn_stream_finish(stream) < 0)
         code = cairn_fail_memory(err);
     if (code == CAIRN_OK && d->wall_ns && stream->has_times)
@@ -325,6 +327,7 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
 {
     cairn_stream_done(&d->stream);
     cairn_perf_data_order_done(&d->order);
+    cairn_perf_data_deferred_done(&d->deferred);
     cairn_table_done(&d->by_id);
     cairn_free(d->attrs);
     cairn_perf_data_part_done(&d->part);

@@ -191,6 +191,42 @@ static void damaged_compression_loses_its_record_alone(void **state)
     perf_done(&w);
 }
 
+/* The marker and a cookie stand in for the user side, which comes once for two samples. */
+static void a_deferred_user_side_joins_its_samples(void **state)
+{
+    (void)state;
+    enum { DEFERRED = 22 };
+    const uint64_t mark = (uint64_t)-640, kernel = 0xffffffff81000010;
+    struct perf_writer w = {0};
+    perf_sample(&w, 7, 1, 0, 1, (const uint64_t[]){PERF_MARK_KERNEL, kernel, mark, 50}, 4);
+    perf_sample(&w, 7, 2, 0, 1, (const uint64_t[]){PERF_MARK_KERNEL, kernel + 1, mark, 50}, 4);
+    perf_sample(&w, 7, 3, 0, 1, (const uint64_t[]){PERF_MARK_KERNEL, kernel + 2, mark, 51}, 4);
+    perf_begin(&w, DEFERRED, 2);
+    const uint64_t words[] = {50, 3, PERF_MARK_USER, 0x401010, 0x402020};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        perf_u64(&w, words[i]);
+    perf_end_at(&w, 7, 4);
+    struct cairn_buffer file = perf_file(&w);
+    struct cairn_profile *p;
+    struct cairn_err err;
+    struct cairn_cut_row cut;
+    assert_ok(test_read_profile(cairn_buffer_span(&file), CAIRN_FORMAT_AUTO, &p, &err), err);
+    assert_int_equal(p->n_samples, 3);
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t frames[4];
+        assert_int_equal(cairn_profile_stack(p, p->samples[i].stack, frames, 4), i < 2 ? 3 : 1);
+        assert_int_equal(p->frames[frames[0]].address, kernel + i);
+        if (i < 2)
+            assert_int_equal(p->frames[frames[2]].address, 0x40201f);
+    }
+    assert_int_equal(cairn_profile_cuts(p, &cut, 1), 1);
+    assert_string_equal(cut.reason, "the user part of the stack is missing");
+    assert_int_equal(cut.n_samples, 1);
+    cairn_profile_free(p);
+    cairn_buffer_done(&file);
+    perf_done(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +234,7 @@ int main(void)
         cmocka_unit_test(every_truncation_of_a_pipe_is_read),
         cmocka_unit_test(compressed_records_may_be_cut_anywhere),
         cmocka_unit_test(a_compressed_record_may_be_longer_than_its_size_says),
+        cmocka_unit_test(a_deferred_user_side_joins_its_samples),
         cmocka_unit_test(damaged_compression_loses_its_record_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
