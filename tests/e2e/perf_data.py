@@ -7,6 +7,7 @@ import collections
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -217,6 +218,37 @@ def bare_name(name):
     return re.sub(r"\(.*", "", name).split("@")[0].strip("_")
 
 
+def moved_files(tmp):
+    """Copied stacks whose program is elsewhere by now: --symbols leads to it, for the walk and for names."""
+    os.makedirs(f"{tmp}/there", exist_ok=True)
+    program = f"{tmp}/moved_program"
+    shutil.copy(PROGRAM[0], program)
+    data = record("moved", tmp, ["-F", "499", "--call-graph", "dwarf", "--buildid-mmap"], (program, *PROGRAM[1:]))
+    if not data:
+        return
+    os.rename(program, f"{tmp}/there/moved_program")
+    for options, wanted in (((), False), (("--symbols", f"{tmp}/there"), True)):
+        done = run(CAIRN, "resolve", data, "-o", f"{tmp}/moved.pb.gz", "-f", *options)
+        tree = run(CAIRN, "report", "--callers=spin", f"{tmp}/moved.pb.gz").stdout
+        check(done.returncode == 0 and ("in_thread" in tree) == wanted, f"moved {options}: {done.stderr} {tree}")
+
+
+def other_host(tmp):
+    """A recording of a host with another name: a path without a build ID leads to no file of this machine."""
+    data = record("host", tmp, ["-F", "499", "-g", "--no-buildid"])
+    if not data:
+        return
+    here = run(CAIRN, "report", data).stdout
+    bytes_ = pathlib.Path(data).read_bytes()
+    name = os.uname().nodename.encode()
+    places = [m.start() for m in re.finditer(re.escape(name) + b"\0", bytes_)]
+    check(places, f"no host name in the recording")
+    other = bytes([name[0] ^ 1]) + name[1:]
+    pathlib.Path(data).write_bytes(bytes_.replace(name + b"\0", other + b"\0"))
+    there = run(CAIRN, "report", data).stdout
+    check("spin" in here and "spin" not in there, f"names of another host: {here} {there}")
+
+
 def main():
     tmp = os.getcwd()
     if not pathlib.Path("/usr/bin/perf").exists():
@@ -255,6 +287,8 @@ def main():
     if data:
         report = run(CAIRN, "report", data).stdout
         check("stack larger than the copied 0.128 kB" in report, f"short copies: {report[-300:]}")
+    moved_files(tmp)
+    other_host(tmp)
     print(f"{n_checks} checks of recordings of perf, {len(failed)} failed")
     return bool(failed)
 
