@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/format.h"
@@ -227,30 +228,38 @@ static int add_counts(struct cairn_perf_data *d, struct cairn_err *err)
     return code;
 }
 
-static int read_perf_data(struct cairn_source *source, struct cairn_profile *p,
-                          struct cairn_err *err)
-{
-    struct cairn_perf_data d = {0};
-    int code = cairn_source_fill(source, MAGIC_BYTES, err);
-    struct cairn_span head = cairn_buffer_span(&source->ahead);
-    d.swap =
-        cairn_span_begins(head, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? magic_swapped : magic);
-    if (code == CAIRN_OK && cairn_stream_init(&d.stream, p) < 0)
-        code = cairn_fail_memory(err);
-    d.stream.walker = source->input.walker;
-    if (code == CAIRN_OK)
-        code = is_pipe(head, d.swap) ? read_pipe(&d, source, err) : read_file(&d, source, err);
-    if (code == CAIRN_OK)
-        code = cairn_perf_data_finish(&d, err);
-    if (code == CAIRN_OK)
-        code = add_counts(&d, err);
-    cairn_perf_data_done(&d);
-    return code;
-}
-
 static bool sniff(struct cairn_span head)
 {
     return cairn_span_begins(head, magic) || cairn_span_begins(head, magic_swapped);
+}
+
+static int read_all(struct cairn_perf_data *d, struct cairn_source *source, struct cairn_err *err)
+{
+    const struct cairn_span head = cairn_buffer_span(&source->ahead);
+    d->swap =
+        cairn_span_begins(head, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? magic_swapped : magic);
+    if (!sniff(head))
+        return cairn_fail(err, CAIRN_E_FORMAT, "perf.data: does not begin with %s", magic);
+    d->stream.walker = source->input.walker;
+    int code = is_pipe(head, d->swap) ? read_pipe(d, source, err) : read_file(d, source, err);
+    if (code == CAIRN_OK)
+        code = cairn_perf_data_finish(d, err);
+    return code == CAIRN_OK ? add_counts(d, err) : code;
+}
+
+static int read_perf_data(struct cairn_source *source, struct cairn_profile *p,
+                          struct cairn_err *err)
+{
+    int code = cairn_source_fill(source, PIPE_BYTES, err);
+    struct cairn_perf_data *d = code < 0 ? NULL : cairn_alloc(1, sizeof *d); /* it is large */
+    if (code < 0)
+        return code;
+    if (!d)
+        return cairn_fail_memory(err);
+    code = cairn_stream_init(&d->stream, p) < 0 ? cairn_fail_memory(err) : read_all(d, source, err);
+    cairn_perf_data_done(d);
+    cairn_free(d);
+    return code;
 }
 
 static const char *const endings[] = {".data", NULL};
