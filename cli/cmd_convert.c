@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "cli/args.h"
+#include "cli/convert_info.h"
 #include "cli/profiles.h"
+#include "cli/show.h"
 #include "cli/term.h"
 #include "cli/write_profile.h"
 
@@ -13,6 +15,7 @@ enum option {
     OPTION_TO,
     OPTION_WANTED,
     OPTION_FORCE = OPTION_WANTED + CLI_N_WANTED,
+    OPTION_INFO,
     OPTION_VERBOSE
 };
 
@@ -38,6 +41,9 @@ static const struct cli_option options[] = {
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
                       .help = "replace OUT where it is there already"},
+    [OPTION_INFO] = {.name = "info",
+                     .help = "print what the profile holds instead: where it was recorded, its "
+                             "values, its modules with their build IDs, what was left out"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
 };
@@ -47,7 +53,7 @@ struct convert {
     const char *output;
     enum cairn_format to;
     struct cli_wanted wanted;
-    bool force;
+    bool force, info;
     int verbosity;
 };
 
@@ -61,6 +67,9 @@ static bool take_option(struct convert *c, int option, const char *value)
         return cli_format_arg(c->args, "to", value, &c->to);
     case OPTION_FORCE:
         c->force = true;
+        return true;
+    case OPTION_INFO:
+        c->info = true;
         return true;
     case OPTION_VERBOSE:
         c->verbosity++;
@@ -83,6 +92,10 @@ static int parse(struct convert *c)
     c->wanted.inputs = cli_args_operands(c->args, &n);
     if (n == 0)
         return cli_args_wrong(c->args, "IN is missing: a file, or - for stdin");
+    if (c->info && c->output)
+        return cli_args_wrong(c->args, "--info writes no OUT: one of --info and -o");
+    if (c->info)
+        return CLI_OK;
     if (!c->output)
         return cli_args_wrong(c->args, "OUT is missing: say -o OUT, - for stdout");
     if (c->to == CAIRN_FORMAT_AUTO)
@@ -158,6 +171,21 @@ static int convert(const struct convert *c, struct cairn_err *err)
     return result;
 }
 
+static int print_info(const struct convert *c, struct cairn_err *err)
+{
+    struct cairn_profile *profile = NULL;
+    struct cairn_buffer out = {0};
+    struct cli_show show = {.args = c->args};
+    int result = load(c, &profile, err);
+    if (result == CAIRN_OK)
+        result = cli_convert_info_add(&out, profile, err);
+    if (result == CAIRN_OK)
+        result = cli_show(&show, false, &out, err);
+    cairn_buffer_done(&out);
+    cairn_profile_free(profile);
+    return result;
+}
+
 static int run(struct cli_args *args)
 {
     struct convert c = {
@@ -168,7 +196,8 @@ static int run(struct cli_args *args)
     if (status == CLI_OK) {
         c.wanted.reading.keeps_raw = !cli_format_is_for_viewers(c.to);
         cli_log_open(c.verbosity);
-        status = convert(&c, &err) < 0 ? cli_report(&err) : CLI_OK;
+        int result = c.info ? print_info(&c, &err) : convert(&c, &err);
+        status = result < 0 ? cli_report(&err) : CLI_OK;
     }
     cli_wanted_done(&c.wanted);
     return status;
@@ -177,11 +206,13 @@ static int run(struct cli_args *args)
 const struct cli_command cli_cmd_convert = {
     .name = "convert",
     .summary = "convert between formats of profiles",
-    .usage = (const char *const[]){"convert IN... -o OUT [OPTION...]", NULL},
+    .usage = (const char *const[]){"convert IN... -o OUT [OPTION...]",
+                                   "convert IN... --info [OPTION...]", NULL},
     .options = options,
-    .notes = "IN is a profile in pprof or collapsed form or text of perf script, - is stdin; "
-             "several become one. "
-             "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
-             "stay behind. For viewers, addresses are named by the files of this machine.",
+    .notes =
+        "IN is a profile in pprof or collapsed form, perf.data or text of perf script, - is stdin; "
+        "several become one. "
+        "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
+        "stay behind. For viewers, addresses are named by the files of this machine.",
     .run = run,
 };

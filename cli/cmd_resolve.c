@@ -67,9 +67,14 @@ static int convert_to_output(struct cli_resolve_job *job, struct cli_source *sou
     if (result < 0)
         return result;
     result = load(job, err);
+    const struct cairn_unwind_opts files = {.size = sizeof files,
+                                            .root = job->opts.symbols.root,
+                                            .symbol_dirs = job->opts.symbols.symbol_dirs,
+                                            .n_symbol_dirs = job->opts.symbols.n_symbol_dirs,
+                                            .debug_dir = job->opts.symbols.debug_dir};
     if (result == CAIRN_OK)
-        result = cli_resolve_convert(&(struct cli_resolve_way){job->resolver, job->format}, source,
-                                     job->output, err);
+        result = cli_resolve_convert(&(struct cli_resolve_way){job->resolver, &files, job->format},
+                                     source, job->output, err);
     cli_progress_done();
     if (result == CAIRN_OK)
         result = cli_source_check(source, err);
@@ -98,19 +103,32 @@ static int resolve_klog(struct cli_resolve_job *job, struct cli_source *source,
     return result < 0 ? result : cli_klog_run(&job->klog, job->resolver, source, err);
 }
 
+static int refuse_to_replace(const struct cli_resolve_job *job, const char *what,
+                             struct cairn_err *err)
+{
+    cairn_fail(err, CAIRN_E_ARG, "%s: %s holds more than a profile with names", job->in, what);
+    cairn_hint(err, "-o FILE.pb.gz keeps it, and writes the profile");
+    return CAIRN_E_ARG;
+}
+
+static bool is_recording(const struct cli_resolve_job *job, struct cli_source *source)
+{
+    const uint8_t *head;
+    size_t size = cli_source_peek(source, CLI_SOURCE_HEAD_BYTES, &head);
+    return job->format == CAIRN_FORMAT_PERF_DATA || cli_resolve_is_recording(head, size);
+}
+
 static int resolve(struct cli_resolve_job *job, struct cairn_err *err)
 {
     struct cli_source source;
-    if (replaces_input(job) && cairn_format_of_name(job->in) == CAIRN_FORMAT_HEAP) {
-        cairn_fail(err, CAIRN_E_ARG, "%s: a heap file holds more than a profile with names",
-                   job->in);
-        cairn_hint(err, "-o FILE.pb.gz keeps it, and writes the profile");
-        return CAIRN_E_ARG;
-    }
+    if (replaces_input(job) && cairn_format_of_name(job->in) == CAIRN_FORMAT_HEAP)
+        return refuse_to_replace(job, "a heap file", err);
     int result = cli_source_open(job->in, !job->is_klog && replaces_input(job), &source, err);
     if (result < 0)
         return result;
-    if (is_klog(job, &source)) {
+    if (source.replaced && is_recording(job, &source)) {
+        result = refuse_to_replace(job, "a recording of perf", err);
+    } else if (is_klog(job, &source)) {
         result = resolve_klog(job, &source, err);
         source.replaced = false;
     } else {
@@ -162,12 +180,11 @@ const struct cli_command cli_cmd_resolve = {
                                    "[OPTION...]",
                                    "resolve --log LOG --pid N --maps FILE --sym-root DIR", NULL},
     .options = cli_resolve_options,
-    .notes =
-        "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile or a "
-        "kernel log (LOG), whose stack dumps are printed with names; "
-        "- is stdin. Frames of stacks are addresses (0x7f12a0), module+0xoff or names "
-        "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is "
-        "overwritten "
-        "without --force.",
+    .notes = "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile, "
+             "perf.data or a kernel log (LOG), whose stack dumps are printed with names; - is "
+             "stdin. Frames of stacks are addresses (0x7f12a0), module+0xoff or names "
+             "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is "
+             "overwritten "
+             "without --force.",
     .run = run,
 };

@@ -233,6 +233,17 @@ void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
         cairn_buffer_printf(b, ", and %zu more reasons", n - REASONS);
 }
 
+/* What a reader could not take in, as it says in the comments of the profile. */
+static void add_left_out(struct cairn_buffer *b, const struct cairn_profile *profile)
+{
+    static const char mark[] = "left out: ";
+    const char *const *comments;
+    size_t n = cairn_profile_comments(profile, &comments);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(comments[i], mark, sizeof mark - 1) == 0)
+            cairn_buffer_printf(b, "; %s", comments[i]);
+}
+
 void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile)
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
@@ -249,6 +260,7 @@ void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile
     cairn_buffer_str(b, " of ");
     cli_add_count(b, stats.n_frames);
     cairn_buffer_str(b, " frames unnamed");
+    add_left_out(b, profile);
 }
 
 /* Frames that whoever wrote the text could not name either, and of which it does not say where they

@@ -8,13 +8,27 @@
 
 #define HEAP_HEAD "cairnheap" /* docs/formats/heap.md */
 
+static const char perf_heads[][9] = {"PERFILE2", "2ELIFREP"}; /* docs/formats/perf-data.md */
+
 enum { HEAD_BYTES = sizeof HEAP_HEAD - 1 };
 
-/* gzip, the state of a heap tracker, or a message whose first field is a sample type: a text could
- * begin with the same line break, but not go on with a control character. */
+bool cli_resolve_is_recording(const uint8_t *head, size_t size)
+{
+    enum { MAGIC_BYTES = 8 };
+    for (size_t i = 0; i < sizeof perf_heads / sizeof *perf_heads; i++)
+        if (size >= MAGIC_BYTES && memcmp(head, perf_heads[i], MAGIC_BYTES) == 0)
+            return true;
+    return false;
+}
+
+/* gzip, the state of a heap tracker, a recording of perf, or a message whose first field is a
+ * sample type: a text could begin with the same line break, but not go on with a control character.
+ */
 bool cli_resolve_is_profile(const uint8_t *head, size_t size)
 {
     if (size >= HEAD_BYTES && memcmp(head, HEAP_HEAD, HEAD_BYTES) == 0)
+        return true;
+    if (cli_resolve_is_recording(head, size))
         return true;
     if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
         return true;
@@ -44,7 +58,9 @@ static int convert_profile(const struct cli_resolve_way *way, struct cli_source 
                            struct cli_output *output, struct cairn_err *err)
 {
     struct cairn_profile *profile = NULL;
-    int result = cairn_profile_read(cli_source_read, source, way->format, &profile, err);
+    const struct cairn_import_opts opts = {
+        .size = sizeof opts, .format = way->format, .files = way->files};
+    int result = cli_source_import(source, &opts, &profile, err);
     if (result == CAIRN_OK)
         result = cairn_resolve_profile(way->resolver, profile, err);
     if (result == CAIRN_OK)

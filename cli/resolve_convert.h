@@ -10,11 +10,15 @@
 
 struct cli_resolve_way {
     struct cairn_resolver *resolver;
-    enum cairn_format format; /* of the input; CAIRN_FORMAT_AUTO: what it looks like */
+    const struct cairn_unwind_opts *files; /* where modules are looked for; NULL: on this machine */
+    enum cairn_format format;              /* of the input; CAIRN_FORMAT_AUTO: what it looks like */
 };
 
 /* Do these first bytes look like those of a profile? */
 bool cli_resolve_is_profile(const uint8_t *head, size_t size);
+
+/* Those of a recording of perf, which holds more than a profile? */
+bool cli_resolve_is_recording(const uint8_t *head, size_t size);
 
 /* Why reading or writing failed is in `err`, with the name of the one that did. */
 int cli_resolve_convert(const struct cli_resolve_way *way, struct cli_source *source,

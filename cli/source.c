@@ -15,14 +15,29 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* perf record --threads makes a folder, whose file "data" is the recording's beginning. */
+static int open_in_folder(struct cli_source *source, struct cairn_err *err)
+{
+    struct stat st;
+    int fd = openat(source->fd, "data", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return cairn_fail(err, CAIRN_E_ARG, "%s: is a folder, expected a file", source->name);
+    }
+    close(source->fd);
+    source->fd = fd;
+    source->st = st;
+    source->is_folder = true;
+    return CAIRN_OK;
+}
+
 static int open_named(struct cli_source *source, struct cairn_err *err)
 {
     source->fd = open(source->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (source->fd < 0 || fstat(source->fd, &source->st) < 0)
         return cairn_fail_os(err, errno, "%s", source->name);
-    if (S_ISDIR(source->st.st_mode))
-        return cairn_fail(err, CAIRN_E_ARG, "%s: is a folder, expected a file", source->name);
-    return CAIRN_OK;
+    return S_ISDIR(source->st.st_mode) ? open_in_folder(source, err) : CAIRN_OK;
 }
 
 static void wait_for_lock(const struct cli_source *source)
@@ -41,7 +56,7 @@ static int open_locked(struct cli_source *source, struct cairn_err *err)
     for (;;) {
         struct stat now;
         int result = open_named(source, err);
-        if (result < 0)
+        if (result < 0 || source->is_folder)
             return result;
         wait_for_lock(source);
         if (stat(source->name, &now) < 0 || fstat(source->fd, &source->st) < 0)
@@ -116,6 +131,34 @@ long cli_source_read(void *source_ctx, void *buf, size_t size)
     return (long)got;
 }
 
+static long read_at(void *source_ctx, uint64_t off, void *buf, size_t size)
+{
+    struct cli_source *source = source_ctx;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(source->fd, (char *)buf + done, size - done, (off_t)(off + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            source->os_errno = errno;
+        if (got <= 0)
+            return got < 0 ? -1 : (long)done;
+        done += (size_t)got;
+    }
+    source->read_bytes = off + done;
+    show_progress(source);
+    return (long)done;
+}
+
+int cli_source_import(struct cli_source *source, const struct cairn_import_opts *opts,
+                      struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    struct cairn_import_opts all = *opts;
+    all.read_at = S_ISREG(source->st.st_mode) ? read_at : NULL;
+    all.folder = source->is_folder ? source->name : NULL;
+    return cairn_import_profile(cli_source_read, source, &all, ret_profile, err);
+}
+
 size_t cli_source_peek(struct cli_source *source, size_t wanted, const uint8_t **ret_bytes)
 {
     while (source->head_size < wanted) {
@@ -156,7 +199,8 @@ int cli_read_profile(const char *path, enum cairn_format format, struct cairn_pr
     int result = cli_source_open(path, false, &source, err);
     if (result < 0)
         return result;
-    result = cairn_profile_read(cli_source_read, &source, format, ret_profile, err);
+    struct cairn_import_opts opts = {.size = sizeof opts, .format = format};
+    result = cli_source_import(&source, &opts, ret_profile, err);
     cli_source_close(&source);
     cli_progress_done();
     if (result < 0 && source.os_errno)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <cairn/error.h>
+#include <cairn/import.h>
 
 enum { CLI_SOURCE_HEAD_BYTES = 4096 };
 
@@ -16,6 +17,7 @@ struct cli_source {
     int fd;                              /* -1: not open */
     const char *name;                    /* for messages */
     struct stat st;                      /* as it was when it was opened */
+    bool is_folder;                      /* its file "data" is open */
     bool replaced;                       /* its name is going to lead to another file */
     uint8_t head[CLI_SOURCE_HEAD_BYTES]; /* read to see what it is, given out first */
     size_t head_size, head_used;
@@ -30,6 +32,10 @@ void cli_source_close(struct cli_source *source); /* lets the next run have it *
 
 /* A cairn_read_fn that shows progress. */
 long cli_source_read(void *source, void *buf, size_t size);
+
+/* Reads all of it as a profile; `opts->read_at` is set here. */
+int cli_source_import(struct cli_source *source, const struct cairn_import_opts *opts,
+                      struct cairn_profile **ret_profile, struct cairn_err *err);
 
 /* The first bytes, at least `wanted` where there are as many; they are still to be read. */
 size_t cli_source_peek(struct cli_source *source, size_t wanted, const uint8_t **ret_bytes);

@@ -44,7 +44,8 @@ enum cairn_format {
     CAIRN_FORMAT_PERF_SCRIPT, /* text of perf script; cannot be written */
     CAIRN_FORMAT_FIREFOX,     /* the Firefox Profiler's JSON, not packed; cannot be read */
     CAIRN_FORMAT_SPEEDSCOPE,  /* speedscope's JSON, not packed; cannot be read */
-    CAIRN_FORMAT_CALLGRIND    /* text for callgrind_annotate and kcachegrind; cannot be read */
+    CAIRN_FORMAT_CALLGRIND,   /* text for callgrind_annotate and kcachegrind; cannot be read */
+    CAIRN_FORMAT_PERF_DATA    /* a recording of perf; cannot be written */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);

@@ -16,16 +16,34 @@
 
 #include "base/buffer.h"
 #include "profile/profile.h"
+#include "stream/stream.h"
 
 /* What a reader that needs the whole file holds at most: 4 GiB, or a quarter of what pointers of 32
  * bits reach. */
 #define CAIRN_FORMAT_BYTES_MAX ((size_t)(SIZE_MAX > UINT32_MAX ? 4ull << 30 : 1ull << 30))
 
+/* Bytes of the input from `off` on: how many came, fewer than `size` at its end alone; negative for
+ * failure. */
+typedef long (*cairn_read_at_fn)(void *ctx, uint64_t off, void *buf, size_t size);
+
+/* What a profile is read from. */
+struct cairn_format_input {
+    cairn_read_fn read;
+    cairn_read_at_fn read_at; /* NULL: it can be read from front to back alone */
+    void *ctx;
+    const struct cairn_format_input *more; /* files beside it, as a folder of perf has; read_at */
+    size_t n_more;
+    struct cairn_stream_walker walker; /* of copies of stacks; all-zero: they are not walked */
+};
+
+/* As cairn_profile_read(). */
+int cairn_format_read(const struct cairn_format_input *input, enum cairn_format format,
+                      struct cairn_profile **ret_profile, struct cairn_err *err);
+
 /* Input in pieces, with what was read ahead to recognise it. */
 struct cairn_source {
-    cairn_read_fn read;
-    void *ctx;
-    struct cairn_buffer ahead; /* bytes read and not yet consumed: [pos, ahead.size) */
+    struct cairn_format_input input; /* read_at is NULL where the bytes are unzipped */
+    struct cairn_buffer ahead;       /* bytes read and not yet consumed: [pos, ahead.size) */
     size_t pos;
     bool is_long; /* a read got all that it asked for */
     bool at_end;
@@ -57,6 +75,7 @@ struct cairn_format_row {
 };
 
 extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed, cairn_format_heap,
-    cairn_format_perf_script, cairn_format_firefox, cairn_format_speedscope, cairn_format_callgrind;
+    cairn_format_perf_script, cairn_format_perf_data, cairn_format_firefox, cairn_format_speedscope,
+    cairn_format_callgrind;
 
 #endif /* CAIRN_FORMATS_FORMAT_H */

@@ -18,9 +18,9 @@ static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 
 /* In the order of trust: collapsed text comes last of those that are read, for it has no magic. */
 static const struct cairn_format_row *const rows[] = {
-    &cairn_format_heap,      &cairn_format_pprof,   &cairn_format_perf_script,
-    &cairn_format_collapsed, &cairn_format_firefox, &cairn_format_speedscope,
-    &cairn_format_callgrind};
+    &cairn_format_heap,        &cairn_format_perf_data, &cairn_format_pprof,
+    &cairn_format_perf_script, &cairn_format_collapsed, &cairn_format_firefox,
+    &cairn_format_speedscope,  &cairn_format_callgrind};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
@@ -34,7 +34,7 @@ int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err
         size_t chunk = s->is_long ? CHUNK : CHUNK_FIRST;
         if (!cairn_buffer_reserve(&s->ahead, chunk))
             return cairn_fail_memory(err);
-        long got = s->read(s->ctx, s->ahead.data + s->ahead.size, chunk);
+        long got = s->input.read(s->input.ctx, s->ahead.data + s->ahead.size, chunk);
         if (got < 0 || (size_t)got > chunk)
             return cairn_fail(err, CAIRN_E_IO, "the input could not be read to its end");
         s->is_long |= (size_t)got == chunk;
@@ -103,6 +103,7 @@ static int unzip(struct cairn_source *s, struct cairn_err *err)
     cairn_buffer_done(&s->ahead);
     s->ahead = unzipped;
     s->pos = 0;
+    s->input.read_at = NULL;
     return result;
 }
 
@@ -161,14 +162,14 @@ static int read_from(struct cairn_source *source, enum cairn_format format,
     return row->read(source, profile, err);
 }
 
-int cairn_profile_read(cairn_read_fn read, void *ctx, enum cairn_format format,
-                       struct cairn_profile **ret_profile, struct cairn_err *err)
+int cairn_format_read(const struct cairn_format_input *input, enum cairn_format format,
+                      struct cairn_profile **ret_profile, struct cairn_err *err)
 {
     struct cairn_profile *profile;
     int result = cairn_profile_new(&profile, err);
     if (result < 0)
         return result;
-    struct cairn_source source = {.read = read, .ctx = ctx};
+    struct cairn_source source = {.input = *input};
     result = read_from(&source, format, profile, err);
     cairn_buffer_done(&source.ahead);
     if (result < 0) {
@@ -179,6 +180,13 @@ int cairn_profile_read(cairn_read_fn read, void *ctx, enum cairn_format format,
     cairn_profile_drop_index(profile);
     *ret_profile = profile;
     return CAIRN_OK;
+}
+
+int cairn_profile_read(cairn_read_fn read, void *ctx, enum cairn_format format,
+                       struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    const struct cairn_format_input input = {.read = read, .ctx = ctx};
+    return cairn_format_read(&input, format, ret_profile, err);
 }
 
 int cairn_profile_write(const struct cairn_profile *profile, enum cairn_format format,

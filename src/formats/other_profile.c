@@ -83,9 +83,10 @@ static const struct row texts[] = {
 };
 
 static const struct row binaries[] = {
-    {BINARY("PERFILE2"),
+    {BINARY("PERFFILE"),
      NULL,
-     {"a recording of perf", "perf script -i FILE makes text that cairn reads"}},
+     {"a recording of a perf of 2010 or before, whose files are of another form",
+      "perf script -i FILE makes text that cairn reads"}},
     {BINARY("SIMPLEPERF"),
      NULL,
      {"a report of simpleperf", "simpleperf's report_html.py reads it"}},

@@ -98,6 +98,12 @@ void cairn_running_kernel(struct cairn_running_kernel *ret_kernel)
     ret_kernel->text = read_text();
 }
 
+bool cairn_host_is_other(const char *name)
+{
+    struct utsname here;
+    return name && uname(&here) == 0 && strcmp(name, here.nodename) != 0;
+}
+
 struct cairn_span cairn_vdso_of_self(void)
 {
     uintptr_t at = (uintptr_t)getauxval(AT_SYSINFO_EHDR);

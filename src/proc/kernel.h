@@ -31,6 +31,9 @@ void cairn_kernel_note_build_id(struct cairn_span notes, char ret_hex[CAIRN_KERN
  * where there is none. Holds as long as the process lives. */
 struct cairn_span cairn_vdso_of_self(void);
 
+/* Is that the name of another host? NULL is none. */
+bool cairn_host_is_other(const char *name);
+
 /* Is a mapping that the kernel calls [vdso] the one of our machine word, wherever its process is?
  * That is told by its size, and by the half of the addresses that 32-bit programs cannot have. */
 bool cairn_vdso_is_mapped(struct cairn_span vdso, uint64_t start, uint64_t end);

@@ -113,6 +113,17 @@ int cairn_profile_set_default_value(struct cairn_profile *p, size_t value_type,
     return CAIRN_OK;
 }
 
+const char *cairn_profile_find_comment(const struct cairn_profile *p, const char *mark)
+{
+    size_t size = strlen(mark);
+    for (size_t i = p->n_comments; i-- > 0;) {
+        const char *comment = cairn_strings_get(&p->strings, p->comments[i]);
+        if (strncmp(comment, mark, size) == 0)
+            return comment + size;
+    }
+    return NULL;
+}
+
 int cairn_profile_add_comment(struct cairn_profile *p, const char *text)
 {
     uint32_t string = cairn_strings_add_str(&p->strings, text);

@@ -196,6 +196,9 @@ void cairn_profile_drop_index(struct cairn_profile *p);
 const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_profile *p,
                                                            uint32_t label_set, const char *key);
 
+/* What the last comment that begins with `mark` says behind it; NULL: there is none. Borrowed. */
+const char *cairn_profile_find_comment(const struct cairn_profile *p, const char *mark);
+
 /* What a sample counts for where samples are counted: its value of the type "samples", else 1. */
 uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample);
 

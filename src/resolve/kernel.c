@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -43,6 +44,15 @@ static int bear(int code, struct cairn_err *why, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* Without a build ID: of this host, this release, and at the place where KASLR put it. */
+static bool is_likely_running(const struct cairn_kernel_identity *identity,
+                              const struct cairn_running_kernel *running)
+{
+    struct utsname here;
+    return identity->is_of_here && identity->text && identity->text == running->text &&
+           uname(&here) == 0 && strcmp(identity->release, here.release) == 0;
+}
+
 /* Names of the running kernel serve where it is the one in question, started anew or not. */
 static int open_running(const struct cairn_kernel_sources *sources,
                         struct cairn_symbolizer *symbolizer,
@@ -52,7 +62,8 @@ static int open_running(const struct cairn_kernel_sources *sources,
     struct cairn_running_kernel running;
     struct cairn_err why = {0};
     cairn_running_kernel(&running);
-    bool same = identity->build_id[0] && strcmp(identity->build_id, running.build_id) == 0;
+    bool same = identity->build_id[0] ? strcmp(identity->build_id, running.build_id) == 0
+                                      : is_likely_running(identity, &running);
     if (!sources->live && !(same && identity->text))
         return CAIRN_OK;
     bool has_modules = access("/proc/modules", R_OK) == 0;

@@ -34,6 +34,7 @@ struct cairn_kernel_identity {
     const char *build_id; /* "": unknown */
     const char *release;  /* "": unknown */
     uint64_t text;        /* where _text was in memory; 0: unknown */
+    bool is_of_here;      /* it ran on this host */
 };
 
 struct cairn_kernel {

@@ -135,8 +135,11 @@ static int find_files(struct cairn_modules *m, struct cairn_known_module *known,
                                                                   : CAIRN_CAUSE_NOT_A_FILE;
         return CAIRN_OK;
     }
+    /* Another host's path leads to another build here; by its name alone the file is looked for in
+     * the folders with symbols. */
+    bool is_elsewhere = m->is_elsewhere && !m->root && !known->build_id[0];
     int result =
-        cairn_symbolizer_open(m->symbolizer, known->path,
+        cairn_symbolizer_open(m->symbolizer, is_elsewhere ? base_name(known->path) : known->path,
                               known->build_id[0] ? known->build_id : NULL, &known->module, &why);
     if (result == CAIRN_E_NOMEM)
         return cairn_fail_memory(err);
@@ -247,6 +250,7 @@ int cairn_modules_get_kernel(struct cairn_modules *m, uint32_t path, uint32_t bu
         .build_id = cairn_strings_get(&m->strings, build_id),
         .release = m->kernel_release ? m->kernel_release : "",
         .text = text,
+        .is_of_here = m->is_of_here,
     };
     for (size_t i = 0; i < m->n_kernels; i++)
         if (m->kernels[i].path == path && m->kernels[i].build_id == build_id &&

@@ -56,7 +56,9 @@ struct cairn_modules {
     struct cairn_known_kernel kernels[CAIRN_KERNELS_MAX];
     size_t n_kernels;
     const char *kernel_release; /* as the profile says; NULL: unknown. Borrowed */
-    struct cairn_module *vdso;  /* of this machine; NULL: not asked for, or there is none */
+    bool is_of_here;            /* the profile says that it is of this host; */
+    bool is_elsewhere; /* the profile says that it is of another host: a path alone is no proof */
+    struct cairn_module *vdso; /* of this machine; NULL: not asked for, or there is none */
     bool asked_vdso;
     struct cairn_strings strings;
     struct cairn_arena arena; /* the modules */

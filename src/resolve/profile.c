@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/function_start.h"
+#include "proc/kernel.h"
 #include "resolve/frame_pids.h"
 #include "resolve/resolver.h"
 
@@ -350,23 +351,14 @@ static void weigh_modules(struct naming *n)
     cairn_free(by_stack);
 }
 
-/* What the recorder wrote: "kernel: 6.1.0-47-amd64". */
-static const char *release_of(const struct cairn_profile *p)
-{
-    static const char mark[] = "kernel: ";
-    for (size_t i = p->n_comments; i-- > 0;) {
-        const char *comment = cairn_strings_get(&p->strings, p->comments[i]);
-        if (strncmp(comment, mark, sizeof mark - 1) == 0)
-            return comment + sizeof mark - 1;
-    }
-    return NULL;
-}
-
 int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile *profile,
                           struct cairn_err *err)
 {
     struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
-    resolver->modules.kernel_release = release_of(profile);
+    resolver->modules.kernel_release = cairn_profile_find_comment(profile, "kernel: ");
+    const char *host = cairn_profile_find_comment(profile, "host: ");
+    resolver->modules.is_elsewhere = cairn_host_is_other(host);
+    resolver->modules.is_of_here = host && !resolver->modules.is_elsewhere;
     int result = add_regions(&naming);
     if (result == CAIRN_OK && cairn_jit_knows_any(&resolver->jit))
         result = cairn_frame_pids(profile, &naming.pids, err);
@@ -377,6 +369,7 @@ int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile 
     cairn_address_space_done(&naming.space);
     cairn_free(naming.pids);
     resolver->modules.kernel_release = NULL;
+    resolver->modules.is_elsewhere = resolver->modules.is_of_here = false;
     /* Frames were made unique by what they held before. */
     cairn_profile_drop_index(profile);
     if (result == CAIRN_OK)

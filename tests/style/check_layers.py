@@ -21,8 +21,9 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "profile": ("base", "the model: modules, frames, stacks, samples, labels; sums and trees"),
     "code": ("base elf", "instructions: length, target, size of a function"),
     "dwarf": ("base", "debug information: units, lines, functions, inline frames, CFI"),
+    "stream": ("base profile", "from events of processes to a profile"),
     # Of rt only the layout of the tracker's state, and words.
-    "formats": ("base profile rt", "files of profiles: pprof, collapsed stacks, perf script's text, tracker states"),
+    "formats": ("base profile stream rt", "files of profiles: pprof, collapsed stacks, perf, tracker states"),
     "klog": ("base", "kernel logs: prefixes of lines, stack dumps, which line is of which dump"),
     "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
     "debugfile": ("base elf", "the search for a module's debug files"),
@@ -31,6 +32,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "unwind": ("base rt elf proc code dwarf", "unwind tables, the cursor, the walk of the calling thread"),
     "guest": ("base elf code dwarf unwind", "interpreters inside a process: their states, frames and names"),
     "target": ("base elf proc profile debugfile unwind guest", "address spaces: processes, core files, stack copies"),
+    "import": ("base rt proc profile stream formats debugfile unwind", "recordings of perf, with their copied stacks walked"),
     "resolve": ("base proc debugfile symbol profile klog", "names for a whole profile or text"),
     "bpf": ("base proc unwind guest target", "programs in the kernel, and what loads them"),
     "sample": ("base rt elf proc profile debugfile unwind target bpf", "samples of running processes"),
@@ -47,7 +49,7 @@ PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
     "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample",
-    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "klog": "klog", "symbolizer": "symbol",
+    "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "klog": "klog", "import": "import", "symbolizer": "symbol",
     "unwind": "unwind",
 }
 DOCUMENT = "docs/architecture.md"

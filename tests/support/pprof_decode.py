@@ -60,10 +60,14 @@ class Profile:
         self.time_ns = next(iter(parts[9]), 0)
         self.comments = [self.strings[i] for value in parts[13] for i in numbers(value)]
         self.mappings = {m.get(1): m for m in (dict(fields(part)) for part in parts[3])}
+        self.types = [dict(fields(part)).get(1, 0) for part in parts[1]]
+        self.functions = {f[1]: self.strings[f.get(2, 0)] for f in (dict(fields(part)) for part in parts[5])}
+        self.lines = collections.defaultdict(list)
         self.locations = {}
         for part in parts[4]:
             place = dict(fields(part))
             self.locations[place[1]] = (place.get(2), place.get(3, 0))
+            self.lines[place[1]] = [dict(fields(line)).get(1, 0) for number, line in fields(part) if number == 4]
         self.samples = [self.read_sample(part) for part in parts[2]]
 
     def read_sample(self, part):
@@ -80,3 +84,7 @@ class Profile:
                 sample.labels[name] = text
                 sample.units[name] = self.strings[label.get(4, 0)]
         return sample
+
+    def functions_at(self, location):
+        """Names of the functions of a location, the innermost one first."""
+        return [self.functions[number] for number in self.lines[location]]

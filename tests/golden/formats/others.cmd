@@ -20,7 +20,7 @@ for period in '\0\0\47\20' '\20\47\0\0'; do # 10000 us, of either byte order
     other "$zero$three$zero$period$zero" # of 32 bits
 done
 other '\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\47\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
-other 'PERFILE2........'
+other 'PERFFILE........'
 other '# callgrind format\nversion: 1\n'
 other 'version: 1\ncreator: callgrind-3.19.0\nevents: Ir\n'
 other 'desc: --time-unit=B\ncmd: ls\nsnapshot=0\n'

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* The features of a header: what perf stores of the machine and the command, and names and build
+ * IDs. Source: Linux, tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c.
+ */
+#include <elf.h>
+
+#include "base/error.h"
+#include "formats/perf_data.h"
+
+enum feature {
+    BUILD_ID = 2,
+    HOSTNAME = 3,
+    OSRELEASE = 4,
+    ARCH = 6,
+    CMDLINE = 11,
+    EVENT_DESC = 12,
+    CLOCK_DATA = 29,
+};
+
+enum {
+    BUILD_ID_BYTES = 20,
+    BUILD_ID_FIELD = 24,
+    MISC_HAS_SIZE = 1 << 15,
+    HEAD = 8,
+    WORDS_MAX = 1024
+};
+
+/* A length of four bytes, and a text that is padded with NULs. */
+static struct cairn_span take_text(struct cairn_reader *r)
+{
+    struct cairn_span text = cairn_reader_take(r, cairn_reader_u32(r));
+    text.size = text.size ? strnlen((const char *)text.data, text.size) : 0;
+    return text;
+}
+
+static int comment(struct cairn_perf_data *d, const char *key, struct cairn_span text,
+                   struct cairn_err *err)
+{
+    struct cairn_buffer line = {0};
+    int code = CAIRN_OK;
+    if (!text.size)
+        return code;
+    cairn_buffer_str(&line, key);
+    cairn_buffer_add(&line, text.data, text.size);
+    if (line.failed || cairn_profile_add_comment(d->stream.profile, cairn_buffer_text(&line)) < 0)
+        code = cairn_fail_memory(err);
+    cairn_buffer_done(&line);
+    return code;
+}
+
+static int take_command(struct cairn_perf_data *d, struct cairn_reader *r, struct cairn_err *err)
+{
+    struct cairn_buffer words = {0};
+    uint32_t n = cairn_reader_u32(r);
+    for (uint32_t i = 0; i < n && i < WORDS_MAX && cairn_reader_more(r); i++) {
+        struct cairn_span word = take_text(r);
+        cairn_buffer_str(&words, i ? " " : "");
+        cairn_buffer_add(&words, word.data, word.size);
+    }
+    int code = words.failed ? cairn_fail_memory(err)
+                            : comment(d, "command: ", cairn_buffer_span(&words), err);
+    cairn_buffer_done(&words);
+    return code;
+}
+
+/* Names of the events, by the numbers that their attributes have. */
+static int take_names(struct cairn_perf_data *d, struct cairn_reader *r, struct cairn_err *err)
+{
+    uint32_t n = cairn_reader_u32(r), attr_size = cairn_reader_u32(r);
+    for (uint32_t i = 0; i < n && cairn_reader_more(r); i++) {
+        cairn_reader_skip(r, attr_size);
+        uint32_t n_ids = cairn_reader_u32(r);
+        struct cairn_span name = take_text(r);
+        struct cairn_perf_data_attr *attr = n == d->n_attrs ? &d->attrs[i] : NULL;
+        for (uint32_t id = 0; id < n_ids && cairn_reader_more(r); id++) {
+            struct cairn_perf_data_attr *of = cairn_perf_data_attr_of(d, cairn_reader_u64(r));
+            attr = of && d->n_attrs > 1 ? of : attr;
+        }
+        if (!attr || !name.size)
+            continue;
+        attr->name = cairn_profile_text(d->stream.profile, (const char *)name.data, name.size);
+        if (attr->name == UINT32_MAX)
+            return cairn_fail_memory(err);
+    }
+    return CAIRN_OK;
+}
+
+int cairn_perf_data_add_build_id(struct cairn_perf_data *d, uint16_t misc, struct cairn_span body,
+                                 struct cairn_err *err)
+{
+    struct cairn_reader r = cairn_reader_of(body, d->swap);
+    cairn_reader_skip(&r, 4); /* pid, of guests */
+    struct cairn_span id = cairn_reader_take(&r, BUILD_ID_FIELD);
+    struct cairn_span rest = cairn_reader_take(&r, cairn_reader_left(&r));
+    size_t size = rest.size ? strnlen((const char *)rest.data, rest.size) : 0;
+    unsigned mode = misc & CAIRN_PERF_DATA_MODE_MASK;
+    struct cairn_buffer path = {0};
+    if (r.failed || !size ||
+        (mode != CAIRN_PERF_DATA_MODE_KERNEL && mode != CAIRN_PERF_DATA_MODE_USER))
+        return CAIRN_OK;
+    id.size = misc & MISC_HAS_SIZE && id.data[BUILD_ID_BYTES] <= BUILD_ID_BYTES
+                  ? id.data[BUILD_ID_BYTES]
+                  : BUILD_ID_BYTES;
+    cairn_buffer_add(&path, rest.data, size);
+    int code = path.failed ? CAIRN_E_NOMEM
+                           : cairn_stream_build_id(&d->stream, cairn_buffer_text(&path), id,
+                                                   mode == CAIRN_PERF_DATA_MODE_KERNEL);
+    cairn_buffer_done(&path);
+    return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+static int take_build_ids(struct cairn_perf_data *d, struct cairn_reader *r, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    while (cairn_reader_more(r) && code == CAIRN_OK) {
+        cairn_reader_skip(r, 4); /* type: old files have a 0 */
+        uint16_t misc = cairn_reader_u16(r), size = cairn_reader_u16(r);
+        struct cairn_span body =
+            cairn_reader_take(r, size < HEAD ? UINT64_MAX : (uint64_t)(size - HEAD));
+        if (!r->failed)
+            code = cairn_perf_data_add_build_id(d, misc, body, err);
+    }
+    return code;
+}
+
+static void take_clock(struct cairn_perf_data *d, struct cairn_reader *r)
+{
+    cairn_reader_skip(r, 8); /* version, and which clock */
+    uint64_t wall_ns = cairn_reader_u64(r), clock_ns = cairn_reader_u64(r);
+    if (r->failed)
+        return;
+    d->wall_ns = wall_ns;
+    d->clock_ns = clock_ns;
+}
+
+/* As uname(2) calls it. */
+static int take_cpu(struct cairn_perf_data *d, struct cairn_span name, struct cairn_err *err)
+{
+    static const struct {
+        const char *begin;
+        uint16_t machine;
+    } cpus[] = {{"x86_64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"arm", EM_ARM}, {"i", EM_386}};
+    for (size_t i = sizeof cpus / sizeof *cpus; i-- > 0;)
+        if (cairn_span_begins(name, cpus[i].begin))
+            d->machine = cpus[i].machine;
+    return comment(d, "cpu: ", name, err);
+}
+
+int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
+                            struct cairn_err *err)
+{
+    struct cairn_reader r = cairn_reader_of(bytes, d->swap);
+    switch (feature) {
+    case BUILD_ID:
+        return take_build_ids(d, &r, err);
+    case HOSTNAME:
+        return comment(d, "host: ", take_text(&r), err);
+    case OSRELEASE:
+        return comment(d, "kernel: ", take_text(&r), err);
+    case ARCH:
+        return take_cpu(d, take_text(&r), err);
+    case CMDLINE:
+        return take_command(d, &r, err);
+    case EVENT_DESC:
+        return take_names(d, &r, err);
+    case CLOCK_DATA:
+        take_clock(d, &r);
+        return CAIRN_OK;
+    default:
+        return CAIRN_OK;
+    }
+}

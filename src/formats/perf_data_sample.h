@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Perf data sample: one sample record taken apart by what its event's attribute says. */
+#ifndef CAIRN_FORMATS_PERF_DATA_SAMPLE_H
+#define CAIRN_FORMATS_PERF_DATA_SAMPLE_H
+
+#include "formats/perf_data_attr.h"
+
+enum { CAIRN_PERF_DATA_CHAIN_MAX = 1 << 13 }; /* a record has at most 64 KiB */
+
+/* Registers as the kernel wrote them: one word for each bit of the mask, the lowest one first. */
+struct cairn_perf_data_regs {
+    uint64_t abi; /* 0: there were none, 1: of 32 bits, 2: of 64 bits */
+    uint64_t mask;
+    struct cairn_span words;
+};
+
+struct cairn_perf_data_sample {
+    int pid, tid; /* -1: not recorded */
+    uint64_t ip, time, period;
+    bool has_ip, has_time, has_period;
+    struct cairn_span chain; /* words: addresses and context markers */
+    struct cairn_perf_data_regs regs;
+    bool is_stack_full;      /* all that was reserved for the copy is used: the stack may go on */
+    struct cairn_span stack; /* what lies at the stack pointer; empty: it was not copied */
+};
+
+/* `body`: behind the header. False where it ends inside of its fields. What later kernels append is
+ * left alone. */
+bool cairn_perf_data_sample_parse(struct cairn_span body, bool swap,
+                                  const struct cairn_perf_data_attr *attr,
+                                  struct cairn_perf_data_sample *ret_sample);
+
+/* One register by its number; false: it was not recorded. */
+bool cairn_perf_data_reg(const struct cairn_perf_data_regs *regs, unsigned number, bool swap,
+                         uint64_t *ret_value);
+
+/* Whose code was running: the lowest bits of a record's `misc`. */
+enum cairn_perf_data_mode {
+    CAIRN_PERF_DATA_MODE_UNKNOWN,
+    CAIRN_PERF_DATA_MODE_KERNEL,
+    CAIRN_PERF_DATA_MODE_USER,
+    CAIRN_PERF_DATA_MODE_HYPERVISOR,
+    CAIRN_PERF_DATA_MODE_GUEST_KERNEL,
+    CAIRN_PERF_DATA_MODE_GUEST_USER,
+    CAIRN_PERF_DATA_MODE_MASK = 7
+};
+
+/* A chain's addresses by side, without the markers between them, innermost first. */
+struct cairn_perf_data_chain {
+    uint64_t kernel[CAIRN_PERF_DATA_CHAIN_MAX], user[CAIRN_PERF_DATA_CHAIN_MAX];
+    size_t n_kernel, n_user;
+    size_t n_other;   /* of guests and hypervisors */
+    bool is_deferred; /* the user part was to follow in a record of its own */
+    uint64_t cookie;  /* that names it */
+};
+
+/* Without a chain the ip alone counts. */
+void cairn_perf_data_chain_split(const struct cairn_perf_data_sample *sample, bool swap,
+                                 enum cairn_perf_data_mode mode,
+                                 struct cairn_perf_data_chain *ret_chain);
+
+#endif /* CAIRN_FORMATS_PERF_DATA_SAMPLE_H */

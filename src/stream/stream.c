@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream/stream.h"
+
+#include "base/address.h"
+#include "base/alloc.h"
+#include "stream/module.h"
+#include "stream/process.h"
+#include "stream/thread.h"
+
+int cairn_stream_init(struct cairn_stream *stream, struct cairn_profile *profile)
+{
+    *stream = (struct cairn_stream){.profile = profile};
+    return cairn_stream_name(stream, 0, 0, "swapper"); /* as the kernel calls what idles */
+}
+
+void cairn_stream_done(struct cairn_stream *stream)
+{
+    for (size_t i = 0; i < stream->n_spaces; i++) {
+        cairn_stream_space_done(stream->spaces[i]);
+        cairn_free(stream->spaces[i]);
+    }
+    cairn_free(stream->spaces);
+    cairn_stream_space_done(&stream->kernel);
+    cairn_table_done(&stream->by_pid);
+    cairn_table_done(&stream->names);
+    cairn_table_done(&stream->threads);
+    cairn_table_done(&stream->modules);
+    cairn_table_done(&stream->build_ids);
+    cairn_table_done(&stream->stacks);
+    cairn_table_done(&stream->labels);
+    cairn_table_done(&stream->by_what);
+    cairn_free(stream->rows);
+    *stream = (struct cairn_stream){0};
+}
+
+uint32_t cairn_stream_add_event(struct cairn_stream *stream, const char *type, const char *unit)
+{
+    struct cairn_stream_event event = {
+        .type = cairn_profile_text(stream->profile, type, strlen(type)),
+        .unit = cairn_profile_text(stream->profile, unit, strlen(unit)),
+    };
+    uint32_t i = 0;
+    while (i < stream->n_events && stream->events[i].type != event.type)
+        i++;
+    if (i < stream->n_events)
+        return i;
+    if (i == CAIRN_STREAM_EVENTS_MAX || event.type == UINT32_MAX || event.unit == UINT32_MAX)
+        return UINT32_MAX;
+    stream->events[stream->n_events++] = event;
+    return i;
+}
+
+/* Puts a frame below `stack`; `name`, a text, is its function, 0: unknown. UINT32_MAX: memory is
+ * gone. */
+static uint32_t push(struct cairn_stream *stream, uint32_t stack, struct cairn_profile_frame frame,
+                     bool is_exact, uint32_t name)
+{
+    struct cairn_profile_line line = {0};
+    const struct cairn_profile_function function = {.name = name, .system_name = name};
+    frame.address =
+        cairn_lookup_address(frame.address, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
+    if (name)
+        line.function = cairn_profile_add_function(stream->profile, &function);
+    uint32_t number = frame.module == UINT32_MAX || line.function == UINT32_MAX
+                          ? UINT32_MAX
+                          : cairn_profile_add_frame(stream->profile, &frame, &line, name != 0);
+    return number == UINT32_MAX ? UINT32_MAX
+                                : cairn_profile_add_stack(stream->profile, stack, number);
+}
+
+static uint32_t push_user(struct cairn_stream *stream, const struct cairn_stream_space *space,
+                          const struct cairn_stream_walk *user, uint32_t stack)
+{
+    for (size_t i = user->n; i-- > 0 && stack != UINT32_MAX;) {
+        bool is_exact = user->exact ? user->exact[i] : i == 0;
+        struct cairn_profile_frame frame = {.address = user->addresses[i],
+                                            .how = user->how ? user->how[i] : CAIRN_HOW_TEXT};
+        /* A call that is the last instruction of a mapping returns behind it. */
+        struct cairn_stream_map *map =
+            space ? cairn_stream_space_find(space, frame.address - !is_exact) : NULL;
+        if (map) {
+            frame.module = cairn_stream_module(stream, map);
+            if (frame.module == UINT32_MAX)
+                return UINT32_MAX;
+            frame.address = cairn_stream_va(stream, map, frame.address);
+        }
+        stack = push(stream, stack, frame, is_exact, 0);
+    }
+    return stack;
+}
+
+static uint32_t push_kernel(struct cairn_stream *stream, const struct cairn_stream_sample *sample,
+                            uint32_t stack)
+{
+    for (size_t i = sample->n_kernel; i-- > 0 && stack != UINT32_MAX;) {
+        struct cairn_stream_map *map =
+            cairn_stream_space_find(&stream->kernel, sample->kernel[i] - (i > 0));
+        const struct cairn_profile_frame frame = {
+            .address = sample->kernel[i],
+            .module = cairn_stream_kernel_module(stream, map),
+            .what = CAIRN_WHAT_KERNEL,
+            .how = CAIRN_HOW_KERNEL,
+        };
+        stack = push(stream, stack, frame, i == 0, map && map->is_symbol ? map->path : 0);
+    }
+    return stack;
+}
+
+/* The program's own module is the first of the profile, as pprof wants it. */
+static bool add_program(struct cairn_stream *stream, const struct cairn_stream_space *space)
+{
+    for (size_t i = 0; space && space->program && i < space->n; i++)
+        if (space->maps[i].path == space->program)
+            return cairn_stream_module(stream, &space->maps[i]) != UINT32_MAX;
+    return true;
+}
+
+static uint64_t hash_user(const struct cairn_stream_walk *user)
+{
+    const uint64_t what[] = {
+        user->n ? cairn_hash_bytes(user->addresses, user->n * sizeof *user->addresses) : 0,
+        user->n && user->how ? cairn_hash_bytes(user->how, user->n * sizeof *user->how) : 0,
+        user->n && user->exact ? cairn_hash_bytes(user->exact, user->n * sizeof *user->exact) : 0,
+        user->n};
+    return cairn_hash_bytes(what, sizeof what);
+}
+
+/* The same addresses with the same mappings are the same stack. UINT32_MAX: memory is gone. */
+static uint32_t stack_of(struct cairn_stream *stream, const struct cairn_stream_space *space,
+                         const struct cairn_stream_sample *sample,
+                         const struct cairn_stream_walk *user)
+{
+    const uint64_t what[] = {
+        hash_user(user),
+        sample->n_kernel ? cairn_hash_bytes(sample->kernel, sample->n_kernel * sizeof(uint64_t))
+                         : 0,
+        sample->n_kernel,
+        user->n && space ? space->version : 0,
+        sample->n_kernel ? stream->kernel.version : 0,
+    };
+    const uint64_t key = cairn_hash_bytes(what, sizeof what);
+    uint32_t stack = 0;
+    if (cairn_table_find(&stream->stacks, key, &stack))
+        return stack;
+    if (stream->profile->n_modules <= 1 && !add_program(stream, space))
+        return UINT32_MAX;
+    stack = push_user(stream, space, user, 0);
+    if (stack != UINT32_MAX)
+        stack = push_kernel(stream, sample, stack);
+    return stack != UINT32_MAX && cairn_table_set(&stream->stacks, key, stack) < 0 ? UINT32_MAX
+                                                                                   : stack;
+}
+
+/* The process of a sample as it is now; NULL: nothing was heard of it. */
+static struct cairn_stream_space *space_of(struct cairn_stream *stream,
+                                           const struct cairn_stream_sample *sample)
+{
+    struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
+    if (space && space->is_leaving && (sample->user.n || sample->copy) && !sample->n_kernel) {
+        cairn_stream_space_drop_old(space, &stream->n_maps);
+        space->version = ++stream->n_versions;
+    }
+    return space;
+}
+
+/* Without a walker where the CPU was is all that is known. */
+static int walk_copy(const struct cairn_stream *stream, const struct cairn_stream_space *space,
+                     const struct cairn_stream_copy *copy, struct cairn_stream_walk *ret_walk)
+{
+    static const bool is_exact = true;
+    if (stream->walker.walk && space)
+        return stream->walker.walk(stream->walker.ctx, stream, space, copy, ret_walk);
+    *ret_walk = (struct cairn_stream_walk){.addresses = &copy->regs.ip,
+                                           .n = 1,
+                                           .exact = &is_exact,
+                                           .cut = "the copy of the stack was not walked"};
+    return CAIRN_OK;
+}
+
+static int add_row(struct cairn_stream *stream, const struct cairn_stream_row *row)
+{
+    const uint32_t what[] = {row->stack, row->labels, row->event};
+    const uint64_t key = cairn_hash_bytes(what, sizeof what);
+    uint32_t number;
+    if (!cairn_table_find(&stream->by_what, key, &number)) {
+        number = (uint32_t)stream->n_rows;
+        if (cairn_grow((void **)&stream->rows, &stream->cap_rows, stream->n_rows + 1,
+                       sizeof *stream->rows) < 0 ||
+            cairn_table_set(&stream->by_what, key, number) < 0)
+            return CAIRN_E_NOMEM;
+        stream->rows[stream->n_rows++] = *row;
+        return CAIRN_OK;
+    }
+    struct cairn_stream_row *old = &stream->rows[number];
+    old->n += row->n;
+    old->value = cairn_profile_add_clamped(old->value, row->value);
+    return CAIRN_OK;
+}
+
+static void note_time(struct cairn_stream *stream, uint64_t time_ns)
+{
+    if (!stream->has_times || time_ns < stream->first_ns)
+        stream->first_ns = time_ns;
+    if (!stream->has_times || time_ns > stream->last_ns)
+        stream->last_ns = time_ns;
+    stream->has_times = true;
+}
+
+int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_sample *sample)
+{
+    struct cairn_stream_row row = {.event = sample->event, .n = 1, .value = sample->value};
+    struct cairn_stream_walk user = sample->user;
+    struct cairn_stream_space *space = space_of(stream, sample);
+    if (sample->copy && walk_copy(stream, space, sample->copy, &user) < 0)
+        return CAIRN_E_NOMEM;
+    if (user.n + sample->n_kernel > CAIRN_PROFILE_DEPTH_MAX) {
+        stream->counts.n_deep++;
+        return CAIRN_OK;
+    }
+    row.stack = stack_of(stream, space, sample, &user);
+    row.labels = cairn_stream_labels(stream, sample->pid, sample->tid, user.cut);
+    if (row.stack == UINT32_MAX || row.labels == UINT32_MAX || add_row(stream, &row) < 0)
+        return CAIRN_E_NOMEM;
+    stream->events[sample->event].n++;
+    stream->counts.n_samples++;
+    if (sample->has_time)
+        note_time(stream, sample->time_ns);
+    return CAIRN_OK;
+}
+
+static int add_types(struct cairn_stream *stream)
+{
+    struct cairn_profile *p = stream->profile;
+    const struct cairn_stream_event *most = &stream->events[0];
+    if (cairn_profile_add_type(p, "samples", "count") == UINT32_MAX)
+        return CAIRN_E_NOMEM;
+    for (uint32_t i = 0; i < stream->n_events; i++) {
+        const struct cairn_stream_event *event = &stream->events[i];
+        if (cairn_profile_add_type(p, cairn_strings_get(&p->strings, event->type),
+                                   cairn_strings_get(&p->strings, event->unit)) == UINT32_MAX)
+            return CAIRN_E_NOMEM;
+        most = event->n > most->n ? event : most;
+    }
+    p->default_type = stream->n_events ? most->type : 0;
+    return CAIRN_OK;
+}
+
+int cairn_stream_finish(struct cairn_stream *stream)
+{
+    struct cairn_profile *p = stream->profile;
+    int64_t values[1 + CAIRN_STREAM_EVENTS_MAX];
+    int code = add_types(stream);
+    for (size_t i = 0; i < stream->n_rows && code == CAIRN_OK; i++) {
+        const struct cairn_stream_row *row = &stream->rows[i];
+        memset(values, 0, sizeof values);
+        values[0] = row->n;
+        values[1 + row->event] = row->value;
+        if (cairn_profile_add_sample(p, row->stack, row->labels, values) == UINT32_MAX)
+            code = CAIRN_E_NOMEM;
+    }
+    if (stream->has_times && stream->last_ns - stream->first_ns <= INT64_MAX)
+        p->duration_ns = (int64_t)(stream->last_ns - stream->first_ns);
+    cairn_stream_set_build_ids(stream);
+    return code;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream/thread.h"
+
+enum { LABELS_MAX = 5 };
+
+static uint32_t text_of(struct cairn_stream *stream, const char *text)
+{
+    return cairn_profile_text(stream->profile, text, strlen(text));
+}
+
+int cairn_stream_name(struct cairn_stream *stream, int pid, int tid, const char *name)
+{
+    uint32_t text = text_of(stream, name);
+    (void)pid;
+    return text == UINT32_MAX ? CAIRN_E_NOMEM
+                              : cairn_table_set(&stream->names, (uint32_t)tid, text);
+}
+
+int cairn_stream_inherit_name(struct cairn_stream *stream, int parent_tid, int tid)
+{
+    uint32_t text;
+    if (!cairn_table_find(&stream->names, (uint32_t)parent_tid, &text)) {
+        cairn_table_remove(&stream->names, (uint32_t)tid); /* it may be another thread's */
+        return CAIRN_OK;
+    }
+    return cairn_table_set(&stream->names, (uint32_t)tid, text);
+}
+
+/* The text of a thread's name; 0: unknown. */
+static uint32_t name_of(const struct cairn_stream *stream, int tid)
+{
+    uint32_t text;
+    return tid >= 0 && cairn_table_find(&stream->names, (uint32_t)tid, &text) ? text : 0;
+}
+
+static bool set_text(struct cairn_stream *stream, struct cairn_profile_label *label,
+                     const char *key, uint32_t text)
+{
+    *label = (struct cairn_profile_label){.key = text_of(stream, key), .text = text};
+    return label->key != UINT32_MAX && text != UINT32_MAX;
+}
+
+static bool set_number(struct cairn_stream *stream, struct cairn_profile_label *label,
+                       const char *key, int64_t number)
+{
+    *label = (struct cairn_profile_label){.key = text_of(stream, key), .number = number};
+    return label->key != UINT32_MAX;
+}
+
+static uint32_t make_set(struct cairn_stream *stream, int pid, int tid, const uint32_t texts[3])
+{
+    static const char *const keys[] = {"process", "thread", "cairn.cut"};
+    struct cairn_profile_label labels[LABELS_MAX];
+    uint32_t n = 0;
+    bool ok = (pid < 0 || set_number(stream, &labels[n++], "pid", pid)) &&
+              (tid < 0 || set_number(stream, &labels[n++], "tid", tid));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && ok; i++)
+        if (texts[i])
+            ok = set_text(stream, &labels[n++], keys[i], texts[i]);
+    return ok ? cairn_profile_add_labels(stream->profile, labels, n) : UINT32_MAX;
+}
+
+uint32_t cairn_stream_labels(struct cairn_stream *stream, int pid, int tid, const char *cut)
+{
+    const uint32_t texts[] = {name_of(stream, pid), name_of(stream, tid),
+                              cut ? text_of(stream, cut) : 0};
+    const uint64_t what[] = {(uint64_t)(uint32_t)pid << 32 | (uint32_t)tid,
+                             (uint64_t)texts[0] << 32 | texts[1], texts[2]};
+    const uint64_t key = cairn_hash_bytes(what, sizeof what);
+    uint32_t set;
+    if (cairn_table_find(&stream->labels, key, &set))
+        return set;
+    set = make_set(stream, pid, tid, texts);
+    return set != UINT32_MAX && cairn_table_set(&stream->labels, key, set) < 0 ? UINT32_MAX : set;
+}
