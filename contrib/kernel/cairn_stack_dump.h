@@ -418,7 +418,7 @@ static const char *cairn_stack_take_user(struct cairn_stack_slot *slot, bool pc_
 	}
 	return NULL;
 #elif defined(CONFIG_USER_STACKTRACE_SUPPORT)
-	return "user stack trace not supported (modules cannot call stack_trace_save_user())";
+	return "no user backtrace: modules cannot call stack_trace_save_user()";
 #else
 	return "user stack trace not supported (CONFIG_USER_STACKTRACE_SUPPORT is disabled)";
 #endif
@@ -622,7 +622,8 @@ static unsigned long cairn_stack_seen_before(const struct cairn_stack_slot *slot
 /* ---- printing ---- */
 
 #define cairn_stack_say(slot, format, ...) \
-	printk(CAIRN_STACK_LEVEL "%s: " format " #%lu\n", (slot)->tag, ##__VA_ARGS__, (slot)->number)
+	printk(CAIRN_STACK_LEVEL "%s: " format " #%lu\n", (slot)->tag, ##__VA_ARGS__, \
+	       (slot)->number)
 
 static void cairn_stack_say_head(const struct cairn_stack_slot *slot)
 {
