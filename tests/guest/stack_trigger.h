@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define NOINLINE __attribute__((noinline))
+#define NOINLINE     __attribute__((noinline))
 #define AFTER_CALL() __asm__ volatile("" ::: "memory") /* the call is none that jumps */
 
 static inline long system_call(long number, long a, long b, long c)
@@ -26,7 +26,7 @@ static inline long system_call(long number, long a, long b, long c)
     return result;
 #else
     register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b,
-                      x2 __asm__("x2") = c;
+                     x2 __asm__("x2") = c;
     __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
     return x0;
 #endif
