@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As much of a kernel as contrib/kernel/cairn_stack_dump.h asks for, in a test's process: one thread
- * with its registers, stack and mappings, one CPU, and a log. It has the names of the version that
- * the test is compiled for, LINUX_VERSION_CODE, and no others.
+ * As much of a kernel as contrib/kernel/cairn_stack_dump.h asks for, in a test's process: one
+ * thread with its registers, stack and mappings, one CPU, and a log. It has the names of the
+ * version that the test is compiled for, LINUX_VERSION_CODE, and no others.
  */
 #ifndef CAIRN_TESTS_KERNEL_MOCK_H
 #define CAIRN_TESTS_KERNEL_MOCK_H
