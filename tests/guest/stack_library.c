@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library between two functions of its program; lld puts its code at another vaddr than offset. */
+/* A library between two functions of its program; lld gives its code another vaddr than offset. */
 __attribute__((noinline)) static void library_inner(void (*back)(int device, const char *tag),
                                                     int device, const char *tag)
 {

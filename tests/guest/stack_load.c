@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stack_load FILE PARAMETERS: loads a kernel module, with /dev for its device. stack_load NAME removes
- * it. */
+/* stack_load FILE PARAMETERS: loads a kernel module, with /dev for its device. stack_load NAME:
+ * removes it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

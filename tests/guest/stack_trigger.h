@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trigger: asks the module for this thread's stacks by a system call of our own, so that no function
- * of libc, which may have no frame pointer, stands between. */
+/* Trigger: asks the module for this thread's stacks by a system call of our own, so that no
+ * function of libc, which may have no frame pointer, stands between. */
 #ifndef CAIRN_TESTS_GUEST_STACK_TRIGGER_H
 #define CAIRN_TESTS_GUEST_STACK_TRIGGER_H
 
