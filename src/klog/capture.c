@@ -96,46 +96,52 @@ static bool find_words(struct cairn_span body, const char *words, struct cairn_k
 static bool read_unprinted(struct cairn_span body, struct cairn_klog_capture *line)
 {
     static const char end[] = " were not printed";
-    size_t at = cairn_scan_find(body, " dumps before ");
-    struct cairn_span before = {body.data, at};
-    if (at == body.size || body.size - at < sizeof end ||
-        memcmp(body.data + body.size - (sizeof end - 1), end, sizeof end - 1) != 0 ||
-        !take_number(&before, ": ", &line->unprinted))
+    size_t n = sizeof end - 1;
+    if (body.size < n || memcmp(body.data + body.size - n, end, n) != 0)
+        return false;
+    struct cairn_span before = {body.data, cairn_scan_find(body, " dumps before ")};
+    if (before.size == body.size || !take_number(&before, ": ", &line->unprinted))
         return false;
     before.size++; /* the colon */
-    if (!read_tag(before, &line->tag))
-        return false;
-    line->form = CAIRN_KLOG_UNPRINTED;
-    return true;
+    return read_tag(before, &line->tag);
 }
 
-/* Lines of words. They are as short as a tag and some words. */
-static void read_words(struct cairn_span body, struct cairn_klog_capture *line)
+/* Words with "trace" in them. */
+static bool read_trace_words(struct cairn_span body, struct cairn_klog_capture *line)
 {
     static const struct {
         const char *words;
         enum cairn_klog_form form;
     } rows[] = {{"kernel backtrace:", CAIRN_KLOG_KERNEL_HEAD},
+                {"no user backtrace: ", CAIRN_KLOG_NO_USER},
                 {"user backtrace", CAIRN_KLOG_USER_HEAD},
                 {"user stack trace not supported", CAIRN_KLOG_NO_USER}};
+    size_t end;
+    if (cairn_scan_find(body, "trace") == body.size)
+        return false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (find_words(body, rows[i].words, line, &end)) {
+            line->form = rows[i].form;
+            if (i == 1)
+                line->text = cairn_scan_trim(cairn_scan_rest(body, end));
+            return true;
+        }
+    return false;
+}
+
+/* Lines of words. They are as short as a tag and some words. */
+static void read_words(struct cairn_span body, struct cairn_klog_capture *line)
+{
     size_t head = cairn_scan_find(body, "pid="), end;
     struct cairn_span before = {body.data, head};
     if (head < body.size && read_tag(before, &line->tag) && read_head(body, head, line))
         return;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (find_words(body, rows[i].words, line, &end)) {
-            line->form = rows[i].form;
-            return;
-        }
-    if (find_words(body, "no user backtrace: ", line, &end)) {
-        line->form = CAIRN_KLOG_NO_USER;
-        line->text = cairn_scan_trim(cairn_scan_rest(body, end));
-    } else if (find_words(body, "same as #", line, &end) &&
-               cairn_scan_decimal(body, &end, &line->same_as)) {
+    if (read_trace_words(body, line))
+        return;
+    if (find_words(body, "same as #", line, &end) && cairn_scan_decimal(body, &end, &line->same_as))
         line->form = CAIRN_KLOG_SAME;
-    } else {
-        (void)read_unprinted(body, line);
-    }
+    else if (read_unprinted(body, line))
+        line->form = CAIRN_KLOG_UNPRINTED;
 }
 
 /* "[k02] " at `at`. */
