@@ -19,10 +19,11 @@
  * offset in it follow a user address if the mmap lock is free. A stack that was printed before is
  * one line: "same as #12".
  *
- * It may be called anywhere, in interrupts and NMIs too. It does not sleep, waits for no lock, and
- * allocates nothing; user memory is read without faults. It prints with printk(): a dump of 30
- * lines takes 0.15 s on a serial console of 115,200 baud. At most CAIRN_STACK_LIMIT dumps a second
- * are printed; the log says how many were not.
+ * It may be called wherever printk() may, in interrupts and NMIs too; printk() is wrong under the
+ * scheduler's own locks (a run queue's), where it may wake a thread. It does not sleep, waits for
+ * no lock of its own, and allocates nothing; user memory is read without faults. A dump of 30 lines
+ * takes 0.15 s on a serial console of 115,200 baud. At most CAIRN_STACK_LIMIT dumps a second are
+ * printed; the log says how many were not.
  *
  * The user's stack is walked by frame pointers, on x86 and arm64. Code without frame pointers ends
  * the stack early, or hides a caller. Other CPUs need CONFIG_USER_STACKTRACE_SUPPORT and built-in
@@ -43,7 +44,7 @@
 #define CAIRN_STACK_LEVEL KERN_INFO
 #endif
 #ifndef CAIRN_STACK_SLOTS
-#define CAIRN_STACK_SLOTS 4	/* dumps at the same time, of 5 KB each; more are not printed */
+#define CAIRN_STACK_SLOTS 4	/* dumps at the same time, of 4 KB each; more are not printed */
 #endif
 
 #include <linux/kernel.h>
@@ -562,7 +563,8 @@ static void cairn_stack_name_files(struct cairn_stack_slot *slot)
 	slot->locked = mm;
 	/* For lockdep it ends here. */
 	rwsem_release(&mm->mmap_lock.dep_map, _RET_IP_);
-	init_irq_work(&slot->unlock, cairn_stack_unlock_later);
+	if (!slot->unlock.func)
+		init_irq_work(&slot->unlock, cairn_stack_unlock_later);
 	irq_work_queue(&slot->unlock);
 #endif
 }
