@@ -87,21 +87,31 @@ def make_headers(arch, image):
     return folder
 
 
-def make_module(arch, headers, work):
-    """Built from a copy: kbuild writes beside its sources. A warning is a failure."""
-    source = work / "module"
-    shutil.rmtree(source, ignore_errors=True)
-    shutil.copytree(guest.ROOT / "contrib/kernel", source)
-    words = [f"KDIR={headers}", "KCFLAGS=-Werror", "CONFIG_DEBUG_INFO_BTF_MODULES="]
+def make(source, arch, headers, *more):
+    """A warning is a failure."""
+    words = [f"KCFLAGS=-Werror -I{source}", "CONFIG_DEBUG_INFO_BTF_MODULES="]
     if arch == "arm64":
         words += ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", "CC=aarch64-linux-gnu-gcc", "DEB_BUILD_ARCH=amd64",
                   "DEB_HOST_ARCH=arm64", "DEB_HOST_GNU_TYPE=aarch64-linux-gnu"]
     else:
         words += ["ARCH=x86_64", "CC=gcc"]
-    made = subprocess.run(["make", "-s", "-C", str(source), *words], text=True, stdout=subprocess.PIPE,
+    made = subprocess.run(["make", "-s", *words, *map(str, more)], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
-    if made.returncode or "warning" in made.stdout.replace("compiler differs", ""):
-        sys.exit(f"the module is not built:\n{made.stdout}")
+    if made.returncode or "warning" in made.stdout.replace("warning: the compiler differs", ""):
+        sys.exit(f"not built: {more}\n{made.stdout}")
+
+
+def make_module(arch, headers, work):
+    """Built from a copy: kbuild writes beside its sources. Then the header as other kernels would have it."""
+    source = work / "module"
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(guest.ROOT / "contrib/kernel", source)
+    make(source, arch, headers, "-C", source, f"KDIR={headers}")
+    for name in ("MODULE", "CONFIG_STACKTRACE", "CONFIG_PREEMPT_COUNT"):
+        (source / f"without_{name}.c").write_text(
+            f"#include <linux/kernel.h>\n#undef {name}\n#include \"cairn_stack_dump.h\"\n"
+            "void caller(const char *tag);\nvoid caller(const char *tag) { cairn_dump_stacks(tag); }\n")
+        make(source, arch, headers, "-C", headers, f"M={source}", f"without_{name}.o")
     return source / "cairn_stacks.ko"
 
 
