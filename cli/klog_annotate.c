@@ -5,24 +5,32 @@
  *     misc_open+0xc4/0x180 [mod]     misc_open (drivers/char/misc.c:165) [mod]
  *     [u04] 0x00007f592a8da5b9       [u04] 0x00007f592a8da5b9 work_inner (libwork.c:6)
  *
- * A line is changed by what it says itself; user addresses take the maps of the last head of their
- * tag, and only where --maps has one file for all or that head is the only one.
+ * A line is changed by what it says itself; user addresses take the maps of the last head, of
+ * those with a number ("#17") of the head with the line's number.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/klog.h"
 
-enum { LINE_BYTES_MAX = 1 << 20, PIECE_BYTES = 1 << 16 };
+enum { LINE_BYTES_MAX = 1 << 20, PIECE_BYTES = 1 << 16, HEADS = 64, COMM_BYTES = 64 };
+
+struct head {
+    uint64_t number; /* 0: it has none */
+    int pid, tgid;   /* -1: not said */
+    char comm[COMM_BYTES];
+};
 
 struct annotate {
     struct cli_klog *klog;
     struct cairn_buffer line; /* of which the end did not come yet */
     bool passes;              /* the rest of a line that is too long goes as it is */
-    int pid;                  /* of the last head; -1: none */
-    struct cairn_arena comms;
-    const char *comm;
+    struct head heads[HEADS]; /* of the last dumps with a number, by it */
+    struct head last, unknown;
+    const struct head *head;  /* the one of this line */
+    struct cairn_buffer text; /* of one frame */
 };
 
 static void add_clean(struct cairn_buffer *out, const char *text)
@@ -56,10 +64,10 @@ static int name(struct annotate *a, const struct cairn_klog_frame *frame,
 {
     int space = CAIRN_NO_SPACE;
     const struct cairn_klog_dump dump = {.size = sizeof dump,
-                                         .comm = a->comm ? a->comm : "",
+                                         .comm = a->head->comm,
                                          .build_id = "",
-                                         .pid = a->pid,
-                                         .tgid = -1,
+                                         .pid = a->head->pid,
+                                         .tgid = a->head->tgid,
                                          .frames = frame,
                                          .n_frames = 1};
     int code =
@@ -97,6 +105,14 @@ static size_t symbol_around(const char *line, size_t size, size_t plus, size_t *
     return all;
 }
 
+/* A text of the line as a string, until the next one. NULL: memory is gone. */
+static const char *text_of(struct annotate *a, const char *text, size_t size)
+{
+    cairn_buffer_clear(&a->text);
+    cairn_buffer_add(&a->text, text, size);
+    return a->text.failed ? NULL : cairn_buffer_text(&a->text);
+}
+
 static int annotate_symbols(struct annotate *a, const char *line, size_t size,
                             struct cairn_err *err)
 {
@@ -112,7 +128,7 @@ static int annotate_symbols(struct annotate *a, const char *line, size_t size,
         at = (size_t)(plus - line) + 3;
         if (!all || start < from)
             continue;
-        char *text = cairn_arena_text(&a->comms, line + start, all);
+        const char *text = text_of(a, line + start, all);
         if (!text)
             return cairn_fail_memory(err);
         const struct cairn_klog_frame frame = {
@@ -152,21 +168,59 @@ static size_t user_address(const char *line, size_t size, uint64_t *ret_va, bool
     return p - at - 8 <= 16 && p > at + 8 ? p : 0;
 }
 
-static bool read_head(struct annotate *a, const char *line, size_t size)
+/* The number behind `name` at the end of a line, which is cut off with it; -1: there is none. */
+static int64_t take_number(const char *line, size_t *size, const char *name)
 {
+    size_t n = strlen(name), first = *size;
+    int64_t value = 0;
+    while (first && line[first - 1] >= '0' && line[first - 1] <= '9')
+        first--;
+    if (first == *size || *size - first > 18 || first < n || memcmp(line + first - n, name, n) != 0)
+        return -1;
+    for (size_t i = first; i < *size; i++)
+        value = value * 10 + (line[i] - '0');
+    *size = first - n;
+    return value;
+}
+
+/* The head that a line is, or the one that it belongs to. */
+static void find_head(struct annotate *a, const char *line, size_t size)
+{
+    while (size && strchr("\r ", line[size - 1]))
+        size--;
+    int64_t number = take_number(line, &size, " #"), tgid, value = 0;
+    struct head *head = number > 0 ? &a->heads[number % HEADS] : &a->last;
     const char *pid = memmem(line, size, "pid=", 4);
     const char *comm = pid ? memmem(pid, size - (size_t)(pid - line), " comm=", 6) : NULL;
+    a->head = number > 0 && head->number != (uint64_t)number ? &a->unknown : head;
     if (!comm)
-        return true;
-    char *text = cairn_arena_text(&a->comms, comm + 6, size - (size_t)(comm + 6 - line));
-    if (!text)
-        return false;
-    text[strcspn(text, "\r\n")] = 0;
-    a->comm = text;
-    a->pid = 0;
-    for (const char *p = pid + 4; p < comm && *p >= '0' && *p <= '9' && a->pid < 100000000; p++)
-        a->pid = a->pid * 10 + (*p - '0');
-    return true;
+        return;
+    (void)take_number(line, &size, " bits=");
+    (void)take_number(line, &size, " cpu=");
+    tgid = take_number(line, &size, " tgid=");
+    for (const char *p = pid + 4; p < comm && *p >= '0' && *p <= '9' && value < 100000000; p++)
+        value = value * 10 + (*p - '0');
+    *head = (struct head){.number = number > 0 ? (uint64_t)number : 0,
+                          .pid = (int)value,
+                          .tgid = tgid <= INT32_MAX ? (int)tgid : -1};
+    if (comm + 6 < line + size)
+        snprintf(head->comm, sizeof head->comm, "%.*s", (int)(line + size - comm - 6), comm + 6);
+    a->head = head;
+}
+
+/* What follows an address, "lib/libx.so+0x5b9 #17", as the text of its frame. False: memory. */
+static bool read_place(struct annotate *a, const char *line, size_t size,
+                       struct cairn_klog_frame *frame)
+{
+    while (size && strchr("\r ", line[size - 1]))
+        size--;
+    (void)take_number(line, &size, " #");
+    while (size && *line == ' ') {
+        line++;
+        size--;
+    }
+    frame->text = text_of(a, line, size);
+    return frame->text != NULL;
 }
 
 /* Without its line break. */
@@ -176,12 +230,13 @@ static int annotate_line(struct annotate *a, const char *line, size_t size, stru
     struct cairn_klog_frame frame = {.text = "", .part = CAIRN_KLOG_USER};
     struct cairn_resolved_frame found;
     bool is_first = false;
-    if (!read_head(a, line, size))
-        return cairn_fail_memory(err);
+    find_head(a, line, size);
     size_t end = user_address(line, size, &frame.va, &is_first);
     if (!end)
         return annotate_symbols(a, line, size, err);
     frame.marks = is_first ? CAIRN_KLOG_EXACT : 0;
+    if (!read_place(a, line + end, size - end, &frame))
+        return cairn_fail_memory(err);
     int code = name(a, &frame, &found, err);
     if (code < 0)
         return code;
@@ -239,7 +294,8 @@ static int take_piece(struct annotate *a, const char *piece, size_t size, struct
 
 int cli_klog_annotate(struct cli_klog *klog, struct cli_source *source, struct cairn_err *err)
 {
-    struct annotate a = {.klog = klog, .pid = -1};
+    struct annotate a = {.klog = klog, .last = {.pid = -1, .tgid = -1}};
+    a.unknown = a.last;
     char piece[PIECE_BYTES];
     int code = CAIRN_OK;
     long got = 1;
@@ -255,6 +311,6 @@ int cli_klog_annotate(struct cli_klog *klog, struct cli_source *source, struct c
         code = cli_klog_drain(klog, true, err);
     cli_progress_done();
     cairn_buffer_done(&a.line);
-    cairn_arena_done(&a.comms);
+    cairn_buffer_done(&a.text);
     return code;
 }

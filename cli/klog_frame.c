@@ -116,8 +116,9 @@ static int make(struct cli_klog *klog, const struct cairn_klog_dump *dump, size_
 static uint64_t key_of(const struct cairn_klog_dump *dump, const struct cairn_klog_frame *frame,
                        int space)
 {
-    uint64_t marks = frame->marks & (CAIRN_KLOG_EXACT | CAIRN_KLOG_UNPROVEN | CAIRN_KLOG_CUT);
-    uint64_t key = cairn_hash_u64(frame->va ^ marks << 58);
+    uint64_t marks = frame->marks &
+                     (CAIRN_KLOG_EXACT | CAIRN_KLOG_UNPROVEN | CAIRN_KLOG_CUT | CAIRN_KLOG_NO_CODE);
+    uint64_t key = cairn_hash_u64(frame->va ^ marks << 57);
     key = cairn_hash_u64(key ^ (uint64_t)(uintptr_t)frame->text);
     return frame->part == CAIRN_KLOG_USER ? key ^ ((uint64_t)(uint32_t)space + 1) << 1
                                           : key ^ (uint64_t)(uintptr_t)dump->build_id;

@@ -29,6 +29,8 @@ static void add_head(struct cairn_json *json, const struct cairn_klog_dump *dump
     add_number(json, "process", dump->tgid);
     add_text(json, "comm", dump->comm);
     add_number(json, "cpu", dump->cpu);
+    if (dump->is_32_bit)
+        cairn_json_u64(json, "bits", 32);
     add_text(json, "time", dump->time);
     cairn_json_u64(json, "boot", dump->boot);
     cairn_json_u64(json, "line", dump->line);
@@ -40,6 +42,7 @@ static void add_head(struct cairn_json *json, const struct cairn_klog_dump *dump
     cairn_json_bool(json, "headless", dump->is_headless);
     cairn_json_bool(json, "cut_short", dump->is_cut_short);
     cairn_json_bool(json, "user_supported", dump->is_user_supported);
+    add_text(json, "no_user", dump->no_user);
     cairn_json_bool(json, "thread_unknown", dump->is_whose);
     cairn_json_bool(json, "mixed", dump->is_mixed);
     cairn_json_bool(json, "open_ended", dump->is_open_ended);
@@ -69,7 +72,8 @@ static void add_frame(struct cairn_json *json, const struct cairn_klog_frame *fr
         const char *name;
     } marks[] = {{CAIRN_KLOG_UNPROVEN, "unproven"}, {CAIRN_KLOG_EXACT, "exact"},
                  {CAIRN_KLOG_INLINED, "inlined"},   {CAIRN_KLOG_HOLE, "hole"},
-                 {CAIRN_KLOG_CUT, "cut"},           {CAIRN_KLOG_MAYBE, "maybe"}};
+                 {CAIRN_KLOG_CUT, "cut"},           {CAIRN_KLOG_MAYBE, "maybe"},
+                 {CAIRN_KLOG_NO_CODE, "no_code"}};
     bool is_user = frame->part == CAIRN_KLOG_USER;
     cairn_json_open(json, NULL, '{');
     cairn_json_str(json, "part", is_user ? "user" : "kernel");

@@ -44,6 +44,8 @@ static void add_head(struct cairn_buffer *out, const struct cairn_klog_dump *dum
         cairn_buffer_printf(out, " tgid=%d", dump->tgid);
     if (dump->cpu >= 0)
         cairn_buffer_printf(out, " cpu=%d", dump->cpu);
+    if (dump->is_32_bit)
+        cairn_buffer_str(out, " bits=32");
     if (*dump->time) {
         cairn_buffer_str(out, " time=");
         add_clean(out, dump->time);
@@ -71,7 +73,8 @@ static void add_notes(struct cairn_buffer *out, const struct cairn_klog_dump *du
         cairn_buffer_char(out, '\n');
     }
     if (dump->same_as)
-        cairn_buffer_printf(out, "# same as dump %llu\n", (ull)dump->same_as);
+        cairn_buffer_printf(out, "# same as dump %llu%s\n", (ull)dump->same_as,
+                            dump->n_frames ? "" : ", which is not in this log");
 }
 
 static void add_end_notes(struct cairn_buffer *out, const struct cairn_klog_dump *dump)
@@ -86,6 +89,11 @@ static void add_end_notes(struct cairn_buffer *out, const struct cairn_klog_dump
     if (!dump->is_user_supported)
         cairn_buffer_str(out, "# user stack trace not supported (CONFIG_USER_STACKTRACE_SUPPORT "
                               "is disabled)\n");
+    if (*dump->no_user) {
+        cairn_buffer_str(out, "# no user stack: ");
+        add_clean(out, dump->no_user);
+        cairn_buffer_char(out, '\n');
+    }
 }
 
 static void add_part_head(struct cairn_buffer *out, const struct cairn_klog_dump *dump,

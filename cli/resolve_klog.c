@@ -16,11 +16,17 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/klog.h"
+#include "cli/numbers.h"
 #include "cli/write_profile.h"
 
 enum { PIECE_BYTES = 1 << 20, OUT_BYTES = 1 << 16, IDLE_MS = 1000 };
 
 typedef unsigned long long ull;
+
+struct cli_counted {
+    uint64_t n;
+    const char *what, *words; /* what: NULL: the number alone */
+};
 
 int cli_klog_drain(struct cli_klog *klog, bool all, struct cairn_err *err)
 {
@@ -124,6 +130,15 @@ static bool has_user_frames(const struct cairn_klog_dump *dump)
     return dump->n_frames && dump->frames[dump->n_frames - 1].part == CAIRN_KLOG_USER;
 }
 
+/* Does the log itself say files and offsets? */
+static bool has_places(const struct cairn_klog_dump *dump)
+{
+    for (size_t i = dump->n_frames; i-- > 0 && dump->frames[i].part == CAIRN_KLOG_USER;)
+        if (*dump->frames[i].text)
+            return true;
+    return false;
+}
+
 static bool is_wanted(const struct cli_klog *klog, const struct cairn_klog_dump *dump)
 {
     const struct cli_klog_opts *opts = klog->opts;
@@ -150,7 +165,7 @@ static int take(struct cli_klog *klog, const struct cairn_klog_dump *dump, struc
         if (code < 0)
             return code;
         klog->n_user++;
-        klog->n_user_mapped += space != CAIRN_NO_SPACE;
+        klog->n_user_mapped += space != CAIRN_NO_SPACE || has_places(dump);
     }
     if (klog->opts->json)
         return cli_klog_put_json(klog, dump, space, err);
@@ -224,19 +239,40 @@ static int fail_empty(const struct cli_klog *klog, const struct cairn_klog *read
     return CAIRN_E_MISSING;
 }
 
+/* "3 dumps mixed with others, 1 line of no dump" in one line. */
+static void say_counted(const struct cli_counted *rows, size_t n, bool says_zero)
+{
+    struct cairn_buffer text = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (!rows[i].n && !says_zero)
+            continue;
+        if (text.size)
+            cairn_buffer_str(&text, ", ");
+        if (rows[i].what)
+            cli_add_counted(&text, rows[i].n, rows[i].what);
+        else
+            cli_add_count(&text, rows[i].n);
+        cairn_buffer_str(&text, rows[i].words);
+    }
+    if (text.size && !text.failed)
+        cli_say("%s", cairn_buffer_text(&text));
+    cairn_buffer_done(&text);
+}
+
 static void say_counts(const struct cli_klog *klog, const struct cairn_klog *reader)
 {
     struct cairn_klog_counts c = {.size = sizeof c};
     cairn_klog_counts(reader, &c);
-    cli_say("%llu lines, %llu dumps, %llu of them shown", (ull)c.n_lines, (ull)c.n_dumps,
-            (ull)klog->n_shown);
-    if (c.n_mixed || c.n_holes || c.n_astray)
-        cli_say("%llu dumps are mixed with others, %llu times lines are missing, %llu lines belong "
-                "to no dump for sure",
-                (ull)c.n_mixed, (ull)c.n_holes, (ull)c.n_astray);
-    if (c.n_long || c.n_closed)
-        cli_say("%llu lines longer than 64 KiB were cut, %llu dumps were closed for lack of space",
-                (ull)c.n_long, (ull)c.n_closed);
+    const struct cli_counted all[] = {
+        {c.n_lines, "line", ""}, {c.n_dumps, "dump", ""}, {klog->n_shown, NULL, " shown"}};
+    const struct cli_counted odd[] = {{c.n_mixed, "dump", " mixed with others"},
+                                      {c.n_holes, "place", " with missing lines"},
+                                      {c.n_astray, "line", " of no dump for sure"},
+                                      {c.n_long, "line", " longer than 64 KiB cut"},
+                                      {c.n_closed, "dump", " closed for lack of space"},
+                                      {c.n_unprinted, "dump", " not printed by the kernel"}};
+    say_counted(all, sizeof all / sizeof *all, true);
+    say_counted(odd, sizeof odd / sizeof *odd, false);
 }
 
 static int check_shown(const struct cli_klog *klog, const struct cairn_klog *reader,

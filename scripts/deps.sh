@@ -24,7 +24,8 @@ packages() {
         ;;
     bench) echo g++ clang lld llvm python3 binutils time linux-perf elfutils gdb libunwind-dev musl-tools golang-go \
         chromium chromium-driver python3-selenium sqlite3 jq redis nginx wrk postgresql ;;
-    full) echo qemu-user qemu-system-arm qemu-system-x86 cppcheck clang-tidy nodejs default-jdk-headless postgresql \
+    # make builds the module of contrib/kernel; its headers are unpacked beside the build.
+    full) echo make qemu-user qemu-system-arm qemu-system-x86 cppcheck clang-tidy nodejs default-jdk-headless postgresql \
         haproxy neovim texlive-binaries ;;
     fresh) echo debootstrap git ;;
     format) echo clang-format ;;

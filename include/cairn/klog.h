@@ -29,7 +29,8 @@ enum cairn_klog_mark {
     CAIRN_KLOG_INLINED = 4,  /* inlined into the next: the log was decoded before */
     CAIRN_KLOG_HOLE = 8,     /* lines before it are missing */
     CAIRN_KLOG_CUT = 16,     /* its line was cut: not an address to look up */
-    CAIRN_KLOG_MAYBE = 32    /* it and those behind it may be another dump's: see `others` */
+    CAIRN_KLOG_MAYBE = 32,   /* it and those behind it may be another dump's: see `others` */
+    CAIRN_KLOG_NO_CODE = 64 /* the kernel found no code at this address: the stack ends before it */
 };
 
 struct cairn_klog_frame {
@@ -59,6 +60,7 @@ struct cairn_klog_dump {
     const char *comm;     /* "" */
     const char *time;     /* as the log has it; "" */
     const char *build_id; /* of the kernel, where it prints it; "" */
+    const char *no_user;  /* why the thread has no user stack, in the log's words; "" */
     uint64_t time_us;     /* since boot, or since 1970 where `is_date`; UINT64_MAX: unknown */
     int is_date;
     int pid;               /* the thread; -1: unknown */
@@ -67,7 +69,9 @@ struct cairn_klog_dump {
     unsigned boot;         /* from 1: the log of several boots starts anew with each */
     uint64_t line;         /* its first line in the log, from 1 */
     uint64_t printed;      /* the number that the log gives it; 0: none */
-    uint64_t same_as;      /* the log says that it equals the dump of this number; 0 */
+    uint64_t same_as;      /* the log says that it equals the dump of this number, whose frames
+                              it has here; without frames that dump is not in the log; 0 */
+    int is_32_bit;         /* the log says that the program is of 32 bits */
     int is_headless;       /* its head is missing: lost lines, or the log starts inside it */
     int is_cut_short;      /* it was closed for lack of space: more of it may follow */
     int has_user;          /* a user part was announced */
@@ -101,11 +105,12 @@ CAIRN_API int cairn_klog_flush(struct cairn_klog *klog, struct cairn_err *err);
 struct cairn_klog_counts {
     size_t size;
     uint64_t n_lines, n_dumps, n_frames;
-    uint64_t n_mixed;  /* dumps with is_mixed, is_whose or CAIRN_KLOG_MAYBE */
-    uint64_t n_holes;  /* places with missing lines */
-    uint64_t n_long;   /* lines longer than 64 KiB, of which the first 64 KiB were read */
-    uint64_t n_closed; /* dumps closed because 10,000 were open */
-    uint64_t n_astray; /* dump lines that fit no dump */
+    uint64_t n_mixed;     /* dumps with is_mixed, is_whose or CAIRN_KLOG_MAYBE */
+    uint64_t n_holes;     /* places with missing lines */
+    uint64_t n_long;      /* lines longer than 64 KiB, of which the first 64 KiB were read */
+    uint64_t n_closed;    /* dumps closed because 10,000 were open */
+    uint64_t n_astray;    /* dump lines that fit no dump */
+    uint64_t n_unprinted; /* dumps that the kernel left out to limit its log, as it says there */
 };
 CAIRN_API void cairn_klog_counts(const struct cairn_klog *klog, struct cairn_klog_counts *counts);
 

@@ -58,6 +58,10 @@ static void read_comm(struct cairn_span rest, struct cairn_klog_capture *line)
             line->cpu = (int64_t)value;
             more = true;
         }
+        if (take_number(&rest, " bits=", &value)) {
+            line->is_32_bit = value == 32;
+            more = true;
+        }
     }
     if (rest.size > COMM_BYTES_MAX)
         rest.size = COMM_BYTES_MAX;
@@ -77,32 +81,67 @@ static bool read_head(struct cairn_span body, size_t at, struct cairn_klog_captu
     return true;
 }
 
-/* Lines of words. They are as short as a tag and some words. */
-static void read_words(struct cairn_span body, struct cairn_klog_capture *line)
+/* What follows the tag of a line in `body`; false: the words do not stand there. */
+static bool find_words(struct cairn_span body, const char *words, struct cairn_klog_capture *line,
+                       size_t *ret_end)
+{
+    size_t at = cairn_scan_find(body, words);
+    if (at == body.size || !read_tag((struct cairn_span){body.data, at}, &line->tag))
+        return false;
+    *ret_end = at + strlen(words);
+    return true;
+}
+
+/* "TAG: 7 dumps before #18 were not printed" */
+static bool read_unprinted(struct cairn_span body, struct cairn_klog_capture *line)
+{
+    static const char end[] = " were not printed";
+    size_t n = sizeof end - 1;
+    if (body.size < n || memcmp(body.data + body.size - n, end, n) != 0)
+        return false;
+    struct cairn_span before = {body.data, cairn_scan_find(body, " dumps before ")};
+    if (before.size == body.size || !take_number(&before, ": ", &line->unprinted))
+        return false;
+    before.size++; /* the colon */
+    return read_tag(before, &line->tag);
+}
+
+/* Words with "trace" in them. */
+static bool read_trace_words(struct cairn_span body, struct cairn_klog_capture *line)
 {
     static const struct {
         const char *words;
         enum cairn_klog_form form;
     } rows[] = {{"kernel backtrace:", CAIRN_KLOG_KERNEL_HEAD},
+                {"no user backtrace: ", CAIRN_KLOG_NO_USER},
                 {"user backtrace", CAIRN_KLOG_USER_HEAD},
                 {"user stack trace not supported", CAIRN_KLOG_NO_USER}};
-    size_t head = cairn_scan_find(body, "pid=");
+    size_t end;
+    if (cairn_scan_find(body, "trace") == body.size)
+        return false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (find_words(body, rows[i].words, line, &end)) {
+            line->form = rows[i].form;
+            if (i == 1)
+                line->text = cairn_scan_trim(cairn_scan_rest(body, end));
+            return true;
+        }
+    return false;
+}
+
+/* Lines of words. They are as short as a tag and some words. */
+static void read_words(struct cairn_span body, struct cairn_klog_capture *line)
+{
+    size_t head = cairn_scan_find(body, "pid="), end;
     struct cairn_span before = {body.data, head};
     if (head < body.size && read_tag(before, &line->tag) && read_head(body, head, line))
         return;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t at = cairn_scan_find(body, rows[i].words);
-        before.size = at;
-        if (at < body.size && read_tag(before, &line->tag)) {
-            line->form = rows[i].form;
-            return;
-        }
-    }
-    size_t same = cairn_scan_find(body, "same as #"), at = same + 9;
-    before.size = same;
-    if (same < body.size && cairn_scan_decimal(body, &at, &line->same_as) &&
-        read_tag(before, &line->tag))
+    if (read_trace_words(body, line))
+        return;
+    if (find_words(body, "same as #", line, &end) && cairn_scan_decimal(body, &end, &line->same_as))
         line->form = CAIRN_KLOG_SAME;
+    else if (read_unprinted(body, line))
+        line->form = CAIRN_KLOG_UNPRINTED;
 }
 
 /* "[k02] " at `at`. */
@@ -130,6 +169,9 @@ static void read_address(struct cairn_span rest, struct cairn_klog_capture *line
     if (line->is_cut)
         line->va = 0;
     line->text = found ? cairn_scan_trim(cairn_scan_rest(rest, at)) : rest;
+    line->is_no_code = found && line->text.size == 7 && cairn_span_begins(line->text, "no code");
+    if (line->is_no_code)
+        line->text.size = 0;
 }
 
 /* Most frames have one plus sign; memmem() takes twice as long. */

@@ -117,6 +117,7 @@ static bool head_of(struct cairn_klog *klog, const struct cairn_klog_prefix *pre
         .section = "",
         .comm = "",
         .build_id = "",
+        .no_user = "",
         .time = text_of(klog, time),
         .time_us = prefix->time_us,
         .is_date = prefix->is_date,
@@ -146,6 +147,7 @@ static struct cairn_klog_stack *open_capture(struct cairn_klog *klog,
     if (line->cpu >= 0 && line->cpu <= INT32_MAX)
         dump.cpu = (int)line->cpu;
     dump.printed = line->printed;
+    dump.is_32_bit = line->is_32_bit;
     dump.is_headless = line->form != CAIRN_KLOG_HEAD;
     if (!dump.is_headless)
         cairn_klog_stacks_end_thread(&klog->stacks, where->key, dump.pid);
@@ -163,7 +165,7 @@ static bool find_stack(struct cairn_klog *klog, const struct cairn_klog_capture 
     enum cairn_klog_phase phase =
         frame->part == CAIRN_KLOG_USER ? CAIRN_KLOG_IN_USER : CAIRN_KLOG_IN_KERNEL;
     *ret_is_late = false;
-    if (line->form == CAIRN_KLOG_KERNEL_HEAD)
+    if (line->form == CAIRN_KLOG_KERNEL_HEAD || line->form == CAIRN_KLOG_SAME)
         stack = cairn_klog_stacks_find(&klog->stacks, where, CAIRN_KLOG_AT_HEAD, 0, NULL);
     else if (line->form == CAIRN_KLOG_USER_HEAD || line->form == CAIRN_KLOG_NO_USER)
         stack = cairn_klog_stacks_find_user(&klog->stacks, where);
@@ -194,7 +196,8 @@ static bool frame_of(struct cairn_klog *klog, const struct cairn_klog_capture *l
         .text = text_of(klog, text),
         .index = line->index,
         .part = is_user ? CAIRN_KLOG_USER : CAIRN_KLOG_KERNEL,
-        .marks = line->is_cut ? CAIRN_KLOG_CUT : 0,
+        .marks = (uint8_t)((line->is_cut ? CAIRN_KLOG_CUT : 0) |
+                           (line->is_no_code ? CAIRN_KLOG_NO_CODE : 0)),
     };
     /* A system call's own place is exact: the kernel came back to it, no call did. */
     if (is_user && line->index == 0)
@@ -214,6 +217,16 @@ static bool add_capture_frame(struct cairn_klog *klog, struct cairn_klog_stack *
                            is_user ? CAIRN_KLOG_IN_USER : CAIRN_KLOG_IN_KERNEL, frame->index + 1);
     cairn_klog_stacks_settle(stack);
     return true;
+}
+
+/* The dumps that a line can belong to: of its tag, and of its number or its caller. */
+static uint64_t key_of(uint64_t printed, uint32_t tag, const struct cairn_klog_prefix *prefix)
+{
+    uint64_t key = (uint64_t)tag << 32;
+    if (printed)
+        return cairn_hash_u64(key | 1) ^ cairn_hash_u64(printed);
+    return cairn_hash_u64(key | (uint64_t)(uint8_t)prefix->caller << 8) ^
+           cairn_hash_u64(prefix->caller_id);
 }
 
 static bool take_capture(struct cairn_klog *klog, const struct cairn_klog_capture *line,
@@ -237,12 +250,14 @@ static bool take_capture(struct cairn_klog *klog, const struct cairn_klog_captur
         stack->is_at_chain_end = false;
         break;
     case CAIRN_KLOG_NO_USER:
-        stack->dump.has_user = 1;
-        stack->dump.is_user_supported = 0;
+        stack->dump.has_user = !line->text.size;
+        stack->dump.is_user_supported = line->text.size > 0;
+        stack->dump.no_user = frame.text;
         cairn_klog_stacks_close(&klog->stacks, stack);
         return true;
     case CAIRN_KLOG_SAME:
         stack->dump.same_as = line->same_as;
+        stack->same_key = key_of(line->same_as, tag, prefix);
         cairn_klog_stacks_close(&klog->stacks, stack);
         return true;
     case CAIRN_KLOG_KERNEL_FRAME:
@@ -257,17 +272,6 @@ static bool take_capture(struct cairn_klog *klog, const struct cairn_klog_captur
         &klog->stacks, stack,
         line->form == CAIRN_KLOG_USER_HEAD ? CAIRN_KLOG_IN_USER : CAIRN_KLOG_IN_KERNEL, 0);
     return true;
-}
-
-/* The dumps that a line can belong to: of its tag, and of its number or its caller. */
-static uint64_t key_of(const struct cairn_klog_capture *line, uint32_t tag,
-                       const struct cairn_klog_prefix *prefix)
-{
-    uint64_t key = (uint64_t)tag << 32;
-    if (line->printed)
-        return cairn_hash_u64(key | 1) ^ cairn_hash_u64(line->printed);
-    return cairn_hash_u64(key | (uint64_t)(uint8_t)prefix->caller << 8) ^
-           cairn_hash_u64(prefix->caller_id);
 }
 
 static int look_at_time(struct cairn_klog *klog, const struct cairn_klog_prefix *prefix)
@@ -314,12 +318,14 @@ static int take_record(struct cairn_klog *klog, struct cairn_span record)
     if (code < 0)
         return code;
     cairn_klog_capture_read(body, &line);
-    if (line.form == CAIRN_KLOG_NONE) {
+    if (line.form == CAIRN_KLOG_UNPRINTED) {
+        klog->counts.n_unprinted += line.unprinted;
+    } else if (line.form == CAIRN_KLOG_NONE) {
         code = take_own_line(klog, body, &prefix, &where);
     } else if (!intern_tag(klog, line.tag, &tag)) {
         return cairn_fail_memory(klog->err);
     } else {
-        where.key = key_of(&line, tag, &prefix);
+        where.key = key_of(line.printed, tag, &prefix);
         if (!take_capture(klog, &line, tag, &prefix, &where))
             return cairn_fail_memory(klog->err);
     }

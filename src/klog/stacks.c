@@ -59,6 +59,7 @@ void cairn_klog_stacks_done(struct cairn_klog_stacks *stacks)
     free_ring(&stacks->by_age);
     free_ring(&stacks->spare);
     cairn_table_done(&stacks->known);
+    cairn_klog_printed_done(&stacks->printed);
 }
 
 static uint32_t bucket_of(uint64_t key, enum cairn_klog_phase phase, uint32_t next)
@@ -267,6 +268,10 @@ static int hand_out(struct cairn_klog_stacks *stacks, struct cairn_klog_stack *s
     dump->is_mixed = stack->mixed_at != SIZE_MAX;
     if (dump->is_mixed)
         dump->n_frames = stack->mixed_at;
+    if (dump->same_as && !dump->n_frames)
+        cairn_klog_printed_find(&stacks->printed, stack->same_key, dump);
+    if (dump->printed)
+        cairn_klog_printed_keep(&stacks->printed, stack->key, dump);
     stacks->counts->n_dumps++;
     stacks->counts->n_mixed += dump->n_others > 0;
     if (!stacks->each || stacks->each(stacks->ctx, dump) == 0)

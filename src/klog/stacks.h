@@ -27,6 +27,7 @@
 
 #include "base/strings.h"
 #include "base/table.h"
+#include "klog/printed.h"
 
 enum {
     CAIRN_KLOG_OPEN_MAX = 10000,
@@ -63,6 +64,7 @@ struct cairn_klog_stack {
     struct cairn_klog_ring by_age, by_use; /* all; those that are open */
     struct cairn_klog_link links[CAIRN_KLOG_TABLES];
     uint64_t key, content; /* content: a hash of its frames, by which equal ones are known */
+    uint64_t same_key;     /* where dump.same_as: the key of that dump's lines */
     enum cairn_klog_phase phase;
     uint32_t next;
     bool is_open, is_at_chain_end, is_stray;
@@ -91,6 +93,7 @@ struct cairn_klog_stacks {
     struct cairn_klog_stack *buckets[CAIRN_KLOG_TABLES][CAIRN_KLOG_BUCKETS];
     struct cairn_klog_ring spare; /* freed stacks, by by_age.next */
     struct cairn_table known;     /* contents after each kernel frame of dumps that were whole */
+    struct cairn_klog_printed printed; /* dumps that later ones may be the same as */
     size_t n_open, n_all;
 };
 

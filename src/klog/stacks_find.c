@@ -112,8 +112,11 @@ struct cairn_klog_stack *cairn_klog_stacks_find_user(struct cairn_klog_stacks *s
     bool saw_all = gather_kernel(stacks, where, &begun, &ended);
     if (saw_all && ended.n)
         return cairn_klog_stacks_choose(ended.list, ended.n);
-    if (!begun.n)
-        return cairn_klog_stacks_find(stacks, where, CAIRN_KLOG_AT_HEAD, 0, NULL);
+    if (!begun.n) {
+        struct cairn_klog_stack *bare =
+            cairn_klog_stacks_find(stacks, where, CAIRN_KLOG_AT_HEAD, 0, NULL);
+        return bare ? bare : cairn_klog_stacks_find(stacks, where, CAIRN_KLOG_IN_KERNEL, 0, NULL);
+    }
     if (begun.n == 1 && saw_all)
         return begun.list[0];
     struct cairn_klog_stack *active = cairn_klog_stacks_choose(begun.list, begun.n);

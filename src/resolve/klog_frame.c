@@ -7,6 +7,7 @@
  *     kernel   symbol+offset ──► the function in vmlinux or NAME.ko ──► vaddr
  *              bare address ──► kallsyms, vmlinux
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -88,15 +89,46 @@ static int name_mapped(struct cairn_resolver *resolver, const struct cairn_klog_
     return code < 0 ? code : name_place(resolver, &place, ret, err);
 }
 
-/* "lib/sample/libx.so+0x5b9" to its path's size and the offset; 0: it is no such text. */
+/* "lib/sample/libx.so (deleted)+0x5b9" to its path's size and the offset; 0: it is no such text. */
 static size_t split_place(const char *text, uint64_t *ret_off)
 {
+    static const char deleted[] = " (deleted)";
     const char *plus = strrchr(text, '+');
     char *end;
     if (!plus || plus == text || strncmp(plus, "+0x", 3) != 0)
         return 0;
     *ret_off = strtoull(plus + 3, &end, 16);
-    return *end || end == plus + 3 ? 0 : (size_t)(plus - text);
+    if (*end || end == plus + 3)
+        return 0;
+    size_t size = (size_t)(plus - text), tail = sizeof deleted - 1;
+    return size > tail && memcmp(plus - tail, deleted, tail) == 0 ? size - tail : size;
+}
+
+/* The kernel may print the last parts of a path alone. If the file is not found by these, it may
+ * be by the root. */
+static int get_file(struct cairn_modules *modules, const char *text, size_t size,
+                    struct cairn_known_module **ret_module, uint32_t *ret_path,
+                    struct cairn_err *err)
+{
+    struct cairn_known_module *from_root;
+    char *absolute;
+    uint32_t path = cairn_strings_add(&modules->strings, text, size), other;
+    if (path == UINT32_MAX)
+        return cairn_fail_memory(err);
+    *ret_path = path;
+    int code = cairn_modules_get(modules, path, 0, ret_module, err);
+    if (code < 0 || (*ret_module)->missing != CAIRN_CAUSE_NO_BINARY || strchr("/[", *text))
+        return code;
+    if (asprintf(&absolute, "/%.*s", (int)size, text) < 0)
+        return cairn_fail_memory(err);
+    other = cairn_strings_add_str(&modules->strings, absolute);
+    free(absolute);
+    if (other == UINT32_MAX)
+        return cairn_fail_memory(err);
+    code = cairn_modules_get(modules, other, 0, &from_root, err);
+    if (code == CAIRN_OK && from_root->missing == CAIRN_CAUSE_NONE)
+        *ret_module = from_root;
+    return code;
 }
 
 static int name_file(struct cairn_resolver *resolver, const struct cairn_klog_frame *frame,
@@ -105,13 +137,11 @@ static int name_file(struct cairn_resolver *resolver, const struct cairn_klog_fr
     struct cairn_modules *modules = &resolver->modules;
     struct cairn_resolve_place place = {0};
     uint64_t off;
+    uint32_t path = 0;
     size_t size = split_place(frame->text, &off);
     if (!size)
         return CAIRN_OK;
-    uint32_t path = cairn_strings_add(&modules->strings, frame->text, size);
-    if (path == UINT32_MAX)
-        return cairn_fail_memory(err);
-    int code = cairn_modules_get(modules, path, 0, &place.module, err);
+    int code = get_file(modules, frame->text, size, &place.module, &path, err);
     if (code < 0)
         return code;
     ret->va = frame->va;
@@ -124,6 +154,18 @@ static int name_file(struct cairn_resolver *resolver, const struct cairn_klog_fr
                                       cairn_lookup_address(off, kind_of(frame)), &place.vaddr))
         place.cause = CAIRN_CAUSE_BEFORE_SEGMENT;
     return name_place(resolver, &place, ret, err);
+}
+
+/* Is it the place in the maps that the log gives, too? If not, they are those of another moment:
+ * the log has what was mapped when it was printed. */
+static bool is_place_of(const char *text, const struct cairn_resolved_frame *found)
+{
+    uint64_t off;
+    size_t size = split_place(text, &off), n = strlen(found->path);
+    if (!size)
+        return true;
+    return found->has_place && found->off == off && n >= size &&
+           memcmp(found->path + n - size, text, size) == 0;
 }
 
 static int name_symbol(struct cairn_resolver *resolver, const struct cairn_klog_frame *frame,
@@ -192,10 +234,14 @@ int cairn_resolver_klog_frame(struct cairn_resolver *resolver, const struct cair
         code = name_kernel(resolver, frame, dump->build_id, &found, err);
     else if (maps && !(frame->marks & CAIRN_KLOG_CUT))
         code = name_mapped(resolver, frame, maps, &found, err);
-    if (code == CAIRN_OK && frame->part == CAIRN_KLOG_USER && !found.has_place && *frame->text) {
-        found.is_garbage = 0;
+    bool is_user = frame->part == CAIRN_KLOG_USER;
+    if (code == CAIRN_OK && is_user && *frame->text && !is_place_of(frame->text, &found)) {
+        found = (struct cairn_resolved_frame){
+            .va = frame->va, .path = "", .cause = CAIRN_CAUSE_NO_MAPPING};
         code = name_file(resolver, frame, &found, err);
     }
+    if (is_user && !found.has_place && frame->marks & CAIRN_KLOG_NO_CODE)
+        found.is_garbage = 1;
     if (code < 0)
         return code;
     count(resolver, &found);

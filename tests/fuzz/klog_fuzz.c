@@ -17,8 +17,8 @@ struct sums {
 static int sum_dump(void *ctx, const struct cairn_klog_dump *dump)
 {
     struct sums *sums = ctx;
-    const char *const texts[] = {dump->title, dump->section, dump->comm, dump->time,
-                                 dump->build_id};
+    const char *const texts[] = {dump->title, dump->section,  dump->comm,
+                                 dump->time,  dump->build_id, dump->no_user};
     sums->n_dumps++;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         sums->hash += cairn_hash_bytes(texts[i], strlen(texts[i]));

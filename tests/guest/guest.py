@@ -54,16 +54,22 @@ def run(*command, **more):
                           stdout=subprocess.PIPE, **more).stdout
 
 
-def kernel(arch):
-    """The newest of this release, by the package that stands for it; or that of CAIRN_GUEST_KERNEL."""
+def depends_of(package, names):
+    """What apt-cache says, by the lists of a folder that packages.sh made."""
+    return run("apt-cache", "depends", package,
+               env={"APT_CONFIG": str(names / "apt/apt.conf"), "PATH": "/usr/bin:/bin"})
+
+
+def kernel(arch, release=""):
+    """The newest of this release, by the package that stands for it; or that of CAIRN_GUEST_KERNEL.
+    `release` such as "6.12-" is another one that Debian has."""
     if "CAIRN_GUEST_KERNEL" in os.environ:
         return pathlib.Path(os.environ["CAIRN_GUEST_KERNEL"])
     folder, packages = ROOT / "build-sysroot" / f"{arch}-kernel", ROOT / "scripts/packages.sh"
+    names, meta = folder / f"{release}name", f"linux-image-{release}cloud-{arch}"
     try:
-        run(packages, arch, "-", folder / "name", f"linux-image-cloud-{arch}")
-        depends = run("apt-cache", "depends", f"linux-image-cloud-{arch}",
-                      env={"APT_CONFIG": str(folder / "name/apt/apt.conf"), "PATH": "/usr/bin:/bin"})
-        name = re.search(r"Depends: (linux-image-\S+)", depends)[1]
+        run(packages, arch, "-", names, meta)
+        name = re.search(r"Depends: (linux-image-\S+)", depends_of(meta, names))[1]
         run(packages, arch, "-", folder / name, name)
         return next((folder / name / "boot").glob("vmlinuz-*"))
     except (subprocess.CalledProcessError, StopIteration, TypeError):
@@ -106,12 +112,12 @@ def initrd(files):
     return gzip.compress(b"".join(parts) + entry("TRAILER!!!", 0), 1)
 
 
-def boot(arch, image, work):
-    """What the guest's console said."""
+def boot(arch, image, work, more=""):
+    """What the guest's console said. `more` is for the kernel's command line."""
     _, console, machine = MACHINES[arch]
     command = [*machine, "-cpu", "max", "-accel", "tcg,thread=multi", "-smp", "2", "-m", "768",
                "-no-reboot", "-display", "none", "-nodefaults", "-serial", "stdio", "-kernel", image,
-               "-initrd", work / "initrd", "-append", f"console={console} panic=-1 quiet rdinit=/init"]
+               "-initrd", work / "initrd", "-append", f"console={console} panic=-1 quiet rdinit=/init {more}".strip()]
     try:
         return run(*command, stdin=subprocess.DEVNULL, timeout=BOOT_SECONDS, errors="replace")
     except subprocess.TimeoutExpired as late:
@@ -185,4 +191,5 @@ def main():
     return 0 if is_right(arch, image, said, [line for line in lines if not line.startswith("&")]) else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

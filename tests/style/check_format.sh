@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every C source is as clang-format leaves it, every shell script passes shellcheck:
+# Every C source is as clang-format leaves it, but the kernel's in contrib/kernel, which has the
+# style of the tree that it goes into; every shell script passes shellcheck:
 # check_format.sh SOURCE_ROOT.
 set -eu
 cd "$1"

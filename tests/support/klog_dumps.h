@@ -11,12 +11,15 @@
 /*
  *     TITLE|SECTION|PID|COMM|FLAGS
  *      k0 f+0x1/0x2
- *      u0! 0x12 ...                  marks: ? unproven, ! exact, i inlined, _ hole, - cut, ~ maybe
+ *      u0! 0x12 ...                  marks: ? unproven, ! exact, i inlined, _ hole, - cut, ~ maybe,
+ *                                  * no code
+ *      = 12                          the same as dump 12
+ *      # a kernel thread             why there is no user stack
  */
 static inline int klog_put_dump(void *ctx, const struct cairn_klog_dump *dump)
 {
     struct cairn_buffer *out = ctx;
-    static const char marks[] = "?!i_-~";
+    static const char marks[] = "?!i_-~*";
     cairn_buffer_printf(out, "%s|%s|%d|%s|", dump->title, dump->section, dump->pid, dump->comm);
     const int flags[] = {dump->is_headless,   dump->is_whose,     dump->is_mixed,
                          dump->is_open_ended, dump->is_cut_short, !dump->is_user_supported};
@@ -24,16 +27,20 @@ static inline int klog_put_dump(void *ctx, const struct cairn_klog_dump *dump)
         if (flags[i])
             cairn_buffer_char(out, "hwmosn"[i]);
     cairn_buffer_char(out, '\n');
+    if (dump->same_as)
+        cairn_buffer_printf(out, " = %llu\n", (unsigned long long)dump->same_as);
     for (size_t i = 0; i < dump->n_frames; i++) {
         const struct cairn_klog_frame *frame = &dump->frames[i];
         cairn_buffer_printf(out, " %c%u", frame->part == CAIRN_KLOG_USER ? 'u' : 'k', frame->index);
-        for (unsigned bit = 0; bit < 6; bit++)
+        for (unsigned bit = 0; bit < 7; bit++)
             if (frame->marks >> bit & 1)
                 cairn_buffer_char(out, marks[bit]);
         if (frame->va)
             cairn_buffer_printf(out, " %#llx", (unsigned long long)frame->va);
         cairn_buffer_printf(out, "%s%s\n", *frame->text ? " " : "", frame->text);
     }
+    if (*dump->no_user)
+        cairn_buffer_printf(out, " # %s\n", dump->no_user);
     return 0;
 }
 

@@ -55,6 +55,19 @@ static void each_line_of_a_dump_is_read(void **state)
          CAIRN_KLOG_NO_USER, "t", "", 0, 0, 0, 0},
         {"t: same as #12 #17", CAIRN_KLOG_SAME, "t", "", 0, 0, 17, 0},
         {"t: same as #12", CAIRN_KLOG_SAME, "t", "", 0, 0, 0, 0},
+        {"t: same as #", CAIRN_KLOG_NONE, "", "", 0, 0, 0, 0},
+        {"t: no user backtrace: a kernel thread #17", CAIRN_KLOG_NO_USER, "t", "a kernel thread", 0,
+         0, 17, 0},
+        {"t: 7 dumps before #18 were not printed", CAIRN_KLOG_UNPRINTED, "t", "", 0, 0, 0, 0},
+        {"7 dumps before #18 were not printed", CAIRN_KLOG_NONE, "", "", 0, 0, 0, 0},
+        {"t: dumps before #18 were not printed", CAIRN_KLOG_NONE, "", "", 0, 0, 0, 0},
+        {"t: 7 dumps before ", CAIRN_KLOG_NONE, "", "", 0, 0, 0, 0},
+        {"t: 99999999999999999999 dumps before #1 were not printed", CAIRN_KLOG_NONE, "", "", 0, 0,
+         0, 0},
+        {"t:   [u05] 0x485300656d616e74 no code #17", CAIRN_KLOG_USER_FRAME, "t", "", 5,
+         UINT64_C(0x485300656d616e74), 17, 0},
+        {"t:   [u04] 0x00007f592a8da5b9 /tmp/a b (deleted)+0x5b9 #17", CAIRN_KLOG_USER_FRAME, "t",
+         "/tmp/a b (deleted)+0x5b9", 4, UINT64_C(0x7f592a8da5b9), 17, 0},
         {"who: knows: t:   [k00] f+0x1/0x2", CAIRN_KLOG_KERNEL_FRAME, "t", "f+0x1/0x2", 0, 0, 0, 0},
         {"usb 1-1: new device [k9", CAIRN_KLOG_NONE, "", "", 0, 0, 0, 0},
         {"a pid=x comm=y", CAIRN_KLOG_NONE, "", "", 0, 0, 0, 0},
@@ -77,6 +90,22 @@ static void each_line_of_a_dump_is_read(void **state)
     assert_int_equal(read_line("t: pid=110 comm=x tgid=9 cpu=1 #17").tgid, 9);
     assert_int_equal(read_line("t: pid=110 comm=x tgid=9 cpu=1 #17").cpu, 1);
     assert_int_equal(read_line("t: same as #12 #17").same_as, 12);
+    assert_int_equal(read_line("t: cairn: 7 dumps before #18 were not printed").unprinted, 7);
+    assert_true(read_line("t:   [u05] 0x485300656d616e74 no code #17").is_no_code);
+    assert_false(read_line("t:   [u05] 0x485300656d616e74 no code+0x1 #17").is_no_code);
+}
+
+static void a_head_says_what_it_is_of(void **state)
+{
+    (void)state;
+    struct cairn_klog_capture line = read_line("t: pid=7 comm=a tgid=1 #2 tgid=5 cpu=3 bits=32 #9");
+    assert_text(line.comm, "a tgid=1 #2", "comm");
+    assert_int_equal(line.tgid, 5);
+    assert_int_equal(line.cpu, 3);
+    assert_int_equal(line.printed, 9);
+    assert_true(line.is_32_bit);
+    assert_false(read_line("t: pid=7 comm=a tgid=5 cpu=3 #9").is_32_bit);
+    assert_false(read_line("t: pid=7 comm=a bits=64 #9").is_32_bit);
 }
 
 static void a_symbol_has_its_parts(void **state)
@@ -118,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_line_of_a_dump_is_read),
+        cmocka_unit_test(a_head_says_what_it_is_of),
         cmocka_unit_test(a_symbol_has_its_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
