@@ -13,7 +13,7 @@
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
 
-enum { BATCH = 1024, ENTER = CAIRN_TRACE_PROGRAMS - 1 };
+enum { ENTER = CAIRN_TRACE_PROGRAMS - 1 };
 
 static const char KPROBES[] = "/sys/bus/event_source/devices/kprobe";
 
@@ -305,88 +305,6 @@ void cairn_trace_programs_forget(struct cairn_trace_programs *trace)
 {
     if (trace->program)
         trace->program->bss->cairn_trace_epoch++;
-}
-
-struct batch {
-    struct cairn_bpf_trace_key keys[BATCH];
-    struct cairn_bpf_trace_sum sums[BATCH];
-};
-
-/* Those that are taken come to the front; how many, or a negative code. */
-static int take_batch(struct batch *batch, uint32_t count, cairn_trace_sum_fn fn, void *ctx)
-{
-    int n_taken = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        int code = fn(ctx, &batch->keys[i], &batch->sums[i]);
-        if (code < 0)
-            return code;
-        if (code == CAIRN_TRACE_TAKEN)
-            batch->keys[n_taken++] = batch->keys[i];
-    }
-    return n_taken;
-}
-
-/* Of a side that no program adds to. */
-static int empty_side(int fd, struct batch *batch, cairn_trace_sum_fn fn, void *ctx)
-{
-    uint64_t at = 0;
-    int result = 0;
-    for (bool is_first = true; result == 0; is_first = false) {
-        uint32_t count = BATCH;
-        result = bpf_map_lookup_batch(fd, is_first ? NULL : &at, &at, batch->keys, batch->sums,
-                                      &count, NULL);
-        if (result < 0 && result != -ENOENT)
-            return CAIRN_OK;
-        int n_taken = take_batch(batch, count, fn, ctx);
-        if (n_taken < 0)
-            return n_taken;
-        uint32_t n = (uint32_t)n_taken;
-        if (n)
-            (void)bpf_map_delete_batch(fd, batch->keys, &n, NULL);
-    }
-    return CAIRN_OK;
-}
-
-/* Programs that run now have ended when this returns. */
-static bool wait_for_programs(const struct cairn_trace_programs *trace)
-{
-    const uint32_t zero = 0;
-    const int inner = bpf_map__fd(trace->program->maps.trace_fence_inner);
-    return bpf_map_update_elem(bpf_map__fd(trace->program->maps.trace_fence), &zero, &inner,
-                               BPF_ANY) == 0;
-}
-
-static int side_fd(const struct cairn_trace_programs *trace, uint32_t side)
-{
-    return bpf_map__fd(side ? trace->program->maps.trace_sums_other
-                            : trace->program->maps.trace_sums);
-}
-
-static int turn_sides(struct cairn_trace_programs *trace, struct batch *batch,
-                      cairn_trace_sum_fn fn, void *ctx)
-{
-    const uint32_t active = trace->program->bss->cairn_trace_side;
-    int code = empty_side(side_fd(trace, !active), batch, fn, ctx); /* what had to wait before */
-    if (code < 0)
-        return code;
-    trace->program->bss->cairn_trace_fresh = 0;
-    __atomic_store_n(&trace->program->bss->cairn_trace_side, !active, __ATOMIC_SEQ_CST);
-    return wait_for_programs(trace) ? empty_side(side_fd(trace, active), batch, fn, ctx) : CAIRN_OK;
-}
-
-int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx)
-{
-    struct batch *batch = cairn_alloc(1, sizeof *batch);
-    if (!batch)
-        return CAIRN_E_NOMEM;
-    int code = turn_sides(trace, batch, fn, ctx);
-    cairn_free(batch);
-    return code;
-}
-
-bool cairn_trace_programs_are_crowded(const struct cairn_trace_programs *trace)
-{
-    return trace->program->bss->cairn_trace_fresh > CAIRN_TRACE_SUMS_MAX / 4;
 }
 
 static void add_cpu(struct cairn_bpf_trace_cpu *sum, const struct cairn_bpf_trace_cpu *one)

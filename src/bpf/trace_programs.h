@@ -132,10 +132,9 @@ void cairn_trace_programs_stop(struct cairn_trace_programs *trace);
 /* Mappings of some process have changed: remembered stacks count no more. */
 void cairn_trace_programs_forget(struct cairn_trace_programs *trace);
 
-/* What was summed since it was asked last, in no order, a key twice at most; all of it once they
- * are stopped. CAIRN_TRACE_TAKEN: the sum is deleted; 0: it comes again. A negative answer stops,
- * and comes back. It waits until every program that runs has ended: some milliseconds. */
-enum { CAIRN_TRACE_TAKEN = 1 };
+/* What was summed since it was asked last, in no order, each key once; all of it once they are
+ * stopped. A negative answer stops, and comes back: then the rest of that batch is lost. It waits
+ * until every program that runs has ended: some milliseconds. */
 typedef int (*cairn_trace_sum_fn)(void *ctx, const struct cairn_bpf_trace_key *key,
                                   const struct cairn_bpf_trace_sum *sum);
 int cairn_trace_programs_sums(struct cairn_trace_programs *trace, cairn_trace_sum_fn fn, void *ctx);

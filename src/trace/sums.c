@@ -8,6 +8,7 @@ void cairn_sums_done(struct cairn_sums *sums)
 {
     cairn_table_done(&sums->by_row);
     cairn_free(sums->rows);
+    cairn_free(sums->waiting);
     *sums = (struct cairn_sums){0};
 }
 
@@ -39,4 +40,24 @@ int cairn_sums_add(struct cairn_sums *sums, uint32_t row, const struct cairn_col
         return CAIRN_E_NOMEM;
     cairn_trace_sum_add(&sums->rows[number].sum, more);
     return CAIRN_OK;
+}
+
+int cairn_sums_wait(struct cairn_sums *sums, const struct cairn_sum_waiting *one)
+{
+    if (cairn_grow((void **)&sums->waiting, &sums->cap_waiting, sums->n_waiting + 1,
+                   sizeof *sums->waiting) < 0)
+        return CAIRN_E_NOMEM;
+    sums->waiting[sums->n_waiting++] = *one;
+    return CAIRN_OK;
+}
+
+int cairn_sums_retry(struct cairn_sums *sums, cairn_sum_take_fn fn, void *ctx)
+{
+    size_t n_kept = 0;
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < sums->n_waiting; i++)
+        if (code < 0 || !fn(ctx, &sums->waiting[i], &code))
+            sums->waiting[n_kept++] = sums->waiting[i];
+    sums->n_waiting = n_kept;
+    return code;
 }

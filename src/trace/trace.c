@@ -13,6 +13,7 @@
 #include <cairn/trace.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "sample/labels.h"
 #include "sample/sampler_state.h"
@@ -23,6 +24,7 @@
 #include "trace/sums.h"
 
 enum { PER_SECOND_ALL = 1 << 30 };
+static const uint64_t STACK_LATE_NS = 3000000000; /* it was lost on the way */
 
 struct cairn_trace {
     struct cairn_trace_opts opts;
@@ -37,6 +39,7 @@ struct cairn_trace {
     uint64_t n_crossed;  /* events that the kernel counted, and sent to be shown */
     uint64_t n_rest_filtered, n_each;
     uint64_t slice_ns, left;
+    uint64_t turn_ns; /* when sums were taken last */
     struct cairn_places places;
     struct cairn_buffer attached;
     int answer; /* of `report`, that ends the poll */
@@ -134,23 +137,37 @@ static int on_event(void *ctx, const struct cairn_bpf_event *event,
     return may_report(t, event->stack.time_ns) ? report(t, event, stack) : CAIRN_OK;
 }
 
+/* False: the stack has not come yet. */
+static bool take_sum(void *ctx, const struct cairn_sum_waiting *one, int *ret_code)
+{
+    struct cairn_trace *t = ctx;
+    const struct cairn_bpf_trace_key *key = &one->key;
+    const struct cairn_collected none = lost_stack(t, key->pid, key->tid);
+    const struct cairn_collected *stack =
+        cairn_walk_intake_find(&t->sampler->perf.walk, key->hash, key->tid, key->id);
+    if (!stack && !t->is_finished && key->hash && t->turn_ns - one->since_ns < STACK_LATE_NS)
+        return false;
+    *ret_code = cairn_sums_add(&t->sums, key->row, stack ? stack : &none, &one->sum);
+    return true;
+}
+
 static int on_sum(void *ctx, const struct cairn_bpf_trace_key *key,
                   const struct cairn_bpf_trace_sum *sum)
 {
     struct cairn_trace *t = ctx;
-    const struct cairn_collected none = lost_stack(t, key->pid, key->tid);
-    const struct cairn_collected *stack =
-        cairn_walk_intake_find(&t->sampler->perf.walk, key->hash, key->tid, key->id);
-    if (!stack && !t->is_finished && key->hash)
-        return CAIRN_OK; /* it waits yet */
-    int code = cairn_sums_add(&t->sums, key->row, stack ? stack : &none, sum);
-    return code < 0 ? code : CAIRN_TRACE_TAKEN;
+    const struct cairn_sum_waiting one = {.key = *key, .sum = *sum, .since_ns = t->turn_ns};
+    int code = CAIRN_OK;
+    return take_sum(t, &one, &code) ? code : cairn_sums_wait(&t->sums, &one);
 }
 
 static int on_turn(void *ctx, bool is_end)
 {
     struct cairn_trace *t = ctx;
     t->is_finished = t->is_finished || is_end;
+    t->turn_ns = cairn_now_ns();
+    int code = cairn_sums_retry(&t->sums, take_sum, t);
+    if (code < 0)
+        return code;
     return cairn_trace_programs_sums(cairn_walker_trace(t->sampler->perf.walk.walker), on_sum, t);
 }
 
