@@ -26,12 +26,13 @@ struct cairn_stream_space *cairn_stream_process(struct cairn_stream *stream, int
                    sizeof *stream->spaces) < 0)
         return NULL;
     space = cairn_alloc(1, sizeof *space);
-    if (!space || cairn_table_set(&stream->threads, (uint32_t)pid, 1) < 0 ||
+    if (!space || cairn_table_set(&stream->threads, (uint32_t)pid, stream->n_births + 1) < 0 ||
         cairn_table_set(&stream->by_pid, (uint32_t)pid, (uint32_t)stream->n_spaces) < 0) {
         cairn_free(space);
         return NULL;
     }
     space->pid = pid;
+    space->birth = ++stream->n_births;
     space->n_threads = 1; /* the first one, which has the process's number */
     space->version = ++stream->n_versions;
     stream->spaces[stream->n_spaces++] = space;
@@ -155,11 +156,11 @@ int cairn_stream_exec(struct cairn_stream *stream, int pid)
 /* A thread that was not heard of before counts for its process. */
 static int count_thread(struct cairn_stream *stream, struct cairn_stream_space *space, int tid)
 {
-    uint32_t known;
-    if (cairn_table_find(&stream->threads, (uint32_t)tid, &known))
+    uint32_t birth;
+    if (cairn_table_find(&stream->threads, (uint32_t)tid, &birth) && birth == space->birth)
         return CAIRN_OK;
     space->n_threads++;
-    return cairn_table_set(&stream->threads, (uint32_t)tid, 1);
+    return cairn_table_set(&stream->threads, (uint32_t)tid, space->birth);
 }
 
 int cairn_stream_fork(struct cairn_stream *stream, const struct cairn_stream_birth *birth)
@@ -173,8 +174,8 @@ int cairn_stream_fork(struct cairn_stream *stream, const struct cairn_stream_bir
         clear(stream, space);
         code = parent ? cairn_stream_space_copy(space, parent, &stream->n_maps) : 1;
         stream->counts.n_mappings += code == 0;
-        space->n_threads = 0;
-        cairn_table_remove(&stream->threads, (uint32_t)birth->tid);
+        space->n_threads = 0; /* threads that were told of before are another process's */
+        space->birth = ++stream->n_births;
     }
     if (code >= 0)
         code = count_thread(stream, space, birth->tid);
@@ -184,9 +185,10 @@ int cairn_stream_fork(struct cairn_stream *stream, const struct cairn_stream_bir
 /* The mappings go with the last thread that was heard of. */
 int cairn_stream_exit(struct cairn_stream *stream, int pid, int tid)
 {
-    uint32_t known;
+    uint32_t birth;
     struct cairn_stream_space *space = cairn_stream_find_process(stream, pid);
-    if (!space || !cairn_table_find(&stream->threads, (uint32_t)tid, &known))
+    if (!space || !cairn_table_find(&stream->threads, (uint32_t)tid, &birth) ||
+        birth != space->birth)
         return CAIRN_OK;
     cairn_table_remove(&stream->threads, (uint32_t)tid);
     if (space->n_threads && --space->n_threads == 0)

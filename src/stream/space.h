@@ -33,6 +33,7 @@ struct cairn_stream_space {
     uint64_t version;   /* of its maps; no two states of spaces in a stream have the same */
     bool is_leaving;    /* inside of execve(2): what the old program had mapped is there, too */
     uint32_t program;   /* path of what it mapped first; a text, 0: unknown */
+    uint32_t birth;     /* another one when a process of the same number begins */
     uint32_t n_threads; /* that were heard of and have not exited */
 };
 

@@ -92,8 +92,9 @@ struct cairn_stream {
     uint32_t kernel_build_id;         /* a text; 0: unknown */
     size_t n_maps;                    /* of all spaces */
     uint64_t n_versions;
+    uint32_t n_births;
     struct cairn_table names;     /* tid -> text: how the thread is called */
-    struct cairn_table threads;   /* tid -> 1: heard of and not exited */
+    struct cairn_table threads;   /* tid -> birth of its process: heard of and not exited */
     struct cairn_table modules;   /* hash of what is mapped -> module */
     struct cairn_table build_ids; /* text of a path -> text; 0: several */
     struct cairn_table stacks;    /* hash of addresses and a space's version -> stack */

@@ -110,6 +110,10 @@ wait $target 2>/dev/null
 target=$!
 "$CAIRN" record -F 199 -o gone.pb.gz -p $target 2>log &
 recorder=$!
+for _ in $(seq 100); do # on a busy machine it takes a while
+    [ -n "$(find /proc/$recorder/fd -lname '*perf_event*' 2>/dev/null)" ] && break
+    sleep 0.1
+done
 sleep 1
 kill -9 $target
 wait $target 2>/dev/null

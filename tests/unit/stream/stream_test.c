@@ -122,6 +122,27 @@ static void a_process_keeps_its_mappings_until_its_last_thread_exits(void **stat
     end(&told);
 }
 
+/* perf tells of the threads that are there, and their forks may come later all the same. */
+static void a_thread_that_is_told_of_twice_counts_for_the_process_that_lives(void **state)
+{
+    (void)state;
+    struct told told = begin();
+    const struct cairn_stream_birth process = {
+        .pid = 5, .tid = 5, .parent_pid = 1, .parent_tid = 1};
+    const struct cairn_stream_birth thread = {.pid = 5, .tid = 6, .parent_pid = 5, .parent_tid = 5};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(cairn_stream_fork(&told.stream, &process), CAIRN_OK);
+        assert_int_equal(cairn_stream_fork(&told.stream, &thread), CAIRN_OK);
+    }
+    assert_int_equal(map(&told, 5, 0x10000, "/bin/x", 5), CAIRN_OK);
+    assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
+    assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
+    assert_int_equal(told.stream.n_maps, 1);
+    assert_int_equal(cairn_stream_exit(&told.stream, 5, 5), CAIRN_OK);
+    assert_int_equal(told.stream.n_maps, 0);
+    end(&told);
+}
+
 static void lack_of_memory_is_reported(void **state)
 {
     (void)state;
@@ -148,6 +169,7 @@ int main(void)
         cmocka_unit_test(two_build_ids_of_one_path_are_none),
         cmocka_unit_test(mappings_beyond_the_limit_are_counted),
         cmocka_unit_test(a_process_keeps_its_mappings_until_its_last_thread_exits),
+        cmocka_unit_test(a_thread_that_is_told_of_twice_counts_for_the_process_that_lives),
         cmocka_unit_test(lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
