@@ -73,7 +73,9 @@ static void put_call(struct cairn_buffer *out, const struct cairn_trace_event *e
     cairn_buffer_printf(out, "[%d", event->pid);
     if (event->tid != event->pid)
         cairn_buffer_printf(out, "/%d", event->tid);
-    cairn_buffer_printf(out, "]  %s(", event->name);
+    cairn_buffer_str(out, "]  ");
+    put(out, event->name); /* the path of a library is part of it */
+    cairn_buffer_char(out, '(');
     for (uint32_t i = 0; i < event->n_args; i++) {
         cairn_buffer_printf(out, "%s%s=", i ? ", " : "", event->arg_names[i]);
         put(out, event->arg_texts[i]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/escape.h"
 #include "cli/numbers.h"
 #include "cli/trace.h"
 
@@ -121,7 +122,9 @@ static void put_call(struct cairn_buffer *out, const struct call *call)
     put_time(out, has_time ? call->ns / call->n_timed : 0, has_time);
     put_time(out, call->max_ns, has_time);
     put_time(out, call->ns, has_time);
-    cairn_buffer_printf(out, "  %s%s\n", call->name, call->is_compat ? " [32-bit call]" : "");
+    cairn_buffer_str(out, "  ");
+    cairn_escape_terminal(out, call->name, strlen(call->name));
+    cairn_buffer_str(out, call->is_compat ? " [32-bit call]\n" : "\n");
 }
 
 static void put_stacks(struct cairn_buffer *out, struct cairn_trace *trace,
@@ -135,7 +138,8 @@ static void put_stacks(struct cairn_buffer *out, struct cairn_trace *trace,
         cli_add_count(out, rows[i].n);
         cairn_buffer_str(out, " of ");
         cli_add_count(out, call->n);
-        cairn_buffer_printf(out, " %s", call->name);
+        cairn_buffer_char(out, ' ');
+        cairn_escape_terminal(out, call->name, strlen(call->name));
         if (rows[i].n_errors) {
             cairn_buffer_str(out, ", ");
             cli_add_count(out, rows[i].n_errors);

@@ -142,7 +142,7 @@ CAIRN_API int cairn_trace_take_profile(struct cairn_trace *trace, int named,
                                        struct cairn_profile **ret_profile, struct cairn_err *err);
 
 /* Calls `fn` with the name of each event of this kernel that a list such as "syscall:*open*" holds.
- * CAIRN_E_ARG. */
+ * CAIRN_E_ARG: no such kind of events is listed. CAIRN_E_MISSING: there is none. */
 typedef int (*cairn_trace_list_fn)(void *ctx, const char *name);
 CAIRN_API int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx,
                                struct cairn_err *err);

@@ -29,7 +29,7 @@ static const struct other others[] = {
     {MAGIC("MODULE "), "a symbol file of Breakpad", "minidump-stackwalk MINIDUMP FOLDER reads ",
      ""},
     {MAGIC("MDMP"), "a minidump", "minidump-stackwalk ", " FOLDER reads it"},
-    {MAGIC("PERFILE2"), "a recording of perf", "perf report -i ", " shows it with names"},
+    {MAGIC("PERFILE2"), "a recording of perf", "cairn report ", " shows it with names"},
     {MAGIC("#!"), "a script", NULL, NULL},
 };
 

@@ -47,6 +47,7 @@ struct cairn_perf_data {
     struct cairn_perf_data_counts counts;
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;
+    uint64_t n_ids;                   /* numbers of events so far, also equal ones */
     struct cairn_table by_id;         /* number of an event -> attribute */
     struct cairn_perf_data_part part; /* the file that is read */
     uint64_t n_zipped, n_unzipped;    /* bytes so far */

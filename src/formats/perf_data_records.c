@@ -27,6 +27,7 @@ enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES, UPDATE_NAME = 2 };
 int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span bytes,
                              struct cairn_span ids, struct cairn_err *err)
 {
+    enum { IDS_MAX = 1 << 24 }; /* all attributes of a file may point to the same large section */
     struct cairn_perf_data_attr attr;
     struct cairn_reader r = cairn_reader_of(ids, d->swap);
     if (!cairn_perf_data_attr_parse(bytes, d->swap, &attr))
@@ -35,6 +36,9 @@ int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span bytes,
     if (d->n_attrs == CAIRN_PROFILE_NUMBERS_MAX ||
         cairn_grow((void **)&d->attrs, &d->cap_attrs, d->n_attrs + 1, sizeof *d->attrs) < 0)
         return cairn_fail_memory(err);
+    d->n_ids += ids.size / sizeof(uint64_t);
+    if (d->n_ids > IDS_MAX)
+        return cairn_fail(err, CAIRN_E_LIMIT, "perf.data: more than %d numbers of events", IDS_MAX);
     d->attrs[d->n_attrs++] = attr;
     while (cairn_reader_left(&r) >= sizeof(uint64_t))
         if (cairn_table_set(&d->by_id, cairn_reader_u64(&r), (uint32_t)(d->n_attrs - 1)) < 0)

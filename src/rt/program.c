@@ -304,6 +304,23 @@ const char *cairn_program_find(const char *name, const char *folders, char *path
     return NULL;
 }
 
+const char *cairn_program_find_mapped(const char *name, const char *folders, char *path,
+                                      size_t size)
+{
+    char interpreter[CAIRN_PROGRAM_INTERPRETER] = "";
+    const char *found = cairn_program_find(name, folders, path, size);
+    if (!found)
+        return NULL;
+    (void)cairn_program_judge(found, interpreter);
+    size_t length = strlen(interpreter);
+    if (!length)
+        return found;
+    if (length >= size)
+        return NULL;
+    memcpy(path, interpreter, length + 1);
+    return path;
+}
+
 bool cairn_program_refuses(enum cairn_program_kind kind)
 {
     return kind == CAIRN_PROGRAM_MACHINE || kind == CAIRN_PROGRAM_LOADER ||

@@ -39,6 +39,9 @@ enum cairn_program_kind cairn_program_judge(const char *path,
  * of `size` bytes, or `name` itself where that has a slash. NULL: it does not, or it does not fit.
  */
 const char *cairn_program_find(const char *name, const char *folders, char *path, size_t size);
+/* The same, but of a script the interpreter that will be mapped in its place. */
+const char *cairn_program_find_mapped(const char *name, const char *folders, char *path,
+                                      size_t size);
 
 /* Is it one of valgrind's tools, by its path? They are static programs. What is judged by a link,
  * as /proc/PID/exe is, shows no path. */

@@ -4,8 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/file.h"
+#include "base/open.h"
+#include "elf/dynamic.h"
+
+enum { FILES_MAX = 256 };
 
 static bool is_file(const struct cairn_buffer *path)
 {
@@ -62,4 +68,77 @@ bool cairn_library_find(const char *name, const struct cairn_library_user *user,
     return (given && is_in_folders(given, user->origin, name, ret_path)) ||
            is_in_folders(user->folders, user->origin, name, ret_path) ||
            is_in_folders(usual, "", name, ret_path);
+}
+
+/* Files in the order in which the loader meets them. */
+struct wanted {
+    char *paths[FILES_MAX];
+    size_t n;
+    const char *origin; /* of the file that asks now */
+};
+
+static bool has(const struct wanted *wanted, const char *path)
+{
+    for (size_t i = 0; i < wanted->n; i++)
+        if (strcmp(wanted->paths[i], path) == 0)
+            return true;
+    return false;
+}
+
+static void want(struct wanted *wanted, const char *path)
+{
+    char *copy = wanted->n < FILES_MAX && !has(wanted, path) ? cairn_strdup(path) : NULL;
+    if (copy)
+        wanted->paths[wanted->n++] = copy;
+}
+
+static bool on_needed(void *ctx, const char *name, const char *folders)
+{
+    struct wanted *wanted = ctx;
+    const struct cairn_library_user user = {folders, wanted->origin};
+    struct cairn_buffer path = {0};
+    if (cairn_library_find(name, &user, &path))
+        want(wanted, cairn_buffer_text(&path));
+    cairn_buffer_done(&path);
+    return wanted->n < FILES_MAX;
+}
+
+static void want_needed(const struct cairn_elf *elf, const char *path, struct wanted *wanted)
+{
+    char *folder = cairn_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash)
+        *slash = 0;
+    wanted->origin = slash ? folder : ".";
+    (void)cairn_elf_each_needed(elf, on_needed, wanted);
+    cairn_free(folder);
+}
+
+static int take_file(const char *path, struct wanted *wanted, cairn_library_file_fn fn, void *ctx)
+{
+    struct cairn_file file;
+    struct cairn_elf elf;
+    int fd = cairn_open_regular(path), code = 0;
+    if (fd < 0)
+        return 0;
+    if (cairn_file_open_fd(fd, path, &file, NULL) == CAIRN_OK) {
+        const bool is_elf = cairn_elf_open(file.bytes, &elf, NULL) == CAIRN_OK;
+        code = fn(ctx, &(struct cairn_library_file){path, fd, is_elf ? &elf : NULL});
+        if (is_elf && !code)
+            want_needed(&elf, path, wanted);
+        cairn_file_close(&file);
+    }
+    close(fd);
+    return code;
+}
+
+int cairn_library_each_file(const char *program, cairn_library_file_fn fn, void *ctx)
+{
+    struct wanted wanted = {0};
+    int code = 0;
+    want(&wanted, program);
+    for (size_t i = 0; i < wanted.n && !code; i++) /* `n` grows */
+        code = take_file(wanted.paths[i], &wanted, fn, ctx);
+    for (size_t i = 0; i < wanted.n; i++)
+        cairn_free(wanted.paths[i]);
+    return code;
 }

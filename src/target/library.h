@@ -8,6 +8,8 @@
 
 #include "base/buffer.h"
 
+struct cairn_elf;
+
 /* Who asks for the library. */
 struct cairn_library_user {
     const char *folders; /* of its DT_RUNPATH or DT_RPATH, with colons between; "": none */
@@ -19,5 +21,18 @@ struct cairn_library_user {
  * `ret_path` holds nothing of use. */
 bool cairn_library_find(const char *name, const struct cairn_library_user *user,
                         struct cairn_buffer *ret_path);
+
+/* A file that the loader maps. All of it is borrowed for the call. */
+struct cairn_library_file {
+    const char *path;
+    int fd;
+    const struct cairn_elf *elf; /* NULL: it is no ELF file */
+};
+
+/* Calls `fn` with a program, with each library that it needs, and with those that these need: each
+ * once, in the order of the loader. Files that cannot be opened are passed over. A nonzero answer
+ * ends it, and comes back. */
+typedef int (*cairn_library_file_fn)(void *ctx, const struct cairn_library_file *file);
+int cairn_library_each_file(const char *program, cairn_library_file_fn fn, void *ctx);
 
 #endif /* CAIRN_TARGET_LIBRARY_H */

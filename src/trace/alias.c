@@ -132,7 +132,7 @@ static bool read_interpreter(const char *path, char ret_name[LIBC_BYTES])
 static void libc_of_command(const char *command, char ret_file[LIBC_BYTES])
 {
     char found[PATH_MAX], loader[LIBC_BYTES];
-    const char *program = cairn_program_find(command, getenv("PATH"), found, sizeof found);
+    const char *program = cairn_program_find_mapped(command, getenv("PATH"), found, sizeof found);
     snprintf(ret_file, LIBC_BYTES, "libc.so.6");
     if (!program || !read_interpreter(program, loader))
         return;

@@ -11,43 +11,62 @@
 #include "trace/probe_usdt.h"
 #include "trace/spec.h"
 
-static int list_calls(const char *word, cairn_trace_list_fn fn, void *ctx)
-{
-    char name[64];
-    for (uint32_t row = 0; row < CAIRN_TRACE_NUMBERS; row++) {
-        const char *call = cairn_call_name(row);
-        if (!call || !cairn_spec_matches(word, call))
-            continue;
-        snprintf(name, sizeof name, "syscall:%s", call);
-        int code = fn(ctx, name);
-        if (code)
-            return code;
-    }
-    return CAIRN_OK;
-}
-
 struct listing {
     const char *pattern;
     cairn_trace_list_fn fn;
     void *ctx;
+    size_t n; /* events that were listed */
 };
+
+static int show(struct listing *to, const char *name)
+{
+    to->n++;
+    return to->fn(to->ctx, name);
+}
+
+static int list_calls(struct listing *to, const char *word)
+{
+    char name[64];
+    int code = CAIRN_OK;
+    for (uint32_t row = 0; row < CAIRN_TRACE_NUMBERS && !code; row++) {
+        const char *call = cairn_call_name(row);
+        if (!call || !cairn_spec_matches(word, call))
+            continue;
+        snprintf(name, sizeof name, "syscall:%s", call);
+        code = show(to, name);
+    }
+    return code;
+}
 
 static int list_point(void *ctx, const char *group, const char *name)
 {
-    const struct listing *to = ctx;
+    struct listing *to = ctx;
     char text[600];
     snprintf(text, sizeof text, "tracepoint:%s:%s", group, name);
-    return fnmatch(to->pattern, text, 0) == 0 ? to->fn(to->ctx, text) : 0;
+    return fnmatch(to->pattern, text, 0) == 0 ? show(to, text) : 0;
 }
 
-static int list_aliases(const struct listing *to)
+static int list_aliases(struct listing *to)
 {
     const char *name;
     int code = CAIRN_OK;
     for (size_t i = 0; !code && (name = cairn_alias_name(i)); i++)
         if (fnmatch(to->pattern, name, 0) == 0)
-            code = to->fn(to->ctx, name);
+            code = show(to, name);
     return code;
+}
+
+static int fail_empty(const char *pattern, bool is_known, struct cairn_err *err)
+{
+    if (!is_known)
+        return cairn_fail(err, CAIRN_E_ARG,
+                          "list \"%.64s\": expected NAME, syscall:NAME, tracepoint:GROUP:NAME or "
+                          "usdt:FILE:PROVIDER:NAME",
+                          pattern);
+    cairn_fail(err, CAIRN_E_MISSING, "list \"%.64s\": this kernel has no such event", pattern);
+    if (strchr(pattern, ':'))
+        cairn_hint(err, "tracepoints need tracefs at /sys/kernel/tracing, and root");
+    return CAIRN_E_MISSING;
 }
 
 int cairn_trace_list_usdt(const char *pattern, const int *pids, size_t n_pids,
@@ -64,14 +83,13 @@ int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx, str
 {
     static const char kind[] = "syscall:", point[] = "tracepoint:";
     const bool is_call = strncmp(pattern, kind, sizeof kind - 1) == 0;
-    struct listing to = {pattern, fn, ctx};
-    (void)err;
-    if (is_call)
-        return list_calls(pattern + sizeof kind - 1, fn, ctx);
-    int code = list_aliases(&to);
-    if (!code && !strchr(pattern, ':'))
-        code = list_calls(pattern, fn, ctx);
-    if (!code && (*pattern == '*' || strncmp(pattern, point, sizeof point - 1) == 0))
+    const bool is_bare = !strchr(pattern, ':');
+    const bool may_be_point = *pattern == '*' || strncmp(pattern, point, sizeof point - 1) == 0;
+    struct listing to = {.pattern = pattern, .fn = fn, .ctx = ctx};
+    int code = is_call ? list_calls(&to, pattern + sizeof kind - 1) : list_aliases(&to);
+    if (!code && is_bare)
+        code = list_calls(&to, pattern);
+    if (!code && may_be_point)
         code = cairn_probe_list_points("*", "*", list_point, &to);
-    return code;
+    return code || to.n ? code : fail_empty(pattern, is_call || is_bare || may_be_point, err);
 }

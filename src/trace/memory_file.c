@@ -257,14 +257,12 @@ int cairn_memory_find_ahead(const struct cairn_probes *probes, const char *event
                             const struct cairn_memory_spec *spec,
                             struct cairn_memory_found *ret_found, struct cairn_err *err)
 {
-    char found[PATH_MAX], interpreter[CAIRN_PROGRAM_INTERPRETER] = "";
-    const char *program = cairn_program_find(probes->command, getenv("PATH"), found, sizeof found);
+    char found[PATH_MAX];
+    const char *program =
+        cairn_program_find_mapped(probes->command, getenv("PATH"), found, sizeof found);
     *ret_found = (struct cairn_memory_found){.mapping = ""};
     if (!program)
         return cairn_fail(err, CAIRN_E_MISSING, "%s: there is no such program", probes->command);
-    (void)cairn_program_judge(program, interpreter);
-    if (interpreter[0]) /* of a script */
-        program = interpreter;
     if (!spec->symbol && !spec->file) {
         cairn_fail(err, CAIRN_E_ARG, "%s: an address is known when the command runs", event);
         cairn_hint(err, "start it, and give --pid PID; or name a variable");

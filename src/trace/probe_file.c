@@ -78,6 +78,26 @@ static bool find_mapped(int pid, const char *file, struct cairn_buffer *path)
     return found;
 }
 
+struct named {
+    const char *file;
+    struct cairn_buffer *path;
+};
+
+static int take_named(void *ctx, const struct cairn_library_file *file)
+{
+    struct named *named = ctx;
+    return cairn_probe_is_called(file->path, named->file) && try_path(named->path, "", file->path);
+}
+
+/* The command's program, or one of the libraries that it will have. */
+static bool find_in_command(const char *command, const char *file, struct cairn_buffer *path)
+{
+    struct named named = {.file = file, .path = path};
+    char found[PATH_MAX];
+    const char *program = cairn_program_find_mapped(command, getenv("PATH"), found, sizeof found);
+    return program && cairn_library_each_file(program, take_named, &named);
+}
+
 static bool find_in_folders(const char *file, struct cairn_buffer *path)
 {
     char found[PATH_MAX];
@@ -87,12 +107,9 @@ static bool find_in_folders(const char *file, struct cairn_buffer *path)
     return program && try_path(path, "", program);
 }
 
-/* The command itself, or what lies beside it. */
-static bool find_by_command(const char *command, const char *file, struct cairn_buffer *path)
+static bool find_beside(const char *command, const char *file, struct cairn_buffer *path)
 {
     const char *slash = strrchr(command, '/');
-    if (cairn_probe_is_called(command, file) && try_path(path, "", command))
-        return true;
     if (!slash)
         return false;
     cairn_buffer_clear(path);
@@ -111,9 +128,11 @@ int cairn_probe_find_file(const struct cairn_probes *probes, const char *file,
                        : find_mapped(probes->pids[i], file, ret_path))
             return CAIRN_OK;
     }
+    if (!has_folder && probes->command && find_in_command(probes->command, file, ret_path))
+        return CAIRN_OK;
     if (has_folder ? try_path(ret_path, "", file) : find_in_folders(file, ret_path))
         return CAIRN_OK;
-    if (!has_folder && probes->command && find_by_command(probes->command, file, ret_path))
+    if (!has_folder && probes->command && find_beside(probes->command, file, ret_path))
         return CAIRN_OK;
     cairn_fail(err, CAIRN_E_MISSING, "%s: there is no such file", file);
     cairn_hint(err, has_folder ? "the path is as the target sees it"

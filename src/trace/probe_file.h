@@ -8,8 +8,8 @@
 #include "trace/probe.h"
 
 /* The path by which we can open the file: as it is, below a target's root, what a target has mapped
- * under that plain name, else in the folders of libraries, in PATH and
- * beside the command. CAIRN_E_MISSING. */
+ * under that plain name, what the command maps under it, else in the folders of libraries, in PATH
+ * and beside the command. CAIRN_E_MISSING. */
 int cairn_probe_find_file(const struct cairn_probes *probes, const char *file,
                           struct cairn_buffer *ret_path, struct cairn_err *err);
 

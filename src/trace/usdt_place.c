@@ -101,9 +101,12 @@ static bool find_symbol(struct cairn_usdt_file *file, const char *name, uint64_t
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
     struct cairn_elf_section section;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        for (uint32_t k = 1; cairn_elf_section(&file->elf, k, &section); k++)
+        for (uint32_t k = 1; file->symbols_left && cairn_elf_section(&file->elf, k, &section);
+             k++) {
+            file->symbols_left--; /* a file may have many tables, all of them empty */
             if (section.type == types[i] && find_in_table(file, &section, name, ret_vaddr))
                 return true;
+        }
     return false;
 }
 

@@ -12,6 +12,12 @@ cc -O2 -g -fomit-frame-pointer -Wall -Wextra -pthread -o "$program" "$SRC/tests/
 "$CAIRN" trace --list 'syscall:open*' >list || fail "--list" list
 has list syscall:openat "--list"
 hasnt list syscall:read "--list"
+"$CAIRN" trace --list usd:a >list 2>err && fail "--list takes a kind that is none"
+has err 'list "usd:a": expected NAME, syscall:NAME, tracepoint:GROUP:NAME or usdt:FILE:PROVIDER:NAME' "--list: no kind"
+for none in syscall:nothing nothing '*:no_such_group:*'; do
+    "$CAIRN" trace --list "$none" >list 2>err && fail "--list $none finds something"
+    has err "list \"$none\": this kernel has no such event" "--list $none"
+done
 "$CAIRN" trace -e 'syscall:openat[ret <]' true 2>err && fail "a wrong filter is taken"
 has err "filter: column 6" "a wrong filter"
 "$CAIRN" trace -e syscall:nothing true 2>err && fail "a wrong name is taken"

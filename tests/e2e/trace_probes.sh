@@ -67,6 +67,17 @@ has sums.txt "main;middle;pushes;in_library" "the callers in the child"
 "$CAIRN" trace --no-inherit -f -e uprobe:./calls:pushes -o sums.txt -- ./calls 10 >out 2>log || fail "--no-inherit" log
 same "without children" "$(count sums.txt pushes)" 40
 
+# --- a plain name is the command's own library before one of that name elsewhere
+mkdir -p elsewhere && cc -shared -fPIC -x c -o elsewhere/libplace.so - <<'EOF2'
+int another(void) { return 1; }
+EOF2
+cp elsewhere/libplace.so elsewhere/calls && cp calls elsewhere/run
+PATH=$PWD/elsewhere:$PATH "$CAIRN" trace --summary -e uprobe:libplace.so:in_library -e uprobe:calls:leaf -- ./calls 1 >out 2>log ||
+    fail "the command's own files" log
+same "the command's own library" "$(awk '/libplace/ { print $1; exit }' out)" 5
+(cd elsewhere && "$CAIRN" trace --summary -e uprobe:libplace.so:in_library -- ./run 1) >out 2>log || fail "RUNPATH" log
+same "a library of RUNPATH before one beside the command" "$(awk '/libplace/ { print $1; exit }' out)" 5
+
 # --- a probe at an endbr64 stands behind it; at what is stepped the last line says so
 if [ "$(uname -m)" = x86_64 ]; then
     "$CAIRN" trace --summary -e uprobe:./calls:pushes -- ./calls 1 >out 2>log || fail "a push" log

@@ -60,6 +60,15 @@ same "a filter with a rest" "$(awk '/own:count/ { print $1; exit }' out)" 8
 "$CAIRN" trace --summary -e 'usdt:./usdt2:own:count[arg1 != 123456]' -- ./usdt2 counts 100 >out 2>log || fail "a filter" log
 same "a filter on what one place lacks" "$(awk '/own:count/ { print $1; exit }' out)" $((4 * 99))
 
+# --- a file's name may hold anything: none of it reaches the terminal as it is
+odd=$(printf 'usdt\033[31m')
+cp usdt2 "$odd"
+for options in "" --summary; do
+    "$CAIRN" trace $options --no-stack -e usdt:own:count -- "./$odd" counts 1 >out 2>log || fail "an odd name $options" log
+    has out 'usdt\x1b[31m:own:count' "an odd name $options"
+    grep -q "$(printf '\033')" out && fail "an odd name $options" out
+done
+
 # --- operands
 "$CAIRN" trace --no-stack --json -e 'usdt:./usdt2:own:*' -- ./usdt2 operands >out 2>log || fail "operands" log
 /usr/bin/python3 - "$(uname -m)" <<'EOF2' || fail "operands" out

@@ -2,6 +2,7 @@
 /* Recordings without sections, and with compressed records. */
 #include <zstd.h>
 
+#include "formats/perf_data.h"
 #include "profile/profile.h"
 #include "support/memory_io.h"
 #include "support/perf_data_writer.h"
@@ -227,6 +228,26 @@ static void a_deferred_user_side_joins_its_samples(void **state)
     perf_done(&w);
 }
 
+static void numbers_of_events_are_bounded(void **state)
+{
+    (void)state;
+    enum { PIECE = 8 << 20 }; /* of the same zeros, again and again: a table of one entry */
+    static const uint8_t bytes[ATTR];
+    const struct cairn_span attr = {bytes, sizeof bytes};
+    struct cairn_perf_data d = {0};
+    struct cairn_err err;
+    uint8_t *zeros = calloc(PIECE, 1);
+    int code = CAIRN_OK, n = 0;
+    assert_non_null(zeros);
+    for (; code == CAIRN_OK && n < 100; n++)
+        code = cairn_perf_data_add_attr(&d, attr, (struct cairn_span){zeros, PIECE}, &err);
+    assert_int_equal(code, CAIRN_E_LIMIT);
+    assert_string_equal(err.msg, "perf.data: more than 16777216 numbers of events");
+    assert_int_equal(n, 17);
+    free(zeros);
+    cairn_perf_data_done(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_compressed_record_may_be_longer_than_its_size_says),
         cmocka_unit_test(a_deferred_user_side_joins_its_samples),
         cmocka_unit_test(damaged_compression_loses_its_record_alone),
+        cmocka_unit_test(numbers_of_events_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

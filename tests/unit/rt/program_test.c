@@ -173,6 +173,17 @@ static void a_program_is_found_as_execvp_finds_it(void **state)
     assert_int_equal(chdir(before), 0);
 }
 
+static void a_script_is_mapped_as_its_interpreter(void **state)
+{
+    (void)state;
+    char found[sizeof path];
+    assert_int_equal(judge("#! /bin/sh -e\n", 14), CAIRN_PROGRAM_SERVED);
+    assert_string_equal(cairn_program_find_mapped(path, NULL, found, sizeof found), "/bin/sh");
+    assert_null(cairn_program_find_mapped(path, NULL, found, sizeof "/bin/sh" - 1));
+    assert_string_equal(cairn_program_find_mapped("sh", "/bin", found, sizeof found), "/bin/sh");
+    assert_null(cairn_program_find_mapped("sh", "/nothing", found, sizeof found));
+}
+
 static void valgrinds_tools_are_known_by_their_path(void **state)
 {
     (void)state;
@@ -192,6 +203,7 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_is_found_as_execvp_finds_it),
+        cmocka_unit_test(a_script_is_mapped_as_its_interpreter),
         cmocka_unit_test(valgrinds_tools_are_known_by_their_path),
         cmocka_unit_test(a_list_of_libraries_is_split_at_blanks_and_colons),
         cmocka_unit_test(a_program_is_judged_by_its_loader_and_libraries),

@@ -111,6 +111,57 @@ static void a_name_with_a_slash_is_a_path(void **state)
     cairn_buffer_done(&path);
 }
 
+struct seen {
+    size_t n, n_program, n_cmocka, n_libc;
+};
+
+static int count(void *ctx, const struct cairn_library_file *file)
+{
+    struct seen *seen = ctx;
+    assert_true(file->fd >= 0);
+    assert_non_null(file->elf);
+    seen->n_program += !seen->n++ && strcmp(file->path, "/proc/self/exe") == 0;
+    seen->n_cmocka += strstr(file->path, "/libcmocka.so") != NULL;
+    seen->n_libc += strstr(file->path, "/libc.so.6") != NULL;
+    return 0;
+}
+
+static int stop_at_second(void *ctx, const struct cairn_library_file *file)
+{
+    (void)file;
+    return ++*(size_t *)ctx == 2 ? 7 : 0;
+}
+
+static int expect_no_elf(void *ctx, const struct cairn_library_file *file)
+{
+    assert_null(file->elf);
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+static void a_program_comes_before_its_libraries_each_once(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    size_t n = 0;
+    assert_int_equal(cairn_library_each_file("/proc/self/exe", count, &seen), 0);
+    assert_int_equal(seen.n_program, 1);
+    assert_int_equal(seen.n_cmocka, 1);
+    assert_int_equal(seen.n_libc, 1);
+    assert_int_equal(cairn_library_each_file("/proc/self/exe", stop_at_second, &n), 7);
+    assert_int_equal(n, 2);
+}
+
+static void a_file_of_another_kind_needs_nothing(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    assert_int_equal(cairn_library_each_file("/nonexistent", expect_no_elf, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(cairn_library_each_file("/etc/passwd", expect_no_elf, &n), 0);
+    assert_int_equal(n, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +169,8 @@ int main(void)
         cmocka_unit_test(the_origin_is_where_the_user_of_the_library_lies),
         cmocka_unit_test(the_environment_comes_before_the_file),
         cmocka_unit_test(a_name_with_a_slash_is_a_path),
+        cmocka_unit_test(a_program_comes_before_its_libraries_each_once),
+        cmocka_unit_test(a_file_of_another_kind_needs_nothing),
     };
     return cmocka_run_group_tests(tests, make_folders, remove_folders);
 }
