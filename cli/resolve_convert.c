@@ -24,7 +24,8 @@ bool cli_resolve_is_recording(const uint8_t *head, size_t size)
 /* Reports that hold stacks, whose first line may be any text. */
 bool cli_resolve_is_stack_text(const uint8_t *head, size_t size)
 {
-    return cairn_format_of_bytes(head, size) == CAIRN_FORMAT_SANITIZER;
+    enum cairn_format format = cairn_format_of_bytes(head, size);
+    return format == CAIRN_FORMAT_SANITIZER || format == CAIRN_FORMAT_VALGRIND;
 }
 
 /* gzip, the state of a heap tracker, a recording of perf, or a message whose first field is a

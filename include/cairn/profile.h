@@ -46,7 +46,8 @@ enum cairn_format {
     CAIRN_FORMAT_SPEEDSCOPE,  /* speedscope's JSON, not packed; cannot be read */
     CAIRN_FORMAT_CALLGRIND,   /* text for callgrind_annotate and kcachegrind; cannot be read */
     CAIRN_FORMAT_PERF_DATA,   /* a recording of perf; cannot be written */
-    CAIRN_FORMAT_SANITIZER    /* text of sanitizers' reports; cannot be written */
+    CAIRN_FORMAT_SANITIZER,   /* text of sanitizers' reports; cannot be written */
+    CAIRN_FORMAT_VALGRIND     /* text of valgrind's; cannot be written */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);

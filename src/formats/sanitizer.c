@@ -156,7 +156,8 @@ static int add_line(struct reading *r, struct cairn_span line, bool is_cut, stru
         return end_stack(r, err);
     bool is_frame = line.data[0] == '#';
     bool is_odd = memchr(line.data, 0, line.size) || (is_cut && line.data[line.size - 1] != ')');
-    if (is_frame && !is_odd && cairn_sanitizer_frame_parse(line, &number, &frame))
+    if (is_frame && !is_odd && cairn_sanitizer_frame_parse(line, &number, &frame) &&
+        (!is_cut || frame.has_offset)) /* else "f(int)" may be that of "f(int)::g" */
         return add_frame(r, number, &frame, err);
     if (is_frame || is_odd) {
         r->n_odd += is_frame;
@@ -196,11 +197,8 @@ static int read_sanitizer(struct cairn_source *source, struct cairn_profile *p,
     struct reading r = {.stacks = {.p = p}, .pid = -1};
     struct cairn_span line;
     int code = CAIRN_OK, got;
-    while (code == CAIRN_OK && (got = cairn_source_line(source, &line, ++r.line, err)) != 0) {
-        bool is_cut = got > 0 && source->at_end && source->pos == source->ahead.size &&
-                      source->ahead.data[source->pos - 1] != '\n';
-        code = got < 0 ? got : add_line(&r, line, is_cut, err);
-    }
+    while (code == CAIRN_OK && (got = cairn_source_line(source, &line, ++r.line, err)) != 0)
+        code = got < 0 ? got : add_line(&r, line, cairn_stack_text_is_cut(source), err);
     if (code == CAIRN_OK)
         code = finish(&r, err);
     cairn_stack_text_done(&r.stacks);

@@ -17,26 +17,6 @@ static bool ends_with(struct cairn_span text, const char *ending)
     return text.size >= size && memcmp(text.data + text.size - size, ending, size) == 0;
 }
 
-/* Takes "(inside)" off the end, where a blank or nothing is before it. */
-static bool take_group(struct cairn_span *io_text, struct cairn_span *ret_inside)
-{
-    struct cairn_span text = *io_text;
-    size_t at = text.size, depth = 0;
-    if (!text.size || text.data[text.size - 1] != ')')
-        return false;
-    while (at-- > 0) {
-        depth += text.data[at] == ')';
-        depth -= text.data[at] == '(';
-        if (!depth)
-            break;
-    }
-    if (depth || (at && text.data[at - 1] != ' '))
-        return false;
-    *ret_inside = (struct cairn_span){text.data + at + 1, text.size - at - 2};
-    *io_text = cairn_stack_text_trimmed(up_to(text, at));
-    return true;
-}
-
 static bool is_hex(struct cairn_span text)
 {
     for (size_t i = 0; i < text.size; i++)
@@ -50,7 +30,7 @@ static void take_build_id(struct cairn_span *io_text, struct cairn_text_frame *f
 {
     static const char mark[] = "BuildId: ";
     struct cairn_span rest = *io_text, inside;
-    if (!take_group(&rest, &inside) || !cairn_span_begins(inside, mark))
+    if (!cairn_stack_text_group(&rest, &inside) || !cairn_span_begins(inside, mark))
         return;
     inside = from(inside, sizeof mark - 1);
     if (is_hex(inside))
@@ -75,7 +55,7 @@ static size_t find_offset(struct cairn_span text, uint64_t *ret_offset)
 static void take_module(struct cairn_span *io_text, struct cairn_text_frame *frame)
 {
     struct cairn_span rest = *io_text, inside;
-    if (!take_group(&rest, &inside))
+    if (!cairn_stack_text_group(&rest, &inside))
         return;
     if (cairn_span_equal(inside, cairn_span_of("<unknown module>"))) {
         *io_text = rest;

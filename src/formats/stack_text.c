@@ -211,6 +211,31 @@ struct cairn_span cairn_stack_text_trimmed(struct cairn_span text)
     return text;
 }
 
+bool cairn_stack_text_group(struct cairn_span *io_text, struct cairn_span *ret_inside)
+{
+    struct cairn_span text = *io_text;
+    size_t at = text.size, depth = 0;
+    if (!text.size || text.data[text.size - 1] != ')')
+        return false;
+    while (at-- > 0) {
+        depth += text.data[at] == ')';
+        depth -= text.data[at] == '(';
+        if (!depth)
+            break;
+    }
+    if (depth || (at && text.data[at - 1] != ' '))
+        return false;
+    *ret_inside = (struct cairn_span){text.data + at + 1, text.size - at - 2};
+    *io_text = cairn_stack_text_trimmed((struct cairn_span){text.data, at});
+    return true;
+}
+
+bool cairn_stack_text_is_cut(const struct cairn_source *source)
+{
+    return source->at_end && source->pos == source->ahead.size && source->pos &&
+           source->ahead.data[source->pos - 1] != '\n';
+}
+
 bool cairn_stack_text_hex(struct cairn_span text, size_t *io_at, uint64_t *ret_number)
 {
     size_t at = *io_at;

@@ -12,6 +12,7 @@
 
 #include "base/span.h"
 #include "base/table.h"
+#include "formats/format.h"
 #include "profile/profile.h"
 
 /* Spans are empty where the text does not say. */
@@ -74,6 +75,12 @@ bool cairn_stack_text_next(struct cairn_span *io_rest, struct cairn_span *ret_li
 
 /* Without blanks and a carriage return at both ends. */
 struct cairn_span cairn_stack_text_trimmed(struct cairn_span text);
+
+/* Takes "(inside)" off the end, where a blank or nothing is before it. */
+bool cairn_stack_text_group(struct cairn_span *io_text, struct cairn_span *ret_inside);
+
+/* Does the text end within the line that was read last? */
+bool cairn_stack_text_is_cut(const struct cairn_source *source);
 
 /* Hex digits from `*io_at` on, at most 16; false where there are none. */
 bool cairn_stack_text_hex(struct cairn_span text, size_t *io_at, uint64_t *ret_number);
