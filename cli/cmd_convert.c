@@ -209,10 +209,10 @@ const struct cli_command cli_cmd_convert = {
     .usage = (const char *const[]){"convert IN... -o OUT [OPTION...]",
                                    "convert IN... --info [OPTION...]", NULL},
     .options = options,
-    .notes =
-        "IN is a profile in pprof or collapsed form, perf.data or text of perf script, - is stdin; "
-        "several become one. "
-        "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
-        "stay behind. For viewers, addresses are named by the files of this machine.",
+    .notes = "IN is a profile in pprof or collapsed form, perf.data, text of perf script or a "
+             "sanitizer's or valgrind's report, - is stdin; "
+             "several become one. "
+             "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
+             "stay behind. For viewers, addresses are named by the files of this machine.",
     .run = run,
 };

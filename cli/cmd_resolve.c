@@ -111,11 +111,17 @@ static int refuse_to_replace(const struct cli_resolve_job *job, const char *what
     return CAIRN_E_ARG;
 }
 
-static bool is_recording(const struct cli_resolve_job *job, struct cli_source *source)
+/* What the input is, where no profile can take its place; NULL: one can. */
+static const char *find_kept(const struct cli_resolve_job *job, struct cli_source *source)
 {
     const uint8_t *head;
     size_t size = cli_source_peek(source, CLI_SOURCE_HEAD_BYTES, &head);
-    return job->format == CAIRN_FORMAT_PERF_DATA || cli_resolve_is_recording(head, size);
+    if (job->format == CAIRN_FORMAT_PERF_DATA || cli_resolve_is_recording(head, size))
+        return "a recording of perf";
+    if (job->format == CAIRN_FORMAT_SANITIZER || job->format == CAIRN_FORMAT_VALGRIND ||
+        cli_resolve_is_stack_text(head, size))
+        return "a report with stacks";
+    return NULL;
 }
 
 static int resolve(struct cli_resolve_job *job, struct cairn_err *err)
@@ -126,8 +132,9 @@ static int resolve(struct cli_resolve_job *job, struct cairn_err *err)
     int result = cli_source_open(job->in, !job->is_klog && replaces_input(job), &source, err);
     if (result < 0)
         return result;
-    if (source.replaced && is_recording(job, &source)) {
-        result = refuse_to_replace(job, "a recording of perf", err);
+    const char *kept = source.replaced ? find_kept(job, &source) : NULL;
+    if (kept) {
+        result = refuse_to_replace(job, kept, err);
     } else if (is_klog(job, &source)) {
         result = resolve_klog(job, &source, err);
         source.replaced = false;
@@ -181,7 +188,9 @@ const struct cli_command cli_cmd_resolve = {
                                    "resolve --log LOG --pid N --maps FILE --sym-root DIR", NULL},
     .options = cli_resolve_options,
     .notes = "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile, "
-             "perf.data or a kernel log (LOG), whose stack dumps are printed with names; - is "
+             "perf.data, a sanitizer's or valgrind's report or a kernel log (LOG), whose stack "
+             "dumps are printed "
+             "with names; - is "
              "stdin. Frames of stacks are addresses (0x7f12a0), module+0xoff or names "
              "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is "
              "overwritten "

@@ -21,6 +21,13 @@ bool cli_resolve_is_recording(const uint8_t *head, size_t size)
     return false;
 }
 
+/* Reports that hold stacks, whose first line may be any text. */
+bool cli_resolve_is_stack_text(const uint8_t *head, size_t size)
+{
+    enum cairn_format format = cairn_format_of_bytes(head, size);
+    return format == CAIRN_FORMAT_SANITIZER || format == CAIRN_FORMAT_VALGRIND;
+}
+
 /* gzip, the state of a heap tracker, a recording of perf, or a message whose first field is a
  * sample type: a text could begin with the same line break, but not go on with a control character.
  */
@@ -28,7 +35,7 @@ bool cli_resolve_is_profile(const uint8_t *head, size_t size)
 {
     if (size >= HEAD_BYTES && memcmp(head, HEAP_HEAD, HEAD_BYTES) == 0)
         return true;
-    if (cli_resolve_is_recording(head, size))
+    if (cli_resolve_is_recording(head, size) || cli_resolve_is_stack_text(head, size))
         return true;
     if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
         return true;
@@ -73,7 +80,7 @@ int cli_resolve_convert(const struct cli_resolve_way *way, struct cli_source *so
                         struct cli_output *output, struct cairn_err *err)
 {
     const uint8_t *head;
-    size_t size = cli_source_peek(source, HEAD_BYTES, &head);
+    size_t size = cli_source_peek(source, CLI_SOURCE_HEAD_BYTES, &head);
     bool is_profile = way->format == CAIRN_FORMAT_AUTO ? cli_resolve_is_profile(head, size)
                                                        : way->format != CAIRN_FORMAT_COLLAPSED;
     if (is_profile)

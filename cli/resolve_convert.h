@@ -20,6 +20,9 @@ bool cli_resolve_is_profile(const uint8_t *head, size_t size);
 /* Those of a recording of perf, which holds more than a profile? */
 bool cli_resolve_is_recording(const uint8_t *head, size_t size);
 
+/* Those of a report that holds stacks, as sanitizers print it? */
+bool cli_resolve_is_stack_text(const uint8_t *head, size_t size);
+
 /* Why reading or writing failed is in `err`, with the name of the one that did. */
 int cli_resolve_convert(const struct cli_resolve_way *way, struct cli_source *source,
                         struct cli_output *output, struct cairn_err *err);

@@ -84,8 +84,9 @@ const struct cli_option cli_resolve_options[] = {
     [OPT_OFFSETS] = {"offsets", 0, "KIND",
                      "in module+0xoff, off counts rel (default): from the load base, as dladdr() "
                      "does, or file: from the start of the file"},
-    [OPT_FROM] = {"from", 0, "FORMAT",
-                  "what IN is: auto (default), collapsed, pprof, perf-data or klog"},
+    [OPT_FROM] =
+        {"from", 0, "FORMAT",
+         "what IN is: auto (default), collapsed, pprof, perf-data, sanitizer, valgrind or klog"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace OUT where it is there already"},
     [OPT_MAX_MEMORY] = {"max-memory", 0, "SIZE", "let caches hold at most SIZE (512M, 2G)"},
     [OPT_JSON] =
@@ -122,8 +123,9 @@ static bool set_word(struct cli_resolve_job *job, struct cli_args *args, int row
     static const char *const names[] = {"full", "short", "mangled", NULL};
     static const char *const leaves[] = {"ip", "ret", NULL};
     static const char *const offsets[] = {"rel", "file", NULL};
-    enum { KLOG = 3, PERF_DATA };
-    static const char *const formats[] = {"auto", "pprof", "collapsed", "klog", "perf-data", NULL};
+    enum { KLOG = 3 };
+    static const char *const formats[] = {"auto",      "pprof",     "collapsed", "klog",
+                                          "perf-data", "sanitizer", "valgrind",  NULL};
     const char *const *words = row == OPT_NAMES     ? names
                                : row == OPT_LEAF    ? leaves
                                : row == OPT_OFFSETS ? offsets
@@ -139,10 +141,8 @@ static bool set_word(struct cli_resolve_job *job, struct cli_args *args, int row
         job->opts.offsets = (enum cairn_offsets)index;
     else if (index == KLOG)
         job->is_klog = true;
-    else if (index == PERF_DATA)
-        job->format = CAIRN_FORMAT_PERF_DATA;
     else
-        job->format = (enum cairn_format)index;
+        job->format = cairn_format_of(formats[index]);
     return true;
 }
 

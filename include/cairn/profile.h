@@ -45,7 +45,9 @@ enum cairn_format {
     CAIRN_FORMAT_FIREFOX,     /* the Firefox Profiler's JSON, not packed; cannot be read */
     CAIRN_FORMAT_SPEEDSCOPE,  /* speedscope's JSON, not packed; cannot be read */
     CAIRN_FORMAT_CALLGRIND,   /* text for callgrind_annotate and kcachegrind; cannot be read */
-    CAIRN_FORMAT_PERF_DATA    /* a recording of perf; cannot be written */
+    CAIRN_FORMAT_PERF_DATA,   /* a recording of perf; cannot be written */
+    CAIRN_FORMAT_SANITIZER,   /* text of sanitizers' reports; cannot be written */
+    CAIRN_FORMAT_VALGRIND     /* text of valgrind's; cannot be written */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);
@@ -71,6 +73,10 @@ CAIRN_API int cairn_profile_write(const struct cairn_profile *profile, enum cair
 /* The format that a file name's ending asks for, or its start ("callgrind.out.42");
  * CAIRN_FORMAT_AUTO where it asks for none. */
 CAIRN_API enum cairn_format cairn_format_of_name(const char *name);
+
+/* The format that a file begins as, not packed; CAIRN_FORMAT_AUTO where it begins as none. More
+ * bytes tell more: some texts have their mark not in the first line. */
+CAIRN_API enum cairn_format cairn_format_of_bytes(const void *head, size_t size);
 
 /* "pprof" for its number and back; NULL and CAIRN_FORMAT_AUTO for what is none. */
 CAIRN_API const char *cairn_format_name(enum cairn_format format);

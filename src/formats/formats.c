@@ -18,9 +18,10 @@ static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 
 /* In the order of trust: collapsed text comes last of those that are read, for it has no magic. */
 static const struct cairn_format_row *const rows[] = {
-    &cairn_format_heap,        &cairn_format_perf_data, &cairn_format_pprof,
-    &cairn_format_perf_script, &cairn_format_collapsed, &cairn_format_firefox,
-    &cairn_format_speedscope,  &cairn_format_callgrind};
+    &cairn_format_heap,      &cairn_format_perf_data, &cairn_format_pprof,
+    &cairn_format_sanitizer, &cairn_format_valgrind,  &cairn_format_perf_script,
+    &cairn_format_collapsed, &cairn_format_firefox,   &cairn_format_speedscope,
+    &cairn_format_callgrind};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
@@ -224,6 +225,12 @@ enum cairn_format cairn_format_of_name(const char *name)
         if (starts_with(name, rows[i]->start))
             return rows[i]->format;
     return CAIRN_FORMAT_AUTO;
+}
+
+enum cairn_format cairn_format_of_bytes(const void *head, size_t size)
+{
+    const struct cairn_format_row *row = row_of_head((struct cairn_span){head, size});
+    return row ? row->format : CAIRN_FORMAT_AUTO;
 }
 
 const char *cairn_format_name(enum cairn_format format)
