@@ -50,7 +50,8 @@ const struct cli_option cli_trace_options[] = {
          "uretprobe:FILE:FUNCTION, kprobe:FUNCTION[+OFFSET], kretprobe:FUNCTION, "
          "tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME; mem:[FILE:]SYMBOL[+OFFSET][/BYTES]:w, "
          ":rw or :x for accesses to memory; signal:NAME, page-fault, exec, fork, exit, malloc, "
-         "mmap, brk. May be given several times"},
+         "mmap, brk. /arg0:str,arg1:d32 behind uprobe, kprobe and usdt says what arguments are. "
+         "May be given several times"},
     [OPT_PID] = {"pid", 'p', "PID|NAME",
                  "trace this process, or all that are called so, and what they start; several with "
                  "commas between, and may be given several times"},
