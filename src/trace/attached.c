@@ -57,7 +57,10 @@ static void say_functions(const struct cairn_spec *spec, struct cairn_buffer *ou
                 cairn_buffer_printf(out, " at %zu places", n_places);
             i += probe->n_matched - 1;
         } else if (probe->at.place == CAIRN_TRACE_IN_PROGRAM && probe->n_places > 1) {
-            cairn_buffer_printf(out, "; %s is %zu functions of that name: all of them",
+            cairn_buffer_printf(out,
+                                probe->is_line ? "; %s is at %zu places: all of them"
+                                               : "; %s is %zu functions of that name: all of "
+                                                 "them",
                                 probe->event, probe->n_places);
         }
     }

@@ -4,6 +4,7 @@
  *
  *     uprobe:FILE:FUNC[+OFF]    uretprobe:FILE:FUNC    a function of a program or library, or a
  *                                                      pattern of several
+ *     uprobe:FILE:SOURCE:LINE                          a line of source
  *     kprobe:FUNC[+OFF]         kretprobe:FUNC         a function of the kernel
  *     tracepoint:GROUP:NAME                            both may be patterns
  *     usdt:[FILE:]PROVIDER:NAME                        static probes; likewise, and of all places
@@ -30,6 +31,7 @@ struct cairn_probe {
     struct cairn_usdt_place *places; /* of USDT; of a function, whose copies have offsets alone */
     size_t n_places;
     char *pattern;    /* of which this is the first event, as the user wrote it; NULL: of none */
+    bool is_line;     /* of source */
     size_t n_matched; /* events of it, one behind the other */
     /* Of a breakpoint in a command: bytes behind its program's first mapping; of a library's
      * variable behind its begin. */
