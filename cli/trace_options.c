@@ -47,10 +47,12 @@ const struct cli_option cli_trace_options[] = {
          "trace syscall:NAME, with its filter in [...]; NAME is a name, a pattern such as "
          "*open*, all, %file, %desc, %net, %process, %memory, %signal or %ipc; several "
          "with commas between, !NAME takes out. Or uprobe:FILE:FUNCTION[+OFFSET], "
+         "uprobe:FILE:SOURCE:LINE, "
          "uretprobe:FILE:FUNCTION, kprobe:FUNCTION[+OFFSET], kretprobe:FUNCTION, "
          "tracepoint:GROUP:NAME, usdt:[FILE:]PROVIDER:NAME; mem:[FILE:]SYMBOL[+OFFSET][/BYTES]:w, "
          ":rw or :x for accesses to memory; signal:NAME, page-fault, exec, fork, exit, malloc, "
-         "mmap, brk. May be given several times"},
+         "mmap, brk. /arg0:str,arg1:d32 behind uprobe, kprobe and usdt says what arguments are. "
+         "May be given several times"},
     [OPT_PID] = {"pid", 'p', "PID|NAME",
                  "trace this process, or all that are called so, and what they start; several with "
                  "commas between, and may be given several times"},

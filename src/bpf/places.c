@@ -9,7 +9,8 @@
 #include "base/alloc.h"
 #include "bpf/load.h"
 
-enum { LINK_CREATE = 28, TRACE_UPROBE_MULTI = 48 }; /* include/uapi/linux/bpf.h, Linux 6.6 */
+enum { LINK_CREATE = 28, TRACE_UPROBE_MULTI = 48, AT_RETURN = 1 };
+/* include/uapi/linux/bpf.h, Linux 6.6 */
 
 static const struct cairn_bpf_need many_at_once = {"many probes at once", 6, 6};
 
@@ -45,7 +46,8 @@ int cairn_bpf_places_attach(const struct bpf_program *program,
                                    .offsets = (uint64_t)(uintptr_t)numbers,
                                    .semaphore_offsets = (uint64_t)(uintptr_t)(numbers + n),
                                    .cookies = (uint64_t)(uintptr_t)(numbers + 2 * n),
-                                   .n = (uint32_t)n};
+                                   .n = (uint32_t)n,
+                                   .uprobe_flags = places[first].at_return ? AT_RETURN : 0};
     const long fd = syscall(SYS_bpf, LINK_CREATE, &attr, sizeof attr);
     const int os_errno = errno;
     cairn_free(numbers);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places: static probes are attached to all places of a file by one call, and detached at once
+ * Places: probes are attached to all places of a file by one call, and detached at once
  * (uprobe.multi, Linux 6.6). One by one each of them costs some 0.1 s to detach. libbpf of Debian
  * 12 does not know it.
  */
@@ -20,7 +20,8 @@ static inline uint64_t cairn_bpf_place_cookie(const struct cairn_trace_probe_at 
 /* Before it is loaded. False: this kernel attaches places one by one, as libbpf does. */
 bool cairn_bpf_places_prepare(struct bpf_program *program);
 
-/* Attaches the program to places [first, last), which are of one file. A descriptor, which ends it
+/* Attaches the program to places [first, last), which are of one file and
+ * all where functions return, or none. A descriptor, which ends it
  * when it is closed, or a negative errno. */
 int cairn_bpf_places_attach(const struct bpf_program *program,
                             const struct cairn_trace_probe_at *places, size_t first, size_t last);

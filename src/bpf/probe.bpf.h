@@ -95,6 +95,13 @@ static __always_inline int begin_function(const bpf_user_pt_regs_t *regs, struct
     return judge_hit(hit);
 }
 
+/* Texts that the arguments point to. */
+static __always_inline void take_pointed(struct hit *hit, int is_kernel)
+{
+    if (cairn_trace_limit || hit->call->flags & CAIRN_TRACE_EACH)
+        take_texts(hit->call, hit->of, 0, is_kernel);
+}
+
 /* The user side, and where the kernel's code was hit that side, too. */
 static __always_inline void take_both(void *ctx, struct hit *hit)
 {
@@ -116,6 +123,7 @@ int cairn_trace_uprobe(bpf_user_pt_regs_t *regs)
         return 0;
     if (!cairn_trace_no_stack)
         take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);
+    take_pointed(&hit, 0);
     end_hit(&hit);
     return 0;
 }
@@ -127,6 +135,7 @@ int cairn_trace_kprobe(bpf_user_pt_regs_t *regs)
     if (!begin_function(regs, &hit))
         return 0;
     take_both(regs, &hit);
+    take_pointed(&hit, 1);
     end_hit(&hit);
     return 0;
 }

@@ -209,17 +209,28 @@ static __always_inline int holds(struct judging *j)
     return !j->fails;
 }
 
-/* Texts that could not be read as the call began may be there when it returns. */
+/* Functions of the kernel are given texts of its own, and of programs. */
+static __always_inline long read_text(char *to, __u64 va)
+{
+    if ((__s64)va < 0)
+        return bpf_probe_read_kernel_str(to, CAIRN_TRACE_TEXT_BYTES, (void *)va);
+    return bpf_probe_read_user_str(to, CAIRN_TRACE_TEXT_BYTES, (void *)va);
+}
+
+/* Texts that could not be read as the call began may be there when it returns. Those of a program
+ * are never read from the kernel's memory: `is_kernel` says that the kernel's code was hit. */
 static __always_inline void take_texts(const struct cairn_bpf_call *call,
-                                       struct cairn_bpf_pending *of, int at_return)
+                                       struct cairn_bpf_pending *of, int at_return, int is_kernel)
 {
     for (int i = 0; i < CAIRN_TRACE_TEXTS; i++) {
         __u32 arg = call->text[i];
-        if (!arg || arg > CAIRN_TRACE_ARGS ||
+        if (!arg || arg > CAIRN_TRACE_ARGS_MAX ||
             (at_return && of->payload.n_text[i] != CAIRN_TRACE_NO_TEXT))
             continue;
-        long n = bpf_probe_read_user_str(of->payload.text[i], CAIRN_TRACE_TEXT_BYTES,
-                                         (void *)arg_of(of, arg - 1));
+        __u64 va = arg_of(of, arg - 1);
+        long n = is_kernel ? read_text(of->payload.text[i], va)
+                           : bpf_probe_read_user_str(of->payload.text[i], CAIRN_TRACE_TEXT_BYTES,
+                                                     (void *)va);
         of->payload.n_text[i] = n > 0 ? n : CAIRN_TRACE_NO_TEXT;
     }
 }
@@ -489,7 +500,7 @@ static __always_inline void begin_call(struct cairn_bpf_walk_cpu *cpu, struct ta
         take_stack(cpu, task, regs, is_compat, of, stats);
     of->payload.n_text[0] = of->payload.n_text[1] = of->payload.n_data = 0;
     if (cairn_trace_limit || call->flags & CAIRN_TRACE_EACH) {
-        take_texts(call, of, 0);
+        take_texts(call, of, 0, 0);
         take_data(call, of, 0, 0);
     }
     __u64 now_ns = bpf_ktime_get_ns();
@@ -543,7 +554,7 @@ static __always_inline void end_call(struct cairn_bpf_pending *of, __s64 ret, in
         stats->n_filtered++;
     } else {
         if (cairn_trace_limit || call->flags & CAIRN_TRACE_EACH) {
-            take_texts(call, of, 1);
+            take_texts(call, of, 1, 0);
             take_data(call, of, ret, 1);
         }
         report(call, of, ret, now_ns, !is_gone, is_gone, stats);

@@ -61,12 +61,28 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
     cairn_trace_memory_prepare(program, opts);
 }
 
-static bool has_static(const struct cairn_trace_programs_opts *opts)
+static bool has_place(const struct cairn_trace_programs_opts *opts, enum cairn_trace_place place)
 {
     for (size_t i = 0; i < opts->n_probes; i++)
-        if (opts->probes[i].place == CAIRN_TRACE_STATIC)
+        if (opts->probes[i].place == place)
             return true;
     return false;
+}
+
+/* Places of programs' files; they may be attached many at once. */
+static bool is_of_file(enum cairn_trace_place place)
+{
+    return place == CAIRN_TRACE_STATIC || place == CAIRN_TRACE_IN_PROGRAM;
+}
+
+static bool prepare_many(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
+{
+    bool can = true;
+    if (has_place(opts, CAIRN_TRACE_STATIC))
+        can = cairn_bpf_places_prepare(program->progs.cairn_trace_usdt);
+    if (can && has_place(opts, CAIRN_TRACE_IN_PROGRAM))
+        can = cairn_bpf_places_prepare(program->progs.cairn_trace_uprobe);
+    return can;
 }
 
 static void set_wanted(struct walk_bpf *program, const struct cairn_bpf_call *calls)
@@ -109,10 +125,10 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     (void)bpf_map__set_autocreate(program->maps.trace_registers, false);
     if (!opts)
         return;
-    *ret_many_at_once =
-        has_static(opts) && cairn_bpf_places_prepare(program->progs.cairn_trace_usdt);
-    (void)bpf_map__set_autocreate(program->maps.trace_places, has_static(opts));
-    (void)bpf_map__set_autocreate(program->maps.trace_registers, has_static(opts));
+    const bool has_static = has_place(opts, CAIRN_TRACE_STATIC);
+    *ret_many_at_once = prepare_many(program, opts);
+    (void)bpf_map__set_autocreate(program->maps.trace_places, has_static);
+    (void)bpf_map__set_autocreate(program->maps.trace_registers, has_static);
     (void)bpf_map__set_autocreate(program->maps.targets, true);
     (void)bpf_map__set_autocreate(program->maps.target_cgroup, opts->is_cgroup);
     (void)bpf_program__set_autoload(program->progs.cairn_walk, false);
@@ -196,18 +212,22 @@ static int fail_probe(const struct cairn_trace_probe_at *at, int os_errno, struc
 /* How many places from `first` on one call may attach: those of one file. */
 static uint32_t places_of_file(const struct cairn_trace_programs *trace, uint32_t first)
 {
+    const struct cairn_trace_probe_at *at = &trace->probes[first];
     uint32_t last = first + 1;
-    while (trace->probes[first].place == CAIRN_TRACE_STATIC && last < trace->n_probes &&
-           trace->probes[last].place == CAIRN_TRACE_STATIC &&
-           strcmp(trace->probes[last].path, trace->probes[first].path) == 0)
+    while (is_of_file(at->place) && last < trace->n_probes &&
+           trace->probes[last].place == at->place &&
+           trace->probes[last].at_return == at->at_return &&
+           strcmp(trace->probes[last].path, at->path) == 0)
         last++;
     return last - first;
 }
 
 static int attach_places(struct cairn_trace_programs *trace, uint32_t first, uint32_t last)
 {
+    struct bpf_program *programs[CAIRN_TRACE_PROBE_PROGRAMS];
+    list_probe_programs(trace->program, programs);
     const int fd =
-        cairn_bpf_places_attach(trace->program->progs.cairn_trace_usdt, trace->probes, first, last);
+        cairn_bpf_places_attach(programs[trace->probes[first].place], trace->probes, first, last);
     trace->probe_fds[first] = fd < 0 ? 0 : fd + 1;
     return fd < 0 ? fd : 0;
 }
@@ -237,7 +257,7 @@ static int start_probes(struct cairn_trace_programs *trace, struct cairn_err *er
         n = trace->many_at_once ? places_of_file(trace, i) : 1;
         if (cairn_trace_is_perf_event(trace->probes[i].place)) /* memory.c */
             continue;
-        if (trace->many_at_once && trace->probes[i].place == CAIRN_TRACE_STATIC) {
+        if (trace->many_at_once && is_of_file(trace->probes[i].place)) {
             result = attach_file(trace, i, i + n, &at);
         } else {
             trace->probe_links[i] = attach_probe(trace, i);

@@ -81,7 +81,7 @@ struct cairn_trace_programs {
     int cgroup_fd;
     size_t n_cpus;
     struct bpf_link *links[CAIRN_TRACE_PROGRAMS];
-    bool many_at_once; /* static probes are attached file by file (places.h) */
+    bool many_at_once; /* those of programs are attached file by file (places.h) */
     struct bpf_link *probe_links[CAIRN_TRACE_PLACES];
     int probe_fds[CAIRN_TRACE_PLACES]; /* of those, by their first place, plus one; 0: none */
     struct {

@@ -115,6 +115,7 @@ int cairn_trace_usdt(bpf_user_pt_regs_t *regs)
         return 0;
     if (!cairn_trace_no_stack)
         take_stack(hit.cpu, hit.task, regs, 0, hit.of, hit.stats);
+    take_pointed(&hit, 0);
     end_hit(&hit);
     return 0;
 }

@@ -142,6 +142,28 @@ int cairn_dwarf_lines_read(const struct cairn_dwarf *d, const struct cairn_dwarf
     return code;
 }
 
+int cairn_dwarf_statements_read(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                                struct cairn_dwarf_lines *ret_lines, struct cairn_err *err)
+{
+    struct cairn_dwarf_lines lines = {0};
+    struct cairn_dwarf_line_machine m;
+    int code = CAIRN_OK;
+    if (unit->line_off != UINT64_MAX)
+        code = cairn_dwarf_line_machine_begin(&m, d, unit, &lines, err);
+    if (unit->line_off != UINT64_MAX && code == CAIRN_OK) {
+        m.has_statements_alone = true;
+        while (cairn_reader_more(&m.r))
+            cairn_dwarf_line_machine_step(&m);
+        lines.n_bytes = m.r.pos - (size_t)unit->line_off;
+        code = cairn_dwarf_line_machine_end(&m, err);
+    }
+    if (code == CAIRN_E_NOMEM)
+        cairn_dwarf_lines_done(&lines);
+    else
+        *ret_lines = lines;
+    return code;
+}
+
 void cairn_dwarf_lines_done(struct cairn_dwarf_lines *lines)
 {
     cairn_free(lines->rows);

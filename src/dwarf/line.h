@@ -45,6 +45,11 @@ int cairn_dwarf_lines_read(const struct cairn_dwarf *d, const struct cairn_dwarf
 /* The same, in memory that `lines` has from the unit before it. */
 int cairn_dwarf_lines_read_again(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
                                  struct cairn_dwarf_lines *lines, struct cairn_err *err);
+
+/* The same with rows of statements alone (is_stmt), where a debugger puts a breakpoint: a row is
+ * where a line begins. What stands between them is not told. */
+int cairn_dwarf_statements_read(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit,
+                                struct cairn_dwarf_lines *ret_lines, struct cairn_err *err);
 void cairn_dwarf_lines_done(struct cairn_dwarf_lines *lines);
 
 #endif /* CAIRN_DWARF_LINE_H */

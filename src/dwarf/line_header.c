@@ -141,7 +141,7 @@ static bool read_machine(struct cairn_reader *r, struct cairn_dwarf_line_header 
 {
     h->min_length = cairn_reader_u8(r);
     h->max_ops = h->version >= 4 ? cairn_reader_u8(r) : 1;
-    cairn_reader_skip(r, 1); /* default_is_stmt */
+    h->default_is_stmt = cairn_reader_u8(r);
     h->line_base = (int8_t)cairn_reader_u8(r);
     h->line_range = cairn_reader_u8(r);
     h->opcode_base = cairn_reader_u8(r);

@@ -11,7 +11,8 @@ struct cairn_dwarf_line_header {
     uint8_t offset_size;
     uint8_t min_length; /* bytes of the smallest instruction */
     uint8_t max_ops;    /* operations per instruction; 1 but on VLIW machines */
-    int8_t line_base;   /* special opcodes: DWARF 5, 6.2.5.1 */
+    bool default_is_stmt;
+    int8_t line_base; /* special opcodes: DWARF 5, 6.2.5.1 */
     uint8_t line_range;
     uint8_t opcode_base;
     const uint8_t *lengths; /* operands of the standard opcodes; [0] is that of opcode 1 */

@@ -11,6 +11,7 @@ static void begin_sequence(struct cairn_dwarf_line_machine *m)
     m->file = 1;
     m->line = 1;
     m->discriminator = 0;
+    m->is_stmt = m->h.default_is_stmt;
     m->first_row = m->lines->n_rows;
     m->begun = false;
     m->dropped = false;
@@ -20,9 +21,10 @@ static void begin_sequence(struct cairn_dwarf_line_machine *m)
 /* A row at the machine's present state. */
 static void add_row(struct cairn_dwarf_line_machine *m)
 {
+    const bool is_wanted = m->is_stmt || !m->has_statements_alone;
     if (m->tells_discriminator)
         cairn_dwarf_line_add_at(m, m->vaddr, 0, m->discriminator);
-    else
+    else if (is_wanted)
         cairn_dwarf_line_add_at(m, m->vaddr, m->file, m->line);
     m->discriminator = 0;
 }
@@ -151,6 +153,8 @@ static void run_standard(struct cairn_dwarf_line_machine *m, uint8_t opcode)
         m->op_index = 0;
         break;
     case CAIRN_DW_LNS_NEGATE_STMT:
+        m->is_stmt = !m->is_stmt;
+        break;
     case CAIRN_DW_LNS_SET_BASIC_BLOCK:
     case CAIRN_DW_LNS_SET_PROLOGUE_END:
     case CAIRN_DW_LNS_SET_EPILOGUE_BEGIN:

@@ -31,8 +31,10 @@ struct cairn_dwarf_line_machine {
     uint64_t vaddr;
     uint32_t op_index;
     uint32_t file, line;
-    uint32_t discriminator;   /* of the next row alone */
-    bool tells_discriminator; /* rows have it as their line, and no file */
+    uint32_t discriminator; /* of the next row alone */
+    bool is_stmt;
+    bool has_statements_alone; /* other rows are left out */
+    bool tells_discriminator;  /* rows have it as their line, and no file */
 
     size_t first_row; /* of the sequence that runs */
     bool begun;       /* it had a row */

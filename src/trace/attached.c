@@ -18,7 +18,8 @@ static void say_places(const struct cairn_spec *spec, struct cairn_buffer *out)
     const struct cairn_probes *probes = &spec->probes;
     size_t n[CAIRN_USDT_INSNS] = {0}, n_probes = 0, n_all = 0;
     for (size_t i = 0; i < probes->n; i++) {
-        if (!probes->items[i].places || !spec->calls[CAIRN_TRACE_CALLS + i].is_wanted)
+        if (probes->items[i].at.place != CAIRN_TRACE_STATIC ||
+            !spec->calls[CAIRN_TRACE_CALLS + i].is_wanted)
             continue;
         n_probes++;
         n_all += probes->items[i].n_places;
@@ -38,6 +39,33 @@ static void say_places(const struct cairn_spec *spec, struct cairn_buffer *out)
             cairn_buffer_printf(out, "%s %zu %s", n_said++ ? "," : ":", n[i], insns[i]);
 }
 
+/* What a pattern is, and names that several functions have. */
+static void say_functions(const struct cairn_spec *spec, struct cairn_buffer *out)
+{
+    const struct cairn_probes *probes = &spec->probes;
+    for (size_t i = 0; i < probes->n; i++) {
+        const struct cairn_probe *probe = &probes->items[i];
+        size_t n = 0, n_places = 0;
+        if (probe->pattern) {
+            for (size_t k = i; k < i + probe->n_matched && k < probes->n; k++) {
+                n += spec->calls[CAIRN_TRACE_CALLS + k].is_wanted;
+                n_places += probes->items[k].n_places;
+            }
+            cairn_buffer_printf(out, "; %s is %zu function%s", probe->pattern, n,
+                                n == 1 ? "" : "s");
+            if (n_places > n && n == probe->n_matched)
+                cairn_buffer_printf(out, " at %zu places", n_places);
+            i += probe->n_matched - 1;
+        } else if (probe->at.place == CAIRN_TRACE_IN_PROGRAM && probe->n_places > 1) {
+            cairn_buffer_printf(out,
+                                probe->is_line ? "; %s is at %zu places: all of them"
+                                               : "; %s is %zu functions of that name: all of "
+                                                 "them",
+                                probe->event, probe->n_places);
+        }
+    }
+}
+
 void cairn_spec_say_attached(const struct cairn_spec *spec, bool enter_only,
                              struct cairn_buffer *out)
 {
@@ -48,10 +76,11 @@ void cairn_spec_say_attached(const struct cairn_spec *spec, bool enter_only,
         bool is_said = false;
         for (size_t k = 0; k < i && !is_said; k++)
             is_said = strcmp(probes->items[k].how, probes->items[i].how) == 0;
-        if (is_said || probes->items[i].places)
+        if (is_said || probes->items[i].at.place == CAIRN_TRACE_STATIC)
             continue;
         cairn_buffer_str(out, out->size ? "; " : "");
         cairn_buffer_str(out, probes->items[i].how);
     }
     say_places(spec, out);
+    say_functions(spec, out);
 }

@@ -237,7 +237,7 @@ static void read_arg(const char *word, size_t size, struct cairn_call_arg *arg)
     arg->names = arg->kind == CAIRN_KIND_FLAGS ? colon + 2 : NULL;
 }
 
-static void read_form(const char *form, struct cairn_syscall *call)
+void cairn_call_read_form(const char *form, struct cairn_syscall *call)
 {
     for (const char *at = form;; at++) {
         size_t size = strcspn(at, " ");
@@ -259,7 +259,7 @@ bool cairn_call_find(const char *name, struct cairn_syscall *ret_call)
             continue;
         ret_call->n_args = 0;
         ret_call->sets = known[i].sets;
-        read_form(known[i].form, ret_call);
+        cairn_call_read_form(known[i].form, ret_call);
         return true;
     }
     return false;

@@ -31,8 +31,10 @@ enum cairn_call_kind {
     CAIRN_KIND_AT = 'a',   /* a descriptor, or AT_FDCWD */
     CAIRN_KIND_MODE = 'o', /* octal */
     CAIRN_KIND_HEX = 'x',
-    CAIRN_KIND_DATA = 'b',   /* bytes that the call reads; the next argument counts them */
-    CAIRN_KIND_FILLED = 'B', /* bytes that the call writes; the result counts them */
+    CAIRN_KIND_HEX32 = 'X',    /* of these and the next the low half counts */
+    CAIRN_KIND_UNSIGNED = 'U', /* decimal */
+    CAIRN_KIND_DATA = 'b',     /* bytes that the call reads; the next argument counts them */
+    CAIRN_KIND_FILLED = 'B',   /* bytes that the call writes; the result counts them */
     CAIRN_KIND_SIGNAL = 'g',
     CAIRN_KIND_LONG = 'l',   /* signed, of 64 bits */
     CAIRN_KIND_FLOAT = 'e',  /* its bits are the value; and those of */
@@ -62,6 +64,10 @@ const char *cairn_call_name(uint32_t row);
 
 /* What is known of a call of that name; false: nothing but the name. */
 bool cairn_call_find(const char *name, struct cairn_syscall *ret_call);
+
+/* Adds the arguments of "path:s flags:Fopen =d" to a call (calls.c), and sets its result. `form` is
+ * static, and well-formed. */
+void cairn_call_read_form(const char *form, struct cairn_syscall *call);
 
 /* The sets of a name; 0: it is in none. */
 unsigned cairn_call_sets(const char *name);

@@ -160,6 +160,12 @@ static void put_number(struct cairn_buffer *out, enum cairn_call_kind kind, uint
     case CAIRN_KIND_SIZE:
         cairn_buffer_u64(out, value);
         break;
+    case CAIRN_KIND_UNSIGNED:
+        cairn_buffer_u64(out, (uint32_t)value);
+        break;
+    case CAIRN_KIND_HEX32:
+        cairn_buffer_printf(out, "0x%x", (uint32_t)value);
+        break;
     case CAIRN_KIND_MODE:
         cairn_buffer_printf(out, "0%o", (uint32_t)value);
         break;

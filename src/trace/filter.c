@@ -70,6 +70,8 @@ static uint8_t width_of(enum cairn_call_kind kind)
         return CAIRN_TRACE_S64;
     case CAIRN_KIND_FLAGS:
     case CAIRN_KIND_MODE:
+    case CAIRN_KIND_HEX32:
+    case CAIRN_KIND_UNSIGNED:
         return CAIRN_TRACE_U32;
     default:
         return CAIRN_TRACE_U64;

@@ -13,7 +13,7 @@ static void add(struct cairn_places *places, const struct cairn_probe *probe)
         *at = probe->at;
         at->off = probe->places[i].off;
         at->semaphore_off = probe->places[i].semaphore_off;
-        at->args = &probe->places[i].args;
+        at->args = probe->at.place == CAIRN_TRACE_STATIC ? &probe->places[i].args : NULL;
     }
     if (!probe->places)
         places->items[places->n++] = probe->at;

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "trace/memory.h"
-#include "trace/probe_file.h"
+#include "trace/probe_function.h"
 #include "trace/probe_usdt.h"
 
 enum { FORMAT_BYTES = 1 << 16 };
@@ -69,6 +69,7 @@ void cairn_probes_done(struct cairn_probes *probes)
         cairn_free(probes->items[i].path);
         cairn_free(probes->items[i].name);
         cairn_free(probes->items[i].places);
+        cairn_free(probes->items[i].pattern);
     }
     cairn_free(probes->items);
     probes->items = NULL;
@@ -113,8 +114,7 @@ struct cairn_probe *cairn_probes_append(struct cairn_probes *probes, const char 
     return probe;
 }
 
-/* "name+0x10": cuts it behind the name. */
-static int cut_offset(const char *event, char *name, uint64_t *ret_off, struct cairn_err *err)
+int cairn_probe_cut_offset(const char *event, char *name, uint64_t *ret_off, struct cairn_err *err)
 {
     char *plus = strrchr(name, '+'), *end;
     *ret_off = 0;
@@ -128,36 +128,11 @@ static int cut_offset(const char *event, char *name, uint64_t *ret_off, struct c
     return CAIRN_OK;
 }
 
-static int add_in_program(struct cairn_probes *probes, size_t kind, const char *event, char *file,
-                          char *function, struct cairn_err *err)
-{
-    struct cairn_buffer path = {0};
-    struct cairn_probe *probe = NULL;
-    uint64_t off;
-    int code = cut_offset(event, function, &off, err);
-    if (code == CAIRN_OK && off && kinds[kind].at_return)
-        code = cairn_fail(err, CAIRN_E_ARG, "%s: a function returns from no offset", event);
-    if (code == CAIRN_OK)
-        code = cairn_probe_find_file(probes, file, &path, err);
-    if (code == CAIRN_OK) {
-        probe = cairn_probes_append(probes, event, cairn_buffer_text(&path), function, err);
-        code = probe ? CAIRN_OK : CAIRN_E_NOMEM;
-    }
-    if (code == CAIRN_OK) {
-        const char *how;
-        code = cairn_probe_place(probe->path, function, off, &probe->at.off, &how, err);
-        if (code == CAIRN_OK && !kinds[kind].at_return)
-            probe->how = how;
-    }
-    cairn_buffer_done(&path);
-    return code;
-}
-
 static int add_in_kernel(struct cairn_probes *probes, const char *event, char *function,
                          struct cairn_err *err)
 {
     uint64_t off;
-    int code = cut_offset(event, function, &off, err);
+    int code = cairn_probe_cut_offset(event, function, &off, err);
     if (code < 0)
         return code;
     if (!*function)
@@ -287,7 +262,7 @@ static int add_parts(struct cairn_probes *probes, size_t kind, const char *event
     *colon = '\0';
     if (kinds[kind].place == CAIRN_TRACE_POINT)
         return add_points(probes, event, rest, colon + 1, err);
-    return add_in_program(probes, kind, event, rest, colon + 1, err);
+    return cairn_probes_add_functions(probes, event, rest, colon + 1, err);
 }
 
 int cairn_probes_add(struct cairn_probes *probes, const char *text, struct cairn_err *err)

@@ -2,7 +2,9 @@
 /*
  * Probe: an event that is no system call, as a person writes it, and where that is.
  *
- *     uprobe:FILE:FUNC[+OFF]    uretprobe:FILE:FUNC    a function of a program or library
+ *     uprobe:FILE:FUNC[+OFF]    uretprobe:FILE:FUNC    a function of a program or library, or a
+ *                                                      pattern of several
+ *     uprobe:FILE:SOURCE:LINE                          a line of source
  *     kprobe:FUNC[+OFF]         kretprobe:FUNC         a function of the kernel
  *     tracepoint:GROUP:NAME                            both may be patterns
  *     usdt:[FILE:]PROVIDER:NAME                        static probes; likewise, and of all places
@@ -26,8 +28,11 @@ struct cairn_probe {
     struct cairn_fields fields;
     const char *how; /* static: what is attached, and what a hit costs; "" of USDT, whose places
                         say it */
-    struct cairn_usdt_place *places; /* of USDT */
+    struct cairn_usdt_place *places; /* of USDT; of a function, whose copies have offsets alone */
     size_t n_places;
+    char *pattern;    /* of which this is the first event, as the user wrote it; NULL: of none */
+    bool is_line;     /* of source */
+    size_t n_matched; /* events of it, one behind the other */
     /* Of a breakpoint in a command: bytes behind its program's first mapping; of a library's
      * variable behind its begin. */
     uint64_t rel;
@@ -54,6 +59,9 @@ void cairn_probes_done(struct cairn_probes *probes);
  * memory is gone, or there are too many. */
 struct cairn_probe *cairn_probes_append(struct cairn_probes *probes, const char *event,
                                         const char *path, const char *name, struct cairn_err *err);
+
+/* "name+0x10": cuts it behind the name. CAIRN_E_ARG. */
+int cairn_probe_cut_offset(const char *event, char *name, uint64_t *ret_off, struct cairn_err *err);
 
 /* "uprobe". */
 const char *cairn_probe_kind(const struct cairn_probe *probe);

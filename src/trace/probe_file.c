@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <cairn/maps.h>
-#include <cairn/symbolizer.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -218,41 +217,11 @@ static int place_in(const struct cairn_file *file, const char *path, const char 
     return CAIRN_OK;
 }
 
-static int find_function(const char *path, const char *function, uint64_t *ret_vaddr,
-                         struct cairn_err *err)
-{
-    const struct cairn_symbolizer_opts opts = {.size = sizeof opts};
-    struct cairn_symbolizer *symbolizer;
-    struct cairn_module *module;
-    int code = cairn_symbolizer_new(&opts, &symbolizer, err);
-    if (code < 0)
-        return code;
-    code = cairn_symbolizer_open_file(symbolizer, path, &module, err);
-    if (code == CAIRN_OK)
-        code = cairn_module_find_name(module, function, ret_vaddr, err);
-    cairn_symbolizer_free(symbolizer);
-    if (code == CAIRN_E_MISSING)
-        cairn_hint(err, "nm -D and nm list the functions of a file; one that is inlined everywhere "
-                        "has none; 0xADDRESS works, too");
-    return code;
-}
-
-int cairn_probe_place(const char *path, const char *function, uint64_t off, uint64_t *ret_off,
-                      const char **ret_how, struct cairn_err *err)
+int cairn_probe_place(const char *path, const char *function, uint64_t vaddr, uint64_t off,
+                      uint64_t *ret_off, const char **ret_how, struct cairn_err *err)
 {
     struct cairn_file file;
-    uint64_t vaddr = 0;
-    char *end;
-    int code = CAIRN_OK;
-    if (strncmp(function, "0x", 2) == 0) {
-        vaddr = strtoull(function, &end, 16);
-        if (*end)
-            return cairn_fail(err, CAIRN_E_ARG, "%s: is no address", function);
-    } else {
-        code = find_function(path, function, &vaddr, err);
-    }
-    if (code == CAIRN_OK)
-        code = cairn_file_open(path, &file, err);
+    int code = cairn_file_open(path, &file, err);
     if (code < 0)
         return code;
     code = place_in(&file, path, function, vaddr, off, ret_off, ret_how, err);

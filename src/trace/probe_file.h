@@ -25,10 +25,10 @@ bool cairn_probe_find_code(const struct cairn_elf *elf, uint64_t vaddr, uint64_t
 /* Is that the file's name, as others call it? "libc.so.6" and "libc" are both libc.so.6. */
 bool cairn_probe_is_called(const char *path, const char *file);
 
-/* Where in the file a probe on `function` + `off` is put. At its begin it may stand behind an
- * endbr64, where the registers and the stack are the same and the kernel need not single-step.
- * CAIRN_E_MISSING: no such function. CAIRN_E_ARG: `off` is no instruction's begin. */
-int cairn_probe_place(const char *path, const char *function, uint64_t off, uint64_t *ret_off,
-                      const char **ret_how, struct cairn_err *err);
+/* Where in the file a probe on `function`, at `vaddr` + `off`, is put. At its begin it may stand
+ * behind an endbr64, where the registers and the stack are the same and the kernel need not
+ * single-step. CAIRN_E_MISSING: no code is there. CAIRN_E_ARG: `off` is no instruction's begin. */
+int cairn_probe_place(const char *path, const char *function, uint64_t vaddr, uint64_t off,
+                      uint64_t *ret_off, const char **ret_how, struct cairn_err *err);
 
 #endif /* CAIRN_TRACE_PROBE_FILE_H */

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/alias.h"
+#include "trace/known.h"
+#include "trace/typed.h"
 
 enum { WORD_BYTES = 128, FILTER_BYTES = 1024, FILTERS_MAX = UINT16_MAX };
 
@@ -204,22 +206,42 @@ static int cut_filter(const char *text, char filter[FILTER_BYTES], size_t *ret_s
     return CAIRN_OK;
 }
 
+/* One probe, with its arguments as the event, or a table, says. One that lacks an argument is left
+ * out, as one that lacks a field of the filter. */
+static int add_probe(struct adding *to, size_t number, struct cairn_span types,
+                     struct cairn_err *err)
+{
+    struct cairn_probe *probe = &to->spec->probes.items[number];
+    bool no_arg;
+    cairn_alias_describe(probe->event, &probe->call);
+    cairn_known_describe(probe->event, &probe->call);
+    if (types.size) {
+        int code = cairn_typed_read((const char *)types.data + 1, types.size - 1, &probe->call,
+                                    &no_arg, &to->refusal);
+        if (code < 0 && !no_arg && err)
+            *err = to->refusal;
+        if (code < 0)
+            return no_arg ? CAIRN_OK : code;
+    }
+    return add_row(to, CAIRN_TRACE_CALLS + (uint32_t)number, err);
+}
+
 /* What a probe's event means, and the filter of each. */
 static int add_probes(struct cairn_spec *spec, const char *text, size_t size, const char *filter,
                       struct cairn_err *err)
 {
     struct adding to = {.spec = spec, .filter = filter};
-    const size_t first = spec->probes.n;
-    char *event = cairn_alloc(size + 1, 1);
+    const size_t first = spec->probes.n, n = cairn_typed_cut(text, size);
+    const struct cairn_span types = {(const uint8_t *)text + n, size - n};
+    int code = types.size ? cairn_typed_check(text, err) : CAIRN_OK;
+    char *event = code == CAIRN_OK ? cairn_alloc(n + 1, 1) : NULL;
     if (!event)
-        return cairn_fail_memory(err);
-    memcpy(event, text, size);
-    int code = cairn_probes_add(&spec->probes, event, err);
+        return code < 0 ? code : cairn_fail_memory(err);
+    memcpy(event, text, n);
+    code = cairn_probes_add(&spec->probes, event, err);
     cairn_free(event);
     for (size_t i = first; i < spec->probes.n && code == CAIRN_OK; i++)
-        cairn_alias_describe(spec->probes.items[i].event, &spec->probes.items[i].call);
-    for (size_t i = first; i < spec->probes.n && code == CAIRN_OK; i++)
-        code = add_row(&to, CAIRN_TRACE_CALLS + (uint32_t)i, err);
+        code = add_probe(&to, i, types, err);
     if (code == CAIRN_OK && !to.n_added) {
         if (err)
             *err = to.refusal;
@@ -269,20 +291,7 @@ static void write_terms(struct cairn_bpf_call *call, struct cairn_trace_filter *
         call->flags |= CAIRN_TRACE_EACH;
 }
 
-static void describe_probe(struct cairn_bpf_call *row, const struct cairn_probe *probe)
-{
-    row->flags |= probe->at.at_return ? CAIRN_TRACE_AT_RETURN : 0;
-    row->record_bytes = probe->fields.record_bytes;
-    /* Whoever sends a signal may be any process: the record names the target. */
-    if (strcmp(probe->event, "tracepoint:signal:signal_generate") != 0)
-        return;
-    for (int i = 0; i < probe->fields.n; i++)
-        if (strcmp(probe->call.args[i].name, "pid") == 0) {
-            row->flags |= CAIRN_TRACE_NAMES_PID;
-            row->record_pid = probe->fields.fields[i].off;
-        }
-}
-
+/* Texts behind pointers, and bytes. */
 static void describe(struct cairn_bpf_call *row, const struct cairn_syscall *call)
 {
     size_t n_texts = 0;
@@ -297,6 +306,22 @@ static void describe(struct cairn_bpf_call *row, const struct cairn_syscall *cal
     }
     row->flags |= call->no_return ? CAIRN_TRACE_NO_RETURN : 0;
     row->flags |= call->ret == CAIRN_KIND_SIZE ? CAIRN_TRACE_SIZE : 0;
+}
+
+static void describe_probe(struct cairn_bpf_call *row, const struct cairn_probe *probe)
+{
+    if (probe->at.place != CAIRN_TRACE_POINT) /* whose texts are in its record */
+        describe(row, &probe->call);
+    row->flags |= probe->at.at_return ? CAIRN_TRACE_AT_RETURN : 0;
+    row->record_bytes = probe->fields.record_bytes;
+    /* Whoever sends a signal may be any process: the record names the target. */
+    if (strcmp(probe->event, "tracepoint:signal:signal_generate") != 0)
+        return;
+    for (int i = 0; i < probe->fields.n; i++)
+        if (strcmp(probe->call.args[i].name, "pid") == 0) {
+            row->flags |= CAIRN_TRACE_NAMES_PID;
+            row->record_pid = probe->fields.fields[i].off;
+        }
 }
 
 int cairn_spec_finish(struct cairn_spec *spec, const char *text, struct cairn_err *err)

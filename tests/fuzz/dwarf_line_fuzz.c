@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Line programs of all versions: through the units that point to them, then as such; once for
- * lines, once for discriminators. */
+ * lines, once for discriminators, once for statements. */
 #include "dwarf/discriminator.h"
 #include "dwarf/line.h"
 #include "support/dwarfpack.h"
@@ -38,6 +38,12 @@ static void run(const struct cairn_dwarf *d, const struct cairn_dwarf_unit *unit
         sink += lines.files[i].name ? strlen(lines.files[i].name) : 0;
     cairn_dwarf_lines_done(&lines);
     run_discriminators(d, unit);
+    lines = (struct cairn_dwarf_lines){0};
+    cairn_dwarf_statements_read(d, unit, &lines, &err);
+    for (size_t i = 1; i < lines.n_rows; i++)
+        if (lines.rows[i].low <= lines.rows[i - 1].low)
+            __builtin_trap();
+    cairn_dwarf_lines_done(&lines);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

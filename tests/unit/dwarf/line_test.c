@@ -6,8 +6,12 @@
 
 enum { NONE = CAIRN_DWARF_NO_FILE };
 
+typedef int (*read_fn)(const struct cairn_dwarf *, const struct cairn_dwarf_unit *,
+                       struct cairn_dwarf_lines *, struct cairn_err *);
+
 /* Runs the program at 0 of what was written. */
-static int run(const struct test_dwarf *w, struct cairn_dwarf_lines *lines, struct cairn_err *err)
+static int run_by(read_fn read, const struct test_dwarf *w, struct cairn_dwarf_lines *lines,
+                  struct cairn_err *err)
 {
     struct cairn_dwarf d = test_dwarf_sections(w);
     struct cairn_dwarf_unit unit = {.name = "unit.c", .comp_dir = "/src"};
@@ -16,11 +20,16 @@ static int run(const struct test_dwarf *w, struct cairn_dwarf_lines *lines, stru
     d.line.size = w->line.n;
     uint8_t *copy = test_copy(w->line.data, w->line.n);
     d.line.data = copy;
-    int code = cairn_dwarf_lines_read(&d, &unit, lines, err);
+    int code = read(&d, &unit, lines, err);
     for (size_t i = 0; i < lines->n_files; i++)
         lines->files[i].name = NULL; /* pointed into the copy */
     free(copy);
     return code;
+}
+
+static int run(const struct test_dwarf *w, struct cairn_dwarf_lines *lines, struct cairn_err *err)
+{
+    return run_by(cairn_dwarf_lines_read, w, lines, err);
 }
 
 /* Rows against (vaddr - 0x1000, file, line), ended by a file of NONE and a line of 1. */
@@ -67,6 +76,31 @@ static void all_versions_and_byte_orders_give_the_same_rows(void **state)
             assert_int_equal(lines.n_files, 3);
             cairn_dwarf_lines_done(&lines);
         }
+}
+
+static void statements_leave_out_other_rows(void **state)
+{
+    (void)state;
+    for (unsigned version = 2; version <= 5; version++) {
+        struct test_dwarf w = test_dwarf_of(version, false, 4, 8);
+        struct cairn_dwarf_lines lines = {0};
+        struct cairn_err err;
+        test_dwarf_line_begin(&w);
+        test_dwarf_line_at(&w, 0x1010);
+        test_dwarf_line_row(&w, 0, 4);
+        test_dwarf_uleb(&w.line, CAIRN_DW_LNS_NEGATE_STMT);
+        test_dwarf_line_row(&w, 3, 1);
+        test_dwarf_uleb(&w.line, CAIRN_DW_LNS_NEGATE_STMT);
+        test_dwarf_line_row(&w, 2, 1);
+        test_dwarf_line_sequence_end(&w, 10);
+        test_dwarf_line_end(&w);
+        assert_ok(run_by(cairn_dwarf_statements_read, &w, &lines, &err), err);
+        ASSERT_ROWS(&lines, {0x10, 1, 5}, {0x15, 1, 7}, {0x1f, (uint32_t)NONE, 0});
+        cairn_dwarf_lines_done(&lines);
+        assert_ok(run(&w, &lines, &err), err);
+        assert_int_equal(lines.n_rows, 4);
+        cairn_dwarf_lines_done(&lines);
+    }
 }
 
 static void files_know_their_folders(void **state)
@@ -350,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_versions_and_byte_orders_give_the_same_rows),
+        cmocka_unit_test(statements_leave_out_other_rows),
         cmocka_unit_test(files_know_their_folders),
         cmocka_unit_test(the_last_of_several_rows_at_one_address_wins),
         cmocka_unit_test(line_zero_is_a_row_of_its_own_and_equal_neighbours_melt),

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "support/elfwriter.h"
 #include "support/test.h"
+#include "symbol/named_functions.h"
 #include "symbol/named_variable.h"
 
 enum { TEXT = 1, DATA = 2 };
@@ -168,9 +169,50 @@ static void a_missing_variable_has_near_ones(void **state)
     close_sample(&s);
 }
 
+static void all_functions_of_a_name_or_pattern_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool is_pattern;
+        size_t n;
+        uint64_t vaddr;
+        const char *first;
+    } rows[] = {
+        {"twice", false, 2, 0x1010, "twice"},
+        {"t*", true, 3, 0x1041, "thumb"},
+        {"app::l*(int)", true, 1, 0x1100, "app::leaf(int)"},
+        {"app::leaf(int)", false, 1, 0x1100, "app::leaf(int)"},
+        {"_ZN3app4leafE?", true, 1, 0x1100, "_ZN3app4leafEi"},
+        {"table", false, 0, 0, NULL},
+        {"own", true, 0, 0, NULL},
+        {"puts", false, 0, 0, NULL},
+        {"twice*", false, 0, 0, NULL},
+    };
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        struct sample s = open_sample(true, false, dynamic);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            struct cairn_named_functions f = {0};
+            struct cairn_err err;
+            assert_ok(
+                cairn_module_find_functions(s.module, rows[i].name, rows[i].is_pattern, &f, &err),
+                err);
+            assert_int_equal(f.n, rows[i].n);
+            assert_int_equal(f.n_resolvers, 0);
+            if (f.n) {
+                assert_int_equal(f.items[0].vaddr, rows[i].vaddr);
+                assert_string_equal(f.items[0].name, rows[i].first);
+            }
+            cairn_named_functions_done(&f);
+        }
+        close_sample(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_functions_of_a_name_or_pattern_are_found),
         cmocka_unit_test(sections_are_found_by_name),
         cmocka_unit_test(sections_are_listed_in_their_order),
         cmocka_unit_test(symbols_are_found_by_their_linkage_names),

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/typed.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "bpf/trace.h"
+
+enum { SHOWN = 64 };
+
+static const char types_hint[] = "types are str, d, u and x of 64 bits, and d32, u32 and x32, such "
+                                 "as uprobe:libc.so.6:fopen/arg0:str,arg1:str";
+
+static const struct {
+    const char *name;
+    enum cairn_call_kind kind;
+} types[] = {{"str", CAIRN_KIND_TEXT}, {"d", CAIRN_KIND_LONG},       {"d64", CAIRN_KIND_LONG},
+             {"d32", CAIRN_KIND_INT},  {"u", CAIRN_KIND_SIZE},       {"u64", CAIRN_KIND_SIZE},
+             {"x", CAIRN_KIND_HEX},    {"u32", CAIRN_KIND_UNSIGNED}, {"x64", CAIRN_KIND_HEX},
+             {"x32", CAIRN_KIND_HEX32}};
+
+/* Bytes of "arg12:"; 0: something else stands there. `*ret_number` may be any, if it is too large.
+ */
+static size_t read_name(const char *at, size_t size, unsigned *ret_number)
+{
+    size_t n = 3;
+    *ret_number = 0;
+    if (size < 5 || memcmp(at, "arg", 3) != 0 || !isdigit((unsigned char)at[3]))
+        return 0;
+    for (; n < size && isdigit((unsigned char)at[n]); n++)
+        if (*ret_number < CAIRN_CALL_ARGS)
+            *ret_number = *ret_number * 10 + (unsigned)(at[n] - '0');
+    return n < size && at[n] == ':' ? n + 1 : 0;
+}
+
+/* "uprobe:./arg0:str" is a file: a list has its event's parts before it. */
+static bool has_parts(const char *event, size_t size)
+{
+    const char *colon = memchr(event, ':', size);
+    if (!colon || memcmp(event, "kprobe", 6) == 0 || memcmp(event, "kretprobe", 9) == 0)
+        return colon != NULL;
+    return memchr(colon + 1, ':', size - (size_t)(colon + 1 - event)) != NULL;
+}
+
+size_t cairn_typed_cut(const char *event, size_t size)
+{
+    unsigned number;
+    for (size_t at = size; at-- > 0;)
+        if (event[at] == '/')
+            return size > 9 && read_name(event + at + 1, size - at - 1, &number) &&
+                           has_parts(event, at)
+                       ? at
+                       : size;
+    return size;
+}
+
+int cairn_typed_check(const char *event, struct cairn_err *err)
+{
+    static const char *const kinds[] = {"uprobe:", "kprobe:", "usdt:"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(event, kinds[i], strlen(kinds[i])) == 0)
+            return CAIRN_OK;
+    cairn_fail(err, CAIRN_E_ARG, "event \"%.64s\": has no arguments with types", event);
+    if (strncmp(event, "uretprobe:", 10) == 0 || strncmp(event, "kretprobe:", 10) == 0)
+        cairn_hint(err, "when a function returns, its arguments are not in the registers any more; "
+                        "uprobe: and kprobe: have them");
+    else
+        cairn_hint(err, "uprobe:, kprobe: and usdt: have such");
+    return CAIRN_E_ARG;
+}
+
+static int fail(const char *at, size_t size, const char *what, struct cairn_err *err)
+{
+    cairn_fail(err, CAIRN_E_ARG, "\"%.*s\": %s", size > SHOWN ? SHOWN : (int)size, at, what);
+    cairn_hint(err, "%s", types_hint);
+    return CAIRN_E_ARG;
+}
+
+static bool find_type(const char *name, size_t size, enum cairn_call_kind *ret_kind)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strlen(types[i].name) == size && memcmp(types[i].name, name, size) == 0) {
+            *ret_kind = types[i].kind;
+            return true;
+        }
+    return false;
+}
+
+static void set_arg(struct cairn_syscall *call, unsigned number, enum cairn_call_kind kind)
+{
+    if (call->n_args < 0)
+        call->n_args = 0;
+    for (; call->n_args <= (int)number; call->n_args++) {
+        struct cairn_call_arg *arg = &call->args[call->n_args];
+        *arg = (struct cairn_call_arg){.kind = CAIRN_KIND_HEX};
+        snprintf(arg->name, sizeof arg->name, "arg%d", call->n_args);
+    }
+    call->args[number].kind = kind;
+    call->args[number].names = NULL;
+}
+
+/* Of the list, one argument of `size` bytes. */
+static int read_arg(const char *at, size_t size, struct cairn_syscall *call, bool *ret_no_arg,
+                    struct cairn_err *err)
+{
+    unsigned number;
+    enum cairn_call_kind kind;
+    const size_t n = read_name(at, size, &number);
+    if (!n)
+        return fail(at, size, "expected argN:TYPE", err);
+    if (!find_type(at + n, size - n, &kind))
+        return fail(at, size, "there is no such type", err);
+    const unsigned most = call->has_own_args ? (unsigned)call->n_args : CAIRN_TRACE_ARGS;
+    if (number >= most) {
+        *ret_no_arg = true;
+        return cairn_fail(err, CAIRN_E_ARG, "%.64s: has no argument \"%.*s\": it has %u",
+                          call->name, size > SHOWN ? SHOWN : (int)size, at, most);
+    }
+    set_arg(call, number, kind);
+    return CAIRN_OK;
+}
+
+int cairn_typed_read(const char *list, size_t size, struct cairn_syscall *call, bool *ret_no_arg,
+                     struct cairn_err *err)
+{
+    int n_texts = 0, code = CAIRN_OK;
+    *ret_no_arg = false;
+    for (size_t at = 0; at <= size && code == CAIRN_OK;) {
+        const char *comma = memchr(list + at, ',', size - at);
+        const size_t n = comma ? (size_t)(comma - list) - at : size - at;
+        code = read_arg(list + at, n, call, ret_no_arg, err);
+        at += n + 1;
+    }
+    for (int i = 0; code == CAIRN_OK && i < call->n_args; i++)
+        n_texts += call->args[i].kind == CAIRN_KIND_TEXT;
+    if (n_texts > CAIRN_TRACE_TEXTS)
+        return cairn_fail(err, CAIRN_E_ARG, "%.64s: has %d texts, and an event can have %d",
+                          call->name, n_texts, CAIRN_TRACE_TEXTS);
+    return code;
+}
