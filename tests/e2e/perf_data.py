@@ -160,6 +160,13 @@ def record(case, tmp, options, command=tuple(PROGRAM)):
     return data
 
 
+def own_processes(perf):
+    """The program's and the idle thread. Of others that run beside, what perf says depends on what they are: it names
+    code of interpreters after its perf-PID.map, and keeps mappings of the program that execve(2) ended.
+    """
+    return {key[1] for key in perf if key[0].startswith("perf_data_progr")} | {0}
+
+
 def same_stacks(case, perf, cairn):
     """Where a broken chain holds a number that looks like a marker, perf drops all of it."""
     differ = [(key, row, cairn.get(key)) for key, row in perf.items() if cairn.get(key) != row and key[4]]
@@ -239,14 +246,14 @@ def is_same_function(symbols, wanted, got, off, is_exact):
         not is_exact and vaddr in symbols.of(wanted)
 
 
-def same_names(case, data, tmp, names):
-    """Where perf has a name, cairn has that one, or another of the same function."""
+def same_names(case, data, tmp, names, pids):
+    """Where perf has a name, cairn has that one, or another of the same function. `pids`: of these alone, or None."""
     profile = functions_of(data, tmp)
     symbols = {}
     n = n_gone = 0
     wrong = []
     for sample in profile.samples:
-        for i, location in enumerate(sample.stack):
+        for i, location in enumerate(sample.stack if pids is None or sample.labels["pid"] in pids else []):
             if i and profile.locations[location][1] >> 63 == 0 and profile.locations[sample.stack[i - 1]][1] >> 63:
                 continue  # exact, though a caller
             off, name = place_of(profile, location, i == 0)
@@ -330,8 +337,9 @@ def main():
         compared = compare(case, data, tmp) if data else None
         if compared:
             perf, cairn, names, n = compared
-            same_stacks(case, perf, cairn)
-            n_names, n_gone = same_names(case, data, tmp, names) if "-g" in options else (0, 0)
+            pids = own_processes(perf) if "-a" in options else None
+            same_stacks(case, {key: row for key, row in perf.items() if pids is None or key[1] in pids}, cairn)
+            n_names, n_gone = same_names(case, data, tmp, names, pids) if "-g" in options else (0, 0)
             print(f"{case}: {n} samples, {len(perf)} stacks, {n_names} names, {n_gone} of files that are gone")
     data = record("copies", tmp, ["-F", "499", "--call-graph", "dwarf"])
     if data:
