@@ -89,7 +89,7 @@ static bool take_image(struct cairn_stream *stream, const struct cairn_stream_ma
 static int lay(struct cairn_stream *stream, struct cairn_stream_space *space,
                const struct cairn_stream_map *map)
 {
-    int code = cairn_stream_space_lay(space, map, &stream->n_maps);
+    int code = cairn_stream_space_lay(space, map, &stream->load);
     stream->counts.n_mappings += code == 0;
     space->version = ++stream->n_versions;
     return code < 0 ? code : CAIRN_OK;
@@ -97,7 +97,7 @@ static int lay(struct cairn_stream *stream, struct cairn_stream_space *space,
 
 static void clear(struct cairn_stream *stream, struct cairn_stream_space *space)
 {
-    cairn_stream_space_clear(space, &stream->n_maps);
+    cairn_stream_space_clear(space, &stream->load);
     space->version = ++stream->n_versions;
 }
 
@@ -172,7 +172,7 @@ int cairn_stream_fork(struct cairn_stream *stream, const struct cairn_stream_bir
     if (birth->pid != birth->parent_pid && !birth->is_bare) {
         parent = cairn_stream_find_process(stream, birth->parent_pid);
         clear(stream, space);
-        code = parent ? cairn_stream_space_copy(space, parent, &stream->n_maps) : 1;
+        code = parent ? cairn_stream_space_copy(space, parent, &stream->load) : 1;
         stream->counts.n_mappings += code == 0;
         space->n_threads = 0; /* threads that were told of before are another process's */
         space->birth = ++stream->n_births;

@@ -10,9 +10,9 @@ void cairn_stream_space_done(struct cairn_stream_space *space)
     *space = (struct cairn_stream_space){0};
 }
 
-void cairn_stream_space_clear(struct cairn_stream_space *space, size_t *n_all)
+void cairn_stream_space_clear(struct cairn_stream_space *space, struct cairn_stream_load *load)
 {
-    *n_all -= space->n;
+    load->n_maps -= space->n;
     cairn_free(space->maps);
     space->maps = NULL;
     space->n = space->cap = 0;
@@ -28,13 +28,13 @@ void cairn_stream_space_leave(struct cairn_stream_space *space)
     space->program = 0;
 }
 
-void cairn_stream_space_drop_old(struct cairn_stream_space *space, size_t *n_all)
+void cairn_stream_space_drop_old(struct cairn_stream_space *space, struct cairn_stream_load *load)
 {
     size_t n = 0;
     for (size_t i = 0; i < space->n; i++)
         if (!space->maps[i].is_old)
             space->maps[n++] = space->maps[i];
-    *n_all -= space->n - n;
+    load->n_maps -= space->n - n;
     space->n = n;
     space->is_leaving = false;
 }
@@ -58,7 +58,7 @@ struct cairn_stream_map *cairn_stream_space_find(const struct cairn_stream_space
  *     after    [-a-)[=============)   [-c---)     a and c keep what the new one leaves of them
  */
 int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_stream_map *map,
-                           size_t *n_all)
+                           struct cairn_stream_load *load)
 {
     size_t first = lower_bound(space, map->start), last = first;
     struct cairn_stream_map pieces[3];
@@ -76,23 +76,26 @@ int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_
         pieces[n].module = 0; /* its place in the file is another one */
         pieces[n++].start = map->end;
     }
-    size_t need = space->n - (last - first) + n, all = *n_all - space->n + need;
-    if (need > CAIRN_STREAM_MAPPINGS_MAX || all > CAIRN_STREAM_ALL_MAX)
+    size_t need = space->n - (last - first) + n, all = load->n_maps - space->n + need;
+    if (need > CAIRN_STREAM_MAPPINGS_MAX || all > CAIRN_STREAM_ALL_MAX ||
+        space->n_moved > CAIRN_STREAM_MOVED_MAX || load->n_moved > CAIRN_STREAM_ALL_MOVED_MAX)
         return 0;
     if (cairn_grow((void **)&space->maps, &space->cap, need, sizeof *space->maps) < 0)
         return CAIRN_E_NOMEM;
     memmove(space->maps + first + n, space->maps + last, (space->n - last) * sizeof *space->maps);
     memcpy(space->maps + first, pieces, n * sizeof *pieces);
     space->n = need;
-    *n_all = all;
+    load->n_maps = all;
+    space->n_moved += need - first;
+    load->n_moved += need - first;
     return 1;
 }
 
 int cairn_stream_space_copy(struct cairn_stream_space *to, const struct cairn_stream_space *from,
-                            size_t *n_all)
+                            struct cairn_stream_load *load)
 {
-    cairn_stream_space_clear(to, n_all);
-    if (*n_all + from->n > CAIRN_STREAM_ALL_MAX)
+    cairn_stream_space_clear(to, load);
+    if (load->n_maps + from->n > CAIRN_STREAM_ALL_MAX || load->n_moved > CAIRN_STREAM_ALL_MOVED_MAX)
         return 0;
     if (cairn_grow((void **)&to->maps, &to->cap, from->n, sizeof *to->maps) < 0)
         return CAIRN_E_NOMEM;
@@ -101,6 +104,7 @@ int cairn_stream_space_copy(struct cairn_stream_space *to, const struct cairn_st
     to->n = from->n;
     to->program = from->program;
     to->is_leaving = from->is_leaving;
-    *n_all += to->n;
+    load->n_maps += to->n;
+    load->n_moved += to->n;
     return 1;
 }

@@ -10,7 +10,15 @@
 
 enum {
     CAIRN_STREAM_MAPPINGS_MAX = 1 << 16, /* of one process, as Linux's vm.max_map_count */
-    CAIRN_STREAM_ALL_MAX = 1 << 22       /* of all processes together */
+    CAIRN_STREAM_ALL_MAX = 1 << 22,      /* of all processes together */
+    CAIRN_STREAM_MOVED_MAX = 1 << 28,    /* moved in memory for one process: a second or two */
+    CAIRN_STREAM_ALL_MOVED_MAX = 1 << 30 /* for all of them, and copied at forks */
+};
+
+/* What the spaces of a stream hold and cost together: a recording may lie. */
+struct cairn_stream_load {
+    size_t n_maps;
+    uint64_t n_moved; /* mappings that were copied at a fork, or made place for another one */
 };
 
 /* One executable mapping. */
@@ -33,29 +41,30 @@ struct cairn_stream_space {
     uint64_t version;   /* of its maps; no two states of spaces in a stream have the same */
     bool is_leaving;    /* inside of execve(2): what the old program had mapped is there, too */
     uint32_t program;   /* path of what it mapped first; a text, 0: unknown */
+    uint64_t n_moved;   /* as of all spaces */
     uint32_t birth;     /* another one when a process of the same number begins */
     uint32_t n_threads; /* that were heard of and have not exited */
 };
 
 void cairn_stream_space_done(struct cairn_stream_space *space); /* all-zero is fine */
 
-/* Lays a mapping over what is there: what it covers gives way. `*n_all` counts the mappings of all
- * spaces. 1: done, 0: a limit is reached and nothing changed, CAIRN_E_NOMEM. */
+/* Lays a mapping over what is there: what it covers gives way. 1: done, 0: a limit is
+ * reached and nothing changed, CAIRN_E_NOMEM. */
 int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_stream_map *map,
-                           size_t *n_all);
+                           struct cairn_stream_load *load);
 
 /* Replaces the mappings of `to` by those of `from`; 1, 0 or CAIRN_E_NOMEM as above. */
 int cairn_stream_space_copy(struct cairn_stream_space *to, const struct cairn_stream_space *from,
-                            size_t *n_all);
+                            struct cairn_stream_load *load);
 
 /* Another program begins: the mappings are old from now on. */
 void cairn_stream_space_leave(struct cairn_stream_space *space);
 
 /* Forgets what is old. */
-void cairn_stream_space_drop_old(struct cairn_stream_space *space, size_t *n_all);
+void cairn_stream_space_drop_old(struct cairn_stream_space *space, struct cairn_stream_load *load);
 
 /* Forgets all mappings. */
-void cairn_stream_space_clear(struct cairn_stream_space *space, size_t *n_all);
+void cairn_stream_space_clear(struct cairn_stream_space *space, struct cairn_stream_load *load);
 
 /* The mapping that holds `va`, or NULL; borrowed until the space changes. */
 struct cairn_stream_map *cairn_stream_space_find(const struct cairn_stream_space *space,

@@ -157,7 +157,7 @@ static struct cairn_stream_space *space_of(struct cairn_stream *stream,
 {
     struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
     if (space && space->is_leaving && (sample->user.n || sample->copy) && !sample->n_kernel) {
-        cairn_stream_space_drop_old(space, &stream->n_maps);
+        cairn_stream_space_drop_old(space, &stream->load);
         space->version = ++stream->n_versions;
     }
     return space;

@@ -90,7 +90,7 @@ struct cairn_stream {
     uint64_t kernel_text;             /* where _text lay; 0: unknown */
     uint32_t kernel_module;           /* of the profile; 0: no sample lies there yet */
     uint32_t kernel_build_id;         /* a text; 0: unknown */
-    size_t n_maps;                    /* of all spaces */
+    struct cairn_stream_load load;
     uint64_t n_versions;
     uint32_t n_births;
     struct cairn_table names;     /* tid -> text: how the thread is called */

@@ -98,10 +98,29 @@ static void mappings_beyond_the_limit_are_counted(void **state)
             .pid = pid, .tid = pid, .parent_pid = 1, .parent_tid = 1};
         assert_int_equal(cairn_stream_fork(&told.stream, &birth), CAIRN_OK);
     }
-    assert_true(told.stream.n_maps <= CAIRN_STREAM_ALL_MAX);
+    assert_true(told.stream.load.n_maps <= CAIRN_STREAM_ALL_MAX);
     for (int pid = 2; pid < 200; pid++)
         assert_int_equal(cairn_stream_exit(&told.stream, pid, pid), CAIRN_OK);
-    assert_int_equal(told.stream.n_maps, CAIRN_STREAM_MAPPINGS_MAX);
+    assert_int_equal(told.stream.load.n_maps, CAIRN_STREAM_MAPPINGS_MAX);
+    end(&told);
+}
+
+/* Each one before all that are there: what a recording costs does not grow with their square. */
+static void mappings_that_move_all_others_are_bounded(void **state)
+{
+    (void)state;
+    struct told told = begin();
+    for (int pid = 1; pid <= 3; pid++)
+        for (uint64_t i = 0; i < CAIRN_STREAM_MAPPINGS_MAX; i++)
+            assert_int_equal(map(&told, pid, ((uint64_t)1 << 40) - i * 0x2000, "/lib/x.so", 5),
+                             CAIRN_OK);
+    assert_true(told.stream.counts.n_mappings > 0);
+    assert_true(told.stream.load.n_moved <=
+                3 * ((uint64_t)CAIRN_STREAM_MOVED_MAX + CAIRN_STREAM_MAPPINGS_MAX));
+    assert_int_equal(map(&told, 9, 0x10000, "/lib/x.so", 5), CAIRN_OK); /* others lose nothing */
+    const uint64_t n_lost = told.stream.counts.n_mappings;
+    assert_int_equal(map(&told, 9, 0x8000, "/lib/x.so", 5), CAIRN_OK);
+    assert_int_equal(told.stream.counts.n_mappings, n_lost);
     end(&told);
 }
 
@@ -116,9 +135,9 @@ static void a_process_keeps_its_mappings_until_its_last_thread_exits(void **stat
         assert_int_equal(cairn_stream_fork(&told.stream, &births[i]), CAIRN_OK);
     assert_int_equal(map(&told, 5, 0x10000, "/bin/x", 5), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 5), CAIRN_OK);
-    assert_int_equal(told.stream.n_maps, 1);
+    assert_int_equal(told.stream.load.n_maps, 1);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
-    assert_int_equal(told.stream.n_maps, 0);
+    assert_int_equal(told.stream.load.n_maps, 0);
     end(&told);
 }
 
@@ -137,9 +156,9 @@ static void a_thread_that_is_told_of_twice_counts_for_the_process_that_lives(voi
     assert_int_equal(map(&told, 5, 0x10000, "/bin/x", 5), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
-    assert_int_equal(told.stream.n_maps, 1);
+    assert_int_equal(told.stream.load.n_maps, 1);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 5), CAIRN_OK);
-    assert_int_equal(told.stream.n_maps, 0);
+    assert_int_equal(told.stream.load.n_maps, 0);
     end(&told);
 }
 
@@ -168,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_file_that_several_processes_map_is_one_module),
         cmocka_unit_test(two_build_ids_of_one_path_are_none),
         cmocka_unit_test(mappings_beyond_the_limit_are_counted),
+        cmocka_unit_test(mappings_that_move_all_others_are_bounded),
         cmocka_unit_test(a_process_keeps_its_mappings_until_its_last_thread_exits),
         cmocka_unit_test(a_thread_that_is_told_of_twice_counts_for_the_process_that_lives),
         cmocka_unit_test(lack_of_memory_is_reported),
