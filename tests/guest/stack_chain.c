@@ -43,6 +43,7 @@ static NOINLINE void outer(call_fn library, int device, const char *tag)
 
 static NOINLINE int open_inner(void)
 {
+    FRAME();
     int device = open_device();
     AFTER_CALL();
     return device;
