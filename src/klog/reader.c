@@ -210,7 +210,9 @@ static bool add_capture_frame(struct cairn_klog *klog, struct cairn_klog_stack *
 {
     bool is_user = frame->part == CAIRN_KLOG_USER;
     stack->dump.has_user |= is_user;
-    stack->is_at_chain_end = !is_user && cairn_klog_stacks_ends_chain(frame->text);
+    /* With a number no other dump's line can be taken for one of this. */
+    stack->is_at_chain_end =
+        !is_user && !stack->dump.printed && cairn_klog_stacks_ends_chain(frame->text);
     if (!cairn_klog_stacks_add(&klog->stacks, stack, frame))
         return false;
     cairn_klog_stacks_move(&klog->stacks, stack,

@@ -255,6 +255,9 @@ def check_kernel(dump):
             yield f"{dump.head}: {got}, expected {wanted}; all: {dump.kernel}"
     if not dump.kernel:
         yield f"{dump.head}: no kernel frames"
+    for note in dump.notes:
+        if re.search("missing|may|cut", note):
+            yield f"{dump.head}: {note}"
 
 
 def check_special(dumps, by_tag, said, arch):

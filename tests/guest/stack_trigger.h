@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define NOINLINE     __attribute__((noinline))
+#define NOINLINE __attribute__((noinline))
 /* gcc makes no frame in a leaf that needs none, whatever -fno-omit-frame-pointer asks for. */
 #ifdef WITHOUT_FRAMES
 #define FRAME() ((void)0)
