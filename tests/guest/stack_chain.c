@@ -151,6 +151,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "open") == 0) {
         pthread_setname_np(pthread_self(), "opener");
         open_outer();
+        trigger(device, "opener");
     } else if (strcmp(what, "storm") == 0) {
         storm(device);
     } else if (strcmp(what, "threads") == 0) {

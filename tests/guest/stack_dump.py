@@ -42,6 +42,8 @@ DUMPS = {
     "irq": ("stack_fp irq_irq", None),
     "worker": ("stack_fp worker_worker", None),
     "do_sys_openat2": ("stack_fp open", ["open_inner", "open_outer", "main"]),
+    "ksys_write": (None, ["trigger", "main"]),
+    "opener": (None, ["trigger", "main"]),
     "sched_process_exit": (None, None),
     "storm": ("stack_fp storm", ["trigger", "storm", "main"]),
     "equal": (None, ["trigger", "storm", "main"]),
@@ -52,6 +54,7 @@ KERNEL = {  # by tag: the innermost frames of the kernel, without offsets
     "do_sys_openat2": [r"do_sys_openat2\+0x[04]/", r"__(x64|arm64)_sys_openat\+"],
     "irq": [r"in_interrupt_of_writer\+.* \[cairn_stacks\]"],
     "worker": [r"in_kernel_thread\+.* \[cairn_stacks\]", r"process_one_work\+"],
+    "ksys_write": [r"ksys_write\+0x[589]/"],
     "sched_process_exit": [r"on_tracepoint\+.* \[cairn_stacks\]"],
     "fp": [r"cairn_stacks_write\+.* \[cairn_stacks\]", r"vfs_write\+", r"ksys_write\+"],
 }
@@ -142,9 +145,11 @@ def lld_folder(work):
     return folder
 
 
-def lines_of(arch):
-    lines = ["/bin/stack_load /cairn_stacks.ko limit=0 probe=do_sys_openat2 tracepoint=sched_process_exit "
-             "comm=opener"]
+def lines_of(arch, release):
+    """The second probe is at an instruction inside of a function: behind what ftrace and IBT need."""
+    inside = 8 if arch == "arm64" else 9 if release == "6.12-" else 5
+    lines = [f"/bin/stack_load /cairn_stacks.ko limit=0 probe=do_sys_openat2,ksys_write+{inside} "
+             "tracepoint=sched_process_exit comm=opener"]
     for line, _ in DUMPS.values():
         program = line and line.split()[0]
         if program and PROGRAMS[program][2] in (None, arch):
@@ -152,15 +157,16 @@ def lines_of(arch):
     return lines + ["/bin/stack_load cairn_stacks"]
 
 
-def make_guest(arch, triple, module, programs, work):
+def make_guest(arch, release, module, programs, work):
     """The guest's files by their names there."""
+    triple = guest.MACHINES[arch][0]
     folders = [pathlib.Path("/usr") / triple / "lib", pathlib.Path("/usr/lib") / triple, pathlib.Path("/lib") / triple,
                pathlib.Path("/lib64")]
     files = {"init": work / "init", "bin/stack_load": work / "stack_load", "cairn_stacks.ko": module,
              f"lib/{LIBRARY}": work / LIBRARY}
     for name, path in programs.items():
         files |= guest.libraries(path, folders) | {f"bin/{name}": path}
-    (work / "programs").write_text("".join(line + "\n" for line in lines_of(arch)))
+    (work / "programs").write_text("".join(line + "\n" for line in lines_of(arch, release)))
     files["programs"] = work / "programs"
     (work / "initrd").write_bytes(guest.initrd(files))
     root = work / "root"
@@ -332,10 +338,10 @@ def main():
     for tool in (machine[0], f"{triple}-gcc", f"{triple}-g++", "apt-get", "readelf", "llvm-addr2line", "make"):
         if not shutil.which(tool):
             guest.skip(f"{tool} is missing")
-    image = guest.kernel(arch, release.removeprefix("-") if release == "-" else release)
+    image = guest.kernel(arch, "" if release == "-" else release)
     work.mkdir(parents=True, exist_ok=True)
     module = make_module(arch, make_headers(arch, image), work)
-    root = make_guest(arch, triple, module, make_programs(arch, triple, work), work)
+    root = make_guest(arch, release, module, make_programs(arch, triple, work), work)
     said = guest.boot(arch, image, work, "ignore_loglevel loglevel=8")
     (work / "serial.log").write_text(said)
     resolved = guest.run(build / "cairn", "resolve", work / "serial.log", "--symbols", root)
