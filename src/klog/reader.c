@@ -200,7 +200,7 @@ static bool frame_of(struct cairn_klog *klog, const struct cairn_klog_capture *l
                            (line->is_no_code ? CAIRN_KLOG_NO_CODE : 0)),
     };
     /* A system call's own place is exact: the kernel came back to it, no call did. */
-    if (is_user && line->index == 0)
+    if ((is_user && line->index == 0) || line->is_probe)
         ret_frame->marks |= CAIRN_KLOG_EXACT;
     return true;
 }
