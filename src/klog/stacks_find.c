@@ -16,6 +16,7 @@ bool cairn_klog_stacks_ends_chain(const char *symbol)
         "entry_SYSCALL_compat_after_hwframe",
         "entry_SYSENTER_compat_after_hwframe",
         "entry_INT80_32",
+        "asm_int80_emulation",
         "entry_SYSENTER_32",
         "ret_from_fork",
         "ret_from_fork_asm",
