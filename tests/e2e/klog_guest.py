@@ -5,6 +5,7 @@ four threads, a removed library, C++ inlines, signed addresses. Names as LLVM ha
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -15,7 +16,12 @@ DATA = pathlib.Path(os.environ["SRC"]) / "tests/data/klog/numbered.tar.xz"
 
 def bare(name):
     """Without namespace, template and arguments, as names.txt has it."""
-    return "operator()" if "operator()" in name else name.split("(")[0].split("::")[-1]
+    if "operator()" in name:
+        return "operator()"
+    shorter = re.sub(r"<[^<>]*>", "", name)
+    while shorter != name:
+        name, shorter = shorter, re.sub(r"<[^<>]*>", "", shorter)
+    return name.split("(")[0].split("::")[-1]
 
 
 def fail(text):
