@@ -91,6 +91,7 @@ WORK(2)
 WORK(3)
 
 static int shared_device;
+static pthread_barrier_t together; /* who starts or ends a thread holds the mmap lock */
 
 static void *run_thread(void *number)
 {
@@ -98,8 +99,10 @@ static void *run_thread(void *number)
     char name[] = "worker_0";
     name[7] = (char)('0' + (long)number);
     pthread_setname_np(pthread_self(), name);
+    pthread_barrier_wait(&together);
     for (int i = 0; i < ROUNDS; i++)
         works[(long)number](shared_device);
+    pthread_barrier_wait(&together);
     return NULL;
 }
 
@@ -107,6 +110,7 @@ static void run_threads(int device)
 {
     pthread_t threads[THREADS];
     shared_device = device;
+    pthread_barrier_init(&together, NULL, THREADS);
     for (long i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, run_thread, (void *)i);
     for (int i = 0; i < THREADS; i++)
