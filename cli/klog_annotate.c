@@ -77,10 +77,13 @@ static int name(struct annotate *a, const struct cairn_klog_frame *frame,
                     : cairn_resolver_klog_frame(a->klog->resolver, &dump, 0, space, ret_found, err);
 }
 
-/* Is what stands before the symbol that of a program counter, and not of a caller? */
-static bool is_exact(const char *line, size_t at)
+/* Does what stands before the symbol, or behind it, say that it is no caller? */
+static bool is_exact(const char *line, size_t at, const char *behind, size_t size)
 {
     static const char *const heads[] = {"RIP: ", "pc : ", "PC is at ", "epc : "};
+    static const char probe[] = " (probe)";
+    if (size >= sizeof probe - 1 && memcmp(behind, probe, sizeof probe - 1) == 0)
+        return true;
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (memmem(line, at, heads[i], strlen(heads[i])))
             return true;
@@ -132,7 +135,10 @@ static int annotate_symbols(struct annotate *a, const char *line, size_t size,
         if (!text)
             return cairn_fail_memory(err);
         const struct cairn_klog_frame frame = {
-            .text = text, .marks = is_exact(line, start) ? CAIRN_KLOG_EXACT : 0};
+            .text = text,
+            .marks = is_exact(line, start, line + start + all, size - start - all)
+                         ? CAIRN_KLOG_EXACT
+                         : 0};
         int code = name(a, &frame, &found, err);
         if (code < 0)
             return code;

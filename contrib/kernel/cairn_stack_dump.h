@@ -645,7 +645,8 @@ static void cairn_stack_say_kernel(const struct cairn_stack_slot *slot, bool is_
 	cairn_stack_say(slot, "kernel backtrace:");
 	for (i = 0; i < slot->n_kernel; i++) {
 		if (i == 0 && is_first_exact)
-			cairn_stack_say(slot, "  [k%02u] %pS", i, (void *)slot->kernel[i]);
+			cairn_stack_say(slot, "  [k%02u] %pS (probe)", i,
+					(void *)slot->kernel[i]);
 		else
 			cairn_stack_say(slot, "  [k%02u] %pB", i, (void *)slot->kernel[i]);
 	}

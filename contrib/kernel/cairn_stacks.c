@@ -88,6 +88,14 @@ static int on_probe(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
+/*
+ * With a handler behind it a probe stays a trap. As a jump, which the kernel makes of probes inside
+ * of functions, it hides the functions that the stack's unwinder is to find.
+ */
+static void after_probe(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static void remove_probes(void)
 {
 	while (n_probes > 0)
@@ -114,10 +122,12 @@ static int add_probe(char *name)
 	p->symbol_name = name;
 	p->offset = offset;
 	p->pre_handler = on_probe;
+	p->post_handler = offset ? after_probe : NULL;
 	code = register_kprobe(p);
 	if (code) {
 		pr_err("cairn_stacks: probe=%s: the kernel refuses it (%d)%s\n", name, code,
-		       code == -ENOENT ? "; it has no such function" : "");
+		       code == -ENOENT ? "; it has no such function" :
+		       code == -EILSEQ ? "; no instruction begins there" : "");
 		return code;
 	}
 	n_probes++;

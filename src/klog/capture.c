@@ -188,10 +188,19 @@ static bool has_offset(struct cairn_span rest)
     return false;
 }
 
+static bool take_end(struct cairn_span *text, const char *end)
+{
+    size_t size = strlen(end);
+    bool is_there = text->size >= size && memcmp(text->data + text->size - size, end, size) == 0;
+    text->size -= is_there ? size : 0;
+    return is_there;
+}
+
 static void read_frame(struct cairn_span rest, struct cairn_klog_capture *line)
 {
     rest = cairn_scan_trim(rest);
     (void)take_number(&rest, " #", &line->printed);
+    line->is_probe = line->form == CAIRN_KLOG_KERNEL_FRAME && take_end(&rest, " (probe)");
     line->text = rest;
     if (line->form == CAIRN_KLOG_USER_FRAME || cairn_span_begins(rest, "0x"))
         read_address(rest, line);

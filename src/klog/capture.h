@@ -6,7 +6,8 @@
  *
  *     TAG: pid=110 comm=u_cxx tgid=108 cpu=1 bits=32 #17
  *     TAG: kernel backtrace:
- *     TAG:   [k02] misc_open+0xc4/0x180 #17
+ *     TAG:   [k00] misc_open+0x0/0x180 (probe) #17                        no return address
+ *     TAG:   [k01] chrdev_open+0xc4/0x180 #17
  *     TAG: user backtrace (raw user PCs):
  *     TAG:   [u04] 0x00007f592a8da5b9 lib/libwork_lld.so+0x5b9 #17
  *     TAG:   [u05] 0x485300656d616e74 no code #17
@@ -45,6 +46,7 @@ struct cairn_klog_capture {
     struct cairn_span text; /* symbol, or file and offset; of NO_USER the reason, where it is not
                                that the kernel cannot walk user stacks */
     bool is_cut;            /* the address is not whole, or too long for one */
+    bool is_probe;          /* an address that a probe is at */
     bool is_no_code;        /* the kernel says that no code is there */
 };
 

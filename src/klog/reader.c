@@ -200,7 +200,7 @@ static bool frame_of(struct cairn_klog *klog, const struct cairn_klog_capture *l
                            (line->is_no_code ? CAIRN_KLOG_NO_CODE : 0)),
     };
     /* A system call's own place is exact: the kernel came back to it, no call did. */
-    if (is_user && line->index == 0)
+    if ((is_user && line->index == 0) || line->is_probe)
         ret_frame->marks |= CAIRN_KLOG_EXACT;
     return true;
 }
@@ -210,7 +210,9 @@ static bool add_capture_frame(struct cairn_klog *klog, struct cairn_klog_stack *
 {
     bool is_user = frame->part == CAIRN_KLOG_USER;
     stack->dump.has_user |= is_user;
-    stack->is_at_chain_end = !is_user && cairn_klog_stacks_ends_chain(frame->text);
+    /* With a number no other dump's line can be taken for one of this. */
+    stack->is_at_chain_end =
+        !is_user && !stack->dump.printed && cairn_klog_stacks_ends_chain(frame->text);
     if (!cairn_klog_stacks_add(&klog->stacks, stack, frame))
         return false;
     cairn_klog_stacks_move(&klog->stacks, stack,

@@ -16,6 +16,7 @@ bool cairn_klog_stacks_ends_chain(const char *symbol)
         "entry_SYSCALL_compat_after_hwframe",
         "entry_SYSENTER_compat_after_hwframe",
         "entry_INT80_32",
+        "asm_int80_emulation",
         "entry_SYSENTER_32",
         "ret_from_fork",
         "ret_from_fork_asm",
@@ -34,14 +35,21 @@ bool cairn_klog_stacks_ends_chain(const char *symbol)
     return false;
 }
 
+/* x86 from Linux 6.5 on: the entry code of a new thread is two functions. */
+static bool goes_behind_end(const struct cairn_klog_frame *frame)
+{
+    return frame && strncmp(frame->text, "ret_from_fork_asm+", 18) == 0;
+}
+
 static void gather(struct cairn_klog_stacks *stacks, const struct cairn_klog_where *where,
-                   enum cairn_klog_phase phase, uint32_t index, struct choices *choices)
+                   enum cairn_klog_phase phase, uint32_t index,
+                   const struct cairn_klog_frame *frame, struct choices *choices)
 {
     struct cairn_klog_stack *stack = cairn_klog_stacks_bucket(stacks, where->key, phase, index);
     for (struct cairn_klog_stack *next; stack; stack = next) {
         next = stack->links[CAIRN_KLOG_BY_LINE].next;
         if (stack->key != where->key || stack->phase != phase || stack->next != index ||
-            (phase == CAIRN_KLOG_IN_KERNEL && stack->is_at_chain_end))
+            (phase == CAIRN_KLOG_IN_KERNEL && stack->is_at_chain_end && !goes_behind_end(frame)))
             continue;
         if (choices->n < CAIRN_KLOG_CHOICES_MAX) {
             choices->list[choices->n++] = stack;
@@ -82,7 +90,7 @@ struct cairn_klog_stack *cairn_klog_stacks_find(struct cairn_klog_stacks *stacks
 {
     struct choices choices;
     choices.n = 0;
-    gather(stacks, where, phase, index, &choices);
+    gather(stacks, where, phase, index, frame, &choices);
     if (choices.n > 1 && phase == CAIRN_KLOG_IN_KERNEL && frame)
         follow_chains(stacks, frame, &choices);
     return choices.n ? cairn_klog_stacks_choose(choices.list, choices.n) : NULL;

@@ -43,6 +43,7 @@ static NOINLINE void outer(call_fn library, int device, const char *tag)
 
 static NOINLINE int open_inner(void)
 {
+    FRAME();
     int device = open_device();
     AFTER_CALL();
     return device;
@@ -90,6 +91,7 @@ WORK(2)
 WORK(3)
 
 static int shared_device;
+static pthread_barrier_t together; /* who starts or ends a thread holds the mmap lock */
 
 static void *run_thread(void *number)
 {
@@ -97,8 +99,10 @@ static void *run_thread(void *number)
     char name[] = "worker_0";
     name[7] = (char)('0' + (long)number);
     pthread_setname_np(pthread_self(), name);
+    pthread_barrier_wait(&together);
     for (int i = 0; i < ROUNDS; i++)
         works[(long)number](shared_device);
+    pthread_barrier_wait(&together);
     return NULL;
 }
 
@@ -106,6 +110,7 @@ static void run_threads(int device)
 {
     pthread_t threads[THREADS];
     shared_device = device;
+    pthread_barrier_init(&together, NULL, THREADS);
     for (long i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, run_thread, (void *)i);
     for (int i = 0; i < THREADS; i++)
@@ -150,6 +155,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "open") == 0) {
         pthread_setname_np(pthread_self(), "opener");
         open_outer();
+        trigger(device, "opener");
     } else if (strcmp(what, "storm") == 0) {
         storm(device);
     } else if (strcmp(what, "threads") == 0) {

@@ -237,14 +237,17 @@ static void a_probe_shows_the_stack_of_what_it_probed(void **state)
     /* ftrace: the address behind its call stands there. */
     mock.kernel[2] = probed + 5;
     cairn_dump_stacks_at("t", probed, 0xffffffff81000020, false);
-    assert_non_null(strstr(mock.log, "[k00] fffffffff81002000+0x1/0x2 [exact] #1\n"
+    assert_non_null(strstr(mock.log, "[k00] fffffffff81002000+0x1/0x2 [exact] (probe) #1\n"
                                      "t:   [k01] fffffffff81000020+0x1/0x2 #1\n"
                                      "t: user"));
+    assert_read("t||110|x|\n k0! fffffffff81002000+0x1/0x2 [exact]\n k1 fffffffff81000020+0x1/0x2\n"
+                " u0! 0x401136 /bin/x+0x1136\n u1 0x401200 /bin/x+0x1200\n"
+                " u2 0x500abc /opt/my lib/libwork.so (deleted)+0x2abc\n");
     /* Frame pointers: the caller of a function that has no frame yet is missing. */
     set_up(state);
     mock.kernel[2] = probed;
     cairn_dump_stacks_at("t", probed, 0xffffffff81000018, false);
-    assert_non_null(strstr(mock.log, "[k00] fffffffff81002000+0x1/0x2 [exact] #1\n"
+    assert_non_null(strstr(mock.log, "[k00] fffffffff81002000+0x1/0x2 [exact] (probe) #1\n"
                                      "t:   [k01] fffffffff81000018+0x1/0x2 #1\n"
                                      "t:   [k02] fffffffff81000020+0x1/0x2 #1\n"
                                      "t: user"));

@@ -38,6 +38,10 @@ static void each_line_of_a_dump_is_read(void **state)
         {"t:   [k02] misc_open+0xc4/0x180", CAIRN_KLOG_KERNEL_FRAME, "t", "misc_open+0xc4/0x180", 2,
          0, 0, 0},
         {"  [k00] f+0x1/0x2 [mod] #4", CAIRN_KLOG_KERNEL_FRAME, "", "f+0x1/0x2 [mod]", 0, 0, 4, 0},
+        {"t:   [k00] f+0x5/0x9 [mod] (probe) #4", CAIRN_KLOG_KERNEL_FRAME, "t", "f+0x5/0x9 [mod]",
+         0, 0, 4, 0},
+        {"t:   [u00] 0x0000000000401136 (probe)", CAIRN_KLOG_USER_FRAME, "t", "(probe)", 0,
+         0x401136, 0, 0},
         {"t:   [k03] 0xffffffffc05f90c8", CAIRN_KLOG_KERNEL_FRAME, "t", "", 3,
          UINT64_C(0xffffffffc05f90c8), 0, 0},
         {"t:   [k03] do_sys", CAIRN_KLOG_KERNEL_FRAME, "t", "do_sys", 3, 0, 0, 1},
@@ -91,6 +95,8 @@ static void each_line_of_a_dump_is_read(void **state)
     assert_int_equal(read_line("t: pid=110 comm=x tgid=9 cpu=1 #17").cpu, 1);
     assert_int_equal(read_line("t: same as #12 #17").same_as, 12);
     assert_int_equal(read_line("t: cairn: 7 dumps before #18 were not printed").unprinted, 7);
+    assert_true(read_line("t:   [k00] f+0x5/0x9 (probe) #4").is_probe);
+    assert_false(read_line("t:   [k00] f+0x5/0x9 #4").is_probe);
     assert_true(read_line("t:   [u05] 0x485300656d616e74 no code #17").is_no_code);
     assert_false(read_line("t:   [u05] 0x485300656d616e74 no code+0x1 #17").is_no_code);
 }

@@ -28,6 +28,20 @@ static void lines_of_both_may_be_mixed(void **state)
                 "t||8|x|\n = 12\n k0 f+0x1/0x2\n k1 g+0x1/0x2\n");
 }
 
+/* An interrupt's stack goes on behind entry code, and so does a thread's of x86 since Linux 6.5. */
+static void entry_code_does_not_end_a_dump_with_a_number(void **state)
+{
+    (void)state;
+    assert_klog(
+        "t: pid=7 comm=x #12\nt: kernel backtrace: #12\nt:   [k00] ret_from_fork+0x1/0x2 #12\n"
+        "t:   [k01] ret_from_fork_asm+0x1/0x2 #12\nt:   [k02] f+0x1/0x2 #12\n",
+        "t||7|x|\n k0 ret_from_fork+0x1/0x2\n k1 ret_from_fork_asm+0x1/0x2\n"
+        " k2 f+0x1/0x2\n");
+    assert_klog("t: pid=7 comm=x\nt: kernel backtrace:\nt:   [k00] ret_from_fork+0x1/0x2\n"
+                "t:   [k01] ret_from_fork_asm+0x1/0x2\n",
+                "t||7|x|\n k0 ret_from_fork+0x1/0x2\n k1 ret_from_fork_asm+0x1/0x2\n");
+}
+
 static void a_dump_that_is_not_there_is_not_taken_from_elsewhere(void **state)
 {
     (void)state;
@@ -101,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_stack_is_shown_again),
         cmocka_unit_test(lines_of_both_may_be_mixed),
+        cmocka_unit_test(entry_code_does_not_end_a_dump_with_a_number),
         cmocka_unit_test(a_dump_that_is_not_there_is_not_taken_from_elsewhere),
         cmocka_unit_test(only_the_last_dumps_are_remembered),
         cmocka_unit_test(a_stack_that_is_none_has_a_reason),
