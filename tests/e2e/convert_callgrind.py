@@ -134,8 +134,10 @@ if annotate:
                                "../callgrind.out.program"], cwd="elsewhere", capture_output=True, text=True, check=False)
         check(done.returncode == 0 and "WARNING" not in done.stderr, f"callgrind_annotate: {done.stderr[:300]}")
         theirs = collections.Counter()
+        level = r"(?:'\d+)?" if mode == "no" else ""  # of a recursion; the outermost includes the others
         for line in done.stdout.splitlines():
-            row = re.match(r" *([\d,]+) \([ \d.]+%\) +[\d,]+ \([ \d.]+%\) +\S+?:(spin|down|main)(?: \[.*)?$", line)
+            row = re.match(r" *([\d,]+) \([ \d.]+%\) +[\d,]+ \([ \d.]+%\) +\S+?:(spin|down|main)" + level +
+                           r"(?: \[.*)?$", line)
             if row:
                 theirs[row[2]] += int(row[1].replace(",", ""))
         ours = program.tables()[mode == "yes"]
