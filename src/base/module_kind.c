@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/shared_memory.h"
+#include "base/table.h"
 
 static bool begins_with_one(const char *path, const char *const *names)
 {
@@ -35,4 +36,26 @@ enum cairn_module_kind cairn_module_kind_of(const char *path, uint64_t start)
     if (!*path || strncmp(path, "//anon", 6) == 0 || cairn_is_shared_memory(path))
         return CAIRN_MODULE_ANONYMOUS;
     return begins_with_one(path, made) ? CAIRN_MODULE_JIT : CAIRN_MODULE_FILE;
+}
+
+size_t cairn_module_path_size(const char *path)
+{
+    static const char deleted[] = " (deleted)";
+    size_t size = strlen(path), tail = sizeof deleted - 1;
+    if (cairn_module_kind_of(path, 0) == CAIRN_MODULE_ANONYMOUS && *path != '[')
+        return 0;
+    return size > tail && strcmp(path + size - tail, deleted) == 0 ? size - tail : size;
+}
+
+uint64_t cairn_module_file_identity(struct cairn_span build_id, uint64_t dev, uint64_t inode)
+{
+    const uint64_t numbers[2] = {dev, inode};
+    uint64_t hash = 0;
+    if (build_id.size)
+        hash = cairn_hash_bytes(build_id.data, build_id.size);
+    else if (inode)
+        hash = cairn_hash_bytes(numbers, sizeof numbers);
+    else
+        return 0;
+    return hash ? hash : 1;
 }

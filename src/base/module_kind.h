@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/span.h"
+
 enum cairn_module_kind {
     CAIRN_MODULE_ANONYMOUS,     /* memory without a file: code in it was made at run time */
     CAIRN_MODULE_FILE,          /* also one that was removed */
@@ -27,6 +29,13 @@ enum cairn_module_kind {
 
 /* Of a mapping or a profile's module that begins at `start`; 0 where that is not known. */
 enum cairn_module_kind cairn_module_kind_of(const char *path, uint64_t start);
+
+/* How much of a mapping's path is a name: not " (deleted)", which the kernel appends, nor its names
+ * for memory that is no file's. */
+size_t cairn_module_path_size(const char *path);
+
+/* A number for the file of a mapping: by its build ID, else by device and inode; 0: unknown. */
+uint64_t cairn_module_file_identity(struct cairn_span build_id, uint64_t dev, uint64_t inode);
 
 /* Does a file of that name hold its code? */
 static inline bool cairn_module_is_file(enum cairn_module_kind kind)

@@ -218,30 +218,6 @@ static int overlay(struct cairn_space *space, const struct cairn_space_map *map)
     return CAIRN_OK;
 }
 
-/* What the kernel appends to the path of a file that is gone, and its names for memory that is
- * none, are no part of a name. */
-static size_t path_size(const char *path)
-{
-    static const char deleted[] = " (deleted)";
-    size_t size = strlen(path), tail = sizeof deleted - 1;
-    if (cairn_module_kind_of(path, 0) == CAIRN_MODULE_ANONYMOUS && *path != '[')
-        return 0;
-    return size > tail && strcmp(path + size - tail, deleted) == 0 ? size - tail : size;
-}
-
-static uint64_t file_identity(const struct cairn_space_news *news)
-{
-    uint64_t numbers[2] = {news->dev, news->inode};
-    uint64_t hash = 0;
-    if (news->build_id.size)
-        hash = cairn_hash_bytes(news->build_id.data, news->build_id.size);
-    else if (news->inode)
-        hash = cairn_hash_bytes(numbers, sizeof numbers);
-    else
-        return 0;
-    return hash ? hash : 1;
-}
-
 int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
                     const struct cairn_space_news *news)
 {
@@ -251,12 +227,12 @@ int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
         return CAIRN_OK;
     for (size_t i = 0; i < news->build_id.size && i < CAIRN_BUILD_ID_BYTES_MAX; i++)
         snprintf(hex + 2 * i, 3, "%02x", news->build_id.data[i]);
-    map.file = file_identity(news);
+    map.file = cairn_module_file_identity(news->build_id, news->dev, news->inode);
     map.inode = news->inode;
-    map.is_deleted = path_size(news->path) != strlen(news->path);
+    map.is_deleted = cairn_module_path_size(news->path) != strlen(news->path);
     map.kind = (uint8_t)cairn_module_kind_of(news->path, news->start);
     map.cxx_runtime = strstr(news->path, "/libstdc++.so") || strstr(news->path, "/libc++.so");
-    map.path = cairn_profile_text(spaces->profile, news->path, path_size(news->path));
+    map.path = cairn_profile_text(spaces->profile, news->path, cairn_module_path_size(news->path));
     map.build_id = cairn_profile_text(spaces->profile, hex, strlen(hex));
     if (map.path == UINT32_MAX || map.build_id == UINT32_MAX)
         return CAIRN_E_NOMEM;

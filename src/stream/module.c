@@ -9,15 +9,6 @@ enum { NAME_BYTES = 256 };
 
 static const uint64_t upper_half = UINT64_C(1) << 63;
 
-size_t cairn_stream_path_size(const char *path)
-{
-    static const char deleted[] = " (deleted)";
-    size_t size = strlen(path), tail = sizeof deleted - 1;
-    if (cairn_module_kind_of(path, 0) == CAIRN_MODULE_ANONYMOUS && *path != '[')
-        return 0;
-    return size > tail && strcmp(path + size - tail, deleted) == 0 ? size - tail : size;
-}
-
 /* Code that is made at run time may be mapped from a file, too, but from one that has no name any
  * more; its names are known by the address in each process. */
 static bool may_share(const struct cairn_stream_map *map)

@@ -20,10 +20,6 @@ uint64_t cairn_stream_va(const struct cairn_stream *stream, const struct cairn_s
 uint32_t cairn_stream_map_build_id(const struct cairn_stream *stream,
                                    const struct cairn_stream_map *map);
 
-/* Bytes of a path without what the kernel appends to it where the file is gone; 0: it names memory
- * of no file. */
-size_t cairn_stream_path_size(const char *path);
-
 /* Gives the modules the build IDs that came beside the mappings. */
 void cairn_stream_set_build_ids(struct cairn_stream *stream);
 

@@ -57,19 +57,6 @@ static uint32_t build_id_text(struct cairn_stream *stream, struct cairn_span bui
     return put_hex(build_id, hex) ? cairn_profile_text(stream->profile, hex, strlen(hex)) : 0;
 }
 
-static uint64_t file_identity(const struct cairn_stream_mapping *mapping)
-{
-    const uint64_t numbers[2] = {mapping->dev, mapping->inode};
-    uint64_t hash = 0;
-    if (mapping->build_id.size)
-        hash = cairn_hash_bytes(mapping->build_id.data, mapping->build_id.size);
-    else if (mapping->inode)
-        hash = cairn_hash_bytes(numbers, sizeof numbers);
-    else
-        return 0;
-    return hash ? hash : 1;
-}
-
 /* The image as a whole: perf calls it "[kernel.kallsyms]_text" after the symbol whose address it
  * stores in place of the offset. */
 static bool take_image(struct cairn_stream *stream, const struct cairn_stream_mapping *mapping,
@@ -103,11 +90,11 @@ static void clear(struct cairn_stream *stream, struct cairn_stream_space *space)
 
 int cairn_stream_map(struct cairn_stream *stream, const struct cairn_stream_mapping *mapping)
 {
-    size_t size = cairn_stream_path_size(mapping->path);
+    size_t size = cairn_module_path_size(mapping->path);
     struct cairn_stream_map map = {
         .start = mapping->start,
         .off = mapping->off,
-        .file = file_identity(mapping),
+        .file = cairn_module_file_identity(mapping->build_id, mapping->dev, mapping->inode),
         .is_deleted = size != strlen(mapping->path),
         .path = cairn_profile_text(stream->profile, mapping->path, size),
         .build_id = build_id_text(stream, mapping->build_id),
@@ -200,7 +187,7 @@ int cairn_stream_build_id(struct cairn_stream *stream, const char *path, struct 
                           bool is_kernel)
 {
     uint32_t known, text = build_id_text(stream, build_id);
-    uint32_t key = cairn_profile_text(stream->profile, path, cairn_stream_path_size(path));
+    uint32_t key = cairn_profile_text(stream->profile, path, cairn_module_path_size(path));
     if (text == UINT32_MAX || key == UINT32_MAX)
         return CAIRN_E_NOMEM;
     if (is_kernel) {
