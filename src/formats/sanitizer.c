@@ -145,8 +145,9 @@ static int add_frame(struct reading *r, uint64_t number, const struct cairn_text
 }
 
 /* `is_cut`: the text ends within the line, unless it ends in what ends a frame. */
-static int add_line(struct reading *r, struct cairn_span line, bool is_cut, struct cairn_err *err)
+static int add_line(void *ctx, struct cairn_span line, bool is_cut, struct cairn_err *err)
 {
+    struct reading *r = ctx;
     struct cairn_text_frame frame;
     struct cairn_span what;
     uint64_t number;
@@ -195,10 +196,7 @@ static int read_sanitizer(struct cairn_source *source, struct cairn_profile *p,
                           struct cairn_err *err)
 {
     struct reading r = {.stacks = {.p = p}, .pid = -1};
-    struct cairn_span line;
-    int code = CAIRN_OK, got;
-    while (code == CAIRN_OK && (got = cairn_source_line(source, &line, ++r.line, err)) != 0)
-        code = got < 0 ? got : add_line(&r, line, cairn_stack_text_is_cut(source), err);
+    int code = cairn_stack_text_read(source, &r.line, add_line, &r, err);
     if (code == CAIRN_OK)
         code = finish(&r, err);
     cairn_stack_text_done(&r.stacks);

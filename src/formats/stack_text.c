@@ -230,10 +230,21 @@ bool cairn_stack_text_group(struct cairn_span *io_text, struct cairn_span *ret_i
     return true;
 }
 
-bool cairn_stack_text_is_cut(const struct cairn_source *source)
+/* Does the text end within the line that was read last? */
+static bool is_cut(const struct cairn_source *source)
 {
     return source->at_end && source->pos == source->ahead.size && source->pos &&
            source->ahead.data[source->pos - 1] != '\n';
+}
+
+int cairn_stack_text_read(struct cairn_source *source, uint64_t *line, cairn_stack_text_fn fn,
+                          void *ctx, struct cairn_err *err)
+{
+    struct cairn_span text;
+    int code = CAIRN_OK, got;
+    while (code == CAIRN_OK && (got = cairn_source_line(source, &text, ++*line, err)) != 0)
+        code = got < 0 ? got : fn(ctx, text, is_cut(source), err);
+    return code;
 }
 
 bool cairn_stack_text_hex(struct cairn_span text, size_t *io_at, uint64_t *ret_number)

@@ -79,8 +79,12 @@ struct cairn_span cairn_stack_text_trimmed(struct cairn_span text);
 /* Takes "(inside)" off the end, where a blank or nothing is before it. */
 bool cairn_stack_text_group(struct cairn_span *io_text, struct cairn_span *ret_inside);
 
-/* Does the text end within the line that was read last? */
-bool cairn_stack_text_is_cut(const struct cairn_source *source);
+/* Reads the source line by line, and counts lines in `*line`. `is_cut`: the text ends within this
+ * one. Stops at a negative answer, which comes back. */
+typedef int (*cairn_stack_text_fn)(void *ctx, struct cairn_span line, bool is_cut,
+                                   struct cairn_err *err);
+int cairn_stack_text_read(struct cairn_source *source, uint64_t *line, cairn_stack_text_fn fn,
+                          void *ctx, struct cairn_err *err);
 
 /* Hex digits from `*io_at` on, at most 16; false where there are none. */
 bool cairn_stack_text_hex(struct cairn_span text, size_t *io_at, uint64_t *ret_number);

@@ -185,8 +185,9 @@ static void add_head(struct reading *r, struct cairn_span text)
     keep(&r->head, text);
 }
 
-static int add_line(struct reading *r, struct cairn_span line, bool is_cut, struct cairn_err *err)
+static int add_line(void *ctx, struct cairn_span line, bool is_cut, struct cairn_err *err)
 {
+    struct reading *r = ctx;
     struct cairn_text_frame frame;
     uint64_t pid;
     bool is_first;
@@ -240,10 +241,7 @@ static int read_valgrind(struct cairn_source *source, struct cairn_profile *p,
                          struct cairn_err *err)
 {
     struct reading r = {.stacks = {.p = p}};
-    struct cairn_span line;
-    int code = CAIRN_OK, got;
-    while (code == CAIRN_OK && (got = cairn_source_line(source, &line, ++r.line, err)) != 0)
-        code = got < 0 ? got : add_line(&r, line, cairn_stack_text_is_cut(source), err);
+    int code = cairn_stack_text_read(source, &r.line, add_line, &r, err);
     if (code == CAIRN_OK)
         code = finish(&r, err);
     cairn_stack_text_done(&r.stacks);
