@@ -17,20 +17,13 @@
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
 
-static bool has_memory(const struct cairn_trace_probe_at *probes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (probes[i].place == CAIRN_TRACE_MEMORY)
-            return true;
-    return false;
-}
-
 void cairn_trace_memory_prepare(struct walk_bpf *program,
                                 const struct cairn_trace_programs_opts *opts)
 {
     struct bpf_map *const maps[] = {program->maps.trace_memory, program->maps.trace_memory_last,
                                     program->maps.trace_memory_pids};
-    const bool is_wanted = opts && has_memory(opts->probes, opts->n_probes);
+    const bool is_wanted =
+        opts && cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_MEMORY);
     (void)bpf_program__set_autoload(program->progs.cairn_trace_replaced, is_wanted);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         (void)bpf_map__set_autocreate(maps[i], is_wanted);
@@ -168,7 +161,7 @@ static bool is_due(const struct cairn_trace_probe_at *at)
 int cairn_trace_memory_start(struct cairn_trace_programs *trace, struct cairn_err *err)
 {
     int code = CAIRN_OK;
-    if (has_memory(trace->probes, trace->n_probes)) {
+    if (cairn_trace_has_place(trace->probes, trace->n_probes, CAIRN_TRACE_MEMORY)) {
         trace->replaced_link = bpf_program__attach(trace->program->progs.cairn_trace_replaced);
         if (!trace->replaced_link)
             return cairn_bpf_fail(err, errno, &cairn_walker_need, "follow execve by");

@@ -13,11 +13,9 @@
 #include "bpf/walk.skel.h"
 #include "bpf/walker.h"
 
-enum { ENTER = CAIRN_TRACE_PROGRAMS - 1 };
-
 static const char KPROBES[] = "/sys/bus/event_source/devices/kprobe";
 
-enum { FOLLOWS_EXIT = 2 };
+enum { FOLLOWS_EXIT = 2, N_FOLLOW, ENTER = CAIRN_TRACE_PROGRAMS - 1 }; /* numbers of programs */
 
 /* What follows targets is attached first, and what reports calls last; but who exits is a target
  * until all programs at its exit have run, so that one comes last of all. */
@@ -51,22 +49,14 @@ static void load_programs(struct walk_bpf *program, const struct cairn_trace_pro
     const bool wants_ends = wants_calls && !opts->enter_only;
     list_programs(program, programs);
     list_probe_programs(program, probes);
-    for (size_t i = opts ? 0 : 3; i < CAIRN_TRACE_PROGRAMS; i++)
-        (void)bpf_program__set_autoload(programs[i],
-                                        opts && (i < 3 || (i == ENTER ? wants_calls : wants_ends)));
+    for (size_t i = opts ? 0 : N_FOLLOW; i < CAIRN_TRACE_PROGRAMS; i++)
+        (void)bpf_program__set_autoload(
+            programs[i], opts && (i < N_FOLLOW || (i == ENTER ? wants_calls : wants_ends)));
     for (size_t i = 0; i < CAIRN_TRACE_PROBE_PROGRAMS; i++)
         (void)bpf_program__set_autoload(probes[i], false);
     for (size_t i = 0; opts && i < opts->n_probes; i++)
         (void)bpf_program__set_autoload(probes[opts->probes[i].place], true);
     cairn_trace_memory_prepare(program, opts);
-}
-
-static bool has_place(const struct cairn_trace_programs_opts *opts, enum cairn_trace_place place)
-{
-    for (size_t i = 0; i < opts->n_probes; i++)
-        if (opts->probes[i].place == place)
-            return true;
-    return false;
 }
 
 /* Places of programs' files; they may be attached many at once. */
@@ -78,9 +68,9 @@ static bool is_of_file(enum cairn_trace_place place)
 static bool prepare_many(struct walk_bpf *program, const struct cairn_trace_programs_opts *opts)
 {
     bool can = true;
-    if (has_place(opts, CAIRN_TRACE_STATIC))
+    if (cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_STATIC))
         can = cairn_bpf_places_prepare(program->progs.cairn_trace_usdt);
-    if (can && has_place(opts, CAIRN_TRACE_IN_PROGRAM))
+    if (can && cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_IN_PROGRAM))
         can = cairn_bpf_places_prepare(program->progs.cairn_trace_uprobe);
     return can;
 }
@@ -125,7 +115,7 @@ void cairn_trace_programs_prepare(struct walk_bpf *program,
     (void)bpf_map__set_autocreate(program->maps.trace_registers, false);
     if (!opts)
         return;
-    const bool has_static = has_place(opts, CAIRN_TRACE_STATIC);
+    const bool has_static = cairn_trace_has_place(opts->probes, opts->n_probes, CAIRN_TRACE_STATIC);
     *ret_many_at_once = prepare_many(program, opts);
     (void)bpf_map__set_autocreate(program->maps.trace_places, has_static);
     (void)bpf_map__set_autocreate(program->maps.trace_registers, has_static);
@@ -355,13 +345,13 @@ void cairn_trace_programs_stats(const struct cairn_trace_programs *trace,
     cairn_free(cpus);
     list_programs(trace->program, programs);
     list_probe_programs(trace->program, programs + CAIRN_TRACE_PROGRAMS);
-    for (size_t i = 3; i < CAIRN_TRACE_PROGRAMS + CAIRN_TRACE_PROBE_PROGRAMS; i++) {
+    for (size_t i = N_FOLLOW; i < CAIRN_TRACE_PROGRAMS + CAIRN_TRACE_PROBE_PROGRAMS; i++) {
         struct bpf_prog_info info = {0};
         uint32_t size = sizeof info;
         if (bpf_obj_get_info_by_fd(bpf_program__fd(programs[i]), &info, &size) != 0)
             continue;
         sum.run_ns += info.run_time_ns;
-        if (i >= 5) { /* the kernel does not run a program inside itself */
+        if (i >= ENTER) { /* the kernel does not run a program inside itself */
             sum.n_seen += info.recursion_misses;
             sum.n_lost += info.recursion_misses;
         }

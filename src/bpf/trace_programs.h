@@ -91,6 +91,15 @@ struct cairn_trace_programs {
     struct bpf_link *replaced_link; /* follows execve(2) of processes with breakpoints */
 };
 
+static inline bool cairn_trace_has_place(const struct cairn_trace_probe_at *probes, size_t n,
+                                         enum cairn_trace_place place)
+{
+    for (size_t i = 0; i < n; i++)
+        if (probes[i].place == place)
+            return true;
+    return false;
+}
+
 /* Is any system call wanted? */
 static inline bool cairn_trace_has_calls(const struct cairn_bpf_call *calls)
 {
