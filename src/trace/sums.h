@@ -2,8 +2,8 @@
 /*
  * Sums: what calls come to, by stack, call and thread.
  *
- *     the kernel's sums, taken each second ─┬─► waiting: their stacks have not come ──┐
- *     events that are filtered here ──────┴────────────────────────────────────────┴─► rows
+ *     the kernel's sums, taken each second ─┬─► waiting: their stacks have not come ─┐
+ *     events that are filtered here ────────┴────────────────────────────────────────┴─► rows
  */
 #ifndef CAIRN_TRACE_SUMS_H
 #define CAIRN_TRACE_SUMS_H
