@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 
-from checks import check, finish, skip
+from checks import check, finish, run, skip
+from viewer_files import report
 
 CAIRN = os.environ["CAIRN"]
 PROGRAM = r"""
@@ -35,13 +36,6 @@ int main(void)
     return 0;
 }
 """
-
-
-def run(*words, status=0):
-    done = subprocess.run([str(word) for word in words], text=True, errors="replace", stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    check(done.returncode == status, f"{' '.join(map(str, words))}: status {done.returncode}", done.stderr)
-    return done
 
 
 class Graph:
@@ -92,15 +86,6 @@ class Graph:
             if bare == name:
                 total[bare, module] += self.own[name] + self.below[name]
         return +own, +total
-
-
-def report(path):
-    got = json.loads(run(CAIRN, "report", path, "--json", "--top", 0, "--guest", "all").stdout)
-    own, total = collections.Counter(), collections.Counter()
-    for row in got["functions"]:
-        own[row["function"], row.get("module") or ""] += row["self"]
-        total[row["function"], row.get("module") or ""] += row["total"]
-    return got["sum"], +own, +total
 
 
 def agrees(graph, path):

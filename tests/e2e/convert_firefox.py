@@ -6,10 +6,9 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 
-from checks import check, finish, skip
-from viewer_files import Firefox, Wrong
+from checks import check, finish, run, skip
+from viewer_files import Firefox, Wrong, report
 
 CAIRN, BUILD = os.environ["CAIRN"], os.environ["BUILD"]
 PROGRAM = r"""
@@ -54,24 +53,6 @@ int main()
         thread.join();
 }
 """
-
-
-def run(*words, status=0):
-    done = subprocess.run([str(word) for word in words], text=True, errors="replace", stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    check(done.returncode == status, f"{' '.join(map(str, words))}: status {done.returncode}", done.stderr)
-    return done
-
-
-def report(path, *options):
-    """Sum, self and total by (function, module), as cairn report has them."""
-    got = json.loads(run(CAIRN, "report", path, "--json", "--top", 0, "--guest", "all", *options).stdout)
-    tables = {"self": {}, "total": {}}
-    for row in got["functions"]:
-        for name, numbers in tables.items():
-            key = (row["function"], row.get("module") or "")
-            numbers[key] = numbers.get(key, 0) + row[name]
-    return got["sum"], tables["self"], tables["total"]
 
 
 def read(path):

@@ -2,6 +2,7 @@
 """Checks of a script that say what is wrong and go on, as tests/support/e2e_lib.sh has them."""
 import functools
 import os
+import subprocess
 import sys
 
 failures, checks = 0, 0
@@ -13,6 +14,14 @@ def check(right, what, *more):
     if not right:
         failures += 1
         print("FAIL:", what, *more)
+
+
+def run(*words, status=0):
+    """Runs a command that must end with this status."""
+    done = subprocess.run([str(word) for word in words], text=True, errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    check(done.returncode == status, f"{' '.join(map(str, words))}: status {done.returncode}", done.stderr)
+    return done
 
 
 def skip(reason):

@@ -2,12 +2,16 @@
 """Files for viewers of other projects, held to all that those viewers ask for: Firefox(PATH), Speedscope(PATH).
 
 Both have `threads`: objects with name, pid, tid, unit, sum, self and total. The last two count by
-(function, module); a function that is several times on a stack counts once in total.
+(function, module); a function that is several times on a stack counts once in total. report() has the same numbers
+of cairn report.
 """
 import collections
 import gzip
 import json
+import os
 import re
+
+from checks import run
 
 VERSION = 66  # of processed profiles, src/types/profile.ts
 TABLES = {
@@ -34,6 +38,16 @@ class Wrong(Exception):
 def need(holds, what, *more):
     if not holds:
         raise Wrong(" ".join(map(str, (what, *more))))
+
+
+def report(path, *options):
+    """Sum, self and total by (function, module), as cairn report has them."""
+    got = json.loads(run(os.environ["CAIRN"], "report", path, "--json", "--top", 0, "--guest", "all", *options).stdout)
+    tables = {"self": collections.Counter(), "total": collections.Counter()}
+    for row in got["functions"]:
+        for name, numbers in tables.items():
+            numbers[row["function"], row.get("module") or ""] += row[name]
+    return got["sum"], tables["self"], tables["total"]
 
 
 def unique(pairs):
