@@ -176,7 +176,8 @@ begin() {
     pid=$!
     exec 3>gate
     for _ in $(seq 200); do grep -q libwrites "/proc/$pid/maps" && break; sleep 0.05; done
-    "$CAIRN" trace -v "$@" -p $pid >out 2>log &
+    : >log # the last one's is not to be read while this one's is not yet open
+    "$CAIRN" trace -v "$@" -p $pid >out 2>>log &
     tracer=$!
     for _ in $(seq 200); do
         grep -q "tracing has begun" log && break
@@ -227,8 +228,8 @@ has log "has called execve" "an exec ends its breakpoints"
 # --- a thread that ends, and a process that has ended
 more=
 begin --summary -e mem:0x1234560/8:w
-has log "has nothing mapped at 0x1234560" "an address that is not mapped"
 wait $tracer && fail "an address that is not mapped"
+has log "has nothing mapped at 0x1234560" "an address that is not mapped"
 "$CAIRN" trace -e mem:constant:w -p $pid >out 2>log && fail "a constant"
 has log "is read-only" "a constant"
 "$CAIRN" trace -e mem:main/8:w -p $pid >out 2>log && fail "code"
