@@ -216,7 +216,7 @@ static bool choose_name(struct flame *f, struct cairn_buffer *name)
 /* The name of the input, unless the profile knows what it was recorded from. */
 static const char *title_of(const struct cairn_profile *profile, const char *input)
 {
-    if (strcmp(input, "-") == 0 || cli_flame_comment(profile, "command: "))
+    if (strcmp(input, "-") == 0 || cairn_profile_note(profile, CAIRN_NOTE_COMMAND, 0))
         return NULL;
     return cli_flame_name(input);
 }

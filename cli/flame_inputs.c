@@ -68,21 +68,11 @@ int cli_flame_read(char *const *paths, struct cairn_profile **ret_profile, struc
     return rc;
 }
 
-const char *cli_flame_comment(const struct cairn_profile *profile, const char *key)
-{
-    const char *const *comments;
-    size_t n = cairn_profile_comments(profile, &comments), size = strlen(key);
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(comments[i], key, size) == 0)
-            return comments[i] + size;
-    return NULL;
-}
-
 /* What the recorder said of its own samples; NULL where they were joined or filtered since. */
 static const char *recorded_quality(const struct cairn_profile *profile,
                                     const struct cairn_profile_stats *stats)
 {
-    const char *quality = cli_flame_comment(profile, "quality: ");
+    const char *quality = cairn_profile_note(profile, CAIRN_NOTE_QUALITY, 0);
     return quality && strtoull(quality, NULL, 10) == stats->n_samples ? quality : NULL;
 }
 

@@ -19,7 +19,4 @@ const char *cli_flame_name(const char *path);
 void cli_flame_describe(const struct cairn_profile *profile, bool joined, const char *told,
                         struct cairn_buffer *b);
 
-/* What follows `key` in a comment of the profile, or NULL. */
-const char *cli_flame_comment(const struct cairn_profile *profile, const char *key);
-
 #endif /* CAIRN_CLI_FLAME_INPUTS_H */

@@ -233,15 +233,11 @@ void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
         cairn_buffer_printf(b, ", and %zu more reasons", n - REASONS);
 }
 
-/* What a reader could not take in, as it says in the comments of the profile. */
 static void add_left_out(struct cairn_buffer *b, const struct cairn_profile *profile)
 {
-    static const char mark[] = "left out: ";
-    const char *const *comments;
-    size_t n = cairn_profile_comments(profile, &comments);
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(comments[i], mark, sizeof mark - 1) == 0)
-            cairn_buffer_printf(b, "; %s", comments[i]);
+    const char *what;
+    for (size_t i = 0; (what = cairn_profile_note(profile, CAIRN_NOTE_LEFT_OUT, i)); i++)
+        cairn_buffer_printf(b, "; left out: %s", what);
 }
 
 void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile)

@@ -125,10 +125,30 @@ struct cairn_cut_row {
 CAIRN_API size_t cairn_profile_cuts(const struct cairn_profile *profile, struct cairn_cut_row *rows,
                                     size_t n);
 
-/* One comment line (pprof's comment field). */
+/* One comment line (pprof's comment field). One that begins as the words of a note do, such as
+ * "command: ", is that note. */
 CAIRN_API int cairn_profile_add_comment(struct cairn_profile *profile, const char *text);
 CAIRN_API size_t cairn_profile_comments(const struct cairn_profile *profile,
                                         const char *const **ret_comments);
+
+/* What is known of a recording as a whole; files have each as a comment, "command: ./server". */
+enum cairn_note {
+    CAIRN_NOTE_OTHER,    /* any comment */
+    CAIRN_NOTE_COMMAND,  /* what was recorded, or by which command */
+    CAIRN_NOTE_KERNEL,   /* release of the kernel that ran */
+    CAIRN_NOTE_HOST,     /* name of the host that recorded */
+    CAIRN_NOTE_CPU,      /* its kind, as uname(2) calls it */
+    CAIRN_NOTE_LEFT_OUT, /* what a reader could not take in */
+    CAIRN_NOTE_QUALITY   /* what the recording was worth, as its recorder said at the end */
+};
+
+/* CAIRN_E_NOMEM. Several of a kind stand in the order they came. */
+CAIRN_API int cairn_profile_add_note(struct cairn_profile *profile, enum cairn_note kind,
+                                     const char *text);
+/* Number `index` of a kind, without the word for the kind; NULL behind the last. Borrowed until the
+ * profile changes. */
+CAIRN_API const char *cairn_profile_note(const struct cairn_profile *profile, enum cairn_note kind,
+                                         size_t index);
 
 /* Adds all of `from` to `into`: equal modules, frames, stacks and labels become one, durations are
  * summed. Value types must agree by name and unit (CAIRN_E_ARG), in any order; a profile without

@@ -147,14 +147,14 @@ static void put_events(struct writing *w)
 
 static void put_head(struct writing *w)
 {
-    const char *const *comments;
-    size_t n = cairn_profile_comments(w->p, &comments);
+    const struct cairn_profile *p = w->p;
     cairn_buffer_printf(&w->out, "# callgrind format\nversion: 1\ncreator: cairn %s\n",
                         cairn_version());
-    for (size_t i = 0; i < n; i++) {
-        bool is_command = strncmp(comments[i], "command: ", 9) == 0;
+    for (size_t i = 0; i < p->n_notes; i++) {
+        bool is_command = p->notes[i].kind == CAIRN_NOTE_COMMAND;
         cairn_buffer_str(&w->out, is_command ? "cmd: " : "desc: ");
-        put_text(w, is_command ? comments[i] + 9 : comments[i]);
+        put_text(w, is_command ? cairn_strings_get(&p->strings, p->notes[i].text)
+                               : p->public_comments[i]);
         cairn_buffer_char(&w->out, '\n');
     }
     cairn_buffer_str(&w->out, "positions: line\n");

@@ -140,8 +140,7 @@ static bool make_costs(struct cairn_callgrind *g)
 {
     const struct cairn_profile *p = g->p;
     for (size_t i = 0; i < p->n_samples; i++) {
-        uint32_t row = cairn_viewer_find(&g->viewer, p->samples[i].stack,
-                                         g->tracks.cuts[p->samples[i].labels]);
+        uint32_t row = cairn_viewer_of_sample(&g->viewer, i);
         if (row != CAIRN_VIEWER_NONE) /* it has no value */
             add_values(g, values_of(g, row), p->values + i * p->n_types);
     }
@@ -173,7 +172,7 @@ static int compare_costs(const void *a, const void *b)
 
 static bool build(struct cairn_callgrind *g)
 {
-    if (!cairn_viewer_take_samples(&g->viewer, g->tracks.cuts))
+    if (!cairn_viewer_take_samples(&g->viewer))
         return false;
     g->values = cairn_alloc(g->viewer.n_stacks + 1, g->p->n_types * sizeof *g->values);
     g->node_of = cairn_alloc(g->viewer.n_stacks + 1, sizeof *g->node_of);

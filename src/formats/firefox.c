@@ -34,8 +34,7 @@ static int64_t value_of(const struct cairn_firefox *f, size_t sample, size_t typ
 
 static int64_t sample_stack(const struct cairn_firefox *f, size_t row)
 {
-    const struct cairn_profile_sample *sample = &f->p->samples[f->order[row]];
-    return cairn_viewer_find(&f->viewer, sample->stack, f->tracks.cuts[sample->labels]);
+    return cairn_viewer_of_sample(&f->viewer, f->order[row]);
 }
 
 static int64_t sample_weight(const struct cairn_firefox *f, size_t row)
@@ -240,8 +239,7 @@ static int prepare(struct cairn_firefox *f, struct cairn_err *err)
     if (result < 0)
         return result;
     f->order = cairn_alloc(f->p->n_samples + 1, sizeof *f->order);
-    return f->order && cairn_viewer_take_samples(&f->viewer, f->tracks.cuts) &&
-                   cairn_firefox_prepare(f)
+    return f->order && cairn_viewer_take_samples(&f->viewer) && cairn_firefox_prepare(f)
                ? CAIRN_OK
                : cairn_fail_memory(err);
 }

@@ -197,8 +197,7 @@ static void put_clock(struct cairn_json *j, const struct cairn_firefox *f)
 void cairn_firefox_put_meta(struct cairn_firefox *f)
 {
     struct cairn_json *j = &f->stream.json;
-    const char *const *comments;
-    size_t n = cairn_profile_comments(f->p, &comments);
+    const char *command = cairn_profile_note(f->p, CAIRN_NOTE_COMMAND, 0);
     bool named = has_names(f->p);
     cairn_json_open(j, "meta", '{');
     cairn_json_u64(j, "version", CAIRN_FIREFOX_GECKO_VERSION);
@@ -206,11 +205,8 @@ void cairn_firefox_put_meta(struct cairn_firefox *f)
     cairn_json_str(j, "product", "cairn");
     cairn_json_str(j, "importedFrom", "cairn");
     cairn_json_str(j, "misc", cairn_version());
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(comments[i], "command: ", 9) == 0) {
-            cairn_json_str(j, "arguments", comments[i] + 9);
-            break;
-        }
+    if (command)
+        cairn_json_str(j, "arguments", command);
     put_clock(j, f);
     cairn_json_u64(j, "processType", 0);
     cairn_json_u64(j, "stackwalk", 1);

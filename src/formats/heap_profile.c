@@ -180,7 +180,7 @@ static void add_stack(struct adding *a, uint32_t stack)
     a->depths[stack] = (uint16_t)(record.head.n_shared + record.head.n);
 }
 
-/* Why the stack ends where it does; NULL: it is whole. */
+/* Why the stack ends where it does; "": it is whole. */
 static const char *cut_reason(const struct adding *a, uint32_t stack)
 {
     struct cairn_heap_record record;
@@ -192,19 +192,14 @@ static const char *cut_reason(const struct adding *a, uint32_t stack)
         return "no stack was taken";
     if (record.head.n_cut)
         return "depth limit";
-    return record.head.end == CAIRN_END_OUTERMOST ? NULL : cairn_unwind_end_text(record.head.end);
+    return record.head.end == CAIRN_END_OUTERMOST ? "" : cairn_unwind_end_text(record.head.end);
 }
 
 static void add_sample(struct adding *a, uint32_t stack, const int64_t *values)
 {
     const char *reason = cut_reason(a, stack);
-    struct cairn_profile_label label = {0};
-    uint32_t at = a->stacks[stack], labels = 0;
-    if (reason) {
-        label.key = text(a, CAIRN_PPROF_CUT_LABEL, strlen(CAIRN_PPROF_CUT_LABEL));
-        label.text = text(a, reason, strlen(reason));
-        labels = a->failed ? 0 : cairn_profile_add_labels(a->p, &label, 1);
-    }
+    uint32_t at = a->stacks[stack], cut = text(a, reason, strlen(reason));
+    uint32_t labels = a->failed ? 0 : cairn_profile_add_label_set(a->p, NULL, 0, cut, 0);
     a->failed |= labels == UINT32_MAX || cairn_profile_add_sample(a->p, at == UINT32_MAX ? 0 : at,
                                                                   labels, values) == UINT32_MAX;
 }

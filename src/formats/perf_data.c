@@ -188,14 +188,15 @@ static int say(struct cairn_perf_data *d, uint64_t n, const char *what, struct c
     int code = CAIRN_OK;
     if (!n)
         return code;
-    cairn_buffer_printf(&line, "left out: %" PRIu64 " %s", n, what);
-    if (line.failed || cairn_profile_add_comment(d->stream.profile, cairn_buffer_text(&line)) < 0)
+    cairn_buffer_printf(&line, "%" PRIu64 " %s", n, what);
+    if (line.failed || cairn_profile_add_note(d->stream.profile, CAIRN_NOTE_LEFT_OUT,
+                                              cairn_buffer_text(&line)) < 0)
         code = cairn_fail_memory(err);
     cairn_buffer_done(&line);
     return code;
 }
 
-/* What is not in the profile stays a comment of it. */
+/* What is not in the profile stays a note of it. */
 static int add_counts(struct cairn_perf_data *d, struct cairn_err *err)
 {
     const struct cairn_perf_data_counts *counts = &d->counts;

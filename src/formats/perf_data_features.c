@@ -33,16 +33,16 @@ static struct cairn_span take_text(struct cairn_reader *r)
     return text;
 }
 
-static int comment(struct cairn_perf_data *d, const char *key, struct cairn_span text,
-                   struct cairn_err *err)
+static int note(struct cairn_perf_data *d, enum cairn_note kind, struct cairn_span text,
+                struct cairn_err *err)
 {
     struct cairn_buffer line = {0};
     int code = CAIRN_OK;
     if (!text.size)
         return code;
-    cairn_buffer_str(&line, key);
     cairn_buffer_add(&line, text.data, text.size);
-    if (line.failed || cairn_profile_add_comment(d->stream.profile, cairn_buffer_text(&line)) < 0)
+    if (line.failed ||
+        cairn_profile_add_note(d->stream.profile, kind, cairn_buffer_text(&line)) < 0)
         code = cairn_fail_memory(err);
     cairn_buffer_done(&line);
     return code;
@@ -58,7 +58,7 @@ static int take_command(struct cairn_perf_data *d, struct cairn_reader *r, struc
         cairn_buffer_add(&words, word.data, word.size);
     }
     int code = words.failed ? cairn_fail_memory(err)
-                            : comment(d, "command: ", cairn_buffer_span(&words), err);
+                            : note(d, CAIRN_NOTE_COMMAND, cairn_buffer_span(&words), err);
     cairn_buffer_done(&words);
     return code;
 }
@@ -143,7 +143,7 @@ static int take_cpu(struct cairn_perf_data *d, struct cairn_span name, struct ca
     for (size_t i = sizeof cpus / sizeof *cpus; i-- > 0;)
         if (cairn_span_begins(name, cpus[i].begin))
             d->machine = cpus[i].machine;
-    return comment(d, "cpu: ", name, err);
+    return note(d, CAIRN_NOTE_CPU, name, err);
 }
 
 int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
@@ -154,9 +154,9 @@ int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct 
     case BUILD_ID:
         return take_build_ids(d, &r, err);
     case HOSTNAME:
-        return comment(d, "host: ", take_text(&r), err);
+        return note(d, CAIRN_NOTE_HOST, take_text(&r), err);
     case OSRELEASE:
-        return comment(d, "kernel: ", take_text(&r), err);
+        return note(d, CAIRN_NOTE_KERNEL, take_text(&r), err);
     case ARCH:
         return take_cpu(d, take_text(&r), err);
     case CMDLINE:

@@ -193,7 +193,7 @@ static int add_comment(struct reading *r, struct cairn_span line, struct cairn_e
                                        "# arch"};
     char text[1024];
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        if (!cairn_span_begins(line, kept[i]) || r->p->n_comments >= COMMENTS_MAX)
+        if (!cairn_span_begins(line, kept[i]) || r->p->n_notes >= COMMENTS_MAX)
             continue;
         size_t size = line.size - 2 < sizeof text - 1 ? line.size - 2 : sizeof text - 1;
         memcpy(text, line.data + 2, size);

@@ -9,14 +9,13 @@
  *              ├ function* ──── Function{id, name, system_name, filename, start_line}
  *              └ string_table*  every text is an index into it; [0] is ""
  *
- * What pprof has no field for stands in labels of a sample: `cairn.frames` and `cairn.cut`
- * (docs/formats/pprof.md).
+ * What pprof has no field for stands in labels of a sample: `cairn.frames`, and what
+ * CAIRN_PROFILE_CUT_LABEL and CAIRN_PROFILE_TIME_LABEL name (docs/formats/pprof.md).
  */
 #ifndef CAIRN_FORMATS_PPROF_H
 #define CAIRN_FORMATS_PPROF_H
 
 #define CAIRN_PPROF_FRAMES_LABEL "cairn.frames"
-#define CAIRN_PPROF_CUT_LABEL    "cairn.cut"
 
 enum cairn_pprof_profile {
     PPROF_SAMPLE_TYPE = 1,

@@ -18,6 +18,8 @@ static const struct cairn_pprof_shape label_shape = {"a label", 0x1e, 0, 0};
 struct sample_parts {
     size_t n_ids, n_values;
     uint32_t n_labels;
+    uint32_t cut;
+    int64_t time_ns;
     struct cairn_span letters; /* of cairn.frames; empty: none */
     int64_t values[TYPES_MAX];
 };
@@ -40,6 +42,23 @@ static int label_field(struct cairn_pprof_reading *r, const struct cairn_pb_fiel
     }
 }
 
+/* Those that the model has a place for. */
+static bool is_field(struct cairn_pprof_reading *r, const struct cairn_profile_label *label,
+                     struct sample_parts *parts)
+{
+    const struct cairn_strings *strings = &r->p->strings;
+    const char *key = cairn_strings_get(strings, label->key);
+    if (strcmp(key, CAIRN_PPROF_FRAMES_LABEL) == 0)
+        parts->letters = cairn_span_of(cairn_strings_get(strings, label->text));
+    else if (label->text && strcmp(key, CAIRN_PROFILE_CUT_LABEL) == 0)
+        parts->cut = label->text;
+    else if (!label->text && strcmp(key, CAIRN_PROFILE_TIME_LABEL) == 0)
+        parts->time_ns = label->number;
+    else
+        return false;
+    return true;
+}
+
 static int add_label(struct cairn_pprof_reading *r, const struct cairn_pb_field *field,
                      struct sample_parts *parts)
 {
@@ -47,11 +66,8 @@ static int add_label(struct cairn_pprof_reading *r, const struct cairn_pb_field 
     int result = cairn_pprof_each_field(r, field->bytes, &label_shape, label_field, &label);
     if (result < 0)
         return result;
-    const struct cairn_strings *strings = &r->p->strings;
-    if (strcmp(cairn_strings_get(strings, label.key), CAIRN_PPROF_FRAMES_LABEL) == 0) {
-        parts->letters = cairn_span_of(cairn_strings_get(strings, label.text));
+    if (is_field(r, &label, parts))
         return CAIRN_OK;
-    }
     if (parts->n_labels == LABELS_MAX)
         return CAIRN_PPROF_FAIL(r, CAIRN_E_LIMIT, "a sample has more than %d labels", LABELS_MAX);
     r->labels[parts->n_labels++] = label;
@@ -157,7 +173,8 @@ int cairn_pprof_add_sample(struct cairn_pprof_reading *r, const struct cairn_pb_
     result = stack_of(r, &parts, &stack);
     if (result < 0)
         return result;
-    uint32_t labels = cairn_profile_add_labels(r->p, r->labels, parts.n_labels);
+    uint32_t labels =
+        cairn_profile_add_label_set(r->p, r->labels, parts.n_labels, parts.cut, parts.time_ns);
     if (labels == UINT32_MAX ||
         cairn_profile_add_sample(r->p, stack, labels, parts.values) == UINT32_MAX)
         return cairn_fail_memory(r->err);

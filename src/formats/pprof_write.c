@@ -77,6 +77,25 @@ static void put_label(struct writing *w, uint64_t key, uint64_t str, int64_t num
     put_inner(w, PPROF_SAMPLE_LABEL);
 }
 
+static uint64_t key(struct writing *w, const char *name)
+{
+    return text(w, name, strlen(name));
+}
+
+static void put_labels(struct writing *w, const struct cairn_profile_label_set *set)
+{
+    static const char unit[] = "nanoseconds";
+    for (uint32_t i = 0; i < set->n; i++) {
+        const struct cairn_profile_label *label = &w->p->labels[set->first + i];
+        put_label(w, own_text(w, label->key), own_text(w, label->text), label->number,
+                  own_text(w, label->unit));
+    }
+    if (set->cut)
+        put_label(w, key(w, CAIRN_PROFILE_CUT_LABEL), own_text(w, set->cut), 0, 0);
+    if (set->time_ns)
+        put_label(w, key(w, CAIRN_PROFILE_TIME_LABEL), 0, set->time_ns, key(w, unit));
+}
+
 /* A letter per frame, leaf first, where at least one is known. */
 static void put_frame_letters(struct writing *w, uint32_t stack)
 {
@@ -91,8 +110,7 @@ static void put_frame_letters(struct writing *w, uint32_t stack)
     w->message.failed |= w->inner.failed;
     cairn_buffer_clear(&w->inner);
     if (known)
-        put_label(w, text(w, CAIRN_PPROF_FRAMES_LABEL, strlen(CAIRN_PPROF_FRAMES_LABEL)), letters,
-                  0, 0);
+        put_label(w, key(w, CAIRN_PPROF_FRAMES_LABEL), letters, 0, 0);
 }
 
 static void put_sample(struct writing *w, size_t index)
@@ -105,12 +123,7 @@ static void put_sample(struct writing *w, size_t index)
     for (size_t k = 0; k < p->n_types; k++)
         cairn_buffer_uleb(&w->inner, (uint64_t)p->values[index * p->n_types + k]);
     put_inner(w, PPROF_SAMPLE_VALUE);
-    const struct cairn_profile_label_set *set = &p->label_sets[sample->labels];
-    for (uint32_t i = 0; i < set->n; i++) {
-        const struct cairn_profile_label *label = &p->labels[set->first + i];
-        put_label(w, own_text(w, label->key), own_text(w, label->text), label->number,
-                  own_text(w, label->unit));
-    }
+    put_labels(w, &p->label_sets[sample->labels]);
     put_frame_letters(w, sample->stack);
     put_message(w, PPROF_SAMPLE);
 }
@@ -174,9 +187,9 @@ static void put_rest(struct writing *w)
     if (p->period_type.type || p->period)
         put_value_type(w, PPROF_PERIOD_TYPE, p->period_type);
     cairn_pb_uint(&w->out, PPROF_PERIOD, (uint64_t)p->period);
-    for (size_t i = 0; i < p->n_comments; i++)
-        cairn_buffer_uleb(&w->inner, own_text(w, p->comments[i]));
-    if (p->n_comments)
+    for (size_t i = 0; i < p->n_notes; i++)
+        cairn_buffer_uleb(&w->inner, key(w, p->public_comments[i]));
+    if (p->n_notes)
         cairn_pb_bytes(&w->out, PPROF_COMMENT, cairn_buffer_span(&w->inner));
     /* Said even where the profile does not: readers differ in what they take without it. */
     cairn_pb_uint(&w->out, PPROF_DEFAULT_TYPE,

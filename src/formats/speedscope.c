@@ -99,9 +99,9 @@ static void put_frames(struct writing *w)
     cairn_json_close(j, '}');
 }
 
-static uint32_t call_of(const struct writing *w, const struct cairn_profile_sample *sample)
+static uint32_t call_of(const struct writing *w, size_t sample)
 {
-    return w->call_of[cairn_viewer_find(&w->viewer, sample->stack, w->tracks.cuts[sample->labels])];
+    return w->call_of[cairn_viewer_of_sample(&w->viewer, sample)];
 }
 
 static int compare_runs(const void *a, const void *b)
@@ -115,8 +115,8 @@ static void make_runs(struct writing *w, const struct cairn_track *track)
 {
     size_t n = 0, n_joined = 0;
     for (size_t i = track->first; i < track->first + track->n; i++) {
-        const struct cairn_profile_sample *sample = &w->p->samples[w->tracks.order[i]];
-        int64_t weight = value_of(w, w->tracks.order[i], w->type);
+        size_t sample = w->tracks.order[i];
+        int64_t weight = value_of(w, sample, w->type);
         if (weight)
             w->runs[n++] = (struct run){call_of(w, sample), weight};
     }
@@ -226,17 +226,12 @@ static void put_all(struct writing *w)
 {
     struct cairn_json *j = &w->stream.json;
     struct cairn_buffer exporter = {0};
-    const char *const *comments;
-    const char *name = "cairn";
-    size_t n = cairn_profile_comments(w->p, &comments);
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(comments[i], "command: ", 9) == 0)
-            name = comments[i] + 9;
+    const char *command = cairn_profile_note(w->p, CAIRN_NOTE_COMMAND, 0);
     cairn_buffer_printf(&exporter, "cairn@%s", cairn_version());
     cairn_json_open(j, NULL, '{');
     cairn_json_str(j, "$schema", SCHEMA);
     cairn_json_str(j, "exporter", cairn_buffer_text(&exporter));
-    cairn_json_str(j, "name", name);
+    cairn_json_str(j, "name", command ? command : "cairn");
     put_frames(w);
     put_profiles(w);
     cairn_json_u64(j, "activeProfileIndex", w->heaviest);
@@ -305,7 +300,7 @@ static int prepare(struct writing *w, struct cairn_err *err)
     if (result < 0)
         return result;
     w->runs = cairn_alloc(w->p->n_samples + 1, sizeof *w->runs);
-    bool ok = w->runs && cairn_viewer_take_samples(&w->viewer, w->tracks.cuts) && make_calls(w);
+    bool ok = w->runs && cairn_viewer_take_samples(&w->viewer) && make_calls(w);
     return ok ? CAIRN_OK : cairn_fail_memory(err);
 }
 

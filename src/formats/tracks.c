@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "formats/pprof.h"
 
 /* What makes two samples one track's. No padding: it is hashed as bytes. */
 struct identity {
@@ -16,7 +15,7 @@ struct identity {
     uint32_t has_pid, has_tid;
 };
 
-enum key { KEY_UNSEEN, KEY_OTHER, KEY_PID, KEY_TID, KEY_PROCESS, KEY_THREAD, KEY_TIME, KEY_CUT };
+enum key { KEY_UNSEEN, KEY_OTHER, KEY_PID, KEY_TID, KEY_PROCESS, KEY_THREAD };
 
 struct building {
     const struct cairn_profile *p;
@@ -34,12 +33,8 @@ static enum key key_of(struct building *b, uint32_t string)
     static const struct {
         const char *name;
         enum key key;
-    } names[] = {{"pid", KEY_PID},
-                 {"tid", KEY_TID},
-                 {"process", KEY_PROCESS},
-                 {"thread", KEY_THREAD},
-                 {"cairn.time_ns", KEY_TIME},
-                 {CAIRN_PPROF_CUT_LABEL, KEY_CUT}};
+    } names[] = {
+        {"pid", KEY_PID}, {"tid", KEY_TID}, {"process", KEY_PROCESS}, {"thread", KEY_THREAD}};
     if (b->keys[string] != KEY_UNSEEN)
         return (enum key)b->keys[string];
     b->keys[string] = KEY_OTHER;
@@ -49,7 +44,7 @@ static enum key key_of(struct building *b, uint32_t string)
     return (enum key)b->keys[string];
 }
 
-static void take_label(struct building *b, uint32_t set, const struct cairn_profile_label *label,
+static void take_label(struct building *b, const struct cairn_profile_label *label,
                        struct cairn_track *track)
 {
     bool is_number = label->text == 0;
@@ -67,13 +62,6 @@ static void take_label(struct building *b, uint32_t set, const struct cairn_prof
         break;
     case KEY_THREAD:
         track->thread = label->text;
-        break;
-    case KEY_TIME:
-        b->tracks->times_ns[set] = is_number && label->number > 0 ? label->number : 0;
-        break;
-    case KEY_CUT:
-        if (strcmp(cairn_strings_get(&b->p->strings, label->text), CAIRN_PROFILE_GAP) != 0)
-            b->tracks->cuts[set] = label->text;
         break;
     default:
         break;
@@ -120,7 +108,7 @@ static bool take_set(struct building *b, uint32_t set)
     const struct cairn_profile_label_set *labels = &b->p->label_sets[set];
     struct cairn_track track = {0};
     for (uint32_t i = 0; i < labels->n; i++)
-        take_label(b, set, &b->p->labels[labels->first + i], &track);
+        take_label(b, &b->p->labels[labels->first + i], &track);
     uint32_t number = find_or_add(b, &track);
     b->of_sets[set] = number + 1;
     return number != UINT32_MAX;
@@ -134,7 +122,7 @@ static bool take_samples(struct building *b)
         uint32_t set = b->p->samples[i].labels;
         if (!b->of_sets[set] && !take_set(b, set))
             return false;
-        int64_t time_ns = tracks->times_ns[set];
+        int64_t time_ns = b->p->label_sets[set].time_ns;
         tracks->n_timed += time_ns != 0;
         if (time_ns && (!tracks->first_ns || time_ns < tracks->first_ns))
             tracks->first_ns = time_ns;
@@ -224,7 +212,7 @@ static void sort_track(const struct building *b, const struct cairn_track *track
     uint32_t *order = tracks->order + track->first;
     bool sorted = true;
     for (size_t i = 0; i < track->n; i++) {
-        int64_t time_ns = tracks->times_ns[b->p->samples[order[i]].labels];
+        int64_t time_ns = cairn_profile_time_of(b->p, order[i]);
         sorted &= i == 0 || moments[i - 1].time_ns <= time_ns;
         moments[i] = (struct moment){time_ns, order[i]};
     }
@@ -255,11 +243,8 @@ static bool build(struct building *b)
     struct cairn_tracks *tracks = b->tracks;
     b->keys = cairn_alloc(p->strings.n + 1, sizeof *b->keys);
     b->of_sets = cairn_alloc(p->n_label_sets, sizeof *b->of_sets);
-    tracks->times_ns = cairn_alloc(p->n_label_sets, sizeof *tracks->times_ns);
-    tracks->cuts = cairn_alloc(p->n_label_sets, sizeof *tracks->cuts);
     tracks->order = cairn_alloc(p->n_samples + 1, sizeof *tracks->order);
-    if (!b->keys || !b->of_sets || !tracks->times_ns || !tracks->cuts || !tracks->order ||
-        !take_samples(b) || !arrange_tracks(b))
+    if (!b->keys || !b->of_sets || !tracks->order || !take_samples(b) || !arrange_tracks(b))
         return false;
     fill_order(b);
     return sort_tracks(b);
@@ -287,8 +272,6 @@ void cairn_tracks_done(struct cairn_tracks *tracks)
 {
     cairn_free(tracks->rows);
     cairn_free(tracks->order);
-    cairn_free(tracks->times_ns);
-    cairn_free(tracks->cuts);
     *tracks = (struct cairn_tracks){0};
 }
 
@@ -297,7 +280,7 @@ uint64_t cairn_tracks_since_ns(const struct cairn_tracks *tracks, const struct c
 {
     if (!tracks->has_times)
         return 0;
-    return (uint64_t)tracks->times_ns[p->samples[sample].labels] - (uint64_t)tracks->first_ns;
+    return (uint64_t)cairn_profile_time_of(p, sample) - (uint64_t)tracks->first_ns;
 }
 
 static bool is_multiple(const struct cairn_profile *p, size_t type, size_t of)

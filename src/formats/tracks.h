@@ -23,11 +23,9 @@ struct cairn_track {
 struct cairn_tracks {
     struct cairn_track *rows; /* by process, its main thread first */
     size_t n, cap;
-    uint32_t *order;   /* numbers of samples; in order of time within a track, where has_times */
-    int64_t *times_ns; /* by label set: since 1970; 0: unknown */
-    uint32_t *cuts;    /* by label set: why the stack ends early, a string; 0: it does not */
-    size_t n_timed;    /* samples with a time */
-    bool has_times;    /* all have one */
+    uint32_t *order; /* numbers of samples; in order of time within a track, where has_times */
+    size_t n_timed;  /* samples with a time */
+    bool has_times;  /* all have one */
     int64_t first_ns, last_ns; /* of all samples, where has_times */
 };
 

@@ -206,10 +206,11 @@ static bool find_root(struct cairn_viewer *v, uint32_t cut, uint32_t *ret_row)
            keep_row(v, 0, cut, *ret_row = add_cut_root(v, cut));
 }
 
-uint32_t cairn_viewer_find(const struct cairn_viewer *v, uint32_t stack, uint32_t cut)
+uint32_t cairn_viewer_of_sample(const struct cairn_viewer *v, size_t sample)
 {
-    uint32_t row;
-    return find_row(v, stack, cut, &row) ? row : CAIRN_VIEWER_NONE;
+    uint32_t row, stack = v->p->samples[sample].stack;
+    return find_row(v, stack, cairn_profile_cut_short(v->p, sample), &row) ? row
+                                                                           : CAIRN_VIEWER_NONE;
 }
 
 uint32_t cairn_viewer_stack(struct cairn_viewer *v, uint32_t stack, uint32_t cut)
@@ -248,15 +249,15 @@ static bool has_value(const struct cairn_profile *p, size_t sample)
     return false;
 }
 
-bool cairn_viewer_take_samples(struct cairn_viewer *v, const uint32_t *cuts)
+bool cairn_viewer_take_samples(struct cairn_viewer *v)
 {
-    for (size_t i = 0; i < v->p->n_samples; i++) {
-        const struct cairn_profile_sample *sample = &v->p->samples[i];
-        if (has_value(v->p, i) &&
-            cairn_viewer_stack(v, sample->stack, cuts[sample->labels]) == CAIRN_VIEWER_NONE)
-            return false;
-    }
-    return true;
+    const struct cairn_profile *p = v->p;
+    bool ok = true;
+    for (size_t i = 0; i < p->n_samples && ok; i++)
+        ok = !has_value(p, i) ||
+             cairn_viewer_stack(v, p->samples[i].stack, cairn_profile_cut_short(p, i)) !=
+                 CAIRN_VIEWER_NONE;
+    return ok;
 }
 
 int cairn_viewer_open(const struct cairn_profile *p, struct cairn_viewer *ret_viewer,

@@ -91,12 +91,11 @@ void cairn_viewer_done(struct cairn_viewer *viewer); /* all-zero is fine */
  * frames has the row "[no stack]". NONE where memory is gone. */
 uint32_t cairn_viewer_stack(struct cairn_viewer *viewer, uint32_t stack, uint32_t cut);
 
-/* The same for each sample that has a value; `cuts` are the reasons, by label set. False where
- * memory is gone. */
-bool cairn_viewer_take_samples(struct cairn_viewer *viewer, const uint32_t *cuts);
+/* The same for each sample that has a value. False where memory is gone. */
+bool cairn_viewer_take_samples(struct cairn_viewer *viewer);
 
-/* The same for one that was asked for before. */
-uint32_t cairn_viewer_find(const struct cairn_viewer *viewer, uint32_t stack, uint32_t cut);
+/* The row of such a sample's leaf; NONE of one without a value. */
+uint32_t cairn_viewer_of_sample(const struct cairn_viewer *viewer, size_t sample);
 
 /* The library of a module, NONE for memory without a file or where memory is gone (then *io_ok is
  * false); and an address in it, -1 where its load base is unknown. For viewer.c. */

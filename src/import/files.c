@@ -48,7 +48,7 @@ static bool is_elsewhere(struct cairn_import_files *files, const struct cairn_st
 {
     if (!files->knows_where)
         files->is_elsewhere =
-            cairn_host_is_other(cairn_profile_find_comment(stream->profile, "host: "));
+            cairn_host_is_other(cairn_profile_note(stream->profile, CAIRN_NOTE_HOST, 0));
     files->knows_where = true;
     return files->is_elsewhere;
 }

@@ -74,8 +74,8 @@ static void add_side(struct cairn_json *j, const struct cairn_profile *p, const 
     add_foreign(j, "period_type", cairn_strings_get(&p->strings, p->period_type.type));
     add_foreign(j, "period_unit", cairn_strings_get(&p->strings, p->period_type.unit));
     cairn_json_open(j, "comments", '[');
-    for (size_t i = 0; i < p->n_comments; i++)
-        add_foreign(j, NULL, cairn_strings_get(&p->strings, p->comments[i]));
+    for (size_t i = 0; i < p->n_notes; i++)
+        add_foreign(j, NULL, p->public_comments[i]);
     cairn_json_close(j, ']');
     cairn_json_close(j, '}');
 }

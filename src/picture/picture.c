@@ -13,18 +13,10 @@
 static const double default_min_percent = 0.05;
 enum { DEFAULT_WIDTH = 1200, WIDTH_MIN = 200, WIDTH_MAX = 100000 };
 
-/* "command: ./server --port 80" among the comments of a profile names what was recorded. */
 static void make_title(const struct cairn_profile *profile, char *ret_title, size_t size)
 {
-    static const char key[] = "command: ";
-    for (size_t i = 0; i < profile->n_comments; i++) {
-        const char *comment = cairn_strings_get(&profile->strings, profile->comments[i]);
-        if (strncmp(comment, key, sizeof key - 1) == 0) {
-            snprintf(ret_title, size, "cairn: %s", comment + sizeof key - 1);
-            return;
-        }
-    }
-    snprintf(ret_title, size, "cairn");
+    const char *command = cairn_profile_note(profile, CAIRN_NOTE_COMMAND, 0);
+    snprintf(ret_title, size, "cairn%s%s", command ? ": " : "", command ? command : "");
 }
 
 static int check(const struct cairn_profile *profile, enum cairn_picture_format format,

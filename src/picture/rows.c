@@ -10,44 +10,25 @@
 
 enum { NS_PER_US = 1000 };
 
-bool cairn_row_label_is_time(const struct cairn_profile *profile,
-                             const struct cairn_profile_label *label)
-{
-    return label->text == 0 &&
-           strcmp(cairn_strings_get(&profile->strings, label->key), "cairn.time_ns") == 0;
-}
-
-/* The next label of a set that is no time, from number `at` on; NULL behind the last. */
-static const struct cairn_profile_label *
-next_label(const struct cairn_profile *p, const struct cairn_profile_label_set *set, uint32_t *at)
-{
-    while (*at < set->n) {
-        const struct cairn_profile_label *label = &p->labels[set->first + (*at)++];
-        if (!cairn_row_label_is_time(p, label))
-            return label;
-    }
-    return NULL;
-}
-
-static bool same_labels(const struct cairn_profile *p, uint32_t a, uint32_t b)
+static bool same_but_time(const struct cairn_profile *p, uint32_t a, uint32_t b)
 {
     const struct cairn_profile_label_set *x = &p->label_sets[a], *y = &p->label_sets[b];
-    for (uint32_t i = 0, k = 0;;) {
-        const struct cairn_profile_label *left = next_label(p, x, &i),
-                                         *right = next_label(p, y, &k);
-        if (!left || !right)
-            return left == right;
-        if (left->key != right->key || left->text != right->text || left->number != right->number ||
-            left->unit != right->unit)
-            return false;
+    bool same = x->n == y->n && x->cut == y->cut;
+    for (uint32_t i = 0; i < x->n && same; i++) {
+        const struct cairn_profile_label *left = &p->labels[x->first + i],
+                                         *right = &p->labels[y->first + i];
+        same = left->key == right->key && left->text == right->text &&
+               left->number == right->number && left->unit == right->unit;
     }
+    return same;
 }
 
-static uint64_t hash_labels(const struct cairn_profile *p, uint32_t set)
+static uint64_t hash_but_time(const struct cairn_profile *p, uint32_t set)
 {
-    uint64_t hash = 0;
-    const struct cairn_profile_label *label;
-    for (uint32_t at = 0; (label = next_label(p, &p->label_sets[set], &at));) {
+    const struct cairn_profile_label_set *labels = &p->label_sets[set];
+    uint64_t hash = labels->cut;
+    for (uint32_t i = 0; i < labels->n; i++) {
+        const struct cairn_profile_label *label = &p->labels[labels->first + i];
         hash = cairn_hash_u64(hash + ((uint64_t)label->key << 32 | label->text));
         hash = cairn_hash_u64(hash + (uint64_t)label->number);
         hash = cairn_hash_u64(hash + label->unit);
@@ -55,23 +36,12 @@ static uint64_t hash_labels(const struct cairn_profile *p, uint32_t set)
     return hash;
 }
 
-static void find_time(const struct cairn_profile *p, uint32_t set, struct cairn_row_sets *sets)
-{
-    const struct cairn_profile_label_set *labels = &p->label_sets[set];
-    for (uint32_t i = 0; i < labels->n; i++) {
-        const struct cairn_profile_label *label = &p->labels[labels->first + i];
-        if (cairn_row_label_is_time(p, label) && label->number > 0)
-            sets->times_ns[set] = label->number;
-    }
-}
-
 static int add_set(const struct cairn_profile *p, struct cairn_row_sets *sets,
                    struct cairn_table *known, uint32_t set)
 {
-    uint64_t key = hash_labels(p, set);
-    find_time(p, set, sets);
+    uint64_t key = hash_but_time(p, set);
     for (uint32_t number; cairn_table_find(known, key, &number); key++)
-        if (same_labels(p, set, sets->examples[number])) {
+        if (same_but_time(p, set, sets->examples[number])) {
             sets->of_profile[set] = number;
             return CAIRN_OK;
         }
@@ -88,14 +58,13 @@ int cairn_row_sets_build(const struct cairn_profile *profile, struct cairn_row_s
                          struct cairn_err *err)
 {
     size_t n = profile->n_label_sets;
-    struct cairn_row_sets sets = {.of_profile = cairn_alloc(n, sizeof *sets.of_profile),
-                                  .times_ns = cairn_alloc(n, sizeof *sets.times_ns)};
+    struct cairn_row_sets sets = {.of_profile = cairn_alloc(n, sizeof *sets.of_profile)};
     struct cairn_table known = {0};
-    int rc = sets.of_profile && sets.times_ns ? CAIRN_OK : CAIRN_E_NOMEM;
+    int rc = sets.of_profile ? CAIRN_OK : CAIRN_E_NOMEM;
     for (uint32_t set = 0; set < n && rc == CAIRN_OK; set++)
         rc = add_set(profile, &sets, &known, set);
     for (size_t i = 0; i < profile->n_samples && rc == CAIRN_OK && !sets.has_times; i++)
-        sets.has_times = sets.times_ns[profile->samples[i].labels] != 0;
+        sets.has_times = cairn_profile_time_of(profile, i) != 0;
     cairn_table_done(&known);
     if (rc < 0) {
         cairn_row_sets_done(&sets);
@@ -108,7 +77,6 @@ int cairn_row_sets_build(const struct cairn_profile *profile, struct cairn_row_s
 void cairn_row_sets_done(struct cairn_row_sets *sets)
 {
     cairn_free(sets->of_profile);
-    cairn_free(sets->times_ns);
     cairn_free(sets->examples);
     *sets = (struct cairn_row_sets){0};
 }
@@ -133,12 +101,11 @@ static int compare_rows(const void *a, const void *b)
     return order ? order : compare_u64(x->sample, y->sample);
 }
 
-static int64_t find_first(const struct cairn_profile *p, const struct cairn_row_sets *sets,
-                          size_t first, size_t end)
+static int64_t find_first(const struct cairn_profile *p, size_t first, size_t end)
 {
     int64_t least = 0;
     for (size_t i = first; i < end; i++) {
-        int64_t time = sets->times_ns[p->samples[i].labels];
+        int64_t time = cairn_profile_time_of(p, i);
         if (time && (least == 0 || time < least))
             least = time;
     }
@@ -151,7 +118,7 @@ static void fill(const struct cairn_profile *p, const struct cairn_layout *layou
 {
     for (size_t i = 0; i < rows->n; i++) {
         const struct cairn_profile_sample *sample = &p->samples[first + i];
-        int64_t time = sets->times_ns[sample->labels];
+        int64_t time = cairn_profile_time_of(p, first + i);
         rows->rows[i] = (struct cairn_row){.node = layout->nodes[sample->stack],
                                            .set = sets->of_profile[sample->labels],
                                            .time_us = time ? (time - rows->first_ns) / NS_PER_US
@@ -187,7 +154,7 @@ int cairn_rows_build(const struct cairn_profile *profile, const struct cairn_lay
         cairn_rows_done(&rows);
         return cairn_fail_memory(err);
     }
-    rows.first_ns = find_first(profile, sets, first, end);
+    rows.first_ns = find_first(profile, first, end);
     fill(profile, layout, sets, first, &rows);
     sum_equal(profile, &rows);
     *ret_rows = rows;

@@ -18,7 +18,6 @@ enum { CAIRN_ROW_NO_TIME = -1 };
 /* Label sets without their times, each once. Set 0 is empty. */
 struct cairn_row_sets {
     uint32_t *of_profile; /* by label set of the profile: ours */
-    int64_t *times_ns;    /* by label set of the profile: what `cairn.time_ns` says; 0: nothing */
     uint32_t *examples;   /* by our set: a label set of the profile that is it */
     size_t n, cap;
     bool has_times;
@@ -35,10 +34,6 @@ struct cairn_rows {
     size_t n, n_types;
     int64_t first_ns; /* the time of the first sample */
 };
-
-/* Is this label the time of a sample, which is in no set? */
-bool cairn_row_label_is_time(const struct cairn_profile *profile,
-                             const struct cairn_profile_label *label);
 
 /* CAIRN_E_NOMEM, each. */
 int cairn_row_sets_build(const struct cairn_profile *profile, struct cairn_row_sets *ret_sets,

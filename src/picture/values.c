@@ -148,6 +148,16 @@ struct label_columns {
     bool failed;
 };
 
+static void add_row(struct label_columns *c, uint32_t key, uint32_t text, int64_t number,
+                    uint32_t unit)
+{
+    c->failed |= key == UINT32_MAX || text == UINT32_MAX || unit == UINT32_MAX;
+    cairn_column_add(&c->keys, key);
+    cairn_column_add(&c->texts, text);
+    cairn_column_add_signed(&c->numbers, number);
+    cairn_column_add(&c->units, unit);
+}
+
 static void add_label(struct label_columns *c, const struct page *page,
                       const struct cairn_profile_label *label)
 {
@@ -155,12 +165,18 @@ static void add_label(struct label_columns *c, const struct page *page,
     struct cairn_looks *looks = page->view->looks;
     uint32_t key = add_text(looks, p, label->key, &c->scratch);
     uint32_t text = label->text ? add_text(looks, p, label->text, &c->scratch) : 0;
-    uint32_t unit = add_text(looks, p, label->unit, &c->scratch);
-    c->failed |= key == UINT32_MAX || text == UINT32_MAX || unit == UINT32_MAX;
-    cairn_column_add(&c->keys, key);
-    cairn_column_add(&c->texts, text);
-    cairn_column_add_signed(&c->numbers, label->number);
-    cairn_column_add(&c->units, unit);
+    add_row(c, key, text, label->number, add_text(looks, p, label->unit, &c->scratch));
+}
+
+/* The page shows it, and counts by it, as it does by labels. */
+static void add_cut(struct label_columns *c, const struct page *page, uint32_t cut)
+{
+    static const char name[] = CAIRN_PROFILE_CUT_LABEL;
+    struct cairn_looks *looks = page->view->looks;
+    uint32_t key = cairn_looks_add_text(&looks->texts, &c->scratch, name, sizeof name - 1);
+    uint32_t text = add_text(looks, page->view->profile, cut, &c->scratch);
+    uint32_t unit = cairn_looks_add_text(&looks->texts, &c->scratch, "", 0);
+    add_row(c, key, text, 0, unit);
 }
 
 static void add_set(struct label_columns *c, const struct page *page, uint32_t set)
@@ -168,11 +184,10 @@ static void add_set(struct label_columns *c, const struct page *page, uint32_t s
     const struct cairn_profile *p = page->view->profile;
     const struct cairn_profile_label_set *labels = &p->label_sets[set];
     size_t before = c->keys.n;
-    for (uint32_t i = 0; i < labels->n; i++) {
-        const struct cairn_profile_label *label = &p->labels[labels->first + i];
-        if (!cairn_row_label_is_time(p, label))
-            add_label(c, page, label);
-    }
+    for (uint32_t i = 0; i < labels->n; i++)
+        add_label(c, page, &p->labels[labels->first + i]);
+    if (labels->cut)
+        add_cut(c, page, labels->cut);
     cairn_column_add(&c->sizes, c->keys.n - before);
 }
 

@@ -199,12 +199,13 @@ uint32_t cairn_profile_add_frame(struct cairn_profile *p, const struct cairn_pro
 
 struct set_view {
     const struct cairn_profile_label *labels;
-    uint32_t n;
+    uint32_t n, cut;
+    int64_t time_ns;
 };
 
 static uint64_t hash_set(const struct set_view *view)
 {
-    uint64_t hash = view->n;
+    uint64_t hash = mix(mix(view->n, view->cut), (uint64_t)view->time_ns);
     for (uint32_t i = 0; i < view->n; i++) {
         const struct cairn_profile_label *label = &view->labels[i];
         hash = mix(hash, (uint64_t)label->key << 32 | label->text);
@@ -216,7 +217,8 @@ static uint64_t hash_set(const struct set_view *view)
 static struct set_view view_of_set(const struct cairn_profile *p, uint32_t number)
 {
     const struct cairn_profile_label_set *set = &p->label_sets[number];
-    return (struct set_view){set->n ? p->labels + set->first : NULL, set->n};
+    return (struct set_view){set->n ? p->labels + set->first : NULL, set->n, set->cut,
+                             set->time_ns};
 }
 
 static uint64_t hash_of_set(const struct cairn_profile *p, uint32_t number)
@@ -239,7 +241,7 @@ static int compare_labels(const struct cairn_profile_label *a, const struct cair
 static bool is_set(const struct cairn_profile *p, uint32_t number, const void *thing)
 {
     const struct set_view a = view_of_set(p, number), *b = thing;
-    bool same = a.n == b->n;
+    bool same = a.n == b->n && a.cut == b->cut && a.time_ns == b->time_ns;
     for (uint32_t i = 0; same && i < a.n; i++)
         same = compare_labels(&a.labels[i], &b->labels[i]) == 0;
     return same;
@@ -262,16 +264,18 @@ static bool stage_labels(struct cairn_profile *p, const struct cairn_profile_lab
     return true;
 }
 
-uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_profile_label *labels,
-                                  uint32_t n)
+uint32_t cairn_profile_add_label_set(struct cairn_profile *p,
+                                     const struct cairn_profile_label *labels, uint32_t n,
+                                     uint32_t cut, int64_t time_ns)
 {
     static const struct cairn_profile_rule rule = {hash_of_set, is_set};
-    if (n == 0)
+    time_ns = time_ns > 0 ? time_ns : 0;
+    if (n == 0 && !cut && !time_ns)
         return 0;
     struct cairn_profile_index *index = cairn_profile_need_index(p);
     if (n > CAIRN_PROFILE_LABELS_MAX || !index || !stage_labels(p, labels, n))
         return UINT32_MAX;
-    struct set_view view = {p->labels + p->n_labels, n};
+    struct set_view view = {p->labels + p->n_labels, n, cut, time_ns};
     uint32_t *slot =
         cairn_profile_slot(p, &index->label_sets, &rule, p->n_label_sets, hash_set(&view), &view);
     if (!slot)
@@ -279,13 +283,19 @@ uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_pr
     if (*slot)
         return *slot;
     uint32_t number = (uint32_t)p->n_label_sets;
-    struct cairn_profile_label_set set = {(uint32_t)p->n_labels, n};
+    struct cairn_profile_label_set set = {(uint32_t)p->n_labels, n, cut, time_ns};
     if (!APPEND(p, CAIRN_PROFILE_NO_SAMPLES, label_sets, set)) {
         index->label_sets.n_indexed = number;
         return UINT32_MAX;
     }
     p->n_labels += n;
     return *slot = number;
+}
+
+uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_profile_label *labels,
+                                  uint32_t n)
+{
+    return cairn_profile_add_label_set(p, labels, n, 0, 0);
 }
 
 const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_profile *p,

@@ -56,7 +56,7 @@ static uint32_t lessen(struct dropping *to, uint32_t set)
     for (uint32_t i = 0; i < of->n; i++)
         if (to->keeps(to->ctx, labels, of->n, &labels[i]))
             kept[n++] = labels[i];
-    return cairn_profile_add_labels(to->profile, kept, n);
+    return cairn_profile_add_label_set(to->profile, kept, n, of->cut, of->time_ns);
 }
 
 static bool make_set(struct dropping *to, uint32_t set)

@@ -8,21 +8,31 @@
 #include "base/error.h"
 #include "profile/index.h"
 
+/* `text` is a string; 0: the label is a number. */
+static bool is_value(const struct cairn_profile *p, const struct cairn_filter *filter,
+                     uint32_t text, int64_t number)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRId64, number);
+    const char *value = text ? cairn_strings_get(&p->strings, text) : digits;
+    return !filter->label_value || strcmp(value, filter->label_value) == 0;
+}
+
+/* Cut and time are found as if they were labels: so files have them. */
 static bool has_label(const struct cairn_profile *p, uint32_t label_set,
                       const struct cairn_filter *filter)
 {
     const struct cairn_profile_label_set *set = &p->label_sets[label_set];
-    for (uint32_t i = 0; i < set->n; i++) {
+    bool found = (set->cut && strcmp(filter->label_key, CAIRN_PROFILE_CUT_LABEL) == 0 &&
+                  is_value(p, filter, set->cut, 0)) ||
+                 (set->time_ns && strcmp(filter->label_key, CAIRN_PROFILE_TIME_LABEL) == 0 &&
+                  is_value(p, filter, 0, set->time_ns));
+    for (uint32_t i = 0; i < set->n && !found; i++) {
         const struct cairn_profile_label *label = &p->labels[set->first + i];
-        if (strcmp(cairn_strings_get(&p->strings, label->key), filter->label_key) != 0)
-            continue;
-        char number[24];
-        snprintf(number, sizeof number, "%" PRId64, label->number);
-        const char *value = label->text ? cairn_strings_get(&p->strings, label->text) : number;
-        if (!filter->label_value || strcmp(value, filter->label_value) == 0)
-            return true;
+        found = strcmp(cairn_strings_get(&p->strings, label->key), filter->label_key) == 0 &&
+                is_value(p, filter, label->text, label->number);
     }
-    return false;
+    return found;
 }
 
 static bool frame_contains(const struct cairn_profile *p, uint32_t frame, const char *part)

@@ -12,16 +12,16 @@ static uint32_t widen_set(struct cairn_profile *p, uint32_t set,
                           const struct cairn_profile_label *label, const char *key)
 {
     struct cairn_profile_label labels[CAIRN_PROFILE_LABELS_MAX];
-    const struct cairn_profile_label_set *old = &p->label_sets[set];
-    uint32_t n = old->n;
+    const struct cairn_profile_label_set old = p->label_sets[set];
+    uint32_t n = old.n;
     if (cairn_profile_find_label(p, set, key))
         return set;
     if (n >= CAIRN_PROFILE_LABELS_MAX)
         return UINT32_MAX;
     if (n)
-        memcpy(labels, &p->labels[old->first], n * sizeof *labels);
+        memcpy(labels, &p->labels[old.first], n * sizeof *labels);
     labels[n] = *label;
-    return cairn_profile_add_labels(p, labels, n + 1);
+    return cairn_profile_add_label_set(p, labels, n + 1, old.cut, old.time_ns);
 }
 
 int cairn_profile_label_all(struct cairn_profile *p, const char *key, const char *value,

@@ -135,7 +135,8 @@ static bool map_label_sets(struct merging *m)
             labels[at].unit = string_of(m, labels[at].unit);
         }
         if (ok)
-            m->label_sets[i] = cairn_profile_add_labels(m->into, labels, set->n);
+            m->label_sets[i] = cairn_profile_add_label_set(m->into, labels, set->n,
+                                                           string_of(m, set->cut), set->time_ns);
         ok = ok && m->label_sets[i] != UINT32_MAX;
     }
     cairn_free(labels);
@@ -192,16 +193,22 @@ static int match_types(struct merging *m, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-/* A comment that is there already says nothing new. */
-static bool add_comments(struct merging *m)
+static bool has_note(const struct cairn_profile *p, uint32_t kind, uint32_t text)
 {
-    for (size_t i = 0; i < m->from->n_comments; i++) {
-        uint32_t string = string_of(m, m->from->comments[i]);
-        size_t at = 0;
-        while (at < m->into->n_comments && m->into->comments[at] != string)
-            at++;
-        if (at == m->into->n_comments &&
-            cairn_profile_add_comment(m->into, m->from->public_comments[i]) < 0)
+    bool found = false;
+    for (size_t i = 0; i < p->n_notes && !found; i++)
+        found = p->notes[i].kind == kind && p->notes[i].text == text;
+    return found;
+}
+
+/* One that is there already says nothing new. */
+static bool add_notes(struct merging *m)
+{
+    for (size_t i = 0; i < m->from->n_notes; i++) {
+        const struct cairn_profile_note *note = &m->from->notes[i];
+        if (!has_note(m->into, note->kind, string_of(m, note->text)) &&
+            cairn_profile_add_note(m->into, (enum cairn_note)note->kind,
+                                   cairn_strings_get(&m->from->strings, note->text)) < 0)
             return false;
     }
     return true;
@@ -246,7 +253,7 @@ int cairn_profile_merge(struct cairn_profile *into, const struct cairn_profile *
     if (rc < 0)
         return rc;
     bool ok = make_maps(&m) && map_strings(&m) && map_modules(&m) && map_functions(&m) &&
-              map_frames(&m) && map_stacks(&m) && map_label_sets(&m) && add_comments(&m) &&
+              map_frames(&m) && map_stacks(&m) && map_label_sets(&m) && add_notes(&m) &&
               add_samples(&m);
     if (ok)
         merge_facts(&m, is_first);

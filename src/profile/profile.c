@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile from its birth to its end, and the small things that a whole profile has: value types,
- * comments, the words for a frame. */
+ * the words for a frame. */
 #include "profile/profile.h"
 
 #include <inttypes.h>
@@ -55,7 +55,7 @@ void cairn_profile_free(struct cairn_profile *p)
     cairn_free(p->label_sets);
     cairn_free(p->samples);
     cairn_free(p->values);
-    cairn_free(p->comments);
+    cairn_free(p->notes);
     cairn_free(p->public_types);
     cairn_free(p->public_comments);
     cairn_free(p);
@@ -111,38 +111,6 @@ int cairn_profile_set_default_value(struct cairn_profile *p, size_t value_type,
                           p->n_types);
     p->default_type = p->types[value_type].type;
     return CAIRN_OK;
-}
-
-const char *cairn_profile_find_comment(const struct cairn_profile *p, const char *mark)
-{
-    size_t size = strlen(mark);
-    for (size_t i = p->n_comments; i-- > 0;) {
-        const char *comment = cairn_strings_get(&p->strings, p->comments[i]);
-        if (strncmp(comment, mark, size) == 0)
-            return comment + size;
-    }
-    return NULL;
-}
-
-int cairn_profile_add_comment(struct cairn_profile *p, const char *text)
-{
-    uint32_t string = cairn_strings_add_str(&p->strings, text);
-    if (string == UINT32_MAX || cairn_grow((void **)&p->comments, &p->cap_comments,
-                                           p->n_comments + 1, sizeof *p->comments) < 0)
-        return CAIRN_E_NOMEM;
-    const char **lent = cairn_realloc(p->public_comments, p->n_comments + 1, sizeof *lent);
-    if (!lent)
-        return CAIRN_E_NOMEM;
-    p->public_comments = lent;
-    lent[p->n_comments] = cairn_strings_get(&p->strings, string);
-    p->comments[p->n_comments++] = string;
-    return CAIRN_OK;
-}
-
-size_t cairn_profile_comments(const struct cairn_profile *p, const char *const **ret_comments)
-{
-    *ret_comments = p->public_comments;
-    return p->n_comments;
 }
 
 const char *cairn_profile_module_name(const struct cairn_profile *p, uint32_t module)

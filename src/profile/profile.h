@@ -86,13 +86,25 @@ struct cairn_profile_sample {
     uint32_t labels; /* number of a label set; 0: none */
 };
 
-/* A span of `labels`. Sets are interned: equal sets are equal numbers. */
+/* What is said of samples beside their stack: a span of `labels`, and what the model knows by
+ * itself. Sets are interned: equal sets are equal numbers. */
 struct cairn_profile_label_set {
     uint32_t first, n;
+    uint32_t cut;    /* why the stack ends early, a string; 0: nobody said that it does */
+    int64_t time_ns; /* when the sample was, since 1970; 0: unknown */
 };
+
+/* What files and filters call those two. */
+#define CAIRN_PROFILE_CUT_LABEL  "cairn.cut"
+#define CAIRN_PROFILE_TIME_LABEL "cairn.time_ns"
 
 struct cairn_profile_type {
     uint32_t type, unit; /* strings */
+};
+
+struct cairn_profile_note {
+    uint32_t kind; /* enum cairn_note */
+    uint32_t text; /* a string */
 };
 
 /* What a profile takes in no more, though what is there is found and summed yet: one that grows
@@ -126,8 +138,8 @@ struct cairn_profile {
     struct cairn_profile_sample *samples;
     int64_t *values; /* n_samples rows of n_types */
     size_t n_samples, cap_samples;
-    uint32_t *comments;
-    size_t n_comments, cap_comments;
+    struct cairn_profile_note *notes;
+    size_t n_notes, cap_notes;
     uint32_t default_type; /* a string: name of the value type to show; 0: not said */
     struct cairn_profile_type period_type;
     int64_t period;
@@ -135,7 +147,7 @@ struct cairn_profile {
     enum cairn_profile_closed closed;
     struct cairn_profile_index *index;
     struct cairn_value_type *public_types; /* what cairn_profile_value_types() lends out */
-    const char **public_comments;
+    const char **public_comments;          /* a line for each note */
 };
 
 /* Each returns the number of the new or equal old thing, or UINT32_MAX where memory is gone, a
@@ -157,6 +169,10 @@ uint32_t cairn_profile_add_stack(struct cairn_profile *p, uint32_t parent, uint3
 /* The set is sorted by key here; the order given does not matter. */
 uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_profile_label *labels,
                                   uint32_t n);
+/* The same of samples whose stack ends early, or whose time is known: one before 1970 is none. */
+uint32_t cairn_profile_add_label_set(struct cairn_profile *p,
+                                     const struct cairn_profile_label *labels, uint32_t n,
+                                     uint32_t cut, int64_t time_ns);
 /* `values` has n_types entries. Samples are not merged: equal ones may stand side by side. */
 uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
                                   const int64_t *values);
@@ -166,15 +182,15 @@ uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint3
 uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
                                   const int64_t *values);
 
-/* Sums the samples that have equal stack and labels into one. Labels that carry a time stay apart,
- * as they differ. CAIRN_OK or CAIRN_E_NOMEM. */
+/* Sums the samples that have equal stack and labels into one. Those of different times stay apart.
+ * CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_profile_sum_equal(struct cairn_profile *p);
 
 /* The same; `ret_numbers[i]` is the number that sample i has now (room for n_samples; NULL: nobody
  * asks). */
 int cairn_profile_sum_numbered(struct cairn_profile *p, uint32_t *ret_numbers);
 
-/* Is the label, one of these that a sample has, to be kept? */
+/* Is the label, one of these that a sample has, to be kept? Cut and time are. */
 typedef bool (*cairn_profile_keeps_fn)(void *ctx, const struct cairn_profile_label *labels,
                                        uint32_t n, const struct cairn_profile_label *label);
 
@@ -196,8 +212,16 @@ void cairn_profile_drop_index(struct cairn_profile *p);
 const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_profile *p,
                                                            uint32_t label_set, const char *key);
 
-/* What the last comment that begins with `mark` says behind it; NULL: there is none. Borrowed. */
-const char *cairn_profile_find_comment(const struct cairn_profile *p, const char *mark);
+/* Why the stack of a sample ends early; "": nobody said that it does. Borrowed. */
+const char *cairn_profile_cut_of(const struct cairn_profile *p, size_t sample);
+
+/* The same as a string; 0 also where the root is there, and only the middle is left out. */
+uint32_t cairn_profile_cut_short(const struct cairn_profile *p, size_t sample);
+
+static inline int64_t cairn_profile_time_of(const struct cairn_profile *p, size_t sample)
+{
+    return p->label_sets[p->samples[sample].labels].time_ns;
+}
 
 /* What a sample counts for where samples are counted: its value of the type "samples", else 1. */
 uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample);
@@ -228,7 +252,7 @@ const char *cairn_profile_module_name(const struct cairn_profile *p, uint32_t mo
 const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t frame, char *buf,
                                      size_t size);
 
-/* The label cairn.cut of a stack that reaches its root, but whose middle is left out. */
+/* What is said in `cut` of a stack that reaches its root, but whose middle is left out. */
 #define CAIRN_PROFILE_GAP "gap (deeper than 1024 frames)"
 
 #endif /* CAIRN_PROFILE_PROFILE_H */

@@ -20,14 +20,23 @@ uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample)
 /* The number of its text; 0: it has none. */
 static uint32_t cut_of(const struct cairn_profile *p, size_t sample)
 {
-    const struct cairn_profile_label *label =
-        cairn_profile_find_label(p, p->samples[sample].labels, "cairn.cut");
-    return label ? label->text : 0;
+    return p->label_sets[p->samples[sample].labels].cut;
+}
+
+const char *cairn_profile_cut_of(const struct cairn_profile *p, size_t sample)
+{
+    return cairn_strings_get(&p->strings, cut_of(p, sample));
 }
 
 static bool is_gap(const struct cairn_profile *p, uint32_t cut)
 {
     return cut && strcmp(cairn_strings_get(&p->strings, cut), CAIRN_PROFILE_GAP) == 0;
+}
+
+uint32_t cairn_profile_cut_short(const struct cairn_profile *p, size_t sample)
+{
+    uint32_t cut = cut_of(p, sample);
+    return is_gap(p, cut) ? 0 : cut;
 }
 
 /* A walker told how it found this frame, as no reader of text can. */

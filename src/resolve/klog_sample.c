@@ -56,8 +56,6 @@ static void add_labels(struct labels *labels, const struct cairn_klog_dump *dump
         add_label(labels, "cpu", NULL, dump->cpu, NULL);
     if (dump->boot > 1)
         add_label(labels, "boot", NULL, dump->boot, NULL);
-    if (dump->is_mixed)
-        add_text(labels, "cairn.cut", "lines of several dumps cannot be told apart");
     if (dump->is_whose)
         add_text(labels, "thread", "one of several");
 }
@@ -168,8 +166,10 @@ int cairn_resolver_klog_sample(struct cairn_resolver *resolver, const struct cai
     if (code < 0)
         return code;
     add_labels(&labels, dump);
-    if (!labels.failed)
-        number = cairn_profile_add_labels(profile, labels.list, labels.n);
+    const char *cut = dump->is_mixed ? "lines of several dumps cannot be told apart" : "";
+    uint32_t cut_text = text_of(profile, cut);
+    if (!labels.failed && cut_text != UINT32_MAX)
+        number = cairn_profile_add_label_set(profile, labels.list, labels.n, cut_text, 0);
     if (number == UINT32_MAX ||
         cairn_profile_add_sample(profile, stack, number, &one) == UINT32_MAX)
         return cairn_fail_memory(err);

@@ -355,8 +355,8 @@ int cairn_resolve_profile(struct cairn_resolver *resolver, struct cairn_profile 
                           struct cairn_err *err)
 {
     struct naming naming = {.resolver = resolver, .profile = profile, .err = err};
-    resolver->modules.kernel_release = cairn_profile_find_comment(profile, "kernel: ");
-    const char *host = cairn_profile_find_comment(profile, "host: ");
+    resolver->modules.kernel_release = cairn_profile_note(profile, CAIRN_NOTE_KERNEL, 0);
+    const char *host = cairn_profile_note(profile, CAIRN_NOTE_HOST, 0);
     resolver->modules.is_elsewhere = cairn_host_is_other(host);
     resolver->modules.is_of_here = host && !resolver->modules.is_elsewhere;
     int result = add_regions(&naming);

@@ -55,14 +55,6 @@ static const char *name_of(struct cairn_collect *collect, int pid, int tid)
     return cairn_strings_get(&collect->profile->strings, text);
 }
 
-static bool set_time(struct cairn_collect *collect, struct cairn_profile_label *label,
-                     uint64_t time_ns)
-{
-    label->unit = cairn_profile_text(collect->profile, "nanoseconds", 11);
-    return label->unit != UINT32_MAX &&
-           set_number(collect, label, "cairn.time_ns", (int64_t)(time_ns + collect->to_real_ns));
-}
-
 uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_collected *of,
                               const struct cairn_collect_more *more)
 {
@@ -80,10 +72,6 @@ uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_
         labels[n].text = of->cgroup;
         ok = ok && set_key(collect, &labels[n++], "cgroup");
     }
-    if (of->cut) {
-        labels[n].text = of->cut;
-        ok = ok && set_key(collect, &labels[n++], "cairn.cut");
-    }
     if (of->doubt)
         ok = ok && set_text(collect, &labels[n++], "cairn.guest", of->doubt);
     if (of->mode)
@@ -98,7 +86,7 @@ uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_
         ok = ok && set_text(collect, &labels[n++], "event", more->event);
     if (more->waker_pid)
         ok = ok && set_number(collect, &labels[n++], "woken_by_pid", more->waker_pid);
-    if (collect->has_times)
-        ok = ok && set_time(collect, &labels[n++], more->time_ns);
-    return ok ? cairn_profile_add_labels(collect->profile, labels, n) : UINT32_MAX;
+    int64_t time_ns = collect->has_times ? (int64_t)(more->time_ns + collect->to_real_ns) : 0;
+    return ok ? cairn_profile_add_label_set(collect->profile, labels, n, of->cut, time_ns)
+              : UINT32_MAX;
 }

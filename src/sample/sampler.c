@@ -425,7 +425,7 @@ int cairn_sampler_finish(struct cairn_sampler *s, struct cairn_profile **ret_pro
         return cairn_fail_memory(err);
     s->end_cpu_ns = cairn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     s->collect.profile->duration_ns = (int64_t)(s->end_ns - s->start_ns);
-    if (cairn_sampler_add_comments(s) < 0)
+    if (cairn_sampler_add_notes(s) < 0)
         return cairn_fail_memory(err);
     if (ret_quality)
         cairn_sampler_measure(s, ret_quality);

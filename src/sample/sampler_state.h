@@ -54,7 +54,7 @@ void cairn_sampler_hint_guests(struct cairn_sampler *s);
 void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_quality *ret_quality);
 
 /* The same, the command and the kernel as comments of the profile. CAIRN_E_NOMEM. */
-int cairn_sampler_add_comments(struct cairn_sampler *s);
+int cairn_sampler_add_notes(struct cairn_sampler *s);
 
 /* As cairn_sampler_new(), for the room trace/: no samples are taken; the programs at system calls
  * report to `on_event` of the walk intake, which is to be set before the start. Whoever made it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Worth: what a capture was worth, in numbers, and as comments of its profile. */
+/* Worth: what a capture was worth, in numbers, and as notes of its profile. */
 #include <string.h>
 
 #include "base/log.h"
@@ -78,29 +78,19 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
            size > sizeof size ? size - sizeof size : 0);
 }
 
-int cairn_sampler_add_comments(struct cairn_sampler *s)
+int cairn_sampler_add_notes(struct cairn_sampler *s)
 {
     struct cairn_sample_quality quality = {.size = sizeof quality};
-    struct cairn_buffer text = {0};
+    struct cairn_profile *p = s->collect.profile;
     char line[QUALITY_BYTES];
     int code = CAIRN_OK;
-    if (s->command.size) {
-        cairn_buffer_printf(&text, "command: %s", cairn_buffer_text(&s->command));
-        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
-    }
-    if (code == CAIRN_OK && s->collect.kernel_module) {
-        cairn_buffer_clear(&text);
-        cairn_buffer_printf(&text, "kernel: %s", s->collect.kernel.release);
-        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
-    }
+    if (s->command.size)
+        code = cairn_profile_add_note(p, CAIRN_NOTE_COMMAND, cairn_buffer_text(&s->command));
+    if (code == CAIRN_OK && s->collect.kernel_module)
+        code = cairn_profile_add_note(p, CAIRN_NOTE_KERNEL, s->collect.kernel.release);
     log_copies(s);
     log_lost_times(s);
     cairn_sampler_measure(s, &quality);
-    cairn_sample_quality_text(&quality, s->collect.profile, line, sizeof line);
-    cairn_buffer_clear(&text);
-    cairn_buffer_printf(&text, "quality: %s", line);
-    if (code == CAIRN_OK)
-        code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
-    cairn_buffer_done(&text);
-    return code;
+    cairn_sample_quality_text(&quality, p, line, sizeof line);
+    return code == CAIRN_OK ? cairn_profile_add_note(p, CAIRN_NOTE_QUALITY, line) : code;
 }

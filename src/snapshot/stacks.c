@@ -191,9 +191,8 @@ static uint32_t labels_of(struct cairn_profile *p, const struct cairn_stack_owne
         ok = ok && set_label(p, &labels[n++], "tid", NULL, owner->tid);
     if (*owner->name)
         ok = ok && set_label(p, &labels[n++], "thread", owner->name, 0);
-    if (*owner->cut)
-        ok = ok && set_label(p, &labels[n++], "cairn.cut", owner->cut, 0);
-    return ok ? cairn_profile_add_labels(p, labels, n) : UINT32_MAX;
+    uint32_t cut = cairn_profile_text(p, owner->cut, strlen(owner->cut));
+    return ok && cut != UINT32_MAX ? cairn_profile_add_label_set(p, labels, n, cut, 0) : UINT32_MAX;
 }
 
 int cairn_stacks_add_sample(struct cairn_stacks *stacks, size_t first, size_t n,

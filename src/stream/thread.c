@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stream/thread.h"
 
-enum { LABELS_MAX = 5 };
+enum { LABELS_MAX = 4 };
 
 static uint32_t text_of(struct cairn_stream *stream, const char *text)
 {
@@ -47,9 +47,10 @@ static bool set_number(struct cairn_stream *stream, struct cairn_profile_label *
     return label->key != UINT32_MAX;
 }
 
+/* `texts`: names of the process and the thread, and why the stack ends early. */
 static uint32_t make_set(struct cairn_stream *stream, int pid, int tid, const uint32_t texts[3])
 {
-    static const char *const keys[] = {"process", "thread", "cairn.cut"};
+    static const char *const keys[] = {"process", "thread"};
     struct cairn_profile_label labels[LABELS_MAX];
     uint32_t n = 0;
     bool ok = (pid < 0 || set_number(stream, &labels[n++], "pid", pid)) &&
@@ -57,7 +58,9 @@ static uint32_t make_set(struct cairn_stream *stream, int pid, int tid, const ui
     for (size_t i = 0; i < sizeof keys / sizeof *keys && ok; i++)
         if (texts[i])
             ok = set_text(stream, &labels[n++], keys[i], texts[i]);
-    return ok ? cairn_profile_add_labels(stream->profile, labels, n) : UINT32_MAX;
+    return ok && texts[2] != UINT32_MAX
+               ? cairn_profile_add_label_set(stream->profile, labels, n, texts[2], 0)
+               : UINT32_MAX;
 }
 
 uint32_t cairn_stream_labels(struct cairn_stream *stream, int pid, int tid, const char *cut)

@@ -25,10 +25,10 @@ struct listing {
     size_t n, cap;
 };
 
-static const char *text_of_end(const struct cairn_profile *p, uint32_t labels)
+static const char *cut_or_null(const struct cairn_profile *p, size_t sample)
 {
-    const struct cairn_profile_label *label = cairn_profile_find_label(p, labels, "cairn.cut");
-    return label ? cairn_strings_get(&p->strings, label->text) : NULL;
+    const char *cut = cairn_profile_cut_of(p, sample);
+    return *cut ? cut : NULL;
 }
 
 /* The samples that a state added are in the order of its stacks, as the sums are. */
@@ -59,7 +59,7 @@ static int list_leaks(struct listing *l, const struct cairn_heap_state *state, u
             .youngest_ns = cairn_heap_age(state, sums->youngest[i]),
             .error_bytes = cairn_heap_error((double)state->view.header.sample_bytes *
                                             (double)values[CAIRN_HEAP_INUSE_SPACE]),
-            .cut = text_of_end(l->profile, s->labels),
+            .cut = cut_or_null(l->profile, at),
             .n_allocs = (uint64_t)values[CAIRN_HEAP_ALLOC_OBJECTS],
             .alloc_bytes = (uint64_t)values[CAIRN_HEAP_ALLOC_SPACE],
             .peak_blocks = (uint64_t)values[CAIRN_HEAP_PEAK_OBJECTS],

@@ -59,9 +59,13 @@ static uint32_t add_thread(struct cairn_profile *p, int64_t tid, int64_t time_ns
         {.key = add_text(p, "pid"), .number = 7},
         {.key = add_text(p, "tid"), .number = tid},
         {.key = add_text(p, "process"), .text = add_text(p, "app")},
-        {.key = add_text(p, "cairn.time_ns"), .number = time_ns},
     };
-    return cairn_profile_add_labels(p, labels, time_ns ? 4 : 3);
+    return cairn_profile_add_label_set(p, labels, 3, 0, time_ns);
+}
+
+static uint32_t add_cut(struct cairn_profile *p, const char *reason)
+{
+    return cairn_profile_add_label_set(p, NULL, 0, add_text(p, reason), 0);
 }
 
 /* work() with get() and find() inlined, at 0x401000 of a library whose mapping begins at offset
@@ -174,12 +178,9 @@ static void a_cut_stack_has_its_reason_at_the_root(void **state)
     (void)state;
     struct cairn_profile *p = new_profile();
     uint32_t stack = add_inlined(p);
-    struct cairn_profile_label cut = {.key = add_text(p, "cairn.cut"),
-                                      .text = add_text(p, "no rule")},
-                               gap = {.key = cut.key, .text = add_text(p, CAIRN_PROFILE_GAP)};
-    uint32_t cut_set = cairn_profile_add_labels(p, &cut, 1);
+    uint32_t cut_set = add_cut(p, "no rule");
     cairn_profile_add_sample(p, stack, cut_set, (int64_t[]){1, 1});
-    cairn_profile_add_sample(p, stack, cairn_profile_add_labels(p, &gap, 1), (int64_t[]){1, 1});
+    cairn_profile_add_sample(p, stack, add_cut(p, CAIRN_PROFILE_GAP), (int64_t[]){1, 1});
     cairn_profile_add_sample(p, 0, cut_set, (int64_t[]){1, 1});
     struct cairn_buffer out = written(p);
     assert_holds(&out, "\"stack cut: no rule\"");
@@ -296,12 +297,9 @@ static void lack_of_memory_is_reported_wherever_it_happens(void **state)
 {
     (void)state;
     struct cairn_profile *p = new_profile();
-    struct cairn_profile_label cut = {.key = add_text(p, "cairn.cut"),
-                                      .text = add_text(p, "no rule")};
     cairn_profile_add_sample(p, add_inlined(p), add_thread(p, 7, 1700000000000000000),
                              (int64_t[]){1, 3});
-    cairn_profile_add_sample(p, add_inlined(p), cairn_profile_add_labels(p, &cut, 1),
-                             (int64_t[]){1, 1});
+    cairn_profile_add_sample(p, add_inlined(p), add_cut(p, "no rule"), (int64_t[]){1, 1});
     int code = CAIRN_E_NOMEM;
     long n = 0;
     for (; code != CAIRN_OK && n < 2000; n++) {

@@ -32,7 +32,7 @@ static void assert_all_there(struct cairn_span file, size_t piece)
         sum += p->values[i * p->n_types + 1];
     assert_int_equal(sum, N_SAMPLES * (N_SAMPLES + 1) / 2);
     assert_int_equal(p->n_modules, 2);
-    assert_int_equal(p->n_comments, 0);
+    assert_int_equal(p->n_notes, 0);
     cairn_profile_free(p);
 }
 
@@ -184,8 +184,7 @@ static void damaged_compression_loses_its_record_alone(void **state)
     struct cairn_err err;
     assert_ok(test_read_profile(cairn_buffer_span(&file), CAIRN_FORMAT_AUTO, &p, &err), err);
     assert_int_equal(p->n_samples, N_SAMPLES);
-    assert_string_equal(cairn_strings_get(&p->strings, p->comments[0]),
-                        "left out: 1 damaged records");
+    assert_string_equal(p->public_comments[0], "left out: 1 damaged records");
     cairn_profile_free(p);
     cairn_buffer_done(&file);
     perf_done(&plain);

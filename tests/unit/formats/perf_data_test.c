@@ -54,8 +54,8 @@ static const char *label_of(const struct cairn_profile *p, size_t sample, const 
 static bool has_comment(const struct cairn_profile *p, const char *comment)
 {
     bool found = false;
-    for (size_t i = 0; i < p->n_comments; i++)
-        found |= strcmp(text_of(p, p->comments[i]), comment) == 0;
+    for (size_t i = 0; i < p->n_notes; i++)
+        found |= strcmp(p->public_comments[i], comment) == 0;
     return found;
 }
 

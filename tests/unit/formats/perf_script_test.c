@@ -177,7 +177,7 @@ static void equal_samples_are_one_with_the_sums(void **state)
                               cairn_profile_find_label(p, p->samples[0].labels, "thread")->text),
             "w x");
         assert_int_equal(cairn_profile_find_label(p, p->samples[1].labels, "tid")->number, 14);
-        assert_int_equal(p->n_comments, 1);
+        assert_int_equal(p->n_notes, 1);
         cairn_profile_free(p);
     }
 }

@@ -341,9 +341,8 @@ static struct cairn_profile *make_rich(void)
     uint32_t leaf = cairn_profile_add_stack(p, middle, cairn_profile_add_frame(p, &raw, NULL, 0));
     struct cairn_profile_label labels[] = {
         {.key = add_text(p, "thread"), .text = add_text(p, "main")},
-        {.key = add_text(p, "bytes"), .number = -4096, .unit = add_text(p, "bytes")},
-        {.key = add_text(p, "cairn.cut"), .text = add_text(p, "no rule")}};
-    uint32_t set = cairn_profile_add_labels(p, labels, 3);
+        {.key = add_text(p, "bytes"), .number = -4096, .unit = add_text(p, "bytes")}};
+    uint32_t set = cairn_profile_add_label_set(p, labels, 2, add_text(p, "no rule"), 77);
     cairn_profile_add_sample(p, leaf, set, (int64_t[]){3, 30});
     cairn_profile_add_sample(p, root, 0, (int64_t[]){-1, INT64_MIN});
     cairn_profile_add_comment(p, "command: app --fast");
@@ -395,18 +394,45 @@ static void everything_comes_back(void **state)
     assert_memory_equal(q->values, p->values, 4 * sizeof *p->values);
     assert_rich_frames(q);
     uint32_t set = q->samples[0].labels;
-    assert_int_equal(q->label_sets[set].n, 3); /* cairn.frames is in the frames now */
+    assert_int_equal(q->label_sets[set].n, 2); /* cairn.frames is in the frames now */
     assert_text(q, cairn_profile_find_label(q, set, "thread")->text, "main");
     assert_int_equal(cairn_profile_find_label(q, set, "bytes")->number, -4096);
     assert_text(q, cairn_profile_find_label(q, set, "bytes")->unit, "bytes");
-    assert_text(q, cairn_profile_find_label(q, set, "cairn.cut")->text, "no rule");
+    assert_string_equal(cairn_profile_cut_of(q, 0), "no rule");
+    assert_int_equal(cairn_profile_time_of(q, 0), 77);
     assert_int_equal(q->samples[1].labels, 0);
-    assert_text(q, q->comments[0], "command: app --fast");
+    assert_string_equal(q->public_comments[0], "command: app --fast");
+    assert_string_equal(cairn_profile_note(q, CAIRN_NOTE_COMMAND, 0), "app --fast");
+    assert_null(cairn_profile_note(q, CAIRN_NOTE_COMMAND, 1));
+    assert_null(cairn_profile_note(q, CAIRN_NOTE_OTHER, 0));
     assert_text(q, q->period_type.unit, "nanoseconds");
     assert_int_equal(q->period, 10101010);
     assert_int_equal(q->time_ns, p->time_ns);
     assert_int_equal(q->duration_ns, p->duration_ns);
     assert_int_equal(cairn_profile_default_value(q), 1);
+    cairn_profile_free(p);
+    cairn_profile_free(q);
+}
+
+/* What is called as a field of ours, but cannot be one, stays a label. */
+static void odd_labels_stay_labels(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = make_rich();
+    struct cairn_profile_label labels[] = {
+        {.key = add_text(p, "cairn.cut"), .number = 5},
+        {.key = add_text(p, "cairn.time_ns"), .text = add_text(p, "noon")}};
+    struct cairn_profile_label before = {.key = add_text(p, "cairn.time_ns"), .number = -7};
+    p->samples[0].labels = cairn_profile_add_labels(p, labels, 2);
+    p->samples[1].labels = cairn_profile_add_labels(p, &before, 1);
+    struct cairn_profile *q = again(p);
+    uint32_t set = q->samples[0].labels;
+    assert_int_equal(q->label_sets[set].n, 2);
+    assert_int_equal(cairn_profile_find_label(q, set, "cairn.cut")->number, 5);
+    assert_text(q, cairn_profile_find_label(q, set, "cairn.time_ns")->text, "noon");
+    assert_string_equal(cairn_profile_cut_of(q, 0), "");
+    assert_int_equal(cairn_profile_time_of(q, 0), 0);
+    assert_int_equal(q->samples[1].labels, 0); /* before 1970: no time */
     cairn_profile_free(p);
     cairn_profile_free(q);
 }
@@ -596,6 +622,7 @@ int main(void)
         cmocka_unit_test(limits_are_named),
         cmocka_unit_test(the_last_type_is_shown_unless_the_file_says_another),
         cmocka_unit_test(everything_comes_back),
+        cmocka_unit_test(odd_labels_stay_labels),
         cmocka_unit_test(equal_profiles_give_equal_bytes),
         cmocka_unit_test(collapsed_stacks_survive_pprof),
         cmocka_unit_test(what_no_sample_uses_is_not_written),

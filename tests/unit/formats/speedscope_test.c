@@ -98,10 +98,8 @@ static void samples_with_times_keep_their_order(void **state)
     }
     static const uint32_t order[] = {2, 0, 1, 2, 0}; /* by time, written backwards */
     for (size_t i = 5; i-- > 0;) {
-        struct cairn_profile_label time = {.key = cairn_profile_text(p, "cairn.time_ns", 13),
-                                           .number = (int64_t)i + 1};
-        cairn_profile_add_sample(p, stacks[order[i]], cairn_profile_add_labels(p, &time, 1),
-                                 &(int64_t){10});
+        uint32_t labels = cairn_profile_add_label_set(p, NULL, 0, 0, (int64_t)i + 1);
+        cairn_profile_add_sample(p, stacks[order[i]], labels, &(int64_t){10});
     }
     struct cairn_buffer out = write_profile(p);
     assert_contains(cairn_buffer_text(&out), "\"unit\":\"nanoseconds\",\"startValue\":0,"

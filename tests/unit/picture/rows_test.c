@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "unit/picture/stacks.h"
 
-/* Labels as a file may have them: a time is a number called cairn.time_ns. */
 static struct cairn_profile_label number(struct cairn_profile *p, const char *key, int64_t value)
 {
     return (struct cairn_profile_label){.key = stacks_text(p, key), .number = value};
@@ -15,21 +14,25 @@ static struct cairn_profile_label text(struct cairn_profile *p, const char *key,
     return (struct cairn_profile_label){.key = stacks_text(p, key), .text = stacks_text(p, value)};
 }
 
+static void add_timed(struct cairn_profile *p, const char *name, int64_t time_ns, int64_t value,
+                      const struct cairn_profile_label *labels, uint32_t n)
+{
+    uint32_t stack = cairn_profile_add_stack(p, 0, stacks_frame(p, name, '-', 0));
+    uint32_t set = cairn_profile_add_label_set(p, labels, n, 0, time_ns);
+    assert_int_not_equal(cairn_profile_add_sample(p, stack, set, &value), UINT32_MAX);
+}
+
 static void add_sample(struct cairn_profile *p, const char *name, int64_t value,
                        const struct cairn_profile_label *labels, uint32_t n)
 {
-    uint32_t stack = cairn_profile_add_stack(p, 0, stacks_frame(p, name, '-', 0));
-    uint32_t set = cairn_profile_add_labels(p, labels, n);
-    assert_int_not_equal(cairn_profile_add_sample(p, stack, set, &value), UINT32_MAX);
+    add_timed(p, name, 0, value, labels, n);
 }
 
 static void add_thread(struct cairn_profile *p, const char *name, const char *thread,
                        int64_t time_ns, int64_t value)
 {
-    add_sample(p, name, value,
-               (struct cairn_profile_label[]){text(p, "thread", thread),
-                                              number(p, "cairn.time_ns", time_ns)},
-               2);
+    add_timed(p, name, time_ns, value, (struct cairn_profile_label[]){text(p, "thread", thread)},
+              1);
 }
 
 struct made {
@@ -124,25 +127,23 @@ static void times_begin_with_the_first_of_the_samples_asked_for(void **state)
     cairn_profile_free(p);
 }
 
-/* A text, a zero and what lies before 1970 are no times; a number's set is its own. */
+/* A zero and what lies before 1970 are no times. */
 static void odd_times_are_none(void **state)
 {
     (void)state;
     struct cairn_profile *p = stacks_of_samples();
-    add_sample(p, "a", 1, (struct cairn_profile_label[]){text(p, "cairn.time_ns", "noon")}, 1);
-    add_sample(p, "a", 1, (struct cairn_profile_label[]){text(p, "cairn.time_ns", "dusk")}, 1);
     add_thread(p, "a", "main", 0, 2);
     add_thread(p, "a", "main", -5, 4);
     add_thread(p, "a", "main", INT64_MIN, 8);
-    assert_rows(p, 2, 5, "a main -1 14\n");
-    struct made m = make(p, 0, 5);
+    assert_rows(p, 0, 3, "a main -1 14\n");
+    struct made m = make(p, 0, 3);
     assert_false(m.sets.has_times);
     assert_int_equal(m.rows.first_ns, 0);
-    assert_int_equal(m.rows.n, 3); /* the texts are labels like others */
+    assert_int_equal(m.rows.n, 1);
     done(&m);
     add_thread(p, "a", "main", INT64_MAX, 16);
     add_thread(p, "a", "main", 1, 32);
-    assert_rows(p, 2, 7, "a main -1 14\na main 0 32\na main 9223372036854775 16\n");
+    assert_rows(p, 0, 5, "a main -1 14\na main 0 32\na main 9223372036854775 16\n");
     cairn_profile_free(p);
 }
 
@@ -152,18 +153,12 @@ static void sets_that_differ_in_times_alone_are_one(void **state)
     struct cairn_profile *p = stacks_of_samples();
     for (int64_t i = 1; i <= 100; i++)
         add_thread(p, "a", i % 2 ? "main" : "pool", i * 1000, 1);
-    add_sample(p, "a", 1, (struct cairn_profile_label[]){number(p, "cairn.time_ns", 7)}, 1);
-    /* Two times in one set: no reason to fall. */
-    add_sample(p, "a", 1,
-               (struct cairn_profile_label[]){number(p, "cairn.time_ns", 7),
-                                              number(p, "cairn.time_ns", 8)},
-               2);
+    add_timed(p, "a", 7, 1, NULL, 0);
     struct made m = make(p, 0, p->n_samples);
     assert_int_equal(m.sets.n, 3); /* the empty one, main, pool */
     assert_true(m.sets.has_times);
     assert_int_equal(m.sets.of_profile[0], 0);
     assert_int_equal(m.sets.of_profile[p->samples[100].labels], 0);
-    assert_int_equal(m.sets.of_profile[p->samples[101].labels], 0);
     done(&m);
     cairn_profile_free(p);
 }

@@ -17,17 +17,14 @@ static struct cairn_profile *make_profile(void)
  * the reason that is given, or not. */
 static void add_sample(struct cairn_profile *p, const char *kinds, int64_t weight, const char *cut)
 {
-    uint32_t stack = 0, labels = 0;
+    uint32_t stack = 0;
     for (size_t i = 0; kinds[i]; i++) {
         struct cairn_profile_frame frame = {.address = 0x10 + i};
         assert_true(cairn_frame_set_kind(&frame, (unsigned char)kinds[i]));
         stack = cairn_profile_add_stack(p, stack, cairn_profile_add_frame(p, &frame, NULL, 0));
     }
-    if (cut) {
-        struct cairn_profile_label label = {.key = cairn_profile_text(p, "cairn.cut", 9),
-                                            .text = cairn_profile_text(p, cut, strlen(cut))};
-        labels = cairn_profile_add_labels(p, &label, 1);
-    }
+    uint32_t text = cut ? cairn_profile_text(p, cut, strlen(cut)) : 0;
+    uint32_t labels = cairn_profile_add_label_set(p, NULL, 0, text, 0);
     assert_int_not_equal(cairn_profile_add_sample(p, stack, labels, &weight), UINT32_MAX);
 }
 

@@ -36,6 +36,11 @@ static void label_sample(struct cairn_profile *p, size_t sample, const char *key
     p->samples[sample].labels = cairn_profile_add_labels(p, &label, 1);
 }
 
+static void cut_sample(struct cairn_profile *p, size_t sample, const char *reason)
+{
+    p->samples[sample].labels = cairn_profile_add_label_set(p, NULL, 0, add_text(p, reason), 0);
+}
+
 static void merging_joins_what_is_equal(void **state)
 {
     (void)state;
@@ -50,7 +55,7 @@ static void merging_joins_what_is_equal(void **state)
     assert_ok(cairn_profile_merge(a, b, &err), err);
     assert_int_equal(a->n_functions, 1 + 4);
     assert_int_equal(a->n_stacks, 1 + 5);
-    assert_int_equal(a->n_comments, 2);
+    assert_int_equal(a->n_notes, 2);
     assert_int_equal(a->time_ns, 40);
     assert_int_equal(a->duration_ns, 11);
     assert_int_equal(cairn_profile_find_label(a, a->samples[3].labels, "tid")->number, 7);
@@ -177,9 +182,9 @@ static void the_quality_is_counted_in_samples(void **state)
 {
     (void)state;
     struct cairn_profile *p = profile_of("a;0x10 10\nb 20\na;libx.so+0x3 5\nc 1\n");
-    label_sample(p, 0, "cairn.cut", "no rule", 0);
-    label_sample(p, 1, "cairn.cut", "too deep", 0);
-    label_sample(p, 2, "cairn.cut", "no rule", 0);
+    cut_sample(p, 0, "no rule");
+    cut_sample(p, 1, "too deep");
+    cut_sample(p, 2, "no rule");
     p->duration_ns = 77;
     struct cairn_profile_stats stats = {.size = sizeof stats};
     cairn_profile_stats(p, &stats);

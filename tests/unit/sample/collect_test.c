@@ -102,7 +102,7 @@ static void a_sample_tells_its_thread_and_why_it_is_cut(void **state)
     assert_int_equal(fill(&collect), CAIRN_OK);
     const struct cairn_profile *p = collect.profile;
     assert_string_equal(label_text(p, 0, "thread"), "worker");
-    assert_string_equal(label_text(p, 0, "cairn.cut"), "no frame pointer in program");
+    assert_string_equal(cairn_profile_cut_of(p, 0), "no frame pointer in program");
     assert_int_equal(cairn_profile_find_label(p, p->samples[0].labels, "pid")->number, PID);
     assert_int_equal(cairn_profile_find_label(p, p->samples[0].labels, "tid")->number, PID + 1);
     assert_int_equal(collect.n_cut, 3);
@@ -160,13 +160,9 @@ static void samples_with_times_stay_apart_and_tell_them(void **state)
     const struct cairn_profile *p = collect.profile;
     assert_int_equal(p->n_samples, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        const struct cairn_profile_label *when =
-            cairn_profile_find_label(p, p->samples[i].labels, "cairn.time_ns");
-        assert_non_null(when);
-        assert_int_equal(when->number, 1050 + i);
-        assert_string_equal(cairn_strings_get(&p->strings, when->unit), "nanoseconds");
+        assert_int_equal(cairn_profile_time_of(p, i), 1050 + i);
         assert_int_equal(p->samples[i].stack, collected.stack);
-        assert_string_equal(label_text(p, i, "cairn.cut"),
+        assert_string_equal(cairn_profile_cut_of(p, i),
                             cairn_strings_get(&p->strings, collected.cut));
     }
     cairn_collect_done(&collect);
@@ -268,7 +264,7 @@ static void beyond_the_bound_new_stacks_are_cut_to_what_is_known(void **state)
     assert_int_equal(collect.n_unkept, 0);
     outer = p->samples[collect.last].stack;
     assert_int_equal(outer, p->stacks[first].parent);
-    assert_string_equal(label_text(p, collect.last, "cairn.cut"), "no memory for more stacks");
+    assert_string_equal(cairn_profile_cut_of(p, collect.last), "no memory for more stacks");
     assert_true(p->values[2 * collect.last] > ROUNDS / 2);
     cairn_collect_done(&collect);
 }
@@ -337,7 +333,7 @@ static void a_kernel_thread_has_a_whole_stack_without_a_user_side(void **state)
     caught.pid = caught.tid = getpid(); /* has one, which was not caught */
     assert_int_equal(cairn_collect_add(&collect, &caught), CAIRN_OK);
     assert_int_equal(collect.n_cut, 1);
-    assert_string_equal(label_text(collect.profile, 1, "cairn.cut"), "no user stack");
+    assert_string_equal(cairn_profile_cut_of(collect.profile, 1), "no user stack");
     cairn_collect_done(&collect);
 }
 
