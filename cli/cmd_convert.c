@@ -138,8 +138,13 @@ static void say_done(const struct convert *c, const struct cairn_profile *profil
     cairn_profile_stats(profile, &stats);
     cli_add_count(&count, stats.n_samples);
     say_dropped(c, profile);
-    cli_say("%s: %s sample%s", strcmp(c->output, "-") == 0 ? "stdout" : c->output,
-            cairn_buffer_text(&count), stats.n_samples == 1 ? "" : "s");
+    cairn_buffer_str(&count, stats.n_samples == 1 ? " sample" : " samples");
+    if (stats.n_events && (c->to == CAIRN_FORMAT_PPROF || c->to == CAIRN_FORMAT_FIREFOX)) {
+        cairn_buffer_str(&count, ", ");
+        cli_add_counted(&count, stats.n_events, "event");
+    }
+    cli_say("%s: %s", strcmp(c->output, "-") == 0 ? "stdout" : c->output,
+            cairn_buffer_text(&count));
     cairn_buffer_done(&count);
 }
 

@@ -131,6 +131,10 @@ static void say_quality(struct job *job)
         put_part(&line, stats->n_not_shown,
                  "counted alone, for they came faster than they were read");
     put_part(&line, stats->n_counted, "counted");
+    if (job->asked.opts.timeline)
+        put_part(&line, stats->n_kept, "on the timeline");
+    if (stats->n_unkept)
+        put_part(&line, stats->n_unkept, "counted alone, for the timeline is full");
     if (stats->n_pending)
         put_part(&line, stats->n_pending, "not returned yet");
     put_part(&line, stats->n_lost, "lost");

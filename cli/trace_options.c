@@ -30,6 +30,7 @@ enum {
     OPT_JSON,
     OPT_LIMIT,
     OPT_OUTPUT,
+    OPT_TIMELINE,
     OPT_MAX_EVENTS,
     OPT_DURATION,
     OPT_STOP,
@@ -91,6 +92,9 @@ const struct cli_option cli_trace_options[] = {
          "write the sums to FILE, and print no events: .pb.gz raw addresses; .html, .svg "
          "a flame graph; .txt, .collapsed, .folded named stacks; "
          ".firefox.json.gz, .speedscope.json.gz, .callgrind for these viewers"},
+    [OPT_TIMELINE] = {"timeline", 0, NULL,
+                      "with --output: keep each event too, with its time, arguments and stack, as "
+                      "a marker of the profile; at most 500,000"},
     [OPT_MAX_EVENTS] = {"max-events", 0, "N", "stop after N events"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_STOP] = {"stop", 0, NULL, "stop the process at each event, by SIGSTOP"},
@@ -257,6 +261,9 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
     case OPT_OUTPUT:
         trace->whom.out = value;
         return true;
+    case OPT_TIMELINE:
+        trace->opts.timeline = 1;
+        return true;
     case OPT_MAX_EVENTS:
         return set_count(args, "max-events", value, &trace->opts.max_events);
     case OPT_DURATION:
@@ -299,6 +306,8 @@ static bool check(const struct cli_trace *trace, struct cli_args *args)
         cli_args_wrong(args, "--no-inherit is for --pid and commands");
     else if (trace->json && (trace->summary || trace->whom.out))
         cli_args_wrong(args, "--json prints events, and --summary and --output print none");
+    else if (opts->timeline && !trace->whom.out)
+        cli_args_wrong(args, "--timeline is kept in a file: give --output FILE.pb.gz or FILE.html");
     else
         return true;
     return false;
@@ -323,7 +332,7 @@ bool cli_trace_read(struct cli_args *args, struct cli_trace *trace)
     if (!check(trace, args))
         return false;
     if (trace->limit == UINT64_MAX)
-        trace->limit = trace->json ? 0 : LIMIT;
+        trace->limit = trace->json || trace->opts.timeline ? 0 : LIMIT;
     trace->opts.events = trace->events.items;
     trace->opts.n_events = trace->events.n;
     trace->opts.filter = trace->filter.size ? cairn_buffer_text(&trace->filter) : NULL;

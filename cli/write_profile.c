@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/gzip_stream.h"
+#include "cli/numbers.h"
 
 enum { GZIP_LEVEL = 1 }; /* of columns of numbers: more would take far longer for a tenth less */
 
@@ -36,9 +37,25 @@ bool cli_format_is_for_viewers(enum cairn_format format)
            format == CAIRN_FORMAT_CALLGRIND;
 }
 
+/* Events have a time of their own, which few formats have a place for. */
+static void say_left_behind(const struct cairn_profile *profile, enum cairn_format format)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    struct cairn_buffer count = {0};
+    if (format == CAIRN_FORMAT_PPROF || format == CAIRN_FORMAT_FIREFOX)
+        return;
+    cairn_profile_stats(profile, &stats);
+    cli_add_counted(&count, stats.n_events, "event");
+    if (stats.n_events)
+        cli_say("%s holds sums alone; left out: %s of the timeline", cairn_format_name(format),
+                cairn_buffer_text(&count));
+    cairn_buffer_done(&count);
+}
+
 int cli_write_profile(const struct cairn_profile *profile, enum cairn_format format,
                       struct cli_output *output, struct cairn_err *err)
 {
+    say_left_behind(profile, format);
     bool is_packed = cli_format_is_for_viewers(format) && is_packed_name(cli_output_name(output));
     int code = is_packed ? write_packed(profile, format, output, err)
                          : cairn_profile_write(profile, format, cli_output_write, output, err);

@@ -110,6 +110,8 @@ struct cairn_profile_stats {
                              those that the recorder found whole; of others nobody can say */
     uint64_t n_gap;       /* samples whose stack reaches its root, but is so deep that frames in the
                              middle are left out: neither cut nor whole */
+    uint64_t n_events;    /* kept one by one, each with its time, as cairn trace --timeline does; no
+                             samples, and in no sum */
 };
 CAIRN_API void cairn_profile_stats(const struct cairn_profile *profile,
                                    struct cairn_profile_stats *stats);

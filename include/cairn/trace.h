@@ -79,6 +79,8 @@ struct cairn_trace_opts {
     void *report_ctx;
     const struct cairn_symbolizer_opts *symbols; /* of names; NULL: the usual. Borrowed until
                                                     cairn_trace_free(), as what it points to */
+    int timeline; /* nonzero: events that are reported, or would be, are kept as markers of the
+                     profile, also where `report` is NULL or `sums_only` is set */
 };
 
 /* CAIRN_E_ARG: an event or a filter is wrong, with the column. CAIRN_E_ACCESS: not allowed, with
@@ -116,6 +118,8 @@ struct cairn_trace_stats {
     uint64_t duration_ns;
     const char *attached; /* how, and what that costs; until cairn_trace_free() */
     int exit_status;      /* of the command, as waitpid gives it; -1: running, or none */
+    uint64_t n_kept;      /* events that are markers of the profile */
+    uint64_t n_unkept;    /* that should be, and have no room: 500,000 are kept */
 };
 CAIRN_API void cairn_trace_stats(const struct cairn_trace *trace,
                                  struct cairn_trace_stats *ret_stats);

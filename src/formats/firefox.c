@@ -103,15 +103,6 @@ static void put_samples(struct cairn_firefox *f)
     cairn_json_close(j, '}');
 }
 
-static void put_markers(struct cairn_firefox *f)
-{
-    static const struct cairn_firefox_column columns[] = {
-        {.name = "data"},    {.name = "name"},  {.name = "startTime"},
-        {.name = "endTime"}, {.name = "phase"}, {.name = "category"},
-    };
-    cairn_firefox_table(f, "markers", columns, sizeof columns / sizeof *columns, 0);
-}
-
 /* A pid is a text; that of a process without one is its name, so that it is a track of its own. */
 static void put_process(struct cairn_json *j, const struct cairn_firefox *f,
                         const struct cairn_track *track)
@@ -175,7 +166,7 @@ static void put_thread(struct cairn_firefox *f, const struct cairn_track *track,
     cairn_json_open(j, "pausedRanges", '[');
     cairn_json_close(j, ']');
     put_samples(f);
-    put_markers(f);
+    cairn_firefox_put_markers(f, number);
     cairn_json_close(j, '}');
 }
 
@@ -239,7 +230,8 @@ static int prepare(struct cairn_firefox *f, struct cairn_err *err)
     if (result < 0)
         return result;
     f->order = cairn_alloc(f->p->n_samples + 1, sizeof *f->order);
-    return f->order && cairn_viewer_take_samples(&f->viewer) && cairn_firefox_prepare(f)
+    return f->order && cairn_viewer_take_samples(&f->viewer) && cairn_firefox_take_markers(f) &&
+                   cairn_firefox_prepare(f)
                ? CAIRN_OK
                : cairn_fail_memory(err);
 }
@@ -270,6 +262,8 @@ static int write_firefox(const struct cairn_profile *profile, cairn_write_fn wri
     cairn_free(f.source_of);
     cairn_free(f.sources);
     cairn_free(f.lib_names);
+    cairn_free(f.moments);
+    cairn_free(f.fields);
     return result < 0 ? result : written;
 }
 

@@ -7,7 +7,7 @@
  *     libs     files with their build IDs
  *     shared   stringArray, stackTable ─► frameTable ─► funcTable ─► resourceTable, sources;
  *              frameTable ─► nativeSymbols
- *     threads  samples{stack, timeDeltas, weight} of one thread and one value type each
+ *     threads  samples{stack, timeDeltas, weight} of one thread and one value type each; markers
  *
  * A table is an object of columns, all of its `length`.
  */
@@ -19,6 +19,13 @@
 #include "formats/viewer.h"
 
 enum { CAIRN_FIREFOX_VERSION = 66, CAIRN_FIREFOX_GECKO_VERSION = 24 };
+
+/* A marker in its thread. */
+struct cairn_firefox_moment {
+    uint32_t track, marker;
+    uint32_t name; /* a text of the viewer */
+    int64_t time_ns;
+};
 
 struct cairn_firefox {
     const struct cairn_profile *p;
@@ -35,6 +42,11 @@ struct cairn_firefox {
     uint32_t *sources;   /* texts */
     uint32_t *lib_names; /* texts, by library */
     size_t n_sources;
+    struct cairn_firefox_moment *moments; /* by track, then by time */
+    size_t n_moments;
+    size_t first_moment; /* of the thread that is written */
+    uint32_t *fields;    /* keys of labels: the details that markers have */
+    size_t n_fields;
 };
 
 /* One column: a number for each row, in units of 10^-places, or `null`; without `cell` the same for
@@ -62,5 +74,12 @@ void cairn_firefox_put_meta(struct cairn_firefox *f);
 void cairn_firefox_put_libs(struct cairn_firefox *f);
 void cairn_firefox_put_shared(struct cairn_firefox *f);
 void cairn_firefox_put_threads(struct cairn_firefox *f);
+
+/* Finds the markers of each track, their stacks, texts and fields, before the tables are prepared.
+ * False where memory is gone. */
+bool cairn_firefox_take_markers(struct cairn_firefox *f);
+void cairn_firefox_put_schema(struct cairn_firefox *f);
+/* Of the thread that is written, which is that of this track; tracks in their order. */
+void cairn_firefox_put_markers(struct cairn_firefox *f, size_t track);
 
 #endif /* CAIRN_FORMATS_FIREFOX_H */

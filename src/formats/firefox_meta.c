@@ -183,7 +183,7 @@ static void put_clock(struct cairn_json *j, const struct cairn_firefox *f)
     const struct cairn_profile *p = f->p;
     bool in_ns = p->period_type.unit &&
                  strcmp(cairn_strings_get(&p->strings, p->period_type.unit), "nanoseconds") == 0;
-    int64_t start_ns = f->tracks.has_times ? f->tracks.first_ns : p->time_ns;
+    int64_t start_ns = f->tracks.has_times || f->n_moments ? f->tracks.first_ns : p->time_ns;
     bool is_paced = f->tracks.has_times && in_ns && p->period > 0;
     cairn_json_fixed(j, "interval", is_paced ? p->period : 1000 * NS_PER_US, NS_PLACES);
     cairn_json_fixed(j, "startTime", start_ns > 0 ? start_ns / NS_PER_US : 0, US_PLACES);
@@ -217,8 +217,7 @@ void cairn_firefox_put_meta(struct cairn_firefox *f)
     cairn_json_bool(j, "sourceCodeIsNotOnSearchfox", true);
     cairn_json_bool(j, "keepProfileThreadOrder", true);
     put_categories(j);
-    cairn_json_open(j, "markerSchema", '[');
-    cairn_json_close(j, ']');
+    cairn_firefox_put_schema(f);
     put_extra(j, f);
     put_visible(f);
     cairn_json_close(j, '}');

@@ -10,12 +10,15 @@
  *              └ string_table*  every text is an index into it; [0] is ""
  *
  * What pprof has no field for stands in labels of a sample: `cairn.frames`, and what
- * CAIRN_PROFILE_CUT_LABEL and CAIRN_PROFILE_TIME_LABEL name (docs/formats/pprof.md).
+ * CAIRN_PROFILE_CUT_LABEL and CAIRN_PROFILE_TIME_LABEL name. A marker is a sample whose values are
+ * all 0, with `cairn.marker` and perhaps `cairn.duration_ns` (docs/formats/pprof.md).
  */
 #ifndef CAIRN_FORMATS_PPROF_H
 #define CAIRN_FORMATS_PPROF_H
 
-#define CAIRN_PPROF_FRAMES_LABEL "cairn.frames"
+#define CAIRN_PPROF_FRAMES_LABEL   "cairn.frames"
+#define CAIRN_PPROF_MARKER_LABEL   "cairn.marker"
+#define CAIRN_PPROF_DURATION_LABEL "cairn.duration_ns"
 
 enum cairn_pprof_profile {
     PPROF_SAMPLE_TYPE = 1,

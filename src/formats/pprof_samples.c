@@ -18,8 +18,8 @@ static const struct cairn_pprof_shape label_shape = {"a label", 0x1e, 0, 0};
 struct sample_parts {
     size_t n_ids, n_values;
     uint32_t n_labels;
-    uint32_t cut;
-    int64_t time_ns;
+    uint32_t cut, marker; /* strings; 0: none */
+    int64_t time_ns, duration_ns;
     struct cairn_span letters; /* of cairn.frames; empty: none */
     int64_t values[TYPES_MAX];
 };
@@ -54,6 +54,10 @@ static bool is_field(struct cairn_pprof_reading *r, const struct cairn_profile_l
         parts->cut = label->text;
     else if (!label->text && strcmp(key, CAIRN_PROFILE_TIME_LABEL) == 0)
         parts->time_ns = label->number;
+    else if (label->text && strcmp(key, CAIRN_PPROF_MARKER_LABEL) == 0)
+        parts->marker = label->text;
+    else if (!label->text && strcmp(key, CAIRN_PPROF_DURATION_LABEL) == 0)
+        parts->duration_ns = label->number;
     else
         return false;
     return true;
@@ -156,6 +160,15 @@ static int stack_of(struct cairn_pprof_reading *r, const struct sample_parts *pa
     return CAIRN_OK;
 }
 
+/* What counts for something is a sample, whatever its labels say. */
+static bool is_marker(const struct sample_parts *parts)
+{
+    bool is_one = parts->marker && parts->duration_ns >= 0;
+    for (size_t i = 0; i < parts->n_values && is_one; i++)
+        is_one = parts->values[i] == 0;
+    return is_one;
+}
+
 int cairn_pprof_add_sample(struct cairn_pprof_reading *r, const struct cairn_pb_field *field,
                            void *ctx)
 {
@@ -175,8 +188,11 @@ int cairn_pprof_add_sample(struct cairn_pprof_reading *r, const struct cairn_pb_
         return result;
     uint32_t labels =
         cairn_profile_add_label_set(r->p, r->labels, parts.n_labels, parts.cut, parts.time_ns);
-    if (labels == UINT32_MAX ||
-        cairn_profile_add_sample(r->p, stack, labels, parts.values) == UINT32_MAX)
-        return cairn_fail_memory(r->err);
-    return CAIRN_OK;
+    uint32_t number = UINT32_MAX;
+    if (labels != UINT32_MAX && is_marker(&parts))
+        number = cairn_profile_add_marker(
+            r->p, &(struct cairn_profile_marker){parts.marker, stack, labels, parts.duration_ns});
+    else if (labels != UINT32_MAX)
+        number = cairn_profile_add_sample(r->p, stack, labels, parts.values);
+    return number == UINT32_MAX ? cairn_fail_memory(r->err) : CAIRN_OK;
 }

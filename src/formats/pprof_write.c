@@ -113,18 +113,39 @@ static void put_frame_letters(struct writing *w, uint32_t stack)
         put_label(w, key(w, CAIRN_PPROF_FRAMES_LABEL), letters, 0, 0);
 }
 
+static void put_stack(struct writing *w, uint32_t stack)
+{
+    const struct cairn_profile *p = w->p;
+    for (uint32_t at = stack; at; at = p->stacks[at].parent)
+        cairn_buffer_uleb(&w->inner, p->stacks[at].frame);
+    put_inner(w, PPROF_SAMPLE_LOCATION);
+}
+
 static void put_sample(struct writing *w, size_t index)
 {
     const struct cairn_profile *p = w->p;
     const struct cairn_profile_sample *sample = &p->samples[index];
-    for (uint32_t at = sample->stack; at; at = p->stacks[at].parent)
-        cairn_buffer_uleb(&w->inner, p->stacks[at].frame);
-    put_inner(w, PPROF_SAMPLE_LOCATION);
+    put_stack(w, sample->stack);
     for (size_t k = 0; k < p->n_types; k++)
         cairn_buffer_uleb(&w->inner, (uint64_t)p->values[index * p->n_types + k]);
     put_inner(w, PPROF_SAMPLE_VALUE);
     put_labels(w, &p->label_sets[sample->labels]);
     put_frame_letters(w, sample->stack);
+    put_message(w, PPROF_SAMPLE);
+}
+
+static void put_marker(struct writing *w, const struct cairn_profile_marker *marker)
+{
+    static const char unit[] = "nanoseconds";
+    put_stack(w, marker->stack);
+    for (size_t k = 0; k < w->p->n_types; k++)
+        cairn_buffer_uleb(&w->inner, 0);
+    put_inner(w, PPROF_SAMPLE_VALUE);
+    put_labels(w, &w->p->label_sets[marker->labels]);
+    put_label(w, key(w, CAIRN_PPROF_MARKER_LABEL), own_text(w, marker->name), 0, 0);
+    if (marker->duration_ns)
+        put_label(w, key(w, CAIRN_PPROF_DURATION_LABEL), 0, marker->duration_ns, key(w, unit));
+    put_frame_letters(w, marker->stack);
     put_message(w, PPROF_SAMPLE);
 }
 
@@ -208,6 +229,8 @@ static void put_all(struct writing *w)
         put_value_type(w, PPROF_SAMPLE_TYPE, p->types[i]);
     for (size_t i = 0; i < p->n_samples; i++)
         put_sample(w, i);
+    for (size_t i = 0; i < p->n_markers; i++)
+        put_marker(w, &p->markers[i]);
     /* pprof takes the first mapping for the main program: modules stand in their own order. */
     for (uint32_t i = 1; i < p->n_modules; i++)
         if (w->reach.modules[i] || i == 1)

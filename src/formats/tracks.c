@@ -114,6 +114,29 @@ static bool take_set(struct building *b, uint32_t set)
     return number != UINT32_MAX;
 }
 
+static bool take_time(struct building *b, uint32_t set)
+{
+    struct cairn_tracks *tracks = b->tracks;
+    int64_t time_ns = b->p->label_sets[set].time_ns;
+    if (time_ns && (!tracks->first_ns || time_ns < tracks->first_ns))
+        tracks->first_ns = time_ns;
+    if (time_ns > tracks->last_ns)
+        tracks->last_ns = time_ns;
+    return time_ns != 0;
+}
+
+/* A thread may have markers alone. */
+static bool take_markers(struct building *b)
+{
+    bool ok = true;
+    for (size_t i = 0; i < b->p->n_markers && ok; i++) {
+        uint32_t set = b->p->markers[i].labels;
+        ok = b->of_sets[set] || take_set(b, set);
+        (void)take_time(b, set);
+    }
+    return ok;
+}
+
 /* In the order of samples, so that a thread's last name is the one that stays. */
 static bool take_samples(struct building *b)
 {
@@ -122,12 +145,7 @@ static bool take_samples(struct building *b)
         uint32_t set = b->p->samples[i].labels;
         if (!b->of_sets[set] && !take_set(b, set))
             return false;
-        int64_t time_ns = b->p->label_sets[set].time_ns;
-        tracks->n_timed += time_ns != 0;
-        if (time_ns && (!tracks->first_ns || time_ns < tracks->first_ns))
-            tracks->first_ns = time_ns;
-        if (time_ns > tracks->last_ns)
-            tracks->last_ns = time_ns;
+        tracks->n_timed += take_time(b, set);
         tracks->rows[b->of_sets[set] - 1].n++;
     }
     tracks->has_times = b->p->n_samples && tracks->n_timed == b->p->n_samples;
@@ -184,6 +202,8 @@ static bool arrange_tracks(struct building *b)
 static void fill_order(struct building *b)
 {
     struct cairn_tracks *tracks = b->tracks;
+    for (size_t i = 0; i < b->p->n_markers; i++)
+        tracks->of_markers[i] = b->of_sets[b->p->markers[i].labels] - 1;
     for (size_t i = 0; i < tracks->n; i++)
         tracks->rows[i].n = 0;
     for (size_t i = 0; i < b->p->n_samples; i++) {
@@ -244,7 +264,9 @@ static bool build(struct building *b)
     b->keys = cairn_alloc(p->strings.n + 1, sizeof *b->keys);
     b->of_sets = cairn_alloc(p->n_label_sets, sizeof *b->of_sets);
     tracks->order = cairn_alloc(p->n_samples + 1, sizeof *tracks->order);
-    if (!b->keys || !b->of_sets || !tracks->order || !take_samples(b) || !arrange_tracks(b))
+    tracks->of_markers = cairn_alloc(p->n_markers + 1, sizeof *tracks->of_markers);
+    if (!b->keys || !b->of_sets || !tracks->order || !tracks->of_markers || !take_samples(b) ||
+        !take_markers(b) || !arrange_tracks(b))
         return false;
     fill_order(b);
     return sort_tracks(b);
@@ -272,6 +294,7 @@ void cairn_tracks_done(struct cairn_tracks *tracks)
 {
     cairn_free(tracks->rows);
     cairn_free(tracks->order);
+    cairn_free(tracks->of_markers);
     *tracks = (struct cairn_tracks){0};
 }
 

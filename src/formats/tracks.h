@@ -26,7 +26,8 @@ struct cairn_tracks {
     uint32_t *order; /* numbers of samples; in order of time within a track, where has_times */
     size_t n_timed;  /* samples with a time */
     bool has_times;  /* all have one */
-    int64_t first_ns, last_ns; /* of all samples, where has_times */
+    int64_t first_ns, last_ns; /* of all samples and markers that have one; 0: none has */
+    uint32_t *of_markers;      /* by marker: its track */
 };
 
 /* CAIRN_E_NOMEM. */

@@ -206,11 +206,16 @@ static bool find_root(struct cairn_viewer *v, uint32_t cut, uint32_t *ret_row)
            keep_row(v, 0, cut, *ret_row = add_cut_root(v, cut));
 }
 
+uint32_t cairn_viewer_find(const struct cairn_viewer *v, uint32_t stack, uint32_t cut)
+{
+    uint32_t row;
+    return find_row(v, stack, cut, &row) ? row : CAIRN_VIEWER_NONE;
+}
+
 uint32_t cairn_viewer_of_sample(const struct cairn_viewer *v, size_t sample)
 {
-    uint32_t row, stack = v->p->samples[sample].stack;
-    return find_row(v, stack, cairn_profile_cut_short(v->p, sample), &row) ? row
-                                                                           : CAIRN_VIEWER_NONE;
+    const struct cairn_profile_sample *of = &v->p->samples[sample];
+    return cairn_viewer_find(v, of->stack, cairn_profile_cut_short(v->p, of->labels));
 }
 
 uint32_t cairn_viewer_stack(struct cairn_viewer *v, uint32_t stack, uint32_t cut)
@@ -255,7 +260,8 @@ bool cairn_viewer_take_samples(struct cairn_viewer *v)
     bool ok = true;
     for (size_t i = 0; i < p->n_samples && ok; i++)
         ok = !has_value(p, i) ||
-             cairn_viewer_stack(v, p->samples[i].stack, cairn_profile_cut_short(p, i)) !=
+             cairn_viewer_stack(v, p->samples[i].stack,
+                                cairn_profile_cut_short(p, p->samples[i].labels)) !=
                  CAIRN_VIEWER_NONE;
     return ok;
 }

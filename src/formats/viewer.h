@@ -94,6 +94,9 @@ uint32_t cairn_viewer_stack(struct cairn_viewer *viewer, uint32_t stack, uint32_
 /* The same for each sample that has a value. False where memory is gone. */
 bool cairn_viewer_take_samples(struct cairn_viewer *viewer);
 
+/* The same for one that was asked for before; NONE for others. */
+uint32_t cairn_viewer_find(const struct cairn_viewer *viewer, uint32_t stack, uint32_t cut);
+
 /* The row of such a sample's leaf; NONE of one without a value. */
 uint32_t cairn_viewer_of_sample(const struct cairn_viewer *viewer, size_t sample);
 

@@ -162,6 +162,13 @@ const heatOf = (columns, meta, page) => {
   return look.length ? { look, line, get page() { return (tree ??= { ...treeOf(columns, meta, "heat-"), sets: page.sets }); } } : null;
 };
 
+// Events, in order of time: { n, time (µs), took (ns), name(i), set, node }, or null.
+const markersOf = (columns, texts) => {
+  const of = (id, kind) => numbers(columns[`marker-${id}`], kind), names = of("name");
+  if (!names.length) return null;
+  return { n: names.length, time: sumUp(of("time", Float64Array)), took: of("took", Float64Array), name: (i) => texts[names[i]], set: of("set"), node: of("node") };
+};
+
 const sourceOf = (columns, texts) => {
   const files = numbers(columns["source-file"]), lines = numbers(columns["source-line"]);
   if (!files.length) return null;
@@ -179,7 +186,7 @@ const readPage = async (meta) => {
   const ids = ["steps", "looks", "texts", ...textIds.map((id) => `look-${id}`), "look-low", "look-high",
     "look-kind", "look-shade", "look-found", "look-flags", "set-size", "label-key", "label-text",
     "label-number", "label-unit", ...meta.sides.flatMap((_, side) => perSide.map((id) => (side ? "old-" : "") + id)),
-    "heat-look", "heat-line", "heat-steps", "heat-looks", "source-file", "source-line", "source-texts",
+    "marker-time", "marker-took", "marker-name", "marker-set", "marker-node", "heat-look", "heat-line", "heat-steps", "heat-looks", "source-file", "source-line", "source-texts",
     ...meta.lines.flatMap((_, i) => [`line-time-${i}`, `line-value-${i}`])];
   const columns = {};
   await Promise.all(ids.map(async (id) => { columns[id] = await readPlanes(id); }));
@@ -190,6 +197,7 @@ const readPage = async (meta) => {
     looks: looksOf(columns, texts),
     sets: setsOf(columns, texts),
     timeFirst: meta.sides.map(({ first_ns }) => Number(first_ns) / 1e6),
+    markers: markersOf(columns, texts),
     source: sourceOf(columns, texts),
     lines: meta.lines.map(({ name, unit }, i) => ({
       name, unit,

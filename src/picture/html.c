@@ -37,6 +37,13 @@
  *     label-key  label-text  label-number ~
  *     label-unit                               texts; label-text 0: the label is a number
  *
+ *     Of each marker, in order of time:
+ *     marker-time   microseconds since the first sample or marker, less those of the one before
+ *     marker-took   nanoseconds; 0: no duration
+ *     marker-name   text
+ *     marker-set    its label set
+ *     marker-node   where its stack ends; 0: unknown
+ *
  *     Where there is source, of each line of it that is shown, by file, then line:
  *     source-file   text                         as that of a look
  *     source-line

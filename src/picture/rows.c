@@ -144,7 +144,7 @@ static void sum_equal(const struct cairn_profile *p, struct cairn_rows *rows)
 }
 
 int cairn_rows_build(const struct cairn_profile *profile, const struct cairn_layout *layout,
-                     const struct cairn_row_sets *sets, size_t first, size_t end,
+                     const struct cairn_row_sets *sets, size_t first, size_t end, int64_t first_ns,
                      struct cairn_rows *ret_rows, struct cairn_err *err)
 {
     struct cairn_rows rows = {.n = end - first, .n_types = profile->n_types};
@@ -155,6 +155,8 @@ int cairn_rows_build(const struct cairn_profile *profile, const struct cairn_lay
         return cairn_fail_memory(err);
     }
     rows.first_ns = find_first(profile, first, end);
+    if (first_ns && (!rows.first_ns || first_ns < rows.first_ns))
+        rows.first_ns = first_ns;
     fill(profile, layout, sets, first, &rows);
     sum_equal(profile, &rows);
     *ret_rows = rows;

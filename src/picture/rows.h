@@ -32,7 +32,7 @@ struct cairn_rows {
     struct cairn_row *rows;
     int64_t *values; /* n rows of n_types */
     size_t n, n_types;
-    int64_t first_ns; /* the time of the first sample */
+    int64_t first_ns; /* the time of the first sample, or what it counts from */
 };
 
 /* CAIRN_E_NOMEM, each. */
@@ -40,9 +40,10 @@ int cairn_row_sets_build(const struct cairn_profile *profile, struct cairn_row_s
                          struct cairn_err *err);
 void cairn_row_sets_done(struct cairn_row_sets *sets); /* all-zero is fine */
 
-/* Of the samples [first, end). */
+/* Of the samples [first, end). `first_ns` is a time before theirs from which they shall count, or
+ * 0. */
 int cairn_rows_build(const struct cairn_profile *profile, const struct cairn_layout *layout,
-                     const struct cairn_row_sets *sets, size_t first, size_t end,
+                     const struct cairn_row_sets *sets, size_t first, size_t end, int64_t first_ns,
                      struct cairn_rows *ret_rows, struct cairn_err *err);
 void cairn_rows_done(struct cairn_rows *rows); /* all-zero is fine */
 

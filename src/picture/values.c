@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "picture/column.h"
-#include "picture/rows.h"
+#include "picture/markers.h"
 
 enum { ID_MAX = 48 };
 
@@ -17,7 +17,8 @@ struct page {
     const struct cairn_layout *layout;
     const char *prefix; /* of its columns */
     struct cairn_row_sets sets;
-    const int64_t *scales; /* by value type */
+    const int64_t *scales;   /* by value type */
+    int64_t first_marker_ns; /* times count from it, if no sample is earlier; 0: no markers */
 };
 
 /* The largest number that divides all values of a type: those of a sampled clock are multiples of
@@ -122,9 +123,9 @@ static int write_rows(const struct page *page, enum cairn_side side, struct cair
     const struct cairn_picture_view *view = page->view;
     size_t n = view->profile->n_samples, n_new = view->n_new < n ? view->n_new : n;
     struct cairn_rows rows = {0};
-    int rc = cairn_rows_build(view->profile, page->layout, &page->sets,
-                              side == CAIRN_SIDE_NEW ? 0 : n_new,
-                              side == CAIRN_SIDE_NEW ? n_new : n, &rows, err);
+    int rc = cairn_rows_build(
+        view->profile, page->layout, &page->sets, side == CAIRN_SIDE_NEW ? 0 : n_new,
+        side == CAIRN_SIDE_NEW ? n_new : n, page->first_marker_ns, &rows, err);
     if (rc == CAIRN_OK)
         rc = write_row_places(page, side, &rows, out, err);
     for (size_t type = 0; type < rows.n_types && rc == CAIRN_OK; type++)
@@ -214,10 +215,11 @@ static int write_sets(const struct page *page, struct cairn_out *out, struct cai
     return rc;
 }
 
-/* Where no sample has a label or a time, rows would say no more than sums. */
+/* Where no sample has a label or a time, and there is no timeline, rows would say no more than
+ * sums. */
 static bool wants_rows(const struct cairn_profile *p, const struct cairn_row_sets *sets)
 {
-    bool wanted = sets->has_times;
+    bool wanted = sets->has_times || p->n_markers;
     for (size_t i = 0; i < p->n_samples && !wanted; i++)
         wanted = sets->of_profile[p->samples[i].labels] != 0;
     return wanted;
@@ -243,11 +245,22 @@ static int write_sides(const struct page *page, struct cairn_page_facts *facts,
     return rc;
 }
 
+/* What happened in one of two profiles that are compared is not shown. */
+static struct page page_of(const struct cairn_picture_view *view, const struct cairn_layout *layout,
+                           const char *prefix, const struct cairn_page_facts *facts)
+{
+    return (struct page){.view = view,
+                         .layout = layout,
+                         .prefix = prefix,
+                         .scales = facts->scales,
+                         .first_marker_ns =
+                             layout->n_sides == 1 ? cairn_markers_first_ns(view->profile) : 0};
+}
+
 int cairn_values_write(const struct cairn_picture_view *view, struct cairn_page_facts *facts,
                        struct cairn_out *out, struct cairn_err *err)
 {
-    struct page page = {
-        .view = view, .layout = view->layout, .prefix = "", .scales = facts->scales};
+    struct page page = page_of(view, view->layout, "", facts);
     for (size_t type = 0; type < view->profile->n_types; type++)
         facts->scales[type] = find_scale(view->profile, type);
     int rc = cairn_row_sets_build(view->profile, &page.sets, err);
@@ -255,6 +268,8 @@ int cairn_values_write(const struct cairn_picture_view *view, struct cairn_page_
         return rc;
     facts->has_rows = wants_rows(view->profile, &page.sets);
     rc = write_sides(&page, facts, out, err);
+    if (rc == CAIRN_OK && page.first_marker_ns)
+        rc = cairn_markers_write(view, &page.sets, facts->first_ns[CAIRN_SIDE_NEW], out, err);
     if (rc == CAIRN_OK)
         rc = write_sets(&page, out, err);
     cairn_row_sets_done(&page.sets);
@@ -266,7 +281,7 @@ int cairn_values_write_again(const struct cairn_picture_view *view,
                              struct cairn_page_facts *facts, struct cairn_out *out,
                              struct cairn_err *err)
 {
-    struct page page = {.view = view, .layout = layout, .prefix = prefix, .scales = facts->scales};
+    struct page page = page_of(view, layout, prefix, facts);
     int rc = cairn_row_sets_build(view->profile, &page.sets, err);
     if (rc == CAIRN_OK)
         rc = write_sides(&page, facts, out, err);

@@ -308,6 +308,16 @@ const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_pr
     return NULL;
 }
 
+uint32_t cairn_profile_add_marker(struct cairn_profile *p,
+                                  const struct cairn_profile_marker *marker)
+{
+    if (marker->stack >= p->n_stacks || marker->labels >= p->n_label_sets ||
+        p->n_markers >= CAIRN_PROFILE_NUMBERS_MAX ||
+        !APPEND(p, CAIRN_PROFILE_NO_SAMPLES, markers, *marker))
+        return UINT32_MAX;
+    return (uint32_t)p->n_markers - 1;
+}
+
 uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
                                   const int64_t *values)
 {

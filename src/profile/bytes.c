@@ -24,6 +24,7 @@ uint64_t cairn_profile_bytes(const struct cairn_profile *p)
            p->n_functions * sizeof *p->functions + p->n_lines * sizeof *p->lines +
            p->n_frames * sizeof *p->frames + p->n_stacks * sizeof *p->stacks +
            p->n_labels * sizeof *p->labels + p->n_label_sets * sizeof *p->label_sets +
+           p->n_markers * sizeof *p->markers +
            p->n_samples * (sizeof *p->samples + p->n_types * sizeof *p->values) +
            (p->index ? index_bytes(p->index) : 0);
 }

@@ -83,6 +83,8 @@ static bool make_sets(struct dropping *to)
     bool ok = p->label_sets;
     for (size_t i = 0; i < p->n_samples && ok; i++)
         ok = make_set(to, p->samples[i].labels);
+    for (size_t i = 0; i < p->n_markers && ok; i++)
+        ok = make_set(to, p->markers[i].labels);
     return ok && (!to->packed || cairn_packed_each(to->packed, make_sets_of, to) == CAIRN_OK);
 }
 
@@ -105,6 +107,8 @@ int cairn_profile_drop_labels(struct cairn_profile *p, struct cairn_packed *pack
     }
     for (size_t i = 0; i < p->n_samples && ok; i++)
         p->samples[i].labels = to.new_of[p->samples[i].labels];
+    for (size_t i = 0; i < p->n_markers && ok; i++)
+        p->markers[i].labels = to.new_of[p->markers[i].labels];
     cairn_free(to.new_of);
     return ok ? cairn_profile_sum_numbered(p, ret_numbers) : CAIRN_E_NOMEM;
 }

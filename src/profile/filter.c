@@ -76,6 +76,17 @@ static bool *find_label_sets(const struct cairn_profile *p, const struct cairn_f
     return found;
 }
 
+static void keep_markers(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
+{
+    size_t n_kept = 0;
+    for (size_t i = 0; i < p->n_markers; i++) {
+        struct cairn_profile_marker marker = p->markers[i];
+        if ((!stacks || stacks[marker.stack]) && (!label_sets || label_sets[marker.labels]))
+            p->markers[n_kept++] = marker;
+    }
+    p->n_markers = n_kept;
+}
+
 static void keep_samples(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
 {
     size_t n_kept = 0;
@@ -103,8 +114,10 @@ int cairn_profile_filter(struct cairn_profile *p, const struct cairn_filter *fil
     bool *stacks = f.function ? find_stacks(p, f.function) : NULL;
     bool *label_sets = f.label_key ? find_label_sets(p, &f) : NULL;
     bool ok = (stacks || !f.function) && (label_sets || !f.label_key);
-    if (ok)
+    if (ok) {
         keep_samples(p, stacks, label_sets);
+        keep_markers(p, stacks, label_sets);
+    }
     cairn_free(stacks);
     cairn_free(label_sets);
     return ok ? CAIRN_OK : cairn_fail_memory(err);

@@ -160,6 +160,19 @@ static bool add_samples(struct merging *m)
     return true;
 }
 
+static bool add_markers(struct merging *m)
+{
+    bool ok = true;
+    for (size_t i = 0; i < m->from->n_markers && ok; i++) {
+        struct cairn_profile_marker marker = m->from->markers[i];
+        marker.name = string_of(m, marker.name);
+        marker.stack = m->stacks[marker.stack];
+        marker.labels = m->label_sets[marker.labels];
+        ok = cairn_profile_add_marker(m->into, &marker) != UINT32_MAX;
+    }
+    return ok;
+}
+
 static bool same_type(const struct merging *m, size_t into, size_t from)
 {
     const struct cairn_value_type *a = &m->into->public_types[into];
@@ -248,15 +261,18 @@ int cairn_profile_merge(struct cairn_profile *into, const struct cairn_profile *
 {
     struct merging m = {.into = into, .from = from};
     bool is_first = into->n_types == 0;
+    const size_t n_markers = into->n_markers;
     int rc = into == from ? cairn_fail(err, CAIRN_E_ARG, "a profile cannot be merged into itself")
                           : match_types(&m, err);
     if (rc < 0)
         return rc;
     bool ok = make_maps(&m) && map_strings(&m) && map_modules(&m) && map_functions(&m) &&
               map_frames(&m) && map_stacks(&m) && map_label_sets(&m) && add_notes(&m) &&
-              add_samples(&m);
+              add_markers(&m) && add_samples(&m);
     if (ok)
         merge_facts(&m, is_first);
+    else
+        into->n_markers = n_markers;
     merging_done(&m);
     return ok ? CAIRN_OK : cairn_fail_memory(err);
 }

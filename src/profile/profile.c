@@ -55,6 +55,7 @@ void cairn_profile_free(struct cairn_profile *p)
     cairn_free(p->label_sets);
     cairn_free(p->samples);
     cairn_free(p->values);
+    cairn_free(p->markers);
     cairn_free(p->notes);
     cairn_free(p->public_types);
     cairn_free(p->public_comments);

@@ -3,7 +3,9 @@
  * The model, as the rooms above see it. One file's worth of everything:
  *
  *     sample ─► stack ─► (parent, frame) ─► frame ─► module, address, lines[] ─► function
- *        └────► values[n_types], label set
+ *        ├────► values[n_types]
+ *        └────► label set: labels, cut, time
+ *     marker ─► name, stack, label set, duration
  *
  * A stack is a node in a tree: equal stacks are equal numbers, number 0 is the empty stack, and a
  * parent's number is always smaller than its child's. A frame is one address (or one name, in
@@ -98,6 +100,15 @@ struct cairn_profile_label_set {
 #define CAIRN_PROFILE_CUT_LABEL  "cairn.cut"
 #define CAIRN_PROFILE_TIME_LABEL "cairn.time_ns"
 
+/* An event that was kept one by one: it counts nowhere, and has its time in its label set. There
+ * the labels pid, tid, process and thread say whose it is, all others are its details. */
+struct cairn_profile_marker {
+    uint32_t name; /* a string */
+    uint32_t stack;
+    uint32_t labels;     /* number of a label set */
+    int64_t duration_ns; /* 0: it has none */
+};
+
 struct cairn_profile_type {
     uint32_t type, unit; /* strings */
 };
@@ -138,6 +149,8 @@ struct cairn_profile {
     struct cairn_profile_sample *samples;
     int64_t *values; /* n_samples rows of n_types */
     size_t n_samples, cap_samples;
+    struct cairn_profile_marker *markers;
+    size_t n_markers, cap_markers;
     struct cairn_profile_note *notes;
     size_t n_notes, cap_notes;
     uint32_t default_type; /* a string: name of the value type to show; 0: not said */
@@ -182,6 +195,10 @@ uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint3
 uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
                                   const int64_t *values);
 
+/* Markers are never joined. */
+uint32_t cairn_profile_add_marker(struct cairn_profile *p,
+                                  const struct cairn_profile_marker *marker);
+
 /* Sums the samples that have equal stack and labels into one. Those of different times stay apart.
  * CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_profile_sum_equal(struct cairn_profile *p);
@@ -215,8 +232,9 @@ const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_pr
 /* Why the stack of a sample ends early; "": nobody said that it does. Borrowed. */
 const char *cairn_profile_cut_of(const struct cairn_profile *p, size_t sample);
 
-/* The same as a string; 0 also where the root is there, and only the middle is left out. */
-uint32_t cairn_profile_cut_short(const struct cairn_profile *p, size_t sample);
+/* That of a label set, as a string; 0 also where the root is there, and only the middle is left out.
+ */
+uint32_t cairn_profile_cut_short(const struct cairn_profile *p, uint32_t label_set);
 
 static inline int64_t cairn_profile_time_of(const struct cairn_profile *p, size_t sample)
 {
@@ -226,8 +244,8 @@ static inline int64_t cairn_profile_time_of(const struct cairn_profile *p, size_
 /* What a sample counts for where samples are counted: its value of the type "samples", else 1. */
 uint64_t cairn_profile_weight(const struct cairn_profile *p, size_t sample);
 
-/* What the samples reach, by number; what only dropped samples used is left out. False where memory
- * is gone. */
+/* What samples and markers reach, by number; what only dropped ones used is left out. False where
+ * memory is gone. */
 struct cairn_profile_reach {
     bool *stacks, *frames, *functions, *modules;
 };

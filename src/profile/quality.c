@@ -33,9 +33,9 @@ static bool is_gap(const struct cairn_profile *p, uint32_t cut)
     return cut && strcmp(cairn_strings_get(&p->strings, cut), CAIRN_PROFILE_GAP) == 0;
 }
 
-uint32_t cairn_profile_cut_short(const struct cairn_profile *p, size_t sample)
+uint32_t cairn_profile_cut_short(const struct cairn_profile *p, uint32_t label_set)
 {
-    uint32_t cut = cut_of(p, sample);
+    uint32_t cut = p->label_sets[label_set].cut;
     return is_gap(p, cut) ? 0 : cut;
 }
 
@@ -102,6 +102,7 @@ void cairn_profile_stats(const struct cairn_profile *p, struct cairn_profile_sta
         .n_modules = count_marks(reach.modules, p->n_modules),
         .n_functions = count_marks(reach.functions, p->n_functions),
         .duration_ns = p->duration_ns > 0 ? (uint64_t)p->duration_ns : 0,
+        .n_events = p->n_markers,
     };
     for (uint32_t i = 1; i < p->n_frames; i++)
         s.n_unnamed += (!reach.frames || reach.frames[i]) && !has_name(p, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the samples of a profile reach: after a filter that is less than what is there. */
+/* What samples and markers of a profile reach: after a filter that is less than what is there. */
 #include "base/alloc.h"
 #include "profile/profile.h"
 
@@ -8,6 +8,8 @@ static void mark(const struct cairn_profile *p, struct cairn_profile_reach *reac
 {
     for (size_t i = 0; i < p->n_samples; i++)
         reach->stacks[p->samples[i].stack] = true;
+    for (size_t i = 0; i < p->n_markers; i++)
+        reach->stacks[p->markers[i].stack] = true;
     for (size_t i = p->n_stacks; i-- > 1;) {
         if (!reach->stacks[i])
             continue;

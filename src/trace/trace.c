@@ -22,6 +22,7 @@
 #include "trace/places.h"
 #include "trace/spec.h"
 #include "trace/sums.h"
+#include "trace/timeline.h"
 
 enum { PER_SECOND_ALL = 1 << 30 };
 static const uint64_t STACK_LATE_NS = 3000000000; /* it was lost on the way */
@@ -62,10 +63,15 @@ static struct cairn_collected lost_stack(const struct cairn_trace *t, uint32_t p
                                     .marks = CAIRN_COLLECT_CUT};
 }
 
+static bool is_reported(const struct cairn_trace *t)
+{
+    return t->opts.report && !t->opts.sums_only;
+}
+
 /* The bound of all CPUs together; each CPU had it for itself. */
 static bool may_report(struct cairn_trace *t, uint64_t now_ns)
 {
-    if (!t->opts.report || t->opts.sums_only)
+    if (!is_reported(t) && !t->opts.timeline)
         return false;
     if (!t->opts.per_second)
         return true;
@@ -89,10 +95,14 @@ static int report(struct cairn_trace *t, const struct cairn_bpf_event *event,
     shown.time_ns = event->start_ns + t->sampler->collect.to_real_ns;
     shown.stack = stack->stack;
     shown.cut = cairn_strings_get(&raw->strings, stack->cut);
-    t->stats.n_shown++;
-    if (!t->answer)
+    int code =
+        t->opts.timeline ? cairn_timeline_add(&t->sampler->collect, &shown, stack) : CAIRN_OK;
+    t->stats.n_kept += t->opts.timeline && code == CAIRN_OK;
+    t->stats.n_unkept += code == CAIRN_E_LIMIT;
+    t->stats.n_shown += is_reported(t);
+    if (!t->answer && is_reported(t))
         t->answer = t->opts.report(t->opts.report_ctx, &shown);
-    return CAIRN_OK;
+    return code == CAIRN_E_LIMIT ? CAIRN_OK : code;
 }
 
 /* One that is filtered here is counted here, too. */
@@ -210,7 +220,7 @@ static int open_sampler(struct cairn_trace *t, struct cairn_err *err)
                                             .no_inherit = t->opts.no_inherit,
                                             .user_only = t->opts.user_only || !t->spec.probes.n};
     uint64_t per_second = t->opts.per_second ? t->opts.per_second : PER_SECOND_ALL;
-    if (t->opts.sums_only || !t->opts.report)
+    if (!is_reported(t) && !t->opts.timeline)
         per_second = 0;
     int code = cairn_places_list(&t->spec, &t->places, err);
     if (code < 0)

@@ -110,7 +110,10 @@ def check_libs(libs):
 
 def check_meta(meta, n_threads):
     need(meta["preprocessedProfileVersion"] == VERSION and meta["product"] == "cairn", "meta", meta)
-    need(meta["markerSchema"] == [] and meta["interval"] > 0 and meta["startTime"] >= 0, "meta", meta)
+    for schema in meta["markerSchema"]:
+        need(schema["name"] == "cairn" and schema["display"] and schema["fields"] is not None, "schema", schema)
+        need(all(set(field) == {"key", "label", "format"} for field in schema["fields"]), "fields", schema)
+    need(meta["interval"] > 0 and meta["startTime"] >= 0, "meta", meta)
     need(meta.get("symbolicated") is True or meta.get("symbolicationNotSupported") is True, "symbolicated")
     need(meta.get("symbolicated") is not False, "a viewer would ask a server for symbols")
     need(any(c["color"] == "grey" for c in meta["categories"]), "no category is grey")
@@ -223,7 +226,7 @@ class Firefox:
         self.threads = [self.thread(thread) for thread in whole_file["threads"]]
         need(self.threads, "no threads")
         parents = {row - offset for row, offset in enumerate(self.t["stackTable"]["prefixOffset"]) if offset}
-        need(self.used | parents == set(range(self.t["stackTable"]["length"])), "stackTable has unused rows")
+        need(self.used - {None} | parents == set(range(self.t["stackTable"]["length"])), "stackTable has unused rows")
 
     def function(self, frame):
         funcs, resources = self.t["funcTable"], self.t["resourceTable"]
@@ -249,12 +252,29 @@ class Firefox:
             self.paths[row] = [None if self.is_text(frame) else self.function(frame) for frame in self.frames(row)]
         return self.paths[row]
 
+    def markers(self, rows):
+        """Each as a name, times in milliseconds, fields by their labels, and the stack."""
+        labels = {field["key"]: field["label"] for schema in self.meta["markerSchema"] for field in schema["fields"]}
+        indices(rows["name"], len(self.names), "marker name")
+        indices(rows["category"], len(self.categories), "marker category")
+        found = []
+        for name, start, end, phase, data in zip(*(rows[id] for id in ("name", "startTime", "endTime", "phase", "data"))):
+            need(phase == (0 if end is None else 1) and start >= 0 and (end is None or end >= start), "times", start, end)
+            need(data["type"] == "cairn" and isinstance(data["all"], str), "data", data)
+            fields = {labels[key]: value for key, value in data.items() if key not in ("type", "all", "cause")}
+            stack = data["cause"]["stack"] if "cause" in data else None
+            indices([stack], self.t["stackTable"]["length"], "marker stack", None)
+            self.used.add(stack)
+            found.append({"name": self.names[name], "start": start, "end": end, "fields": fields, "stack": stack})
+        return found
+
     def thread(self, thread):
         need(isinstance(thread["pid"], str) and thread["processType"] == "default", "pid", thread["pid"])
-        table(thread, "markers", MARKERS)
+        markers = self.markers(table(thread, "markers", MARKERS))
         samples = thread["samples"]
         check_samples(samples, self.t["stackTable"]["length"])
         found = Thread(thread["name"], thread["pid"], thread["tid"], samples["weightType"])
+        found.markers = markers
         found.process, found.is_main = thread["processName"], thread["isMainThread"]
         # Milliseconds with the digits of nanoseconds: as numbers of those, sums are exact.
         scale = 1000000 if found.unit == "tracing-ms" else 1

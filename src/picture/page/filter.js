@@ -4,7 +4,7 @@
 // A filter: { labels: { key: [value, ...] }, span: [from, to] }, times in µs since the first one.
 // Of one key any of the values will do; of several keys all are asked for.
 
-const setsKept = ({ sets }, labels) => {
+export const setsKept = ({ sets }, labels) => {
   const kept = new Uint8Array(sets.n), asked = Object.entries(labels);
   for (let set = 0; set < sets.n; set++) {
     const own = sets.labels(set);

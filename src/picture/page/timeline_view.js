@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Threads as rows, time along x, and in each row how much was seen when. A span that is selected
-// here is the only time that every view shows.
+// Threads as rows, time along x, and in each row how much was seen when, with the events of the thread
+// above it. A span that is selected here is the only time that every view shows.
 import { byId, make, speak } from "./dom.js";
 import { counted } from "./format.js";
+import { Events } from "./events.js";
 
 const ROW_LEAST = 46, ROW_MOST = 110, AXIS = 24, ROWS = 400;
 const PAPER = 700; // pixels that fit on any
@@ -11,27 +12,28 @@ export const timeText = (us) => (us === 0 ? "0" : us >= 60e6 ? `${Math.floor(us 
 
 // Rows of threads: [{ name, key, value, rows of samples }], the busiest first.
 export const threadsOf = (page, values) => {
-  const rows = page.rows[0], ofSet = new Map(), threads = new Map();
+  const { markers } = page, rows = page.rows[0], ofSet = new Map(), threads = new Map();
   const threadOf = (set) => {
     if (ofSet.has(set)) return ofSet.get(set);
     const labels = page.sets.labels(set), get = (key) => labels.find((label) => label.key === key)?.value;
     const tid = get("tid"), key = tid !== undefined ? "tid" : get("thread") !== undefined ? "thread" : get("pid") !== undefined ? "pid" : "";
     const value = key ? String(get(key)) : "", name = [get("thread") ?? get("process"), tid ?? get("pid")].filter((part) => part !== undefined).join(" · ");
     const id = `${key}=${value}`;
-    if (!threads.has(id)) threads.set(id, { name: name || "all samples", key, value, rows: [], sum: 0 });
+    if (!threads.has(id)) threads.set(id, { name: name || "all samples", key, value, rows: [], events: [], sum: 0 });
     ofSet.set(set, threads.get(id));
     return threads.get(id);
   };
-  for (let row = 0; row < rows.n; row++) {
+  for (let i = 0; markers && i < markers.n; i++) threadOf(markers.set[i]).events.push(i);
+  for (let row = 0; rows.time && row < rows.n; row++) {
     if (rows.time[row] < 0) continue;
     const thread = threadOf(rows.set[row]);
     thread.rows.push(row);
     thread.sum += values[row];
   }
-  return [...threads.values()].sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
+  return [...threads.values()].sort((a, b) => b.sum - a.sum || b.events.length - a.events.length || (a.name < b.name ? -1 : 1));
 };
 
-export const hasTimes = (page) => Boolean(page.rows?.[0]?.time);
+export const hasTimes = (page) => Boolean(page.rows?.[0]?.time || page.markers);
 
 export class TimelineView {
   constructor(app) {
@@ -40,15 +42,16 @@ export class TimelineView {
     this.type = -1;
     this.dragFrom = -1;
     this.cursor = 0; // for keys: a share of the whole time
+    this.events = new Events(app);
   }
 
   get panes() { return []; }
   isStill() { return !this.pending; }
 
   begin() {
-    const { app } = this, box = byId("timeline"), { time } = app.page.rows[0];
-    this.until = 1;
-    for (const at of time) if (at > this.until) this.until = at;
+    const { app } = this, box = byId("timeline");
+    this.until = this.events.until(1);
+    for (const at of app.page.rows[0].time ?? []) if (at > this.until) this.until = at;
     this.canvas = make("canvas", "", { tabIndex: 0, role: "img" });
     this.list = make("ul", "", { className: "threads" });
     box.replaceChildren(this.list, this.canvas);
@@ -62,7 +65,7 @@ export class TimelineView {
       this.dragFrom = at(event);
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      if (this.dragFrom < 0) return;
+      if (this.dragFrom < 0) return this.events.point(event, this);
       this.dragged = [Math.min(this.dragFrom, at(event)), Math.max(this.dragFrom, at(event))].map(Math.round);
       this.redraw();
     });
@@ -72,6 +75,7 @@ export class TimelineView {
       if (this.dragged) this.select(wide ? this.dragged : null);
       this.dragged = null;
     });
+    this.canvas.addEventListener("pointerleave", () => this.events.leave());
     new ResizeObserver(() => this.redraw()).observe(box);
   }
 
@@ -90,12 +94,17 @@ export class TimelineView {
       this.threads = threadsOf(page, this.values);
       this.canvas.setAttribute("aria-label", `Timeline of ${counted(this.threads.length)} threads over ${timeText(this.until)}. Arrow keys move, with Shift they select.`);
     }
-    this.list.replaceChildren(...this.threads.slice(0, ROWS).map(({ name, key, value, sum }) => {
+    this.list.replaceChildren(...this.threads.slice(0, ROWS).map(({ name, key, value, sum, events }) => {
       const only = key && state.labels[key]?.length === 1 && state.labels[key][0] === value;
-      return make("li", "", make("button", name, { type: "button", title: `${name}: ${app.valueText(sum)}. Only this one, or all again.`, disabled: !key, "aria-pressed": String(Boolean(only)),
-        onclick: () => { const { [key]: _, ...rest } = state.labels; state.set({ labels: only ? rest : { ...rest, [key]: [value] }, frame: "" }); } }), make("small", app.valueText(sum)));
+      return make("li", "", make("button", name, { type: "button", title: `${name}: ${this.saying(sum, events)}. Only this one, or all again.`, disabled: !key, "aria-pressed": String(Boolean(only)),
+        onclick: () => { const { [key]: _, ...rest } = state.labels; state.set({ labels: only ? rest : { ...rest, [key]: [value] }, frame: "" }); } }), make("small", this.saying(sum, events)));
     }));
     this.redraw();
+  }
+
+  saying(sum, events) {
+    const many = this.events.many(events);
+    return sum && many ? `${this.app.valueText(sum)}, ${many}` : many || this.app.valueText(sum);
   }
 
   redraw() {
@@ -106,7 +115,9 @@ export class TimelineView {
 
   // What ended in each pixel's time, by thread.
   bins(thread, width) {
-    const { time } = this.app.page.rows[0], bins = new Float64Array(width), scale = (width - 1) / this.until, keep = this.app.model.rows(JSON.stringify({ labels: this.app.state.labels }));
+    const { time } = this.app.page.rows[0], bins = new Float64Array(width);
+    if (!time) return bins;
+    const scale = (width - 1) / this.until, keep = this.app.model.rows(JSON.stringify({ labels: this.app.state.labels }));
     for (const row of thread.rows) if (!keep || keep[row]) bins[Math.floor(time[row] * scale)] += Math.max(0, this.values[row]);
     return bins;
   }
@@ -122,7 +133,7 @@ export class TimelineView {
     const { canvas, app } = this, threads = this.threads.slice(0, ROWS), ratio = devicePixelRatio || 1;
     const row = Math.max(ROW_LEAST, Math.min(ROW_MOST, Math.floor((byId("timeline").clientHeight - AXIS) / threads.length)));
     const width = Math.max(120, room - this.list.offsetWidth), height = threads.length * row + AXIS;
-    Object.assign(this, { width, row });
+    Object.assign(this, { width, row, axis: AXIS });
     this.list.style.setProperty("--row", `${row}px`);
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
@@ -142,6 +153,7 @@ export class TimelineView {
         g.fillRect(x * 2, AXIS + (i + 1) * this.row - 5 - h, 1.6, h);
       }
     });
+    this.events.draw(g, threads, this, AXIS);
     this.drawSpan(g, width, height, colour);
   }
 

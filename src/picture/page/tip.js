@@ -43,10 +43,15 @@ export const nodeRows = (app, tree, node, within) => {
 };
 
 export const showTip = (app, tree, node, within, x, y) => {
-  const tip = byId("tip"), look = tree.look[node], list = make("dl");
-  for (const [term, text] of [...nodeRows(app, tree, node, within), ...sourceRows(app, look)])
-    list.append(make("dt", term), make("dd", text));
-  tip.replaceChildren(make("h2", app.looks.name(look).slice(0, 2000)), list);
+  const look = tree.look[node];
+  showRows(app.looks.name(look).slice(0, 2000), [...nodeRows(app, tree, node, within), ...sourceRows(app, look)], x, y);
+};
+
+// A title and rows of a term and a text, beside a point of the window.
+export const showRows = (title, rows, x, y) => {
+  const tip = byId("tip"), list = make("dl");
+  for (const [term, text] of rows) list.append(make("dt", term), make("dd", text));
+  tip.replaceChildren(make("h2", title), list);
   tip.hidden = false;
   const { width, height } = tip.getBoundingClientRect();
   const left = x + 16 + width < innerWidth ? x + 16 : Math.max(8, x - 16 - width);

@@ -437,6 +437,33 @@ static void odd_labels_stay_labels(void **state)
     cairn_profile_free(q);
 }
 
+/* A marker comes back with all it has; what counts for something is a sample, whatever it says. */
+static void markers_come_back(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = make_rich();
+    struct cairn_profile_label path = {.key = add_text(p, "arg.path"), .text = add_text(p, "/x")};
+    const struct cairn_profile_marker marker = {
+        .name = add_text(p, "openat"),
+        .stack = p->samples[0].stack,
+        .labels = cairn_profile_add_label_set(p, &path, 1, 0, 1700000000000000000),
+        .duration_ns = 1500};
+    assert_int_equal(cairn_profile_add_marker(p, &marker), 0);
+    struct cairn_profile_label claim = {.key = add_text(p, "cairn.marker"),
+                                        .text = add_text(p, "no")};
+    p->samples[1].labels = cairn_profile_add_labels(p, &claim, 1);
+    struct cairn_profile *q = again(p);
+    assert_int_equal(q->n_samples, 2);
+    assert_int_equal(q->n_markers, 1);
+    assert_text(q, q->markers[0].name, "openat");
+    assert_int_equal(q->markers[0].duration_ns, 1500);
+    assert_int_equal(q->markers[0].stack, q->samples[0].stack);
+    assert_int_equal(q->label_sets[q->markers[0].labels].time_ns, 1700000000000000000);
+    assert_text(q, cairn_profile_find_label(q, q->markers[0].labels, "arg.path")->text, "/x");
+    cairn_profile_free(p);
+    cairn_profile_free(q);
+}
+
 static void equal_profiles_give_equal_bytes(void **state)
 {
     (void)state;
@@ -623,6 +650,7 @@ int main(void)
         cmocka_unit_test(the_last_type_is_shown_unless_the_file_says_another),
         cmocka_unit_test(everything_comes_back),
         cmocka_unit_test(odd_labels_stay_labels),
+        cmocka_unit_test(markers_come_back),
         cmocka_unit_test(equal_profiles_give_equal_bytes),
         cmocka_unit_test(collapsed_stacks_survive_pprof),
         cmocka_unit_test(what_no_sample_uses_is_not_written),

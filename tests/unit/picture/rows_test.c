@@ -49,7 +49,7 @@ static struct made make(const struct cairn_profile *p, size_t first, size_t end)
     assert_ok(cairn_looks_build(p, &m.looks, &err), err);
     assert_ok(cairn_layout_build(p, &m.looks, SIZE_MAX, &m.layout, &err), err);
     assert_ok(cairn_row_sets_build(p, &m.sets, &err), err);
-    assert_ok(cairn_rows_build(p, &m.layout, &m.sets, first, end, &m.rows, &err), err);
+    assert_ok(cairn_rows_build(p, &m.layout, &m.sets, first, end, 0, &m.rows, &err), err);
     return m;
 }
 
@@ -196,7 +196,7 @@ static void without_memory_there_are_no_rows(void **state)
         code = cairn_row_sets_build(p, &sets, &err);
         assert_true((code == CAIRN_OK) == (sets.of_profile != NULL));
         if (code == CAIRN_OK)
-            code = cairn_rows_build(p, &m.layout, &sets, 0, 2, &rows, &err);
+            code = cairn_rows_build(p, &m.layout, &sets, 0, 2, 0, &rows, &err);
         cairn_alloc_fail_after(-1);
         cairn_rows_done(&rows);
         cairn_row_sets_done(&sets);

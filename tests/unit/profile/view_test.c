@@ -64,6 +64,46 @@ static void merging_joins_what_is_equal(void **state)
     cairn_profile_free(b);
 }
 
+static uint32_t add_marker(struct cairn_profile *p, size_t sample, const char *name,
+                           int64_t time_ns)
+{
+    struct cairn_profile_label label = {.key = add_text(p, "tid"), .number = time_ns};
+    const struct cairn_profile_marker marker = {
+        .name = add_text(p, name),
+        .stack = p->samples[sample].stack,
+        .labels = cairn_profile_add_label_set(p, &label, 1, 0, time_ns),
+        .duration_ns = 3};
+    return cairn_profile_add_marker(p, &marker);
+}
+
+static void markers_are_merged_filtered_and_labelled(void **state)
+{
+    (void)state;
+    struct cairn_err err;
+    struct cairn_profile *p = profile_of("main;f 1\nmain;g 2\n"), *from = profile_of("main;g 3\n");
+    const struct cairn_profile_marker wrong = {.stack = 99};
+    assert_int_equal(cairn_profile_add_marker(p, &wrong), UINT32_MAX);
+    assert_int_equal(add_marker(p, 0, "open", 7), 0);
+    assert_int_equal(add_marker(from, 0, "read", 8), 0);
+    assert_ok(cairn_profile_merge(p, from, &err), err);
+    assert_int_equal(p->n_markers, 2);
+    assert_string_equal(cairn_strings_get(&p->strings, p->markers[1].name), "read");
+    assert_int_equal(p->markers[1].stack, p->samples[1].stack);
+    assert_int_equal(p->label_sets[p->markers[1].labels].time_ns, 8);
+    assert_int_equal(p->markers[1].duration_ns, 3);
+    assert_ok(cairn_profile_label_all(p, "input", "a", &err), err);
+    assert_non_null(cairn_profile_find_label(p, p->markers[0].labels, "input"));
+    assert_int_equal(p->label_sets[p->markers[0].labels].time_ns, 7);
+    struct cairn_filter f = {.size = sizeof f, .function = "g"};
+    assert_ok(cairn_profile_filter(p, &f, &err), err);
+    assert_int_equal(p->n_markers, 1);
+    f = (struct cairn_filter){.size = sizeof f, .label_key = "tid", .label_value = "7"};
+    assert_ok(cairn_profile_filter(p, &f, &err), err);
+    assert_int_equal(p->n_markers, 0);
+    cairn_profile_free(p);
+    cairn_profile_free(from);
+}
+
 static void a_new_profile_takes_all_of_another(void **state)
 {
     (void)state;
@@ -368,6 +408,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merging_joins_what_is_equal),
+        cmocka_unit_test(markers_are_merged_filtered_and_labelled),
         cmocka_unit_test(a_new_profile_takes_all_of_another),
         cmocka_unit_test(types_are_matched_by_name_not_by_place),
         cmocka_unit_test(periods_that_differ_are_forgotten),

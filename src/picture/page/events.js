@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Events of the timeline: a mark for each in the row of its thread, as wide as it took, and all that is
+// known of the one under the pointer.
+import { many } from "./format.js";
+import { setsKept } from "./filter.js";
+import { hideTip, showRows } from "./tip.js";
+
+const MARK = 9, TOP = 5, NEAR = 4; // pixels: height, distance from the row's top, reach of the pointer
+const DETAIL = /^arg\./, WHOSE = ["pid", "tid", "process", "thread", "cgroup"];
+const FRAMES = 12; // of its stack, in the tip
+
+const durationText = (ns) => (ns >= 1e9 ? `${(ns / 1e9).toFixed(2)} s` : ns >= 1e6 ? `${(ns / 1e6).toFixed(2)} ms` : ns >= 1e3 ? `${(ns / 1e3).toFixed(1)} µs` : `${ns.toFixed(0)} ns`);
+const momentText = (us) => (us >= 1e6 ? `${(us / 1e6).toFixed(6)} s` : us >= 1e3 ? `${(us / 1e3).toFixed(3)} ms` : `${us.toFixed(0)} µs`);
+
+export class Events {
+  constructor(app) {
+    this.app = app;
+    this.markers = app.page.markers;
+    this.colourOf = new Map(); // by name, in the order they come
+  }
+
+  until(least) {
+    const { markers } = this;
+    let last = least;
+    for (let i = 0; markers && i < markers.n; i++) last = Math.max(last, markers.time[i] + markers.took[i] / 1e3);
+    return last;
+  }
+
+  many(events) { return events.length ? many(events.length, "event") : ""; }
+
+  // Neighbours on the wheel of colours come far from each other.
+  colour(name) {
+    if (!this.colourOf.has(name)) this.colourOf.set(name, `hsl(${(200 + this.colourOf.size * 137.5) % 360} 52% 54%)`);
+    return this.colourOf.get(name);
+  }
+
+  // Marks that would lie on each other are drawn once: a row takes as long as it has pixels. Where a thread
+  // has no samples, they have all of its row.
+  draw(g, threads, { width, row, until }, axis) {
+    const { markers, app } = this;
+    if (!markers) return;
+    const kept = setsKept(app.page, app.state.labels), scale = width / until;
+    this.rows = threads.map(({ events }) => events.filter((i) => kept[markers.set[i]]));
+    this.rows.forEach((events, at) => {
+      const high = threads[at].rows.length ? MARK : row - 2 * TOP;
+      let end = -1, last = "";
+      for (const i of events) {
+        const x = markers.time[i] * scale, w = Math.max(1.5, (markers.took[i] / 1e3) * scale), name = markers.name(i);
+        if (x + w < end + 0.5 && name === last) continue;
+        g.fillStyle = this.colour(name);
+        g.fillRect(x, axis + at * row + TOP, w, high);
+        end = x + w;
+        last = name;
+      }
+    });
+  }
+
+  // The event at a point of the canvas: the nearest one that is at most a few pixels away.
+  at(x, y, { width, row, until }, axis) {
+    const { markers } = this, events = this.rows?.[Math.floor((y - axis) / row)] ?? [], scale = width / until;
+    let best = -1, distance = NEAR;
+    for (const i of events) {
+      const from = markers.time[i] * scale, to = from + (markers.took[i] / 1e3) * scale, off = x < from ? from - x : x > to ? x - to : 0;
+      if (off < distance) { distance = off; best = i; }
+    }
+    return best;
+  }
+
+  // Whose it is, what it was given, and the innermost frames of its stack.
+  rowsOf(i) {
+    const { markers, app: { page, model, looks } } = this, labels = page.sets.labels(markers.set[i]), rows = [["at", momentText(markers.time[i])]];
+    if (markers.took[i]) rows.push(["took", durationText(markers.took[i])]);
+    for (const { key, value } of labels) if (!WHOSE.includes(key)) rows.push([key.replace(DETAIL, ""), String(value).slice(0, 400)]);
+    const get = (key) => labels.find((label) => label.key === key)?.value;
+    rows.push(["thread", [get("thread") ?? get("process"), get("tid") ?? get("pid")].filter((part) => part !== undefined).join(" · ")]);
+    const frames = [];
+    for (let node = markers.node[i]; node > 0 && frames.length < FRAMES; node = model.base.parent[node]) frames.push(looks.name(page.look[node]).slice(0, 120));
+    if (frames.length) rows.push(["stack", frames.join("\n")]);
+    return rows;
+  }
+
+  point(event, view) {
+    if (!this.markers) return;
+    const box = view.canvas.getBoundingClientRect(), i = this.at(event.clientX - box.left, event.clientY - box.top, view, view.axis);
+    if (i < 0) return this.leave();
+    showRows(this.markers.name(i).slice(0, 400), this.rowsOf(i), event.clientX, event.clientY);
+    this.shown = true;
+  }
+
+  leave() {
+    if (this.shown) hideTip();
+    this.shown = false;
+  }
+}
