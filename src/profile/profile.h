@@ -232,8 +232,7 @@ const struct cairn_profile_label *cairn_profile_find_label(const struct cairn_pr
 /* Why the stack of a sample ends early; "": nobody said that it does. Borrowed. */
 const char *cairn_profile_cut_of(const struct cairn_profile *p, size_t sample);
 
-/* That of a label set, as a string; 0 also where the root is there, and only the middle is left out.
- */
+/* That of a label set, as a string; 0 also where the root is there, and the middle is left out. */
 uint32_t cairn_profile_cut_short(const struct cairn_profile *p, uint32_t label_set);
 
 static inline int64_t cairn_profile_time_of(const struct cairn_profile *p, size_t sample)
