@@ -57,7 +57,12 @@ def theirs(data):
     """(comm, pid, tid, event, frames) -> [samples, sum of periods]; a frame is (address in its file, file)."""
     found = collections.defaultdict(lambda: [0, 0])
     names = collections.defaultdict(set)
-    text = run("perf", "script", "-i", data, "--no-inline", "-F", FIELDS).stdout
+    for _ in range(3):  # now and then it crashes
+        done = run("perf", "script", "-i", data, "--no-inline", "-F", FIELDS)
+        if not done.returncode:
+            break
+    check(not done.returncode, f"perf script: status {done.returncode}: {done.stderr[-300:]}")
+    text = done.stdout
     for part in text.split("\n\n" if "\n\n" in text else "\n"):
         lines = part.lstrip("\n").splitlines()
         if not lines:
