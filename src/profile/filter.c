@@ -66,20 +66,32 @@ static bool *find_label_sets(const struct cairn_profile *p, const struct cairn_f
     return found;
 }
 
-static void keep_samples(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
+void cairn_profile_drop_samples(struct cairn_profile *p, const bool *dropped)
 {
     size_t n_kept = 0;
     for (size_t i = 0; i < p->n_samples; i++) {
-        struct cairn_profile_sample sample = p->samples[i];
-        if ((stacks && !stacks[sample.stack]) || (label_sets && !label_sets[sample.labels]))
+        if (dropped[i])
             continue;
-        p->samples[n_kept] = sample;
+        p->samples[n_kept] = p->samples[i];
         memmove(p->values + n_kept * p->n_types, p->values + i * p->n_types,
                 p->n_types * sizeof *p->values);
         n_kept++;
     }
     p->n_samples = n_kept;
     cairn_profile_forget_samples(p);
+}
+
+static bool keep_samples(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
+{
+    bool *dropped = cairn_alloc(p->n_samples + 1, sizeof *dropped);
+    for (size_t i = 0; dropped && i < p->n_samples; i++)
+        dropped[i] = (stacks && !stacks[p->samples[i].stack]) ||
+                     (label_sets && !label_sets[p->samples[i].labels]);
+    bool ok = dropped != NULL;
+    if (ok)
+        cairn_profile_drop_samples(p, dropped);
+    cairn_free(dropped);
+    return ok;
 }
 
 int cairn_profile_filter(struct cairn_profile *p, const struct cairn_filter *filter,
@@ -93,8 +105,7 @@ int cairn_profile_filter(struct cairn_profile *p, const struct cairn_filter *fil
     bool *stacks = f.function ? find_stacks(p, f.function) : NULL;
     bool *label_sets = f.label_key ? find_label_sets(p, &f) : NULL;
     bool ok = (stacks || !f.function) && (label_sets || !f.label_key);
-    if (ok)
-        keep_samples(p, stacks, label_sets);
+    ok = ok && keep_samples(p, stacks, label_sets);
     cairn_free(stacks);
     cairn_free(label_sets);
     return ok ? CAIRN_OK : cairn_fail_memory(err);

@@ -166,6 +166,9 @@ uint32_t cairn_profile_add_sample(struct cairn_profile *p, uint32_t stack, uint3
 uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint32_t labels,
                                   const int64_t *values);
 
+/* Drops the samples whose number is marked; the others keep their order. */
+void cairn_profile_drop_samples(struct cairn_profile *p, const bool *dropped);
+
 /* Sums the samples that have equal stack and labels into one. Labels that carry a time stay apart,
  * as they differ. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_profile_sum_equal(struct cairn_profile *p);
@@ -230,5 +233,11 @@ const char *cairn_profile_frame_text(const struct cairn_profile *p, uint32_t fra
 
 /* The label cairn.cut of a stack that reaches its root, but whose middle is left out. */
 #define CAIRN_PROFILE_GAP "gap (deeper than 1024 frames)"
+
+/* The label of a sample's time: nanoseconds since 1970, or, where the recorder's clock was another
+ * and nothing says how far apart the two are, of that clock. It has the second mark's comment where
+ * its difference from 1970 is known: "sample times: recorder's clock + 1700000000000000000 ns". */
+#define CAIRN_PROFILE_TIME       "cairn.time_ns"
+#define CAIRN_PROFILE_CLOCK_MARK "sample times: recorder's clock + "
 
 #endif /* CAIRN_PROFILE_PROFILE_H */

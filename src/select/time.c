@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters by time: stretches that an option names, and windows of a file. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "select/select.h"
+
+/* Earlier than this in nanoseconds since 1970 (September 2001) nothing was recorded, and no machine
+ * counts as many from its start. */
+static const int64_t wall_min_ns = INT64_C(1000000000000000000);
+
+/* What the samples say. */
+struct clock {
+    uint32_t key;
+    struct cairn_select_times times;
+    size_t n; /* samples with a time */
+    bool has_shift;
+    int64_t shift_ns; /* of the recorder's clock from 1970 */
+};
+
+static bool time_of(const struct cairn_profile *p, size_t sample, uint32_t key, int64_t *ret_ns)
+{
+    const struct cairn_profile_label *label = cairn_select_label(p, p->samples[sample].labels, key);
+    if (!label || label->text)
+        return false;
+    *ret_ns = label->number;
+    return true;
+}
+
+static int read_clock(struct cairn_profile *p, struct clock *ret_clock, struct cairn_err *err)
+{
+    struct clock clock = {.key = cairn_select_text(p, CAIRN_PROFILE_TIME)};
+    struct cairn_select_times *times = &clock.times;
+    const char *shift = cairn_profile_find_comment(p, CAIRN_PROFILE_CLOCK_MARK);
+    int64_t ns;
+    if (clock.key == UINT32_MAX)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < p->n_samples; i++) {
+        if (!time_of(p, i, clock.key, &ns))
+            continue;
+        times->first_ns = clock.n && times->first_ns < ns ? times->first_ns : ns;
+        times->last_ns = clock.n && times->last_ns > ns ? times->last_ns : ns;
+        clock.n++;
+    }
+    clock.has_shift = shift != NULL;
+    clock.shift_ns = shift ? strtoll(shift, NULL, 10) : 0;
+    times->is_wall = times->first_ns >= wall_min_ns;
+    bool is_earlier = times->is_wall && p->time_ns > 0 && p->time_ns < times->first_ns;
+    times->start_ns = is_earlier ? p->time_ns : times->first_ns;
+    *ret_clock = clock;
+    return CAIRN_OK;
+}
+
+struct stretch {
+    int64_t low, high;
+};
+
+/* All of them in the profile's times. */
+static int place_spans(const struct cairn_select_filter *filter, const struct clock *clock,
+                       struct stretch *ret_stretches, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    for (size_t i = 0; i < filter->spans.n && code == CAIRN_OK; i++)
+        code = cairn_select_span_place(&filter->spans.items[i], &clock->times,
+                                       &ret_stretches[i].low, &ret_stretches[i].high, err);
+    if (code < 0) {
+        char name[32];
+        strcpy(name, "--");
+        strncat(name, cairn_select_name(filter), sizeof name - 3);
+        return cairn_fail_in(err, code, name);
+    }
+    return CAIRN_OK;
+}
+
+static bool is_inside(const struct stretch *stretches, size_t n, int64_t ns)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ns >= stretches[i].low && ns < stretches[i].high)
+            return true;
+    return false;
+}
+
+int cairn_select_judge_time(const struct cairn_select_filter *filter, struct cairn_profile *p,
+                            uint8_t *verdicts, struct cairn_err *err)
+{
+    struct stretch stretches[CAIRN_SELECT_SPANS_MAX];
+    struct clock clock;
+    int64_t ns;
+    int code = read_clock(p, &clock, err);
+    if (code == CAIRN_OK && clock.n)
+        code = place_spans(filter, &clock, stretches, err);
+    for (size_t i = 0; i < p->n_samples && code == CAIRN_OK; i++)
+        verdicts[i] = !time_of(p, i, clock.key, &ns)              ? CAIRN_SELECT_WITHOUT
+                      : is_inside(stretches, filter->spans.n, ns) ? CAIRN_SELECT_MATCH
+                                                                  : CAIRN_SELECT_NO_MATCH;
+    return code;
+}
+
+static int compare_stretches(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+int cairn_select_set_duration(const struct cairn_select_filter *filter, struct cairn_profile *p,
+                              struct cairn_err *err)
+{
+    struct stretch stretches[CAIRN_SELECT_SPANS_MAX];
+    struct clock clock;
+    int code = read_clock(p, &clock, err);
+    if (code < 0 || !clock.n || !p->duration_ns)
+        return code;
+    code = place_spans(filter, &clock, stretches, err);
+    if (code < 0)
+        return code;
+    int64_t at = clock.times.start_ns, sum = 0;
+    int64_t end = cairn_profile_add_clamped(at, p->duration_ns);
+    qsort(stretches, filter->spans.n, sizeof *stretches, compare_stretches);
+    for (size_t i = 0; i < filter->spans.n; i++) { /* they may overlap */
+        int64_t low = stretches[i].low > at ? stretches[i].low : at;
+        int64_t high = stretches[i].high < end ? stretches[i].high : end;
+        if (high <= low)
+            continue;
+        sum += high - low;
+        at = high;
+    }
+    p->duration_ns = sum;
+    return CAIRN_OK;
+}
+
+/* How much to take from a sample's time to get the file's. */
+static int align_clocks(const struct cairn_select_windows *windows, const struct clock *clock,
+                        int64_t *ret_shift_ns, struct cairn_err *err)
+{
+    *ret_shift_ns = !windows->is_realtime && clock->has_shift ? clock->shift_ns : 0;
+    if (windows->is_realtime == clock->times.is_wall || *ret_shift_ns)
+        return CAIRN_OK;
+    cairn_fail(err, CAIRN_E_ARG, "--time-file: its times are of the clock %s, the samples' are not",
+               windows->is_realtime ? "realtime" : "monotonic");
+    cairn_hint(err, "CLOCK %s in the file says that its times are the other ones",
+               windows->is_realtime ? "monotonic" : "realtime");
+    return CAIRN_E_ARG;
+}
+
+struct windows_judge {
+    const struct cairn_select_windows *windows;
+    const struct cairn_profile *p;
+    uint32_t keys[CAIRN_SELECT_N_SCOPES]; /* of labels; that of the global ones is not asked */
+};
+
+static enum cairn_select_verdict judge(const struct windows_judge *judge, size_t sample,
+                                       uint64_t ns)
+{
+    bool is_inside = true;
+    for (int scope = 0; scope < CAIRN_SELECT_N_SCOPES; scope++) {
+        uint32_t id = 0;
+        if (!judge->windows->has[scope])
+            continue;
+        const struct cairn_profile_label *label =
+            cairn_select_label(judge->p, judge->p->samples[sample].labels, judge->keys[scope]);
+        if (scope != CAIRN_SELECT_GLOBAL) {
+            if (!label || label->text || label->number < 0 || label->number > UINT32_MAX)
+                return CAIRN_SELECT_WITHOUT;
+            id = (uint32_t)label->number;
+        }
+        is_inside &=
+            cairn_select_windows_hold(judge->windows, (enum cairn_select_scope)scope, id, ns);
+    }
+    return is_inside ? CAIRN_SELECT_MATCH : CAIRN_SELECT_NO_MATCH;
+}
+
+int cairn_select_judge_windows(const struct cairn_select_filter *filter, struct cairn_profile *p,
+                               uint8_t *verdicts, struct cairn_err *err)
+{
+    struct windows_judge by = {.windows = &filter->windows, .p = p};
+    struct clock clock;
+    int64_t ns, shift_ns = 0;
+    int code = read_clock(p, &clock, err);
+    by.keys[CAIRN_SELECT_OF_PROCESS] = cairn_select_text(p, "pid");
+    by.keys[CAIRN_SELECT_OF_THREAD] = cairn_select_text(p, "tid");
+    if (code == CAIRN_OK && clock.n)
+        code = align_clocks(by.windows, &clock, &shift_ns, err);
+    for (size_t i = 0; i < p->n_samples && code == CAIRN_OK; i++) {
+        bool has_time = time_of(p, i, clock.key, &ns) && !__builtin_sub_overflow(ns, shift_ns, &ns);
+        verdicts[i] = has_time && ns >= 0 ? (uint8_t)judge(&by, i, (uint64_t)ns)
+                                          : (uint8_t)CAIRN_SELECT_WITHOUT;
+    }
+    return code;
+}
