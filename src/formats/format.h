@@ -34,6 +34,7 @@ struct cairn_format_input {
     const struct cairn_format_input *more; /* files beside it, as a folder of perf has; read_at */
     size_t n_more;
     struct cairn_stream_walker walker; /* of copies of stacks; all-zero: they are not walked */
+    unsigned keeps;                    /* as in struct cairn_import_opts */
 };
 
 /* As cairn_profile_read(). */

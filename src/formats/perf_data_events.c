@@ -203,6 +203,7 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
                      : clamped(attr->sample_period),
         .time_ns = sample->time,
         .has_time = sample->has_time,
+        .cpu = sample->cpu,
         .kernel = d->chain.kernel,
         .n_kernel = d->chain.n_kernel,
         .user = {.addresses = d->chain.user, .n = d->chain.n_user, .cut = cut_of(d, attr, text)},
