@@ -79,6 +79,9 @@ struct cairn_select_step {
 CAIRN_API int cairn_select_step(const struct cairn_select *select, size_t number,
                                 struct cairn_select_step *ret_step);
 
+/* What the steps count begins anew. */
+CAIRN_API void cairn_select_reset(struct cairn_select *select);
+
 #ifdef __cplusplus
 }
 #endif

@@ -172,3 +172,12 @@ int cairn_select_step(const struct cairn_select *select, size_t number,
     memcpy(ret_step, &step, step.size < sizeof step ? step.size : sizeof step);
     return CAIRN_OK;
 }
+
+void cairn_select_reset(struct cairn_select *select)
+{
+    for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS; i++) {
+        struct cairn_select_filter *filter = &select->filters[i];
+        filter->n_before = filter->n_samples = filter->n_without = 0;
+        filter->value = 0;
+    }
+}
