@@ -47,12 +47,13 @@ CAIRN_API void cairn_select_free(struct cairn_select *select); /* accepts NULL *
 CAIRN_API int cairn_select_add(struct cairn_select *select, enum cairn_select_kind kind,
                                int excludes, const char *text, struct cairn_err *err);
 
-/* What a profile must hold beyond the usual: bits. The first two are those of
+/* What a profile must hold beyond the usual: bits. All but the last are those of
  * cairn_import_opts.keeps. */
 enum cairn_select_need {
     CAIRN_SELECT_NEEDS_TIMES = 1,
     CAIRN_SELECT_NEEDS_CPUS = 2,
-    CAIRN_SELECT_NEEDS_NAMES = 4 /* of functions */
+    CAIRN_SELECT_NEEDS_PROCESSES = 4,
+    CAIRN_SELECT_NEEDS_NAMES = 8 /* of functions */
 };
 CAIRN_API unsigned cairn_select_needs(const struct cairn_select *select);
 

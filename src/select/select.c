@@ -10,9 +10,9 @@ static const struct kind {
     const char *name, *exclude_name; /* NULL: it cannot exclude */
     unsigned needs;
 } kinds[CAIRN_SELECT_N_KINDS] = {
-    [CAIRN_SELECT_PID] = {"pid", "exclude-pid", 0},
+    [CAIRN_SELECT_PID] = {"pid", "exclude-pid", CAIRN_SELECT_NEEDS_PROCESSES},
     [CAIRN_SELECT_TID] = {"tid", "exclude-tid", 0},
-    [CAIRN_SELECT_PROCESS] = {"process", "exclude-process", 0},
+    [CAIRN_SELECT_PROCESS] = {"process", "exclude-process", CAIRN_SELECT_NEEDS_PROCESSES},
     [CAIRN_SELECT_THREAD] = {"thread", "exclude-thread", 0},
     [CAIRN_SELECT_CPU] = {"cpu", "exclude-cpu", CAIRN_SELECT_NEEDS_CPUS},
     [CAIRN_SELECT_EVENT] = {"event", "exclude-event", 0},
