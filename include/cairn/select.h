@@ -20,7 +20,7 @@ extern "C" {
 struct cairn_select;
 
 /* In the order in which they are applied. RE is a POSIX extended regular expression that matches
- * anywhere in a name; LIST is numbers and spans of them: "1,4-7". */
+ * anywhere in a name (in its first 4096 bytes); LIST is numbers and spans of them: "1,4-7". */
 enum cairn_select_kind {
     CAIRN_SELECT_PID,       /* LIST */
     CAIRN_SELECT_TID,       /* LIST */

@@ -93,6 +93,12 @@ int cairn_select_patterns_add(struct cairn_select_patterns *patterns, const char
 const struct cairn_select_pattern *
 cairn_select_patterns_find(const struct cairn_select_patterns *patterns, const char *name)
 {
+    char start[CAIRN_SELECT_NAME_BYTES_MAX + 1];
+    if (strnlen(name, sizeof start) == sizeof start) {
+        memcpy(start, name, CAIRN_SELECT_NAME_BYTES_MAX);
+        start[CAIRN_SELECT_NAME_BYTES_MAX] = 0;
+        name = start;
+    }
     for (size_t i = 0; i < patterns->n; i++)
         if (regexec(patterns->items[i].regex, name, 0, NULL, 0) == 0)
             return &patterns->items[i];

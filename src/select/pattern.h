@@ -9,7 +9,13 @@
 
 #include <cairn/error.h>
 
-enum { CAIRN_SELECT_PATTERNS_MAX = 256, CAIRN_SELECT_PATTERN_BYTES_MAX = 4096 };
+/* Of a name only so many bytes are looked at: names may come from hostile files, and the time of a
+ * match may grow faster than the name. */
+enum {
+    CAIRN_SELECT_PATTERNS_MAX = 256,
+    CAIRN_SELECT_PATTERN_BYTES_MAX = 4096,
+    CAIRN_SELECT_NAME_BYTES_MAX = 4096
+};
 
 struct cairn_select_pattern {
     regex_t *regex;

@@ -59,6 +59,22 @@ static void expressions_match_anywhere(void **state)
     cairn_select_patterns_done(&patterns);
 }
 
+static void long_names_are_asked_by_their_start(void **state)
+{
+    (void)state;
+    struct cairn_select_patterns patterns = {0};
+    char name[CAIRN_SELECT_NAME_BYTES_MAX + 3];
+    memset(name, 'a', sizeof name);
+    name[sizeof name - 1] = 0;
+    name[CAIRN_SELECT_NAME_BYTES_MAX - 1] = 'b';
+    name[CAIRN_SELECT_NAME_BYTES_MAX] = 'c';
+    assert_int_equal(cairn_select_patterns_add(&patterns, "c", NULL), CAIRN_OK);
+    assert_null(cairn_select_patterns_find(&patterns, name));
+    assert_int_equal(cairn_select_patterns_add(&patterns, "b$", NULL), CAIRN_OK);
+    assert_non_null(cairn_select_patterns_find(&patterns, name));
+    cairn_select_patterns_done(&patterns);
+}
+
 static void a_wrong_expression_names_its_column(void **state)
 {
     (void)state;
@@ -236,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_list_names_numbers_and_spans),
         cmocka_unit_test(a_wrong_list_names_its_column),
         cmocka_unit_test(expressions_match_anywhere),
+        cmocka_unit_test(long_names_are_asked_by_their_start),
         cmocka_unit_test(a_wrong_expression_names_its_column),
         cmocka_unit_test(seconds_count_from_the_start),
         cmocka_unit_test(a_wrong_time_names_its_column),
