@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Worth: what a capture was worth, in numbers, and as comments of its profile. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -78,6 +80,16 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
            size > sizeof size ? size - sizeof size : 0);
 }
 
+/* By how much the samples' times are later than CLOCK_MONOTONIC. */
+static int add_clock(struct cairn_sampler *s)
+{
+    char line[96];
+    if (!s->collect.has_times)
+        return CAIRN_OK;
+    snprintf(line, sizeof line, CAIRN_PROFILE_CLOCK_MARK "%" PRIu64 " ns", s->collect.to_real_ns);
+    return cairn_profile_add_comment(s->collect.profile, line);
+}
+
 int cairn_sampler_add_comments(struct cairn_sampler *s)
 {
     struct cairn_sample_quality quality = {.size = sizeof quality};
@@ -93,6 +105,8 @@ int cairn_sampler_add_comments(struct cairn_sampler *s)
         cairn_buffer_printf(&text, "kernel: %s", s->collect.kernel.release);
         code = cairn_profile_add_comment(s->collect.profile, cairn_buffer_text(&text));
     }
+    if (code == CAIRN_OK)
+        code = add_clock(s);
     log_copies(s);
     log_lost_times(s);
     cairn_sampler_measure(s, &quality);

@@ -84,8 +84,9 @@ static int apply(struct applying *a, struct cairn_err *err)
         if (filters[i].is_used && filters[i].kind < CAIRN_SELECT_MERGE_THREADS)
             code = drop(a, &filters[i], err);
     for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS && code == CAIRN_OK; i++)
-        if (filters[i].is_used && filters[i].kind == CAIRN_SELECT_TIME && !filters[i].excludes)
-            code = cairn_select_set_duration(&filters[i], a->p, err);
+        if (filters[i].kind == CAIRN_SELECT_TIME && !filters[i].excludes &&
+            (filters[i].is_used || filters[i + 1].is_used))
+            code = cairn_select_set_duration(&filters[i], &filters[i + 1], a->p, err);
     if (code == CAIRN_OK)
         cairn_profile_drop_samples(a->p, a->dropped);
     for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS && code == CAIRN_OK; i++)

@@ -68,8 +68,10 @@ int cairn_select_judge_cuts(const struct cairn_select_filter *filter, struct cai
 /* The one event that is asked for is shown first. */
 void cairn_select_show_event(const struct cairn_select_filter *filter, struct cairn_profile *p);
 
-/* The profile lasted as long as what was asked for. `p` has all its samples. */
-int cairn_select_set_duration(const struct cairn_select_filter *filter, struct cairn_profile *p,
+/* The profile lasted as long as what was asked for, of the two filters of times. `p` has all its
+ * samples. */
+int cairn_select_set_duration(const struct cairn_select_filter *includes,
+                              const struct cairn_select_filter *excludes, struct cairn_profile *p,
                               struct cairn_err *err);
 
 /* Each changes labels or stacks of the samples, and adds to `filter->n_samples` how many. */

@@ -97,36 +97,75 @@ int cairn_select_judge_time(const struct cairn_select_filter *filter, struct cai
     return code;
 }
 
-static int compare_stretches(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
-    const struct stretch *x = a, *y = b;
-    return x->low < y->low ? -1 : x->low > y->low;
+    const int64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
 }
 
-int cairn_select_set_duration(const struct cairn_select_filter *filter, struct cairn_profile *p,
+/* The stretches of one filter, inside of the recording. */
+struct cover {
+    struct stretch stretches[CAIRN_SELECT_SPANS_MAX];
+    size_t n;
+};
+
+static int make_cover(const struct cairn_select_filter *filter, const struct clock *clock,
+                      const struct stretch *all, struct cover *ret_cover, struct cairn_err *err)
+{
+    struct cover cover = {.n = filter->is_used ? filter->spans.n : 0};
+    int code = cover.n ? place_spans(filter, clock, cover.stretches, err) : CAIRN_OK;
+    for (size_t i = 0; i < cover.n; i++) {
+        struct stretch *at = &cover.stretches[i];
+        at->low = at->low > all->low ? at->low : all->low;
+        at->high = at->high < all->high ? at->high : all->high;
+    }
+    *ret_cover = cover;
+    return code;
+}
+
+static size_t add_ends(const struct cover *cover, int64_t *ends, size_t n)
+{
+    for (size_t i = 0; i < cover->n; i++) {
+        ends[n++] = cover->stretches[i].low;
+        ends[n++] = cover->stretches[i].high;
+    }
+    return n;
+}
+
+/* Between two ends that follow each other all is asked for, or nothing is. */
+static int64_t sum_of(const struct stretch *all, const struct cover *in, const struct cover *out)
+{
+    int64_t ends[4 * CAIRN_SELECT_SPANS_MAX + 2], sum = 0;
+    size_t n = add_ends(out, ends, add_ends(in, ends, 0));
+    ends[n++] = all->low;
+    ends[n++] = all->high;
+    qsort(ends, n, sizeof *ends, compare_numbers);
+    for (size_t i = 1; i < n; i++) {
+        bool is_asked = !in->n || is_inside(in->stretches, in->n, ends[i - 1]);
+        bool is_in_all = ends[i - 1] >= all->low && ends[i] <= all->high;
+        if (is_in_all && is_asked && !is_inside(out->stretches, out->n, ends[i - 1]))
+            sum += ends[i] - ends[i - 1];
+    }
+    return sum;
+}
+
+int cairn_select_set_duration(const struct cairn_select_filter *includes,
+                              const struct cairn_select_filter *excludes, struct cairn_profile *p,
                               struct cairn_err *err)
 {
-    struct stretch stretches[CAIRN_SELECT_SPANS_MAX];
+    struct cover in, out;
     struct clock clock;
     int code = read_clock(p, &clock, err);
-    if (code < 0 || !clock.n || !p->duration_ns)
+    if (code < 0 || !clock.n || p->duration_ns <= 0)
         return code;
-    code = place_spans(filter, &clock, stretches, err);
-    if (code < 0)
-        return code;
-    int64_t at = clock.times.start_ns, sum = 0;
-    int64_t end = cairn_profile_add_clamped(at, p->duration_ns);
-    qsort(stretches, filter->spans.n, sizeof *stretches, compare_stretches);
-    for (size_t i = 0; i < filter->spans.n; i++) { /* they may overlap */
-        int64_t low = stretches[i].low > at ? stretches[i].low : at;
-        int64_t high = stretches[i].high < end ? stretches[i].high : end;
-        if (high <= low)
-            continue;
-        sum += high - low;
-        at = high;
-    }
-    p->duration_ns = sum;
-    return CAIRN_OK;
+    const struct stretch all = {clock.times.start_ns,
+                                cairn_profile_add_clamped(clock.times.start_ns, p->duration_ns)};
+    code = make_cover(includes, &clock, &all, &in, err);
+    if (code == CAIRN_OK)
+        code = make_cover(excludes, &clock, &all, &out, err);
+    if (code == CAIRN_OK)
+        p->duration_ns = sum_of(&all, &in, &out);
+    return code;
 }
 
 /* How much to take from a sample's time to get the file's. */

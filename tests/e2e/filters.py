@@ -150,6 +150,13 @@ def recorded():
     labels = [sample.labels for sample in profile.samples]
     check(len(labels) > 100, f"only {len(labels)} samples")
 
+    # A filter file by the recorder's clock, which the profile can tell from that of the samples.
+    shift = int(next(c for c in profile.comments if "recorder's clock" in c).split("+ ")[1].split()[0])
+    alpha = next(label["tid"] for label in labels if label["thread"] == "alpha-1")
+    start = min(label["cairn.time_ns"] for label in labels if label["tid"] == alpha) + 100_000_000
+    with open("own.windows", "w", encoding="utf-8") as file:
+        file.write(f"THREAD_BEGIN {alpha} {start - shift}\nTHREAD_END {alpha} {start + 200_000_000 - shift}\n")
+
     def since(label):
         return label["cairn.time_ns"] - profile.time_ns
 
@@ -158,6 +165,8 @@ def recorded():
                            (["--pid", str(labels[0]["pid"])], lambda s: s["pid"] == labels[0]["pid"]),
                            (["--time", "0.25-0.75", "--exclude-thread", "2"],
                             lambda s: 250_000_000 <= since(s) < 750_000_000 and "2" not in s["thread"]),
+                           (["--time-file", "own.windows"],
+                            lambda s: s["tid"] == alpha and 0 <= s["cairn.time_ns"] - start < 200_000_000),
                            (["--event", "cpu"], lambda s: True)):
         wanted = sum(map(keeps, labels))
         got = n_of("own.pb.gz", *options)

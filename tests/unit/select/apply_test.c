@@ -206,6 +206,29 @@ static void one_event_is_shown_first_and_time_shortens_the_profile(void **state)
     cairn_select_free(select);
 }
 
+static void assert_lasts(int64_t ns, const char *in, const char *out, const char *also_out)
+{
+    struct cairn_profile *p = make();
+    struct cairn_select *select = one(CAIRN_SELECT_TIME, 1, out);
+    struct cairn_err err;
+    assert_ok(cairn_select_add(select, CAIRN_SELECT_TIME, 1, also_out, &err), err);
+    if (in)
+        assert_ok(cairn_select_add(select, CAIRN_SELECT_TIME, 0, in, &err), err);
+    assert_ok(cairn_select_apply(select, p, NULL, &err), err);
+    assert_int_equal(p->duration_ns, ns);
+    cairn_profile_free(p);
+    cairn_select_free(select);
+}
+
+static void excluded_time_does_not_count(void **state)
+{
+    (void)state;
+    assert_lasts(2000000000, NULL, "1-2", "1.5-2"); /* of 3 s */
+    assert_lasts(750000000, "0.25-1.5", "-0.5", "1.25-");
+    assert_lasts(0, "0-1", "0-0.5", "0.5-2");
+    assert_lasts(3000000000, NULL, "3-4", "7-");
+}
+
 static void cut_stacks_leave_and_gaps_stay(void **state)
 {
     (void)state;
@@ -416,6 +439,7 @@ int main(void)
         cmocka_unit_test(kinds_combine_and_one_kind_offers_alternatives),
         cmocka_unit_test(steps_count_what_each_took_of_what_was_left),
         cmocka_unit_test(one_event_is_shown_first_and_time_shortens_the_profile),
+        cmocka_unit_test(excluded_time_does_not_count),
         cmocka_unit_test(cut_stacks_leave_and_gaps_stay),
         cmocka_unit_test(a_filter_file_asks_by_thread),
         cmocka_unit_test(what_no_sample_says_is_refused),
