@@ -75,11 +75,15 @@ static int change(const struct applying *a, struct cairn_select_filter *filter,
                                                 : cairn_select_change_frames(filter, a->p, err);
 }
 
-/* Samples are dropped once, when all filters were asked: a failure leaves the profile as it was. */
+/* Samples are dropped once, when all filters were asked: what no sample says leaves the profile as
+ * it was. */
 static int apply(struct applying *a, struct cairn_err *err)
 {
     struct cairn_select_filter *filters = a->select->filters;
     int code = CAIRN_OK;
+    for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS; i++)
+        if (filters[i].is_used && !cairn_select_can_change(&filters[i], a->p))
+            return cairn_select_fail_without(&filters[i], err);
     for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS && code == CAIRN_OK; i++)
         if (filters[i].is_used && filters[i].kind < CAIRN_SELECT_MERGE_THREADS)
             code = drop(a, &filters[i], err);
@@ -129,12 +133,15 @@ int cairn_select_apply(struct cairn_select *select, struct cairn_profile *p, con
         is_used |= select->filters[i].is_used;
     if (!is_used || !p->n_samples)
         return CAIRN_OK;
+    const uint32_t default_type = p->default_type;
     show_event(select, p);
     a.value = find_value(p, value);
     a.verdicts = cairn_alloc(p->n_samples, sizeof *a.verdicts);
     a.dropped = cairn_alloc(p->n_samples, sizeof *a.dropped);
     int code = a.verdicts && a.dropped && name_value(select, p, a.value) ? apply(&a, err)
                                                                          : cairn_fail_memory(err);
+    if (code < 0)
+        p->default_type = default_type;
     cairn_free(a.verdicts);
     cairn_free(a.dropped);
     return code;

@@ -74,6 +74,9 @@ int cairn_select_set_duration(const struct cairn_select_filter *includes,
                               const struct cairn_select_filter *excludes, struct cairn_profile *p,
                               struct cairn_err *err);
 
+/* False where threads are to be changed, and no sample has what they are told apart by. */
+bool cairn_select_can_change(const struct cairn_select_filter *filter, struct cairn_profile *p);
+
 /* Each changes labels or stacks of the samples, and adds to `filter->n_samples` how many. */
 int cairn_select_change_threads(struct cairn_select_filter *filter, struct cairn_profile *p,
                                 struct cairn_err *err);

@@ -165,7 +165,10 @@ static int64_t on_day(const struct cairn_select_moment *moment, int64_t of_ns)
     day.tm_min = (int)(moment->ns / second_ns / 60 % 60);
     day.tm_sec = (int)(moment->ns / second_ns % 60);
     day.tm_isdst = -1;
-    return cairn_profile_add_clamped((int64_t)mktime(&day) * second_ns, moment->ns % second_ns);
+    int64_t at = (int64_t)mktime(&day), at_ns;
+    if (__builtin_mul_overflow(at, second_ns, &at_ns)) /* a year far from ours */
+        return at < 0 ? INT64_MIN : INT64_MAX;
+    return cairn_profile_add_clamped(at_ns, moment->ns % second_ns);
 }
 
 /* `open_ns`: what a moment that is not said means. A clock time alone is of the day of the start,
@@ -178,8 +181,8 @@ static int64_t place(const struct cairn_select_moment *moment,
     if (moment->kind == CAIRN_SELECT_START)
         return cairn_profile_add_clamped(times->start_ns, moment->ns);
     int64_t at = on_day(moment, times->start_ns);
-    bool is_next =
-        moment->kind == CAIRN_SELECT_CLOCK && at < times->start_ns && times->last_ns - at >= day_ns;
+    bool is_next = moment->kind == CAIRN_SELECT_CLOCK && at < times->start_ns &&
+                   cairn_profile_add_clamped(at, day_ns) <= times->last_ns;
     return is_next ? cairn_profile_add_clamped(at, day_ns) : at;
 }
 

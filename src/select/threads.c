@@ -70,13 +70,16 @@ static bool change_sets(const struct changing *c, uint32_t *new_of)
     return ok;
 }
 
-static bool has_key(const struct changing *c)
+bool cairn_select_can_change(const struct cairn_select_filter *filter, struct cairn_profile *p)
 {
-    uint32_t key = c->filter->kind == CAIRN_SELECT_PER_CPU ? c->cpu : c->thread;
-    bool found = c->p->n_samples == 0;
-    for (size_t i = 0; !found && i < c->p->n_samples; i++)
-        found = cairn_select_label(c->p, c->p->samples[i].labels, key);
-    return found;
+    bool is_per_cpu = filter->kind == CAIRN_SELECT_PER_CPU;
+    if (!is_per_cpu && filter->kind != CAIRN_SELECT_MERGE_THREADS)
+        return true;
+    uint32_t key = cairn_select_text(p, is_per_cpu ? "cpu" : "thread");
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (cairn_select_label(p, p->samples[i].labels, key))
+            return true;
+    return key == UINT32_MAX; /* memory that is gone is reported when it is needed */
 }
 
 int cairn_select_change_threads(struct cairn_select_filter *filter, struct cairn_profile *p,
@@ -91,10 +94,6 @@ int cairn_select_change_threads(struct cairn_select_filter *filter, struct cairn
                          cairn_select_text(p, "cpu")};
     uint32_t *new_of = cairn_alloc(p->n_label_sets + 1, sizeof *new_of);
     bool ok = new_of && c.cpu != UINT32_MAX; /* memory that was gone before is gone still */
-    if (ok && !has_key(&c)) {
-        cairn_free(new_of);
-        return cairn_select_fail_without(filter, err);
-    }
     ok = ok && change_sets(&c, new_of);
     for (size_t i = 0; ok && i < p->n_samples; i++) {
         uint32_t set = new_of[p->samples[i].labels] - 1;

@@ -135,7 +135,7 @@ def own_clock():
     """perf's usual clock counts from when the machine started."""
     record("plain.data", "-e", "cpu-clock,page-faults", "--sample-cpu")
     samples = truth("plain.data")
-    check(len(samples) > 500, f"only {len(samples)} samples")
+    check(len(samples) > 100, f"only {len(samples)} samples")
     check(len({sample.comm for sample in samples}) >= 4, f"names {({sample.comm for sample in samples})}")
     start = samples[0].ns
     with open("plain.perf", "w", encoding="utf-8") as file:

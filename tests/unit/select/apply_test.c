@@ -357,6 +357,20 @@ static void cpus_take_the_place_of_threads(void **state)
     cairn_select_free(select);
 }
 
+static void what_no_kept_sample_says_is_no_failure(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = make();
+    struct cairn_select *select = one(CAIRN_SELECT_PER_CPU, 0, "");
+    struct cairn_err err;
+    p->samples[5].labels = 0; /* alone says nothing of its CPU, and is alone kept */
+    assert_ok(cairn_select_add(select, CAIRN_SELECT_PID, 1, "10-20", &err), err);
+    assert_ok(cairn_select_apply(select, p, NULL, &err), err);
+    assert_int_equal(sum_of(p, 0), 32);
+    cairn_profile_free(p);
+    cairn_select_free(select);
+}
+
 static void assert_stacks(const struct cairn_profile *p, const char *expected)
 {
     struct cairn_buffer out = {0};
@@ -446,6 +460,7 @@ int main(void)
         cmocka_unit_test(samples_without_the_label_are_counted),
         cmocka_unit_test(threads_are_merged_by_name),
         cmocka_unit_test(cpus_take_the_place_of_threads),
+        cmocka_unit_test(what_no_kept_sample_says_is_no_failure),
         cmocka_unit_test(hidden_frames_leave_their_callees_to_their_callers),
         cmocka_unit_test(frames_of_a_function_become_one),
         cmocka_unit_test(memory_that_ends_leaves_the_samples),

@@ -146,6 +146,7 @@ static void clock_times_are_of_the_day_of_the_start(void **state)
     /* Before the start, of the same day. */
     place("20:00-23:00", &times, day + 20 * hour, day + 23 * hour);
     place("2023-11-15T00:30-2023-11-15 02:00", &times, day + 24 * hour + hour / 2, day + 26 * hour);
+    place("0001-01-01T00:00-9999-12-31T23:59", &times, INT64_MIN, INT64_MAX);
 }
 
 static void clock_times_need_a_clock(void **state)
