@@ -126,6 +126,21 @@ def without_labels():
     check("says of no stack whether it is cut" in done.stderr, "cut stacks:", done.stderr)
 
 
+def sanitizer():
+    """A sanitizer's report says of which process it is, and no more."""
+    with open("asan.txt", "w", encoding="utf-8") as file:
+        for pid in (4242, 4243):
+            file.write(f"=={pid}==ERROR: LeakSanitizer: detected memory leaks\n\n"
+                       f"Direct leak of {pid} byte(s) in 1 object(s) allocated from:\n"
+                       "    #0 0x4a in malloc (/bin/prog+0x4a)\n    #1 0x5b in main /src/prog.c:5\n\n"
+                       f"SUMMARY: AddressSanitizer: {pid} byte(s) leaked in 1 allocation(s).\n")
+    done = run(CAIRN, "report", "asan.txt", "--json", "--pid", "4243")
+    found = json.loads(done.stdout)
+    check(found["sum"] == 4243 and found["filters"][0]["value_taken_out"] == 4242, f"sanitizer: {found['filters']}")
+    done = run(CAIRN, "report", "asan.txt", "--thread", "x", status=1)
+    check("asan.txt: --thread: no sample has the name of a thread" in done.stderr, "sanitizer:", done.stderr)
+
+
 def wrong_values():
     """A wrong value is refused before any file is read, with its column or line."""
     with open("bad.windows", "w", encoding="utf-8") as file:
@@ -203,6 +218,7 @@ def heap():
 
 by_hand()
 without_labels()
+sanitizer()
 wrong_values()
 recorded()
 heap()
