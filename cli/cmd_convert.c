@@ -53,6 +53,7 @@ struct convert {
     const char *output;
     enum cairn_format to;
     struct cli_wanted wanted;
+    struct cli_steps steps; /* of its filters */
     bool force, info;
     int verbosity;
 };
@@ -146,6 +147,7 @@ static void say_done(const struct convert *c, const struct cairn_profile *profil
     cli_say("%s: %s", strcmp(c->output, "-") == 0 ? "stdout" : c->output,
             cairn_buffer_text(&count));
     cairn_buffer_done(&count);
+    cli_steps_say("", &c->steps);
 }
 
 static int load(const struct convert *c, struct cairn_profile **ret_profile, struct cairn_err *err)
@@ -186,6 +188,8 @@ static int print_info(const struct convert *c, struct cairn_err *err)
         result = cli_convert_info_add(&out, profile, err);
     if (result == CAIRN_OK)
         result = cli_show(&show, false, &out, err);
+    if (result == CAIRN_OK)
+        cli_steps_say("", &c->steps);
     cairn_buffer_done(&out);
     cairn_profile_free(profile);
     return result;
@@ -193,13 +197,17 @@ static int print_info(const struct convert *c, struct cairn_err *err)
 
 static int run(struct cli_args *args)
 {
-    struct convert c = {
-        .args = args,
-        .wanted = {.args = args, .rows = &options[OPTION_WANTED], .guest = CAIRN_GUEST_ALL}};
+    struct convert c = {.args = args,
+                        .wanted = {.args = args,
+                                   .rows = &options[OPTION_WANTED],
+                                   .guest = CAIRN_GUEST_ALL,
+                                   .select = {.args = args}}};
+    c.wanted.steps = &c.steps;
     struct cairn_err err = {0};
     int status = parse(&c);
     if (status == CLI_OK) {
         c.wanted.reading.keeps_raw = !cli_format_is_for_viewers(c.to);
+        c.wanted.reading.keeps_times = c.to == CAIRN_FORMAT_FIREFOX;
         cli_log_open(c.verbosity);
         int result = c.info ? print_info(&c, &err) : convert(&c, &err);
         status = result < 0 ? cli_report(&err) : CLI_OK;

@@ -119,6 +119,7 @@ static int parse(struct cli_diff *d)
 static int read_side(struct cli_diff *d, struct cli_diff_side *side, struct cairn_err *err)
 {
     d->wanted.inputs = side->inputs;
+    d->wanted.steps = &side->steps;
     return cli_wanted_read(&d->wanted, &side->profile, &side->value_type, &side->n_read, err);
 }
 
@@ -206,10 +207,11 @@ static int run_diff(struct cli_diff *d)
 
 static int run(struct cli_args *args)
 {
-    struct cli_diff d = {.args = args,
-                         .n_shown = TOP_DEFAULT,
-                         .show = {.args = args},
-                         .wanted = {.args = args, .rows = &options[OPTION_WANTED]}};
+    struct cli_diff d = {
+        .args = args,
+        .n_shown = TOP_DEFAULT,
+        .show = {.args = args},
+        .wanted = {.args = args, .rows = &options[OPTION_WANTED], .select = {.args = args}}};
     int status = parse(&d);
     if (status == CLI_OK) {
         cli_log_open(d.verbosity);

@@ -29,7 +29,8 @@ enum option {
     OPTION_WIDTH,
     OPTION_NO_OPEN,
     OPTION_GUEST,
-    OPTION_FORCE,
+    OPTION_SELECT,
+    OPTION_FORCE = OPTION_SELECT + CLI_N_SELECT,
     OPTION_VERBOSE
 };
 
@@ -70,6 +71,7 @@ static const struct cli_option options[] = {
                         .help = "html: open no browser; without this one is opened when run on a "
                                 "terminal of a desktop"},
     [OPTION_GUEST] = CLI_GUEST_ROW("fold"),
+    CLI_SELECT_ROWS(OPTION_SELECT),
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
                       .help = "replace FILE where it is there already"},
@@ -85,6 +87,7 @@ struct flame {
     double min_percent;
     uint64_t width;
     enum cairn_guest_view guest;
+    struct cli_select select;
     int verbosity;
     const char *old; /* NULL: nothing is compared */
     const char *source, *heap;
@@ -98,6 +101,7 @@ struct material {
     struct cli_flame_source source;
     struct cli_flame_lines lines, old_lines; /* of the old ones only their quality is shown */
     const char *heap;                        /* the file that lines are from; NULL: none */
+    struct cli_steps steps, old_steps;       /* of the filters */
 };
 
 static bool set_format(struct flame *f, const char *name)
@@ -130,7 +134,7 @@ static bool set_width(struct flame *f, const char *text)
     return false;
 }
 
-static bool take_option(struct flame *f, enum option option, const char *value)
+static bool take_option(struct flame *f, int option, const char *value)
 {
     switch (option) {
     case OPTION_OUTPUT:
@@ -168,8 +172,9 @@ static bool take_option(struct flame *f, enum option option, const char *value)
     case OPTION_VERBOSE:
         f->verbosity++;
         return true;
+    default:
+        return cli_select_take(&f->select, (enum cli_select_row)(option - OPTION_SELECT), value);
     }
-    return false;
 }
 
 /* "run/cairn.42.pb.gz" to "run/cairn.42.html". */
@@ -287,16 +292,20 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
     if (m->heap && f->format == CAIRN_PICTURE_HTML && !m->lines.n)
         cli_say("%s: no line over time: it has a point a second, and there is only one", m->heap);
     cli_say_unnamed(m->profile, f->inputs[0]);
+    if (f->old)
+        cli_steps_say("before: ", &m->old_steps);
+    cli_steps_say(f->old ? "now: " : "", &m->steps);
     return CAIRN_OK;
 }
 
 static int read_material(const struct flame *f, struct material *m, struct cairn_err *err)
 {
-    int rc = cli_flame_read(f->inputs, &m->profile, err);
+    const struct cli_reading reading = {.select = &f->select, .value = f->value};
+    int rc = cli_flame_read(f->inputs, &reading, &m->profile, err);
+    cli_select_steps(&f->select, &m->steps);
     if (rc == CAIRN_OK && f->old)
-        rc = cli_read_profile(f->old, CAIRN_FORMAT_AUTO, &m->old, err);
-    if (rc == CAIRN_OK && f->old)
-        rc = cli_name_profile(m->old, false, err);
+        rc = cli_read_input(f->old, &reading, &m->old, err);
+    cli_select_steps(&f->select, &m->old_steps);
     if (rc == CAIRN_OK && f->old && cairn_format_of_name(f->old) == CAIRN_FORMAT_HEAP)
         rc = cli_flame_lines_read(f->old, false, m->old, &m->old_lines, err);
     m->heap = f->heap;
@@ -350,22 +359,29 @@ static int run_flame(struct flame *f)
     return status;
 }
 
-static int run(struct cli_args *args)
+static int parse_and_run(struct flame *f, struct cli_args *args)
 {
-    struct flame f = {.args = args};
     const char *value;
     int option;
     while ((option = cli_args_next(args, &value)) >= 0)
-        if (!take_option(&f, (enum option)option, value))
+        if (!take_option(f, option, value))
             return CLI_USAGE;
     if (option == CLI_ARGS_WRONG)
         return CLI_USAGE;
-    cli_log_open(f.verbosity);
+    cli_log_open(f->verbosity);
     size_t n;
-    f.inputs = cli_args_operands(args, &n);
+    f->inputs = cli_args_operands(args, &n);
     if (n == 0)
         return cli_args_wrong(args, "no profile given");
-    return run_flame(&f);
+    return run_flame(f);
+}
+
+static int run(struct cli_args *args)
+{
+    struct flame f = {.args = args, .select = {.args = args}};
+    int status = parse_and_run(&f, args);
+    cli_select_done(&f.select);
+    return status;
 }
 
 const struct cli_command cli_cmd_flame = {

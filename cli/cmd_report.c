@@ -262,14 +262,16 @@ static int add_text(const struct cli_report *r, struct cairn_buffer *out, struct
         return result;
     if (!out->size) {
         add_nothing(r, out);
-        return CAIRN_OK;
+    } else {
+        cli_add_quality(&quality, r->profile);
+        cairn_buffer_char(out, '\n');
+        cairn_escape_terminal(out, cairn_buffer_text(&quality), quality.size);
+        cairn_buffer_char(out, '\n');
+        out->failed |= quality.failed;
+        cairn_buffer_done(&quality);
     }
-    cli_add_quality(&quality, r->profile);
-    cairn_buffer_char(out, '\n');
-    cairn_escape_terminal(out, cairn_buffer_text(&quality), quality.size);
-    cairn_buffer_char(out, '\n');
-    out->failed |= quality.failed;
-    cairn_buffer_done(&quality);
+    cli_steps_add(out, &r->steps);
+    cairn_buffer_str(out, r->steps.n ? "\n" : "");
     return CAIRN_OK;
 }
 
@@ -342,11 +344,13 @@ static int parse(struct cli_report *r)
 
 static int run(struct cli_args *args)
 {
-    struct cli_report r = {.args = args,
-                           .n_shown = TOP_DEFAULT,
-                           .least_percent = LEAST_PERCENT_DEFAULT,
-                           .show = {.args = args},
-                           .wanted = {.args = args, .rows = &options[OPTION_WANTED]}};
+    struct cli_report r = {
+        .args = args,
+        .n_shown = TOP_DEFAULT,
+        .least_percent = LEAST_PERCENT_DEFAULT,
+        .show = {.args = args},
+        .wanted = {.args = args, .rows = &options[OPTION_WANTED], .select = {.args = args}}};
+    r.wanted.steps = &r.steps;
     int status = parse(&r);
     if (status == CLI_OK) {
         cli_log_open(r.verbosity);
@@ -373,6 +377,7 @@ const struct cli_command cli_cmd_report = {
              "The last line "
              "says how far the numbers can "
              "be trusted: how many stacks are "
-             "whole, why others end early, and how many frames have no name.",
+             "whole, why others end early, and how many frames have no name. With filters, one "
+             "more says how many samples each took out.",
     .run = run,
 };

@@ -20,6 +20,7 @@ struct cli_diff_side {
     size_t value_type;
     uint64_t n_read; /* samples before any were dropped */
     int64_t sum;
+    struct cli_steps steps; /* of its filters */
 };
 
 struct cli_diff {

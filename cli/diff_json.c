@@ -16,6 +16,7 @@ static void put_side(struct cairn_json *json, const char *name, const struct cli
     cairn_json_u64(json, "duration_ns", stats.duration_ns);
     cairn_json_u64(json, "frames", stats.n_frames);
     cairn_json_u64(json, "frames_unnamed", stats.n_unnamed);
+    cli_steps_put(json, &side->steps);
     cairn_json_close(json, '}');
 }
 

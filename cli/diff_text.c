@@ -208,6 +208,11 @@ static void add_qualities(struct cairn_buffer *out, const struct cli_diff *d)
         cairn_escape_terminal(out, cairn_buffer_text(&quality), quality.size);
         cairn_buffer_char(out, '\n');
     }
+    for (size_t side = 0; side < 2 && d->sides[side].steps.n; side++) {
+        cairn_buffer_str(out, side ? "now: " : "before: ");
+        cli_steps_add(out, &d->sides[side].steps);
+        cairn_buffer_char(out, '\n');
+    }
     out->failed |= quality.failed;
     cairn_buffer_done(&quality);
 }

@@ -28,13 +28,11 @@ static const char *label_of(char *const *paths, size_t which)
     return name;
 }
 
-static int add_labelled(char *const *paths, size_t which, struct cairn_profile *all,
-                        struct cairn_err *err)
+static int add_labelled(char *const *paths, size_t which, const struct cli_reading *reading,
+                        struct cairn_profile *all, struct cairn_err *err)
 {
     struct cairn_profile *one = NULL;
-    int rc = cli_read_profile(paths[which], CAIRN_FORMAT_AUTO, &one, err);
-    if (rc == CAIRN_OK)
-        rc = cli_name_profile(one, false, err);
+    int rc = cli_read_input(paths[which], reading, &one, err);
     if (rc == CAIRN_OK)
         rc = cairn_profile_label_all(one, "input", label_of(paths, which), err);
     if (rc == CAIRN_OK) {
@@ -45,20 +43,20 @@ static int add_labelled(char *const *paths, size_t which, struct cairn_profile *
     return rc;
 }
 
-int cli_flame_read(char *const *paths, struct cairn_profile **ret_profile, struct cairn_err *err)
+int cli_flame_read(char *const *paths, const struct cli_reading *reading,
+                   struct cairn_profile **ret_profile, struct cairn_err *err)
 {
-    static const struct cli_reading usual = {.format = CAIRN_FORMAT_AUTO};
     struct cairn_profile *all = NULL;
     bool stdin_used = false;
     if (!paths[1])
-        return cli_read_profiles(paths, &usual, ret_profile, err);
+        return cli_read_profiles(paths, reading, ret_profile, err);
     int rc = cairn_profile_new(&all, err);
     for (size_t i = 0; paths[i] && rc == CAIRN_OK; i++) {
         bool is_stdin = strcmp(paths[i], "-") == 0;
         if (is_stdin && stdin_used)
             rc = cairn_fail(err, CAIRN_E_ARG, "stdin can be read once, it was named twice");
         else
-            rc = add_labelled(paths, i, all, err);
+            rc = add_labelled(paths, i, reading, all, err);
         stdin_used |= is_stdin;
     }
     if (rc < 0)

@@ -6,10 +6,12 @@
 #include <cairn/profile.h>
 
 #include "base/buffer.h"
+#include "cli/profiles.h"
 
 /* As one; of several, each sample has the label `input`, the name of the file that it is of.
  * `paths` ends with NULL, "-" is stdin and may stand there once. */
-int cli_flame_read(char *const *paths, struct cairn_profile **ret_profile, struct cairn_err *err);
+int cli_flame_read(char *const *paths, const struct cli_reading *reading,
+                   struct cairn_profile **ret_profile, struct cairn_err *err);
 
 /* The name of a file without its folder; "stdin". */
 const char *cli_flame_name(const char *path);

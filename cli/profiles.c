@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <cairn/import.h>
+
 #include "base/error.h"
 #include "cli/namer.h"
 #include "cli/term.h"
@@ -49,17 +51,34 @@ int cli_name_profile(struct cairn_profile *profile, bool heap_alone, struct cair
     return cli_namer_name(&symbols, &no_dirs, 0, profile, err);
 }
 
+/* What is hidden by its name needs one. */
+int cli_read_input(const char *path, const struct cli_reading *reading,
+                   struct cairn_profile **ret_profile, struct cairn_err *err)
+{
+    struct cairn_profile *one = NULL;
+    unsigned needs = reading->select ? cli_select_needs(reading->select) : 0;
+    unsigned keeps = (needs & ~(unsigned)CAIRN_SELECT_NEEDS_NAMES) |
+                     (reading->keeps_times ? CAIRN_IMPORT_TIMES : 0);
+    bool keeps_raw = reading->keeps_raw && !(needs & CAIRN_SELECT_NEEDS_NAMES);
+    int result = cli_read_profile(path, reading->format, keeps, &one, err);
+    if (result == CAIRN_OK)
+        result = cli_name_profile(one, keeps_raw, err);
+    if (result == CAIRN_OK && reading->select)
+        result = cli_select_apply(reading->select, path, one, reading->value, err);
+    if (result == CAIRN_OK)
+        *ret_profile = one;
+    else
+        cairn_profile_free(one);
+    return result;
+}
+
 static int read_one(const char *path, const struct cli_reading *reading, struct cairn_profile **all,
                     struct cairn_err *err)
 {
     struct cairn_profile *one = NULL;
-    int result = cli_read_profile(path, reading->format, &one, err);
-    if (result == CAIRN_OK)
-        result = cli_name_profile(one, reading->keeps_raw, err);
-    if (result < 0) {
-        cairn_profile_free(one);
+    int result = cli_read_input(path, reading, &one, err);
+    if (result < 0)
         return result;
-    }
     if (!*all) {
         *all = one;
         return CAIRN_OK;
@@ -141,10 +160,10 @@ bool cli_wanted_take(struct cli_wanted *wanted, enum cli_wanted_row row, const c
         return take_label(wanted, value);
     case CLI_WANTED_GUEST:
         return cli_guest_take(wanted->args, value, &wanted->guest);
-    case CLI_N_WANTED:
-        break;
+    default:
+        return cli_select_take(&wanted->select, (enum cli_select_row)(row - CLI_WANTED_SELECT),
+                               value);
     }
-    return false;
 }
 
 static int keep_label(const char *label, struct cairn_profile *profile, struct cairn_err *err)
@@ -177,11 +196,18 @@ int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_
                     size_t *ret_value, uint64_t *ret_n_read, struct cairn_err *err)
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
+    struct cli_reading reading = wanted->reading;
     struct cairn_profile *profile = NULL;
+    struct cli_steps steps;
     size_t value = 0;
-    int result = cli_read_profiles(wanted->inputs, &wanted->reading, &profile, err);
+    reading.select = &wanted->select;
+    reading.value = wanted->value;
+    int result = cli_read_profiles(wanted->inputs, &reading, &profile, err);
     if (result < 0)
         return result;
+    cli_select_steps(&wanted->select, &steps);
+    if (wanted->steps)
+        *wanted->steps = steps;
     if (ret_n_read)
         cairn_profile_stats(profile, &stats);
     result = cli_find_value(profile, wanted->inputs[0], wanted->value, &value, err);
@@ -194,7 +220,7 @@ int cli_wanted_read(const struct cli_wanted *wanted, struct cairn_profile **ret_
     *ret_profile = profile;
     *ret_value = value;
     if (ret_n_read)
-        *ret_n_read = stats.n_samples;
+        *ret_n_read = stats.n_samples + cli_steps_dropped(&steps);
     return CAIRN_OK;
 }
 
@@ -202,6 +228,7 @@ void cli_wanted_done(struct cli_wanted *wanted)
 {
     cli_list_done(&wanted->functions);
     cli_list_done(&wanted->labels);
+    cli_select_done(&wanted->select);
 }
 
 void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,

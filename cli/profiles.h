@@ -10,6 +10,7 @@
 #include "cli/args.h"
 #include "cli/guest_option.h"
 #include "cli/numbers.h"
+#include "cli/select_options.h"
 
 /* "pprof" or "collapsed" as the value of an option; false after having said what is wrong. */
 bool cli_format_arg(struct cli_args *args, const char *option, const char *text,
@@ -19,7 +20,14 @@ bool cli_format_arg(struct cli_args *args, const char *option, const char *text,
 struct cli_reading {
     enum cairn_format format; /* CAIRN_FORMAT_AUTO: what they look like */
     bool keeps_raw; /* frames without names stay so, but those of heap files, whose form has none */
+    bool keeps_times;                /* of recordings whose samples are usually summed */
+    const struct cli_select *select; /* filters of each input; NULL: none */
+    const char *value;               /* what they count; NULL: what is shown first */
 };
+
+/* One input, named, with the samples that the filters leave. */
+int cli_read_input(const char *path, const struct cli_reading *reading,
+                   struct cairn_profile **ret_profile, struct cairn_err *err);
 
 /* Names the frames by the files of this machine that are of the same build, where most have no name
  * yet. What is not found stays without a name. */
@@ -46,6 +54,8 @@ struct cli_wanted {
     struct cli_list functions; /* keep samples that hold all of these texts ... */
     struct cli_list labels;    /* ... and carry all of these: "KEY=VALUE" */
     enum cairn_guest_view guest;
+    struct cli_select select;
+    struct cli_steps *steps; /* what the filters did in the last reading; NULL: nobody asks */
 };
 
 enum cli_wanted_row {
@@ -54,7 +64,8 @@ enum cli_wanted_row {
     CLI_WANTED_FUNCTION,
     CLI_WANTED_LABEL,
     CLI_WANTED_GUEST,
-    CLI_N_WANTED
+    CLI_WANTED_SELECT,
+    CLI_N_WANTED = CLI_WANTED_SELECT + CLI_N_SELECT
 };
 
 /* Their rows in a table of options, from number `first` on. */
@@ -69,7 +80,8 @@ enum cli_wanted_row {
     [(first) + CLI_WANTED_LABEL] = {"label", 0, "KEY=VALUE",                                       \
         "only samples with this label, such as thread=main; given several times, all must be "     \
         "there"},                                                                                  \
-    [(first) + CLI_WANTED_GUEST] = CLI_GUEST_ROW(usual_guest)
+    [(first) + CLI_WANTED_GUEST] = CLI_GUEST_ROW(usual_guest),                                     \
+    CLI_SELECT_ROWS((first) + CLI_WANTED_SELECT)
 /* clang-format on */
 
 /* One of these options; false after having said what is wrong. */

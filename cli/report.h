@@ -23,6 +23,7 @@ struct cli_report {
     bool by_total, json;
     bool says_sort, says_depth, says_least; /* which options were given */
     struct cli_wanted wanted;
+    struct cli_steps steps; /* of its filters */
     struct cli_show show;
     int verbosity;
     struct cairn_profile *profile;

@@ -85,6 +85,7 @@ int cli_report_json(struct cairn_buffer *out, const struct cli_report *r, struct
         result = cli_report_tree_put(&json, r, err);
     if (result == CAIRN_OK && put_quality(r, &json) < 0)
         result = cairn_fail_memory(err);
+    cli_steps_put(&json, &r->steps);
     cairn_json_close(&json, '}');
     return result;
 }

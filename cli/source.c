@@ -192,14 +192,14 @@ int cli_source_check(const struct cli_source *source, struct cairn_err *err)
     return CAIRN_E_IO;
 }
 
-int cli_read_profile(const char *path, enum cairn_format format, struct cairn_profile **ret_profile,
-                     struct cairn_err *err)
+int cli_read_profile(const char *path, enum cairn_format format, unsigned keeps,
+                     struct cairn_profile **ret_profile, struct cairn_err *err)
 {
     struct cli_source source;
     int result = cli_source_open(path, false, &source, err);
     if (result < 0)
         return result;
-    struct cairn_import_opts opts = {.size = sizeof opts, .format = format};
+    struct cairn_import_opts opts = {.size = sizeof opts, .format = format, .keeps = keeps};
     result = cli_source_import(&source, &opts, ret_profile, err);
     cli_source_close(&source);
     cli_progress_done();

@@ -31,9 +31,9 @@ void cli_log_open(int verbosity);
 __attribute__((format(printf, 1, 2))) void cli_progress(const char *fmt, ...);
 void cli_progress_done(void);
 
-/* Reads a profile from a file or from stdin ("-"). */
-int cli_read_profile(const char *path, enum cairn_format format, struct cairn_profile **ret_profile,
-                     struct cairn_err *err);
+/* Reads a profile from a file or from stdin ("-"); `keeps` is that of cairn_import_opts. */
+int cli_read_profile(const char *path, enum cairn_format format, unsigned keeps,
+                     struct cairn_profile **ret_profile, struct cairn_err *err);
 
 /*
  * Output to a file that appears whole or not at all, or to stdout ("-"). Under sudo the file is

@@ -16,6 +16,13 @@
 extern "C" {
 #endif
 
+/* What is kept of each sample that samples are usually summed without: bits. */
+enum cairn_import_keep {
+    CAIRN_IMPORT_TIMES = 1,    /* the label "cairn.time_ns" */
+    CAIRN_IMPORT_CPUS = 2,     /* the label "cpu" */
+    CAIRN_IMPORT_PROCESSES = 4 /* the labels "pid" and "process" */
+};
+
 /* All-zero but for the size, and NULL, is fine. */
 struct cairn_import_opts {
     size_t size;                           /* of this struct */
@@ -26,6 +33,9 @@ struct cairn_import_opts {
     long (*read_at)(void *ctx, uint64_t off, void *buf, size_t size);
     const char *folder; /* of perf record --threads, whose file "data" is the input: "data.0", ...
                            beside it are read, too. NULL: none */
+    unsigned keeps;     /* of enum cairn_import_keep: times and CPUs of perf.data and text of perf
+                           script, processes of heap files. A sample with a time is a row of its
+                           own, so that memory follows their number */
 };
 
 /* CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_IO, CAIRN_E_NOMEM as of cairn_profile_read(). `ctx` is

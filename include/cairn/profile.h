@@ -141,7 +141,8 @@ enum cairn_note {
     CAIRN_NOTE_HOST,     /* name of the host that recorded */
     CAIRN_NOTE_CPU,      /* its kind, as uname(2) calls it */
     CAIRN_NOTE_LEFT_OUT, /* what a reader could not take in */
-    CAIRN_NOTE_QUALITY   /* what the recording was worth, as its recorder said at the end */
+    CAIRN_NOTE_QUALITY,  /* what the recording was worth, as its recorder said at the end */
+    CAIRN_NOTE_CLOCK     /* "1700000000000000000 ns": the samples' times less their recorder's */
 };
 
 /* CAIRN_E_NOMEM. Several of a kind stand in the order they came. */

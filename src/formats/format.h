@@ -26,6 +26,8 @@
  * failure. */
 typedef long (*cairn_read_at_fn)(void *ctx, uint64_t off, void *buf, size_t size);
 
+enum { CAIRN_FORMAT_PROCESSES = 4 }; /* keep "pid" and "process" of heap files */
+
 /* What a profile is read from. */
 struct cairn_format_input {
     cairn_read_fn read;
@@ -34,6 +36,8 @@ struct cairn_format_input {
     const struct cairn_format_input *more; /* files beside it, as a folder of perf has; read_at */
     size_t n_more;
     struct cairn_stream_walker walker; /* of copies of stacks; all-zero: they are not walked */
+    unsigned keeps; /* as in struct cairn_import_opts: of enum cairn_stream_keep, and
+                       CAIRN_FORMAT_PROCESSES */
 };
 
 /* As cairn_profile_read(). */

@@ -241,8 +241,43 @@ int cairn_heap_profile_add(struct cairn_heap_view *view, const struct cairn_heap
     return a.failed ? cairn_fail_memory(err) : CAIRN_OK;
 }
 
+/* "server" of "/usr/bin/server -x": the command may lack its end. */
+static uint32_t name_of(struct cairn_profile *p, const struct cairn_heap_header *header)
+{
+    const char *command = header->command;
+    size_t size = strnlen(command, sizeof header->command);
+    for (size_t i = 0; i < size; i++)
+        if (command[i] == ' ')
+            size = i;
+    for (size_t i = size; i-- > 0;)
+        if (command[i] == '/')
+            return cairn_profile_text(p, command + i + 1, size - i - 1);
+    return cairn_profile_text(p, command, size);
+}
+
+/* The samples from number `first` on are of that process. False: memory is gone. */
+static bool label_process(struct cairn_profile *p, size_t first,
+                          const struct cairn_heap_header *header)
+{
+    struct cairn_profile_label labels[3] = {
+        {.key = cairn_profile_text(p, "pid", 3), .number = header->pid},
+        {.key = cairn_profile_text(p, "process", 7), .text = name_of(p, header)},
+    };
+    uint32_t n = labels[1].text ? 2 : 1;
+    bool ok =
+        labels[0].key != UINT32_MAX && labels[1].key != UINT32_MAX && labels[1].text != UINT32_MAX;
+    for (size_t i = first; i < p->n_samples && ok; i++) {
+        const struct cairn_profile_label_set *old = &p->label_sets[p->samples[i].labels];
+        if (old->n) /* why the stack is cut */
+            labels[n] = p->labels[old->first];
+        p->samples[i].labels = cairn_profile_add_labels(p, labels, n + (old->n != 0));
+        ok = p->samples[i].labels != UINT32_MAX;
+    }
+    return ok;
+}
+
 /* A file may hold the states of several processes, one behind another. */
-static int read_states(struct cairn_span bytes, struct cairn_profile *profile,
+static int read_states(struct cairn_span bytes, bool keeps_processes, struct cairn_profile *profile,
                        uint64_t *ret_damaged, struct cairn_err *err)
 {
     struct cairn_heap_view view;
@@ -254,9 +289,13 @@ static int read_states(struct cairn_span bytes, struct cairn_profile *profile,
             return result;
         if (!profile->time_ns)
             profile->time_ns = (int64_t)view.header.begin_ns;
+        size_t n_before = profile->n_samples;
         result = cairn_heap_sums_make(&view, &CAIRN_HEAP_ALL, &sums, err);
         if (result == CAIRN_OK)
             result = cairn_heap_profile_add(&view, &sums, profile, NULL, err);
+        if (result == CAIRN_OK && keeps_processes &&
+            !label_process(profile, n_before, &view.header))
+            result = cairn_fail_memory(err);
         *ret_damaged += view.header.flags & CAIRN_HEAP_WAS_RUNNING ? 0 : view.n_damaged;
         cairn_heap_sums_done(&sums);
         cairn_heap_view_close(&view);
@@ -276,7 +315,8 @@ static int read_heap(struct cairn_source *source, struct cairn_profile *profile,
     if (result == CAIRN_OK)
         result = add_types(profile, err);
     if (result == CAIRN_OK)
-        result = read_states(bytes, profile, &n_damaged, err);
+        result = read_states(bytes, source->input.keeps & CAIRN_FORMAT_PROCESSES, profile,
+                             &n_damaged, err);
     if (result == CAIRN_OK && n_damaged)
         cairn_log(CAIRN_LOG_WARNING, "heap state: %llu entries make no sense and were passed over",
                   (unsigned long long)n_damaged);

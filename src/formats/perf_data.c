@@ -242,6 +242,7 @@ static int read_all(struct cairn_perf_data *d, struct cairn_source *source, stru
     if (!sniff(head))
         return cairn_fail(err, CAIRN_E_FORMAT, "perf.data: does not begin with %s", magic);
     d->stream.walker = source->input.walker;
+    d->stream.keeps = source->input.keeps;
     int code = is_pipe(head, d->swap) ? read_pipe(d, source, err) : read_file(d, source, err);
     if (code == CAIRN_OK)
         code = cairn_perf_data_finish(d, err);

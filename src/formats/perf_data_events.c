@@ -42,6 +42,13 @@ static int64_t clamped(uint64_t value)
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
+/* Seen with perf 6.1, which asks for none, on Linux 6.18: the bit is set, and the number of the
+ * device stands there. 254:0 begins as a build ID of 254 bytes would, and none has as many. */
+static bool has_build_id(struct cairn_reader r, uint32_t type, uint16_t misc)
+{
+    return type == MMAP2 && misc & MISC_BUILD_ID && cairn_reader_u8(&r) <= BUILD_ID_BYTES;
+}
+
 static int take_mapping(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
                         struct cairn_reader *r, struct cairn_err *err)
 {
@@ -53,11 +60,11 @@ static int take_mapping(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
     mapping.start = cairn_reader_u64(r);
     mapping.size = cairn_reader_u64(r);
     mapping.off = cairn_reader_u64(r);
-    if (type == MMAP2 && misc & MISC_BUILD_ID) {
+    if (has_build_id(*r, type, misc)) {
         uint8_t size = cairn_reader_u8(r);
         cairn_reader_skip(r, 3);
         mapping.build_id = cairn_reader_take(r, BUILD_ID_BYTES);
-        mapping.build_id.size = size < BUILD_ID_BYTES ? size : mapping.build_id.size;
+        mapping.build_id.size = size < mapping.build_id.size ? size : mapping.build_id.size;
     } else if (type == MMAP2) {
         uint64_t major = cairn_reader_u32(r), minor = cairn_reader_u32(r);
         mapping.dev = major << 32 | minor;
@@ -203,6 +210,7 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
                      : clamped(attr->sample_period),
         .time_ns = sample->time,
         .has_time = sample->has_time,
+        .cpu = sample->cpu,
         .kernel = d->chain.kernel,
         .n_kernel = d->chain.n_kernel,
         .user = {.addresses = d->chain.user, .n = d->chain.n_user, .cut = cut_of(d, attr, text)},

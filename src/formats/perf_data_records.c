@@ -314,6 +314,7 @@ int cairn_perf_data_finish(struct cairn_perf_data *d, struct cairn_err *err)
     int code = cairn_perf_data_order_end(&d->order, send, d, err);
     if (code == CAIRN_OK)
         code = cairn_perf_data_end_deferred(d, err);
+    stream->to_wall_ns = d->wall_ns ? d->wall_ns - d->clock_ns : 0;
     if (code == CAIRN_OK && cairn_stream_finish(stream) < 0)
         code = cairn_fail_memory(err);
     if (code == CAIRN_OK && d->wall_ns && stream->has_times)

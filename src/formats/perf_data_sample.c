@@ -110,6 +110,7 @@ bool cairn_perf_data_sample_parse(struct cairn_span body, bool swap,
     struct cairn_perf_data_sample s = {
         .pid = -1,
         .tid = -1,
+        .cpu = -1,
         .has_ip = cairn_perf_data_has(attr, CAIRN_PERF_DATA_IP),
         .has_time = cairn_perf_data_has(attr, CAIRN_PERF_DATA_TIME),
         .has_period = cairn_perf_data_has(attr, CAIRN_PERF_DATA_PERIOD),
@@ -130,8 +131,10 @@ bool cairn_perf_data_sample_parse(struct cairn_span body, bool swap,
         cairn_reader_skip(&r, WORD);
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_STREAM_ID))
         cairn_reader_skip(&r, WORD);
-    if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_CPU))
-        cairn_reader_skip(&r, WORD);
+    if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_CPU)) {
+        s.cpu = (int)(cairn_reader_u32(&r) & INT32_MAX);
+        cairn_reader_skip(&r, WORD - 4);
+    }
     if (s.has_period)
         s.period = cairn_reader_u64(&r);
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_READ))

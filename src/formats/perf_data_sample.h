@@ -15,7 +15,7 @@ struct cairn_perf_data_regs {
 };
 
 struct cairn_perf_data_sample {
-    int pid, tid; /* -1: not recorded */
+    int pid, tid, cpu; /* -1: not recorded */
     uint64_t ip, time, period;
     bool has_ip, has_time, has_period;
     struct cairn_span chain; /* words: addresses and context markers */

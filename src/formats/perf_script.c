@@ -10,7 +10,8 @@
  *
  * Each event is a value of its own: the sum of its periods, where those are told, else the number
  * of its samples. Samples are summed by stack, thread and event as they come, so that memory
- * follows what is new in the text; of the times only the first and the last are kept.
+ * follows what is new in the text; of the times only the first and the last are kept, unless the
+ * caller wants them all.
  */
 #include "formats/perf_script.h"
 
@@ -48,6 +49,7 @@ struct reading {
     uint64_t first_ns, last_ns;
     uint64_t n_lost;
     bool has_times;
+    unsigned keeps;      /* of enum cairn_stream_keep */
     bool in_sample;      /* a head was read: */
     bool has_head_frame; /* whose one frame is in its own line */
     uint32_t sample_labels, sample_event;
@@ -124,6 +126,23 @@ static uint32_t labels_of(struct reading *r, const struct cairn_perf_head *head)
     return set != UINT32_MAX && cairn_table_set(&r->labels, key, set) < 0 ? UINT32_MAX : set;
 }
 
+/* With what is kept of the sample alone. */
+static uint32_t sample_labels_of(struct reading *r, const struct cairn_perf_head *head)
+{
+    struct cairn_profile_label labels[4];
+    uint32_t set = labels_of(r, head), n = 0;
+    bool has_cpu = r->keeps & CAIRN_STREAM_CPUS && head->cpu >= 0;
+    bool has_time = r->keeps & CAIRN_STREAM_TIMES && head->has_time && head->time_ns <= INT64_MAX;
+    if (set == UINT32_MAX || (!has_cpu && !has_time))
+        return set;
+    const struct cairn_profile_label_set *old = &r->p->label_sets[set];
+    for (; n < old->n; n++)
+        labels[n] = r->p->labels[old->first + n];
+    if (has_cpu && !set_number(r, &labels[n++], "cpu", head->cpu))
+        return UINT32_MAX;
+    return cairn_profile_add_label_set(r->p, labels, n, 0, has_time ? (int64_t)head->time_ns : 0);
+}
+
 static int event_of(struct reading *r, const struct cairn_perf_head *head, uint32_t *ret_event,
                     struct cairn_err *err)
 {
@@ -168,7 +187,7 @@ static int begin_sample(struct reading *r, const struct cairn_perf_head *head,
         code = event_of(r, head, &r->sample_event, err);
     if (code < 0)
         return code;
-    r->sample_labels = labels_of(r, head);
+    r->sample_labels = sample_labels_of(r, head);
     if (r->sample_labels == UINT32_MAX)
         return cairn_fail_memory(err);
     r->sample_value = !head->has_period                    ? 1
@@ -342,7 +361,7 @@ static int finish(struct reading *r, struct cairn_err *err)
 static int read_perf_script(struct cairn_source *source, struct cairn_profile *p,
                             struct cairn_err *err)
 {
-    struct reading r = {.p = p, .stacks = {.p = p}};
+    struct reading r = {.p = p, .stacks = {.p = p}, .keeps = source->input.keeps};
     struct cairn_span line;
     int code = CAIRN_OK, got;
     while (code == CAIRN_OK && (got = cairn_source_line(source, &line, r.line + 1, err)) != 0)

@@ -87,13 +87,14 @@ static bool take_ids(struct cairn_span line, size_t *io_at, struct cairn_perf_he
 }
 
 /* "[003]" */
-static void take_cpu(struct cairn_span line, size_t *io_at)
+static void take_cpu(struct cairn_span line, size_t *io_at, struct cairn_perf_head *head)
 {
     size_t at = *io_at;
     uint64_t cpu;
     if (at == line.size || line.data[at++] != '[' || !take_number(line, &at, &cpu) ||
         at == line.size || line.data[at] != ']')
         return;
+    head->cpu = cpu <= INT32_MAX ? (int64_t)cpu : -1;
     *io_at = skip_blanks(line, at + 1);
 }
 
@@ -134,10 +135,11 @@ static bool take_event(struct cairn_span line, size_t *io_at, struct cairn_perf_
 static bool fits(struct cairn_span line, size_t at, struct cairn_perf_head *head)
 {
     head->has_time = head->has_period = false;
+    head->cpu = -1;
     head->event = (struct cairn_span){0};
     if (!take_ids(line, &at, head))
         return false;
-    take_cpu(line, &at);
+    take_cpu(line, &at, head);
     bool has_time = take_time(line, &at, head);
     size_t before = at;
     head->has_period = take_number(line, &at, &head->period);

@@ -24,7 +24,7 @@
 struct cairn_perf_head {
     struct cairn_span comm, event; /* event: with its modifiers; empty: the text does not say */
     struct cairn_span rest;        /* behind the event, blanks at both ends removed */
-    int64_t pid, tid;              /* -1: not said */
+    int64_t pid, tid, cpu;         /* -1: not said */
     uint64_t time_ns, period;
     bool has_time, has_period;
 };

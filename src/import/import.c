@@ -27,7 +27,8 @@ int cairn_import_profile(cairn_read_fn read, void *ctx, const struct cairn_impor
                                              .ctx = ctx,
                                              .more = folder.inputs,
                                              .n_more = folder.n,
-                                             .walker = {cairn_import_walk, walker}};
+                                             .walker = {cairn_import_walk, walker},
+                                             .keeps = known.keeps};
     if (code == CAIRN_OK)
         code = cairn_format_read(&input, known.format, ret_profile, err);
     cairn_import_folder_close(&folder);

@@ -76,31 +76,41 @@ static bool *find_label_sets(const struct cairn_profile *p, const struct cairn_f
     return found;
 }
 
-static void keep_markers(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
+void cairn_profile_drop_samples(struct cairn_profile *p, const bool *dropped)
 {
-    size_t n_kept = 0;
-    for (size_t i = 0; i < p->n_markers; i++) {
-        struct cairn_profile_marker marker = p->markers[i];
-        if ((!stacks || stacks[marker.stack]) && (!label_sets || label_sets[marker.labels]))
-            p->markers[n_kept++] = marker;
-    }
-    p->n_markers = n_kept;
-}
-
-static void keep_samples(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
-{
-    size_t n_kept = 0;
+    const bool *markers = dropped + p->n_samples;
+    size_t n_kept = 0, n_markers = 0;
+    for (size_t i = 0; i < p->n_markers; i++)
+        if (!markers[i])
+            p->markers[n_markers++] = p->markers[i];
+    p->n_markers = n_markers;
     for (size_t i = 0; i < p->n_samples; i++) {
-        struct cairn_profile_sample sample = p->samples[i];
-        if ((stacks && !stacks[sample.stack]) || (label_sets && !label_sets[sample.labels]))
+        if (dropped[i])
             continue;
-        p->samples[n_kept] = sample;
+        p->samples[n_kept] = p->samples[i];
         memmove(p->values + n_kept * p->n_types, p->values + i * p->n_types,
                 p->n_types * sizeof *p->values);
         n_kept++;
     }
     p->n_samples = n_kept;
     cairn_profile_forget_samples(p);
+}
+
+/* Of samples and markers those whose stack and label set are marked; NULL: all are. */
+static bool keep(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
+{
+    bool *dropped = cairn_alloc(p->n_samples + p->n_markers + 1, sizeof *dropped);
+    for (size_t i = 0; dropped && i < p->n_samples + p->n_markers; i++) {
+        uint32_t stack =
+            i < p->n_samples ? p->samples[i].stack : p->markers[i - p->n_samples].stack;
+        dropped[i] =
+            (stacks && !stacks[stack]) || (label_sets && !label_sets[*cairn_profile_set_of(p, i)]);
+    }
+    bool ok = dropped != NULL;
+    if (ok)
+        cairn_profile_drop_samples(p, dropped);
+    cairn_free(dropped);
+    return ok;
 }
 
 int cairn_profile_filter(struct cairn_profile *p, const struct cairn_filter *filter,
@@ -114,10 +124,7 @@ int cairn_profile_filter(struct cairn_profile *p, const struct cairn_filter *fil
     bool *stacks = f.function ? find_stacks(p, f.function) : NULL;
     bool *label_sets = f.label_key ? find_label_sets(p, &f) : NULL;
     bool ok = (stacks || !f.function) && (label_sets || !f.label_key);
-    if (ok) {
-        keep_samples(p, stacks, label_sets);
-        keep_markers(p, stacks, label_sets);
-    }
+    ok = ok && keep(p, stacks, label_sets);
     cairn_free(stacks);
     cairn_free(label_sets);
     return ok ? CAIRN_OK : cairn_fail_memory(err);

@@ -24,12 +24,6 @@ static uint32_t widen_set(struct cairn_profile *p, uint32_t set,
     return cairn_profile_add_label_set(p, labels, n + 1, old.cut, old.time_ns);
 }
 
-/* Of the samples, then of the markers. */
-static uint32_t *set_of(struct cairn_profile *p, size_t i)
-{
-    return i < p->n_samples ? &p->samples[i].labels : &p->markers[i - p->n_samples].labels;
-}
-
 int cairn_profile_label_all(struct cairn_profile *p, const char *key, const char *value,
                             struct cairn_err *err)
 {
@@ -41,7 +35,7 @@ int cairn_profile_label_all(struct cairn_profile *p, const char *key, const char
     uint32_t *widened = cairn_alloc(n_old, sizeof *widened); /* plus 1; 0: not yet */
     bool ok = widened && label.key != UINT32_MAX && label.text != UINT32_MAX;
     for (size_t i = 0; i < p->n_samples + p->n_markers && ok; i++) {
-        uint32_t set = *set_of(p, i);
+        uint32_t set = *cairn_profile_set_of(p, i);
         if (widened[set] == 0) {
             uint32_t number = widen_set(p, set, &label, key);
             ok = number != UINT32_MAX;
@@ -49,7 +43,7 @@ int cairn_profile_label_all(struct cairn_profile *p, const char *key, const char
         }
     }
     for (size_t i = 0; i < p->n_samples + p->n_markers && ok; i++)
-        *set_of(p, i) = widened[*set_of(p, i)] - 1;
+        *cairn_profile_set_of(p, i) = widened[*cairn_profile_set_of(p, i)] - 1;
     cairn_free(widened);
     return ok ? CAIRN_OK : cairn_fail_memory(err);
 }

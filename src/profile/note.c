@@ -6,7 +6,15 @@
 
 /* By enum cairn_note. */
 static const char *const words[] = {
-    "", "command: ", "kernel: ", "host: ", "cpu: ", "left out: ", "quality: "};
+    [CAIRN_NOTE_OTHER] = "",
+    [CAIRN_NOTE_COMMAND] = "command: ",
+    [CAIRN_NOTE_KERNEL] = "kernel: ",
+    [CAIRN_NOTE_HOST] = "host: ",
+    [CAIRN_NOTE_CPU] = "cpu: ",
+    [CAIRN_NOTE_LEFT_OUT] = "left out: ",
+    [CAIRN_NOTE_QUALITY] = "quality: ",
+    [CAIRN_NOTE_CLOCK] = "sample times: recorder's clock + ",
+};
 
 enum { N_KINDS = sizeof words / sizeof *words };
 

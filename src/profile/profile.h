@@ -93,7 +93,8 @@ struct cairn_profile_sample {
 struct cairn_profile_label_set {
     uint32_t first, n;
     uint32_t cut;    /* why the stack ends early, a string; 0: nobody said that it does */
-    int64_t time_ns; /* when the sample was, since 1970; 0: unknown */
+    int64_t time_ns; /* when the sample was, since 1970, or by the recorder's clock where nobody
+                        knows how far apart the two are; 0: unknown */
 };
 
 /* What files and filters call those two. */
@@ -199,6 +200,10 @@ uint32_t cairn_profile_sum_sample(struct cairn_profile *p, uint32_t stack, uint3
 uint32_t cairn_profile_add_marker(struct cairn_profile *p,
                                   const struct cairn_profile_marker *marker);
 
+/* Drops the samples, and the markers behind them, whose number is marked; the others keep their
+ * order. */
+void cairn_profile_drop_samples(struct cairn_profile *p, const bool *dropped);
+
 /* Sums the samples that have equal stack and labels into one. Those of different times stay apart.
  * CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_profile_sum_equal(struct cairn_profile *p);
@@ -234,6 +239,12 @@ const char *cairn_profile_cut_of(const struct cairn_profile *p, size_t sample);
 
 /* That of a label set, as a string; 0 also where the root is there, and the middle is left out. */
 uint32_t cairn_profile_cut_short(const struct cairn_profile *p, uint32_t label_set);
+
+/* The label set of sample `i`, or of a marker: they are counted behind the samples. */
+static inline uint32_t *cairn_profile_set_of(const struct cairn_profile *p, size_t i)
+{
+    return i < p->n_samples ? &p->samples[i].labels : &p->markers[i - p->n_samples].labels;
+}
 
 static inline int64_t cairn_profile_time_of(const struct cairn_profile *p, size_t sample)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Worth: what a capture was worth, in numbers, and as notes of its profile. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -78,6 +80,16 @@ void cairn_sampler_measure(const struct cairn_sampler *s, struct cairn_sample_qu
            size > sizeof size ? size - sizeof size : 0);
 }
 
+/* By how much the samples' times are later than CLOCK_MONOTONIC. */
+static int add_clock(struct cairn_sampler *s)
+{
+    char text[64];
+    if (!s->collect.has_times)
+        return CAIRN_OK;
+    snprintf(text, sizeof text, "%" PRIu64 " ns", s->collect.to_real_ns);
+    return cairn_profile_add_note(s->collect.profile, CAIRN_NOTE_CLOCK, text);
+}
+
 int cairn_sampler_add_notes(struct cairn_sampler *s)
 {
     struct cairn_sample_quality quality = {.size = sizeof quality};
@@ -88,6 +100,8 @@ int cairn_sampler_add_notes(struct cairn_sampler *s)
         code = cairn_profile_add_note(p, CAIRN_NOTE_COMMAND, cairn_buffer_text(&s->command));
     if (code == CAIRN_OK && s->collect.kernel_module)
         code = cairn_profile_add_note(p, CAIRN_NOTE_KERNEL, s->collect.kernel.release);
+    if (code == CAIRN_OK)
+        code = add_clock(s);
     log_copies(s);
     log_lost_times(s);
     cairn_sampler_measure(s, &quality);

@@ -179,7 +179,9 @@ static int walk_copy(const struct cairn_stream *stream, const struct cairn_strea
 
 static int add_row(struct cairn_stream *stream, const struct cairn_stream_row *row)
 {
-    const uint32_t what[] = {row->stack, row->labels, row->event};
+    const uint64_t what[] = {(uint64_t)row->stack << 32 | row->labels,
+                             (uint64_t)row->event << 32 | (uint32_t)row->cpu,
+                             row->has_time ? row->time_ns : 0, row->has_time};
     const uint64_t key = cairn_hash_bytes(what, sizeof what);
     uint32_t number;
     if (!cairn_table_find(&stream->by_what, key, &number)) {
@@ -208,7 +210,14 @@ static void note_time(struct cairn_stream *stream, uint64_t time_ns)
 
 int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_sample *sample)
 {
-    struct cairn_stream_row row = {.event = sample->event, .n = 1, .value = sample->value};
+    struct cairn_stream_row row = {
+        .event = sample->event,
+        .cpu = stream->keeps & CAIRN_STREAM_CPUS ? sample->cpu : -1,
+        .n = 1,
+        .value = sample->value,
+        .time_ns = sample->time_ns,
+        .has_time = sample->has_time && stream->keeps & CAIRN_STREAM_TIMES,
+    };
     struct cairn_stream_walk user = sample->user;
     struct cairn_stream_space *space = space_of(stream, sample);
     if (sample->copy && walk_copy(stream, space, sample->copy, &user) < 0)
@@ -255,9 +264,13 @@ int cairn_stream_finish(struct cairn_stream *stream)
         memset(values, 0, sizeof values);
         values[0] = row->n;
         values[1 + row->event] = row->value;
-        if (cairn_profile_add_sample(p, row->stack, row->labels, values) == UINT32_MAX)
+        uint32_t labels = cairn_stream_row_labels(stream, row);
+        if (labels == UINT32_MAX ||
+            cairn_profile_add_sample(p, row->stack, labels, values) == UINT32_MAX)
             code = CAIRN_E_NOMEM;
     }
+    if (code == CAIRN_OK)
+        code = cairn_stream_say_clock(stream);
     if (stream->has_times && stream->last_ns - stream->first_ns <= INT64_MAX)
         p->duration_ns = (int64_t)(stream->last_ns - stream->first_ns);
     cairn_stream_set_build_ids(stream);

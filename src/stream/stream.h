@@ -29,10 +29,16 @@ struct cairn_stream_mapping {
     bool is_kernel;
 };
 
-/* Samples that differ in nothing but their time. */
+/* What of each sample is kept in its labels; else samples are summed without it. */
+enum cairn_stream_keep { CAIRN_STREAM_TIMES = 1, CAIRN_STREAM_CPUS = 2 };
+
+/* Samples that differ in nothing but what is not kept. */
 struct cairn_stream_row {
     uint32_t stack, labels, event;
+    int cpu; /* -1: unknown, or not kept */
     int64_t n, value;
+    uint64_t time_ns; /* where has_time */
+    bool has_time;    /* it is known and kept */
 };
 
 /* What is counted. */
@@ -83,6 +89,7 @@ struct cairn_stream_walker {
 struct cairn_stream {
     struct cairn_profile *profile; /* borrowed; empty at first */
     struct cairn_stream_walker walker;
+    unsigned keeps; /* of enum cairn_stream_keep */
     struct cairn_stream_space **spaces;
     size_t n_spaces, cap_spaces;
     struct cairn_table by_pid;
@@ -105,6 +112,7 @@ struct cairn_stream {
     struct cairn_stream_event events[CAIRN_STREAM_EVENTS_MAX];
     uint32_t n_events;
     uint64_t first_ns, last_ns; /* of the samples */
+    uint64_t to_wall_ns;        /* what makes a time one since 1970; 0: unknown */
     bool has_times;
     struct cairn_stream_counts counts;
 };
@@ -149,6 +157,7 @@ struct cairn_stream_sample {
     int64_t value; /* what it stands for */
     uint64_t time_ns;
     bool has_time;
+    int cpu; /* -1: unknown */
     const uint64_t *kernel;
     size_t n_kernel;
     struct cairn_stream_walk user;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "stream/thread.h"
 
-enum { LABELS_MAX = 4 };
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { LABELS_MAX = 4, ROW_LABELS_MAX = LABELS_MAX + 1 };
 
 static uint32_t text_of(struct cairn_stream *stream, const char *text)
 {
@@ -75,4 +78,30 @@ uint32_t cairn_stream_labels(struct cairn_stream *stream, int pid, int tid, cons
         return set;
     set = make_set(stream, pid, tid, texts);
     return set != UINT32_MAX && cairn_table_set(&stream->labels, key, set) < 0 ? UINT32_MAX : set;
+}
+
+uint32_t cairn_stream_row_labels(struct cairn_stream *stream, const struct cairn_stream_row *row)
+{
+    struct cairn_profile_label labels[ROW_LABELS_MAX];
+    const struct cairn_profile *p = stream->profile;
+    const struct cairn_profile_label_set set = p->label_sets[row->labels];
+    uint64_t ns = row->has_time ? row->time_ns + stream->to_wall_ns : 0;
+    uint32_t n = set.n;
+    if (row->cpu < 0 && !row->has_time)
+        return row->labels;
+    if (n)
+        memcpy(labels, &p->labels[set.first], n * sizeof *labels);
+    if (row->cpu >= 0 && !set_number(stream, &labels[n++], "cpu", row->cpu))
+        return UINT32_MAX;
+    return cairn_profile_add_label_set(stream->profile, labels, n, set.cut,
+                                       ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
+}
+
+int cairn_stream_say_clock(struct cairn_stream *stream)
+{
+    char text[64];
+    if (!stream->to_wall_ns || !(stream->keeps & CAIRN_STREAM_TIMES))
+        return CAIRN_OK;
+    snprintf(text, sizeof text, "%" PRId64 " ns", (int64_t)stream->to_wall_ns);
+    return cairn_profile_add_note(stream->profile, CAIRN_NOTE_CLOCK, text);
 }

@@ -12,4 +12,11 @@ int cairn_stream_inherit_name(struct cairn_stream *stream, int parent_tid, int t
  * stack ends early, or NULL. UINT32_MAX: memory is gone. */
 uint32_t cairn_stream_labels(struct cairn_stream *stream, int pid, int tid, const char *cut);
 
+/* The label set of a row: that of its thread with what is kept beside. UINT32_MAX: memory is gone.
+ */
+uint32_t cairn_stream_row_labels(struct cairn_stream *stream, const struct cairn_stream_row *row);
+
+/* Where times are kept and were moved to those since 1970: a note says by how much. */
+int cairn_stream_say_clock(struct cairn_stream *stream);
+
 #endif /* CAIRN_STREAM_THREAD_H */

@@ -83,6 +83,13 @@ check(int(run(CAIRN, "report", "--value", "events", "raw.pb.gz").stdout.count("p
 run(CAIRN, "convert", "raw.pb.gz", "raw.pb.gz", "-o", "both.pb.gz")
 check(sum("cairn.marker" in sample.labels for sample in Profile("both.pb.gz").samples) == 78, "two of them in one")
 
+# Filters take events as they take samples.
+for options, n in ((("--thread", "^w"), 30), (("--exclude-thread", "^w"), 9), (("--event", "clock_nanosleep"), 1)):
+    run(CAIRN, "convert", "raw.pb.gz", "-f", "-o", "some.pb.gz", *options)
+    some = Profile("some.pb.gz")
+    check(sum("cairn.marker" in sample.labels for sample in some.samples) == n, "events", options, len(some.samples))
+    check(sum(sample.values[0] for sample in some.samples) == n, "sums", options)
+
 # The page: times from the first event on, whose each is, and where its stack ends.
 run(CAIRN, "flame", "raw.pb.gz", "-o", "page.html")
 page, marks = page_markers("page.html")

@@ -46,5 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (test_read_profile((struct cairn_span){state, n * CAIRN_HEAP_CHUNK}, CAIRN_FORMAT_HEAP,
                           &profile, &err) == CAIRN_OK)
         fuzz_profile(profile);
+    fuzz_kept((struct cairn_span){state, n * CAIRN_HEAP_CHUNK}, CAIRN_FORMAT_HEAP);
     return 0;
 }

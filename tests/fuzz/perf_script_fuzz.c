@@ -11,5 +11,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (test_read_profile((struct cairn_span){data, size}, CAIRN_FORMAT_PERF_SCRIPT, &profile,
                           &err) == CAIRN_OK)
         fuzz_profile(profile);
+    fuzz_kept((struct cairn_span){data, size}, CAIRN_FORMAT_PERF_SCRIPT);
     return 0;
 }

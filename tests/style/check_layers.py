@@ -19,6 +19,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "elf": ("base", "one ELF image in memory: headers, sections, notes, symbols, relocations"),
     "proc": ("base", "`/proc`: mappings, memory, threads, the running kernel; ptrace"),
     "profile": ("base", "the model: modules, frames, stacks, samples, labels; sums and trees"),
+    "select": ("base profile", "filters of samples, threads and frames"),
     "code": ("base elf", "instructions: length, target, size of a function"),
     "dwarf": ("base", "debug information: units, lines, functions, inline frames, CFI"),
     "stream": ("base profile", "from events of processes to a profile"),
@@ -48,7 +49,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
 PUBLIC = {
     "api": "base", "error": "base", "log": "base", "version": "base", "frame": "base", "regs": "base",
     "unwind_end": "base", "symbol_source": "base", "cache": "cache", "maps": "proc", "guest": "base", "profile": "profile",
-    "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample",
+    "tree": "profile", "diff": "profile", "picture": "picture", "resolve": "resolve", "sampler": "sample", "select": "select",
     "snapshot": "snapshot", "trace": "trace", "doctor": "doctor", "heap": "watch", "klog": "klog", "import": "import", "symbolizer": "symbol",
     "unwind": "unwind",
 }

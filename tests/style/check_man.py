@@ -6,7 +6,7 @@ Every command that `cairn --help` lists has a page docs/man/cairn-NAME.1 that li
 as `cairn NAME --help`, with EXAMPLES and WHEN IT FAILS; a letter stands for the same option in all; every page belongs to a command; cairn(1)
 names them all; mandoc finds nothing to complain about; meson installs each page. Every line of
 README.md, of docs/ and of the pages that shows the command in use names commands and options that
-there are.
+there are. What pages say of the options of filters, which four commands share, is the same text.
 """
 import pathlib
 import re
@@ -113,6 +113,18 @@ def check_page(root, name, wanted):
             yield complaints
 
 
+def check_filters(root, options):
+    """Commands share the options of filters, and their pages say the same of each."""
+    first = None
+    for name in sorted(name for name in options if "--merge-threads" in options[name]):
+        text = (root / f"docs/man/cairn-{name}.1").read_text()
+        part = re.search(r"^\.Ss Filters$.*?^(\.Bl .*?)^\.El$", text, re.M | re.S)
+        if not part:
+            yield f"cairn-{name}: the page has no section Filters with a list"
+        elif part[1] != (first := first or (name, part[1]))[1]:
+            yield f"cairn-{name}: the list of Filters differs from that of cairn-{first[0]}"
+
+
 def main():
     root, command = pathlib.Path(sys.argv[1]), sys.argv[2]
     status, commands = commands_of(command)
@@ -127,6 +139,7 @@ def main():
         wrong += check_page(root, f"cairn-{name}", options[name] - EVERYWHERE)
     wrong += check_examples(root, options)
     wrong += check_letters(letters)
+    wrong += check_filters(root, options)
     wrong += [text for text in check_page(root, "cairn", set()) if "the page has -" not in text]
     main_page = root / "docs/man/cairn.1"
     main_text = main_page.read_text() if main_page.exists() else ""

@@ -4,8 +4,10 @@
 #define CAIRN_TESTS_PROFILE_FUZZ_H
 
 #include <cairn/diff.h>
+#include <cairn/select.h>
 #include <cairn/tree.h>
 
+#include "formats/format.h"
 #include "profile/profile.h"
 #include "support/memory_io.h"
 
@@ -111,6 +113,52 @@ static inline void fuzz_views(struct cairn_profile *p)
     fuzz_diff(p);
 }
 
+/* One filter drops or changes samples, or says that they do not say what it asks for. */
+static inline void fuzz_filter(struct cairn_profile *p, enum cairn_select_kind kind,
+                               const char *text)
+{
+    struct cairn_select_step step = {.size = sizeof step};
+    struct cairn_select *select;
+    size_t n_before = p->n_samples;
+    if (cairn_select_new(&select, NULL) < 0 || cairn_select_add(select, kind, 0, text, NULL) < 0)
+        __builtin_trap();
+    int code = cairn_select_apply(select, p, NULL, NULL);
+    if ((code != CAIRN_OK && code != CAIRN_E_ARG) || p->n_samples > n_before ||
+        cairn_select_step(select, 0, &step) < 0 || step.n_without > step.n_samples)
+        __builtin_trap();
+    cairn_select_free(select);
+}
+
+static inline void fuzz_filters(struct cairn_profile *p)
+{
+    static const struct {
+        enum cairn_select_kind kind;
+        const char *text;
+    } filters[] = {{CAIRN_SELECT_MERGE_THREADS, "a"}, {CAIRN_SELECT_HIDE, "a"},
+                   {CAIRN_SELECT_BY_FUNCTION, ""},    {CAIRN_SELECT_PER_CPU, ""},
+                   {CAIRN_SELECT_TIME, "0-1000"},     {CAIRN_SELECT_TIME_FILE, "THREAD_BEGIN 1 1"},
+                   {CAIRN_SELECT_CUT, "2"},           {CAIRN_SELECT_EVENT, "cpu-clock"},
+                   {CAIRN_SELECT_CPU, "0-3"},         {CAIRN_SELECT_PROCESS, "a"},
+                   {CAIRN_SELECT_PID, "0-100"}};
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+        fuzz_filter(p, filters[i].kind, filters[i].text);
+}
+
+/* The same bytes, with all that can be kept of each sample. */
+static inline void fuzz_kept(struct cairn_span bytes, enum cairn_format format)
+{
+    struct test_input from = {.left = bytes};
+    const struct cairn_format_input input = {.read = test_read,
+                                             .ctx = &from,
+                                             .keeps = CAIRN_STREAM_TIMES | CAIRN_STREAM_CPUS |
+                                                      CAIRN_FORMAT_PROCESSES};
+    struct cairn_profile *p;
+    if (cairn_format_read(&input, format, &p, NULL) < 0)
+        return;
+    fuzz_filters(p);
+    cairn_profile_free(p);
+}
+
 /* Frees the profile. */
 static inline void fuzz_profile(struct cairn_profile *p)
 {
@@ -123,6 +171,8 @@ static inline void fuzz_profile(struct cairn_profile *p)
         cairn_profile_merge(merged, p, NULL) < 0 || merged->n_samples != 2 * p->n_samples ||
         cairn_profile_sum_equal(merged) < 0)
         __builtin_trap();
+    fuzz_filter(merged, CAIRN_SELECT_HIDE, "a");
+    fuzz_filter(merged, CAIRN_SELECT_BY_FUNCTION, "");
     cairn_profile_free(merged);
     struct cairn_filter filter = {.size = sizeof filter, .function = "a", .label_key = "thread"};
     if (cairn_profile_filter(p, &filter, NULL) < 0)

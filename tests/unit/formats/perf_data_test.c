@@ -355,6 +355,32 @@ static void mappings_may_have_build_ids(void **state)
     cairn_profile_free(p);
 }
 
+/* The bit says that there is one, and there is a device: 254:0. */
+static void the_number_of_a_device_is_no_build_id(void **state)
+{
+    (void)state;
+    struct perf_writer w = {0};
+    perf_begin(&w, 10, 2 | 1 << 14);
+    perf_u64(&w, 7 * UINT64_C(0x100000001));
+    perf_u64(&w, 0x400000);
+    perf_u64(&w, 0x10000);
+    perf_u64(&w, 0);
+    perf_u32(&w, 254);
+    perf_u32(&w, 0);
+    perf_u64(&w, 0x51423);
+    perf_u64(&w, 0x2b);
+    perf_u32(&w, 5);
+    perf_u32(&w, 0);
+    perf_text(&w, "/bin/prog");
+    perf_end_at(&w, 7, 0);
+    perf_sample(&w, 7, 1, 0, 3, chain, 6);
+    struct cairn_profile *p = read_file(&w);
+    const struct cairn_profile_module *module = &p->modules[frame_of(p, 0, 2)->module];
+    assert_string_equal(text_of(p, module->path), "/bin/prog");
+    assert_string_equal(text_of(p, module->build_id), "");
+    cairn_profile_free(p);
+}
+
 static void what_is_damaged_loses_itself_alone(void **state)
 {
     (void)state;
@@ -437,6 +463,7 @@ int main(void)
         cmocka_unit_test(attributes_may_be_of_any_year),
         cmocka_unit_test(build_ids_beside_the_mappings_are_theirs),
         cmocka_unit_test(mappings_may_have_build_ids),
+        cmocka_unit_test(the_number_of_a_device_is_no_build_id),
         cmocka_unit_test(what_is_damaged_loses_itself_alone),
         cmocka_unit_test(every_truncation_is_read_or_refused),
         cmocka_unit_test(wrong_headers_say_where_they_are_wrong),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
+#include "formats/format.h"
 #include "formats/perf_script_line.h"
 #include "profile/profile.h"
 #include "support/memory_io.h"
@@ -182,6 +183,38 @@ static void equal_samples_are_one_with_the_sums(void **state)
     }
 }
 
+static int64_t number_of(const struct cairn_profile *p, size_t row, const char *key)
+{
+    const struct cairn_profile_label *label =
+        cairn_profile_find_label(p, p->samples[row].labels, key);
+    return label ? label->number : -1;
+}
+
+static void times_and_cpus_are_kept_where_they_are_asked_for(void **state)
+{
+    (void)state;
+    static const char heads[] = "a 1/2 [003] 1.5: cycles: \n\t7f20 main (/a)\n\n"
+                                "a 1/2 [003] 2.5: cycles: \n\t7f20 main (/a)\n\n"
+                                "a 1/2 2.75: cycles: \n\t7f20 main (/a)\n";
+    struct test_input input = {.left = cairn_span_of(heads)};
+    const struct cairn_format_input from = {
+        .read = test_read, .ctx = &input, .keeps = CAIRN_STREAM_TIMES | CAIRN_STREAM_CPUS};
+    struct cairn_profile *p;
+    struct cairn_err err;
+    assert_ok(cairn_format_read(&from, CAIRN_FORMAT_AUTO, &p, &err), err);
+    assert_int_equal(p->n_samples, 3);
+    assert_int_equal(cairn_profile_time_of(p, 0), 1500000000);
+    assert_int_equal(cairn_profile_time_of(p, 1), 2500000000);
+    assert_int_equal(cairn_profile_time_of(p, 2), 2750000000);
+    assert_int_equal(number_of(p, 1, "cpu"), 3);
+    assert_int_equal(number_of(p, 2, "cpu"), -1);
+    assert_int_equal(number_of(p, 2, "tid"), 2);
+    cairn_profile_free(p);
+    p = read_in_pieces(heads, 0);
+    assert_int_equal(p->n_samples, 1);
+    cairn_profile_free(p);
+}
+
 static void frames_have_what_the_text_says(void **state)
 {
     (void)state;
@@ -293,6 +326,7 @@ int main(void)
         cmocka_unit_test(each_form_of_a_frame_is_told),
         cmocka_unit_test(modifiers_are_no_part_of_an_event),
         cmocka_unit_test(equal_samples_are_one_with_the_sums),
+        cmocka_unit_test(times_and_cpus_are_kept_where_they_are_asked_for),
         cmocka_unit_test(frames_have_what_the_text_says),
         cmocka_unit_test(frames_that_lost_their_tab_are_frames),
         cmocka_unit_test(a_frame_in_the_head_s_line_is_the_stack_unless_others_follow),

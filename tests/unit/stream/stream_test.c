@@ -181,6 +181,59 @@ static void lack_of_memory_is_reported(void **state)
     }
 }
 
+static int64_t number_of(const struct cairn_profile *p, size_t row, const char *key)
+{
+    const struct cairn_profile_label *label =
+        cairn_profile_find_label(p, p->samples[row].labels, key);
+    return label ? label->number : -1;
+}
+
+/* Three samples of one stack: two at one moment on CPU 1, one later on CPU 2. */
+static struct told told_with(unsigned keeps, uint64_t to_wall_ns)
+{
+    const uint64_t address = 0x10010;
+    struct told told = begin();
+    told.stream.keeps = keeps;
+    told.stream.to_wall_ns = to_wall_ns;
+    for (int i = 0; i < 3; i++) {
+        const struct cairn_stream_sample one = {.pid = 1,
+                                                .tid = 1,
+                                                .event = told.event,
+                                                .value = 2,
+                                                .time_ns = i < 2 ? 500 : 700,
+                                                .has_time = true,
+                                                .cpu = i < 2 ? 1 : 2,
+                                                .user = {.addresses = &address, .n = 1}};
+        assert_int_equal(cairn_stream_sample(&told.stream, &one), CAIRN_OK);
+    }
+    assert_int_equal(cairn_stream_finish(&told.stream), CAIRN_OK);
+    return told;
+}
+
+static void times_and_cpus_are_kept_where_they_are_asked_for(void **state)
+{
+    (void)state;
+    struct told told = told_with(0, 0);
+    assert_int_equal(told.profile->n_samples, 1);
+    assert_int_equal(number_of(told.profile, 0, "cpu"), -1);
+    assert_int_equal(cairn_profile_time_of(told.profile, 0), 0);
+    end(&told);
+    told = told_with(CAIRN_STREAM_CPUS, 0);
+    assert_int_equal(told.profile->n_samples, 2);
+    assert_int_equal(number_of(told.profile, 0, "cpu"), 1);
+    assert_int_equal(number_of(told.profile, 1, "cpu"), 2);
+    assert_int_equal(told.profile->values[0], 2);
+    assert_int_equal(cairn_profile_time_of(told.profile, 0), 0);
+    end(&told);
+    told = told_with(CAIRN_STREAM_TIMES, 1000);
+    assert_int_equal(told.profile->n_samples, 2);
+    assert_int_equal(cairn_profile_time_of(told.profile, 0), 1500);
+    assert_int_equal(cairn_profile_time_of(told.profile, 1), 1700);
+    assert_int_equal(number_of(told.profile, 0, "pid"), 1);
+    assert_string_equal(cairn_profile_note(told.profile, CAIRN_NOTE_CLOCK, 0), "1000 ns");
+    end(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +244,7 @@ int main(void)
         cmocka_unit_test(a_process_keeps_its_mappings_until_its_last_thread_exits),
         cmocka_unit_test(a_thread_that_is_told_of_twice_counts_for_the_process_that_lives),
         cmocka_unit_test(lack_of_memory_is_reported),
+        cmocka_unit_test(times_and_cpus_are_kept_where_they_are_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
