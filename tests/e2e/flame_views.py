@@ -152,6 +152,44 @@ def shows_a_timeline(browser):
     browser.check_quiet("timeline")
 
 
+def shows_events(browser):
+    rows = [(["work", "main"], "busy", 1, at, 2) for at in range(0, 1000, 10)]
+    events = [("openat", ["work", "main"], "busy", 1, 200, 50_000_000, {"arg.path": '"<b>/etc"', "result": "-1 ENOENT"}),
+              ("read", ["work", "main"], "quiet", 3, 900, 0, {})]
+    browser.open(flame("events", pprof_of_threads(rows, events=events)))
+    browser.press("6")
+    check("threads", browser.text("#timeline .threads").split("\n"),
+          ["busy · 1", "200 samples, 1 event", "quiet · 3", "1 event"])
+    check("the sums are those of samples", browser.run("return cairn.app.whole"), 200)
+    left, top, row = browser.run("""
+        const { canvas, row } = cairn.app.view, box = canvas.getBoundingClientRect();
+        return [box.left, box.top, row];""")
+    where = lambda ms: left + browser.run("return cairn.app.view.place(arguments[0] * 1000)", ms)
+    browser.move(where(225), top + 24 + 8)
+    check("the event under the pointer", browser.tip(),
+          {"": "openat", "at": "200.000 ms", "took": "50.00 ms", "path": '"<b>/etc"', "result": "-1 ENOENT",
+           "thread": "busy · 1", "stack": "work\nmain"})
+    browser.move(where(600), top + 24 + 8)
+    check("no event there", browser.tip(), None)
+    browser.move(where(900), top + 24 + row + 8)
+    check("one that took no time", browser.tip()["at"], "900.000 ms")
+    shown = lambda: [round(at / 1e3) for at in browser.run("return [cairn.app.view.low, cairn.app.view.high]")]
+    whole = shown()
+    browser.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {
+        "type": "mouseWheel", "x": where(200), "y": top + 40, "deltaX": 0, "deltaY": -60, "modifiers": 2})
+    browser.settle()
+    low, high = shown()
+    check_that("Ctrl and the wheel stretch", whole == [0, 990] and 0 < low < 200 < high < 990, [whole, low, high])
+    check_that("where the pointer is", abs((200 - low) / (high - low) - 200 / 990) < 0.01, [low, high])
+    browser.press("-", "-")
+    check("back by a key", shown(), whole)
+    browser.run("document.querySelectorAll('#timeline .threads button')[1].click()")
+    browser.settle()
+    browser.move(where(225), top + 24 + 8)
+    check("of other threads none is shown", browser.tip(), None)
+    browser.check_quiet("events")
+
+
 # Where the window of the overview begins and ends, as shares of its width: what lies beside it is veiled.
 WINDOW = """
     const canvas = document.getElementById("overview"), { width, height } = canvas;
@@ -231,6 +269,7 @@ def main():
         for test in (shows_who_calls, shows_a_sandwich, shows_a_table, shows_a_tree, shows_where_the_view_is, is_used_by_keys_alone):
             test(browser, page)
         shows_a_timeline(browser)
+        shows_events(browser)
     finally:
         browser.close()
     finish()

@@ -118,9 +118,9 @@ def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment
     return gzip.compress(out + b"".join(text(6, value) for value in strings))
 
 
-def pprof_of_threads(rows, file=""):
+def pprof_of_threads(rows, file="", events=()):
     """Rows are (names leaf first, thread, tid, milliseconds, value); a name may be (name, line) in the
-    one file."""
+    one file. Events are (name, names leaf first, thread, tid, milliseconds, nanoseconds taken, {detail: text})."""
     strings, functions, places, out = [""], {}, {}, b""
 
     def index(value):
@@ -129,12 +129,17 @@ def pprof_of_threads(rows, file=""):
         return strings.index(value)
 
     out += message(1, number(1, index("samples")), number(2, index("count")))
-    for names, thread, tid, at, value in rows:
+    rows = [(*row, {}) for row in rows] + [
+        (names, thread, tid, at, 0, {"cairn.marker": name, "cairn.duration_ns": took, **details})
+        for name, names, thread, tid, at, took, details in events]
+    for names, thread, tid, at, value, more in rows:
         names = [name if isinstance(name, tuple) else (name, 0) for name in names]
         ids = [places.setdefault(place, len(places) + 1) for place in names]
         labels = [message(3, number(1, index("thread")), number(2, index(thread))),
                   message(3, number(1, index("tid")), number(3, tid)),
                   message(3, number(1, index("cairn.time_ns")), number(3, 1_790_000_000_000_000_000 + at * 1_000_000))]
+        labels += [message(3, number(1, index(key)), number(3, text) if isinstance(text, int) else number(2, index(text)))
+                   for key, text in more.items()]
         out += message(2, packed(1, *ids), packed(2, value), *labels)
     for (name, line), own in places.items():
         known = functions.setdefault(name, len(functions) + 1)
@@ -262,6 +267,10 @@ class Browser:
         actions = ActionChains(self.driver, duration=0)
         actions.w3c_actions.pointer_action.move_to_location(int(x), int(y))
         actions.click().perform()
+        self.settle()
+
+    def move(self, x, y):
+        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
         self.settle()
 
     def drag(self, x0, y0, x1, y1):

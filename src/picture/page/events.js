@@ -34,19 +34,25 @@ export class Events {
     return this.colourOf.get(name);
   }
 
+  // Where it begins and ends, in pixels.
+  ends(i, view) {
+    const { time, took } = this.markers;
+    return [view.place(time[i]), view.place(time[i] + took[i] / 1e3)];
+  }
+
   // Marks that would lie on each other are drawn once: a row takes as long as it has pixels. Where a thread
   // has no samples, they have all of its row.
-  draw(g, threads, { width, row, until }, axis) {
-    const { markers, app } = this;
+  draw(g, threads, view, axis) {
+    const { markers, app } = this, { row, width } = view;
     if (!markers) return;
-    const kept = setsKept(app.page, app.state.labels), scale = width / until;
+    const kept = setsKept(app.page, app.state.labels);
     this.rows = threads.map(({ events }) => events.filter((i) => kept[markers.set[i]]));
     this.rows.forEach((events, at) => {
       const high = threads[at].rows.length ? MARK : row - 2 * TOP;
       let end = -1, last = "";
       for (const i of events) {
-        const x = markers.time[i] * scale, w = Math.max(1.5, (markers.took[i] / 1e3) * scale), name = markers.name(i);
-        if (x + w < end + 0.5 && name === last) continue;
+        const [x, to] = this.ends(i, view), w = Math.max(1.5, to - x), name = markers.name(i);
+        if (x > width || x + w < 0 || (x + w < end + 0.5 && name === last)) continue;
         g.fillStyle = this.colour(name);
         g.fillRect(x, axis + at * row + TOP, w, high);
         end = x + w;
@@ -56,11 +62,11 @@ export class Events {
   }
 
   // The event at a point of the canvas: the nearest one that is at most a few pixels away.
-  at(x, y, { width, row, until }, axis) {
-    const { markers } = this, events = this.rows?.[Math.floor((y - axis) / row)] ?? [], scale = width / until;
+  at(x, y, view, axis) {
+    const events = this.rows?.[Math.floor((y - axis) / view.row)] ?? [];
     let best = -1, distance = NEAR;
     for (const i of events) {
-      const from = markers.time[i] * scale, to = from + (markers.took[i] / 1e3) * scale, off = x < from ? from - x : x > to ? x - to : 0;
+      const [from, to] = this.ends(i, view), off = x < from ? from - x : x > to ? x - to : 0;
       if (off < distance) { distance = off; best = i; }
     }
     return best;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Threads as rows, time along x, and in each row how much was seen when, with the events of the thread
-// above it. A span that is selected here is the only time that every view shows.
+// above it. A span that is selected here is the only time that every view shows; what part of the time this
+// view itself shows, by Ctrl and the wheel or + and -, changes nothing elsewhere.
 import { byId, make, speak } from "./dom.js";
 import { counted } from "./format.js";
 import { Events } from "./events.js";
@@ -33,6 +34,13 @@ export const threadsOf = (page, values) => {
   return [...threads.values()].sort((a, b) => b.sum - a.sum || b.events.length - a.events.length || (a.name < b.name ? -1 : 1));
 };
 
+// Of the marks of an axis, apart by `step`: as many digits as tell them apart.
+const markText = (us, step) => {
+  if (us === 0 || us >= 60e6) return timeText(us);
+  const [size, unit] = us >= 1e6 ? [1e6, "s"] : us >= 1e3 ? [1e3, "ms"] : [1, "µs"];
+  return `${(us / size).toFixed(Math.max(0, Math.min(6, Math.ceil(Math.log10(size / step)))))} ${unit}`;
+};
+
 export const hasTimes = (page) => Boolean(page.rows?.[0]?.time || page.markers);
 
 export class TimelineView {
@@ -52,13 +60,23 @@ export class TimelineView {
     const { app } = this, box = byId("timeline");
     this.until = this.events.until(1);
     for (const at of app.page.rows[0].time ?? []) if (at > this.until) this.until = at;
+    this.low = 0;
+    this.high = this.until;
     this.canvas = make("canvas", "", { tabIndex: 0, role: "img" });
     this.list = make("ul", "", { className: "threads" });
     box.replaceChildren(this.list, this.canvas);
     const at = (event) => {
       const x = event.clientX - this.canvas.getBoundingClientRect().left;
-      return Math.min(1, Math.max(0, x / this.width)) * this.until;
+      return this.timeAt(Math.min(this.width, Math.max(0, x)));
     };
+    this.canvas.addEventListener("wheel", (event) => {
+      const x = event.clientX - this.canvas.getBoundingClientRect().left, side = event.deltaX || (event.shiftKey ? event.deltaY : 0);
+      if (event.ctrlKey || event.metaKey) this.stretch(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.01), x);
+      else if (Math.abs(side) >= Math.abs(event.deltaY) && side) this.slide(side / this.width);
+      else return;
+      event.preventDefault();
+    }, { passive: false });
+    this.canvas.addEventListener("dblclick", () => this.show(0, this.until));
     this.canvas.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       this.canvas.setPointerCapture(event.pointerId);
@@ -70,13 +88,32 @@ export class TimelineView {
       this.redraw();
     });
     this.canvas.addEventListener("pointerup", () => {
-      const wide = this.dragged && this.dragged[1] - this.dragged[0] > (3 / this.width) * this.until;
+      const wide = this.dragged && this.dragged[1] - this.dragged[0] > (3 / this.width) * (this.high - this.low);
       this.dragFrom = -1;
       if (this.dragged) this.select(wide ? this.dragged : null);
       this.dragged = null;
     });
     this.canvas.addEventListener("pointerleave", () => this.events.leave());
     new ResizeObserver(() => this.redraw()).observe(box);
+  }
+
+  timeAt(x) { return this.low + (x / this.width) * (this.high - this.low); }
+  place(time) { return ((time - this.low) / (this.high - this.low)) * this.width; }
+
+  // A microsecond is the finest that times of samples tell.
+  show(low, high) {
+    const span = Math.min(this.until, Math.max(1, high - low));
+    this.low = Math.min(Math.max(0, low), this.until - span);
+    this.high = this.low + span;
+    this.redraw();
+  }
+  stretch(factor, x) {
+    const at = this.timeAt(x);
+    this.show(at - (at - this.low) * factor, at + (this.high - at) * factor);
+  }
+  slide(share) {
+    const by = share * (this.high - this.low);
+    this.show(Math.max(0, this.low + by), Math.max(0, this.low + by) + this.high - this.low);
   }
 
   select(span) {
@@ -92,7 +129,7 @@ export class TimelineView {
     if (this.type !== state.type) {
       this.type = state.type;
       this.threads = threadsOf(page, this.values);
-      this.canvas.setAttribute("aria-label", `Timeline of ${counted(this.threads.length)} threads over ${timeText(this.until)}. Arrow keys move, with Shift they select.`);
+      this.canvas.setAttribute("aria-label", `Timeline of ${counted(this.threads.length)} threads over ${timeText(this.until)}. Arrow keys move, with Shift they select; plus and minus stretch.`);
     }
     this.list.replaceChildren(...this.threads.slice(0, ROWS).map(({ name, key, value, sum, events }) => {
       const only = key && state.labels[key]?.length === 1 && state.labels[key][0] === value;
@@ -117,8 +154,11 @@ export class TimelineView {
   bins(thread, width) {
     const { time } = this.app.page.rows[0], bins = new Float64Array(width);
     if (!time) return bins;
-    const scale = (width - 1) / this.until, keep = this.app.model.rows(JSON.stringify({ labels: this.app.state.labels }));
-    for (const row of thread.rows) if (!keep || keep[row]) bins[Math.floor(time[row] * scale)] += Math.max(0, this.values[row]);
+    const scale = (width - 1) / (this.high - this.low), keep = this.app.model.rows(JSON.stringify({ labels: this.app.state.labels }));
+    for (const row of thread.rows) {
+      const at = Math.floor((time[row] - this.low) * scale);
+      if (at >= 0 && at < width && (!keep || keep[row])) bins[at] += Math.max(0, this.values[row]);
+    }
     return bins;
   }
 
@@ -158,15 +198,15 @@ export class TimelineView {
   }
 
   drawAxis(g, width, height, colour) {
-    const rough = this.until / Math.max(2, width / 110), power = 10 ** Math.floor(Math.log10(rough));
+    const rough = (this.high - this.low) / Math.max(2, width / 110), power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough);
     g.textBaseline = "middle";
-    for (let at = 0; at <= this.until; at += step) {
-      const x = (at / this.until) * width;
+    for (let k = Math.ceil(this.low / step); k * step <= this.high; k++) {
+      const at = k * step, x = this.place(at);
       g.fillStyle = colour("--line");
       g.fillRect(x, AXIS - 4, 1, height);
       g.fillStyle = colour("--faint");
-      if (x < width - 60) g.fillText(timeText(at), x + 5, AXIS / 2);
+      if (x < width - 60) g.fillText(markText(at, step), x + 5, AXIS / 2);
     }
     g.fillStyle = colour("--line");
     for (let y = AXIS; y <= height; y += this.row) g.fillRect(0, y - 0.5, width, 1);
@@ -175,7 +215,7 @@ export class TimelineView {
   drawSpan(g, width, height, colour) {
     const span = this.dragged ?? this.app.state.span;
     if (!span) return;
-    const [x0, x1] = span.map((at) => (at / this.until) * width);
+    const [x0, x1] = span.map((at) => Math.max(-9, Math.min(width + 9, this.place(at))));
     g.globalAlpha = 0.6;
     g.fillStyle = colour("--page");
     g.fillRect(0, AXIS, x0, height);
@@ -190,6 +230,10 @@ export class TimelineView {
 
   press(key, event) {
     const step = { ArrowLeft: -0.02, ArrowRight: 0.02 }[key];
+    if (this.canvas && (key === "+" || key === "-")) {
+      this.stretch(key === "+" ? 0.5 : 2, this.width / 2);
+      return true;
+    }
     if (!step || !this.canvas) return false;
     const span = this.app.state.span ?? [0, this.until], by = step * this.until;
     const moved = event.shiftKey ? [span[0], span[1] + by] : [span[0] + by, span[1] + by];
