@@ -79,12 +79,14 @@ static int sort_by_place(struct cairn_guest_result *result, size_t n_natives)
     return code;
 }
 
-static bool has(const struct cairn_guest_thread *thread, const struct cairn_guest *guest)
+/* Of a module whose guest no module before it has; else NULL. */
+static const struct cairn_guest *new_guest(const struct cairn_guest_thread *thread, size_t module)
 {
-    for (size_t i = 0; i < thread->n_modules; i++)
+    const struct cairn_guest *guest = thread->modules[module].file->guest;
+    for (size_t i = 0; i < module; i++)
         if (thread->modules[i].file->guest == guest)
-            return true;
-    return false;
+            return NULL;
+    return guest;
 }
 
 /* Of stacks with frames of an interpreter. Those of code that it made are marked by it. */
@@ -105,9 +107,11 @@ int cairn_guest_read(const struct cairn_guest_thread *thread, struct cairn_guest
     if (code < 0)
         return code;
     begin(thread, result);
-    for (size_t i = 0; i < N_GUESTS && code == CAIRN_OK; i++)
-        if (has(thread, guests[i]))
-            code = guests[i]->read(thread, result);
+    for (size_t i = 0; i < thread->n_modules && code == CAIRN_OK; i++) {
+        const struct cairn_guest *guest = new_guest(thread, i);
+        if (guest)
+            code = guest->read(thread, result);
+    }
     if (code == CAIRN_OK)
         code = sort_by_place(result, thread->n_natives);
     mark_own(thread, result);
