@@ -29,6 +29,8 @@ static uint32_t module_of(struct cairn_profile *p, const struct cairn_text_frame
     for (size_t i = 0; i < id.size; i++)
         build_id[i] = (char)(id.data[i] >= 'A' && id.data[i] <= 'F' ? id.data[i] + 32 : id.data[i]);
     const struct cairn_profile_module module = {
+        .end = frame->in_file ? UINT64_MAX : 0,
+        .off = frame->begins,
         .path = number_of(p, frame->module),
         .build_id = number_of(p, (struct cairn_span){(const uint8_t *)build_id, id.size}),
     };

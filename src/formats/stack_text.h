@@ -4,8 +4,9 @@
  * such reports parse lines; this makes modules, frames, stacks and samples of what they found.
  *
  * A report says an offset into a module, or where the code was in the process, or a name alone. A
- * module gets no range: addresses of its frames are offsets from its load base. The frame of a name
- * without a module has no address, for that differs in each run.
+ * module gets no range: addresses of its frames are offsets from its load base. A module whose
+ * offsets count in its file gets the range of all addresses, as if it were mapped at 0. The frame
+ * of a name without a module has no address, for that differs in each run.
  */
 #ifndef CAIRN_FORMATS_STACK_TEXT_H
 #define CAIRN_FORMATS_STACK_TEXT_H
@@ -22,6 +23,8 @@ struct cairn_text_frame {
     uint64_t pc;     /* in the process, to look up; 0: not said */
     uint64_t offset; /* from the module's load base, to look up */
     bool has_offset;
+    bool in_file;    /* the offset is one in the file instead, counted from `begins` */
+    uint64_t begins; /* where in the file it does: of a library in an archive */
 };
 
 /* Equal stacks with equal labels are one row. */
