@@ -229,7 +229,7 @@ const struct cli_command cli_cmd_diff = {
     .options = options,
     .notes =
         "OLD and NEW are what \"cairn report\" takes: pprof, collapsed stacks, perf.data, "
-        "text of perf script, reports with stacks (sanitizers, valgrind, Android), heap files; "
+        "text of perf script, reports with stacks (sanitizers, debuggers, crashes), heap files; "
         "- is stdin. A function is the same where its name, file and module are; of two builds, "
         "where only one on each side has its name.",
     .run = run,

@@ -369,7 +369,7 @@ const struct cli_command cli_cmd_report = {
             "report --tree|--callers[=FUNCTION]|--callees[=FUNCTION] [OPTION...] PROFILE...", NULL},
     .options = options,
     .notes = "PROFILE is in pprof or collapsed form, perf.data, text of perf script, a "
-             "report with stacks (sanitizers, valgrind, Android) or a heap file, - is stdin; "
+             "report with stacks (sanitizers, debuggers, crashes) or a heap file, - is stdin; "
              "several count as one. The last line "
              "says how far the numbers can "
              "be trusted: how many stacks are "

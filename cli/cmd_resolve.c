@@ -188,7 +188,7 @@ const struct cli_command cli_cmd_resolve = {
                                    "resolve --log LOG --pid N --maps FILE --sym-root DIR", NULL},
     .options = cli_resolve_options,
     .notes = "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile, "
-             "perf.data, a report with stacks (sanitizers, valgrind, Android) or a kernel log "
+             "perf.data, a report with stacks (sanitizers, debuggers, crashes) or a kernel log "
              "(LOG), whose stack dumps are printed with names; - is stdin. Frames of stacks are "
              "addresses (0x7f12a0), module+0xoff or names "
              "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is "

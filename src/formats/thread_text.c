@@ -88,6 +88,13 @@ int cairn_thread_text_frame(struct cairn_thread_text *text, uint64_t number,
     return cairn_thread_text_next(text, frame, err);
 }
 
+void cairn_thread_text_drop(struct cairn_thread_text *text)
+{
+    text->stacks.n_frames = 0;
+    text->stacks.has_last = false;
+    text->next_number = 0;
+}
+
 static void report_damage(const struct cairn_thread_text *text)
 {
     if (text->n_odd || text->n_missing)

@@ -56,6 +56,9 @@ int cairn_thread_text_next(struct cairn_thread_text *text, const struct cairn_te
 /* Ends the stack, if one is begun. */
 int cairn_thread_text_end(struct cairn_thread_text *text, struct cairn_err *err);
 
+/* Forgets the frames of the stack that is read. */
+void cairn_thread_text_drop(struct cairn_thread_text *text);
+
 /* Gives the profile its samples and says what was damaged. A text without a stack is an error:
  * `what` it is for the message, `hint` how stacks come into it. */
 int cairn_thread_text_finish(struct cairn_thread_text *text, const char *what, const char *hint,

@@ -95,8 +95,8 @@ done
 [ "$(cat names)" = 'draw 1' ] || fail "the other thread: $(cat names)"
 "$CAIRN" report new >table 2>said || fail "report"
 grep -q 'libpaint.so+0x' table || fail "the report: $(cat table)"
-"$CAIRN" flame out.pb.gz new --no-open -f -o x.html >out 2>said || fail "flame"
-grep -q 'fill' x.html || fail "the picture has no name"
+"$CAIRN" flame out.pb.gz new --no-open -f -o x.svg >out 2>said || fail "flame"
+grep -q 'fill' x.svg || fail "the picture has no name"
 
 # A file of this machine is not the one of that path there.
 mkdir -p here
