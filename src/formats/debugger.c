@@ -148,7 +148,7 @@ static void add_below(struct reading *r, struct cairn_span line)
     if (!r->is_gdb) {
         if (cairn_debugger_build_parse(line, &part, &r->offset))
             keep(&r->build_id, part);
-        else if (cairn_debugger_source_parse(line, &part, &r->source_line))
+        else if (cairn_stack_text_place(line, &part, &r->source_line))
             keep(&r->file, part);
     } else if (r->is_open && r->frame.size + part.size < FRAME_BYTES_MAX) {
         cairn_buffer_add(&r->frame, " ", 1);
@@ -234,6 +234,8 @@ static int add_said(struct reading *r, const struct cairn_debugger_line *line,
         return add_signal(r, line->text, err);
     case CAIRN_DEBUGGER_MODULE:
         return add_module(r, line, err);
+    case CAIRN_DEBUGGER_CUT:
+        return cairn_thread_text_note(&r->threads, CAIRN_THREAD_CUT, line->text, err);
     case CAIRN_DEBUGGER_CURRENT:
         r->current = line->id;
         return CAIRN_OK;

@@ -50,38 +50,13 @@ static size_t find_last(struct cairn_span text, const char *mark)
     return text.size;
 }
 
-bool cairn_debugger_source_parse(struct cairn_span line, struct cairn_span *ret_file,
-                                 uint32_t *ret_line)
-{
-    struct cairn_span text = cairn_stack_text_trimmed(line);
-    uint64_t numbers[2] = {0};
-    size_t n = 0;
-    while (n < 2) { /* the column, then the line */
-        size_t at = text.size, digits;
-        while (at && text.data[at - 1] >= '0' && text.data[at - 1] <= '9')
-            at--;
-        digits = at;
-        if (at < 2 || text.data[at - 1] != ':' ||
-            !cairn_stack_text_number(text, &digits, &numbers[n]) || numbers[n] > UINT32_MAX)
-            break;
-        text.size = at - 1;
-        n++;
-    }
-    if (!n)
-        return false;
-    *ret_file = text;
-    *ret_line = (uint32_t)numbers[n - 1];
-    return true;
-}
-
 /* ") at a.c:7" or ") from /lib/x.so" at the end; arguments may hold any text. */
 static void parse_gdb_place(struct cairn_span text, struct cairn_debugger_frame *frame)
 {
     static const char at_mark[] = ") at ", from_mark[] = ") from ";
     size_t at = find_last(text, at_mark), from = find_last(text, from_mark);
-    if (at < text.size &&
-        cairn_debugger_source_parse(cairn_span_from(text, at + sizeof at_mark - 1),
-                                    &frame->text.file, &frame->text.line)) {
+    if (at < text.size && cairn_stack_text_place(cairn_span_from(text, at + sizeof at_mark - 1),
+                                                 &frame->text.file, &frame->text.line)) {
         frame->is_whole = true;
         return;
     }
@@ -96,8 +71,7 @@ bool cairn_debugger_part_closes(struct cairn_span part)
 {
     struct cairn_debugger_frame frame = {0};
     if (cairn_span_begins(part, "at "))
-        return cairn_debugger_source_parse(cairn_span_from(part, 3), &frame.text.file,
-                                           &frame.text.line);
+        return cairn_stack_text_place(cairn_span_from(part, 3), &frame.text.file, &frame.text.line);
     parse_gdb_place(part, &frame);
     return frame.is_whole || cairn_span_begins(part, "from ");
 }

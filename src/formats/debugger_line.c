@@ -96,6 +96,15 @@ static bool parse_signal(struct cairn_span text, struct cairn_debugger_line *lin
     return false;
 }
 
+/* "Backtrace stopped: previous frame identical to this frame (corrupt stack?)" */
+static bool parse_cut(struct cairn_span text, struct cairn_debugger_line *line)
+{
+    static const char mark[] = "Backtrace stopped: ";
+    line->kind = CAIRN_DEBUGGER_CUT;
+    line->text = cairn_span_from(text, sizeof mark - 1);
+    return cairn_span_begins(text, mark);
+}
+
 static bool parse_current(struct cairn_span text, struct cairn_debugger_line *line)
 {
     line->kind = CAIRN_DEBUGGER_CURRENT;
@@ -114,8 +123,8 @@ static bool parse_systemd_thread(struct cairn_span text, struct cairn_debugger_l
 void cairn_debugger_line_parse(struct cairn_span text, struct cairn_debugger_line *ret_line)
 {
     static bool (*const parsers[])(struct cairn_span, struct cairn_debugger_line *) = {
-        parse_signal, parse_gdb_thread, parse_eu_head,       parse_dumped,
-        parse_module, parse_current,    parse_systemd_thread};
+        parse_signal, parse_gdb_thread, parse_eu_head, parse_dumped,
+        parse_module, parse_current,    parse_cut,     parse_systemd_thread};
     *ret_line = (struct cairn_debugger_line){.kind = CAIRN_DEBUGGER_FRAME};
     if (cairn_debugger_frame_parse(text, &ret_line->frame))
         return;

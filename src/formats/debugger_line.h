@@ -26,6 +26,7 @@ enum cairn_debugger_kind {
     CAIRN_DEBUGGER_THREAD,  /* tid, text: its name */
     CAIRN_DEBUGGER_CURRENT, /* tid, of the thread that a signal ended */
     CAIRN_DEBUGGER_SIGNAL,  /* text */
+    CAIRN_DEBUGGER_CUT,     /* text: why the stack ends here */
     CAIRN_DEBUGGER_MODULE   /* text: its name, build_id; of frames that follow */
 };
 
@@ -54,10 +55,8 @@ bool cairn_debugger_frame_parse(struct cairn_span line, struct cairn_debugger_fr
 /* Does a line of a frame of gdb that goes over several end it? */
 bool cairn_debugger_part_closes(struct cairn_span part);
 
-/* The lines below a frame of eu-stack. `ret_offset` counts from the load base. */
+/* A line below a frame of eu-stack. `ret_offset` counts from the load base. */
 bool cairn_debugger_build_parse(struct cairn_span line, struct cairn_span *ret_build_id,
                                 uint64_t *ret_offset);
-bool cairn_debugger_source_parse(struct cairn_span line, struct cairn_span *ret_file,
-                                 uint32_t *ret_line);
 
 #endif /* CAIRN_FORMATS_DEBUGGER_LINE_H */

@@ -301,3 +301,26 @@ int64_t cairn_stack_text_before(struct cairn_span line, const char *mark)
             return INT64_MAX;
     return number;
 }
+
+bool cairn_stack_text_place(struct cairn_span line, struct cairn_span *ret_file, uint32_t *ret_line)
+{
+    struct cairn_span text = cairn_stack_text_trimmed(line);
+    uint64_t numbers[2] = {0};
+    size_t n = 0;
+    while (n < 2) { /* the column, then the line */
+        size_t at = text.size, digits;
+        while (at && text.data[at - 1] >= '0' && text.data[at - 1] <= '9')
+            at--;
+        digits = at;
+        if (at < 2 || text.data[at - 1] != ':' ||
+            !cairn_stack_text_number(text, &digits, &numbers[n]) || numbers[n] > UINT32_MAX)
+            break;
+        text.size = at - 1;
+        n++;
+    }
+    if (!n)
+        return false;
+    *ret_file = text;
+    *ret_line = (uint32_t)numbers[n - 1];
+    return true;
+}

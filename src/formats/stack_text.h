@@ -89,6 +89,10 @@ typedef int (*cairn_stack_text_fn)(void *ctx, struct cairn_span line, bool is_cu
 int cairn_stack_text_read(struct cairn_source *source, uint64_t *line, cairn_stack_text_fn fn,
                           void *ctx, struct cairn_err *err);
 
+/* "a.c:48" or "a.c:48:7", all of it but blanks; the column is not kept. */
+bool cairn_stack_text_place(struct cairn_span line, struct cairn_span *ret_file,
+                            uint32_t *ret_line);
+
 /* Hex digits from `*io_at` on, at most 16; false where there are none. */
 bool cairn_stack_text_hex(struct cairn_span text, size_t *io_at, uint64_t *ret_number);
 /* Decimal digits; false where there are none, or the number has more than 63 bits. */

@@ -5,10 +5,12 @@
 #include "base/log.h"
 
 static const char *const keys[CAIRN_THREAD_LABELS] = {
-    [CAIRN_THREAD_PROCESS] = "process", [CAIRN_THREAD_PID] = "pid",
-    [CAIRN_THREAD_NAME] = "thread",     [CAIRN_THREAD_TID] = "tid",
-    [CAIRN_THREAD_STATE] = "state",     [CAIRN_THREAD_STACK] = "stack",
-    [CAIRN_THREAD_REPORT] = "report",   [CAIRN_THREAD_MESSAGE] = "message",
+    [CAIRN_THREAD_PROCESS] = "process",     [CAIRN_THREAD_PID] = "pid",
+    [CAIRN_THREAD_NAME] = "thread",         [CAIRN_THREAD_TID] = "tid",
+    [CAIRN_THREAD_GOROUTINE] = "goroutine", [CAIRN_THREAD_STATE] = "state",
+    [CAIRN_THREAD_STACK] = "stack",         [CAIRN_THREAD_REPORT] = "report",
+    [CAIRN_THREAD_MESSAGE] = "message",     [CAIRN_THREAD_CREATED_BY] = "created_by",
+    [CAIRN_THREAD_CUT] = "cairn.cut",
 };
 
 void cairn_thread_text_done(struct cairn_thread_text *text)
@@ -31,16 +33,22 @@ int cairn_thread_text_end(struct cairn_thread_text *text, struct cairn_err *err)
                                 -1, -1, err);
 }
 
+int cairn_thread_text_note(struct cairn_thread_text *text, enum cairn_thread_label label,
+                           struct cairn_span what, struct cairn_err *err)
+{
+    text->labels[label].key = 0;
+    if (!what.size)
+        return CAIRN_OK;
+    return cairn_stack_text_label(text->stacks.p, keys[label], what, &text->labels[label])
+               ? CAIRN_OK
+               : cairn_fail_memory(err);
+}
+
 int cairn_thread_text_say(struct cairn_thread_text *text, enum cairn_thread_label label,
                           struct cairn_span what, struct cairn_err *err)
 {
     int code = cairn_thread_text_end(text, err);
-    text->labels[label].key = 0;
-    if (code < 0 || !what.size)
-        return code;
-    return cairn_stack_text_label(text->stacks.p, keys[label], what, &text->labels[label])
-               ? CAIRN_OK
-               : cairn_fail_memory(err);
+    return code < 0 ? code : cairn_thread_text_note(text, label, what, err);
 }
 
 int cairn_thread_text_say_number(struct cairn_thread_text *text, enum cairn_thread_label label,

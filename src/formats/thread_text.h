@@ -16,10 +16,13 @@ enum cairn_thread_label {
     CAIRN_THREAD_PID,
     CAIRN_THREAD_NAME,
     CAIRN_THREAD_TID,
+    CAIRN_THREAD_GOROUTINE,
     CAIRN_THREAD_STATE,
     CAIRN_THREAD_STACK,  /* which one it is, where a thread has several: "crashed" */
     CAIRN_THREAD_REPORT, /* why it was printed: a signal, a panic */
     CAIRN_THREAD_MESSAGE,
+    CAIRN_THREAD_CREATED_BY,
+    CAIRN_THREAD_CUT, /* why the stack ends early */
     CAIRN_THREAD_LABELS
 };
 
@@ -41,6 +44,9 @@ int cairn_thread_text_say(struct cairn_thread_text *text, enum cairn_thread_labe
                           struct cairn_span what, struct cairn_err *err);
 int cairn_thread_text_say_number(struct cairn_thread_text *text, enum cairn_thread_label label,
                                  uint64_t number, struct cairn_err *err);
+/* Says something about the stack that is read, which goes on. */
+int cairn_thread_text_note(struct cairn_thread_text *text, enum cairn_thread_label label,
+                           struct cairn_span what, struct cairn_err *err);
 /* Forgets all labels from `first` on. */
 int cairn_thread_text_forget(struct cairn_thread_text *text, enum cairn_thread_label first,
                              struct cairn_err *err);

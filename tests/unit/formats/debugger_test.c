@@ -24,6 +24,7 @@ static const char text[] =
     "\n"
     "Thread 1 (LWP 29160):\n"
     "#0  0x0000000000001050 in (anonymous namespace)::f(int) ()\n"
+    "Backtrace stopped: corrupt stack?\n"
     "PID 7 - process\n"
     "TID 8:\n"
     "#0  0x0000000000001060     nap@GLIBC_2.2.5 - /lib/libc.so.6\n"
@@ -94,6 +95,7 @@ static void each_thread_is_a_sample_with_its_labels(void **state)
         assert_text(p, i, "process", rows[i].process);
         assert_text(p, i, "stack", rows[i].stack);
         assert_text(p, i, "report", rows[i].report);
+        assert_text(p, i, "cairn.cut", i == 1 ? "corrupt stack?" : NULL);
     }
     cairn_profile_free(p);
 }
