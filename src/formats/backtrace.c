@@ -44,8 +44,9 @@ static bool take_pc(struct cairn_span *io_text, uint64_t *ret_pc)
     if (!start || !cairn_span_begins(cairn_span_from(text, start), "0x") ||
         !cairn_stack_text_hex(text, &at, ret_pc) || at + 1 != text.size || text.data[at] != ']')
         return false;
-    *io_text = cairn_stack_text_trimmed(cairn_span_up_to(text, start - 1));
-    return true;
+    text = cairn_span_up_to(text, start - 1);
+    *io_text = cairn_stack_text_trimmed(text);
+    return !cairn_span_ends(text, "  "); /* the head of a thread of Java */
 }
 
 /* Where the parentheses begin that end the text; its size: it does not end in any. */

@@ -55,25 +55,11 @@ static bool is_in_archive(struct cairn_span path)
     return cairn_span_find(path, ".apk") < path.size;
 }
 
-/* "base.apk!libx.so" becomes "base.apk!/libx.so", as files in archives are called elsewhere. */
-static bool name_entry(struct reading *r, struct cairn_text_frame *frame)
-{
-    size_t at = cairn_span_find(frame->module, ".apk!") + 5;
-    if (at >= frame->module.size || frame->module.data[at] == '/')
-        return at < frame->module.size;
-    cairn_buffer_clear(&r->path);
-    cairn_buffer_add(&r->path, frame->module.data, at);
-    cairn_buffer_add(&r->path, "/", 1);
-    cairn_buffer_add(&r->path, frame->module.data + at, frame->module.size - at);
-    frame->module = cairn_buffer_span(&r->path);
-    return true;
-}
-
 static void count_from_file(struct reading *r, struct cairn_tombstone_line *line)
 {
     struct cairn_text_frame *frame = &line->frame;
     bool is_of_code = r->version && r->version < FIRST_WITH_FILE_OFFSETS;
-    bool is_known = name_entry(r, frame) || frame->build_id.size;
+    bool is_known = cairn_tombstone_name_entry(&r->path, frame) || frame->build_id.size;
     if (!frame->has_offset)
         return;
     frame->in_file = r->version && r->version < FIRST_WITH_ADDRESSES;
@@ -220,6 +206,8 @@ static bool sniff(struct cairn_span head)
     struct cairn_tombstone_line line;
     while (cairn_stack_text_next(&head, &text)) {
         cairn_tombstone_line_parse(text, &line);
+        if (cairn_span_find(text, "\" prio=") < text.size)
+            return false; /* threads of Java, in the same form otherwise */
         if (line.kind == CAIRN_TOMBSTONE_FRAME || line.kind == CAIRN_TOMBSTONE_HEAD ||
             line.kind == CAIRN_TOMBSTONE_THREAD || line.kind == CAIRN_TOMBSTONE_BUILD)
             return true;

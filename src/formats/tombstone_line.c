@@ -227,6 +227,19 @@ static bool parse_kind(struct cairn_span all, struct cairn_span text,
     }
 }
 
+bool cairn_tombstone_name_entry(struct cairn_buffer *path, struct cairn_text_frame *frame)
+{
+    size_t at = cairn_span_find(frame->module, ".apk!") + 5;
+    if (at >= frame->module.size || frame->module.data[at] == '/')
+        return at < frame->module.size;
+    cairn_buffer_clear(path);
+    cairn_buffer_add(path, frame->module.data, at);
+    cairn_buffer_add(path, "/", 1);
+    cairn_buffer_add(path, frame->module.data + at, frame->module.size - at);
+    frame->module = cairn_buffer_span(path);
+    return true;
+}
+
 void cairn_tombstone_line_parse(struct cairn_span line, struct cairn_tombstone_line *ret_line)
 {
     static const struct {

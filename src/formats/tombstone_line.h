@@ -22,6 +22,7 @@
 #ifndef CAIRN_FORMATS_TOMBSTONE_LINE_H
 #define CAIRN_FORMATS_TOMBSTONE_LINE_H
 
+#include "base/buffer.h"
 #include "formats/stack_text.h"
 
 enum cairn_tombstone_kind {
@@ -52,5 +53,9 @@ struct cairn_tombstone_line {
 };
 
 void cairn_tombstone_line_parse(struct cairn_span line, struct cairn_tombstone_line *ret_line);
+
+/* "base.apk!libx.so" becomes "base.apk!/libx.so" in `path`, as files in archives are called
+ * elsewhere. False: the module is no such file. A buffer that failed lacks memory. */
+bool cairn_tombstone_name_entry(struct cairn_buffer *path, struct cairn_text_frame *frame);
 
 #endif /* CAIRN_FORMATS_TOMBSTONE_LINE_H */
