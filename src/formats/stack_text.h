@@ -63,6 +63,10 @@ static inline bool cairn_stack_text_is_begun(const struct cairn_stack_text *text
 int cairn_stack_text_end(struct cairn_stack_text *text, uint32_t labels, int64_t bytes,
                          int64_t objects, struct cairn_err *err);
 
+/* The same for a stack that was counted `n` times. */
+int cairn_stack_text_end_counted(struct cairn_stack_text *text, uint32_t labels, int64_t n,
+                                 struct cairn_err *err);
+
 /* Gives the profile its types and samples. */
 int cairn_stack_text_finish(struct cairn_stack_text *text, struct cairn_err *err);
 

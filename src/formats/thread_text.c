@@ -5,11 +5,18 @@
 #include "base/log.h"
 
 static const char *const keys[CAIRN_THREAD_LABELS] = {
-    [CAIRN_THREAD_PROCESS] = "process",     [CAIRN_THREAD_PID] = "pid",
-    [CAIRN_THREAD_NAME] = "thread",         [CAIRN_THREAD_TID] = "tid",
-    [CAIRN_THREAD_GOROUTINE] = "goroutine", [CAIRN_THREAD_STATE] = "state",
-    [CAIRN_THREAD_STACK] = "stack",         [CAIRN_THREAD_REPORT] = "report",
-    [CAIRN_THREAD_MESSAGE] = "message",     [CAIRN_THREAD_CREATED_BY] = "created_by",
+    [CAIRN_THREAD_PROCESS] = "process",
+    [CAIRN_THREAD_PID] = "pid",
+    [CAIRN_THREAD_NAME] = "thread",
+    [CAIRN_THREAD_TID] = "tid",
+    [CAIRN_THREAD_GOROUTINE] = "goroutine",
+    [CAIRN_THREAD_STATE] = "state",
+    [CAIRN_THREAD_STACK] = "stack",
+    [CAIRN_THREAD_REPORT] = "report",
+    [CAIRN_THREAD_MESSAGE] = "message",
+    [CAIRN_THREAD_CREATED_BY] = "created_by",
+    [CAIRN_THREAD_MAP] = "map",
+    [CAIRN_THREAD_KEY] = "key",
     [CAIRN_THREAD_CUT] = "cairn.cut",
 };
 
@@ -18,19 +25,30 @@ void cairn_thread_text_done(struct cairn_thread_text *text)
     cairn_stack_text_done(&text->stacks);
 }
 
-int cairn_thread_text_end(struct cairn_thread_text *text, struct cairn_err *err)
+/* The labels of the stack that ends; UINT32_MAX: memory is gone. */
+static uint32_t take_labels(struct cairn_thread_text *text)
 {
     struct cairn_profile_label labels[CAIRN_THREAD_LABELS];
     uint32_t n = 0;
-    if (!cairn_stack_text_is_begun(&text->stacks))
-        return CAIRN_OK;
     for (size_t i = 0; i < CAIRN_THREAD_LABELS; i++)
         if (text->labels[i].key)
             labels[n++] = text->labels[i];
+    text->labels[CAIRN_THREAD_CUT].key = 0; /* said of one stack alone */
     text->n_stacks++;
     text->next_number = 0;
-    return cairn_stack_text_end(&text->stacks, cairn_profile_add_labels(text->stacks.p, labels, n),
-                                -1, -1, err);
+    return cairn_profile_add_labels(text->stacks.p, labels, n);
+}
+
+int cairn_thread_text_end_counted(struct cairn_thread_text *text, int64_t n, struct cairn_err *err)
+{
+    return cairn_stack_text_end_counted(&text->stacks, take_labels(text), n, err);
+}
+
+int cairn_thread_text_end(struct cairn_thread_text *text, struct cairn_err *err)
+{
+    if (!cairn_stack_text_is_begun(&text->stacks))
+        return CAIRN_OK;
+    return cairn_stack_text_end(&text->stacks, take_labels(text), -1, -1, err);
 }
 
 int cairn_thread_text_note(struct cairn_thread_text *text, enum cairn_thread_label label,

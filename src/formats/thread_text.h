@@ -22,6 +22,8 @@ enum cairn_thread_label {
     CAIRN_THREAD_REPORT, /* why it was printed: a signal, a panic */
     CAIRN_THREAD_MESSAGE,
     CAIRN_THREAD_CREATED_BY,
+    CAIRN_THREAD_MAP, /* of a program in the kernel, with the stack's other keys in it */
+    CAIRN_THREAD_KEY,
     CAIRN_THREAD_CUT, /* why the stack ends early */
     CAIRN_THREAD_LABELS
 };
@@ -58,6 +60,9 @@ int cairn_thread_text_frame(struct cairn_thread_text *text, uint64_t number,
 /* The same for texts that do not number frames. */
 int cairn_thread_text_next(struct cairn_thread_text *text, const struct cairn_text_frame *frame,
                            struct cairn_err *err);
+
+/* Ends a stack that was counted `n` times, which may have no frames. */
+int cairn_thread_text_end_counted(struct cairn_thread_text *text, int64_t n, struct cairn_err *err);
 
 /* Ends the stack, if one is begun. */
 int cairn_thread_text_end(struct cairn_thread_text *text, struct cairn_err *err);
