@@ -24,10 +24,11 @@ bool cli_resolve_is_recording(const uint8_t *head, size_t size)
 /* Reports that hold stacks, whose first line may be any text. */
 bool cli_resolve_is_stack_text(enum cairn_format format)
 {
-    static const enum cairn_format texts[] = {
-        CAIRN_FORMAT_SANITIZER, CAIRN_FORMAT_VALGRIND, CAIRN_FORMAT_TOMBSTONE,
-        CAIRN_FORMAT_DEBUGGER,  CAIRN_FORMAT_GO,       CAIRN_FORMAT_RUST,
-        CAIRN_FORMAT_BACKTRACE, CAIRN_FORMAT_JAVA,     CAIRN_FORMAT_BPF};
+    static const enum cairn_format texts[] = {CAIRN_FORMAT_SANITIZER, CAIRN_FORMAT_VALGRIND,
+                                              CAIRN_FORMAT_TOMBSTONE, CAIRN_FORMAT_DEBUGGER,
+                                              CAIRN_FORMAT_GO,        CAIRN_FORMAT_RUST,
+                                              CAIRN_FORMAT_BACKTRACE, CAIRN_FORMAT_JAVA,
+                                              CAIRN_FORMAT_BPF,       CAIRN_FORMAT_FTRACE};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (format == texts[i])
             return true;

@@ -86,7 +86,7 @@ const struct cli_option cli_resolve_options[] = {
                      "does, or file: from the start of the file"},
     [OPT_FROM] = {"from", 0, "FORMAT",
                   "what IN is: auto (default), collapsed, pprof, perf-data, sanitizer, valgrind, "
-                  "tombstone, debugger, go, rust, backtrace, java, bpf or klog"},
+                  "tombstone, debugger, go, rust, backtrace, java, bpf, ftrace or klog"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace OUT where it is there already"},
     [OPT_MAX_MEMORY] = {"max-memory", 0, "SIZE", "let caches hold at most SIZE (512M, 2G)"},
     [OPT_JSON] =
@@ -127,7 +127,7 @@ static bool set_word(struct cli_resolve_job *job, struct cli_args *args, int row
     static const char *const formats[] = {"auto",      "pprof",     "collapsed", "klog",
                                           "perf-data", "sanitizer", "valgrind",  "tombstone",
                                           "debugger",  "go",        "rust",      "backtrace",
-                                          "java",      "bpf",       NULL};
+                                          "java",      "bpf",       "ftrace",    NULL};
     const char *const *words = row == OPT_NAMES     ? names
                                : row == OPT_LEAF    ? leaves
                                : row == OPT_OFFSETS ? offsets

@@ -18,12 +18,12 @@ static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 
 /* In the order of trust: collapsed text comes last of those that are read, for it has no magic. */
 static const struct cairn_format_row *const rows[] = {
-    &cairn_format_heap,        &cairn_format_perf_data, &cairn_format_pprof,
-    &cairn_format_sanitizer,   &cairn_format_valgrind,  &cairn_format_tombstone,
-    &cairn_format_debugger,    &cairn_format_go,        &cairn_format_rust,
-    &cairn_format_backtrace,   &cairn_format_java,      &cairn_format_bpf,
-    &cairn_format_perf_script, &cairn_format_collapsed, &cairn_format_firefox,
-    &cairn_format_speedscope,  &cairn_format_callgrind};
+    &cairn_format_heap,      &cairn_format_perf_data,   &cairn_format_pprof,
+    &cairn_format_sanitizer, &cairn_format_valgrind,    &cairn_format_tombstone,
+    &cairn_format_debugger,  &cairn_format_go,          &cairn_format_rust,
+    &cairn_format_backtrace, &cairn_format_java,        &cairn_format_bpf,
+    &cairn_format_ftrace,    &cairn_format_perf_script, &cairn_format_collapsed,
+    &cairn_format_firefox,   &cairn_format_speedscope,  &cairn_format_callgrind};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
