@@ -118,10 +118,17 @@ static const struct cairn_format_row *row_of(enum cairn_format format)
     return NULL;
 }
 
+/* Of what was unzipped the head is all of it. A log is searched line by line, which takes its time:
+ * only as much as of other files. */
+static bool is_of_row(const struct cairn_format_row *row, struct cairn_span head)
+{
+    return row->sniff && row->sniff(row->in_log ? cairn_span_up_to(head, CHUNK_FIRST) : head);
+}
+
 static const struct cairn_format_row *row_of_head(struct cairn_span head)
 {
     for (size_t i = 0; i < N_ROWS; i++)
-        if (rows[i]->sniff && rows[i]->sniff(head))
+        if (is_of_row(rows[i], head))
             return rows[i];
     return NULL;
 }
@@ -131,7 +138,7 @@ static const struct cairn_format_row *other_in_log(const struct cairn_format_row
                                                    struct cairn_span head)
 {
     for (size_t i = 0; row->in_log && i < N_ROWS; i++)
-        if (rows[i] != row && rows[i]->in_log && rows[i]->sniff(head))
+        if (rows[i] != row && rows[i]->in_log && is_of_row(rows[i], head))
             return rows[i];
     return NULL;
 }
