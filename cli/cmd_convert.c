@@ -223,8 +223,7 @@ const struct cli_command cli_cmd_convert = {
                                    "convert IN... --info [OPTION...]", NULL},
     .options = options,
     .notes = "IN is a profile in pprof or collapsed form, perf.data, text of perf script or a "
-             "sanitizer's or valgrind's report, - is stdin; "
-             "several become one. "
+             "report with stacks (sanitizers, debuggers, crashes), - is stdin; several become one. "
              "Collapsed stacks hold names and one count: addresses, lines, labels and other values "
              "stay behind. For viewers, addresses are named by the files of this machine.",
     .run = run,

@@ -229,10 +229,10 @@ const struct cli_command cli_cmd_diff = {
     .summary = "print what grew and what shrank between two profiles",
     .usage = (const char *const[]){"diff [OPTION...] OLD NEW", NULL},
     .options = options,
-    .notes = "OLD and NEW are what \"cairn report\" takes: pprof, collapsed stacks, perf.data, "
-             "text of perf "
-             "script, reports of sanitizers and valgrind, heap files; - "
-             "is stdin. A function is the same where its name, file and module are; of two builds, "
-             "where only one on each side has its name.",
+    .notes =
+        "OLD and NEW are what \"cairn report\" takes: pprof, collapsed stacks, perf.data, "
+        "text of perf script, reports with stacks (sanitizers, debuggers, crashes), heap files; "
+        "- is stdin. A function is the same where its name, file and module are; of two builds, "
+        "where only one on each side has its name.",
     .run = run,
 };

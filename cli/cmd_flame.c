@@ -390,9 +390,9 @@ const struct cli_command cli_cmd_flame = {
     .usage = (const char *const[]){"flame IN... [-o OUT.html | -o OUT.svg] [--diff OLD]", NULL},
     .options = options,
     .notes = "IN is a profile in pprof or collapsed form, perf.data, text of perf script, a "
-             "sanitizer's or valgrind's report or a heap file, - is "
-             "stdin. Several are "
-             "drawn as one. The page holds every frame and needs no network; the picture in SVG "
+             "report with stacks (sanitizers, debuggers, crashes) or a heap file, - is stdin. "
+             "Several are drawn as one. The page holds every frame and needs no network; the "
+             "picture in SVG "
              "leaves out what is too narrow to be seen, and says how much that was.",
     .run = run,
 };

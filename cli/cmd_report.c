@@ -373,8 +373,8 @@ const struct cli_command cli_cmd_report = {
             "report --tree|--callers[=FUNCTION]|--callees[=FUNCTION] [OPTION...] PROFILE...", NULL},
     .options = options,
     .notes = "PROFILE is in pprof or collapsed form, perf.data, text of perf script, a "
-             "sanitizer's or valgrind's report or a heap file, - is stdin; several count as one. "
-             "The last line "
+             "report with stacks (sanitizers, debuggers, crashes) or a heap file, - is stdin; "
+             "several count as one. The last line "
              "says how far the numbers can "
              "be trusted: how many stacks are "
              "whole, why others end early, and how many frames have no name. With filters, one "

@@ -118,8 +118,8 @@ static const char *find_kept(const struct cli_resolve_job *job, struct cli_sourc
     size_t size = cli_source_peek(source, CLI_SOURCE_HEAD_BYTES, &head);
     if (job->format == CAIRN_FORMAT_PERF_DATA || cli_resolve_is_recording(head, size))
         return "a recording of perf";
-    if (job->format == CAIRN_FORMAT_SANITIZER || job->format == CAIRN_FORMAT_VALGRIND ||
-        cli_resolve_is_stack_text(head, size))
+    if (cli_resolve_is_stack_text(job->format) ||
+        cli_resolve_is_stack_text(cairn_format_of_bytes(head, size)))
         return "a report with stacks";
     return NULL;
 }
@@ -188,10 +188,9 @@ const struct cli_command cli_cmd_resolve = {
                                    "resolve --log LOG --pid N --maps FILE --sym-root DIR", NULL},
     .options = cli_resolve_options,
     .notes = "IN is collapsed stacks (\"frame;frame;frame COUNT\", root first), a pprof profile, "
-             "perf.data, a sanitizer's or valgrind's report or a kernel log (LOG), whose stack "
-             "dumps are printed "
-             "with names; - is "
-             "stdin. Frames of stacks are addresses (0x7f12a0), module+0xoff or names "
+             "perf.data, a report with stacks (sanitizers, debuggers, crashes) or a kernel log "
+             "(LOG), whose stack dumps are printed with names; - is stdin. Frames of stacks are "
+             "addresses (0x7f12a0), module+0xoff or names "
              "already. Without -o, IN is replaced, unless it is a kernel log; nothing else is "
              "overwritten "
              "without --force.",

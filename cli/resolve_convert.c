@@ -22,10 +22,17 @@ bool cli_resolve_is_recording(const uint8_t *head, size_t size)
 }
 
 /* Reports that hold stacks, whose first line may be any text. */
-bool cli_resolve_is_stack_text(const uint8_t *head, size_t size)
+bool cli_resolve_is_stack_text(enum cairn_format format)
 {
-    enum cairn_format format = cairn_format_of_bytes(head, size);
-    return format == CAIRN_FORMAT_SANITIZER || format == CAIRN_FORMAT_VALGRIND;
+    static const enum cairn_format texts[] = {CAIRN_FORMAT_SANITIZER, CAIRN_FORMAT_VALGRIND,
+                                              CAIRN_FORMAT_TOMBSTONE, CAIRN_FORMAT_DEBUGGER,
+                                              CAIRN_FORMAT_GO,        CAIRN_FORMAT_RUST,
+                                              CAIRN_FORMAT_BACKTRACE, CAIRN_FORMAT_JAVA,
+                                              CAIRN_FORMAT_BPF,       CAIRN_FORMAT_FTRACE};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (format == texts[i])
+            return true;
+    return false;
 }
 
 /* gzip, the state of a heap tracker, a recording of perf, or a message whose first field is a
@@ -35,7 +42,8 @@ bool cli_resolve_is_profile(const uint8_t *head, size_t size)
 {
     if (size >= HEAD_BYTES && memcmp(head, HEAP_HEAD, HEAD_BYTES) == 0)
         return true;
-    if (cli_resolve_is_recording(head, size) || cli_resolve_is_stack_text(head, size))
+    if (cli_resolve_is_recording(head, size) ||
+        cli_resolve_is_stack_text(cairn_format_of_bytes(head, size)))
         return true;
     if (size >= 2 && head[0] == 0x1f && head[1] == 0x8b)
         return true;

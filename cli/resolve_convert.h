@@ -21,7 +21,7 @@ bool cli_resolve_is_profile(const uint8_t *head, size_t size);
 bool cli_resolve_is_recording(const uint8_t *head, size_t size);
 
 /* Those of a report that holds stacks, as sanitizers print it? */
-bool cli_resolve_is_stack_text(const uint8_t *head, size_t size);
+bool cli_resolve_is_stack_text(enum cairn_format format);
 
 /* Why reading or writing failed is in `err`, with the name of the one that did. */
 int cli_resolve_convert(const struct cli_resolve_way *way, struct cli_source *source,

@@ -84,9 +84,9 @@ const struct cli_option cli_resolve_options[] = {
     [OPT_OFFSETS] = {"offsets", 0, "KIND",
                      "in module+0xoff, off counts rel (default): from the load base, as dladdr() "
                      "does, or file: from the start of the file"},
-    [OPT_FROM] =
-        {"from", 0, "FORMAT",
-         "what IN is: auto (default), collapsed, pprof, perf-data, sanitizer, valgrind or klog"},
+    [OPT_FROM] = {"from", 0, "FORMAT",
+                  "what IN is: auto (default), collapsed, pprof, perf-data, sanitizer, valgrind, "
+                  "tombstone, debugger, go, rust, backtrace, java, bpf, ftrace or klog"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace OUT where it is there already"},
     [OPT_MAX_MEMORY] = {"max-memory", 0, "SIZE", "let caches hold at most SIZE (512M, 2G)"},
     [OPT_JSON] =
@@ -125,7 +125,9 @@ static bool set_word(struct cli_resolve_job *job, struct cli_args *args, int row
     static const char *const offsets[] = {"rel", "file", NULL};
     enum { KLOG = 3 };
     static const char *const formats[] = {"auto",      "pprof",     "collapsed", "klog",
-                                          "perf-data", "sanitizer", "valgrind",  NULL};
+                                          "perf-data", "sanitizer", "valgrind",  "tombstone",
+                                          "debugger",  "go",        "rust",      "backtrace",
+                                          "java",      "bpf",       "ftrace",    NULL};
     const char *const *words = row == OPT_NAMES     ? names
                                : row == OPT_LEAF    ? leaves
                                : row == OPT_OFFSETS ? offsets

@@ -47,7 +47,15 @@ enum cairn_format {
     CAIRN_FORMAT_CALLGRIND,   /* text for callgrind_annotate and kcachegrind; cannot be read */
     CAIRN_FORMAT_PERF_DATA,   /* a recording of perf; cannot be written */
     CAIRN_FORMAT_SANITIZER,   /* text of sanitizers' reports; cannot be written */
-    CAIRN_FORMAT_VALGRIND     /* text of valgrind's; cannot be written */
+    CAIRN_FORMAT_VALGRIND,    /* text of valgrind's; cannot be written */
+    CAIRN_FORMAT_TOMBSTONE,   /* text of Android's crash dumps; cannot be written */
+    CAIRN_FORMAT_DEBUGGER,    /* text of gdb, pstack, eu-stack and coredumpctl; cannot be written */
+    CAIRN_FORMAT_GO,          /* text of panics and goroutines of Go; cannot be written */
+    CAIRN_FORMAT_RUST,        /* text of panics of Rust; cannot be written */
+    CAIRN_FORMAT_BACKTRACE,   /* text of backtrace_symbols(), abseil, Boost; cannot be written */
+    CAIRN_FORMAT_JAVA,  /* text of thread dumps of Java and of Android's ANRs; cannot be written */
+    CAIRN_FORMAT_BPF,   /* text of bpftrace and bcc: stacks with counts; cannot be written */
+    CAIRN_FORMAT_FTRACE /* text of ftrace's stacks; cannot be written */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);

@@ -30,6 +30,33 @@ static inline bool cairn_span_begins(struct cairn_span bytes, const char *text)
     return bytes.size >= size && (size == 0 || memcmp(bytes.data, text, size) == 0);
 }
 
+static inline bool cairn_span_ends(struct cairn_span bytes, const char *text)
+{
+    size_t size = strlen(text);
+    return bytes.size >= size &&
+           (size == 0 || memcmp(bytes.data + bytes.size - size, text, size) == 0);
+}
+
+/* What is behind the first `at` bytes; empty where there are fewer. */
+static inline struct cairn_span cairn_span_from(struct cairn_span bytes, size_t at)
+{
+    at = at < bytes.size ? at : bytes.size;
+    return (struct cairn_span){at ? bytes.data + at : bytes.data, bytes.size - at};
+}
+
+/* The first `size` bytes; all where there are fewer. */
+static inline struct cairn_span cairn_span_up_to(struct cairn_span bytes, size_t size)
+{
+    return (struct cairn_span){bytes.data, size < bytes.size ? size : bytes.size};
+}
+
+/* Where `text` is first; the size of `bytes` where it is not. */
+static inline size_t cairn_span_find(struct cairn_span bytes, const char *text)
+{
+    const uint8_t *at = bytes.size ? memmem(bytes.data, bytes.size, text, strlen(text)) : NULL;
+    return at ? (size_t)(at - bytes.data) : bytes.size;
+}
+
 /* [off, off + size) of `bytes`; false, and nothing written, where that is not all inside. */
 static inline bool cairn_span_slice(struct cairn_span bytes, uint64_t off, uint64_t size,
                                     struct cairn_span *ret_slice)

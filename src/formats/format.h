@@ -70,6 +70,7 @@ struct cairn_format_row {
     const char *name;
     const char *const *endings;            /* of file names, NULL-terminated, the longest first */
     const char *start;                     /* of file names, where there is no ending; NULL: none */
+    bool in_log;                           /* lines of other programs may be among its own */
     bool (*sniff)(struct cairn_span head); /* NULL, as `read`: cairn does not read it */
     /* Fills an empty profile. */
     int (*read)(struct cairn_source *source, struct cairn_profile *profile, struct cairn_err *err);
@@ -80,6 +81,8 @@ struct cairn_format_row {
 
 extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed, cairn_format_heap,
     cairn_format_perf_script, cairn_format_perf_data, cairn_format_firefox, cairn_format_speedscope,
-    cairn_format_callgrind, cairn_format_sanitizer, cairn_format_valgrind;
+    cairn_format_callgrind, cairn_format_sanitizer, cairn_format_valgrind, cairn_format_tombstone,
+    cairn_format_debugger, cairn_format_go, cairn_format_rust, cairn_format_backtrace,
+    cairn_format_java, cairn_format_bpf, cairn_format_ftrace;
 
 #endif /* CAIRN_FORMATS_FORMAT_H */

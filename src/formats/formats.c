@@ -18,10 +18,12 @@ static const size_t UNZIPPED_SMALL = (size_t)256 << 20;
 
 /* In the order of trust: collapsed text comes last of those that are read, for it has no magic. */
 static const struct cairn_format_row *const rows[] = {
-    &cairn_format_heap,      &cairn_format_perf_data, &cairn_format_pprof,
-    &cairn_format_sanitizer, &cairn_format_valgrind,  &cairn_format_perf_script,
-    &cairn_format_collapsed, &cairn_format_firefox,   &cairn_format_speedscope,
-    &cairn_format_callgrind};
+    &cairn_format_heap,      &cairn_format_perf_data,   &cairn_format_pprof,
+    &cairn_format_sanitizer, &cairn_format_valgrind,    &cairn_format_tombstone,
+    &cairn_format_debugger,  &cairn_format_go,          &cairn_format_rust,
+    &cairn_format_backtrace, &cairn_format_java,        &cairn_format_bpf,
+    &cairn_format_ftrace,    &cairn_format_perf_script, &cairn_format_collapsed,
+    &cairn_format_firefox,   &cairn_format_speedscope,  &cairn_format_callgrind};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)
@@ -116,10 +118,27 @@ static const struct cairn_format_row *row_of(enum cairn_format format)
     return NULL;
 }
 
+/* Of what was unzipped the head is all of it. A log is searched line by line, which takes its time:
+ * only as much as of other files. */
+static bool is_of_row(const struct cairn_format_row *row, struct cairn_span head)
+{
+    return row->sniff && row->sniff(row->in_log ? cairn_span_up_to(head, CHUNK_FIRST) : head);
+}
+
 static const struct cairn_format_row *row_of_head(struct cairn_span head)
 {
     for (size_t i = 0; i < N_ROWS; i++)
-        if (rows[i]->sniff && rows[i]->sniff(head))
+        if (is_of_row(rows[i], head))
+            return rows[i];
+    return NULL;
+}
+
+/* A log may hold reports of several kinds, and one reader passes over those of another. */
+static const struct cairn_format_row *other_in_log(const struct cairn_format_row *row,
+                                                   struct cairn_span head)
+{
+    for (size_t i = 0; row->in_log && i < N_ROWS; i++)
+        if (rows[i] != row && rows[i]->in_log && is_of_row(rows[i], head))
             return rows[i];
     return NULL;
 }
@@ -149,14 +168,20 @@ static int read_from(struct cairn_source *source, enum cairn_format format,
         result = unzip(source, err);
     if (result < 0)
         return result;
+    bool is_auto = format == CAIRN_FORMAT_AUTO;
     struct cairn_span head = cairn_buffer_span(&source->ahead);
-    const struct cairn_format_row *row =
-        format == CAIRN_FORMAT_AUTO ? row_of_head(head) : row_of(format);
-    if (!row && format != CAIRN_FORMAT_AUTO)
+    const struct cairn_format_row *row = is_auto ? row_of_head(head) : row_of(format);
+    const struct cairn_format_row *other = is_auto && row ? other_in_log(row, head) : NULL;
+    if (other) {
+        cairn_fail(err, CAIRN_E_FORMAT, "it holds reports of two kinds, %s and %s", row->name,
+                   other->name);
+        cairn_hint(err, "--from %s reads those of one kind", row->name);
+        return CAIRN_E_FORMAT;
+    }
+    if (!row && !is_auto)
         return cairn_fail(err, CAIRN_E_ARG, "there is no format number %d", (int)format);
     /* "goroutine profile: total 7" looks like a stack and its count. */
-    if (!row || (format == CAIRN_FORMAT_AUTO && row == &cairn_format_collapsed &&
-                 cairn_other_profile_of(head)))
+    if (!row || (is_auto && row == &cairn_format_collapsed && cairn_other_profile_of(head)))
         return fail_unknown(head, err);
     if (!row->read)
         return cairn_fail(err, CAIRN_E_ARG, "the format %s can be written, not read", row->name);

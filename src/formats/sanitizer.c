@@ -219,6 +219,7 @@ const struct cairn_format_row cairn_format_sanitizer = {
     .format = CAIRN_FORMAT_SANITIZER,
     .name = "sanitizer",
     .endings = endings,
+    .in_log = true,
     .sniff = sniff,
     .read = read_sanitizer,
 };

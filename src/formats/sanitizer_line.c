@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/sanitizer_line.h"
 
-static struct cairn_span from(struct cairn_span text, size_t at)
-{
-    return (struct cairn_span){text.data + at, text.size - at};
-}
-
-static struct cairn_span up_to(struct cairn_span text, size_t size)
-{
-    return (struct cairn_span){text.data, size};
-}
-
-static bool ends_with(struct cairn_span text, const char *ending)
-{
-    size_t size = strlen(ending);
-    return text.size >= size && memcmp(text.data + text.size - size, ending, size) == 0;
-}
-
 static bool is_hex(struct cairn_span text)
 {
     for (size_t i = 0; i < text.size; i++)
@@ -32,7 +16,7 @@ static void take_build_id(struct cairn_span *io_text, struct cairn_text_frame *f
     struct cairn_span rest = *io_text, inside;
     if (!cairn_stack_text_group(&rest, &inside) || !cairn_span_begins(inside, mark))
         return;
-    inside = from(inside, sizeof mark - 1);
+    inside = cairn_span_from(inside, sizeof mark - 1);
     if (is_hex(inside))
         frame->build_id = inside;
     *io_text = rest;
@@ -45,7 +29,7 @@ static size_t find_offset(struct cairn_span text, uint64_t *ret_offset)
     while (at && text.data[at - 1] != '+')
         at--;
     size_t digits = at + 2;
-    if (!at || !cairn_span_begins(from(text, at), "0x") ||
+    if (!at || !cairn_span_begins(cairn_span_from(text, at), "0x") ||
         !cairn_stack_text_hex(text, &digits, ret_offset) || digits != text.size)
         return text.size;
     return at - 1;
@@ -64,7 +48,7 @@ static void take_module(struct cairn_span *io_text, struct cairn_text_frame *fra
     size_t size = find_offset(inside, &frame->offset);
     if (!size || size == inside.size)
         return;
-    frame->module = up_to(inside, size);
+    frame->module = cairn_span_up_to(inside, size);
     frame->has_offset = true;
     *io_text = rest;
 }
@@ -79,7 +63,7 @@ static bool take_number(struct cairn_span *io_text, uint64_t *ret_number)
     if (!at || io_text->data[at - 1] != ':' ||
         !cairn_stack_text_number(*io_text, &digits, ret_number) || *ret_number > UINT32_MAX)
         return false;
-    *io_text = up_to(*io_text, at - 1);
+    *io_text = cairn_span_up_to(*io_text, at - 1);
     return true;
 }
 
@@ -108,8 +92,8 @@ static void take_place(struct cairn_span *io_text, struct cairn_text_frame *fram
 {
     struct cairn_span text = *io_text;
     uint64_t number, line;
-    if (ends_with(text, " <null>")) {
-        *io_text = cairn_stack_text_trimmed(up_to(text, text.size - 7));
+    if (cairn_span_ends(text, " <null>")) {
+        *io_text = cairn_stack_text_trimmed(cairn_span_up_to(text, text.size - 7));
         return;
     }
     bool has_line = take_number(&text, &number);
@@ -118,15 +102,15 @@ static void take_place(struct cairn_span *io_text, struct cairn_text_frame *fram
     size_t at = find_file(text);
     if (at == text.size || (!has_line && text.data[at + 1] != '/'))
         return;
-    frame->file = from(text, at + 1);
+    frame->file = cairn_span_from(text, at + 1);
     frame->line = has_line ? (uint32_t)number : 0;
-    *io_text = up_to(text, at);
+    *io_text = cairn_span_up_to(text, at);
 }
 
 static void set_name(struct cairn_span text, struct cairn_text_frame *frame)
 {
     uint64_t offset;
-    text = up_to(text, find_offset(text, &offset));
+    text = cairn_span_up_to(text, find_offset(text, &offset));
     if (!cairn_span_equal(text, cairn_span_of("<null>")) &&
         !cairn_span_equal(text, cairn_span_of("??")))
         frame->name = text;
@@ -141,16 +125,16 @@ bool cairn_sanitizer_frame_parse(struct cairn_span line, uint64_t *ret_number,
     if (!cairn_span_begins(text, "#") || !cairn_stack_text_number(text, &at, ret_number) ||
         at == text.size || text.data[at] != ' ')
         return false;
-    text = cairn_stack_text_trimmed(from(text, at));
+    text = cairn_stack_text_trimmed(cairn_span_from(text, at));
     at = 2;
     bool has_pc = cairn_span_begins(text, "0x") && cairn_stack_text_hex(text, &at, &frame.pc);
     if (has_pc && at < text.size && text.data[at] != ' ')
         return false;
     if (has_pc)
-        text = cairn_stack_text_trimmed(from(text, at));
+        text = cairn_stack_text_trimmed(cairn_span_from(text, at));
     bool has_name = !has_pc || cairn_span_begins(text, "in ");
     if (has_pc && has_name)
-        text = cairn_stack_text_trimmed(from(text, 3));
+        text = cairn_stack_text_trimmed(cairn_span_from(text, 3));
     take_build_id(&text, &frame);
     take_module(&text, &frame);
     if (has_name) {
@@ -170,7 +154,7 @@ static int64_t pid_of(struct cairn_span line)
     uint64_t pid;
     size_t at = 2;
     return cairn_span_begins(line, "==") && cairn_stack_text_number(line, &at, &pid) &&
-                   cairn_span_begins(from(line, at), "==")
+                   cairn_span_begins(cairn_span_from(line, at), "==")
                ? (int64_t)pid
                : -1;
 }
@@ -179,7 +163,7 @@ static int64_t pid_of(struct cairn_span line)
 static struct cairn_span before(struct cairn_span text, const char *mark)
 {
     const uint8_t *at = memmem(text.data, text.size, mark, strlen(mark));
-    return at ? up_to(text, (size_t)(at - text.data)) : text;
+    return at ? cairn_span_up_to(text, (size_t)(at - text.data)) : text;
 }
 
 /* "ERROR: AddressSanitizer: " and its like; the offset behind it, 0: the line has none. */
@@ -191,12 +175,13 @@ static size_t find_sanitizer(struct cairn_span line)
         const uint8_t *at = memmem(line.data, line.size, severities[i], strlen(severities[i]));
         if (!at)
             continue;
-        struct cairn_span rest = from(line, (size_t)(at - line.data) + strlen(severities[i]));
+        struct cairn_span rest =
+            cairn_span_from(line, (size_t)(at - line.data) + strlen(severities[i]));
         size_t letters = 0;
         while (letters < rest.size && rest.data[letters] >= 'A' && rest.data[letters] <= 'z' &&
                rest.data[letters] != 'S')
             letters++;
-        if (cairn_span_begins(from(rest, letters), mark))
+        if (cairn_span_begins(cairn_span_from(rest, letters), mark))
             return (size_t)(rest.data - line.data) + letters + sizeof mark - 1;
     }
     return 0;
@@ -208,8 +193,8 @@ static size_t find_runtime_error(struct cairn_span line)
     static const char mark[] = ": runtime error: ";
     const uint8_t *found = memmem(line.data, line.size, mark, sizeof mark - 1);
     uint64_t number;
-    struct cairn_span place = up_to(line, found ? (size_t)(found - line.data) : 0);
-    return found && (take_number(&place, &number) || ends_with(place, "<unknown>"))
+    struct cairn_span place = cairn_span_up_to(line, found ? (size_t)(found - line.data) : 0);
+    return found && (take_number(&place, &number) || cairn_span_ends(place, "<unknown>"))
                ? (size_t)(found - line.data) + sizeof mark - 1
                : 0;
 }
@@ -226,11 +211,11 @@ bool cairn_sanitizer_report_parse(struct cairn_span line, struct cairn_span *ret
         uint64_t number;
         *ret_pid = mark && cairn_stack_text_number(line, &digits, &number) ? (int64_t)number
                                                                            : pid_of(line);
-        *ret_what = before(before(from(line, at), " on "), pid);
+        *ret_what = before(before(cairn_span_from(line, at), " on "), pid);
         return true;
     }
     at = find_runtime_error(line);
     *ret_pid = -1;
-    *ret_what = before(from(line, at), ": ");
+    *ret_what = before(cairn_span_from(line, at), ": ");
     return at > 0;
 }

@@ -29,6 +29,8 @@ static uint32_t module_of(struct cairn_profile *p, const struct cairn_text_frame
     for (size_t i = 0; i < id.size; i++)
         build_id[i] = (char)(id.data[i] >= 'A' && id.data[i] <= 'F' ? id.data[i] + 32 : id.data[i]);
     const struct cairn_profile_module module = {
+        .end = frame->in_file ? UINT64_MAX : 0,
+        .off = frame->begins,
         .path = number_of(p, frame->module),
         .build_id = number_of(p, (struct cairn_span){(const uint8_t *)build_id, id.size}),
     };
@@ -116,7 +118,7 @@ static int add_row(struct cairn_stack_text *text, const struct cairn_text_row *r
     uint32_t number;
     if (cairn_table_find(&text->by_what, key, &number)) {
         struct cairn_text_row *old = &text->rows[number];
-        old->n++;
+        old->n = cairn_profile_add_clamped(old->n, row->n);
         old->bytes = cairn_profile_add_clamped(old->bytes, row->bytes);
         old->objects = cairn_profile_add_clamped(old->objects, row->objects);
         return CAIRN_OK;
@@ -129,24 +131,36 @@ static int add_row(struct cairn_stack_text *text, const struct cairn_text_row *r
     return CAIRN_OK;
 }
 
+/* Ends the stack as the row has it, but for its stack. */
+static int end_row(struct cairn_stack_text *text, struct cairn_text_row *row, struct cairn_err *err)
+{
+    int code = add_last(text, err);
+    if (code < 0)
+        return code;
+    for (size_t i = text->n_frames; i > 0 && row->stack != UINT32_MAX; i--)
+        row->stack = cairn_profile_add_stack(text->p, row->stack, text->frames[i - 1]);
+    text->n_frames = 0;
+    if (row->stack == UINT32_MAX || row->labels == UINT32_MAX)
+        return cairn_fail_memory(err);
+    return add_row(text, row, err);
+}
+
+int cairn_stack_text_end_counted(struct cairn_stack_text *text, uint32_t labels, int64_t n,
+                                 struct cairn_err *err)
+{
+    return end_row(text, &(struct cairn_text_row){.labels = labels, .n = n}, err);
+}
+
 int cairn_stack_text_end(struct cairn_stack_text *text, uint32_t labels, int64_t bytes,
                          int64_t objects, struct cairn_err *err)
 {
     struct cairn_text_row row = {.labels = labels, .n = 1};
-    int code = add_last(text, err);
-    if (code < 0)
-        return code;
-    for (size_t i = text->n_frames; i > 0 && row.stack != UINT32_MAX; i--)
-        row.stack = cairn_profile_add_stack(text->p, row.stack, text->frames[i - 1]);
-    text->n_frames = 0;
-    if (row.stack == UINT32_MAX || labels == UINT32_MAX)
-        return cairn_fail_memory(err);
     if (bytes >= 0) {
         row.bytes = bytes;
         row.objects = objects > 0 ? objects : 0;
         text->n_amounts++;
     }
-    return add_row(text, &row, err);
+    return end_row(text, &row, err);
 }
 
 int cairn_stack_text_finish(struct cairn_stack_text *text, struct cairn_err *err)
@@ -163,7 +177,7 @@ int cairn_stack_text_finish(struct cairn_stack_text *text, struct cairn_err *err
         const int64_t values[] = {row->n, row->bytes, row->objects};
         if (cairn_profile_add_sample(p, row->stack, row->labels, values) == UINT32_MAX)
             return cairn_fail_memory(err);
-        n_stacks += (uint64_t)row->n;
+        n_stacks += (uint64_t)row->n; /* to compare with stacks that are counted one by one */
     }
     /* Where there is nothing but leaks, their size matters most. */
     if (has_amounts && text->n_amounts == n_stacks)
@@ -298,4 +312,27 @@ int64_t cairn_stack_text_before(struct cairn_span line, const char *mark)
              __builtin_add_overflow(number, line.data[first] - '0', &number)))
             return INT64_MAX;
     return number;
+}
+
+bool cairn_stack_text_place(struct cairn_span line, struct cairn_span *ret_file, uint32_t *ret_line)
+{
+    struct cairn_span text = cairn_stack_text_trimmed(line);
+    uint64_t numbers[2] = {0};
+    size_t n = 0;
+    while (n < 2) { /* the column, then the line */
+        size_t at = text.size, digits;
+        while (at && text.data[at - 1] >= '0' && text.data[at - 1] <= '9')
+            at--;
+        digits = at;
+        if (at < 2 || text.data[at - 1] != ':' ||
+            !cairn_stack_text_number(text, &digits, &numbers[n]) || numbers[n] > UINT32_MAX)
+            break;
+        text.size = at - 1;
+        n++;
+    }
+    if (!n)
+        return false;
+    *ret_file = text;
+    *ret_line = (uint32_t)numbers[n - 1];
+    return true;
 }

@@ -4,8 +4,9 @@
  * such reports parse lines; this makes modules, frames, stacks and samples of what they found.
  *
  * A report says an offset into a module, or where the code was in the process, or a name alone. A
- * module gets no range: addresses of its frames are offsets from its load base. The frame of a name
- * without a module has no address, for that differs in each run.
+ * module gets no range: addresses of its frames are offsets from its load base. A module whose
+ * offsets count in its file gets the range of all addresses, as if it were mapped at 0. The frame
+ * of a name without a module has no address, for that differs in each run.
  */
 #ifndef CAIRN_FORMATS_STACK_TEXT_H
 #define CAIRN_FORMATS_STACK_TEXT_H
@@ -22,6 +23,8 @@ struct cairn_text_frame {
     uint64_t pc;     /* in the process, to look up; 0: not said */
     uint64_t offset; /* from the module's load base, to look up */
     bool has_offset;
+    bool in_file;    /* the offset is one in the file instead, counted from `begins` */
+    uint64_t begins; /* where in the file it does: of a library in an archive */
 };
 
 /* Equal stacks with equal labels are one row. */
@@ -60,6 +63,10 @@ static inline bool cairn_stack_text_is_begun(const struct cairn_stack_text *text
 int cairn_stack_text_end(struct cairn_stack_text *text, uint32_t labels, int64_t bytes,
                          int64_t objects, struct cairn_err *err);
 
+/* The same for a stack that was counted `n` times. */
+int cairn_stack_text_end_counted(struct cairn_stack_text *text, uint32_t labels, int64_t n,
+                                 struct cairn_err *err);
+
 /* Gives the profile its types and samples. */
 int cairn_stack_text_finish(struct cairn_stack_text *text, struct cairn_err *err);
 
@@ -85,6 +92,10 @@ typedef int (*cairn_stack_text_fn)(void *ctx, struct cairn_span line, bool is_cu
                                    struct cairn_err *err);
 int cairn_stack_text_read(struct cairn_source *source, uint64_t *line, cairn_stack_text_fn fn,
                           void *ctx, struct cairn_err *err);
+
+/* "a.c:48" or "a.c:48:7", all of it but blanks; the column is not kept. */
+bool cairn_stack_text_place(struct cairn_span line, struct cairn_span *ret_file,
+                            uint32_t *ret_line);
 
 /* Hex digits from `*io_at` on, at most 16; false where there are none. */
 bool cairn_stack_text_hex(struct cairn_span text, size_t *io_at, uint64_t *ret_number);

@@ -275,6 +275,7 @@ const struct cairn_format_row cairn_format_valgrind = {
     .format = CAIRN_FORMAT_VALGRIND,
     .name = "valgrind",
     .endings = endings,
+    .in_log = true,
     .sniff = sniff,
     .read = read_valgrind,
 };
