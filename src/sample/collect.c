@@ -60,7 +60,8 @@ static bool is_code(void *ctx, uint64_t va)
 {
     struct code_of *of = ctx;
     /* Where nothing is known of the process, the kernel's word stands. */
-    return of->space->n == 0 || of->space->is_partial || cairn_space_find(of->space, va);
+    return of->space->code.n == 0 || of->space->is_partial ||
+           cairn_stream_space_find(&of->space->code, va);
 }
 
 static bool is_return(void *ctx, uint64_t va)
@@ -86,7 +87,7 @@ static uint64_t called(void *ctx, uint64_t ret)
 static bool is_made(void *ctx, uint64_t va)
 {
     struct code_of *of = ctx;
-    const struct cairn_space_map *map = cairn_space_find(of->space, va);
+    const struct cairn_stream_map *map = cairn_stream_space_find(&of->space->code, va);
     return map && !map->file && !map->path;
 }
 

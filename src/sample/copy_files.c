@@ -24,7 +24,7 @@ struct cairn_copy_file {
 struct wanted {
     struct cairn_debugfile_finder *finder;
     struct cairn_space *space;
-    const struct cairn_space_map *map;
+    const struct cairn_stream_map *map;
     const char *path, *build_id;
 };
 
@@ -114,7 +114,7 @@ static bool open_mapped(const struct wanted *w, struct cairn_debugfile_found *re
     if (open_link(w, link, ret_found))
         return true;
     snprintf(link, sizeof link, "/proc/%d/exe", w->space->pid);
-    return w->map->path == w->space->program && open_link(w, link, ret_found);
+    return w->map->path == w->space->code.program && open_link(w, link, ret_found);
 }
 
 /* As the process sees it; when it has ended, as we do. */
@@ -177,7 +177,7 @@ static void open_file(const struct wanted *w, struct cairn_copy_file *file)
 }
 
 uint64_t cairn_copy_files_identity(const struct cairn_space *space,
-                                   const struct cairn_space_map *map)
+                                   const struct cairn_stream_map *map)
 {
     const uint64_t identity[] = {map->file, (uint64_t)map->path << 32 | space->root};
     return cairn_hash_bytes(identity, sizeof identity);
@@ -185,7 +185,7 @@ uint64_t cairn_copy_files_identity(const struct cairn_space *space,
 
 /* The number of the file; false: memory is gone. */
 static bool add(struct cairn_copy_files *files, const struct cairn_spaces *spaces,
-                struct cairn_space *space, const struct cairn_space_map *map, uint32_t *ret_number)
+                struct cairn_space *space, const struct cairn_stream_map *map, uint32_t *ret_number)
 {
     static const struct cairn_debugfile_places places;
     const struct cairn_strings *texts = &spaces->profile->strings;
@@ -212,7 +212,7 @@ static bool add(struct cairn_copy_files *files, const struct cairn_spaces *space
 struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files,
                                                   const struct cairn_spaces *spaces,
                                                   struct cairn_space *space,
-                                                  const struct cairn_space_map *map)
+                                                  const struct cairn_stream_map *map)
 {
     struct cairn_copy_file_bytes none = {0};
     uint32_t number;

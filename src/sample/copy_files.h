@@ -32,11 +32,11 @@ struct cairn_copy_file_bytes {
 struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files,
                                                   const struct cairn_spaces *spaces,
                                                   struct cairn_space *space,
-                                                  const struct cairn_space_map *map);
+                                                  const struct cairn_stream_map *map);
 
 /* The number of a mapping's file in tables. A build ID alone is none: another user's program can
  * have a copy of it. */
 uint64_t cairn_copy_files_identity(const struct cairn_space *space,
-                                   const struct cairn_space_map *map);
+                                   const struct cairn_stream_map *map);
 
 #endif /* CAIRN_SAMPLE_COPY_FILES_H */

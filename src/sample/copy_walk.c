@@ -10,7 +10,7 @@ enum { STACK_MAX = 8 << 20 };
 /* A signal's frame is not larger, all of the CPU's registers in it. */
 enum { SIGNAL_FRAME_MAX = 1 << 14 };
 
-static bool read_code(struct cairn_copy_walker *walker, const struct cairn_space_map *map,
+static bool read_code(struct cairn_copy_walker *walker, const struct cairn_stream_map *map,
                       uint64_t va, void *to, size_t size)
 {
     struct cairn_span bytes,
@@ -28,7 +28,7 @@ static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
     const struct cairn_copy *copy = walker->copy;
     if (cairn_target_copy_read(&copy->stack, va, to, size))
         return 0;
-    const struct cairn_space_map *map = cairn_space_find(walker->space, va);
+    const struct cairn_stream_map *map = cairn_stream_space_find(&walker->space->code, va);
     if (map)
         return size > map->end - va || !read_code(walker, map, va, to, size);
     if (copy->goes_on && va >= copy->stack.va && va - copy->stack.va < STACK_MAX)
@@ -39,7 +39,7 @@ static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
 static int accessor_find(void *ctx, uint64_t va, struct cairn_unwind_region *ret_region)
 {
     struct cairn_copy_walker *walker = ctx;
-    const struct cairn_space_map *map = cairn_space_find(walker->space, va);
+    const struct cairn_stream_map *map = cairn_stream_space_find(&walker->space->code, va);
     if (!map)
         return 1;
     struct cairn_copy_file_bytes file =
@@ -70,7 +70,7 @@ void cairn_copy_walker_done(struct cairn_copy_walker *walker)
     cairn_unwind_space_free(walker->unwind);
     cairn_copy_files_done(&walker->files);
     walker->unwind = NULL;
-    walker->n_changes = 0;
+    walker->version = 0;
 }
 
 /* Another process, or other mappings: what lies where is asked anew, the tables stay. */
@@ -81,11 +81,11 @@ static void turn_to(struct cairn_copy_walker *walker, const struct cairn_spaces 
         cairn_unwind_space_refresh(walker->unwind);
         cairn_copy_files_done(&walker->files);
     }
-    if (walker->n_changes != space->n_changes)
+    if (walker->version != space->code.version)
         cairn_space_move(walker->unwind);
     walker->spaces = spaces;
     walker->space = space;
-    walker->n_changes = space->n_changes;
+    walker->version = space->code.version;
 }
 
 static uint64_t word_at(const struct cairn_copy *copy, uint64_t va, bool *ret_is_there)
@@ -132,7 +132,7 @@ static enum cairn_unwind_end end_of(const struct cairn_copy_walker *walker,
         return CAIRN_END_SIGNAL_STACK;
     if (walker->is_beyond)
         return CAIRN_END_COPY;
-    return told == CAIRN_END_NO_MODULE && walker->space->n == 0 ? CAIRN_END_NEW : told;
+    return told == CAIRN_END_NO_MODULE && walker->space->code.n == 0 ? CAIRN_END_NEW : told;
 }
 
 /* Where what was interrupted has its stack elsewhere: the kernel copies only that of the handler.

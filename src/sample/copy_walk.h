@@ -32,7 +32,7 @@ struct cairn_copy_walker {
     struct cairn_copy_files files;
     struct cairn_code_pages code;      /* what is in none of the files */
     struct cairn_unwind_space *unwind; /* the files' tables; where they lie in */
-    uint64_t n_changes;                /* this process, as long as nothing was mapped since */
+    uint64_t version;                  /* this process, as long as nothing was mapped since */
     /* Of the walk that runs. */
     const struct cairn_spaces *spaces;
     struct cairn_space *space;

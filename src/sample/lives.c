@@ -37,7 +37,7 @@ int cairn_collect_exec(struct cairn_collect *collect, const struct cairn_perf_re
      */
     if (cairn_ended_born(&collect->ended, record->tid))
         forget(collect, record->tid);
-    cairn_space_exec(space);
+    cairn_space_exec(&collect->spaces, space);
     return CAIRN_OK;
 }
 

@@ -11,7 +11,7 @@
 #include "target/woven.h"
 
 static uint32_t module_of(struct cairn_collect *collect, struct cairn_space *space,
-                          struct cairn_space_map *map)
+                          struct cairn_stream_map *map)
 {
     return cairn_shared_module(&collect->modules, &collect->spaces, space, map);
 }
@@ -19,10 +19,10 @@ static uint32_t module_of(struct cairn_collect *collect, struct cairn_space *spa
 /* The program's own module is the first of the profile, as pprof wants it. */
 static int add_program(struct cairn_collect *collect, struct cairn_space *space)
 {
-    for (size_t i = 0; space->program && i < space->n; i++)
-        if (space->maps[i].path == space->program)
-            return module_of(collect, space, &space->maps[i]) == UINT32_MAX ? CAIRN_E_NOMEM
-                                                                            : CAIRN_OK;
+    for (size_t i = 0; space->code.program && i < space->code.n; i++)
+        if (space->code.maps[i].path == space->code.program)
+            return module_of(collect, space, &space->code.maps[i]) == UINT32_MAX ? CAIRN_E_NOMEM
+                                                                                 : CAIRN_OK;
     return CAIRN_OK;
 }
 
@@ -80,7 +80,7 @@ static int push_native(struct cairn_collect *collect, struct cairn_space *space,
         .how = walk->how[i],
         .own = own,
     };
-    struct cairn_space_map *map = cairn_space_find(space, frame.address);
+    struct cairn_stream_map *map = cairn_stream_space_find(&space->code, frame.address);
     frame.module = map ? module_of(collect, space, map) : 0;
     if (frame.module == UINT32_MAX)
         return cairn_collect_no_room(collect);

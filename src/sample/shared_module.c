@@ -12,20 +12,20 @@ void cairn_shared_modules_done(struct cairn_shared_modules *shared)
 }
 
 /* Of no file, but known by its bytes: the vdso. */
-static bool is_image(const struct cairn_space_map *map)
+static bool is_image(const struct cairn_stream_map *map)
 {
     return map->file || map->build_id;
 }
 
 /* Code that is made at run time may be mapped from a file, too, but from one that has no name any
  * more; its names are known by the address in each process. */
-static bool may_share(const struct cairn_space_map *map)
+static bool may_share(const struct cairn_stream_map *map)
 {
     return is_image(map) && map->path && !map->is_deleted;
 }
 
 /* The root, too: a process can mount another file with the same build ID over a path of ours. */
-static uint64_t place_of(const struct cairn_space *space, const struct cairn_space_map *map)
+static uint64_t place_of(const struct cairn_space *space, const struct cairn_stream_map *map)
 {
     const uint64_t place[] = {map->file, map->off, map->end - map->start,
                               (uint64_t)map->path << 32 | map->build_id, space->root};
@@ -34,7 +34,7 @@ static uint64_t place_of(const struct cairn_space *space, const struct cairn_spa
 
 /* Of no file: by its place alone, so that what comes and goes there is one module. */
 static uint32_t anonymous(struct cairn_shared_modules *shared, struct cairn_profile *profile,
-                          struct cairn_space_map *map)
+                          struct cairn_stream_map *map)
 {
     const uint64_t place[] = {map->start, map->end};
     const uint64_t key = cairn_hash_bytes(place, sizeof place);
@@ -58,7 +58,7 @@ static uint32_t anonymous(struct cairn_shared_modules *shared, struct cairn_prof
 
 /* Mapped from a file that has no name any more, or never had one. */
 static uint32_t unshared(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
-                         struct cairn_space_map *map)
+                         struct cairn_stream_map *map)
 {
     uint32_t number = cairn_space_module(spaces, map);
     if (map->file && number && number != UINT32_MAX &&
@@ -68,7 +68,7 @@ static uint32_t unshared(struct cairn_shared_modules *shared, struct cairn_space
 }
 
 static uint32_t find_or_make(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
-                             struct cairn_space *space, struct cairn_space_map *map)
+                             struct cairn_space *space, struct cairn_stream_map *map)
 {
     uint32_t number;
     if (!map->file && !map->path)
@@ -87,7 +87,7 @@ static uint32_t find_or_make(struct cairn_shared_modules *shared, struct cairn_s
 }
 
 uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
-                             struct cairn_space *space, struct cairn_space_map *map)
+                             struct cairn_space *space, struct cairn_stream_map *map)
 {
     if (map->module)
         return map->module;
@@ -103,7 +103,7 @@ bool cairn_shared_module_is_made(const struct cairn_shared_modules *shared, uint
     return cairn_table_find(&shared->made, module, &value);
 }
 
-uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn_space_map *map,
+uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn_stream_map *map,
                          uint64_t va)
 {
     const struct cairn_profile_module *module = &profile->modules[map->module];

@@ -19,13 +19,13 @@ void cairn_shared_modules_done(struct cairn_shared_modules *shared);
 
 /* The profile's module for a mapping; UINT32_MAX where memory is gone. */
 uint32_t cairn_shared_module(struct cairn_shared_modules *shared, struct cairn_spaces *spaces,
-                             struct cairn_space *space, struct cairn_space_map *map);
+                             struct cairn_space *space, struct cairn_stream_map *map);
 
 /* Is that code that was made at run time? Its names are known by the address in each process. */
 bool cairn_shared_module_is_made(const struct cairn_shared_modules *shared, uint32_t module);
 
 /* Where the profile has what lies at `va` in the mapping, whose module is known. */
-uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn_space_map *map,
+uint64_t cairn_shared_va(const struct cairn_profile *profile, const struct cairn_stream_map *map,
                          uint64_t va);
 
 #endif /* CAIRN_SAMPLE_SHARED_MODULE_H */

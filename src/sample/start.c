@@ -143,11 +143,12 @@ static void learn_links(struct cairn_starts *starts, struct cairn_space *space,
                         const struct piece *stack, size_t at)
 {
     struct cairn_call call;
-    uint64_t libc = cairn_space_find(space, stack->words[at])->file;
+    uint64_t libc = cairn_stream_space_find(&space->code, stack->words[at])->file;
     remember(starts, space, stack->words[at]);
     bool found = false;
     while (!found && at-- > 0) {
-        const struct cairn_space_map *map = cairn_space_find(space, stack->words[at]);
+        const struct cairn_stream_map *map =
+            cairn_stream_space_find(&space->code, stack->words[at]);
         found = map && map->file == libc && cairn_call_read(space, stack->words[at], &call) &&
                 !call.target;
     }
@@ -155,8 +156,9 @@ static void learn_links(struct cairn_starts *starts, struct cairn_space *space,
         return;
     remember(starts, space, stack->words[at]);
     for (size_t n = TRAMPOLINE_BYTES / sizeof *stack->words; n > 0 && at-- > 0; n--) {
-        const struct cairn_space_map *map = cairn_space_find(space, stack->words[at]);
-        if (map && map->cxx_runtime && cairn_call_read(space, stack->words[at], &call)) {
+        const struct cairn_stream_map *map =
+            cairn_stream_space_find(&space->code, stack->words[at]);
+        if (map && map->is_cxx && cairn_call_read(space, stack->words[at], &call)) {
             remember(starts, space, stack->words[at]);
             return;
         }

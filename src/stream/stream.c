@@ -9,7 +9,7 @@
 
 int cairn_stream_init(struct cairn_stream *stream, struct cairn_profile *profile)
 {
-    *stream = (struct cairn_stream){.profile = profile};
+    *stream = (struct cairn_stream){.profile = profile, .load.is_bounded = true};
     return cairn_stream_name(stream, 0, 0, "swapper"); /* as the kernel calls what idles */
 }
 
@@ -156,10 +156,8 @@ static struct cairn_stream_space *space_of(struct cairn_stream *stream,
                                            const struct cairn_stream_sample *sample)
 {
     struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
-    if (space && space->is_leaving && (sample->user.n || sample->copy) && !sample->n_kernel) {
+    if (space && space->is_leaving && (sample->user.n || sample->copy) && !sample->n_kernel)
         cairn_stream_space_drop_old(space, &stream->load);
-        space->version = ++stream->n_versions;
-    }
     return space;
 }
 

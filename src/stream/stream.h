@@ -15,19 +15,9 @@
 #include <cairn/regs.h>
 
 #include "base/table.h"
-#include "stream/space.h"
+#include "stream/mapping.h"
 
 enum { CAIRN_STREAM_EVENTS_MAX = 63, CAIRN_STREAM_PROCESSES_MAX = 1 << 22 };
-
-/* A mapping as it was recorded. */
-struct cairn_stream_mapping {
-    int pid; /* of the kernel's it does not matter */
-    uint64_t start, size, off;
-    uint64_t dev, inode;        /* 0: unknown */
-    struct cairn_span build_id; /* raw bytes; empty: unknown */
-    const char *path;           /* "[vdso]", "//anon", "/bin/x (deleted)" */
-    bool is_kernel;
-};
 
 /* Samples that differ in nothing but their time. */
 struct cairn_stream_row {
@@ -91,7 +81,6 @@ struct cairn_stream {
     uint32_t kernel_module;           /* of the profile; 0: no sample lies there yet */
     uint32_t kernel_build_id;         /* a text; 0: unknown */
     struct cairn_stream_load load;
-    uint64_t n_versions;
     uint32_t n_births;
     struct cairn_table names;     /* tid -> text: how the thread is called */
     struct cairn_table threads;   /* tid -> birth of its process: heard of and not exited */

@@ -52,7 +52,7 @@ static struct cairn_space *own_space(struct cairn_spaces *spaces)
     if (!spaces->profile && cairn_profile_new(&spaces->profile, NULL) < 0)
         abort();
     struct cairn_space *space = cairn_spaces_get(spaces, getpid());
-    if (!space || (space->n == 0 && cairn_space_read(spaces, space, NULL) < 0))
+    if (!space || (space->code.n == 0 && cairn_space_read(spaces, space, NULL) < 0))
         abort();
     return space;
 }
@@ -71,7 +71,7 @@ static void next_regs(struct input *in, struct cairn_cursor_regs *ret_regs)
 
 static bool is_code(void *ctx, uint64_t va)
 {
-    return cairn_space_find(ctx, va);
+    return cairn_stream_space_find(&((struct cairn_space *)ctx)->code, va);
 }
 
 static bool is_return(void *ctx, uint64_t va)

@@ -35,7 +35,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "import": ("base rt proc profile stream formats debugfile unwind", "recordings of perf, with their copied stacks walked"),
     "resolve": ("base proc debugfile symbol profile klog", "names for a whole profile or text"),
     "bpf": ("base proc unwind guest target", "programs in the kernel, and what loads them"),
-    "sample": ("base rt elf proc profile debugfile unwind target bpf", "samples of running processes"),
+    "sample": ("base rt elf proc profile stream debugfile unwind target bpf", "samples of running processes"),
     "trace": ("base rt elf proc code symbol profile resolve target bpf sample", "events of processes, each with its stack"),
     "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample snapshot", "what this machine allows, and why not more"),

@@ -75,7 +75,7 @@ static struct cairn_copy_walker walker;
 
 static bool is_code(void *ctx, uint64_t va)
 {
-    return cairn_space_find(ctx ? ctx : space, va);
+    return cairn_stream_space_find(&((struct cairn_space *)(ctx ? ctx : space))->code, va);
 }
 
 static bool is_return(void *ctx, uint64_t va)
@@ -233,9 +233,10 @@ static void the_process_may_be_gone_and_others_have_the_same_files(void **state)
 static void a_file_of_another_build_is_not_taken(void **state)
 {
     (void)state;
-    const struct cairn_space_map *here = cairn_space_find(space, caught.copy.regs.ip);
+    const struct cairn_stream_map *here =
+        cairn_stream_space_find(&space->code, caught.copy.regs.ip);
     assert_non_null(here);
-    const struct cairn_space_news other = {
+    const struct cairn_stream_mapping other = {
         .start = here->start,
         .size = here->end - here->start,
         .off = here->off,
@@ -255,17 +256,17 @@ static void a_file_of_another_build_is_not_taken(void **state)
 static void what_was_replaced_is_had_by_its_mapping_while_that_lives(void **state)
 {
     (void)state;
-    struct cairn_space_map *map = cairn_space_find(space, caught.copy.regs.ip);
+    struct cairn_stream_map *map = cairn_stream_space_find(&space->code, caught.copy.regs.ip);
     assert_non_null(map);
-    assert_int_equal(map->path, space->program);
+    assert_int_equal(map->path, space->code.program);
     for (int pid = getpid(), round = 0; round < 3; round++) {
         map->is_deleted = true;
         map->build_id = 0;
         map->file += 1; /* not known yet */
-        space->n_changes++;
+        space->code.version++;
         space->pid = round == 2 ? PID_GONE : pid;
-        space->program = round == 1 ? 0 : map->path; /* neither /proc/PID/exe nor, for root, */
-        map->end -= round == 1 ? 4096 : 0;           /* a link in map_files: of memory */
+        space->code.program = round == 1 ? 0 : map->path; /* neither /proc/PID/exe nor, for root, */
+        map->end -= round == 1 ? 4096 : 0;                /* a link in map_files: of memory */
         walk(&caught.copy);
         assert_int_equal(walker.walk.end == CAIRN_END_OUTERMOST, round != 2);
         map->end += round == 1 ? 4096 : 0;

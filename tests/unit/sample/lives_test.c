@@ -14,7 +14,7 @@ static const uint64_t chain[] = {0x1010, 0x1020};
 static struct cairn_collect begin(void)
 {
     struct cairn_collect collect;
-    const struct cairn_space_news news = {
+    const struct cairn_stream_mapping news = {
         .start = 0x1000, .size = 0x1000, .dev = 1, .inode = 2, .path = "/bin/program"};
     assert_int_equal(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), 1, NULL),
                      CAIRN_OK);
