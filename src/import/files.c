@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/module_kind.h"
-#include "stream/module.h"
+#include "stream/build_id.h"
 
 /* One that could not be had has no image. */
 struct cairn_import_file {

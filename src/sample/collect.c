@@ -39,7 +39,6 @@ void cairn_collect_done(struct cairn_collect *collect)
     cairn_copy_walker_done(&collect->copies);
     cairn_spaces_done(&collect->spaces);
     cairn_guest_looks_done(&collect->guest_looks);
-    cairn_shared_modules_done(&collect->modules);
     cairn_starts_done(&collect->starts);
     cairn_table_done(&collect->names);
     cairn_table_done(&collect->threads);

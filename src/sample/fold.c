@@ -62,7 +62,7 @@ static struct gone *gone_of(struct folding *fold, uint32_t tid)
 
 static bool is_made_code(const struct folding *fold, uint32_t frame)
 {
-    return cairn_shared_module_is_made(&fold->collect->modules,
+    return cairn_stream_module_is_made(&fold->collect->spaces.modules,
                                        fold->collect->profile->frames[frame].module);
 }
 

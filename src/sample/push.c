@@ -10,19 +10,14 @@
 #include "sample/guest_walk.h"
 #include "target/woven.h"
 
-static uint32_t module_of(struct cairn_collect *collect, struct cairn_space *space,
-                          struct cairn_stream_map *map)
-{
-    return cairn_shared_module(&collect->modules, &collect->spaces, space, map);
-}
-
 /* The program's own module is the first of the profile, as pprof wants it. */
 static int add_program(struct cairn_collect *collect, struct cairn_space *space)
 {
     for (size_t i = 0; space->code.program && i < space->code.n; i++)
         if (space->code.maps[i].path == space->code.program)
-            return module_of(collect, space, &space->code.maps[i]) == UINT32_MAX ? CAIRN_E_NOMEM
-                                                                                 : CAIRN_OK;
+            return cairn_space_module(&collect->spaces, space, &space->code.maps[i]) == UINT32_MAX
+                       ? CAIRN_E_NOMEM
+                       : CAIRN_OK;
     return CAIRN_OK;
 }
 
@@ -81,11 +76,11 @@ static int push_native(struct cairn_collect *collect, struct cairn_space *space,
         .own = own,
     };
     struct cairn_stream_map *map = cairn_stream_space_find(&space->code, frame.address);
-    frame.module = map ? module_of(collect, space, map) : 0;
+    frame.module = map ? cairn_space_module(&collect->spaces, space, map) : 0;
     if (frame.module == UINT32_MAX)
         return cairn_collect_no_room(collect);
     if (map)
-        frame.address = cairn_shared_va(collect->profile, map, frame.address);
+        frame.address = cairn_stream_va(collect->profile, map, frame.address);
     return push(collect, stack, frame, walk->exact[i]);
 }
 

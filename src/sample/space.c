@@ -71,6 +71,7 @@ void cairn_spaces_done(struct cairn_spaces *spaces)
     cairn_table_done(&spaces->by_pid);
     cairn_calls_done(&spaces->calls);
     cairn_held_done(&spaces->held);
+    cairn_stream_modules_done(&spaces->modules);
     *spaces = (struct cairn_spaces){0};
 }
 
@@ -264,35 +265,20 @@ static bool is_our_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
     return same;
 }
 
-bool cairn_space_find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
-                           struct cairn_stream_map *map)
+static bool find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
+                      struct cairn_stream_map *map)
 {
-    if (map->build_id || map->kind != CAIRN_MODULE_VDSO || !is_our_vdso(spaces, space, map))
-        return true;
     const char *id = spaces->vdso_build_id;
-    map->build_id = cairn_profile_text(spaces->profile, id, strlen(id));
+    if (map->build_id || map->kind != CAIRN_MODULE_VDSO)
+        return true;
+    map->is_image = is_our_vdso(spaces, space, map); /* others may differ from each other */
+    if (map->is_image)
+        map->build_id = cairn_profile_text(spaces->profile, id, strlen(id));
     return map->build_id != UINT32_MAX;
 }
 
-uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_stream_map *map)
-{
-    if (map->module || !map->path)
-        return map->module;
-    struct cairn_profile_module module = {
-        .start = map->start,
-        .end = map->end,
-        .off = map->off,
-        .path = map->path,
-        .build_id = map->build_id,
-    };
-    uint32_t number = cairn_profile_add_module(spaces->profile, &module);
-    if (number != UINT32_MAX)
-        map->module = number;
-    return number;
-}
-
-void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,
-                      const struct cairn_stream_map *map, uint32_t module)
+static void open_file(struct cairn_spaces *spaces, const struct cairn_space *space,
+                      const struct cairn_stream_map *map)
 {
     const struct cairn_held_mapping mapping = {
         .pid = space->pid,
@@ -305,7 +291,19 @@ void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *spa
         .is_program = map->path == space->code.program,
     };
     if (map->file)
-        cairn_held_take(&spaces->held, module, &mapping);
+        cairn_held_take(&spaces->held, map->module, &mapping);
+}
+
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
+                            struct cairn_stream_map *map)
+{
+    if (map->module)
+        return map->module;
+    if (!find_vdso(spaces, space, map) ||
+        cairn_stream_module(&spaces->modules, spaces->profile, space->root, map) == UINT32_MAX)
+        return UINT32_MAX;
+    open_file(spaces, space, map);
+    return map->module;
 }
 
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size)

@@ -18,6 +18,7 @@
 #include "sample/held.h"
 #include "sample/share.h"
 #include "stream/mapping.h"
+#include "stream/module.h"
 
 enum { CAIRN_SPACES_MAX = 1 << 16 }; /* processes of one moment */
 
@@ -54,6 +55,7 @@ struct cairn_spaces {
     struct cairn_space **items;
     size_t n, cap;
     struct cairn_stream_load load;
+    struct cairn_stream_modules modules;
     size_t sweep_at; /* so many processes are looked through for those that have ended */
 };
 
@@ -92,17 +94,10 @@ int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, str
 int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
                     const struct cairn_stream_mapping *mapping);
 
-/* Gives a mapping of the vdso, which the kernel tells no build ID of, that of ours, where its bytes
- * are the same or cannot be read any more; others stay as they are. False: memory is gone. */
-bool cairn_space_find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
-                           struct cairn_stream_map *map);
-
-/* The profile's module for a mapping; UINT32_MAX where memory is gone. */
-uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_stream_map *map);
-
-/* Takes hold of the file that is mapped there, for the module that was made of it. */
-void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,
-                      const struct cairn_stream_map *map, uint32_t module);
+/* The profile's module for a mapping, of whose file the sampler then has an open descriptor if that
+ * can be. UINT32_MAX: memory is gone. */
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
+                            struct cairn_stream_map *map);
 
 /* Reads code or data of the process; returns how many bytes came. */
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size);

@@ -42,6 +42,7 @@ int cairn_stream_mapping_take(struct cairn_profile *profile,
         .is_cxx = strstr(path, "/libstdc++.so") || strstr(path, "/libc++.so"),
         .is_deleted = path[size] != '\0',
     };
+    map.is_image = (map.file && map.path) || map.kind == CAIRN_MODULE_VDSO;
     if (map.path == UINT32_MAX || map.build_id == UINT32_MAX)
         return CAIRN_E_NOMEM;
     *ret_map = map;

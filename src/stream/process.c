@@ -2,7 +2,7 @@
 #include "stream/process.h"
 
 #include "base/alloc.h"
-#include "base/module_kind.h"
+#include "stream/kernel.h"
 #include "stream/thread.h"
 
 struct cairn_stream_space *cairn_stream_find_process(const struct cairn_stream *stream, int pid)
@@ -33,62 +33,15 @@ struct cairn_stream_space *cairn_stream_process(struct cairn_stream *stream, int
     return space;
 }
 
-/* The image as a whole: perf calls it "[kernel.kallsyms]_text" after the symbol whose address it
- * stores in place of the offset. */
-static bool take_image(struct cairn_stream *stream, const struct cairn_stream_mapping *mapping,
-                       uint32_t build_id)
-{
-    static const char image[] = "[kernel.kallsyms]";
-    if (strncmp(mapping->path, "[kernel", 7) != 0 && strncmp(mapping->path, "[guest.kernel", 13))
-        return false;
-    if (build_id)
-        stream->kernel_build_id = build_id;
-    if (strncmp(mapping->path, image, sizeof image - 1) == 0 &&
-        strcmp(mapping->path + sizeof image - 1, "_text") == 0)
-        stream->kernel_text = mapping->off;
-    return true;
-}
-
-/* `code` is what laying a mapping returned. */
-static int count(struct cairn_stream *stream, int code)
-{
-    stream->counts.n_mappings += code == 0;
-    return code < 0 ? code : CAIRN_OK;
-}
-
-static int map_kernel(struct cairn_stream *stream, const struct cairn_stream_mapping *mapping)
-{
-    struct cairn_stream_map map;
-    if (cairn_stream_mapping_take(stream->profile, mapping, &map) < 0)
-        return CAIRN_E_NOMEM;
-    if (take_image(stream, mapping, map.build_id))
-        return CAIRN_OK;
-    return count(stream, cairn_stream_space_lay(&stream->kernel, &map, &stream->load));
-}
-
 int cairn_stream_map(struct cairn_stream *stream, const struct cairn_stream_mapping *mapping)
 {
     if (mapping->is_kernel)
-        return map_kernel(stream, mapping);
+        return cairn_stream_map_kernel(stream, mapping);
     struct cairn_stream_space *space = cairn_stream_process(stream, mapping->pid);
-    return space ? count(stream,
-                         cairn_stream_space_map(space, stream->profile, mapping, &stream->load))
-                 : CAIRN_E_NOMEM;
-}
-
-int cairn_stream_symbol(struct cairn_stream *stream, uint64_t start, uint64_t size,
-                        const char *name)
-{
-    struct cairn_stream_map map = {
-        .start = start,
-        .end = start + size,
-        .path = cairn_profile_text(stream->profile, name, strlen(name)),
-        .is_symbol = true,
-    };
-    if (map.path == UINT32_MAX)
+    if (!space)
         return CAIRN_E_NOMEM;
-    return *name ? count(stream, cairn_stream_space_lay(&stream->kernel, &map, &stream->load))
-                 : CAIRN_OK;
+    return cairn_stream_count(
+        stream, cairn_stream_space_map(space, stream->profile, mapping, &stream->load));
 }
 
 int cairn_stream_exec(struct cairn_stream *stream, int pid)
@@ -141,23 +94,4 @@ int cairn_stream_exit(struct cairn_stream *stream, int pid, int tid)
     if (space->n_threads && --space->n_threads == 0)
         cairn_stream_space_clear(space, &stream->load);
     return CAIRN_OK;
-}
-
-int cairn_stream_build_id(struct cairn_stream *stream, const char *path, struct cairn_span build_id,
-                          bool is_kernel)
-{
-    uint32_t known, text = cairn_stream_build_id_text(stream->profile, build_id);
-    uint32_t key = cairn_profile_text(stream->profile, path, cairn_module_path_size(path));
-    if (text == UINT32_MAX || key == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    if (is_kernel) {
-        if (strncmp(path, "[kernel", 7) == 0)
-            stream->kernel_build_id = text;
-        return CAIRN_OK;
-    }
-    if (!key || !text)
-        return CAIRN_OK;
-    if (cairn_table_find(&stream->build_ids, key, &known) && known != text)
-        text = 0; /* two files had this path: nobody knows which one a mapping means */
-    return cairn_table_set(&stream->build_ids, key, text);
 }

@@ -84,7 +84,6 @@ int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_
     if (first < last && space->maps[last - 1].end > map->end) {
         pieces[n] = space->maps[last - 1];
         pieces[n].off += map->end - pieces[n].start;
-        pieces[n].module = 0; /* its place in the file is another one */
         pieces[n++].start = map->end;
     }
     size_t need = space->n - (last - first) + n, all = load->n_maps - space->n + need;

@@ -31,6 +31,7 @@ struct cairn_stream_map {
     uint32_t path, build_id;  /* texts of the profile */
     uint32_t module;          /* of the profile; 0: no sample lies there yet */
     uint8_t kind;             /* enum cairn_module_kind */
+    bool is_image;            /* its bytes are those of a file with a name, or of the vdso */
     bool is_cxx;              /* libstdc++ or libc++ */
     bool is_symbol;           /* of the kernel: one function, whose name stands in for the path */
     bool is_old;              /* of the program that execve(2) ends */

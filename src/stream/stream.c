@@ -3,7 +3,8 @@
 
 #include "base/address.h"
 #include "base/alloc.h"
-#include "stream/module.h"
+#include "stream/build_id.h"
+#include "stream/kernel.h"
 #include "stream/process.h"
 #include "stream/thread.h"
 
@@ -24,7 +25,7 @@ void cairn_stream_done(struct cairn_stream *stream)
     cairn_table_done(&stream->by_pid);
     cairn_table_done(&stream->names);
     cairn_table_done(&stream->threads);
-    cairn_table_done(&stream->modules);
+    cairn_stream_modules_done(&stream->modules);
     cairn_table_done(&stream->build_ids);
     cairn_table_done(&stream->stacks);
     cairn_table_done(&stream->labels);
@@ -79,10 +80,10 @@ static uint32_t push_user(struct cairn_stream *stream, const struct cairn_stream
         struct cairn_stream_map *map =
             space ? cairn_stream_space_find(space, frame.address - !is_exact) : NULL;
         if (map) {
-            frame.module = cairn_stream_module(stream, map);
+            frame.module = cairn_stream_module(&stream->modules, stream->profile, 0, map);
             if (frame.module == UINT32_MAX)
                 return UINT32_MAX;
-            frame.address = cairn_stream_va(stream, map, frame.address);
+            frame.address = cairn_stream_va(stream->profile, map, frame.address);
         }
         stack = push(stream, stack, frame, is_exact, 0);
     }
@@ -111,7 +112,8 @@ static bool add_program(struct cairn_stream *stream, const struct cairn_stream_s
 {
     for (size_t i = 0; space && space->program && i < space->n; i++)
         if (space->maps[i].path == space->program)
-            return cairn_stream_module(stream, &space->maps[i]) != UINT32_MAX;
+            return cairn_stream_module(&stream->modules, stream->profile, 0, &space->maps[i]) !=
+                   UINT32_MAX;
     return true;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/table.h"
 #include "stream/mapping.h"
+#include "stream/module.h"
 
 enum { CAIRN_STREAM_EVENTS_MAX = 63, CAIRN_STREAM_PROCESSES_MAX = 1 << 22 };
 
@@ -82,9 +83,9 @@ struct cairn_stream {
     uint32_t kernel_build_id;         /* a text; 0: unknown */
     struct cairn_stream_load load;
     uint32_t n_births;
-    struct cairn_table names;     /* tid -> text: how the thread is called */
-    struct cairn_table threads;   /* tid -> birth of its process: heard of and not exited */
-    struct cairn_table modules;   /* hash of what is mapped -> module */
+    struct cairn_table names;   /* tid -> text: how the thread is called */
+    struct cairn_table threads; /* tid -> birth of its process: heard of and not exited */
+    struct cairn_stream_modules modules;
     struct cairn_table build_ids; /* text of a path -> text; 0: several */
     struct cairn_table stacks;    /* hash of addresses and a space's version -> stack */
     struct cairn_table labels;    /* hash of a thread and its names -> label set */

@@ -63,6 +63,28 @@ static void a_file_that_several_processes_map_is_one_module(void **state)
     end(&told);
 }
 
+/* What is left of the first mapping is where it was in its file. */
+static void a_mapping_that_another_one_splits_stays_one_module(void **state)
+{
+    (void)state;
+    struct told told = begin();
+    static const uint64_t ips[] = {0x10010, 0x12010};
+    const struct cairn_stream_mapping whole = {
+        .pid = 1, .start = 0x10000, .size = 0x3000, .inode = 5, .path = "/lib/x.so"};
+    assert_int_equal(cairn_stream_map(&told.stream, &whole), CAIRN_OK);
+    assert_int_equal(sample(&told, 1, &ips[0], 1), CAIRN_OK);
+    assert_int_equal(map(&told, 1, 0x11000, "/lib/y.so", 6), CAIRN_OK);
+    assert_int_equal(sample(&told, 1, &ips[1], 1), CAIRN_OK);
+    assert_int_equal(cairn_stream_finish(&told.stream), CAIRN_OK);
+    const struct cairn_profile *p = told.profile;
+    for (size_t i = 0; i < 2; i++) {
+        const struct cairn_profile_frame *frame = &p->frames[p->stacks[p->samples[i].stack].frame];
+        assert_int_equal(frame->module, 1);
+        assert_int_equal(frame->address, ips[i]);
+    }
+    end(&told);
+}
+
 static void two_build_ids_of_one_path_are_none(void **state)
 {
     (void)state;
@@ -185,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_that_several_processes_map_is_one_module),
+        cmocka_unit_test(a_mapping_that_another_one_splits_stays_one_module),
         cmocka_unit_test(two_build_ids_of_one_path_are_none),
         cmocka_unit_test(mappings_beyond_the_limit_are_counted),
         cmocka_unit_test(mappings_that_move_all_others_are_bounded),

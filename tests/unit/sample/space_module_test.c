@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/shared_module.h"
-
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sample/space.h"
 #include "tests/support/test.h"
 
 struct fixture {
     struct cairn_profile *profile;
     struct cairn_spaces spaces;
     struct cairn_space *space;
-    struct cairn_shared_modules shared;
 };
 
 static struct fixture begin(void)
@@ -25,7 +23,6 @@ static struct fixture begin(void)
 
 static void drop(struct fixture *f)
 {
-    cairn_shared_modules_done(&f->shared);
     cairn_spaces_done(&f->spaces);
     cairn_profile_free(f->profile);
 }
@@ -38,13 +35,12 @@ static struct cairn_stream_map *map(struct fixture *f, const struct cairn_stream
 
 static uint32_t module_at(struct fixture *f, uint64_t va)
 {
-    return cairn_shared_module(&f->shared, &f->spaces, f->space,
-                               cairn_stream_space_find(&f->space->code, va));
+    return cairn_space_module(&f->spaces, f->space, cairn_stream_space_find(&f->space->code, va));
 }
 
 static uint64_t va_of(struct fixture *f, uint64_t va)
 {
-    return cairn_shared_va(f->profile, cairn_stream_space_find(&f->space->code, va), va);
+    return cairn_stream_va(f->profile, cairn_stream_space_find(&f->space->code, va), va);
 }
 
 static void a_file_is_one_module_wherever_it_is_mapped(void **state)
@@ -64,6 +60,33 @@ static void a_file_is_one_module_wherever_it_is_mapped(void **state)
     assert_int_equal(module_at(&f, 0xc000), 2);
     assert_int_equal(va_of(&f, 0x9234), 0x1234);
     assert_int_equal(va_of(&f, 0xc234), 0xc234);
+    drop(&f);
+}
+
+/* MAP_SHARED without a file has an inode all the same. Compilers map such memory, too. */
+static void shared_memory_without_a_name_is_known_by_its_place(void **state)
+{
+    (void)state;
+    struct fixture f = begin();
+    struct cairn_stream_mapping mapping = {.start = 0x1000,
+                                           .size = 0x3000,
+                                           .off = 0x5000,
+                                           .dev = 1,
+                                           .inode = 2,
+                                           .path = "/dev/zero (deleted)"};
+    map(&f, &mapping);
+    const uint32_t number = module_at(&f, 0x1000);
+    const struct cairn_profile_module *module = &f.profile->modules[number];
+    assert_string_equal(cairn_strings_get(&f.profile->strings, module->path), "[anon]");
+    assert_true(cairn_stream_module_is_made(&f.spaces.modules, number));
+    assert_int_equal(va_of(&f, 0x3234), 0x3234);
+    mapping.start = 0x2000; /* a file in the middle of it */
+    mapping.size = 0x1000;
+    mapping.path = "/no/file";
+    map(&f, &mapping);
+    assert_int_equal(module_at(&f, 0x3000), number);
+    assert_int_equal(va_of(&f, 0x3234), 0x3234);
+    assert_false(cairn_stream_module_is_made(&f.spaces.modules, module_at(&f, 0x2000)));
     drop(&f);
 }
 
@@ -138,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_one_module_wherever_it_is_mapped),
+        cmocka_unit_test(shared_memory_without_a_name_is_known_by_its_place),
         cmocka_unit_test(so_is_the_vdso_where_its_bytes_are_ours),
         cmocka_unit_test(the_vdso_of_who_is_gone_is_told_by_its_size_and_place),
     };
