@@ -95,7 +95,7 @@ static void turn_to(struct cairn_import_walker *walker, const struct cairn_strea
 static const char *outermost_module(const struct cairn_import_walker *walker)
 {
     const struct cairn_stream_map *map =
-        walker->n ? cairn_stream_space_find(walker->space, walker->addresses[walker->n - 1]) : NULL;
+        walker->n ? cairn_stream_space_find(walker->space, walker->frames[walker->n - 1].va) : NULL;
     if (!map || !map->path)
         return "unknown code";
     const char *path = cairn_strings_get(&walker->stream->profile->strings, map->path);
@@ -127,18 +127,15 @@ static enum cairn_unwind_end walk_by_tables(struct cairn_import_walker *walker)
     struct cairn_cursor cursor;
     struct cairn_cursor_frame frame;
     if (cairn_cursor_init(&cursor, walker->unwind, &walker->copy->regs, NULL) < 0) {
-        walker->addresses[0] = walker->copy->regs.ip;
-        walker->how[0] = CAIRN_HOW_START;
-        walker->exact[0] = true;
-        walker->n = 1;
+        walker->frames[walker->n++] = (struct cairn_stream_frame){
+            .va = walker->copy->regs.ip, .how = CAIRN_HOW_START, .exact = true};
         return CAIRN_END_NO_REGISTER;
     }
     do {
         cairn_cursor_frame(&cursor, &frame);
-        walker->addresses[walker->n] = frame.ip;
-        walker->how[walker->n] = (uint8_t)frame.how;
         /* Nothing has called a signal's frame. */
-        walker->exact[walker->n++] = frame.exact || frame.signal;
+        walker->frames[walker->n++] = (struct cairn_stream_frame){
+            .va = frame.ip, .how = (uint8_t)frame.how, .exact = frame.exact || frame.signal};
         walker->is_beyond = false; /* what the step that ends the walk asks for is what counts */
     } while (walker->n < CAIRN_MAX_FRAMES && cairn_cursor_step(&cursor));
     return walker->n < CAIRN_MAX_FRAMES ? cairn_cursor_end(&cursor) : CAIRN_END_MAX_FRAMES;
@@ -155,11 +152,8 @@ int cairn_import_walk(void *ctx, const struct cairn_stream *stream,
     walker->is_beyond = false;
     turn_to(walker, space);
     enum cairn_unwind_end end = walk_by_tables(walker);
-    *ret_walk = (struct cairn_stream_walk){.addresses = walker->addresses,
-                                           .n = walker->n,
-                                           .how = walker->how,
-                                           .exact = walker->exact,
-                                           .cut = say_end(walker, end)};
+    *ret_walk = (struct cairn_stream_walk){
+        .frames = walker->frames, .n = walker->n, .cut = say_end(walker, end)};
     walker->copy = NULL;
     return end == CAIRN_END_BUSY ? CAIRN_E_NOMEM : CAIRN_OK;
 }

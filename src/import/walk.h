@@ -24,9 +24,7 @@ struct cairn_import_walker {
     const struct cairn_stream_copy *copy;
     bool is_beyond; /* it asked for what lies behind the copy */
     /* What came of it. */
-    uint64_t addresses[CAIRN_MAX_FRAMES];
-    uint8_t how[CAIRN_MAX_FRAMES];
-    bool exact[CAIRN_MAX_FRAMES];
+    struct cairn_stream_frame frames[CAIRN_MAX_FRAMES];
     size_t n;
     char cut[CAIRN_IMPORT_CUT_BYTES];
 };

@@ -105,7 +105,7 @@ static void walk_copy(struct cairn_collect *collect, const struct cairn_walk_cod
     struct cairn_user_walk *walk = &copies->walk;
     if (walk->end == CAIRN_END_OUTERMOST ||
         walk->n + walk->n_missing > collect->walk.n + collect->walk.n_missing)
-        collect->walk = *walk;
+        cairn_user_walk_copy(walk, &collect->walk);
 }
 
 /* Whoever asked for copies of all stacks gets all of them walked. */
@@ -128,7 +128,7 @@ static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_spa
     struct code_of of = {collect, space};
     const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called, is_made};
     if (caught->guests) {
-        collect->walk = caught->guests->walk;
+        cairn_user_walk_copy(&caught->guests->walk, &collect->walk);
         cairn_user_walk_finish(&collect->walk, &code);
         return;
     }
@@ -140,7 +140,7 @@ static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_spa
     else
         collect->walk.end = CAIRN_END_SPENT;
     if (collect->walk.n && stands_behind(caught))
-        collect->walk.exact[0] = false;
+        collect->walk.frames[0].exact = false;
 }
 
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,

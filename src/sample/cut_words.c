@@ -10,7 +10,7 @@ static const char *outermost_module(struct cairn_collect *collect, struct cairn_
 {
     const struct cairn_user_walk *walk = &collect->walk;
     const struct cairn_stream_map *map =
-        walk->n ? cairn_stream_space_find(&space->code, walk->addresses[walk->n - 1]) : NULL;
+        walk->n ? cairn_stream_space_find(&space->code, walk->frames[walk->n - 1].va) : NULL;
     if (!map || !map->path)
         return "unknown code";
     const char *path = cairn_strings_get(&collect->profile->strings, map->path);

@@ -17,6 +17,7 @@
 #include "base/table.h"
 #include "stream/mapping.h"
 #include "stream/module.h"
+#include "stream/push.h"
 
 enum { CAIRN_STREAM_EVENTS_MAX = 63, CAIRN_STREAM_PROCESSES_MAX = 1 << 22 };
 
@@ -42,13 +43,11 @@ struct cairn_stream_counts {
 
 struct cairn_stream;
 
-/* The user side of a stack: addresses as they were caught, innermost first. */
+/* The user side of a stack, innermost first. */
 struct cairn_stream_walk {
-    const uint64_t *addresses;
+    const struct cairn_stream_frame *frames;
     size_t n;
-    const uint8_t *how; /* enum cairn_frame_how of each; NULL: nobody said */
-    const bool *exact;  /* false of return addresses; NULL: the first one is exact */
-    const char *cut;    /* why it ends early; NULL: it does not, or that is not known */
+    const char *cut; /* why it ends early; NULL: it does not, or that is not known */
 };
 
 /* Registers and a copy of the top of a stack, which is still to be walked; all is borrowed. */
@@ -74,6 +73,7 @@ struct cairn_stream_walker {
 struct cairn_stream {
     struct cairn_profile *profile; /* borrowed; empty at first */
     struct cairn_stream_walker walker;
+    struct cairn_stream_frame leaf; /* of a copy that no walker walks */
     struct cairn_stream_space **spaces;
     size_t n_spaces, cap_spaces;
     struct cairn_table by_pid;

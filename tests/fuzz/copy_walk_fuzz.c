@@ -97,7 +97,7 @@ static void check(const struct cairn_user_walk *walk, const struct cairn_copy *c
 {
     if (walk->n > CAIRN_WALK_FRAMES_MAX || walk->end >= CAIRN_ENDS)
         abort();
-    if (walk->n && (!is_same(walk->addresses[0], &copy->regs) || !walk->exact[0]))
+    if (walk->n && (!is_same(walk->frames[0].va, &copy->regs) || !walk->frames[0].exact))
         abort();
     if (!walk->n && walk->end != CAIRN_END_NO_USER)
         abort();

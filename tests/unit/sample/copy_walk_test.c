@@ -196,7 +196,7 @@ static void check_frames(size_t n)
 {
     assert_true(n <= walker.walk.n && n <= caught.n_truth);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(walker.walk.addresses[i], caught.truth[i]);
+        assert_int_equal(walker.walk.frames[i].va, caught.truth[i]);
 }
 
 static void a_copy_leads_where_the_thread_itself_walks(void **state)
@@ -207,9 +207,9 @@ static void a_copy_leads_where_the_thread_itself_walks(void **state)
     assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walker.walk.n, caught.n_truth);
     check_frames(walker.walk.n);
-    assert_true(walker.walk.exact[0]);
-    assert_false(walker.walk.exact[1]);
-    assert_int_equal(walker.walk.how[1], CAIRN_HOW_CFI);
+    assert_true(walker.walk.frames[0].exact);
+    assert_false(walker.walk.frames[1].exact);
+    assert_int_equal(walker.walk.frames[1].how, CAIRN_HOW_CFI);
 }
 
 static void the_process_may_be_gone_and_others_have_the_same_files(void **state)
@@ -312,7 +312,7 @@ static void where_the_copy_ends_the_kernels_chain_leads_on(void **state)
     assert_int_equal(walker.walk.end, CAIRN_END_COPY);
     assert_true(walker.walk.n > n_alone + DEPTH / 2);
     check_frames(n_alone + DEPTH / 2); /* none is left out */
-    assert_int_equal(walker.walk.how[n_alone], CAIRN_HOW_FP);
+    assert_int_equal(walker.walk.frames[n_alone].how, CAIRN_HOW_FP);
     caught.chain[DEPTH / 2] = 1; /* no code: it ends before */
     walk_first(size, true);
     assert_true(walker.walk.n <= DEPTH / 2 + 1);
@@ -334,7 +334,7 @@ static void what_is_popped_already_is_in_its_register(void **state)
     };
     walk(&copy);
     assert_int_equal(walker.walk.n, 2);
-    assert_int_equal(walker.walk.addresses[1], (uint64_t)(uintptr_t)test_by_rbx_at);
+    assert_int_equal(walker.walk.frames[1].va, (uint64_t)(uintptr_t)test_by_rbx_at);
     assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
 }
 
@@ -357,8 +357,8 @@ static void from_a_handlers_own_stack_the_walk_leads_to_what_was_interrupted_and
     words[REGS + 11] = words[REGS + 15] = 0x7fff00000000; /* rbx, rsp */
     walk(&copy);
     assert_int_equal(walker.walk.n, 3);
-    assert_int_equal(walker.walk.addresses[2], (uint64_t)(uintptr_t)test_by_rbx_at);
-    assert_true(walker.walk.exact[1] && walker.walk.exact[2]);
+    assert_int_equal(walker.walk.frames[2].va, (uint64_t)(uintptr_t)test_by_rbx_at);
+    assert_true(walker.walk.frames[1].exact && walker.walk.frames[2].exact);
     assert_int_equal(walker.walk.end, CAIRN_END_SIGNAL_STACK);
     words[REGS + 11] = words[REGS + 15] = SP + sizeof words; /* the same stack: only too short */
     walk(&copy);

@@ -35,11 +35,15 @@ static int map(struct told *told, int pid, uint64_t start, const char *path, uin
 
 static int sample(struct told *told, int pid, const uint64_t *user, size_t n)
 {
+    struct cairn_stream_frame frames[2];
+    assert_true(n <= 2);
+    for (size_t i = 0; i < n; i++)
+        frames[i] = (struct cairn_stream_frame){.va = user[i], .exact = i == 0};
     const struct cairn_stream_sample one = {.pid = pid,
                                             .tid = pid,
                                             .event = told->event,
                                             .value = 2,
-                                            .user = {.addresses = user, .n = n}};
+                                            .user = {.frames = frames, .n = n}};
     return cairn_stream_sample(&told->stream, &one);
 }
 
