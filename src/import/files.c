@@ -79,14 +79,8 @@ static void find_file(struct cairn_import_files *files, const struct cairn_strea
         return;
     if (elsewhere && !id && !files->has_root && slash)
         path = slash + 1;
-    /* A debug file alone does not do: offsets in it mean nothing. */
-    struct cairn_debugfile_found found;
-    if (cairn_debugfile_find(files->finder, path, build_id, &found, NULL) < 0)
-        return;
-    if (found.image.bytes.size)
-        file->found = found;
-    else
-        cairn_debugfile_found_done(&found);
+    (void)cairn_debugfile_has_image(
+        cairn_debugfile_find(files->finder, path, build_id, &file->found, NULL), &file->found);
 }
 
 struct cairn_import_bytes cairn_import_files_get(struct cairn_import_files *files,
