@@ -103,7 +103,7 @@ static bool make_of_memory(const struct wanted *w)
     char build_id[CAIRN_IMAGE_BUILD_ID_MAX];
     struct cairn_maps *maps;
     uint64_t base;
-    if (cairn_maps_read_pid(w->space->pid, &maps, NULL) < 0)
+    if (cairn_maps_read_pid(w->space->code.pid, &maps, NULL) < 0)
         return false;
     bool is_there = find_base(w, maps, &base);
     cairn_maps_free(maps);
@@ -135,7 +135,7 @@ static void open_file(struct wanted *w)
     static const enum cairn_mapped_by deleted[] = {CAIRN_MAPPED_BY_LINK,   CAIRN_MAPPED_BY_EXE,
                                                    CAIRN_MAPPED_BY_MEMORY, CAIRN_MAPPED_BY_ROOT,
                                                    CAIRN_MAPPED_BY_PATH,   CAIRN_MAPPED_BY_NONE};
-    const struct cairn_mapped_file file = {w->space->pid, w->map->start, w->map->end, w->path};
+    const struct cairn_mapped_file file = {w->space->code.pid, w->map->start, w->map->end, w->path};
     if (w->path[0] == '/')
         (void)cairn_mapped_find(&file, w->map->is_deleted ? deleted : there, open_by, w);
 }

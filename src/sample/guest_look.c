@@ -55,7 +55,7 @@ static int look(struct cairn_guest_looks *looks, const struct cairn_spaces *spac
     space->n_guest_looks++;
     int code = look_at_files(looks, spaces, space, &has);
     if (code == CAIRN_OK && has)
-        code = cairn_guest_walk_open(space->pid, &space->guests);
+        code = cairn_guest_walk_open(space->code.pid, &space->guests);
     cairn_share_spend(&looks->share, cairn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
     return code;
 }

@@ -112,7 +112,7 @@ static int look_at_space(struct cairn_collect *collect, struct cairn_space *spac
         cairn_space_exec(&collect->spaces, space);
     else
         cairn_space_forget_maps(&collect->spaces, space);
-    cairn_thread_name(space->pid, tid, name);
+    cairn_thread_name(space->code.pid, tid, name);
     if (cairn_collect_name(collect, tid, name) < 0)
         return CAIRN_E_NOMEM;
     int code = cairn_space_read(&collect->spaces, space, NULL);

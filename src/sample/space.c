@@ -38,7 +38,7 @@ void cairn_space_exec(struct cairn_spaces *spaces, struct cairn_space *space)
 void cairn_space_forget_maps(struct cairn_spaces *spaces, struct cairn_space *space)
 {
     close_memory(space);
-    cairn_stream_space_clear(&space->code, &spaces->load);
+    cairn_stream_space_clear(&space->code, &spaces->all.load);
     space->is_partial = false;
     space->entry = 0;
     space->n_searches = 0;
@@ -55,94 +55,59 @@ void cairn_space_end(struct cairn_space *space)
     space->has_ended = true;
 }
 
-static void free_space(struct cairn_spaces *spaces, struct cairn_space *space)
+static void free_rest(struct cairn_stream_space *item)
 {
+    struct cairn_space *space = (struct cairn_space *)item;
     close_memory(space);
     forget_guests(space);
-    cairn_stream_space_clear(&space->code, &spaces->load);
-    cairn_free(space);
 }
 
 void cairn_spaces_done(struct cairn_spaces *spaces)
 {
-    for (size_t i = 0; i < spaces->n; i++)
-        free_space(spaces, spaces->items[i]);
-    cairn_free(spaces->items);
-    cairn_table_done(&spaces->by_pid);
+    cairn_stream_processes_done(&spaces->all);
     cairn_calls_done(&spaces->calls);
     cairn_held_done(&spaces->held);
-    cairn_stream_modules_done(&spaces->modules);
     *spaces = (struct cairn_spaces){0};
+}
+
+static struct cairn_space *find(const struct cairn_spaces *spaces, int pid)
+{
+    return (struct cairn_space *)cairn_stream_processes_find(&spaces->all, pid);
 }
 
 /* A zombie is kept: threads may go on behind it. */
 static bool is_over(const struct cairn_space *space)
 {
-    return space->has_ended && kill(space->pid, 0) < 0 && errno == ESRCH;
+    return space->has_ended && kill(space->code.pid, 0) < 0 && errno == ESRCH;
 }
 
 void cairn_spaces_forget(struct cairn_spaces *spaces, int pid)
 {
-    uint32_t index;
-    if (!cairn_table_find(&spaces->by_pid, (uint64_t)pid, &index) || !is_over(spaces->items[index]))
-        return;
-    struct cairn_space *last = spaces->items[spaces->n - 1];
-    if (cairn_table_set(&spaces->by_pid, (uint64_t)last->pid, index) < 0) /* it is there already */
-        return;
-    cairn_table_remove(&spaces->by_pid, (uint64_t)pid);
-    free_space(spaces, spaces->items[index]);
-    spaces->items[index] = last;
-    spaces->n--;
+    const struct cairn_space *space = find(spaces, pid);
+    if (space && is_over(space))
+        cairn_stream_processes_remove(&spaces->all, pid);
 }
 
-/* Where memory is gone, the table stays as it was, and with it everything. */
 static void sweep(struct cairn_spaces *spaces)
 {
-    struct cairn_table by_pid = {0};
-    size_t n = 0;
-    bool *over = cairn_alloc(spaces->n + 1, sizeof *over);
-    bool ok = over != NULL;
-    for (size_t i = 0; i < spaces->n && ok; i++) {
-        over[i] = is_over(spaces->items[i]);
-        ok = over[i] ||
-             cairn_table_set(&by_pid, (uint64_t)spaces->items[i]->pid, (uint32_t)n++) == CAIRN_OK;
-    }
-    for (size_t i = 0, to = 0; i < spaces->n && ok; i++)
-        if (over[i])
-            free_space(spaces, spaces->items[i]);
-        else
-            spaces->items[to++] = spaces->items[i];
-    if (ok) {
-        cairn_table_done(&spaces->by_pid);
-        spaces->by_pid = by_pid;
-        spaces->n = n;
-    } else {
-        cairn_table_done(&by_pid);
-    }
-    cairn_free(over);
-    spaces->sweep_at = 2 * spaces->n > SWEEP_MIN ? 2 * spaces->n : SWEEP_MIN;
+    for (size_t i = spaces->all.n; i-- > 0;) /* the last one comes in place of what is removed */
+        cairn_spaces_forget(spaces, spaces->all.items[i]->pid);
+    spaces->sweep_at = 2 * spaces->all.n > SWEEP_MIN ? 2 * spaces->all.n : SWEEP_MIN;
 }
 
 struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid)
 {
-    uint32_t index;
-    if (cairn_table_find(&spaces->by_pid, (uint64_t)pid, &index))
-        return spaces->items[index];
-    if (spaces->n >= (spaces->sweep_at ? spaces->sweep_at : SWEEP_MIN) ||
-        spaces->n == CAIRN_SPACES_MAX)
+    struct cairn_space *space = find(spaces, pid);
+    if (space)
+        return space;
+    if (spaces->all.n >= (spaces->sweep_at ? spaces->sweep_at : SWEEP_MIN) ||
+        spaces->all.n == CAIRN_SPACES_MAX)
         sweep(spaces);
-    if (spaces->n == CAIRN_SPACES_MAX ||
-        cairn_grow((void **)&spaces->items, &spaces->cap, spaces->n + 1, sizeof *spaces->items) < 0)
-        return NULL;
-    struct cairn_space *space = cairn_alloc(1, sizeof *space);
-    if (!space || cairn_table_set(&spaces->by_pid, (uint64_t)pid, (uint32_t)spaces->n) < 0) {
-        cairn_free(space);
-        return NULL;
-    }
-    space->pid = pid;
-    cairn_stream_space_touch(&space->code, &spaces->load);
-    spaces->items[spaces->n++] = space;
-    return space;
+    spaces->all.item_bytes = sizeof *space;
+    spaces->all.item_done = free_rest;
+    return spaces->all.n == CAIRN_SPACES_MAX
+               ? NULL
+               : (struct cairn_space *)cairn_stream_processes_add(&spaces->all, pid);
 }
 
 int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
@@ -153,7 +118,7 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
     if (!from || !to)
         return CAIRN_E_NOMEM;
     cairn_space_exec(spaces, to);
-    if (cairn_stream_space_copy(&to->code, &from->code, &spaces->load) < 0)
+    if (cairn_stream_space_copy(&to->code, &from->code, &spaces->all.load) < 0)
         return CAIRN_E_NOMEM;
     to->is_partial = from->is_partial;
     to->entry = from->entry;
@@ -167,7 +132,7 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
 int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
                     const struct cairn_stream_mapping *mapping)
 {
-    int code = cairn_stream_space_map(&space->code, spaces->profile, mapping, &spaces->load);
+    int code = cairn_stream_space_map(&space->code, spaces->profile, mapping, &spaces->all.load);
     return code < 0 ? code : CAIRN_OK; /* more than the limit are not remembered */
 }
 
@@ -175,7 +140,7 @@ static void set_program(struct cairn_spaces *spaces, struct cairn_space *space)
 {
     struct cairn_buffer path = {0};
     bool deleted;
-    if (cairn_process_exe(space->pid, &path, &deleted, NULL) == CAIRN_OK) {
+    if (cairn_process_exe(space->code.pid, &path, &deleted, NULL) == CAIRN_OK) {
         uint32_t text = cairn_profile_text(spaces->profile, cairn_buffer_text(&path), path.size);
         space->code.program = text == UINT32_MAX ? 0 : text;
     }
@@ -185,12 +150,12 @@ static void set_program(struct cairn_spaces *spaces, struct cairn_space *space)
 int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, struct cairn_err *err)
 {
     struct cairn_maps *maps;
-    int code = cairn_maps_read_pid(space->pid, &maps, err);
+    int code = cairn_maps_read_pid(space->code.pid, &maps, err);
     if (code < 0)
         return code;
     struct cairn_build_ids ids;
-    cairn_build_ids_open(space->pid, &ids);
-    cairn_stream_space_clear(&space->code, &spaces->load);
+    cairn_build_ids_open(space->code.pid, &ids);
+    cairn_stream_space_clear(&space->code, &spaces->all.load);
     space->is_known = true;
     set_program(spaces, space);
     for (size_t i = 0; i < cairn_maps_count(maps) && code >= 0; i++) {
@@ -218,7 +183,7 @@ static int read_cgroup(struct cairn_spaces *spaces, struct cairn_space *space)
     struct cairn_buffer path = {0};
     uint32_t text = space->cgroup;
     space->has_cgroup = true;
-    if (cairn_cgroup_of(space->pid, &path, NULL) == CAIRN_OK) {
+    if (cairn_cgroup_of(space->code.pid, &path, NULL) == CAIRN_OK) {
         bool is_root = path.size == 1;
         text =
             is_root ? 0 : cairn_profile_text(spaces->profile, cairn_buffer_text(&path), path.size);
@@ -242,7 +207,7 @@ int cairn_space_know(struct cairn_spaces *spaces, struct cairn_space *space)
     }
     if (space->has_cgroup)
         return CAIRN_OK;
-    (void)cairn_held_find_root(&spaces->held, space->pid, &space->root);
+    (void)cairn_held_find_root(&spaces->held, space->code.pid, &space->root);
     return read_cgroup(spaces, space);
 }
 
@@ -281,7 +246,7 @@ static void open_file(struct cairn_spaces *spaces, const struct cairn_space *spa
                       const struct cairn_stream_map *map)
 {
     const struct cairn_held_mapping mapping = {
-        .pid = space->pid,
+        .pid = space->code.pid,
         .root = space->root,
         .start = map->start,
         .end = map->end,
@@ -300,7 +265,7 @@ uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *spa
     if (map->module)
         return map->module;
     if (!find_vdso(spaces, space, map) ||
-        cairn_stream_module(&spaces->modules, spaces->profile, space->root, map) == UINT32_MAX)
+        cairn_stream_module(&spaces->all.modules, spaces->profile, space->root, map) == UINT32_MAX)
         return UINT32_MAX;
     open_file(spaces, space, map);
     return map->module;
@@ -309,7 +274,7 @@ uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *spa
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size)
 {
     if (space->mem_state == 0)
-        space->mem_state = cairn_mem_open(space->pid, &space->mem, NULL) < 0 ? -1 : 1;
+        space->mem_state = cairn_mem_open(space->code.pid, &space->mem, NULL) < 0 ? -1 : 1;
     return space->mem_state == 1 ? cairn_mem_read(&space->mem, va, out, size) : 0;
 }
 

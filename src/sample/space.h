@@ -18,14 +18,13 @@
 #include "sample/held.h"
 #include "sample/share.h"
 #include "stream/mapping.h"
-#include "stream/module.h"
+#include "stream/processes.h"
 
 enum { CAIRN_SPACES_MAX = 1 << 16 }; /* processes of one moment */
 
 /* One process between two execve(2). */
 struct cairn_space {
-    int pid;
-    struct cairn_stream_space code;
+    struct cairn_stream_space code;  /* the first member: see struct cairn_stream_processes */
     bool is_partial;                 /* its maps may not be read: code may lie anywhere */
     bool is_known;                   /* its maps were read, or all that it mapped was told */
     bool is_seen;                    /* a sample came from it */
@@ -46,16 +45,12 @@ struct cairn_space {
 };
 
 struct cairn_spaces {
-    struct cairn_profile *profile; /* takes texts and modules; borrowed */
-    struct cairn_table by_pid;
+    struct cairn_profile *profile;     /* takes texts and modules; borrowed */
+    struct cairn_stream_processes all; /* of struct cairn_space */
     struct cairn_calls calls;
     struct cairn_held held;
     struct cairn_span vdso; /* of this process; empty until asked for */
     char vdso_build_id[CAIRN_KERNEL_BUILD_ID_SIZE];
-    struct cairn_space **items;
-    size_t n, cap;
-    struct cairn_stream_load load;
-    struct cairn_stream_modules modules;
     size_t sweep_at; /* so many processes are looked through for those that have ended */
 };
 

@@ -100,8 +100,9 @@ static uint64_t stack_start(int pid)
 static bool learn_program(struct cairn_starts *starts, struct cairn_space *space)
 {
     struct piece stack;
-    uint64_t top = stack_start(space->pid);
-    if (cairn_process_auxv(space->pid, AT_ENTRY, &space->entry, NULL) < 0 || top < PROGRAM_BYTES)
+    uint64_t top = stack_start(space->code.pid);
+    if (cairn_process_auxv(space->code.pid, AT_ENTRY, &space->entry, NULL) < 0 ||
+        top < PROGRAM_BYTES)
         return false;
     stack.va = (top - PROGRAM_BYTES) & ~(uint64_t)7;
     stack.n = cairn_space_peek(space, stack.va, stack.words, PROGRAM_BYTES) / sizeof *stack.words;

@@ -30,7 +30,8 @@ int cairn_stream_map_kernel(struct cairn_stream *stream, const struct cairn_stre
         return CAIRN_E_NOMEM;
     if (take_image(stream, mapping, map.build_id))
         return CAIRN_OK;
-    return cairn_stream_count(stream, cairn_stream_space_lay(&stream->kernel, &map, &stream->load));
+    return cairn_stream_count(
+        stream, cairn_stream_space_lay(&stream->kernel, &map, &stream->processes.load));
 }
 
 int cairn_stream_symbol(struct cairn_stream *stream, uint64_t start, uint64_t size,
@@ -44,8 +45,8 @@ int cairn_stream_symbol(struct cairn_stream *stream, uint64_t start, uint64_t si
     };
     if (map.path == UINT32_MAX)
         return CAIRN_E_NOMEM;
-    return *name ? cairn_stream_count(stream,
-                                      cairn_stream_space_lay(&stream->kernel, &map, &stream->load))
+    return *name ? cairn_stream_count(stream, cairn_stream_space_lay(&stream->kernel, &map,
+                                                                     &stream->processes.load))
                  : CAIRN_OK;
 }
 

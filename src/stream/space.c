@@ -4,12 +4,6 @@
 #include "base/alloc.h"
 #include "base/below.h"
 
-void cairn_stream_space_done(struct cairn_stream_space *space)
-{
-    cairn_free(space->maps);
-    *space = (struct cairn_stream_space){0};
-}
-
 void cairn_stream_space_clear(struct cairn_stream_space *space, struct cairn_stream_load *load)
 {
     load->n_maps -= space->n;

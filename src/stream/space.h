@@ -40,6 +40,7 @@ struct cairn_stream_map {
 
 /* One process between two execve(2). */
 struct cairn_stream_space {
+    int pid;
     struct cairn_stream_map *maps; /* sorted, apart */
     size_t n, cap;
     uint64_t version;   /* of its maps; no two states of spaces with one load have the same */
@@ -49,8 +50,6 @@ struct cairn_stream_space {
     uint32_t birth;     /* another one when a process of the same number begins */
     uint32_t n_threads; /* that were heard of and have not exited */
 };
-
-void cairn_stream_space_done(struct cairn_stream_space *space); /* all-zero is fine */
 
 /* Another state of the mappings begins. Each function below that changes them does it. */
 static inline void cairn_stream_space_touch(struct cairn_stream_space *space,

@@ -4,27 +4,20 @@
 #include "base/alloc.h"
 #include "stream/build_id.h"
 #include "stream/kernel.h"
-#include "stream/process.h"
 #include "stream/thread.h"
 
 int cairn_stream_init(struct cairn_stream *stream, struct cairn_profile *profile)
 {
-    *stream = (struct cairn_stream){.profile = profile, .load.is_bounded = true};
+    *stream = (struct cairn_stream){.profile = profile, .processes.load.is_bounded = true};
     return cairn_stream_name(stream, 0, 0, "swapper"); /* as the kernel calls what idles */
 }
 
 void cairn_stream_done(struct cairn_stream *stream)
 {
-    for (size_t i = 0; i < stream->n_spaces; i++) {
-        cairn_stream_space_done(stream->spaces[i]);
-        cairn_free(stream->spaces[i]);
-    }
-    cairn_free(stream->spaces);
-    cairn_stream_space_done(&stream->kernel);
-    cairn_table_done(&stream->by_pid);
+    cairn_stream_space_clear(&stream->kernel, &stream->processes.load);
+    cairn_stream_processes_done(&stream->processes);
     cairn_table_done(&stream->names);
     cairn_table_done(&stream->threads);
-    cairn_stream_modules_done(&stream->modules);
     cairn_table_done(&stream->build_ids);
     cairn_table_done(&stream->stacks);
     cairn_table_done(&stream->labels);
@@ -53,7 +46,7 @@ uint32_t cairn_stream_add_event(struct cairn_stream *stream, const char *type, c
 static uint32_t module_of(void *ctx, struct cairn_stream_map *map)
 {
     struct cairn_stream *stream = ctx;
-    return cairn_stream_module(&stream->modules, stream->profile, 0, map);
+    return cairn_stream_module(&stream->processes.modules, stream->profile, 0, map);
 }
 
 static bool push_kernel(struct cairn_stream *stream, const struct cairn_stream_sample *sample,
@@ -100,9 +93,9 @@ static uint32_t stack_of(struct cairn_stream *stream, const struct cairn_stream_
 static struct cairn_stream_space *space_of(struct cairn_stream *stream,
                                            const struct cairn_stream_sample *sample)
 {
-    struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
+    struct cairn_stream_space *space = cairn_stream_processes_find(&stream->processes, sample->pid);
     if (space && space->is_leaving && (sample->user.n || sample->copy) && !sample->n_kernel)
-        cairn_stream_space_drop_old(space, &stream->load);
+        cairn_stream_space_drop_old(space, &stream->processes.load);
     return space;
 }
 

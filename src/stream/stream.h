@@ -16,7 +16,7 @@
 
 #include "base/table.h"
 #include "stream/mapping.h"
-#include "stream/module.h"
+#include "stream/processes.h"
 #include "stream/push.h"
 
 enum { CAIRN_STREAM_EVENTS_MAX = 63, CAIRN_STREAM_PROCESSES_MAX = 1 << 22 };
@@ -74,18 +74,14 @@ struct cairn_stream {
     struct cairn_profile *profile; /* borrowed; empty at first */
     struct cairn_stream_walker walker;
     struct cairn_stream_frame leaf; /* of a copy that no walker walks */
-    struct cairn_stream_space **spaces;
-    size_t n_spaces, cap_spaces;
-    struct cairn_table by_pid;
+    struct cairn_stream_processes processes;
     struct cairn_stream_space kernel; /* its modules; its image is all the rest */
     uint64_t kernel_text;             /* where _text lay; 0: unknown */
     uint32_t kernel_module;           /* of the profile; 0: no sample lies there yet */
     uint32_t kernel_build_id;         /* a text; 0: unknown */
-    struct cairn_stream_load load;
     uint32_t n_births;
-    struct cairn_table names;   /* tid -> text: how the thread is called */
-    struct cairn_table threads; /* tid -> birth of its process: heard of and not exited */
-    struct cairn_stream_modules modules;
+    struct cairn_table names;     /* tid -> text: how the thread is called */
+    struct cairn_table threads;   /* tid -> birth of its process: heard of and not exited */
     struct cairn_table build_ids; /* text of a path -> text; 0: several */
     struct cairn_table stacks;    /* hash of addresses and a space's version -> stack */
     struct cairn_table labels;    /* hash of a thread and its names -> label set */

@@ -22,7 +22,7 @@ static int set_up(void **state)
     for (size_t i = 0; i < 2 * PAGE; i++)
         bytes[i] = (uint8_t)(i * 7 + i / 256);
     assert_int_equal(mprotect(bytes + 2 * PAGE, PAGE, PROT_NONE), 0);
-    space = (struct cairn_space){.pid = getpid(), .code.version = 1};
+    space = (struct cairn_space){.code = {.pid = getpid(), .version = 1}};
     pages = cairn_alloc(1, sizeof *pages);
     assert_non_null(pages);
     cairn_code_pages_begin(pages, &space, 1000 * NS_PER_MS);

@@ -165,7 +165,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    space->pid = getpid();
+    space->code.pid = getpid();
     cairn_copy_walker_done(&walker);
     cairn_spaces_done(&spaces);
     cairn_profile_free(profile);
@@ -215,7 +215,7 @@ static void a_copy_leads_where_the_thread_itself_walks(void **state)
 static void the_process_may_be_gone_and_others_have_the_same_files(void **state)
 {
     (void)state;
-    space->pid = PID_GONE;
+    space->code.pid = PID_GONE;
     for (int i = 0; i < 3; i++) {
         walk(&caught.copy);
         assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
@@ -244,7 +244,7 @@ static void a_file_of_another_build_is_not_taken(void **state)
         .path = cairn_strings_get(&profile->strings, here->path),
     };
     for (int lives = 0; lives < 2; lives++) {
-        space->pid = lives ? getpid() : PID_GONE;
+        space->code.pid = lives ? getpid() : PID_GONE;
         assert_int_equal(cairn_space_add(&spaces, space, &other), CAIRN_OK);
         walk(&caught.copy);
         assert_int_not_equal(walker.walk.end, CAIRN_END_OUTERMOST);
@@ -264,7 +264,7 @@ static void what_was_replaced_is_had_by_its_mapping_while_that_lives(void **stat
         map->build_id = 0;
         map->file += 1; /* not known yet */
         space->code.version++;
-        space->pid = round == 2 ? PID_GONE : pid;
+        space->code.pid = round == 2 ? PID_GONE : pid;
         space->code.program = round == 1 ? 0 : map->path; /* neither /proc/PID/exe nor, for root, */
         map->end -= round == 1 ? 4096 : 0;                /* a link in map_files: of memory */
         walk(&caught.copy);

@@ -78,7 +78,7 @@ static void shared_memory_without_a_name_is_known_by_its_place(void **state)
     const uint32_t number = module_at(&f, 0x1000);
     const struct cairn_profile_module *module = &f.profile->modules[number];
     assert_string_equal(cairn_strings_get(&f.profile->strings, module->path), "[anon]");
-    assert_true(cairn_stream_module_is_made(&f.spaces.modules, number));
+    assert_true(cairn_stream_module_is_made(&f.spaces.all.modules, number));
     assert_int_equal(va_of(&f, 0x3234), 0x3234);
     mapping.start = 0x2000; /* a file in the middle of it */
     mapping.size = 0x1000;
@@ -86,7 +86,7 @@ static void shared_memory_without_a_name_is_known_by_its_place(void **state)
     map(&f, &mapping);
     assert_int_equal(module_at(&f, 0x3000), number);
     assert_int_equal(va_of(&f, 0x3234), 0x3234);
-    assert_false(cairn_stream_module_is_made(&f.spaces.modules, module_at(&f, 0x2000)));
+    assert_false(cairn_stream_module_is_made(&f.spaces.all.modules, module_at(&f, 0x2000)));
     drop(&f);
 }
 

@@ -124,10 +124,10 @@ static void mappings_beyond_the_limit_are_counted(void **state)
             .pid = pid, .tid = pid, .parent_pid = 1, .parent_tid = 1};
         assert_int_equal(cairn_stream_fork(&told.stream, &birth), CAIRN_OK);
     }
-    assert_true(told.stream.load.n_maps <= CAIRN_STREAM_ALL_MAX);
+    assert_true(told.stream.processes.load.n_maps <= CAIRN_STREAM_ALL_MAX);
     for (int pid = 2; pid < 200; pid++)
         assert_int_equal(cairn_stream_exit(&told.stream, pid, pid), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, CAIRN_STREAM_MAPPINGS_MAX);
+    assert_int_equal(told.stream.processes.load.n_maps, CAIRN_STREAM_MAPPINGS_MAX);
     end(&told);
 }
 
@@ -141,7 +141,7 @@ static void mappings_that_move_all_others_are_bounded(void **state)
             assert_int_equal(map(&told, pid, ((uint64_t)1 << 40) - i * 0x2000, "/lib/x.so", 5),
                              CAIRN_OK);
     assert_true(told.stream.counts.n_mappings > 0);
-    assert_true(told.stream.load.n_moved <=
+    assert_true(told.stream.processes.load.n_moved <=
                 3 * ((uint64_t)CAIRN_STREAM_MOVED_MAX + CAIRN_STREAM_MAPPINGS_MAX));
     assert_int_equal(map(&told, 9, 0x10000, "/lib/x.so", 5), CAIRN_OK); /* others lose nothing */
     const uint64_t n_lost = told.stream.counts.n_mappings;
@@ -161,9 +161,9 @@ static void a_process_keeps_its_mappings_until_its_last_thread_exits(void **stat
         assert_int_equal(cairn_stream_fork(&told.stream, &births[i]), CAIRN_OK);
     assert_int_equal(map(&told, 5, 0x10000, "/bin/x", 5), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 5), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, 1);
+    assert_int_equal(told.stream.processes.load.n_maps, 1);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, 0);
+    assert_int_equal(told.stream.processes.load.n_maps, 0);
     end(&told);
 }
 
@@ -182,9 +182,9 @@ static void a_thread_that_is_told_of_twice_counts_for_the_process_that_lives(voi
     assert_int_equal(map(&told, 5, 0x10000, "/bin/x", 5), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, 1);
+    assert_int_equal(told.stream.processes.load.n_maps, 1);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 5), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, 0);
+    assert_int_equal(told.stream.processes.load.n_maps, 0);
     end(&told);
 }
 
