@@ -41,82 +41,6 @@ static void map(struct fixture *f, uint64_t start, uint64_t size, uint64_t off, 
     assert_int_equal(cairn_space_add(&f->spaces, f->space, &news), CAIRN_OK);
 }
 
-static const char *path_at(struct fixture *f, uint64_t va)
-{
-    const struct cairn_stream_map *found = cairn_stream_space_find(&f->space->code, va);
-    return found ? cairn_strings_get(&f->profile->strings, found->path) : NULL;
-}
-
-static void a_mapping_is_found_from_its_first_to_its_last_byte(void **state)
-{
-    (void)state;
-    struct fixture f = make();
-    map(&f, 0x5000, 0x1000, 0, "/b");
-    map(&f, 0x1000, 0x1000, 0, "/a");
-    assert_null(path_at(&f, 0xfff));
-    assert_string_equal(path_at(&f, 0x1000), "/a");
-    assert_string_equal(path_at(&f, 0x1fff), "/a");
-    assert_null(path_at(&f, 0x2000));
-    assert_string_equal(path_at(&f, 0x5800), "/b");
-    drop(&f);
-}
-
-static void a_new_mapping_cuts_a_hole_into_an_old_one(void **state)
-{
-    (void)state;
-    struct fixture f = make();
-    map(&f, 0x1000, 0x4000, 0x10000, "/a");
-    map(&f, 0x2000, 0x1000, 0, "/b");
-    assert_int_equal(f.space->code.n, 3);
-    assert_string_equal(path_at(&f, 0x1fff), "/a");
-    assert_string_equal(path_at(&f, 0x2000), "/b");
-    assert_string_equal(path_at(&f, 0x3000), "/a");
-    assert_int_equal(cairn_stream_space_find(&f.space->code, 0x3000)->off, 0x12000);
-    assert_int_equal(cairn_stream_space_find(&f.space->code, 0x1000)->off, 0x10000);
-    drop(&f);
-}
-
-static void a_new_mapping_swallows_and_trims_its_neighbours(void **state)
-{
-    (void)state;
-    struct fixture f = make();
-    map(&f, 0x1000, 0x1000, 0, "/a");
-    map(&f, 0x2000, 0x1000, 0, "/b");
-    map(&f, 0x3000, 0x1000, 0x5000, "/c");
-    map(&f, 0x1800, 0x2000, 0, "/new");
-    assert_int_equal(f.space->code.n, 3);
-    assert_string_equal(path_at(&f, 0x17ff), "/a");
-    assert_string_equal(path_at(&f, 0x2800), "/new");
-    assert_string_equal(path_at(&f, 0x3800), "/c");
-    assert_int_equal(cairn_stream_space_find(&f.space->code, 0x3800)->off, 0x5800);
-    map(&f, 0, UINT64_MAX, 0, "/all");
-    assert_int_equal(f.space->code.n, 1);
-    drop(&f);
-}
-
-static void impossible_ranges_are_left_out(void **state)
-{
-    (void)state;
-    struct fixture f = make();
-    map(&f, 0x1000, 0, 0, "/empty");
-    map(&f, UINT64_MAX - 10, 100, 0, "/around");
-    assert_int_equal(f.space->code.n, 0);
-    drop(&f);
-}
-
-static void what_the_kernel_appends_is_no_part_of_a_path(void **state)
-{
-    (void)state;
-    struct fixture f = make();
-    map(&f, 0x1000, 0x1000, 0, "/bin/x (deleted)");
-    map(&f, 0x2000, 0x1000, 0, "//anon");
-    map(&f, 0x3000, 0x1000, 0, "[vdso]");
-    assert_string_equal(path_at(&f, 0x1000), "/bin/x");
-    assert_string_equal(path_at(&f, 0x2000), "");
-    assert_string_equal(path_at(&f, 0x3000), "[vdso]");
-    drop(&f);
-}
-
 static void a_child_begins_with_its_parents_mappings_and_goes_its_own_way(void **state)
 {
     (void)state;
@@ -210,22 +134,6 @@ static void the_first_file_after_exec_is_the_program(void **state)
     map(&f, 0x1000, 0x1000, 0, "/bin/other");
     assert_string_equal(cairn_strings_get(&f.profile->strings, f.space->code.program),
                         "/bin/other");
-    drop(&f);
-}
-
-static void every_damaged_order_keeps_the_mappings_sorted_and_apart(void **state)
-{
-    (void)state;
-    struct fixture f = make();
-    uint64_t random = 42;
-    for (unsigned round = 0; round < 3000; round++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        map(&f, (random >> 33) % 4096, (random >> 50) % 512, random >> 60, "/x");
-    }
-    for (size_t i = 0; i < f.space->code.n; i++) {
-        assert_true(f.space->code.maps[i].start < f.space->code.maps[i].end);
-        assert_true(i == 0 || f.space->code.maps[i - 1].end <= f.space->code.maps[i].start);
-    }
     drop(&f);
 }
 
@@ -323,18 +231,12 @@ static void the_start_of_the_loader_is_found_by_its_entry(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mapping_is_found_from_its_first_to_its_last_byte),
-        cmocka_unit_test(a_new_mapping_cuts_a_hole_into_an_old_one),
-        cmocka_unit_test(a_new_mapping_swallows_and_trims_its_neighbours),
-        cmocka_unit_test(impossible_ranges_are_left_out),
-        cmocka_unit_test(what_the_kernel_appends_is_no_part_of_a_path),
         cmocka_unit_test(a_child_begins_with_its_parents_mappings_and_goes_its_own_way),
         cmocka_unit_test(a_child_is_in_its_parents_cgroup_until_it_can_be_asked),
         cmocka_unit_test(a_process_that_was_there_before_is_read_when_it_is_met),
         cmocka_unit_test(processes_that_have_ended_give_way_to_others),
         cmocka_unit_test(processes_that_live_are_all_kept),
         cmocka_unit_test(the_first_file_after_exec_is_the_program),
-        cmocka_unit_test(every_damaged_order_keeps_the_mappings_sorted_and_apart),
         cmocka_unit_test(our_own_maps_are_read_and_our_own_code_is_told_apart),
 #if defined(__x86_64__)
         cmocka_unit_test(the_start_of_a_thread_is_found_without_symbols),
