@@ -95,7 +95,7 @@ static void walk_copy(struct cairn_collect *collect, const struct cairn_walk_cod
                       struct cairn_space *space, const struct cairn_copy *copy)
 {
     struct cairn_copy_walker *copies = &collect->copies;
-    if (!copies->unwind && cairn_copy_walker_init(copies, NULL) < 0) {
+    if (!copies->copied.unwind && cairn_copy_walker_init(copies, NULL) < 0) {
         cairn_copy_walker_done(copies);
         return;
     }

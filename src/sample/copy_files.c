@@ -174,12 +174,12 @@ static bool add(struct cairn_copy_files *files, const struct cairn_spaces *space
     return true;
 }
 
-struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files,
-                                                  const struct cairn_spaces *spaces,
-                                                  struct cairn_space *space,
-                                                  const struct cairn_stream_map *map)
+struct cairn_copied_file cairn_copy_files_get(struct cairn_copy_files *files,
+                                              const struct cairn_spaces *spaces,
+                                              struct cairn_space *space,
+                                              const struct cairn_stream_map *map)
 {
-    struct cairn_copy_file_bytes none = {0};
+    struct cairn_copied_file none = {0};
     uint32_t number;
     if (map->kind == CAIRN_MODULE_VDSO) {
         struct cairn_span vdso = cairn_vdso_of_self();
@@ -192,6 +192,6 @@ struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files
          !add(files, spaces, space, map, &number)))
         return none;
     const struct cairn_copy_file *file = files->items[number];
-    return (struct cairn_copy_file_bytes){file->made.size ? file->made : file->found.image.bytes,
-                                          file->found.debug.bytes};
+    return (struct cairn_copied_file){file->made.size ? file->made : file->found.image.bytes,
+                                      file->found.debug.bytes};
 }

@@ -37,7 +37,7 @@ struct walker {
 
 static const size_t gap_at = CAIRN_WALK_FRAMES_MAX - CAIRN_WALK_OUTER_FRAMES;
 
-bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t how)
+bool cairn_user_walk_add(struct cairn_user_walk *walk, struct cairn_stream_frame frame)
 {
     size_t at = walk->n;
     if (walk->n_missing == CAIRN_WALK_BEYOND_MAX)
@@ -46,7 +46,7 @@ bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, 
         at = gap_at + walk->n_missing++ % CAIRN_WALK_OUTER_FRAMES;
     else
         walk->n++;
-    walk->frames[at] = (struct cairn_stream_frame){.va = va, .how = how, .exact = exact};
+    walk->frames[at] = frame;
     return true;
 }
 
@@ -87,7 +87,9 @@ static bool add(struct walker *w, uint64_t va, enum cairn_frame_how how)
         w->walk->end = CAIRN_END_MAX_FRAMES;
         return false;
     }
-    return cairn_user_walk_add(w->walk, va, w->walk->n == 0, (uint8_t)how);
+    const struct cairn_stream_frame frame = {
+        .va = va, .how = (uint8_t)how, .exact = w->walk->n == 0};
+    return cairn_user_walk_add(w->walk, frame);
 }
 
 /* Interpreters return to places behind no call: Java's pushes the address of what it made for that.

@@ -59,7 +59,7 @@ struct cairn_user_walk {
 enum { CAIRN_WALK_OUTER_FRAMES = 256, CAIRN_WALK_BEYOND_MAX = 1 << 20 };
 
 /* False: no more frames are taken. */
-bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t how);
+bool cairn_user_walk_add(struct cairn_user_walk *walk, struct cairn_stream_frame frame);
 void cairn_user_walk_close_gap(struct cairn_user_walk *walk);
 
 /* Copies what is in use of a walk: it has a large array. */

@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cairn_space *space = own_space(&spaces);
     const struct cairn_walk_code code = {
         .ctx = space, .is_code = is_code, .is_return = is_return, .is_start = is_start};
-    if (!walker.unwind && cairn_copy_walker_init(&walker, NULL) < 0)
+    if (!walker.copied.unwind && cairn_copy_walker_init(&walker, NULL) < 0)
         abort();
     next_regs(&in, &copy.regs);
     copy.stack.va = cairn_target_sp(&copy.regs);

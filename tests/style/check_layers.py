@@ -31,8 +31,8 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     # Of proc only what <cairn/maps.h> says: libcairn-unwind has none of it.
     "unwind": ("base rt elf proc code dwarf", "unwind tables, the cursor, the walk of the calling thread"),
     "guest": ("base elf code dwarf unwind", "interpreters inside a process: their states, frames and names"),
-    "target": ("base elf proc profile debugfile unwind guest", "address spaces: processes, core files, stack copies"),
-    "import": ("base rt proc profile stream formats debugfile unwind", "recordings of perf, with their copied stacks walked"),
+    "target": ("base elf proc profile stream debugfile unwind guest", "address spaces: processes, core files, stack copies"),
+    "import": ("base rt proc profile stream formats debugfile unwind target", "recordings of perf, with their copied stacks walked"),
     "resolve": ("base proc debugfile symbol profile klog", "names for a whole profile or text"),
     "bpf": ("base proc unwind guest target", "programs in the kernel, and what loads them"),
     "sample": ("base rt elf proc profile stream debugfile unwind target bpf", "samples of running processes"),

@@ -386,7 +386,9 @@ static void frames_that_do_not_fit_leave_a_gap_before_the_outermost(void **state
     for (uint64_t n = CAIRN_WALK_FRAMES_MAX; n < CAIRN_WALK_FRAMES_MAX + 600; n += 7) {
         walk = (struct cairn_user_walk){0};
         for (uint64_t i = 0; i < n; i++)
-            assert_true(cairn_user_walk_add(&walk, 0x100000 + i, i == 0, CAIRN_FRAME_CFI));
+            assert_true(cairn_user_walk_add(&walk, (struct cairn_stream_frame){.va = 0x100000 + i,
+                                                                               .how = CAIRN_HOW_CFI,
+                                                                               .exact = i == 0}));
         cairn_user_walk_close_gap(&walk);
         assert_int_equal(walk.n, CAIRN_WALK_FRAMES_MAX);
         assert_int_equal(walk.n_missing, n - CAIRN_WALK_FRAMES_MAX);
