@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "base/foreign.h"
 #include "base/module_kind.h"
+#include "proc/mapped_file.h"
 #include "proc/process.h"
 #include "unwind/local_cpu.h"
 #include "unwind/space.h"
@@ -56,17 +56,6 @@ static bool make_module(struct look *look, const struct cairn_map *map,
     return cairn_walk_modules_make(look->modules, &module, table, ret_number);
 }
 
-static bool stat_path(const struct look *look, const struct cairn_map *map, struct stat *ret_st)
-{
-    struct cairn_buffer path = {0};
-    cairn_buffer_printf(&path, "/proc/%d/root%s", look->pid, map->path);
-    bool is_there = map->path[0] == '/' && !path.failed &&
-                    cairn_foreign_stat(cairn_buffer_text(&path), ret_st, NULL) == 0 &&
-                    ret_st->st_ino == map->inode;
-    cairn_buffer_done(&path);
-    return is_there;
-}
-
 /* What the kernel knows already: the server of a FUSE file is not asked. */
 static bool stat_link(const char *link, uint64_t *ret_changed_ns)
 {
@@ -77,19 +66,31 @@ static bool stat_link(const char *link, uint64_t *ret_changed_ns)
     return true;
 }
 
-/* When the file's inode was changed last, as the kernel's walk asks, too; 0: nobody tells. */
+struct asking {
+    uint64_t inode, changed_ns;
+};
+
+static bool ask_change(void *ctx, enum cairn_mapped_by by, const char *name)
+{
+    struct asking *asking = ctx;
+    struct stat st;
+    if (by == CAIRN_MAPPED_BY_LINK)
+        return stat_link(name, &asking->changed_ns);
+    if (cairn_foreign_stat(name, &st, NULL) < 0 || st.st_ino != asking->inode)
+        return false;
+    asking->changed_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+    return true;
+}
+
+/* When the file's inode was changed last, as the kernel's walk asks, too; 0: that is unknown. */
 static uint64_t changed_ns(const struct look *look, const struct cairn_map *map)
 {
-    char link[96];
-    uint64_t ns;
-    struct stat st;
-    snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, look->pid, map->start,
-             map->end);
-    if (stat_link(link, &ns))
-        return ns;
-    if (!stat_path(look, map, &st)) /* the link is root's alone */
-        return 0;
-    return (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+    static const enum cairn_mapped_by order[] = {CAIRN_MAPPED_BY_LINK, CAIRN_MAPPED_BY_ROOT,
+                                                 CAIRN_MAPPED_BY_NONE};
+    const struct cairn_mapped_file file = {look->pid, map->start, map->end, map->path};
+    struct asking asking = {.inode = map->inode};
+    (void)cairn_mapped_find(&file, order, ask_change, &asking);
+    return asking.changed_ns;
 }
 
 /* The kernel's own code in each process is the same in all; other memory without a file is none

@@ -430,6 +430,15 @@ void cairn_debugfile_found_done(struct cairn_debugfile_found *found)
     *found = (struct cairn_debugfile_found){0};
 }
 
+bool cairn_debugfile_has_image(int code, struct cairn_debugfile_found *found)
+{
+    if (code < 0)
+        return false;
+    if (!found->image.bytes.size)
+        cairn_debugfile_found_done(found);
+    return found->image.bytes.size > 0;
+}
+
 int cairn_debugfile_finder_new(const struct cairn_debugfile_places *places,
                                struct cairn_debugfile_finder **ret_finder, struct cairn_err *err)
 {

@@ -82,6 +82,10 @@ int cairn_debugfile_find_for(struct cairn_debugfile_finder *finder, const char *
 int cairn_debugfile_find_fd(struct cairn_debugfile_finder *finder, const char *name, int fd,
                             struct cairn_debugfile_found *ret_found, struct cairn_err *err);
 
+/* Is there an image? `code` is what a search returned. A debug file alone is closed, because
+ * offsets in it mean nothing. */
+bool cairn_debugfile_has_image(int code, struct cairn_debugfile_found *found);
+
 /* Closes both files and frees the paths; all-zero is fine. */
 void cairn_debugfile_found_done(struct cairn_debugfile_found *found);
 

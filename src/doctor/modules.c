@@ -15,6 +15,7 @@
 #include "debugfile/debugfile.h"
 #include "doctor/file.h"
 #include "doctor/report.h"
+#include "proc/mapped_file.h"
 #include "proc/mem.h"
 #include "proc/perf_map.h"
 #include "target/memory_image.h"
@@ -81,36 +82,43 @@ static uint64_t find_header(const struct list *list, size_t first)
     return 0;
 }
 
-static bool open_link(struct list *list, const struct cairn_map *map, const char *link,
-                      struct cairn_debugfile_found *ret_found)
+/* A mapping whose file is searched. */
+struct wanted {
+    const struct list *list;
+    const struct cairn_map *map;
+    const char *build_id; /* "": unknown */
+    struct cairn_debugfile_found *found;
+};
+
+static bool open_link(void *ctx, enum cairn_mapped_by by, const char *link)
 {
+    const struct wanted *w = ctx;
+    struct cairn_doctor_file file;
+    bool is_exe = by == CAIRN_MAPPED_BY_EXE;
     int fd;
-    if (cairn_foreign_open_path(link, &fd, NULL) < 0)
+    if ((is_exe && (!(w->map->flags & CAIRN_MAP_DELETED) || !*w->build_id)) ||
+        cairn_foreign_open_path(link, &fd, NULL) < 0)
         return false;
-    int code = cairn_debugfile_find_fd(list->finder, map->path, fd, ret_found, NULL);
+    int code = cairn_debugfile_find_fd(w->list->finder, w->map->path, fd, w->found, NULL);
     close(fd);
-    return code == CAIRN_OK;
+    if (code < 0 || !is_exe)
+        return code == CAIRN_OK;
+    cairn_doctor_read_file(w->found->image.bytes, w->found->debug.bytes, &file);
+    if (strcmp(file.build_id, w->build_id) == 0)
+        return true;
+    cairn_debugfile_found_done(w->found); /* it is a library that was deleted */
+    return false;
 }
 
-/* The file that is mapped, whatever became of its path; who may is told by proc(5). */
-static bool open_mapped(struct list *list, const struct cairn_map *map, const char *build_id,
+/* The file that is mapped, whatever became of its path. */
+static bool open_mapped(const struct list *list, const struct cairn_map *map, const char *build_id,
                         struct cairn_debugfile_found *ret_found)
 {
-    char link[96];
-    struct cairn_doctor_file file;
-    snprintf(link, sizeof link, "/proc/%d/map_files/%llx-%llx", list->pid,
-             (unsigned long long)map->start, (unsigned long long)map->end);
-    if (open_link(list, map, link, ret_found))
-        return true;
-    snprintf(link, sizeof link, "/proc/%d/exe", list->pid);
-    if (!(map->flags & CAIRN_MAP_DELETED) || !*build_id || !open_link(list, map, link, ret_found))
-        return false;
-    cairn_doctor_read_file(ret_found->image.bytes, ret_found->debug.bytes, &file);
-    if (strcmp(file.build_id, build_id) == 0)
-        return true;
-    cairn_debugfile_found_done(ret_found); /* it is a library that was deleted */
-    *ret_found = (struct cairn_debugfile_found){0};
-    return false;
+    static const enum cairn_mapped_by order[] = {CAIRN_MAPPED_BY_LINK, CAIRN_MAPPED_BY_EXE,
+                                                 CAIRN_MAPPED_BY_NONE};
+    const struct cairn_mapped_file file = {list->pid, map->start, map->end, map->path};
+    struct wanted w = {list, map, build_id, ret_found};
+    return cairn_mapped_find(&file, order, open_link, &w) != CAIRN_MAPPED_BY_NONE;
 }
 
 /* What stacks are walked by where there is no file any more. */

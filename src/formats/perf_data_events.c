@@ -213,7 +213,7 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
         .cpu = sample->cpu,
         .kernel = d->chain.kernel,
         .n_kernel = d->chain.n_kernel,
-        .user = {.addresses = d->chain.user, .n = d->chain.n_user, .cut = cut_of(d, attr, text)},
+        .user = {.frames = d->chain.user, .n = d->chain.n_user, .cut = cut_of(d, attr, text)},
         .copy = find_copy(d, attr, sample, &copy) ? &copy : NULL,
     };
     return cairn_stream_sample(&d->stream, &told) < 0 ? cairn_fail_memory(err) : CAIRN_OK;

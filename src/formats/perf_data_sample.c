@@ -169,12 +169,19 @@ enum marker {
     MARK_MOST = -4095,
 };
 
+static void add_user(struct cairn_perf_data_chain *chain, uint64_t ip)
+{
+    struct cairn_stream_frame frame = {
+        .va = ip, .how = CAIRN_HOW_TEXT, .exact = chain->n_user == 0};
+    chain->user[chain->n_user++] = frame;
+}
+
 static void add(struct cairn_perf_data_chain *chain, enum cairn_perf_data_mode mode, uint64_t ip)
 {
     if (mode == CAIRN_PERF_DATA_MODE_KERNEL && chain->n_kernel < CAIRN_PERF_DATA_CHAIN_MAX)
         chain->kernel[chain->n_kernel++] = ip;
     else if (mode == CAIRN_PERF_DATA_MODE_USER && chain->n_user < CAIRN_PERF_DATA_CHAIN_MAX)
-        chain->user[chain->n_user++] = ip;
+        add_user(chain, ip);
     else
         chain->n_other++;
 }

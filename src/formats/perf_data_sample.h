@@ -4,6 +4,7 @@
 #define CAIRN_FORMATS_PERF_DATA_SAMPLE_H
 
 #include "formats/perf_data_attr.h"
+#include "stream/push.h"
 
 enum { CAIRN_PERF_DATA_CHAIN_MAX = 1 << 13 }; /* a record has at most 64 KiB */
 
@@ -47,7 +48,8 @@ enum cairn_perf_data_mode {
 
 /* A chain's addresses by side, without the markers between them, innermost first. */
 struct cairn_perf_data_chain {
-    uint64_t kernel[CAIRN_PERF_DATA_CHAIN_MAX], user[CAIRN_PERF_DATA_CHAIN_MAX];
+    uint64_t kernel[CAIRN_PERF_DATA_CHAIN_MAX];
+    struct cairn_stream_frame user[CAIRN_PERF_DATA_CHAIN_MAX];
     size_t n_kernel, n_user;
     size_t n_other;   /* of guests and hypervisors */
     bool is_deferred; /* the user part was to follow in a record of its own */

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/module_kind.h"
-#include "stream/module.h"
+#include "stream/build_id.h"
 
 /* One that could not be had has no image. */
 struct cairn_import_file {
@@ -79,21 +79,15 @@ static void find_file(struct cairn_import_files *files, const struct cairn_strea
         return;
     if (elsewhere && !id && !files->has_root && slash)
         path = slash + 1;
-    /* A debug file alone does not do: offsets in it mean nothing. */
-    struct cairn_debugfile_found found;
-    if (cairn_debugfile_find(files->finder, path, build_id, &found, NULL) < 0)
-        return;
-    if (found.image.bytes.size)
-        file->found = found;
-    else
-        cairn_debugfile_found_done(&found);
+    (void)cairn_debugfile_has_image(
+        cairn_debugfile_find(files->finder, path, build_id, &file->found, NULL), &file->found);
 }
 
-struct cairn_import_bytes cairn_import_files_get(struct cairn_import_files *files,
-                                                 const struct cairn_stream *stream,
-                                                 const struct cairn_stream_map *map)
+struct cairn_copied_file cairn_import_files_get(struct cairn_import_files *files,
+                                                const struct cairn_stream *stream,
+                                                const struct cairn_stream_map *map)
 {
-    struct cairn_import_bytes none = {0};
+    struct cairn_copied_file none = {0};
     uint32_t id = cairn_stream_map_build_id(stream, map), number;
     const uint64_t key = (uint64_t)map->path << 32 | id;
     if (!map->path)
@@ -111,7 +105,7 @@ struct cairn_import_bytes cairn_import_files_get(struct cairn_import_files *file
         files->items[files->n++] = file;
     }
     const struct cairn_import_file *file = files->items[number];
-    return (struct cairn_import_bytes){.image =
-                                           file->vdso.size ? file->vdso : file->found.image.bytes,
-                                       .debug = file->found.debug.bytes};
+    return (struct cairn_copied_file){.image =
+                                          file->vdso.size ? file->vdso : file->found.image.bytes,
+                                      .debug = file->found.debug.bytes};
 }

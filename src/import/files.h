@@ -8,6 +8,7 @@
 #include "debugfile/debugfile.h"
 #include "proc/kernel.h"
 #include "stream/stream.h"
+#include "target/copied.h"
 
 enum { CAIRN_IMPORT_FILES_MAX = 2048 }; /* more are not held at the same time */
 
@@ -30,11 +31,8 @@ void cairn_import_files_done(struct cairn_import_files *files);   /* all-zero is
 
 /* The file of a mapping, and where what it lacks is. Empty where there is none of that build; where
  * no build is known, the path counts on the host that recorded it. Borrowed until forgotten. */
-struct cairn_import_bytes {
-    struct cairn_span image, debug;
-};
-struct cairn_import_bytes cairn_import_files_get(struct cairn_import_files *files,
-                                                 const struct cairn_stream *stream,
-                                                 const struct cairn_stream_map *map);
+struct cairn_copied_file cairn_import_files_get(struct cairn_import_files *files,
+                                                const struct cairn_stream *stream,
+                                                const struct cairn_stream_map *map);
 
 #endif /* CAIRN_IMPORT_FILES_H */

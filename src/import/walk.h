@@ -16,17 +16,12 @@ enum { CAIRN_IMPORT_CUT_BYTES = 320 };
 
 struct cairn_import_walker {
     struct cairn_import_files files;
-    struct cairn_unwind_space *unwind; /* the files' tables; where they lie in */
-    uint64_t version;                  /* the state of a process, as long as nothing was mapped */
+    struct cairn_copied copied;
     /* Of the walk that runs. */
     const struct cairn_stream *stream;
-    const struct cairn_stream_space *space;
     const struct cairn_stream_copy *copy;
-    bool is_beyond; /* it asked for what lies behind the copy */
     /* What came of it. */
-    uint64_t addresses[CAIRN_MAX_FRAMES];
-    uint8_t how[CAIRN_MAX_FRAMES];
-    bool exact[CAIRN_MAX_FRAMES];
+    struct cairn_stream_frame frames[CAIRN_MAX_FRAMES];
     size_t n;
     char cut[CAIRN_IMPORT_CUT_BYTES];
 };

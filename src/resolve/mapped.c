@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Mapped: files without a name any more, or with one in another mount namespace, which a process
  * has, or had when somebody took hold of them. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,21 +8,16 @@
 #include "base/file.h"
 #include "base/foreign.h"
 #include "base/log.h"
+#include "proc/mapped_file.h"
 #include "resolve/modules.h"
-
-enum { LINK_BYTES = 96, NAME_BYTES = 4096 };
 
 /* What has no build ID is known by the name that the mapping's file had. */
 static bool is_it(const struct cairn_known_module *known, const struct cairn_module *module,
                   const char *link)
 {
-    char name[NAME_BYTES];
     const char *id = cairn_module_info(module)->build_id;
-    size_t size = strlen(known->path);
-    if (*known->build_id || *id)
-        return strcmp(known->build_id, id) == 0;
-    ssize_t got = readlink(link, name, sizeof name);
-    return got >= 0 && (size_t)got >= size && memcmp(name, known->path, size) == 0;
+    return *known->build_id || *id ? strcmp(known->build_id, id) == 0
+                                   : cairn_mapped_is_path(link, known->path);
 }
 
 /* NULL where it is another build, or damaged. */
@@ -83,39 +76,48 @@ int cairn_modules_get_held(struct cairn_modules *m, uint32_t path, uint32_t buil
     return CAIRN_OK;
 }
 
-static int open_link(struct cairn_modules *m, struct cairn_known_module *known, const char *link,
-                     struct cairn_err *err)
+struct opening {
+    struct cairn_modules *m;
+    struct cairn_known_module *known;
+    struct cairn_err *err;
+    int code;
+};
+
+/* Lack of memory ends the search, too. */
+static bool open_link(void *ctx, enum cairn_mapped_by by, const char *link)
 {
+    struct opening *o = ctx;
+    struct cairn_known_module *known = o->known;
     struct cairn_module *module;
     struct cairn_err why;
     int fd;
+    (void)by;
     if (cairn_foreign_open_path(link, &fd, &why) < 0)
-        return CAIRN_OK;
-    int code = cairn_symbolizer_open_fd(m->symbolizer, known->path, fd, &module, &why);
+        return false;
+    int code = cairn_symbolizer_open_fd(o->m->symbolizer, known->path, fd, &module, &why);
     close(fd);
     if (code == CAIRN_E_NOMEM)
-        return cairn_fail_memory(err);
-    if (code == CAIRN_OK && is_it(known, module, link)) {
-        known->module = module;
-        known->missing = CAIRN_CAUSE_NONE;
-        cairn_log(CAIRN_LOG_INFO, "%s: its file is gone, read through %s", known->path, link);
-    }
-    return CAIRN_OK;
+        o->code = cairn_fail_memory(o->err);
+    if (code < 0 || !is_it(known, module, link))
+        return o->code < 0;
+    known->module = module;
+    known->missing = CAIRN_CAUSE_NONE;
+    cairn_log(CAIRN_LOG_INFO, "%s: its file is gone, read through %s", known->path, link);
+    return true;
 }
 
 int cairn_modules_open_mapped(struct cairn_modules *m, struct cairn_known_module *known,
                               uint64_t start, uint64_t end, struct cairn_err *err)
 {
-    char link[LINK_BYTES];
+    static const enum cairn_mapped_by order[] = {CAIRN_MAPPED_BY_LINK, CAIRN_MAPPED_BY_EXE,
+                                                 CAIRN_MAPPED_BY_NONE};
+    const struct cairn_mapped_file file = {m->pid, start, end, known->path};
+    struct opening o = {m, known, err, CAIRN_OK};
     if (!m->pid ||
         (known->missing != CAIRN_CAUSE_NO_BINARY && known->missing != CAIRN_CAUSE_MISMATCH))
         return CAIRN_OK;
-    snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, m->pid, start, end);
-    int code = open_link(m, known, link, err);
-    snprintf(link, sizeof link, "/proc/%d/exe", m->pid);
-    if (code == CAIRN_OK && !known->module)
-        code = open_link(m, known, link, err);
-    if (code == CAIRN_OK && !known->module && cairn_module_is_made(known->module_kind))
+    (void)cairn_mapped_find(&file, order, open_link, &o);
+    if (o.code == CAIRN_OK && !known->module && cairn_module_is_made(known->module_kind))
         known->missing = CAIRN_CAUSE_ANONYMOUS; /* what a compiler made, and no library */
-    return code;
+    return o.code;
 }

@@ -23,7 +23,7 @@ void cairn_calls_done(struct cairn_calls *calls)
 bool cairn_call_read(struct cairn_space *space, uint64_t ret, struct cairn_call *ret_call)
 {
     uint8_t code[CAIRN_CALL_BYTES];
-    return ret > sizeof code && cairn_space_find(space, ret) &&
+    return ret > sizeof code && cairn_stream_space_find(&space->code, ret) &&
            cairn_space_peek(space, ret - sizeof code, code, sizeof code) == sizeof code &&
            cairn_arch_call((struct cairn_span){code, sizeof code}, ret, ret_call);
 }
@@ -45,15 +45,16 @@ uint64_t cairn_call_target(struct cairn_space *space, const struct cairn_call *c
     uint64_t stub = target;
     if (cairn_space_peek(space, pointer, &target, sizeof target) != sizeof target)
         return 0;
-    *ret_final = cairn_space_find(space, stub) != cairn_space_find(space, target);
+    *ret_final = cairn_stream_space_find(&space->code, stub) !=
+                 cairn_stream_space_find(&space->code, target);
     return target;
 }
 
 /* Where the place (file, off) is mapped in this process; 0: nowhere. */
 static uint64_t va_of(const struct cairn_space *space, uint64_t file, uint64_t off)
 {
-    for (size_t i = 0; i < space->n; i++) {
-        const struct cairn_space_map *map = &space->maps[i];
+    for (size_t i = 0; i < space->code.n; i++) {
+        const struct cairn_stream_map *map = &space->code.maps[i];
         if (map->file == file && off - map->off < map->end - map->start)
             return map->start + (off - map->off);
     }
@@ -65,7 +66,8 @@ static void note_target(struct cairn_space *space, const struct cairn_call *call
 {
     bool final;
     uint64_t target = cairn_call_target(space, call, &final);
-    const struct cairn_space_map *map = target && final ? cairn_space_find(space, target) : NULL;
+    const struct cairn_stream_map *map =
+        target && final ? cairn_stream_space_find(&space->code, target) : NULL;
     if (map && map->file) {
         known->file = map->file;
         known->off = target - map->start + map->off;

@@ -6,9 +6,9 @@ static const uint64_t AGE_MAX_NS = 10000000;
 void cairn_code_pages_begin(struct cairn_code_pages *pages, const struct cairn_space *space,
                             uint64_t now_ns)
 {
-    if (pages->n_changes == space->n_changes && now_ns - pages->read_ns < AGE_MAX_NS)
+    if (pages->version == space->code.version && now_ns - pages->read_ns < AGE_MAX_NS)
         return;
-    pages->n_changes = space->n_changes;
+    pages->version = space->code.version;
     pages->read_ns = now_ns;
     for (size_t i = 0; i < CAIRN_CODE_PAGES; i++)
         pages->pages[i].is_read = false;

@@ -14,9 +14,9 @@
 enum { CAIRN_CODE_PAGES = 32, CAIRN_CODE_PAGE_BYTES = 4096 };
 
 struct cairn_code_pages {
-    uint64_t n_changes; /* of the space that the pages are of: no two spaces have the same */
-    uint64_t read_ns;   /* CLOCK_MONOTONIC: when the first of them was read */
-    uint64_t n_reads;   /* pages read so far */
+    uint64_t version; /* of the space that the pages are of: no two spaces have the same */
+    uint64_t read_ns; /* CLOCK_MONOTONIC: when the first of them was read */
+    uint64_t n_reads; /* pages read so far */
     struct cairn_code_page {
         uint64_t va;   /* page-aligned */
         uint32_t size; /* bytes that could be read; valid where is_read */

@@ -39,7 +39,6 @@ void cairn_collect_done(struct cairn_collect *collect)
     cairn_copy_walker_done(&collect->copies);
     cairn_spaces_done(&collect->spaces);
     cairn_guest_looks_done(&collect->guest_looks);
-    cairn_shared_modules_done(&collect->modules);
     cairn_starts_done(&collect->starts);
     cairn_table_done(&collect->names);
     cairn_table_done(&collect->threads);
@@ -60,7 +59,8 @@ static bool is_code(void *ctx, uint64_t va)
 {
     struct code_of *of = ctx;
     /* Where nothing is known of the process, the kernel's word stands. */
-    return of->space->n == 0 || of->space->is_partial || cairn_space_find(of->space, va);
+    return of->space->code.n == 0 || of->space->is_partial ||
+           cairn_stream_space_find(&of->space->code, va);
 }
 
 static bool is_return(void *ctx, uint64_t va)
@@ -86,7 +86,7 @@ static uint64_t called(void *ctx, uint64_t ret)
 static bool is_made(void *ctx, uint64_t va)
 {
     struct code_of *of = ctx;
-    const struct cairn_space_map *map = cairn_space_find(of->space, va);
+    const struct cairn_stream_map *map = cairn_stream_space_find(&of->space->code, va);
     return map && !map->file && !map->path;
 }
 
@@ -95,7 +95,7 @@ static void walk_copy(struct cairn_collect *collect, const struct cairn_walk_cod
                       struct cairn_space *space, const struct cairn_copy *copy)
 {
     struct cairn_copy_walker *copies = &collect->copies;
-    if (!copies->unwind && cairn_copy_walker_init(copies, NULL) < 0) {
+    if (!copies->copied.unwind && cairn_copy_walker_init(copies, NULL) < 0) {
         cairn_copy_walker_done(copies);
         return;
     }
@@ -105,7 +105,7 @@ static void walk_copy(struct cairn_collect *collect, const struct cairn_walk_cod
     struct cairn_user_walk *walk = &copies->walk;
     if (walk->end == CAIRN_END_OUTERMOST ||
         walk->n + walk->n_missing > collect->walk.n + collect->walk.n_missing)
-        collect->walk = *walk;
+        cairn_user_walk_copy(walk, &collect->walk);
 }
 
 /* Whoever asked for copies of all stacks gets all of them walked. */
@@ -128,7 +128,7 @@ static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_spa
     struct code_of of = {collect, space};
     const struct cairn_walk_code code = {&of, is_code, is_return, is_start, called, is_made};
     if (caught->guests) {
-        collect->walk = caught->guests->walk;
+        cairn_user_walk_copy(&caught->guests->walk, &collect->walk);
         cairn_user_walk_finish(&collect->walk, &code);
         return;
     }
@@ -140,7 +140,7 @@ static void walk_what_was_caught(struct cairn_collect *collect, struct cairn_spa
     else
         collect->walk.end = CAIRN_END_SPENT;
     if (collect->walk.n && stands_behind(caught))
-        collect->walk.exact[0] = false;
+        collect->walk.frames[0].exact = false;
 }
 
 static void walk_user(struct cairn_collect *collect, struct cairn_space *space,

@@ -13,7 +13,6 @@
 #include "sample/ended.h"
 #include "sample/event.h"
 #include "sample/guest_look.h"
-#include "sample/shared_module.h"
 #include "sample/space.h"
 #include "sample/start.h"
 #include "sample/user_walk.h"
@@ -24,7 +23,6 @@ struct cairn_collect {
     struct cairn_profile *profile;
     struct cairn_spaces spaces;
     struct cairn_guest_looks guest_looks;
-    struct cairn_shared_modules modules;
     struct cairn_starts starts;
     struct cairn_table names;           /* tid -> text of the profile: the thread's name */
     struct cairn_table threads;         /* tids that samples came from, of who lives */

@@ -6,6 +6,7 @@
 
 #include "debugfile/debugfile.h"
 #include "sample/space.h"
+#include "target/copied.h"
 
 enum { CAIRN_COPY_FILES_MAX = 2048 }; /* more are not held at the same time */
 
@@ -26,17 +27,14 @@ void cairn_copy_files_done(struct cairn_copy_files *files); /* all-zero is fine 
  * itself as long as the process lives, or is made of what memory holds of it. Borrowed until
  * cairn_copy_files_done().
  */
-struct cairn_copy_file_bytes {
-    struct cairn_span image, debug;
-};
-struct cairn_copy_file_bytes cairn_copy_files_get(struct cairn_copy_files *files,
-                                                  const struct cairn_spaces *spaces,
-                                                  struct cairn_space *space,
-                                                  const struct cairn_space_map *map);
+struct cairn_copied_file cairn_copy_files_get(struct cairn_copy_files *files,
+                                              const struct cairn_spaces *spaces,
+                                              struct cairn_space *space,
+                                              const struct cairn_stream_map *map);
 
 /* The number of a mapping's file in tables. A build ID alone is none: another user's program can
  * have a copy of it. */
 uint64_t cairn_copy_files_identity(const struct cairn_space *space,
-                                   const struct cairn_space_map *map);
+                                   const struct cairn_stream_map *map);
 
 #endif /* CAIRN_SAMPLE_COPY_FILES_H */

@@ -2,90 +2,46 @@
 #include "sample/copy_walk.h"
 
 #include "base/clock.h"
-#include "unwind/space.h"
-
-/* What is farther from the copy than a stack is long is no part of the stack. */
-enum { STACK_MAX = 8 << 20 };
 
 /* A signal's frame is not larger, all of the CPU's registers in it. */
 enum { SIGNAL_FRAME_MAX = 1 << 14 };
 
-static bool read_code(struct cairn_copy_walker *walker, const struct cairn_space_map *map,
-                      uint64_t va, void *to, size_t size)
-{
-    struct cairn_span bytes,
-        image = cairn_copy_files_get(&walker->files, walker->spaces, walker->space, map).image;
-    if (!cairn_span_slice(image, va - map->start + map->off, size, &bytes))
-        return cairn_code_pages_read(&walker->code, walker->space, va, to, size);
-    memcpy(to, bytes.data, size);
-    return true;
-}
-
-/* The stack, or code, which is there as it was. */
-static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
+static struct cairn_copied_file file_of(void *ctx, const struct cairn_stream_map *map)
 {
     struct cairn_copy_walker *walker = ctx;
-    const struct cairn_copy *copy = walker->copy;
-    if (cairn_target_copy_read(&copy->stack, va, to, size))
-        return 0;
-    const struct cairn_space_map *map = cairn_space_find(walker->space, va);
-    if (map)
-        return size > map->end - va || !read_code(walker, map, va, to, size);
-    if (copy->goes_on && va >= copy->stack.va && va - copy->stack.va < STACK_MAX)
-        walker->is_beyond = true;
-    return 1;
+    return cairn_copy_files_get(&walker->files, walker->spaces, walker->space, map);
 }
 
-static int accessor_find(void *ctx, uint64_t va, struct cairn_unwind_region *ret_region)
+static bool read_code(void *ctx, uint64_t va, void *to, size_t size)
 {
     struct cairn_copy_walker *walker = ctx;
-    const struct cairn_space_map *map = cairn_space_find(walker->space, va);
-    if (!map)
-        return 1;
-    struct cairn_copy_file_bytes file =
-        cairn_copy_files_get(&walker->files, walker->spaces, walker->space, map);
-    *ret_region = (struct cairn_unwind_region){
-        .start = map->start,
-        .end = map->end,
-        .off = map->off,
-        .flags = CAIRN_MAP_READ | CAIRN_MAP_EXEC,
-        .path = cairn_strings_get(&walker->spaces->profile->strings, map->path),
-        .file = file.image.data,
-        .file_size = file.image.size,
-        .debug_file = file.debug.data,
-        .debug_file_size = file.debug.size,
-    };
-    return 0;
+    return cairn_code_pages_read(&walker->code, walker->space, va, to, size);
 }
 
 int cairn_copy_walker_init(struct cairn_copy_walker *walker, struct cairn_err *err)
 {
-    const struct cairn_unwind_accessors accessors = {
-        .size = sizeof accessors, .ctx = walker, .read = accessor_read, .find = accessor_find};
-    return cairn_unwind_space_new(&accessors, &walker->unwind, err);
+    const struct cairn_copied_source source = {walker, file_of, read_code};
+    return cairn_copied_open(&walker->copied, &source, err);
 }
 
 void cairn_copy_walker_done(struct cairn_copy_walker *walker)
 {
-    cairn_unwind_space_free(walker->unwind);
+    cairn_copied_close(&walker->copied);
     cairn_copy_files_done(&walker->files);
-    walker->unwind = NULL;
-    walker->n_changes = 0;
 }
 
-/* Another process, or other mappings: what lies where is asked anew, the tables stay. */
 static void turn_to(struct cairn_copy_walker *walker, const struct cairn_spaces *spaces,
-                    struct cairn_space *space)
+                    struct cairn_space *space, const struct cairn_copy *copy)
 {
     if (walker->files.n >= CAIRN_COPY_FILES_MAX) {
-        cairn_unwind_space_refresh(walker->unwind);
+        cairn_copied_forget(&walker->copied);
         cairn_copy_files_done(&walker->files);
     }
-    if (walker->n_changes != space->n_changes)
-        cairn_space_move(walker->unwind);
     walker->spaces = spaces;
     walker->space = space;
-    walker->n_changes = space->n_changes;
+    walker->copy = copy;
+    cairn_copied_turn(&walker->copied, &spaces->profile->strings, &space->code, &copy->stack,
+                      copy->goes_on);
 }
 
 static uint64_t word_at(const struct cairn_copy *copy, uint64_t va, bool *ret_is_there)
@@ -130,9 +86,9 @@ static enum cairn_unwind_end end_of(const struct cairn_copy_walker *walker,
         return told;
     if (walker->is_switched)
         return CAIRN_END_SIGNAL_STACK;
-    if (walker->is_beyond)
+    if (walker->copied.is_beyond)
         return CAIRN_END_COPY;
-    return told == CAIRN_END_NO_MODULE && walker->space->n == 0 ? CAIRN_END_NEW : told;
+    return told == CAIRN_END_NO_MODULE && walker->space->code.n == 0 ? CAIRN_END_NEW : told;
 }
 
 /* Where what was interrupted has its stack elsewhere: the kernel copies only that of the handler.
@@ -144,10 +100,8 @@ static bool is_elsewhere(const struct cairn_target_copy *stack, uint64_t sp)
 
 static void add(struct cairn_copy_walker *walker, const struct cairn_cursor_frame *frame)
 {
-    /* Nothing has called a signal's frame. */
-    (void)cairn_user_walk_add(&walker->walk, frame->ip, frame->exact || frame->signal,
-                              (uint8_t)frame->how);
-    walker->is_beyond = false; /* what the step that ends the walk asks for is what counts */
+    (void)cairn_user_walk_add(&walker->walk, cairn_copied_frame(frame));
+    walker->copied.is_beyond = false; /* what the step that ends the walk asks for is what counts */
     if (frame->how == CAIRN_HOW_SIGNAL)
         walker->is_switched = is_elsewhere(&walker->copy->stack, frame->sp);
 }
@@ -159,7 +113,7 @@ static void walk_by_tables(struct cairn_copy_walker *walker, const struct cairn_
     struct cairn_cursor cursor;
     struct cairn_cursor_frame frame;
     uint64_t fp = 0;
-    if (cairn_cursor_init(&cursor, walker->unwind, &copy->regs, NULL) < 0)
+    if (cairn_cursor_init(&cursor, walker->copied.unwind, &copy->regs, NULL) < 0)
         return;
     cairn_cursor_limit(&cursor, 0);
     bool has_fp = cairn_cursor_get_reg(&cursor, CAIRN_REG_FP, &fp) == CAIRN_OK;
@@ -183,9 +137,8 @@ void cairn_copy_walk(struct cairn_copy_walker *walker, const struct cairn_spaces
     walk->n = 0;
     walk->n_missing = 0;
     walk->end = CAIRN_END_NO_USER;
-    turn_to(walker, spaces, space);
+    turn_to(walker, spaces, space, copy);
     cairn_code_pages_begin(&walker->code, space, cairn_now_ns());
-    walker->copy = copy;
     walker->is_switched = false;
     walk_by_tables(walker, code);
     walker->copy = NULL;

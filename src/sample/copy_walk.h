@@ -16,7 +16,7 @@
 #include "sample/code_pages.h"
 #include "sample/copy_files.h"
 #include "sample/user_walk.h"
-#include "target/pid.h"
+#include "target/copied.h"
 
 /* What was caught; all is borrowed. */
 struct cairn_copy {
@@ -30,14 +30,12 @@ struct cairn_copy {
 
 struct cairn_copy_walker {
     struct cairn_copy_files files;
-    struct cairn_code_pages code;      /* what is in none of the files */
-    struct cairn_unwind_space *unwind; /* the files' tables; where they lie in */
-    uint64_t n_changes;                /* this process, as long as nothing was mapped since */
+    struct cairn_code_pages code; /* what is in none of the files */
+    struct cairn_copied copied;
     /* Of the walk that runs. */
     const struct cairn_spaces *spaces;
     struct cairn_space *space;
     const struct cairn_copy *copy;
-    bool is_beyond;              /* it asked for what lies behind the copy */
     bool is_switched;            /* it went from a handler to a stack that is not in the copy */
     struct cairn_user_walk walk; /* what comes of it; too large for a stack */
 };

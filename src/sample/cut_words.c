@@ -9,8 +9,8 @@
 static const char *outermost_module(struct cairn_collect *collect, struct cairn_space *space)
 {
     const struct cairn_user_walk *walk = &collect->walk;
-    const struct cairn_space_map *map =
-        walk->n ? cairn_space_find(space, walk->addresses[walk->n - 1]) : NULL;
+    const struct cairn_stream_map *map =
+        walk->n ? cairn_stream_space_find(&space->code, walk->frames[walk->n - 1].va) : NULL;
     if (!map || !map->path)
         return "unknown code";
     const char *path = cairn_strings_get(&collect->profile->strings, map->path);

@@ -39,7 +39,7 @@ static bool is_alive(const struct cairn_collect *collect, int64_t id)
 {
     uint32_t value;
     return cairn_table_find(&collect->threads, (uint64_t)id, &value) ||
-           cairn_table_find(&collect->spaces.by_pid, (uint64_t)id, &value);
+           cairn_table_find(&collect->spaces.all.by_pid, (uint64_t)id, &value);
 }
 
 static bool exists(int64_t id)
@@ -62,7 +62,7 @@ static struct gone *gone_of(struct folding *fold, uint32_t tid)
 
 static bool is_made_code(const struct folding *fold, uint32_t frame)
 {
-    return cairn_shared_module_is_made(&fold->collect->modules,
+    return cairn_stream_module_is_made(&fold->collect->spaces.all.modules,
                                        fold->collect->profile->frames[frame].module);
 }
 

@@ -30,8 +30,8 @@ static int look_at_files(struct cairn_guest_looks *looks, const struct cairn_spa
     struct cairn_copy_files images = {0};
     int code = CAIRN_OK;
     *ret_has = false;
-    for (size_t i = 0; i < space->n && code == CAIRN_OK; i++) {
-        const struct cairn_space_map *map = &space->maps[i];
+    for (size_t i = 0; i < space->code.n && code == CAIRN_OK; i++) {
+        const struct cairn_stream_map *map = &space->code.maps[i];
         const uint64_t file = cairn_copy_files_identity(space, map);
         uint32_t has;
         if (!map->file)
@@ -51,11 +51,11 @@ static int look(struct cairn_guest_looks *looks, const struct cairn_spaces *spac
 {
     uint64_t before_ns = cairn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     bool has;
-    space->guests_changes = space->n_changes;
+    space->guests_version = space->code.version;
     space->n_guest_looks++;
     int code = look_at_files(looks, spaces, space, &has);
     if (code == CAIRN_OK && has)
-        code = cairn_guest_walk_open(space->pid, &space->guests);
+        code = cairn_guest_walk_open(space->code.pid, &space->guests);
     cairn_share_spend(&looks->share, cairn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
     return code;
 }
@@ -64,7 +64,7 @@ int cairn_guest_looks_find(struct cairn_guest_looks *looks, const struct cairn_s
                            struct cairn_space *space, struct cairn_guest_walk **ret_guests)
 {
     int code = CAIRN_OK;
-    if (!space->guests && space->guests_changes != space->n_changes &&
+    if (!space->guests && space->guests_version != space->code.version &&
         space->n_guest_looks < LOOKS_MAX && cairn_share_is_left(&looks->share, cairn_now_ns()))
         code = look(looks, spaces, space);
     *ret_guests = space->guests;

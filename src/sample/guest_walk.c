@@ -94,9 +94,7 @@ static int walk_all(struct cairn_guest_walk *walk, const struct cairn_cursor_reg
     int code = cairn_target_guests_begin(guests, &cursor);
     while (code == CAIRN_OK && result == 1) {
         cairn_cursor_frame(&cursor, &frame);
-        /* Nothing has called a signal's frame. */
-        (void)cairn_user_walk_add(native, frame.ip, frame.exact || frame.signal,
-                                  (uint8_t)frame.how);
+        (void)cairn_user_walk_add(native, cairn_copied_frame(&frame));
         result = cairn_target_guests_step(guests, &cursor);
         if (result < 0)
             code = result;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/foreign.h"
+#include "proc/mapped_file.h"
 
 enum { NAME_BYTES = 96, ROOTS_MAX = 512, FILES_MAX = 1024 };
 
@@ -99,22 +99,36 @@ static bool is_ours(const struct cairn_held_mapping *mapping)
     return !mapping->root && !mapping->is_deleted && cairn_file_stat(mapping->path, &st);
 }
 
+struct opening {
+    const struct cairn_held *held;
+    const struct cairn_held_mapping *mapping;
+    int fd;
+};
+
+static bool open_by(void *ctx, enum cairn_mapped_by by, const char *name)
+{
+    struct opening *o = ctx;
+    const struct cairn_held_mapping *mapping = o->mapping;
+    int folder = -1;
+    if ((by == CAIRN_MAPPED_BY_EXE && !mapping->is_program) ||
+        (by == CAIRN_MAPPED_BY_PATH && (mapping->is_deleted || mapping->root > o->held->n_roots)))
+        return false;
+    if (by == CAIRN_MAPPED_BY_PATH && mapping->root)
+        folder = o->held->roots[mapping->root - 1].fd;
+    o->fd = open_file(name, folder, mapping->inode);
+    return o->fd >= 0;
+}
+
 static int open_mapped(const struct cairn_held *held, const struct cairn_held_mapping *mapping)
 {
-    char name[NAME_BYTES];
-    if (is_ours(mapping))
-        return open_file(mapping->path, -1, mapping->inode);
-    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, mapping->pid,
-             mapping->start, mapping->end);
-    int fd = open_file(name, -1, mapping->inode);
-    if (fd < 0 && mapping->is_program) {
-        snprintf(name, sizeof name, "/proc/%d/exe", mapping->pid);
-        fd = open_file(name, -1, mapping->inode);
-    }
-    if (fd >= 0 || mapping->is_deleted || mapping->root > held->n_roots)
-        return fd;
-    return open_file(mapping->path, mapping->root ? held->roots[mapping->root - 1].fd : -1,
-                     mapping->inode);
+    static const enum cairn_mapped_by ours[] = {CAIRN_MAPPED_BY_PATH, CAIRN_MAPPED_BY_NONE};
+    static const enum cairn_mapped_by others[] = {CAIRN_MAPPED_BY_LINK, CAIRN_MAPPED_BY_EXE,
+                                                  CAIRN_MAPPED_BY_PATH, CAIRN_MAPPED_BY_NONE};
+    const struct cairn_mapped_file file = {mapping->pid, mapping->start, mapping->end,
+                                           mapping->path};
+    struct opening o = {held, mapping, -1};
+    (void)cairn_mapped_find(&file, is_ours(mapping) ? ours : others, open_by, &o);
+    return o.fd;
 }
 
 void cairn_held_take(struct cairn_held *held, uint32_t module,

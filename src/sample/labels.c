@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/labels.h"
 
+#include "stream/name.h"
+
 enum { LABELS_MAX = 12 };
 
 int cairn_collect_name(struct cairn_collect *collect, int tid, const char *name)
 {
     if (collect->profile->closed == CAIRN_PROFILE_NO_SAMPLES) /* nobody will ask for it */
         return CAIRN_OK;
-    uint32_t text = cairn_profile_text(collect->profile, name, strlen(name));
-    if (text == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    return cairn_table_set(&collect->names, (uint64_t)tid, text);
-}
-
-int cairn_collect_inherit_name(struct cairn_collect *collect, uint32_t parent_tid, uint32_t tid)
-{
-    uint32_t text;
-    if (!cairn_table_find(&collect->names, parent_tid, &text))
-        return CAIRN_OK;
-    return cairn_table_set(&collect->names, tid, text);
+    return cairn_stream_set_name(&collect->names, collect->profile, tid, name);
 }
 
 static bool set_key(struct cairn_collect *collect, struct cairn_profile_label *label,

@@ -5,9 +5,6 @@
 
 #include "sample/collect.h"
 
-/* A new thread is called as the one that began it. CAIRN_OK or CAIRN_E_NOMEM. */
-int cairn_collect_inherit_name(struct cairn_collect *collect, uint32_t parent_tid, uint32_t tid);
-
 /* The number of the set in the profile; UINT32_MAX: memory is gone. */
 uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_collected *of,
                               const struct cairn_collect_more *more);

@@ -3,7 +3,7 @@
  * that processes that come and go without end take no more memory than those of a few seconds. */
 #include "base/error.h"
 #include "sample/collect.h"
-#include "sample/labels.h"
+#include "stream/name.h"
 
 /* <linux/sched.h>: threads that have no user side, PF_KTHREAD and PF_IO_WORKER. */
 enum { KERNEL_THREAD = 0x00200010 };
@@ -25,7 +25,7 @@ int cairn_collect_fork(struct cairn_collect *collect, const struct cairn_perf_re
             cairn_spaces_fork(&collect->spaces, (int)record->parent_pid, (int)record->pid) < 0)
             return CAIRN_E_NOMEM;
     }
-    return cairn_collect_inherit_name(collect, record->parent_tid, record->tid);
+    return cairn_stream_inherit_name(&collect->names, (int)record->parent_tid, (int)record->tid);
 }
 
 int cairn_collect_exec(struct cairn_collect *collect, const struct cairn_perf_record *record)
@@ -37,7 +37,7 @@ int cairn_collect_exec(struct cairn_collect *collect, const struct cairn_perf_re
      */
     if (cairn_ended_born(&collect->ended, record->tid))
         forget(collect, record->tid);
-    cairn_space_exec(space);
+    cairn_space_exec(&collect->spaces, space);
     return CAIRN_OK;
 }
 

@@ -198,7 +198,7 @@ static int on_sample(struct intake *in, const struct cairn_perf_record *record)
 
 static int on_mapping(struct intake *in, const struct cairn_perf_record *record)
 {
-    const struct cairn_space_news news = {
+    const struct cairn_stream_mapping mapping = {
         .start = record->start,
         .size = record->size,
         .off = record->off,
@@ -212,7 +212,7 @@ static int on_mapping(struct intake *in, const struct cairn_perf_record *record)
     struct cairn_space *space = cairn_spaces_get(&in->collect->spaces, (int)record->pid);
     if (!space)
         return CAIRN_E_NOMEM;
-    return cairn_space_add(&in->collect->spaces, space, &news);
+    return cairn_space_add(&in->collect->spaces, space, &mapping);
 }
 
 static int on_name(struct intake *in, const struct cairn_perf_record *record)

@@ -106,13 +106,13 @@ static int look_at_space(struct cairn_collect *collect, struct cairn_space *spac
 {
     char name[CAIRN_COMM_SIZE];
     bool is_replaced = space->guests && !is_of_this_program(space->guests);
-    if (cairn_space_find(space, ip) && !is_replaced)
+    if (cairn_stream_space_find(&space->code, ip) && !is_replaced)
         return CAIRN_OK;
     if (is_replaced)
-        cairn_space_exec(space);
+        cairn_space_exec(&collect->spaces, space);
     else
-        cairn_space_forget_maps(space);
-    cairn_thread_name(space->pid, tid, name);
+        cairn_space_forget_maps(&collect->spaces, space);
+    cairn_thread_name(space->code.pid, tid, name);
     if (cairn_collect_name(collect, tid, name) < 0)
         return CAIRN_E_NOMEM;
     int code = cairn_space_read(&collect->spaces, space, NULL);

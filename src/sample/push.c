@@ -2,133 +2,79 @@
 #include "sample/push.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "base/address.h"
 #include "base/alloc.h"
 #include "sample/cut_words.h"
 #include "sample/guest_walk.h"
 #include "target/woven.h"
 
-static uint32_t module_of(struct cairn_collect *collect, struct cairn_space *space,
-                          struct cairn_space_map *map)
-{
-    return cairn_shared_module(&collect->modules, &collect->spaces, space, map);
-}
+struct pushing {
+    struct cairn_collect *collect;
+    struct cairn_space *space;
+};
 
-/* The program's own module is the first of the profile, as pprof wants it. */
-static int add_program(struct cairn_collect *collect, struct cairn_space *space)
+static uint32_t module_of(void *ctx, struct cairn_stream_map *map)
 {
-    for (size_t i = 0; space->program && i < space->n; i++)
-        if (space->maps[i].path == space->program)
-            return module_of(collect, space, &space->maps[i]) == UINT32_MAX ? CAIRN_E_NOMEM
-                                                                            : CAIRN_OK;
-    return CAIRN_OK;
-}
-
-/* Puts a frame of the profile below `*stack`. */
-static int push_number(struct cairn_collect *collect, uint32_t *stack, uint32_t number)
-{
-    uint32_t child = number == UINT32_MAX
-                         ? UINT32_MAX
-                         : cairn_profile_add_stack(collect->profile, *stack, number);
-    if (child == UINT32_MAX)
-        return cairn_collect_no_room(collect);
-    *stack = child;
-    return CAIRN_OK;
-}
-
-/* `frame->address` is as it was caught: exact, or a return address. */
-static int push(struct cairn_collect *collect, uint32_t *stack, struct cairn_profile_frame frame,
-                bool is_exact)
-{
-    frame.address =
-        cairn_lookup_address(frame.address, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
-    return push_number(collect, stack, cairn_profile_add_frame(collect->profile, &frame, NULL, 0));
+    const struct pushing *of = ctx;
+    return cairn_space_module(&of->collect->spaces, of->space, map);
 }
 
 /* In place of frames that are not kept. Recursion is of many depths: so that the pictures and sums
  * have few of these, they tell the largest power of two that is not more. */
-static int push_gap(struct cairn_collect *collect, uint32_t *stack, uint64_t n_missing)
+static struct cairn_stream_frame gap_of(struct cairn_profile *profile, uint64_t n_missing)
 {
-    struct cairn_profile *p = collect->profile;
-    const struct cairn_profile_frame frame = {.how = CAIRN_HOW_TEXT};
     char text[CAIRN_CUT_WORDS_BYTES];
     uint64_t least = 1;
     while (least <= n_missing / 2)
         least *= 2;
-    int size =
-        snprintf(text, sizeof text, "[%llu or more frames left out]", (unsigned long long)least);
-    struct cairn_profile_function function = {.name = cairn_profile_text(p, text, (size_t)size)};
-    function.system_name = function.name;
-    if (function.name == UINT32_MAX)
-        return cairn_collect_no_room(collect);
-    const struct cairn_profile_line line = {.function = cairn_profile_add_function(p, &function)};
-    if (line.function == UINT32_MAX)
-        return cairn_collect_no_room(collect);
-    return push_number(collect, stack, cairn_profile_add_frame(p, &frame, &line, 1));
+    snprintf(text, sizeof text, "[%llu or more frames left out]", (unsigned long long)least);
+    return (struct cairn_stream_frame){.number = cairn_stream_named_frame(profile, text)};
 }
 
-/* Frame `i` of the walk. `own`: it is native code of an interpreter. */
-static int push_native(struct cairn_collect *collect, struct cairn_space *space, size_t i, bool own,
-                       uint32_t *stack)
+static bool push_user(const struct cairn_stream_sink *to, const struct cairn_space *space,
+                      const struct cairn_user_walk *walk, uint32_t *stack)
 {
-    const struct cairn_user_walk *walk = &collect->walk;
-    struct cairn_profile_frame frame = {
-        .address = walk->addresses[i],
-        .what = CAIRN_WHAT_NATIVE,
-        .how = walk->how[i],
-        .own = own,
-    };
-    struct cairn_space_map *map = cairn_space_find(space, frame.address);
-    frame.module = map ? module_of(collect, space, map) : 0;
-    if (frame.module == UINT32_MAX)
-        return cairn_collect_no_room(collect);
-    if (map)
-        frame.address = cairn_shared_va(collect->profile, map, frame.address);
-    return push(collect, stack, frame, walk->exact[i]);
+    size_t inner = walk->n_missing && walk->gap_at < walk->n ? walk->gap_at : 0;
+    if (!cairn_stream_push(to, &space->code, walk->frames + inner, walk->n - inner, stack))
+        return false;
+    if (!inner)
+        return true;
+    const struct cairn_stream_frame gap = gap_of(to->profile, walk->n_missing);
+    return cairn_stream_push(to, &space->code, &gap, 1, stack) &&
+           cairn_stream_push(to, &space->code, walk->frames, inner, stack);
 }
 
-static int push_user(struct cairn_collect *collect, struct cairn_space *space, uint32_t *stack)
-{
-    const struct cairn_user_walk *walk = &collect->walk;
-    int code = CAIRN_OK;
-    for (size_t i = walk->n; i-- > 0 && code == CAIRN_OK;) {
-        code = push_native(collect, space, i, false, stack);
-        if (code == CAIRN_OK && walk->n_missing && i == walk->gap_at)
-            code = push_gap(collect, stack, walk->n_missing);
-    }
-    return code;
-}
-
-/* The list is innermost first, a stack of the profile begins at its root. */
 struct woven_list {
-    struct cairn_woven *items;
+    const struct cairn_user_walk *walk;
+    struct cairn_stream_frame *frames;
     size_t n, cap;
 };
 
 static int keep_woven(void *ctx, const struct cairn_woven *woven)
 {
     struct woven_list *list = ctx;
-    if (cairn_grow((void **)&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0)
+    struct cairn_stream_frame frame = {.number = woven->number};
+    if (cairn_grow((void **)&list->frames, &list->cap, list->n + 1, sizeof *list->frames) < 0)
         return CAIRN_E_NOMEM;
-    list->items[list->n++] = *woven;
+    if (!woven->frame) {
+        frame = list->walk->frames[woven->native];
+        frame.own = woven->own;
+    }
+    list->frames[list->n++] = frame;
     return CAIRN_OK;
 }
 
-static int push_woven(struct cairn_collect *collect, struct cairn_space *space,
-                      const struct cairn_guest_walk *guests, uint32_t *stack)
+static int push_woven(struct cairn_collect *collect, const struct cairn_stream_sink *to,
+                      const struct cairn_space *space, const struct cairn_guest_walk *guests,
+                      uint32_t *stack)
 {
-    struct woven_list list = {0};
+    struct woven_list list = {.walk = &collect->walk};
     int code = cairn_target_guests_weave(&guests->guests, collect->profile, keep_woven, &list);
     if (code == CAIRN_E_LIMIT)
         code = CAIRN_COLLECT_FULL;
-    for (size_t i = list.n; i-- > 0 && code == CAIRN_OK;) {
-        const struct cairn_woven *woven = &list.items[i];
-        code = woven->frame ? push_number(collect, stack, woven->number)
-                            : push_native(collect, space, woven->native, woven->own, stack);
-    }
-    cairn_free(list.items);
+    if (code == CAIRN_OK && !cairn_stream_push(to, &space->code, list.frames, list.n, stack))
+        code = cairn_collect_no_room(collect);
+    cairn_free(list.frames);
     return code;
 }
 
@@ -147,27 +93,25 @@ static int push_kernel(struct cairn_collect *collect, const struct cairn_sampled
                        uint32_t *stack)
 {
     int code = caught->n_kernel && !collect->kernel_module ? add_kernel(collect) : CAIRN_OK;
-    for (size_t i = caught->n_kernel; i-- > 0 && code == CAIRN_OK;) {
-        const struct cairn_profile_frame frame = {
-            .address = caught->kernel[i],
-            .module = collect->kernel_module,
-            .what = CAIRN_WHAT_KERNEL,
-            .how = CAIRN_HOW_KERNEL,
-        };
-        code = push(collect, stack, frame, i == 0);
-    }
+    for (size_t i = caught->n_kernel; i-- > 0 && code == CAIRN_OK;)
+        if (!cairn_stream_push_kernel(collect->profile, caught->kernel[i], i == 0,
+                                      collect->kernel_module, 0, stack))
+            code = cairn_collect_no_room(collect);
     return code;
 }
 
 int cairn_collect_push(struct cairn_collect *collect, struct cairn_space *space,
                        const struct cairn_sampled *caught, uint32_t *stack)
 {
+    struct pushing of = {collect, space};
+    const struct cairn_stream_sink to = {collect->profile, module_of, &of};
+    bool is_first = collect->profile->n_modules <= 1 && !collect->profile->closed;
+    if (is_first && !cairn_stream_add_program(&to, &space->code))
+        return CAIRN_E_NOMEM;
     int code = CAIRN_OK;
-    if (collect->profile->n_modules <= 1 && !collect->profile->closed)
-        code = add_program(collect, space);
-    if (code == CAIRN_OK && caught->guests && cairn_guest_walk_is_woven(caught->guests))
-        code = push_woven(collect, space, caught->guests, stack);
-    else if (code == CAIRN_OK)
-        code = push_user(collect, space, stack);
+    if (caught->guests && cairn_guest_walk_is_woven(caught->guests))
+        code = push_woven(collect, &to, space, caught->guests, stack);
+    else if (!push_user(&to, space, &collect->walk, stack))
+        code = cairn_collect_no_room(collect);
     return code == CAIRN_OK ? push_kernel(collect, caught, stack) : code;
 }

@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/below.h"
 #include "base/error.h"
 #include "base/module_kind.h"
 #include "sample/build_ids.h"
@@ -26,23 +24,21 @@ static void forget_guests(struct cairn_space *space)
 {
     cairn_guest_walk_close(space->guests);
     space->guests = NULL;
-    space->guests_changes = 0;
+    space->guests_version = 0;
     space->n_guest_looks = 0;
     space->guests_told_ns = 0;
 }
 
-void cairn_space_exec(struct cairn_space *space)
+void cairn_space_exec(struct cairn_spaces *spaces, struct cairn_space *space)
 {
     forget_guests(space);
-    cairn_space_forget_maps(space);
+    cairn_space_forget_maps(spaces, space);
 }
 
-void cairn_space_forget_maps(struct cairn_space *space)
+void cairn_space_forget_maps(struct cairn_spaces *spaces, struct cairn_space *space)
 {
     close_memory(space);
-    space->n = 0;
-    space->n_changes++;
-    space->program = 0;
+    cairn_stream_space_clear(&space->code, &spaces->all.load);
     space->is_partial = false;
     space->entry = 0;
     space->n_searches = 0;
@@ -59,94 +55,59 @@ void cairn_space_end(struct cairn_space *space)
     space->has_ended = true;
 }
 
-static void free_space(struct cairn_space *space)
+static void free_rest(struct cairn_stream_space *item)
 {
+    struct cairn_space *space = (struct cairn_space *)item;
     close_memory(space);
     forget_guests(space);
-    cairn_free(space->maps);
-    cairn_free(space);
 }
 
 void cairn_spaces_done(struct cairn_spaces *spaces)
 {
-    for (size_t i = 0; i < spaces->n; i++) {
-        free_space(spaces->items[i]);
-    }
-    cairn_free(spaces->items);
-    cairn_table_done(&spaces->by_pid);
+    cairn_stream_processes_done(&spaces->all);
     cairn_calls_done(&spaces->calls);
     cairn_held_done(&spaces->held);
     *spaces = (struct cairn_spaces){0};
 }
 
+static struct cairn_space *find(const struct cairn_spaces *spaces, int pid)
+{
+    return (struct cairn_space *)cairn_stream_processes_find(&spaces->all, pid);
+}
+
 /* A zombie is kept: threads may go on behind it. */
 static bool is_over(const struct cairn_space *space)
 {
-    return space->has_ended && kill(space->pid, 0) < 0 && errno == ESRCH;
+    return space->has_ended && kill(space->code.pid, 0) < 0 && errno == ESRCH;
 }
 
 void cairn_spaces_forget(struct cairn_spaces *spaces, int pid)
 {
-    uint32_t index;
-    if (!cairn_table_find(&spaces->by_pid, (uint64_t)pid, &index) || !is_over(spaces->items[index]))
-        return;
-    struct cairn_space *last = spaces->items[spaces->n - 1];
-    if (cairn_table_set(&spaces->by_pid, (uint64_t)last->pid, index) < 0) /* it is there already */
-        return;
-    cairn_table_remove(&spaces->by_pid, (uint64_t)pid);
-    free_space(spaces->items[index]);
-    spaces->items[index] = last;
-    spaces->n--;
+    const struct cairn_space *space = find(spaces, pid);
+    if (space && is_over(space))
+        cairn_stream_processes_remove(&spaces->all, pid);
 }
 
-/* Where memory is gone, the table stays as it was, and with it everything. */
 static void sweep(struct cairn_spaces *spaces)
 {
-    struct cairn_table by_pid = {0};
-    size_t n = 0;
-    bool *over = cairn_alloc(spaces->n + 1, sizeof *over);
-    bool ok = over != NULL;
-    for (size_t i = 0; i < spaces->n && ok; i++) {
-        over[i] = is_over(spaces->items[i]);
-        ok = over[i] ||
-             cairn_table_set(&by_pid, (uint64_t)spaces->items[i]->pid, (uint32_t)n++) == CAIRN_OK;
-    }
-    for (size_t i = 0, to = 0; i < spaces->n && ok; i++)
-        if (over[i])
-            free_space(spaces->items[i]);
-        else
-            spaces->items[to++] = spaces->items[i];
-    if (ok) {
-        cairn_table_done(&spaces->by_pid);
-        spaces->by_pid = by_pid;
-        spaces->n = n;
-    } else {
-        cairn_table_done(&by_pid);
-    }
-    cairn_free(over);
-    spaces->sweep_at = 2 * spaces->n > SWEEP_MIN ? 2 * spaces->n : SWEEP_MIN;
+    for (size_t i = spaces->all.n; i-- > 0;) /* the last one comes in place of what is removed */
+        cairn_spaces_forget(spaces, spaces->all.items[i]->pid);
+    spaces->sweep_at = 2 * spaces->all.n > SWEEP_MIN ? 2 * spaces->all.n : SWEEP_MIN;
 }
 
 struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid)
 {
-    uint32_t index;
-    if (cairn_table_find(&spaces->by_pid, (uint64_t)pid, &index))
-        return spaces->items[index];
-    if (spaces->n >= (spaces->sweep_at ? spaces->sweep_at : SWEEP_MIN) ||
-        spaces->n == CAIRN_SPACES_MAX)
+    struct cairn_space *space = find(spaces, pid);
+    if (space)
+        return space;
+    if (spaces->all.n >= (spaces->sweep_at ? spaces->sweep_at : SWEEP_MIN) ||
+        spaces->all.n == CAIRN_SPACES_MAX)
         sweep(spaces);
-    if (spaces->n == CAIRN_SPACES_MAX ||
-        cairn_grow((void **)&spaces->items, &spaces->cap, spaces->n + 1, sizeof *spaces->items) < 0)
-        return NULL;
-    struct cairn_space *space = cairn_alloc(1, sizeof *space);
-    if (!space || cairn_table_set(&spaces->by_pid, (uint64_t)pid, (uint32_t)spaces->n) < 0) {
-        cairn_free(space);
-        return NULL;
-    }
-    space->pid = pid;
-    space->n_changes = ++spaces->n_made << 32;
-    spaces->items[spaces->n++] = space;
-    return space;
+    spaces->all.item_bytes = sizeof *space;
+    spaces->all.item_done = free_rest;
+    return spaces->all.n == CAIRN_SPACES_MAX
+               ? NULL
+               : (struct cairn_space *)cairn_stream_processes_add(&spaces->all, pid);
 }
 
 int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
@@ -156,13 +117,9 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
     struct cairn_space *to = cairn_spaces_get(spaces, child);
     if (!from || !to)
         return CAIRN_E_NOMEM;
-    cairn_space_exec(to);
-    if (cairn_grow((void **)&to->maps, &to->cap, from->n, sizeof *to->maps) < 0)
+    cairn_space_exec(spaces, to);
+    if (cairn_stream_space_copy(&to->code, &from->code, &spaces->all.load) < 0)
         return CAIRN_E_NOMEM;
-    if (from->n)
-        memcpy(to->maps, from->maps, from->n * sizeof *to->maps);
-    to->n = from->n;
-    to->program = from->program;
     to->is_partial = from->is_partial;
     to->entry = from->entry;
     to->is_known = from->is_known;
@@ -172,82 +129,20 @@ int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child)
     return CAIRN_OK;
 }
 
-/* Index of the first mapping that ends above `va`. */
-static size_t lower_bound(const struct cairn_space *space, uint64_t va)
-{
-    return CAIRN_COUNT_BELOW(space->maps, space->n, end, va);
-}
-
-struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va)
-{
-    size_t i = lower_bound(space, va);
-    return i < space->n && space->maps[i].start <= va ? &space->maps[i] : NULL;
-}
-
-/*
- *     before   [---a---)   [--b--)  [---c---)
- *     new           [=============)
- *     after    [-a-)[=============)   [-c---)     a and c keep what the new one leaves of them
- */
-static int overlay(struct cairn_space *space, const struct cairn_space_map *map)
-{
-    size_t first = lower_bound(space, map->start), last = first;
-    struct cairn_space_map pieces[3];
-    size_t n = 0;
-    while (last < space->n && space->maps[last].start < map->end)
-        last++;
-    if (first < last && space->maps[first].start < map->start) {
-        pieces[n] = space->maps[first];
-        pieces[n++].end = map->start;
-    }
-    pieces[n++] = *map;
-    if (first < last && space->maps[last - 1].end > map->end) {
-        pieces[n] = space->maps[last - 1];
-        pieces[n].off += map->end - pieces[n].start;
-        pieces[n++].start = map->end;
-    }
-    size_t need = space->n - (last - first) + n;
-    if (need > CAIRN_SPACE_MAPPINGS_MAX)
-        return CAIRN_OK;
-    if (cairn_grow((void **)&space->maps, &space->cap, need, sizeof *space->maps) < 0)
-        return CAIRN_E_NOMEM;
-    memmove(space->maps + first + n, space->maps + last, (space->n - last) * sizeof *space->maps);
-    memcpy(space->maps + first, pieces, n * sizeof *pieces);
-    space->n = need;
-    space->n_changes++;
-    return CAIRN_OK;
-}
-
 int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
-                    const struct cairn_space_news *news)
+                    const struct cairn_stream_mapping *mapping)
 {
-    char hex[2 * CAIRN_BUILD_ID_BYTES_MAX + 1] = "";
-    struct cairn_space_map map = {.start = news->start, .off = news->off};
-    if (__builtin_add_overflow(news->start, news->size, &map.end) || map.end == map.start)
-        return CAIRN_OK;
-    for (size_t i = 0; i < news->build_id.size && i < CAIRN_BUILD_ID_BYTES_MAX; i++)
-        snprintf(hex + 2 * i, 3, "%02x", news->build_id.data[i]);
-    map.file = cairn_module_file_identity(news->build_id, news->dev, news->inode);
-    map.inode = news->inode;
-    map.is_deleted = cairn_module_path_size(news->path) != strlen(news->path);
-    map.kind = (uint8_t)cairn_module_kind_of(news->path, news->start);
-    map.cxx_runtime = strstr(news->path, "/libstdc++.so") || strstr(news->path, "/libc++.so");
-    map.path = cairn_profile_text(spaces->profile, news->path, cairn_module_path_size(news->path));
-    map.build_id = cairn_profile_text(spaces->profile, hex, strlen(hex));
-    if (map.path == UINT32_MAX || map.build_id == UINT32_MAX)
-        return CAIRN_E_NOMEM;
-    if (!space->program && news->path[0] == '/' && news->path[1] != '/')
-        space->program = map.path; /* the kernel maps the program itself first */
-    return overlay(space, &map);
+    int code = cairn_stream_space_map(&space->code, spaces->profile, mapping, &spaces->all.load);
+    return code < 0 ? code : CAIRN_OK; /* more than the limit are not remembered */
 }
 
 static void set_program(struct cairn_spaces *spaces, struct cairn_space *space)
 {
     struct cairn_buffer path = {0};
     bool deleted;
-    if (cairn_process_exe(space->pid, &path, &deleted, NULL) == CAIRN_OK) {
+    if (cairn_process_exe(space->code.pid, &path, &deleted, NULL) == CAIRN_OK) {
         uint32_t text = cairn_profile_text(spaces->profile, cairn_buffer_text(&path), path.size);
-        space->program = text == UINT32_MAX ? 0 : text;
+        space->code.program = text == UINT32_MAX ? 0 : text;
     }
     cairn_buffer_done(&path);
 }
@@ -255,29 +150,28 @@ static void set_program(struct cairn_spaces *spaces, struct cairn_space *space)
 int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, struct cairn_err *err)
 {
     struct cairn_maps *maps;
-    int code = cairn_maps_read_pid(space->pid, &maps, err);
+    int code = cairn_maps_read_pid(space->code.pid, &maps, err);
     if (code < 0)
         return code;
     struct cairn_build_ids ids;
-    cairn_build_ids_open(space->pid, &ids);
-    space->n = 0;
+    cairn_build_ids_open(space->code.pid, &ids);
+    cairn_stream_space_clear(&space->code, &spaces->all.load);
     space->is_known = true;
-    space->n_changes++;
     set_program(spaces, space);
     for (size_t i = 0; i < cairn_maps_count(maps) && code >= 0; i++) {
         const struct cairn_map *row = cairn_maps_get(maps, i);
         if (!(row->flags & CAIRN_MAP_EXEC))
             continue;
-        struct cairn_space_news news = {
+        const struct cairn_stream_mapping mapping = {
             .start = row->start,
             .size = row->end - row->start,
             .off = row->off,
             .dev = (uint64_t)row->dev_major << 32 | row->dev_minor,
             .inode = row->inode,
+            .build_id = cairn_build_ids_find(&ids, row->start),
             .path = row->path,
         };
-        news.build_id = cairn_build_ids_find(&ids, row->start);
-        code = cairn_space_add(spaces, space, &news);
+        code = cairn_space_add(spaces, space, &mapping);
     }
     cairn_build_ids_close(&ids);
     cairn_maps_free(maps);
@@ -289,7 +183,7 @@ static int read_cgroup(struct cairn_spaces *spaces, struct cairn_space *space)
     struct cairn_buffer path = {0};
     uint32_t text = space->cgroup;
     space->has_cgroup = true;
-    if (cairn_cgroup_of(space->pid, &path, NULL) == CAIRN_OK) {
+    if (cairn_cgroup_of(space->code.pid, &path, NULL) == CAIRN_OK) {
         bool is_root = path.size == 1;
         text =
             is_root ? 0 : cairn_profile_text(spaces->profile, cairn_buffer_text(&path), path.size);
@@ -313,14 +207,14 @@ int cairn_space_know(struct cairn_spaces *spaces, struct cairn_space *space)
     }
     if (space->has_cgroup)
         return CAIRN_OK;
-    (void)cairn_held_find_root(&spaces->held, space->pid, &space->root);
+    (void)cairn_held_find_root(&spaces->held, space->code.pid, &space->root);
     return read_cgroup(spaces, space);
 }
 
 /* The kernel tells no build ID of the vdso. It gives the same one to all processes of a machine
  * word, so that it is known by its bytes; by its size, where the process is gone. */
 static bool is_our_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
-                        const struct cairn_space_map *map)
+                        const struct cairn_stream_map *map)
 {
     if (!spaces->vdso.size) {
         spaces->vdso = cairn_vdso_of_self();
@@ -336,60 +230,57 @@ static bool is_our_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
     return same;
 }
 
-bool cairn_space_find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
-                           struct cairn_space_map *map)
+static bool find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
+                      struct cairn_stream_map *map)
 {
-    if (map->build_id || map->kind != CAIRN_MODULE_VDSO || !is_our_vdso(spaces, space, map))
-        return true;
     const char *id = spaces->vdso_build_id;
-    map->build_id = cairn_profile_text(spaces->profile, id, strlen(id));
+    if (map->build_id || map->kind != CAIRN_MODULE_VDSO)
+        return true;
+    map->is_image = is_our_vdso(spaces, space, map); /* others may differ from each other */
+    if (map->is_image)
+        map->build_id = cairn_profile_text(spaces->profile, id, strlen(id));
     return map->build_id != UINT32_MAX;
 }
 
-uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map *map)
-{
-    if (map->module || !map->path)
-        return map->module;
-    struct cairn_profile_module module = {
-        .start = map->start,
-        .end = map->end,
-        .off = map->off,
-        .path = map->path,
-        .build_id = map->build_id,
-    };
-    uint32_t number = cairn_profile_add_module(spaces->profile, &module);
-    if (number != UINT32_MAX)
-        map->module = number;
-    return number;
-}
-
-void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,
-                      const struct cairn_space_map *map, uint32_t module)
+static void open_file(struct cairn_spaces *spaces, const struct cairn_space *space,
+                      const struct cairn_stream_map *map)
 {
     const struct cairn_held_mapping mapping = {
-        .pid = space->pid,
+        .pid = space->code.pid,
         .root = space->root,
         .start = map->start,
         .end = map->end,
         .inode = map->inode,
         .path = cairn_strings_get(&spaces->profile->strings, map->path),
         .is_deleted = map->is_deleted,
-        .is_program = map->path == space->program,
+        .is_program = map->path == space->code.program,
     };
     if (map->file)
-        cairn_held_take(&spaces->held, module, &mapping);
+        cairn_held_take(&spaces->held, map->module, &mapping);
+}
+
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
+                            struct cairn_stream_map *map)
+{
+    if (map->module)
+        return map->module;
+    if (!find_vdso(spaces, space, map) ||
+        cairn_stream_module(&spaces->all.modules, spaces->profile, space->root, map) == UINT32_MAX)
+        return UINT32_MAX;
+    open_file(spaces, space, map);
+    return map->module;
 }
 
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size)
 {
     if (space->mem_state == 0)
-        space->mem_state = cairn_mem_open(space->pid, &space->mem, NULL) < 0 ? -1 : 1;
+        space->mem_state = cairn_mem_open(space->code.pid, &space->mem, NULL) < 0 ? -1 : 1;
     return space->mem_state == 1 ? cairn_mem_read(&space->mem, va, out, size) : 0;
 }
 
 bool cairn_space_place(struct cairn_space *space, uint64_t va, uint64_t *ret_place)
 {
-    const struct cairn_space_map *map = cairn_space_find(space, va);
+    const struct cairn_stream_map *map = cairn_stream_space_find(&space->code, va);
     if (!map || !map->file)
         return false;
     const uint64_t place[] = {map->file, va - map->start + map->off,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Space: what code lies where in each process that is sampled, over time: /proc/PID/maps first,
- * then what the kernel tells of mappings, forks and programs started. Executable memory only.
+ * Space: each process that is sampled, over time: which code is mapped where (stream/space.h), read
+ * from /proc/PID/maps first, then as the kernel tells of mappings, forks and programs started; and
+ * what the sampler keeps of the process beside that.
  */
 #ifndef CAIRN_SAMPLE_SPACE_H
 #define CAIRN_SAMPLE_SPACE_H
@@ -16,60 +17,40 @@
 #include "sample/calls.h"
 #include "sample/held.h"
 #include "sample/share.h"
+#include "stream/mapping.h"
+#include "stream/processes.h"
 
-enum {
-    CAIRN_SPACE_MAPPINGS_MAX = 1 << 17, /* of one process; more are not remembered */
-    CAIRN_SPACES_MAX = 1 << 16          /* processes of one moment */
-};
-
-/* One executable mapping. */
-struct cairn_space_map {
-    uint64_t start, end, off; /* va, [start, end), and where that is in the file */
-    uint64_t file;            /* a hash of the build ID, else of device and inode; 0: no file */
-    uint32_t path, build_id;  /* texts of the profile */
-    uint32_t module;          /* of the profile; 0: no sample lies there yet */
-    bool cxx_runtime;         /* libstdc++ or libc++ */
-    uint64_t inode;           /* of the file; 0: unknown */
-    bool is_deleted;          /* its path is another file's by now, or nobody's */
-    uint8_t kind;             /* enum cairn_module_kind */
-};
+enum { CAIRN_SPACES_MAX = 1 << 16 }; /* processes of one moment */
 
 /* One process between two execve(2). */
 struct cairn_space {
-    int pid;
-    struct cairn_space_map *maps; /* sorted, apart */
-    size_t n, cap;
-    uint64_t n_changes;       /* of its maps; no two spaces of a capture ever have the same */
-    bool is_partial;          /* its maps may not be read: code may lie anywhere */
-    bool is_known;            /* its maps were read, or all that it mapped was told */
-    bool is_seen;             /* a sample came from it */
-    bool has_ended;           /* its first thread has, at least */
-    bool has_cgroup;          /* asked for already, since the last execve(2) */
-    uint32_t cgroup;          /* a text of the profile; 0: the root, or unknown */
-    uint32_t root;            /* where its paths begin: a number of `held` */
-    uint32_t program;         /* path of the main program; a text of the profile, 0: unknown */
-    struct cairn_mem mem;     /* its memory, while it lives */
-    int8_t mem_state;         /* 0 not opened yet, 1 open, -1 cannot be read */
-    uint64_t entry;           /* AT_ENTRY; 0: unknown */
-    uint32_t n_searches;      /* for the start of the program (start.h) */
-    uint64_t searched_ns;     /* the last one */
-    struct cairn_share share; /* of the recorder's CPU time, for walks of its copies */
+    struct cairn_stream_space code;  /* the first member: see struct cairn_stream_processes */
+    bool is_partial;                 /* its maps may not be read: code may lie anywhere */
+    bool is_known;                   /* its maps were read, or all that it mapped was told */
+    bool is_seen;                    /* a sample came from it */
+    bool has_ended;                  /* its first thread has, at least */
+    bool has_cgroup;                 /* asked for already, since the last execve(2) */
+    uint32_t cgroup;                 /* a text of the profile; 0: the root, or unknown */
+    uint32_t root;                   /* where its paths begin: a number of `held` */
+    struct cairn_mem mem;            /* its memory, while it lives */
+    int8_t mem_state;                /* 0 not opened yet, 1 open, -1 cannot be read */
+    uint64_t entry;                  /* AT_ENTRY; 0: unknown */
+    uint32_t n_searches;             /* for the start of the program (start.h) */
+    uint64_t searched_ns;            /* the last one */
+    struct cairn_share share;        /* of the recorder's CPU time, for walks of its copies */
     struct cairn_guest_walk *guests; /* NULL: no interpreter is known to be in it */
-    uint64_t guests_changes;         /* its maps were looked through for one at that n_changes */
+    uint64_t guests_version;         /* of its code that was looked through for one; 0: none */
     uint32_t n_guest_looks;
     uint64_t guests_told_ns; /* when the kernel's side was told of them; 0: not yet */
 };
 
 struct cairn_spaces {
-    struct cairn_profile *profile; /* takes texts and modules; borrowed */
-    struct cairn_table by_pid;
+    struct cairn_profile *profile;     /* takes texts and modules; borrowed */
+    struct cairn_stream_processes all; /* of struct cairn_space */
     struct cairn_calls calls;
     struct cairn_held held;
     struct cairn_span vdso; /* of this process; empty until asked for */
     char vdso_build_id[CAIRN_KERNEL_BUILD_ID_SIZE];
-    struct cairn_space **items;
-    size_t n, cap;
-    uint64_t n_made; /* ever */
     size_t sweep_at; /* so many processes are looked through for those that have ended */
 };
 
@@ -83,10 +64,10 @@ struct cairn_space *cairn_spaces_get(struct cairn_spaces *spaces, int pid);
 int cairn_spaces_fork(struct cairn_spaces *spaces, int parent, int child);
 
 /* Forgets everything: another program begins in this process. What it maps will be told. */
-void cairn_space_exec(struct cairn_space *space);
+void cairn_space_exec(struct cairn_spaces *spaces, struct cairn_space *space);
 
 /* The same, but interpreters that were found stay: it may be the same program with new code. */
-void cairn_space_forget_maps(struct cairn_space *space);
+void cairn_space_forget_maps(struct cairn_spaces *spaces, struct cairn_space *space);
 
 /* The first thread has ended, and most likely the process: nothing of it is kept open, and it may
  * be forgotten when nobody has that pid any more. */
@@ -104,32 +85,14 @@ int cairn_space_know(struct cairn_spaces *spaces, struct cairn_space *space);
 /* Reads /proc/PID/maps anew, with build IDs where the kernel tells them (6.11 and later). */
 int cairn_space_read(struct cairn_spaces *spaces, struct cairn_space *space, struct cairn_err *err);
 
-/* A mapping as the kernel or /proc describes it. */
-struct cairn_space_news {
-    uint64_t start, size, off;
-    uint64_t dev, inode;
-    struct cairn_span build_id; /* empty: unknown */
-    const char *path;           /* "[vdso]", "//anon", "/bin/x (deleted)" */
-};
-
-/* Takes in a mapping; what it covers of others gives way. Impossible ranges are left out. */
+/* Takes in a mapping; what it covers of others gives way. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_space_add(struct cairn_spaces *spaces, struct cairn_space *space,
-                    const struct cairn_space_news *news);
+                    const struct cairn_stream_mapping *mapping);
 
-/* The mapping that holds `va`, or NULL; borrowed until the space changes. */
-struct cairn_space_map *cairn_space_find(struct cairn_space *space, uint64_t va);
-
-/* Gives a mapping of the vdso, which the kernel tells no build ID of, that of ours, where its bytes
- * are the same or cannot be read any more; others stay as they are. False: memory is gone. */
-bool cairn_space_find_vdso(struct cairn_spaces *spaces, struct cairn_space *space,
-                           struct cairn_space_map *map);
-
-/* The profile's module for a mapping; UINT32_MAX where memory is gone. */
-uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space_map *map);
-
-/* Takes hold of the file that is mapped there, for the module that was made of it. */
-void cairn_space_hold(struct cairn_spaces *spaces, const struct cairn_space *space,
-                      const struct cairn_space_map *map, uint32_t module);
+/* The profile's module for a mapping, of whose file the sampler then has an open descriptor if that
+ * can be. UINT32_MAX: memory is gone. */
+uint32_t cairn_space_module(struct cairn_spaces *spaces, struct cairn_space *space,
+                            struct cairn_stream_map *map);
 
 /* Reads code or data of the process; returns how many bytes came. */
 size_t cairn_space_peek(struct cairn_space *space, uint64_t va, void *out, size_t size);

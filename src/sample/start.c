@@ -100,8 +100,9 @@ static uint64_t stack_start(int pid)
 static bool learn_program(struct cairn_starts *starts, struct cairn_space *space)
 {
     struct piece stack;
-    uint64_t top = stack_start(space->pid);
-    if (cairn_process_auxv(space->pid, AT_ENTRY, &space->entry, NULL) < 0 || top < PROGRAM_BYTES)
+    uint64_t top = stack_start(space->code.pid);
+    if (cairn_process_auxv(space->code.pid, AT_ENTRY, &space->entry, NULL) < 0 ||
+        top < PROGRAM_BYTES)
         return false;
     stack.va = (top - PROGRAM_BYTES) & ~(uint64_t)7;
     stack.n = cairn_space_peek(space, stack.va, stack.words, PROGRAM_BYTES) / sizeof *stack.words;
@@ -143,11 +144,12 @@ static void learn_links(struct cairn_starts *starts, struct cairn_space *space,
                         const struct piece *stack, size_t at)
 {
     struct cairn_call call;
-    uint64_t libc = cairn_space_find(space, stack->words[at])->file;
+    uint64_t libc = cairn_stream_space_find(&space->code, stack->words[at])->file;
     remember(starts, space, stack->words[at]);
     bool found = false;
     while (!found && at-- > 0) {
-        const struct cairn_space_map *map = cairn_space_find(space, stack->words[at]);
+        const struct cairn_stream_map *map =
+            cairn_stream_space_find(&space->code, stack->words[at]);
         found = map && map->file == libc && cairn_call_read(space, stack->words[at], &call) &&
                 !call.target;
     }
@@ -155,8 +157,9 @@ static void learn_links(struct cairn_starts *starts, struct cairn_space *space,
         return;
     remember(starts, space, stack->words[at]);
     for (size_t n = TRAMPOLINE_BYTES / sizeof *stack->words; n > 0 && at-- > 0; n--) {
-        const struct cairn_space_map *map = cairn_space_find(space, stack->words[at]);
-        if (map && map->cxx_runtime && cairn_call_read(space, stack->words[at], &call)) {
+        const struct cairn_stream_map *map =
+            cairn_stream_space_find(&space->code, stack->words[at]);
+        if (map && map->is_cxx && cairn_call_read(space, stack->words[at], &call)) {
             remember(starts, space, stack->words[at]);
             return;
         }

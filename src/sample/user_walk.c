@@ -37,7 +37,7 @@ struct walker {
 
 static const size_t gap_at = CAIRN_WALK_FRAMES_MAX - CAIRN_WALK_OUTER_FRAMES;
 
-bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t how)
+bool cairn_user_walk_add(struct cairn_user_walk *walk, struct cairn_stream_frame frame)
 {
     size_t at = walk->n;
     if (walk->n_missing == CAIRN_WALK_BEYOND_MAX)
@@ -46,9 +46,7 @@ bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, 
         at = gap_at + walk->n_missing++ % CAIRN_WALK_OUTER_FRAMES;
     else
         walk->n++;
-    walk->how[at] = how;
-    walk->exact[at] = exact;
-    walk->addresses[at] = va;
+    walk->frames[at] = frame;
     return true;
 }
 
@@ -56,15 +54,9 @@ static void reverse(struct cairn_user_walk *walk, size_t low, size_t high)
 {
     for (; low + 1 < high; low++) {
         high--;
-        const uint64_t va = walk->addresses[low];
-        const uint8_t how = walk->how[low];
-        const bool exact = walk->exact[low];
-        walk->addresses[low] = walk->addresses[high];
-        walk->how[low] = walk->how[high];
-        walk->exact[low] = walk->exact[high];
-        walk->addresses[high] = va;
-        walk->how[high] = how;
-        walk->exact[high] = exact;
+        const struct cairn_stream_frame frame = walk->frames[low];
+        walk->frames[low] = walk->frames[high];
+        walk->frames[high] = frame;
     }
 }
 
@@ -80,13 +72,24 @@ void cairn_user_walk_close_gap(struct cairn_user_walk *walk)
     reverse(walk, gap_at, CAIRN_WALK_FRAMES_MAX);
 }
 
+void cairn_user_walk_copy(const struct cairn_user_walk *walk, struct cairn_user_walk *ret_copy)
+{
+    memcpy(ret_copy->frames, walk->frames, walk->n * sizeof *walk->frames);
+    ret_copy->n = walk->n;
+    ret_copy->gap_at = walk->gap_at;
+    ret_copy->n_missing = walk->n_missing;
+    ret_copy->end = walk->end;
+}
+
 static bool add(struct walker *w, uint64_t va, enum cairn_frame_how how)
 {
     if (w->walk->n == CAIRN_WALK_FRAMES_MAX) {
         w->walk->end = CAIRN_END_MAX_FRAMES;
         return false;
     }
-    return cairn_user_walk_add(w->walk, va, w->walk->n == 0, (uint8_t)how);
+    const struct cairn_stream_frame frame = {
+        .va = va, .how = (uint8_t)how, .exact = w->walk->n == 0};
+    return cairn_user_walk_add(w->walk, frame);
 }
 
 /* Interpreters return to places behind no call: Java's pushes the address of what it made for that.
@@ -169,7 +172,7 @@ static void take_walked(struct walker *w, const struct cairn_user_sample *sample
         uint64_t frame = sample->walked[cairn_bpf_frame_at(sample->n_beyond, (uint32_t)i)];
         if (!add_walked(w, frame))
             break;
-        w->walk->exact[i] = i ? (frame & CAIRN_BPF_EXACT) != 0 : !(frame & CAIRN_BPF_BEHIND);
+        w->walk->frames[i].exact = i ? (frame & CAIRN_BPF_EXACT) != 0 : !(frame & CAIRN_BPF_BEHIND);
     }
     if (i > CAIRN_BPF_INNER_FRAMES) { /* frames from both sides of the gap are kept */
         w->walk->gap_at = CAIRN_BPF_INNER_FRAMES;
@@ -245,7 +248,7 @@ void cairn_user_walk_on(struct cairn_user_walk *walk, const struct cairn_walk_co
 void cairn_user_walk_finish(struct cairn_user_walk *walk, const struct cairn_walk_code *code)
 {
     if (walk->n && walk->end != CAIRN_END_MAX_FRAMES &&
-        code->is_start(code->ctx, walk->addresses[walk->n - 1]))
+        code->is_start(code->ctx, walk->frames[walk->n - 1].va))
         walk->end = CAIRN_END_OUTERMOST;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/span.h"
 #include "proc/regs.h"
+#include "stream/push.h"
 
 enum { CAIRN_WALK_FRAMES_MAX = 1024 };
 
@@ -46,9 +47,7 @@ struct cairn_walk_code {
 };
 
 struct cairn_user_walk {
-    uint64_t addresses[CAIRN_WALK_FRAMES_MAX]; /* leaf first: exact, then return addresses */
-    uint8_t how[CAIRN_WALK_FRAMES_MAX];        /* enum cairn_frame_how */
-    bool exact[CAIRN_WALK_FRAMES_MAX];         /* true of the leaf, and around a signal's frame */
+    struct cairn_stream_frame frames[CAIRN_WALK_FRAMES_MAX]; /* leaf first */
     size_t n;
     size_t gap_at;      /* before this frame, not the innermost, there are */
     uint64_t n_missing; /* so many more, which are not kept; 0: no gap */
@@ -60,8 +59,11 @@ struct cairn_user_walk {
 enum { CAIRN_WALK_OUTER_FRAMES = 256, CAIRN_WALK_BEYOND_MAX = 1 << 20 };
 
 /* False: no more frames are taken. */
-bool cairn_user_walk_add(struct cairn_user_walk *walk, uint64_t va, bool exact, uint8_t how);
+bool cairn_user_walk_add(struct cairn_user_walk *walk, struct cairn_stream_frame frame);
 void cairn_user_walk_close_gap(struct cairn_user_walk *walk);
+
+/* Copies what is in use of a walk: it has a large array. */
+void cairn_user_walk_copy(const struct cairn_user_walk *walk, struct cairn_user_walk *ret_copy);
 
 /* Leads a walk on that ended where its copy did, by return addresses that frame pointers lead to;
  * that is why it ends then, too. */

@@ -176,7 +176,7 @@ static void tell_guests(struct cairn_walk_intake *intake, struct cairn_space *sp
     guest.n =
         (uint32_t)cairn_guest_walk_sketch(space->guests, guest.loops, CAIRN_BPF_GUEST_LOOPS_MAX);
     if (guest.n)
-        (void)cairn_walker_guest(intake->walker, space->pid, &guest);
+        (void)cairn_walker_guest(intake->walker, space->code.pid, &guest);
     space->guests_told_ns = cairn_now_ns();
 }
 

@@ -4,12 +4,6 @@
 #include "base/alloc.h"
 #include "base/below.h"
 
-void cairn_stream_space_done(struct cairn_stream_space *space)
-{
-    cairn_free(space->maps);
-    *space = (struct cairn_stream_space){0};
-}
-
 void cairn_stream_space_clear(struct cairn_stream_space *space, struct cairn_stream_load *load)
 {
     load->n_maps -= space->n;
@@ -18,6 +12,7 @@ void cairn_stream_space_clear(struct cairn_stream_space *space, struct cairn_str
     space->n = space->cap = 0;
     space->program = 0;
     space->is_leaving = false;
+    cairn_stream_space_touch(space, load);
 }
 
 void cairn_stream_space_leave(struct cairn_stream_space *space)
@@ -37,6 +32,14 @@ void cairn_stream_space_drop_old(struct cairn_stream_space *space, struct cairn_
     load->n_maps -= space->n - n;
     space->n = n;
     space->is_leaving = false;
+    cairn_stream_space_touch(space, load);
+}
+
+/* For all spaces together. */
+static bool is_too_much(const struct cairn_stream_load *load, size_t n_maps)
+{
+    return load->is_bounded &&
+           (n_maps > CAIRN_STREAM_ALL_MAX || load->n_moved > CAIRN_STREAM_ALL_MOVED_MAX);
 }
 
 /* Index of the first mapping that ends above `va`. */
@@ -63,6 +66,8 @@ int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_
     size_t first = lower_bound(space, map->start), last = first;
     struct cairn_stream_map pieces[3];
     size_t n = 0;
+    if (map->end <= map->start) /* impossible: it is left out */
+        return 1;
     while (last < space->n && space->maps[last].start < map->end)
         last++;
     if (first < last && space->maps[first].start < map->start) {
@@ -73,12 +78,11 @@ int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_
     if (first < last && space->maps[last - 1].end > map->end) {
         pieces[n] = space->maps[last - 1];
         pieces[n].off += map->end - pieces[n].start;
-        pieces[n].module = 0; /* its place in the file is another one */
         pieces[n++].start = map->end;
     }
     size_t need = space->n - (last - first) + n, all = load->n_maps - space->n + need;
-    if (need > CAIRN_STREAM_MAPPINGS_MAX || all > CAIRN_STREAM_ALL_MAX ||
-        space->n_moved > CAIRN_STREAM_MOVED_MAX || load->n_moved > CAIRN_STREAM_ALL_MOVED_MAX)
+    if (need > CAIRN_STREAM_MAPPINGS_MAX || is_too_much(load, all) ||
+        (load->is_bounded && space->n_moved > CAIRN_STREAM_MOVED_MAX))
         return 0;
     if (cairn_grow((void **)&space->maps, &space->cap, need, sizeof *space->maps) < 0)
         return CAIRN_E_NOMEM;
@@ -88,6 +92,7 @@ int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_
     load->n_maps = all;
     space->n_moved += need - first;
     load->n_moved += need - first;
+    cairn_stream_space_touch(space, load);
     return 1;
 }
 
@@ -95,7 +100,7 @@ int cairn_stream_space_copy(struct cairn_stream_space *to, const struct cairn_st
                             struct cairn_stream_load *load)
 {
     cairn_stream_space_clear(to, load);
-    if (load->n_maps + from->n > CAIRN_STREAM_ALL_MAX || load->n_moved > CAIRN_STREAM_ALL_MOVED_MAX)
+    if (is_too_much(load, load->n_maps + from->n))
         return 0;
     if (cairn_grow((void **)&to->maps, &to->cap, from->n, sizeof *to->maps) < 0)
         return CAIRN_E_NOMEM;

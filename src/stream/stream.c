@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "stream/stream.h"
 
-#include "base/address.h"
 #include "base/alloc.h"
-#include "stream/module.h"
-#include "stream/process.h"
+#include "stream/build_id.h"
+#include "stream/kernel.h"
 #include "stream/thread.h"
 
 int cairn_stream_init(struct cairn_stream *stream, struct cairn_profile *profile)
 {
-    *stream = (struct cairn_stream){.profile = profile};
+    *stream = (struct cairn_stream){.profile = profile, .processes.load.is_bounded = true};
     return cairn_stream_name(stream, 0, 0, "swapper"); /* as the kernel calls what idles */
 }
 
 void cairn_stream_done(struct cairn_stream *stream)
 {
-    for (size_t i = 0; i < stream->n_spaces; i++) {
-        cairn_stream_space_done(stream->spaces[i]);
-        cairn_free(stream->spaces[i]);
-    }
-    cairn_free(stream->spaces);
-    cairn_stream_space_done(&stream->kernel);
-    cairn_table_done(&stream->by_pid);
+    cairn_stream_space_clear(&stream->kernel, &stream->processes.load);
+    cairn_stream_processes_done(&stream->processes);
     cairn_table_done(&stream->names);
     cairn_table_done(&stream->threads);
-    cairn_table_done(&stream->modules);
     cairn_table_done(&stream->build_ids);
     cairn_table_done(&stream->stacks);
     cairn_table_done(&stream->labels);
@@ -50,88 +43,35 @@ uint32_t cairn_stream_add_event(struct cairn_stream *stream, const char *type, c
     return i;
 }
 
-/* Puts a frame below `stack`; `name`, a text, is its function, 0: unknown. UINT32_MAX: memory is
- * gone. */
-static uint32_t push(struct cairn_stream *stream, uint32_t stack, struct cairn_profile_frame frame,
-                     bool is_exact, uint32_t name)
+static uint32_t module_of(void *ctx, struct cairn_stream_map *map)
 {
-    struct cairn_profile_line line = {0};
-    const struct cairn_profile_function function = {.name = name, .system_name = name};
-    frame.address =
-        cairn_lookup_address(frame.address, is_exact ? CAIRN_ADDRESS_EXACT : CAIRN_ADDRESS_RETURN);
-    if (name)
-        line.function = cairn_profile_add_function(stream->profile, &function);
-    uint32_t number = frame.module == UINT32_MAX || line.function == UINT32_MAX
-                          ? UINT32_MAX
-                          : cairn_profile_add_frame(stream->profile, &frame, &line, name != 0);
-    return number == UINT32_MAX ? UINT32_MAX
-                                : cairn_profile_add_stack(stream->profile, stack, number);
+    struct cairn_stream *stream = ctx;
+    return cairn_stream_module(&stream->processes.modules, stream->profile, 0, map);
 }
 
-static uint32_t push_user(struct cairn_stream *stream, const struct cairn_stream_space *space,
-                          const struct cairn_stream_walk *user, uint32_t stack)
+static bool push_kernel(struct cairn_stream *stream, const struct cairn_stream_sample *sample,
+                        uint32_t *stack)
 {
-    for (size_t i = user->n; i-- > 0 && stack != UINT32_MAX;) {
-        bool is_exact = user->exact ? user->exact[i] : i == 0;
-        struct cairn_profile_frame frame = {.address = user->addresses[i],
-                                            .how = user->how ? user->how[i] : CAIRN_HOW_TEXT};
-        /* A call that is the last instruction of a mapping returns behind it. */
-        struct cairn_stream_map *map =
-            space ? cairn_stream_space_find(space, frame.address - !is_exact) : NULL;
-        if (map) {
-            frame.module = cairn_stream_module(stream, map);
-            if (frame.module == UINT32_MAX)
-                return UINT32_MAX;
-            frame.address = cairn_stream_va(stream, map, frame.address);
-        }
-        stack = push(stream, stack, frame, is_exact, 0);
-    }
-    return stack;
-}
-
-static uint32_t push_kernel(struct cairn_stream *stream, const struct cairn_stream_sample *sample,
-                            uint32_t stack)
-{
-    for (size_t i = sample->n_kernel; i-- > 0 && stack != UINT32_MAX;) {
+    bool ok = true;
+    for (size_t i = sample->n_kernel; i-- > 0 && ok;) {
         struct cairn_stream_map *map =
             cairn_stream_space_find(&stream->kernel, sample->kernel[i] - (i > 0));
-        const struct cairn_profile_frame frame = {
-            .address = sample->kernel[i],
-            .module = cairn_stream_kernel_module(stream, map),
-            .what = CAIRN_WHAT_KERNEL,
-            .how = CAIRN_HOW_KERNEL,
-        };
-        stack = push(stream, stack, frame, i == 0, map && map->is_symbol ? map->path : 0);
+        ok = cairn_stream_push_kernel(stream->profile, sample->kernel[i], i == 0,
+                                      cairn_stream_kernel_module(stream, map),
+                                      map && map->is_symbol ? map->path : 0, stack);
     }
-    return stack;
+    return ok;
 }
 
-/* The program's own module is the first of the profile, as pprof wants it. */
-static bool add_program(struct cairn_stream *stream, const struct cairn_stream_space *space)
-{
-    for (size_t i = 0; space && space->program && i < space->n; i++)
-        if (space->maps[i].path == space->program)
-            return cairn_stream_module(stream, &space->maps[i]) != UINT32_MAX;
-    return true;
-}
-
-static uint64_t hash_user(const struct cairn_stream_walk *user)
-{
-    const uint64_t what[] = {
-        user->n ? cairn_hash_bytes(user->addresses, user->n * sizeof *user->addresses) : 0,
-        user->n && user->how ? cairn_hash_bytes(user->how, user->n * sizeof *user->how) : 0,
-        user->n && user->exact ? cairn_hash_bytes(user->exact, user->n * sizeof *user->exact) : 0,
-        user->n};
-    return cairn_hash_bytes(what, sizeof what);
-}
-
-/* The same addresses with the same mappings are the same stack. UINT32_MAX: memory is gone. */
+/* The same frames with the same mappings are the same stack. UINT32_MAX: memory is gone. */
 static uint32_t stack_of(struct cairn_stream *stream, const struct cairn_stream_space *space,
                          const struct cairn_stream_sample *sample,
                          const struct cairn_stream_walk *user)
 {
+    const struct cairn_stream_sink to = {stream->profile, module_of, stream};
     const uint64_t what[] = {
-        hash_user(user),
+        user->n ? cairn_hash_bytes(user->frames, user->n * sizeof *user->frames) : 0,
+        user->n,
         sample->n_kernel ? cairn_hash_bytes(sample->kernel, sample->n_kernel * sizeof(uint64_t))
                          : 0,
         sample->n_kernel,
@@ -142,38 +82,32 @@ static uint32_t stack_of(struct cairn_stream *stream, const struct cairn_stream_
     uint32_t stack = 0;
     if (cairn_table_find(&stream->stacks, key, &stack))
         return stack;
-    if (stream->profile->n_modules <= 1 && !add_program(stream, space))
+    if ((stream->profile->n_modules <= 1 && space && !cairn_stream_add_program(&to, space)) ||
+        !cairn_stream_push(&to, space, user->frames, user->n, &stack) ||
+        !push_kernel(stream, sample, &stack) || cairn_table_set(&stream->stacks, key, stack) < 0)
         return UINT32_MAX;
-    stack = push_user(stream, space, user, 0);
-    if (stack != UINT32_MAX)
-        stack = push_kernel(stream, sample, stack);
-    return stack != UINT32_MAX && cairn_table_set(&stream->stacks, key, stack) < 0 ? UINT32_MAX
-                                                                                   : stack;
+    return stack;
 }
 
 /* The process of a sample as it is now; NULL: nothing was heard of it. */
 static struct cairn_stream_space *space_of(struct cairn_stream *stream,
                                            const struct cairn_stream_sample *sample)
 {
-    struct cairn_stream_space *space = cairn_stream_find_process(stream, sample->pid);
-    if (space && space->is_leaving && (sample->user.n || sample->copy) && !sample->n_kernel) {
-        cairn_stream_space_drop_old(space, &stream->load);
-        space->version = ++stream->n_versions;
-    }
+    struct cairn_stream_space *space = cairn_stream_processes_find(&stream->processes, sample->pid);
+    if (space && space->is_leaving && (sample->user.n || sample->copy) && !sample->n_kernel)
+        cairn_stream_space_drop_old(space, &stream->processes.load);
     return space;
 }
 
 /* Without a walker where the CPU was is all that is known. */
-static int walk_copy(const struct cairn_stream *stream, const struct cairn_stream_space *space,
+static int walk_copy(struct cairn_stream *stream, const struct cairn_stream_space *space,
                      const struct cairn_stream_copy *copy, struct cairn_stream_walk *ret_walk)
 {
-    static const bool is_exact = true;
     if (stream->walker.walk && space)
         return stream->walker.walk(stream->walker.ctx, stream, space, copy, ret_walk);
-    *ret_walk = (struct cairn_stream_walk){.addresses = &copy->regs.ip,
-                                           .n = 1,
-                                           .exact = &is_exact,
-                                           .cut = "the copy of the stack was not walked"};
+    stream->leaf = (struct cairn_stream_frame){.va = copy->regs.ip, .exact = true};
+    *ret_walk = (struct cairn_stream_walk){
+        .frames = &stream->leaf, .n = 1, .cut = "the copy of the stack was not walked"};
     return CAIRN_OK;
 }
 

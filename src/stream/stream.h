@@ -15,19 +15,11 @@
 #include <cairn/regs.h>
 
 #include "base/table.h"
-#include "stream/space.h"
+#include "stream/mapping.h"
+#include "stream/processes.h"
+#include "stream/push.h"
 
 enum { CAIRN_STREAM_EVENTS_MAX = 63, CAIRN_STREAM_PROCESSES_MAX = 1 << 22 };
-
-/* A mapping as it was recorded. */
-struct cairn_stream_mapping {
-    int pid; /* of the kernel's it does not matter */
-    uint64_t start, size, off;
-    uint64_t dev, inode;        /* 0: unknown */
-    struct cairn_span build_id; /* raw bytes; empty: unknown */
-    const char *path;           /* "[vdso]", "//anon", "/bin/x (deleted)" */
-    bool is_kernel;
-};
 
 /* What of each sample is kept in its labels; else samples are summed without it. */
 enum cairn_stream_keep { CAIRN_STREAM_TIMES = 1, CAIRN_STREAM_CPUS = 2 };
@@ -57,13 +49,11 @@ struct cairn_stream_counts {
 
 struct cairn_stream;
 
-/* The user side of a stack: addresses as they were caught, innermost first. */
+/* The user side of a stack, innermost first. */
 struct cairn_stream_walk {
-    const uint64_t *addresses;
+    const struct cairn_stream_frame *frames;
     size_t n;
-    const uint8_t *how; /* enum cairn_frame_how of each; NULL: nobody said */
-    const bool *exact;  /* false of return addresses; NULL: the first one is exact */
-    const char *cut;    /* why it ends early; NULL: it does not, or that is not known */
+    const char *cut; /* why it ends early; NULL: it does not, or that is not known */
 };
 
 /* Registers and a copy of the top of a stack, which is still to be walked; all is borrowed. */
@@ -89,20 +79,16 @@ struct cairn_stream_walker {
 struct cairn_stream {
     struct cairn_profile *profile; /* borrowed; empty at first */
     struct cairn_stream_walker walker;
-    unsigned keeps; /* of enum cairn_stream_keep */
-    struct cairn_stream_space **spaces;
-    size_t n_spaces, cap_spaces;
-    struct cairn_table by_pid;
+    unsigned keeps;                 /* of enum cairn_stream_keep */
+    struct cairn_stream_frame leaf; /* of a copy that no walker walks */
+    struct cairn_stream_processes processes;
     struct cairn_stream_space kernel; /* its modules; its image is all the rest */
     uint64_t kernel_text;             /* where _text lay; 0: unknown */
     uint32_t kernel_module;           /* of the profile; 0: no sample lies there yet */
     uint32_t kernel_build_id;         /* a text; 0: unknown */
-    struct cairn_stream_load load;
-    uint64_t n_versions;
     uint32_t n_births;
     struct cairn_table names;     /* tid -> text: how the thread is called */
     struct cairn_table threads;   /* tid -> birth of its process: heard of and not exited */
-    struct cairn_table modules;   /* hash of what is mapped -> module */
     struct cairn_table build_ids; /* text of a path -> text; 0: several */
     struct cairn_table stacks;    /* hash of addresses and a space's version -> stack */
     struct cairn_table labels;    /* hash of a thread and its names -> label set */

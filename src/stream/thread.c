@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "stream/name.h"
+
 enum { LABELS_MAX = 4, ROW_LABELS_MAX = LABELS_MAX + 1 };
 
 static uint32_t text_of(struct cairn_stream *stream, const char *text)
@@ -13,20 +15,8 @@ static uint32_t text_of(struct cairn_stream *stream, const char *text)
 
 int cairn_stream_name(struct cairn_stream *stream, int pid, int tid, const char *name)
 {
-    uint32_t text = text_of(stream, name);
     (void)pid;
-    return text == UINT32_MAX ? CAIRN_E_NOMEM
-                              : cairn_table_set(&stream->names, (uint32_t)tid, text);
-}
-
-int cairn_stream_inherit_name(struct cairn_stream *stream, int parent_tid, int tid)
-{
-    uint32_t text;
-    if (!cairn_table_find(&stream->names, (uint32_t)parent_tid, &text)) {
-        cairn_table_remove(&stream->names, (uint32_t)tid); /* it may be another thread's */
-        return CAIRN_OK;
-    }
-    return cairn_table_set(&stream->names, (uint32_t)tid, text);
+    return cairn_stream_set_name(&stream->names, stream->profile, tid, name);
 }
 
 /* The text of a thread's name; 0: unknown. */

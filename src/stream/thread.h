@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Stream threads: how they are called, and the labels of their samples. */
+/* Stream threads: the labels of their samples. */
 #ifndef CAIRN_STREAM_THREAD_H
 #define CAIRN_STREAM_THREAD_H
 
 #include "stream/stream.h"
-
-/* A thread that begins is called as the one that began it. CAIRN_OK or CAIRN_E_NOMEM. */
-int cairn_stream_inherit_name(struct cairn_stream *stream, int parent_tid, int tid);
 
 /* The label set of a thread, with the names that it and its process have now; `cut` is why the
  * stack ends early, or NULL. UINT32_MAX: memory is gone. */

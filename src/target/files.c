@@ -83,12 +83,7 @@ static bool open_by_path(struct cairn_target *target, const char *path, const ch
     int code = cairn_debugfile_find(target->finder, path, build_id, ret_found, &why);
     if (code < 0)
         cairn_log_err(CAIRN_LOG_INFO, &why);
-    else if (!ret_found->image.bytes.size) { /* offsets in a debug file mean nothing */
-        cairn_debugfile_found_done(ret_found);
-        *ret_found = (struct cairn_debugfile_found){0};
-        return false;
-    }
-    return code == CAIRN_OK;
+    return cairn_debugfile_has_image(code, ret_found);
 }
 
 static bool read_vdso(const struct cairn_target *target, const struct cairn_target_map *map,

@@ -19,6 +19,7 @@
 #include "base/foreign.h"
 #include "base/log.h"
 #include "guest/sketch.h"
+#include "proc/mapped_file.h"
 #include "proc/mem.h"
 #include "proc/present.h"
 #include "proc/process.h"
@@ -260,44 +261,43 @@ static void refresh(void *ctx)
     begin(p);
 }
 
-/* False: it is no regular file, not that one (`inode` 0: whichever), or not for us to open. */
-static bool open_link(struct cairn_target *target, const struct cairn_target_map *map,
-                      const char *link, uint64_t inode, struct cairn_debugfile_found *ret_found)
+/* A mapping whose file is searched. */
+struct wanted {
+    struct cairn_target *target;
+    const struct cairn_target_map *map;
+    const char *path;
+    struct cairn_debugfile_found *found;
+};
+
+/* False: it is no regular file, not that one, or not for us to open. */
+static bool open_link(void *ctx, enum cairn_mapped_by by, const char *link)
 {
-    const char *path = cairn_strings_get(&target->texts, map->path);
+    const struct wanted *w = ctx;
+    /* The program's link leads to whatever runs by now. */
+    const uint64_t inode = by == CAIRN_MAPPED_BY_EXE ? w->map->inode : 0;
     const struct cairn_foreign_wish wish = {.path = link, .folder = -1, .inode = inode};
     struct cairn_err why;
     int fd;
+    if (by == CAIRN_MAPPED_BY_EXE && !inode)
+        return false;
     if (cairn_foreign_open(&wish, &fd, &why) < 0) {
         if (why.code == CAIRN_E_LIMIT)
             cairn_log_err(CAIRN_LOG_WARNING, &why);
         return false;
     }
-    int code = cairn_debugfile_find_fd(target->finder, path, fd, ret_found, NULL);
+    int code = cairn_debugfile_find_fd(w->target->finder, w->path, fd, w->found, NULL);
     close(fd);
-    if (code == CAIRN_OK && ret_found->image.bytes.size)
-        return true;
-    if (code == CAIRN_OK)
-        cairn_debugfile_found_done(ret_found);
-    *ret_found = (struct cairn_debugfile_found){0};
-    return false;
+    return cairn_debugfile_has_image(code, w->found);
 }
 
-/* The file behind a mapping whatever became of its path; for the program itself that needs no
- * capability, else CAP_CHECKPOINT_RESTORE (proc(5)). */
 static bool open_mapped(struct cairn_target *target, const struct cairn_target_map *map,
                         struct cairn_debugfile_found *ret_found)
 {
-    const struct pid_target *p = of(target);
-    char link[96];
-    if (cairn_strings_get(&target->texts, map->path)[0] != '/')
-        return false;
-    snprintf(link, sizeof link, "/proc/%d/map_files/%llx-%llx", p->pid,
-             (unsigned long long)map->start, (unsigned long long)map->end);
-    if (open_link(target, map, link, 0, ret_found))
-        return true;
-    snprintf(link, sizeof link, "/proc/%d/exe", p->pid);
-    return map->inode && open_link(target, map, link, map->inode, ret_found);
+    static const enum cairn_mapped_by order[] = {CAIRN_MAPPED_BY_LINK, CAIRN_MAPPED_BY_EXE,
+                                                 CAIRN_MAPPED_BY_NONE};
+    struct wanted w = {target, map, cairn_strings_get(&target->texts, map->path), ret_found};
+    const struct cairn_mapped_file file = {of(target)->pid, map->start, map->end, w.path};
+    return *w.path == '/' && cairn_mapped_find(&file, order, open_link, &w);
 }
 
 static int threads(void *ctx, int *ret_tids, size_t cap, size_t *ret_n, struct cairn_err *err)

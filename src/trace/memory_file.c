@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "elf/image.h"
+#include "proc/mapped_file.h"
 #include "proc/process.h"
 #include "rt/program.h"
 #include "symbol/named_variable.h"
@@ -25,18 +26,12 @@
 /* The path of the mapping's file as we open it. */
 static void put_path(struct cairn_buffer *out, int pid, const struct cairn_map *map, bool is_main)
 {
+    const struct cairn_mapped_file file = {pid, map->start, map->end, map->path};
     struct stat st;
-    cairn_buffer_clear(out);
-    cairn_buffer_printf(out, "/proc/%d/root%s", pid, map->path);
-    if (!(map->flags & CAIRN_MAP_DELETED) && !out->failed &&
+    if (!(map->flags & CAIRN_MAP_DELETED) && cairn_mapped_name(&file, CAIRN_MAPPED_BY_ROOT, out) &&
         cairn_file_stat(cairn_buffer_text(out), &st) && S_ISREG(st.st_mode))
         return;
-    cairn_buffer_clear(out);
-    if (is_main)
-        cairn_buffer_printf(out, "/proc/%d/exe", pid);
-    else
-        cairn_buffer_printf(out, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
-                            map->end);
+    (void)cairn_mapped_name(&file, is_main ? CAIRN_MAPPED_BY_EXE : CAIRN_MAPPED_BY_LINK, out);
 }
 
 /* The first mapping of a file; `file` NULL: of the program. */

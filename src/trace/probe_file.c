@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "code/insn_x86_64.h"
 #include "elf/image.h"
+#include "proc/mapped_file.h"
 #include "rt/program.h"
 #include "target/library.h"
 
@@ -54,12 +55,11 @@ bool cairn_probe_mapped_path(int pid, const struct cairn_map *map, struct cairn_
 {
     if (!(map->flags & CAIRN_MAP_FILE) || !(map->flags & CAIRN_MAP_EXEC))
         return false;
-    cairn_buffer_clear(ret_path);
-    if (map->flags & CAIRN_MAP_DELETED)
-        cairn_buffer_printf(ret_path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
-                            map->end);
-    else
-        cairn_buffer_printf(ret_path, "/proc/%d/root%s", pid, map->path);
+    const struct cairn_mapped_file mapped = {pid, map->start, map->end, map->path};
+    if (!cairn_mapped_name(
+            &mapped, map->flags & CAIRN_MAP_DELETED ? CAIRN_MAPPED_BY_LINK : CAIRN_MAPPED_BY_ROOT,
+            ret_path))
+        return false;
     return is_file(ret_path);
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/foreign.h"
 #include "base/open.h"
+#include "proc/mapped_file.h"
 #include "proc/process.h"
 #include "watch/heap.h"
 
@@ -36,10 +37,10 @@ static const struct cairn_map *find_state(const struct cairn_maps *maps)
 /* The mapping itself; that folder of /proc is root's alone. */
 static int find_mapped(int pid, const struct cairn_map *map, struct cairn_buffer *who)
 {
-    cairn_buffer_clear(who);
-    cairn_buffer_printf(who, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)map->start,
-                        (unsigned long long)map->end);
-    return who->failed ? -1 : open(cairn_buffer_text(who), O_PATH | O_CLOEXEC);
+    const struct cairn_mapped_file file = {pid, map->start, map->end, map->path};
+    return cairn_mapped_name(&file, CAIRN_MAPPED_BY_LINK, who)
+               ? open(cairn_buffer_text(who), O_PATH | O_CLOEXEC)
+               : -1;
 }
 
 /* A link, or a file that took the path since, may be any other user's. */

@@ -52,7 +52,7 @@ static struct cairn_space *own_space(struct cairn_spaces *spaces)
     if (!spaces->profile && cairn_profile_new(&spaces->profile, NULL) < 0)
         abort();
     struct cairn_space *space = cairn_spaces_get(spaces, getpid());
-    if (!space || (space->n == 0 && cairn_space_read(spaces, space, NULL) < 0))
+    if (!space || (space->code.n == 0 && cairn_space_read(spaces, space, NULL) < 0))
         abort();
     return space;
 }
@@ -71,7 +71,7 @@ static void next_regs(struct input *in, struct cairn_cursor_regs *ret_regs)
 
 static bool is_code(void *ctx, uint64_t va)
 {
-    return cairn_space_find(ctx, va);
+    return cairn_stream_space_find(&((struct cairn_space *)ctx)->code, va);
 }
 
 static bool is_return(void *ctx, uint64_t va)
@@ -97,7 +97,7 @@ static void check(const struct cairn_user_walk *walk, const struct cairn_copy *c
 {
     if (walk->n > CAIRN_WALK_FRAMES_MAX || walk->end >= CAIRN_ENDS)
         abort();
-    if (walk->n && (!is_same(walk->addresses[0], &copy->regs) || !walk->exact[0]))
+    if (walk->n && (!is_same(walk->frames[0].va, &copy->regs) || !walk->frames[0].exact))
         abort();
     if (!walk->n && walk->end != CAIRN_END_NO_USER)
         abort();
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cairn_space *space = own_space(&spaces);
     const struct cairn_walk_code code = {
         .ctx = space, .is_code = is_code, .is_return = is_return, .is_start = is_start};
-    if (!walker.unwind && cairn_copy_walker_init(&walker, NULL) < 0)
+    if (!walker.copied.unwind && cairn_copy_walker_init(&walker, NULL) < 0)
         abort();
     next_regs(&in, &copy.regs);
     copy.stack.va = cairn_target_sp(&copy.regs);

@@ -22,7 +22,7 @@ static int set_up(void **state)
     for (size_t i = 0; i < 2 * PAGE; i++)
         bytes[i] = (uint8_t)(i * 7 + i / 256);
     assert_int_equal(mprotect(bytes + 2 * PAGE, PAGE, PROT_NONE), 0);
-    space = (struct cairn_space){.pid = getpid(), .n_changes = 1};
+    space = (struct cairn_space){.code = {.pid = getpid(), .version = 1}};
     pages = cairn_alloc(1, sizeof *pages);
     assert_non_null(pages);
     cairn_code_pages_begin(pages, &space, 1000 * NS_PER_MS);
@@ -81,7 +81,7 @@ static void pages_are_read_again_after_10_ms_and_after_a_change(void **state)
     assert_true(is_read(0, 8));
     assert_int_equal(pages->n_reads, 2);
     bytes[0]++;
-    space.n_changes++;
+    space.code.version++;
     cairn_code_pages_begin(pages, &space, 1011 * NS_PER_MS);
     assert_true(is_read(0, 8));
     assert_int_equal(pages->n_reads, 3);

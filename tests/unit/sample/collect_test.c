@@ -15,7 +15,7 @@ static const uint64_t kernel[] = {0xffffffff81000010, 0xffffffff81000020};
 
 static int fill(struct cairn_collect *collect)
 {
-    const struct cairn_space_news news = {
+    const struct cairn_stream_mapping news = {
         .start = 0x1000, .size = 0x1000, .dev = 1, .inode = 2, .path = "/bin/program"};
     struct cairn_sampled caught = {
         .pid = PID, .tid = PID + 1, .user = {.chain = chain, .n_chain = 3}, .value = PERIOD_NS};
@@ -200,7 +200,7 @@ static void a_sample_tells_its_process_and_cgroup(void **state)
 static void catch_at(struct cairn_collect *collect, int pid, uint64_t base, const char *path)
 {
     const uint64_t inode = path[0] == '/' && path[1] != '/' ? 2 : 0;
-    const struct cairn_space_news news = {
+    const struct cairn_stream_mapping news = {
         .start = base, .size = 0x1000, .off = 0x2000, .dev = 1, .inode = inode, .path = path};
     const uint64_t addresses[] = {base + 0x10, base + 0x20};
     const struct cairn_sampled caught = {
@@ -254,7 +254,8 @@ static void beyond_the_bound_new_stacks_are_cut_to_what_is_known(void **state)
     struct cairn_profile *p = collect.profile;
     uint32_t first = p->samples[0].stack, outer;
     collect.memory_max = BOUND;
-    collect.spaces.items[0]->is_partial = true; /* code may lie anywhere */
+    ((struct cairn_space *)collect.spaces.all.items[0])->is_partial =
+        true; /* code may lie anywhere */
     for (uint64_t i = 0; i < ROUNDS; i++) {
         assert_int_equal(catch_new(&collect, PID, i), CAIRN_OK);
         assert_in_range(cairn_profile_bytes(p), 1, BOUND);
@@ -342,9 +343,9 @@ static void the_program_is_the_first_module(void **state)
     (void)state;
     struct cairn_collect collect;
     struct cairn_err err = {0};
-    const struct cairn_space_news program = {
+    const struct cairn_stream_mapping program = {
         .start = 0x1000, .size = 0x1000, .inode = 2, .path = "/bin/program"};
-    const struct cairn_space_news library = {
+    const struct cairn_stream_mapping library = {
         .start = 0x5000, .size = 0x1000, .inode = 3, .path = "/lib/library"};
     static const uint64_t there[] = {0x5010};
     const struct cairn_sampled caught = {

@@ -75,7 +75,7 @@ static struct cairn_copy_walker walker;
 
 static bool is_code(void *ctx, uint64_t va)
 {
-    return cairn_space_find(ctx ? ctx : space, va);
+    return cairn_stream_space_find(&((struct cairn_space *)(ctx ? ctx : space))->code, va);
 }
 
 static bool is_return(void *ctx, uint64_t va)
@@ -165,7 +165,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    space->pid = getpid();
+    space->code.pid = getpid();
     cairn_copy_walker_done(&walker);
     cairn_spaces_done(&spaces);
     cairn_profile_free(profile);
@@ -196,7 +196,7 @@ static void check_frames(size_t n)
 {
     assert_true(n <= walker.walk.n && n <= caught.n_truth);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(walker.walk.addresses[i], caught.truth[i]);
+        assert_int_equal(walker.walk.frames[i].va, caught.truth[i]);
 }
 
 static void a_copy_leads_where_the_thread_itself_walks(void **state)
@@ -207,15 +207,15 @@ static void a_copy_leads_where_the_thread_itself_walks(void **state)
     assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walker.walk.n, caught.n_truth);
     check_frames(walker.walk.n);
-    assert_true(walker.walk.exact[0]);
-    assert_false(walker.walk.exact[1]);
-    assert_int_equal(walker.walk.how[1], CAIRN_HOW_CFI);
+    assert_true(walker.walk.frames[0].exact);
+    assert_false(walker.walk.frames[1].exact);
+    assert_int_equal(walker.walk.frames[1].how, CAIRN_HOW_CFI);
 }
 
 static void the_process_may_be_gone_and_others_have_the_same_files(void **state)
 {
     (void)state;
-    space->pid = PID_GONE;
+    space->code.pid = PID_GONE;
     for (int i = 0; i < 3; i++) {
         walk(&caught.copy);
         assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
@@ -233,9 +233,10 @@ static void the_process_may_be_gone_and_others_have_the_same_files(void **state)
 static void a_file_of_another_build_is_not_taken(void **state)
 {
     (void)state;
-    const struct cairn_space_map *here = cairn_space_find(space, caught.copy.regs.ip);
+    const struct cairn_stream_map *here =
+        cairn_stream_space_find(&space->code, caught.copy.regs.ip);
     assert_non_null(here);
-    const struct cairn_space_news other = {
+    const struct cairn_stream_mapping other = {
         .start = here->start,
         .size = here->end - here->start,
         .off = here->off,
@@ -243,7 +244,7 @@ static void a_file_of_another_build_is_not_taken(void **state)
         .path = cairn_strings_get(&profile->strings, here->path),
     };
     for (int lives = 0; lives < 2; lives++) {
-        space->pid = lives ? getpid() : PID_GONE;
+        space->code.pid = lives ? getpid() : PID_GONE;
         assert_int_equal(cairn_space_add(&spaces, space, &other), CAIRN_OK);
         walk(&caught.copy);
         assert_int_not_equal(walker.walk.end, CAIRN_END_OUTERMOST);
@@ -255,17 +256,17 @@ static void a_file_of_another_build_is_not_taken(void **state)
 static void what_was_replaced_is_had_by_its_mapping_while_that_lives(void **state)
 {
     (void)state;
-    struct cairn_space_map *map = cairn_space_find(space, caught.copy.regs.ip);
+    struct cairn_stream_map *map = cairn_stream_space_find(&space->code, caught.copy.regs.ip);
     assert_non_null(map);
-    assert_int_equal(map->path, space->program);
+    assert_int_equal(map->path, space->code.program);
     for (int pid = getpid(), round = 0; round < 3; round++) {
         map->is_deleted = true;
         map->build_id = 0;
         map->file += 1; /* not known yet */
-        space->n_changes++;
-        space->pid = round == 2 ? PID_GONE : pid;
-        space->program = round == 1 ? 0 : map->path; /* neither /proc/PID/exe nor, for root, */
-        map->end -= round == 1 ? 4096 : 0;           /* a link in map_files: of memory */
+        space->code.version++;
+        space->code.pid = round == 2 ? PID_GONE : pid;
+        space->code.program = round == 1 ? 0 : map->path; /* neither /proc/PID/exe nor, for root, */
+        map->end -= round == 1 ? 4096 : 0;                /* a link in map_files: of memory */
         walk(&caught.copy);
         assert_int_equal(walker.walk.end == CAIRN_END_OUTERMOST, round != 2);
         map->end += round == 1 ? 4096 : 0;
@@ -311,7 +312,7 @@ static void where_the_copy_ends_the_kernels_chain_leads_on(void **state)
     assert_int_equal(walker.walk.end, CAIRN_END_COPY);
     assert_true(walker.walk.n > n_alone + DEPTH / 2);
     check_frames(n_alone + DEPTH / 2); /* none is left out */
-    assert_int_equal(walker.walk.how[n_alone], CAIRN_HOW_FP);
+    assert_int_equal(walker.walk.frames[n_alone].how, CAIRN_HOW_FP);
     caught.chain[DEPTH / 2] = 1; /* no code: it ends before */
     walk_first(size, true);
     assert_true(walker.walk.n <= DEPTH / 2 + 1);
@@ -333,7 +334,7 @@ static void what_is_popped_already_is_in_its_register(void **state)
     };
     walk(&copy);
     assert_int_equal(walker.walk.n, 2);
-    assert_int_equal(walker.walk.addresses[1], (uint64_t)(uintptr_t)test_by_rbx_at);
+    assert_int_equal(walker.walk.frames[1].va, (uint64_t)(uintptr_t)test_by_rbx_at);
     assert_int_equal(walker.walk.end, CAIRN_END_OUTERMOST);
 }
 
@@ -356,8 +357,8 @@ static void from_a_handlers_own_stack_the_walk_leads_to_what_was_interrupted_and
     words[REGS + 11] = words[REGS + 15] = 0x7fff00000000; /* rbx, rsp */
     walk(&copy);
     assert_int_equal(walker.walk.n, 3);
-    assert_int_equal(walker.walk.addresses[2], (uint64_t)(uintptr_t)test_by_rbx_at);
-    assert_true(walker.walk.exact[1] && walker.walk.exact[2]);
+    assert_int_equal(walker.walk.frames[2].va, (uint64_t)(uintptr_t)test_by_rbx_at);
+    assert_true(walker.walk.frames[1].exact && walker.walk.frames[2].exact);
     assert_int_equal(walker.walk.end, CAIRN_END_SIGNAL_STACK);
     words[REGS + 11] = words[REGS + 15] = SP + sizeof words; /* the same stack: only too short */
     walk(&copy);

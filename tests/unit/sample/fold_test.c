@@ -19,7 +19,7 @@ struct fixture {
 static struct fixture begin(void)
 {
     struct fixture f = {0};
-    const struct cairn_space_news news = {
+    const struct cairn_stream_mapping news = {
         .start = 0x1000, .size = 0x1000, .dev = 1, .inode = 2, .path = "/bin/program"};
     assert_int_equal(cairn_collect_init(&f.collect, cairn_event_get(CAIRN_EVENT_CPU), 1, NULL),
                      CAIRN_OK);
@@ -227,7 +227,7 @@ static void of_many_rows_so_many_are_kept(void **state)
 static void who_ran_code_that_was_made_keeps_its_number(void **state)
 {
     (void)state;
-    const struct cairn_space_news made = {
+    const struct cairn_stream_mapping made = {
         .start = 0x20000, .size = 0x1000, .dev = 0, .inode = 0, .path = "//anon"};
     const uint64_t own[] = {0x20010, 0x1020};
     struct fixture f = begin();

@@ -14,7 +14,7 @@ static const uint64_t chain[] = {0x1010, 0x1020};
 static struct cairn_collect begin(void)
 {
     struct cairn_collect collect;
-    const struct cairn_space_news news = {
+    const struct cairn_stream_mapping news = {
         .start = 0x1000, .size = 0x1000, .dev = 1, .inode = 2, .path = "/bin/program"};
     assert_int_equal(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), 1, NULL),
                      CAIRN_OK);
@@ -70,14 +70,14 @@ static void processes_without_end_are_kept_no_longer_than_they_can_be_asked_for(
         end(&collect, CHILD + i, CHILD + i);
         if (i % EACH_TURN == 0)
             cairn_collect_turn(&collect);
-        most = collect.spaces.n > most ? collect.spaces.n : most;
+        most = collect.spaces.all.n > most ? collect.spaces.all.n : most;
         most_names = collect.names.n > most_names ? collect.names.n : most_names;
     }
     assert_in_range(most, EACH_TURN, 2 * EACH_TURN + 2);
     assert_in_range(most_names, EACH_TURN, 2 * EACH_TURN + 2);
     cairn_collect_turn(&collect);
     cairn_collect_turn(&collect);
-    assert_int_equal(collect.spaces.n, 1);
+    assert_int_equal(collect.spaces.all.n, 1);
     assert_int_equal(collect.names.n, 1);
     assert_int_equal(collect.threads.n, 0);
     assert_int_equal(collect.kernel_threads.n, 0);
@@ -118,7 +118,7 @@ static void a_number_that_is_given_again_is_another_thread(void **state)
     cairn_collect_turn(&collect);
     sample(&collect, CHILD, CHILD);
     assert_string_equal(last_name(&collect), "parent");
-    assert_true(has(&collect.spaces.by_pid, CHILD));
+    assert_true(has(&collect.spaces.all.by_pid, CHILD));
     assert_int_equal(collect.n_threads, 2);
     assert_int_equal(collect.n_processes, 2);
     cairn_collect_done(&collect);
@@ -138,7 +138,7 @@ static void a_process_whose_program_another_thread_replaced_lives_on(void **stat
     cairn_collect_turn(&collect);
     sample(&collect, CHILD, CHILD);
     assert_string_equal(last_name(&collect), "second");
-    assert_true(has(&collect.spaces.by_pid, CHILD));
+    assert_true(has(&collect.spaces.all.by_pid, CHILD));
     cairn_collect_done(&collect);
 }
 
@@ -157,12 +157,12 @@ static void a_zombie_is_kept(void **state)
     end(&collect, (uint32_t)pid, (uint32_t)pid);
     cairn_collect_turn(&collect);
     cairn_collect_turn(&collect);
-    assert_true(has(&collect.spaces.by_pid, (uint64_t)pid));
+    assert_true(has(&collect.spaces.all.by_pid, (uint64_t)pid));
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     end(&collect, (uint32_t)pid, (uint32_t)pid);
     cairn_collect_turn(&collect);
     cairn_collect_turn(&collect);
-    assert_false(has(&collect.spaces.by_pid, (uint64_t)pid));
+    assert_false(has(&collect.spaces.all.by_pid, (uint64_t)pid));
     cairn_collect_done(&collect);
 }
 

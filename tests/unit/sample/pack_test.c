@@ -11,7 +11,7 @@ enum { PARENT = 0x3f000000, CHILD = 0x3f000100, CHILDREN = 3 * CAIRN_FOLD_KEPT, 
 static struct cairn_collect begin(size_t pack_rows)
 {
     struct cairn_collect collect;
-    const struct cairn_space_news news = {
+    const struct cairn_stream_mapping news = {
         .start = 0x1000, .size = 0x1000, .dev = 1, .inode = 2, .path = "/bin/program"};
     assert_int_equal(cairn_collect_init(&collect, cairn_event_get(CAIRN_EVENT_CPU), 1, NULL),
                      CAIRN_OK);
@@ -121,7 +121,7 @@ static void what_is_packed_is_folded_as_what_is_not(void **state)
 static void who_ran_code_that_was_made_keeps_its_number(void **state)
 {
     (void)state;
-    const struct cairn_space_news made = {
+    const struct cairn_stream_mapping made = {
         .start = 0x20000, .size = 0x1000, .dev = 0, .inode = 0, .path = "//anon"};
     struct cairn_collect collect = begin(1);
     bool is_there = false;

@@ -70,8 +70,8 @@ static void a_chain_that_reaches_the_start_is_whole(void **state)
     walk_chain(chain, 3, 127);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
-    assert_int_equal(walk.addresses[2], 0x1f10);
-    assert_int_equal(walk.how[0], CAIRN_HOW_FP);
+    assert_int_equal(walk.frames[2].va, 0x1f10);
+    assert_int_equal(walk.frames[0].how, CAIRN_HOW_FP);
 }
 
 static void what_lies_beyond_the_start_does_not_matter(void **state)
@@ -128,10 +128,10 @@ static void frames_by_rules_are_believed(void **state)
     walk_walked(frames, 3, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
-    assert_int_equal(walk.addresses[1], 0xdead0001);
-    assert_int_equal(walk.how[2], CAIRN_HOW_CFI);
-    assert_true(walk.exact[0]);
-    assert_false(walk.exact[1]);
+    assert_int_equal(walk.frames[1].va, 0xdead0001);
+    assert_int_equal(walk.frames[2].how, CAIRN_HOW_CFI);
+    assert_true(walk.frames[0].exact);
+    assert_false(walk.frames[1].exact);
 }
 
 static void frames_by_pointers_are_held_against_calls(void **state)
@@ -140,7 +140,7 @@ static void frames_by_pointers_are_held_against_calls(void **state)
     const uint64_t good[] = {0x1233, 0x1100 | CAIRN_BPF_BY_FP, 0x1f10 | CAIRN_BPF_BY_FP};
     walk_walked(good, 3, CAIRN_END_NO_RULE);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST); /* it lies where programs start */
-    assert_int_equal(walk.how[1], CAIRN_HOW_FP);
+    assert_int_equal(walk.frames[1].how, CAIRN_HOW_FP);
     const uint64_t bad[] = {0x1233, 0x1101 | CAIRN_BPF_BY_FP, 0x1f10};
     walk_walked(bad, 3, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
@@ -156,7 +156,7 @@ static void made_code_is_believed_where_it_leads_to_the_start(void **state)
     walk_walked(frames, 3, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
-    assert_int_equal(walk.how[1], CAIRN_HOW_FP);
+    assert_int_equal(walk.frames[1].how, CAIRN_HOW_FP);
     walk_walked(frames, 3, CAIRN_END_NO_RULE);
     assert_int_equal(walk.end, CAIRN_END_OUTSIDE);
     walk_walked(frames, 2, CAIRN_END_OUTERMOST);
@@ -180,7 +180,7 @@ static void behind_the_end_of_a_copy_pointers_lead_on_or_it_is_cut_there(void **
     walk_on(returns, 2);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 4);
-    assert_int_equal(walk.how[2], CAIRN_HOW_FP);
+    assert_int_equal(walk.frames[2].how, CAIRN_HOW_FP);
     walk_on(returns, 1);
     assert_int_equal(walk.end, CAIRN_END_COPY);
     assert_int_equal(walk.n, 3);
@@ -198,9 +198,9 @@ static void what_a_signal_interrupted_is_exact(void **state)
     (void)state;
     const uint64_t frames[] = {0x1233, 0x1100 | CAIRN_BPF_EXACT, 0x1301 | CAIRN_BPF_EXACT, 0x1f10};
     walk_walked(frames, 4, CAIRN_END_OUTERMOST);
-    assert_int_equal(walk.addresses[2], 0x1301);
-    assert_true(walk.exact[1] && walk.exact[2]);
-    assert_false(walk.exact[3]);
+    assert_int_equal(walk.frames[2].va, 0x1301);
+    assert_true(walk.frames[1].exact && walk.frames[2].exact);
+    assert_false(walk.frames[3].exact);
 }
 
 static void each_end_of_a_walk_has_its_reason(void **state)
@@ -247,10 +247,10 @@ static void the_caller_of_a_function_without_a_frame_is_found_and_called_guessed
     (void)state;
     walk_top(0x1234, 0x1b10, 0x1a10, 0); /* 0x1b10 called 0x1a00, which called 0x1200 */
     assert_int_equal(walk.n, 4);
-    assert_int_equal(walk.addresses[1], 0x1a10);
-    assert_int_equal(walk.how[1], CAIRN_HOW_FP_GUESS);
-    assert_int_equal(walk.addresses[2], 0x1b10);
-    assert_int_equal(walk.how[2], CAIRN_HOW_FP);
+    assert_int_equal(walk.frames[1].va, 0x1a10);
+    assert_int_equal(walk.frames[1].how, CAIRN_HOW_FP_GUESS);
+    assert_int_equal(walk.frames[2].va, 0x1b10);
+    assert_int_equal(walk.frames[2].how, CAIRN_HOW_FP);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     walk_top(0x1201, 0x1b10, 0x7ffc, 0x1a10); /* right after the push */
     assert_int_equal(walk.n, 4);
@@ -291,9 +291,9 @@ static void frame_pointers_are_followed_up_the_stack(void **state)
     walk_stack(stack, 7, SP + 16, false);
     assert_int_equal(walk.end, CAIRN_END_OUTERMOST);
     assert_int_equal(walk.n, 3);
-    assert_int_equal(walk.addresses[0], 0x1234);
-    assert_int_equal(walk.addresses[1], 0x1100);
-    assert_int_equal(walk.addresses[2], 0x1f20);
+    assert_int_equal(walk.frames[0].va, 0x1234);
+    assert_int_equal(walk.frames[1].va, 0x1100);
+    assert_int_equal(walk.frames[2].va, 0x1f20);
 }
 
 static void a_frame_pointer_that_goes_down_or_is_crooked_ends_the_walk(void **state)
@@ -354,8 +354,8 @@ static void of_a_deep_walk_both_ends_are_kept(void **state)
     assert_int_equal(walk.n_missing, BEYOND);
     assert_int_equal(walk.gap_at, CAIRN_BPF_INNER_FRAMES);
     for (size_t i = 0; i + 1 < N; i++)
-        assert_int_equal(walk.addresses[i], 0x1010 + 16 * (i % 100));
-    assert_int_equal(walk.addresses[N - 1], 0x1f20);
+        assert_int_equal(walk.frames[i].va, 0x1010 + 16 * (i % 100));
+    assert_int_equal(walk.frames[N - 1].va, 0x1f20);
 }
 
 /* A frame pointer that leads nowhere ends the walk beyond the gap, at it, or before it. */
@@ -386,13 +386,15 @@ static void frames_that_do_not_fit_leave_a_gap_before_the_outermost(void **state
     for (uint64_t n = CAIRN_WALK_FRAMES_MAX; n < CAIRN_WALK_FRAMES_MAX + 600; n += 7) {
         walk = (struct cairn_user_walk){0};
         for (uint64_t i = 0; i < n; i++)
-            assert_true(cairn_user_walk_add(&walk, 0x100000 + i, i == 0, CAIRN_FRAME_CFI));
+            assert_true(cairn_user_walk_add(&walk, (struct cairn_stream_frame){.va = 0x100000 + i,
+                                                                               .how = CAIRN_HOW_CFI,
+                                                                               .exact = i == 0}));
         cairn_user_walk_close_gap(&walk);
         assert_int_equal(walk.n, CAIRN_WALK_FRAMES_MAX);
         assert_int_equal(walk.n_missing, n - CAIRN_WALK_FRAMES_MAX);
         for (size_t i = 0; i < walk.n; i++) {
             bool outer = walk.n_missing && i >= walk.gap_at;
-            assert_int_equal(walk.addresses[i], 0x100000 + i + (outer ? walk.n_missing : 0));
+            assert_int_equal(walk.frames[i].va, 0x100000 + i + (outer ? walk.n_missing : 0));
         }
     }
 }

@@ -35,11 +35,15 @@ static int map(struct told *told, int pid, uint64_t start, const char *path, uin
 
 static int sample(struct told *told, int pid, const uint64_t *user, size_t n)
 {
+    struct cairn_stream_frame frames[2];
+    assert_true(n <= 2);
+    for (size_t i = 0; i < n; i++)
+        frames[i] = (struct cairn_stream_frame){.va = user[i], .exact = i == 0};
     const struct cairn_stream_sample one = {.pid = pid,
                                             .tid = pid,
                                             .event = told->event,
                                             .value = 2,
-                                            .user = {.addresses = user, .n = n}};
+                                            .user = {.frames = frames, .n = n}};
     return cairn_stream_sample(&told->stream, &one);
 }
 
@@ -60,6 +64,28 @@ static void a_file_that_several_processes_map_is_one_module(void **state)
     assert_int_equal(p->samples[0].stack, p->samples[1].stack);
     assert_int_not_equal(p->samples[0].stack, p->samples[2].stack);
     assert_int_equal(p->n_modules, 3);
+    end(&told);
+}
+
+/* What is left of the first mapping is where it was in its file. */
+static void a_mapping_that_another_one_splits_stays_one_module(void **state)
+{
+    (void)state;
+    struct told told = begin();
+    static const uint64_t ips[] = {0x10010, 0x12010};
+    const struct cairn_stream_mapping whole = {
+        .pid = 1, .start = 0x10000, .size = 0x3000, .inode = 5, .path = "/lib/x.so"};
+    assert_int_equal(cairn_stream_map(&told.stream, &whole), CAIRN_OK);
+    assert_int_equal(sample(&told, 1, &ips[0], 1), CAIRN_OK);
+    assert_int_equal(map(&told, 1, 0x11000, "/lib/y.so", 6), CAIRN_OK);
+    assert_int_equal(sample(&told, 1, &ips[1], 1), CAIRN_OK);
+    assert_int_equal(cairn_stream_finish(&told.stream), CAIRN_OK);
+    const struct cairn_profile *p = told.profile;
+    for (size_t i = 0; i < 2; i++) {
+        const struct cairn_profile_frame *frame = &p->frames[p->stacks[p->samples[i].stack].frame];
+        assert_int_equal(frame->module, 1);
+        assert_int_equal(frame->address, ips[i]);
+    }
     end(&told);
 }
 
@@ -98,10 +124,10 @@ static void mappings_beyond_the_limit_are_counted(void **state)
             .pid = pid, .tid = pid, .parent_pid = 1, .parent_tid = 1};
         assert_int_equal(cairn_stream_fork(&told.stream, &birth), CAIRN_OK);
     }
-    assert_true(told.stream.load.n_maps <= CAIRN_STREAM_ALL_MAX);
+    assert_true(told.stream.processes.load.n_maps <= CAIRN_STREAM_ALL_MAX);
     for (int pid = 2; pid < 200; pid++)
         assert_int_equal(cairn_stream_exit(&told.stream, pid, pid), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, CAIRN_STREAM_MAPPINGS_MAX);
+    assert_int_equal(told.stream.processes.load.n_maps, CAIRN_STREAM_MAPPINGS_MAX);
     end(&told);
 }
 
@@ -115,7 +141,7 @@ static void mappings_that_move_all_others_are_bounded(void **state)
             assert_int_equal(map(&told, pid, ((uint64_t)1 << 40) - i * 0x2000, "/lib/x.so", 5),
                              CAIRN_OK);
     assert_true(told.stream.counts.n_mappings > 0);
-    assert_true(told.stream.load.n_moved <=
+    assert_true(told.stream.processes.load.n_moved <=
                 3 * ((uint64_t)CAIRN_STREAM_MOVED_MAX + CAIRN_STREAM_MAPPINGS_MAX));
     assert_int_equal(map(&told, 9, 0x10000, "/lib/x.so", 5), CAIRN_OK); /* others lose nothing */
     const uint64_t n_lost = told.stream.counts.n_mappings;
@@ -135,9 +161,9 @@ static void a_process_keeps_its_mappings_until_its_last_thread_exits(void **stat
         assert_int_equal(cairn_stream_fork(&told.stream, &births[i]), CAIRN_OK);
     assert_int_equal(map(&told, 5, 0x10000, "/bin/x", 5), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 5), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, 1);
+    assert_int_equal(told.stream.processes.load.n_maps, 1);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, 0);
+    assert_int_equal(told.stream.processes.load.n_maps, 0);
     end(&told);
 }
 
@@ -156,9 +182,9 @@ static void a_thread_that_is_told_of_twice_counts_for_the_process_that_lives(voi
     assert_int_equal(map(&told, 5, 0x10000, "/bin/x", 5), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 6), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, 1);
+    assert_int_equal(told.stream.processes.load.n_maps, 1);
     assert_int_equal(cairn_stream_exit(&told.stream, 5, 5), CAIRN_OK);
-    assert_int_equal(told.stream.load.n_maps, 0);
+    assert_int_equal(told.stream.processes.load.n_maps, 0);
     end(&told);
 }
 
@@ -191,7 +217,7 @@ static int64_t number_of(const struct cairn_profile *p, size_t row, const char *
 /* Three samples of one stack: two at one moment on CPU 1, one later on CPU 2. */
 static struct told told_with(unsigned keeps, uint64_t to_wall_ns)
 {
-    const uint64_t address = 0x10010;
+    const struct cairn_stream_frame frame = {.va = 0x10010};
     struct told told = begin();
     told.stream.keeps = keeps;
     told.stream.to_wall_ns = to_wall_ns;
@@ -203,7 +229,7 @@ static struct told told_with(unsigned keeps, uint64_t to_wall_ns)
                                                 .time_ns = i < 2 ? 500 : 700,
                                                 .has_time = true,
                                                 .cpu = i < 2 ? 1 : 2,
-                                                .user = {.addresses = &address, .n = 1}};
+                                                .user = {.frames = &frame, .n = 1}};
         assert_int_equal(cairn_stream_sample(&told.stream, &one), CAIRN_OK);
     }
     assert_int_equal(cairn_stream_finish(&told.stream), CAIRN_OK);
@@ -238,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_that_several_processes_map_is_one_module),
+        cmocka_unit_test(a_mapping_that_another_one_splits_stays_one_module),
         cmocka_unit_test(two_build_ids_of_one_path_are_none),
         cmocka_unit_test(mappings_beyond_the_limit_are_counted),
         cmocka_unit_test(mappings_that_move_all_others_are_bounded),

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/shared_module.h"
-
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sample/space.h"
 #include "tests/support/test.h"
 
 struct fixture {
     struct cairn_profile *profile;
     struct cairn_spaces spaces;
     struct cairn_space *space;
-    struct cairn_shared_modules shared;
 };
 
 static struct fixture begin(void)
@@ -25,32 +23,31 @@ static struct fixture begin(void)
 
 static void drop(struct fixture *f)
 {
-    cairn_shared_modules_done(&f->shared);
     cairn_spaces_done(&f->spaces);
     cairn_profile_free(f->profile);
 }
 
-static struct cairn_space_map *map(struct fixture *f, const struct cairn_space_news *news)
+static struct cairn_stream_map *map(struct fixture *f, const struct cairn_stream_mapping *news)
 {
     assert_int_equal(cairn_space_add(&f->spaces, f->space, news), CAIRN_OK);
-    return cairn_space_find(f->space, news->start);
+    return cairn_stream_space_find(&f->space->code, news->start);
 }
 
 static uint32_t module_at(struct fixture *f, uint64_t va)
 {
-    return cairn_shared_module(&f->shared, &f->spaces, f->space, cairn_space_find(f->space, va));
+    return cairn_space_module(&f->spaces, f->space, cairn_stream_space_find(&f->space->code, va));
 }
 
 static uint64_t va_of(struct fixture *f, uint64_t va)
 {
-    return cairn_shared_va(f->profile, cairn_space_find(f->space, va), va);
+    return cairn_stream_va(f->profile, cairn_stream_space_find(&f->space->code, va), va);
 }
 
 static void a_file_is_one_module_wherever_it_is_mapped(void **state)
 {
     (void)state;
     struct fixture f = begin();
-    struct cairn_space_news news = {
+    struct cairn_stream_mapping news = {
         .start = 0x1000, .size = 0x1000, .off = 0x4000, .dev = 1, .inode = 2, .path = "/no/file"};
     map(&f, &news);
     news.start = 0x9000;
@@ -66,6 +63,33 @@ static void a_file_is_one_module_wherever_it_is_mapped(void **state)
     drop(&f);
 }
 
+/* MAP_SHARED without a file has an inode all the same. Compilers map such memory, too. */
+static void shared_memory_without_a_name_is_known_by_its_place(void **state)
+{
+    (void)state;
+    struct fixture f = begin();
+    struct cairn_stream_mapping mapping = {.start = 0x1000,
+                                           .size = 0x3000,
+                                           .off = 0x5000,
+                                           .dev = 1,
+                                           .inode = 2,
+                                           .path = "/dev/zero (deleted)"};
+    map(&f, &mapping);
+    const uint32_t number = module_at(&f, 0x1000);
+    const struct cairn_profile_module *module = &f.profile->modules[number];
+    assert_string_equal(cairn_strings_get(&f.profile->strings, module->path), "[anon]");
+    assert_true(cairn_stream_module_is_made(&f.spaces.all.modules, number));
+    assert_int_equal(va_of(&f, 0x3234), 0x3234);
+    mapping.start = 0x2000; /* a file in the middle of it */
+    mapping.size = 0x1000;
+    mapping.path = "/no/file";
+    map(&f, &mapping);
+    assert_int_equal(module_at(&f, 0x3000), number);
+    assert_int_equal(va_of(&f, 0x3234), 0x3234);
+    assert_false(cairn_stream_module_is_made(&f.spaces.all.modules, module_at(&f, 0x2000)));
+    drop(&f);
+}
+
 /* Bytes that are told to be a vdso. */
 static uint64_t add_vdso(struct fixture *f, struct cairn_span bytes, size_t changed)
 {
@@ -74,7 +98,7 @@ static uint64_t add_vdso(struct fixture *f, struct cairn_span bytes, size_t chan
     assert_true(at != MAP_FAILED);
     memcpy(at, bytes.data, bytes.size);
     at[changed]++;
-    const struct cairn_space_news news = {
+    const struct cairn_stream_mapping news = {
         .start = (uintptr_t)at, .size = bytes.size, .path = "[vdso]"};
     map(f, &news);
     return news.start;
@@ -90,7 +114,7 @@ static void so_is_the_vdso_where_its_bytes_are_ours(void **state)
         skip();
     }
     struct fixture f = begin();
-    const struct cairn_space_news ours = {
+    const struct cairn_stream_mapping ours = {
         .start = (uintptr_t)vdso.data, .size = vdso.size, .path = "[vdso]"};
     uint64_t other = add_vdso(&f, vdso, vdso.size - 1);
     uint64_t same = add_vdso(&f, vdso, vdso.size - 1);
@@ -118,7 +142,8 @@ static void the_vdso_of_who_is_gone_is_told_by_its_size_and_place(void **state)
         skip();
     }
     struct fixture f = begin();
-    struct cairn_space_news news = {.start = 0x7fff12340000, .size = vdso.size, .path = "[vdso]"};
+    struct cairn_stream_mapping news = {
+        .start = 0x7fff12340000, .size = vdso.size, .path = "[vdso]"};
     f.space->mem_state = -1;
     map(&f, &news);
     news.start = 0x40000000; /* of a 32-bit program */
@@ -136,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_one_module_wherever_it_is_mapped),
+        cmocka_unit_test(shared_memory_without_a_name_is_known_by_its_place),
         cmocka_unit_test(so_is_the_vdso_where_its_bytes_are_ours),
         cmocka_unit_test(the_vdso_of_who_is_gone_is_told_by_its_size_and_place),
     };
