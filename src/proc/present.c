@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define PRESENT_OR_SWAPPED (UINT64_C(3) << 62)
+#define FILE_OR_SHARED     (UINT64_C(1) << 61)
 
 void cairn_present_open(int pid, struct cairn_present *ret_present)
 {
@@ -14,6 +15,7 @@ void cairn_present_open(int pid, struct cairn_present *ret_present)
     ret_present->fd = open(path, O_RDONLY | O_CLOEXEC);
     ret_present->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
     ret_present->n = 0;
+    ret_present->skips_file = false;
 }
 
 void cairn_present_close(struct cairn_present *present)
@@ -34,7 +36,8 @@ static bool is_present(struct cairn_present *p, uint64_t page, bool *ret_is)
     }
     if (!p->n)
         return false;
-    *ret_is = (p->entries[page - p->first] & PRESENT_OR_SWAPPED) != 0;
+    uint64_t entry = p->entries[page - p->first];
+    *ret_is = (entry & PRESENT_OR_SWAPPED) != 0 && !(p->skips_file && (entry & FILE_OR_SHARED));
     return true;
 }
 

@@ -196,3 +196,15 @@ bool cairn_reach_blocks_before(const struct cairn_reach_blocks *blocks, uint64_t
     *ret_block = block_of(blocks, area, low - 1);
     return true;
 }
+
+uint32_t cairn_reach_blocks_first(const struct cairn_reach_blocks *blocks, uint64_t va)
+{
+    uint32_t index;
+    struct cairn_reach_block block;
+    const struct cairn_reach_area *area = area_before(blocks, va);
+    if (!area)
+        return 0;
+    if (!cairn_reach_blocks_before(blocks, va, &index, &block))
+        return area->first + area->n;
+    return block.va < va ? index + 1 : index;
+}

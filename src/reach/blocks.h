@@ -78,4 +78,7 @@ const struct cairn_reach_area *cairn_reach_blocks_area(const struct cairn_reach_
 bool cairn_reach_blocks_before(const struct cairn_reach_blocks *blocks, uint64_t va,
                                uint32_t *ret_index, struct cairn_reach_block *ret_block);
 
+/* The number of the first block that begins at `va` or behind it; `n`: there is none. */
+uint32_t cairn_reach_blocks_first(const struct cairn_reach_blocks *blocks, uint64_t va);
+
 #endif /* CAIRN_REACH_BLOCKS_H */

@@ -81,17 +81,6 @@ static int scan_large(const struct flood *f, uint32_t index)
     return CAIRN_OK;
 }
 
-/* The number of the first block that begins at `va` or behind it. */
-static uint32_t first_at(const struct cairn_reach *r, const struct cairn_reach_area *area,
-                         uint64_t va)
-{
-    uint32_t index;
-    struct cairn_reach_block block;
-    if (va <= area->base || !cairn_reach_blocks_before(&r->blocks, va, &index, &block))
-        return area->first;
-    return block.va < va ? index + 1 : index;
-}
-
 /* Around block `index`, with those pending blocks behind it that are near. */
 static struct window choose(const struct cairn_reach *r, uint32_t index)
 {
@@ -100,7 +89,7 @@ static struct window choose(const struct cairn_reach *r, uint32_t index)
     uint64_t spare = WINDOW - block.size - 8, around = (r->span < spare ? r->span : spare) / 2;
     uint64_t low = block.va - area->base > around ? (block.va - around) & ~UINT64_C(7) : area->base;
     uint64_t high = block.va + block.size + around;
-    struct window window = {.va = low, .first = first_at(r, area, low)};
+    struct window window = {.va = low, .first = cairn_reach_blocks_first(&r->blocks, low)};
     for (uint32_t i = index + 1; next_pending(r, i, area->first + area->n, &i); i++) {
         block = cairn_reach_blocks_get(&r->blocks, i);
         if (block.va > high + GAP || block.va + block.size - low > WINDOW)
@@ -108,7 +97,7 @@ static struct window choose(const struct cairn_reach *r, uint32_t index)
         high = high > block.va + block.size ? high : block.va + block.size;
     }
     window.end_va = high < area->end ? high : area->end;
-    window.end = first_at(r, area, window.end_va);
+    window.end = cairn_reach_blocks_first(&r->blocks, window.end_va);
     if (window.end <= index + 1) { /* an empty block may begin at the window's end */
         window.end = index + 1;
         return window;
