@@ -164,12 +164,12 @@ static int read_form(const struct flood *f, const struct cairn_reach_hint *hint,
     form->off = hint->off;
     form->tables = f->reach->tables;
     form->n_tables = f->reach->n_tables;
-    if (form->off < 8 || form->off > form->block.size || form->block.size - form->off < 8)
+    if (form->off >= form->block.size)
         return CAIRN_OK;
     size_t head =
-        form->block.size < sizeof form->head ? (size_t)form->block.size / 8 * 8 : sizeof form->head;
+        form->block.size < sizeof form->head ? (size_t)form->block.size : sizeof form->head;
     int code = read(f, form->block.va, (uint8_t *)form->head, head);
-    if (code == CAIRN_OK)
+    if (code == CAIRN_OK && form->off >= 8 && form->block.size - form->off >= 8)
         code =
             read(f, form->block.va + form->off - 8, (uint8_t *)form->around, sizeof form->around);
     return code;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "reach/form.h"
 
+enum { PREFIX_MAX = 24, PREFIX_SPARE = 8 };
+
 bool cairn_reach_form_is_off(uint64_t off)
 {
-    return off % CAIRN_REACH_ALIGN == 0 && off <= UINT32_MAX;
+    return off <= PREFIX_MAX || (off % CAIRN_REACH_ALIGN == 0 && off <= UINT32_MAX);
 }
 
 static bool is_array(const struct cairn_reach_form *f)
@@ -49,15 +51,39 @@ static bool is_base_class(const struct cairn_reach_form *f)
     return is_table(f, f->head[0]) && is_table(f, f->around[1]);
 }
 
-static bool is_aligned_by_hand(const struct cairn_reach_form *f)
+/* Or that of what an allocator has put a size before. */
+static bool has_own_address(const struct cairn_reach_form *f)
 {
-    return f->off >= 8 && f->around[0] == f->block.va;
+    const uint64_t before = 16;
+    return f->off > before &&
+           (f->around[0] - f->block.va <= before || f->around[1] - f->block.va <= before);
+}
+
+static bool fits(const struct cairn_reach_form *f, uint64_t length)
+{
+    uint64_t rest = f->block.size - f->off;
+    return length && length <= rest && rest - length <= PREFIX_SPARE;
+}
+
+/* In the bytes before the text; of redis' shortest strings a length has five bits. */
+static bool has_length(const struct cairn_reach_form *f)
+{
+    uint64_t word = f->head[0];
+    if (f->off == 1)
+        return fits(f, (word & 0xff) >> 3);
+    if (f->off > PREFIX_MAX)
+        return false;
+    return fits(f, word & 0xff) || (f->off > 2 && fits(f, word & 0xffff)) ||
+           (f->off >= 4 && fits(f, word & 0xffffffff)) || (f->off >= 8 && fits(f, word));
 }
 
 bool cairn_reach_form_holds(const struct cairn_reach_form *form)
 {
     if (!cairn_reach_form_is_off(form->off) || form->off >= form->block.size)
         return false;
-    return is_array(form) || has_size(form) || is_dtv(form) || is_string(form) ||
-           is_base_class(form) || is_aligned_by_hand(form);
+    if (has_length(form))
+        return true;
+    return form->off % CAIRN_REACH_ALIGN == 0 &&
+           (is_array(form) || has_size(form) || is_dtv(form) || is_string(form) ||
+            is_base_class(form) || has_own_address(form));
 }

@@ -10,7 +10,10 @@
  *     16        | number of slots, 0 | slots of 16 bytes  glibc's DTV of a thread (dl-tls.c)
  *     24        | length | capacity | references | text   std::string before C++11
  *     any       | vtable | ... | vtable | ...             a base class that is not the first one
- *     any       | ... | the block's own address | data    memory that was aligned by hand
+ *     any       | ... | the block's own address | data    memory that was aligned by hand, or has its
+ *                                                         head behind it
+ *     1 to 24   | length | ... | text                     a length of 1, 2, 4 or 8 bytes that fits the
+ *                                                         block, as of redis' strings
  */
 #ifndef CAIRN_REACH_FORM_H
 #define CAIRN_REACH_FORM_H

@@ -82,16 +82,20 @@ static int read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
 }
 
 /* What is not in memory: registers, and what the kernel keeps. */
-static int add_words(struct cairn_lost_search *s, enum cairn_lost_stop stop, struct cairn_err *err)
+static int read_words(struct cairn_lost_search *s, enum cairn_lost_stop stop, struct cairn_err *err)
 {
     int code = cairn_lost_threads_read(&s->threads, s->pid, stop, s->tracer, err);
     if (code == CAIRN_OK && !cairn_lost_kernel_read(&s->kernel, s->pid))
         code = cairn_fail_memory(err);
-    for (size_t i = 0; code == CAIRN_OK && i < s->threads.n_words; i++)
-        cairn_reach_word(s->reach, s->threads.words[i]);
-    for (size_t i = 0; code == CAIRN_OK && i < s->kernel.n; i++)
-        cairn_reach_word(s->reach, s->kernel.words[i]);
     return code;
+}
+
+static void feed_words(const struct cairn_lost_search *s)
+{
+    for (size_t i = 0; i < s->threads.n_words; i++)
+        cairn_reach_word(s->reach, s->threads.words[i]);
+    for (size_t i = 0; i < s->kernel.n; i++)
+        cairn_reach_word(s->reach, s->kernel.words[i]);
 }
 
 /* The bytes of one piece, split at blocks and arenas. */
@@ -180,17 +184,21 @@ static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *bl
     s->reach->tag_bits = UINT64_C(0xff) << 56;
 #endif
     if (code == CAIRN_OK)
-        code = add_words(s, stop, err);
+        code = read_words(s, stop, err);
+    if (code == CAIRN_OK && !cairn_lost_threads_cut(&s->threads, blocks, &s->space))
+        code = cairn_fail_memory(err);
     if (code == CAIRN_OK) {
-        cairn_lost_threads_cut(&s->threads, blocks, &s->space);
+        feed_words(s);
         code = cairn_lost_space_each(&s->space, feed_piece, &f, err);
     }
     if (code == CAIRN_OK)
         code = flood(s, err);
     if (code == CAIRN_OK && !s->tracer)
-        code = add_words(s, stop, err);
-    if (code == CAIRN_OK && !s->tracer)
+        code = read_words(s, stop, err);
+    if (code == CAIRN_OK && !s->tracer) {
+        feed_words(s);
         code = flood(s, err);
+    }
     s->n_passes++;
     return code;
 }

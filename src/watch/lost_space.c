@@ -9,7 +9,7 @@
 #include "proc/process.h"
 #include "watch/heap.h"
 
-enum { PIECE = CAIRN_REACH_WINDOW, PAGE = 4096 };
+enum { PIECE = CAIRN_REACH_WINDOW, PAGE = CAIRN_LOST_PAGE };
 
 int cairn_lost_space_open(int pid, struct cairn_lost_space *ret_space, struct cairn_err *err)
 {

@@ -21,6 +21,8 @@
 #include "proc/present.h"
 #include "reach/reach.h"
 
+enum { CAIRN_LOST_PAGE = 4096 };
+
 enum cairn_lost_kind {
     CAIRN_LOST_OTHER,
     CAIRN_LOST_BREAK, /* of brk(2) */

@@ -224,7 +224,65 @@ static bool has_block(const struct cairn_reach_blocks *blocks, const struct cair
     return first < blocks->n && cairn_reach_blocks_get(blocks, first).va < map->end;
 }
 
-void cairn_lost_threads_cut(const struct cairn_lost_threads *threads,
+#ifdef __x86_64__
+/*
+ * glibc keeps the stacks of threads that have ended for the next ones (nptl/allocatestack.c). Such
+ * a stack's last page has struct pthread: two pointers to itself, the DTV, and the thread's number,
+ * which the kernel sets to 0 when the thread ends. The next thread gets the DTV, too.
+ */
+static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map *map,
+                    uint64_t *ret_dtv)
+{
+    enum { DTV_AT = 8, SELF_AT = 0x10, TID_AT = 0x2d0, LEAST = 0x300, ALIGN = 64 };
+    uint8_t page[CAIRN_LOST_PAGE];
+    uint64_t va = map->end - sizeof page, words[2];
+    int32_t tid;
+    if (map->end - map->start < 2 * sizeof page ||
+        !cairn_lost_space_read(space, va, page, sizeof page))
+        return false;
+    for (size_t at = 0; at + LEAST <= sizeof page; at += ALIGN) {
+        memcpy(&words[0], page + at, sizeof *words);
+        memcpy(&words[1], page + at + SELF_AT, sizeof *words);
+        memcpy(&tid, page + at + TID_AT, sizeof tid);
+        memcpy(ret_dtv, page + at + DTV_AT, sizeof *ret_dtv);
+        if (words[0] == va + at && words[1] == va + at)
+            return tid <= 0;
+    }
+    return false;
+}
+#else
+static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map *map,
+                    uint64_t *ret_dtv)
+{
+    (void)space, (void)map, (void)ret_dtv;
+    return false;
+}
+#endif
+
+/* Nothing else of a stack that no thread has is read. False: memory is gone. */
+static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_blocks *blocks,
+                     struct cairn_lost_space *space)
+{
+    enum { DTV_HEAD = 16 }; /* the pointer is to its second slot */
+    size_t k = 0;
+    uint64_t dtv;
+    const uint32_t access = CAIRN_MAP_READ | CAIRN_MAP_WRITE;
+    for (size_t i = 0; i < space->n_maps && space->has_glibc; i++) {
+        struct cairn_lost_map *map = &space->maps[i];
+        while (k < t->n_sps && t->sps[k] < map->start)
+            k++;
+        bool has_thread = k < t->n_sps && t->sps[k] < map->end;
+        if (!has_thread && map->kind == CAIRN_LOST_OTHER && map->flags == access &&
+            has_guard(space, map) && is_dead(space, map, &dtv) && !has_block(blocks, map)) {
+            map->live = map->end;
+            if (!add_word(t, dtv - DTV_HEAD))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
                             const struct cairn_reach_blocks *blocks, struct cairn_lost_space *space)
 {
     const uint64_t *sps = threads->sps;
@@ -240,4 +298,6 @@ void cairn_lost_threads_cut(const struct cairn_lost_threads *threads,
         if (is_alone && sps[i] - map->start > RED_ZONE && !has_block(blocks, map))
             map->live = sps[i] - RED_ZONE;
     }
+    /* A thread that was not seen may have any stack. */
+    return threads->n_unread || cut_dead(threads, blocks, space);
 }

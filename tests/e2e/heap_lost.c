@@ -246,6 +246,14 @@ __attribute__((noinline)) static void *lose_in_thread(void *unused)
     return unused;
 }
 
+/* Nobody takes its stack over. */
+__attribute__((noinline)) static void *lose_at_end(void *unused)
+{
+    void *volatile local = in_tls = get(304);
+    (void)local;
+    return unused;
+}
+
 __attribute__((noinline)) static void *hold_in_thread(void *unused)
 {
     in_tls = get(114);
@@ -306,10 +314,13 @@ static void threads(void)
     start(hold_in_register, NULL);
     start(hold_in_register, &begun);
     pthread_barrier_wait(&begun);
+    if (pthread_create(&thread, NULL, lose_at_end, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        abort();
 }
 
 static void hold_all(void)
 {
+    hold_coroutine(); /* first: malloc leaves ends of the heap on its stack */
     hold_global();
     hold_static();
     hold_data();
@@ -324,7 +335,6 @@ static void hold_all(void)
     hold_timer();
     hold_at_exit();
     hold_cookie();
-    hold_coroutine();
 }
 
 static void lose_all(void)

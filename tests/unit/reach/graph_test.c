@@ -136,7 +136,7 @@ static void doubtful_pointers_hold_nothing_for_sure(void **state)
     cairn_reach_word(t.reach, va_of(3) | UINT64_C(0xb4) << 56);
     cairn_reach_word(t.reach, va_of(4) | UINT64_C(0xfff8) << 48);
     cairn_reach_word(t.reach, va_of(5) + UNIT + 1);
-    cairn_reach_word(t.reach, va_of(6) + 1);
+    cairn_reach_word(t.reach, va_of(6) + 33);
     cairn_reach_word(t.reach, va_of(6));
     flood();
     assert_marks("ppppp-h");
@@ -202,6 +202,28 @@ static void forms_of_the_languages_hold(void **state)
     put(va_of(7) + 40, va_of(9));
     flood();
     assert_marks("hhhhhhpphp");
+    end();
+}
+
+static void lengths_before_a_text_hold(void **state)
+{
+    (void)state;
+    begin(4096);
+    add(BASE, 8);       /* redis: 5 bits, a byte of flags */
+    add(BASE + 16, 40); /* 8 bits, and two more bytes */
+    add(BASE + 64, 520);
+    add(BASE + 600, 40); /* no length that fits */
+    seal();
+    put(BASE, 6 << 3);
+    put(BASE + 16, 36);
+    put(BASE + 64, 514);
+    put(BASE + 600, 7);
+    cairn_reach_word(t.reach, BASE + 1);
+    cairn_reach_word(t.reach, BASE + 16 + 3);
+    cairn_reach_word(t.reach, BASE + 64 + 5);
+    cairn_reach_word(t.reach, BASE + 600 + 3);
+    flood();
+    assert_marks("hhhp");
     end();
 }
 
@@ -406,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_tag_that_the_machine_ignores_is_no_doubt),
         cmocka_unit_test(the_end_of_a_block_may_be_the_start_of_the_next),
         cmocka_unit_test(forms_of_the_languages_hold),
+        cmocka_unit_test(lengths_before_a_text_hold),
         cmocka_unit_test(a_block_does_not_hold_itself),
         cmocka_unit_test(a_cycle_is_one_group),
         cmocka_unit_test(lists_of_a_million_are_followed),
