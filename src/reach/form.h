@@ -3,17 +3,17 @@
  * Form: why a program keeps no pointer to the start of a block, only one into it. A block says so
  * by the words at its start and around the place that is pointed to:
  *
- *     off       bytes of the block                        what it is
- *     8, 16     | ... count | elements                    new T[count], whose T has a destructor
- *                                                         (Itanium C++ ABI, 2.7)
- *     8         | size of the rest | bytes                an allocator that keeps sizes, as sqlite's
- *     16        | number of slots, 0 | slots of 16 bytes  glibc's DTV of a thread (dl-tls.c)
- *     24        | length | capacity | references | text   std::string before C++11
- *     any       | vtable | ... | vtable | ...             a base class that is not the first one
- *     any       | ... | the block's own address | data    memory that was aligned by hand, or has its
- *                                                         head behind it
- *     1 to 24   | length | ... | text                     a length of 1, 2, 4 or 8 bytes that fits the
- *                                                         block, as of redis' strings
+ *     off      bytes of the block                        what it is
+ *     8, 16    | ... count | elements                    new T[count] of a T with a destructor
+ *                                                        (Itanium C++ ABI, 2.7)
+ *     8        | size of the rest | bytes                an allocator that keeps sizes
+ *     16       | number of slots, 0 | slots of 16 bytes  glibc's DTV of a thread (dl-tls.c)
+ *     24       | length | capacity | references | text   std::string before C++11
+ *     any      | vtable | ... | vtable | ...             a base class that is not the first one
+ *     any      | ... | the block's own address | data    memory that was aligned by hand, or that
+ *                                                        has its head behind it, as sqlite's pages
+ *     1 to 24  | length | ... | text                     a length of 1, 2, 4 or 8 bytes that fits
+ *                                                        the block, as of redis' strings
  */
 #ifndef CAIRN_REACH_FORM_H
 #define CAIRN_REACH_FORM_H

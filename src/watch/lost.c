@@ -147,6 +147,10 @@ static void say_notes(const struct cairn_lost_search *s, struct cairn_heap_lost 
         add_text(text, size,
                  "its malloc is not glibc's, so free memory counts as holding what it "
                  "points to");
+    if (!s->threads.iterator)
+        add_text(text, size,
+                 "without BPF an alternate signal stack that the kernel alone knows "
+                 "counts as lost");
     if (s->space.n_devices)
         add_text(text, size, "%llu mappings of devices were not read",
                  (unsigned long long)s->space.n_devices);

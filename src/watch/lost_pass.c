@@ -76,6 +76,7 @@ static int read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
         cairn_heap_free(heap);
         return code;
     }
+    s->space.machine = heap->states[0].view.header.machine;
     s->has_gaps |= may_lack_blocks(&heap->states[0].view.header);
     *ret_heap = heap;
     return CAIRN_OK;
@@ -180,9 +181,8 @@ static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *bl
         code = cairn_lost_space_find_arenas(&s->space, blocks, err);
     s->reach->tables = s->space.tables.items;
     s->reach->n_tables = s->space.tables.n;
-#ifdef __aarch64__
-    s->reach->tag_bits = UINT64_C(0xff) << 56;
-#endif
+    /* The upper byte of an address is the program's own (ARM ARM, "Address tagging"). */
+    s->reach->tag_bits = s->space.machine == EM_AARCH64 ? UINT64_C(0xff) << 56 : 0;
     if (code == CAIRN_OK)
         code = read_words(s, stop, err);
     if (code == CAIRN_OK && !cairn_lost_threads_cut(&s->threads, blocks, &s->space))

@@ -177,6 +177,42 @@ static int add_lost(struct rows *rows, struct cairn_lost_search *s)
                                    : code;
 }
 
+static int compare_suspects(const void *x, const void *y)
+{
+    const struct cairn_lost_suspect *a = x, *b = y;
+    return a->va < b->va ? -1 : a->va > b->va;
+}
+
+struct keeping {
+    struct cairn_lost_suspects *suspects;
+    size_t next, n_kept;
+};
+
+static void keep_living(void *ctx, const struct cairn_heap_block *block)
+{
+    struct keeping *k = ctx;
+    struct cairn_lost_suspect *items = k->suspects->items;
+    while (k->next < k->suspects->n && items[k->next].va < block->va)
+        k->next++;
+    if (k->next < k->suspects->n && items[k->next].va == block->va &&
+        items[k->next].size == block->size && items[k->next].stack == block->stack &&
+        items[k->next].epoch == block->epoch)
+        items[k->n_kept++] = items[k->next++];
+}
+
+/* Those that were freed since a pass doubted them are not told of. */
+static int drop_dead(struct rows *rows, struct cairn_lost_suspects *suspects)
+{
+    struct keeping k = {.suspects = suspects};
+    if (!suspects->n)
+        return CAIRN_OK;
+    qsort(suspects->items, suspects->n, sizeof *suspects->items, compare_suspects);
+    if (cairn_heap_view_sorted_blocks(&rows->state->view, keep_living, &k) < 0)
+        return cairn_fail_memory(rows->err);
+    suspects->n = k.n_kept;
+    return CAIRN_OK;
+}
+
 static void add_all(struct rows *rows, const struct cairn_lost_suspects *suspects)
 {
     for (size_t i = 0; i < suspects->n; i++)
@@ -218,5 +254,7 @@ int cairn_lost_rows(struct cairn_lost_search *search, const struct cairn_heap_fi
     rows.state = &lost->heap->states[0];
     rows.profile = lost->profile;
     code = cairn_heap_select_epochs(rows.state, &all, &rows.select, err);
+    if (code == CAIRN_OK)
+        code = drop_dead(&rows, &search->doubtful);
     return code < 0 ? code : make(&rows, search, is_sure, lost);
 }

@@ -55,19 +55,6 @@ int cairn_lost_ranges_add(struct cairn_lost_ranges *ranges, uint64_t start, uint
     return CAIRN_OK;
 }
 
-bool cairn_lost_ranges_have(const struct cairn_lost_ranges *ranges, uint64_t va)
-{
-    size_t low = 0, high = ranges->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].end <= va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < ranges->n && va >= ranges->items[low].start;
-}
-
 static bool begins(const char *text, const char *head)
 {
     return strncmp(text, head, strlen(head)) == 0;

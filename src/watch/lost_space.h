@@ -44,6 +44,7 @@ struct cairn_lost_ranges {
 
 struct cairn_lost_space {
     int pid;
+    uint16_t machine;           /* EM_* */
     struct cairn_mem mem, file; /* `file`: by /proc/PID/mem, for what process_vm_readv(2) refuses */
     bool has_file;
     struct cairn_present present;
@@ -83,7 +84,6 @@ int cairn_lost_space_each(struct cairn_lost_space *space, cairn_lost_piece_fn ea
 
 /* None overlaps another. CAIRN_E_NOMEM. */
 int cairn_lost_ranges_add(struct cairn_lost_ranges *ranges, uint64_t start, uint64_t end);
-bool cairn_lost_ranges_have(const struct cairn_lost_ranges *ranges, uint64_t va);
 
 /* Finds glibc's arenas among the mappings: those of threads by the blocks, which are sealed. A
  * mapping that looks otherwise is no arena, and all of it is a root. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "watch/lost_threads.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,8 @@ static int see(void *ctx, const struct cairn_bpf_thread *thread)
 {
     struct reading *r = ctx;
     size_t i = number_of(r, thread->tid);
+    if (thread->alt_stack)
+        r->failed |= !add_word(r->threads, thread->alt_stack);
     if (i >= r->n || r->is_read[i])
         return 0;
     if (thread->found == CAIRN_BPF_NO_USER) /* it has ended */
@@ -168,7 +171,8 @@ static void read_one(struct reading *r, size_t i)
 static void read_held(struct reading *r, struct cairn_tracer *tracer)
 {
     for (size_t i = 0; i < r->n; i++)
-        r->is_read[i] = add_stopped(r->threads, tracer, r->tids[i]);
+        if (!r->is_read[i])
+            r->is_read[i] = add_stopped(r->threads, tracer, r->tids[i]);
 }
 
 static int read_all(struct reading *r, struct cairn_tracer *tracer, struct cairn_err *err)
@@ -176,10 +180,9 @@ static int read_all(struct reading *r, struct cairn_tracer *tracer, struct cairn
     struct cairn_lost_threads *t = r->threads;
     t->n_words = t->n_sps = t->n_partly = t->n_unread = 0;
     t->n_threads = r->n;
+    read_by_iterator(r);
     if (tracer)
         read_held(r, tracer);
-    else
-        read_by_iterator(r);
     for (size_t i = 0; !tracer && i < r->n; i++)
         if (!r->is_read[i])
             read_one(r, i);
@@ -224,11 +227,11 @@ static bool has_block(const struct cairn_reach_blocks *blocks, const struct cair
     return first < blocks->n && cairn_reach_blocks_get(blocks, first).va < map->end;
 }
 
-#ifdef __x86_64__
 /*
  * glibc keeps the stacks of threads that have ended for the next ones (nptl/allocatestack.c). Such
  * a stack's last page has struct pthread: two pointers to itself, the DTV, and the thread's number,
- * which the kernel sets to 0 when the thread ends. The next thread gets the DTV, too.
+ * which the kernel sets to 0 when the thread ends. The next thread gets the DTV, too. Of x86-64; on
+ * other machines none is found, and all of it is a root.
  */
 static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map *map,
                     uint64_t *ret_dtv)
@@ -250,14 +253,6 @@ static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map 
     }
     return false;
 }
-#else
-static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map *map,
-                    uint64_t *ret_dtv)
-{
-    (void)space, (void)map, (void)ret_dtv;
-    return false;
-}
-#endif
 
 /* Nothing else of a stack that no thread has is read. False: memory is gone. */
 static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_blocks *blocks,
@@ -267,7 +262,7 @@ static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_bloc
     size_t k = 0;
     uint64_t dtv;
     const uint32_t access = CAIRN_MAP_READ | CAIRN_MAP_WRITE;
-    for (size_t i = 0; i < space->n_maps && space->has_glibc; i++) {
+    for (size_t i = 0; i < space->n_maps && space->has_glibc && space->machine == EM_X86_64; i++) {
         struct cairn_lost_map *map = &space->maps[i];
         while (k < t->n_sps && t->sps[k] < map->start)
             k++;

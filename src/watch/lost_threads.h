@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lost threads: what the threads of a process hold outside of memory that others read: registers,
- * and where their stacks end.
+ * where their stacks end, and where their alternate signal stacks are (by BPF alone).
  *
  *     a thread that is not on a CPU   a BPF program copies its registers; it is not stopped
  *     any other one                   ptrace(2) stops it for some microseconds

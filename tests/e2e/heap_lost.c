@@ -169,6 +169,16 @@ __attribute__((noinline)) static void hold_cookie(void)
     __asm__ volatile("" ::"r"(&array) : "memory");
 }
 
+/* Only the kernel knows it. */
+__attribute__((noinline)) static void hold_alternate_stack(void)
+{
+    stack_t stack = {.ss_size = STACK, .ss_sp = get(STACK)};
+    if (sigaltstack(&stack, NULL) < 0)
+        abort();
+    memset(&stack, 0, sizeof stack);
+    __asm__ volatile("" ::"r"(&stack) : "memory");
+}
+
 static void run_coroutine(void)
 {
     void *volatile local = get(113);
@@ -335,6 +345,7 @@ static void hold_all(void)
     hold_timer();
     hold_at_exit();
     hold_cookie();
+    hold_alternate_stack();
 }
 
 static void lose_all(void)

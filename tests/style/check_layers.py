@@ -26,7 +26,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "formats": ("base profile stream rt", "files of profiles: pprof, collapsed stacks, perf, tracker states"),
     "klog": ("base", "kernel logs: prefixes of lines, stack dumps, which line is of which dump"),
     "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
-    "reach": ("base", "which blocks of a heap pointers reach, from roots and from each other"),
+    "reach": ("base", "which blocks of a heap pointers reach"),
     "debugfile": ("base elf", "the search for a module's debug files"),
     "symbol": ("base cache symlist elf code dwarf debugfile", "address to functions and lines"),
     # Of proc only what <cairn/maps.h> says: libcairn-unwind has none of it.
