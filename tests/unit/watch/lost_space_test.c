@@ -97,10 +97,10 @@ static void a_hole_is_zero_and_passed_over(void **state)
     assert_int_equal(got[0], WORD);
     assert_int_equal(got[PAGE / 8], 0);
     const struct cairn_reach_memory memory = cairn_lost_space_memory(&space);
-    assert_int_equal(memory.skip(memory.ctx, va, va + PAGES * PAGE), va);
+    assert_int_equal((memory.skip)(memory.ctx, va, va + PAGES * PAGE), va);
     /* Page 2 was never written. */
-    assert_int_equal(memory.skip(memory.ctx, va + PAGE, va + PAGES * PAGE), va + 3 * PAGE);
-    assert_int_equal(memory.skip(memory.ctx, UINT64_C(1) << 60, UINT64_MAX), UINT64_MAX);
+    assert_int_equal((memory.skip)(memory.ctx, va + PAGE, va + PAGES * PAGE), va + 3 * PAGE);
+    assert_int_equal((memory.skip)(memory.ctx, UINT64_C(1) << 60, UINT64_MAX), UINT64_MAX);
     munmap(pages, PAGE);
     munmap((uint8_t *)pages + 2 * PAGE, 2 * PAGE);
 }
