@@ -5,8 +5,8 @@
  * The blocks are read once, in the order of addresses, and what they point to is kept:
  *
  *     nodes   | block, first link | ...       those that nothing reaches
- *     links   | node | node | ...             4 bytes each; LINKS_A_NODE for each node on average, and
- *                                             what is beyond makes heads of blocks that are none
+ *     links   | node | node | ...             4 bytes each, LINKS_A_NODE for each node on average;
+ *                                             without more than these a block may seem to be a head
  *
  * Then nodes are taken in that order. One that no other has reached yet is a head until another
  * head reaches it; then it and its group belong to that one. Groups are joined as sets are

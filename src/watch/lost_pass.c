@@ -64,6 +64,13 @@ static bool may_lack_blocks(const struct cairn_heap_header *h)
            (h->flags & (CAIRN_HEAP_FULL | CAIRN_HEAP_APART | CAIRN_HEAP_OTHER_NAMES));
 }
 
+/* The program itself uses brk(2), beside malloc. */
+static void see_map(void *ctx, const struct cairn_heap_map *map)
+{
+    struct cairn_lost_search *s = ctx;
+    s->has_gaps |= map->kind == CAIRN_HEAP_MAP_BREAK;
+}
+
 static int read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
                       struct cairn_err *err)
 {
@@ -78,6 +85,7 @@ static int read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
     }
     s->space.machine = heap->states[0].view.header.machine;
     s->has_gaps |= may_lack_blocks(&heap->states[0].view.header);
+    cairn_heap_view_maps(&heap->states[0].view, see_map, s);
     *ret_heap = heap;
     return CAIRN_OK;
 }
@@ -189,7 +197,7 @@ static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *bl
         code = cairn_fail_memory(err);
     if (code == CAIRN_OK) {
         feed_words(s);
-        code = cairn_lost_space_each(&s->space, feed_piece, &f, err);
+        code = cairn_lost_space_each(&s->space, with_blocks || s->has_gaps, feed_piece, &f, err);
     }
     if (code == CAIRN_OK)
         code = flood(s, err);

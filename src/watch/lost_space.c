@@ -249,11 +249,21 @@ static int each_of_map(struct cairn_lost_space *s, const struct cairn_lost_map *
     return CAIRN_OK;
 }
 
-int cairn_lost_space_each(struct cairn_lost_space *space, cairn_lost_piece_fn each, void *ctx,
-                          struct cairn_err *err)
+static bool is_arena(const struct cairn_lost_space *s, const struct cairn_lost_map *map)
+{
+    for (size_t i = 0; i < s->arenas.n; i++)
+        if (s->arenas.items[i].start <= map->start && s->arenas.items[i].end >= map->end)
+            return true;
+    return false;
+}
+
+int cairn_lost_space_each(struct cairn_lost_space *space, bool with_arenas,
+                          cairn_lost_piece_fn each, void *ctx, struct cairn_err *err)
 {
     space->present.n = 0;
     for (size_t i = 0; i < space->n_maps; i++) {
+        if (!with_arenas && is_arena(space, &space->maps[i]))
+            continue;
         int code = each_of_map(space, &space->maps[i], each, ctx);
         if (space->is_gone)
             return cairn_fail(err, CAIRN_E_MISSING, "process %d ended while it was read",

@@ -77,10 +77,11 @@ struct cairn_reach_memory cairn_lost_space_memory(struct cairn_lost_space *space
 bool cairn_lost_space_read(struct cairn_lost_space *space, uint64_t va, uint8_t *to, size_t size);
 
 /* All that is read of the process, piece by piece in ascending order; a piece begins at a multiple
- * of 8 bytes. Less than 0 ends it, and is returned. */
+ * of 8 bytes. `with_arenas`: mappings that are an arena as a whole, too. Less than 0 ends it, and
+ * is returned. */
 typedef int (*cairn_lost_piece_fn)(void *ctx, uint64_t va, struct cairn_span bytes);
-int cairn_lost_space_each(struct cairn_lost_space *space, cairn_lost_piece_fn each, void *ctx,
-                          struct cairn_err *err);
+int cairn_lost_space_each(struct cairn_lost_space *space, bool with_arenas,
+                          cairn_lost_piece_fn each, void *ctx, struct cairn_err *err);
 
 /* None overlaps another. CAIRN_E_NOMEM. */
 int cairn_lost_ranges_add(struct cairn_lost_ranges *ranges, uint64_t start, uint64_t end);

@@ -105,9 +105,14 @@ static int see(void *ctx, const struct cairn_bpf_thread *thread)
 static void read_by_iterator(struct reading *r)
 {
     const struct cairn_bpf_threads_opts opts = {.pid = r->pid, .stack_bytes = STACK_BYTES};
-    for (int i = 0; r->threads->iterator && i < TRIES; i++)
+    size_t n_read = 0;
+    for (int i = 0; r->threads->iterator && i < TRIES && n_read < r->n; i++) {
         if (cairn_bpf_threads_each(r->threads->iterator, &opts, see, r, NULL) < 0)
             return;
+        n_read = 0;
+        for (size_t k = 0; k < r->n; k++)
+            n_read += r->is_read[k];
+    }
 }
 
 static bool add_stopped(struct cairn_lost_threads *t, struct cairn_tracer *tracer, int tid)

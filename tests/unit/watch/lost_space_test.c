@@ -64,7 +64,7 @@ static size_t count(const uint64_t *place)
     struct seeking seeking = {.va = (uintptr_t)place};
     struct cairn_err err;
     load();
-    assert_ok(cairn_lost_space_each(&space, seek, &seeking, &err), err);
+    assert_ok(cairn_lost_space_each(&space, true, seek, &seeking, &err), err);
     return seeking.n;
 }
 
@@ -116,8 +116,8 @@ static void a_dead_part_is_not_read(void **state)
     struct cairn_lost_map *at = cairn_lost_space_map(&space, low.va);
     assert_non_null(at);
     at->live = low.va + 64;
-    assert_ok(cairn_lost_space_each(&space, seek, &low, &err), err);
-    assert_ok(cairn_lost_space_each(&space, seek, &high, &err), err);
+    assert_ok(cairn_lost_space_each(&space, true, seek, &low, &err), err);
+    assert_ok(cairn_lost_space_each(&space, true, seek, &high, &err), err);
     assert_int_equal(low.n, 0);
     assert_int_equal(high.n, 1);
     munmap(pages, PAGES * PAGE);
