@@ -149,8 +149,8 @@ static void say_notes(const struct cairn_lost_search *s, struct cairn_heap_lost 
                  "points to");
     if (!s->threads.iterator)
         add_text(text, size,
-                 "without BPF an alternate signal stack that the kernel alone knows "
-                 "counts as lost");
+                 "without BPF alternate signal stacks are not known, so lost blocks of "
+                 "their sizes are possibly lost");
     if (s->space.n_devices)
         add_text(text, size, "%llu mappings of devices were not read",
                  (unsigned long long)s->space.n_devices);

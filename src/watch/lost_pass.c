@@ -28,7 +28,8 @@ void cairn_lost_search_done(struct cairn_lost_search *search)
     cairn_free(search->doubtful.items);
 }
 
-static int add_suspect(struct cairn_lost_suspects *to, const struct cairn_lost_suspect *suspect)
+int cairn_lost_suspects_add(struct cairn_lost_suspects *to,
+                            const struct cairn_lost_suspect *suspect)
 {
     if (cairn_grow((void **)&to->items, &to->cap, to->n + 1, sizeof *to->items) < 0)
         return CAIRN_E_NOMEM;
@@ -232,7 +233,8 @@ static void judge_block(void *ctx, const struct cairn_heap_block *block)
         return;
     enum cairn_reach_mark mark = cairn_reach_mark_of(l->reach, index);
     if (mark != CAIRN_REACH_HELD)
-        l->code = add_suspect(mark == CAIRN_REACH_NONE ? &s->suspects : &s->doubtful, &suspect);
+        l->code = cairn_lost_suspects_add(mark == CAIRN_REACH_NONE ? &s->suspects : &s->doubtful,
+                                          &suspect);
 }
 
 static int each_block(struct listing *l, struct cairn_heap *heap, cairn_heap_block_fn each)
@@ -294,7 +296,8 @@ static int keep_suspects(struct cairn_lost_search *s, struct cairn_err *err)
         enum cairn_reach_mark mark = CAIRN_REACH_HELD;
         if (cairn_reach_find(s->reach, s->suspects.items[i].va, &index))
             mark = cairn_reach_mark_of(s->reach, index);
-        if (mark == CAIRN_REACH_POSSIBLY && add_suspect(&s->doubtful, &s->suspects.items[i]) < 0)
+        if (mark == CAIRN_REACH_POSSIBLY &&
+            cairn_lost_suspects_add(&s->doubtful, &s->suspects.items[i]) < 0)
             return cairn_fail_memory(err);
         if (mark == CAIRN_REACH_NONE)
             s->suspects.items[n_kept++] = s->suspects.items[i];

@@ -41,6 +41,10 @@ struct cairn_lost_search {
     size_t n_passes, n_gone, n_saved; /* suspects that were freed, or found held */
 };
 
+/* CAIRN_E_NOMEM. */
+int cairn_lost_suspects_add(struct cairn_lost_suspects *to,
+                            const struct cairn_lost_suspect *suspect);
+
 int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *err);
 int cairn_lost_pass_next(struct cairn_lost_search *search, enum cairn_lost_stop stop,
                          struct cairn_err *err);

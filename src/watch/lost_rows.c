@@ -2,6 +2,7 @@
 /* What a search found, by the stack that allocated it. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -147,6 +148,35 @@ static const struct cairn_lost_suspect *suspect_at(const struct cairn_lost_suspe
     return low < suspects->n && suspects->items[low].va == va ? &suspects->items[low] : NULL;
 }
 
+/* Without BPF nothing shows where alternate signal stacks are, and often the kernel alone knows
+ * them. They have sizes that are round, or those that the system names (sigaltstack(2)). */
+static bool may_be_stack(const struct cairn_lost_search *s, uint64_t size)
+{
+    const uint64_t least = 2048, round = 1024;
+    long usual = sysconf(_SC_SIGSTKSZ), small = sysconf(_SC_MINSIGSTKSZ);
+    if (s->threads.iterator || size < least)
+        return false;
+    return size % round == 0 || (usual > 0 && size % (uint64_t)usual == 0) ||
+           (small > 0 && size % (uint64_t)small == 0);
+}
+
+static int add_member(struct rows *rows, struct cairn_lost_search *s,
+                      const struct cairn_lost_suspect *own, const struct cairn_lost_suspect *head)
+{
+    if (may_be_stack(s, head->size))
+        return cairn_lost_suspects_add(&s->doubtful, own) < 0 ? cairn_fail_memory(rows->err)
+                                                              : CAIRN_OK;
+    if (!is_selected(rows, head))
+        return CAIRN_OK;
+    if (own == head) {
+        add_block(rows, own);
+        return CAIRN_OK;
+    }
+    rows->hanging[stack_of(rows, head)].blocks++;
+    rows->hanging[stack_of(rows, head)].bytes += own->size;
+    return CAIRN_OK;
+}
+
 static int add_lost(struct rows *rows, struct cairn_lost_search *s)
 {
     const struct cairn_reach_memory memory = cairn_lost_space_memory(&s->space);
@@ -162,14 +192,8 @@ static int add_lost(struct rows *rows, struct cairn_lost_search *s)
             suspect_at(&s->suspects, cairn_reach_get(s->reach, i).va);
         const struct cairn_lost_suspect *head =
             suspect_at(&s->suspects, cairn_reach_get(s->reach, heads[i]).va);
-        if (!own || !head || !is_selected(rows, head))
-            continue;
-        if (own == head) {
-            add_block(rows, own);
-            continue;
-        }
-        rows->hanging[stack_of(rows, head)].blocks++;
-        rows->hanging[stack_of(rows, head)].bytes += own->size;
+        if (own && head)
+            code = add_member(rows, s, own, head);
     }
     cairn_free(heads);
     return code == CAIRN_E_STOPPED ? cairn_fail(rows->err, CAIRN_E_MISSING,

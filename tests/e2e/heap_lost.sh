@@ -90,6 +90,30 @@ same "no process" $? 2
 "$CAIRN" heap lost --top x 1 >out 2>log
 same "a wrong number" $? 2
 
+# Without BPF: registers by a stop, and blocks that may be an alternate signal stack are not claimed.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    mkdir -m 755 other && mkdir -m 777 other/work && chmod 755 .
+    cp "$CAIRN" truth other/ && cp "$(dirname "$CAIRN")/libcairn-heap.so" other/
+    cat >other/look.sh <<'END'
+cd work || exit 1
+mkfifo input
+../cairn heap run -f -o run.heap -- ../truth <input >ready 2>run.log &
+exec 3>input
+for _ in $(seq 100); do grep -q ready ready && break; sleep 0.05; done
+XDG_CACHE_HOME=$PWD ../cairn heap lost --top 0 --json "$(pgrep -n -u nobody -x truth)" >out 2>log
+exec 3>&-
+wait
+END
+    (cd other && setpriv --reuid=nobody --regid=nogroup --clear-groups sh look.sh)
+    cp other/work/out out
+    same "without BPF" "$(rows lost)" "$lost"
+    same "without BPF" "$(rows possibly)" \
+        "doubt_end 1/202+0/0 doubt_inside 1/201+0/0 doubt_tag 2/406+0/0 hold_alternate_stack 1/65536+0/0"
+    has out "alternate signal stacks are not known" "without BPF"
+else
+    skip "another user without BPF" "not root, or no setpriv"
+fi
+
 # Threads that move pointers all the time.
 if g++ -g -O2 -pthread -o busy "$SRC/tests/e2e/heap_lost_busy.cc"; then
     begin ./busy 2
