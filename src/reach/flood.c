@@ -51,7 +51,7 @@ static void clear_pending(struct cairn_reach *r, uint32_t index)
     r->n_pending--;
 }
 
-static int read(const struct flood *f, uint64_t va, uint8_t *to, size_t size)
+static int fetch(const struct flood *f, uint64_t va, uint8_t *to, size_t size)
 {
     f->reach->n_read_bytes += size;
     if (f->memory->read(f->memory->ctx, va, to, size))
@@ -72,7 +72,7 @@ static int scan_large(const struct flood *f, uint32_t index)
         if (va >= end)
             break;
         size_t size = end - va < WINDOW ? (size_t)(end - va) : WINDOW;
-        int code = read(f, va, r->window, size);
+        int code = fetch(f, va, r->window, size);
         if (code < 0)
             return code;
         cairn_reach_words(r, r->window, size, f->mark, index);
@@ -145,7 +145,7 @@ static int sweep(const struct flood *f)
         } else {
             const struct window window = choose(r, index);
             uint32_t n_read = 0;
-            code = read(f, window.va, r->window, (size_t)(window.end_va - window.va));
+            code = fetch(f, window.va, r->window, (size_t)(window.end_va - window.va));
             if (code == CAIRN_OK)
                 scan_window(f, &window, &n_read);
             adapt(r, n_read, window.end - window.first);
@@ -168,10 +168,10 @@ static int read_form(const struct flood *f, const struct cairn_reach_hint *hint,
         return CAIRN_OK;
     size_t head =
         form->block.size < sizeof form->head ? (size_t)form->block.size : sizeof form->head;
-    int code = read(f, form->block.va, (uint8_t *)form->head, head);
+    int code = fetch(f, form->block.va, (uint8_t *)form->head, head);
     if (code == CAIRN_OK && form->off >= 8 && form->block.size - form->off >= 8)
         code =
-            read(f, form->block.va + form->off - 8, (uint8_t *)form->around, sizeof form->around);
+            fetch(f, form->block.va + form->off - 8, (uint8_t *)form->around, sizeof form->around);
     return code;
 }
 
