@@ -143,7 +143,7 @@ static void say_notes(const struct cairn_lost_search *s, struct cairn_heap_lost 
         add_text(text, size,
                  "the tracker may not know all blocks, so free memory counts as holding what it "
                  "points to");
-    else if (!s->space.arenas.n)
+    else if (!s->space.arenas.n && s->n_blocks)
         add_text(text, size,
                  "its malloc is not glibc's, so free memory counts as holding what it "
                  "points to");

@@ -90,6 +90,38 @@ same "no process" $? 2
 "$CAIRN" heap lost --top x 1 >out 2>log
 same "a wrong number" $? 2
 
+# A process that ends meanwhile, or becomes another program.
+cat >ends.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < 100; i++) {
+        void *volatile lost = malloc(50);
+        lost = NULL;
+        (void)lost;
+    }
+    puts("ready");
+    fflush(stdout);
+    usleep(700000);
+    if (argc > 2)
+        execlp("sleep", "sleep", "2", (char *)NULL);
+    (void)argv;
+    return 0;
+}
+END
+gcc -O1 -o ends ends.c || exit 1
+for how in exits execs; do
+    # shellcheck disable=SC2046 # one word or two
+    begin ./ends $how $([ $how = exits ] || echo now)
+    "$CAIRN" heap lost "$pid" >out 2>log
+    same "$how" $? 1
+    n_checks=$((n_checks + 1))
+    grep -qE "ended|No such process|not tracked" log || fail "$how" log
+    end
+done
+
 # Without BPF: registers by a stop, and blocks that may be an alternate signal stack are not claimed.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     mkdir -m 755 other && mkdir -m 777 other/work && chmod 755 .
