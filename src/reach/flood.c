@@ -8,7 +8,7 @@
 #include "reach/form.h"
 #include "reach/reach.h"
 
-enum { WINDOW = CAIRN_REACH_WINDOW, SPAN_MIN = 4096, GAP = 4096, SPARSE = 8 };
+enum { WINDOW = CAIRN_REACH_WINDOW, SPAN_MIN = 4096, GAP = 16384, SPARSE = 8 };
 
 struct flood {
     struct cairn_reach *reach;
