@@ -96,7 +96,24 @@ void cli_heap_wanted_done(struct cli_heap_wanted *wanted);
 #define CLI_HEAP_BASELINE_ROW {"baseline", 0, "FILE",                                              \
     "hold it against the heap file FILE: print what grew, and exit with status 3 if that is more " \
     "than --fail-over (default: 0)"}
+#define CLI_HEAP_OLDER_ROW {"older-than", 0, "SECONDS", "only blocks that are at least so old"}
+#define CLI_HEAP_SINCE_ROW {"since-mark", 0, "N",                                                  \
+    "only blocks born after mark N (cairn heap mark)"}
+#define CLI_HEAP_MODULE_ROW {"module", 0, "NAME",                                                  \
+    "only stacks with a frame in a module whose file name contains NAME; given several times, in " \
+    "any of them"}
 /* clang-format on */
+
+/* Values of those options; false after having said what is wrong. */
+bool cli_heap_take_seconds(struct cli_args *args, const char *option, const char *value,
+                           double *ret_seconds);
+bool cli_heap_take_older(struct cli_args *args, const char *value,
+                         struct cairn_heap_filter *filter);
+bool cli_heap_take_since(struct cli_args *args, const char *value,
+                         struct cairn_heap_filter *filter);
+/* Leaves out the leaks that are in none of these modules, if there are any. */
+void cli_heap_keep_modules(const struct cli_list *modules, const struct cairn_profile *profile,
+                           struct cairn_heap_leak *leaks, size_t *n);
 
 /* What lived when it was looked at, by stack, named. */
 struct cli_heap_look {
@@ -120,6 +137,12 @@ void cli_heap_add_leaks(struct cairn_buffer *out, const struct cli_heap_look *lo
                         uint64_t n_shown);
 void cli_heap_put_leaks(struct cairn_json *json, const struct cli_heap_look *look,
                         uint64_t n_shown);
+
+/* "3 s old", ", 3 s to 1 min old": behind what a leak has. */
+void cli_heap_add_age(struct cairn_buffer *out, const struct cairn_heap_leak *leak);
+/* Its frames, why they end early, and an empty line. */
+void cli_heap_add_whole_stack(struct cairn_buffer *out, const struct cairn_profile *profile,
+                              const struct cairn_heap_leak *leak);
 
 /* What was suppressed, by pattern: on stderr, or as the member "suppressed". */
 void cli_heap_say_suppressed(const struct cli_heap_wanted *wanted);
@@ -194,8 +217,9 @@ int cli_heap_put_maps(struct cairn_json *json, struct cairn_heap *heap,
                       struct cairn_err *err);
 
 /* What each subcommand is. */
-extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_diff, cli_heap_report,
-    cli_heap_top_command, cli_heap_mark, cli_heap_list, cli_heap_clean, cli_heap_env;
+extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_lost, cli_heap_diff,
+    cli_heap_report, cli_heap_top_command, cli_heap_mark, cli_heap_list, cli_heap_clean,
+    cli_heap_env;
 
 /* The peak, with its bound where that is more than 1 %: "12.3 MB (right to 0.4 MB)". */
 void cli_heap_add_peak(struct cairn_buffer *out, const struct cairn_heap_totals *t);

@@ -13,7 +13,7 @@ static size_t at_most(const struct cli_heap_look *look, uint64_t n_shown)
     return n_shown && n_shown < look->n ? (size_t)n_shown : look->n;
 }
 
-static void add_age(struct cairn_buffer *out, const struct cairn_heap_leak *leak)
+void cli_heap_add_age(struct cairn_buffer *out, const struct cairn_heap_leak *leak)
 {
     cairn_buffer_str(out, ", ");
     cli_add_duration(out, leak->youngest_ns);
@@ -22,6 +22,18 @@ static void add_age(struct cairn_buffer *out, const struct cairn_heap_leak *leak
         cli_add_duration(out, leak->oldest_ns);
     }
     cairn_buffer_str(out, " old");
+}
+
+void cli_heap_add_whole_stack(struct cairn_buffer *out, const struct cairn_profile *profile,
+                              const struct cairn_heap_leak *leak)
+{
+    cli_heap_add_stack(out, profile, leak->stack);
+    if (leak->cut) {
+        cairn_buffer_str(out, "    [cut: ");
+        cairn_escape_terminal(out, leak->cut, strlen(leak->cut));
+        cairn_buffer_str(out, "]\n");
+    }
+    cairn_buffer_char(out, '\n');
 }
 
 static void add_leak(struct cairn_buffer *out, const struct cli_heap_look *look,
@@ -35,20 +47,14 @@ static void add_leak(struct cairn_buffer *out, const struct cli_heap_look *look,
     }
     cairn_buffer_str(out, " in ");
     cli_add_counted(out, leak->n_blocks, "block");
-    add_age(out, leak);
+    cli_heap_add_age(out, leak);
     if (leak->n_processes > 1)
         cairn_buffer_printf(out, ", %" PRIu64 " processes", leak->n_processes);
     else if (cairn_heap_process(look->heap, 1, &second) &&
              cairn_heap_process(look->heap, leak->process, &process))
         cairn_buffer_printf(out, ", process %d", process.pid);
     cairn_buffer_char(out, '\n');
-    cli_heap_add_stack(out, look->profile, leak->stack);
-    if (leak->cut) {
-        cairn_buffer_str(out, "    [cut: ");
-        cairn_escape_terminal(out, leak->cut, strlen(leak->cut));
-        cairn_buffer_str(out, "]\n");
-    }
-    cairn_buffer_char(out, '\n');
+    cli_heap_add_whole_stack(out, look->profile, leak);
 }
 
 static void add_sum(struct cairn_buffer *out, const struct cli_heap_look *look)

@@ -28,11 +28,9 @@ enum option {
 static const struct cli_option options[] = {
     [OPTION_TOP] = {"top", 'n', "N", "print at most N stacks, 0 for all of them (default: 20)"},
     [OPTION_MIN] = {"min", 0, "SIZE", "leave out stacks whose live blocks take less than SIZE"},
-    [OPTION_OLDER] = {"older-than", 0, "SECONDS", "only blocks that are at least so old"},
-    [OPTION_SINCE] = {"since-mark", 0, "N", "only blocks born after mark N (cairn heap mark)"},
-    [OPTION_MODULE] = {"module", 0, "NAME",
-                       "only stacks with a frame in a module whose file name contains NAME; given "
-                       "several times, in any of them"},
+    [OPTION_OLDER] = CLI_HEAP_OLDER_ROW,
+    [OPTION_SINCE] = CLI_HEAP_SINCE_ROW,
+    [OPTION_MODULE] = CLI_HEAP_MODULE_ROW,
     [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
     [OPTION_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
     [OPTION_BASELINE] = CLI_HEAP_BASELINE_ROW,
@@ -63,44 +61,13 @@ struct job {
     struct cli_heap_changes changes; /* since the baseline, where there is one */
 };
 
-static bool set_seconds(struct job *job, const char *option, const char *value, double *ret_seconds)
-{
-    if (!cli_args_real(job->args, option, value, ret_seconds))
-        return false;
-    if (*ret_seconds >= 0 && *ret_seconds <= 1e9)
-        return true;
-    cli_args_wrong(job->args, "--%s: %s, expected seconds", option, value);
-    return false;
-}
-
-static bool set_older(struct job *job, const char *value)
-{
-    double seconds = 0;
-    bool done = set_seconds(job, "older-than", value, &seconds);
-    job->wanted.filter.older_than_ns = (uint64_t)(seconds * 1e9);
-    return done;
-}
-
 static bool set_every(struct job *job, const char *value)
 {
-    if (!set_seconds(job, "every", value, &job->every))
+    if (!cli_heap_take_seconds(job->args, "every", value, &job->every))
         return false;
     if (job->every < 0.01)
         cli_args_wrong(job->args, "--every: %s, expected 0.01 seconds or more", value);
     return job->every >= 0.01;
-}
-
-static bool set_since(struct job *job, const char *value)
-{
-    uint64_t mark;
-    if (!cli_args_u64(job->args, "since-mark", value, &mark))
-        return false;
-    if (mark == 0 || mark > UINT32_MAX) {
-        cli_args_wrong(job->args, "--since-mark: marks count from 1");
-        return false;
-    }
-    job->wanted.filter.since_mark = (uint32_t)mark;
-    return true;
 }
 
 static bool take_option(struct job *job, int option, const char *value)
@@ -112,9 +79,9 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_MIN:
         return cli_args_size(job->args, "min", value, &wanted->filter.min_bytes);
     case OPTION_OLDER:
-        return set_older(job, value);
+        return cli_heap_take_older(job->args, value, &wanted->filter);
     case OPTION_SINCE:
-        return set_since(job, value);
+        return cli_heap_take_since(job->args, value, &wanted->filter);
     case OPTION_MODULE:
         cli_list_add(&wanted->modules, value);
         return true;

@@ -8,7 +8,7 @@
 #include "cli/numbers.h"
 #include "cli/term.h"
 
-enum { FRAMES_MAX = 1024, QUALITY_BYTES = 4096 };
+enum { QUALITY_BYTES = 4096 };
 
 int cli_heap_wanted_open(struct cli_heap_wanted *wanted, struct cairn_err *err)
 {
@@ -27,33 +27,6 @@ void cli_heap_wanted_done(struct cli_heap_wanted *wanted)
     cairn_heap_suppressions_free(wanted->suppressions);
     cli_list_done(&wanted->modules);
     cli_list_done(&wanted->names.symbol_dirs);
-}
-
-static bool is_in_module(const struct cli_heap_wanted *wanted, const struct cairn_profile *profile,
-                         uint32_t stack)
-{
-    uint32_t frames[FRAMES_MAX];
-    size_t n = cairn_profile_stack(profile, stack, frames, FRAMES_MAX);
-    for (size_t i = 0; i < n && i < FRAMES_MAX; i++) {
-        struct cairn_frame_info frame = {.size = sizeof frame};
-        if (cairn_profile_frame(profile, frames[i], &frame) < 0)
-            continue;
-        const char *slash = strrchr(frame.module, '/');
-        for (size_t k = 0; k < wanted->modules.n; k++)
-            if (strstr(slash ? slash + 1 : frame.module, wanted->modules.items[k]))
-                return true;
-    }
-    return false;
-}
-
-static void keep_modules(const struct cli_heap_wanted *wanted, struct cli_heap_look *look)
-{
-    size_t kept = 0;
-    for (size_t i = 0; wanted->modules.n && i < look->n; i++)
-        if (is_in_module(wanted, look->profile, look->leaks[i].stack))
-            look->leaks[kept++] = look->leaks[i];
-    if (wanted->modules.n)
-        look->n = kept;
 }
 
 /* One resolver for all looks at a process: it opens each module once. */
@@ -95,7 +68,7 @@ static int list_and_name(struct cli_heap_wanted *wanted, struct cli_heap_look *l
     int result = list(wanted, look, err);
     if (result < 0)
         return result;
-    keep_modules(wanted, look);
+    cli_heap_keep_modules(&wanted->modules, look->profile, look->leaks, &look->n);
     result = name_look(wanted, look, err);
     if (result < 0 || !wanted->suppressions)
         return result;

@@ -131,6 +131,8 @@ struct cairn_heap_leak {
     uint64_t n_temporary;             /* freed before their thread's next allocation */
     uint64_t n_processes; /* 1; after cairn_heap_merge_leaks() of how many it is, and `process` is
                              the one that has most of it */
+    uint64_t n_indirect,
+        indirect_bytes; /* of cairn_heap_lost(): what hangs on these blocks alone */
 };
 
 /* Live blocks by stack, the most bytes first. The profile has what the filter keeps; name it before
@@ -250,6 +252,45 @@ CAIRN_API int cairn_heap_blocks(struct cairn_heap *heap, const struct cairn_heap
                                 struct cairn_heap_block_info **ret_blocks, size_t *ret_n,
                                 struct cairn_err *err);
 CAIRN_API void cairn_heap_blocks_free(struct cairn_heap_block_info *blocks); /* accepts NULL */
+
+/* How lost blocks are looked for. Set .size; zero means the default. */
+struct cairn_heap_lost_opts {
+    size_t size;
+    const struct cairn_heap_filter *filter; /* which lost blocks are listed; NULL: all */
+    int consistent; /* nonzero: the process is stopped while it is read, and read once */
+};
+
+/*
+ * Blocks of a running process that nothing points to any more. Set .size to sizeof(struct
+ * cairn_heap_lost). What is owned is freed by cairn_heap_lost_done().
+ */
+struct cairn_heap_lost {
+    size_t size;
+    struct cairn_heap *heap;          /* the state behind the last pass */
+    struct cairn_profile *profile;    /* stacks of the rows; name it before frames are asked for */
+    struct cairn_heap_leak *lost;     /* heads: nothing points to them but what they hold */
+    struct cairn_heap_leak *possibly; /* only doubtful pointers lead to them */
+    size_t n_lost, n_possibly;        /* rows, the most bytes first */
+    uint64_t n_blocks, bytes;         /* that live, and were looked at */
+    uint64_t n_passes, n_saved;       /* blocks that a later pass found to be held after all */
+    uint64_t read_bytes, duration_ns;
+    uint64_t stopped_ns; /* how long the process was stopped; with `consistent` */
+    uint64_t n_threads, n_epoll_sets;
+    char unsure[512]; /* why nothing can be claimed to be lost: all of it is among `possibly` then;
+                         "": it is sure */
+    char notes[512];  /* what else was not as usual; "" */
+};
+
+/*
+ * Reads the process while it runs, several times: what no pass reaches from a root is lost. Roots
+ * are its writable memory but for free memory of glibc's malloc, its threads' stacks and registers,
+ * and what the kernel keeps in epoll sets and timers. A block must be older than a second.
+ * CAIRN_E_MISSING: it is not there, is not tracked, or ended meanwhile. CAIRN_E_SUPPORT: its malloc
+ * is another than the tracker's, or it is a program of 32 bits.
+ */
+CAIRN_API int cairn_heap_lost(int pid, const struct cairn_heap_lost_opts *opts,
+                              struct cairn_heap_lost *ret_lost, struct cairn_err *err);
+CAIRN_API void cairn_heap_lost_done(struct cairn_heap_lost *lost); /* all-zero is fine */
 
 /* The address of a frame as its ELF file counts it, which is also its distance from the load base.
  * `root`: the folder that module paths are below (/proc/PID/root of a running process), NULL: /. */

@@ -163,6 +163,7 @@ struct task_struct {
     struct uprobe_task *utask; /* NULL: no probe was hit */
     struct sched_entity se;
     unsigned long nvcsw, nivcsw;
+    unsigned long sas_ss_sp; /* of sigaltstack(2) */
     char comm[16];
 } CAIRN_KERNEL_TYPE;
 

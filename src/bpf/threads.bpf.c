@@ -136,6 +136,7 @@ static void fill(struct task_struct *task, struct cairn_bpf_slot *slot)
     uint32_t bytes = cpu.regs_bytes;
     slot->flags = task->flags;
     slot->exit_state = task->exit_state;
+    slot->alt_stack = task->sas_ss_sp;
     slot->page = n_pages;
     slot->n_pages = 0;
     slot->has_regs = 0;

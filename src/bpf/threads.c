@@ -83,6 +83,7 @@ static int hand_over(struct walk *walk, const struct cairn_bpf_slot *slot)
         .name = slot->name,
         .state = state_letter(slot),
         .found = judge(slot),
+        .alt_stack = slot->alt_stack,
         .switches = slot->after.switches,
         .kernel = slot->kernel,
         .n_kernel = slot->kernel_bytes > 0 ? (size_t)slot->kernel_bytes / sizeof(uint64_t) : 0,

@@ -40,6 +40,7 @@ struct cairn_bpf_thread {
     const char *name; /* as it named itself */
     char state;       /* as in struct cairn_process_status */
     enum cairn_bpf_found found;
+    uint64_t alt_stack;           /* va of sigaltstack(2)'s, which nothing else may know; 0: none */
     uint64_t switches;            /* how often it has left a CPU: did not change, it did not run */
     struct cairn_span regs;       /* as PTRACE_GETREGSET gives them for NT_PRSTATUS */
     struct cairn_span stack;      /* empty where the memory cannot be read */

@@ -38,7 +38,8 @@ struct cairn_bpf_slot {
     uint32_t flags;   /* PF_KTHREAD and others */
     int32_t exit_state;
     struct cairn_bpf_moment before, after;
-    uint64_t stack_va; /* of the first page that is copied; a multiple of CAIRN_BPF_PAGE */
+    uint64_t alt_stack; /* va of sigaltstack(2)'s; 0: none */
+    uint64_t stack_va;  /* of the first page that is copied; a multiple of CAIRN_BPF_PAGE */
     uint32_t page, n_pages;
     int32_t kernel_bytes; /* of kernel[]; below 0: it cannot be had */
     uint32_t has_regs;

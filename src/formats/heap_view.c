@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/heap_view.h"
 
+#include <stdlib.h>
+
 #include <cairn/frame.h>
 
 #include "base/alloc.h"
@@ -256,6 +258,41 @@ static void leaf_blocks(struct cairn_heap_view *view, uint32_t chunk,
             view->n_damaged++;
         each(ctx, &block);
     }
+}
+
+/* A leaf's chunk and the first va that it stands for. */
+struct leaf {
+    uint64_t va;
+    uint32_t chunk;
+};
+
+static int compare_leaves(const void *x, const void *y)
+{
+    const struct leaf *a = x, *b = y;
+    if (a->va != b->va)
+        return a->va < b->va ? -1 : 1;
+    return a->chunk < b->chunk ? -1 : a->chunk > b->chunk;
+}
+
+int cairn_heap_view_sorted_blocks(struct cairn_heap_view *view, cairn_heap_block_fn each, void *ctx)
+{
+    struct leaf *leaves = cairn_alloc((size_t)view->n_chunks + 1, sizeof *leaves);
+    size_t n = 0;
+    if (!leaves)
+        return CAIRN_E_NOMEM;
+    for (uint32_t i = 1; i < view->n_chunks; i++) {
+        const struct cairn_heap_row row = row_of(view, i);
+        if (row.kind == CAIRN_HEAP_LEAF && row.granule_bits <= GRANULE_BITS_MAX)
+            leaves[n++] = (struct leaf){row.arg, i};
+    }
+    if (n)
+        qsort(leaves, n, sizeof *leaves, compare_leaves);
+    for (size_t i = 0; i < n; i++) {
+        const struct cairn_heap_row row = row_of(view, leaves[i].chunk);
+        leaf_blocks(view, leaves[i].chunk, &row, each, ctx);
+    }
+    cairn_free(leaves);
+    return CAIRN_OK;
 }
 
 void cairn_heap_view_blocks(struct cairn_heap_view *view, cairn_heap_block_fn each, void *ctx)

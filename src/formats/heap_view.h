@@ -62,6 +62,10 @@ typedef void (*cairn_heap_block_fn)(void *ctx, const struct cairn_heap_block *bl
 /* Every live block, in no order of addresses. */
 void cairn_heap_view_blocks(struct cairn_heap_view *view, cairn_heap_block_fn each, void *ctx);
 
+/* The same, leaf after leaf in ascending order of addresses. CAIRN_E_NOMEM. */
+int cairn_heap_view_sorted_blocks(struct cairn_heap_view *view, cairn_heap_block_fn each,
+                                  void *ctx);
+
 /* Every mapping that lives, in no order of addresses. */
 typedef void (*cairn_heap_map_fn)(void *ctx, const struct cairn_heap_map *map);
 void cairn_heap_view_maps(struct cairn_heap_view *view, cairn_heap_map_fn each, void *ctx);

@@ -46,7 +46,7 @@ CAIRN_THREAD_BLOCK_ACCESS static struct cairn_heap_death note_death(struct cairn
     _Atomic(uint64_t) *place = cairn_heap_shadow_reach(&heap->shadow, va);
     uint64_t entry = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
     uint64_t bytes = cairn_heap_entry_size(entry);
-    bool is_temporary = own->last_va == va;
+    bool is_temporary = own->last_va == ~va;
     if (is_temporary)
         own->last_va = 0;
     if (entry == 0)

@@ -45,10 +45,12 @@ struct cairn_heap_own {
     uintptr_t idle;
     uint32_t ready;      /* what idle is between two calls */
     uint32_t until_tick; /* allocations until the next look at the clock */
-    uint64_t last_va;    /* the last block that was born here, until the next one is; 0: gone */
-    int64_t live_step;   /* shared->live_bytes is handed in beyond this, */
-    int64_t live_least;  /* or below (rt/heap_state.h: cairn_heap_held_up()) */
-    uint64_t one;        /* cairn_heap_counted(1, 0): where it is a number, it takes a register */
+    /* ~va of the last block that was born here, until the next one is; 0: gone. Not the address
+     * itself: whoever looks for lost blocks would take it for a pointer. */
+    uint64_t last_va;
+    int64_t live_step;  /* shared->live_bytes is handed in beyond this, */
+    int64_t live_least; /* or below (rt/heap_state.h: cairn_heap_held_up()) */
+    uint64_t one;       /* cairn_heap_counted(1, 0): where it is a number, it takes a register */
     /* Of the header, as of its turn. */
     uint32_t turn;
     uint64_t key;                         /* of a delta, without the stack */

@@ -270,7 +270,7 @@ CAIRN_THREAD_BLOCK_ACCESS static void note_birth(struct cairn_heap_own *own, con
         cairn_heap_state_lose(&heap->state, CAIRN_HEAP_LOSS_FULL, bytes);
         return;
     }
-    own->last_va = va;
+    own->last_va = ~va;
     atomic_store_explicit(place, entry_of(heap, va, bytes, kind, stack), memory_order_relaxed);
     count_birth(heap, own, bytes, stack);
 }

@@ -140,7 +140,7 @@ CAIRN_HEAP_HOT bool cairn_heap_note_birth(struct cairn_heap_own *own, _Atomic(ui
     int64_t live = (int64_t)(cairn_heap_live(shared) + bytes);
     if (__builtin_expect(cairn_heap_count_is_full(allocs) || live > own->live_step, 0))
         return false;
-    own->last_va = va;
+    own->last_va = ~va;
     atomic_store_explicit(place, cairn_heap_entry_of(own->bases[kind], va, stack, bytes),
                           memory_order_relaxed);
     atomic_store_explicit(&delta->allocs, allocs, memory_order_relaxed);
@@ -245,7 +245,7 @@ CAIRN_HEAP_HOT bool cairn_heap_note_death(struct cairn_heap_own *own, uint64_t v
     atomic_store_explicit(place, 0, memory_order_relaxed);
     atomic_store_explicit(&delta->frees, frees, memory_order_relaxed);
     atomic_store_explicit(&shared->live_bytes, live, memory_order_relaxed);
-    if (own->last_va == va) {
+    if (own->last_va == ~va) {
         own->last_va = 0;
         uint32_t n = atomic_load_explicit(&delta->n_temporary, memory_order_relaxed);
         atomic_store_explicit(&delta->n_temporary, n + 1, memory_order_relaxed);

@@ -15,7 +15,9 @@ enum { CAIRN_PRESENT_ENTRIES = 8192 };
 
 /* One process. One thread at a time. */
 struct cairn_present {
-    int fd; /* -1: the file cannot be read, and each page counts as present */
+    int fd;           /* -1: the file cannot be read, and each page counts as present */
+    bool has_no_scan; /* the kernel is older than 6.7: each page is asked for */
+    bool skips_file;  /* of a private mapping: pages that are still the file's do not count */
     uint64_t page_size;
     uint64_t first; /* number of the page that entries[0] is of */
     size_t n;

@@ -27,6 +27,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "formats": ("base profile stream rt", "files of profiles: pprof, collapsed stacks, perf, tracker states"),
     "klog": ("base", "kernel logs: prefixes of lines, stack dumps, which line is of which dump"),
     "picture": ("base profile", "flame graphs: layout, HTML, SVG"),
+    "reach": ("base", "which blocks of a heap pointers reach"),
     "debugfile": ("base elf", "the search for a module's debug files"),
     "symbol": ("base cache symlist elf code dwarf debugfile", "address to functions and lines"),
     # Of proc only what <cairn/maps.h> says: libcairn-unwind has none of it.
@@ -41,7 +42,7 @@ ROOMS = {  # a room, from floor 0 upwards: the rooms that it may include beside 
     "snapshot": ("base elf proc unwind target profile bpf", "the threads of a process or core file, once"),
     "doctor": ("base elf proc debugfile unwind target bpf sample snapshot", "what this machine allows, and why not more"),
     "heap": ("base rt unwind", "the allocation tracker, inside the target"),
-    "watch": ("base rt elf proc profile formats", "the tracker's states, read from outside"),
+    "watch": ("base rt elf proc profile formats reach bpf snapshot", "the tracker's states, read from outside"),
     # cli uses base beside <cairn/...>: the library's JSON writer, escapes and atomic files.
     "cli": ("base", "the command: options, tables, messages (`cli/`, not in `src/`)"),
 }

@@ -69,6 +69,48 @@ static void a_run_has_an_end(void **state)
     cairn_present_close(&present);
 }
 
+/* Of a terabyte without a page in it the kernel says so at once, or the reader looks long. */
+static void a_reservation_is_passed_over(void **state)
+{
+    (void)state;
+    static struct cairn_present present;
+    const size_t size = (size_t)1 << 40;
+    uint8_t *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint64_t va = (uintptr_t)pages, from, to;
+    if (pages == MAP_FAILED) {
+        print_message("skipped: no address space for a terabyte\n");
+        skip();
+    }
+    pages[size / 2] = 1;
+    cairn_present_open(getpid(), &present);
+    present.skips_file = true;
+    assert_true(cairn_present_next(&present, va, va + size, UINT64_MAX, &from, &to));
+    assert_true(from <= va + size / 2 && to > va + size / 2); /* it may be a huge page */
+    assert_false(cairn_present_next(&present, to, va + size, UINT64_MAX, &from, &to));
+    cairn_present_close(&present);
+    munmap(pages, size);
+}
+
+static void pages_of_a_file_do_not_count(void **state)
+{
+    (void)state;
+    static struct cairn_present present;
+    uint64_t from, to;
+    uint8_t *pages =
+        mmap(NULL, 4 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    pages[page_size] = 1;
+    cairn_present_open(getpid(), &present);
+    uint64_t va = (uintptr_t)pages, end = va + 4 * page_size;
+    assert_true(cairn_present_next(&present, va, end, UINT64_MAX, &from, &to));
+    assert_int_equal(from, va + page_size);
+    present.skips_file = true; /* as of shared memory, which is a file's */
+    assert_false(cairn_present_next(&present, va, end, UINT64_MAX, &from, &to));
+    cairn_present_close(&present);
+    munmap(pages, 4 * page_size);
+}
+
 /* Of a process that is not there nothing is known, and reading tells. */
 static void without_the_file_all_is_present(void **state)
 {
@@ -89,6 +131,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_written_pages_are_present),
         cmocka_unit_test(a_run_has_an_end),
+        cmocka_unit_test(a_reservation_is_passed_over),
+        cmocka_unit_test(pages_of_a_file_do_not_count),
         cmocka_unit_test(without_the_file_all_is_present),
     };
     return cmocka_run_group_tests(tests, map_memory, unmap_memory);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn heap lost: what was found, in words or as JSON. */
+#ifndef CAIRN_CLI_HEAP_LOST_H
+#define CAIRN_CLI_HEAP_LOST_H
+
+#include "cli/heap.h"
+
+/* The stacks, `n_shown` of each kind at most (0: all), and their sums. */
+void cli_lost_add(struct cairn_buffer *out, const struct cairn_heap_lost *lost, uint64_t n_shown,
+                  bool wants_possibly);
+/* The same as members of an open object. */
+void cli_lost_put(struct cairn_json *json, const struct cairn_heap_lost *lost, uint64_t n_shown);
+/* How it was found, and why it may not be all: on stderr. */
+void cli_lost_say(const struct cairn_heap_lost *lost);
+
+/* What is lost, with what hangs on it. */
+void cli_lost_sum(const struct cairn_heap_leak *leaks, size_t n, uint64_t *ret_bytes,
+                  uint64_t *ret_blocks);
+
+#endif /* CAIRN_CLI_HEAP_LOST_H */

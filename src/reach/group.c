@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Group: which of the blocks that nothing reaches hang on which others.
+ *
+ * The blocks are read once, in the order of addresses, and what they point to is kept:
+ *
+ *     nodes   | block, first link | ...       those that nothing reaches
+ *     links   | node | node | ...             4 bytes each, LINKS_A_NODE for each node on average;
+ *                                             without more than these a block may seem to be a head
+ *
+ * Then nodes are taken in that order. One that no other has reached yet is a head until another
+ * head reaches it; then it and its group belong to that one. Groups are joined as sets are
+ * (union-find, with path halving), so that each node is followed once.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "reach/reach.h"
+
+enum { NONE = UINT32_MAX, WINDOW = CAIRN_REACH_WINDOW, GAP = 4096, LINKS_A_NODE = 64 };
+static const size_t LINKS_LEAST = 4 << 20;
+
+struct node {
+    uint32_t block;
+    size_t first; /* its links end where the next node's begin */
+};
+
+struct grouping {
+    struct cairn_reach *reach;
+    const struct cairn_reach_memory *memory;
+    struct node *nodes;
+    size_t n_nodes, cap_nodes;
+    uint32_t *links;
+    size_t n_links, cap_links, max_links;
+    uint32_t *heads; /* by node: another one of its group that is nearer to the head, or itself */
+    uint32_t *list;  /* nodes that are still to be followed */
+    size_t n_list, cap_list;
+    uint64_t va, end_va; /* what the window has */
+    struct cairn_err *err;
+};
+
+static int add_node(struct grouping *g, uint32_t block)
+{
+    if (cairn_grow((void **)&g->nodes, &g->cap_nodes, g->n_nodes + 1, sizeof *g->nodes) < 0)
+        return cairn_fail_memory(g->err);
+    g->nodes[g->n_nodes++] = (struct node){.block = block};
+    return CAIRN_OK;
+}
+
+/* Of a block that nothing reaches. */
+static uint32_t node_of(const struct grouping *g, uint32_t block)
+{
+    size_t low = 0, high = g->n_nodes;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->nodes[middle].block < block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+static int add_link(struct grouping *g, uint64_t word, uint32_t self)
+{
+    uint32_t index;
+    uint64_t off;
+    enum cairn_reach_hit hit = cairn_reach_resolve(g->reach, word, &index, &off);
+    if ((hit != CAIRN_REACH_START && hit != CAIRN_REACH_INSIDE) || index == self ||
+        cairn_reach_mark_of(g->reach, index) != CAIRN_REACH_NONE || g->n_links >= g->max_links)
+        return CAIRN_OK;
+    if (cairn_grow((void **)&g->links, &g->cap_links, g->n_links + 1, sizeof *g->links) < 0)
+        return cairn_fail_memory(g->err);
+    g->links[g->n_links++] = node_of(g, index);
+    return CAIRN_OK;
+}
+
+static int add_links(struct grouping *g, const uint8_t *bytes, size_t size, uint32_t self)
+{
+    const struct cairn_reach *r = g->reach;
+    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes + at, sizeof word);
+        word &= ~r->tag_bits;
+        if (word - r->low > r->high - r->low)
+            continue;
+        int code = add_link(g, word, self);
+        if (code < 0)
+            return code;
+    }
+    return CAIRN_OK;
+}
+
+/* [va, end), and those nodes behind it that are near and fit. */
+static int fill(struct grouping *g, uint64_t va, uint64_t end, size_t next)
+{
+    if (va >= g->va && end <= g->end_va)
+        return CAIRN_OK;
+    uint64_t to = end;
+    for (; next < g->n_nodes; next++) {
+        const struct cairn_reach_block block =
+            cairn_reach_blocks_get(&g->reach->blocks, g->nodes[next].block);
+        if (block.va > to + GAP || block.size > WINDOW || block.va + block.size - va > WINDOW)
+            break;
+        to = block.va + block.size > to ? block.va + block.size : to;
+    }
+    g->va = g->end_va = 0;
+    if (!g->memory->read(g->memory->ctx, va, g->reach->window, (size_t)(to - va)))
+        return cairn_fail(g->err, CAIRN_E_STOPPED, "reading ended at 0x%llx",
+                          (unsigned long long)va);
+    g->va = va;
+    g->end_va = to;
+    return CAIRN_OK;
+}
+
+static int read_node(struct grouping *g, size_t node)
+{
+    uint32_t index = g->nodes[node].block;
+    const struct cairn_reach_block block = cairn_reach_blocks_get(&g->reach->blocks, index);
+    uint64_t va = block.va, end = va + block.size;
+    g->nodes[node].first = g->n_links;
+    while (va < end) {
+        if (g->memory->skip && block.size > WINDOW)
+            va = g->memory->skip(g->memory->ctx, va, end) & ~UINT64_C(7);
+        if (va >= end)
+            break;
+        uint64_t to = end - va < WINDOW ? end : va + WINDOW;
+        int code = fill(g, va, to, node + 1);
+        if (code == CAIRN_OK)
+            code = add_links(g, g->reach->window + (va - g->va), (size_t)(to - va), index);
+        if (code < 0)
+            return code;
+        va = to;
+    }
+    return CAIRN_OK;
+}
+
+static uint32_t head_of(struct grouping *g, uint32_t node)
+{
+    while (g->heads[node] != node) {
+        g->heads[node] = g->heads[g->heads[node]];
+        node = g->heads[node];
+    }
+    return node;
+}
+
+static int push(struct grouping *g, uint32_t node)
+{
+    if (cairn_grow((void **)&g->list, &g->cap_list, g->n_list + 1, sizeof *g->list) < 0)
+        return cairn_fail_memory(g->err);
+    g->list[g->n_list++] = node;
+    return CAIRN_OK;
+}
+
+static int follow(struct grouping *g, uint32_t node, uint32_t head)
+{
+    size_t end = node + 1 < g->n_nodes ? g->nodes[node + 1].first : g->n_links;
+    for (size_t i = g->nodes[node].first; i < end; i++) {
+        uint32_t to = g->links[i];
+        int code = CAIRN_OK;
+        if (g->heads[to] == NONE) {
+            g->heads[to] = head;
+            code = push(g, to);
+        } else if (g->heads[to] == to && to != head) { /* it was a head until now */
+            g->heads[to] = head;
+        }
+        if (code < 0)
+            return code;
+    }
+    return CAIRN_OK;
+}
+
+static int flood_from(struct grouping *g, uint32_t head)
+{
+    g->heads[head] = head;
+    int code = push(g, head);
+    while (code == CAIRN_OK && g->n_list)
+        code = follow(g, g->list[--g->n_list], head);
+    return code;
+}
+
+static int read_nodes(struct grouping *g)
+{
+    const struct cairn_reach *r = g->reach;
+    int code = CAIRN_OK;
+    for (uint32_t i = 0; code == CAIRN_OK && i < r->blocks.n; i++)
+        if (cairn_reach_mark_of(r, i) == CAIRN_REACH_NONE)
+            code = add_node(g, i);
+    g->max_links = g->n_nodes * LINKS_A_NODE + LINKS_LEAST;
+    for (size_t i = 0; code == CAIRN_OK && i < g->n_nodes; i++)
+        code = read_node(g, i);
+    return code;
+}
+
+static int find_heads(struct grouping *g)
+{
+    int code = CAIRN_OK;
+    g->heads = cairn_alloc(g->n_nodes + 1, sizeof *g->heads);
+    if (!g->heads)
+        return cairn_fail_memory(g->err);
+    for (size_t i = 0; i < g->n_nodes; i++)
+        g->heads[i] = NONE;
+    for (uint32_t i = 0; code == CAIRN_OK && i < g->n_nodes; i++)
+        if (g->heads[i] == NONE)
+            code = flood_from(g, i);
+    return code;
+}
+
+int cairn_reach_group(struct cairn_reach *reach, const struct cairn_reach_memory *memory,
+                      uint32_t *ret_heads, struct cairn_err *err)
+{
+    struct grouping g = {.reach = reach, .memory = memory, .err = err};
+    int code = read_nodes(&g);
+    if (code == CAIRN_OK)
+        code = find_heads(&g);
+    for (uint32_t i = 0; code == CAIRN_OK && i < reach->blocks.n; i++)
+        ret_heads[i] = NONE;
+    for (uint32_t i = 0; code == CAIRN_OK && i < g.n_nodes; i++)
+        ret_heads[g.nodes[i].block] = g.nodes[head_of(&g, i)].block;
+    cairn_free(g.nodes);
+    cairn_free(g.links);
+    cairn_free(g.heads);
+    cairn_free(g.list);
+    return code;
+}

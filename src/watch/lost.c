@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lost: passes until nothing more is found to be held. The first and the last one are a second
+ * apart at least: so old is what is judged.
+ *
+ * A pass misses a pointer that moves while it reads. A block whose pointer moves all the time may
+ * be missed by several, so what counts is how many passes in a row found nothing: a few in a
+ * process where no pass has ever found that the one before was wrong, more in any other.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "watch/lost_pass.h"
+
+enum {
+    QUIET = 3,           /* passes in a row */
+    QUIET_RESTLESS = 10, /* where a pass was wrong before */
+    PASSES_MAX = 48,
+    PAUSE_MS = 350,
+    PAUSE_RESTLESS_MS = 100,
+    STOP_MS = 1000
+};
+
+static void add_text(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add_text(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    used += (size_t)snprintf(text + used, size - used, "%s", used ? "; " : "");
+    if (used >= size)
+        return;
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+static void pause_for(long ms)
+{
+    const struct timespec pause = {.tv_nsec = ms * CAIRN_NS_PER_MS};
+    nanosleep(&pause, NULL);
+}
+
+/* True: the last passes say that what is left is lost. */
+static bool pass_until_quiet(struct cairn_lost_search *s, int *ret_code, struct cairn_err *err)
+{
+    enum cairn_lost_stop stop = CAIRN_LOST_STOP_RUNNING;
+    size_t quiet = 0, wrong = 0;
+    while (s->suspects.n && s->n_passes < PASSES_MAX) {
+        size_t before = s->n_gone + s->n_saved;
+        pause_for(wrong ? PAUSE_RESTLESS_MS : PAUSE_MS);
+        *ret_code = cairn_lost_pass_next(s, stop, err);
+        if (*ret_code < 0)
+            return false;
+        wrong += s->n_gone + s->n_saved - before;
+        quiet = s->n_gone + s->n_saved == before ? quiet + 1 : 0;
+        if (quiet < (wrong ? QUIET_RESTLESS : QUIET))
+            continue;
+        /* Once more, if there are registers that only a stop would show. */
+        if (!s->threads.n_partly || stop == CAIRN_LOST_STOP_ANY)
+            return true;
+        stop = CAIRN_LOST_STOP_ANY;
+    }
+    return s->suspects.n == 0;
+}
+
+/* Stops all threads, those that are born meanwhile too. */
+static int stop_all(struct cairn_tracer *tracer, struct cairn_err *err)
+{
+    bool found = true;
+    while (found) {
+        const struct cairn_tracee *tracees;
+        size_t n = cairn_tracer_threads(tracer, &tracees);
+        found = false;
+        for (size_t i = 0; i < n && !found; i++) {
+            if (tracees[i].stopped)
+                continue;
+            found = true;
+            int code = cairn_tracer_stop(tracer, tracees[i].tid, STOP_MS, err);
+            if (code < 0 && code != CAIRN_E_MISSING)
+                return code;
+        }
+    }
+    return CAIRN_OK;
+}
+
+static int pass_stopped(struct cairn_lost_search *s, uint64_t *ret_ns, struct cairn_err *err)
+{
+    uint64_t begin = cairn_now_ns();
+    int code = cairn_tracer_new(s->pid, 0, &s->tracer, err);
+    if (code < 0)
+        return code;
+    code = stop_all(s->tracer, err);
+    if (code == CAIRN_OK)
+        code = cairn_lost_pass_first(s, err);
+    /* The same for the suspects alone, so that both kinds of looks end with the same tables. */
+    if (code == CAIRN_OK)
+        code = cairn_lost_pass_next(s, CAIRN_LOST_STOP_RUNNING, err);
+    cairn_tracer_free(s->tracer);
+    s->tracer = NULL;
+    *ret_ns = cairn_now_ns() - begin;
+    return code;
+}
+
+static void say_doubts(const struct cairn_lost_search *s, bool is_quiet,
+                       struct cairn_heap_lost *lost)
+{
+    char *text = lost->unsure;
+    const size_t size = sizeof lost->unsure;
+    const struct cairn_unread *unread = &s->space.mem.unread;
+    if (!is_quiet)
+        add_text(text, size, "blocks were found to be held in nearly each of %zu passes",
+                 s->n_passes);
+    if (s->threads.n_unread)
+        add_text(text, size, "the registers of %zu of %zu threads could not be read",
+                 s->threads.n_unread, s->threads.n_threads);
+    if (s->threads.n_partly)
+        add_text(text, size,
+                 "of %zu threads not all registers could be read without a stop that would end "
+                 "their system calls",
+                 s->threads.n_partly);
+    if (unread->why)
+        add_text(text, size, "memory at 0x%llx was not read: %s",
+                 (unsigned long long)unread->why_va, unread->why);
+    if (s->kernel.has_ring)
+        add_text(text, size,
+                 "it uses io_uring, where the kernel keeps pointers that it does not "
+                 "show");
+    if (!s->kernel.is_whole)
+        add_text(text, size, "its descriptors could not be listed, and so not its epoll sets");
+}
+
+static void say_notes(const struct cairn_lost_search *s, struct cairn_heap_lost *lost)
+{
+    char *text = lost->notes;
+    const size_t size = sizeof lost->notes;
+    if (s->has_gaps)
+        add_text(text, size,
+                 "the tracker may not know all blocks, so free memory counts as holding what it "
+                 "points to");
+    else if (!s->space.arenas.n && s->n_blocks)
+        add_text(text, size,
+                 "its malloc is not glibc's, so free memory counts as holding what it "
+                 "points to");
+    if (!s->threads.iterator)
+        add_text(text, size,
+                 "without BPF alternate signal stacks are not known, so lost blocks of "
+                 "their sizes are possibly lost");
+    if (s->space.n_devices)
+        add_text(text, size, "%llu mappings of devices were not read",
+                 (unsigned long long)s->space.n_devices);
+}
+
+static int search(struct cairn_lost_search *s, const struct cairn_heap_lost_opts *opts,
+                  struct cairn_heap_lost *lost, struct cairn_err *err)
+{
+    bool is_quiet = true;
+    int code = cairn_lost_space_open(s->pid, &s->space, err);
+    if (code < 0)
+        return code;
+    cairn_lost_threads_open(&s->threads);
+    if (opts->consistent)
+        code = pass_stopped(s, &lost->stopped_ns, err);
+    else
+        code = cairn_lost_pass_first(s, err);
+    if (code == CAIRN_OK && !opts->consistent)
+        is_quiet = pass_until_quiet(s, &code, err);
+    if (code < 0)
+        return code;
+    say_doubts(s, is_quiet, lost);
+    say_notes(s, lost);
+    lost->n_blocks = s->n_blocks;
+    lost->bytes = s->bytes;
+    lost->n_passes = s->n_passes;
+    lost->n_saved = s->n_saved;
+    lost->read_bytes = s->space.n_bytes;
+    lost->n_threads = s->threads.n_threads;
+    lost->n_epoll_sets = s->kernel.n_sets;
+    return cairn_lost_rows(s, opts->filter, !*lost->unsure, lost, err);
+}
+
+int cairn_heap_lost(int pid, const struct cairn_heap_lost_opts *opts,
+                    struct cairn_heap_lost *ret_lost, struct cairn_err *err)
+{
+    struct cairn_heap_lost_opts all = {.size = sizeof all};
+    struct cairn_heap_lost lost = {.size = ret_lost->size};
+    struct cairn_lost_search s = {.pid = pid};
+    uint64_t begin = cairn_now_ns();
+    if (opts)
+        memcpy(&all, opts, opts->size < sizeof all ? opts->size : sizeof all);
+    int code = search(&s, &all, &lost, err);
+    cairn_lost_search_done(&s);
+    lost.duration_ns = cairn_now_ns() - begin;
+    if (code < 0) {
+        cairn_heap_lost_done(&lost);
+        return code;
+    }
+    memcpy(ret_lost, &lost, lost.size < sizeof lost ? lost.size : sizeof lost);
+    return CAIRN_OK;
+}
+
+void cairn_heap_lost_done(struct cairn_heap_lost *lost)
+{
+    cairn_heap_leaks_free(lost->lost);
+    cairn_heap_leaks_free(lost->possibly);
+    cairn_profile_free(lost->profile);
+    cairn_heap_free(lost->heap);
+    lost->lost = lost->possibly = NULL;
+    lost->profile = NULL;
+    lost->heap = NULL;
+    lost->n_lost = lost->n_possibly = 0;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch/lost_pass.h"
+
+#include <elf.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* Blocks of a state, in ascending order. */
+struct listing {
+    struct cairn_lost_search *search;
+    struct cairn_reach *reach; /* gets the suspects, or all blocks in the first pass */
+    size_t next;               /* suspect of the pass before */
+    size_t n_kept;
+    uint32_t n_all; /* blocks of `reach` that were gone through */
+    struct cairn_err *err;
+    int code;
+};
+
+void cairn_lost_search_done(struct cairn_lost_search *search)
+{
+    cairn_lost_space_close(&search->space);
+    cairn_lost_threads_close(&search->threads);
+    cairn_lost_kernel_done(&search->kernel);
+    cairn_reach_blocks_done(&search->blocks);
+    cairn_reach_free(search->reach);
+    cairn_free(search->suspects.items);
+    cairn_free(search->doubtful.items);
+}
+
+int cairn_lost_suspects_add(struct cairn_lost_suspects *to,
+                            const struct cairn_lost_suspect *suspect)
+{
+    if (cairn_grow((void **)&to->items, &to->cap, to->n + 1, sizeof *to->items) < 0)
+        return CAIRN_E_NOMEM;
+    to->items[to->n++] = *suspect;
+    return CAIRN_OK;
+}
+
+static int check_header(const struct cairn_heap_header *h, struct cairn_err *err)
+{
+    if (h->word != sizeof(uint64_t))
+        return cairn_fail(err, CAIRN_E_SUPPORT,
+                          "process %u is a program of %u bits; lost blocks are looked for in those "
+                          "of 64 bits alone",
+                          h->pid, h->word * 8u);
+    if (h->flags & CAIRN_HEAP_NOT_ASKED)
+        return cairn_fail(err, CAIRN_E_SUPPORT,
+                          "process %u asks another malloc than the tracker's: its blocks are not "
+                          "known",
+                          h->pid);
+    return CAIRN_OK;
+}
+
+/* Blocks that the tracker does not know of may lie between those that it does. */
+static bool may_lack_blocks(const struct cairn_heap_header *h)
+{
+    static const enum cairn_heap_loss losses[] = {CAIRN_HEAP_LOSS_FULL, CAIRN_HEAP_LOSS_ADDRESS,
+                                                  CAIRN_HEAP_LOSS_OVERLAP, CAIRN_HEAP_LOSS_UNKNOWN,
+                                                  CAIRN_HEAP_LOSS_INHERITED};
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+        if (h->loss_blocks[losses[i]])
+            return true;
+    return h->sample_bytes || h->parent ||
+           (h->flags & (CAIRN_HEAP_FULL | CAIRN_HEAP_APART | CAIRN_HEAP_OTHER_NAMES));
+}
+
+/* The program itself uses brk(2), beside malloc. */
+static void see_map(void *ctx, const struct cairn_heap_map *map)
+{
+    struct cairn_lost_search *s = ctx;
+    s->has_gaps |= map->kind == CAIRN_HEAP_MAP_BREAK;
+}
+
+static int read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
+                      struct cairn_err *err)
+{
+    struct cairn_heap *heap;
+    int code = cairn_heap_read_pid(s->pid, &heap, err);
+    if (code < 0)
+        return code;
+    code = check_header(&heap->states[0].view.header, err);
+    if (code < 0) {
+        cairn_heap_free(heap);
+        return code;
+    }
+    s->space.machine = heap->states[0].view.header.machine;
+    s->has_gaps |= may_lack_blocks(&heap->states[0].view.header);
+    cairn_heap_view_maps(&heap->states[0].view, see_map, s);
+    *ret_heap = heap;
+    return CAIRN_OK;
+}
+
+/* What is not in memory: registers, and what the kernel keeps. */
+static int read_words(struct cairn_lost_search *s, enum cairn_lost_stop stop, struct cairn_err *err)
+{
+    int code = cairn_lost_threads_read(&s->threads, s->pid, stop, s->tracer, err);
+    if (code == CAIRN_OK && !cairn_lost_kernel_read(&s->kernel, s->pid))
+        code = cairn_fail_memory(err);
+    return code;
+}
+
+static void feed_words(const struct cairn_lost_search *s)
+{
+    for (size_t i = 0; i < s->threads.n_words; i++)
+        cairn_reach_word(s->reach, s->threads.words[i]);
+    for (size_t i = 0; i < s->kernel.n; i++)
+        cairn_reach_word(s->reach, s->kernel.words[i]);
+}
+
+/* The bytes of one piece, split at blocks and arenas. */
+struct feeding {
+    struct cairn_lost_search *search;
+    const struct cairn_reach_blocks *blocks;
+    bool with_blocks; /* a block's bytes count, if it is no suspect */
+    size_t next;      /* suspect */
+};
+
+static void feed(struct feeding *f, uint64_t va, struct cairn_span bytes, uint64_t from,
+                 uint64_t to)
+{
+    from = (from + 7) & ~UINT64_C(7);
+    if (from < to)
+        cairn_reach_root(f->search->reach,
+                         (struct cairn_span){bytes.data + (from - va), (size_t)(to - from)});
+}
+
+/* [from, to) is no block. */
+static void feed_gap(struct feeding *f, uint64_t va, struct cairn_span bytes, uint64_t from,
+                     uint64_t to)
+{
+    const struct cairn_lost_ranges *arenas = &f->search->space.arenas;
+    for (size_t i = 0; i < arenas->n && !f->search->has_gaps && from < to; i++) {
+        const struct cairn_reach_range *arena = &arenas->items[i];
+        if (arena->end <= from || arena->start >= to)
+            continue;
+        feed(f, va, bytes, from, arena->start > from ? arena->start : from);
+        from = arena->end < to ? arena->end : to;
+    }
+    feed(f, va, bytes, from, to);
+}
+
+static bool is_suspect(struct feeding *f, uint64_t va)
+{
+    const struct cairn_lost_suspects *suspects = &f->search->suspects;
+    while (f->next < suspects->n && suspects->items[f->next].va < va)
+        f->next++;
+    return f->next < suspects->n && suspects->items[f->next].va == va;
+}
+
+static int feed_piece(void *ctx, uint64_t va, struct cairn_span bytes)
+{
+    struct feeding *f = ctx;
+    uint64_t at = va, end = va + bytes.size;
+    uint32_t i = cairn_reach_blocks_first(f->blocks, va);
+    i -= i > 0; /* the one before may reach into it */
+    for (; at < end && i < f->blocks->n; i++) {
+        const struct cairn_reach_block block = cairn_reach_blocks_get(f->blocks, i);
+        uint64_t from = block.va > at ? block.va : at, to = block.va + block.size;
+        if (block.va >= end)
+            break;
+        if (from > at)
+            feed_gap(f, va, bytes, at, from);
+        to = to < end ? to : end;
+        if (to > from && f->with_blocks && !is_suspect(f, block.va))
+            feed(f, va, bytes, from, to);
+        at = to > at ? to : at;
+    }
+    if (at < end)
+        feed_gap(f, va, bytes, at, end);
+    return CAIRN_OK;
+}
+
+static int flood(struct cairn_lost_search *s, struct cairn_err *err)
+{
+    const struct cairn_reach_memory memory = cairn_lost_space_memory(&s->space);
+    int code = cairn_reach_flood(s->reach, &memory, err);
+    if (code == CAIRN_E_STOPPED)
+        code = cairn_fail(err, CAIRN_E_MISSING, "process %d ended while it was read", s->pid);
+    return code;
+}
+
+/* Everything that is read of the process, with registers before and behind. */
+static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *blocks,
+                bool with_blocks, enum cairn_lost_stop stop, struct cairn_err *err)
+{
+    struct feeding f = {.search = s, .blocks = blocks, .with_blocks = with_blocks};
+    int code = cairn_lost_space_load(&s->space, err);
+    if (code == CAIRN_OK)
+        code = cairn_lost_space_find_arenas(&s->space, blocks, err);
+    s->reach->tables = s->space.tables.items;
+    s->reach->n_tables = s->space.tables.n;
+    /* The upper byte of an address is the program's own (ARM ARM, "Address tagging"). */
+    s->reach->tag_bits = s->space.machine == EM_AARCH64 ? UINT64_C(0xff) << 56 : 0;
+    if (code == CAIRN_OK)
+        code = read_words(s, stop, err);
+    if (code == CAIRN_OK && !cairn_lost_threads_cut(&s->threads, blocks, &s->space))
+        code = cairn_fail_memory(err);
+    if (code == CAIRN_OK) {
+        feed_words(s);
+        code = cairn_lost_space_each(&s->space, with_blocks || s->has_gaps, feed_piece, &f, err);
+    }
+    if (code == CAIRN_OK)
+        code = flood(s, err);
+    if (code == CAIRN_OK && !s->tracer)
+        code = read_words(s, stop, err);
+    if (code == CAIRN_OK && !s->tracer) {
+        feed_words(s);
+        code = flood(s, err);
+    }
+    s->n_passes++;
+    return code;
+}
+
+static void add_block(void *ctx, const struct cairn_heap_block *block)
+{
+    struct listing *l = ctx;
+    if (l->code < 0)
+        return;
+    l->search->n_blocks++;
+    l->search->bytes += block->size;
+    l->code = cairn_reach_add(l->reach, block->va, block->size, l->err);
+}
+
+/* The blocks that the pass did not reach, or did by doubtful pointers alone. */
+static void judge_block(void *ctx, const struct cairn_heap_block *block)
+{
+    struct listing *l = ctx;
+    struct cairn_lost_search *s = l->search;
+    const struct cairn_lost_suspect suspect = {block->va, block->size, block->stack, block->epoch};
+    size_t index;
+    if (l->code < 0 || !cairn_reach_find(l->reach, block->va, &index))
+        return;
+    enum cairn_reach_mark mark = cairn_reach_mark_of(l->reach, index);
+    if (mark != CAIRN_REACH_HELD)
+        l->code = cairn_lost_suspects_add(mark == CAIRN_REACH_NONE ? &s->suspects : &s->doubtful,
+                                          &suspect);
+}
+
+static int each_block(struct listing *l, struct cairn_heap *heap, cairn_heap_block_fn each)
+{
+    int code = cairn_heap_view_sorted_blocks(&heap->states[0].view, each, l);
+    code = code < 0 ? code : l->code;
+    return code == CAIRN_E_NOMEM ? cairn_fail_memory(l->err) : code;
+}
+
+int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *err)
+{
+    struct listing l = {.search = search, .err = err};
+    struct cairn_heap *heap = NULL;
+    int code = cairn_reach_new(&search->reach, err);
+    if (code == CAIRN_OK)
+        code = read_state(search, &heap, err);
+    if (code < 0)
+        return code;
+    l.reach = search->reach;
+    code = each_block(&l, heap, add_block);
+    if (code == CAIRN_OK)
+        code = cairn_reach_seal(search->reach, err);
+    if (code == CAIRN_OK)
+        code = look(search, &search->reach->blocks, false, CAIRN_LOST_STOP_RUNNING, err);
+    if (code == CAIRN_OK)
+        code = each_block(&l, heap, judge_block);
+    cairn_heap_free(heap);
+    return code;
+}
+
+static bool is_same(const struct cairn_lost_suspect *suspect, const struct cairn_heap_block *block)
+{
+    return suspect->va == block->va && suspect->size == block->size &&
+           suspect->stack == block->stack && suspect->epoch == block->epoch;
+}
+
+/* All blocks go into the search's table, suspects that still live into the pass's. */
+static void list_block(void *ctx, const struct cairn_heap_block *block)
+{
+    struct listing *l = ctx;
+    struct cairn_lost_suspects *suspects = &l->search->suspects;
+    if (l->code < 0)
+        return;
+    l->code = cairn_reach_blocks_add(&l->search->blocks, block->va, block->size, l->err);
+    while (l->next < suspects->n && suspects->items[l->next].va < block->va)
+        l->next++;
+    if (l->code < 0 || l->next >= suspects->n || !is_same(&suspects->items[l->next], block))
+        return;
+    suspects->items[l->n_kept++] = suspects->items[l->next++];
+    l->code = cairn_reach_add(l->reach, block->va, block->size, l->err);
+}
+
+/* Those that the pass did not reach stay. */
+static int keep_suspects(struct cairn_lost_search *s, struct cairn_err *err)
+{
+    size_t n_kept = 0;
+    for (size_t i = 0; i < s->suspects.n; i++) {
+        size_t index;
+        enum cairn_reach_mark mark = CAIRN_REACH_HELD;
+        if (cairn_reach_find(s->reach, s->suspects.items[i].va, &index))
+            mark = cairn_reach_mark_of(s->reach, index);
+        if (mark == CAIRN_REACH_POSSIBLY &&
+            cairn_lost_suspects_add(&s->doubtful, &s->suspects.items[i]) < 0)
+            return cairn_fail_memory(err);
+        if (mark == CAIRN_REACH_NONE)
+            s->suspects.items[n_kept++] = s->suspects.items[i];
+    }
+    s->n_saved += s->suspects.n - n_kept;
+    s->suspects.n = n_kept;
+    return CAIRN_OK;
+}
+
+int cairn_lost_pass_next(struct cairn_lost_search *search, enum cairn_lost_stop stop,
+                         struct cairn_err *err)
+{
+    struct listing l = {.search = search, .err = err};
+    struct cairn_heap *heap = NULL;
+    cairn_reach_free(search->reach);
+    cairn_reach_blocks_done(&search->blocks);
+    search->reach = NULL;
+    int code = cairn_reach_new(&search->reach, err);
+    if (code == CAIRN_OK)
+        code = read_state(search, &heap, err);
+    if (code < 0)
+        return code;
+    l.reach = search->reach;
+    code = each_block(&l, heap, list_block);
+    cairn_heap_free(heap);
+    if (code == CAIRN_OK)
+        code = cairn_reach_blocks_seal(&search->blocks, err);
+    if (code == CAIRN_OK)
+        code = cairn_reach_seal(search->reach, err);
+    if (code < 0)
+        return code;
+    search->n_gone += search->suspects.n - l.n_kept;
+    search->suspects.n = l.n_kept;
+    code = look(search, &search->blocks, true, stop, err);
+    return code < 0 ? code : keep_suspects(search, err);
+}

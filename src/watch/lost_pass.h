@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lost pass: one look at all memory of a process.
+ *
+ *     the first one    state ─► all blocks ─► roots ─► flood           ─► suspects: not reached
+ *     each later one   state ─► suspects   ─► roots, all other blocks ─► flood ─► fewer suspects
+ *
+ * While the process runs, a pointer may move from memory that is not read yet to memory that was
+ * read: then the pass misses it. What is lost stays so; what is not is found by a later pass.
+ */
+#ifndef CAIRN_WATCH_LOST_PASS_H
+#define CAIRN_WATCH_LOST_PASS_H
+
+#include "watch/heap.h"
+#include "watch/lost_kernel.h"
+#include "watch/lost_threads.h"
+
+/* A block as the tracker has it. Another one that is born at its address mostly differs in stack,
+ * size or epoch. */
+struct cairn_lost_suspect {
+    uint64_t va, size;
+    uint32_t stack, epoch;
+};
+
+struct cairn_lost_suspects {
+    struct cairn_lost_suspect *items; /* ascending */
+    size_t n, cap;
+};
+
+struct cairn_lost_search {
+    int pid;
+    struct cairn_tracer *tracer; /* it holds all threads; NULL: they run */
+    struct cairn_lost_space space;
+    struct cairn_lost_threads threads;
+    struct cairn_lost_kernel kernel;
+    struct cairn_reach_blocks blocks; /* of the last pass: all of them */
+    struct cairn_reach *reach; /* of the last pass: the suspects of the pass before, or all */
+    struct cairn_lost_suspects suspects, doubtful;
+    bool has_gaps; /* the table may lack blocks: memory between blocks may hold pointers */
+    uint64_t n_blocks, bytes;         /* of the first pass */
+    size_t n_passes, n_gone, n_saved; /* suspects that were freed, or found held */
+};
+
+/* CAIRN_E_NOMEM. */
+int cairn_lost_suspects_add(struct cairn_lost_suspects *to,
+                            const struct cairn_lost_suspect *suspect);
+
+int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *err);
+int cairn_lost_pass_next(struct cairn_lost_search *search, enum cairn_lost_stop stop,
+                         struct cairn_err *err);
+void cairn_lost_search_done(struct cairn_lost_search *search);
+
+/* lost_rows.c: what was found, by stack. */
+int cairn_lost_rows(struct cairn_lost_search *search, const struct cairn_heap_filter *filter,
+                    bool is_sure, struct cairn_heap_lost *lost, struct cairn_err *err);
+
+#endif /* CAIRN_WATCH_LOST_PASS_H */

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch/lost_threads.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "bpf/threads.h"
+#include "proc/threads.h"
+#include "snapshot/facts.h"
+#include "snapshot/syscall.h"
+
+enum { RED_ZONE = 128, STOP_MS = 100, TRIES = 3, STACK_BYTES = 4096 };
+
+/* One look. */
+struct reading {
+    struct cairn_lost_threads *threads;
+    int pid;
+    enum cairn_lost_stop stop;
+    const int *tids;
+    bool *is_read; /* by tid */
+    size_t n;
+    bool failed; /* memory is gone */
+};
+
+void cairn_lost_threads_open(struct cairn_lost_threads *threads)
+{
+    struct cairn_err err;
+    *threads = (struct cairn_lost_threads){0};
+    if (cairn_bpf_threads_open(&threads->iterator, &err) < 0) {
+        cairn_log_err(CAIRN_LOG_INFO, &err);
+        threads->iterator = NULL;
+    }
+}
+
+void cairn_lost_threads_close(struct cairn_lost_threads *threads)
+{
+    cairn_bpf_threads_close(threads->iterator);
+    cairn_free(threads->words);
+    cairn_free(threads->sps);
+    *threads = (struct cairn_lost_threads){0};
+}
+
+static bool add_word(struct cairn_lost_threads *t, uint64_t word)
+{
+    if (cairn_grow((void **)&t->words, &t->cap_words, t->n_words + 1, sizeof *t->words) < 0)
+        return false;
+    t->words[t->n_words++] = word;
+    return true;
+}
+
+static bool add_sp(struct cairn_lost_threads *t, uint64_t sp)
+{
+    if (cairn_grow((void **)&t->sps, &t->cap_sps, t->n_sps + 1, sizeof *t->sps) < 0)
+        return false;
+    t->sps[t->n_sps++] = sp;
+    return true;
+}
+
+/* As PTRACE_GETREGSET gives them: every word may be a pointer. */
+static bool add_regs(struct cairn_lost_threads *t, struct cairn_span raw)
+{
+    struct cairn_regs regs;
+    bool done = cairn_regs_read(raw, &regs) && add_sp(t, regs.sp);
+    for (size_t at = 0; done && at + sizeof(uint64_t) <= raw.size; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, raw.data + at, sizeof word);
+        done = add_word(t, word);
+    }
+    return done;
+}
+
+/* The list is ascending. `n`: it is a thread that was born since. */
+static size_t number_of(const struct reading *r, int tid)
+{
+    size_t low = 0, high = r->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->tids[middle] < tid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->n && r->tids[low] == tid ? low : r->n;
+}
+
+static int see(void *ctx, const struct cairn_bpf_thread *thread)
+{
+    struct reading *r = ctx;
+    size_t i = number_of(r, thread->tid);
+    if (thread->alt_stack)
+        r->failed |= !add_word(r->threads, thread->alt_stack);
+    if (i >= r->n || r->is_read[i])
+        return 0;
+    if (thread->found == CAIRN_BPF_NO_USER) /* it has ended */
+        r->is_read[i] = true;
+    else if (thread->found == CAIRN_BPF_STILL)
+        r->is_read[i] = add_regs(r->threads, thread->regs);
+    return 0;
+}
+
+static void read_by_iterator(struct reading *r)
+{
+    const struct cairn_bpf_threads_opts opts = {.pid = r->pid, .stack_bytes = STACK_BYTES};
+    size_t n_read = 0;
+    for (int i = 0; r->threads->iterator && i < TRIES && n_read < r->n; i++) {
+        if (cairn_bpf_threads_each(r->threads->iterator, &opts, see, r, NULL) < 0)
+            return;
+        n_read = 0;
+        for (size_t k = 0; k < r->n; k++)
+            n_read += r->is_read[k];
+    }
+}
+
+static bool add_stopped(struct cairn_lost_threads *t, struct cairn_tracer *tracer, int tid)
+{
+    uint8_t raw[CAIRN_PRSTATUS_MAX];
+    size_t size;
+    return cairn_tracer_prstatus(tracer, tid, raw, &size, NULL) == CAIRN_OK &&
+           add_regs(t, (struct cairn_span){raw, size});
+}
+
+/* -1: it has ended. */
+static int read_by_stop(struct reading *r, int tid)
+{
+    struct cairn_tracer *tracer;
+    int code = cairn_tracer_new(tid, CAIRN_TRACER_ONE_THREAD, &tracer, NULL);
+    if (code < 0)
+        return code == CAIRN_E_MISSING ? -1 : 0;
+    code = cairn_tracer_stop(tracer, tid, STOP_MS, NULL);
+    bool done = code == CAIRN_OK && add_stopped(r->threads, tracer, tid);
+    cairn_tracer_free(tracer);
+    return done ? 1 : code == CAIRN_E_MISSING ? -1 : 0;
+}
+
+/* What a stop ends with EINTR, whatever SA_RESTART says (signal(7)). */
+static bool ends_by_stop(long number)
+{
+    static const char *const calls[] = {"epoll_wait",   "epoll_pwait",   "epoll_pwait2",
+                                        "semop",        "semtimedop",    "rt_sigtimedwait",
+                                        "io_getevents", "io_pgetevents", "msgrcv",
+                                        "msgsnd",       "io_uring_enter"};
+    const char *name = cairn_syscall_name(number);
+    for (size_t i = 0; name && i < sizeof calls / sizeof *calls; i++)
+        if (strcmp(calls[i], name) == 0)
+            return true;
+    return !name;
+}
+
+/* Without BPF. */
+static void read_one(struct reading *r, size_t i)
+{
+    struct cairn_lost_threads *t = r->threads;
+    struct cairn_thread_place place = {0};
+    int tid = r->tids[i], code = cairn_place_read(r->pid, tid, &place, NULL);
+    bool sleeps = code == CAIRN_OK && place.known;
+    if (code == CAIRN_E_MISSING) {
+        r->is_read[i] = true;
+        return;
+    }
+    bool may_stop = !sleeps || (r->stop == CAIRN_LOST_STOP_ANY &&
+                                !(place.in_syscall && ends_by_stop(place.number)));
+    int done = may_stop ? read_by_stop(r, tid) : 0;
+    r->is_read[i] = done != 0;
+    if (done || !sleeps)
+        return;
+    r->is_read[i] = add_sp(t, place.sp);
+    for (size_t k = 0; place.in_syscall && k < 6; k++)
+        r->failed |= !add_word(t, place.arguments[k]);
+    t->n_partly++;
+}
+
+static void read_held(struct reading *r, struct cairn_tracer *tracer)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!r->is_read[i])
+            r->is_read[i] = add_stopped(r->threads, tracer, r->tids[i]);
+}
+
+static int read_all(struct reading *r, struct cairn_tracer *tracer, struct cairn_err *err)
+{
+    struct cairn_lost_threads *t = r->threads;
+    t->n_words = t->n_sps = t->n_partly = t->n_unread = 0;
+    t->n_threads = r->n;
+    read_by_iterator(r);
+    if (tracer)
+        read_held(r, tracer);
+    for (size_t i = 0; !tracer && i < r->n; i++)
+        if (!r->is_read[i])
+            read_one(r, i);
+    for (size_t i = 0; i < r->n; i++)
+        t->n_unread += !r->is_read[i];
+    return r->failed ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+int cairn_lost_threads_read(struct cairn_lost_threads *threads, int pid, enum cairn_lost_stop stop,
+                            struct cairn_tracer *tracer, struct cairn_err *err)
+{
+    struct cairn_threads list = {0};
+    struct reading r = {.threads = threads, .pid = pid, .stop = stop};
+    int code = cairn_threads_read(pid, &list, err);
+    if (code == CAIRN_OK && !(r.is_read = cairn_alloc(list.n + 1, sizeof *r.is_read)))
+        code = cairn_fail_memory(err);
+    r.tids = list.tids;
+    r.n = list.n;
+    if (code == CAIRN_OK)
+        code = read_all(&r, tracer, err);
+    cairn_free(r.is_read);
+    cairn_threads_done(&list);
+    return code;
+}
+
+/* Nothing can be read or written right below it. */
+static bool has_guard(struct cairn_lost_space *space, const struct cairn_lost_map *map)
+{
+    const struct cairn_lost_map *below = cairn_lost_space_map(space, map->start - 1);
+    return below && !(below->flags & (CAIRN_MAP_READ | CAIRN_MAP_WRITE | CAIRN_MAP_EXEC));
+}
+
+static int compare_sps(const void *x, const void *y)
+{
+    const uint64_t *a = x, *b = y;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static bool has_block(const struct cairn_reach_blocks *blocks, const struct cairn_lost_map *map)
+{
+    uint32_t first = cairn_reach_blocks_first(blocks, map->start);
+    return first < blocks->n && cairn_reach_blocks_get(blocks, first).va < map->end;
+}
+
+/*
+ * glibc keeps the stacks of threads that have ended for the next ones (nptl/allocatestack.c). Such
+ * a stack's last page has struct pthread: two pointers to itself, the DTV, and the thread's number,
+ * which the kernel sets to 0 when the thread ends. The next thread gets the DTV, too. Of x86-64; on
+ * other machines none is found, and all of it is a root.
+ */
+static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map *map,
+                    uint64_t *ret_dtv)
+{
+    enum { DTV_AT = 8, SELF_AT = 0x10, TID_AT = 0x2d0, LEAST = 0x300, ALIGN = 64 };
+    uint8_t page[CAIRN_LOST_PAGE];
+    uint64_t va = map->end - sizeof page, words[2];
+    int32_t tid;
+    if (map->end - map->start < 2 * sizeof page ||
+        !cairn_lost_space_read(space, va, page, sizeof page))
+        return false;
+    for (size_t at = 0; at + LEAST <= sizeof page; at += ALIGN) {
+        memcpy(&words[0], page + at, sizeof *words);
+        memcpy(&words[1], page + at + SELF_AT, sizeof *words);
+        memcpy(&tid, page + at + TID_AT, sizeof tid);
+        memcpy(ret_dtv, page + at + DTV_AT, sizeof *ret_dtv);
+        if (words[0] == va + at && words[1] == va + at)
+            return tid <= 0;
+    }
+    return false;
+}
+
+/* Nothing else of a stack that no thread has is read. False: memory is gone. */
+static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_blocks *blocks,
+                     struct cairn_lost_space *space)
+{
+    enum { DTV_HEAD = 16 }; /* the pointer is to its second slot */
+    size_t k = 0;
+    uint64_t dtv;
+    const uint32_t access = CAIRN_MAP_READ | CAIRN_MAP_WRITE;
+    for (size_t i = 0; i < space->n_maps && space->has_glibc && space->machine == EM_X86_64; i++) {
+        struct cairn_lost_map *map = &space->maps[i];
+        while (k < t->n_sps && t->sps[k] < map->start)
+            k++;
+        bool has_thread = k < t->n_sps && t->sps[k] < map->end;
+        if (!has_thread && map->kind == CAIRN_LOST_OTHER && map->flags == access &&
+            has_guard(space, map) && is_dead(space, map, &dtv) && !has_block(blocks, map)) {
+            map->live = map->end;
+            if (!add_word(t, dtv - DTV_HEAD))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
+                            const struct cairn_reach_blocks *blocks, struct cairn_lost_space *space)
+{
+    const uint64_t *sps = threads->sps;
+    if (threads->n_sps)
+        qsort(threads->sps, threads->n_sps, sizeof *threads->sps, compare_sps);
+    for (size_t i = 0; i < threads->n_sps; i++) {
+        struct cairn_lost_map *map = cairn_lost_space_map(space, sps[i]);
+        if (!map || (map->flags & (CAIRN_MAP_SHARED | CAIRN_MAP_FILE)) ||
+            (map->kind != CAIRN_LOST_STACK && !has_guard(space, map)))
+            continue;
+        bool is_alone = (i == 0 || sps[i - 1] < map->start) &&
+                        (i + 1 == threads->n_sps || sps[i + 1] >= map->end);
+        if (is_alone && sps[i] - map->start > RED_ZONE && !has_block(blocks, map))
+            map->live = sps[i] - RED_ZONE;
+    }
+    /* A thread that was not seen may have any stack. */
+    return threads->n_unread || cut_dead(threads, blocks, space);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lost threads: what the threads of a process hold outside of memory that others read: registers,
+ * where their stacks end, and where their alternate signal stacks are (by BPF alone).
+ *
+ *     a thread that is not on a CPU   a BPF program copies its registers; it is not stopped
+ *     any other one                   ptrace(2) stops it for some microseconds
+ *     without BPF, in a system call   /proc/PID/task/TID/syscall gives the stack pointer and the
+ *                                     call's arguments. Registers that the caller keeps its values
+ *                                     in are not read, unless a stop is asked for, which some calls
+ *                                     end with EINTR (signal(7)); in these it is never made
+ */
+#ifndef CAIRN_WATCH_LOST_THREADS_H
+#define CAIRN_WATCH_LOST_THREADS_H
+
+#include "proc/ptrace.h"
+#include "watch/lost_space.h"
+
+struct cairn_bpf_threads;
+
+struct cairn_lost_threads {
+    struct cairn_bpf_threads *iterator; /* NULL: there is no BPF program */
+    uint64_t *words;                    /* of registers */
+    size_t n_words, cap_words;
+    uint64_t *sps; /* of stack pointers, one a thread */
+    size_t n_sps, cap_sps;
+    size_t n_threads;
+    size_t n_partly; /* whose registers were read in part, */
+    size_t n_unread; /* or not at all */
+};
+
+void cairn_lost_threads_open(struct cairn_lost_threads *threads);
+void cairn_lost_threads_close(struct cairn_lost_threads *threads); /* all-zero is fine */
+
+enum cairn_lost_stop {
+    CAIRN_LOST_STOP_RUNNING, /* those that run alone are stopped */
+    CAIRN_LOST_STOP_ANY      /* and those whose registers cannot be read otherwise */
+};
+
+/* Reads all threads anew. `tracer`: it holds them all; or NULL. */
+int cairn_lost_threads_read(struct cairn_lost_threads *threads, int pid, enum cairn_lost_stop stop,
+                            struct cairn_tracer *tracer, struct cairn_err *err);
+
+/*
+ * Leaves out the parts of stacks that their threads have left: what is below the stack pointer, but
+ * for the red zone (System V ABI of x86-64). Only where a mapping has no other use: it is the main
+ * thread's, or there is a page without access right below it; and neither another thread's
+ * stack pointer nor a block is in it. And the stacks of threads that have ended, but
+ * for what the next thread gets of them: that is added to `words`. False: memory is gone.
+ */
+bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
+                            const struct cairn_reach_blocks *blocks,
+                            struct cairn_lost_space *space);
+
+#endif /* CAIRN_WATCH_LOST_THREADS_H */

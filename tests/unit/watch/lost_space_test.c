@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* Of this process itself, which is read as any other. */
+#include "watch/lost_space.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "support/test.h"
+
+enum { PAGE = CAIRN_LOST_PAGE, PAGES = 4 };
+static const uint64_t WORD = 0xfeedface12345678;
+
+static struct cairn_lost_space space;
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct cairn_err err;
+    assert_ok(cairn_lost_space_open(getpid(), &space, &err), err);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    cairn_lost_space_close(&space);
+    return 0;
+}
+
+static void load(void)
+{
+    struct cairn_err err;
+    assert_ok(cairn_lost_space_load(&space, &err), err);
+}
+
+static uint64_t *map(size_t pages, int flags)
+{
+    void *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(at, MAP_FAILED);
+    return at;
+}
+
+/* How often the word is met at that place. */
+struct seeking {
+    uint64_t va;
+    size_t n;
+};
+
+static int seek(void *ctx, uint64_t va, struct cairn_span bytes)
+{
+    struct seeking *seeking = ctx;
+    uint64_t word;
+    assert_int_equal(va % 8, 0);
+    if (seeking->va < va || seeking->va - va >= bytes.size)
+        return CAIRN_OK;
+    memcpy(&word, bytes.data + (seeking->va - va), sizeof word);
+    seeking->n += word == WORD;
+    return CAIRN_OK;
+}
+
+static size_t count(const uint64_t *place)
+{
+    struct seeking seeking = {.va = (uintptr_t)place};
+    struct cairn_err err;
+    load();
+    assert_ok(cairn_lost_space_each(&space, true, seek, &seeking, &err), err);
+    return seeking.n;
+}
+
+static uint64_t in_data = 1;
+
+static void what_was_written_is_read(void **state)
+{
+    (void)state;
+    volatile uint64_t on_stack = WORD;
+    uint64_t *private = map(PAGES, MAP_PRIVATE), *shared = map(PAGES, MAP_SHARED);
+    in_data = private[PAGE / 8 * 2] = shared[PAGE / 8] = WORD;
+    assert_int_equal(count(&in_data), 1);
+    assert_int_equal(count((const uint64_t *)&on_stack), 1);
+    assert_int_equal(count(&private[PAGE / 8 * 2]), 1);
+    assert_int_equal(count(&shared[PAGE / 8]), 1);
+    assert_int_equal(mprotect(private, PAGES * PAGE, PROT_NONE), 0);
+    assert_int_equal(count(&private[PAGE / 8 * 2]), 1);
+    munmap(private, PAGES * PAGE);
+    munmap(shared, PAGES * PAGE);
+}
+
+static void a_hole_is_zero_and_passed_over(void **state)
+{
+    (void)state;
+    uint64_t *pages = map(PAGES, MAP_PRIVATE), got[PAGE / 8 + 2], va = (uintptr_t)pages;
+    pages[0] = pages[PAGE / 8 * 3] = WORD;
+    assert_int_equal(munmap((uint8_t *)pages + PAGE, PAGE), 0);
+    load();
+    assert_true(cairn_lost_space_read(&space, va, (uint8_t *)got, sizeof got));
+    assert_int_equal(got[0], WORD);
+    assert_int_equal(got[PAGE / 8], 0);
+    const struct cairn_reach_memory memory = cairn_lost_space_memory(&space);
+    assert_int_equal((memory.skip)(memory.ctx, va, va + PAGES * PAGE), va);
+    /* Page 2 was never written. */
+    assert_int_equal((memory.skip)(memory.ctx, va + PAGE, va + PAGES * PAGE), va + 3 * PAGE);
+    assert_int_equal((memory.skip)(memory.ctx, UINT64_C(1) << 60, UINT64_MAX), UINT64_MAX);
+    munmap(pages, PAGE);
+    munmap((uint8_t *)pages + 2 * PAGE, 2 * PAGE);
+}
+
+static void a_dead_part_is_not_read(void **state)
+{
+    (void)state;
+    uint64_t *pages = map(PAGES, MAP_PRIVATE);
+    struct seeking low = {.va = (uintptr_t)&pages[0]}, high = {.va = (uintptr_t)&pages[PAGE / 8]};
+    struct cairn_err err;
+    pages[0] = pages[PAGE / 8] = WORD;
+    load();
+    struct cairn_lost_map *at = cairn_lost_space_map(&space, low.va);
+    assert_non_null(at);
+    at->live = low.va + 64;
+    assert_ok(cairn_lost_space_each(&space, true, seek, &low, &err), err);
+    assert_ok(cairn_lost_space_each(&space, true, seek, &high, &err), err);
+    assert_int_equal(low.n, 0);
+    assert_int_equal(high.n, 1);
+    munmap(pages, PAGES * PAGE);
+}
+
+static void ranges_are_kept_in_order(void **state)
+{
+    (void)state;
+    struct cairn_lost_ranges ranges = {0};
+    static const uint64_t starts[] = {500, 100, 900, 300};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(cairn_lost_ranges_add(&ranges, starts[i], starts[i] + 50), CAIRN_OK);
+    for (size_t i = 1; i < ranges.n; i++)
+        assert_true(ranges.items[i - 1].start < ranges.items[i].start);
+    assert_int_equal(ranges.n, 4);
+    cairn_free(ranges.items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_written_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_hole_is_zero_and_passed_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_dead_part_is_not_read, set_up, tear_down),
+        cmocka_unit_test(ranges_are_kept_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
