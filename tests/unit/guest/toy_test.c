@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A toy interpreter, added as docs/guide/guests.md says. Its machine has a word "toys" and a number of
- * frames, then for each, innermost first, the number of a function and a line:
+ * A toy interpreter, added as docs/guide/guests.md says. Its machine has a word "toys" and a number
+ * of frames, then for each, innermost first, the number of a function and a line:
  *
  *     state ─► 'toys' n   function line   function line   ...
  *
