@@ -35,6 +35,7 @@ static const struct cli_command *const commands[] = {
     &cli_cmd_report,
     &cli_cmd_diff,
     &cli_cmd_convert,
+    &cli_cmd_view,
     &cli_cmd_cache,
     &cli_cmd_doctor,
     &cli_cmd_version,
