@@ -27,13 +27,14 @@ static const struct cli_option options[] = {
                                ".pprof for pprof, .collapsed, .folded or .txt for collapsed "
                                "stacks, .firefox.json.gz or .firefox.json for the Firefox "
                                "Profiler, .speedscope.json.gz or .speedscope.json for speedscope, "
+                               ".trace.json.gz or .trace.json for Perfetto, "
                                ".callgrind or callgrind.out.NAME for callgrind; "
                                "- is stdout and wants --to"},
-    [OPTION_TO] =
-        {.name = "to",
-         .letter = 't',
-         .value = "FORMAT",
-         .help = "pprof, collapsed, firefox, speedscope or callgrind, whatever the name of OUT"},
+    [OPTION_TO] = {.name = "to",
+                   .letter = 't',
+                   .value = "FORMAT",
+                   .help = "pprof, collapsed, firefox, speedscope, callgrind or chrome, whatever "
+                           "the name of OUT"},
     CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples: the only value that collapsed stacks "
                     "hold, the one that others show first (default: what the profile says)",
@@ -106,13 +107,14 @@ static int parse(struct convert *c)
     if (strcmp(c->output, "-") == 0)
         return cli_args_wrong(c->args,
                               "stdout has no ending: say --to FORMAT: pprof, collapsed, firefox, "
-                              "speedscope or callgrind");
-    return cli_args_wrong(
-        c->args,
-        "-o %s: the ending names no format, expected .pb.gz, .pb or .pprof "
-        "(pprof), .collapsed, .folded or .txt (collapsed), .firefox.json.gz "
-        "(firefox), .speedscope.json.gz (speedscope), .callgrind (callgrind), or --to FORMAT",
-        c->output);
+                              "speedscope, callgrind or chrome");
+    return cli_args_wrong(c->args,
+                          "-o %s: the ending names no format, expected .pb.gz, .pb or .pprof "
+                          "(pprof), .collapsed, .folded or .txt (collapsed), .firefox.json.gz "
+                          "(firefox), .speedscope.json.gz (speedscope), .callgrind (callgrind), "
+                          ".trace.json.gz (chrome), "
+                          "or --to FORMAT",
+                          c->output);
 }
 
 /* What collapsed stacks have no place for is not dropped without a word. */
@@ -140,7 +142,7 @@ static void say_done(const struct convert *c, const struct cairn_profile *profil
     cli_add_count(&count, stats.n_samples);
     say_dropped(c, profile);
     cairn_buffer_str(&count, stats.n_samples == 1 ? " sample" : " samples");
-    if (stats.n_events && (c->to == CAIRN_FORMAT_PPROF || c->to == CAIRN_FORMAT_FIREFOX)) {
+    if (stats.n_events && cli_format_holds_events(c->to)) {
         cairn_buffer_str(&count, ", ");
         cli_add_counted(&count, stats.n_events, "event");
     }
@@ -207,7 +209,7 @@ static int run(struct cli_args *args)
     int status = parse(&c);
     if (status == CLI_OK) {
         c.wanted.reading.keeps_raw = !cli_format_is_for_viewers(c.to);
-        c.wanted.reading.keeps_times = c.to == CAIRN_FORMAT_FIREFOX;
+        c.wanted.reading.keeps_times = c.to == CAIRN_FORMAT_FIREFOX || c.to == CAIRN_FORMAT_CHROME;
         cli_log_open(c.verbosity);
         int result = c.info ? print_info(&c, &err) : convert(&c, &err);
         status = result < 0 ? cli_report(&err) : CLI_OK;

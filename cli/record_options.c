@@ -59,11 +59,11 @@ const struct cli_option cli_record_options[] = {
          "a sample for each N events; not for CPU time (1 for page-faults and context-switches)"},
     [OPT_TIMELINE] = {"timeline", 0, NULL, "keep the time of each sample, in a label"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
-    [OPT_OUTPUT] =
-        {"output", 'o', "FILE",
-         "write to FILE: .pb.gz raw addresses; .html, .svg a flame graph; .txt, "
-         ".collapsed, .folded named stacks; "
-         ".firefox.json.gz, .speedscope.json.gz, .callgrind for these viewers (cairn.PID.pb.gz)"},
+    [OPT_OUTPUT] = {"output", 'o', "FILE",
+                    "write to FILE: .pb.gz raw addresses; .html, .svg a flame graph; .txt, "
+                    ".collapsed, .folded named stacks; "
+                    ".firefox.json.gz, .speedscope.json.gz, .callgrind, .trace.json.gz for these "
+                    "viewers (cairn.PID.pb.gz)"},
     [OPT_USER_ONLY] = {"user-only", 'u', NULL,
                        "no kernel frames; time in the kernel is not counted"},
     [OPT_METHOD] = {"method", 0, "HOW",

@@ -37,7 +37,8 @@ bool cli_result_of_name(struct cli_args *args, const char *name, enum cli_result
         return cli_args_wrong(
                    args,
                    "%s: the ending says nothing, expected .pb.gz, .html, .svg, .txt, "
-                   ".collapsed, .folded, .firefox.json.gz, .speedscope.json.gz or .callgrind",
+                   ".collapsed, .folded, .firefox.json.gz, .speedscope.json.gz, .callgrind "
+                   "or .trace.json.gz",
                    name),
                false;
     return true;

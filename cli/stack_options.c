@@ -48,10 +48,11 @@ const struct cli_option cli_stack_options[] = {
                         "show the coroutines that no thread runs too, equal stacks together"},
     [OPT_COUNT] = {"count", 'n', "N", "look N times, and print how often each stack was seen"},
     [OPT_INTERVAL] = {"interval", 'i', "MS", "milliseconds between two looks (100)"},
-    [OPT_OUTPUT] = {"output", 'o', "FILE",
-                    "write a profile of all stacks to FILE instead: .pb.gz raw addresses; .html, "
-                    ".svg a flame graph; .txt, .collapsed, .folded named stacks; "
-                    ".firefox.json.gz, .speedscope.json.gz, .callgrind for these viewers"},
+    [OPT_OUTPUT] =
+        {"output", 'o', "FILE",
+         "write a profile of all stacks to FILE instead: .pb.gz raw addresses; .html, "
+         ".svg a flame graph; .txt, .collapsed, .folded named stacks; "
+         ".firefox.json.gz, .speedscope.json.gz, .callgrind, .trace.json.gz for these viewers"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object"},
     [OPT_EXE] = {"exe", 0, "FILE", "the program that a core file is of"},

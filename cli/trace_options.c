@@ -91,7 +91,7 @@ const struct cli_option cli_trace_options[] = {
         {"output", 'o', "FILE",
          "write the sums to FILE, and print no events: .pb.gz raw addresses; .html, .svg "
          "a flame graph; .txt, .collapsed, .folded named stacks; "
-         ".firefox.json.gz, .speedscope.json.gz, .callgrind for these viewers"},
+         ".firefox.json.gz, .speedscope.json.gz, .callgrind, .trace.json.gz for these viewers"},
     [OPT_TIMELINE] = {"timeline", 0, NULL,
                       "with --output: keep each event too, with its time, arguments and stack, as "
                       "a marker of the profile; at most 500,000"},

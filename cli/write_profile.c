@@ -34,7 +34,13 @@ static int write_packed(const struct cairn_profile *profile, enum cairn_format f
 bool cli_format_is_for_viewers(enum cairn_format format)
 {
     return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_SPEEDSCOPE ||
-           format == CAIRN_FORMAT_CALLGRIND;
+           format == CAIRN_FORMAT_CALLGRIND || format == CAIRN_FORMAT_CHROME;
+}
+
+bool cli_format_holds_events(enum cairn_format format)
+{
+    return format == CAIRN_FORMAT_PPROF || format == CAIRN_FORMAT_FIREFOX ||
+           format == CAIRN_FORMAT_CHROME;
 }
 
 /* Events have a time of their own, which few formats have a place for. */
@@ -42,7 +48,7 @@ static void say_left_behind(const struct cairn_profile *profile, enum cairn_form
 {
     struct cairn_profile_stats stats = {.size = sizeof stats};
     struct cairn_buffer count = {0};
-    if (format == CAIRN_FORMAT_PPROF || format == CAIRN_FORMAT_FIREFOX)
+    if (cli_format_holds_events(format))
         return;
     cairn_profile_stats(profile, &stats);
     cli_add_counted(&count, stats.n_events, "event");

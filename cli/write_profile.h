@@ -9,6 +9,9 @@
 /* Is the format for viewers of other projects? No command can add names to it later. */
 bool cli_format_is_for_viewers(enum cairn_format format);
 
+/* Has it a place for events that were kept one by one? */
+bool cli_format_holds_events(enum cairn_format format);
+
 /* cairn_profile_write(), packed by gzip if the output's name ends in .gz: pprof always is, and
  * collapsed stacks never. The error is the output's
  * own where that has one. */

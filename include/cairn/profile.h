@@ -53,9 +53,10 @@ enum cairn_format {
     CAIRN_FORMAT_GO,          /* text of panics and goroutines of Go; cannot be written */
     CAIRN_FORMAT_RUST,        /* text of panics of Rust; cannot be written */
     CAIRN_FORMAT_BACKTRACE,   /* text of backtrace_symbols(), abseil, Boost; cannot be written */
-    CAIRN_FORMAT_JAVA,  /* text of thread dumps of Java and of Android's ANRs; cannot be written */
-    CAIRN_FORMAT_BPF,   /* text of bpftrace and bcc: stacks with counts; cannot be written */
-    CAIRN_FORMAT_FTRACE /* text of ftrace's stacks; cannot be written */
+    CAIRN_FORMAT_JAVA,   /* text of thread dumps of Java and of Android's ANRs; cannot be written */
+    CAIRN_FORMAT_BPF,    /* text of bpftrace and bcc: stacks with counts; cannot be written */
+    CAIRN_FORMAT_FTRACE, /* text of ftrace's stacks; cannot be written */
+    CAIRN_FORMAT_CHROME  /* trace events for Perfetto, JSON, not packed; cannot be read */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);

@@ -8,16 +8,6 @@
 
 enum { FIELDS_MAX = 200, KEY_BYTES = 24, TEXT_BYTES = 400, PHASE_INSTANT = 0, PHASE_INTERVAL = 1 };
 
-/* Labels that say whose a marker is, and no details. */
-static bool is_detail(const char *key)
-{
-    static const char *const whose[] = {"pid", "tid", "process", "thread"};
-    for (size_t i = 0; i < sizeof whose / sizeof *whose; i++)
-        if (strcmp(key, whose[i]) == 0)
-            return false;
-    return true;
-}
-
 static const char *text_of(const struct cairn_firefox *f, uint32_t string)
 {
     return cairn_strings_get(&f->p->strings, string);
@@ -49,7 +39,8 @@ static bool take_fields(struct cairn_firefox *f, uint32_t set)
     size_t at, cap = f->n_fields;
     for (uint32_t i = 0; i < labels->n; i++) {
         uint32_t key = f->p->labels[labels->first + i].key;
-        if (find_field(f, key, &at) || f->n_fields == FIELDS_MAX || !is_detail(text_of(f, key)))
+        if (find_field(f, key, &at) || f->n_fields == FIELDS_MAX ||
+            !cairn_tracks_is_detail(text_of(f, key)))
             continue;
         cap = f->n_fields;
         if (cairn_grow((void **)&f->fields, &cap, f->n_fields + 1, sizeof *f->fields) < 0)
@@ -101,9 +92,7 @@ static void make_key(size_t field, char ret_key[KEY_BYTES])
 
 static const char *label_of(const struct cairn_firefox *f, size_t field)
 {
-    static const char arg[] = "arg.";
-    const char *key = text_of(f, f->fields[field]);
-    return strncmp(key, arg, sizeof arg - 1) == 0 ? key + sizeof arg - 1 : key;
+    return cairn_tracks_detail_name(text_of(f, f->fields[field]));
 }
 
 void cairn_firefox_put_schema(struct cairn_firefox *f)

@@ -23,7 +23,8 @@ static const struct cairn_format_row *const rows[] = {
     &cairn_format_debugger,  &cairn_format_go,          &cairn_format_rust,
     &cairn_format_backtrace, &cairn_format_java,        &cairn_format_bpf,
     &cairn_format_ftrace,    &cairn_format_perf_script, &cairn_format_collapsed,
-    &cairn_format_firefox,   &cairn_format_speedscope,  &cairn_format_callgrind};
+    &cairn_format_firefox,   &cairn_format_speedscope,  &cairn_format_callgrind,
+    &cairn_format_chrome};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)

@@ -337,6 +337,21 @@ bool cairn_tracks_goes_below_zero(const struct cairn_profile *p, size_t type)
     return false;
 }
 
+bool cairn_tracks_is_detail(const char *key)
+{
+    static const char *const whose[] = {"pid", "tid", "process", "thread"};
+    for (size_t i = 0; i < sizeof whose / sizeof *whose; i++)
+        if (strcmp(key, whose[i]) == 0)
+            return false;
+    return true;
+}
+
+const char *cairn_tracks_detail_name(const char *key)
+{
+    static const char arg[] = "arg.";
+    return strncmp(key, arg, sizeof arg - 1) == 0 ? key + sizeof arg - 1 : key;
+}
+
 const char *cairn_track_name(const struct cairn_track *track, const struct cairn_profile *p,
                              char *buf, size_t size)
 {

@@ -46,6 +46,11 @@ bool cairn_tracks_says_more(const struct cairn_profile *p, size_t type, size_t s
 /* Has a sample a value of that type below zero, as differences have? */
 bool cairn_tracks_goes_below_zero(const struct cairn_profile *p, size_t type);
 
+/* Does a label of a marker say something of the event, and not whose it is? And its name there: an
+ * argument's is without what marks it as one. Borrowed. */
+bool cairn_tracks_is_detail(const char *key);
+const char *cairn_tracks_detail_name(const char *key);
+
 /* The name to show for a thread: its own, or by what is known of it. Written to `buf`. */
 const char *cairn_track_name(const struct cairn_track *track, const struct cairn_profile *p,
                              char *buf, size_t size);
