@@ -47,7 +47,7 @@ static void add_sample(struct cairn_profile *p, const char *names, int64_t at_ms
     cairn_profile_add_sample(p, add_stack(p, names), set, (int64_t[]){1, ms * MS});
 }
 
-/* Each event of a call, "B main 0" and so on, as it stands in the file; then the profile is freed. */
+/* Each event of a call, "B main 0" and so on, as it stands in the file. Frees the profile. */
 static void assert_calls(struct cairn_profile *p, const char *expected)
 {
     struct cairn_buffer out = {0}, calls = {0};
