@@ -58,7 +58,8 @@ export class App {
   findTorn() {
     const { page: { rows, sets, n, depth, look }, model: { base } } = this, torn = new Set();
     if (!rows[0]) return torn;
-    const cut = Uint8Array.from({ length: sets.n }, (_, set) => (sets.labels(set).some(({ key }) => key === "cairn.cut") ? 1 : 0));
+    const cut = new Uint8Array(sets.n);
+    for (const set of new Set(rows[0].set)) cut[set] = sets.labels(set).some(({ key }) => key === "cairn.cut") ? 1 : 0;
     if (!cut.includes(1)) return torn;
     const outer = new Int32Array(n).fill(-1), sums = new Map();
     for (let i = 1; i < n; i++) outer[i] = depth[i] === 1 ? look[i] : outer[base.parent[i]];

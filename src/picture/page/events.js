@@ -45,8 +45,12 @@ export class Events {
   draw(g, threads, view, axis) {
     const { markers, app } = this, { row, width } = view;
     if (!markers) return;
-    const kept = setsKept(app.page, app.state.labels);
-    this.rows = threads.map(({ events }) => events.filter((i) => kept[markers.set[i]]));
+    const asked = JSON.stringify(app.state.labels);
+    if (this.asked !== asked || this.threads !== view.threads) { // each event has a label set of its own
+      const kept = setsKept(app.page, app.state.labels);
+      this.rows = threads.map(({ events }) => events.filter((i) => kept[markers.set[i]]));
+      Object.assign(this, { asked, threads: view.threads });
+    }
     this.rows.forEach((events, at) => {
       const high = threads[at].rows.length ? MARK : row - 2 * TOP;
       let end = -1, last = "";
