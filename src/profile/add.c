@@ -273,9 +273,9 @@ uint32_t cairn_profile_add_label_set(struct cairn_profile *p,
     if (n == 0 && !cut && !time_ns)
         return 0;
     struct cairn_profile_index *index = cairn_profile_need_index(p);
-    if (n > CAIRN_PROFILE_LABELS_MAX || !index || !stage_labels(p, labels, n))
+    if (n > CAIRN_PROFILE_LABELS_MAX || !index || (n && !stage_labels(p, labels, n)))
         return UINT32_MAX;
-    struct set_view view = {p->labels + p->n_labels, n, cut, time_ns};
+    struct set_view view = {n ? p->labels + p->n_labels : NULL, n, cut, time_ns};
     uint32_t *slot =
         cairn_profile_slot(p, &index->label_sets, &rule, p->n_label_sets, hash_set(&view), &view);
     if (!slot)
