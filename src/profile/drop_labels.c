@@ -51,7 +51,7 @@ static uint32_t lessen(struct dropping *to, uint32_t set)
 {
     struct cairn_profile_label kept[CAIRN_PROFILE_LABELS_MAX];
     const struct cairn_profile_label_set *of = &to->old.label_sets[set];
-    const struct cairn_profile_label *labels = to->old.labels + of->first;
+    const struct cairn_profile_label *labels = of->n ? to->old.labels + of->first : NULL;
     uint32_t n = 0;
     for (uint32_t i = 0; i < of->n; i++)
         if (to->keeps(to->ctx, labels, of->n, &labels[i]))
