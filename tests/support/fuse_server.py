@@ -13,6 +13,9 @@ import struct
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MNT_DETACH = 0x20000, 1 << 14, 1 << 18, 2
+# Else each open waits until the pages are free that a read without an answer holds: a target that was stopped may
+# ask for its own, and the next one could not begin.
+KEEP_CACHE = 2
 LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, INIT = 1, 2, 3, 14, 15, 17, 26
 RELEASE, FLUSH, INTERRUPT, BATCH_FORGET = 18, 25, 36, 42
 ROOT, FILE = 1, 2
@@ -93,7 +96,7 @@ class FuseServer:
         if opcode == GETATTR:
             return struct.pack("<Q2I", VALID_S, 0, 0) + self.attributes(node)
         if opcode == OPEN:
-            return struct.pack("<Q2I", 0, 0, 0)
+            return struct.pack("<Q2I", 0, KEEP_CACHE, 0)
         if opcode == READ:
             _, offset, size = struct.unpack_from("<QQI", body)
             return self.contents[offset:offset + size]
