@@ -119,7 +119,7 @@ static bool parse(struct job *job, const char **ret_input)
 /* A pid, or the one process of that name. */
 static int find_process(const char *input, int *ret_pid, struct cairn_err *err)
 {
-    int pids[2];
+    int pids[2] = {0};
     size_t n = 0;
     *ret_pid = cli_parse_pid(input);
     if (*ret_pid)

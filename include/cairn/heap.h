@@ -284,7 +284,8 @@ struct cairn_heap_lost {
 /*
  * Reads the process while it runs, several times: what no pass reaches from a root is lost. Roots
  * are its writable memory but for free memory of glibc's malloc, its threads' stacks and registers,
- * and what the kernel keeps in epoll sets and timers. A block must be older than a second.
+ * and what the kernel keeps in epoll sets and timers. A block must be older than a second, but for
+ * `consistent`, which judges all.
  * CAIRN_E_MISSING: it is not there, is not tracked, or ended meanwhile. CAIRN_E_SUPPORT: its malloc
  * is another than the tracker's, or it is a program of 32 bits.
  */

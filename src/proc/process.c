@@ -193,21 +193,32 @@ static unsigned address_width(int pid)
     return is_32 ? 4 : 8;
 }
 
-uint64_t cairn_process_stack_start(int pid)
+/* proc(5), stat: fields count from 1. */
+static uint64_t stat_field(int pid, unsigned number)
 {
-    enum { STAT_BYTES = 4096, START_STACK = 28 };
+    enum { STAT_BYTES = 4096 };
     struct cairn_buffer text = {0};
-    uint64_t start = 0;
+    uint64_t value = 0;
     if (cairn_process_slurp(pid, "stat", STAT_BYTES, &text, NULL) == CAIRN_OK) {
         const char *at = strrchr(cairn_buffer_text(&text), ')'); /* the name may hold anything */
-        for (unsigned field = 2; at && field < START_STACK; field++) {
+        for (unsigned field = 2; at && field < number; field++) {
             at = strchr(at, ' ');
             at += at != NULL;
         }
-        start = at ? strtoull(at, NULL, 10) : 0;
+        value = at ? strtoull(at, NULL, 10) : 0;
     }
     cairn_buffer_done(&text);
-    return start;
+    return value;
+}
+
+uint64_t cairn_process_stack_start(int pid)
+{
+    return stat_field(pid, 28);
+}
+
+uint64_t cairn_process_break_start(int pid)
+{
+    return stat_field(pid, 47);
 }
 
 int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn_err *err)

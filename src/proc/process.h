@@ -52,6 +52,9 @@ int cairn_process_auxv(int pid, uint64_t type, uint64_t *ret_value, struct cairn
  * chooses by chance. 0: there is no program yet, or it is not told. */
 uint64_t cairn_process_stack_start(int pid);
 
+/* Where its memory of brk(2) begins (stat, start_brk; Linux 3.3). 0: it is not told. */
+uint64_t cairn_process_break_start(int pid);
+
 /* The whole of /proc/PID/NAME, appended. What is missing or refused is told in words about the
  * process, not about the file. */
 int cairn_process_slurp(int pid, const char *name, size_t limit, struct cairn_buffer *ret_bytes,

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-static const uint64_t AREA_GAP = 16 << 20;
+static const uint64_t AREA_GAP = 1 << 20;
 static const uint64_t AREA_SPAN = (uint64_t)UINT32_MAX * CAIRN_REACH_ALIGN;
 enum { LARGE = UINT32_MAX, BLOCKS_MAX = UINT32_MAX - 1 };
 

@@ -3,7 +3,7 @@
  * Blocks: the address and the size of each block of a heap, and which block an address is in.
  * 8 bytes a block, and 4 more for each 4 KiB that they cover.
  *
- *     areas   | base, end, first block, pages | ...      16 MiB without a start begin a new one
+ *     areas   | base, end, first block, pages | ...      1 MiB without a start begins a new one
  *     pages   | the first block at or behind each 4 KiB of an area
  *     slots   | (va - base) / 8, size | ...              in the order of addresses
  *     large   | number, size | ...                       sizes that a slot has no room for

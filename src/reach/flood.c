@@ -4,11 +4,14 @@
  * round until none is left. Within a window all is followed at once. So dense parts of the heap are
  * read in large pieces, and a list that runs through the whole heap costs a small read for a block.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "reach/form.h"
 #include "reach/reach.h"
 
-enum { WINDOW = CAIRN_REACH_WINDOW, SPAN_MIN = 4096, GAP = 16384, SPARSE = 8 };
+enum { WINDOW = CAIRN_REACH_WINDOW, SPAN_MIN = 4096, GAP = 16384, SPARSE = 8, PEEK = 16384 };
 
 struct flood {
     struct cairn_reach *reach;
@@ -157,9 +160,25 @@ static int sweep(const struct flood *f)
     return CAIRN_OK;
 }
 
-static int read_form(const struct flood *f, const struct cairn_reach_hint *hint,
-                     struct cairn_reach_form *form)
+/* Some bytes of a block. Hints come in the order of addresses, so that one read serves many. */
+static int peek(const struct flood *f, struct cairn_reach_range *window, uint64_t va,
+                uint64_t limit, uint64_t *to, size_t size)
 {
+    if (va < window->start || va + size > window->end) {
+        uint64_t end = limit - va < PEEK ? limit : va + PEEK;
+        int code = fetch(f, va, f->reach->window, (size_t)(end - va));
+        if (code < 0)
+            return code;
+        *window = (struct cairn_reach_range){va, end};
+    }
+    memcpy(to, f->reach->window + (va - window->start), size);
+    return CAIRN_OK;
+}
+
+static int read_form(const struct flood *f, const struct cairn_reach_hint *hint,
+                     struct cairn_reach_range *window, struct cairn_reach_form *form)
+{
+    uint64_t limit = cairn_reach_blocks_area(&f->reach->blocks, hint->index)->end;
     form->block = cairn_reach_blocks_get(&f->reach->blocks, hint->index);
     form->off = hint->off;
     form->tables = f->reach->tables;
@@ -168,21 +187,32 @@ static int read_form(const struct flood *f, const struct cairn_reach_hint *hint,
         return CAIRN_OK;
     size_t head =
         form->block.size < sizeof form->head ? (size_t)form->block.size : sizeof form->head;
-    int code = fetch(f, form->block.va, (uint8_t *)form->head, head);
+    int code = peek(f, window, form->block.va, limit, form->head, head);
     if (code == CAIRN_OK && form->off >= 8 && form->block.size - form->off >= 8)
-        code =
-            fetch(f, form->block.va + form->off - 8, (uint8_t *)form->around, sizeof form->around);
+        code = peek(f, window, form->block.va + form->off - 8, limit, form->around,
+                    sizeof form->around);
     return code;
+}
+
+static int compare_hints(const void *x, const void *y)
+{
+    const struct cairn_reach_hint *a = x, *b = y;
+    return a->index != b->index ? (a->index < b->index ? -1 : 1)
+           : a->off != b->off   ? (a->off < b->off ? -1 : 1)
+                                : 0;
 }
 
 static int judge_hints(const struct flood *f)
 {
     struct cairn_reach *r = f->reach;
+    struct cairn_reach_range window = {0};
+    if (r->n_hints)
+        qsort(r->hints, r->n_hints, sizeof *r->hints, compare_hints);
     for (size_t i = 0; i < r->n_hints; i++) {
         struct cairn_reach_form form = {0};
         if (cairn_reach_mark_of(r, r->hints[i].index) == CAIRN_REACH_HELD)
             continue;
-        int code = read_form(f, &r->hints[i], &form);
+        int code = read_form(f, &r->hints[i], &window, &form);
         if (code < 0)
             return code;
         if (cairn_reach_form_holds(&form))

@@ -88,6 +88,9 @@ int cairn_heap_read_opened(int fd, const char *who, struct cairn_heap **ret_heap
 /* Of struct cairn_heap_leak: the most bytes first. For qsort(3). */
 int cairn_heap_compare_leaks(const void *x, const void *y);
 
+/* cairn_profile_cut_of(), NULL where no end was cut. */
+const char *cairn_heap_cut_of(const struct cairn_profile *p, size_t sample);
+
 /* The square root, rounded. */
 uint64_t cairn_heap_error(double squared);
 

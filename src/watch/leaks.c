@@ -25,7 +25,7 @@ struct listing {
     size_t n, cap;
 };
 
-static const char *cut_or_null(const struct cairn_profile *p, size_t sample)
+const char *cairn_heap_cut_of(const struct cairn_profile *p, size_t sample)
 {
     const char *cut = cairn_profile_cut_of(p, sample);
     return *cut ? cut : NULL;
@@ -59,7 +59,7 @@ static int list_leaks(struct listing *l, const struct cairn_heap_state *state, u
             .youngest_ns = cairn_heap_age(state, sums->youngest[i]),
             .error_bytes = cairn_heap_error((double)state->view.header.sample_bytes *
                                             (double)values[CAIRN_HEAP_INUSE_SPACE]),
-            .cut = cut_or_null(l->profile, at),
+            .cut = cairn_heap_cut_of(l->profile, at),
             .n_allocs = (uint64_t)values[CAIRN_HEAP_ALLOC_OBJECTS],
             .alloc_bytes = (uint64_t)values[CAIRN_HEAP_ALLOC_SPACE],
             .peak_blocks = (uint64_t)values[CAIRN_HEAP_PEAK_OBJECTS],

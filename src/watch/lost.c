@@ -69,21 +69,21 @@ static bool pass_until_quiet(struct cairn_lost_search *s, int *ret_code, struct 
     return s->suspects.n == 0;
 }
 
-/* Stops all threads, those that are born meanwhile too. */
+/* Stops all threads, those that are born meanwhile too. One that is ending may stay in the list:
+ * a main thread does so until the last of the others has ended. */
 static int stop_all(struct cairn_tracer *tracer, struct cairn_err *err)
 {
-    bool found = true;
-    while (found) {
+    bool changed = true;
+    while (changed) {
         const struct cairn_tracee *tracees;
-        size_t n = cairn_tracer_threads(tracer, &tracees);
-        found = false;
-        for (size_t i = 0; i < n && !found; i++) {
+        changed = false;
+        for (size_t i = 0, n; i < (n = cairn_tracer_threads(tracer, &tracees)); i++) {
             if (tracees[i].stopped)
                 continue;
-            found = true;
             int code = cairn_tracer_stop(tracer, tracees[i].tid, STOP_MS, err);
             if (code < 0 && code != CAIRN_E_MISSING)
                 return code;
+            changed |= code == CAIRN_OK || cairn_tracer_threads(tracer, &tracees) != n;
         }
     }
     return CAIRN_OK;
@@ -112,7 +112,8 @@ static void say_doubts(const struct cairn_lost_search *s, bool is_quiet,
 {
     char *text = lost->unsure;
     const size_t size = sizeof lost->unsure;
-    const struct cairn_unread *unread = &s->space.mem.unread;
+    const struct cairn_unread *by_call = &s->space.mem.unread, *by_file = &s->space.file.unread;
+    const struct cairn_unread *unread = by_call->why ? by_call : by_file;
     if (!is_quiet)
         add_text(text, size, "blocks were found to be held in nearly each of %zu passes",
                  s->n_passes);
@@ -132,7 +133,7 @@ static void say_doubts(const struct cairn_lost_search *s, bool is_quiet,
                  "it uses io_uring, where the kernel keeps pointers that it does not "
                  "show");
     if (!s->kernel.is_whole)
-        add_text(text, size, "its descriptors could not be listed, and so not its epoll sets");
+        add_text(text, size, "its descriptors, epoll sets or timers could not all be read");
 }
 
 static void say_notes(const struct cairn_lost_search *s, struct cairn_heap_lost *lost)
@@ -151,6 +152,10 @@ static void say_notes(const struct cairn_lost_search *s, struct cairn_heap_lost 
         add_text(text, size,
                  "without BPF alternate signal stacks are not known, so lost blocks of "
                  "their sizes are possibly lost");
+    if (s->space.untouched_bytes)
+        add_text(text, size,
+                 "%llu kB of shared memory that it has not touched itself were not read",
+                 (unsigned long long)s->space.untouched_bytes / 1024);
     if (s->space.n_devices)
         add_text(text, size, "%llu mappings of devices were not read",
                  (unsigned long long)s->space.n_devices);

@@ -18,7 +18,8 @@ enum {
     ARENA_BYTES = 0x898,
     BIN_WORDS = 254,
     EMPTY_LEAST = 40, /* words of bins that are empty: of 254, most are */
-    LINK_BACK = 16
+    LINK_BACK = 16,
+    PARTS_MAX = 32 /* a program may map anything as libc.so.6, any number of times */
 };
 
 static bool is_page(uint64_t bytes)
@@ -52,6 +53,16 @@ static int add_thread_heap(struct cairn_lost_space *s, uint64_t va)
     return cairn_lost_ranges_add(&s->arenas, start, end);
 }
 
+/* Without address space randomization the program's data end where brk(2) begins, and kernels
+ * before 6.1 make one mapping of both. */
+static int add_break(struct cairn_lost_space *s, const struct cairn_lost_map *map)
+{
+    uint64_t start = s->break_start > map->start ? s->break_start : map->start;
+    if (!s->break_start || start >= map->end)
+        return CAIRN_OK;
+    return cairn_lost_ranges_add(&s->arenas, start, map->end);
+}
+
 /* Each 64 MiB that a block is in. */
 static int add_heaps(struct cairn_lost_space *s, const struct cairn_reach_blocks *blocks)
 {
@@ -65,7 +76,7 @@ static int add_heaps(struct cairn_lost_space *s, const struct cairn_reach_blocks
         int code = CAIRN_OK;
         if (map && map->kind == CAIRN_LOST_BREAK) {
             next = map->end;
-            code = cairn_lost_ranges_add(&s->arenas, map->start, map->end);
+            code = add_break(s, map);
         } else {
             code = add_thread_heap(s, va);
         }
@@ -107,7 +118,7 @@ static bool is_arena(const uint8_t *bytes, uint64_t va)
 static int add_main_arena(struct cairn_lost_space *s, const struct cairn_lost_map *map)
 {
     uint64_t size = map->end - map->start;
-    if (!(map->flags & CAIRN_MAP_WRITE) || size > CAIRN_REACH_WINDOW)
+    if (size > CAIRN_REACH_WINDOW)
         return CAIRN_OK;
     if (!cairn_lost_space_read(s, map->start, s->piece, (size_t)size))
         return CAIRN_OK;
@@ -121,12 +132,14 @@ static int add_main_arena(struct cairn_lost_space *s, const struct cairn_lost_ma
 int cairn_lost_space_find_arenas(struct cairn_lost_space *space,
                                  const struct cairn_reach_blocks *blocks, struct cairn_err *err)
 {
+    size_t n_parts = 0;
     int code = CAIRN_OK;
     if (!space->has_glibc)
         return CAIRN_OK;
     code = add_heaps(space, blocks);
     for (size_t i = 0; code == CAIRN_OK && i < space->n_maps; i++)
-        if (space->maps[i].kind == CAIRN_LOST_GLIBC)
+        if (space->maps[i].kind == CAIRN_LOST_GLIBC && (space->maps[i].flags & CAIRN_MAP_WRITE) &&
+            n_parts++ < PARTS_MAX)
             code = add_main_arena(space, &space->maps[i]);
     return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }

@@ -11,7 +11,7 @@
 #include "base/buffer.h"
 #include "proc/process.h"
 
-enum { NAME_BYTES = 64, TEXT_MAX = 16 << 20 };
+enum { NAME_BYTES = 64, TEXT_MAX = 64 << 20 };
 
 static bool add(struct cairn_lost_kernel *k, uint64_t word)
 {
@@ -56,13 +56,21 @@ bool cairn_lost_kernel_parse_timers(struct cairn_lost_kernel *kernel, const char
     return true;
 }
 
+/* What is not there any more has no pointers; what is there and cannot be read may have some. */
+static int slurp(struct cairn_lost_kernel *k, int pid, const char *name, struct cairn_buffer *text)
+{
+    int code = cairn_process_slurp(pid, name, TEXT_MAX, text, NULL);
+    k->is_whole &= code == CAIRN_OK || code == CAIRN_E_MISSING;
+    return code;
+}
+
 static bool read_set(struct cairn_lost_kernel *k, int pid, const char *fd)
 {
     char name[NAME_BYTES];
     struct cairn_buffer text = {0};
     snprintf(name, sizeof name, "fdinfo/%s", fd);
-    bool done = cairn_process_slurp(pid, name, TEXT_MAX, &text, NULL) < 0 ||
-                cairn_lost_kernel_parse_set(k, cairn_buffer_text(&text));
+    bool done =
+        slurp(k, pid, name, &text) < 0 || cairn_lost_kernel_parse_set(k, cairn_buffer_text(&text));
     cairn_buffer_done(&text);
     k->n_sets++;
     return done;
@@ -95,7 +103,7 @@ bool cairn_lost_kernel_read(struct cairn_lost_kernel *kernel, int pid)
     if (folder)
         closedir(folder);
     /* Kernels without CONFIG_CHECKPOINT_RESTORE have no such file. */
-    if (done && cairn_process_slurp(pid, "timers", TEXT_MAX, &text, NULL) == CAIRN_OK)
+    if (done && slurp(kernel, pid, "timers", &text) == CAIRN_OK)
         done = cairn_lost_kernel_parse_timers(kernel, cairn_buffer_text(&text));
     cairn_buffer_done(&text);
     return done;

@@ -13,7 +13,7 @@ struct cairn_lost_kernel {
     size_t n, cap;
     size_t n_sets; /* of epoll(7) */
     bool has_ring; /* io_uring(7): what is in flight there is not shown */
-    bool is_whole; /* the list of descriptors could be read */
+    bool is_whole; /* the list of descriptors, each set and the timers could be read */
 };
 
 /* Reads all anew. False: memory is gone. */

@@ -114,6 +114,7 @@ struct feeding {
     const struct cairn_reach_blocks *blocks;
     bool with_blocks; /* a block's bytes count, if it is no suspect */
     size_t next;      /* suspect */
+    size_t arena;     /* those before it end before what is fed next */
 };
 
 static void feed(struct feeding *f, uint64_t va, struct cairn_span bytes, uint64_t from,
@@ -130,10 +131,12 @@ static void feed_gap(struct feeding *f, uint64_t va, struct cairn_span bytes, ui
                      uint64_t to)
 {
     const struct cairn_lost_ranges *arenas = &f->search->space.arenas;
-    for (size_t i = 0; i < arenas->n && !f->search->has_gaps && from < to; i++) {
+    while (f->arena < arenas->n && arenas->items[f->arena].end <= from)
+        f->arena++;
+    for (size_t i = f->arena; i < arenas->n && !f->search->has_gaps && from < to; i++) {
         const struct cairn_reach_range *arena = &arenas->items[i];
-        if (arena->end <= from || arena->start >= to)
-            continue;
+        if (arena->start >= to)
+            break;
         feed(f, va, bytes, from, arena->start > from ? arena->start : from);
         from = arena->end < to ? arena->end : to;
     }
@@ -208,6 +211,8 @@ static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *bl
         feed_words(s);
         code = flood(s, err);
     }
+    if (code == CAIRN_OK)
+        code = cairn_lost_space_check(&s->space, err);
     s->n_passes++;
     return code;
 }
@@ -265,7 +270,8 @@ int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *er
     return code;
 }
 
-static bool is_same(const struct cairn_lost_suspect *suspect, const struct cairn_heap_block *block)
+bool cairn_lost_is_same(const struct cairn_lost_suspect *suspect,
+                        const struct cairn_heap_block *block)
 {
     return suspect->va == block->va && suspect->size == block->size &&
            suspect->stack == block->stack && suspect->epoch == block->epoch;
@@ -281,7 +287,8 @@ static void list_block(void *ctx, const struct cairn_heap_block *block)
     l->code = cairn_reach_blocks_add(&l->search->blocks, block->va, block->size, l->err);
     while (l->next < suspects->n && suspects->items[l->next].va < block->va)
         l->next++;
-    if (l->code < 0 || l->next >= suspects->n || !is_same(&suspects->items[l->next], block))
+    if (l->code < 0 || l->next >= suspects->n ||
+        !cairn_lost_is_same(&suspects->items[l->next], block))
         return;
     suspects->items[l->n_kept++] = suspects->items[l->next++];
     l->code = cairn_reach_add(l->reach, block->va, block->size, l->err);

@@ -41,6 +41,10 @@ struct cairn_lost_search {
     size_t n_passes, n_gone, n_saved; /* suspects that were freed, or found held */
 };
 
+/* Is it that block still, as far as can be told? */
+bool cairn_lost_is_same(const struct cairn_lost_suspect *suspect,
+                        const struct cairn_heap_block *block);
+
 /* CAIRN_E_NOMEM. */
 int cairn_lost_suspects_add(struct cairn_lost_suspects *to,
                             const struct cairn_lost_suspect *suspect);

@@ -74,12 +74,6 @@ static void add_block(struct rows *rows, const struct cairn_lost_suspect *suspec
                                   suspect->size < INT64_MAX ? (int64_t)suspect->size : INT64_MAX);
 }
 
-static const char *cut_of(const struct cairn_profile *p, uint32_t labels)
-{
-    const struct cairn_profile_label *label = cairn_profile_find_label(p, labels, "cairn.cut");
-    return label ? cairn_strings_get(&p->strings, label->text) : NULL;
-}
-
 static int compare_rows(const void *x, const void *y)
 {
     const struct cairn_heap_leak *a = x, *b = y;
@@ -114,18 +108,18 @@ static int list(struct rows *rows, struct cairn_heap_leak **ret_leaks, size_t *r
             code = cairn_fail_memory(rows->err);
             break;
         }
-        const struct cairn_profile_sample *s = &rows->profile->samples[sample++];
         leaks[(*ret_n)++] = (struct cairn_heap_leak){
             .n_processes = 1,
-            .stack = s->stack,
+            .stack = rows->profile->samples[sample].stack,
             .n_blocks = (uint64_t)values[CAIRN_HEAP_INUSE_OBJECTS],
             .bytes = (uint64_t)values[CAIRN_HEAP_INUSE_SPACE],
             .oldest_ns = cairn_heap_age(rows->state, rows->sums.oldest[i]),
             .youngest_ns = cairn_heap_age(rows->state, rows->sums.youngest[i]),
-            .cut = cut_of(rows->profile, s->labels),
+            .cut = cairn_heap_cut_of(rows->profile, sample),
             .n_indirect = rows->hanging[i].blocks,
             .indirect_bytes = rows->hanging[i].bytes,
         };
+        sample++;
     }
     *ret_leaks = leaks;
     if (*ret_n)
@@ -218,13 +212,11 @@ static void keep_living(void *ctx, const struct cairn_heap_block *block)
     struct cairn_lost_suspect *items = k->suspects->items;
     while (k->next < k->suspects->n && items[k->next].va < block->va)
         k->next++;
-    if (k->next < k->suspects->n && items[k->next].va == block->va &&
-        items[k->next].size == block->size && items[k->next].stack == block->stack &&
-        items[k->next].epoch == block->epoch)
+    if (k->next < k->suspects->n && cairn_lost_is_same(&items[k->next], block))
         items[k->n_kept++] = items[k->next++];
 }
 
-/* Those that were freed since a pass doubted them are not told of. */
+/* Those that were freed since a pass doubted them, or missed them, are not told of. */
 static int drop_dead(struct rows *rows, struct cairn_lost_suspects *suspects)
 {
     struct keeping k = {.suspects = suspects};
@@ -280,5 +272,7 @@ int cairn_lost_rows(struct cairn_lost_search *search, const struct cairn_heap_fi
     code = cairn_heap_select_epochs(rows.state, &all, &rows.select, err);
     if (code == CAIRN_OK)
         code = drop_dead(&rows, &search->doubtful);
+    if (code == CAIRN_OK)
+        code = drop_dead(&rows, &search->suspects);
     return code < 0 ? code : make(&rows, search, is_sure, lost);
 }

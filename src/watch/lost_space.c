@@ -8,6 +8,7 @@
 #include "base/shared_memory.h"
 #include "proc/process.h"
 #include "watch/heap.h"
+#include "watch/lost_shared.h"
 
 enum { PIECE = CAIRN_REACH_WINDOW, PAGE = CAIRN_LOST_PAGE };
 
@@ -64,7 +65,18 @@ static bool begins(const char *text, const char *head)
 static bool is_device(const struct cairn_map *map)
 {
     return begins(map->path, "/dev/") && !begins(map->path, "/dev/shm/") &&
-           !cairn_is_shared_memory(map->path);
+           !begins(map->path, "/dev/hugepages/") && !cairn_is_shared_memory(map->path);
+}
+
+/* No other process can read what memfd_secret(2) made, root's neither. */
+static void leave_secret(struct cairn_lost_space *s, const struct cairn_map *map)
+{
+    static const char why[] = "in memory of memfd_secret(2), which no other process can read";
+    if (!begins(map->path, "/secretmem"))
+        return;
+    cairn_unread_add(&s->mem.unread, map->start, map->end, why);
+    if (s->has_file)
+        cairn_unread_add(&s->file.unread, map->start, map->end, why);
 }
 
 /* The state of the tracker has the addresses of all blocks. */
@@ -109,18 +121,19 @@ static int add_map(struct cairn_lost_space *s, const struct cairn_map *map)
         return CAIRN_OK;
     if (cairn_grow((void **)&s->maps, &s->cap_maps, s->n_maps + 1, sizeof *s->maps) < 0)
         return CAIRN_E_NOMEM;
-    s->maps[s->n_maps++] =
-        (struct cairn_lost_map){map->start, map->end, map->start, map->flags, kind_of(map)};
+    s->maps[s->n_maps++] = (struct cairn_lost_map){map->start, map->end,     map->start,
+                                                   map->flags, kind_of(map), map->off};
+    leave_secret(s, map);
     return CAIRN_OK;
 }
 
-static int check_program(struct cairn_lost_space *s, struct cairn_err *err)
+int cairn_lost_space_check(struct cairn_lost_space *space, struct cairn_err *err)
 {
-    if (cairn_process_stack_start(s->pid) == s->begun)
+    if (cairn_process_stack_start(space->pid) == space->begun)
         return CAIRN_OK;
-    s->is_gone = true;
+    space->is_gone = true;
     return cairn_fail(err, CAIRN_E_MISSING,
-                      "process %d ended, or became another program, while it was read", s->pid);
+                      "process %d ended, or became another program, while it was read", space->pid);
 }
 
 int cairn_lost_space_load(struct cairn_lost_space *space, struct cairn_err *err)
@@ -130,7 +143,8 @@ int cairn_lost_space_load(struct cairn_lost_space *space, struct cairn_err *err)
     if (code < 0)
         return code;
     space->n_maps = space->tables.n = space->arenas.n = 0;
-    space->n_devices = 0;
+    space->n_devices = space->untouched_bytes = 0;
+    space->break_start = cairn_process_break_start(space->pid);
     space->present.n = 0;
     cairn_unread_forget(&space->mem.unread);
     cairn_unread_add_maps(&space->mem.unread, space->pid, maps);
@@ -142,7 +156,7 @@ int cairn_lost_space_load(struct cairn_lost_space *space, struct cairn_err *err)
         if (add_map(space, cairn_maps_get(maps, i)) < 0)
             code = cairn_fail_memory(err);
     cairn_maps_free(maps);
-    return code < 0 ? code : check_program(space, err);
+    return code < 0 ? code : cairn_lost_space_check(space, err);
 }
 
 /* The first mapping that ends behind `va`; n_maps: none does. */
@@ -237,6 +251,8 @@ static int each_of_map(struct cairn_lost_space *s, const struct cairn_lost_map *
                        cairn_lost_piece_fn each, void *ctx)
 {
     uint64_t from, to, va = map->live & ~UINT64_C(7);
+    const uint32_t others_write = CAIRN_MAP_SHARED | CAIRN_MAP_WRITE;
+    uint64_t untouched = (map->flags & others_write) == others_write ? map->end - map->start : 0;
     while (va < map->end && next_run(s, map, va, map->end, &from, &to)) {
         memset(s->piece, 0, (size_t)(to - from));
         read_map(s, map, from, s->piece, (size_t)(to - from));
@@ -245,7 +261,9 @@ static int each_of_map(struct cairn_lost_space *s, const struct cairn_lost_map *
         if (code < 0)
             return code;
         va = to;
+        untouched -= untouched ? to - from : 0;
     }
+    s->untouched_bytes += untouched;
     return CAIRN_OK;
 }
 
@@ -264,7 +282,10 @@ int cairn_lost_space_each(struct cairn_lost_space *space, bool with_arenas,
     for (size_t i = 0; i < space->n_maps; i++) {
         if (!with_arenas && is_arena(space, &space->maps[i]))
             continue;
-        int code = each_of_map(space, &space->maps[i], each, ctx);
+        bool is_read = false;
+        int code = cairn_lost_shared_each(space, &space->maps[i], each, ctx, &is_read);
+        if (!is_read)
+            code = each_of_map(space, &space->maps[i], each, ctx);
         if (space->is_gone)
             return cairn_fail(err, CAIRN_E_MISSING, "process %d ended while it was read",
                               space->pid);

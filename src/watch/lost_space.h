@@ -5,7 +5,8 @@
  *     mapping       what is read of it
  *     private       pages that are in memory or swapped out and not the file's any more: all that
  *                   was ever written, whatever its protection is now
- *     shared        pages that the process has touched; neither devices nor the tracker's state
+ *     shared        all of it, by its file in memory (lost_shared.h), or the pages that the process
+ *                   has touched; neither devices nor the tracker's state
  *     a stack       from its thread's stack pointer on, if that is all that it is (lost_threads.h)
  *     an arena      glibc's: live blocks alone. What is free there still holds pointers
  *
@@ -35,6 +36,7 @@ struct cairn_lost_map {
     uint64_t live;  /* nothing before it is read: a stack's dead part */
     uint32_t flags; /* enum cairn_map_flag */
     enum cairn_lost_kind kind;
+    uint64_t off; /* in its file */
 };
 
 struct cairn_lost_ranges {
@@ -53,10 +55,12 @@ struct cairn_lost_space {
     struct cairn_lost_ranges arenas; /* what is no block there is no root */
     struct cairn_lost_ranges tables; /* where vtables may be */
     bool has_glibc;
-    bool is_gone;       /* the process has ended, or is another program now */
-    uint64_t begun;     /* where the arguments of its program lie: tells an execve(2) */
-    uint64_t n_bytes;   /* that were read */
-    uint64_t n_devices; /* mappings of devices, which are not read */
+    bool is_gone;             /* the process has ended, or is another program now */
+    uint64_t begun;           /* where the arguments of its program lie: tells an execve(2) */
+    uint64_t break_start;     /* of brk(2): data of the program may lie before it */
+    uint64_t n_bytes;         /* that were read */
+    uint64_t n_devices;       /* mappings of devices, which are not read */
+    uint64_t untouched_bytes; /* of writable shared mappings whose file cannot be asked */
     uint8_t *piece;
 };
 
@@ -66,6 +70,9 @@ void cairn_lost_space_close(struct cairn_lost_space *space); /* all-zero is fine
 /* Reads the mappings anew; what was known of the old ones is forgotten. CAIRN_E_MISSING: the
  * process has ended, or has become another program. */
 int cairn_lost_space_load(struct cairn_lost_space *space, struct cairn_err *err);
+
+/* Is it the same program still? CAIRN_E_MISSING: no. */
+int cairn_lost_space_check(struct cairn_lost_space *space, struct cairn_err *err);
 
 /* The mapping that has `va`; NULL: none has. */
 struct cairn_lost_map *cairn_lost_space_map(struct cairn_lost_space *space, uint64_t va);

@@ -13,7 +13,13 @@
 #include "snapshot/facts.h"
 #include "snapshot/syscall.h"
 
-enum { RED_ZONE = 128, STOP_MS = 100, TRIES = 3, STACK_BYTES = 4096 };
+enum {
+    RED_ZONE = 128,
+    STOP_MS = 100,
+    TRIES = 3,
+    STACK_BYTES = 4096,
+    LEFT_WORDS = 5 /* what a thread that has ended leaves on its stack */
+};
 
 /* One look. */
 struct reading {
@@ -107,8 +113,14 @@ static void read_by_iterator(struct reading *r)
     const struct cairn_bpf_threads_opts opts = {.pid = r->pid, .stack_bytes = STACK_BYTES};
     size_t n_read = 0;
     for (int i = 0; r->threads->iterator && i < TRIES && n_read < r->n; i++) {
-        if (cairn_bpf_threads_each(r->threads->iterator, &opts, see, r, NULL) < 0)
+        struct cairn_err err;
+        if (cairn_bpf_threads_each(r->threads->iterator, &opts, see, r, &err) < 0) {
+            /* Alternate stacks are not known from here on, as where BPF never was there. */
+            cairn_log_err(CAIRN_LOG_INFO, &err);
+            cairn_bpf_threads_close(r->threads->iterator);
+            r->threads->iterator = NULL;
             return;
+        }
         n_read = 0;
         for (size_t k = 0; k < r->n; k++)
             n_read += r->is_read[k];
@@ -213,11 +225,36 @@ int cairn_lost_threads_read(struct cairn_lost_threads *threads, int pid, enum ca
     return code;
 }
 
-/* Nothing can be read or written right below it. */
-static bool has_guard(struct cairn_lost_space *space, const struct cairn_lost_map *map)
+/* The mapping right below it, if nothing can be read or written there. */
+static const struct cairn_lost_map *guard_of(struct cairn_lost_space *space,
+                                             const struct cairn_lost_map *map)
 {
     const struct cairn_lost_map *below = cairn_lost_space_map(space, map->start - 1);
-    return below && !(below->flags & (CAIRN_MAP_READ | CAIRN_MAP_WRITE | CAIRN_MAP_EXEC));
+    bool has_access = below && (below->flags & (CAIRN_MAP_READ | CAIRN_MAP_WRITE | CAIRN_MAP_EXEC));
+    return has_access ? NULL : below;
+}
+
+/*
+ * Is it one thread's stack and nothing else? The C library's record of the thread, at the top of
+ * the stack, says where the guard begins, how large both are, and how large the guard is (glibc:
+ * struct pthread, stackblock and the two words behind it; musl: map_base, and the guard's size four
+ * words on). Any other mapping with a guard may be coroutine stacks side by side, or other memory
+ * that the kernel joined with a stack.
+ */
+static bool is_stack(struct cairn_lost_space *space, const struct cairn_lost_map *map)
+{
+    uint64_t words[2 * CAIRN_LOST_PAGE / sizeof(uint64_t)];
+    const struct cairn_lost_map *guard = guard_of(space, map);
+    uint64_t bytes = map->end - map->start < sizeof words ? map->end - map->start : sizeof words;
+    if (!guard || !cairn_lost_space_read(space, map->end - bytes, (uint8_t *)words, (size_t)bytes))
+        return false;
+    for (size_t i = 0; i + 4 < bytes / sizeof *words; i++) {
+        uint64_t start = words[i], end = start + words[i + 1], guard_bytes = map->start - start;
+        if (start >= guard->start && start < map->start && end > map->start && end <= map->end &&
+            (words[i + 2] == guard_bytes || words[i + 4] == guard_bytes))
+            return true;
+    }
+    return false;
 }
 
 static int compare_sps(const void *x, const void *y)
@@ -235,13 +272,17 @@ static bool has_block(const struct cairn_reach_blocks *blocks, const struct cair
 /*
  * glibc keeps the stacks of threads that have ended for the next ones (nptl/allocatestack.c). Such
  * a stack's last page has struct pthread: two pointers to itself, the DTV, and the thread's number,
- * which the kernel sets to 0 when the thread ends. The next thread gets the DTV, too. Of x86-64; on
- * other machines none is found, and all of it is a root.
+ * which the kernel sets to 0 when the thread ends, and pthread_join() to -1. Until then what the
+ * thread returned is there. The next thread gets the DTV, too. Of x86-64; on other machines none is
+ * found, and all of it is a root.
  */
 static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map *map,
-                    uint64_t *ret_dtv)
+                    uint64_t ret_left[LEFT_WORDS])
 {
-    enum { DTV_AT = 8, SELF_AT = 0x10, TID_AT = 0x2d0, LEAST = 0x300, ALIGN = 64 };
+    enum { DTV_AT = 8, SELF_AT = 0x10, TID_AT = 0x2d0, ALIGN = 64 };
+    enum { DTV_HEAD = 16 }; /* the pointer is to its second slot */
+    /* The result is at 0x630; before it is a thread, behind it how it was scheduled. */
+    enum { RESULT_AT = 0x620, LEAST = RESULT_AT + (LEFT_WORDS - 1) * 8 };
     uint8_t page[CAIRN_LOST_PAGE];
     uint64_t va = map->end - sizeof page, words[2];
     int32_t tid;
@@ -252,9 +293,14 @@ static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map 
         memcpy(&words[0], page + at, sizeof *words);
         memcpy(&words[1], page + at + SELF_AT, sizeof *words);
         memcpy(&tid, page + at + TID_AT, sizeof tid);
-        memcpy(ret_dtv, page + at + DTV_AT, sizeof *ret_dtv);
-        if (words[0] == va + at && words[1] == va + at)
-            return tid <= 0;
+        if (words[0] != va + at || words[1] != va + at)
+            continue;
+        memset(ret_left, 0, LEFT_WORDS * sizeof *ret_left);
+        memcpy(ret_left, page + at + DTV_AT, sizeof *ret_left);
+        ret_left[0] -= DTV_HEAD;
+        if (tid == 0)
+            memcpy(ret_left + 1, page + at + RESULT_AT, (LEFT_WORDS - 1) * sizeof *ret_left);
+        return tid <= 0;
     }
     return false;
 }
@@ -263,9 +309,8 @@ static bool is_dead(struct cairn_lost_space *space, const struct cairn_lost_map 
 static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_blocks *blocks,
                      struct cairn_lost_space *space)
 {
-    enum { DTV_HEAD = 16 }; /* the pointer is to its second slot */
     size_t k = 0;
-    uint64_t dtv;
+    uint64_t left[LEFT_WORDS];
     const uint32_t access = CAIRN_MAP_READ | CAIRN_MAP_WRITE;
     for (size_t i = 0; i < space->n_maps && space->has_glibc && space->machine == EM_X86_64; i++) {
         struct cairn_lost_map *map = &space->maps[i];
@@ -273,10 +318,11 @@ static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_bloc
             k++;
         bool has_thread = k < t->n_sps && t->sps[k] < map->end;
         if (!has_thread && map->kind == CAIRN_LOST_OTHER && map->flags == access &&
-            has_guard(space, map) && is_dead(space, map, &dtv) && !has_block(blocks, map)) {
+            guard_of(space, map) && is_dead(space, map, left) && !has_block(blocks, map)) {
             map->live = map->end;
-            if (!add_word(t, dtv - DTV_HEAD))
-                return false;
+            for (size_t n = 0; n < LEFT_WORDS; n++)
+                if (!add_word(t, left[n]))
+                    return false;
         }
     }
     return true;
@@ -291,10 +337,10 @@ bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
     for (size_t i = 0; i < threads->n_sps; i++) {
         struct cairn_lost_map *map = cairn_lost_space_map(space, sps[i]);
         if (!map || (map->flags & (CAIRN_MAP_SHARED | CAIRN_MAP_FILE)) ||
-            (map->kind != CAIRN_LOST_STACK && !has_guard(space, map)))
+            (i > 0 && sps[i - 1] >= map->start) || /* it is not alone, and was looked at */
+            (map->kind != CAIRN_LOST_STACK && !is_stack(space, map)))
             continue;
-        bool is_alone = (i == 0 || sps[i - 1] < map->start) &&
-                        (i + 1 == threads->n_sps || sps[i + 1] >= map->end);
+        bool is_alone = i + 1 == threads->n_sps || sps[i + 1] >= map->end;
         if (is_alone && sps[i] - map->start > RED_ZONE && !has_block(blocks, map))
             map->live = sps[i] - RED_ZONE;
     }

@@ -44,9 +44,10 @@ int cairn_lost_threads_read(struct cairn_lost_threads *threads, int pid, enum ca
 /*
  * Leaves out the parts of stacks that their threads have left: what is below the stack pointer, but
  * for the red zone (System V ABI of x86-64). Only where a mapping has no other use: it is the main
- * thread's, or there is a page without access right below it; and neither another thread's
- * stack pointer nor a block is in it. And the stacks of threads that have ended, but
- * for what the next thread gets of them: that is added to `words`. False: memory is gone.
+ * thread's, or the C library's record at its top names the page without access right below it; and
+ * neither another thread's stack pointer nor a block is in it. And the stacks of threads that have
+ * ended, but for what the next thread gets of them, and what pthread_join(3) has still to return:
+ * that is added to `words`. False: memory is gone.
  */
 bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
                             const struct cairn_reach_blocks *blocks,

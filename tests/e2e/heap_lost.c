@@ -306,6 +306,49 @@ __attribute__((noinline)) static void *hold_in_register(void *spins)
     return block;
 }
 
+/* Nobody has asked yet what it returned. */
+static void *hold_result(void *unused)
+{
+    (void)unused;
+    return get(117);
+}
+
+/* Two stacks in one mapping, above memory without access: the thread is on the upper one, and what
+ * it left on the lower one is still held. */
+static ucontext_t lower, upper, of_thread;
+
+static void wait_above(void)
+{
+    pthread_barrier_wait(&begun);
+    for (;;)
+        pause();
+}
+
+static void leave_below(void)
+{
+    void *volatile local = get(118);
+    swapcontext(&lower, &of_thread);
+    free(local);
+}
+
+static void *hold_on_lower_stack(void *unused)
+{
+    char *pages =
+        mmap(NULL, PAGE + 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED || mprotect(pages, PAGE, PROT_NONE) < 0)
+        abort();
+    getcontext(&lower);
+    lower.uc_stack = (stack_t){.ss_sp = pages + PAGE, .ss_size = STACK};
+    makecontext(&lower, leave_below, 0);
+    swapcontext(&of_thread, &lower);
+    getcontext(&upper);
+    upper.uc_stack = (stack_t){.ss_sp = pages + PAGE + STACK, .ss_size = STACK};
+    makecontext(&upper, wait_above, 0);
+    wipe();
+    swapcontext(&of_thread, &upper);
+    return unused;
+}
+
 static void start(void *(*run)(void *), void *with)
 {
     pthread_t thread;
@@ -316,10 +359,12 @@ static void start(void *(*run)(void *), void *with)
 static void threads(void)
 {
     pthread_t thread;
-    pthread_barrier_init(&begun, NULL, 5);
+    pthread_barrier_init(&begun, NULL, 6);
     if (pthread_create(&thread, NULL, lose_in_thread, NULL) != 0 || pthread_join(thread, NULL) != 0)
         abort();
     start(hold_in_thread, NULL);
+    start(hold_on_lower_stack, NULL);
+    start(hold_result, NULL);
     start(hold_on_stack, NULL);
     start(hold_in_register, NULL);
     start(hold_in_register, &begun);

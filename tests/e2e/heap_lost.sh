@@ -52,7 +52,7 @@ has_bpf=$(ask '"without BPF" not in (j["notes"] or "")')
 [ "$has_bpf" = True ] || doubtful="$doubtful hold_alternate_stack 1/65536+0/0"
 same "what is doubtful" "$(rows possibly)" "$doubtful"
 same "is it sure" "$(ask 'j["unsure"]')" None
-same "threads" "$(ask 'j["look"]["threads"]')" 5
+same "threads" "$(ask 'j["look"]["threads"]')" 6
 same "epoll sets" "$(ask 'j["look"]["epoll_sets"]')" 1
 at_least 4 "$(ask 'j["look"]["passes"]')" "passes"
 same "it was not stopped" "$(ask 'j["look"]["stopped_seconds"]')" 0

@@ -2,7 +2,9 @@
 /* Of this process itself, which is read as any other. */
 #include "watch/lost_space.h"
 
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -86,6 +88,45 @@ static void what_was_written_is_read(void **state)
     munmap(shared, PAGES * PAGE);
 }
 
+/* Its page table has no entry any more, but the memory has the page: as behind fork(2). */
+static void shared_memory_without_page_tables_is_read(void **state)
+{
+    (void)state;
+    struct cairn_err err;
+    uint64_t *shared = map(PAGES, MAP_SHARED);
+    shared[PAGE / 8] = WORD;
+    assert_int_equal(madvise(shared, PAGES * PAGE, MADV_DONTNEED), 0);
+    size_t n = count(&shared[PAGE / 8]);
+    /* Without the right to open the file it is said to be unread. */
+    assert_true(n == 1 || space.untouched_bytes >= PAGES * PAGE);
+    assert_true(n == 1 || geteuid() != 0);
+    load();
+    assert_ok(cairn_lost_space_check(&space, &err), err);
+    munmap(shared, PAGES * PAGE);
+}
+
+static void secret_memory_is_said_to_be_unread(void **state)
+{
+    (void)state;
+#ifdef SYS_memfd_secret
+    int fd = (int)syscall(SYS_memfd_secret, 0);
+#else
+    int fd = -1;
+#endif
+    if (fd < 0 || ftruncate(fd, PAGE) < 0) {
+        puts("skipped: the kernel has no memfd_secret(2)");
+        skip();
+    }
+    uint64_t *secret = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(secret, MAP_FAILED);
+    *secret = WORD;
+    assert_int_equal(count(secret), 0);
+    assert_non_null(space.mem.unread.why);
+    assert_int_equal(space.mem.unread.why_va, (uintptr_t)secret);
+    munmap(secret, PAGE);
+    close(fd);
+}
+
 static void a_hole_is_zero_and_passed_over(void **state)
 {
     (void)state;
@@ -123,6 +164,31 @@ static void a_dead_part_is_not_read(void **state)
     munmap(pages, PAGES * PAGE);
 }
 
+static void data_before_the_break_is_no_arena(void **state)
+{
+    (void)state;
+    struct cairn_err err;
+    struct cairn_reach_blocks blocks = {0};
+    uint64_t va = (uintptr_t)sbrk(0);
+    assert_ptr_not_equal(sbrk(2 * PAGE), (void *)-1);
+    va = (va + PAGE - 1) / PAGE * PAGE;
+    *(volatile uint64_t *)(uintptr_t)va = 1;
+    load();
+    const struct cairn_lost_map *heap = cairn_lost_space_map(&space, va);
+    assert_non_null(heap);
+    assert_int_equal(heap->kind, CAIRN_LOST_BREAK);
+    assert_true(space.break_start != 0 && space.break_start <= va);
+    assert_ok(cairn_reach_blocks_add(&blocks, va, 64, &err), err);
+    assert_ok(cairn_reach_blocks_seal(&blocks, &err), err);
+    space.has_glibc = true;
+    space.break_start = va; /* as if the program's data were before it */
+    assert_ok(cairn_lost_space_find_arenas(&space, &blocks, &err), err);
+    assert_true(space.arenas.n > 0);
+    assert_int_equal(space.arenas.items[0].start, va);
+    assert_int_equal(space.arenas.items[0].end, heap->end);
+    cairn_reach_blocks_done(&blocks);
+}
+
 static void ranges_are_kept_in_order(void **state)
 {
     (void)state;
@@ -140,8 +206,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_written_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shared_memory_without_page_tables_is_read, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(secret_memory_is_said_to_be_unread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_hole_is_zero_and_passed_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_dead_part_is_not_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(data_before_the_break_is_no_arena, set_up, tear_down),
         cmocka_unit_test(ranges_are_kept_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
