@@ -140,8 +140,11 @@ static void parse_other(struct cairn_span text, struct cairn_debugger_frame *fra
         parse_eu(text, frame);
 }
 
-/* `text` begins with '#'. Behind a prefix, an address must follow: less is no frame for sure. */
-static bool parse_at(struct cairn_span text, bool is_first, struct cairn_debugger_frame *frame)
+/* `text` begins with '#'. Behind a prefix, an address must follow: less is no frame for sure.
+ * `*ret_is_last`: where no frame is, none is searched for behind it, or a line of nothing but
+ * "#0 0x1 in" would be read to its end from each '#' on. */
+static bool parse_at(struct cairn_span text, bool is_first, struct cairn_debugger_frame *frame,
+                     bool *ret_is_last)
 {
     static const char handler[] = "<signal handler called>";
     size_t at = 1;
@@ -167,6 +170,7 @@ static bool parse_at(struct cairn_span text, bool is_first, struct cairn_debugge
         (at < rest.size && rest.data[at] != ' '))
         return false;
     rest = cairn_span_from(rest, at);
+    *ret_is_last = true;
     if (cairn_span_begins(rest, " in "))
         return parse_gdb(cairn_span_from(rest, 4), frame);
     parse_other(rest, frame);
@@ -176,13 +180,13 @@ static bool parse_at(struct cairn_span text, bool is_first, struct cairn_debugge
 bool cairn_debugger_frame_parse(struct cairn_span line, struct cairn_debugger_frame *ret_frame)
 {
     struct cairn_span text = cairn_stack_text_trimmed(line);
-    bool is_first = true;
-    while (text.size) {
+    bool is_first = true, is_last = false;
+    while (text.size && !is_last) {
         size_t at = cairn_span_find(text, "#");
         is_first = is_first && at == 0;
         text = cairn_span_from(text, at);
         struct cairn_debugger_frame frame = {0};
-        if (text.size && parse_at(text, is_first, &frame)) {
+        if (text.size && parse_at(text, is_first, &frame, &is_last)) {
             *ret_frame = frame;
             return true;
         }
