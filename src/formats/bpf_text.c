@@ -134,7 +134,7 @@ static bool parse_count(struct cairn_span text, int64_t *ret_count)
     bool is_many = cairn_span_begins(text, mark);
     size_t at = is_many ? sizeof mark - 1 : 0;
     if (!cairn_stack_text_number(text, &at, &count) ||
-        (is_many ? text.data[at] != ',' : at != text.size))
+        (is_many ? !cairn_span_begins(cairn_span_from(text, at), ",") : at != text.size))
         return false;
     *ret_count = (int64_t)count;
     return true;
@@ -153,10 +153,12 @@ static int end_map(struct reading *r, struct cairn_span line, struct cairn_err *
     if (parse_count(value, &count))
         return cairn_thread_text_end_counted(&r->threads, count, err);
     r->sum = 0;
-    if (!value.size)
-        r->place = IN_HISTOGRAM;
-    else
+    if (value.size) {
         r->threads.n_odd++;
+        cairn_thread_text_drop(&r->threads);
+    } else {
+        r->place = IN_HISTOGRAM;
+    }
     return CAIRN_OK;
 }
 
@@ -186,11 +188,12 @@ static bool add_bucket(struct reading *r, struct cairn_span text)
     return true;
 }
 
-/* "-                sleep (1234)" of bcc; "(1234)" may lack where threads were summed by name. */
+/* "-                sleep (1234)" of bcc, which pads the sign to 16 columns: an item of a list in a
+ * text has fewer blanks. */
 static bool parse_thread(struct cairn_span text, struct cairn_span *ret_name, uint64_t *ret_pid)
 {
     size_t at = 0;
-    if (!cairn_span_begins(text, "-   "))
+    if (!cairn_span_begins(text, "-                "))
         return false;
     struct cairn_span rest = cairn_stack_text_trimmed(cairn_span_from(text, 1)), inside;
     *ret_pid = 0;
