@@ -79,6 +79,18 @@ static void other_keys_are_labels(void **state)
     cairn_profile_free(p);
 }
 
+static void keys_before_and_behind_a_stack_are_one_label(void **state)
+{
+    (void)state;
+    static const char from[] = "@[7,\n    f+1\n, loop]: 1\n@[8,\n    f+1\n, loop]: 2\n";
+    static const struct test_stack_text both = {
+        .text = from, .size = sizeof from - 1, .format = CAIRN_FORMAT_BPF, .n_samples = 2};
+    struct cairn_profile *p = test_stack_text_read(&both, CAIRN_FORMAT_AUTO);
+    test_assert_label(p, 0, "key", "7, loop");
+    test_assert_label(p, 1, "key", "8, loop");
+    cairn_profile_free(p);
+}
+
 static void a_map_that_is_printed_again_is_summed(void **state)
 {
     (void)state;
@@ -140,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_key_is_a_sample_with_its_count),
         cmocka_unit_test(other_keys_are_labels),
+        cmocka_unit_test(keys_before_and_behind_a_stack_are_one_label),
         cmocka_unit_test(a_map_that_is_printed_again_is_summed),
         cmocka_unit_test(values_that_are_no_counts_lose_their_stack_alone),
         cmocka_unit_test(items_of_a_list_are_no_threads),
