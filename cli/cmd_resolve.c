@@ -124,8 +124,8 @@ static const char *find_kept(const struct cli_resolve_job *job, struct cli_sourc
     return NULL;
 }
 
-/* --annotate takes IN for a kernel log, whatever it is: it would change nothing in stacks of another
- * kind, and not say so. */
+/* --annotate takes IN for a kernel log, whatever it is: it would change nothing in stacks of
+ * another kind, and not say so. */
 static int check_annotated(const struct cli_resolve_job *job, struct cli_source *source,
                            struct cairn_err *err)
 {
@@ -142,8 +142,8 @@ static int check_annotated(const struct cli_resolve_job *job, struct cli_source 
     const char *name = cairn_format_name(format);
     cairn_fail(err, CAIRN_E_ARG, "%s: --annotate changes kernel logs alone, and this is %s%s",
                job->in, name ? "of the format " : "a profile", name ? name : "");
-    cairn_hint(err, "without --annotate, -o FILE.pb.gz gets its stacks with names; with --from klog "
-                    "it is passed through all the same");
+    cairn_hint(err, "without --annotate, -o FILE.pb.gz gets its stacks with names; with --from "
+                    "klog it is passed through all the same");
     return CAIRN_E_ARG;
 }
 

@@ -130,13 +130,11 @@ static bool parse_abseil(struct cairn_span text, struct frame *frame)
 static bool take_behind(struct cairn_span *io_text, const char *mark, struct cairn_span *ret_behind)
 {
     struct cairn_span text = *io_text;
-    size_t size = strlen(mark), at = text.size;
-    while (at >= size && memcmp(text.data + at - size, mark, size) != 0)
-        at--;
-    if (at < size)
+    size_t at = cairn_stack_text_find_last(text, mark);
+    if (at == text.size)
         return false;
-    *ret_behind = cairn_span_from(text, at);
-    *io_text = cairn_span_up_to(text, at - size);
+    *ret_behind = cairn_span_from(text, at + strlen(mark));
+    *io_text = cairn_span_up_to(text, at);
     return true;
 }
 

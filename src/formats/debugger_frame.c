@@ -40,21 +40,12 @@ static size_t find_arguments(struct cairn_span text)
     return text.size;
 }
 
-/* Where `mark` is last; the text's size: nowhere. */
-static size_t find_last(struct cairn_span text, const char *mark)
-{
-    size_t size = strlen(mark);
-    for (size_t at = text.size; at >= size; at--)
-        if (memcmp(text.data + at - size, mark, size) == 0)
-            return at - size;
-    return text.size;
-}
-
 /* ") at a.c:7" or ") from /lib/x.so" at the end; arguments may hold any text. */
 static void parse_gdb_place(struct cairn_span text, struct cairn_debugger_frame *frame)
 {
     static const char at_mark[] = ") at ", from_mark[] = ") from ";
-    size_t at = find_last(text, at_mark), from = find_last(text, from_mark);
+    size_t at = cairn_stack_text_find_last(text, at_mark);
+    size_t from = cairn_stack_text_find_last(text, from_mark);
     if (at < text.size && cairn_stack_text_place(cairn_span_from(text, at + sizeof at_mark - 1),
                                                  &frame->text.file, &frame->text.line)) {
         frame->is_whole = true;
@@ -98,7 +89,7 @@ static bool parse_systemd(struct cairn_span text, struct cairn_debugger_frame *f
     struct cairn_span rest = text, inside;
     if (!cairn_stack_text_group(&rest, &inside))
         return false;
-    size_t at = find_last(inside, mark), digits = at + sizeof mark - 1;
+    size_t at = cairn_stack_text_find_last(inside, mark), digits = at + sizeof mark - 1;
     struct cairn_span module = cairn_span_up_to(inside, at);
     frame->is_whole = at < inside.size;
     if (!cairn_span_equal(rest, cairn_span_of(missing)))
@@ -116,7 +107,7 @@ static bool parse_systemd(struct cairn_span text, struct cairn_debugger_frame *f
 static void parse_eu(struct cairn_span text, struct cairn_debugger_frame *frame)
 {
     static const char mark[] = " - ";
-    size_t at = find_last(text, mark);
+    size_t at = cairn_stack_text_find_last(text, mark);
     if (cairn_span_begins(text, "- ")) {
         frame->text.module = cairn_span_from(text, 2);
         return;

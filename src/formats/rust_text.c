@@ -174,8 +174,7 @@ static int add_line(void *ctx, struct cairn_span line, bool is_cut, struct cairn
     struct reading *r = ctx;
     struct cairn_span name, where;
     uint64_t tid;
-    while (line.size && (line.data[line.size - 1] == '\r' || line.data[line.size - 1] == ' '))
-        line.size--;
+    line = cairn_stack_text_trimmed_end(line);
     if (memchr(line.data, 0, line.size) || is_cut) {
         r->threads.n_odd += r->in_stack;
         return CAIRN_OK;
@@ -210,8 +209,8 @@ static int read_rust(struct cairn_source *source, struct cairn_profile *p, struc
     return code;
 }
 
-/* Lines of other programs end in "stack backtrace:", too, of the kernel's lockdep for one: it counts
- * where frame 0 is below. */
+/* Lines of other programs end in "stack backtrace:", too, of the kernel's lockdep for one: such a
+ * line counts where frame 0 is below. */
 static bool sniff(struct cairn_span head)
 {
     struct cairn_span line, name, where;

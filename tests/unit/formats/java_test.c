@@ -100,7 +100,8 @@ static void heads_of_java_8_have_one_blank_before_the_address(void **state)
 {
     (void)state;
     static const char from[] =
-        "\"Finalizer\" #3 daemon prio=8 os_prio=0 tid=0x7f0c nid=0x96a in Object.wait() [0x7f0c78]\n"
+        "\"Finalizer\" #3 daemon prio=8 os_prio=0 tid=0x7f0c nid=0x96a in Object.wait() "
+        "[0x7f0c78]\n"
         "\tat java.lang.Object.wait(Native Method)\n";
     static const struct test_stack_text old = {
         .text = from, .size = sizeof from - 1, .format = CAIRN_FORMAT_JAVA, .n_samples = 1};
