@@ -124,6 +124,29 @@ static const char *find_kept(const struct cli_resolve_job *job, struct cli_sourc
     return NULL;
 }
 
+/* --annotate takes IN for a kernel log, whatever it is: it would change nothing in stacks of
+ * another kind, and not say so. */
+static int check_annotated(const struct cli_resolve_job *job, struct cli_source *source,
+                           struct cairn_err *err)
+{
+    const uint8_t *head;
+    if (!job->klog.annotate || job->is_from_klog)
+        return CAIRN_OK;
+    /* What a log that grows has now may be all for a long time. */
+    size_t size = cli_source_peek(source, job->klog.follow ? 1 : CLI_SOURCE_HEAD_BYTES, &head);
+    enum cairn_format format = job->format;
+    if (format == CAIRN_FORMAT_AUTO && !cli_resolve_is_profile(head, size))
+        return CAIRN_OK;
+    if (format == CAIRN_FORMAT_AUTO)
+        format = cairn_format_of_bytes(head, size);
+    const char *name = cairn_format_name(format);
+    cairn_fail(err, CAIRN_E_ARG, "%s: --annotate changes kernel logs alone, and this is %s%s",
+               job->in, name ? "of the format " : "a profile", name ? name : "");
+    cairn_hint(err, "without --annotate, -o FILE.pb.gz gets its stacks with names; with --from "
+                    "klog it is passed through all the same");
+    return CAIRN_E_ARG;
+}
+
 static int resolve(struct cli_resolve_job *job, struct cairn_err *err)
 {
     struct cli_source source;
@@ -133,12 +156,11 @@ static int resolve(struct cli_resolve_job *job, struct cairn_err *err)
     if (result < 0)
         return result;
     const char *kept = source.replaced ? find_kept(job, &source) : NULL;
-    if (kept) {
-        result = refuse_to_replace(job, kept, err);
-    } else if (is_klog(job, &source)) {
+    result = kept ? refuse_to_replace(job, kept, err) : check_annotated(job, &source, err);
+    if (result == CAIRN_OK && is_klog(job, &source)) {
         result = resolve_klog(job, &source, err);
         source.replaced = false;
-    } else {
+    } else if (result == CAIRN_OK) {
         result = convert_to_output(job, &source, err);
     }
     cli_source_close(&source);

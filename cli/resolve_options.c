@@ -142,7 +142,7 @@ static bool set_word(struct cli_resolve_job *job, struct cli_args *args, int row
     else if (row == OPT_OFFSETS)
         job->opts.offsets = (enum cairn_offsets)index;
     else if (index == KLOG)
-        job->is_klog = true;
+        job->is_klog = job->is_from_klog = true;
     else
         job->format = cairn_format_of(formats[index]);
     return true;

@@ -11,7 +11,8 @@ struct cli_resolve_job {
     const char *in, *out; /* `out` is NULL where `in` is replaced, or a kernel log */
     const char *maps_path, *build_ids_path;
     struct cli_klog_opts klog;
-    bool is_klog; /* IN is a kernel log, as the options say or as it looks */
+    bool is_klog;      /* IN is a kernel log, as the options say or as it looks */
+    bool is_from_klog; /* as --from says */
     struct cli_list symbol_dirs, perf_maps;
     struct cairn_resolve_opts opts;
     enum cairn_format format;

@@ -44,9 +44,8 @@ static bool take_pc(struct cairn_span *io_text, uint64_t *ret_pc)
     if (!start || !cairn_span_begins(cairn_span_from(text, start), "0x") ||
         !cairn_stack_text_hex(text, &at, ret_pc) || at + 1 != text.size || text.data[at] != ']')
         return false;
-    text = cairn_span_up_to(text, start - 1);
-    *io_text = cairn_stack_text_trimmed(text);
-    return !cairn_span_ends(text, "  "); /* the head of a thread of Java */
+    *io_text = cairn_stack_text_trimmed(cairn_span_up_to(text, start - 1));
+    return true;
 }
 
 /* Where the parentheses begin that end the text; its size: it does not end in any. */
@@ -84,8 +83,8 @@ static void parse_inside(struct cairn_span inside, struct cairn_text_frame *fram
 static bool parse_glibc(struct cairn_span text, struct frame *frame)
 {
     struct cairn_span rest = text;
-    if (!take_pc(&rest, &frame->text.pc))
-        return false;
+    if (!take_pc(&rest, &frame->text.pc) || cairn_span_find(rest, " nid=") < rest.size)
+        return false; /* or the head of a thread of Java */
     frame->is_whole = true;
     if (!rest.size)
         return true; /* "[0x7f07]" */
@@ -131,13 +130,11 @@ static bool parse_abseil(struct cairn_span text, struct frame *frame)
 static bool take_behind(struct cairn_span *io_text, const char *mark, struct cairn_span *ret_behind)
 {
     struct cairn_span text = *io_text;
-    size_t size = strlen(mark), at = text.size;
-    while (at >= size && memcmp(text.data + at - size, mark, size) != 0)
-        at--;
-    if (at < size)
+    size_t at = cairn_stack_text_find_last(text, mark);
+    if (at == text.size)
         return false;
-    *ret_behind = cairn_span_from(text, at);
-    *io_text = cairn_span_up_to(text, at - size);
+    *ret_behind = cairn_span_from(text, at + strlen(mark));
+    *io_text = cairn_span_up_to(text, at);
     return true;
 }
 

@@ -18,6 +18,7 @@
  * Source: bpftrace 0.12 to 0.21, src/output.cpp (TextOutput::map) and bpftrace.cpp (get_stack);
  * bcc 0.26, tools/profile.py and tools/offcputime.py.
  */
+#include "base/buffer.h"
 #include "base/error.h"
 #include "formats/format.h"
 #include "formats/thread_text.h"
@@ -32,7 +33,8 @@ enum place {
 struct reading {
     struct cairn_thread_text threads;
     enum place place;
-    int64_t sum; /* of the histogram's rows */
+    struct cairn_buffer key; /* those before the stack and those behind it */
+    int64_t sum;             /* of the histogram's rows */
 };
 
 /* "do_nanosleep+94" */
@@ -105,7 +107,13 @@ static struct cairn_span without_commas(struct cairn_span text)
 static int note_key(struct reading *r, struct cairn_span text, struct cairn_err *err)
 {
     text = without_commas(text);
-    return text.size ? cairn_thread_text_note(&r->threads, CAIRN_THREAD_KEY, text, err) : CAIRN_OK;
+    if (!text.size)
+        return CAIRN_OK;
+    cairn_buffer_str(&r->key, r->key.size ? ", " : "");
+    cairn_buffer_add(&r->key, text.data, text.size);
+    return r->key.failed ? cairn_fail_memory(err)
+                         : cairn_thread_text_note(&r->threads, CAIRN_THREAD_KEY,
+                                                  cairn_buffer_span(&r->key), err);
 }
 
 /* What has no count counts nothing. */
@@ -119,6 +127,7 @@ static int begin_map(struct reading *r, struct cairn_span map, struct cairn_span
                      struct cairn_err *err)
 {
     drop(r);
+    cairn_buffer_clear(&r->key);
     int code = cairn_thread_text_forget(&r->threads, CAIRN_THREAD_PROCESS, err);
     if (code == CAIRN_OK)
         code = cairn_thread_text_note(&r->threads, CAIRN_THREAD_MAP, map, err);
@@ -134,7 +143,7 @@ static bool parse_count(struct cairn_span text, int64_t *ret_count)
     bool is_many = cairn_span_begins(text, mark);
     size_t at = is_many ? sizeof mark - 1 : 0;
     if (!cairn_stack_text_number(text, &at, &count) ||
-        (is_many ? text.data[at] != ',' : at != text.size))
+        (is_many ? !cairn_span_begins(cairn_span_from(text, at), ",") : at != text.size))
         return false;
     *ret_count = (int64_t)count;
     return true;
@@ -153,10 +162,12 @@ static int end_map(struct reading *r, struct cairn_span line, struct cairn_err *
     if (parse_count(value, &count))
         return cairn_thread_text_end_counted(&r->threads, count, err);
     r->sum = 0;
-    if (!value.size)
-        r->place = IN_HISTOGRAM;
-    else
+    if (value.size) {
         r->threads.n_odd++;
+        cairn_thread_text_drop(&r->threads);
+    } else {
+        r->place = IN_HISTOGRAM;
+    }
     return CAIRN_OK;
 }
 
@@ -186,11 +197,12 @@ static bool add_bucket(struct reading *r, struct cairn_span text)
     return true;
 }
 
-/* "-                sleep (1234)" of bcc; "(1234)" may lack where threads were summed by name. */
+/* "-                sleep (1234)" of bcc, which pads the sign to 16 columns: an item of a list in a
+ * text has fewer blanks. */
 static bool parse_thread(struct cairn_span text, struct cairn_span *ret_name, uint64_t *ret_pid)
 {
     size_t at = 0;
-    if (!cairn_span_begins(text, "-   "))
+    if (!cairn_span_begins(text, "-                "))
         return false;
     struct cairn_span rest = cairn_stack_text_trimmed(cairn_span_from(text, 1)), inside;
     *ret_pid = 0;
@@ -284,6 +296,7 @@ static int read_bpf(struct cairn_source *source, struct cairn_profile *p, struct
     if (code == CAIRN_OK)
         code = finish(&r, err);
     cairn_thread_text_done(&r.threads);
+    cairn_buffer_done(&r.key);
     return code;
 }
 

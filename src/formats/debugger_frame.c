@@ -40,21 +40,12 @@ static size_t find_arguments(struct cairn_span text)
     return text.size;
 }
 
-/* Where `mark` is last; the text's size: nowhere. */
-static size_t find_last(struct cairn_span text, const char *mark)
-{
-    size_t size = strlen(mark);
-    for (size_t at = text.size; at >= size; at--)
-        if (memcmp(text.data + at - size, mark, size) == 0)
-            return at - size;
-    return text.size;
-}
-
 /* ") at a.c:7" or ") from /lib/x.so" at the end; arguments may hold any text. */
 static void parse_gdb_place(struct cairn_span text, struct cairn_debugger_frame *frame)
 {
     static const char at_mark[] = ") at ", from_mark[] = ") from ";
-    size_t at = find_last(text, at_mark), from = find_last(text, from_mark);
+    size_t at = cairn_stack_text_find_last(text, at_mark);
+    size_t from = cairn_stack_text_find_last(text, from_mark);
     if (at < text.size && cairn_stack_text_place(cairn_span_from(text, at + sizeof at_mark - 1),
                                                  &frame->text.file, &frame->text.line)) {
         frame->is_whole = true;
@@ -98,7 +89,7 @@ static bool parse_systemd(struct cairn_span text, struct cairn_debugger_frame *f
     struct cairn_span rest = text, inside;
     if (!cairn_stack_text_group(&rest, &inside))
         return false;
-    size_t at = find_last(inside, mark), digits = at + sizeof mark - 1;
+    size_t at = cairn_stack_text_find_last(inside, mark), digits = at + sizeof mark - 1;
     struct cairn_span module = cairn_span_up_to(inside, at);
     frame->is_whole = at < inside.size;
     if (!cairn_span_equal(rest, cairn_span_of(missing)))
@@ -116,7 +107,7 @@ static bool parse_systemd(struct cairn_span text, struct cairn_debugger_frame *f
 static void parse_eu(struct cairn_span text, struct cairn_debugger_frame *frame)
 {
     static const char mark[] = " - ";
-    size_t at = find_last(text, mark);
+    size_t at = cairn_stack_text_find_last(text, mark);
     if (cairn_span_begins(text, "- ")) {
         frame->text.module = cairn_span_from(text, 2);
         return;
@@ -140,8 +131,11 @@ static void parse_other(struct cairn_span text, struct cairn_debugger_frame *fra
         parse_eu(text, frame);
 }
 
-/* `text` begins with '#'. Behind a prefix, an address must follow: less is no frame for sure. */
-static bool parse_at(struct cairn_span text, bool is_first, struct cairn_debugger_frame *frame)
+/* `text` begins with '#'. Behind a prefix, an address must follow: less is no frame for sure.
+ * `*ret_is_last`: where no frame is, none is searched for behind it, or a line of nothing but
+ * "#0 0x1 in" would be read to its end from each '#' on. */
+static bool parse_at(struct cairn_span text, bool is_first, struct cairn_debugger_frame *frame,
+                     bool *ret_is_last)
 {
     static const char handler[] = "<signal handler called>";
     size_t at = 1;
@@ -167,6 +161,7 @@ static bool parse_at(struct cairn_span text, bool is_first, struct cairn_debugge
         (at < rest.size && rest.data[at] != ' '))
         return false;
     rest = cairn_span_from(rest, at);
+    *ret_is_last = true;
     if (cairn_span_begins(rest, " in "))
         return parse_gdb(cairn_span_from(rest, 4), frame);
     parse_other(rest, frame);
@@ -176,13 +171,13 @@ static bool parse_at(struct cairn_span text, bool is_first, struct cairn_debugge
 bool cairn_debugger_frame_parse(struct cairn_span line, struct cairn_debugger_frame *ret_frame)
 {
     struct cairn_span text = cairn_stack_text_trimmed(line);
-    bool is_first = true;
-    while (text.size) {
+    bool is_first = true, is_last = false;
+    while (text.size && !is_last) {
         size_t at = cairn_span_find(text, "#");
         is_first = is_first && at == 0;
         text = cairn_span_from(text, at);
         struct cairn_debugger_frame frame = {0};
-        if (text.size && parse_at(text, is_first, &frame)) {
+        if (text.size && parse_at(text, is_first, &frame, &is_last)) {
             *ret_frame = frame;
             return true;
         }

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/debugger_line.h"
 
-/* What is between `mark` and the first `end` behind it, or the text's end; empty: no mark. */
-static struct cairn_span between(struct cairn_span text, const char *mark, const char *end)
-{
-    size_t at = cairn_span_find(text, mark);
-    if (at == text.size)
-        return (struct cairn_span){0};
-    text = cairn_span_from(text, at + strlen(mark));
-    return cairn_span_up_to(text, cairn_span_find(text, end));
-}
-
 static bool take_id(struct cairn_span text, const char *mark, struct cairn_debugger_line *line)
 {
     size_t at = cairn_span_find(text, mark), digits = at + strlen(mark);
@@ -29,7 +19,7 @@ static bool parse_gdb_thread(struct cairn_span text, struct cairn_debugger_line 
         !cairn_span_begins(cairn_span_from(text, at), " ("))
         return false;
     line->kind = CAIRN_DEBUGGER_THREAD;
-    line->text = between(cairn_span_from(text, at), " \"", "\")");
+    line->text = cairn_stack_text_between(cairn_span_from(text, at), " \"", "\")");
     return take_id(text, "(LWP ", line) || take_id(text, "(process ", line);
 }
 
@@ -54,7 +44,8 @@ static bool parse_dumped(struct cairn_span text, struct cairn_debugger_line *lin
     if (!is_listed && !cairn_span_ends(text, "dumped core."))
         return false;
     line->kind = CAIRN_DEBUGGER_PROCESS;
-    line->text = between(cairn_span_from(text, cairn_span_find(text, mark)), " (", ")");
+    text = cairn_span_from(text, cairn_span_find(text, mark));
+    line->text = cairn_stack_text_between(text, " (", ")");
     return take_id(text, mark, line);
 }
 

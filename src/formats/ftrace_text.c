@@ -12,11 +12,16 @@
  *      =>  <00007f3a8aefa545>
  *      => /usr/lib/libc.so.6[+0x1234]
  *
+ *                 bash-1234    [000]   123.456791: kernel_stack:  <stack trace>     trace-cmd
+ *     => schedule (ffffffff8158c5ec)
+ *     => ffffffffc0021061
+ *
  * The user's stack of an event follows the kernel's, and is the same sample. The event is the last
  * one before them of the same task.
  *
  * Source: Linux 4.9 to 6.8, kernel/trace/trace_output.c (trace_stack_print, trace_user_stack_print,
- * seq_print_user_ip) and trace.c (print_lat_fmt).
+ * seq_print_user_ip) and trace.c (print_lat_fmt); trace-cmd 3, lib/trace-cmd/trace-ftrace.c
+ * (trace_stack_handler).
  */
 #include "base/buffer.h"
 #include "base/error.h"
@@ -81,10 +86,27 @@ static bool parse_file(struct cairn_span text, struct cairn_text_frame *frame)
     return true;
 }
 
+/* "schedule (ffffffff8158c5ec)" or "ffffffff8158c5ec": what is left is the name. */
+static bool take_trace_cmd_pc(struct cairn_span *io_text, uint64_t *ret_pc)
+{
+    enum { DIGITS_MIN = 8 }; /* fewer may be a name, such as "add" */
+    struct cairn_span rest = *io_text, inside = rest;
+    size_t at = 0;
+    bool has_name = cairn_stack_text_group(&rest, &inside);
+    if (inside.size < DIGITS_MIN || !cairn_stack_text_hex(inside, &at, ret_pc) || at != inside.size)
+        return false;
+    *io_text = has_name ? rest : (struct cairn_span){0};
+    return true;
+}
+
 /* "schedule+0x54/0xe0", " <00007f3a8aefa545>", "/lib/libc.so.6[+0x1234] <00007f3a8aefa545>" */
 static struct cairn_text_frame parse_frame(struct cairn_span text)
 {
     struct cairn_text_frame frame = {0};
+    if (take_trace_cmd_pc(&text, &frame.pc)) {
+        frame.name = text;
+        return frame;
+    }
     size_t address = cairn_span_find(text, "<"), at = address + 1;
     if (address < text.size && cairn_stack_text_hex(text, &at, &frame.pc) && at < text.size &&
         text.data[at] == '>')

@@ -169,8 +169,7 @@ static int add_line(void *ctx, struct cairn_span line, bool is_cut, struct cairn
     struct reading *r = ctx;
     struct cairn_span state;
     uint64_t id;
-    while (line.size && (line.data[line.size - 1] == '\r' || line.data[line.size - 1] == ' '))
-        line.size--;
+    line = cairn_stack_text_trimmed_end(line);
     if (memchr(line.data, 0, line.size) || is_cut) {
         r->threads.n_odd += r->in_stack;
         cairn_buffer_clear(&r->call);

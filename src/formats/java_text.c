@@ -11,6 +11,7 @@
  *                                                            ends the stack
  *     ----- pid 4813 at 2023-05-06 07:08:09 -----            Android
  *     Cmd line: org.acme.paint
+ *     Build type: optimized                                  kilobytes of statistics follow
  *     "main" prio=5 tid=1 Blocked
  *       | sysTid=4813 nice=-10 cgrp=top-app
  *       native: #00 pc 000000000053a6e0  /apex/lib64/libart.so (art::Wait()+128) (BuildId: ab01)
@@ -50,12 +51,13 @@ static uint64_t number_behind(struct cairn_span text, const char *mark)
     return at < text.size && cairn_stack_text_number(text, &at, &number) ? number : 0;
 }
 
-/* What is behind the number of "nid=0x7e6a waiting on condition  [0x7fca]" or "tid=1 Blocked". */
+/* What is behind the number of "nid=0x7e6a waiting on condition  [0x7fca]" or "tid=1 Blocked"; up
+ * to Java 8 there is one blank before the bracket. */
 static struct cairn_span state_behind(struct cairn_span text, const char *mark)
 {
     struct cairn_span rest = cairn_span_from(text, cairn_span_find(text, mark) + strlen(mark));
     rest = cairn_span_from(rest, cairn_span_find(rest, " "));
-    return cairn_stack_text_trimmed(cairn_span_up_to(rest, cairn_span_find(rest, "  [")));
+    return cairn_stack_text_trimmed(cairn_span_up_to(rest, cairn_span_find(rest, " [0x")));
 }
 
 /* The first line of a thread. Its name may hold quotes. */
@@ -207,9 +209,13 @@ static bool sniff(struct cairn_span head)
 {
     struct cairn_span line;
     struct head parsed;
-    while (cairn_stack_text_next(&head, &line))
-        if (parse_head(line, &parsed) || cairn_span_begins(line, "Full thread dump "))
+    bool has_pid = false; /* of Android's runtime: its threads may come behind the first bytes */
+    while (cairn_stack_text_next(&head, &line)) {
+        has_pid |= cairn_span_begins(line, "----- pid ");
+        if (parse_head(line, &parsed) || cairn_span_begins(line, "Full thread dump ") ||
+            (has_pid && cairn_span_begins(line, "Build type: ")))
             return true;
+    }
     return false;
 }
 

@@ -174,8 +174,7 @@ static int add_line(void *ctx, struct cairn_span line, bool is_cut, struct cairn
     struct reading *r = ctx;
     struct cairn_span name, where;
     uint64_t tid;
-    while (line.size && (line.data[line.size - 1] == '\r' || line.data[line.size - 1] == ' '))
-        line.size--;
+    line = cairn_stack_text_trimmed_end(line);
     if (memchr(line.data, 0, line.size) || is_cut) {
         r->threads.n_odd += r->in_stack;
         return CAIRN_OK;
@@ -210,15 +209,21 @@ static int read_rust(struct cairn_source *source, struct cairn_profile *p, struc
     return code;
 }
 
+/* Lines of other programs end in "stack backtrace:", too, of the kernel's lockdep for one: such a
+ * line counts where frame 0 is below. */
 static bool sniff(struct cairn_span head)
 {
     struct cairn_span line, name, where;
-    uint64_t tid;
-    size_t prefix;
+    uint64_t tid, number, pc;
+    size_t prefix = 0;
+    bool is_below = false; /* the head of a stack */
     while (cairn_stack_text_next(&head, &line)) {
-        line = cairn_stack_text_trimmed(line);
-        if (parse_panic(line, &name, &tid, &where) || is_head(line, &prefix))
+        if (parse_panic(line, &name, &tid, &where) ||
+            (is_below && parse_frame(cairn_span_from(line, prefix), &number, &pc, &name) &&
+             number == 0))
             return true;
+        line = cairn_span_up_to(line, line.size - cairn_span_ends(line, "\r"));
+        is_below = is_head(line, &prefix);
     }
     return false;
 }

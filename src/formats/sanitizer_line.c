@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/sanitizer_line.h"
 
-static bool is_hex(struct cairn_span text)
-{
-    for (size_t i = 0; i < text.size; i++)
-        if (!strchr("0123456789abcdefABCDEF", text.data[i]) || !text.data[i])
-            return false;
-    return text.size > 0;
-}
-
 /* "(BuildId: 6214ba)" at the end. */
 static void take_build_id(struct cairn_span *io_text, struct cairn_text_frame *frame)
 {
@@ -17,7 +9,7 @@ static void take_build_id(struct cairn_span *io_text, struct cairn_text_frame *f
     if (!cairn_stack_text_group(&rest, &inside) || !cairn_span_begins(inside, mark))
         return;
     inside = cairn_span_from(inside, sizeof mark - 1);
-    if (is_hex(inside))
+    if (cairn_stack_text_is_hex(inside))
         frame->build_id = inside;
     *io_text = rest;
 }

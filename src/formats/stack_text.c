@@ -216,10 +216,35 @@ static bool is_blank(uint8_t c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-struct cairn_span cairn_stack_text_trimmed(struct cairn_span text)
+struct cairn_span cairn_stack_text_trimmed_end(struct cairn_span text)
 {
     while (text.size && is_blank(text.data[text.size - 1]))
         text.size--;
+    return text;
+}
+
+size_t cairn_stack_text_find_last(struct cairn_span text, const char *mark)
+{
+    size_t size = strlen(mark);
+    for (size_t at = text.size; at >= size; at--)
+        if (memcmp(text.data + at - size, mark, size) == 0)
+            return at - size;
+    return text.size;
+}
+
+struct cairn_span cairn_stack_text_between(struct cairn_span text, const char *mark,
+                                           const char *end)
+{
+    size_t at = cairn_span_find(text, mark);
+    if (at == text.size)
+        return (struct cairn_span){0};
+    text = cairn_span_from(text, at + strlen(mark));
+    return cairn_span_up_to(text, cairn_span_find(text, end));
+}
+
+struct cairn_span cairn_stack_text_trimmed(struct cairn_span text)
+{
+    text = cairn_stack_text_trimmed_end(text);
     while (text.size && is_blank(text.data[0]))
         text = (struct cairn_span){text.data + 1, text.size - 1};
     return text;
@@ -259,6 +284,14 @@ int cairn_stack_text_read(struct cairn_source *source, uint64_t *line, cairn_sta
     while (code == CAIRN_OK && (got = cairn_source_line(source, &text, ++*line, err)) != 0)
         code = got < 0 ? got : fn(ctx, text, is_cut(source), err);
     return code;
+}
+
+bool cairn_stack_text_is_hex(struct cairn_span text)
+{
+    size_t i = 0;
+    while (i < text.size && text.data[i] && strchr("0123456789abcdefABCDEF", text.data[i]))
+        i++;
+    return i == text.size;
 }
 
 bool cairn_stack_text_hex(struct cairn_span text, size_t *io_at, uint64_t *ret_number)

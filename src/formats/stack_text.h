@@ -80,8 +80,16 @@ bool cairn_stack_text_label(struct cairn_profile *p, const char *key, struct cai
 /* Takes the next line off `*io_rest`, without its break; false at the end. */
 bool cairn_stack_text_next(struct cairn_span *io_rest, struct cairn_span *ret_line);
 
-/* Without blanks and a carriage return at both ends. */
+/* Without blanks and a carriage return at both ends; at the end alone. */
 struct cairn_span cairn_stack_text_trimmed(struct cairn_span text);
+struct cairn_span cairn_stack_text_trimmed_end(struct cairn_span text);
+
+/* Where `mark` is last; the text's size: nowhere. */
+size_t cairn_stack_text_find_last(struct cairn_span text, const char *mark);
+
+/* What is between `mark` and the first `end` behind it, or the text's end; empty: no mark. */
+struct cairn_span cairn_stack_text_between(struct cairn_span text, const char *mark,
+                                           const char *end);
 
 /* Takes "(inside)" off the end, where a blank or nothing is before it. */
 bool cairn_stack_text_group(struct cairn_span *io_text, struct cairn_span *ret_inside);
@@ -97,6 +105,8 @@ int cairn_stack_text_read(struct cairn_source *source, uint64_t *line, cairn_sta
 bool cairn_stack_text_place(struct cairn_span line, struct cairn_span *ret_file,
                             uint32_t *ret_line);
 
+/* Are all of its bytes hex digits? */
+bool cairn_stack_text_is_hex(struct cairn_span text);
 /* Hex digits from `*io_at` on, at most 16; false where there are none. */
 bool cairn_stack_text_hex(struct cairn_span text, size_t *io_at, uint64_t *ret_number);
 /* Decimal digits; false where there are none, or the number has more than 63 bits. */

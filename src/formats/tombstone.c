@@ -199,19 +199,27 @@ static int read_tombstone(struct cairn_source *source, struct cairn_profile *p,
     return code;
 }
 
+/* Thread dumps of Java have the same form, and the fingerprint likewise. */
+static bool is_of_java(struct cairn_span text)
+{
+    return cairn_span_begins(text, "Build type: ") || cairn_span_find(text, "\" prio=") < text.size;
+}
+
 static bool sniff(struct cairn_span head)
 {
     struct cairn_span text;
     struct cairn_tombstone_line line;
+    bool has_build = false;
     while (cairn_stack_text_next(&head, &text)) {
         cairn_tombstone_line_parse(text, &line);
-        if (cairn_span_find(text, "\" prio=") < text.size)
-            return false; /* threads of Java, in the same form otherwise */
+        if (is_of_java(text))
+            return false;
         if (line.kind == CAIRN_TOMBSTONE_FRAME || line.kind == CAIRN_TOMBSTONE_HEAD ||
-            line.kind == CAIRN_TOMBSTONE_THREAD || line.kind == CAIRN_TOMBSTONE_BUILD)
+            line.kind == CAIRN_TOMBSTONE_THREAD)
             return true;
+        has_build |= line.kind == CAIRN_TOMBSTONE_BUILD;
     }
-    return false;
+    return has_build;
 }
 
 static const char *const endings[] = {NULL};

@@ -46,14 +46,6 @@ static bool take_group(struct cairn_span inside, struct cairn_tombstone_line *li
     return true;
 }
 
-static bool is_hex(struct cairn_span text)
-{
-    size_t i = 0;
-    while (i < text.size && text.data[i] && strchr("0123456789abcdefABCDEF", text.data[i]))
-        i++;
-    return i == text.size;
-}
-
 /* "<anonymous:7b3c2d1000>": code in memory that belongs to no file, counted from its begin. */
 static bool take_anonymous(struct cairn_span path, struct cairn_text_frame *frame)
 {
@@ -88,7 +80,7 @@ static void parse_place(struct cairn_span text, struct cairn_tombstone_line *lin
     struct cairn_span rest = text, inside;
     while (cairn_stack_text_group(&rest, &inside) && take_group(inside, line))
         text = rest;
-    if (!is_hex(line->frame.build_id))
+    if (!cairn_stack_text_is_hex(line->frame.build_id))
         line->frame.build_id.size = 0;
     set_place(text, line);
 }
@@ -125,16 +117,6 @@ static bool find_frame(struct cairn_span text, struct cairn_tombstone_line *line
     return false;
 }
 
-/* What is between `mark` and the text's first `end` behind it, or its end. */
-static struct cairn_span between(struct cairn_span text, const char *mark, const char *end)
-{
-    size_t at = cairn_span_find(text, mark);
-    if (at == text.size)
-        return (struct cairn_span){0};
-    text = cairn_span_from(text, at + strlen(mark));
-    return cairn_span_up_to(text, *end ? cairn_span_find(text, end) : text.size);
-}
-
 /* "4813, tid: 4830, name: RenderThread  >>> com.example <<<"; Android 2 gives no name. */
 static bool parse_head(struct cairn_span text, struct cairn_tombstone_line *line)
 {
@@ -146,8 +128,9 @@ static bool parse_head(struct cairn_span text, struct cairn_tombstone_line *line
     at += sizeof mark - 1;
     if (!cairn_stack_text_number(text, &at, &line->tid))
         return false;
-    line->text = cairn_stack_text_trimmed(between(cairn_span_from(text, at), ", name: ", ">>> "));
-    line->process = cairn_stack_text_trimmed(between(text, ">>> ", " <<<"));
+    line->text = cairn_stack_text_trimmed(
+        cairn_stack_text_between(cairn_span_from(text, at), ", name: ", ">>> "));
+    line->process = cairn_stack_text_trimmed(cairn_stack_text_between(text, ">>> ", " <<<"));
     return true;
 }
 

@@ -72,6 +72,21 @@ named apk sym
 dump 14 0 "/data/app/~~A==/org.acme-B==/base.apk!libpaint.so" " (offset 0x1a2000)" >apk_by_name
 named apk_by_name plain
 
+# What --annotate cannot change is not passed through without a word, unless it is asked for.
+for from in auto tombstone; do
+    if "$CAIRN" resolve new --annotate --from "$from" >out 2>said; then
+        fail "--annotate of a tombstone"
+    fi
+    grep -q 'new: --annotate changes kernel logs alone, and this is of the format tombstone' said ||
+        fail "why --annotate fails"
+    [ ! -s out ] || fail "--annotate wrote $(cat out)"
+done
+if "$CAIRN" resolve - --annotate <out.pb.gz >out 2>said; then
+    fail "--annotate of a profile"
+fi
+"$CAIRN" resolve new --annotate --from klog >out 2>said || fail "--annotate --from klog"
+cmp -s new out || fail "--annotate --from klog changed a tombstone"
+
 # Behind prefixes of logs, two dumps in one log, with lines of others between.
 {
     sed 's/^/08-24 10:11:12.345  1300  1300 F DEBUG   : /' new

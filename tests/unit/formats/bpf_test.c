@@ -79,6 +79,18 @@ static void other_keys_are_labels(void **state)
     cairn_profile_free(p);
 }
 
+static void keys_before_and_behind_a_stack_are_one_label(void **state)
+{
+    (void)state;
+    static const char from[] = "@[7,\n    f+1\n, loop]: 1\n@[8,\n    f+1\n, loop]: 2\n";
+    static const struct test_stack_text both = {
+        .text = from, .size = sizeof from - 1, .format = CAIRN_FORMAT_BPF, .n_samples = 2};
+    struct cairn_profile *p = test_stack_text_read(&both, CAIRN_FORMAT_AUTO);
+    test_assert_label(p, 0, "key", "7, loop");
+    test_assert_label(p, 1, "key", "8, loop");
+    cairn_profile_free(p);
+}
+
 static void a_map_that_is_printed_again_is_summed(void **state)
 {
     (void)state;
@@ -88,6 +100,27 @@ static void a_map_that_is_printed_again_is_summed(void **state)
     struct cairn_profile *p = test_stack_text_read(&twice, CAIRN_FORMAT_AUTO);
     assert_int_equal(p->values[0], INT64_MAX);
     cairn_profile_free(p);
+}
+
+static void values_that_are_no_counts_lose_their_stack_alone(void **state)
+{
+    (void)state;
+    static const char from[] = "@[\n    f+1\n]: (1, 2)\n    g\n"
+                               "    -                loop (7)\n        2\n"
+                               "@[\n    h+1\n]: count 5\n@[\n    k+1\n]: 3\n";
+    static const struct test_stack_text odd = {
+        .text = from, .size = sizeof from - 1, .format = CAIRN_FORMAT_BPF, .n_samples = 2};
+    struct cairn_profile *p = test_stack_text_read(&odd, CAIRN_FORMAT_AUTO);
+    test_assert_stack(p, 0, "g");
+    test_assert_stack(p, 1, "k");
+    cairn_profile_free(p);
+}
+
+static void items_of_a_list_are_no_threads(void **state)
+{
+    (void)state;
+    static const char list[] = "-   the standard (1990)\n    -   its second edition (1999)\n";
+    assert_int_not_equal(cairn_format_of_bytes(list, sizeof list - 1), CAIRN_FORMAT_BPF);
 }
 
 static void a_text_that_is_cut_anywhere_keeps_what_is_whole(void **state)
@@ -119,7 +152,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_key_is_a_sample_with_its_count),
         cmocka_unit_test(other_keys_are_labels),
+        cmocka_unit_test(keys_before_and_behind_a_stack_are_one_label),
         cmocka_unit_test(a_map_that_is_printed_again_is_summed),
+        cmocka_unit_test(values_that_are_no_counts_lose_their_stack_alone),
+        cmocka_unit_test(items_of_a_list_are_no_threads),
         cmocka_unit_test(a_text_that_is_cut_anywhere_keeps_what_is_whole),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(text_without_a_stack_is_an_error_with_a_hint),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "profile/profile.h"
@@ -230,6 +231,25 @@ static void long_lines_and_odd_numbers_lose_nothing_else(void **state)
     cairn_profile_free(p);
 }
 
+/* From each '#' on the line would be read to its end: minutes, where it is read once in no time. */
+static void a_line_of_nothing_but_heads_of_frames_is_read_once(void **state)
+{
+    (void)state;
+    enum { SIZE = 16 << 20 };
+    static const char head[] = "#0 0x1 in {", frame[] = "\n#0  f () at a.c:1\n";
+    char *from = malloc(SIZE + sizeof frame);
+    struct cairn_profile *p = NULL;
+    struct cairn_err err;
+    assert_non_null(from);
+    for (size_t i = 0; i < SIZE; i++)
+        from[i] = head[i % (sizeof head - 1)];
+    memcpy(from + SIZE, frame, sizeof frame);
+    assert_ok(read_sized(from, SIZE + sizeof frame - 1, CAIRN_FORMAT_DEBUGGER, &p, &err), err);
+    assert_int_equal(p->n_samples, 1);
+    cairn_profile_free(p);
+    free(from);
+}
+
 static void other_frames_with_numbers_are_not_recognised(void **state)
 {
     (void)state;
@@ -277,6 +297,7 @@ int main(void)
         cmocka_unit_test(a_text_that_is_cut_anywhere_keeps_what_is_whole),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(long_lines_and_odd_numbers_lose_nothing_else),
+        cmocka_unit_test(a_line_of_nothing_but_heads_of_frames_is_read_once),
         cmocka_unit_test(other_frames_with_numbers_are_not_recognised),
         cmocka_unit_test(text_without_a_stack_is_an_error_with_a_hint),
         cmocka_unit_test(lack_of_memory_leaks_nothing),

@@ -56,6 +56,22 @@ static void labels_say_which_task_and_event(void **state)
     cairn_profile_free(p);
 }
 
+static void frames_of_trace_cmd_have_their_addresses_behind_them(void **state)
+{
+    (void)state;
+    static const char from[] = "    sh-163   [000]   820.854628: function:   __kmalloc\n"
+                               "    sh-163   [000]   820.854857: kernel_stack:     <stack trace>\n"
+                               "=> ffffffffc0021061\n"
+                               "=> __kmalloc (ffffffff849d7445)\n"
+                               "=> add (cafe)\n";
+    static const struct test_stack_text report = {
+        .text = from, .size = sizeof from - 1, .format = CAIRN_FORMAT_FTRACE, .n_samples = 1};
+    struct cairn_profile *p = test_stack_text_read(&report, CAIRN_FORMAT_AUTO);
+    test_assert_stack(p, 0, "0xffffffffc0021060; __kmalloc; add (cafe)");
+    test_assert_label(p, 0, "report", "function");
+    cairn_profile_free(p);
+}
+
 static void a_text_that_is_cut_anywhere_keeps_what_is_whole(void **state)
 {
     (void)state;
@@ -86,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_kernel_s_and_the_user_s_frames_are_one_stack),
         cmocka_unit_test(labels_say_which_task_and_event),
+        cmocka_unit_test(frames_of_trace_cmd_have_their_addresses_behind_them),
         cmocka_unit_test(a_text_that_is_cut_anywhere_keeps_what_is_whole),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(text_without_a_stack_is_an_error_with_a_hint),

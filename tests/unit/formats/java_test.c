@@ -96,6 +96,41 @@ static void native_and_java_frames_are_one_stack(void **state)
     cairn_profile_free(p);
 }
 
+static void heads_of_java_8_have_one_blank_before_the_address(void **state)
+{
+    (void)state;
+    static const char from[] =
+        "\"Finalizer\" #3 daemon prio=8 os_prio=0 tid=0x7f0c nid=0x96a in Object.wait() "
+        "[0x7f0c78]\n"
+        "\tat java.lang.Object.wait(Native Method)\n";
+    static const struct test_stack_text old = {
+        .text = from, .size = sizeof from - 1, .format = CAIRN_FORMAT_JAVA, .n_samples = 1};
+    struct cairn_profile *p = test_stack_text_read(&old, CAIRN_FORMAT_AUTO);
+    test_assert_label(p, 0, "state", "in Object.wait()");
+    cairn_profile_free(p);
+}
+
+static void dumps_of_android_begin_as_tombstones_do(void **state)
+{
+    (void)state;
+    static const char from[] =
+        "----- pid 4813 at 2023-05-06 07:08:09 -----\n"
+        "Cmd line: org.acme.paint\n"
+        "Build fingerprint: 'acme/slate/slate:13/TQ1A/93:user/release-keys'\n"
+        "ABI: 'arm64'\n"
+        "Build type: optimized\n"
+        "DALVIK THREADS (1):\n"
+        "\"main\" prio=5 tid=1 Native\n"
+        "  at org.acme.Main.run(Main.java:12)\n";
+    static const struct test_stack_text whole = {
+        .text = from, .size = sizeof from - 1, .format = CAIRN_FORMAT_JAVA, .n_samples = 1};
+    struct cairn_profile *p = test_stack_text_read(&whole, CAIRN_FORMAT_AUTO);
+    test_assert_stack(p, 0, "org.acme.Main.run Main.java:12");
+    cairn_profile_free(p);
+    const char *threads = strstr(from, "DALVIK"); /* may come behind the first bytes */
+    assert_int_equal(cairn_format_of_bytes(from, (size_t)(threads - from)), CAIRN_FORMAT_JAVA);
+}
+
 static void a_text_that_is_cut_anywhere_keeps_what_is_whole(void **state)
 {
     (void)state;
@@ -129,6 +164,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thread_with_frames_is_a_sample),
         cmocka_unit_test(native_and_java_frames_are_one_stack),
+        cmocka_unit_test(heads_of_java_8_have_one_blank_before_the_address),
+        cmocka_unit_test(dumps_of_android_begin_as_tombstones_do),
         cmocka_unit_test(a_text_that_is_cut_anywhere_keeps_what_is_whole),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(text_without_a_stack_is_an_error_with_a_hint),

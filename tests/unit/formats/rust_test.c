@@ -64,6 +64,23 @@ static void labels_say_what_failed_in_which_thread(void **state)
     cairn_profile_free(p);
 }
 
+static void heads_of_stacks_count_where_frames_follow(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum cairn_format format;
+    } rows[] = {
+        {"Stack backtrace:\r\n   0: r::open\n", CAIRN_FORMAT_RUST},
+        {"log: stack backtrace:\nlog:    0:     0x557508339bf8 - r::leaf\n", CAIRN_FORMAT_RUST},
+        {"[    3.141593] stack backtrace:\n[    3.141602] CPU: 0 PID: 1 Comm: swapper\n",
+         CAIRN_FORMAT_AUTO},
+        {"stack backtrace:\n", CAIRN_FORMAT_AUTO},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(cairn_format_of_bytes(rows[i].text, strlen(rows[i].text)), rows[i].format);
+}
+
 static void a_text_that_is_cut_anywhere_keeps_what_is_whole(void **state)
 {
     (void)state;
@@ -94,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_panic_is_a_sample),
         cmocka_unit_test(labels_say_what_failed_in_which_thread),
+        cmocka_unit_test(heads_of_stacks_count_where_frames_follow),
         cmocka_unit_test(a_text_that_is_cut_anywhere_keeps_what_is_whole),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(text_without_a_stack_is_an_error_with_a_hint),
