@@ -89,7 +89,8 @@ struct cairn_profile_sample {
 };
 
 /* What is said of samples beside their stack: a span of `labels`, and what the model knows by
- * itself. Sets are interned: equal sets are equal numbers. */
+ * itself. Sets are interned: equal sets are equal numbers. Those that differ in time alone have one
+ * span. */
 struct cairn_profile_label_set {
     uint32_t first, n;
     uint32_t cut;    /* why the stack ends early, a string; 0: nobody said that it does */
@@ -244,6 +245,12 @@ uint32_t cairn_profile_cut_short(const struct cairn_profile *p, uint32_t label_s
 static inline uint32_t *cairn_profile_set_of(const struct cairn_profile *p, size_t i)
 {
     return i < p->n_samples ? &p->samples[i].labels : &p->markers[i - p->n_samples].labels;
+}
+
+/* The same of its stack. */
+static inline uint32_t *cairn_profile_stack_of(const struct cairn_profile *p, size_t i)
+{
+    return i < p->n_samples ? &p->samples[i].stack : &p->markers[i - p->n_samples].stack;
 }
 
 static inline int64_t cairn_profile_time_of(const struct cairn_profile *p, size_t sample)
