@@ -228,6 +228,8 @@ static int begin_thread(struct reading *r, struct cairn_span name, uint64_t pid,
                         struct cairn_err *err)
 {
     struct cairn_profile_label label = {.number = (int64_t)pid};
+    r->threads.labels[CAIRN_THREAD_MAP].key = 0; /* of a map before it */
+    r->threads.labels[CAIRN_THREAD_KEY].key = 0;
     int code = cairn_thread_text_note(&r->threads, CAIRN_THREAD_NAME, name, err);
     r->place = BEHIND_THREAD;
     label.key = cairn_profile_text(r->threads.stacks.p, "pid", 3);

@@ -76,6 +76,7 @@ static void other_keys_are_labels(void **state)
     test_assert_label(p, 2, "key", "");
     test_assert_label(p, 4, "thread", "slee per");
     test_assert_label(p, 4, "pid", "1234");
+    test_assert_label(p, 4, "map", "");
     cairn_profile_free(p);
 }
 
