@@ -72,7 +72,7 @@ static bool is_device(const struct cairn_map *map)
 static void leave_secret(struct cairn_lost_space *s, const struct cairn_map *map)
 {
     static const char why[] = "in memory of memfd_secret(2), which no other process can read";
-    if (!begins(map->path, "/secretmem"))
+    if (strcmp(map->path, "/secretmem") != 0)
         return;
     cairn_unread_add(&s->mem.unread, map->start, map->end, why);
     if (s->has_file)
