@@ -264,32 +264,43 @@ static bool stage_labels(struct cairn_profile *p, const struct cairn_profile_lab
     return true;
 }
 
-uint32_t cairn_profile_add_label_set(struct cairn_profile *p,
-                                     const struct cairn_profile_label *labels, uint32_t n,
-                                     uint32_t cut, int64_t time_ns)
+/* The set, new or old; a new one has its labels from `first` on. */
+static uint32_t intern_set(struct cairn_profile *p, const struct set_view *view, uint32_t first)
 {
     static const struct cairn_profile_rule rule = {hash_of_set, is_set};
-    time_ns = time_ns > 0 ? time_ns : 0;
-    if (n == 0 && !cut && !time_ns)
-        return 0;
     struct cairn_profile_index *index = cairn_profile_need_index(p);
-    if (n > CAIRN_PROFILE_LABELS_MAX || !index || !stage_labels(p, labels, n))
-        return UINT32_MAX;
-    struct set_view view = {p->labels + p->n_labels, n, cut, time_ns};
-    uint32_t *slot =
-        cairn_profile_slot(p, &index->label_sets, &rule, p->n_label_sets, hash_set(&view), &view);
+    uint32_t *slot = index ? cairn_profile_slot(p, &index->label_sets, &rule, p->n_label_sets,
+                                                hash_set(view), view)
+                           : NULL;
     if (!slot)
         return UINT32_MAX;
     if (*slot)
         return *slot;
     uint32_t number = (uint32_t)p->n_label_sets;
-    struct cairn_profile_label_set set = {(uint32_t)p->n_labels, n, cut, time_ns};
+    struct cairn_profile_label_set set = {first, view->n, view->cut, view->time_ns};
     if (!APPEND(p, CAIRN_PROFILE_NO_SAMPLES, label_sets, set)) {
         index->label_sets.n_indexed = number;
         return UINT32_MAX;
     }
-    p->n_labels += n;
     return *slot = number;
+}
+
+/* Sets with times may be as many as the samples: each has the labels of the set without one. */
+uint32_t cairn_profile_add_label_set(struct cairn_profile *p,
+                                     const struct cairn_profile_label *labels, uint32_t n,
+                                     uint32_t cut, int64_t time_ns)
+{
+    if (n > CAIRN_PROFILE_LABELS_MAX || !stage_labels(p, labels, n))
+        return UINT32_MAX;
+    const uint32_t staged = (uint32_t)p->n_labels, n_sets = (uint32_t)p->n_label_sets;
+    struct set_view view = {n ? p->labels + staged : NULL, n, cut, 0};
+    uint32_t untimed = n || cut ? intern_set(p, &view, staged) : 0;
+    if (untimed == n_sets)
+        p->n_labels += n;
+    if (untimed == UINT32_MAX || time_ns <= 0)
+        return untimed;
+    view.time_ns = time_ns;
+    return intern_set(p, &view, p->label_sets[untimed].first);
 }
 
 uint32_t cairn_profile_add_labels(struct cairn_profile *p, const struct cairn_profile_label *labels,

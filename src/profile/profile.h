@@ -89,7 +89,8 @@ struct cairn_profile_sample {
 };
 
 /* What is said of samples beside their stack: a span of `labels`, and what the model knows by
- * itself. Sets are interned: equal sets are equal numbers. */
+ * itself. Sets are interned: equal sets are equal numbers. Those that differ in time alone have one
+ * span. */
 struct cairn_profile_label_set {
     uint32_t first, n;
     uint32_t cut;    /* why the stack ends early, a string; 0: nobody said that it does */

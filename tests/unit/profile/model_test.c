@@ -82,6 +82,30 @@ static void labels_are_a_set_in_any_order(void **state)
     assert_null(cairn_profile_find_label(profile, 0, "tid"));
 }
 
+static void sets_of_many_times_have_one_span_of_labels(void **state)
+{
+    (void)state;
+    struct cairn_profile_label a[] = {{.key = text("tid"), .number = 4},
+                                      {.key = text("thread"), .text = text("main")}};
+    uint32_t cut = text("no rule"), sets[3];
+    for (uint32_t i = 0; i < 3; i++)
+        sets[i] = cairn_profile_add_label_set(profile, a, 2, cut, 1 + i);
+    assert_int_equal(profile->n_labels, 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(cairn_profile_add_label_set(profile, a, 2, cut, 1 + i), sets[i]);
+        assert_int_equal(profile->label_sets[sets[i]].time_ns, 1 + i);
+        assert_int_equal(profile->label_sets[sets[i]].cut, cut);
+        assert_int_equal(cairn_profile_find_label(profile, sets[i], "thread")->text, a[1].text);
+    }
+    uint32_t whole = cairn_profile_add_label_set(profile, a, 2, 0, 1);
+    assert_int_not_equal(whole, sets[0]);
+    assert_int_equal(profile->label_sets[whole].cut, 0);
+    uint32_t bare = cairn_profile_add_label_set(profile, NULL, 0, 0, 5);
+    assert_int_equal(profile->label_sets[bare].n, 0);
+    assert_int_equal(profile->label_sets[bare].time_ns, 5);
+    assert_int_equal(cairn_profile_add_label_set(profile, NULL, 0, 0, -5), 0);
+}
+
 static void more_labels_than_the_limit_are_refused(void **state)
 {
     (void)state;
@@ -315,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(equal_things_have_equal_numbers),
         CASE(labels_are_a_set_in_any_order),
+        CASE(sets_of_many_times_have_one_span_of_labels),
         CASE(more_labels_than_the_limit_are_refused),
         CASE(a_stack_with_many_children_finds_each),
         CASE(stacks_of_nothing_are_refused),
