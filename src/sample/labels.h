@@ -3,9 +3,14 @@
 #ifndef CAIRN_SAMPLE_LABELS_H
 #define CAIRN_SAMPLE_LABELS_H
 
+#include "profile/label_list.h"
 #include "sample/collect.h"
 
-/* The number of the set in the profile; UINT32_MAX: memory is gone. */
+/* Puts the labels of a sample into a list. */
+void cairn_collect_put_labels(struct cairn_collect *collect, const struct cairn_collected *of,
+                              const struct cairn_collect_more *more, struct cairn_label_list *list);
+
+/* The number of their set in the profile, with cut and time; UINT32_MAX: memory is gone. */
 uint32_t cairn_collect_labels(struct cairn_collect *collect, const struct cairn_collected *of,
                               const struct cairn_collect_more *more);
 

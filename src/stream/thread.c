@@ -4,9 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "profile/label_list.h"
 #include "stream/name.h"
-
-enum { LABELS_MAX = 4, ROW_LABELS_MAX = LABELS_MAX + 1 };
 
 static uint32_t text_of(struct cairn_stream *stream, const char *text)
 {
@@ -26,34 +25,17 @@ static uint32_t name_of(const struct cairn_stream *stream, int tid)
     return tid >= 0 && cairn_table_find(&stream->names, (uint32_t)tid, &text) ? text : 0;
 }
 
-static bool set_text(struct cairn_stream *stream, struct cairn_profile_label *label,
-                     const char *key, uint32_t text)
-{
-    *label = (struct cairn_profile_label){.key = text_of(stream, key), .text = text};
-    return label->key != UINT32_MAX && text != UINT32_MAX;
-}
-
-static bool set_number(struct cairn_stream *stream, struct cairn_profile_label *label,
-                       const char *key, int64_t number)
-{
-    *label = (struct cairn_profile_label){.key = text_of(stream, key), .number = number};
-    return label->key != UINT32_MAX;
-}
-
 /* `texts`: names of the process and the thread, and why the stack ends early. */
 static uint32_t make_set(struct cairn_stream *stream, int pid, int tid, const uint32_t texts[3])
 {
-    static const char *const keys[] = {"process", "thread"};
-    struct cairn_profile_label labels[LABELS_MAX];
-    uint32_t n = 0;
-    bool ok = (pid < 0 || set_number(stream, &labels[n++], "pid", pid)) &&
-              (tid < 0 || set_number(stream, &labels[n++], "tid", tid));
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && ok; i++)
-        if (texts[i])
-            ok = set_text(stream, &labels[n++], keys[i], texts[i]);
-    return ok && texts[2] != UINT32_MAX
-               ? cairn_profile_add_label_set(stream->profile, labels, n, texts[2], 0)
-               : UINT32_MAX;
+    struct cairn_label_list list = {.profile = stream->profile};
+    if (pid >= 0)
+        cairn_label_list_number(&list, "pid", pid);
+    if (tid >= 0)
+        cairn_label_list_number(&list, "tid", tid);
+    cairn_label_list_string(&list, "process", texts[0]);
+    cairn_label_list_string(&list, "thread", texts[1]);
+    return cairn_label_list_add(&list, texts[2], 0);
 }
 
 uint32_t cairn_stream_labels(struct cairn_stream *stream, int pid, int tid, const char *cut)
@@ -72,19 +54,15 @@ uint32_t cairn_stream_labels(struct cairn_stream *stream, int pid, int tid, cons
 
 uint32_t cairn_stream_row_labels(struct cairn_stream *stream, const struct cairn_stream_row *row)
 {
-    struct cairn_profile_label labels[ROW_LABELS_MAX];
-    const struct cairn_profile *p = stream->profile;
-    const struct cairn_profile_label_set set = p->label_sets[row->labels];
+    struct cairn_label_list list = {.profile = stream->profile};
     uint64_t ns = row->has_time ? row->time_ns + stream->to_wall_ns : 0;
-    uint32_t n = set.n;
     if (row->cpu < 0 && !row->has_time)
         return row->labels;
-    if (n)
-        memcpy(labels, &p->labels[set.first], n * sizeof *labels);
-    if (row->cpu >= 0 && !set_number(stream, &labels[n++], "cpu", row->cpu))
-        return UINT32_MAX;
-    return cairn_profile_add_label_set(stream->profile, labels, n, set.cut,
-                                       ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
+    cairn_label_list_set(&list, row->labels);
+    if (row->cpu >= 0)
+        cairn_label_list_number(&list, "cpu", row->cpu);
+    return cairn_label_list_add(&list, stream->profile->label_sets[row->labels].cut,
+                                ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
 }
 
 int cairn_stream_say_clock(struct cairn_stream *stream)
