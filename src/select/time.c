@@ -205,11 +205,12 @@ int cairn_select_judge_windows(const struct cairn_select_filter *filter, struct 
     struct windows_judge by = {.windows = &filter->windows, .p = p};
     struct clock clock = read_clock(p);
     int64_t ns, shift_ns = 0;
-    int code = CAIRN_OK;
     by.keys[CAIRN_SELECT_OF_PROCESS] = cairn_select_text(p, "pid");
     by.keys[CAIRN_SELECT_OF_THREAD] = cairn_select_text(p, "tid");
-    if (code == CAIRN_OK && clock.n)
-        code = align_clocks(by.windows, &clock, &shift_ns, err);
+    if (by.keys[CAIRN_SELECT_OF_PROCESS] == UINT32_MAX ||
+        by.keys[CAIRN_SELECT_OF_THREAD] == UINT32_MAX)
+        return cairn_fail_memory(err);
+    int code = clock.n ? align_clocks(by.windows, &clock, &shift_ns, err) : CAIRN_OK;
     for (size_t i = 0; i < p->n_samples + p->n_markers && code == CAIRN_OK; i++) {
         bool has_time = time_of(p, i, &ns) && !__builtin_sub_overflow(ns, shift_ns, &ns);
         verdicts[i] = has_time && ns >= 0 ? (uint8_t)judge(&by, i, (uint64_t)ns)
