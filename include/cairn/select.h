@@ -57,9 +57,10 @@ enum cairn_select_need {
 };
 CAIRN_API unsigned cairn_select_needs(const struct cairn_select *select);
 
-/* Drops and changes samples. `value` is the type by which dropped values are summed; NULL: the one
- * to show first, which is the event where exactly one was asked for. CAIRN_E_ARG: no sample of the
- * profile says what a filter asks for. */
+/* Drops and changes samples. Events that are kept one by one are dropped and changed by the same
+ * rules, but for CAIRN_SELECT_CUT; no step counts them. `value` is the type by which dropped values
+ * are summed; NULL: the one to show first, which is the event where exactly one was asked for.
+ * CAIRN_E_ARG: no sample of the profile says what a filter asks for. */
 CAIRN_API int cairn_select_apply(struct cairn_select *select, struct cairn_profile *profile,
                                  const char *value, struct cairn_err *err);
 

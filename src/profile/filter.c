@@ -100,12 +100,9 @@ void cairn_profile_drop_samples(struct cairn_profile *p, const bool *dropped)
 static bool keep(struct cairn_profile *p, const bool *stacks, const bool *label_sets)
 {
     bool *dropped = cairn_alloc(p->n_samples + p->n_markers + 1, sizeof *dropped);
-    for (size_t i = 0; dropped && i < p->n_samples + p->n_markers; i++) {
-        uint32_t stack =
-            i < p->n_samples ? p->samples[i].stack : p->markers[i - p->n_samples].stack;
-        dropped[i] =
-            (stacks && !stacks[stack]) || (label_sets && !label_sets[*cairn_profile_set_of(p, i)]);
-    }
+    for (size_t i = 0; dropped && i < p->n_samples + p->n_markers; i++)
+        dropped[i] = (stacks && !stacks[*cairn_profile_stack_of(p, i)]) ||
+                     (label_sets && !label_sets[*cairn_profile_set_of(p, i)]);
     bool ok = dropped != NULL;
     if (ok)
         cairn_profile_drop_samples(p, dropped);

@@ -28,7 +28,7 @@ static bool *find_stacks(const struct cairn_profile *p)
     return found;
 }
 
-/* The stack of sample `of` as it is seen; UINT32_MAX: memory is gone. `frames` has room. */
+/* The stack `of` as it is seen; UINT32_MAX: memory is gone. `frames` has room. */
 static uint32_t seen(struct cairn_profile *p, uint32_t of, enum cairn_guest_view view,
                      bool has_guest, uint32_t *frames)
 {
@@ -47,22 +47,22 @@ static uint32_t seen(struct cairn_profile *p, uint32_t of, enum cairn_guest_view
 static size_t depth_max(const struct cairn_profile *p)
 {
     size_t max = 0;
-    for (size_t i = 0; i < p->n_samples; i++) {
-        size_t depth = cairn_profile_stack(p, p->samples[i].stack, NULL, 0);
+    for (size_t i = 0; i < p->n_samples + p->n_markers; i++) {
+        size_t depth = cairn_profile_stack(p, *cairn_profile_stack_of(p, i), NULL, 0);
         max = depth > max ? depth : max;
     }
     return max;
 }
 
-/* The stacks of all samples as they are seen, by number of the sample. */
+/* The stacks of all samples as they are seen, by number of the sample, then those of markers. */
 static bool see_all(struct cairn_profile *p, enum cairn_guest_view view, const bool *has_guest,
                     uint32_t *stacks)
 {
     uint32_t *frames = cairn_alloc(depth_max(p) + 1, sizeof *frames);
     bool ok = frames != NULL;
-    for (size_t i = 0; ok && i < p->n_samples; i++) {
-        uint32_t of = p->samples[i].stack;
-        if (i && of == p->samples[i - 1].stack)
+    for (size_t i = 0; ok && i < p->n_samples + p->n_markers; i++) {
+        uint32_t of = *cairn_profile_stack_of(p, i);
+        if (i && of == *cairn_profile_stack_of(p, i - 1))
             stacks[i] = stacks[i - 1];
         else
             stacks[i] = seen(p, of, view, has_guest[of], frames);
@@ -78,10 +78,10 @@ int cairn_profile_view_guests(struct cairn_profile *p, enum cairn_guest_view vie
     if (view == CAIRN_GUEST_ALL || !has_guests(p))
         return CAIRN_OK;
     bool *has_guest = find_stacks(p);
-    uint32_t *stacks = cairn_alloc(p->n_samples + 1, sizeof *stacks);
+    uint32_t *stacks = cairn_alloc(p->n_samples + p->n_markers + 1, sizeof *stacks);
     bool ok = has_guest && stacks && see_all(p, view, has_guest, stacks);
-    for (size_t i = 0; ok && i < p->n_samples; i++)
-        p->samples[i].stack = stacks[i];
+    for (size_t i = 0; ok && i < p->n_samples + p->n_markers; i++)
+        *cairn_profile_stack_of(p, i) = stacks[i];
     if (ok)
         cairn_profile_forget_samples(p);
     cairn_free(has_guest);

@@ -247,6 +247,12 @@ static inline uint32_t *cairn_profile_set_of(const struct cairn_profile *p, size
     return i < p->n_samples ? &p->samples[i].labels : &p->markers[i - p->n_samples].labels;
 }
 
+/* The same of its stack. */
+static inline uint32_t *cairn_profile_stack_of(const struct cairn_profile *p, size_t i)
+{
+    return i < p->n_samples ? &p->samples[i].stack : &p->markers[i - p->n_samples].stack;
+}
+
 static inline int64_t cairn_profile_time_of(const struct cairn_profile *p, size_t sample)
 {
     return p->label_sets[p->samples[sample].labels].time_ns;

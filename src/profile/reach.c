@@ -6,10 +6,8 @@
 /* Parents have smaller numbers than their children. */
 static void mark(const struct cairn_profile *p, struct cairn_profile_reach *reach)
 {
-    for (size_t i = 0; i < p->n_samples; i++)
-        reach->stacks[p->samples[i].stack] = true;
-    for (size_t i = 0; i < p->n_markers; i++)
-        reach->stacks[p->markers[i].stack] = true;
+    for (size_t i = 0; i < p->n_samples + p->n_markers; i++)
+        reach->stacks[*cairn_profile_stack_of(p, i)] = true;
     for (size_t i = p->n_stacks; i-- > 1;) {
         if (!reach->stacks[i])
             continue;

@@ -9,10 +9,11 @@ static int32_t joined(int32_t before, int32_t pid)
     return before == CAIRN_FRAME_PID_NONE || before == pid ? pid : CAIRN_FRAME_PID_MANY;
 }
 
-static int32_t pid_of_sample(const struct cairn_profile *p, size_t sample)
+/* Of a sample or a marker. */
+static int32_t pid_of(const struct cairn_profile *p, size_t i)
 {
     const struct cairn_profile_label *label =
-        cairn_profile_find_label(p, p->samples[sample].labels, "pid");
+        cairn_profile_find_label(p, *cairn_profile_set_of(p, i), "pid");
     bool sound = label && !label->text && label->number > 0 && label->number <= INT32_MAX;
     return sound ? (int32_t)label->number : CAIRN_FRAME_PID_NONE;
 }
@@ -28,10 +29,10 @@ int cairn_frame_pids(const struct cairn_profile *p, int32_t **ret_pids, struct c
         cairn_free(of_frame);
         return cairn_fail_memory(err);
     }
-    for (size_t i = 0; i < p->n_samples; i++) {
-        int32_t pid = pid_of_sample(p, i);
+    for (size_t i = 0; i < p->n_samples + p->n_markers; i++) {
+        int32_t pid = pid_of(p, i), *of = &of_stack[*cairn_profile_stack_of(p, i)];
         if (pid != CAIRN_FRAME_PID_NONE)
-            of_stack[p->samples[i].stack] = joined(of_stack[p->samples[i].stack], pid);
+            *of = joined(*of, pid);
     }
     for (size_t i = p->n_stacks; i-- > 1;) {
         const struct cairn_profile_stack *stack = &p->stacks[i];

@@ -36,9 +36,10 @@ static size_t n_all(const struct cairn_profile *p)
     return p->n_samples + p->n_markers;
 }
 
+/* Markers are asked only where there are no samples. */
 static bool all_without(const struct applying *a)
 {
-    for (size_t i = 0; i < a->p->n_samples; i++)
+    for (size_t i = 0; i < (a->p->n_samples ? a->p->n_samples : a->p->n_markers); i++)
         if (a->verdicts[i] != CAIRN_SELECT_WITHOUT)
             return false;
     return true;
@@ -139,7 +140,7 @@ int cairn_select_apply(struct cairn_select *select, struct cairn_profile *p, con
     bool is_used = false;
     for (size_t i = 0; i < CAIRN_SELECT_N_FILTERS; i++)
         is_used |= select->filters[i].is_used;
-    if (!is_used || !p->n_samples)
+    if (!is_used || !n_all(p))
         return CAIRN_OK;
     const uint32_t default_type = p->default_type;
     show_event(select, p);

@@ -92,11 +92,11 @@ static bool change(struct changing *c, struct cairn_select_filter *filter, uint3
     uint32_t *frames = cairn_alloc(p->n_frames + 1, sizeof *frames);
     bool ok = frames && c->by_function && stacks && cairn_profile_reach(p, &reach) &&
               change_stacks(c, &reach, frames, stacks);
-    for (size_t i = 0; ok && i < p->n_samples; i++) {
-        uint32_t stack = stacks[p->samples[i].stack];
-        if (stack != p->samples[i].stack)
+    for (size_t i = 0; ok && i < p->n_samples + p->n_markers; i++) {
+        uint32_t *stack = cairn_profile_stack_of(p, i);
+        if (i < p->n_samples && stacks[*stack] != *stack)
             filter->n_samples += cairn_profile_weight(p, i);
-        p->samples[i].stack = stack;
+        *stack = stacks[*stack];
     }
     cairn_profile_reach_done(&reach);
     cairn_free(frames);

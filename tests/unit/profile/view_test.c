@@ -104,6 +104,25 @@ static void markers_are_merged_filtered_and_labelled(void **state)
     cairn_profile_free(from);
 }
 
+static void stacks_of_markers_are_seen_as_those_of_samples(void **state)
+{
+    (void)state;
+    struct cairn_err err;
+    struct cairn_profile *p = profile_of("main;loop;f 1\nmain;g 2\n");
+    const struct cairn_profile_sample first = p->samples[0];
+    uint32_t marked = p->stacks[first.stack].parent; /* as no sample has it */
+    p->frames[p->stacks[first.stack].frame].what = CAIRN_WHAT_INTERPRETED;
+    p->frames[p->stacks[marked].frame].own = true;
+    add_marker(p, 0, "open", 7);
+    const struct cairn_profile_marker other = {.stack = marked};
+    assert_int_equal(cairn_profile_add_marker(p, &other), 1);
+    assert_ok(cairn_profile_view_guests(p, CAIRN_GUEST_FOLD, &err), err);
+    assert_stacks(p, "main;f 1\nmain;g 2\n");
+    assert_int_equal(p->markers[0].stack, p->samples[0].stack);
+    assert_int_equal(p->markers[1].stack, p->stacks[p->samples[0].stack].parent);
+    cairn_profile_free(p);
+}
+
 static void a_new_profile_takes_all_of_another(void **state)
 {
     (void)state;
@@ -409,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merging_joins_what_is_equal),
         cmocka_unit_test(markers_are_merged_filtered_and_labelled),
+        cmocka_unit_test(stacks_of_markers_are_seen_as_those_of_samples),
         cmocka_unit_test(a_new_profile_takes_all_of_another),
         cmocka_unit_test(types_are_matched_by_name_not_by_place),
         cmocka_unit_test(periods_that_differ_are_forgotten),

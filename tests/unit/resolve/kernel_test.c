@@ -318,8 +318,8 @@ static void frames_know_their_process_through_their_stacks(void **state)
     (void)state;
     struct cairn_profile *p = new_profile();
     const int64_t value = 1;
-    uint32_t root = 0, leaves[2];
-    for (uint64_t i = 1; i <= 3; i++) {
+    uint32_t root = 0, leaves[3];
+    for (uint64_t i = 1; i <= 4; i++) {
         const struct cairn_profile_frame frame = {.address = i};
         uint32_t number = cairn_profile_add_frame(p, &frame, NULL, 0);
         if (i == 1)
@@ -327,16 +327,22 @@ static void frames_know_their_process_through_their_stacks(void **state)
         else
             leaves[i - 2] = cairn_profile_add_stack(p, root, number);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         const struct cairn_profile_label label = {.key = cairn_profile_text(p, "pid", 3),
-                                                  .number = i ? 7 : 5};
-        cairn_profile_add_sample(p, leaves[i], cairn_profile_add_labels(p, &label, 1), &value);
+                                                  .number = 5 + 2 * i};
+        const struct cairn_profile_marker marker = {
+            .stack = leaves[i], .labels = cairn_profile_add_labels(p, &label, 1)};
+        if (i < 2)
+            cairn_profile_add_sample(p, leaves[i], marker.labels, &value);
+        else
+            cairn_profile_add_marker(p, &marker);
     }
     int32_t *pids;
     assert_int_equal(cairn_frame_pids(p, &pids, NULL), CAIRN_OK);
     assert_int_equal(pids[1], CAIRN_FRAME_PID_MANY);
     assert_int_equal(pids[2], 5);
     assert_int_equal(pids[3], 7);
+    assert_int_equal(pids[4], 9);
     cairn_free(pids);
     cairn_profile_free(p);
 }

@@ -393,6 +393,58 @@ static void hidden_frames_leave_their_callees_to_their_callers(void **state)
     cairn_select_free(select);
 }
 
+/* Of the thread and with the stack that a sample has. */
+static void add_marker(struct cairn_profile *p, size_t sample)
+{
+    const struct cairn_profile_marker marker = {.name = text_of(p, "open"),
+                                                .stack = p->samples[sample].stack,
+                                                .labels = p->samples[sample].labels};
+    assert_int_not_equal(cairn_profile_add_marker(p, &marker), UINT32_MAX);
+}
+
+static void hidden_frames_leave_the_stacks_of_markers(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = make();
+    struct cairn_select *select = one(CAIRN_SELECT_HIDE, 0, "^[abc]$");
+    struct cairn_select_step step = {.size = sizeof step};
+    struct cairn_err err;
+    add_marker(p, 2);
+    add_marker(p, 5);
+    assert_ok(cairn_select_apply(select, p, NULL, &err), err);
+    assert_int_equal(p->markers[0].stack, p->samples[2].stack);
+    assert_int_equal(p->markers[1].stack, p->samples[5].stack);
+    assert_int_equal(cairn_select_step(select, 0, &step), CAIRN_OK);
+    assert_int_equal(step.n_samples, 63 - 16); /* markers are not counted */
+    cairn_profile_free(p);
+    cairn_select_free(select);
+}
+
+static void markers_are_filtered_without_samples_too(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = make();
+    struct cairn_select *select = one(CAIRN_SELECT_THREAD, 0, "^io-1$");
+    struct cairn_select_step step = {.size = sizeof step};
+    struct cairn_err err;
+    add_marker(p, 1);
+    add_marker(p, 4);
+    p->n_samples = 0;
+    assert_ok(cairn_select_add(select, CAIRN_SELECT_MERGE_THREADS, 0, "io", &err), err);
+    assert_ok(cairn_select_apply(select, p, NULL, &err), err);
+    assert_int_equal(p->n_markers, 1);
+    const struct cairn_profile_label *thread =
+        cairn_profile_find_label(p, p->markers[0].labels, "thread");
+    assert_string_equal(cairn_strings_get(&p->strings, thread->text), "io");
+    assert_int_equal(cairn_select_step(select, 0, &step), CAIRN_OK);
+    assert_int_equal(step.n_before, 0);
+    p->markers[0].labels = 0;
+    assert_refused(CAIRN_SELECT_CPU, "1", p, "--cpu: no sample says on which CPU");
+    assert_int_equal(p->n_markers, 1);
+    cairn_profile_free(p);
+    cairn_select_free(select);
+}
+
 static void frames_of_a_function_become_one(void **state)
 {
     (void)state;
@@ -459,6 +511,8 @@ int main(void)
         cmocka_unit_test(cpus_take_the_place_of_threads),
         cmocka_unit_test(what_no_kept_sample_says_is_no_failure),
         cmocka_unit_test(hidden_frames_leave_their_callees_to_their_callers),
+        cmocka_unit_test(hidden_frames_leave_the_stacks_of_markers),
+        cmocka_unit_test(markers_are_filtered_without_samples_too),
         cmocka_unit_test(frames_of_a_function_become_one),
         cmocka_unit_test(memory_that_ends_leaves_the_samples),
     };
