@@ -17,8 +17,7 @@ void cairn_stream_space_clear(struct cairn_stream_space *space, struct cairn_str
 
 void cairn_stream_space_leave(struct cairn_stream_space *space)
 {
-    for (size_t i = 0; i < space->n; i++)
-        space->maps[i].is_old = true;
+    space->n_execs++;
     space->is_leaving = true;
     space->program = 0;
 }
@@ -27,7 +26,7 @@ void cairn_stream_space_drop_old(struct cairn_stream_space *space, struct cairn_
 {
     size_t n = 0;
     for (size_t i = 0; i < space->n; i++)
-        if (!space->maps[i].is_old)
+        if (space->maps[i].n_execs == space->n_execs)
             space->maps[n++] = space->maps[i];
     load->n_maps -= space->n - n;
     space->n = n;
@@ -74,7 +73,8 @@ int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_
         pieces[n] = space->maps[first];
         pieces[n++].end = map->start;
     }
-    pieces[n++] = *map;
+    pieces[n] = *map;
+    pieces[n++].n_execs = space->n_execs;
     if (first < last && space->maps[last - 1].end > map->end) {
         pieces[n] = space->maps[last - 1];
         pieces[n].off += map->end - pieces[n].start;
@@ -109,6 +109,7 @@ int cairn_stream_space_copy(struct cairn_stream_space *to, const struct cairn_st
     to->n = from->n;
     to->program = from->program;
     to->is_leaving = from->is_leaving;
+    to->n_execs = from->n_execs;
     load->n_maps += to->n;
     load->n_moved += to->n;
     return 1;

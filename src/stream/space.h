@@ -30,11 +30,11 @@ struct cairn_stream_map {
     uint64_t inode;           /* of the file; 0: unknown */
     uint32_t path, build_id;  /* texts of the profile */
     uint32_t module;          /* of the profile; 0: no sample lies there yet */
+    uint32_t n_execs;         /* of the process then; fewer than now: an older program maps it */
     uint8_t kind;             /* enum cairn_module_kind */
     bool is_image;            /* its bytes are those of a file with a name, or of the vdso */
     bool is_cxx;              /* libstdc++ or libc++ */
     bool is_symbol;           /* of the kernel: one function, whose name stands in for the path */
-    bool is_old;              /* of the program that execve(2) ends */
     bool is_deleted;          /* its path led to no file, or to another one, when it was recorded */
 };
 
@@ -45,6 +45,7 @@ struct cairn_stream_space {
     size_t n, cap;
     uint64_t version;   /* of its maps; no two states of spaces with one load have the same */
     bool is_leaving;    /* inside of execve(2): what the old program had mapped is there, too */
+    uint32_t n_execs;   /* that began */
     uint32_t program;   /* path of what it mapped first; a text, 0: unknown */
     uint64_t n_moved;   /* as of all spaces */
     uint32_t birth;     /* another one when a process of the same number begins */
@@ -67,7 +68,7 @@ int cairn_stream_space_lay(struct cairn_stream_space *space, const struct cairn_
 int cairn_stream_space_copy(struct cairn_stream_space *to, const struct cairn_stream_space *from,
                             struct cairn_stream_load *load);
 
-/* Another program begins: the mappings are old from now on. */
+/* Another program begins: the mappings are old from now on. Not one of them is touched. */
 void cairn_stream_space_leave(struct cairn_stream_space *space);
 
 /* Forgets what is old. */

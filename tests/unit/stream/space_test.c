@@ -162,6 +162,30 @@ static void no_two_states_have_one_version(void **state)
     drop(&f);
 }
 
+/* A file may hold any number of them. */
+static void a_million_execs_take_no_time(void **state)
+{
+    (void)state;
+    enum { MAPS = 100000, EXECS = 1000000 };
+    struct fixture f = make();
+    for (uint64_t i = 0; i < MAPS; i++)
+        map(&f, 0x10000 + 0x2000 * i, 0x1000, 0, "/old");
+    for (int i = 0; i < EXECS; i++)
+        cairn_stream_space_leave(f.space);
+    map(&f, 0x10800, 0x100, 0, "/new");
+    struct cairn_stream_space *child = cairn_stream_processes_add(&f.all, PID + 1);
+    assert_int_equal(cairn_stream_space_copy(child, f.space, &f.all.load), 1);
+    assert_string_equal(path_at(&f, 0x10000), "/old"); /* until then */
+    cairn_stream_space_drop_old(f.space, &f.all.load);
+    cairn_stream_space_drop_old(child, &f.all.load);
+    assert_null(path_at(&f, 0x10000));
+    assert_string_equal(path_at(&f, 0x10800), "/new");
+    assert_int_equal(f.space->n, 1);
+    assert_int_equal(child->n, 1);
+    assert_int_equal(f.all.load.n_maps, 2);
+    drop(&f);
+}
+
 static void what_is_removed_leaves_its_place_to_the_last(void **state)
 {
     (void)state;
@@ -193,6 +217,7 @@ int main(void)
         cmocka_unit_test(what_the_kernel_appends_is_no_part_of_a_path),
         cmocka_unit_test(a_build_id_of_zeros_is_none),
         cmocka_unit_test(no_two_states_have_one_version),
+        cmocka_unit_test(a_million_execs_take_no_time),
         cmocka_unit_test(what_is_removed_leaves_its_place_to_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
