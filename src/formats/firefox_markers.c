@@ -33,8 +33,7 @@ static int compare(const void *a, const void *b)
     return x->marker < y->marker ? -1 : x->marker > y->marker;
 }
 
-/* The number of a field, one more than that of the last if it is new; false where there are too
- * many or memory is gone. */
+/* The number of the field that a key is; false: it is none. */
 static bool find_field(const struct cairn_firefox *f, uint32_t key, size_t *ret_at)
 {
     for (*ret_at = 0; *ret_at < f->n_fields; ++*ret_at)
@@ -43,15 +42,16 @@ static bool find_field(const struct cairn_firefox *f, uint32_t key, size_t *ret_
     return false;
 }
 
+/* Details become fields, as long as there are not too many. False: memory is gone. */
 static bool take_fields(struct cairn_firefox *f, uint32_t set)
 {
     const struct cairn_profile_label_set *labels = &f->p->label_sets[set];
-    size_t at, cap = f->n_fields;
+    size_t at;
     for (uint32_t i = 0; i < labels->n; i++) {
         uint32_t key = f->p->labels[labels->first + i].key;
         if (find_field(f, key, &at) || f->n_fields == FIELDS_MAX || !is_detail(text_of(f, key)))
             continue;
-        cap = f->n_fields;
+        size_t cap = f->n_fields;
         if (cairn_grow((void **)&f->fields, &cap, f->n_fields + 1, sizeof *f->fields) < 0)
             return false;
         f->fields[f->n_fields++] = key;
@@ -209,7 +209,7 @@ static int64_t marker_name(const struct cairn_firefox *f, size_t row)
 static int64_t marker_end(const struct cairn_firefox *f, size_t row)
 {
     int64_t took = marker_of(f, row)->duration_ns;
-    return took ? since_ns(f, row) + took : CAIRN_FIREFOX_NULL;
+    return took ? cairn_profile_add_clamped(since_ns(f, row), took) : CAIRN_FIREFOX_NULL;
 }
 
 static int64_t marker_phase(const struct cairn_firefox *f, size_t row)

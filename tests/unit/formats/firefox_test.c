@@ -141,6 +141,26 @@ static void times_of_some_samples_are_not_taken_for_all(void **state)
     cairn_buffer_done(&out);
 }
 
+static void add_marker(struct cairn_profile *p, int64_t time_ns, int64_t duration_ns)
+{
+    const struct cairn_profile_marker marker = {.name = add_text(p, "open"),
+                                                .stack = add_inlined(p),
+                                                .labels = add_thread(p, 7, time_ns),
+                                                .duration_ns = duration_ns};
+    assert_int_not_equal(cairn_profile_add_marker(p, &marker), UINT32_MAX);
+}
+
+static void a_marker_that_never_ends_has_an_end(void **state)
+{
+    (void)state;
+    struct cairn_profile *p = new_profile();
+    add_marker(p, 1, 0);
+    add_marker(p, 1000, INT64_MAX);
+    struct cairn_buffer out = written(p);
+    assert_holds(&out, "\"startTime\":[0,0.000999],\"endTime\":[null,9223372036854.775807]");
+    cairn_buffer_done(&out);
+}
+
 static void a_profile_without_samples_has_one_empty_thread(void **state)
 {
     (void)state;
@@ -300,6 +320,7 @@ static void lack_of_memory_is_reported_wherever_it_happens(void **state)
     cairn_profile_add_sample(p, add_inlined(p), add_thread(p, 7, 1700000000000000000),
                              (int64_t[]){1, 3});
     cairn_profile_add_sample(p, add_inlined(p), add_cut(p, "no rule"), (int64_t[]){1, 1});
+    add_marker(p, 1700000000000000000, 5);
     int code = CAIRN_E_NOMEM;
     long n = 0;
     for (; code != CAIRN_OK && n < 2000; n++) {
@@ -322,6 +343,7 @@ int main(void)
         cmocka_unit_test(an_inlined_call_is_a_frame_of_the_same_address),
         cmocka_unit_test(samples_of_a_thread_are_in_the_order_of_time),
         cmocka_unit_test(times_of_some_samples_are_not_taken_for_all),
+        cmocka_unit_test(a_marker_that_never_ends_has_an_end),
         cmocka_unit_test(a_profile_without_samples_has_one_empty_thread),
         cmocka_unit_test(what_has_no_name_or_no_frame_is_called_something),
         cmocka_unit_test(a_cut_stack_has_its_reason_at_the_root),

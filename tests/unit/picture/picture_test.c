@@ -205,6 +205,9 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     const char *const lines[] = {"main;put@k 4", "main;get;hash 2", NULL};
     struct cairn_profile *p = stacks_profile(lines);
+    const struct cairn_profile_marker marker = {
+        .stack = p->samples[0].stack, .labels = cairn_profile_add_label_set(p, NULL, 0, 0, 1000)};
+    assert_int_equal(cairn_profile_add_marker(p, &marker), 0);
     for (int format = CAIRN_PICTURE_HTML; format <= CAIRN_PICTURE_SVG; format++) {
         int rc = CAIRN_E_NOMEM;
         long n = 0;
