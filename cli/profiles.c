@@ -262,9 +262,13 @@ void cli_add_whole(struct cairn_buffer *b, const struct cairn_profile *profile,
 
 static void add_left_out(struct cairn_buffer *b, const struct cairn_profile *profile)
 {
+    enum { MOST = 16 }; /* a file may have any number of such comments */
     const char *what;
-    for (size_t i = 0; (what = cairn_profile_note(profile, CAIRN_NOTE_LEFT_OUT, i)); i++)
+    size_t i = 0;
+    for (; i < MOST && (what = cairn_profile_note(profile, CAIRN_NOTE_LEFT_OUT, i)); i++)
         cairn_buffer_printf(b, "; left out: %s", what);
+    if (i == MOST && cairn_profile_note(profile, CAIRN_NOTE_LEFT_OUT, MOST))
+        cairn_buffer_str(b, "; and more was left out");
 }
 
 void cli_add_quality(struct cairn_buffer *b, const struct cairn_profile *profile)

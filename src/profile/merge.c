@@ -206,25 +206,32 @@ static int match_types(struct merging *m, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-static bool has_note(const struct cairn_profile *p, uint32_t kind, uint32_t text)
+static uint64_t note_key(uint32_t kind, uint32_t text)
 {
-    bool found = false;
-    for (size_t i = 0; i < p->n_notes && !found; i++)
-        found = p->notes[i].kind == kind && p->notes[i].text == text;
-    return found;
+    return (uint64_t)kind << 32 | text;
 }
 
 /* One that is there already says nothing new. */
 static bool add_notes(struct merging *m)
 {
-    for (size_t i = 0; i < m->from->n_notes; i++) {
+    struct cairn_profile *into = m->into;
+    struct cairn_table known = {0};
+    uint32_t number;
+    bool ok = true;
+    for (size_t i = 0; i < into->n_notes && ok; i++)
+        ok = cairn_table_set(&known, note_key(into->notes[i].kind, into->notes[i].text), 1) ==
+             CAIRN_OK;
+    for (size_t i = 0; i < m->from->n_notes && ok; i++) {
         const struct cairn_profile_note *note = &m->from->notes[i];
-        if (!has_note(m->into, note->kind, string_of(m, note->text)) &&
-            cairn_profile_add_note(m->into, (enum cairn_note)note->kind,
-                                   cairn_strings_get(&m->from->strings, note->text)) < 0)
-            return false;
+        const uint64_t key = note_key(note->kind, string_of(m, note->text));
+        if (!cairn_table_find(&known, key, &number))
+            ok = cairn_table_set(&known, key, 1) == CAIRN_OK &&
+                 cairn_profile_add_note(into, (enum cairn_note)note->kind,
+                                        cairn_strings_get(&m->from->strings, note->text)) ==
+                     CAIRN_OK;
     }
-    return true;
+    cairn_table_done(&known);
+    return ok;
 }
 
 /* A period counts only if it is the same for all samples. */
