@@ -40,12 +40,19 @@ export class Events {
     return [view.place(time[i]), view.place(time[i] + took[i] / 1e3)];
   }
 
+  // Sets of labels may be as many as the events: they are asked again only where other labels are.
+  keptSets() {
+    const { page, state: { labels } } = this.app;
+    if (this.labels !== labels) Object.assign(this, { labels, kept: setsKept(page, labels) });
+    return this.kept;
+  }
+
   // Marks that would lie on each other are drawn once: a row takes as long as it has pixels. Where a thread
   // has no samples, they have all of its row.
   draw(g, threads, view, axis) {
-    const { markers, app } = this, { row, width } = view;
+    const { markers } = this, { row, width } = view;
     if (!markers) return;
-    const kept = setsKept(app.page, app.state.labels);
+    const kept = this.keptSets();
     this.rows = threads.map(({ events }) => events.filter((i) => kept[markers.set[i]]));
     this.rows.forEach((events, at) => {
       const high = threads[at].rows.length ? MARK : row - 2 * TOP;
