@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile for Perfetto (ui.perfetto.dev) and chrome://tracing, in the Trace Event Format, as JSON:
+ * A profile for Perfetto (ui.perfetto.dev) and chrome://tracing: the Trace Event Format, as JSON.
  *
  *     M  names of processes and threads
  *     B, E  a call begins and ends: frames that samples in a row share are one call, as a flame
