@@ -8,10 +8,10 @@
 
 #include "base/address.h"
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/format.h"
-#include "formats/pprof.h"
 
 enum { REASON_BYTES = 64, HEX_BYTES = 2 * 64 + 1 };
 
@@ -119,16 +119,9 @@ static int compare_places(const void *x, const void *y)
 static uint32_t module_at(const struct adding *a, uint64_t address, uint32_t n_records)
 {
     enum { LOOK_BACK = 64 };
-    size_t low = 0, high = a->n_places;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (a->places[middle].from <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t n = CAIRN_COUNT_BELOW(a->places, a->n_places, from, address);
     const struct place *best = NULL;
-    for (size_t i = low; i > 0 && low - i < LOOK_BACK; i--) {
+    for (size_t i = n; i > 0 && n - i < LOOK_BACK; i--) {
         const struct place *place = &a->places[i - 1];
         if (address < place->to && place->order < n_records &&
             (!best || place->order > best->order))

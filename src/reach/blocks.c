@@ -2,6 +2,7 @@
 #include "reach/blocks.h"
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 
 static const uint64_t AREA_GAP = 1 << 20;
@@ -162,15 +163,8 @@ struct cairn_reach_block cairn_reach_blocks_get(const struct cairn_reach_blocks 
 
 static const struct cairn_reach_area *area_before(const struct cairn_reach_blocks *b, uint64_t va)
 {
-    size_t low = 0, high = b->n_areas;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->areas[middle].base <= va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &b->areas[low - 1] : NULL;
+    size_t n = CAIRN_COUNT_BELOW(b->areas, b->n_areas, base, va);
+    return n ? &b->areas[n - 1] : NULL;
 }
 
 bool cairn_reach_blocks_before(const struct cairn_reach_blocks *blocks, uint64_t va,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "reach/form.h"
 
+#include "base/below.h"
+
 enum { PREFIX_MAX = 24, PREFIX_SPARE = 8 };
 
 bool cairn_reach_form_is_off(uint64_t off)
@@ -35,15 +37,8 @@ static bool is_string(const struct cairn_reach_form *f)
 
 static bool is_table(const struct cairn_reach_form *f, uint64_t va)
 {
-    size_t low = 0, high = f->n_tables;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->tables[middle].end <= va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return va % CAIRN_REACH_ALIGN == 0 && low < f->n_tables && va >= f->tables[low].start;
+    size_t i = CAIRN_COUNT_BELOW(f->tables, f->n_tables, end, va);
+    return va % CAIRN_REACH_ALIGN == 0 && i < f->n_tables && va >= f->tables[i].start;
 }
 
 static bool is_base_class(const struct cairn_reach_form *f)

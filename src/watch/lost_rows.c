@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "watch/lost_pass.h"
 
@@ -131,15 +132,8 @@ static int list(struct rows *rows, struct cairn_heap_leak **ret_leaks, size_t *r
 static const struct cairn_lost_suspect *suspect_at(const struct cairn_lost_suspects *suspects,
                                                    uint64_t va)
 {
-    size_t low = 0, high = suspects->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (suspects->items[middle].va < va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < suspects->n && suspects->items[low].va == va ? &suspects->items[low] : NULL;
+    size_t n = CAIRN_COUNT_BELOW(suspects->items, suspects->n, va, va);
+    return n && suspects->items[n - 1].va == va ? &suspects->items[n - 1] : NULL;
 }
 
 /* Without BPF nothing shows where alternate signal stacks are, and often the kernel alone knows

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/below.h"
 #include "base/error.h"
 #include "base/shared_memory.h"
 #include "proc/process.h"
@@ -162,15 +163,7 @@ int cairn_lost_space_load(struct cairn_lost_space *space, struct cairn_err *err)
 /* The first mapping that ends behind `va`; n_maps: none does. */
 static size_t map_behind(const struct cairn_lost_space *s, uint64_t va)
 {
-    size_t low = 0, high = s->n_maps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->maps[middle].end <= va)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return CAIRN_COUNT_BELOW(s->maps, s->n_maps, end, va);
 }
 
 struct cairn_lost_map *cairn_lost_space_map(struct cairn_lost_space *space, uint64_t va)
