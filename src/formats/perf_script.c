@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/format.h"
+#include "profile/label_list.h"
 
 enum { EVENTS_MAX = 64, COMMENTS_MAX = 64, SNIFFED_LINES_MAX = 2, FRAME_DIGITS_MIN = 5 };
 
@@ -94,53 +95,38 @@ static int add_sample(struct reading *r, struct cairn_err *err)
     return CAIRN_OK;
 }
 
-static bool set_number(struct reading *r, struct cairn_profile_label *label, const char *key,
-                       int64_t number)
-{
-    *label = (struct cairn_profile_label){.key = cairn_profile_text(r->p, key, strlen(key)),
-                                          .number = number};
-    return label->key != UINT32_MAX;
-}
-
 /* The labels of a head's thread; UINT32_MAX: memory is gone. */
 static uint32_t labels_of(struct reading *r, const struct cairn_perf_head *head)
 {
-    struct cairn_profile_label labels[3];
-    uint32_t n = 0, set;
+    uint32_t set;
     const uint64_t what[] = {(uint64_t)head->pid, (uint64_t)head->tid,
                              cairn_hash_bytes(head->comm.data, head->comm.size)};
     const uint64_t key = cairn_hash_bytes(what, sizeof what);
     if (cairn_table_find(&r->labels, key, &set))
         return set;
-    if (head->comm.size) {
-        labels[n] = (struct cairn_profile_label){.key = cairn_profile_text(r->p, "thread", 6),
-                                                 .text = text_of(r, head->comm)};
-        if (labels[n].key == UINT32_MAX || labels[n].text == UINT32_MAX)
-            return UINT32_MAX;
-        n++;
-    }
-    if ((head->pid >= 0 && !set_number(r, &labels[n++], "pid", head->pid)) ||
-        (head->tid >= 0 && !set_number(r, &labels[n++], "tid", head->tid)))
-        return UINT32_MAX;
-    set = cairn_profile_add_labels(r->p, labels, n);
+    struct cairn_label_list list = {.profile = r->p};
+    cairn_label_list_string(&list, "thread", head->comm.size ? text_of(r, head->comm) : 0);
+    if (head->pid >= 0)
+        cairn_label_list_number(&list, "pid", head->pid);
+    if (head->tid >= 0)
+        cairn_label_list_number(&list, "tid", head->tid);
+    set = cairn_label_list_add(&list, 0, 0);
     return set != UINT32_MAX && cairn_table_set(&r->labels, key, set) < 0 ? UINT32_MAX : set;
 }
 
 /* With what is kept of the sample alone. */
 static uint32_t sample_labels_of(struct reading *r, const struct cairn_perf_head *head)
 {
-    struct cairn_profile_label labels[4];
-    uint32_t set = labels_of(r, head), n = 0;
+    uint32_t set = labels_of(r, head);
     bool has_cpu = r->keeps & CAIRN_STREAM_CPUS && head->cpu >= 0;
     bool has_time = r->keeps & CAIRN_STREAM_TIMES && head->has_time && head->time_ns <= INT64_MAX;
     if (set == UINT32_MAX || (!has_cpu && !has_time))
         return set;
-    const struct cairn_profile_label_set *old = &r->p->label_sets[set];
-    for (; n < old->n; n++)
-        labels[n] = r->p->labels[old->first + n];
-    if (has_cpu && !set_number(r, &labels[n++], "cpu", head->cpu))
-        return UINT32_MAX;
-    return cairn_profile_add_label_set(r->p, labels, n, 0, has_time ? (int64_t)head->time_ns : 0);
+    struct cairn_label_list list = {.profile = r->p};
+    cairn_label_list_set(&list, set);
+    if (has_cpu)
+        cairn_label_list_number(&list, "cpu", head->cpu);
+    return cairn_label_list_add(&list, 0, has_time ? (int64_t)head->time_ns : 0);
 }
 
 static int event_of(struct reading *r, const struct cairn_perf_head *head, uint32_t *ret_event,

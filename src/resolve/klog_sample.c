@@ -3,61 +3,33 @@
 #include "base/address.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "profile/profile.h"
+#include "profile/label_list.h"
 #include "resolve/klog_spaces.h"
 #include "resolve/resolver.h"
 
-enum { LABELS_MAX = 12, LINES_MAX = 256, MODULE_BYTES = 1 << 30 };
+enum { LINES_MAX = 256, MODULE_BYTES = 1 << 30 };
 
 static uint32_t text_of(struct cairn_profile *p, const char *text)
 {
     return text && *text ? cairn_profile_text(p, text, strlen(text)) : 0;
 }
 
-/* The labels of one dump; `failed` once memory is gone. */
-struct labels {
-    struct cairn_profile *profile;
-    struct cairn_profile_label list[LABELS_MAX];
-    uint32_t n;
-    bool failed;
-};
-
-static void add_label(struct labels *labels, const char *key, const char *text, int64_t number,
-                      const char *unit)
-{
-    if (labels->n == LABELS_MAX)
-        return;
-    struct cairn_profile_label label = {.key = text_of(labels->profile, key),
-                                        .text = text_of(labels->profile, text),
-                                        .number = number,
-                                        .unit = text_of(labels->profile, unit)};
-    labels->failed |=
-        label.key == UINT32_MAX || label.text == UINT32_MAX || label.unit == UINT32_MAX;
-    labels->list[labels->n++] = label;
-}
-
-static void add_text(struct labels *labels, const char *key, const char *text)
-{
-    if (*text)
-        add_label(labels, key, text, 0, NULL);
-}
-
-static void add_labels(struct labels *labels, const struct cairn_klog_dump *dump)
+static void add_labels(struct cairn_label_list *labels, const struct cairn_klog_dump *dump)
 {
     if (dump->tgid >= 0 || dump->pid >= 0)
-        add_label(labels, "pid", NULL, dump->tgid >= 0 ? dump->tgid : dump->pid, NULL);
+        cairn_label_list_number(labels, "pid", dump->tgid >= 0 ? dump->tgid : dump->pid);
     if (dump->pid >= 0)
-        add_label(labels, "tid", NULL, dump->pid, NULL);
-    add_text(labels, "comm", dump->comm);
-    add_text(labels, "tag", dump->title);
-    add_text(labels, "section", dump->section);
-    add_text(labels, "time", dump->time);
+        cairn_label_list_number(labels, "tid", dump->pid);
+    cairn_label_list_text(labels, "comm", dump->comm);
+    cairn_label_list_text(labels, "tag", dump->title);
+    cairn_label_list_text(labels, "section", dump->section);
+    cairn_label_list_text(labels, "time", dump->time);
     if (dump->cpu >= 0)
-        add_label(labels, "cpu", NULL, dump->cpu, NULL);
+        cairn_label_list_number(labels, "cpu", dump->cpu);
     if (dump->boot > 1)
-        add_label(labels, "boot", NULL, dump->boot, NULL);
+        cairn_label_list_number(labels, "boot", dump->boot);
     if (dump->is_whose)
-        add_text(labels, "thread", "one of several");
+        cairn_label_list_text(labels, "thread", "one of several");
 }
 
 /* A module by its path; the range is where it would lie if its file were mapped in one piece. */
@@ -156,8 +128,8 @@ int cairn_resolver_klog_sample(struct cairn_resolver *resolver, const struct cai
                                size_t n_frames, int space, struct cairn_profile *profile,
                                struct cairn_err *err)
 {
-    struct labels labels = {.profile = profile};
-    uint32_t stack = 0, number = UINT32_MAX;
+    struct cairn_label_list labels = {.profile = profile};
+    uint32_t stack = 0;
     const int64_t one = 1;
     if (!profile->n_types && cairn_profile_add_type(profile, "samples", "count") == UINT32_MAX)
         return cairn_fail_memory(err);
@@ -167,9 +139,7 @@ int cairn_resolver_klog_sample(struct cairn_resolver *resolver, const struct cai
         return code;
     add_labels(&labels, dump);
     const char *cut = dump->is_mixed ? "lines of several dumps cannot be told apart" : "";
-    uint32_t cut_text = text_of(profile, cut);
-    if (!labels.failed && cut_text != UINT32_MAX)
-        number = cairn_profile_add_label_set(profile, labels.list, labels.n, cut_text, 0);
+    uint32_t number = cairn_label_list_add(&labels, text_of(profile, cut), 0);
     if (number == UINT32_MAX ||
         cairn_profile_add_sample(profile, stack, number, &one) == UINT32_MAX)
         return cairn_fail_memory(err);

@@ -8,9 +8,10 @@
 #include "base/error.h"
 #include "elf/note.h"
 #include "proc/kernel.h"
+#include "profile/label_list.h"
 #include "unwind/space.h"
 
-enum { LABELS_MAX = 4, BUILD_ID_MAX = 64 };
+enum { BUILD_ID_MAX = 64 };
 
 int cairn_stacks_init(struct cairn_stacks *stacks, struct cairn_err *err)
 {
@@ -169,30 +170,16 @@ int cairn_stacks_add_user(struct cairn_stacks *stacks, struct cairn_unwind_space
     return CAIRN_OK;
 }
 
-static bool set_label(struct cairn_profile *p, struct cairn_profile_label *label, const char *key,
-                      const char *text, int64_t number)
-{
-    *label = (struct cairn_profile_label){
-        .key = cairn_profile_text(p, key, strlen(key)),
-        .text = text ? cairn_profile_text(p, text, strlen(text)) : 0,
-        .number = number,
-    };
-    return label->key != UINT32_MAX && label->text != UINT32_MAX;
-}
-
 static uint32_t labels_of(struct cairn_profile *p, const struct cairn_stack_owner *owner)
 {
-    struct cairn_profile_label labels[LABELS_MAX];
-    uint32_t n = 0;
-    bool ok = set_label(p, &labels[n++], "pid", NULL, owner->pid);
+    struct cairn_label_list list = {.profile = p};
+    cairn_label_list_number(&list, "pid", owner->pid);
     if (owner->coroutine)
-        ok = ok && set_label(p, &labels[n++], "lua.coroutine", owner->coroutine, 0);
+        cairn_label_list_text(&list, "lua.coroutine", owner->coroutine);
     else
-        ok = ok && set_label(p, &labels[n++], "tid", NULL, owner->tid);
-    if (*owner->name)
-        ok = ok && set_label(p, &labels[n++], "thread", owner->name, 0);
-    uint32_t cut = cairn_profile_text(p, owner->cut, strlen(owner->cut));
-    return ok && cut != UINT32_MAX ? cairn_profile_add_label_set(p, labels, n, cut, 0) : UINT32_MAX;
+        cairn_label_list_number(&list, "tid", owner->tid);
+    cairn_label_list_text(&list, "thread", owner->name);
+    return cairn_label_list_add(&list, cairn_profile_text(p, owner->cut, strlen(owner->cut)), 0);
 }
 
 int cairn_stacks_add_sample(struct cairn_stacks *stacks, size_t first, size_t n,
