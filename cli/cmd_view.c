@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/gzip_stream.h"
 #include "cli/profiles.h"
 #include "cli/term.h"
 #include "cli/view_server.h"
+#include "cli/write_profile.h"
 
-enum { GZIP_LEVEL = 1, WAIT_SECONDS = 60, NAME_BYTES = 128 };
+enum { WAIT_SECONDS = 60, NAME_BYTES = 128 };
 
 enum option {
     OPTION_FIREFOX,
@@ -99,11 +99,6 @@ static int parse(struct view *v)
     return n ? CLI_OK : cli_args_wrong(v->args, "FILE is missing: a profile, or - for stdin");
 }
 
-static int add_packed(void *stream, const void *bytes, size_t size)
-{
-    return cairn_gzip_stream_add(stream, bytes, size, NULL);
-}
-
 static int add_bytes(void *buffer, const void *bytes, size_t size)
 {
     cairn_buffer_add(buffer, bytes, size);
@@ -114,18 +109,13 @@ static int add_bytes(void *buffer, const void *bytes, size_t size)
 static int make_file(const struct view *v, struct cairn_buffer *file, struct cairn_err *err)
 {
     struct cairn_profile *profile;
-    struct cairn_gzip_stream *stream;
     size_t value;
     int code = cli_wanted_read(&v->wanted, &profile, &value, NULL, err);
     if (code < 0)
         return code;
     code = v->wanted.value ? cairn_profile_set_default_value(profile, value, err) : CAIRN_OK;
     if (code == CAIRN_OK)
-        code = cairn_gzip_stream_open(GZIP_LEVEL, add_bytes, file, &stream, err);
-    if (code == CAIRN_OK) {
-        code = cairn_profile_write(profile, v->viewer->format, add_packed, stream, err);
-        code = cairn_gzip_stream_close(stream, code, err);
-    }
+        code = cli_write_packed(profile, v->viewer->format, add_bytes, file, err);
     cairn_profile_free(profile);
     return code;
 }

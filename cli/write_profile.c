@@ -20,11 +20,11 @@ static int add(void *stream, const void *bytes, size_t size)
     return cairn_gzip_stream_add(stream, bytes, size, NULL);
 }
 
-static int write_packed(const struct cairn_profile *profile, enum cairn_format format,
-                        struct cli_output *output, struct cairn_err *err)
+int cli_write_packed(const struct cairn_profile *profile, enum cairn_format format,
+                     cairn_write_fn write, void *ctx, struct cairn_err *err)
 {
     struct cairn_gzip_stream *stream;
-    int code = cairn_gzip_stream_open(GZIP_LEVEL, cli_output_write, output, &stream, err);
+    int code = cairn_gzip_stream_open(GZIP_LEVEL, write, ctx, &stream, err);
     if (code < 0)
         return code;
     code = cairn_profile_write(profile, format, add, stream, err);
@@ -63,7 +63,7 @@ int cli_write_profile(const struct cairn_profile *profile, enum cairn_format for
 {
     say_left_behind(profile, format);
     bool is_packed = cli_format_is_for_viewers(format) && is_packed_name(cli_output_name(output));
-    int code = is_packed ? write_packed(profile, format, output, err)
+    int code = is_packed ? cli_write_packed(profile, format, cli_output_write, output, err)
                          : cairn_profile_write(profile, format, cli_output_write, output, err);
     if (code == CAIRN_E_IO && cli_output_error(output, err) < 0)
         return (int)err->code;
