@@ -249,16 +249,25 @@ static int each_block(struct listing *l, struct cairn_heap *heap, cairn_heap_blo
     return code == CAIRN_E_NOMEM ? cairn_fail_memory(l->err) : code;
 }
 
-int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *err)
+/* An empty table of blocks, and the state that they come from. */
+static int begin(struct cairn_lost_search *search, struct listing *l, struct cairn_heap **ret_heap,
+                 struct cairn_err *err)
 {
-    struct listing l = {.search = search, .err = err};
-    struct cairn_heap *heap = NULL;
+    *l = (struct listing){.search = search, .err = err};
     int code = cairn_reach_new(&search->reach, err);
     if (code == CAIRN_OK)
-        code = read_state(search, &heap, err);
+        code = read_state(search, ret_heap, err);
+    l->reach = search->reach;
+    return code;
+}
+
+int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *err)
+{
+    struct listing l;
+    struct cairn_heap *heap = NULL;
+    int code = begin(search, &l, &heap, err);
     if (code < 0)
         return code;
-    l.reach = search->reach;
     code = each_block(&l, heap, add_block);
     if (code == CAIRN_OK)
         code = cairn_reach_seal(search->reach, err);
@@ -317,17 +326,14 @@ static int keep_suspects(struct cairn_lost_search *s, struct cairn_err *err)
 int cairn_lost_pass_next(struct cairn_lost_search *search, enum cairn_lost_stop stop,
                          struct cairn_err *err)
 {
-    struct listing l = {.search = search, .err = err};
+    struct listing l;
     struct cairn_heap *heap = NULL;
     cairn_reach_free(search->reach);
     cairn_reach_blocks_done(&search->blocks);
     search->reach = NULL;
-    int code = cairn_reach_new(&search->reach, err);
-    if (code == CAIRN_OK)
-        code = read_state(search, &heap, err);
+    int code = begin(search, &l, &heap, err);
     if (code < 0)
         return code;
-    l.reach = search->reach;
     code = each_block(&l, heap, list_block);
     cairn_heap_free(heap);
     if (code == CAIRN_OK)
