@@ -104,13 +104,22 @@ void cli_heap_wanted_done(struct cli_heap_wanted *wanted);
     "any of them"}
 /* clang-format on */
 
-/* Values of those options; false after having said what is wrong. */
+/* Options that say which blocks are wanted, side by side in a table. */
+enum cli_heap_wanted_row {
+    CLI_HEAP_WANTED_MIN,
+    CLI_HEAP_WANTED_OLDER,
+    CLI_HEAP_WANTED_SINCE,
+    CLI_HEAP_WANTED_MODULE,
+    CLI_HEAP_WANTED_SUPPRESSIONS,
+    CLI_HEAP_WANTED_NO_DEFAULTS,
+    CLI_HEAP_N_WANTED
+};
+
+/* Values of options; false after having said what is wrong. */
+bool cli_heap_take_wanted(struct cli_args *args, enum cli_heap_wanted_row row, const char *value,
+                          struct cli_heap_wanted *wanted);
 bool cli_heap_take_seconds(struct cli_args *args, const char *option, const char *value,
                            double *ret_seconds);
-bool cli_heap_take_older(struct cli_args *args, const char *value,
-                         struct cairn_heap_filter *filter);
-bool cli_heap_take_since(struct cli_args *args, const char *value,
-                         struct cairn_heap_filter *filter);
 /* Leaves out the leaks that are in none of these modules, if there are any. */
 void cli_heap_keep_modules(const struct cli_list *modules, const struct cairn_profile *profile,
                            struct cairn_heap_leak *leaks, size_t *n);

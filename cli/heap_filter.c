@@ -17,7 +17,7 @@ bool cli_heap_take_seconds(struct cli_args *args, const char *option, const char
     return false;
 }
 
-bool cli_heap_take_older(struct cli_args *args, const char *value, struct cairn_heap_filter *filter)
+static bool take_older(struct cli_args *args, const char *value, struct cairn_heap_filter *filter)
 {
     double seconds = 0;
     bool done = cli_heap_take_seconds(args, "older-than", value, &seconds);
@@ -25,7 +25,7 @@ bool cli_heap_take_older(struct cli_args *args, const char *value, struct cairn_
     return done;
 }
 
-bool cli_heap_take_since(struct cli_args *args, const char *value, struct cairn_heap_filter *filter)
+static bool take_since(struct cli_args *args, const char *value, struct cairn_heap_filter *filter)
 {
     uint64_t mark;
     if (!cli_args_u64(args, "since-mark", value, &mark))
@@ -36,6 +36,28 @@ bool cli_heap_take_since(struct cli_args *args, const char *value, struct cairn_
     }
     filter->since_mark = (uint32_t)mark;
     return true;
+}
+
+bool cli_heap_take_wanted(struct cli_args *args, enum cli_heap_wanted_row row, const char *value,
+                          struct cli_heap_wanted *wanted)
+{
+    switch (row) {
+    case CLI_HEAP_WANTED_MIN:
+        return cli_args_size(args, "min", value, &wanted->filter.min_bytes);
+    case CLI_HEAP_WANTED_OLDER:
+        return take_older(args, value, &wanted->filter);
+    case CLI_HEAP_WANTED_SINCE:
+        return take_since(args, value, &wanted->filter);
+    case CLI_HEAP_WANTED_MODULE:
+        cli_list_add(&wanted->modules, value);
+        return true;
+    case CLI_HEAP_WANTED_SUPPRESSIONS:
+        wanted->suppressions_file = value;
+        return true;
+    default:
+        wanted->no_defaults = true;
+        return true;
+    }
 }
 
 static bool is_in_module(const struct cli_list *modules, const struct cairn_profile *profile,

@@ -11,13 +11,8 @@ enum { QUALITY_BYTES = 4096, TOP_DEFAULT = 20 };
 
 enum option {
     OPTION_TOP,
-    OPTION_MIN,
-    OPTION_OLDER,
-    OPTION_SINCE,
-    OPTION_MODULE,
-    OPTION_SUPPRESSIONS,
-    OPTION_NO_DEFAULTS,
-    OPTION_BASELINE,
+    OPTION_WANTED,
+    OPTION_BASELINE = OPTION_WANTED + CLI_HEAP_N_WANTED,
     OPTION_FAIL_OVER,
     OPTION_EVERY,
     OPTION_FORMAT,
@@ -27,12 +22,14 @@ enum option {
 
 static const struct cli_option options[] = {
     [OPTION_TOP] = {"top", 'n', "N", "print at most N stacks, 0 for all of them (default: 20)"},
-    [OPTION_MIN] = {"min", 0, "SIZE", "leave out stacks whose live blocks take less than SIZE"},
-    [OPTION_OLDER] = CLI_HEAP_OLDER_ROW,
-    [OPTION_SINCE] = CLI_HEAP_SINCE_ROW,
-    [OPTION_MODULE] = CLI_HEAP_MODULE_ROW,
-    [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
-    [OPTION_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
+    [OPTION_WANTED +
+        CLI_HEAP_WANTED_MIN] = {"min", 0, "SIZE",
+                                "leave out stacks whose live blocks take less than SIZE"},
+    [OPTION_WANTED + CLI_HEAP_WANTED_OLDER] = CLI_HEAP_OLDER_ROW,
+    [OPTION_WANTED + CLI_HEAP_WANTED_SINCE] = CLI_HEAP_SINCE_ROW,
+    [OPTION_WANTED + CLI_HEAP_WANTED_MODULE] = CLI_HEAP_MODULE_ROW,
+    [OPTION_WANTED + CLI_HEAP_WANTED_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
+    [OPTION_WANTED + CLI_HEAP_WANTED_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
     [OPTION_BASELINE] = CLI_HEAP_BASELINE_ROW,
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
                           "exit status 3 if more than SIZE lives, of what is not left out"},
@@ -73,24 +70,12 @@ static bool set_every(struct job *job, const char *value)
 static bool take_option(struct job *job, int option, const char *value)
 {
     struct cli_heap_wanted *wanted = &job->wanted;
+    if (option >= OPTION_WANTED && option < OPTION_WANTED + CLI_HEAP_N_WANTED)
+        return cli_heap_take_wanted(job->args, (enum cli_heap_wanted_row)(option - OPTION_WANTED),
+                                    value, wanted);
     switch (option) {
     case OPTION_TOP:
         return cli_args_u64(job->args, "top", value, &job->n_shown);
-    case OPTION_MIN:
-        return cli_args_size(job->args, "min", value, &wanted->filter.min_bytes);
-    case OPTION_OLDER:
-        return cli_heap_take_older(job->args, value, &wanted->filter);
-    case OPTION_SINCE:
-        return cli_heap_take_since(job->args, value, &wanted->filter);
-    case OPTION_MODULE:
-        cli_list_add(&wanted->modules, value);
-        return true;
-    case OPTION_SUPPRESSIONS:
-        wanted->suppressions_file = value;
-        return true;
-    case OPTION_NO_DEFAULTS:
-        wanted->no_defaults = true;
-        return true;
     case OPTION_BASELINE:
         wanted->baseline = value;
         return true;

@@ -15,13 +15,8 @@ enum option {
     OPTION_TOP,
     OPTION_POSSIBLY,
     OPTION_ALL,
-    OPTION_MIN,
-    OPTION_OLDER,
-    OPTION_SINCE,
-    OPTION_MODULE,
-    OPTION_CONSISTENT,
-    OPTION_SUPPRESSIONS,
-    OPTION_NO_DEFAULTS,
+    OPTION_WANTED,
+    OPTION_CONSISTENT = OPTION_WANTED + CLI_HEAP_N_WANTED,
     OPTION_FAIL_OVER,
     OPTION_JSON,
     OPTION_NAMES
@@ -33,15 +28,17 @@ static const struct cli_option options[] = {
                          "list what only doubtful pointers lead to as well: into a block, behind "
                          "its end, with a tag"},
     [OPTION_ALL] = {"all", 0, NULL, "the same as --possibly --top 0"},
-    [OPTION_MIN] = {"min", 0, "SIZE", "leave out stacks whose blocks take less than SIZE"},
-    [OPTION_OLDER] = CLI_HEAP_OLDER_ROW,
-    [OPTION_SINCE] = CLI_HEAP_SINCE_ROW,
-    [OPTION_MODULE] = CLI_HEAP_MODULE_ROW,
+    [OPTION_WANTED + CLI_HEAP_WANTED_MIN] = {"min", 0, "SIZE",
+                                             "leave out stacks whose blocks take less than SIZE"},
+    [OPTION_WANTED + CLI_HEAP_WANTED_OLDER] = CLI_HEAP_OLDER_ROW,
+    [OPTION_WANTED + CLI_HEAP_WANTED_SINCE] = CLI_HEAP_SINCE_ROW,
+    [OPTION_WANTED + CLI_HEAP_WANTED_MODULE] = CLI_HEAP_MODULE_ROW,
+    [OPTION_WANTED + CLI_HEAP_WANTED_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
+    [OPTION_WANTED +
+        CLI_HEAP_WANTED_NO_DEFAULTS] = {"no-default-suppressions", 0, NULL,
+                                        "do not ask the program for suppressions of its own"},
     [OPTION_CONSISTENT] = {"consistent", 0, NULL,
                            "stop the process while it is read, and say for how long"},
-    [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
-    [OPTION_NO_DEFAULTS] = {"no-default-suppressions", 0, NULL,
-                            "do not ask the program for suppressions of its own"},
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE", "exit status 3 if more than SIZE is lost"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object, numbers and names uncut"},
     CLI_HEAP_NAME_ROWS(OPTION_NAMES),
@@ -60,6 +57,9 @@ struct job {
 static bool take_option(struct job *job, int option, const char *value)
 {
     struct cli_heap_wanted *wanted = &job->wanted;
+    if (option >= OPTION_WANTED && option < OPTION_WANTED + CLI_HEAP_N_WANTED)
+        return cli_heap_take_wanted(job->args, (enum cli_heap_wanted_row)(option - OPTION_WANTED),
+                                    value, wanted);
     switch (option) {
     case OPTION_TOP:
         return cli_args_u64(job->args, "top", value, &job->n_shown);
@@ -70,23 +70,8 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_POSSIBLY:
         job->wants_possibly = true;
         return true;
-    case OPTION_MIN:
-        return cli_args_size(job->args, "min", value, &wanted->filter.min_bytes);
-    case OPTION_OLDER:
-        return cli_heap_take_older(job->args, value, &wanted->filter);
-    case OPTION_SINCE:
-        return cli_heap_take_since(job->args, value, &wanted->filter);
-    case OPTION_MODULE:
-        cli_list_add(&wanted->modules, value);
-        return true;
     case OPTION_CONSISTENT:
         job->consistent = true;
-        return true;
-    case OPTION_SUPPRESSIONS:
-        wanted->suppressions_file = value;
-        return true;
-    case OPTION_NO_DEFAULTS:
-        wanted->no_defaults = true;
         return true;
     case OPTION_FAIL_OVER:
         wanted->has_limit = true;
