@@ -62,7 +62,7 @@ static void a_text_that_is_cut_anywhere_keeps_what_is_whole(void **state)
 static void any_byte_may_be_wrong(void **state)
 {
     (void)state;
-    test_stack_text_odd_bytes(&backtrace, 1);
+    test_stack_text_odd_bytes(&backtrace, 1, 1);
 }
 
 static void text_without_a_stack_is_an_error_with_a_hint(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/alloc.h"
 #include "profile/profile.h"
 #include "support/memory_io.h"
+#include "support/no_memory.h"
 #include "support/test.h"
 
 static struct cairn_profile *read_text(const char *text)
@@ -136,19 +136,7 @@ static void lack_of_memory_is_reported_wherever_it_happens(void **state)
 {
     (void)state;
     struct cairn_profile *p = read_text("main;f 1\nmain;g;f;f 2\n");
-    int code = CAIRN_E_NOMEM;
-    long n = 0;
-    for (; code != CAIRN_OK && n < 2000; n++) {
-        struct cairn_buffer out = {0};
-        struct cairn_err err;
-        cairn_alloc_fail_after(n);
-        code = cairn_profile_write(p, CAIRN_FORMAT_CALLGRIND, test_write, &out, &err);
-        cairn_alloc_fail_after(-1);
-        assert_true(code == CAIRN_OK || code == CAIRN_E_NOMEM || code == CAIRN_E_IO);
-        cairn_buffer_done(&out);
-    }
-    assert_int_equal(code, CAIRN_OK);
-    assert_true(n > 10);
+    test_write_without_memory(p, CAIRN_FORMAT_CALLGRIND, 10);
     cairn_profile_free(p);
 }
 

@@ -2,10 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/alloc.h"
-#include "profile/profile.h"
-#include "support/memory_io.h"
-#include "support/test.h"
+#include "support/stack_text.h"
 
 static const char text[] =
     "Program terminated with signal SIGSEGV, Segmentation fault.\n"
@@ -44,6 +41,15 @@ static const char text[] =
     "                Stack trace of thread 4813:\n"
     "                #0  0x00000000000010c0 poll (libc.so.6 + 0xc0)\n";
 
+static const struct test_stack_text debugger = {
+    .text = text,
+    .size = sizeof text - 1,
+    .format = CAIRN_FORMAT_DEBUGGER,
+    .n_samples = 5,
+    .names = "fill F<void (int)>::operator()(int) const operator<< <int> [unknown] poll "
+             "<signal handler called> spin (anonymous namespace)::f(int) nap leaf",
+};
+
 static int read_sized(const char *from, size_t size, enum cairn_format format,
                       struct cairn_profile **ret_profile, struct cairn_err *err)
 {
@@ -53,11 +59,7 @@ static int read_sized(const char *from, size_t size, enum cairn_format format,
 
 static struct cairn_profile *read_text(void)
 {
-    struct cairn_profile *profile = NULL;
-    struct cairn_err err;
-    int code = read_sized(text, sizeof text - 1, CAIRN_FORMAT_AUTO, &profile, &err);
-    assert_ok(code, err);
-    return profile;
+    return test_stack_text_read(&debugger, CAIRN_FORMAT_AUTO);
 }
 
 static void assert_text(const struct cairn_profile *p, size_t sample, const char *key,
@@ -167,42 +169,13 @@ static void frames_have_what_the_text_says(void **state)
 static void a_text_that_is_cut_anywhere_keeps_what_is_whole(void **state)
 {
     (void)state;
-    size_t n_most = 0;
-    for (size_t size = 0; size < sizeof text - 1; size++) {
-        struct cairn_profile *p = NULL;
-        struct cairn_err err;
-        int code = read_sized(text, size, CAIRN_FORMAT_DEBUGGER, &p, &err);
-        assert_int_equal(code, p ? CAIRN_OK : CAIRN_E_FORMAT);
-        if (!p)
-            continue;
-        /* A core file's first frame is not yet known to be printed again. */
-        assert_true(p->n_samples + 1 >= n_most);
-        n_most = p->n_samples > n_most ? p->n_samples : n_most;
-        for (uint32_t i = 1; i < p->n_functions; i++)
-            assert_non_null(
-                strstr("fill F<void (int)>::operator()(int) const operator<< <int> [unknown] poll "
-                       "<signal handler called> spin (anonymous namespace)::f(int) nap leaf",
-                       cairn_strings_get(&p->strings, p->functions[i].name)));
-        cairn_profile_free(p);
-    }
-    assert_int_equal(n_most, 5);
+    assert_int_equal(test_stack_text_cuts(&debugger), 5);
 }
 
 static void any_byte_may_be_wrong(void **state)
 {
     (void)state;
-    static const char odd[] = {0, '\n', '#', '(', ')', ' ', '<', (char)0xff};
-    for (size_t i = 0; i < (sizeof text - 1) * sizeof odd; i++) {
-        char changed[sizeof text];
-        struct cairn_profile *p = NULL;
-        struct cairn_err err;
-        memcpy(changed, text, sizeof text);
-        changed[i / sizeof odd] = odd[i % sizeof odd];
-        int code = read_sized(changed, sizeof text - 1, CAIRN_FORMAT_DEBUGGER, &p, &err);
-        assert_ok(code, err);
-        assert_true(p->n_samples >= 4 && p->n_samples <= 8);
-        cairn_profile_free(p);
-    }
+    test_stack_text_odd_bytes(&debugger, 1, 3);
 }
 
 static void long_lines_and_odd_numbers_lose_nothing_else(void **state)
@@ -266,27 +239,14 @@ static void other_frames_with_numbers_are_not_recognised(void **state)
 static void text_without_a_stack_is_an_error_with_a_hint(void **state)
 {
     (void)state;
-    static const char from[] = "Thread 1 (LWP 29160):\n";
-    struct cairn_profile *p = NULL;
-    struct cairn_err err;
-    assert_fails(read_sized(from, sizeof from - 1, CAIRN_FORMAT_AUTO, &p, &err), CAIRN_E_FORMAT,
-                 err, "a debugger's text without a stack");
-    assert_non_null(strstr(err.hint, "thread apply all bt"));
+    test_stack_text_fails("Thread 1 (LWP 29160):\n", "a debugger's text without a stack",
+                          "thread apply all bt");
 }
 
 static void lack_of_memory_leaks_nothing(void **state)
 {
     (void)state;
-    int code = CAIRN_E_NOMEM;
-    for (long n = 0; code == CAIRN_E_NOMEM; n++) {
-        struct cairn_profile *profile = NULL;
-        struct cairn_err err;
-        cairn_alloc_fail_after(n);
-        code = read_sized(text, sizeof text - 1, CAIRN_FORMAT_DEBUGGER, &profile, &err);
-        cairn_alloc_fail_after(-1);
-        cairn_profile_free(profile);
-    }
-    assert_int_equal(code, CAIRN_OK);
+    test_stack_text_no_memory(&debugger);
 }
 
 int main(void)

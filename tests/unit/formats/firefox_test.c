@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What tests/e2e/convert_firefox.py cannot make a real program do. */
-#include "base/alloc.h"
 #include "profile/profile.h"
 #include "support/memory_io.h"
+#include "support/no_memory.h"
 #include "support/test.h"
 
 static uint32_t add_text(struct cairn_profile *p, const char *text)
@@ -321,19 +321,7 @@ static void lack_of_memory_is_reported_wherever_it_happens(void **state)
                              (int64_t[]){1, 3});
     cairn_profile_add_sample(p, add_inlined(p), add_cut(p, "no rule"), (int64_t[]){1, 1});
     add_marker(p, 1700000000000000000, 5);
-    int code = CAIRN_E_NOMEM;
-    long n = 0;
-    for (; code != CAIRN_OK && n < 2000; n++) {
-        struct cairn_buffer out = {0};
-        struct cairn_err err;
-        cairn_alloc_fail_after(n);
-        code = cairn_profile_write(p, CAIRN_FORMAT_FIREFOX, test_write, &out, &err);
-        cairn_alloc_fail_after(-1);
-        assert_true(code == CAIRN_OK || code == CAIRN_E_NOMEM || code == CAIRN_E_IO);
-        cairn_buffer_done(&out);
-    }
-    assert_int_equal(code, CAIRN_OK);
-    assert_true(n > 20);
+    test_write_without_memory(p, CAIRN_FORMAT_FIREFOX, 20);
     cairn_profile_free(p);
 }
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "base/alloc.h"
-#include "profile/profile.h"
-#include "support/memory_io.h"
-#include "support/test.h"
+#include "support/stack_text.h"
 
 #define BANNER "*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***\n"
 #define NEXT   "--- --- --- --- --- --- --- --- --- --- --- --- --- --- --- ---\n"
@@ -46,6 +43,16 @@ static const char text[] =
     "    #00 pc 0000000000000400  /lib64/libc.so (syscall+28) (BuildId: 0ad5)\n"
     "----- end 11 -----\n";
 
+static const struct test_stack_text tombstone = {
+    .text = text,
+    .size = sizeof text - 1,
+    .format = CAIRN_FORMAT_TOMBSTONE,
+    .n_samples = 5,
+    .names = "abort x::B<void (int)>::operator()(int, long) const [null] poll a.B.c syscall",
+    .modules =
+        "/lib64/libc.so /data/base.apk!/libx.so /lib/libd.so /memfd:jit-cache /data/base.apk",
+};
+
 static int read_sized(const char *from, size_t size, enum cairn_format format,
                       struct cairn_profile **ret_profile, struct cairn_err *err)
 {
@@ -55,11 +62,7 @@ static int read_sized(const char *from, size_t size, enum cairn_format format,
 
 static struct cairn_profile *read_text(void)
 {
-    struct cairn_profile *profile = NULL;
-    struct cairn_err err;
-    int code = read_sized(text, sizeof text - 1, CAIRN_FORMAT_AUTO, &profile, &err);
-    assert_ok(code, err);
-    return profile;
+    return test_stack_text_read(&tombstone, CAIRN_FORMAT_AUTO);
 }
 
 static const char *label_of(const struct cairn_profile *p, size_t sample, const char *key)
@@ -168,45 +171,13 @@ static void frames_count_from_what_the_version_says(void **state)
 static void a_text_that_is_cut_anywhere_keeps_what_is_whole(void **state)
 {
     (void)state;
-    size_t n_before = 0;
-    for (size_t size = 0; size < sizeof text - 1; size++) {
-        struct cairn_profile *p = NULL;
-        struct cairn_err err;
-        int code = read_sized(text, size, CAIRN_FORMAT_TOMBSTONE, &p, &err);
-        assert_int_equal(code, p ? CAIRN_OK : CAIRN_E_FORMAT);
-        if (!p)
-            continue;
-        /* "(f+1)" may be the end of a frame, and "(f+1) (Build" is not. */
-        assert_true(p->n_samples + 1 >= n_before);
-        n_before = p->n_samples > n_before ? p->n_samples : n_before;
-        for (uint32_t i = 1; i < p->n_functions; i++)
-            assert_non_null(strstr("abort x::B<void (int)>::operator()(int, long) const [null] "
-                                   "poll a.B.c syscall",
-                                   cairn_strings_get(&p->strings, p->functions[i].name)));
-        for (uint32_t i = 1; i < p->n_modules; i++)
-            assert_non_null(strstr("/lib64/libc.so /data/base.apk!/libx.so /lib/libd.so "
-                                   "/memfd:jit-cache /data/base.apk",
-                                   cairn_strings_get(&p->strings, p->modules[i].path)));
-        cairn_profile_free(p);
-    }
-    assert_int_equal(n_before, 5);
+    assert_int_equal(test_stack_text_cuts(&tombstone), 5);
 }
 
 static void any_byte_may_be_wrong(void **state)
 {
     (void)state;
-    static const char odd[] = {0, '\n', '#', '(', ')', ' ', '\'', (char)0xff};
-    for (size_t i = 0; i < (sizeof text - 1) * sizeof odd; i++) {
-        char changed[sizeof text];
-        struct cairn_profile *p = NULL;
-        struct cairn_err err;
-        memcpy(changed, text, sizeof text);
-        changed[i / sizeof odd] = odd[i % sizeof odd];
-        int code = read_sized(changed, sizeof text - 1, CAIRN_FORMAT_TOMBSTONE, &p, &err);
-        assert_ok(code, err);
-        assert_true(p->n_samples >= 3 && p->n_samples <= 7);
-        cairn_profile_free(p);
-    }
+    test_stack_text_odd_bytes(&tombstone, 2, 2);
 }
 
 static void odd_numbers_and_long_lines_lose_nothing_else(void **state)
@@ -231,12 +202,8 @@ static void odd_numbers_and_long_lines_lose_nothing_else(void **state)
 static void text_without_a_stack_is_an_error_with_a_hint(void **state)
 {
     (void)state;
-    static const char from[] = BANNER "pid: 1, tid: 1, name: init  >>> /init <<<\n";
-    struct cairn_profile *p = NULL;
-    struct cairn_err err;
-    assert_fails(read_sized(from, sizeof from - 1, CAIRN_FORMAT_AUTO, &p, &err), CAIRN_E_FORMAT,
-                 err, "a tombstone without a stack");
-    assert_non_null(strstr(err.hint, "/data/tombstones"));
+    test_stack_text_fails(BANNER "pid: 1, tid: 1, name: init  >>> /init <<<\n",
+                          "a tombstone without a stack", "/data/tombstones");
 }
 
 static void a_log_of_two_kinds_is_an_error_that_names_both(void **state)
@@ -254,16 +221,7 @@ static void a_log_of_two_kinds_is_an_error_that_names_both(void **state)
 static void lack_of_memory_leaks_nothing(void **state)
 {
     (void)state;
-    int code = CAIRN_E_NOMEM;
-    for (long n = 0; code == CAIRN_E_NOMEM; n++) {
-        struct cairn_profile *profile = NULL;
-        struct cairn_err err;
-        cairn_alloc_fail_after(n);
-        code = read_sized(text, sizeof text - 1, CAIRN_FORMAT_TOMBSTONE, &profile, &err);
-        cairn_alloc_fail_after(-1);
-        cairn_profile_free(profile);
-    }
-    assert_int_equal(code, CAIRN_OK);
+    test_stack_text_no_memory(&tombstone);
 }
 
 int main(void)
