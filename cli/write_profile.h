@@ -17,8 +17,7 @@ int cli_write_packed(const struct cairn_profile *profile, enum cairn_format form
                      cairn_write_fn write, void *ctx, struct cairn_err *err);
 
 /* cairn_profile_write(), packed by gzip if the output's name ends in .gz: pprof always is, and
- * collapsed stacks never. The error is the output's
- * own where that has one. */
+ * collapsed stacks never. The error is the output's own where that has one. */
 int cli_write_profile(const struct cairn_profile *profile, enum cairn_format format,
                       struct cli_output *output, struct cairn_err *err);
 
