@@ -20,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHOWN_LINES = 60  # of a failed test's output
 FUZZ_SECONDS = 20  # a target, in --full
+LAST_LINES = 8  # of it, shown once more at the end
 LONGEST = 20  # tests that are listed at the end
 
 TESTED = ["-Dtests=enabled", "-Dwerror=true"]
@@ -80,10 +81,11 @@ class Sum:
 
     def __init__(self):
         self.passed = self.failed = 0
-        self.skips, self.durations, self.parts = [], [], []
+        self.skips, self.failures, self.durations, self.parts = [], [], [], []
 
     def fail(self, title, output):
         self.failed += 1
+        self.failures.append((title, output.splitlines()[-LAST_LINES:]))
         print(f"\n---- FAILED: {title}")
         print("\n".join(output.splitlines()[-SHOWN_LINES:]), flush=True)
 
@@ -119,6 +121,8 @@ class Sum:
             print("\n---- skipped")
         for line in self.skips:
             print(line)
+        for title, lines in self.failures:
+            print(f"\n---- FAILED: {title}", *lines, sep="\n")
         tail = f", {len(self.skips)} skipped" if self.skips else ""
         print(f"{self.passed} passed, {self.failed} failed{tail}", flush=True)
         return 1 if self.failed or not self.passed else 0

@@ -22,7 +22,7 @@ static inline void test_read_without_memory(struct cairn_span bytes, enum cairn_
     assert_int_equal(code, CAIRN_OK);
 }
 
-/* More than `n_least` attempts are needed: after fewer, the writer's own allocations did not fail. */
+/* Takes more than `n_least` attempts: after fewer, the writer's own allocations did not fail. */
 static inline void test_write_without_memory(const struct cairn_profile *profile,
                                              enum cairn_format format, long n_least)
 {
