@@ -4,8 +4,9 @@
  * inputs without change.
  *
  * Every file of the corpus is given as it is, then every truncation of it, then with one byte after
- * the other changed (all bits, single bits, zero). Files over BIG bytes are changed at evenly
- * spread places. Always the same inputs in the same order. Each lies in a block of its own of
+ * the other changed (all bits, single bits, zero). Large files are changed at evenly spread places,
+ * with CAIRN_FULL in the environment (`./run test --full`) at more of them. Always the same inputs
+ * in the same order. Each lies in a block of its own of
  * exactly its size, so that a sanitizer sees the first byte read beyond it; an input that takes
  * longer than SECONDS_EACH is a hang, and without sanitizers the address space is capped, so that
  * memory without bound is a failure too. The input that broke the target is kept as a file.
@@ -25,10 +26,12 @@
 enum {
     SECONDS_EACH = 10,
     SMALL = 1024,               /* up to here every single bit of every byte is flipped */
-    BIG = 16384,                /* from here on, places are a sample */
-    PLACES = 4096,              /* so many of them */
     LARGEST = 16 * 1024 * 1024, /* a corpus holds small files */
 };
+/* From `big` bytes on, places are a sample of about `places`. */
+static const struct sampled {
+    size_t big, places;
+} PLAIN = {4096, 2048}, FULL = {16384, 4096};
 static const rlim_t MAX_MEMORY = (rlim_t)2 << 30;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -123,11 +126,18 @@ static uint8_t *read_input(const char *path, size_t *ret_size)
     return bytes;
 }
 
+/* Odd, so that each byte of an aligned word has its turn. */
+static size_t step_of(size_t size)
+{
+    const struct sampled sampled = getenv("CAIRN_FULL") ? FULL : PLAIN;
+    return size <= sampled.big ? 1 : size / sampled.places | 1;
+}
+
 static void run_file(const char *path, int changed)
 {
     size_t size;
     uint8_t *bytes = read_input(path, &size);
-    size_t step = size <= BIG ? 1 : size / PLACES;
+    size_t step = step_of(size);
     now.file = path;
     run_one("whole", 0, bytes, size, -1);
     for (size_t cut = 0; changed && cut < size; cut += step)
