@@ -34,6 +34,8 @@ status=0
 (cd / && "$SRC/run" nosuch) >"$WORK/out" 2>&1 || status=$?
 [ "$status" = 2 ] || fail "a command that there is not: exit status $status, not 2"
 grep -q 'no command nosuch' "$WORK/out" || fail "it does not name the wrong command"
+CAIRN_DEPS=skip "$SRC/run" test --full asan nosuch >"$WORK/out" 2>&1 && fail "a part that there is not is no error"
+grep -q 'no part nosuch; the parts are gcc, asan,.*analysers' "$WORK/out" || fail "it does not name the parts"
 
 stub id 'echo 0'
 stub apt-get 'echo "apt-get $*" >>"$WORK/calls"'
