@@ -15,6 +15,7 @@ static const struct planner {
     cairn_hook_planner_fn *plan;
 } planners[] = {
     {CAIRN_HOOK_X86_64, cairn_hook_plan_x86_64},
+    {CAIRN_HOOK_AARCH64, cairn_hook_plan_aarch64},
 };
 enum { N_PLANNERS = sizeof planners / sizeof *planners };
 
@@ -136,8 +137,8 @@ bool cairn_hook_aim(const struct cairn_hook_plan *plan, uint64_t target_va,
     ret_patch->n_pad = plan->pad_bytes;
     memcpy(ret_patch->pad, plan->pad_before, sizeof ret_patch->pad);
     memcpy(ret_patch->word, plan->word_before, sizeof ret_patch->word);
-    cairn_hook_aim_x86_64(plan, target_va, ret_patch);
-    return true;
+    return plan->how == CAIRN_HOOK_WAY_BRANCH ? cairn_hook_aim_aarch64(plan, target_va, ret_patch)
+                                              : cairn_hook_aim_x86_64(plan, target_va, ret_patch);
 }
 
 size_t cairn_hook_far_jump(enum cairn_hook_cpu cpu, uint64_t target_va,
@@ -145,5 +146,5 @@ size_t cairn_hook_far_jump(enum cairn_hook_cpu cpu, uint64_t target_va,
 {
     if (cpu == CAIRN_HOOK_X86_64)
         return cairn_hook_far_jump_x86_64(target_va, ret_code);
-    return 0;
+    return cpu == CAIRN_HOOK_AARCH64 ? cairn_hook_far_jump_aarch64(target_va, ret_code) : 0;
 }
