@@ -72,14 +72,16 @@ static uint64_t find_outside(const struct cairn_hook_function *f, uint64_t low, 
 uint64_t cairn_hook_find_island(const struct cairn_hook_function *f, uint64_t low, uint64_t high)
 {
     const uint64_t n_bytes = f->island_bytes ? f->island_bytes : ISLAND_BYTES;
+    if ((int64_t)high <= (int64_t)lowest_va) /* perhaps below 0 */
+        return 0;
     if ((int64_t)low < (int64_t)lowest_va)
         low = lowest_va;
     high = min_u64(high, highest_va);
     if (low >= high)
         return 0;
-    high += n_bytes - 1;
-    uint64_t va = f->find_free ? f->find_free(f->context, low, high, n_bytes)
-                               : find_outside(f, low, high, n_bytes);
+    const uint64_t end = high + n_bytes - 1;
+    const uint64_t va = f->find_free ? f->find_free(f->context, low, end, n_bytes)
+                                     : find_outside(f, low, end, n_bytes);
     return va >= low && va < high ? va : 0;
 }
 
