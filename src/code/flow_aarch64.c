@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
 /* Arm ARM, DDI 0487, C4.1.65: branches, exception generating and system instructions. */
 #include "code/flow.h"
 #include "code/insn_aarch64.h"

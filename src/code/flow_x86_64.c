@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* SIGNAL-SAFE */
 /* Intel SDM 2, appendix A. */
 #include "code/flow.h"
 
