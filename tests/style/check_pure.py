@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-PURE = {"symlist", "elf", "code", "dwarf", "profile", "select", "formats", "klog", "picture", "reach"}
+PURE = {"symlist", "elf", "code", "hook", "dwarf", "profile", "select", "formats", "klog", "picture", "reach"}
 NO_IO = re.compile(
     r"^(__)?(f|fd|re|p)?(open(at)?(64)?(_2)?|openfile|popen|p?readv?(64)?|p?writev?(64)?|creat(64)?"
     r"|mmap(64)?|stat(64)?|statx|fstat\w*|lstat\w*|access|getenv|secure_getenv|getpid|gettid"
