@@ -7,8 +7,9 @@
 #include "cli/term.h"
 
 static const struct cli_command *const parts[] = {
-    &cli_heap_run,         &cli_heap_leaks, &cli_heap_lost, &cli_heap_diff,  &cli_heap_report,
-    &cli_heap_top_command, &cli_heap_mark,  &cli_heap_list, &cli_heap_clean, &cli_heap_env};
+    &cli_heap_run,  &cli_heap_leaks,  &cli_heap_lost,        &cli_heap_holds,
+    &cli_heap_diff, &cli_heap_report, &cli_heap_top_command, &cli_heap_mark,
+    &cli_heap_list, &cli_heap_clean,  &cli_heap_env};
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
 /* "run" of "heap run" */

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include <cairn/snapshot.h>
-
 #include "base/error.h"
 #include "cli/term.h"
 
@@ -101,25 +99,6 @@ static bool parse(struct job *job, const char **ret_input)
     return n == 1;
 }
 
-/* A pid, or the one process of that name. */
-static int find_process(const char *input, int *ret_pid, struct cairn_err *err)
-{
-    int pids[2] = {0};
-    size_t n = 0;
-    *ret_pid = cli_parse_pid(input);
-    if (*ret_pid)
-        return CAIRN_OK;
-    int code = cairn_snapshot_find(input, pids, 2, &n, err);
-    if (code == CAIRN_OK && n == 0)
-        code = cairn_fail(err, CAIRN_E_MISSING, "%s: no process of that name", input);
-    if (code == CAIRN_OK && n > 1) {
-        code = cairn_fail(err, CAIRN_E_ARG, "%s: %zu processes have that name", input, n);
-        cairn_hint(err, "name one by its number: pgrep -a %s", input);
-    }
-    *ret_pid = pids[0];
-    return code;
-}
-
 /* Rules of the C library's own buffers are not asked: those are held. */
 static int leave_out(struct job *job, struct cairn_err *err)
 {
@@ -142,7 +121,7 @@ static int leave_out(struct job *job, struct cairn_err *err)
 static int look(struct job *job, const char *input, struct cairn_err *err)
 {
     struct cairn_heap_lost *lost = &job->lost;
-    int code = find_process(input, &job->pid, err);
+    int code = cli_heap_find_process(input, &job->pid, err);
     const struct cairn_heap_lost_opts opts = {
         .size = sizeof opts, .filter = &job->wanted.filter, .consistent = job->consistent};
     lost->size = sizeof *lost;

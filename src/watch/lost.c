@@ -89,13 +89,16 @@ static int stop_all(struct cairn_tracer *tracer, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+int cairn_lost_stop_process(struct cairn_lost_search *search, struct cairn_err *err)
+{
+    int code = cairn_tracer_new(search->pid, 0, &search->tracer, err);
+    return code < 0 ? code : stop_all(search->tracer, err);
+}
+
 static int pass_stopped(struct cairn_lost_search *s, uint64_t *ret_ns, struct cairn_err *err)
 {
     uint64_t begin = cairn_now_ns();
-    int code = cairn_tracer_new(s->pid, 0, &s->tracer, err);
-    if (code < 0)
-        return code;
-    code = stop_all(s->tracer, err);
+    int code = cairn_lost_stop_process(s, err);
     if (code == CAIRN_OK)
         code = cairn_lost_pass_first(s, err);
     /* The same for the suspects alone, so that both kinds of looks end with the same tables. */
