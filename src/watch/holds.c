@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-enum { TRIES = 8, PAUSE_MS = 20 };
+enum { TRIES = 8, TRIES_NONE = 4, PAUSE_MS = 20 };
 
 void cairn_heap_holds_free(struct cairn_heap_holds *holds)
 {
@@ -30,12 +30,22 @@ void cairn_heap_holds_free(struct cairn_heap_holds *holds)
     cairn_free(holds);
 }
 
+/* A look may miss a pointer that moves: that there is none takes some looks. */
+static bool is_enough(const struct cairn_heap_holds *h)
+{
+    if (h->n_tries >= TRIES)
+        return true;
+    if (h->target != UINT32_MAX && !h->n_paths && !h->opts.consistent)
+        return h->n_tries >= TRIES_NONE;
+    return h->is_confirmed;
+}
+
 /* Until all pointers of the paths are still there when they are read again. */
 static int look_until_confirmed(struct cairn_heap_holds *h, struct cairn_err *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * CAIRN_NS_PER_MS};
     int code = CAIRN_OK;
-    while (code == CAIRN_OK && !h->is_confirmed && h->n_tries < TRIES) {
+    while (code == CAIRN_OK && !is_enough(h)) {
         if (h->n_tries++)
             nanosleep(&pause, NULL);
         h->is_confirmed = true;

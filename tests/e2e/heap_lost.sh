@@ -6,29 +6,11 @@ set -u
 
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
+# shellcheck source=tests/support/heap_lib.sh
+. "$SRC/tests/support/heap_lib.sh"
 py=/usr/bin/python3
-[ -f "$(dirname "$CAIRN")/libcairn-heap.so" ] || { echo "skipped: there is no libcairn-heap.so"; exit 77; }
-[ "$(uname -m)" = x86_64 ] || [ "$(uname -m)" = aarch64 ] || { echo "skipped: not 64 bits"; exit 77; }
+need_tracker
 gcc -g -O1 -fno-inline -pthread -o truth "$SRC/tests/e2e/heap_lost.c" || exit 1
-
-# begin PROGRAM [WORD...]: runs it under the tracker until `end`; $pid is its own.
-begin() {
-    rm -f input ready
-    mkfifo input
-    "$CAIRN" heap run -f -o run.heap -- "$@" <input >ready 2>run.log &
-    exec 3>input
-    pid=
-    for _ in $(seq 200); do
-        grep -q ready ready 2>/dev/null && pid=$(pgrep -n -x "$(basename "$1")") && return
-        sleep 0.05
-    done
-    fail "$1 does not begin" run.log
-}
-
-end() {
-    exec 3>&-
-    wait
-}
 
 # rows KIND: "NAME BLOCKS/BYTES+BLOCKS/BYTES ..." by the function that asked for the blocks.
 rows() {
