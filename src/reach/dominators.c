@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "reach/graph.h"
 
-enum { NONE = UINT32_MAX };
+enum { NONE = UINT32_MAX, AHEAD = 16, FETCHED = 4 };
 
 struct reckoning {
     const struct cairn_reach_graph *graph;
@@ -60,6 +60,8 @@ static void visit(struct reckoning *r, uint32_t block, uint32_t parent)
     r->block[place] = block;
     r->ancestor[place] = parent;
     cairn_reach_graph_links(r->graph, block, &r->semi[place], &end_link);
+    for (uint32_t i = r->semi[place]; i < end_link && i < r->semi[place] + FETCHED; i++)
+        __builtin_prefetch(&r->place[r->graph->links[i]]);
 }
 
 /* All that is reached from one block, in depth. */
@@ -88,14 +90,17 @@ static void search(struct reckoning *r)
             search_from(r, r->graph->roots[i].block);
 }
 
-/* Calls for each link between places; `add` false counts. */
+/* Each link between places: `add` false counts it, true stores it. In the order of blocks, so that
+ * only places of targets are far away: those are fetched beforehand. */
 static void go_through_links(struct reckoning *r, bool add)
 {
     const struct cairn_reach_graph *g = r->graph;
-    for (uint32_t at = 1; at < r->n; at++) {
-        uint32_t from, end_link;
-        cairn_reach_graph_links(g, r->block[at], &from, &end_link);
-        for (; from < end_link; from++) {
+    for (uint32_t block = 0; block < g->reach->blocks.n; block++) {
+        uint32_t from, end_link, at = r->place[block];
+        cairn_reach_graph_links(g, block, &from, &end_link);
+        for (; at != NONE && from < end_link; from++) {
+            if (from + AHEAD < g->n_links)
+                __builtin_prefetch(&r->place[g->links[from + AHEAD]]);
             if (cairn_reach_graph_is_doubtful(g, from))
                 continue;
             uint32_t to = r->place[g->links[from]];
