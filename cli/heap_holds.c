@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "cli/result.h"
 #include "cli/term.h"
 
-enum { TOP_DEFAULT = 40, PATHS_MAX = 10000, QUALITY_BYTES = 4096, FIND_TRIES = 3 };
+enum { TOP_DEFAULT = 40, PATHS_MAX = 10000, QUALITY_BYTES = 4096 };
 
 enum option {
     OPTION_PATHS,
@@ -108,7 +109,6 @@ static bool parse(struct job *job)
     return is_right;
 }
 
-/* A block may be freed between the list and the look: then another one is taken. */
 static int look(struct job *job, struct cairn_err *err)
 {
     struct cairn_heap_holds_opts opts = {.size = sizeof opts,
@@ -116,16 +116,13 @@ static int look(struct job *job, struct cairn_err *err)
                                          .dominators = job->dominators,
                                          .consistent = job->consistent};
     int code = cli_heap_find_process(job->process, &job->pid, err);
-    bool is_address = job->what && strncmp(job->what, "0x", 2) == 0;
-    for (int i = 0; code == CAIRN_OK && i < FIND_TRIES; i++) {
-        if (job->what)
-            code = cli_holds_find(&job->wanted, job->pid, job->what, &opts.va, err);
-        if (code == CAIRN_OK)
-            code = cairn_heap_holds_new(job->pid, &opts, &job->holds, err);
-        if (code != CAIRN_E_MISSING || !job->what || is_address || i + 1 == FIND_TRIES)
-            break;
-        code = CAIRN_OK;
-    }
+    uint64_t *vas = NULL;
+    if (code == CAIRN_OK && job->what)
+        code = cli_holds_find(&job->wanted, job->pid, job->what, &vas, &opts.n_vas, err);
+    opts.vas = vas;
+    if (code == CAIRN_OK)
+        code = cairn_heap_holds_new(job->pid, &opts, &job->holds, err);
+    cairn_free(vas);
     if (code < 0)
         return code;
     return cli_heap_name(&job->wanted.names, job->pid, cairn_heap_holds_profile(job->holds), err);

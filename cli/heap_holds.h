@@ -7,10 +7,10 @@
 
 #include "cli/heap.h"
 
-/* "0xADDR", "#N": the largest block of the Nth stack that cairn heap leaks lists, or a function:
- * the largest block that it allocated. */
-int cli_holds_find(struct cli_heap_wanted *wanted, int pid, const char *what, uint64_t *ret_va,
-                   struct cairn_err *err);
+/* "0xADDR", "#N": blocks of the Nth stack that cairn heap leaks lists, or a function: blocks that
+ * it allocated, the largest first. `ret_vas` is freed by the caller. */
+int cli_holds_find(struct cli_heap_wanted *wanted, int pid, const char *what, uint64_t **ret_vas,
+                   size_t *ret_n, struct cairn_err *err);
 
 /* Paths to the block. */
 void cli_holds_add(struct cairn_buffer *out, struct cairn_heap_holds *holds);

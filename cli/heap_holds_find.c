@@ -38,9 +38,14 @@ static int read_blocks(struct finding *f, struct cairn_err *err)
 }
 
 /* Of those of one size the oldest: it will be there when it is looked for. */
-static bool is_better(const struct cairn_heap_block_info *a, const struct cairn_heap_block_info *b)
+static int compare_blocks(const void *x, const void *y)
 {
-    return !b || a->size > b->size || (a->size == b->size && a->age_ns > b->age_ns);
+    const struct cairn_heap_block_info *a = x, *b = y;
+    if (a->size != b->size)
+        return a->size > b->size ? -1 : 1;
+    if (a->age_ns != b->age_ns)
+        return a->age_ns > b->age_ns ? -1 : 1;
+    return a->va < b->va ? -1 : a->va > b->va;
 }
 
 /* A function of C++ may be named without its arguments. */
@@ -122,30 +127,60 @@ static int find_stack(struct finding *f, uint64_t number, const char **ret_funct
     return CAIRN_OK;
 }
 
-static int find_block(struct finding *f, const char *function, uint32_t stack, uint64_t *ret_va,
-                      struct cairn_err *err)
+/* Does the stack fit? Asked once of each. */
+struct fitting {
+    const char *function; /* NULL: the stack is asked for by number */
+    uint32_t stack;
+    uint8_t *answers; /* by stack; 0: not asked yet */
+};
+
+static bool fits(const struct finding *f, struct fitting *fitting, uint32_t stack)
 {
-    const struct cairn_heap_block_info *best = NULL;
-    uint32_t asked = UINT32_MAX; /* many blocks of one stack follow each other */
-    bool fits = false;
-    for (size_t i = 0; i < f->n; i++) {
-        if (f->blocks[i].stack != asked) {
-            asked = f->blocks[i].stack;
-            fits = function ? has_function(f->profile, asked, function) : asked == stack;
-        }
-        if (fits && is_better(&f->blocks[i], best))
-            best = &f->blocks[i];
+    enum { NOT_ASKED, NO, YES };
+    uint8_t *answer = &fitting->answers[stack];
+    if (*answer == NOT_ASKED) {
+        bool does = fitting->function ? has_function(f->profile, stack, fitting->function)
+                                      : stack == fitting->stack;
+        *answer = does ? YES : NO;
     }
-    if (!best) {
-        cairn_fail(err, CAIRN_E_MISSING, "process %d has no live block that %s allocated", f->pid,
-                   function ? function : "that stack");
-        cairn_hint(err,
-                   "it takes an address (0x...), a function as cairn heap leaks %d prints it, "
-                   "or #N for the Nth stack there",
-                   f->pid);
-        return CAIRN_E_MISSING;
-    }
-    *ret_va = best->va;
+    return *answer == YES;
+}
+
+static int fail_to_find(const struct finding *f, const char *function, struct cairn_err *err)
+{
+    cairn_fail(err, CAIRN_E_MISSING, "process %d has no live block that %s allocated", f->pid,
+               function ? function : "that stack");
+    cairn_hint(err,
+               "it takes an address (0x...), a function as cairn heap leaks %d prints it, or #N "
+               "for the Nth stack there",
+               f->pid);
+    return CAIRN_E_MISSING;
+}
+
+/* The blocks that fit, the largest first. */
+static int list_blocks(struct finding *f, struct fitting *fitting, uint64_t **ret_vas,
+                       size_t *ret_n, struct cairn_err *err)
+{
+    uint32_t n_stacks = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++)
+        n_stacks = f->blocks[i].stack >= n_stacks ? f->blocks[i].stack + 1 : n_stacks;
+    fitting->answers = cairn_alloc((size_t)n_stacks + 1, sizeof *fitting->answers);
+    if (!fitting->answers)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < f->n; i++)
+        if (fits(f, fitting, f->blocks[i].stack))
+            f->blocks[n++] = f->blocks[i];
+    cairn_free(fitting->answers);
+    if (!n)
+        return fail_to_find(f, fitting->function, err);
+    qsort(f->blocks, n, sizeof *f->blocks, compare_blocks);
+    *ret_vas = cairn_alloc(n, sizeof **ret_vas);
+    if (!*ret_vas)
+        return cairn_fail_memory(err);
+    for (size_t i = 0; i < n; i++)
+        (*ret_vas)[i] = f->blocks[i].va;
+    *ret_n = n;
     return CAIRN_OK;
 }
 
@@ -157,27 +192,35 @@ static bool parse_number(const char *text, int base, uint64_t *ret_number)
     return *text && !*end && errno == 0 && *text != '-' && *text != '+' && *text != ' ';
 }
 
-int cli_holds_find(struct cli_heap_wanted *wanted, int pid, const char *what, uint64_t *ret_va,
-                   struct cairn_err *err)
+static int find_by_name(struct cli_heap_wanted *wanted, int pid, const char *what,
+                        uint64_t **ret_vas, size_t *ret_n, struct cairn_err *err)
 {
     struct finding f = {.wanted = wanted, .pid = pid};
-    const char *function = what;
+    struct fitting fitting = {.function = what};
     uint64_t number = 0;
-    uint32_t stack = 0;
-    bool is_address = strncmp(what, "0x", 2) == 0, is_stack = *what == '#';
-    if ((is_address && (!parse_number(what + 2, 16, &number) || !number)) ||
-        (is_stack && !parse_number(what + 1, 10, &number)))
-        return cairn_fail(err, CAIRN_E_ARG, "%s: no %s", what,
-                          is_address ? "address of a block" : "number of a stack");
-    if (is_address) {
-        *ret_va = number;
-        return CAIRN_OK;
-    }
+    if (*what == '#' && !parse_number(what + 1, 10, &number))
+        return cairn_fail(err, CAIRN_E_ARG, "%s: no number of a stack", what);
     int code = read_blocks(&f, err);
-    if (code == CAIRN_OK && is_stack)
-        code = find_stack(&f, number, &function, &stack, err);
+    if (code == CAIRN_OK && *what == '#')
+        code = find_stack(&f, number, &fitting.function, &fitting.stack, err);
     if (code == CAIRN_OK)
-        code = find_block(&f, function, stack, ret_va, err);
+        code = list_blocks(&f, &fitting, ret_vas, ret_n, err);
     finding_done(&f);
     return code;
+}
+
+int cli_holds_find(struct cli_heap_wanted *wanted, int pid, const char *what, uint64_t **ret_vas,
+                   size_t *ret_n, struct cairn_err *err)
+{
+    uint64_t va;
+    if (strncmp(what, "0x", 2) != 0)
+        return find_by_name(wanted, pid, what, ret_vas, ret_n, err);
+    if (!parse_number(what + 2, 16, &va) || !va)
+        return cairn_fail(err, CAIRN_E_ARG, "%s: no address of a block", what);
+    *ret_vas = cairn_alloc(1, sizeof **ret_vas);
+    if (!*ret_vas)
+        return cairn_fail_memory(err);
+    **ret_vas = va;
+    *ret_n = 1;
+    return CAIRN_OK;
 }

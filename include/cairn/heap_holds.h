@@ -24,7 +24,10 @@ extern "C" {
 /* Set .size; zero means the default. */
 struct cairn_heap_holds_opts {
     size_t size;
-    uint64_t va;    /* any address in the block; 0: no block, for dominators alone */
+    /* Any address in the block that is asked about. Of several the first one that is held, else the
+     * first that lives. None: dominators alone. Borrowed until the call returns. */
+    const uint64_t *vas;
+    size_t n_vas;
     size_t n_paths; /* pointers to the block whose paths are told; 0: one */
     int dominators; /* nonzero: cairn_heap_holds_node() is asked for */
     int consistent; /* nonzero: the process is stopped while it is read */

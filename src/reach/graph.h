@@ -102,7 +102,8 @@ struct cairn_reach_paths {
 };
 
 /* At most `n_max` holders; what roots point to the block, its roots say. With doubtful pointers if
- * there is no path without. CAIRN_E_NOMEM. */
+ * there is no path without. For no block (UINT32_MAX) `parents` tell what is held.
+ * CAIRN_E_NOMEM. */
 int cairn_reach_paths_find(const struct cairn_reach_graph *graph, uint32_t target, size_t n_max,
                            struct cairn_reach_paths *ret_paths, struct cairn_err *err);
 void cairn_reach_paths_done(struct cairn_reach_paths *paths); /* all-zero is fine */

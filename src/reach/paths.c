@@ -91,7 +91,7 @@ static int find(struct walk *w)
         int code = walk(w);
         if (code < 0)
             return code;
-        if (w->paths->n_holders || has_root(w))
+        if (w->target == NONE || w->paths->n_holders || has_root(w))
             break;
     }
     w->paths->doubtful = w->doubtful;

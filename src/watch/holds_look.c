@@ -40,24 +40,46 @@ static int list_blocks(struct cairn_heap_holds *h, struct cairn_err *err)
     return code < 0 ? code : cairn_reach_seal(h->search.reach, err);
 }
 
+static bool find_block(const struct cairn_heap_holds *h, uint64_t va, uint32_t *ret_index)
+{
+    struct cairn_reach_block block;
+    return cairn_reach_blocks_before(&h->search.reach->blocks, va, ret_index, &block) &&
+           (va == block.va || va - block.va < block.size);
+}
+
+/* The first that lives: known before memory is read, so that all its roots can be kept. */
 static int find_target(struct cairn_heap_holds *h, struct cairn_err *err)
 {
-    uint32_t index;
-    struct cairn_reach_block block;
-    uint64_t va = h->opts.va;
     h->target = UINT32_MAX;
-    if (!va)
+    for (size_t i = 0; i < h->opts.n_vas; i++)
+        if (find_block(h, h->opts.vas[i], &h->target))
+            return CAIRN_OK;
+    h->target = UINT32_MAX;
+    if (!h->opts.n_vas)
         return CAIRN_OK;
-    if (cairn_reach_blocks_before(&h->search.reach->blocks, va, &index, &block) &&
-        (va == block.va || va - block.va < block.size)) {
-        h->target = index;
-        return CAIRN_OK;
-    }
     cairn_fail(err, CAIRN_E_MISSING, "process %d has no live block at 0x%llx", h->search.pid,
-               (unsigned long long)va);
+               (unsigned long long)h->opts.vas[0]);
     cairn_hint(err, "it was freed, or is no heap block: cairn heap leaks %d lists what lives",
                h->search.pid);
     return CAIRN_E_MISSING;
+}
+
+/* If nothing holds that one, another one is asked about. */
+static int choose_held(struct cairn_heap_holds *h, struct cairn_err *err)
+{
+    struct cairn_reach_paths reached;
+    uint32_t index;
+    if (h->opts.n_vas < 2)
+        return CAIRN_OK;
+    int code = cairn_reach_paths_find(h->graph, UINT32_MAX, 1, &reached, err);
+    for (size_t i = 0; code == CAIRN_OK && i < h->opts.n_vas; i++)
+        if (find_block(h, h->opts.vas[i], &index) && reached.parents[index] != UINT32_MAX) {
+            h->target = index;
+            break;
+        }
+    if (code == CAIRN_OK)
+        cairn_reach_paths_done(&reached);
+    return code;
 }
 
 static bool has_thread(const struct cairn_heap_holds *h, const struct cairn_lost_map *map)
@@ -177,5 +199,7 @@ int cairn_holds_look(struct cairn_heap_holds *holds, struct cairn_err *err)
         code = find_target(holds, err);
     if (code == CAIRN_OK)
         code = cairn_reach_graph_new(s->reach, holds->target, &holds->graph, err);
-    return code < 0 ? code : read_graph(holds, err);
+    if (code == CAIRN_OK)
+        code = read_graph(holds, err);
+    return code < 0 ? code : choose_held(holds, err);
 }
