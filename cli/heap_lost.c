@@ -3,8 +3,10 @@
 #include "cli/heap_lost.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "cli/result.h"
 #include "cli/term.h"
 
 enum { TOP_DEFAULT = 20, QUALITY_BYTES = 4096 };
@@ -16,6 +18,8 @@ enum option {
     OPTION_WANTED,
     OPTION_CONSISTENT = OPTION_WANTED + CLI_HEAP_N_WANTED,
     OPTION_FAIL_OVER,
+    OPTION_OUTPUT,
+    OPTION_FORCE,
     OPTION_JSON,
     OPTION_NAMES
 };
@@ -38,6 +42,10 @@ static const struct cli_option options[] = {
     [OPTION_CONSISTENT] = {"consistent", 0, NULL,
                            "stop the process while it is read, and say for how long"},
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE", "exit status 3 if more than SIZE is lost"},
+    [OPTION_OUTPUT] = {"output", 'o', "FILE",
+                       "write it as a profile too, or as a flame graph where FILE ends in .html or "
+                       ".svg"},
+    [OPTION_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object, numbers and names uncut"},
     CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
@@ -47,7 +55,9 @@ struct job {
     struct cli_args *args;
     int pid;
     uint64_t n_shown; /* 0: all */
-    bool json, wants_possibly, consistent;
+    bool json, wants_possibly, consistent, force;
+    const char *out;
+    enum cli_result result;
     struct cli_heap_wanted wanted;
     struct cairn_heap_lost lost;
 };
@@ -74,6 +84,12 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_FAIL_OVER:
         wanted->has_limit = true;
         return cli_args_size(job->args, "fail-over", value, &wanted->limit);
+    case OPTION_OUTPUT:
+        job->out = value;
+        return cli_result_of_name(job->args, value, &job->result);
+    case OPTION_FORCE:
+        job->force = true;
+        return true;
     case OPTION_JSON:
         job->json = true;
         return true;
@@ -164,6 +180,22 @@ static int print(const struct job *job, struct cairn_err *err)
     return code;
 }
 
+/* Behind all that asks the profile for what lives. */
+static int write_profile(struct job *job, struct cairn_err *err)
+{
+    struct cli_output *output = NULL;
+    int code = cairn_heap_lost_make_profile(&job->lost, err);
+    if (code == CAIRN_OK)
+        code = cli_output_open(job->out, job->force, &output, err);
+    if (code < 0)
+        return code;
+    code = cli_result_write(job->result, job->lost.profile,
+                            "lost blocks by the stack that "
+                            "allocated them",
+                            output, err);
+    return cli_result_end(output, code, err);
+}
+
 /* Only what is lost for sure closes it. */
 static bool is_over(const struct job *job)
 {
@@ -188,8 +220,10 @@ static int run(struct cli_args *args)
     if (parse(&job, &input)) {
         cli_log_open(job.wanted.names.verbosity);
         int code = look(&job, input, &err);
-        if (code == CAIRN_OK)
+        if (code == CAIRN_OK && !(job.out && strcmp(job.out, "-") == 0))
             code = print(&job, &err);
+        if (code == CAIRN_OK && job.out)
+            code = write_profile(&job, &err);
         status = code < 0 ? cli_report(&err) : CLI_OK;
     }
     if (status == CLI_OK && is_over(&job))

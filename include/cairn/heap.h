@@ -291,6 +291,9 @@ struct cairn_heap_lost {
  */
 CAIRN_API int cairn_heap_lost(int pid, const struct cairn_heap_lost_opts *opts,
                               struct cairn_heap_lost *ret_lost, struct cairn_err *err);
+/* Makes `profile` one of the rows: in place of its samples it has one for each of them, with values
+ * lost_space, lost_objects (with what hangs on the heads), possibly_space and possibly_objects. */
+CAIRN_API int cairn_heap_lost_make_profile(struct cairn_heap_lost *lost, struct cairn_err *err);
 CAIRN_API void cairn_heap_lost_done(struct cairn_heap_lost *lost); /* all-zero is fine */
 
 /* The address of a frame as its ELF file counts it, which is also its distance from the load base.

@@ -59,6 +59,15 @@ has log "suppressed: 48 B in 1 block from 1 stack by leak:lose_list" "what is su
 "$CAIRN" heap lost --fail-over 3k "$pid" >out 2>log
 same "a gate that does not" $? 3
 has log "over the 3000 of --fail-over" "a gate that does not"
+"$CAIRN" heap lost --consistent -o lost.pb.gz "$pid" >out 2>log || fail "-o" log
+"$CAIRN" report --from pprof --json lost.pb.gz >out 2>log || fail "a profile of it" log
+same "values of a profile" "$(ask 'j["values"]')" \
+    "['lost_space', 'lost_objects', 'possibly_space', 'possibly_objects']"
+"$CAIRN" heap lost --consistent -o - "$pid" 2>log | "$CAIRN" convert - --to collapsed -o lost.txt 2>>log ||
+    fail "-o -" log
+same "the bytes of a list in a profile" "$(awk '/lose_list/ { n += $NF } END { print n }' lost.txt)" 48000
+"$CAIRN" heap lost --consistent -o lost.pb.gz "$pid" >out 2>log
+same "the profile is there already" $? 1
 "$CAIRN" heap lost --module nothing --min 1k --older-than 0 "$pid" >out 2>log
 has out "No lost blocks found." "of no module"
 end
