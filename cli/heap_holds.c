@@ -24,9 +24,9 @@ enum option {
 };
 
 static const struct cli_option options[] = {
-    [OPTION_PATHS] = {"paths", 'p', "N",
+    [OPTION_PATHS] = {"paths", 0, "N",
                       "of N pointers to the block the paths, the shortest first (default: 1)"},
-    [OPTION_DOMINATORS] = {"dominators", 'd', NULL,
+    [OPTION_DOMINATORS] = {"dominators", 0, NULL,
                            "what keeps most: what would be free if this were not there, as a tree"},
     [OPTION_TOP] = {"top", 'n', "N",
                     "of the tree the N largest rows, 0 for all of them (default: 40)"},

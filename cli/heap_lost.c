@@ -116,10 +116,11 @@ static bool parse(struct job *job, const char **ret_input)
 }
 
 /* Rules of the C library's own buffers are not asked: those are held. */
-static int leave_out(struct job *job, struct cairn_err *err)
+static int leave_out(struct cli_heap_wanted *wanted, struct cairn_heap_lost *lost,
+                     struct cairn_err *err)
 {
-    struct cli_heap_wanted *wanted = &job->wanted;
-    struct cairn_heap_lost *lost = &job->lost;
+    cairn_heap_suppressions_free(wanted->suppressions);
+    wanted->suppressions = NULL;
     int code = wanted->suppressions_file ? cairn_heap_suppressions_read(wanted->suppressions_file,
                                                                         &wanted->suppressions, err)
                                          : cairn_heap_suppressions_new(&wanted->suppressions, err);
@@ -134,21 +135,26 @@ static int leave_out(struct job *job, struct cairn_err *err)
     return code;
 }
 
+int cli_lost_look(struct cli_heap_wanted *wanted, int pid, const struct cairn_heap_lost_opts *opts,
+                  struct cairn_heap_lost *ret_lost, struct cairn_err *err)
+{
+    ret_lost->size = sizeof *ret_lost;
+    int code = cairn_heap_lost(pid, opts, ret_lost, err);
+    if (code < 0)
+        return code;
+    cli_heap_keep_modules(&wanted->modules, ret_lost->profile, ret_lost->lost, &ret_lost->n_lost);
+    cli_heap_keep_modules(&wanted->modules, ret_lost->profile, ret_lost->possibly,
+                          &ret_lost->n_possibly);
+    code = cli_heap_name(&wanted->names, pid, ret_lost->profile, err);
+    return code < 0 ? code : leave_out(wanted, ret_lost, err);
+}
+
 static int look(struct job *job, const char *input, struct cairn_err *err)
 {
-    struct cairn_heap_lost *lost = &job->lost;
     int code = cli_heap_find_process(input, &job->pid, err);
     const struct cairn_heap_lost_opts opts = {
         .size = sizeof opts, .filter = &job->wanted.filter, .consistent = job->consistent};
-    lost->size = sizeof *lost;
-    if (code == CAIRN_OK)
-        code = cairn_heap_lost(job->pid, &opts, lost, err);
-    if (code < 0)
-        return code;
-    cli_heap_keep_modules(&job->wanted.modules, lost->profile, lost->lost, &lost->n_lost);
-    cli_heap_keep_modules(&job->wanted.modules, lost->profile, lost->possibly, &lost->n_possibly);
-    code = cli_heap_name(&job->wanted.names, job->pid, lost->profile, err);
-    return code < 0 ? code : leave_out(job, err);
+    return code < 0 ? code : cli_lost_look(&job->wanted, job->pid, &opts, &job->lost, err);
 }
 
 static int print(const struct job *job, struct cairn_err *err)
@@ -197,14 +203,14 @@ static int write_profile(struct job *job, struct cairn_err *err)
 }
 
 /* Only what is lost for sure closes it. */
-static bool is_over(const struct job *job)
+bool cli_lost_gate(const struct cli_heap_wanted *wanted, const struct cairn_heap_lost *lost)
 {
     uint64_t bytes, blocks;
-    cli_lost_sum(job->lost.lost, job->lost.n_lost, &bytes, &blocks);
-    if (!job->wanted.has_limit || bytes <= job->wanted.limit)
+    cli_lost_sum(lost->lost, lost->n_lost, &bytes, &blocks);
+    if (!wanted->has_limit || bytes <= wanted->limit)
         return false;
     cli_say("%llu bytes lost, over the %llu of --fail-over", (unsigned long long)bytes,
-            (unsigned long long)job->wanted.limit);
+            (unsigned long long)wanted->limit);
     return true;
 }
 
@@ -226,7 +232,7 @@ static int run(struct cli_args *args)
             code = write_profile(&job, &err);
         status = code < 0 ? cli_report(&err) : CLI_OK;
     }
-    if (status == CLI_OK && is_over(&job))
+    if (status == CLI_OK && cli_lost_gate(&job.wanted, &job.lost))
         status = CLI_GATE;
     cairn_heap_lost_done(&job.lost);
     cli_heap_wanted_done(&job.wanted);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bpf/threads.h"
+#include "proc/at_exit.h"
 #include "proc/threads.h"
 #include "snapshot/facts.h"
 #include "snapshot/syscall.h"
@@ -196,6 +197,14 @@ static void read_held(struct reading *r, struct cairn_tracer *tracer)
             r->is_read[i] = add_stopped(r->threads, tracer, r->tids[i]);
 }
 
+static void read_standing(struct reading *r)
+{
+    uint8_t raw[CAIRN_PRSTATUS_MAX];
+    size_t size, i = number_of(r, r->pid);
+    if (i < r->n && !r->is_read[i] && cairn_at_exit_prstatus(r->pid, raw, &size))
+        r->is_read[i] = add_regs(r->threads, r->pid, (struct cairn_span){raw, size});
+}
+
 static int read_all(struct reading *r, struct cairn_tracer *tracer, struct cairn_err *err)
 {
     struct cairn_lost_threads *t = r->threads;
@@ -204,7 +213,9 @@ static int read_all(struct reading *r, struct cairn_tracer *tracer, struct cairn
     read_by_iterator(r);
     if (tracer)
         read_held(r, tracer);
-    for (size_t i = 0; !tracer && i < r->n; i++)
+    if (t->at_exit)
+        read_standing(r);
+    for (size_t i = 0; !tracer && !t->at_exit && i < r->n; i++)
         if (!r->is_read[i])
             read_one(r, i);
     for (size_t i = 0; i < r->n; i++)
@@ -348,6 +359,6 @@ bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
         if (is_alone && sps[i] - map->start > RED_ZONE && !has_block(blocks, map))
             map->live = sps[i] - RED_ZONE;
     }
-    /* A thread that was not seen may have any stack. */
-    return threads->n_unread || cut_dead(threads, blocks, space);
+    /* A thread that was not seen may have any stack; so may one that ended with its process. */
+    return threads->n_unread || threads->at_exit || cut_dead(threads, blocks, space);
 }

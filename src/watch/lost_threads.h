@@ -44,6 +44,7 @@ struct cairn_lost_threads {
     uint64_t *sps; /* of stack pointers, one a thread */
     size_t n_sps, cap_sps;
     size_t n_threads;
+    bool at_exit;    /* the main thread stands at its end (proc/at_exit.h); others are gone */
     size_t n_partly; /* whose registers were read in part, */
     size_t n_unread; /* or not at all */
 };
