@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Blocks at the end of a program, for cairn heap run --lost: lose() drops ten of 1,000 bytes,
- * hold() keeps 500 in a variable, each of three threads holds 77 on its stack. heap_exit [SECONDS]
- * says "ready" and ends with status 7, at once or after so long; SIGUSR1 adds a line.
+ * hold() keeps 500 in a variable, each of three threads holds 77 on its stack, and ignore() tells
+ * LeakSanitizer of all blocks but one of 1,500. heap_exit [SECONDS] says "ready" and ends with
+ * status 7, at once or after so long; SIGUSR1 adds a line.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -39,6 +40,31 @@ __attribute__((noinline)) static void wipe(void)
     __asm__ volatile("" ::: "memory");
 }
 
+/* LeakSanitizer's interface, where something in the process has it. */
+__attribute__((weak)) void __lsan_ignore_object(const void *object);
+__attribute__((weak)) void __lsan_register_root_region(const void *region, size_t size);
+__attribute__((weak)) void __lsan_unregister_root_region(const void *region, size_t size);
+
+/* What hangs on an ignored block is no more lost than that. */
+__attribute__((noinline)) static void ignore(void)
+{
+    void **volatile block = malloc(20000);
+    block[3] = malloc(3000);
+    if (__lsan_ignore_object)
+        __lsan_ignore_object(block);
+    void **volatile region = calloc(50, sizeof *region);
+    region[2] = malloc(4000);
+    if (__lsan_register_root_region)
+        __lsan_register_root_region(region, 100);
+    void *volatile dropped = malloc(1500);
+    if (__lsan_register_root_region && __lsan_unregister_root_region) {
+        __lsan_register_root_region(dropped, 1500);
+        __lsan_unregister_root_region(dropped, 1500);
+    }
+    block = region = NULL;
+    dropped = NULL;
+}
+
 static void *hold_on_stack(void *unused)
 {
     void *volatile own = malloc(77);
@@ -62,6 +88,7 @@ int main(int argc, char **argv)
     signal(SIGUSR1, on_signal);
     hold();
     lose();
+    ignore();
     wipe();
     pthread_barrier_init(&begun, NULL, THREADS + 1);
     for (int i = 0; i < THREADS; i++)

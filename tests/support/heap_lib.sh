@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # pid is for scripts
 # What scripts of tests/e2e that look into tracked programs share, behind e2e_lib.sh.
 
 # A tracker of 64 bits, or the script is skipped.
