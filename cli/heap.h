@@ -19,6 +19,9 @@
 int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
                   struct cairn_err *err);
 
+/* A pid, or the one process of that name. */
+int cli_heap_find_process(const char *input, int *ret_pid, struct cairn_err *err);
+
 /* What all parts that name frames are told by options. */
 struct cli_heap_names {
     int verbosity;
@@ -226,9 +229,9 @@ int cli_heap_put_maps(struct cairn_json *json, struct cairn_heap *heap,
                       struct cairn_err *err);
 
 /* What each subcommand is. */
-extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_lost, cli_heap_diff,
-    cli_heap_report, cli_heap_top_command, cli_heap_mark, cli_heap_list, cli_heap_clean,
-    cli_heap_env;
+extern const struct cli_command cli_heap_run, cli_heap_leaks, cli_heap_lost, cli_heap_holds,
+    cli_heap_diff, cli_heap_report, cli_heap_top_command, cli_heap_mark, cli_heap_list,
+    cli_heap_clean, cli_heap_env;
 
 /* The peak, with its bound where that is more than 1 %: "12.3 MB (right to 0.4 MB)". */
 void cli_heap_add_peak(struct cairn_buffer *out, const struct cairn_heap_totals *t);

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <cairn/snapshot.h>
+
 #include "base/error.h"
 #include "base/escape.h"
 #include "cli/heap.h"
@@ -24,6 +26,24 @@ int cli_heap_read(const char *input, struct cairn_heap **ret_heap, int *ret_pid,
     if (stat(input, &st) == 0 && S_ISDIR(st.st_mode))
         return cairn_heap_read_folder(input, ret_heap, err);
     return cairn_heap_read_file(input, ret_heap, err);
+}
+
+int cli_heap_find_process(const char *input, int *ret_pid, struct cairn_err *err)
+{
+    int pids[2] = {0};
+    size_t n = 0;
+    *ret_pid = cli_parse_pid(input);
+    if (*ret_pid)
+        return CAIRN_OK;
+    int code = cairn_snapshot_find(input, pids, 2, &n, err);
+    if (code == CAIRN_OK && n == 0)
+        code = cairn_fail(err, CAIRN_E_MISSING, "%s: no process of that name", input);
+    if (code == CAIRN_OK && n > 1) {
+        code = cairn_fail(err, CAIRN_E_ARG, "%s: %zu processes have that name", input, n);
+        cairn_hint(err, "name one by its number: pgrep -a %s", input);
+    }
+    *ret_pid = pids[0];
+    return code;
 }
 
 bool cli_heap_take_name(struct cli_args *args, int row, const char *value,

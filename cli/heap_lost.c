@@ -3,10 +3,10 @@
 #include "cli/heap_lost.h"
 
 #include <stdio.h>
-
-#include <cairn/snapshot.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "cli/result.h"
 #include "cli/term.h"
 
 enum { TOP_DEFAULT = 20, QUALITY_BYTES = 4096 };
@@ -18,6 +18,8 @@ enum option {
     OPTION_WANTED,
     OPTION_CONSISTENT = OPTION_WANTED + CLI_HEAP_N_WANTED,
     OPTION_FAIL_OVER,
+    OPTION_OUTPUT,
+    OPTION_FORCE,
     OPTION_JSON,
     OPTION_NAMES
 };
@@ -40,6 +42,10 @@ static const struct cli_option options[] = {
     [OPTION_CONSISTENT] = {"consistent", 0, NULL,
                            "stop the process while it is read, and say for how long"},
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE", "exit status 3 if more than SIZE is lost"},
+    [OPTION_OUTPUT] = {"output", 'o', "FILE",
+                       "write it as a profile too, or as a flame graph where FILE ends in .html or "
+                       ".svg"},
+    [OPTION_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object, numbers and names uncut"},
     CLI_HEAP_NAME_ROWS(OPTION_NAMES),
     {0},
@@ -49,7 +55,9 @@ struct job {
     struct cli_args *args;
     int pid;
     uint64_t n_shown; /* 0: all */
-    bool json, wants_possibly, consistent;
+    bool json, wants_possibly, consistent, force;
+    const char *out;
+    enum cli_result result;
     struct cli_heap_wanted wanted;
     struct cairn_heap_lost lost;
 };
@@ -76,6 +84,12 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_FAIL_OVER:
         wanted->has_limit = true;
         return cli_args_size(job->args, "fail-over", value, &wanted->limit);
+    case OPTION_OUTPUT:
+        job->out = value;
+        return cli_result_of_name(job->args, value, &job->result);
+    case OPTION_FORCE:
+        job->force = true;
+        return true;
     case OPTION_JSON:
         job->json = true;
         return true;
@@ -101,30 +115,12 @@ static bool parse(struct job *job, const char **ret_input)
     return n == 1;
 }
 
-/* A pid, or the one process of that name. */
-static int find_process(const char *input, int *ret_pid, struct cairn_err *err)
-{
-    int pids[2] = {0};
-    size_t n = 0;
-    *ret_pid = cli_parse_pid(input);
-    if (*ret_pid)
-        return CAIRN_OK;
-    int code = cairn_snapshot_find(input, pids, 2, &n, err);
-    if (code == CAIRN_OK && n == 0)
-        code = cairn_fail(err, CAIRN_E_MISSING, "%s: no process of that name", input);
-    if (code == CAIRN_OK && n > 1) {
-        code = cairn_fail(err, CAIRN_E_ARG, "%s: %zu processes have that name", input, n);
-        cairn_hint(err, "name one by its number: pgrep -a %s", input);
-    }
-    *ret_pid = pids[0];
-    return code;
-}
-
 /* Rules of the C library's own buffers are not asked: those are held. */
-static int leave_out(struct job *job, struct cairn_err *err)
+static int leave_out(struct cli_heap_wanted *wanted, struct cairn_heap_lost *lost,
+                     struct cairn_err *err)
 {
-    struct cli_heap_wanted *wanted = &job->wanted;
-    struct cairn_heap_lost *lost = &job->lost;
+    cairn_heap_suppressions_free(wanted->suppressions);
+    wanted->suppressions = NULL;
     int code = wanted->suppressions_file ? cairn_heap_suppressions_read(wanted->suppressions_file,
                                                                         &wanted->suppressions, err)
                                          : cairn_heap_suppressions_new(&wanted->suppressions, err);
@@ -139,21 +135,26 @@ static int leave_out(struct job *job, struct cairn_err *err)
     return code;
 }
 
-static int look(struct job *job, const char *input, struct cairn_err *err)
+int cli_lost_look(struct cli_heap_wanted *wanted, int pid, const struct cairn_heap_lost_opts *opts,
+                  struct cairn_heap_lost *ret_lost, struct cairn_err *err)
 {
-    struct cairn_heap_lost *lost = &job->lost;
-    int code = find_process(input, &job->pid, err);
-    const struct cairn_heap_lost_opts opts = {
-        .size = sizeof opts, .filter = &job->wanted.filter, .consistent = job->consistent};
-    lost->size = sizeof *lost;
-    if (code == CAIRN_OK)
-        code = cairn_heap_lost(job->pid, &opts, lost, err);
+    ret_lost->size = sizeof *ret_lost;
+    int code = cairn_heap_lost(pid, opts, ret_lost, err);
     if (code < 0)
         return code;
-    cli_heap_keep_modules(&job->wanted.modules, lost->profile, lost->lost, &lost->n_lost);
-    cli_heap_keep_modules(&job->wanted.modules, lost->profile, lost->possibly, &lost->n_possibly);
-    code = cli_heap_name(&job->wanted.names, job->pid, lost->profile, err);
-    return code < 0 ? code : leave_out(job, err);
+    cli_heap_keep_modules(&wanted->modules, ret_lost->profile, ret_lost->lost, &ret_lost->n_lost);
+    cli_heap_keep_modules(&wanted->modules, ret_lost->profile, ret_lost->possibly,
+                          &ret_lost->n_possibly);
+    code = cli_heap_name(&wanted->names, pid, ret_lost->profile, err);
+    return code < 0 ? code : leave_out(wanted, ret_lost, err);
+}
+
+static int look(struct job *job, const char *input, struct cairn_err *err)
+{
+    int code = cli_heap_find_process(input, &job->pid, err);
+    const struct cairn_heap_lost_opts opts = {
+        .size = sizeof opts, .filter = &job->wanted.filter, .consistent = job->consistent};
+    return code < 0 ? code : cli_lost_look(&job->wanted, job->pid, &opts, &job->lost, err);
 }
 
 static int print(const struct job *job, struct cairn_err *err)
@@ -185,15 +186,31 @@ static int print(const struct job *job, struct cairn_err *err)
     return code;
 }
 
+/* Behind all that asks the profile for what lives. */
+static int write_profile(struct job *job, struct cairn_err *err)
+{
+    struct cli_output *output = NULL;
+    int code = cairn_heap_lost_make_profile(&job->lost, err);
+    if (code == CAIRN_OK)
+        code = cli_output_open(job->out, job->force, &output, err);
+    if (code < 0)
+        return code;
+    code = cli_result_write(job->result, job->lost.profile,
+                            "lost blocks by the stack that "
+                            "allocated them",
+                            output, err);
+    return cli_result_end(output, code, err);
+}
+
 /* Only what is lost for sure closes it. */
-static bool is_over(const struct job *job)
+bool cli_lost_gate(const struct cli_heap_wanted *wanted, const struct cairn_heap_lost *lost)
 {
     uint64_t bytes, blocks;
-    cli_lost_sum(job->lost.lost, job->lost.n_lost, &bytes, &blocks);
-    if (!job->wanted.has_limit || bytes <= job->wanted.limit)
+    cli_lost_sum(lost->lost, lost->n_lost, &bytes, &blocks);
+    if (!wanted->has_limit || bytes <= wanted->limit)
         return false;
     cli_say("%llu bytes lost, over the %llu of --fail-over", (unsigned long long)bytes,
-            (unsigned long long)job->wanted.limit);
+            (unsigned long long)wanted->limit);
     return true;
 }
 
@@ -209,11 +226,13 @@ static int run(struct cli_args *args)
     if (parse(&job, &input)) {
         cli_log_open(job.wanted.names.verbosity);
         int code = look(&job, input, &err);
-        if (code == CAIRN_OK)
+        if (code == CAIRN_OK && !(job.out && strcmp(job.out, "-") == 0))
             code = print(&job, &err);
+        if (code == CAIRN_OK && job.out)
+            code = write_profile(&job, &err);
         status = code < 0 ? cli_report(&err) : CLI_OK;
     }
-    if (status == CLI_OK && is_over(&job))
+    if (status == CLI_OK && cli_lost_gate(&job.wanted, &job.lost))
         status = CLI_GATE;
     cairn_heap_lost_done(&job.lost);
     cli_heap_wanted_done(&job.wanted);

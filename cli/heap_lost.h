@@ -5,6 +5,13 @@
 
 #include "cli/heap.h"
 
+/* Looks, names, and leaves out what is suppressed or in other modules. */
+int cli_lost_look(struct cli_heap_wanted *wanted, int pid, const struct cairn_heap_lost_opts *opts,
+                  struct cairn_heap_lost *ret_lost, struct cairn_err *err);
+
+/* Is more lost than --fail-over allows? Says so. */
+bool cli_lost_gate(const struct cli_heap_wanted *wanted, const struct cairn_heap_lost *lost);
+
 /* The stacks, `n_shown` of each kind at most (0: all), and their sums. */
 void cli_lost_add(struct cairn_buffer *out, const struct cairn_heap_lost *lost, uint64_t n_shown,
                   bool wants_possibly);

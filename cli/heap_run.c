@@ -6,19 +6,17 @@
  *           ◄── a state file each ──────────
  *           ──► summary on stderr, all states in one file
  */
+#include "cli/heap_run.h"
+
 #include <dirent.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/escape.h"
-#include "cli/heap.h"
 #include "cli/pass_on.h"
 #include "cli/term.h"
 
@@ -34,6 +32,7 @@ enum option {
     OPTION_MMAP,
     OPTION_FORK_COPY,
     OPTION_NO_FOLLOW,
+    OPTION_LOST,
     OPTION_FAIL_OVER,
     OPTION_BASELINE,
     OPTION_SUPPRESSIONS,
@@ -56,9 +55,14 @@ static const struct cli_option options[] = {
                           "let children of fork begin with their parent's blocks"},
     [OPTION_NO_FOLLOW] = {"no-follow", 0, NULL,
                           "track the command alone, not what it starts or becomes"},
+    [OPTION_LOST] =
+        {"lost", 0, "WHEN",
+         "say what nothing points to any more, when COMMAND is at its end (at-exit, the "
+         "default) or every WHEN seconds",
+         .optional = true},
     [OPTION_FAIL_OVER] = {"fail-over", 0, "SIZE",
                           "exit status 3 if more than SIZE lives at the end, of what is not "
-                          "suppressed"},
+                          "suppressed; with --lost if more is lost"},
     [OPTION_BASELINE] = CLI_HEAP_BASELINE_ROW,
     [OPTION_SUPPRESSIONS] = CLI_HEAP_SUPPRESSIONS_ROW,
     [OPTION_NO_DEFAULTS] = CLI_HEAP_NO_DEFAULTS_ROW,
@@ -74,6 +78,7 @@ struct job {
     bool force;
     struct cairn_heap_opts opts;
     struct cli_heap_wanted wanted;
+    struct cli_run_lost lost;
     struct cairn_heap_session *session;
     struct cairn_heap *heap;
     struct cli_output *output;   /* opened before the command runs */
@@ -120,6 +125,11 @@ static bool take_option(struct job *job, int option, const char *value)
     case OPTION_NO_FOLLOW:
         job->opts.no_follow = 1;
         return true;
+    case OPTION_LOST:
+        if (!cli_run_lost_take(job->args, value, &job->lost))
+            return false;
+        job->opts.hold_exit = job->lost.every_seconds == 0;
+        return true;
     case OPTION_FAIL_OVER:
         job->wanted.has_limit = true;
         return cli_args_size(job->args, "fail-over", value, &job->wanted.limit);
@@ -150,41 +160,15 @@ static bool parse(struct job *job)
             return false;
     if (option == CLI_ARGS_WRONG)
         return false;
+    if (job->lost.is_wanted && job->wanted.baseline) {
+        cli_args_wrong(job->args, "--lost and --baseline are two gates: take one");
+        return false;
+    }
     job->argv = cli_args_operands(job->args, &n);
     if (n)
         return true;
     cli_args_wrong(job->args, "COMMAND is missing");
     return false;
-}
-
-/* Until a child ends, or for so long. */
-static void wait_a_while(const sigset_t *of_child, int64_t ns)
-{
-    const struct timespec most = {.tv_sec = (time_t)(ns / 1000000000),
-                                  .tv_nsec = (long)(ns % 1000000000)};
-    (void)sigtimedwait(of_child, NULL, &most);
-}
-
-/* Looks what it runs meanwhile, 20 times a second at first and later 5 times, but never for more
- * than a fiftieth of the time. */
-static int wait_and_look(int pid, struct cairn_heap_session *session)
-{
-    enum { OFTEN_NS = 50000000, SELDOM_NS = 200000000, SHARE = 50, OFTEN_LOOKS = 200 };
-    sigset_t of_child, old;
-    int status = 0, got;
-    sigemptyset(&of_child);
-    sigaddset(&of_child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &of_child, &old);
-    for (int looks = 0; (got = waitpid(pid, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR);
-         looks += looks < OFTEN_LOOKS) {
-        int64_t begin = (int64_t)cairn_now_ns(),
-                interval = looks < OFTEN_LOOKS ? OFTEN_NS : SELDOM_NS;
-        cairn_heap_session_look(session);
-        int64_t took = (int64_t)cairn_now_ns() - begin;
-        wait_a_while(&of_child, took * SHARE > interval ? took * SHARE : interval);
-    }
-    sigprocmask(SIG_SETMASK, &old, NULL);
-    return status;
 }
 
 /* Before the command runs: what it does is not to be lost for a name that cannot be written. The
@@ -314,6 +298,12 @@ static int ask_gate(struct job *job, bool *ret_is_closed, struct cairn_err *err)
     struct cli_heap_look now = {0}, baseline = {0};
     struct cli_heap_changes changes = {0};
     bool has_baseline = job->wanted.baseline != NULL;
+    if (job->lost.is_wanted) {
+        *ret_is_closed = job->lost.is_closed;
+        return job->lost.has_failed && job->wanted.has_limit
+                   ? cairn_fail(err, CAIRN_E_MISSING, "--fail-over: what is lost is not known")
+                   : CAIRN_OK;
+    }
     if (!job->heap || (!has_baseline && !job->wanted.has_limit))
         return CAIRN_OK;
     int result = cli_heap_look_at(&job->wanted, job->heap, 0, &now, err);
@@ -380,7 +370,7 @@ static int work(struct job *job, struct cairn_err *err)
         cli_say("%s cannot be tracked, only what it starts: %s", job->argv[0], reason);
     if (start(job, &pid, err) < 0)
         return cli_report(err);
-    int status = wait_and_look(pid, job->session);
+    int status = cli_run_wait(pid, job->session, &job->wanted, &job->lost);
     cli_pass_on_to(0);
     if (finish(job, pid, err) < 0 || ask_gate(job, &is_closed, err) < 0) {
         (void)cli_report(err);

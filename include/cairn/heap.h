@@ -258,6 +258,8 @@ struct cairn_heap_lost_opts {
     size_t size;
     const struct cairn_heap_filter *filter; /* which lost blocks are listed; NULL: all */
     int consistent; /* nonzero: the process is stopped while it is read, and read once */
+    int at_exit;    /* nonzero: it stands still at its end (CAIRN_HEAP_TURN_STANDS), held by this
+                    thread. Stacks of threads that ended with it hold what is on them */
 };
 
 /*
@@ -291,6 +293,9 @@ struct cairn_heap_lost {
  */
 CAIRN_API int cairn_heap_lost(int pid, const struct cairn_heap_lost_opts *opts,
                               struct cairn_heap_lost *ret_lost, struct cairn_err *err);
+/* Makes `profile` one of the rows: in place of its samples it has one for each of them, with values
+ * lost_space, lost_objects (with what hangs on the heads), possibly_space and possibly_objects. */
+CAIRN_API int cairn_heap_lost_make_profile(struct cairn_heap_lost *lost, struct cairn_err *err);
 CAIRN_API void cairn_heap_lost_done(struct cairn_heap_lost *lost); /* all-zero is fine */
 
 /* The address of a frame as its ELF file counts it, which is also its distance from the load base.
@@ -329,6 +334,8 @@ struct cairn_heap_opts {
         sample_bytes;    /* record one block in so many bytes, and reckon all from those; 0: all */
     uint64_t max_memory; /* bytes of the state; 0: a tenth of the machine's memory */
     int fork_copy;       /* children of fork(2) begin with their parent's blocks */
+    int hold_exit; /* what is started stands still at its end: cairn_heap_session_turn(). It is
+                      traced for that (ptrace(2)) by the thread that starts it */
 };
 
 /* A folder for states, private and of this user, and the environment that makes a program use it.
@@ -346,9 +353,20 @@ CAIRN_API const char *cairn_heap_session_folder(const struct cairn_heap_session 
 CAIRN_API const char *cairn_heap_session_env(const struct cairn_heap_session *session,
                                              size_t index);
 /* Starts argv[0] (by PATH) under it. CAIRN_E_MISSING, CAIRN_E_ACCESS: it cannot be started.
- * Afterwards waitpid(2) belongs to the caller. */
+ * Afterwards waitpid(2) belongs to the caller; with hold_exit to cairn_heap_session_turn(). */
 CAIRN_API int cairn_heap_session_start(struct cairn_heap_session *session, char *const *argv,
                                        int *ret_pid, struct cairn_err *err);
+/* Where what was started is. Without waiting; answers its signals where it is traced. */
+enum cairn_heap_turn {
+    CAIRN_HEAP_TURN_RUNS,
+    CAIRN_HEAP_TURN_STANDS, /* with hold_exit: it is at its end, behind its destructors, its memory
+                               is whole, and cairn_heap_lost() can look at it (at_exit) */
+    CAIRN_HEAP_TURN_ENDED /* `*ret_status` is as waitpid(2) has it; the last time that it is told */
+};
+CAIRN_API enum cairn_heap_turn cairn_heap_session_turn(struct cairn_heap_session *session,
+                                                       int *ret_status);
+/* What stands goes on to end. */
+CAIRN_API void cairn_heap_session_let_go(struct cairn_heap_session *session);
 /* Looks which programs what was started runs by now, itself and all that descends from it. Takes a
  * fraction of a millisecond for a few processes; who calls it ten times a second misses what ends
  * faster than that. */

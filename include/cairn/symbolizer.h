@@ -284,6 +284,10 @@ CAIRN_API const char *cairn_way_text(enum cairn_way way);
 /* Text of `state`, for messages: "no symbol". Static. */
 CAIRN_API const char *cairn_symbol_state_text(enum cairn_symbol_state state);
 
+/* A symbol's name, demangled in full: fills `buf` as snprintf(3) does, with the name itself where
+ * it is no mangled one. Returns the length of the whole. */
+CAIRN_API int cairn_symbol_demangle(const char *name, char *buf, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

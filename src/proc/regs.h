@@ -16,6 +16,7 @@ struct cairn_regs {
     uint64_t fp;    /* rbp, x29; r11 for 32-bit ARM */
     uint64_t lr;    /* return address of a function that has not saved it yet; 0 on x86 */
     bool has_lr;    /* is there such a register? */
+    uint64_t tp;    /* what thread-local data is counted from (fs_base); 0: not among these */
     unsigned width; /* bytes of an address: 8, or 4 for a 32-bit program on a 64-bit kernel */
 };
 

@@ -9,7 +9,17 @@
 #include "base/reader.h"
 #include "proc/regs.h"
 
-enum { WORDS_64 = 27, RBP = 4, RIP = 16, RSP = 19, WORDS_32 = 17, EBP = 5, EIP = 12, ESP = 15 };
+enum {
+    WORDS_64 = 27,
+    RBP = 4,
+    RIP = 16,
+    RSP = 19,
+    FS_BASE = 21,
+    WORDS_32 = 17,
+    EBP = 5,
+    EIP = 12,
+    ESP = 15
+};
 
 static uint64_t word(struct cairn_span bytes, unsigned index, unsigned width)
 {
@@ -28,6 +38,7 @@ bool cairn_regs_read(struct cairn_span prstatus, struct cairn_regs *ret_regs)
         .ip = word(prstatus, is_64 ? RIP : EIP, width),
         .sp = word(prstatus, is_64 ? RSP : ESP, width),
         .fp = word(prstatus, is_64 ? RBP : EBP, width),
+        .tp = is_64 ? word(prstatus, FS_BASE, width) : 0,
         .width = width,
     };
     return true;

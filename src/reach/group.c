@@ -14,9 +14,9 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "reach/reach.h"
+#include "reach/scan.h"
 
-enum { NONE = UINT32_MAX, WINDOW = CAIRN_REACH_WINDOW, GAP = 4096, LINKS_A_NODE = 64 };
+enum { NONE = UINT32_MAX, LINKS_A_NODE = 64 };
 static const size_t LINKS_LEAST = 4 << 20;
 
 struct node {
@@ -28,13 +28,12 @@ struct grouping {
     struct cairn_reach *reach;
     const struct cairn_reach_memory *memory;
     struct node *nodes;
-    size_t n_nodes, cap_nodes;
+    size_t n_nodes, cap_nodes, n_begun;
     uint32_t *links;
     size_t n_links, cap_links, max_links;
     uint32_t *heads; /* by node: another one of its group that is nearer to the head, or itself */
     uint32_t *list;  /* nodes that are still to be followed */
     size_t n_list, cap_list;
-    uint64_t va, end_va; /* what the window has */
     struct cairn_err *err;
 };
 
@@ -74,62 +73,24 @@ static int add_link(struct grouping *g, uint64_t word, uint32_t self)
     return CAIRN_OK;
 }
 
-static int add_links(struct grouping *g, const uint8_t *bytes, size_t size, uint32_t self)
+/* Without bytes a block begins: its links follow those of the one before. */
+static int add_links(void *ctx, uint32_t self, struct cairn_span bytes)
 {
+    struct grouping *g = ctx;
     const struct cairn_reach *r = g->reach;
-    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+    if (!bytes.size) {
+        g->nodes[g->n_begun++].first = g->n_links;
+        return CAIRN_OK;
+    }
+    for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size; at += sizeof(uint64_t)) {
         uint64_t word;
-        memcpy(&word, bytes + at, sizeof word);
+        memcpy(&word, bytes.data + at, sizeof word);
         word &= ~r->tag_bits;
         if (word - r->low > r->high - r->low)
             continue;
         int code = add_link(g, word, self);
         if (code < 0)
             return code;
-    }
-    return CAIRN_OK;
-}
-
-/* [va, end), and those nodes behind it that are near and fit. */
-static int fill(struct grouping *g, uint64_t va, uint64_t end, size_t next)
-{
-    if (va >= g->va && end <= g->end_va)
-        return CAIRN_OK;
-    uint64_t to = end;
-    for (; next < g->n_nodes; next++) {
-        const struct cairn_reach_block block =
-            cairn_reach_blocks_get(&g->reach->blocks, g->nodes[next].block);
-        if (block.va > to + GAP || block.size > WINDOW || block.va + block.size - va > WINDOW)
-            break;
-        to = block.va + block.size > to ? block.va + block.size : to;
-    }
-    g->va = g->end_va = 0;
-    if (!g->memory->read(g->memory->ctx, va, g->reach->window, (size_t)(to - va)))
-        return cairn_fail(g->err, CAIRN_E_STOPPED, "reading ended at 0x%llx",
-                          (unsigned long long)va);
-    g->va = va;
-    g->end_va = to;
-    return CAIRN_OK;
-}
-
-static int read_node(struct grouping *g, size_t node)
-{
-    uint32_t index = g->nodes[node].block;
-    const struct cairn_reach_block block = cairn_reach_blocks_get(&g->reach->blocks, index);
-    uint64_t va = block.va, end = va + block.size;
-    g->nodes[node].first = g->n_links;
-    while (va < end) {
-        if (g->memory->skip && block.size > WINDOW)
-            va = g->memory->skip(g->memory->ctx, va, end) & ~UINT64_C(7);
-        if (va >= end)
-            break;
-        uint64_t to = end - va < WINDOW ? end : va + WINDOW;
-        int code = fill(g, va, to, node + 1);
-        if (code == CAIRN_OK)
-            code = add_links(g, g->reach->window + (va - g->va), (size_t)(to - va), index);
-        if (code < 0)
-            return code;
-        va = to;
     }
     return CAIRN_OK;
 }
@@ -178,17 +139,21 @@ static int flood_from(struct grouping *g, uint32_t head)
     return code;
 }
 
+static bool is_node(void *ctx, uint32_t index)
+{
+    const struct grouping *g = ctx;
+    return cairn_reach_mark_of(g->reach, index) == CAIRN_REACH_NONE;
+}
+
 static int read_nodes(struct grouping *g)
 {
-    const struct cairn_reach *r = g->reach;
     int code = CAIRN_OK;
-    for (uint32_t i = 0; code == CAIRN_OK && i < r->blocks.n; i++)
-        if (cairn_reach_mark_of(r, i) == CAIRN_REACH_NONE)
+    for (uint32_t i = 0; code == CAIRN_OK && i < g->reach->blocks.n; i++)
+        if (is_node(g, i))
             code = add_node(g, i);
     g->max_links = g->n_nodes * LINKS_A_NODE + LINKS_LEAST;
-    for (size_t i = 0; code == CAIRN_OK && i < g->n_nodes; i++)
-        code = read_node(g, i);
-    return code;
+    struct cairn_reach_scan scan = {g->reach, g->memory, is_node, add_links, g, 0, 0};
+    return code < 0 ? code : cairn_reach_scan_run(&scan, g->err);
 }
 
 static int find_heads(struct grouping *g)

@@ -13,6 +13,8 @@
 #include <libiberty/demangle.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -275,4 +277,13 @@ size_t cairn_symbol_split_suffix(const char *name, const char **ret_suffix)
         first = false;
     }
     return strlen(name);
+}
+
+int cairn_symbol_demangle(const char *name, char *buf, size_t size)
+{
+    struct cairn_buffer plain = {0};
+    bool done = cairn_demangle_to(name, strlen(name), CAIRN_NAMES_FULL, &plain);
+    int length = snprintf(buf, size, "%s", done ? cairn_buffer_text(&plain) : name);
+    cairn_buffer_done(&plain);
+    return length;
 }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "proc/threads.h"
 #include "watch/lost_pass.h"
 
 enum {
@@ -22,7 +23,9 @@ enum {
     PASSES_MAX = 48,
     PAUSE_MS = 350,
     PAUSE_RESTLESS_MS = 100,
-    STOP_MS = 1000
+    STOP_MS = 1000,
+    EXIT_TRIES = 100,
+    EXIT_PAUSE_MS = 10
 };
 
 static void add_text(char *text, size_t size, const char *format, ...)
@@ -89,13 +92,16 @@ static int stop_all(struct cairn_tracer *tracer, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+int cairn_lost_stop_process(struct cairn_lost_search *search, struct cairn_err *err)
+{
+    int code = cairn_tracer_new(search->pid, 0, &search->tracer, err);
+    return code < 0 ? code : stop_all(search->tracer, err);
+}
+
 static int pass_stopped(struct cairn_lost_search *s, uint64_t *ret_ns, struct cairn_err *err)
 {
     uint64_t begin = cairn_now_ns();
-    int code = cairn_tracer_new(s->pid, 0, &s->tracer, err);
-    if (code < 0)
-        return code;
-    code = stop_all(s->tracer, err);
+    int code = cairn_lost_stop_process(s, err);
     if (code == CAIRN_OK)
         code = cairn_lost_pass_first(s, err);
     /* The same for the suspects alone, so that both kinds of looks end with the same tables. */
@@ -103,6 +109,29 @@ static int pass_stopped(struct cairn_lost_search *s, uint64_t *ret_ns, struct ca
         code = cairn_lost_pass_next(s, CAIRN_LOST_STOP_RUNNING, err);
     cairn_tracer_free(s->tracer);
     s->tracer = NULL;
+    *ret_ns = cairn_now_ns() - begin;
+    return code;
+}
+
+/* Once its last thread but the main one is gone. */
+static int pass_at_exit(struct cairn_lost_search *s, uint64_t *ret_ns, struct cairn_err *err)
+{
+    size_t n = 2;
+    uint64_t begin = cairn_now_ns();
+    s->threads.at_exit = true;
+    for (int i = 0; n > 1 && i < EXIT_TRIES; i++) {
+        struct cairn_threads list = {0};
+        int code = cairn_threads_read(s->pid, &list, err);
+        n = list.n;
+        cairn_threads_done(&list);
+        if (code < 0)
+            return code;
+        if (n > 1)
+            pause_for(EXIT_PAUSE_MS);
+    }
+    int code = cairn_lost_pass_first(s, err);
+    if (code == CAIRN_OK)
+        code = cairn_lost_pass_next(s, CAIRN_LOST_STOP_RUNNING, err);
     *ret_ns = cairn_now_ns() - begin;
     return code;
 }
@@ -169,11 +198,13 @@ static int search(struct cairn_lost_search *s, const struct cairn_heap_lost_opts
     if (code < 0)
         return code;
     cairn_lost_threads_open(&s->threads);
-    if (opts->consistent)
+    if (opts->at_exit)
+        code = pass_at_exit(s, &lost->stopped_ns, err);
+    else if (opts->consistent)
         code = pass_stopped(s, &lost->stopped_ns, err);
     else
         code = cairn_lost_pass_first(s, err);
-    if (code == CAIRN_OK && !opts->consistent)
+    if (code == CAIRN_OK && !opts->consistent && !opts->at_exit)
         is_quiet = pass_until_quiet(s, &code, err);
     if (code < 0)
         return code;

@@ -13,31 +13,31 @@
 
 enum { NAME_BYTES = 64, TEXT_MAX = 64 << 20 };
 
-static bool add(struct cairn_lost_kernel *k, uint64_t word)
+static bool add(struct cairn_lost_kernel *k, uint64_t word, int set, int fd)
 {
     if (cairn_grow((void **)&k->words, &k->cap, k->n + 1, sizeof *k->words) < 0)
         return false;
-    k->words[k->n++] = word;
-    return true;
-}
-
-/* The hexadecimal number behind each `key`. */
-static bool add_behind(struct cairn_lost_kernel *k, const char *text, const char *key)
-{
-    while ((text = strstr(text, key))) {
-        char *end;
-        text += strlen(key);
-        uint64_t word = strtoull(text, &end, 16);
-        if (end != text && word && !add(k, word))
-            return false;
-    }
+    k->words[k->n++] = (struct cairn_lost_kernel_word){word, set, fd};
     return true;
 }
 
 /* "tfd:       12 events:       19 data:     55d0c0ffee10  pos:0 ino:..." */
-bool cairn_lost_kernel_parse_set(struct cairn_lost_kernel *kernel, const char *text)
+bool cairn_lost_kernel_parse_set(struct cairn_lost_kernel *kernel, int set, const char *text)
 {
-    return add_behind(kernel, text, " data:");
+    static const char key[] = " data:", of_fd[] = "tfd:";
+    const char *begin = text, *at = text;
+    while ((at = strstr(at, key))) {
+        char *end;
+        while (strchr(begin, '\n') && strchr(begin, '\n') < at)
+            begin = strchr(begin, '\n') + 1;
+        at += strlen(key);
+        uint64_t word = strtoull(at, &end, 16);
+        bool has_fd = strncmp(begin, of_fd, strlen(of_fd)) == 0;
+        int fd = has_fd ? (int)strtol(begin + strlen(of_fd), NULL, 10) : -1;
+        if (end != at && word && !add(kernel, word, set, fd))
+            return false;
+    }
+    return true;
 }
 
 /* "signal: 34/00007f0010001230" */
@@ -50,7 +50,7 @@ bool cairn_lost_kernel_parse_timers(struct cairn_lost_kernel *kernel, const char
         if (*slash != '/')
             continue;
         uint64_t word = strtoull(slash + 1, &end, 16);
-        if (end != slash + 1 && word && !add(kernel, word))
+        if (end != slash + 1 && word && !add(kernel, word, -1, -1))
             return false;
     }
     return true;
@@ -69,8 +69,8 @@ static bool read_set(struct cairn_lost_kernel *k, int pid, const char *fd)
     char name[NAME_BYTES];
     struct cairn_buffer text = {0};
     snprintf(name, sizeof name, "fdinfo/%s", fd);
-    bool done =
-        slurp(k, pid, name, &text) < 0 || cairn_lost_kernel_parse_set(k, cairn_buffer_text(&text));
+    bool done = slurp(k, pid, name, &text) < 0 ||
+                cairn_lost_kernel_parse_set(k, atoi(fd), cairn_buffer_text(&text));
     cairn_buffer_done(&text);
     k->n_sets++;
     return done;

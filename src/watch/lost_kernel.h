@@ -8,8 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cairn_lost_kernel_word {
+    uint64_t word;
+    int set, fd; /* of a set: its descriptor, and the one that it watches; -1: of a timer */
+};
+
 struct cairn_lost_kernel {
-    uint64_t *words;
+    struct cairn_lost_kernel_word *words;
     size_t n, cap;
     size_t n_sets; /* of epoll(7) */
     bool has_ring; /* io_uring(7): what is in flight there is not shown */
@@ -21,7 +26,7 @@ bool cairn_lost_kernel_read(struct cairn_lost_kernel *kernel, int pid);
 void cairn_lost_kernel_done(struct cairn_lost_kernel *kernel); /* all-zero is fine */
 
 /* What one text says, added; for tests, too. False: memory is gone. */
-bool cairn_lost_kernel_parse_set(struct cairn_lost_kernel *kernel, const char *text);
+bool cairn_lost_kernel_parse_set(struct cairn_lost_kernel *kernel, int set, const char *text);
 bool cairn_lost_kernel_parse_timers(struct cairn_lost_kernel *kernel, const char *text);
 
 #endif /* CAIRN_WATCH_LOST_KERNEL_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch/lost_pass.h"
 
 #include <elf.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "watch/lost_feed.h"
 
 /* Blocks of a state, in ascending order. */
 struct listing {
@@ -72,8 +72,8 @@ static void see_map(void *ctx, const struct cairn_heap_map *map)
     s->has_gaps |= map->kind == CAIRN_HEAP_MAP_BREAK;
 }
 
-static int read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
-                      struct cairn_err *err)
+int cairn_lost_pass_read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
+                               struct cairn_err *err)
 {
     struct cairn_heap *heap;
     int code = cairn_heap_read_pid(s->pid, &heap, err);
@@ -91,11 +91,11 @@ static int read_state(struct cairn_lost_search *s, struct cairn_heap **ret_heap,
     return CAIRN_OK;
 }
 
-/* What is not in memory: registers, and what the kernel keeps. */
-static int read_words(struct cairn_lost_search *s, enum cairn_lost_stop stop, struct cairn_err *err)
+int cairn_lost_pass_words(struct cairn_lost_search *search, enum cairn_lost_stop stop,
+                          struct cairn_err *err)
 {
-    int code = cairn_lost_threads_read(&s->threads, s->pid, stop, s->tracer, err);
-    if (code == CAIRN_OK && !cairn_lost_kernel_read(&s->kernel, s->pid))
+    int code = cairn_lost_threads_read(&search->threads, search->pid, stop, search->tracer, err);
+    if (code == CAIRN_OK && !cairn_lost_kernel_read(&search->kernel, search->pid))
         code = cairn_fail_memory(err);
     return code;
 }
@@ -103,75 +103,9 @@ static int read_words(struct cairn_lost_search *s, enum cairn_lost_stop stop, st
 static void feed_words(const struct cairn_lost_search *s)
 {
     for (size_t i = 0; i < s->threads.n_words; i++)
-        cairn_reach_word(s->reach, s->threads.words[i]);
+        cairn_reach_word(s->reach, s->threads.words[i].word);
     for (size_t i = 0; i < s->kernel.n; i++)
-        cairn_reach_word(s->reach, s->kernel.words[i]);
-}
-
-/* The bytes of one piece, split at blocks and arenas. */
-struct feeding {
-    struct cairn_lost_search *search;
-    const struct cairn_reach_blocks *blocks;
-    bool with_blocks; /* a block's bytes count, if it is no suspect */
-    size_t next;      /* suspect */
-    size_t arena;     /* those before it end before what is fed next */
-};
-
-static void feed(struct feeding *f, uint64_t va, struct cairn_span bytes, uint64_t from,
-                 uint64_t to)
-{
-    from = (from + 7) & ~UINT64_C(7);
-    if (from < to)
-        cairn_reach_root(f->search->reach,
-                         (struct cairn_span){bytes.data + (from - va), (size_t)(to - from)});
-}
-
-/* [from, to) is no block. */
-static void feed_gap(struct feeding *f, uint64_t va, struct cairn_span bytes, uint64_t from,
-                     uint64_t to)
-{
-    const struct cairn_lost_ranges *arenas = &f->search->space.arenas;
-    while (f->arena < arenas->n && arenas->items[f->arena].end <= from)
-        f->arena++;
-    for (size_t i = f->arena; i < arenas->n && !f->search->has_gaps && from < to; i++) {
-        const struct cairn_reach_range *arena = &arenas->items[i];
-        if (arena->start >= to)
-            break;
-        feed(f, va, bytes, from, arena->start > from ? arena->start : from);
-        from = arena->end < to ? arena->end : to;
-    }
-    feed(f, va, bytes, from, to);
-}
-
-static bool is_suspect(struct feeding *f, uint64_t va)
-{
-    const struct cairn_lost_suspects *suspects = &f->search->suspects;
-    while (f->next < suspects->n && suspects->items[f->next].va < va)
-        f->next++;
-    return f->next < suspects->n && suspects->items[f->next].va == va;
-}
-
-static int feed_piece(void *ctx, uint64_t va, struct cairn_span bytes)
-{
-    struct feeding *f = ctx;
-    uint64_t at = va, end = va + bytes.size;
-    uint32_t i = cairn_reach_blocks_first(f->blocks, va);
-    i -= i > 0; /* the one before may reach into it */
-    for (; at < end && i < f->blocks->n; i++) {
-        const struct cairn_reach_block block = cairn_reach_blocks_get(f->blocks, i);
-        uint64_t from = block.va > at ? block.va : at, to = block.va + block.size;
-        if (block.va >= end)
-            break;
-        if (from > at)
-            feed_gap(f, va, bytes, at, from);
-        to = to < end ? to : end;
-        if (to > from && f->with_blocks && !is_suspect(f, block.va))
-            feed(f, va, bytes, from, to);
-        at = to > at ? to : at;
-    }
-    if (at < end)
-        feed_gap(f, va, bytes, at, end);
-    return CAIRN_OK;
+        cairn_reach_word(s->reach, s->kernel.words[i].word);
 }
 
 static int flood(struct cairn_lost_search *s, struct cairn_err *err)
@@ -183,30 +117,50 @@ static int flood(struct cairn_lost_search *s, struct cairn_err *err)
     return code;
 }
 
+static int feed_root(void *ctx, uint64_t va, struct cairn_span bytes)
+{
+    (void)va;
+    cairn_reach_root(ctx, bytes);
+    return CAIRN_OK;
+}
+
+int cairn_lost_pass_begin(struct cairn_lost_search *search, const struct cairn_reach_blocks *blocks,
+                          enum cairn_lost_stop stop, struct cairn_err *err)
+{
+    struct cairn_lost_space *space = &search->space;
+    int code = cairn_lost_space_load(space, err);
+    if (code == CAIRN_OK)
+        code = cairn_lost_space_find_arenas(space, blocks, err);
+    search->reach->tables = space->tables.items;
+    search->reach->n_tables = space->tables.n;
+    /* The upper byte of an address is the program's own (ARM ARM, "Address tagging"). */
+    search->reach->tag_bits = space->machine == EM_AARCH64 ? UINT64_C(0xff) << 56 : 0;
+    if (code == CAIRN_OK)
+        code = cairn_lost_pass_words(search, stop, err);
+    if (code == CAIRN_OK && !cairn_lost_threads_cut(&search->threads, blocks, space))
+        code = cairn_fail_memory(err);
+    return code;
+}
+
 /* Everything that is read of the process, with registers before and behind. */
 static int look(struct cairn_lost_search *s, const struct cairn_reach_blocks *blocks,
                 bool with_blocks, enum cairn_lost_stop stop, struct cairn_err *err)
 {
-    struct feeding f = {.search = s, .blocks = blocks, .with_blocks = with_blocks};
-    int code = cairn_lost_space_load(&s->space, err);
-    if (code == CAIRN_OK)
-        code = cairn_lost_space_find_arenas(&s->space, blocks, err);
-    s->reach->tables = s->space.tables.items;
-    s->reach->n_tables = s->space.tables.n;
-    /* The upper byte of an address is the program's own (ARM ARM, "Address tagging"). */
-    s->reach->tag_bits = s->space.machine == EM_AARCH64 ? UINT64_C(0xff) << 56 : 0;
-    if (code == CAIRN_OK)
-        code = read_words(s, stop, err);
-    if (code == CAIRN_OK && !cairn_lost_threads_cut(&s->threads, blocks, &s->space))
-        code = cairn_fail_memory(err);
+    struct cairn_lost_feed f = {.search = s,
+                                .blocks = blocks,
+                                .with_blocks = with_blocks,
+                                .root = feed_root,
+                                .ctx = s->reach};
+    int code = cairn_lost_pass_begin(s, blocks, stop, err);
     if (code == CAIRN_OK) {
         feed_words(s);
-        code = cairn_lost_space_each(&s->space, with_blocks || s->has_gaps, feed_piece, &f, err);
+        code = cairn_lost_space_each(&s->space, with_blocks || s->has_gaps, cairn_lost_feed_piece,
+                                     &f, err);
     }
     if (code == CAIRN_OK)
         code = flood(s, err);
     if (code == CAIRN_OK && !s->tracer)
-        code = read_words(s, stop, err);
+        code = cairn_lost_pass_words(s, stop, err);
     if (code == CAIRN_OK && !s->tracer) {
         feed_words(s);
         code = flood(s, err);
@@ -256,7 +210,7 @@ static int begin(struct cairn_lost_search *search, struct listing *l, struct cai
     *l = (struct listing){.search = search, .err = err};
     int code = cairn_reach_new(&search->reach, err);
     if (code == CAIRN_OK)
-        code = read_state(search, ret_heap, err);
+        code = cairn_lost_pass_read_state(search, ret_heap, err);
     l->reach = search->reach;
     return code;
 }

@@ -49,6 +49,18 @@ bool cairn_lost_is_same(const struct cairn_lost_suspect *suspect,
 int cairn_lost_suspects_add(struct cairn_lost_suspects *to,
                             const struct cairn_lost_suspect *suspect);
 
+/* The tracker's state, which says whether its blocks can be gone through. CAIRN_E_SUPPORT: not. */
+int cairn_lost_pass_read_state(struct cairn_lost_search *search, struct cairn_heap **ret_heap,
+                               struct cairn_err *err);
+/* Mappings, arenas, registers and stacks, before memory is read. `blocks`: all of them. */
+int cairn_lost_pass_begin(struct cairn_lost_search *search, const struct cairn_reach_blocks *blocks,
+                          enum cairn_lost_stop stop, struct cairn_err *err);
+/* What is not in memory, read anew: registers, and what the kernel keeps. */
+int cairn_lost_pass_words(struct cairn_lost_search *search, enum cairn_lost_stop stop,
+                          struct cairn_err *err);
+/* Stops all threads; search->tracer holds them from then on. */
+int cairn_lost_stop_process(struct cairn_lost_search *search, struct cairn_err *err);
+
 int cairn_lost_pass_first(struct cairn_lost_search *search, struct cairn_err *err);
 int cairn_lost_pass_next(struct cairn_lost_search *search, enum cairn_lost_stop stop,
                          struct cairn_err *err);

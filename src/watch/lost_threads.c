@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bpf/threads.h"
+#include "proc/at_exit.h"
 #include "proc/threads.h"
 #include "snapshot/facts.h"
 #include "snapshot/syscall.h"
@@ -46,35 +47,39 @@ void cairn_lost_threads_close(struct cairn_lost_threads *threads)
 {
     cairn_bpf_threads_close(threads->iterator);
     cairn_free(threads->words);
+    cairn_free(threads->list);
     cairn_free(threads->sps);
     *threads = (struct cairn_lost_threads){0};
 }
 
-static bool add_word(struct cairn_lost_threads *t, uint64_t word)
+static bool add_word(struct cairn_lost_threads *t, uint64_t word, int tid,
+                     enum cairn_lost_word_kind kind)
 {
     if (cairn_grow((void **)&t->words, &t->cap_words, t->n_words + 1, sizeof *t->words) < 0)
         return false;
-    t->words[t->n_words++] = word;
+    t->words[t->n_words++] = (struct cairn_lost_word){word, tid, kind};
     return true;
 }
 
-static bool add_sp(struct cairn_lost_threads *t, uint64_t sp)
+static bool add_sp(struct cairn_lost_threads *t, int tid, uint64_t sp, uint64_t tp)
 {
-    if (cairn_grow((void **)&t->sps, &t->cap_sps, t->n_sps + 1, sizeof *t->sps) < 0)
+    if (cairn_grow((void **)&t->sps, &t->cap_sps, t->n_sps + 1, sizeof *t->sps) < 0 ||
+        cairn_grow((void **)&t->list, &t->cap_list, t->n_list + 1, sizeof *t->list) < 0)
         return false;
     t->sps[t->n_sps++] = sp;
+    t->list[t->n_list++] = (struct cairn_lost_thread){tid, sp, tp};
     return true;
 }
 
 /* As PTRACE_GETREGSET gives them: every word may be a pointer. */
-static bool add_regs(struct cairn_lost_threads *t, struct cairn_span raw)
+static bool add_regs(struct cairn_lost_threads *t, int tid, struct cairn_span raw)
 {
     struct cairn_regs regs;
-    bool done = cairn_regs_read(raw, &regs) && add_sp(t, regs.sp);
+    bool done = cairn_regs_read(raw, &regs) && add_sp(t, tid, regs.sp, regs.tp);
     for (size_t at = 0; done && at + sizeof(uint64_t) <= raw.size; at += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, raw.data + at, sizeof word);
-        done = add_word(t, word);
+        done = add_word(t, word, tid, CAIRN_LOST_REGISTER);
     }
     return done;
 }
@@ -98,13 +103,13 @@ static int see(void *ctx, const struct cairn_bpf_thread *thread)
     struct reading *r = ctx;
     size_t i = number_of(r, thread->tid);
     if (thread->alt_stack)
-        r->failed |= !add_word(r->threads, thread->alt_stack);
+        r->failed |= !add_word(r->threads, thread->alt_stack, thread->tid, CAIRN_LOST_SIGNAL_STACK);
     if (i >= r->n || r->is_read[i])
         return 0;
     if (thread->found == CAIRN_BPF_NO_USER) /* it has ended */
         r->is_read[i] = true;
     else if (thread->found == CAIRN_BPF_STILL)
-        r->is_read[i] = add_regs(r->threads, thread->regs);
+        r->is_read[i] = add_regs(r->threads, thread->tid, thread->regs);
     return 0;
 }
 
@@ -132,7 +137,7 @@ static bool add_stopped(struct cairn_lost_threads *t, struct cairn_tracer *trace
     uint8_t raw[CAIRN_PRSTATUS_MAX];
     size_t size;
     return cairn_tracer_prstatus(tracer, tid, raw, &size, NULL) == CAIRN_OK &&
-           add_regs(t, (struct cairn_span){raw, size});
+           add_regs(t, tid, (struct cairn_span){raw, size});
 }
 
 /* -1: it has ended. */
@@ -179,9 +184,9 @@ static void read_one(struct reading *r, size_t i)
     r->is_read[i] = done != 0;
     if (done || !sleeps)
         return;
-    r->is_read[i] = add_sp(t, place.sp);
+    r->is_read[i] = add_sp(t, tid, place.sp, 0);
     for (size_t k = 0; place.in_syscall && k < 6; k++)
-        r->failed |= !add_word(t, place.arguments[k]);
+        r->failed |= !add_word(t, place.arguments[k], tid, CAIRN_LOST_REGISTER);
     t->n_partly++;
 }
 
@@ -192,15 +197,25 @@ static void read_held(struct reading *r, struct cairn_tracer *tracer)
             r->is_read[i] = add_stopped(r->threads, tracer, r->tids[i]);
 }
 
+static void read_standing(struct reading *r)
+{
+    uint8_t raw[CAIRN_PRSTATUS_MAX];
+    size_t size, i = number_of(r, r->pid);
+    if (i < r->n && !r->is_read[i] && cairn_at_exit_prstatus(r->pid, raw, &size))
+        r->is_read[i] = add_regs(r->threads, r->pid, (struct cairn_span){raw, size});
+}
+
 static int read_all(struct reading *r, struct cairn_tracer *tracer, struct cairn_err *err)
 {
     struct cairn_lost_threads *t = r->threads;
-    t->n_words = t->n_sps = t->n_partly = t->n_unread = 0;
+    t->n_words = t->n_sps = t->n_list = t->n_partly = t->n_unread = 0;
     t->n_threads = r->n;
     read_by_iterator(r);
     if (tracer)
         read_held(r, tracer);
-    for (size_t i = 0; !tracer && i < r->n; i++)
+    if (t->at_exit)
+        read_standing(r);
+    for (size_t i = 0; !tracer && !t->at_exit && i < r->n; i++)
         if (!r->is_read[i])
             read_one(r, i);
     for (size_t i = 0; i < r->n; i++)
@@ -321,7 +336,7 @@ static bool cut_dead(struct cairn_lost_threads *t, const struct cairn_reach_bloc
             guard_of(space, map) && is_dead(space, map, left) && !has_block(blocks, map)) {
             map->live = map->end;
             for (size_t n = 0; n < LEFT_WORDS; n++)
-                if (!add_word(t, left[n]))
+                if (!add_word(t, left[n], 0, CAIRN_LOST_ENDED))
                     return false;
         }
     }
@@ -344,6 +359,6 @@ bool cairn_lost_threads_cut(struct cairn_lost_threads *threads,
         if (is_alone && sps[i] - map->start > RED_ZONE && !has_block(blocks, map))
             map->live = sps[i] - RED_ZONE;
     }
-    /* A thread that was not seen may have any stack. */
-    return threads->n_unread || cut_dead(threads, blocks, space);
+    /* A thread that was not seen may have any stack; so may one that ended with its process. */
+    return threads->n_unread || threads->at_exit || cut_dead(threads, blocks, space);
 }

@@ -18,13 +18,33 @@
 
 struct cairn_bpf_threads;
 
+/* A word that is in no memory, or that says where memory is. */
+enum cairn_lost_word_kind {
+    CAIRN_LOST_REGISTER,
+    CAIRN_LOST_SIGNAL_STACK, /* where sigaltstack(2) has it */
+    CAIRN_LOST_ENDED         /* what a thread that has ended left */
+};
+struct cairn_lost_word {
+    uint64_t word;
+    int tid; /* 0: not known */
+    enum cairn_lost_word_kind kind;
+};
+
+struct cairn_lost_thread {
+    int tid;
+    uint64_t sp, tp; /* tp: what thread-local data is counted from; 0: not known */
+};
+
 struct cairn_lost_threads {
     struct cairn_bpf_threads *iterator; /* NULL: there is no BPF program */
-    uint64_t *words;                    /* of registers */
+    struct cairn_lost_word *words;
     size_t n_words, cap_words;
+    struct cairn_lost_thread *list; /* those whose stack pointer is known */
+    size_t n_list, cap_list;
     uint64_t *sps; /* of stack pointers, one a thread */
     size_t n_sps, cap_sps;
     size_t n_threads;
+    bool at_exit;    /* the main thread stands at its end (proc/at_exit.h); others are gone */
     size_t n_partly; /* whose registers were read in part, */
     size_t n_unread; /* or not at all */
 };

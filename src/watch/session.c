@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cairn/heap.h>
@@ -17,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "proc/at_exit.h"
 #include "proc/child.h"
 #include "rt/heap_state.h"
 #include "rt/program.h"
@@ -30,9 +32,11 @@ enum { VARIABLES_MAX = 10, LINE_BYTES = 2 * PATH_MAX };
 
 struct cairn_heap_session {
     char folder[PATH_MAX];
-    int lock;     /* of the folder, shared, as long as somebody waits for what comes into it */
-    int pid;      /* that was started; 0: none */
-    bool is_kept; /* the folder outlives the session */
+    int lock; /* of the folder, shared, as long as somebody waits for what comes into it */
+    int pid;  /* that was started; 0: none */
+    bool holds_exit;
+    struct cairn_at_exit at_exit;          /* with holds_exit */
+    bool is_kept;                          /* the folder outlives the session */
     struct cairn_heap_missed_list *missed; /* NULL: nothing is looked for */
     char *env[VARIABLES_MAX + 1];          /* ends with NULL */
     size_t n_env;
@@ -162,6 +166,7 @@ int cairn_heap_session_new(const struct cairn_heap_opts *opts,
     s->lock = open(s->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (s->lock >= 0)
         (void)flock(s->lock, LOCK_SH);
+    s->holds_exit = o.hold_exit;
     if (!set_all(s, &o, library)) {
         cairn_heap_session_free(s);
         return cairn_fail(err, CAIRN_E_LIMIT, "LD_PRELOAD is too long");
@@ -249,6 +254,7 @@ int cairn_heap_session_start(struct cairn_heap_session *s, char *const *argv, in
     if (!env)
         return cairn_fail_memory(err);
     bool refused = is_refused(argv[0]);
+    s->holds_exit &= !refused; /* LeakSanitizer ends a program that is traced */
     for (size_t i = 0; i < old; i++)
         if (!is_replaced(s, environ[i]) || (refused && is_preload(environ[i])))
             env[n++] = environ[i];
@@ -257,14 +263,40 @@ int cairn_heap_session_start(struct cairn_heap_session *s, char *const *argv, in
             env[n++] = s->env[i];
     int result = cairn_child_start(argv, env, &child, err);
     cairn_free(env);
+    if (result == CAIRN_OK && s->holds_exit) {
+        result = cairn_at_exit_seize(child.pid, &s->at_exit, err);
+        if (result != CAIRN_OK)
+            cairn_child_drop(&child);
+    }
     if (result == CAIRN_OK)
-        result = cairn_child_release(&child, argv[0], NULL, NULL, err);
+        result = cairn_child_release(&child, argv[0], s->holds_exit ? cairn_at_exit_serve : NULL,
+                                     &s->at_exit, err);
     if (result != CAIRN_OK)
         return result;
     *ret_pid = s->pid = child.pid;
     cairn_heap_missed_free(s->missed);
     s->missed = cairn_heap_missed_new(argv[0]);
     return CAIRN_OK;
+}
+
+enum cairn_heap_turn cairn_heap_session_turn(struct cairn_heap_session *session, int *ret_status)
+{
+    static const enum cairn_heap_turn turns[] = {[CAIRN_AT_EXIT_RUNS] = CAIRN_HEAP_TURN_RUNS,
+                                                 [CAIRN_AT_EXIT_STANDS] = CAIRN_HEAP_TURN_STANDS,
+                                                 [CAIRN_AT_EXIT_ENDED] = CAIRN_HEAP_TURN_ENDED};
+    if (session->holds_exit) {
+        enum cairn_at_exit_turn turn = cairn_at_exit_turn(&session->at_exit);
+        *ret_status = session->at_exit.status;
+        return turns[turn];
+    }
+    pid_t got = waitpid(session->pid, ret_status, WNOHANG);
+    return got == 0 || (got < 0 && errno == EINTR) ? CAIRN_HEAP_TURN_RUNS : CAIRN_HEAP_TURN_ENDED;
+}
+
+void cairn_heap_session_let_go(struct cairn_heap_session *session)
+{
+    if (session->holds_exit)
+        cairn_at_exit_let_go(&session->at_exit);
 }
 
 void cairn_heap_session_look(struct cairn_heap_session *s)

@@ -6,29 +6,11 @@ set -u
 
 # shellcheck source=tests/support/e2e_lib.sh
 . "$SRC/tests/support/e2e_lib.sh"
+# shellcheck source=tests/support/heap_lib.sh
+. "$SRC/tests/support/heap_lib.sh"
 py=/usr/bin/python3
-[ -f "$(dirname "$CAIRN")/libcairn-heap.so" ] || { echo "skipped: there is no libcairn-heap.so"; exit 77; }
-[ "$(uname -m)" = x86_64 ] || [ "$(uname -m)" = aarch64 ] || { echo "skipped: not 64 bits"; exit 77; }
+need_tracker
 gcc -g -O1 -fno-inline -pthread -o truth "$SRC/tests/e2e/heap_lost.c" || exit 1
-
-# begin PROGRAM [WORD...]: runs it under the tracker until `end`; $pid is its own.
-begin() {
-    rm -f input ready
-    mkfifo input
-    "$CAIRN" heap run -f -o run.heap -- "$@" <input >ready 2>run.log &
-    exec 3>input
-    pid=
-    for _ in $(seq 200); do
-        grep -q ready ready 2>/dev/null && pid=$(pgrep -n -x "$(basename "$1")") && return
-        sleep 0.05
-    done
-    fail "$1 does not begin" run.log
-}
-
-end() {
-    exec 3>&-
-    wait
-}
 
 # rows KIND: "NAME BLOCKS/BYTES+BLOCKS/BYTES ..." by the function that asked for the blocks.
 rows() {
@@ -77,6 +59,15 @@ has log "suppressed: 48 B in 1 block from 1 stack by leak:lose_list" "what is su
 "$CAIRN" heap lost --fail-over 3k "$pid" >out 2>log
 same "a gate that does not" $? 3
 has log "over the 3000 of --fail-over" "a gate that does not"
+"$CAIRN" heap lost --consistent -o lost.pb.gz "$pid" >out 2>log || fail "-o" log
+"$CAIRN" report --from pprof --json lost.pb.gz >out 2>log || fail "a profile of it" log
+same "values of a profile" "$(ask 'j["values"]')" \
+    "['lost_space', 'lost_objects', 'possibly_space', 'possibly_objects']"
+"$CAIRN" heap lost --consistent -o - "$pid" 2>log | "$CAIRN" convert - --to collapsed -o lost.txt 2>>log ||
+    fail "-o -" log
+same "the bytes of a list in a profile" "$(awk '/lose_list/ { n += $NF } END { print n }' lost.txt)" 48000
+"$CAIRN" heap lost --consistent -o lost.pb.gz "$pid" >out 2>log
+same "the profile is there already" $? 1
 "$CAIRN" heap lost --module nothing --min 1k --older-than 0 "$pid" >out 2>log
 has out "No lost blocks found." "of no module"
 end

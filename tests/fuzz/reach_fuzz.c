@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A graph of blocks: what is reached must hold what it points to, and what is not reached must not
- * be pointed to. The input: how many blocks and root words there are, a block's gap and size, then
- * what the memory holds, words as u16 that are turned into addresses.
+ * be pointed to; a path leads from a root to its block, and all that is reached has a dominator.
+ * The input: how many blocks and root words there are, a block's gap and size, then what the memory
+ * holds, words as u16 that are turned into addresses.
  *
  *     u8 blocks, u8 roots | u8 gap, u8 size, u8 flags | ... | u16 word | ...
  */
 #include "base/reader.h"
-#include "reach/reach.h"
+#include "reach/graph.h"
 
 enum { WORDS = 4096, LIE = 1, FAR = 2, ODD = 4 };
 static const uint64_t BASE = 0x600000000000;
@@ -85,6 +86,62 @@ static void check_heads(struct cairn_reach *r, const struct cairn_reach_memory *
     }
 }
 
+/* Each holder points to the target, and the blocks before it to the next one, up to a root. */
+static void check_path(const struct cairn_reach_graph *g, const struct cairn_reach_paths *p,
+                       uint32_t block, uint32_t next)
+{
+    size_t n_steps = 0;
+    for (;; next = block, block = p->parents[block]) {
+        uint32_t from, end;
+        bool points = false;
+        cairn_reach_graph_links(g, block, &from, &end);
+        for (; from < end; from++)
+            points |=
+                g->links[from] == next && (p->doubtful || !cairn_reach_graph_is_doubtful(g, from));
+        fail_unless(points && n_steps++ < g->reach->blocks.n);
+        if (p->parents[block] == block)
+            break;
+    }
+    fail_unless(cairn_reach_graph_first_root(g, block) < g->n_roots);
+}
+
+static void check_paths(const struct cairn_reach_graph *g, uint32_t target)
+{
+    struct cairn_reach_paths p;
+    fail_unless(cairn_reach_paths_find(g, target, 8, &p, NULL) == CAIRN_OK);
+    fail_unless(p.n_holders <= 8);
+    for (size_t i = 0; i < p.n_holders; i++)
+        check_path(g, &p, p.holders[i], target);
+    cairn_reach_paths_done(&p);
+}
+
+static void check_dominators(const struct cairn_reach_graph *g)
+{
+    struct cairn_reach_dominators d;
+    fail_unless(cairn_reach_dominators_find(g, &d, NULL) == CAIRN_OK);
+    fail_unless(d.n >= 1 && d.n <= g->reach->blocks.n + 1);
+    for (uint32_t i = 1; i < d.n; i++)
+        fail_unless(d.above[i] < i && d.blocks[i] < g->reach->blocks.n);
+    cairn_reach_dominators_done(&d);
+}
+
+static void check_graph(struct cairn_reach *r, const struct cairn_reach_memory *m,
+                        const uint64_t *roots, size_t n_roots)
+{
+    struct cairn_reach_graph *g;
+    size_t n = cairn_reach_count(r);
+    uint32_t target = n && n_roots ? (uint32_t)(roots[0] / 4 % n) : 0;
+    fail_unless(cairn_reach_graph_new(r, target, &g, NULL) == CAIRN_OK);
+    for (size_t i = 0; i < n_roots; i++)
+        fail_unless(cairn_reach_graph_word(g, i * 8, roots[i], (uint8_t)(i % CAIRN_REACH_RANKS)) ==
+                    CAIRN_OK);
+    fail_unless(cairn_reach_graph_read(g, m, NULL) == CAIRN_OK);
+    if (target < n)
+        check_paths(g, target);
+    check_dominators(g);
+    cairn_reach_graph_free(g);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cairn_reader in = cairn_reader_of((struct cairn_span){data, size}, false);
@@ -111,6 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fail_unless(cairn_reach_flood(r, &m, NULL) == CAIRN_OK);
     check(r, roots, n_roots);
     check_heads(r, &m);
+    check_graph(r, &m, roots, n_roots);
     cairn_reach_free(r);
     return 0;
 }

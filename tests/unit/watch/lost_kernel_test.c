@@ -11,7 +11,7 @@ static void assert_words(const struct cairn_lost_kernel *k, const uint64_t *expe
 {
     assert_int_equal(k->n, n);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(k->words[i], expected[i]);
+        assert_int_equal(k->words[i].word, expected[i]);
 }
 
 static void the_data_of_a_set_is_found(void **state)
@@ -19,14 +19,18 @@ static void the_data_of_a_set_is_found(void **state)
     (void)state;
     struct cairn_lost_kernel k = {0};
     assert_true(cairn_lost_kernel_parse_set(
-        &k, "pos:\t0\nflags:\t02\nmnt_id:\t15\n"
-            "tfd:        7 events:       19 data:     55d0c0ffee10  pos:0 ino:1 sdev:f\n"
-            "tfd:        8 events:       19 data:                0  pos:0\n"
-            "tfd:        9 events: 80000019 data: ffffffffffffffff  pos:0\n"));
+        &k, 5,
+        "pos:\t0\nflags:\t02\nmnt_id:\t15\n"
+        "tfd:        7 events:       19 data:     55d0c0ffee10  pos:0 ino:1 sdev:f\n"
+        "tfd:        8 events:       19 data:                0  pos:0\n"
+        "tfd:        9 events: 80000019 data: ffffffffffffffff  pos:0\n"));
     assert_words(&k, (uint64_t[]){0x55d0c0ffee10, UINT64_MAX}, 2);
-    assert_true(cairn_lost_kernel_parse_set(&k, ""));
-    assert_true(cairn_lost_kernel_parse_set(&k, " data:"));
-    assert_true(cairn_lost_kernel_parse_set(&k, " data: nothing"));
+    assert_int_equal(k.words[0].set, 5);
+    assert_int_equal(k.words[0].fd, 7);
+    assert_int_equal(k.words[1].fd, 9);
+    assert_true(cairn_lost_kernel_parse_set(&k, 5, ""));
+    assert_true(cairn_lost_kernel_parse_set(&k, 5, " data:"));
+    assert_true(cairn_lost_kernel_parse_set(&k, 5, " data: nothing"));
     assert_int_equal(k.n, 2);
     cairn_lost_kernel_done(&k);
 }
@@ -60,7 +64,7 @@ static void sets_of_this_process_are_read(void **state)
     assert_true(k.n_sets >= 1);
     bool found = false;
     for (size_t i = 0; i < k.n; i++)
-        found |= k.words[i] == event.data.u64;
+        found |= k.words[i].word == event.data.u64 && k.words[i].set == set && k.words[i].fd == fd;
     assert_true(found);
     close(fd);
     close(set);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * At exit: a child of ours that stands still when it ends, while its memory, its descriptors and
+ * its main thread's registers are there. Other threads have ended by then. The main thread alone is
+ * traced (ptrace(2)), from before its first instruction; what it starts is not.
+ *
+ *     child_start -> seize -> child_release(serve) -> turn* -> STANDS -> let_go -> turn* -> ENDED
+ *
+ * All calls come from one OS thread.
+ */
+#ifndef CAIRN_PROC_AT_EXIT_H
+#define CAIRN_PROC_AT_EXIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cairn/error.h>
+
+#include "proc/regs.h"
+
+enum cairn_at_exit_turn { CAIRN_AT_EXIT_RUNS, CAIRN_AT_EXIT_STANDS, CAIRN_AT_EXIT_ENDED };
+
+struct cairn_at_exit {
+    int pid;
+    enum cairn_at_exit_turn at;
+    int status; /* as waitpid(2) has it, once it has ended */
+};
+
+/* CAIRN_E_ACCESS: it may not be traced. */
+int cairn_at_exit_seize(int pid, struct cairn_at_exit *ret_exit, struct cairn_err *err);
+
+/* Answers what waits, without waiting itself: signals reach the child, a stop stays one. */
+enum cairn_at_exit_turn cairn_at_exit_turn(struct cairn_at_exit *at_exit);
+void cairn_at_exit_serve(void *at_exit); /* the same, for cairn_child_release() */
+
+/* The registers of its main thread, as cairn_tracer_prstatus() gives them, while it stands. */
+bool cairn_at_exit_prstatus(int pid, uint8_t ret_raw[CAIRN_PRSTATUS_MAX], size_t *ret_size);
+
+/* It goes on to end. */
+void cairn_at_exit_let_go(struct cairn_at_exit *at_exit);
+
+#endif /* CAIRN_PROC_AT_EXIT_H */
