@@ -43,6 +43,12 @@ bool cli_format_holds_events(enum cairn_format format)
            format == CAIRN_FORMAT_CHROME;
 }
 
+bool cli_format_holds_times(enum cairn_format format)
+{
+    return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_CHROME ||
+           format == CAIRN_FORMAT_PERF_DATA;
+}
+
 /* Events have a time of their own, which few formats have a place for. */
 static void say_left_behind(const struct cairn_profile *profile, enum cairn_format format)
 {

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "formats/format.h"
 #include "formats/perf_data_file.h"
+#include "formats/perf_data_write.h"
 
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
 
@@ -272,4 +273,5 @@ const struct cairn_format_row cairn_format_perf_data = {
     .endings = endings,
     .sniff = sniff,
     .read = read_perf_data,
+    .write = cairn_perf_data_write,
 };

@@ -134,7 +134,10 @@ static int find_event(struct cairn_perf_data *d, struct cairn_perf_data_attr *at
                       struct cairn_err *err)
 {
     char made[CAIRN_PERF_DATA_NAME_BYTES];
-    const char *unit = cairn_perf_data_is_clock(attr) ? "nanoseconds" : "count";
+    const char *unit = cairn_perf_data_is_clock(attr) ? "nanoseconds"
+                       : attr->unit && !attr->is_scaled
+                           ? cairn_strings_get(&d->stream.profile->strings, attr->unit)
+                           : "count";
     if (attr->event != UINT32_MAX)
         return CAIRN_OK;
     cairn_perf_data_attr_name(attr, made);

@@ -22,7 +22,8 @@ enum record {
     SIMPLEPERF_FIRST = 32768
 };
 
-enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES, UPDATE_NAME = 2 };
+enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES };
+enum { UPDATE_UNIT, UPDATE_SCALE, UPDATE_NAME };
 
 int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span bytes,
                              struct cairn_span ids, struct cairn_err *err)
@@ -74,13 +75,16 @@ static int take_update(struct cairn_perf_data *d, struct cairn_span body, struct
     struct cairn_reader r = cairn_reader_of(body, d->swap);
     uint64_t type = cairn_reader_u64(&r);
     struct cairn_perf_data_attr *attr = cairn_perf_data_attr_of(d, cairn_reader_u64(&r));
-    const char *name = type == UPDATE_NAME && attr ? cairn_reader_str(&r) : "";
+    if (type == UPDATE_SCALE && attr)
+        attr->is_scaled = true;
+    bool is_text = type == UPDATE_NAME || type == UPDATE_UNIT;
+    const char *name = is_text && attr ? cairn_reader_str(&r) : "";
     if (r.failed || !*name)
         return CAIRN_OK;
     uint32_t text = cairn_profile_text(d->stream.profile, name, strlen(name));
     if (text == UINT32_MAX)
         return cairn_fail_memory(err);
-    attr->name = text;
+    *(type == UPDATE_NAME ? &attr->name : &attr->unit) = text;
     return CAIRN_OK;
 }
 
