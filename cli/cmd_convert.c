@@ -28,13 +28,14 @@ static const struct cli_option options[] = {
                                "stacks, .firefox.json.gz or .firefox.json for the Firefox "
                                "Profiler, .speedscope.json.gz or .speedscope.json for speedscope, "
                                ".trace.json.gz or .trace.json for Perfetto, .data for perf, "
+                               ".otlp.gz or .otlp for OpenTelemetry, "
                                ".callgrind or callgrind.out.NAME for callgrind; "
                                "- is stdout and wants --to"},
     [OPTION_TO] = {.name = "to",
                    .letter = 't',
                    .value = "FORMAT",
-                   .help = "pprof, collapsed, firefox, speedscope, callgrind, chrome or "
-                           "perf-data, whatever the name of OUT"},
+                   .help = "pprof, collapsed, firefox, speedscope, callgrind, chrome, "
+                           "perf-data or otlp, whatever the name of OUT"},
     CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples: the only value that collapsed stacks "
                     "hold, the one that others show first (default: what the profile says)",
@@ -107,12 +108,12 @@ static int parse(struct convert *c)
     if (strcmp(c->output, "-") == 0)
         return cli_args_wrong(c->args,
                               "stdout has no ending: say --to FORMAT: pprof, collapsed, firefox, "
-                              "speedscope, callgrind, chrome or perf-data");
+                              "speedscope, callgrind, chrome, perf-data or otlp");
     return cli_args_wrong(c->args,
                           "-o %s: the ending names no format, expected .pb.gz, .pb or .pprof "
                           "(pprof), .collapsed, .folded or .txt (collapsed), .firefox.json.gz "
                           "(firefox), .speedscope.json.gz (speedscope), .callgrind (callgrind), "
-                          ".trace.json.gz (chrome), .data (perf-data), "
+                          ".trace.json.gz (chrome), .data (perf-data), .otlp.gz (otlp), "
                           "or --to FORMAT",
                           c->output);
 }

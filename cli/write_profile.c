@@ -34,7 +34,8 @@ int cli_write_packed(const struct cairn_profile *profile, enum cairn_format form
 bool cli_format_is_for_viewers(enum cairn_format format)
 {
     return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_SPEEDSCOPE ||
-           format == CAIRN_FORMAT_CALLGRIND || format == CAIRN_FORMAT_CHROME;
+           format == CAIRN_FORMAT_CALLGRIND || format == CAIRN_FORMAT_CHROME ||
+           format == CAIRN_FORMAT_OTLP;
 }
 
 bool cli_format_holds_events(enum cairn_format format)
@@ -46,7 +47,7 @@ bool cli_format_holds_events(enum cairn_format format)
 bool cli_format_holds_times(enum cairn_format format)
 {
     return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_CHROME ||
-           format == CAIRN_FORMAT_PERF_DATA;
+           format == CAIRN_FORMAT_PERF_DATA || format == CAIRN_FORMAT_OTLP;
 }
 
 /* Events have a time of their own, which few formats have a place for. */

@@ -56,7 +56,8 @@ enum cairn_format {
     CAIRN_FORMAT_JAVA,   /* text of thread dumps of Java and of Android's ANRs; cannot be written */
     CAIRN_FORMAT_BPF,    /* text of bpftrace and bcc: stacks with counts; cannot be written */
     CAIRN_FORMAT_FTRACE, /* text of ftrace's stacks; cannot be written */
-    CAIRN_FORMAT_CHROME  /* trace events for Perfetto, JSON, not packed; cannot be read */
+    CAIRN_FORMAT_CHROME, /* trace events for Perfetto, JSON, not packed; cannot be read */
+    CAIRN_FORMAT_OTLP    /* OpenTelemetry's profiles, protobuf, not packed; cannot be read */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);

@@ -40,7 +40,7 @@ static inline void fuzz_for_viewers(const struct cairn_profile *p)
         __builtin_trap();
     cairn_buffer_clear(&out);
     static const enum cairn_format formats[] = {CAIRN_FORMAT_SPEEDSCOPE, CAIRN_FORMAT_CALLGRIND,
-                                                CAIRN_FORMAT_CHROME};
+                                                CAIRN_FORMAT_CHROME, CAIRN_FORMAT_OTLP};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         int code = cairn_profile_write(p, formats[i], test_write, &out, NULL);
         if (code != CAIRN_OK && code != CAIRN_E_ARG)
