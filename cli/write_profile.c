@@ -60,8 +60,8 @@ static void say_left_behind(const struct cairn_profile *profile, enum cairn_form
     cairn_profile_stats(profile, &stats);
     cli_add_counted(&count, stats.n_events, "event");
     if (stats.n_events)
-        cli_say("%s holds sums alone; left out: %s of the timeline", cairn_format_name(format),
-                cairn_buffer_text(&count));
+        cli_say("%s has no place for events with a time of their own; left out: %s",
+                cairn_format_name(format), cairn_buffer_text(&count));
     cairn_buffer_done(&count);
 }
 

@@ -14,6 +14,7 @@
 #include "formats/perf_data_deferred.h"
 #include "formats/perf_data_order.h"
 #include "formats/perf_data_sample.h"
+#include "formats/perf_data_tracepoint.h"
 #include "stream/stream.h"
 
 enum { CAIRN_PERF_DATA_HEAD_BYTES = 8 }; /* of a record: type, misc, size */
@@ -47,8 +48,11 @@ struct cairn_perf_data {
     struct cairn_perf_data_counts counts;
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;
-    uint64_t n_ids;                   /* numbers of events so far, also equal ones */
-    struct cairn_table by_id;         /* number of an event -> attribute */
+    uint64_t n_ids;           /* numbers of events so far, also equal ones */
+    struct cairn_table by_id; /* number of an event -> attribute */
+    struct cairn_perf_data_tracepoints tracepoints;
+    struct cairn_buffer tracing;      /* their formats, as they come through a pipe */
+    bool is_tracing;                  /* what is skipped is that */
     struct cairn_perf_data_part part; /* the file that is read */
     uint64_t n_zipped, n_unzipped;    /* bytes so far */
     bool has_no_rounds;               /* a round's end says nothing of other files */

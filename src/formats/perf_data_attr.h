@@ -21,6 +21,8 @@ enum cairn_perf_data_flag {
     CAIRN_PERF_DATA_SAMPLE_ID_ALL = 18,
 };
 
+enum { CAIRN_PERF_DATA_TYPE_TRACEPOINT = 2 };
+
 /* Bits of sample_type, by number. */
 enum cairn_perf_data_field {
     CAIRN_PERF_DATA_IP,

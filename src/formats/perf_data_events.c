@@ -203,6 +203,7 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
 {
     char text[CUT_BYTES];
     struct cairn_stream_copy copy;
+    struct cairn_label_list details = {.profile = d->stream.profile};
     const struct cairn_stream_sample told = {
         .pid = sample->pid,
         .tid = sample->tid,
@@ -218,6 +219,9 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
         .n_kernel = d->chain.n_kernel,
         .user = {.frames = d->chain.user, .n = d->chain.n_user, .cut = cut_of(d, attr, text)},
         .copy = find_copy(d, attr, sample, &copy) ? &copy : NULL,
+        .event_name =
+            cairn_perf_data_tracepoint_put(&d->tracepoints, attr, sample->raw, d->swap, &details),
+        .event_details = &details,
     };
     return cairn_stream_sample(&d->stream, &told) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }

@@ -8,6 +8,7 @@
 #include "formats/perf_data.h"
 
 enum feature {
+    TRACING_DATA = 1,
     BUILD_ID = 2,
     HOSTNAME = 3,
     OSRELEASE = 4,
@@ -151,6 +152,11 @@ int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct 
 {
     struct cairn_reader r = cairn_reader_of(bytes, d->swap);
     switch (feature) {
+    case TRACING_DATA:
+        return cairn_perf_data_tracepoints_read(&d->tracepoints, d->stream.profile, bytes,
+                                                d->swap) < 0
+                   ? cairn_fail_memory(err)
+                   : CAIRN_OK;
     case BUILD_ID:
         return take_build_ids(d, &r, err);
     case HOSTNAME:

@@ -23,6 +23,7 @@ enum record {
 };
 
 enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES };
+enum { TRACING_MAX = 64 << 20 };
 enum { UPDATE_UNIT, UPDATE_SCALE, UPDATE_NAME };
 
 int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span bytes,
@@ -202,6 +203,18 @@ static int take_zipped_sized(struct cairn_perf_data *d, struct cairn_span body, 
     return r.failed ? CAIRN_OK : take_zipped(d, zipped, off, err);
 }
 
+/* Formats of tracepoints, which followed their record. */
+static int take_tracing(struct cairn_perf_data *d, struct cairn_err *err)
+{
+    int code = d->tracing.failed
+                   ? CAIRN_E_NOMEM
+                   : cairn_perf_data_tracepoints_read(&d->tracepoints, d->stream.profile,
+                                                      cairn_buffer_span(&d->tracing), d->swap);
+    d->is_tracing = false;
+    cairn_buffer_done(&d->tracing);
+    return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
 static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
                      struct cairn_span body, uint64_t off, struct cairn_err *err)
 {
@@ -211,6 +224,7 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
         return take_attr(d, body, err);
     case TRACING_DATA:
         d->part.skip = ((uint64_t)cairn_reader_u32(&r) + 7) & ~UINT64_C(7);
+        d->is_tracing = d->part.skip <= TRACING_MAX;
         return CAIRN_OK;
     case BUILD_ID:
         return cairn_perf_data_add_build_id(d, misc, body, err);
@@ -285,8 +299,12 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
         uint32_t type;
         if (d->part.skip) {
             size_t skipped = d->part.skip < left ? (size_t)d->part.skip : left;
+            if (d->is_tracing)
+                cairn_buffer_add(&d->tracing, bytes.data + at, skipped);
             d->part.skip -= skipped;
             at += skipped;
+            if (d->is_tracing && !d->part.skip)
+                code = take_tracing(d, err);
             continue;
         }
         if (left < HEAD)
@@ -340,4 +358,6 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_table_done(&d->by_id);
     cairn_free(d->attrs);
     cairn_perf_data_part_done(&d->part);
+    cairn_perf_data_tracepoints_done(&d->tracepoints);
+    cairn_buffer_done(&d->tracing);
 }

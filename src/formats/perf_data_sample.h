@@ -20,6 +20,7 @@ struct cairn_perf_data_sample {
     uint64_t ip, time, period;
     bool has_ip, has_time, has_period;
     struct cairn_span chain; /* words: addresses and context markers */
+    struct cairn_span raw;   /* of a tracepoint its record */
     struct cairn_perf_data_regs regs;
     bool is_stack_full;      /* all that was reserved for the copy is used: the stack may go on */
     struct cairn_span stack; /* what lies at the stack pointer; empty: it was not copied */
