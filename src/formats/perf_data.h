@@ -14,6 +14,7 @@
 #include "formats/perf_data_deferred.h"
 #include "formats/perf_data_order.h"
 #include "formats/perf_data_sample.h"
+#include "formats/perf_data_symbols.h"
 #include "formats/perf_data_tracepoint.h"
 #include "stream/stream.h"
 
@@ -24,6 +25,7 @@ struct cairn_perf_data_counts {
     uint64_t n_unknown;  /* records of types that we do not know */
     uint64_t n_damaged;  /* records that end inside their fields */
     uint64_t n_no_event; /* samples of no event of the file */
+    uint64_t n_joined;   /* chains that simpleperf joined, which are passed over */
     uint64_t n_guest;    /* samples of guests and hypervisors */
     uint64_t n_broken;   /* bytes behind a record whose size is impossible */
     uint64_t broken_at;  /* where that is */
@@ -51,6 +53,8 @@ struct cairn_perf_data {
     uint64_t n_ids;           /* numbers of events so far, also equal ones */
     struct cairn_table by_id; /* number of an event -> attribute */
     struct cairn_perf_data_tracepoints tracepoints;
+    struct cairn_perf_data_symbols symbols; /* that simpleperf stores */
+    bool is_simpleperf;
     struct cairn_buffer tracing;      /* their formats, as they come through a pipe */
     bool is_tracing;                  /* what is skipped is that */
     struct cairn_perf_data_part part; /* the file that is read */
@@ -73,6 +77,9 @@ struct cairn_perf_data_attr *cairn_perf_data_attr_of(struct cairn_perf_data *d, 
 /* One feature of the header; what of it is damaged is left out. */
 int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
                             struct cairn_err *err);
+
+/* The feature META_INFO of simpleperf. */
+int cairn_perf_data_meta(struct cairn_perf_data *d, struct cairn_span bytes, struct cairn_err *err);
 
 /* One entry of a build ID, behind the record's header. */
 int cairn_perf_data_add_build_id(struct cairn_perf_data *d, uint16_t misc, struct cairn_span body,

@@ -267,6 +267,9 @@ static int take_sample(struct cairn_perf_data *d, struct cairn_span record,
         d->counts.n_guest++;
         return CAIRN_OK;
     }
+    /* simpleperf unwound the copied stack, and has the kernel's chain in front. */
+    d->chain.has_calls = d->is_simpleperf && cairn_perf_data_has(attr, CAIRN_PERF_DATA_REGS_USER) &&
+                         cairn_perf_data_has(attr, CAIRN_PERF_DATA_STACK_USER);
     split_chain(d, &sample, mode, later);
     int code = d->chain.is_deferred && !later->is_last
                    ? cairn_perf_data_deferred_add(&d->deferred, d->chain.cookie, record)

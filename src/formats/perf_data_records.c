@@ -19,7 +19,9 @@ enum record {
     COMPRESSED = 81,
     COMPRESSED2 = 83,
     USER_LAST = 86, /* of perf 6.19 */
-    SIMPLEPERF_FIRST = 32768
+    SIMPLEPERF_FIRST = 32768,
+    SIMPLEPERF_CALLCHAIN = 32775,
+    SIMPLEPERF_LAST = 32777
 };
 
 enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES };
@@ -317,7 +319,8 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
             break;
         }
         if (type >= SIMPLEPERF_FIRST) { /* too long to wait for, and of no use */
-            d->counts.n_unknown++;
+            d->counts.n_unknown += type > SIMPLEPERF_LAST;
+            d->counts.n_joined += type == SIMPLEPERF_CALLCHAIN;
             d->part.skip = size;
             continue;
         }
@@ -339,6 +342,8 @@ int cairn_perf_data_finish(struct cairn_perf_data *d, struct cairn_err *err)
     stream->to_wall_ns = d->wall_ns ? d->wall_ns - d->clock_ns : 0;
     if (code == CAIRN_OK && cairn_stream_finish(stream) < 0)
         code = cairn_fail_memory(err);
+    if (code == CAIRN_OK && cairn_perf_data_symbols_name(&d->symbols, stream->profile) < 0)
+        code = cairn_fail_memory(err);
     if (code == CAIRN_OK && d->wall_ns && stream->has_times)
         stream->profile->time_ns = (int64_t)(d->wall_ns + (stream->first_ns - d->clock_ns));
     return code;
@@ -359,5 +364,6 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_free(d->attrs);
     cairn_perf_data_part_done(&d->part);
     cairn_perf_data_tracepoints_done(&d->tracepoints);
+    cairn_perf_data_symbols_done(&d->symbols);
     cairn_buffer_done(&d->tracing);
 }

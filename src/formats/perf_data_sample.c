@@ -172,7 +172,7 @@ enum marker {
 static void add_user(struct cairn_perf_data_chain *chain, uint64_t ip)
 {
     struct cairn_stream_frame frame = {
-        .va = ip, .how = CAIRN_HOW_TEXT, .exact = chain->n_user == 0};
+        .va = ip, .how = CAIRN_HOW_TEXT, .exact = chain->n_user == 0 || chain->has_calls};
     chain->user[chain->n_user++] = frame;
 }
 

@@ -53,6 +53,7 @@ struct cairn_perf_data_chain {
     struct cairn_stream_frame user[CAIRN_PERF_DATA_CHAIN_MAX];
     size_t n_kernel, n_user;
     size_t n_other;   /* of guests and hypervisors */
+    bool has_calls;   /* callers' addresses are of the call, not behind it: exact */
     bool is_deferred; /* the user part was to follow in a record of its own */
     uint64_t cookie;  /* that names it */
 };
