@@ -213,7 +213,6 @@ static int add_counts(struct cairn_perf_data *d, struct cairn_err *err)
         {counts->n_unknown, "records of unknown types"},
         {counts->n_no_event, "samples of unknown events"},
         {counts->n_guest, "samples of guests"},
-        {counts->n_joined, "joined chains of simpleperf"},
         {stream->n_mappings, "mappings beyond the limit"},
         {stream->n_markers, "events beyond the limit"},
         {stream->n_deep, "samples with too many frames"},

@@ -12,6 +12,7 @@
 
 #include "base/zstd_stream.h"
 #include "formats/perf_data_deferred.h"
+#include "formats/perf_data_joined.h"
 #include "formats/perf_data_order.h"
 #include "formats/perf_data_sample.h"
 #include "formats/perf_data_symbols.h"
@@ -25,7 +26,6 @@ struct cairn_perf_data_counts {
     uint64_t n_unknown;  /* records of types that we do not know */
     uint64_t n_damaged;  /* records that end inside their fields */
     uint64_t n_no_event; /* samples of no event of the file */
-    uint64_t n_joined;   /* chains that simpleperf joined, which are passed over */
     uint64_t n_guest;    /* samples of guests and hypervisors */
     uint64_t n_broken;   /* bytes behind a record whose size is impossible */
     uint64_t broken_at;  /* where that is */
@@ -54,6 +54,7 @@ struct cairn_perf_data {
     struct cairn_table by_id; /* number of an event -> attribute */
     struct cairn_perf_data_tracepoints tracepoints;
     struct cairn_perf_data_symbols symbols; /* that simpleperf stores */
+    struct cairn_perf_data_joined joined;
     bool is_simpleperf;
     struct cairn_buffer tracing;      /* their formats, as they come through a pipe */
     bool is_tracing;                  /* what is skipped is that */

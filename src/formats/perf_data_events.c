@@ -246,6 +246,18 @@ static void split_chain(struct cairn_perf_data *d, const struct cairn_perf_data_
     d->chain.is_deferred = false;
 }
 
+/* The kernel's addresses stay where they are when a chain that has none of them is split. */
+static void take_joined(struct cairn_perf_data *d, const struct cairn_perf_data_sample *sample)
+{
+    const struct cairn_perf_data_sample joined = {
+        .chain = cairn_perf_data_joined_find(&d->joined, sample->tid, sample->time)};
+    const size_t n_kernel = d->chain.n_kernel;
+    if (!joined.chain.size)
+        return;
+    cairn_perf_data_chain_split(&joined, d->swap, CAIRN_PERF_DATA_MODE_USER, &d->chain);
+    d->chain.n_kernel = n_kernel;
+}
+
 static int take_sample(struct cairn_perf_data *d, struct cairn_span record,
                        const struct later *later, struct cairn_err *err)
 {
@@ -271,6 +283,7 @@ static int take_sample(struct cairn_perf_data *d, struct cairn_span record,
     d->chain.has_calls = d->is_simpleperf && cairn_perf_data_has(attr, CAIRN_PERF_DATA_REGS_USER) &&
                          cairn_perf_data_has(attr, CAIRN_PERF_DATA_STACK_USER);
     split_chain(d, &sample, mode, later);
+    take_joined(d, &sample);
     int code = d->chain.is_deferred && !later->is_last
                    ? cairn_perf_data_deferred_add(&d->deferred, d->chain.cookie, record)
                    : 0;

@@ -25,7 +25,7 @@ enum record {
 };
 
 enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES };
-enum { TRACING_MAX = 64 << 20 };
+enum { TRACING_MAX = 64 << 20, JOINED_MAX = 1 << 18 /* bytes of a record */ };
 enum { UPDATE_UNIT, UPDATE_SCALE, UPDATE_NAME };
 
 int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span bytes,
@@ -251,12 +251,21 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
     }
 }
 
+static int take_joined(struct cairn_perf_data *d, struct cairn_span body, struct cairn_err *err)
+{
+    int code = cairn_perf_data_joined_add(&d->joined, body, d->swap);
+    d->counts.n_damaged += code == 0;
+    return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
 static int take_record(struct cairn_perf_data *d, struct cairn_span record, uint64_t off,
                        struct cairn_err *err)
 {
     struct cairn_reader r = cairn_reader_of(record, d->swap);
     uint32_t type = cairn_reader_u32(&r);
     uint16_t misc = cairn_reader_u16(&r);
+    if (type == SIMPLEPERF_CALLCHAIN)
+        return take_joined(d, (struct cairn_span){record.data + HEAD, record.size - HEAD}, err);
     if (type && type <= KERNEL_LAST)
         return take_kernel(d, type, record, off, err);
     if (type >= USER_FIRST)
@@ -318,9 +327,9 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
             d->counts.broken_at = off + at;
             break;
         }
-        if (type >= SIMPLEPERF_FIRST) { /* too long to wait for, and of no use */
+        bool is_joined = type == SIMPLEPERF_CALLCHAIN && size <= JOINED_MAX;
+        if (type >= SIMPLEPERF_FIRST && !is_joined) { /* too long to wait for, and of no use */
             d->counts.n_unknown += type > SIMPLEPERF_LAST;
-            d->counts.n_joined += type == SIMPLEPERF_CALLCHAIN;
             d->part.skip = size;
             continue;
         }
@@ -365,5 +374,6 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_perf_data_part_done(&d->part);
     cairn_perf_data_tracepoints_done(&d->tracepoints);
     cairn_perf_data_symbols_done(&d->symbols);
+    cairn_perf_data_joined_done(&d->joined);
     cairn_buffer_done(&d->tracing);
 }

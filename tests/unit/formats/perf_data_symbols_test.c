@@ -187,6 +187,41 @@ static void names_and_mappings_of_before_are_records_of_a_feature(void **state)
     cairn_profile_free(p);
 }
 
+static void a_joined_chain_takes_the_place_of_the_user_side(void **state)
+{
+    (void)state;
+    for (int big = 0; big < 2; big++) {
+        struct perf_writer w = {.big = big};
+        const uint64_t chain[] = {PERF_MARK_KERNEL, 0xffffffff81000010, PERF_MARK_USER, 0x400010};
+        const uint64_t joined[] = {0x400010, 0x400020, 0x400030};
+        perf_sample(&w, 7, 1000, 0, 250, chain, 4);
+        perf_sample(&w, 7, 2000, 0, 250, chain, 4);
+        w.record = w.data.size;
+        perf_u32(&w, 32775);
+        perf_put(&w, &w.data, 0, 2);
+        perf_put(&w, &w.data, 88, 2);
+        perf_u32(&w, 7);
+        perf_u32(&w, 7);
+        perf_u64(&w, 0);
+        perf_u64(&w, 2000);
+        perf_u64(&w, 3);
+        for (size_t i = 0; i < 6; i++) /* and the stack pointers */
+            perf_u64(&w, joined[i % 3]);
+        struct cairn_buffer file = perf_file(&w);
+        perf_done(&w);
+        struct cairn_profile *p = read_bytes(&file);
+        size_t depths[2] = {0};
+        assert_int_equal(p->n_samples, 2);
+        for (size_t i = 0; i < 2; i++)
+            for (uint32_t at = p->samples[i].stack; at; at = p->stacks[at].parent)
+                depths[i]++;
+        assert_int_equal(depths[0], 2);
+        assert_int_equal(depths[1], 4);
+        assert_int_equal(p->n_notes, 0);
+        cairn_profile_free(p);
+    }
+}
+
 static void every_truncation_is_read(void **state)
 {
     (void)state;
@@ -218,6 +253,7 @@ int main(void)
         cmocka_unit_test(messages_say_the_same),
         cmocka_unit_test(addresses_of_unwound_callers_are_exact),
         cmocka_unit_test(names_and_mappings_of_before_are_records_of_a_feature),
+        cmocka_unit_test(a_joined_chain_takes_the_place_of_the_user_side),
         cmocka_unit_test(every_truncation_is_read),
         cmocka_unit_test(memory_may_end_anywhere),
     };
