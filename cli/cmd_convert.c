@@ -44,8 +44,10 @@ static const struct cli_option options[] = {
                       .letter = 'f',
                       .help = "replace OUT where it is there already"},
     [OPTION_INFO] = {.name = "info",
-                     .help = "print what the profile holds instead: where it was recorded, its "
-                             "values, its modules with their build IDs, what was left out"},
+                     .help =
+                         "print what the profile holds instead: where it was recorded, its "
+                         "values, its modules with their build IDs and how many of their frames "
+                         "have a name, what was left out"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
 };
