@@ -27,14 +27,15 @@ static const struct cli_option options[] = {
                                ".pprof for pprof, .collapsed, .folded or .txt for collapsed "
                                "stacks, .firefox.json.gz or .firefox.json for the Firefox "
                                "Profiler, .speedscope.json.gz or .speedscope.json for speedscope, "
-                               ".trace.json.gz or .trace.json for Perfetto, "
+                               ".trace.json.gz or .trace.json for Perfetto, .data for perf, "
+                               ".otlp.gz or .otlp for OpenTelemetry, "
                                ".callgrind or callgrind.out.NAME for callgrind; "
                                "- is stdout and wants --to"},
     [OPTION_TO] = {.name = "to",
                    .letter = 't',
                    .value = "FORMAT",
-                   .help = "pprof, collapsed, firefox, speedscope, callgrind or chrome, whatever "
-                           "the name of OUT"},
+                   .help = "pprof, collapsed, firefox, speedscope, callgrind, chrome, "
+                           "perf-data or otlp, whatever the name of OUT"},
     CLI_WANTED_ROWS(OPTION_WANTED,
                     "what is counted, such as cpu or samples: the only value that collapsed stacks "
                     "hold, the one that others show first (default: what the profile says)",
@@ -43,8 +44,10 @@ static const struct cli_option options[] = {
                       .letter = 'f',
                       .help = "replace OUT where it is there already"},
     [OPTION_INFO] = {.name = "info",
-                     .help = "print what the profile holds instead: where it was recorded, its "
-                             "values, its modules with their build IDs, what was left out"},
+                     .help =
+                         "print what the profile holds instead: where it was recorded, its "
+                         "values, its modules with their build IDs and how many of their frames "
+                         "have a name, what was left out"},
     [OPTION_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; twice: more"},
     {0},
 };
@@ -107,12 +110,12 @@ static int parse(struct convert *c)
     if (strcmp(c->output, "-") == 0)
         return cli_args_wrong(c->args,
                               "stdout has no ending: say --to FORMAT: pprof, collapsed, firefox, "
-                              "speedscope, callgrind or chrome");
+                              "speedscope, callgrind, chrome, perf-data or otlp");
     return cli_args_wrong(c->args,
                           "-o %s: the ending names no format, expected .pb.gz, .pb or .pprof "
                           "(pprof), .collapsed, .folded or .txt (collapsed), .firefox.json.gz "
                           "(firefox), .speedscope.json.gz (speedscope), .callgrind (callgrind), "
-                          ".trace.json.gz (chrome), "
+                          ".trace.json.gz (chrome), .data (perf-data), .otlp.gz (otlp), "
                           "or --to FORMAT",
                           c->output);
 }
@@ -209,7 +212,7 @@ static int run(struct cli_args *args)
     int status = parse(&c);
     if (status == CLI_OK) {
         c.wanted.reading.keeps_raw = !cli_format_is_for_viewers(c.to);
-        c.wanted.reading.keeps_times = c.to == CAIRN_FORMAT_FIREFOX || c.to == CAIRN_FORMAT_CHROME;
+        c.wanted.reading.keeps_times = cli_format_holds_times(c.to);
         cli_log_open(c.verbosity);
         int result = c.info ? print_info(&c, &err) : convert(&c, &err);
         status = result < 0 ? cli_report(&err) : CLI_OK;

@@ -9,9 +9,10 @@
 #include "base/escape.h"
 #include "cli/profiles.h"
 
-/* Texts of the profile, borrowed. */
+/* A frame's module: texts of the profile, borrowed. */
 struct module {
     const char *path, *build_id;
+    bool is_named; /* the frame is */
 };
 
 static void add_text(struct cairn_buffer *out, const char *text)
@@ -58,6 +59,7 @@ static int compare_modules(const void *a, const void *b)
     return order ? order : strcmp(x->build_id, y->build_id);
 }
 
+/* Each module once, with its frames that have a name in the file. */
 static int add_modules(struct cairn_buffer *out, const struct cairn_profile *profile,
                        struct cairn_err *err)
 {
@@ -70,17 +72,19 @@ static int add_modules(struct cairn_buffer *out, const struct cairn_profile *pro
         return cairn_fail_memory(err);
     for (size_t i = 1; i <= n_frames; i++)
         if (cairn_profile_frame(profile, (uint32_t)i, &info) == CAIRN_OK && *info.module)
-            modules[n++] = (struct module){info.module, info.build_id};
+            modules[n++] = (struct module){info.module, info.build_id, info.n_lines > 0};
     qsort(modules, n, sizeof *modules, compare_modules);
     cairn_buffer_str(out, "modules:\n");
-    for (size_t i = 0; i < n; i++) {
-        if (i && compare_modules(&modules[i - 1], &modules[i]) == 0)
-            continue;
+    for (size_t i = 0; i < n;) {
+        const size_t first = i;
+        size_t n_named = 0;
+        for (; i < n && compare_modules(&modules[first], &modules[i]) == 0; i++)
+            n_named += modules[i].is_named;
         cairn_buffer_str(out, "  ");
-        add_text(out, modules[i].path);
-        cairn_buffer_str(out, *modules[i].build_id ? " build ID " : " without build ID");
-        add_text(out, modules[i].build_id);
-        cairn_buffer_char(out, '\n');
+        add_text(out, modules[first].path);
+        cairn_buffer_str(out, *modules[first].build_id ? " build ID " : " without build ID");
+        add_text(out, modules[first].build_id);
+        cairn_buffer_printf(out, ", %zu of %zu frames named\n", n_named, i - first);
     }
     free(modules);
     return CAIRN_OK;

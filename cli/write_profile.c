@@ -34,13 +34,20 @@ int cli_write_packed(const struct cairn_profile *profile, enum cairn_format form
 bool cli_format_is_for_viewers(enum cairn_format format)
 {
     return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_SPEEDSCOPE ||
-           format == CAIRN_FORMAT_CALLGRIND || format == CAIRN_FORMAT_CHROME;
+           format == CAIRN_FORMAT_CALLGRIND || format == CAIRN_FORMAT_CHROME ||
+           format == CAIRN_FORMAT_OTLP;
 }
 
 bool cli_format_holds_events(enum cairn_format format)
 {
     return format == CAIRN_FORMAT_PPROF || format == CAIRN_FORMAT_FIREFOX ||
            format == CAIRN_FORMAT_CHROME;
+}
+
+bool cli_format_holds_times(enum cairn_format format)
+{
+    return format == CAIRN_FORMAT_FIREFOX || format == CAIRN_FORMAT_CHROME ||
+           format == CAIRN_FORMAT_PERF_DATA || format == CAIRN_FORMAT_OTLP;
 }
 
 /* Events have a time of their own, which few formats have a place for. */
@@ -53,8 +60,8 @@ static void say_left_behind(const struct cairn_profile *profile, enum cairn_form
     cairn_profile_stats(profile, &stats);
     cli_add_counted(&count, stats.n_events, "event");
     if (stats.n_events)
-        cli_say("%s holds sums alone; left out: %s of the timeline", cairn_format_name(format),
-                cairn_buffer_text(&count));
+        cli_say("%s has no place for events with a time of their own; left out: %s",
+                cairn_format_name(format), cairn_buffer_text(&count));
     cairn_buffer_done(&count);
 }
 

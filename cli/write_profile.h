@@ -12,6 +12,9 @@ bool cli_format_is_for_viewers(enum cairn_format format);
 /* Has it a place for events that were kept one by one? */
 bool cli_format_holds_events(enum cairn_format format);
 
+/* Has it a place for the time of each sample? */
+bool cli_format_holds_times(enum cairn_format format);
+
 /* As cairn_profile_write(), in one gzip member. */
 int cli_write_packed(const struct cairn_profile *profile, enum cairn_format format,
                      cairn_write_fn write, void *ctx, struct cairn_err *err);

@@ -13,7 +13,7 @@ packages() {
     # what is in them; go reads our profiles; chromium opens our pictures; servers run under
     # the tracker.
     test)
-        echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils \
+        echo g++ clang lld llvm libclang-rt-14-dev clang-format libcmocka-dev binutils elfutils protobuf-compiler \
             dwz python3 mandoc shellcheck zstd xz-utils linux-perf golang-go chromium chromium-driver python3-selenium \
             libunwind8 musl-tools g++-aarch64-linux-gnu g++-arm-linux-gnueabihf sqlite3 openssl jq redis nginx wrk \
             libpython3.11-testsuite libc6-dbg \

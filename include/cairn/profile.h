@@ -45,7 +45,7 @@ enum cairn_format {
     CAIRN_FORMAT_FIREFOX,     /* the Firefox Profiler's JSON, not packed; cannot be read */
     CAIRN_FORMAT_SPEEDSCOPE,  /* speedscope's JSON, not packed; cannot be read */
     CAIRN_FORMAT_CALLGRIND,   /* text for callgrind_annotate and kcachegrind; cannot be read */
-    CAIRN_FORMAT_PERF_DATA,   /* a recording of perf; cannot be written */
+    CAIRN_FORMAT_PERF_DATA,   /* a recording of perf */
     CAIRN_FORMAT_SANITIZER,   /* text of sanitizers' reports; cannot be written */
     CAIRN_FORMAT_VALGRIND,    /* text of valgrind's; cannot be written */
     CAIRN_FORMAT_TOMBSTONE,   /* text of Android's crash dumps; cannot be written */
@@ -56,7 +56,8 @@ enum cairn_format {
     CAIRN_FORMAT_JAVA,   /* text of thread dumps of Java and of Android's ANRs; cannot be written */
     CAIRN_FORMAT_BPF,    /* text of bpftrace and bcc: stacks with counts; cannot be written */
     CAIRN_FORMAT_FTRACE, /* text of ftrace's stacks; cannot be written */
-    CAIRN_FORMAT_CHROME  /* trace events for Perfetto, JSON, not packed; cannot be read */
+    CAIRN_FORMAT_CHROME, /* trace events for Perfetto, JSON, not packed; cannot be read */
+    CAIRN_FORMAT_OTLP    /* OpenTelemetry's profiles, protobuf, not packed; cannot be read */
 };
 
 CAIRN_API int cairn_profile_new(struct cairn_profile **ret_profile, struct cairn_err *err);

@@ -83,6 +83,7 @@ extern const struct cairn_format_row cairn_format_pprof, cairn_format_collapsed,
     cairn_format_perf_script, cairn_format_perf_data, cairn_format_firefox, cairn_format_speedscope,
     cairn_format_chrome, cairn_format_callgrind, cairn_format_sanitizer, cairn_format_valgrind,
     cairn_format_tombstone, cairn_format_debugger, cairn_format_go, cairn_format_rust,
-    cairn_format_backtrace, cairn_format_java, cairn_format_bpf, cairn_format_ftrace;
+    cairn_format_backtrace, cairn_format_java, cairn_format_bpf, cairn_format_ftrace,
+    cairn_format_otlp;
 
 #endif /* CAIRN_FORMATS_FORMAT_H */

@@ -24,7 +24,7 @@ static const struct cairn_format_row *const rows[] = {
     &cairn_format_backtrace, &cairn_format_java,        &cairn_format_bpf,
     &cairn_format_ftrace,    &cairn_format_perf_script, &cairn_format_collapsed,
     &cairn_format_firefox,   &cairn_format_speedscope,  &cairn_format_callgrind,
-    &cairn_format_chrome};
+    &cairn_format_chrome,    &cairn_format_otlp};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 int cairn_source_fill(struct cairn_source *s, size_t size, struct cairn_err *err)

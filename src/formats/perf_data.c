@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "formats/format.h"
 #include "formats/perf_data_file.h"
+#include "formats/perf_data_write.h"
 
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
 
@@ -213,6 +214,7 @@ static int add_counts(struct cairn_perf_data *d, struct cairn_err *err)
         {counts->n_no_event, "samples of unknown events"},
         {counts->n_guest, "samples of guests"},
         {stream->n_mappings, "mappings beyond the limit"},
+        {stream->n_markers, "events beyond the limit"},
         {stream->n_deep, "samples with too many frames"},
     };
     int code = CAIRN_OK;
@@ -272,4 +274,5 @@ const struct cairn_format_row cairn_format_perf_data = {
     .endings = endings,
     .sniff = sniff,
     .read = read_perf_data,
+    .write = cairn_perf_data_write,
 };

@@ -12,8 +12,11 @@
 
 #include "base/zstd_stream.h"
 #include "formats/perf_data_deferred.h"
+#include "formats/perf_data_joined.h"
 #include "formats/perf_data_order.h"
 #include "formats/perf_data_sample.h"
+#include "formats/perf_data_symbols.h"
+#include "formats/perf_data_tracepoint.h"
 #include "stream/stream.h"
 
 enum { CAIRN_PERF_DATA_HEAD_BYTES = 8 }; /* of a record: type, misc, size */
@@ -47,8 +50,14 @@ struct cairn_perf_data {
     struct cairn_perf_data_counts counts;
     struct cairn_perf_data_attr *attrs;
     size_t n_attrs, cap_attrs;
-    uint64_t n_ids;                   /* numbers of events so far, also equal ones */
-    struct cairn_table by_id;         /* number of an event -> attribute */
+    uint64_t n_ids;           /* numbers of events so far, also equal ones */
+    struct cairn_table by_id; /* number of an event -> attribute */
+    struct cairn_perf_data_tracepoints tracepoints;
+    struct cairn_perf_data_symbols symbols; /* that simpleperf stores */
+    struct cairn_perf_data_joined joined;
+    bool is_simpleperf;
+    struct cairn_buffer tracing;      /* their formats, as they come through a pipe */
+    bool is_tracing;                  /* what is skipped is that */
     struct cairn_perf_data_part part; /* the file that is read */
     uint64_t n_zipped, n_unzipped;    /* bytes so far */
     bool has_no_rounds;               /* a round's end says nothing of other files */
@@ -69,6 +78,9 @@ struct cairn_perf_data_attr *cairn_perf_data_attr_of(struct cairn_perf_data *d, 
 /* One feature of the header; what of it is damaged is left out. */
 int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
                             struct cairn_err *err);
+
+/* The feature META_INFO of simpleperf. */
+int cairn_perf_data_meta(struct cairn_perf_data *d, struct cairn_span bytes, struct cairn_err *err);
 
 /* One entry of a build ID, behind the record's header. */
 int cairn_perf_data_add_build_id(struct cairn_perf_data *d, uint16_t misc, struct cairn_span body,

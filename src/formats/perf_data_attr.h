@@ -21,6 +21,8 @@ enum cairn_perf_data_flag {
     CAIRN_PERF_DATA_SAMPLE_ID_ALL = 18,
 };
 
+enum { CAIRN_PERF_DATA_TYPE_TRACEPOINT = 2 };
+
 /* Bits of sample_type, by number. */
 enum cairn_perf_data_field {
     CAIRN_PERF_DATA_IP,
@@ -56,7 +58,8 @@ struct cairn_perf_data_attr {
     uint64_t config, sample_period, sample_type, read_format, flags, branch_type;
     uint64_t regs_user, regs_intr; /* masks */
     uint16_t max_stack;            /* frames of a chain; 0: what the kernel's setting says */
-    uint32_t name;                 /* a text of the profile; 0: the file does not say */
+    uint32_t name, unit;           /* texts of the profile; 0: the file does not say */
+    bool is_scaled;                /* values are to be multiplied to be of the unit */
     uint32_t event;                /* of the stream; UINT32_MAX: no sample of it was met yet */
 };
 

@@ -134,7 +134,10 @@ static int find_event(struct cairn_perf_data *d, struct cairn_perf_data_attr *at
                       struct cairn_err *err)
 {
     char made[CAIRN_PERF_DATA_NAME_BYTES];
-    const char *unit = cairn_perf_data_is_clock(attr) ? "nanoseconds" : "count";
+    const char *unit = cairn_perf_data_is_clock(attr) ? "nanoseconds"
+                       : attr->unit && !attr->is_scaled
+                           ? cairn_strings_get(&d->stream.profile->strings, attr->unit)
+                           : "count";
     if (attr->event != UINT32_MAX)
         return CAIRN_OK;
     cairn_perf_data_attr_name(attr, made);
@@ -200,6 +203,7 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
 {
     char text[CUT_BYTES];
     struct cairn_stream_copy copy;
+    struct cairn_label_list details = {.profile = d->stream.profile};
     const struct cairn_stream_sample told = {
         .pid = sample->pid,
         .tid = sample->tid,
@@ -215,6 +219,9 @@ static int add_sample(struct cairn_perf_data *d, const struct cairn_perf_data_at
         .n_kernel = d->chain.n_kernel,
         .user = {.frames = d->chain.user, .n = d->chain.n_user, .cut = cut_of(d, attr, text)},
         .copy = find_copy(d, attr, sample, &copy) ? &copy : NULL,
+        .event_name =
+            cairn_perf_data_tracepoint_put(&d->tracepoints, attr, sample->raw, d->swap, &details),
+        .event_details = &details,
     };
     return cairn_stream_sample(&d->stream, &told) < 0 ? cairn_fail_memory(err) : CAIRN_OK;
 }
@@ -239,6 +246,18 @@ static void split_chain(struct cairn_perf_data *d, const struct cairn_perf_data_
     d->chain.is_deferred = false;
 }
 
+/* The kernel's addresses stay where they are when a chain that has none of them is split. */
+static void take_joined(struct cairn_perf_data *d, const struct cairn_perf_data_sample *sample)
+{
+    const struct cairn_perf_data_sample joined = {
+        .chain = cairn_perf_data_joined_find(&d->joined, sample->tid, sample->time)};
+    const size_t n_kernel = d->chain.n_kernel;
+    if (!joined.chain.size)
+        return;
+    cairn_perf_data_chain_split(&joined, d->swap, CAIRN_PERF_DATA_MODE_USER, &d->chain);
+    d->chain.n_kernel = n_kernel;
+}
+
 static int take_sample(struct cairn_perf_data *d, struct cairn_span record,
                        const struct later *later, struct cairn_err *err)
 {
@@ -260,7 +279,11 @@ static int take_sample(struct cairn_perf_data *d, struct cairn_span record,
         d->counts.n_guest++;
         return CAIRN_OK;
     }
+    /* simpleperf unwound the copied stack, and has the kernel's chain in front. */
+    d->chain.has_calls = d->is_simpleperf && cairn_perf_data_has(attr, CAIRN_PERF_DATA_REGS_USER) &&
+                         cairn_perf_data_has(attr, CAIRN_PERF_DATA_STACK_USER);
     split_chain(d, &sample, mode, later);
+    take_joined(d, &sample);
     int code = d->chain.is_deferred && !later->is_last
                    ? cairn_perf_data_deferred_add(&d->deferred, d->chain.cookie, record)
                    : 0;

@@ -8,6 +8,7 @@
 #include "formats/perf_data.h"
 
 enum feature {
+    TRACING_DATA = 1,
     BUILD_ID = 2,
     HOSTNAME = 3,
     OSRELEASE = 4,
@@ -15,6 +16,11 @@ enum feature {
     CMDLINE = 11,
     EVENT_DESC = 12,
     CLOCK_DATA = 29,
+    /* simpleperf's own */
+    FILES = 128,
+    META_INFO = 129,
+    FILES2 = 132,
+    INIT_MAP = 134,
 };
 
 enum {
@@ -146,11 +152,40 @@ static int take_cpu(struct cairn_perf_data *d, struct cairn_span name, struct ca
     return note(d, CAIRN_NOTE_CPU, name, err);
 }
 
+static int take_files(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
+                      struct cairn_err *err)
+{
+    int code = feature == FILES
+                   ? cairn_perf_data_symbols_read(&d->symbols, d->stream.profile, bytes, d->swap)
+                   : cairn_perf_data_symbols_read2(&d->symbols, d->stream.profile, bytes, d->swap);
+    d->is_simpleperf = true;
+    return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+/* Mappings and names from before the recording: records, which may be compressed as one stream of
+ * their own. */
+static int take_init_map(struct cairn_perf_data *d, struct cairn_span bytes, struct cairn_err *err)
+{
+    const struct cairn_perf_data_part outer = d->part;
+    size_t used = 0;
+    d->part = (struct cairn_perf_data_part){0};
+    int code = cairn_perf_data_records(d, bytes, 0, &used, err);
+    d->counts.n_damaged += used < bytes.size;
+    cairn_perf_data_part_done(&d->part);
+    d->part = outer;
+    return code;
+}
+
 int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct cairn_span bytes,
                             struct cairn_err *err)
 {
     struct cairn_reader r = cairn_reader_of(bytes, d->swap);
     switch (feature) {
+    case TRACING_DATA:
+        return cairn_perf_data_tracepoints_read(&d->tracepoints, d->stream.profile, bytes,
+                                                d->swap) < 0
+                   ? cairn_fail_memory(err)
+                   : CAIRN_OK;
     case BUILD_ID:
         return take_build_ids(d, &r, err);
     case HOSTNAME:
@@ -163,6 +198,13 @@ int cairn_perf_data_feature(struct cairn_perf_data *d, unsigned feature, struct 
         return take_command(d, &r, err);
     case EVENT_DESC:
         return take_names(d, &r, err);
+    case FILES:
+    case FILES2:
+        return take_files(d, feature, bytes, err);
+    case META_INFO:
+        return cairn_perf_data_meta(d, bytes, err);
+    case INIT_MAP:
+        return take_init_map(d, bytes, err);
     case CLOCK_DATA:
         take_clock(d, &r);
         return CAIRN_OK;

@@ -19,10 +19,14 @@ enum record {
     COMPRESSED = 81,
     COMPRESSED2 = 83,
     USER_LAST = 86, /* of perf 6.19 */
-    SIMPLEPERF_FIRST = 32768
+    SIMPLEPERF_FIRST = 32768,
+    SIMPLEPERF_CALLCHAIN = 32775,
+    SIMPLEPERF_LAST = 32777
 };
 
-enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES, UPDATE_NAME = 2 };
+enum { HEAD = CAIRN_PERF_DATA_HEAD_BYTES };
+enum { TRACING_MAX = 64 << 20, JOINED_MAX = 1 << 18 /* bytes of a record */ };
+enum { UPDATE_UNIT, UPDATE_SCALE, UPDATE_NAME };
 
 int cairn_perf_data_add_attr(struct cairn_perf_data *d, struct cairn_span bytes,
                              struct cairn_span ids, struct cairn_err *err)
@@ -74,13 +78,16 @@ static int take_update(struct cairn_perf_data *d, struct cairn_span body, struct
     struct cairn_reader r = cairn_reader_of(body, d->swap);
     uint64_t type = cairn_reader_u64(&r);
     struct cairn_perf_data_attr *attr = cairn_perf_data_attr_of(d, cairn_reader_u64(&r));
-    const char *name = type == UPDATE_NAME && attr ? cairn_reader_str(&r) : "";
+    if (type == UPDATE_SCALE && attr)
+        attr->is_scaled = true;
+    bool is_text = type == UPDATE_NAME || type == UPDATE_UNIT;
+    const char *name = is_text && attr ? cairn_reader_str(&r) : "";
     if (r.failed || !*name)
         return CAIRN_OK;
     uint32_t text = cairn_profile_text(d->stream.profile, name, strlen(name));
     if (text == UINT32_MAX)
         return cairn_fail_memory(err);
-    attr->name = text;
+    *(type == UPDATE_NAME ? &attr->name : &attr->unit) = text;
     return CAIRN_OK;
 }
 
@@ -198,6 +205,18 @@ static int take_zipped_sized(struct cairn_perf_data *d, struct cairn_span body, 
     return r.failed ? CAIRN_OK : take_zipped(d, zipped, off, err);
 }
 
+/* Formats of tracepoints, which followed their record. */
+static int take_tracing(struct cairn_perf_data *d, struct cairn_err *err)
+{
+    int code = d->tracing.failed
+                   ? CAIRN_E_NOMEM
+                   : cairn_perf_data_tracepoints_read(&d->tracepoints, d->stream.profile,
+                                                      cairn_buffer_span(&d->tracing), d->swap);
+    d->is_tracing = false;
+    cairn_buffer_done(&d->tracing);
+    return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
 static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
                      struct cairn_span body, uint64_t off, struct cairn_err *err)
 {
@@ -207,6 +226,7 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
         return take_attr(d, body, err);
     case TRACING_DATA:
         d->part.skip = ((uint64_t)cairn_reader_u32(&r) + 7) & ~UINT64_C(7);
+        d->is_tracing = d->part.skip <= TRACING_MAX;
         return CAIRN_OK;
     case BUILD_ID:
         return cairn_perf_data_add_build_id(d, misc, body, err);
@@ -231,12 +251,21 @@ static int take_user(struct cairn_perf_data *d, uint32_t type, uint16_t misc,
     }
 }
 
+static int take_joined(struct cairn_perf_data *d, struct cairn_span body, struct cairn_err *err)
+{
+    int code = cairn_perf_data_joined_add(&d->joined, body, d->swap);
+    d->counts.n_damaged += code == 0;
+    return code < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
 static int take_record(struct cairn_perf_data *d, struct cairn_span record, uint64_t off,
                        struct cairn_err *err)
 {
     struct cairn_reader r = cairn_reader_of(record, d->swap);
     uint32_t type = cairn_reader_u32(&r);
     uint16_t misc = cairn_reader_u16(&r);
+    if (type == SIMPLEPERF_CALLCHAIN)
+        return take_joined(d, (struct cairn_span){record.data + HEAD, record.size - HEAD}, err);
     if (type && type <= KERNEL_LAST)
         return take_kernel(d, type, record, off, err);
     if (type >= USER_FIRST)
@@ -281,8 +310,12 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
         uint32_t type;
         if (d->part.skip) {
             size_t skipped = d->part.skip < left ? (size_t)d->part.skip : left;
+            if (d->is_tracing)
+                cairn_buffer_add(&d->tracing, bytes.data + at, skipped);
             d->part.skip -= skipped;
             at += skipped;
+            if (d->is_tracing && !d->part.skip)
+                code = take_tracing(d, err);
             continue;
         }
         if (left < HEAD)
@@ -294,8 +327,9 @@ int cairn_perf_data_records(struct cairn_perf_data *d, struct cairn_span bytes, 
             d->counts.broken_at = off + at;
             break;
         }
-        if (type >= SIMPLEPERF_FIRST) { /* too long to wait for, and of no use */
-            d->counts.n_unknown++;
+        bool is_joined = type == SIMPLEPERF_CALLCHAIN && size <= JOINED_MAX;
+        if (type >= SIMPLEPERF_FIRST && !is_joined) { /* too long to wait for, and of no use */
+            d->counts.n_unknown += type > SIMPLEPERF_LAST;
             d->part.skip = size;
             continue;
         }
@@ -317,6 +351,8 @@ int cairn_perf_data_finish(struct cairn_perf_data *d, struct cairn_err *err)
     stream->to_wall_ns = d->wall_ns ? d->wall_ns - d->clock_ns : 0;
     if (code == CAIRN_OK && cairn_stream_finish(stream) < 0)
         code = cairn_fail_memory(err);
+    if (code == CAIRN_OK && cairn_perf_data_symbols_name(&d->symbols, stream->profile) < 0)
+        code = cairn_fail_memory(err);
     if (code == CAIRN_OK && d->wall_ns && stream->has_times)
         stream->profile->time_ns = (int64_t)(d->wall_ns + (stream->first_ns - d->clock_ns));
     return code;
@@ -336,4 +372,8 @@ void cairn_perf_data_done(struct cairn_perf_data *d)
     cairn_table_done(&d->by_id);
     cairn_free(d->attrs);
     cairn_perf_data_part_done(&d->part);
+    cairn_perf_data_tracepoints_done(&d->tracepoints);
+    cairn_perf_data_symbols_done(&d->symbols);
+    cairn_perf_data_joined_done(&d->joined);
+    cairn_buffer_done(&d->tracing);
 }

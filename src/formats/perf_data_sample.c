@@ -79,7 +79,7 @@ static void parse_long(struct cairn_reader *r, const struct cairn_perf_data_attr
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_CALLCHAIN))
         s->chain = take_words(r, cairn_reader_u64(r));
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_RAW))
-        cairn_reader_skip(r, cairn_reader_u32(r));
+        s->raw = cairn_reader_take(r, cairn_reader_u32(r));
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_BRANCH_STACK))
         skip_branches(r, attr->branch_type);
     if (cairn_perf_data_has(attr, CAIRN_PERF_DATA_REGS_USER))
@@ -172,7 +172,7 @@ enum marker {
 static void add_user(struct cairn_perf_data_chain *chain, uint64_t ip)
 {
     struct cairn_stream_frame frame = {
-        .va = ip, .how = CAIRN_HOW_TEXT, .exact = chain->n_user == 0};
+        .va = ip, .how = CAIRN_HOW_TEXT, .exact = chain->n_user == 0 || chain->has_calls};
     chain->user[chain->n_user++] = frame;
 }
 

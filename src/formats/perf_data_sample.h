@@ -20,6 +20,7 @@ struct cairn_perf_data_sample {
     uint64_t ip, time, period;
     bool has_ip, has_time, has_period;
     struct cairn_span chain; /* words: addresses and context markers */
+    struct cairn_span raw;   /* of a tracepoint its record */
     struct cairn_perf_data_regs regs;
     bool is_stack_full;      /* all that was reserved for the copy is used: the stack may go on */
     struct cairn_span stack; /* what lies at the stack pointer; empty: it was not copied */
@@ -52,6 +53,7 @@ struct cairn_perf_data_chain {
     struct cairn_stream_frame user[CAIRN_PERF_DATA_CHAIN_MAX];
     size_t n_kernel, n_user;
     size_t n_other;   /* of guests and hypervisors */
+    bool has_calls;   /* callers' addresses are of the call, not behind it: exact */
     bool is_deferred; /* the user part was to follow in a record of its own */
     uint64_t cookie;  /* that names it */
 };

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "stream/build_id.h"
 #include "stream/kernel.h"
+#include "stream/marker.h"
 #include "stream/thread.h"
 
 int cairn_stream_init(struct cairn_stream *stream, struct cairn_profile *profile)
@@ -23,6 +24,7 @@ void cairn_stream_done(struct cairn_stream *stream)
     cairn_table_done(&stream->labels);
     cairn_table_done(&stream->by_what);
     cairn_free(stream->rows);
+    cairn_free(stream->markers);
     *stream = (struct cairn_stream){0};
 }
 
@@ -164,6 +166,8 @@ int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_s
     row.labels = cairn_stream_labels(stream, sample->pid, sample->tid, user.cut);
     if (row.stack == UINT32_MAX || row.labels == UINT32_MAX || add_row(stream, &row) < 0)
         return CAIRN_E_NOMEM;
+    if (sample->event_name && cairn_stream_marker_add(stream, sample, row.stack, row.labels) < 0)
+        return CAIRN_E_NOMEM;
     stream->events[sample->event].n++;
     stream->counts.n_samples++;
     if (sample->has_time)
@@ -203,6 +207,8 @@ int cairn_stream_finish(struct cairn_stream *stream)
             cairn_profile_add_sample(p, row->stack, labels, values) == UINT32_MAX)
             code = CAIRN_E_NOMEM;
     }
+    if (code == CAIRN_OK)
+        code = cairn_stream_markers_finish(stream);
     if (code == CAIRN_OK)
         code = cairn_stream_say_clock(stream);
     if (stream->has_times && stream->last_ns - stream->first_ns <= INT64_MAX)

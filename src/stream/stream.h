@@ -33,6 +33,12 @@ struct cairn_stream_row {
     bool has_time;    /* it is known and kept */
 };
 
+/* A sample that is kept as an event; its labels are without its time. */
+struct cairn_stream_marker {
+    uint32_t name, stack, labels;
+    uint64_t time_ns;
+};
+
 /* What is counted. */
 struct cairn_stream_event {
     uint32_t type, unit; /* texts of the profile */
@@ -45,9 +51,11 @@ struct cairn_stream_counts {
     uint64_t n_lost;     /* events that the recorder had no room for */
     uint64_t n_mappings; /* beyond a limit */
     uint64_t n_deep;     /* samples with more frames than a profile takes */
+    uint64_t n_markers;  /* events beyond a limit */
 };
 
 struct cairn_stream;
+struct cairn_label_list;
 
 /* The user side of a stack, innermost first. */
 struct cairn_stream_walk {
@@ -95,6 +103,8 @@ struct cairn_stream {
     struct cairn_table by_what;   /* hash of stack, labels and event -> row */
     struct cairn_stream_row *rows;
     size_t n_rows, cap_rows;
+    struct cairn_stream_marker *markers;
+    size_t n_markers, cap_markers;
     struct cairn_stream_event events[CAIRN_STREAM_EVENTS_MAX];
     uint32_t n_events;
     uint64_t first_ns, last_ns; /* of the samples */
@@ -148,6 +158,8 @@ struct cairn_stream_sample {
     size_t n_kernel;
     struct cairn_stream_walk user;
     const struct cairn_stream_copy *copy; /* in place of `user`; NULL: none */
+    uint32_t event_name; /* a text: the sample is kept as an event, too; 0: it is not */
+    const struct cairn_label_list *event_details; /* NULL: none */
 };
 int cairn_stream_sample(struct cairn_stream *stream, const struct cairn_stream_sample *sample);
 

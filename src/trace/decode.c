@@ -58,9 +58,9 @@ static void read_args(struct cairn_decoder *d, const struct cairn_bpf_event *eve
         const struct cairn_field *field = &d->fields->fields[i];
         struct cairn_span text = {0};
         if (d->call.args[i].kind == CAIRN_KIND_TEXT)
-            text = cairn_field_text(field, record);
+            text = cairn_field_text(field, record, false);
         else
-            d->args[i] = cairn_field_number(field, record);
+            d->args[i] = cairn_field_number(field, record, false);
         if (text.size >= sizeof d->words[i])
             text.size = sizeof d->words[i] - 1;
         if (text.size)

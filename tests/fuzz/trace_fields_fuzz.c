@@ -17,11 +17,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct cairn_span text = {data + 1 + data[0], size - 1 - data[0]};
     (void)cairn_fields_read(text, &fields, &call);
     for (uint8_t i = 0; i < fields.n; i++) {
-        const struct cairn_span word = cairn_field_text(&fields.fields[i], record);
+        const struct cairn_span word = cairn_field_text(&fields.fields[i], record, false);
         if (word.size && (word.data < record.data || word.size > record.size ||
                           (size_t)(word.data - record.data) > record.size - word.size))
             abort();
-        (void)cairn_field_number(&fields.fields[i], record);
+        (void)cairn_field_number(&fields.fields[i], record, false);
     }
     return 0;
 }

@@ -10,6 +10,7 @@ enum { PERF_IP = 1, PERF_TID = 2, PERF_TIME = 4, PERF_CHAIN = 32, PERF_ID = 64, 
 struct perf_writer {
     bool big;             /* big-endian */
     size_t attr_size;     /* of an attribute alone; 0: 128 */
+    uint32_t type;        /* of the events; 0: 1, software */
     uint64_t sample_type; /* 0: PERF_USUAL */
     uint64_t read_format, branch_type, regs_user, regs_intr, flags;
     unsigned n_events; /* 0: 1; number i has config i and the id 100 + i */
@@ -151,7 +152,7 @@ static inline void perf_put_attr(const struct perf_writer *w, struct cairn_buffe
 {
     size_t size = w->attr_size ? w->attr_size : 128, at = b->size;
     uint64_t flags = w->flags ? w->flags : UINT64_C(1) << 18;
-    perf_put(w, b, 1, 4);
+    perf_put(w, b, w->type ? w->type : 1, 4);
     perf_put(w, b, size, 4);
     perf_put(w, b, event, 8);
     perf_put(w, b, 1, 8);

@@ -40,7 +40,7 @@ static inline void fuzz_for_viewers(const struct cairn_profile *p)
         __builtin_trap();
     cairn_buffer_clear(&out);
     static const enum cairn_format formats[] = {CAIRN_FORMAT_SPEEDSCOPE, CAIRN_FORMAT_CALLGRIND,
-                                                CAIRN_FORMAT_CHROME};
+                                                CAIRN_FORMAT_CHROME, CAIRN_FORMAT_OTLP};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         int code = cairn_profile_write(p, formats[i], test_write, &out, NULL);
         if (code != CAIRN_OK && code != CAIRN_E_ARG)
@@ -48,6 +48,42 @@ static inline void fuzz_for_viewers(const struct cairn_profile *p)
         cairn_buffer_clear(&out);
     }
     cairn_buffer_done(&out);
+}
+
+/* A sample is written as often as it counts: those that count a lot take too long here. */
+static inline bool fuzz_is_light(const struct cairn_profile *p)
+{
+    enum { LIGHT = 1 << 12 };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (__builtin_add_overflow(sum, cairn_profile_weight(p, i), &sum))
+            return false;
+    return sum < LIGHT;
+}
+
+/* Recordings of perf hold less: what they hold must be read again and be the same from then on. */
+static inline void fuzz_perf_data(const struct cairn_profile *p)
+{
+    enum { TIMES = 3, EVERY = 16 };
+    static unsigned n_calls; /* of a plain test some are enough; one input alone is the first */
+    struct cairn_buffer out[TIMES] = {0};
+    struct cairn_profile *read[TIMES] = {NULL};
+    int code = n_calls++ % EVERY == 0 && fuzz_is_light(p) ? CAIRN_OK : CAIRN_E_ARG;
+    for (size_t i = 0; i < TIMES && code == CAIRN_OK; i++) {
+        code = cairn_profile_write(i ? read[i - 1] : p, CAIRN_FORMAT_PERF_DATA, test_write, &out[i],
+                                   NULL);
+        if ((code != CAIRN_OK && code != CAIRN_E_ARG) ||
+            (code == CAIRN_OK &&
+             test_read_profile(cairn_buffer_span(&out[i]), CAIRN_FORMAT_PERF_DATA, &read[i], NULL)))
+            __builtin_trap();
+    }
+    if (code == CAIRN_OK &&
+        !cairn_span_equal(cairn_buffer_span(&out[1]), cairn_buffer_span(&out[2])))
+        __builtin_trap();
+    for (size_t i = 0; i < TIMES; i++) {
+        cairn_profile_free(read[i]);
+        cairn_buffer_done(&out[i]);
+    }
 }
 
 /* Ends and depths say the same, and what is not there was counted. */
@@ -168,6 +204,7 @@ static inline void fuzz_profile(struct cairn_profile *p)
     fuzz_again(p, CAIRN_FORMAT_PPROF);
     fuzz_again(p, CAIRN_FORMAT_COLLAPSED);
     fuzz_for_viewers(p);
+    fuzz_perf_data(p);
     fuzz_views(p);
     if (cairn_profile_new(&merged, NULL) < 0 || cairn_profile_merge(merged, p, NULL) < 0 ||
         cairn_profile_merge(merged, p, NULL) < 0 || merged->n_samples != 2 * p->n_samples ||

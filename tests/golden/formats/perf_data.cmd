@@ -2,6 +2,9 @@
 DATA=$SRC/tests/data/corpus/perf_data
 "$CAIRN" convert "$DATA/fp.data" -o - --to=collapsed
 "$CAIRN" convert "$DATA/fp.data" --info
+"$CAIRN" convert "$DATA/fp.data" -o "$TMP/written.data"
+"$CAIRN" convert "$TMP/written.data" -o - --to=collapsed
+"$CAIRN" convert "$TMP/written.data" --info
 "$CAIRN" convert "$DATA/fp.data" --info -o x.pb.gz
 cp "$DATA/fp.data" "$TMP/perf.data"
 cd "$TMP"

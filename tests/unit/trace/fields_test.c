@@ -57,10 +57,10 @@ static void a_record_is_read_by_them(void **state)
     memcpy(record + 32, &place, 4);
     memcpy(record + 48, "word", 5);
     const struct cairn_span bytes = {record, sizeof record};
-    assert_int_equal(cairn_field_text(&fields.fields[0], bytes).size, 8);
-    assert_int_equal((int64_t)cairn_field_number(&fields.fields[2], bytes), -3);
-    assert_int_equal(cairn_field_number(&fields.fields[3], bytes), ip);
-    const struct cairn_span word = cairn_field_text(&fields.fields[4], bytes);
+    assert_int_equal(cairn_field_text(&fields.fields[0], bytes, false).size, 8);
+    assert_int_equal((int64_t)cairn_field_number(&fields.fields[2], bytes, false), -3);
+    assert_int_equal(cairn_field_number(&fields.fields[3], bytes, false), ip);
+    const struct cairn_span word = cairn_field_text(&fields.fields[4], bytes, false);
     assert_int_equal(word.size, 4);
     assert_memory_equal(word.data, "word", 4);
 }
@@ -75,8 +75,8 @@ static void what_lies_out_of_the_record_is_empty(void **state)
     assert_true(cairn_fields_read(text_of(format), &fields, &call));
     memcpy(record + 32, &place, 4);
     const struct cairn_span bytes = {record, sizeof record};
-    assert_int_equal(cairn_field_text(&fields.fields[4], bytes).size, 0);
-    assert_int_equal(cairn_field_number(&fields.fields[5], bytes), 0);
+    assert_int_equal(cairn_field_text(&fields.fields[4], bytes, false).size, 0);
+    assert_int_equal(cairn_field_number(&fields.fields[5], bytes, false), 0);
 }
 
 static void lines_that_are_none_are_left_out(void **state)
