@@ -8,8 +8,9 @@ import { showFacts } from "./facts.js";
 import { listenToSaves } from "./export.js";
 import { listenToKeys } from "./keys.js";
 import { openSheet } from "./sheet.js";
-import { hasTimes } from "./timeline_view.js";
+import { hasTimes } from "./threads.js";
 import { drawLines, showLines } from "./lines.js";
+import { hideLines } from "./heap_chart.js";
 import { hideTip } from "./tip.js";
 
 const sections = { flame: "stage", inverted: "stage", sandwich: "sandwich", table: "table", tree: "tree", timeline: "timeline" };
@@ -51,6 +52,7 @@ const showView = (app) => {
   const { state } = app, shown = sections[state.view];
   for (const id of new Set(Object.values(sections))) byId(id).hidden = id !== shown;
   byId("path").hidden = shown !== "stage";
+  hideLines(app);
   byId("hidden").textContent = "";
 };
 
