@@ -6,7 +6,7 @@
 //     level 1   |--------------||----||---------||-----------  ...    of eight, what most of it was
 //     level 0   | | | | | | | | ...                                   a sample each
 
-const GROUP = 8, FALLBACK_US = 10000;
+const GROUP = 8, FALLBACK_US = 10000, SAME = 1 << 30;
 const CLOCKS = ["cpu", "cpu-clock", "task-clock"];
 
 // A parent comes before its children.
@@ -59,18 +59,19 @@ export const samplesOf = ({ time, node }, { clock, waited, usual }, order, nodeO
 
 export class Runs {
   constructor(tree, samples) {
+    Object.assign(this, { order: new Int32Array(GROUP), shared: new Int32Array(GROUP) }); // of one group at a time
     Object.assign(this, { tree, samples, levels: [samples], deepest: 0, hasWaits: samples.off.includes(1) });
     const { depth } = tree, { n, node } = samples;
     for (let i = 0; i < n; i++) if (depth[node[i]] > this.deepest) this.deepest = depth[node[i]];
-    while (this.top.n > GROUP) this.levels.push(this.grouped(this.top));
+    while (this.top.n > GROUP) this.levels.push(this.grouped(this.top, this.levels.length === 1 ? this.longest : this.most));
   }
 
   get top() { return this.levels[this.levels.length - 1]; }
 
-  grouped({ n, start, end, node, off }) {
+  grouped({ n, start, end, node, off }, pick) {
     const many = Math.ceil(n / GROUP), out = { n: many, start: new Float64Array(many), end: new Float64Array(many), node: new Uint32Array(many), off: new Uint8Array(many) };
     for (let g = 0; g < many; g++) {
-      const first = g * GROUP, last = Math.min(n, first + GROUP) - 1, most = this.most(node, start, end, first, last);
+      const first = g * GROUP, last = Math.min(n, first + GROUP) - 1, most = pick.call(this, node, start, end, first, last);
       out.start[g] = start[first];
       out.end[g] = end[last];
       out.node[g] = node[most];
@@ -79,31 +80,42 @@ export class Runs {
     return out;
   }
 
+  // Of [first, last] the one whose very stack has most of the time: for eight samples that is enough.
+  longest(node, start, end, first, last) {
+    let best = first, weight = -1;
+    for (let i = first; i <= last; i++) {
+      if (i > first && node[i] === node[i - 1]) continue;
+      let sum = 0;
+      for (let k = i; k <= last; k++) if (node[k] === node[i]) sum += end[k] - start[k];
+      if (sum > weight) { weight = sum; best = i; }
+    }
+    return best;
+  }
+
   // Of [first, last] the one that is where most of the time was: from the root on, the child with the most.
   most(node, start, end, first, last) {
     let i = first;
     while (i < last && node[i + 1] === node[i]) i++;
     if (i === last) return first;
-    const { parent, depth } = this.tree, order = [];
+    const { order, shared } = this, { parent, depth } = this.tree;
     for (i = first; i <= last; i++) {
-      let k = order.length;
-      while (k > 0 && node[order[k - 1]] > node[i]) { order[k] = order[k - 1]; k--; }
+      let k = i - first;
+      for (; k > 0 && node[order[k - 1]] > node[i]; k--) order[k] = order[k - 1];
       order[k] = i;
     }
-    let low = 0, high = order.length - 1;
-    const shared = order.slice(1).map((at, k) => depth[sharedNode(parent, node[order[k]], node[at])]);
+    let low = 0, high = last - first;
+    for (let k = 0; k < high; k++) shared[k] = node[order[k]] === node[order[k + 1]] ? SAME : depth[sharedNode(parent, node[order[k]], node[order[k + 1]])];
     while (low < high) {
-      let least = shared[low];
-      for (let k = low + 1; k < high; k++) if (shared[k] < least) least = shared[k];
-      let best = low, bestEnd = low, weight = -1;
+      let least = SAME, best = low, bestEnd = low, weight = -1;
+      for (let k = low; k < high; k++) if (shared[k] < least) least = shared[k];
+      if (least === SAME) break;
       for (let k = low, begin = low, sum = 0; k <= high; k++) {
         sum += end[order[k]] - start[order[k]];
-        if (k < high && (shared[k] > least || node[order[k]] === node[order[k + 1]])) continue;
+        if (k < high && shared[k] > least) continue;
         if (sum > weight) { weight = sum; best = begin; bestEnd = k; }
         begin = k + 1;
         sum = 0;
       }
-      if (node[order[best]] === node[order[bestEnd]]) return order[best];
       low = best;
       high = bestEnd;
     }

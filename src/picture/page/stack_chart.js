@@ -6,7 +6,7 @@ import { GAP, ROW } from "./paint.js";
 import { sharedNode } from "./runs.js";
 import { changeOf } from "./compare.js";
 
-const NAMED = 26, HATCHED = 4, BRIDGED = 20; // pixels that a box has at least; that a gap has at most
+const NAMED = 26, HATCHED = 4, POINTED = 3, BRIDGED = 20; // pixels that a box has at least; that a gap has at most
 const PALE = 0.4, MISSED = 0.35; // where nobody saw it; where a search finds something else
 
 const get = (labels, key) => labels.find((label) => label.key === key)?.value;
@@ -28,14 +28,16 @@ export class StackChart {
   // The boxes. `to`: { paint, place(µs), low, high, width, top, from, until (y), tree, whole, faint }
   draw(runs, to) {
     Object.assign(this, { runs, to, boxes: [], waits: [], open: [], since: [], seen: [], isRough: false });
-    const { parent, depth } = to.tree, least = (to.high - to.low) / to.width;
+    this.begin(runs.deepest);
+    const { parent, depth } = to.tree, { open, since, seen } = this, least = (to.high - to.low) / to.width;
     let lastEnd = -Infinity, last = 0, deepest = 0;
     const close = (above) => { for (; deepest > above; deepest--) this.run(deepest, lastEnd); };
     runs.each(to.low, to.high, least, (start, end, node, off, sample) => {
       const gap = start - lastEnd;
+      if (gap > 0 && gap <= least) lastEnd = start; // less than a pixel
       close(gap <= BRIDGED * least ? depth[sharedNode(parent, last, node)] : 0);
       if (gap > least) this.bridge(deepest, lastEnd, start);
-      for (let at = node; depth[at] > deepest; at = parent[at]) { this.open[depth[at]] = at; this.since[depth[at]] = this.seen[depth[at]] = start; }
+      for (let at = node, d = depth[node]; d > deepest; at = parent[at], d--) { open[d] = at; since[d] = seen[d] = start; }
       deepest = depth[node];
       last = node;
       lastEnd = end;
@@ -45,33 +47,55 @@ export class StackChart {
     close(0);
   }
 
+  // What is the same for all boxes: of each row its pixels, of each function its colour.
+  begin(deepest) {
+    const { to, app } = this, { strips } = to.paint;
+    this.scale = to.width / (to.high - to.low);
+    this.lines = new Int32Array(deepest + 1).fill(-1);
+    for (let d = 1; d <= deepest; d++) {
+      const y = this.top(d);
+      if (y + ROW > to.from && y < to.until) this.lines[d] = strips.lineOf(y);
+    }
+    this.inks = new Map();
+    this.byNode = app.colours.isOfChange || app.colours.by === "share";
+  }
+
   top(depth) { return this.to.top + (depth - 1) * ROW; }
 
   bridge(deepest, end, start) {
     for (let d = 1; d <= deepest; d++) {
-      this.box(d, this.seen[d], end, 1);
-      this.box(d, end, start, PALE);
+      this.box(d, this.seen[d], end, 1, 0);
+      this.box(d, end, start, PALE, 0);
       this.seen[d] = start;
     }
   }
 
-  // To be named, and to be found again.
+  // Of those that can be pointed at it is known where they are.
   run(depth, end) {
-    const { to } = this, start = this.since[depth], y = this.top(depth);
+    if (this.lines[depth] < 0) return;
+    const { to, scale } = this, start = this.since[depth], x = Math.max(0, (start - to.low) * scale), w = Math.min(to.width, (end - to.low) * scale) - x;
     this.box(depth, this.seen[depth], end, 1, GAP);
-    if (y + ROW <= to.from || y >= to.until) return;
-    const x = Math.max(0, to.place(start));
-    this.boxes.push({ node: this.open[depth], depth, start, end, x, y, w: Math.min(to.width, to.place(end)) - x });
+    if (w >= POINTED) this.boxes.push({ node: this.open[depth], depth, start, end, x, y: this.top(depth), w });
   }
 
-  box(depth, start, end, alpha, gap = 0) {
-    const { to, app } = this, { tree, paint, width } = to, y = this.top(depth), node = this.open[depth];
-    if (y + ROW <= to.from || y >= to.until) return;
-    const x = Math.max(0, to.place(start)), right = Math.min(width, to.place(end)), w = right - x;
-    if (!(right > 0) || x >= width) return;
-    const look = tree.look[node], { hits } = app, hit = hits && hits[look];
-    const colour = hit ? app.colours.palette.hit : app.colours.of(look, to.whole ? tree.total[node] / to.whole : 0, tree.delta ? changeOf(tree.total[node], tree.delta[node], app.state.width) : 0);
-    paint.box(x, y, Math.max(w - (w > 3 ? gap : 0), 0.7), ROW - GAP, colour, alpha * (hits && !hit ? MISSED : 1));
+  box(depth, start, end, alpha, gap) {
+    const line = this.lines[depth];
+    if (line < 0) return;
+    const { to, scale } = this, x = Math.max(0, (start - to.low) * scale), right = Math.min(to.width, (end - to.low) * scale);
+    if (!(right > 0) || x >= to.width) return;
+    const { colour, faint } = this.inkOf(this.open[depth]);
+    to.paint.strips.fill(line, x, right - x > 3 ? right - gap : right, colour, alpha * faint);
+  }
+
+  inkOf(node) {
+    const { app, to: { tree, whole, paint } } = this, look = tree.look[node], key = this.byNode ? node : look;
+    let ink = this.inks.get(key);
+    if (!ink) {
+      const { hits, colours, state } = app, hit = hits && hits[look], change = tree.delta ? changeOf(tree.total[node], tree.delta[node], state.width) : 0;
+      const text = hit ? colours.palette.hit : colours.of(look, whole ? tree.total[node] / whole : 0, change);
+      this.inks.set(key, (ink = { colour: paint.strips.colourOf(text), faint: hits && !hit ? MISSED : 1 }));
+    }
+    return ink;
   }
 
   wait(start, end, depth, sample) {
@@ -103,10 +127,15 @@ export class StackChart {
     return waitText(app.page.sets.labels(set));
   }
 
-  // What was drawn at a point: { box } or { wait }; null.
+  // What was drawn at a point: { box } or { wait }; null. Of what is too narrow the run of the very time.
   at(x, y) {
-    const inside = (one) => y >= one.y && y < one.y + ROW && x >= one.x - 0.5 && x < one.x + Math.max(one.w, 0.7) + 0.5;
-    const box = this.boxes?.find(inside), wait = this.waits?.find(inside);
-    return box ? { box } : wait ? { wait } : null;
+    if (!this.boxes) return null;
+    const { to, runs } = this, inside = (one) => y >= one.y && y < one.y + ROW && x >= one.x && x < one.x + one.w;
+    const box = this.boxes.find(inside), wait = this.waits.find(inside), depth = Math.floor((y - to.top) / ROW) + 1;
+    if (box || wait) return box ? { box } : { wait };
+    const { start, end, node } = runs.samples, slack = 1 / this.scale, time = to.low + x / this.scale, i = runs.at(time + slack);
+    if (depth < 1 || i < 0 || time > end[i] + slack || time < start[i] - slack || to.tree.depth[node[i]] < depth) return null;
+    const run = runs.run(i, depth);
+    return { box: { ...run, x: to.place(run.start), y: this.top(depth), w: (run.end - run.start) * this.scale } };
   }
 }

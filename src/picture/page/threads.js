@@ -31,13 +31,16 @@ export const threadsOf = (page, values) => {
   const threadOf = (set) => {
     if (ofSet[set]) return ofSet[set];
     const whose = labelled(page.sets.labels(set)), id = `${whose.key}=${whose.value}`;
-    if (!threads.has(id)) threads.set(id, { id, ...whose, rows: [], events: [], sum: 0 });
+    if (!threads.has(id)) threads.set(id, { id, ...whose, rows: null, many: 0, events: [], sum: 0 });
     return (ofSet[set] = threads.get(id));
   };
   for (let i = 0; markers && i < markers.n; i++) threadOf(markers.set[i]).events.push(i);
-  for (const row of time ? rowsByTime(time) : []) {
-    const thread = threadOf(setOf[row]);
-    thread.rows.push(row);
+  const order = time ? rowsByTime(time) : [];
+  for (let k = 0; k < order.length; k++) threadOf(setOf[order[k]]).many++;
+  for (const thread of threads.values()) { thread.rows = new Uint32Array(thread.many); thread.many = 0; }
+  for (let k = 0; k < order.length; k++) {
+    const row = order[k], thread = ofSet[setOf[row]];
+    thread.rows[thread.many++] = row;
     thread.sum += values[row];
   }
   return [...threads.values()].sort((a, b) => b.sum - a.sum || b.rows.length - a.rows.length || b.events.length - a.events.length || (a.name < b.name ? -1 : 1));

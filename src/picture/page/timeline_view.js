@@ -115,7 +115,8 @@ export class TimelineView {
   highOf(thread) {
     if (thread.deepest === undefined) {
       const { depth, rows: [{ node }] } = this.app.page;
-      thread.deepest = thread.rows.reduce((most, row) => Math.max(most, depth[node[row]]), 0);
+      thread.deepest = 0;
+      for (const row of thread.rows) if (depth[node[row]] > thread.deepest) thread.deepest = depth[node[row]];
     }
     return (thread.deepest + 1) * ROW; // as StackChart has it
   }
@@ -251,7 +252,7 @@ export class TimelineView {
     if (this.sumsKey !== key) { sums.clear(); this.sumsKey = key; }
     if (!sums.has(id)) {
       const keep = app.model.rows(JSON.stringify({ labels: app.state.labels })), up = new Float64Array(rows.length + 1);
-      rows.forEach((row, k) => { up[k + 1] = up[k] + (keep && !keep[row] ? 0 : Math.max(0, this.values[row])); });
+      for (let k = 0; k < rows.length; k++) up[k + 1] = up[k] + (keep && !keep[rows[k]] ? 0 : Math.max(0, this.values[rows[k]]));
       sums.set(id, up);
     }
     return sums.get(id);
