@@ -33,10 +33,19 @@ export const lengthsOf = ({ types, rows: [rows] }, { period, period_unit: unit }
   };
 };
 
+// How long one sample of a thread stands for, in µs; `span` is that of those that do not say it.
+const lengthOf = ({ clock, waited }, row, span) => (waited?.[row] > 0 ? waited[row] / 1e3 : clock?.[row] > 0 ? clock[row] / 1e3 : span);
+
+// When the last sample of a thread ends.
+export const endOf = ({ time }, lengths, order) => {
+  const last = order[order.length - 1];
+  return order.length ? time[last] + lengthOf(lengths, last, lengths.usual || medianGap(time, order)) : 0;
+};
+
 // { start, end (µs), node, off (1: the thread was off the CPU), row } of each sample. A stretch that was
 // measured is as long as it says; a sampled one ends at the next, or after its own time where that is far.
-export const samplesOf = ({ time, node }, { clock, waited, usual }, order, nodeOf) => {
-  const n = order.length, span = usual || medianGap(time, order);
+export const samplesOf = ({ time, node }, lengths, order, nodeOf) => {
+  const n = order.length, span = lengths.usual || medianGap(time, order), { waited } = lengths;
   const samples = { n: 0, start: new Float64Array(n), end: new Float64Array(n), node: new Uint32Array(n), off: new Uint8Array(n), row: new Uint32Array(n) };
   const { start, end, off } = samples;
   let k = 0;
@@ -45,7 +54,7 @@ export const samplesOf = ({ time, node }, { clock, waited, usual }, order, nodeO
     if (at < 0) continue;
     start[k] = time[row];
     off[k] = waited?.[row] > 0 ? 1 : 0;
-    end[k] = time[row] + (off[k] ? waited[row] / 1e3 : clock?.[row] > 0 ? clock[row] / 1e3 : span);
+    end[k] = time[row] + lengthOf(lengths, row, span);
     samples.node[k] = at;
     samples.row[k++] = row;
   }

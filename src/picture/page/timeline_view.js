@@ -7,7 +7,7 @@ import { byId, make, speak } from "./dom.js";
 import { counted } from "./format.js";
 import { Events } from "./events.js";
 import { CanvasPaint, ROW } from "./paint.js";
-import { Runs, lengthsOf, samplesOf } from "./runs.js";
+import { Runs, endOf, lengthsOf, samplesOf } from "./runs.js";
 import { StackChart } from "./stack_chart.js";
 import { StackWalk } from "./stack_walk.js";
 import { AXIS, drawAxis, drawSpan, timeText } from "./time_axis.js";
@@ -33,10 +33,6 @@ export class TimelineView {
 
   begin() {
     const { app, box } = this;
-    this.until = this.heap?.until ?? this.events.until(1);
-    if (!this.heap) for (const at of app.page.rows[0].time ?? []) if (at > this.until) this.until = at;
-    this.low = 0;
-    this.high = this.until;
     this.canvas = make("canvas", "", { tabIndex: 0, role: "img" });
     this.list = make("ul", "", { className: "threads" });
     this.note = make("p", "", { className: "note-over-time" });
@@ -45,6 +41,13 @@ export class TimelineView {
     listenToTime(this);
     box.addEventListener("scroll", () => this.redraw());
     new ResizeObserver(() => this.redraw()).observe(box);
+  }
+
+  measure() {
+    const { heap, threads, app: { page: { rows: [rows] } } } = this;
+    this.until = heap ? heap.until : threads.reduce((most, thread) => Math.max(most, endOf(rows, this.spans, thread.rows)), this.events.until(1));
+    this.low = 0;
+    this.high = this.until;
   }
 
   timeAt(x) { return this.low + (x / this.width) * (this.high - this.low); }
@@ -77,12 +80,14 @@ export class TimelineView {
   update() {
     const { app } = this, { page, state } = app;
     if (!hasTimes(page)) return this.box.replaceChildren(make("p", "No sample says when it was taken.", { className: "none" }));
-    if (!this.canvas) this.begin();
+    const isNew = !this.canvas;
+    if (isNew) this.begin();
     this.values = page.rows[0].values(state.type);
     if (this.type !== state.type) {
       this.type = state.type;
       this.threads = threadsOf(page, this.values);
       this.sums = new Map();
+      if (isNew) this.measure();
       this.canvas.setAttribute("aria-label", `Timeline of ${counted(this.threads.length)} threads over ${timeText(this.until)}. Arrow keys move, with Shift they select; plus and minus stretch; down and up walk through the stacks, comma and full stop to the next ones.`);
     }
     this.tree = app.model.plain(app.question);
