@@ -46,16 +46,20 @@ export class Events {
     return this.kept;
   }
 
+  kept(events) {
+    const kept = this.keptSets();
+    return events.filter((i) => kept[this.markers.set[i]]);
+  }
+
   // Marks that would lie on each other are drawn once: a row takes as long as it has pixels. Where a thread
   // has no samples, they have all of its row.
   draw(g, lanes, view) {
     const { markers } = this;
     if (!markers) return;
-    const kept = this.keptSets();
     for (const lane of lanes) {
       const { thread: { events, rows }, track } = lane, y = view.yOf(lane) + TOP, high = rows.length ? MARK : track - 2 * TOP;
       let end = -1, last = "";
-      lane.events = events.filter((i) => kept[markers.set[i]]);
+      lane.events = this.kept(events);
       for (const i of lane.events) {
         const [x, to] = this.ends(i, view), w = Math.max(1.5, to - x), name = markers.name(i);
         if (x > view.width || x + w < 0 || (x + w < end + 0.5 && name === last)) continue;

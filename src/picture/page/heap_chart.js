@@ -7,7 +7,7 @@ import { inUnit } from "./format.js";
 import { hideTip, showRows } from "./tip.js";
 import { AXIS, momentText, timeText } from "./time_axis.js";
 
-const SHOWN = 20, TYPE = "inuse_space", FRAMES = 12, PAD = 8;
+const SHOWN = 20, TYPE = "inuse_space", FRAMES = 12, PAD = 8, TEXT = 13; // pixels: free below, height of a text
 
 export const isHeapOverTime = (page) => Boolean(page.rows?.[0]?.time) && page.types.some(({ type }) => type === TYPE);
 
@@ -30,9 +30,9 @@ export class HeapChart {
     this.type = view.app.page.types.findIndex(({ type }) => type === TYPE);
     const { lines } = view.app.page, line = (name) => lines.find((one) => one.name === name && one.time.length);
     const inUs = (one) => one && { time: one.time.map((ms) => ms * 1e3), value: one.value };
-    this.live = inUs(line("live")); // of one process alone
-    this.peak = inUs(line("peak"));
-    this.marks = inUs(line("mark"));
+    this.live = inUs(line("live")); // where births are of several processes, no line is of all of them
+    this.peak = this.live && inUs(line("peak"));
+    this.marks = this.live && inUs(line("mark"));
     this.until = lines.reduce((most, { time }) => Math.max(most, (time[time.length - 1] ?? 0) * 1e3), 1);
     for (const at of view.app.page.rows[0].time) if (at > this.until) this.until = at;
     // When epochs began: between two of them nothing is known.
@@ -83,10 +83,29 @@ export class HeapChart {
     if (rest.length) series.push({ node: -1, many: rest.length, sum: rest.reduce((sum, one) => sum + one.sum, 0), rows: rest.flatMap((one) => one.rows) });
     for (const one of series) {
       one.up = new Float64Array(this.moments.length);
-      for (const row of one.rows) one.up[Math.min(this.moments.length - 1, lastAt(this.moments, rows.time[row]) + 1)] += values[row];
+      for (const row of one.rows) one.up[this.bornBy(row)] += values[row];
       for (let k = 1; k < one.up.length; k++) one.up[k] += one.up[k - 1];
     }
     return series;
+  }
+
+  // By which moment a block had been born: the next one of its own process, if that is in the file.
+  bornBy(row) {
+    const { time, set } = this.view.app.page.rows[0], last = this.moments.length - 1;
+    this.ofProcess ??= this.live ? null : this.momentsByProcess();
+    const own = this.ofProcess ? this.ofProcess[set[row]] : this.moments, next = lastAt(own, time[row]) + 1;
+    return next < own.length ? lastAt(this.moments, own[next]) : last;
+  }
+
+  // By set of labels, what is known of when epochs of its process began.
+  momentsByProcess() {
+    const { rows: [{ n, time, set }], sets } = this.view.app.page, pids = [], times = new Map(), bySet = [];
+    for (let k = 0; k < sets.n; k++) pids.push(String(sets.labels(k).find(({ key }) => key === "pid")?.value));
+    for (const pid of pids) times.set(pid, new Set());
+    for (let row = 0; row < n; row++) if (time[row] >= 0) times.get(pids[set[row]]).add(time[row]);
+    const sorted = new Map([...times].map(([pid, own]) => [pid, [...own].sort((a, b) => a - b)]));
+    for (const pid of pids) bySet.push(sorted.get(pid));
+    return bySet;
   }
 
   nameOf({ node, many }) {
@@ -146,13 +165,13 @@ export class HeapChart {
   draw(paint, colour) {
     const { view } = this, { g } = paint, width = Math.ceil(view.width), height = view.height;
     const most = Math.max(1, this.born, this.peak?.value[0] ?? 0, this.live ? this.live.value.reduce((m, v) => Math.max(m, v), 0) : 0);
-    this.y = (value) => height - PAD - (value / most) * (height - AXIS - 2 * PAD - 12);
+    this.y = (value) => height - PAD - (value / most) * (height - AXIS - 2 * PAD - 2 * TEXT);
     this.tops = this.stack(width);
     if (this.live) this.drawLive(g, width, colour);
     for (let rank = this.tops.length - 1; rank >= 0; rank--) this.drawBand(g, rank, width);
     this.drawScale(g, most, width, colour);
-    if (this.peak) this.drawMark(g, this.peak.time[0], `peak ${inUnit(this.peak.value[0], "bytes")}`, colour("--accent"), height);
-    this.marks?.time.forEach((at, i) => this.drawMark(g, at, `mark ${this.marks.value[i]}`, colour("--focus"), height));
+    if (this.peak) this.drawMark(g, this.peak.time[0], `peak ${inUnit(this.peak.value[0], "bytes")}`, colour("--accent"), height, 0);
+    this.marks?.time.reduce((end, at, i) => this.drawMark(g, at, `mark ${this.marks.value[i]}`, colour("--focus"), height, 1, end), 0);
   }
 
   drawBand(g, rank, width) {
@@ -202,13 +221,15 @@ export class HeapChart {
     }
   }
 
-  drawMark(g, at, text, ink, height) {
-    const { view } = this, x = view.place(at);
-    if (x < 0 || x > view.width) return;
+  // In row 0 or 1 of texts, if it begins behind `from`; where the text ends.
+  drawMark(g, at, text, ink, height, row, from = 0) {
+    const { view } = this, x = view.place(at), wide = g.measureText(text).width, left = x + wide + 8 > view.width ? x - wide - 5 : x + 4;
+    if (x < 0 || x > view.width) return from;
     g.fillStyle = ink;
     g.fillRect(x, AXIS, 1, height);
-    const wide = g.measureText(text).width;
-    g.fillText(text, x + wide + 8 > view.width ? x - wide - 5 : x + 4, AXIS + 8);
+    if (left < from) return from;
+    g.fillText(text, left, AXIS + 8 + row * TEXT);
+    return left + wide + 4;
   }
 
   // The series at a point of the canvas: its number, -1: what was freed later, or null.
@@ -247,4 +268,6 @@ export class HeapChart {
 }
 
 // The lines above the picture say the same with less.
-export const hideLines = (app) => { byId("lines").hidden = app.state.view === "timeline" && isHeapOverTime(app.page); };
+export const hideLines = (app) => {
+  byId("lines").hidden = app.state.view === "timeline" && isHeapOverTime(app.page) && app.page.lines.some(({ name }) => name === "live");
+};

@@ -33,11 +33,14 @@ const showLegend = (app) => {
   }));
 };
 
+const noTimes = ({ types }) => "No sample says when it was taken" +
+  (types.some(({ type }) => type === "inuse_space") ? ": of a heap, the file that 'cairn heap run' wrote has times" : ": 'cairn record --timeline' keeps that");
+
 const showTools = (app) => {
   const { state, page } = app;
   for (const tab of document.querySelectorAll("#views button")) {
     tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view));
-    if (tab.dataset.view === "timeline") tab.disabled = !hasTimes(page);
+    if (tab.dataset.view === "timeline" && !hasTimes(page)) Object.assign(tab, { disabled: true, title: noTimes(page) });
   }
   byId("type").value = String(state.type);
   byId("colour").value = state.colour;

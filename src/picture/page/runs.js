@@ -6,8 +6,10 @@
 //     level 1   |--------------||----||---------||-----------  ...    of eight, what most of it was
 //     level 0   | | | | | | | | ...                                   a sample each
 
-const GROUP = 8, FALLBACK_US = 10000, SAME = 1 << 30;
+const GROUP = 8, FALLBACK_US = 10000, LEAST_US = 0.5, SAME = 1 << 30;
 const CLOCKS = ["cpu", "cpu-clock", "task-clock"];
+
+const empty = (n) => ({ n: 0, start: new Float64Array(n), end: new Float64Array(n), node: new Uint32Array(n), off: new Uint8Array(n), set: new Uint32Array(n) });
 
 // A parent comes before its children.
 export const sharedNode = (parent, a, b) => {
@@ -42,11 +44,11 @@ export const endOf = ({ time }, lengths, order) => {
   return order.length ? time[last] + lengthOf(lengths, last, lengths.usual || medianGap(time, order)) : 0;
 };
 
-// { start, end (µs), node, off (1: the thread was off the CPU), row } of each sample. A stretch that was
+// { start, end (µs), node, off (1: the thread was off the CPU), set (of labels) } of each sample. A stretch that was
 // measured is as long as it says; a sampled one ends at the next, or after its own time where that is far.
-export const samplesOf = ({ time, node }, lengths, order, nodeOf) => {
+export const samplesOf = ({ time, node, set }, lengths, order, nodeOf) => {
   const n = order.length, span = lengths.usual || medianGap(time, order), { waited } = lengths;
-  const samples = { n: 0, start: new Float64Array(n), end: new Float64Array(n), node: new Uint32Array(n), off: new Uint8Array(n), row: new Uint32Array(n) };
+  const samples = empty(n);
   const { start, end, off } = samples;
   let k = 0;
   for (const row of order) {
@@ -56,13 +58,30 @@ export const samplesOf = ({ time, node }, lengths, order, nodeOf) => {
     off[k] = waited?.[row] > 0 ? 1 : 0;
     end[k] = time[row] + lengthOf(lengths, row, span);
     samples.node[k] = at;
-    samples.row[k++] = row;
+    samples.set[k++] = set[row];
   }
   samples.n = k;
   for (let i = 0; i + 1 < k; i++) {
     const next = start[i + 1];
     if (end[i] > next || (!off[i] && next - start[i] <= 2 * (end[i] - start[i]))) end[i] = next;
   }
+  return samples;
+};
+
+// The same of events that have stacks: each is as long as it took.
+export const samplesOfEvents = ({ time, took, node, set }, events, nodeOf) => {
+  const samples = empty(events.length);
+  let k = 0;
+  for (const i of events) {
+    const at = nodeOf ? nodeOf[node[i]] : node[i];
+    if (!(at > 0)) continue;
+    samples.start[k] = time[i];
+    samples.end[k] = time[i] + Math.max(LEAST_US, took[i] / 1e3);
+    if (k > 0 && samples.end[k - 1] > time[i]) samples.end[k - 1] = time[i];
+    samples.node[k] = at;
+    samples.set[k++] = set[i];
+  }
+  samples.n = k;
   return samples;
 };
 

@@ -122,7 +122,7 @@ export class StackChart {
 
   // The name of a wait is none of a function, and is measured each time.
   waitOf(sample) {
-    const { app } = this, set = app.page.rows[0].set[this.runs.samples.row[sample]];
+    const { app } = this, set = this.runs.samples.set[sample];
     this.to.paint.fitter.widths[0] = -1;
     return waitText(app.page.sets.labels(set));
   }

@@ -25,7 +25,7 @@ export class StackWalk {
 
   // What the sample itself says, but for whose it is.
   labelRows(lane, sample) {
-    const { page } = this.view.app, labels = page.sets.labels(page.rows[0].set[lane.runs.samples.row[sample]]);
+    const { page } = this.view.app, labels = page.sets.labels(lane.runs.samples.set[sample]);
     return labels.filter(({ key }) => !WHOSE.includes(key)).slice(0, 12).map(({ key, value }) => [key, String(value).slice(0, 200)]);
   }
 
@@ -37,7 +37,7 @@ export class StackWalk {
     const { lane, box, wait } = found, { app, tree } = this.view, { samples } = lane.runs, { chart } = lane;
     this.shown = true;
     if (wait) {
-      const set = wait.sample >= 0 ? app.page.rows[0].set[samples.row[wait.sample]] : -1;
+      const set = wait.sample >= 0 ? samples.set[wait.sample] : -1;
       const inner = wait.sample >= 0 ? [["in", app.looks.name(tree.look[samples.node[wait.sample]])]] : [];
       return showRows(set >= 0 ? waitText(app.page.sets.labels(set)) : "off the CPU", [...this.when(wait, chart.isRough), ...inner, ["thread", lane.thread.name]], x, y);
     }

@@ -7,7 +7,7 @@ import { byId, make, speak } from "./dom.js";
 import { counted } from "./format.js";
 import { Events } from "./events.js";
 import { CanvasPaint, ROW } from "./paint.js";
-import { Runs, endOf, lengthsOf, samplesOf } from "./runs.js";
+import { Runs, endOf, lengthsOf, samplesOf, samplesOfEvents } from "./runs.js";
 import { StackChart } from "./stack_chart.js";
 import { StackWalk } from "./stack_walk.js";
 import { AXIS, drawAxis, drawSpan, timeText } from "./time_axis.js";
@@ -15,7 +15,7 @@ import { hasTimes, threadsOf } from "./threads.js";
 import { HeapChart, isHeapOverTime } from "./heap_chart.js";
 import { listenToTime } from "./time_gestures.js";
 
-const TRACK = 46, TRACK_MOST = 110, ROWS = 400;
+const TRACK = ROW > 20 ? 54 : 46, TRACK_MOST = 110, ROWS = 400; // where fingers point, there is room for them
 const PAPER = 700, PAPER_HIGH = 2400; // pixels that fit on any
 
 export class TimelineView {
@@ -48,6 +48,8 @@ export class TimelineView {
     this.until = heap ? heap.until : threads.reduce((most, thread) => Math.max(most, endOf(rows, this.spans, thread.rows)), this.events.until(1));
     this.low = 0;
     this.high = this.until;
+    const { time } = rows, untimed = heap || !time ? 0 : time.reduce((n, at) => n + (at < 0), 0);
+    if (untimed) this.note.textContent = `${counted(untimed)} of ${counted(rows.n)} samples do not say when they were taken, and are not in this view.`;
   }
 
   timeAt(x) { return this.low + (x / this.width) * (this.high - this.low); }
@@ -103,8 +105,9 @@ export class TimelineView {
     const open = new Set();
     let room = this.box.clientHeight - AXIS - threads.length * TRACK;
     for (const thread of threads) {
-      if (!thread.rows.length) continue;
-      room -= this.highOf(thread);
+      const high = this.highOf(thread);
+      if (!high) continue;
+      room -= high;
       if (open.size && room < 0) break;
       open.add(thread.id);
     }
@@ -117,13 +120,15 @@ export class TimelineView {
     this.app.state.set({ stacks: [...open] }, true);
   }
 
+  // 0: it has no stacks. Of a thread without samples they are those of its events.
   highOf(thread) {
     if (thread.deepest === undefined) {
-      const { depth, rows: [{ node }] } = this.app.page;
+      const { depth, markers, rows: [{ node }] } = this.app.page;
       thread.deepest = 0;
       for (const row of thread.rows) if (depth[node[row]] > thread.deepest) thread.deepest = depth[node[row]];
+      if (!thread.rows.length) for (const i of thread.events) if (depth[markers.node[i]] > thread.deepest) thread.deepest = depth[markers.node[i]];
     }
-    return (thread.deepest + 1) * ROW; // as StackChart has it
+    return thread.deepest && (thread.deepest + 1) * ROW; // as StackChart has it
   }
 
   // Kept while the samples and the shape of the tree are the same.
@@ -131,8 +136,9 @@ export class TimelineView {
     const { app, known } = this, { labels, asks } = app.state, key = JSON.stringify([labels, asks]);
     if (this.key !== key) { known.clear(); this.key = key; }
     if (!known.has(thread.id)) {
-      const keep = app.model.rows(JSON.stringify({ labels })), rows = keep ? thread.rows.filter((row) => keep[row]) : thread.rows;
-      known.set(thread.id, new Runs(this.tree, samplesOf(app.page.rows[0], this.spans, rows, app.model.nodeMap(app.question))));
+      const keep = app.model.rows(JSON.stringify({ labels })), rows = keep ? thread.rows.filter((row) => keep[row]) : thread.rows, map = app.model.nodeMap(app.question);
+      known.set(thread.id, new Runs(this.tree, thread.rows.length ? samplesOf(app.page.rows[0], this.spans, rows, map)
+        : samplesOfEvents(app.page.markers, this.events.kept(thread.events), map)));
     }
     const runs = known.get(thread.id);
     runs.tree = this.tree;
@@ -147,9 +153,9 @@ export class TimelineView {
   showList() {
     const { app, threads } = this, { state } = app;
     this.list.replaceChildren(...threads.slice(0, ROWS).map((thread) => {
-      const { id, name, key, value, rows } = thread, saying = this.saying(thread), only = key && state.labels[key]?.length === 1 && state.labels[key][0] === value;
+      const { id, name, key, value } = thread, saying = this.saying(thread), only = key && state.labels[key]?.length === 1 && state.labels[key][0] === value;
       return make("li", "", make("div", "",
-        make("button", "", { type: "button", className: "twisty", disabled: !rows.length, "aria-label": `Stacks of ${name}`, onclick: () => this.toggle(id) }),
+        make("button", "", { type: "button", className: "twisty", disabled: !this.highOf(thread), "aria-label": `Stacks of ${name}`, onclick: () => this.toggle(id) }),
         make("button", name, { type: "button", title: `${name}: ${saying}. Only this one, or all again.`, disabled: !key, "aria-pressed": String(Boolean(only)),
           onclick: () => { const { [key]: _, ...rest } = state.labels; state.set({ labels: only ? rest : { ...rest, [key]: [value] }, frame: "" }); } }), make("small", saying)));
     }));
@@ -170,7 +176,7 @@ export class TimelineView {
   layOut(clientHeight) {
     const threads = this.threads.slice(0, ROWS), open = this.openThreads();
     const lanes = threads.map((thread) => {
-      const runs = open.has(thread.id) && thread.rows.length ? this.runsOf(thread) : null, chart = runs && this.chartOf(thread);
+      const runs = open.has(thread.id) && this.highOf(thread) ? this.runsOf(thread) : null, chart = runs && this.chartOf(thread);
       return { thread, runs, chart, high: chart ? chart.heightOf(runs) : 0 };
     });
     const room = clientHeight - AXIS - lanes.reduce((sum, { high }) => sum + high, 0);
@@ -291,7 +297,10 @@ export class TimelineView {
   }
 
   hits() { return []; }
-  mark() { this.redraw(); }
+  mark() {
+    this.heap?.showList();
+    this.redraw();
+  }
 
   press(key, event) {
     const step = { ArrowLeft: -0.02, ArrowRight: 0.02 }[key];
