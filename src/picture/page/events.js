@@ -46,7 +46,7 @@ export class Events {
     return this.kept;
   }
 
-  kept(events) {
+  keptOf(events) {
     const kept = this.keptSets();
     return events.filter((i) => kept[this.markers.set[i]]);
   }
@@ -59,7 +59,7 @@ export class Events {
     for (const lane of lanes) {
       const { thread: { events, rows }, track } = lane, y = view.yOf(lane) + TOP, high = rows.length ? MARK : track - 2 * TOP;
       let end = -1, last = "";
-      lane.events = this.kept(events);
+      lane.events = this.keptOf(events);
       for (const i of lane.events) {
         const [x, to] = this.ends(i, view), w = Math.max(1.5, to - x), name = markers.name(i);
         if (x > view.width || x + w < 0 || (x + w < end + 0.5 && name === last)) continue;

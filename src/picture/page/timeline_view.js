@@ -138,7 +138,7 @@ export class TimelineView {
     if (!known.has(thread.id)) {
       const keep = app.model.rows(JSON.stringify({ labels })), rows = keep ? thread.rows.filter((row) => keep[row]) : thread.rows, map = app.model.nodeMap(app.question);
       known.set(thread.id, new Runs(this.tree, thread.rows.length ? samplesOf(app.page.rows[0], this.spans, rows, map)
-        : samplesOfEvents(app.page.markers, this.events.kept(thread.events), map)));
+        : samplesOfEvents(app.page.markers, this.events.keptOf(thread.events), map)));
     }
     const runs = known.get(thread.id);
     runs.tree = this.tree;
