@@ -31,6 +31,7 @@ def threads_page():
     rows += [on(["copy", "find", "main"], at) for at in range(20, 40)]
     rows += [off(["futex", "wait", "main"], 40, 30, "sleep", HOSTILE)]
     rows += [on(["copy", "main"], at) for at in (70, 71)] + [on(["copy", "main"], at) for at in (95, 96, 97, 98, 99)]
+    rows += [on(["copy", "main"], None)]
     rows += [on([HOSTILE, "main"], at, "calm", 2) for at in (10 + 2.5 * k for k in range(10))]
     return flame("stacks", pprof_of_threads(rows, types=CPU, events=[("openat", ["main"], "busy", 1, 10, 5_000_000, {})]), "--value=cpu")
 
@@ -50,6 +51,7 @@ def joins_runs(browser, page):
         ["find", 2, 0, 40], ["wait", 2, 40, 70], ["copy", 2, 70, 72], ["copy", 2, 95, 100],
         ["hash", 3, 0, 20], ["copy", 3, 20, 40], ["futex", 3, 40, 70]])
     check("samples far apart are no run, but go on palely", [row for row in calm if row[1] == 1], [["main", 1, 10, 33.5]])
+    check("what has no time is counted", browser.text(".note-over-time"), "1 of 59 samples do not say when they were taken, and are not in this view.")
     check("waits", browser.run("return cairn.app.view.lanes[0].chart.waits.map(({ start, end, depth }) => [start / 1e3, end / 1e3, depth])"), [[40, 70, 3]])
     browser.check_quiet("runs")
 
@@ -126,6 +128,33 @@ def opens_and_closes(browser, page):
     browser.check_quiet("open")
 
 
+def groups_what_is_narrow(browser):
+    """Of eight samples five are below hot(), each in another function, and three in the same of cold()."""
+    rows = [on([f"leaf{at % 8}", "hot", "main"] if at % 8 < 5 else ["same", "cold", "main"], at) for at in range(16000)]
+    browser.open(flame("narrow", pprof_of_threads(rows, types=CPU), "--value=cpu"), fragment="#view=timeline")
+    names = browser.run("""
+        const { view, page } = cairn.app, { levels, tree } = view.lanes[0].runs;
+        return levels.slice(1).map(({ n, node, start, end }) => [n, end[n - 1] / 1e3 - start[0],
+            [...new Set([...node.slice(0, n)].map((at) => page.looks.name(tree.look[tree.parent[at]])))]]);""")
+    check("groups are where most of the time was", names, [[2000, 16000, ["hot"]], [250, 16000, ["hot"]], [32, 16000, ["hot"]], [4, 16000, ["hot"]]])
+    check("and are drawn so", browser.run(BOXES)[0][:2], [["main", 1, 0, 16000], ["hot", 2, 0, 16000]])
+    browser.move(*at(browser, 2000, 2))
+    check_that("a length of many samples is no exact one", browser.tip()["for"].startswith("about "), browser.tip())
+    browser.run("cairn.app.view.show(5000, 12000)")
+    browser.settle()
+    check("near, each is itself", [row[:3] for row in browser.run(BOXES)[0] if row[1] == 2], [["cold", 2, 5], ["hot", 2, 8]])
+    browser.check_quiet("groups")
+
+
+def shows_stacks_of_events(browser):
+    events = [("openat", ["open", "read", "main"], "tool", 7, 10, 3_000_000, {"result": "3"}), ("close", ["close", "main"], "tool", 7, 20, 0, {})]
+    browser.open(flame("events", pprof_of_threads([(["main"], "tool", 8, None, 1)], events=events)), fragment="#view=timeline")
+    check("as long as they took", [row for row in browser.run(BOXES)[0] if row[0] == "open"], [["open", 3, 0, 3]])
+    browser.move(*at(browser, 1, 3))
+    check("with what is known of the event", {key: browser.tip()[key] for key in ("", "for", "result")}, {"": "open", "for": "3.00 ms", "result": "3"})
+    browser.check_quiet("events")
+
+
 def births_page():
     """Blocks of four stacks, born at three moments; half of the first were freed."""
     space = (("inuse_objects", "count"), ("inuse_space", "bytes"), ("peak_objects", "count"), ("peak_space", "bytes"))
@@ -152,6 +181,16 @@ def shows_births(browser):
     browser.settle()
     check("a span goes from moment to moment", browser.fragment()["span"], "1000000-2000000")
     browser.check_quiet("births")
+
+
+def dates_births_by_process(browser):
+    """Epochs of one process say nothing of the other's."""
+    space = (("inuse_objects", "count"), ("inuse_space", "bytes"))
+    rows = [(["one", "main"], "", 1, at, (1, 100), {"pid": 1}) for at in (0, 1000, 2000)] + [(["two", "main"], "", 1, at, (1, 10), {"pid": 2}) for at in (500, 1500)]
+    browser.open(flame("both", pprof_of_threads(rows, types=space), "--value=inuse_space"), fragment="#view=timeline")
+    check("moments of both", browser.run("return cairn.app.view.heap.moments.map((at) => at / 1e3)"), [0, 500, 1000, 1500, 2000])
+    check("born by the next one of its own", browser.run("return cairn.app.view.heap.series.map(({ up }) => [...up])"), [[0, 0, 100, 100, 300], [0, 0, 0, 10, 20]])
+    browser.check_quiet("processes")
 
 
 def run_heap():
@@ -203,7 +242,10 @@ def main():
     try:
         for test in (joins_runs, says_what_is_under_the_pointer, shares_the_selection, zooms_to_a_sample, opens_and_closes):
             test(browser, page)
+        groups_what_is_narrow(browser)
+        shows_stacks_of_events(browser)
         shows_births(browser)
+        dates_births_by_process(browser)
         knows_a_real_heap(browser)
         keeps_times_of_perf_text(browser)
     finally:

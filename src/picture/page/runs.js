@@ -91,33 +91,21 @@ export class Runs {
     Object.assign(this, { tree, samples, levels: [samples], deepest: 0, hasWaits: samples.off.includes(1) });
     const { depth } = tree, { n, node } = samples;
     for (let i = 0; i < n; i++) if (depth[node[i]] > this.deepest) this.deepest = depth[node[i]];
-    while (this.top.n > GROUP) this.levels.push(this.grouped(this.top, this.levels.length === 1 ? this.longest : this.most));
+    while (this.top.n > GROUP) this.levels.push(this.grouped(this.top));
   }
 
   get top() { return this.levels[this.levels.length - 1]; }
 
-  grouped({ n, start, end, node, off }, pick) {
+  grouped({ n, start, end, node, off }) {
     const many = Math.ceil(n / GROUP), out = { n: many, start: new Float64Array(many), end: new Float64Array(many), node: new Uint32Array(many), off: new Uint8Array(many) };
     for (let g = 0; g < many; g++) {
-      const first = g * GROUP, last = Math.min(n, first + GROUP) - 1, most = pick.call(this, node, start, end, first, last);
+      const first = g * GROUP, last = Math.min(n, first + GROUP) - 1, most = this.most(node, start, end, first, last);
       out.start[g] = start[first];
       out.end[g] = end[last];
       out.node[g] = node[most];
       out.off[g] = off[most];
     }
     return out;
-  }
-
-  // Of [first, last] the one whose very stack has most of the time: for eight samples that is enough.
-  longest(node, start, end, first, last) {
-    let best = first, weight = -1;
-    for (let i = first; i <= last; i++) {
-      if (i > first && node[i] === node[i - 1]) continue;
-      let sum = 0;
-      for (let k = i; k <= last; k++) if (node[k] === node[i]) sum += end[k] - start[k];
-      if (sum > weight) { weight = sum; best = i; }
-    }
-    return best;
   }
 
   // Of [first, last] the one that is where most of the time was: from the root on, the child with the most.
@@ -151,24 +139,40 @@ export class Runs {
   }
 
   // each(start, end, node, off, sample or -1): what lies between two times, groups for what is shorter
-  // than `least`. Columns of that length stand still while one moves over them.
+  // than `least`, and of those that share a column of that length one for all. Columns count from time 0,
+  // so they stand still while one moves over them.
   each(low, high, least, each) {
     const { levels } = this;
-    let column = -1;
+    let column = -1, held = 0, first = -1, last = -1;
+    const flush = () => {
+      if (first < 0) return;
+      const { start, end, node, off } = levels[held], most = first === last ? first : this.most(node, start, end, first, last);
+      each(start[first], end[last], node[most], off[most], held === 0 && first === last ? first : -1);
+      first = -1;
+    };
     const visit = (level, from, to) => {
       const { n, start, end, node, off } = levels[level];
       for (let i = from, stop = Math.min(n, to); i < stop; i++) {
         if (end[i] <= low) continue;
         if (start[i] >= high) break;
-        const isShort = end[i] - start[i] <= least;
-        if (level > 0 && !isShort) { visit(level - 1, i * GROUP, (i + 1) * GROUP); continue; }
-        const own = Math.floor(end[i] / least);
-        if (isShort && own === column) continue;
+        if (end[i] - start[i] > least) {
+          flush();
+          if (level > 0) visit(level - 1, i * GROUP, (i + 1) * GROUP);
+          else each(start[i], end[i], node[i], off[i], i);
+          continue;
+        }
+        const own = Math.floor((start[i] + end[i]) / 2 / least);
+        if (first < 0 || own !== column || level !== held || i !== last + 1 || last - first + 1 >= GROUP) {
+          flush();
+          first = i;
+        }
         column = own;
-        each(start[i], end[i], node[i], off[i], level === 0 ? i : -1);
+        held = level;
+        last = i;
       }
     };
     visit(levels.length - 1, 0, this.top.n);
+    flush();
   }
 
   // The last sample that begins at `time` or before; -1.
