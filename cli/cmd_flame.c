@@ -23,6 +23,7 @@ enum option {
     OPTION_DIFF,
     OPTION_SOURCE,
     OPTION_HEAP,
+    OPTION_TIMELINE,
     OPTION_VALUE,
     OPTION_TITLE,
     OPTION_MIN_PERCENT,
@@ -55,10 +56,14 @@ static const struct cli_option options[] = {
                      .value = "FILE",
                      .help = "html: draw live bytes and resident memory over time, from what "
                              "'cairn heap run' wrote (default: the first IN, where it is that)"},
+    [OPTION_TIMELINE] = {.name = "timeline",
+                         .help =
+                             "html: keep when each sample of perf.data or perf script was taken, "
+                             "and show stacks over time; other inputs keep that anyway"},
     [OPTION_VALUE] = {.name = "value",
                       .value = "TYPE",
                       .help = "what the widths stand for, such as cpu or samples (default: what "
-                              "the profile says)"},
+                              "the profile says, of a heap peak_space)"},
     [OPTION_TITLE] = {.name = "title", .value = "TEXT", .help = "the title of the picture"},
     [OPTION_MIN_PERCENT] = {.name = "min-percent",
                             .value = "P",
@@ -83,7 +88,7 @@ struct flame {
     struct cli_args *args;
     const char *output, *value, *title;
     enum cairn_picture_format format;
-    bool has_format, force, no_open;
+    bool has_format, force, no_open, timeline;
     double min_percent;
     uint64_t width;
     enum cairn_guest_view guest;
@@ -152,6 +157,9 @@ static bool take_option(struct flame *f, int option, const char *value)
         return true;
     case OPTION_HEAP:
         f->heap = value;
+        return true;
+    case OPTION_TIMELINE:
+        f->timeline = true;
         return true;
     case OPTION_VALUE:
         f->value = value;
@@ -278,14 +286,17 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
                                          .source = f->source ? cli_flame_source_read : NULL,
                                          .source_ctx = &m->source,
                                          .lines = m->lines.lines,
-                                         .n_lines = m->lines.n};
-    rc = cli_find_value(m->profile, f->inputs[0], f->value, &picture.value_type, err);
+                                         .n_lines = m->lines.n,
+                                         .lines_start_ns = m->lines.start_ns};
+    rc = cli_flame_find_value(m->profile, f->inputs[0], f->value, &picture.value_type, err);
     if (rc == CAIRN_OK)
         rc = write_picture(f, m->profile, &picture, err);
     if (rc < 0)
         return rc;
     cli_say("%s: %s", strcmp(f->output, "-") == 0 ? "stdout" : f->output,
             cairn_buffer_text(&m->quality));
+    if (f->format == CAIRN_PICTURE_SVG)
+        cli_flame_say_left_out(m->profile, strcmp(f->output, "-") == 0 ? "stdout" : f->output);
     if (f->source && m->source.n_missing)
         cli_say("--source %s: %zu of %zu files are not there", f->source, m->source.n_missing,
                 m->source.n_missing + m->source.n_found);
@@ -300,7 +311,11 @@ static int draw(const struct flame *f, struct material *m, struct cairn_err *err
 
 static int read_material(const struct flame *f, struct material *m, struct cairn_err *err)
 {
-    const struct cli_reading reading = {.select = &f->select, .value = f->value};
+    bool is_page = f->format == CAIRN_PICTURE_HTML;
+    const struct cli_reading reading = {.select = &f->select,
+                                        .value = f->value,
+                                        .keeps_times = is_page && f->timeline,
+                                        .keeps_births = is_page && !f->old};
     int rc = cli_flame_read(f->inputs, &reading, &m->profile, err);
     cli_select_steps(&f->select, &m->steps);
     if (rc == CAIRN_OK && f->old)

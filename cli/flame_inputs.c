@@ -106,3 +106,26 @@ void cli_flame_describe(const struct cairn_profile *profile, bool joined, const 
         cairn_buffer_printf(b, " · %" PRIu64 " of %" PRIu64 " frames without a name",
                             stats.n_unnamed, stats.n_frames);
 }
+
+int cli_flame_find_value(const struct cairn_profile *profile, const char *path, const char *type,
+                         size_t *ret_number, struct cairn_err *err)
+{
+    const struct cairn_value_type *types;
+    size_t n = cairn_profile_value_types(profile, &types);
+    int rc = cli_find_value(profile, path, type, ret_number, err);
+    if (rc == CAIRN_OK && !type && n && strcmp(types[*ret_number].type, "inuse_space") == 0)
+        (void)cli_find_value(profile, path, "peak_space", ret_number, NULL);
+    return rc;
+}
+
+void cli_flame_say_left_out(const struct cairn_profile *profile, const char *output)
+{
+    struct cairn_profile_stats stats = {.size = sizeof stats};
+    struct cairn_buffer count = {0};
+    cairn_profile_stats(profile, &stats);
+    cli_add_counted(&count, stats.n_events, "event");
+    if (stats.n_events)
+        cli_say("%s: SVG has no timeline; left out: %s. The page has it: -o FILE.html", output,
+                cairn_buffer_text(&count));
+    cairn_buffer_done(&count);
+}

@@ -21,4 +21,12 @@ const char *cli_flame_name(const char *path);
 void cli_flame_describe(const struct cairn_profile *profile, bool joined, const char *told,
                         struct cairn_buffer *b);
 
+/* As cli_find_value(); of a heap, where `type` is NULL, what lived at its peak: at the end of a
+ * program that freed all there is nothing to see. */
+int cli_flame_find_value(const struct cairn_profile *profile, const char *path, const char *type,
+                         size_t *ret_number, struct cairn_err *err);
+
+/* Says what the picture in SVG has no place for. */
+void cli_flame_say_left_out(const struct cairn_profile *profile, const char *output);
+
 #endif /* CAIRN_CLI_FLAME_INPUTS_H */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cli/profiles.h"
 
-enum which { LINE_LIVE, LINE_RESIDENT, LINE_MARK };
+enum which { LINE_LIVE, LINE_RESIDENT, LINE_MARK, LINE_PEAK };
 
 void cli_flame_lines_done(struct cli_flame_lines *lines)
 {
@@ -25,7 +25,7 @@ static bool value_of(const struct cairn_heap_moment *moment, enum which which, i
         *ret_value = moment->mark;
         return moment->mark != 0;
     }
-    *ret_value = which == LINE_LIVE ? moment->live_bytes : moment->rss_bytes;
+    *ret_value = which != LINE_RESIDENT ? moment->live_bytes : moment->rss_bytes;
     return *ret_value >= 0;
 }
 
@@ -61,11 +61,11 @@ static size_t count_processes(const struct cairn_heap *heap)
 static void name_line(const struct cairn_heap *heap, size_t number, bool is_of_more,
                       enum which which, struct cli_flame_lines *lines)
 {
-    static const char *const names[] = {"live", "resident", "mark"};
+    static const char *const names[] = {"live", "resident", "mark", "peak"};
     struct cairn_heap_process process = {.size = sizeof process};
     char *name = lines->names[lines->n];
     size_t size = sizeof lines->names[lines->n], n = count_processes(heap);
-    if (which == LINE_MARK || (n < 2 && !is_of_more) ||
+    if (which >= LINE_MARK || (n < 2 && !is_of_more) ||
         !cairn_heap_process(heap, number, &process)) {
         snprintf(name, size, "%s", names[which]);
         return;
@@ -96,6 +96,18 @@ static int add_line(struct cli_flame_lines *lines, enum which which,
     return CAIRN_OK;
 }
 
+/* The highest live bytes, which lie between two moments: one point. */
+static int add_peak(const struct cairn_heap *heap, size_t number, struct cli_flame_lines *lines)
+{
+    struct cairn_heap_process process = {.size = sizeof process};
+    if (!cairn_heap_process(heap, number, &process) || !process.peak_ns)
+        return CAIRN_OK;
+    struct cairn_heap_moment peak = {.time_ns = process.peak_ns,
+                                     .live_bytes = (int64_t)process.peak_bytes};
+    name_line(heap, number, false, LINE_PEAK, lines);
+    return add_line(lines, LINE_PEAK, &peak, 1);
+}
+
 static int add_lines(const struct cairn_heap *heap, bool is_of_more, struct cli_flame_lines *lines)
 {
     size_t number = largest_of(heap);
@@ -107,7 +119,23 @@ static int add_lines(const struct cairn_heap *heap, bool is_of_more, struct cli_
         name_line(heap, number, is_of_more, (enum which)which, lines);
         rc = add_line(lines, (enum which)which, moments, n);
     }
+    if (n > 1 && rc == CAIRN_OK)
+        rc = add_peak(heap, number, lines);
+    struct cairn_heap_process process = {.size = sizeof process};
+    if (n > 1 && cairn_heap_process(heap, number, &process) && process.start_ns <= INT64_MAX)
+        lines->start_ns = (int64_t)process.start_ns;
     cairn_free(moments);
+    return rc;
+}
+
+/* What is drawn has a sample for each epoch of a stack, this counts stacks. */
+static int describe(struct cairn_heap *heap, struct cli_flame_lines *lines)
+{
+    struct cairn_profile *stacks = NULL;
+    int rc = cairn_heap_profile(heap, NULL, &stacks, NULL);
+    if (rc == CAIRN_OK)
+        cairn_heap_quality_text(heap, stacks, lines->quality, sizeof lines->quality);
+    cairn_profile_free(stacks);
     return rc;
 }
 
@@ -121,8 +149,9 @@ int cli_flame_lines_read(const char *path, bool is_of_more, const struct cairn_p
     if (rc < 0)
         return rc;
     rc = add_lines(heap, is_of_more, ret_lines);
-    if (!is_of_more && cli_find_value(profile, path, "inuse_space", &of_blocks, NULL) == CAIRN_OK)
-        cairn_heap_quality_text(heap, profile, ret_lines->quality, sizeof ret_lines->quality);
+    if (rc == CAIRN_OK && !is_of_more &&
+        cli_find_value(profile, path, "inuse_space", &of_blocks, NULL) == CAIRN_OK)
+        rc = describe(heap, ret_lines);
     cairn_heap_free(heap);
     if (rc < 0) {
         cli_flame_lines_done(ret_lines);

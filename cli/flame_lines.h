@@ -9,13 +9,14 @@
 #include <cairn/picture.h>
 #include <cairn/profile.h>
 
-enum { CLI_FLAME_LINES_MAX = 3, CLI_FLAME_LINE_NAME = 144, CLI_FLAME_HEAP_QUALITY = 4096 };
+enum { CLI_FLAME_LINES_MAX = 4, CLI_FLAME_LINE_NAME = 144, CLI_FLAME_HEAP_QUALITY = 4096 };
 
 struct cli_flame_lines {
     struct cairn_picture_line lines[CLI_FLAME_LINES_MAX];
     struct cairn_picture_point *points[CLI_FLAME_LINES_MAX];
     char names[CLI_FLAME_LINES_MAX][CLI_FLAME_LINE_NAME]; /* the lines point to them */
     size_t n;
+    int64_t start_ns;                     /* when they begin, since 1970 */
     char quality[CLI_FLAME_HEAP_QUALITY]; /* of the blocks; empty: the picture is of others, too */
 };
 

@@ -58,7 +58,8 @@ int cli_read_input(const char *path, const struct cli_reading *reading,
     struct cairn_profile *one = NULL;
     unsigned needs = reading->select ? cli_select_needs(reading->select) : 0;
     unsigned keeps = (needs & ~(unsigned)CAIRN_SELECT_NEEDS_NAMES) |
-                     (reading->keeps_times ? CAIRN_IMPORT_TIMES : 0);
+                     (reading->keeps_times ? CAIRN_IMPORT_TIMES : 0) |
+                     (reading->keeps_births ? CAIRN_IMPORT_BIRTHS | CAIRN_IMPORT_PROCESSES : 0);
     bool keeps_raw = reading->keeps_raw && !(needs & CAIRN_SELECT_NEEDS_NAMES);
     int result = cli_read_profile(path, reading->format, keeps, &one, err);
     if (result == CAIRN_OK)

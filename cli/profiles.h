@@ -21,6 +21,7 @@ struct cli_reading {
     enum cairn_format format; /* CAIRN_FORMAT_AUTO: what they look like */
     bool keeps_raw; /* frames without names stay so, but those of heap files, whose form has none */
     bool keeps_times;                /* of recordings whose samples are usually summed */
+    bool keeps_births;               /* of blocks of heap files: their times and processes */
     const struct cli_select *select; /* filters of each input; NULL: none */
     const char *value;               /* what they count; NULL: what is shown first */
 };

@@ -92,7 +92,8 @@ struct cairn_heap_process {
     uint64_t start_ns;   /* CLOCK_REALTIME */
     uint64_t n_live, live_bytes, peak_bytes, n_allocs;
     int n_marks;
-    int has_ended; /* as far as it could say so itself */
+    int has_ended;    /* as far as it could say so itself */
+    uint64_t peak_ns; /* when peak_bytes was reached, since it began; 0: not known */
 };
 CAIRN_API int cairn_heap_process(const struct cairn_heap *heap, size_t index,
                                  struct cairn_heap_process *process);

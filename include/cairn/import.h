@@ -18,9 +18,10 @@ extern "C" {
 
 /* What is kept of each sample that samples are usually summed without: bits. */
 enum cairn_import_keep {
-    CAIRN_IMPORT_TIMES = 1,    /* the label "cairn.time_ns" */
-    CAIRN_IMPORT_CPUS = 2,     /* the label "cpu" */
-    CAIRN_IMPORT_PROCESSES = 4 /* the labels "pid" and "process" */
+    CAIRN_IMPORT_TIMES = 1,     /* the label "cairn.time_ns" */
+    CAIRN_IMPORT_CPUS = 2,      /* the label "cpu" */
+    CAIRN_IMPORT_PROCESSES = 4, /* the labels "pid" and "process" */
+    CAIRN_IMPORT_BIRTHS = 8     /* of heap files: blocks that live have times, of their birth */
 };
 
 /* All-zero but for the size, and NULL, is fine. */
@@ -34,8 +35,8 @@ struct cairn_import_opts {
     const char *folder; /* of perf record --threads, whose file "data" is the input: "data.0", ...
                            beside it are read, too. NULL: none */
     unsigned keeps;     /* of enum cairn_import_keep: times and CPUs of perf.data and text of perf
-                           script, processes of heap files. A sample with a time is a row of its
-                           own, so that memory follows their number */
+                           script, processes and births of heap files. A sample with a time is a
+                           row of its own, so that memory follows their number */
 };
 
 /* CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_IO, CAIRN_E_NOMEM as of cairn_profile_read(). `ctx` is

@@ -24,7 +24,7 @@ enum cairn_picture_format { CAIRN_PICTURE_HTML, CAIRN_PICTURE_SVG };
 typedef int (*cairn_source_fn)(void *ctx, const char *file, const char **ret_text,
                                size_t *ret_size);
 
-/* A number over time, drawn above the flame graph. */
+/* A number over time, drawn above the flame graph. Lines named "peak" and "mark" are points. */
 struct cairn_picture_point {
     uint64_t time_ns; /* since the line's begin */
     int64_t value;
@@ -54,6 +54,7 @@ struct cairn_picture_opts {
     void *source_ctx;
     const struct cairn_picture_line *lines; /* HTML only */
     size_t n_lines;
+    int64_t lines_start_ns; /* when they begin, on the clock of the samples' times; 0: unknown */
 };
 
 /* Writes the whole picture. HTML keeps every frame; a profile without samples gives a page that

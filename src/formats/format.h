@@ -26,7 +26,10 @@
  * failure. */
 typedef long (*cairn_read_at_fn)(void *ctx, uint64_t off, void *buf, size_t size);
 
-enum { CAIRN_FORMAT_PROCESSES = 4 }; /* keep "pid" and "process" of heap files */
+enum {
+    CAIRN_FORMAT_PROCESSES = 4, /* keep "pid" and "process" of heap files */
+    CAIRN_FORMAT_BIRTHS = 8     /* and when the blocks that live were born */
+};
 
 /* What a profile is read from. */
 struct cairn_format_input {
@@ -37,7 +40,7 @@ struct cairn_format_input {
     size_t n_more;
     struct cairn_stream_walker walker; /* of copies of stacks; all-zero: they are not walked */
     unsigned keeps; /* as in struct cairn_import_opts: of enum cairn_stream_keep, and
-                       CAIRN_FORMAT_PROCESSES */
+                       those above */
 };
 
 /* As cairn_profile_read(). */

@@ -2,6 +2,7 @@
 #include "formats/heap_profile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <cairn/frame.h>
 #include <cairn/unwind_end.h>
@@ -188,11 +189,11 @@ static const char *cut_reason(const struct adding *a, uint32_t stack)
     return record.head.end == CAIRN_END_OUTERMOST ? "" : cairn_unwind_end_text(record.head.end);
 }
 
-static void add_sample(struct adding *a, uint32_t stack, const int64_t *values)
+static void add_sample(struct adding *a, uint32_t stack, const int64_t *values, int64_t time_ns)
 {
     const char *reason = cut_reason(a, stack);
     uint32_t at = a->stacks[stack], cut = text(a, reason, strlen(reason));
-    uint32_t labels = a->failed ? 0 : cairn_profile_add_label_set(a->p, NULL, 0, cut, 0);
+    uint32_t labels = a->failed ? 0 : cairn_profile_add_label_set(a->p, NULL, 0, cut, time_ns);
     a->failed |= labels == UINT32_MAX || cairn_profile_add_sample(a->p, at == UINT32_MAX ? 0 : at,
                                                                   labels, values) == UINT32_MAX;
 }
@@ -205,15 +206,34 @@ static bool is_zero(const int64_t *values)
     return true;
 }
 
+/* Each epoch of a stack by itself, from birth number `*next` on; what is left of its values has no
+ * time. */
+static void add_births(struct adding *a, const struct cairn_heap_births *births, uint32_t stack,
+                       size_t *next, int64_t *values)
+{
+    for (; *next < births->n && births->rows[*next].stack == stack && !a->failed; ++*next) {
+        const struct cairn_heap_birth *birth = &births->rows[*next];
+        int64_t born[CAIRN_HEAP_VALUES] = {
+            [CAIRN_HEAP_INUSE_OBJECTS] = birth->blocks, [CAIRN_HEAP_INUSE_SPACE] = birth->bytes};
+        add_sample(a, stack, born, cairn_heap_birth_ns(a->view, birth->epoch));
+        values[CAIRN_HEAP_INUSE_OBJECTS] -= birth->blocks;
+        values[CAIRN_HEAP_INUSE_SPACE] -= birth->bytes;
+    }
+}
+
 static void add_all(struct adding *a, const struct cairn_heap_sums *sums)
 {
+    size_t next_birth = 0;
     cairn_heap_view_mappings(a->view, add_mapping, a);
     if (a->n_places)
         qsort(a->places, a->n_places, sizeof *a->places, compare_places);
     for (uint32_t stack = 0; stack < sums->n && !a->failed; stack++) {
+        int64_t values[CAIRN_HEAP_VALUES];
+        memcpy(values, sums->values[stack], sizeof values);
         add_stack(a, stack);
-        if (!a->failed && !is_zero(sums->values[stack]))
-            add_sample(a, stack, sums->values[stack]);
+        add_births(a, &sums->births, stack, &next_birth, values);
+        if (!a->failed && !is_zero(values))
+            add_sample(a, stack, values, 0);
     }
 }
 
@@ -252,7 +272,7 @@ static uint32_t name_of(struct cairn_profile *p, const struct cairn_heap_header 
 static bool label_process(struct cairn_profile *p, size_t first,
                           const struct cairn_heap_header *header)
 {
-    struct cairn_profile_label labels[3] = {
+    struct cairn_profile_label labels[] = {
         {.key = cairn_profile_text(p, "pid", 3), .number = header->pid},
         {.key = cairn_profile_text(p, "process", 7), .text = name_of(p, header)},
     };
@@ -260,37 +280,59 @@ static bool label_process(struct cairn_profile *p, size_t first,
     bool ok =
         labels[0].key != UINT32_MAX && labels[1].key != UINT32_MAX && labels[1].text != UINT32_MAX;
     for (size_t i = first; i < p->n_samples && ok; i++) {
-        const struct cairn_profile_label_set *old = &p->label_sets[p->samples[i].labels];
-        if (old->n) /* why the stack is cut */
-            labels[n] = p->labels[old->first];
-        p->samples[i].labels = cairn_profile_add_labels(p, labels, n + (old->n != 0));
+        const struct cairn_profile_label_set old = p->label_sets[p->samples[i].labels];
+        p->samples[i].labels = cairn_profile_add_label_set(p, labels, n, old.cut, old.time_ns);
         ok = p->samples[i].labels != UINT32_MAX;
     }
     return ok;
 }
 
+/* What ran, and when: of several processes the first one's. */
+static int describe(const struct cairn_heap_header *header, struct cairn_profile *profile,
+                    struct cairn_err *err)
+{
+    if (profile->time_ns || cairn_profile_note(profile, CAIRN_NOTE_COMMAND, 0))
+        return CAIRN_OK;
+    profile->time_ns = (int64_t)header->begin_ns;
+    char command[sizeof header->command + 1] = {0};
+    memcpy(command, header->command, sizeof header->command);
+    if (!*command)
+        return CAIRN_OK;
+    int result = cairn_profile_add_note(profile, CAIRN_NOTE_COMMAND, command);
+    return result < 0 ? cairn_fail_memory(err) : CAIRN_OK;
+}
+
+static int add_state(struct cairn_heap_view *view, unsigned keeps, struct cairn_profile *profile,
+                     struct cairn_err *err)
+{
+    struct cairn_heap_sums sums = {0};
+    size_t n_before = profile->n_samples;
+    int result = cairn_heap_sums_make(view, &CAIRN_HEAP_ALL, &sums, err);
+    if (result == CAIRN_OK && keeps & CAIRN_FORMAT_BIRTHS)
+        result = cairn_heap_births_make(view, sums.n, &sums.births, err);
+    if (result == CAIRN_OK)
+        result = cairn_heap_profile_add(view, &sums, profile, NULL, err);
+    if (result == CAIRN_OK && keeps & CAIRN_FORMAT_PROCESSES &&
+        !label_process(profile, n_before, &view->header))
+        result = cairn_fail_memory(err);
+    cairn_heap_sums_done(&sums);
+    return result;
+}
+
 /* A file may hold the states of several processes, one behind another. */
-static int read_states(struct cairn_span bytes, bool keeps_processes, struct cairn_profile *profile,
+static int read_states(struct cairn_span bytes, unsigned keeps, struct cairn_profile *profile,
                        uint64_t *ret_damaged, struct cairn_err *err)
 {
     struct cairn_heap_view view;
-    struct cairn_heap_sums sums = {0};
     size_t size;
     do {
         int result = cairn_heap_view_open(bytes, &view, &size, err);
         if (result < 0)
             return result;
-        if (!profile->time_ns)
-            profile->time_ns = (int64_t)view.header.begin_ns;
-        size_t n_before = profile->n_samples;
-        result = cairn_heap_sums_make(&view, &CAIRN_HEAP_ALL, &sums, err);
+        result = describe(&view.header, profile, err);
         if (result == CAIRN_OK)
-            result = cairn_heap_profile_add(&view, &sums, profile, NULL, err);
-        if (result == CAIRN_OK && keeps_processes &&
-            !label_process(profile, n_before, &view.header))
-            result = cairn_fail_memory(err);
+            result = add_state(&view, keeps, profile, err);
         *ret_damaged += view.header.flags & CAIRN_HEAP_WAS_RUNNING ? 0 : view.n_damaged;
-        cairn_heap_sums_done(&sums);
         cairn_heap_view_close(&view);
         if (result < 0)
             return result;
@@ -308,8 +350,7 @@ static int read_heap(struct cairn_source *source, struct cairn_profile *profile,
     if (result == CAIRN_OK)
         result = add_types(profile, err);
     if (result == CAIRN_OK)
-        result = read_states(bytes, source->input.keeps & CAIRN_FORMAT_PROCESSES, profile,
-                             &n_damaged, err);
+        result = read_states(bytes, source->input.keeps, profile, &n_damaged, err);
     if (result == CAIRN_OK && n_damaged)
         cairn_log(CAIRN_LOG_WARNING, "heap state: %llu entries make no sense and were passed over",
                   (unsigned long long)n_damaged);

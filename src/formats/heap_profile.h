@@ -3,6 +3,7 @@
 #ifndef CAIRN_FORMATS_HEAP_PROFILE_H
 #define CAIRN_FORMATS_HEAP_PROFILE_H
 
+#include "formats/heap_births.h"
 #include "formats/heap_view.h"
 #include "profile/profile.h"
 
@@ -32,6 +33,9 @@ struct cairn_heap_sums {
     int64_t (*values)[CAIRN_HEAP_VALUES];
     uint32_t *oldest, *youngest; /* epochs that its counted live blocks were born in */
     uint32_t n;
+    /* Where these are there, a stack has a sample with a time for each epoch that blocks of it were
+     * born in, and one without a time for its other values. */
+    struct cairn_heap_births births;
 };
 int cairn_heap_sums_make(struct cairn_heap_view *view, const struct cairn_heap_select *select,
                          struct cairn_heap_sums *ret_sums, struct cairn_err *err);

@@ -132,5 +132,6 @@ void cairn_heap_sums_done(struct cairn_heap_sums *sums)
     cairn_free(sums->values);
     cairn_free(sums->oldest);
     cairn_free(sums->youngest);
+    cairn_heap_births_done(&sums->births);
     *sums = (struct cairn_heap_sums){0};
 }

@@ -116,15 +116,16 @@ const setsOf = (columns, texts) => {
 const rowsOf = (columns, meta, prefix) => {
   const node = sumUp(numbers(columns[`${prefix}row-node`]));
   const times = columns[`${prefix}row-time`];
+  const column = (type) => signed(numbers(columns[`${prefix}row-${type}`], Float64Array), meta.types[type].scale);
   let time = null, kept = -1, values = null;
   if (times.length) {
     time = sumUp(signed(numbers(times, Float64Array)));
     for (let i = 0; i < time.length; i++) time[i] -= 1;
   }
   return {
-    n: node.length, node, time, set: numbers(columns[`${prefix}row-set`]),
+    n: node.length, node, time, set: numbers(columns[`${prefix}row-set`]), column,
     values: (type) => {
-      if (kept !== type) values = signed(numbers(columns[`${prefix}row-${type}`], Float64Array), meta.types[type].scale);
+      if (kept !== type) values = column(type);
       kept = type;
       return values;
     },

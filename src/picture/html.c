@@ -58,7 +58,8 @@
  *     heat-self-N ~, or heat-row-node and so on,
  *     old-heat-row-node ...                    as of the tree above
  *
- *     Of each number over time, whose names are in meta:
+ *     Of each number over time, whose names are in meta ("peak" and "mark" are points); they begin
+ *     when times of samples do:
  *     line-time-N   milliseconds
  *     line-value-N ~
  *

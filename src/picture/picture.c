@@ -91,6 +91,7 @@ static int write_of(const struct cairn_profile *shown, const struct cairn_profil
                                           .source_ctx = o->source_ctx,
                                           .lines = o->lines,
                                           .n_lines = o->n_lines,
+                                          .lines_start_ns = o->lines_start_ns,
                                           .value_type = o->value_type};
         struct cairn_out out = {.write = write, .ctx = ctx};
         rc = draw(&view, format, o, &out, err);

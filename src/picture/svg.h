@@ -21,7 +21,8 @@ struct cairn_picture_view {
     void *source_ctx;
     const struct cairn_picture_line *lines;
     size_t n_lines;
-    size_t value_type; /* exists, unless the profile has no value types at all */
+    int64_t lines_start_ns; /* 0: unknown */
+    size_t value_type;      /* exists, unless the profile has no value types at all */
 };
 
 /* Draws to `out`; memory trouble shows when that is finished, too. CAIRN_E_NOMEM. */

@@ -11,9 +11,9 @@ struct scale {
 
 /* The largest first within a unit. */
 static const struct scale scales[] = {
-    {"nanoseconds", 1e9, "s"}, {"nanoseconds", 1e6, "ms"}, {"nanoseconds", 1e3, "µs"},
+    {"nanoseconds", 1e9, "s"}, {"nanoseconds", 1e6, "ms"}, {"nanoseconds", 1e3, "us"},
     {"nanoseconds", 1, "ns"},  {"microseconds", 1e6, "s"}, {"microseconds", 1e3, "ms"},
-    {"microseconds", 1, "µs"}, {"milliseconds", 1e3, "s"}, {"milliseconds", 1, "ms"},
+    {"microseconds", 1, "us"}, {"milliseconds", 1e3, "s"}, {"milliseconds", 1, "ms"},
     {"seconds", 1, "s"},       {"bytes", 1e12, "TB"},      {"bytes", 1e9, "GB"},
     {"bytes", 1e6, "MB"},      {"bytes", 1e3, "kB"},       {"bytes", 1, "B"},
 };

@@ -18,7 +18,8 @@ struct page {
     const char *prefix; /* of its columns */
     struct cairn_row_sets sets;
     const int64_t *scales;   /* by value type */
-    int64_t first_marker_ns; /* times count from it, if no sample is earlier; 0: no markers */
+    int64_t first_marker_ns; /* 0: no markers */
+    int64_t first_ns;        /* times count from it, if no sample is earlier; 0: from a sample */
 };
 
 /* The largest number that divides all values of a type: those of a sampled clock are multiples of
@@ -123,9 +124,9 @@ static int write_rows(const struct page *page, enum cairn_side side, struct cair
     const struct cairn_picture_view *view = page->view;
     size_t n = view->profile->n_samples, n_new = view->n_new < n ? view->n_new : n;
     struct cairn_rows rows = {0};
-    int rc = cairn_rows_build(
-        view->profile, page->layout, &page->sets, side == CAIRN_SIDE_NEW ? 0 : n_new,
-        side == CAIRN_SIDE_NEW ? n_new : n, page->first_marker_ns, &rows, err);
+    int rc = cairn_rows_build(view->profile, page->layout, &page->sets,
+                              side == CAIRN_SIDE_NEW ? 0 : n_new,
+                              side == CAIRN_SIDE_NEW ? n_new : n, page->first_ns, &rows, err);
     if (rc == CAIRN_OK)
         rc = write_row_places(page, side, &rows, out, err);
     for (size_t type = 0; type < rows.n_types && rc == CAIRN_OK; type++)
@@ -249,12 +250,16 @@ static int write_sides(const struct page *page, struct cairn_page_facts *facts,
 static struct page page_of(const struct cairn_picture_view *view, const struct cairn_layout *layout,
                            const char *prefix, const struct cairn_page_facts *facts)
 {
-    return (struct page){.view = view,
-                         .layout = layout,
-                         .prefix = prefix,
-                         .scales = facts->scales,
-                         .first_marker_ns =
-                             layout->n_sides == 1 ? cairn_markers_first_ns(view->profile) : 0};
+    bool is_one = layout->n_sides == 1;
+    int64_t marker_ns = is_one ? cairn_markers_first_ns(view->profile) : 0;
+    int64_t line_ns = is_one && view->n_lines ? view->lines_start_ns : 0;
+    return (struct page){
+        .view = view,
+        .layout = layout,
+        .prefix = prefix,
+        .scales = facts->scales,
+        .first_marker_ns = marker_ns,
+        .first_ns = line_ns > 0 && (!marker_ns || line_ns < marker_ns) ? line_ns : marker_ns};
 }
 
 int cairn_values_write(const struct cairn_picture_view *view, struct cairn_page_facts *facts,

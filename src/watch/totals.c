@@ -34,6 +34,16 @@ static uint64_t peak_of(const struct cairn_heap_state *state, uint64_t live)
     return peak > 0 && (uint64_t)peak > live ? (uint64_t)peak : live;
 }
 
+/* 0: nothing lived yet, or the epochs are damaged. */
+static uint64_t peak_ns_of(const struct cairn_heap_state *state)
+{
+    struct cairn_heap_epoch first;
+    uint64_t peak = state->view.header.peak_ns;
+    return cairn_heap_view_epoch(&state->view, 0, &first) && peak > first.begin_ns
+               ? peak - first.begin_ns
+               : 0;
+}
+
 static uint64_t duration_of(const struct cairn_heap_state *state)
 {
     struct cairn_heap_epoch first;
@@ -152,6 +162,7 @@ int cairn_heap_process(const struct cairn_heap *heap, size_t index,
         .n_allocs = sum_of(state, CAIRN_HEAP_ALLOC_OBJECTS),
         .n_marks = (int)h->n_marks,
         .has_ended = (h->flags & CAIRN_HEAP_ENDED) != 0,
+        .peak_ns = peak_ns_of(state),
     };
     memcpy(process, &p, p.size < sizeof p ? p.size : sizeof p);
     return 1;

@@ -136,14 +136,14 @@ def shows_a_timeline(browser):
     box = browser.run("const b = document.querySelector('#timeline canvas').getBoundingClientRect(); return [b.left, b.top, b.width]")
     browser.drag(box[0] + 1, box[1] + 60, box[0] + box[2] / 2, box[1] + 60)
     span = [round(float(part) / 1e5) for part in browser.fragment()["span"].split("-")]
-    check("the first half", span, [0, 7])
+    check("the first half", span, [0, 8])
     browser.press("1")
     check("the flame graph follows", [browser.text("#count"), browser.run("return cairn.tree.total[arguments[0]]", browser.node("main", "wait"))],
-          ["3 frames · 143 samples", 3])
+          ["3 frames · 153 samples", 3])
     browser.press("4")
-    check("the table follows", [row[:2] for row in table(browser) if row[3] == "work"], [["140 samples", "140 samples"]])
+    check("the table follows", [row[:2] for row in table(browser) if row[3] == "work"], [["150 samples", "150 samples"]])
     browser.press("6", "0")
-    browser.run("document.querySelectorAll('#timeline .threads button')[1].click()")
+    browser.run("document.querySelectorAll('#timeline .threads button:not(.twisty)')[1].click()")
     browser.settle()
     browser.press("1")
     check("one thread alone", [browser.text("#count"), browser.text("#chips")], ["3 frames · 10 samples", "tid: 2"])
@@ -162,12 +162,12 @@ def shows_events(browser):
           ["busy · 1", "200 samples, 1 event", "quiet · 3", "1 event"])
     check("the sums are those of samples", browser.run("return cairn.app.whole"), 200)
     left, top, row = browser.run("""
-        const { canvas, row } = cairn.app.view, box = canvas.getBoundingClientRect();
-        return [box.left, box.top, row];""")
+        const { canvas, lanes } = cairn.app.view, box = canvas.getBoundingClientRect();
+        return [box.left, box.top, lanes[1].top];""")
     where = lambda ms: left + browser.run("return cairn.app.view.place(arguments[0] * 1000)", ms)
     browser.move(where(225), top + 24 + 8)
     check("the event under the pointer", browser.tip(),
-          {"": "openat", "at": "200.000 ms", "took": "50.00 ms", "path": '"<b>/etc"', "result": "-1 ENOENT",
+          {"": "openat", "at": "200.000 ms", "took": "50.0 ms", "path": '"<b>/etc"', "result": "-1 ENOENT",
            "thread": "busy · 1", "stack": "work\nmain"})
     browser.move(where(600), top + 24 + 8)
     check("no event there", browser.tip(), None)
@@ -179,11 +179,11 @@ def shows_events(browser):
         "type": "mouseWheel", "x": where(200), "y": top + 40, "deltaX": 0, "deltaY": -60, "modifiers": 2})
     browser.settle()
     low, high = shown()
-    check_that("Ctrl and the wheel stretch", whole == [0, 990] and 0 < low < 200 < high < 990, [whole, low, high])
-    check_that("where the pointer is", abs((200 - low) / (high - low) - 200 / 990) < 0.01, [low, high])
+    check_that("Ctrl and the wheel stretch", whole == [0, 1000] and 0 < low < 200 < high < 1000, [whole, low, high])
+    check_that("where the pointer is", abs((200 - low) / (high - low) - 200 / 1000) < 0.01, [low, high])
     browser.press("-", "-")
     check("back by a key", shown(), whole)
-    browser.run("document.querySelectorAll('#timeline .threads button')[1].click()")
+    browser.run("document.querySelectorAll('#timeline .threads button:not(.twisty)')[1].click()")
     browser.settle()
     browser.move(where(225), top + 24 + 8)
     check("of other threads none is shown", browser.tip(), None)

@@ -118,9 +118,10 @@ def pprof(samples, types=(("samples", "count"), ("cpu", "nanoseconds")), comment
     return gzip.compress(out + b"".join(text(6, value) for value in strings))
 
 
-def pprof_of_threads(rows, file="", events=()):
-    """Rows are (names leaf first, thread, tid, milliseconds, value); a name may be (name, line) in the
-    one file. Events are (name, names leaf first, thread, tid, milliseconds, nanoseconds taken, {detail: text})."""
+def pprof_of_threads(rows, file="", events=(), types=(("samples", "count"),)):
+    """Rows are (names leaf first, thread, tid, milliseconds, value, {label: text}), the last of which may be
+    missing; milliseconds of None are no time; a name may be (name, line) in the one file; of several types a
+    value is a tuple. Events are (name, names leaf first, thread, tid, milliseconds, nanoseconds taken, {detail: text})."""
     strings, functions, places, out = [""], {}, {}, b""
 
     def index(value):
@@ -128,19 +129,21 @@ def pprof_of_threads(rows, file="", events=()):
             strings.append(value)
         return strings.index(value)
 
-    out += message(1, number(1, index("samples")), number(2, index("count")))
-    rows = [(*row, {}) for row in rows] + [
-        (names, thread, tid, at, 0, {"cairn.marker": name, "cairn.duration_ns": took, **details})
+    for kind, unit in types:
+        out += message(1, number(1, index(kind)), number(2, index(unit)))
+    rows = [(*row, {})[:6] for row in rows] + [
+        (names, thread, tid, at, (0,) * len(types), {"cairn.marker": name, "cairn.duration_ns": took, **details})
         for name, names, thread, tid, at, took, details in events]
     for names, thread, tid, at, value, more in rows:
         names = [name if isinstance(name, tuple) else (name, 0) for name in names]
         ids = [places.setdefault(place, len(places) + 1) for place in names]
         labels = [message(3, number(1, index("thread")), number(2, index(thread))),
-                  message(3, number(1, index("tid")), number(3, tid)),
-                  message(3, number(1, index("cairn.time_ns")), number(3, 1_790_000_000_000_000_000 + at * 1_000_000))]
+                  message(3, number(1, index("tid")), number(3, tid))]
+        if at is not None:
+            labels.append(message(3, number(1, index("cairn.time_ns")), number(3, 1_790_000_000_000_000_000 + int(at * 1_000_000))))
         labels += [message(3, number(1, index(key)), number(3, text) if isinstance(text, int) else number(2, index(text)))
                    for key, text in more.items()]
-        out += message(2, packed(1, *ids), packed(2, value), *labels)
+        out += message(2, packed(1, *ids), packed(2, *(value if isinstance(value, tuple) else (value,))), *labels)
     for (name, line), own in places.items():
         known = functions.setdefault(name, len(functions) + 1)
         out += message(4, number(1, own), number(3, own), message(4, number(1, known), *([number(2, line)] if line else [])))

@@ -189,7 +189,7 @@ static inline void fuzz_kept(struct cairn_span bytes, enum cairn_format format)
     const struct cairn_format_input input = {.read = test_read,
                                              .ctx = &from,
                                              .keeps = CAIRN_STREAM_TIMES | CAIRN_STREAM_CPUS |
-                                                      CAIRN_FORMAT_PROCESSES};
+                                                      CAIRN_FORMAT_PROCESSES | CAIRN_FORMAT_BIRTHS};
     struct cairn_profile *p;
     if (cairn_format_read(&input, format, &p, NULL) < 0)
         return;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Events of the timeline: a mark for each in the row of its thread, as wide as it took, and all that is
 // known of the one under the pointer.
-import { many } from "./format.js";
+import { inUnit, many } from "./format.js";
 import { setsKept } from "./filter.js";
 import { hideTip, showRows } from "./tip.js";
+import { AXIS, momentText } from "./time_axis.js";
 
 const MARK = 9, TOP = 5, NEAR = 4; // pixels: height, distance from the row's top, reach of the pointer
-const DETAIL = /^arg\./, WHOSE = ["pid", "tid", "process", "thread", "cgroup"];
+const DETAIL = /^arg\./;
+export const WHOSE = ["pid", "tid", "process", "thread", "cgroup"];
 const FRAMES = 12; // of its stack, in the tip
-
-const durationText = (ns) => (ns >= 1e9 ? `${(ns / 1e9).toFixed(2)} s` : ns >= 1e6 ? `${(ns / 1e6).toFixed(2)} ms` : ns >= 1e3 ? `${(ns / 1e3).toFixed(1)} µs` : `${ns.toFixed(0)} ns`);
-const momentText = (us) => (us >= 1e6 ? `${(us / 1e6).toFixed(6)} s` : us >= 1e3 ? `${(us / 1e3).toFixed(3)} ms` : `${us.toFixed(0)} µs`);
 
 export class Events {
   constructor(app) {
@@ -47,30 +46,34 @@ export class Events {
     return this.kept;
   }
 
+  keptOf(events) {
+    const kept = this.keptSets();
+    return events.filter((i) => kept[this.markers.set[i]]);
+  }
+
   // Marks that would lie on each other are drawn once: a row takes as long as it has pixels. Where a thread
   // has no samples, they have all of its row.
-  draw(g, threads, view, axis) {
-    const { markers } = this, { row, width } = view;
+  draw(g, lanes, view) {
+    const { markers } = this;
     if (!markers) return;
-    const kept = this.keptSets();
-    this.rows = threads.map(({ events }) => events.filter((i) => kept[markers.set[i]]));
-    this.rows.forEach((events, at) => {
-      const high = threads[at].rows.length ? MARK : row - 2 * TOP;
+    for (const lane of lanes) {
+      const { thread: { events, rows }, track } = lane, y = view.yOf(lane) + TOP, high = rows.length ? MARK : track - 2 * TOP;
       let end = -1, last = "";
-      for (const i of events) {
+      lane.events = this.keptOf(events);
+      for (const i of lane.events) {
         const [x, to] = this.ends(i, view), w = Math.max(1.5, to - x), name = markers.name(i);
-        if (x > width || x + w < 0 || (x + w < end + 0.5 && name === last)) continue;
+        if (x > view.width || x + w < 0 || (x + w < end + 0.5 && name === last)) continue;
         g.fillStyle = this.colour(name);
-        g.fillRect(x, axis + at * row + TOP, w, high);
+        g.fillRect(x, y, w, high);
         end = x + w;
         last = name;
       }
-    });
+    }
   }
 
   // The event at a point of the canvas: the nearest one that is at most a few pixels away.
-  at(x, y, view, axis) {
-    const events = this.rows?.[Math.floor((y - axis) / view.row)] ?? [];
+  at(x, y, view) {
+    const lane = y > AXIS ? view.laneAt(y) : null, events = lane && y < view.yOf(lane) + lane.track ? lane.events ?? [] : [];
     let best = -1, distance = NEAR;
     for (const i of events) {
       const [from, to] = this.ends(i, view), off = x < from ? from - x : x > to ? x - to : 0;
@@ -82,7 +85,7 @@ export class Events {
   // Whose it is, what it was given, and the innermost frames of its stack.
   rowsOf(i) {
     const { markers, app: { page, model, looks } } = this, labels = page.sets.labels(markers.set[i]), rows = [["at", momentText(markers.time[i])]];
-    if (markers.took[i]) rows.push(["took", durationText(markers.took[i])]);
+    if (markers.took[i]) rows.push(["took", inUnit(markers.took[i], "nanoseconds")]);
     for (const { key, value } of labels) if (!WHOSE.includes(key)) rows.push([key.replace(DETAIL, ""), String(value).slice(0, 400)]);
     const get = (key) => labels.find((label) => label.key === key)?.value;
     rows.push(["thread", [get("thread") ?? get("process"), get("tid") ?? get("pid")].filter((part) => part !== undefined).join(" · ")]);
@@ -94,14 +97,15 @@ export class Events {
 
   point(event, view) {
     if (!this.markers) return;
-    const box = view.canvas.getBoundingClientRect(), i = this.at(event.clientX - box.left, event.clientY - box.top, view, view.axis);
+    const box = view.canvas.getBoundingClientRect(), i = this.at(event.clientX - box.left, event.clientY - box.top, view);
     if (i < 0) return this.leave();
     showRows(this.markers.name(i).slice(0, 400), this.rowsOf(i), event.clientX, event.clientY);
     this.shown = true;
   }
 
-  leave() {
-    if (this.shown) hideTip();
+  // `isOther`: something else is shown in the place of it.
+  leave(isOther = false) {
+    if (this.shown && !isOther) hideTip();
     this.shown = false;
   }
 }

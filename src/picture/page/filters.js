@@ -3,7 +3,7 @@
 import { byId, button, make } from "./dom.js";
 import { counted } from "./format.js";
 import { labelsOf } from "./filter.js";
-import { timeText } from "./timeline_view.js";
+import { timeText } from "./time_axis.js";
 
 const words = {
   focus: "through", drop: "without", below: "below", above: "above", hide: "hidden:", module: "collapsed:", kind: "hidden:", recursion: "recursion collapsed",

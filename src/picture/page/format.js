@@ -2,8 +2,8 @@
 // Numbers as people read them.
 
 const scales = {
-  nanoseconds: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
-  microseconds: [[1e6, "s"], [1e3, "ms"], [1, "µs"]],
+  nanoseconds: [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]],
+  microseconds: [[1e6, "s"], [1e3, "ms"], [1, "us"]],
   milliseconds: [[1e3, "s"], [1, "ms"]],
   seconds: [[1, "s"]],
   bytes: [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],

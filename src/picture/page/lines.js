@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What a capture has over time, as lines above the picture: a heap's live and resident bytes, and its
-// marks. Read from left to right; the height is that of the largest value of all lines of one unit.
+// What a capture has over time, as lines above the picture: a heap's live and resident bytes, its peak and
+// its marks. Read from left to right; the height is that of the largest value of all lines of one unit.
 import { byId, make } from "./dom.js";
 import { inUnit } from "./format.js";
-import { timeText } from "./timeline_view.js";
+import { timeText } from "./time_axis.js";
 
-const HEIGHT = 64, PAD = 6, MARK = "mark";
+const HEIGHT = 64, PAD = 6;
+const isPoint = ({ name }) => name === "mark" || name === "peak";
 const COLOURS = ["--focus", "--accent", "--faint"];
 
 const most = (values) => values.reduce((max, value) => Math.max(max, value), 0);
@@ -35,8 +36,8 @@ export const drawLines = (app) => {
   if (!canvas || !box.clientWidth) return;
   const width = Math.max(80, box.clientWidth - 32), g = place(canvas, width), { lines } = app.page;
   const until = most(lines.map(({ time }) => most(time))) || 1, x = (at) => (at / until) * width;
-  lines.filter(({ name }) => name !== MARK).forEach((line, i) => {
-    const top = most(lines.filter(({ unit, name }) => unit === line.unit && name !== MARK).map(({ value }) => most(value))) || 1;
+  lines.filter((line) => !isPoint(line)).forEach((line, i) => {
+    const top = most(lines.filter((one) => one.unit === line.unit && !isPoint(one)).map(({ value }) => most(value))) || 1;
     const y = (value) => HEIGHT - PAD - (value / top) * (HEIGHT - 2 * PAD);
     g.strokeStyle = g.fillStyle = colourOf(i);
     g.lineWidth = 1.5;
@@ -49,17 +50,18 @@ export const drawLines = (app) => {
     g.fill();
     g.globalAlpha = 1;
   });
-  for (const { time, value } of lines.filter(({ name }) => name === MARK))
+  for (const { name, time, value } of lines.filter(isPoint))
     time.forEach((at, i) => {
+      const text = name === "peak" ? name : String(value[i]), wide = g.measureText(text).width;
       g.fillStyle = colourOf(2);
       g.fillRect(x(at), 0, 1, HEIGHT);
-      g.fillText(String(value[i]), x(at) + 3, 9);
+      g.fillText(text, x(at) + wide + 4 > width ? x(at) - wide - 3 : x(at) + 3, 9);
     });
 };
 
 export const showLines = (app) => {
   const { lines } = app.page, box = byId("lines");
-  const shown = lines.filter(({ name, time }) => name !== MARK && time.length);
+  const shown = lines.filter((line) => !isPoint(line) && line.time.length);
   if (!shown.length) return;
   const until = most(lines.map(({ time }) => most(time)));
   const texts = shown.map(({ name, unit, value }) => `${name}: at most ${inUnit(most(value), unit)}, at the end ${inUnit(value[value.length - 1], unit)}`);

@@ -8,8 +8,9 @@ import { showFacts } from "./facts.js";
 import { listenToSaves } from "./export.js";
 import { listenToKeys } from "./keys.js";
 import { openSheet } from "./sheet.js";
-import { hasTimes } from "./timeline_view.js";
+import { hasTimes } from "./threads.js";
 import { drawLines, showLines } from "./lines.js";
+import { hideLines } from "./heap_chart.js";
 import { hideTip } from "./tip.js";
 
 const sections = { flame: "stage", inverted: "stage", sandwich: "sandwich", table: "table", tree: "tree", timeline: "timeline" };
@@ -32,11 +33,14 @@ const showLegend = (app) => {
   }));
 };
 
+const noTimes = ({ types }) => "No sample says when it was taken" +
+  (types.some(({ type }) => type === "inuse_space") ? ": of a heap, the file that 'cairn heap run' wrote has times" : ": 'cairn record --timeline' keeps that");
+
 const showTools = (app) => {
   const { state, page } = app;
   for (const tab of document.querySelectorAll("#views button")) {
     tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view));
-    if (tab.dataset.view === "timeline") tab.disabled = !hasTimes(page);
+    if (tab.dataset.view === "timeline" && !hasTimes(page)) Object.assign(tab, { disabled: true, title: noTimes(page) });
   }
   byId("type").value = String(state.type);
   byId("colour").value = state.colour;
@@ -51,6 +55,7 @@ const showView = (app) => {
   const { state } = app, shown = sections[state.view];
   for (const id of new Set(Object.values(sections))) byId(id).hidden = id !== shown;
   byId("path").hidden = shown !== "stage";
+  hideLines(app);
   byId("hidden").textContent = "";
 };
 

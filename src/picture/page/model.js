@@ -22,6 +22,8 @@ const remembering = (answer) => {
   };
 };
 
+const joinMaps = (first, second) => first.map((node) => (node < 0 ? -1 : second[node]));
+
 export class Model {
   // A question: { type, filter, asks, compare, heaviestFirst }, as state.js keeps them.
   constructor(page) {
@@ -31,12 +33,14 @@ export class Model {
     const base = (self) => {
       const tree = Object.assign(Object.create(Tree.prototype), this.base); // shares its columns
       tree.left = null;
-      return { tree, self };
+      return { tree, self, map: null };
     };
     this.rows = remembering((filter, side = 0) => keptRows(page, JSON.parse(filter), side));
     this.kept = remembering((type, filter, compare) => this.keep(type, filter, compare));
-    this.reshaped = (self, asks) => JSON.parse(asks)
-      .reduce(({ tree, self: left }, ask) => reshape(tree, left, ask, this.looks), base(self));
+    this.reshaped = (self, asks) => JSON.parse(asks).reduce(({ tree, self: left, map: before }, ask) => {
+      const { map, ...next } = reshape(tree, left, ask, this.looks);
+      return { ...next, map: () => (before ? joinMaps(before(), map()) : map()) };
+    }, base(self));
     this.asked = remembering(({ self, delta }, asks) =>
       ({ ...this.reshaped(self, asks), delta: delta && this.reshaped(delta, asks).self }));
     this.measured = remembering(({ tree, self, delta }) => (delta ? tree.measureDelta(delta) : tree).measure(self));
@@ -49,6 +53,11 @@ export class Model {
   // From the roots, siblings by name; what all others are made of.
   plain({ type, filter, asks, compare }) {
     return this.measured(this.asked(this.kept(type, JSON.stringify(filter), compare), JSON.stringify(asks)));
+  }
+
+  // By node of the page the node of plain() that it is part of, -1: none; null: itself.
+  nodeMap({ type, filter, asks, compare }) {
+    return this.asked(this.kept(type, JSON.stringify(filter), compare), JSON.stringify(asks)).map?.() ?? null;
   }
 
   keep(type, filter, compare) {

@@ -6,6 +6,8 @@
 //   hide    leave the function out: what it calls, its caller calls
 //   module  of a module only where it is entered       kind   leave frames of a kind out
 //   recursion   a function that calls itself is there once
+//
+// The answer is { tree, self, map }: map() says which node of it each of the old ones is part of, -1: none.
 import { Tree, arrange, pick } from "./tree.js";
 
 // For each node whether it is one of those, has one above it, or has one below it.
@@ -21,21 +23,19 @@ const marks = (tree, look, same) => {
 };
 
 // Questions that leave the tree as it is and ask for some of its values only.
+const only = (keeps) => (tree, self, look, same) => {
+  const mark = marks(tree, look, same);
+  return { self: self.map((value, i) => (keeps(mark[i]) ? value : 0)), map: () => Int32Array.from(mark, (m, i) => (keeps(m) ? i : -1)) };
+};
 const values = {
-  focus: (tree, self, look, same) => {
-    const mark = marks(tree, look, same);
-    return self.map((value, i) => (mark[i] ? value : 0));
-  },
-  drop: (tree, self, look, same) => {
-    const mark = marks(tree, look, same);
-    return self.map((value, i) => (mark[i] ? 0 : value));
-  },
+  focus: only((mark) => mark !== 0),
+  drop: only((mark) => mark === 0),
   above: (tree, self, look, same) => {
-    const mark = marks(tree, look, same), out = new Float64Array(tree.n);
+    const mark = marks(tree, look, same), out = new Float64Array(tree.n), into = new Int32Array(tree.n).fill(-1);
     for (let i = tree.n - 1; i > 0; i--) {
-      if (mark[i] === HAS) for (let k = i; k < i + tree.size[i]; k++) out[i] += self[k];
+      if (mark[i] === HAS) for (let k = i; k < i + tree.size[i]; k++) { out[i] += self[k]; into[k] = i; }
     }
-    return out;
+    return { self: out, map: () => into };
   },
 };
 
@@ -90,7 +90,12 @@ const merge = ({ n, look, parent }, self, kept, rootMixed = false) => {
     sums[at] += self[i];
   }
   const { tree, from } = arrange(parents.subarray(0, many), looks.subarray(0, many), null);
-  return { tree, self: pick(sums, from) };
+  const map = () => {
+    const place = new Int32Array(many);
+    for (let i = 0; i < many; i++) place[from[i]] = i;
+    return into.map((at) => place[at]);
+  };
+  return { tree, self: pick(sums, from), map };
 };
 
 // The trees below the outermost nodes of a function, laid over each other.
@@ -107,11 +112,17 @@ const below = (tree, self, look, same) => {
     selves[at++] = self[i];
   }
   const cut = new Tree(depths, looks), kept = Int32Array.from({ length: many }, (_, i) => i);
-  return merge(cut, selves, kept, true);
+  const merged = merge(cut, selves, kept, true);
+  const map = () => {
+    const into = merged.map();
+    let at = 1;
+    return Int32Array.from(mark, (m) => (m ? into[at++] : -1));
+  };
+  return { ...merged, map };
 };
 
 export const reshape = (tree, self, { ask, of }, looks) => {
-  if (values[ask]) return { tree, self: values[ask](tree, self, of, looks.same) };
+  if (values[ask]) return { tree, ...values[ask](tree, self, of, looks.same) };
   if (ask === "below") return below(tree, self, of, looks.same);
   const rule = new Uint8Array(looks.n);
   let group = null;

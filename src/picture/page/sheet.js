@@ -7,7 +7,7 @@ const KEYS = [
   ["Ways", [["← ↑ ↓ →", "walk from frame to frame"], ["Enter", "zoom into it; elsewhere its callers and callees"], ["m", "what can be done with it"], ["Backspace", "back, as in the browser"], ["0", "all again, with what was asked"], ["Esc", "close, then take everything back"]]],
   ["Search", [["/", "search; between slashes a regular expression"], ["Enter, n", "next match"], ["Shift+Enter, N", "previous match"]]],
   ["The selected function", [["s", "its callers and callees"], ["f", "only stacks through it"], ["b", "only it and below"], ["a", "only it and above"], ["x", "without stacks through it"], ["h", "hide it"], ["c", "collapse its module"], ["r", "collapse recursion"], ["y, Y", "copy its name, its stack"]]],
-  ["Timeline", [["← →", "move the span"], ["Shift+← →", "make it shorter or longer"], ["+, -", "stretch what is shown, and back; also Ctrl+wheel"], ["double click", "all of the time"]]],
+  ["Timeline", [["← →", "move the span"], ["Shift+← →", "make it shorter or longer"], ["+, -", "stretch what is shown, and back; also Ctrl+wheel"], ["PageUp, PageDown", "move what is shown; also the wheel with Shift"], ["↓ ↑", "walk through the stacks"], [", .", "the run of frames before, behind"], ["Enter", "stretch to the run; also a double click on it"], ["double click", "beside the stacks: all of the time"]]],
   ["Mouse and fingers", [["click", "zoom"], ["right click, long press", "what can be done"], ["wheel", "up and down; to the side with Shift"], ["pinch, Ctrl+wheel", "stretch"], ["drag", "move"]]],
 ];
 

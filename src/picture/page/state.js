@@ -31,6 +31,7 @@ const fields = {
     read: (v) => Object.fromEntries(Object.entries(object(JSON.parse(v))).map(([key, values]) => [key, values.map(String)])),
   },
   span: { initial: null, write: (v) => v.join("-"), read: (v) => v.split("-", 2).map((at) => must(at >= 0 && at !== "", Number(at))) },
+  stacks: { initial: null, write: JSON.stringify, read: (v) => must(Array.isArray(JSON.parse(v)), JSON.parse(v)).map(String) }, // threads whose stacks the timeline shows
   heavy: flag, // siblings by weight, not by name
   down: flag, // roots at the top
   colour: choice("kind", "module", "share", "change", "safe"), // "safe": change, for the colour-blind

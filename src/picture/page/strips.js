@@ -44,11 +44,24 @@ export class Strips {
     return colour;
   }
 
-  box(x, y, w, text, alpha) {
+  // Where the pixels of a row begin; -1: there are too many rows.
+  lineOf(y) {
     let row = this.rows.get(y);
     if (row === undefined) this.rows.set(y, (row = this.rows.size));
-    if (row >= this.most) return;
-    const { pixels, width, ratio } = this, line = row * width, colour = this.colourOf(text);
+    return row < this.most ? row * this.width : -1;
+  }
+
+  // Without smooth edges, and at least one pixel: for a chart of as many boxes as pixels.
+  fill(line, x0, x1, colour, alpha) {
+    const { pixels, width, ratio } = this, from = Math.max(0, Math.round(x0 * ratio)), to = Math.min(width, Math.max(from + 1, Math.round(x1 * ratio)));
+    if (line < 0) return;
+    for (let at = from; at < to; at++) pixels[line + at] = alpha === 1 ? (colour | 0xff000000) >>> 0 : over(pixels[line + at], colour, alpha);
+  }
+
+  box(x, y, w, text, alpha) {
+    const line = this.lineOf(y);
+    if (line < 0) return;
+    const { pixels, width, ratio } = this, colour = this.colourOf(text);
     const from = Math.max(0, x * ratio), to = Math.min(width, (x + w) * ratio), first = Math.floor(from), last = Math.floor(to);
     const put = (at, cover) => {
       if (at < width && cover > 0.002) pixels[line + at] = over(pixels[line + at], colour, cover * alpha);

@@ -1,100 +1,55 @@
 // SPDX-License-Identifier: MIT
-// Threads as rows, time along x, and in each row how much was seen when, with the events of the thread
-// above it. A span that is selected here is the only time that every view shows; what part of the time this
-// view itself shows, by Ctrl and the wheel or + and -, changes nothing elsewhere.
+// Threads as rows, time along x: in each row how much was seen when, with the events of the thread above
+// it, and below it, where the row is open, its stacks. A span that is selected here is the only time that
+// every view shows; what part of the time this view itself shows, by Ctrl and the wheel or + and -,
+// changes nothing elsewhere.
 import { byId, make, speak } from "./dom.js";
 import { counted } from "./format.js";
 import { Events } from "./events.js";
+import { CanvasPaint, ROW } from "./paint.js";
+import { Runs, endOf, lengthsOf, samplesOf, samplesOfEvents } from "./runs.js";
+import { StackChart } from "./stack_chart.js";
+import { StackWalk } from "./stack_walk.js";
+import { AXIS, drawAxis, drawSpan, timeText } from "./time_axis.js";
+import { hasTimes, threadsOf } from "./threads.js";
+import { HeapChart, isHeapOverTime } from "./heap_chart.js";
+import { listenToTime } from "./time_gestures.js";
 
-const ROW_LEAST = 46, ROW_MOST = 110, AXIS = 24, ROWS = 400;
-const PAPER = 700; // pixels that fit on any
-
-export const timeText = (us) => (us === 0 ? "0" : us >= 60e6 ? `${Math.floor(us / 60e6)}:${(us / 1e6 % 60).toFixed(1).padStart(4, "0")} min` : us >= 1e6 ? `${(us / 1e6).toFixed(2)} s` : us >= 1e3 ? `${(us / 1e3).toFixed(1)} ms` : `${us.toFixed(0)} µs`);
-
-// Rows of threads: [{ name, key, value, rows of samples }], the busiest first.
-export const threadsOf = (page, values) => {
-  const { markers } = page, rows = page.rows[0], ofSet = new Map(), threads = new Map();
-  const threadOf = (set) => {
-    if (ofSet.has(set)) return ofSet.get(set);
-    const labels = page.sets.labels(set), get = (key) => labels.find((label) => label.key === key)?.value;
-    const tid = get("tid"), key = tid !== undefined ? "tid" : get("thread") !== undefined ? "thread" : get("pid") !== undefined ? "pid" : "";
-    const value = key ? String(get(key)) : "", name = [get("thread") ?? get("process"), tid ?? get("pid")].filter((part) => part !== undefined).join(" · ");
-    const id = `${key}=${value}`;
-    if (!threads.has(id)) threads.set(id, { name: name || "all samples", key, value, rows: [], events: [], sum: 0 });
-    ofSet.set(set, threads.get(id));
-    return threads.get(id);
-  };
-  for (let i = 0; markers && i < markers.n; i++) threadOf(markers.set[i]).events.push(i);
-  for (let row = 0; rows.time && row < rows.n; row++) {
-    if (rows.time[row] < 0) continue;
-    const thread = threadOf(rows.set[row]);
-    thread.rows.push(row);
-    thread.sum += values[row];
-  }
-  return [...threads.values()].sort((a, b) => b.sum - a.sum || b.events.length - a.events.length || (a.name < b.name ? -1 : 1));
-};
-
-// Of the marks of an axis, apart by `step`: as many digits as tell them apart.
-const markText = (us, step) => {
-  if (us === 0 || us >= 60e6) return timeText(us);
-  const [size, unit] = us >= 1e6 ? [1e6, "s"] : us >= 1e3 ? [1e3, "ms"] : [1, "µs"];
-  return `${(us / size).toFixed(Math.max(0, Math.min(6, Math.ceil(Math.log10(size / step)))))} ${unit}`;
-};
-
-export const hasTimes = (page) => Boolean(page.rows?.[0]?.time || page.markers);
+const TRACK = ROW > 20 ? 54 : 46, TRACK_MOST = 110, ROWS = 400; // where fingers point, there is room for them
+const PAPER = 700, PAPER_HIGH = 2400; // pixels that fit on any
 
 export class TimelineView {
   constructor(app) {
-    this.app = app;
-    this.threads = null;
-    this.type = -1;
-    this.dragFrom = -1;
-    this.cursor = 0; // for keys: a share of the whole time
+    Object.assign(this, { app, threads: null, lanes: [], type: -1, known: new Map(), charts: new Map() });
     this.events = new Events(app);
+    this.walk = new StackWalk(this);
+    this.heap = isHeapOverTime(app.page) ? new HeapChart(this) : null;
   }
 
   get panes() { return []; }
+  get box() { return byId("timeline"); }
+  get spans() { return (this.lengths ??= lengthsOf(this.app.page, this.app.meta.sides[0])); }
   isStill() { return !this.pending; }
 
   begin() {
-    const { app } = this, box = byId("timeline");
-    this.until = this.events.until(1);
-    for (const at of app.page.rows[0].time ?? []) if (at > this.until) this.until = at;
-    this.low = 0;
-    this.high = this.until;
+    const { app, box } = this;
     this.canvas = make("canvas", "", { tabIndex: 0, role: "img" });
     this.list = make("ul", "", { className: "threads" });
-    box.replaceChildren(this.list, this.canvas);
-    const at = (event) => {
-      const x = event.clientX - this.canvas.getBoundingClientRect().left;
-      return this.timeAt(Math.min(this.width, Math.max(0, x)));
-    };
-    this.canvas.addEventListener("wheel", (event) => {
-      const x = event.clientX - this.canvas.getBoundingClientRect().left, side = event.deltaX || (event.shiftKey ? event.deltaY : 0);
-      if (event.ctrlKey || event.metaKey) this.stretch(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.01), x);
-      else if (Math.abs(side) >= Math.abs(event.deltaY) && side) this.slide(side / this.width);
-      else return;
-      event.preventDefault();
-    }, { passive: false });
-    this.canvas.addEventListener("dblclick", () => this.show(0, this.until));
-    this.canvas.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
-      this.canvas.setPointerCapture(event.pointerId);
-      this.dragFrom = at(event);
-    });
-    this.canvas.addEventListener("pointermove", (event) => {
-      if (this.dragFrom < 0) return this.events.point(event, this);
-      this.dragged = [Math.min(this.dragFrom, at(event)), Math.max(this.dragFrom, at(event))].map(Math.round);
-      this.redraw();
-    });
-    this.canvas.addEventListener("pointerup", () => {
-      const wide = this.dragged && this.dragged[1] - this.dragged[0] > (3 / this.width) * (this.high - this.low);
-      this.dragFrom = -1;
-      if (this.dragged) this.select(wide ? this.dragged : null);
-      this.dragged = null;
-    });
-    this.canvas.addEventListener("pointerleave", () => this.events.leave());
+    this.note = make("p", "", { className: "note-over-time" });
+    box.replaceChildren(make("div", "", { className: "time" }, this.list, this.canvas), this.note);
+    this.paint = new CanvasPaint(this.canvas, app.looks.n);
+    listenToTime(this);
+    box.addEventListener("scroll", () => this.redraw());
     new ResizeObserver(() => this.redraw()).observe(box);
+  }
+
+  measure() {
+    const { heap, threads, app: { page: { rows: [rows] } } } = this;
+    this.until = heap ? heap.until : threads.reduce((most, thread) => Math.max(most, endOf(rows, this.spans, thread.rows)), this.events.until(1));
+    this.low = 0;
+    this.high = this.until;
+    const { time } = rows, untimed = heap || !time ? 0 : time.reduce((n, at) => n + (at < 0), 0);
+    if (untimed) this.note.textContent = `${counted(untimed)} of ${counted(rows.n)} samples do not say when they were taken, and are not in this view.`;
   }
 
   timeAt(x) { return this.low + (x / this.width) * (this.high - this.low); }
@@ -115,31 +70,98 @@ export class TimelineView {
     const by = share * (this.high - this.low);
     this.show(Math.max(0, this.low + by), Math.max(0, this.low + by) + this.high - this.low);
   }
+  home() { if (this.canvas) this.show(0, this.until); }
 
-  select(span) {
-    this.app.state.set({ span, frame: "" });
+  select(wanted) {
+    let span = wanted;
+    this.app.state.set({ span, frame: "", ...(span && this.heap?.spanOf(span)) });
+    ({ span } = this.app.state);
     speak(span ? `From ${timeText(span[0])} to ${timeText(span[1])}` : "All of the time");
   }
 
   update() {
     const { app } = this, { page, state } = app;
-    if (!hasTimes(page)) return byId("timeline").replaceChildren(make("p", "No sample says when it was taken.", { className: "none" }));
-    if (!this.canvas) this.begin();
+    if (!hasTimes(page)) return this.box.replaceChildren(make("p", "No sample says when it was taken.", { className: "none" }));
+    const isNew = !this.canvas;
+    if (isNew) this.begin();
     this.values = page.rows[0].values(state.type);
     if (this.type !== state.type) {
       this.type = state.type;
       this.threads = threadsOf(page, this.values);
-      this.canvas.setAttribute("aria-label", `Timeline of ${counted(this.threads.length)} threads over ${timeText(this.until)}. Arrow keys move, with Shift they select; plus and minus stretch.`);
+      this.sums = new Map();
+      if (isNew) this.measure();
+      this.canvas.setAttribute("aria-label", `Timeline of ${counted(this.threads.length)} threads over ${timeText(this.until)}. Arrow keys move, with Shift they select; plus and minus stretch; down and up walk through the stacks, comma and full stop to the next ones.`);
     }
-    this.list.replaceChildren(...this.threads.slice(0, ROWS).map(({ name, key, value, sum, events }) => {
-      const only = key && state.labels[key]?.length === 1 && state.labels[key][0] === value;
-      return make("li", "", make("button", name, { type: "button", title: `${name}: ${this.saying(sum, events)}. Only this one, or all again.`, disabled: !key, "aria-pressed": String(Boolean(only)),
-        onclick: () => { const { [key]: _, ...rest } = state.labels; state.set({ labels: only ? rest : { ...rest, [key]: [value] }, frame: "" }); } }), make("small", this.saying(sum, events)));
-    }));
+    this.tree = app.model.plain(app.question);
+    if (this.heap) this.heap.update();
+    else this.showList();
     this.redraw();
   }
 
-  saying(sum, events) {
+  // Which threads show their stacks: those that were chosen, else the busiest, as many as fit.
+  openThreads() {
+    const { stacks } = this.app.state, threads = this.threads.slice(0, ROWS);
+    if (stacks) return new Set(stacks);
+    const open = new Set();
+    let room = this.box.clientHeight - AXIS - threads.length * TRACK;
+    for (const thread of threads) {
+      const high = this.highOf(thread);
+      if (!high) continue;
+      room -= high;
+      if (open.size && room < 0) break;
+      open.add(thread.id);
+    }
+    return open;
+  }
+
+  toggle(id) {
+    const open = this.openThreads();
+    if (!open.delete(id)) open.add(id);
+    this.app.state.set({ stacks: [...open] }, true);
+  }
+
+  // 0: it has no stacks. Of a thread without samples they are those of its events.
+  highOf(thread) {
+    if (thread.deepest === undefined) {
+      const { depth, markers, rows: [{ node }] } = this.app.page;
+      thread.deepest = 0;
+      for (const row of thread.rows) if (depth[node[row]] > thread.deepest) thread.deepest = depth[node[row]];
+      if (!thread.rows.length) for (const i of thread.events) if (depth[markers.node[i]] > thread.deepest) thread.deepest = depth[markers.node[i]];
+    }
+    return thread.deepest && (thread.deepest + 1) * ROW; // as StackChart has it
+  }
+
+  // Kept while the samples and the shape of the tree are the same.
+  runsOf(thread) {
+    const { app, known } = this, { labels, asks } = app.state, key = JSON.stringify([labels, asks]);
+    if (this.key !== key) { known.clear(); this.key = key; }
+    if (!known.has(thread.id)) {
+      const keep = app.model.rows(JSON.stringify({ labels })), rows = keep ? thread.rows.filter((row) => keep[row]) : thread.rows, map = app.model.nodeMap(app.question);
+      known.set(thread.id, new Runs(this.tree, thread.rows.length ? samplesOf(app.page.rows[0], this.spans, rows, map)
+        : samplesOfEvents(app.page.markers, this.events.keptOf(thread.events), map)));
+    }
+    const runs = known.get(thread.id);
+    runs.tree = this.tree;
+    return runs;
+  }
+
+  chartOf({ id }) {
+    if (!this.charts.has(id)) this.charts.set(id, new StackChart(this.app));
+    return this.charts.get(id);
+  }
+
+  showList() {
+    const { app, threads } = this, { state } = app;
+    this.list.replaceChildren(...threads.slice(0, ROWS).map((thread) => {
+      const { id, name, key, value } = thread, saying = this.saying(thread), only = key && state.labels[key]?.length === 1 && state.labels[key][0] === value;
+      return make("li", "", make("div", "",
+        make("button", "", { type: "button", className: "twisty", disabled: !this.highOf(thread), "aria-label": `Stacks of ${name}`, onclick: () => this.toggle(id) }),
+        make("button", name, { type: "button", title: `${name}: ${saying}. Only this one, or all again.`, disabled: !key, "aria-pressed": String(Boolean(only)),
+          onclick: () => { const { [key]: _, ...rest } = state.labels; state.set({ labels: only ? rest : { ...rest, [key]: [value] }, frame: "" }); } }), make("small", saying)));
+    }));
+  }
+
+  saying({ sum, events }) {
     const many = this.events.many(events);
     return sum && many ? `${this.app.valueText(sum)}, ${many}` : many || this.app.valueText(sum);
   }
@@ -150,91 +172,152 @@ export class TimelineView {
     requestAnimationFrame(() => { this.pending = false; this.draw(); });
   }
 
-  // What ended in each pixel's time, by thread.
-  bins(thread, width) {
-    const { time } = this.app.page.rows[0], bins = new Float64Array(width);
-    if (!time) return bins;
-    const scale = (width - 1) / (this.high - this.low), keep = this.app.model.rows(JSON.stringify({ labels: this.app.state.labels }));
-    for (const row of thread.rows) {
-      const at = Math.floor((time[row] - this.low) * scale);
-      if (at >= 0 && at < width && (!keep || keep[row])) bins[at] += Math.max(0, this.values[row]);
-    }
-    return bins;
+  // [{ thread, top, track, chart, runs, high }]: `top` counts from the first row's.
+  layOut(clientHeight) {
+    const threads = this.threads.slice(0, ROWS), open = this.openThreads();
+    const lanes = threads.map((thread) => {
+      const runs = open.has(thread.id) && this.highOf(thread) ? this.runsOf(thread) : null, chart = runs && this.chartOf(thread);
+      return { thread, runs, chart, high: chart ? chart.heightOf(runs) : 0 };
+    });
+    const room = clientHeight - AXIS - lanes.reduce((sum, { high }) => sum + high, 0);
+    const track = Math.max(TRACK, Math.min(TRACK_MOST, Math.floor(room / lanes.length)));
+    lanes.reduce((top, lane) => {
+      Object.assign(lane, { top, track });
+      return top + track + lane.high;
+    }, 0);
+    lanes.forEach(({ high, chart }, i) => {
+      const row = this.list.children[i];
+      row.style.height = `${track + high}px`;
+      row.style.setProperty("--track", `${track}px`);
+      row.querySelector(".twisty").setAttribute("aria-expanded", String(Boolean(chart)));
+    });
+    return lanes;
   }
 
   // For the paper, before the browser lays it out, and as it was again.
   print(on) {
-    if (on && this.canvas) this.draw(PAPER);
+    if (on && this.canvas) this.draw(PAPER, true);
     else this.redraw();
   }
 
-  draw(room = byId("timeline").clientWidth) {
+  draw(room = this.box.clientWidth, isPaper = false) {
     if (!this.threads || !room) return;
-    const { canvas, app } = this, threads = this.threads.slice(0, ROWS), ratio = devicePixelRatio || 1;
-    const row = Math.max(ROW_LEAST, Math.min(ROW_MOST, Math.floor((byId("timeline").clientHeight - AXIS) / threads.length)));
-    const width = Math.max(120, room - this.list.offsetWidth), height = threads.length * row + AXIS;
-    Object.assign(this, { width, row, axis: AXIS });
-    this.list.style.setProperty("--row", `${row}px`);
+    const { app, canvas, box, paint } = this, ratio = devicePixelRatio || 1;
+    if (!this.heap) this.lanes = this.layOut(box.clientHeight);
+    const last = this.lanes[this.lanes.length - 1], width = Math.max(120, room - this.list.offsetWidth);
+    const height = isPaper ? Math.min(PAPER_HIGH, this.heap ? 400 : last ? AXIS + last.top + last.track + last.high : AXIS) : Math.max(60, box.clientHeight - this.note.offsetHeight);
+    Object.assign(this, { width, height, scroll: isPaper ? 0 : box.scrollTop });
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    const g = canvas.getContext("2d"), style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name);
-    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paint.begin(width, height, ratio);
+    const g = paint.g, style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name).trim();
     g.font = "11px system-ui, DejaVu Sans, sans-serif";
-    this.drawAxis(g, width, height, colour);
-    const n = Math.ceil(width / 2), bins = threads.map((thread) => this.bins(thread, n));
-    const most = bins.reduce((max, row) => row.reduce((m, v) => Math.max(m, v), max), 0) || 1;
-    g.fillStyle = app.colours.palette.kinds[0][4];
-    bins.forEach((row, i) => {
+    if (this.heap) this.heap.draw(paint, colour);
+    else this.drawLanes(colour);
+    g.globalAlpha = 1;
+    g.fillStyle = colour("--page");
+    g.fillRect(0, 0, width, AXIS - 4);
+    g.font = "11px system-ui, DejaVu Sans, sans-serif";
+    drawAxis(g, this, width, this.heap ? height : AXIS, colour);
+    const span = this.dragged ?? app.state.span;
+    if (span) drawSpan(g, this, span, width, height, colour);
+  }
+
+  yOf(lane) { return AXIS + lane.top - this.scroll; }
+
+  drawLanes(colour) {
+    const { paint, width, height, app, tree } = this, { g } = paint, seen = this.lanes.filter((lane) => this.yOf(lane) < height && this.yOf(lane) + lane.track + lane.high > AXIS);
+    for (const lane of seen.filter(({ chart }) => chart))
+      lane.chart.draw(lane.runs, { paint, place: (at) => this.place(at), low: this.low, high: this.high, width, top: this.yOf(lane) + lane.track,
+        from: AXIS, until: height, tree, whole: app.whole, faint: colour("--faint") });
+    paint.flush();
+    g.font = getComputedStyle(this.canvas).font;
+    for (const { chart } of seen) chart?.finish();
+    this.walk.draw(paint);
+    g.fillStyle = colour("--line");
+    for (const lane of seen) g.fillRect(0, this.yOf(lane) + lane.track + lane.high - 1, width, 1);
+    this.drawBins(g, seen);
+    this.events.draw(g, seen, this);
+  }
+
+  // What ended in two pixels' time, by thread, as bars of one height for all.
+  drawBins(g, lanes) {
+    const n = Math.ceil(this.width / 2), all = lanes.map(({ thread }) => this.bins(thread, n));
+    const most = all.reduce((max, bins) => bins.reduce((m, v) => Math.max(m, v), max), 0) || 1;
+    g.fillStyle = this.app.colours.palette.kinds[0][4];
+    all.forEach((bins, i) => {
+      const { track } = lanes[i], base = this.yOf(lanes[i]) + track - 4;
       for (let x = 0; x < n; x++) {
-        if (!row[x]) continue;
-        const h = Math.max(2, (row[x] / most) * (this.row - 12));
-        g.fillRect(x * 2, AXIS + (i + 1) * this.row - 5 - h, 1.6, h);
+        if (!bins[x]) continue;
+        const h = Math.max(2, (bins[x] / most) * (track - 19));
+        g.fillRect(x * 2, base - h, 1.6, h);
       }
     });
-    this.events.draw(g, threads, this, AXIS);
-    this.drawSpan(g, width, height, colour);
   }
 
-  drawAxis(g, width, height, colour) {
-    const rough = (this.high - this.low) / Math.max(2, width / 110), power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough);
-    g.textBaseline = "middle";
-    for (let k = Math.ceil(this.low / step); k * step <= this.high; k++) {
-      const at = k * step, x = this.place(at);
-      g.fillStyle = colour("--line");
-      g.fillRect(x, AXIS - 4, 1, height);
-      g.fillStyle = colour("--faint");
-      if (x < width - 60) g.fillText(markText(at, step), x + 5, AXIS / 2);
+  // The values of a thread up to each of its samples, by which a bar costs no more than to look up its ends.
+  sumsOf({ id, rows }) {
+    const { app, sums } = this, key = JSON.stringify(app.state.labels);
+    if (this.sumsKey !== key) { sums.clear(); this.sumsKey = key; }
+    if (!sums.has(id)) {
+      const keep = app.model.rows(JSON.stringify({ labels: app.state.labels })), up = new Float64Array(rows.length + 1);
+      for (let k = 0; k < rows.length; k++) up[k + 1] = up[k] + (keep && !keep[rows[k]] ? 0 : Math.max(0, this.values[rows[k]]));
+      sums.set(id, up);
     }
-    g.fillStyle = colour("--line");
-    for (let y = AXIS; y <= height; y += this.row) g.fillRect(0, y - 0.5, width, 1);
+    return sums.get(id);
   }
 
-  drawSpan(g, width, height, colour) {
-    const span = this.dragged ?? this.app.state.span;
-    if (!span) return;
-    const [x0, x1] = span.map((at) => Math.max(-9, Math.min(width + 9, this.place(at))));
-    g.globalAlpha = 0.6;
-    g.fillStyle = colour("--page");
-    g.fillRect(0, AXIS, x0, height);
-    g.fillRect(x1, AXIS, width, height);
-    g.globalAlpha = 1;
-    g.fillStyle = colour("--focus");
-    for (const x of [x0, x1]) g.fillRect(x - 1, AXIS - 4, 2, height);
-    g.fillText(`${timeText(span[0])} to ${timeText(span[1])}`, Math.min(x0 + 5, width - 130), AXIS + 9);
+  // What was seen until a time; a wait counts for all of its length.
+  seenUntil(rows, up, at) {
+    const { time } = this.app.page.rows[0];
+    let low = 0, high = rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (time[rows[middle]] < at) low = middle + 1; else high = middle;
+    }
+    const last = rows[low - 1], waited = low ? this.spans.waited?.[last] / 1e3 : 0;
+    return waited > 0 ? up[low - 1] + (up[low] - up[low - 1]) * Math.min(1, (at - time[last]) / waited) : up[low];
+  }
+
+  bins({ rows, ...thread }, n) {
+    const bins = new Float64Array(n), up = this.sumsOf({ rows, ...thread }), wide = (2 * (this.high - this.low)) / this.width;
+    for (let x = 0, before = this.seenUntil(rows, up, this.low); x < n; x++) {
+      const next = this.seenUntil(rows, up, x === n - 1 ? this.high + 0.5 : this.low + (x + 1) * wide);
+      bins[x] = next - before;
+      before = next;
+    }
+    return bins;
+  }
+
+  // The row of a point of the canvas.
+  laneAt(y) {
+    return this.lanes.find((lane) => y >= this.yOf(lane) && y < this.yOf(lane) + lane.track + lane.high) ?? null;
   }
 
   hits() { return []; }
+  mark() {
+    this.heap?.showList();
+    this.redraw();
+  }
 
   press(key, event) {
     const step = { ArrowLeft: -0.02, ArrowRight: 0.02 }[key];
-    if (this.canvas && (key === "+" || key === "-")) {
+    if (!this.canvas) return false;
+    if (key === "+" || key === "-") {
       this.stretch(key === "+" ? 0.5 : 2, this.width / 2);
       return true;
     }
-    if (!step || !this.canvas) return false;
+    if (key === "PageUp" || key === "PageDown") {
+      this.slide(key === "PageUp" ? -0.8 : 0.8);
+      return true;
+    }
+    if (!step) return !this.heap && this.walk.press(key);
+    if (this.heap) {
+      this.select(this.heap.moveSpan(Math.sign(step), event.shiftKey));
+      return true;
+    }
     const span = this.app.state.span ?? [0, this.until], by = step * this.until;
     const moved = event.shiftKey ? [span[0], span[1] + by] : [span[0] + by, span[1] + by];
     const to = Math.min(this.until, Math.max(moved[1], 0)), from = Math.max(0, Math.min(moved[0], to));

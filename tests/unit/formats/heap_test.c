@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "formats/format.h"
 #include "formats/heap_profile.h"
 #include "support/heapwriter.h"
 #include "support/memory_io.h"
@@ -184,6 +187,94 @@ static void states_of_several_processes_are_one_profile(void **state)
     test_heap_done(&h);
 }
 
+static struct cairn_profile *read_births(struct cairn_span bytes, unsigned more)
+{
+    struct test_input from = {.left = bytes};
+    const struct cairn_format_input input = {
+        .read = test_read, .ctx = &from, .keeps = CAIRN_FORMAT_BIRTHS | more};
+    struct cairn_profile *profile;
+    struct cairn_err err;
+    assert_ok(cairn_format_read(&input, CAIRN_FORMAT_HEAP, &profile, &err), err);
+    return profile;
+}
+
+static void assert_sample(const struct cairn_profile *p, size_t i, int64_t time_ns, int64_t bytes,
+                          int64_t peak)
+{
+    assert_int_equal(cairn_profile_time_of(p, i), time_ns);
+    assert_int_equal(p->values[i * p->n_types + CAIRN_HEAP_INUSE_SPACE], bytes);
+    assert_int_equal(p->values[i * p->n_types + CAIRN_HEAP_PEAK_SPACE], peak);
+}
+
+static void a_birth_is_a_sample_at_its_epoch(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 32);
+    uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    test_heap_counts(&h, stack)->n_allocs = 9;
+    test_heap_counts(&h, stack)->peak = 1;
+    test_heap_counts(&h, stack)->peak_bytes = 70;
+    test_heap_header(&h)->peak = 1;
+    test_heap_header(&h)->begin_ns = 1000000;
+    test_heap_header(&h)->epoch = 1;
+    test_heap_epoch(&h, 0, 5000, 0, 0);
+    test_heap_epoch(&h, 1, 8000, 0, 0);
+    test_heap_block(&h, 0x100000, cairn_heap_entry(0x100000, stack, 10, KIND, 1));
+    test_heap_block(&h, 0x100020, cairn_heap_entry(0x100020, stack, 20, KIND, 0));
+    test_heap_block(&h, 0x100040, cairn_heap_entry(0x100040, stack, 30, KIND, 1));
+    struct cairn_profile *p = read_births(test_heap_span(&h), 0);
+    assert_int_equal(p->n_samples, 3);
+    assert_sample(p, 0, 1000000, 20, 0);
+    assert_sample(p, 1, 1003000, 40, 0);
+    assert_sample(p, 2, 0, 0, 70);
+    assert_int_equal(sum_of(p, CAIRN_HEAP_INUSE_OBJECTS), 3);
+    cairn_profile_free(p);
+    p = read_births(test_heap_span(&h), CAIRN_FORMAT_PROCESSES);
+    assert_sample(p, 1, 1003000, 40, 0);
+    cairn_profile_free(p);
+    p = read_as(test_heap_span(&h));
+    assert_int_equal(p->n_samples, 1);
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
+static void times_beyond_what_there_is_are_unknown(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    test_heap_begin(&h, 32);
+    uint32_t stack = test_heap_stack(&h, 0, 0, (uint64_t[]){0x1001}, 1);
+    test_heap_header(&h)->begin_ns = INT64_MAX;
+    test_heap_header(&h)->epoch = 1;
+    test_heap_epoch(&h, 0, 5000, 0, 0);
+    test_heap_epoch(&h, 1, UINT64_MAX, 0, 0);
+    test_heap_block(&h, 0x100000, cairn_heap_entry(0x100000, stack, 10, KIND, 1));
+    test_heap_block(&h, 0x100020, cairn_heap_entry(0x100020, stack, 20, KIND, 7));
+    struct cairn_profile *p = read_births(test_heap_span(&h), 0);
+    assert_int_equal(p->n_samples, 2);
+    assert_sample(p, 0, 0, 10, 0);
+    assert_sample(p, 1, 0, 20, 0);
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
+static void the_command_is_a_note_and_a_cut_stays_with_its_process(void **state)
+{
+    (void)state;
+    struct test_heap h;
+    struct cairn_cut_row cut;
+    test_heap_begin(&h, 32);
+    memcpy(test_heap_header(&h)->command, "/bin/app -x", sizeof "/bin/app -x");
+    test_heap_block(&h, 0x100000, cairn_heap_entry(0x100000, 0, 10, KIND, 0));
+    struct cairn_profile *p = read_births(test_heap_span(&h), CAIRN_FORMAT_PROCESSES);
+    assert_string_equal(cairn_profile_note(p, CAIRN_NOTE_COMMAND, 0), "/bin/app -x");
+    assert_int_equal(cairn_profile_cuts(p, &cut, 1), 1);
+    assert_string_equal(cut.reason, "no stack was taken");
+    cairn_profile_free(p);
+    test_heap_done(&h);
+}
+
 static void assert_refused(struct cairn_span bytes, const char *part)
 {
     struct cairn_profile *profile = NULL;
@@ -261,6 +352,9 @@ int main(void)
         cmocka_unit_test(a_size_may_lie_aside),
         cmocka_unit_test(a_cut_stack_says_why),
         cmocka_unit_test(states_of_several_processes_are_one_profile),
+        cmocka_unit_test(a_birth_is_a_sample_at_its_epoch),
+        cmocka_unit_test(times_beyond_what_there_is_are_unknown),
+        cmocka_unit_test(the_command_is_a_note_and_a_cut_stays_with_its_process),
         cmocka_unit_test(what_is_no_state_is_refused),
         cmocka_unit_test(what_makes_no_sense_is_counted),
     };

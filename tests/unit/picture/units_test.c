@@ -22,7 +22,7 @@ static void values_read_as_people_write_them(void **state)
         {-12345, "samples", "count", "-12,345 samples"},
         {INT64_MIN, "x", "count", "-9,223,372,036,854,775,808 x"},
         {999, "cpu", "nanoseconds", "999 ns"},
-        {1500, "cpu", "nanoseconds", "1.50 µs"},
+        {1500, "cpu", "nanoseconds", "1.50 us"},
         {12345678, "cpu", "nanoseconds", "12.3 ms"},
         {2500000000, "cpu", "nanoseconds", "2.50 s"},
         {-2500000000, "cpu", "nanoseconds", "-2.50 s"},
