@@ -43,6 +43,13 @@ static int wait_for_end(struct job *job, struct cairn_err *err)
     return CAIRN_OK;
 }
 
+/* Signals are ours again. */
+static void let_go(void)
+{
+    cli_pass_on_to(0);
+    cli_pass_on_release_keys();
+}
+
 static int trace(struct job *job, struct cairn_err *err)
 {
     cli_pass_on_begin(true);
@@ -55,9 +62,23 @@ static int trace(struct job *job, struct cairn_err *err)
         code = wait_for_end(job, err);
     if (code == CAIRN_OK)
         code = cairn_trace_finish(job->trace, err);
-    cli_pass_on_to(0);
-    cli_pass_on_release_keys();
+    if (code < 0 || cairn_trace_hold(job->trace, 0, NULL) <= 0)
+        let_go();
     return code;
+}
+
+/* What was traced by ptrace and runs on needs us. An end that is asked for ends both. */
+static void hold(struct job *job)
+{
+    struct cli_wait wait = cli_wait_begin(0, true);
+    if (cairn_trace_hold(job->trace, 0, NULL) <= 0)
+        return;
+    cli_say("tracing has ended, and the command runs on: its filter of system calls stays, and "
+            "needs this process until its end");
+    wait.n_before = cli_pass_on_n_ends();
+    for (int ms; (ms = cli_wait_next(&wait)) > 0;)
+        if (cairn_trace_hold(job->trace, ms, NULL) <= 0)
+            return;
 }
 
 static void put_part(struct cairn_buffer *out, uint64_t n, const char *what)
@@ -224,6 +245,21 @@ static int find_targets(struct job *job, struct cairn_err *err)
     return code;
 }
 
+static int put_results(struct job *job, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    job->is_closed = !cli_trace_flush(&job->lines, true) || job->is_closed;
+    if (job->is_closed)
+        return CAIRN_OK;
+    job->stats.size = sizeof job->stats;
+    cairn_trace_stats(job->trace, &job->stats);
+    if (job->asked.summary)
+        code = put_summary(job, err);
+    if (code == CAIRN_OK)
+        say_quality(job);
+    return code == CAIRN_OK && job->output ? write_profile(job, err) : code;
+}
+
 static int work(struct job *job, struct cairn_err *err)
 {
     int code = find_targets(job, err);
@@ -247,15 +283,12 @@ static int work(struct job *job, struct cairn_err *err)
         code = trace(job, err);
     if (code < 0)
         return code;
-    if (!cli_trace_flush(&job->lines, true) || job->is_closed)
+    code = put_results(job, err);
+    hold(job);
+    let_go();
+    if (job->is_closed)
         cli_end_quietly();
-    job->stats.size = sizeof job->stats;
-    cairn_trace_stats(job->trace, &job->stats);
-    if (job->asked.summary)
-        code = put_summary(job, err);
-    if (code == CAIRN_OK)
-        say_quality(job);
-    return code == CAIRN_OK && job->output ? write_profile(job, err) : code;
+    return code;
 }
 
 static int put_event_name(void *ctx, const char *name)
@@ -329,7 +362,8 @@ const struct cli_command cli_cmd_trace = {
     .options = cli_trace_options,
     .notes = "A filter is a condition such as [count > 4096 && path ~ \"/dev/*\" && ret < 0], with "
              "fields by the names of arguments, pid, tid, uid, cpu, comm, ret, errno and duration. "
-             "As root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE.",
+             "As root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; without, system calls of a "
+             "command, or of processes of the same user.",
     .run = run,
     .options_first = true,
 };

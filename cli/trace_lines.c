@@ -135,7 +135,8 @@ static void put_json(struct cli_trace_lines *lines, const struct cairn_trace_eve
     cairn_json_u64(&json, "time_ns", event->time_ns);
     cairn_json_i64(&json, "pid", event->pid);
     cairn_json_i64(&json, "tid", event->tid);
-    cairn_json_u64(&json, "cpu", event->cpu);
+    if (event->cpu != UINT32_MAX)
+        cairn_json_u64(&json, "cpu", event->cpu);
     cairn_json_u64(&json, "uid", event->uid);
     cairn_json_str(&json, "comm", event->comm);
     cairn_json_str(&json, "event", event->kind);

@@ -36,6 +36,7 @@ enum {
     OPT_STOP,
     OPT_SIGNAL,
     OPT_LIST,
+    OPT_METHOD,
     OPT_SYMBOLS,
     OPT_FORCE,
     OPT_VERBOSE,
@@ -102,6 +103,10 @@ const struct cli_option cli_trace_options[] = {
     [OPT_LIST] = {"list", 0, "PATTERN",
                   "list the events of this machine, and trace none; usdt:FILE, or usdt: with "
                   "--pid, lists static probes"},
+    [OPT_METHOD] = {"method", 0, "HOW",
+                    "trace by bpf, programs in the kernel, or by ptrace, which needs no rights: of "
+                    "a command the traced calls stop, of a process all of them; auto takes the "
+                    "first that is allowed"},
     [OPT_SYMBOLS] = {"symbols", 's', "DIR",
                      "look for binaries and debug files in DIR too; may be given several times"},
     [OPT_FORCE] = {"force", 'f', NULL, "replace FILE where it is there already"},
@@ -217,6 +222,18 @@ static bool set_count(struct cli_args *args, const char *option, const char *val
     return false;
 }
 
+static bool set_method(struct cli_trace *trace, struct cli_args *args, const char *value)
+{
+    static const char *const words[] = {"auto", "bpf", "ptrace", NULL};
+    static const enum cairn_trace_way ways[] = {CAIRN_TRACE_WAY_AUTO, CAIRN_TRACE_WAY_BPF,
+                                                CAIRN_TRACE_WAY_PTRACE};
+    int index;
+    if (!cli_args_word(args, "method", value, words, &index))
+        return false;
+    trace->opts.way = ways[index];
+    return true;
+}
+
 static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, const char *value)
 {
     if (row >= OPT_WAYS)
@@ -276,6 +293,8 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
     case OPT_LIST:
         cli_list_add(&trace->patterns, value);
         return true;
+    case OPT_METHOD:
+        return set_method(trace, args, value);
     case OPT_SYMBOLS:
         cli_list_add(&trace->whom.symbol_dirs, value);
         return true;
@@ -304,6 +323,8 @@ static bool check(const struct cli_trace *trace, struct cli_args *args)
                              "COMMAND");
     else if (opts->no_inherit && (opts->all_processes || opts->cgroup))
         cli_args_wrong(args, "--no-inherit is for --pid and commands");
+    else if (opts->way == CAIRN_TRACE_WAY_PTRACE && (opts->all_processes || opts->cgroup))
+        cli_args_wrong(args, "--method=ptrace is for --pid, --tid and commands");
     else if (trace->json && (trace->summary || trace->whom.out))
         cli_args_wrong(args, "--json prints events, and --summary and --output print none");
     else if (opts->timeline && !trace->whom.out)
