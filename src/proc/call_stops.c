@@ -156,7 +156,7 @@ static int on_last_stop(struct cairn_call_stops *stops, struct cairn_call_thread
                         int signal)
 {
     const bool is_signal = event == 0 && signal != CALL_STOP;
-    if (event == PTRACE_EVENT_STOP)
+    if (!is_signal) /* also where the call ends that the interrupt has ended */
         cairn_call_threads_mend(thread->tid);
     return cairn_call_threads_let_go(stops, thread, is_signal ? signal : 0);
 }

@@ -41,6 +41,10 @@ static int accessor_read(void *ctx, uint64_t va, void *to, size_t size)
     const struct cairn_stream_map *map = cairn_stream_space_find(copied->space, va);
     if (map)
         return size > map->end - va || !read_code(copied, map, va, to, size);
+    if (copied->reads)
+        copied->reads->is_over = true; /* what is read there is not noted */
+    if (copied->more && copied->more(copied->more_ctx, va, to, size))
+        return 0;
     if (copied->goes_on && va >= copied->stack.va && va - copied->stack.va < STACK_MAX)
         copied->is_beyond = true;
     return 1;

@@ -47,6 +47,9 @@ struct cairn_copied {
     bool goes_on;                     /* the stack does, behind the copy */
     bool is_beyond;                   /* a cursor asked for what is there */
     struct cairn_copied_reads *reads; /* borrowed; NULL: nobody asks */
+    /* Memory that is not in the copy, of a thread that stands still; NULL: there is none. */
+    bool (*more)(void *ctx, uint64_t va, void *to, size_t size);
+    void *more_ctx;
 };
 
 /* `copied` stays where it is. */

@@ -73,9 +73,9 @@ static int begin_event(struct cairn_plain *plain, const struct cairn_call_thread
     if (plain->no_stack)
         pending->stack = (struct cairn_collected){.pid = thread->pid, .tid = thread->tid};
     else
-        code = cairn_plain_stacks_catch(&plain->stacks, thread->pid, thread->tid, &pending->stack,
-                                        &pending->waits);
-    cairn_plain_take(pending, wanted, thread->tid, false);
+        code = cairn_plain_stacks_catch(&plain->stacks, thread->pid, thread->tid, &pending->stack);
+    if (plain->wants_texts)
+        cairn_plain_take(pending, wanted, thread->tid, false);
     pending->is_complete = plain->enter_only || wanted->flags & CAIRN_TRACE_NO_RETURN;
     return code;
 }
@@ -88,7 +88,7 @@ static int on_enter(void *ctx, struct cairn_call_thread *thread,
     bool is_x32;
     const uint32_t row = cairn_plain_row(call, &is_x32);
     const bool is_wanted = row != CAIRN_PLAIN_NO_ROW && row_of(plain, row)->is_wanted;
-    pending->is_event = pending->waits = pending->is_complete = false;
+    pending->is_event = pending->is_complete = false;
     pending->maps = cairn_plain_maps(call);
     pending->renames = cairn_plain_renames(call);
     if (is_x32)
@@ -98,8 +98,7 @@ static int on_enter(void *ctx, struct cairn_call_thread *thread,
         return code;
     const bool ends =
         pending->maps || pending->renames || (pending->is_event && !pending->is_complete);
-    return (ends ? CAIRN_CALL_TO_ITS_END : 0) |
-           (pending->waits || pending->is_complete ? CAIRN_CALL_TELL : 0);
+    return (ends ? CAIRN_CALL_TO_ITS_END : 0) | (pending->is_complete ? CAIRN_CALL_TELL : 0);
 }
 
 static int on_leave(void *ctx, struct cairn_call_thread *thread,
@@ -123,7 +122,8 @@ static int on_leave(void *ctx, struct cairn_call_thread *thread,
         pending->is_event = false;
         return CAIRN_CALL_GO_ON;
     }
-    cairn_plain_take(pending, row_of(plain, event->row), thread->tid, true);
+    if (plain->wants_texts)
+        cairn_plain_take(pending, row_of(plain, event->row), thread->tid, true);
     pending->is_complete = true;
     return CAIRN_CALL_TELL;
 }
@@ -136,13 +136,7 @@ static int report(struct cairn_plain *plain, struct cairn_plain_pending *pending
 
 static int on_resumed(void *ctx, struct cairn_call_thread *thread)
 {
-    struct cairn_plain *plain = ctx;
-    struct cairn_plain_pending *pending = thread->data;
-    int code = CAIRN_OK;
-    if (pending->waits)
-        code = cairn_plain_stacks_walk(&plain->stacks, thread->pid, thread->tid, &pending->stack);
-    pending->waits = false;
-    return code == CAIRN_OK && pending->is_complete ? report(plain, pending) : code;
+    return report(ctx, thread->data);
 }
 
 static int on_born(void *ctx, const struct cairn_call_thread *parent,

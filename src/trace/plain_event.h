@@ -12,7 +12,6 @@ struct cairn_plain_pending {
     struct cairn_bpf_payload_event event;
     struct cairn_collected stack;
     bool is_event;      /* the call is traced */
-    bool waits;         /* its stack is to be walked */
     bool is_complete;   /* it is to be reported */
     bool maps, renames; /* it may map code, or give the thread a name */
     uint64_t looked_ns; /* when name and user were read; 0: never */

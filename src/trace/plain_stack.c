@@ -14,8 +14,8 @@
 enum {
     SLOTS = 256,
     WAYS = 4, /* stacks of one function at one depth are kept beside each other */
-    FIRST_BYTES = 32 << 10,
-    MOST_BYTES = 512 << 10, /* CAIRN_COPIED_WORD times the words that have a number */
+    COPY_BYTES = 32 << 10,
+    BLOCK_BYTES = 16 << 10,
     REGS_KEPT = 4
 };
 
@@ -51,8 +51,9 @@ int cairn_plain_stacks_init(struct cairn_plain_stacks *stacks, struct cairn_coll
 {
     *stacks = (struct cairn_plain_stacks){.collect = collect};
     stacks->memos = cairn_alloc(SLOTS * WAYS, sizeof *stacks->memos);
-    stacks->copy = cairn_alloc(1, MOST_BYTES);
-    return stacks->memos && stacks->copy ? CAIRN_OK : CAIRN_E_NOMEM;
+    stacks->copy = cairn_alloc(1, COPY_BYTES);
+    stacks->block.bytes = cairn_alloc(1, BLOCK_BYTES);
+    return stacks->memos && stacks->copy && stacks->block.bytes ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
 void cairn_plain_stacks_done(struct cairn_plain_stacks *stacks)
@@ -60,6 +61,7 @@ void cairn_plain_stacks_done(struct cairn_plain_stacks *stacks)
     cairn_table_done(&stacks->stale);
     cairn_free(stacks->memos);
     cairn_free(stacks->copy);
+    cairn_free(stacks->block.bytes);
     *stacks = (struct cairn_plain_stacks){0};
 }
 
@@ -148,7 +150,7 @@ static void learn(struct cairn_plain_stacks *stacks, uint64_t version,
 {
     struct cairn_plain_memo *memos = slot_of(stacks, version), *memo = memos;
     const struct cairn_copied_reads *reads = &stacks->reads;
-    if (!reads->n || reads->is_over)
+    if (!reads->n || reads->is_over) /* also the first walk of all: nobody has noted what it read */
         return;
     for (size_t i = 0; i < WAYS; i++)
         if (memos[i].used < memo->used)
@@ -169,18 +171,15 @@ static void learn(struct cairn_plain_stacks *stacks, uint64_t version,
     }
 }
 
-/* The maps anew where they have changed, or the CPU is in code that is new to us. True: they were
- * read. */
-static int look_at_space(struct cairn_plain_stacks *stacks, struct cairn_space *space,
-                         bool *ret_looked)
+/* The maps anew where they have changed, or the CPU is in code that is new to us. */
+static int look_at_space(struct cairn_plain_stacks *stacks, struct cairn_space *space)
 {
     uint32_t one;
-    const int pid = space->code.pid;
-    const bool is_stale = cairn_table_find(&stacks->stale, (uint64_t)pid, &one);
-    *ret_looked = is_stale || !cairn_stream_space_find(&space->code, stacks->regs.ip);
-    if (!*ret_looked)
+    const uint64_t pid = (uint64_t)space->code.pid;
+    if (!cairn_table_find(&stacks->stale, pid, &one) &&
+        cairn_stream_space_find(&space->code, stacks->regs.ip))
         return CAIRN_OK;
-    cairn_table_remove(&stacks->stale, (uint64_t)pid);
+    cairn_table_remove(&stacks->stale, pid);
     cairn_space_forget_maps(&stacks->collect->spaces, space);
     int code = cairn_space_read(&stacks->collect->spaces, space, NULL);
     return code == CAIRN_E_NOMEM ? code : CAIRN_OK; /* else it just ended */
@@ -197,91 +196,92 @@ static int catch_guests(struct cairn_plain_stacks *stacks, struct cairn_space *s
     return code == CAIRN_E_NOMEM ? code : CAIRN_OK;
 }
 
-static void copy_stack(struct cairn_plain_stacks *stacks, int tid, size_t size)
+/* Beyond the copy: deep stacks, and what a handler with a stack of its own interrupted. */
+static bool read_more(void *ctx, uint64_t va, void *to, size_t size)
 {
-    stacks->n_copied = cairn_plain_read(tid, cairn_target_sp(&stacks->regs), stacks->copy, size);
-    stacks->goes_on = stacks->n_copied == size;
+    struct cairn_plain_stacks *stacks = ctx;
+    struct cairn_plain_block *block = &stacks->block;
+    if (va < block->va || va - block->va >= block->n || size > block->n - (va - block->va)) {
+        block->va = va & ~(uint64_t)(CAIRN_COPY_PAGE - 1);
+        block->n = cairn_plain_read(stacks->tid, block->va, block->bytes, BLOCK_BYTES);
+    }
+    if (va - block->va >= block->n || size > block->n - (va - block->va))
+        return false;
+    memcpy(to, block->bytes + (va - block->va), size);
+    return true;
 }
 
-static int walk_with(struct cairn_plain_stacks *stacks, int pid, int tid, uint64_t regs,
+static int walk_with(struct cairn_plain_stacks *stacks, int pid, uint64_t regs,
                      struct cairn_collected *ret_stack)
 {
+    const uint64_t now_ns = cairn_now_ns();
+    struct cairn_copied *copied = &stacks->collect->copies.copied;
     struct cairn_collect *collect = stacks->collect;
     const uint64_t sp = cairn_target_sp(&stacks->regs);
     struct cairn_copy copy = {.regs = stacks->regs,
                               .stack = {.va = sp, .bytes = {stacks->copy, stacks->n_copied}},
-                              .goes_on = stacks->goes_on};
+                              .goes_on = stacks->n_copied == COPY_BYTES};
     const struct cairn_sampled caught = {
         .pid = pid,
-        .tid = tid,
+        .tid = stacks->tid,
         .copy = &copy,
         .guests = stacks->guests,
         .sp = sp,
         .user = {.regs = {.ip = stacks->guests ? stacks->regs.ip : 0}},
-        .now_ns = stacks->time_ns,
-        .time_ns = stacks->time_ns};
+        .now_ns = now_ns,
+        .time_ns = now_ns};
     copy.regs.known &= regs;
     stacks->reads.n = 0;
-    stacks->reads.is_over = collect->copies.copied.unwind == NULL || sp % CAIRN_COPIED_WORD;
-    collect->copies.copied.reads = &stacks->reads;
+    stacks->reads.is_over = !copied->unwind || sp % CAIRN_COPIED_WORD;
+    stacks->block.n = 0;
+    copied->reads = &stacks->reads;
+    copied->more = read_more;
+    copied->more_ctx = stacks;
     int code = cairn_collect_stack(collect, &caught, ret_stack);
-    collect->copies.copied.reads = NULL;
+    copied->reads = NULL;
+    copied->more = NULL;
     return code;
 }
 
-int cairn_plain_stacks_walk(struct cairn_plain_stacks *stacks, int pid, int tid,
-                            struct cairn_collected *ret_stack)
+static int walk(struct cairn_plain_stacks *stacks, struct cairn_space *space,
+                struct cairn_collected *ret_stack)
 {
-    struct cairn_space *space = cairn_spaces_get(&stacks->collect->spaces, pid);
-    if (!space || (stacks->guests && cairn_guest_walk_name(stacks->guests) < 0))
-        return CAIRN_E_NOMEM;
+    const int pid = space->code.pid;
     stacks->n_walked++;
-    int code = walk_with(stacks, pid, tid, first_regs(stacks->regs.machine), ret_stack);
-    if (code == CAIRN_OK && !ret_stack->cut && !stacks->guests)
-        learn(stacks, space->code.version, ret_stack);
-    else if (code == CAIRN_OK && ret_stack->cut && !stacks->guests)
-        code = walk_with(stacks, pid, tid, UINT64_MAX, ret_stack);
-    return code;
-}
-
-/* The thread still stands: its stack is longer than the copy, or what it ran may be gone soon. */
-static int walk_here(struct cairn_plain_stacks *stacks, int pid, int tid,
-                     struct cairn_collected *ret_stack)
-{
-    int code = cairn_plain_stacks_walk(stacks, pid, tid, ret_stack);
-    if (code < 0 || !stacks->goes_on || stacks->collect->walk.end != CAIRN_END_COPY)
+    stacks->guests = NULL;
+    if (catch_guests(stacks, space) < 0 ||
+        (stacks->guests && cairn_guest_walk_name(stacks->guests) < 0))
+        return CAIRN_E_NOMEM;
+    stacks->n_copied =
+        cairn_plain_read(stacks->tid, cairn_target_sp(&stacks->regs), stacks->copy, COPY_BYTES);
+    int code = walk_with(stacks, pid, first_regs(stacks->regs.machine), ret_stack);
+    if (code < 0 || stacks->guests)
         return code;
-    copy_stack(stacks, tid, MOST_BYTES);
-    return cairn_plain_stacks_walk(stacks, pid, tid, ret_stack);
+    if (ret_stack->cut)
+        return walk_with(stacks, pid, UINT64_MAX, ret_stack);
+    learn(stacks, space->code.version, ret_stack);
+    return CAIRN_OK;
 }
 
 int cairn_plain_stacks_catch(struct cairn_plain_stacks *stacks, int pid, int tid,
-                             struct cairn_collected *ret_stack, bool *ret_waits)
+                             struct cairn_collected *ret_stack)
 {
-    bool has_looked;
     struct cairn_space *space = cairn_spaces_get(&stacks->collect->spaces, pid);
-    *ret_waits = false;
     *ret_stack = (struct cairn_collected){.pid = pid, .tid = tid};
     if (!space)
         return CAIRN_E_NOMEM;
+    stacks->tid = tid;
     if (!read_regs(stacks, tid))
         return CAIRN_OK; /* it was killed meanwhile */
-    if (look_at_space(stacks, space, &has_looked) < 0)
+    if (look_at_space(stacks, space) < 0)
         return CAIRN_E_NOMEM;
     struct cairn_plain_memo *memo =
         space->guests ? NULL : recognize(stacks, space->code.version, tid);
-    if (memo) {
-        memo->used = (uint32_t)stacks->n_walked;
-        *ret_stack = memo->stack;
-        ret_stack->tid = tid;
-        stacks->n_remembered++;
-        return CAIRN_OK;
-    }
-    stacks->guests = NULL;
-    stacks->time_ns = cairn_now_ns();
-    if (catch_guests(stacks, space) < 0)
-        return CAIRN_E_NOMEM;
-    copy_stack(stacks, tid, FIRST_BYTES);
-    *ret_waits = !has_looked && !stacks->goes_on;
-    return *ret_waits ? CAIRN_OK : walk_here(stacks, pid, tid, ret_stack);
+    if (!memo)
+        return walk(stacks, space, ret_stack);
+    memo->used = (uint32_t)stacks->n_walked;
+    *ret_stack = memo->stack;
+    ret_stack->tid = tid;
+    stacks->n_remembered++;
+    return CAIRN_OK;
 }

@@ -2,12 +2,11 @@
 /*
  * Plain stacks: the stack of a thread that ptrace(2) has stopped.
  *
- *     stopped   registers, one read of what its remembered stacks read ─┬─► equal words: known
- *                                                                       └─► a copy of its top
- *     running   the copy is walked, and remembered: registers, words that the walk read, stack
+ *     registers ─► one read of what its remembered stacks read ─┬─► equal words: it is known
+ *                                                               └─► a copy of its top, walked
  *
- * A walk is a function of these words, of the code and of ip, sp, fp and lr, where it was given no
- * other register; only such walks are remembered.
+ * A walk is a function of the words that it read, of the code and of ip, sp, fp and lr, where it
+ * was given no other register. Only such walks are remembered.
  */
 #ifndef CAIRN_TRACE_PLAIN_STACK_H
 #define CAIRN_TRACE_PLAIN_STACK_H
@@ -23,12 +22,16 @@ struct cairn_plain_stacks {
     struct cairn_copied_reads reads;
     uint8_t *copy;
     uint64_t n_remembered, n_walked;
-    /* Of the thread that was caught last. */
+    /* Of the thread that stands. */
+    int tid;
     struct cairn_cursor_regs regs;
     size_t n_copied;
-    bool goes_on;
-    uint64_t time_ns;
     struct cairn_guest_walk *guests;
+    struct cairn_plain_block { /* what was read last beyond the copy */
+        uint64_t va;
+        size_t n;
+        uint8_t *bytes;
+    } block;
 };
 
 int cairn_plain_stacks_init(struct cairn_plain_stacks *stacks, struct cairn_collect *collect);
@@ -37,12 +40,9 @@ void cairn_plain_stacks_done(struct cairn_plain_stacks *stacks); /* all-zero is 
 /* The process maps other code now. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_plain_stacks_moved(struct cairn_plain_stacks *stacks, int pid);
 
-/* The thread is stopped. `*ret_waits`: its stack is not known, and cairn_plain_stacks_walk() has
- * to come before the next one is caught; the thread may go on. CAIRN_OK or CAIRN_E_NOMEM. */
+/* The stack of a thread that stands. CAIRN_OK or CAIRN_E_NOMEM. */
 int cairn_plain_stacks_catch(struct cairn_plain_stacks *stacks, int pid, int tid,
-                             struct cairn_collected *ret_stack, bool *ret_waits);
-int cairn_plain_stacks_walk(struct cairn_plain_stacks *stacks, int pid, int tid,
-                            struct cairn_collected *ret_stack);
+                             struct cairn_collected *ret_stack);
 
 /* Reads memory of a stopped thread, from the front on; returns how many bytes came. */
 size_t cairn_plain_read(int tid, uint64_t va, void *to, size_t size);

@@ -182,6 +182,18 @@ static int place_late(void *ctx, int pid, struct cairn_err *err)
     return cairn_places_attach_late(&t->places, &t->spec, programs, pid, err);
 }
 
+/* Where the kernel counts, it also ends. */
+static bool has_all(const struct cairn_trace *t)
+{
+    struct cairn_bpf_trace_cpu cpu;
+    if (!t->opts.max_events)
+        return false;
+    if (t->plain)
+        return t->n_taken >= t->opts.max_events;
+    cairn_trace_programs_stats(cairn_walker_trace(t->sampler->perf.walk.walker), &cpu);
+    return cpu.n_counted + t->n_taken >= t->opts.max_events;
+}
+
 static struct cairn_sampler_opts whom_of(const struct cairn_trace *t)
 {
     return (struct cairn_sampler_opts){.size = sizeof(struct cairn_sampler_opts),
@@ -232,6 +244,15 @@ static bool can_be_plain(const struct cairn_trace *t)
     return !t->spec.probes.n && !t->opts.all_processes && !t->opts.cgroup;
 }
 
+/* Events beyond the bound are not waited for. */
+static int on_plain_event(void *ctx, const struct cairn_bpf_event *event,
+                          const struct cairn_collected *stack)
+{
+    struct cairn_trace *t = ctx;
+    int code = on_event(t, event, stack);
+    return code == CAIRN_OK && (t->answer || has_all(t)) ? 2 : code;
+}
+
 static bool asks_for_cpu(const struct cairn_spec *spec)
 {
     for (size_t i = 0; i < spec->n_filters; i++)
@@ -256,6 +277,10 @@ static int open_plain(struct cairn_trace *t, struct cairn_err *err)
     t->plain = cairn_alloc(1, sizeof *t->plain);
     if (!t->plain)
         return cairn_fail_memory(err);
+    t->plain->wants_texts = is_reported(t) || t->opts.timeline;
+    for (size_t i = 0; i < t->spec.n_filters; i++)
+        if (cairn_trace_filter_has_rest(&t->spec.filters[i]))
+            t->plain->wants_texts = true;
     for (uint32_t row = 0; row < CAIRN_TRACE_CALLS; row++)
         t->spec.calls[row].flags |= CAIRN_TRACE_EACH;
     t->plain->spec = &t->spec;
@@ -263,7 +288,7 @@ static int open_plain(struct cairn_trace *t, struct cairn_err *err)
     t->plain->enter_only = t->opts.enter_only;
     t->plain->no_inherit = t->opts.no_inherit;
     t->plain->tid = t->opts.tid;
-    t->plain->on_event = on_event;
+    t->plain->on_event = on_plain_event;
     t->plain->event_ctx = t;
     return cairn_plain_open(t->plain, &whom, &t->sampler, err);
 }
@@ -344,18 +369,6 @@ int cairn_trace_pid(const struct cairn_trace *t)
 int cairn_trace_start(struct cairn_trace *t, struct cairn_err *err)
 {
     return t->plain ? cairn_plain_start(t->plain, err) : cairn_sampler_start(t->sampler, err);
-}
-
-/* Where the kernel counts, it also ends. */
-static bool has_all(const struct cairn_trace *t)
-{
-    struct cairn_bpf_trace_cpu cpu;
-    if (!t->opts.max_events)
-        return false;
-    if (t->plain)
-        return t->n_taken >= t->opts.max_events;
-    cairn_trace_programs_stats(cairn_walker_trace(t->sampler->perf.walk.walker), &cpu);
-    return cpu.n_counted + t->n_taken >= t->opts.max_events;
 }
 
 int cairn_trace_poll(struct cairn_trace *t, int timeout_ms, struct cairn_err *err)
