@@ -73,6 +73,7 @@ static int on_call(struct cairn_call_stops *stops, struct cairn_call_thread *thr
     (void)resume(stops, thread, 0);
     stops->n_stops++;
     stops->stop_ns += cairn_now_ns() - began_ns;
+    cairn_call_cpu_follow(&stops->cpu, thread->tid);
     if (answer < 0)
         return answer;
     return answer & CAIRN_CALL_TELL ? w->resumed(w->ctx, thread) : CAIRN_OK;
@@ -259,5 +260,6 @@ int cairn_call_stops_poll(struct cairn_call_stops *stops, int timeout_ms, struct
     pthread_sigmask(SIG_BLOCK, &child, &before);
     int code = serve(stops, until_ns);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    cairn_call_cpu_leave(&stops->cpu);
     return code == CAIRN_E_NOMEM ? cairn_fail_memory(err) : code;
 }

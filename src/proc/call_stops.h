@@ -29,6 +29,7 @@
 #include <cairn/error.h>
 
 #include "base/table.h"
+#include "proc/call_cpu.h"
 #include "proc/call_filter.h"
 
 /* Answers of `enter` and `leave`; a negative one ends the poll, and comes back. */
@@ -80,11 +81,12 @@ struct cairn_call_stops {
     struct cairn_call_thread **threads;
     size_t n, cap;
     struct cairn_table by_tid;
-    int pid;          /* the first process */
-    int exit_status;  /* of it, as waitpid() gives it; -1: it runs */
-    bool is_filter;   /* seccomp stops the calls; else each call stops */
-    bool no_inherit;  /* processes that are started are left out */
-    bool is_over;     /* no call is reported any more */
+    int pid;         /* the first process */
+    int exit_status; /* of it, as waitpid() gives it; -1: it runs */
+    bool is_filter;  /* seccomp stops the calls; else each call stops */
+    bool no_inherit; /* processes that are started are left out */
+    bool is_over;    /* no call is reported any more */
+    struct cairn_call_cpu cpu;
     uint64_t stop_ns; /* that threads stood for us */
     uint64_t n_stops;
 };

@@ -247,6 +247,7 @@ int cairn_plain_open(struct cairn_plain *plain, const struct cairn_sampler_opts 
         return code;
     plain->sampler = *ret_sampler;
     plain->stops.no_inherit = plain->no_inherit;
+    plain->stops.cpu.is_wanted = plain->is_quiet;
     plain->stops.watcher =
         (struct cairn_call_watcher){plain,       sizeof(struct cairn_plain_pending),
                                     on_enter,    on_leave,

@@ -28,6 +28,7 @@ struct cairn_plain {
     struct cairn_plain_stacks stacks;
     bool is_filter, no_stack, enter_only, no_inherit;
     bool wants_texts;        /* somebody asks for what arguments point to */
+    bool is_quiet;           /* no event is reported as it comes, and so none is named */
     int tid;                 /* this thread alone; 0: all */
     cairn_plain_fn on_event; /* a nonzero answer ends the poll */
     void *event_ctx;

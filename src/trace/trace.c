@@ -277,6 +277,7 @@ static int open_plain(struct cairn_trace *t, struct cairn_err *err)
     t->plain = cairn_alloc(1, sizeof *t->plain);
     if (!t->plain)
         return cairn_fail_memory(err);
+    t->plain->is_quiet = !is_reported(t);
     t->plain->wants_texts = is_reported(t) || t->opts.timeline;
     for (size_t i = 0; i < t->spec.n_filters; i++)
         if (cairn_trace_filter_has_rest(&t->spec.filters[i]))
