@@ -166,7 +166,8 @@ static void say_quality(struct job *job)
         cairn_buffer_str(&line, " whole, ");
         cli_add_count(&line, stats->n_cut);
         cairn_buffer_str(&line, " cut");
-        put_cuts(&line, job->trace);
+        if (stats->n_cut)
+            put_cuts(&line, job->trace);
         cairn_buffer_str(&line, "; ");
         cli_add_count(&line, stats->n_remembered);
         cairn_buffer_str(&line, " recognized, ");

@@ -6,7 +6,7 @@
 #include "cli/trace.h"
 #include "cli/way_options.h"
 
-enum { LIMIT = 1000, SIGNALS_MAX = 64 };
+enum { LIMIT = 1000, SIGNALS_MAX = 64, DEPTH_MAX = 1 << 16 };
 
 enum {
     OPT_EVENT,
@@ -32,6 +32,8 @@ enum {
     OPT_OUTPUT,
     OPT_TIMELINE,
     OPT_MAX_EVENTS,
+    OPT_EVERY,
+    OPT_DEPTH,
     OPT_DURATION,
     OPT_STOP,
     OPT_SIGNAL,
@@ -97,6 +99,8 @@ const struct cli_option cli_trace_options[] = {
                       "with --output: keep each event too, with its time, arguments and stack, as "
                       "a marker of the profile; at most 500,000"},
     [OPT_MAX_EVENTS] = {"max-events", 0, "N", "stop after N events"},
+    [OPT_EVERY] = {"every", 0, "N", "of all events each Nth alone; the others are filtered out"},
+    [OPT_DEPTH] = {"depth", 0, "N", "of each stack the N innermost frames"},
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_STOP] = {"stop", 0, NULL, "stop the process at each event, by SIGSTOP"},
     [OPT_SIGNAL] = {"signal", 0, "SIG", "send SIG to the process at each event"},
@@ -222,6 +226,15 @@ static bool set_count(struct cli_args *args, const char *option, const char *val
     return false;
 }
 
+static bool set_depth(struct cli_trace *trace, struct cli_args *args, const char *value)
+{
+    uint64_t depth;
+    if (!set_count(args, "depth", value, &depth))
+        return false;
+    trace->opts.depth = depth < DEPTH_MAX ? (uint32_t)depth : DEPTH_MAX;
+    return true;
+}
+
 static bool set_method(struct cli_trace *trace, struct cli_args *args, const char *value)
 {
     static const char *const words[] = {"auto", "bpf", "ptrace", NULL};
@@ -283,6 +296,10 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
         return true;
     case OPT_MAX_EVENTS:
         return set_count(args, "max-events", value, &trace->opts.max_events);
+    case OPT_EVERY:
+        return set_count(args, "every", value, &trace->opts.every);
+    case OPT_DEPTH:
+        return set_depth(trace, args, value);
     case OPT_DURATION:
         return cli_args_positive(args, "duration", value, 1e8, &trace->whom.seconds);
     case OPT_STOP:

@@ -87,9 +87,11 @@ struct cairn_trace_opts {
     void *report_ctx;
     const struct cairn_symbolizer_opts *symbols; /* of names; NULL: the usual. Borrowed until
                                                     cairn_trace_free(), as what it points to */
-    int timeline; /* nonzero: events that are reported, or would be, are kept as markers of the
+    int timeline;   /* nonzero: events that are reported, or would be, are kept as markers of the
                      profile, also where `report` is NULL or `sums_only` is set */
-    int way;      /* enum cairn_trace_way */
+    int way;        /* enum cairn_trace_way */
+    uint64_t every; /* of all events each so manieth alone; 0, 1: all */
+    uint32_t depth; /* of stacks so many innermost frames; 0: all */
 };
 
 /* CAIRN_E_ARG: an event or a filter is wrong, with the column. CAIRN_E_ACCESS: not allowed, with

@@ -95,6 +95,11 @@ static int count_here(struct cairn_trace *t, const struct cairn_bpf_event *event
     return cairn_sums_add(&t->sums, event->row, stack, &one);
 }
 
+static bool is_nth(struct cairn_trace *t)
+{
+    return t->opts.every <= 1 || t->n_held++ % t->opts.every == 0;
+}
+
 static int on_event(void *ctx, const struct cairn_bpf_event *event,
                     const struct cairn_collected *found)
 {
@@ -103,11 +108,15 @@ static int on_event(void *ctx, const struct cairn_bpf_event *event,
     if (event->row >= CAIRN_TRACE_ROWS || !t->spec.calls[event->row].is_wanted)
         return CAIRN_OK;
     const struct cairn_collected none = lost_stack(t, event->stack.pid, event->stack.tid);
-    const struct cairn_collected *stack = found ? found : &none;
+    struct cairn_collected short_stack;
+    if (cairn_depth_cut(&t->depth, t->sampler->collect.profile, found ? found : &none,
+                        &short_stack) < 0)
+        return CAIRN_E_NOMEM;
+    const struct cairn_collected *stack = &short_stack;
     cairn_decode_subject(&t->decoder, event, &subject);
     if (is_each(t, event->row)) {
         t->n_each++;
-        if (!cairn_spec_holds(&t->spec, event->row, &subject) ||
+        if (!cairn_spec_holds(&t->spec, event->row, &subject) || !is_nth(t) ||
             (t->opts.max_events && t->n_taken >= t->opts.max_events)) {
             t->n_rest_filtered++;
             return CAIRN_OK;
@@ -130,7 +139,11 @@ static bool take_sum(void *ctx, const struct cairn_sum_waiting *one, int *ret_co
         cairn_walk_intake_find(&t->sampler->perf.walk, key->hash, key->tid, key->id);
     if (!stack && !t->is_finished && key->hash && t->turn_ns - one->since_ns < STACK_LATE_NS)
         return false;
-    *ret_code = cairn_sums_add(&t->sums, key->row, stack ? stack : &none, &one->sum);
+    struct cairn_collected short_stack;
+    *ret_code = cairn_depth_cut(&t->depth, t->sampler->collect.profile, stack ? stack : &none,
+                                &short_stack);
+    if (*ret_code == CAIRN_OK)
+        *ret_code = cairn_sums_add(&t->sums, key->row, &short_stack, &one->sum);
     return true;
 }
 
@@ -166,6 +179,7 @@ static int take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t
     t->spec.probes.n_pids = t->opts.n_pids;
     t->spec.probes.command = t->opts.argv ? t->opts.argv[0] : NULL;
     t->decoder.spec = &t->spec;
+    t->depth.max = t->opts.depth;
     for (size_t i = 0; i < t->opts.n_events; i++) {
         int code = cairn_spec_add(&t->spec, t->opts.events[i], err);
         if (code < 0)
@@ -224,7 +238,8 @@ static int open_programs(struct cairn_trace *t, struct cairn_err *err)
                                                        .tid = (uint32_t)t->opts.tid,
                                                        .signal = (uint32_t)t->opts.signal,
                                                        .per_second = per_second,
-                                                       .max = t->opts.max_events};
+                                                       .max = t->opts.max_events,
+                                                       .every = t->opts.every};
     int code = cairn_sampler_new_traced(&whom, &programs, &t->sampler, err);
     if (code < 0)
         return code;
@@ -357,6 +372,7 @@ void cairn_trace_free(struct cairn_trace *t)
     cairn_spec_done(&t->spec);
     cairn_sums_done(&t->sums);
     cairn_decoder_done(&t->decoder);
+    cairn_depth_done(&t->depth);
     cairn_buffer_done(&t->attached);
     cairn_places_done(&t->places);
     cairn_free(t);
@@ -386,7 +402,7 @@ static void count_marks(struct cairn_trace *t)
     for (size_t i = 0; i < t->sums.n; i++) {
         const struct cairn_sum_row *row = &t->sums.rows[i];
         t->stats.n_counted += row->sum.n;
-        if (row->of.stack && !row->of.cut)
+        if (row->of.stack && (!row->of.cut || row->of.cut == t->depth.cut))
             t->stats.n_whole += row->sum.n;
         else
             t->stats.n_cut += row->sum.n;

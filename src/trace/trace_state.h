@@ -6,6 +6,7 @@
 
 #include "sample/sampler_state.h"
 #include "trace/decode.h"
+#include "trace/depth.h"
 #include "trace/names.h"
 #include "trace/places.h"
 #include "trace/plain.h"
@@ -24,6 +25,8 @@ struct cairn_trace {
     uint64_t n_taken;    /* events that were counted here */
     uint64_t n_crossed;  /* events that the kernel counted, and sent to be shown */
     uint64_t n_rest_filtered, n_each;
+    uint64_t n_held; /* of those that were filtered here: the filter held */
+    struct cairn_depth depth;
     uint64_t slice_ns, left;
     uint64_t turn_ns; /* when sums were taken last */
     struct cairn_places places;

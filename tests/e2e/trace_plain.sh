@@ -107,6 +107,12 @@ has err "40 on the timeline" "--timeline"
 trace --max-events 5 -e 'syscall:write[fd == 3]' sh -c './program counts 50; echo all' >out 2>err || fail "--max-events" err
 has err "5 counted" "--max-events"
 has out "all" "the command goes on behind --max-events"
+trace --every 3 --depth 2 --summary -e 'syscall:write[fd == 3]' ./program counts 75 >out 2>err || fail "--every" err
+has err "100 counted" "--every"
+has err "200 filtered out" "--every"
+has err "100 whole, 0 cut;" "--depth"
+has out place_ "--depth keeps the innermost frames"
+hasnt out call_often "--depth leaves out the others"
 trace --json -e 'syscall:write[count == 3]' ./program counts 8 >out 2>err || fail "--json" err
 python3 - out <<'PYTHON' || fail "--json" out
 import json, sys
