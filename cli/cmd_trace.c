@@ -277,6 +277,7 @@ static int work(struct job *job, struct cairn_err *err)
         return code;
     job->lines.trace = job->trace;
     job->lines.json = job->asked.json;
+    job->lines.snapshot = job->asked.snapshot ? &job->asked : NULL;
     job->lines.no_stack = job->asked.opts.no_stack != 0;
     if (job->asked.whom.out)
         code = cli_output_open(job->asked.whom.out, job->asked.whom.force, &job->output, err);

@@ -6,7 +6,7 @@
 #include "cli/trace.h"
 #include "cli/way_options.h"
 
-enum { LIMIT = 1000, SIGNALS_MAX = 64, DEPTH_MAX = 1 << 16 };
+enum { LIMIT = 1000, SNAPSHOT_LIMIT = 10, SIGNALS_MAX = 64, DEPTH_MAX = 1 << 16 };
 
 enum {
     OPT_EVENT,
@@ -37,6 +37,7 @@ enum {
     OPT_DURATION,
     OPT_STOP,
     OPT_SIGNAL,
+    OPT_SNAPSHOT,
     OPT_LIST,
     OPT_METHOD,
     OPT_SYMBOLS,
@@ -104,6 +105,9 @@ const struct cli_option cli_trace_options[] = {
     [OPT_DURATION] = {"duration", 'd', "SECONDS", "stop after SECONDS; the target runs on"},
     [OPT_STOP] = {"stop", 0, NULL, "stop the process at each event, by SIGSTOP"},
     [OPT_SIGNAL] = {"signal", 0, "SIG", "send SIG to the process at each event"},
+    [OPT_SNAPSHOT] = {"snapshot", 0, NULL,
+                      "print what all threads of the process do at each event, as cairn stack "
+                      "does; --limit is 10/s then"},
     [OPT_LIST] = {"list", 0, "PATTERN",
                   "list the events of this machine, and trace none; usdt:FILE, or usdt: with "
                   "--pid, lists static probes"},
@@ -307,6 +311,9 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
         return true;
     case OPT_SIGNAL:
         return set_signal(trace, args, value);
+    case OPT_SNAPSHOT:
+        trace->snapshot = true;
+        return true;
     case OPT_LIST:
         cli_list_add(&trace->patterns, value);
         return true;
@@ -344,6 +351,9 @@ static bool check(const struct cli_trace *trace, struct cli_args *args)
         cli_args_wrong(args, "--method=ptrace is for --pid, --tid and commands");
     else if (trace->json && (trace->summary || trace->whom.out))
         cli_args_wrong(args, "--json prints events, and --summary and --output print none");
+    else if (trace->snapshot && (trace->json || trace->summary || trace->whom.out))
+        cli_args_wrong(args, "--snapshot is for the lines of events: not with --json, --summary "
+                             "and --output");
     else if (opts->timeline && !trace->whom.out)
         cli_args_wrong(args, "--timeline is kept in a file: give --output FILE.pb.gz or FILE.html");
     else
@@ -370,7 +380,9 @@ bool cli_trace_read(struct cli_args *args, struct cli_trace *trace)
     if (!check(trace, args))
         return false;
     if (trace->limit == UINT64_MAX)
-        trace->limit = trace->json || trace->opts.timeline ? 0 : LIMIT;
+        trace->limit = trace->json || trace->opts.timeline ? 0
+                       : trace->snapshot                   ? SNAPSHOT_LIMIT
+                                                           : LIMIT;
     trace->opts.events = trace->events.items;
     trace->opts.n_events = trace->events.n;
     trace->opts.filter = trace->filter.size ? cairn_buffer_text(&trace->filter) : NULL;

@@ -113,6 +113,9 @@ has err "200 filtered out" "--every"
 has err "100 whole, 0 cut;" "--depth"
 has out place_ "--depth keeps the innermost frames"
 hasnt out call_often "--depth leaves out the others"
+trace --snapshot --every 500 --max-events 3 -e 'syscall:write[fd == 3]' ./program counts 5000 >out 2>err || fail "--snapshot" err
+at_least 4 "$(grep -c '^thread ' out)" "threads of a snapshot"
+has out pthread_join "what the other threads do"
 trace --json -e 'syscall:write[count == 3]' ./program counts 8 >out 2>err || fail "--json" err
 python3 - out <<'PYTHON' || fail "--json" out
 import json, sys
