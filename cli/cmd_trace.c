@@ -334,6 +334,39 @@ static int list(struct job *job, struct cairn_err *err)
     return code;
 }
 
+static int put_place(void *ctx, const struct cairn_trace_spot *place)
+{
+    struct cairn_buffer line = {0};
+    (void)ctx;
+    cairn_buffer_str(&line, strcmp(place->kind, "syscall") == 0 ? "syscall:" : "");
+    cairn_escape_terminal(&line, place->event, strlen(place->event));
+    if (*place->file) {
+        cairn_buffer_str(&line, "\n  at      ");
+        cairn_escape_terminal(&line, place->file, strlen(place->file));
+        cairn_buffer_printf(&line, "+0x%llx", (unsigned long long)place->off);
+    }
+    for (size_t i = 0; i < place->n_insn; i++)
+        cairn_buffer_printf(&line, "%s%02x", i ? " " : "\n  bytes   ", place->insn[i]);
+    printf("%s\n  by      %s\n", cairn_buffer_text(&line), place->cost);
+    cairn_buffer_done(&line);
+    return 0;
+}
+
+static int explain(struct job *job, struct cairn_err *err)
+{
+    int code = CAIRN_OK;
+    if (job->asked.opts.tid || job->asked.whom.processes.n)
+        code = find_targets(job, err);
+    return code == CAIRN_OK ? cairn_trace_explain(&job->asked.opts, put_place, NULL, err) : code;
+}
+
+static int look(struct job *job, struct cairn_err *err)
+{
+    if (job->asked.patterns.n)
+        return list(job, err);
+    return job->asked.explain ? explain(job, err) : work(job, err);
+}
+
 static int run(struct cli_args *args)
 {
     struct job job = {0};
@@ -341,7 +374,7 @@ static int run(struct cli_args *args)
     int status = CLI_USAGE;
     if (cli_trace_read(args, &job.asked)) {
         cli_log_open(job.asked.whom.verbosity);
-        int code = job.asked.patterns.n ? list(&job, &err) : work(&job, &err);
+        int code = look(&job, &err);
         status = code < 0 ? cli_report(&err) : CLI_OK;
     }
     cli_output_drop(job.output);
@@ -360,7 +393,8 @@ const struct cli_command cli_cmd_trace = {
                                    "trace [OPTION...] -e EVENT -t TID",
                                    "trace [OPTION...] -e EVENT -a | --cgroup CGROUP",
                                    "trace [OPTION...] -e EVENT [--] COMMAND [ARGUMENT...]",
-                                   "trace --list PATTERN [-p PID]", NULL},
+                                   "trace --list PATTERN [-p PID]",
+                                   "trace --explain -e EVENT [-p PID | [--] COMMAND]", NULL},
     .options = cli_trace_options,
     .notes = "A filter is a condition such as [count > 4096 && path ~ \"/dev/*\" && ret < 0], with "
              "fields by the names of arguments, pid, tid, uid, cpu, comm, ret, errno and duration. "

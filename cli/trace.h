@@ -13,7 +13,7 @@ struct cli_trace {
     struct cli_record whom; /* of it processes, symbols and output */
     struct cli_list events, patterns;
     struct cairn_buffer filter;
-    bool json, summary, snapshot;
+    bool json, summary, snapshot, explain;
     uint64_t limit; /* lines a second; 0: no bound */
 };
 

@@ -39,6 +39,7 @@ enum {
     OPT_SIGNAL,
     OPT_SNAPSHOT,
     OPT_LIST,
+    OPT_EXPLAIN,
     OPT_METHOD,
     OPT_SYMBOLS,
     OPT_FORCE,
@@ -111,6 +112,9 @@ const struct cli_option cli_trace_options[] = {
     [OPT_LIST] = {"list", 0, "PATTERN",
                   "list the events of this machine, and trace none; usdt:FILE, or usdt: with "
                   "--pid, lists static probes"},
+    [OPT_EXPLAIN] = {"explain", 0, NULL,
+                     "print where each event would be attached, the instruction there and what a "
+                     "hit costs, and trace none"},
     [OPT_METHOD] = {"method", 0, "HOW",
                     "trace by bpf, programs in the kernel, or by ptrace, which needs no rights: of "
                     "a command the traced calls stop, of a process all of them; auto takes the "
@@ -317,6 +321,9 @@ static bool set_option(struct cli_trace *trace, struct cli_args *args, int row, 
     case OPT_LIST:
         cli_list_add(&trace->patterns, value);
         return true;
+    case OPT_EXPLAIN:
+        trace->explain = true;
+        return true;
     case OPT_METHOD:
         return set_method(trace, args, value);
     case OPT_SYMBOLS:
@@ -342,7 +349,7 @@ static bool check(const struct cli_trace *trace, struct cli_args *args)
         cli_args_wrong(args, "nothing to trace: give --event, such as -e syscall:openat");
     else if (n > 1 || (trace->whom.processes.n && opts->tid))
         cli_args_wrong(args, "one of --pid, --tid, --all, --cgroup and a command, not several");
-    else if (n == 0)
+    else if (n == 0 && !trace->explain)
         cli_args_wrong(args, "no target: give --pid PID, --tid TID, --all, --cgroup CGROUP or -- "
                              "COMMAND");
     else if (opts->no_inherit && (opts->all_processes || opts->cgroup))

@@ -167,6 +167,23 @@ typedef int (*cairn_trace_list_fn)(void *ctx, const char *name);
 CAIRN_API int cairn_trace_list(const char *pattern, cairn_trace_list_fn fn, void *ctx,
                                struct cairn_err *err);
 
+/* Where an event would be attached. Texts and bytes are borrowed for the call. */
+struct cairn_trace_spot {
+    size_t size;
+    const char *kind, *event; /* as of an event */
+    const char *file;         /* "": it is in none */
+    uint64_t off;             /* in the file */
+    const uint8_t *insn;      /* the instruction there */
+    size_t n_insn;            /* its bytes; 0: not known */
+    const char *cost;         /* how it is attached, and what a hit costs */
+};
+
+/* Calls `fn` with each place of the events of `opts`, and attaches nothing. It needs no rights but
+ * to read files. Errors as of cairn_trace_new(); what `fn` answered, if that is not 0. */
+typedef int (*cairn_trace_explain_fn)(void *ctx, const struct cairn_trace_spot *place);
+CAIRN_API int cairn_trace_explain(const struct cairn_trace_opts *opts, cairn_trace_explain_fn fn,
+                                  void *ctx, struct cairn_err *err);
+
 /* A static probe (USDT) of a file. Texts are borrowed for the call. */
 struct cairn_trace_usdt {
     size_t size;

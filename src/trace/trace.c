@@ -167,8 +167,8 @@ static int on_turn(void *ctx, bool is_end)
     return cairn_trace_programs_sums(cairn_walker_trace(t->sampler->perf.walk.walker), on_sum, t);
 }
 
-static int take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t,
-                     struct cairn_err *err)
+int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_trace *t,
+                          struct cairn_err *err)
 {
     if (!given || given->size < sizeof given->size)
         return cairn_fail(err, CAIRN_E_ARG, "the options have no size");
@@ -349,7 +349,7 @@ int cairn_trace_new(const struct cairn_trace_opts *opts, struct cairn_trace **re
     struct cairn_trace *t = cairn_alloc(1, sizeof *t);
     if (!t)
         return cairn_fail_memory(err);
-    int code = take_opts(opts, t, err);
+    int code = cairn_trace_take_opts(opts, t, err);
     if (code == CAIRN_OK)
         code = open_sampler(t, err);
     if (code < 0) {

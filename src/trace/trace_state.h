@@ -36,4 +36,8 @@ struct cairn_trace {
     bool is_finished;
 };
 
+/* The options, and what they ask for as a spec. */
+int cairn_trace_take_opts(const struct cairn_trace_opts *given, struct cairn_trace *trace,
+                          struct cairn_err *err);
+
 #endif /* CAIRN_TRACE_TRACE_STATE_H */

@@ -131,6 +131,17 @@ has err "asks for cpu" "a filter by cpu"
 [ -n "$method" ] || { trace -e uprobe:./program:main ./program counts 1 >out 2>err && fail "a probe is taken"; }
 [ -n "$method" ] || has err "CAP_BPF" "a probe needs rights"
 
+# --- where it would be attached
+trace --explain -e uprobe:./program:place_a -e syscall:openat >out 2>err || fail "--explain" err
+has out "syscall:openat" "--explain of a call"
+at=$(sed -n 's/^  at .*+0x\([0-9a-f]*\)$/\1/p' out)
+bytes=$(sed -n 's/^  bytes *//p' out)
+n_bytes=$(echo "$bytes" | wc -w)
+same "--explain: the bytes are those of the file" "$bytes" \
+    "$(od -An -v -tx1 -j "$((0x${at:-0}))" -N "$n_bytes" program | xargs)"
+grep -q '^  by .*uprobe' out || fail "--explain: no cost" out
+trace --explain -e uprobe:./program:no_such_function >out 2>err && fail "--explain of nothing"
+
 # --- what the program sees: EINTR where a signal came, and nowhere else; its exit status
 ./plain eintr 2 >wanted
 trace --no-stack -e syscall:all ./plain eintr 2 >out 2>err || fail "eintr" err
