@@ -16,6 +16,7 @@
 
 /* Names and users may change by other threads and by calls that are not traced. */
 static const uint64_t LOOK_NS = 20 * CAIRN_NS_PER_MS;
+enum { POLL_MS = 100 };
 static const uint64_t TURN_NS = 1000000000;
 
 static const struct cairn_bpf_call *row_of(const struct cairn_plain *plain, uint32_t row)
@@ -162,14 +163,15 @@ static void say_setuid(struct cairn_plain *plain, int pid)
     char path[64];
     struct stat status;
     bool is_deleted;
+    if (plain->has_said_setuid || geteuid() == 0) /* root has the rights to grant them */
+        return;
     snprintf(path, sizeof path, "/proc/%d/exe", pid);
     const bool grants = stat(path, &status) == 0 &&
                         ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
                          ((status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
                           status.st_gid != getegid()) ||
-                         (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0));
-    if (!plain->has_said_setuid && grants &&
-        cairn_process_exe(pid, &exe, &is_deleted, NULL) == CAIRN_OK) {
+                         getxattr(path, "security.capability", NULL, 0) > 0);
+    if (grants && cairn_process_exe(pid, &exe, &is_deleted, NULL) == CAIRN_OK) {
         cairn_log(CAIRN_LOG_WARNING,
                   "%s is set-uid, set-gid or has capabilities: while it is traced it runs without "
                   "these rights; trace it as root",
@@ -300,6 +302,8 @@ int cairn_plain_start(struct cairn_plain *plain, struct cairn_err *err)
 
 int cairn_plain_poll(struct cairn_plain *plain, int timeout_ms, struct cairn_err *err)
 {
+    if (timeout_ms < 0 || timeout_ms > POLL_MS)
+        timeout_ms = POLL_MS;
     int code = cairn_call_stops_poll(&plain->stops, timeout_ms, err);
     const uint64_t now_ns = cairn_now_ns();
     if (now_ns - plain->turn_ns >= TURN_NS) {
