@@ -20,8 +20,10 @@ enum {
 };
 
 struct cairn_plain_memo {
-    uint64_t version; /* of the process's mappings, and so of the process; 0: empty */
-    uint64_t ip, regs[REGS_KEPT];
+    uint64_t version;             /* of the process's mappings, and so of the process; 0: empty */
+    uint64_t ip, regs[REGS_KEPT]; /* but for the frame pointer, which is */
+    uint64_t frame[REGS_KEPT];
+    bool any_frame; /* and does not count */
     uint32_t n_words;
     uint32_t n_bytes; /* from sp to behind the last word */
     uint32_t used;    /* when it was met last */
@@ -30,18 +32,35 @@ struct cairn_plain_memo {
     uint64_t value[CAIRN_COPIED_READS_MAX];
 };
 
-/* DWARF's numbers of the registers that a walk is given at first: sp, frame pointer, lr. */
-static uint64_t first_regs(uint32_t machine)
+/* DWARF's numbers of the registers that a walk is given at first, as bits. */
+static uint64_t frame_reg(uint32_t machine)
 {
     switch (machine) {
     case EM_X86_64:
-        return 1 << 7 | 1 << 6;
+        return 1 << 6;
     case EM_386:
-        return 1 << 4 | 1 << 5;
+        return 1 << 5;
     case EM_AARCH64:
-        return 1ull << 31 | 1 << 29 | 1 << 30;
+        return 1 << 29;
     case EM_ARM:
-        return 1 << 13 | 1 << 11 | 1 << 7 | 1 << 14;
+        return 1 << 11 | 1 << 7;
+    default:
+        return 0;
+    }
+}
+
+/* The stack pointer, and the return address of a function that has not saved it. */
+static uint64_t other_regs(uint32_t machine)
+{
+    switch (machine) {
+    case EM_X86_64:
+        return 1 << 7;
+    case EM_386:
+        return 1 << 4;
+    case EM_AARCH64:
+        return 1ull << 31 | 1 << 30;
+    case EM_ARM:
+        return 1 << 13 | 1 << 14;
     default:
         return 0;
     }
@@ -92,13 +111,13 @@ static struct cairn_plain_memo *slot_of(struct cairn_plain_stacks *stacks, uint6
     return stacks->memos + cairn_hash_bytes(key, sizeof key) % SLOTS * WAYS;
 }
 
-static void regs_of(const struct cairn_cursor_regs *regs, uint64_t ret_kept[REGS_KEPT])
+static void take_regs(const struct cairn_cursor_regs *regs, uint64_t wanted,
+                      uint64_t ret_kept[REGS_KEPT])
 {
-    const uint64_t wanted = first_regs(regs->machine) & regs->known;
     size_t n = 0;
     memset(ret_kept, 0, REGS_KEPT * sizeof *ret_kept);
     for (unsigned i = 0; i < CAIRN_UNWIND_REGS; i++)
-        if (wanted >> i & 1)
+        if ((wanted & regs->known) >> i & 1)
             ret_kept[n++] = regs->reg[i];
 }
 
@@ -129,19 +148,26 @@ static struct cairn_plain_memo *recognize(struct cairn_plain_stacks *stacks, uin
                                           int tid)
 {
     struct cairn_plain_memo *memos = slot_of(stacks, version);
-    uint64_t kept[REGS_KEPT];
+    uint64_t kept[REGS_KEPT], frame[REGS_KEPT];
     size_t n_bytes = 0;
-    regs_of(&stacks->regs, kept);
+    stacks->alike = NULL;
+    take_regs(&stacks->regs, other_regs(stacks->regs.machine), kept);
+    take_regs(&stacks->regs, frame_reg(stacks->regs.machine), frame);
     for (size_t i = 0; i < WAYS; i++)
         if (is_of(&memos[i], version, stacks->regs.ip, kept) && memos[i].n_bytes > n_bytes)
             n_bytes = memos[i].n_bytes;
     if (!n_bytes)
         return NULL;
     const size_t got = cairn_plain_read(tid, cairn_target_sp(&stacks->regs), stacks->copy, n_bytes);
-    for (size_t i = 0; i < WAYS; i++)
-        if (is_of(&memos[i], version, stacks->regs.ip, kept) && memos[i].n_bytes <= got &&
-            words_hold(&memos[i], stacks->copy))
-            return &memos[i];
+    for (size_t i = 0; i < WAYS; i++) {
+        struct cairn_plain_memo *memo = &memos[i];
+        if (!is_of(memo, version, stacks->regs.ip, kept) || memo->n_bytes > got ||
+            !words_hold(memo, stacks->copy))
+            continue;
+        if (memo->any_frame || memcmp(memo->frame, frame, sizeof frame) == 0)
+            return memo;
+        stacks->alike = memo;
+    }
     return NULL;
 }
 
@@ -157,7 +183,9 @@ static void learn(struct cairn_plain_stacks *stacks, uint64_t version,
             memo = &memos[i];
     memo->version = version;
     memo->ip = stacks->regs.ip;
-    regs_of(&stacks->regs, memo->regs);
+    memo->any_frame = false;
+    take_regs(&stacks->regs, other_regs(stacks->regs.machine), memo->regs);
+    take_regs(&stacks->regs, frame_reg(stacks->regs.machine), memo->frame);
     memo->n_words = reads->n;
     memo->n_bytes = 0;
     memo->stack = *stack;
@@ -247,6 +275,7 @@ static int walk(struct cairn_plain_stacks *stacks, struct cairn_space *space,
                 struct cairn_collected *ret_stack)
 {
     const int pid = space->code.pid;
+    const uint64_t others = other_regs(stacks->regs.machine);
     stacks->n_walked++;
     stacks->guests = NULL;
     if (catch_guests(stacks, space) < 0 ||
@@ -254,11 +283,18 @@ static int walk(struct cairn_plain_stacks *stacks, struct cairn_space *space,
         return CAIRN_E_NOMEM;
     stacks->n_copied =
         cairn_plain_read(stacks->tid, cairn_target_sp(&stacks->regs), stacks->copy, COPY_BYTES);
-    int code = walk_with(stacks, pid, first_regs(stacks->regs.machine), ret_stack);
+    int code = walk_with(stacks, pid, others | frame_reg(stacks->regs.machine), ret_stack);
     if (code < 0 || stacks->guests)
         return code;
     if (ret_stack->cut)
         return walk_with(stacks, pid, UINT64_MAX, ret_stack);
+    if (stacks->alike && stacks->alike->stack.stack == ret_stack->stack) {
+        struct cairn_collected without;
+        code = walk_with(stacks, pid, others, &without);
+        stacks->alike->any_frame =
+            code == CAIRN_OK && !without.cut && without.stack == ret_stack->stack;
+        return code;
+    }
     learn(stacks, space->code.version, ret_stack);
     return CAIRN_OK;
 }
@@ -275,6 +311,7 @@ int cairn_plain_stacks_catch(struct cairn_plain_stacks *stacks, int pid, int tid
         return CAIRN_OK; /* it was killed meanwhile */
     if (look_at_space(stacks, space) < 0)
         return CAIRN_E_NOMEM;
+    stacks->alike = NULL;
     struct cairn_plain_memo *memo =
         space->guests ? NULL : recognize(stacks, space->code.version, tid);
     if (!memo)

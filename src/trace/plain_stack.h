@@ -6,7 +6,8 @@
  *                                                               └─► a copy of its top, walked
  *
  * A walk is a function of the words that it read, of the code and of ip, sp, fp and lr, where it
- * was given no other register. Only such walks are remembered.
+ * was given no other register. Only such walks are remembered. Where all but fp is equal, a walk
+ * without fp finds out whether it counts: programs keep loop counters in that register.
  */
 #ifndef CAIRN_TRACE_PLAIN_STACK_H
 #define CAIRN_TRACE_PLAIN_STACK_H
@@ -27,7 +28,8 @@ struct cairn_plain_stacks {
     struct cairn_cursor_regs regs;
     size_t n_copied;
     struct cairn_guest_walk *guests;
-    struct cairn_plain_block { /* what was read last beyond the copy */
+    struct cairn_plain_memo *alike; /* equal but for fp; NULL: none */
+    struct cairn_plain_block {      /* what was read last beyond the copy */
         uint64_t va;
         size_t n;
         uint8_t *bytes;

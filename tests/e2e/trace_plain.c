@@ -7,6 +7,7 @@
  *     x32       makes a call by its number of x32, and one that x32 alone has
  *     names     gives its thread another name between two calls
  *     dlopen    calls from a library that it maps while it runs
+ *     counter   calls write(2) 400 times with a counter in the frame pointer's register
  *     spin      calls write(2) until it is ended
  */
 #include <dlfcn.h>
@@ -82,6 +83,22 @@ PLACE static void from_library(const char *path)
     sink = 0;
 }
 
+PLACE static void counts_in_frame_register(void)
+{
+    for (long i = 0; i < 400; i++) {
+#ifdef __x86_64__
+        long result;
+        __asm__ volatile("mov %[i], %%rbp\n\tsyscall"
+                         : "=a"(result)
+                         : "a"(SYS_write), "D"((long)null_fd), "S"("x"), "d"(1L), [i] "r"(i)
+                         : "rcx", "r11", "rbp", "memory");
+        sink = (int)result;
+#else
+        sink = (int)write(null_fd, "x", 1);
+#endif
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -94,6 +111,8 @@ int main(int argc, char **argv)
         renames();
     else if (strcmp(what, "dlopen") == 0)
         from_library(argv[2]);
+    else if (strcmp(what, "counter") == 0)
+        counts_in_frame_register();
     else if (strcmp(what, "spin") == 0)
         for (;;)
             sink = (int)write(null_fd, "x", 1);

@@ -60,6 +60,12 @@ trace -f -o many.txt -e 'syscall:write[fd == 3]' ./program many 2000 2>err || fa
 has err "2,000 whole, 0 cut" "many stacks"
 same "different stacks" "$(grep -c 'write$\|write ' many.txt)" 2000
 
+# --- a register that no stack depends on does not make another one
+trace --summary -e 'syscall:write[fd == 3]' ./plain counter >out 2>err || fail "counter" err
+has err "400 whole, 0 cut" "a counter in the frame pointer's register"
+recognized=$(sed -n 's/.*; \([0-9,]*\) recognized.*/\1/p' err | tr -d ,)
+at_least 380 "${recognized:-0}" "recognized with a counter in the frame pointer's register"
+
 # --- what tracers get wrong
 trace --limit 0 -e syscall:write,openat,execve,vfork,pause,exit_group ./program traps >out 2>err || fail "traps" err
 stack_of() { # TEXT FILE: what follows the first line with the text
